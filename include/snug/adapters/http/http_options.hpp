@@ -1,0 +1,27 @@
+// Where an HTTP server listens, and with which certificates. Bounds come from base/limits.hpp.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace snug {
+
+/// PEM files, read again when they change; a change that cannot be read keeps the last good ones.
+struct TlsFiles {
+  std::string cert;  // the chain, leaf first
+  std::string key;
+  std::string client_ca;  // empty: clients need no certificate; else TLS 1.2+ with one of this CA
+};
+
+struct HttpOptions {
+  std::string host = "127.0.0.1";
+  int port = 0;  // 0: the kernel picks one
+  std::optional<TlsFiles> tls = {};
+  /// Told what an operator should know (a certificate that could not be reloaded, an exception in a
+  /// handler). May be called from any thread; never with what a client sent.
+  std::function<void(std::string_view)> on_problem = {};
+};
+
+}  // namespace snug

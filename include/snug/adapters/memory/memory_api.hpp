@@ -1,0 +1,88 @@
+// An API server in memory, over the objects of manifest files: the embedded mode puts it behind the
+// same ports that the real one stands behind, and tests do. It binds as the API server does
+// (uid precondition, 409 for a pod that is assigned or terminating, 404), and tells its one sink of
+// every change.
+//
+// Thread-safe. A change's event is delivered by the time the call returns, in the order of the
+// changes and with no lock held; a change made by the sink itself is delivered after the event that
+// the sink is at.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "snug/base/limits.hpp"
+#include "snug/codec/manifests.hpp"
+#include "snug/service/ports.hpp"
+
+namespace snug {
+
+class MemoryApi final : public ApiPort, public ClusterSource {
+ public:
+  /// Pods without a uid get one. Of objects given twice the first counts.
+  MemoryApi(Manifests manifests, const Limits& limits);
+
+  // ClusterSource
+  void start(ClusterSink& sink) override;
+  /// Not to be called by the sink.
+  void stop() override;
+
+  // ApiPort
+  [[nodiscard]] Result<void> bind(const Binding& binding) override;
+  [[nodiscard]] Result<std::optional<PodFacts>> get_pod(std::string_view name_space,
+                                                        std::string_view name) override;
+  [[nodiscard]] Result<void> touch_room(Generation room) override;
+  void warn(const Notice& notice) override;
+
+  /// Creates a pod. One whose uid is known changes nothing. kConflict: another pod has its name;
+  /// kInvalid: it lacks uid, name or namespace; kTooLarge: there are max_pending_pods pods already.
+  [[nodiscard]] Result<void> post_pod(PodFacts pod);
+  /// Ends a pod at once. kNotFound: there is none.
+  [[nodiscard]] Result<void> delete_pod(std::string_view name_space, std::string_view name);
+  void put_node(NodeFacts node);
+  void delete_node(std::string_view name);
+
+  [[nodiscard]] std::uint64_t room_touches() const;
+  /// The last max_queued_events of them, the oldest first.
+  [[nodiscard]] std::vector<Notice> notices() const;
+
+ private:
+  using PodKey = std::pair<std::string, std::string>;  // namespace, name
+  using Event = std::function<void(ClusterSink&)>;
+  using Lock = std::unique_lock<std::mutex>;
+
+  PodFacts& store_pod(PodFacts pod);
+  [[nodiscard]] std::string next_version();
+  void publish(Lock& lock, Event event);
+  void deliver(Lock& lock, std::uint64_t ticket);
+  [[nodiscard]] Event list_event() const;
+
+  const Limits limits_;
+  mutable std::mutex mutex_;
+  std::condition_variable delivered_more_;
+  // Guarded by mutex_.
+  std::map<PodKey, PodFacts> pods_;
+  std::unordered_set<std::string> uids_;
+  std::map<std::string, NodeFacts, std::less<>> nodes_;
+  std::uint64_t version_ = 0;
+  std::uint64_t room_touches_ = 0;
+  std::deque<Notice> notices_;
+  ClusterSink* sink_ = nullptr;
+  std::deque<Event> queue_;
+  std::uint64_t published_ = 0;  // events ever queued
+  std::uint64_t delivered_ = 0;  // events done with
+  std::optional<std::thread::id> deliverer_;
+};
+
+}  // namespace snug

@@ -1,0 +1,58 @@
+// Numbers for operators, in Prometheus' text format. Every series whose labels are known beforehand
+// exists from the start, with 0, so that alerts on rates see the first event.
+//
+// Thread-safe. Counters move as things happen; gauges show what set_gauges was last given, which is
+// why GET /metrics calls it first.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "snug/ledger/ledger.hpp"
+#include "snug/service/ports.hpp"
+
+namespace snug {
+
+/// The cluster as it is now.
+struct ClusterGauges {
+  bool ready = false;
+  std::int64_t nodes = 0;
+  std::int64_t gpus = 0;
+  std::map<GpuClosure, std::int64_t> gpus_closed;
+  std::map<HoldingState, std::int64_t> holdings;
+  MebiBytes memory_capacity;  // of all GPUs
+  MebiBytes memory_used;
+  std::int64_t pending_pods = 0;
+};
+
+/// All of it but `ready` and `pending_pods`.
+[[nodiscard]] ClusterGauges read_gauges(Ledger& ledger);
+
+class PrometheusMetrics final : public Metrics {
+ public:
+  PrometheusMetrics();
+  ~PrometheusMetrics() override;
+  PrometheusMetrics(const PrometheusMetrics&) = delete;
+  PrometheusMetrics& operator=(const PrometheusMetrics&) = delete;
+
+  void verb_done(Verb verb, bool ok, std::int64_t microseconds) override;
+  void bind_ended(BindEnd end) override;
+  void api_request(std::string_view what, bool ok) override;
+  void watch_restarted(std::string_view resource, std::string_view why) override;
+  void room_touched() override;
+  void event_dropped() override;
+  void reservation_problem(std::string_view kind) override;
+
+  void set_gauges(const ClusterGauges& gauges);
+  /// What GET /metrics answers, as text/plain; version=0.0.4.
+  [[nodiscard]] std::string exposition() const;
+
+ private:
+  struct Series;
+  std::unique_ptr<Series> series_;
+};
+
+}  // namespace snug

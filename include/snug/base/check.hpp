@@ -1,0 +1,16 @@
+// SNUG_CHECK is for broken invariants of our own, never for input: it prints where and why and ends
+// the process; a restart rebuilds the ledger from the API server.
+#pragma once
+
+namespace snug {
+
+[[noreturn]] void check_failed(const char* condition, const char* file, int line);
+
+}  // namespace snug
+
+#define SNUG_CHECK(condition)                               \
+  do {                                                      \
+    if (!(condition)) [[unlikely]] {                        \
+      ::snug::check_failed(#condition, __FILE__, __LINE__); \
+    }                                                       \
+  } while (false)

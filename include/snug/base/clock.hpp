@@ -1,0 +1,35 @@
+// The clock as a port: decisions never read the time, and what does takes it from here, so that
+// tests drive it. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+
+namespace snug {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  [[nodiscard]] virtual TimePoint now() const = 0;
+};
+
+class SteadyClock final : public Clock {
+ public:
+  [[nodiscard]] TimePoint now() const override { return std::chrono::steady_clock::now(); }
+};
+
+/// Stands still until told to move.
+class ManualClock final : public Clock {
+ public:
+  [[nodiscard]] TimePoint now() const override {
+    return TimePoint{std::chrono::nanoseconds{nanoseconds_.load()}};
+  }
+  void advance(std::chrono::nanoseconds by) { nanoseconds_ += by.count(); }
+
+ private:
+  std::atomic<std::int64_t> nanoseconds_{0};
+};
+
+}  // namespace snug

@@ -1,0 +1,21 @@
+// Distinct types for things that are all numbers.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+namespace snug {
+
+/// A node's slot in the ledger and in every snapshot taken from it; stable while the node exists.
+struct NodeIndex {
+  std::uint32_t value = 0;
+  friend constexpr auto operator<=>(NodeIndex, NodeIndex) = default;
+};
+
+/// Counts changes of the ledger. A snapshot carries the generation that it shows.
+struct Generation {
+  std::uint64_t value = 0;
+  friend constexpr auto operator<=>(Generation, Generation) = default;
+};
+
+}  // namespace snug

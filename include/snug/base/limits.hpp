@@ -1,0 +1,74 @@
+// Every bound of the system, in one table. A row is (C++ name, key under `limits:` in the
+// configuration file, default, smallest, largest, meaning). docs/limits.md shows the same rows, and
+// a test compares the two. Nothing else in the tree may hold a queue, body, depth or wait bound.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+// clang-format off
+#define SNUG_LIMITS(ROW)                                                                                                   \
+  ROW(max_body_bytes,          "maxBodyBytes",          67'108'864, 1'024, 1'073'741'824, "bytes of one request body")      \
+  ROW(max_json_depth,          "maxJsonDepth",          64,         16,    1'024,         "nesting of any JSON text")        \
+  ROW(max_headers,             "maxHeaders",            100,        16,    10'000,        "headers of one request")          \
+  ROW(max_connections,         "maxConnections",        384,        8,     4'096,         "open connections to the extender port; one thread each") \
+  ROW(max_admin_connections,   "maxAdminConnections",   16,         2,     256,           "open connections to the admin port") \
+  ROW(max_queued_connections,  "maxQueuedConnections",  512,        8,     8'192,         "accepted connections that wait for a thread") \
+  ROW(listen_backlog,          "listenBacklog",         512,        1,     4'096,         "connections that the kernel holds until they are accepted") \
+  ROW(max_header_bytes,        "maxHeaderBytes",        65'536,     4'096, 1'048'576,     "bytes of a request's line and headers") \
+  ROW(keep_alive_ms,           "keepAliveMs",           120'000,    100,   3'600'000,     "idle time after which a connection to the extender port is closed, in milliseconds (above kube-scheduler's 90 s)") \
+  ROW(admin_keep_alive_ms,     "adminKeepAliveMs",      5'000,      100,   3'600'000,     "idle time after which a connection to the admin port is closed, in milliseconds") \
+  ROW(request_silence_ms,      "requestSilenceMs",      2'000,      10,    60'000,        "silence in the midst of a request or reply after which its connection is closed, in milliseconds") \
+  ROW(request_ms,              "requestMs",             10'000,     100,   600'000,       "time in which a request must have come, and again its reply have left, in milliseconds") \
+  ROW(max_nodes,               "maxNodes",              50'000,     1,     500'000,       "nodes in the ledger")             \
+  ROW(max_names_per_call,      "maxNamesPerCall",       50'000,     1,     500'000,       "node names in one filter or prioritize call") \
+  ROW(max_gpus_per_node,       "maxGpusPerNode",        64,         1,     1'024,         "GPUs in one node's inventory")    \
+  ROW(max_inventory_bytes,     "maxInventoryBytes",     262'144,    1'024, 1'048'576,     "bytes of the annotation snug.dev/inventory") \
+  ROW(max_reservation_bytes,   "maxReservationBytes",   65'536,     1'024, 262'144,       "bytes of the annotation snug.dev/reservation") \
+  ROW(max_pending_pods,        "maxPendingPods",        100'000,    16,    1'000'000,     "unbound pods remembered from the watch; one more costs a GET at bind") \
+  ROW(max_intents,             "maxIntents",            4'096,      1,     65'536,        "winners named and not yet bound") \
+  ROW(intent_ttl_ms,           "intentTtlMs",           10'000,     100,   600'000,       "life of an intent, in milliseconds") \
+  ROW(max_tombstones,          "maxTombstones",         65'536,     16,    1'000'000,     "uids of ended pods remembered against late events") \
+  ROW(max_object_bytes,        "maxObjectBytes",        8'388'608,  65'536, 134'217'728,  "bytes of one object in a list or watch stream") \
+  ROW(max_config_bytes,        "maxConfigBytes",        262'144,    1'024, 1'048'576,     "bytes of a configuration, policy or YAML manifest file") \
+  ROW(max_manifest_bytes,      "maxManifestBytes",      536'870'912, 1'024, 2'147'483'647, "bytes of one JSON manifest file of the embedded mode") \
+  ROW(max_policy_terms,        "maxPolicyTerms",        32,         1,     256,           "terms in one profile of a policy") \
+  ROW(api_connections,         "apiConnections",        32,         1,     512,           "connections to the API server for calls other than watches") \
+  ROW(api_idle_ms,             "apiIdleMs",             45'000,     0,     3'600'000,     "idle time after which a connection to the API server is not used again, in milliseconds (below the API server's 90 s)") \
+  ROW(watch_timeout_s,         "watchTimeoutS",         300,        5,     3'600,         "seconds a watch asks the API server to last; each adds up to as much again at random") \
+  ROW(watch_silence_s,         "watchSilenceS",         90,         2,     600,           "seconds without a byte after which a watch is given up") \
+  ROW(list_timeout_s,          "listTimeoutS",          60,         2,     600,           "seconds without a byte after which a list is given up") \
+  ROW(backoff_first_ms,        "backoffFirstMs",        800,        10,    60'000,        "first wait after a failed list or watch, in milliseconds") \
+  ROW(backoff_last_ms,         "backoffLastMs",         30'000,     100,   600'000,       "longest wait after failed lists or watches, in milliseconds") \
+  ROW(resync_ms,               "resyncMs",              60'000,     500,   600'000,       "between two rounds that ask the API server about unsettled binds, in milliseconds") \
+  ROW(bind_settle_ms,          "bindSettleMs",          65'000,     100,   600'000,       "after a bind of unknown outcome, when a read that shows the pod unbound is conclusive (above the API server's --request-timeout)") \
+  ROW(room_touch_interval_ms,  "roomTouchIntervalMs",   1'000,      10,    60'000,        "between two wake-ups of waiting pods, in milliseconds") \
+  ROW(max_queued_events,       "maxQueuedEvents",       1'024,      1,     65'536,        "Kubernetes events waiting to be written; one more is dropped and counted") \
+  ROW(event_repeat_ms,         "eventRepeatMs",         300'000,    0,     86'400'000,    "an identical Kubernetes event is not written again for so long, in milliseconds") \
+  ROW(credentials_reread_ms,   "credentialsRereadMs",   50'000,     100,   3'600'000,     "between two reads of token and certificate files, in milliseconds; a 401 reads them at once") \
+  ROW(drain_ms,                "drainMs",               5'000,      0,     60'000,        "SIGTERM waits this long for requests in flight, in milliseconds")
+// clang-format on
+
+namespace snug {
+
+struct Limits {
+#define SNUG_LIMIT_FIELD(name, key, default_value, smallest, largest, meaning) \
+  std::int64_t name = default_value;
+  SNUG_LIMITS(SNUG_LIMIT_FIELD)
+#undef SNUG_LIMIT_FIELD
+};
+
+struct LimitRow {
+  std::string_view key;
+  std::int64_t Limits::* field;
+  std::int64_t default_value;
+  std::int64_t smallest;
+  std::int64_t largest;
+  std::string_view meaning;
+};
+
+/// The rows above, for the configuration reader and for the test that compares docs/limits.md.
+[[nodiscard]] std::span<const LimitRow> limit_rows();
+
+}  // namespace snug

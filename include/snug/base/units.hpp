@@ -1,0 +1,30 @@
+// Quantities of the ledger: integers with a unit, never floating point. The range is far inside
+// 64 bits by the limits of base/limits.hpp, so sums of one node cannot overflow.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+namespace snug {
+
+template <typename Unit>
+struct Quantity {
+  std::int64_t value = 0;
+
+  friend constexpr auto operator<=>(Quantity, Quantity) = default;
+  friend constexpr Quantity operator+(Quantity a, Quantity b) { return {a.value + b.value}; }
+  friend constexpr Quantity operator-(Quantity a, Quantity b) { return {a.value - b.value}; }
+  constexpr Quantity& operator+=(Quantity other) {
+    value += other.value;
+    return *this;
+  }
+};
+
+/// GPU memory in MiB (2^20 bytes).
+using MebiBytes = Quantity<struct MebiBytesUnit>;
+/// Compute of one GPU in thousandths: 1000 = the whole GPU.
+using MilliGpu = Quantity<struct MilliGpuUnit>;
+
+inline constexpr MilliGpu kWholeGpu{1000};
+
+}  // namespace snug

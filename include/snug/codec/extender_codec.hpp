@@ -1,0 +1,81 @@
+// kube-scheduler's wire: bodies of filter, prioritize and bind ↔ plain values
+// (k8s.io/kube-scheduler/extender/v1). Keys are read in any letter case and written in the exact
+// one. A duplicate Pod, Nodes or NodeNames, both or neither of the last two, and anything that is
+// no valid JSON is an error. Not thread-safe: one reader per thread.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "snug/base/limits.hpp"
+#include "snug/base/result.hpp"
+#include "snug/model/pod.hpp"
+
+namespace snug {
+
+/// ExtenderArgs, of filter and of prioritize.
+struct ScheduleCall {
+  PodFacts pod;
+  bool nodes_form = false;              // `Nodes` came, not `NodeNames`
+  std::vector<std::string_view> names;  // in the order of the body, each once
+  /// Nodes form: the objects, to be echoed; names[i] is objects[i].
+  std::vector<std::string> objects;
+};
+
+/// ExtenderBindingArgs.
+struct BindCall {
+  std::string pod;
+  std::string name_space;
+  std::string uid;
+  std::string node;
+};
+
+class ExtenderReader {
+ public:
+  explicit ExtenderReader(const Limits& limits);
+  ~ExtenderReader();
+  ExtenderReader(ExtenderReader&&) noexcept;
+  ExtenderReader& operator=(ExtenderReader&&) noexcept;
+
+  /// `body` may grow by padding bytes; the views in the call point into this reader and die at its
+  /// next call.
+  [[nodiscard]] Result<ScheduleCall> read_schedule(std::string& body);
+  [[nodiscard]] Result<BindCall> read_bind(std::string& body);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// What filter answers: positions in ScheduleCall::names.
+struct FilterAnswer {
+  std::vector<std::size_t> kept;
+  /// (position, message); resolvable: eviction could help (FailedNodes).
+  std::vector<std::pair<std::size_t, std::string_view>> failed;
+  std::vector<std::pair<std::size_t, std::string_view>> failed_for_good;
+};
+
+/// ExtenderFilterResult in the form that the call came in.
+[[nodiscard]] std::string write_filter(const ScheduleCall& call, const FilterAnswer& answer);
+/// All names or objects of the call.
+[[nodiscard]] std::string write_filter_all(const ScheduleCall& call);
+
+struct HostScore {
+  std::string_view host;
+  int score = 0;  // 0..10
+};
+/// HostPriorityList.
+[[nodiscard]] std::string write_prioritize(std::span<const HostScore> scores);
+/// ExtenderBindingResult; empty error: success.
+[[nodiscard]] std::string write_bind(std::string_view error);
+
+enum class ReplyShape : std::uint8_t { kFilter, kPrioritize, kBind };
+/// A body of the verb's shape whose `Error` is the sentence (prioritize: `{"Error":…}`).
+[[nodiscard]] std::string write_error(ReplyShape shape, std::string_view sentence);
+
+}  // namespace snug

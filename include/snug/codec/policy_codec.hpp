@@ -1,0 +1,20 @@
+// Policy files (YAML, version 1) → Policy. Strict: unknown keys, duplicates, aliases and wrong
+// types are errors of the form `FILE:LINE:COLUMN: what is wrong; what is expected`.
+#pragma once
+
+#include <string_view>
+
+#include "snug/base/limits.hpp"
+#include "snug/base/result.hpp"
+#include "snug/score/policy.hpp"
+
+namespace snug {
+
+/// `source` names the text in messages.
+[[nodiscard]] Result<Policy> read_policy(std::string_view yaml, std::string_view source,
+                                         const Limits& limits);
+
+/// The policy that is used when none is named; compiled in from policies/.
+[[nodiscard]] std::string_view default_policy_yaml();
+
+}  // namespace snug

@@ -1,0 +1,35 @@
+// Reservations ↔ pod annotations: snug.dev/reservation (the source of truth) and the flat keys for
+// the downward API (snug.dev/visible-devices, memory-limit, compute-percent; each unsuffixed for
+// the main container and `.<container>` for every container with a GPU).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "snug/base/limits.hpp"
+#include "snug/base/result.hpp"
+#include "snug/model/pod.hpp"
+#include "snug/model/reservation.hpp"
+
+namespace snug {
+
+inline constexpr std::string_view kReservationKey = "snug.dev/reservation";
+
+/// All annotations of the binding. Every other snug.dev/* key that the pod carries comes back with
+/// an empty value.
+[[nodiscard]] StringMap write_reservation(const Reservation& reservation,
+                                          std::string_view main_container, const PodFacts& pod);
+
+/// Only what a binding that reserves nothing must blank: every snug.dev/* key of the pod.
+[[nodiscard]] StringMap blank_annotations(const PodFacts& pod);
+
+struct ReadReservation {
+  Reservation reservation;
+  bool suspect = false;  // its devices disagree with its own request text
+  std::string suspect_why;
+};
+
+/// The value of snug.dev/reservation. Wrong version, shape or type is an error that says where.
+[[nodiscard]] Result<ReadReservation> read_reservation(std::string_view json, const Limits& limits);
+
+}  // namespace snug

@@ -1,0 +1,28 @@
+// What a request costs on a GPU of a given size: the integer arithmetic of the contract.
+//   fraction of m thousandths on M MiB: max(1, floor(m·M/1000)) MiB and m milli
+//   memory of q MiB on M MiB:           q MiB and max(1, floor(1000·q/M)) milli
+//   whole:                              M MiB and 1000 milli
+// So M = 40960: 0.333 → 13639 MiB, 333; 4G (3815 MiB) → 3815 MiB, 93.
+#pragma once
+
+#include "snug/base/units.hpp"
+#include "snug/model/request.hpp"
+
+namespace snug {
+
+struct Charge {
+  MebiBytes memory;
+  MilliGpu compute;
+
+  /// Thousandths of the GPU's memory plus thousandths of its compute, as GpuState::room counts.
+  [[nodiscard]] std::int32_t room(MebiBytes capacity) const {
+    return static_cast<std::int32_t>(1000 * memory.value / capacity.value + compute.value);
+  }
+  friend bool operator==(const Charge&, const Charge&) = default;
+};
+
+/// `capacity` > 0. Asks that name no single GPU's share (slices, kubelet units) cost nothing here.
+/// The result may exceed the capacity: that is for fit to refuse.
+[[nodiscard]] Charge charge(const Ask& ask, MebiBytes capacity);
+
+}  // namespace snug

@@ -1,0 +1,149 @@
+// The one owner of all reservations. A pod's way through it:
+//
+//                reserve                 bound                     gone
+//   (nothing) ─────────────► Reserved ───────────► Bound ─────────────────────► (nothing)
+//       ▲                      │  │                  ▲ ▲                            ▲
+//       │      release         │  │ unsettled        │ │ hold (the watch shows the  │
+//       └──────────────────────┘  ▼                  │ │ pod bound, by us or not)   │
+//       ▲                     Unsettled ─────────────┘ └──────────── (nothing)      │
+//       └── release ─────────────┘     └── gone ────────────────────────────────────┘
+//
+// Invariants
+//   - A reservation is made only where fit says yes on the live state, under the lock: what the
+//     ledger decides never adds up to more than a GPU has.
+//   - What is taken on a node is always the sum of its holdings over its inventory (fit/usage).
+//   - A holding ends only by release (the bind surely did not happen), gone (deleted or finished),
+//   or
+//     a list that was begun after it and lacks it. Never by time alone.
+//   - The uid of an ended pod never holds anything again, whatever late events say.
+//   - Bound beats reserved: when the API server shows a pod bound elsewhere, our own attempt ends.
+//
+// Thread-safety: all methods may be called from any thread. One mutex, held for microseconds, never
+// over I/O or logging. snapshot() costs one chunk of nodes after a change and nothing until the
+// next.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "snug/base/clock.hpp"
+#include "snug/base/ids.hpp"
+#include "snug/base/limits.hpp"
+#include "snug/model/request.hpp"
+#include "snug/model/snapshot.hpp"
+#include "snug/score/policy.hpp"
+
+namespace snug {
+
+enum class HoldingState : std::uint8_t { kReserved, kUnsettled, kBound };
+
+struct LedgerEntry {
+  HoldingPtr holding;
+  HoldingState state = HoldingState::kReserved;
+  bool seen = false;  // a list or the watch has shown it bound
+  bool terminating = false;
+  std::uint64_t sequence = 0;  // of its last change
+  TimePoint since;             // of its last change of state, or of the GET that showed it bound
+  /// When the outcome of one of its binds was last unknown: that one may still be carried out,
+  /// whatever becomes of later ones.
+  std::optional<TimePoint> doubt;
+};
+
+struct ReserveInput {
+  std::string_view name_space;
+  std::string_view pod;
+  std::string_view uid;
+  std::string_view node;
+  const GpuRequest& request;
+  const Profile& profile;
+};
+
+/// Why reserve did not reserve.
+struct ReserveFailure {
+  enum class Kind : std::uint8_t {
+    kNoFit,      // `reason` says why
+    kElsewhere,  // the pod already holds `entry`, on another node
+    kInFlight,   // the pod's own bind to this node is under way
+    kBound,      // the pod is bound to this very node already
+    kEnded,      // the pod has been deleted or has finished
+  };
+  Kind kind = Kind::kNoFit;
+  ReasonCode reason = ReasonCode::kNone;
+  LedgerEntry entry;
+};
+
+/// Marks the point in time at which a list was asked for.
+struct ListMark {
+  std::uint64_t sequence = 0;
+};
+
+struct ListedPods {
+  struct Bound {
+    HoldingPtr holding;
+    bool terminating = false;
+  };
+  std::vector<Bound> bound;                     // the GPU pods among the bound ones
+  std::unordered_set<std::string_view> living;  // uids of all pods in the list
+};
+
+class Ledger {
+ public:
+  Ledger(const Clock& clock, const Limits& limits);
+  ~Ledger();
+  Ledger(const Ledger&) = delete;
+  Ledger& operator=(const Ledger&) = delete;
+
+  [[nodiscard]] SnapshotPtr snapshot();
+
+  // What nodes have. A node that goes keeps its holdings until their pods go.
+  /// False: there are max_nodes nodes already, and this one is not taken in.
+  bool put_node(NodeInventory inventory);
+  void remove_node(std::string_view name);
+  /// The whole list: nodes that are not in it are gone. Returns how many were not taken in.
+  std::size_t replace_nodes(std::vector<NodeInventory> inventories);
+
+  // What pods hold, as the API server shows it.
+  /// The pod is bound, with this holding. A holding that the ledger has already keeps what it says:
+  /// later edits change nothing; returns false where they differ.
+  bool hold(const HoldingPtr& holding, bool terminating);
+  /// The same from a GET of the pod: nothing says that the watch will show it, or its end, so it
+  /// stays unseen.
+  bool hold_as_read(const HoldingPtr& holding, bool terminating);
+  /// The pod is deleted or finished; it may not have held anything.
+  void gone(std::string_view uid);
+  [[nodiscard]] ListMark list_begins();
+  /// A whole list: what it does not show bound, and what has not changed since the mark, holds
+  /// nothing; a bind under way or unsettled stays while its pod lives.
+  void replace_holdings(ListMark mark, const ListedPods& listed);
+
+  // Binding.
+  /// Chooses devices on the node and takes them, re-checking fit on the live state. An unsettled
+  /// pod gets the very reservation back that it has.
+  [[nodiscard]] std::expected<HoldingPtr, ReserveFailure> reserve(const ReserveInput& input);
+  void bound(std::string_view uid);
+  /// The bind under way surely does not happen. Where an earlier one may, it is unsettled again.
+  void release(std::string_view uid);
+  void unsettled(std::string_view uid);
+  /// Releases an unsettled holding if nothing happened to it since `sequence`.
+  void release_unsettled(std::string_view uid, std::uint64_t sequence);
+
+  // Intents: winners named by filter or prioritize and not bound yet.
+  void note_intent(HoldingPtr intent);
+  void end_intent(std::string_view uid);
+
+  [[nodiscard]] std::optional<LedgerEntry> find(std::string_view uid) const;
+  [[nodiscard]] std::vector<LedgerEntry> entries() const;
+  [[nodiscard]] bool ended(std::string_view uid) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace snug

@@ -1,0 +1,97 @@
+// What Snug reads of a Kubernetes node (NodeFacts), and what a node has to give (NodeInventory:
+// codec/inventory makes the one from the other). Plain data. What is taken on a node is no part of
+// this: see model/snapshot.hpp.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snug/base/units.hpp"
+#include "snug/model/refusal.hpp"
+
+namespace snug {
+
+using StringMap = std::map<std::string, std::string, std::less<>>;
+
+struct NodeFacts {
+  std::string name;
+  std::string boot_id;  // status.nodeInfo.bootID; empty: not given
+  std::string resource_version;
+  StringMap annotations;  // only snug.dev/*
+  StringMap labels;       // only snug.dev/* and nvidia.com/*
+  StringMap capacity;     // only nvidia.com/*, as written
+  StringMap allocatable;  // only nvidia.com/*, as written
+
+  friend bool operator==(const NodeFacts&, const NodeFacts&) = default;
+};
+
+/// How a GPU is used at one time. It changes only while the GPU is empty.
+enum class GpuMode : std::uint8_t { kNone, kWhole, kTimeSlicing, kMps, kMig };
+
+[[nodiscard]] std::string_view to_string(GpuMode mode);
+/// kNone for a text that is no mode's name.
+[[nodiscard]] GpuMode mode_from(std::string_view text);
+
+/// A MIG instance as a range on the GPU's memory-slice axis.
+struct Slice {
+  std::string profile;
+  int start = 0;
+  int size = 0;
+  std::string uuid;  // empty: still to be created
+
+  friend bool operator==(const Slice&, const Slice&) = default;
+};
+
+struct MigProfile {
+  std::string profile;
+  int size = 0;
+  MebiBytes memory;
+  std::vector<int> starts;
+
+  friend bool operator==(const MigProfile&, const MigProfile&) = default;
+};
+
+struct GpuInfo {
+  int index = 0;
+  std::string uuid;  // empty: known by its index alone
+  std::string model;
+  MebiBytes memory;
+  bool healthy = true;
+  bool mig = false;  // MIG mode is on: the GPU takes slices only
+  int numa = -1;
+  std::vector<GpuMode> modes;  // what the operator allows on it, in the operator's order
+  std::vector<Slice> mig_instances;
+  std::vector<MigProfile> mig_profiles;  // the card's own table; empty: ours
+
+  friend bool operator==(const GpuInfo&, const GpuInfo&) = default;
+};
+
+/// Whom the operator gives the node to (label snug.dev/pool).
+enum class Pool : std::uint8_t { kAuto, kShares, kWhole };
+
+[[nodiscard]] std::string_view to_string(Pool pool);
+
+struct NodeInventory {
+  std::string name;
+  Pool pool = Pool::kAuto;
+  std::vector<GpuInfo> gpus;  // ascending by index
+  /// links[i][j]: NVLinks between gpus[i] and gpus[j], 0 = PCIe; empty: unknown.
+  std::vector<std::vector<int>> links;
+  bool dynamic_mig = false;
+  /// Units of nvidia.com/* that the kubelet hands out here, by resource name.
+  std::map<std::string, std::int64_t, std::less<>> kubelet_units;
+  /// Why annotated pods, or GPU pods at all, are kept away from this node whatever it holds.
+  /// kNone: they are not.
+  ReasonCode closed_to_annotated = ReasonCode::kNone;
+  ReasonCode closed_to_all = ReasonCode::kNone;
+  /// The sentence for people behind either of the two, with the details; empty: not closed.
+  std::string closed_because;
+
+  friend bool operator==(const NodeInventory&, const NodeInventory&) = default;
+};
+
+}  // namespace snug

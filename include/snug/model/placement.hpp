@@ -1,0 +1,62 @@
+// The very devices chosen for a request on one node, before anything is reserved.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "snug/base/units.hpp"
+#include "snug/model/node.hpp"
+
+namespace snug {
+
+/// What one container takes of one GPU. `gpu` is a position in NodeState::gpus.
+struct DeviceTake {
+  std::uint16_t container = 0;  // position in GpuRequest::containers
+  std::uint16_t gpu = 0;
+  GpuMode mode = GpuMode::kNone;
+  std::int32_t room = 0;  // of GpuState::room
+  MebiBytes memory;
+  MilliGpu compute;
+};
+
+/// Empty takes: a kubelet-assigned request, charged to the node by count.
+struct Placement {
+  std::vector<DeviceTake> takes;
+};
+
+/// A placement that stands elsewhere.
+struct PlacementView {
+  std::span<const DeviceTake> takes;
+
+  explicit PlacementView(std::span<const DeviceTake> the_takes) : takes(the_takes) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): a view of what it names.
+  PlacementView(const Placement& placement) : takes(placement.takes) {}
+  [[nodiscard]] Placement copy() const { return {{takes.begin(), takes.end()}}; }
+};
+
+/// The placements that a node offers, in one block of memory that is reused from node to node.
+class PlacementList {
+ public:
+  void clear() {
+    takes_.clear();
+    ends_.clear();
+  }
+  /// A take of the placement that the next close() ends.
+  void add(const DeviceTake& take) { takes_.push_back(take); }
+  void close() { ends_.push_back(takes_.size()); }
+
+  [[nodiscard]] std::size_t size() const { return ends_.size(); }
+  [[nodiscard]] bool empty() const { return ends_.empty(); }
+  [[nodiscard]] PlacementView operator[](std::size_t i) const {
+    const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
+    return PlacementView(std::span(takes_).subspan(begin, ends_[i] - begin));
+  }
+
+ private:
+  std::vector<DeviceTake> takes_;
+  std::vector<std::size_t> ends_;
+};
+
+}  // namespace snug

@@ -1,0 +1,51 @@
+// What Snug reads of a Kubernetes pod: plain facts, the same whether they came in a filter call, a
+// list, a watch event or a manifest (codec/kube_objects reads them). No meaning is given to them
+// here: request/ says what the pod asks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace snug {
+
+enum class ContainerKind : std::uint8_t {
+  kApp,
+  kInit,
+  kSidecar
+};  // sidecar: init with restartPolicy Always
+
+struct ContainerFacts {
+  std::string name;
+  ContainerKind kind = ContainerKind::kApp;
+  /// `limits` (and, for a name that has no limit, `requests`) of nvidia.com/* resources, as
+  /// written.
+  std::map<std::string, std::string, std::less<>> gpu_resources;
+
+  friend bool operator==(const ContainerFacts&, const ContainerFacts&) = default;
+};
+
+struct PodFacts {
+  std::string name_space;
+  std::string name;
+  std::string uid;
+  std::string node_name;            // spec.nodeName; empty: unbound
+  std::string scheduler_name;       // spec.schedulerName
+  std::string nominated_node_name;  // status.nominatedNodeName
+  std::string creation_timestamp;   // RFC 3339, compared bytewise
+  std::string resource_version;
+  std::int32_t priority = 0;
+  bool terminating = false;  // metadata.deletionTimestamp is set; it still holds its GPUs
+  bool finished = false;     // phase Succeeded or Failed; it holds nothing any more
+  bool soft_preferences =
+      false;  // preferred node or pod (anti-)affinity, or ScheduleAnyway spreading
+  std::vector<ContainerFacts> containers;  // init containers first, in the order of the lists
+  /// Only the keys that Snug reads: gpu-*, snug.dev/*, kubectl.kubernetes.io/default-container.
+  std::map<std::string, std::string, std::less<>> annotations;
+
+  friend bool operator==(const PodFacts&, const PodFacts&) = default;
+};
+
+}  // namespace snug

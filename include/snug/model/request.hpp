@@ -1,0 +1,72 @@
+// What a pod asks, understood: the result of request/parse. Quantities that depend on the GPU
+// (a fraction of its memory) stay as asked; fit/charge turns them into MiB and milli-GPU.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "snug/base/units.hpp"
+#include "snug/model/pod.hpp"
+
+namespace snug {
+
+/// `gpu-fraction: 0.25`: thousandths of one GPU's memory and compute, 1..999.
+struct FractionAsk {
+  int thousandths = 0;
+  friend bool operator==(const FractionAsk&, const FractionAsk&) = default;
+};
+
+/// `gpu-memory: 4G`: MiB on one GPU, compute in proportion.
+struct MemoryAsk {
+  MebiBytes memory;
+  friend bool operator==(const MemoryAsk&, const MemoryAsk&) = default;
+};
+
+/// `gpu-fraction: 2`: entire GPUs that Snug chooses.
+struct WholeAsk {
+  friend bool operator==(const WholeAsk&, const WholeAsk&) = default;
+};
+
+/// `gpu-mig-profile: 2g.10gb`.
+struct SliceAsk {
+  std::string profile;
+  friend bool operator==(const SliceAsk&, const SliceAsk&) = default;
+};
+
+/// `nvidia.com/gpu: 2` in a container's limits: units whose device the kubelet picks.
+struct KubeletAsk {
+  std::string resource;
+  friend bool operator==(const KubeletAsk&, const KubeletAsk&) = default;
+};
+
+using Ask = std::variant<FractionAsk, MemoryAsk, WholeAsk, SliceAsk, KubeletAsk>;
+
+struct ContainerRequest {
+  std::string container;
+  ContainerKind kind = ContainerKind::kApp;
+  Ask ask;
+  std::int64_t count = 1;  // that on each of so many different GPUs, or so many units
+  std::string text;        // as the pod said it: `gpu-fraction=0.25`
+
+  friend bool operator==(const ContainerRequest&, const ContainerRequest&) = default;
+};
+
+/// A pod asks either Snug or the kubelet, never both: all containers are of one kind.
+struct GpuRequest {
+  std::vector<ContainerRequest> containers;
+  std::string main_container;  // receives the unsuffixed flat annotations
+
+  [[nodiscard]] bool empty() const { return containers.empty(); }
+  [[nodiscard]] bool kubelet_assigned() const {
+    return !containers.empty() && std::holds_alternative<KubeletAsk>(containers.front().ask);
+  }
+  friend bool operator==(const GpuRequest&, const GpuRequest&) = default;
+};
+
+/// `gpu-fraction=0.25` for one container, `a: gpu-fraction=0.25; b: …` for several.
+[[nodiscard]] std::string to_text(const GpuRequest& request);
+
+}  // namespace snug

@@ -1,0 +1,129 @@
+// An immutable view of the ledger: what every node has, what is taken, and who holds it. Decisions
+// read snapshots only. A snapshot is complete when made, never changes, and may be read by any
+// number of threads.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "snug/base/ids.hpp"
+#include "snug/base/units.hpp"
+#include "snug/model/node.hpp"
+#include "snug/model/reservation.hpp"
+
+namespace snug {
+
+/// Why a GPU takes nothing new. Its holders stay counted.
+enum class GpuClosure : std::uint8_t {
+  kOpen,
+  kUnhealthy,      // the inventory says so
+  kVanished,       // reserved, and no longer in the inventory
+  kChanged,        // the index now has another uuid than a reservation names
+  kOverCommitted,  // holders add up to more than the GPU has
+  kModeConflict,   // holders of different modes meet
+  kSuspect,        // a reservation disagrees with its own request
+};
+
+[[nodiscard]] std::string_view to_string(GpuClosure closure);
+
+/// One GPU's use. `info` lives as long as the NodeState that holds it.
+struct GpuState {
+  const GpuInfo* info = nullptr;
+  MebiBytes memory;  // capacity
+  MebiBytes used_memory;
+  MilliGpu used_compute;
+  GpuMode mode = GpuMode::kNone;
+  /// The mode in which it would serve a share: the one it is in while the operator allows that,
+  /// else the first sharing entry of what the operator allows; kNone: it serves none.
+  GpuMode sharing = GpuMode::kNone;
+  bool takes_whole = false;  // as the operator allows, whatever is on it now
+  GpuClosure closure = GpuClosure::kOpen;
+  /// The position of the node's first GPU of the same model: equal numbers, equal models.
+  std::uint16_t model = 0;
+  /// What is left for others, thousandths of the memory plus thousandths of the compute: 0..2000;
+  /// 0 when closed.
+  std::int32_t room = 0;
+
+  [[nodiscard]] MebiBytes free_memory() const { return memory - used_memory; }
+  [[nodiscard]] MilliGpu free_compute() const { return kWholeGpu - used_compute; }
+  [[nodiscard]] bool empty() const { return mode == GpuMode::kNone; }
+  /// Nothing but their positions tells the two apart. Of GPUs of one node.
+  [[nodiscard]] bool same_as(const GpuState& other) const {
+    return memory == other.memory && used_memory == other.used_memory &&
+           used_compute == other.used_compute && mode == other.mode && sharing == other.sharing &&
+           takes_whole == other.takes_whole && closure == other.closure && model == other.model;
+  }
+};
+
+/// One node's use: always the sum of its holdings over its inventory (fit/usage makes it).
+struct NodeState {
+  std::shared_ptr<const NodeInventory> inventory;
+  std::vector<GpuInfo> vanished;  // GPUs that only reservations still name
+  std::vector<GpuState> gpus;     // the inventory's in its order, then the vanished ones
+  std::map<std::string, std::int64_t, std::less<>> kubelet_used;  // units by resource
+  std::vector<HoldingPtr> holdings;
+  int snug_assigned = 0;     // holdings with devices
+  int kubelet_assigned = 0;  // holdings by count
+  int unplaced = 0;          // holdings that close the node to annotated pods
+  std::int64_t room = 0;     // sum over the GPUs
+  /// Why the node as a whole takes no pod of either kind, whatever its GPUs; kNone: it does.
+  ReasonCode annotated_gate = ReasonCode::kNone;
+  ReasonCode kubelet_gate = ReasonCode::kNone;
+
+  [[nodiscard]] const std::string& name() const { return inventory->name; }
+};
+using NodeStatePtr = std::shared_ptr<const NodeState>;
+
+/// Node states by slot, in chunks that tables share: a new table after a change of one node costs a
+/// chunk and a list of chunks, not a pointer for every node.
+class NodeTable {
+ public:
+  static constexpr std::size_t kChunk = 64;
+  using Chunk = std::array<NodeStatePtr, kChunk>;
+
+  NodeTable() = default;
+  NodeTable(std::vector<std::shared_ptr<const Chunk>> chunks, std::size_t size)
+      : chunks_(std::move(chunks)), size_(size) {}
+  explicit NodeTable(const std::vector<NodeStatePtr>& nodes);
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  /// Null where the slot's node is gone.
+  [[nodiscard]] const NodeStatePtr& operator[](std::size_t slot) const {
+    return (*chunks_[slot / kChunk])[slot % kChunk];
+  }
+
+ private:
+  std::vector<std::shared_ptr<const Chunk>> chunks_;
+  std::size_t size_ = 0;
+};
+
+struct StringHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const {
+    return std::hash<std::string_view>{}(text);
+  }
+};
+using NameIndex = std::unordered_map<std::string, NodeIndex, StringHash, std::equal_to<>>;
+
+struct Snapshot {
+  Generation generation;       // of the ledger
+  Generation room_generation;  // counts the changes that may have made room
+  NodeTable nodes;             // by NodeIndex
+  /// Names to slots of `nodes`.
+  std::shared_ptr<const NameIndex> names;
+  /// Placements that were named as winners and are not bound yet, by node: ranking sees them as
+  /// taken, feasibility never does.
+  std::unordered_map<std::uint32_t, std::vector<HoldingPtr>> intents;
+};
+using SnapshotPtr = std::shared_ptr<const Snapshot>;
+
+}  // namespace snug

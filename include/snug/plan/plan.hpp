@@ -1,0 +1,67 @@
+// A decision over many nodes: fit each, score what fits, name the best. Pure: the same snapshot,
+// request and profile give the same answer, bit for bit. Ties go to the bytewise lower node name,
+// inside a node to the lower GPU position.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "snug/model/placement.hpp"
+#include "snug/model/refusal.hpp"
+#include "snug/model/request.hpp"
+#include "snug/model/snapshot.hpp"
+#include "snug/score/policy.hpp"
+
+namespace snug {
+
+/// Orders nodes: a node whose room is not promised to another pod in flight comes before one whose
+/// room is, then the score decides.
+struct Rank {
+  bool free_of_intents = false;
+  std::int64_t score = 0;
+  friend auto operator<=>(const Rank&, const Rank&) = default;
+};
+
+struct Verdict {
+  ReasonCode reason = ReasonCode::kNone;  // kNone: the node fits and `rank` is set
+  Rank rank;
+};
+
+struct PlanInput {
+  const Snapshot& snapshot;
+  const GpuRequest& request;
+  const Profile& profile;
+  std::string_view pod_uid;  // its own intent does not count against it
+};
+
+struct Plan {
+  std::vector<Verdict> verdicts;      // one for each candidate, in their order
+  std::optional<std::size_t> winner;  // position of the best candidate
+  Placement placement;                // the winner's
+};
+
+/// Candidates are node names; one that the snapshot does not know is UnknownNode.
+[[nodiscard]] Plan plan(const PlanInput& input, std::span<const std::string_view> candidates);
+
+struct NodeChoice {
+  ReasonCode reason = ReasonCode::kNone;
+  std::int64_t score = 0;
+  Placement placement;
+};
+
+/// The best placement on one node, as bind needs it; intents are not looked at.
+[[nodiscard]] NodeChoice choose_on(const NodeState& node, const GpuRequest& request,
+                                   const Profile& profile);
+
+/// Scores of the candidates that fit as kube-scheduler's 0..10: the best 10, the others in
+/// proportion below it, so that only the best reaches 10. Others (not fitting) get 0.
+[[nodiscard]] std::vector<int> advise(const Plan& plan);
+
+/// The reservation that a placement amounts to.
+[[nodiscard]] Reservation to_reservation(const NodeState& node, const GpuRequest& request,
+                                         const Placement& placement, std::string_view pod_uid);
+
+}  // namespace snug

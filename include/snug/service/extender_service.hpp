@@ -1,0 +1,79 @@
+// The use cases behind kube-scheduler's calls: filter and prioritize read a snapshot, reserve
+// nothing and do no I/O; bind reserves, writes the binding, and confirms or releases. Each is one
+// file (src/service/filter.cpp, prioritize.cpp, bind.cpp) that reads top to bottom.
+//
+// Thread-safe: any number of calls at once. Every body gets a reply of the verb's shape; bad input
+// changes nothing.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "snug/base/clock.hpp"
+#include "snug/codec/extender_codec.hpp"
+#include "snug/ledger/ledger.hpp"
+#include "snug/model/request.hpp"
+#include "snug/plan/plan.hpp"
+#include "snug/score/policy.hpp"
+#include "snug/service/options.hpp"
+#include "snug/service/pending.hpp"
+#include "snug/service/ports.hpp"
+#include "snug/service/readiness.hpp"
+#include "snug/service/reply.hpp"
+
+namespace snug {
+
+/// What the service works with; all outlive it.
+struct ServiceParts {
+  Ledger& ledger;
+  PendingPods& pending;
+  const Readiness& readiness;
+  ApiPort& api;
+  Metrics& metrics;
+  Log& log;
+  const Clock& clock;
+};
+
+class ExtenderService {
+ public:
+  ExtenderService(ServiceParts parts, ServiceOptions options, PolicyPtr policy);
+  ~ExtenderService();
+  ExtenderService(const ExtenderService&) = delete;
+  ExtenderService& operator=(const ExtenderService&) = delete;
+
+  /// `body` is the request's JSON; it may be grown by padding.
+  [[nodiscard]] Reply filter(std::string& body);
+  [[nodiscard]] Reply prioritize(std::string& body);
+  [[nodiscard]] Reply bind(std::string& body);
+
+ private:
+  struct BindStep;
+  class Readers;
+
+  /// Whether the pod's scheduler is one of schedulerNames.
+  [[nodiscard]] bool serves(const PodFacts& pod) const;
+  [[nodiscard]] AnswerMode mode_for(const PodFacts& pod) const;
+  [[nodiscard]] Plan decide(const ScheduleCall& call, const GpuRequest& request,
+                            const Snapshot& snapshot) const;
+  void note_winner(const ScheduleCall& call, const GpuRequest& request, const Plan& plan,
+                   const Snapshot& snapshot);
+  [[nodiscard]] Reply filter_request(const ScheduleCall& call, const GpuRequest& request);
+  [[nodiscard]] Reply refuse_everywhere(const ScheduleCall& call, const Refusal& refusal);
+  [[nodiscard]] Reply refuse_each(const ScheduleCall& call, const Plan& plan, Generation room);
+  [[nodiscard]] Reply run_filter(std::string& body);
+  [[nodiscard]] Reply run_prioritize(std::string& body);
+  [[nodiscard]] Reply run_bind(std::string& body);
+  [[nodiscard]] Reply bind_pod(const BindCall& call, const PodFacts& pod);
+  [[nodiscard]] Reply bind_without_gpu(const BindCall& call, const PodFacts& pod);
+  [[nodiscard]] Reply write_binding(const BindCall& call, const PodFacts& pod,
+                                    const Holding& holding);
+  [[nodiscard]] Reply after_refusal(const BindCall& call, const Error& error);
+  [[nodiscard]] Reply bind_error(BindEnd end, std::string_view sentence);
+
+  ServiceParts parts_;
+  ServiceOptions options_;
+  PolicyPtr policy_;
+  std::unique_ptr<Readers> readers_;
+};
+
+}  // namespace snug

@@ -1,0 +1,120 @@
+// What the service needs from the outside, as interfaces. Everything that does I/O implements one
+// of these in adapters/; tests and the embedded mode put others behind them. All are thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snug/base/ids.hpp"
+#include "snug/base/result.hpp"
+#include "snug/model/node.hpp"
+#include "snug/model/pod.hpp"
+
+namespace snug {
+
+/// The one write of a bind: nodeName and annotations together, guarded by the uid.
+struct Binding {
+  std::string name_space;
+  std::string pod;
+  std::string uid;
+  std::string node;
+  StringMap annotations;
+};
+
+/// A Kubernetes event about a pod.
+struct Notice {
+  std::string name_space;
+  std::string pod;
+  std::string uid;
+  std::string reason;  // CamelCase, constant
+  std::string note;    // one sentence
+};
+
+/// Calls to the API server other than watches. No call lasts longer than apiTimeout.
+class ApiPort {
+ public:
+  virtual ~ApiPort() = default;
+
+  /// POST pods/binding. Errors: kConflict and kNotFound: the API server refused (409, 404), as did
+  /// kInvalid (any other 4xx); kUnavailable: the request surely did not reach it; kUnknown: it may
+  /// or may not have been carried out (time-out, lost connection, 5xx).
+  [[nodiscard]] virtual Result<void> bind(const Binding& binding) = 0;
+
+  /// GET of one pod, read from the API server's store; nothing: there is no such pod.
+  [[nodiscard]] virtual Result<std::optional<PodFacts>> get_pod(std::string_view name_space,
+                                                                std::string_view name) = 0;
+
+  /// Changes an annotation of Snug's own pod, else of a node, so that kube-scheduler tries again
+  /// the pods that it was refused.
+  [[nodiscard]] virtual Result<void> touch_room(Generation room) = 0;
+
+  /// Queues a Warning event; never waits. Dropped (and counted) when the queue is full.
+  virtual void warn(const Notice& notice) = 0;
+};
+
+/// What the cluster tells: one call for each list or watch event, in the order of the stream.
+/// Node and pod calls may come from two threads; each of the two kinds from one at a time.
+class ClusterSink {
+ public:
+  virtual ~ClusterSink() = default;
+
+  /// Before a list is asked for. What happens after this call may be missing from that list.
+  virtual void pods_list_begins() = 0;
+  /// The whole list: every pod that is not finished.
+  virtual void pods_listed(std::vector<PodFacts> pods) = 0;
+  virtual void pod_changed(PodFacts pod) = 0;
+  virtual void pod_gone(const PodFacts& pod) = 0;
+
+  virtual void nodes_listed(std::vector<NodeFacts> nodes) = 0;
+  virtual void node_changed(NodeFacts node) = 0;
+  virtual void node_gone(std::string_view name) = 0;
+};
+
+/// A source of cluster events: list and watch against a real API server, or the embedded one.
+class ClusterSource {
+ public:
+  virtual ~ClusterSource() = default;
+  /// Starts to feed the sink, which must outlive stop().
+  virtual void start(ClusterSink& sink) = 0;
+  /// Returns when no further call to the sink will be made.
+  virtual void stop() = 0;
+};
+
+enum class Verb : std::uint8_t { kFilter, kPrioritize, kPreempt, kBind };
+
+/// How a bind ended, for the metric.
+enum class BindEnd : std::uint8_t {
+  kBound,     // reserved (where it asks for a GPU) and bound
+  kRepeated,  // was bound already
+  kLostRace,  // the room that filter saw was taken in between
+  kRefused,   // the pod or the API server did not allow it
+  kUnknown,   // outcome unknown, reservation kept
+  kUnavailable,
+};
+
+/// Numbers for operators. Implementations never wait.
+class Metrics {
+ public:
+  virtual ~Metrics() = default;
+  virtual void verb_done(Verb verb, bool ok, std::int64_t microseconds) = 0;
+  virtual void bind_ended(BindEnd end) = 0;
+  /// `what`: a short constant snake_case word, counted in snug_api_requests_total.
+  virtual void api_request(std::string_view what, bool ok) = 0;
+  virtual void watch_restarted(std::string_view resource, std::string_view why) = 0;
+  virtual void room_touched() = 0;
+  virtual void event_dropped() = 0;
+  virtual void reservation_problem(std::string_view kind) = 0;
+};
+
+enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarn, kError };
+
+class Log {
+ public:
+  virtual ~Log() = default;
+  virtual void write(LogLevel level, std::string_view message) = 0;
+};
+
+}  // namespace snug

@@ -1,0 +1,83 @@
+// Keeps the ledger equal to the API server: applies lists and watch events, settles binds of
+// unknown outcome, wakes waiting pods when room appears, and reports what should not be
+// (over-commitment, edited or missing reservations).
+//
+// The sink's calls come from the watch threads (nodes and pods each one at a time), tick() from one
+// more. Nothing here decides a placement.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "snug/base/clock.hpp"
+#include "snug/ledger/ledger.hpp"
+#include "snug/service/holding.hpp"
+#include "snug/service/pending.hpp"
+#include "snug/service/ports.hpp"
+#include "snug/service/readiness.hpp"
+
+namespace snug {
+
+struct ReconcilerParts {
+  Ledger& ledger;
+  PendingPods& pending;
+  Readiness& readiness;
+  ApiPort& api;
+  Metrics& metrics;
+  Log& log;
+  const Clock& clock;
+};
+
+class Reconciler final : public ClusterSink {
+ public:
+  Reconciler(ReconcilerParts parts, const Limits& limits);
+
+  void pods_list_begins() override;
+  void pods_listed(std::vector<PodFacts> pods) override;
+  void pod_changed(PodFacts pod) override;
+  void pod_gone(const PodFacts& pod) override;
+  void nodes_listed(std::vector<NodeFacts> nodes) override;
+  void node_changed(NodeFacts node) override;
+  void node_gone(std::string_view name) override;
+
+  /// Whatever is due by the clock: call it about every 50 ms. May wait for the API server.
+  void tick();
+
+ private:
+  enum class Shown : std::uint8_t { kWatched, kRead };
+
+  void apply_bound(const PodFacts& pod, Shown shown);
+  /// As read_holding; a pod that the ledger knows holds nothing rather than being unknown.
+  [[nodiscard]] ReadHolding read_bound(const PodFacts& pod) const;
+  void report(const PodFacts& pod, std::string_view kind, const std::string& problem);
+  [[nodiscard]] NodeInventory take_in(const NodeFacts& node);
+  void say_left_out(std::size_t nodes);
+  void touch_room();
+  void settle();
+  [[nodiscard]] bool settle_one(const LedgerEntry& entry);
+  void report_closures();
+  void report_closure(const NodeState& node, const GpuState& gpu);
+
+  ReconcilerParts parts_;
+  Limits limits_;
+  ListMark mark_;  // pod thread only
+  // Node thread only.
+  std::unordered_map<std::string, std::string> told_;  // what is wrong with a node, by its name
+  // tick() only.
+  bool started_ = false;  // pods that an earlier process refused have been woken
+  Generation touched_;
+  std::optional<TimePoint> last_touch_;
+  TimePoint last_settle_;
+  Generation reported_generation_;
+  std::unordered_set<std::string> closed_;  // "node/index" of GPUs whose closure is reported
+  std::mutex mutex_;
+  std::unordered_set<std::string> reported_;  // uids of pods with a reported problem; guarded
+};
+
+}  // namespace snug

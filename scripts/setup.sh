@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Installs from Debian what Snug needs; does nothing where all of it is there.
+#
+#   bash scripts/setup.sh [build] [test] [lint]     (default: build)
+#
+# build: to compile and run the demo. test: to compile and run the tests. lint: clang-tidy and
+# clang-format. Made for Debian 12; needs root or sudo only where something is missing.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/say.sh"
+
+build_packages=(
+  g++ cmake ninja-build ccache pkg-config git ca-certificates curl python3 python3-yaml
+  libcpp-httplib-dev nlohmann-json3-dev libspdlog-dev libyaml-cpp-dev libboost-dev
+  libsimdjson-dev prometheus-cpp-dev libcli11-dev libssl-dev)
+test_packages=(
+  libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
+  openssl patch python3-jsonschema python3-pip python3-venv)
+lint_packages=(clang-tidy-19 clang-format-19)
+
+give_up() {
+  printf 'setup: %s\n' "$*" >&2
+  exit 1
+}
+
+wanted_packages() {
+  local level
+  printf '%s\n' "${build_packages[@]}"
+  for level in "$@"; do
+    case $level in
+      build) ;;
+      test) printf '%s\n' "${test_packages[@]}" ;;
+      lint) printf '%s\n' "${lint_packages[@]}" ;;
+      *) give_up "unknown level '$level'; the levels are build, test and lint." ;;
+    esac
+  done
+}
+
+# Those of the named packages that are not installed, one on each line.
+missing_packages() {
+  local installed
+  installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
+    sed -n 's/^installed //p' || true)
+  printf '%s\n' "$@" | grep -vxF -f <(printf '%s\n' "$installed") || true
+}
+
+as_root() {
+  if (($(id -u) == 0)); then
+    env DEBIAN_FRONTEND=noninteractive "$@"
+  else
+    sudo env DEBIAN_FRONTEND=noninteractive "$@"
+  fi
+}
+
+# Both steps at once, so that a mirror that changed in between is asked again as a whole.
+apt_round() {
+  local log=$1
+  shift
+  quietly "$log" as_root apt-get -q update &&
+    quietly "$log" as_root apt-get -q -y --no-install-recommends install "$@"
+}
+
+install_missing() {
+  local log
+  command -v apt-get >/dev/null || give_up "packages are missing and this machine has no apt-get; on Debian 12 they are: $*."
+  if (($(id -u) != 0)); then
+    command -v sudo >/dev/null || give_up "packages are missing and installing them needs root or sudo: apt-get install $*."
+    sudo -v || give_up "sudo refused; as root run: apt-get install $*."
+  fi
+  log=$(mktemp)
+  say "Installing $# Debian packages, a few minutes on a bare machine: $*"
+  if ! QUIETLY_TAIL=5 apt_round "$log" "$@"; then
+    say "apt failed; trying once more."
+    QUIETLY_TAIL=15 apt_round "$log" "$@" ||
+      give_up "apt could not install the packages above, twice; see its message and check the network and the apt sources (its whole output: $log)."
+  fi
+  rm -f "$log"
+}
+
+main() {
+  local wanted missing
+  command -v dpkg-query >/dev/null || give_up "this is no Debian; install the equivalents of: ${build_packages[*]}."
+  wanted=$(wanted_packages "$@")
+  mapfile -t wanted <<<"$wanted"
+  missing=$(missing_packages "${wanted[@]}")
+  [[ -n $missing ]] || return 0
+  mapfile -t missing <<<"$missing"
+  install_missing "${missing[@]}"
+  missing=$(missing_packages "${wanted[@]}")
+  [[ -z $missing ]] || give_up "apt says it is done, but these are still missing: ${missing//$'\n'/ }."
+  say "All packages are installed."
+}
+
+main "$@"

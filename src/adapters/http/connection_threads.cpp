@@ -1,0 +1,146 @@
+#include "adapters/http/connection_threads.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+#include <utility>
+
+namespace snug {
+namespace {
+
+/// Out of descriptors or memory: how long the acceptor leaves the kernel alone.
+constexpr int kShortageWaitMs = 10;
+
+}  // namespace
+
+ConnectionThreads::ConnectionThreads(PoolBounds bounds, std::function<void(int)> serve)
+    : bounds_(bounds), serve_(std::move(serve)) {}
+
+ConnectionThreads::~ConnectionThreads() {
+  stop();
+  if (wake_fd_ >= 0) ::close(wake_fd_);
+}
+
+bool ConnectionThreads::start(int listen_fd) {
+  listen_fd_ = listen_fd;
+  wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  bool started = wake_fd_ >= 0;
+  try {
+    if (started) acceptor_ = std::thread([this] { accept_until_drained(); });
+  } catch (const std::system_error&) {
+    started = false;
+  }
+  if (!started) ::close(listen_fd_);
+  return started;
+}
+
+void ConnectionThreads::accept_until_drained() {
+  std::array<pollfd, 2> fds{{{listen_fd_, POLLIN, 0}, {wake_fd_, POLLIN, 0}}};
+  while (!draining_) {
+    if (::poll(fds.data(), fds.size(), -1) > 0) accept_waiting();
+  }
+  // Who is connected already may have sent a request.
+  accept_waiting();
+  ::close(listen_fd_);
+}
+
+void ConnectionThreads::accept_waiting() {
+  for (;;) {
+    const int fd = ::accept4(listen_fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd >= 0) {
+      const int on = 1;
+      ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+      take(fd);
+      continue;
+    }
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      pollfd wake{wake_fd_, POLLIN, 0};
+      ::poll(&wake, 1, kShortageWaitMs);
+      return;
+    }
+    // Any other error is the lost connection's own, or says that none is waiting.
+    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EBADF || errno == EINVAL) return;
+  }
+}
+
+void ConnectionThreads::take(int fd) {
+  const std::lock_guard lock(mutex_);
+  bool room = queue_.size() < bounds_.queued + idle_threads_;
+  if (queue_.size() >= idle_threads_ && threads_.size() < bounds_.threads) {
+    try {
+      threads_.emplace_back([this] { work(); });
+      room = true;
+    } catch (const std::system_error&) {
+      room = room && !threads_.empty();
+    }
+  }
+  if (stopping_ || !room) {
+    ::close(fd);
+    return;
+  }
+  queue_.push_back(fd);
+  open_.insert(fd);
+  count_waiting();
+  work_came_.notify_one();
+}
+
+void ConnectionThreads::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    ++idle_threads_;
+    work_came_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    --idle_threads_;
+    if (queue_.empty()) return;
+    const int fd = queue_.front();
+    queue_.pop_front();
+    lock.unlock();
+    serve_(fd);
+    lock.lock();
+    // Closed under the lock, so that stop() never shuts down a descriptor of somebody else.
+    open_.erase(fd);
+    count_waiting();
+    ::close(fd);
+    if (open_.empty()) all_ended_.notify_all();
+  }
+}
+
+void ConnectionThreads::count_waiting() {
+  waiting_ = open_.size() > threads_.size() ? open_.size() - threads_.size() : 0;
+}
+
+void ConnectionThreads::begin_drain() {
+  if (draining_.exchange(true) || wake_fd_ < 0) return;
+  const std::uint64_t one = 1;
+  // The counter starts at zero, so that this write always succeeds.
+  [[maybe_unused]] const ssize_t written = ::write(wake_fd_, &one, sizeof one);
+  if (acceptor_.joinable()) acceptor_.join();
+}
+
+bool ConnectionThreads::drain(std::chrono::milliseconds at_most) {
+  begin_drain();
+  std::unique_lock lock(mutex_);
+  return all_ended_.wait_for(lock, at_most, [this] { return open_.empty(); });
+}
+
+void ConnectionThreads::stop() {
+  begin_drain();
+  std::vector<std::thread> threads;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (const int fd : open_) ::shutdown(fd, SHUT_RDWR);
+    threads.swap(threads_);
+  }
+  work_came_.notify_all();
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace snug

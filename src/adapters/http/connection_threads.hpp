@@ -1,0 +1,71 @@
+// Accepts connections and gives each a thread of its own while it is open. Threads are started on
+// demand up to a bound and then kept; further connections wait in a bounded queue, and beyond it
+// they are closed at once. Ends in two steps: drain (no new connections, idle ones go) and stop.
+//
+// start, drain and stop are called from one thread; the rest is thread-safe.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <unordered_set>
+#include <vector>
+
+namespace snug {
+
+struct PoolBounds {
+  std::size_t threads = 0;
+  std::size_t queued = 0;
+};
+
+class ConnectionThreads {
+ public:
+  /// `serve` must not throw. It gets a non-blocking socket, which the pool closes afterwards.
+  ConnectionThreads(PoolBounds bounds, std::function<void(int fd)> serve);
+  ~ConnectionThreads();
+  ConnectionThreads(const ConnectionThreads&) = delete;
+  ConnectionThreads& operator=(const ConnectionThreads&) = delete;
+
+  /// False: there are no descriptors or threads to be had. `listen_fd` is the pool's from here on.
+  [[nodiscard]] bool start(int listen_fd);
+  /// Becomes readable, and stays so, when the pool drains.
+  [[nodiscard]] int wake_fd() const { return wake_fd_; }
+  [[nodiscard]] bool draining() const { return draining_; }
+  /// Connections wait for a thread: those that are served should end with their next reply.
+  [[nodiscard]] bool crowded() const { return waiting_ > 0; }
+  /// True: every connection has ended.
+  bool drain(std::chrono::milliseconds at_most);
+  void stop();
+
+ private:
+  void accept_until_drained();
+  void accept_waiting();
+  void take(int fd);
+  void work();
+  void count_waiting();  // under mutex_
+  void begin_drain();
+
+  const PoolBounds bounds_;
+  const std::function<void(int)> serve_;
+  int listen_fd_ = -1;
+  int wake_fd_ = -1;
+  std::atomic<bool> draining_{false};
+  std::atomic<std::size_t> waiting_{0};  // connections beyond the threads there are
+  std::thread acceptor_;
+
+  std::mutex mutex_;
+  std::condition_variable work_came_;
+  std::condition_variable all_ended_;
+  bool stopping_ = false;             // guarded by mutex_
+  std::deque<int> queue_;             // guarded by mutex_
+  std::unordered_set<int> open_;      // guarded by mutex_: queued and served
+  std::size_t idle_threads_ = 0;      // guarded by mutex_
+  std::vector<std::thread> threads_;  // guarded by mutex_
+};
+
+}  // namespace snug

@@ -1,0 +1,191 @@
+#include "snug/adapters/http/extender_server.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "adapters/http/http_engine.hpp"
+#include "snug/codec/extender_codec.hpp"
+
+namespace snug {
+namespace {
+
+/// A thread's buffer is kept for its next request, unless one body was huge.
+constexpr std::size_t kKeptBuffer = 4'194'304;
+
+/// Gives a large buffer back when the request ends, however it ends.
+class LargeBufferEnd {
+ public:
+  explicit LargeBufferEnd(std::string& buffer) : buffer_(buffer) {}
+  ~LargeBufferEnd() {
+    if (buffer_.capacity() > kKeptBuffer) std::string{}.swap(buffer_);
+  }
+  LargeBufferEnd(const LargeBufferEnd&) = delete;
+  LargeBufferEnd& operator=(const LargeBufferEnd&) = delete;
+
+ private:
+  std::string& buffer_;
+};
+/// Spare capacity, so that the parser need not copy the body.
+constexpr std::size_t kSpare = 64;
+/// Headers that httplib adds of its own: REMOTE_ADDR, REMOTE_PORT, LOCAL_ADDR and LOCAL_PORT.
+constexpr std::size_t kOwnHeaders = 4;
+
+constexpr const char* kFilter = "/filter";
+constexpr const char* kPrioritize = "/prioritize";
+constexpr const char* kBind = "/bind";
+
+std::string error_body(const std::string& path, std::string_view sentence) {
+  ReplyShape shape = ReplyShape::kBind;
+  if (path == kFilter) shape = ReplyShape::kFilter;
+  if (path == kPrioritize) shape = ReplyShape::kPrioritize;
+  return write_error(shape, sentence);
+}
+
+EngineBounds bounds_of(const Limits& limits) {
+  return {.pool = {.threads = static_cast<std::size_t>(limits.max_connections),
+                   .queued = static_cast<std::size_t>(limits.max_queued_connections)},
+          .keep_alive = std::chrono::milliseconds{limits.keep_alive_ms}};
+}
+
+struct Refused {
+  int status;
+  std::string sentence;
+};
+
+bool is_json_type(std::string value) {
+  value.resize(std::min(value.size(), value.find(';')));
+  value.resize(value.find_last_not_of(" \t") + 1);
+  std::ranges::transform(value, value.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+  });
+  return value == "application/json";
+}
+
+/// Anything but digits is nothing; a number too large for the type is the largest one.
+std::optional<std::size_t> parse_length(std::string_view text) {
+  if (text.empty() || !std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; })) {
+    return std::nullopt;
+  }
+  std::size_t length = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), length);
+  return parsed.ec == std::errc{} ? length : static_cast<std::size_t>(-1);
+}
+
+std::optional<Refused> check_length(const httplib::Request& request, std::size_t most) {
+  switch (request.get_header_value_count("Content-Length")) {
+    case 0:
+      return Refused{411, "the header Content-Length is missing; a request must have one"};
+    case 1:
+      break;
+    default:
+      return Refused{400, "the header Content-Length came more than once"};
+  }
+  const auto length = parse_length(request.get_header_value("Content-Length"));
+  if (!length) return Refused{400, "the header Content-Length must be a number of bytes"};
+  if (*length == 0) return Refused{400, "the body is empty; it must be a JSON object"};
+  if (*length > most) {
+    return Refused{
+        413, "the body is larger than the " + std::to_string(most) + " bytes that are allowed"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+class ExtenderServer::Impl {
+ public:
+  Impl(ExtenderHandlers handlers, HttpOptions options, const Limits& limits)
+      : max_body_(static_cast<std::size_t>(limits.max_body_bytes)),
+        max_headers_(static_cast<std::size_t>(limits.max_headers)),
+        engine_(std::move(options), bounds_of(limits), limits) {
+    engine_.set_error_body(error_body);
+    engine_.set_gate([this](const httplib::Request& request, httplib::Response& response) {
+      const std::optional<Refused> refused = check(request);
+      if (refused) engine_.refuse(request, response, refused->status, refused->sentence);
+      if (refused && refused->status == 405) response.set_header("Allow", "POST");
+      return refused.has_value();
+    });
+    route(kFilter, std::move(handlers.filter));
+    route(kPrioritize, std::move(handlers.prioritize));
+    route(kBind, std::move(handlers.bind));
+  }
+
+  HttpEngine& engine() { return engine_; }
+
+ private:
+  using Handler = std::function<Reply(std::string&)>;
+
+  /// Everything that can be said before the body is read.
+  [[nodiscard]] std::optional<Refused> check(const httplib::Request& request) const {
+    if (request.headers.size() > max_headers_ + kOwnHeaders) {
+      return Refused{431, "the request has more than the " + std::to_string(max_headers_) +
+                              " headers that are allowed"};
+    }
+    if (request.path != kFilter && request.path != kPrioritize && request.path != kBind) {
+      return Refused{404, "there are POST /filter, /prioritize and /bind, and nothing else"};
+    }
+    if (request.method != "POST") return Refused{405, "the method must be POST"};
+    if (request.has_header("Transfer-Encoding")) {
+      return Refused{411, "Transfer-Encoding is not accepted; send a Content-Length"};
+    }
+    if (request.has_header("Content-Encoding")) {
+      return Refused{415, "Content-Encoding is not accepted; send the JSON as it is"};
+    }
+    if (request.has_header("Range")) return Refused{400, "the header Range is not accepted"};
+    if (!is_json_type(request.get_header_value("Content-Type"))) {
+      return Refused{415, "the header Content-Type must be application/json"};
+    }
+    return check_length(request, max_body_);
+  }
+
+  void route(const char* path, Handler handler) {
+    engine_.Post(path, [this, handler = std::move(handler)](const httplib::Request& request,
+                                                            httplib::Response& response,
+                                                            const httplib::ContentReader& reader) {
+      thread_local std::string body;
+      const LargeBufferEnd end(body);
+      if (!read_body(request, reader, body)) {
+        return engine_.refuse_incomplete(request, response);
+      }
+      Reply reply = handler(body);
+      response.status = reply.status;
+      response.body = std::move(reply.body);
+      response.set_header("Content-Type", kJsonType);
+    });
+  }
+
+  static bool read_body(const httplib::Request& request, const httplib::ContentReader& reader,
+                        std::string& body) {
+    const std::size_t length = parse_length(request.get_header_value("Content-Length")).value_or(0);
+    HttpEngine::begin_body();
+    body.clear();
+    body.reserve(length + kSpare);
+    const bool complete = reader([&](const char* data, std::size_t size) {
+      if (size > length - body.size()) return false;
+      body.append(data, size);
+      return true;
+    });
+    return complete && body.size() == length;
+  }
+
+  const std::size_t max_body_;
+  const std::size_t max_headers_;
+  HttpEngine engine_;
+};
+
+ExtenderServer::ExtenderServer(ExtenderHandlers handlers, HttpOptions options, const Limits& limits)
+    : impl_(std::make_unique<Impl>(std::move(handlers), std::move(options), limits)) {}
+ExtenderServer::~ExtenderServer() = default;
+
+Result<void> ExtenderServer::start() { return impl_->engine().start(); }
+int ExtenderServer::port() const { return impl_->engine().port(); }
+bool ExtenderServer::drain(std::chrono::milliseconds at_most) {
+  return impl_->engine().drain(at_most);
+}
+void ExtenderServer::stop() { impl_->engine().stop(); }
+
+}  // namespace snug

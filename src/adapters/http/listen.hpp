@@ -1,0 +1,18 @@
+// Opens a listening TCP socket.
+#pragma once
+
+#include <string>
+
+#include "snug/base/result.hpp"
+
+namespace snug {
+
+struct Listening {
+  int fd = -1;  // non-blocking; the caller's
+  int port = 0;
+};
+
+/// Port 0: the kernel picks one. The error names the address.
+[[nodiscard]] Result<Listening> listen_on(const std::string& host, int port, int backlog);
+
+}  // namespace snug

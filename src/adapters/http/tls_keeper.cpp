@@ -1,0 +1,103 @@
+#include "adapters/http/tls_keeper.hpp"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <sys/stat.h>
+
+#include <string>
+#include <utility>
+
+namespace snug {
+namespace {
+
+Error tls_problem(std::string_view what, const std::string& file) {
+  std::string why = "unknown";
+  if (const char* reason = ERR_reason_error_string(ERR_peek_error()); reason != nullptr) {
+    why = reason;
+  }
+  ERR_clear_error();
+  return {ErrorCode::kInvalid, std::string{what} + " " + file + ": " + why};
+}
+
+/// A key file with a passphrase is an error, not a question on the terminal.
+int no_passphrase(char*, int, int, void*) { return 0; }
+
+Result<void> require_client_certificates(SSL_CTX* context, const std::string& file) {
+  if (SSL_CTX_load_verify_locations(context, file.c_str(), nullptr) != 1) {
+    return std::unexpected(tls_problem("cannot read the client CA", file));
+  }
+  STACK_OF(X509_NAME)* names = SSL_load_client_CA_file(file.c_str());
+  if (names == nullptr) return std::unexpected(tls_problem("cannot read the client CA", file));
+  SSL_CTX_set_client_CA_list(context, names);
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  return {};
+}
+
+Result<std::shared_ptr<SSL_CTX>> make_context(const TlsFiles& files) {
+  ERR_clear_error();
+  std::shared_ptr<SSL_CTX> context{SSL_CTX_new(TLS_server_method()), SSL_CTX_free};
+  if (context == nullptr) return fail(ErrorCode::kInternal, "OpenSSL gives no TLS context");
+  SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
+  SSL_CTX_set_options(context.get(), SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+  SSL_CTX_set_mode(context.get(),
+                   SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  // Without a context of ours, OpenSSL refuses to resume sessions that had a client certificate.
+  constexpr std::string_view kSessions = "snug";
+  SSL_CTX_set_session_id_context(context.get(),
+                                 reinterpret_cast<const unsigned char*>(kSessions.data()),
+                                 static_cast<unsigned>(kSessions.size()));
+  SSL_CTX_set_default_passwd_cb(context.get(), no_passphrase);
+  if (SSL_CTX_use_certificate_chain_file(context.get(), files.cert.c_str()) != 1) {
+    return std::unexpected(tls_problem("cannot read the certificate", files.cert));
+  }
+  if (SSL_CTX_use_PrivateKey_file(context.get(), files.key.c_str(), SSL_FILETYPE_PEM) != 1 ||
+      SSL_CTX_check_private_key(context.get()) != 1) {
+    return std::unexpected(tls_problem("cannot use the key", files.key));
+  }
+  if (!files.client_ca.empty()) {
+    const Result<void> required = require_client_certificates(context.get(), files.client_ca);
+    if (!required) return std::unexpected(required.error());
+  }
+  return context;
+}
+
+}  // namespace
+
+TlsKeeper::TlsKeeper(TlsFiles files, std::function<void(std::string_view)> on_problem)
+    : files_(std::move(files)), on_problem_(std::move(on_problem)) {}
+
+TlsKeeper::Stamp TlsKeeper::stamp_of(const std::string& file) {
+  struct stat found{};
+  if (file.empty() || ::stat(file.c_str(), &found) != 0) return {};
+  return {found.st_ino, found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec};
+}
+
+TlsKeeper::Stamps TlsKeeper::stamps() const {
+  return {stamp_of(files_.cert), stamp_of(files_.key), stamp_of(files_.client_ca)};
+}
+
+Result<void> TlsKeeper::open() {
+  const std::lock_guard lock(mutex_);
+  read_ = stamps();
+  Result<std::shared_ptr<SSL_CTX>> context = make_context(files_);
+  if (!context) return std::unexpected(std::move(context.error()));
+  context_ = std::move(*context);
+  return {};
+}
+
+std::shared_ptr<SSL_CTX> TlsKeeper::current() {
+  const std::lock_guard lock(mutex_);
+  const Stamps now = stamps();
+  if (now == read_) return context_;
+  // Taken before the files are read, so that a change in between is seen the next time.
+  read_ = now;
+  Result<std::shared_ptr<SSL_CTX>> context = make_context(files_);
+  if (context) {
+    context_ = std::move(*context);
+  } else if (on_problem_) {
+    on_problem_(context.error().message + "; the last good certificate stays in use");
+  }
+  return context_;
+}
+
+}  // namespace snug

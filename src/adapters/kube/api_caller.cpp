@@ -1,0 +1,83 @@
+#include "adapters/kube/api_caller.hpp"
+
+namespace snug {
+
+ApiCaller::ApiCaller(const ApiEndpoint& endpoint, const KubeOptions& options,
+                     const KubeContext& context)
+    : timeout_(options.api_timeout),
+      max_reply_bytes_(static_cast<std::size_t>(context.limits.max_object_bytes)),
+      metrics_(context.metrics),
+      credentials_(endpoint, context),
+      pool_(endpoint, {static_cast<std::size_t>(context.limits.api_connections), timeout_,
+                       std::chrono::milliseconds(context.limits.api_idle_ms)}) {}
+
+Result<ApiReply> ApiCaller::call_until(CallDeadline deadline, std::string_view what,
+                                       const ApiRequest& request) {
+  for (bool second = false;; second = true) {
+    const auto view = credentials_.view();
+    if (!view) return std::unexpected(view.error());
+    auto made = attempt(request, *view, deadline);
+    if (!made) {
+      metrics_.api_request(what, false);
+      return std::unexpected(made.error());
+    }
+    const int status = made->exchange.status;
+    metrics_.api_request(what, made->exchange.complete && status < 400);
+    if (status != 401 || second || !credentials_.renew(*view)) {
+      return conclude(request, *std::move(made), deadline);
+    }
+  }
+}
+
+Result<ApiCaller::Attempt> ApiCaller::attempt(const ApiRequest& request, const CredentialView& view,
+                                              CallDeadline deadline) {
+  auto first = attempt_once(request, view, deadline, false);
+  if (!first || !first->stale) return first;
+  return attempt_once(request, view, deadline, true);
+}
+
+Result<ApiCaller::Attempt> ApiCaller::attempt_once(const ApiRequest& request,
+                                                   const CredentialView& view,
+                                                   CallDeadline deadline, bool fresh) {
+  auto lease = pool_.take(view.tls, deadline, fresh);
+  if (!lease) return std::unexpected(lease.error());
+  Attempt made;
+  ReplyHandlers handlers;
+  handlers.on_piece = [this, &made](std::string_view piece) {
+    made.too_large = made.body.size() + piece.size() > max_reply_bytes_;
+    if (!made.too_large) made.body += piece;
+    return !made.too_large;
+  };
+  made.exchange = (*lease)->run(request, view.token, handlers);
+  const ApiExchange& exchange = made.exchange;
+  if (!exchange.complete) {
+    lease->spoil();
+    // What changes nothing, or has not left, may be sent again.
+    const bool repeatable = request.method == "GET" || !exchange.body_sent;
+    made.stale = lease->used_before() && exchange.status == 0 && repeatable && !(*lease)->aborted();
+  }
+  return made;
+}
+
+Result<ApiReply> ApiCaller::conclude(const ApiRequest& request, Attempt&& attempt,
+                                     CallDeadline deadline) const {
+  const ApiExchange& exchange = attempt.exchange;
+  if (attempt.too_large) {
+    return fail(ErrorCode::kTooLarge, "the API server's reply is larger than " +
+                                          std::to_string(max_reply_bytes_) + " bytes");
+  }
+  // A refusal, or a success of a write, says enough in its status even where its text was cut.
+  const bool told = exchange.status >= 400 || (exchange.success() && request.method != "GET");
+  if (exchange.complete || told) {
+    ApiReply reply{exchange.status, exchange.body};
+    if (exchange.success()) reply.body = std::move(attempt.body);
+    return reply;
+  }
+  const bool late = std::chrono::steady_clock::now() >= deadline;
+  const std::string why =
+      late ? "it did not answer within " + std::to_string(timeout_.count()) + " ms" : exchange.why;
+  return fail(exchange.body_sent ? ErrorCode::kUnknown : ErrorCode::kUnavailable,
+              "the API server failed: " + why);
+}
+
+}  // namespace snug

@@ -1,0 +1,59 @@
+// One call to the API server from start to end: credentials, a connection, the deadline, the second
+// attempt after a 401 or on a connection that turned out to be closed, and the count. Thread-safe.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "adapters/kube/connection_pool.hpp"
+#include "adapters/kube/credentials.hpp"
+
+namespace snug {
+
+struct ApiReply {
+  int status = 0;
+  std::string body;  // of a refusal its first bytes only
+};
+
+class ApiCaller {
+ public:
+  ApiCaller(const ApiEndpoint& endpoint, const KubeOptions& options, const KubeContext& context);
+
+  /// A reply of whatever status, or kUnavailable: the request surely did not reach the API server;
+  /// kUnknown: it may have; kTooLarge: it was carried out and its reply is over the limit. `what`
+  /// names the call in the metrics.
+  [[nodiscard]] Result<ApiReply> call(std::string_view what, const ApiRequest& request) {
+    return call_until(new_deadline(), what, request);
+  }
+  /// For several calls that share one deadline.
+  [[nodiscard]] Result<ApiReply> call_until(CallDeadline deadline, std::string_view what,
+                                            const ApiRequest& request);
+  [[nodiscard]] CallDeadline new_deadline() const {
+    return std::chrono::steady_clock::now() + timeout_;
+  }
+  /// Ends all calls, those still to come too.
+  void abort_all() { pool_.abort_all(); }
+
+ private:
+  struct Attempt {
+    ApiExchange exchange;
+    std::string body;
+    bool stale = false;  // the connection had been closed before it was used
+    bool too_large = false;
+  };
+
+  [[nodiscard]] Result<Attempt> attempt(const ApiRequest& request, const CredentialView& view,
+                                        CallDeadline deadline);
+  [[nodiscard]] Result<Attempt> attempt_once(const ApiRequest& request, const CredentialView& view,
+                                             CallDeadline deadline, bool fresh);
+  [[nodiscard]] Result<ApiReply> conclude(const ApiRequest& request, Attempt&& attempt,
+                                          CallDeadline deadline) const;
+
+  const std::chrono::milliseconds timeout_;
+  const std::size_t max_reply_bytes_;
+  Metrics& metrics_;
+  Credentials credentials_;
+  ConnectionPool pool_;
+};
+
+}  // namespace snug

@@ -1,0 +1,28 @@
+#include "adapters/kube/backoff.hpp"
+
+#include <algorithm>
+
+namespace snug {
+namespace {
+
+constexpr std::chrono::minutes kQuiet{2};
+
+}  // namespace
+
+Backoff::Backoff(const Limits& limits, std::uint64_t seed)
+    : first_(limits.backoff_first_ms),
+      last_(std::max(limits.backoff_first_ms, limits.backoff_last_ms)),
+      step_(first_),
+      random_(seed) {}
+
+std::chrono::milliseconds Backoff::next(TimePoint now) {
+  if (now - quiet_since_ >= kQuiet) step_ = first_;
+  const std::chrono::milliseconds jitter(
+      std::uniform_int_distribution<std::int64_t>(0, step_.count())(random_));
+  const auto wait = step_ + jitter;
+  step_ = std::min(step_ * 2, last_);
+  quiet_since_ = now + wait;
+  return wait;
+}
+
+}  // namespace snug

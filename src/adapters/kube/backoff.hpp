@@ -1,0 +1,29 @@
+// How long to wait after a failure: doubling, with jitter, afresh after two quiet minutes. Not
+// thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <random>
+
+#include "snug/base/clock.hpp"
+#include "snug/base/limits.hpp"
+
+namespace snug {
+
+class Backoff {
+ public:
+  Backoff(const Limits& limits, std::uint64_t seed);
+
+  /// The wait after a failure now: the step × 1..2; the next step is twice as long.
+  [[nodiscard]] std::chrono::milliseconds next(TimePoint now);
+
+ private:
+  const std::chrono::milliseconds first_;
+  const std::chrono::milliseconds last_;
+  std::chrono::milliseconds step_;
+  TimePoint quiet_since_{};
+  std::mt19937_64 random_;
+};
+
+}  // namespace snug

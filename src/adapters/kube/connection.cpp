@@ -1,0 +1,178 @@
+#include "adapters/kube/connection.hpp"
+
+#include <fcntl.h>
+#include <httplib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <csignal>
+
+namespace snug {
+namespace {
+
+constexpr std::size_t kMaxRefusalBytes = 16'384;
+constexpr const char* kUserAgent = "snug-extender";
+
+/// httplib and OpenSSL write to sockets that the other side may have closed.
+void ignore_broken_pipes() {
+  static const bool done = [] {
+    struct sigaction current{};
+    if (::sigaction(SIGPIPE, nullptr, &current) == 0 && current.sa_handler == SIG_DFL) {
+      std::signal(SIGPIPE, SIG_IGN);
+    }
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
+std::string host_header(const ApiEndpoint& endpoint) {
+  const bool v6 = endpoint.host.find(':') != std::string::npos;
+  return (v6 ? "[" + endpoint.host + "]" : endpoint.host) + ":" + std::to_string(endpoint.port);
+}
+
+std::string describe(httplib::Error error) {
+  switch (error) {
+    case httplib::Error::Connection:
+    case httplib::Error::ConnectionTimeout:
+    case httplib::Error::BindIPAddress:
+      return "it cannot be connected to";
+    case httplib::Error::SSLConnection:
+    case httplib::Error::SSLLoadingCerts:
+    case httplib::Error::SSLServerVerification: {
+      const std::string reason = take_tls_error();
+      return "the TLS handshake failed" + (reason.empty() ? "" : " (" + reason + ")");
+    }
+    case httplib::Error::Write:
+      return "the connection was lost while sending";
+    case httplib::Error::Read:
+      return "the connection was lost or silent while receiving";
+    default:
+      return "the exchange failed (" + httplib::to_string(error) + ")";
+  }
+}
+
+/// Seconds; the header's other form, a date, is not used by API servers.
+std::chrono::seconds retry_after(const httplib::Response& reply) {
+  const std::string text = reply.get_header_value("Retry-After");
+  int seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  const bool valid = error == std::errc() && end == text.data() + text.size() && seconds > 0;
+  return std::chrono::seconds(valid ? seconds : 0);
+}
+
+httplib::Request to_httplib(const ApiRequest& request, const std::string& token) {
+  httplib::Request out;
+  out.method = request.method;
+  out.headers.emplace("Accept", request.accept);
+  out.headers.emplace("Accept-Encoding", "identity");
+  out.headers.emplace("User-Agent", kUserAgent);
+  if (!token.empty()) out.headers.emplace("Authorization", "Bearer " + token);
+  if (!request.content_type.empty()) out.headers.emplace("Content-Type", request.content_type);
+  return out;
+}
+
+}  // namespace
+
+ApiConnection::ApiConnection(const ApiEndpoint& endpoint, TlsMaterialPtr tls)
+    : host_header_(host_header(endpoint)),
+      base_path_(endpoint.base_path),
+      tls_(std::move(tls)),
+      peer_{endpoint.tls_server_name.empty() ? endpoint.host : endpoint.tls_server_name,
+            endpoint.verify_server} {}
+
+Result<std::unique_ptr<ApiConnection>> ApiConnection::make(const ApiEndpoint& endpoint,
+                                                           TlsMaterialPtr tls,
+                                                           const SocketTimes& times) {
+  ignore_broken_pipes();
+  std::unique_ptr<ApiConnection> made(new ApiConnection(endpoint, std::move(tls)));
+  if (endpoint.tls) {
+    auto client = std::make_unique<httplib::SSLClient>(endpoint.host, endpoint.port);
+    // httplib would trust the system's authorities beside ours, and checks after the handshake
+    // only: OpenSSL itself verifies instead.
+    client->enable_server_certificate_verification(false);
+    auto set_up = set_up_tls(client->ssl_context(), *made->tls_, made->peer_);
+    if (!set_up) return std::unexpected(set_up.error());
+    made->client_ = std::move(client);
+  } else {
+    made->client_ = std::make_unique<httplib::ClientImpl>(endpoint.host, endpoint.port);
+  }
+  httplib::ClientImpl& client = *made->client_;
+  client.set_keep_alive(true);
+  client.set_tcp_nodelay(true);
+  client.set_url_encode(false);
+  client.set_decompress(false);
+  client.set_connection_timeout(times.connect);
+  client.set_read_timeout(times.silence);
+  client.set_write_timeout(times.silence);
+  client.set_socket_options([self = made.get()](int socket) { self->remember_socket(socket); });
+  return made;
+}
+
+ApiConnection::~ApiConnection() {
+  client_.reset();
+  if (socket_ >= 0) ::close(socket_);
+}
+
+void ApiConnection::remember_socket(int socket) {
+  const std::lock_guard lock(mutex_);
+  if (socket_ >= 0) ::close(socket_);
+  socket_ = ::fcntl(socket, F_DUPFD_CLOEXEC, 0);
+  if (aborted_ && socket_ >= 0) ::shutdown(socket_, SHUT_RDWR);
+}
+
+void ApiConnection::abort() {
+  const std::lock_guard lock(mutex_);
+  aborted_ = true;
+  if (socket_ >= 0) ::shutdown(socket_, SHUT_RDWR);
+}
+
+bool ApiConnection::aborted() const {
+  const std::lock_guard lock(mutex_);
+  return aborted_;
+}
+
+ApiExchange ApiConnection::run(const ApiRequest& request, const std::string& token,
+                               const ReplyHandlers& handlers) {
+  ApiExchange exchange;
+  httplib::Request out = to_httplib(request, token);
+  out.path = base_path_ + request.target;
+  out.headers.emplace("Host", host_header_);
+  if (!request.body.empty()) {
+    // A provider instead of `body`, to know whether any of it may have left.
+    out.content_length_ = request.body.size();
+    out.content_provider_ = [&](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
+      exchange.body_sent = true;
+      return sink.write(request.body.data() + offset, length);
+    };
+  }
+  out.response_handler = [&](const httplib::Response& reply) {
+    exchange.status = reply.status;
+    exchange.retry_after = retry_after(reply);
+    if (exchange.success()) handlers.on_success();
+    return true;
+  };
+  out.content_receiver = [&](const char* data, std::size_t size, std::uint64_t, std::uint64_t) {
+    const std::string_view piece(data, size);
+    if (!exchange.success()) {
+      exchange.body += piece.substr(0, kMaxRefusalBytes - exchange.body.size());
+      return exchange.body.size() < kMaxRefusalBytes;
+    }
+    exchange.refused = !handlers.on_piece(piece);
+    return !exchange.refused;
+  };
+
+  httplib::Response reply;
+  auto error = httplib::Error::Success;
+  static_cast<void>(take_tls_error());  // of earlier failures
+  try {
+    exchange.complete = client_->send(out, reply, error);
+    if (exchange.complete) exchange.status = reply.status;  // 204 has no body, so no handler
+    if (!exchange.complete) exchange.why = describe(error);
+  } catch (const std::exception& problem) {
+    exchange.why = problem.what();
+  }
+  return exchange;
+}
+
+}  // namespace snug

@@ -1,0 +1,106 @@
+#include "adapters/kube/credentials.hpp"
+
+#include <algorithm>
+
+#include "adapters/kube/text.hpp"
+
+namespace snug {
+namespace {
+
+Result<std::string> resolve(const CredentialText& source, const Limits& limits) {
+  if (!source.text.empty() || source.path.empty()) return source.text;
+  auto text = read_small_file(source.path, static_cast<std::size_t>(limits.max_config_bytes));
+  if (text && text->empty()) return fail(ErrorCode::kInvalid, source.path + " is empty");
+  return text;
+}
+
+/// A token goes into a header line: nothing but visible ASCII may stand in it.
+Result<std::string> resolve_token(const CredentialText& source, const Limits& limits) {
+  auto token = resolve(source, limits);
+  if (!token) return token;
+  const auto is_space = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
+  while (!token->empty() && is_space(token->back())) token->pop_back();
+  token->erase(token->begin(), std::ranges::find_if_not(*token, is_space));
+  if (!std::ranges::all_of(*token, [](char c) { return c > ' ' && c < '\x7f'; })) {
+    return fail(ErrorCode::kInvalid, (source.path.empty() ? "the token" : source.path) +
+                                         " holds characters that no bearer token has");
+  }
+  return token;
+}
+
+Result<PemTexts> resolve_pem(const ApiEndpoint& endpoint, const Limits& limits) {
+  PemTexts pem;
+  struct Part {
+    const CredentialText& source;
+    std::string& target;
+  };
+  for (const Part& part :
+       {Part{endpoint.authorities, pem.authorities}, Part{endpoint.certificate, pem.certificate},
+        Part{endpoint.key, pem.key}}) {
+    auto text = resolve(part.source, limits);
+    if (!text) return std::unexpected(text.error());
+    part.target = *std::move(text);
+  }
+  return pem;
+}
+
+}  // namespace
+
+Credentials::Credentials(const ApiEndpoint& endpoint, const KubeContext& context)
+    : endpoint_(endpoint), limits_(context.limits), log_(context.log), clock_(context.clock) {}
+
+Result<CredentialView> Credentials::view() {
+  const std::lock_guard lock(mutex_);
+  if (!loaded_ || clock_.now() >= next_read_) reread();
+  if (!loaded_) return std::unexpected(problem_);
+  return view_;
+}
+
+bool Credentials::renew(const CredentialView& used) {
+  const std::lock_guard lock(mutex_);
+  if (view_.token == used.token && view_.tls == used.tls) reread();
+  return loaded_ && (view_.token != used.token || view_.tls != used.tls);
+}
+
+void Credentials::reread() {
+  next_read_ = clock_.now() + std::chrono::milliseconds(limits_.credentials_reread_ms);
+  auto texts = read_texts();
+  if (texts && endpoint_.tls && (!view_.tls || texts->pem != pem_)) {
+    auto material = read_tls_material(texts->pem);
+    if (material) {
+      view_.tls = *std::move(material);
+      pem_ = texts->pem;
+    } else {
+      texts = std::unexpected(material.error());
+    }
+  }
+  if (!texts) {
+    problem_ = Error{ErrorCode::kUnavailable,
+                     "the API server's credentials cannot be read: " + texts.error().message};
+    log_.write(LogLevel::kWarn, problem_.message);
+    return;
+  }
+  view_.token = texts->token;
+  loaded_ = true;
+}
+
+Result<Credentials::Texts> Credentials::read_texts() const {
+  auto token = resolve_token(endpoint_.token, limits_);
+  if (!token) return std::unexpected(token.error());
+  auto pem = resolve_pem(endpoint_, limits_);
+  if (!pem) return std::unexpected(pem.error());
+  return Texts{*std::move(token), *std::move(pem)};
+}
+
+Result<void> check_credentials(const ApiEndpoint& endpoint, const Limits& limits) {
+  const auto token = resolve_token(endpoint.token, limits);
+  if (!token) return std::unexpected(token.error());
+  const auto pem = resolve_pem(endpoint, limits);
+  if (!pem) return std::unexpected(pem.error());
+  if (!endpoint.tls) return {};
+  const auto material = read_tls_material(*pem);
+  if (!material) return std::unexpected(material.error());
+  return {};
+}
+
+}  // namespace snug

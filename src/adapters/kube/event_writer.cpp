@@ -1,0 +1,159 @@
+#include "adapters/kube/event_writer.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "adapters/kube/text.hpp"
+
+namespace snug {
+namespace {
+
+// Limits of the API server's own, for events.
+constexpr std::size_t kMaxNote = 1024;
+constexpr std::size_t kMaxReason = 128;
+constexpr std::size_t kMaxInstance = 128;
+constexpr std::size_t kMaxEventName = 253;
+constexpr std::size_t kSuffix = 17;  // a dot and 16 hexadecimal digits
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "snug-extender";
+  return clip_text(name.data(), kMaxInstance);
+}
+
+/// Kubernetes' MicroTime.
+std::string now_text() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+  const std::time_t seconds = micros / 1'000'000;
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+  std::array<char, 16> fraction{};
+  std::snprintf(fraction.data(), fraction.size(), ".%06dZ", static_cast<int>(micros % 1'000'000));
+  return std::string(text.data()) + fraction.data();
+}
+
+std::string event_name(const std::string& pod, std::uint64_t number) {
+  std::array<char, kSuffix + 1> suffix{};
+  std::snprintf(suffix.data(), suffix.size(), ".%016llx", static_cast<unsigned long long>(number));
+  std::string name = pod.substr(0, kMaxEventName - kSuffix);
+  while (name.ends_with('-') || name.ends_with('.')) name.pop_back();
+  return name + suffix.data();
+}
+
+}  // namespace
+
+EventWriter::EventWriter(ApiCaller& caller, const KubeOptions& options, const KubeContext& context)
+    : caller_(caller),
+      metrics_(context.metrics),
+      log_(context.log),
+      clock_(context.clock),
+      limits_(context.limits),
+      host_(host_name()),
+      // Names must differ between runs that share a seed.
+      random_(options.seed ^ static_cast<std::uint64_t>(
+                                 std::chrono::system_clock::now().time_since_epoch().count())),
+      thread_([this] { run(); }) {
+  pthread_setname_np(thread_.native_handle(), "snug-events");
+}
+
+EventWriter::~EventWriter() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+    wake_.notify_all();
+  }
+  caller_.abort_all();
+  thread_.join();
+}
+
+void EventWriter::warn(const Notice& notice) {
+  std::string key = notice.uid;
+  key.append("\n").append(notice.reason).append("\n").append(notice.note);
+  const std::lock_guard lock(mutex_);
+  forget_old();
+  if (said_index_.contains(key)) return;
+  if (queue_.size() >= static_cast<std::size_t>(limits_.max_queued_events)) {
+    metrics_.event_dropped();
+    return;
+  }
+  if (said_.size() >= static_cast<std::size_t>(limits_.max_queued_events)) forget_oldest();
+  said_.emplace_back(clock_.now(), key);
+  said_index_.insert(std::move(key));
+  queue_.push_back(notice);
+  wake_.notify_one();
+}
+
+void EventWriter::forget_old() {
+  const std::chrono::milliseconds window(limits_.event_repeat_ms);
+  const TimePoint now = clock_.now();
+  while (!said_.empty() && now - said_.front().first >= window) forget_oldest();
+}
+
+void EventWriter::forget_oldest() {
+  said_index_.erase(said_.front().second);
+  said_.pop_front();
+}
+
+void EventWriter::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wake_.wait(lock, [this] { return ending_ || !queue_.empty(); });
+    if (ending_) return;
+    const Notice next = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    write(next);
+    lock.lock();
+  }
+}
+
+void EventWriter::write(const Notice& notice) {
+  auto valid = check_name("namespace", notice.name_space);
+  if (valid) valid = check_name("pod", notice.pod);
+  if (!valid) {
+    log_.write(LogLevel::kWarn, "no event is written: " + valid.error().message);
+    return;
+  }
+  ApiRequest request;
+  request.method = "POST";
+  request.target = "/apis/events.k8s.io/v1/namespaces/" + notice.name_space + "/events";
+  request.content_type = "application/json";
+  request.body = event_json(notice);
+  const auto reply = caller_.call("event", request);
+  if (reply && reply->status < 300) return;
+  log_.write(LogLevel::kWarn, "the event `" + notice.reason + "` about pod " + notice.name_space +
+                                  "/" + notice.pod + " was not written: " +
+                                  (reply ? status_message(reply->body) : reply.error().message));
+}
+
+std::string EventWriter::event_json(const Notice& notice) {
+  const nlohmann::json event = {
+      {"apiVersion", "events.k8s.io/v1"},
+      {"kind", "Event"},
+      {"metadata", {{"name", event_name(notice.pod, random_())}, {"namespace", notice.name_space}}},
+      {"eventTime", now_text()},
+      {"reportingController", "snug.dev/extender"},
+      {"reportingInstance", host_},
+      {"action", "Scheduling"},
+      {"reason", clip_text(notice.reason, kMaxReason)},
+      {"regarding",
+       {{"apiVersion", "v1"},
+        {"kind", "Pod"},
+        {"namespace", notice.name_space},
+        {"name", notice.pod},
+        {"uid", notice.uid}}},
+      {"note", clip_text(notice.note, kMaxNote)},
+      {"type", "Warning"},
+  };
+  return event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace snug

@@ -1,0 +1,95 @@
+#include "adapters/kube/feeds.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace snug {
+namespace {
+
+ObjectFeed::Step step_of(const WatchEvent& event) {
+  return {event.kind, event.resource_version, event.error_code, event.error_message};
+}
+
+class PodFeed final : public ObjectFeed {
+ public:
+  PodFeed(const Limits& limits, ClusterSink& sink) : reader_(limits), sink_(sink) {}
+
+  [[nodiscard]] std::string_view resource() const override { return "pods"; }
+  [[nodiscard]] std::string_view target() const override {
+    return "/api/v1/pods"
+           "?fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed&";
+  }
+
+  void list_begins() override {
+    listed_.clear();
+    sink_.pods_list_begins();
+  }
+  [[nodiscard]] Result<void> list_item(std::string_view json) override {
+    auto pod = reader_.read_pod(json);
+    if (!pod) return std::unexpected(pod.error());
+    listed_.push_back(*std::move(pod));
+    return {};
+  }
+  void list_ends() override { sink_.pods_listed(std::exchange(listed_, {})); }
+
+  [[nodiscard]] Result<Step> event(std::string_view json) override {
+    auto event = reader_.read_pod_event(json);
+    if (!event) return std::unexpected(event.error());
+    if (event->kind == WatchKind::kDeleted) sink_.pod_gone(event->pod);
+    Step step = step_of(*event);
+    if (event->kind == WatchKind::kAdded || event->kind == WatchKind::kModified) {
+      sink_.pod_changed(std::move(event->pod));
+    }
+    return step;
+  }
+
+ private:
+  KubeObjectReader reader_;
+  ClusterSink& sink_;
+  std::vector<PodFacts> listed_;
+};
+
+class NodeFeed final : public ObjectFeed {
+ public:
+  NodeFeed(const Limits& limits, ClusterSink& sink) : reader_(limits), sink_(sink) {}
+
+  [[nodiscard]] std::string_view resource() const override { return "nodes"; }
+  [[nodiscard]] std::string_view target() const override { return "/api/v1/nodes?"; }
+
+  void list_begins() override { listed_.clear(); }
+  [[nodiscard]] Result<void> list_item(std::string_view json) override {
+    auto node = reader_.read_node(json);
+    if (!node) return std::unexpected(node.error());
+    listed_.push_back(*std::move(node));
+    return {};
+  }
+  void list_ends() override { sink_.nodes_listed(std::exchange(listed_, {})); }
+
+  [[nodiscard]] Result<Step> event(std::string_view json) override {
+    auto event = reader_.read_node_event(json);
+    if (!event) return std::unexpected(event.error());
+    if (event->kind == WatchKind::kDeleted) sink_.node_gone(event->node.name);
+    Step step = step_of(*event);
+    if (event->kind == WatchKind::kAdded || event->kind == WatchKind::kModified) {
+      sink_.node_changed(std::move(event->node));
+    }
+    return step;
+  }
+
+ private:
+  KubeObjectReader reader_;
+  ClusterSink& sink_;
+  std::vector<NodeFacts> listed_;
+};
+
+}  // namespace
+
+std::unique_ptr<ObjectFeed> make_pod_feed(const Limits& limits, ClusterSink& sink) {
+  return std::make_unique<PodFeed>(limits, sink);
+}
+
+std::unique_ptr<ObjectFeed> make_node_feed(const Limits& limits, ClusterSink& sink) {
+  return std::make_unique<NodeFeed>(limits, sink);
+}
+
+}  // namespace snug

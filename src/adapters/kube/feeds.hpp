@@ -1,0 +1,40 @@
+// What a stream does with the objects of one resource: reads each and hands it to the sink. One for
+// pods and one for nodes; each belongs to one thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "snug/base/limits.hpp"
+#include "snug/base/result.hpp"
+#include "snug/codec/kube_objects.hpp"
+#include "snug/service/ports.hpp"
+
+namespace snug {
+
+class ObjectFeed {
+ public:
+  virtual ~ObjectFeed() = default;
+  [[nodiscard]] virtual std::string_view resource() const = 0;
+  /// Path of the collection and its selectors, `?` or `&` at the end.
+  [[nodiscard]] virtual std::string_view target() const = 0;
+
+  virtual void list_begins() = 0;
+  [[nodiscard]] virtual Result<void> list_item(std::string_view json) = 0;
+  virtual void list_ends() = 0;
+
+  /// Where the stream stands after one watch event.
+  struct Step {
+    WatchKind kind = WatchKind::kBookmark;
+    std::string resource_version;
+    int error_code = 0;
+    std::string error_message;
+  };
+  [[nodiscard]] virtual Result<Step> event(std::string_view json) = 0;
+};
+
+[[nodiscard]] std::unique_ptr<ObjectFeed> make_pod_feed(const Limits& limits, ClusterSink& sink);
+[[nodiscard]] std::unique_ptr<ObjectFeed> make_node_feed(const Limits& limits, ClusterSink& sink);
+
+}  // namespace snug

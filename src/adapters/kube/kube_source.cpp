@@ -1,0 +1,43 @@
+#include "snug/adapters/kube/kube_source.hpp"
+
+#include <memory>
+
+#include "adapters/kube/resource_stream.hpp"
+#include "snug/base/check.hpp"
+
+namespace snug {
+
+struct KubeSource::State {
+  const ApiEndpoint endpoint;
+  const KubeOptions options;
+  const KubeContext context;
+  bool started = false;
+  std::unique_ptr<ResourceStream> nodes;
+  std::unique_ptr<ResourceStream> pods;
+};
+
+KubeSource::KubeSource(const ApiEndpoint& endpoint, const KubeOptions& options,
+                       const KubeContext& context)
+    : state_(new State{endpoint, options, context, false, nullptr, nullptr}) {}
+
+KubeSource::~KubeSource() { stop(); }
+
+void KubeSource::start(ClusterSink& sink) {
+  SNUG_CHECK(!state_->started);
+  state_->started = true;
+  const auto stream = [this](std::unique_ptr<ObjectFeed> feed) {
+    return std::make_unique<ResourceStream>(state_->endpoint, state_->options, state_->context,
+                                            std::move(feed));
+  };
+  state_->nodes = stream(make_node_feed(state_->context.limits, sink));
+  state_->pods = stream(make_pod_feed(state_->context.limits, sink));
+}
+
+void KubeSource::stop() {
+  if (state_->nodes) state_->nodes->begin_stop();
+  if (state_->pods) state_->pods->begin_stop();
+  state_->nodes.reset();
+  state_->pods.reset();
+}
+
+}  // namespace snug

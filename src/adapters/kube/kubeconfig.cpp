@@ -1,0 +1,277 @@
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+
+#include "adapters/kube/credentials.hpp"
+#include "adapters/kube/text.hpp"
+#include "snug/adapters/kube/endpoint.hpp"
+#include "snug/codec/yaml.hpp"
+
+namespace snug {
+namespace {
+
+/// One file with what its readers need to name places in it.
+struct Source {
+  std::string path;
+  std::filesystem::path folder;
+};
+
+std::unexpected<Error> fail_at(const Source& source, const YamlNode& at, std::string_view problem) {
+  return std::unexpected(yaml_error(source.path, at, problem));
+}
+
+/// The text of a key; empty: the key is absent, null or empty.
+Result<std::string> string_at(const Source& source, const YamlNode& map, std::string_view key) {
+  const YamlNode* node = map.find(key);
+  if (node == nullptr || node->kind == YamlNode::Kind::kNull) return std::string();
+  if (node->kind != YamlNode::Kind::kScalar) {
+    return fail_at(source, *node, "`" + std::string(key) + "` must be a string");
+  }
+  return node->text;
+}
+
+Result<bool> bool_at(const Source& source, const YamlNode& map, std::string_view key) {
+  auto text = string_at(source, map, key);
+  if (!text) return std::unexpected(text.error());
+  if (*text == "true") return true;
+  if (text->empty() || *text == "false") return false;
+  return fail_at(source, *map.find(key), "`" + std::string(key) + "` must be true or false");
+}
+
+/// `key` (a file) and `key`-data (base64); data win, as everywhere in Kubernetes.
+Result<CredentialText> pem_at(const Source& source, const YamlNode& map, const std::string& key) {
+  auto data = string_at(source, map, key + "-data");
+  if (!data) return std::unexpected(data.error());
+  auto path = string_at(source, map, key);
+  if (!path) return std::unexpected(path.error());
+  if (!data->empty()) {
+    auto text = decode_base64(*data);
+    if (!text) {
+      return fail_at(source, *map.find(key + "-data"), "`" + key + "-data` is not base64");
+    }
+    return CredentialText{*std::move(text), {}};
+  }
+  return CredentialText{{}, path->empty() ? "" : (source.folder / *path).string()};
+}
+
+/// The map `kind` of the entry called `name` in the list `list`.
+Result<const YamlNode*> named(const Source& source, const YamlNode& root, std::string_view list,
+                              std::string_view kind, const std::string& name) {
+  const YamlNode* entries = root.find(list);
+  if (entries != nullptr && entries->kind == YamlNode::Kind::kSequence) {
+    for (const YamlNode& entry : entries->items) {
+      const YamlNode* its_name = entry.kind == YamlNode::Kind::kMap ? entry.find("name") : nullptr;
+      if (its_name == nullptr || its_name->text != name) continue;
+      const YamlNode* body = entry.find(kind);
+      if (body == nullptr || body->kind != YamlNode::Kind::kMap) {
+        return fail_at(source, entry, "`" + std::string(kind) + "` of this entry must be a map");
+      }
+      return body;
+    }
+  }
+  return fail_at(source, entries == nullptr ? root : *entries,
+                 "`" + std::string(list) + "` has no entry named `" + name + "`");
+}
+
+struct Url {
+  bool tls = true;
+  std::string host;
+  std::uint16_t port = 0;
+  std::string path;
+};
+
+std::optional<Url> parse_url(std::string_view text) {
+  Url url;
+  if (text.starts_with("https://")) {
+    text.remove_prefix(8);
+  } else if (text.starts_with("http://")) {
+    url.tls = false;
+    text.remove_prefix(7);
+  } else {
+    return std::nullopt;
+  }
+  url.port = url.tls ? 443 : 80;
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  std::string_view authority = text.substr(0, slash);
+  url.path = text.substr(slash);
+  while (url.path.ends_with('/')) url.path.pop_back();
+
+  std::size_t host_end = authority.find(':');
+  if (authority.starts_with('[')) {
+    const std::size_t bracket = authority.find(']');
+    if (bracket == std::string_view::npos) return std::nullopt;
+    url.host = authority.substr(1, bracket - 1);
+    host_end = bracket + 1;
+  } else {
+    host_end = std::min(host_end, authority.size());
+    url.host = authority.substr(0, host_end);
+  }
+  authority.remove_prefix(host_end);
+  if (authority.size() > 1 && authority.front() == ':') {
+    const char* end = authority.data() + authority.size();
+    const auto [rest, error] = std::from_chars(authority.data() + 1, end, url.port);
+    if (error != std::errc() || rest != end || url.port == 0) return std::nullopt;
+  } else if (!authority.empty()) {
+    return std::nullopt;
+  }
+  const bool clean = url.host.find_first_of(" @?#%\r\n\t\"<>\\") == std::string::npos &&
+                     url.path.find_first_of(" ?#\r\n\t\"<>\\") == std::string::npos;
+  if (url.host.empty() || !clean) return std::nullopt;
+  return url;
+}
+
+Result<void> read_cluster(const Source& source, const YamlNode& cluster, ApiEndpoint& endpoint) {
+  auto server = string_at(source, cluster, "server");
+  if (!server) return std::unexpected(server.error());
+  const auto url = parse_url(*server);
+  if (!url) {
+    return fail_at(source, cluster,
+                   "`server` must be a URL like https://host:6443, not `" + *server + "`");
+  }
+  endpoint.tls = url->tls;
+  endpoint.host = url->host;
+  endpoint.port = url->port;
+  endpoint.base_path = url->path;
+  if (const YamlNode* proxy = cluster.find("proxy-url")) {
+    return fail_at(source, *proxy,
+                   "`proxy-url` is not supported; connect to the API server itself");
+  }
+  auto name = string_at(source, cluster, "tls-server-name");
+  if (!name) return std::unexpected(name.error());
+  endpoint.tls_server_name = *std::move(name);
+  auto insecure = bool_at(source, cluster, "insecure-skip-tls-verify");
+  if (!insecure) return std::unexpected(insecure.error());
+  endpoint.verify_server = !*insecure;
+  auto authorities = pem_at(source, cluster, "certificate-authority");
+  if (!authorities) return std::unexpected(authorities.error());
+  endpoint.authorities = *std::move(authorities);
+  if (!endpoint.verify_server && endpoint.authorities.given()) {
+    return fail_at(source, cluster,
+                   "`insecure-skip-tls-verify` and `certificate-authority` exclude each other");
+  }
+  return {};
+}
+
+Result<void> refuse_unsupported(const Source& source, const YamlNode& user) {
+  struct Row {
+    std::string_view key;
+    std::string_view sentence;
+  };
+  static constexpr Row kRefused[] = {
+      {"exec", "exec plug-ins are not run; give a token, a tokenFile or a client certificate"},
+      {"auth-provider",
+       "auth providers are not supported; give a token, a tokenFile or a client certificate"},
+      {"username",
+       "passwords are not supported; give a token, a tokenFile or a client certificate"},
+      {"password",
+       "passwords are not supported; give a token, a tokenFile or a client certificate"},
+      {"as", "impersonation is not supported; give the credentials of the user itself"},
+      {"as-uid", "impersonation is not supported; give the credentials of the user itself"},
+      {"as-groups", "impersonation is not supported; give the credentials of the user itself"},
+      {"as-user-extra", "impersonation is not supported; give the credentials of the user itself"},
+  };
+  for (const Row& row : kRefused) {
+    const YamlNode* node = user.find(row.key);
+    if (node != nullptr && node->kind != YamlNode::Kind::kNull) {
+      return fail_at(source, *node, row.sentence);
+    }
+  }
+  return {};
+}
+
+Result<void> read_user(const Source& source, const YamlNode& user, ApiEndpoint& endpoint) {
+  if (auto allowed = refuse_unsupported(source, user); !allowed) return allowed;
+  auto token = string_at(source, user, "token");
+  if (!token) return std::unexpected(token.error());
+  auto token_file = string_at(source, user, "tokenFile");
+  if (!token_file) return std::unexpected(token_file.error());
+  if (!token_file->empty()) {
+    endpoint.token.path = (source.folder / *token_file).string();
+  } else {
+    endpoint.token.text = *std::move(token);
+  }
+  auto certificate = pem_at(source, user, "client-certificate");
+  if (!certificate) return std::unexpected(certificate.error());
+  endpoint.certificate = *std::move(certificate);
+  auto key = pem_at(source, user, "client-key");
+  if (!key) return std::unexpected(key.error());
+  endpoint.key = *std::move(key);
+  return {};
+}
+
+Result<ApiEndpoint> read_current_context(const Source& source, const YamlNode& root) {
+  auto current = string_at(source, root, "current-context");
+  if (!current) return std::unexpected(current.error());
+  if (current->empty()) return fail_at(source, root, "`current-context` must name a context");
+  auto context = named(source, root, "contexts", "context", *current);
+  if (!context) return std::unexpected(context.error());
+
+  ApiEndpoint endpoint;
+  auto cluster_name = string_at(source, **context, "cluster");
+  if (!cluster_name) return std::unexpected(cluster_name.error());
+  auto cluster = named(source, root, "clusters", "cluster", *cluster_name);
+  if (!cluster) return std::unexpected(cluster.error());
+  if (auto read = read_cluster(source, **cluster, endpoint); !read) {
+    return std::unexpected(read.error());
+  }
+  auto user_name = string_at(source, **context, "user");
+  if (!user_name) return std::unexpected(user_name.error());
+  if (user_name->empty()) return endpoint;
+  auto user = named(source, root, "users", "user", *user_name);
+  if (!user) return std::unexpected(user.error());
+  if (auto read = read_user(source, **user, endpoint); !read) {
+    return std::unexpected(read.error());
+  }
+  return endpoint;
+}
+
+}  // namespace
+
+Result<ApiEndpoint> load_kubeconfig(const std::string& path, const Limits& limits) {
+  const Source source{path, std::filesystem::path(path).parent_path()};
+  auto text = read_small_file(path, static_cast<std::size_t>(limits.max_config_bytes));
+  if (!text) return std::unexpected(text.error());
+  auto root = parse_yaml(*text, path, limits);
+  if (!root) return std::unexpected(root.error());
+  if (root->kind != YamlNode::Kind::kMap) {
+    return fail_at(source, *root, "a kubeconfig is a map with `current-context`");
+  }
+  auto endpoint = read_current_context(source, *root);
+  if (!endpoint) return endpoint;
+  if (auto usable = check_credentials(*endpoint, limits); !usable) {
+    return fail(ErrorCode::kInvalid, path + ": " + usable.error().message);
+  }
+  return endpoint;
+}
+
+Result<ApiEndpoint> in_cluster(const Limits& limits, const std::string& folder) {
+  const char* host = std::getenv("KUBERNETES_SERVICE_HOST");
+  const char* port = std::getenv("KUBERNETES_SERVICE_PORT");
+  if (host == nullptr || *host == '\0' || port == nullptr) {
+    return fail(ErrorCode::kInvalid,
+                "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is no pod; "
+                "name a kubeconfig");
+  }
+  const std::string_view name(host);
+  const bool bracketed = name.find(':') != std::string_view::npos;
+  std::string url = "https://";
+  url.append(bracketed ? "[" : "").append(name).append(bracketed ? "]" : "");
+  const auto server = parse_url(url.append(":").append(port));
+  if (!server || !server->path.empty()) {
+    return fail(ErrorCode::kInvalid,
+                "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT name no host and port: `" +
+                    clip_text(url, 200) + "`");
+  }
+  ApiEndpoint endpoint;
+  endpoint.host = server->host;
+  endpoint.port = server->port;
+  endpoint.token.path = folder + "/token";
+  endpoint.authorities.path = folder + "/ca.crt";
+  if (auto usable = check_credentials(endpoint, limits); !usable) {
+    return std::unexpected(usable.error());
+  }
+  return endpoint;
+}
+
+}  // namespace snug

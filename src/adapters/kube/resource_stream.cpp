@@ -1,0 +1,230 @@
+#include "adapters/kube/resource_stream.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "adapters/kube/splitters.hpp"
+#include "adapters/kube/text.hpp"
+
+namespace snug {
+namespace {
+
+using Real = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kTooShort{1};
+constexpr std::chrono::milliseconds kStopAgain{20};
+
+/// Different streams wait differently although they share a seed.
+std::uint64_t seed_for(const KubeOptions& options, std::string_view resource) {
+  return options.seed ^ (resource.size() * 0x9E3779B97F4A7C15ULL);
+}
+
+std::string refusal(const ApiExchange& exchange) {
+  return "the API server answered " + std::to_string(exchange.status) + ": " +
+         status_message(exchange.body);
+}
+
+/// A server in need of rest is not asked for a whole list. One that does not know our version yet
+/// (its cache is behind, or it was restored) answers 504 as well, and a list cures that.
+bool is_busy(const ApiExchange& exchange) {
+  const bool resting = exchange.status == 429 || exchange.status >= 500;
+  return resting && exchange.body.find("Too large resource version") == std::string::npos;
+}
+
+std::string why_incomplete(const ApiExchange& exchange) {
+  return exchange.status != 0 && !exchange.success() ? refusal(exchange) : exchange.why;
+}
+
+}  // namespace
+
+ResourceStream::ResourceStream(const ApiEndpoint& endpoint, const KubeOptions& options,
+                               const KubeContext& context, std::unique_ptr<ObjectFeed> feed)
+    : limits_(context.limits),
+      metrics_(context.metrics),
+      log_(context.log),
+      clock_(context.clock),
+      feed_(std::move(feed)),
+      client_(endpoint, options, context),
+      backoff_(limits_, seed_for(options, feed_->resource())),
+      random_(seed_for(options, feed_->resource()) + 1),
+      thread_([this] { run(); }) {
+  const std::string name = "snug-" + std::string(feed_->resource());
+  pthread_setname_np(thread_.native_handle(), name.c_str());
+}
+
+ResourceStream::~ResourceStream() { stop(); }
+
+void ResourceStream::stop() {
+  if (!thread_.joinable()) return;
+  std::unique_lock lock(mutex_);
+  do {
+    client_.stop();
+  } while (!ended_.wait_for(lock, kStopAgain, [this] { return has_ended_; }));
+  lock.unlock();
+  thread_.join();
+}
+
+void ResourceStream::run() {
+  while (!client_.stopped()) {
+    if (resource_version_.empty()) {
+      list();
+    } else {
+      watch();
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  has_ended_ = true;
+  ended_.notify_all();
+}
+
+void ResourceStream::list() {
+  const std::string what = "list of " + std::string(feed_->resource());
+  feed_->list_begins();
+  std::size_t count = 0;
+  ListSplitter splitter(static_cast<std::size_t>(limits_.max_object_bytes),
+                        {[&](std::string_view item) {
+                           ++count;
+                           if (auto read = feed_->list_item(item); !read)
+                             skip(item, read.error().message);
+                           return !client_.stopped();
+                         },
+                         [&](std::string_view beginning) { skip(beginning, "it is too large"); }});
+  ReplyHandlers handlers;
+  handlers.on_piece = [&](std::string_view piece) { return splitter.feed(piece); };
+  std::string target(feed_->target());
+  target.pop_back();  // no resourceVersion: read from the store
+  const ApiExchange exchange =
+      client_.run({"list_" + std::string(feed_->resource()), std::move(target),
+                   std::chrono::seconds(limits_.list_timeout_s)},
+                  handlers);
+  if (client_.stopped()) return;
+  if (!exchange.success() || (!exchange.complete && !exchange.refused)) {
+    return back_off(what, exchange, why_incomplete(exchange));
+  }
+  auto version = splitter.finish();
+  if (!version) return back_off(what, exchange, version.error().message);
+  resource_version_ = *std::move(version);
+  log_.write(LogLevel::kInfo, what + ": " + std::to_string(count) + " objects at version " +
+                                  clip_text(resource_version_, 63));
+  feed_->list_ends();
+}
+
+std::string ResourceStream::watch_target() {
+  std::uniform_int_distribution<std::int64_t> seconds(limits_.watch_timeout_s,
+                                                      2 * limits_.watch_timeout_s);
+  std::string target(feed_->target());
+  target.append("watch=1&allowWatchBookmarks=true&resourceVersion=")
+      .append(encode_query(resource_version_))
+      .append("&timeoutSeconds=")
+      .append(std::to_string(seconds(random_)));
+  return target;
+}
+
+void ResourceStream::watch() {
+  Watch watch;
+  watch.began = Real::now();
+  watch.last_byte = watch.began;
+  LineSplitter splitter(static_cast<std::size_t>(limits_.max_object_bytes),
+                        {[&](std::string_view line) { return watch_line(line, watch); },
+                         [&](std::string_view beginning) { skip(beginning, "it is too large"); }});
+  ReplyHandlers handlers;
+  handlers.on_success = [&] { watch.last_byte = Real::now(); };
+  handlers.on_piece = [&](std::string_view piece) {
+    watch.last_byte = Real::now();
+    return splitter.feed(piece);
+  };
+  const ApiExchange exchange =
+      client_.run({"watch_" + std::string(feed_->resource()), watch_target(),
+                   std::chrono::seconds(limits_.watch_silence_s)},
+                  handlers);
+  if (!client_.stopped()) after_watch(exchange, watch);
+}
+
+bool ResourceStream::watch_line(std::string_view line, Watch& watch) {
+  if (client_.stopped()) return false;
+  ++watch.events;
+  auto step = feed_->event(line);
+  if (!step) {
+    // An object of a wrong shape is left out; a line that is not even JSON means that the stream
+    // itself is damaged, and what else was lost in it nobody knows.
+    if (nlohmann::json::accept(line)) {
+      skip(line, step.error().message);
+      return true;
+    }
+    watch.end = WatchEnd::kGarbage;
+    watch.why = "a line of the stream is no JSON: " + step.error().message;
+    return false;
+  }
+  if (step->kind == WatchKind::kError) {
+    watch.end = step->error_code == 410 ? WatchEnd::kExpired : WatchEnd::kErrorEvent;
+    watch.why = "the API server ended the stream with error " + std::to_string(step->error_code) +
+                ": " + clip_text(step->error_message, 512);
+    return false;
+  }
+  if (!step->resource_version.empty()) resource_version_ = step->resource_version;
+  return true;
+}
+
+ResourceStream::WatchEnd ResourceStream::how_ended(const ApiExchange& exchange,
+                                                   const Watch& watch) const {
+  if (watch.end) return *watch.end;
+  if (exchange.status == 410) return WatchEnd::kExpired;
+  const bool silent =
+      Real::now() - watch.last_byte >= std::chrono::seconds(limits_.watch_silence_s);
+  if (exchange.status == 0) return silent ? WatchEnd::kSilent : WatchEnd::kUnreachable;
+  if (is_busy(exchange)) return WatchEnd::kBusy;
+  if (!exchange.success()) return WatchEnd::kRefused;
+  if (exchange.complete) return WatchEnd::kEnded;
+  return silent ? WatchEnd::kSilent : WatchEnd::kLost;
+}
+
+void ResourceStream::after_watch(const ApiExchange& exchange, Watch& watch) {
+  struct Row {
+    std::string_view word;
+    bool failed;  // back off in any case
+    bool relist;
+  };
+  static constexpr Row kRows[] = {
+      {"ended", false, false},      // kEnded
+      {"lost", false, false},       // kLost
+      {"silent", false, false},     // kSilent
+      {"expired", false, true},     // kExpired
+      {"error", true, true},        // kErrorEvent
+      {"garbage", true, true},      // kGarbage
+      {"refused", true, true},      // kRefused
+      {"busy", true, false},        // kBusy
+      {"unreachable", true, false}  // kUnreachable
+  };
+  const Row& row = kRows[static_cast<std::size_t>(how_ended(exchange, watch))];
+  if (row.relist) resource_version_.clear();
+  const bool too_short = watch.events == 0 && Real::now() - watch.began < kTooShort;
+  metrics_.watch_restarted(feed_->resource(), row.word);
+  const std::string what = "watch of " + std::string(feed_->resource());
+  const std::string why = watch.why.empty() ? why_incomplete(exchange) : watch.why;
+  if (row.failed || too_short) {
+    return back_off(what, exchange, why.empty() ? "it ended at once" : why);
+  }
+  log_.write(LogLevel::kDebug, what + " " + std::string(row.word) +
+                                   (why.empty() ? "" : ": " + why) +
+                                   (row.relist ? "; listing again" : "; watching again"));
+}
+
+void ResourceStream::skip(std::string_view beginning, const std::string& why) {
+  log_.write(LogLevel::kError, "an object of " + std::string(feed_->resource()) + " is left out: " +
+                                   why + "; it begins " + clip_text(beginning, 128));
+}
+
+void ResourceStream::back_off(const std::string& what, const ApiExchange& exchange,
+                              const std::string& why) {
+  // A server that asks for patience gets it, up to our own longest wait.
+  const auto asked = std::min<std::chrono::milliseconds>(
+      exchange.retry_after, std::chrono::milliseconds(limits_.backoff_last_ms));
+  const auto time = std::max(backoff_.next(clock_.now()), asked);
+  log_.write(LogLevel::kWarn, "the " + what + " failed: " + why + "; again in " +
+                                  std::to_string(time.count()) + " ms");
+  client_.wait(time);
+}
+
+}  // namespace snug

@@ -1,0 +1,87 @@
+// List and watch of one resource, in a thread of its own:
+//
+//            ┌── failed: back off ──┐
+//            ▼                      │
+//   start → list ── listed ──→ watch ── ended, lost, silent: watch on from the last version ──┐
+//            ▲                  │  ▲                                                          │
+//            └── expired, error ┘  └──────────────────────────────────────────────────────────┘
+//
+// A watch that gave nothing and lasted less than a second counts as a failure too.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "adapters/kube/backoff.hpp"
+#include "adapters/kube/feeds.hpp"
+#include "adapters/kube/stream_client.hpp"
+
+namespace snug {
+
+class ResourceStream {
+ public:
+  ResourceStream(const ApiEndpoint& endpoint, const KubeOptions& options,
+                 const KubeContext& context, std::unique_ptr<ObjectFeed> feed);
+  ~ResourceStream();
+  ResourceStream(const ResourceStream&) = delete;
+  ResourceStream& operator=(const ResourceStream&) = delete;
+
+  /// The first half of stop(), to end several streams at once.
+  void begin_stop() { client_.stop(); }
+  /// Returns when the thread has ended.
+  void stop();
+
+ private:
+  enum class WatchEnd : std::uint8_t {
+    kEnded,
+    kLost,
+    kSilent,
+    kExpired,
+    kErrorEvent,
+    kGarbage,
+    kRefused,
+    kBusy,
+    kUnreachable,
+  };
+  struct Watch {
+    std::chrono::steady_clock::time_point began;
+    std::chrono::steady_clock::time_point last_byte;
+    std::size_t events = 0;
+    /// Set by what came in the stream; else the exchange says how it ended.
+    std::optional<WatchEnd> end;
+    std::string why;
+  };
+
+  void run();
+  void list();
+  void watch();
+  [[nodiscard]] std::string watch_target();
+  bool watch_line(std::string_view line, Watch& watch);
+  [[nodiscard]] WatchEnd how_ended(const ApiExchange& exchange, const Watch& watch) const;
+  void after_watch(const ApiExchange& exchange, Watch& watch);
+  void skip(std::string_view beginning, const std::string& why);
+  /// Logs what failed, and waits.
+  void back_off(const std::string& what, const ApiExchange& exchange, const std::string& why);
+
+  const Limits limits_;
+  Metrics& metrics_;
+  Log& log_;
+  const Clock& clock_;
+  std::unique_ptr<ObjectFeed> feed_;
+  StreamClient client_;
+  Backoff backoff_;
+  std::mt19937_64 random_;
+  std::string resource_version_;  // empty: list first
+
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool has_ended_ = false;
+  std::thread thread_;
+};
+
+}  // namespace snug

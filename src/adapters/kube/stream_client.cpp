@@ -1,0 +1,71 @@
+#include "adapters/kube/stream_client.hpp"
+
+namespace snug {
+
+StreamClient::StreamClient(const ApiEndpoint& endpoint, const KubeOptions& options,
+                           const KubeContext& context)
+    : endpoint_(endpoint),
+      connect_time_(options.api_timeout),
+      metrics_(context.metrics),
+      credentials_(endpoint, context) {}
+
+ApiExchange StreamClient::run(const Call& call, const ReplyHandlers& handlers) {
+  for (bool second = false;; second = true) {
+    const auto view = credentials_.view();
+    if (!view) {
+      ApiExchange none;
+      none.why = view.error().message;
+      return none;
+    }
+    ReplyHandlers counted = handlers;
+    counted.on_success = [&] {
+      metrics_.api_request(call.what, true);
+      handlers.on_success();
+    };
+    ApiExchange exchange = run_once(call, *view, counted);
+    if (!exchange.success() && !stopped()) metrics_.api_request(call.what, false);
+    if (exchange.status != 401 || second || !credentials_.renew(*view)) return exchange;
+  }
+}
+
+ApiExchange StreamClient::run_once(const Call& call, const CredentialView& view,
+                                   const ReplyHandlers& handlers) {
+  const auto made =
+      ApiConnection::make(endpoint_, view.tls, SocketTimes{connect_time_, call.silence});
+  if (!made) {
+    ApiExchange none;
+    none.why = made.error().message;
+    return none;
+  }
+  ApiConnection& connection = **made;
+  {
+    const std::lock_guard lock(mutex_);
+    running_ = &connection;
+    if (stopped_) connection.abort();
+  }
+  ApiRequest request;
+  request.target = call.target;
+  ApiExchange exchange = connection.run(request, view.token, handlers);
+  const std::lock_guard lock(mutex_);
+  running_ = nullptr;
+  return exchange;
+}
+
+bool StreamClient::wait(std::chrono::milliseconds time) {
+  std::unique_lock lock(mutex_);
+  return !wake_.wait_for(lock, time, [this] { return stopped_; });
+}
+
+void StreamClient::stop() {
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+  if (running_ != nullptr) running_->abort();
+  wake_.notify_all();
+}
+
+bool StreamClient::stopped() const {
+  const std::lock_guard lock(mutex_);
+  return stopped_;
+}
+
+}  // namespace snug

@@ -1,0 +1,154 @@
+#include "adapters/kube/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace snug {
+namespace {
+
+constexpr std::size_t kMaxName = 253;
+constexpr std::size_t kMaxStatusMessage = 512;
+
+bool is_lower_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+bool is_unreserved(char c) {
+  return is_lower_alnum(c) || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '_' ||
+         c == '~';
+}
+
+/// The length of the UTF-8 character at the front of `text`; 0: there is none.
+std::size_t character_length(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+  const std::uint8_t first = byte(0);
+  std::size_t length = 0;
+  std::uint8_t low = 0x80;
+  std::uint8_t high = 0xBF;
+  if (first < 0x80) return 1;
+  if (first >= 0xC2 && first <= 0xDF) length = 2;
+  if (first >= 0xE0 && first <= 0xEF) length = 3;
+  if (first >= 0xF0 && first <= 0xF4) length = 4;
+  if (length == 0 || text.size() < length) return 0;
+  if (first == 0xE0) low = 0xA0;
+  if (first == 0xED) high = 0x9F;
+  if (first == 0xF0) low = 0x90;
+  if (first == 0xF4) high = 0x8F;
+  if (byte(1) < low || byte(1) > high) return 0;
+  for (std::size_t i = 2; i < length; ++i) {
+    if (byte(i) < 0x80 || byte(i) > 0xBF) return 0;
+  }
+  return length;
+}
+
+int base64_digit(char c) {
+  if (c >= 'A' && c <= 'Z') return c - 'A';
+  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+  if (c >= '0' && c <= '9') return c - '0' + 52;
+  if (c == '+') return 62;
+  if (c == '/') return 63;
+  return -1;
+}
+
+}  // namespace
+
+bool is_object_name(std::string_view text) {
+  if (text.empty() || text.size() > kMaxName) return false;
+  if (!is_lower_alnum(text.front()) || !is_lower_alnum(text.back())) return false;
+  return std::ranges::all_of(text,
+                             [](char c) { return is_lower_alnum(c) || c == '-' || c == '.'; });
+}
+
+Result<void> check_name(std::string_view what, std::string_view name) {
+  if (is_object_name(name)) return {};
+  return fail(ErrorCode::kInvalid,
+              "the " + std::string(what) + " `" + clip_text(name, 63) +
+                  "` is no Kubernetes name (1 to 253 of a-z, 0-9, `-` and `.`)");
+}
+
+std::string encode_query(std::string_view value) {
+  static constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string out;
+  out.reserve(value.size());
+  for (const char c : value) {
+    if (is_unreserved(c)) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<std::uint8_t>(c);
+    out += '%';
+    out += kHex[byte >> 4U];
+    out += kHex[byte & 15U];
+  }
+  return out;
+}
+
+std::string clip_text(std::string_view text, std::size_t max_bytes) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    const std::size_t taken = std::max<std::size_t>(length, 1);
+    if (out.size() + taken > max_bytes) break;
+    if (length == 0) {
+      out += '?';
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(taken);
+  }
+  return out;
+}
+
+std::string status_message(std::string_view body) {
+  const auto status = nlohmann::json::parse(body, nullptr, false);
+  if (status.is_object()) {
+    const auto found = status.find("message");
+    if (found != status.end() && found->is_string()) {
+      return clip_text(found->get_ref<const std::string&>(), kMaxStatusMessage);
+    }
+  }
+  std::string text = clip_text(body, kMaxStatusMessage);
+  std::ranges::replace_if(text, [](char c) { return static_cast<std::uint8_t>(c) < 0x20; }, ' ');
+  return text.empty() ? "no message" : text;
+}
+
+std::optional<std::string> decode_base64(std::string_view text) {
+  std::string out;
+  std::array<int, 4> group{};
+  std::size_t filled = 0;
+  std::size_t padding = 0;
+  for (const char c : text) {
+    if (c == ' ' || c == '\n' || c == '\r' || c == '\t') continue;
+    const bool pad = c == '=' && filled >= 2;
+    const int digit = pad ? 0 : base64_digit(c);
+    if (digit < 0 || (padding > 0 && !pad) || (padding > 0 && filled == 0)) return std::nullopt;
+    padding += pad ? 1 : 0;
+    group[filled++] = digit;
+    if (filled < group.size()) continue;
+    const auto bits = static_cast<std::uint32_t>((group[0] << 18) | (group[1] << 12) |
+                                                 (group[2] << 6) | group[3]);
+    for (std::size_t i = 0; i < 3 - padding; ++i) {
+      out += static_cast<char>((bits >> (16U - 8U * i)) & 255U);
+    }
+    filled = 0;
+  }
+  if (filled != 0) return std::nullopt;
+  return out;
+}
+
+Result<std::string> read_small_file(const std::string& path, std::size_t max_bytes) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fail(ErrorCode::kInvalid, path + " cannot be opened");
+  std::string text(max_bytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) return fail(ErrorCode::kInvalid, path + " cannot be read");
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > max_bytes) {
+    return fail(ErrorCode::kTooLarge,
+                path + " is larger than " + std::to_string(max_bytes) + " bytes");
+  }
+  return text;
+}
+
+}  // namespace snug

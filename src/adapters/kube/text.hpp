@@ -1,0 +1,35 @@
+// Small texts of the Kubernetes API: parts of a URL, notes of events, messages of replies. Pure.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "snug/base/result.hpp"
+
+namespace snug {
+
+/// Kubernetes' names of pods, nodes and namespaces: at most 253 of a-z, 0-9, `-`, `.`, first and
+/// last a letter or digit. Only such a text may become a part of a path.
+[[nodiscard]] bool is_object_name(std::string_view text);
+
+/// kInvalid unless is_object_name; `what` says whose name it is.
+[[nodiscard]] Result<void> check_name(std::string_view what, std::string_view name);
+
+/// Percent-encodes all but RFC 3986's unreserved characters.
+[[nodiscard]] std::string encode_query(std::string_view value);
+
+/// At most `max_bytes` of valid UTF-8: bytes that are none become `?`, no character is cut in two.
+[[nodiscard]] std::string clip_text(std::string_view text, std::size_t max_bytes);
+
+/// What a reply that is no success says about itself: `message` of a Status, else its first bytes.
+[[nodiscard]] std::string status_message(std::string_view body);
+
+/// Strict base64 with padding; white space is skipped. Nothing: it is not base64.
+[[nodiscard]] std::optional<std::string> decode_base64(std::string_view text);
+
+/// Reads a file of at most `max_bytes`.
+[[nodiscard]] Result<std::string> read_small_file(const std::string& path, std::size_t max_bytes);
+
+}  // namespace snug

@@ -1,0 +1,185 @@
+#include "snug/adapters/memory/memory_api.hpp"
+
+namespace snug {
+
+MemoryApi::MemoryApi(Manifests manifests, const Limits& limits) : limits_(limits) {
+  for (NodeFacts& node : manifests.nodes) {
+    if (node.resource_version.empty()) node.resource_version = next_version();
+    nodes_.emplace(node.name, std::move(node));
+  }
+  for (PodFacts& pod : manifests.pods) {
+    if (pods_.contains({pod.name_space, pod.name}) || uids_.contains(pod.uid)) continue;
+    if (pod.uid.empty()) pod.uid = "memory-" + pod.name_space + "-" + pod.name;
+    store_pod(std::move(pod));
+  }
+}
+
+std::string MemoryApi::next_version() { return std::to_string(++version_); }
+
+PodFacts& MemoryApi::store_pod(PodFacts pod) {
+  pod.resource_version = next_version();
+  uids_.insert(pod.uid);
+  PodKey key{pod.name_space, pod.name};
+  return pods_.emplace(std::move(key), std::move(pod)).first->second;
+}
+
+void MemoryApi::publish(Lock& lock, Event event) {
+  if (sink_ == nullptr) return;
+  queue_.push_back(std::move(event));
+  deliver(lock, ++published_);
+}
+
+/// Returns when event number `ticket` is delivered, by this thread or by the one that is at it.
+void MemoryApi::deliver(Lock& lock, std::uint64_t ticket) {
+  if (deliverer_ == std::this_thread::get_id()) return;
+  delivered_more_.wait(lock, [&] { return delivered_ >= ticket || !deliverer_; });
+  if (delivered_ >= ticket) return;
+  deliverer_ = std::this_thread::get_id();
+  while (!queue_.empty()) {
+    const Event event = std::move(queue_.front());
+    queue_.pop_front();
+    ClusterSink* sink = sink_;
+    lock.unlock();
+    if (sink != nullptr) event(*sink);
+    lock.lock();
+    ++delivered_;
+    delivered_more_.notify_all();
+  }
+  deliverer_.reset();
+  delivered_more_.notify_all();
+}
+
+MemoryApi::Event MemoryApi::list_event() const {
+  std::vector<NodeFacts> nodes;
+  nodes.reserve(nodes_.size());
+  for (const auto& [name, node] : nodes_) nodes.push_back(node);
+  std::vector<PodFacts> pods;
+  pods.reserve(pods_.size());
+  for (const auto& [key, pod] : pods_) {
+    if (!pod.finished) pods.push_back(pod);
+  }
+  return [nodes = std::move(nodes), pods = std::move(pods)](ClusterSink& sink) {
+    sink.nodes_listed(nodes);
+    sink.pods_listed(pods);
+  };
+}
+
+void MemoryApi::start(ClusterSink& sink) {
+  // Nothing that this list can lack has happened before this call.
+  sink.pods_list_begins();
+  Lock lock(mutex_);
+  sink_ = &sink;
+  publish(lock, list_event());
+}
+
+void MemoryApi::stop() {
+  Lock lock(mutex_);
+  sink_ = nullptr;
+  delivered_more_.wait(lock, [&] { return !deliverer_; });
+}
+
+Result<void> MemoryApi::bind(const Binding& binding) {
+  Lock lock(mutex_);
+  const auto found = pods_.find({binding.name_space, binding.pod});
+  const std::string name = binding.name_space + "/" + binding.pod;
+  if (found == pods_.end()) return fail(ErrorCode::kNotFound, "there is no pod " + name);
+  PodFacts& pod = found->second;
+  if (!binding.uid.empty() && binding.uid != pod.uid) {
+    return fail(ErrorCode::kConflict,
+                "the pod " + name + " has the uid " + pod.uid + ", not " + binding.uid);
+  }
+  if (pod.terminating) {
+    return fail(ErrorCode::kConflict, "the pod " + name + " is being deleted");
+  }
+  if (!pod.node_name.empty()) {
+    return fail(ErrorCode::kConflict,
+                "the pod " + name + " is already assigned to the node " + pod.node_name);
+  }
+  pod.node_name = binding.node;
+  for (const auto& [key, value] : binding.annotations) pod.annotations[key] = value;
+  pod.resource_version = next_version();
+  publish(lock, [changed = pod](ClusterSink& sink) { sink.pod_changed(changed); });
+  return {};
+}
+
+Result<std::optional<PodFacts>> MemoryApi::get_pod(std::string_view name_space,
+                                                   std::string_view name) {
+  const Lock lock(mutex_);
+  const auto found = pods_.find({std::string(name_space), std::string(name)});
+  if (found == pods_.end()) return std::nullopt;
+  return found->second;
+}
+
+Result<void> MemoryApi::touch_room(Generation) {
+  const Lock lock(mutex_);
+  ++room_touches_;
+  return {};
+}
+
+void MemoryApi::warn(const Notice& notice) {
+  const Lock lock(mutex_);
+  notices_.push_back(notice);
+  while (static_cast<std::int64_t>(notices_.size()) > limits_.max_queued_events) {
+    notices_.pop_front();
+  }
+}
+
+Result<void> MemoryApi::post_pod(PodFacts pod) {
+  if (pod.uid.empty() || pod.name.empty() || pod.name_space.empty()) {
+    return fail(ErrorCode::kInvalid, "a pod must have a uid, a name and a namespace");
+  }
+  Lock lock(mutex_);
+  if (uids_.contains(pod.uid)) return {};
+  if (pods_.contains({pod.name_space, pod.name})) {
+    return fail(ErrorCode::kConflict, "there is another pod " + pod.name_space + "/" + pod.name);
+  }
+  if (static_cast<std::int64_t>(pods_.size()) >= limits_.max_pending_pods) {
+    return fail(ErrorCode::kTooLarge, "there are " + std::to_string(pods_.size()) +
+                                          " pods already (limit maxPendingPods)");
+  }
+  const PodFacts& stored = store_pod(std::move(pod));
+  publish(lock, [changed = stored](ClusterSink& sink) { sink.pod_changed(changed); });
+  return {};
+}
+
+Result<void> MemoryApi::delete_pod(std::string_view name_space, std::string_view name) {
+  Lock lock(mutex_);
+  const auto found = pods_.find({std::string(name_space), std::string(name)});
+  if (found == pods_.end()) {
+    return fail(ErrorCode::kNotFound,
+                "there is no pod " + std::string(name_space) + "/" + std::string(name));
+  }
+  PodFacts pod = std::move(found->second);
+  pods_.erase(found);
+  uids_.erase(pod.uid);
+  pod.resource_version = next_version();
+  publish(lock, [gone = std::move(pod)](ClusterSink& sink) { sink.pod_gone(gone); });
+  return {};
+}
+
+void MemoryApi::put_node(NodeFacts node) {
+  Lock lock(mutex_);
+  node.resource_version = next_version();
+  const NodeFacts& stored = nodes_[node.name] = std::move(node);
+  publish(lock, [changed = stored](ClusterSink& sink) { sink.node_changed(changed); });
+}
+
+void MemoryApi::delete_node(std::string_view name) {
+  Lock lock(mutex_);
+  const auto found = nodes_.find(name);
+  if (found == nodes_.end()) return;
+  nodes_.erase(found);
+  publish(lock, [gone = std::string(name)](ClusterSink& sink) { sink.node_gone(gone); });
+}
+
+std::uint64_t MemoryApi::room_touches() const {
+  const Lock lock(mutex_);
+  return room_touches_;
+}
+
+std::vector<Notice> MemoryApi::notices() const {
+  const Lock lock(mutex_);
+  return {notices_.begin(), notices_.end()};
+}
+
+}  // namespace snug

@@ -1,0 +1,185 @@
+#include "snug/adapters/obs/metrics.hpp"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <array>
+#include <vector>
+
+namespace snug {
+namespace {
+
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Gauge;
+using prometheus::Histogram;
+using prometheus::Labels;
+
+constexpr std::array<const char*, 4> kVerbs{"filter", "prioritize", "preempt", "bind"};
+constexpr std::array<const char*, 6> kBindEnds{"bound",   "repeated", "lost_race",
+                                               "refused", "unknown",  "unavailable"};
+constexpr std::array<const char*, 7> kClosures{
+    "open", "unhealthy", "vanished", "changed", "over_committed", "mode_conflict", "suspect"};
+constexpr std::array<const char*, 3> kHoldingStates{"reserved", "unsettled", "bound"};
+// What the adapters and the service count today; any other word starts its series when it comes.
+constexpr std::array<const char*, 9> kApiCalls{"bind",      "get_pod",       "touch_room",
+                                               "event",     "list_one_node", "list_nodes",
+                                               "list_pods", "watch_nodes",   "watch_pods"};
+constexpr std::array<const char*, 8> kWatchEnds{"ended", "lost",    "silent",  "expired",
+                                                "error", "garbage", "refused", "unreachable"};
+constexpr std::array<const char*, 2> kProblems{"reservation", "gpu_closed"};
+
+const char* result_word(bool ok) { return ok ? "ok" : "error"; }
+
+const Histogram::BucketBoundaries& latency_buckets() {
+  static const Histogram::BucketBoundaries seconds{
+      0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5};
+  return seconds;
+}
+
+template <typename Enum>
+double value_of(const std::map<Enum, std::int64_t>& counts, std::size_t key) {
+  const auto found = counts.find(static_cast<Enum>(key));
+  return found == counts.end() ? 0 : static_cast<double>(found->second);
+}
+
+}  // namespace
+
+struct PrometheusMetrics::Series {
+  prometheus::Registry registry;
+
+  Family<Counter>& counter(const char* name, const char* help) {
+    return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
+  }
+  Family<Gauge>& gauge(const char* name, const char* help) {
+    return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
+  }
+
+  Family<Histogram>& verb_durations = prometheus::BuildHistogram()
+                                          .Name("snug_verb_duration_seconds")
+                                          .Help("Time from a call's body to its reply")
+                                          .Register(registry);
+  Family<Counter>& verbs = counter("snug_verb_total", "Calls of kube-scheduler");
+  Family<Counter>& binds = counter("snug_bind_total", "Binds, by how they ended");
+  Family<Counter>& api = counter("snug_api_requests_total", "Requests to the API server");
+  Family<Counter>& watches = counter("snug_watch_restarts_total", "Watches that ended");
+  Family<Counter>& touches =
+      counter("snug_room_touches_total", "Wake-ups of waiting pods after room appeared");
+  Family<Counter>& dropped =
+      counter("snug_events_dropped_total", "Kubernetes events that found their queue full");
+  Family<Counter>& problems =
+      counter("snug_reservation_problems_total", "Reservations that are not as they should be");
+  Family<Gauge>& ready = gauge("snug_ready", "1: both lists are in and the ledger is rebuilt");
+  Family<Gauge>& nodes = gauge("snug_nodes", "Nodes in the ledger");
+  Family<Gauge>& gpus = gauge("snug_gpus", "GPUs in the ledger");
+  Family<Gauge>& closed = gauge("snug_gpus_closed", "GPUs that take nothing new");
+  Family<Gauge>& holdings = gauge("snug_holdings", "Pods that hold GPUs");
+  Family<Gauge>& memory = gauge("snug_gpu_memory_mebibytes", "GPU memory, all and taken");
+  Family<Gauge>& pending = gauge("snug_pending_pods", "Unbound pods that the watch has shown");
+
+  std::array<std::array<Counter*, 2>, kVerbs.size()> verb_counters{};
+  std::array<Histogram*, kVerbs.size()> verb_histograms{};
+  std::array<Counter*, kBindEnds.size()> bind_counters{};
+  Counter& touch_counter = touches.Add({});
+  Counter& dropped_counter = dropped.Add({});
+
+  Series() {
+    for (std::size_t i = 0; i < kVerbs.size(); ++i) {
+      for (const bool ok : {false, true}) {
+        verb_counters[i][ok ? 1 : 0] =
+            &verbs.Add({{"verb", kVerbs[i]}, {"result", result_word(ok)}});
+      }
+      verb_histograms[i] = &verb_durations.Add({{"verb", kVerbs[i]}}, latency_buckets());
+    }
+    for (std::size_t i = 0; i < kBindEnds.size(); ++i) {
+      bind_counters[i] = &binds.Add({{"end", kBindEnds[i]}});
+    }
+    for (const char* what : kApiCalls) {
+      for (const bool ok : {false, true}) api.Add({{"what", what}, {"result", result_word(ok)}});
+    }
+    for (const char* resource : {"nodes", "pods"}) {
+      for (const char* why : kWatchEnds) watches.Add({{"resource", resource}, {"why", why}});
+    }
+    for (const char* kind : kProblems) problems.Add({{"kind", kind}});
+  }
+};
+
+ClusterGauges read_gauges(Ledger& ledger) {
+  ClusterGauges gauges;
+  const SnapshotPtr snapshot = ledger.snapshot();
+  for (std::size_t slot = 0; slot < snapshot->nodes.size(); ++slot) {
+    const NodeStatePtr& node = snapshot->nodes[slot];
+    if (node == nullptr) continue;
+    ++gauges.nodes;
+    for (const GpuState& gpu : node->gpus) {
+      ++gauges.gpus;
+      gauges.memory_capacity += gpu.memory;
+      gauges.memory_used += gpu.used_memory;
+      if (gpu.closure != GpuClosure::kOpen) ++gauges.gpus_closed[gpu.closure];
+    }
+  }
+  for (const LedgerEntry& entry : ledger.entries()) ++gauges.holdings[entry.state];
+  return gauges;
+}
+
+PrometheusMetrics::PrometheusMetrics() : series_(std::make_unique<Series>()) {
+  set_gauges(ClusterGauges{});
+}
+
+PrometheusMetrics::~PrometheusMetrics() = default;
+
+void PrometheusMetrics::verb_done(Verb verb, bool ok, std::int64_t microseconds) {
+  const auto position = static_cast<std::size_t>(verb);
+  series_->verb_counters.at(position)[ok ? 1 : 0]->Increment();
+  series_->verb_histograms.at(position)->Observe(static_cast<double>(microseconds) / 1e6);
+}
+
+void PrometheusMetrics::bind_ended(BindEnd end) {
+  series_->bind_counters.at(static_cast<std::size_t>(end))->Increment();
+}
+
+void PrometheusMetrics::api_request(std::string_view what, bool ok) {
+  series_->api.Add({{"what", std::string(what)}, {"result", result_word(ok)}}).Increment();
+}
+
+void PrometheusMetrics::watch_restarted(std::string_view resource, std::string_view why) {
+  series_->watches.Add({{"resource", std::string(resource)}, {"why", std::string(why)}})
+      .Increment();
+}
+
+void PrometheusMetrics::room_touched() { series_->touch_counter.Increment(); }
+
+void PrometheusMetrics::event_dropped() { series_->dropped_counter.Increment(); }
+
+void PrometheusMetrics::reservation_problem(std::string_view kind) {
+  series_->problems.Add({{"kind", std::string(kind)}}).Increment();
+}
+
+void PrometheusMetrics::set_gauges(const ClusterGauges& gauges) {
+  Series& series = *series_;
+  const auto set = [](Family<Gauge>& family, const Labels& labels, auto value) {
+    family.Add(labels).Set(static_cast<double>(value));
+  };
+  set(series.ready, {}, gauges.ready ? 1 : 0);
+  set(series.nodes, {}, gauges.nodes);
+  set(series.gpus, {}, gauges.gpus);
+  for (std::size_t i = 1; i < kClosures.size(); ++i) {
+    set(series.closed, {{"reason", kClosures[i]}}, value_of(gauges.gpus_closed, i));
+  }
+  for (std::size_t i = 0; i < kHoldingStates.size(); ++i) {
+    set(series.holdings, {{"state", kHoldingStates[i]}}, value_of(gauges.holdings, i));
+  }
+  set(series.memory, {{"state", "capacity"}}, gauges.memory_capacity.value);
+  set(series.memory, {{"state", "used"}}, gauges.memory_used.value);
+  set(series.pending, {}, gauges.pending_pods);
+}
+
+std::string PrometheusMetrics::exposition() const {
+  const prometheus::Serializer& serializer = prometheus::TextSerializer{};
+  return serializer.Serialize(series_->registry.Collect());
+}
+
+}  // namespace snug

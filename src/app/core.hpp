@@ -1,0 +1,35 @@
+// Everything between the ports: ledger, tables, reconciler and service, wired together once for all
+// modes. The API server, the metrics, the log and the clock come from outside.
+#pragma once
+
+#include "snug/service/extender_service.hpp"
+#include "snug/service/reconciler.hpp"
+
+namespace snug {
+
+/// All outlive the core.
+struct CorePorts {
+  ApiPort& api;
+  Metrics& metrics;
+  Log& log;
+  const Clock& clock;
+};
+
+class Core {
+ public:
+  Core(const CorePorts& ports, const ServiceOptions& options, PolicyPtr policy)
+      : ledger(ports.clock, options.limits),
+        pending(options.limits),
+        reconciler({ledger, pending, readiness, ports.api, ports.metrics, ports.log, ports.clock},
+                   options.limits),
+        service({ledger, pending, readiness, ports.api, ports.metrics, ports.log, ports.clock},
+                options, std::move(policy)) {}
+
+  Ledger ledger;
+  PendingPods pending;
+  Readiness readiness;
+  Reconciler reconciler;
+  ExtenderService service;
+};
+
+}  // namespace snug

@@ -1,0 +1,165 @@
+#include "app/extender.hpp"
+
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <utility>
+
+#include "app/core.hpp"
+#include "app/files.hpp"
+#include "app/first_sight.hpp"
+#include "app/routes.hpp"
+#include "app/ticker.hpp"
+#include "snug/adapters/http/admin_server.hpp"
+#include "snug/adapters/http/extender_server.hpp"
+#include "snug/adapters/kube/kube_api.hpp"
+#include "snug/adapters/kube/kube_source.hpp"
+#include "snug/adapters/memory/memory_api.hpp"
+#include "snug/adapters/obs/log.hpp"
+#include "snug/adapters/obs/metrics.hpp"
+#include "snug/codec/manifests.hpp"
+#include "snug/codec/policy_codec.hpp"
+
+namespace snug {
+namespace {
+
+constexpr std::chrono::milliseconds kTick{50};
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+/// In the order of construction: what comes later uses what came before.
+struct Extender::Parts {
+  explicit Parts(const LogOptions& log_options) : log(log_options) {}
+
+  SteadyClock clock;
+  SpdlogLog log;
+  PrometheusMetrics metrics;
+  std::unique_ptr<MemoryApi> memory;  // embedded mode; else the two below
+  std::unique_ptr<KubeApi> kube_api;
+  std::unique_ptr<KubeSource> kube_source;
+  std::unique_ptr<FirstSight> first_sight;
+  std::unique_ptr<Core> core;
+  std::unique_ptr<ExtenderServer> extender;
+  std::unique_ptr<AdminServer> admin;
+  std::unique_ptr<Ticker> ticker;
+
+  ApiPort& api() { return memory ? static_cast<ApiPort&>(*memory) : *kube_api; }
+  ClusterSource& source() { return memory ? static_cast<ClusterSource&>(*memory) : *kube_source; }
+};
+
+Extender::Extender(Options options)
+    : options_(std::move(options)), parts_(std::make_unique<Parts>(options_.log)) {}
+
+Extender::~Extender() { stop(); }
+
+Result<PolicyPtr> Extender::load_policy() const {
+  std::string text(default_policy_yaml());
+  if (!options_.policy.empty()) {
+    Result<std::string> file = read_file(options_.policy, options_.limits.max_config_bytes);
+    if (!file) return std::unexpected(file.error());
+    text = *std::move(file);
+  }
+  Result<Policy> policy = read_policy(
+      text, options_.policy.empty() ? "the default policy" : options_.policy, options_.limits);
+  if (!policy) return std::unexpected(policy.error());
+  return std::make_shared<const Policy>(*std::move(policy));
+}
+
+Result<void> Extender::open_memory() {
+  Manifests all;
+  for (const std::string& path : options_.cluster) {
+    const Result<std::string> text = read_file(path, options_.limits.max_manifest_bytes);
+    if (!text) return std::unexpected(text.error());
+    Result<Manifests> read = read_manifests(*text, path, options_.limits);
+    if (!read) return std::unexpected(read.error());
+    std::move(read->nodes.begin(), read->nodes.end(), std::back_inserter(all.nodes));
+    std::move(read->pods.begin(), read->pods.end(), std::back_inserter(all.pods));
+  }
+  parts_->memory = std::make_unique<MemoryApi>(std::move(all), options_.limits);
+  parts_->first_sight = std::make_unique<FirstSight>(*parts_->memory, options_.limits);
+  return {};
+}
+
+Result<void> Extender::open_kubernetes() {
+  const Result<ApiEndpoint> endpoint = options_.kubeconfig.empty()
+                                           ? in_cluster(options_.limits)
+                                           : load_kubeconfig(options_.kubeconfig, options_.limits);
+  if (!endpoint) return std::unexpected(endpoint.error());
+  const KubeOptions kube{.api_timeout = options_.api_timeout,
+                         .own_namespace = environment("POD_NAMESPACE"),
+                         .own_pod = environment("POD_NAME"),
+                         .seed = std::random_device{}()};
+  const KubeContext context{options_.limits, parts_->metrics, parts_->log, parts_->clock};
+  parts_->kube_api = std::make_unique<KubeApi>(*endpoint, kube, context);
+  parts_->kube_source = std::make_unique<KubeSource>(*endpoint, kube, context);
+  return {};
+}
+
+Result<void> Extender::start() {
+  const Result<PolicyPtr> policy = load_policy();
+  if (!policy) return std::unexpected(policy.error());
+  const Result<void> opened = options_.cluster.empty() ? open_kubernetes() : open_memory();
+  if (!opened) return opened;
+  const ServiceOptions service{.answer = options_.answer,
+                               .kubernetes_minor = options_.kubernetes_minor,
+                               .scheduler_names = options_.scheduler_names,
+                               .limits = options_.limits};
+  parts_->core = std::make_unique<Core>(
+      CorePorts{parts_->api(), parts_->metrics, parts_->log, parts_->clock}, service, *policy);
+  const Result<void> serving = serve();
+  if (!serving) return serving;
+  parts_->source().start(parts_->core->reconciler);
+  parts_->ticker = std::make_unique<Ticker>(kTick, [this] { parts_->core->reconciler.tick(); });
+  return {};
+}
+
+Result<void> Extender::serve() {
+  Parts& parts = *parts_;
+  ExtenderService& service = parts.core->service;
+  const auto on_problem = [&parts](std::string_view what) {
+    parts.log.write(LogLevel::kWarn, what);
+  };
+  std::optional<TlsFiles> tls;
+  if (!options_.tls_cert.empty()) {
+    tls = TlsFiles{options_.tls_cert, options_.tls_key, options_.client_ca};
+  }
+  parts.extender = std::make_unique<ExtenderServer>(
+      ExtenderHandlers{.filter =
+                           [&](std::string& body) {
+                             if (parts.first_sight) {
+                               if (auto refused = parts.first_sight->look(body)) return *refused;
+                             }
+                             return service.filter(body);
+                           },
+                       .prioritize = [&](std::string& body) { return service.prioritize(body); },
+                       .bind = [&](std::string& body) { return service.bind(body); }},
+      HttpOptions{options_.listen.host, options_.listen.port, tls, on_problem}, options_.limits);
+  parts.admin = std::make_unique<AdminServer>(
+      admin_routes(*parts.core, parts.metrics, parts.memory.get()),
+      HttpOptions{options_.admin_listen.host, options_.admin_listen.port, std::nullopt, on_problem},
+      options_.limits);
+  if (Result<void> started = parts.extender->start(); !started) return started;
+  return parts.admin->start();
+}
+
+int Extender::extender_port() const { return parts_->extender->port(); }
+
+int Extender::admin_port() const { return parts_->admin->port(); }
+
+void Extender::stop() {
+  if (!parts_->core) return;
+  if (parts_->extender) {
+    parts_->extender->drain(std::chrono::milliseconds(options_.limits.drain_ms));
+    parts_->extender->stop();
+  }
+  if (parts_->admin) parts_->admin->stop();
+  parts_->ticker.reset();
+  parts_->source().stop();
+}
+
+}  // namespace snug

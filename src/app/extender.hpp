@@ -1,0 +1,40 @@
+// The whole program as an object: made from its options, started, drained. Which API server stands
+// behind the ports, the real one or the one in memory, is decided here and nowhere else.
+#pragma once
+
+#include <memory>
+
+#include "app/options.hpp"
+#include "snug/base/result.hpp"
+#include "snug/score/policy.hpp"
+
+namespace snug {
+
+class Extender {
+ public:
+  explicit Extender(Options options);
+  ~Extender();
+  Extender(const Extender&) = delete;
+  Extender& operator=(const Extender&) = delete;
+
+  /// Reads policy, manifests and credentials, feeds the ledger and serves. kInvalid: the
+  /// configuration or a file that it names is wrong.
+  [[nodiscard]] Result<void> start();
+  [[nodiscard]] int extender_port() const;
+  [[nodiscard]] int admin_port() const;
+  /// Takes no more calls, lets those under way end, and stops all threads.
+  void stop();
+
+ private:
+  struct Parts;
+
+  [[nodiscard]] Result<PolicyPtr> load_policy() const;
+  [[nodiscard]] Result<void> open_memory();
+  [[nodiscard]] Result<void> open_kubernetes();
+  [[nodiscard]] Result<void> serve();
+
+  Options options_;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace snug

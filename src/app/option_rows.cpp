@@ -1,0 +1,197 @@
+#include "app/option_rows.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+
+namespace snug {
+namespace {
+
+/// A decimal number without sign that fills the text.
+std::optional<std::int64_t> parse_number(std::string_view text) {
+  std::int64_t value = 0;
+  if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string set_address(HostPort& address, std::string_view value) {
+  constexpr const char* kAllowed = "must be HOST:PORT, like 127.0.0.1:8888 or [::1]:8888";
+  const auto colon = value.rfind(':');
+  if (colon == std::string_view::npos) return kAllowed;
+  std::string_view host = value.substr(0, colon);
+  const auto port = parse_number(value.substr(colon + 1));
+  if (!port || *port > 65'535) return kAllowed;
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+  } else if (host.find(':') != std::string_view::npos) {
+    return kAllowed;
+  }
+  if (host.empty()) return kAllowed;
+  address = {std::string(host), static_cast<int>(*port)};
+  return "";
+}
+
+std::string set_text(std::string& target, std::string_view value) {
+  if (value.empty()) return "must not be empty";
+  target = value;
+  return "";
+}
+
+template <typename T>
+struct Word {
+  std::string_view text;
+  T value;
+};
+
+template <typename T, std::size_t N>
+std::string set_word(T& target, std::string_view value, const std::array<Word<T>, N>& words) {
+  std::string allowed;
+  for (const Word<T>& word : words) {
+    if (word.text == value) {
+      target = word.value;
+      return "";
+    }
+    allowed += (allowed.empty() ? "" : ", ") + std::string(word.text);
+  }
+  return "must be one of " + allowed;
+}
+
+std::string set_answer(Options& options, std::string_view value) {
+  static constexpr std::array<Word<AnswerMode>, 4> kWords{{{"winner", AnswerMode::kWinner},
+                                                           {"all", AnswerMode::kAll},
+                                                           {"advise", AnswerMode::kAdvise},
+                                                           {"auto", AnswerMode::kAuto}}};
+  return set_word(options.answer, value, kWords);
+}
+
+std::string set_log_level(Options& options, std::string_view value) {
+  static constexpr std::array<Word<LogLevel>, 4> kWords{{{"debug", LogLevel::kDebug},
+                                                         {"info", LogLevel::kInfo},
+                                                         {"warn", LogLevel::kWarn},
+                                                         {"error", LogLevel::kError}}};
+  return set_word(options.log.level, value, kWords);
+}
+
+std::string set_log_format(Options& options, std::string_view value) {
+  static constexpr std::array<Word<LogFormat>, 2> kWords{
+      {{"text", LogFormat::kText}, {"json", LogFormat::kJson}}};
+  return set_word(options.log.format, value, kWords);
+}
+
+std::string set_minor(Options& options, std::string_view value) {
+  const auto number = parse_number(value);
+  if (!number || *number < 28 || *number > 99) {
+    return "must be the minor version of Kubernetes, an integer from 28 to 99";
+  }
+  options.kubernetes_minor = static_cast<int>(*number);
+  return "";
+}
+
+std::string set_api_timeout(Options& options, std::string_view value) {
+  const bool milliseconds = value.ends_with("ms");
+  const std::string_view digits = value.substr(0, value.size() - (milliseconds ? 2 : 1));
+  const auto number = milliseconds || value.ends_with('s') ? parse_number(digits) : std::nullopt;
+  if (!number || *number < 1 || *number > (milliseconds ? 60'000 : 60)) {
+    return "must be a duration from 1ms to 60s, like 500ms or 2s";
+  }
+  options.api_timeout = std::chrono::milliseconds(milliseconds ? *number : *number * 1000);
+  return "";
+}
+
+std::string refuse_webhook(Options&, std::string_view) {
+  return "is not available in this version of Snug; remove it";
+}
+
+std::string set_leader_elect(Options&, std::string_view value) {
+  if (value == "false") return "";
+  if (value != "true") return "must be true or false";
+  return "is true, but leader election is not built yet: run one replica, and leave it false";
+}
+
+using Set = std::string (*)(Options&, std::string_view);
+
+template <HostPort Options::* member>
+std::string set_host_port(Options& options, std::string_view value) {
+  return set_address(options.*member, value);
+}
+
+template <std::string Options::* member>
+std::string set_file(Options& options, std::string_view value) {
+  return set_text(options.*member, value);
+}
+
+template <std::vector<std::string> Options::* member>
+std::string append(Options& options, std::string_view value) {
+  return set_text((options.*member).emplace_back(), value);
+}
+
+constexpr auto kRows = std::to_array<OptionRow>({
+    {"listen", "HOST:PORT", "where kube-scheduler calls filter, prioritize and bind",
+     set_host_port<&Options::listen>},
+    {"adminListen", "HOST:PORT", "where health, metrics and state are served",
+     set_host_port<&Options::admin_listen>},
+    {"webhookListen", "HOST:PORT", "not available in this version", refuse_webhook},
+    {"policy", "FILE", "the policy; without it the one that is compiled in",
+     set_file<&Options::policy>},
+    {"answer", "winner|all|advise|auto", "how much Snug decides for kube-scheduler", set_answer},
+    {"kubeconfig", "FILE", "how to reach the API server; without it as a pod of the cluster",
+     set_file<&Options::kubeconfig>},
+    {"cluster", "FILE", "manifests of an in-memory API server, instead of a real one",
+     append<&Options::cluster>, &Options::cluster},
+    {"kubernetesMinor", "N", "the scheduler's minor version, 28 to 99", set_minor},
+    {"schedulerNames", "NAME", "serve only pods of these schedulers; without it all",
+     append<&Options::scheduler_names>, &Options::scheduler_names},
+    {"apiTimeout", "DURATION", "of one call to the API server; below the scheduler's httpTimeout",
+     set_api_timeout},
+    {"tlsCert", "FILE", "certificate chain (PEM) of the extender port; without it plain HTTP",
+     set_file<&Options::tls_cert>},
+    {"tlsKey", "FILE", "the certificate's key (PEM)", set_file<&Options::tls_key>},
+    {"clientCA", "FILE", "callers must show a certificate of this CA (PEM)",
+     set_file<&Options::client_ca>},
+    {"leaderElect", "false", "not available in this version", set_leader_elect},
+    {"logLevel", "debug|info|warn|error", "the least level that is logged", set_log_level},
+    {"logFormat", "text|json", "of the lines on standard error", set_log_format},
+});
+
+}  // namespace
+
+std::span<const OptionRow> option_rows() { return kRows; }
+
+std::string set_limit(Limits& limits, std::string_view key, std::string_view value) {
+  const auto rows = limit_rows();
+  const auto row = std::ranges::find(rows, key, &LimitRow::key);
+  if (row == rows.end()) {
+    std::string allowed;
+    for (const LimitRow& each : rows) {
+      allowed += (allowed.empty() ? "" : ", ") + std::string(each.key);
+    }
+    return "is no limit; the limits are " + allowed;
+  }
+  const auto number = parse_number(value);
+  if (!number || *number < row->smallest || *number > row->largest) {
+    return "must be an integer from " + std::to_string(row->smallest) + " to " +
+           std::to_string(row->largest);
+  }
+  limits.*row->field = *number;
+  return "";
+}
+
+Result<void> check_together(const Options& options) {
+  if (!options.kubeconfig.empty() && !options.cluster.empty()) {
+    return fail(ErrorCode::kInvalid,
+                "kubeconfig and cluster exclude each other: the objects come from an API server or "
+                "from files; give one of the two");
+  }
+  if (options.tls_cert.empty() != options.tls_key.empty()) {
+    return fail(ErrorCode::kInvalid, "tlsCert and tlsKey belong together; give both or neither");
+  }
+  if (!options.client_ca.empty() && options.tls_cert.empty()) {
+    return fail(ErrorCode::kInvalid, "clientCA needs tlsCert and tlsKey; give them or remove it");
+  }
+  return {};
+}
+
+}  // namespace snug

@@ -1,0 +1,122 @@
+#include "app/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <map>
+
+#include "app/option_file.hpp"
+#include "app/option_rows.hpp"
+
+namespace snug {
+namespace {
+
+using Values = std::vector<std::string>;
+
+/// What stands on the command line, not yet understood.
+struct CommandLine {
+  std::string show;
+  std::string config;
+  std::map<std::string_view, Values> values;  // by key; only what was given
+  Values limits;                              // KEY=VALUE
+};
+
+std::string description() {
+  return "Packs GPU pods tightly onto GPUs, for kube-scheduler.\n"
+         "Every setting is also a key of the configuration file; flags win.";
+}
+
+Result<CommandLine> parse(int argc, const char* const* argv) {
+  CommandLine line;
+  CLI::App app(description(), "snug-extender");
+  app.set_version_flag("--version", "snug-extender " SNUG_VERSION, "Print the version and exit");
+  app.add_option("--config", line.config, "the configuration file (YAML)")->type_name("FILE");
+  std::map<std::string_view, Values> given;
+  for (const OptionRow& row : option_rows()) {
+    CLI::Option* option =
+        app.add_option("--" + std::string(row.key), given[row.key], std::string(row.help));
+    option->type_name(std::string(row.placeholder));
+    if (row.list == nullptr) option->expected(1);
+  }
+  app.get_option("--leaderElect")->expected(0, 1)->default_str("true");
+  app.add_option("--limits", line.limits, "bounds of the system; docs/limits.md lists them")
+      ->type_name("KEY=N");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    line.show = app.help();
+  } catch (const CLI::CallForVersion& version) {
+    line.show = version.what() + std::string("\n");
+  } catch (const CLI::ParseError& error) {
+    return fail(ErrorCode::kInvalid, std::string(error.what()) + "; --help lists the flags");
+  }
+  for (const OptionRow& row : option_rows()) {
+    if (app.count("--" + std::string(row.key)) == 0) continue;
+    Values& values = given[row.key];
+    if (values.empty()) values.emplace_back("true");
+    line.values.emplace(row.key, std::move(values));
+  }
+  return line;
+}
+
+std::unexpected<Error> bad_flag(std::string_view flag, const std::string& wrong) {
+  return fail(ErrorCode::kInvalid, "--" + std::string(flag) + " " + wrong);
+}
+
+Result<void> apply_limits(const CommandLine& line, Options& options) {
+  for (const std::string& pair : line.limits) {
+    const auto equals = pair.find('=');
+    if (equals == std::string::npos) {
+      return bad_flag("limits", "must be KEY=N, like --limits maxNodes=1000");
+    }
+    std::string key = pair.substr(0, equals);
+    const std::string wrong = set_limit(options.limits, key, pair.substr(equals + 1));
+    if (!wrong.empty()) return bad_flag("limits", key.append(" ").append(wrong));
+  }
+  return {};
+}
+
+Result<void> apply_flags(const CommandLine& line, Options& options) {
+  for (const OptionRow& row : option_rows()) {
+    const auto given = line.values.find(row.key);
+    if (given == line.values.end()) continue;
+    if (row.list != nullptr) (options.*row.list).clear();
+    for (const std::string& value : given->second) {
+      const std::string wrong = row.set(options, value);
+      if (!wrong.empty()) return bad_flag(row.key, wrong);
+    }
+  }
+  return apply_limits(line, options);
+}
+
+Result<void> apply_file(const std::string& path, Options& options) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(static_cast<std::size_t>(options.limits.max_config_bytes) + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!file.eof() && !file.good()) {
+    return fail(ErrorCode::kInvalid, "--config: the file " + path + " cannot be read");
+  }
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return read_config(text, path, options);
+}
+
+}  // namespace
+
+Result<Options> read_options(int argc, const char* const* argv) {
+  const auto line = parse(argc, argv);
+  if (!line) return std::unexpected(line.error());
+  Options options;
+  options.show = line->show;
+  if (!options.show.empty()) return options;
+  if (!line->config.empty()) {
+    // The file is read within the limits of the command line.
+    auto read = apply_limits(*line, options);
+    if (read) read = apply_file(line->config, options);
+    if (!read) return std::unexpected(read.error());
+  }
+  auto applied = apply_flags(*line, options);
+  if (applied) applied = check_together(options);
+  if (!applied) return std::unexpected(applied.error());
+  return options;
+}
+
+}  // namespace snug

@@ -1,0 +1,48 @@
+// The settings of snug-extender: every one is a key of the configuration file (--config, YAML) and
+// a flag of the same name; flags win. What is wrong is an error that names the flag, or the file's
+// line and column, and says what is allowed. Reads the command line and that one file; whether the
+// other files exist is for whoever opens them to say.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "snug/adapters/obs/log.hpp"
+#include "snug/base/limits.hpp"
+#include "snug/base/result.hpp"
+#include "snug/service/options.hpp"
+
+namespace snug {
+
+struct HostPort {
+  std::string host;  // without brackets
+  int port = 0;      // 0: the kernel picks one
+
+  friend bool operator==(const HostPort&, const HostPort&) = default;
+};
+
+struct Options {
+  /// Not empty: print this and exit 0 (--help, --version).
+  std::string show;
+
+  HostPort listen{"127.0.0.1", 8888};
+  HostPort admin_listen{"127.0.0.1", 8889};
+  std::string policy;                // file; empty: the policy that is compiled in
+  std::string kubeconfig;            // file; empty: in-cluster
+  std::vector<std::string> cluster;  // files; not empty: the embedded mode
+  AnswerMode answer = AnswerMode::kAuto;
+  int kubernetes_minor = 36;
+  std::vector<std::string> scheduler_names;  // empty: serves all
+  std::chrono::milliseconds api_timeout{1000};
+  std::string tls_cert;  // file; empty: plain HTTP
+  std::string tls_key;
+  std::string client_ca;
+  LogOptions log;
+  Limits limits;
+};
+
+/// Errors are kInvalid or kTooLarge, and mean exit code 2.
+[[nodiscard]] Result<Options> read_options(int argc, const char* const* argv);
+
+}  // namespace snug

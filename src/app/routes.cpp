@@ -1,0 +1,70 @@
+#include "app/routes.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "snug/service/state_view.hpp"
+
+namespace snug {
+namespace {
+
+constexpr const char* kPlainText = "text/plain; charset=utf-8";
+
+AdminReply to_admin(Reply reply) { return {.status = reply.status, .body = std::move(reply.body)}; }
+
+AdminReply show_metrics(Core& core, PrometheusMetrics& metrics) {
+  ClusterGauges gauges = read_gauges(core.ledger);
+  gauges.ready = core.readiness.ready();
+  gauges.pending_pods = static_cast<std::int64_t>(core.pending.size());
+  metrics.set_gauges(gauges);
+  return {.body = metrics.exposition(), .content_type = "text/plain; version=0.0.4"};
+}
+
+AdminReply show_readiness(const Core& core) {
+  if (core.readiness.ready()) return {.body = "ok\n", .content_type = kPlainText};
+  return {.status = 503,
+          .body = "not ready: the lists of nodes and pods are not in yet\n",
+          .content_type = kPlainText};
+}
+
+AdminReply end_pod(MemoryApi* memory, const AdminRequest& request) {
+  if (memory == nullptr) {
+    return {.status = 405,
+            .body = R"({"Error":"pods are ended here in the embedded mode (--cluster) alone"})"};
+  }
+  const Result<void> ended = memory->delete_pod(request.variables.find("namespace")->second,
+                                                request.variables.find("name")->second);
+  if (ended) return {.body = "{}"};
+  return {.status = 404, .body = R"({"Error":"there is no pod of this name"})"};
+}
+
+std::optional<std::string_view> parameter(const AdminRequest& request, std::string_view name) {
+  const auto found = request.query.find(name);
+  if (found == request.query.end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace
+
+std::vector<AdminRoute> admin_routes(Core& core, PrometheusMetrics& metrics, MemoryApi* memory) {
+  return {
+      {"GET", "/livez", "200 while the process serves",
+       [](const AdminRequest&) { return AdminReply{.body = "ok\n", .content_type = kPlainText}; }},
+      {"GET", "/readyz", "200 once the ledger is rebuilt, 503 before",
+       [&core](const AdminRequest&) { return show_readiness(core); }},
+      {"GET", "/metrics", "numbers, in Prometheus' text format",
+       [&core, &metrics](const AdminRequest&) { return show_metrics(core, metrics); }},
+      {"GET", "/v1/nodes", "every GPU and who holds it (?name=NODE: of one node)",
+       [&core](const AdminRequest& request) {
+         return to_admin(show_nodes(core.ledger, parameter(request, "name")));
+       }},
+      {"GET", "/v1/pods", "every GPU pod, its state and its reservation",
+       [&core](const AdminRequest&) { return to_admin(show_pods(core.ledger, core.pending)); }},
+      {"DELETE", "/v1/pods/{namespace}/{name}", "ends a pod (embedded mode alone)",
+       [memory](const AdminRequest& request) { return end_pod(memory, request); }},
+  };
+}
+
+}  // namespace snug

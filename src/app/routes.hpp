@@ -1,0 +1,17 @@
+// The admin port's endpoints.
+#pragma once
+
+#include <vector>
+
+#include "app/core.hpp"
+#include "snug/adapters/http/admin_server.hpp"
+#include "snug/adapters/memory/memory_api.hpp"
+#include "snug/adapters/obs/metrics.hpp"
+
+namespace snug {
+
+/// `memory` is null outside of the embedded mode. All outlive the routes.
+[[nodiscard]] std::vector<AdminRoute> admin_routes(Core& core, PrometheusMetrics& metrics,
+                                                   MemoryApi* memory);
+
+}  // namespace snug

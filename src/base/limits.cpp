@@ -1,0 +1,19 @@
+#include "snug/base/limits.hpp"
+
+#include <array>
+
+namespace snug {
+namespace {
+
+constexpr auto kRows = std::to_array<LimitRow>({
+#define SNUG_LIMIT_ROW(name, key, default_value, smallest, largest, meaning) \
+  {key, &Limits::name, default_value, smallest, largest, meaning},
+    SNUG_LIMITS(SNUG_LIMIT_ROW)
+#undef SNUG_LIMIT_ROW
+});
+
+}  // namespace
+
+std::span<const LimitRow> limit_rows() { return kRows; }
+
+}  // namespace snug

@@ -1,0 +1,81 @@
+#include "snug/codec/inventory.hpp"
+
+#include <algorithm>
+
+#include "codec/inventory_sources.hpp"
+#include "codec/json.hpp"
+#include "codec/text.hpp"
+#include "snug/request/parse.hpp"
+
+namespace snug {
+namespace {
+
+void read_pool(const NodeFacts& node, NodeInventory& inventory) {
+  const auto label = node.labels.find("snug.dev/pool");
+  if (label == node.labels.end()) return;
+  for (const Pool pool : {Pool::kAuto, Pool::kShares, Pool::kWhole}) {
+    if (label->second == to_string(pool)) {
+      inventory.pool = pool;
+      return;
+    }
+  }
+  close_to_all(inventory, ReasonCode::kBadInventory,
+               "the label snug.dev/pool is " + in_quotes(label->second) +
+                   "; allowed are shares, whole and auto");
+}
+
+}  // namespace
+
+void close_to_all(NodeInventory& inventory, ReasonCode reason, std::string because) {
+  if (inventory.closed_to_all != ReasonCode::kNone) return;
+  inventory.closed_to_all = reason;
+  inventory.closed_because = std::move(because);
+}
+
+void close_to_annotated(NodeInventory& inventory, ReasonCode reason, std::string because) {
+  if (inventory.closed_to_annotated != ReasonCode::kNone) return;
+  inventory.closed_to_annotated = reason;
+  if (inventory.closed_because.empty()) inventory.closed_because = std::move(because);
+}
+
+Result<std::int64_t> read_units(std::string_view resource, std::string_view text) {
+  if (const std::optional<std::int64_t> units = parse_units(text)) return *units;
+  return fail(ErrorCode::kInvalid, "the node's status gives " + std::string(resource) + " as " +
+                                       in_quotes(text) + "; it must be a whole number");
+}
+
+void read_kubelet_units(const NodeFacts& node, NodeInventory& inventory) {
+  for (const StringMap* units : {&node.allocatable, &node.capacity}) {
+    for (const auto& [resource, text] : *units) {
+      if (!is_kubelet_resource(resource) || inventory.kubelet_units.contains(resource)) continue;
+      const auto count = read_units(resource, text);
+      if (!count) close_to_all(inventory, ReasonCode::kBadInventory, count.error().message);
+      inventory.kubelet_units.emplace(resource, count.value_or(0));
+    }
+  }
+  if (!inventory.kubelet_units.empty() || inventory.gpus.empty()) return;
+  inventory.kubelet_units.emplace(
+      kGpuResource,
+      std::ranges::count_if(inventory.gpus, [](const GpuInfo& g) { return g.healthy && !g.mig; }));
+}
+
+NodeInventory read_inventory(const NodeFacts& node, const Limits& limits) {
+  NodeInventory inventory;
+  inventory.name = node.name;
+  if (node.annotations.contains("snug.dev/inventory")) {
+    read_inventory_annotation(node, limits, inventory);
+  } else if (has_gfd_labels(node)) {
+    read_gfd_labels(node, limits, inventory);
+  } else {
+    const bool offers = node.capacity.contains(kGpuResource);
+    close_to_all(inventory, ReasonCode::kNoGpu,
+                 offers ? "the node offers nvidia.com/gpu, but has neither the annotation "
+                          "snug.dev/inventory nor the labels of GPU Feature Discovery"
+                        : "");
+  }
+  read_pool(node, inventory);
+  read_kubelet_units(node, inventory);
+  return inventory;
+}
+
+}  // namespace snug

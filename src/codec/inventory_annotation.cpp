@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "codec/inventory_sources.hpp"
+#include "codec/json.hpp"
+
+namespace snug {
+namespace {
+
+/// Positions on a GPU's memory-slice axis; the longest known axis has 12.
+constexpr IntegerRange kAxisStart{0, 255};
+constexpr IntegerRange kAxisSize{1, 256};
+constexpr IntegerRange kGpuIndex{0, 65'535};
+
+class AnnotationReader {
+ public:
+  AnnotationReader(const NodeFacts& node, const Limits& limits) : node_(node), limits_(limits) {}
+
+  /// Empty: the inventory is filled; else what is wrong.
+  std::string read(const nlohmann::json& document, NodeInventory& inventory) {
+    const JsonAt root{&document, ""};
+    (void)json_.integer(json_.required(root, "version"), {1, 1});
+    const std::string boot_id = json_.text(json_.member(root, "bootID"));
+    inventory.dynamic_mig = json_.boolean(json_.member(root, "dynamicMig"));
+    const JsonAt gpus = json_.required(root, "gpus");
+    const auto items = json_.items(gpus);
+    if (static_cast<std::int64_t>(items.size()) > limits_.max_gpus_per_node) {
+      json_.complain(gpus, "must have at most " + std::to_string(limits_.max_gpus_per_node) +
+                               " entries (limit maxGpusPerNode)");
+    }
+    for (const JsonAt& item : items) {
+      if (!json_.ok()) break;
+      inventory.gpus.push_back(read_gpu(item));
+    }
+    inventory.links = read_links(json_.member(root, "links"), inventory.gpus.size());
+    if (!json_.ok()) return json_.problem();
+    sort_by_index(inventory);
+    if (!boot_id.empty() && !node_.boot_id.empty() && boot_id != node_.boot_id) {
+      close_to_all(inventory, ReasonCode::kBadInventory,
+                   "the annotation snug.dev/inventory is stale: its bootID is not the one of the "
+                   "node's status.nodeInfo");
+    }
+    return "";
+  }
+
+ private:
+  GpuInfo read_gpu(const JsonAt& at) {
+    GpuInfo gpu;
+    const JsonAt index = json_.required(at, "index");
+    gpu.index = static_cast<int>(json_.integer(index, kGpuIndex));
+    if (!indices_.insert(gpu.index).second) json_.complain(index, "stands there twice");
+    gpu.uuid = read_uuid(at);
+    gpu.model = json_.nonempty_text(json_.required(at, "model"));
+    gpu.memory = {json_.integer(json_.required(at, "memoryMiB"), kPositive)};
+    if (const JsonAt healthy = json_.member(at, "healthy"); healthy.present()) {
+      gpu.healthy = json_.boolean(healthy);
+    }
+    if (const JsonAt numa = json_.member(at, "numa"); numa.present()) {
+      gpu.numa = static_cast<int>(json_.integer(numa, {-1, 65'535}));
+    }
+    gpu.mig = json_.boolean(json_.member(at, "mig"));
+    gpu.modes = read_modes(json_.member(at, "modes"));
+    gpu.mig_instances = read_instances(json_.member(at, "migInstances"));
+    gpu.mig_profiles = read_profiles(json_.member(at, "migProfiles"));
+    return gpu;
+  }
+
+  std::string read_uuid(const JsonAt& object) {
+    const JsonAt at = json_.member(object, "uuid");
+    std::string uuid = json_.nonempty_text(at);
+    if (!uuid.empty() && !uuids_.insert(uuid).second) json_.complain(at, "stands there twice");
+    return uuid;
+  }
+
+  std::vector<GpuMode> read_modes(const JsonAt& at) {
+    if (!at.present()) return {GpuMode::kWhole, GpuMode::kTimeSlicing};
+    std::vector<GpuMode> modes;
+    for (const JsonAt& item : json_.items(at)) {
+      const GpuMode mode = mode_from(json_.text(item));
+      if (mode == GpuMode::kNone || mode == GpuMode::kMig) {
+        json_.complain(item, "must be whole, time-slicing or mps");
+      }
+      if (std::ranges::find(modes, mode) != modes.end()) json_.complain(item, "stands there twice");
+      modes.push_back(mode);
+    }
+    return modes;
+  }
+
+  std::vector<Slice> read_instances(const JsonAt& at) {
+    std::vector<Slice> slices;
+    for (const JsonAt& item : json_.items(at)) {
+      Slice slice;
+      slice.profile = json_.nonempty_text(json_.required(item, "profile"));
+      slice.start = static_cast<int>(json_.integer(json_.required(item, "start"), kAxisStart));
+      slice.size = static_cast<int>(json_.integer(json_.required(item, "size"), kAxisSize));
+      slice.uuid = read_uuid(item);
+      const bool overlaps = std::ranges::any_of(slices, [&](const Slice& other) {
+        return slice.start < other.start + other.size && other.start < slice.start + slice.size;
+      });
+      if (overlaps) json_.complain(item, "overlaps another instance");
+      slices.push_back(std::move(slice));
+    }
+    return slices;
+  }
+
+  std::vector<MigProfile> read_profiles(const JsonAt& at) {
+    std::vector<MigProfile> profiles;
+    std::set<std::string> names;
+    for (const JsonAt& item : json_.items(at)) {
+      MigProfile profile;
+      const JsonAt name = json_.required(item, "profile");
+      profile.profile = json_.nonempty_text(name);
+      if (!names.insert(profile.profile).second) json_.complain(name, "stands there twice");
+      profile.size = static_cast<int>(json_.integer(json_.required(item, "size"), kAxisSize));
+      profile.memory = {json_.integer(json_.required(item, "memoryMiB"), kPositive)};
+      for (const JsonAt& start : json_.items(json_.required(item, "starts"))) {
+        profile.starts.push_back(static_cast<int>(json_.integer(start, kAxisStart)));
+      }
+      profiles.push_back(std::move(profile));
+    }
+    return profiles;
+  }
+
+  std::vector<std::vector<int>> read_links(const JsonAt& at, std::size_t gpus) {
+    std::vector<std::vector<int>> links;
+    for (const JsonAt& row : json_.items(at)) {
+      std::vector<int>& numbers = links.emplace_back();
+      for (const JsonAt& item : json_.items(row)) {
+        numbers.push_back(static_cast<int>(json_.integer(item, {0, 65'535})));
+      }
+      if (numbers.size() != gpus) json_.complain(row, "must have one number for each GPU");
+    }
+    if (json_.ok() && at.present() && links.size() != gpus) {
+      json_.complain(at, "must have one row for each GPU");
+    }
+    return links;
+  }
+
+  static void sort_by_index(NodeInventory& inventory) {
+    std::vector<std::size_t> order(inventory.gpus.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::ranges::sort(order, {}, [&](std::size_t i) { return inventory.gpus[i].index; });
+    std::vector<GpuInfo> gpus;
+    std::vector<std::vector<int>> links;
+    for (const std::size_t from : order) {
+      gpus.push_back(std::move(inventory.gpus[from]));
+      if (inventory.links.empty()) continue;
+      std::vector<int>& row = links.emplace_back();
+      for (const std::size_t to : order) row.push_back(inventory.links[from][to]);
+    }
+    inventory.gpus = std::move(gpus);
+    inventory.links = std::move(links);
+  }
+
+  const NodeFacts& node_;
+  const Limits& limits_;
+  JsonReader json_;
+  std::set<int> indices_;
+  std::set<std::string> uuids_;
+};
+
+}  // namespace
+
+void read_inventory_annotation(const NodeFacts& node, const Limits& limits,
+                               NodeInventory& inventory) {
+  const std::string& text = node.annotations.find("snug.dev/inventory")->second;
+  const auto refuse = [&](const std::string& problem) {
+    inventory.gpus.clear();
+    inventory.links.clear();
+    inventory.dynamic_mig = false;
+    close_to_all(inventory, ReasonCode::kBadInventory,
+                 "the annotation snug.dev/inventory is malformed: " + problem);
+  };
+  if (static_cast<std::int64_t>(text.size()) > limits.max_inventory_bytes) {
+    refuse("it has more than " + std::to_string(limits.max_inventory_bytes) +
+           " bytes (limit maxInventoryBytes)");
+    return;
+  }
+  const auto document = parse_json(text, limits.max_json_depth);
+  if (!document) {
+    refuse("it " + document.error().message);
+    return;
+  }
+  const std::string problem = AnnotationReader(node, limits).read(*document, inventory);
+  if (!problem.empty()) {
+    refuse(problem);
+  } else if (inventory.gpus.empty()) {
+    close_to_all(inventory, ReasonCode::kNoGpu, "");
+  }
+}
+
+}  // namespace snug

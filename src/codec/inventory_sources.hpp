@@ -1,0 +1,38 @@
+// The two places that say what a node has, each read into the same NodeInventory, and the
+// quantities of nvidia.com/* resources that go with them. Pure; what is wrong closes the inventory
+// and says so.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "snug/base/limits.hpp"
+#include "snug/base/result.hpp"
+#include "snug/model/node.hpp"
+
+namespace snug {
+
+inline constexpr std::string_view kGpuResource = "nvidia.com/gpu";
+
+/// Keeps the first reason: it is the one that people should look at.
+void close_to_all(NodeInventory& inventory, ReasonCode reason, std::string because);
+void close_to_annotated(NodeInventory& inventory, ReasonCode reason, std::string because);
+
+/// The annotation snug.dev/inventory, which the node has.
+void read_inventory_annotation(const NodeFacts& node, const Limits& limits,
+                               NodeInventory& inventory);
+
+/// Whether the node has any of the labels that count GPUs.
+[[nodiscard]] bool has_gfd_labels(const NodeFacts& node);
+void read_gfd_labels(const NodeFacts& node, const Limits& limits, NodeInventory& inventory);
+
+/// A count of an extended resource as a node's status writes it: a whole number, in thousands with
+/// `k`.
+[[nodiscard]] Result<std::int64_t> read_units(std::string_view resource, std::string_view text);
+
+/// What the kubelet hands out: by resource the allocatable units, else the capacity, else (where
+/// the node states no such resource at all) one unit of nvidia.com/gpu for each healthy GPU without
+/// MIG.
+void read_kubelet_units(const NodeFacts& node, NodeInventory& inventory);
+
+}  // namespace snug

@@ -1,0 +1,60 @@
+// Small JSON texts of our own formats (inventory, reservation) → typed values. A JsonReader
+// collects the first problem and answers with defaults after it, so that a decoder reads straight
+// down and asks once at its end. Unknown keys are ignored; a known key of a wrong type is a problem
+// that names its place. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snug/base/result.hpp"
+
+namespace snug {
+
+/// Refuses what is no JSON, deeper than `max_depth`, or has a key twice in one object.
+[[nodiscard]] Result<nlohmann::json> parse_json(std::string_view text, std::int64_t max_depth);
+
+struct IntegerRange {
+  std::int64_t smallest = 0;
+  std::int64_t largest = 0;
+};
+
+/// Enough for any MiB or milli value, and far from overflow when summed.
+inline constexpr std::int64_t kLargestQuantity = 1'000'000'000;
+inline constexpr IntegerRange kNonNegative{0, kLargestQuantity};
+inline constexpr IntegerRange kPositive{1, kLargestQuantity};
+
+/// A value and its place, like `gpus[2].memoryMiB`. Points into the parsed document.
+struct JsonAt {
+  const nlohmann::json* value = nullptr;  // null: the key is absent
+  std::string place;
+
+  [[nodiscard]] bool present() const { return value != nullptr; }
+};
+
+class JsonReader {
+ public:
+  [[nodiscard]] bool ok() const { return problem_.empty(); }
+  /// The first problem: `PLACE WHAT`.
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+  void complain(const JsonAt& at, std::string_view what);
+
+  /// The member, absent where the object lacks it or is no object (a problem).
+  [[nodiscard]] JsonAt member(const JsonAt& object, std::string_view key);
+  /// The member, which must be there.
+  [[nodiscard]] JsonAt required(const JsonAt& object, std::string_view key);
+
+  [[nodiscard]] std::int64_t integer(const JsonAt& at, IntegerRange range);
+  [[nodiscard]] bool boolean(const JsonAt& at);
+  [[nodiscard]] std::string text(const JsonAt& at);
+  [[nodiscard]] std::string nonempty_text(const JsonAt& at);
+  [[nodiscard]] std::vector<JsonAt> items(const JsonAt& at);
+
+ private:
+  std::string problem_;
+};
+
+}  // namespace snug

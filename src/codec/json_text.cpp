@@ -1,0 +1,86 @@
+#include "codec/json_text.hpp"
+
+#include <simdjson.h>
+
+#include <cstdint>
+#include <cstring>
+
+namespace snug {
+namespace {
+
+constexpr std::uint64_t kOnes = 0x0101010101010101;
+constexpr std::uint64_t kHighs = 0x8080808080808080;
+
+/// Not zero if one of the eight bytes is a control character, a quote, a backslash or not ASCII. A
+/// borrow may flag a harmless byte too, which only costs the slow way.
+std::uint64_t special_bytes(std::uint64_t bytes) {
+  const auto has_zero = [](std::uint64_t x) { return (x - kOnes) & ~x & kHighs; };
+  return (bytes & kHighs) | ((bytes - kOnes * ' ') & kHighs) | has_zero(bytes ^ (kOnes * '"')) |
+         has_zero(bytes ^ (kOnes * '\\'));
+}
+
+bool plain_char(unsigned char c) { return c >= ' ' && c < 0x80 && c != '"' && c != '\\'; }
+
+/// Names and messages are plain ASCII, so this is nearly always the whole work.
+bool is_plain(std::string_view text) {
+  std::size_t at = 0;
+  for (; at + sizeof(std::uint64_t) <= text.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data() + at, sizeof bytes);
+    if (special_bytes(bytes) != 0) return false;
+  }
+  for (; at < text.size(); ++at) {
+    if (!plain_char(static_cast<unsigned char>(text[at]))) return false;
+  }
+  return true;
+}
+
+void append_escaped(std::string& out, char c) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  const auto byte = static_cast<unsigned char>(c);
+  switch (c) {
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      out += "\\u00";
+      out += kHex[byte >> 4U];
+      out += kHex[byte & 0xFU];
+  }
+}
+
+}  // namespace
+
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  if (is_plain(text)) {
+    out += text;
+  } else {
+    const bool valid = simdjson::validate_utf8(text.data(), text.size());
+    for (const char c : text) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (byte >= 0x80 && !valid) {
+        out += "\xEF\xBF\xBD";
+      } else if (byte >= 0x80 || plain_char(byte)) {
+        out += c;
+      } else {
+        append_escaped(out, c);
+      }
+    }
+  }
+  out += '"';
+}
+
+}  // namespace snug

@@ -1,0 +1,125 @@
+// Pods and nodes out of a simdjson DOM: shared by kube_objects and extender_codec, so that there is
+// one reader of Kubernetes objects. Unknown fields are ignored, null counts as absent, a field that
+// is read may be given once and must have its type; the first error ends a walk and names its
+// place. Not thread-safe. Elements and views die at their parser's next parse.
+#pragma once
+
+#include <simdjson.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "snug/base/limits.hpp"
+#include "snug/base/result.hpp"
+#include "snug/model/node.hpp"
+#include "snug/model/pod.hpp"
+
+namespace snug {
+
+/// A place in a JSON text; spelled out only for an error.
+struct Where {
+  const Where* up = nullptr;
+  std::string_view name;
+  std::ptrdiff_t index = -1;  // not negative: `name` is followed by [index]
+
+  [[nodiscard]] std::string text() const;
+};
+
+/// A field that a reader wants of an object. Absent or null: `present` stays false.
+struct Field {
+  std::string_view key;
+  simdjson::dom::element value{};
+  bool seen = false;
+  bool present = false;
+};
+
+/// Go matches the keys of its own structs in any letter case, those of Kubernetes objects exactly.
+enum class KeyCase : std::uint8_t { kExact, kAny };
+
+/// Typed access that remembers the first error; after one, every call is a no-op.
+class DomWalk {
+ public:
+  [[nodiscard]] bool ok() const { return ok_; }
+  [[nodiscard]] std::unexpected<Error> take_error() { return std::unexpected(std::move(error_)); }
+  void fail_at(const Where& where, std::string_view problem);
+  void fail_with(Error error);
+
+  /// Fills `wanted` from the object; each of them at most once in it.
+  void fields(const simdjson::dom::element& object, const Where& where, std::span<Field> wanted,
+              KeyCase key_case = KeyCase::kExact);
+  void text(const Field& field, const Where& parent, std::string& out);
+  void number(const Field& field, const Where& parent, std::int32_t& out);
+
+  /// Calls visit(element, Where) for each item of the array.
+  template <typename Visit>
+  void each_item(const Field& field, const Where& parent, Visit visit);
+  /// Calls visit(key, element, Where) for each entry of the object.
+  template <typename Visit>
+  void each_entry(const Field& field, const Where& parent, Visit visit);
+
+ private:
+  void wrong_type(const simdjson::dom::element& found, const Where& where,
+                  std::string_view expected);
+
+  bool ok_ = true;
+  Error error_;
+};
+
+/// A parser with its padded buffer, kept between calls; large ones are given back at the next.
+class DomParser {
+ public:
+  explicit DomParser(const Limits& limits);
+
+  /// Copies the text.
+  [[nodiscard]] Result<simdjson::dom::element> parse(std::string_view json);
+  /// Parses in place; the text gets spare capacity for simdjson's padding, and must outlive the
+  /// element.
+  [[nodiscard]] Result<simdjson::dom::element> parse_in_place(std::string& json);
+
+ private:
+  std::size_t max_depth_;
+  std::unique_ptr<simdjson::dom::parser> parser_;
+  std::string buffer_;
+};
+
+[[nodiscard]] Result<PodFacts> pod_from(const simdjson::dom::element& pod, const Where& where);
+[[nodiscard]] Result<NodeFacts> node_from(const simdjson::dom::element& node, const Where& where);
+/// metadata.name alone, of any object; never empty.
+[[nodiscard]] Result<std::string_view> object_name(const simdjson::dom::element& object,
+                                                   const Where& where);
+
+template <typename Visit>
+void DomWalk::each_item(const Field& field, const Where& parent, Visit visit) {
+  if (!ok() || !field.present) return;
+  simdjson::dom::array items;
+  if (field.value.get(items) != simdjson::SUCCESS) {
+    wrong_type(field.value, Where{&parent, field.key}, "an array");
+    return;
+  }
+  std::ptrdiff_t index = 0;
+  for (const simdjson::dom::element item : items) {
+    visit(item, Where{&parent, field.key, index++});
+    if (!ok()) return;
+  }
+}
+
+template <typename Visit>
+void DomWalk::each_entry(const Field& field, const Where& parent, Visit visit) {
+  if (!ok() || !field.present) return;
+  const Where here{&parent, field.key};
+  simdjson::dom::object entries;
+  if (field.value.get(entries) != simdjson::SUCCESS) {
+    wrong_type(field.value, here, "an object");
+    return;
+  }
+  for (const simdjson::dom::key_value_pair entry : entries) {
+    visit(entry.key, entry.value, Where{&here, entry.key});
+    if (!ok()) return;
+  }
+}
+
+}  // namespace snug

@@ -1,0 +1,152 @@
+#include "snug/codec/manifests.hpp"
+
+#include <array>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "codec/kube_dom.hpp"
+#include "codec/list_split.hpp"
+#include "codec/text.hpp"
+#include "snug/codec/yaml.hpp"
+
+namespace snug {
+namespace {
+
+using simdjson::dom::element;
+
+class ManifestReader {
+ public:
+  ManifestReader(std::string_view source, const Limits& limits)
+      : source_(source), parser_(limits) {}
+
+  Result<Manifests> read(std::string_view json) {
+    const SplitList split = split_list(json);
+    auto root = parser_.parse(split.frame);
+    if (!root) return problem(root.error());
+    const Where where{nullptr, "the manifest"};
+    auto kind = read_kind(*root, where, "");
+    if (!kind) return problem(kind.error());
+    if (*kind == "Node" || *kind == "Pod") {
+      if (auto added = add(*root, *kind, where); !added) return problem(added.error());
+      return std::move(manifests_);
+    }
+    std::string item_kind;
+    if (*kind == "NodeList") item_kind = "Node";
+    if (*kind == "PodList") item_kind = "Pod";
+    if (item_kind.empty() && *kind != "List") {
+      return problem({ErrorCode::kInvalid, "the manifest is of kind " + in_quotes(*kind) +
+                                               "; allowed are List, NodeList, PodList, Node and "
+                                               "Pod"});
+    }
+    if (auto checked = check_frame(*root, where); !checked) return problem(checked.error());
+    for (std::size_t i = 0; i < split.items.size(); ++i) {
+      const Where here{nullptr, "items", static_cast<std::ptrdiff_t>(i)};
+      if (auto added = add_item(split.items[i], here, item_kind); !added) {
+        return problem(added.error());
+      }
+    }
+    return std::move(manifests_);
+  }
+
+ private:
+  std::unexpected<Error> problem(const Error& error) const {
+    return fail(error.code, std::string(source_) + ": " + error.message);
+  }
+
+  static Result<std::string> read_kind(const element& object, const Where& where,
+                                       const std::string& otherwise) {
+    DomWalk walk;
+    std::array<Field, 1> wanted{{{"kind"}}};
+    std::string kind = otherwise;
+    walk.fields(object, where, wanted);
+    walk.text(wanted[0], where, kind);
+    if (walk.ok() && kind.empty()) walk.fail_at(Where{&where, "kind"}, "is missing");
+    if (!walk.ok()) return walk.take_error();
+    return kind;
+  }
+
+  /// The items were cut out of the frame; none may be left in it.
+  static Result<void> check_frame(const element& root, const Where& where) {
+    DomWalk walk;
+    std::array<Field, 1> wanted{{{"items"}}};
+    walk.fields(root, where, wanted);
+    walk.each_item(wanted[0], where, [&](const element&, const Where& item) {
+      walk.fail_at(item, "stands under a key that is not written as plain \"items\"");
+    });
+    if (!walk.ok()) return walk.take_error();
+    return {};
+  }
+
+  Result<void> add_item(std::string_view text, const Where& where, const std::string& kind) {
+    auto item = parser_.parse(text);
+    if (!item) return fail(item.error().code, where.text() + ": " + item.error().message);
+    auto found = read_kind(*item, where, kind);
+    if (!found) return std::unexpected(found.error());
+    return add(*item, *found, where);
+  }
+
+  Result<void> add(const element& object, const std::string& kind, const Where& where) {
+    if (kind == "Pod") {
+      auto pod = pod_from(object, where);
+      if (!pod) return std::unexpected(pod.error());
+      if (!pods_.emplace(pod->name_space, pod->name).second) {
+        return twice(where, "pod " + pod->name_space + "/" + pod->name);
+      }
+      manifests_.pods.push_back(*std::move(pod));
+      return {};
+    }
+    if (kind == "Node") {
+      auto node = node_from(object, where);
+      if (!node) return std::unexpected(node.error());
+      if (!nodes_.insert(node->name).second) return twice(where, "node " + node->name);
+      manifests_.nodes.push_back(*std::move(node));
+      return {};
+    }
+    return fail(ErrorCode::kInvalid, where.text() + " is of kind " + in_quotes(kind) +
+                                         "; only Nodes and Pods are allowed");
+  }
+
+  static std::unexpected<Error> twice(const Where& where, const std::string& what) {
+    return fail(ErrorCode::kInvalid, where.text() + ": the " + what + " is given twice");
+  }
+
+  std::string_view source_;
+  DomParser parser_;
+  Manifests manifests_;
+  std::set<std::string> nodes_;
+  std::set<std::pair<std::string, std::string>> pods_;
+};
+
+Result<std::string> yaml_to_json(std::string_view text, std::string_view source,
+                                 const Limits& limits) {
+  const auto tree = parse_yaml(text, source, limits);
+  if (tree) return to_json(*tree);
+  Error error = tree.error();
+  if (error.code == ErrorCode::kTooLarge) {
+    error.message += "; give larger manifests as JSON";
+  } else if (text.find("\n---") != std::string_view::npos) {
+    error.message += "; several objects go into one List, as kubectl get -o yaml prints it";
+  }
+  return std::unexpected(std::move(error));
+}
+
+}  // namespace
+
+Result<Manifests> read_manifests(std::string_view text, std::string_view source,
+                                 const Limits& limits) {
+  if (static_cast<std::int64_t>(text.size()) > limits.max_manifest_bytes) {
+    return fail(ErrorCode::kTooLarge, std::string(source) + ": the manifest has more than " +
+                                          std::to_string(limits.max_manifest_bytes) +
+                                          " bytes (limit maxManifestBytes)");
+  }
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && text[first] == '{') {
+    return ManifestReader(source, limits).read(text);
+  }
+  const auto json = yaml_to_json(text, source, limits);
+  if (!json) return std::unexpected(json.error());
+  return ManifestReader(source, limits).read(*json);
+}
+
+}  // namespace snug

@@ -1,0 +1,196 @@
+#include "snug/codec/state_codec.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "codec/reservation_json.hpp"
+
+namespace snug {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Devices = std::vector<ReservedDevice>;
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+std::string closed_text(const NodeState& node) {
+  const NodeInventory& inventory = *node.inventory;
+  const auto with_details = [&](ReasonCode code) {
+    return inventory.closed_because.empty()
+               ? message(code)
+               : std::string(reason(code).code) + ": " + inventory.closed_because;
+  };
+  if (inventory.closed_to_all != ReasonCode::kNone) return with_details(inventory.closed_to_all);
+  if (inventory.closed_to_annotated != ReasonCode::kNone) {
+    return "to annotated pods: " + with_details(inventory.closed_to_annotated);
+  }
+  return node.unplaced > 0 ? "to annotated pods: " + message(ReasonCode::kNodeClosed) : "";
+}
+
+Json holder(const Holding& holding, const ReservedContainer& container) {
+  return {{"namespace", holding.name_space},
+          {"pod", holding.pod},
+          {"uid", holding.uid},
+          {"container", container.name}};
+}
+
+/// The GPU that the device is charged to, by the rules of fit/usage.
+std::size_t position_of(const NodeState& node, const ReservedDevice& device) {
+  const auto& known = node.inventory->gpus;
+  const auto by_uuid = std::ranges::find_if(
+      known, [&](const GpuInfo& gpu) { return !device.uuid.empty() && gpu.uuid == device.uuid; });
+  if (by_uuid != known.end()) return static_cast<std::size_t>(by_uuid - known.begin());
+  const auto by_index = std::ranges::find(known, device.index, &GpuInfo::index);
+  if (by_index != known.end()) return static_cast<std::size_t>(by_index - known.begin());
+  const auto gone = std::ranges::find_if(node.vanished, [&](const GpuInfo& gpu) {
+    return gpu.index == device.index && gpu.uuid == device.uuid;
+  });
+  return known.size() + static_cast<std::size_t>(gone - node.vanished.begin());
+}
+
+struct HeldSlice {
+  Slice slice;
+  Json holder;
+};
+
+/// What the holdings of a node amount to, by GPU.
+struct Held {
+  std::vector<Json> holders;  // lists
+  std::vector<std::vector<HeldSlice>> slices;
+  Json kubelet = Json::array();
+};
+
+Held collect(const NodeState& node) {
+  Held held{std::vector<Json>(node.gpus.size(), Json::array()),
+            std::vector<std::vector<HeldSlice>>(node.gpus.size()), Json::array()};
+  for (const HoldingPtr& holding : node.holdings) {
+    for (const ReservedContainer& container : holding->reservation.containers) {
+      if (const auto* units = std::get_if<KubeletUnits>(&container.given)) {
+        Json& row = held.kubelet.emplace_back(holder(*holding, container));
+        row["resource"] = units->resource;
+        row["count"] = units->count;
+        continue;
+      }
+      for (const ReservedDevice& device : std::get<Devices>(container.given)) {
+        const std::size_t gpu = position_of(node, device);
+        if (gpu >= node.gpus.size()) continue;
+        if (device.slice) held.slices[gpu].push_back({*device.slice, holder(*holding, container)});
+        Json& row = held.holders[gpu].emplace_back(holder(*holding, container));
+        row["memoryMiB"] = device.memory.value;
+        row["computeMilli"] = device.compute.value;
+      }
+    }
+  }
+  return held;
+}
+
+Json slice_json(const Slice& slice) {
+  Json json{{"profile", slice.profile}, {"start", slice.start}, {"size", slice.size}};
+  if (!slice.uuid.empty()) json["uuid"] = slice.uuid;
+  return json;
+}
+
+/// Null: the GPU takes no slices, or its axis is not known.
+Json slices_json(const GpuInfo& gpu, const std::vector<HeldSlice>& held) {
+  int axis = 0;
+  for (const MigProfile& profile : gpu.mig_profiles) {
+    for (const int start : profile.starts) axis = std::max(axis, start + profile.size);
+  }
+  if (!gpu.mig || axis == 0) return nullptr;
+  Json instances = Json::array();
+  const auto same_place = [](const Slice& a, const Slice& b) {
+    return a.start == b.start && a.size == b.size;
+  };
+  for (const Slice& slice : gpu.mig_instances) {
+    Json& row = instances.emplace_back(slice_json(slice));
+    for (const HeldSlice& taken : held) {
+      if (same_place(taken.slice, slice)) row["holder"] = taken.holder;
+    }
+  }
+  for (const HeldSlice& taken : held) {
+    const bool exists = std::ranges::any_of(
+        gpu.mig_instances, [&](const Slice& slice) { return same_place(slice, taken.slice); });
+    if (exists) continue;
+    Json& row = instances.emplace_back(slice_json(taken.slice));
+    row["holder"] = taken.holder;
+  }
+  return {{"axis", axis}, {"instances", std::move(instances)}};
+}
+
+Json node_json(const NodeState& node) {
+  Held held = collect(node);
+  Json json{{"name", node.name()},
+            {"pool", to_string(node.inventory->pool)},
+            {"closed", text_or_null(closed_text(node))},
+            {"gpus", Json::array()}};
+  for (std::size_t i = 0; i < node.gpus.size(); ++i) {
+    const GpuState& gpu = node.gpus[i];
+    Json& row = json["gpus"].emplace_back();
+    row["index"] = gpu.info->index;
+    row["uuid"] = gpu.info->uuid;
+    row["model"] = gpu.info->model;
+    row["memoryMiB"] = gpu.memory.value;
+    row["healthy"] = gpu.info->healthy;
+    row["closed"] = text_or_null(std::string(to_string(gpu.closure)));
+    row["mode"] = to_string(gpu.mode);
+    row["usedMemoryMiB"] = gpu.used_memory.value;
+    row["usedComputeMilli"] = gpu.used_compute.value;
+    row["holders"] = std::move(held.holders[i]);
+    Json slices = slices_json(*gpu.info, held.slices[i]);
+    if (!slices.is_null()) row["slices"] = std::move(slices);
+  }
+  json["kubeletAssigned"] = std::move(held.kubelet);
+  return json;
+}
+
+std::vector<const NodeState*> select_nodes(const Snapshot& snapshot,
+                                           std::optional<std::string_view> only) {
+  std::vector<const NodeState*> nodes;
+  for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot) {
+    const NodeStatePtr& node = snapshot.nodes[slot];
+    if (node != nullptr && (!only || node->name() == *only)) nodes.push_back(node.get());
+  }
+  std::ranges::sort(nodes, {},
+                    [](const NodeState* node) -> std::string_view { return node->name(); });
+  return nodes;
+}
+
+}  // namespace
+
+std::optional<std::string> write_nodes(const Snapshot& snapshot,
+                                       std::optional<std::string_view> only) {
+  const auto nodes = select_nodes(snapshot, only);
+  if (only && nodes.empty()) return std::nullopt;
+  // Node by node, so that a large cluster is never held as one tree.
+  std::string text =
+      "{\"generation\":" + std::to_string(snapshot.generation.value) + ",\"nodes\":[";
+  for (const NodeState* node : nodes) {
+    if (node != nodes.front()) text += ',';
+    text += dump(node_json(*node));
+  }
+  return text + "]}";
+}
+
+std::string write_pods(Generation generation, std::span<const PodRow> rows) {
+  std::string text = "{\"generation\":" + std::to_string(generation.value) + ",\"pods\":[";
+  for (const PodRow& row : rows) {
+    Json json{{"namespace", row.name_space}, {"pod", row.pod}, {"uid", row.uid}};
+    if (!row.node.empty()) json["node"] = row.node;
+    json["state"] = row.state;
+    if (!row.reason.empty()) json["reason"] = row.reason;
+    json["request"] = row.request;
+    if (row.holding != nullptr && !row.holding->reservation.containers.empty()) {
+      json["reservation"] = reservation_json(row.holding->reservation);
+    }
+    if (&row != rows.data()) text += ',';
+    text += dump(json);
+  }
+  return text + "]}";
+}
+
+}  // namespace snug

@@ -1,0 +1,24 @@
+#include "codec/text.hpp"
+
+#include <charconv>
+
+namespace snug {
+
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t kShown = 63;
+  std::string result = "\"";
+  for (const char c : text.substr(0, kShown)) result += c >= ' ' && c <= '~' ? c : '?';
+  if (text.size() > kShown) result += "...";
+  return result + "\"";
+}
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
+  if (digits.empty() || (digits.size() > 1 && digits.front() == '0')) return std::nullopt;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace snug

@@ -1,0 +1,18 @@
+// Small helpers for texts from outside, in messages and as numbers. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace snug {
+
+/// The text in quotes, for a message: at most 63 printable characters of it.
+[[nodiscard]] std::string in_quotes(std::string_view text);
+
+/// A decimal integer that fills the text and fits 64 bits: no plus sign, no leading zeros, no
+/// spaces.
+[[nodiscard]] std::optional<std::int64_t> parse_integer(std::string_view text);
+
+}  // namespace snug

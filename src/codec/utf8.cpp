@@ -1,0 +1,47 @@
+#include "codec/utf8.hpp"
+
+#include <cstddef>
+
+namespace snug {
+namespace {
+
+/// The length of the character that starts at `at`; 0: there is no valid one.
+std::size_t character_length(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t offset) {
+    return at + offset < text.size() ? static_cast<unsigned char>(text[at + offset]) : 0U;
+  };
+  const auto follows = [&](std::size_t offset) { return (byte(offset) & 0xC0U) == 0x80U; };
+  const unsigned first = byte(0);
+  if (first < 0x80U) return 1;
+  if (first >= 0xC2U && first <= 0xDFU) return follows(1) ? 2 : 0;
+  if (first >= 0xE0U && first <= 0xEFU) {
+    const bool overlong = first == 0xE0U && byte(1) < 0xA0U;
+    const bool surrogate = first == 0xEDU && byte(1) > 0x9FU;
+    return follows(1) && follows(2) && !overlong && !surrogate ? 3 : 0;
+  }
+  if (first >= 0xF0U && first <= 0xF4U) {
+    const bool overlong = first == 0xF0U && byte(1) < 0x90U;
+    const bool beyond = first == 0xF4U && byte(1) > 0x8FU;
+    return follows(1) && follows(2) && follows(3) && !overlong && !beyond ? 4 : 0;
+  }
+  return 0;
+}
+
+bool is_forbidden_control(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7F;
+}
+
+}  // namespace
+
+std::string_view::size_type find_bad_text(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t length = character_length(text, at);
+    if (length == 0 || is_forbidden_control(text[at])) return at;
+    at += length;
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace snug

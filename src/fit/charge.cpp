@@ -1,0 +1,30 @@
+#include "snug/fit/charge.hpp"
+
+#include <algorithm>
+
+namespace snug {
+namespace {
+
+struct Charger {
+  MebiBytes capacity;
+
+  Charge operator()(const FractionAsk& ask) const {
+    return {.memory = {std::max<std::int64_t>(1, ask.thousandths * capacity.value / 1000)},
+            .compute = {ask.thousandths}};
+  }
+  Charge operator()(const MemoryAsk& ask) const {
+    return {.memory = ask.memory,
+            .compute = {std::max<std::int64_t>(1, 1000 * ask.memory.value / capacity.value)}};
+  }
+  Charge operator()(const WholeAsk& /*ask*/) const {
+    return {.memory = capacity, .compute = kWholeGpu};
+  }
+  Charge operator()(const SliceAsk& /*ask*/) const { return {}; }
+  Charge operator()(const KubeletAsk& /*ask*/) const { return {}; }
+};
+
+}  // namespace
+
+Charge charge(const Ask& ask, MebiBytes capacity) { return std::visit(Charger{capacity}, ask); }
+
+}  // namespace snug

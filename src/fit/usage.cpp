@@ -1,0 +1,167 @@
+#include "snug/fit/usage.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace snug {
+namespace {
+
+bool shares(GpuMode mode) { return mode == GpuMode::kTimeSlicing || mode == GpuMode::kMps; }
+
+bool allows(const GpuInfo& gpu, GpuMode mode) {
+  return std::find(gpu.modes.begin(), gpu.modes.end(), mode) != gpu.modes.end();
+}
+
+GpuMode first_sharing_mode(const GpuInfo& gpu) {
+  const auto found = std::find_if(gpu.modes.begin(), gpu.modes.end(), shares);
+  return gpu.mig || found == gpu.modes.end() ? GpuMode::kNone : *found;
+}
+
+/// A shared GPU goes on in its mode while the operator still allows it, and takes no other until it
+/// is empty.
+GpuMode kept_sharing_mode(const GpuState& gpu) {
+  return !gpu.info->mig && allows(*gpu.info, gpu.mode) ? gpu.mode : GpuMode::kNone;
+}
+
+std::uint16_t first_of_model(const NodeInventory& inventory, const std::string& model) {
+  const auto first = std::find_if(inventory.gpus.begin(), inventory.gpus.end(),
+                                  [&](const GpuInfo& gpu) { return gpu.model == model; });
+  return static_cast<std::uint16_t>(first - inventory.gpus.begin());
+}
+
+ReasonCode gate_for_annotated(const NodeState& node) {
+  const NodeInventory& inventory = *node.inventory;
+  if (inventory.closed_to_all != ReasonCode::kNone) return inventory.closed_to_all;
+  if (inventory.pool == Pool::kWhole) return ReasonCode::kWrongPool;
+  if (inventory.closed_to_annotated != ReasonCode::kNone) return inventory.closed_to_annotated;
+  if (inventory.gpus.empty()) return ReasonCode::kNoGpu;
+  if (node.kubelet_assigned > 0) return ReasonCode::kOtherKind;
+  return node.unplaced > 0 ? ReasonCode::kNodeClosed : ReasonCode::kNone;
+}
+
+ReasonCode gate_for_kubelet(const NodeState& node) {
+  const NodeInventory& inventory = *node.inventory;
+  if (inventory.closed_to_all != ReasonCode::kNone) return inventory.closed_to_all;
+  if (inventory.pool == Pool::kShares) return ReasonCode::kWrongPool;
+  return node.snug_assigned + node.unplaced > 0 ? ReasonCode::kOtherKind : ReasonCode::kNone;
+}
+
+/// GPUs are found by position while holdings are added, since `vanished` may still grow.
+class Adder {
+ public:
+  explicit Adder(NodeState& node) : node_(node) {
+    const NodeInventory& inventory = *node.inventory;
+    node.gpus.reserve(inventory.gpus.size());
+    for (const GpuInfo& gpu : inventory.gpus) {
+      node.gpus.push_back({.info = &gpu,
+                           .memory = gpu.memory,
+                           .sharing = first_sharing_mode(gpu),
+                           .takes_whole = !gpu.mig && allows(gpu, GpuMode::kWhole),
+                           .closure = gpu.healthy ? GpuClosure::kOpen : GpuClosure::kUnhealthy,
+                           .model = first_of_model(inventory, gpu.model)});
+    }
+  }
+
+  void add(const Holding& holding) {
+    bool devices = false;
+    for (const ReservedContainer& container : holding.reservation.containers) {
+      if (const auto* units = std::get_if<KubeletUnits>(&container.given)) {
+        node_.kubelet_used[units->resource] += units->count;
+        kubelet_ = true;
+        continue;
+      }
+      for (const ReservedDevice& device : std::get<std::vector<ReservedDevice>>(container.given)) {
+        take(device, holding.suspect);
+        devices = true;
+      }
+    }
+    node_.snug_assigned += devices ? 1 : 0;
+    node_.kubelet_assigned += std::exchange(kubelet_, false) ? 1 : 0;
+    node_.unplaced += holding.unplaced ? 1 : 0;
+  }
+
+  void finish() {
+    for (std::size_t i = 0; i < node_.vanished.size(); ++i) {
+      node_.gpus[node_.inventory->gpus.size() + i].info = &node_.vanished[i];
+    }
+    node_.annotated_gate = gate_for_annotated(node_);
+    node_.kubelet_gate = gate_for_kubelet(node_);
+    for (GpuState& gpu : node_.gpus) {
+      if (shares(gpu.mode)) gpu.sharing = kept_sharing_mode(gpu);
+      if (gpu.closure == GpuClosure::kOpen &&
+          (gpu.used_memory > gpu.memory || gpu.used_compute > kWholeGpu)) {
+        gpu.closure = GpuClosure::kOverCommitted;
+      }
+      if (gpu.closure != GpuClosure::kOpen || gpu.memory.value <= 0) continue;
+      gpu.room = static_cast<std::int32_t>(1000 * gpu.free_memory().value / gpu.memory.value +
+                                           gpu.free_compute().value);
+      node_.room += gpu.room;
+    }
+  }
+
+ private:
+  void take(const ReservedDevice& device, bool suspect) {
+    GpuState& gpu = find(device);
+    const bool conflict = gpu.mode != GpuMode::kNone && gpu.mode != device.mode;
+    if (gpu.mode == GpuMode::kNone) gpu.mode = device.mode;
+    // Whatever a reservation says of its size, a whole GPU is a whole GPU.
+    const bool whole = device.mode == GpuMode::kWhole;
+    gpu.used_memory += whole ? std::max(device.memory, gpu.memory) : device.memory;
+    gpu.used_compute += whole ? kWholeGpu : device.compute;
+    if (gpu.closure != GpuClosure::kOpen) return;
+    if (conflict) gpu.closure = GpuClosure::kModeConflict;
+    if (suspect) gpu.closure = GpuClosure::kSuspect;
+  }
+
+  GpuState& find(const ReservedDevice& device) {
+    const std::vector<GpuInfo>& known = node_.inventory->gpus;
+    const auto same_uuid = std::find_if(known.begin(), known.end(), [&](const GpuInfo& gpu) {
+      return !device.uuid.empty() && gpu.uuid == device.uuid;
+    });
+    if (same_uuid != known.end()) return at(static_cast<std::size_t>(same_uuid - known.begin()));
+    const auto same_index = std::find_if(
+        known.begin(), known.end(), [&](const GpuInfo& gpu) { return gpu.index == device.index; });
+    if (same_index != known.end()) {
+      GpuState& gpu = at(static_cast<std::size_t>(same_index - known.begin()));
+      const bool changed = !device.uuid.empty() && !same_index->uuid.empty();
+      if (changed && gpu.closure == GpuClosure::kOpen) gpu.closure = GpuClosure::kChanged;
+      return gpu;
+    }
+    return find_vanished(device);
+  }
+
+  GpuState& find_vanished(const ReservedDevice& device) {
+    std::vector<GpuInfo>& vanished = node_.vanished;
+    const auto found = std::find_if(vanished.begin(), vanished.end(), [&](const GpuInfo& gpu) {
+      return gpu.index == device.index && gpu.uuid == device.uuid;
+    });
+    const std::size_t first = node_.inventory->gpus.size();
+    if (found != vanished.end()) {
+      return at(first + static_cast<std::size_t>(found - vanished.begin()));
+    }
+    vanished.push_back({.index = device.index, .uuid = device.uuid, .healthy = false});
+    node_.gpus.push_back({.closure = GpuClosure::kVanished});
+    return node_.gpus.back();
+  }
+
+  GpuState& at(std::size_t position) { return node_.gpus[position]; }
+
+  NodeState& node_;
+  bool kubelet_ = false;
+};
+
+}  // namespace
+
+NodeStatePtr add_up(std::shared_ptr<const NodeInventory> inventory,
+                    std::vector<HoldingPtr> holdings) {
+  auto node = std::make_shared<NodeState>();
+  node->inventory = std::move(inventory);
+  node->holdings = std::move(holdings);
+  Adder adder(*node);
+  for (const HoldingPtr& holding : node->holdings) adder.add(*holding);
+  adder.finish();
+  return node;
+}
+
+}  // namespace snug

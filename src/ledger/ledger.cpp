@@ -1,0 +1,326 @@
+#include "snug/ledger/ledger.hpp"
+
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "ledger/intents.hpp"
+#include "ledger/slots.hpp"
+#include "ledger/tombstones.hpp"
+#include "snug/fit/usage.hpp"
+#include "snug/plan/plan.hpp"
+
+namespace snug {
+
+struct Ledger::Impl {
+  Impl(const Clock& the_clock, const Limits& limits)
+      : clock(the_clock),
+        intents(limits),
+        ended(static_cast<std::size_t>(limits.max_tombstones)),
+        max_nodes(static_cast<std::size_t>(limits.max_nodes)) {}
+
+  const Clock& clock;
+  mutable std::mutex mutex;
+  // All below are guarded by `mutex`.
+  std::unordered_map<std::string, LedgerEntry, StringHash, std::equal_to<>> entries;
+  NodeSlots nodes;
+  Intents intents;
+  Tombstones ended;
+  std::size_t max_nodes;
+  std::uint64_t sequence = 0;  // of changes of entries
+  Generation generation;
+  Generation room;
+  SnapshotPtr current;  // null: out of date
+
+  void changed() {
+    ++generation.value;
+    current = nullptr;
+  }
+  void room_made() {
+    ++room.value;
+    changed();
+  }
+  void end_intent(std::string_view uid) {
+    if (intents.end(uid)) changed();
+  }
+  LedgerEntry* find(std::string_view uid) {
+    const auto found = entries.find(uid);
+    return found == entries.end() ? nullptr : &found->second;
+  }
+  void set_state(LedgerEntry& entry, HoldingState state) {
+    entry.state = state;
+    entry.since = clock.now();
+    entry.sequence = ++sequence;
+  }
+  LedgerEntry& insert(HoldingPtr holding, HoldingState state) {
+    LedgerEntry& entry = entries[holding->uid];
+    entry = LedgerEntry{.holding = holding};
+    set_state(entry, state);
+    nodes.add(std::move(holding));
+    changed();
+    return entry;
+  }
+  void erase(std::string_view uid) {
+    const auto found = entries.find(uid);
+    if (found == entries.end()) return;
+    nodes.remove(*found->second.holding);
+    entries.erase(found);
+    room_made();
+  }
+  void end_pod(std::string_view uid) {
+    ended.add(uid);
+    end_intent(uid);
+    erase(uid);
+  }
+
+  bool put_node(NodeInventory inventory) {
+    if (nodes.size() >= max_nodes && !nodes.find(inventory.name)) return false;
+    if (nodes.put(std::move(inventory))) room_made();
+    return true;
+  }
+
+  bool hold(const HoldingPtr& holding, bool terminating, bool watched);
+  NodeChoice choose(NodeIndex node, const ReserveInput& input);
+  std::optional<ReserveFailure> held_already(const ReserveInput& input);
+};
+
+bool Ledger::Impl::hold(const HoldingPtr& holding, bool terminating, bool watched) {
+  if (ended.contains(holding->uid)) return true;
+  end_intent(holding->uid);
+  LedgerEntry* entry = find(holding->uid);
+  if (entry == nullptr) {
+    entry = &insert(holding, HoldingState::kBound);
+    entry->seen = watched;
+    entry->terminating = terminating;
+    return true;
+  }
+  const bool same = entry->holding->reservation == holding->reservation;
+  const bool same_node = entry->holding->reservation.node == holding->reservation.node;
+  const bool settled = entry->state == HoldingState::kBound && same_node;
+  if (!same && !settled) {
+    // The API server shows a binding that is not the one we tried: its word counts.
+    erase(holding->uid);
+    entry = &insert(holding, HoldingState::kBound);
+  } else if (!settled) {
+    set_state(*entry, HoldingState::kBound);
+  }
+  entry->seen = entry->seen || watched;
+  entry->terminating = terminating;
+  if (!watched) entry->since = clock.now();
+  return same || !settled;
+}
+
+/// The best devices on the node, beside what other pods were promised there while that leaves any.
+NodeChoice Ledger::Impl::choose(NodeIndex node, const ReserveInput& input) {
+  const NodeStatePtr& live = nodes.state(node);
+  std::vector<HoldingPtr> promised = intents.of_others(input.node, input.uid);
+  if (!promised.empty()) {
+    promised.insert(promised.end(), live->holdings.begin(), live->holdings.end());
+    const NodeStatePtr later = add_up(live->inventory, std::move(promised));
+    NodeChoice choice = choose_on(*later, input.request, input.profile);
+    if (choice.reason == ReasonCode::kNone) return choice;
+  }
+  return choose_on(*live, input.request, input.profile);
+}
+
+std::optional<ReserveFailure> Ledger::Impl::held_already(const ReserveInput& input) {
+  using Kind = ReserveFailure::Kind;
+  if (ended.contains(input.uid)) return ReserveFailure{.kind = Kind::kEnded};
+  const LedgerEntry* entry = find(input.uid);
+  if (entry == nullptr) return std::nullopt;
+  if (entry->holding->reservation.node != input.node) {
+    return ReserveFailure{.kind = Kind::kElsewhere, .entry = *entry};
+  }
+  switch (entry->state) {
+    case HoldingState::kBound:
+      return ReserveFailure{.kind = Kind::kBound, .entry = *entry};
+    case HoldingState::kReserved:
+      return ReserveFailure{.kind = Kind::kInFlight, .entry = *entry};
+    case HoldingState::kUnsettled:
+      break;
+  }
+  return std::nullopt;
+}
+
+Ledger::Ledger(const Clock& clock, const Limits& limits)
+    : impl_(std::make_unique<Impl>(clock, limits)) {}
+Ledger::~Ledger() = default;
+
+SnapshotPtr Ledger::snapshot() {
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->intents.expire(impl_->clock.now())) impl_->changed();
+  if (impl_->current == nullptr) {
+    auto snapshot = std::make_shared<Snapshot>();
+    snapshot->generation = impl_->generation;
+    snapshot->room_generation = impl_->room;
+    snapshot->nodes = impl_->nodes.table();
+    snapshot->names = impl_->nodes.name_index();
+    for (HoldingPtr& intent : impl_->intents.all()) {
+      if (const auto node = impl_->nodes.find(intent->reservation.node)) {
+        snapshot->intents[node->value].push_back(std::move(intent));
+      }
+    }
+    impl_->current = std::move(snapshot);
+  }
+  return impl_->current;
+}
+
+bool Ledger::put_node(NodeInventory inventory) {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->put_node(std::move(inventory));
+}
+
+void Ledger::remove_node(std::string_view name) {
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->nodes.remove(name)) impl_->changed();
+}
+
+std::size_t Ledger::replace_nodes(std::vector<NodeInventory> inventories) {
+  const std::lock_guard lock(impl_->mutex);
+  std::unordered_set<std::string> listed;
+  for (const NodeInventory& inventory : inventories) listed.insert(inventory.name);
+  for (const std::string& name : impl_->nodes.names()) {
+    if (!listed.contains(name) && impl_->nodes.remove(name)) impl_->changed();
+  }
+  std::size_t left_out = 0;
+  for (NodeInventory& inventory : inventories) {
+    if (!impl_->put_node(std::move(inventory))) ++left_out;
+  }
+  return left_out;
+}
+
+bool Ledger::hold(const HoldingPtr& holding, bool terminating) {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->hold(holding, terminating, true);
+}
+
+bool Ledger::hold_as_read(const HoldingPtr& holding, bool terminating) {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->hold(holding, terminating, false);
+}
+
+void Ledger::gone(std::string_view uid) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->end_pod(uid);
+}
+
+ListMark Ledger::list_begins() {
+  const std::lock_guard lock(impl_->mutex);
+  return {impl_->sequence};
+}
+
+void Ledger::replace_holdings(ListMark mark, const ListedPods& listed) {
+  const std::lock_guard lock(impl_->mutex);
+  std::unordered_set<std::string_view> bound;
+  for (const ListedPods::Bound& pod : listed.bound) {
+    impl_->hold(pod.holding, pod.terminating, true);
+    bound.insert(pod.holding->uid);
+  }
+  std::vector<std::string> gone;
+  std::vector<std::string> unbound;
+  for (const auto& [uid, entry] : impl_->entries) {
+    if (entry.sequence > mark.sequence || bound.contains(uid)) continue;
+    if (!listed.living.contains(uid)) {
+      if (entry.state != HoldingState::kReserved) gone.push_back(uid);
+    } else if (entry.state == HoldingState::kBound) {
+      unbound.push_back(uid);
+    }
+  }
+  for (const std::string& uid : gone) impl_->end_pod(uid);
+  for (const std::string& uid : unbound) impl_->erase(uid);
+}
+
+std::expected<HoldingPtr, ReserveFailure> Ledger::reserve(const ReserveInput& input) {
+  const std::lock_guard lock(impl_->mutex);
+  if (auto held = impl_->held_already(input)) return std::unexpected(*std::move(held));
+  if (LedgerEntry* unsettled = impl_->find(input.uid)) {
+    impl_->set_state(*unsettled, HoldingState::kReserved);
+    return unsettled->holding;
+  }
+  const std::optional<NodeIndex> node = impl_->nodes.find(input.node);
+  if (!node) return std::unexpected(ReserveFailure{.reason = ReasonCode::kUnknownNode});
+  const NodeChoice choice = impl_->choose(*node, input);
+  if (choice.reason != ReasonCode::kNone) {
+    return std::unexpected(ReserveFailure{.reason = choice.reason});
+  }
+  impl_->end_intent(input.uid);
+  auto holding = std::make_shared<Holding>();
+  holding->name_space = input.name_space;
+  holding->pod = input.pod;
+  holding->uid = input.uid;
+  holding->written = true;
+  holding->request = to_text(input.request);
+  holding->main_container = input.request.main_container;
+  holding->reservation =
+      to_reservation(*impl_->nodes.state(*node), input.request, choice.placement, input.uid);
+  impl_->insert(holding, HoldingState::kReserved);
+  return holding;
+}
+
+void Ledger::bound(std::string_view uid) {
+  const std::lock_guard lock(impl_->mutex);
+  LedgerEntry* entry = impl_->find(uid);
+  if (entry == nullptr || entry->state == HoldingState::kBound) return;
+  impl_->set_state(*entry, HoldingState::kBound);
+}
+
+void Ledger::release(std::string_view uid) {
+  const std::lock_guard lock(impl_->mutex);
+  LedgerEntry* entry = impl_->find(uid);
+  if (entry == nullptr || entry->state == HoldingState::kBound) return;
+  if (!entry->doubt) {
+    impl_->erase(uid);
+    return;
+  }
+  impl_->set_state(*entry, HoldingState::kUnsettled);
+  entry->since = *entry->doubt;
+}
+
+void Ledger::unsettled(std::string_view uid) {
+  const std::lock_guard lock(impl_->mutex);
+  LedgerEntry* entry = impl_->find(uid);
+  if (entry == nullptr || entry->state != HoldingState::kReserved) return;
+  impl_->set_state(*entry, HoldingState::kUnsettled);
+  entry->doubt = entry->since;
+}
+
+void Ledger::release_unsettled(std::string_view uid, std::uint64_t sequence) {
+  const std::lock_guard lock(impl_->mutex);
+  const LedgerEntry* entry = impl_->find(uid);
+  if (entry == nullptr || entry->state != HoldingState::kUnsettled) return;
+  if (entry->sequence == sequence) impl_->erase(uid);
+}
+
+void Ledger::note_intent(HoldingPtr intent) {
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->find(intent->uid) != nullptr || impl_->ended.contains(intent->uid)) return;
+  impl_->intents.note(std::move(intent), impl_->clock.now());
+  impl_->changed();
+}
+
+void Ledger::end_intent(std::string_view uid) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->end_intent(uid);
+}
+
+std::optional<LedgerEntry> Ledger::find(std::string_view uid) const {
+  const std::lock_guard lock(impl_->mutex);
+  const LedgerEntry* entry = impl_->find(uid);
+  if (entry == nullptr) return std::nullopt;
+  return *entry;
+}
+
+std::vector<LedgerEntry> Ledger::entries() const {
+  const std::lock_guard lock(impl_->mutex);
+  std::vector<LedgerEntry> result;
+  result.reserve(impl_->entries.size());
+  for (const auto& [uid, entry] : impl_->entries) result.push_back(entry);
+  return result;
+}
+
+bool Ledger::ended(std::string_view uid) const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->ended.contains(uid);
+}
+
+}  // namespace snug

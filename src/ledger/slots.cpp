@@ -1,0 +1,117 @@
+#include "ledger/slots.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "snug/fit/usage.hpp"
+
+namespace snug {
+
+std::optional<NodeIndex> NodeSlots::find(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end() || slots_[found->second].inventory == nullptr) return std::nullopt;
+  return NodeIndex{found->second};
+}
+
+const NodeStatePtr& NodeSlots::state(NodeIndex index) const { return slots_[index.value].state; }
+
+std::vector<std::string> NodeSlots::names() const {
+  std::vector<std::string> names;
+  for (const Slot& slot : slots_) {
+    if (slot.inventory != nullptr) names.push_back(slot.name);
+  }
+  return names;
+}
+
+bool NodeSlots::put(NodeInventory inventory) {
+  const std::uint32_t slot = slot_of(inventory.name);
+  if (slots_[slot].inventory != nullptr && *slots_[slot].inventory == inventory) return false;
+  if (slots_[slot].inventory == nullptr) {
+    index_ = nullptr;
+    ++existing_;
+  }
+  slots_[slot].inventory = std::make_shared<const NodeInventory>(std::move(inventory));
+  refresh(slot);
+  return true;
+}
+
+bool NodeSlots::remove(std::string_view name) {
+  const std::optional<NodeIndex> found = find(name);
+  if (!found) return false;
+  slots_[found->value].inventory = nullptr;
+  index_ = nullptr;
+  --existing_;
+  refresh(found->value);
+  drop_if_unused(found->value);
+  return true;
+}
+
+void NodeSlots::add(HoldingPtr holding) {
+  const std::uint32_t slot = slot_of(holding->reservation.node);
+  slots_[slot].holdings.push_back(std::move(holding));
+  refresh(slot);
+}
+
+void NodeSlots::remove(const Holding& holding) {
+  const std::uint32_t slot = slot_of(holding.reservation.node);
+  std::erase_if(slots_[slot].holdings,
+                [&](const HoldingPtr& other) { return other->uid == holding.uid; });
+  refresh(slot);
+  drop_if_unused(slot);
+}
+
+NodeTable NodeSlots::table() {
+  chunks_.resize((slots_.size() + NodeTable::kChunk - 1) / NodeTable::kChunk);
+  for (std::size_t c = 0; c < chunks_.size(); ++c) {
+    if (chunks_[c] != nullptr) continue;
+    auto chunk = std::make_shared<NodeTable::Chunk>();
+    const std::size_t first = c * NodeTable::kChunk;
+    const std::size_t count = std::min(NodeTable::kChunk, slots_.size() - first);
+    for (std::size_t i = 0; i < count; ++i) (*chunk)[i] = slots_[first + i].state;
+    chunks_[c] = std::move(chunk);
+  }
+  return {chunks_, slots_.size()};
+}
+
+const std::shared_ptr<const NameIndex>& NodeSlots::name_index() {
+  if (index_ == nullptr) {
+    auto index = std::make_shared<NameIndex>();
+    index->reserve(slots_.size());
+    for (std::uint32_t i = 0; i < slots_.size(); ++i) {
+      if (slots_[i].inventory != nullptr) index->emplace(slots_[i].name, NodeIndex{i});
+    }
+    index_ = std::move(index);
+  }
+  return index_;
+}
+
+std::uint32_t NodeSlots::slot_of(std::string_view name) {
+  if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
+  auto slot = static_cast<std::uint32_t>(slots_.size());
+  if (free_.empty()) {
+    slots_.emplace_back();
+  } else {
+    slot = free_.back();
+    free_.pop_back();
+  }
+  slots_[slot].name = name;
+  by_name_.emplace(name, slot);
+  return slot;
+}
+
+void NodeSlots::refresh(std::uint32_t slot) {
+  Slot& node = slots_[slot];
+  node.state = node.inventory == nullptr ? nullptr : add_up(node.inventory, node.holdings);
+  const std::size_t chunk = slot / NodeTable::kChunk;
+  if (chunk < chunks_.size()) chunks_[chunk] = nullptr;
+}
+
+void NodeSlots::drop_if_unused(std::uint32_t slot) {
+  Slot& node = slots_[slot];
+  if (node.inventory != nullptr || !node.holdings.empty()) return;
+  by_name_.erase(node.name);
+  node = Slot{};
+  free_.push_back(slot);
+}
+
+}  // namespace snug

@@ -1,0 +1,59 @@
+// The nodes of the ledger: who is where, what each has, and the states that snapshots share.
+// Not thread-safe: the ledger's mutex guards it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "snug/model/snapshot.hpp"
+
+namespace snug {
+
+class NodeSlots {
+ public:
+  /// The slot of a node that exists; nothing: no such node.
+  [[nodiscard]] std::optional<NodeIndex> find(std::string_view name) const;
+  /// Of a slot that find() gave.
+  [[nodiscard]] const NodeStatePtr& state(NodeIndex index) const;
+  [[nodiscard]] std::vector<std::string> names() const;
+  /// How many nodes exist.
+  [[nodiscard]] std::size_t size() const { return existing_; }
+
+  /// False: the node had this very inventory already.
+  bool put(NodeInventory inventory);
+  /// The node goes; its holdings stay for when it comes back. False: there was no such node.
+  bool remove(std::string_view name);
+
+  /// The node need not exist (yet).
+  void add(HoldingPtr holding);
+  void remove(const Holding& holding);
+
+  /// The states as they are now; costs what changed since the last call.
+  [[nodiscard]] NodeTable table();
+  [[nodiscard]] const std::shared_ptr<const NameIndex>& name_index();
+
+ private:
+  struct Slot {
+    std::string name;
+    std::shared_ptr<const NodeInventory> inventory;  // null: the node is gone
+    std::vector<HoldingPtr> holdings;
+    NodeStatePtr state;  // null: the node is gone
+  };
+
+  std::uint32_t slot_of(std::string_view name);
+  void refresh(std::uint32_t slot);
+  void drop_if_unused(std::uint32_t slot);
+
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_;
+  std::size_t existing_ = 0;
+  std::unordered_map<std::string, std::uint32_t, StringHash, std::equal_to<>> by_name_;
+  std::shared_ptr<const NameIndex> index_;                       // null: out of date
+  std::vector<std::shared_ptr<const NodeTable::Chunk>> chunks_;  // null: out of date
+};
+
+}  // namespace snug

@@ -1,0 +1,35 @@
+#include "snug/model/node.hpp"
+
+#include <array>
+#include <cstddef>
+
+namespace snug {
+namespace {
+
+constexpr auto kModeNames =
+    std::to_array<std::string_view>({"none", "whole", "time-slicing", "mps", "mig"});
+
+}  // namespace
+
+std::string_view to_string(GpuMode mode) { return kModeNames.at(static_cast<std::size_t>(mode)); }
+
+GpuMode mode_from(std::string_view text) {
+  for (std::size_t i = 1; i < kModeNames.size(); ++i) {
+    if (kModeNames.at(i) == text) return static_cast<GpuMode>(i);
+  }
+  return GpuMode::kNone;
+}
+
+std::string_view to_string(Pool pool) {
+  switch (pool) {
+    case Pool::kShares:
+      return "shares";
+    case Pool::kWhole:
+      return "whole";
+    case Pool::kAuto:
+      break;
+  }
+  return "auto";
+}
+
+}  // namespace snug

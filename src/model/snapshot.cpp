@@ -1,0 +1,35 @@
+#include "snug/model/snapshot.hpp"
+
+namespace snug {
+
+NodeTable::NodeTable(const std::vector<NodeStatePtr>& nodes) : size_(nodes.size()) {
+  for (std::size_t first = 0; first < nodes.size(); first += kChunk) {
+    auto chunk = std::make_shared<Chunk>();
+    for (std::size_t i = 0; i < kChunk && first + i < nodes.size(); ++i) {
+      (*chunk)[i] = nodes[first + i];
+    }
+    chunks_.push_back(std::move(chunk));
+  }
+}
+
+std::string_view to_string(GpuClosure closure) {
+  switch (closure) {
+    case GpuClosure::kOpen:
+      return "";
+    case GpuClosure::kUnhealthy:
+      return "unhealthy";
+    case GpuClosure::kVanished:
+      return "reserved, and no longer in the node's inventory";
+    case GpuClosure::kChanged:
+      return "its uuid is no longer the one that reservations name";
+    case GpuClosure::kOverCommitted:
+      return "over-committed: its holders add up to more than it has";
+    case GpuClosure::kModeConflict:
+      return "holders of different modes meet on it";
+    case GpuClosure::kSuspect:
+      return "a reservation on it disagrees with its own request";
+  }
+  return "";
+}
+
+}  // namespace snug

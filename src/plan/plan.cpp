@@ -1,0 +1,208 @@
+#include "snug/plan/plan.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "snug/fit/fit.hpp"
+#include "snug/fit/usage.hpp"
+
+namespace snug {
+namespace {
+
+constexpr int kBest = 10;  // kube-scheduler's MaxExtenderPriority
+
+struct Best {
+  std::size_t option = 0;
+  std::int64_t score = 0;
+};
+
+/// `options` is not empty. The first of equals.
+Best best_option(const NodeState& node, const GpuRequest& request, const Profile& profile,
+                 const PlacementList& options) {
+  Best best{0, std::numeric_limits<std::int64_t>::min()};
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const std::int64_t value = score(profile, {node, request, options[i]});
+    if (value > best.score) best = {i, value};
+  }
+  return best;
+}
+
+/// The node as it will be when the other pods' intents on it have come true; null: there are none.
+NodeStatePtr with_intents(const PlanInput& input, const NodeState& node) {
+  const auto slot = input.snapshot.names->find(node.name());
+  const auto found = input.snapshot.intents.find(slot->second.value);
+  if (found == input.snapshot.intents.end()) return nullptr;
+  std::vector<HoldingPtr> holdings = node.holdings;
+  for (const HoldingPtr& intent : found->second) {
+    if (intent->uid != input.pod_uid) holdings.push_back(intent);
+  }
+  if (holdings.size() == node.holdings.size()) return nullptr;
+  return add_up(node.inventory, std::move(holdings));
+}
+
+class Planner {
+ public:
+  explicit Planner(const PlanInput& input) : input_(input) {}
+
+  Plan run(std::span<const std::string_view> candidates) {
+    plan_.verdicts.resize(candidates.size());
+    const std::vector<const NodeState*> states = find_all(candidates);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      fetch_ahead(states, i);
+      if (states[i] == nullptr) {
+        plan_.verdicts[i].reason = ReasonCode::kUnknownNode;
+        continue;
+      }
+      judge(*states[i], plan_.verdicts[i]);
+      keep_if_best(i, candidates);
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  std::vector<const NodeState*> find_all(std::span<const std::string_view> candidates) {
+    std::vector<const NodeState*> states(candidates.size(), nullptr);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const auto found = input_.snapshot.names->find(candidates[i]);
+      if (found != input_.snapshot.names->end()) {
+        states[i] = input_.snapshot.nodes[found->second.value].get();
+      }
+    }
+    return states;
+  }
+
+  /// Candidates come in any order and a cluster's states exceed the cache: asking for them some
+  /// nodes ahead hides the wait for memory (bench/plan_bench).
+  static void fetch_ahead(const std::vector<const NodeState*>& states, std::size_t now) {
+    constexpr std::size_t kFar = 12;
+    constexpr std::size_t kNear = 6;
+    constexpr std::size_t kCacheLine = 64;
+    if (now + kFar < states.size()) {
+      const auto* state = reinterpret_cast<const char*>(states[now + kFar]);
+      for (std::size_t at = 0; at < sizeof(NodeState); at += kCacheLine) {
+        __builtin_prefetch(state + at);
+      }
+    }
+    if (now + kNear < states.size() && states[now + kNear] != nullptr) {
+      const std::vector<GpuState>& gpus = states[now + kNear]->gpus;
+      const auto* first = reinterpret_cast<const char*>(gpus.data());
+      for (std::size_t at = 0; at < gpus.size() * sizeof(GpuState); at += kCacheLine) {
+        __builtin_prefetch(first + at);
+      }
+    }
+  }
+
+  /// Leaves the node's best placement in options_[best_].
+  void judge(const NodeState& node, Verdict& verdict) {
+    verdict.reason = fit(node, input_.request, options_);
+    if (verdict.reason != ReasonCode::kNone) return;
+    if (!input_.snapshot.intents.empty()) {
+      if (const NodeStatePtr later = with_intents(input_, node)) {
+        if (fit(*later, input_.request, options_) == ReasonCode::kNone) {
+          settle(*later, verdict, true);
+          return;
+        }
+        verdict.reason = fit(node, input_.request, options_);
+        settle(node, verdict, false);
+        return;
+      }
+    }
+    settle(node, verdict, true);
+  }
+
+  void settle(const NodeState& node, Verdict& verdict, bool free_of_intents) {
+    const Best best = best_option(node, input_.request, input_.profile, options_);
+    verdict.rank = {free_of_intents, best.score};
+    best_ = best.option;
+  }
+
+  void keep_if_best(std::size_t candidate, std::span<const std::string_view> candidates) {
+    const Verdict& verdict = plan_.verdicts[candidate];
+    if (verdict.reason != ReasonCode::kNone) return;
+    if (plan_.winner) {
+      const Rank& leader = plan_.verdicts[*plan_.winner].rank;
+      if (verdict.rank < leader) return;
+      if (verdict.rank == leader && candidates[candidate] >= candidates[*plan_.winner]) return;
+    }
+    plan_.winner = candidate;
+    plan_.placement = options_[best_].copy();
+  }
+
+  const PlanInput& input_;
+  Plan plan_;
+  PlacementList options_;
+  std::size_t best_ = 0;
+};
+
+}  // namespace
+
+Plan plan(const PlanInput& input, std::span<const std::string_view> candidates) {
+  return Planner(input).run(candidates);
+}
+
+NodeChoice choose_on(const NodeState& node, const GpuRequest& request, const Profile& profile) {
+  NodeChoice choice;
+  PlacementList options;
+  choice.reason = fit(node, request, options);
+  if (choice.reason != ReasonCode::kNone) return choice;
+  const Best best = best_option(node, request, profile, options);
+  choice.score = best.score;
+  choice.placement = options[best.option].copy();
+  return choice;
+}
+
+std::vector<int> advise(const Plan& plan) {
+  std::vector<int> scores(plan.verdicts.size(), 0);
+  if (!plan.winner) return scores;
+  const Rank best = plan.verdicts[*plan.winner].rank;
+  std::int64_t lowest = best.score;
+  for (const Verdict& verdict : plan.verdicts) {
+    const bool counts =
+        verdict.reason == ReasonCode::kNone && verdict.rank.free_of_intents == best.free_of_intents;
+    if (counts) lowest = std::min(lowest, verdict.rank.score);
+  }
+  const auto range = static_cast<double>(best.score) - static_cast<double>(lowest);
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const Verdict& verdict = plan.verdicts[i];
+    if (verdict.reason != ReasonCode::kNone) continue;
+    if (verdict.rank == best) {
+      scores[i] = kBest;
+    } else if (verdict.rank.free_of_intents == best.free_of_intents) {
+      const double part =
+          (static_cast<double>(verdict.rank.score) - static_cast<double>(lowest)) / range;
+      scores[i] = std::min(kBest - 1, static_cast<int>(part * kBest));
+    }
+  }
+  return scores;
+}
+
+Reservation to_reservation(const NodeState& node, const GpuRequest& request,
+                           const Placement& placement, std::string_view pod_uid) {
+  Reservation reservation{.uid = std::string(pod_uid), .node = node.name(), .containers = {}};
+  for (std::size_t c = 0; c < request.containers.size(); ++c) {
+    const ContainerRequest& asked = request.containers[c];
+    ReservedContainer& container = reservation.containers.emplace_back();
+    container.name = asked.container;
+    container.request = asked.text;
+    if (const auto* kubelet = std::get_if<KubeletAsk>(&asked.ask)) {
+      container.given = KubeletUnits{kubelet->resource, asked.count};
+      continue;
+    }
+    std::vector<ReservedDevice> devices;
+    for (const DeviceTake& take : placement.takes) {
+      if (take.container != c) continue;
+      const GpuInfo& gpu = *node.gpus[take.gpu].info;
+      devices.push_back({.index = gpu.index,
+                         .uuid = gpu.uuid,
+                         .mode = take.mode,
+                         .memory = take.memory,
+                         .compute = take.compute,
+                         .slice = std::nullopt});
+    }
+    container.given = std::move(devices);
+  }
+  return reservation;
+}
+
+}  // namespace snug

@@ -1,0 +1,145 @@
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "snug/request/parse.hpp"
+
+namespace snug {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+constexpr int kMaxDigits = 18;                                 // fit into 64 bits
+constexpr std::int64_t kMaxMebiBytes = std::int64_t{1} << 43;  // 2^63 bytes, Kubernetes' own bound
+
+struct Suffix {
+  std::string_view text;
+  int ten;  // power of ten
+  int two;  // power of two
+};
+constexpr auto kSuffixes = std::to_array<Suffix>({{"Ki", 0, 10},
+                                                  {"Mi", 0, 20},
+                                                  {"Gi", 0, 30},
+                                                  {"Ti", 0, 40},
+                                                  {"Pi", 0, 50},
+                                                  {"Ei", 0, 60},
+                                                  {"k", 3, 0},
+                                                  {"M", 6, 0},
+                                                  {"G", 9, 0},
+                                                  {"T", 12, 0},
+                                                  {"P", 15, 0},
+                                                  {"E", 18, 0}});
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+struct Number {
+  std::uint64_t mantissa = 0;
+  int ten = 0;  // value = mantissa × 10^ten
+  bool has_point = false;
+  bool has_digits = false;
+};
+
+/// Takes digits and at most one point from the front of `text`.
+std::optional<Number> take_number(std::string_view& text) {
+  Number number;
+  int digits = 0;
+  while (!text.empty() && (is_digit(text.front()) || text.front() == '.')) {
+    const char c = text.front();
+    text.remove_prefix(1);
+    if (c == '.') {
+      if (number.has_point) return std::nullopt;
+      number.has_point = true;
+      continue;
+    }
+    number.has_digits = true;
+    if (number.mantissa != 0 || c != '0') ++digits;
+    if (digits > kMaxDigits) return std::nullopt;
+    number.mantissa = number.mantissa * 10 + static_cast<std::uint64_t>(c - '0');
+    if (number.has_point) --number.ten;
+  }
+  if (!number.has_digits) return std::nullopt;
+  return number;
+}
+
+/// The powers that follow the digits: a suffix or an exponent. Nothing: neither.
+std::optional<std::pair<int, int>> read_tail(std::string_view tail) {
+  for (const Suffix& suffix : kSuffixes) {
+    if (tail == suffix.text) return std::pair{suffix.ten, suffix.two};
+  }
+  if (tail.size() < 2 || (tail.front() != 'e' && tail.front() != 'E')) return std::nullopt;
+  tail.remove_prefix(1);
+  const bool negative = tail.front() == '-';
+  if (negative || tail.front() == '+') tail.remove_prefix(1);
+  if (tail.empty() || tail.size() > 3) return std::nullopt;
+  int exponent = 0;
+  for (const char c : tail) {
+    if (!is_digit(c)) return std::nullopt;
+    exponent = exponent * 10 + (c - '0');
+  }
+  return std::pair{negative ? -exponent : exponent, 0};
+}
+
+/// ceil(mantissa × 10^ten × 2^two / 2^20), or nothing below one byte or above kMaxMebiBytes. Exact:
+/// mantissa and 2^two have 60 bits each at the most, and only one of `two` and a positive `ten` is
+/// there.
+std::optional<std::int64_t> to_mebibytes(std::uint64_t mantissa, int ten, int two) {
+  constexpr Wide kBytesBound = Wide{1} << 64;
+  constexpr Wide kBytesPerMebiByte = Wide{1} << 20;
+  Wide bytes = Wide{mantissa} << two;
+  for (; ten > 0; --ten) {
+    bytes *= 10;
+    if (bytes > kBytesBound) return std::nullopt;
+  }
+  Wide divisor = 1;
+  for (; ten < 0; ++ten) {
+    divisor *= 10;
+    if (divisor > bytes) return std::nullopt;
+  }
+  bytes = (bytes + divisor - 1) / divisor;
+  const Wide result = (bytes + kBytesPerMebiByte - 1) / kBytesPerMebiByte;
+  if (result > static_cast<Wide>(kMaxMebiBytes)) return std::nullopt;
+  return static_cast<std::int64_t>(result);
+}
+
+}  // namespace
+
+std::optional<std::int64_t> parse_units(std::string_view text) {
+  constexpr std::size_t kMaxUnitDigits = 6;
+  std::int64_t factor = 1;
+  if (text.ends_with('k')) factor = 1'000;
+  if (text.ends_with('M')) factor = 1'000'000;
+  if (factor > 1) text.remove_suffix(1);
+  if (text.empty() || text.size() > kMaxUnitDigits) return std::nullopt;
+  std::int64_t units = 0;
+  for (const char c : text) {
+    if (!is_digit(c)) return std::nullopt;
+    units = units * 10 + (c - '0');
+  }
+  return units * factor;
+}
+
+std::expected<MebiBytes, std::string_view> parse_memory(std::string_view text) {
+  constexpr std::string_view kAllowed =
+      "a Kubernetes quantity of at least 1 byte (4G, 4Gi, 4096Mi), or a whole number of MiB";
+  const bool sign = !text.empty() && text.front() == '+';
+  if (sign) text.remove_prefix(1);
+  const std::optional<Number> number = take_number(text);
+  if (!number || number->mantissa == 0) return std::unexpected(kAllowed);
+  int ten = number->ten;
+  int two = 0;
+  if (!text.empty()) {
+    const auto tail = read_tail(text);
+    if (!tail) return std::unexpected(kAllowed);
+    ten += tail->first;
+    two = tail->second;
+  } else if (!number->has_point) {
+    if (sign) return std::unexpected(kAllowed);
+    two = 20;
+  }
+  const std::optional<std::int64_t> result = to_mebibytes(number->mantissa, ten, two);
+  if (!result) return std::unexpected(kAllowed);
+  return MebiBytes{*result};
+}
+
+}  // namespace snug

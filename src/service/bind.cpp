@@ -1,0 +1,191 @@
+// bind: check the pod → reserve under the ledger's lock → one POST → confirm, release or keep.
+#include <algorithm>
+#include <utility>
+
+#include "service/readers.hpp"
+#include "snug/codec/reservation_codec.hpp"
+#include "snug/request/parse.hpp"
+#include "snug/service/extender_service.hpp"
+#include "snug/service/holding.hpp"
+
+namespace snug {
+namespace {
+
+Reply success() { return {200, write_bind("")}; }
+
+std::string pod_name(const BindCall& call) { return call.name_space + "/" + call.pod; }
+
+std::string describe(const ReserveFailure& failure, const BindCall& call) {
+  using Kind = ReserveFailure::Kind;
+  switch (failure.kind) {
+    case Kind::kElsewhere:
+      return "pod " + pod_name(call) + " holds GPUs on node " +
+             failure.entry.holding->reservation.node + " already, from a bind that " +
+             (failure.entry.state == HoldingState::kBound ? "succeeded" : "is not settled yet");
+    case Kind::kInFlight:
+      return "a bind of pod " + pod_name(call) + " to node " + call.node + " is under way";
+    case Kind::kEnded:
+      return "pod " + pod_name(call) + " has been deleted or has finished";
+    case Kind::kNoFit:
+    case Kind::kBound:
+      break;
+  }
+  return message(failure.reason);
+}
+
+}  // namespace
+
+Reply ExtenderService::bind_error(BindEnd end, std::string_view sentence) {
+  parts_.metrics.bind_ended(end);
+  parts_.log.write(LogLevel::kInfo, std::string("bind failed: ").append(sentence));
+  return {200, write_bind(sentence)};
+}
+
+Reply ExtenderService::run_bind(std::string& body) {
+  Result<BindCall> call = [&] {
+    Readers::Lent reader(*readers_);
+    return reader->read_bind(body);
+  }();
+  if (!call) {
+    return {status_of(call.error()), write_error(ReplyShape::kBind, call.error().message)};
+  }
+  PodPtr known = parts_.pending.find(call->uid);
+  if (known == nullptr) {
+    const std::optional<LedgerEntry> entry = parts_.ledger.find(call->uid);
+    if (entry && entry->state == HoldingState::kBound &&
+        entry->holding->reservation.node == call->node) {
+      parts_.metrics.bind_ended(BindEnd::kRepeated);
+      return success();
+    }
+    auto fetched = parts_.api.get_pod(call->name_space, call->pod);
+    if (!fetched) {
+      return bind_error(BindEnd::kUnavailable,
+                        "pod " + pod_name(*call) +
+                            " could not be read from the API server: " + fetched.error().message);
+    }
+    std::optional<PodFacts>& found = *fetched;
+    if (!found || found->uid != call->uid) {
+      return bind_error(BindEnd::kRefused,
+                        "pod " + pod_name(*call) + " with uid " + call->uid + " does not exist");
+    }
+    known = std::make_shared<const PodFacts>(*std::move(found));
+  }
+  return bind_pod(*call, *known);
+}
+
+Reply ExtenderService::bind_pod(const BindCall& call, const PodFacts& pod) {
+  if (pod.name_space != call.name_space || pod.name != call.pod) {
+    return bind_error(BindEnd::kRefused,
+                      "uid " + call.uid + " is not that of pod " + pod_name(call));
+  }
+  if (!serves(pod)) {
+    return bind_error(BindEnd::kRefused, "pod " + pod_name(call) + " names the scheduler " +
+                                             pod.scheduler_name + ", which Snug does not serve");
+  }
+  if (!pod.node_name.empty()) {
+    if (pod.node_name != call.node) {
+      return bind_error(BindEnd::kRefused, "pod " + pod_name(call) + " is bound to node " +
+                                               pod.node_name + " already");
+    }
+    parts_.metrics.bind_ended(BindEnd::kRepeated);
+    return success();
+  }
+  const auto request = parse_request(pod);
+  if (!request) return bind_error(BindEnd::kRefused, message(request.error()));
+  if (request->empty()) return bind_without_gpu(call, pod);
+
+  const auto reserved = parts_.ledger.reserve({.name_space = call.name_space,
+                                               .pod = call.pod,
+                                               .uid = call.uid,
+                                               .node = call.node,
+                                               .request = *request,
+                                               .profile = policy_->default_terms()});
+  if (reserved) return write_binding(call, pod, **reserved);
+  const ReserveFailure& failure = reserved.error();
+  if (failure.kind == ReserveFailure::Kind::kBound) {
+    parts_.metrics.bind_ended(BindEnd::kRepeated);
+    return success();
+  }
+  const bool lost =
+      failure.kind == ReserveFailure::Kind::kNoFit && reason(failure.reason).evictable;
+  return bind_error(lost ? BindEnd::kLostRace : BindEnd::kRefused, describe(failure, call));
+}
+
+Reply ExtenderService::bind_without_gpu(const BindCall& call, const PodFacts& pod) {
+  const Result<void> written = parts_.api.bind({.name_space = call.name_space,
+                                                .pod = call.pod,
+                                                .uid = call.uid,
+                                                .node = call.node,
+                                                .annotations = blank_annotations(pod)});
+  if (written) {
+    parts_.metrics.bind_ended(BindEnd::kBound);
+    return success();
+  }
+  if (written.error().code == ErrorCode::kConflict) return after_refusal(call, written.error());
+  const bool unknown = written.error().code == ErrorCode::kUnknown;
+  return bind_error(unknown ? BindEnd::kUnknown : BindEnd::kRefused,
+                    "pod " + pod_name(call) + " was not bound: " + written.error().message);
+}
+
+Reply ExtenderService::write_binding(const BindCall& call, const PodFacts& pod,
+                                     const Holding& holding) {
+  const Result<void> written = parts_.api.bind(
+      {.name_space = call.name_space,
+       .pod = call.pod,
+       .uid = call.uid,
+       .node = call.node,
+       .annotations = write_reservation(holding.reservation, holding.main_container, pod)});
+  if (written) {
+    parts_.ledger.bound(call.uid);
+    parts_.metrics.bind_ended(BindEnd::kBound);
+    parts_.log.write(LogLevel::kDebug, "bound pod " + pod_name(call) + " to node " + call.node);
+    return success();
+  }
+  switch (written.error().code) {
+    case ErrorCode::kConflict:
+      return after_refusal(call, written.error());
+    case ErrorCode::kUnknown:
+      parts_.ledger.unsettled(call.uid);
+      return bind_error(BindEnd::kUnknown,
+                        "the outcome of binding pod " + pod_name(call) + " to node " + call.node +
+                            " is unknown, and its reservation is kept: " + written.error().message);
+    case ErrorCode::kUnavailable:
+      parts_.ledger.release(call.uid);
+      return bind_error(BindEnd::kUnavailable,
+                        "the API server could not be reached: " + written.error().message);
+    default:
+      parts_.ledger.release(call.uid);
+      return bind_error(BindEnd::kRefused, "the API server refused to bind pod " + pod_name(call) +
+                                               ": " + written.error().message);
+  }
+}
+
+/// 409: the pod is bound already (perhaps by an earlier try of ours), is being deleted, or has
+/// another uid. A read says which.
+Reply ExtenderService::after_refusal(const BindCall& call, const Error& error) {
+  const auto fetched = parts_.api.get_pod(call.name_space, call.pod);
+  if (!fetched) {
+    parts_.ledger.unsettled(call.uid);
+    return bind_error(BindEnd::kUnknown,
+                      "the API server refused to bind pod " + pod_name(call) +
+                          ", and the pod could not be read again: " + fetched.error().message);
+  }
+  const std::optional<PodFacts>& found = *fetched;
+  if (!found || found->uid != call.uid || found->node_name.empty()) {
+    parts_.ledger.release(call.uid);
+    return bind_error(BindEnd::kRefused, "the API server refused to bind pod " + pod_name(call) +
+                                             ": " + error.message);
+  }
+  const PodFacts& pod = *found;
+  const ReadHolding held = read_holding(pod, options_.limits);
+  if (held.holding != nullptr) parts_.ledger.hold_as_read(held.holding, pod.terminating);
+  parts_.ledger.release(call.uid);  // nothing, where the line above has settled it
+  if (pod.node_name != call.node) {
+    return bind_error(BindEnd::kRefused,
+                      "pod " + pod_name(call) + " is bound to node " + pod.node_name + " already");
+  }
+  parts_.metrics.bind_ended(BindEnd::kRepeated);
+  return success();
+}
+
+}  // namespace snug

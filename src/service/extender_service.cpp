@@ -1,0 +1,90 @@
+#include "snug/service/extender_service.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "service/readers.hpp"
+
+namespace snug {
+
+ExtenderService::ExtenderService(ServiceParts parts, ServiceOptions options, PolicyPtr policy)
+    : parts_(parts),
+      options_(std::move(options)),
+      policy_(std::move(policy)),
+      readers_(std::make_unique<Readers>(options_.limits)) {}
+
+ExtenderService::~ExtenderService() = default;
+
+namespace {
+
+constexpr std::string_view kNotReady =
+    "Snug is not ready: the lists of nodes and pods are not in yet, or its ledger is being rebuilt";
+
+/// Runs one call, counts it, and answers for those that must not run yet.
+template <typename Call>
+Reply measured(const ServiceParts& parts, Verb verb, ReplyShape shape, const Call& call) {
+  const TimePoint start = parts.clock.now();
+  Reply reply = parts.readiness.ready() ? call() : Reply{503, write_error(shape, kNotReady)};
+  const auto took =
+      std::chrono::duration_cast<std::chrono::microseconds>(parts.clock.now() - start);
+  parts.metrics.verb_done(verb, reply.status == 200, took.count());
+  return reply;
+}
+
+}  // namespace
+
+Reply ExtenderService::filter(std::string& body) {
+  return measured(parts_, Verb::kFilter, ReplyShape::kFilter, [&] { return run_filter(body); });
+}
+
+Reply ExtenderService::prioritize(std::string& body) {
+  return measured(parts_, Verb::kPrioritize, ReplyShape::kPrioritize,
+                  [&] { return run_prioritize(body); });
+}
+
+Reply ExtenderService::bind(std::string& body) {
+  return measured(parts_, Verb::kBind, ReplyShape::kBind, [&] { return run_bind(body); });
+}
+
+bool ExtenderService::serves(const PodFacts& pod) const {
+  const std::vector<std::string>& served = options_.scheduler_names;
+  return served.empty() || std::ranges::find(served, pod.scheduler_name) != served.end();
+}
+
+AnswerMode ExtenderService::mode_for(const PodFacts& pod) const {
+  if (options_.answer != AnswerMode::kAuto) return options_.answer;
+  return pod.soft_preferences ? AnswerMode::kAdvise : AnswerMode::kWinner;
+}
+
+Plan ExtenderService::decide(const ScheduleCall& call, const GpuRequest& request,
+                             const Snapshot& snapshot) const {
+  Plan result = plan({snapshot, request, policy_->default_terms(), call.pod.uid}, call.names);
+  const std::optional<LedgerEntry> entry = parts_.ledger.find(call.pod.uid);
+  if (!entry) return result;
+  // What an earlier bind took is the pod's own: only its node can still take it.
+  result.winner = std::nullopt;
+  result.placement = {};
+  for (std::size_t i = 0; i < call.names.size(); ++i) {
+    const bool same = call.names[i] == entry->holding->reservation.node;
+    result.verdicts[i].reason = same ? ReasonCode::kNone : ReasonCode::kUnsettled;
+    if (same) result.winner = i;
+  }
+  return result;
+}
+
+void ExtenderService::note_winner(const ScheduleCall& call, const GpuRequest& request,
+                                  const Plan& plan, const Snapshot& snapshot) {
+  if (!plan.winner || plan.placement.takes.empty()) return;
+  const auto found = snapshot.names->find(call.names[*plan.winner]);
+  if (found == snapshot.names->end()) return;
+  auto intent = std::make_shared<Holding>();
+  intent->name_space = call.pod.name_space;
+  intent->pod = call.pod.name;
+  intent->uid = call.pod.uid;
+  intent->reservation =
+      to_reservation(*snapshot.nodes[found->second.value], request, plan.placement, call.pod.uid);
+  parts_.ledger.note_intent(std::move(intent));
+}
+
+}  // namespace snug

@@ -1,0 +1,94 @@
+#include "snug/service/pending.hpp"
+
+#include <utility>
+
+namespace snug {
+
+PendingPods::PendingPods(const Limits& limits)
+    : most_(static_cast<std::size_t>(limits.max_pending_pods)) {}
+
+void PendingPods::put(PodFacts pod) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = pods_.find(pod.uid); found != pods_.end()) {
+    found->second = std::make_shared<const PodFacts>(std::move(pod));
+  } else if (pods_.size() < most_) {
+    std::string uid = pod.uid;
+    pods_.emplace(std::move(uid), std::make_shared<const PodFacts>(std::move(pod)));
+  }
+}
+
+void PendingPods::remove(std::string_view uid) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = pods_.find(uid); found != pods_.end()) pods_.erase(found);
+  forget_refusal(uid);
+}
+
+void PendingPods::list_begins() {
+  const std::lock_guard lock(mutex_);
+  listed_from_ = sequence_;
+}
+
+void PendingPods::replace(std::vector<PodFacts> pods) {
+  const std::lock_guard lock(mutex_);
+  pods_.clear();
+  for (PodFacts& pod : pods) {
+    if (pods_.size() >= most_) break;
+    std::string uid = pod.uid;
+    pods_.insert_or_assign(std::move(uid), std::make_shared<const PodFacts>(std::move(pod)));
+  }
+  std::vector<std::string> gone;
+  for (const auto& [uid, refused] : refused_) {
+    if (!pods_.contains(uid) && refused.sequence <= listed_from_) gone.push_back(uid);
+  }
+  for (const std::string& uid : gone) forget_refusal(uid);
+}
+
+PodPtr PendingPods::find(std::string_view uid) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = pods_.find(uid);
+  return found == pods_.end() ? nullptr : found->second;
+}
+
+std::vector<PendingRow> PendingPods::rows() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<PendingRow> rows;
+  rows.reserve(pods_.size());
+  for (const auto& [uid, pod] : pods_) {
+    const auto refused = refused_.find(uid);
+    rows.push_back({pod, refused == refused_.end() ? std::string() : refused->second.message});
+  }
+  return rows;
+}
+
+std::size_t PendingPods::size() const {
+  const std::lock_guard lock(mutex_);
+  return pods_.size();
+}
+
+void PendingPods::note_refused(std::string_view uid, std::string message, Generation room) {
+  const std::lock_guard lock(mutex_);
+  forget_refusal(uid);
+  if (refused_.size() >= most_) forget_refusal(std::string(refused_.begin()->first));
+  refused_.emplace(uid, Refused{std::move(message), room, ++sequence_});
+  ++refused_at_[room];
+}
+
+void PendingPods::note_accepted(std::string_view uid) {
+  const std::lock_guard lock(mutex_);
+  forget_refusal(uid);
+}
+
+bool PendingPods::any_waiting(Generation room) const {
+  const std::lock_guard lock(mutex_);
+  return !refused_at_.empty() && refused_at_.begin()->first < room;
+}
+
+void PendingPods::forget_refusal(std::string_view uid) {
+  const auto found = refused_.find(uid);
+  if (found == refused_.end()) return;
+  const auto count = refused_at_.find(found->second.room);
+  if (--count->second == 0) refused_at_.erase(count);
+  refused_.erase(found);
+}
+
+}  // namespace snug

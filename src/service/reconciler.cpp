@@ -1,0 +1,238 @@
+#include "snug/service/reconciler.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "snug/codec/inventory.hpp"
+#include "snug/service/holding.hpp"
+
+namespace snug {
+
+Reconciler::Reconciler(ReconcilerParts parts, const Limits& limits)
+    : parts_(parts), limits_(limits) {}
+
+void Reconciler::pods_list_begins() {
+  mark_ = parts_.ledger.list_begins();
+  parts_.pending.list_begins();
+}
+
+void Reconciler::pods_listed(std::vector<PodFacts> pods) {
+  ListedPods listed;
+  std::vector<PodFacts> unbound;
+  for (const PodFacts& pod : pods) {
+    if (pod.finished) continue;
+    listed.living.insert(pod.uid);
+    if (pod.node_name.empty()) {
+      unbound.push_back(pod);
+      continue;
+    }
+    ReadHolding held = read_bound(pod);
+    if (!held.problem.empty()) report(pod, "reservation", held.problem);
+    if (held.holding != nullptr) listed.bound.push_back({std::move(held.holding), pod.terminating});
+  }
+  parts_.ledger.replace_holdings(mark_, listed);
+  parts_.pending.replace(std::move(unbound));
+  parts_.readiness.pods_are_in();
+}
+
+void Reconciler::pod_changed(PodFacts pod) {
+  if (pod.finished) {
+    pod_gone(pod);
+    return;
+  }
+  if (!pod.node_name.empty()) {
+    apply_bound(pod, Shown::kWatched);
+    return;
+  }
+  if (!parts_.ledger.ended(pod.uid)) parts_.pending.put(std::move(pod));
+}
+
+void Reconciler::pod_gone(const PodFacts& pod) {
+  parts_.pending.remove(pod.uid);
+  parts_.ledger.gone(pod.uid);
+  const std::lock_guard lock(mutex_);
+  reported_.erase(pod.uid);
+}
+
+ReadHolding Reconciler::read_bound(const PodFacts& pod) const {
+  ReadHolding held = read_holding(pod, limits_);
+  if (held.holding == nullptr && parts_.ledger.find(pod.uid)) {
+    // The API server shows it bound without GPUs: that ends a bind of ours that is not settled.
+    auto nothing = std::make_shared<Holding>();
+    nothing->name_space = pod.name_space;
+    nothing->pod = pod.name;
+    nothing->uid = pod.uid;
+    nothing->reservation = {.uid = pod.uid, .node = pod.node_name, .containers = {}};
+    held.holding = std::move(nothing);
+  }
+  return held;
+}
+
+void Reconciler::apply_bound(const PodFacts& pod, Shown shown) {
+  parts_.pending.remove(pod.uid);
+  ReadHolding held = read_bound(pod);
+  if (held.holding != nullptr) {
+    const bool as_known = shown == Shown::kWatched
+                              ? parts_.ledger.hold(held.holding, pod.terminating)
+                              : parts_.ledger.hold_as_read(held.holding, pod.terminating);
+    if (!as_known) {
+      held.problem = "its reservation was edited after binding; the ledger keeps what was bound";
+    }
+  }
+  if (!held.problem.empty()) report(pod, "reservation", held.problem);
+}
+
+void Reconciler::report(const PodFacts& pod, std::string_view kind, const std::string& problem) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (reported_.size() >= static_cast<std::size_t>(limits_.max_tombstones)) reported_.clear();
+    if (!reported_.insert(pod.uid).second) return;
+  }
+  parts_.metrics.reservation_problem(kind);
+  parts_.log.write(LogLevel::kWarn, "pod " + pod.name_space + "/" + pod.name + ": " + problem);
+  parts_.api.warn({.name_space = pod.name_space,
+                   .pod = pod.name,
+                   .uid = pod.uid,
+                   .reason = "GpuReservationProblem",
+                   .note = problem});
+}
+
+NodeInventory Reconciler::take_in(const NodeFacts& node) {
+  NodeInventory inventory = read_inventory(node, limits_);
+  if (inventory.closed_because.empty()) {
+    told_.erase(node.name);
+    return inventory;
+  }
+  std::string& told = told_[node.name];
+  if (told != inventory.closed_because) {
+    told = inventory.closed_because;
+    parts_.metrics.reservation_problem("node_closed");
+    parts_.log.write(LogLevel::kWarn, "node " + node.name + ": " + told);
+  }
+  return inventory;
+}
+
+void Reconciler::say_left_out(std::size_t nodes) {
+  if (nodes == 0) return;
+  parts_.log.write(LogLevel::kError, std::to_string(nodes) +
+                                         " nodes are left out: there are more than maxNodes (" +
+                                         std::to_string(limits_.max_nodes) + ")");
+}
+
+void Reconciler::nodes_listed(std::vector<NodeFacts> nodes) {
+  std::vector<NodeInventory> inventories;
+  inventories.reserve(nodes.size());
+  for (const NodeFacts& node : nodes) inventories.push_back(take_in(node));
+  say_left_out(parts_.ledger.replace_nodes(std::move(inventories)));
+  parts_.readiness.nodes_are_in();
+}
+
+void Reconciler::node_changed(NodeFacts node) {
+  say_left_out(parts_.ledger.put_node(take_in(node)) ? 0 : 1);
+}
+
+void Reconciler::node_gone(std::string_view name) {
+  told_.erase(std::string(name));
+  parts_.ledger.remove_node(name);
+}
+
+void Reconciler::tick() {
+  if (!parts_.readiness.ready()) return;
+  touch_room();
+  settle();
+  report_closures();
+}
+
+void Reconciler::touch_room() {
+  const Generation room = parts_.ledger.snapshot()->room_generation;
+  const bool waiting = !started_ || parts_.pending.any_waiting(room);
+  if (room <= touched_ || !waiting) return;
+  const TimePoint now = parts_.clock.now();
+  const auto interval = std::chrono::milliseconds(limits_.room_touch_interval_ms);
+  if (last_touch_ && now - *last_touch_ < interval) return;
+  last_touch_ = now;
+  const Result<void> touched = parts_.api.touch_room(room);
+  if (!touched) {
+    parts_.log.write(LogLevel::kWarn,
+                     "waiting pods could not be woken: " + touched.error().message);
+    return;
+  }
+  started_ = true;
+  touched_ = room;
+  parts_.metrics.room_touched();
+}
+
+void Reconciler::settle() {
+  const TimePoint now = parts_.clock.now();
+  if (now - last_settle_ < std::chrono::milliseconds(limits_.room_touch_interval_ms)) return;
+  last_settle_ = now;
+  const auto resync = std::chrono::milliseconds(limits_.resync_ms);
+  for (const LedgerEntry& entry : parts_.ledger.entries()) {
+    const bool unsettled = entry.state == HoldingState::kUnsettled;
+    const bool unseen =
+        entry.state == HoldingState::kBound && !entry.seen && now - entry.since >= resync;
+    if (!unsettled && !unseen) continue;
+    if (!settle_one(entry)) return;  // the API server is away: later
+  }
+}
+
+bool Reconciler::settle_one(const LedgerEntry& entry) {
+  const Holding& held = *entry.holding;
+  const TimePoint asked_at = parts_.clock.now();
+  const auto fetched = parts_.api.get_pod(held.name_space, held.pod);
+  if (!fetched) return false;
+  const std::optional<PodFacts>& found = *fetched;
+  if (!found || found->uid != held.uid || found->finished) {
+    parts_.pending.remove(held.uid);
+    parts_.ledger.gone(held.uid);
+  } else if (!found->node_name.empty()) {
+    apply_bound(*found, Shown::kRead);
+  } else if (asked_at - entry.since >= std::chrono::milliseconds(limits_.bind_settle_ms)) {
+    // No request of ours can still be under way in the API server, and it says: unbound.
+    parts_.ledger.release_unsettled(held.uid, entry.sequence);
+  }
+  return true;
+}
+
+void Reconciler::report_closures() {
+  const SnapshotPtr snapshot = parts_.ledger.snapshot();
+  if (snapshot->generation == reported_generation_) return;
+  reported_generation_ = snapshot->generation;
+  std::unordered_set<std::string> closed;
+  for (std::size_t i = 0; i < snapshot->nodes.size(); ++i) {
+    const NodeStatePtr& node = snapshot->nodes[i];
+    if (node == nullptr) continue;
+    for (const GpuState& gpu : node->gpus) {
+      if (gpu.closure == GpuClosure::kOpen || gpu.closure == GpuClosure::kUnhealthy) continue;
+      const std::string where = node->name() + "/" + std::to_string(gpu.info->index);
+      closed.insert(where);
+      if (closed_.contains(where)) continue;
+      report_closure(*node, gpu);
+    }
+  }
+  closed_ = std::move(closed);
+}
+
+void Reconciler::report_closure(const NodeState& node, const GpuState& gpu) {
+  const std::string text = "GPU " + std::to_string(gpu.info->index) + " of node " + node.name() +
+                           " is closed: " + std::string(to_string(gpu.closure));
+  parts_.metrics.reservation_problem("gpu_closed");
+  parts_.log.write(LogLevel::kError, text);
+  const auto is_here = [&](const ReservedContainer& container) {
+    const auto* devices = std::get_if<std::vector<ReservedDevice>>(&container.given);
+    return devices != nullptr && std::ranges::any_of(*devices, [&](const ReservedDevice& device) {
+             const bool by_uuid = !device.uuid.empty() && !gpu.info->uuid.empty();
+             return by_uuid ? device.uuid == gpu.info->uuid : device.index == gpu.info->index;
+           });
+  };
+  for (const HoldingPtr& holding : node.holdings) {
+    if (!std::ranges::any_of(holding->reservation.containers, is_here)) continue;
+    parts_.api.warn({.name_space = holding->name_space,
+                     .pod = holding->pod,
+                     .uid = holding->uid,
+                     .reason = "GpuClosed",
+                     .note = text});
+  }
+}
+
+}  // namespace snug

@@ -1,0 +1,41 @@
+"""What the API server wrote down about the calls of the extender and of the scheduler."""
+
+import collections
+import json
+import pathlib
+
+
+class AuditLog:
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+
+    def mark(self):
+        """The point from which calls_since() counts."""
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    def entries_since(self, mark):
+        if not self.path.exists():
+            return []
+        with open(self.path, "rb") as file:
+            file.seek(mark)
+            whole_lines = file.read().rpartition(b"\n")[0]
+        return [json.loads(line) for line in whole_lines.splitlines()]
+
+    def calls_since(self, mark, user):
+        """Finished calls by `verb resource[/subresource]`, for example `create pods/binding`."""
+        calls = collections.Counter()
+        for entry in self.entries_since(mark):
+            if entry["user"]["username"] != user or entry["stage"] != "ResponseComplete":
+                continue
+            target = entry.get("objectRef", {})
+            resource = target.get("resource", entry["requestURI"])
+            if target.get("subresource"):
+                resource += "/" + target["subresource"]
+            calls[f"{entry['verb']} {resource}"] += 1
+        return calls
+
+    def forbidden_since(self, mark, user):
+        """Calls that RBAC or admission refused: there should be none."""
+        return [f"{entry['verb']} {entry['requestURI']}" for entry in self.entries_since(mark)
+                if entry["user"]["username"] == user
+                and entry.get("responseStatus", {}).get("code") in (401, 403)]

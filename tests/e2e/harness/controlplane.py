@@ -1,0 +1,133 @@
+"""etcd and kube-apiserver with RBAC, an audit log and certificates of one authority."""
+
+import json
+import pathlib
+import shutil
+import tempfile
+
+from . import manifests
+from .api import Api, ApiError
+from .audit import AuditLog
+from .pki import Pki
+from .processes import Process, free_port, wait_until
+
+EXTENDER_USER = "system:serviceaccount:snug:snug-extender"
+SCHEDULER_USER = "system:kube-scheduler"
+DEPLOYED = ("rbac.yaml", "admission-policy.yaml")
+
+# Every call of the extender, and what the scheduler writes to pods.
+AUDIT_POLICY = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [
+        {"level": "Metadata", "users": [EXTENDER_USER]},
+        {"level": "Metadata", "users": [SCHEDULER_USER], "verbs": ["create", "patch", "update"],
+         "resources": [{"group": "", "resources": ["pods", "pods/binding", "pods/status"]}]},
+        {"level": "None"},
+    ],
+}
+
+
+class ControlPlane:
+    """Start it, use `admin`, and stop() it in any case. Logs lie in `folder` until then.
+
+    `audited`: the extender's calls are written down, which costs the API server time.
+    """
+
+    def __init__(self, programs, deployed=DEPLOYED, audited=True):
+        self.programs = pathlib.Path(programs)
+        self._deployed = deployed
+        self._audited = audited
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="snug-e2e-"))
+        self.processes = []
+        self.pki = Pki(self.folder / "pki")
+        self.port = free_port()
+        self.server = f"https://127.0.0.1:{self.port}"
+        self.audit = AuditLog(self.folder / "audit.log")
+        self.admin = None
+
+    def start(self):
+        etcd = self._start_etcd()
+        self._start_api_server(etcd)
+        self.admin = self.client("admin", "e2e-admin", ["system:masters"])
+        wait_until("the API server is ready", self._ready, 60)
+        for name in self._deployed:
+            manifests.apply(self.admin, name)
+
+    def stop(self, keep_logs=False):
+        for process in reversed(self.processes):
+            process.stop()
+        shutil.rmtree(self.folder / "etcd" if keep_logs else self.folder, ignore_errors=True)
+
+    def run(self, name, command, env=None):
+        """Starts a program that stop() ends and whose log is kept."""
+        process = Process(f"{len(self.processes):03}-{name}", command, self.folder, env)
+        self.processes.append(process)
+        return process
+
+    def client(self, name, user, groups=()):
+        """A client with a certificate for that user."""
+        certificate, key = self.pki.issue(name, user, groups)
+        return Api(self.port, self.pki.ca, certificate, key)
+
+    def kubeconfig(self, name, user, groups=()):
+        certificate, key = self.pki.issue(name, user, groups)
+        return self.pki.kubeconfig(name, self.server, {
+            "client-certificate": str(certificate), "client-key": str(key)})
+
+    def extender_kubeconfig(self):
+        groups = ["system:serviceaccounts", "system:serviceaccounts:snug"]
+        return self.kubeconfig("extender", EXTENDER_USER, groups)
+
+    def extender_token_kubeconfig(self):
+        """The extender's service account by a token in a file, as a pod would have it."""
+        path = self.folder / "pki" / "extender.token"
+        answer = self.admin.create(
+            "/api/v1/namespaces/snug/serviceaccounts/snug-extender/token",
+            {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+             "spec": {"expirationSeconds": 3600}})
+        path.write_text(answer["status"]["token"])
+        return self.pki.kubeconfig("extender-token", self.server, {"tokenFile": str(path)})
+
+    def _start_etcd(self):
+        client = f"http://127.0.0.1:{free_port()}"
+        peer = f"http://127.0.0.1:{free_port()}"
+        self.run("etcd", [
+            self.programs / "etcd", "--name=e2e", f"--data-dir={self.folder / 'etcd'}",
+            f"--listen-client-urls={client}", f"--advertise-client-urls={client}",
+            f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}",
+            f"--initial-cluster=e2e={peer}", "--unsafe-no-fsync", "--log-level=warn"])
+        return client
+
+    def _start_api_server(self, etcd):
+        certificate, key = self.pki.issue("api-server", "kube-apiserver",
+                                          hosts=["IP:127.0.0.1", "DNS:localhost"])
+        audit = []
+        if self._audited:
+            policy = self.folder / "audit-policy.json"
+            policy.write_text(json.dumps(AUDIT_POLICY))
+            audit = [f"--audit-policy-file={policy}", f"--audit-log-path={self.audit.path}"]
+        self.run("kube-apiserver", [
+            self.programs / "kube-apiserver", f"--etcd-servers={etcd}",
+            "--bind-address=127.0.0.1", f"--secure-port={self.port}",
+            f"--cert-dir={self.folder / 'pki'}", f"--tls-cert-file={certificate}",
+            f"--tls-private-key-file={key}", f"--client-ca-file={self.pki.ca}",
+            "--service-account-issuer=https://kubernetes.default.svc",
+            f"--service-account-key-file={self.pki.service_account_key}",
+            f"--service-account-signing-key-file={self.pki.service_account_key}",
+            "--service-cluster-ip-range=10.0.0.0/24", "--authorization-mode=RBAC",
+            "--endpoint-reconciler-type=none", "--allow-privileged=true",
+            # No controller makes service accounts here, and none would clear the taint.
+            "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+            "--delete-collection-workers=8",
+            *audit])
+
+    def _ready(self):
+        for process in self.processes:
+            process.must_run()
+        try:
+            status, _ = self.admin.send("GET", "/readyz")
+            return status == 200 and self.admin.find("/api/v1/namespaces/default")
+        except (OSError, ApiError):
+            return False

@@ -1,0 +1,95 @@
+"""snug-extender under test: started, asked over its two ports, killed and started again."""
+
+import http.client
+import json
+import os
+import pathlib
+import re
+
+from .manifests import ROOT
+from .processes import wait_until
+
+_FIRST_LINE = re.compile(r"listening extender=127\.0\.0\.1:(\d+) admin=127\.0\.0\.1:(\d+)")
+_METRIC = re.compile(r"(\w+)(?:\{(.*)\})? (\S+)")
+
+
+def program():
+    return pathlib.Path(os.environ.get("SNUG_EXTENDER", ROOT / "build/dev/snug-extender"))
+
+
+class Extender:
+    """`flags` are names and values of the command line, without the dashes."""
+
+    def __init__(self, plane, kubeconfig, flags, env=None):
+        self._plane = plane
+        self._flags = {"kubeconfig": kubeconfig, "listen": "127.0.0.1:0",
+                       "adminListen": "127.0.0.1:0", **flags}
+        self._env = env
+        self.process = None
+        self.port = self.admin_port = None
+
+    def start(self, wait_ready=True):
+        """The first start picks the ports, later ones use them again."""
+        command = [program()]
+        for name, value in self._flags.items():
+            command += [f"--{name}", value]
+        self.process = self._plane.run("snug-extender", command, self._env)
+        line = self.process.first_line()
+        match = _FIRST_LINE.fullmatch(line)
+        if not match:
+            raise RuntimeError(f"the first line of snug-extender is {line!r}")
+        self.port, self.admin_port = (int(port) for port in match.groups())
+        self._flags["listen"] = f"127.0.0.1:{self.port}"
+        self._flags["adminListen"] = f"127.0.0.1:{self.admin_port}"
+        if wait_ready:
+            wait_until("snug-extender is ready", self.ready, 30)
+
+    def kill(self):
+        self.process.kill()
+
+    def stop(self):
+        return self.process.stop() if self.process else None
+
+    def ready(self):
+        self.process.must_run()
+        return self._request(self.admin_port, "GET", "/readyz")[0] == 200
+
+    def nodes(self):
+        return self._state("/v1/nodes")["nodes"]
+
+    def pods(self):
+        return self._state("/v1/pods")["pods"]
+
+    def verb(self, name, value):
+        """What kube-scheduler would send; returns (status, decoded reply)."""
+        status, body = self._request(self.port, "POST", f"/{name}", json.dumps(value).encode())
+        return status, json.loads(body)
+
+    def metric(self, name, **labels):
+        """The sum over all series of that name with these labels; 0 where there is none."""
+        status, body = self._request(self.admin_port, "GET", "/metrics")
+        if status != 200:
+            raise RuntimeError(f"GET /metrics: {status}")
+        wanted = {f'{key}="{value}"' for key, value in labels.items()}
+        total = 0.0
+        for line in body.decode().splitlines():
+            match = _METRIC.fullmatch(line)
+            if match and match[1] == name and wanted <= set((match[2] or "").split(",")):
+                total += float(match[3])
+        return total
+
+    def _state(self, path):
+        status, body = self._request(self.admin_port, "GET", path)
+        if status != 200:
+            raise RuntimeError(f"GET {path}: {status} {body[:200]!r}")
+        return json.loads(body)
+
+    @staticmethod
+    def _request(port, method, path, body=None):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        try:
+            connection.request(method, path, body, {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()

@@ -1,0 +1,94 @@
+"""Processes that are surely ended, ports that are free, and waits that have an end."""
+
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+TAIL_LINES = 25
+
+
+def free_port():
+    """A TCP port of the loopback interface that nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until(what, condition, seconds=30.0, every=0.05):
+    """Returns the first truthy value of condition(); raises TimeoutError that says `what`."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not within {seconds:g} s: {what}")
+        time.sleep(every)
+
+
+def tail(path, lines=TAIL_LINES):
+    try:
+        text = path.read_text(errors="replace")
+    except FileNotFoundError:
+        return ""
+    return "\n".join(text.splitlines()[-lines:])
+
+
+class Process:
+    """One program in a process group of its own, with its output in two files of `folder`."""
+
+    def __init__(self, name, command, folder, env=None):
+        self.name = name
+        folder = pathlib.Path(folder)
+        self.stdout = folder / f"{name}.out"
+        self.stderr = folder / f"{name}.err"
+        # The kernel ends the program with us, should we be killed before we can do it.
+        guard = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
+        with open(self.stdout, "wb") as out, open(self.stderr, "wb") as err:
+            self._popen = subprocess.Popen(
+                guard + [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=out,
+                stderr=err, env={**os.environ, **(env or {})}, start_new_session=True)
+
+    def running(self):
+        return self._popen.poll() is None
+
+    def must_run(self):
+        if not self.running():
+            raise RuntimeError(f"{self.name} ended with {self._popen.returncode}:\n{self.tail()}")
+
+    def tail(self):
+        return "\n".join(text for text in (tail(self.stdout), tail(self.stderr)) if text)
+
+    def first_line(self, seconds=20.0):
+        """The first whole line on stdout."""
+        def read():
+            self.must_run()
+            line, newline, _ = self.stdout.read_text(errors="replace").partition("\n")
+            return newline and line
+        return wait_until(f"a line on stdout of {self.name}", read, seconds)
+
+    def kill(self):
+        """SIGKILL, and gone when this returns."""
+        self._signal(signal.SIGKILL)
+        self._popen.wait(timeout=10)
+
+    def stop(self, seconds=10.0):
+        """SIGTERM, then SIGKILL. Returns the exit code (negative: the signal)."""
+        if self.running():
+            self._signal(signal.SIGTERM)
+            try:
+                self._popen.wait(timeout=seconds)
+            except subprocess.TimeoutExpired:
+                pass
+        self.kill()
+        return self._popen.returncode
+
+    def _signal(self, number):
+        try:
+            os.killpg(self._popen.pid, number)
+        except ProcessLookupError:
+            pass

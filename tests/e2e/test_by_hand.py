@@ -1,0 +1,73 @@
+"""Scenario i: pods that somebody else bound are counted, never ignored."""
+
+from harness.objects import gpu_node, kubelet_pod, pod, share
+from harness.processes import wait_until
+from harness.scenario import Scenario
+
+
+class ByHandTest(Scenario):
+    def test_i_kubelet_assigned_pod_closes_the_node_to_shares(self):
+        """i: a kubelet-assigned pod bound by hand is counted, and closes its node to shares"""
+        self.start()
+        self.post_nodes(gpu_node("n1", 2, kubelet=True))
+        self.post_pods(kubelet_pod("by-hand", 1, scheduler="nobody"))
+        self.bind_by_hand("by-hand", "n1")
+        wait_until("the pod is counted", lambda: self.ledger_node("n1")["kubeletAssigned"])
+        self.check_cluster()
+        self.post_pods(share("part", "0.25"))
+        self.wait_refused("part", "OtherKind")
+        self.place(kubelet_pod("second", 1))
+        self.post_pods(kubelet_pod("third", 1))
+        wait_until("the third has no room", lambda: self._why("third"))
+        self.check_cluster()
+        for name in ("by-hand", "second", "third"):
+            self.delete_pod(name)
+        self.wait_bound("part")
+        self.check_cluster()
+
+    def test_i_shares_close_the_node_to_kubelet_assigned_pods(self):
+        """i: a node that holds shares takes no kubelet-assigned pod, until they are gone"""
+        self.start()
+        self.post_nodes(gpu_node("n1", 2, kubelet=True))
+        self.place(share("part", "0.25"))
+        self.post_pods(kubelet_pod("plain", 1))
+        self.wait_refused("plain", "OtherKind")
+        self.delete_pod("part")
+        self.wait_bound("plain")
+        self.check_cluster()
+
+    def test_i_annotated_pod_without_reservation_closes_the_shares(self):
+        """i: an annotated pod bound by hand closes the node's shares, and a Warning says why"""
+        self.start()
+        self.post_nodes(gpu_node("n1", 2))
+        self.post_pods(share("by-hand", "0.25", scheduler="nobody"))
+        self.bind_by_hand("by-hand", "n1")
+        wait_until("the node is closed", lambda: self.ledger_node("n1")["closed"])
+        self.post_pods(share("part", "0.25"))
+        self.wait_refused("part", "NodeClosed")
+        uid = self.pod("by-hand")["metadata"]["uid"]
+        event = wait_until("a Warning event", lambda: self._warning(uid))
+        self.assertIn("reservation", event["note"])
+        self.delete_pod("by-hand")
+        self.wait_bound("part")
+        self.check_cluster()
+
+    def test_i_over_commitment_by_hand_is_counted(self):
+        """i: kubelet-assigned pods bound by hand beside shares leave both counted"""
+        self.start()
+        self.post_nodes(gpu_node("n1", 1, kubelet=True))
+        self.place(share("part", "0.5"))
+        self.post_pods(kubelet_pod("by-hand", 1, scheduler="nobody"))
+        self.bind_by_hand("by-hand", "n1")
+        wait_until("the pod is counted", lambda: self.ledger_node("n1")["kubeletAssigned"])
+        self.check_cluster()
+        self.post_pods(share("second", "0.25"), pod("plain"))
+        self.wait_bound("plain")
+        wait_until("the second is refused", lambda: self._why("second"))
+        self.assertNotIn("nodeName", self.pod("second")["spec"])
+
+    def _warning(self, uid):
+        events = self.admin.list("/apis/events.k8s.io/v1/namespaces/default/events")
+        return next((event for event in events if event["type"] == "Warning"
+                     and event["regarding"].get("uid") == uid
+                     and event["reportingController"].startswith("snug")), None)

@@ -1,0 +1,90 @@
+"""Scenario m: what deploy/ ships does what it says, by the real API server's judgement."""
+
+from harness import manifests
+from harness.api import ApiError
+from harness.controlplane import EXTENDER_USER
+from harness.objects import gpu_node, pod, share
+from harness.processes import wait_until
+from harness.scenario import PODS, Scenario
+
+MAY = [("", "nodes", "", "list"), ("", "nodes", "", "watch"), ("", "pods", "", "get"),
+       ("", "pods", "", "list"), ("", "pods", "", "watch"), ("", "pods", "binding", "create"),
+       ("events.k8s.io", "events", "", "create"), ("events.k8s.io", "events", "", "patch")]
+MAY_NOT = [("", "nodes", "", "patch"), ("", "pods", "", "patch"), ("", "pods", "", "delete"),
+           ("", "pods", "", "create"), ("", "pods", "status", "patch"), ("", "secrets", "", "get"),
+           ("", "configmaps", "", "get"), ("coordination.k8s.io", "leases", "", "get")]
+KEY = "snug.dev/reservation"
+
+
+class DeployTest(Scenario):
+    def test_m_every_manifest_is_accepted(self):
+        """m: the API server accepts every manifest, and the pod under Pod Security restricted"""
+        for name in ("rbac.yaml", "rbac-node-touch.yaml", "admission-policy.yaml",
+                     "dedicated.yaml"):
+            manifests.apply(self.admin, name, dry_run=True)
+        [deployment] = [value for value in manifests.read("dedicated.yaml")
+                        if value["kind"] == "Deployment"]
+        template = deployment["spec"]["template"]
+        answer = self.admin.create(
+            "/api/v1/namespaces/snug/pods?dryRun=All&fieldValidation=Strict",
+            {"apiVersion": "v1", "kind": "Pod", "spec": template["spec"],
+             "metadata": {**template["metadata"], "name": "snug-0"}})
+        self.assertEqual(answer["spec"]["serviceAccountName"], "snug-extender")
+
+    def test_m_least_rights(self):
+        """m: rbac.yaml gives the extender what it needs and no more"""
+        for allowed, rights in ((True, MAY), (False, MAY_NOT)):
+            for right in rights:
+                self.assertEqual(self._allowed("default", *right), allowed, right)
+        self.assertTrue(self._allowed("snug", "", "pods", "", "patch"))
+
+    def test_m_nobody_else_writes_our_annotations(self):
+        """m: the admission policy keeps everyone else from writing snug.dev/* on pods"""
+        self.admin.create("/api/v1/nodes", gpu_node("n1", 1))
+        wait_until("the policy is enforced", lambda: self._refused(
+            "POST", f"{PODS}?dryRun=All", pod("probe", {KEY: "{}"})))
+        self.post_pods(pod("victim", {"mine": "1"}, scheduler="nobody"))
+        path = f"{PODS}/victim"
+        annotate = {"metadata": {"annotations": {KEY: "{}"}}}
+        binding = {"apiVersion": "v1", "kind": "Binding",
+                   "metadata": {"name": "victim", "annotations": {KEY: "{}"}},
+                   "target": {"kind": "Node", "name": "n1"}}
+        for method, where, value in (
+                ("PATCH", path, annotate), ("PATCH", f"{path}/status", annotate),
+                ("POST", f"{path}/binding", binding),
+                ("POST", "/api/v1/namespaces/default/bindings", binding)):
+            self.assertTrue(self._refused(method, where, value), f"{method} {where}")
+        self.admin.patch(path, {"metadata": {"annotations": {"mine": "2"}}})
+        self.bind_by_hand("victim", "n1")
+
+    def test_m_a_reservation_can_be_kept_but_not_changed(self):
+        """m: others may update a bound pod, but neither edit nor remove its reservation"""
+        self.start()
+        self.post_nodes(gpu_node("n1", 1))
+        self.place(share("pod-1", "0.5"))
+        path = f"{PODS}/pod-1"
+        for value in ("{}", "", None):
+            self.assertTrue(self._refused(
+                "PATCH", path, {"metadata": {"annotations": {KEY: value}}}), repr(value))
+        self.admin.patch(path, {"metadata": {"labels": {"other": "1"}}})
+        self.admin.patch(f"{path}/status", {"status": {"phase": "Running"}})
+        self.check_cluster()
+
+    def _refused(self, method, path, value):
+        content_type = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        try:
+            self.admin.call(method, path, value, content_type)
+        except ApiError as error:
+            self.assertEqual(error.status, 422, str(error))
+            self.assertIn("by Snug alone", error.message)
+            return True
+        return False
+
+    def _allowed(self, namespace, group, resource, subresource, verb):
+        answer = self.admin.create(
+            "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+            {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+             "spec": {"user": EXTENDER_USER, "resourceAttributes": {
+                 "namespace": namespace, "group": group, "resource": resource,
+                 "subresource": subresource, "verb": verb}}})
+        return answer["status"]["allowed"]

@@ -1,0 +1,399 @@
+#include "snug/adapters/kube/kube_api.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "integration/kube_support.hpp"
+
+namespace snug {
+namespace {
+
+using namespace snug::testing;  // NOLINT(google-build-using-namespace)
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+Binding binding() {
+  return {"ns", "pod-1", "uid-1", "node-1", {{"snug.dev/reservation", R"({"version":1})"}}};
+}
+
+class KubeApiTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] int count(const std::string& what) {
+    return bench.metrics.counts.get().requests[what];
+  }
+
+  Bench bench;
+  ScriptedApi server;
+};
+
+TEST_F(KubeApiTest, BindIsOnePostWithUidAnnotationsAndNode) {
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  ASSERT_TRUE(api.bind(binding()));
+  const auto seen = server.seen("bind");
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].target, "/api/v1/namespaces/ns/pods/pod-1/binding");
+  EXPECT_EQ(seen[0].content_type, "application/json");
+  EXPECT_EQ(seen[0].host, "127.0.0.1:" + std::to_string(server.port()));
+  EXPECT_EQ(json::parse(seen[0].body), json::parse(R"({
+      "apiVersion": "v1", "kind": "Binding",
+      "metadata": {"name": "pod-1", "namespace": "ns", "uid": "uid-1",
+                   "annotations": {"snug.dev/reservation": "{\"version\":1}"}},
+      "target": {"apiVersion": "v1", "kind": "Node", "name": "node-1"}})"));
+  EXPECT_EQ(count("bind ok"), 1);
+}
+
+TEST_F(KubeApiTest, EachAnswerToABindHasItsMeaning) {
+  struct Row {
+    int status;
+    std::optional<ErrorCode> code;
+  };
+  const Row rows[] = {
+      {200, std::nullopt},         {201, std::nullopt},
+      {409, ErrorCode::kConflict}, {404, ErrorCode::kNotFound},
+      {400, ErrorCode::kInvalid},  {403, ErrorCode::kInvalid},
+      {422, ErrorCode::kInvalid},  {429, ErrorCode::kUnavailable},
+      {500, ErrorCode::kUnknown},  {503, ErrorCode::kUnknown},
+      {504, ErrorCode::kUnknown},
+  };
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  for (const Row& row : rows) {
+    ScriptedReply reply;
+    reply.status = row.status;
+    reply.body = R"({"kind":"Status","message":"because"})";
+    server.script("bind", reply);
+    const auto bound = api.bind(binding());
+    EXPECT_EQ(bound.has_value(), !row.code.has_value()) << row.status;
+    if (row.code && !bound) {
+      EXPECT_EQ(bound.error().code, *row.code) << row.status;
+      EXPECT_THAT(bound.error().message, HasSubstr(std::to_string(row.status)));
+      EXPECT_THAT(bound.error().message, HasSubstr("because"));
+    }
+  }
+  EXPECT_EQ(server.seen("bind").size(), std::size(rows)) << "none is repeated";
+}
+
+TEST_F(KubeApiTest, ASuccessWhoseTextIsCutIsASuccess) {
+  ScriptedReply reply;
+  reply.status = 201;
+  reply.pieces = {R"({"kind":)"};
+  reply.end = ScriptedReply::End::kCut;
+  server.script("bind", reply);
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  EXPECT_TRUE(api.bind(binding()));
+}
+
+TEST_F(KubeApiTest, NamesThatCouldLeaveThePathNeverReachTheServer) {
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  for (const char* evil : {"../../nodes/x", "a?b=c", "a/b", "", "a%2fb", "a\r\nX: y"}) {
+    for (std::string Binding::* field : {&Binding::name_space, &Binding::pod, &Binding::node}) {
+      Binding wrong = binding();
+      wrong.*field = evil;
+      const auto bound = api.bind(wrong);
+      ASSERT_FALSE(bound);
+      EXPECT_EQ(bound.error().code, ErrorCode::kInvalid);
+    }
+    EXPECT_FALSE(api.get_pod("ns", evil));
+    EXPECT_FALSE(api.get_pod(evil, "pod"));
+  }
+  EXPECT_TRUE(server.seen("bind").empty());
+  EXPECT_TRUE(server.seen("get pod").empty());
+}
+
+TEST_F(KubeApiTest, OneConnectionServesCallsOneAfterAnother) {
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(api.bind(binding()));
+  const auto seen = server.seen("bind");
+  for (const auto& request : seen) EXPECT_EQ(request.port, seen[0].port);
+}
+
+TEST_F(KubeApiTest, AConnectionThatWasIdleForTooLongIsReplaced) {
+  bench.limits.api_idle_ms = 0;
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  ASSERT_TRUE(api.bind(binding()));
+  ASSERT_TRUE(api.bind(binding()));
+  const auto seen = server.seen("bind");
+  EXPECT_NE(seen[0].port, seen[1].port);
+}
+
+TEST_F(KubeApiTest, AConnectionThatTheServerClosedIsReplaced) {
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  for (int i = 0; i < 3; ++i) {
+    ScriptedReply closing;
+    closing.status = 201;
+    closing.body = "{}";
+    closing.headers["Connection"] = "close";
+    server.script("bind", closing);
+    ASSERT_TRUE(api.bind(binding())) << i;
+  }
+  EXPECT_EQ(server.seen("bind").size(), 3U);
+}
+
+TEST(KubeApiFaultTest, WhereNothingListensNothingWasBound) {
+  Bench bench;
+  const MuteServer server(MuteServer::Manner::kNotListening);
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  const auto bound = api.bind(binding());
+  ASSERT_FALSE(bound);
+  EXPECT_EQ(bound.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(api.get_pod("ns", "pod-1").error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(bench.metrics.counts.get().requests["bind failed"], 1);
+}
+
+TEST(KubeApiFaultTest, AConnectThatHangsEndsAndNothingWasBound) {
+  Bench bench;
+  bench.options.api_timeout = std::chrono::milliseconds(200);
+  const MuteServer server(MuteServer::Manner::kNeverAccepts);
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  const auto bound = api.bind(binding());
+  ASSERT_FALSE(bound);
+  EXPECT_EQ(bound.error().code, ErrorCode::kUnavailable) << bound.error().message;
+}
+
+TEST(KubeApiFaultTest, AConnectionThatEndsWithoutAnAnswerLeavesABindUnknown) {
+  Bench bench;
+  const MuteServer server(MuteServer::Manner::kCloseAfterRequest);
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  const auto bound = api.bind(binding());
+  ASSERT_FALSE(bound);
+  EXPECT_EQ(bound.error().code, ErrorCode::kUnknown) << bound.error().message;
+  EXPECT_EQ(server.requests.get(), 1) << "a bind is never sent twice";
+  const auto pod = api.get_pod("ns", "pod-1");
+  ASSERT_FALSE(pod);
+  EXPECT_EQ(pod.error().code, ErrorCode::kUnavailable) << "a read changes nothing";
+}
+
+TEST(KubeApiFaultTest, SilenceEndsWithTheTimeOutAndLeavesABindUnknown) {
+  Bench bench;
+  bench.options.api_timeout = std::chrono::milliseconds(200);
+  const MuteServer server(MuteServer::Manner::kSilent);
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  const auto bound = api.bind(binding());
+  ASSERT_FALSE(bound);
+  EXPECT_EQ(bound.error().code, ErrorCode::kUnknown) << bound.error().message;
+  EXPECT_THAT(bound.error().message, HasSubstr("within 200 ms"));
+}
+
+TEST_F(KubeApiTest, ABodyThatNeverEndsIsCutOffByTheTimeOutToo) {
+  bench.options.api_timeout = std::chrono::milliseconds(300);
+  ScriptedReply slow;
+  slow.pieces = {"{"};
+  slow.end = ScriptedReply::End::kHold;
+  server.script("get pod", slow);
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  EXPECT_EQ(api.get_pod("ns", "pod-1").error().code, ErrorCode::kUnavailable);
+}
+
+TEST(KubeApiFaultTest, WhereAllConnectionsAreBusyACallWaitsForOneAndNoLonger) {
+  Bench bench;
+  bench.options.api_timeout = std::chrono::milliseconds(400);
+  bench.limits.api_connections = 1;
+  const MuteServer server(MuteServer::Manner::kSilent);
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  Watched<std::vector<ErrorCode>> codes;
+  const auto call = [&] {
+    const auto bound = api.bind(binding());
+    codes.change([&](std::vector<ErrorCode>& all) {
+      all.push_back(bound ? ErrorCode::kInternal : bound.error().code);
+    });
+  };
+  std::thread first(call);
+  ASSERT_TRUE(server.requests.wait([](int count) { return count == 1; }));
+  std::thread second(call);
+  first.join();
+  second.join();
+  const auto all = codes.get();
+  // The second gets the connection in its last moments, or none: it is bounded either way.
+  EXPECT_EQ(std::count(all.begin(), all.end(), ErrorCode::kInternal), 0);
+  EXPECT_GE(std::count(all.begin(), all.end(), ErrorCode::kUnknown), 1);
+}
+
+TEST_F(KubeApiTest, AtMostTheAllowedConnectionsAreOpen) {
+  bench.limits.api_connections = 3;
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 12; ++i) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < 20; ++k) EXPECT_TRUE(api.bind(binding()));
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  std::map<int, int> ports;
+  for (const auto& request : server.seen("bind")) ++ports[request.port];
+  EXPECT_LE(ports.size(), 3U);
+  EXPECT_EQ(server.seen("bind").size(), 240U);
+}
+
+TEST_F(KubeApiTest, APodIsReadFromTheStore) {
+  ScriptedReply reply;
+  reply.body = pod_json("pod-1", 7);
+  server.script("get pod", reply);
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  const auto pod = api.get_pod("ns", "pod-1");
+  ASSERT_TRUE(pod && *pod) << pod.error().message;
+  EXPECT_EQ((*pod)->uid, "uid-pod-1");
+  EXPECT_EQ(server.seen("get pod")[0].target, "/api/v1/namespaces/ns/pods/pod-1");
+}
+
+TEST_F(KubeApiTest, EachAnswerToAReadHasItsMeaning) {
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  struct Row {
+    int status;
+    ErrorCode code;
+  };
+  for (const Row& row : {Row{403, ErrorCode::kInvalid}, Row{429, ErrorCode::kUnavailable},
+                         Row{500, ErrorCode::kUnavailable}, Row{200, ErrorCode::kInvalid}}) {
+    ScriptedReply reply;
+    reply.status = row.status;
+    reply.body = "garbage";
+    server.script("get pod", reply);
+    EXPECT_EQ(api.get_pod("ns", "pod-1").error().code, row.code) << row.status;
+  }
+  ScriptedReply gone;
+  gone.status = 404;
+  server.script("get pod", gone);
+  const auto pod = api.get_pod("ns", "pod-1");
+  ASSERT_TRUE(pod);
+  EXPECT_FALSE(pod->has_value());
+}
+
+TEST_F(KubeApiTest, TooLongAReplyIsRefused) {
+  bench.limits.max_object_bytes = 1000;
+  ScriptedReply reply;
+  reply.body = std::string(5000, ' ');
+  server.script("get pod", reply);
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  EXPECT_EQ(api.get_pod("ns", "pod-1").error().code, ErrorCode::kTooLarge);
+  EXPECT_TRUE(api.bind(binding())) << "the next call is unaffected";
+}
+
+TEST_F(KubeApiTest, ARotatedTokenIsReadAfterA401AndTheCallRepeatedOnce) {
+  const TempFolder folder;
+  ApiEndpoint endpoint = server.endpoint();
+  endpoint.token.path = folder.write("token", "old\n");
+  std::atomic<bool> new_only = false;
+  server.guard([&](const httplib::Request& request) {
+    return request.get_header_value("Authorization") == (new_only ? "Bearer new" : "Bearer old");
+  });
+  KubeApi api(endpoint, bench.options, bench.context());
+  ASSERT_TRUE(api.bind(binding()));
+  new_only = true;
+  auto refused = api.bind(binding());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(server.seen("bind").size(), 2U) << "the token is the same: no second attempt";
+  folder.write("token", "new\n");
+  ASSERT_TRUE(api.bind(binding()));
+  EXPECT_EQ(server.seen("bind").size(), 4U);
+}
+
+TEST_F(KubeApiTest, RoomTouchesTheOwnPodWhereThereIsOne) {
+  bench.options.own_namespace = "snug-system";
+  bench.options.own_pod = "snug-0";
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  ASSERT_TRUE(api.touch_room(Generation{42}));
+  const auto seen = server.seen("patch");
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].target, "/api/v1/namespaces/snug-system/pods/snug-0");
+  EXPECT_EQ(seen[0].content_type, "application/merge-patch+json");
+  EXPECT_EQ(json::parse(seen[0].body),
+            json::parse(R"({"metadata":{"annotations":{"snug.dev/room":"42"}}})"));
+}
+
+TEST_F(KubeApiTest, RoomTouchesOneNodeElseAndAnotherWhenThatIsGone) {
+  const auto one_node = [&](const std::string& name) {
+    ScriptedReply reply;
+    reply.body = list_json("NodeList", {R"({"metadata":{"name":")" + name + R"("}})"}, "1");
+    server.script("one node", reply);
+  };
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  one_node("n1");
+  ASSERT_TRUE(api.touch_room(Generation{1}));
+  ASSERT_TRUE(api.touch_room(Generation{2}));
+  EXPECT_EQ(server.seen("one node").size(), 1U) << "the name is remembered";
+  ScriptedReply gone;
+  gone.status = 404;
+  server.script("patch", gone);
+  one_node("n2");
+  ASSERT_TRUE(api.touch_room(Generation{3}));
+  EXPECT_EQ(server.seen("patch").back().target, "/api/v1/nodes/n2");
+  EXPECT_EQ(server.seen("one node").size(), 2U);
+}
+
+TEST_F(KubeApiTest, RoomInAnEmptyClusterIsAnError) {
+  ScriptedReply none;
+  none.body = R"({"items":[]})";
+  server.script("one node", none);
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  EXPECT_EQ(api.touch_room(Generation{1}).error().code, ErrorCode::kNotFound);
+}
+
+Notice notice(const std::string& note) { return {"ns", "pod-1", "uid-1", "Malformed", note}; }
+
+TEST_F(KubeApiTest, AWarningIsWrittenAsAnEventAboutThePod) {
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  api.warn(notice("gpu-fraction `2x` is wrong"));
+  ASSERT_TRUE(server.wait_seen("event", 1));
+  const auto seen = server.seen("event")[0];
+  EXPECT_EQ(seen.target, "/apis/events.k8s.io/v1/namespaces/ns/events");
+  const json event = json::parse(seen.body);
+  EXPECT_EQ(event.at("apiVersion"), "events.k8s.io/v1");
+  EXPECT_EQ(event.at("type"), "Warning");
+  EXPECT_EQ(event.at("reason"), "Malformed");
+  EXPECT_EQ(event.at("note"), "gpu-fraction `2x` is wrong");
+  EXPECT_EQ(event.at("reportingController"), "snug.dev/extender");
+  EXPECT_EQ(event.at("regarding").at("uid"), "uid-1");
+  EXPECT_EQ(event.at("metadata").at("namespace"), "ns");
+  EXPECT_THAT(event.at("eventTime").get<std::string>(),
+              MatchesRegex("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{6}Z"));
+  EXPECT_THAT(event.at("metadata").at("name").get<std::string>(),
+              MatchesRegex("pod-1\\.[0-9a-f]{16}"));
+  const auto instance = event.at("reportingInstance").get<std::string>();
+  EXPECT_FALSE(instance.empty());
+  EXPECT_LE(instance.size(), 128U);
+}
+
+TEST_F(KubeApiTest, LongAndBrokenNotesAreMadeToFit) {
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  Notice long_one = notice(std::string(1023, 'x') + "\xC3\xA4\xFF");
+  long_one.pod = std::string(236, 'a') + "-" + std::string(16, 'b');
+  api.warn(long_one);
+  ASSERT_TRUE(server.wait_seen("event", 1));
+  const json event = json::parse(server.seen("event")[0].body);
+  EXPECT_EQ(event.at("note").get<std::string>().size(), 1023U);
+  EXPECT_LE(event.at("metadata").at("name").get<std::string>().size(), 253U);
+}
+
+TEST_F(KubeApiTest, TheSameWarningIsNotRepeatedUntilItsTimeIsOver) {
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  for (int i = 0; i < 10; ++i) api.warn(notice("a"));
+  api.warn(notice("b"));
+  ASSERT_TRUE(server.wait_seen("event", 2));
+  bench.clock.advance(std::chrono::milliseconds(bench.limits.event_repeat_ms - 1));
+  api.warn(notice("a"));
+  bench.clock.advance(std::chrono::milliseconds(1));
+  api.warn(notice("a"));
+  api.warn(notice("last"));
+  ASSERT_TRUE(server.wait_seen("event", 4));
+  std::vector<std::string> notes;
+  for (const auto& seen : server.seen("event")) {
+    notes.push_back(json::parse(seen.body).at("note").get<std::string>());
+  }
+  EXPECT_THAT(notes, ::testing::ElementsAre("a", "b", "a", "last"));
+}
+
+TEST(KubeApiFaultTest, WarningsNeverWaitAndTheQueueIsBounded) {
+  Bench bench;
+  bench.limits.max_queued_events = 4;
+  const MuteServer server(MuteServer::Manner::kSilent);
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  api.warn(notice("first"));
+  ASSERT_TRUE(server.requests.wait([](int count) { return count == 1; }));
+  for (int i = 0; i < 10; ++i) api.warn(notice(std::to_string(i)));
+  EXPECT_EQ(bench.metrics.counts.get().dropped, 6);
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,356 @@
+#include "snug/adapters/kube/kube_source.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "integration/kube_support.hpp"
+
+namespace snug {
+namespace {
+
+using namespace snug::testing;  // NOLINT(google-build-using-namespace)
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using End = ScriptedReply::End;
+
+/// What stands behind each `before`, up to the next of `end` or the end of the text.
+std::vector<std::string> all_behind(std::string_view text, std::string_view before,
+                                    std::string_view end) {
+  std::vector<std::string> found;
+  for (auto at = text.find(before); at != text.npos; at = text.find(before)) {
+    text.remove_prefix(at + before.size());
+    found.emplace_back(text.substr(0, text.find_first_of(end)));
+  }
+  return found;
+}
+
+std::string parameter(const std::string& target, const std::string& name) {
+  return all_behind(target, "&" + name + "=", "&").at(0);
+}
+
+class KubeSourceTest : public ::testing::Test {
+ protected:
+  void list(const std::vector<std::string>& items, const std::string& version) {
+    ScriptedReply reply;
+    reply.body = list_json("PodList", items, version);
+    server.script("list pods", reply);
+  }
+  void watch(std::vector<std::string> pieces, End end) {
+    ScriptedReply reply;
+    reply.pieces = std::move(pieces);
+    reply.end = end;
+    server.script("watch pods", reply);
+  }
+  void refuse(const std::string& kind, int status) {
+    ScriptedReply reply;
+    reply.status = status;
+    reply.body = R"({"kind":"Status","message":"no"})";
+    server.script(kind, reply);
+  }
+  void start() {
+    source = std::make_unique<KubeSource>(server.endpoint(), bench.options, bench.context());
+    source->start(sink);
+  }
+  [[nodiscard]] std::string watched_version(std::size_t nth) {
+    return parameter(server.seen("watch pods").at(nth).target, "resourceVersion");
+  }
+
+  Bench bench;
+  RecordingSink sink;
+  ScriptedApi server;  // outlives the source: a watch is held until it is released
+  std::unique_ptr<KubeSource> source;
+};
+
+TEST_F(KubeSourceTest, AListThenItsWatchInTheOrderOfTheStream) {
+  list({pod_json("a", 3), pod_json("b", 5)}, "10");
+  watch({event_json("ADDED", pod_json("c", 11)), event_json("MODIFIED", pod_json("a", 12)),
+         event_json("DELETED", pod_json("b", 13))},
+        End::kHold);
+  start();
+  ASSERT_TRUE(sink.wait_line("pod gone b"));
+  EXPECT_THAT(sink.pod_lines(), ElementsAre("pods begin", "pods listed a b", "pod changed c@11",
+                                            "pod changed a@12", "pod gone b"));
+  EXPECT_EQ(server.seen("list pods")[0].target,
+            "/api/v1/pods?fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed");
+  const std::string target = server.seen("watch pods")[0].target;
+  EXPECT_THAT(target, HasSubstr("fieldSelector=status.phase%21%3DSucceeded"));
+  EXPECT_THAT(target, HasSubstr("&watch=1&allowWatchBookmarks=true&resourceVersion=10&"));
+  const int seconds = std::stoi(parameter(target, "timeoutSeconds"));
+  EXPECT_GE(seconds, bench.limits.watch_timeout_s);
+  EXPECT_LE(seconds, 2 * bench.limits.watch_timeout_s);
+}
+
+TEST_F(KubeSourceTest, NodesAreListedAndWatchedToo) {
+  const auto node = [](const std::string& name) {
+    return R"({"metadata":{"name":")" + name + R"(","resourceVersion":"4"}})";
+  };
+  ScriptedReply nodes;
+  nodes.body = list_json("NodeList", {node("n1")}, "9");
+  server.script("list nodes", nodes);
+  ScriptedReply events;
+  events.pieces = {event_json("ADDED", node("n2")), event_json("DELETED", node("n1"))};
+  events.end = End::kHold;
+  server.script("watch nodes", events);
+  start();
+  ASSERT_TRUE(sink.wait_line("node gone n1"));
+  EXPECT_TRUE(sink.wait_line("nodes listed n1"));
+  EXPECT_TRUE(sink.wait_line("node changed n2"));
+  EXPECT_EQ(server.seen("list nodes")[0].target, "/api/v1/nodes");
+}
+
+TEST_F(KubeSourceTest, AListInTinyPiecesWithItsVersionBehindTheItems) {
+  const std::string text = R"({"kind":"PodList","items":[)" + pod_json("a", 1) + "," +
+                           pod_json("b", 2) + R"(],"metadata":{"resourceVersion":"77"}})";
+  ScriptedReply reply;
+  for (std::size_t at = 0; at < text.size(); at += 3) reply.pieces.push_back(text.substr(at, 3));
+  server.script("list pods", reply);
+  start();
+  ASSERT_TRUE(sink.wait_line("pods listed a b"));
+  ASSERT_TRUE(server.wait_seen("watch pods", 1));
+  EXPECT_EQ(watched_version(0), "77");
+}
+
+TEST_F(KubeSourceTest, AListThatIsCutIsAskedForAgainAndNothingOfItTaken) {
+  ScriptedReply cut;
+  cut.pieces = {R"({"metadata":{"resourceVersion":"5"},"items":[)" + pod_json("a", 1) + ","};
+  cut.end = End::kCut;
+  server.script("list pods", cut);
+  list({pod_json("b", 2)}, "6");
+  start();
+  ASSERT_TRUE(sink.wait_line("pods listed b"));
+  EXPECT_THAT(sink.pod_lines(), ElementsAre("pods begin", "pods begin", "pods listed b"));
+}
+
+TEST_F(KubeSourceTest, RefusedAndBrokenListsAreAskedForAgain) {
+  refuse("list pods", 500);
+  refuse("list pods", 403);
+  ScriptedReply broken;
+  broken.body = R"({"kind":"Status"})";
+  server.script("list pods", broken);
+  list({}, "6");
+  start();
+  ASSERT_TRUE(sink.wait_line("pods listed"));
+  EXPECT_EQ(server.seen("list pods").size(), 4U);
+  EXPECT_THAT(bench.log.text.get(), HasSubstr("answered 403: no"));
+}
+
+TEST_F(KubeSourceTest, AWatchThatEndsGoesOnFromTheLastVersion) {
+  list({}, "10");
+  watch({event_json("ADDED", pod_json("a", 11))}, End::kFinish);
+  watch({bookmark_json("20")}, End::kFinish);
+  start();
+  ASSERT_TRUE(server.wait_seen("watch pods", 3));
+  EXPECT_EQ(watched_version(1), "11");
+  EXPECT_EQ(watched_version(2), "20");
+  EXPECT_EQ(server.seen("list pods").size(), 1U);
+  EXPECT_TRUE(bench.metrics.wait_restart("pods ended", 2));
+}
+
+TEST_F(KubeSourceTest, AnExpiredVersionIsListedAfreshWhereverThatIsSaid) {
+  list({pod_json("a", 1)}, "10");
+  watch({event_json("ERROR", R"({"kind":"Status","code":410,"reason":"Expired","message":"old"})")},
+        End::kHold);
+  list({pod_json("b", 2)}, "20");
+  refuse("watch pods", 410);
+  list({pod_json("c", 3)}, "30");
+  start();
+  ASSERT_TRUE(sink.wait_line("pods listed c"));
+  ASSERT_TRUE(server.wait_seen("watch pods", 3));
+  EXPECT_EQ(watched_version(1), "20");
+  EXPECT_EQ(watched_version(2), "30");
+  EXPECT_TRUE(bench.metrics.wait_restart("pods expired", 2));
+}
+
+TEST_F(KubeSourceTest, AnyOtherErrorInTheStreamIsListedAfreshToo) {
+  list({}, "10");
+  watch({event_json("ADDED", pod_json("a", 11)),
+         event_json("ERROR", R"({"kind":"Status","code":500,"message":"etcd is away"})"),
+         event_json("ADDED", pod_json("never", 12))},
+        End::kHold);
+  list({pod_json("b", 2)}, "20");
+  start();
+  ASSERT_TRUE(sink.wait_line("pods listed b"));
+  EXPECT_TRUE(bench.metrics.wait_restart("pods error"));
+  EXPECT_THAT(bench.log.text.get(), HasSubstr("etcd is away"));
+  EXPECT_THAT(bench.log.text.get(), ::testing::Not(HasSubstr("never")));
+  EXPECT_THAT(sink.pod_lines(), ElementsAre("pods begin", "pods listed", "pod changed a@11",
+                                            "pods begin", "pods listed b"));
+}
+
+TEST_F(KubeSourceTest, AStreamCutInMidObjectGoesOnFromTheLastWholeOne) {
+  const std::string whole = event_json("ADDED", pod_json("b", 12));
+  list({}, "10");
+  watch({event_json("ADDED", pod_json("a", 11)), whole.substr(0, whole.size() / 2)}, End::kCut);
+  watch({whole}, End::kHold);
+  start();
+  ASSERT_TRUE(sink.wait_line("pod changed b@12"));
+  EXPECT_EQ(watched_version(1), "11");
+  EXPECT_EQ(server.seen("list pods").size(), 1U);
+  EXPECT_TRUE(bench.metrics.wait_restart("pods lost"));
+}
+
+TEST_F(KubeSourceTest, ALineThatIsNoJsonMakesTheStreamWorthless) {
+  list({}, "10");
+  watch({event_json("ADDED", pod_json("a", 11)), "}garbage{\n",
+         event_json("ADDED", pod_json("never", 12))},
+        End::kHold);
+  list({pod_json("b", 2)}, "20");
+  start();
+  ASSERT_TRUE(sink.wait_line("pods listed b"));
+  EXPECT_TRUE(bench.metrics.wait_restart("pods garbage"));
+  EXPECT_FALSE(std::ranges::count(sink.lines.get(), "pod changed never@12"));
+}
+
+TEST_F(KubeSourceTest, AnObjectThatCannotBeReadIsLeftOutAndEndsNothing) {
+  const std::string wrong = R"({"metadata":{"name":7,"namespace":"ns"},"spec":{}})";
+  list({wrong, pod_json("a", 1)}, "10");
+  watch({event_json("MODIFIED", wrong), event_json("ADDED", pod_json("b", 11))}, End::kHold);
+  start();
+  ASSERT_TRUE(sink.wait_line("pod changed b@11"));
+  EXPECT_THAT(sink.pod_lines(), ElementsAre("pods begin", "pods listed a", "pod changed b@11"));
+  EXPECT_THAT(bench.log.text.get(), HasSubstr("an object of pods is left out"));
+}
+
+TEST_F(KubeSourceTest, TooLargeAnObjectIsLeftOutAndEndsNothing) {
+  bench.limits.max_object_bytes = 1000;
+  std::string large = pod_json("large", 1);
+  large.insert(1, R"("x":")" + std::string(3000, 'x') + R"(",)");
+  list({large, pod_json("a", 1)}, "10");
+  watch({event_json("ADDED", large), event_json("ADDED", pod_json("b", 11))}, End::kHold);
+  start();
+  ASSERT_TRUE(sink.wait_line("pod changed b@11"));
+  EXPECT_THAT(sink.pod_lines(), ElementsAre("pods begin", "pods listed a", "pod changed b@11"));
+  EXPECT_THAT(bench.log.text.get(), HasSubstr("it is too large"));
+}
+
+TEST_F(KubeSourceTest, SilenceIsGivenUpAndTheWatchGoesOn) {
+  bench.limits.watch_silence_s = 1;
+  list({}, "10");
+  watch({event_json("ADDED", pod_json("a", 11))}, End::kHold);
+  watch({event_json("ADDED", pod_json("b", 12))}, End::kHold);
+  start();
+  ASSERT_TRUE(sink.wait_line("pod changed b@12"));
+  EXPECT_EQ(watched_version(1), "11");
+  EXPECT_TRUE(bench.metrics.wait_restart("pods silent"));
+  EXPECT_EQ(server.seen("list pods").size(), 1U);
+}
+
+TEST_F(KubeSourceTest, AListThatFallsSilentIsGivenUpToo) {
+  bench.limits.list_timeout_s = 1;
+  ScriptedReply silent;
+  silent.pieces = {R"({"items":[)"};
+  silent.end = End::kHold;
+  server.script("list pods", silent);
+  list({pod_json("a", 1)}, "10");
+  start();
+  ASSERT_TRUE(sink.wait_line("pods listed a"));
+}
+
+TEST_F(KubeSourceTest, AWatchThatEndsAtOnceIsAFailureAndWaitsLongerEachTime) {
+  list({}, "10");
+  for (int i = 0; i < 5; ++i) watch({"\n"}, End::kFinish);
+  start();
+  ASSERT_TRUE(server.wait_seen("watch pods", 6));
+  EXPECT_EQ(server.seen("list pods").size(), 1U);
+  const auto waits =
+      all_behind(bench.log.text.get(), "watch of pods failed: it ended at once; again in ", " ");
+  ASSERT_EQ(waits.size(), 5U);
+  std::int64_t step = bench.limits.backoff_first_ms;
+  for (const std::string& wait : waits) {
+    EXPECT_GE(std::stoll(wait), step);
+    EXPECT_LE(std::stoll(wait), 2 * step);
+    step = std::min(2 * step, bench.limits.backoff_last_ms);
+  }
+}
+
+TEST_F(KubeSourceTest, AServerThatAsksForPatienceGetsIt) {
+  bench.limits.backoff_last_ms = 300;
+  list({}, "10");
+  ScriptedReply busy;
+  busy.status = 429;
+  busy.headers["Retry-After"] = "3600";
+  server.script("watch pods", busy);
+  start();
+  ASSERT_TRUE(bench.log.wait_for("again in 300 ms"));
+}
+
+TEST_F(KubeSourceTest, ABusyServerIsNotAskedForAWholeList) {
+  list({}, "10");
+  for (const int status : {429, 500, 503}) refuse("watch pods", status);
+  start();
+  ASSERT_TRUE(server.wait_seen("watch pods", 4));
+  EXPECT_EQ(watched_version(3), "10");
+  EXPECT_EQ(server.seen("list pods").size(), 1U);
+  EXPECT_TRUE(bench.metrics.wait_restart("pods busy", 3));
+}
+
+TEST_F(KubeSourceTest, AVersionThatTheServerDoesNotKnowIsListedAfresh) {
+  list({}, "10");
+  ScriptedReply behind;
+  behind.status = 504;
+  behind.body = R"({"kind":"Status","message":"Too large resource version: 10, current: 5"})";
+  server.script("watch pods", behind);
+  list({}, "5");
+  refuse("watch pods", 400);
+  list({}, "6");
+  start();
+  ASSERT_TRUE(server.wait_seen("watch pods", 3));
+  EXPECT_EQ(watched_version(1), "5");
+  EXPECT_EQ(watched_version(2), "6");
+  EXPECT_TRUE(bench.metrics.wait_restart("pods refused", 2));
+}
+
+TEST_F(KubeSourceTest, ARotatedTokenIsReadAfterA401) {
+  const TempFolder folder;
+  ApiEndpoint endpoint = server.endpoint();
+  endpoint.token.path = folder.write("token", "old");
+  std::atomic<bool> rotated = false;
+  server.guard([&](const httplib::Request& request) {
+    if (request.has_param("watch") && !rotated.exchange(true)) folder.write("token", "new");
+    return request.get_header_value("Authorization") == (rotated ? "Bearer new" : "Bearer old");
+  });
+  list({}, "10");
+  watch({event_json("ADDED", pod_json("a", 11))}, End::kHold);
+  source = std::make_unique<KubeSource>(endpoint, bench.options, bench.context());
+  source->start(sink);
+  ASSERT_TRUE(sink.wait_line("pod changed a@11"));
+}
+
+TEST_F(KubeSourceTest, StopEndsWatchesAndNothingComesAfterIt) {
+  start();
+  ASSERT_TRUE(server.wait_seen("watch pods", 1));
+  ASSERT_TRUE(server.wait_seen("watch nodes", 1));
+  source->stop();
+  const auto before = sink.lines.get();
+  source->stop();
+  source.reset();
+  EXPECT_EQ(sink.lines.get(), before);
+}
+
+// Every wait of these takes far longer than the test's own limit unless stop() ends it.
+TEST(KubeSourceFaultTest, StopEndsWhateverTheStreamsWaitFor) {
+  using Manner = MuteServer::Manner;
+  for (const Manner manner : {Manner::kSilent, Manner::kNeverAccepts, Manner::kNotListening,
+                              Manner::kCloseAfterRequest}) {
+    Bench bench;
+    bench.options.api_timeout = std::chrono::hours(1);
+    bench.limits.list_timeout_s = 3600;
+    bench.limits.backoff_first_ms = 3'600'000;
+    bench.limits.backoff_last_ms = 3'600'000;
+    RecordingSink sink;
+    const MuteServer server(manner);
+    KubeSource source(server.endpoint(), bench.options, bench.context());
+    source.start(sink);
+    ASSERT_TRUE(sink.wait_line("pods begin"));
+    if (manner == Manner::kSilent) {
+      ASSERT_TRUE(server.requests.wait([](int count) { return count >= 1; }));
+    }
+    if (manner == Manner::kNotListening || manner == Manner::kCloseAfterRequest) {
+      ASSERT_TRUE(bench.log.wait_for("the list of pods failed"));
+    }
+    source.stop();
+  }
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,272 @@
+// What the tests of the Kubernetes client share: recorders behind the ports, a small API server
+// that follows a script, a raw one that misbehaves, a folder of files, certificates. Waits are on
+// conditions, with a deadline that only a failure reaches.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <httplib.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "snug/adapters/kube/endpoint.hpp"
+#include "snug/adapters/kube/kube_context.hpp"
+#include "snug/service/ports.hpp"
+
+namespace snug::testing {
+
+inline constexpr std::chrono::seconds kPatience{30};
+
+/// Something that changes under a lock, and can be waited for.
+template <typename T>
+class Watched {
+ public:
+  template <typename Change>
+  void change(Change&& change) {
+    const std::lock_guard lock(mutex_);
+    change(value_);
+    changed_.notify_all();
+  }
+  [[nodiscard]] T get() const {
+    const std::lock_guard lock(mutex_);
+    return value_;
+  }
+  /// False: it did not come to that in time.
+  template <typename Condition>
+  [[nodiscard]] bool wait(Condition&& condition) const {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return condition(value_); });
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  T value_{};
+};
+
+struct Counts {
+  std::map<std::string, int> requests;  // "bind ok", "bind failed"
+  std::map<std::string, int> restarts;  // "pods expired"
+  int dropped = 0;
+};
+
+class RecordingMetrics final : public Metrics {
+ public:
+  void verb_done(Verb, bool, std::int64_t) override {}
+  void bind_ended(BindEnd) override {}
+  void api_request(std::string_view what, bool ok) override {
+    counts.change([&](Counts& c) { ++c.requests[std::string(what) + (ok ? " ok" : " failed")]; });
+  }
+  void watch_restarted(std::string_view resource, std::string_view why) override {
+    counts.change([&](Counts& c) { ++c.restarts[std::string(resource) + " " + std::string(why)]; });
+  }
+  void room_touched() override {}
+  void event_dropped() override {
+    counts.change([](Counts& c) { ++c.dropped; });
+  }
+  void reservation_problem(std::string_view) override {}
+
+  [[nodiscard]] bool wait_restart(const std::string& what, int at_least = 1) const {
+    return counts.wait([&](const Counts& c) {
+      const auto found = c.restarts.find(what);
+      return found != c.restarts.end() && found->second >= at_least;
+    });
+  }
+
+  Watched<Counts> counts;
+};
+
+class RecordingLog final : public Log {
+ public:
+  void write(LogLevel, std::string_view message) override {
+    text.change([&](std::string& t) { t.append(message).append("\n"); });
+  }
+  [[nodiscard]] bool wait_for(std::string_view part) const {
+    return text.wait([&](const std::string& t) { return t.find(part) != std::string::npos; });
+  }
+  Watched<std::string> text;
+};
+
+/// The calls to the sink, one line each: "pods begin", "pods listed a b", "pod changed a@5"…
+class RecordingSink final : public ClusterSink {
+ public:
+  void pods_list_begins() override { note("pods begin"); }
+  void pods_listed(std::vector<PodFacts> pods) override { note("pods listed" + names(pods)); }
+  void pod_changed(PodFacts pod) override {
+    note("pod changed " + pod.name + "@" + pod.resource_version);
+  }
+  void pod_gone(const PodFacts& pod) override { note("pod gone " + pod.name); }
+  void nodes_listed(std::vector<NodeFacts> nodes) override { note("nodes listed" + names(nodes)); }
+  void node_changed(NodeFacts node) override { note("node changed " + node.name); }
+  void node_gone(std::string_view name) override { note("node gone " + std::string(name)); }
+
+  [[nodiscard]] bool wait_line(const std::string& line, int at_least = 1) const {
+    return lines.wait([&](const std::vector<std::string>& all) {
+      return std::count(all.begin(), all.end(), line) >= at_least;
+    });
+  }
+  /// Only those about pods.
+  [[nodiscard]] std::vector<std::string> pod_lines() const;
+
+  Watched<std::vector<std::string>> lines;
+
+ private:
+  void note(std::string line) {
+    lines.change([&](std::vector<std::string>& all) { all.push_back(std::move(line)); });
+  }
+  template <typename Objects>
+  static std::string names(const Objects& objects) {
+    std::string all;
+    for (const auto& object : objects) all += " " + object.name;
+    return all;
+  }
+};
+
+struct ScriptedReply {
+  enum class End { kFinish, kCut, kHold };
+  int status = 200;
+  std::string body;
+  std::vector<std::string> pieces;  // instead of `body`: chunks, sent one by one
+  End end = End::kFinish;           // after the pieces
+  std::map<std::string, std::string> headers;
+};
+
+struct SeenRequest {
+  std::string kind;
+  std::string target;
+  std::string body;
+  std::string content_type;
+  std::string authorization;
+  std::string host;
+  int port = 0;  // of the client: tells connections apart
+};
+
+/// An API server that answers each kind of request from its script, in order. Kinds: "list pods",
+/// "watch pods", "list nodes", "watch nodes", "one node", "get pod", "bind", "patch", "event".
+/// Without a script lists are empty, watches stay open, and all else is answered with success.
+class ScriptedApi {
+ public:
+  using Guard = std::function<bool(const httplib::Request&)>;
+
+  explicit ScriptedApi(
+      std::unique_ptr<httplib::Server> server = std::make_unique<httplib::Server>(),
+      const std::string& address = "127.0.0.1");
+  ~ScriptedApi();
+
+  void script(const std::string& kind, ScriptedReply reply);
+  /// What does not pass is answered with 401.
+  void guard(Guard guard);
+  [[nodiscard]] ApiEndpoint endpoint() const;
+  [[nodiscard]] int port() const { return port_; }
+  [[nodiscard]] std::vector<SeenRequest> seen(const std::string& kind) const;
+  [[nodiscard]] bool wait_seen(const std::string& kind, std::size_t at_least) const;
+
+ private:
+  void handle(const httplib::Request& request, httplib::Response& response);
+  [[nodiscard]] ScriptedReply next(const std::string& kind);
+  void stream(const ScriptedReply& reply, httplib::Response& response);
+
+  std::unique_ptr<httplib::Server> server_;
+  std::string address_;
+  int port_ = 0;
+  Watched<bool> released_;
+  Watched<std::map<std::string, std::deque<ScriptedReply>>> scripts_;
+  Watched<std::vector<SeenRequest>> seen_;
+  Watched<Guard> guard_;
+  std::thread thread_;
+};
+
+/// A TCP server that never answers.
+class MuteServer {
+ public:
+  enum class Manner {
+    kCloseAfterRequest,  // reads all of a request, then closes
+    kSilent,             // reads, and says nothing
+    kNeverAccepts,       // its queue is full: a connect hangs
+    kNotListening,       // the port is taken, and refuses
+  };
+  explicit MuteServer(Manner manner);
+  ~MuteServer();
+  [[nodiscard]] ApiEndpoint endpoint() const;
+
+  Watched<int> requests;
+
+ private:
+  void serve();
+
+  Manner manner_;
+  int socket_ = -1;
+  int port_ = 0;
+  std::vector<int> fillers_;
+  Watched<std::vector<int>> open_;
+  std::thread thread_;
+};
+
+class TempFolder {
+ public:
+  TempFolder();
+  ~TempFolder();
+  std::string write(const std::string& name, const std::string& text) const;
+  [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+struct Pem {
+  std::string certificate;
+  std::string key;
+};
+/// A certificate authority of the tests' own.
+class TestAuthority {
+ public:
+  explicit TestAuthority(const std::string& name);
+  ~TestAuthority();
+  [[nodiscard]] const std::string& pem() const { return pem_; }
+  /// `names`: "IP:127.0.0.1,DNS:api.test"; empty: a client's.
+  [[nodiscard]] Pem issue(const std::string& common_name, const std::string& names = "") const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+  std::string pem_;
+};
+
+/// Asks for client certificates of `clients`, without insisting.
+[[nodiscard]] std::unique_ptr<httplib::Server> make_tls_server(const Pem& own,
+                                                               const TestAuthority& clients);
+/// Of the client's certificate; empty: it sent none.
+[[nodiscard]] std::string client_name(const httplib::Request& request);
+
+[[nodiscard]] std::string encode_base64(const std::string& text);
+
+/// Everything that a KubeApi or KubeSource is made with; limits are small, to end tests early.
+struct Bench {
+  Bench();
+  [[nodiscard]] KubeContext context() { return {limits, metrics, log, clock}; }
+
+  Limits limits;
+  KubeOptions options;
+  RecordingMetrics metrics;
+  RecordingLog log;
+  ManualClock clock;
+};
+
+[[nodiscard]] std::string pod_json(const std::string& name, int version);
+[[nodiscard]] std::string event_json(const std::string& type, const std::string& object);
+[[nodiscard]] std::string bookmark_json(const std::string& version);
+[[nodiscard]] std::string list_json(const std::string& kind, const std::vector<std::string>& items,
+                                    const std::string& version);
+
+}  // namespace snug::testing

@@ -1,0 +1,307 @@
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fit_oracle.hpp"
+#include "many.hpp"
+#include "random_cluster.hpp"
+#include "snug/ledger/ledger.hpp"
+#include "snug/plan/plan.hpp"
+#include "support/arithmetic.hpp"
+#include "support/states.hpp"
+
+namespace snug {
+namespace {
+
+const std::vector<std::string> kNames = {"a", "b", "c"};
+
+struct World {
+  ManualClock clock;
+  Ledger ledger{clock, Limits{}};
+  Profile profile = make_profile(one_in(2) ? "spread" : "best-fit");
+  std::map<std::string, NodeInventory> nodes;  // what was put last; absent: gone
+
+  void put(NodeInventory node) {
+    nodes.insert_or_assign(node.name, node);
+    ledger.put_node(std::move(node));
+  }
+
+  std::expected<HoldingPtr, ReserveFailure> reserve(const std::string& uid, const std::string& node,
+                                                    const GpuRequest& request) {
+    return ledger.reserve({.name_space = "default",
+                           .pod = uid,
+                           .uid = uid,
+                           .node = node,
+                           .request = request,
+                           .profile = profile});
+  }
+
+  [[nodiscard]] std::vector<HoldingPtr> held_on(const std::string& node) const {
+    std::vector<HoldingPtr> holdings;
+    for (const LedgerEntry& entry : ledger.entries()) {
+      if (entry.holding->reservation.node == node) holdings.push_back(entry.holding);
+    }
+    return holdings;
+  }
+};
+
+/// Nodes with whatever pods and events may have left on them.
+void populate(World& world, bool odd) {
+  for (const std::string& name : kNames) {
+    const NodeInventory node = draw_node(name, odd);
+    world.put(node);
+    const int holdings = draw(odd ? 4 : 1);
+    for (int i = 0; i < holdings; ++i) {
+      world.ledger.hold(draw_holding(name + "-held-" + std::to_string(i), node), false);
+    }
+  }
+  const int reserved = draw(4);
+  for (int i = 0; i < reserved; ++i) {
+    (void)world.reserve("early-" + std::to_string(i), draw_from(kNames), draw_request());
+  }
+  const int intents = one_in(2) ? draw(4) : 0;
+  for (int i = 0; i < intents; ++i) {
+    const std::string node = draw_from(kNames);
+    world.ledger.note_intent(
+        make_holding("intent-" + std::to_string(i), node, {draw_device(world.nodes.at(node))}));
+  }
+}
+
+void identity_property() {
+  World world;
+  populate(world, true);
+  const GpuRequest request = draw_request();
+  const std::string before = describe(*world.ledger.snapshot());
+  RC_LOG() << to_text(request) << " on " << before;
+  const bool reserved = world.reserve("new", draw_from(kNames), request).has_value();
+  RC_CLASSIFY(reserved, "reserved");
+  RC_ASSERT((describe(*world.ledger.snapshot()) != before) == reserved);
+  world.ledger.release("new");
+  RC_ASSERT(describe(*world.ledger.snapshot()) == before);
+  RC_ASSERT(!world.ledger.find("new").has_value());
+}
+
+std::set<int> gpus_of(const NodeInventory& node, const Holding& holding) {
+  std::set<int> positions;
+  for (const ReservedContainer& container : holding.reservation.containers) {
+    const auto* devices = std::get_if<std::vector<ReservedDevice>>(&container.given);
+    if (devices == nullptr) continue;
+    for (const ReservedDevice& device : *devices) {
+      for (std::size_t i = 0; i < node.gpus.size(); ++i) {
+        if (node.gpus[i].index == device.index) positions.insert(static_cast<int>(i));
+      }
+    }
+  }
+  return positions;
+}
+
+/// What plan() says of every node is what reserve then does there.
+void agreement_property() {
+  World world;
+  populate(world, true);
+  const GpuRequest request = draw_request();
+  const SnapshotPtr snapshot = world.ledger.snapshot();
+  RC_LOG() << to_text(request) << " on " << describe(*snapshot);
+  std::vector<std::string_view> names(kNames.begin(), kNames.end());
+  names.insert(names.begin() + draw(4), "nowhere");
+  const Plan answer = plan({*snapshot, request, world.profile, "new"}, names);
+  RC_ASSERT(answer.verdicts.size() == names.size());
+  bool any = false;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto result = world.reserve("new", std::string(names[i]), request);
+    const ReasonCode expected = answer.verdicts[i].reason;
+    RC_ASSERT(result.has_value() == (expected == ReasonCode::kNone));
+    any = any || result.has_value();
+    if (!result) {
+      RC_ASSERT(result.error().reason == expected);
+      continue;
+    }
+    if (answer.winner == i) {
+      const NodeState& node = *snapshot->nodes[snapshot->names->find(names[i])->second.value];
+      const Reservation planned = to_reservation(node, request, answer.placement, "new");
+      RC_ASSERT((*result)->reservation == planned);
+    }
+    world.ledger.release("new");
+  }
+  // A reserve ends the pod's own intent only, so every node was asked the same question.
+  RC_ASSERT(describe(*world.ledger.snapshot()) == describe(*snapshot));
+  RC_ASSERT(answer.winner.has_value() == any);
+  RC_CLASSIFY(any, "something fits");
+  RC_CLASSIFY(any && !snapshot->intents.empty(), "with intents");
+}
+
+/// One random step of pods that Snug alone binds.
+class OwnSteps {
+ public:
+  explicit OwnSteps(World& world) : world_(world), ledger_(world.ledger) {}
+
+  void step() {
+    const std::string pod = name();
+    const auto entry = ledger_.find(pod);
+    switch (draw(13)) {
+      case 0:
+        return ledger_.bound(pod);
+      case 1:
+        return ledger_.release(pod);
+      case 2:
+        return ledger_.unsettled(pod);
+      case 3:
+        return ledger_.release_unsettled(pod, entry ? entry->sequence : 0);
+      case 4:
+        ++lives_[pod_];
+        return ledger_.gone(pod);
+      case 5:
+        if (entry) ledger_.hold(entry->holding, one_in(2));
+        return;
+      case 6:
+        return list();
+      case 7:
+        mark_ = ledger_.list_begins();
+        return;
+      case 8:
+        return change_node();
+      default:
+        (void)world_.reserve(pod, draw_from(kNames), draw_request());
+    }
+  }
+
+ private:
+  std::string name() {
+    pod_ = draw(8);
+    return std::to_string(pod_) + "." + std::to_string(lives_[pod_]);
+  }
+
+  /// A list that may have begun earlier: it shows what is bound now, but for pods deleted since.
+  void list() {
+    ListedPods listed;
+    std::vector<LedgerEntry> entries = ledger_.entries();
+    for (const LedgerEntry& entry : entries) {
+      if (one_in(4) && entry.sequence > mark_.sequence) continue;
+      listed.living.insert(entry.holding->uid);
+      if (entry.state == HoldingState::kBound) listed.bound.push_back({entry.holding, false});
+    }
+    ledger_.replace_holdings(mark_, listed);
+  }
+
+  void change_node() {
+    const std::string node = draw_from(kNames);
+    NodeInventory inventory = first_.try_emplace(node, world_.nodes.at(node)).first->second;
+    for (GpuInfo& gpu : inventory.gpus) gpu.healthy = !one_in(4);
+    if (one_in(2)) ledger_.remove_node(node);
+    if (!one_in(4)) ledger_.put_node(std::move(inventory));
+  }
+
+  World& world_;
+  Ledger& ledger_;
+  std::map<int, int> lives_;
+  std::map<std::string, NodeInventory> first_;
+  int pod_ = 0;
+  ListMark mark_;
+};
+
+void expect_sums(const World& world, const Snapshot& snapshot) {
+  for (const auto& [name, slot] : *snapshot.names) {
+    SumOfNode sum;
+    const std::vector<HoldingPtr> holdings = world.held_on(name);
+    for (const HoldingPtr& holding : holdings) add_to(sum, *holding);
+    const NodeState& node = *snapshot.nodes[slot.value];
+    RC_ASSERT(shown_by(node) == sum);
+    RC_ASSERT(node.holdings.size() == holdings.size());
+  }
+}
+
+void own_sequence_property() {
+  World world;
+  populate(world, false);
+  OwnSteps steps(world);
+  for (int i = 0; i < 60; ++i) {
+    steps.step();
+    const SnapshotPtr snapshot = world.ledger.snapshot();
+    RC_LOG() << describe(*snapshot) << "\n";
+    RC_ASSERT(over_commitment(*snapshot) == "");
+    expect_sums(world, *snapshot);
+  }
+}
+
+/// Resolution by uuid and index moves devices between GPUs of a node, so totals are compared.
+void expect_totals(const World& world, const Snapshot& snapshot) {
+  for (const auto& [name, slot] : *snapshot.names) {
+    const NodeState& node = *snapshot.nodes[slot.value];
+    std::int64_t compute = 0;
+    SumOfNode sum;
+    const std::vector<HoldingPtr> holdings = world.held_on(name);
+    for (const HoldingPtr& holding : holdings) {
+      add_to(sum, *holding);
+      for (const ReservedContainer& container : holding->reservation.containers) {
+        const auto* devices = std::get_if<std::vector<ReservedDevice>>(&container.given);
+        if (devices == nullptr) continue;
+        for (const ReservedDevice& device : *devices) {
+          compute += device.mode == GpuMode::kWhole ? 1000 : device.compute.value;
+        }
+      }
+    }
+    for (const GpuState& gpu : node.gpus) compute -= gpu.used_compute.value;
+    RC_ASSERT(compute == 0);
+    RC_ASSERT(shown_by(node).units == sum.units);
+    RC_ASSERT(node.holdings.size() == holdings.size());
+  }
+}
+
+/// Pods bound by hand, edited inventories, and binds of ours between them: a reserve is granted
+/// exactly where the oracle finds devices, and takes such devices.
+void foreign_sequence_property() {
+  World world;
+  populate(world, true);
+  for (int i = 0; i < 30; ++i) {
+    const std::string uid = "p" + std::to_string(draw(10)) + "." + std::to_string(i / 10);
+    const std::string node = draw_from(kNames);
+    switch (draw(8)) {
+      case 0:
+        world.ledger.gone(uid);
+        break;
+      case 1:
+        world.ledger.hold(draw_holding(uid, world.nodes.at(node)), false);
+        break;
+      case 2:
+        world.put(draw_node(node, true));
+        break;
+      case 3:
+        world.ledger.release(uid);
+        break;
+      default: {
+        if (world.ledger.find(uid) || world.ledger.ended(uid)) break;
+        const GpuRequest request = draw_request();
+        const FitOracle oracle(world.nodes.at(node), world.held_on(node));
+        const std::set<std::set<int>> possible = oracle.assignments(request);
+        const auto result = world.reserve(uid, node, request);
+        RC_ASSERT(result.has_value() == !possible.empty());
+        if (result) RC_ASSERT(possible.contains(gpus_of(world.nodes.at(node), **result)));
+      }
+    }
+    expect_totals(world, *world.ledger.snapshot());
+  }
+}
+
+TEST(LedgerProperty, ReserveAndReleaseAreIdentity) { holds_in(2'000, identity_property); }
+
+TEST(LedgerProperty, WhatPlanSaysOfANodeIsWhatReserveDoesThere) {
+  holds_in(5'000, agreement_property);
+}
+
+TEST(LedgerProperty, SequencesOfItsOwnNeverOverCommitAndAreSums) {
+  holds_in(300, own_sequence_property);
+}
+
+TEST(LedgerProperty, AmongForeignPodsItGrantsExactlyWhatIsPossible) {
+  holds_in(300, foreign_sequence_property);
+}
+
+}  // namespace
+}  // namespace snug

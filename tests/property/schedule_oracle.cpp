@@ -1,0 +1,319 @@
+#include "schedule_oracle.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "snug/model/node.hpp"
+
+namespace snug {
+namespace {
+
+using nlohmann::json;
+
+struct Refused : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return text;
+}
+
+/// Builds the document, and remembers the path of every key that came twice in one object; array
+/// positions are written []. Keys of the outermost object are lower-cased.
+class Builder : public nlohmann::json_sax<json> {
+ public:
+  explicit Builder(std::size_t max_depth) : max_depth_{max_depth} {}
+
+  json root;
+  std::set<std::string> repeated;
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(number_integer_t value) override { return put(value); }
+  bool number_unsigned(number_unsigned_t value) override { return put(value); }
+  bool number_float(number_float_t value, const string_t& text) override {
+    // An integer beyond 64 bits arrives here; the codec refuses it.
+    return text.find_first_of(".eE") != std::string::npos && put(value);
+  }
+  bool string(string_t& value) override { return put(value); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return open(json::object()); }
+  bool start_array(std::size_t) override { return open(json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t& value) override {
+    Frame& frame = frames_.back();
+    frame.key = frames_.size() == 1 ? lower(value) : value;
+    frame.fresh = frame.keys.insert(frame.key).second;
+    if (!frame.fresh) repeated.insert(frame.path + '/' + frame.key);
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
+    return false;
+  }
+
+ private:
+  struct Frame {
+    json value;
+    std::string path;
+    std::string key;
+    std::set<std::string> keys;
+    bool fresh = true;
+  };
+
+  bool put(json value) {
+    if (frames_.empty()) {
+      root = std::move(value);
+      return true;
+    }
+    Frame& frame = frames_.back();
+    if (frame.value.is_array()) {
+      frame.value.push_back(std::move(value));
+    } else if (frame.fresh) {
+      frame.value[frame.key] = std::move(value);
+    }
+    return true;
+  }
+
+  bool open(json value) {
+    if (frames_.size() == max_depth_) return false;
+    std::string path;
+    if (!frames_.empty()) {
+      const Frame& frame = frames_.back();
+      path = frame.path + '/' + (frame.value.is_array() ? "[]" : frame.key);
+    }
+    frames_.push_back({std::move(value), std::move(path), {}, {}, true});
+    return true;
+  }
+
+  bool close() {
+    json value = std::move(frames_.back().value);
+    frames_.pop_back();
+    return put(std::move(value));
+  }
+
+  std::size_t max_depth_;
+  std::vector<Frame> frames_;
+};
+
+bool kept_annotation(std::string_view key) {
+  return key.starts_with("gpu-") || key.starts_with("snug.dev/") ||
+         key == "kubectl.kubernetes.io/default-container";
+}
+
+/// Whether a repeated key stands where the codec reads it.
+bool matters(const std::string& repeated) {
+  static const std::set<std::string> kAlways = [] {
+    std::set<std::string> paths = {"/pod",
+                                   "/nodes",
+                                   "/nodenames",
+                                   "/nodes/items",
+                                   "/nodes/items/[]/metadata",
+                                   "/nodes/items/[]/metadata/name"};
+    for (const char* field : {"metadata", "spec", "status"})
+      paths.insert(std::string{"/pod/"} + field);
+    for (const char* field : {"name", "namespace", "uid", "resourceVersion", "creationTimestamp",
+                              "deletionTimestamp", "annotations"}) {
+      paths.insert(std::string{"/pod/metadata/"} + field);
+    }
+    for (const char* field : {"nodeName", "schedulerName", "priority", "initContainers",
+                              "containers", "affinity", "topologySpreadConstraints"}) {
+      paths.insert(std::string{"/pod/spec/"} + field);
+    }
+    for (const char* list : {"/pod/spec/initContainers/[]/", "/pod/spec/containers/[]/"}) {
+      for (const char* field :
+           {"name", "restartPolicy", "resources", "resources/limits", "resources/requests"}) {
+        paths.insert(std::string{list} + field);
+      }
+    }
+    for (const char* kind : {"nodeAffinity", "podAffinity", "podAntiAffinity"}) {
+      const std::string path = std::string{"/pod/spec/affinity/"} + kind;
+      paths.insert(path);
+      paths.insert(path + "/preferredDuringSchedulingIgnoredDuringExecution");
+    }
+    paths.insert("/pod/spec/topologySpreadConstraints/[]/whenUnsatisfiable");
+    paths.insert("/pod/status/phase");
+    paths.insert("/pod/status/nominatedNodeName");
+    return paths;
+  }();
+  return kAlways.contains(repeated);
+}
+
+const json* find(const json& object, const char* key) {
+  if (!object.is_object()) throw Refused("an object was expected");
+  const auto at = object.find(key);
+  return at == object.end() || at->is_null() ? nullptr : &*at;
+}
+
+std::string text(const json& object, const char* key) {
+  const json* value = find(object, key);
+  if (value == nullptr) return {};
+  if (!value->is_string()) throw Refused("a string was expected");
+  return value->get<std::string>();
+}
+
+const json& list(const json& object, const char* key) {
+  static const json kNone = json::array();
+  const json* value = find(object, key);
+  if (value == nullptr) return kNone;
+  if (!value->is_array()) throw Refused("an array was expected");
+  return *value;
+}
+
+StringMap quantities(const json& object, const char* key) {
+  StringMap out;
+  const json* entries = find(object, key);
+  if (entries == nullptr) return out;
+  if (!entries->is_object()) throw Refused("an object was expected");
+  for (const auto& [name, value] : entries->items()) {
+    if (!name.starts_with("nvidia.com/") || value.is_null()) continue;
+    if (!value.is_string() && !value.is_number()) throw Refused("a quantity was expected");
+    out.emplace(name, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return out;
+}
+
+void add_containers(PodFacts& pod, const json& spec, bool init) {
+  for (const json& item : list(spec, init ? "initContainers" : "containers")) {
+    ContainerFacts container;
+    container.name = text(item, "name");
+    const bool always = text(item, "restartPolicy") == "Always";
+    if (init) container.kind = always ? ContainerKind::kSidecar : ContainerKind::kInit;
+    if (const json* resources = find(item, "resources"); resources != nullptr) {
+      container.gpu_resources = quantities(*resources, "limits");
+      container.gpu_resources.merge(quantities(*resources, "requests"));
+    }
+    if (container.name.empty()) throw Refused("a container without a name");
+    pod.containers.push_back(std::move(container));
+  }
+}
+
+bool soft(const json& spec) {
+  bool found = false;
+  if (const json* affinity = find(spec, "affinity"); affinity != nullptr) {
+    for (const char* kind : {"nodeAffinity", "podAffinity", "podAntiAffinity"}) {
+      if (const json* terms = find(*affinity, kind); terms != nullptr) {
+        found |= !list(*terms, "preferredDuringSchedulingIgnoredDuringExecution").empty();
+      }
+    }
+  }
+  for (const json& item : list(spec, "topologySpreadConstraints")) {
+    found |= text(item, "whenUnsatisfiable") == "ScheduleAnyway";
+  }
+  return found;
+}
+
+void read_metadata(PodFacts& pod, const json& metadata) {
+  pod.name = text(metadata, "name");
+  pod.name_space = text(metadata, "namespace");
+  pod.uid = text(metadata, "uid");
+  pod.resource_version = text(metadata, "resourceVersion");
+  pod.creation_timestamp = text(metadata, "creationTimestamp");
+  pod.terminating = !text(metadata, "deletionTimestamp").empty();
+  if (const json* annotations = find(metadata, "annotations"); annotations != nullptr) {
+    if (!annotations->is_object()) throw Refused("an object was expected");
+    for (const auto& [key, value] : annotations->items()) {
+      if (!kept_annotation(key) || value.is_null()) continue;
+      if (!value.is_string()) throw Refused("a string was expected");
+      pod.annotations.emplace(key, value.get<std::string>());
+    }
+  }
+  if (pod.name.empty() || pod.name_space.empty()) throw Refused("a pod without a name");
+}
+
+PodFacts read_pod(const json& object) {
+  PodFacts pod;
+  const json* metadata = find(object, "metadata");
+  if (metadata == nullptr) throw Refused("a pod without metadata");
+  read_metadata(pod, *metadata);
+  if (const json* spec = find(object, "spec"); spec != nullptr) {
+    pod.node_name = text(*spec, "nodeName");
+    pod.scheduler_name = text(*spec, "schedulerName");
+    if (const json* priority = find(*spec, "priority"); priority != nullptr) {
+      if (!priority->is_number_integer() || *priority > std::numeric_limits<std::int32_t>::max() ||
+          *priority < std::numeric_limits<std::int32_t>::min()) {
+        throw Refused("32 bits were expected");
+      }
+      pod.priority = priority->get<std::int32_t>();
+    }
+    add_containers(pod, *spec, true);
+    add_containers(pod, *spec, false);
+    pod.soft_preferences = soft(*spec);
+  }
+  if (const json* status = find(object, "status"); status != nullptr) {
+    const std::string phase = text(*status, "phase");
+    pod.nominated_node_name = text(*status, "nominatedNodeName");
+    pod.finished = phase == "Succeeded" || phase == "Failed";
+  }
+  return pod;
+}
+
+void add_name(OracleCall& call, const json& name, const json* object) {
+  if (!name.is_string() || name.get<std::string>().empty()) throw Refused("a name was expected");
+  auto value = name.get<std::string>();
+  if (std::ranges::find(call.names, value) != call.names.end()) return;
+  call.names.push_back(std::move(value));
+  if (object != nullptr) call.objects.push_back(*object);
+}
+
+OracleCall read_call(const json& root, std::size_t max_names) {
+  OracleCall call;
+  const json* pod = find(root, "pod");
+  const json* nodes = find(root, "nodes");
+  const json* names = find(root, "nodenames");
+  if (pod == nullptr) throw Refused("no pod");
+  if ((nodes == nullptr) == (names == nullptr)) throw Refused("both or neither");
+  call.pod = read_pod(*pod);
+  call.nodes_form = nodes != nullptr;
+  const json& items = call.nodes_form ? list(*nodes, "items") : *names;
+  if (!items.is_array() || items.size() > max_names) throw Refused("too many names");
+  for (const json& item : items) {
+    if (!call.nodes_form) {
+      add_name(call, item, nullptr);
+      continue;
+    }
+    const json* metadata = find(item, "metadata");
+    const json* name = metadata == nullptr ? nullptr : find(*metadata, "name");
+    if (name == nullptr) throw Refused("a node without a name");
+    add_name(call, *name, &item);
+  }
+  return call;
+}
+
+bool repeats_what_matters(const Builder& builder) {
+  constexpr std::string_view kAnnotations = "/pod/metadata/annotations/";
+  return std::ranges::any_of(builder.repeated, [&](const std::string& path) {
+    if (path.starts_with(kAnnotations) &&
+        kept_annotation(std::string_view{path}.substr(kAnnotations.size()))) {
+      return true;
+    }
+    for (const char* container : {"/pod/spec/initContainers/[]/", "/pod/spec/containers/[]/"}) {
+      for (const char* map : {"resources/limits/", "resources/requests/"}) {
+        if (path.starts_with(std::string{container} + map + "nvidia.com/")) return true;
+      }
+    }
+    return matters(path);
+  });
+}
+
+}  // namespace
+
+std::optional<OracleCall> oracle_read(const std::string& body, std::size_t max_depth,
+                                      std::size_t max_names) {
+  Builder builder{max_depth};
+  if (body.starts_with("\xEF\xBB\xBF") || !json::sax_parse(body, &builder)) return std::nullopt;
+  if (repeats_what_matters(builder)) return std::nullopt;
+  try {
+    return read_call(builder.root, max_names);
+  } catch (const Refused&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace snug

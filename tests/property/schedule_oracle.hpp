@@ -1,0 +1,27 @@
+// A second reader of ExtenderArgs, over nlohmann-json and written for clearness, that the codec is
+// compared with.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snug/model/pod.hpp"
+
+namespace snug {
+
+struct OracleCall {
+  PodFacts pod;
+  bool nodes_form = false;
+  std::vector<std::string> names;
+  std::vector<nlohmann::json> objects;
+};
+
+/// Nothing: the body must be refused.
+[[nodiscard]] std::optional<OracleCall> oracle_read(const std::string& body, std::size_t max_depth,
+                                                    std::size_t max_names);
+
+}  // namespace snug

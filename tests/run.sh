@@ -1,0 +1,270 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, runs every test, and ends with the one line
+#   N passed, N failed, N skipped
+# Exit code 1 when anything failed. A step that crashes, or that runs no test at all, has failed.
+#
+#   bash tests/run.sh [--quick]
+#
+# --quick leaves out the sanitizers, clang-tidy and the end-to-end tests (counted as skipped).
+# CI=true: an end-to-end part that cannot run is a failure. SNUG_JOBS: parallel jobs (2).
+# SNUG_BUILD: where to build (build/). Kept between runs: that folder, ccache's, and
+# ${SNUG_CACHE:-~/.cache/snug}.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/say.sh
+
+JOBS=${SNUG_JOBS:-2}
+FOLDER=${SNUG_BUILD:-$PWD/build}
+LOGS=$FOLDER/logs
+RESULTS=$LOGS/results.tsv # step, passed, failed, skipped
+BUILD=$FOLDER/dev
+# Debian's Python, which has the packages that setup.sh installs, whatever else comes first in PATH.
+PYTHON=/usr/bin/python3
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true
+quick=false
+control_plane=
+
+# count STEP PASSED FAILED SKIPPED
+count() {
+  printf '%s\t%s\t%s\t%s\n' "$@" >>"$RESULTS"
+}
+
+# Adds the results of a program that ends with `N passed, N failed, N skipped`; the failures it names
+# and its exit code must agree.
+count_summary() {
+  local step=$1 log=$2 code=$3 summary
+  summary=$(grep -oE '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1 || true)
+  if [[ ! $summary =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+    say "  $step gave no summary (exit code $code): counted as failed."
+    count "$step" 0 1 0
+    return
+  fi
+  local passed=${BASH_REMATCH[1]} failed=${BASH_REMATCH[2]} skipped=${BASH_REMATCH[3]}
+  if ((passed + failed + skipped == 0)) || ((code != 0 && failed == 0)); then
+    say "  $step says '$summary' with exit code $code: counted as one failure more."
+    failed=$((failed + 1))
+  fi
+  count "$step" "$passed" "$failed" "$skipped"
+}
+
+# Adds the results of JUnit files; CODE is the exit code of what wrote them.
+count_junit() {
+  local step=$1 code=$2 counted names passed failed skipped
+  shift 2
+  counted=$("$PYTHON" tests/junit.py "$@") || counted='0 1 0'
+  names=$(tail -n +2 <<<"$counted")
+  read -r passed failed skipped <<<"$(head -n 1 <<<"$counted")"
+  [[ -z $names ]] || sed 's/^/  failed: /' <<<"$names"
+  if ((passed + failed + skipped == 0)) || ((code != 0 && failed == 0)); then
+    say "  $step ran $((passed + failed + skipped)) tests with exit code $code: counted as one failure more."
+    failed=$((failed + 1))
+  fi
+  count "$step" "$passed" "$failed" "$skipped"
+}
+
+# step NAME SENTENCE FUNCTION…: runs it; whatever happens, the step adds to the results.
+step() {
+  local name=$1 sentence=$2 code=0 before added
+  shift 2
+  before=$(wc -l <"$RESULTS")
+  say "$name: $sentence"
+  "$@" || code=$?
+  added=$(tail -n +$((before + 1)) "$RESULTS")
+  if [[ -z $added ]]; then
+    say "  $name ended with exit code $code and without a result: counted as failed."
+    count "$name" 0 1 0
+  elif ((code != 0)) && ! awk -F'\t' '$3 > 0 {bad = 1} END {exit !bad}' <<<"$added"; then
+    say "  $name ended with exit code $code: counted as failed."
+    count "$name" 0 1 0
+  fi
+}
+
+# A program with a summary line; its log is shown where it failed.
+run_summarized() {
+  local name=$1 limit=$2 code=0
+  shift 2
+  quietly "$LOGS/$name.log" timeout -k 10 "$limit" "$@" || code=$?
+  count_summary "$name" "$LOGS/$name.log" "$code"
+}
+
+# A program whose exit code is its result.
+run_single() {
+  local name=$1 limit=$2
+  shift 2
+  if quietly "$LOGS/$name.log" timeout -k 10 "$limit" "$@"; then
+    count "$name" 1 0 0
+  else
+    count "$name" 0 1 0
+  fi
+}
+
+skip() {
+  say "$1: skipped: $2"
+  count "$1" 0 0 1
+}
+
+check_format() {
+  local files
+  mapfile -t files < <(git ls-files -co --exclude-standard '*.cpp' '*.hpp')
+  if ((${#files[@]} == 0)); then
+    say "  there is no C++ file to check."
+    return 1
+  fi
+  run_single format 120 clang-format-19 --dry-run -Werror "${files[@]}"
+}
+
+# Goes on after an error, so that what compiles is tested; what does not is a failed test too.
+build_dev() {
+  quietly "$LOGS/configure.log" cmake --preset dev -B "$BUILD" &&
+    run_single build 3600 cmake --build "$BUILD" -j "$JOBS" -- -k 0
+}
+
+run_ctest() {
+  local code=0
+  rm -f "$LOGS/ctest.xml"
+  QUIETLY_TAIL=200 quietly "$LOGS/ctest.log" timeout -k 10 1500 ctest --test-dir "$BUILD" -j "$JOBS" \
+    --timeout 600 --output-on-failure --output-junit "$LOGS/ctest.xml" || code=$?
+  count_junit ctest "$code" "$LOGS/ctest.xml"
+}
+
+# Programs of the build folder that hold a test with the ctest label tsan.
+labelled_tsan() {
+  ctest --test-dir "$BUILD" -L '^tsan$' --show-only=json-v1 2>/dev/null | "$PYTHON" -c '
+import json, os, sys
+tests = json.load(sys.stdin)["tests"]
+print("\n".join({os.path.basename(test["command"][0]) for test in tests if test.get("command")}))'
+}
+
+# Under some kernels ThreadSanitizer needs addresses that are not randomized.
+unrandomized() {
+  if setarch "$(uname -m)" -R true 2>/dev/null; then
+    setarch "$(uname -m)" -R "$@"
+  else
+    "$@"
+  fi
+}
+export -f unrandomized
+
+# sanitized PRESET FLAGS PROGRAM…: builds these test programs with a sanitizer and runs each.
+sanitized() {
+  local preset=$1 flags=$2 program code
+  shift 2
+  quietly "$LOGS/$preset-configure.log" cmake --preset "$preset" -B "$FOLDER/$preset" -D "SNUG_SANITIZE=$flags" &&
+    quietly "$LOGS/$preset-build.log" timeout -k 10 2400 \
+      cmake --build "$FOLDER/$preset" -j "$JOBS" --target "$@" || return 1
+  for program in "$@"; do
+    code=0
+    rm -f "$LOGS/$preset-$program.xml"
+    say "  running $program"
+    quietly "$LOGS/$preset-$program.log" timeout -k 10 900 bash -c 'unrandomized "$@"' - \
+      "$FOLDER/$preset/tests/$program" "--gtest_output=xml:$LOGS/$preset-$program.xml" || code=$?
+    count_junit "$preset $program" "$code" "$LOGS/$preset-$program.xml"
+  done
+}
+
+run_tsan() {
+  local programs
+  mapfile -t programs < <({ printf '%s\n' ledger_test sim_test; labelled_tsan; } | grep . | sort -u)
+  export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1"
+  sanitized tsan thread "${programs[@]}"
+}
+
+run_asan() {
+  export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1" ASAN_OPTIONS="detect_stack_use_after_return=1"
+  sanitized asan address,undefined codec_test contract_test integration_test
+}
+
+# Builds in the background; its exit code appears in a file, whole or not at all.
+start_control_plane() {
+  say "control plane: building etcd, kube-apiserver and kube-scheduler in the background, unless they are cached."
+  setsid nice bash -c '
+    bash tests/e2e/controlplane/build.sh >"$1/control-plane.path" 2>"$1/control-plane.log"
+    echo $? >"$1/control-plane.new" && mv "$1/control-plane.new" "$1/control-plane.code"' - "$LOGS" </dev/null &
+  control_plane=$!
+}
+
+wait_for_control_plane() {
+  local waited=0
+  while [[ ! -f $LOGS/control-plane.code ]] && kill -0 "$control_plane" 2>/dev/null; do
+    sleep 1
+    waited=$((waited + 1))
+    ((waited % 15 != 0)) || say "  … $(tail -n 1 "$LOGS/control-plane.log" | cut -c -100)"
+  done
+  control_plane=
+  return "$(cat "$LOGS/control-plane.code" 2>/dev/null || echo 1)"
+}
+
+run_e2e() {
+  local code=0 options=()
+  wait_for_control_plane || code=$?
+  if ((code == 3)); then
+    say "  there is no Go 1.26 on this machine and it could not be fetched, so no real control plane."
+  elif ((code != 0)); then
+    say "  the control plane could not be built (exit code $code):"
+    tail -n 30 "$LOGS/control-plane.log" | sed 's/^/    /'
+    return 1
+  fi
+  [[ ${CI:-} != true ]] || options=(--require)
+  SNUG_EXTENDER=$BUILD/snug-extender run_summarized e2e 1500 \
+    "$PYTHON" tests/e2e/run.py "${options[@]}"
+}
+
+finish() {
+  local code=$?
+  trap - EXIT INT TERM
+  [[ -z $control_plane ]] || kill -- "-$control_plane" 2>/dev/null || true
+  if [[ ! -f $RESULTS ]]; then
+    mkdir -p "$LOGS"
+    : >"$RESULTS"
+  fi
+  if [[ $finished != true ]]; then
+    say "tests/run.sh was cut short (exit code $code): counted as failed."
+    count run.sh 0 1 0
+  fi
+  say "Results (logs in $LOGS):"
+  awk -F'\t' '{printf "    %-28s %5d passed %4d failed %4d skipped\n", $1, $2, $3, $4}' "$RESULTS"
+  awk -F'\t' '{p += $2; f += $3; s += $4} END {
+    printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f > 0}' "$RESULTS" || exit 1
+}
+
+thorough_steps() {
+  if $quick; then
+    for name in tsan asan clang-tidy e2e; do
+      skip "$name" "--quick was given."
+    done
+    return
+  fi
+  step tsan "the concurrent tests under ThreadSanitizer" run_tsan
+  step asan "the tests of what comes from outside under AddressSanitizer and UBSan" run_asan
+  step clang-tidy "every source that changed since it last passed" \
+    run_summarized clang-tidy 2400 "$PYTHON" tests/tidy/clang_tidy.py "$BUILD"
+  step e2e "snug-extender with a real API server and a real kube-scheduler" run_e2e
+}
+
+main() {
+  case ${1:-} in
+    '') ;;
+    --quick) quick=true ;;
+    *) printf 'usage: bash tests/run.sh [--quick]\n' >&2; finished=true; trap - EXIT; exit 2 ;;
+  esac
+  say "Looking for the packages that the tests need."
+  bash scripts/setup.sh test lint
+  $quick || start_control_plane
+  step format "every C++ file as clang-format would write it" check_format
+  step tidy "the rules of the house" run_summarized tidy 600 "$PYTHON" tests/tidy/tidy.py
+  step tidy-test "each of those rules can fail" run_summarized tidy-test 300 "$PYTHON" tests/tidy/tidy_test.py
+  step schemas "the golden samples against the schemas" \
+    run_single schemas 120 "$PYTHON" tests/contract/schema_check.py
+  step build "preset dev, $JOBS jobs, warnings are errors" build_dev
+  step ctest "every C++ test" run_ctest
+  thorough_steps
+}
+
+finished=false
+trap finish EXIT
+trap 'exit 130' INT TERM
+rm -rf "$LOGS"
+mkdir -p "$LOGS"
+: >"$RESULTS"
+main "$@"
+finished=true

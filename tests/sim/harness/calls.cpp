@@ -1,0 +1,184 @@
+// What kube-scheduler does in a simulation: filter, prioritize and bind, with the checks of each
+// answer.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "sim/harness/simulation.hpp"
+
+namespace snug {
+namespace {
+
+constexpr std::size_t kMostDecisions = 8;
+
+}  // namespace
+
+Simulation::Filtered Simulation::filter(const PodFacts& pod,
+                                        const std::vector<std::string>& nodes) {
+  std::string body = schedule_body(pod, nodes);
+  const Reply reply = snug_->service().filter(body);
+  const auto json = nlohmann::json::parse(reply.body, nullptr, false);
+  Filtered result;
+  if (reply.status != 200) {
+    if (feed_.ready()) model_.report("reply", "filter answers " + reply.body);
+    return result;
+  }
+  if (!json.is_object() || !json.value("Error", "missing").empty()) {
+    model_.report("reply", "filter answers " + reply.body);
+    return result;
+  }
+  result.ok = true;
+  result.kept = json.at("NodeNames").get<std::vector<std::string>>();
+  for (const char* key : {"FailedNodes", "FailedAndUnresolvableNodes"}) {
+    result.failed += static_cast<int>(json.at(key).size());
+  }
+  for (const std::string& kept : result.kept) {
+    if (std::ranges::find(nodes, kept) == nodes.end()) {
+      model_.report("reply", "filter keeps " + kept + ", which nobody asked about");
+    }
+  }
+  if (result.kept.empty()) {
+    ++tally_.refused_by_filter;
+    refused_[pod.uid] = {world_.counts().touches, nodes};
+    if (result.failed != static_cast<int>(nodes.size())) {
+      model_.report("reply", "not every node has a reason: " + reply.body);
+    }
+  } else {
+    refused_.erase(pod.uid);
+  }
+  return result;
+}
+
+void Simulation::prioritize(const PodFacts& pod, const std::vector<std::string>& nodes) {
+  std::string body = schedule_body(pod, nodes);
+  const Reply reply = snug_->service().prioritize(body);
+  if (reply.status != 200) return;
+  for (const auto& row : nlohmann::json::parse(reply.body)) {
+    const int score = row.at("Score").get<int>();
+    if (std::ranges::find(nodes, row.at("Host").get<std::string>()) == nodes.end() || score < 0 ||
+        score > 10) {
+      model_.report("reply", "prioritize answers " + reply.body);
+    }
+  }
+}
+
+Simulation::Bound Simulation::bind(const PodFacts& pod, const std::string& node) {
+  note("  bind " + pod.uid + " to " + node);
+  const auto before = world_.pods().find(pod.uid);
+  std::optional<std::string> was_on;
+  if (before != world_.pods().end() && before->second.holds() && feed_.ready() &&
+      feed_.told_bound().contains(pod.uid) && model_.held(before->second).anything()) {
+    was_on = before->second.facts.node_name;
+  }
+  const SnugInstance* asked = snug_.get();
+  posts_.push_back(0);
+  std::string body = bind_body(pod, node);
+  const Reply reply = snug_->service().bind(body);
+  Bound result;
+  result.posts = posts_.back();
+  posts_.pop_back();
+  const auto json = nlohmann::json::parse(reply.body, nullptr, false);
+  if (!json.is_object() || (reply.status != 200 && (feed_.ready() || asked != snug_.get()))) {
+    model_.report("reply", "bind answers " + reply.body);
+    return result;
+  }
+  const std::string error = json.value("Error", "missing");
+  result.served = reply.status == 200;
+  result.ok = result.served && error.empty();
+  if (error.starts_with("NoRoom")) ++tally_.lost_races;
+  note("  = " + (result.ok ? "bound" : error));
+  check_bind(pod, node, result, was_on);
+  return result;
+}
+
+void Simulation::check_bind(const PodFacts& pod, const std::string& node, const Bound& result,
+                            const std::optional<std::string>& was_on) {
+  if (result.posts > 1) model_.report("posts", pod.uid + " was posted more than once in one bind");
+  if (!result.served && result.posts > 0) model_.report("posts", "a bind was posted before ready");
+  const auto after = world_.pods().find(pod.uid);
+  const bool exists = after != world_.pods().end();
+  if (result.ok) {
+    ++tally_.bound;
+    if (exists && after->second.facts.node_name != node) {
+      model_.report("answer", pod.uid + " is not on " + node + ", and bind says that it is");
+    }
+  }
+  if (!was_on || !exists || !after->second.holds()) return;
+  if (result.posts > 0) model_.report("posts", pod.uid + " was known as bound and posted again");
+  if (result.ok != (*was_on == node)) {
+    model_.report("answer", pod.uid + " is on " + *was_on + "; bind to " + node + " says " +
+                                (result.ok ? "yes" : "no"));
+  }
+}
+
+void Simulation::schedule_pod() {
+  const auto uid = any_pod(random_.chance(5));
+  if (!uid) return;
+  const PodFacts pod = world_.pods().at(*uid).facts;
+  std::vector<std::string> nodes = some_nodes();
+  if (random_.chance(10)) nodes.emplace_back("unknown");
+  const Filtered filtered = filter(pod, nodes);
+  note("  " + *uid + (filtered.kept.empty() ? " fits nowhere" : " fits " + filtered.kept.front()));
+  if (filtered.kept.empty()) return;
+  if (random_.chance(50)) prioritize(pod, filtered.kept);
+  const std::string node = random_.pick(filtered.kept);
+  if (node == "unknown") return;
+  if (random_.chance(60)) {
+    (void)bind(pod, node);
+  } else if (decisions_.size() < kMostDecisions) {
+    decisions_.push_back({*uid, node});
+  }
+}
+
+/// A decision that is carried out late, perhaps twice.
+void Simulation::bind_decided() {
+  if (decisions_.empty()) return;
+  const std::size_t at = random_.below(decisions_.size());
+  const Decision decision = decisions_[at];
+  if (random_.chance(80)) decisions_.erase(decisions_.begin() + static_cast<std::ptrdiff_t>(at));
+  const auto found = world_.pods().find(decision.uid);
+  if (found == world_.pods().end()) return;
+  (void)bind(PodFacts(found->second.facts), decision.node);
+}
+
+/// Any pod to any node, whatever filter would say.
+void Simulation::bind_anyhow() {
+  const auto uid = any_pod(random_.chance(50));
+  if (!uid) return;
+  (void)bind(PodFacts(world_.pods().at(*uid).facts), "n" + std::to_string(random_.below(4)));
+}
+
+/// On a quiet cluster filter, bind and the naive model agree about every node.
+void Simulation::probe(const PodFacts& facts) {
+  if (facts.terminating || facts.finished) return;
+  const PodFacts pod = facts;
+  std::vector<std::string> nodes;
+  std::vector<std::string> fitting;
+  for (const auto& [name, node] : world_.nodes()) {
+    nodes.push_back(name);
+    if (model_.fits(pod, name)) fitting.push_back(name);
+  }
+  if (nodes.empty()) return;
+  const Filtered filtered = filter(pod, nodes);
+  if (filtered.kept.empty() != fitting.empty()) {
+    model_.report("filter", pod.uid + " fits " + std::to_string(fitting.size()) +
+                                " nodes, and filter keeps " + std::to_string(filtered.kept.size()));
+  }
+  for (const std::string& kept : filtered.kept) {
+    if (std::ranges::find(fitting, kept) == fitting.end()) {
+      model_.report("filter", pod.uid + " does not fit " + kept + ", and filter keeps it");
+    }
+  }
+  const auto all = static_cast<std::size_t>(filtered.failed) + filtered.kept.size();
+  if (all > nodes.size()) model_.report("filter", "a node is kept and failed");
+  const std::string node =
+      random_.chance(60) && !fitting.empty() ? random_.pick(fitting) : random_.pick(nodes);
+  const bool fits = std::ranges::find(fitting, node) != fitting.end();
+  const Bound result = bind(pod, node);
+  if (result.ok != fits || result.posts != (fits ? 1 : 0)) {
+    model_.report("bind", pod.uid + (fits ? " fits " : " does not fit ") + node +
+                              ", and bind says " + (result.ok ? "yes" : "no") + " after " +
+                              std::to_string(result.posts) + " posts: " + model_.describe(node));
+  }
+}
+
+}  // namespace snug

@@ -1,0 +1,120 @@
+#include "sim/harness/feed.hpp"
+
+#include <iterator>
+#include <utility>
+
+namespace snug {
+namespace {
+
+constexpr std::size_t kRemembered = 24;
+
+}  // namespace
+
+void Feed::restart(ClusterSink& sink) {
+  sink_ = &sink;
+  phase_ = ListPhase::kNone;
+  pods_listed_ = false;
+  nodes_listed_ = false;
+  pod_events_.clear();
+  node_events_.clear();
+  delivered_.clear();
+  told_bound_.clear();
+  told_nodes_.clear();
+}
+
+void Feed::pod_changed(const PodFacts& pod) { pod_events_[pod.uid].push_back({false, pod}); }
+void Feed::pod_gone(const PodFacts& pod) { pod_events_[pod.uid].push_back({true, pod}); }
+void Feed::node_changed(const SimNode& node) { node_events_.push_back({node.name, node}); }
+void Feed::node_gone(const std::string& name) { node_events_.push_back({name, std::nullopt}); }
+
+void Feed::deliver(const PodEvent& event) {
+  note_("  " + event.pod.uid + (event.gone ? " gone" : " on " + event.pod.node_name) +
+        (event.pod.terminating ? " terminating" : "") + (event.pod.finished ? " finished" : ""));
+  if (event.gone) {
+    sink_->pod_gone(event.pod);
+    return;
+  }
+  if (!event.pod.node_name.empty()) told_bound_.insert(event.pod.uid);
+  sink_->pod_changed(event.pod);
+}
+
+void Feed::deliver(const NodeEvent& event) {
+  if (event.node) {
+    told_nodes_[event.name] = *event.node;
+    sink_->node_changed(to_facts(*event.node));
+  } else {
+    told_nodes_.erase(event.name);
+    sink_->node_gone(event.name);
+  }
+}
+
+void Feed::pop(std::map<std::string, std::deque<PodEvent>>::iterator queue) {
+  PodEvent event = std::move(queue->second.front());
+  queue->second.pop_front();
+  if (queue->second.empty()) pod_events_.erase(queue);
+  deliver(event);
+  delivered_.push_back(std::move(event));
+  if (delivered_.size() > kRemembered) delivered_.pop_front();
+}
+
+void Feed::deliver_pod_event() {
+  if (phase_ != ListPhase::kNone || !pods_listed_) return;
+  if (!delivered_.empty() && random_.chance(15)) {
+    deliver(PodEvent(delivered_[random_.below(delivered_.size())]));
+    return;
+  }
+  if (pod_events_.empty()) return;
+  pop(std::next(pod_events_.begin(),
+                static_cast<std::ptrdiff_t>(random_.below(pod_events_.size()))));
+  if (random_.chance(10)) deliver(PodEvent(delivered_.back()));
+}
+
+void Feed::deliver_node_event() {
+  if (!nodes_listed_ || node_events_.empty()) return;
+  const NodeEvent event = std::move(node_events_.front());
+  node_events_.pop_front();
+  deliver(event);
+  if (random_.chance(10)) deliver(event);
+}
+
+void Feed::begin_list() {
+  phase_ = ListPhase::kBegun;
+  note_("  begins");
+  sink_->pods_list_begins();
+}
+
+void Feed::take_list(std::vector<PodFacts> pods) {
+  phase_ = ListPhase::kTaken;
+  note_("  is taken");
+  list_ = std::move(pods);
+  // What happened before is in the list, or never comes.
+  pod_events_.clear();
+  delivered_.clear();
+}
+
+void Feed::finish_list() {
+  phase_ = ListPhase::kNone;
+  pods_listed_ = true;
+  note_("  is in");
+  for (const PodFacts& pod : list_) {
+    if (!pod.node_name.empty()) told_bound_.insert(pod.uid);
+  }
+  sink_->pods_listed(std::move(list_));
+  list_.clear();
+}
+
+void Feed::list_nodes(const std::map<std::string, SimNode>& nodes) {
+  nodes_listed_ = true;
+  node_events_.clear();
+  told_nodes_ = nodes;
+  std::vector<NodeFacts> facts;
+  for (const auto& [name, node] : nodes) facts.push_back(to_facts(node));
+  sink_->nodes_listed(std::move(facts));
+}
+
+void Feed::deliver_everything() {
+  while (!pod_events_.empty()) pop(pod_events_.begin());
+  while (!node_events_.empty()) deliver_node_event();
+}
+
+}  // namespace snug

@@ -1,0 +1,57 @@
+// What the checks see of a running Snug, as plain values: the naive model compares these with its
+// own sums and calls nothing of Snug's.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace snug {
+
+struct Device {
+  int index = 0;
+  std::string uuid;
+  std::string mode;
+  std::int64_t memory = 0;
+  std::int64_t compute = 0;
+  friend auto operator<=>(const Device&, const Device&) = default;
+};
+
+/// What one pod holds.
+struct Held {
+  std::vector<Device> devices;
+  std::map<std::string, std::int64_t> units;  // that the kubelet assigns, by resource
+  bool unplaced = false;
+
+  [[nodiscard]] bool anything() const { return !devices.empty() || !units.empty() || unplaced; }
+  friend bool operator==(const Held&, const Held&) = default;
+};
+
+struct Observed {
+  struct Pod {
+    std::string node;
+    Held held;
+    bool bound = false;  // not reserved, not unsettled
+  };
+  struct Gpu {
+    int index = 0;
+    std::string uuid;
+    std::int64_t used_memory = 0;
+    std::int64_t used_compute = 0;
+    bool vanished = false;  // only reservations name it
+  };
+  struct Node {
+    std::vector<Gpu> gpus;
+    std::map<std::string, std::int64_t> units;
+  };
+
+  bool ready = false;
+  std::map<std::string, Pod> pods;  // by uid
+  std::map<std::string, Node> nodes;
+  std::set<std::string> pending;  // uids
+};
+
+}  // namespace snug

@@ -1,0 +1,203 @@
+#include "sim/harness/simulation.hpp"
+
+#include <algorithm>
+
+namespace snug {
+namespace {
+
+constexpr int kDeepest = 2;
+
+SimNode first_node(int number) {
+  SimNode node;
+  node.name = "n" + std::to_string(number);
+  node.labels_only = number == 2;
+  constexpr std::array<int, 4> kGpus{4, 2, 2, 1};
+  for (int i = 0; i < kGpus.at(static_cast<std::size_t>(number)); ++i) {
+    SimGpu gpu{.index = i, .memory = sim_gpu_memory(node.name)};
+    if (!node.labels_only) gpu.uuid = "GPU-" + node.name + "-" + std::to_string(i);
+    if (number == 3) gpu.modes = {"mps", "time-slicing"};
+    node.gpus.push_back(std::move(gpu));
+  }
+  return node;
+}
+
+}  // namespace
+
+const std::vector<Simulation::Row>& Simulation::rows() {
+  static const std::vector<Row> kRows{
+      {14, "create", &Simulation::create_pod, true},
+      {22, "schedule", &Simulation::schedule_pod, true},
+      {8, "bind decided", &Simulation::bind_decided, true},
+      {4, "bind anyhow", &Simulation::bind_anyhow, true},
+      {2, "bind by hand", &Simulation::bind_by_hand, true},
+      {9, "delete", &Simulation::delete_pod, true},
+      {3, "finish", &Simulation::finish_pod, true},
+      {1, "edit", &Simulation::edit_pod, true},
+      {3, "node", &Simulation::change_node, true},
+      {30, "deliver pods", &Simulation::deliver_pods, true},
+      {8, "deliver nodes", &Simulation::deliver_nodes, true},
+      {5, "list", &Simulation::progress_list, true},
+      {1, "list nodes", &Simulation::list_nodes, true},
+      {8, "time", &Simulation::pass_time, true},
+      {1, "long time", &Simulation::pass_long_time, true},
+      {8, "tick", &Simulation::tick, true},
+      {1, "restart", &Simulation::restart, false},
+      {2, "quiet", &Simulation::go_quiet, false},
+  };
+  return kRows;
+}
+
+Simulation::Simulation(std::uint64_t seed, std::size_t trace_lines)
+    : random_(seed),
+      feed_(random_, [this](std::string line) { note(std::move(line)); }),
+      world_(clock_, random_, feed_),
+      model_(world_, feed_),
+      trace_lines_(trace_lines) {
+  world_.set_hooks({.posted =
+                        [this](const Binding& binding) {
+                          if (!posts_.empty()) ++posts_.back();
+                          model_.check_decision(binding);
+                        },
+                    .meanwhile = [this] { meanwhile(); }});
+  clock_.advance(std::chrono::hours(1));
+  for (int i = 0; i < 4; ++i) world_.put_node(first_node(i));
+  restart();
+  tally_ = {};
+}
+
+bool Simulation::run(int steps) {
+  for (int i = 0; i < steps && violations().empty(); ++i) step(false);
+  if (violations().empty()) go_quiet();
+  tally_.touches = world_.counts().touches;
+  return violations().empty();
+}
+
+void Simulation::step(bool nested) {
+  std::size_t total = 0;
+  for (const Row& row : rows()) total += !nested || row.nests ? row.weight : 0;
+  std::size_t drawn = random_.below(total);
+  for (const Row& row : rows()) {
+    if (nested && !row.nests) continue;
+    if (drawn < row.weight) {
+      note(row.name);
+      (this->*row.action)();
+      break;
+    }
+    drawn -= row.weight;
+  }
+  check();
+}
+
+void Simulation::meanwhile() {
+  if (quiet_ || depth_ >= kDeepest || !random_.chance(30)) return;
+  ++depth_;
+  for (std::size_t i = 1 + random_.below(4); i > 0 && violations().empty(); --i) {
+    ++tally_.nested_steps;
+    step(true);
+  }
+  --depth_;
+}
+
+void Simulation::tick() {
+  if (ticking_) return;
+  ticking_ = true;
+  snug_->reconciler().tick();
+  ticking_ = false;
+}
+
+/// The process is killed and a new one starts: nothing is left but what the API server says.
+void Simulation::restart() {
+  world_.lose_connections();
+  world_.forget_history();
+  model_.restart();
+  ServiceOptions options;
+  constexpr std::array kModes{AnswerMode::kWinner, AnswerMode::kAll, AnswerMode::kAdvise,
+                              AnswerMode::kAuto};
+  options.answer = kModes.at(random_.below(kModes.size()));
+  snug_ = std::make_unique<SnugInstance>(clock_, world_, options);
+  feed_.restart(snug_->reconciler());
+  ++tally_.restarts;
+}
+
+/// Everything under way ends and everything is told; then Snug must know exactly what is true, and
+/// nobody changes anything while a few pods are tried.
+void Simulation::go_quiet() {
+  quiet_ = true;
+  world_.set_faults(false);
+  list_nodes();
+  while (!feed_.ready() || feed_.phase() != Feed::ListPhase::kNone) progress_list();
+  feed_.deliver_everything();
+  // Longer than a bind of unknown outcome can take, and than one resync.
+  for (int i = 0; i < 23; ++i) {
+    world_.advance(std::chrono::seconds(3));
+    feed_.deliver_everything();
+    tick();
+  }
+  ++tally_.quiet_checks;
+  check();
+  if (violations().empty()) model_.check_equal(snug_->observe());
+  if (violations().empty()) check_wakeups();
+  for (int i = 0; i < 4 && violations().empty(); ++i) {
+    if (const auto uid = any_pod(false)) probe(world_.pods().at(*uid).facts);
+    feed_.deliver_everything();
+  }
+  check();
+  if (violations().empty()) model_.check_equal(snug_->observe());
+  world_.set_faults(true);
+  quiet_ = false;
+}
+
+/// A pod that was refused, and that fits now, must have been woken after it was refused.
+void Simulation::check_wakeups() {
+  std::erase_if(refused_, [&](const auto& row) { return !world_.pods().contains(row.first); });
+  for (const auto& [uid, refusal] : refused_) {
+    const SimPod& pod = world_.pods().at(uid);
+    const bool waits = !pod.bound() && !pod.facts.finished && !pod.facts.terminating;
+    if (!waits || refusal.touches != world_.counts().touches) continue;
+    for (const std::string& node : refusal.nodes) {
+      if (!world_.nodes().contains(node) || !model_.fits(pod.facts, node)) continue;
+      model_.report("asleep", uid + " fits " + node + " now, and nobody wakes it");
+      return;
+    }
+  }
+}
+
+void Simulation::check() {
+  model_.check_truth();
+  if (snug_ != nullptr) model_.check_ledger(snug_->observe());
+}
+
+void Simulation::note(std::string line) {
+  line.insert(0, static_cast<std::size_t>(2 * depth_), ' ');
+  trace_.push_back(std::move(line));
+  if (trace_.size() > trace_lines_) trace_.pop_front();
+}
+
+std::string Simulation::trace() const {
+  std::string text;
+  for (const std::string& line : trace_) text += "  " + line + "\n";
+  for (const Violation& violation : violations()) {
+    text += "VIOLATION " + violation.check + ": " + violation.text + "\n";
+  }
+  return text;
+}
+
+std::optional<std::string> Simulation::any_pod(bool bound) {
+  std::vector<std::string> uids;
+  for (const auto& [uid, pod] : world_.pods()) {
+    if (pod.bound() == bound) uids.push_back(uid);
+  }
+  if (uids.empty()) return std::nullopt;
+  return random_.pick(uids);
+}
+
+std::vector<std::string> Simulation::some_nodes() {
+  std::vector<std::string> names;
+  for (const char* name : {"n0", "n1", "n2", "n3"}) {
+    if (random_.chance(80)) names.emplace_back(name);
+  }
+  if (names.empty()) names.emplace_back("n0");
+  return names;
+}
+
+}  // namespace snug

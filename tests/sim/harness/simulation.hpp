@@ -1,0 +1,133 @@
+// One run: a cluster, a scheduler, users and a Snug that is killed now and then, driven by random
+// steps from a seed, with the naive model's checks after each. The same seed gives the same run.
+// While Snug waits for the API server, further steps run inside of the call, as other threads
+// would. Not thread-safe.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/harness/feed.hpp"
+#include "sim/harness/naive_model.hpp"
+#include "sim/harness/random.hpp"
+#include "sim/harness/snug_instance.hpp"
+#include "sim/harness/world.hpp"
+
+namespace snug {
+
+class Simulation {
+ public:
+  /// `trace_lines`: how many of the last steps trace() tells.
+  explicit Simulation(std::uint64_t seed, std::size_t trace_lines = 60);
+
+  /// Stops at the first violation. True: there was none.
+  bool run(int steps);
+
+  [[nodiscard]] const std::vector<Violation>& violations() const { return model_.violations(); }
+  /// The last steps, one line each, and what was found.
+  [[nodiscard]] std::string trace() const;
+  /// What the run has been through, so that a test can see that it was not idle.
+  struct Tally {
+    int bound = 0;
+    int refused_by_filter = 0;
+    int lost_races = 0;
+    int lists = 0;
+    int restarts = 0;
+    int quiet_checks = 0;
+    int nested_steps = 0;
+    int touches = 0;
+  };
+  [[nodiscard]] const Tally& tally() const { return tally_; }
+
+ private:
+  using Action = void (Simulation::*)();
+  struct Row {
+    std::size_t weight;
+    const char* name;
+    Action action;
+    bool nests;  // may happen while a call is under way
+  };
+  struct Decision {
+    std::string uid;
+    std::string node;
+  };
+  struct Filtered {
+    std::vector<std::string> kept;
+    int failed = 0;
+    bool ok = false;
+  };
+  struct Refusal {
+    int touches = 0;
+    std::vector<std::string> nodes;
+  };
+
+  // steps.cpp: what users, nodes and the API server do.
+  void create_pod();
+  void bind_by_hand();
+  void delete_pod();
+  void finish_pod();
+  void edit_pod();
+  void change_node();
+  void change_gpus(SimNode& node);
+  void deliver_pods();
+  void deliver_nodes();
+  void progress_list();
+  void list_nodes();
+  void pass_time();
+  void pass_long_time();
+
+  // calls.cpp: what the scheduler does.
+  void schedule_pod();
+  void bind_decided();
+  void bind_anyhow();
+  Filtered filter(const PodFacts& pod, const std::vector<std::string>& nodes);
+  void prioritize(const PodFacts& pod, const std::vector<std::string>& nodes);
+  struct Bound {
+    bool ok = false;
+    int posts = 0;
+    bool served = false;
+  };
+  Bound bind(const PodFacts& pod, const std::string& node);
+  void check_bind(const PodFacts& pod, const std::string& node, const Bound& result,
+                  const std::optional<std::string>& was_on);
+  void probe(const PodFacts& pod);
+
+  // simulation.cpp
+  static const std::vector<Row>& rows();
+  void step(bool nested);
+  void meanwhile();
+  void tick();
+  void restart();
+  void go_quiet();
+  void check_wakeups();
+  void check();
+  void note(std::string line);
+  [[nodiscard]] std::optional<std::string> any_pod(bool bound);
+  [[nodiscard]] std::vector<std::string> some_nodes();
+
+  Random random_;
+  ManualClock clock_;
+  Feed feed_;
+  World world_;
+  NaiveModel model_;
+  std::unique_ptr<SnugInstance> snug_;
+  std::size_t trace_lines_;
+  std::deque<std::string> trace_;
+  std::vector<Decision> decisions_;
+  std::map<std::string, Refusal> refused_;  // by uid
+  std::vector<int> posts_;                  // of the binds under way, innermost last
+  int depth_ = 0;
+  bool ticking_ = false;
+  bool quiet_ = false;
+  int last_uid_ = 0;
+  Tally tally_;
+};
+
+}  // namespace snug

@@ -1,0 +1,51 @@
+// One life of Snug's process: ledger, reconciler and service wired as the program does, on given
+// ports. What the checks may see of it is copied out as plain values (Observed).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "sim/harness/observed.hpp"
+#include "snug/codec/policy_codec.hpp"
+#include "snug/service/extender_service.hpp"
+#include "snug/service/reconciler.hpp"
+
+namespace snug {
+
+class NoMetrics final : public Metrics {
+ public:
+  void verb_done(Verb, bool, std::int64_t) override {}
+  void bind_ended(BindEnd) override {}
+  void api_request(std::string_view, bool) override {}
+  void watch_restarted(std::string_view, std::string_view) override {}
+  void room_touched() override {}
+  void event_dropped() override {}
+  void reservation_problem(std::string_view) override {}
+};
+
+class NoLog final : public Log {
+ public:
+  void write(LogLevel, std::string_view) override {}
+};
+
+class SnugInstance {
+ public:
+  SnugInstance(const Clock& clock, ApiPort& api, ServiceOptions options);
+
+  [[nodiscard]] Observed observe();
+
+  Reconciler& reconciler() { return reconciler_; }
+  ExtenderService& service() { return service_; }
+  Ledger& ledger() { return ledger_; }
+
+ private:
+  NoMetrics metrics_;
+  NoLog log_;
+  Ledger ledger_;
+  PendingPods pending_;
+  Readiness readiness_;
+  Reconciler reconciler_;
+  ExtenderService service_;
+};
+
+}  // namespace snug

@@ -1,0 +1,203 @@
+#include "sim/harness/world.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace snug {
+namespace {
+
+/// Shorter than Limits::bind_settle_ms, which says how long a request can be under way.
+constexpr std::size_t kLongestFlightMs = 60'000;
+
+}  // namespace
+
+World::Fate World::draw_fate() {
+  if (!faults_) return Fate::kDone;
+  const std::size_t drawn = random_.below(100);
+  if (drawn < 72) return Fate::kDone;
+  if (drawn < 77) return Fate::kDoneUnanswered;
+  if (drawn < 85) return Fate::kLate;
+  if (drawn < 89) return Fate::kLostUnanswered;
+  if (drawn < 95) return Fate::kUnreachable;
+  return drawn < 98 ? Fate::kConflict : Fate::kBad;
+}
+
+Result<void> World::bind(const Binding& binding) {
+  ++counts_.posts;
+  if (hooks_.posted) hooks_.posted(binding);
+  const Fate fate = draw_fate();
+  const int id = ++last_flight_;
+  const bool lands = fate == Fate::kDone || fate == Fate::kDoneUnanswered || fate == Fate::kLate;
+  flights_.push_back({id, binding, lands, TimePoint::max()});
+  meanwhile();
+  Result<void> answer;
+  if (fate == Fate::kDone || fate == Fate::kDoneUnanswered) {
+    end_flight(id);
+    answer = carry_out(binding);
+  }
+  meanwhile();
+  switch (fate) {
+    case Fate::kDone:
+      return answer;
+    case Fate::kLate:
+      for (Flight& flight : flights_) {
+        if (flight.id != id) continue;
+        flight.due = clock_.now() + std::chrono::milliseconds(random_.below(kLongestFlightMs));
+      }
+      return fail(ErrorCode::kUnknown, "the time is up");
+    case Fate::kDoneUnanswered:
+      return fail(ErrorCode::kUnknown, "the connection was lost");
+    case Fate::kLostUnanswered:
+      end_flight(id);
+      return fail(ErrorCode::kUnknown, "500");
+    case Fate::kUnreachable:
+      end_flight(id);
+      return fail(ErrorCode::kUnavailable, "connection refused");
+    case Fate::kConflict:
+      end_flight(id);
+      return fail(ErrorCode::kConflict, "409");
+    case Fate::kBad:
+      break;
+  }
+  end_flight(id);
+  return fail(ErrorCode::kInvalid, "422");
+}
+
+std::optional<Error> World::obstacle(const Binding& binding) const {
+  const SimPod* pod = find(binding.pod);
+  if (pod == nullptr) return Error{ErrorCode::kNotFound, "404"};
+  if (pod->facts.uid != binding.uid) return Error{ErrorCode::kConflict, "409: another uid"};
+  if (pod->facts.terminating) return Error{ErrorCode::kConflict, "409: being deleted"};
+  if (pod->bound()) return Error{ErrorCode::kConflict, "409: already assigned"};
+  return std::nullopt;
+}
+
+Result<void> World::carry_out(const Binding& binding) {
+  if (auto error = obstacle(binding)) return std::unexpected(*std::move(error));
+  SimPod& pod = pods_.at(binding.uid);
+  pod.facts.node_name = binding.node;
+  for (const auto& [key, value] : binding.annotations) pod.facts.annotations[key] = value;
+  pod.by_snug = true;
+  pod.counted = pod.facts.annotations;
+  changed(pod);
+  return {};
+}
+
+Result<std::optional<PodFacts>> World::get_pod(std::string_view /*name_space*/,
+                                               std::string_view name) {
+  ++counts_.gets;
+  meanwhile();
+  if (faults_ && random_.chance(8)) return fail(ErrorCode::kUnavailable, "connection refused");
+  const SimPod* pod = find(name);
+  std::optional<PodFacts> read;
+  if (pod != nullptr) read = pod->facts;
+  meanwhile();
+  return read;
+}
+
+Result<void> World::touch_room(Generation /*room*/) {
+  if (faults_ && random_.chance(20)) return fail(ErrorCode::kUnavailable, "connection refused");
+  ++counts_.touches;
+  return {};
+}
+
+void World::meanwhile() {
+  if (hooks_.meanwhile) hooks_.meanwhile();
+}
+
+void World::end_flight(int id) {
+  std::erase_if(flights_, [&](const Flight& flight) { return flight.id == id; });
+}
+
+void World::changed(SimPod& pod) {
+  pod.facts.resource_version = std::to_string(++version_);
+  feed_.pod_changed(pod.facts);
+}
+
+void World::create_pod(PodFacts facts) {
+  std::string uid = facts.uid;
+  SimPod& pod = pods_[std::move(uid)];
+  pod.facts = std::move(facts);
+  changed(pod);
+}
+
+void World::bind_by_hand(const std::string& uid, const std::string& node) {
+  SimPod& pod = pods_.at(uid);
+  pod.facts.node_name = node;
+  pod.counted = pod.facts.annotations;
+  changed(pod);
+}
+
+void World::mark_terminating(const std::string& uid) {
+  SimPod& pod = pods_.at(uid);
+  pod.facts.terminating = true;
+  changed(pod);
+}
+
+void World::finish(const std::string& uid) {
+  SimPod& pod = pods_.at(uid);
+  pod.facts.finished = true;
+  changed(pod);
+}
+
+void World::remove_pod(const std::string& uid) {
+  const auto found = pods_.find(uid);
+  feed_.pod_gone(found->second.facts);
+  pods_.erase(found);
+}
+
+void World::edit_annotations(const std::string& uid, StringMap annotations) {
+  SimPod& pod = pods_.at(uid);
+  pod.facts.annotations = std::move(annotations);
+  changed(pod);
+}
+
+void World::put_node(SimNode node) {
+  feed_.node_changed(node);
+  std::string name = node.name;
+  nodes_[std::move(name)] = std::move(node);
+}
+
+void World::remove_node(const std::string& name) {
+  feed_.node_gone(name);
+  nodes_.erase(name);
+}
+
+void World::advance(std::chrono::milliseconds by) {
+  const TimePoint target = clock_.now() + by;
+  for (;;) {
+    const auto next = std::ranges::min_element(flights_, {}, &Flight::due);
+    if (next == flights_.end() || next->due > target) break;
+    const Flight flight = *next;
+    flights_.erase(next);
+    if (flight.due > clock_.now()) clock_.advance(flight.due - clock_.now());
+    (void)carry_out(flight.binding);
+  }
+  clock_.advance(target - clock_.now());
+}
+
+void World::lose_connections() {
+  for (const Flight& flight : std::exchange(flights_, {})) {
+    if (flight.lands && random_.chance(50)) (void)carry_out(flight.binding);
+  }
+}
+
+void World::forget_history() {
+  for (auto& [uid, pod] : pods_) pod.counted = pod.facts.annotations;
+}
+
+const SimPod* World::find(std::string_view name) const {
+  const auto found = std::ranges::find_if(
+      pods_, [&](const auto& entry) { return entry.second.facts.name == name; });
+  return found == pods_.end() ? nullptr : &found->second;
+}
+
+std::vector<Binding> World::landing() const {
+  std::vector<Binding> result;
+  for (const Flight& flight : flights_) {
+    if (flight.lands && !obstacle(flight.binding)) result.push_back(flight.binding);
+  }
+  return result;
+}
+
+}  // namespace snug

@@ -1,0 +1,101 @@
+// The simulated API server: it holds the truth about pods and nodes, carries bindings out with the
+// real one's rules (uid precondition, 404, 409), and fails in every way that a client must expect:
+// unreachable, refused, answered without having done it, done without an answer, done later than
+// the client has given up. While a call of Snug's is under way the rest of the world goes on
+// (Hooks::meanwhile), which stands for Snug's other threads. Deterministic; not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/harness/feed.hpp"
+#include "sim/harness/objects.hpp"
+#include "sim/harness/random.hpp"
+#include "snug/base/clock.hpp"
+#include "snug/service/ports.hpp"
+
+namespace snug {
+
+class World final : public ApiPort {
+ public:
+  struct Hooks {
+    std::function<void(const Binding&)> posted;  // a binding arrives, whatever becomes of it
+    std::function<void()> meanwhile;             // a call is under way
+  };
+  struct Counts {
+    int posts = 0;
+    int gets = 0;
+    int touches = 0;
+  };
+
+  World(ManualClock& clock, Random& random, Feed& feed)
+      : clock_(clock), random_(random), feed_(feed) {}
+
+  Result<void> bind(const Binding& binding) override;
+  Result<std::optional<PodFacts>> get_pod(std::string_view name_space,
+                                          std::string_view name) override;
+  Result<void> touch_room(Generation room) override;
+  void warn(const Notice& /*notice*/) override {}
+
+  void set_hooks(Hooks hooks) { hooks_ = std::move(hooks); }
+  void set_faults(bool on) { faults_ = on; }
+
+  // What users, controllers and kubelets do. Uids are of pods that exist.
+  void create_pod(PodFacts facts);
+  void bind_by_hand(const std::string& uid, const std::string& node);
+  void mark_terminating(const std::string& uid);
+  void finish(const std::string& uid);
+  void remove_pod(const std::string& uid);
+  void edit_annotations(const std::string& uid, StringMap annotations);
+  void put_node(SimNode node);
+  void remove_node(const std::string& name);
+
+  /// Moves the clock; bindings that are still under way land when their time comes.
+  void advance(std::chrono::milliseconds by);
+  /// The process that sent them is gone: what is under way lands now or never.
+  void lose_connections();
+  /// A new Snug goes by what it is shown.
+  void forget_history();
+
+  [[nodiscard]] const std::map<std::string, SimPod>& pods() const { return pods_; }  // by uid
+  [[nodiscard]] const std::map<std::string, SimNode>& nodes() const { return nodes_; }
+  [[nodiscard]] const SimPod* find(std::string_view name) const;
+  /// Bindings under way that would be carried out now.
+  [[nodiscard]] std::vector<Binding> landing() const;
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+
+ private:
+  enum class Fate { kDone, kDoneUnanswered, kLate, kLostUnanswered, kUnreachable, kConflict, kBad };
+  struct Flight {
+    int id = 0;
+    Binding binding;
+    bool lands = false;
+    TimePoint due;
+  };
+
+  [[nodiscard]] Fate draw_fate();
+  Result<void> carry_out(const Binding& binding);
+  [[nodiscard]] std::optional<Error> obstacle(const Binding& binding) const;
+  void end_flight(int id);
+  void meanwhile();
+  void changed(SimPod& pod);
+
+  ManualClock& clock_;
+  Random& random_;
+  Feed& feed_;
+  Hooks hooks_;
+  bool faults_ = true;
+  std::map<std::string, SimPod> pods_;
+  std::map<std::string, SimNode> nodes_;
+  std::vector<Flight> flights_;
+  int last_flight_ = 0;
+  std::int64_t version_ = 0;
+  Counts counts_;
+};
+
+}  // namespace snug

@@ -1,0 +1,30 @@
+# The simulated cluster and the naive model, which sim_test and the broken copies share.
+file(GLOB sim_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/sim/harness/*.cpp)
+add_library(snug_sim STATIC ${sim_sources})
+target_include_directories(snug_sim PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_libraries(snug_sim PUBLIC snug_service)
+
+# Deliberately broken copies: each patch changes one source file of src/, and the changed object
+# stands before the library that holds the right one. A test for each: the naive model must find it.
+find_program(PATCH patch REQUIRED)
+file(GLOB patches CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/sim/mutants/*.patch)
+foreach(patch ${patches})
+  get_filename_component(name ${patch} NAME_WE)
+  file(STRINGS ${patch} header REGEX "^--- " LIMIT_COUNT 1)
+  string(REGEX REPLACE "^--- ([^\t ]+).*$" "\\1" source "${header}")
+  set(mutated ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}.cpp)
+  add_custom_command(
+    OUTPUT ${mutated}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/mutants
+    COMMAND ${PATCH} --quiet --fuzz=0 --reject-file=- --output=${mutated} ${PROJECT_SOURCE_DIR}/${source} ${patch}
+    DEPENDS ${patch} ${PROJECT_SOURCE_DIR}/${source}
+    COMMENT "Breaking ${source}: ${name}"
+    VERBATIM)
+  add_executable(sim_mutant_${name} ${CMAKE_CURRENT_SOURCE_DIR}/sim/mutants/mutant_main.cpp ${mutated})
+  target_include_directories(sim_mutant_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_compile_options(sim_mutant_${name} PRIVATE -w)  # it is meant to be wrong
+  target_link_libraries(sim_mutant_${name} PRIVATE snug_sim)
+  target_link_options(sim_mutant_${name} PRIVATE -s)
+  add_test(NAME sim_mutant.${name} COMMAND sim_mutant_${name})
+  set_tests_properties(sim_mutant.${name} PROPERTIES TIMEOUT 300)
+endforeach()

@@ -1,0 +1,96 @@
+"""Checks that run a compiler on one file each, and remember what passed by the hash of all it read."""
+
+import hashlib
+import os
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from cpp import includes
+from tree import Finding
+
+JOBS = 2
+PACKAGES = ["cpp-httplib"]
+
+
+def cache_folder(name):
+    base = os.environ.get("SNUG_CACHE") or os.path.expanduser("~/.cache/snug")
+    folder = Path(base) / name
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def closure(tree, path, seen=None):
+    """The file and every file of the tree that it includes, directly or not."""
+    seen = set() if seen is None else seen
+    if path in seen or not tree.has(path):
+        return seen
+    seen.add(path)
+    beside = path.rsplit("/", 1)[0] + "/" if "/" in path else ""
+    for _, name, quoted in includes(tree.text(path)):
+        if quoted:
+            for candidate in (beside + name, "include/" + name, "src/" + name, "tests/" + name,
+                              "src/codec/" + name + ".in"):
+                closure(tree, candidate, seen)
+    return seen
+
+
+def fingerprint(tree, path, *more):
+    """Changes when the file, anything of ours that it includes, or `more` changes."""
+    digest = hashlib.sha256()
+    for name in sorted(closure(tree, path)):
+        digest.update(name.encode() + b"\0" + tree.text(name).encode() + b"\0")
+    for text in more:
+        digest.update(text.encode() + b"\0")
+    return digest.hexdigest()
+
+
+def output_of(*command):
+    """What the command prints; empty when it cannot be run."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return ""
+    return done.stdout + done.stderr
+
+
+def run_cached(tree, folder, jobs):
+    """{path: output of the failed run}; jobs: {path: (command, what else its result depends on)}.
+
+    What passed is not run again."""
+    store = cache_folder(folder)
+
+    def one(item):
+        path, (command, more) = item
+        mark = store / fingerprint(tree, path, more)
+        if mark.exists():
+            mark.touch()
+            return path, None
+        done = subprocess.run(command, cwd=tree.root, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            mark.touch()
+            return path, None
+        return path, done.stdout + done.stderr or f"exit code {done.returncode}"
+
+    with ThreadPoolExecutor(JOBS) as pool:
+        return {path: text for path, text in pool.map(one, jobs.items()) if text is not None}
+
+
+def headers_stand_alone(tree):
+    """Each header compiles alone."""
+    compiler = os.environ.get("CXX", "g++")
+    flags = output_of("pkg-config", "--cflags", *PACKAGES).split()
+    version = output_of(compiler, "--version").split("\n")[0]
+    jobs = {}
+    for path in tree.cpp("include", "src", "tests", "bench"):
+        if path.endswith(".hpp"):
+            command = [compiler, "-std=c++23", "-fsyntax-only", "-x", "c++", "-Wall", "-Wextra",
+                       "-DSNUG_SOURCE_DIR=\".\"", *flags, "-Iinclude", "-Isrc", "-Itests",
+                       "-include", path, os.devnull]
+            jobs[path] = (command, version + " ".join(command))
+    if not jobs:
+        yield Finding("include", 1, "there is no header to compile")
+    for path, text in run_cached(tree, "headers", jobs).items():
+        match = re.search(r"[^\n]*:\d+: (?:fatal )?error: .*", text)
+        yield Finding(path, 1, "does not compile alone: " + (match or re.match(".*", text)).group(0))

@@ -1,0 +1,164 @@
+"""Rules that keep the documents true: tables, links, names."""
+
+import posixpath
+import re
+
+from cpp import strings
+from tree import Finding
+
+LIMITS = "include/snug/base/limits.hpp"
+REASONS = "include/snug/model/refusal.hpp"
+TERMS = "src/score/terms.cpp"
+# The name under which events are reported is no key.
+NO_KEYS = {"snug.dev/extender"}
+
+
+def _missing(tree, *paths):
+    for path in paths:
+        if not tree.has(path):
+            yield Finding(path, 1, "this file is missing")
+
+
+def _rows(text, pattern):
+    """{first group: (line, other groups)} of every match."""
+    return {match.group(1): (text.count("\n", 0, match.start()) + 1, match.groups()[1:])
+            for match in re.finditer(pattern, text, re.M)}
+
+
+def _grouped(number):
+    return f"{int(number.replace(chr(39), '')):,}"
+
+
+def limit_row(key, default, smallest, largest, meaning):
+    """A row of docs/limits.md."""
+    return f"| `{key}` | {_grouped(default)} | {_grouped(smallest)} | {_grouped(largest)} | {meaning} |"
+
+
+def _compare_tables(doc, doc_text, expected, key_pattern):
+    """Findings where the document's rows are not exactly the expected ones ({key: row})."""
+    lines = {}
+    for number, line in enumerate(doc_text.split("\n"), 1):
+        match = re.match(key_pattern, line)
+        if match:
+            if match.group(1) in lines:
+                yield Finding(doc, number, f"`{match.group(1)}` stands here twice")
+            lines[match.group(1)] = (number, line)
+    for key, row in expected.items():
+        if key not in lines:
+            yield Finding(doc, 1, f"a row is missing: {row}")
+        elif lines[key][1] != row:
+            yield Finding(doc, lines[key][0], f"the row should read: {row}")
+    for key, (number, _) in lines.items():
+        if key not in expected:
+            yield Finding(doc, number, f"`{key}` is not in the code")
+
+
+def limits_documented(tree):
+    """docs/limits.md has the same rows as base/limits.hpp."""
+    doc = "docs/limits.md"
+    yield from _missing(tree, doc, LIMITS)
+    if not (tree.has(doc) and tree.has(LIMITS)):
+        return
+    rows = re.findall(
+        r'ROW\(\s*\w+\s*,\s*"(\w+)"\s*,\s*([\d\']+)\s*,\s*([\d\']+)\s*,\s*([\d\']+)\s*,\s*"([^"]*)"\s*\)',
+        tree.text(LIMITS))
+    if not rows:
+        yield Finding(LIMITS, 1, "no limit row can be read here")
+    expected = {row[0]: limit_row(*row) for row in rows}
+    yield from _compare_tables(doc, tree.text(doc), expected, r"\| `(\w+)` \|")
+
+
+def reasons_documented(tree):
+    """docs/reasons.md has the same codes, evictability and sentences as model/refusal.hpp."""
+    doc = "docs/reasons.md"
+    yield from _missing(tree, doc, REASONS)
+    if not (tree.has(doc) and tree.has(REASONS)):
+        return
+    rows = re.findall(r'ROW\(\s*\w+\s*,\s*"(\w+)"\s*,\s*(true|false)\s*,\s*"([^"]*)"\s*\)', tree.text(REASONS))
+    if not rows:
+        yield Finding(REASONS, 1, "no reason can be read here")
+    have = _rows(tree.text(doc), r"^\| `(\w+)` \| (yes|no) \| ([^|]*) \|")
+    for code, evictable, sentence in rows:
+        want = ("yes" if evictable == "true" else "no", sentence)
+        if code not in have:
+            yield Finding(doc, 1, f"a row is missing: | `{code}` | {want[0]} | {sentence} | … |")
+        elif have[code][1] != want:
+            yield Finding(doc, have[code][0], f"the row should begin: | `{code}` | {want[0]} | {sentence} |")
+    for code, (line, _) in have.items():
+        if code not in {row[0] for row in rows}:
+            yield Finding(doc, line, f"`{code}` is not in the code")
+
+
+def links_resolve(tree):
+    """Relative links of the documents lead to files of the tree."""
+    folders = {posixpath.dirname(path) for path in tree.files}
+    folders |= {parent for folder in folders for parent in _parents(folder)}
+    for path in tree.under([""], (".md",)):
+        text = re.sub(r"^```.*?^```", lambda m: re.sub(r"[^\n]", " ", m.group(0)), tree.text(path),
+                      flags=re.M | re.S)
+        for match in re.finditer(r"\]\(([^)\s]+)\)", text):
+            target = match.group(1).split("#", 1)[0]
+            if not target or re.match(r"[a-z]+:", target):
+                continue
+            full = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+            if full not in tree.files and full not in folders:
+                line = text.count("\n", 0, match.start()) + 1
+                yield Finding(path, line, f"the link leads nowhere: {match.group(1)}")
+
+
+def _parents(folder):
+    while folder:
+        yield folder
+        folder = posixpath.dirname(folder)
+
+
+def policies_in_guide(tree):
+    """docs/policy-guide.md names every shipped policy and every score term."""
+    doc = "docs/policy-guide.md"
+    yield from _missing(tree, doc, TERMS)
+    guide = tree.text(doc) if tree.has(doc) else ""
+    for path in tree.under(["policies"], (".yaml",)):
+        if path not in guide:
+            yield Finding(path, 1, f"{doc} does not name this policy")
+    if not tree.has(TERMS):
+        return
+    terms = re.findall(r'\{\s*"([a-z][a-z0-9-]*)"\s*,', tree.text(TERMS))
+    if not terms:
+        yield Finding(TERMS, 1, "no term row can be read here")
+    for term in terms:
+        if f"`{term}`" not in guide:
+            yield Finding(TERMS, 1, f"{doc} does not explain the term `{term}`")
+
+
+def annotations_in_api(tree):
+    """Every annotation or label key that the code says is described under api/."""
+    described = "\n".join(tree.text(path) for path in tree.under(["api"]))
+    for path in tree.cpp("include", "src"):
+        for line, value in strings(tree.text(path)):
+            match = re.fullmatch(r"(?:gpu-[a-z]|snug\.dev/[a-z])[a-z-]*[a-z]", value)
+            if match and value not in described and value not in NO_KEYS:
+                yield Finding(path, line, f"`{value}` is not described under api/")
+
+
+def metrics_documented(tree):
+    """Every metric that the code says stands in docs/operations.md."""
+    doc = "docs/operations.md"
+    described = tree.text(doc) if tree.has(doc) else ""
+    for path in tree.cpp("src/adapters/obs", "include/snug/adapters/obs"):
+        for line, value in strings(tree.text(path)):
+            if re.fullmatch(r"snug_[a-z_]+", value) and f"`{value}`" not in described:
+                yield Finding(path, line, f"{doc} does not name the metric `{value}`")
+
+
+def settings_documented(tree):
+    """Every setting of the program stands in docs/operations.md."""
+    doc, rows = "docs/operations.md", "src/app/option_rows.cpp"
+    yield from _missing(tree, doc, rows)
+    if not (tree.has(doc) and tree.has(rows)):
+        return
+    keys = re.findall(r'^    \{"([a-z][A-Za-z]*)", "', tree.text(rows), re.M)
+    if not keys:
+        yield Finding(rows, 1, "no setting can be read here")
+    for key in keys:
+        if f"`{key}`" not in tree.text(doc):
+            yield Finding(rows, 1, f"{doc} does not explain the setting `{key}`")

@@ -1,0 +1,172 @@
+"""Rules about the layers: who may include whom, what pure code may know, what stands where."""
+
+import re
+
+from cpp import code_only, includes
+from tree import Finding
+
+ORDER = ["base", "model", "request", "fit", "score", "plan", "ledger", "codec", "service",
+         "adapters", "app"]
+PURE = ["base", "model", "request", "fit", "score", "plan", "ledger"]
+
+# Headers of libraries and of the system that decisions have no business with.
+IMPURE_HEADER = re.compile(
+    r"^(nlohmann/|simdjson|yaml-cpp/|httplib|spdlog/|fmt/|prometheus/|CLI/|openssl/|sys/|netinet/"
+    r"|arpa/|netdb\.h|unistd\.h|fcntl\.h|poll\.h|iostream|fstream|filesystem|cstdio|stdio\.h"
+    r"|thread|future|condition_variable|semaphore|random|ctime|time\.h)")
+IMPURE_CODE = re.compile(
+    r"::now\s*\(|\bf?printf\s*\(|\bputs\s*\(|\bstd::j?thread\b|\bstd::async\b|\bgetenv\s*\(|\bs?rand\s*\("
+    r"|\bstd::c(?:out|err|in)\b|\bsleep_(?:for|until)\b")
+FLOAT = re.compile(r"\b(?:float|double)\b")
+INTEGER_ONLY = ["base", "model", "request", "fit", "score", "ledger"]
+LOCKS = re.compile(r"^(mutex|shared_mutex|atomic)$")
+# What one file of a pure layer may do that the others may not.
+ALLOWED = {
+    "include/snug/base/clock.hpp": re.compile(r"^(::now\(|atomic)$"),
+    "src/base/check.cpp": re.compile(r"^(cstdio|fprintf\()$"),
+}
+
+
+def layer_of(path):
+    """(layer, adapter or "") of a file of include/snug or src; None: it has none."""
+    if path.startswith("include/snug/"):
+        parts = path.split("/")[2:]
+    elif path.startswith("src/"):
+        parts = path.split("/")[1:]
+    else:
+        return None
+    if parts == ["main.cpp"]:
+        return "app", ""
+    if len(parts) < 2 or parts[0] not in ORDER:
+        return None
+    return parts[0], parts[1] if parts[0] == "adapters" and len(parts) > 2 else ""
+
+
+def _resolve(tree, path, name):
+    """The file of the tree that a quoted include means; None: there is no such file."""
+    beside = path.rsplit("/", 1)[0] + "/" + name
+    for candidate in ("include/" + name, beside, "src/" + name, "src/codec/" + name + ".in"):
+        if tree.has(candidate):
+            return candidate
+    return None
+
+
+def _include_problem(source, target, target_path):
+    """Why a file of layer `source` may not include one of layer `target`; None: it may."""
+    if ORDER.index(target[0]) > ORDER.index(source[0]):
+        return f"layer {source[0]} may not include layer {target[0]}, which stands below it"
+    if target[0] == "adapters" and source[0] == "adapters" and target[1] != source[1]:
+        return f"adapter {source[1]} may not include adapter {target[1]}"
+    # Wiring is what makes the adapters, so app alone sees their own headers.
+    if target_path.startswith("src/") and target != source and source[0] != "app":
+        return f"{target_path} is private to its own folder"
+    return None
+
+
+def include_direction(tree):
+    """A layer includes only layers above it; adapters do not include each other."""
+    for path in tree.cpp("include", "src"):
+        source = layer_of(path)
+        if source is None:
+            yield Finding(path, 1, "this file belongs to no layer; the layers are " + ", ".join(ORDER))
+            continue
+        for line, name, quoted in includes(tree.text(path)):
+            if not quoted:
+                if name.startswith("snug/"):
+                    yield Finding(path, line, f'"{name}" is ours: include it in quotes')
+                continue
+            target_path = _resolve(tree, path, name)
+            if target_path is None:
+                yield Finding(path, line, f'"{name}" is no file of this tree')
+                continue
+            problem = _include_problem(source, layer_of(target_path), target_path)
+            if problem:
+                yield Finding(path, line, problem)
+
+
+def pure_layers(tree):
+    """Decisions know no JSON, sockets, clocks, threads or logs, and what is counted is integers."""
+    for path in tree.cpp("include", "src"):
+        layer = (layer_of(path) or ("", ""))[0]
+        if layer not in PURE:
+            continue
+        allowed = ALLOWED.get(path, re.compile(r"(?!)"))
+        for line, name, _ in includes(tree.text(path)):
+            lock = LOCKS.match(name) and layer != "ledger"
+            if (lock or IMPURE_HEADER.match(name)) and not allowed.match(name):
+                yield Finding(path, line, f"<{name}> has no place in the pure layer {layer}")
+        for line, code in enumerate(code_only(tree.text(path)).split("\n"), 1):
+            match = IMPURE_CODE.search(code) or (layer in INTEGER_ONLY and FLOAT.search(code))
+            if match and not allowed.match(match.group(0)):
+                yield Finding(path, line, f"'{match.group(0)}' has no place in the pure layer {layer}")
+
+
+# (what, tokens, files in which they may stand). Tests and benches may say anything.
+CONFINED = [
+    # Besides fit and score: who adds it up, and who shows it to people.
+    ("how much of a GPU is taken or free", r"\b(?:free_memory|free_compute)\s*\(|\bused_(?:memory|compute)\b",
+     r"(?:src|include/snug)/(?:fit|score)/|(?:src|include/snug)/model/snapshot\.|src/codec/state_codec"
+     r"|src/adapters/obs/metrics\.cpp"),
+    ("a score term", r"\b(?:kTermBound|TermFunction)\b", r"(?:src|include/snug)/score/"),
+    ("a verdict about room", r"(?<!ErrorCode::)\bk(?:NoRoom|TooLarge)\b",
+     r"(?:src|include/snug)/fit/|(?:src|include/snug)/model/refusal\.|include/snug/base/result\.hpp"),
+    # An inventory by labels may say that the node's GPUs are in a mode that serves no annotated pod.
+    ("a verdict about modes", r"\bkWrongMode\b",
+     r"(?:src|include/snug)/fit/|(?:src|include/snug)/model/refusal\.|src/codec/gfd_labels\.cpp"),
+]
+
+
+def fit_and_score_at_home(tree):
+    """No line that decides fit or score stands outside the layers fit and score."""
+    for path in tree.cpp("include", "src"):
+        for line, code in enumerate(code_only(tree.text(path)).split("\n"), 1):
+            for what, tokens, places in CONFINED:
+                match = re.search(tokens, code)
+                if match and not re.match(places, path):
+                    yield Finding(path, line, f"'{match.group(0)}' ({what}) may stand only in {places}")
+
+
+def library_doors(tree):
+    """Each library with sharp edges is behind the door that the decisions name."""
+    any_of = r"(?:src|include/snug)/"
+    doors = [
+        (r"^simdjson", r"src/codec/", "src/codec"),
+        (r"^nlohmann/", any_of + r"(?:codec|adapters)/", "codec and adapters"),
+        (r"^yaml-cpp/", r"src/codec/yaml\.cpp", "src/codec/yaml.cpp"),
+        (r"^httplib", any_of + r"adapters/(?:http|kube)/", "adapters/http and adapters/kube"),
+        (r"^openssl/", any_of + r"adapters/(?:http|kube)/", "adapters/http and adapters/kube"),
+        (r"^spdlog/", any_of + r"adapters/obs/", "adapters/obs"),
+        (r"^prometheus/", any_of + r"adapters/obs/", "adapters/obs"),
+        (r"^CLI/", r"src/(?:app/|main\.cpp)", "src/app"),
+    ]
+    for path in tree.cpp("include", "src"):
+        for line, name, _ in includes(tree.text(path)):
+            for header, places, where in doors:
+                if re.match(header, name) and not re.match(places, path):
+                    yield Finding(path, line, f"<{name}> may be included only in {where}")
+
+
+def cmake_order(tree):
+    """The libraries of CMakeLists.txt link only layers above themselves."""
+    adapters = {"http", "kube", "memory", "obs"}
+    rank = {name: index for index, name in enumerate(ORDER)}
+    rank.update({name: rank["adapters"] for name in adapters})
+    for number, line in tree.lines("CMakeLists.txt") if tree.has("CMakeLists.txt") else []:
+        match = re.match(r"snug_layer\((\w+)(.*)\)", line)
+        if not match or match.group(1) not in rank:
+            continue
+        for linked in re.findall(r"\bsnug_(\w+)", match.group(2)):
+            if rank.get(linked, len(ORDER)) >= rank[match.group(1)]:
+                yield Finding("CMakeLists.txt", number, f"{match.group(1)} may not link {linked}")
+
+
+def one_definition(tree):
+    """No two headers define a type of the same name: all share one namespace."""
+    seen = {}
+    for path in tree.under(["include", "src"], (".hpp",)):
+        code = code_only(tree.text(path))
+        for match in re.finditer(r"^(?:class|struct|enum class|enum)\s+(\w+)(?:\s+final)?\s*(?::(?!:)[^{;]*)?\{", code, re.M):
+            line = code.count("\n", 0, match.start()) + 1
+            first = seen.setdefault(match.group(1), path)
+            if first != path:
+                yield Finding(path, line, f"{match.group(1)} is defined in {first} too")

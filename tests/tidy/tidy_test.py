@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Shows that every check can fail: each row is a small tree that breaks one rule, and, where the rule
+has an edge, one that keeps it. Ends with `N passed, N failed, N skipped`."""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from tidy import CHECKS  # noqa: E402
+from tree import Tree  # noqa: E402
+
+HPP = "// A header of the tests.\n#pragma once\n"
+LONG_CPP = "void f() {\n" + "  g();\n" * 60 + "}\n"
+LIMIT = 'ROW(max_x, "maxX", 1\'000, 1, 2\'000, "xs of one y")\n'
+LIMIT_ROW = "| `maxX` | 1,000 | 1 | 2,000 | xs of one y |\n"
+REASON = 'ROW(kNone, "", false, "") \\\nROW(kNoRoom, "NoRoom", true, "no room")\n'
+TERMS = 'constexpr auto k = {\n    {"best-fit", best_fit, "tight"},\n};\n'
+UNFINISHED = "TO" + "DO"
+HOME = "/ho" + "me/"
+
+# (check, sentence about the tree, {path: text}, words of the finding; None: the tree keeps the rule).
+ROWS = [
+    ("include_direction", "fit may not include score",
+     {"src/fit/fit.cpp": '#include "snug/score/terms.hpp"\n', "include/snug/score/terms.hpp": HPP},
+     "layer fit may not include layer score"),
+    ("include_direction", "score may include fit",
+     {"src/score/terms.cpp": '#include "snug/fit/fit.hpp"\n', "include/snug/fit/fit.hpp": HPP}, None),
+    ("include_direction", "an adapter may not include another",
+     {"src/adapters/kube/a.cpp": '#include "adapters/http/b.hpp"\n', "src/adapters/http/b.hpp": HPP},
+     "adapter kube may not include adapter http"),
+    ("include_direction", "a private header stays private",
+     {"src/service/a.cpp": '#include "ledger/fold.hpp"\n', "src/ledger/fold.hpp": HPP}, "is private"),
+    ("include_direction", "app sees the adapters",
+     {"src/app/a.cpp": '#include "adapters/http/b.hpp"\n', "src/adapters/http/b.hpp": HPP}, None),
+    ("include_direction", "a layer nobody knows", {"src/misc/a.cpp": "int a;\n"}, "belongs to no layer"),
+    ("include_direction", "a header that is not there",
+     {"src/fit/a.cpp": '#include "snug/fit/lost.hpp"\n'}, "is no file of this tree"),
+    ("include_direction", "ours in angle brackets",
+     {"src/fit/a.cpp": "#include <snug/score/terms.hpp>\n"}, "include it in quotes"),
+    ("pure_layers", "fit reads JSON", {"src/fit/a.cpp": "#include <nlohmann/json.hpp>\n"}, "no place"),
+    ("pure_layers", "score opens a socket", {"src/score/a.cpp": "#include <sys/socket.h>\n"}, "no place"),
+    ("pure_layers", "plan reads the clock",
+     {"src/plan/a.cpp": "auto t = std::chrono::steady_clock::now();\n"}, "::now("),
+    ("pure_layers", "a comment may speak of the clock", {"src/plan/a.cpp": "// never ::now()\n"}, None),
+    ("pure_layers", "the clock port reads the clock",
+     {"include/snug/base/clock.hpp": HPP + "auto t = steady_clock::now();\n"}, None),
+    ("pure_layers", "the ledger starts a thread", {"src/ledger/a.cpp": "std::thread t;\n"}, "std::thread"),
+    ("pure_layers", "the ledger may lock", {"src/ledger/a.cpp": "#include <mutex>\n"}, None),
+    ("pure_layers", "fit may not lock", {"src/fit/a.cpp": "#include <mutex>\n"}, "<mutex>"),
+    ("pure_layers", "the model prints", {"src/model/a.cpp": 'void f() { printf("x"); }\n'}, "printf("),
+    ("pure_layers", "the ledger counts in doubles", {"src/ledger/a.cpp": "double used;\n"}, "double"),
+    ("fit_and_score_at_home", "the service compares free memory",
+     {"src/service/a.cpp": "bool b = gpu.free_memory() > x;\n"}, "free_memory("),
+    ("fit_and_score_at_home", "an adapter subtracts used compute",
+     {"src/adapters/http/a.cpp": "auto x = 1000 - gpu.used_compute;\n"}, "used_compute"),
+    ("fit_and_score_at_home", "the codec makes a term",
+     {"src/codec/a.cpp": "TermFunction f = nullptr;\n"}, "TermFunction"),
+    ("fit_and_score_at_home", "the ledger says NoRoom",
+     {"src/ledger/a.cpp": "return ReasonCode::kNoRoom;\n"}, "kNoRoom"),
+    ("fit_and_score_at_home", "the service says WrongMode",
+     {"src/service/a.cpp": "return ReasonCode::kWrongMode;\n"}, "kWrongMode"),
+    ("fit_and_score_at_home", "an error may say that a body is too large",
+     {"src/codec/a.cpp": "return ErrorCode::kTooLarge;\n"}, None),
+    ("fit_and_score_at_home", "fit says NoRoom", {"src/fit/a.cpp": "return ReasonCode::kNoRoom;\n"}, None),
+    ("library_doors", "httplib in the service", {"src/service/a.cpp": "#include <httplib.h>\n"}, "only in"),
+    ("cmake_order", "fit links score", {"CMakeLists.txt": "snug_layer(fit LINKS snug_score)\n"}, "may not link"),
+    ("one_definition", "two adapters have a pool",
+     {"src/adapters/http/a.hpp": HPP + "class Pool {\n};\n", "src/adapters/kube/b.hpp": HPP + "class Pool {\n};\n"},
+     "Pool is defined in"),
+    ("one_definition", "one has a pool, the other speaks of it",
+     {"src/adapters/http/a.hpp": HPP + "class Pool {\n};\n", "src/adapters/http/b.hpp": HPP + "class Pool;\nclass Pool::Part {\n};\n"}, None),
+    ("function_length", "62 lines of C++", {"src/fit/a.cpp": LONG_CPP}, "f has 62 lines"),
+    ("function_length", "60 lines of C++", {"src/fit/a.cpp": LONG_CPP.replace("  g();\n", "", 2)}, None),
+    ("function_length", "a long constructor behind braced members",
+     {"src/fit/a.cpp": LONG_CPP.replace("f() {", "S::S() : a_{1}, b_(2) {")}, "S::S has 62"),
+    ("function_length", "a long member behind a raw string and an access word",
+     {"src/fit/a.cpp": 'class A {\n public:\n  R"(})" \n;' + LONG_CPP + "};\n"}, "f has 62"),
+    ("function_length", "62 lines of Python", {"a.py": "def f():\n" + "    g()\n" * 61}, "f has 62"),
+    ("function_length", "62 lines of shell", {"a.sh": "f() {\n" + "  g\n" * 60 + "}\n"}, "f has 62"),
+    ("function_length", "a class of many short functions",
+     {"src/fit/a.cpp": "class A {\n" + "  void f() { g(); }\n" * 70 + "};\n"}, None),
+    ("file_length", "501 lines", {"src/fit/a.cpp": "int a;\n" * 501}, "501 lines"),
+    ("file_length", "500 lines", {"src/fit/a.cpp": "int a;\n" * 500}, None),
+    ("header_form", "no comment", {"include/snug/fit/a.hpp": "#pragma once\n"}, "opens with a comment"),
+    ("header_form", "no pragma", {"include/snug/fit/a.hpp": "// What for.\nint a;\n"}, "#pragma once"),
+    ("no_machine_paths", "somebody's folder", {"docs/a.md": f"See {HOME}me/x.\n"}, "path of one machine"),
+    ("no_machine_paths", "a folder of the tree", {"docs/a.md": "See tests" + HOME + "x.\n"}, None),
+    ("no_registry_hosts", "a registry", {"a.sh": "curl https://pyp" + "i.org/x\n"}, "registry's host"),
+    ("no_trailing_space", "a blank at the end", {"docs/a.md": "a \n"}, "blanks"),
+    ("no_trailing_space", "a patch", {"tests/a.patch": " a\n \n b\n"}, None),
+    ("no_trailing_space", "no last newline", {"docs/a.md": "a"}, "one newline"),
+    ("nothing_unfinished", "a mark", {"src/fit/a.cpp": f"// {UNFINISHED}: more\n"}, UNFINISHED),
+    ("no_sleeps_in_tests", "C++ sleeps",
+     {"tests/unit/a_test.cpp": "void f() { std::this_thread::sleep_for(x); }\n"}, "may not sleep"),
+    ("no_sleeps_in_tests", "a C++ helper polls",
+     {"tests/unit/a.hpp": "bool wait_until(F f) { sleep_for(x); }\n"}, None),
+    ("no_sleeps_in_tests", "Python sleeps", {"tests/e2e/a.py": "import time\ntime.sleep(1)\n"}, "may not sleep"),
+    ("no_sleeps_in_tests", "a Python helper polls",
+     {"tests/e2e/a.py": "import time\ndef wait_until(f):\n    time.sleep(0.1)\n"}, None),
+    ("limits_documented", "no such document", {"include/snug/base/limits.hpp": LIMIT}, "missing"),
+    ("limits_documented", "another default",
+     {"include/snug/base/limits.hpp": LIMIT, "docs/limits.md": LIMIT_ROW.replace("1,000", "999")},
+     "should read"),
+    ("limits_documented", "a row too many",
+     {"include/snug/base/limits.hpp": LIMIT, "docs/limits.md": LIMIT_ROW + LIMIT_ROW.replace("X", "Z")},
+     "not in the code"),
+    ("limits_documented", "a row too few",
+     {"include/snug/base/limits.hpp": LIMIT, "docs/limits.md": "# Limits\n"}, "a row is missing"),
+    ("limits_documented", "the same rows",
+     {"include/snug/base/limits.hpp": LIMIT, "docs/limits.md": LIMIT_ROW}, None),
+    ("reasons_documented", "another sentence",
+     {"include/snug/model/refusal.hpp": REASON, "docs/reasons.md": "| `NoRoom` | yes | full | x |\n"},
+     "should begin"),
+    ("reasons_documented", "a row too few",
+     {"include/snug/model/refusal.hpp": REASON, "docs/reasons.md": "none\n"}, "a row is missing"),
+    ("reasons_documented", "the same rows",
+     {"include/snug/model/refusal.hpp": REASON, "docs/reasons.md": "| `NoRoom` | yes | no room | x |\n"}, None),
+    ("links_resolve", "a dead link", {"docs/a.md": "[b](b.md)\n"}, "leads nowhere"),
+    ("links_resolve", "living links",
+     {"docs/a.md": "[b](../b.md#x) [c](https://example.com) [d](../docs)\n", "b.md": "b\n"}, None),
+    ("policies_in_guide", "a policy nobody explains",
+     {"docs/policy-guide.md": "`best-fit`\n", "src/score/terms.cpp": TERMS, "policies/a.yaml": "a\n"},
+     "does not name this policy"),
+    ("policies_in_guide", "a term nobody explains",
+     {"docs/policy-guide.md": "nothing\n", "src/score/terms.cpp": TERMS}, "does not explain the term"),
+    ("policies_in_guide", "all explained",
+     {"docs/policy-guide.md": "`best-fit`\n", "src/score/terms.cpp": TERMS}, None),
+    ("annotations_in_api", "a key nobody describes",
+     {"src/request/a.cpp": 'auto k = "gpu-secret";\n', "api/annotations.md": "`gpu-count`\n"}, "gpu-secret"),
+    ("annotations_in_api", "a described key",
+     {"src/request/a.cpp": 'auto k = "snug.dev/pool";\n', "api/annotations.md": "`snug.dev/pool`\n"}, None),
+    ("metrics_documented", "a metric nobody explains",
+     {"src/adapters/obs/a.cpp": 'auto k = "snug_secret_total";\n', "docs/operations.md": "`snug_other`\n"},
+     "snug_secret_total"),
+    ("settings_documented", "a setting nobody explains",
+     {"src/app/option_rows.cpp": '    {"listen", "HOST:PORT", "where", f},\n    {"secret", "FILE", "what", f},\n',
+      "docs/operations.md": "`listen`\n"}, "`secret`"),
+    ("headers_stand_alone", "a header that needs another",
+     {"include/snug/fit/a.hpp": HPP + "std::string text;\n"}, "does not compile alone"),
+    ("headers_stand_alone", "a header with what it needs",
+     {"include/snug/fit/a.hpp": HPP + "#include <string>\ninline std::string text;\n"}, None),
+]
+
+
+def run_row(check, files, expected):
+    """Nothing when the check says what the row expects, else what it said."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["SNUG_CACHE"] = folder + "/build"
+        for path, text in files.items():
+            target = Path(folder) / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
+        found = [str(finding) for finding in CHECKS[check](Tree(folder))]
+    if expected is None:
+        return "" if not found else f"found {found}"
+    return "" if any(expected in text for text in found) else f"found {found or 'nothing'}"
+
+
+def main():
+    failed = 0
+    for check, sentence, files, expected in ROWS:
+        problem = run_row(check, files, expected)
+        failed += bool(problem)
+        print(f"{'FAIL' if problem else 'ok  '} {check}: {sentence}{': ' + problem if problem else ''}")
+    shown = {row[0] for row in ROWS if row[3] is not None}
+    for check in CHECKS:
+        if check not in shown:
+            failed += 1
+            print(f"FAIL {check}: no row shows that this check can fail")
+    unshown = len(set(CHECKS) - shown)
+    print(f"{len(ROWS) + unshown - failed} passed, {failed} failed, 0 skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <set>
+#include <string>
+
+#include "snug/base/check.hpp"
+#include "snug/base/clock.hpp"
+#include "snug/base/ids.hpp"
+#include "snug/base/limits.hpp"
+#include "snug/base/result.hpp"
+#include "snug/base/units.hpp"
+
+namespace snug {
+namespace {
+
+TEST(LimitsTest, EveryDefaultLiesBetweenItsBounds) {
+  for (const LimitRow& row : limit_rows()) {
+    SCOPED_TRACE(row.key);
+    EXPECT_LE(row.smallest, row.default_value);
+    EXPECT_LE(row.default_value, row.largest);
+    EXPECT_GE(row.smallest, 0);
+    EXPECT_EQ(Limits{}.*row.field, row.default_value);
+    EXPECT_FALSE(row.meaning.empty());
+  }
+}
+
+TEST(LimitsTest, EveryRowHasAKeyAndAFieldOfItsOwn) {
+  std::set<std::string> keys;
+  Limits limits;
+  std::int64_t next = 0;
+  for (const LimitRow& row : limit_rows()) {
+    SCOPED_TRACE(row.key);
+    EXPECT_TRUE(keys.emplace(row.key).second);
+    for (const char c : row.key) EXPECT_TRUE(std::isalnum(static_cast<unsigned char>(c)) != 0);
+    limits.*row.field = ++next;
+  }
+  next = 0;
+  for (const LimitRow& row : limit_rows()) EXPECT_EQ(limits.*row.field, ++next) << row.key;
+  EXPECT_EQ(sizeof(Limits), limit_rows().size() * sizeof(std::int64_t));
+}
+
+TEST(UnitsTest, QuantitiesAddSubtractAndCompare) {
+  constexpr MebiBytes kFour{4};
+  constexpr MebiBytes kSix{6};
+  static_assert(kFour + kSix == MebiBytes{10});
+  static_assert(kFour - kSix == MebiBytes{-2});
+  static_assert(kFour < kSix);
+  MebiBytes sum = kFour;
+  sum += kSix;
+  EXPECT_EQ(sum, MebiBytes{10});
+  EXPECT_EQ(kWholeGpu.value, 1000);
+}
+
+TEST(UnitsTest, GenerationsAndNodesCompareByValue) {
+  EXPECT_LT(Generation{1}, Generation{2});
+  EXPECT_EQ(NodeIndex{7}, NodeIndex{7});
+}
+
+TEST(ClockTest, AManualClockMovesOnlyWhenTold) {
+  ManualClock clock;
+  const TimePoint start = clock.now();
+  EXPECT_EQ(clock.now(), start);
+  clock.advance(std::chrono::milliseconds(1500));
+  EXPECT_EQ(clock.now() - start, std::chrono::milliseconds(1500));
+}
+
+TEST(ClockTest, TheSteadyClockNeverGoesBack) {
+  const SteadyClock clock;
+  const TimePoint first = clock.now();
+  EXPECT_LE(first, clock.now());
+}
+
+TEST(ResultTest, AFailureCarriesItsCodeAndSentence) {
+  const Result<int> failed = fail(ErrorCode::kNotFound, "there is no such thing");
+  ASSERT_FALSE(failed.has_value());
+  EXPECT_EQ(failed.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(failed.error().message, "there is no such thing");
+}
+
+TEST(CheckDeathTest, ABrokenInvariantSaysWhereAndEndsTheProcess) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(SNUG_CHECK(1 + 1 == 3), "broken invariant: 1 \\+ 1 == 3 \\(.*base_test.cpp:");
+}
+
+TEST(CheckTest, AConditionThatHoldsIsEvaluatedOnceAndPasses) {
+  int times = 0;
+  SNUG_CHECK(++times == 1);
+  EXPECT_EQ(times, 1);
+}
+
+}  // namespace
+}  // namespace snug

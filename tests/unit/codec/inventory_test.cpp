@@ -1,0 +1,418 @@
+#include "snug/codec/inventory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+
+namespace snug {
+namespace {
+
+NodeFacts annotated(std::string inventory) {
+  NodeFacts node;
+  node.name = "n1";
+  node.boot_id = "boot-1";
+  node.annotations["snug.dev/inventory"] = std::move(inventory);
+  return node;
+}
+
+std::string with_gpus(const std::string& gpus, const std::string& more = "") {
+  return R"({"version":1,"gpus":[)" + gpus + "]" + more + "}";
+}
+
+std::string with_gpu(const std::string& more) {
+  return with_gpus(R"({"index":0,"model":"A100","memoryMiB":40960)" + more + "}");
+}
+
+NodeInventory read(const NodeFacts& node) { return read_inventory(node, Limits{}); }
+
+TEST(InventoryTest, TheContractsExampleIsRead) {
+  const NodeInventory inventory = read(annotated(
+      R"({"version":1,"bootID":"boot-1","dynamicMig":true,"gpus":[)"
+      R"({"index":1,"uuid":"GPU-b","model":"NVIDIA-A100-SXM4-40GB","memoryMiB":40960,"healthy":false,)"
+      R"("numa":-1,"modes":["mps"],"mig":true,"later":[1]},)"
+      R"({"index":0,"uuid":"GPU-a","model":"NVIDIA-A100-SXM4-40GB","memoryMiB":40960,"healthy":true,)"
+      R"("numa":0,"modes":["whole","time-slicing","mps"],"mig":false,)"
+      R"("migInstances":[{"profile":"1g.5gb","start":4,"size":1,"uuid":"MIG-1"}],)"
+      R"("migProfiles":[{"profile":"1g.5gb","size":1,"memoryMiB":4864,"starts":[0,1,2]}]}],)"
+      R"("links":[[0,12],[7,0]]})"));
+  EXPECT_EQ(inventory.name, "n1");
+  EXPECT_EQ(inventory.closed_to_all, ReasonCode::kNone) << inventory.closed_because;
+  EXPECT_EQ(inventory.closed_to_annotated, ReasonCode::kNone);
+  EXPECT_TRUE(inventory.dynamic_mig);
+  ASSERT_EQ(inventory.gpus.size(), 2U);
+  GpuInfo first;
+  first.index = 0;
+  first.uuid = "GPU-a";
+  first.model = "NVIDIA-A100-SXM4-40GB";
+  first.memory = {40960};
+  first.numa = 0;
+  first.modes = {GpuMode::kWhole, GpuMode::kTimeSlicing, GpuMode::kMps};
+  first.mig_instances = {{"1g.5gb", 4, 1, "MIG-1"}};
+  first.mig_profiles = {{"1g.5gb", 1, {4864}, {0, 1, 2}}};
+  EXPECT_EQ(inventory.gpus[0], first);
+  EXPECT_EQ(inventory.gpus[1].uuid, "GPU-b");
+  EXPECT_FALSE(inventory.gpus[1].healthy);
+  EXPECT_TRUE(inventory.gpus[1].mig);
+  EXPECT_EQ(inventory.gpus[1].numa, -1);
+  // The file's second GPU is the first by index: its links to the other one move along.
+  EXPECT_EQ(inventory.links, (std::vector<std::vector<int>>{{0, 7}, {12, 0}}));
+  EXPECT_EQ(inventory.kubelet_units.at("nvidia.com/gpu"), 1);
+}
+
+TEST(InventoryTest, WhatIsNotSaidHasDefaults) {
+  const NodeInventory inventory = read(annotated(with_gpu("")));
+  ASSERT_EQ(inventory.gpus.size(), 1U);
+  const GpuInfo& gpu = inventory.gpus[0];
+  EXPECT_TRUE(gpu.healthy);
+  EXPECT_FALSE(gpu.mig);
+  EXPECT_EQ(gpu.numa, -1);
+  EXPECT_EQ(gpu.uuid, "");
+  EXPECT_EQ(gpu.modes, (std::vector<GpuMode>{GpuMode::kWhole, GpuMode::kTimeSlicing}));
+  EXPECT_TRUE(inventory.links.empty());
+}
+
+struct Malformed {
+  std::string annotation;
+  std::string why;  // a part of closed_because
+};
+
+void PrintTo(const Malformed& row, std::ostream* out) { *out << row.annotation.substr(0, 120); }
+
+class InventoryMalformedTest : public testing::TestWithParam<Malformed> {};
+
+TEST_P(InventoryMalformedTest, ClosesTheNodeAndSaysWhy) {
+  const NodeInventory inventory = read(annotated(GetParam().annotation));
+  EXPECT_EQ(inventory.closed_to_all, ReasonCode::kBadInventory);
+  EXPECT_TRUE(inventory.gpus.empty());
+  EXPECT_TRUE(inventory.links.empty());
+  EXPECT_TRUE(inventory.kubelet_units.empty());
+  EXPECT_NE(inventory.closed_because.find("the annotation snug.dev/inventory is malformed: "),
+            std::string::npos);
+  EXPECT_NE(inventory.closed_because.find(GetParam().why), std::string::npos)
+      << inventory.closed_because;
+}
+
+constexpr const char* kGpu0 = R"({"index":0,"uuid":"GPU-a","model":"A","memoryMiB":1})";
+constexpr const char* kGpu1 = R"({"index":1,"uuid":"GPU-b","model":"A","memoryMiB":1})";
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, InventoryMalformedTest,
+    testing::Values(
+        Malformed{"", "it is no valid JSON at byte 1"},
+        Malformed{R"({"version":1,"gpus":[)", "it is no valid JSON at byte 22"},
+        Malformed{R"({"version":1,"gpus":[]} x)", "it is no valid JSON"},
+        Malformed{"[]", "the text must be an object"},
+        Malformed{R"({"gpus":[]})", "version is missing"},
+        Malformed{R"({"version":2,"gpus":[]})", "version must be an integer from 1 to 1"},
+        Malformed{R"({"version":"1","gpus":[]})", "version must be an integer"},
+        Malformed{R"({"version":1})", "gpus is missing"},
+        Malformed{R"({"version":1,"gpus":{}})", "gpus must be a list"},
+        Malformed{R"({"version":1,"gpus":[],"gpus":[]})", R"(has the key "gpus" twice)"},
+        Malformed{R"({"version":1,"bootID":7,"gpus":[]})", "bootID must be a string"},
+        Malformed{R"({"version":1,"dynamicMig":1,"gpus":[]})", "dynamicMig must be true or false"},
+        Malformed{with_gpus("7"), "gpus[0] must be an object"},
+        Malformed{with_gpus(R"({"model":"A","memoryMiB":1})"), "gpus[0].index is missing"},
+        Malformed{with_gpus(R"({"index":-1,"model":"A","memoryMiB":1})"), "gpus[0].index must be"},
+        Malformed{with_gpus(R"({"index":1.0,"model":"A","memoryMiB":1})"), "gpus[0].index must be"},
+        Malformed{with_gpus(R"({"index":18446744073709551615,"model":"A","memoryMiB":1})"),
+                  "gpus[0].index must be"},
+        Malformed{with_gpus(R"({"index":0,"memoryMiB":1})"), "gpus[0].model is missing"},
+        Malformed{with_gpus(R"({"index":0,"model":"","memoryMiB":1})"),
+                  "gpus[0].model must not be empty"},
+        Malformed{with_gpus(R"({"index":0,"model":"A"})"), "gpus[0].memoryMiB is missing"},
+        Malformed{with_gpus(R"({"index":0,"model":"A","memoryMiB":0})"),
+                  "gpus[0].memoryMiB must be an integer from 1 to 1000000000"},
+        Malformed{with_gpus(R"({"index":0,"model":"A","memoryMiB":99999999999999999999})"),
+                  "gpus[0].memoryMiB must be"},
+        Malformed{with_gpus(std::string(kGpu0) + "," + kGpu0), "gpus[1].index stands there twice"},
+        Malformed{with_gpus(std::string(kGpu0) +
+                            R"(,{"index":1,"uuid":"GPU-a","model":"A","memoryMiB":1})"),
+                  "gpus[1].uuid stands there twice"},
+        Malformed{with_gpu(R"(,"uuid":"")"), "gpus[0].uuid must not be empty"},
+        Malformed{with_gpu(R"(,"uuid":null)"), "gpus[0].uuid must be a string"},
+        Malformed{with_gpu(R"(,"healthy":"yes")"), "gpus[0].healthy must be true or false"},
+        Malformed{with_gpu(R"(,"mig":0)"), "gpus[0].mig must be true or false"},
+        Malformed{with_gpu(R"(,"numa":"0")"), "gpus[0].numa must be an integer from -1"},
+        Malformed{with_gpu(R"(,"modes":"whole")"), "gpus[0].modes must be a list"},
+        Malformed{with_gpu(R"(,"modes":["mig"])"), "gpus[0].modes[0] must be whole, time-slicing"},
+        Malformed{with_gpu(R"(,"modes":["whole","shared"])"), "gpus[0].modes[1] must be whole"},
+        Malformed{with_gpu(R"(,"modes":["mps","mps"])"), "gpus[0].modes[1] stands there twice"},
+        Malformed{with_gpu(R"(,"migInstances":[{"profile":"1g.5gb","start":0}])"),
+                  "gpus[0].migInstances[0].size is missing"},
+        Malformed{with_gpu(R"(,"migInstances":[{"profile":"2g.10gb","start":0,"size":2},)"
+                           R"({"profile":"1g.5gb","start":1,"size":1}])"),
+                  "gpus[0].migInstances[1] overlaps another instance"},
+        Malformed{with_gpu(R"(,"migProfiles":[{"profile":"1g.5gb","size":1,"memoryMiB":1}])"),
+                  "gpus[0].migProfiles[0].starts is missing"},
+        Malformed{with_gpus(std::string(kGpu0) + "," + kGpu1, R"(,"links":[[0,1]])"),
+                  "links must have one row for each GPU"},
+        Malformed{with_gpus(std::string(kGpu0) + "," + kGpu1, R"(,"links":[[0,1],[1]])"),
+                  "links[1] must have one number for each GPU"},
+        Malformed{with_gpus(kGpu0, R"(,"links":[[-1]])"), "links[0][0] must be an integer from 0"},
+        Malformed{"{\"version\":1,\"x\":" + std::string(70, '[') + std::string(70, ']') + "}",
+                  "nested too deeply; at most 64"},
+        Malformed{std::string(100'000, '['), "nested too deeply"}));
+
+TEST(InventoryTest, SizeAndNumberOfGpusHaveLimits) {
+  Limits limits;
+  limits.max_gpus_per_node = 1;
+  const auto node = annotated(with_gpus(std::string(kGpu0) + "," + kGpu1));
+  EXPECT_NE(read_inventory(node, limits).closed_because.find("gpus must have at most 1 entries"),
+            std::string::npos);
+  limits = Limits{};
+  limits.max_inventory_bytes = 64;
+  EXPECT_NE(read_inventory(node, limits).closed_because.find("more than 64 bytes"),
+            std::string::npos);
+}
+
+TEST(InventoryTest, AnotherBootIdIsStaleAndKeepsTheGpus) {
+  const std::string text = with_gpus(kGpu0, R"(,"bootID":"boot-0")");
+  NodeFacts node = annotated(text);
+  NodeInventory inventory = read(node);
+  EXPECT_EQ(inventory.closed_to_all, ReasonCode::kBadInventory);
+  EXPECT_NE(inventory.closed_because.find("is stale"), std::string::npos);
+  EXPECT_EQ(inventory.gpus.size(), 1U);
+
+  node.boot_id = "";
+  EXPECT_EQ(read(node).closed_to_all, ReasonCode::kNone);
+  EXPECT_EQ(read(annotated(with_gpus(kGpu0))).closed_to_all, ReasonCode::kNone);
+}
+
+TEST(InventoryTest, ANodeWithoutGpusIsClosedWithoutComplaint) {
+  NodeFacts node;
+  node.name = "cpu";
+  for (const NodeFacts& each : {node, annotated(with_gpus(""))}) {
+    const NodeInventory inventory = read(each);
+    EXPECT_EQ(inventory.closed_to_all, ReasonCode::kNoGpu);
+    EXPECT_EQ(inventory.closed_because, "");
+    EXPECT_TRUE(inventory.kubelet_units.empty());
+  }
+}
+
+TEST(InventoryTest, AnAnnotationWinsOverLabels) {
+  NodeFacts node = annotated(with_gpu(""));
+  node.labels = {{"nvidia.com/gpu.product", "T4"},
+                 {"nvidia.com/gpu.count", "4"},
+                 {"nvidia.com/gpu.memory", "16384"}};
+  EXPECT_EQ(read(node).gpus.size(), 1U);
+  node.annotations["snug.dev/inventory"] = "x";
+  EXPECT_EQ(read(node).closed_to_all, ReasonCode::kBadInventory);
+}
+
+TEST(InventoryTest, ThePoolLabelHasThreeValues) {
+  NodeFacts node = annotated(with_gpu(""));
+  EXPECT_EQ(read(node).pool, Pool::kAuto);
+  for (const auto& [text, pool] :
+       {std::pair{"auto", Pool::kAuto}, std::pair{"shares", Pool::kShares},
+        std::pair{"whole", Pool::kWhole}}) {
+    node.labels["snug.dev/pool"] = text;
+    EXPECT_EQ(read(node).pool, pool);
+    EXPECT_EQ(read(node).closed_to_all, ReasonCode::kNone);
+  }
+  for (const char* text : {"", "Shares", "both"}) {
+    node.labels["snug.dev/pool"] = text;
+    const NodeInventory inventory = read(node);
+    EXPECT_EQ(inventory.closed_to_all, ReasonCode::kBadInventory) << text;
+    EXPECT_NE(inventory.closed_because.find("allowed are shares, whole and auto"),
+              std::string::npos);
+    EXPECT_EQ(inventory.gpus.size(), 1U) << "what is held there stays counted";
+  }
+}
+
+TEST(InventoryTest, KubeletUnitsAreAllocatableElseCapacityElseGpus) {
+  NodeFacts node = annotated(with_gpus(
+      std::string(kGpu0) + "," + kGpu1 +
+      R"(,{"index":2,"model":"A","memoryMiB":1,"mig":true},{"index":3,"model":"A","memoryMiB":1,"healthy":false})"));
+  EXPECT_EQ(read(node).kubelet_units.at("nvidia.com/gpu"), 2);
+  node.capacity = {{"nvidia.com/gpu", "8"}, {"nvidia.com/mig-1g.5gb", "7"}};
+  EXPECT_EQ(read(node).kubelet_units.at("nvidia.com/gpu"), 8);
+  node.allocatable = {{"nvidia.com/gpu", "1k"}};
+  const auto units = read(node).kubelet_units;
+  EXPECT_EQ(units.at("nvidia.com/gpu"), 1000);
+  EXPECT_EQ(units.at("nvidia.com/mig-1g.5gb"), 7);
+  EXPECT_EQ(read(node).closed_to_annotated, ReasonCode::kNone) << "the annotation says who is ill";
+  for (const char* text : {"-1", "1.5", "8Gi", "", "x"}) {
+    node.allocatable["nvidia.com/gpu"] = text;
+    EXPECT_EQ(read(node).closed_to_all, ReasonCode::kBadInventory) << text;
+  }
+}
+
+struct Labelled {
+  std::string name;
+  StringMap labels;  // added to a T4 node's, `-` removes
+  StringMap capacity;
+  StringMap allocatable;
+  std::size_t gpus = 0;
+  ReasonCode closed_to_all = ReasonCode::kNone;
+  ReasonCode closed_to_annotated = ReasonCode::kNone;
+  std::string because;  // a part
+};
+
+void PrintTo(const Labelled& row, std::ostream* out) { *out << row.name; }
+
+class GfdLabelsTest : public testing::TestWithParam<Labelled> {};
+
+TEST_P(GfdLabelsTest, GiveTheInventory) {
+  const Labelled& row = GetParam();
+  NodeFacts node;
+  node.name = "n1";
+  node.labels = {{"nvidia.com/gpu.product", "Tesla-T4"},
+                 {"nvidia.com/gpu.count", "4"},
+                 {"nvidia.com/gpu.memory", "16384"}};
+  for (const auto& [key, value] : row.labels) {
+    if (value == "-") {
+      node.labels.erase("nvidia.com/" + key);
+    } else {
+      node.labels["nvidia.com/" + key] = value;
+    }
+  }
+  for (const auto& [key, value] : row.capacity) node.capacity["nvidia.com/" + key] = value;
+  for (const auto& [key, value] : row.allocatable) node.allocatable["nvidia.com/" + key] = value;
+  const NodeInventory inventory = read(node);
+  EXPECT_EQ(inventory.gpus.size(), row.gpus);
+  EXPECT_EQ(inventory.closed_to_all, row.closed_to_all) << inventory.closed_because;
+  EXPECT_EQ(inventory.closed_to_annotated, row.closed_to_annotated) << inventory.closed_because;
+  EXPECT_EQ(inventory.closed_because.empty(), row.because.empty()) << inventory.closed_because;
+  EXPECT_NE(inventory.closed_because.find(row.because), std::string::npos)
+      << inventory.closed_because;
+  for (std::size_t i = 0; i < inventory.gpus.size(); ++i) {
+    EXPECT_EQ(inventory.gpus[i].index, static_cast<int>(i));
+    EXPECT_EQ(inventory.gpus[i].uuid, "");
+    EXPECT_EQ(inventory.gpus[i].model, "Tesla-T4");
+    EXPECT_EQ(inventory.gpus[i].memory, MebiBytes{16384});
+    EXPECT_EQ(inventory.gpus[i].modes,
+              (std::vector<GpuMode>{GpuMode::kWhole, GpuMode::kTimeSlicing}));
+  }
+}
+
+constexpr ReasonCode kOpen = ReasonCode::kNone;
+constexpr ReasonCode kBad = ReasonCode::kBadInventory;
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, GfdLabelsTest,
+    testing::Values(
+        Labelled{"plain", {}, {}, {}, 4, kOpen, kOpen, ""},
+        Labelled{"with capacity", {}, {{"gpu", "4"}}, {{"gpu", "4"}}, 4, kOpen, kOpen, ""},
+        Labelled{"replicas",
+                 {{"gpu.replicas", "4"}, {"gpu.product", "Tesla-T4-SHARED"}},
+                 {{"gpu", "16"}},
+                 {{"gpu", "16"}},
+                 4,
+                 kOpen,
+                 kOpen,
+                 ""},
+        Labelled{"renamed replicas",
+                 {{"gpu.replicas", "4"}},
+                 {{"gpu.shared", "16"}},
+                 {{"gpu.shared", "16"}},
+                 4,
+                 kOpen,
+                 kOpen,
+                 ""},
+        Labelled{"no replicas", {{"gpu.replicas", "0"}}, {{"gpu", "4"}}, {}, 4, kOpen, kOpen, ""},
+        Labelled{"replicas no number",
+                 {{"gpu.replicas", "x"}},
+                 {},
+                 {},
+                 0,
+                 kBad,
+                 kOpen,
+                 "nvidia.com/gpu.replicas is \"x\""},
+        Labelled{"capacity other",
+                 {},
+                 {{"gpu", "3"}},
+                 {},
+                 0,
+                 kBad,
+                 kOpen,
+                 "capacity has 3 nvidia.com/gpu, but its labels say 4 GPUs"},
+        Labelled{"capacity without its replicas",
+                 {{"gpu.replicas", "2"}},
+                 {{"gpu", "4"}},
+                 {},
+                 0,
+                 kBad,
+                 kOpen,
+                 "with replicas 2"},
+        Labelled{"capacity nonsense", {}, {{"gpu", "x"}}, {}, 0, kBad, kOpen, "must be a whole"},
+        Labelled{"one unhealthy",
+                 {},
+                 {{"gpu", "4"}},
+                 {{"gpu", "3"}},
+                 4,
+                 kOpen,
+                 ReasonCode::kUnhealthy,
+                 "a GPU is unhealthy"},
+        Labelled{"no product", {{"gpu.product", "-"}}, {}, {}, 0, kBad, kOpen, "gpu.product is"},
+        Labelled{"no count", {{"gpu.count", "-"}}, {}, {}, 0, kBad, kOpen, "gpu.count is \"\""},
+        Labelled{"count 0", {{"gpu.count", "0"}}, {}, {}, 0, kBad, kOpen, "from 1 to 64"},
+        Labelled{"count 65", {{"gpu.count", "65"}}, {}, {}, 0, kBad, kOpen, "from 1 to 64"},
+        Labelled{"count 4.0", {{"gpu.count", "4.0"}}, {}, {}, 0, kBad, kOpen, "gpu.count is"},
+        Labelled{"no memory", {{"gpu.memory", "-"}}, {}, {}, 0, kBad, kOpen, "gpu.memory is"},
+        Labelled{"memory 0", {{"gpu.memory", "0"}}, {}, {}, 0, kBad, kOpen, "gpu.memory is \"0\""},
+        Labelled{"single without MIG",
+                 {{"mig.strategy", "single"}},
+                 {{"gpu", "4"}},
+                 {},
+                 4,
+                 kOpen,
+                 kOpen,
+                 ""},
+        Labelled{"single",
+                 {{"mig.strategy", "single"},
+                  {"gpu.product", "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"},
+                  {"gpu.count", "14"},
+                  {"gpu.memory", "4864"}},
+                 {{"gpu", "14"}},
+                 {{"gpu", "14"}},
+                 0,
+                 kOpen,
+                 ReasonCode::kWrongMode,
+                 "mig.strategy=single"},
+        Labelled{"single, broken",
+                 {{"mig.strategy", "single"},
+                  {"gpu.product", "NVIDIA-A100-SXM4-40GB-MIG-INVALID"},
+                  {"gpu.count", "0"},
+                  {"gpu.memory", "0"}},
+                 {},
+                 {},
+                 0,
+                 kBad,
+                 kOpen,
+                 "gpu.count is \"0\""},
+        Labelled{"mixed without slices",
+                 {{"mig.strategy", "mixed"}},
+                 {{"gpu", "4"}},
+                 {},
+                 4,
+                 kOpen,
+                 kOpen,
+                 ""},
+        Labelled{"mixed",
+                 {{"mig.strategy", "mixed"}},
+                 {{"gpu", "2"}, {"mig-1g.5gb", "14"}},
+                 {},
+                 4,
+                 kOpen,
+                 ReasonCode::kWrongMode,
+                 "mig.strategy=mixed"},
+        Labelled{"mixed, too many",
+                 {{"mig.strategy", "mixed"}},
+                 {{"gpu", "5"}, {"mig-1g.5gb", "14"}},
+                 {},
+                 0,
+                 kBad,
+                 kOpen,
+                 "capacity has 5"}));
+
+TEST(InventoryTest, ANodeThatOnlyOffersUnitsIsNamedAsSuch) {
+  NodeFacts node;
+  node.name = "n1";
+  node.capacity["nvidia.com/gpu"] = "8";
+  const NodeInventory inventory = read(node);
+  EXPECT_EQ(inventory.closed_to_all, ReasonCode::kNoGpu);
+  EXPECT_NE(inventory.closed_because.find("neither the annotation"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,326 @@
+// Pods, nodes and watch events as the API server, kubectl and Go clients write them.
+#include "snug/codec/kube_objects.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace snug {
+namespace {
+
+constexpr std::string_view kFullPod = R"({
+  "apiVersion": "v1", "kind": "Pod",
+  "metadata": {
+    "name": "train-0", "namespace": "ml", "uid": "u-1", "resourceVersion": "42",
+    "creationTimestamp": "2026-11-20T08:00:00Z", "deletionTimestamp": null,
+    "labels": {"app": "train"},
+    "annotations": {"gpu-fraction": "0.25", "gpu-memory.side": "4G", "snug.dev/x": "1",
+      "kubectl.kubernetes.io/default-container": "main",
+      "kubectl.kubernetes.io/last-applied-configuration": "{}", "gpus": "no", "note": 7}},
+  "spec": {
+    "nodeName": "n1", "schedulerName": "snug", "priority": -5,
+    "initContainers": [
+      {"name": "fetch"},
+      {"name": "side", "restartPolicy": "Always", "resources": {}}],
+    "containers": [
+      {"name": "main", "image": "x", "resources": {
+        "limits": {"nvidia.com/gpu": 2, "cpu": "1"},
+        "requests": {"nvidia.com/gpu": "9", "nvidia.com/mig-1g.5gb": "1", "memory": "1Gi"}}}]},
+  "status": {"phase": "Running", "nominatedNodeName": "n2"}})";
+
+TEST(KubeObjectsTest, APodIsReadWithEveryFieldThatSnugUses) {
+  KubeObjectReader reader{Limits{}};
+  const auto pod = reader.read_pod(kFullPod);
+  ASSERT_TRUE(pod) << pod.error().message;
+  PodFacts expected;
+  expected.name_space = "ml";
+  expected.name = "train-0";
+  expected.uid = "u-1";
+  expected.node_name = "n1";
+  expected.scheduler_name = "snug";
+  expected.nominated_node_name = "n2";
+  expected.creation_timestamp = "2026-11-20T08:00:00Z";
+  expected.resource_version = "42";
+  expected.priority = -5;
+  expected.containers = {
+      {"fetch", ContainerKind::kInit, {}},
+      {"side", ContainerKind::kSidecar, {}},
+      {"main", ContainerKind::kApp, {{"nvidia.com/gpu", "2"}, {"nvidia.com/mig-1g.5gb", "1"}}}};
+  expected.annotations = {{"gpu-fraction", "0.25"},
+                          {"gpu-memory.side", "4G"},
+                          {"snug.dev/x", "1"},
+                          {"kubectl.kubernetes.io/default-container", "main"}};
+  EXPECT_EQ(*pod, expected);
+}
+
+TEST(KubeObjectsTest, NullCountsAsAbsentAsGoClientsWriteIt) {
+  KubeObjectReader reader{Limits{}};
+  const auto pod = reader.read_pod(
+      R"({"metadata":{"name":"p","namespace":"d","uid":null,"creationTimestamp":null,
+          "annotations":null},
+          "spec":{"priority":null,"nodeName":null,"initContainers":null,"affinity":null,
+          "topologySpreadConstraints":null,
+          "containers":[{"name":"c","resources":{"limits":null,"requests":null}},
+                        {"name":"d","resources":null}]},
+          "status":null})");
+  ASSERT_TRUE(pod) << pod.error().message;
+  EXPECT_EQ(pod->name, "p");
+  EXPECT_EQ(pod->uid, "");
+  EXPECT_FALSE(pod->terminating);
+  EXPECT_EQ(pod->containers.size(), 2U);
+}
+
+TEST(KubeObjectsTest, DeletionAndPhaseSayWhetherThePodStillHolds) {
+  struct Row {
+    std::string deletion, phase;
+    bool terminating, finished;
+  };
+  const std::vector<Row> rows = {
+      {"null", "Pending", false, false},  {R"("2026-11-20T08:00:00Z")", "Running", true, false},
+      {"null", "Succeeded", false, true}, {R"("2026-11-20T08:00:00Z")", "Failed", true, true},
+      {"null", "Unknown", false, false},
+  };
+  KubeObjectReader reader{Limits{}};
+  for (const Row& row : rows) {
+    const auto pod =
+        reader.read_pod(R"({"metadata":{"name":"p","namespace":"d",)"
+                        R"("deletionTimestamp":)" +
+                        row.deletion + R"(},"status":{"phase":")" + row.phase + R"("}})");
+    ASSERT_TRUE(pod) << pod.error().message;
+    EXPECT_EQ(pod->terminating, row.terminating) << row.phase;
+    EXPECT_EQ(pod->finished, row.finished) << row.phase;
+  }
+}
+
+TEST(KubeObjectsTest, SoftPreferencesAreSeenAndHardOnesAreNot) {
+  const std::vector<std::pair<std::string, bool>> rows = {
+      {R"({})", false},
+      {R"({"affinity":{}})", false},
+      {R"({"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{}}}})",
+       false},
+      {R"({"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[]}}})",
+       false},
+      {R"({"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{}]}}})",
+       true},
+      {R"({"affinity":{"podAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{}]}}})",
+       true},
+      {R"({"affinity":{"podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[1]}}})",
+       true},
+      {R"({"topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule"}]})", false},
+      {R"({"topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule"},
+           {"whenUnsatisfiable":"ScheduleAnyway"}]})",
+       true},
+  };
+  KubeObjectReader reader{Limits{}};
+  for (const auto& [spec, soft] : rows) {
+    const auto pod =
+        reader.read_pod(R"({"metadata":{"name":"p","namespace":"d"},"spec":)" + spec + "}");
+    ASSERT_TRUE(pod) << pod.error().message;
+    EXPECT_EQ(pod->soft_preferences, soft) << spec;
+  }
+}
+
+TEST(KubeObjectsTest, QuantitiesKeepTheirText) {
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {R"("1")", "1"}, {"1", "1"}, {"-1", "-1"}, {R"("1k")", "1k"}, {"0.5", "0.5"}, {R"("")", ""}};
+  KubeObjectReader reader{Limits{}};
+  for (const auto& [json, text] : rows) {
+    const auto pod = reader.read_pod(
+        R"({"metadata":{"name":"p","namespace":"d"},"spec":{"containers":[{"name":"c",)"
+        R"("resources":{"limits":{"nvidia.com/gpu":)" +
+        json + "}}}]}}");
+    ASSERT_TRUE(pod) << pod.error().message;
+    EXPECT_EQ(pod->containers.at(0).gpu_resources.at("nvidia.com/gpu"), text);
+  }
+}
+
+TEST(KubeObjectsTest, ABadPodIsRefusedWithItsPlace) {
+  const std::string ok = R"("name":"p","namespace":"d")";
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"", "the JSON text is empty"},
+      {"   ", "the JSON text is empty"},
+      {"[]", "pod must be an object, not an array"},
+      {"7", "pod must be an object, not a number"},
+      {"{}", "pod.metadata is missing"},
+      {R"({"metadata":null})", "pod.metadata is missing"},
+      {R"({"metadata":[]})", "pod.metadata must be an object, not an array"},
+      {R"({"metadata":{"namespace":"d"}})", "pod.metadata has no name"},
+      {R"({"metadata":{"name":"p"}})", "pod.metadata has no namespace"},
+      {R"({"metadata":{"name":5}})", "pod.metadata.name must be a string, not a number"},
+      {R"({"metadata":{"name":"p","name":"q"}})", "pod.metadata.name is given twice"},
+      {R"({"metadata":{)" + ok + R"(},"metadata":{)" + ok + "}}", "pod.metadata is given twice"},
+      {R"({"metadata":{)" + ok + R"(,"annotations":[]}})",
+       "pod.metadata.annotations must be an object, not an array"},
+      {R"({"metadata":{)" + ok + R"(,"annotations":{"gpu-fraction":0.5}}})",
+       "pod.metadata.annotations.gpu-fraction must be a string, not a number"},
+      {R"({"metadata":{)" + ok + R"(,"annotations":{"gpu-memory":"1","gpu-memory":"1"}}})",
+       "pod.metadata.annotations.gpu-memory is given twice"},
+      {R"({"metadata":{)" + ok + R"(},"spec":"x"})", "pod.spec must be an object, not a string"},
+      {R"({"metadata":{)" + ok + R"(},"spec":{"priority":"high"}})",
+       "pod.spec.priority must be an integer of 32 bits"},
+      {R"({"metadata":{)" + ok + R"(},"spec":{"priority":2147483648}})",
+       "pod.spec.priority must be an integer of 32 bits"},
+      {R"({"metadata":{)" + ok + R"(},"spec":{"priority":1.5}})",
+       "pod.spec.priority must be an integer of 32 bits"},
+      {R"({"metadata":{)" + ok + R"(},"spec":{"containers":{}}})",
+       "pod.spec.containers must be an array, not an object"},
+      {R"({"metadata":{)" + ok + R"(},"spec":{"containers":[{"name":"a"},{}]}})",
+       "pod.spec.containers[1] has no name"},
+      {R"({"metadata":{)" + ok + R"(},"spec":{"containers":[null]}})",
+       "pod.spec.containers[0] must be an object, not null"},
+      {R"({"metadata":{)" + ok +
+           R"(},"spec":{"initContainers":[{"name":"a","resources":{"limits":{"nvidia.com/gpu":true}}}]}})",
+       "pod.spec.initContainers[0].resources.limits.nvidia.com/gpu must be a string, not a "
+       "boolean"},
+      {R"({"metadata":{)" + ok + R"(},"status":{"phase":[]}})",
+       "pod.status.phase must be a string, not an array"},
+      {R"({"metadata":{)" + ok + R"(}} trailing)", "the text is not valid JSON"},
+      {R"({"metadata":{)" + ok, "the text is not valid JSON"},
+      {"{\"metadata\":{\"name\":\"\xff\",\"namespace\":\"d\"}}",
+       "the JSON text is not valid UTF-8"},
+  };
+  KubeObjectReader reader{Limits{}};
+  for (const auto& [json, problem] : rows) {
+    const auto pod = reader.read_pod(json);
+    ASSERT_FALSE(pod) << json;
+    EXPECT_EQ(pod.error().code, ErrorCode::kInvalid) << json;
+    EXPECT_TRUE(pod.error().message.starts_with(problem)) << json << "\n" << pod.error().message;
+  }
+  EXPECT_TRUE(reader.read_pod(kFullPod)) << "an error spoils nothing for the next text";
+}
+
+TEST(KubeObjectsTest, NestingUpToTheLimitIsReadAndOneMoreIsTooLarge) {
+  Limits limits;
+  limits.max_json_depth = 16;
+  KubeObjectReader reader{limits};
+  const auto nested = [](std::size_t levels) {
+    return R"({"metadata":{"name":"p","namespace":"d"},"x":)" + std::string(levels - 1, '[') +
+           std::string(levels - 1, ']') + "}";
+  };
+  EXPECT_TRUE(reader.read_pod(nested(16)));
+  for (const std::size_t levels : {17U, 10'000U, 1'000'000U}) {
+    const auto pod = reader.read_pod(nested(levels));
+    ASSERT_FALSE(pod) << levels;
+    EXPECT_EQ(pod.error().code, ErrorCode::kTooLarge) << pod.error().message;
+  }
+}
+
+TEST(KubeObjectsTest, AnObjectOverTheLimitIsTooLarge) {
+  Limits limits;
+  limits.max_object_bytes = 65'536;
+  KubeObjectReader reader{limits};
+  const auto pod = reader.read_pod(std::string(65'537, ' '));
+  ASSERT_FALSE(pod);
+  EXPECT_EQ(pod.error().code, ErrorCode::kTooLarge);
+}
+
+TEST(KubeObjectsTest, AHugeObjectAndThenASmallOneAreBothRead) {
+  KubeObjectReader reader{Limits{}};
+  const std::string huge = R"({"metadata":{"name":"p","namespace":"d"},"x":")" +
+                           std::string(6 * 1024 * 1024, 'x') + R"("})";
+  EXPECT_TRUE(reader.read_pod(huge));
+  EXPECT_TRUE(reader.read_pod(kFullPod));
+  EXPECT_TRUE(reader.read_pod(huge));
+}
+
+TEST(KubeObjectsTest, ANodeIsReadWithWhatConcernsGpusOnly) {
+  KubeObjectReader reader{Limits{}};
+  const auto node = reader.read_node(R"({
+    "metadata": {"name": "n1", "resourceVersion": "7",
+      "annotations": {"snug.dev/inventory": "{}", "other": "x"},
+      "labels": {"snug.dev/pool": "shares", "nvidia.com/gpu.count": "8", "zone": "a"}},
+    "status": {"capacity": {"cpu": "8", "nvidia.com/gpu": "8"},
+      "allocatable": {"nvidia.com/gpu": 7, "nvidia.com/mig-1g.5gb": "2"},
+      "nodeInfo": {"bootID": "b-1", "kernelVersion": "6"}}})");
+  ASSERT_TRUE(node) << node.error().message;
+  NodeFacts expected;
+  expected.name = "n1";
+  expected.boot_id = "b-1";
+  expected.resource_version = "7";
+  expected.annotations = {{"snug.dev/inventory", "{}"}};
+  expected.labels = {{"snug.dev/pool", "shares"}, {"nvidia.com/gpu.count", "8"}};
+  expected.capacity = {{"nvidia.com/gpu", "8"}};
+  expected.allocatable = {{"nvidia.com/gpu", "7"}, {"nvidia.com/mig-1g.5gb", "2"}};
+  EXPECT_EQ(*node, expected);
+}
+
+TEST(KubeObjectsTest, ABadNodeIsRefusedWithItsPlace) {
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"{}", "node.metadata is missing"},
+      {R"({"metadata":{}})", "node.metadata has no name"},
+      {R"({"metadata":{"name":"n","labels":{"snug.dev/pool":1}}})",
+       "node.metadata.labels.snug.dev/pool must be a string, not a number"},
+      {R"({"metadata":{"name":"n"},"status":{"capacity":[]}})",
+       "node.status.capacity must be an object, not an array"},
+      {R"({"metadata":{"name":"n"},"status":{"nodeInfo":{"bootID":1}}})",
+       "node.status.nodeInfo.bootID must be a string, not a number"},
+  };
+  KubeObjectReader reader{Limits{}};
+  for (const auto& [json, problem] : rows) {
+    const auto node = reader.read_node(json);
+    ASSERT_FALSE(node) << json;
+    EXPECT_TRUE(node.error().message.starts_with(problem)) << node.error().message;
+  }
+}
+
+TEST(KubeObjectsTest, WatchEventsOfEveryKindAreRead) {
+  KubeObjectReader reader{Limits{}};
+  const std::string pod = R"({"metadata":{"name":"p","namespace":"d","resourceVersion":"9"}})";
+  const std::vector<std::pair<std::string, WatchKind>> rows = {
+      {"ADDED", WatchKind::kAdded},
+      {"MODIFIED", WatchKind::kModified},
+      {"DELETED", WatchKind::kDeleted},
+  };
+  for (const auto& [type, kind] : rows) {
+    const auto event = reader.read_pod_event(R"({"type":")" + type + R"(","object":)" + pod + "}");
+    ASSERT_TRUE(event) << event.error().message;
+    EXPECT_EQ(event->kind, kind);
+    EXPECT_EQ(event->pod.name, "p");
+    EXPECT_EQ(event->resource_version, "9");
+  }
+  const auto node = reader.read_node_event(
+      R"({"type":"ADDED","object":{"metadata":{"name":"n","resourceVersion":"3"}}})");
+  ASSERT_TRUE(node) << node.error().message;
+  EXPECT_EQ(node->node.name, "n");
+  EXPECT_EQ(node->resource_version, "3");
+}
+
+TEST(KubeObjectsTest, BookmarksAndErrorsCarryNoObjectOfTheResource) {
+  KubeObjectReader reader{Limits{}};
+  const auto bookmark = reader.read_node_event(
+      R"({"type":"BOOKMARK","object":{"kind":"Node","metadata":{"resourceVersion":"12",
+          "creationTimestamp":null}}})");
+  ASSERT_TRUE(bookmark) << bookmark.error().message;
+  EXPECT_EQ(bookmark->kind, WatchKind::kBookmark);
+  EXPECT_EQ(bookmark->resource_version, "12");
+  const auto expired = reader.read_pod_event(
+      R"({"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired",
+          "message":"too old resource version"}})");
+  ASSERT_TRUE(expired) << expired.error().message;
+  EXPECT_EQ(expired->kind, WatchKind::kError);
+  EXPECT_EQ(expired->error_code, 410);
+  EXPECT_EQ(expired->error_message, "too old resource version");
+}
+
+TEST(KubeObjectsTest, ABadWatchEventIsRefused) {
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"{}", "the watch event.type must be"},
+      {R"({"type":"NEW","object":{}})", "the watch event.type must be"},
+      {R"({"type":"ADDED"})", "the watch event.object is missing"},
+      {R"({"type":"ADDED","object":null})", "the watch event.object is missing"},
+      {R"({"type":"BOOKMARK","object":{}})", "object.metadata has no resourceVersion"},
+      {R"({"type":"ERROR","object":{"code":"x"}})", "object.code must be an integer"},
+      {R"({"type":"ADDED","object":{"metadata":{"name":"p"}}})", "pod.metadata has no namespace"},
+  };
+  KubeObjectReader reader{Limits{}};
+  for (const auto& [json, problem] : rows) {
+    const auto event = reader.read_pod_event(json);
+    ASSERT_FALSE(event) << json;
+    EXPECT_TRUE(event.error().message.starts_with(problem)) << event.error().message;
+  }
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,146 @@
+#include "snug/codec/manifests.hpp"
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+
+namespace snug {
+namespace {
+
+constexpr const char* kNode = R"({"kind":"Node","metadata":{"name":"n1"}})";
+constexpr const char* kPod =
+    R"({"kind":"Pod","metadata":{"name":"p1","namespace":"ml","uid":"u1"},)"
+    R"("spec":{"containers":[{"name":"main"}]}})";
+
+std::string list_of(const std::string& items, const std::string& kind = "List") {
+  return R"({"apiVersion":"v1","items":[)" + items + R"(],"kind":")" + kind +
+         R"(","metadata":{"resourceVersion":""}})";
+}
+
+TEST(ManifestsTest, AListAsKubectlPrintsItIsRead) {
+  const auto read = read_manifests(list_of(std::string(kNode) + ",\n " + kPod), "f.json", Limits{});
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  ASSERT_EQ(read->nodes.size(), 1U);
+  ASSERT_EQ(read->pods.size(), 1U);
+  EXPECT_EQ(read->nodes[0].name, "n1");
+  EXPECT_EQ(read->pods[0].name_space, "ml");
+  EXPECT_EQ(read->pods[0].uid, "u1");
+  EXPECT_EQ(read->pods[0].containers.at(0).name, "main");
+}
+
+TEST(ManifestsTest, YamlSaysTheSame) {
+  const auto read = read_manifests(
+      "apiVersion: v1\n"
+      "kind: List\n"
+      "items:\n"
+      "- kind: Node\n"
+      "  metadata:\n"
+      "    name: n1\n"
+      "    labels: {nvidia.com/gpu.count: \"4\"}\n"
+      "  status: {capacity: {nvidia.com/gpu: 4}}\n"
+      "- kind: Pod\n"
+      "  metadata:\n"
+      "    name: p1\n"
+      "    namespace: ml\n"
+      "    annotations: {gpu-fraction: \"0.25\"}\n"
+      "  spec: {containers: [{name: main}], priority: 7}\n",
+      "f.yaml", Limits{});
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  ASSERT_EQ(read->nodes.size(), 1U);
+  ASSERT_EQ(read->pods.size(), 1U);
+  EXPECT_EQ(read->nodes[0].labels.at("nvidia.com/gpu.count"), "4");
+  EXPECT_EQ(read->nodes[0].capacity.at("nvidia.com/gpu"), "4");
+  EXPECT_EQ(read->pods[0].annotations.at("gpu-fraction"), "0.25");
+  EXPECT_EQ(read->pods[0].priority, 7);
+}
+
+TEST(ManifestsTest, TypedListsAndSingleObjectsAreRead) {
+  const auto nodes = read_manifests(
+      list_of(R"({"metadata":{"name":"n1"}},{"metadata":{"name":"n2"}})", "NodeList"), "f",
+      Limits{});
+  ASSERT_TRUE(nodes.has_value()) << nodes.error().message;
+  EXPECT_EQ(nodes->nodes.size(), 2U);
+  const auto pods = read_manifests(
+      list_of(R"({"metadata":{"name":"p","namespace":"d"},"spec":{"containers":[{"name":"c"}]}})",
+              "PodList"),
+      "f", Limits{});
+  ASSERT_TRUE(pods.has_value()) << pods.error().message;
+  EXPECT_EQ(pods->pods.size(), 1U);
+  EXPECT_EQ(read_manifests(kNode, "f", Limits{})->nodes.size(), 1U);
+  EXPECT_EQ(read_manifests(kPod, "f", Limits{})->pods.size(), 1U);
+  for (const char* empty : {R"({"kind":"List","items":[ ]})", R"({"kind":"List","items":null})",
+                            R"({"kind":"List"})", "kind: List\nitems: []\n"}) {
+    const auto read = read_manifests(empty, "f", Limits{});
+    ASSERT_TRUE(read.has_value()) << empty << read.error().message;
+    EXPECT_TRUE(read->nodes.empty() && read->pods.empty());
+  }
+}
+
+TEST(ManifestsTest, BracketsAndQuotesInTextsDoNotCutAnItem) {
+  const auto read =
+      read_manifests(list_of(R"({"kind":"Node","metadata":{"name":"n1","annotations":)"
+                             R"({"snug.dev/inventory":"{\"a\":[1,\"]}\\\\\"]}"}}},)"
+                             R"({"kind":"Node","metadata":{"name":"n2"}})"),
+                     "f", Limits{});
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  ASSERT_EQ(read->nodes.size(), 2U);
+  EXPECT_EQ(read->nodes[0].annotations.at("snug.dev/inventory"), R"({"a":[1,"]}\\"]})");
+  EXPECT_EQ(read->nodes[1].name, "n2");
+}
+
+struct Refused {
+  std::string text;
+  std::string why;
+};
+
+void PrintTo(const Refused& row, std::ostream* out) { *out << row.text.substr(0, 200); }
+
+class ManifestRefusedTest : public testing::TestWithParam<Refused> {};
+
+TEST_P(ManifestRefusedTest, SaysWhere) {
+  const auto read = read_manifests(GetParam().text, "f", Limits{});
+  ASSERT_FALSE(read.has_value());
+  EXPECT_EQ(read.error().message.find("f:"), 0U) << read.error().message;
+  EXPECT_NE(read.error().message.find(GetParam().why), std::string::npos) << read.error().message;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, ManifestRefusedTest,
+    testing::Values(
+        Refused{"", "the manifest must be an object"}, Refused{"[]", "must be an object"},
+        Refused{"{", "not valid JSON"}, Refused{"{}", "the manifest.kind is missing"},
+        Refused{R"({"kind":7})", "the manifest.kind must be a string"},
+        Refused{R"({"kind":"Deployment"})", "of kind \"Deployment\"; allowed are List"},
+        Refused{list_of(R"({"kind":"Service"})"), "items[0] is of kind \"Service\"; only Nodes"},
+        Refused{list_of(R"({"metadata":{"name":"n1"}})"), "items[0].kind is missing"},
+        Refused{list_of(std::string(kNode) + "," + kNode), "items[1]: the node n1 is given twice"},
+        Refused{list_of(std::string(kPod) + "," + kPod), "items[1]: the pod ml/p1 is given twice"},
+        Refused{list_of(R"({"kind":"Node","metadata":{}})"), "items[0].metadata"},
+        Refused{list_of(R"({"kind":"Node"},)"), "items[0]"},
+        Refused{list_of(std::string(kNode) + ","), "items[1]: the JSON text is empty"},
+        Refused{list_of(std::string(kNode) + " 7"), "items[0]: the text is not valid JSON"},
+        Refused{list_of(kNode) + "x", "not valid JSON"},
+        Refused{R"({"kind":"List","items":[)" + std::string(kNode) + "}", "not valid JSON"},
+        Refused{R"({"kind":"List","items":[)" + std::string(kNode), "not valid JSON"},
+        Refused{R"({"kind":"List","items":{}})", "items must be an array"},
+        Refused{R"({"kind":"List","items":[],"items":[]})", "items"},
+        Refused{R"({"kind":"List","item\u0073":[{"kind":"Node","metadata":{"name":"n"}}]})",
+                "items[0] stands under a key"},
+        Refused{list_of(std::string(5'000, '[')), "nested too deep"},
+        Refused{list_of(std::string(5'000, '[') + std::string(5'000, ']')), "items[0]: the JSON"},
+        Refused{"kind: Node\nmetadata: {name: a}\n---\nkind: Node\nmetadata: {name: b}\n",
+                "f:4:1: the text goes on after the end of its document; one document is allowed; "
+                "several objects go into one List"},
+        Refused{"# " + std::string(300'000, 'x'), "give larger manifests as JSON"}));
+
+TEST(ManifestsTest, JsonHasALimitToo) {
+  Limits limits;
+  limits.max_manifest_bytes = 1'024;
+  const auto read = read_manifests(std::string(2'000, ' ') + kNode, "f", limits);
+  ASSERT_FALSE(read.has_value());
+  EXPECT_EQ(read.error().code, ErrorCode::kTooLarge);
+  EXPECT_NE(read.error().message.find("limit maxManifestBytes"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace snug

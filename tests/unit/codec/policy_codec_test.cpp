@@ -1,0 +1,130 @@
+#include "snug/codec/policy_codec.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+#include <sstream>
+
+namespace snug {
+namespace {
+
+struct Row {
+  std::string yaml;
+  std::string message;  // a part of the error
+};
+
+void PrintTo(const Row& row, std::ostream* out) { *out << testing::PrintToString(row.yaml); }
+
+class PolicyRefusedTest : public testing::TestWithParam<Row> {};
+
+TEST_P(PolicyRefusedTest, SaysWhereAndWhatIsExpected) {
+  const auto policy = read_policy(GetParam().yaml, "p.yaml", Limits{});
+  ASSERT_FALSE(policy.has_value());
+  EXPECT_EQ(policy.error().code, ErrorCode::kInvalid);
+  EXPECT_NE(policy.error().message.find(GetParam().message), std::string::npos)
+      << policy.error().message;
+}
+
+std::string with_profiles(const std::string& profiles) {
+  return "version: 1\ndefault: a\nprofiles:\n" + profiles;
+}
+
+std::string with_term(const std::string& term) {
+  return with_profiles("  a: {terms: [" + term + "]}\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, PolicyRefusedTest,
+    testing::Values(
+        Row{"", "p.yaml:1:1: a policy file must be a map with the keys version, default, profiles"},
+        Row{"[1]", "p.yaml:1:1: a policy file must be a map"},
+        Row{"default: a\n", "p.yaml:1:1: the key version is missing; it must be 1"},
+        Row{"version: 2\n", "p.yaml:1:10: version must be 1"},
+        Row{"version: \"1\"\n", "p.yaml:1:10: version must be 1"},
+        Row{"version: 1\ndefault: a\n", "the key profiles is missing"},
+        Row{"version: 1\nprofile: {}\n", "p.yaml:2:1: unknown key \"profile\"; a policy file has"},
+        Row{"version: 1\nrules: []\n", "p.yaml:2:1: rules is not available in this version"},
+        Row{"version: 1\npodChoice: []\n", "p.yaml:2:1: podChoice is not available"},
+        Row{"version: 1\nsharing: []\n", "p.yaml:2:1: sharing is not available"},
+        Row{"version: 1\nprofiles: {}\n", "p.yaml:2:11: profiles must be a map of at least one"},
+        Row{"version: 1\nprofiles: [a]\n", "p.yaml:2:11: profiles must be a map"},
+        Row{with_profiles("  a: 1\n"), "p.yaml:4:6: a profile must be a map with the keys terms"},
+        Row{with_profiles("  a: {term: 1}\n"), "p.yaml:4:7: unknown key \"term\""},
+        Row{with_profiles("  a: {}\n"), "p.yaml:4:6: terms must be a list of 1 to 32 terms"},
+        Row{with_profiles("  a: {terms: []}\n"), "p.yaml:4:14: terms must be a list of 1 to 32"},
+        Row{with_profiles("  '': {terms: []}\n"), "a profile's name must not be empty"},
+        Row{with_term("best-fit"), "p.yaml:4:15: a term must be a map with the keys term, weight"},
+        Row{with_term("{term: best, weight: 1}"), "p.yaml:4:22: unknown term \"best\"; the terms"},
+        Row{with_term("{term: [], weight: 1}"), "p.yaml:4:22: no term named; the terms are"},
+        Row{with_term("{weight: 1}"), "p.yaml:4:15: no term named; the terms are best-fit, spread"},
+        Row{with_term("{term: spread}"), "p.yaml:4:15: weight must be an integer from -1000000"},
+        Row{with_term("{term: spread, weight: 1.5}"), "p.yaml:4:38: weight must be"},
+        Row{with_term("{term: spread, weight: \"1\"}"), "p.yaml:4:38: weight must be"},
+        Row{with_term("{term: spread, weight: 012}"), "p.yaml:4:38: weight must be"},
+        Row{with_term("{term: spread, weight: 1000001}"), "p.yaml:4:38: weight must be"},
+        Row{with_term("{term: spread, weight: 99999999999999999999}"), "weight must be"},
+        Row{with_term("{term: spread, weight: 1, x: 1}"), "p.yaml:4:41: unknown key \"x\""},
+        Row{with_term("{term: spread, weight: 1}, {term: spread, weight: 2}"),
+            "p.yaml:4:42: the term spread stands in this profile twice"},
+        Row{"version: 1\ndefault: b\nprofiles: {a: {terms: [{term: spread, weight: 1}]}}\n",
+            "p.yaml:2:10: default must name one of the profiles: a"},
+        Row{"version: 1\nprofiles: {a: {terms: [{term: spread, weight: 1}]}}\n",
+            "p.yaml:1:1: default must name one of the profiles: a"},
+        Row{"version: 1\nversion: 1\n", "p.yaml:2:1: the key \"version\" stands here twice"}));
+
+TEST(PolicyCodecTest, ProfilesKeepTheirTermsAndWeights) {
+  const auto policy = read_policy(
+      "version: 1\n"
+      "default: tight\n"
+      "profiles:\n"
+      "  tight: {terms: [{term: best-fit, weight: 1000}, {term: spread, weight: -1000000}]}\n"
+      "  wide:\n"
+      "    terms:\n"
+      "    - {weight: 0, term: spread}\n",
+      "p", Limits{});
+  ASSERT_TRUE(policy.has_value()) << policy.error().message;
+  EXPECT_EQ(policy->default_profile, "tight");
+  ASSERT_EQ(policy->profiles.size(), 2U);
+  const Profile& tight = policy->default_terms();
+  EXPECT_EQ(tight.name, "tight");
+  ASSERT_EQ(tight.terms.size(), 2U);
+  EXPECT_EQ(tight.terms[0].term, find_term("best-fit"));
+  EXPECT_EQ(tight.terms[0].weight, 1000);
+  EXPECT_EQ(tight.terms[1].term, find_term("spread"));
+  EXPECT_EQ(tight.terms[1].weight, -1'000'000);
+  EXPECT_EQ(policy->profiles.at("wide").terms[0].weight, 0);
+}
+
+TEST(PolicyCodecTest, TheNumberOfTermsHasALimit) {
+  Limits limits;
+  limits.max_policy_terms = 1;
+  const auto policy =
+      read_policy(with_term("{term: best-fit, weight: 1}, {term: spread, weight: 1}"), "p", limits);
+  ASSERT_FALSE(policy.has_value());
+  EXPECT_NE(policy.error().message.find("1 to 1 terms"), std::string::npos);
+}
+
+TEST(PolicyCodecTest, TheDefaultPolicyLoads) {
+  const auto policy = read_policy(default_policy_yaml(), "default", Limits{});
+  ASSERT_TRUE(policy.has_value()) << policy.error().message;
+  EXPECT_EQ(policy->default_profile, "best-fit");
+}
+
+TEST(PolicyCodecTest, EveryShippedPolicyLoads) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(SNUG_SOURCE_DIR "/policies")) {
+    std::ifstream file(entry.path());
+    std::stringstream text;
+    text << file.rdbuf();
+    const auto policy = read_policy(text.str(), entry.path().filename().string(), Limits{});
+    EXPECT_TRUE(policy.has_value()) << policy.error().message;
+    EXPECT_EQ(policy->default_profile, entry.path().stem().string());
+    ++files;
+  }
+  EXPECT_GE(files, 2);
+}
+
+}  // namespace
+}  // namespace snug

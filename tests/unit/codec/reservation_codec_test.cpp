@@ -1,0 +1,310 @@
+#include "snug/codec/reservation_codec.hpp"
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+
+namespace snug {
+namespace {
+
+ReservedDevice device(int index, std::string uuid, GpuMode mode, std::int64_t memory,
+                      std::int64_t compute) {
+  return {index, std::move(uuid), mode, {memory}, {compute}, std::nullopt};
+}
+
+Reservation share_reservation() {
+  return {"uid-1",
+          "n1",
+          {{"main", "gpu-fraction=0.25",
+            std::vector{device(3, "GPU-d", GpuMode::kTimeSlicing, 20480, 250)}}}};
+}
+
+PodFacts pod_with(std::map<std::string, std::string, std::less<>> annotations) {
+  PodFacts pod;
+  pod.annotations = std::move(annotations);
+  return pod;
+}
+
+TEST(ReservationCodecTest, AShareIsWrittenAsTheContractSays) {
+  const StringMap written = write_reservation(share_reservation(), "main", PodFacts{});
+  const StringMap expected{
+      {"snug.dev/reservation",
+       R"({"version":1,"uid":"uid-1","node":"n1","containers":[{"name":"main",)"
+       R"("request":"gpu-fraction=0.25","devices":[{"index":3,"uuid":"GPU-d",)"
+       R"("mode":"time-slicing","memoryMiB":20480,"computeMilli":250}]}]})"},
+      {"snug.dev/visible-devices", "GPU-d"},
+      {"snug.dev/visible-devices.main", "GPU-d"},
+      {"snug.dev/memory-limit", "0=20480M"},
+      {"snug.dev/memory-limit.main", "0=20480M"},
+      {"snug.dev/compute-percent", "25"},
+      {"snug.dev/compute-percent.main", "25"}};
+  EXPECT_EQ(written, expected);
+}
+
+TEST(ReservationCodecTest, EveryOtherKeyOfOursIsBlanked) {
+  const PodFacts pod = pod_with({{"snug.dev/reservation", "forged"},
+                                 {"snug.dev/visible-devices.other", "GPU-x"},
+                                 {"snug.dev/anything", "x"},
+                                 {"gpu-fraction", "0.25"}});
+  const StringMap written = write_reservation(share_reservation(), "main", pod);
+  EXPECT_EQ(written.at("snug.dev/visible-devices.other"), "");
+  EXPECT_EQ(written.at("snug.dev/anything"), "");
+  EXPECT_NE(written.at("snug.dev/reservation"), "forged");
+  EXPECT_FALSE(written.contains("gpu-fraction"));
+  EXPECT_EQ(blank_annotations(pod), (StringMap{{"snug.dev/reservation", ""},
+                                               {"snug.dev/visible-devices.other", ""},
+                                               {"snug.dev/anything", ""}}));
+}
+
+TEST(ReservationCodecTest, OnlyTheMainContainerHasUnsuffixedKeys) {
+  Reservation reservation = share_reservation();
+  reservation.containers.push_back(
+      {"side", "gpu-memory=4G", std::vector{device(0, "GPU-a", GpuMode::kMps, 3815, 93)}});
+  const StringMap written = write_reservation(reservation, "side", PodFacts{});
+  EXPECT_EQ(written.at("snug.dev/visible-devices"), "GPU-a");
+  EXPECT_EQ(written.at("snug.dev/compute-percent"), "9");
+  EXPECT_EQ(written.at("snug.dev/visible-devices.main"), "GPU-d");
+  EXPECT_EQ(written.at("snug.dev/visible-devices.side"), "GPU-a");
+
+  const StringMap without = write_reservation(reservation, "third", PodFacts{});
+  EXPECT_FALSE(without.contains("snug.dev/visible-devices"));
+  EXPECT_FALSE(without.contains("snug.dev/memory-limit"));
+  EXPECT_FALSE(without.contains("snug.dev/compute-percent"));
+}
+
+TEST(ReservationCodecTest, SeveralDevicesAreNumberedAsTheContainerSeesThem) {
+  Reservation reservation = share_reservation();
+  reservation.containers[0].given = std::vector{device(5, "GPU-f", GpuMode::kWhole, 81920, 1000),
+                                                device(2, "GPU-c", GpuMode::kWhole, 40960, 1000)};
+  const StringMap written = write_reservation(reservation, "main", PodFacts{});
+  EXPECT_EQ(written.at("snug.dev/visible-devices"), "GPU-c,GPU-f");
+  EXPECT_EQ(written.at("snug.dev/memory-limit"), "0=40960M,1=81920M");
+  EXPECT_EQ(written.at("snug.dev/compute-percent"), "100");
+}
+
+TEST(ReservationCodecTest, ADeviceWithoutUuidMakesIndicesOfAll) {
+  Reservation reservation = share_reservation();
+  reservation.containers[0].given = std::vector{device(1, "", GpuMode::kWhole, 10, 1000),
+                                                device(2, "GPU-c", GpuMode::kWhole, 10, 1000)};
+  EXPECT_EQ(write_reservation(reservation, "main", PodFacts{}).at("snug.dev/visible-devices"),
+            "1,2");
+}
+
+TEST(ReservationCodecTest, ComputeIsNeverBelowOnePercent) {
+  for (const auto& [milli, percent] :
+       {std::pair{1, "1"}, {9, "1"}, {10, "1"}, {19, "1"}, {20, "2"}, {999, "99"}}) {
+    Reservation reservation = share_reservation();
+    reservation.containers[0].given = std::vector{device(0, "G", GpuMode::kMps, 10, milli)};
+    EXPECT_EQ(write_reservation(reservation, "main", PodFacts{}).at("snug.dev/compute-percent"),
+              percent);
+  }
+}
+
+TEST(ReservationCodecTest, ASliceStillToBeCreatedIsVoid) {
+  Reservation reservation = share_reservation();
+  ReservedDevice slice = device(0, "GPU-a", GpuMode::kMig, 9856, 285);
+  slice.slice = Slice{"2g.10gb", 2, 2, ""};
+  reservation.containers[0].given = std::vector{slice};
+  StringMap written = write_reservation(reservation, "main", PodFacts{});
+  EXPECT_EQ(written.at("snug.dev/visible-devices"), "void");
+  EXPECT_NE(
+      written.at("snug.dev/reservation").find(R"("mig":{"profile":"2g.10gb","start":2,"size":2}})"),
+      std::string::npos);
+
+  slice.slice->uuid = "MIG-1";
+  reservation.containers[0].given = std::vector{slice};
+  written = write_reservation(reservation, "main", PodFacts{});
+  EXPECT_EQ(written.at("snug.dev/visible-devices"), "MIG-1");
+}
+
+TEST(ReservationCodecTest, KubeletAssignedContainersHaveOnlyTheReservation) {
+  const Reservation reservation{
+      "u", "n", {{"main", "nvidia.com/gpu=2", KubeletUnits{"nvidia.com/gpu", 2}}}};
+  const StringMap written = write_reservation(reservation, "main", PodFacts{});
+  EXPECT_EQ(written,
+            (StringMap{{"snug.dev/reservation",
+                        R"({"version":1,"uid":"u","node":"n","containers":[{"name":"main",)"
+                        R"("request":"nvidia.com/gpu=2","assignedBy":"kubelet",)"
+                        R"("resource":"nvidia.com/gpu","count":2}]})"}}));
+}
+
+TEST(ReservationCodecTest, WhatIsWrittenIsReadBack) {
+  ReservedDevice slice = device(7, "", GpuMode::kMig, 9856, 285);
+  slice.slice = Slice{"2g.10gb", 2, 2, "MIG-1"};
+  Reservation mixed = share_reservation();
+  mixed.containers.push_back({"b", "gpu-mig-profile=2g.10gb", std::vector{slice}});
+  mixed.containers.push_back({"c \"\n", "gpu-fraction=2",
+                              std::vector{device(0, "", GpuMode::kWhole, 1, 1000),
+                                          device(1, "GPU-1", GpuMode::kWhole, 1, 1000)}});
+  const Reservation kubelet{
+      "u", "n", {{"main", "nvidia.com/gpu=2", KubeletUnits{"nvidia.com/gpu", 2}}}};
+  Reservation two_resources = kubelet;
+  two_resources.containers.push_back(
+      {"main", "nvidia.com/mig-1g.5gb=1", KubeletUnits{"nvidia.com/mig-1g.5gb", 1}});
+  for (const Reservation& reservation : {share_reservation(), mixed, kubelet, two_resources}) {
+    const auto read = read_reservation(
+        write_reservation(reservation, "main", PodFacts{}).at("snug.dev/reservation"), Limits{});
+    ASSERT_TRUE(read.has_value()) << read.error().message;
+    EXPECT_EQ(read->reservation, reservation);
+    EXPECT_FALSE(read->suspect) << read->suspect_why;
+  }
+}
+
+struct Malformed {
+  std::string json;
+  std::string why;
+};
+
+void PrintTo(const Malformed& row, std::ostream* out) { *out << row.json.substr(0, 200); }
+
+class ReservationMalformedTest : public testing::TestWithParam<Malformed> {};
+
+TEST_P(ReservationMalformedTest, SaysWhere) {
+  const auto read = read_reservation(GetParam().json, Limits{});
+  ASSERT_FALSE(read.has_value());
+  EXPECT_NE(read.error().message.find(GetParam().why), std::string::npos) << read.error().message;
+}
+
+std::string with_containers(const std::string& containers) {
+  return R"({"version":1,"uid":"u","node":"n","containers":[)" + containers + "]}";
+}
+
+std::string with_device(const std::string& text) {
+  return with_containers(R"({"name":"m","request":"later=1","devices":[)" + text + "]}");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, ReservationMalformedTest,
+    testing::Values(
+        Malformed{"", "it is no valid JSON at byte 1"}, Malformed{"7", "must be an object"},
+        Malformed{R"({"uid":"u"})", "version is missing"},
+        Malformed{R"({"version":2,"uid":"u"})", "version must be an integer from 1 to 1"},
+        Malformed{R"({"version":1,"version":1})", "the key \"version\" twice"},
+        Malformed{R"({"version":1})", "uid is missing"},
+        Malformed{R"({"version":1,"uid":""})", "uid must not be empty"},
+        Malformed{R"({"version":1,"uid":"u"})", "node is missing"},
+        Malformed{R"({"version":1,"uid":"u","node":7})", "node must be a string"},
+        Malformed{R"({"version":1,"uid":"u","node":"n"})", "containers is missing"},
+        Malformed{with_containers(""), "containers must not be empty"},
+        Malformed{with_containers("7"), "containers[0] must be an object"},
+        Malformed{with_containers(R"({"request":"x","devices":[]})"), "containers[0].name is miss"},
+        Malformed{with_containers(R"({"name":"m","devices":[]})"), "containers[0].request is miss"},
+        Malformed{with_containers(R"({"name":"m","request":""})"), "either devices or assignedBy"},
+        Malformed{
+            with_containers(R"({"name":"m","request":"","devices":[],"assignedBy":"kubelet"})"),
+            "containers[0] must have either devices or assignedBy"},
+        Malformed{with_containers(R"({"name":"m","request":"","assignedBy":"me"})"),
+                  "containers[0].assignedBy must be kubelet"},
+        Malformed{
+            with_containers(
+                R"({"name":"m","request":"","assignedBy":"kubelet","resource":"r","count":0})"),
+            "containers[0].count must be an integer from 1"},
+        Malformed{with_containers(R"({"name":"m","request":"","assignedBy":"kubelet","count":1})"),
+                  "containers[0].resource is missing"},
+        Malformed{with_device(""), "containers[0].devices must have 1 to 64 entries"},
+        Malformed{with_device("7"), "containers[0].devices[0] must be an object"},
+        Malformed{with_device(R"({"mode":"mps","memoryMiB":1,"computeMilli":1})"),
+                  "devices[0].index is missing"},
+        Malformed{with_device(R"({"index":-1,"mode":"mps","memoryMiB":1,"computeMilli":1})"),
+                  "devices[0].index must be an integer from 0"},
+        Malformed{
+            with_device(R"({"index":0,"uuid":"","mode":"mps","memoryMiB":1,"computeMilli":1})"),
+            "devices[0].uuid must not be empty"},
+        Malformed{with_device(R"({"index":0,"mode":"none","memoryMiB":1,"computeMilli":1})"),
+                  "devices[0].mode must be whole, time-slicing, mps or mig"},
+        Malformed{with_device(R"({"index":0,"mode":"mps","memoryMiB":-1,"computeMilli":1})"),
+                  "devices[0].memoryMiB must be an integer from 0"},
+        Malformed{with_device(R"({"index":0,"mode":"mps","memoryMiB":1.5,"computeMilli":1})"),
+                  "devices[0].memoryMiB must be an integer from 0"},
+        Malformed{with_device(R"({"index":0,"mode":"mps","memoryMiB":1,"computeMilli":1001})"),
+                  "devices[0].computeMilli must be an integer from 0 to 1000"},
+        Malformed{with_device(R"({"index":0,"mode":"mig","memoryMiB":1,"computeMilli":1})"),
+                  "devices[0].mig must be there with the mode mig, and with no other"},
+        Malformed{
+            with_device(R"({"index":0,"mode":"mps","memoryMiB":1,"computeMilli":1,"mig":{}})"),
+            "devices[0].mig must be there with the mode mig, and with no other"},
+        Malformed{
+            with_device(R"({"index":0,"mode":"mig","memoryMiB":1,"computeMilli":1,"mig":{}})"),
+            "devices[0].mig.profile is missing"},
+        Malformed{
+            with_containers(R"({"name":"m","request":"","assignedBy":"kubelet","resource":"r",)"
+                            R"("count":1},{"name":"m","request":"","assignedBy":"kubelet",)"
+                            R"("resource":"r","count":1})"),
+            "containers[1] has a name used before"},
+        Malformed{std::string(10'000, '['), "nested too deeply"}));
+
+TEST(ReservationCodecTest, SizeHasALimit) {
+  const auto read = read_reservation(std::string(65'537, ' '), Limits{});
+  ASSERT_FALSE(read.has_value());
+  EXPECT_EQ(read.error().code, ErrorCode::kTooLarge);
+}
+
+struct Suspicion {
+  std::string request;
+  std::vector<ReservedDevice> devices;
+  bool suspect;
+};
+
+void PrintTo(const Suspicion& row, std::ostream* out) { *out << row.request; }
+
+class ReservationSuspectTest : public testing::TestWithParam<Suspicion> {};
+
+TEST_P(ReservationSuspectTest, IsWhatDisagreesWithItsOwnRequest) {
+  const Reservation reservation{"u", "n", {{"m", GetParam().request, GetParam().devices}}};
+  const auto read = read_reservation(
+      write_reservation(reservation, "m", PodFacts{}).at("snug.dev/reservation"), Limits{});
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(read->suspect, GetParam().suspect) << read->suspect_why;
+  EXPECT_EQ(read->suspect_why.empty(), !GetParam().suspect);
+}
+
+ReservedDevice share(std::int64_t memory, std::int64_t compute) {
+  return device(0, "", GpuMode::kTimeSlicing, memory, compute);
+}
+
+ReservedDevice whole(int index) { return device(index, "", GpuMode::kWhole, 40960, 1000); }
+
+ReservedDevice slice_of(int index) {
+  ReservedDevice result = device(index, "", GpuMode::kMig, 9856, 285);
+  result.slice = Slice{"2g.10gb", 0, 2, ""};
+  return result;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, ReservationSuspectTest,
+    testing::Values(Suspicion{"gpu-fraction=0.25", {share(10240, 250)}, false},
+                    Suspicion{"gpu-fraction=0.250", {share(10240, 250)}, false},
+                    Suspicion{"gpu-fraction=0.2", {share(8192, 200)}, false},
+                    Suspicion{"gpu-fraction=0.25", {share(10240, 251)}, true},
+                    Suspicion{"gpu-fraction=0.25", {share(1, 1), share(1, 250)}, true},
+                    Suspicion{"gpu-fraction=0.25", {whole(0)}, true},
+                    Suspicion{"gpu-fraction=0.25", {slice_of(0)}, false},
+                    Suspicion{"gpu-fraction=1", {whole(0)}, false},
+                    Suspicion{"gpu-fraction=2", {whole(0), whole(1)}, false},
+                    Suspicion{"gpu-fraction=2", {whole(0)}, true},
+                    Suspicion{"gpu-fraction=2", {whole(1), whole(1)}, true},
+                    Suspicion{"gpu-fraction=1", {share(40960, 1000)}, true},
+                    Suspicion{"gpu-memory=4G", {share(3815, 93)}, false},
+                    Suspicion{"gpu-memory=4G", {share(3814, 93)}, true},
+                    Suspicion{"gpu-memory=4096", {share(4096, 100)}, false},
+                    Suspicion{"gpu-memory=4Gi", {share(4096, 100), share(4096, 100)}, true},
+                    Suspicion{"gpu-memory=4x", {share(1, 1)}, false},
+                    Suspicion{"gpu-fraction=0.25x", {share(1, 1)}, false},
+                    Suspicion{"gpu-fraction=0.25,gpu-count=2", {share(1, 1)}, false},
+                    Suspicion{"", {share(1, 1)}, false}));
+
+TEST(ReservationCodecTest, UnitsOtherThanTheirRequestAreSuspect) {
+  for (const auto& [request, suspect] : {std::pair{"nvidia.com/gpu=2", false},
+                                         {"nvidia.com/gpu=1", true},
+                                         {"nvidia.com/x=2", true},
+                                         {"later=2", false}}) {
+    const Reservation reservation{"u", "n", {{"m", request, KubeletUnits{"nvidia.com/gpu", 2}}}};
+    const auto read = read_reservation(
+        write_reservation(reservation, "m", PodFacts{}).at("snug.dev/reservation"), Limits{});
+    ASSERT_TRUE(read.has_value());
+    EXPECT_EQ(read->suspect, suspect) << request;
+  }
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,178 @@
+#include "snug/codec/state_codec.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "snug/fit/usage.hpp"
+
+namespace snug {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+GpuInfo gpu(int index, std::string uuid) {
+  GpuInfo info;
+  info.index = index;
+  info.uuid = std::move(uuid);
+  info.model = "A100";
+  info.memory = {40960};
+  info.modes = {GpuMode::kWhole, GpuMode::kTimeSlicing};
+  return info;
+}
+
+NodeInventory inventory(std::string name, std::vector<GpuInfo> gpus) {
+  NodeInventory result;
+  result.name = std::move(name);
+  result.gpus = std::move(gpus);
+  return result;
+}
+
+HoldingPtr holding(std::string uid, std::vector<ReservedContainer> containers) {
+  Holding result;
+  result.name_space = "ml";
+  result.pod = "pod-" + uid;
+  result.uid = uid;
+  result.reservation = {uid, "n1", std::move(containers)};
+  return std::make_shared<Holding>(std::move(result));
+}
+
+ReservedDevice share(int index, std::string uuid) {
+  return {index, std::move(uuid), GpuMode::kTimeSlicing, {10240}, {250}, std::nullopt};
+}
+
+Snapshot snapshot(const std::vector<NodeStatePtr>& nodes) {
+  Snapshot result;
+  result.generation = {7};
+  result.nodes = NodeTable(nodes);
+  return result;
+}
+
+NodeStatePtr state(NodeInventory of, std::vector<HoldingPtr> holdings = {}) {
+  return add_up(std::make_shared<NodeInventory>(std::move(of)), std::move(holdings));
+}
+
+TEST(StateCodecTest, ANodeIsShownExactlyAsTheContractSays) {
+  const auto held = holding("u1", {{"main", "gpu-fraction=0.25", std::vector{share(1, "GPU-b")}}});
+  const auto text = write_nodes(
+      snapshot({state(inventory("n1", {gpu(0, "GPU-a"), gpu(1, "GPU-b")}), {held})}), std::nullopt);
+  EXPECT_EQ(
+      text,
+      R"({"generation":7,"nodes":[{"name":"n1","pool":"auto","closed":null,"gpus":[)"
+      R"({"index":0,"uuid":"GPU-a","model":"A100","memoryMiB":40960,"healthy":true,"closed":null,)"
+      R"("mode":"none","usedMemoryMiB":0,"usedComputeMilli":0,"holders":[]},)"
+      R"({"index":1,"uuid":"GPU-b","model":"A100","memoryMiB":40960,"healthy":true,"closed":null,)"
+      R"("mode":"time-slicing","usedMemoryMiB":10240,"usedComputeMilli":250,"holders":[)"
+      R"({"namespace":"ml","pod":"pod-u1","uid":"u1","container":"main","memoryMiB":10240,)"
+      R"("computeMilli":250}]}],"kubeletAssigned":[]}]})");
+}
+
+TEST(StateCodecTest, NodesComeInOrderOfTheirNamesAndGapsAreNoNodes) {
+  const Snapshot all = snapshot({state(inventory("b", {})), nullptr, state(inventory("a", {}))});
+  const Json json = Json::parse(*write_nodes(all, std::nullopt));
+  ASSERT_EQ(json["nodes"].size(), 2U);
+  EXPECT_EQ(json["nodes"][0]["name"], "a");
+  EXPECT_EQ(json["nodes"][1]["name"], "b");
+  EXPECT_EQ(Json::parse(*write_nodes(all, "b"))["nodes"].size(), 1U);
+  EXPECT_EQ(write_nodes(all, "c"), std::nullopt);
+  EXPECT_EQ(write_nodes(snapshot({}), std::nullopt), R"({"generation":7,"nodes":[]})");
+}
+
+TEST(StateCodecTest, ClosedNodesSayWhy) {
+  NodeInventory bad = inventory("n", {gpu(0, "")});
+  bad.closed_to_all = ReasonCode::kBadInventory;
+  bad.closed_because = "the label x is wrong";
+  const auto closed = [](const NodeStatePtr& node) {
+    return Json::parse(*write_nodes(snapshot({node}), std::nullopt))["nodes"][0]["closed"]
+        .get<std::string>();
+  };
+  EXPECT_EQ(closed(state(bad)), "BadInventory: the label x is wrong");
+
+  NodeInventory none = inventory("n", {});
+  none.closed_to_all = ReasonCode::kNoGpu;
+  EXPECT_EQ(closed(state(none)), message(ReasonCode::kNoGpu));
+
+  NodeInventory ill = inventory("n", {gpu(0, "")});
+  ill.closed_to_annotated = ReasonCode::kUnhealthy;
+  ill.closed_because = "a GPU is unhealthy";
+  EXPECT_EQ(closed(state(ill)), "to annotated pods: Unhealthy: a GPU is unhealthy");
+
+  Holding stray;
+  stray.uid = "u";
+  stray.unplaced = true;
+  EXPECT_EQ(closed(state(inventory("n", {gpu(0, "")}), {std::make_shared<Holding>(stray)})),
+            "to annotated pods: " + message(ReasonCode::kNodeClosed));
+}
+
+TEST(StateCodecTest, HoldersStandAtTheGpuThatTheyAreChargedTo) {
+  const std::vector<ReservedContainer> one{{"m", "", std::vector{share(5, "GPU-a")}}};    // moved
+  const std::vector<ReservedContainer> two{{"m", "", std::vector{share(1, "GPU-x")}}};    // changed
+  const std::vector<ReservedContainer> three{{"m", "", std::vector{share(9, "GPU-z")}}};  // gone
+  const auto node = state(inventory("n1", {gpu(0, "GPU-a"), gpu(1, "GPU-b")}),
+                          {holding("u1", one), holding("u2", two), holding("u3", three)});
+  const Json gpus = Json::parse(*write_nodes(snapshot({node}), std::nullopt))["nodes"][0]["gpus"];
+  ASSERT_EQ(gpus.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    ASSERT_EQ(gpus[i]["holders"].size(), 1U) << i;
+    EXPECT_EQ(gpus[i]["holders"][0]["uid"], "u" + std::to_string(i + 1));
+    EXPECT_EQ(gpus[i]["usedComputeMilli"], 250);
+  }
+  EXPECT_TRUE(gpus[0]["closed"].is_null());
+  EXPECT_EQ(gpus[1]["closed"], to_string(GpuClosure::kChanged));
+  EXPECT_EQ(gpus[2]["closed"], to_string(GpuClosure::kVanished));
+  EXPECT_EQ(gpus[2]["index"], 9);
+  EXPECT_EQ(gpus[2]["uuid"], "GPU-z");
+  EXPECT_EQ(gpus[2]["healthy"], false);
+}
+
+TEST(StateCodecTest, KubeletAssignedContainersStandAtTheNode) {
+  const auto held =
+      holding("u1", {{"main", "nvidia.com/gpu=2", KubeletUnits{"nvidia.com/gpu", 2}}});
+  const Json node = Json::parse(*write_nodes(
+      snapshot({state(inventory("n1", {gpu(0, "")}), {held})}), std::nullopt))["nodes"][0];
+  EXPECT_EQ(node["kubeletAssigned"].dump(),
+            R"([{"namespace":"ml","pod":"pod-u1","uid":"u1","container":"main",)"
+            R"("resource":"nvidia.com/gpu","count":2}])");
+  EXPECT_TRUE(node["gpus"][0]["holders"].empty());
+}
+
+TEST(StateCodecTest, SlicesShowTheAxisAndWhoHoldsThem) {
+  GpuInfo mig = gpu(0, "GPU-a");
+  mig.mig = true;
+  mig.mig_instances = {{"1g.5gb", 0, 1, "MIG-1"}, {"1g.5gb", 1, 1, "MIG-2"}};
+  mig.mig_profiles = {{"1g.5gb", 1, {4864}, {0, 1, 6}}, {"7g.40gb", 8, {40192}, {0}}};
+  ReservedDevice first{0, "GPU-a", GpuMode::kMig, {4864}, {142}, Slice{"1g.5gb", 1, 1, "MIG-2"}};
+  ReservedDevice second{0, "GPU-a", GpuMode::kMig, {9856}, {285}, Slice{"2g.10gb", 2, 2, ""}};
+  const auto node =
+      state(inventory("n1", {mig}), {holding("u1", {{"m", "", std::vector{first, second}}})});
+  const Json row = Json::parse(*write_nodes(snapshot({node}), std::nullopt))["nodes"][0]["gpus"][0];
+  const std::string holder =
+      R"("holder":{"namespace":"ml","pod":"pod-u1","uid":"u1","container":"m"})";
+  EXPECT_EQ(row["slices"].dump(),
+            R"({"axis":8,"instances":[{"profile":"1g.5gb","start":0,"size":1,"uuid":"MIG-1"},)"
+            R"({"profile":"1g.5gb","start":1,"size":1,"uuid":"MIG-2",)" +
+                holder + R"(},{"profile":"2g.10gb","start":2,"size":2,)" + holder + "}]}");
+}
+
+TEST(StateCodecTest, PodsShowWhatIsKnownOfThem) {
+  const auto held = holding("u1", {{"main", "gpu-fraction=0.25", std::vector{share(1, "GPU-b")}}});
+  const std::vector<PodRow> rows{{"ml", "p1", "u1", "n1", "bound", "", "gpu-fraction=0.25", held},
+                                 {"ml", "p\"2", "u2", "", "pending", "Malformed: no", "", nullptr}};
+  EXPECT_EQ(
+      write_pods({3}, rows),
+      R"({"generation":3,"pods":[{"namespace":"ml","pod":"p1","uid":"u1","node":"n1",)"
+      R"("state":"bound","request":"gpu-fraction=0.25","reservation":{"version":1,"uid":"u1",)"
+      R"("node":"n1","containers":[{"name":"main","request":"gpu-fraction=0.25","devices":[)"
+      R"({"index":1,"uuid":"GPU-b","mode":"time-slicing","memoryMiB":10240,)"
+      R"("computeMilli":250}]}]}},{"namespace":"ml","pod":"p\"2","uid":"u2",)"
+      R"("state":"pending","reason":"Malformed: no","request":""}]})");
+  EXPECT_EQ(write_pods({3}, {}), R"({"generation":3,"pods":[]})");
+}
+
+TEST(StateCodecTest, TextsThatAreNoUtf8DoNotBreakTheReply) {
+  const std::vector<PodRow> rows{{"ml", "p\xFF", "u", "", "pending", "", "", nullptr}};
+  EXPECT_FALSE(Json::parse(write_pods({1}, rows), nullptr, false).is_discarded());
+}
+
+}  // namespace
+}  // namespace snug

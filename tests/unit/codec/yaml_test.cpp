@@ -1,0 +1,131 @@
+#include "snug/codec/yaml.hpp"
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+
+namespace snug {
+namespace {
+
+struct Refused {
+  std::string yaml;
+  std::string message;  // a part of the error
+};
+
+void PrintTo(const Refused& row, std::ostream* out) { *out << testing::PrintToString(row.yaml); }
+
+class YamlRefusedTest : public testing::TestWithParam<Refused> {};
+
+TEST_P(YamlRefusedTest, SaysWhereAndWhy) {
+  const auto tree = parse_yaml(GetParam().yaml, "f.yaml", Limits{});
+  ASSERT_FALSE(tree.has_value()) << GetParam().yaml;
+  EXPECT_NE(tree.error().message.find(GetParam().message), std::string::npos)
+      << tree.error().message;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, YamlRefusedTest,
+    testing::Values(Refused{"a: 1\nb: 2\na: 3\n", "f.yaml:3:1: the key \"a\" stands here twice"},
+                    Refused{"a: {x: 1, x: 2}", "f.yaml:1:11: the key \"x\" stands here twice"},
+                    Refused{"a: 1\n'a': 2\n", "f.yaml:2:1: the key \"a\" stands here twice"},
+                    Refused{"a: &x 1\nb: *x\n", "f.yaml:1:4: anchors are not allowed"},
+                    Refused{"a: &x\nb: 1\n", "anchors are not allowed"},
+                    Refused{"a: &x [1]\n", "f.yaml:1:4: anchors are not allowed"},
+                    Refused{"a: *x\n", "f.yaml:1:4: "}, Refused{"a: !!str 1\n", "f.yaml:1:4: tags"},
+                    Refused{"a: !mine {b: 1}\n", "f.yaml:1:4: tags"},
+                    Refused{"<<: {a: 1}\n", "f.yaml:1:1: merge keys"},
+                    Refused{"? [a, b]\n: 1\n", "a key must be a plain word"},
+                    Refused{"a: 1\n---\nb: 2\n", "f.yaml:3:1: the text goes on after the end"},
+                    Refused{"a: 1\n---\n---\nb: 2\n", "f.yaml:4:1: the text goes on after the end"},
+                    Refused{"a: [1, 2\n", "f.yaml:2:1: not valid YAML"},
+                    Refused{"a: 'open\n", "not valid YAML"},
+                    Refused{"a: b: c\n", "f.yaml:1:5: not valid"},
+                    Refused{"a:\n\t- 1\n", "not valid YAML"},
+                    Refused{"a: \"open\n\n", "not valid YAML"}, Refused{"a: 1\n]\n", "f.yaml:2:1:"},
+                    Refused{"a: 1\nb: \x04\nc: 2\n", "f.yaml:2:4: neither control characters"},
+                    Refused{"a: \xFF\n", "f.yaml:1:4: neither control characters"},
+                    Refused{std::string("a: 1\0b: 2", 9),
+                            "f.yaml:1:5: neither control characters"}));
+
+TEST(YamlTest, EveryValueKnowsItsKindAndPlace) {
+  const auto tree = parse_yaml(
+      "# comment\n"
+      "name: \"007\"\n"
+      "list:\n"
+      "- 012\n"
+      "- {deep: no, empty: }\n",
+      "f.yaml", Limits{});
+  ASSERT_TRUE(tree.has_value()) << tree.error().message;
+  ASSERT_EQ(tree->kind, YamlNode::Kind::kMap);
+  const YamlNode* name = tree->find("name");
+  ASSERT_NE(name, nullptr);
+  EXPECT_EQ(name->text, "007");
+  EXPECT_TRUE(name->quoted);
+  EXPECT_EQ(name->line, 2);
+  EXPECT_EQ(name->column, 7);
+  const YamlNode* list = tree->find("list");
+  ASSERT_NE(list, nullptr);
+  ASSERT_EQ(list->items.size(), 2U);
+  EXPECT_EQ(list->items[0].text, "012");
+  EXPECT_FALSE(list->items[0].quoted);
+  EXPECT_EQ(list->items[1].find("deep")->text, "no");
+  EXPECT_EQ(list->items[1].find("empty")->kind, YamlNode::Kind::kNull);
+  EXPECT_EQ(tree->find("nothing"), nullptr);
+  EXPECT_EQ(yaml_error("f.yaml", *name, "is wrong").message, "f.yaml:2:7: is wrong");
+}
+
+TEST(YamlTest, EndMarksCommentsAndEmptyTextAreNoSecondDocument) {
+  for (const char* text :
+       {"---\na: 1\n", "a: 1\n---\n", "a: 1\n...\n# end\n", "---\na: 1\n---\n# x\n"}) {
+    const auto tree = parse_yaml(text, "f", Limits{});
+    ASSERT_TRUE(tree.has_value()) << text << tree.error().message;
+    EXPECT_EQ(tree->entries.size(), 1U) << text;
+  }
+  for (const char* text : {"", "# nothing\n", "---\n"}) {
+    const auto tree = parse_yaml(text, "f", Limits{});
+    ASSERT_TRUE(tree.has_value()) << text << tree.error().message;
+    EXPECT_EQ(tree->kind, YamlNode::Kind::kNull) << text;
+  }
+}
+
+TEST(YamlTest, SizeAndDepthHaveLimits) {
+  Limits limits;
+  limits.max_config_bytes = 8;
+  EXPECT_TRUE(parse_yaml("a: 12345", "f", limits).has_value());
+  const auto large = parse_yaml("a: 123456", "f", limits);
+  ASSERT_FALSE(large.has_value());
+  EXPECT_EQ(large.error().code, ErrorCode::kTooLarge);
+
+  const auto nested = [](int levels) {
+    return std::string(static_cast<std::size_t>(levels), '[') +
+           std::string(static_cast<std::size_t>(levels), ']');
+  };
+  EXPECT_TRUE(parse_yaml(nested(64), "f", Limits{}).has_value());
+  for (const int levels : {65, 1'000, 100'000}) {
+    const auto deep = parse_yaml(nested(levels), "f", Limits{});
+    ASSERT_FALSE(deep.has_value()) << levels;
+    EXPECT_NE(deep.error().message.find("nested too deeply"), std::string::npos);
+  }
+}
+
+TEST(YamlTest, PlainScalarsBecomeJsonByTheCoreRules) {
+  const auto tree = parse_yaml(
+      "{i: 7, neg: -3, plus: +4, zero: 012, hex: 0x1F, oct: 0o17, r: 1.5, e: 1e3, t: true, f: "
+      "False,"
+      " no: no, q: \"7\", n: null, tilde: ~, inf: .inf, ver: 1.2.3, dash: -, list: [a, 4G], m: {}}",
+      "f", Limits{});
+  ASSERT_TRUE(tree.has_value()) << tree.error().message;
+  EXPECT_EQ(to_json(*tree),
+            R"({"i":7,"neg":-3,"plus":4,"zero":12,"hex":31,"oct":15,"r":1.5,"e":1000.0,"t":true,)"
+            R"("f":false,"no":"no","q":"7","n":null,"tilde":null,"inf":".inf","ver":"1.2.3",)"
+            R"("dash":"-","list":["a","4G"],"m":{}})");
+}
+
+TEST(YamlTest, IntegersBeyond64BitsStayNumbers) {
+  const auto tree = parse_yaml("[9223372036854775807, 99999999999999999999]", "f", Limits{});
+  ASSERT_TRUE(tree.has_value());
+  EXPECT_EQ(to_json(*tree), "[9223372036854775807,1e+20]");
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,65 @@
+#include "snug/fit/charge.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "support/cluster.hpp"
+
+namespace snug {
+namespace {
+
+struct Row {
+  Ask ask;
+  std::int64_t capacity;
+  std::int64_t memory;
+  std::int64_t compute;
+};
+
+TEST(ChargeTest, TheArithmeticOfTheContract) {
+  const std::vector<Row> rows = {
+      {FractionAsk{333}, 40960, 13639, 333},    {MemoryAsk{{3815}}, 40960, 3815, 93},
+      {FractionAsk{250}, 81920, 20480, 250},    {FractionAsk{500}, 40960, 20480, 500},
+      {FractionAsk{999}, 40960, 40919, 999},    {FractionAsk{1}, 40960, 40, 1},
+      {MemoryAsk{{40960}}, 40960, 40960, 1000}, {MemoryAsk{{20480}}, 40960, 20480, 500},
+      {MemoryAsk{{40959}}, 40960, 40959, 999},  {MemoryAsk{{1}}, 40960, 1, 1},
+      {MemoryAsk{{3815}}, 16384, 3815, 232},    {MemoryAsk{{3815}}, 81920, 3815, 46},
+      {WholeAsk{}, 40960, 40960, 1000}};
+  for (const Row& row : rows) {
+    EXPECT_EQ(charge(row.ask, {row.capacity}), (Charge{{row.memory}, {row.compute}}))
+        << row.ask.index() << " of " << row.capacity;
+  }
+}
+
+TEST(ChargeTest, NothingIsFreeOnATinyGpu) {
+  const std::vector<Row> rows = {
+      {FractionAsk{1}, 1, 1, 1},    {FractionAsk{999}, 1, 1, 999}, {FractionAsk{1}, 999, 1, 1},
+      {FractionAsk{1}, 1000, 1, 1}, {FractionAsk{999}, 2, 1, 999}, {FractionAsk{500}, 3, 1, 500},
+      {MemoryAsk{{1}}, 1, 1, 1000}, {MemoryAsk{{1}}, 1000, 1, 1},  {MemoryAsk{{1}}, 1001, 1, 1},
+      {MemoryAsk{{1}}, 1999, 1, 1}, {MemoryAsk{{2}}, 1001, 2, 1},  {MemoryAsk{{1}}, 3, 1, 333},
+      {FractionAsk{1}, 2000, 2, 1}};
+  for (const Row& row : rows) {
+    EXPECT_EQ(charge(row.ask, {row.capacity}), (Charge{{row.memory}, {row.compute}}))
+        << row.ask.index() << " of " << row.capacity;
+  }
+}
+
+TEST(ChargeTest, AnAskBeyondTheGpuExceedsItsCapacityEvenWhenAbsurd) {
+  EXPECT_EQ(charge(MemoryAsk{{40961}}, {40960}), (Charge{{40961}, {1000}}));
+  const std::int64_t most = std::int64_t{1} << 43;  // what request/ lets through
+  EXPECT_EQ(charge(MemoryAsk{{most}}, {1}), (Charge{{most}, {1000 * most}}));
+}
+
+TEST(ChargeTest, WhatNamesNoSingleGpusShareCostsNothing) {
+  EXPECT_EQ(charge(SliceAsk{"1g.5gb"}, {40960}), Charge{});
+  EXPECT_EQ(charge(KubeletAsk{"nvidia.com/gpu"}, {40960}), Charge{});
+}
+
+TEST(ChargeTest, RoomAddsThousandthsOfMemoryAndCompute) {
+  EXPECT_EQ((Charge{{40960}, {1000}}).room({40960}), 2000);
+  EXPECT_EQ((Charge{{20480}, {250}}).room({40960}), 750);
+  EXPECT_EQ((Charge{{1}, {1}}).room({40960}), 1);
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,322 @@
+#include "snug/fit/fit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "support/states.hpp"
+
+namespace snug {
+namespace {
+
+struct Row {
+  std::string_view why;
+  std::string_view node;
+  std::vector<HoldingPtr> holdings;
+  GpuRequest request;
+  std::string_view expected;  // the GPUs of each option, or the reason
+};
+
+/// `0 1 3`: three options of one GPU each; `0+1`: one of two; `-`: one without devices.
+std::string fit_text(const NodeState& node, const GpuRequest& request) {
+  const auto [result, options] = fit_all(node, request);
+  if (result != ReasonCode::kNone) {
+    EXPECT_TRUE(options.empty());
+    return std::string(reason(result).code);
+  }
+  EXPECT_FALSE(options.empty());
+  std::string text;
+  for (const Placement& option : options) {
+    EXPECT_TRUE(still_fits(node, request, option));
+    if (!text.empty()) text += " ";
+    if (option.takes.empty()) text += "-";
+    for (std::size_t i = 0; i < option.takes.size(); ++i) {
+      text += (i > 0 ? "+" : "") + std::to_string(option.takes[i].gpu);
+    }
+  }
+  return text;
+}
+
+void check(const std::vector<Row>& rows) {
+  for (const Row& row : rows) {
+    const NodeStatePtr node = make_state(row.node, row.holdings);
+    EXPECT_EQ(fit_text(*node, row.request), row.expected) << row.why;
+  }
+}
+
+HoldingPtr held(int gpu, std::int64_t memory, std::int64_t compute) {
+  return make_holding("h" + std::to_string(gpu), "n1", {make_share(gpu, memory, compute)});
+}
+
+HoldingPtr held_whole(int gpu) {
+  return make_holding("w" + std::to_string(gpu), "n1", {make_whole_device(gpu, 40960)});
+}
+
+HoldingPtr held_in(GpuMode mode, int gpu) {
+  ReservedDevice device = make_share(gpu, 1024, 25);
+  device.mode = mode;
+  return make_holding("m" + std::to_string(gpu), "n1", {device});
+}
+
+TEST(FitTest, AShareGoesWhereItsMemoryAndComputeFit) {
+  check({{"of equals the first", "n1: A 40960 x3", {}, make_fraction(500), "0"},
+         {"equals that are no neighbours",
+          "n1: A 40960 x3",
+          {held(1, 1024, 25)},
+          make_fraction(500),
+          "0 1 2"},
+         {"models tell apart", "n1: A 40960, B 40960", {}, make_fraction(500), "0 1"},
+         {"an exact rest", "n1: A 40960", {held(0, 30720, 750)}, make_fraction(250), "0"},
+         {"a thousandth too much",
+          "n1: A 40960",
+          {held(0, 30720, 750)},
+          make_fraction(251),
+          "NoRoom"},
+         {"memory is short", "n1: A 40960", {held(0, 30721, 1)}, make_fraction(250), "NoRoom"},
+         {"compute is short", "n1: A 40960", {held(0, 1, 751)}, make_fraction(250), "NoRoom"},
+         {"one of two", "n1: A 40960 x2", {held(0, 30721, 750)}, make_fraction(250), "1"},
+         {"memory by MiB", "n1: T 16384, A 81920", {}, make_memory(20000), "1"},
+         {"all of a GPU's memory", "n1: T 16384", {}, make_memory(16384), "0"},
+         {"two halves of 1 MiB", "n1: X 1", {held(0, 1, 500)}, make_fraction(500), "NoRoom"},
+         {"a GPU of 1 MiB", "n1: X 1", {}, make_fraction(1), "0"},
+         {"mps first", "n1: A 40960 modes=mps+time-slicing", {}, make_fraction(500), "0"}});
+}
+
+TEST(FitTest, WholeGpusAreDistinctEmptyAndTheLowest) {
+  check({{"one", "n1: A 40960 x3", {}, make_whole(1), "0"},
+         {"two", "n1: A 40960 x3", {}, make_whole(2), "0+1"},
+         {"all", "n1: A 40960 x3", {}, make_whole(3), "0+1+2"},
+         {"around what is held", "n1: A 40960 x4", {held(1, 1, 1)}, make_whole(3), "0+2+3"},
+         {"different sizes", "n1: T 16384, A 40960", {}, make_whole(2), "0+1"},
+         {"around unhealthy", "n1: A 40960 unhealthy, A 40960", {}, make_whole(1), "1"},
+         {"around MIG", "n1: A 40960 mig, A 40960", {}, make_whole(1), "1"},
+         {"around sharing-only", "n1: A 40960 modes=mps, A 40960", {}, make_whole(1), "1"}});
+}
+
+TEST(FitTest, ShareAndWholeNeverMeetOnOneGpu) {
+  check({{"share on whole", "n1: A 40960", {held_whole(0)}, make_fraction(1), "NoRoom"},
+         {"whole on share", "n1: A 40960", {held(0, 1, 1)}, make_whole(1), "NoRoom"},
+         {"whole on whole", "n1: A 40960", {held_whole(0)}, make_whole(1), "NoRoom"},
+         {"beside each other", "n1: A 40960 x2", {held_whole(0)}, make_fraction(500), "1"}});
+}
+
+TEST(FitTest, AGpuHasOneModeAtATime) {
+  const std::string_view all = "n1: A 40960 modes=whole+time-slicing+mps";
+  const NodeStatePtr mps = make_state(all, {held_in(GpuMode::kMps, 0)});
+  const Fitted kept = fit_all(*mps, make_fraction(500));
+  ASSERT_EQ(kept.options.size(), 1U);
+  EXPECT_EQ(kept.options[0].takes[0].mode, GpuMode::kMps) << "it keeps the mode it has";
+  const Fitted fresh = fit_all(*make_state(all), make_fraction(500));
+  ASSERT_EQ(fresh.options.size(), 1U);
+  EXPECT_EQ(fresh.options[0].takes[0].mode, GpuMode::kTimeSlicing) << "the first sharing entry";
+  check({{"a share beside a slice", all, {held_in(GpuMode::kMig, 0)}, make_fraction(500), "NoRoom"},
+         {"a whole beside a slice", all, {held_in(GpuMode::kMig, 0)}, make_whole(1), "NoRoom"},
+         {"the operator no longer allows the mode it is in",
+          "n1: A 40960 modes=whole",
+          {held_in(GpuMode::kTimeSlicing, 0)},
+          make_fraction(500),
+          "WrongMode"},
+         {"it was switched to MIG while it was shared",
+          "n1: A 40960 mig",
+          {held_in(GpuMode::kTimeSlicing, 0)},
+          make_fraction(500),
+          "WrongMode"},
+         {"nor another one until it is empty",
+          "n1: A 40960 modes=mps",
+          {held_in(GpuMode::kTimeSlicing, 0)},
+          make_fraction(500),
+          "WrongMode"}});
+}
+
+TEST(FitTest, EveryReasonIsTrueOfTheNode) {
+  const HoldingPtr over = make_holding("o", "n1", {make_share(0, 50000, 10)});
+  const HoldingPtr vanished = make_holding("v", "n1", {make_whole_device(7, 40960)});
+  check({{"larger than the GPU", "n1: T 16384 x2", {}, make_memory(16385), "TooLarge"},
+         {"larger, though held", "n1: T 16384", {held_whole(0)}, make_memory(16385), "TooLarge"},
+         {"absurdly large", "n1: T 16384", {}, make_memory(std::int64_t{1} << 43), "TooLarge"},
+         {"more GPUs than there are", "n1: A 40960 x2", {}, make_whole(3), "TooLarge"},
+         {"999 GPUs", "n1: A 40960 x2", {}, make_whole(999), "TooLarge"},
+         {"a vanished GPU is no GPU", "n1: A 40960", {vanished}, make_whole(2), "TooLarge"},
+         {"only MIG, share", "n1: A 40960 mig x2", {}, make_fraction(500), "WrongMode"},
+         {"only MIG, whole", "n1: A 40960 mig x2", {}, make_whole(1), "WrongMode"},
+         {"whole only", "n1: A 40960 modes=whole", {}, make_fraction(500), "WrongMode"},
+         {"sharing only", "n1: A 40960 modes=mps", {}, make_whole(1), "WrongMode"},
+         {"no mode at all", "n1: A 40960 modes=", {}, make_whole(1), "WrongMode"},
+         {"unhealthy, share", "n1: A 40960 unhealthy", {}, make_fraction(500), "Unhealthy"},
+         {"unhealthy, whole", "n1: A 40960 unhealthy", {}, make_whole(1), "Unhealthy"},
+         {"over-committed, share", "n1: A 40960", {over}, make_fraction(1), "Unhealthy"},
+         {"over-committed, whole", "n1: A 40960", {over}, make_whole(1), "Unhealthy"},
+         {"only vanished ones are left of the right size",
+          "n1: T 16384 mig",
+          {vanished},
+          make_fraction(500),
+          "Unhealthy"},
+         {"full", "n1: A 40960 x2", {held_whole(0), held_whole(1)}, make_fraction(1), "NoRoom"},
+         {"one short", "n1: A 40960 x2", {held_whole(0)}, make_whole(2), "NoRoom"}});
+}
+
+TEST(FitTest, TheNearestReasonIsGivenWhereGpusDiffer) {
+  check(
+      {{"full or small", "n1: A 40960, T 16384", {held_whole(0)}, make_memory(20000), "NoRoom"},
+       {"full or unhealthy",
+        "n1: A 40960, A 40960 unhealthy",
+        {held_whole(0)},
+        make_fraction(9),
+        "NoRoom"},
+       {"small or unhealthy",
+        "n1: T 16384, A 40960 unhealthy",
+        {},
+        make_memory(20000),
+        "Unhealthy"},
+       {"unhealthy or MIG",
+        "n1: A 40960 mig, A 40960 unhealthy",
+        {},
+        make_fraction(9),
+        "Unhealthy"},
+       {"small or MIG", "n1: T 16384, A 40960 mig", {}, make_memory(20000), "WrongMode"},
+       {"too few in mode", "n1: A 40960, A 40960 mig", {held_whole(0)}, make_whole(2), "WrongMode"},
+       {"too few healthy", "n1: A 40960, A 40960 unhealthy", {}, make_whole(2), "Unhealthy"}});
+}
+
+TEST(FitTest, ANodeWithoutGpusIsRefusedForThat) {
+  const HoldingPtr vanished = make_holding("v", "n1", {make_whole_device(7, 40960)});
+  check({{"share", "n1:", {}, make_fraction(500), "NoGpu"},
+         {"whole", "n1:", {}, make_whole(1), "NoGpu"},
+         {"only a vanished one, share", "n1:", {vanished}, make_fraction(500), "NoGpu"},
+         {"only a vanished one, whole", "n1:", {vanished}, make_whole(1), "NoGpu"}});
+}
+
+TEST(FitTest, AClosedNodeSaysItsReason) {
+  check({{"to all", "n1: A 40960 | closed=BadInventory", {}, make_fraction(1), "BadInventory"},
+         {"to all, kubelet",
+          "n1: A 40960 | closed=NoGpu nvidia.com/gpu=1",
+          {},
+          make_units(1),
+          "NoGpu"},
+         {"to annotated",
+          "n1: A 40960 | closed-to-annotated=Unhealthy",
+          {},
+          make_whole(1),
+          "Unhealthy"},
+         {"to annotated only",
+          "n1: A 40960 | closed-to-annotated=Unhealthy nvidia.com/gpu=1",
+          {},
+          make_units(1),
+          "-"}});
+}
+
+TEST(FitTest, PoolsKeepKindsApart) {
+  check({{"shares", "n1: A 40960 | pool=shares nvidia.com/gpu=1", {}, make_units(1), "WrongPool"},
+         {"shares, share", "n1: A 40960 | pool=shares", {}, make_fraction(1), "0"},
+         {"shares, whole by annotation", "n1: A 40960 | pool=shares", {}, make_whole(1), "0"},
+         {"whole", "n1: A 40960 | pool=whole nvidia.com/gpu=1", {}, make_units(1), "-"},
+         {"whole, share", "n1: A 40960 | pool=whole", {}, make_fraction(1), "WrongPool"},
+         {"whole, whole by annotation", "n1: A 40960 | pool=whole", {}, make_whole(1), "WrongPool"},
+         {"auto, units", "n1: A 40960 | pool=auto nvidia.com/gpu=1", {}, make_units(1), "-"}});
+}
+
+TEST(FitTest, AnAutoNodeHoldsOneKindAtATime) {
+  const std::string_view node = "n1: A 40960 x2 | nvidia.com/gpu=2";
+  const HoldingPtr units = make_units_holding("k", "n1", 1);
+  const HoldingPtr unplaced = make_unplaced("u", "n1");
+  check({{"share where the kubelet is", node, {units}, make_fraction(1), "OtherKind"},
+         {"whole where the kubelet is", node, {units}, make_whole(1), "OtherKind"},
+         {"units where shares are", node, {held(0, 1, 1)}, make_units(1), "OtherKind"},
+         {"units where an unplaced pod is", node, {unplaced}, make_units(1), "OtherKind"},
+         {"share where an unplaced pod is", node, {unplaced}, make_fraction(1), "NodeClosed"},
+         {"whole where an unplaced pod is", node, {unplaced}, make_whole(1), "NodeClosed"},
+         {"units beside units", node, {units}, make_units(1), "-"},
+         {"both kinds met by hand", node, {units, held(0, 1, 1)}, make_units(1), "OtherKind"}});
+}
+
+TEST(FitTest, KubeletUnitsAreCountedByResource) {
+  const std::string_view node = "n1: A 40960 x4 | nvidia.com/gpu=4 nvidia.com/mig-1g.5gb=7";
+  GpuRequest both = make_units(2);
+  both.containers.push_back(make_units(3).containers.front());
+  GpuRequest mixed = make_units(4);
+  mixed.containers.push_back(make_units(8, "nvidia.com/mig-1g.5gb").containers.front());
+  check({{"all", node, {}, make_units(4), "-"},
+         {"more than all", node, {}, make_units(5), "TooLarge"},
+         {"the rest", node, {make_units_holding("k", "n1", 3)}, make_units(1), "-"},
+         {"more than the rest", node, {make_units_holding("k", "n1", 3)}, make_units(2), "NoRoom"},
+         {"more is held than there is",
+          node,
+          {make_units_holding("k", "n1", 9)},
+          make_units(1),
+          "NoRoom"},
+         {"containers add up", node, {}, both, "TooLarge"},
+         {"each resource must fit", node, {}, mixed, "TooLarge"},
+         {"a full resource is not another",
+          node,
+          {make_units_holding("k", "n1", 4)},
+          make_units(7, "nvidia.com/mig-1g.5gb"),
+          "-"},
+         {"a resource that is not there",
+          node,
+          {},
+          make_units(1, "nvidia.com/mig-2g.10gb"),
+          "TooLarge"},
+         {"too large is said before no room",
+          node,
+          {make_units_holding("k", "n1", 4)},
+          mixed,
+          "TooLarge"}});
+}
+
+TEST(FitTest, AnOptionSaysWhatItTakes) {
+  const NodeStatePtr node = make_state("n1: A 40960, T 16384", {held(0, 1024, 25)});
+  const Fitted share = fit_all(*node, make_memory(3815));
+  ASSERT_EQ(share.options.size(), 2U);
+  const DeviceTake& first = share.options[0].takes[0];
+  EXPECT_EQ(first.memory, MebiBytes{3815});
+  EXPECT_EQ(first.compute, MilliGpu{93});
+  EXPECT_EQ(first.room, 93 + 93);
+  EXPECT_EQ(first.mode, GpuMode::kTimeSlicing);
+  const DeviceTake& second = share.options[1].takes[0];
+  EXPECT_EQ(second.compute, MilliGpu{232}) << "a smaller GPU gives a larger part";
+  const Fitted whole = fit_all(*node, make_whole(1));
+  ASSERT_EQ(whole.options.size(), 1U);
+  EXPECT_EQ(whole.options[0].takes[0].memory, MebiBytes{16384});
+  EXPECT_EQ(whole.options[0].takes[0].compute, kWholeGpu);
+  EXPECT_EQ(whole.options[0].takes[0].room, 2000);
+}
+
+TEST(StillFitsTest, APlacementEndsWithWhatItStoodOn) {
+  const std::string_view two = "n1: A 40960 x2 | nvidia.com/gpu=2";
+  const std::vector<Placement> share = fit_all(*make_state(two), make_fraction(500)).options;
+  const std::vector<Placement> whole = fit_all(*make_state(two), make_whole(2)).options;
+  const std::vector<Placement> units = fit_all(*make_state(two), make_units(2)).options;
+  ASSERT_TRUE(share.size() == 1 && whole.size() == 1 && units.size() == 1);
+  struct Change {
+    std::string_view node;
+    std::vector<HoldingPtr> holdings;
+    bool share;  // of GPU 0
+    bool whole;  // of both
+    bool units;  // 2
+  };
+  const std::vector<Change> changes = {
+      {two, {}, true, true, true},
+      {two, {held(0, 20481, 500)}, false, false, false},
+      {two, {held(0, 20480, 500)}, true, false, false},
+      {two, {held(1, 1, 1)}, true, false, false},
+      {two, {make_units_holding("k", "n1", 1)}, false, false, false},
+      {two, {make_unplaced("u", "n1")}, false, false, false},
+      {"n1: A 40960 | nvidia.com/gpu=1", {}, true, false, false},
+      {"n1: A 40961 x2 | nvidia.com/gpu=2", {}, true, true, true},
+      {"n1: T 16384 x2 | nvidia.com/gpu=2", {}, false, true, true},
+      {"n1: A 40960 x2 unhealthy | nvidia.com/gpu=2", {}, false, false, true},
+      {"n1: A 40960 x2 modes=mps | nvidia.com/gpu=2", {}, false, false, true},
+      {"n1: A 40960 x2 | pool=whole nvidia.com/gpu=2", {}, false, false, true},
+      {"n1: A 40960 x2 | closed=BadInventory nvidia.com/gpu=2", {}, false, false, false}};
+  for (const Change& change : changes) {
+    SCOPED_TRACE(change.node);
+    const NodeStatePtr node = make_state(change.node, change.holdings);
+    EXPECT_EQ(still_fits(*node, make_fraction(500), share[0]), change.share);
+    EXPECT_EQ(still_fits(*node, make_whole(2), whole[0]), change.whole);
+    EXPECT_EQ(still_fits(*node, make_units(2), units[0]), change.units);
+  }
+}
+
+}  // namespace
+}  // namespace snug

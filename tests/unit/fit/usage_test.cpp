@@ -1,0 +1,232 @@
+#include "snug/fit/usage.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/states.hpp"
+
+namespace snug {
+namespace {
+
+constexpr std::string_view kTwo = "n1: A100 40960 x2";
+
+ReservedDevice with_uuid(ReservedDevice device, std::string uuid) {
+  device.uuid = std::move(uuid);
+  return device;
+}
+
+ReservedDevice in_mode(ReservedDevice device, GpuMode mode) {
+  device.mode = mode;
+  return device;
+}
+
+TEST(UsageTest, AnEmptyNodeIsAllRoom) {
+  const NodeStatePtr node = make_state(kTwo);
+  ASSERT_EQ(node->gpus.size(), 2U);
+  for (const GpuState& gpu : node->gpus) {
+    EXPECT_EQ(gpu.used_memory, MebiBytes{0});
+    EXPECT_EQ(gpu.used_compute, MilliGpu{0});
+    EXPECT_EQ(gpu.mode, GpuMode::kNone);
+    EXPECT_EQ(gpu.closure, GpuClosure::kOpen);
+    EXPECT_EQ(gpu.room, 2000);
+    EXPECT_TRUE(gpu.empty());
+  }
+  EXPECT_EQ(node->room, 4000);
+  EXPECT_EQ(node->name(), "n1");
+}
+
+TEST(UsageTest, SharesAddUpOnTheirGpuAndSetItsMode) {
+  const NodeStatePtr node =
+      make_state(kTwo, {make_holding("a", "n1", {make_share(1, 10240, 250)}),
+                        make_holding("b", "n1", {make_share(1, 20480, 500)})});
+  EXPECT_TRUE(node->gpus[0].empty());
+  EXPECT_EQ(node->gpus[1].used_memory, MebiBytes{30720});
+  EXPECT_EQ(node->gpus[1].used_compute, MilliGpu{750});
+  EXPECT_EQ(node->gpus[1].mode, GpuMode::kTimeSlicing);
+  EXPECT_EQ(node->gpus[1].room, 500);
+  EXPECT_EQ(node->room, 2500);
+  EXPECT_EQ(node->snug_assigned, 2);
+  EXPECT_EQ(node->kubelet_assigned, 0);
+}
+
+TEST(UsageTest, AHoldingCountsOnceHoweverManyDevicesAndContainersItHas) {
+  auto holding = make_holding("a", "n1", {make_whole_device(0, 40960)});
+  holding->reservation.containers.push_back(holding->reservation.containers.front());
+  holding->reservation.containers.back().given =
+      std::vector<ReservedDevice>{make_whole_device(1, 40960)};
+  const NodeStatePtr node = make_state(kTwo, {holding});
+  EXPECT_EQ(node->snug_assigned, 1);
+  EXPECT_EQ(node->room, 0);
+  EXPECT_EQ(node->gpus[0].closure, GpuClosure::kOpen);
+}
+
+TEST(UsageTest, AWholeGpuIsTakenWholeWhateverItsReservationSays) {
+  for (const std::int64_t said : {std::int64_t{1}, std::int64_t{40960}}) {
+    ReservedDevice device = make_whole_device(0, said);
+    device.compute = {1};
+    const NodeStatePtr node = make_state(kTwo, {make_holding("a", "n1", {device})});
+    EXPECT_EQ(node->gpus[0].used_memory, MebiBytes{40960});
+    EXPECT_EQ(node->gpus[0].used_compute, kWholeGpu);
+    EXPECT_EQ(node->gpus[0].mode, GpuMode::kWhole);
+    EXPECT_EQ(node->gpus[0].closure, GpuClosure::kOpen);
+  }
+}
+
+TEST(UsageTest, ClosuresSayWhatIsWrong) {
+  const ReservedDevice half = make_share(0, 20480, 500);
+  const ReservedDevice whole = make_whole_device(0, 40960);
+  struct Row {
+    std::string_view why;
+    std::string_view node;
+    std::vector<ReservedDevice> devices;  // of one pod each
+    GpuClosure closure;
+  };
+  const std::vector<Row> rows = {
+      {"exactly full", kTwo, {half, half}, GpuClosure::kOpen},
+      {"too much memory", kTwo, {half, make_share(0, 20481, 1)}, GpuClosure::kOverCommitted},
+      {"too much compute", kTwo, {half, make_share(0, 1, 501)}, GpuClosure::kOverCommitted},
+      {"two whole holders", kTwo, {whole, whole}, GpuClosure::kOverCommitted},
+      {"whole and share", kTwo, {whole, half}, GpuClosure::kModeConflict},
+      {"share and whole", kTwo, {half, whole}, GpuClosure::kModeConflict},
+      {"two sharing modes", kTwo, {half, in_mode(half, GpuMode::kMps)}, GpuClosure::kModeConflict},
+      {"slice and share", kTwo, {in_mode(half, GpuMode::kMig), half}, GpuClosure::kModeConflict},
+      {"unhealthy", "n1: T4 16384 unhealthy", {}, GpuClosure::kUnhealthy},
+      {"unhealthy and held", "n1: T4 16384 unhealthy", {half}, GpuClosure::kUnhealthy},
+      {"a smaller inventory than before", "n1: T4 16384", {half}, GpuClosure::kOverCommitted}};
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.why);
+    std::vector<HoldingPtr> holdings;
+    for (const ReservedDevice& device : row.devices) {
+      holdings.push_back(make_holding("p" + std::to_string(holdings.size()), "n1", {device}));
+    }
+    const NodeStatePtr node = make_state(row.node, holdings);
+    EXPECT_EQ(node->gpus[0].closure, row.closure);
+    EXPECT_EQ(node->gpus[0].room > 0, row.closure == GpuClosure::kOpen && row.devices.empty());
+    EXPECT_EQ(node->snug_assigned, static_cast<int>(row.devices.size()));
+    MebiBytes sum;
+    for (const ReservedDevice& device : row.devices) {
+      sum += device.mode == GpuMode::kWhole ? node->gpus[0].memory : device.memory;
+    }
+    EXPECT_EQ(node->gpus[0].used_memory, sum) << "all holders stay counted";
+  }
+}
+
+TEST(UsageTest, ASuspectReservationClosesOnlyItsOwnGpus) {
+  auto suspect = make_holding("a", "n1", {make_share(0, 1024, 25)});
+  suspect->suspect = true;
+  const NodeStatePtr node =
+      make_state(kTwo, {suspect, make_holding("b", "n1", {make_share(1, 1024, 25)})});
+  EXPECT_EQ(node->gpus[0].closure, GpuClosure::kSuspect);
+  EXPECT_EQ(node->gpus[1].closure, GpuClosure::kOpen);
+  EXPECT_EQ(node->gpus[0].used_memory, MebiBytes{1024});
+}
+
+TEST(UsageTest, ADeviceHeldByUuidFollowsItsGpuToAnotherIndex) {
+  const NodeStatePtr node = make_state(
+      kTwo, {make_holding("a", "n1", {with_uuid(make_share(0, 1024, 25), gpu_uuid("n1", 1))})});
+  EXPECT_TRUE(node->gpus[0].empty());
+  EXPECT_EQ(node->gpus[1].used_memory, MebiBytes{1024});
+  EXPECT_EQ(node->gpus[1].closure, GpuClosure::kOpen);
+}
+
+TEST(UsageTest, AChangedUuidClosesTheGpuAtTheIndexAndChargesIt) {
+  const NodeStatePtr node =
+      make_state(kTwo, {make_holding("a", "n1", {with_uuid(make_share(1, 1024, 25), "GPU-old")})});
+  EXPECT_EQ(node->gpus[1].closure, GpuClosure::kChanged);
+  EXPECT_EQ(node->gpus[1].used_memory, MebiBytes{1024});
+  EXPECT_EQ(node->gpus[0].closure, GpuClosure::kOpen);
+  EXPECT_EQ(node->gpus.size(), 2U);
+}
+
+TEST(UsageTest, AnInventoryWithoutUuidsContradictsNoReservation) {
+  const NodeStatePtr node =
+      make_state("n1: A100 40960 x2 by-index",
+                 {make_holding("a", "n1", {with_uuid(make_share(1, 1024, 25), "GPU-old")})});
+  EXPECT_EQ(node->gpus[1].closure, GpuClosure::kOpen);
+  EXPECT_EQ(node->gpus[1].used_memory, MebiBytes{1024});
+}
+
+TEST(UsageTest, ADeviceHeldByIndexIsWhateverGpuHasThatIndex) {
+  const NodeStatePtr node = make_state(kTwo, {make_holding("a", "n1", {make_share(1, 1024, 25)})});
+  EXPECT_EQ(node->gpus[1].used_memory, MebiBytes{1024});
+  EXPECT_EQ(node->gpus[1].closure, GpuClosure::kOpen);
+}
+
+TEST(UsageTest, IndicesAreNamesNotPositions) {
+  NodeInventory inventory = make_node(kTwo);
+  inventory.gpus[0].index = 3;
+  inventory.gpus[1].index = 7;
+  const NodeStatePtr node = add_up(std::make_shared<const NodeInventory>(inventory),
+                                   {make_holding("a", "n1", {make_share(7, 1024, 25)})});
+  EXPECT_EQ(node->gpus[1].used_memory, MebiBytes{1024});
+}
+
+TEST(UsageTest, VanishedGpusKeepTheirHoldersAfterTheInventorys) {
+  const NodeStatePtr node = make_state(
+      "n1: A100 40960", {make_holding("a", "n1", {with_uuid(make_share(4, 1024, 25), "GPU-x")}),
+                         make_holding("b", "n1", {with_uuid(make_share(4, 1024, 25), "GPU-x")}),
+                         make_holding("c", "n1", {with_uuid(make_share(4, 512, 10), "GPU-y")}),
+                         make_holding("d", "n1", {make_whole_device(9, 40960)})});
+  ASSERT_EQ(node->gpus.size(), 4U);
+  ASSERT_EQ(node->vanished.size(), 3U);
+  for (std::size_t i = 1; i < node->gpus.size(); ++i) {
+    EXPECT_EQ(node->gpus[i].closure, GpuClosure::kVanished);
+    EXPECT_EQ(node->gpus[i].info, &node->vanished[i - 1]);
+    EXPECT_EQ(node->gpus[i].room, 0);
+  }
+  EXPECT_EQ(node->gpus[1].used_memory, MebiBytes{2048});
+  EXPECT_EQ(node->gpus[1].info->uuid, "GPU-x");
+  EXPECT_EQ(node->gpus[2].used_memory, MebiBytes{512});
+  EXPECT_EQ(node->gpus[3].info->index, 9);
+  EXPECT_EQ(node->room, 2000);
+  EXPECT_EQ(node->snug_assigned, 4);
+}
+
+TEST(UsageTest, AGpuThatComesBackTakesItsHoldersBack) {
+  const std::vector<HoldingPtr> holdings = {
+      make_holding("a", "n1", {with_uuid(make_share(1, 1024, 25), gpu_uuid("n1", 1))})};
+  EXPECT_EQ(make_state("n1: A100 40960", holdings)->gpus[1].closure, GpuClosure::kVanished);
+  const NodeStatePtr back = make_state(kTwo, holdings);
+  EXPECT_EQ(back->gpus[1].closure, GpuClosure::kOpen);
+  EXPECT_EQ(back->gpus[1].used_memory, MebiBytes{1024});
+  EXPECT_TRUE(back->vanished.empty());
+}
+
+TEST(UsageTest, KubeletUnitsAreCountedByResourceWithoutDevices) {
+  const NodeStatePtr node =
+      make_state(kTwo, {make_units_holding("a", "n1", 1), make_units_holding("b", "n1", 2),
+                        make_units_holding("c", "n1", 4, "nvidia.com/mig-1g.5gb")});
+  EXPECT_EQ(node->kubelet_used.at("nvidia.com/gpu"), 3);
+  EXPECT_EQ(node->kubelet_used.at("nvidia.com/mig-1g.5gb"), 4);
+  EXPECT_EQ(node->kubelet_assigned, 3);
+  EXPECT_EQ(node->snug_assigned, 0);
+  EXPECT_TRUE(node->gpus[0].empty());
+}
+
+TEST(UsageTest, APodWithoutDevicesIsCountedAsUnplaced) {
+  const NodeStatePtr node = make_state(kTwo, {make_unplaced("a", "n1")});
+  EXPECT_EQ(node->unplaced, 1);
+  EXPECT_EQ(node->snug_assigned, 0);
+  EXPECT_EQ(node->room, 4000);
+}
+
+TEST(UsageTest, TheOrderOfHoldingsDoesNotChangeWhatIsUsed) {
+  std::vector<HoldingPtr> holdings = {
+      make_holding("a", "n1", {make_share(0, 1000, 100)}),
+      make_holding("b", "n1", {make_share(0, 2000, 200), make_share(5, 1, 1)}),
+      make_holding("c", "n1", {make_whole_device(1, 40960)})};
+  const auto gpus_of = [](const NodeStatePtr& node) {
+    std::string text;
+    for (const GpuState& gpu : node->gpus) text += describe(gpu);
+    return text;
+  };
+  const std::string forward = gpus_of(make_state(kTwo, holdings));
+  std::reverse(holdings.begin(), holdings.end());
+  EXPECT_EQ(gpus_of(make_state(kTwo, holdings)), forward);
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,207 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "ledger_fixture.hpp"
+
+namespace snug {
+namespace {
+
+HoldingPtr share_of(std::string_view uid, std::string_view node, std::int64_t milli = 250) {
+  return make_holding(uid, node, {make_share(0, milli * 40960 / 1000, milli)});
+}
+
+TEST(LedgerHoldTest, AHoldingSeenTwiceCountsOnce) {
+  LedgerFixture world;
+  EXPECT_TRUE(world.ledger.hold(share_of("p", "n1"), false));
+  const std::string once = world.visible();
+  EXPECT_TRUE(world.ledger.hold(share_of("p", "n1"), false));
+  EXPECT_EQ(world.visible(), once);
+  EXPECT_EQ(world.ledger.entries().size(), 1U);
+}
+
+TEST(LedgerHoldTest, ALaterEditChangesNothingAndIsTold) {
+  LedgerFixture world;
+  ASSERT_TRUE(world.ledger.hold(share_of("p", "n1", 250), false));
+  const std::string before = world.visible();
+  EXPECT_FALSE(world.ledger.hold(share_of("p", "n1", 100), false));
+  EXPECT_FALSE(world.ledger.hold(make_unplaced("p", "n1"), false));
+  EXPECT_EQ(world.visible(), before);
+  EXPECT_TRUE(world.ledger.hold(share_of("p", "n1", 250), false)) << "what it was is no edit";
+}
+
+TEST(LedgerHoldTest, AnEditAfterOurOwnBindChangesNothingEither) {
+  LedgerFixture world;
+  ASSERT_TRUE(world.reserve("p", "n1").has_value());
+  world.ledger.bound("p");
+  const std::string before = world.visible();
+  EXPECT_FALSE(world.ledger.hold(share_of("p", "n1", 100), false));
+  EXPECT_EQ(world.visible(), before);
+  EXPECT_TRUE(world.ledger.find("p")->seen);
+}
+
+TEST(LedgerHoldTest, ABindingThatIsNotTheOneWeTriedReplacesIt) {
+  for (const bool unsettled : {false, true}) {
+    LedgerFixture world;
+    ASSERT_TRUE(world.reserve("p", "n1", make_fraction(800)).has_value());
+    if (unsettled) world.ledger.unsettled("p");
+    const std::uint64_t room = world.room();
+    EXPECT_TRUE(world.ledger.hold(share_of("p", "n1", 100), false));
+    EXPECT_EQ(world.where("p"), "Bound@n1");
+    EXPECT_EQ(world.node("n1")->gpus[0].used_compute, MilliGpu{100});
+    EXPECT_GT(world.room(), room) << "less is held than before";
+    world.ledger.release("p");
+    EXPECT_EQ(world.where("p"), "Bound@n1") << "our late failure takes nothing away";
+  }
+}
+
+TEST(LedgerHoldTest, BoundElsewhereMovesThePod) {
+  LedgerFixture world;
+  ASSERT_TRUE(world.ledger.hold(share_of("p", "n1"), false));
+  EXPECT_TRUE(world.ledger.hold(share_of("p", "n2"), true));
+  EXPECT_TRUE(world.node("n1")->gpus[0].empty());
+  EXPECT_EQ(world.node("n2")->gpus[0].used_compute, MilliGpu{250});
+  EXPECT_TRUE(world.ledger.find("p")->terminating);
+}
+
+TEST(LedgerHoldTest, ATerminatingPodKeepsItsGpusUntilItIsGone) {
+  LedgerFixture world;
+  ASSERT_TRUE(world.ledger.hold(share_of("p", "n1"), false));
+  ASSERT_TRUE(world.ledger.hold(share_of("p", "n1"), true));
+  EXPECT_TRUE(world.ledger.find("p")->terminating);
+  EXPECT_EQ(world.node("n1")->gpus[0].used_compute, MilliGpu{250});
+  world.ledger.gone("p");
+  EXPECT_TRUE(world.node("n1")->gpus[0].empty());
+}
+
+TEST(LedgerHoldTest, OverCommitmentThatEventsRevealIsCountedAndCloses) {
+  LedgerFixture world;
+  ASSERT_TRUE(world.reserve("a", "n1", make_fraction(800)).has_value());
+  EXPECT_TRUE(world.ledger.hold(share_of("b", "n1", 500), false));
+  EXPECT_EQ(world.node("n1")->gpus[0].used_compute, MilliGpu{1300});
+  EXPECT_EQ(world.node("n1")->gpus[0].closure, GpuClosure::kOverCommitted);
+  EXPECT_EQ(world.reserve("c", "n1", make_fraction(1)).error().reason, ReasonCode::kUnhealthy);
+  world.ledger.gone("b");
+  EXPECT_EQ(world.node("n1")->gpus[0].closure, GpuClosure::kOpen);
+  EXPECT_TRUE(world.reserve("c", "n1", make_fraction(200)).has_value());
+}
+
+TEST(LedgerHoldTest, SeenIsWhatTheApiServerHasShown) {
+  LedgerFixture world;
+  const HoldingPtr own = world.reserve("p", "n1").value();
+  EXPECT_FALSE(world.ledger.find("p")->seen);
+  world.ledger.bound("p");
+  EXPECT_FALSE(world.ledger.find("p")->seen);
+  world.ledger.hold(own, false);
+  EXPECT_TRUE(world.ledger.find("p")->seen);
+}
+
+TEST(LedgerHoldTest, WhatOnlyAGetShowedStaysUnseenUntilTheWatchShowsIt) {
+  LedgerFixture world;
+  ASSERT_TRUE(world.ledger.hold_as_read(share_of("p", "n1"), true));
+  EXPECT_FALSE(world.ledger.find("p")->seen);
+  EXPECT_TRUE(world.ledger.find("p")->terminating);
+  EXPECT_EQ(world.where("p"), "Bound@n1");
+  world.clock.advance(std::chrono::seconds(3));
+  world.ledger.hold_as_read(share_of("p", "n1"), true);
+  EXPECT_EQ(world.ledger.find("p")->since - TimePoint{}, std::chrono::seconds(3));
+  world.ledger.hold(share_of("p", "n1"), false);
+  EXPECT_TRUE(world.ledger.find("p")->seen);
+  world.ledger.hold_as_read(share_of("p", "n1"), false);
+  EXPECT_TRUE(world.ledger.find("p")->seen) << "what was seen stays seen";
+}
+
+TEST(LedgerListTest, AListThatBeganBeforeABindDoesNotUndoIt) {
+  LedgerFixture world;
+  const ListMark mark = world.ledger.list_begins();
+  ASSERT_TRUE(world.reserve("p", "n1").has_value());
+  world.ledger.bound("p");
+  world.list(mark, {}, {"p"});
+  EXPECT_EQ(world.where("p"), "Bound@n1");
+  world.list(mark, {});
+  EXPECT_EQ(world.where("p"), "Bound@n1");
+  world.list(world.ledger.list_begins(), {});
+  EXPECT_EQ(world.where("p"), "ended");
+}
+
+TEST(LedgerListTest, AListThatBeganBeforeTheBindWasConfirmedDoesNotUndoIt) {
+  LedgerFixture world;
+  ASSERT_TRUE(world.reserve("p", "n1").has_value());
+  const ListMark mark = world.ledger.list_begins();
+  world.ledger.bound("p");
+  world.list(mark, {}, {"p"});
+  EXPECT_EQ(world.where("p"), "Bound@n1");
+}
+
+TEST(LedgerListTest, AListThatBeganBeforeADeletionDoesNotBringThePodBack) {
+  LedgerFixture world;
+  world.ledger.hold(share_of("p", "n1"), false);
+  const ListMark mark = world.ledger.list_begins();
+  world.ledger.gone("p");
+  world.list(mark, {share_of("p", "n1")});
+  EXPECT_EQ(world.where("p"), "ended");
+  EXPECT_TRUE(world.node("n1")->gpus[0].empty());
+}
+
+TEST(LedgerListTest, OnlyWhatTheListLacksEnds) {
+  LedgerFixture world({}, {"n1: A 40960 x8"});
+  const HoldingPtr kept = share_of("kept", "n1");
+  world.ledger.hold(kept, false);
+  world.ledger.hold(share_of("deleted", "n1"), false);
+  world.ledger.hold(share_of("unbound", "n1"), false);
+  ASSERT_TRUE(world.reserve("flying", "n1").has_value());
+  ASSERT_TRUE(world.reserve("lost", "n1").has_value());
+  world.ledger.unsettled("lost");
+  ASSERT_TRUE(world.reserve("lost and deleted", "n1").has_value());
+  world.ledger.unsettled("lost and deleted");
+  const std::uint64_t room = world.room();
+  world.list(world.ledger.list_begins(), {kept, share_of("new", "n1")},
+             {"unbound", "flying", "lost"});
+  EXPECT_EQ(world.where("kept"), "Bound@n1");
+  EXPECT_EQ(world.where("new"), "Bound@n1");
+  EXPECT_EQ(world.where("deleted"), "ended");
+  EXPECT_EQ(world.where("unbound"), "-") << "a pod that lives may be bound again";
+  EXPECT_EQ(world.where("flying"), "Reserved@n1");
+  EXPECT_EQ(world.where("lost"), "Unsettled@n1");
+  EXPECT_EQ(world.where("lost and deleted"), "ended");
+  EXPECT_GT(world.room(), room);
+  world.expect_sums();
+}
+
+TEST(LedgerListTest, AListThatShowsWhatIsKnownChangesNothing) {
+  LedgerFixture world;
+  world.ledger.hold(share_of("p", "n1"), false);
+  const std::uint64_t generation = world.generation();
+  world.list(world.ledger.list_begins(), {share_of("p", "n1")});
+  EXPECT_EQ(world.generation(), generation);
+}
+
+TEST(LedgerTombstoneTest, OnlyTheLastEndedPodsAreRemembered) {
+  Limits limits;
+  limits.max_tombstones = 16;
+  LedgerFixture world(limits);
+  for (int i = 0; i < 17; ++i) world.ledger.gone("p" + std::to_string(i));
+  EXPECT_FALSE(world.ledger.ended("p0"));
+  for (int i = 1; i < 17; ++i) EXPECT_TRUE(world.ledger.ended("p" + std::to_string(i)));
+}
+
+TEST(LedgerTombstoneTest, APodThatEndsAgainTakesNoOthersPlace) {
+  Limits limits;
+  limits.max_tombstones = 16;
+  LedgerFixture world(limits);
+  for (int i = 0; i < 16; ++i) world.ledger.gone("p" + std::to_string(i));
+  for (int i = 0; i < 100; ++i) world.ledger.gone("p15");
+  EXPECT_TRUE(world.ledger.ended("p0"));
+}
+
+TEST(LedgerTombstoneTest, AnUnknownPodThatIsGoneMakesNoRoom) {
+  LedgerFixture world;
+  const std::uint64_t room = world.room();
+  world.ledger.gone("never seen");
+  EXPECT_EQ(world.room(), room);
+  EXPECT_TRUE(world.ledger.ended("never seen"));
+}
+
+}  // namespace
+}  // namespace snug

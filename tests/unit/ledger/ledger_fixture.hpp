@@ -1,0 +1,99 @@
+// A ledger with a clock that stands still, two nodes of one GPU each, and short words for what
+// tests do to it. Not thread-safe, but for `ledger` itself.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snug/ledger/ledger.hpp"
+#include "support/states.hpp"
+
+namespace snug {
+
+class LedgerFixture {
+ public:
+  explicit LedgerFixture(const Limits& limits = {},
+                         const std::vector<std::string>& nodes = {"n1: A 40960", "n2: A 40960"})
+      : ledger(clock, limits) {
+    for (const std::string& node : nodes) ledger.put_node(make_node(node));
+  }
+
+  ManualClock clock;
+  Ledger ledger;
+  Profile profile = make_profile("best-fit");
+
+  std::expected<HoldingPtr, ReserveFailure> reserve(
+      std::string_view uid, std::string_view node, const GpuRequest& request = make_fraction(500)) {
+    return ledger.reserve({.name_space = "default",
+                           .pod = uid,
+                           .uid = uid,
+                           .node = node,
+                           .request = request,
+                           .profile = profile});
+  }
+
+  [[nodiscard]] NodeStatePtr node(std::string_view name) {
+    const SnapshotPtr snapshot = ledger.snapshot();
+    const auto found = snapshot->names->find(name);
+    return found == snapshot->names->end() ? nullptr : snapshot->nodes[found->second.value];
+  }
+
+  /// Everything that decisions can see.
+  [[nodiscard]] std::string visible() { return describe(*ledger.snapshot()); }
+
+  [[nodiscard]] std::uint64_t generation() { return ledger.snapshot()->generation.value; }
+  [[nodiscard]] std::uint64_t room() { return ledger.snapshot()->room_generation.value; }
+
+  /// `Reserved@n1`, `ended`, or `-` for a pod that the ledger does not know.
+  [[nodiscard]] std::string where(std::string_view uid) const {
+    const std::optional<LedgerEntry> entry = ledger.find(uid);
+    if (ledger.ended(uid)) return entry ? "ended and holding" : "ended";
+    if (!entry) return "-";
+    const std::string node = "@" + entry->holding->reservation.node;
+    if (entry->state == HoldingState::kReserved) return "Reserved" + node;
+    return (entry->state == HoldingState::kUnsettled ? "Unsettled" : "Bound") + node;
+  }
+
+  /// What a whole list shows: pods bound with what they hold, and unbound ones by uid.
+  void list(ListMark mark, const std::vector<HoldingPtr>& bound,
+            const std::vector<std::string>& unbound = {}) {
+    ListedPods listed;
+    for (const HoldingPtr& holding : bound) {
+      listed.bound.push_back({holding, false});
+      listed.living.insert(holding->uid);
+    }
+    for (const std::string& uid : unbound) listed.living.insert(uid);
+    ledger.replace_holdings(mark, listed);
+  }
+
+  /// The nodes' use is what the entries add up to, entry by entry, and nothing else.
+  void expect_sums() {
+    const SnapshotPtr snapshot = ledger.snapshot();
+    std::size_t on_nodes = 0;
+    for (std::size_t i = 0; i < snapshot->nodes.size(); ++i) {
+      if (snapshot->nodes[i] == nullptr) continue;
+      std::vector<HoldingPtr> holdings;
+      for (const HoldingPtr& holding : snapshot->nodes[i]->holdings) {
+        const std::optional<LedgerEntry> entry = ledger.find(holding->uid);
+        ASSERT_TRUE(entry.has_value()) << holding->uid;
+        EXPECT_EQ(entry->holding, holding);
+        EXPECT_EQ(holding->reservation.node, snapshot->nodes[i]->name());
+        holdings.push_back(entry->holding);
+        ++on_nodes;
+      }
+      EXPECT_EQ(describe(*add_up(snapshot->nodes[i]->inventory, holdings)),
+                describe(*snapshot->nodes[i]));
+    }
+    std::size_t expected = 0;
+    for (const LedgerEntry& entry : ledger.entries()) {
+      expected += snapshot->names->contains(entry.holding->reservation.node) ? 1 : 0;
+    }
+    EXPECT_EQ(on_nodes, expected);
+  }
+};
+
+}  // namespace snug

@@ -1,0 +1,195 @@
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ledger_fixture.hpp"
+
+namespace snug {
+namespace {
+
+HoldingPtr share_of(std::string_view uid, std::string_view node) {
+  return make_holding(uid, node, {make_share(0, 10240, 250)});
+}
+
+TEST(LedgerNodesTest, ANodeThatGoesAndComesBackFindsItsHoldings) {
+  LedgerFixture world;
+  world.ledger.hold(share_of("p", "n1"), false);
+  const std::string before = world.visible();
+  world.ledger.remove_node("n1");
+  EXPECT_EQ(world.node("n1"), nullptr);
+  EXPECT_EQ(world.where("p"), "Bound@n1");
+  EXPECT_EQ(world.reserve("q", "n1").error().reason, ReasonCode::kUnknownNode);
+  world.ledger.put_node(make_node("n1: A 40960"));
+  EXPECT_EQ(world.visible(), before);
+}
+
+TEST(LedgerNodesTest, APodMaySeeItsNodeBeforeWeDo) {
+  LedgerFixture world;
+  world.ledger.hold(share_of("p", "n9"), false);
+  EXPECT_EQ(world.node("n9"), nullptr);
+  world.ledger.put_node(make_node("n9: A 40960"));
+  EXPECT_EQ(world.node("n9")->gpus[0].used_compute, MilliGpu{250});
+  world.expect_sums();
+}
+
+TEST(LedgerNodesTest, APodThatEndsWhileItsNodeIsGoneLeavesNothing) {
+  LedgerFixture world;
+  world.ledger.hold(share_of("p", "n1"), false);
+  world.ledger.remove_node("n1");
+  world.ledger.gone("p");
+  world.ledger.put_node(make_node("n1: A 40960"));
+  EXPECT_TRUE(world.node("n1")->gpus[0].empty());
+  EXPECT_TRUE(world.node("n1")->holdings.empty());
+}
+
+TEST(LedgerNodesTest, SlotsAreReusedAndNeverMixedUp) {
+  LedgerFixture world({}, {});
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 200; ++i) {
+      const std::string name = "r" + std::to_string(round) + "-" + std::to_string(i);
+      world.ledger.put_node(make_node(name + ": A 40960 x" + std::to_string(1 + i % 3)));
+    }
+    const SnapshotPtr snapshot = world.ledger.snapshot();
+    EXPECT_EQ(snapshot->names->size(), 200U);
+    EXPECT_LE(snapshot->nodes.size(), 200U) << "the slots of gone nodes are used again";
+    for (const auto& [name, slot] : *snapshot->names) {
+      ASSERT_NE(snapshot->nodes[slot.value], nullptr);
+      EXPECT_EQ(snapshot->nodes[slot.value]->name(), name);
+    }
+    for (int i = 0; i < 200; ++i) {
+      world.ledger.remove_node("r" + std::to_string(round) + "-" + std::to_string(i));
+    }
+  }
+  const SnapshotPtr empty = world.ledger.snapshot();
+  EXPECT_TRUE(empty->names->empty());
+  for (std::size_t i = 0; i < empty->nodes.size(); ++i) EXPECT_EQ(empty->nodes[i], nullptr);
+}
+
+TEST(LedgerNodesTest, AWholeListOfNodesReplacesAll) {
+  LedgerFixture world;
+  world.ledger.hold(share_of("p", "n1"), false);
+  world.ledger.replace_nodes({make_node("n2: A 40960"), make_node("n3: T 16384")});
+  EXPECT_EQ(world.node("n1"), nullptr);
+  ASSERT_NE(world.node("n2"), nullptr);
+  ASSERT_NE(world.node("n3"), nullptr);
+  world.ledger.replace_nodes({make_node("n1: A 40960")});
+  EXPECT_EQ(world.node("n1")->gpus[0].used_compute, MilliGpu{250});
+  EXPECT_EQ(world.node("n2"), nullptr);
+  world.ledger.replace_nodes({});
+  EXPECT_TRUE(world.ledger.snapshot()->names->empty());
+}
+
+TEST(LedgerNodesTest, WhatMayMakeRoomIsCountedAndWhatCannotIsNot) {
+  struct Row {
+    std::string_view why;
+    std::function<void(Ledger&)> change;
+    bool changes;
+    bool makes_room;
+  };
+  const std::vector<Row> rows = {
+      {"the same inventory", [](Ledger& l) { l.put_node(make_node("n1: A 40960")); }, false, false},
+      {"a new node", [](Ledger& l) { l.put_node(make_node("n3: A 40960")); }, true, true},
+      {"a GPU more", [](Ledger& l) { l.put_node(make_node("n1: A 40960 x2")); }, true, true},
+      {"the node goes", [](Ledger& l) { l.remove_node("n1"); }, true, false},
+      {"an unknown node goes", [](Ledger& l) { l.remove_node("n9"); }, false, false},
+      {"the same list",
+       [](Ledger& l) { l.replace_nodes({make_node("n1: A 40960"), make_node("n2: A 40960")}); },
+       false, false},
+      {"a list with a node more",
+       [](Ledger& l) {
+         l.replace_nodes(
+             {make_node("n1: A 40960"), make_node("n2: A 40960"), make_node("n3: A 40960")});
+       },
+       true, true},
+      {"a list with a node less", [](Ledger& l) { l.replace_nodes({make_node("n2: A 40960")}); },
+       true, false}};
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.why);
+    LedgerFixture world;
+    const std::uint64_t generation = world.generation();
+    const std::uint64_t room = world.room();
+    row.change(world.ledger);
+    EXPECT_EQ(world.generation() != generation, row.changes);
+    EXPECT_EQ(world.room() != room, row.makes_room);
+    EXPECT_GE(world.generation(), generation);
+  }
+}
+
+TEST(LedgerNodesTest, NodesBeyondTheLimitAreNotTakenInAndKnownOnesStillChange) {
+  Limits limits;
+  limits.max_nodes = 2;
+  LedgerFixture world(limits);
+  const std::string before = world.visible();
+  EXPECT_FALSE(world.ledger.put_node(make_node("n3: A 40960")));
+  EXPECT_EQ(world.visible(), before);
+  EXPECT_EQ(world.ledger.replace_nodes({make_node("n1: A 40960"), make_node("n2: A 40960"),
+                                        make_node("n3: A 40960"), make_node("n4: A 40960")}),
+            2U);
+  EXPECT_EQ(world.visible(), before);
+  EXPECT_TRUE(world.ledger.put_node(make_node("n2: T 16384")));
+  EXPECT_EQ(world.node("n2")->gpus[0].memory, MebiBytes{16384});
+  world.ledger.hold(share_of("p", "n9"), false);
+  EXPECT_FALSE(world.ledger.put_node(make_node("n9: A 40960")));
+  world.ledger.remove_node("n1");
+  EXPECT_TRUE(world.ledger.put_node(make_node("n9: A 40960")));
+  EXPECT_EQ(world.node("n9")->gpus[0].used_compute, MilliGpu{250});
+  EXPECT_EQ(world.ledger.replace_nodes({make_node("a: A 40960"), make_node("b: A 40960")}), 0U)
+      << "what goes makes place for what comes";
+}
+
+TEST(LedgerNodesTest, HealthThatComesBackMakesRoom) {
+  LedgerFixture world({}, {"n1: A 40960 unhealthy"});
+  EXPECT_EQ(world.reserve("p", "n1").error().reason, ReasonCode::kUnhealthy);
+  const std::uint64_t room = world.room();
+  world.ledger.put_node(make_node("n1: A 40960"));
+  EXPECT_GT(world.room(), room);
+  EXPECT_TRUE(world.reserve("p", "n1").has_value());
+}
+
+TEST(LedgerSnapshotTest, AnOldSnapshotNeverChanges) {
+  LedgerFixture world({}, {"n1: A 40960 x2", "n2: A 40960"});
+  ASSERT_TRUE(world.reserve("a", "n1").has_value());
+  world.ledger.note_intent(share_of("i", "n2"));
+  const SnapshotPtr old = world.ledger.snapshot();
+  const std::string before = describe(*old);
+  const Generation generation = old->generation;
+  ASSERT_TRUE(world.reserve("b", "n2").has_value());
+  world.ledger.gone("a");
+  world.ledger.end_intent("i");
+  world.ledger.put_node(make_node("n1: T 16384"));
+  world.ledger.remove_node("n2");
+  world.ledger.put_node(make_node("n3: A 40960"));
+  EXPECT_NE(describe(*world.ledger.snapshot()), before);
+  EXPECT_EQ(describe(*old), before);
+  EXPECT_EQ(old->generation, generation);
+  EXPECT_EQ(old->names->size(), 2U);
+}
+
+TEST(LedgerSnapshotTest, OutlivesItsLedger) {
+  SnapshotPtr snapshot;
+  std::string before;
+  {
+    LedgerFixture world;
+    ASSERT_TRUE(world.reserve("a", "n1").has_value());
+    snapshot = world.ledger.snapshot();
+    before = describe(*snapshot);
+  }
+  EXPECT_EQ(describe(*snapshot), before);
+}
+
+TEST(LedgerSnapshotTest, IsTheSameUntilSomethingChanges) {
+  LedgerFixture world;
+  const SnapshotPtr first = world.ledger.snapshot();
+  EXPECT_EQ(world.ledger.snapshot(), first);
+  ASSERT_TRUE(world.reserve("a", "n1").has_value());
+  const SnapshotPtr second = world.ledger.snapshot();
+  EXPECT_NE(second, first);
+  EXPECT_GT(second->generation, first->generation);
+  const std::size_t n2 = second->names->find("n2")->second.value;
+  EXPECT_EQ(second->nodes[n2], first->nodes[n2]) << "what did not change is shared";
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,177 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <iostream>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ledger_fixture.hpp"
+#include "support/arithmetic.hpp"
+
+namespace snug {
+namespace {
+
+constexpr int kThreads = 8;
+constexpr int kSteps = 2'000;
+constexpr int kNodes = 6;
+constexpr int kPodsPerThread = 40;
+
+std::string node_text(int node, bool healthy) {
+  return "n" + std::to_string(node) + ": A 40960 x3, T 16384 x1" + (healthy ? "" : " unhealthy") +
+         " | nvidia.com/gpu=4";
+}
+
+GpuRequest random_request(std::mt19937_64& random) {
+  switch (random() % 5) {
+    case 0:
+      return make_memory(1 + static_cast<std::int64_t>(random() % 45'000));
+    case 1:
+      return make_whole(1 + static_cast<int>(random() % 3));
+    case 2:
+      return make_units(1 + static_cast<std::int64_t>(random() % 2));
+    default:
+      return make_fraction(1 + static_cast<int>(random() % 999));
+  }
+}
+
+/// One thread's way through the ledger. Its pods are its own, as a pod's binds are the scheduler's.
+class Walker {
+ public:
+  Walker(LedgerFixture& world, int number, std::uint64_t seed)
+      : world_(world), ledger_(world.ledger), number_(number), random_(seed) {}
+
+  void run() {
+    for (int step = 0; step < kSteps && problem_.empty(); ++step) {
+      const std::string pod = pod_name();
+      if (random_() % 20 == 0) {
+        change_node();
+      } else {
+        change_pod(pod);
+      }
+      if (random_() % 8 == 0) look();
+    }
+  }
+
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+  [[nodiscard]] int reserved() const { return reserved_; }
+
+ private:
+  std::string pod_name() {
+    // A pod that has ended is followed by another one under a new uid.
+    const auto slot = random_() % kPodsPerThread;
+    return std::to_string(number_) + "-" + std::to_string(slot) + "-" +
+           std::to_string(lives_[slot]);
+  }
+
+  void change_node() {
+    const int node = static_cast<int>(random_() % kNodes);
+    if (random_() % 4 == 0) {
+      ledger_.remove_node("n" + std::to_string(node));
+    }
+    ledger_.put_node(make_node(node_text(node, random_() % 3 != 0)));
+  }
+
+  void change_pod(const std::string& pod) {
+    switch (random_() % 10) {
+      case 0:
+        return ledger_.release(pod);
+      case 1:
+        return ledger_.unsettled(pod);
+      case 2:
+        return ledger_.bound(pod);
+      case 3:
+        ++lives_[slot_of(pod)];
+        return ledger_.gone(pod);
+      case 4:
+        if (const auto entry = ledger_.find(pod)) ledger_.hold(entry->holding, false);
+        return;
+      case 5:
+        if (const auto entry = ledger_.find(pod)) ledger_.release_unsettled(pod, entry->sequence);
+        return;
+      case 6:
+        return ledger_.note_intent(
+            make_holding(pod, "n" + std::to_string(random_() % kNodes), {make_share(0, 100, 10)}));
+      default:
+        return reserve(pod);
+    }
+  }
+
+  void reserve(const std::string& pod) {
+    const std::string node = "n" + std::to_string(random_() % kNodes);
+    const auto result = world_.reserve(pod, node, random_request(random_));
+    if (result) {
+      ++reserved_;
+      if ((*result)->reservation.node != node) problem_ = pod + " was reserved elsewhere";
+    } else if (result.error().kind == ReserveFailure::Kind::kEnded) {
+      problem_ = pod + " lives and is called ended";
+    }
+  }
+
+  void look() {
+    const SnapshotPtr snapshot = ledger_.snapshot();
+    if (snapshot->generation < seen_) problem_ = "a generation went back";
+    seen_ = snapshot->generation;
+    if (std::string wrong = over_commitment(*snapshot); !wrong.empty()) problem_ = std::move(wrong);
+  }
+
+  static std::size_t slot_of(const std::string& pod) {
+    return std::stoul(pod.substr(pod.find('-') + 1));
+  }
+
+  LedgerFixture& world_;
+  Ledger& ledger_;
+  int number_;
+  std::mt19937_64 random_;
+  std::array<int, kPodsPerThread> lives_{};
+  Generation seen_;
+  int reserved_ = 0;
+  std::string problem_;
+};
+
+std::uint64_t seed_of_run() {
+  const char* given = std::getenv("SNUG_SEED");
+  return given != nullptr ? std::stoull(given) : std::random_device{}();
+}
+
+TEST(LedgerStressTest, ThreadsNeverOverCommitAndTheEndIsTheSum) {
+  const std::uint64_t seed = seed_of_run();
+  std::cout << "SNUG_SEED=" << seed << "\n";
+  LedgerFixture world({}, {});
+  for (int node = 0; node < kNodes; ++node) world.ledger.put_node(make_node(node_text(node, true)));
+  std::vector<Walker> walkers;
+  for (int i = 0; i < kThreads; ++i) {
+    walkers.emplace_back(world, i, seed + static_cast<std::uint64_t>(i));
+  }
+  std::atomic<bool> start = false;
+  std::vector<std::jthread> threads;
+  for (Walker& walker : walkers) {
+    threads.emplace_back([&walker, &start] {
+      start.wait(false);
+      walker.run();
+    });
+  }
+  start = true;
+  start.notify_all();
+  for (std::jthread& thread : threads) thread.join();
+  int reserved = 0;
+  for (const Walker& walker : walkers) {
+    EXPECT_EQ(walker.problem(), "");
+    reserved += walker.reserved();
+  }
+  EXPECT_GT(reserved, kThreads * kPodsPerThread) << "the run did something";
+  EXPECT_EQ(over_commitment(*world.ledger.snapshot()), "");
+  world.expect_sums();
+  for (const LedgerEntry& entry : world.ledger.entries()) world.ledger.gone(entry.holding->uid);
+  const SnapshotPtr empty = world.ledger.snapshot();
+  for (const auto& [name, slot] : *empty->names) {
+    EXPECT_TRUE(empty->nodes[slot.value]->holdings.empty()) << name;
+  }
+  EXPECT_TRUE(world.ledger.entries().empty());
+}
+
+}  // namespace
+}  // namespace snug

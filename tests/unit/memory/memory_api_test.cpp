@@ -1,0 +1,231 @@
+#include "snug/adapters/memory/memory_api.hpp"
+
+#include <gtest/gtest.h>
+
+#include <barrier>
+#include <set>
+
+namespace snug {
+namespace {
+
+PodFacts pod(std::string name, std::string uid) {
+  PodFacts result;
+  result.name_space = "ml";
+  result.name = std::move(name);
+  result.uid = std::move(uid);
+  return result;
+}
+
+NodeFacts node(std::string name) {
+  NodeFacts result;
+  result.name = std::move(name);
+  return result;
+}
+
+Binding binding(std::string name, std::string uid, std::string to = "n1") {
+  return {"ml", std::move(name), std::move(uid), std::move(to), {{"snug.dev/reservation", "r"}}};
+}
+
+/// Writes down what it is told, one word for each call.
+class Recorder : public ClusterSink {
+ public:
+  void pods_list_begins() override { log.push_back("begins"); }
+  void pods_listed(std::vector<PodFacts> pods) override {
+    std::string text = "pods";
+    for (const PodFacts& each : pods) text += " " + each.name;
+    log.push_back(text);
+  }
+  void pod_changed(PodFacts changed) override {
+    log.push_back("changed " + changed.name + "@" + changed.node_name);
+    last = std::move(changed);
+  }
+  void pod_gone(const PodFacts& gone) override { log.push_back("gone " + gone.name); }
+  void nodes_listed(std::vector<NodeFacts> nodes) override {
+    std::string text = "nodes";
+    for (const NodeFacts& each : nodes) text += " " + each.name;
+    log.push_back(text);
+  }
+  void node_changed(NodeFacts changed) override { log.push_back("node " + changed.name); }
+  void node_gone(std::string_view name) override { log.push_back("no node " + std::string(name)); }
+
+  std::vector<std::string> log;
+  PodFacts last;
+};
+
+using Words = std::vector<std::string>;
+
+TEST(MemoryApiTest, AStartTellsTheListsThenEveryChangeInOrder) {
+  PodFacts done = pod("done", "u0");
+  done.finished = true;
+  MemoryApi api({{node("n2"), node("n1")}, {pod("a", "u1"), done}}, Limits{});
+  Recorder recorder;
+  EXPECT_TRUE(api.post_pod(pod("early", "u2")).has_value());
+  api.start(recorder);
+  EXPECT_EQ(recorder.log, (Words{"begins", "nodes n1 n2", "pods a early"}));
+  recorder.log.clear();
+
+  EXPECT_TRUE(api.post_pod(pod("b", "u3")).has_value());
+  EXPECT_TRUE(api.bind(binding("b", "u3")).has_value());
+  EXPECT_TRUE(api.delete_pod("ml", "b").has_value());
+  api.put_node(node("n3"));
+  api.delete_node("n3");
+  api.delete_node("n3");
+  EXPECT_EQ(recorder.log, (Words{"changed b@", "changed b@n1", "gone b", "node n3", "no node n3"}));
+  recorder.log.clear();
+
+  api.stop();
+  EXPECT_TRUE(api.post_pod(pod("late", "u4")).has_value());
+  EXPECT_TRUE(recorder.log.empty());
+  api.start(recorder);
+  EXPECT_EQ(recorder.log, (Words{"begins", "nodes n1 n2", "pods a early late"}));
+}
+
+TEST(MemoryApiTest, ABindSetsTheNodeAndMergesAnnotations) {
+  PodFacts first = pod("a", "u1");
+  first.annotations = {{"gpu-fraction", "0.5"},
+                       {"snug.dev/reservation", "forged"},
+                       {"snug.dev/visible-devices", "forged"}};
+  MemoryApi api({{}, {first}}, Limits{});
+  Recorder recorder;
+  api.start(recorder);
+  Binding to = binding("a", "u1");
+  to.annotations["snug.dev/visible-devices"] = "";
+  ASSERT_TRUE(api.bind(to).has_value());
+  const auto stored = api.get_pod("ml", "a");
+  ASSERT_TRUE(stored.has_value() && stored->has_value());
+  EXPECT_EQ((*stored)->node_name, "n1");
+  EXPECT_EQ((*stored)->annotations.at("gpu-fraction"), "0.5");
+  EXPECT_EQ((*stored)->annotations.at("snug.dev/reservation"), "r");
+  EXPECT_EQ((*stored)->annotations.at("snug.dev/visible-devices"), "");
+  EXPECT_EQ(recorder.last, **stored);
+}
+
+TEST(MemoryApiTest, ABindIsRefusedAsTheApiServerDoes) {
+  PodFacts dying = pod("dying", "u2");
+  dying.terminating = true;
+  MemoryApi api({{}, {pod("a", "u1"), dying}}, Limits{});
+  Recorder recorder;
+  api.start(recorder);
+  recorder.log.clear();
+  EXPECT_EQ(api.bind(binding("none", "u1")).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(api.bind(binding("a", "other")).error().code, ErrorCode::kConflict);
+  EXPECT_EQ(api.bind(binding("dying", "u2")).error().code, ErrorCode::kConflict);
+  EXPECT_TRUE(recorder.log.empty());
+  EXPECT_TRUE(api.bind(binding("a", "")).has_value()) << "without a uid there is no precondition";
+  const auto again = api.bind(binding("a", "u1", "n2"));
+  ASSERT_FALSE(again.has_value());
+  EXPECT_EQ(again.error().code, ErrorCode::kConflict);
+  EXPECT_NE(again.error().message.find("already assigned to the node n1"), std::string::npos);
+  EXPECT_EQ((*api.get_pod("ml", "a"))->node_name, "n1");
+}
+
+TEST(MemoryApiTest, AKnownUidIsNotPostedAgain) {
+  MemoryApi api({{}, {pod("a", "u1")}}, Limits{});
+  Recorder recorder;
+  api.start(recorder);
+  recorder.log.clear();
+  ASSERT_TRUE(api.bind(binding("a", "u1")).has_value());
+  EXPECT_TRUE(api.post_pod(pod("a", "u1")).has_value());
+  EXPECT_EQ((*api.get_pod("ml", "a"))->node_name, "n1");
+  EXPECT_EQ(recorder.log, Words{"changed a@n1"});
+}
+
+TEST(MemoryApiTest, APodThatCannotBeIsNotPosted) {
+  Limits limits;
+  limits.max_pending_pods = 2;
+  MemoryApi api({{}, {pod("a", "u1")}}, limits);
+  EXPECT_EQ(api.post_pod(pod("a", "u2")).error().code, ErrorCode::kConflict);
+  EXPECT_EQ(api.post_pod(pod("b", "")).error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(api.post_pod(pod("", "u2")).error().code, ErrorCode::kInvalid);
+  EXPECT_TRUE(api.post_pod(pod("b", "u2")).has_value());
+  EXPECT_EQ(api.post_pod(pod("c", "u3")).error().code, ErrorCode::kTooLarge);
+  EXPECT_TRUE(api.delete_pod("ml", "a").has_value());
+  EXPECT_TRUE(api.post_pod(pod("a", "u4")).has_value()) << "the name is free again";
+}
+
+TEST(MemoryApiTest, ADeletedPodIsGone) {
+  MemoryApi api({{}, {pod("a", "u1")}}, Limits{});
+  EXPECT_EQ(api.delete_pod("ml", "b").error().code, ErrorCode::kNotFound);
+  EXPECT_TRUE(api.delete_pod("ml", "a").has_value());
+  EXPECT_FALSE(api.get_pod("ml", "a")->has_value());
+  EXPECT_EQ(api.delete_pod("ml", "a").error().code, ErrorCode::kNotFound);
+}
+
+TEST(MemoryApiTest, PodsOfAManifestWithoutUidGetOne) {
+  MemoryApi api({{}, {pod("a", ""), pod("b", ""), pod("a", "again")}}, Limits{});
+  const std::string a = (*api.get_pod("ml", "a"))->uid;
+  const std::string b = (*api.get_pod("ml", "b"))->uid;
+  EXPECT_FALSE(a.empty());
+  EXPECT_FALSE(b.empty());
+  EXPECT_NE(a, b);
+}
+
+TEST(MemoryApiTest, TouchesAreCountedAndTheLastNoticesKept) {
+  Limits limits;
+  limits.max_queued_events = 2;
+  MemoryApi api({}, limits);
+  EXPECT_TRUE(api.touch_room({1}).has_value());
+  EXPECT_TRUE(api.touch_room({2}).has_value());
+  EXPECT_EQ(api.room_touches(), 2U);
+  for (const char* name : {"a", "b", "c"}) api.warn({"ml", name, "u", "Reason", "note"});
+  const auto notices = api.notices();
+  ASSERT_EQ(notices.size(), 2U);
+  EXPECT_EQ(notices[0].pod, "b");
+  EXPECT_EQ(notices[1].pod, "c");
+}
+
+TEST(MemoryApiTest, ASinkMayChangeTheClusterItself) {
+  MemoryApi api({{}, {pod("a", "u1")}}, Limits{});
+  class Meddler : public Recorder {
+   public:
+    explicit Meddler(MemoryApi& api) : api_(api) {}
+    void pod_changed(PodFacts changed) override {
+      Recorder::pod_changed(changed);
+      if (changed.name == "a") {
+        EXPECT_TRUE(api_.delete_pod("ml", "a").has_value());
+        log.push_back("after");
+      }
+    }
+
+   private:
+    MemoryApi& api_;
+  };
+  Meddler meddler(api);
+  api.start(meddler);
+  meddler.log.clear();
+  ASSERT_TRUE(api.bind(binding("a", "u1")).has_value());
+  EXPECT_EQ(meddler.log, (Words{"changed a@n1", "after", "gone a"}));
+}
+
+TEST(MemoryApiTest, ManyThreadsBindEveryPodOnceAndEveryChangeIsTold) {
+  constexpr int kThreads = 8;
+  constexpr int kPods = 200;
+  Manifests manifests;
+  for (int i = 0; i < kPods; ++i) {
+    manifests.pods.push_back(pod("p" + std::to_string(i), "u" + std::to_string(i)));
+  }
+  MemoryApi api(std::move(manifests), Limits{});
+  Recorder recorder;
+  api.start(recorder);
+  recorder.log.clear();
+  std::barrier ready(kThreads);
+  std::atomic<int> bound{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      ready.arrive_and_wait();
+      for (int i = 0; i < kPods; ++i) {
+        const std::string id = std::to_string(i);
+        bound += api.bind(binding("p" + id, "u" + id, "n" + std::to_string(t))) ? 1 : 0;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(bound, kPods);
+  // Every event was delivered by the time its call returned, and one at a time.
+  EXPECT_EQ(recorder.log.size(), static_cast<std::size_t>(kPods));
+  EXPECT_EQ(std::set(recorder.log.begin(), recorder.log.end()).size(), recorder.log.size());
+}
+
+}  // namespace
+}  // namespace snug

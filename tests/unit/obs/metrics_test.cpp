@@ -1,0 +1,166 @@
+#include "snug/adapters/obs/metrics.hpp"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <regex>
+#include <sstream>
+#include <thread>
+
+namespace snug {
+namespace {
+
+/// The value of the series written `name{labels}`; nothing: there is no such series.
+std::optional<double> value(const PrometheusMetrics& metrics, const std::string& series) {
+  const std::string text = "\n" + metrics.exposition();
+  const auto found = text.find("\n" + series + " ");
+  if (found == std::string::npos) return std::nullopt;
+  return std::stod(text.substr(found + series.size() + 2));
+}
+
+TEST(MetricsTest, EverySeriesExistsFromTheStartWithZero) {
+  const PrometheusMetrics metrics;
+  for (const char* series : {R"(snug_verb_total{result="ok",verb="filter"})",
+                             R"(snug_verb_total{result="error",verb="prioritize"})",
+                             R"(snug_verb_total{result="ok",verb="preempt"})",
+                             R"(snug_verb_duration_seconds_count{verb="bind"})",
+                             R"(snug_verb_duration_seconds_bucket{verb="bind",le="0.001"})",
+                             R"(snug_bind_total{end="bound"})",
+                             R"(snug_bind_total{end="repeated"})",
+                             R"(snug_bind_total{end="lost_race"})",
+                             R"(snug_bind_total{end="refused"})",
+                             R"(snug_bind_total{end="unknown"})",
+                             R"(snug_bind_total{end="unavailable"})",
+                             R"(snug_api_requests_total{result="error",what="bind"})",
+                             R"(snug_watch_restarts_total{resource="pods",why="expired"})",
+                             "snug_room_touches_total",
+                             "snug_events_dropped_total",
+                             R"(snug_reservation_problems_total{kind="reservation"})",
+                             "snug_ready",
+                             "snug_nodes",
+                             "snug_gpus",
+                             R"(snug_gpus_closed{reason="over_committed"})",
+                             R"(snug_holdings{state="unsettled"})",
+                             R"(snug_gpu_memory_mebibytes{state="used"})",
+                             R"(snug_gpu_memory_mebibytes{state="capacity"})",
+                             "snug_pending_pods"}) {
+    EXPECT_EQ(value(metrics, series), 0) << series;
+  }
+  EXPECT_EQ(value(metrics, R"(snug_gpus_closed{reason="open"})"), std::nullopt);
+}
+
+TEST(MetricsTest, WhatHappensIsCounted) {
+  PrometheusMetrics metrics;
+  metrics.verb_done(Verb::kFilter, true, 700);
+  metrics.verb_done(Verb::kFilter, true, 3'000);
+  metrics.verb_done(Verb::kBind, false, 1);
+  metrics.bind_ended(BindEnd::kLostRace);
+  metrics.bind_ended(BindEnd::kUnavailable);
+  metrics.api_request("bind", true);
+  metrics.api_request("a_new_word", false);
+  metrics.watch_restarted("nodes", "expired");
+  metrics.room_touched();
+  metrics.event_dropped();
+  metrics.reservation_problem("gpu_closed");
+  EXPECT_EQ(value(metrics, R"(snug_verb_total{result="ok",verb="filter"})"), 2);
+  EXPECT_EQ(value(metrics, R"(snug_verb_total{result="error",verb="bind"})"), 1);
+  EXPECT_EQ(value(metrics, R"(snug_verb_duration_seconds_count{verb="filter"})"), 2);
+  EXPECT_DOUBLE_EQ(*value(metrics, R"(snug_verb_duration_seconds_sum{verb="filter"})"), 0.0037);
+  EXPECT_EQ(value(metrics, R"(snug_verb_duration_seconds_bucket{verb="filter",le="0.001"})"), 1);
+  EXPECT_EQ(value(metrics, R"(snug_verb_duration_seconds_bucket{verb="filter",le="0.005"})"), 2);
+  EXPECT_EQ(value(metrics, R"(snug_bind_total{end="lost_race"})"), 1);
+  EXPECT_EQ(value(metrics, R"(snug_bind_total{end="unavailable"})"), 1);
+  EXPECT_EQ(value(metrics, R"(snug_bind_total{end="bound"})"), 0);
+  EXPECT_EQ(value(metrics, R"(snug_api_requests_total{result="ok",what="bind"})"), 1);
+  EXPECT_EQ(value(metrics, R"(snug_api_requests_total{result="error",what="a_new_word"})"), 1);
+  EXPECT_EQ(value(metrics, R"(snug_watch_restarts_total{resource="nodes",why="expired"})"), 1);
+  EXPECT_EQ(value(metrics, "snug_room_touches_total"), 1);
+  EXPECT_EQ(value(metrics, "snug_events_dropped_total"), 1);
+  EXPECT_EQ(value(metrics, R"(snug_reservation_problems_total{kind="gpu_closed"})"), 1);
+}
+
+TEST(MetricsTest, GaugesShowWhatTheyWereLastGiven) {
+  PrometheusMetrics metrics;
+  ClusterGauges gauges;
+  gauges.ready = true;
+  gauges.nodes = 5;
+  gauges.gpus = 40;
+  gauges.gpus_closed = {{GpuClosure::kVanished, 2}};
+  gauges.holdings = {{HoldingState::kBound, 7}};
+  gauges.memory_capacity = {1'638'400};
+  gauges.memory_used = {3};
+  gauges.pending_pods = 9;
+  metrics.set_gauges(gauges);
+  EXPECT_EQ(value(metrics, "snug_ready"), 1);
+  EXPECT_EQ(value(metrics, "snug_nodes"), 5);
+  EXPECT_EQ(value(metrics, "snug_gpus"), 40);
+  EXPECT_EQ(value(metrics, R"(snug_gpus_closed{reason="vanished"})"), 2);
+  EXPECT_EQ(value(metrics, R"(snug_gpus_closed{reason="suspect"})"), 0);
+  EXPECT_EQ(value(metrics, R"(snug_holdings{state="bound"})"), 7);
+  EXPECT_EQ(value(metrics, R"(snug_gpu_memory_mebibytes{state="capacity"})"), 1'638'400);
+  EXPECT_EQ(value(metrics, R"(snug_gpu_memory_mebibytes{state="used"})"), 3);
+  EXPECT_EQ(value(metrics, "snug_pending_pods"), 9);
+  metrics.set_gauges({});
+  EXPECT_EQ(value(metrics, R"(snug_gpus_closed{reason="vanished"})"), 0);
+  EXPECT_EQ(value(metrics, "snug_ready"), 0);
+}
+
+TEST(MetricsTest, GaugesAreReadFromTheLedger) {
+  const ManualClock clock;
+  Ledger ledger(clock, Limits{});
+  NodeInventory inventory;
+  inventory.name = "n1";
+  for (const bool healthy : {true, false}) {
+    GpuInfo gpu;
+    gpu.index = healthy ? 0 : 1;
+    gpu.memory = {40960};
+    gpu.healthy = healthy;
+    inventory.gpus.push_back(gpu);
+  }
+  ledger.put_node(inventory);
+  Holding holding;
+  holding.uid = "u1";
+  holding.reservation = {
+      "u1",
+      "n1",
+      {{"main", "", std::vector<ReservedDevice>{{0, "", GpuMode::kMps, {1000}, {250}, {}}}}}};
+  (void)ledger.hold(std::make_shared<Holding>(holding), false);
+  const ClusterGauges gauges = read_gauges(ledger);
+  EXPECT_EQ(gauges.nodes, 1);
+  EXPECT_EQ(gauges.gpus, 2);
+  EXPECT_EQ(gauges.memory_capacity, MebiBytes{81920});
+  EXPECT_EQ(gauges.memory_used, MebiBytes{1000});
+  EXPECT_EQ(gauges.gpus_closed, (std::map<GpuClosure, std::int64_t>{{GpuClosure::kUnhealthy, 1}}));
+  EXPECT_EQ(gauges.holdings, (std::map<HoldingState, std::int64_t>{{HoldingState::kBound, 1}}));
+}
+
+TEST(MetricsTest, EveryLineIsOfTheTextFormat) {
+  PrometheusMetrics metrics;
+  metrics.api_request("bind", true);
+  std::istringstream lines(metrics.exposition());
+  const std::regex allowed(
+      R"re(# (HELP|TYPE) snug_\w+ .+|snug_\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [0-9.e+-]+)re");
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_TRUE(std::regex_match(line, allowed)) << line;
+  }
+}
+
+TEST(MetricsTest, ThreadsCountTogether) {
+  PrometheusMetrics metrics;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 500; ++i) {
+        metrics.api_request("bind", true);
+        metrics.verb_done(Verb::kBind, true, i);
+        if (i % 100 == 0) metrics.set_gauges({});
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(value(metrics, R"(snug_api_requests_total{result="ok",what="bind"})"), 2000);
+  EXPECT_EQ(value(metrics, R"(snug_verb_total{result="ok",verb="bind"})"), 2000);
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,241 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snug/request/parse.hpp"
+#include "support/cluster.hpp"
+
+namespace snug {
+namespace {
+
+constexpr std::string_view kFractionAllowed =
+    "a number above 0 and below 1 with at most 3 decimals (0.25), or a whole number of GPUs from 1 "
+    "to 999";
+constexpr std::string_view kMemoryAllowed =
+    "a Kubernetes quantity of at least 1 byte (4G, 4Gi, 4096Mi), or a whole number of MiB";
+
+/// The sentence of the refusal, or why there is none.
+std::string refusal_of(const PodFacts& pod) {
+  const auto request = parse_request(pod);
+  if (request) return "accepted: " + to_text(*request);
+  EXPECT_EQ(request.error().code, ReasonCode::kMalformed);
+  return request.error().sentence;
+}
+
+std::string is_not(std::string_view key, std::string_view value, std::string_view allowed) {
+  return std::string(key) + " is \"" + std::string(value) + "\"; allowed is " +
+         std::string(allowed);
+}
+
+TEST(AnnotationsTest, APodThatAsksNothingHasAnEmptyRequest) {
+  for (const PodFacts& pod :
+       {make_pod("p"), make_pod("p", {{"snug.dev/room", "7"}, {"gpu", "1"}, {"gpu-size", "1"}}),
+        make_pod("p", {{"kubectl.kubernetes.io/default-container", "main"}}), PodFacts{}}) {
+    const auto request = parse_request(pod);
+    ASSERT_TRUE(request.has_value());
+    EXPECT_TRUE(request->empty());
+  }
+}
+
+TEST(AnnotationsTest, AFractionIsThousandthsOfOneGpu) {
+  struct Row {
+    std::string value;
+    int thousandths;
+  };
+  for (const Row& row : std::vector<Row>{{"0.25", 250},
+                                         {"0.5", 500},
+                                         {"0.333", 333},
+                                         {"0.001", 1},
+                                         {"0.01", 10},
+                                         {"0.10", 100},
+                                         {"0.100", 100},
+                                         {"0.999", 999}}) {
+    const auto request = parse_request(make_pod("p", {{"gpu-fraction", row.value}}));
+    ASSERT_TRUE(request.has_value()) << row.value;
+    EXPECT_EQ(request->main_container, "main");
+    EXPECT_EQ(request->containers,
+              std::vector{(ContainerRequest{.container = "main",
+                                            .ask = FractionAsk{row.thousandths},
+                                            .text = "gpu-fraction=" + row.value})});
+  }
+}
+
+TEST(AnnotationsTest, AWholeNumberAsksForThatManyGpus) {
+  for (const int count : {1, 2, 9, 10, 16, 999}) {
+    const std::string value = std::to_string(count);
+    const auto request = parse_request(make_pod("p", {{"gpu-fraction", value}}));
+    ASSERT_TRUE(request.has_value()) << value;
+    EXPECT_EQ(request->containers,
+              std::vector{(ContainerRequest{.container = "main",
+                                            .ask = WholeAsk{},
+                                            .count = count,
+                                            .text = "gpu-fraction=" + value})});
+  }
+}
+
+TEST(AnnotationsTest, MemoryIsMebiBytesOnOneGpu) {
+  const auto request = parse_request(make_pod("p", {{"gpu-memory", "4G"}}));
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(request->containers,
+            std::vector{(ContainerRequest{
+                .container = "main", .ask = MemoryAsk{{3815}}, .text = "gpu-memory=4G"})});
+}
+
+TEST(AnnotationsTest, MalformedFractionsAreRefusedWithKeyValueAndWhatIsAllowed) {
+  for (const std::string_view value :
+       {"",     "0",    "0.",    "0.0",  "0.00", "0.000",      "0.0000", "0.25x", "x0.25", "1.5",
+        "1.0",  "-1",   "-0.5",  "+0.5", "+1",   ".5",         "0.1234", "00.5",  "01",    "1000",
+        "1e0",  "0.5e", "1e-1",  " 0.5", "0.5 ", "0 .5",       "0,5",    "50%",   "1/2",   "half",
+        "0.-5", "0.5.", "0.5.5", "0x1",  "NaN",  "4294967297", "0.2 5",  "25m",   "1.",    "2 "}) {
+    EXPECT_EQ(refusal_of(make_pod("p", {{"gpu-fraction", std::string(value)}})),
+              is_not("gpu-fraction", value, kFractionAllowed));
+  }
+}
+
+TEST(AnnotationsTest, MalformedMemoryIsRefusedWithKeyValueAndWhatIsAllowed) {
+  for (const std::string_view value :
+       {"", "0", "-1", "4000m", "4GB", "four", "4 G", "0.5", "99Ei"}) {
+    EXPECT_EQ(refusal_of(make_pod("p", {{"gpu-memory", std::string(value)}})),
+              is_not("gpu-memory", value, kMemoryAllowed));
+  }
+}
+
+TEST(AnnotationsTest, AMessageShowsAtMost63PrintableCharactersOfTheValue) {
+  struct Row {
+    std::string value;
+    std::string shown;
+  };
+  const std::vector<Row> rows = {{std::string(63, 'a'), std::string(63, 'a')},
+                                 {std::string(64, 'a'), std::string(63, 'a')},
+                                 {std::string(1'000'000, '1'), std::string(63, '1')},
+                                 {"0.5\n0.25\t\x1b[31m\x7f", "0.5?0.25??[31m?"},
+                                 {"\xC2\xBD", "??"},
+                                 {std::string("0.5\0x", 5), "0.5?x"}};
+  for (const Row& row : rows) {
+    EXPECT_EQ(refusal_of(make_pod("p", {{"gpu-fraction", row.value}})),
+              is_not("gpu-fraction", row.shown, kFractionAllowed));
+  }
+}
+
+TEST(AnnotationsTest, AQuantityTooLongToBeRepeatedInAReservationIsRefused) {
+  const std::string longest = std::string(61, '0') + "4G";
+  EXPECT_EQ(refusal_of(make_pod("p", {{"gpu-memory", longest}})),
+            "accepted: gpu-memory=" + longest);
+  EXPECT_EQ(
+      refusal_of(make_pod("p", {{"gpu-memory", "0" + longest}})),
+      is_not("gpu-memory", ("0" + longest).substr(0, 63), "a quantity of at most 63 characters"));
+}
+
+TEST(AnnotationsTest, KeysOfLaterVersionsAreRefusedNotIgnored) {
+  for (const std::string_view key :
+       {"gpu-count", "gpu-compute", "gpu-mig-profile", "gpu-isolation", "gpu-model", "gpu-policy",
+        "gpu-fraction-num-devices", "gpu-fraction-container-name", "gpu-fraction.main",
+        "gpu-memory.main", "gpu-count.main", "gpu-model.side", "gpu-memory."}) {
+    for (const bool with_fraction : {true, false}) {
+      PodFacts pod = make_pod("p", {{std::string(key), "1"}});
+      if (with_fraction) pod.annotations.emplace("gpu-fraction", "0.5");
+      EXPECT_EQ(refusal_of(pod),
+                std::string(key) +
+                    " is not available in this version of Snug; allowed are gpu-fraction, "
+                    "gpu-memory and gpu-container");
+    }
+  }
+}
+
+TEST(AnnotationsTest, RequestKeysAreToldFromOthers) {
+  for (const std::string_view key :
+       {"gpu-fraction", "gpu-memory", "gpu-container", "gpu-count", "gpu-compute", "gpu-model",
+        "gpu-mig-profile", "gpu-isolation", "gpu-policy", "gpu-fraction.main", "gpu-memory.a.b",
+        "gpu-fraction-num-devices", "gpu-fraction-container-name"}) {
+    EXPECT_TRUE(is_request_key(key)) << key;
+  }
+  for (const std::string_view key :
+       {"", "gpu", "gpu-", "gpu-fractio", "gpu-fractions", "gpu-fraction-", "gpu-memory-limit",
+        "snug.dev/reservation", "GPU-fraction", "gpu-policy.main", "gpu-container.main",
+        "x/gpu-fraction", "kubectl.kubernetes.io/default-container"}) {
+    EXPECT_FALSE(is_request_key(key)) << key;
+  }
+}
+
+TEST(AnnotationsTest, ContradictionsAreRefused) {
+  struct Row {
+    StringMap annotations;
+    std::string_view sentence;
+  };
+  const std::vector<Row> rows = {
+      {{{"gpu-fraction", "0.5"}, {"gpu-memory", "4G"}},
+       "gpu-fraction and gpu-memory both ask for the same container; allowed is one"},
+      {{{"gpu-fraction", "0.5"}, {"gpu-memory", ""}},
+       "gpu-fraction and gpu-memory both ask for the same container; allowed is one"},
+      {{{"gpu-container", "main"}},
+       "gpu-container names a container, and neither gpu-fraction nor gpu-memory says what it "
+       "receives"},
+      {{{"gpu-container", "other"}, {"gpu-fraction", "0.5"}},
+       "gpu-container is \"other\"; allowed is the name of one of the pod's containers"},
+      {{{"gpu-container", ""}, {"gpu-fraction", "0.5"}},
+       "gpu-container is \"\"; allowed is the name of one of the pod's containers"},
+      {{{"gpu-container", "Main"}, {"gpu-fraction", "0.5"}},
+       "gpu-container is \"Main\"; allowed is the name of one of the pod's containers"}};
+  for (const Row& row : rows) EXPECT_EQ(refusal_of(make_pod("p", row.annotations)), row.sentence);
+}
+
+PodFacts several_containers(StringMap annotations) {
+  PodFacts pod = make_pod("p", std::move(annotations));
+  pod.containers = {{.name = "setup", .kind = ContainerKind::kInit},
+                    {.name = "proxy", .kind = ContainerKind::kSidecar},
+                    {.name = "first"},
+                    {.name = "second"}};
+  return pod;
+}
+
+TEST(AnnotationsTest, TheReceiverIsNamedOrDefaultOrTheFirstAppContainer) {
+  const std::string fallback = "kubectl.kubernetes.io/default-container";
+  struct Row {
+    StringMap annotations;
+    std::string_view receiver;
+    ContainerKind kind;
+  };
+  const std::vector<Row> rows = {
+      {{}, "first", ContainerKind::kApp},
+      {{{"gpu-container", "second"}}, "second", ContainerKind::kApp},
+      {{{"gpu-container", "setup"}}, "setup", ContainerKind::kInit},
+      {{{"gpu-container", "proxy"}}, "proxy", ContainerKind::kSidecar},
+      {{{fallback, "second"}}, "second", ContainerKind::kApp},
+      {{{fallback, "unknown"}}, "first", ContainerKind::kApp},
+      {{{fallback, ""}}, "first", ContainerKind::kApp},
+      {{{"gpu-container", "first"}, {fallback, "second"}}, "first", ContainerKind::kApp}};
+  for (Row row : rows) {
+    row.annotations.emplace("gpu-fraction", "0.5");
+    const auto request = parse_request(several_containers(row.annotations));
+    ASSERT_TRUE(request.has_value());
+    ASSERT_EQ(request->containers.size(), 1U);
+    EXPECT_EQ(request->main_container, row.receiver);
+    EXPECT_EQ(request->containers.front().container, row.receiver);
+    EXPECT_EQ(request->containers.front().kind, row.kind);
+  }
+}
+
+TEST(AnnotationsTest, APodWithoutAnyAppContainerIsRefused) {
+  PodFacts pod = make_pod("p", {{"gpu-fraction", "0.5"}});
+  pod.containers.clear();
+  EXPECT_EQ(refusal_of(pod), "the pod asks for a GPU and has no container");
+}
+
+TEST(AnnotationsTest, ContainerNamesOver47CharactersAreRefusedOnlyBesideGpuAnnotations) {
+  PodFacts pod = make_pod("p", {{"gpu-fraction", "0.5"}});
+  pod.containers.push_back({.name = std::string(47, 'c')});
+  EXPECT_TRUE(parse_request(pod).has_value());
+  pod.containers.back().name = std::string(48, 'c');
+  EXPECT_EQ(refusal_of(pod), "the container name " + std::string(48, 'c') +
+                                 " is too long for a pod with GPU annotations; allowed are 47 "
+                                 "characters");
+  pod.annotations.clear();
+  EXPECT_TRUE(parse_request(pod).has_value());
+  pod.containers.back().gpu_resources = {{"nvidia.com/gpu", "1"}};
+  EXPECT_TRUE(parse_request(pod).has_value());
+}
+
+}  // namespace
+}  // namespace snug

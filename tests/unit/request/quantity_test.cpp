@@ -1,0 +1,164 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snug/request/parse.hpp"
+
+namespace snug {
+namespace {
+
+struct Row {
+  std::string text;
+  std::int64_t mebibytes;
+};
+
+TEST(QuantityTest, EveryFormIsReadAndRoundedUpToMebiBytes) {
+  const std::vector<Row> rows = {
+      {"4G", 3815},
+      {"4Gi", 4096},
+      {"4096Mi", 4096},
+      {"4096", 4096},  // a bare integer means MiB
+      {"1", 1},
+      {"007", 7},
+      {"1e9", 954},
+      {"1E9", 954},
+      {"1e+9", 954},
+      {"12e8", 1145},
+      {"10000e5", 954},
+      {"1000000000000e-3", 954},
+      {"4E3", 1},               // an exponent: 4000 bytes
+      {"1E", 953'674'316'407},  // a suffix: exa
+      {"9.2E", 8'773'803'710'938},
+      {"1Ei", 1'099'511'627'776},
+      {"1P", 953'674'317},
+      {"1Pi", 1'073'741'824},
+      {"1T", 953'675},
+      {"1Ti", 1'048'576},
+      {"0.5Gi", 512},
+      {".5Gi", 512},
+      {"5.Gi", 5120},
+      {"1.5G", 1431},
+      {"123.456G", 117'737},
+      {"0.9999999Gi", 1024},
+      {"1.0000001Mi", 2},
+      {"+4Gi", 4096},
+      {"1M", 1},
+      {"1Mi", 1},
+      {"1048576k", 1000},
+      {"1048577Ki", 1025},
+      {"1k", 1},
+      {"1Ki", 1},
+      {"4096.0", 1},  // not an integer, so a quantity: bytes
+      {"1.5", 1},
+      {"1e0", 1},
+      {"0.1Ki", 1},
+      {"0.001k", 1},
+      {"0.00000000123456789012345678Ei", 1358},  // needs more than 64 bits on the way
+      {"8Ei", std::int64_t{1} << 43},
+      {std::string(500, '0') + "4Gi", 4096},
+  };
+  for (const Row& row : rows) {
+    const auto read = parse_memory(row.text);
+    ASSERT_TRUE(read.has_value()) << row.text;
+    EXPECT_EQ(read->value, row.mebibytes) << row.text;
+  }
+}
+
+constexpr auto kOtherTexts = std::to_array<std::string_view>({"",
+                                                              "+",
+                                                              "-",
+                                                              ".",
+                                                              "E",
+                                                              "e9",
+                                                              "Gi",
+                                                              ".Gi",
+                                                              "0",
+                                                              "0G",
+                                                              "0.0Gi",
+                                                              "-1",
+                                                              "-4Gi",
+                                                              "--1",
+                                                              "+-1",
+                                                              "+4096",
+                                                              "4000m",
+                                                              "1u",
+                                                              "1n",
+                                                              "4K",
+                                                              "4g",
+                                                              "4gi",
+                                                              "4GB",
+                                                              "4GiB",
+                                                              "4GI",
+                                                              "4mi",
+                                                              " 4G",
+                                                              "4G ",
+                                                              "4 G",
+                                                              "4,0G",
+                                                              "1_000",
+                                                              "0x10",
+                                                              "1e",
+                                                              "1e+",
+                                                              "1e-",
+                                                              "1e+-3",
+                                                              "1e1.5",
+                                                              "1e9Gi",
+                                                              "1Gi1",
+                                                              "1.2.3",
+                                                              "..5",
+                                                              "1..5G",
+                                                              "inf",
+                                                              "nan",
+                                                              "1e9999",
+                                                              "1\n",
+                                                              "4G\t",
+                                                              "\xEF\xBC\x91",
+                                                              "1e 9",
+                                                              "1Mi.",
+                                                              "100%",
+                                                              "1/2Gi",
+                                                              "\"4G\"",
+                                                              "4G;",
+                                                              "٤",
+                                                              "1'000",
+                                                              "1e\xC2"
+                                                              "9"});
+
+TEST(QuantityTest, OtherTextIsRefusedAndNeverFallsBackToAnotherMeaning) {
+  for (const std::string_view text : kOtherTexts) {
+    EXPECT_FALSE(parse_memory(text).has_value()) << '"' << text << '"';
+  }
+  EXPECT_FALSE(parse_memory(std::string("4G\0", 3)).has_value());
+  EXPECT_FALSE(parse_memory(std::string("4\0G", 3)).has_value());
+}
+
+TEST(QuantityTest, LessThanOneByteIsRefused) {
+  for (const std::string_view text :
+       {"0.5", "0.999", "1e-1", "99e-2", "1e-999", "0.0009Ki", "0.0009k", "0.00000000000000001Pi",
+        "0.0000000000000000000000000000000000000000000001Ei"}) {
+    EXPECT_FALSE(parse_memory(text).has_value()) << text;
+  }
+  EXPECT_FALSE(parse_memory("0." + std::string(10'000, '0') + "1Ei").has_value());
+}
+
+TEST(QuantityTest, AbsurdSizesAreRefusedAndDoNotWrapAround) {
+  for (const std::string_view text :
+       {"9Ei", "16Ei", "9.3E", "16777216Ti", "1e19", "1e20", "1e38", "1e39", "1e40", "1e999",
+        "999999999999999999Ei", "9223372036854775807", "18446744073709551616",
+        "18446744073709551617", "18446744073709551617Mi", "340282366920938463463374607431768211457",
+        "8796093022209"}) {
+    EXPECT_FALSE(parse_memory(text).has_value()) << text;
+  }
+  EXPECT_TRUE(parse_memory("8796093022208").has_value());  // 2^63 bytes
+  EXPECT_FALSE(parse_memory(std::string(100'000, '9')).has_value());
+}
+
+TEST(QuantityTest, TheRefusalSaysWhatIsAllowed) {
+  EXPECT_EQ(parse_memory("4000m").error(),
+            "a Kubernetes quantity of at least 1 byte (4G, 4Gi, 4096Mi), or a whole number of MiB");
+}
+
+}  // namespace
+}  // namespace snug

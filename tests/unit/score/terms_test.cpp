@@ -1,0 +1,203 @@
+#include "snug/score/terms.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "snug/base/limits.hpp"
+#include "snug/score/policy.hpp"
+#include "support/states.hpp"
+
+namespace snug {
+namespace {
+
+/// The term's value for the option that starts at GPU `gpu`.
+std::int32_t value(std::string_view term, const NodeState& node, const GpuRequest& request,
+                   std::uint16_t gpu = 0) {
+  const Fitted fitted = fit_all(node, request);
+  EXPECT_EQ(fitted.reason, ReasonCode::kNone);
+  for (const Placement& option : fitted.options) {
+    if (!option.takes.empty() && option.takes.front().gpu != gpu) continue;
+    return find_term(term)->function({node, request, option});
+  }
+  ADD_FAILURE() << "no option at GPU " << gpu;
+  return -1;
+}
+
+HoldingPtr held(int gpu, std::int64_t memory, std::int64_t compute) {
+  return make_holding("h" + std::to_string(gpu), "n1", {make_share(gpu, memory, compute)});
+}
+
+/// One situation: a node, what is on it, what is asked, and at which GPU.
+struct Situation {
+  std::string_view node;
+  std::vector<HoldingPtr> holdings;
+  GpuRequest request;
+  std::uint16_t gpu = 0;
+
+  [[nodiscard]] std::int32_t by(std::string_view term) const {
+    return value(term, *make_state(node, holdings), request, gpu);
+  }
+};
+
+struct Row {
+  std::string_view why;
+  Situation better;
+  Situation worse;
+};
+
+constexpr std::string_view kTwo = "n1: A 40960 x2";
+
+TEST(BestFitTest, Prefers) {
+  const std::vector<HoldingPtr> half = {held(0, 20480, 500)};
+  const std::vector<Row> rows = {
+      {"the fuller GPU of a node",
+       {kTwo, half, make_fraction(250), 0},
+       {kTwo, half, make_fraction(250), 1}},
+      {"the smaller GPU that holds it",
+       {"n1: T 16384, A 81920", {}, make_memory(8192), 0},
+       {"n1: T 16384, A 81920", {}, make_memory(8192), 1}},
+      {"the GPU that becomes full",
+       {kTwo, half, make_fraction(500), 0},
+       {kTwo, {held(0, 4096, 100)}, make_fraction(500), 0}},
+      {"a fuller node among equal GPUs",
+       {kTwo, {held(1, 20480, 500)}, make_fraction(250), 0},
+       {kTwo, {}, make_fraction(250), 0}},
+      {"the tighter GPU on an emptier node",
+       {"n1: A 40960 x8", half, make_fraction(250), 0},
+       {kTwo, {held(1, 40960, 1000)}, make_fraction(250), 0}},
+      {"whole GPUs on the fuller node",
+       {kTwo, {held(1, 40960, 1000)}, make_whole(1), 0},
+       {kTwo, {}, make_whole(1), 0}},
+      {"units on the fuller node",
+       {"n1: A 40960 x4 | nvidia.com/gpu=4", {make_units_holding("k", "n1", 2)}, make_units(1)},
+       {"n1: A 40960 x4 | nvidia.com/gpu=4", {}, make_units(1)}}};
+  for (const Row& row : rows) {
+    EXPECT_GT(row.better.by("best-fit"), row.worse.by("best-fit")) << row.why;
+  }
+}
+
+TEST(SpreadTest, Prefers) {
+  const std::vector<HoldingPtr> half = {held(0, 20480, 500)};
+  const std::vector<Row> rows = {
+      {"the emptier GPU of a node",
+       {kTwo, half, make_fraction(250), 1},
+       {kTwo, half, make_fraction(250), 0}},
+      {"the larger GPU",
+       {"n1: T 16384, A 81920", {}, make_memory(8192), 1},
+       {"n1: T 16384, A 81920", {}, make_memory(8192), 0}},
+      {"an emptier node among equal GPUs",
+       {kTwo, {}, make_fraction(250), 0},
+       {kTwo, {held(1, 20480, 500)}, make_fraction(250), 0}},
+      {"an emptier node before an emptier GPU",
+       {"n1: A 40960 x8", {held(0, 20480, 500)}, make_fraction(250), 0},
+       {kTwo, {held(1, 40960, 1000)}, make_fraction(250), 0}},
+      {"whole GPUs on the emptier node",
+       {kTwo, {}, make_whole(1), 0},
+       {kTwo, {held(1, 40960, 1000)}, make_whole(1), 0}},
+      {"units on the emptier node",
+       {"n1: A 40960 x4 | nvidia.com/gpu=4", {}, make_units(1)},
+       {"n1: A 40960 x4 | nvidia.com/gpu=4", {make_units_holding("k", "n1", 2)}, make_units(1)}}};
+  for (const Row& row : rows) {
+    EXPECT_GT(row.better.by("spread"), row.worse.by("spread")) << row.why;
+  }
+}
+
+TEST(TermsTest, TheEndsOfTheScaleAreReached) {
+  const Situation last = {"n1: A 40960", {}, make_whole(1)};
+  EXPECT_EQ(last.by("best-fit"), kTermBound) << "nothing is left anywhere";
+  EXPECT_EQ(last.by("spread"), 0);
+  const Situation first = {"n1: X 100000 x64", {}, make_fraction(1)};
+  EXPECT_LT(first.by("best-fit"), kTermBound / 100) << "nearly everything is left";
+  EXPECT_GT(first.by("spread"), kTermBound - kTermBound / 100);
+}
+
+TEST(TermsTest, ExactValuesOfOnePlacement) {
+  // A quarter on the half-full GPU of two: 500 of 2000 left on it, 2500 of 4000 on the node.
+  const Situation there = {kTwo, {held(0, 20480, 500)}, make_fraction(250), 0};
+  EXPECT_EQ(there.by("best-fit"), 100'000 - (90 * 250 + 10 * 625));
+  EXPECT_EQ(there.by("spread"), 90 * 625 + 10 * 250);
+}
+
+TEST(TermsTest, EveryTermStaysWithinItsBounds) {
+  const std::vector<std::string_view> nodes = {
+      "n1: A 40960 x2 | nvidia.com/gpu=2", "n1: X 1 x3 | nvidia.com/gpu=0",
+      "n1: X 7, A 40960, T 16384 unhealthy | nvidia.com/gpu=2", "n1: X 8796093022208 x64",
+      "n1: A 40960 x2, A 40960 x2 mig | nvidia.com/gpu=4 nvidia.com/mig-1g.5gb=7"};
+  const std::vector<std::vector<HoldingPtr>> holdings = {
+      {},
+      {held(0, 1, 999)},
+      {held(0, 50000, 2500)},  // over-committed
+      {make_holding("v", "n1", {make_whole_device(500, 40960)})},
+      {make_units_holding("k", "n1", 1)},
+      {make_units_holding("k", "n1", 900)}};
+  const std::vector<GpuRequest> requests = {make_fraction(1),  make_fraction(999), make_memory(1),
+                                            make_memory(3815), make_whole(1),      make_whole(2),
+                                            make_units(1),     make_units(2)};
+  int placements = 0;
+  for (const std::string_view text : nodes) {
+    for (const std::vector<HoldingPtr>& on_it : holdings) {
+      const NodeStatePtr node = make_state(text, on_it);
+      for (const GpuRequest& request : requests) {
+        for (const Placement& option : fit_all(*node, request).options) {
+          ++placements;
+          for (const TermRow& term : all_terms()) {
+            const std::int32_t got = term.function({*node, request, option});
+            EXPECT_GE(got, 0) << term.name << " " << describe(*node);
+            EXPECT_LE(got, kTermBound) << term.name << " " << describe(*node);
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(placements, 100);
+}
+
+TEST(TermsTest, NamesAreUniqueAndFound) {
+  std::set<std::string_view> names;
+  for (const TermRow& row : all_terms()) {
+    EXPECT_TRUE(names.insert(row.name).second);
+    EXPECT_EQ(find_term(row.name), &row);
+    EXPECT_FALSE(row.meaning.empty());
+  }
+  for (const std::string_view name : {"", "best", "Best-Fit", "best-fit "}) {
+    EXPECT_EQ(find_term(name), nullptr) << name;
+  }
+}
+
+TEST(PolicyScoreTest, IsTheWeightedSumAndOrderMeansNothing) {
+  const NodeStatePtr node = make_state(kTwo, {held(0, 20480, 500)});
+  const GpuRequest request = make_fraction(250);
+  const std::vector<Placement> options = fit_all(*node, request).options;
+  ASSERT_EQ(options.size(), 2U);
+  const TermInput input{*node, request, options[0]};
+  const WeightedTerm best{find_term("best-fit"), 3};
+  const WeightedTerm spread{find_term("spread"), -2};
+  const std::int64_t expected = 3 * best.term->function(input) - 2 * spread.term->function(input);
+  EXPECT_EQ(score({.name = "a", .terms = {best, spread}}, input), expected);
+  EXPECT_EQ(score({.name = "a", .terms = {spread, best}}, input), expected);
+  EXPECT_EQ(score({.name = "a", .terms = {}}, input), 0);
+}
+
+TEST(PolicyScoreTest, TheHeaviestPolicyThatLimitsAllowCannotOverflow) {
+  std::int64_t most_terms = 0;
+  for (const LimitRow& row : limit_rows()) {
+    if (row.key == "maxPolicyTerms") most_terms = row.largest;
+  }
+  ASSERT_GT(most_terms, 0);
+  EXPECT_LT(kMaxWeight * kTermBound, std::numeric_limits<std::int64_t>::max() / most_terms);
+}
+
+TEST(PolicyTest, TheDefaultProfileIsFoundByName) {
+  Policy policy;
+  policy.default_profile = "b";
+  policy.profiles.emplace("a", make_profile("spread"));
+  policy.profiles.emplace("b", make_profile("best-fit"));
+  EXPECT_EQ(policy.default_terms().name, "best-fit");
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,224 @@
+#include <nlohmann/json.hpp>
+
+#include "snug/codec/reservation_codec.hpp"
+#include "unit/service/fixture.hpp"
+
+namespace snug::testing {
+namespace {
+
+using BindTest = ServiceTest;
+
+TEST_F(BindTest, OnePostCarriesNodeAndReservation) {
+  start();
+  list({make_node("n1", 2, 40960)});
+  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.25"}, {"snug.dev/visible-devices", "x"}});
+  EXPECT_EQ(bind(pod, "n1"), "");
+  ASSERT_EQ(api.bindings.size(), 1U);
+  EXPECT_EQ(api.gets, 0);
+  const Binding& binding = api.bindings.front();
+  EXPECT_EQ(binding.uid, "uid-a");
+  EXPECT_EQ(binding.node, "n1");
+  const auto reservation = read_reservation(binding.annotations.at("snug.dev/reservation"), limits);
+  ASSERT_TRUE(reservation) << reservation.error().message;
+  const auto& container = reservation->reservation.containers.at(0);
+  EXPECT_EQ(container.request, "gpu-fraction=0.25");
+  const auto& device = std::get<std::vector<ReservedDevice>>(container.given).at(0);
+  EXPECT_EQ(device.memory, MebiBytes{10240});
+  EXPECT_EQ(device.compute, MilliGpu{250});
+  EXPECT_EQ(device.mode, GpuMode::kTimeSlicing);
+  EXPECT_EQ(binding.annotations.at("snug.dev/visible-devices"), "GPU-n1-0");
+  EXPECT_EQ(used("n1", 0), 250);
+  EXPECT_EQ(metrics.ends[BindEnd::kBound], 1);
+}
+
+TEST_F(BindTest, TheSecondBindOfABoundPodIsSuccessWithoutAnyCall) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  ASSERT_EQ(bind(pod, "n1"), "");
+  EXPECT_EQ(bind(pod, "n1"), "");
+  reconciler.pod_changed(bound(pod, api.bindings.front()));
+  EXPECT_EQ(bind(pod, "n1"), "");
+  EXPECT_EQ(api.bindings.size(), 1U);
+  EXPECT_EQ(api.gets, 0);
+  EXPECT_EQ(used("n1", 0), 500);
+}
+
+TEST_F(BindTest, APodThatIsBoundElsewhereIsAnError) {
+  start();
+  list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
+  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  ASSERT_EQ(bind(pod, "n1"), "");
+  EXPECT_THAT(bind(pod, "n2"), ::testing::HasSubstr("n1"));
+  EXPECT_EQ(api.bindings.size(), 1U);
+  EXPECT_EQ(used("n2", 0), 0);
+}
+
+TEST_F(BindTest, ABindThatNoLongerFitsIsRefusedWithTheReasonAndNothingIsPosted) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  ASSERT_EQ(bind(arrive("a", {{"gpu-fraction", "0.75"}}), "n1"), "");
+  EXPECT_THAT(bind(arrive("b", {{"gpu-fraction", "0.5"}}), "n1"),
+              ::testing::StartsWith("NoRoom: "));
+  EXPECT_EQ(api.bindings.size(), 1U);
+  EXPECT_EQ(metrics.ends[BindEnd::kLostRace], 1);
+  EXPECT_EQ(used("n1", 0), 750);
+}
+
+struct RefusalRow {
+  ErrorCode code;
+  BindEnd end;
+  std::int64_t kept;  // milli that stay reserved
+};
+
+class BindRefusalTest : public ServiceTest, public ::testing::WithParamInterface<RefusalRow> {};
+
+TEST_P(BindRefusalTest, KeepsTheReservationOnlyWhereTheOutcomeIsUnknown) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  api.bind_answers.emplace_back(fail(GetParam().code, "the API server's words"));
+  EXPECT_THAT(bind(pod, "n1"), ::testing::HasSubstr("the API server's words"));
+  EXPECT_EQ(metrics.ends[GetParam().end], 1);
+  EXPECT_EQ(used("n1", 0), GetParam().kept);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, BindRefusalTest,
+    ::testing::Values(RefusalRow{ErrorCode::kUnavailable, BindEnd::kUnavailable, 0},
+                      RefusalRow{ErrorCode::kNotFound, BindEnd::kRefused, 0},
+                      RefusalRow{ErrorCode::kInvalid, BindEnd::kRefused, 0},
+                      RefusalRow{ErrorCode::kConflict, BindEnd::kRefused, 0},
+                      RefusalRow{ErrorCode::kUnknown, BindEnd::kUnknown, 500}));
+
+TEST_F(BindTest, AnUnknownOutcomeThatWasCarriedOutIsSettledByTheReadOfTheTick) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  api.bind_answers.emplace_back(fail(ErrorCode::kUnknown, "timed out"));
+  api.on_bind = [&](const Binding& binding) { api.pods["default/a"] = bound(pod, binding); };
+  ASSERT_NE(bind(pod, "n1"), "");
+  clock.advance(std::chrono::seconds(2));
+  reconciler.tick();
+  EXPECT_EQ(ledger.find("uid-a")->state, HoldingState::kBound);
+  EXPECT_EQ(bind(pod, "n1"), "");
+  EXPECT_EQ(api.bindings.size(), 1U);
+}
+
+TEST_F(BindTest, AnUnknownOutcomeThatWasNotCarriedOutIsTriedAgainOnTheSameDevices) {
+  start();
+  list({make_node("n1", 2, 40960), make_node("n2", 1, 40960)});
+  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  api.bind_answers.emplace_back(fail(ErrorCode::kUnknown, "timed out"));
+  ASSERT_NE(bind(pod, "n1"), "");
+  EXPECT_EQ(filter(pod, {"n1", "n2"})["NodeNames"], nlohmann::json({"n1"}));
+  EXPECT_THAT(bind(pod, "n2"), ::testing::HasSubstr("n1"));
+  EXPECT_EQ(bind(pod, "n1"), "");
+  ASSERT_EQ(api.bindings.size(), 2U);
+  EXPECT_EQ(api.bindings[0].annotations, api.bindings[1].annotations);
+  EXPECT_EQ(used("n1", 0), 500);
+  EXPECT_EQ(used("n1", 1), 0);
+}
+
+TEST_F(BindTest, AnUnknownOutcomeIsReleasedOnlyByAReadThatIsConclusive) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  api.bind_answers.emplace_back(fail(ErrorCode::kUnknown, "timed out"));
+  ASSERT_NE(bind(pod, "n1"), "");
+  clock.advance(std::chrono::seconds(30));
+  reconciler.tick();
+  EXPECT_EQ(used("n1", 0), 500) << "a request of ours may still be under way";
+  api.get_error = Error{ErrorCode::kUnavailable, "away"};
+  clock.advance(std::chrono::hours(1));
+  reconciler.tick();
+  EXPECT_EQ(used("n1", 0), 500) << "no reservation ends by time alone";
+  api.get_error.reset();
+  clock.advance(std::chrono::seconds(2));
+  reconciler.tick();
+  EXPECT_EQ(used("n1", 0), 0);
+}
+
+TEST_F(BindTest, AConflictOfAPodThatIsBoundHereAlreadyIsSuccess) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  api.bind_answers.emplace_back(fail(ErrorCode::kConflict, "already assigned"));
+  api.on_bind = [&](const Binding& binding) { api.pods["default/a"] = bound(pod, binding); };
+  EXPECT_EQ(bind(pod, "n1"), "");
+  EXPECT_EQ(ledger.find("uid-a")->state, HoldingState::kBound);
+  EXPECT_EQ(used("n1", 0), 500);
+}
+
+TEST_F(BindTest, AConflictOfAPodThatSomeoneBoundElsewhereMovesNothingHere) {
+  start();
+  list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
+  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  api.bind_answers.emplace_back(fail(ErrorCode::kConflict, "already assigned"));
+  api.pods["default/a"].node_name = "n2";
+  EXPECT_THAT(bind(pod, "n1"), ::testing::HasSubstr("n2"));
+  EXPECT_EQ(used("n1", 0), 0);
+}
+
+TEST_F(BindTest, APodThatTheWatchDoesNotKnowCostsOneGet) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  const PodFacts pod = make_pod("late", {{"gpu-fraction", "0.5"}});
+  EXPECT_THAT(bind(pod, "n1"), ::testing::HasSubstr("does not exist"));
+  api.pods["default/late"] = pod;
+  EXPECT_EQ(bind(pod, "n1"), "");
+  EXPECT_EQ(api.gets, 2);
+  EXPECT_EQ(api.bindings.size(), 1U);
+}
+
+TEST_F(BindTest, ThePodsOwnRequestCountsNotTheCallers) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  pod.name = "b";
+  EXPECT_NE(bind(pod, "n1"), "");
+  pod.name = "a";
+  pod.uid = "uid-other";
+  EXPECT_NE(bind(pod, "n1"), "");
+  EXPECT_TRUE(api.bindings.empty());
+}
+
+TEST_F(BindTest, APodOfASchedulerThatIsNotServedIsRefused) {
+  scheduler_names = {"another"};
+  start();
+  list({make_node("n1", 1, 40960)});
+  EXPECT_THAT(bind(arrive("a", {{"gpu-fraction", "0.5"}}), "n1"),
+              ::testing::HasSubstr("scheduler snug"));
+  EXPECT_TRUE(api.bindings.empty());
+}
+
+TEST_F(BindTest, APodWithoutRequestIsBoundWithoutReservationAndItsSnugKeysAreBlanked) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  EXPECT_EQ(bind(arrive("plain", {{"snug.dev/reservation", "forged"}}), "elsewhere"), "");
+  ASSERT_EQ(api.bindings.size(), 1U);
+  EXPECT_EQ(api.bindings.front().annotations, (StringMap{{"snug.dev/reservation", ""}}));
+  EXPECT_TRUE(ledger.entries().empty());
+}
+
+TEST_F(BindTest, ADeletedPodIsNotBound) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  reconciler.pod_gone(pod);
+  EXPECT_NE(bind(pod, "n1"), "");
+  EXPECT_TRUE(api.bindings.empty());
+  EXPECT_EQ(used("n1", 0), 0);
+}
+
+TEST_F(BindTest, NothingIsBoundBeforeTheLedgerIsRebuilt) {
+  start();
+  std::string body = R"({"PodName":"a","PodNamespace":"default","PodUID":"u","Node":"n1"})";
+  const Reply reply = service->bind(body);
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_NE(nlohmann::json::parse(reply.body).at("Error"), "");
+  EXPECT_TRUE(api.bindings.empty());
+}
+
+}  // namespace
+}  // namespace snug::testing

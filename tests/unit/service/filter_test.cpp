@@ -1,0 +1,112 @@
+#include <nlohmann/json.hpp>
+
+#include "unit/service/fixture.hpp"
+
+namespace snug::testing {
+namespace {
+
+using nlohmann::json;
+using FilterTest = ServiceTest;
+
+TEST_F(FilterTest, WinnerAnswersWithTheBestNodeAlone) {
+  start(AnswerMode::kWinner);
+  list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
+  ASSERT_EQ(bind(arrive("a", {{"gpu-fraction", "0.5"}}), "n2"), "");
+  const json reply = filter(arrive("b", {{"gpu-fraction", "0.25"}}), {"n1", "n2"});
+  EXPECT_EQ(reply["NodeNames"], json({"n2"}));
+  EXPECT_EQ(reply["Error"], "");
+}
+
+TEST_F(FilterTest, AllAnswersWithEveryNodeThatFitsAndPrioritizeNamesTheBestAlone) {
+  start(AnswerMode::kAll);
+  list({make_node("n1", 1, 40960), make_node("n2", 1, 40960), make_node("n3", 1, 1000)});
+  ASSERT_EQ(bind(arrive("a", {{"gpu-fraction", "0.5"}}), "n2"), "");
+  const PodFacts pod = arrive("b", {{"gpu-memory", "4G"}});
+  EXPECT_EQ(filter(pod, {"n1", "n2", "n3"})["NodeNames"], json({"n1", "n2"}));
+  EXPECT_EQ(prioritize(pod, {"n1", "n2"}), json::parse(R"([{"Host":"n2","Score":10}])"));
+}
+
+TEST_F(FilterTest, AdviseGivesTenToTheBestOnly) {
+  start(AnswerMode::kAdvise);
+  list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
+  ASSERT_EQ(bind(arrive("a", {{"gpu-fraction", "0.5"}}), "n2"), "");
+  const PodFacts pod = arrive("b", {{"gpu-fraction", "0.25"}});
+  EXPECT_EQ(filter(pod, {"n1", "n2"})["NodeNames"], json({"n1", "n2"}));
+  EXPECT_EQ(prioritize(pod, {"n1", "n2"}),
+            json::parse(R"([{"Host":"n1","Score":0},{"Host":"n2","Score":10}])"));
+}
+
+TEST_F(FilterTest, AutoAdvisesPodsWithSoftPreferencesOnly) {
+  start(AnswerMode::kAuto);
+  list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
+  const PodFacts plain = arrive("a", {{"gpu-fraction", "0.5"}});
+  EXPECT_EQ(filter(plain, {"n1", "n2"})["NodeNames"], json({"n1"}));
+  json pod = pod_json(arrive("b", {{"gpu-fraction", "0.5"}}));
+  pod["spec"]["affinity"] = json::parse(
+      R"({"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":
+          [{"weight":1,"preference":{}}]}})");
+  std::string body = json{{"Pod", pod}, {"NodeNames", {"n1", "n2"}}}.dump();
+  EXPECT_EQ(json::parse(service->filter(body).body)["NodeNames"], json({"n1", "n2"}));
+}
+
+TEST_F(FilterTest, RefusalsNameEveryNodeOnceAndAreNeverAnError) {
+  start();
+  list({make_node("n1", 1, 40960), make_node("n2", 1, 1000)});
+  ASSERT_EQ(bind(arrive("a", {{"gpu-fraction", "1"}}), "n1"), "");
+  const json reply = filter(arrive("b", {{"gpu-memory", "4G"}}), {"n1", "n2", "n3"});
+  EXPECT_EQ(reply["NodeNames"], json::array());
+  EXPECT_EQ(reply["Error"], "");
+  EXPECT_TRUE(reply["FailedNodes"].empty());
+  const json& failed = reply["FailedAndUnresolvableNodes"];
+  ASSERT_EQ(failed.size(), 3U);
+  EXPECT_THAT(failed["n1"].get<std::string>(), ::testing::StartsWith("NoRoom: "));
+  EXPECT_THAT(failed["n2"].get<std::string>(), ::testing::StartsWith("TooLarge: "));
+  EXPECT_THAT(failed["n3"].get<std::string>(), ::testing::StartsWith("UnknownNode: "));
+}
+
+TEST_F(FilterTest, From138OnLackOfRoomMayBeResolvedByEviction) {
+  kubernetes_minor = 38;
+  start();
+  list({make_node("n1", 1, 40960), make_node("n2", 1, 1000)});
+  ASSERT_EQ(bind(arrive("a", {{"gpu-fraction", "1"}}), "n1"), "");
+  const json reply = filter(arrive("b", {{"gpu-memory", "4G"}}), {"n1", "n2"});
+  EXPECT_TRUE(reply["FailedNodes"].contains("n1"));
+  EXPECT_TRUE(reply["FailedAndUnresolvableNodes"].contains("n2"));
+}
+
+TEST_F(FilterTest, AMalformedPodIsRefusedEverywhereWithItsSentence) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  const json reply = filter(arrive("b", {{"gpu-fraction", "0.25x"}}), {"n1"});
+  const auto text = reply["FailedAndUnresolvableNodes"]["n1"].get<std::string>();
+  EXPECT_THAT(text, ::testing::StartsWith("Malformed: gpu-fraction"));
+  EXPECT_THAT(text, ::testing::HasSubstr("0.25x"));
+}
+
+TEST_F(FilterTest, APodWithoutRequestGetsAllItsInputBack) {
+  start();
+  list({});
+  EXPECT_EQ(filter(arrive("plain", {}), {"b", "a"})["NodeNames"], json({"b", "a"}));
+}
+
+TEST_F(FilterTest, TwoPodsInFlightDoNotRaceForOnePlace) {
+  start(AnswerMode::kWinner);
+  list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
+  const PodFacts a = arrive("a", {{"gpu-fraction", "1"}});
+  const PodFacts b = arrive("b", {{"gpu-fraction", "1"}});
+  EXPECT_EQ(filter(a, {"n1", "n2"})["NodeNames"], json({"n1"}));
+  EXPECT_EQ(filter(b, {"n1", "n2"})["NodeNames"], json({"n2"}));
+  const PodFacts c = arrive("c", {{"gpu-fraction", "1"}});
+  EXPECT_EQ(filter(c, {"n1", "n2"})["NodeNames"], json({"n1"})) << "intents never refuse";
+  EXPECT_EQ(bind(a, "n1"), "");
+  EXPECT_EQ(bind(b, "n2"), "");
+}
+
+TEST_F(FilterTest, BeforeTheListsAreInTheAnswerIs503) {
+  start();
+  const json reply = filter(make_pod("a", {}), {"n1"}, 503);
+  EXPECT_NE(reply["Error"], "");
+}
+
+}  // namespace
+}  // namespace snug::testing

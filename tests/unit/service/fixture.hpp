@@ -1,0 +1,196 @@
+// A service over a ledger with a few nodes, and an API server that answers as the test says.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "snug/codec/policy_codec.hpp"
+#include "snug/service/extender_service.hpp"
+#include "snug/service/reconciler.hpp"
+
+namespace snug::testing {
+
+/// Records what it is asked; answers from a script, else with success.
+class ScriptedApi final : public ApiPort {
+ public:
+  Result<void> bind(const Binding& binding) override {
+    bindings.push_back(binding);
+    if (on_bind) on_bind(binding);
+    if (bind_answers.empty()) return {};
+    Result<void> answer = bind_answers.front();
+    bind_answers.pop_front();
+    return answer;
+  }
+  Result<std::optional<PodFacts>> get_pod(std::string_view name_space,
+                                          std::string_view name) override {
+    ++gets;
+    if (get_error) return std::unexpected(*get_error);
+    const auto found = pods.find(std::string(name_space) + "/" + std::string(name));
+    if (found == pods.end()) return std::optional<PodFacts>();
+    return found->second;
+  }
+  Result<void> touch_room(Generation room) override {
+    touches.push_back(room);
+    if (touch_error) return std::unexpected(*touch_error);
+    return {};
+  }
+  void warn(const Notice& notice) override { notices.push_back(notice); }
+
+  std::vector<Binding> bindings;
+  std::deque<Result<void>> bind_answers;
+  std::function<void(const Binding&)> on_bind;
+  std::map<std::string, PodFacts> pods;  // by namespace/name
+  std::optional<Error> get_error;
+  std::optional<Error> touch_error;
+  int gets = 0;
+  std::vector<Generation> touches;
+  std::vector<Notice> notices;
+};
+
+class CountingMetrics final : public Metrics {
+ public:
+  void verb_done(Verb /*verb*/, bool /*ok*/, std::int64_t /*microseconds*/) override {}
+  void bind_ended(BindEnd end) override { ++ends[end]; }
+  void api_request(std::string_view /*what*/, bool /*ok*/) override {}
+  void watch_restarted(std::string_view /*resource*/, std::string_view /*why*/) override {}
+  void room_touched() override {}
+  void event_dropped() override {}
+  void reservation_problem(std::string_view kind) override { ++problems[std::string(kind)]; }
+
+  std::map<BindEnd, int> ends;
+  std::map<std::string, int> problems;
+};
+
+class SilentLog final : public Log {
+ public:
+  void write(LogLevel /*level*/, std::string_view /*message*/) override {}
+};
+
+inline PodFacts make_pod(const std::string& name, const StringMap& annotations) {
+  PodFacts pod;
+  pod.name_space = "default";
+  pod.name = name;
+  pod.uid = "uid-" + name;
+  pod.scheduler_name = "snug";
+  pod.containers.push_back({.name = "main"});
+  pod.annotations = annotations;
+  return pod;
+}
+
+/// A node with an inventory annotation: `gpus` GPUs of `mib` MiB each.
+inline NodeFacts make_node(const std::string& name, int gpus, int mib) {
+  nlohmann::json inventory{{"version", 1}, {"gpus", nlohmann::json::array()}};
+  for (int i = 0; i < gpus; ++i) {
+    inventory["gpus"].push_back({{"index", i},
+                                 {"uuid", "GPU-" + name + "-" + std::to_string(i)},
+                                 {"model", "NVIDIA-A100-SXM4-40GB"},
+                                 {"memoryMiB", mib},
+                                 {"healthy", true}});
+  }
+  NodeFacts node;
+  node.name = name;
+  node.annotations["snug.dev/inventory"] = inventory.dump();
+  return node;
+}
+
+class ServiceTest : public ::testing::Test {
+ protected:
+  void start(AnswerMode answer = AnswerMode::kAuto) {
+    ServiceOptions options;
+    options.answer = answer;
+    options.limits = limits;
+    options.kubernetes_minor = kubernetes_minor;
+    options.scheduler_names = scheduler_names;
+    Result<Policy> policy = read_policy(policy_yaml, "policy", limits);
+    ASSERT_TRUE(policy) << policy.error().message;
+    service = std::make_unique<ExtenderService>(
+        ServiceParts{ledger, pending, readiness, api, metrics, log, clock}, options,
+        std::make_shared<const Policy>(*std::move(policy)));
+  }
+  void list(std::vector<NodeFacts> nodes, std::vector<PodFacts> pods = {}) {
+    reconciler.nodes_listed(std::move(nodes));
+    reconciler.pods_list_begins();
+    reconciler.pods_listed(std::move(pods));
+  }
+  /// The pod arrives: the watch shows it unbound.
+  PodFacts arrive(const std::string& name, const StringMap& annotations) {
+    PodFacts pod = make_pod(name, annotations);
+    reconciler.pod_changed(pod);
+    api.pods["default/" + name] = pod;
+    return pod;
+  }
+
+  static nlohmann::json pod_json(const PodFacts& pod) {
+    nlohmann::json annotations = nlohmann::json::object();
+    for (const auto& [key, value] : pod.annotations) annotations[key] = value;
+    return {{"metadata",
+             {{"name", pod.name},
+              {"namespace", pod.name_space},
+              {"uid", pod.uid},
+              {"annotations", annotations}}},
+            {"spec", {{"containers", {{{"name", "main"}}}}}}};
+  }
+  nlohmann::json filter(const PodFacts& pod, const std::vector<std::string>& names,
+                        int status = 200) {
+    std::string body =
+        nlohmann::json{{"Pod", pod_json(pod)}, {"Nodes", nullptr}, {"NodeNames", names}}.dump();
+    const Reply reply = service->filter(body);
+    EXPECT_EQ(reply.status, status) << reply.body;
+    return nlohmann::json::parse(reply.body);
+  }
+  nlohmann::json prioritize(const PodFacts& pod, const std::vector<std::string>& names) {
+    std::string body =
+        nlohmann::json{{"Pod", pod_json(pod)}, {"Nodes", nullptr}, {"NodeNames", names}}.dump();
+    const Reply reply = service->prioritize(body);
+    EXPECT_EQ(reply.status, 200) << reply.body;
+    return nlohmann::json::parse(reply.body);
+  }
+  /// The reply's Error; empty: success.
+  std::string bind(const PodFacts& pod, const std::string& node) {
+    std::string body = nlohmann::json{
+        {"PodName", pod.name},
+        {"PodNamespace", pod.name_space},
+        {"PodUID", pod.uid},
+        {"Node", node}}.dump();
+    const Reply reply = service->bind(body);
+    EXPECT_EQ(reply.status, 200) << reply.body;
+    return nlohmann::json::parse(reply.body).at("Error").get<std::string>();
+  }
+  /// What the API server shows of a pod after a binding.
+  static PodFacts bound(PodFacts pod, const Binding& binding) {
+    pod.node_name = binding.node;
+    for (const auto& [key, value] : binding.annotations) pod.annotations[key] = value;
+    return pod;
+  }
+  /// Milli-GPU in use on one GPU.
+  std::int64_t used(const std::string& node, std::size_t gpu) {
+    const SnapshotPtr snapshot = ledger.snapshot();
+    return snapshot->nodes[snapshot->names->at(node).value]->gpus.at(gpu).used_compute.value;
+  }
+
+  Limits limits;
+  int kubernetes_minor = 36;
+  std::vector<std::string> scheduler_names;
+  std::string policy_yaml{default_policy_yaml()};
+  ManualClock clock;
+  Ledger ledger{clock, limits};
+  PendingPods pending{limits};
+  Readiness readiness;
+  ScriptedApi api;
+  CountingMetrics metrics;
+  SilentLog log;
+  Reconciler reconciler{{ledger, pending, readiness, api, metrics, log, clock}, limits};
+  std::unique_ptr<ExtenderService> service;
+};
+
+}  // namespace snug::testing

@@ -1,0 +1,214 @@
+#include <nlohmann/json.hpp>
+
+#include "unit/service/fixture.hpp"
+
+namespace snug::testing {
+namespace {
+
+class ReconcilerTest : public ServiceTest {
+ protected:
+  /// The wake-up of the start is past.
+  void wake_those_of_before() {
+    reconciler.tick();
+    clock.advance(std::chrono::seconds(2));
+    api.touches.clear();
+  }
+};
+
+PodFacts by_kubelet(const std::string& name, const std::string& count) {
+  PodFacts pod = make_pod(name, {});
+  pod.containers[0].gpu_resources["nvidia.com/gpu"] = count;
+  return pod;
+}
+
+TEST_F(ReconcilerTest, TheLedgerIsRebuiltFromAnnotations) {
+  start();
+  list({make_node("n1", 2, 40960)});
+  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.25"}});
+  ASSERT_EQ(bind(pod, "n1"), "");
+  PodFacts shown = bound(pod, api.bindings.front());
+  shown.annotations["gpu-fraction"] = "0.75";  // edited since: a request is what was bound
+
+  Ledger rebuilt(clock, limits);
+  PendingPods nothing_pending(limits);
+  Readiness fresh;
+  Reconciler other({rebuilt, nothing_pending, fresh, api, metrics, log, clock}, limits);
+  other.pods_list_begins();
+  other.pods_listed({shown});
+  EXPECT_FALSE(fresh.ready());
+  other.nodes_listed({make_node("n1", 2, 40960)});
+  EXPECT_TRUE(fresh.ready());
+  EXPECT_EQ(rebuilt.find("uid-a")->holding->reservation,
+            ledger.find("uid-a")->holding->reservation);
+  EXPECT_EQ(rebuilt.snapshot()->nodes[0]->gpus[0].used_compute, MilliGpu{250});
+}
+
+TEST_F(ReconcilerTest, ATerminatingPodHoldsUntilItIsGone) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  ASSERT_EQ(bind(pod, "n1"), "");
+  PodFacts shown = bound(pod, api.bindings.front());
+  shown.terminating = true;
+  reconciler.pod_changed(shown);
+  EXPECT_EQ(used("n1", 0), 500);
+  shown.finished = true;
+  reconciler.pod_changed(shown);
+  EXPECT_EQ(used("n1", 0), 0);
+}
+
+TEST_F(ReconcilerTest, APodBoundByHandIsCounted) {
+  start();
+  NodeFacts node = make_node("n1", 2, 40960);
+  node.allocatable["nvidia.com/gpu"] = "2";
+  node.capacity["nvidia.com/gpu"] = "2";
+  list({node});
+  PodFacts pod = by_kubelet("hand", "1");
+  pod.node_name = "n1";
+  reconciler.pod_changed(pod);
+  const SnapshotPtr snapshot = ledger.snapshot();
+  EXPECT_EQ(snapshot->nodes[0]->kubelet_used.at("nvidia.com/gpu"), 1);
+  EXPECT_EQ(snapshot->nodes[0]->annotated_gate, ReasonCode::kOtherKind);
+  EXPECT_TRUE(api.notices.empty());
+}
+
+TEST_F(ReconcilerTest, AnAnnotatedPodBoundByHandClosesTheNodeAndIsReportedOnce) {
+  start();
+  list({make_node("n1", 2, 40960)});
+  PodFacts pod = make_pod("hand", {{"gpu-fraction", "0.5"}});
+  pod.node_name = "n1";
+  reconciler.pod_changed(pod);
+  reconciler.pod_changed(pod);
+  EXPECT_EQ(ledger.snapshot()->nodes[0]->annotated_gate, ReasonCode::kNodeClosed);
+  EXPECT_EQ(api.notices.size(), 1U);
+  reconciler.pod_gone(pod);
+  EXPECT_EQ(ledger.snapshot()->nodes[0]->annotated_gate, ReasonCode::kNone);
+}
+
+struct ForgeryRow {
+  const char* name;
+  const char* reservation;
+};
+
+class ForgeryTest : public ServiceTest, public ::testing::WithParamInterface<ForgeryRow> {};
+
+TEST_P(ForgeryTest, AReservationOfAnotherPodOrNodeIsIgnoredAndReported) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  PodFacts pod = make_pod("a", {{"snug.dev/reservation", GetParam().reservation}});
+  pod.node_name = "n1";
+  reconciler.pod_changed(pod);
+  EXPECT_EQ(used("n1", 0), 0);
+  EXPECT_EQ(metrics.problems["reservation"], 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, ForgeryTest,
+    ::testing::Values(
+        ForgeryRow{"pod", R"({"version":1,"uid":"uid-b","node":"n1","containers":[{"name":"main",
+            "request":"gpu-fraction=0.5","devices":[{"index":0,"uuid":"GPU-n1-0",
+            "mode":"time-slicing","memoryMiB":20480,"computeMilli":500}]}]})"},
+        ForgeryRow{"node", R"({"version":1,"uid":"uid-a","node":"n2","containers":[{"name":"main",
+            "request":"gpu-fraction=0.5","devices":[{"index":0,"uuid":"GPU-n1-0",
+            "mode":"time-slicing","memoryMiB":20480,"computeMilli":500}]}]})"},
+        ForgeryRow{"json", "{"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST_F(ReconcilerTest, AnEditedReservationChangesNothingAndIsReported) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  ASSERT_EQ(bind(pod, "n1"), "");
+  PodFacts shown = bound(pod, api.bindings.front());
+  shown.annotations["snug.dev/reservation"] = "";
+  reconciler.pod_changed(shown);
+  EXPECT_EQ(used("n1", 0), 500);
+  EXPECT_EQ(metrics.problems["reservation"], 1);
+}
+
+TEST_F(ReconcilerTest, PodsThatAnEarlierProcessRefusedAreWokenOnceAtTheStart) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  reconciler.tick();
+  clock.advance(std::chrono::seconds(2));
+  reconciler.tick();
+  EXPECT_EQ(api.touches.size(), 1U);
+}
+
+TEST_F(ReconcilerTest, WaitingPodsAreWokenWhenRoomAppears) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  wake_those_of_before();
+  const PodFacts first = arrive("a", {{"gpu-fraction", "1"}});
+  ASSERT_EQ(bind(first, "n1"), "");
+  reconciler.tick();
+  EXPECT_TRUE(api.touches.empty()) << "nobody waits";
+  filter(arrive("b", {{"gpu-fraction", "1"}}), {"n1"});
+  reconciler.tick();
+  EXPECT_TRUE(api.touches.empty()) << "no room has appeared since the refusal";
+  reconciler.pod_gone(first);
+  reconciler.tick();
+  reconciler.tick();
+  EXPECT_EQ(api.touches.size(), 1U);
+}
+
+TEST_F(ReconcilerTest, ARefusalDecidedBeforeRoomAppearedWakesThePodHoweverLateItIsNoted) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  wake_those_of_before();
+  const PodFacts first = arrive("a", {{"gpu-fraction", "1"}});
+  ASSERT_EQ(bind(first, "n1"), "");
+  const Generation seen = ledger.snapshot()->room_generation;
+  reconciler.pod_gone(first);
+  reconciler.tick();
+  EXPECT_TRUE(api.touches.empty());
+  pending.note_refused("uid-b", "NoRoom: …", seen);
+  reconciler.tick();
+  EXPECT_EQ(api.touches.size(), 1U);
+}
+
+TEST_F(ReconcilerTest, WakeUpsKeepTheirDistanceAndAreTriedAgain) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  wake_those_of_before();
+  filter(arrive("b", {{"gpu-fraction", "3"}}), {"n1"});
+  api.touch_error = Error{ErrorCode::kUnavailable, "away"};
+  reconciler.node_changed(make_node("n2", 1, 40960));
+  reconciler.tick();
+  reconciler.tick();
+  EXPECT_EQ(api.touches.size(), 1U);
+  api.touch_error.reset();
+  clock.advance(std::chrono::seconds(1));
+  reconciler.tick();
+  clock.advance(std::chrono::seconds(1));
+  reconciler.tick();
+  EXPECT_EQ(api.touches.size(), 2U);
+}
+
+TEST_F(ReconcilerTest, AnOverCommitmentThatEventsRevealClosesTheGpuAndIsReported) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.75"}});
+  ASSERT_EQ(bind(pod, "n1"), "");
+  reconciler.node_changed(make_node("n1", 1, 16384));
+  reconciler.tick();
+  EXPECT_EQ(ledger.snapshot()->nodes[0]->gpus[0].closure, GpuClosure::kOverCommitted);
+  EXPECT_EQ(used("n1", 0), 750);
+  EXPECT_EQ(metrics.problems["gpu_closed"], 1);
+}
+
+TEST_F(ReconcilerTest, ABindThatEndsWhileAListIsUnderWayIsNotForgotten) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  reconciler.pods_list_begins();
+  ASSERT_EQ(bind(pod, "n1"), "");
+  reconciler.pods_listed({pod});  // as it was when the list was taken
+  EXPECT_EQ(used("n1", 0), 500);
+  reconciler.pods_list_begins();
+  reconciler.pods_listed({});
+  EXPECT_EQ(used("n1", 0), 0);
+}
+
+}  // namespace
+}  // namespace snug::testing
