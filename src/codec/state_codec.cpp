@@ -29,6 +29,7 @@ std::string closed_text(const NodeState& node) {
   if (inventory.closed_to_annotated != ReasonCode::kNone) {
     return "to annotated pods: " + with_details(inventory.closed_to_annotated);
   }
+  if (node.conflict != NodeConflict::kNone) return std::string(to_string(node.conflict));
   return node.unplaced > 0 ? "to annotated pods: " + message(ReasonCode::kNodeClosed) : "";
 }
 
@@ -37,20 +38,6 @@ Json holder(const Holding& holding, const ReservedContainer& container) {
           {"pod", holding.pod},
           {"uid", holding.uid},
           {"container", container.name}};
-}
-
-/// The GPU that the device is charged to, by the rules of fit/usage.
-std::size_t position_of(const NodeState& node, const ReservedDevice& device) {
-  const auto& known = node.inventory->gpus;
-  const auto by_uuid = std::ranges::find_if(
-      known, [&](const GpuInfo& gpu) { return !device.uuid.empty() && gpu.uuid == device.uuid; });
-  if (by_uuid != known.end()) return static_cast<std::size_t>(by_uuid - known.begin());
-  const auto by_index = std::ranges::find(known, device.index, &GpuInfo::index);
-  if (by_index != known.end()) return static_cast<std::size_t>(by_index - known.begin());
-  const auto gone = std::ranges::find_if(node.vanished, [&](const GpuInfo& gpu) {
-    return gpu.index == device.index && gpu.uuid == device.uuid;
-  });
-  return known.size() + static_cast<std::size_t>(gone - node.vanished.begin());
 }
 
 struct HeldSlice {
@@ -77,10 +64,10 @@ Held collect(const NodeState& node) {
         continue;
       }
       for (const ReservedDevice& device : std::get<Devices>(container.given)) {
-        const std::size_t gpu = position_of(node, device);
-        if (gpu >= node.gpus.size()) continue;
-        if (device.slice) held.slices[gpu].push_back({*device.slice, holder(*holding, container)});
-        Json& row = held.holders[gpu].emplace_back(holder(*holding, container));
+        const std::optional<std::size_t> gpu = node.gpu_of(device);
+        if (!gpu) continue;
+        if (device.slice) held.slices[*gpu].push_back({*device.slice, holder(*holding, container)});
+        Json& row = held.holders[*gpu].emplace_back(holder(*holding, container));
         row["memoryMiB"] = device.memory.value;
         row["computeMilli"] = device.compute.value;
       }

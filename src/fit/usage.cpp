@@ -47,7 +47,17 @@ ReasonCode gate_for_kubelet(const NodeState& node) {
   return node.snug_assigned + node.unplaced > 0 ? ReasonCode::kOtherKind : ReasonCode::kNone;
 }
 
-/// GPUs are found by position while holdings are added, since `vanished` may still grow.
+NodeConflict conflict_of(const NodeState& node) {
+  if (node.snug_assigned > 0 && node.kubelet_assigned > 0) return NodeConflict::kMixedKinds;
+  const auto& units = node.inventory->kubelet_units;
+  const bool over = std::ranges::any_of(node.kubelet_used, [&](const auto& used) {
+    const auto found = units.find(used.first);
+    return used.second > (found == units.end() ? 0 : found->second);
+  });
+  return over ? NodeConflict::kUnitsOverTaken : NodeConflict::kNone;
+}
+
+/// `info` of a vanished GPU is set at the end, since `vanished` may still grow.
 class Adder {
  public:
   explicit Adder(NodeState& node) : node_(node) {
@@ -87,10 +97,12 @@ class Adder {
     }
     node_.annotated_gate = gate_for_annotated(node_);
     node_.kubelet_gate = gate_for_kubelet(node_);
+    node_.conflict = conflict_of(node_);
     for (GpuState& gpu : node_.gpus) {
       if (shares(gpu.mode)) gpu.sharing = kept_sharing_mode(gpu);
-      if (gpu.closure == GpuClosure::kOpen &&
-          (gpu.used_memory > gpu.memory || gpu.used_compute > kWholeGpu)) {
+      const bool says_less =
+          gpu.closure == GpuClosure::kOpen || gpu.closure == GpuClosure::kUnhealthy;
+      if (says_less && (gpu.used_memory > gpu.memory || gpu.used_compute > kWholeGpu)) {
         gpu.closure = GpuClosure::kOverCommitted;
       }
       if (gpu.closure != GpuClosure::kOpen || gpu.memory.value <= 0) continue;
@@ -115,37 +127,17 @@ class Adder {
   }
 
   GpuState& find(const ReservedDevice& device) {
-    const std::vector<GpuInfo>& known = node_.inventory->gpus;
-    const auto same_uuid = std::find_if(known.begin(), known.end(), [&](const GpuInfo& gpu) {
-      return !device.uuid.empty() && gpu.uuid == device.uuid;
-    });
-    if (same_uuid != known.end()) return at(static_cast<std::size_t>(same_uuid - known.begin()));
-    const auto same_index = std::find_if(
-        known.begin(), known.end(), [&](const GpuInfo& gpu) { return gpu.index == device.index; });
-    if (same_index != known.end()) {
-      GpuState& gpu = at(static_cast<std::size_t>(same_index - known.begin()));
-      const bool changed = !device.uuid.empty() && !same_index->uuid.empty();
-      if (changed && gpu.closure == GpuClosure::kOpen) gpu.closure = GpuClosure::kChanged;
-      return gpu;
+    const std::optional<std::size_t> position = node_.gpu_of(device);
+    if (!position) {
+      node_.vanished.push_back({.index = device.index, .uuid = device.uuid, .healthy = false});
+      return node_.gpus.emplace_back(GpuState{.closure = GpuClosure::kVanished});
     }
-    return find_vanished(device);
+    GpuState& gpu = node_.gpus[*position];
+    const bool changed = *position < node_.inventory->gpus.size() && !device.uuid.empty() &&
+                         !gpu.info->uuid.empty() && gpu.info->uuid != device.uuid;
+    if (changed && gpu.closure == GpuClosure::kOpen) gpu.closure = GpuClosure::kChanged;
+    return gpu;
   }
-
-  GpuState& find_vanished(const ReservedDevice& device) {
-    std::vector<GpuInfo>& vanished = node_.vanished;
-    const auto found = std::find_if(vanished.begin(), vanished.end(), [&](const GpuInfo& gpu) {
-      return gpu.index == device.index && gpu.uuid == device.uuid;
-    });
-    const std::size_t first = node_.inventory->gpus.size();
-    if (found != vanished.end()) {
-      return at(first + static_cast<std::size_t>(found - vanished.begin()));
-    }
-    vanished.push_back({.index = device.index, .uuid = device.uuid, .healthy = false});
-    node_.gpus.push_back({.closure = GpuClosure::kVanished});
-    return node_.gpus.back();
-  }
-
-  GpuState& at(std::size_t position) { return node_.gpus[position]; }
 
   NodeState& node_;
   bool kubelet_ = false;

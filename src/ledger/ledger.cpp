@@ -1,7 +1,9 @@
 #include "snug/ledger/ledger.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "ledger/intents.hpp"
@@ -23,6 +25,7 @@ struct Ledger::Impl {
   mutable std::mutex mutex;
   // All below are guarded by `mutex`.
   std::unordered_map<std::string, LedgerEntry, StringHash, std::equal_to<>> entries;
+  std::unordered_set<std::string, StringHash, std::equal_to<>> unconfirmed;  // uids in `entries`
   NodeSlots nodes;
   Intents intents;
   Tombstones ended;
@@ -51,6 +54,17 @@ struct Ledger::Impl {
     entry.state = state;
     entry.since = clock.now();
     entry.sequence = ++sequence;
+    track(entry);
+  }
+  /// Call it after any change of state or `seen`.
+  void track(const LedgerEntry& entry) {
+    const std::string& uid = entry.holding->uid;
+    const bool unseen = entry.state == HoldingState::kBound && !entry.seen;
+    if (unseen || entry.state == HoldingState::kUnsettled) {
+      unconfirmed.insert(uid);
+    } else if (const auto found = unconfirmed.find(uid); found != unconfirmed.end()) {
+      unconfirmed.erase(found);
+    }
   }
   LedgerEntry& insert(HoldingPtr holding, HoldingState state) {
     LedgerEntry& entry = entries[holding->uid];
@@ -64,6 +78,7 @@ struct Ledger::Impl {
     const auto found = entries.find(uid);
     if (found == entries.end()) return;
     nodes.remove(*found->second.holding);
+    unconfirmed.erase(found->first);
     entries.erase(found);
     room_made();
   }
@@ -92,6 +107,7 @@ bool Ledger::Impl::hold(const HoldingPtr& holding, bool terminating, bool watche
     entry = &insert(holding, HoldingState::kBound);
     entry->seen = watched;
     entry->terminating = terminating;
+    track(*entry);
     return true;
   }
   const bool same = entry->holding->reservation == holding->reservation;
@@ -107,6 +123,7 @@ bool Ledger::Impl::hold(const HoldingPtr& holding, bool terminating, bool watche
   entry->seen = entry->seen || watched;
   entry->terminating = terminating;
   if (!watched) entry->since = clock.now();
+  track(*entry);
   return same || !settled;
 }
 
@@ -209,11 +226,12 @@ ListMark Ledger::list_begins() {
   return {impl_->sequence};
 }
 
-void Ledger::replace_holdings(ListMark mark, const ListedPods& listed) {
+std::vector<std::string> Ledger::replace_holdings(ListMark mark, const ListedPods& listed) {
   const std::lock_guard lock(impl_->mutex);
   std::unordered_set<std::string_view> bound;
+  std::vector<std::string> edited;
   for (const ListedPods::Bound& pod : listed.bound) {
-    impl_->hold(pod.holding, pod.terminating, true);
+    if (!impl_->hold(pod.holding, pod.terminating, true)) edited.push_back(pod.holding->uid);
     bound.insert(pod.holding->uid);
   }
   std::vector<std::string> gone;
@@ -228,6 +246,8 @@ void Ledger::replace_holdings(ListMark mark, const ListedPods& listed) {
   }
   for (const std::string& uid : gone) impl_->end_pod(uid);
   for (const std::string& uid : unbound) impl_->erase(uid);
+  std::ranges::sort(edited);
+  return edited;
 }
 
 std::expected<HoldingPtr, ReserveFailure> Ledger::reserve(const ReserveInput& input) {
@@ -315,6 +335,15 @@ std::vector<LedgerEntry> Ledger::entries() const {
   std::vector<LedgerEntry> result;
   result.reserve(impl_->entries.size());
   for (const auto& [uid, entry] : impl_->entries) result.push_back(entry);
+  return result;
+}
+
+std::vector<LedgerEntry> Ledger::unconfirmed() const {
+  const std::lock_guard lock(impl_->mutex);
+  std::vector<LedgerEntry> result;
+  result.reserve(impl_->unconfirmed.size());
+  for (const std::string& uid : impl_->unconfirmed)
+    result.push_back(impl_->entries.find(uid)->second);
   return result;
 }
 

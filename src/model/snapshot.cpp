@@ -1,5 +1,7 @@
 #include "snug/model/snapshot.hpp"
 
+#include <algorithm>
+
 namespace snug {
 
 NodeTable::NodeTable(const std::vector<NodeStatePtr>& nodes) : size_(nodes.size()) {
@@ -30,6 +32,36 @@ std::string_view to_string(GpuClosure closure) {
       return "a reservation on it disagrees with its own request";
   }
   return "";
+}
+
+std::string_view to_string(NodeConflict conflict) {
+  switch (conflict) {
+    case NodeConflict::kNone:
+      return "";
+    case NodeConflict::kMixedKinds:
+      return "annotated and kubelet-assigned pods meet on it, and may have been given one GPU";
+    case NodeConflict::kUnitsOverTaken:
+      return "over-committed: its kubelet-assigned pods hold more units than it has";
+  }
+  return "";
+}
+
+std::optional<std::size_t> NodeState::gpu_of(const ReservedDevice& device) const {
+  const std::vector<GpuInfo>& known = inventory->gpus;
+  const auto position = [](const std::vector<GpuInfo>& list, const auto& found) {
+    return static_cast<std::size_t>(found - list.begin());
+  };
+  if (!device.uuid.empty()) {
+    const auto same_uuid = std::ranges::find(known, device.uuid, &GpuInfo::uuid);
+    if (same_uuid != known.end()) return position(known, same_uuid);
+  }
+  const auto same_index = std::ranges::find(known, device.index, &GpuInfo::index);
+  if (same_index != known.end()) return position(known, same_index);
+  const auto gone = std::ranges::find_if(vanished, [&](const GpuInfo& gpu) {
+    return gpu.index == device.index && gpu.uuid == device.uuid;
+  });
+  if (gone == vanished.end()) return std::nullopt;
+  return known.size() + position(vanished, gone);
 }
 
 }  // namespace snug

@@ -122,9 +122,11 @@ Reply ExtenderService::bind_without_gpu(const BindCall& call, const PodFacts& po
     return success();
   }
   if (written.error().code == ErrorCode::kConflict) return after_refusal(call, written.error());
-  const bool unknown = written.error().code == ErrorCode::kUnknown;
-  return bind_error(unknown ? BindEnd::kUnknown : BindEnd::kRefused,
-                    "pod " + pod_name(call) + " was not bound: " + written.error().message);
+  const ErrorCode code = written.error().code;
+  const BindEnd end = code == ErrorCode::kUnknown       ? BindEnd::kUnknown
+                      : code == ErrorCode::kUnavailable ? BindEnd::kUnavailable
+                                                        : BindEnd::kRefused;
+  return bind_error(end, "pod " + pod_name(call) + " was not bound: " + written.error().message);
 }
 
 Reply ExtenderService::write_binding(const BindCall& call, const PodFacts& pod,

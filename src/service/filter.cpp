@@ -54,12 +54,17 @@ Reply ExtenderService::filter_request(const ScheduleCall& call, const GpuRequest
   return {200, write_filter(call, answer)};
 }
 
+void ExtenderService::note_refused(std::string_view uid, const std::string& text, Generation room) {
+  // The scheduler may ask once more for a pod that has ended; nobody waits for that.
+  if (!parts_.ledger.ended(uid)) parts_.pending.note_refused(uid, text, room);
+}
+
 Reply ExtenderService::refuse_everywhere(const ScheduleCall& call, const Refusal& refusal) {
   const std::string text = message(refusal);
   FilterAnswer answer;
   for (std::size_t i = 0; i < call.names.size(); ++i) answer.failed_for_good.emplace_back(i, text);
   // No room will ever help: the pod waits for its own change, which wakes it anyway.
-  parts_.pending.note_refused(call.pod.uid, text, Generation{UINT64_MAX});
+  note_refused(call.pod.uid, text, Generation{UINT64_MAX});
   return {200, write_filter(call, answer)};
 }
 
@@ -79,7 +84,7 @@ Reply ExtenderService::refuse_each(const ScheduleCall& call, const Plan& plan, G
     ++counts[static_cast<std::size_t>(code)];
   }
   const auto most = std::ranges::max_element(counts) - counts.begin();
-  parts_.pending.note_refused(call.pod.uid, texts[static_cast<std::size_t>(most)], room);
+  note_refused(call.pod.uid, texts[static_cast<std::size_t>(most)], room);
   return {200, write_filter(call, answer)};
 }
 

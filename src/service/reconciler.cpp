@@ -7,9 +7,15 @@
 #include "snug/service/holding.hpp"
 
 namespace snug {
+namespace {
+
+constexpr std::string_view kEdited =
+    "its reservation was edited after binding; the ledger keeps what was bound";
+
+}  // namespace
 
 Reconciler::Reconciler(ReconcilerParts parts, const Limits& limits)
-    : parts_(parts), limits_(limits) {}
+    : parts_(parts), limits_(limits), closures_(parts.api, parts.metrics, parts.log) {}
 
 void Reconciler::pods_list_begins() {
   mark_ = parts_.ledger.list_begins();
@@ -27,10 +33,13 @@ void Reconciler::pods_listed(std::vector<PodFacts> pods) {
       continue;
     }
     ReadHolding held = read_bound(pod);
-    if (!held.problem.empty()) report(pod, "reservation", held.problem);
+    if (!held.problem.empty()) report(pod, held.problem);
     if (held.holding != nullptr) listed.bound.push_back({std::move(held.holding), pod.terminating});
   }
-  parts_.ledger.replace_holdings(mark_, listed);
+  const std::vector<std::string> edited = parts_.ledger.replace_holdings(mark_, listed);
+  for (const PodFacts& pod : pods) {
+    if (std::ranges::binary_search(edited, pod.uid)) report(pod, std::string(kEdited));
+  }
   parts_.pending.replace(std::move(unbound));
   parts_.readiness.pods_are_in();
 }
@@ -75,20 +84,18 @@ void Reconciler::apply_bound(const PodFacts& pod, Shown shown) {
     const bool as_known = shown == Shown::kWatched
                               ? parts_.ledger.hold(held.holding, pod.terminating)
                               : parts_.ledger.hold_as_read(held.holding, pod.terminating);
-    if (!as_known) {
-      held.problem = "its reservation was edited after binding; the ledger keeps what was bound";
-    }
+    if (!as_known) held.problem = kEdited;
   }
-  if (!held.problem.empty()) report(pod, "reservation", held.problem);
+  if (!held.problem.empty()) report(pod, held.problem);
 }
 
-void Reconciler::report(const PodFacts& pod, std::string_view kind, const std::string& problem) {
+void Reconciler::report(const PodFacts& pod, const std::string& problem) {
   {
     const std::lock_guard lock(mutex_);
     if (reported_.size() >= static_cast<std::size_t>(limits_.max_tombstones)) reported_.clear();
     if (!reported_.insert(pod.uid).second) return;
   }
-  parts_.metrics.reservation_problem(kind);
+  parts_.metrics.reservation_problem("reservation");
   parts_.log.write(LogLevel::kWarn, "pod " + pod.name_space + "/" + pod.name + ": " + problem);
   parts_.api.warn({.name_space = pod.name_space,
                    .pod = pod.name,
@@ -140,7 +147,7 @@ void Reconciler::tick() {
   if (!parts_.readiness.ready()) return;
   touch_room();
   settle();
-  report_closures();
+  closures_.look_at(*parts_.ledger.snapshot());
 }
 
 void Reconciler::touch_room() {
@@ -164,15 +171,13 @@ void Reconciler::touch_room() {
 
 void Reconciler::settle() {
   const TimePoint now = parts_.clock.now();
-  if (now - last_settle_ < std::chrono::milliseconds(limits_.room_touch_interval_ms)) return;
+  if (now - last_settle_ < std::chrono::milliseconds(limits_.settle_interval_ms)) return;
   last_settle_ = now;
   const auto resync = std::chrono::milliseconds(limits_.resync_ms);
-  for (const LedgerEntry& entry : parts_.ledger.entries()) {
-    const bool unsettled = entry.state == HoldingState::kUnsettled;
-    const bool unseen =
-        entry.state == HoldingState::kBound && !entry.seen && now - entry.since >= resync;
-    if (!unsettled && !unseen) continue;
-    if (!settle_one(entry)) return;  // the API server is away: later
+  for (const LedgerEntry& entry : parts_.ledger.unconfirmed()) {
+    const bool bound = entry.state == HoldingState::kBound;
+    if (bound && now - entry.since < resync) continue;  // the watch may yet show it
+    if (!settle_one(entry)) return;                     // the API server is away: later
   }
 }
 
@@ -192,47 +197,6 @@ bool Reconciler::settle_one(const LedgerEntry& entry) {
     parts_.ledger.release_unsettled(held.uid, entry.sequence);
   }
   return true;
-}
-
-void Reconciler::report_closures() {
-  const SnapshotPtr snapshot = parts_.ledger.snapshot();
-  if (snapshot->generation == reported_generation_) return;
-  reported_generation_ = snapshot->generation;
-  std::unordered_set<std::string> closed;
-  for (std::size_t i = 0; i < snapshot->nodes.size(); ++i) {
-    const NodeStatePtr& node = snapshot->nodes[i];
-    if (node == nullptr) continue;
-    for (const GpuState& gpu : node->gpus) {
-      if (gpu.closure == GpuClosure::kOpen || gpu.closure == GpuClosure::kUnhealthy) continue;
-      const std::string where = node->name() + "/" + std::to_string(gpu.info->index);
-      closed.insert(where);
-      if (closed_.contains(where)) continue;
-      report_closure(*node, gpu);
-    }
-  }
-  closed_ = std::move(closed);
-}
-
-void Reconciler::report_closure(const NodeState& node, const GpuState& gpu) {
-  const std::string text = "GPU " + std::to_string(gpu.info->index) + " of node " + node.name() +
-                           " is closed: " + std::string(to_string(gpu.closure));
-  parts_.metrics.reservation_problem("gpu_closed");
-  parts_.log.write(LogLevel::kError, text);
-  const auto is_here = [&](const ReservedContainer& container) {
-    const auto* devices = std::get_if<std::vector<ReservedDevice>>(&container.given);
-    return devices != nullptr && std::ranges::any_of(*devices, [&](const ReservedDevice& device) {
-             const bool by_uuid = !device.uuid.empty() && !gpu.info->uuid.empty();
-             return by_uuid ? device.uuid == gpu.info->uuid : device.index == gpu.info->index;
-           });
-  };
-  for (const HoldingPtr& holding : node.holdings) {
-    if (!std::ranges::any_of(holding->reservation.containers, is_here)) continue;
-    parts_.api.warn({.name_space = holding->name_space,
-                     .pod = holding->pod,
-                     .uid = holding->uid,
-                     .reason = "GpuClosed",
-                     .note = text});
-  }
 }
 
 }  // namespace snug

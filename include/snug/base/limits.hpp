@@ -41,7 +41,8 @@
   ROW(list_timeout_s,          "listTimeoutS",          60,         2,     600,           "seconds without a byte after which a list is given up") \
   ROW(backoff_first_ms,        "backoffFirstMs",        800,        10,    60'000,        "first wait after a failed list or watch, in milliseconds") \
   ROW(backoff_last_ms,         "backoffLastMs",         30'000,     100,   600'000,       "longest wait after failed lists or watches, in milliseconds") \
-  ROW(resync_ms,               "resyncMs",              60'000,     500,   600'000,       "between two rounds that ask the API server about unsettled binds, in milliseconds") \
+  ROW(resync_ms,               "resyncMs",              60'000,     500,   600'000,       "after which a bound pod that neither list nor watch has shown is asked for, in milliseconds") \
+  ROW(settle_interval_ms,      "settleIntervalMs",      1'000,      10,    60'000,        "between two rounds that ask the API server about binds that it has not confirmed, in milliseconds") \
   ROW(bind_settle_ms,          "bindSettleMs",          65'000,     100,   600'000,       "after a bind of unknown outcome, when a read that shows the pod unbound is conclusive (above the API server's --request-timeout)") \
   ROW(room_touch_interval_ms,  "roomTouchIntervalMs",   1'000,      10,    60'000,        "between two wake-ups of waiting pods, in milliseconds") \
   ROW(max_queued_events,       "maxQueuedEvents",       1'024,      1,     65'536,        "Kubernetes events waiting to be written; one more is dropped and counted") \

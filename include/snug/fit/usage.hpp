@@ -2,12 +2,10 @@
 // those two, so that no increment can be lost or doubled.
 //
 // Holders are never dropped. Where they add up to more than a GPU has, or disagree with the
-// inventory, all stay counted and the GPU closes (GpuState::closure says why):
-//   - a device held by uuid is charged to the GPU with that uuid, wherever its index is now;
-//   - where that uuid is gone but the index exists, to the GPU at the index, which closes
-//   (kChanged);
-//   - where neither exists, to a GPU of its own among NodeState::vanished;
-//   - a device held by index alone is charged to whatever GPU has that index.
+// inventory, all stay counted and the GPU closes: GpuState::closure says why, and
+// NodeState::conflict where no single GPU shows it. NodeState::gpu_of says which GPU a device is
+// charged to; one whose uuid is gone closes the GPU at its index (kChanged), and one that is not
+// there at all gets a GPU of its own among NodeState::vanished.
 #pragma once
 
 #include <memory>

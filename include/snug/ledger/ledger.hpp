@@ -1,20 +1,22 @@
 // The one owner of all reservations. A pod's way through it:
 //
-//                reserve                 bound                     gone
-//   (nothing) ─────────────► Reserved ───────────► Bound ─────────────────────► (nothing)
-//       ▲                      │  │                  ▲ ▲                            ▲
-//       │      release         │  │ unsettled        │ │ hold (the watch shows the  │
-//       └──────────────────────┘  ▼                  │ │ pod bound, by us or not)   │
-//       ▲                     Unsettled ─────────────┘ └──────────── (nothing)      │
-//       └── release ─────────────┘     └── gone ────────────────────────────────────┘
+//   from       by                                                             to
+//   (nothing)  reserve                                                        Reserved
+//   Reserved   bound                                                          Bound
+//   Reserved   release, where no earlier bind of the pod is in doubt          (nothing)
+//   Reserved   release, where one is                                          Unsettled
+//   Reserved   unsettled: the outcome of the bind is unknown                  Unsettled
+//   Unsettled  reserve: the scheduler tries again, with the same reservation  Reserved
+//   Unsettled  release_unsettled: a read shows that no bind was carried out   (nothing)
+//   any        hold: the API server shows the pod bound, by us or not         Bound
+//   any        gone: the pod is deleted or finished                           (nothing)
 //
 // Invariants
 //   - A reservation is made only where fit says yes on the live state, under the lock: what the
 //     ledger decides never adds up to more than a GPU has.
 //   - What is taken on a node is always the sum of its holdings over its inventory (fit/usage).
-//   - A holding ends only by release (the bind surely did not happen), gone (deleted or finished),
-//   or
-//     a list that was begun after it and lacks it. Never by time alone.
+//   - A holding ends only by release (the bind surely did not happen), gone (deleted or finished)
+//     or a list that was begun after it and lacks it. Never by time alone.
 //   - The uid of an ended pod never holds anything again, whatever late events say.
 //   - Bound beats reserved: when the API server shows a pod bound elsewhere, our own attempt ends.
 //
@@ -119,8 +121,9 @@ class Ledger {
   void gone(std::string_view uid);
   [[nodiscard]] ListMark list_begins();
   /// A whole list: what it does not show bound, and what has not changed since the mark, holds
-  /// nothing; a bind under way or unsettled stays while its pod lives.
-  void replace_holdings(ListMark mark, const ListedPods& listed);
+  /// nothing; a bind under way or unsettled stays while its pod lives. Returns the uids, sorted,
+  /// for which hold() would return false.
+  std::vector<std::string> replace_holdings(ListMark mark, const ListedPods& listed);
 
   // Binding.
   /// Chooses devices on the node and takes them, re-checking fit on the live state. An unsettled
@@ -139,6 +142,9 @@ class Ledger {
 
   [[nodiscard]] std::optional<LedgerEntry> find(std::string_view uid) const;
   [[nodiscard]] std::vector<LedgerEntry> entries() const;
+  /// Those that the API server has yet to confirm: unsettled ones, and bound ones that neither a
+  /// list nor the watch has shown. Costs what they are, not what the ledger holds.
+  [[nodiscard]] std::vector<LedgerEntry> unconfirmed() const;
   [[nodiscard]] bool ended(std::string_view uid) const;
 
  private:

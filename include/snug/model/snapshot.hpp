@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -34,6 +35,15 @@ enum class GpuClosure : std::uint8_t {
 };
 
 [[nodiscard]] std::string_view to_string(GpuClosure closure);
+
+/// Why holders on a node cannot all be right, though no single GPU shows it. All stay counted.
+enum class NodeConflict : std::uint8_t {
+  kNone,
+  kMixedKinds,      // pods with devices of Snug's beside pods whose devices the kubelet picks
+  kUnitsOverTaken,  // the kubelet's pods hold more units of a resource than the node has
+};
+
+[[nodiscard]] std::string_view to_string(NodeConflict conflict);
 
 /// One GPU's use. `info` lives as long as the NodeState that holds it.
 struct GpuState {
@@ -75,11 +85,19 @@ struct NodeState {
   int kubelet_assigned = 0;  // holdings by count
   int unplaced = 0;          // holdings that close the node to annotated pods
   std::int64_t room = 0;     // sum over the GPUs
+  NodeConflict conflict = NodeConflict::kNone;
   /// Why the node as a whole takes no pod of either kind, whatever its GPUs; kNone: it does.
   ReasonCode annotated_gate = ReasonCode::kNone;
   ReasonCode kubelet_gate = ReasonCode::kNone;
 
   [[nodiscard]] const std::string& name() const { return inventory->name; }
+
+  /// The position in `gpus` of the one that a reserved device is charged to; nothing: none of them.
+  ///   - By uuid, wherever the index of that GPU is now;
+  ///   - where that uuid is gone but the index exists, the GPU at the index;
+  ///   - where neither exists, the one among `vanished` with both;
+  ///   - a device held by index alone is charged to whatever GPU has that index.
+  [[nodiscard]] std::optional<std::size_t> gpu_of(const ReservedDevice& device) const;
 };
 using NodeStatePtr = std::shared_ptr<const NodeState>;
 

@@ -60,6 +60,7 @@ class ExtenderService {
   [[nodiscard]] Reply filter_request(const ScheduleCall& call, const GpuRequest& request);
   [[nodiscard]] Reply refuse_everywhere(const ScheduleCall& call, const Refusal& refusal);
   [[nodiscard]] Reply refuse_each(const ScheduleCall& call, const Plan& plan, Generation room);
+  void note_refused(std::string_view uid, const std::string& text, Generation room);
   [[nodiscard]] Reply run_filter(std::string& body);
   [[nodiscard]] Reply run_prioritize(std::string& body);
   [[nodiscard]] Reply run_bind(std::string& body);

@@ -17,6 +17,7 @@
 
 #include "snug/base/clock.hpp"
 #include "snug/ledger/ledger.hpp"
+#include "snug/service/closures.hpp"
 #include "snug/service/holding.hpp"
 #include "snug/service/pending.hpp"
 #include "snug/service/ports.hpp"
@@ -55,14 +56,13 @@ class Reconciler final : public ClusterSink {
   void apply_bound(const PodFacts& pod, Shown shown);
   /// As read_holding; a pod that the ledger knows holds nothing rather than being unknown.
   [[nodiscard]] ReadHolding read_bound(const PodFacts& pod) const;
-  void report(const PodFacts& pod, std::string_view kind, const std::string& problem);
+  /// Says once for each pod what is wrong with its reservation.
+  void report(const PodFacts& pod, const std::string& problem);
   [[nodiscard]] NodeInventory take_in(const NodeFacts& node);
   void say_left_out(std::size_t nodes);
   void touch_room();
   void settle();
   [[nodiscard]] bool settle_one(const LedgerEntry& entry);
-  void report_closures();
-  void report_closure(const NodeState& node, const GpuState& gpu);
 
   ReconcilerParts parts_;
   Limits limits_;
@@ -74,8 +74,7 @@ class Reconciler final : public ClusterSink {
   Generation touched_;
   std::optional<TimePoint> last_touch_;
   TimePoint last_settle_;
-  Generation reported_generation_;
-  std::unordered_set<std::string> closed_;  // "node/index" of GPUs whose closure is reported
+  ClosureReporter closures_;
   std::mutex mutex_;
   std::unordered_set<std::string> reported_;  // uids of pods with a reported problem; guarded
 };

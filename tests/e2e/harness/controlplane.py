@@ -71,14 +71,16 @@ class ControlPlane:
         certificate, key = self.pki.issue(name, user, groups)
         return Api(self.port, self.pki.ca, certificate, key)
 
-    def kubeconfig(self, name, user, groups=()):
+    def kubeconfig(self, name, user, groups=(), port=None):
+        """`port`: not the API server's own but one in front of it."""
         certificate, key = self.pki.issue(name, user, groups)
-        return self.pki.kubeconfig(name, self.server, {
+        return self.pki.kubeconfig(name, f"https://127.0.0.1:{port or self.port}", {
             "client-certificate": str(certificate), "client-key": str(key)})
 
-    def extender_kubeconfig(self):
+    def extender_kubeconfig(self, port=None):
         groups = ["system:serviceaccounts", "system:serviceaccounts:snug"]
-        return self.kubeconfig("extender", EXTENDER_USER, groups)
+        name = f"extender-{port}" if port else "extender"
+        return self.kubeconfig(name, EXTENDER_USER, groups, port)
 
     def extender_token_kubeconfig(self):
         """The extender's service account by a token in a file, as a pod would have it."""

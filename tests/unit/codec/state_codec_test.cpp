@@ -102,6 +102,11 @@ TEST(StateCodecTest, ClosedNodesSayWhy) {
   stray.unplaced = true;
   EXPECT_EQ(closed(state(inventory("n", {gpu(0, "")}), {std::make_shared<Holding>(stray)})),
             "to annotated pods: " + message(ReasonCode::kNodeClosed));
+
+  const auto shared = holding("s", {{"main", "", std::vector{share(0, "")}}});
+  const auto counted = holding("k", {{"main", "", KubeletUnits{"nvidia.com/gpu", 1}}});
+  EXPECT_EQ(closed(state(inventory("n", {gpu(0, "")}), {shared, counted})),
+            to_string(NodeConflict::kMixedKinds));
 }
 
 TEST(StateCodecTest, HoldersStandAtTheGpuThatTheyAreChargedTo) {

@@ -94,7 +94,11 @@ TEST(UsageTest, ClosuresSayWhatIsWrong) {
       {"two sharing modes", kTwo, {half, in_mode(half, GpuMode::kMps)}, GpuClosure::kModeConflict},
       {"slice and share", kTwo, {in_mode(half, GpuMode::kMig), half}, GpuClosure::kModeConflict},
       {"unhealthy", "n1: T4 16384 unhealthy", {}, GpuClosure::kUnhealthy},
-      {"unhealthy and held", "n1: T4 16384 unhealthy", {half}, GpuClosure::kUnhealthy},
+      {"unhealthy and held", "n1: T4 40960 unhealthy", {half}, GpuClosure::kUnhealthy},
+      {"unhealthy and over-committed",
+       "n1: T4 16384 unhealthy",
+       {half, make_share(0, 1, 501)},
+       GpuClosure::kOverCommitted},
       {"a smaller inventory than before", "n1: T4 16384", {half}, GpuClosure::kOverCommitted}};
   for (const Row& row : rows) {
     SCOPED_TRACE(row.why);
@@ -204,6 +208,34 @@ TEST(UsageTest, KubeletUnitsAreCountedByResourceWithoutDevices) {
   EXPECT_EQ(node->kubelet_assigned, 3);
   EXPECT_EQ(node->snug_assigned, 0);
   EXPECT_TRUE(node->gpus[0].empty());
+}
+
+TEST(UsageTest, ConflictsOfAWholeNodeSayWhatIsWrong) {
+  NodeInventory two = make_node(kTwo);
+  two.kubelet_units["nvidia.com/gpu"] = 2;
+  const HoldingPtr share = make_holding("s", "n1", {make_share(0, 1024, 25)});
+  const HoldingPtr one = make_units_holding("a", "n1", 1);
+  const HoldingPtr other = make_units_holding("b", "n1", 1);
+  const HoldingPtr third = make_units_holding("c", "n1", 1);
+  const HoldingPtr foreign = make_units_holding("d", "n1", 1, "nvidia.com/mig-1g.5gb");
+  struct Row {
+    std::string_view why;
+    std::vector<HoldingPtr> holdings;
+    NodeConflict conflict;
+  };
+  const std::vector<Row> rows = {
+      {"nothing", {}, NodeConflict::kNone},
+      {"shares alone", {share}, NodeConflict::kNone},
+      {"as many units as there are", {one, other}, NodeConflict::kNone},
+      {"one unit more", {one, other, third}, NodeConflict::kUnitsOverTaken},
+      {"a resource that the node has not", {foreign}, NodeConflict::kUnitsOverTaken},
+      {"a share beside a unit", {share, one}, NodeConflict::kMixedKinds},
+      {"a pod without device beside a unit", {make_unplaced("u", "n1"), one}, NodeConflict::kNone}};
+  for (const Row& row : rows) {
+    const NodeStatePtr node = add_up(std::make_shared<const NodeInventory>(two), row.holdings);
+    EXPECT_EQ(node->conflict, row.conflict) << row.why;
+    EXPECT_EQ(node->holdings.size(), row.holdings.size()) << row.why;
+  }
 }
 
 TEST(UsageTest, APodWithoutDevicesIsCountedAsUnplaced) {

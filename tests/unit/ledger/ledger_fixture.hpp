@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -89,10 +90,16 @@ class LedgerFixture {
                 describe(*snapshot->nodes[i]));
     }
     std::size_t expected = 0;
+    std::set<std::string> to_confirm;
     for (const LedgerEntry& entry : ledger.entries()) {
+      const bool unseen = entry.state == HoldingState::kBound && !entry.seen;
+      if (unseen || entry.state == HoldingState::kUnsettled) to_confirm.insert(entry.holding->uid);
       expected += snapshot->names->contains(entry.holding->reservation.node) ? 1 : 0;
     }
     EXPECT_EQ(on_nodes, expected);
+    std::set<std::string> unconfirmed;
+    for (const LedgerEntry& entry : ledger.unconfirmed()) unconfirmed.insert(entry.holding->uid);
+    EXPECT_EQ(unconfirmed, to_confirm);
   }
 };
 

@@ -194,7 +194,69 @@ TEST_F(ReconcilerTest, AnOverCommitmentThatEventsRevealClosesTheGpuAndIsReported
   reconciler.tick();
   EXPECT_EQ(ledger.snapshot()->nodes[0]->gpus[0].closure, GpuClosure::kOverCommitted);
   EXPECT_EQ(used("n1", 0), 750);
-  EXPECT_EQ(metrics.problems["gpu_closed"], 1);
+  EXPECT_EQ(metrics.problems["over_commitment"], 1);
+  ASSERT_EQ(api.notices.size(), 1U);
+  EXPECT_EQ(api.notices[0].reason, "GpuOverCommitted");
+  EXPECT_EQ(api.notices[0].pod, "a");
+  reconciler.tick();
+  reconciler.node_changed(make_node("n1", 1, 16000));
+  reconciler.tick();
+  EXPECT_EQ(metrics.problems["over_commitment"], 1) << "said once while it lasts";
+}
+
+TEST_F(ReconcilerTest, KindsThatMeetOnANodeAreReportedOnEveryHolder) {
+  start();
+  NodeFacts node = make_node("n1", 2, 40960);
+  node.allocatable["nvidia.com/gpu"] = "2";
+  node.capacity["nvidia.com/gpu"] = "2";
+  list({node});
+  const PodFacts share = arrive("share", {{"gpu-fraction", "0.5"}});
+  ASSERT_EQ(bind(share, "n1"), "");
+  PodFacts hand = by_kubelet("hand", "1");
+  hand.node_name = "n1";
+  reconciler.pod_changed(hand);
+  reconciler.tick();
+  reconciler.tick();
+  EXPECT_EQ(metrics.problems["over_commitment"], 1);
+  ASSERT_EQ(api.notices.size(), 2U);
+  for (const Notice& notice : api.notices) {
+    EXPECT_EQ(notice.reason, "GpuOverCommitted");
+    EXPECT_EQ(notice.note,
+              "node n1: annotated and kubelet-assigned pods meet on it, and may have been given "
+              "one GPU");
+  }
+  reconciler.pod_gone(hand);
+  reconciler.tick();
+  reconciler.pod_changed(hand = [&] {
+    PodFacts again = hand;
+    again.uid += "-2";
+    return again;
+  }());
+  reconciler.tick();
+  EXPECT_EQ(metrics.problems["over_commitment"], 2) << "it ended, and began again";
+}
+
+TEST_F(ReconcilerTest, AnEditThatOnlyARelistShowsIsReported) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  ASSERT_EQ(bind(pod, "n1"), "");
+  PodFacts shown = bound(pod, api.bindings.front());
+  std::string& text = shown.annotations["snug.dev/reservation"];
+  text.replace(text.find("GPU-n1-0"), 8, "GPU-n1-9");
+  reconciler.pods_list_begins();
+  reconciler.pods_listed({shown});
+  EXPECT_EQ(used("n1", 0), 500);
+  EXPECT_EQ(metrics.problems["reservation"], 1);
+}
+
+TEST_F(ReconcilerTest, ARefusalOfAnEndedPodKeepsNobodyWaiting) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  const PodFacts pod = arrive("a", {{"gpu-fraction", "2"}});
+  reconciler.pod_gone(pod);
+  filter(pod, {"n1"});
+  EXPECT_FALSE(pending.any_waiting(Generation{UINT64_MAX}));
 }
 
 TEST_F(ReconcilerTest, ABindThatEndsWhileAListIsUnderWayIsNotForgotten) {
