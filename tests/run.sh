@@ -11,7 +11,7 @@
 # ${SNUG_CACHE:-~/.cache/snug}.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-source scripts/say.sh
+source deploy/scripts/say.sh
 
 JOBS=${SNUG_JOBS:-2}
 FOLDER=${SNUG_BUILD:-$PWD/build}
@@ -248,7 +248,7 @@ main() {
     *) printf 'usage: bash tests/run.sh [--quick]\n' >&2; finished=true; trap - EXIT; exit 2 ;;
   esac
   say "Looking for the packages that the tests need."
-  bash scripts/setup.sh test lint
+  bash deploy/scripts/setup.sh test lint
   $quick || start_control_plane
   step format "every C++ file as clang-format would write it" check_format
   step tidy "the rules of the house" run_summarized tidy 600 "$PYTHON" tests/tidy/tidy.py

@@ -27,6 +27,7 @@ CHECKS = {check.__name__: check for check in (
     layers.one_definition,
     form.function_length,
     form.file_length,
+    form.top_level,
     form.header_form,
     form.no_machine_paths,
     form.no_registry_hosts,
