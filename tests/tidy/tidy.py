@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import compiled  # noqa: E402
 import documents  # noqa: E402
+import e2e  # noqa: E402
 import form  # noqa: E402
 import layers  # noqa: E402
 from tree import Tree  # noqa: E402
@@ -34,6 +35,7 @@ CHECKS = {check.__name__: check for check in (
     form.no_trailing_space,
     form.nothing_unfinished,
     form.no_sleeps_in_tests,
+    e2e.nothing_imitates_kubernetes,
     documents.limits_documented,
     documents.reasons_documented,
     documents.links_resolve,
@@ -41,6 +43,7 @@ CHECKS = {check.__name__: check for check in (
     documents.annotations_in_api,
     documents.metrics_documented,
     documents.settings_documented,
+    documents.names_exist,
     compiled.headers_stand_alone,
 )}
 SHOWN = 40
