@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Snug in one command: installs what is missing (Debian 12), builds, starts the extender on a sample
 # cluster without any Kubernetes, sends sample pods through its real HTTP verbs, and shows where they
-# went and how full every GPU is.
+# went and how full every GPU is. Exit code 1 when a call fails or a pod does not end as
+# deploy/demo/expected.yaml says.
 #
 #   bash deploy/demo.sh [--serve]
 #
