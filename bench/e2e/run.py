@@ -131,8 +131,8 @@ class Bench:
         if seen.problems():
             raise RuntimeError(f"{variant}: {seen.problems()[0]}")
         wanted = 0 if variant == BASELINE else len(self._bodies) + WARM_UP_PODS
-        if len(seen.reserved) != wanted:
-            raise RuntimeError(f"{variant}: {len(seen.reserved)} reservations, not {wanted}")
+        if len(seen.reservations()) != wanted:
+            raise RuntimeError(f"{variant}: {len(seen.reservations())} reservations, not {wanted}")
 
     def _delete_pods(self):
         self._plane.admin.delete(PODS)
