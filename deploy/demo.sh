@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # Snug in one command: installs what is missing (Debian 12), builds, starts the extender on a sample
 # cluster without any Kubernetes, sends sample pods through its real HTTP verbs, and shows where they
-# went and how full every GPU is.
+# went and how full every GPU is. Exit code 1 when a call fails or a pod does not end as
+# deploy/demo/expected.yaml says.
 #
 #   bash deploy/demo.sh [--serve]
 #
 # --serve keeps it running and prints lines to try. SNUG_EXTENDER=PROGRAM: use it, build nothing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-source scripts/say.sh
+source deploy/scripts/say.sh
 
 if (($# > 1)) || [[ ${1:-} != '' && ${1:-} != --serve ]]; then
   printf 'usage: bash deploy/demo.sh [--serve]\n' >&2
@@ -16,7 +17,7 @@ if (($# > 1)) || [[ ${1:-} != '' && ${1:-} != --serve ]]; then
 fi
 
 say "Looking for the packages that building needs."
-bash scripts/setup.sh build
+bash deploy/scripts/setup.sh build
 if [[ -z ${SNUG_EXTENDER:-} ]]; then
   mkdir -p build
   say "Building snug-extender (some minutes the first time; log: build/demo-build.log)."

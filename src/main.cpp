@@ -1,4 +1,4 @@
-// snug-extender: read the options, start, wait for SIGTERM, drain.
+// snug-extender: read the options, start, wait for SIGTERM or SIGINT, drain.
 #include <malloc.h>
 
 #include <csignal>
@@ -26,9 +26,16 @@ sigset_t block_signals() {
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   return signals;
+}
+
+/// Until the process is told to end.
+void wait_for_end(const sigset_t& signals, const snug::Extender& extender) {
+  int signal = SIGHUP;
+  while (sigwait(&signals, &signal) == 0 && signal == SIGHUP) extender.refuse_reload();
 }
 
 int exit_code(const snug::Error& error) {
@@ -61,8 +68,7 @@ int main(int argc, char** argv) {
   std::printf("listening extender=%s:%d admin=%s:%d\n", extender_host.c_str(),
               extender.extender_port(), admin_host.c_str(), extender.admin_port());
   std::fflush(stdout);
-  int signal = 0;
-  sigwait(&signals, &signal);
+  wait_for_end(signals, extender);
   extender.stop();
   return kDone;
 }

@@ -3,15 +3,16 @@
 #   N passed, N failed, N skipped
 # Exit code 1 when anything failed. A step that crashes, or that runs no test at all, has failed.
 #
-#   bash tests/run.sh [--quick]
+#   bash tests/run.sh [--quick] [--only STEP]...
 #
 # --quick leaves out the sanitizers, clang-tidy and the end-to-end tests (counted as skipped).
+# --only runs these steps alone, on what is built already.
 # CI=true: an end-to-end part that cannot run is a failure. SNUG_JOBS: parallel jobs (2).
 # SNUG_BUILD: where to build (build/). Kept between runs: that folder, ccache's, and
 # ${SNUG_CACHE:-~/.cache/snug}.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-source scripts/say.sh
+source deploy/scripts/say.sh
 
 JOBS=${SNUG_JOBS:-2}
 FOLDER=${SNUG_BUILD:-$PWD/build}
@@ -22,6 +23,7 @@ BUILD=$FOLDER/dev
 PYTHON=/usr/bin/python3
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true
 quick=false
+only=()
 control_plane=
 
 # count STEP PASSED FAILED SKIPPED
@@ -62,10 +64,15 @@ count_junit() {
   count "$step" "$passed" "$failed" "$skipped"
 }
 
+wanted() {
+  ((${#only[@]} == 0)) || [[ " ${only[*]} " == *" $1 "* ]]
+}
+
 # step NAME SENTENCE FUNCTION…: runs it; whatever happens, the step adds to the results.
 step() {
   local name=$1 sentence=$2 code=0 before added
   shift 2
+  wanted "$name" || return 0
   before=$(wc -l <"$RESULTS")
   say "$name: $sentence"
   "$@" || code=$?
@@ -99,6 +106,7 @@ run_single() {
 }
 
 skip() {
+  wanted "$1" || return 0
   say "$1: skipped: $2"
   count "$1" 0 0 1
 }
@@ -194,6 +202,14 @@ wait_for_control_plane() {
   return "$(cat "$LOGS/control-plane.code" 2>/dev/null || echo 1)"
 }
 
+run_demo() {
+  SNUG_PROGRAMS=$BUILD run_summarized demo 300 "$PYTHON" tests/program/run.py demo_test
+}
+
+run_programs() {
+  SNUG_PROGRAMS=$BUILD run_summarized programs 600 "$PYTHON" tests/program/run.py --but demo_test
+}
+
 run_e2e() {
   local code=0 options=()
   wait_for_control_plane || code=$?
@@ -241,15 +257,27 @@ thorough_steps() {
   step e2e "snug-extender with a real API server and a real kube-scheduler" run_e2e
 }
 
+read_arguments() {
+  while (($# > 0)); do
+    if [[ $1 == --quick ]]; then
+      quick=true
+    elif [[ $1 == --only && -n ${2:-} ]]; then
+      only+=("$2")
+      shift
+    else
+      printf 'usage: bash tests/run.sh [--quick] [--only STEP]...\n' >&2
+      trap - EXIT
+      exit 2
+    fi
+    shift
+  done
+}
+
 main() {
-  case ${1:-} in
-    '') ;;
-    --quick) quick=true ;;
-    *) printf 'usage: bash tests/run.sh [--quick]\n' >&2; finished=true; trap - EXIT; exit 2 ;;
-  esac
+  read_arguments "$@"
   say "Looking for the packages that the tests need."
-  bash scripts/setup.sh test lint
-  $quick || start_control_plane
+  bash deploy/scripts/setup.sh test lint
+  if ! $quick && wanted e2e; then start_control_plane; fi
   step format "every C++ file as clang-format would write it" check_format
   step tidy "the rules of the house" run_summarized tidy 600 "$PYTHON" tests/tidy/tidy.py
   step tidy-test "each of those rules can fail" run_summarized tidy-test 300 "$PYTHON" tests/tidy/tidy_test.py
@@ -257,7 +285,13 @@ main() {
     run_single schemas 120 "$PYTHON" tests/contract/schema_check.py
   step build "preset dev, $JOBS jobs, warnings are errors" build_dev
   step ctest "every C++ test" run_ctest
+  step demo "deploy/demo.sh places each pod where it should" run_demo
+  step programs "signals, deploy/, the benches' verdicts, and a machine without Go" run_programs
   thorough_steps
+  if [[ ! -s $RESULTS ]]; then
+    say "There is no step of that name."
+    return 1
+  fi
 }
 
 finished=false

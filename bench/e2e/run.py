@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Pods per second of an unmodified kube-scheduler: without an extender, and with Snug in each mode.
 
-    bench/e2e/run.py [--nodes 1000] [--pods 2000] [--rounds 3] [--json FILE]
+    bench/e2e/run.py [--nodes 1000] [--pods 2000] [--rounds 3] [--record] [--json FILE]
 
 Everything runs on this machine: etcd, kube-apiserver, kube-scheduler, snug-extender and the load
 generator. Each round measures every variant once, in an order that turns from round to round, so
 that each of Snug's figures stands beside a baseline of its own round. A run lasts from the first
-POST of a pod to the moment when a watch has shown the last nodeName.
+POST of a pod to the moment when a watch has shown the last nodeName; before it, in every variant
+alike, some pods are bound that do not count, and before all of them one whole run that does not.
+Exit code 1 where the verdict of report.py is bad.
 """
 
 import argparse
@@ -14,7 +16,7 @@ import json
 import os
 import pathlib
 import platform
-import statistics
+import shlex
 import sys
 import threading
 import time
@@ -25,16 +27,17 @@ sys.path.insert(0, str(ROOT / "tests/e2e"))
 from harness import extender as extender_module  # noqa: E402
 from harness import truth  # noqa: E402
 from harness.bound_counter import BoundCounter  # noqa: E402
-from harness.controlplane import ControlPlane  # noqa: E402
+from harness.controlplane import ControlPlane, build_programs  # noqa: E402
 from harness.objects import gpu_node, share  # noqa: E402
 from harness.processes import wait_until  # noqa: E402
 from harness.scenario import NODES, PODS, Session  # noqa: E402
-import run as e2e  # noqa: E402
+import report  # noqa: E402
+from report import BASELINE, VARIANTS  # noqa: E402
 
-BASELINE = "none"
-VARIANTS = (BASELINE, "winner", "all", "advise", "auto")
+RESULTS = ROOT / "bench/results/e2e.md"
 POSTERS = 8
 QPS = 5000
+WARM_UP_PODS = 20
 RUN_SECONDS = 300
 BIND_ENDS = ("bound", "repeated", "lost_race", "refused", "unknown", "unavailable")
 
@@ -99,10 +102,12 @@ class Bench:
             self._delete_pods()
 
     def _warm_up(self):
-        """The scheduler works, and has filled its caches, when it has bound one pod."""
-        self._plane.admin.create(PODS, share("warm-up", self._arguments.fraction))
-        wait_until("the scheduler binds a pod", lambda: self._plane.admin.get(
-            f"{PODS}/warm-up")["spec"].get("nodeName"), 120)
+        """The programs have filled their caches and opened their connections when they have bound
+        some pods; the same ones in each variant."""
+        self._plane.admin.create_all(PODS, [share(f"warm-up-{number}", self._arguments.fraction)
+                                            for number in range(WARM_UP_PODS)], POSTERS)
+        wait_until("the scheduler binds pods", lambda: all(
+            map(truth.is_bound, self._plane.admin.list(PODS))), 120)
 
     def _timed(self, variant, percentage):
         counter = BoundCounter(self._plane.admin, PODS, len(self._bodies))
@@ -125,9 +130,9 @@ class Bench:
         seen = truth.Truth(admin.list(NODES), admin.list(PODS))
         if seen.problems():
             raise RuntimeError(f"{variant}: {seen.problems()[0]}")
-        wanted = 0 if variant == BASELINE else len(self._bodies) + 1
-        if len(seen.reserved) != wanted:
-            raise RuntimeError(f"{variant}: {len(seen.reserved)} reservations, not {wanted}")
+        wanted = 0 if variant == BASELINE else len(self._bodies) + WARM_UP_PODS
+        if len(seen.reservations()) != wanted:
+            raise RuntimeError(f"{variant}: {len(seen.reservations())} reservations, not {wanted}")
 
     def _delete_pods(self):
         self._plane.admin.delete(PODS)
@@ -135,6 +140,8 @@ class Bench:
 
 
 def all_runs(bench, arguments):
+    """The first run finds an API server and an etcd that have done nothing yet: it is left out."""
+    bench.measure(arguments.variants[0], arguments.percentages[0])
     runs = []
     for number in range(arguments.rounds):
         for percentage in arguments.percentages:
@@ -144,34 +151,6 @@ def all_runs(bench, arguments):
                 print(json.dumps(result), flush=True)
                 runs.append(result)
     return runs
-
-
-def summarize(runs):
-    """Medians over the rounds; ratios are to the baseline of the same round."""
-    rows = []
-    for percentage, variant in dict.fromkeys((run["percentage"], run["variant"]) for run in runs):
-        mine = [run for run in runs
-                if (run["percentage"], run["variant"]) == (percentage, variant)]
-        baselines = {run["round"]: run["pods_per_second"] for run in runs
-                     if (run["percentage"], run["variant"]) == (percentage, BASELINE)}
-        ratios = [run["pods_per_second"] / baselines[run["round"]] for run in mine
-                  if run["round"] in baselines]
-        rows.append({
-            "percentage": percentage, "variant": variant,
-            "pods_per_second": statistics.median(run["pods_per_second"] for run in mine),
-            "ratio": round(statistics.median(ratios), 3) if ratios else None,
-            "ratios": [round(ratio, 3) for ratio in ratios]})
-    return sorted(rows, key=lambda row: (row["percentage"] == 0, VARIANTS.index(row["variant"])))
-
-
-def print_table(rows):
-    print(f"{'percentageOfNodesToScore':<26}{'answer':<14}{'pods/s':>8}{'ratio':>8}   each round")
-    for row in rows:
-        percentage = row["percentage"] or "0 (default)"
-        name = "no extender" if row["variant"] == BASELINE else row["variant"]
-        ratio = "-" if row["ratio"] is None else f"{row['ratio']:.2f}"
-        each = " ".join(f"{value:.2f}" for value in row["ratios"])
-        print(f"{percentage!s:<26}{name:<14}{row['pods_per_second']:>8.1f}{ratio:>8}   {each}")
 
 
 def parse_arguments():
@@ -184,15 +163,13 @@ def parse_arguments():
     parser.add_argument("--percentages", type=int, nargs="+", default=[100, 0],
                         help="percentageOfNodesToScore; 0 is kube-scheduler's default")
     parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
-    parser.add_argument("--json", type=pathlib.Path, metavar="FILE")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write every run")
+    parser.add_argument("--record", action="store_true", help="write bench/results/e2e.md")
     return parser.parse_args()
 
 
-def main():
-    arguments = parse_arguments()
-    if arguments.variants != [BASELINE] and not extender_module.program().exists():
-        raise SystemExit(f"{extender_module.program()} is not there; build it first")
-    programs = e2e.build_control_plane()
+def measure_all(arguments):
+    programs = build_programs()
     if programs is None:
         raise SystemExit("Go 1.26 or later is missing and cannot be installed")
     plane = ControlPlane(programs, deployed=("rbac.yaml",), audited=False)
@@ -200,19 +177,30 @@ def main():
         plane.start()
         bench = Bench(plane, arguments)
         bench.post_nodes()
-        runs = all_runs(bench, arguments)
+        return all_runs(bench, arguments)
     finally:
         plane.stop()
-    rows = summarize(runs)
-    print_table(rows)
+
+
+def main():
+    arguments = parse_arguments()
+    if arguments.variants != [BASELINE] and not extender_module.program().exists():
+        raise SystemExit(f"{extender_module.program()} is not there; build it first")
+    shape = {key: getattr(arguments, key) for key in ("nodes", "gpus", "pods", "fraction", "rounds")}
+    runs = measure_all(arguments)
+    rows = report.summarize(runs)
+    good, verdict = report.judge(rows)
+    print(report.table(rows), verdict, sep="\n")
+    if arguments.record:
+        command = shlex.join(["bench/e2e/run.py", *sys.argv[1:]])
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_text(report.page(command, {**shape, "qps": QPS}, rows, verdict))
     if arguments.json:
-        shape = {key: getattr(arguments, key)
-                 for key in ("nodes", "gpus", "pods", "fraction", "rounds")}
         arguments.json.write_text(json.dumps({
             "shape": {**shape, "qps": QPS, "posters": POSTERS},
             "machine": {"cores": os.cpu_count(), "system": platform.platform()},
             "rows": rows, "runs": runs}, indent=1) + "\n")
-    return 0
+    return 0 if good else 1
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Starts snug-extender on the sample cluster and sends it the sample pods as kube-scheduler would:
-filter, where several nodes come back prioritize, then bind; every call by curl."""
+filter, where several nodes come back prioritize, then bind; every call by curl. Where a pod ends
+otherwise than expected.yaml says, or a call fails, it says so and ends with exit code 1."""
 
 import argparse
 import json
@@ -128,9 +129,15 @@ def refusals(failed):
         yield sentence if len(by_sentence) == 1 else f"{', '.join(nodes)}: {sentence}"
 
 
+def codes(failed):
+    """Why the nodes refused, as reason codes without their sentences."""
+    return sorted({sentence.partition(":")[0] for sentence in failed.values()})
+
+
 def place_all(extender, pods, names):
-    """Sends every pod on its way and prints how it went; returns {uid: letter} of what is bound."""
-    letters = {}
+    """Sends every pod on its way and prints how it went. Returns {uid: letter} of what is bound, and
+    how each pod ended, in the form of expected.yaml."""
+    letters, ends = {}, {}
     print(f"\n  {'pod':<12} {'asks':<20} {'node':<20} what it got")
     for pod, letter in zip(pods, string.ascii_lowercase):
         name = pod["metadata"]["name"]
@@ -138,12 +145,22 @@ def place_all(extender, pods, names):
         if node:
             bind(extender, pod, node)
             letters[pod["metadata"]["uid"]] = letter
-            print(f"{letter} {name:<12} {asks(pod):<20} {node:<20} {devices(extender, pod, node)}")
+            ends[name] = {"node": node, "got": devices(extender, pod, node)}
+            print(f"{letter} {name:<12} {asks(pod):<20} {node:<20} {ends[name]['got']}")
             continue
+        ends[name] = {"refused": codes(failed)}
         print(f"- {name:<12} {asks(pod):<20} {'none':<20} refused:")
         for sentence in refusals(failed):
             print(f"      {sentence}")
-    return letters
+    return letters, ends
+
+
+def compare(ends, path):
+    """Raises a DemoError for the first pod that did not end as the file says."""
+    expected = yaml.safe_load(path.read_text(encoding="utf-8"))
+    for name in {**expected, **ends}:
+        if ends.get(name) != expected.get(name):
+            raise DemoError(f"{name} ended with {ends.get(name)}; {path.name} expects {expected.get(name)}.")
 
 
 def read_items(path):
@@ -188,9 +205,10 @@ def run(options):
     extender = Extender(options.extender, cluster)
     try:
         print(f"snug-extender answers kube-scheduler's verbs at {extender.verbs} and people at {extender.admin}.")
-        letters = place_all(extender, with_uids(read_items(HERE / "pods.yaml")), names)
+        letters, ends = place_all(extender, with_uids(read_items(HERE / "pods.yaml")), names)
         print("\nHow full every GPU is (a letter is a pod, as above):\n")
         draw(extender.state("nodes"), letters)
+        compare(ends, options.expected)
         if options.serve:
             with tempfile.TemporaryDirectory(prefix="snug-demo-") as folder:
                 serve(extender, names, folder)
@@ -201,6 +219,7 @@ def run(options):
 def main():
     parser = argparse.ArgumentParser(description="Snug's demo on a sample cluster; see deploy/demo.sh.")
     parser.add_argument("--extender", required=True, help="the program snug-extender")
+    parser.add_argument("--expected", type=Path, default=HERE / "expected.yaml", help="how each pod must end")
     parser.add_argument("--serve", action="store_true", help="keep it running and print lines to try")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))

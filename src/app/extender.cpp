@@ -151,6 +151,12 @@ int Extender::extender_port() const { return parts_->extender->port(); }
 
 int Extender::admin_port() const { return parts_->admin->port(); }
 
+void Extender::refuse_reload() const {
+  parts_->log.write(LogLevel::kWarn,
+                    "SIGHUP changes nothing: reload is not there yet: restart to read the policy "
+                    "and the configuration again");
+}
+
 void Extender::stop() {
   if (!parts_->core) return;
   if (parts_->extender) {

@@ -22,6 +22,8 @@ class Extender {
   [[nodiscard]] Result<void> start();
   [[nodiscard]] int extender_port() const;
   [[nodiscard]] int admin_port() const;
+  /// SIGHUP asks for it: says that it takes a restart, and changes nothing.
+  void refuse_reload() const;
   /// Takes no more calls, lets those under way end, and stops all threads.
   void stop();
 

@@ -43,6 +43,8 @@ Result<CommandLine> parse(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
+    // What the bare flag means is no default to print.
+    app.get_option("--leaderElect")->default_str("");
     line.show = app.help();
   } catch (const CLI::CallForVersion& version) {
     line.show = version.what() + std::string("\n");

@@ -12,7 +12,6 @@ the scenarios count as skipped, or, with --require, as failed.
 import argparse
 import pathlib
 import signal
-import subprocess
 import sys
 import time
 import unittest
@@ -21,11 +20,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from harness import extender  # noqa: E402
-from harness.controlplane import ControlPlane  # noqa: E402
+from harness.controlplane import ControlPlane, build_programs  # noqa: E402
 from harness.processes import TAIL_LINES  # noqa: E402
 from harness.scenario import Scenario, Session  # noqa: E402
-
-NO_GO = 3  # build.sh: no Go >= 1.26
 
 
 class Lines(unittest.TestResult):
@@ -95,17 +92,6 @@ def summary(passed, failed, skipped):
     return 1 if failed else 0
 
 
-def build_control_plane():
-    """The folder of its programs; None where there is no Go to build them with."""
-    done = subprocess.run([HERE / "controlplane/build.sh"], stdout=subprocess.PIPE, text=True,
-                          check=False)
-    if done.returncode == NO_GO:
-        return None
-    if done.returncode != 0:
-        raise SystemExit("the control plane could not be built")
-    return done.stdout.strip()
-
-
 def run(tests, programs):
     plane = ControlPlane(programs)
     lines = Lines(plane, 0)
@@ -139,7 +125,7 @@ def main():
     if not extender.program().exists():
         print(f"{extender.program()} is not there; build it or set SNUG_EXTENDER", file=sys.stderr)
         return 2
-    programs = build_control_plane()
+    programs = build_programs()
     if programs is None:
         print("end-to-end tests cannot run: Go 1.26 or later is missing and cannot be installed")
         return summary(0, len(tests), 0) if arguments.require else summary(0, 0, len(tests))

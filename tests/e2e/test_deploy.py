@@ -19,9 +19,14 @@ KEY = "snug.dev/reservation"
 class DeployTest(Scenario):
     def test_m_every_manifest_is_accepted(self):
         """m: the API server accepts every manifest, and the pod under Pod Security restricted"""
-        for name in ("rbac.yaml", "rbac-node-touch.yaml", "admission-policy.yaml",
-                     "dedicated.yaml"):
-            manifests.apply(self.admin, name, dry_run=True)
+        files = set()
+        for name, value in manifests.objects():
+            with self.subTest(file=name, kind=value["kind"], name=value["metadata"]["name"]):
+                answer = manifests.apply_object(self.admin, value, dry_run=True)
+                self.assertEqual(answer["kind"], value["kind"])
+                files.add(name)
+        self.assertLessEqual({"rbac.yaml", "rbac-node-touch.yaml", "admission-policy.yaml",
+                              "dedicated.yaml", "kustomization.yaml", "demo/pods.yaml"}, files)
         [deployment] = [value for value in manifests.read("dedicated.yaml")
                         if value["kind"] == "Deployment"]
         template = deployment["spec"]["template"]
@@ -30,6 +35,23 @@ class DeployTest(Scenario):
             {"apiVersion": "v1", "kind": "Pod", "spec": template["spec"],
              "metadata": {**template["metadata"], "name": "snug-0"}})
         self.assertEqual(answer["spec"]["serviceAccountName"], "snug-extender")
+
+    def test_m_the_shared_shape_over_tls(self):
+        """m: the cluster's own scheduler asks Snug over TLS, with a client certificate"""
+        served, key = self.plane.pki.issue("extender-port", "snug-extender",
+                                           hosts=["DNS:snug-extender.snug.svc"])
+        shown, shown_key = self.plane.pki.issue("extender-caller", "kube-scheduler")
+        authority = self.plane.pki.ca
+        self.start(flags={"tlsCert": served, "tlsKey": key, "clientCA": authority},
+                   shared_tls={"caFile": str(authority), "certFile": str(shown),
+                               "keyFile": str(shown_key)})
+        self.post_nodes(gpu_node("n1", 1))
+        self.place(share("part", "0.5", scheduler="default-scheduler"))
+        self.place(pod("plain", scheduler="default-scheduler"))
+        self.post_pods(share("waits", "0.75", scheduler="default-scheduler"))
+        self.wait_refused("waits", "NoRoom")
+        self.assertEqual(self.extender_calls()["create pods/binding"], 2)
+        self.check_cluster()
 
     def test_m_least_rights(self):
         """m: rbac.yaml gives the extender what it needs and no more"""

@@ -10,7 +10,7 @@
 # machine can reach can be reached from inside.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-source scripts/say.sh
+source deploy/scripts/say.sh
 
 CHROOT=${CHROOT:-${TMPDIR:-/tmp}/snug-fresh}
 LOG=$CHROOT.log

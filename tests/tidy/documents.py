@@ -112,6 +112,44 @@ def _parents(folder):
         folder = posixpath.dirname(folder)
 
 
+_FILE = re.compile(r"[\w.][\w./-]*\.(?:cpp|hpp|py|sh|yaml|json|md)")
+
+
+def _named_file(tree, folder, name):
+    """The file that a document's `name` means: from the root, or from the document's folder."""
+    for candidate in (name, posixpath.normpath(posixpath.join(folder, name))):
+        if tree.has(candidate):
+            return candidate
+    ends = [path for path in tree.files if path.endswith("/" + name)]
+    return ends[0] if ends else None
+
+
+def _functions_exist(tree, doc, line, cells):
+    """A row `… | functions | files |`: each function stands in one of the files, or below a folder."""
+    names, places = (re.findall(r"`([^`]+)`", cell) for cell in cells[-2:])
+    folders = [place for place in places if place.endswith("/")]
+    files = [_named_file(tree, posixpath.dirname(doc), place) for place in places]
+    texts = [tree.text(path) for path in [*filter(None, files), *tree.under(folders)]]
+    for name in names:
+        word = re.compile(r"\b" + re.escape(name.rpartition("::")[2]) + r"\b")
+        if not any(word.search(text) for text in texts):
+            yield Finding(doc, line, f"`{name}` does not stand in {', '.join(places)}")
+
+
+def names_exist(tree):
+    """Every file that a document names is there, and every function where the document says."""
+    for doc in tree.under([""], (".md",)):
+        for line, text in tree.lines(doc):
+            for name in re.findall(r"`([^`]+)`", text):
+                built = name.startswith(("build/", "bench/results/")) or "*" in name
+                if "/" in name and _FILE.fullmatch(name) and not built and not _named_file(
+                        tree, posixpath.dirname(doc), name):
+                    yield Finding(doc, line, f"`{name}` is no file of this tree")
+            cells = [cell.strip() for cell in text.strip().strip("|").split("|")]
+            if doc == "docs/life-of-a-pod.md" and len(cells) == 4 and cells[2].startswith("`"):
+                yield from _functions_exist(tree, doc, line, cells)
+
+
 def policies_in_guide(tree):
     """docs/policy-guide.md names every shipped policy and every score term."""
     doc = "docs/policy-guide.md"

@@ -15,6 +15,8 @@ REGISTRY_HOSTS = "|".join(
     name.replace("~", r"\.") for name in (
         "(?:deb|security|snapshot)~debian~o" + "rg", "pyp" + "i~org", "pythonhosted~o" + "rg",
         "(?:proxy|sum)~golang~o" + "rg", "registry~npmjs~o" + "rg", "crates~i" + "o"))
+TOP_LEVEL = {"CMakeLists.txt", "src", "include", "api", "policies", "deploy", "tests", "bench", "docs",
+             "README.md", "LICENSE", "CONTRIBUTING.md", "CHANGELOG.md", "CMakePresets.json"}
 UNFINISHED = r"\b(?:TO" + r"DO|FIX" + r"ME|X" + r"XX)\b"
 WAITER = re.compile(r"(?:^|_)(?:wait|poll|eventually)")
 
@@ -59,6 +61,13 @@ def file_length(tree):
         count = len(tree.text(path).splitlines())
         if count > MAX_FILE:
             yield Finding(path, count, f"{count} lines; at most {MAX_FILE}")
+
+
+def top_level(tree):
+    """At the top stand the folders and files that the README names, and dot-files."""
+    for name, path in {path.split("/")[0]: path for path in tree.files}.items():
+        if name not in TOP_LEVEL and not name.startswith("."):
+            yield Finding(path, 1, f"{name} has no place at the top level")
 
 
 def header_form(tree):

@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import compiled  # noqa: E402
 import documents  # noqa: E402
+import e2e  # noqa: E402
 import form  # noqa: E402
 import layers  # noqa: E402
 from tree import Tree  # noqa: E402
@@ -27,12 +28,14 @@ CHECKS = {check.__name__: check for check in (
     layers.one_definition,
     form.function_length,
     form.file_length,
+    form.top_level,
     form.header_form,
     form.no_machine_paths,
     form.no_registry_hosts,
     form.no_trailing_space,
     form.nothing_unfinished,
     form.no_sleeps_in_tests,
+    e2e.nothing_imitates_kubernetes,
     documents.limits_documented,
     documents.reasons_documented,
     documents.links_resolve,
@@ -40,6 +43,7 @@ CHECKS = {check.__name__: check for check in (
     documents.annotations_in_api,
     documents.metrics_documented,
     documents.settings_documented,
+    documents.names_exist,
     compiled.headers_stand_alone,
 )}
 SHOWN = 40

@@ -1,21 +1,21 @@
 // The one owner of all reservations. A pod's way through it:
 //
-//   from       by                                                             to
-//   (nothing)  reserve                                                        Reserved
-//   Reserved   bound                                                          Bound
-//   Reserved   release, where no earlier bind of the pod is in doubt          (nothing)
-//   Reserved   release, where one is                                          Unsettled
-//   Reserved   unsettled: the outcome of the bind is unknown                  Unsettled
-//   Unsettled  reserve: the scheduler tries again, with the same reservation  Reserved
-//   Unsettled  release_unsettled: a read shows that no bind was carried out   (nothing)
-//   any        hold: the API server shows the pod bound, by us or not         Bound
-//   any        gone: the pod is deleted or finished                           (nothing)
+//                 reserve                bound, hold
+//   (nothing) ─────────────► Reserved ─────────────────► Bound
+//                             │    ▲                       ▲
+//        unsettled, release*  │    │ reserve (a retry)     │ hold
+//                             ▼    │                       │
+//                            Unsettled ────────────────────┘
+//
+// Whatever a pod holds ends by gone. Reserved also ends by release, * unless an earlier bind is
+// still in doubt; Unsettled by release_unsettled; Bound by a list that shows the pod unbound. hold
+// makes Bound of nothing too: someone else bound the pod, or Snug was restarted.
 //
 // Invariants
 //   - A reservation is made only where fit says yes on the live state, under the lock: what the
 //     ledger decides never adds up to more than a GPU has.
 //   - What is taken on a node is always the sum of its holdings over its inventory (fit/usage).
-//   - A holding ends only by release (the bind surely did not happen), gone (deleted or finished)
+//   - A holding ends only by release (the bind surely did not happen), gone (deleted or finished),
 //     or a list that was begun after it and lacks it. Never by time alone.
 //   - The uid of an ended pod never holds anything again, whatever late events say.
 //   - Bound beats reserved: when the API server shows a pod bound elsewhere, our own attempt ends.

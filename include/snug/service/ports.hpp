@@ -83,7 +83,7 @@ class ClusterSource {
   virtual void stop() = 0;
 };
 
-enum class Verb : std::uint8_t { kFilter, kPrioritize, kPreempt, kBind };
+enum class Verb : std::uint8_t { kFilter, kPrioritize, kBind };
 
 /// How a bind ended, for the metric.
 enum class BindEnd : std::uint8_t {

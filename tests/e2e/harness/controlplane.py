@@ -9,10 +9,12 @@ from . import manifests
 from .api import Api, ApiError
 from .audit import AuditLog
 from .pki import Pki
-from .processes import Process, free_port, wait_until
+from .processes import Process, free_port, output_of, wait_until
 
 EXTENDER_USER = "system:serviceaccount:snug:snug-extender"
 SCHEDULER_USER = "system:kube-scheduler"
+BUILD = pathlib.Path(__file__).resolve().parents[1] / "controlplane/build.sh"
+NO_GO = 3  # build.sh: no Go >= 1.26
 DEPLOYED = ("rbac.yaml", "admission-policy.yaml")
 
 # Every call of the extender, and what the scheduler writes to pods.
@@ -27,6 +29,16 @@ AUDIT_POLICY = {
         {"level": "None"},
     ],
 }
+
+
+def build_programs():
+    """The folder of the built programs; None where there is no Go to build them with."""
+    code, folder = output_of([BUILD])
+    if code == NO_GO:
+        return None
+    if code != 0:
+        raise SystemExit("the control plane could not be built")
+    return folder.strip()
 
 
 class ControlPlane:

@@ -16,6 +16,9 @@ _KINDS = {
     "ConfigMap": ("/api/v1", "configmaps", True),
     "Service": ("/api/v1", "services", True),
     "Deployment": ("/apis/apps/v1", "deployments", True),
+    "NetworkPolicy": ("/apis/networking.k8s.io/v1", "networkpolicies", True),
+    "Node": ("/api/v1", "nodes", False),
+    "Pod": ("/api/v1", "pods", True),
     "Role": ("/apis/rbac.authorization.k8s.io/v1", "roles", True),
     "RoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "rolebindings", True),
     "ClusterRole": ("/apis/rbac.authorization.k8s.io/v1", "clusterroles", False),
@@ -25,6 +28,8 @@ _KINDS = {
     "ValidatingAdmissionPolicyBinding": (
         "/apis/admissionregistration.k8s.io/v1", "validatingadmissionpolicybindings", False),
 }
+# Read by kubectl, by kube-scheduler, and by an operator whose kinds no bare API server has.
+_FOR_OTHERS = {"Kustomization", "KubeSchedulerConfiguration", "PrometheusRule"}
 
 
 def read(name):
@@ -35,16 +40,41 @@ def read(name):
 def path_of(value):
     prefix, resource, namespaced = _KINDS[value["kind"]]
     metadata = value["metadata"]
-    middle = f"/namespaces/{metadata['namespace']}" if namespaced else ""
+    middle = f"/namespaces/{metadata.get('namespace', 'default')}" if namespaced else ""
     return f"{prefix}{middle}/{resource}/{metadata['name']}"
 
 
-def apply(api, name, dry_run=False):
-    """Server-side apply of every document, with unknown fields refused."""
+def objects():
+    """(file, object) of all that is in deploy/ for the API server: the items of lists, and the
+    ConfigMaps that the kustomization generates, too."""
+    for path in sorted(DEPLOY.rglob("*.yaml")):
+        name = path.relative_to(DEPLOY).as_posix()
+        for value in read(name):
+            if value.get("kind") == "Kustomization":
+                yield from ((name, config_map) for config_map in _generated(value))
+            for item in value["items"] if value.get("kind") == "List" else [value]:
+                if item.get("kind") and item["kind"] not in _FOR_OTHERS:
+                    yield name, item
+
+
+def _generated(kustomization):
+    for each in kustomization["configMapGenerator"]:
+        yield {"apiVersion": "v1", "kind": "ConfigMap",
+               "metadata": {"name": each["name"], "namespace": each["namespace"]},
+               "data": {name: (DEPLOY / name).read_text() for name in each["files"]}}
+
+
+def apply(api, name):
+    """Applies every document of a file."""
     for value in read(name):
-        query = "?fieldManager=e2e&force=true&fieldValidation=Strict"
-        api.call("PATCH", path_of(value) + query + ("&dryRun=All" if dry_run else ""), value,
-                 api_module.APPLY_PATCH)
+        apply_object(api, value)
+
+
+def apply_object(api, value, dry_run=False):
+    """Server-side apply, with unknown fields refused."""
+    query = "?fieldManager=e2e&force=true&fieldValidation=Strict"
+    return api.call("PATCH", path_of(value) + query + ("&dryRun=All" if dry_run else ""), value,
+                    api_module.APPLY_PATCH)
 
 
 def remove(api, name):

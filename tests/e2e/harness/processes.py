@@ -30,6 +30,12 @@ def wait_until(what, condition, seconds=30.0, every=0.05):
         time.sleep(every)
 
 
+def output_of(command):
+    """(exit code, standard output) of a program that ends by itself."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    return done.returncode, done.stdout
+
+
 def tail(path, lines=TAIL_LINES):
     try:
         text = path.read_text(errors="replace")

@@ -37,14 +37,15 @@ class Scenario(unittest.TestCase):
         self.mark = self.plane.audit.mark()
 
     def start(self, *, answer="auto", policy="best-fit", kubeconfig=None, own_pod="snug-0",
-              **scheduler_options):
+              flags=None, **scheduler_options):
         """Starts the extender and the scheduler; both end with the scenario. `own_pod` is the one
-        that the extender believes to run in; empty: none."""
+        that the extender believes to run in; empty: none. `flags`: more of the extender's."""
         if own_pod:
             self._make_own_pod(own_pod)
         self.extender = Extender(
             self.plane, kubeconfig or self.session.extender_kubeconfig,
-            {"answer": answer, "policy": manifests.ROOT / "policies" / f"{policy}.yaml"},
+            {"answer": answer, "policy": manifests.ROOT / "policies" / f"{policy}.yaml",
+             **(flags or {})},
             {"POD_NAME": own_pod, "POD_NAMESPACE": "snug" if own_pod else ""})
         self.addCleanup(self.extender.stop)
         self.extender.start()

@@ -10,9 +10,11 @@ WEIGHTS = {"all": 15}
 
 
 def configuration(kubeconfig, *, extender_port=None, answer="auto", node_cache_capable=True,
-                  in_tree_scores=True, percentage=None, qps=None):
-    """deploy/scheduler-config.yaml with what depends on this machine and scenario changed."""
-    [config] = manifests.read("scheduler-config.yaml")
+                  in_tree_scores=True, percentage=None, qps=None, shared_tls=None):
+    """deploy/scheduler-config.yaml with what depends on this machine and scenario changed; with
+    `shared_tls`, the files of its tlsConfig, the shared shape's configuration instead."""
+    [config] = manifests.read(
+        "shared-scheduler-config.yaml" if shared_tls else "scheduler-config.yaml")
     config["clientConnection"]["kubeconfig"] = str(kubeconfig)
     config["leaderElection"]["leaderElect"] = False
     if qps is not None:
@@ -26,7 +28,9 @@ def configuration(kubeconfig, *, extender_port=None, answer="auto", node_cache_c
         del config["extenders"]
         return config
     [extender] = config["extenders"]
-    extender["urlPrefix"] = f"http://127.0.0.1:{extender_port}"
+    if shared_tls:
+        extender["tlsConfig"].update(shared_tls)
+    extender["urlPrefix"] = f"{'https' if shared_tls else 'http'}://127.0.0.1:{extender_port}"
     extender["nodeCacheCapable"] = node_cache_capable
     extender["weight"] = WEIGHTS.get(answer, 1)
     return config

@@ -1,7 +1,8 @@
 """What is taken on each GPU by the API server's word alone, added up here and not by Snug.
 
 From the inventories of the nodes and the reservations of the bound pods. problems() says what must
-never be; ledger_of() brings the extender's own state into the same form, to be compared.
+never be; ledger_of() brings the extender's own state into the same form, which must be equal: every
+GPU with its size, its mode and its holders, the kubelet's units, and each pod's standing.
 """
 
 import collections
@@ -10,6 +11,9 @@ import re
 
 RESERVATION = "snug.dev/reservation"
 GPU = "nvidia.com/gpu"
+REQUESTS = ("gpu-fraction", "gpu-memory")
+# How a bound pod stands in the ledger.
+RESERVED, COUNTED, UNPLACED = "reserved", "counted", "unplaced"
 _SUFFIXES = {"": 2**20, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
 
 # What one container has of one GPU.
@@ -67,7 +71,7 @@ class Truth:
         self.uses = collections.defaultdict(list)    # (node, index) -> uses
         self.modes = collections.defaultdict(set)    # (node, index) -> modes
         self.counts = collections.defaultdict(list)  # node -> counts
-        self.reserved = {}                           # uid -> (node, reservation)
+        self.pods = {}                               # uid -> (node, standing, reservation or None)
         self._problems = []
         for pod in pods:
             if is_bound(pod):
@@ -89,6 +93,10 @@ class Truth:
                 found.append(f"{where} is used in several modes: {self.modes[node, index]}")
             if "whole" in self.modes[node, index] and len(uses) > 1:
                 found.append(f"{where} is whole and has {len(uses)} holders")
+        for node, counts in self.counts.items():
+            units, gpus = sum(count.count for count in counts), len(self.memory.get(node, {}))
+            if units > gpus:
+                found.append(f"the kubelet of {node} has {gpus} GPUs and must give {units}")
         return found
 
     def mixed_nodes(self):
@@ -102,9 +110,13 @@ class Truth:
         """The form of ledger_of()."""
         gpus = {place: (sorted(self.modes[place])[0], sorted(uses))
                 for place, uses in self.uses.items()}
-        return {"gpus": gpus, "counts": {node: sorted(counts)
-                                         for node, counts in self.counts.items()},
-                "reserved": self.reserved}
+        return {"sizes": self.memory, "gpus": gpus, "pods": self.pods,
+                "counts": {node: sorted(counts) for node, counts in self.counts.items()}}
+
+    def reservations(self):
+        """uid -> (node, reservation)"""
+        return {uid: (node, held) for uid, (node, standing, held) in self.pods.items()
+                if standing == RESERVED}
 
     def _add(self, pod):
         metadata, node = pod["metadata"], pod["spec"]["nodeName"]
@@ -113,11 +125,14 @@ class Truth:
         who = metadata["namespace"], name, metadata["uid"]
         if held is None:
             if asks_kubelet(pod):
+                self.pods[metadata["uid"]] = node, COUNTED, None
                 self._add_counts(pod, who, node)
+            elif any(key in annotations(pod) for key in REQUESTS):
+                self.pods[metadata["uid"]] = node, UNPLACED, None
             return
         if (held["version"], held["uid"], held["node"]) != (1, metadata["uid"], node):
             self._problems.append(f"the reservation of {name} is another's: {held}")
-        self.reserved[metadata["uid"]] = (node, held)
+        self.pods[metadata["uid"]] = node, RESERVED, held
         for container in held["containers"]:
             if container.get("assignedBy") == "kubelet":
                 self.counts[node].append(Count(*who, container["name"], container["resource"],
@@ -146,38 +161,43 @@ class Truth:
 
 def ledger_of(nodes, pods):
     """GET /v1/nodes and /v1/pods, in the form of Truth.as_ledger(); sums are checked on the way."""
-    gpus, counts = {}, {}
+    sizes, gpus, counts = {}, {}, {}
     for node in nodes:
+        sizes[node["name"]] = {gpu["index"]: gpu["memoryMiB"] for gpu in node["gpus"]}
         for gpu in node["gpus"]:
-            uses = sorted(Use(holder["namespace"], holder["pod"], holder["uid"],
-                              holder["container"], holder["memoryMiB"], holder["computeMilli"])
-                          for holder in gpu.get("holders", []))
+            uses = sorted(Use(*_who(holder), holder["container"], holder["memoryMiB"],
+                              holder["computeMilli"]) for holder in gpu["holders"])
             sums = sum(use.memory_mib for use in uses), sum(use.milli for use in uses)
             if sums != (gpu["usedMemoryMiB"], gpu["usedComputeMilli"]):
                 raise AssertionError(f"{node['name']}: the holders do not add up: {gpu}")
             if uses:
                 gpus[node["name"], gpu["index"]] = (gpu["mode"], uses)
-        if node.get("kubeletAssigned"):
+        if node["kubeletAssigned"]:
             counts[node["name"]] = sorted(
-                Count(held["namespace"], held["pod"], held["uid"], held["container"],
-                      held["resource"], held["count"]) for held in node["kubeletAssigned"])
-    reserved = {row["uid"]: (row["node"], row["reservation"]) for row in pods
-                if row["state"] in ("bound", "terminating") and row.get("reservation")}
-    return {"gpus": gpus, "counts": counts, "reserved": reserved}
+                Count(*_who(held), held["container"], held["resource"], held["count"])
+                for held in node["kubeletAssigned"])
+    standings = {row["uid"]: (row["node"], _standing(row), row.get("reservation"))
+                 for row in pods if row["state"] != "pending"}
+    return {"sizes": sizes, "gpus": gpus, "pods": standings, "counts": counts}
+
+
+def _who(holder):
+    return holder["namespace"], holder["pod"], holder["uid"]
+
+
+def _standing(row):
+    if row["state"] not in ("bound", "terminating"):
+        return row["state"]  # a bind under way, which no bound pod is
+    if row.get("reason", "").startswith("bound without a reservation"):
+        return UNPLACED
+    return RESERVED if row.get("reservation") else COUNTED
 
 
 def difference(ours, theirs):
     """One sentence for the first place where two ledgers differ; empty: they are equal."""
-    for kind in ("gpus", "counts", "reserved"):
+    for kind in ("sizes", "gpus", "counts", "pods"):
         for key in sorted(set(ours[kind]) | set(theirs[kind])):
-            if kind == "reserved" and key not in ours[kind] and _is_counted(theirs[kind][key][1]):
-                continue
             if ours[kind].get(key) != theirs[kind].get(key):
                 return (f"{kind} {key}: by the API server {ours[kind].get(key)}, "
                         f"in the ledger {theirs[kind].get(key)}")
     return ""
-
-
-def _is_counted(held):
-    """A pod that was bound by hand has no reservation to read; the ledger shows what it counts."""
-    return all(container.get("assignedBy") == "kubelet" for container in held["containers"])

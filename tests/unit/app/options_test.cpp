@@ -161,6 +161,7 @@ TEST(OptionsTest, HelpAndVersionAreTextsToShow) {
                            "winner|all|advise|auto", "--leaderElect"}) {
     EXPECT_NE(help->show.find(word), std::string::npos) << word;
   }
+  EXPECT_NE(help->show.find("--leaderElect false  "), std::string::npos) << help->show;
   const auto version = read({"--version"});
   ASSERT_TRUE(version.has_value());
   EXPECT_EQ(version->show.find("snug-extender "), 0U);

@@ -22,7 +22,7 @@ TEST(MetricsTest, EverySeriesExistsFromTheStartWithZero) {
   const PrometheusMetrics metrics;
   for (const char* series : {R"(snug_verb_total{result="ok",verb="filter"})",
                              R"(snug_verb_total{result="error",verb="prioritize"})",
-                             R"(snug_verb_total{result="ok",verb="preempt"})",
+                             R"(snug_verb_total{result="ok",verb="bind"})",
                              R"(snug_verb_duration_seconds_count{verb="bind"})",
                              R"(snug_verb_duration_seconds_bucket{verb="bind",le="0.001"})",
                              R"(snug_bind_total{end="bound"})",
@@ -47,6 +47,7 @@ TEST(MetricsTest, EverySeriesExistsFromTheStartWithZero) {
     EXPECT_EQ(value(metrics, series), 0) << series;
   }
   EXPECT_EQ(value(metrics, R"(snug_gpus_closed{reason="open"})"), std::nullopt);
+  EXPECT_EQ(value(metrics, R"(snug_verb_total{result="ok",verb="preempt"})"), std::nullopt);
 }
 
 TEST(MetricsTest, WhatHappensIsCounted) {

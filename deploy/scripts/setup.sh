@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs from Debian what Snug needs; does nothing where all of it is there.
 #
-#   bash scripts/setup.sh [build] [test] [lint]     (default: build)
+#   bash deploy/scripts/setup.sh [build] [test] [lint]     (default: build)
 #
 # build: to compile and run the demo. test: to compile and run the tests. lint: clang-tidy and
 # clang-format. Made for Debian 12; needs root or sudo only where something is missing.

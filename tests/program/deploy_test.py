@@ -1,0 +1,134 @@
+"""deploy/ without a cluster: the kustomization names what is there, the image has what the program loads,
+and the alerts ask for series that the program serves. What the API server says of it: tests/e2e/test_deploy.py."""
+
+import re
+import unittest
+import urllib.request
+
+import yaml
+
+from programs import EXTENDER, ROOT, run, start_extender
+
+DEPLOY = ROOT / "deploy"
+# `name{label="value",…}`, with or without the labels.
+SELECTOR = re.compile(r'(snug_\w+)(?:\{(\w+="[^"]*"(?:,\w+="[^"]*")*)\})?')
+EXPRESSION = re.compile(r"(?:absent\(S\)|increase\(S\[\d+m\]\) > 0|S (?:==|>) \d+)")
+
+
+def documents(path):
+    return [value for value in yaml.safe_load_all(path.read_text()) if value]
+
+
+def deployed_images():
+    [deployment] = [value for value in documents(DEPLOY / "dedicated.yaml") if value["kind"] == "Deployment"]
+    return {container["image"].rpartition(":")[0]: container["image"].rpartition(":")[2]
+            for container in deployment["spec"]["template"]["spec"]["containers"]}
+
+
+class KustomizationTest(unittest.TestCase):
+    def setUp(self):
+        [self.kustomization] = documents(DEPLOY / "kustomization.yaml")
+
+    def test_it_has_only_keys_that_kustomize_knows(self):
+        self.assertEqual(set(self.kustomization),
+                         {"apiVersion", "kind", "resources", "images", "configMapGenerator"})
+
+    def test_every_file_is_there(self):
+        generated = [name for each in self.kustomization["configMapGenerator"] for name in each["files"]]
+        for name in self.kustomization["resources"] + generated:
+            self.assertTrue((DEPLOY / name).is_file(), name)
+
+    def test_every_image_of_the_deployment_can_be_replaced(self):
+        named = {image["name"]: image["newTag"] for image in self.kustomization["images"]}
+        self.assertEqual(named, deployed_images())
+
+    def test_what_the_deployment_mounts_is_generated(self):
+        kinds = documents(DEPLOY / "dedicated.yaml")
+        [deployment] = [value for value in kinds if value["kind"] == "Deployment"]
+        made = {value["metadata"]["name"] for value in kinds if value["kind"] == "ConfigMap"}
+        made |= {each["name"] for each in self.kustomization["configMapGenerator"]}
+        for volume in deployment["spec"]["template"]["spec"]["volumes"]:
+            self.assertIn(volume["configMap"]["name"], made)
+
+    def test_the_scheduler_is_the_one_that_is_tested(self):
+        module = (ROOT / "tests/e2e/controlplane/kubernetes/go.mod").read_text()
+        tested = re.search(r"k8s\.io/kubernetes (v[\d.]+)", module)[1]
+        self.assertEqual(deployed_images()["registry.k8s.io/kube-scheduler"], tested)
+        minor = tested.split(".")[1]
+        self.assertIn(f"--kubernetesMinor={minor}\n", (DEPLOY / "dedicated.yaml").read_text())
+
+
+class ImageTest(unittest.TestCase):
+    RECIPE = (DEPLOY / "image/Dockerfile").read_text()
+    ALWAYS = {"libc6", "libgcc-s1"}
+
+    def test_it_has_the_packages_of_every_library(self):
+        """Of those that the program names itself; apt brings what these need."""
+        named = re.findall(r"NEEDED +(\S+)", run("objdump", "-p", EXTENDER).stdout)
+        self.assertGreater(len(named), 5, named)
+        places = dict(re.findall(r"(\S+) => (\S+)", run("ldd", EXTENDER).stdout))
+        packages = set(re.search(r"--no-install-recommends ([^&]*)&&", self.RECIPE)[1].replace("\\", " ").split())
+        # Debian's libraries moved to /usr; its package lists know only one of the two names.
+        owners = {run("dpkg-query", "-S", "*" + places[library].removeprefix("/usr")).stdout.split(":")[0]
+                  for library in named}
+        self.assertEqual(packages, owners - self.ALWAYS | {"ca-certificates"})
+
+    def test_it_runs_as_the_user_of_the_deployment(self):
+        deployment = (DEPLOY / "dedicated.yaml").read_text()
+        user = re.search(r"^USER (\d+):(\d+)$", self.RECIPE, re.M)
+        self.assertIn(f"runAsUser: {user[1]}\n", deployment)
+        self.assertIn(f"runAsGroup: {user[2]}\n", deployment)
+
+    def test_it_copies_what_is_there_and_let_through(self):
+        allowed = {line[1:] for line in (DEPLOY / "image/Dockerfile.dockerignore").read_text().split()
+                   if line.startswith("!")}
+        for sources in re.findall(r"^COPY (?!--from)(.*) \S+$", self.RECIPE, re.M):
+            for name in sources.split():
+                self.assertTrue((ROOT / name).exists(), name)
+                self.assertIn(name, allowed)
+
+
+class AlertsTest(unittest.TestCase):
+    def setUp(self):
+        [self.plain] = documents(DEPLOY / "alerts/rules.yaml")
+        self.rules = [rule for group in self.plain["groups"] for rule in group["rules"]]
+
+    def test_both_files_have_the_same_groups(self):
+        [operator] = documents(DEPLOY / "alerts/prometheusrule.yaml")
+        self.assertEqual((operator["apiVersion"], operator["kind"]),
+                         ("monitoring.coreos.com/v1", "PrometheusRule"))
+        self.assertEqual(operator["spec"], self.plain)
+
+    def test_each_rule_has_the_form_of_an_alert(self):
+        names = [rule["alert"] for rule in self.rules]
+        self.assertEqual(len(set(names)), len(names))
+        for rule in self.rules:
+            with self.subTest(rule["alert"]):
+                self.assertLessEqual(set(rule), {"alert", "expr", "for", "labels", "annotations"})
+                self.assertRegex(rule["alert"], r"^Snug[A-Za-z]+$")
+                self.assertRegex(SELECTOR.sub("S", rule["expr"]), f"^{EXPRESSION.pattern}$")
+                self.assertRegex(rule.get("for", "1m"), r"^\d+m$")
+                self.assertIn(rule["labels"]["severity"], ("critical", "warning"))
+                self.assertTrue(rule["annotations"]["summary"])
+
+    def test_each_description_names_a_heading_of_the_operators_page(self):
+        page = (ROOT / "docs/operations.md").read_text()
+        headings = set(re.findall(r"^#+ (.*)$", page, re.M))
+        for rule in self.rules:
+            named = re.search(r'docs/operations\.md, "([^"]+)"', rule["annotations"]["description"])
+            self.assertIn(named and named[1], headings, rule["alert"])
+
+    def test_each_series_is_served_from_the_start(self):
+        _, admin = start_extender(self)
+        with urllib.request.urlopen(admin + "/metrics", timeout=10) as answer:
+            served = [(match[1], set((match[2] or "").split(",")))
+                      for match in map(SELECTOR.match, answer.read().decode().splitlines()) if match]
+        for rule in self.rules:
+            for name, labels in SELECTOR.findall(rule["expr"]):
+                wanted = set(filter(None, labels.split(",")))
+                self.assertTrue(any(name == each and wanted <= have for each, have in served),
+                                f"{rule['alert']}: nothing serves {name}{{{labels}}}")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,51 @@
+"""Where the built programs are, and how tests run them."""
+
+import json
+import os
+import re
+import subprocess
+import unittest
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("SNUG_PROGRAMS", ROOT / "build/dev")).resolve()
+EXTENDER = BUILD / "snug-extender"
+CLUSTER = ROOT / "deploy/demo/cluster.yaml"
+SECONDS = 120
+FIRST_LINE = re.compile(r"listening extender=(\S+) admin=(\S+)\n")
+
+
+def run(*command, **variables):
+    """The finished program, with its output as text; `variables` are added to the environment."""
+    return subprocess.run([str(word) for word in command], cwd=ROOT, text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                          timeout=SECONDS, env={**os.environ, **variables})
+
+
+def start(case: unittest.TestCase, *command, **variables):
+    """A program that ends with the test."""
+    process = subprocess.Popen([str(word) for word in command], cwd=ROOT, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                               env={**os.environ, **variables})
+
+    def end():
+        process.kill()
+        process.communicate()
+    case.addCleanup(end)
+    return process
+
+
+def start_extender(case):
+    """(process, URL of the admin port) of the extender on the demo's cluster."""
+    process = start(case, EXTENDER, "--cluster", CLUSTER, "--listen", "127.0.0.1:0",
+                    "--adminListen", "127.0.0.1:0")
+    line = process.stdout.readline()
+    match = FIRST_LINE.fullmatch(line)
+    case.assertTrue(match, line)
+    return process, f"http://{match[2]}"
+
+
+def fetch(url):
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return answer.status, json.loads(answer.read())

@@ -1,0 +1,33 @@
+"""What snug-extender does with signals."""
+
+import signal
+import unittest
+
+from programs import fetch, start_extender
+
+
+class SignalsTest(unittest.TestCase):
+    def test_sighup_changes_nothing_and_says_so(self):
+        process, admin = start_extender(self)
+        before = fetch(admin + "/v1/nodes")
+        process.send_signal(signal.SIGHUP)
+        for line in process.stderr:
+            if "SIGHUP" in line:
+                break
+        else:
+            self.fail("the log ended without a word about SIGHUP")
+        self.assertIn("reload is not there yet: restart", line)
+        self.assertEqual(fetch(admin + "/v1/nodes"), before)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(10), 0)
+
+    def test_interrupt_and_term_drain_and_exit_with_0(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number):
+                process, _ = start_extender(self)
+                process.send_signal(number)
+                self.assertEqual(process.wait(10), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
