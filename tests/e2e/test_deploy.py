@@ -63,8 +63,7 @@ class DeployTest(Scenario):
     def test_m_nobody_else_writes_our_annotations(self):
         """m: the admission policy keeps everyone else from writing snug.dev/* on pods"""
         self.admin.create("/api/v1/nodes", gpu_node("n1", 1))
-        wait_until("the policy is enforced", lambda: self._refused(
-            "POST", f"{PODS}?dryRun=All", pod("probe", {KEY: "{}"})))
+        self._wait_enforced()
         self.post_pods(pod("victim", {"mine": "1"}, scheduler="nobody"))
         path = f"{PODS}/victim"
         annotate = {"metadata": {"annotations": {KEY: "{}"}}}
@@ -81,6 +80,7 @@ class DeployTest(Scenario):
 
     def test_m_a_reservation_can_be_kept_but_not_changed(self):
         """m: others may update a bound pod, but neither edit nor remove its reservation"""
+        self._wait_enforced()
         self.start()
         self.post_nodes(gpu_node("n1", 1))
         self.place(share("pod-1", "0.5"))
@@ -91,6 +91,11 @@ class DeployTest(Scenario):
         self.admin.patch(path, {"metadata": {"labels": {"other": "1"}}})
         self.admin.patch(f"{path}/status", {"status": {"phase": "Running"}})
         self.check_cluster()
+
+    def _wait_enforced(self):
+        """A policy takes effect some time after the API server has taken it."""
+        wait_until("the policy is enforced", lambda: self._refused(
+            "POST", f"{PODS}?dryRun=All", pod("probe", {KEY: "{}"})))
 
     def _refused(self, method, path, value):
         content_type = "application/merge-patch+json" if method == "PATCH" else "application/json"
