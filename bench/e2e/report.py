@@ -9,7 +9,8 @@ BASELINE = "none"
 VARIANTS = (BASELINE, "winner", "all", "advise", "auto")
 JUDGED = (100, "auto")  # percentageOfNodesToScore as deploy/ sets it, and the default answer
 LEAST_RATIO = 1.0
-# Where the load generator took nearly the whole run, it is what was measured.
+# Where the load generator took nearly the whole run without an extender, it is what was measured.
+# Where it did so beside an extender, the scheduler kept up with it, and the ratio is a lower bound.
 MOST_POSTING = 0.95
 
 
@@ -41,11 +42,9 @@ def judge(rows):
     if judged is None or baseline is None:
         return True, (f"Not judged: that takes `{variant}` and `{BASELINE}` at "
                       f"percentageOfNodesToScore {percentage}.")
-    for row in (judged, baseline):
-        if row["posting"] > MOST_POSTING:
-            return False, (f"FAIL: posting the pods took {row['posting']:.0%} of the run of "
-                           f"`{row['variant']}`, so the load generator was measured and not the "
-                           "scheduler.")
+    if baseline["posting"] > MOST_POSTING:
+        return False, (f"FAIL: posting the pods took {baseline['posting']:.0%} of the run without an "
+                       "extender, so the load generator was measured and not the scheduler.")
     word = "PASS" if judged["ratio"] >= LEAST_RATIO else "FAIL"
     return word == "PASS", (
         f"{word}: at percentageOfNodesToScore {percentage} the scheduler with `{variant}` binds "

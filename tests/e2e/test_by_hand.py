@@ -18,7 +18,7 @@ class ByHandTest(Scenario):
         self.wait_refused("part", "OtherKind")
         self.place(kubelet_pod("second", 1))
         self.post_pods(kubelet_pod("third", 1))
-        self.wait_refused("third", "NoRoom")
+        self.wait_refused("third", "Insufficient nvidia.com/gpu")  # by the scheduler itself
         self.check_cluster()
         for name in ("by-hand", "second", "third"):
             self.delete_pod(name)

@@ -37,6 +37,9 @@ class EndToEndVerdictTest(unittest.TestCase):
          three_rounds((100, 100, 100), (10, 10, 10), percentage=0), True, "PASS"),
         ("a load generator at its end measures itself",
          three_rounds((100, 100, 100), (110, 110, 110), post_seconds=3.9), False, "load generator"),
+        ("a scheduler that keeps up with it has not failed",
+         [one_run(number, variant, 100 if variant == "none" else 110, post_seconds=seconds)
+          for number in range(3) for variant, seconds in (("none", 2.0), ("auto", 4.0))], True, "1.10 times"),
         ("nothing to judge", three_rounds((100, 100, 100), (10, 10, 10), percentage=0), True, "Not judged"),
     ]
 

@@ -36,9 +36,13 @@ def reservation(pod):
     return json.loads(text) if text else None
 
 
+def kubelet_units(container):
+    return int(container["resources"].get("limits", {}).get(GPU, "0"))
+
+
 def asks_kubelet(pod):
-    return any(GPU in container["resources"].get("limits", {})
-               for container in pod["spec"]["containers"])
+    """A limit of 0 asks for nothing."""
+    return any(map(kubelet_units, pod["spec"]["containers"]))
 
 
 def memory_of_gpus(node):
@@ -143,7 +147,7 @@ class Truth:
 
     def _add_counts(self, pod, who, node):
         for container in pod["spec"]["containers"]:
-            count = int(container["resources"].get("limits", {}).get(GPU, "0"))
+            count = kubelet_units(container)
             if count:
                 self.counts[node].append(Count(*who, container["name"], GPU, count))
 
