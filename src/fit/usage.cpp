@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "snug/fit/charge.hpp"
+
 namespace snug {
 namespace {
 
@@ -11,6 +13,15 @@ bool shares(GpuMode mode) { return mode == GpuMode::kTimeSlicing || mode == GpuM
 
 bool allows(const GpuInfo& gpu, GpuMode mode) {
   return std::find(gpu.modes.begin(), gpu.modes.end(), mode) != gpu.modes.end();
+}
+
+/// Slices are there in MIG mode only, and nothing else is.
+bool may_hold(const GpuInfo& gpu, GpuMode mode) {
+  return gpu.mig ? mode == GpuMode::kMig : allows(gpu, mode);
+}
+
+Charge larger(const Charge& a, const Charge& b) {
+  return {.memory = std::max(a.memory, b.memory), .compute = std::max(a.compute, b.compute)};
 }
 
 GpuMode first_sharing_mode(const GpuInfo& gpu) {
@@ -65,14 +76,18 @@ class Adder {
 
   void add(const Holding& holding) {
     bool devices = false;
-    for (const ReservedContainer& container : holding.reservation.containers) {
+    const std::vector<ReservedContainer>& containers = holding.reservation.containers;
+    for (std::size_t c = 0; c < containers.size(); ++c) {
+      const ReservedContainer& container = containers[c];
+      const bool compared = c < holding.asks.size() && holding.asks[c].has_value();
+      const Ask* ask = compared ? &*holding.asks[c] : nullptr;
       if (const auto* units = std::get_if<KubeletUnits>(&container.given)) {
         node_.kubelet_used[units->resource] += units->count;
         kubelet_ = true;
         continue;
       }
       for (const ReservedDevice& device : std::get<std::vector<ReservedDevice>>(container.given)) {
-        take(device, holding.suspect);
+        take(device, ask, holding.suspect);
         devices = true;
       }
     }
@@ -89,8 +104,8 @@ class Adder {
     node_.kubelet_gate = gate_for_kubelet(node_);
     for (GpuState& gpu : node_.gpus) {
       if (shares(gpu.mode)) gpu.sharing = kept_sharing_mode(gpu);
-      if (gpu.closure == GpuClosure::kOpen &&
-          (gpu.used_memory > gpu.memory || gpu.used_compute > kWholeGpu)) {
+      const bool over = gpu.used_memory > gpu.memory || gpu.used_compute > kWholeGpu;
+      if (over && (gpu.closure == GpuClosure::kOpen || gpu.closure == GpuClosure::kSuspect)) {
         gpu.closure = GpuClosure::kOverCommitted;
       }
       if (gpu.closure != GpuClosure::kOpen || gpu.memory.value <= 0) continue;
@@ -101,17 +116,29 @@ class Adder {
   }
 
  private:
-  void take(const ReservedDevice& device, bool suspect) {
+  void take(const ReservedDevice& device, const Ask* ask, bool suspect) {
     GpuState& gpu = find(device);
     const bool conflict = gpu.mode != GpuMode::kNone && gpu.mode != device.mode;
     if (gpu.mode == GpuMode::kNone) gpu.mode = device.mode;
+    const Charge stated{.memory = device.memory, .compute = device.compute};
+    Charge counted = stated;
     // Whatever a reservation says of its size, a whole GPU is a whole GPU.
-    const bool whole = device.mode == GpuMode::kWhole;
-    gpu.used_memory += whole ? std::max(device.memory, gpu.memory) : device.memory;
-    gpu.used_compute += whole ? kWholeGpu : device.compute;
+    if (device.mode == GpuMode::kWhole) {
+      counted = {.memory = gpu.memory.value > 0 ? gpu.memory : stated.memory, .compute = kWholeGpu};
+    }
+    if (gpu.closure != GpuClosure::kVanished) {
+      const bool sized = ask != nullptr && device.mode != GpuMode::kMig;
+      if (sized && !plausible(*ask, stated, gpu.memory)) {
+        counted = larger(larger(counted, stated), charge(*ask, gpu.memory));
+        suspect = true;
+      }
+      suspect = suspect || !may_hold(*gpu.info, device.mode);
+    }
+    gpu.used_memory += counted.memory;
+    gpu.used_compute += counted.compute;
     if (gpu.closure != GpuClosure::kOpen) return;
-    if (conflict) gpu.closure = GpuClosure::kModeConflict;
     if (suspect) gpu.closure = GpuClosure::kSuspect;
+    if (conflict) gpu.closure = GpuClosure::kModeConflict;
   }
 
   GpuState& find(const ReservedDevice& device) {

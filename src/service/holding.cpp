@@ -79,6 +79,7 @@ ReadHolding read_holding(const PodFacts& pod, const Limits& limits) {
   auto holding = holding_of(pod);
   holding->written = true;
   holding->suspect = read->suspect;
+  holding->asks = std::move(read->asks);
   holding->request = request_text(reservation);
   holding->reservation = std::move(reservation);
   return {std::move(holding), std::move(read->suspect_why)};

@@ -7,7 +7,11 @@
 //   - where that uuid is gone but the index exists, to the GPU at the index, which closes
 //   (kChanged);
 //   - where neither exists, to a GPU of its own among NodeState::vanished;
-//   - a device held by index alone is charged to whatever GPU has that index.
+//   - a device held by index alone is charged to whatever GPU has that index;
+//   - a device counts for what its reservation states; where that is not what the request costs on
+//   that GPU, for the larger of the two, and the GPU closes (kSuspect), as it does where it may not
+//   be in the device's mode;
+//   - a whole GPU counts as whole.
 #pragma once
 
 #include <memory>
