@@ -10,7 +10,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/say.sh"
 
 build_packages=(
   g++ cmake ninja-build ccache pkg-config git ca-certificates curl python3 python3-yaml
-  libcpp-httplib-dev nlohmann-json3-dev libspdlog-dev libyaml-cpp-dev libboost-dev
+  libcpp-httplib-dev nlohmann-json3-dev libspdlog-dev libyaml-cpp-dev
   libsimdjson-dev prometheus-cpp-dev libcli11-dev libssl-dev)
 test_packages=(
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev

@@ -191,6 +191,12 @@ Result<void> check_together(const Options& options) {
   if (!options.client_ca.empty() && options.tls_cert.empty()) {
     return fail(ErrorCode::kInvalid, "clientCA needs tlsCert and tlsKey; give them or remove it");
   }
+  const std::int64_t needed = kReservationBytesPerGpu * options.limits.max_gpus_per_node;
+  if (options.limits.max_reservation_bytes < needed) {
+    return fail(ErrorCode::kInvalid,
+                "maxReservationBytes must be at least " + std::to_string(needed) +
+                    " with this maxGpusPerNode, so that what Snug writes can be read back");
+  }
   return {};
 }
 

@@ -12,6 +12,7 @@ constexpr std::string_view kProduct = "nvidia.com/gpu.product";
 constexpr std::string_view kCount = "nvidia.com/gpu.count";
 constexpr std::string_view kMemory = "nvidia.com/gpu.memory";
 constexpr std::string_view kReplicas = "nvidia.com/gpu.replicas";
+constexpr std::string_view kSharedResource = "nvidia.com/gpu.shared";
 
 std::string_view value_of(const StringMap& map, std::string_view key) {
   const auto found = map.find(key);
@@ -63,17 +64,30 @@ bool offers_slices(const NodeFacts& node) {
   });
 }
 
-/// Empty: the capacity agrees with the labels. `mixed`: GPUs in MIG mode are not part of it.
+/// Empty: the capacity agrees with the labels. `mixed`: GPUs in MIG mode are not part of it. A
+/// device plug-in that renames its replicas leaves nvidia.com/gpu out, or at 0.
 std::string check_capacity(const NodeFacts& node, const Labels& labels, bool mixed) {
-  const auto stated = node.capacity.find(kGpuResource);
-  if (stated == node.capacity.end()) return "";
-  const auto units = read_units(kGpuResource, stated->second);
-  if (!units) return units.error().message;
+  std::string_view offered;
+  std::int64_t units = 0;
+  for (const std::string_view resource : {kGpuResource, kSharedResource}) {
+    const auto stated = node.capacity.find(resource);
+    if (stated == node.capacity.end()) continue;
+    const auto count = read_units(resource, stated->second);
+    if (!count) return count.error().message;
+    if (units > 0 && *count > 0) {
+      return "the node's capacity has nvidia.com/gpu and nvidia.com/gpu.shared; the device plug-in "
+             "offers one of the two";
+    }
+    if (offered.empty() || *count > 0) {
+      offered = resource;
+      units = *count;
+    }
+  }
   const std::int64_t expected = labels.count * labels.replicas;
-  if (*units == expected || (mixed && *units < expected)) return "";
-  return "the node's capacity has " + std::to_string(*units) +
-         " nvidia.com/gpu, but its labels say " + std::to_string(labels.count) +
-         " GPUs with replicas " + std::to_string(labels.replicas);
+  if (offered.empty() || units == expected || (mixed && units < expected)) return "";
+  return "the node's capacity has " + std::to_string(units) + " " + std::string(offered) +
+         ", but its labels say " + std::to_string(labels.count) + " GPUs with replicas " +
+         std::to_string(labels.replicas);
 }
 
 /// Where the device plug-in withdrew units, a GPU is unhealthy and nobody says which.

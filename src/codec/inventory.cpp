@@ -47,16 +47,22 @@ Result<std::int64_t> read_units(std::string_view resource, std::string_view text
 void read_kubelet_units(const NodeFacts& node, NodeInventory& inventory) {
   for (const StringMap* units : {&node.allocatable, &node.capacity}) {
     for (const auto& [resource, text] : *units) {
-      if (!is_kubelet_resource(resource) || inventory.kubelet_units.contains(resource)) continue;
+      if (!is_kubelet_resource(resource)) continue;
       const auto count = read_units(resource, text);
       if (!count) close_to_all(inventory, ReasonCode::kBadInventory, count.error().message);
-      inventory.kubelet_units.emplace(resource, count.value_or(0));
+      inventory.kubelet_units.emplace(resource, count.value_or(0));  // allocatable is read first
+      std::int64_t& most = inventory.kubelet_capacity[resource];
+      most = std::max(most, count.value_or(0));
     }
   }
   if (!inventory.kubelet_units.empty() || inventory.gpus.empty()) return;
-  inventory.kubelet_units.emplace(
-      kGpuResource,
-      std::ranges::count_if(inventory.gpus, [](const GpuInfo& g) { return g.healthy && !g.mig; }));
+  const auto takes_units = [](const GpuInfo& gpu) { return !gpu.mig; };
+  inventory.kubelet_capacity.emplace(kGpuResource,
+                                     std::ranges::count_if(inventory.gpus, takes_units));
+  inventory.kubelet_units.emplace(kGpuResource,
+                                  std::ranges::count_if(inventory.gpus, [&](const GpuInfo& g) {
+                                    return g.healthy && takes_units(g);
+                                  }));
 }
 
 NodeInventory read_inventory(const NodeFacts& node, const Limits& limits) {

@@ -13,6 +13,16 @@ constexpr IntegerRange kAxisStart{0, 255};
 constexpr IntegerRange kAxisSize{1, 256};
 constexpr IntegerRange kGpuIndex{0, 65'535};
 
+/// What can stand in a comma-separated list of devices as it is, and leaves the reservation of many
+/// devices within its bytes (kReservationBytesPerGpu).
+bool is_uuid(std::string_view text) {
+  constexpr std::size_t kLongest = 64;
+  return text.size() <= kLongest && std::ranges::all_of(text, [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  std::string_view("-_./:").find(c) != std::string_view::npos;
+         });
+}
+
 class AnnotationReader {
  public:
   AnnotationReader(const NodeFacts& node, const Limits& limits) : node_(node), limits_(limits) {}
@@ -69,6 +79,9 @@ class AnnotationReader {
   std::string read_uuid(const JsonAt& object) {
     const JsonAt at = json_.member(object, "uuid");
     std::string uuid = json_.nonempty_text(at);
+    if (json_.ok() && at.present() && !is_uuid(uuid)) {
+      json_.complain(at, "must have at most 64 characters, and only letters, digits and -_./:");
+    }
     if (!uuid.empty() && !uuids_.insert(uuid).second) json_.complain(at, "stands there twice");
     return uuid;
   }

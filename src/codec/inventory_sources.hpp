@@ -32,7 +32,7 @@ void read_gfd_labels(const NodeFacts& node, const Limits& limits, NodeInventory&
 
 /// What the kubelet hands out: by resource the allocatable units, else the capacity, else (where
 /// the node states no such resource at all) one unit of nvidia.com/gpu for each healthy GPU without
-/// MIG.
+/// MIG; and what it would hand out if all were healthy.
 void read_kubelet_units(const NodeFacts& node, NodeInventory& inventory);
 
 }  // namespace snug

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "snug/base/result.hpp"
+#include "snug/base/units.hpp"
 
 namespace snug {
 
@@ -22,8 +23,6 @@ struct IntegerRange {
   std::int64_t largest = 0;
 };
 
-/// Enough for any MiB or milli value, and far from overflow when summed.
-inline constexpr std::int64_t kLargestQuantity = 1'000'000'000;
 inline constexpr IntegerRange kNonNegative{0, kLargestQuantity};
 inline constexpr IntegerRange kPositive{1, kLargestQuantity};
 

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "codec/json.hpp"
 #include "codec/text.hpp"
@@ -107,55 +109,6 @@ class ReservationReader {
   JsonReader json_;
 };
 
-bool is_share(const ReservedDevice& device) {
-  return device.mode == GpuMode::kTimeSlicing || device.mode == GpuMode::kMps;
-}
-
-/// `0.25` as thousandths; nothing for other texts.
-std::optional<std::int64_t> thousandths(std::string_view text) {
-  if (!text.starts_with("0.") || text.size() < 3 || text.size() > 5) return std::nullopt;
-  std::int64_t value = 0;
-  for (std::size_t i = 2; i < 5; ++i) {
-    const char digit = i < text.size() ? text[i] : '0';
-    if (digit < '0' || digit > '9') return std::nullopt;
-    value = value * 10 + (digit - '0');
-  }
-  return value;
-}
-
-/// Whether the devices are what the text asks for; true for a text that is not understood here,
-/// and for slices, whose size depends on the GPU.
-bool agrees(std::string_view request, const Devices& devices) {
-  constexpr std::string_view kFraction = "gpu-fraction=";
-  constexpr std::string_view kMemory = "gpu-memory=";
-  if (std::ranges::any_of(devices, [](const auto& d) { return d.slice.has_value(); })) return true;
-  const bool one_share = devices.size() == 1 && is_share(devices.front());
-  if (request.starts_with(kFraction)) {
-    const std::string_view value = request.substr(kFraction.size());
-    if (const auto milli = thousandths(value)) {
-      return one_share && devices.front().compute.value == *milli;
-    }
-    const auto count = parse_integer(value);
-    if (!count || *count < 1) return true;
-    return std::cmp_equal(devices.size(), *count) &&
-           std::ranges::all_of(devices, [](const ReservedDevice& d) {
-             return d.mode == GpuMode::kWhole && d.compute == kWholeGpu;
-           });
-  }
-  if (request.starts_with(kMemory)) {
-    const auto memory = parse_memory(request.substr(kMemory.size()));
-    return !memory || (one_share && devices.front().memory == *memory);
-  }
-  return true;
-}
-
-bool agrees(std::string_view request, const KubeletUnits& units) {
-  const std::string resource = units.resource + "=";
-  if (!request.starts_with("nvidia.com/")) return true;
-  return request.starts_with(resource) &&
-         parse_integer(request.substr(resource.size())) == units.count;
-}
-
 bool names_twice(const Devices& devices) {
   std::set<int> indices;
   return std::ranges::any_of(devices, [&](const ReservedDevice& device) {
@@ -163,17 +116,36 @@ bool names_twice(const Devices& devices) {
   });
 }
 
-void find_suspect(ReadReservation& read) {
+/// Whether the devices are of the number and kind that the request asks for. A share may be a
+/// slice, which is what it gets of a GPU in MIG mode.
+bool agrees(const ContainerRequest& asked, const Devices& devices) {
+  if (std::holds_alternative<KubeletAsk>(asked.ask)) return false;
+  if (!std::cmp_equal(devices.size(), asked.count) || names_twice(devices)) return false;
+  const bool whole = std::holds_alternative<WholeAsk>(asked.ask);
+  return std::ranges::all_of(devices, [&](const ReservedDevice& device) {
+    return (device.mode == GpuMode::kWhole) == whole;
+  });
+}
+
+bool agrees(const ContainerRequest& asked, const KubeletUnits& units) {
+  return asked.ask == Ask(KubeletAsk{units.resource}) && asked.count == units.count;
+}
+
+/// Reads the requests' texts, and says of the first that is not what was given.
+void compare_with_requests(ReadReservation& read) {
   for (const ReservedContainer& container : read.reservation.containers) {
-    const auto* devices = std::get_if<Devices>(&container.given);
-    const bool good = devices != nullptr
-                          ? agrees(container.request, *devices)
-                          : agrees(container.request, std::get<KubeletUnits>(container.given));
-    if (good && (devices == nullptr || !names_twice(*devices))) continue;
+    const std::optional<ContainerRequest> asked = parse_request_text(container.request);
+    read.asks.push_back(asked ? std::optional(asked->ask) : std::nullopt);
+    const bool good = asked && std::visit([&](const auto& given) { return agrees(*asked, given); },
+                                          container.given);
+    if (good || read.suspect) continue;
     read.suspect = true;
-    read.suspect_why = "the devices of container " + in_quotes(container.name) +
-                       " are not what its request " + in_quotes(container.request) + " asks for";
-    return;
+    read.suspect_why = asked ? "the devices of container " + in_quotes(container.name) +
+                                   " are not what its request " + in_quotes(container.request) +
+                                   " asks for"
+                             : "the request " + in_quotes(container.request) + " of container " +
+                                   in_quotes(container.name) +
+                                   " in its reservation is none that this version understands";
   }
 }
 
@@ -190,8 +162,8 @@ Result<ReadReservation> read_reservation(std::string_view json, const Limits& li
   if (!document) return fail(ErrorCode::kInvalid, where + "it " + document.error().message);
   auto reservation = ReservationReader(limits).read(*document);
   if (!reservation) return fail(ErrorCode::kInvalid, where + reservation.error().message);
-  ReadReservation read{*std::move(reservation), false, ""};
-  find_suspect(read);
+  ReadReservation read{.reservation = *std::move(reservation)};
+  compare_with_requests(read);
   return read;
 }
 

@@ -27,4 +27,13 @@ struct Charger {
 
 Charge charge(const Ask& ask, MebiBytes capacity) { return std::visit(Charger{capacity}, ask); }
 
+bool plausible(const Ask& ask, const Charge& stated, MebiBytes capacity) {
+  const MebiBytes eighth{capacity.value / 8};
+  const Charge on_smaller = charge(ask, capacity - eighth);
+  const Charge on_larger = charge(ask, capacity + eighth);
+  // A fraction's memory grows with the GPU, a memory request's part of the compute shrinks.
+  return stated.memory >= on_smaller.memory && stated.memory <= on_larger.memory &&
+         stated.compute <= on_smaller.compute && stated.compute >= on_larger.compute;
+}
+
 }  // namespace snug

@@ -116,6 +116,18 @@ std::int64_t units_of(const std::map<std::string, std::int64_t, std::less<>>& un
   return found == units.end() ? 0 : found->second;
 }
 
+ReasonCode fit_units(const NodeState& node, std::string_view resource, std::int64_t asked) {
+  const std::int64_t usable = units_of(node.inventory->kubelet_units, resource);
+  const std::int64_t all = std::max(usable, units_of(node.inventory->kubelet_capacity, resource));
+  if (all == 0) return ReasonCode::kWrongMode;  // the device plug-in offers GPUs in another form
+  if (asked > all) return ReasonCode::kTooLarge;
+  if (asked > usable) return ReasonCode::kUnhealthy;
+  return asked > usable - units_of(node.kubelet_used, resource) ? ReasonCode::kNoRoom
+                                                                : ReasonCode::kNone;
+}
+
+/// All resources must be there at once, so that the reason which lasts longest is the node's: the
+/// last of them in the table.
 ReasonCode fit_kubelet(const NodeState& node, const GpuRequest& request) {
   ReasonCode result = ReasonCode::kNone;
   for (const ContainerRequest& first : request.containers) {
@@ -124,9 +136,7 @@ ReasonCode fit_kubelet(const NodeState& node, const GpuRequest& request) {
     for (const ContainerRequest& other : request.containers) {
       if (std::get<KubeletAsk>(other.ask).resource == resource) asked += other.count;
     }
-    const std::int64_t all = units_of(node.inventory->kubelet_units, resource);
-    if (asked > all) return ReasonCode::kTooLarge;
-    if (asked > all - units_of(node.kubelet_used, resource)) result = ReasonCode::kNoRoom;
+    result = std::max(result, fit_units(node, resource, asked));
   }
   return result;
 }
@@ -146,19 +156,6 @@ ReasonCode fit(const NodeState& node, const GpuRequest& request, PlacementList& 
   if (std::holds_alternative<SliceAsk>(asked.ask)) return ReasonCode::kWrongMode;
   return std::holds_alternative<WholeAsk>(asked.ask) ? whole_options(node, asked, options)
                                                      : share_options(node, asked, options);
-}
-
-bool still_fits(const NodeState& node, const GpuRequest& request, const Placement& placement) {
-  if (gate(node, request) != ReasonCode::kNone) return false;
-  if (request.kubelet_assigned()) return fit_kubelet(node, request) == ReasonCode::kNone;
-  return std::all_of(placement.takes.begin(), placement.takes.end(), [&](const DeviceTake& take) {
-    if (take.gpu >= node.gpus.size()) return false;
-    const GpuState& gpu = node.gpus[take.gpu];
-    if (take.mode == GpuMode::kWhole) return fit_whole(gpu) == ReasonCode::kNone;
-    const Charge cost = charge(request.containers[take.container].ask, gpu.memory);
-    return cost == Charge{take.memory, take.compute} && gpu.sharing == take.mode &&
-           fit_share(gpu, cost) == ReasonCode::kNone;
-  });
 }
 
 }  // namespace snug

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "snug/fit/charge.hpp"
+
 namespace snug {
 namespace {
 
@@ -11,6 +13,15 @@ bool shares(GpuMode mode) { return mode == GpuMode::kTimeSlicing || mode == GpuM
 
 bool allows(const GpuInfo& gpu, GpuMode mode) {
   return std::find(gpu.modes.begin(), gpu.modes.end(), mode) != gpu.modes.end();
+}
+
+/// Slices are there in MIG mode only, and nothing else is.
+bool may_hold(const GpuInfo& gpu, GpuMode mode) {
+  return gpu.mig ? mode == GpuMode::kMig : allows(gpu, mode);
+}
+
+Charge larger(const Charge& a, const Charge& b) {
+  return {.memory = std::max(a.memory, b.memory), .compute = std::max(a.compute, b.compute)};
 }
 
 GpuMode first_sharing_mode(const GpuInfo& gpu) {
@@ -47,9 +58,14 @@ ReasonCode gate_for_kubelet(const NodeState& node) {
   return node.snug_assigned + node.unplaced > 0 ? ReasonCode::kOtherKind : ReasonCode::kNone;
 }
 
+bool says_less_than_over_committed(GpuClosure closure) {
+  return closure == GpuClosure::kOpen || closure == GpuClosure::kUnhealthy ||
+         closure == GpuClosure::kSuspect;
+}
+
 NodeConflict conflict_of(const NodeState& node) {
   if (node.snug_assigned > 0 && node.kubelet_assigned > 0) return NodeConflict::kMixedKinds;
-  const auto& units = node.inventory->kubelet_units;
+  const auto& units = node.inventory->kubelet_capacity;
   const bool over = std::ranges::any_of(node.kubelet_used, [&](const auto& used) {
     const auto found = units.find(used.first);
     return used.second > (found == units.end() ? 0 : found->second);
@@ -75,14 +91,18 @@ class Adder {
 
   void add(const Holding& holding) {
     bool devices = false;
-    for (const ReservedContainer& container : holding.reservation.containers) {
+    const std::vector<ReservedContainer>& containers = holding.reservation.containers;
+    for (std::size_t c = 0; c < containers.size(); ++c) {
+      const ReservedContainer& container = containers[c];
+      const bool compared = c < holding.asks.size() && holding.asks[c].has_value();
+      const Ask* ask = compared ? &*holding.asks[c] : nullptr;
       if (const auto* units = std::get_if<KubeletUnits>(&container.given)) {
         node_.kubelet_used[units->resource] += units->count;
         kubelet_ = true;
         continue;
       }
       for (const ReservedDevice& device : std::get<std::vector<ReservedDevice>>(container.given)) {
-        take(device, holding.suspect);
+        take(device, ask, holding.suspect);
         devices = true;
       }
     }
@@ -100,9 +120,8 @@ class Adder {
     node_.conflict = conflict_of(node_);
     for (GpuState& gpu : node_.gpus) {
       if (shares(gpu.mode)) gpu.sharing = kept_sharing_mode(gpu);
-      const bool says_less =
-          gpu.closure == GpuClosure::kOpen || gpu.closure == GpuClosure::kUnhealthy;
-      if (says_less && (gpu.used_memory > gpu.memory || gpu.used_compute > kWholeGpu)) {
+      const bool over = gpu.used_memory > gpu.memory || gpu.used_compute > kWholeGpu;
+      if (over && says_less_than_over_committed(gpu.closure)) {
         gpu.closure = GpuClosure::kOverCommitted;
       }
       if (gpu.closure != GpuClosure::kOpen || gpu.memory.value <= 0) continue;
@@ -113,17 +132,29 @@ class Adder {
   }
 
  private:
-  void take(const ReservedDevice& device, bool suspect) {
+  void take(const ReservedDevice& device, const Ask* ask, bool suspect) {
     GpuState& gpu = find(device);
     const bool conflict = gpu.mode != GpuMode::kNone && gpu.mode != device.mode;
     if (gpu.mode == GpuMode::kNone) gpu.mode = device.mode;
+    const Charge stated{.memory = device.memory, .compute = device.compute};
+    Charge counted = stated;
     // Whatever a reservation says of its size, a whole GPU is a whole GPU.
-    const bool whole = device.mode == GpuMode::kWhole;
-    gpu.used_memory += whole ? std::max(device.memory, gpu.memory) : device.memory;
-    gpu.used_compute += whole ? kWholeGpu : device.compute;
+    if (device.mode == GpuMode::kWhole) {
+      counted = {.memory = gpu.memory.value > 0 ? gpu.memory : stated.memory, .compute = kWholeGpu};
+    }
+    if (gpu.closure != GpuClosure::kVanished) {
+      const bool sized = ask != nullptr && device.mode != GpuMode::kMig;
+      if (sized && !plausible(*ask, stated, gpu.memory)) {
+        counted = larger(larger(counted, stated), charge(*ask, gpu.memory));
+        suspect = true;
+      }
+      suspect = suspect || !may_hold(*gpu.info, device.mode);
+    }
+    gpu.used_memory += counted.memory;
+    gpu.used_compute += counted.compute;
     if (gpu.closure != GpuClosure::kOpen) return;
-    if (conflict) gpu.closure = GpuClosure::kModeConflict;
     if (suspect) gpu.closure = GpuClosure::kSuspect;
+    if (conflict) gpu.closure = GpuClosure::kModeConflict;
   }
 
   GpuState& find(const ReservedDevice& device) {

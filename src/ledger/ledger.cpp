@@ -273,6 +273,9 @@ std::expected<HoldingPtr, ReserveFailure> Ledger::reserve(const ReserveInput& in
   holding->main_container = input.request.main_container;
   holding->reservation =
       to_reservation(*impl_->nodes.state(*node), input.request, choice.placement, input.uid);
+  for (const ContainerRequest& asked : input.request.containers) {
+    holding->asks.emplace_back(asked.ask);
+  }
   impl_->insert(holding, HoldingState::kReserved);
   return holding;
 }

@@ -29,7 +29,7 @@ std::string_view to_string(GpuClosure closure) {
     case GpuClosure::kModeConflict:
       return "holders of different modes meet on it";
     case GpuClosure::kSuspect:
-      return "a reservation on it disagrees with its own request";
+      return "a reservation on it disagrees with its own request or with the inventory";
   }
   return "";
 }

@@ -10,8 +10,6 @@
 namespace snug {
 namespace {
 
-constexpr int kBest = 10;  // kube-scheduler's MaxExtenderPriority
-
 struct Best {
   std::size_t option = 0;
   std::int64_t score = 0;
@@ -167,11 +165,11 @@ std::vector<int> advise(const Plan& plan) {
     const Verdict& verdict = plan.verdicts[i];
     if (verdict.reason != ReasonCode::kNone) continue;
     if (verdict.rank == best) {
-      scores[i] = kBest;
+      scores[i] = kBestScore;
     } else if (verdict.rank.free_of_intents == best.free_of_intents) {
       const double part =
           (static_cast<double>(verdict.rank.score) - static_cast<double>(lowest)) / range;
-      scores[i] = std::min(kBest - 1, static_cast<int>(part * kBest));
+      scores[i] = std::min(kBestScore - 1, static_cast<int>(part * kBestScore));
     }
   }
   return scores;

@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::size_t kMaxContainerName = 47;  // so that every annotation key ends at 63
 constexpr std::size_t kMaxShownValue = 63;
+/// Containers, each counted for every resource of its own, that may ask for units: so many fit into
+/// the smallest maxReservationBytes.
+constexpr std::size_t kMaxKubeletRequests = 64;
 constexpr std::string_view kDefaultContainerKey = "kubectl.kubernetes.io/default-container";
 
 struct RequestKey {
@@ -210,7 +213,10 @@ std::expected<GpuRequest, Refusal> parse_resources(const PodFacts& pod) {
     for (const auto& [resource, value] : container.gpu_resources) {
       if (!is_kubelet_resource(resource)) continue;
       const std::optional<std::int64_t> count = parse_units(value);
-      if (!count) return bad_value(resource, value, "a whole number of units");
+      if (!count) {
+        return bad_value(resource, value,
+                         "a whole number of units, at most " + std::to_string(kLargestQuantity));
+      }
       if (*count > 0) asked[resource].push_back({&container, *count});
     }
   }
@@ -225,8 +231,27 @@ std::expected<GpuRequest, Refusal> parse_resources(const PodFacts& pod) {
            .text = std::string(resource) + "=" + std::to_string(row.count)});
     }
   }
+  if (request.containers.size() > kMaxKubeletRequests) {
+    return malformed(
+        "more containers of the pod ask for GPU units than can be kept account of; "
+        "allowed are " +
+        std::to_string(kMaxKubeletRequests));
+  }
   if (!request.empty()) request.main_container = request.containers.front().container;
   return request;
+}
+
+std::optional<ContainerRequest> parse_units_request(std::string_view resource,
+                                                    std::string_view value) {
+  const std::optional<std::int64_t> count = parse_units(value);
+  if (!is_kubelet_resource(resource) || count.value_or(0) == 0) return std::nullopt;
+  return ContainerRequest{.ask = KubeletAsk{std::string(resource)}, .count = *count};
+}
+
+std::optional<ContainerRequest> parse_memory_request(std::string_view value) {
+  const auto memory = parse_memory(value);
+  if (!memory) return std::nullopt;
+  return ContainerRequest{.ask = MemoryAsk{*memory}};
 }
 
 }  // namespace
@@ -239,6 +264,23 @@ bool is_kubelet_resource(std::string_view name) {
 bool is_request_key(std::string_view key) {
   bool suffixed = false;
   return find_key(key, suffixed) != nullptr;
+}
+
+std::optional<ContainerRequest> parse_request_text(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos) return std::nullopt;
+  const std::string_view key = text.substr(0, equals);
+  const std::string_view value = text.substr(equals + 1);
+  std::optional<ContainerRequest> result;
+  if (key == "gpu-fraction") {
+    result = parse_fraction(value);
+  } else if (key == "gpu-memory") {
+    result = parse_memory_request(value);
+  } else {
+    result = parse_units_request(key, value);
+  }
+  if (result) result->text = text;
+  return result;
 }
 
 std::expected<GpuRequest, Refusal> parse_request(const PodFacts& pod) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -10,8 +11,9 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-constexpr int kMaxDigits = 18;                                 // fit into 64 bits
-constexpr std::int64_t kMaxMebiBytes = std::int64_t{1} << 43;  // 2^63 bytes, Kubernetes' own bound
+constexpr int kMaxDigits = 18;  // fit into 64 bits
+/// 2^63 bytes, where Kubernetes caps its quantities too; more than any GPU has.
+constexpr std::int64_t kMaxMebiBytes = std::int64_t{1} << 43;
 
 struct Suffix {
   std::string_view text;
@@ -80,7 +82,7 @@ std::optional<std::pair<int, int>> read_tail(std::string_view tail) {
   return std::pair{negative ? -exponent : exponent, 0};
 }
 
-/// ceil(mantissa × 10^ten × 2^two / 2^20), or nothing below one byte or above kMaxMebiBytes. Exact:
+/// ceil(mantissa × 10^ten × 2^two / 2^20), at most kMaxMebiBytes; nothing below one byte. Exact:
 /// mantissa and 2^two have 60 bits each at the most, and only one of `two` and a positive `ten` is
 /// there.
 std::optional<std::int64_t> to_mebibytes(std::uint64_t mantissa, int ten, int two) {
@@ -89,7 +91,7 @@ std::optional<std::int64_t> to_mebibytes(std::uint64_t mantissa, int ten, int tw
   Wide bytes = Wide{mantissa} << two;
   for (; ten > 0; --ten) {
     bytes *= 10;
-    if (bytes > kBytesBound) return std::nullopt;
+    if (bytes > kBytesBound) return kMaxMebiBytes;
   }
   Wide divisor = 1;
   for (; ten < 0; ++ten) {
@@ -98,30 +100,31 @@ std::optional<std::int64_t> to_mebibytes(std::uint64_t mantissa, int ten, int tw
   }
   bytes = (bytes + divisor - 1) / divisor;
   const Wide result = (bytes + kBytesPerMebiByte - 1) / kBytesPerMebiByte;
-  if (result > static_cast<Wide>(kMaxMebiBytes)) return std::nullopt;
-  return static_cast<std::int64_t>(result);
+  return static_cast<std::int64_t>(std::min(result, static_cast<Wide>(kMaxMebiBytes)));
 }
 
 }  // namespace
 
 std::optional<std::int64_t> parse_units(std::string_view text) {
-  constexpr std::size_t kMaxUnitDigits = 6;
   std::int64_t factor = 1;
   if (text.ends_with('k')) factor = 1'000;
   if (text.ends_with('M')) factor = 1'000'000;
+  if (text.ends_with('G')) factor = 1'000'000'000;
   if (factor > 1) text.remove_suffix(1);
-  if (text.empty() || text.size() > kMaxUnitDigits) return std::nullopt;
+  if (text.empty()) return std::nullopt;
   std::int64_t units = 0;
   for (const char c : text) {
     if (!is_digit(c)) return std::nullopt;
     units = units * 10 + (c - '0');
+    if (units * factor > kLargestQuantity) return std::nullopt;
   }
   return units * factor;
 }
 
 std::expected<MebiBytes, std::string_view> parse_memory(std::string_view text) {
   constexpr std::string_view kAllowed =
-      "a Kubernetes quantity of at least 1 byte (4G, 4Gi, 4096Mi), or a whole number of MiB";
+      "a Kubernetes quantity of at least 1 byte with a unit (4G, 4Gi, 4096Mi), or a whole number "
+      "of MiB, of at most 18 digits";
   const bool sign = !text.empty() && text.front() == '+';
   if (sign) text.remove_prefix(1);
   const std::optional<Number> number = take_number(text);
@@ -133,8 +136,9 @@ std::expected<MebiBytes, std::string_view> parse_memory(std::string_view text) {
     if (!tail) return std::unexpected(kAllowed);
     ten += tail->first;
     two = tail->second;
-  } else if (!number->has_point) {
-    if (sign) return std::unexpected(kAllowed);
+  } else {
+    // 4096.0 would be bytes to Kubernetes, and is MiB to whoever writes it.
+    if (sign || number->has_point) return std::unexpected(kAllowed);
     two = 20;
   }
   const std::optional<std::int64_t> result = to_mebibytes(number->mantissa, ten, two);

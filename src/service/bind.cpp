@@ -131,12 +131,20 @@ Reply ExtenderService::bind_without_gpu(const BindCall& call, const PodFacts& po
 
 Reply ExtenderService::write_binding(const BindCall& call, const PodFacts& pod,
                                      const Holding& holding) {
-  const Result<void> written = parts_.api.bind(
-      {.name_space = call.name_space,
-       .pod = call.pod,
-       .uid = call.uid,
-       .node = call.node,
-       .annotations = write_reservation(holding.reservation, holding.main_container, pod)});
+  StringMap annotations = write_reservation(holding.reservation, holding.main_container, pod);
+  if (std::cmp_greater(annotations.find(kReservationKey)->second.size(),
+                       options_.limits.max_reservation_bytes)) {
+    parts_.ledger.release(call.uid);
+    return bind_error(BindEnd::kRefused,
+                      "the reservation of pod " + pod_name(call) + " has more than " +
+                          std::to_string(options_.limits.max_reservation_bytes) +
+                          " bytes (limit maxReservationBytes) and could not be read back");
+  }
+  const Result<void> written = parts_.api.bind({.name_space = call.name_space,
+                                                .pod = call.pod,
+                                                .uid = call.uid,
+                                                .node = call.node,
+                                                .annotations = std::move(annotations)});
   if (written) {
     parts_.ledger.bound(call.uid);
     parts_.metrics.bind_ended(BindEnd::kBound);

@@ -30,6 +30,15 @@ std::string request_text(const Reservation& reservation) {
   return text;
 }
 
+/// A request is what the pod said when it was bound; that it says something else today is only
+/// reported. Empty: it does not.
+std::string edited_since(const PodFacts& pod, const std::string& bound_with) {
+  const auto today = parse_request(pod);
+  if (today && to_text(*today) == bound_with) return {};
+  return "its request was edited after binding; what counts is what it was bound with: " +
+         bound_with;
+}
+
 bool asks_by_annotation(const PodFacts& pod) {
   return std::any_of(pod.annotations.begin(), pod.annotations.end(),
                      [](const auto& annotation) { return is_request_key(annotation.first); });
@@ -79,9 +88,12 @@ ReadHolding read_holding(const PodFacts& pod, const Limits& limits) {
   auto holding = holding_of(pod);
   holding->written = true;
   holding->suspect = read->suspect;
+  holding->asks = std::move(read->asks);
   holding->request = request_text(reservation);
   holding->reservation = std::move(reservation);
-  return {std::move(holding), std::move(read->suspect_why)};
+  std::string problem = std::move(read->suspect_why);
+  if (problem.empty()) problem = edited_since(pod, holding->request);
+  return {std::move(holding), std::move(problem)};
 }
 
 }  // namespace snug

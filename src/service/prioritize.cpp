@@ -23,7 +23,7 @@ Reply ExtenderService::run_prioritize(std::string& body) {
     const std::vector<int> values = advise(plan);
     for (std::size_t i = 0; i < values.size(); ++i) scores.push_back({call->names[i], values[i]});
   } else {
-    scores.push_back({call->names[*plan.winner], 10});
+    scores.push_back({call->names[*plan.winner], kBestScore});
     note_winner(*call, *request, plan, *snapshot);
   }
   return {200, write_prioritize(scores)};

@@ -22,7 +22,8 @@ FitOracle::FitOracle(const NodeInventory& node, const std::vector<HoldingPtr>& h
   for (const HoldingPtr& holding : holdings) {
     bool devices = false;
     bool units = false;
-    for (const ReservedContainer& container : holding->reservation.containers) {
+    for (std::size_t c = 0; c < holding->reservation.containers.size(); ++c) {
+      const ReservedContainer& container = holding->reservation.containers[c];
       if (const auto* count = std::get_if<KubeletUnits>(&container.given)) {
         units_[count->resource] += count->count;
         units = true;
@@ -38,7 +39,12 @@ FitOracle::FitOracle(const NodeInventory& node, const std::vector<HoldingPtr>& h
         Gpu& gpu = gpus_[static_cast<std::size_t>(at)];
         gpu.devices.push_back(device);
         const bool other = !device.uuid.empty() && !gpu.info.uuid.empty();
-        if (holding->suspect || (other && device.uuid != gpu.info.uuid)) gpu.closed = true;
+        const bool wrong_mode =
+            device.mode == GpuMode::kMig ? !gpu.info.mig : !gpu.allows(device.mode);
+        const bool forged = c < holding->asks.size() && !gpu.may_state(holding->asks[c], device);
+        if (holding->suspect || wrong_mode || forged || (other && device.uuid != gpu.info.uuid)) {
+          gpu.closed = true;
+        }
       }
     }
     with_devices_ += devices ? 1 : 0;
@@ -68,8 +74,7 @@ int FitOracle::gpu_of(const ReservedDevice& device) const {
 std::int64_t FitOracle::Gpu::memory() const {
   std::int64_t sum = 0;
   for (const ReservedDevice& device : devices) {
-    const bool whole = device.mode == GpuMode::kWhole;
-    sum += whole ? std::max(device.memory.value, info.memory.value) : device.memory.value;
+    sum += device.mode == GpuMode::kWhole ? info.memory.value : device.memory.value;
   }
   return sum;
 }
@@ -108,8 +113,25 @@ bool FitOracle::Gpu::can_be_whole() const {
   return !closed && devices.empty() && allows(GpuMode::kWhole);
 }
 
+/// Some size from an eighth less to an eighth more than today's must explain what is stated.
+bool FitOracle::Gpu::may_state(const std::optional<Ask>& ask, const ReservedDevice& device) const {
+  if (!ask) return true;
+  const std::int64_t eighth = info.memory.value / 8;
+  const Cost least = cost(*ask, info.memory.value - eighth);
+  const Cost most = cost(*ask, info.memory.value + eighth);
+  if (std::holds_alternative<MemoryAsk>(*ask)) {
+    return device.memory.value == most.memory && device.compute.value >= most.compute &&
+           device.compute.value <= least.compute;
+  }
+  return device.compute.value == most.compute && device.memory.value >= least.memory &&
+         device.memory.value <= most.memory;
+}
+
 FitOracle::Cost FitOracle::cost(const GpuRequest& request, std::int64_t capacity) {
-  const Ask& ask = request.containers.front().ask;
+  return cost(request.containers.front().ask, capacity);
+}
+
+FitOracle::Cost FitOracle::cost(const Ask& ask, std::int64_t capacity) {
   if (const auto* fraction = std::get_if<FractionAsk>(&ask)) {
     const std::int64_t memory = (fraction->thousandths * capacity) / 1000;
     return {memory == 0 ? 1 : memory, fraction->thousandths};
@@ -134,7 +156,7 @@ std::set<std::set<int>> FitOracle::assignments(const GpuRequest& request) const 
   std::set<std::set<int>> found;
   if (!gates_open(request)) return found;
   if (request.kubelet_assigned()) {
-    if (units_within(request, false)) found.insert(std::set<int>{});
+    if (units_within(request, Units::kFree)) found.insert(std::set<int>{});
     return found;
   }
   const bool whole = wants_whole(request);
@@ -152,18 +174,34 @@ std::set<std::set<int>> FitOracle::assignments(const GpuRequest& request) const 
   return found;
 }
 
-bool FitOracle::units_within(const GpuRequest& request, bool empty) const {
+bool FitOracle::units_within(const GpuRequest& request, Units units) const {
   std::map<std::string, std::int64_t> wanted;
   for (const ContainerRequest& container : request.containers) {
     wanted[std::get<KubeletAsk>(container.ask).resource] += container.count;
   }
   return std::ranges::all_of(wanted, [&](const auto& entry) {
-    const auto has = node_.kubelet_units.find(entry.first);
-    const auto used = units_.find(entry.first);
-    std::int64_t free = has == node_.kubelet_units.end() ? 0 : has->second;
-    if (!empty && used != units_.end()) free -= used->second;
-    return entry.second <= free;
+    const auto& [resource, count] = entry;
+    const auto used = units_.find(resource);
+    switch (units) {
+      case Units::kFree:
+        return count <= units_of(resource, false) - (used == units_.end() ? 0 : used->second);
+      case Units::kUsable:
+        return count <= units_of(resource, false);
+      case Units::kEver:
+        return count <= units_of(resource, true);
+      case Units::kAny:
+        break;
+    }
+    return units_of(resource, true) > 0;
   });
+}
+
+std::int64_t FitOracle::units_of(const std::string& resource, bool ever) const {
+  const auto has = node_.kubelet_units.find(resource);
+  const auto had = node_.kubelet_capacity.find(resource);
+  const std::int64_t now = has == node_.kubelet_units.end() ? 0 : has->second;
+  if (!ever || had == node_.kubelet_capacity.end()) return now;
+  return std::max(now, had->second);
 }
 
 bool FitOracle::is_true(ReasonCode reason, const GpuRequest& request) const {
@@ -233,9 +271,18 @@ bool FitOracle::whole_reason(ReasonCode reason, const GpuRequest& request) const
 }
 
 bool FitOracle::units_reason(ReasonCode reason, const GpuRequest& request) const {
-  const bool ever = units_within(request, true);
-  if (reason == ReasonCode::kNoRoom) return ever && !units_within(request, false);
-  return reason == ReasonCode::kTooLarge && !ever;
+  switch (reason) {
+    case ReasonCode::kNoRoom:
+      return units_within(request, Units::kUsable) && !units_within(request, Units::kFree);
+    case ReasonCode::kUnhealthy:
+      return units_within(request, Units::kEver) && !units_within(request, Units::kUsable);
+    case ReasonCode::kWrongMode:
+      return !units_within(request, Units::kAny);
+    case ReasonCode::kTooLarge:
+      return !units_within(request, Units::kEver);
+    default:
+      return false;
+  }
 }
 
 }  // namespace snug

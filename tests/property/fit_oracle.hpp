@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -32,6 +33,7 @@ class FitOracle {
     std::int64_t compute = 0;
   };
   [[nodiscard]] static Cost cost(const GpuRequest& request, std::int64_t capacity);
+  [[nodiscard]] static Cost cost(const Ask& ask, std::int64_t capacity);
 
  private:
   struct Gpu {
@@ -46,6 +48,7 @@ class FitOracle {
     [[nodiscard]] bool large_enough(const GpuRequest& request) const;
     [[nodiscard]] bool has_room(const GpuRequest& request) const;
     [[nodiscard]] bool can_be_whole() const;
+    [[nodiscard]] bool may_state(const std::optional<Ask>& ask, const ReservedDevice& device) const;
   };
 
   [[nodiscard]] int gpu_of(const ReservedDevice& device) const;
@@ -53,7 +56,11 @@ class FitOracle {
   [[nodiscard]] bool share_reason(ReasonCode reason, const GpuRequest& request) const;
   [[nodiscard]] bool whole_reason(ReasonCode reason, const GpuRequest& request) const;
   [[nodiscard]] bool units_reason(ReasonCode reason, const GpuRequest& request) const;
-  [[nodiscard]] bool units_within(const GpuRequest& request, bool empty) const;
+  /// Of the kubelet's units: what is free, what it hands out, what it would if all GPUs were
+  /// healthy, whether it has any.
+  enum class Units : std::uint8_t { kFree, kUsable, kEver, kAny };
+  [[nodiscard]] bool units_within(const GpuRequest& request, Units units) const;
+  [[nodiscard]] std::int64_t units_of(const std::string& resource, bool ever) const;
 
   NodeInventory node_;
   std::vector<Gpu> gpus_;

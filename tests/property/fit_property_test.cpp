@@ -65,7 +65,6 @@ void option_property() {
     RC_ASSERT(gpus.size() == option.takes.size());
     RC_ASSERT(possible.contains(gpus));
     RC_ASSERT(offered.insert(gpus).second);
-    RC_ASSERT(still_fits(*drawn.state, drawn.request, option));
     for (const DeviceTake& take : option.takes) {
       const GpuState& gpu = drawn.state->gpus.at(take.gpu);
       const FitOracle::Cost cost = FitOracle::cost(drawn.request, gpu.info->memory.value);

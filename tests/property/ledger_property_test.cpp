@@ -230,7 +230,8 @@ void own_sequence_property() {
   }
 }
 
-/// Resolution by uuid and index moves devices between GPUs of a node, so totals are compared.
+/// Resolution by uuid and index moves devices between GPUs of a node, so totals are compared. Where
+/// a GPU has changed since it was reserved, more may be counted than is stated, and never less.
 void expect_totals(const World& world, const Snapshot& snapshot) {
   for (const auto& [name, slot] : *snapshot.names) {
     const NodeState& node = *snapshot.nodes[slot.value];
@@ -248,7 +249,7 @@ void expect_totals(const World& world, const Snapshot& snapshot) {
       }
     }
     for (const GpuState& gpu : node.gpus) compute -= gpu.used_compute.value;
-    RC_ASSERT(compute == 0);
+    RC_ASSERT(compute <= 0);
     RC_ASSERT(shown_by(node).units == sum.units);
     RC_ASSERT(node.holdings.size() == holdings.size());
   }

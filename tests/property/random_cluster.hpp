@@ -59,6 +59,7 @@ inline NodeInventory draw_node(const std::string& name, bool odd) {
   if (!one_in(3)) node.kubelet_units.emplace("nvidia.com/gpu", gpus);
   if (one_in(3)) node.kubelet_units.emplace("nvidia.com/mig-1g.5gb", draw(8));
   if (!odd) return node;
+  if (one_in(4)) node.kubelet_capacity.emplace("nvidia.com/gpu", gpus + draw(2));
   if (one_in(5)) node.pool = draw_from<Pool>({Pool::kShares, Pool::kWhole});
   if (one_in(25)) node.closed_to_all = ReasonCode::kBadInventory;
   if (one_in(25)) node.closed_to_annotated = ReasonCode::kUnhealthy;

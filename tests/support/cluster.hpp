@@ -5,7 +5,8 @@
 //
 // A group of GPUs is a model, its MiB, and words: xN, unhealthy, mig, by-index (no uuid),
 // modes=mps+whole. Indices ascend over the groups; uuids are GPU-<node>-<index>; modes are whole
-// and time-slicing. After `|`: pool=, closed=<Code>, closed-to-annotated=<Code>, RESOURCE=units.
+// and time-slicing. After `|`: pool=, closed=<Code>, closed-to-annotated=<Code>, RESOURCE=units or
+// RESOURCE=units/capacity.
 #pragma once
 
 #include <algorithm>
@@ -98,6 +99,10 @@ inline void set_node_word(NodeInventory& node, std::string_view word) {
     node.closed_to_annotated = reason_named(value);
   } else {
     node.kubelet_units.emplace(key, std::stoll(value));
+    const std::size_t slash = value.find('/');
+    if (slash != std::string::npos) {
+      node.kubelet_capacity.emplace(key, std::stoll(value.substr(slash + 1)));
+    }
   }
 }
 

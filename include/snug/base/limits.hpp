@@ -25,7 +25,7 @@
   ROW(max_names_per_call,      "maxNamesPerCall",       50'000,     1,     500'000,       "node names in one filter or prioritize call") \
   ROW(max_gpus_per_node,       "maxGpusPerNode",        64,         1,     1'024,         "GPUs in one node's inventory")    \
   ROW(max_inventory_bytes,     "maxInventoryBytes",     262'144,    1'024, 1'048'576,     "bytes of the annotation snug.dev/inventory") \
-  ROW(max_reservation_bytes,   "maxReservationBytes",   65'536,     1'024, 262'144,       "bytes of the annotation snug.dev/reservation") \
+  ROW(max_reservation_bytes,   "maxReservationBytes",   65'536,     32'768, 262'144,      "bytes of the annotation snug.dev/reservation") \
   ROW(max_pending_pods,        "maxPendingPods",        100'000,    16,    1'000'000,     "unbound pods remembered from the watch; one more costs a GET at bind") \
   ROW(max_intents,             "maxIntents",            4'096,      1,     65'536,        "winners named and not yet bound") \
   ROW(intent_ttl_ms,           "intentTtlMs",           10'000,     100,   600'000,       "life of an intent, in milliseconds") \
@@ -59,6 +59,9 @@ struct Limits {
   SNUG_LIMITS(SNUG_LIMIT_FIELD)
 #undef SNUG_LIMIT_FIELD
 };
+
+/// maxReservationBytes has room for a device of every GPU that maxGpusPerNode allows.
+inline constexpr std::int64_t kReservationBytesPerGpu = 256;
 
 struct LimitRow {
   std::string_view key;

@@ -27,4 +27,8 @@ using MilliGpu = Quantity<struct MilliGpuUnit>;
 
 inline constexpr MilliGpu kWholeGpu{1000};
 
+/// The largest number of MiB or of units that any text may state: more than any GPU or node has,
+/// and far from overflow when summed.
+inline constexpr std::int64_t kLargestQuantity = 1'000'000'000;
+
 }  // namespace snug

@@ -3,8 +3,10 @@
 // the main container and `.<container>` for every container with a GPU).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "snug/base/limits.hpp"
 #include "snug/base/result.hpp"
@@ -25,11 +27,14 @@ inline constexpr std::string_view kReservationKey = "snug.dev/reservation";
 
 struct ReadReservation {
   Reservation reservation;
-  bool suspect = false;  // its devices disagree with its own request text
+  std::vector<std::optional<Ask>> asks;  // Holding::asks
+  bool suspect = false;                  // Holding::suspect
   std::string suspect_why;
 };
 
 /// The value of snug.dev/reservation. Wrong version, shape or type is an error that says where.
+/// Whether its devices are charged with what its requests cost is for fit/usage to say, which knows
+/// the node's GPUs.
 [[nodiscard]] Result<ReadReservation> read_reservation(std::string_view json, const Limits& limits);
 
 }  // namespace snug

@@ -25,4 +25,9 @@ struct Charge {
 /// The result may exceed the capacity: that is for fit to refuse.
 [[nodiscard]] Charge charge(const Ask& ask, MebiBytes capacity);
 
+/// Whether a reservation may state this charge for the ask on a GPU that has `capacity` > 0 today.
+/// What follows from the GPU's size may be off as far as if it had been an eighth smaller or larger
+/// at binding (docs/decisions/0011).
+[[nodiscard]] bool plausible(const Ask& ask, const Charge& stated, MebiBytes capacity);
+
 }  // namespace snug

@@ -16,8 +16,4 @@ namespace snug {
 [[nodiscard]] ReasonCode fit(const NodeState& node, const GpuRequest& request,
                              PlacementList& options);
 
-/// Whether this very placement is still possible on the node as it is now.
-[[nodiscard]] bool still_fits(const NodeState& node, const GpuRequest& request,
-                              const Placement& placement);
-
 }  // namespace snug

@@ -84,6 +84,8 @@ struct NodeInventory {
   bool dynamic_mig = false;
   /// Units of nvidia.com/* that the kubelet hands out here, by resource name.
   std::map<std::string, std::int64_t, std::less<>> kubelet_units;
+  /// The same with every GPU healthy: what `kubelet_units` lack of it may come back.
+  std::map<std::string, std::int64_t, std::less<>> kubelet_capacity;
   /// Why annotated pods, or GPU pods at all, are kept away from this node whatever it holds.
   /// kNone: they are not.
   ReasonCode closed_to_annotated = ReasonCode::kNone;

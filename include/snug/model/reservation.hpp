@@ -11,6 +11,7 @@
 
 #include "snug/base/units.hpp"
 #include "snug/model/node.hpp"
+#include "snug/model/request.hpp"
 
 namespace snug {
 
@@ -55,6 +56,9 @@ struct Holding {
   std::string pod;
   std::string uid;
   Reservation reservation;
+  /// What the reservation's containers ask, in their order; nothing: the text is not understood.
+  /// Empty: what they hold is not compared with it.
+  std::vector<std::optional<Ask>> asks;
   std::string request;  // as the pod said it
   std::string main_container;
   /// Annotated, bound by someone else, and given no device: the node takes no annotated pod while
@@ -63,7 +67,8 @@ struct Holding {
   /// The reservation stands in the pod's annotations, or will by its binding; false: it is only how
   /// a pod that someone else bound is counted.
   bool written = false;
-  /// Its devices disagree with its own request: they close while it lives.
+  /// Its devices are not of the kind and number that its own request asks for: they close while it
+  /// lives.
   bool suspect = false;
 };
 using HoldingPtr = std::shared_ptr<const Holding>;

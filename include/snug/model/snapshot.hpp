@@ -31,7 +31,7 @@ enum class GpuClosure : std::uint8_t {
   kChanged,        // the index now has another uuid than a reservation names
   kOverCommitted,  // holders add up to more than the GPU has
   kModeConflict,   // holders of different modes meet
-  kSuspect,        // a reservation disagrees with its own request
+  kSuspect,        // a reservation disagrees with its own request or with the inventory
 };
 
 [[nodiscard]] std::string_view to_string(GpuClosure closure);

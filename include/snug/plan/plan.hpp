@@ -56,8 +56,11 @@ struct NodeChoice {
 [[nodiscard]] NodeChoice choose_on(const NodeState& node, const GpuRequest& request,
                                    const Profile& profile);
 
-/// Scores of the candidates that fit as kube-scheduler's 0..10: the best 10, the others in
-/// proportion below it, so that only the best reaches 10. Others (not fitting) get 0.
+/// kube-scheduler's MaxExtenderPriority.
+inline constexpr int kBestScore = 10;
+
+/// Scores of the candidates that fit from 0 to kBestScore: only the best reaches it, the others are
+/// in proportion below. Others (not fitting) get 0.
 [[nodiscard]] std::vector<int> advise(const Plan& plan);
 
 /// The reservation that a placement amounts to.

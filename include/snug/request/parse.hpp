@@ -21,15 +21,20 @@ namespace snug {
 /// Whether the annotation key is one that a pod asks with (`gpu-fraction`, `gpu-memory.main`…).
 [[nodiscard]] bool is_request_key(std::string_view key);
 
-/// A Kubernetes quantity (`4G`, `4Gi`, `1e9`, `0.5Gi`) or a bare integer, meaning MiB, rounded up
-/// to MiB. At least 1 byte; no `m`, `u`, `n` suffix; nothing for any other text.
+/// What one container's request means by its text alone (ContainerRequest::text, as a reservation
+/// repeats it): ask, count and text. Nothing: this version knows no such request.
+[[nodiscard]] std::optional<ContainerRequest> parse_request_text(std::string_view text);
+
+/// A Kubernetes quantity with a suffix or exponent (`4G`, `4Gi`, `1e9`, `0.5Gi`) or a bare integer,
+/// meaning MiB, rounded up to MiB and capped at 2^63 bytes. At least 1 byte; no `m`, `u`, `n`
+/// suffix; any other text gets what is allowed instead.
 [[nodiscard]] std::expected<MebiBytes, std::string_view> parse_memory(std::string_view text);
 
 /// Whether the kubelet hands out GPUs under this resource name.
 [[nodiscard]] bool is_kubelet_resource(std::string_view name);
 
-/// A whole number of units as the API server writes it (`8`, `1k`, `2M`), at most 10^12; nothing
-/// for any other text.
+/// A whole number of units as the API server writes it (`8`, `1k`, `2M`), at most kLargestQuantity;
+/// nothing for any other text.
 [[nodiscard]] std::optional<std::int64_t> parse_units(std::string_view text);
 
 }  // namespace snug

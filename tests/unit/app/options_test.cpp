@@ -217,6 +217,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"--limits", "maxNodes"}, "--limits must be KEY=N"},
         Refused{{"--limits", "nodes=1"}, "--limits nodes is no limit; the limits are maxBodyBytes"},
         Refused{{"--limits", "maxNodes=0"}, "--limits maxNodes must be an integer from 1 to"},
+        Refused{{"--limits", "maxGpusPerNode=1024"},
+                "maxReservationBytes must be at least 262144 with this maxGpusPerNode"},
         Refused{{"--limits", "maxNodes=1e3"}, "--limits maxNodes must be an integer from 1 to"},
         Refused{{"--kubeconfig", "k", "--cluster", "c"},
                 "kubeconfig and cluster exclude each other"},

@@ -130,6 +130,9 @@ INSTANTIATE_TEST_SUITE_P(
                   "gpus[1].uuid stands there twice"},
         Malformed{with_gpu(R"(,"uuid":"")"), "gpus[0].uuid must not be empty"},
         Malformed{with_gpu(R"(,"uuid":null)"), "gpus[0].uuid must be a string"},
+        Malformed{with_gpu(R"(,"uuid":"GPU-a,GPU-b")"), "gpus[0].uuid must have at most 64 char"},
+        Malformed{with_gpu(R"(,"uuid":")" + std::string(65, 'a') + "\""),
+                  "gpus[0].uuid must have at most 64 characters"},
         Malformed{with_gpu(R"(,"healthy":"yes")"), "gpus[0].healthy must be true or false"},
         Malformed{with_gpu(R"(,"mig":0)"), "gpus[0].mig must be true or false"},
         Malformed{with_gpu(R"(,"numa":"0")"), "gpus[0].numa must be an integer from -1"},
@@ -224,12 +227,17 @@ TEST(InventoryTest, KubeletUnitsAreAllocatableElseCapacityElseGpus) {
       std::string(kGpu0) + "," + kGpu1 +
       R"(,{"index":2,"model":"A","memoryMiB":1,"mig":true},{"index":3,"model":"A","memoryMiB":1,"healthy":false})"));
   EXPECT_EQ(read(node).kubelet_units.at("nvidia.com/gpu"), 2);
+  EXPECT_EQ(read(node).kubelet_capacity.at("nvidia.com/gpu"), 3) << "the unhealthy one may return";
   node.capacity = {{"nvidia.com/gpu", "8"}, {"nvidia.com/mig-1g.5gb", "7"}};
   EXPECT_EQ(read(node).kubelet_units.at("nvidia.com/gpu"), 8);
   node.allocatable = {{"nvidia.com/gpu", "1k"}};
   const auto units = read(node).kubelet_units;
   EXPECT_EQ(units.at("nvidia.com/gpu"), 1000);
   EXPECT_EQ(units.at("nvidia.com/mig-1g.5gb"), 7);
+  EXPECT_EQ(read(node).kubelet_capacity.at("nvidia.com/gpu"), 1000) << "never below what there is";
+  node.allocatable = {{"nvidia.com/gpu", "5"}};
+  EXPECT_EQ(read(node).kubelet_units.at("nvidia.com/gpu"), 5);
+  EXPECT_EQ(read(node).kubelet_capacity.at("nvidia.com/gpu"), 8);
   EXPECT_EQ(read(node).closed_to_annotated, ReasonCode::kNone) << "the annotation says who is ill";
   for (const char* text : {"-1", "1.5", "8Gi", "", "x"}) {
     node.allocatable["nvidia.com/gpu"] = text;
@@ -309,6 +317,54 @@ INSTANTIATE_TEST_SUITE_P(
                  kOpen,
                  kOpen,
                  ""},
+        Labelled{"renamed replicas beside a resource that is left at 0",
+                 {{"gpu.replicas", "4"}, {"gpu.sharing-strategy", "time-slicing"}},
+                 {{"gpu", "0"}, {"gpu.shared", "16"}},
+                 {{"gpu", "0"}, {"gpu.shared", "16"}},
+                 4,
+                 kOpen,
+                 kOpen,
+                 ""},
+        Labelled{"no longer renamed",
+                 {{"gpu.replicas", "4"}, {"gpu.product", "Tesla-T4-SHARED"}},
+                 {{"gpu", "16"}, {"gpu.shared", "0"}},
+                 {{"gpu", "16"}, {"gpu.shared", "0"}},
+                 4,
+                 kOpen,
+                 kOpen,
+                 ""},
+        Labelled{"renamed, one unhealthy",
+                 {{"gpu.replicas", "4"}},
+                 {{"gpu", "0"}, {"gpu.shared", "16"}},
+                 {{"gpu", "0"}, {"gpu.shared", "12"}},
+                 4,
+                 kOpen,
+                 ReasonCode::kUnhealthy,
+                 "fewer nvidia.com/gpu.shared are allocatable"},
+        Labelled{"renamed, another number",
+                 {{"gpu.replicas", "4"}},
+                 {{"gpu", "0"}, {"gpu.shared", "8"}},
+                 {},
+                 0,
+                 kBad,
+                 kOpen,
+                 "capacity has 8 nvidia.com/gpu.shared, but its labels say 4 GPUs with replicas 4"},
+        Labelled{"under both names",
+                 {{"gpu.replicas", "4"}},
+                 {{"gpu", "8"}, {"gpu.shared", "8"}},
+                 {},
+                 0,
+                 kBad,
+                 kOpen,
+                 "offers one of the two"},
+        Labelled{"nothing under either name",
+                 {},
+                 {{"gpu", "0"}, {"gpu.shared", "0"}},
+                 {},
+                 0,
+                 kBad,
+                 kOpen,
+                 "capacity has 0 nvidia.com/gpu,"},
         Labelled{"no replicas", {{"gpu.replicas", "0"}}, {{"gpu", "4"}}, {}, 4, kOpen, kOpen, ""},
         Labelled{"replicas no number",
                  {{"gpu.replicas", "x"}},

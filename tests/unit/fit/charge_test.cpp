@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string_view>
 #include <vector>
 
 #include "support/cluster.hpp"
@@ -53,6 +54,46 @@ TEST(ChargeTest, AnAskBeyondTheGpuExceedsItsCapacityEvenWhenAbsurd) {
 TEST(ChargeTest, WhatNamesNoSingleGpusShareCostsNothing) {
   EXPECT_EQ(charge(SliceAsk{"1g.5gb"}, {40960}), Charge{});
   EXPECT_EQ(charge(KubeletAsk{"nvidia.com/gpu"}, {40960}), Charge{});
+}
+
+TEST(PlausibleTest, WhatFollowsFromTheSizeMayBeAnEighthOffAndNothingElse) {
+  struct Stated {
+    std::string_view why;
+    Ask ask;
+    std::int64_t memory;
+    std::int64_t compute;
+    bool plausible;
+  };
+  const std::vector<Stated> rows = {
+      {"exact", FractionAsk{500}, 20480, 500, true},
+      {"the GPU had a few MiB less", FractionAsk{500}, 20475, 500, true},
+      {"an eighth less", FractionAsk{500}, 17920, 500, true},
+      {"more than an eighth less", FractionAsk{500}, 17919, 500, false},
+      {"an eighth more", FractionAsk{500}, 23040, 500, true},
+      {"more than an eighth more", FractionAsk{500}, 23041, 500, false},
+      {"forged memory", FractionAsk{500}, 1, 500, false},
+      {"a fraction fixes compute", FractionAsk{500}, 20480, 499, false},
+      {"a fraction fixes compute upwards", FractionAsk{500}, 20480, 501, false},
+      {"memory, exact", MemoryAsk{{20480}}, 20480, 500, true},
+      {"the GPU was larger", MemoryAsk{{20480}}, 20480, 444, true},
+      {"the GPU was far larger", MemoryAsk{{20480}}, 20480, 443, false},
+      {"the GPU was smaller", MemoryAsk{{20480}}, 20480, 571, true},
+      {"the GPU was far smaller", MemoryAsk{{20480}}, 20480, 572, false},
+      {"forged compute", MemoryAsk{{20480}}, 20480, 1, false},
+      {"a memory request fixes memory", MemoryAsk{{20480}}, 20479, 500, false},
+      {"whole", WholeAsk{}, 40960, 1000, true},
+      {"whole, drifted", WholeAsk{}, 40950, 1000, true},
+      {"whole, half a GPU", WholeAsk{}, 20480, 1000, false},
+      {"whole, half its compute", WholeAsk{}, 40960, 500, false},
+      {"a device under a request to the kubelet", KubeletAsk{"nvidia.com/gpu"}, 1, 1, false}};
+  for (const Stated& row : rows) {
+    EXPECT_EQ(plausible(row.ask, {{row.memory}, {row.compute}}, {40960}), row.plausible) << row.why;
+  }
+}
+
+TEST(PlausibleTest, ATinyGpuHasNoEighth) {
+  EXPECT_TRUE(plausible(FractionAsk{500}, {{3}, {500}}, {7}));
+  EXPECT_FALSE(plausible(FractionAsk{500}, {{4}, {500}}, {7}));
 }
 
 TEST(ChargeTest, RoomAddsThousandthsOfMemoryAndCompute) {

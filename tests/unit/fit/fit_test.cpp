@@ -28,7 +28,6 @@ std::string fit_text(const NodeState& node, const GpuRequest& request) {
   EXPECT_FALSE(options.empty());
   std::string text;
   for (const Placement& option : options) {
-    EXPECT_TRUE(still_fits(node, request, option));
     if (!text.empty()) text += " ";
     if (option.takes.empty()) text += "-";
     for (std::size_t i = 0; i < option.takes.size(); ++i) {
@@ -110,8 +109,12 @@ TEST(FitTest, AGpuHasOneModeAtATime) {
   const Fitted fresh = fit_all(*make_state(all), make_fraction(500));
   ASSERT_EQ(fresh.options.size(), 1U);
   EXPECT_EQ(fresh.options[0].takes[0].mode, GpuMode::kTimeSlicing) << "the first sharing entry";
-  check({{"a share beside a slice", all, {held_in(GpuMode::kMig, 0)}, make_fraction(500), "NoRoom"},
-         {"a whole beside a slice", all, {held_in(GpuMode::kMig, 0)}, make_whole(1), "NoRoom"},
+  check({{"a share beside a slice",
+          all,
+          {held_in(GpuMode::kMig, 0)},
+          make_fraction(500),
+          "Unhealthy"},
+         {"a whole beside a slice", all, {held_in(GpuMode::kMig, 0)}, make_whole(1), "Unhealthy"},
          {"the operator no longer allows the mode it is in",
           "n1: A 40960 modes=whole",
           {held_in(GpuMode::kTimeSlicing, 0)},
@@ -252,16 +255,37 @@ TEST(FitTest, KubeletUnitsAreCountedByResource) {
           {make_units_holding("k", "n1", 4)},
           make_units(7, "nvidia.com/mig-1g.5gb"),
           "-"},
-         {"a resource that is not there",
-          node,
-          {},
-          make_units(1, "nvidia.com/mig-2g.10gb"),
-          "TooLarge"},
          {"too large is said before no room",
           node,
           {make_units_holding("k", "n1", 4)},
           mixed,
           "TooLarge"}});
+}
+
+TEST(FitTest, AResourceThatTheNodeDoesNotOfferIsTheWrongMode) {
+  const std::string_view replicas = "n1: A 40960 x2 | nvidia.com/gpu=0 nvidia.com/gpu.shared=8";
+  check({{"a profile that is not there",
+          "n1: A 40960 x4 | nvidia.com/gpu=4 nvidia.com/mig-1g.5gb=7",
+          {},
+          make_units(1, "nvidia.com/mig-2g.10gb"),
+          "WrongMode"},
+         {"GPUs that are offered as replicas only", replicas, {}, make_units(1), "WrongMode"},
+         {"their replicas", replicas, {}, make_units(8, "nvidia.com/gpu.shared"), "-"},
+         {"no resource at all", "n1: A 40960", {}, make_units(1), "WrongMode"}});
+}
+
+TEST(FitTest, UnitsOfUnhealthyGpusMayComeBack) {
+  const std::string_view node = "n1: A 40960 x4 | nvidia.com/gpu=3/4 nvidia.com/mig-1g.5gb=6/7";
+  const HoldingPtr three = make_units_holding("k", "n1", 3);
+  GpuRequest both = make_units(1);
+  both.containers.push_back(make_units(7, "nvidia.com/mig-1g.5gb").containers.front());
+  check({{"what is allocatable", node, {}, make_units(3), "-"},
+         {"what is allocatable is held", node, {three}, make_units(3), "NoRoom"},
+         {"more than is allocatable", node, {}, make_units(4), "Unhealthy"},
+         {"more than is allocatable, and held", node, {three}, make_units(4), "Unhealthy"},
+         {"unhealthy is said before no room", node, {three}, both, "Unhealthy"},
+         {"more than the capacity", node, {}, make_units(5), "TooLarge"},
+         {"none is", "n1: A 40960 | nvidia.com/gpu=0/1", {}, make_units(1), "Unhealthy"}});
 }
 
 TEST(FitTest, AnOptionSaysWhatItTakes) {
@@ -280,42 +304,6 @@ TEST(FitTest, AnOptionSaysWhatItTakes) {
   EXPECT_EQ(whole.options[0].takes[0].memory, MebiBytes{16384});
   EXPECT_EQ(whole.options[0].takes[0].compute, kWholeGpu);
   EXPECT_EQ(whole.options[0].takes[0].room, 2000);
-}
-
-TEST(StillFitsTest, APlacementEndsWithWhatItStoodOn) {
-  const std::string_view two = "n1: A 40960 x2 | nvidia.com/gpu=2";
-  const std::vector<Placement> share = fit_all(*make_state(two), make_fraction(500)).options;
-  const std::vector<Placement> whole = fit_all(*make_state(two), make_whole(2)).options;
-  const std::vector<Placement> units = fit_all(*make_state(two), make_units(2)).options;
-  ASSERT_TRUE(share.size() == 1 && whole.size() == 1 && units.size() == 1);
-  struct Change {
-    std::string_view node;
-    std::vector<HoldingPtr> holdings;
-    bool share;  // of GPU 0
-    bool whole;  // of both
-    bool units;  // 2
-  };
-  const std::vector<Change> changes = {
-      {two, {}, true, true, true},
-      {two, {held(0, 20481, 500)}, false, false, false},
-      {two, {held(0, 20480, 500)}, true, false, false},
-      {two, {held(1, 1, 1)}, true, false, false},
-      {two, {make_units_holding("k", "n1", 1)}, false, false, false},
-      {two, {make_unplaced("u", "n1")}, false, false, false},
-      {"n1: A 40960 | nvidia.com/gpu=1", {}, true, false, false},
-      {"n1: A 40961 x2 | nvidia.com/gpu=2", {}, true, true, true},
-      {"n1: T 16384 x2 | nvidia.com/gpu=2", {}, false, true, true},
-      {"n1: A 40960 x2 unhealthy | nvidia.com/gpu=2", {}, false, false, true},
-      {"n1: A 40960 x2 modes=mps | nvidia.com/gpu=2", {}, false, false, true},
-      {"n1: A 40960 x2 | pool=whole nvidia.com/gpu=2", {}, false, false, true},
-      {"n1: A 40960 x2 | closed=BadInventory nvidia.com/gpu=2", {}, false, false, false}};
-  for (const Change& change : changes) {
-    SCOPED_TRACE(change.node);
-    const NodeStatePtr node = make_state(change.node, change.holdings);
-    EXPECT_EQ(still_fits(*node, make_fraction(500), share[0]), change.share);
-    EXPECT_EQ(still_fits(*node, make_whole(2), whole[0]), change.whole);
-    EXPECT_EQ(still_fits(*node, make_units(2), units[0]), change.units);
-  }
 }
 
 }  // namespace

@@ -92,7 +92,15 @@ TEST(UsageTest, ClosuresSayWhatIsWrong) {
       {"whole and share", kTwo, {whole, half}, GpuClosure::kModeConflict},
       {"share and whole", kTwo, {half, whole}, GpuClosure::kModeConflict},
       {"two sharing modes", kTwo, {half, in_mode(half, GpuMode::kMps)}, GpuClosure::kModeConflict},
-      {"slice and share", kTwo, {in_mode(half, GpuMode::kMig), half}, GpuClosure::kModeConflict},
+      {"slice and share",
+       "n1: A100 40960 mig",
+       {in_mode(half, GpuMode::kMig), half},
+       GpuClosure::kModeConflict},
+      {"a mode that is not allowed", kTwo, {in_mode(half, GpuMode::kMps)}, GpuClosure::kSuspect},
+      {"a share of a GPU for wholes", "n1: A100 40960 modes=whole", {half}, GpuClosure::kSuspect},
+      {"a whole of a GPU for shares", "n1: A100 40960 modes=mps", {whole}, GpuClosure::kSuspect},
+      {"a share of a GPU in MIG mode", "n1: A100 40960 mig", {half}, GpuClosure::kSuspect},
+      {"a slice of one that is not", kTwo, {in_mode(half, GpuMode::kMig)}, GpuClosure::kSuspect},
       {"unhealthy", "n1: T4 16384 unhealthy", {}, GpuClosure::kUnhealthy},
       {"unhealthy and held", "n1: T4 40960 unhealthy", {half}, GpuClosure::kUnhealthy},
       {"unhealthy and over-committed",
@@ -126,6 +134,72 @@ TEST(UsageTest, ASuspectReservationClosesOnlyItsOwnGpus) {
   EXPECT_EQ(node->gpus[0].closure, GpuClosure::kSuspect);
   EXPECT_EQ(node->gpus[1].closure, GpuClosure::kOpen);
   EXPECT_EQ(node->gpus[0].used_memory, MebiBytes{1024});
+}
+
+TEST(UsageTest, AReservationCountsForWhatItsRequestCostsWhereItStatesSomethingElse) {
+  struct Row {
+    std::string_view why;
+    std::string_view node;
+    Ask ask;
+    ReservedDevice device;
+    std::int64_t memory;
+    std::int64_t compute;
+    GpuClosure closure;
+  };
+  const std::vector<Row> rows = {
+      {"right", kTwo, FractionAsk{500}, make_share(0, 20480, 500), 20480, 500, GpuClosure::kOpen},
+      {"forged memory", kTwo, FractionAsk{500}, make_share(0, 1, 500), 20480, 500,
+       GpuClosure::kSuspect},
+      {"forged compute", kTwo, MemoryAsk{{4096}}, make_share(0, 4096, 1), 4096, 100,
+       GpuClosure::kSuspect},
+      {"the larger in each dimension", kTwo, FractionAsk{500}, make_share(0, 1, 700), 20480, 700,
+       GpuClosure::kSuspect},
+      {"more than asked", kTwo, FractionAsk{500}, make_share(0, 40960, 500), 40960, 500,
+       GpuClosure::kSuspect},
+      {"a whole GPU given as a share", kTwo, WholeAsk{}, make_share(0, 1, 1), 40960, 1000,
+       GpuClosure::kSuspect},
+      {"larger than the GPU", kTwo, WholeAsk{}, make_whole_device(0, 81920), 81920, 1000,
+       GpuClosure::kOverCommitted},
+      {"the GPU has grown a little", "n1: A100 40964", FractionAsk{500}, make_share(0, 20480, 500),
+       20480, 500, GpuClosure::kOpen},
+      {"the GPU has shrunk a little", "n1: A100 40950", FractionAsk{500}, make_share(0, 20480, 500),
+       20480, 500, GpuClosure::kOpen},
+      {"shrunk a little, by memory", "n1: A100 40950", MemoryAsk{{4096}}, make_share(0, 4096, 99),
+       4096, 99, GpuClosure::kOpen},
+      {"shrunk a little, and held whole", "n1: A100 40950", WholeAsk{}, make_whole_device(0, 40960),
+       40950, 1000, GpuClosure::kOpen},
+      {"shrunk below what is held", "n1: T4 16384", FractionAsk{500}, make_share(0, 20480, 500),
+       20480, 500, GpuClosure::kOverCommitted},
+      {"another card at the index", "n1: A100 81920", FractionAsk{500}, make_share(0, 20480, 500),
+       40960, 500, GpuClosure::kSuspect},
+      {"unhealthy", "n1: A100 40960 unhealthy", FractionAsk{500}, make_share(0, 1, 500), 20480, 500,
+       GpuClosure::kUnhealthy},
+      {"vanished", "n1:", FractionAsk{500}, make_share(0, 1, 500), 1, 500, GpuClosure::kVanished}};
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.why);
+    auto holding = make_holding("a", "n1", {row.device});
+    holding->asks = {row.ask};
+    const NodeStatePtr node = make_state(row.node, {holding});
+    EXPECT_EQ(node->gpus[0].used_memory, MebiBytes{row.memory});
+    EXPECT_EQ(node->gpus[0].used_compute, MilliGpu{row.compute});
+    EXPECT_EQ(node->gpus[0].closure, row.closure);
+  }
+}
+
+TEST(UsageTest, EachContainerIsComparedWithItsOwnRequest) {
+  auto holding = make_holding("a", "n1", {make_share(0, 20480, 500)});
+  holding->reservation.containers.push_back(
+      {.name = "side", .request = "?", .given = std::vector{make_share(1, 1, 1)}});
+  holding->asks = {FractionAsk{500}, std::nullopt};
+  const NodeStatePtr unknown = make_state(kTwo, {holding});
+  EXPECT_EQ(unknown->gpus[0].closure, GpuClosure::kOpen);
+  EXPECT_EQ(unknown->gpus[1].used_memory, MebiBytes{1}) << "there is nothing to compare it with";
+  auto forged = std::make_shared<Holding>(*holding);
+  forged->asks[1] = FractionAsk{250};
+  const NodeStatePtr node = make_state(kTwo, {forged});
+  EXPECT_EQ(node->gpus[0].closure, GpuClosure::kOpen);
+  EXPECT_EQ(node->gpus[1].closure, GpuClosure::kSuspect);
+  EXPECT_EQ(node->gpus[1].used_memory, MebiBytes{10240});
 }
 
 TEST(UsageTest, ADeviceHeldByUuidFollowsItsGpuToAnotherIndex) {
@@ -212,7 +286,7 @@ TEST(UsageTest, KubeletUnitsAreCountedByResourceWithoutDevices) {
 
 TEST(UsageTest, ConflictsOfAWholeNodeSayWhatIsWrong) {
   NodeInventory two = make_node(kTwo);
-  two.kubelet_units["nvidia.com/gpu"] = 2;
+  two.kubelet_capacity["nvidia.com/gpu"] = 2;
   const HoldingPtr share = make_holding("s", "n1", {make_share(0, 1024, 25)});
   const HoldingPtr one = make_units_holding("a", "n1", 1);
   const HoldingPtr other = make_units_holding("b", "n1", 1);

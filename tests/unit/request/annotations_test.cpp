@@ -14,7 +14,8 @@ constexpr std::string_view kFractionAllowed =
     "a number above 0 and below 1 with at most 3 decimals (0.25), or a whole number of GPUs from 1 "
     "to 999";
 constexpr std::string_view kMemoryAllowed =
-    "a Kubernetes quantity of at least 1 byte (4G, 4Gi, 4096Mi), or a whole number of MiB";
+    "a Kubernetes quantity of at least 1 byte with a unit (4G, 4Gi, 4096Mi), or a whole number of "
+    "MiB, of at most 18 digits";
 
 /// The sentence of the refusal, or why there is none.
 std::string refusal_of(const PodFacts& pod) {
@@ -83,6 +84,12 @@ TEST(AnnotationsTest, MemoryIsMebiBytesOnOneGpu) {
                 .container = "main", .ask = MemoryAsk{{3815}}, .text = "gpu-memory=4G"})});
 }
 
+TEST(AnnotationsTest, AHugeSizeIsUnderstoodAndLeftToFit) {
+  const auto request = parse_request(make_pod("p", {{"gpu-memory", "99Ei"}}));
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(request->containers.front().ask, Ask(MemoryAsk{{std::int64_t{1} << 43}}));
+}
+
 TEST(AnnotationsTest, MalformedFractionsAreRefusedWithKeyValueAndWhatIsAllowed) {
   for (const std::string_view value :
        {"",     "0",    "0.",    "0.0",  "0.00", "0.000",      "0.0000", "0.25x", "x0.25", "1.5",
@@ -95,8 +102,8 @@ TEST(AnnotationsTest, MalformedFractionsAreRefusedWithKeyValueAndWhatIsAllowed) 
 }
 
 TEST(AnnotationsTest, MalformedMemoryIsRefusedWithKeyValueAndWhatIsAllowed) {
-  for (const std::string_view value :
-       {"", "0", "-1", "4000m", "4GB", "four", "4 G", "0.5", "99Ei"}) {
+  for (const std::string_view value : {"", "0", "-1", "4000m", "4GB", "four", "4 G", "0.5",
+                                       "4096.0", "1e9999", "9223372036854775807"}) {
     EXPECT_EQ(refusal_of(make_pod("p", {{"gpu-memory", std::string(value)}})),
               is_not("gpu-memory", value, kMemoryAllowed));
   }

@@ -83,16 +83,17 @@ TEST(ResourcesTest, APodHoldsWhatItHasAtAnyOneTime) {
        {{"i", kInit, {{"nvidia.com/gpu", "1"}}},
         {"a", kApp, {{"nvidia.com/mig-1g.5gb", "2"}, {"nvidia.com/gpu.shared", "1"}}}},
        "i:gpu=1 a:gpu.shared=1 a:mig-1g.5gb=2"},
-      {"the largest number", {{"a", kApp, gpus(999'999)}}, "a:gpu=999999"}};
+      {"the largest number", {{"a", kApp, gpus(1'000'000'000)}}, "a:gpu=1000000000"}};
   for (const Row& row : rows) EXPECT_EQ(held(pod_of(row.containers)), row.held) << row.why;
 }
 
 TEST(ResourcesTest, MalformedCountsAreRefused) {
-  for (const std::string_view value : {"", "-1", "+1", "1.5", "0.5", "1K", "k", "1000m", "1e1",
-                                       "one", " 1", "1 ", "1000000", "99999999999999999999"}) {
-    EXPECT_EQ(
-        held(pod_of({{"a", kApp, {{"nvidia.com/gpu", std::string(value)}}}})),
-        "nvidia.com/gpu is \"" + std::string(value) + "\"; allowed is a whole number of units");
+  for (const std::string_view value :
+       {"", "-1", "+1", "1.5", "0.5", "1K", "k", "1000m", "1e1", "one", " 1", "1 ", "1000000001",
+        "2G", "1001M", "99999999999999999999", "99999999999999999999G"}) {
+    EXPECT_EQ(held(pod_of({{"a", kApp, {{"nvidia.com/gpu", std::string(value)}}}})),
+              "nvidia.com/gpu is \"" + std::string(value) +
+                  "\"; allowed is a whole number of units, at most 1000000000");
   }
 }
 
@@ -100,7 +101,19 @@ TEST(ResourcesTest, CountsAreReadAsTheApiServerWritesThem) {
   EXPECT_EQ(parse_units("8"), 8);
   EXPECT_EQ(parse_units("1k"), 1000);
   EXPECT_EQ(parse_units("2M"), 2'000'000);
+  EXPECT_EQ(parse_units("1G"), 1'000'000'000);
+  EXPECT_EQ(parse_units("1000000"), 1'000'000);
   EXPECT_EQ(parse_units("0"), 0);
+}
+
+TEST(ResourcesTest, APodAsksInAtMost64Places) {
+  std::vector<Asked> containers;
+  for (int i = 0; i < 64; ++i) containers.push_back({"c" + std::to_string(i), kApp, gpus(1)});
+  EXPECT_TRUE(parse_request(pod_of(containers)).has_value());
+  containers.front().resources.emplace("nvidia.com/mig-1g.5gb", "1");
+  EXPECT_EQ(held(pod_of(containers)),
+            "more containers of the pod ask for GPU units than can be kept account of; allowed are "
+            "64");
 }
 
 TEST(ResourcesTest, AskingBothWaysIsRefused) {

@@ -65,6 +65,16 @@ TEST_F(BindTest, ABindThatNoLongerFitsIsRefusedWithTheReasonAndNothingIsPosted) 
   EXPECT_EQ(used("n1", 0), 750);
 }
 
+TEST_F(BindTest, AReservationThatCouldNotBeReadBackIsNotWritten) {
+  limits.max_reservation_bytes = 150;
+  start();
+  list({make_node("n1", 1, 40960)});
+  EXPECT_THAT(bind(arrive("a", {{"gpu-fraction", "0.5"}}), "n1"),
+              ::testing::HasSubstr("more than 150 bytes (limit maxReservationBytes)"));
+  EXPECT_TRUE(api.bindings.empty());
+  EXPECT_EQ(used("n1", 0), 0);
+}
+
 struct RefusalRow {
   ErrorCode code;
   BindEnd end;

@@ -41,6 +41,7 @@ TEST_F(ReconcilerTest, TheLedgerIsRebuiltFromAnnotations) {
   EXPECT_EQ(rebuilt.find("uid-a")->holding->reservation,
             ledger.find("uid-a")->holding->reservation);
   EXPECT_EQ(rebuilt.snapshot()->nodes[0]->gpus[0].used_compute, MilliGpu{250});
+  EXPECT_EQ(metrics.problems["reservation"], 1) << "the edit is reported, and that is all";
 }
 
 TEST_F(ReconcilerTest, ATerminatingPodHoldsUntilItIsGone) {
@@ -113,6 +114,75 @@ INSTANTIATE_TEST_SUITE_P(
             "mode":"time-slicing","memoryMiB":20480,"computeMilli":500}]}]})"},
         ForgeryRow{"json", "{"}),
     [](const auto& row) { return row.param.name; });
+
+struct SuspectRow {
+  const char* name;
+  const char* request;
+  const char* device;  // the last of its object's members
+  std::int64_t milli;
+  std::int64_t mebibytes;
+  int reservation_problems;  // told of the pod by itself, before any GPU is looked at
+};
+
+class SuspectTest : public ServiceTest, public ::testing::WithParamInterface<SuspectRow> {};
+
+TEST_P(SuspectTest, AReservationThatDisagreesIsCountedAndClosesItsGpuAndIsReported) {
+  start();
+  list({make_node("n1", 2, 40960)});
+  PodFacts pod = make_pod(
+      "a",
+      {{"snug.dev/reservation",
+        std::string(R"({"version":1,"uid":"uid-a","node":"n1","containers":[{"name":"main",)") +
+            R"("request":")" + GetParam().request + R"(","devices":[{"index":0,)" +
+            R"("uuid":"GPU-n1-0",)" + GetParam().device + "}]}]}"}});
+  pod.node_name = "n1";
+  reconciler.pod_changed(pod);
+  reconciler.tick();
+  const SnapshotPtr snapshot = ledger.snapshot();
+  const GpuState& gpu = snapshot->nodes[0]->gpus[0];
+  EXPECT_EQ(gpu.used_compute.value, GetParam().milli);
+  EXPECT_EQ(gpu.used_memory.value, GetParam().mebibytes);
+  EXPECT_EQ(gpu.closure, GpuClosure::kSuspect);
+  EXPECT_EQ(snapshot->nodes[0]->gpus[1].closure, GpuClosure::kOpen);
+  EXPECT_EQ(metrics.problems["reservation"], GetParam().reservation_problems);
+  EXPECT_EQ(metrics.problems["gpu_closed"], 1);
+  EXPECT_FALSE(api.notices.empty());
+  reconciler.pod_gone(pod);
+  EXPECT_EQ(ledger.snapshot()->nodes[0]->gpus[0].closure, GpuClosure::kOpen);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, SuspectTest,
+    ::testing::Values(
+        SuspectRow{"memory", "gpu-fraction=0.5",
+                   R"("mode":"time-slicing","memoryMiB":1,"computeMilli":500)", 500, 20480, 0},
+        SuspectRow{"compute", "gpu-memory=4096",
+                   R"("mode":"time-slicing","memoryMiB":4096,"computeMilli":1)", 100, 4096, 0},
+        SuspectRow{"mode", "gpu-fraction=0.5",
+                   R"("mode":"mps","memoryMiB":20480,"computeMilli":500)", 500, 20480, 0},
+        SuspectRow{"kind", "nvidia.com/gpu=1",
+                   R"("mode":"time-slicing","memoryMiB":1,"computeMilli":1)", 1, 1, 1},
+        SuspectRow{"unknown", "gpu-later=1",
+                   R"("mode":"time-slicing","memoryMiB":1,"computeMilli":1)", 1, 1, 1}),
+    [](const auto& row) { return row.param.name; });
+
+TEST_F(ReconcilerTest, AnInventoryThatDriftsALittleClosesNothing) {
+  start();
+  list({make_node("n1", 2, 40960)});
+  for (const auto& [name, value] : {std::pair{"a", "0.5"}, {"b", "0.25"}, {"c", "1"}}) {
+    const PodFacts pod = arrive(name, {{"gpu-fraction", value}});
+    ASSERT_EQ(bind(pod, "n1"), "");
+    reconciler.pod_changed(bound(pod, api.bindings.back()));
+  }
+  for (const int mebibytes : {40950, 40970, 40960}) {
+    reconciler.node_changed(make_node("n1", 2, mebibytes));
+    reconciler.tick();
+    for (const GpuState& gpu : ledger.snapshot()->nodes[0]->gpus) {
+      EXPECT_EQ(gpu.closure, GpuClosure::kOpen) << mebibytes;
+    }
+  }
+  EXPECT_TRUE(metrics.problems.empty());
+}
 
 TEST_F(ReconcilerTest, AnEditedReservationChangesNothingAndIsReported) {
   start();
