@@ -21,7 +21,7 @@ std::vector<BadRow> bad_admin_requests() {
   const std::string end = "DELETE /v1/pods/d/held";
   return {
       {"an unknown path", line("GET /nope"), 404, "GET / lists them all"},
-      {"a verb of the other port", line("GET /filter"), 404, "GET / lists them all"},
+      {"a verb of the other port", line("POST /bind"), 404, "GET / lists them all"},
       {"a pod without a name", line("DELETE /v1/pods/d/"), 404, "GET / lists them all"},
       {"the wrong method", line("POST /v1/nodes"), 405, "must be GET"},
       {"another wrong method", line("GET /v1/pods/d/held"), 405, "must be DELETE"},
