@@ -58,15 +58,12 @@ int main(int argc, char** argv) {
     std::fputs(options->show.c_str(), stdout);
     return kDone;
   }
-  const std::string extender_host = options->listen.host;
-  const std::string admin_host = options->admin_listen.host;
   snug::Extender extender(*std::move(options));
   if (const auto started = extender.start(); !started) {
     std::fprintf(stderr, "snug-extender: %s\n", started.error().message.c_str());
     return exit_code(started.error());
   }
-  std::printf("listening extender=%s:%d admin=%s:%d\n", extender_host.c_str(),
-              extender.extender_port(), admin_host.c_str(), extender.admin_port());
+  std::puts(extender.listening().c_str());
   std::fflush(stdout);
   wait_for_end(signals, extender);
   extender.stop();

@@ -7,7 +7,6 @@
 
 #include "app/core.hpp"
 #include "app/files.hpp"
-#include "app/first_sight.hpp"
 #include "app/routes.hpp"
 #include "app/ticker.hpp"
 #include "snug/adapters/http/admin_server.hpp"
@@ -120,7 +119,6 @@ Result<void> Extender::start() {
 
 Result<void> Extender::serve() {
   Parts& parts = *parts_;
-  ExtenderService& service = parts.core->service;
   const auto on_problem = [&parts](std::string_view what) {
     parts.log.write(LogLevel::kWarn, what);
   };
@@ -129,15 +127,7 @@ Result<void> Extender::serve() {
     tls = TlsFiles{options_.tls_cert, options_.tls_key, options_.client_ca};
   }
   parts.extender = std::make_unique<ExtenderServer>(
-      ExtenderHandlers{.filter =
-                           [&](std::string& body) {
-                             if (parts.first_sight) {
-                               if (auto refused = parts.first_sight->look(body)) return *refused;
-                             }
-                             return service.filter(body);
-                           },
-                       .prioritize = [&](std::string& body) { return service.prioritize(body); },
-                       .bind = [&](std::string& body) { return service.bind(body); }},
+      extender_handlers(parts.core->service, parts.first_sight.get()),
       HttpOptions{options_.listen.host, options_.listen.port, tls, on_problem}, options_.limits);
   parts.admin = std::make_unique<AdminServer>(
       admin_routes(*parts.core, parts.metrics, parts.memory.get()),
@@ -147,9 +137,10 @@ Result<void> Extender::serve() {
   return parts.admin->start();
 }
 
-int Extender::extender_port() const { return parts_->extender->port(); }
-
-int Extender::admin_port() const { return parts_->admin->port(); }
+std::string Extender::listening() const {
+  return "listening extender=" + address_text(options_.listen.host, parts_->extender->port()) +
+         " admin=" + address_text(options_.admin_listen.host, parts_->admin->port());
+}
 
 void Extender::refuse_reload() const {
   parts_->log.write(LogLevel::kWarn,

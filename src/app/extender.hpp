@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "app/options.hpp"
 #include "snug/base/result.hpp"
@@ -20,8 +21,8 @@ class Extender {
   /// Reads policy, manifests and credentials, feeds the ledger and serves. kInvalid: the
   /// configuration or a file that it names is wrong.
   [[nodiscard]] Result<void> start();
-  [[nodiscard]] int extender_port() const;
-  [[nodiscard]] int admin_port() const;
+  /// The first line on stdout: where it listens; after start().
+  [[nodiscard]] std::string listening() const;
   /// SIGHUP asks for it: says that it takes a restart, and changes nothing.
   void refuse_reload() const;
   /// Takes no more calls, lets those under way end, and stops all threads.

@@ -21,8 +21,8 @@ Result<std::string> read_file(const std::string& path, std::int64_t most) {
   while (file.read(block, sizeof block) || file.gcount() > 0) {
     text.append(block, static_cast<std::size_t>(file.gcount()));
     if (static_cast<std::int64_t>(text.size()) > most) {
-      return fail(ErrorCode::kInvalid, path + ": is larger than the " + std::to_string(most) +
-                                           " bytes that are allowed");
+      return fail(ErrorCode::kTooLarge, path + ": is larger than the " + std::to_string(most) +
+                                            " bytes that are allowed");
     }
   }
   return text;

@@ -9,8 +9,10 @@ std::optional<Reply> FirstSight::look(std::string& body) {
   {
     const std::lock_guard lock(mutex_);
     Result<ScheduleCall> call = reader_.read_schedule(body);
-    if (!call) return std::nullopt;
-    pod = std::move(call->pod);
+    if (call) pod = std::move(call->pod);
+    const bool read = call.has_value();
+    reader_.trim();
+    if (!read) return std::nullopt;
   }
   const Result<void> posted = api_.post_pod(std::move(pod));
   if (posted) return std::nullopt;

@@ -1,9 +1,9 @@
 #include "app/options.hpp"
 
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <map>
 
+#include "app/files.hpp"
 #include "app/option_file.hpp"
 #include "app/option_rows.hpp"
 
@@ -91,14 +91,9 @@ Result<void> apply_flags(const CommandLine& line, Options& options) {
 }
 
 Result<void> apply_file(const std::string& path, Options& options) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(static_cast<std::size_t>(options.limits.max_config_bytes) + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!file.eof() && !file.good()) {
-    return fail(ErrorCode::kInvalid, "--config: the file " + path + " cannot be read");
-  }
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return read_config(text, path, options);
+  const Result<std::string> text = read_file(path, options.limits.max_config_bytes);
+  if (!text) return fail(text.error().code, "--config: " + text.error().message);
+  return read_config(*text, path, options);
 }
 
 }  // namespace

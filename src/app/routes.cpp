@@ -48,6 +48,18 @@ std::optional<std::string_view> parameter(const AdminRequest& request, std::stri
 
 }  // namespace
 
+ExtenderHandlers extender_handlers(ExtenderService& service, FirstSight* first_sight) {
+  return {.filter =
+              [&service, first_sight](std::string& body) {
+                if (first_sight != nullptr) {
+                  if (auto refused = first_sight->look(body)) return *std::move(refused);
+                }
+                return service.filter(body);
+              },
+          .prioritize = [&service](std::string& body) { return service.prioritize(body); },
+          .bind = [&service](std::string& body) { return service.bind(body); }};
+}
+
 std::vector<AdminRoute> admin_routes(Core& core, PrometheusMetrics& metrics, MemoryApi* memory) {
   return {
       {"GET", "/livez", "200 while the process serves",
@@ -56,10 +68,13 @@ std::vector<AdminRoute> admin_routes(Core& core, PrometheusMetrics& metrics, Mem
        [&core](const AdminRequest&) { return show_readiness(core); }},
       {"GET", "/metrics", "numbers, in Prometheus' text format",
        [&core, &metrics](const AdminRequest&) { return show_metrics(core, metrics); }},
-      {"GET", "/v1/nodes", "every GPU and who holds it (?name=NODE: of one node)",
+      {"GET",
+       "/v1/nodes",
+       "every GPU and who holds it (?name=NODE: of one node)",
        [&core](const AdminRequest& request) {
          return to_admin(show_nodes(core.ledger, parameter(request, "name")));
-       }},
+       },
+       {"name"}},
       {"GET", "/v1/pods", "every GPU pod, its state and its reservation",
        [&core](const AdminRequest&) { return to_admin(show_pods(core.ledger, core.pending)); }},
       {"DELETE", "/v1/pods/{namespace}/{name}", "ends a pod (embedded mode alone)",

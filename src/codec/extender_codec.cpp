@@ -22,6 +22,10 @@ class SeenNames {
     mask_ = slots_.size() - 1;
   }
 
+  void trim() {
+    if (slots_.capacity() * sizeof(Slot) > kKeptBytes) std::vector<Slot>{}.swap(slots_);
+  }
+
   /// Whether the name is new; it is then names[position].
   bool add(std::string_view name, std::size_t position, std::span<const std::string_view> names) {
     const std::size_t hash = std::hash<std::string_view>{}(name);
@@ -252,6 +256,11 @@ Result<BindCall> ExtenderReader::read_bind(std::string& body) {
   }
   if (!walk.ok()) return walk.take_error();
   return call;
+}
+
+void ExtenderReader::trim() {
+  state_->parser.trim();
+  state_->seen.trim();
 }
 
 std::string write_filter(const ScheduleCall& call, const FilterAnswer& answer) {

@@ -6,14 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "codec/text.hpp"
+
 namespace snug {
 namespace {
 
 using simdjson::dom::element;
 using simdjson::dom::element_type;
-
-/// simdjson holds about 17 bytes for each byte of text: what one huge text took is not kept.
-constexpr std::size_t kKeptBytes = 4'194'304;
 
 std::string_view type_name(const element& value) {
   switch (value.type()) {
@@ -30,14 +29,6 @@ std::string_view type_name(const element& value) {
     default:
       return "a number";
   }
-}
-
-/// Keys and names come from outside: an error shows the printable start of them only.
-std::string printable(std::string_view text) {
-  constexpr std::size_t kShown = 63;
-  std::string shown{text.substr(0, kShown)};
-  std::ranges::replace_if(shown, [](char c) { return c < ' ' || c > '~'; }, '?');
-  return shown;
 }
 
 bool same_key(std::string_view wanted, std::string_view found, KeyCase key_case) {
@@ -322,6 +313,11 @@ Result<element> DomParser::parse_in_place(std::string& json) {
     return fail(ErrorCode::kInvalid, "the JSON text is not valid UTF-8");
   }
   return fail(ErrorCode::kInvalid, "the text is not valid JSON");
+}
+
+void DomParser::trim() {
+  if (buffer_.capacity() > kKeptBytes) std::string{}.swap(buffer_);
+  if (parser_ != nullptr && parser_->capacity() > kKeptBytes) parser_.reset();
 }
 
 Result<PodFacts> pod_from(const element& value, const Where& where) {

@@ -69,7 +69,7 @@ class DomWalk {
   Error error_;
 };
 
-/// A parser with its padded buffer, kept between calls; large ones are given back at the next.
+/// A parser with its padded buffer, kept between calls.
 class DomParser {
  public:
   explicit DomParser(const Limits& limits);
@@ -79,6 +79,8 @@ class DomParser {
   /// Parses in place; the text gets spare capacity for simdjson's padding, and must outlive the
   /// element.
   [[nodiscard]] Result<simdjson::dom::element> parse_in_place(std::string& json);
+  /// Gives back what a text over kKeptBytes took. Elements die.
+  void trim();
 
  private:
   std::size_t max_depth_;

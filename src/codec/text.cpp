@@ -1,15 +1,24 @@
 #include "codec/text.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace snug {
 
+namespace {
+
+constexpr std::size_t kShown = 63;
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string shown{text.substr(0, kShown)};
+  std::ranges::replace_if(shown, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return shown;
+}
+
 std::string in_quotes(std::string_view text) {
-  constexpr std::size_t kShown = 63;
-  std::string result = "\"";
-  for (const char c : text.substr(0, kShown)) result += c >= ' ' && c <= '~' ? c : '?';
-  if (text.size() > kShown) result += "...";
-  return result + "\"";
+  return '"' + printable(text) + (text.size() > kShown ? "...\"" : "\"");
 }
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {

@@ -8,6 +8,9 @@
 
 namespace snug {
 
+/// The text for a message: at most 63 characters of it, each that is not printable as `?`.
+[[nodiscard]] std::string printable(std::string_view text);
+
 /// The text in quotes, for a message: at most 63 printable characters of it.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 

@@ -1,14 +1,19 @@
-#include "codec/utf8.hpp"
-
-#include <cstddef>
+#include "snug/codec/utf8.hpp"
 
 namespace snug {
 namespace {
 
-/// The length of the character that starts at `at`; 0: there is no valid one.
-std::size_t character_length(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t offset) {
-    return at + offset < text.size() ? static_cast<unsigned char>(text[at + offset]) : 0U;
+bool is_forbidden_control(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7F;
+}
+
+}  // namespace
+
+std::size_t character_length(std::string_view text) {
+  if (text.empty()) return 0;
+  const auto byte = [&](std::size_t at) {
+    return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
   };
   const auto follows = [&](std::size_t offset) { return (byte(offset) & 0xC0U) == 0x80U; };
   const unsigned first = byte(0);
@@ -27,17 +32,10 @@ std::size_t character_length(std::string_view text, std::size_t at) {
   return 0;
 }
 
-bool is_forbidden_control(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7F;
-}
-
-}  // namespace
-
 std::string_view::size_type find_bad_text(std::string_view text) {
   std::size_t at = 0;
   while (at < text.size()) {
-    const std::size_t length = character_length(text, at);
+    const std::size_t length = character_length(text.substr(at));
     if (length == 0 || is_forbidden_control(text[at])) return at;
     at += length;
   }

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <utility>
 
-#include "codec/utf8.hpp"
+#include "snug/codec/utf8.hpp"
 
 namespace snug {
 namespace {

@@ -1,5 +1,5 @@
-// Parsers with their buffers, lent to one call each. Thread-safe; holds as many as calls ever ran
-// at once.
+// Parsers with their buffers, lent to one call each. Few are kept for the next calls, and none of
+// them keeps what a large body took. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -38,8 +38,9 @@ class ExtenderService::Readers {
     return reader;
   }
   void give_back(std::unique_ptr<ExtenderReader> reader) {
+    reader->trim();
     const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(reader));
+    if (idle_.size() < kKeptBuffers) idle_.push_back(std::move(reader));
   }
 
   Limits limits_;

@@ -36,7 +36,7 @@ class HttpAdminTest : public ::testing::Test {
 
   AdminServer server_{
       {{"GET", "/livez", "alive", echo},
-       {"GET", "/v1/nodes", "nodes", echo},
+       {"GET", "/v1/nodes", "nodes", echo, {"name", "x"}},
        {"GET", "/v1/broken", "throws",
         [](const AdminRequest&) -> AdminReply { throw std::runtime_error("secret"); }},
        {"GET", "/v1/busy", "says so", [](const AdminRequest&) { return AdminReply{503, "no"}; }},
@@ -48,8 +48,8 @@ class HttpAdminTest : public ::testing::Test {
 TEST_F(HttpAdminTest, RoutesAreFoundWithTheirVariablesAndQueries) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"/livez", "/livez"},
-      {"/livez?verbose", "/livez ?verbose="},
-      {"/v1/nodes?name=n%201&name=n2&x=", "/v1/nodes ?name=n 1 ?x="},
+      {"/v1/nodes?x", "/v1/nodes ?x="},
+      {"/v1/nodes?name=n%201&x=", "/v1/nodes ?name=n 1 ?x="},
   };
   for (const auto& [target, body] : rows) {
     const HttpAnswer answer = get(target);
@@ -74,6 +74,20 @@ TEST_F(HttpAdminTest, UnknownPathsAndWrongMethodsSaySo) {
     EXPECT_EQ(answer.status, 405) << line;
     EXPECT_THAT(answer.headers.at("allow"), HasSubstr(line.starts_with("GET") ? "DELETE" : "GET"));
   }
+}
+
+TEST_F(HttpAdminTest, QueriesThatTheRouteDoesNotTakeAreRefused) {
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"/v1/busy?x", "the query of /v1/busy has an unknown key; it takes none"},
+      {"/v1/nodes?nmae=n1", "the query of /v1/nodes has an unknown key; it may have name, x"},
+      {"/v1/nodes?name=a&name=b", "the query of /v1/nodes has the key name more than once"},
+  };
+  for (const auto& [target, sentence] : rows) {
+    const HttpAnswer answer = get(target);
+    EXPECT_EQ(answer.status, 400) << target;
+    EXPECT_THAT(answer.body, HasSubstr(sentence));
+  }
+  EXPECT_EQ(get("/livez?verbose").status, 200) << "a probe may add what it likes";
 }
 
 TEST_F(HttpAdminTest, BodiesAndRangesAreRefusedAndNotReadAsRequests) {

@@ -101,6 +101,14 @@ std::optional<HttpAnswer> HttpClient::receive(bool head_request) {
   return answer;
 }
 
+bool HttpClient::receive_bytes(std::size_t count) {
+  while (in_.size() < count) {
+    if (!fill()) return false;
+  }
+  in_.erase(0, count);
+  return true;
+}
+
 bool HttpClient::wait_closed() {
   if (!in_.empty()) return false;
   pollfd fd{fd_, POLLIN, 0};

@@ -29,6 +29,8 @@ class HttpClient {
   bool post(std::string_view path, std::string_view body);
   /// Nothing: the connection ended before a whole reply. A reply to HEAD has no body.
   [[nodiscard]] std::optional<HttpAnswer> receive(bool head_request = false);
+  /// Waits for bytes that are no reply; false: the connection ended before so many.
+  [[nodiscard]] bool receive_bytes(std::size_t count);
   /// Waits until the server closes; false: bytes came instead.
   [[nodiscard]] bool wait_closed();
   /// Whether bytes (or the end) are there within a moment; for clients that go on meanwhile.

@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <latch>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "integration/http_client.hpp"
@@ -22,7 +24,7 @@ using std::chrono::seconds;
 constexpr milliseconds kPatience = seconds{30};
 
 std::string filter_body(int names) {
-  std::string body = R"({"Pod":{"metadata":{"name":"p","namespace":"d"}},"NodeNames":[)";
+  std::string body = R"({"Pod":{"metadata":{"name":"p","namespace":"d","uid":"u"}},"NodeNames":[)";
   for (int i = 0; i < names; ++i) {
     body += (i == 0 ? "\"node-" : ",\"node-") + std::to_string(i) + '"';
   }
@@ -30,7 +32,7 @@ std::string filter_body(int names) {
 }
 
 TEST(HttpConnectionsTest, OneConnectionCarriesAThousandRequests) {
-  ServedExtender served;
+  ServedSnug served;
   HttpClient client{served.port()};
   for (int i = 0; i < 1'000; ++i) {
     ASSERT_TRUE(
@@ -44,7 +46,7 @@ TEST(HttpConnectionsTest, OneConnectionCarriesAThousandRequests) {
 }
 
 TEST(HttpConnectionsTest, PipelinedRequestsAreAnsweredInTheirOrder) {
-  ServedExtender served;
+  ServedSnug served;
   HttpClient client{served.port()};
   client.send(post_text("/filter", kGoodFilter) + post_text("/bind", kGoodBind) +
               post_text("/filter", filter_body(3)));
@@ -54,14 +56,14 @@ TEST(HttpConnectionsTest, PipelinedRequestsAreAnsweredInTheirOrder) {
 }
 
 TEST(HttpConnectionsTest, ARequestMayComeByteByByte) {
-  ServedExtender served;
+  ServedSnug served;
   HttpClient client{served.port()};
   for (const char byte : post_text("/filter", kGoodFilter)) client.send({&byte, 1});
   EXPECT_EQ(client.receive().value_or(HttpAnswer{}).body, kAllNodes);
 }
 
 TEST(HttpConnectionsTest, LargeBodiesGoBothWaysUncompressed) {
-  ServedExtender served;
+  ServedSnug served;
   HttpClient client{served.port()};
   const std::string body = filter_body(50'000);
   client.send(
@@ -76,7 +78,7 @@ TEST(HttpConnectionsTest, LargeBodiesGoBothWaysUncompressed) {
 }
 
 TEST(HttpConnectionsTest, AClientThatAsksMaySendItsBodyLater) {
-  ServedExtender served;
+  ServedSnug served;
   HttpClient client{served.port()};
   const std::string body{kGoodFilter};
   client.send(
@@ -89,7 +91,7 @@ TEST(HttpConnectionsTest, AClientThatAsksMaySendItsBodyLater) {
 }
 
 TEST(HttpConnectionsTest, AClientMayAskForTheEndOfItsConnection) {
-  ServedExtender served;
+  ServedSnug served;
   HttpClient client{served.port()};
   client.send(
       "POST /bind HTTP/1.1\r\nContent-Type: application/json\r\nConnection: close\r\n"
@@ -103,7 +105,7 @@ TEST(HttpConnectionsTest, AClientMayAskForTheEndOfItsConnection) {
 
 TEST(HttpConnectionsTest, AHundredConnectionsAreServedAtOnce) {
   constexpr int kClients = 100;
-  ServedExtender served;
+  ServedSnug served;
   std::latch all_inside{kClients};
   served.meanwhile = [&] { all_inside.arrive_and_wait(); };
   std::vector<std::unique_ptr<HttpClient>> clients;
@@ -122,7 +124,7 @@ TEST(HttpConnectionsTest, BeyondThreadsAndQueueAConnectionIsClosedAtOnce) {
   Limits limits;
   limits.max_connections = kThreads;
   limits.max_queued_connections = kQueued;
-  ServedExtender served{limits};
+  ServedSnug served{limits};
   std::latch inside{kThreads};
   std::latch release{1};
   std::atomic<int> calls{0};
@@ -149,6 +151,67 @@ TEST(HttpConnectionsTest, BeyondThreadsAndQueueAConnectionIsClosedAtOnce) {
   }
 }
 
+/// Connections that hold every thread of the port; each has had a reply if it asked for one.
+std::vector<std::unique_ptr<HttpClient>> hold(int port, int count, const std::string& request) {
+  std::vector<std::unique_ptr<HttpClient>> clients;
+  for (int i = 0; i < count; ++i) {
+    clients.push_back(std::make_unique<HttpClient>(port));
+    if (request.empty()) continue;
+    clients.back()->send(request);
+    EXPECT_EQ(clients.back()->receive().value_or(HttpAnswer{}).status, 200);
+  }
+  return clients;
+}
+
+/// How many still get a reply to another request.
+int count_served(const std::vector<std::unique_ptr<HttpClient>>& clients,
+                 const std::string& request) {
+  int served = 0;
+  for (const auto& client : clients) {
+    client->send(request);
+    served += client->receive() ? 1 : 0;
+  }
+  return served;
+}
+
+constexpr const char* kLivez = "GET /livez HTTP/1.1\r\nHost: t\r\n\r\n";
+
+/// Idle connections would be closed in an hour, silent ones in a minute.
+Limits patient_and_narrow() {
+  Limits limits;
+  limits.max_connections = 8;
+  limits.max_admin_connections = 8;
+  limits.keep_alive_ms = 3'600'000;
+  limits.admin_keep_alive_ms = 3'600'000;
+  limits.request_silence_ms = 60'000;
+  return limits;
+}
+
+TEST(HttpConnectionsTest, OneIdleConnectionMakesRoomForAnotherOnBothPorts) {
+  ServedSnug served{patient_and_narrow()};
+  const std::string bind = post_text("/bind", kGoodBind);
+  for (const auto& [port, request] : std::vector<std::pair<int, std::string>>{
+           {served.admin_port(), kLivez}, {served.port(), bind}}) {
+    const auto idle = hold(port, 8, request);
+    HttpClient another{port};
+    another.send(request);
+    EXPECT_EQ(another.receive().value_or(HttpAnswer{}).status, 200);
+    EXPECT_EQ(count_served(idle, request), 7) << "one alone had to go";
+  }
+}
+
+TEST(HttpConnectionsTest, SilentConnectionsMakeRoomOnBothPorts) {
+  ServedSnug served{patient_and_narrow()};
+  const std::string bind = post_text("/bind", kGoodBind);
+  for (const auto& [port, request] : std::vector<std::pair<int, std::string>>{
+           {served.admin_port(), kLivez}, {served.port(), bind}}) {
+    const auto silent = hold(port, 40, "");
+    HttpClient another{port};
+    another.send(request);
+    EXPECT_EQ(another.receive().value_or(HttpAnswer{}).status, 200);
+  }
+}
+
 Limits impatient() {
   Limits limits;
   limits.request_silence_ms = 50;
@@ -157,7 +220,7 @@ Limits impatient() {
 }
 
 TEST(HttpConnectionsTest, AClientThatFallsSilentIsToldAndDropped) {
-  ServedExtender served{impatient()};
+  ServedSnug served{impatient()};
   for (const std::string part : {"POST /filter HTTP/1.1\r\nHost: t",
                                  "POST /filter HTTP/1.1\r\nContent-Type: "
                                  "application/json\r\nContent-Length: 10\r\n\r\n{"}) {
@@ -172,7 +235,7 @@ TEST(HttpConnectionsTest, AClientThatFallsSilentIsToldAndDropped) {
 }
 
 TEST(HttpConnectionsTest, AClientThatTricklesIsDroppedInTheEnd) {
-  ServedExtender served{impatient()};
+  ServedSnug served{impatient()};
   HttpClient client{served.port()};
   client.send(
       "POST /filter HTTP/1.1\r\nContent-Type: application/json\r\n"
@@ -188,7 +251,7 @@ TEST(HttpConnectionsTest, AClientThatTricklesIsDroppedInTheEnd) {
 TEST(HttpConnectionsTest, AnIdleConnectionIsClosedInTheEnd) {
   Limits limits;
   limits.keep_alive_ms = 100;
-  ServedExtender served{limits};
+  ServedSnug served{limits};
   HttpClient client{served.port()};
   client.post("/bind", kGoodBind);
   EXPECT_TRUE(client.receive());
@@ -198,13 +261,13 @@ TEST(HttpConnectionsTest, AnIdleConnectionIsClosedInTheEnd) {
 TEST(HttpConnectionsTest, AConnectionThatNeverSaysAnythingIsClosedSoon) {
   Limits limits;
   limits.request_silence_ms = 100;
-  ServedExtender served{limits};
+  ServedSnug served{limits};
   HttpClient client{served.port()};
   EXPECT_TRUE(client.wait_closed()) << "the keep-alive time is two minutes";
 }
 
 TEST(HttpConnectionsTest, AClientThatDiesInMidBodyChangesNothing) {
-  ServedExtender served;
+  ServedSnug served;
   for (int i = 0; i < 20; ++i) {
     HttpClient client{served.port()};
     client.send(
@@ -222,7 +285,7 @@ TEST(HttpConnectionsTest, AClientThatDiesInMidBodyChangesNothing) {
 
 TEST(HttpConnectionsTest, AClientThatNeverReadsItsReplyIsDropped) {
   Limits limits = impatient();
-  ServedExtender served{limits};
+  ServedSnug served{limits};
   HttpClient client{served.port()};
   const std::string request = post_text("/filter", filter_body(50'000));
   // The replies fill every buffer on the way; then the server can write no more.
@@ -233,7 +296,7 @@ TEST(HttpConnectionsTest, AClientThatNeverReadsItsReplyIsDropped) {
 }
 
 TEST(HttpConnectionsTest, StopEndsIdleConnectionsAtOnce) {
-  ServedExtender served;
+  ServedSnug served;
   std::vector<std::unique_ptr<HttpClient>> clients;
   for (int i = 0; i < 10; ++i) {
     clients.push_back(std::make_unique<HttpClient>(served.port()));
@@ -247,7 +310,7 @@ TEST(HttpConnectionsTest, StopEndsIdleConnectionsAtOnce) {
 }
 
 TEST(HttpConnectionsTest, DrainWaitsForTheRequestInFlight) {
-  ServedExtender served;
+  ServedSnug served;
   std::latch inside{1};
   std::latch release{1};
   served.meanwhile = [&] {
@@ -273,7 +336,7 @@ TEST(HttpConnectionsTest, DrainWaitsForTheRequestInFlight) {
 }
 
 TEST(HttpConnectionsTest, DrainGivesUpInTheEnd) {
-  ServedExtender served;
+  ServedSnug served;
   std::latch inside{1};
   std::latch release{1};
   served.meanwhile = [&] {

@@ -1,18 +1,20 @@
-// An extender server whose handlers read and write as the service does, and count their calls.
+// The product behind its two ports: core, in-memory API server, extender and admin server, wired
+// as the program wires its embedded mode. The cluster has the nodes n1 and n2, pods that wait, and
+// the pod d/held, which is bound with half a GPU.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
-#include <utility>
 
+#include "integration/http_client.hpp"
 #include "snug/adapters/http/extender_server.hpp"
-#include "snug/codec/extender_codec.hpp"
+#include "snug/base/limits.hpp"
 
 namespace snug::testing {
 
+/// The pod d/p, which asks for no GPU: it gets all its nodes back, and may be bound to any.
 inline constexpr const char* kGoodFilter =
     R"({"Pod":{"metadata":{"name":"p","namespace":"d","uid":"u"}},"NodeNames":["n1","n2"]})";
 inline constexpr const char* kGoodBind =
@@ -20,50 +22,37 @@ inline constexpr const char* kGoodBind =
 /// The reply to kGoodFilter.
 inline constexpr const char* kAllNodes =
     R"({"Nodes":null,"NodeNames":["n1","n2"],"FailedNodes":null,"FailedAndUnresolvableNodes":null,"Error":""})";
+/// The pod d/waiting, which asks for half a GPU.
+inline constexpr const char* kGpuFilter =
+    R"({"Pod":{"metadata":{"name":"waiting","namespace":"d","uid":"u-waiting","annotations":{"gpu-fraction":"0.5"}},"spec":{"containers":[{"name":"main"}]}},"NodeNames":["n1","n2"]})";
 
-class ServedExtender {
+class ServedSnug {
  public:
-  explicit ServedExtender(const Limits& limits = {}, HttpOptions options = {})
-      : limits_(limits), server_(std::make_unique<ExtenderServer>(handlers(), options, limits)) {
-    const Result<void> started = server_->start();
-    EXPECT_TRUE(started) << started.error().message;
-  }
+  explicit ServedSnug(const Limits& limits = {}, HttpOptions options = {});
+  ~ServedSnug();
+  ServedSnug(const ServedSnug&) = delete;
+  ServedSnug& operator=(const ServedSnug&) = delete;
 
-  [[nodiscard]] int port() const { return server_->port(); }
-  ExtenderServer& server() { return *server_; }
+  [[nodiscard]] int port() const;
+  [[nodiscard]] int admin_port() const;
+  ExtenderServer& server();
 
-  /// Requests that reached a handler and could be read.
+  /// Sends one request on a connection of its own.
+  [[nodiscard]] static HttpAnswer ask(int port, const std::string& request);
+  /// Everything that a bad request must leave alone: the bodies of GET /v1/nodes and /v1/pods, the
+  /// API server's pods, and how many changes it has told.
+  [[nodiscard]] std::string state() const;
+
+  /// Requests of the extender port that were answered with 200.
   std::atomic<int> understood{0};
-  /// Called by every handler first.
+  /// Called before every verb.
   std::function<void()> meanwhile = [] {};
 
  private:
-  Reply schedule(ReplyShape shape, std::string& body) {
-    meanwhile();
-    ExtenderReader reader{limits_};
-    const auto call = reader.read_schedule(body);
-    if (!call) return {400, write_error(shape, call.error().message)};
-    ++understood;
-    return {200, shape == ReplyShape::kFilter ? write_filter_all(*call) : write_prioritize({})};
-  }
+  struct Parts;
+  [[nodiscard]] ExtenderHandlers watched(ExtenderHandlers handlers);
 
-  ExtenderHandlers handlers() {
-    return {
-        .filter = [this](std::string& body) { return schedule(ReplyShape::kFilter, body); },
-        .prioritize = [this](std::string& body) { return schedule(ReplyShape::kPrioritize, body); },
-        .bind =
-            [this](std::string& body) {
-              meanwhile();
-              ExtenderReader reader{limits_};
-              const auto call = reader.read_bind(body);
-              if (!call) return Reply{400, write_bind(call.error().message)};
-              ++understood;
-              return Reply{200, write_bind("")};
-            }};
-  }
-
-  Limits limits_;
-  std::unique_ptr<ExtenderServer> server_;
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace snug::testing

@@ -51,14 +51,15 @@ class HttpTlsTest : public ::testing::Test {
 };
 
 TEST_F(HttpTlsTest, RequestsComeOverTls) {
-  ServedExtender served{{}, {.tls = files(servers_, false)}};
+  ServedSnug served{{}, {.tls = files(servers_, false)}};
   EXPECT_EQ(call(served.port(), servers_), 200);
   EXPECT_EQ(call(served.port(), others_), 0) << "the client checks the server";
 }
 
 TEST_F(HttpTlsTest, LargeBodiesGoBothWaysOverTls) {
-  ServedExtender served{{}, {.tls = files(servers_, false)}};
-  std::string body = R"({"Pod":{"metadata":{"name":"p","namespace":"d"}},"NodeNames":["n")";
+  ServedSnug served{{}, {.tls = files(servers_, false)}};
+  std::string body =
+      R"({"Pod":{"metadata":{"name":"p","namespace":"d","uid":"u"}},"NodeNames":["n")";
   for (int i = 0; i < 50'000 - 1; ++i) body += ",\"node-" + std::to_string(i) + '"';
   body += "]}";
   httplib::SSLClient client("127.0.0.1", served.port());
@@ -72,7 +73,7 @@ TEST_F(HttpTlsTest, LargeBodiesGoBothWaysOverTls) {
 }
 
 TEST_F(HttpTlsTest, WithAClientAuthorityOnlyItsClientsAreServed) {
-  ServedExtender served{{}, {.tls = files(servers_, true)}};
+  ServedSnug served{{}, {.tls = files(servers_, true)}};
   const Pem scheduler = clients_.issue("kube-scheduler");
   const Pem stranger = others_.issue("kube-scheduler");
   EXPECT_EQ(call(served.port(), servers_, &scheduler), 200);
@@ -82,7 +83,7 @@ TEST_F(HttpTlsTest, WithAClientAuthorityOnlyItsClientsAreServed) {
 }
 
 TEST_F(HttpTlsTest, PlainHttpIsNotAnswered) {
-  ServedExtender served{{}, {.tls = files(servers_, false)}};
+  ServedSnug served{{}, {.tls = files(servers_, false)}};
   HttpClient client{served.port()};
   client.post("/bind", kGoodBind);
   EXPECT_FALSE(client.receive());
@@ -90,7 +91,7 @@ TEST_F(HttpTlsTest, PlainHttpIsNotAnswered) {
 }
 
 TEST_F(HttpTlsTest, AChangedCertificateIsServedToTheNextConnection) {
-  ServedExtender served{{}, {.tls = files(servers_, false), .on_problem = note_}};
+  ServedSnug served{{}, {.tls = files(servers_, false), .on_problem = note_}};
   EXPECT_EQ(call(served.port(), servers_), 200);
   put(others_.issue("snug", "IP:127.0.0.1"));
   EXPECT_EQ(call(served.port(), others_), 200);
@@ -99,7 +100,7 @@ TEST_F(HttpTlsTest, AChangedCertificateIsServedToTheNextConnection) {
 }
 
 TEST_F(HttpTlsTest, AChangeThatCannotBeReadKeepsTheLastGoodCertificate) {
-  ServedExtender served{{}, {.tls = files(servers_, false), .on_problem = note_}};
+  ServedSnug served{{}, {.tls = files(servers_, false), .on_problem = note_}};
   folder_.write("tls.crt", "no certificate");
   EXPECT_EQ(call(served.port(), servers_), 200);
   EXPECT_THAT(problems_.get(), HasSubstr("cannot read the certificate"));

@@ -3,6 +3,7 @@
 // a test compares the two. Nothing else in the tree may hold a queue, body, depth or wait bound.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -10,6 +11,8 @@
 // clang-format off
 #define SNUG_LIMITS(ROW)                                                                                                   \
   ROW(max_body_bytes,          "maxBodyBytes",          67'108'864, 1'024, 1'073'741'824, "bytes of one request body")      \
+  ROW(max_body_bytes_at_once,  "maxBodyBytesAtOnce",    67'108'864, 1'024, 17'179'869'184, "bytes of all request bodies that are read and answered at once; a lone one, and those up to 16 KiB, always may") \
+  ROW(body_wait_ms,            "bodyWaitMs",            1'000,      0,     60'000,        "wait of a body beyond maxBodyBytesAtOnce, in milliseconds; then it is refused (below the scheduler's httpTimeout)") \
   ROW(max_json_depth,          "maxJsonDepth",          64,         16,    1'024,         "nesting of any JSON text")        \
   ROW(max_headers,             "maxHeaders",            100,        16,    10'000,        "headers of one request")          \
   ROW(max_connections,         "maxConnections",        384,        8,     4'096,         "open connections to the extender port; one thread each") \
@@ -62,6 +65,11 @@ struct Limits {
 
 /// maxReservationBytes has room for a device of every GPU that maxGpusPerNode allows.
 inline constexpr std::int64_t kReservationBytesPerGpu = 256;
+
+// How much memory is kept for the next calls, of bodies and of parsers each: so many buffers of at
+// most so many bytes. Only speed depends on them, so that they are no operator's business.
+inline constexpr std::size_t kKeptBuffers = 8;
+inline constexpr std::size_t kKeptBytes = 1'048'576;
 
 struct LimitRow {
   std::string_view key;

@@ -46,6 +46,8 @@ class ExtenderReader {
   /// next call.
   [[nodiscard]] Result<ScheduleCall> read_schedule(std::string& body);
   [[nodiscard]] Result<BindCall> read_bind(std::string& body);
+  /// Gives back what a large body took, many times its size; a call that was read dies.
+  void trim();
 
  private:
   struct State;

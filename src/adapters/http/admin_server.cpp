@@ -13,11 +13,10 @@
 namespace snug {
 namespace {
 
-constexpr std::size_t kOwnHeaders = 4;
-
 EngineBounds bounds_of(const Limits& limits) {
   const auto connections = static_cast<std::size_t>(limits.max_admin_connections);
-  return {.pool = {.threads = connections, .queued = connections},
+  const auto queued = static_cast<std::size_t>(limits.max_queued_connections);
+  return {.pool = {.threads = connections, .queued = queued},
           .keep_alive = std::chrono::milliseconds{limits.admin_keep_alive_ms}};
 }
 
@@ -50,6 +49,24 @@ std::optional<decltype(AdminRequest::variables)> match(std::string_view pattern,
     }
   }
   return variables;
+}
+
+/// What is wrong with the query; nothing: all is well. Probes and scrapers may add what they like
+/// (`/readyz?verbose`); people who misspell a question get no answer to another one.
+std::optional<std::string> check_query(const AdminRoute& route, const httplib::Params& query) {
+  if (!route.pattern.starts_with("/v1/")) return std::nullopt;
+  for (auto at = query.begin(); at != query.end(); at = query.upper_bound(at->first)) {
+    if (std::ranges::find(route.query, at->first) == route.query.end()) {
+      std::string allowed;
+      for (const std::string& key : route.query) allowed += (allowed.empty() ? "" : ", ") + key;
+      return "the query of " + route.pattern + " has an unknown key; " +
+             (allowed.empty() ? "it takes none" : "it may have " + allowed);
+    }
+    if (query.count(at->first) > 1) {
+      return "the query of " + route.pattern + " has the key " + at->first + " more than once";
+    }
+  }
+  return std::nullopt;
 }
 
 std::string list_of(const std::vector<AdminRoute>& routes) {
@@ -89,8 +106,10 @@ class AdminServer::Impl {
 
  private:
   void answer(const httplib::Request& request, httplib::Response& response) const {
-    if (request.headers.size() > max_headers_ + kOwnHeaders) {
-      return engine_.refuse(request, response, 431, "the request has too many headers");
+    if (HttpEngine::header_count(request) > max_headers_) {
+      return engine_.refuse(request, response, 431,
+                            "the request has more than the " + std::to_string(max_headers_) +
+                                " headers that are allowed");
     }
     if (has_body(request) || request.has_header("Range")) {
       return engine_.refuse(request, response, 400,
@@ -102,6 +121,9 @@ class AdminServer::Impl {
       if (!variables) continue;
       allowed.insert(route.method);
       if (route.method != (request.method == "HEAD" ? "GET" : request.method)) continue;
+      if (const auto wrong = check_query(route, request.params)) {
+        return engine_.refuse(request, response, 400, *wrong);
+      }
       return call(route, request, std::move(*variables), response);
     }
     if (allowed.empty()) {

@@ -18,6 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
+/// What one read takes at most. Speed only, as is the next one: no operator's business.
 constexpr std::size_t kInBuffer = 65'536;
 /// Smaller writes are gathered: a reply's head leaves together with its body.
 constexpr std::size_t kOutBuffer = 16'384;
@@ -81,6 +82,9 @@ bool Connection::wait_for_request(int wake_fd, milliseconds at_most) {
 void Connection::begin_request() {
   deadline_ = steady_clock::now() + whole_;
   head_bytes_ = 0;
+  head_line_ = 0;
+  first_line_ = true;
+  fresh_ = false;
   in_head_ = true;
   replied_ = false;
 }
@@ -138,14 +142,20 @@ ssize_t Connection::read(char* out, std::size_t size) {
   const std::size_t count = std::min(size, in_to_ - in_from_);
   std::memcpy(out, in_.data() + in_from_, count);
   in_from_ += count;
-  if (in_head_) {
-    head_bytes_ += count;
-    if (head_bytes_ > max_head_) {
-      head_too_large_ = true;
-      return -1;
-    }
-  }
+  if (in_head_ && !count_head({out, count})) return -1;
   return static_cast<ssize_t>(count);
+}
+
+bool Connection::count_head(std::string_view bytes) {
+  head_bytes_ += bytes.size();
+  for (const char byte : bytes) {
+    if (!first_line_ && ++head_line_ > kMaxHeadLine) break;
+    if (byte != '\n') continue;
+    first_line_ = false;
+    head_line_ = 0;
+  }
+  head_too_large_ = head_bytes_ > max_head_ || head_line_too_long();
+  return !head_too_large_;
 }
 
 ssize_t Connection::write(const char* data, std::size_t size) {

@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "snug/base/limits.hpp"
@@ -19,6 +21,10 @@ namespace snug {
 
 class Connection final : public httplib::Stream {
  public:
+  /// httplib takes a longer header for a malformed one. It is a compiled library, so that this is
+  /// no setting.
+  static constexpr std::size_t kMaxHeadLine = CPPHTTPLIB_HEADER_MAX_LENGTH;
+
   /// `fd` is non-blocking and stays the caller's; `tls` null: plain.
   Connection(int fd, SSL_CTX* tls, const Limits& limits);
   ~Connection() override;
@@ -34,7 +40,13 @@ class Connection final : public httplib::Stream {
   void begin_request();
   /// The head is complete.
   void begin_body() { in_head_ = false; }
+  /// Its reply has left, or never will.
+  void end_request() { kept_.reset(); }
   bool flush();
+
+  /// No request has come yet.
+  [[nodiscard]] bool fresh() const { return fresh_; }
+  void keep_until_sent(std::shared_ptr<const void> thing) { kept_ = std::move(thing); }
 
   /// The request is refused before it was read: nothing of it may be taken for another.
   void refuse_rest() { refused_ = true; }
@@ -42,7 +54,9 @@ class Connection final : public httplib::Stream {
   /// The reply says that no other will follow on this connection.
   void end_after_reply() { ending_ = true; }
   [[nodiscard]] bool ending() const { return ending_; }
+  /// The head went past maxHeaderBytes, or one of its lines past kMaxHeadLine.
   [[nodiscard]] bool head_too_large() const { return head_too_large_; }
+  [[nodiscard]] bool head_line_too_long() const { return head_line_ > kMaxHeadLine; }
   [[nodiscard]] bool timed_out() const { return timed_out_; }
   [[nodiscard]] bool replied() const { return replied_; }
   /// Reads and drops what a refused client still sends, for a short while, so that the reply is not
@@ -72,6 +86,8 @@ class Connection final : public httplib::Stream {
   [[nodiscard]] ssize_t receive(char* out, std::size_t size);
   [[nodiscard]] bool send_plain(const char* data, std::size_t size);
   [[nodiscard]] bool send_tls(const char* data, std::size_t size);
+  /// False: the head is too large.
+  [[nodiscard]] bool count_head(std::string_view bytes);
 
   int fd_;
   std::unique_ptr<SSL, FreeSsl> ssl_;
@@ -84,6 +100,10 @@ class Connection final : public httplib::Stream {
   std::size_t in_to_ = 0;
   std::string out_;
   std::size_t head_bytes_ = 0;
+  std::size_t head_line_ = 0;  // bytes of the header that is coming; the first line does not count
+  bool first_line_ = true;
+  std::shared_ptr<const void> kept_;
+  bool fresh_ = true;
   bool in_head_ = true;
   bool head_too_large_ = false;
   bool timed_out_ = false;

@@ -16,7 +16,8 @@
 namespace snug {
 namespace {
 
-/// Out of descriptors or memory: how long the acceptor leaves the kernel alone.
+/// Out of descriptors or memory: how long the acceptor leaves the kernel alone. Bounds nobody's
+/// wait but its own.
 constexpr int kShortageWaitMs = 10;
 
 }  // namespace
@@ -89,7 +90,32 @@ void ConnectionThreads::take(int fd) {
   queue_.push_back(fd);
   open_.insert(fd);
   count_waiting();
+  make_room();
   work_came_.notify_one();
+}
+
+/// As many idle connections go as others wait for a thread, less those that are going already. Only
+/// the reading side is shut: a request that came in this very moment is still read and answered.
+void ConnectionThreads::make_room() {
+  while (leaving_.size() < waiting_ && !idle_.empty()) {
+    const auto oldest = idle_.begin();
+    ::shutdown(oldest->second, SHUT_RD);
+    leaving_.insert(oldest->second);
+    idle_.erase(oldest);
+  }
+}
+
+std::uint64_t ConnectionThreads::begin_idle(int fd) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t turn = ++turns_;
+  if (!leaving_.contains(fd)) idle_.emplace(turn, fd);
+  make_room();
+  return turn;
+}
+
+void ConnectionThreads::end_idle(std::uint64_t turn) {
+  const std::lock_guard lock(mutex_);
+  idle_.erase(turn);
 }
 
 void ConnectionThreads::work() {
@@ -106,6 +132,7 @@ void ConnectionThreads::work() {
     lock.lock();
     // Closed under the lock, so that stop() never shuts down a descriptor of somebody else.
     open_.erase(fd);
+    leaving_.erase(fd);
     count_waiting();
     ::close(fd);
     if (open_.empty()) all_ended_.notify_all();

@@ -1,6 +1,8 @@
 // Accepts connections and gives each a thread of its own while it is open. Threads are started on
 // demand up to a bound and then kept; further connections wait in a bounded queue, and beyond it
-// they are closed at once. Ends in two steps: drain (no new connections, idle ones go) and stop.
+// they are closed at once. For each that waits, the connection that is idle the longest is ended,
+// so that nobody keeps others out by holding connections. Ends in two steps: drain (no new
+// connections, idle ones go) and stop.
 //
 // start, drain and stop are called from one thread; the rest is thread-safe.
 #pragma once
@@ -9,8 +11,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <unordered_set>
@@ -38,6 +42,21 @@ class ConnectionThreads {
   [[nodiscard]] bool draining() const { return draining_; }
   /// Connections wait for a thread: those that are served should end with their next reply.
   [[nodiscard]] bool crowded() const { return waiting_ > 0; }
+
+  /// While this lives the connection waits for a request, and may be ended for another: reading
+  /// then gives what has come already, and after it the end.
+  class Idle {
+   public:
+    Idle(ConnectionThreads& pool, int fd) : pool_(pool), turn_(pool.begin_idle(fd)) {}
+    ~Idle() { pool_.end_idle(turn_); }
+    Idle(const Idle&) = delete;
+    Idle& operator=(const Idle&) = delete;
+
+   private:
+    ConnectionThreads& pool_;
+    std::uint64_t turn_;
+  };
+
   /// True: every connection has ended.
   bool drain(std::chrono::milliseconds at_most);
   void stop();
@@ -48,6 +67,9 @@ class ConnectionThreads {
   void take(int fd);
   void work();
   void count_waiting();  // under mutex_
+  void make_room();      // under mutex_
+  [[nodiscard]] std::uint64_t begin_idle(int fd);
+  void end_idle(std::uint64_t turn);
   void begin_drain();
 
   const PoolBounds bounds_;
@@ -61,11 +83,14 @@ class ConnectionThreads {
   std::mutex mutex_;
   std::condition_variable work_came_;
   std::condition_variable all_ended_;
-  bool stopping_ = false;             // guarded by mutex_
-  std::deque<int> queue_;             // guarded by mutex_
-  std::unordered_set<int> open_;      // guarded by mutex_: queued and served
-  std::size_t idle_threads_ = 0;      // guarded by mutex_
-  std::vector<std::thread> threads_;  // guarded by mutex_
+  bool stopping_ = false;              // guarded by mutex_
+  std::deque<int> queue_;              // guarded by mutex_
+  std::unordered_set<int> open_;       // guarded by mutex_: queued and served
+  std::unordered_set<int> leaving_;    // guarded by mutex_: ended for another, and not closed yet
+  std::map<std::uint64_t, int> idle_;  // guarded by mutex_: by turn, so the oldest comes first
+  std::uint64_t turns_ = 0;            // guarded by mutex_
+  std::size_t idle_threads_ = 0;       // guarded by mutex_
+  std::vector<std::thread> threads_;   // guarded by mutex_
 };
 
 }  // namespace snug

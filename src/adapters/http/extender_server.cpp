@@ -3,36 +3,18 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "adapters/http/body_buffers.hpp"
 #include "adapters/http/http_engine.hpp"
 #include "snug/codec/extender_codec.hpp"
 
 namespace snug {
 namespace {
-
-/// A thread's buffer is kept for its next request, unless one body was huge.
-constexpr std::size_t kKeptBuffer = 4'194'304;
-
-/// Gives a large buffer back when the request ends, however it ends.
-class LargeBufferEnd {
- public:
-  explicit LargeBufferEnd(std::string& buffer) : buffer_(buffer) {}
-  ~LargeBufferEnd() {
-    if (buffer_.capacity() > kKeptBuffer) std::string{}.swap(buffer_);
-  }
-  LargeBufferEnd(const LargeBufferEnd&) = delete;
-  LargeBufferEnd& operator=(const LargeBufferEnd&) = delete;
-
- private:
-  std::string& buffer_;
-};
-/// Spare capacity, so that the parser need not copy the body.
-constexpr std::size_t kSpare = 64;
-/// Headers that httplib adds of its own: REMOTE_ADDR, REMOTE_PORT, LOCAL_ADDR and LOCAL_PORT.
-constexpr std::size_t kOwnHeaders = 4;
 
 constexpr const char* kFilter = "/filter";
 constexpr const char* kPrioritize = "/prioritize";
@@ -101,6 +83,9 @@ class ExtenderServer::Impl {
   Impl(ExtenderHandlers handlers, HttpOptions options, const Limits& limits)
       : max_body_(static_cast<std::size_t>(limits.max_body_bytes)),
         max_headers_(static_cast<std::size_t>(limits.max_headers)),
+        no_room_("other bodies fill the " + std::to_string(limits.max_body_bytes_at_once) +
+                 " bytes that are allowed at once (limit maxBodyBytesAtOnce); try again"),
+        bodies_(limits),
         engine_(std::move(options), bounds_of(limits), limits) {
     engine_.set_error_body(error_body);
     engine_.set_gate([this](const httplib::Request& request, httplib::Response& response) {
@@ -115,13 +100,17 @@ class ExtenderServer::Impl {
   }
 
   HttpEngine& engine() { return engine_; }
+  void stop() {
+    bodies_.close();
+    engine_.stop();
+  }
 
  private:
   using Handler = std::function<Reply(std::string&)>;
 
   /// Everything that can be said before the body is read.
   [[nodiscard]] std::optional<Refused> check(const httplib::Request& request) const {
-    if (request.headers.size() > max_headers_ + kOwnHeaders) {
+    if (HttpEngine::header_count(request) > max_headers_) {
       return Refused{431, "the request has more than the " + std::to_string(max_headers_) +
                               " headers that are allowed"};
     }
@@ -146,24 +135,25 @@ class ExtenderServer::Impl {
     engine_.Post(path, [this, handler = std::move(handler)](const httplib::Request& request,
                                                             httplib::Response& response,
                                                             const httplib::ContentReader& reader) {
-      thread_local std::string body;
-      const LargeBufferEnd end(body);
-      if (!read_body(request, reader, body)) {
+      const std::size_t length =
+          parse_length(request.get_header_value("Content-Length")).value_or(0);
+      const std::shared_ptr<BodyBuffers::Lent> body = bodies_.lend(length);
+      if (body == nullptr) return engine_.refuse(request, response, 503, no_room_);
+      // A reply may be as large as the body that it answers.
+      HttpEngine::keep_until_sent(body);
+      if (!read_body(reader, length, body->text())) {
         return engine_.refuse_incomplete(request, response);
       }
-      Reply reply = handler(body);
+      Reply reply = handler(body->text());
       response.status = reply.status;
       response.body = std::move(reply.body);
       response.set_header("Content-Type", kJsonType);
     });
   }
 
-  static bool read_body(const httplib::Request& request, const httplib::ContentReader& reader,
+  static bool read_body(const httplib::ContentReader& reader, std::size_t length,
                         std::string& body) {
-    const std::size_t length = parse_length(request.get_header_value("Content-Length")).value_or(0);
     HttpEngine::begin_body();
-    body.clear();
-    body.reserve(length + kSpare);
     const bool complete = reader([&](const char* data, std::size_t size) {
       if (size > length - body.size()) return false;
       body.append(data, size);
@@ -174,6 +164,8 @@ class ExtenderServer::Impl {
 
   const std::size_t max_body_;
   const std::size_t max_headers_;
+  const std::string no_room_;
+  BodyBuffers bodies_;
   HttpEngine engine_;
 };
 
@@ -186,6 +178,6 @@ int ExtenderServer::port() const { return impl_->engine().port(); }
 bool ExtenderServer::drain(std::chrono::milliseconds at_most) {
   return impl_->engine().drain(at_most);
 }
-void ExtenderServer::stop() { impl_->engine().stop(); }
+void ExtenderServer::stop() { impl_->stop(); }
 
 }  // namespace snug

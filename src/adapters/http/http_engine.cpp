@@ -13,22 +13,10 @@ namespace {
 /// Set while a thread serves a connection; httplib shows its handlers no stream.
 thread_local Connection* serving = nullptr;
 
-std::string_view sentence_for(int status) {
-  switch (status) {
-    case 408:
-      return "the request did not arrive in time";
-    case 414:
-      return "the request's path is too long";
-    case 416:
-      return "the header Range is not accepted";
-    case 431:
-      return "the request has more headers than are allowed";
-    case 500:
-      return "an internal error; the log says more";
-    default:
-      return "the request is no valid HTTP/1.1";
-  }
-}
+/// A connection that has said nothing yet is given so long before it counts as idle, since its
+/// request is on its way. Short beside any probe's patience, and of no meaning unless all threads
+/// are taken: no operator's business.
+constexpr std::chrono::milliseconds kFreshFor{50};
 
 }  // namespace
 
@@ -105,7 +93,40 @@ void HttpEngine::refuse_incomplete(const httplib::Request& request,
   refuse(request, response, 400, "the body ended before its Content-Length");
 }
 
+std::string HttpEngine::sentence_for(int status) const {
+  switch (status) {
+    case 408:
+      return "the request did not arrive in time";
+    case 414:
+      return "the request's path is too long";
+    case 416:
+      return "the header Range is not accepted";
+    case 431:
+      if (serving->head_line_too_long()) {
+        return "a header is longer than the " + std::to_string(Connection::kMaxHeadLine) +
+               " bytes that are allowed";
+      }
+      return "the request's line and headers are larger than the " +
+             std::to_string(limits_.max_header_bytes) +
+             " bytes that are allowed (limit maxHeaderBytes)";
+    case 500:
+      return "an internal error; the log says more";
+    default:
+      return "the request is no valid HTTP/1.1";
+  }
+}
+
 void HttpEngine::begin_body() { serving->begin_body(); }
+
+void HttpEngine::keep_until_sent(std::shared_ptr<const void> thing) {
+  serving->keep_until_sent(std::move(thing));
+}
+
+std::size_t HttpEngine::header_count(const httplib::Request& request) {
+  // httplib adds REMOTE_ADDR, REMOTE_PORT, LOCAL_ADDR and LOCAL_PORT.
+  constexpr std::size_t kOwnHeaders = 4;
+  return request.headers.size() - std::min(kOwnHeaders, request.headers.size());
+}
 
 Result<void> HttpEngine::start() {
   if (options_.tls) {
@@ -132,7 +153,8 @@ void HttpEngine::serve(int fd) {
   try {
     const std::shared_ptr<SSL_CTX> context = tls_ == nullptr ? nullptr : tls_->current();
     Connection connection{fd, context.get(), limits_};
-    if (context != nullptr && !shake_hands(connection)) return;
+    const std::chrono::milliseconds silence{limits_.request_silence_ms};
+    if (context != nullptr && !(await(connection, silence) && connection.handshake())) return;
     serving = &connection;
     serve_requests(connection);
   } catch (const std::exception& error) {
@@ -141,16 +163,17 @@ void HttpEngine::serve(int fd) {
   serving = nullptr;
 }
 
-bool HttpEngine::shake_hands(Connection& connection) const {
-  const std::chrono::milliseconds silence{limits_.request_silence_ms};
-  return connection.wait_for_request(pool_.wake_fd(), silence) && connection.handshake();
+bool HttpEngine::await(Connection& connection, std::chrono::milliseconds at_most) {
+  if (connection.fresh() && connection.wait_for_request(pool_.wake_fd(), kFreshFor)) return true;
+  const ConnectionThreads::Idle idle(pool_, connection.socket());
+  return connection.wait_for_request(pool_.wake_fd(), at_most);
 }
 
 void HttpEngine::serve_requests(Connection& connection) {
   // Who opens a connection has something to say: only one that has said it may idle for long.
   std::chrono::milliseconds patience =
       std::min(bounds_.keep_alive, std::chrono::milliseconds{limits_.request_silence_ms});
-  while (connection.wait_for_request(pool_.wake_fd(), patience)) {
+  while (await(connection, patience)) {
     connection.begin_request();
     if (!serve_one(connection)) break;
     patience = bounds_.keep_alive;
@@ -170,6 +193,7 @@ bool HttpEngine::serve_one(Connection& connection) {
     connection.write(kReply.data(), kReply.size());
   }
   const bool flushed = connection.flush();
+  connection.end_request();
   return served && flushed && !client_closes && !connection.ending() && !connection.refused();
 }
 

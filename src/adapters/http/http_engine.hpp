@@ -54,17 +54,23 @@ class HttpEngine : private httplib::Server {
               std::string_view sentence) const;
   /// Of the request that this thread is serving: its head is complete, the body is read next.
   static void begin_body();
+  /// Kept until the reply of the request that this thread is serving has left.
+  static void keep_until_sent(std::shared_ptr<const void> thing);
+  /// How many headers the client sent.
+  [[nodiscard]] static std::size_t header_count(const httplib::Request& request);
   /// Refuses it because its body did not come whole.
   void refuse_incomplete(const httplib::Request& request, httplib::Response& response) const;
 
  private:
   void set_up();
   void serve(int fd);
-  [[nodiscard]] bool shake_hands(Connection& connection) const;
+  /// Waits for the first byte of a request; false: none came in time, or the connection ends.
+  [[nodiscard]] bool await(Connection& connection, std::chrono::milliseconds at_most);
   void serve_requests(Connection& connection);
   /// False: the connection ends.
   [[nodiscard]] bool serve_one(Connection& connection);
   HandlerResponse complete_error(const httplib::Request& request, httplib::Response& response);
+  [[nodiscard]] std::string sentence_for(int status) const;
   void report(std::string_view problem) const;
 
   HttpOptions options_;

@@ -9,6 +9,8 @@
 #include <memory>
 #include <system_error>
 
+#include "snug/adapters/http/http_options.hpp"
+
 namespace snug {
 namespace {
 
@@ -39,8 +41,13 @@ int port_of(int fd) {
 
 }  // namespace
 
+std::string address_text(const std::string& host, int port) {
+  const bool v6 = host.find(':') != std::string::npos;
+  return (v6 ? '[' + host + ']' : host) + ':' + std::to_string(port);
+}
+
 Result<Listening> listen_on(const std::string& host, int port, int backlog) {
-  const std::string address = host + ':' + std::to_string(port);
+  const std::string address = address_text(host, port);
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;

@@ -1,6 +1,21 @@
 #include "snug/adapters/memory/memory_api.hpp"
 
 namespace snug {
+namespace {
+
+/// Whether both ask for the same. What Snug itself writes at a bind is no difference.
+bool same_asks(const PodFacts& one, const PodFacts& other) {
+  const auto asked = [](const PodFacts& pod) {
+    StringMap annotations;
+    for (const auto& [key, value] : pod.annotations) {
+      if (!key.starts_with("snug.dev/")) annotations.emplace(key, value);
+    }
+    return annotations;
+  };
+  return one.containers == other.containers && asked(one) == asked(other);
+}
+
+}  // namespace
 
 MemoryApi::MemoryApi(Manifests manifests, const Limits& limits) : limits_(limits) {
   for (NodeFacts& node : manifests.nodes) {
@@ -18,8 +33,8 @@ std::string MemoryApi::next_version() { return std::to_string(++version_); }
 
 PodFacts& MemoryApi::store_pod(PodFacts pod) {
   pod.resource_version = next_version();
-  uids_.insert(pod.uid);
   PodKey key{pod.name_space, pod.name};
+  uids_.emplace(pod.uid, key);
   return pods_.emplace(std::move(key), std::move(pod)).first->second;
 }
 
@@ -129,10 +144,10 @@ Result<void> MemoryApi::post_pod(PodFacts pod) {
     return fail(ErrorCode::kInvalid, "a pod must have a uid, a name and a namespace");
   }
   Lock lock(mutex_);
-  if (uids_.contains(pod.uid)) return {};
-  if (pods_.contains({pod.name_space, pod.name})) {
-    return fail(ErrorCode::kConflict, "there is another pod " + pod.name_space + "/" + pod.name);
+  if (const auto known = uids_.find(pod.uid); known != uids_.end()) {
+    return post_again(pod, known->second);
   }
+  if (pods_.contains({pod.name_space, pod.name})) return fail_first_stays(pod, "another uid");
   if (static_cast<std::int64_t>(pods_.size()) >= limits_.max_pending_pods) {
     return fail(ErrorCode::kTooLarge, "there are " + std::to_string(pods_.size()) +
                                           " pods already (limit maxPendingPods)");
@@ -140,6 +155,30 @@ Result<void> MemoryApi::post_pod(PodFacts pod) {
   const PodFacts& stored = store_pod(std::move(pod));
   publish(lock, [changed = stored](ClusterSink& sink) { sink.pod_changed(changed); });
   return {};
+}
+
+/// A pod whose uid is, or was, that of the pod `holder`.
+Result<void> MemoryApi::post_again(const PodFacts& pod, const PodKey& holder) const {
+  const auto found = pods_.find(holder);
+  if (found == pods_.end() || found->second.uid != pod.uid) {
+    return fail(ErrorCode::kConflict, "the uid " + pod.uid + " was that of the pod " +
+                                          holder.first + "/" + holder.second +
+                                          ", which is gone; a new pod needs a new uid");
+  }
+  if (holder != PodKey{pod.name_space, pod.name}) {
+    return fail(ErrorCode::kConflict, "the uid " + pod.uid + " is that of the pod " + holder.first +
+                                          "/" + holder.second + "; another pod needs another uid");
+  }
+  if (!same_asks(found->second, pod)) return fail_first_stays(pod, "another request");
+  return {};
+}
+
+Result<void> MemoryApi::fail_first_stays(const PodFacts& pod, std::string_view difference) {
+  const std::string name = pod.name_space + "/" + pod.name;
+  return fail(ErrorCode::kConflict, "there is a pod " + name + " already, with " +
+                                        std::string(difference) +
+                                        ": its first version stays until DELETE /v1/pods/" + name +
+                                        " on the admin port removes it");
 }
 
 Result<void> MemoryApi::delete_pod(std::string_view name_space, std::string_view name) {
@@ -151,7 +190,11 @@ Result<void> MemoryApi::delete_pod(std::string_view name_space, std::string_view
   }
   PodFacts pod = std::move(found->second);
   pods_.erase(found);
-  uids_.erase(pod.uid);
+  ended_uids_.push_back(pod.uid);
+  if (static_cast<std::int64_t>(ended_uids_.size()) > limits_.max_tombstones) {
+    uids_.erase(ended_uids_.front());
+    ended_uids_.pop_front();
+  }
   pod.resource_version = next_version();
   publish(lock, [gone = std::move(pod)](ClusterSink& sink) { sink.pod_gone(gone); });
   return {};

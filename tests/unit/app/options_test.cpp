@@ -225,8 +225,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"--tlsCert", "c"}, "tlsCert and tlsKey belong together"},
         Refused{{"--tlsKey", "c"}, "tlsCert and tlsKey belong together"},
         Refused{{"--clientCA", "c"}, "clientCA needs tlsCert"},
-        Refused{{"--config", "/nonexistent/c.yaml"}, "the file /nonexistent/c.yaml cannot be read"},
-        Refused{{"--config", "/"}, "the file / cannot be read"}));
+        Refused{{"--config", "/nonexistent/c.yaml"}, "/nonexistent/c.yaml: cannot be read"},
+        Refused{{"--config", "/"}, "/: is a folder"}));
 
 struct RefusedYaml {
   std::string yaml;

@@ -143,6 +143,49 @@ TEST(MemoryApiTest, APodThatCannotBeIsNotPosted) {
   EXPECT_TRUE(api.post_pod(pod("a", "u4")).has_value()) << "the name is free again";
 }
 
+TEST(MemoryApiTest, WhatIsThereStaysAsItWasFirstPosted) {
+  PodFacts first = pod("a", "u1");
+  first.annotations = {{"gpu-fraction", "0.5"}};
+  MemoryApi api({{}, {first}}, Limits{});
+  ASSERT_TRUE(api.bind(binding("a", "u1")).has_value());
+  PodFacts changed = first;
+  changed.annotations["gpu-fraction"] = "0.6";
+  PodFacts more = first;
+  more.containers.push_back({.name = "second"});
+  const std::string stays =
+      ": its first version stays until DELETE /v1/pods/ml/a on the admin port removes it";
+  const std::vector<std::pair<PodFacts, std::string>> rows = {
+      {changed, "there is a pod ml/a already, with another request" + stays},
+      {more, "there is a pod ml/a already, with another request" + stays},
+      {pod("a", "u2"), "there is a pod ml/a already, with another uid" + stays},
+      {pod("b", "u1"), "the uid u1 is that of the pod ml/a; another pod needs another uid"},
+  };
+  for (const auto& [posted, sentence] : rows) {
+    const auto refused = api.post_pod(posted);
+    ASSERT_FALSE(refused.has_value()) << sentence;
+    EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+    EXPECT_EQ(refused.error().message, sentence);
+  }
+  EXPECT_TRUE(api.post_pod(first).has_value()) << "what a bind wrote is no other request";
+}
+
+TEST(MemoryApiTest, AnEndedPodsUidIsRememberedForAWhile) {
+  Limits limits;
+  limits.max_tombstones = 2;
+  MemoryApi api({{}, {pod("a", "u1"), pod("b", "u2"), pod("c", "u3")}}, limits);
+  ASSERT_TRUE(api.delete_pod("ml", "a").has_value());
+  ASSERT_TRUE(api.delete_pod("ml", "b").has_value());
+  const auto refused = api.post_pod(pod("a", "u1"));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+  EXPECT_EQ(refused.error().message,
+            "the uid u1 was that of the pod ml/a, which is gone; a new pod needs a new uid");
+  EXPECT_TRUE(api.post_pod(pod("a", "u4")).has_value());
+  EXPECT_FALSE(api.post_pod(pod("z", "u1")).has_value()) << "also when its name is taken again";
+  ASSERT_TRUE(api.delete_pod("ml", "c").has_value());
+  EXPECT_TRUE(api.post_pod(pod("z", "u1")).has_value()) << "two others ended since";
+}
+
 TEST(MemoryApiTest, ADeletedPodIsGone) {
   MemoryApi api({{}, {pod("a", "u1")}}, Limits{});
   EXPECT_EQ(api.delete_pod("ml", "b").error().code, ErrorCode::kNotFound);

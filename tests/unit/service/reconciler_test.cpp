@@ -136,6 +136,10 @@ TEST_P(SuspectTest, AReservationThatDisagreesIsCountedAndClosesItsGpuAndIsReport
             R"("request":")" + GetParam().request + R"(","devices":[{"index":0,)" +
             R"("uuid":"GPU-n1-0",)" + GetParam().device + "}]}]}"}});
   pod.node_name = "n1";
+  const std::string request = GetParam().request;
+  if (request.starts_with("gpu-")) {
+    pod.annotations[request.substr(0, request.find('='))] = request.substr(request.find('=') + 1);
+  }
   reconciler.pod_changed(pod);
   reconciler.tick();
   const SnapshotPtr snapshot = ledger.snapshot();

@@ -21,7 +21,7 @@ struct AdminRequest {
   std::string path;
   /// What stands in the pattern's {…}; never empty texts.
   std::map<std::string, std::string, std::less<>> variables;
-  /// Query parameters; of a repeated one, the first.
+  /// Query parameters: keys of the route, each at most once.
   std::map<std::string, std::string, std::less<>> query;
 };
 
@@ -36,6 +36,7 @@ struct AdminRoute {
   std::string pattern;  // `/v1/nodes`, `/v1/pods/{namespace}/{name}`
   std::string summary;  // one line for the list of endpoints
   std::function<AdminReply(const AdminRequest&)> handler;
+  std::vector<std::string> query = {};  // the keys that it takes; under /v1/ any other is refused
 };
 
 class AdminServer {

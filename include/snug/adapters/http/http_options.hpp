@@ -15,6 +15,9 @@ struct TlsFiles {
   std::string client_ca;  // empty: clients need no certificate; else TLS 1.2+ with one of this CA
 };
 
+/// HOST:PORT, an IPv6 host in brackets, as it stands in a URL.
+[[nodiscard]] std::string address_text(const std::string& host, int port);
+
 struct HttpOptions {
   std::string host = "127.0.0.1";
   int port = 0;  // 0: the kernel picks one

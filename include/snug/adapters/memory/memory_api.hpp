@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -45,7 +45,8 @@ class MemoryApi final : public ApiPort, public ClusterSource {
   [[nodiscard]] Result<void> touch_room(Generation room) override;
   void warn(const Notice& notice) override;
 
-  /// Creates a pod. One whose uid is known changes nothing. kConflict: another pod has its name;
+  /// Creates a pod. One that is there already and asks for the same changes nothing. kConflict: it
+  /// asks for something else, another pod has its name or its uid, or a pod that ended had its uid;
   /// kInvalid: it lacks uid, name or namespace; kTooLarge: there are max_pending_pods pods already.
   [[nodiscard]] Result<void> post_pod(PodFacts pod);
   /// Ends a pod at once. kNotFound: there is none.
@@ -63,6 +64,9 @@ class MemoryApi final : public ApiPort, public ClusterSource {
   using Lock = std::unique_lock<std::mutex>;
 
   PodFacts& store_pod(PodFacts pod);
+  [[nodiscard]] Result<void> post_again(const PodFacts& pod, const PodKey& holder) const;
+  [[nodiscard]] static Result<void> fail_first_stays(const PodFacts& pod,
+                                                     std::string_view difference);
   [[nodiscard]] std::string next_version();
   void publish(Lock& lock, Event event);
   void deliver(Lock& lock, std::uint64_t ticket);
@@ -73,7 +77,8 @@ class MemoryApi final : public ApiPort, public ClusterSource {
   std::condition_variable delivered_more_;
   // Guarded by mutex_.
   std::map<PodKey, PodFacts> pods_;
-  std::unordered_set<std::string> uids_;
+  std::unordered_map<std::string, PodKey> uids_;  // of ended pods too
+  std::deque<std::string> ended_uids_;            // the last max_tombstones of them
   std::map<std::string, NodeFacts, std::less<>> nodes_;
   std::uint64_t version_ = 0;
   std::uint64_t room_touches_ = 0;
