@@ -22,6 +22,7 @@
 namespace snug {
 namespace {
 
+/// The grain of what the limits bound in milliseconds; none of them is small enough to feel it.
 constexpr std::chrono::milliseconds kTick{50};
 
 std::string environment(const char* name) {

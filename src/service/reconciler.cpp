@@ -119,9 +119,27 @@ NodeInventory Reconciler::take_in(const NodeFacts& node) {
   return inventory;
 }
 
-void Reconciler::say_left_out(std::size_t nodes) {
-  if (nodes == 0) return;
-  parts_.log.write(LogLevel::kError, std::to_string(nodes) +
+void Reconciler::leave_out(NodeFacts node) {
+  const bool known = left_out_.contains(node.name);
+  if (!known && left_out_.size() >= static_cast<std::size_t>(limits_.max_nodes)) return;
+  std::string name = node.name;
+  left_out_.insert_or_assign(std::move(name), std::move(node));
+}
+
+void Reconciler::fill_up() {
+  while (!left_out_.empty() && parts_.ledger.put_node(take_in(left_out_.begin()->second))) {
+    left_out_.erase(left_out_.begin());
+  }
+}
+
+void Reconciler::say_left_out() {
+  if (left_out_.size() == std::exchange(told_left_out_, left_out_.size())) return;
+  if (left_out_.empty()) {
+    parts_.log.write(LogLevel::kInfo, "no node is left out any more");
+    return;
+  }
+  const bool all = left_out_.size() < static_cast<std::size_t>(limits_.max_nodes);
+  parts_.log.write(LogLevel::kError, (all ? "" : "at least ") + std::to_string(left_out_.size()) +
                                          " nodes are left out: there are more than maxNodes (" +
                                          std::to_string(limits_.max_nodes) + ")");
 }
@@ -129,18 +147,38 @@ void Reconciler::say_left_out(std::size_t nodes) {
 void Reconciler::nodes_listed(std::vector<NodeFacts> nodes) {
   std::vector<NodeInventory> inventories;
   inventories.reserve(nodes.size());
-  for (const NodeFacts& node : nodes) inventories.push_back(take_in(node));
-  say_left_out(parts_.ledger.replace_nodes(std::move(inventories)));
+  std::unordered_set<std::string_view> listed;
+  for (const NodeFacts& node : nodes) {
+    inventories.push_back(take_in(node));
+    listed.insert(node.name);
+  }
+  std::erase_if(told_, [&](const auto& told) { return !listed.contains(told.first); });
+  left_out_.clear();
+  if (parts_.ledger.replace_nodes(std::move(inventories)) > 0) {
+    const auto taken_in = parts_.ledger.snapshot()->names;
+    for (NodeFacts& node : nodes) {
+      if (!taken_in->contains(node.name)) leave_out(std::move(node));
+    }
+  }
+  say_left_out();
   parts_.readiness.nodes_are_in();
 }
 
 void Reconciler::node_changed(NodeFacts node) {
-  say_left_out(parts_.ledger.put_node(take_in(node)) ? 0 : 1);
+  if (parts_.ledger.put_node(take_in(node))) {
+    left_out_.erase(node.name);
+  } else {
+    leave_out(std::move(node));
+  }
+  say_left_out();
 }
 
 void Reconciler::node_gone(std::string_view name) {
   told_.erase(std::string(name));
+  left_out_.erase(std::string(name));
   parts_.ledger.remove_node(name);
+  fill_up();
+  say_left_out();
 }
 
 void Reconciler::tick() {

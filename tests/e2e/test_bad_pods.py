@@ -16,6 +16,10 @@ MALFORMED = [
 ]
 
 
+# Of one value. etcd holds objects of 1.5 MiB, and JSON writes a `<` as six bytes.
+LARGEST = 1_450_000
+
+
 class BadPodsTest(Scenario):
     def test_g_malformed_annotations(self):
         """g: a malformed pod is Pending with the sentence, the others are bound"""
@@ -41,6 +45,17 @@ class BadPodsTest(Scenario):
         self.wait_refused("both", "Malformed: ")
         self.assertIn("nvidia.com/gpu", self._why("both"))
         self.place(share("good", "0.5"))
+        self.check_cluster()
+
+    def test_g_a_pod_as_large_as_etcd_holds(self):
+        """g: a pod as large as etcd holds is placed, and known after a restart"""
+        self.start()
+        self.post_nodes(gpu_node("n1", 1))
+        large = share("large", "0.5")
+        large["spec"]["containers"][0]["env"] = [{"name": "TEXT", "value": "<" * LARGEST}]
+        self.place(large)
+        self.extender.kill()
+        self.extender.start()
         self.check_cluster()
 
     def test_g_a_refused_pod_rests(self):

@@ -170,7 +170,12 @@ TEST(KubeconfigTest, MissingPartsAreNamed) {
     ASSERT_FALSE(endpoint) << row.text;
     EXPECT_THAT(endpoint.error().message, HasSubstr(row.sentence));
   }
-  EXPECT_FALSE(load_kubeconfig(folder.path("gone"), Limits{}));
+  const auto gone = load_kubeconfig(folder.path("gone"), Limits{});
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().message,
+            "the kubeconfig " + folder.path("gone") +
+                " cannot be opened: No such file or directory; name one that can be read, or none "
+                "in a pod, which has its service account");
 }
 
 class InClusterTest : public ::testing::Test {

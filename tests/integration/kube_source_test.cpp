@@ -201,26 +201,85 @@ TEST_F(KubeSourceTest, ALineThatIsNoJsonMakesTheStreamWorthless) {
   EXPECT_FALSE(std::ranges::count(sink.lines.get(), "pod changed never@12"));
 }
 
-TEST_F(KubeSourceTest, AnObjectThatCannotBeReadIsLeftOutAndEndsNothing) {
-  const std::string wrong = R"({"metadata":{"name":7,"namespace":"ns"},"spec":{}})";
-  list({wrong, pod_json("a", 1)}, "10");
-  watch({event_json("MODIFIED", wrong), event_json("ADDED", pod_json("b", 11))}, End::kHold);
-  start();
-  ASSERT_TRUE(sink.wait_line("pod changed b@11"));
-  EXPECT_THAT(sink.pod_lines(), ElementsAre("pods begin", "pods listed a", "pod changed b@11"));
-  EXPECT_THAT(bench.log.text.get(), HasSubstr("an object of pods is left out"));
+/// A pod whose text is longer than the limits of these tests allow.
+std::string large_pod_json(const std::string& name) {
+  const std::string pod = pod_json(name, 1);
+  return pod.substr(0, pod.size() - 1) + R"(,"x":")" + std::string(3000, 'x') + R"("})";
 }
 
-TEST_F(KubeSourceTest, TooLargeAnObjectIsLeftOutAndEndsNothing) {
-  bench.limits.max_object_bytes = 1000;
-  std::string large = pod_json("large", 1);
-  large.insert(1, R"("x":")" + std::string(3000, 'x') + R"(",)");
-  list({large, pod_json("a", 1)}, "10");
-  watch({event_json("ADDED", large), event_json("ADDED", pod_json("b", 11))}, End::kHold);
+struct UnreadableRow {
+  const char* what;
+  std::string object;
+  const char* sentence;
+};
+
+class KubeUnreadableTest : public KubeSourceTest,
+                           public ::testing::WithParamInterface<UnreadableRow> {
+ protected:
+  KubeUnreadableTest() { bench.limits.max_object_bytes = 1000; }
+};
+
+TEST_P(KubeUnreadableTest, AListWithAnObjectThatCannotBeReadIsNotWhole) {
+  list({pod_json("a", 1), GetParam().object, pod_json("b", 2)}, "10");
+  list({pod_json("a", 1)}, "20");
   start();
-  ASSERT_TRUE(sink.wait_line("pod changed b@11"));
-  EXPECT_THAT(sink.pod_lines(), ElementsAre("pods begin", "pods listed a", "pod changed b@11"));
-  EXPECT_THAT(bench.log.text.get(), HasSubstr("it is too large"));
+  ASSERT_TRUE(sink.wait_line("pods listed a"));
+  EXPECT_THAT(sink.pod_lines(), ElementsAre("pods begin", "pods begin", "pods listed a"));
+  EXPECT_THAT(bench.log.text.get(),
+              HasSubstr("the list of pods failed: " + std::string(GetParam().sentence)));
+  EXPECT_EQ(bench.metrics.counts.get().problems["unreadable"], 1);
+}
+
+TEST_P(KubeUnreadableTest, AWatchLineThatCannotBeReadIsListedAfreshAfterAWait) {
+  list({}, "10");
+  watch({event_json("ADDED", pod_json("a", 11)), event_json("DELETED", GetParam().object),
+         event_json("ADDED", pod_json("never", 13))},
+        End::kHold);
+  list({pod_json("b", 2)}, "20");
+  start();
+  ASSERT_TRUE(sink.wait_line("pods listed b"));
+  EXPECT_THAT(sink.pod_lines(), ElementsAre("pods begin", "pods listed", "pod changed a@11",
+                                            "pods begin", "pods listed b"));
+  EXPECT_TRUE(bench.metrics.wait_restart("pods unreadable"));
+  EXPECT_EQ(bench.metrics.counts.get().problems["unreadable"], 1);
+  EXPECT_THAT(bench.log.text.get(),
+              HasSubstr("the watch of pods failed: " + std::string(GetParam().sentence)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, KubeUnreadableTest,
+    ::testing::Values(
+        UnreadableRow{"too_large", large_pod_json("huge"),
+                      "ns/huge cannot be read: it is larger than 1000 bytes (limit "
+                      "maxObjectBytes); again in"},
+        UnreadableRow{"a_wrong_type",
+                      R"({"metadata":{"name":"odd","namespace":"ns"},"spec":{"nodeName":7}})",
+                      "ns/odd cannot be read: pod.spec.nodeName must be a string, not a number"},
+        UnreadableRow{"too_large_and_in_another_order",
+                      R"({"x":")" + std::string(3000, 'x') + R"(","metadata":{"name":"odd"}})",
+                      "the object that begins `{"},
+        UnreadableRow{"no_name", R"({"metadata":{"namespace":"ns"}})",
+                      "the object that begins `{"}),
+    [](const auto& row) { return row.param.what; });
+
+TEST_F(KubeSourceTest, AnObjectThatStaysUnreadableIsAskedForWithLongerAndLongerWaits) {
+  bench.limits.max_object_bytes = 1000;
+  for (int i = 0; i < 4; ++i) list({large_pod_json("huge")}, "10");
+  list({}, "20");
+  start();
+  ASSERT_TRUE(sink.wait_line("pods listed"));
+  const auto waits = all_behind(bench.log.text.get(), "(limit maxObjectBytes); again in ", " ");
+  ASSERT_EQ(waits.size(), 4U);
+  EXPECT_GE(std::stoll(waits[3]), 8 * bench.limits.backoff_first_ms);
+}
+
+TEST_F(KubeSourceTest, ANodeThatCannotBeReadIsNamed) {
+  ScriptedReply nodes;
+  nodes.body = list_json("NodeList", {R"({"metadata":{"name":"n1"},"status":7})"}, "9");
+  server.script("list nodes", nodes);
+  start();
+  ASSERT_TRUE(sink.wait_line("nodes listed"));
+  EXPECT_THAT(bench.log.text.get(), HasSubstr("the list of nodes failed: n1 cannot be read: "));
 }
 
 TEST_F(KubeSourceTest, SilenceIsGivenUpAndTheWatchGoesOn) {
@@ -244,6 +303,32 @@ TEST_F(KubeSourceTest, AListThatFallsSilentIsGivenUpToo) {
   list({pod_json("a", 1)}, "10");
   start();
   ASSERT_TRUE(sink.wait_line("pods listed a"));
+}
+
+TEST_F(KubeSourceTest, AListThatTricklesForeverIsGivenUp) {
+  bench.limits.list_total_s = 1;
+  ScriptedReply trickle;
+  trickle.pieces = {R"({"items":[)" + pod_json("never", 1)};
+  trickle.end = End::kTrickle;
+  server.script("list pods", trickle);
+  list({pod_json("a", 1)}, "10");
+  start();
+  ASSERT_TRUE(sink.wait_line("pods listed a"));
+  EXPECT_THAT(bench.log.text.get(),
+              HasSubstr("the list of pods failed: it had not ended after 1 s; again in"));
+}
+
+TEST_F(KubeSourceTest, AWatchThatTricklesLongAfterItsTimeIsGivenUpAndGoesOn) {
+  bench.limits.watch_timeout_s = 1;
+  bench.limits.watch_silence_s = 1;
+  list({}, "10");
+  watch({event_json("ADDED", pod_json("a", 11))}, End::kTrickle);
+  watch({event_json("ADDED", pod_json("b", 12))}, End::kHold);
+  start();
+  ASSERT_TRUE(sink.wait_line("pod changed b@12"));
+  EXPECT_EQ(watched_version(1), "11");
+  EXPECT_EQ(server.seen("list pods").size(), 1U);
+  EXPECT_TRUE(bench.metrics.wait_restart("pods lost"));
 }
 
 TEST_F(KubeSourceTest, AWatchThatEndsAtOnceIsAFailureAndWaitsLongerEachTime) {
@@ -350,6 +435,29 @@ TEST(KubeSourceFaultTest, StopEndsWhateverTheStreamsWaitFor) {
     }
     source.stop();
   }
+}
+
+TEST(KubeSourceFaultTest, AReplyWhoseHeadNeverEndsIsGivenUp) {
+  Bench bench;
+  bench.limits.list_total_s = 1;
+  RecordingSink sink;
+  const MuteServer server(MuteServer::Manner::kEndlessHead);
+  KubeSource source(server.endpoint(), bench.options, bench.context());
+  source.start(sink);
+  EXPECT_TRUE(bench.log.wait_for("the list of pods failed: it had not ended after 1 s"));
+  source.stop();
+}
+
+TEST(KubeSourceFaultTest, AServerThatIsNotThereIsNamed) {
+  Bench bench;
+  RecordingSink sink;
+  const MuteServer server(MuteServer::Manner::kNotListening);
+  KubeSource source(server.endpoint(), bench.options, bench.context());
+  source.start(sink);
+  const std::string url = "http://127.0.0.1:" + std::to_string(server.endpoint().port);
+  EXPECT_TRUE(bench.log.wait_for("the list of pods failed: " + url + " cannot be connected to"));
+  source.stop();
+  EXPECT_THAT(bench.log.text.get(), HasSubstr("the API server is " + url + "\n"));
 }
 
 }  // namespace

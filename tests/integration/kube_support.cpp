@@ -20,6 +20,9 @@ std::vector<std::string> RecordingSink::pod_lines() const {
 
 namespace {
 
+/// Between two bytes of a server that dawdles.
+constexpr std::chrono::milliseconds kTrickle{20};
+
 std::string kind_of(const httplib::Request& request) {
   if (request.method == "PATCH") return "patch";
   if (request.method == "POST") return request.path.ends_with("/binding") ? "bind" : "event";
@@ -142,8 +145,13 @@ void ScriptedApi::stream(const ScriptedReply& reply, httplib::Response& response
           sink.done();
           return true;
         }
+        const auto is_set = [](bool released) { return released; };
         if (reply.end == ScriptedReply::End::kHold) {
-          EXPECT_TRUE(released_.wait([](bool released) { return released; }));
+          EXPECT_TRUE(released_.wait(is_set));
+        }
+        if (reply.end == ScriptedReply::End::kTrickle) {
+          while (!released_.wait(is_set, kTrickle) && sink.write("\n", 1)) {
+          }
         }
         return false;
       });
@@ -175,6 +183,7 @@ MuteServer::MuteServer(Manner manner) : manner_(manner) {
 }
 
 MuteServer::~MuteServer() {
+  ending_.change([](bool& ending) { ending = true; });
   ::shutdown(socket_, SHUT_RDWR);
   open_.change([](std::vector<int>& open) {
     for (const int one : open) ::shutdown(one, SHUT_RDWR);
@@ -211,7 +220,14 @@ void MuteServer::serve() {
     }
     if (end != std::string::npos) requests.change([](int& count) { ++count; });
     if (manner_ == Manner::kCloseAfterRequest) ::shutdown(client, SHUT_RDWR);
+    if (manner_ == Manner::kEndlessHead) trickle(client);
   }
+}
+
+void MuteServer::trickle(int client) {
+  std::string text = "HTTP/1.1 200 OK\r\nX: ";
+  const auto sent = [&] { return ::send(client, text.data(), text.size(), MSG_NOSIGNAL) > 0; };
+  while (sent() && !ending_.wait([](bool ending) { return ending; }, kTrickle)) text = "x";
 }
 
 TempFolder::TempFolder() {

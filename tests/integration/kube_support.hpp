@@ -44,9 +44,10 @@ class Watched {
   }
   /// False: it did not come to that in time.
   template <typename Condition>
-  [[nodiscard]] bool wait(Condition&& condition) const {
+  [[nodiscard]] bool wait(Condition&& condition,
+                          std::chrono::milliseconds patience = kPatience) const {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kPatience, [&] { return condition(value_); });
+    return changed_.wait_for(lock, patience, [&] { return condition(value_); });
   }
 
  private:
@@ -58,6 +59,7 @@ class Watched {
 struct Counts {
   std::map<std::string, int> requests;  // "bind ok", "bind failed"
   std::map<std::string, int> restarts;  // "pods expired"
+  std::map<std::string, int> problems;  // "unreadable"
   int dropped = 0;
 };
 
@@ -75,7 +77,9 @@ class RecordingMetrics final : public Metrics {
   void event_dropped() override {
     counts.change([](Counts& c) { ++c.dropped; });
   }
-  void reservation_problem(std::string_view) override {}
+  void reservation_problem(std::string_view kind) override {
+    counts.change([&](Counts& c) { ++c.problems[std::string(kind)]; });
+  }
 
   [[nodiscard]] bool wait_restart(const std::string& what, int at_least = 1) const {
     return counts.wait([&](const Counts& c) {
@@ -134,7 +138,7 @@ class RecordingSink final : public ClusterSink {
 };
 
 struct ScriptedReply {
-  enum class End { kFinish, kCut, kHold };
+  enum class End { kFinish, kCut, kHold, kTrickle };  // kTrickle: white space, for ever
   int status = 200;
   std::string body;
   std::vector<std::string> pieces;  // instead of `body`: chunks, sent one by one
@@ -187,12 +191,13 @@ class ScriptedApi {
   std::thread thread_;
 };
 
-/// A TCP server that never answers.
+/// A TCP server that never gives a whole answer.
 class MuteServer {
  public:
   enum class Manner {
     kCloseAfterRequest,  // reads all of a request, then closes
     kSilent,             // reads, and says nothing
+    kEndlessHead,        // reads, and answers with one header that never ends, byte by byte
     kNeverAccepts,       // its queue is full: a connect hangs
     kNotListening,       // the port is taken, and refuses
   };
@@ -204,8 +209,10 @@ class MuteServer {
 
  private:
   void serve();
+  void trickle(int client);
 
   Manner manner_;
+  Watched<bool> ending_;
   int socket_ = -1;
   int port_ = 0;
   std::vector<int> fillers_;

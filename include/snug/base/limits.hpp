@@ -1,6 +1,7 @@
 // Every bound of the system, in one table. A row is (C++ name, key under `limits:` in the
 // configuration file, default, smallest, largest, meaning). docs/limits.md shows the same rows, and
-// a test compares the two. Nothing else in the tree may hold a queue, body, depth or wait bound.
+// a test compares the two. Nothing else in the tree may hold a queue, body, depth or wait bound;
+// a constant that looks like one says in its place why it is none that an operator would set.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +34,7 @@
   ROW(max_intents,             "maxIntents",            4'096,      1,     65'536,        "winners named and not yet bound") \
   ROW(intent_ttl_ms,           "intentTtlMs",           10'000,     100,   600'000,       "life of an intent, in milliseconds") \
   ROW(max_tombstones,          "maxTombstones",         65'536,     16,    1'000'000,     "uids of ended pods remembered against late events") \
-  ROW(max_object_bytes,        "maxObjectBytes",        8'388'608,  65'536, 134'217'728,  "bytes of one object in a list or watch stream") \
+  ROW(max_object_bytes,        "maxObjectBytes",        16'777'216, 65'536, 134'217'728,  "bytes of one object in a list or watch stream (above six times etcd's --max-request-bytes)") \
   ROW(max_config_bytes,        "maxConfigBytes",        262'144,    1'024, 1'048'576,     "bytes of a configuration, policy or YAML manifest file") \
   ROW(max_manifest_bytes,      "maxManifestBytes",      536'870'912, 1'024, 2'147'483'647, "bytes of one JSON manifest file of the embedded mode") \
   ROW(max_policy_terms,        "maxPolicyTerms",        32,         1,     256,           "terms in one profile of a policy") \
@@ -42,8 +43,10 @@
   ROW(watch_timeout_s,         "watchTimeoutS",         300,        5,     3'600,         "seconds a watch asks the API server to last; each adds up to as much again at random") \
   ROW(watch_silence_s,         "watchSilenceS",         90,         2,     600,           "seconds without a byte after which a watch is given up") \
   ROW(list_timeout_s,          "listTimeoutS",          60,         2,     600,           "seconds without a byte after which a list is given up") \
+  ROW(list_total_s,            "listTotalS",            600,        2,     3'600,         "seconds after which a list is given up though bytes still come") \
   ROW(backoff_first_ms,        "backoffFirstMs",        800,        10,    60'000,        "first wait after a failed list or watch, in milliseconds") \
   ROW(backoff_last_ms,         "backoffLastMs",         30'000,     100,   600'000,       "longest wait after failed lists or watches, in milliseconds") \
+  ROW(backoff_reset_ms,        "backoffResetMs",        120'000,    100,   3'600'000,     "time without a failure after which the wait is the first again, in milliseconds") \
   ROW(resync_ms,               "resyncMs",              60'000,     500,   600'000,       "after which a bound pod that neither list nor watch has shown is asked for, in milliseconds") \
   ROW(settle_interval_ms,      "settleIntervalMs",      1'000,      10,    60'000,        "between two rounds that ask the API server about binds that it has not confirmed, in milliseconds") \
   ROW(bind_settle_ms,          "bindSettleMs",          65'000,     100,   600'000,       "after a bind of unknown outcome, when a read that shows the pod unbound is conclusive (above the API server's --request-timeout)") \

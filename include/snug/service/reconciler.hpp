@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -59,7 +60,10 @@ class Reconciler final : public ClusterSink {
   /// Says once for each pod what is wrong with its reservation.
   void report(const PodFacts& pod, const std::string& problem);
   [[nodiscard]] NodeInventory take_in(const NodeFacts& node);
-  void say_left_out(std::size_t nodes);
+  void leave_out(NodeFacts node);
+  /// Takes in nodes that were left out, while there is room.
+  void fill_up();
+  void say_left_out();
   void touch_room();
   void settle();
   [[nodiscard]] bool settle_one(const LedgerEntry& entry);
@@ -69,6 +73,9 @@ class Reconciler final : public ClusterSink {
   ListMark mark_;  // pod thread only
   // Node thread only.
   std::unordered_map<std::string, std::string> told_;  // what is wrong with a node, by its name
+  /// By name: nodes beyond maxNodes, as many again at most. Others come with their next change.
+  std::map<std::string, NodeFacts> left_out_;
+  std::size_t told_left_out_ = 0;
   // tick() only.
   bool started_ = false;  // pods that an earlier process refused have been woken
   Generation touched_;

@@ -1,4 +1,4 @@
-// How long to wait after a failure: doubling, with jitter, afresh after two quiet minutes. Not
+// How long to wait after a failure: doubling, with jitter, afresh after a quiet time. Not
 // thread-safe.
 #pragma once
 
@@ -21,6 +21,7 @@ class Backoff {
  private:
   const std::chrono::milliseconds first_;
   const std::chrono::milliseconds last_;
+  const std::chrono::milliseconds reset_;
   std::chrono::milliseconds step_;
   TimePoint quiet_since_{};
   std::mt19937_64 random_;

@@ -11,6 +11,7 @@
 namespace snug {
 namespace {
 
+/// More than any Status; sentences show a few hundred bytes of it, so nobody need set it.
 constexpr std::size_t kMaxRefusalBytes = 16'384;
 constexpr const char* kUserAgent = "snug-extender";
 
@@ -31,17 +32,18 @@ std::string host_header(const ApiEndpoint& endpoint) {
   return (v6 ? "[" + endpoint.host + "]" : endpoint.host) + ":" + std::to_string(endpoint.port);
 }
 
-std::string describe(httplib::Error error) {
+std::string describe(httplib::Error error, const std::string& url) {
   switch (error) {
     case httplib::Error::Connection:
     case httplib::Error::ConnectionTimeout:
     case httplib::Error::BindIPAddress:
-      return "it cannot be connected to";
+      return url + " cannot be connected to";
     case httplib::Error::SSLConnection:
     case httplib::Error::SSLLoadingCerts:
     case httplib::Error::SSLServerVerification: {
       const std::string reason = take_tls_error();
-      return "the TLS handshake failed" + (reason.empty() ? "" : " (" + reason + ")");
+      return "the TLS handshake with " + url + " failed" +
+             (reason.empty() ? "" : " (" + reason + ")");
     }
     case httplib::Error::Write:
       return "the connection was lost while sending";
@@ -74,8 +76,13 @@ httplib::Request to_httplib(const ApiRequest& request, const std::string& token)
 
 }  // namespace
 
+std::string server_url(const ApiEndpoint& endpoint) {
+  return (endpoint.tls ? "https://" : "http://") + host_header(endpoint) + endpoint.base_path;
+}
+
 ApiConnection::ApiConnection(const ApiEndpoint& endpoint, TlsMaterialPtr tls)
     : host_header_(host_header(endpoint)),
+      url_(server_url(endpoint)),
       base_path_(endpoint.base_path),
       tls_(std::move(tls)),
       peer_{endpoint.tls_server_name.empty() ? endpoint.host : endpoint.tls_server_name,
@@ -168,7 +175,7 @@ ApiExchange ApiConnection::run(const ApiRequest& request, const std::string& tok
   try {
     exchange.complete = client_->send(out, reply, error);
     if (exchange.complete) exchange.status = reply.status;  // 204 has no body, so no handler
-    if (!exchange.complete) exchange.why = describe(error);
+    if (!exchange.complete) exchange.why = describe(error, url_);
   } catch (const std::exception& problem) {
     exchange.why = problem.what();
   }

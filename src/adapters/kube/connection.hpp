@@ -52,6 +52,9 @@ struct SocketTimes {
   std::chrono::milliseconds silence;  // longest wait for one read or write
 };
 
+/// As in a kubeconfig's `server`.
+[[nodiscard]] std::string server_url(const ApiEndpoint& endpoint);
+
 class ApiConnection {
  public:
   /// `tls` may be null for plain http only.
@@ -74,6 +77,7 @@ class ApiConnection {
   void remember_socket(int socket);
 
   const std::string host_header_;
+  const std::string url_;
   const std::string base_path_;
   const TlsMaterialPtr tls_;
   const TlsPeer peer_;

@@ -25,6 +25,7 @@ KubeSource::~KubeSource() { stop(); }
 void KubeSource::start(ClusterSink& sink) {
   SNUG_CHECK(!state_->started);
   state_->started = true;
+  state_->context.log.write(LogLevel::kInfo, "the API server is " + server_url(state_->endpoint));
   const auto stream = [this](std::unique_ptr<ObjectFeed> feed) {
     return std::make_unique<ResourceStream>(state_->endpoint, state_->options, state_->context,
                                             std::move(feed));

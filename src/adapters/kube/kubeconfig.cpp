@@ -231,7 +231,11 @@ Result<ApiEndpoint> read_current_context(const Source& source, const YamlNode& r
 Result<ApiEndpoint> load_kubeconfig(const std::string& path, const Limits& limits) {
   const Source source{path, std::filesystem::path(path).parent_path()};
   auto text = read_small_file(path, static_cast<std::size_t>(limits.max_config_bytes));
-  if (!text) return std::unexpected(text.error());
+  if (!text) {
+    return fail(text.error().code,
+                "the kubeconfig " + text.error().message +
+                    "; name one that can be read, or none in a pod, which has its service account");
+  }
   auto root = parse_yaml(*text, path, limits);
   if (!root) return std::unexpected(root.error());
   if (root->kind != YamlNode::Kind::kMap) {

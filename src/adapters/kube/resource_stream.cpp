@@ -7,13 +7,15 @@
 
 #include "adapters/kube/splitters.hpp"
 #include "adapters/kube/text.hpp"
+#include "adapters/kube/unreadable.hpp"
 
 namespace snug {
 namespace {
 
 using Real = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kTooShort{1};
+constexpr std::chrono::seconds kTooShort{1};  // for a watch that gave nothing to be no failure
+/// An abort may fall between the making of a socket and its connect, and then does nothing.
 constexpr std::chrono::milliseconds kStopAgain{20};
 
 /// Different streams wait differently although they share a seed.
@@ -83,23 +85,28 @@ void ResourceStream::list() {
   const std::string what = "list of " + std::string(feed_->resource());
   feed_->list_begins();
   std::size_t count = 0;
+  std::string worthless;
   ListSplitter splitter(static_cast<std::size_t>(limits_.max_object_bytes),
                         {[&](std::string_view item) {
                            ++count;
-                           if (auto read = feed_->list_item(item); !read)
-                             skip(item, read.error().message);
-                           return !client_.stopped();
+                           auto read = feed_->list_item(item);
+                           if (!read) worthless = unreadable(item, read.error().message);
+                           return worthless.empty() && !client_.stopped();
                          },
-                         [&](std::string_view beginning) { skip(beginning, "it is too large"); }});
+                         [&](std::string_view beginning) {
+                           worthless = unreadable(beginning, too_large());
+                           return false;
+                         }});
   ReplyHandlers handlers;
   handlers.on_piece = [&](std::string_view piece) { return splitter.feed(piece); };
   std::string target(feed_->target());
   target.pop_back();  // no resourceVersion: read from the store
-  const ApiExchange exchange =
-      client_.run({"list_" + std::string(feed_->resource()), std::move(target),
-                   std::chrono::seconds(limits_.list_timeout_s)},
-                  handlers);
+  const ApiExchange exchange = client_.run(
+      {"list_" + std::string(feed_->resource()), std::move(target),
+       std::chrono::seconds(limits_.list_timeout_s), std::chrono::seconds(limits_.list_total_s)},
+      handlers);
   if (client_.stopped()) return;
+  if (!worthless.empty()) return back_off(what, exchange, worthless);
   if (!exchange.success() || (!exchange.complete && !exchange.refused)) {
     return back_off(what, exchange, why_incomplete(exchange));
   }
@@ -111,14 +118,12 @@ void ResourceStream::list() {
   feed_->list_ends();
 }
 
-std::string ResourceStream::watch_target() {
-  std::uniform_int_distribution<std::int64_t> seconds(limits_.watch_timeout_s,
-                                                      2 * limits_.watch_timeout_s);
+std::string ResourceStream::watch_target(std::chrono::seconds time) const {
   std::string target(feed_->target());
   target.append("watch=1&allowWatchBookmarks=true&resourceVersion=")
       .append(encode_query(resource_version_))
       .append("&timeoutSeconds=")
-      .append(std::to_string(seconds(random_)));
+      .append(std::to_string(time.count()));
   return target;
 }
 
@@ -128,17 +133,23 @@ void ResourceStream::watch() {
   watch.last_byte = watch.began;
   LineSplitter splitter(static_cast<std::size_t>(limits_.max_object_bytes),
                         {[&](std::string_view line) { return watch_line(line, watch); },
-                         [&](std::string_view beginning) { skip(beginning, "it is too large"); }});
+                         [&](std::string_view beginning) {
+                           watch.end = WatchEnd::kUnreadable;
+                           watch.why = unreadable(beginning, too_large());
+                           return false;
+                         }});
   ReplyHandlers handlers;
   handlers.on_success = [&] { watch.last_byte = Real::now(); };
   handlers.on_piece = [&](std::string_view piece) {
     watch.last_byte = Real::now();
     return splitter.feed(piece);
   };
-  const ApiExchange exchange =
-      client_.run({"watch_" + std::string(feed_->resource()), watch_target(),
-                   std::chrono::seconds(limits_.watch_silence_s)},
-                  handlers);
+  const std::chrono::seconds time(
+      std::uniform_int_distribution(limits_.watch_timeout_s, 2 * limits_.watch_timeout_s)(random_));
+  const std::chrono::seconds silence(limits_.watch_silence_s);
+  const ApiExchange exchange = client_.run(
+      {"watch_" + std::string(feed_->resource()), watch_target(time), silence, time + silence},
+      handlers);
   if (!client_.stopped()) after_watch(exchange, watch);
 }
 
@@ -147,14 +158,10 @@ bool ResourceStream::watch_line(std::string_view line, Watch& watch) {
   ++watch.events;
   auto step = feed_->event(line);
   if (!step) {
-    // An object of a wrong shape is left out; a line that is not even JSON means that the stream
-    // itself is damaged, and what else was lost in it nobody knows.
-    if (nlohmann::json::accept(line)) {
-      skip(line, step.error().message);
-      return true;
-    }
-    watch.end = WatchEnd::kGarbage;
-    watch.why = "a line of the stream is no JSON: " + step.error().message;
+    const bool json = nlohmann::json::accept(line);
+    watch.end = json ? WatchEnd::kUnreadable : WatchEnd::kGarbage;
+    watch.why = json ? unreadable(line, step.error().message)
+                     : "a line of the stream is no JSON: " + step.error().message;
     return false;
   }
   if (step->kind == WatchKind::kError) {
@@ -193,6 +200,7 @@ void ResourceStream::after_watch(const ApiExchange& exchange, Watch& watch) {
       {"expired", false, true},     // kExpired
       {"error", true, true},        // kErrorEvent
       {"garbage", true, true},      // kGarbage
+      {"unreadable", true, true},   // kUnreadable
       {"refused", true, true},      // kRefused
       {"busy", true, false},        // kBusy
       {"unreachable", true, false}  // kUnreachable
@@ -211,9 +219,14 @@ void ResourceStream::after_watch(const ApiExchange& exchange, Watch& watch) {
                                    (row.relist ? "; listing again" : "; watching again"));
 }
 
-void ResourceStream::skip(std::string_view beginning, const std::string& why) {
-  log_.write(LogLevel::kError, "an object of " + std::string(feed_->resource()) + " is left out: " +
-                                   why + "; it begins " + clip_text(beginning, 128));
+std::string ResourceStream::unreadable(std::string_view object, const std::string& why) {
+  metrics_.reservation_problem("unreadable");
+  return name_unreadable(object) + " cannot be read: " + why;
+}
+
+std::string ResourceStream::too_large() const {
+  return "it is larger than " + std::to_string(limits_.max_object_bytes) +
+         " bytes (limit maxObjectBytes)";
 }
 
 void ResourceStream::back_off(const std::string& what, const ApiExchange& exchange,

@@ -4,9 +4,11 @@
 //            ▼                      │
 //   start → list ── listed ──→ watch ── ended, lost, silent: watch on from the last version ──┐
 //            ▲                  │  ▲                                                          │
-//            └── expired, error ┘  └──────────────────────────────────────────────────────────┘
+//            └─ expired, broken ┘  └──────────────────────────────────────────────────────────┘
 //
-// A watch that gave nothing and lasted less than a second counts as a failure too.
+// A watch that gave nothing and lasted less than a second counts as a failure too. An object that
+// cannot be read makes a list worthless and breaks a watch: what it might have said is not known,
+// so nothing is concluded from its absence.
 #pragma once
 
 #include <condition_variable>
@@ -44,6 +46,7 @@ class ResourceStream {
     kExpired,
     kErrorEvent,
     kGarbage,
+    kUnreadable,
     kRefused,
     kBusy,
     kUnreachable,
@@ -60,11 +63,13 @@ class ResourceStream {
   void run();
   void list();
   void watch();
-  [[nodiscard]] std::string watch_target();
+  [[nodiscard]] std::string watch_target(std::chrono::seconds time) const;
   bool watch_line(std::string_view line, Watch& watch);
   [[nodiscard]] WatchEnd how_ended(const ApiExchange& exchange, const Watch& watch) const;
   void after_watch(const ApiExchange& exchange, Watch& watch);
-  void skip(std::string_view beginning, const std::string& why);
+  /// Counts it; the sentence about it.
+  [[nodiscard]] std::string unreadable(std::string_view object, const std::string& why);
+  [[nodiscard]] std::string too_large() const;
   /// Logs what failed, and waits.
   void back_off(const std::string& what, const ApiExchange& exchange, const std::string& why);
 

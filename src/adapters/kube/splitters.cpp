@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "adapters/kube/unreadable.hpp"
+
 namespace snug {
 namespace {
 
-constexpr std::size_t kShownBytes = 256;  // of an object that is too large
-constexpr std::size_t kMaxKeyBytes = 256;
+constexpr std::size_t kMaxKeyBytes = 256;  // a list has `kind`, `items` and such, and no others
 
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
@@ -39,10 +40,7 @@ bool LineSplitter::feed(std::string_view piece) {
 }
 
 bool LineSplitter::end_line(std::string_view line) {
-  if (oversize_) {
-    callbacks_.on_oversize(line.substr(0, kShownBytes));
-    return true;
-  }
+  if (oversize_) return callbacks_.on_oversize(line.substr(0, kNamedWithin));
   if (std::ranges::all_of(line, is_space)) return true;
   return callbacks_.on_object(line);
 }
@@ -165,11 +163,9 @@ bool ListSplitter::end_object() {
     metadata_ = kept_;
     return true;
   }
-  if (oversize_) {
-    callbacks_.on_oversize(std::string_view(kept_).substr(0, kShownBytes));
-    return true;
-  }
-  return callbacks_.on_object(kept_);
+  const std::string_view object(kept_);
+  return oversize_ ? callbacks_.on_oversize(object.substr(0, kNamedWithin))
+                   : callbacks_.on_object(object);
 }
 
 bool ListSplitter::broken(std::string problem) {

@@ -1,7 +1,7 @@
 // Streams of JSON become single objects without ever standing in memory as a whole. Only brackets,
 // strings and escapes are understood here; each object is read for itself by codec/kube_objects. An
-// object over the limit is dropped and told. Views given to callbacks die when these return. Not
-// thread-safe.
+// object over the limit is told by its beginning. Views given to callbacks die when these return.
+// Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace snug {
 struct SplitterCallbacks {
   /// One object; false stops the splitting.
   std::function<bool(std::string_view object)> on_object;
-  /// One object was too large; its first bytes.
-  std::function<void(std::string_view beginning)> on_oversize;
+  /// The first bytes of one that is too large; false stops the splitting.
+  std::function<bool(std::string_view beginning)> on_oversize;
 };
 
 /// The lines of a watch.

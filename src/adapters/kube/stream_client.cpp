@@ -1,13 +1,31 @@
 #include "adapters/kube/stream_client.hpp"
 
+#include <pthread.h>
+
 namespace snug {
+namespace {
+
+using Real = std::chrono::steady_clock;
+
+/// An abort may fall between the making of a socket and its connect, and then does nothing.
+constexpr std::chrono::milliseconds kAbortAgain{20};
+
+}  // namespace
 
 StreamClient::StreamClient(const ApiEndpoint& endpoint, const KubeOptions& options,
                            const KubeContext& context)
     : endpoint_(endpoint),
       connect_time_(options.api_timeout),
       metrics_(context.metrics),
-      credentials_(endpoint, context) {}
+      credentials_(endpoint, context),
+      watchdog_([this] { watch_deadline(); }) {
+  pthread_setname_np(watchdog_.native_handle(), "snug-deadline");
+}
+
+StreamClient::~StreamClient() {
+  stop();
+  watchdog_.join();
+}
 
 ApiExchange StreamClient::run(const Call& call, const ReplyHandlers& handlers) {
   for (bool second = false;; second = true) {
@@ -41,14 +59,35 @@ ApiExchange StreamClient::run_once(const Call& call, const CredentialView& view,
   {
     const std::lock_guard lock(mutex_);
     running_ = &connection;
+    next_abort_ = Real::now() + call.total;
+    overdue_ = false;
     if (stopped_) connection.abort();
+    wake_.notify_all();
   }
   ApiRequest request;
   request.target = call.target;
   ApiExchange exchange = connection.run(request, view.token, handlers);
   const std::lock_guard lock(mutex_);
   running_ = nullptr;
+  if (!exchange.complete && overdue_) {
+    exchange.why = "it had not ended after " + std::to_string(call.total.count()) + " s";
+  }
   return exchange;
+}
+
+void StreamClient::watch_deadline() {
+  std::unique_lock lock(mutex_);
+  while (!stopped_) {
+    if (running_ == nullptr) {
+      wake_.wait(lock);
+    } else if (Real::now() < next_abort_) {
+      wake_.wait_until(lock, next_abort_);
+    } else {
+      overdue_ = true;
+      running_->abort();
+      next_abort_ = Real::now() + kAbortAgain;
+    }
+  }
 }
 
 bool StreamClient::wait(std::chrono::milliseconds time) {

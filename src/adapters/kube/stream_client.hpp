@@ -1,12 +1,14 @@
 // Requests whose replies stream in: each on a connection of its own, ended by stop() from another
-// thread. run() and wait() belong to one thread.
+// thread, or by a watchdog when it lasts too long. run() and wait() belong to one thread.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "adapters/kube/connection.hpp"
 #include "adapters/kube/credentials.hpp"
@@ -16,11 +18,15 @@ namespace snug {
 class StreamClient {
  public:
   StreamClient(const ApiEndpoint& endpoint, const KubeOptions& options, const KubeContext& context);
+  ~StreamClient();
+  StreamClient(const StreamClient&) = delete;
+  StreamClient& operator=(const StreamClient&) = delete;
 
   struct Call {
-    std::string what;    // in the metrics
-    std::string target;  // path and query
-    std::chrono::milliseconds silence;
+    std::string what;                   // in the metrics
+    std::string target;                 // path and query
+    std::chrono::milliseconds silence;  // longest wait for a byte
+    std::chrono::seconds total;         // longest time until the end of the reply
   };
   /// After a 401 once more, if the credentials changed. Reports no status where no request left.
   [[nodiscard]] ApiExchange run(const Call& call, const ReplyHandlers& handlers);
@@ -35,6 +41,7 @@ class StreamClient {
  private:
   [[nodiscard]] ApiExchange run_once(const Call& call, const CredentialView& view,
                                      const ReplyHandlers& handlers);
+  void watch_deadline();
 
   const ApiEndpoint endpoint_;
   const std::chrono::milliseconds connect_time_;
@@ -44,7 +51,10 @@ class StreamClient {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   ApiConnection* running_ = nullptr;
+  std::chrono::steady_clock::time_point next_abort_;  // of what is running
+  bool overdue_ = false;                              // what is running has been aborted
   bool stopped_ = false;
+  std::thread watchdog_;
 };
 
 }  // namespace snug

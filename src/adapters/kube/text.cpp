@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -11,8 +13,8 @@
 namespace snug {
 namespace {
 
-constexpr std::size_t kMaxName = 253;
-constexpr std::size_t kMaxStatusMessage = 512;
+constexpr std::size_t kMaxName = 253;           // Kubernetes' own
+constexpr std::size_t kMaxStatusMessage = 512;  // as much as one reads in a line of the log
 
 bool is_lower_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
@@ -118,7 +120,9 @@ std::optional<std::string> decode_base64(std::string_view text) {
 
 Result<std::string> read_small_file(const std::string& path, std::size_t max_bytes) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(ErrorCode::kInvalid, path + " cannot be opened");
+  if (!file) {
+    return fail(ErrorCode::kInvalid, path + " cannot be opened: " + std::strerror(errno));
+  }
   std::string text(max_bytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (file.bad()) return fail(ErrorCode::kInvalid, path + " cannot be read");

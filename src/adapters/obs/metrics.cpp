@@ -28,9 +28,11 @@ constexpr std::array<const char*, 3> kHoldingStates{"reserved", "unsettled", "bo
 constexpr std::array<const char*, 9> kApiCalls{"bind",      "get_pod",       "touch_room",
                                                "event",     "list_one_node", "list_nodes",
                                                "list_pods", "watch_nodes",   "watch_pods"};
-constexpr std::array<const char*, 8> kWatchEnds{"ended", "lost",    "silent",  "expired",
-                                                "error", "garbage", "refused", "unreachable"};
-constexpr std::array<const char*, 2> kProblems{"reservation", "gpu_closed"};
+constexpr std::array<const char*, 10> kWatchEnds{"ended", "lost",       "silent",     "expired",
+                                                 "error", "garbage",    "unreadable", "refused",
+                                                 "busy",  "unreachable"};
+constexpr std::array<const char*, 5> kProblems{"over_commitment", "gpu_closed", "node_closed",
+                                               "reservation", "unreadable"};
 
 const char* result_word(bool ok) { return ok ? "ok" : "error"; }
 

@@ -99,7 +99,7 @@ void Simulation::change_node() {
     note("  " + name + " goes and comes back");
     world_.remove_node(name);
     if (!node.labels_only && random_.chance(40)) {
-      for (SimGpu& gpu : node.gpus) gpu.uuid += "'";
+      for (SimGpu& gpu : node.gpus) gpu.uuid += "x";
     }
     for (int i = 0; random_.chance(50) && i < 3; ++i) feed_.deliver_node_event();
   } else if (drawn < 35) {

@@ -116,6 +116,7 @@ TEST(MetricsTest, GaugesAreReadFromTheLedger) {
     gpu.index = healthy ? 0 : 1;
     gpu.memory = {40960};
     gpu.healthy = healthy;
+    gpu.modes = {GpuMode::kMps};
     inventory.gpus.push_back(gpu);
   }
   ledger.put_node(inventory);

@@ -2,8 +2,9 @@
 // the sink until stop(). A list is read from the API server's store (resourceVersion "") and parsed
 // object by object as it streams in. A watch goes on from the last resourceVersion after it ends,
 // is cut or falls silent; what has expired (410) or is no valid stream is listed afresh. Failures
-// back off with jitter. An object that cannot be read is logged and left out; nothing ends the
-// threads but stop(), which also ends what waits on the network.
+// back off with jitter. A list in which an object cannot be read is not handed on, since it would
+// free what the object holds; a watch is listed afresh after one. Nothing ends the threads but
+// stop(), which also ends what waits on the network.
 #pragma once
 
 #include <memory>
