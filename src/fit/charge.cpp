@@ -27,6 +27,23 @@ struct Charger {
 
 Charge charge(const Ask& ask, MebiBytes capacity) { return std::visit(Charger{capacity}, ask); }
 
+Prices::Prices(const GpuRequest& request) {
+  known_.reserve(request.containers.size());
+  for (const ContainerRequest& container : request.containers) {
+    known_.push_back({.ask = &container.ask});
+  }
+}
+
+const Prices::Price& Prices::of(std::size_t container, MebiBytes capacity) {
+  Known& known = known_[container];
+  if (known.capacity != capacity) {
+    known.capacity = capacity;
+    known.price.cost = charge(*known.ask, capacity);
+    known.price.room = known.price.cost.room(capacity);
+  }
+  return known.price;
+}
+
 bool plausible(const Ask& ask, const Charge& stated, MebiBytes capacity) {
   const MebiBytes eighth{capacity.value / 8};
   const Charge on_smaller = charge(ask, capacity - eighth);

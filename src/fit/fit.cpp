@@ -17,8 +17,8 @@ ReasonCode nearer(ReasonCode a, ReasonCode b) {
   return std::min(a, b);
 }
 
+/// Of a GPU that is there.
 ReasonCode fit_share(const GpuState& gpu, const Charge& cost) {
-  if (gpu.closure == GpuClosure::kVanished) return ReasonCode::kUnhealthy;
   if (cost.memory > gpu.memory || cost.compute > kWholeGpu) return ReasonCode::kTooLarge;
   if (gpu.sharing == GpuMode::kNone) return ReasonCode::kWrongMode;
   if (gpu.closure != GpuClosure::kOpen) return ReasonCode::kUnhealthy;
@@ -36,28 +36,24 @@ ReasonCode fit_whole(const GpuState& gpu) {
   return gpu.empty() ? ReasonCode::kNone : ReasonCode::kNoRoom;
 }
 
-ReasonCode share_options(const NodeState& node, const ContainerRequest& asked,
-                         PlacementList& options) {
+ReasonCode share_options(const NodeState& node, Prices& prices, PlacementList& options) {
   ReasonCode result = ReasonCode::kNone;
-  MebiBytes priced{0};  // GPUs of one node mostly have one size: price it once
-  Charge cost;
-  std::int32_t room = 0;
   for (std::size_t i = 0; i < node.gpus.size(); ++i) {
     const GpuState& gpu = node.gpus[i];
     if (i > 0 && gpu.same_as(node.gpus[i - 1])) continue;  // equal in every score, and ties go low
-    if (gpu.memory != priced && gpu.memory.value > 0) {
-      priced = gpu.memory;
-      cost = charge(asked.ask, priced);
-      room = cost.room(priced);
+    if (gpu.closure == GpuClosure::kVanished) {
+      result = nearer(result, ReasonCode::kUnhealthy);
+      continue;
     }
-    const ReasonCode reason = fit_share(gpu, cost);
+    const Prices::Price& price = prices.of(0, gpu.memory);
+    const ReasonCode reason = fit_share(gpu, price.cost);
     if (reason == ReasonCode::kNone) {
       options.add({.container = 0,
                    .gpu = static_cast<std::uint16_t>(i),
                    .mode = gpu.sharing,
-                   .room = room,
-                   .memory = cost.memory,
-                   .compute = cost.compute});
+                   .room = price.room,
+                   .memory = price.cost.memory,
+                   .compute = price.cost.compute});
       options.close();
     } else {
       result = nearer(result, reason);
@@ -143,7 +139,8 @@ ReasonCode fit_kubelet(const NodeState& node, const GpuRequest& request) {
 
 }  // namespace
 
-ReasonCode fit(const NodeState& node, const GpuRequest& request, PlacementList& options) {
+ReasonCode fit(const NodeState& node, const GpuRequest& request, Prices& prices,
+               PlacementList& options) {
   options.clear();
   if (const ReasonCode closed = gate(node, request); closed != ReasonCode::kNone) return closed;
   if (request.kubelet_assigned()) {
@@ -155,7 +152,7 @@ ReasonCode fit(const NodeState& node, const GpuRequest& request, PlacementList& 
   const ContainerRequest& asked = request.containers.front();
   if (std::holds_alternative<SliceAsk>(asked.ask)) return ReasonCode::kWrongMode;
   return std::holds_alternative<WholeAsk>(asked.ask) ? whole_options(node, asked, options)
-                                                     : share_options(node, asked, options);
+                                                     : share_options(node, prices, options);
 }
 
 }  // namespace snug

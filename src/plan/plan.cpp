@@ -1,6 +1,7 @@
 #include "snug/plan/plan.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <utility>
 
@@ -29,7 +30,7 @@ Best best_option(const NodeState& node, const GpuRequest& request, const Profile
 /// The node as it will be when the other pods' intents on it have come true; null: there are none.
 NodeStatePtr with_intents(const PlanInput& input, const NodeState& node) {
   const auto slot = input.snapshot.names->find(node.name());
-  const auto found = input.snapshot.intents.find(slot->second.value);
+  const auto found = input.snapshot.intents.find(slot->value);
   if (found == input.snapshot.intents.end()) return nullptr;
   std::vector<HoldingPtr> holdings = node.holdings;
   for (const HoldingPtr& intent : found->second) {
@@ -41,7 +42,7 @@ NodeStatePtr with_intents(const PlanInput& input, const NodeState& node) {
 
 class Planner {
  public:
-  explicit Planner(const PlanInput& input) : input_(input) {}
+  explicit Planner(const PlanInput& input) : input_(input), prices_(input.request) {}
 
   Plan run(std::span<const std::string_view> candidates) {
     plan_.verdicts.resize(candidates.size());
@@ -61,11 +62,9 @@ class Planner {
  private:
   std::vector<const NodeState*> find_all(std::span<const std::string_view> candidates) {
     std::vector<const NodeState*> states(candidates.size(), nullptr);
+    const auto found = input_.snapshot.names->find_all(candidates);
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const auto found = input_.snapshot.names->find(candidates[i]);
-      if (found != input_.snapshot.names->end()) {
-        states[i] = input_.snapshot.nodes[found->second.value].get();
-      }
+      if (found[i]) states[i] = input_.snapshot.nodes[found[i]->value].get();
     }
     return states;
   }
@@ -76,11 +75,9 @@ class Planner {
     constexpr std::size_t kFar = 12;
     constexpr std::size_t kNear = 6;
     constexpr std::size_t kCacheLine = 64;
-    if (now + kFar < states.size()) {
-      const auto* state = reinterpret_cast<const char*>(states[now + kFar]);
-      for (std::size_t at = 0; at < sizeof(NodeState); at += kCacheLine) {
-        __builtin_prefetch(state + at);
-      }
+    if (now + kFar < states.size() && states[now + kFar] != nullptr) {
+      __builtin_prefetch(&states[now + kFar]->inventory);  // the two ends of what is read of it
+      __builtin_prefetch(&states[now + kFar]->annotated_gate);
     }
     if (now + kNear < states.size() && states[now + kNear] != nullptr) {
       const std::vector<GpuState>& gpus = states[now + kNear]->gpus;
@@ -93,15 +90,15 @@ class Planner {
 
   /// Leaves the node's best placement in options_[best_].
   void judge(const NodeState& node, Verdict& verdict) {
-    verdict.reason = fit(node, input_.request, options_);
+    verdict.reason = fit(node, input_.request, prices_, options_);
     if (verdict.reason != ReasonCode::kNone) return;
     if (!input_.snapshot.intents.empty()) {
       if (const NodeStatePtr later = with_intents(input_, node)) {
-        if (fit(*later, input_.request, options_) == ReasonCode::kNone) {
+        if (fit(*later, input_.request, prices_, options_) == ReasonCode::kNone) {
           settle(*later, verdict, true);
           return;
         }
-        verdict.reason = fit(node, input_.request, options_);
+        verdict.reason = fit(node, input_.request, prices_, options_);
         settle(node, verdict, false);
         return;
       }
@@ -129,6 +126,7 @@ class Planner {
 
   const PlanInput& input_;
   Plan plan_;
+  Prices prices_;
   PlacementList options_;
   std::size_t best_ = 0;
 };
@@ -141,8 +139,9 @@ Plan plan(const PlanInput& input, std::span<const std::string_view> candidates) 
 
 NodeChoice choose_on(const NodeState& node, const GpuRequest& request, const Profile& profile) {
   NodeChoice choice;
+  Prices prices(request);
   PlacementList options;
-  choice.reason = fit(node, request, options);
+  choice.reason = fit(node, request, prices, options);
   if (choice.reason != ReasonCode::kNone) return choice;
   const Best best = best_option(node, request, profile, options);
   choice.score = best.score;

@@ -77,13 +77,13 @@ void ExtenderService::note_winner(const ScheduleCall& call, const GpuRequest& re
                                   const Plan& plan, const Snapshot& snapshot) {
   if (!plan.winner || plan.placement.takes.empty()) return;
   const auto found = snapshot.names->find(call.names[*plan.winner]);
-  if (found == snapshot.names->end()) return;
+  if (!found) return;
   auto intent = std::make_shared<Holding>();
   intent->name_space = call.pod.name_space;
   intent->pod = call.pod.name;
   intent->uid = call.pod.uid;
   intent->reservation =
-      to_reservation(*snapshot.nodes[found->second.value], request, plan.placement, call.pod.uid);
+      to_reservation(*snapshot.nodes[found->value], request, plan.placement, call.pod.uid);
   parts_.ledger.note_intent(std::move(intent));
 }
 

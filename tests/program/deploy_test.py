@@ -12,7 +12,8 @@ from programs import EXTENDER, ROOT, run, start_extender
 DEPLOY = ROOT / "deploy"
 # `name{label="value",…}`, with or without the labels.
 SELECTOR = re.compile(r'(snug_\w+)(?:\{(\w+="[^"]*"(?:,\w+="[^"]*")*)\})?')
-EXPRESSION = re.compile(r"(?:absent\(S\)|increase\(S\[\d+m\]\) > 0|S (?:==|>) \d+)")
+CONDITION = r"(?:absent\(S\)|increase\(S\[\d+m\]\) > 0|S (?:==|>) \d+)"
+EXPRESSION = re.compile(f"{CONDITION}(?: or {CONDITION})*")
 
 
 def documents(path):

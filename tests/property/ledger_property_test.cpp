@@ -124,7 +124,7 @@ void agreement_property() {
       continue;
     }
     if (answer.winner == i) {
-      const NodeState& node = *snapshot->nodes[snapshot->names->find(names[i])->second.value];
+      const NodeState& node = *snapshot->nodes[snapshot->names->find(names[i])->value];
       const Reservation planned = to_reservation(node, request, answer.placement, "new");
       RC_ASSERT((*result)->reservation == planned);
     }

@@ -40,7 +40,8 @@ inline Fitted fit_all(const NodeState& node, const GpuRequest& request) {
     list.add({.gpu = gpu});
     list.close();
   }
-  Fitted fitted{.reason = fit(node, request, list)};
+  Prices prices(request);
+  Fitted fitted{.reason = fit(node, request, prices, list)};
   for (std::size_t i = 0; i < list.size(); ++i) fitted.options.push_back(list[i].copy());
   return fitted;
 }

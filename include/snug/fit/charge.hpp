@@ -5,6 +5,10 @@
 // So M = 40960: 0.333 → 13639 MiB, 333; 4G (3815 MiB) → 3815 MiB, 93.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
 #include "snug/base/units.hpp"
 #include "snug/model/request.hpp"
 
@@ -24,6 +28,29 @@ struct Charge {
 /// `capacity` > 0. Asks that name no single GPU's share (slices, kubelet units) cost nothing here.
 /// The result may exceed the capacity: that is for fit to refuse.
 [[nodiscard]] Charge charge(const Ask& ask, MebiBytes capacity);
+
+/// What each container of a request costs, remembered for the GPU size that was asked for last: the
+/// GPUs of a cluster have few sizes. `request` must outlive it. Not thread-safe.
+class Prices {
+ public:
+  struct Price {
+    Charge cost;
+    std::int32_t room = 0;  // Charge::room
+  };
+
+  explicit Prices(const GpuRequest& request);
+  /// `container`: a position in the request's list. `capacity` > 0.
+  [[nodiscard]] const Price& of(std::size_t container, MebiBytes capacity);
+
+ private:
+  struct Known {
+    const Ask* ask = nullptr;
+    MebiBytes capacity;  // 0: none yet
+    Price price;
+  };
+
+  std::vector<Known> known_;
+};
 
 /// Whether a reservation may state this charge for the ask on a GPU that has `capacity` > 0 today.
 /// What follows from the GPU's size may be off as far as if it had been an eighth smaller or larger

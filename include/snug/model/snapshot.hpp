@@ -18,6 +18,7 @@
 
 #include "snug/base/ids.hpp"
 #include "snug/base/units.hpp"
+#include "snug/model/name_index.hpp"
 #include "snug/model/node.hpp"
 #include "snug/model/reservation.hpp"
 
@@ -76,19 +77,21 @@ struct GpuState {
 
 /// One node's use: always the sum of its holdings over its inventory (fit/usage makes it).
 struct NodeState {
+  // What every decision reads stands first, and together.
   std::shared_ptr<const NodeInventory> inventory;
-  std::vector<GpuInfo> vanished;  // GPUs that only reservations still name
-  std::vector<GpuState> gpus;     // the inventory's in its order, then the vanished ones
-  std::map<std::string, std::int64_t, std::less<>> kubelet_used;  // units by resource
-  std::vector<HoldingPtr> holdings;
-  int snug_assigned = 0;     // holdings with devices
-  int kubelet_assigned = 0;  // holdings by count
-  int unplaced = 0;          // holdings that close the node to annotated pods
-  std::int64_t room = 0;     // sum over the GPUs
-  NodeConflict conflict = NodeConflict::kNone;
+  std::vector<GpuState> gpus;  // the inventory's in its order, then the vanished ones
+  std::int64_t room = 0;       // sum over the GPUs
   /// Why the node as a whole takes no pod of either kind, whatever its GPUs; kNone: it does.
   ReasonCode annotated_gate = ReasonCode::kNone;
   ReasonCode kubelet_gate = ReasonCode::kNone;
+  NodeConflict conflict = NodeConflict::kNone;
+
+  int snug_assigned = 0;          // holdings with devices
+  int kubelet_assigned = 0;       // holdings by count
+  int unplaced = 0;               // holdings that close the node to annotated pods
+  std::vector<GpuInfo> vanished;  // GPUs that only reservations still name
+  std::map<std::string, std::int64_t, std::less<>> kubelet_used;  // units by resource
+  std::vector<HoldingPtr> holdings;
 
   [[nodiscard]] const std::string& name() const { return inventory->name; }
 
@@ -130,7 +133,6 @@ struct StringHash {
     return std::hash<std::string_view>{}(text);
   }
 };
-using NameIndex = std::unordered_map<std::string, NodeIndex, StringHash, std::equal_to<>>;
 
 struct Snapshot {
   Generation generation;       // of the ledger

@@ -27,7 +27,7 @@ TEST(LedgerIntentTest, AnIntentIsSeenOnItsNodeAndTakesNothing) {
   LedgerFixture world;
   world.ledger.note_intent(intent_of("p", "n2"));
   const SnapshotPtr snapshot = world.ledger.snapshot();
-  const auto found = snapshot->intents.find(snapshot->names->find("n2")->second.value);
+  const auto found = snapshot->intents.find(snapshot->names->find("n2")->value);
   ASSERT_NE(found, snapshot->intents.end());
   ASSERT_EQ(found->second.size(), 1U);
   EXPECT_EQ(found->second[0]->uid, "p");
@@ -65,7 +65,7 @@ TEST(LedgerIntentTest, ANewOneReplacesThePodsEarlierOneAndStartsItsTimeAnew) {
   EXPECT_EQ(intents(world), 1U);
   world.clock.advance(milliseconds(499));
   const SnapshotPtr snapshot = world.ledger.snapshot();
-  EXPECT_TRUE(snapshot->intents.contains(snapshot->names->find("n2")->second.value));
+  EXPECT_TRUE(snapshot->intents.contains(snapshot->names->find("n2")->value));
   world.clock.advance(milliseconds(1));
   EXPECT_EQ(intents(world), 0U);
 }

@@ -40,7 +40,7 @@ class LedgerFixture {
   [[nodiscard]] NodeStatePtr node(std::string_view name) {
     const SnapshotPtr snapshot = ledger.snapshot();
     const auto found = snapshot->names->find(name);
-    return found == snapshot->names->end() ? nullptr : snapshot->nodes[found->second.value];
+    return found ? snapshot->nodes[found->value] : nullptr;
   }
 
   /// Everything that decisions can see.

@@ -187,7 +187,7 @@ TEST(LedgerSnapshotTest, IsTheSameUntilSomethingChanges) {
   const SnapshotPtr second = world.ledger.snapshot();
   EXPECT_NE(second, first);
   EXPECT_GT(second->generation, first->generation);
-  const std::size_t n2 = second->names->find("n2")->second.value;
+  const std::size_t n2 = second->names->find("n2")->value;
   EXPECT_EQ(second->nodes[n2], first->nodes[n2]) << "what did not change is shared";
 }
 

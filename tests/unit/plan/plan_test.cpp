@@ -34,7 +34,7 @@ class Cluster {
   }
 
   Cluster& intend(const HoldingPtr& intent) {
-    const NodeIndex node = snapshot_.names->find(intent->reservation.node)->second;
+    const NodeIndex node = snapshot_.names->find(intent->reservation.node).value();
     snapshot_.intents[node.value].push_back(intent);
     return *this;
   }
@@ -47,7 +47,7 @@ class Cluster {
   }
 
   [[nodiscard]] const NodeState& node(std::string_view name) const {
-    return *snapshot_.nodes[snapshot_.names->find(name)->second.value];
+    return *snapshot_.nodes[snapshot_.names->find(name)->value];
   }
 
  private:

@@ -175,7 +175,7 @@ class ServiceTest : public ::testing::Test {
   /// Milli-GPU in use on one GPU.
   std::int64_t used(const std::string& node, std::size_t gpu) {
     const SnapshotPtr snapshot = ledger.snapshot();
-    return snapshot->nodes[snapshot->names->at(node).value]->gpus.at(gpu).used_compute.value;
+    return snapshot->nodes[snapshot->names->find(node)->value]->gpus.at(gpu).used_compute.value;
   }
 
   Limits limits;

@@ -380,7 +380,7 @@ TEST_F(LeftOutNodesTest, OneIsTakenInWhenAnotherGoes) {
   other->node_gone("n2");
   ASSERT_THAT(nodes(), UnorderedElementsAre("n4", "n5"));
   const SnapshotPtr snapshot = few->snapshot();
-  EXPECT_EQ(snapshot->nodes[snapshot->names->at("n5").value]->gpus.size(), 3U) << "as last seen";
+  EXPECT_EQ(snapshot->nodes[snapshot->names->find("n5")->value]->gpus.size(), 3U) << "as last seen";
 }
 
 TEST_F(LeftOutNodesTest, TheirNumberIsSaidWhenItChangesAndNotAtEachHeartbeat) {
