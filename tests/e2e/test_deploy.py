@@ -9,8 +9,9 @@ from harness.scenario import PODS, Scenario
 
 MAY = [("", "nodes", "", "list"), ("", "nodes", "", "watch"), ("", "pods", "", "get"),
        ("", "pods", "", "list"), ("", "pods", "", "watch"), ("", "pods", "binding", "create"),
-       ("events.k8s.io", "events", "", "create"), ("events.k8s.io", "events", "", "patch")]
+       ("events.k8s.io", "events", "", "create")]
 MAY_NOT = [("", "nodes", "", "patch"), ("", "pods", "", "patch"), ("", "pods", "", "delete"),
+           ("events.k8s.io", "events", "", "patch"), ("events.k8s.io", "events", "", "get"),
            ("", "pods", "", "create"), ("", "pods", "status", "patch"), ("", "secrets", "", "get"),
            ("", "configmaps", "", "get"), ("coordination.k8s.io", "leases", "", "get")]
 KEY = "snug.dev/reservation"
