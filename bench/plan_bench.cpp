@@ -73,8 +73,11 @@ void plan_all_nodes(benchmark::State& state) {
   Cluster cluster(static_cast<int>(state.range(0)));
   for (auto _ : state) {
     const SnapshotPtr snapshot = cluster.ledger.snapshot();
-    benchmark::DoNotOptimize(
-        plan({*snapshot, cluster.request, cluster.profile, "pod"}, cluster.shuffled));
+    benchmark::DoNotOptimize(plan({.snapshot = *snapshot,
+                                   .request = cluster.request,
+                                   .profile = cluster.profile,
+                                   .pod_uid = "pod"},
+                                  cluster.shuffled));
   }
 }
 BENCHMARK(plan_all_nodes)

@@ -67,7 +67,9 @@ NodeTable NodeSlots::table() {
     auto chunk = std::make_shared<NodeTable::Chunk>();
     const std::size_t first = c * NodeTable::kChunk;
     const std::size_t count = std::min(NodeTable::kChunk, slots_.size() - first);
-    for (std::size_t i = 0; i < count; ++i) (*chunk)[i] = slots_[first + i].state;
+    for (std::size_t i = 0; i < count; ++i) {
+      (*chunk)[i] = {slots_[first + i].state, slots_[first + i].version};
+    }
     chunks_[c] = std::move(chunk);
   }
   return {chunks_, slots_.size()};
@@ -102,6 +104,7 @@ std::uint32_t NodeSlots::slot_of(std::string_view name) {
 void NodeSlots::refresh(std::uint32_t slot) {
   Slot& node = slots_[slot];
   node.state = node.inventory == nullptr ? nullptr : add_up(node.inventory, node.holdings);
+  node.version = ++version_;
   const std::size_t chunk = slot / NodeTable::kChunk;
   if (chunk < chunks_.size()) chunks_[chunk] = nullptr;
 }

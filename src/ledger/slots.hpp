@@ -41,7 +41,8 @@ class NodeSlots {
     std::string name;
     std::shared_ptr<const NodeInventory> inventory;  // null: the node is gone
     std::vector<HoldingPtr> holdings;
-    NodeStatePtr state;  // null: the node is gone
+    NodeStatePtr state;         // null: the node is gone
+    std::uint64_t version = 0;  // of the state
   };
 
   std::uint32_t slot_of(std::string_view name);
@@ -51,6 +52,7 @@ class NodeSlots {
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
   std::size_t existing_ = 0;
+  std::uint64_t version_ = 0;  // the last that a state was given
   std::unordered_map<std::string, std::uint32_t, StringHash, std::equal_to<>> by_name_;
   std::shared_ptr<const NameIndex> index_;                       // null: out of date
   std::vector<std::shared_ptr<const NodeTable::Chunk>> chunks_;  // null: out of date

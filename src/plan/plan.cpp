@@ -27,60 +27,68 @@ Best best_option(const NodeState& node, const GpuRequest& request, const Profile
   return best;
 }
 
-/// The node as it will be when the other pods' intents on it have come true; null: there are none.
-NodeStatePtr with_intents(const PlanInput& input, const NodeState& node) {
-  const auto slot = input.snapshot.names->find(node.name());
-  const auto found = input.snapshot.intents.find(slot->value);
-  if (found == input.snapshot.intents.end()) return nullptr;
-  std::vector<HoldingPtr> holdings = node.holdings;
-  for (const HoldingPtr& intent : found->second) {
-    if (intent->uid != input.pod_uid) holdings.push_back(intent);
-  }
-  if (holdings.size() == node.holdings.size()) return nullptr;
-  return add_up(node.inventory, std::move(holdings));
-}
-
 class Planner {
  public:
   explicit Planner(const PlanInput& input) : input_(input), prices_(input.request) {}
 
   Plan run(std::span<const std::string_view> candidates) {
     plan_.verdicts.resize(candidates.size());
-    const std::vector<const NodeState*> states = find_all(candidates);
+    slots_ = input_.snapshot.names->find_all(candidates);
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      fetch_ahead(states, i);
-      if (states[i] == nullptr) {
-        plan_.verdicts[i].reason = ReasonCode::kUnknownNode;
-        continue;
-      }
-      judge(*states[i], plan_.verdicts[i]);
-      keep_if_best(i, candidates);
+      if (!recall(i)) to_judge_.push_back(i);
+    }
+    for (std::size_t n = 0; n < to_judge_.size(); ++n) {
+      fetch_ahead(n);
+      judge(to_judge_[n]);
+    }
+    for (std::size_t i = 0; i < candidates.size(); ++i) keep_if_best(i, candidates);
+    if (plan_.winner) {
+      judge(*plan_.winner);
+      plan_.placement = options_[best_].copy();
     }
     return std::move(plan_);
   }
 
  private:
-  std::vector<const NodeState*> find_all(std::span<const std::string_view> candidates) {
-    std::vector<const NodeState*> states(candidates.size(), nullptr);
-    const auto found = input_.snapshot.names->find_all(candidates);
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (found[i]) states[i] = input_.snapshot.nodes[found[i]->value].get();
+  [[nodiscard]] const NodeState& state(std::size_t candidate) const {
+    return *input_.snapshot.nodes[slots_[candidate]->value];
+  }
+
+  /// Other pods' placements on that node that were named and are not bound yet.
+  [[nodiscard]] const std::vector<HoldingPtr>* intents_on(std::size_t candidate) const {
+    if (input_.snapshot.intents.empty()) return nullptr;
+    const auto found = input_.snapshot.intents.find(slots_[candidate]->value);
+    return found == input_.snapshot.intents.end() ? nullptr : &found->second;
+  }
+
+  /// Sets the verdict where that takes no look at the node; false: it must be judged.
+  bool recall(std::size_t candidate) {
+    Verdict& verdict = plan_.verdicts[candidate];
+    if (!slots_[candidate]) {
+      verdict.reason = ReasonCode::kUnknownNode;
+      return true;
     }
-    return states;
+    if (input_.memo == nullptr || intents_on(candidate) != nullptr) return false;
+    const std::size_t slot = slots_[candidate]->value;
+    const PlanMemo::Known* known = input_.memo->find(slot, input_.snapshot.nodes.version(slot));
+    if (known == nullptr) return false;
+    verdict = {.reason = known->reason, .rank = {true, known->score}};
+    return true;
   }
 
   /// Candidates come in any order and a cluster's states exceed the cache: asking for them some
   /// nodes ahead hides the wait for memory (bench/plan_bench).
-  static void fetch_ahead(const std::vector<const NodeState*>& states, std::size_t now) {
+  void fetch_ahead(std::size_t now) const {
     constexpr std::size_t kFar = 12;
     constexpr std::size_t kNear = 6;
     constexpr std::size_t kCacheLine = 64;
-    if (now + kFar < states.size() && states[now + kFar] != nullptr) {
-      __builtin_prefetch(&states[now + kFar]->inventory);  // the two ends of what is read of it
-      __builtin_prefetch(&states[now + kFar]->annotated_gate);
+    if (now + kFar < to_judge_.size()) {
+      const NodeState& node = state(to_judge_[now + kFar]);
+      __builtin_prefetch(&node.inventory);  // the two ends of what is read of it
+      __builtin_prefetch(&node.annotated_gate);
     }
-    if (now + kNear < states.size() && states[now + kNear] != nullptr) {
-      const std::vector<GpuState>& gpus = states[now + kNear]->gpus;
+    if (now + kNear < to_judge_.size()) {
+      const std::vector<GpuState>& gpus = state(to_judge_[now + kNear]).gpus;
       const auto* first = reinterpret_cast<const char*>(gpus.data());
       for (std::size_t at = 0; at < gpus.size() * sizeof(GpuState); at += kCacheLine) {
         __builtin_prefetch(first + at);
@@ -88,22 +96,43 @@ class Planner {
     }
   }
 
+  /// The node as it will be when the other pods' intents on it have come true; null: there are
+  /// none.
+  [[nodiscard]] NodeStatePtr with_intents(std::size_t candidate) const {
+    const std::vector<HoldingPtr>* intents = intents_on(candidate);
+    if (intents == nullptr) return nullptr;
+    const NodeState& node = state(candidate);
+    std::vector<HoldingPtr> holdings = node.holdings;
+    for (const HoldingPtr& intent : *intents) {
+      if (intent->uid != input_.pod_uid) holdings.push_back(intent);
+    }
+    if (holdings.size() == node.holdings.size()) return nullptr;
+    return add_up(node.inventory, std::move(holdings));
+  }
+
   /// Leaves the node's best placement in options_[best_].
-  void judge(const NodeState& node, Verdict& verdict) {
+  void judge(std::size_t candidate) {
+    const NodeState& node = state(candidate);
+    Verdict& verdict = plan_.verdicts[candidate];
     verdict.reason = fit(node, input_.request, prices_, options_);
-    if (verdict.reason != ReasonCode::kNone) return;
-    if (!input_.snapshot.intents.empty()) {
-      if (const NodeStatePtr later = with_intents(input_, node)) {
+    if (verdict.reason == ReasonCode::kNone) {
+      if (const NodeStatePtr later = with_intents(candidate)) {
         if (fit(*later, input_.request, prices_, options_) == ReasonCode::kNone) {
           settle(*later, verdict, true);
-          return;
+        } else {
+          (void)fit(node, input_.request, prices_, options_);
+          settle(node, verdict, false);
         }
-        verdict.reason = fit(node, input_.request, prices_, options_);
-        settle(node, verdict, false);
-        return;
+        return;  // what others intend ends without the node's state changing: not remembered
       }
+      settle(node, verdict, true);
     }
-    settle(node, verdict, true);
+    if (input_.memo != nullptr) {
+      const std::size_t slot = slots_[candidate]->value;
+      input_.memo->remember(slot, {.version = input_.snapshot.nodes.version(slot),
+                                   .score = verdict.rank.score,
+                                   .reason = verdict.reason});
+    }
   }
 
   void settle(const NodeState& node, Verdict& verdict, bool free_of_intents) {
@@ -121,12 +150,13 @@ class Planner {
       if (verdict.rank == leader && candidates[candidate] >= candidates[*plan_.winner]) return;
     }
     plan_.winner = candidate;
-    plan_.placement = options_[best_].copy();
   }
 
   const PlanInput& input_;
   Plan plan_;
   Prices prices_;
+  std::vector<std::optional<NodeIndex>> slots_;  // of the candidates
+  std::vector<std::size_t> to_judge_;            // candidates
   PlacementList options_;
   std::size_t best_ = 0;
 };

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "service/memos.hpp"
 #include "service/readers.hpp"
 
 namespace snug {
@@ -12,7 +13,8 @@ ExtenderService::ExtenderService(ServiceParts parts, ServiceOptions options, Pol
     : parts_(parts),
       options_(std::move(options)),
       policy_(std::move(policy)),
-      readers_(std::make_unique<Readers>(options_.limits)) {}
+      readers_(std::make_unique<Readers>(options_.limits)),
+      memos_(std::make_unique<Memos>()) {}
 
 ExtenderService::~ExtenderService() = default;
 
@@ -59,7 +61,13 @@ AnswerMode ExtenderService::mode_for(const PodFacts& pod) const {
 
 Plan ExtenderService::decide(const ScheduleCall& call, const GpuRequest& request,
                              const Snapshot& snapshot) const {
-  Plan result = plan({snapshot, request, policy_->default_terms(), call.pod.uid}, call.names);
+  Memos::Lent memo(*memos_, to_text(request));
+  Plan result = plan({.snapshot = snapshot,
+                      .request = request,
+                      .profile = policy_->default_terms(),
+                      .pod_uid = call.pod.uid,
+                      .memo = memo.get()},
+                     call.names);
   const std::optional<LedgerEntry> entry = parts_.ledger.find(call.pod.uid);
   if (!entry) return result;
   // What an earlier bind took is the pod's own: only its node can still take it.

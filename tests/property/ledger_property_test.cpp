@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
@@ -111,7 +112,9 @@ void agreement_property() {
   RC_LOG() << to_text(request) << " on " << describe(*snapshot);
   std::vector<std::string_view> names(kNames.begin(), kNames.end());
   names.insert(names.begin() + draw(4), "nowhere");
-  const Plan answer = plan({*snapshot, request, world.profile, "new"}, names);
+  const Plan answer =
+      plan({.snapshot = *snapshot, .request = request, .profile = world.profile, .pod_uid = "new"},
+           names);
   RC_ASSERT(answer.verdicts.size() == names.size());
   bool any = false;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -206,12 +209,21 @@ class OwnSteps {
   ListMark mark_;
 };
 
+std::vector<NodeStatePtr> nodes_of(const Snapshot& snapshot) {
+  std::vector<NodeStatePtr> nodes;
+  for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot) {
+    if (snapshot.nodes[slot] != nullptr) nodes.push_back(snapshot.nodes[slot]);
+  }
+  RC_ASSERT(nodes.size() == snapshot.names->size());
+  return nodes;
+}
+
 void expect_sums(const World& world, const Snapshot& snapshot) {
-  for (const auto& [name, slot] : *snapshot.names) {
+  for (const NodeStatePtr& state : nodes_of(snapshot)) {
+    const NodeState& node = *state;
     SumOfNode sum;
-    const std::vector<HoldingPtr> holdings = world.held_on(name);
+    const std::vector<HoldingPtr> holdings = world.held_on(node.name());
     for (const HoldingPtr& holding : holdings) add_to(sum, *holding);
-    const NodeState& node = *snapshot.nodes[slot.value];
     RC_ASSERT(shown_by(node) == sum);
     RC_ASSERT(node.holdings.size() == holdings.size());
   }
@@ -230,14 +242,60 @@ void own_sequence_property() {
   }
 }
 
+bool same(const Plan& a, const Plan& b) {
+  const auto verdicts = [](const Verdict& x, const Verdict& y) {
+    const bool ranked = x.reason == ReasonCode::kNone;
+    return x.reason == y.reason && (!ranked || x.rank == y.rank);
+  };
+  const auto takes = [](const DeviceTake& x, const DeviceTake& y) {
+    return x.container == y.container && x.gpu == y.gpu && x.mode == y.mode &&
+           x.memory == y.memory && x.compute == y.compute;
+  };
+  return std::ranges::equal(a.verdicts, b.verdicts, verdicts) && a.winner == b.winner &&
+         std::ranges::equal(a.placement.takes, b.placement.takes, takes);
+}
+
+/// A plan that remembers says what one that does not says, whatever has happened in between.
+void memory_property() {
+  World world;
+  populate(world, true);
+  OwnSteps steps(world);
+  std::map<std::string, std::pair<GpuRequest, PlanMemo>> asked;
+  for (int i = 0; i < 3; ++i) {
+    GpuRequest request = draw_request();
+    asked.try_emplace(to_text(request), request, PlanMemo{});
+  }
+  const std::vector<std::string_view> names(kNames.begin(), kNames.end());
+  for (int i = 0; i < 40; ++i) {
+    steps.step();
+    if (one_in(3)) {
+      const std::string node = draw_from(kNames);
+      world.ledger.note_intent(make_holding("intent-" + std::to_string(draw(3)), node,
+                                            {draw_device(draw_node(node, false))}));
+    }
+    if (one_in(4)) world.ledger.end_intent("intent-" + std::to_string(draw(3)));
+    const SnapshotPtr snapshot = world.ledger.snapshot();
+    for (auto& [text, of] : asked) {
+      RC_LOG() << text << " on " << describe(*snapshot) << "\n";
+      PlanInput input{.snapshot = *snapshot,
+                      .request = of.first,
+                      .profile = world.profile,
+                      .pod_uid = "intent-0"};
+      const Plan fresh = plan(input, names);
+      input.memo = &of.second;
+      RC_ASSERT(same(plan(input, names), fresh));
+    }
+  }
+}
+
 /// Resolution by uuid and index moves devices between GPUs of a node, so totals are compared. Where
 /// a GPU has changed since it was reserved, more may be counted than is stated, and never less.
 void expect_totals(const World& world, const Snapshot& snapshot) {
-  for (const auto& [name, slot] : *snapshot.names) {
-    const NodeState& node = *snapshot.nodes[slot.value];
+  for (const NodeStatePtr& state : nodes_of(snapshot)) {
+    const NodeState& node = *state;
     std::int64_t compute = 0;
     SumOfNode sum;
-    const std::vector<HoldingPtr> holdings = world.held_on(name);
+    const std::vector<HoldingPtr> holdings = world.held_on(node.name());
     for (const HoldingPtr& holding : holdings) {
       add_to(sum, *holding);
       for (const ReservedContainer& container : holding->reservation.containers) {
@@ -295,6 +353,8 @@ TEST(LedgerProperty, ReserveAndReleaseAreIdentity) { holds_in(2'000, identity_pr
 TEST(LedgerProperty, WhatPlanSaysOfANodeIsWhatReserveDoesThere) {
   holds_in(5'000, agreement_property);
 }
+
+TEST(LedgerProperty, APlanThatRemembersSaysWhatAFreshOneSays) { holds_in(500, memory_property); }
 
 TEST(LedgerProperty, SequencesOfItsOwnNeverOverCommitAndAreSums) {
   holds_in(300, own_sequence_property);

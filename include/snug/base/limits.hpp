@@ -73,6 +73,8 @@ inline constexpr std::int64_t kReservationBytesPerGpu = 256;
 // most so many bytes. Only speed depends on them, so that they are no operator's business.
 inline constexpr std::size_t kKeptBuffers = 8;
 inline constexpr std::size_t kKeptBytes = 1'048'576;
+/// And so many requests for which plan() remembers the nodes, at 24 bytes for each node.
+inline constexpr std::size_t kKeptMemos = 16;
 
 struct LimitRow {
   std::string_view key;

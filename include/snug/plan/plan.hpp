@@ -13,6 +13,7 @@
 #include "snug/model/refusal.hpp"
 #include "snug/model/request.hpp"
 #include "snug/model/snapshot.hpp"
+#include "snug/plan/memo.hpp"
 #include "snug/score/policy.hpp"
 
 namespace snug {
@@ -35,6 +36,7 @@ struct PlanInput {
   const GpuRequest& request;
   const Profile& profile;
   std::string_view pod_uid;  // its own intent does not count against it
+  PlanMemo* memo = nullptr;  // of this ledger, request and profile; null: none
 };
 
 struct Plan {

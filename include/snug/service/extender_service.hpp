@@ -49,6 +49,7 @@ class ExtenderService {
  private:
   struct BindStep;
   class Readers;
+  class Memos;
 
   /// Whether the pod's scheduler is one of schedulerNames.
   [[nodiscard]] bool serves(const PodFacts& pod) const;
@@ -75,6 +76,7 @@ class ExtenderService {
   ServiceOptions options_;
   PolicyPtr policy_;
   std::unique_ptr<Readers> readers_;
+  std::unique_ptr<Memos> memos_;
 };
 
 }  // namespace snug

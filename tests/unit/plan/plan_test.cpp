@@ -43,7 +43,8 @@ class Cluster {
                               const std::vector<std::string_view>& candidates,
                               const Profile& profile = make_profile("best-fit"),
                               std::string_view uid = "asking") const {
-    return plan({snapshot_, request, profile, uid}, candidates);
+    return plan({.snapshot = snapshot_, .request = request, .profile = profile, .pod_uid = uid},
+                candidates);
   }
 
   [[nodiscard]] const NodeState& node(std::string_view name) const {

@@ -358,7 +358,10 @@ class LeftOutNodesTest : public ReconcilerTest {
   }
   std::vector<std::string> nodes() {
     std::vector<std::string> names;
-    for (const auto& [name, index] : *few->snapshot()->names) names.push_back(name);
+    const SnapshotPtr snapshot = few->snapshot();
+    for (std::size_t slot = 0; slot < snapshot->nodes.size(); ++slot) {
+      if (snapshot->nodes[slot] != nullptr) names.push_back(snapshot->nodes[slot]->name());
+    }
     return names;
   }
 

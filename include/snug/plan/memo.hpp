@@ -1,0 +1,39 @@
+// What plan() found out about node states, for one request and one profile: a state never changes,
+// and between two decisions few nodes get another. Only speed depends on it: what is remembered is
+// what fit and score would say again.
+//
+// Whoever keeps one uses it for a single ledger, request and profile, from one thread at a time. It
+// grows to the number of the ledger's slots.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "snug/model/refusal.hpp"
+
+namespace snug {
+
+class PlanMemo {
+ public:
+  struct Known {
+    std::uint64_t version = 0;  // NodeTable::version; 0: nothing is known
+    std::int64_t score = 0;     // of the best placement, where the reason is kNone
+    ReasonCode reason = ReasonCode::kNone;
+  };
+
+  /// Null: nothing is known of this state.
+  [[nodiscard]] const Known* find(std::size_t slot, std::uint64_t version) const {
+    const bool known = version != 0 && slot < by_slot_.size() && by_slot_[slot].version == version;
+    return known ? &by_slot_[slot] : nullptr;
+  }
+  void remember(std::size_t slot, const Known& known) {
+    if (slot >= by_slot_.size()) by_slot_.resize(slot + 1);
+    by_slot_[slot] = known;
+  }
+
+ private:
+  std::vector<Known> by_slot_;
+};
+
+}  // namespace snug
