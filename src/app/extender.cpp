@@ -114,8 +114,17 @@ Result<void> Extender::start() {
   const Result<void> serving = serve();
   if (!serving) return serving;
   parts_->source().start(parts_->core->reconciler);
-  parts_->ticker = std::make_unique<Ticker>(kTick, [this] { parts_->core->reconciler.tick(); });
+  parts_->ticker = std::make_unique<Ticker>(kTick, [this] { tick(); });
   return {};
+}
+
+void Extender::tick() {
+  try {
+    parts_->core->reconciler.tick();
+  } catch (const std::exception& problem) {
+    // What is due comes again with the next tick; the process serves on.
+    parts_->log.write(LogLevel::kError, std::string("a tick failed: ") + problem.what());
+  }
 }
 
 Result<void> Extender::serve() {

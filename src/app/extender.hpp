@@ -35,6 +35,7 @@ class Extender {
   [[nodiscard]] Result<void> open_memory();
   [[nodiscard]] Result<void> open_kubernetes();
   [[nodiscard]] Result<void> serve();
+  void tick();
 
   Options options_;
   std::unique_ptr<Parts> parts_;

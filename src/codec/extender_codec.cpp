@@ -14,6 +14,8 @@ namespace {
 
 using simdjson::dom::element;
 
+constexpr std::size_t kLongestName = 253;  // of any Kubernetes object; uids are shorter
+
 /// Which names came already: an open-addressing table over the call's names, kept between calls.
 class SeenNames {
  public:
@@ -252,6 +254,8 @@ Result<BindCall> ExtenderReader::read_bind(std::string& body) {
     walk.text(wanted[i], here, *texts[i]);
     if (texts[i]->empty()) {
       walk.fail_at(Where{nullptr, wanted[i].key}, "must be a string that is not empty");
+    } else if (texts[i]->size() > kLongestName) {
+      walk.fail_at(Where{nullptr, wanted[i].key}, "has more than 253 characters, as no name has");
     }
   }
   if (!walk.ok()) return walk.take_error();

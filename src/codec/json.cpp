@@ -35,6 +35,8 @@ Result<json> parse_json(std::string_view text, std::int64_t max_depth) {
   } catch (const json::parse_error& error) {
     if (!problem.empty()) return fail(ErrorCode::kInvalid, problem);
     return fail(ErrorCode::kInvalid, "is no valid JSON at byte " + std::to_string(error.byte));
+  } catch (const json::out_of_range&) {
+    return fail(ErrorCode::kInvalid, "has a number that is too large to be read");
   }
 }
 

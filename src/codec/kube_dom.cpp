@@ -49,7 +49,8 @@ bool kept_label(std::string_view key) { return snug_key(key) || nvidia_key(key);
 /// Which entries of a map are read, and how.
 struct MapRule {
   bool (*keep)(std::string_view key);
-  bool quantities = false;  // values may be numbers too, and keep their text
+  bool quantities = false;       // values may be numbers too, and keep their text
+  std::size_t* bytes = nullptr;  // counts all keys and values, kept or not
 };
 
 /// Copies the entries whose keys are kept. A kept key may come once, even when its value is null.
@@ -58,6 +59,9 @@ void read_map(DomWalk& walk, const Field& field, const Where& parent,
   const auto& [rule, out] = target;
   std::vector<std::string_view> nulls;
   walk.each_entry(field, parent, [&](std::string_view key, element value, const Where& where) {
+    if (rule.bytes != nullptr) {
+      *rule.bytes += key.size() + (value.is_string() ? value.get_string_length().value() : 0);
+    }
     if (!rule.keep(key)) return;
     std::string text;
     if (rule.quantities && value.is_number()) {
@@ -93,7 +97,8 @@ void read_pod_metadata(DomWalk& walk, const Field& field, const Where& parent, P
   std::string deletion;
   walk.text(deleted, here, deletion);
   pod.terminating = !deletion.empty();
-  read_map(walk, annotations, here, {{kept_pod_annotation}, &pod.annotations});
+  read_map(walk, annotations, here,
+           {{.keep = kept_pod_annotation, .bytes = &pod.annotation_bytes}, &pod.annotations});
   if (pod.name.empty()) walk.fail_at(here, "has no name; a pod must have one");
   if (pod.name_space.empty()) walk.fail_at(here, "has no namespace; a pod must have one");
 }

@@ -94,8 +94,8 @@ class Adder {
     const std::vector<ReservedContainer>& containers = holding.reservation.containers;
     for (std::size_t c = 0; c < containers.size(); ++c) {
       const ReservedContainer& container = containers[c];
-      const bool compared = c < holding.asks.size() && holding.asks[c].has_value();
-      const Ask* ask = compared ? &*holding.asks[c] : nullptr;
+      const std::optional<Ask>* known = c < holding.asks.size() ? &holding.asks[c] : nullptr;
+      const Ask* ask = known != nullptr && known->has_value() ? &known->value() : nullptr;
       if (const auto* units = std::get_if<KubeletUnits>(&container.given)) {
         node_.kubelet_used[units->resource] += units->count;
         kubelet_ = true;

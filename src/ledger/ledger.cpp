@@ -99,6 +99,19 @@ struct Ledger::Impl {
   std::optional<ReserveFailure> held_already(const ReserveInput& input);
 };
 
+namespace {
+
+/// A pod that was given no device closes its node by what it asks, as long as it asks that.
+bool asks_no_more(const Holding& known, const Holding& now) {
+  return known.unplaced && !now.unplaced && !now.written;
+}
+
+bool holds_nothing(const Holding& holding) {
+  return !holding.unplaced && holding.reservation.containers.empty();
+}
+
+}  // namespace
+
 bool Ledger::Impl::hold(const HoldingPtr& holding, bool terminating, bool watched) {
   if (ended.contains(holding->uid)) return true;
   end_intent(holding->uid);
@@ -109,6 +122,13 @@ bool Ledger::Impl::hold(const HoldingPtr& holding, bool terminating, bool watche
     entry->terminating = terminating;
     track(*entry);
     return true;
+  }
+  if (asks_no_more(*entry->holding, *holding)) {
+    const bool seen = entry->seen;
+    erase(holding->uid);
+    if (holds_nothing(*holding)) return true;
+    entry = &insert(holding, HoldingState::kBound);
+    entry->seen = seen;
   }
   const bool same = entry->holding->reservation == holding->reservation;
   const bool same_node = entry->holding->reservation.node == holding->reservation.node;

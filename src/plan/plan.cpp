@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <utility>
 
@@ -33,7 +34,7 @@ class Planner {
 
   Plan run(std::span<const std::string_view> candidates) {
     plan_.verdicts.resize(candidates.size());
-    slots_ = input_.snapshot.names->find_all(candidates);
+    find_slots(candidates);
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (!recall(i)) to_judge_.push_back(i);
     }
@@ -50,26 +51,35 @@ class Planner {
   }
 
  private:
+  static constexpr std::uint32_t kNoSlot = UINT32_MAX;
+
+  void find_slots(std::span<const std::string_view> candidates) {
+    slots_.reserve(candidates.size());
+    for (const std::optional<NodeIndex>& found : input_.snapshot.names->find_all(candidates)) {
+      slots_.push_back(found.value_or(NodeIndex{kNoSlot}).value);
+    }
+  }
+
   [[nodiscard]] const NodeState& state(std::size_t candidate) const {
-    return *input_.snapshot.nodes[slots_[candidate]->value];
+    return *input_.snapshot.nodes[slots_[candidate]];
   }
 
   /// Other pods' placements on that node that were named and are not bound yet.
   [[nodiscard]] const std::vector<HoldingPtr>* intents_on(std::size_t candidate) const {
     if (input_.snapshot.intents.empty()) return nullptr;
-    const auto found = input_.snapshot.intents.find(slots_[candidate]->value);
+    const auto found = input_.snapshot.intents.find(slots_[candidate]);
     return found == input_.snapshot.intents.end() ? nullptr : &found->second;
   }
 
   /// Sets the verdict where that takes no look at the node; false: it must be judged.
   bool recall(std::size_t candidate) {
     Verdict& verdict = plan_.verdicts[candidate];
-    if (!slots_[candidate]) {
+    if (slots_[candidate] == kNoSlot) {
       verdict.reason = ReasonCode::kUnknownNode;
       return true;
     }
     if (input_.memo == nullptr || intents_on(candidate) != nullptr) return false;
-    const std::size_t slot = slots_[candidate]->value;
+    const std::size_t slot = slots_[candidate];
     const PlanMemo::Known* known = input_.memo->find(slot, input_.snapshot.nodes.version(slot));
     if (known == nullptr) return false;
     verdict = {.reason = known->reason, .rank = {true, known->score}};
@@ -128,7 +138,7 @@ class Planner {
       settle(node, verdict, true);
     }
     if (input_.memo != nullptr) {
-      const std::size_t slot = slots_[candidate]->value;
+      const std::size_t slot = slots_[candidate];
       input_.memo->remember(slot, {.version = input_.snapshot.nodes.version(slot),
                                    .score = verdict.rank.score,
                                    .reason = verdict.reason});
@@ -155,8 +165,8 @@ class Planner {
   const PlanInput& input_;
   Plan plan_;
   Prices prices_;
-  std::vector<std::optional<NodeIndex>> slots_;  // of the candidates
-  std::vector<std::size_t> to_judge_;            // candidates
+  std::vector<std::uint32_t> slots_;   // of the candidates
+  std::vector<std::size_t> to_judge_;  // candidates
   PlacementList options_;
   std::size_t best_ = 0;
 };

@@ -14,6 +14,10 @@ constexpr std::size_t kMaxShownValue = 63;
 /// Containers, each counted for every resource of its own, that may ask for units: so many fit into
 /// the smallest maxReservationBytes.
 constexpr std::size_t kMaxKubeletRequests = 64;
+constexpr std::int64_t kMaxAnnotationBytes = 262'144;  // Kubernetes' TotalAnnotationSizeLimitB
+constexpr std::int64_t kBytesWritten = 2'048;
+constexpr std::int64_t kBytesPerDevice = 512;
+constexpr std::int64_t kMostDevices = 128;  // more are TooLarge anywhere
 constexpr std::string_view kDefaultContainerKey = "kubectl.kubernetes.io/default-container";
 
 struct RequestKey {
@@ -243,15 +247,33 @@ std::expected<GpuRequest, Refusal> parse_resources(const PodFacts& pod) {
 
 std::optional<ContainerRequest> parse_units_request(std::string_view resource,
                                                     std::string_view value) {
-  const std::optional<std::int64_t> count = parse_units(value);
-  if (!is_kubelet_resource(resource) || count.value_or(0) == 0) return std::nullopt;
-  return ContainerRequest{.ask = KubeletAsk{std::string(resource)}, .count = *count};
+  const std::int64_t count = parse_units(value).value_or(0);
+  if (!is_kubelet_resource(resource) || count == 0) return std::nullopt;
+  return ContainerRequest{.ask = KubeletAsk{std::string(resource)}, .count = count};
 }
 
 std::optional<ContainerRequest> parse_memory_request(std::string_view value) {
   const auto memory = parse_memory(value);
   if (!memory) return std::nullopt;
   return ContainerRequest{.ask = MemoryAsk{*memory}};
+}
+
+/// The API server takes a binding whose annotations are too large, and then nobody, not even the
+/// kubelet, can update the pod any more.
+std::expected<GpuRequest, Refusal> with_room_for_reservation(const PodFacts& pod,
+                                                             GpuRequest request) {
+  if (request.empty()) return request;
+  std::int64_t devices = 0;
+  for (const ContainerRequest& container : request.containers) {
+    devices += request.kubelet_assigned() ? 1 : container.count;
+  }
+  const auto needed = kBytesWritten + kBytesPerDevice * std::min(devices, kMostDevices);
+  if (static_cast<std::int64_t>(pod.annotation_bytes) + needed <= kMaxAnnotationBytes) {
+    return request;
+  }
+  return malformed(
+      "the annotations of the pod are too large to add its reservation to them; allowed are "
+      "262144 bytes in all, of which Snug needs 2048 and 512 for each GPU");
 }
 
 }  // namespace
@@ -287,13 +309,16 @@ std::expected<GpuRequest, Refusal> parse_request(const PodFacts& pod) {
   const auto annotated = check_keys(pod);
   if (!annotated) return std::unexpected(annotated.error());
   auto resources = parse_resources(pod);
-  if (!resources || !*annotated) return resources;
+  if (!resources) return resources;
+  if (!*annotated) return with_room_for_reservation(pod, *std::move(resources));
   if (!resources->empty()) {
     return malformed("the pod asks for GPUs by annotation and by " +
                      shown(std::get<KubeletAsk>(resources->containers.front().ask).resource) +
                      "; allowed is one of the two");
   }
-  return parse_annotations(pod);
+  auto request = parse_annotations(pod);
+  if (!request) return request;
+  return with_room_for_reservation(pod, *std::move(request));
 }
 
 }  // namespace snug

@@ -35,9 +35,10 @@ std::string describe(const ReserveFailure& failure, const BindCall& call) {
 
 }  // namespace
 
-Reply ExtenderService::bind_error(BindEnd end, std::string_view sentence) {
+Reply ExtenderService::bind_error(const BindCall& call, BindEnd end, std::string_view sentence) {
   parts_.metrics.bind_ended(end);
-  parts_.log.write(LogLevel::kInfo, std::string("bind failed: ").append(sentence));
+  parts_.log.write(LogLevel::kInfo, "bind of pod " + pod_name(call) + " to node " + call.node +
+                                        " failed: " + std::string(sentence));
   return {200, write_bind(sentence)};
 }
 
@@ -59,14 +60,17 @@ Reply ExtenderService::run_bind(std::string& body) {
     }
     auto fetched = parts_.api.get_pod(call->name_space, call->pod);
     if (!fetched) {
-      return bind_error(BindEnd::kUnavailable,
+      return bind_error(*call, BindEnd::kUnavailable,
                         "pod " + pod_name(*call) +
                             " could not be read from the API server: " + fetched.error().message);
     }
     std::optional<PodFacts>& found = *fetched;
     if (!found || found->uid != call->uid) {
-      return bind_error(BindEnd::kRefused,
+      return bind_error(*call, BindEnd::kRefused,
                         "pod " + pod_name(*call) + " with uid " + call->uid + " does not exist");
+    }
+    if (found->finished) {
+      return bind_error(*call, BindEnd::kRefused, "pod " + pod_name(*call) + " has finished");
     }
     known = std::make_shared<const PodFacts>(*std::move(found));
   }
@@ -75,24 +79,26 @@ Reply ExtenderService::run_bind(std::string& body) {
 
 Reply ExtenderService::bind_pod(const BindCall& call, const PodFacts& pod) {
   if (pod.name_space != call.name_space || pod.name != call.pod) {
-    return bind_error(BindEnd::kRefused,
+    return bind_error(call, BindEnd::kRefused,
                       "uid " + call.uid + " is not that of pod " + pod_name(call));
-  }
-  if (!serves(pod)) {
-    return bind_error(BindEnd::kRefused, "pod " + pod_name(call) + " names the scheduler " +
-                                             pod.scheduler_name + ", which Snug does not serve");
   }
   if (!pod.node_name.empty()) {
     if (pod.node_name != call.node) {
-      return bind_error(BindEnd::kRefused, "pod " + pod_name(call) + " is bound to node " +
-                                               pod.node_name + " already");
+      return bind_error(
+          call, BindEnd::kRefused,
+          "pod " + pod_name(call) + " is bound to node " + pod.node_name + " already");
     }
     parts_.metrics.bind_ended(BindEnd::kRepeated);
     return success();
   }
   const auto request = parse_request(pod);
-  if (!request) return bind_error(BindEnd::kRefused, message(request.error()));
+  if (!request) return bind_error(call, BindEnd::kRefused, message(request.error()));
   if (request->empty()) return bind_without_gpu(call, pod);
+  if (!serves(pod)) {
+    return bind_error(call, BindEnd::kRefused,
+                      "pod " + pod_name(call) + " names the scheduler " + pod.scheduler_name +
+                          ", which Snug does not serve");
+  }
 
   const auto reserved = parts_.ledger.reserve({.name_space = call.name_space,
                                                .pod = call.pod,
@@ -100,7 +106,14 @@ Reply ExtenderService::bind_pod(const BindCall& call, const PodFacts& pod) {
                                                .node = call.node,
                                                .request = *request,
                                                .profile = policy_->default_terms()});
-  if (reserved) return write_binding(call, pod, **reserved);
+  if (reserved) {
+    try {
+      return write_binding(call, pod, **reserved);
+    } catch (...) {
+      parts_.ledger.unsettled(call.uid);  // nobody knows how far it came
+      throw;
+    }
+  }
   const ReserveFailure& failure = reserved.error();
   if (failure.kind == ReserveFailure::Kind::kBound) {
     parts_.metrics.bind_ended(BindEnd::kRepeated);
@@ -108,10 +121,15 @@ Reply ExtenderService::bind_pod(const BindCall& call, const PodFacts& pod) {
   }
   const bool lost =
       failure.kind == ReserveFailure::Kind::kNoFit && reason(failure.reason).evictable;
-  return bind_error(lost ? BindEnd::kLostRace : BindEnd::kRefused, describe(failure, call));
+  return bind_error(call, lost ? BindEnd::kLostRace : BindEnd::kRefused, describe(failure, call));
 }
 
 Reply ExtenderService::bind_without_gpu(const BindCall& call, const PodFacts& pod) {
+  if (parts_.ledger.find(call.uid)) {
+    return bind_error(
+        call, BindEnd::kRefused,
+        "pod " + pod_name(call) + " asked for GPUs before, and that bind is not settled");
+  }
   const Result<void> written = parts_.api.bind({.name_space = call.name_space,
                                                 .pod = call.pod,
                                                 .uid = call.uid,
@@ -121,12 +139,15 @@ Reply ExtenderService::bind_without_gpu(const BindCall& call, const PodFacts& po
     parts_.metrics.bind_ended(BindEnd::kBound);
     return success();
   }
-  if (written.error().code == ErrorCode::kConflict) return after_refusal(call, written.error());
+  if (written.error().code == ErrorCode::kConflict) {
+    return after_refusal(call, Took::kNothing, written.error());
+  }
   const ErrorCode code = written.error().code;
   const BindEnd end = code == ErrorCode::kUnknown       ? BindEnd::kUnknown
                       : code == ErrorCode::kUnavailable ? BindEnd::kUnavailable
                                                         : BindEnd::kRefused;
-  return bind_error(end, "pod " + pod_name(call) + " was not bound: " + written.error().message);
+  return bind_error(call, end,
+                    "pod " + pod_name(call) + " was not bound: " + written.error().message);
 }
 
 Reply ExtenderService::write_binding(const BindCall& call, const PodFacts& pod,
@@ -135,7 +156,7 @@ Reply ExtenderService::write_binding(const BindCall& call, const PodFacts& pod,
   if (std::cmp_greater(annotations.find(kReservationKey)->second.size(),
                        options_.limits.max_reservation_bytes)) {
     parts_.ledger.release(call.uid);
-    return bind_error(BindEnd::kRefused,
+    return bind_error(call, BindEnd::kRefused,
                       "the reservation of pod " + pod_name(call) + " has more than " +
                           std::to_string(options_.limits.max_reservation_bytes) +
                           " bytes (limit maxReservationBytes) and could not be read back");
@@ -153,45 +174,51 @@ Reply ExtenderService::write_binding(const BindCall& call, const PodFacts& pod,
   }
   switch (written.error().code) {
     case ErrorCode::kConflict:
-      return after_refusal(call, written.error());
+      return after_refusal(call, Took::kGpus, written.error());
     case ErrorCode::kUnknown:
+    case ErrorCode::kInternal:
       parts_.ledger.unsettled(call.uid);
-      return bind_error(BindEnd::kUnknown,
+      return bind_error(call, BindEnd::kUnknown,
                         "the outcome of binding pod " + pod_name(call) + " to node " + call.node +
                             " is unknown, and its reservation is kept: " + written.error().message);
     case ErrorCode::kUnavailable:
       parts_.ledger.release(call.uid);
-      return bind_error(BindEnd::kUnavailable,
+      return bind_error(call, BindEnd::kUnavailable,
                         "the API server could not be reached: " + written.error().message);
-    default:
-      parts_.ledger.release(call.uid);
-      return bind_error(BindEnd::kRefused, "the API server refused to bind pod " + pod_name(call) +
-                                               ": " + written.error().message);
+    case ErrorCode::kInvalid:
+    case ErrorCode::kNotFound:
+    case ErrorCode::kTooLarge:
+      break;
   }
+  parts_.ledger.release(call.uid);
+  return bind_error(
+      call, BindEnd::kRefused,
+      "the API server refused to bind pod " + pod_name(call) + ": " + written.error().message);
 }
 
 /// 409: the pod is bound already (perhaps by an earlier try of ours), is being deleted, or has
 /// another uid. A read says which.
-Reply ExtenderService::after_refusal(const BindCall& call, const Error& error) {
+Reply ExtenderService::after_refusal(const BindCall& call, Took took, const Error& error) {
   const auto fetched = parts_.api.get_pod(call.name_space, call.pod);
   if (!fetched) {
-    parts_.ledger.unsettled(call.uid);
-    return bind_error(BindEnd::kUnknown,
+    if (took == Took::kGpus) parts_.ledger.unsettled(call.uid);
+    return bind_error(call, BindEnd::kUnknown,
                       "the API server refused to bind pod " + pod_name(call) +
                           ", and the pod could not be read again: " + fetched.error().message);
   }
   const std::optional<PodFacts>& found = *fetched;
-  if (!found || found->uid != call.uid || found->node_name.empty()) {
-    parts_.ledger.release(call.uid);
-    return bind_error(BindEnd::kRefused, "the API server refused to bind pod " + pod_name(call) +
-                                             ": " + error.message);
+  if (!found || found->uid != call.uid || found->node_name.empty() || found->finished) {
+    if (took == Took::kGpus) parts_.ledger.release(call.uid);
+    return bind_error(
+        call, BindEnd::kRefused,
+        "the API server refused to bind pod " + pod_name(call) + ": " + error.message);
   }
   const PodFacts& pod = *found;
   const ReadHolding held = read_holding(pod, options_.limits);
   if (held.holding != nullptr) parts_.ledger.hold_as_read(held.holding, pod.terminating);
-  parts_.ledger.release(call.uid);  // nothing, where the line above has settled it
+  if (took == Took::kGpus) parts_.ledger.release(call.uid);  // nothing, where that has settled it
   if (pod.node_name != call.node) {
-    return bind_error(BindEnd::kRefused,
+    return bind_error(call, BindEnd::kRefused,
                       "pod " + pod_name(call) + " is bound to node " + pod.node_name + " already");
   }
   parts_.metrics.bind_ended(BindEnd::kRepeated);

@@ -24,8 +24,8 @@ Reply ExtenderService::run_filter(std::string& body) {
   }
   const auto request = parse_request(call->pod);
   if (!request) return refuse_everywhere(*call, request.error());
-  if (!serves(call->pod)) return refuse_everywhere(*call, {ReasonCode::kNotServed, {}});
   if (request->empty()) return {200, write_filter_all(*call)};
+  if (!serves(call->pod)) return refuse_everywhere(*call, {ReasonCode::kNotServed, {}});
   return filter_request(*call, *request);
 }
 
@@ -55,8 +55,10 @@ Reply ExtenderService::filter_request(const ScheduleCall& call, const GpuRequest
 }
 
 void ExtenderService::note_refused(std::string_view uid, const std::string& text, Generation room) {
-  // The scheduler may ask once more for a pod that has ended; nobody waits for that.
-  if (!parts_.ledger.ended(uid)) parts_.pending.note_refused(uid, text, room);
+  parts_.pending.note_refused(uid, text, room);
+  // The scheduler may ask once more for a pod that has ended, and nobody waits for that. Looked at
+  // last, since the pod may end meanwhile.
+  if (parts_.ledger.ended(uid)) parts_.pending.note_accepted(uid);
 }
 
 Reply ExtenderService::refuse_everywhere(const ScheduleCall& call, const Refusal& refusal) {

@@ -57,8 +57,9 @@ void Reconciler::pod_changed(PodFacts pod) {
 }
 
 void Reconciler::pod_gone(const PodFacts& pod) {
-  parts_.pending.remove(pod.uid);
+  // In this order: whoever notes a refusal of the pod after the second line sees that it has ended.
   parts_.ledger.gone(pod.uid);
+  parts_.pending.remove(pod.uid);
   const std::lock_guard lock(mutex_);
   reported_.erase(pod.uid);
 }
@@ -209,25 +210,42 @@ void Reconciler::touch_room() {
 
 void Reconciler::settle() {
   const TimePoint now = parts_.clock.now();
-  if (now - last_settle_ < std::chrono::milliseconds(limits_.settle_interval_ms)) return;
+  const auto interval = std::chrono::milliseconds(limits_.settle_interval_ms);
+  if (now - last_settle_ < interval) return;
   last_settle_ = now;
   const auto resync = std::chrono::milliseconds(limits_.resync_ms);
-  for (const LedgerEntry& entry : parts_.ledger.unconfirmed()) {
+  for (const LedgerEntry& entry : in_turn(parts_.ledger.unconfirmed())) {
     const bool bound = entry.state == HoldingState::kBound;
     if (bound && now - entry.since < resync) continue;  // the watch may yet show it
-    if (!settle_one(entry)) return;                     // the API server is away: later
+    asked_last_ = entry.holding->uid;
+    if (!settle_one(entry) || parts_.clock.now() - now >= interval) return;
   }
 }
 
+/// Each round goes on where the last one ended, so that none waits behind one that is never
+/// answered.
+std::vector<LedgerEntry> Reconciler::in_turn(std::vector<LedgerEntry> entries) const {
+  const auto uid = [](const LedgerEntry& entry) -> const std::string& {
+    return entry.holding->uid;
+  };
+  std::ranges::sort(entries, {}, uid);
+  std::ranges::rotate(entries, std::ranges::upper_bound(entries, asked_last_, {}, uid));
+  return entries;
+}
+
+/// False: the API server is away, and there is no use in asking about others.
 bool Reconciler::settle_one(const LedgerEntry& entry) {
   const Holding& held = *entry.holding;
   const TimePoint asked_at = parts_.clock.now();
   const auto fetched = parts_.api.get_pod(held.name_space, held.pod);
-  if (!fetched) return false;
+  if (!fetched) {
+    const ErrorCode code = fetched.error().code;
+    return code != ErrorCode::kUnavailable && code != ErrorCode::kUnknown;
+  }
   const std::optional<PodFacts>& found = *fetched;
   if (!found || found->uid != held.uid || found->finished) {
-    parts_.pending.remove(held.uid);
     parts_.ledger.gone(held.uid);
+    parts_.pending.remove(held.uid);
   } else if (!found->node_name.empty()) {
     apply_bound(*found, Shown::kRead);
   } else if (asked_at - entry.since >= std::chrono::milliseconds(limits_.bind_settle_ms)) {

@@ -219,6 +219,8 @@ void read_metadata(PodFacts& pod, const json& metadata) {
   if (const json* annotations = find(metadata, "annotations"); annotations != nullptr) {
     if (!annotations->is_object()) throw Refused("an object was expected");
     for (const auto& [key, value] : annotations->items()) {
+      pod.annotation_bytes +=
+          key.size() + (value.is_string() ? value.get_ref<const std::string&>().size() : 0);
       if (!kept_annotation(key) || value.is_null()) continue;
       if (!value.is_string()) throw Refused("a string was expected");
       pod.annotations.emplace(key, value.get<std::string>());

@@ -3,6 +3,7 @@
 // here: request/ says what the pod asks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -44,6 +45,7 @@ struct PodFacts {
   std::vector<ContainerFacts> containers;  // init containers first, in the order of the lists
   /// Only the keys that Snug reads: gpu-*, snug.dev/*, kubectl.kubernetes.io/default-container.
   std::map<std::string, std::string, std::less<>> annotations;
+  std::size_t annotation_bytes = 0;  // of all keys and values, those not read here included
 
   friend bool operator==(const PodFacts&, const PodFacts&) = default;
 };

@@ -47,7 +47,6 @@ class ExtenderService {
   [[nodiscard]] Reply bind(std::string& body);
 
  private:
-  struct BindStep;
   class Readers;
   class Memos;
 
@@ -69,8 +68,10 @@ class ExtenderService {
   [[nodiscard]] Reply bind_without_gpu(const BindCall& call, const PodFacts& pod);
   [[nodiscard]] Reply write_binding(const BindCall& call, const PodFacts& pod,
                                     const Holding& holding);
-  [[nodiscard]] Reply after_refusal(const BindCall& call, const Error& error);
-  [[nodiscard]] Reply bind_error(BindEnd end, std::string_view sentence);
+  /// What the bind has taken in the ledger, and so has to give back.
+  enum class Took : std::uint8_t { kNothing, kGpus };
+  [[nodiscard]] Reply after_refusal(const BindCall& call, Took took, const Error& error);
+  [[nodiscard]] Reply bind_error(const BindCall& call, BindEnd end, std::string_view sentence);
 
   ServiceParts parts_;
   ServiceOptions options_;

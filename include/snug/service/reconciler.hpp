@@ -66,6 +66,7 @@ class Reconciler final : public ClusterSink {
   void say_left_out();
   void touch_room();
   void settle();
+  [[nodiscard]] std::vector<LedgerEntry> in_turn(std::vector<LedgerEntry> entries) const;
   [[nodiscard]] bool settle_one(const LedgerEntry& entry);
 
   ReconcilerParts parts_;
@@ -81,6 +82,7 @@ class Reconciler final : public ClusterSink {
   Generation touched_;
   std::optional<TimePoint> last_touch_;
   TimePoint last_settle_;
+  std::string asked_last_;  // uid
   ClosureReporter closures_;
   std::mutex mutex_;
   std::unordered_set<std::string> reported_;  // uids of pods with a reported problem; guarded

@@ -35,6 +35,17 @@ bool is_busy(const ApiExchange& exchange) {
   return resting && exchange.body.find("Too large resource version") == std::string::npos;
 }
 
+/// What the sink threw is an object that could not be taken in: nothing may go on as if it had
+/// been.
+template <typename Call>
+auto take(const Call& call) -> decltype(call()) {
+  try {
+    return call();
+  } catch (const std::exception& problem) {
+    return fail(ErrorCode::kInvalid, problem.what());
+  }
+}
+
 std::string why_incomplete(const ApiExchange& exchange) {
   return exchange.status != 0 && !exchange.success() ? refusal(exchange) : exchange.why;
 }
@@ -89,7 +100,7 @@ void ResourceStream::list() {
   ListSplitter splitter(static_cast<std::size_t>(limits_.max_object_bytes),
                         {[&](std::string_view item) {
                            ++count;
-                           auto read = feed_->list_item(item);
+                           auto read = take([&] { return feed_->list_item(item); });
                            if (!read) worthless = unreadable(item, read.error().message);
                            return worthless.empty() && !client_.stopped();
                          },
@@ -112,10 +123,14 @@ void ResourceStream::list() {
   }
   auto version = splitter.finish();
   if (!version) return back_off(what, exchange, version.error().message);
+  const auto applied = take([&] {
+    feed_->list_ends();
+    return Result<void>{};
+  });
+  if (!applied) return back_off(what, exchange, applied.error().message);
   resource_version_ = *std::move(version);
   log_.write(LogLevel::kInfo, what + ": " + std::to_string(count) + " objects at version " +
                                   clip_text(resource_version_, 63));
-  feed_->list_ends();
 }
 
 std::string ResourceStream::watch_target(std::chrono::seconds time) const {
@@ -129,6 +144,7 @@ std::string ResourceStream::watch_target(std::chrono::seconds time) const {
 
 void ResourceStream::watch() {
   Watch watch;
+  watch.from = resource_version_;
   watch.began = Real::now();
   watch.last_byte = watch.began;
   LineSplitter splitter(static_cast<std::size_t>(limits_.max_object_bytes),
@@ -155,8 +171,7 @@ void ResourceStream::watch() {
 
 bool ResourceStream::watch_line(std::string_view line, Watch& watch) {
   if (client_.stopped()) return false;
-  ++watch.events;
-  auto step = feed_->event(line);
+  auto step = take([&] { return feed_->event(line); });
   if (!step) {
     const bool json = nlohmann::json::accept(line);
     watch.end = json ? WatchEnd::kUnreadable : WatchEnd::kGarbage;
@@ -207,7 +222,7 @@ void ResourceStream::after_watch(const ApiExchange& exchange, Watch& watch) {
   };
   const Row& row = kRows[static_cast<std::size_t>(how_ended(exchange, watch))];
   if (row.relist) resource_version_.clear();
-  const bool too_short = watch.events == 0 && Real::now() - watch.began < kTooShort;
+  const bool too_short = watch.from == resource_version_ && Real::now() - watch.began < kTooShort;
   metrics_.watch_restarted(feed_->resource(), row.word);
   const std::string what = "watch of " + std::string(feed_->resource());
   const std::string why = watch.why.empty() ? why_incomplete(exchange) : watch.why;

@@ -54,7 +54,7 @@ class ResourceStream {
   struct Watch {
     std::chrono::steady_clock::time_point began;
     std::chrono::steady_clock::time_point last_byte;
-    std::size_t events = 0;
+    std::string from;  // the version that it was asked for
     /// Set by what came in the stream; else the exchange says how it ended.
     std::optional<WatchEnd> end;
     std::string why;

@@ -148,6 +148,10 @@ void World::remove_pod(const std::string& uid) {
 
 void World::edit_annotations(const std::string& uid, StringMap annotations) {
   SimPod& pod = pods_.at(uid);
+  // What was never given to it is not kept for it either.
+  const auto held = pod.counted.find("snug.dev/reservation");
+  const bool given = held != pod.counted.end() && held->second.starts_with("{\"");
+  if (!given) pod.counted = annotations;
   pod.facts.annotations = std::move(annotations);
   changed(pod);
 }

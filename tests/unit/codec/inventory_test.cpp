@@ -99,6 +99,9 @@ INSTANTIATE_TEST_SUITE_P(
     Rows, InventoryMalformedTest,
     testing::Values(
         Malformed{"", "it is no valid JSON at byte 1"},
+        Malformed{R"({"version":1,"x":1e400,"gpus":[]})", "a number that is too large"},
+        Malformed{R"({"version":1e400,"gpus":[]})", "a number that is too large"},
+        Malformed{"-1e999", "a number that is too large"},
         Malformed{R"({"version":1,"gpus":[)", "it is no valid JSON at byte 22"},
         Malformed{R"({"version":1,"gpus":[]} x)", "it is no valid JSON"},
         Malformed{"[]", "the text must be an object"},

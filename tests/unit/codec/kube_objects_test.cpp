@@ -52,7 +52,17 @@ TEST(KubeObjectsTest, APodIsReadWithEveryFieldThatSnugUses) {
                           {"gpu-memory.side", "4G"},
                           {"snug.dev/x", "1"},
                           {"kubectl.kubernetes.io/default-container", "main"}};
+  expected.annotation_bytes = pod->annotation_bytes;
   EXPECT_EQ(*pod, expected);
+}
+
+TEST(KubeObjectsTest, EveryAnnotationCountsForTheirSize) {
+  KubeObjectReader reader{Limits{}};
+  const auto pod =
+      reader.read_pod(R"({"metadata":{"name":"p","namespace":"d","uid":"u","annotations":
+      {"gpu-fraction":"0.5","other":"abc","none":null}},"spec":{"containers":[{"name":"m"}]}})");
+  ASSERT_TRUE(pod) << pod.error().message;
+  EXPECT_EQ(pod->annotation_bytes, 12U + 3 + 5 + 3 + 4);
 }
 
 TEST(KubeObjectsTest, NullCountsAsAbsentAsGoClientsWriteIt) {

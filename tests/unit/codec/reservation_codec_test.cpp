@@ -176,8 +176,9 @@ std::string with_device(const std::string& text) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, ReservationMalformedTest,
     testing::Values(
-        Malformed{"", "it is no valid JSON at byte 1"}, Malformed{"7", "must be an object"},
-        Malformed{R"({"uid":"u"})", "version is missing"},
+        Malformed{"", "it is no valid JSON at byte 1"},
+        Malformed{R"({"version":1,"x":1e400})", "a number that is too large"},
+        Malformed{"7", "must be an object"}, Malformed{R"({"uid":"u"})", "version is missing"},
         Malformed{R"({"version":2,"uid":"u"})", "version must be an integer from 1 to 1"},
         Malformed{R"({"version":1,"version":1})", "the key \"version\" twice"},
         Malformed{R"({"version":1})", "uid is missing"},

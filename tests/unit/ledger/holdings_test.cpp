@@ -31,6 +31,22 @@ TEST(LedgerHoldTest, ALaterEditChangesNothingAndIsTold) {
   EXPECT_TRUE(world.ledger.hold(share_of("p", "n1", 250), false)) << "what it was is no edit";
 }
 
+TEST(LedgerHoldTest, APodWithoutDeviceClosesItsNodeOnlyWhileItAsksForOne) {
+  LedgerFixture world;
+  const std::string before = world.visible();
+  ASSERT_TRUE(world.ledger.hold(make_unplaced("p", "n1"), false));
+  ASSERT_TRUE(world.ledger.hold(make_unplaced("p", "n1"), false));
+  EXPECT_EQ(world.node("n1")->unplaced, 1);
+  auto plain = make_holding("p", "n1", {});
+  plain->reservation.containers.clear();
+  ASSERT_TRUE(world.ledger.hold(plain, false));
+  EXPECT_EQ(world.visible(), before);
+  EXPECT_EQ(world.where("p"), "-");
+  ASSERT_TRUE(world.ledger.hold(make_unplaced("p", "n1"), false)) << "and again when it asks again";
+  EXPECT_EQ(world.node("n1")->unplaced, 1);
+  world.expect_sums();
+}
+
 TEST(LedgerHoldTest, AnEditAfterOurOwnBindChangesNothingEither) {
   LedgerFixture world;
   ASSERT_TRUE(world.reserve("p", "n1").has_value());

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "snug/request/parse.hpp"
@@ -28,6 +29,21 @@ std::string refusal_of(const PodFacts& pod) {
 std::string is_not(std::string_view key, std::string_view value, std::string_view allowed) {
   return std::string(key) + " is \"" + std::string(value) + "\"; allowed is " +
          std::string(allowed);
+}
+
+TEST(AnnotationsTest, TheReservationMustFitIntoWhatKubernetesAllows) {
+  PodFacts share = make_pod("p", {{"gpu-fraction", "0.5"}});
+  PodFacts eight = make_pod("p", {{"gpu-fraction", "8"}});
+  for (const auto& [pod, most] :
+       {std::pair{&share, 262'144 - 2'048 - 512}, {&eight, 262'144 - 2'048 - 8 * 512}}) {
+    pod->annotation_bytes = static_cast<std::size_t>(most);
+    EXPECT_TRUE(parse_request(*pod).has_value());
+    ++pod->annotation_bytes;
+    EXPECT_NE(refusal_of(*pod).find("too large to add its reservation"), std::string::npos);
+  }
+  PodFacts plain = make_pod("p");
+  plain.annotation_bytes = 262'144;
+  EXPECT_TRUE(parse_request(plain).has_value()) << "nothing is added to it";
 }
 
 TEST(AnnotationsTest, APodThatAsksNothingHasAnEmptyRequest) {

@@ -1,4 +1,5 @@
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "snug/codec/reservation_codec.hpp"
 #include "unit/service/fixture.hpp"
@@ -209,6 +210,70 @@ TEST_F(BindTest, APodWithoutRequestIsBoundWithoutReservationAndItsSnugKeysAreBla
   ASSERT_EQ(api.bindings.size(), 1U);
   EXPECT_EQ(api.bindings.front().annotations, (StringMap{{"snug.dev/reservation", ""}}));
   EXPECT_TRUE(ledger.entries().empty());
+}
+
+TEST_F(BindTest, APodWithoutRequestPassesWhoeverSchedulesIt) {
+  scheduler_names = {"another"};
+  start();
+  list({make_node("n1", 1, 40960)});
+  EXPECT_EQ(bind(arrive("plain", {}), "n1"), "");
+  EXPECT_EQ(api.bindings.size(), 1U);
+}
+
+TEST_F(BindTest, WhatThrowsInTheMidstOfABindLeavesADoubtAndNoLeak) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  api.on_bind = [](const Binding&) { throw std::runtime_error("no memory"); };
+  EXPECT_THROW(bind(pod, "n1"), std::runtime_error);
+  EXPECT_EQ(ledger.find("uid-a")->state, HoldingState::kUnsettled);
+  clock.advance(std::chrono::minutes(2));
+  reconciler.tick();
+  EXPECT_EQ(used("n1", 0), 0) << "the API server says that it is unbound";
+}
+
+TEST_F(BindTest, APodThatAsksNoMoreDoesNotFreeWhatItsEarlierBindMayTake) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  api.bind_answers.emplace_back(fail(ErrorCode::kUnknown, "timed out"));
+  ASSERT_NE(bind(pod, "n1"), "");
+  pod.annotations.clear();
+  reconciler.pod_changed(pod);
+  EXPECT_THAT(bind(pod, "n1"), ::testing::HasSubstr("is not settled"));
+  EXPECT_EQ(api.bindings.size(), 1U);
+  EXPECT_EQ(used("n1", 0), 500);
+}
+
+TEST_F(BindTest, AFinishedPodThatTheWatchDoesNotKnowIsNotBound) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  PodFacts pod = make_pod("a", {{"gpu-fraction", "0.5"}});
+  pod.finished = true;
+  api.pods["default/a"] = pod;
+  EXPECT_THAT(bind(pod, "n1"), ::testing::HasSubstr("has finished"));
+  EXPECT_EQ(used("n1", 0), 0);
+  EXPECT_TRUE(api.bindings.empty());
+}
+
+TEST_F(BindTest, OnePodThatCannotBeReadKeepsNoOtherUnsettled) {
+  start();
+  list({make_node("n1", 4, 40960)});
+  for (const char* name : {"a", "b", "c"}) {
+    const PodFacts pod = arrive(name, {{"gpu-fraction", "1"}});
+    api.bind_answers.emplace_back(fail(ErrorCode::kUnknown, "timed out"));
+    ASSERT_NE(bind(pod, "n1"), "");
+  }
+  for (const ErrorCode code : {ErrorCode::kInvalid, ErrorCode::kUnavailable}) {
+    api.get_errors["default/b"] = Error{code, "b cannot be read"};
+    for (int round = 0; round < 3; ++round) {
+      clock.advance(std::chrono::minutes(2));
+      reconciler.tick();
+    }
+    EXPECT_FALSE(ledger.find("uid-a")) << "it is unbound, as the API server says";
+    EXPECT_TRUE(ledger.find("uid-b"));
+    EXPECT_FALSE(ledger.find("uid-c"));
+  }
 }
 
 TEST_F(BindTest, ADeletedPodIsNotBound) {

@@ -89,6 +89,16 @@ TEST_F(FilterTest, APodWithoutRequestGetsAllItsInputBack) {
   EXPECT_EQ(filter(arrive("plain", {}), {"b", "a"})["NodeNames"], json({"b", "a"}));
 }
 
+TEST_F(FilterTest, OnlyPodsThatAskForGpusNeedAServedScheduler) {
+  scheduler_names = {"another"};
+  start();
+  list({make_node("n1", 1, 40960)});
+  const auto refused = filter(arrive("a", {{"gpu-fraction", "0.5"}}), {"n1"});
+  EXPECT_THAT(refused["FailedAndUnresolvableNodes"]["n1"].get<std::string>(),
+              ::testing::StartsWith("NotServed"));
+  EXPECT_EQ(filter(arrive("plain", {}), {"n1"})["NodeNames"], nlohmann::json({"n1"}));
+}
+
 TEST_F(FilterTest, TwoPodsInFlightDoNotRaceForOnePlace) {
   start(AnswerMode::kWinner);
   list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});

@@ -35,7 +35,9 @@ class ScriptedApi final : public ApiPort {
                                           std::string_view name) override {
     ++gets;
     if (get_error) return std::unexpected(*get_error);
-    const auto found = pods.find(std::string(name_space) + "/" + std::string(name));
+    const std::string full = std::string(name_space) + "/" + std::string(name);
+    if (get_errors.contains(full)) return std::unexpected(get_errors.at(full));
+    const auto found = pods.find(full);
     if (found == pods.end()) return std::optional<PodFacts>();
     return found->second;
   }
@@ -51,6 +53,7 @@ class ScriptedApi final : public ApiPort {
   std::function<void(const Binding&)> on_bind;
   std::map<std::string, PodFacts> pods;  // by namespace/name
   std::optional<Error> get_error;
+  std::map<std::string, Error> get_errors;  // by namespace/name
   std::optional<Error> touch_error;
   int gets = 0;
   std::vector<Generation> touches;
