@@ -21,13 +21,18 @@ class DeployTest(Scenario):
     def test_m_every_manifest_is_accepted(self):
         """m: the API server accepts every manifest, and the pod under Pod Security restricted"""
         files = set()
+        # As NVIDIA's operator makes it; a pod that names one that is not there is refused.
+        manifests.apply_object(self.admin, {
+            "apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass",
+            "metadata": {"name": "nvidia"}, "handler": "nvidia"})
         for name, value in manifests.objects():
             with self.subTest(file=name, kind=value["kind"], name=value["metadata"]["name"]):
                 answer = manifests.apply_object(self.admin, value, dry_run=True)
                 self.assertEqual(answer["kind"], value["kind"])
                 files.add(name)
         self.assertLessEqual({"rbac.yaml", "rbac-node-touch.yaml", "admission-policy.yaml",
-                              "dedicated.yaml", "kustomization.yaml", "demo/pods.yaml"}, files)
+                              "dedicated.yaml", "kustomization.yaml", "demo/pods.yaml",
+                              "examples/share.yaml"}, files)
         [deployment] = [value for value in manifests.read("dedicated.yaml")
                         if value["kind"] == "Deployment"]
         template = deployment["spec"]["template"]
