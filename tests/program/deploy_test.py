@@ -23,8 +23,11 @@ def documents(path):
 
 
 def selected(labels, have):
-    """Whether a series with the labels `have` is one that the selector's labels choose."""
-    return all((wanted.replace("!=", "=") in have) != ("!=" in wanted) for wanted in labels.split(",") if wanted)
+    """Whether a series with the labels `have` is one that the selector's labels choose. It must have each of
+    them, though Prometheus lets `!=` choose series without."""
+    values = dict(label.split("=", 1) for label in have if label)
+    wanted = re.findall(r'(\w+)(!?)=("[^"]*")', labels)
+    return all(key in values and (values[key] == value) != bool(other) for key, other, value in wanted)
 
 
 def deployed_images():
