@@ -4,21 +4,31 @@
 # went and how full every GPU is. Exit code 1 when a call fails or a pod does not end as
 # deploy/demo/expected.yaml says.
 #
-#   bash deploy/demo.sh [--serve]
+#   bash deploy/demo.sh [--serve | --help]
 #
 # --serve keeps it running and prints lines to try. SNUG_EXTENDER=PROGRAM: use it, build nothing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source deploy/scripts/say.sh
 
-if (($# > 1)) || [[ ${1:-} != '' && ${1:-} != --serve ]]; then
-  printf 'usage: bash deploy/demo.sh [--serve]\n' >&2
-  exit 2
-fi
+usage='usage: bash deploy/demo.sh [--serve]'
+case $#${1:-} in
+  0 | 1--serve) ;;
+  1--help)
+    printf '%s\n' "$usage" "Places sample pods on a sample cluster and draws every GPU; --serve keeps the extender running."
+    exit 0
+    ;;
+  *)
+    printf '%s\n' "$usage" >&2
+    exit 2
+    ;;
+esac
 
-say "Looking for the packages that building needs."
-bash deploy/scripts/setup.sh build
-if [[ -z ${SNUG_EXTENDER:-} ]]; then
+say "Looking for the packages that are needed."
+if [[ -n ${SNUG_EXTENDER:-} ]]; then
+  bash deploy/scripts/setup.sh demo
+else
+  bash deploy/scripts/setup.sh build
   mkdir -p build
   say "Building snug-extender (some minutes the first time; log: build/demo-build.log)."
   quietly build/demo-build.log cmake --preset release

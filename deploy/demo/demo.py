@@ -43,9 +43,12 @@ class Extender:
     """snug-extender on free ports of the loopback interface."""
 
     def __init__(self, program, cluster):
-        self.process = subprocess.Popen(
-            [program, "--cluster", str(cluster), "--listen", "127.0.0.1:0", "--adminListen", "127.0.0.1:0"],
-            stdout=subprocess.PIPE, text=True, start_new_session=True)
+        try:
+            self.process = subprocess.Popen(
+                [program, "--cluster", str(cluster), "--listen", "127.0.0.1:0", "--adminListen", "127.0.0.1:0"],
+                stdout=subprocess.PIPE, text=True, start_new_session=True)
+        except OSError as error:
+            raise DemoError(f"{program} cannot be started: {error.strerror}.") from error
         line = self.process.stdout.readline().strip()
         match = FIRST_LINE.fullmatch(line)
         if not match:
@@ -182,21 +185,26 @@ def serve(extender, names, folder):
     pod["metadata"]["uid"] = "00000000-0000-4000-8000-00000000cafe"
     body = Path(folder) / "filter.json"
     body.write_text(json.dumps(filter_body(pod, names), indent=1), encoding="utf-8")
+    lay_out = "python3 -m json.tool"
     print(f"""
 snug-extender keeps running. In another terminal, try:
 
-  curl --json @{body} {extender.verbs}/filter
-  curl --json @{body} {extender.verbs}/prioritize
-  curl --json '{{"PodName":"try-me","PodNamespace":"default","PodUID":"{pod["metadata"]["uid"]}","Node":"a100"}}' {extender.verbs}/bind
-  curl {extender.admin}/v1/nodes
-  curl {extender.admin}/v1/pods
-  curl -X DELETE {extender.admin}/v1/pods/default/notebook-2
-  curl {extender.admin}/metrics
-  curl {extender.admin}/
+  curl -s --json @{body} {extender.verbs}/filter | {lay_out}
+  curl -s --json @{body} {extender.verbs}/prioritize | {lay_out}
+  curl -s --json '{{"PodName":"try-me","PodNamespace":"default","PodUID":"{pod["metadata"]["uid"]}","Node":"a100"}}' {extender.verbs}/bind | {lay_out}
+  curl -s {extender.admin}/v1/nodes | {lay_out}
+  curl -s {extender.admin}/v1/pods | {lay_out}
+  curl -s -X DELETE {extender.admin}/v1/pods/default/notebook-2 | {lay_out}
+  curl -s {extender.admin}/metrics
+  curl -s {extender.admin}/ | {lay_out}
 
 Ctrl-C ends it.""", flush=True)
-    extender.process.wait()
-    print(f"snug-extender ended with exit code {extender.process.returncode}.")
+    code = extender.process.wait()
+    if code < 0:
+        raise DemoError(f"snug-extender was ended by {signal.Signals(-code).name}.")
+    if code > 0:
+        raise DemoError(f"snug-extender ended with exit code {code}.")
+    print("snug-extender ended with exit code 0.")
 
 
 def run(options):

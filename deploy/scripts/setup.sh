@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Installs from Debian what Snug needs; does nothing where all of it is there.
 #
-#   bash deploy/scripts/setup.sh [build] [test] [lint]     (default: build)
+#   bash deploy/scripts/setup.sh [demo | build] [test] [lint]     (default: build)
 #
-# build: to compile and run the demo. test: to compile and run the tests. lint: clang-tidy and
-# clang-format. Made for Debian 12; needs root or sudo only where something is missing.
+# demo: to run the demo with a program that is there. build: to compile, and run the demo. test: to
+# compile and run the tests. lint: clang-tidy and clang-format. Made for Debian 12; needs root or sudo only where something is missing.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/say.sh"
 
+demo_packages=(curl python3 python3-yaml)
 build_packages=(
-  g++ cmake ninja-build ccache pkg-config git ca-certificates curl python3 python3-yaml
+  "${demo_packages[@]}" g++ cmake ninja-build ccache pkg-config git ca-certificates
   libcpp-httplib-dev nlohmann-json3-dev libspdlog-dev libyaml-cpp-dev
   libsimdjson-dev prometheus-cpp-dev libcli11-dev libssl-dev)
 test_packages=(
@@ -24,13 +25,17 @@ give_up() {
 
 wanted_packages() {
   local level
+  if [[ $* == demo ]]; then
+    printf '%s\n' "${demo_packages[@]}"
+    return
+  fi
   printf '%s\n' "${build_packages[@]}"
   for level in "$@"; do
     case $level in
-      build) ;;
+      demo | build) ;;
       test) printf '%s\n' "${test_packages[@]}" ;;
       lint) printf '%s\n' "${lint_packages[@]}" ;;
-      *) give_up "unknown level '$level'; the levels are build, test and lint." ;;
+      *) give_up "unknown level '$level'; the levels are demo, build, test and lint." ;;
     esac
   done
 }
@@ -78,8 +83,8 @@ install_missing() {
 
 main() {
   local wanted missing
-  command -v dpkg-query >/dev/null || give_up "this is no Debian; install the equivalents of: ${build_packages[*]}."
   wanted=$(wanted_packages "$@")
+  command -v dpkg-query >/dev/null || give_up "this is no Debian; install the equivalents of: ${wanted//$'\n'/ }."
   mapfile -t wanted <<<"$wanted"
   missing=$(missing_packages "${wanted[@]}")
   [[ -n $missing ]] || return 0

@@ -1,11 +1,14 @@
 """Scenario m: what deploy/ ships does what it says, by the real API server's judgement."""
 
+import re
+
 from harness import manifests
 from harness.api import ApiError
 from harness.controlplane import EXTENDER_USER
 from harness.objects import gpu_node, pod, share
 from harness.processes import wait_until
 from harness.scenario import PODS, Scenario
+from harness.truth import annotations
 
 MAY = [("", "nodes", "", "list"), ("", "nodes", "", "watch"), ("", "pods", "", "get"),
        ("", "pods", "", "list"), ("", "pods", "", "watch"), ("", "pods", "binding", "create"),
@@ -21,13 +24,15 @@ class DeployTest(Scenario):
     def test_m_every_manifest_is_accepted(self):
         """m: the API server accepts every manifest, and the pod under Pod Security restricted"""
         files = set()
+        self._make_runtime_class()
         for name, value in manifests.objects():
             with self.subTest(file=name, kind=value["kind"], name=value["metadata"]["name"]):
                 answer = manifests.apply_object(self.admin, value, dry_run=True)
                 self.assertEqual(answer["kind"], value["kind"])
                 files.add(name)
         self.assertLessEqual({"rbac.yaml", "rbac-node-touch.yaml", "admission-policy.yaml",
-                              "dedicated.yaml", "kustomization.yaml", "demo/pods.yaml"}, files)
+                              "dedicated.yaml", "kustomization.yaml", "demo/pods.yaml",
+                              "examples/share.yaml"}, files)
         [deployment] = [value for value in manifests.read("dedicated.yaml")
                         if value["kind"] == "Deployment"]
         template = deployment["spec"]["template"]
@@ -36,6 +41,22 @@ class DeployTest(Scenario):
             {"apiVersion": "v1", "kind": "Pod", "spec": template["spec"],
              "metadata": {**template["metadata"], "name": "snug-0"}})
         self.assertEqual(answer["spec"]["serviceAccountName"], "snug-extender")
+
+    def test_m_the_example_reads_what_snug_writes(self):
+        """m: examples/share.yaml is placed, and what its variables are made of stands on the pod"""
+        self._make_runtime_class()
+        self.start()
+        self.post_nodes(gpu_node("n1", 1))
+        [example] = manifests.read("examples/share.yaml")
+        written = annotations(self.place(example))
+        [container] = example["spec"]["containers"]
+        made = {each["name"]: written[re.fullmatch(r"metadata\.annotations\['(.+)'\]",
+                                                   each["valueFrom"]["fieldRef"]["fieldPath"])[1]]
+                for each in container["env"]}
+        self.assertEqual(made["NVIDIA_VISIBLE_DEVICES"], self.device("share")["uuid"])
+        self.assertRegex(made["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"], r"^0=\d+M$")
+        self.assertEqual(made["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"], "25")
+        self.check_cluster()
 
     def test_m_the_shared_shape_over_tls(self):
         """m: the cluster's own scheduler asks Snug over TLS, with a client certificate"""
@@ -92,6 +113,12 @@ class DeployTest(Scenario):
         self.admin.patch(path, {"metadata": {"labels": {"other": "1"}}})
         self.admin.patch(f"{path}/status", {"status": {"phase": "Running"}})
         self.check_cluster()
+
+    def _make_runtime_class(self):
+        """As NVIDIA's operator does; a pod that names a class that is not there is refused."""
+        manifests.apply_object(self.admin, {
+            "apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass",
+            "metadata": {"name": "nvidia"}, "handler": "nvidia"})
 
     def _wait_enforced(self):
         """A policy takes effect some time after the API server has taken it."""

@@ -1,6 +1,7 @@
 """deploy/demo.sh: it places the sample pods where it should, and fails where it does not."""
 
 import json
+import os
 import re
 import signal
 import tempfile
@@ -51,22 +52,70 @@ class DemoTest(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertIn("snug-extender did not start", done.stdout)
 
+    def test_a_program_that_cannot_be_started_is_one_sentence(self):
+        no_program = self.folder / "no-program"
+        no_program.write_text("not a program\n")
+        for name in ("/nope", str(self.folder), str(no_program)):
+            with self.subTest(name):
+                done = self._demo_py("--extender", name)
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertRegex(done.stdout, rf"^demo: {re.escape(name)} cannot be started: [^\n]+\.\n$")
+
+    def test_help_is_no_error_and_a_wrong_option_is(self):
+        for options, code in ((["--help"], 0), (["--serv"], 2), (["--serve", "--help"], 2)):
+            with self.subTest(options):
+                done = run("bash", DEMO, *options)
+                self.assertEqual(done.returncode, code, done.stdout)
+                self.assertTrue(done.stdout.startswith("usage: bash deploy/demo.sh [--serve]\n"), done.stdout)
+
+    def test_a_program_that_is_given_needs_no_packages_to_build(self):
+        """On a machine that has only what the demo itself needs, and no way to install more."""
+        for name, text in (("dpkg-query", "printf 'installed %s\\n' curl python3 python3-yaml"),
+                           ("apt-get", "exit 1"), ("sudo", "exit 1")):
+            (self.folder / name).write_text(f"#!/bin/sh\n{text}\n")
+            (self.folder / name).chmod(0o755)
+        done = run("bash", DEMO, SNUG_EXTENDER=str(EXTENDER), PATH=f"{self.folder}:{os.environ['PATH']}")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertNotIn("Installing", done.stdout)
+
     def test_serve_prints_lines_that_work_and_ends_with_ctrl_c(self):
-        demo = start(self, "bash", DEMO, "--serve", SNUG_EXTENDER=str(EXTENDER))
-        printed = ""
-        for line in demo.stdout:
-            printed += line
-            if line.startswith("Ctrl-C"):
-                break
+        demo, printed = self._serve(EXTENDER)
         lines = re.findall(r"^  (curl .*)$", printed, re.M)
-        answers = {line.rsplit("/", 1)[-1]: run("bash", "-c", line + " 2>/dev/null") for line in lines}
+        names = [re.search(r"http://[^ /]+/(?:\S*/)?(\S*)", line)[1] for line in lines]
+        self.assertEqual(len(set(names)), len(lines), lines)
+        answers = {name: run("bash", "-c", "set -o pipefail; " + line) for name, line in zip(names, lines)}
         for name, answer in answers.items():
             self.assertEqual(answer.returncode, 0, f"{name}: {answer.stdout}")
+            if name != "metrics":
+                laid_out = json.dumps(self._body(answer), indent=4)
+                self.assertEqual(answer.stdout.rstrip("\n"), laid_out, name)
         self.assertEqual(self._body(answers["filter"])["Error"], "")
         self.assertEqual(self._body(answers["bind"]), {"Error": ""})
         self.assertTrue(self._body(answers["nodes"])["nodes"])
         demo.send_signal(signal.SIGINT)
         self.assertEqual(demo.wait(20), 0, demo.stderr.read())
+
+    def test_serve_ends_as_the_extender_does(self):
+        program = self.folder / "with-pid"
+        program.write_text(f'#!/bin/sh\necho $$ > "{self.folder}/pid"\nexec "{EXTENDER}" "$@"\n')
+        program.chmod(0o755)
+        for number, code, sentence in ((signal.SIGKILL, 1, "demo: snug-extender was ended by SIGKILL.\n"),
+                                       (signal.SIGTERM, 0, "")):
+            with self.subTest(number):
+                demo, _ = self._serve(program)
+                os.kill(int((self.folder / "pid").read_text()), number)
+                self.assertEqual(demo.wait(20), code)
+                self.assertTrue(demo.stderr.read().endswith(sentence))
+
+    def _serve(self, program):
+        """The demo that keeps running, and what it has printed until it waits."""
+        demo = start(self, "bash", DEMO, "--serve", SNUG_EXTENDER=str(program))
+        printed = ""
+        for line in demo.stdout:
+            printed += line
+            if line.startswith("Ctrl-C"):
+                break
+        return demo, printed
 
     def _demo_py(self, *options):
         return run("/usr/bin/python3", ROOT / "deploy/demo/demo.py", *options)

@@ -1,23 +1,33 @@
 """deploy/ without a cluster: the kustomization names what is there, the image has what the program loads,
 and the alerts ask for series that the program serves. What the API server says of it: tests/e2e/test_deploy.py."""
 
+import json
 import re
 import unittest
 import urllib.request
 
+import jsonschema
 import yaml
 
 from programs import EXTENDER, ROOT, run, start_extender
 
 DEPLOY = ROOT / "deploy"
-# `name{label="value",…}`, with or without the labels.
-SELECTOR = re.compile(r'(snug_\w+)(?:\{(\w+="[^"]*"(?:,\w+="[^"]*")*)\})?')
+# `name{label="value",…}`, with or without the labels; a rule may also say `!=`.
+SELECTOR = re.compile(r'(snug_\w+)(?:\{(\w+!?="[^"]*"(?:,\w+!?="[^"]*")*)\})?')
 CONDITION = r"(?:absent\(S\)|increase\(S\[\d+m\]\) > 0|S (?:==|>) \d+)"
 EXPRESSION = re.compile(f"{CONDITION}(?: or {CONDITION})*")
 
 
 def documents(path):
     return [value for value in yaml.safe_load_all(path.read_text()) if value]
+
+
+def selected(labels, have):
+    """Whether a series with the labels `have` is one that the selector's labels choose. It must have each of
+    them, though Prometheus lets `!=` choose series without."""
+    values = dict(label.split("=", 1) for label in have if label)
+    wanted = re.findall(r'(\w+)(!?)=("[^"]*")', labels)
+    return all(key in values and (values[key] == value) != bool(other) for key, other, value in wanted)
 
 
 def deployed_images():
@@ -57,6 +67,26 @@ class KustomizationTest(unittest.TestCase):
         self.assertEqual(deployed_images()["registry.k8s.io/kube-scheduler"], tested)
         minor = tested.split(".")[1]
         self.assertIn(f"--kubernetesMinor={minor}\n", (DEPLOY / "dedicated.yaml").read_text())
+
+
+class SchedulerTest(unittest.TestCase):
+    def test_it_waits_for_the_three_calls_of_a_bind(self):
+        defaults = (ROOT / "src/app/options.hpp").read_text()
+        api_timeout = int(re.search(r"api_timeout\{(\d+)\}", defaults)[1])
+        self.assertNotIn("--apiTimeout", (DEPLOY / "dedicated.yaml").read_text())
+        for name in ("scheduler-config.yaml", "shared-scheduler-config.yaml"):
+            [config] = documents(DEPLOY / name)
+            [extender] = config["extenders"]
+            waits = int(re.fullmatch(r"(\d+)s", extender["httpTimeout"])[1]) * 1000
+            self.assertGreater(waits, 3 * api_timeout, name)
+
+
+class ReadmeTest(unittest.TestCase):
+    def test_its_inventory_is_one(self):
+        text = re.search(r"snug\.dev/inventory='([^']*)'", (DEPLOY / "README.md").read_text())[1]
+        schema = json.loads((ROOT / "api/inventory.schema.json").read_text())
+        jsonschema.Draft202012Validator(schema).validate(json.loads(text))
+        self.assertTrue(json.loads(text)["gpus"])
 
 
 class ImageTest(unittest.TestCase):
@@ -126,8 +156,7 @@ class AlertsTest(unittest.TestCase):
                       for match in map(SELECTOR.match, answer.read().decode().splitlines()) if match]
         for rule in self.rules:
             for name, labels in SELECTOR.findall(rule["expr"]):
-                wanted = set(filter(None, labels.split(",")))
-                self.assertTrue(any(name == each and wanted <= have for each, have in served),
+                self.assertTrue(any(name == each and selected(labels, have) for each, have in served),
                                 f"{rule['alert']}: nothing serves {name}{{{labels}}}")
 
 

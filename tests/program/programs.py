@@ -29,9 +29,13 @@ def start(case: unittest.TestCase, *command, **variables):
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                                env={**os.environ, **variables})
 
-    def end():
-        process.kill()
-        process.communicate()
+    def end():  # first by asking, since the demo then ends the extender that it has started
+        process.terminate()
+        try:
+            process.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
     case.addCleanup(end)
     return process
 

@@ -9,6 +9,7 @@ from tree import Finding
 LIMITS = "include/snug/base/limits.hpp"
 REASONS = "include/snug/model/refusal.hpp"
 TERMS = "src/score/terms.cpp"
+TERM_BOUND = "include/snug/score/terms.hpp"
 # The name under which events are reported is no key.
 NO_KEYS = {"snug.dev/extender"}
 
@@ -151,13 +152,19 @@ def names_exist(tree):
 
 
 def policies_in_guide(tree):
-    """docs/policy-guide.md names every shipped policy and every score term."""
+    """docs/policy-guide.md names every shipped policy, every score term and the terms' bound."""
     doc = "docs/policy-guide.md"
-    yield from _missing(tree, doc, TERMS)
+    yield from _missing(tree, doc, TERMS, TERM_BOUND)
     guide = tree.text(doc) if tree.has(doc) else ""
     for path in tree.under(["policies"], (".yaml",)):
         if path not in guide:
             yield Finding(path, 1, f"{doc} does not name this policy")
+    if tree.has(TERM_BOUND):
+        bound = re.search(r"\bkTermBound = ([\d']+);", tree.text(TERM_BOUND))
+        if not bound:
+            yield Finding(TERM_BOUND, 1, "kTermBound cannot be read here")
+        elif f"between 0 and {_grouped(bound[1])};" not in guide:
+            yield Finding(doc, 1, f"it must say that each term lies between 0 and {_grouped(bound[1])};")
     if not tree.has(TERMS):
         return
     terms = re.findall(r'\{\s*"([a-z][a-z0-9-]*)"\s*,', tree.text(TERMS))

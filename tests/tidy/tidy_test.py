@@ -17,6 +17,7 @@ LONG_CPP = "void f() {\n" + "  g();\n" * 60 + "}\n"
 LIMIT = 'ROW(max_x, "maxX", 1\'000, 1, 2\'000, "xs of one y")\n'
 LIMIT_ROW = "| `maxX` | 1,000 | 1 | 2,000 | xs of one y |\n"
 REASON = 'ROW(kNone, "", false, "") \\\nROW(kNoRoom, "NoRoom", true, "no room")\n'
+BOUND = "constexpr std::int32_t kTermBound = 1'000;\n"
 TERMS = 'constexpr auto k = {\n    {"best-fit", best_fit, "tight"},\n};\n'
 UNFINISHED = "TO" + "DO"
 HOME = "/ho" + "me/"
@@ -160,7 +161,11 @@ ROWS = [
     ("policies_in_guide", "a term nobody explains",
      {"docs/policy-guide.md": "nothing\n", "src/score/terms.cpp": TERMS}, "does not explain the term"),
     ("policies_in_guide", "all explained",
-     {"docs/policy-guide.md": "`best-fit`\n", "src/score/terms.cpp": TERMS}, None),
+     {"docs/policy-guide.md": "`best-fit` between 0 and 1,000;\n", "src/score/terms.cpp": TERMS,
+      "include/snug/score/terms.hpp": BOUND}, None),
+    ("policies_in_guide", "another bound",
+     {"docs/policy-guide.md": "`best-fit` between 0 and 100;\n", "src/score/terms.cpp": TERMS,
+      "include/snug/score/terms.hpp": BOUND}, "between 0 and 1,000"),
     ("annotations_in_api", "a key nobody describes",
      {"src/request/a.cpp": 'auto k = "gpu-secret";\n', "api/annotations.md": "`gpu-count`\n"}, "gpu-secret"),
     ("annotations_in_api", "a described key",

@@ -25,15 +25,15 @@
   ROW(admin_keep_alive_ms,     "adminKeepAliveMs",      5'000,      100,   3'600'000,     "idle time after which a connection to the admin port is closed, in milliseconds") \
   ROW(request_silence_ms,      "requestSilenceMs",      2'000,      10,    60'000,        "silence in the midst of a request or reply after which its connection is closed, in milliseconds") \
   ROW(request_ms,              "requestMs",             10'000,     100,   600'000,       "time in which a request must have come, and again its reply have left, in milliseconds") \
-  ROW(max_nodes,               "maxNodes",              50'000,     1,     500'000,       "nodes in the ledger")             \
+  ROW(max_nodes,               "maxNodes",              50'000,     1,     500'000,       "nodes in the ledger, and again nodes left out of it that wait for a place")             \
   ROW(max_names_per_call,      "maxNamesPerCall",       50'000,     1,     500'000,       "node names in one filter or prioritize call") \
   ROW(max_gpus_per_node,       "maxGpusPerNode",        64,         1,     1'024,         "GPUs in one node's inventory")    \
   ROW(max_inventory_bytes,     "maxInventoryBytes",     262'144,    1'024, 1'048'576,     "bytes of the annotation snug.dev/inventory") \
   ROW(max_reservation_bytes,   "maxReservationBytes",   65'536,     32'768, 262'144,      "bytes of the annotation snug.dev/reservation") \
-  ROW(max_pending_pods,        "maxPendingPods",        100'000,    16,    1'000'000,     "unbound pods remembered from the watch; one more costs a GET at bind") \
+  ROW(max_pending_pods,        "maxPendingPods",        100'000,    16,    1'000'000,     "unbound pods remembered from the watch, one more costs a GET at bind; and all pods of the embedded mode") \
   ROW(max_intents,             "maxIntents",            4'096,      1,     65'536,        "winners named and not yet bound") \
   ROW(intent_ttl_ms,           "intentTtlMs",           10'000,     100,   600'000,       "life of an intent, in milliseconds") \
-  ROW(max_tombstones,          "maxTombstones",         65'536,     16,    1'000'000,     "uids of ended pods remembered against late events") \
+  ROW(max_tombstones,          "maxTombstones",         65'536,     16,    1'000'000,     "uids of ended pods remembered against late events, and again of pods whose problem has been reported") \
   ROW(max_object_bytes,        "maxObjectBytes",        16'777'216, 65'536, 134'217'728,  "bytes of one object in a list or watch stream (above six times etcd's --max-request-bytes)") \
   ROW(max_config_bytes,        "maxConfigBytes",        262'144,    1'024, 1'048'576,     "bytes of a configuration, policy or YAML manifest file") \
   ROW(max_manifest_bytes,      "maxManifestBytes",      536'870'912, 1'024, 2'147'483'647, "bytes of one JSON manifest file of the embedded mode") \
@@ -51,7 +51,7 @@
   ROW(settle_interval_ms,      "settleIntervalMs",      1'000,      10,    60'000,        "between two rounds that ask the API server about binds that it has not confirmed, in milliseconds") \
   ROW(bind_settle_ms,          "bindSettleMs",          65'000,     100,   600'000,       "after a bind of unknown outcome, when a read that shows the pod unbound is conclusive (above the API server's --request-timeout)") \
   ROW(room_touch_interval_ms,  "roomTouchIntervalMs",   1'000,      10,    60'000,        "between two wake-ups of waiting pods, in milliseconds") \
-  ROW(max_queued_events,       "maxQueuedEvents",       1'024,      1,     65'536,        "Kubernetes events waiting to be written; one more is dropped and counted") \
+  ROW(max_queued_events,       "maxQueuedEvents",       1'024,      1,     65'536,        "Kubernetes events waiting to be written, one more is dropped and counted; and again those remembered for eventRepeatMs") \
   ROW(event_repeat_ms,         "eventRepeatMs",         300'000,    0,     86'400'000,    "an identical Kubernetes event is not written again for so long, in milliseconds") \
   ROW(credentials_reread_ms,   "credentialsRereadMs",   50'000,     100,   3'600'000,     "between two reads of token and certificate files, in milliseconds; a 401 reads them at once") \
   ROW(drain_ms,                "drainMs",               5'000,      0,     60'000,        "SIGTERM waits this long for requests in flight, in milliseconds")
