@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "snug/fit/charge.hpp"
@@ -158,19 +161,26 @@ class Adder {
   }
 
   GpuState& find(const ReservedDevice& device) {
-    const std::optional<std::size_t> position = node_.gpu_of(device);
-    if (!position) {
-      node_.vanished.push_back({.index = device.index, .uuid = device.uuid, .healthy = false});
-      return node_.gpus.emplace_back(GpuState{.closure = GpuClosure::kVanished});
-    }
+    const auto position = node_.inventory->gpu_of(device.index, device.uuid);
+    if (!position) return find_vanished(device);
     GpuState& gpu = node_.gpus[*position];
-    const bool changed = *position < node_.inventory->gpus.size() && !device.uuid.empty() &&
-                         !gpu.info->uuid.empty() && gpu.info->uuid != device.uuid;
+    const bool changed =
+        !device.uuid.empty() && !gpu.info->uuid.empty() && gpu.info->uuid != device.uuid;
     if (changed && gpu.closure == GpuClosure::kOpen) gpu.closure = GpuClosure::kChanged;
     return gpu;
   }
 
+  GpuState& find_vanished(const ReservedDevice& device) {
+    const auto [known, is_new] =
+        vanished_.try_emplace({device.index, device.uuid}, node_.gpus.size());
+    if (!is_new) return node_.gpus[known->second];
+    node_.vanished.push_back({.index = device.index, .uuid = device.uuid, .healthy = false});
+    return node_.gpus.emplace_back(GpuState{.closure = GpuClosure::kVanished});
+  }
+
   NodeState& node_;
+  /// Positions by index and uuid, which live in the holdings. Forged reservations may name many.
+  std::map<std::pair<int, std::string_view>, std::size_t> vanished_;
   bool kubelet_ = false;
 };
 

@@ -1,5 +1,6 @@
 #include "snug/model/node.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -30,6 +31,16 @@ std::string_view to_string(Pool pool) {
       break;
   }
   return "auto";
+}
+
+std::optional<std::size_t> NodeInventory::gpu_of(int index, std::string_view uuid) const {
+  if (!uuid.empty()) {
+    const auto same_uuid = std::ranges::find(gpus, uuid, &GpuInfo::uuid);
+    if (same_uuid != gpus.end()) return static_cast<std::size_t>(same_uuid - gpus.begin());
+  }
+  const auto same_index = std::ranges::find(gpus, index, &GpuInfo::index);
+  if (same_index == gpus.end()) return std::nullopt;
+  return static_cast<std::size_t>(same_index - gpus.begin());
 }
 
 }  // namespace snug

@@ -47,21 +47,12 @@ std::string_view to_string(NodeConflict conflict) {
 }
 
 std::optional<std::size_t> NodeState::gpu_of(const ReservedDevice& device) const {
-  const std::vector<GpuInfo>& known = inventory->gpus;
-  const auto position = [](const std::vector<GpuInfo>& list, const auto& found) {
-    return static_cast<std::size_t>(found - list.begin());
-  };
-  if (!device.uuid.empty()) {
-    const auto same_uuid = std::ranges::find(known, device.uuid, &GpuInfo::uuid);
-    if (same_uuid != known.end()) return position(known, same_uuid);
-  }
-  const auto same_index = std::ranges::find(known, device.index, &GpuInfo::index);
-  if (same_index != known.end()) return position(known, same_index);
+  if (const auto known = inventory->gpu_of(device.index, device.uuid)) return known;
   const auto gone = std::ranges::find_if(vanished, [&](const GpuInfo& gpu) {
     return gpu.index == device.index && gpu.uuid == device.uuid;
   });
   if (gone == vanished.end()) return std::nullopt;
-  return known.size() + position(vanished, gone);
+  return inventory->gpus.size() + static_cast<std::size_t>(gone - vanished.begin());
 }
 
 }  // namespace snug

@@ -1,6 +1,5 @@
 #include "snug/service/closures.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <variant>
@@ -23,13 +22,24 @@ bool is_news(GpuClosure closure) {
   return closure != GpuClosure::kOpen && closure != GpuClosure::kUnhealthy;
 }
 
-bool holds_on(const NodeState& node, const Holding& holding, std::size_t gpu) {
-  return std::ranges::any_of(holding.reservation.containers, [&](const ReservedContainer& each) {
-    const auto* devices = std::get_if<std::vector<ReservedDevice>>(&each.given);
-    return devices != nullptr && std::ranges::any_of(*devices, [&](const ReservedDevice& device) {
-             return node.gpu_of(device) == gpu;
-           });
-  });
+using Holders = std::vector<std::vector<const Holding*>>;
+
+/// Who holds something of each GPU, each once.
+Holders holders_by_gpu(const NodeState& node) {
+  Holders holders(node.gpus.size());
+  for (const HoldingPtr& holding : node.holdings) {
+    for (const ReservedContainer& container : holding->reservation.containers) {
+      const auto* devices = std::get_if<std::vector<ReservedDevice>>(&container.given);
+      if (devices == nullptr) continue;
+      for (const ReservedDevice& device : *devices) {
+        const std::size_t gpu = node.gpu_of(device).value_or(node.gpus.size());
+        if (gpu == node.gpus.size()) continue;
+        std::vector<const Holding*>& known = holders[gpu];
+        if (known.empty() || known.back() != holding.get()) known.push_back(holding.get());
+      }
+    }
+  }
+  return holders;
 }
 
 }  // namespace
@@ -51,6 +61,7 @@ void ClosureReporter::look_at_node(const NodeState& node, std::unordered_set<std
       for (const HoldingPtr& holding : node.holdings) warn(*holding, kOverCommitment, text);
     }
   }
+  Holders holders;  // made when first needed
   for (std::size_t i = 0; i < node.gpus.size(); ++i) {
     const GpuState& gpu = node.gpus[i];
     if (!is_news(gpu.closure)) continue;
@@ -58,9 +69,8 @@ void ClosureReporter::look_at_node(const NodeState& node, std::unordered_set<std
     const std::string text = "GPU " + std::to_string(gpu.info->index) + " of node " + node.name() +
                              " is closed: " + std::string(to_string(gpu.closure));
     if (!say(kind, text, now)) continue;
-    for (const HoldingPtr& holding : node.holdings) {
-      if (holds_on(node, *holding, i)) warn(*holding, kind, text);
-    }
+    if (holders.empty()) holders = holders_by_gpu(node);
+    for (const Holding* holding : holders[i]) warn(*holding, kind, text);
   }
 }
 

@@ -20,7 +20,8 @@ class CallsTest(Scenario):
         self.check_cluster()
         calls = self.extender_calls()
         self.assertEqual(calls.pop(BIND), 32)
-        self.assertEqual(calls.pop("get pods", 0), 0)
+        # Only of pods that the scheduler's watch has shown before Snug's.
+        self.assertLessEqual(calls.pop("get pods", 0), 32)
         self.assertEqual(set(calls) - NOT_PER_POD, set(), calls)
         self.assertEqual(self.scheduler_calls()[BIND], 0)
 

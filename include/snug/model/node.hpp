@@ -3,9 +3,11 @@
 // this: see model/snapshot.hpp.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -92,6 +94,13 @@ struct NodeInventory {
   ReasonCode closed_to_all = ReasonCode::kNone;
   /// The sentence for people behind either of the two, with the details; empty: not closed.
   std::string closed_because;
+
+  /// The position in `gpus` of the one that a device reserved with this index and uuid is charged
+  /// to; nothing: none of them.
+  ///   - By uuid, wherever the index of that GPU is now;
+  ///   - where that uuid is gone but the index exists, the GPU at the index;
+  ///   - a device held by index alone is charged to whatever GPU has that index.
+  [[nodiscard]] std::optional<std::size_t> gpu_of(int index, std::string_view uuid) const;
 
   friend bool operator==(const NodeInventory&, const NodeInventory&) = default;
 };

@@ -95,11 +95,8 @@ struct NodeState {
 
   [[nodiscard]] const std::string& name() const { return inventory->name; }
 
-  /// The position in `gpus` of the one that a reserved device is charged to; nothing: none of them.
-  ///   - By uuid, wherever the index of that GPU is now;
-  ///   - where that uuid is gone but the index exists, the GPU at the index;
-  ///   - where neither exists, the one among `vanished` with both;
-  ///   - a device held by index alone is charged to whatever GPU has that index.
+  /// The position in `gpus` of the one that a reserved device is charged to: the inventory's
+  /// (NodeInventory::gpu_of), else the vanished one with its index and uuid; nothing: none of them.
   [[nodiscard]] std::optional<std::size_t> gpu_of(const ReservedDevice& device) const;
 };
 using NodeStatePtr = std::shared_ptr<const NodeState>;
