@@ -128,6 +128,8 @@ std::string append(Options& options, std::string_view value) {
   return set_text((options.*member).emplace_back(), value);
 }
 
+constexpr bool kPlain = true;
+
 constexpr auto kRows = std::to_array<OptionRow>({
     {"listen", "HOST:PORT", "where kube-scheduler calls filter, prioritize and bind",
      set_host_port<&Options::listen>},
@@ -141,7 +143,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
      set_file<&Options::kubeconfig>},
     {"cluster", "FILE", "manifests of an in-memory API server, instead of a real one",
      append<&Options::cluster>, &Options::cluster},
-    {"kubernetesMinor", "N", "the scheduler's minor version, 28 to 99", set_minor},
+    {"kubernetesMinor", "N", "the scheduler's minor version, 28 to 99", set_minor, nullptr, kPlain},
     {"schedulerNames", "NAME", "serve only pods of these schedulers; without it all",
      append<&Options::scheduler_names>, &Options::scheduler_names},
     {"apiTimeout", "DURATION", "of one call to the API server; below the scheduler's httpTimeout",
@@ -151,7 +153,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"tlsKey", "FILE", "the certificate's key (PEM)", set_file<&Options::tls_key>},
     {"clientCA", "FILE", "callers must show a certificate of this CA (PEM)",
      set_file<&Options::client_ca>},
-    {"leaderElect", "false", "not available in this version", set_leader_elect},
+    {"leaderElect", "false", "not available in this version", set_leader_elect, nullptr, kPlain},
     {"logLevel", "debug|info|warn|error", "the least level that is logged", set_log_level},
     {"logFormat", "text|json", "of the lines on standard error", set_log_format},
 });

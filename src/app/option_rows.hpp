@@ -18,6 +18,8 @@ struct OptionRow {
   std::string (*set)(Options& options, std::string_view value);
   /// A setting that may have several values; null: it has one.
   std::vector<std::string> Options::* list = nullptr;
+  /// A number or a boolean, which a file does not put in quotes; `set` refuses the empty text.
+  bool plain = false;
 };
 
 [[nodiscard]] std::span<const OptionRow> option_rows();
