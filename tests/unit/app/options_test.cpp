@@ -280,7 +280,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedYaml{with("limits: {nodes: 7}"), "c.yaml:2:17: nodes is no limit"},
         RefusedYaml{with("limits: {maxNodes: -7}"), "c.yaml:2:20: maxNodes must be an integer"},
         RefusedYaml{with("limits: {maxNodes: '7'}"),
-                    "c.yaml:2:20: maxNodes must be an integer from 1 to 50000, without quotes"},
+                    "c.yaml:2:20: maxNodes must be an integer from 1 to 500000, without quotes"},
         RefusedYaml{with("limits: {maxNodes: 99999999999999999999}"), "maxNodes must be"},
         RefusedYaml{with("limits: {maxNodes: [7]}"), "c.yaml:2:20: maxNodes must be an integer"}));
 
