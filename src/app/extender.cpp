@@ -7,6 +7,7 @@
 
 #include "app/core.hpp"
 #include "app/files.hpp"
+#include "app/option_rows.hpp"
 #include "app/routes.hpp"
 #include "app/ticker.hpp"
 #include "snug/adapters/http/admin_server.hpp"
@@ -114,7 +115,17 @@ Result<void> Extender::start() {
   const Result<void> serving = serve();
   if (!serving) return serving;
   parts_->source().start(parts_->core->reconciler);
-  parts_->ticker = std::make_unique<Ticker>(kTick, [this] { parts_->core->reconciler.tick(); });
+  parts_->log.write(LogLevel::kInfo,
+                    "snug-extender " SNUG_VERSION " starts: answer " +
+                        std::string(answer_word(options_.answer)) + ", policy " +
+                        (*policy)->default_profile +
+                        (options_.cluster.empty() ? ", a real API server" : ", embedded mode"));
+  parts_->ticker = std::make_unique<Ticker>(kTick, [this, said = false]() mutable {
+    parts_->core->reconciler.tick();
+    if (said || !parts_->core->readiness.ready()) return;
+    said = true;
+    parts_->log.write(LogLevel::kInfo, "ready: the lists of nodes and pods are in");
+  });
   return {};
 }
 

@@ -59,12 +59,13 @@ std::string set_word(T& target, std::string_view value, const std::array<Word<T>
   return "must be one of " + allowed;
 }
 
+constexpr std::array<Word<AnswerMode>, 4> kAnswers{{{"winner", AnswerMode::kWinner},
+                                                    {"all", AnswerMode::kAll},
+                                                    {"advise", AnswerMode::kAdvise},
+                                                    {"auto", AnswerMode::kAuto}}};
+
 std::string set_answer(Options& options, std::string_view value) {
-  static constexpr std::array<Word<AnswerMode>, 4> kWords{{{"winner", AnswerMode::kWinner},
-                                                           {"all", AnswerMode::kAll},
-                                                           {"advise", AnswerMode::kAdvise},
-                                                           {"auto", AnswerMode::kAuto}}};
-  return set_word(options.answer, value, kWords);
+  return set_word(options.answer, value, kAnswers);
 }
 
 std::string set_log_level(Options& options, std::string_view value) {
@@ -161,6 +162,10 @@ constexpr auto kRows = std::to_array<OptionRow>({
 }  // namespace
 
 std::span<const OptionRow> option_rows() { return kRows; }
+
+std::string_view answer_word(AnswerMode answer) {
+  return std::ranges::find(kAnswers, answer, &Word<AnswerMode>::value)->text;
+}
 
 std::string set_limit(Limits& limits, std::string_view key, std::string_view value) {
   const auto rows = limit_rows();

@@ -24,6 +24,9 @@ struct OptionRow {
 
 [[nodiscard]] std::span<const OptionRow> option_rows();
 
+/// As the setting spells it.
+[[nodiscard]] std::string_view answer_word(AnswerMode answer);
+
 /// The keys under `limits`, each an integer in its bounds; what is wrong, or empty.
 [[nodiscard]] std::string set_limit(Limits& limits, std::string_view key, std::string_view value);
 
