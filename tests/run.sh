@@ -135,14 +135,6 @@ run_ctest() {
   count_junit ctest "$code" "$LOGS/ctest.xml"
 }
 
-# Programs of the build folder that hold a test with the ctest label tsan.
-labelled_tsan() {
-  ctest --test-dir "$BUILD" -L '^tsan$' --show-only=json-v1 2>/dev/null | "$PYTHON" -c '
-import json, os, sys
-tests = json.load(sys.stdin)["tests"]
-print("\n".join({os.path.basename(test["command"][0]) for test in tests if test.get("command")}))'
-}
-
 # Under some kernels ThreadSanitizer needs addresses that are not randomized.
 unrandomized() {
   if setarch "$(uname -m)" -R true 2>/dev/null; then
@@ -171,10 +163,8 @@ sanitized() {
 }
 
 run_tsan() {
-  local programs
-  mapfile -t programs < <({ printf '%s\n' ledger_test sim_test; labelled_tsan; } | grep . | sort -u)
   export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1"
-  sanitized tsan thread "${programs[@]}"
+  sanitized tsan thread ledger_test sim_test service_test http_test memory_test integration_test
 }
 
 run_asan() {

@@ -7,6 +7,7 @@
 
 #include "app/core.hpp"
 #include "app/files.hpp"
+#include "app/option_rows.hpp"
 #include "app/routes.hpp"
 #include "app/ticker.hpp"
 #include "snug/adapters/http/admin_server.hpp"
@@ -46,6 +47,7 @@ struct Extender::Parts {
   std::unique_ptr<Core> core;
   std::unique_ptr<ExtenderServer> extender;
   std::unique_ptr<AdminServer> admin;
+  bool said_ready = false;  // the ticker's
   std::unique_ptr<Ticker> ticker;
 
   ApiPort& api() { return memory ? static_cast<ApiPort&>(*memory) : *kube_api; }
@@ -114,6 +116,11 @@ Result<void> Extender::start() {
   const Result<void> serving = serve();
   if (!serving) return serving;
   parts_->source().start(parts_->core->reconciler);
+  parts_->log.write(LogLevel::kInfo,
+                    "snug-extender " SNUG_VERSION " starts: answer " +
+                        std::string(answer_word(options_.answer)) + ", policy " +
+                        (*policy)->default_profile +
+                        (options_.cluster.empty() ? ", a real API server" : ", embedded mode"));
   parts_->ticker = std::make_unique<Ticker>(kTick, [this] { tick(); });
   return {};
 }
@@ -121,6 +128,10 @@ Result<void> Extender::start() {
 void Extender::tick() {
   try {
     parts_->core->reconciler.tick();
+    if (!parts_->said_ready && parts_->core->readiness.ready()) {
+      parts_->said_ready = true;
+      parts_->log.write(LogLevel::kInfo, "ready: the lists of nodes and pods are in");
+    }
   } catch (const std::exception& problem) {
     // What is due comes again with the next tick; the process serves on.
     parts_->log.write(LogLevel::kError, std::string("a tick failed: ") + problem.what());

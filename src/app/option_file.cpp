@@ -19,7 +19,7 @@ class ConfigReader {
     const YamlNode* version = root.find("version");
     if (version == nullptr) return problem(root, "the key version is missing; it must be 1");
     if (version->kind != YamlNode::Kind::kScalar || version->quoted || version->text != "1") {
-      return problem(*version, "version must be 1");
+      return problem(*version, "version must be 1" + unquoted(*version));
     }
     for (const auto& [key, value] : root.entries) {
       if (key.text == "version") continue;
@@ -30,6 +30,11 @@ class ConfigReader {
   }
 
  private:
+  /// What ends the sentence about a number or a boolean.
+  static std::string unquoted(const YamlNode& value) {
+    return value.quoted ? ", without quotes" : "";
+  }
+
   std::unexpected<Error> problem(const YamlNode& at, const std::string& text) const {
     return std::unexpected(yaml_error(source_, at, text));
   }
@@ -44,7 +49,10 @@ class ConfigReader {
     }
     if (row->list == nullptr) return set(*row, value);
     (options_.*row->list).clear();
-    if (value.kind != YamlNode::Kind::kSequence) return set(*row, value);
+    if (value.kind != YamlNode::Kind::kSequence) {
+      return problem(value,
+                     key.text + " must be a list, like [" + std::string(row->placeholder) + "]");
+    }
     for (const YamlNode& item : value.items) {
       if (auto done = set(*row, item); !done) return done;
     }
@@ -54,9 +62,11 @@ class ConfigReader {
   Result<void> set(const OptionRow& row, const YamlNode& value) {
     const std::string key(row.key);
     if (value.kind != YamlNode::Kind::kScalar) {
-      return problem(value, key + " must be " + (row.list == nullptr ? "" : "a list, or ") +
-                                "one value: " + std::string(row.placeholder));
+      return problem(value, (row.list == nullptr ? "" : "each of ") + key +
+                                " must be one value: " + std::string(row.placeholder));
     }
+    if (row.plain && value.quoted)
+      return problem(value, key + " " + row.set(options_, "") + unquoted(value));
     const std::string wrong = row.set(options_, value.text);
     if (wrong.empty()) return {};
     return problem(value, key + " " + wrong);
@@ -70,7 +80,7 @@ class ConfigReader {
       const bool plain = value.kind == YamlNode::Kind::kScalar && !value.quoted;
       const std::string wrong =
           set_limit(options_.limits, key.text, plain ? std::string_view(value.text) : "");
-      if (!wrong.empty()) return problem(value, key.text + " " + wrong);
+      if (!wrong.empty()) return problem(value, key.text + " " + wrong + unquoted(value));
     }
     return {};
   }

@@ -59,12 +59,13 @@ std::string set_word(T& target, std::string_view value, const std::array<Word<T>
   return "must be one of " + allowed;
 }
 
+constexpr std::array<Word<AnswerMode>, 4> kAnswers{{{"winner", AnswerMode::kWinner},
+                                                    {"all", AnswerMode::kAll},
+                                                    {"advise", AnswerMode::kAdvise},
+                                                    {"auto", AnswerMode::kAuto}}};
+
 std::string set_answer(Options& options, std::string_view value) {
-  static constexpr std::array<Word<AnswerMode>, 4> kWords{{{"winner", AnswerMode::kWinner},
-                                                           {"all", AnswerMode::kAll},
-                                                           {"advise", AnswerMode::kAdvise},
-                                                           {"auto", AnswerMode::kAuto}}};
-  return set_word(options.answer, value, kWords);
+  return set_word(options.answer, value, kAnswers);
 }
 
 std::string set_log_level(Options& options, std::string_view value) {
@@ -128,6 +129,8 @@ std::string append(Options& options, std::string_view value) {
   return set_text((options.*member).emplace_back(), value);
 }
 
+constexpr bool kPlain = true;
+
 constexpr auto kRows = std::to_array<OptionRow>({
     {"listen", "HOST:PORT", "where kube-scheduler calls filter, prioritize and bind",
      set_host_port<&Options::listen>},
@@ -141,7 +144,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
      set_file<&Options::kubeconfig>},
     {"cluster", "FILE", "manifests of an in-memory API server, instead of a real one",
      append<&Options::cluster>, &Options::cluster},
-    {"kubernetesMinor", "N", "the scheduler's minor version, 28 to 99", set_minor},
+    {"kubernetesMinor", "N", "the scheduler's minor version, 28 to 99", set_minor, nullptr, kPlain},
     {"schedulerNames", "NAME", "serve only pods of these schedulers; without it all",
      append<&Options::scheduler_names>, &Options::scheduler_names},
     {"apiTimeout", "DURATION", "of one call to the API server; below the scheduler's httpTimeout",
@@ -151,7 +154,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"tlsKey", "FILE", "the certificate's key (PEM)", set_file<&Options::tls_key>},
     {"clientCA", "FILE", "callers must show a certificate of this CA (PEM)",
      set_file<&Options::client_ca>},
-    {"leaderElect", "false", "not available in this version", set_leader_elect},
+    {"leaderElect", "false", "not available in this version", set_leader_elect, nullptr, kPlain},
     {"logLevel", "debug|info|warn|error", "the least level that is logged", set_log_level},
     {"logFormat", "text|json", "of the lines on standard error", set_log_format},
 });
@@ -159,6 +162,10 @@ constexpr auto kRows = std::to_array<OptionRow>({
 }  // namespace
 
 std::span<const OptionRow> option_rows() { return kRows; }
+
+std::string_view answer_word(AnswerMode answer) {
+  return std::ranges::find(kAnswers, answer, &Word<AnswerMode>::value)->text;
+}
 
 std::string set_limit(Limits& limits, std::string_view key, std::string_view value) {
   const auto rows = limit_rows();

@@ -18,9 +18,14 @@ struct OptionRow {
   std::string (*set)(Options& options, std::string_view value);
   /// A setting that may have several values; null: it has one.
   std::vector<std::string> Options::* list = nullptr;
+  /// A number or a boolean, which a file does not put in quotes; `set` refuses the empty text.
+  bool plain = false;
 };
 
 [[nodiscard]] std::span<const OptionRow> option_rows();
+
+/// As the setting spells it.
+[[nodiscard]] std::string_view answer_word(AnswerMode answer);
 
 /// The keys under `limits`, each an integer in its bounds; what is wrong, or empty.
 [[nodiscard]] std::string set_limit(Limits& limits, std::string_view key, std::string_view value);

@@ -1,5 +1,7 @@
 #include "app/ticker.hpp"
 
+#include <pthread.h>
+
 #include <utility>
 
 namespace snug {
@@ -12,7 +14,9 @@ Ticker::Ticker(std::chrono::milliseconds every, std::function<void()> what)
           what_();
           lock.lock();
         }
-      }) {}
+      }) {
+  pthread_setname_np(thread_.native_handle(), "snug-ticker");
+}
 
 Ticker::~Ticker() { stop(); }
 

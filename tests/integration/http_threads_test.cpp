@@ -69,6 +69,25 @@ TEST(ConnectionThreadsTest, TheOldestIdleConnectionGoesFirst) {
   EXPECT_TRUE(clients[0]->wait_closed());
 }
 
+TEST(ConnectionThreadsTest, ADrainTakesNoMoreThanTheBacklog) {
+  constexpr std::size_t kBacklog = 3;
+  const auto listening = listen_on("127.0.0.1", 0, 64);
+  ASSERT_TRUE(listening.has_value());
+  std::vector<std::unique_ptr<HttpClient>> clients;
+  while (clients.size() < kBacklog + 4) {
+    clients.push_back(std::make_unique<HttpClient>(listening->port));
+  }
+  ConnectionThreads pool({.threads = 8, .queued = 8, .backlog = kBacklog},
+                         [](int fd) { ::send(fd, "!", 1, MSG_NOSIGNAL); });
+  // All of them wait when the draining acceptor begins.
+  pool.drain(std::chrono::milliseconds{0});
+  ASSERT_TRUE(pool.start(listening->fd));
+  for (std::size_t i = 0; i < clients.size(); ++i) {
+    EXPECT_EQ(clients[i]->receive_bytes(1), i < kBacklog) << i;
+  }
+  EXPECT_TRUE(pool.drain(std::chrono::seconds{30}));
+}
+
 TEST(ConnectionThreadsTest, NobodyGoesWhileThereAreThreads) {
   EchoPool pool({.threads = 4, .queued = 8});
   std::vector<std::unique_ptr<HttpClient>> clients;

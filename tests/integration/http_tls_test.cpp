@@ -12,6 +12,7 @@
 namespace snug::testing {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 class HttpTlsTest : public ::testing::Test {
@@ -108,17 +109,31 @@ TEST_F(HttpTlsTest, AChangeThatCannotBeReadKeepsTheLastGoodCertificate) {
   EXPECT_EQ(call(served.port(), others_), 200);
 }
 
-TEST_F(HttpTlsTest, FilesThatCannotBeUsedAreNamedAtStart) {
+TEST_F(HttpTlsTest, FilesThatCannotBeUsedAreNamedAtStartWithTheReason) {
   const TlsFiles good = files(servers_, true);
   const std::string absent = folder_.path("absent");
+  const std::string folder = folder_.path("");
   const std::string foreign = folder_.write("foreign", others_.issue("x").key);
-  for (const TlsFiles& bad :
-       {TlsFiles{absent, good.key, ""}, TlsFiles{good.cert, absent, ""},
-        TlsFiles{good.cert, foreign, ""}, TlsFiles{good.cert, good.key, absent}}) {
-    ExtenderServer server{{}, {.tls = bad}, {}};
+  const std::string text = folder_.write("text", "no PEM at all");
+  struct Row {
+    TlsFiles files;
+    std::string problem;
+  };
+  const Row rows[] = {
+      {{absent, good.key, ""}, "the certificate " + absent + ": No such file or directory"},
+      {{good.cert, absent, ""}, "the key " + absent + ": No such file or directory"},
+      {{good.cert, good.key, absent}, "the client CA " + absent + ": No such file or directory"},
+      {{folder, good.key, ""}, "the certificate " + folder + ": is a folder"},
+      {{good.cert, folder, ""}, "the key " + folder + ": is a folder"},
+      {{good.cert, good.key, folder}, "the client CA " + folder + ": is a folder"},
+      {{good.cert, foreign, ""}, "the key " + foreign + ": key values mismatch"},
+      {{text, good.key, ""}, "the certificate " + text + ": no start line"},
+  };
+  for (const Row& row : rows) {
+    ExtenderServer server{{}, {.tls = row.files}, {}};
     const auto started = server.start();
-    ASSERT_FALSE(started);
-    EXPECT_THAT(started.error().message, HasSubstr(bad.key == foreign ? foreign : absent));
+    ASSERT_FALSE(started) << row.problem;
+    EXPECT_THAT(started.error().message, EndsWith(row.problem));
   }
 }
 

@@ -208,7 +208,9 @@ TEST_F(InClusterTest, ThePodsOwnFilesAreUsed) {
 
 TEST_F(InClusterTest, OutsideOfAPodItSaysSo) {
   const TempFolder folder;
-  EXPECT_THAT(in_cluster(Limits{}, folder.path("")).error().message, HasSubstr("this is no pod"));
+  EXPECT_THAT(
+      in_cluster(Limits{}, folder.path("")).error().message,
+      HasSubstr("this is no pod; name a kubeconfig, or --cluster FILE for the embedded mode"));
   set("10.96.0.1", "a");
   EXPECT_THAT(in_cluster(Limits{}, folder.path("")).error().message, HasSubstr("no host and port"));
   set("10.96.0.1", "443");
@@ -228,6 +230,22 @@ TEST(KubeCredentialsTest, FilesAreReadAgainWhenDueAndNotBefore) {
   EXPECT_EQ(credentials.view()->token, "first");
   bench.clock.advance(std::chrono::milliseconds(1));
   EXPECT_EQ(credentials.view()->token, "second");
+}
+
+TEST(KubeCredentialsTest, AFileThatCannotBeReadIsNamedWithTheReason) {
+  const TempFolder folder;
+  struct Row {
+    std::string path;
+    std::string problem;
+  };
+  for (const Row& row : {Row{folder.path("absent"), " cannot be opened: No such file or directory"},
+                         Row{folder.path(""), " is a folder"}}) {
+    ApiEndpoint endpoint;
+    endpoint.authorities.path = row.path;
+    const auto checked = check_credentials(endpoint, Limits{});
+    ASSERT_FALSE(checked) << row.path;
+    EXPECT_THAT(checked.error().message, HasSubstr(row.path + row.problem));
+  }
 }
 
 TEST(KubeCredentialsTest, ARefusalReadsAtOnceAndSaysWhetherThereIsSomethingNew) {

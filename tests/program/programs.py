@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import threading
 import unittest
 import urllib.request
 from pathlib import Path
@@ -24,12 +25,16 @@ def run(*command, **variables):
 
 
 def start(case: unittest.TestCase, *command, **variables):
-    """A program that ends with the test."""
+    """A program that ends with the test, and after SECONDS, so that no read of its output hangs."""
     process = subprocess.Popen([str(word) for word in command], cwd=ROOT, text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                                env={**os.environ, **variables})
 
+    last = threading.Timer(SECONDS, process.kill)
+    last.start()
+
     def end():  # first by asking, since the demo then ends the extender that it has started
+        last.cancel()
         process.terminate()
         try:
             process.communicate(timeout=10)

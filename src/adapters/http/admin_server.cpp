@@ -16,7 +16,10 @@ namespace {
 EngineBounds bounds_of(const Limits& limits) {
   const auto connections = static_cast<std::size_t>(limits.max_admin_connections);
   const auto queued = static_cast<std::size_t>(limits.max_queued_connections);
-  return {.pool = {.threads = connections, .queued = queued},
+  return {.pool = {.threads = connections,
+                   .queued = queued,
+                   .backlog = static_cast<std::size_t>(limits.listen_backlog),
+                   .thread_name = "snug-admin"},
           .keep_alive = std::chrono::milliseconds{limits.admin_keep_alive_ms}};
 }
 
@@ -156,9 +159,6 @@ AdminServer::~AdminServer() = default;
 
 Result<void> AdminServer::start() { return impl_->engine().start(); }
 int AdminServer::port() const { return impl_->engine().port(); }
-bool AdminServer::drain(std::chrono::milliseconds at_most) {
-  return impl_->engine().drain(at_most);
-}
 void AdminServer::stop() { impl_->engine().stop(); }
 
 }  // namespace snug

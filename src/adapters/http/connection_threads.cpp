@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -36,6 +37,7 @@ bool ConnectionThreads::start(int listen_fd) {
   bool started = wake_fd_ >= 0;
   try {
     if (started) acceptor_ = std::thread([this] { accept_until_drained(); });
+    if (started) pthread_setname_np(acceptor_.native_handle(), "snug-accept");
   } catch (const std::system_error&) {
     started = false;
   }
@@ -46,30 +48,31 @@ bool ConnectionThreads::start(int listen_fd) {
 void ConnectionThreads::accept_until_drained() {
   std::array<pollfd, 2> fds{{{listen_fd_, POLLIN, 0}, {wake_fd_, POLLIN, 0}}};
   while (!draining_) {
-    if (::poll(fds.data(), fds.size(), -1) > 0) accept_waiting();
+    if (::poll(fds.data(), fds.size(), -1) <= 0) continue;
+    while (!draining_ && accept_one()) {
+    }
   }
-  // Who is connected already may have sent a request.
-  accept_waiting();
+  // Who is connected already may have sent a request. Who comes from now on could go on for ever.
+  for (std::size_t left = bounds_.backlog; left > 0 && accept_one(); --left) {
+  }
   ::close(listen_fd_);
 }
 
-void ConnectionThreads::accept_waiting() {
-  for (;;) {
-    const int fd = ::accept4(listen_fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd >= 0) {
-      const int on = 1;
-      ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-      take(fd);
-      continue;
-    }
-    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      pollfd wake{wake_fd_, POLLIN, 0};
-      ::poll(&wake, 1, kShortageWaitMs);
-      return;
-    }
-    // Any other error is the lost connection's own, or says that none is waiting.
-    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EBADF || errno == EINVAL) return;
+bool ConnectionThreads::accept_one() {
+  const int fd = ::accept4(listen_fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (fd >= 0) {
+    const int on = 1;
+    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    take(fd);
+    return true;
   }
+  if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+    pollfd wake{wake_fd_, POLLIN, 0};
+    ::poll(&wake, 1, kShortageWaitMs);
+    return false;
+  }
+  // Any other error is the lost connection's own, or says that none is waiting.
+  return errno != EAGAIN && errno != EWOULDBLOCK && errno != EBADF && errno != EINVAL;
 }
 
 void ConnectionThreads::take(int fd) {
@@ -78,6 +81,7 @@ void ConnectionThreads::take(int fd) {
   if (queue_.size() >= idle_threads_ && threads_.size() < bounds_.threads) {
     try {
       threads_.emplace_back([this] { work(); });
+      pthread_setname_np(threads_.back().native_handle(), bounds_.thread_name);
       room = true;
     } catch (const std::system_error&) {
       room = room && !threads_.empty();
@@ -144,10 +148,12 @@ void ConnectionThreads::count_waiting() {
 }
 
 void ConnectionThreads::begin_drain() {
-  if (draining_.exchange(true) || wake_fd_ < 0) return;
-  const std::uint64_t one = 1;
-  // The counter starts at zero, so that this write always succeeds.
-  [[maybe_unused]] const ssize_t written = ::write(wake_fd_, &one, sizeof one);
+  const bool begins = !draining_.exchange(true);
+  if (begins && wake_fd_ >= 0) {
+    const std::uint64_t one = 1;
+    // The counter starts at zero, so that this write always succeeds.
+    [[maybe_unused]] const ssize_t written = ::write(wake_fd_, &one, sizeof one);
+  }
   if (acceptor_.joinable()) acceptor_.join();
 }
 

@@ -25,6 +25,8 @@ namespace snug {
 struct PoolBounds {
   std::size_t threads = 0;
   std::size_t queued = 0;
+  std::size_t backlog = 0;  // accepted at most after the drain has begun
+  const char* thread_name = "snug-http";
 };
 
 class ConnectionThreads {
@@ -63,7 +65,8 @@ class ConnectionThreads {
 
  private:
   void accept_until_drained();
-  void accept_waiting();
+  /// False: none waits, or nothing can be accepted now.
+  bool accept_one();
   void take(int fd);
   void work();
   void count_waiting();  // under mutex_

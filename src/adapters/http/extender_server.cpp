@@ -29,7 +29,9 @@ std::string error_body(const std::string& path, std::string_view sentence) {
 
 EngineBounds bounds_of(const Limits& limits) {
   return {.pool = {.threads = static_cast<std::size_t>(limits.max_connections),
-                   .queued = static_cast<std::size_t>(limits.max_queued_connections)},
+                   .queued = static_cast<std::size_t>(limits.max_queued_connections),
+                   .backlog = static_cast<std::size_t>(limits.listen_backlog),
+                   .thread_name = "snug-verbs"},
           .keep_alive = std::chrono::milliseconds{limits.keep_alive_ms}};
 }
 

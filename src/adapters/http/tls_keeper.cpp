@@ -4,18 +4,26 @@
 #include <openssl/ssl.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace snug {
 namespace {
 
 Error tls_problem(std::string_view what, const std::string& file) {
-  std::string why = "unknown";
-  if (const char* reason = ERR_reason_error_string(ERR_peek_error()); reason != nullptr) {
+  const unsigned long code = ERR_peek_error();  // the first: later ones follow from it
+  ERR_clear_error();
+  std::string why = "OpenSSL does not say why";
+  std::error_code none;
+  if (std::filesystem::is_directory(file, none)) {
+    why = "is a folder";
+  } else if (ERR_SYSTEM_ERROR(code)) {
+    why = std::generic_category().message(ERR_GET_REASON(code));
+  } else if (const char* reason = ERR_reason_error_string(code); reason != nullptr) {
     why = reason;
   }
-  ERR_clear_error();
   return {ErrorCode::kInvalid, std::string{what} + " " + file + ": " + why};
 }
 

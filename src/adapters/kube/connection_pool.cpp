@@ -14,7 +14,7 @@ constexpr std::chrono::milliseconds kAbortAgain{20};
 
 ConnectionPool::ConnectionPool(const ApiEndpoint& endpoint, const Settings& settings)
     : endpoint_(endpoint), settings_(settings), watchdog_([this] { watch_deadlines(); }) {
-  pthread_setname_np(watchdog_.native_handle(), "snug-deadlines");
+  pthread_setname_np(watchdog_.native_handle(), "snug-end-calls");
 }
 
 ConnectionPool::~ConnectionPool() {
@@ -26,7 +26,31 @@ ConnectionPool::~ConnectionPool() {
   watchdog_.join();
 }
 
-std::unique_ptr<ApiConnection> ConnectionPool::reuse(const TlsMaterialPtr& tls, bool fresh) {
+/// A place among the open connections, given back after the lock unless it is kept. Connections
+/// that make room for it are closed after the lock too: each says good-bye to the server.
+class ConnectionPool::Place {
+ public:
+  explicit Place(ConnectionPool& pool) : pool_(pool) {}
+  ~Place() {
+    if (!taken_) return;
+    const std::lock_guard lock(pool_.mutex_);
+    --pool_.open_;
+    pool_.free_.notify_one();
+  }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+  void take() { taken_ = true; }
+  void keep() { taken_ = false; }
+  std::vector<std::unique_ptr<ApiConnection>> ended;
+
+ private:
+  ConnectionPool& pool_;
+  bool taken_ = false;
+};
+
+std::unique_ptr<ApiConnection> ConnectionPool::reuse(const TlsMaterialPtr& tls, bool fresh,
+                                                     Place& place) {
   const CallDeadline oldest = std::chrono::steady_clock::now() - settings_.max_idle;
   while (!idle_.empty()) {
     Idle last = std::move(idle_.back());
@@ -34,6 +58,7 @@ std::unique_ptr<ApiConnection> ConnectionPool::reuse(const TlsMaterialPtr& tls, 
     if (!fresh && last.connection->tls() == tls && last.since >= oldest) {
       return std::move(last.connection);
     }
+    place.ended.push_back(std::move(last.connection));
     --open_;
     if (fresh) break;
   }
@@ -42,28 +67,27 @@ std::unique_ptr<ApiConnection> ConnectionPool::reuse(const TlsMaterialPtr& tls, 
 
 Result<ConnectionPool::Lease> ConnectionPool::take(const TlsMaterialPtr& tls, CallDeadline deadline,
                                                    bool fresh) {
+  Place place(*this);
   std::unique_lock lock(mutex_);
   const auto is_free = [this] { return !idle_.empty() || open_ < settings_.size; };
   if (!free_.wait_until(lock, deadline, is_free)) {
     return fail(ErrorCode::kUnavailable, "all connections to the API server are busy");
   }
-  auto connection = reuse(tls, fresh);
+  auto connection = reuse(tls, fresh, place);
   const bool used_before = connection != nullptr;
+  if (!used_before) ++open_;
+  place.take();
   if (!used_before) {
-    ++open_;
     lock.unlock();
     auto made =
         ApiConnection::make(endpoint_, tls, SocketTimes{settings_.timeout, settings_.timeout});
+    if (!made) return fail(ErrorCode::kUnavailable, made.error().message);
     lock.lock();
-    if (!made) {
-      --open_;
-      free_.notify_one();
-      return fail(ErrorCode::kUnavailable, made.error().message);
-    }
     connection = *std::move(made);
   }
   if (aborting_) connection->abort();
   const auto loan = loans_.insert(loans_.end(), Loan{std::move(connection), deadline});
+  place.keep();
   if (deadline < watchdog_sleeps_until_) watchdog_wakes_.notify_one();
   return Lease(*this, loan, used_before);
 }

@@ -76,7 +76,10 @@ class ConnectionPool {
     CallDeadline since;
   };
 
-  [[nodiscard]] std::unique_ptr<ApiConnection> reuse(const TlsMaterialPtr& tls, bool fresh);
+  class Place;
+
+  [[nodiscard]] std::unique_ptr<ApiConnection> reuse(const TlsMaterialPtr& tls, bool fresh,
+                                                     Place& place);
   void give_back(std::list<Loan>::iterator loan, bool spoiled);
   void watch_deadlines();
 

@@ -26,12 +26,15 @@ void KubeSource::start(ClusterSink& sink) {
   SNUG_CHECK(!state_->started);
   state_->started = true;
   state_->context.log.write(LogLevel::kInfo, "the API server is " + server_url(state_->endpoint));
-  const auto stream = [this](std::unique_ptr<ObjectFeed> feed) {
-    return std::make_unique<ResourceStream>(state_->endpoint, state_->options, state_->context,
+  const auto stream = [this](std::uint64_t number, std::unique_ptr<ObjectFeed> feed) {
+    // Streams wait differently although they share a seed.
+    KubeOptions options = state_->options;
+    options.seed ^= number * 0x9E3779B97F4A7C15ULL;
+    return std::make_unique<ResourceStream>(state_->endpoint, options, state_->context,
                                             std::move(feed));
   };
-  state_->nodes = stream(make_node_feed(state_->context.limits, sink));
-  state_->pods = stream(make_pod_feed(state_->context.limits, sink));
+  state_->nodes = stream(1, make_node_feed(state_->context.limits, sink));
+  state_->pods = stream(2, make_pod_feed(state_->context.limits, sink));
 }
 
 void KubeSource::stop() {

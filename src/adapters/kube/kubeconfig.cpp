@@ -255,7 +255,7 @@ Result<ApiEndpoint> in_cluster(const Limits& limits, const std::string& folder) 
   if (host == nullptr || *host == '\0' || port == nullptr) {
     return fail(ErrorCode::kInvalid,
                 "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is no pod; "
-                "name a kubeconfig");
+                "name a kubeconfig, or --cluster FILE for the embedded mode");
   }
   const std::string_view name(host);
   const bool bracketed = name.find(':') != std::string_view::npos;

@@ -18,11 +18,6 @@ constexpr std::chrono::seconds kTooShort{1};  // for a watch that gave nothing t
 /// An abort may fall between the making of a socket and its connect, and then does nothing.
 constexpr std::chrono::milliseconds kStopAgain{20};
 
-/// Different streams wait differently although they share a seed.
-std::uint64_t seed_for(const KubeOptions& options, std::string_view resource) {
-  return options.seed ^ (resource.size() * 0x9E3779B97F4A7C15ULL);
-}
-
 std::string refusal(const ApiExchange& exchange) {
   return "the API server answered " + std::to_string(exchange.status) + ": " +
          status_message(exchange.body);
@@ -60,8 +55,8 @@ ResourceStream::ResourceStream(const ApiEndpoint& endpoint, const KubeOptions& o
       clock_(context.clock),
       feed_(std::move(feed)),
       client_(endpoint, options, context),
-      backoff_(limits_, seed_for(options, feed_->resource())),
-      random_(seed_for(options, feed_->resource()) + 1),
+      backoff_(limits_, options.seed),
+      random_(options.seed + 1),
       thread_([this] { run(); }) {
   const std::string name = "snug-" + std::string(feed_->resource());
   pthread_setname_np(thread_.native_handle(), name.c_str());

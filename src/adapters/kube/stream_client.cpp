@@ -19,7 +19,7 @@ StreamClient::StreamClient(const ApiEndpoint& endpoint, const KubeOptions& optio
       metrics_(context.metrics),
       credentials_(endpoint, context),
       watchdog_([this] { watch_deadline(); }) {
-  pthread_setname_np(watchdog_.native_handle(), "snug-deadline");
+  pthread_setname_np(watchdog_.native_handle(), "snug-end-watch");
 }
 
 StreamClient::~StreamClient() {

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -119,6 +120,10 @@ std::optional<std::string> decode_base64(std::string_view text) {
 }
 
 Result<std::string> read_small_file(const std::string& path, std::size_t max_bytes) {
+  std::error_code none;
+  if (std::filesystem::is_directory(path, none)) {
+    return fail(ErrorCode::kInvalid, path + " is a folder; expected a file");
+  }
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     return fail(ErrorCode::kInvalid, path + " cannot be opened: " + std::strerror(errno));

@@ -7,6 +7,7 @@
 #include <openssl/x509v3.h>
 
 #include <array>
+#include <system_error>
 #include <utility>
 
 namespace snug {
@@ -113,8 +114,11 @@ std::string take_tls_error() {
   const int trust = std::exchange(distrust, X509_V_OK);
   ERR_clear_error();
   if (code == 0) return {};
-  const char* reason = ERR_reason_error_string(code);
-  std::string text = reason == nullptr ? "OpenSSL error " + std::to_string(code) : reason;
+  // OpenSSL has no sentences for the system's errors.
+  const char* reason = ERR_SYSTEM_ERROR(code) ? nullptr : ERR_reason_error_string(code);
+  std::string text = "OpenSSL error " + std::to_string(code);
+  if (ERR_SYSTEM_ERROR(code)) text = std::generic_category().message(ERR_GET_REASON(code));
+  if (reason != nullptr) text = reason;
   if (trust != X509_V_OK) text.append(": ").append(X509_verify_cert_error_string(trust));
   return text;
 }

@@ -24,9 +24,16 @@ MemoryApi::MemoryApi(Manifests manifests, const Limits& limits) : limits_(limits
   }
   for (PodFacts& pod : manifests.pods) {
     if (pods_.contains({pod.name_space, pod.name}) || uids_.contains(pod.uid)) continue;
-    if (pod.uid.empty()) pod.uid = "memory-" + pod.name_space + "-" + pod.name;
+    if (pod.uid.empty()) pod.uid = make_uid(pod);
     store_pod(std::move(pod));
   }
+}
+
+/// Like no other: no name has a `/` in it, and a pod that was given such a uid keeps it.
+std::string MemoryApi::make_uid(const PodFacts& pod) const {
+  std::string uid = "memory:" + pod.name_space + "/" + pod.name;
+  while (uids_.contains(uid)) uid += '/';
+  return uid;
 }
 
 std::string MemoryApi::next_version() { return std::to_string(++version_); }

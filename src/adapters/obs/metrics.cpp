@@ -76,6 +76,8 @@ struct PrometheusMetrics::Series {
       counter("snug_reservation_problems_total", "Reservations that are not as they should be");
   Family<Gauge>& ready = gauge("snug_ready", "1: both lists are in and the ledger is rebuilt");
   Family<Gauge>& nodes = gauge("snug_nodes", "Nodes in the ledger");
+  Family<Gauge>& conflicts =
+      gauge("snug_nodes_in_conflict", "Nodes whose pods cannot all be right");
   Family<Gauge>& gpus = gauge("snug_gpus", "GPUs in the ledger");
   Family<Gauge>& closed = gauge("snug_gpus_closed", "GPUs that take nothing new");
   Family<Gauge>& holdings = gauge("snug_holdings", "Pods that hold GPUs");
@@ -116,6 +118,7 @@ ClusterGauges read_gauges(Ledger& ledger) {
     const NodeStatePtr& node = snapshot->nodes[slot];
     if (node == nullptr) continue;
     ++gauges.nodes;
+    if (node->conflict != NodeConflict::kNone) ++gauges.nodes_in_conflict;
     for (const GpuState& gpu : node->gpus) {
       ++gauges.gpus;
       gauges.memory_capacity += gpu.memory;
@@ -167,6 +170,7 @@ void PrometheusMetrics::set_gauges(const ClusterGauges& gauges) {
   };
   set(series.ready, {}, gauges.ready ? 1 : 0);
   set(series.nodes, {}, gauges.nodes);
+  set(series.conflicts, {}, gauges.nodes_in_conflict);
   set(series.gpus, {}, gauges.gpus);
   for (std::size_t i = 1; i < kClosures.size(); ++i) {
     set(series.closed, {{"reason", kClosures[i]}}, value_of(gauges.gpus_closed, i));

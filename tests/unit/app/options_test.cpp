@@ -260,17 +260,27 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedYaml{with("listen: 8888"), "c.yaml:2:9: listen must be HOST:PORT"},
         RefusedYaml{with("listen: [a:1]"), "c.yaml:2:9: listen must be one value: HOST:PORT"},
         RefusedYaml{with("policy:"), "policy must be one value: FILE"},
-        RefusedYaml{with("cluster: {a: b}"), "c.yaml:2:10: cluster must be a list, or one value"},
-        RefusedYaml{with("cluster: [a, [b]]"), "c.yaml:2:14: cluster must be a list, or one"},
+        RefusedYaml{with("cluster: {a: b}"), "c.yaml:2:10: cluster must be a list, like [FILE]"},
+        RefusedYaml{with("cluster: a"), "c.yaml:2:10: cluster must be a list, like [FILE]"},
+        RefusedYaml{with("cluster:"), "cluster must be a list, like [FILE]"},
+        RefusedYaml{with("cluster: [a, [b]]"), "c.yaml:2:14: each of cluster must be one value"},
+        RefusedYaml{with("schedulerNames: snug"), "c.yaml:2:17: schedulerNames must be a list"},
         RefusedYaml{with("cluster: ['']"), "c.yaml:2:11: cluster must not be empty"},
         RefusedYaml{with("answer: no"), "c.yaml:2:9: answer must be one of winner"},
         RefusedYaml{with("leaderElect: true"), "c.yaml:2:14: leaderElect is true, but leader"},
         RefusedYaml{with("webhookListen: a:1"), "c.yaml:2:16: webhookListen is not available"},
         RefusedYaml{with("kubernetesMinor: 1.36"), "c.yaml:2:18: kubernetesMinor must be"},
+        RefusedYaml{with("kubernetesMinor: \"36\""),
+                    "c.yaml:2:18: kubernetesMinor must be the minor version of Kubernetes, an "
+                    "integer from 28 to 99, without quotes"},
+        RefusedYaml{with("leaderElect: 'false'"),
+                    "c.yaml:2:14: leaderElect must be true or false, without quotes"},
+        RefusedYaml{"version: \"1\"\n", "c.yaml:1:10: version must be 1, without quotes"},
         RefusedYaml{with("limits: 7"), "c.yaml:2:9: limits must be a map"},
         RefusedYaml{with("limits: {nodes: 7}"), "c.yaml:2:17: nodes is no limit"},
         RefusedYaml{with("limits: {maxNodes: -7}"), "c.yaml:2:20: maxNodes must be an integer"},
-        RefusedYaml{with("limits: {maxNodes: '7'}"), "c.yaml:2:20: maxNodes must be an integer"},
+        RefusedYaml{with("limits: {maxNodes: '7'}"),
+                    "c.yaml:2:20: maxNodes must be an integer from 1 to 500000, without quotes"},
         RefusedYaml{with("limits: {maxNodes: 99999999999999999999}"), "maxNodes must be"},
         RefusedYaml{with("limits: {maxNodes: [7]}"), "c.yaml:2:20: maxNodes must be an integer"}));
 
@@ -294,10 +304,12 @@ TEST(OptionsTest, TheFileIsBounded) {
   EXPECT_EQ(refused.error().code, ErrorCode::kTooLarge);
 }
 
-TEST(OptionsTest, AListMayBeOneValueInTheFile) {
-  const auto options = read_yaml(with("schedulerNames: snug"));
-  ASSERT_TRUE(options.has_value());
-  EXPECT_EQ(options->scheduler_names, std::vector<std::string>{"snug"});
+TEST(OptionsTest, TextMayStandInQuotesInTheFile) {
+  const auto options = read_yaml(with("answer: 'all'\napiTimeout: \"2s\"\ncluster: ['a']"));
+  ASSERT_TRUE(options.has_value()) << options.error().message;
+  EXPECT_EQ(options->answer, AnswerMode::kAll);
+  EXPECT_EQ(options->api_timeout, std::chrono::seconds(2));
+  EXPECT_EQ(options->cluster, std::vector<std::string>{"a"});
 }
 
 }  // namespace

@@ -203,6 +203,21 @@ TEST(MemoryApiTest, PodsOfAManifestWithoutUidGetOne) {
   EXPECT_NE(a, b);
 }
 
+TEST(MemoryApiTest, UidsThatAreMadeUpMeetNoOther) {
+  PodFacts one = pod("c", "");
+  one.name_space = "a-b";
+  PodFacts other = pod("b-c", "");
+  other.name_space = "a";
+  MemoryApi first({{}, {one, other}}, Limits{});
+  const std::string uid = (*first.get_pod("a-b", "c"))->uid;
+  ASSERT_TRUE(first.get_pod("a", "b-c")->has_value());
+  EXPECT_NE((*first.get_pod("a", "b-c"))->uid, uid);
+
+  MemoryApi second({{}, {pod("taken", uid), one}}, Limits{});
+  EXPECT_EQ((*second.get_pod("ml", "taken"))->uid, uid);
+  EXPECT_NE((*second.get_pod("a-b", "c"))->uid, uid);
+}
+
 TEST(MemoryApiTest, TouchesAreCountedAndTheLastNoticesKept) {
   Limits limits;
   limits.max_queued_events = 2;

@@ -38,6 +38,7 @@ TEST(MetricsTest, EverySeriesExistsFromTheStartWithZero) {
                              R"(snug_reservation_problems_total{kind="reservation"})",
                              "snug_ready",
                              "snug_nodes",
+                             "snug_nodes_in_conflict",
                              "snug_gpus",
                              R"(snug_gpus_closed{reason="over_committed"})",
                              R"(snug_holdings{state="unsettled"})",
@@ -85,6 +86,7 @@ TEST(MetricsTest, GaugesShowWhatTheyWereLastGiven) {
   ClusterGauges gauges;
   gauges.ready = true;
   gauges.nodes = 5;
+  gauges.nodes_in_conflict = 2;
   gauges.gpus = 40;
   gauges.gpus_closed = {{GpuClosure::kVanished, 2}};
   gauges.holdings = {{HoldingState::kBound, 7}};
@@ -94,6 +96,7 @@ TEST(MetricsTest, GaugesShowWhatTheyWereLastGiven) {
   metrics.set_gauges(gauges);
   EXPECT_EQ(value(metrics, "snug_ready"), 1);
   EXPECT_EQ(value(metrics, "snug_nodes"), 5);
+  EXPECT_EQ(value(metrics, "snug_nodes_in_conflict"), 2);
   EXPECT_EQ(value(metrics, "snug_gpus"), 40);
   EXPECT_EQ(value(metrics, R"(snug_gpus_closed{reason="vanished"})"), 2);
   EXPECT_EQ(value(metrics, R"(snug_gpus_closed{reason="suspect"})"), 0);
@@ -129,11 +132,28 @@ TEST(MetricsTest, GaugesAreReadFromTheLedger) {
   (void)ledger.hold(std::make_shared<Holding>(holding), false);
   const ClusterGauges gauges = read_gauges(ledger);
   EXPECT_EQ(gauges.nodes, 1);
+  EXPECT_EQ(gauges.nodes_in_conflict, 0);
   EXPECT_EQ(gauges.gpus, 2);
   EXPECT_EQ(gauges.memory_capacity, MebiBytes{81920});
   EXPECT_EQ(gauges.memory_used, MebiBytes{1000});
   EXPECT_EQ(gauges.gpus_closed, (std::map<GpuClosure, std::int64_t>{{GpuClosure::kUnhealthy, 1}}));
   EXPECT_EQ(gauges.holdings, (std::map<HoldingState, std::int64_t>{{HoldingState::kBound, 1}}));
+}
+
+TEST(MetricsTest, ANodeWithMoreUnitsTakenThanItHasIsInConflict) {
+  const ManualClock clock;
+  Ledger ledger(clock, Limits{});
+  for (const char* name : {"n1", "n2"}) {
+    NodeInventory inventory;
+    inventory.name = name;
+    ledger.put_node(inventory);
+  }
+  Holding holding;
+  holding.uid = "u1";
+  holding.reservation = {"u1", "n1", {{"main", "", KubeletUnits{"nvidia.com/gpu", 1}}}};
+  (void)ledger.hold(std::make_shared<Holding>(holding), false);
+  EXPECT_EQ(read_gauges(ledger).nodes, 2);
+  EXPECT_EQ(read_gauges(ledger).nodes_in_conflict, 1);
 }
 
 TEST(MetricsTest, EveryLineIsOfTheTextFormat) {

@@ -4,7 +4,6 @@
 // Threads and calls as in ExtenderServer, with limits.max_admin_connections.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -48,7 +47,7 @@ class AdminServer {
 
   [[nodiscard]] Result<void> start();
   [[nodiscard]] int port() const;
-  bool drain(std::chrono::milliseconds at_most);
+  /// Ends what is open at once: nothing here is worth waiting for.
   void stop();
 
  private:

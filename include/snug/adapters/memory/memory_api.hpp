@@ -67,6 +67,7 @@ class MemoryApi final : public ApiPort, public ClusterSource {
   [[nodiscard]] Result<void> post_again(const PodFacts& pod, const PodKey& holder) const;
   [[nodiscard]] static Result<void> fail_first_stays(const PodFacts& pod,
                                                      std::string_view difference);
+  [[nodiscard]] std::string make_uid(const PodFacts& pod) const;
   [[nodiscard]] std::string next_version();
   void publish(Lock& lock, Event event);
   void deliver(Lock& lock, std::uint64_t ticket);

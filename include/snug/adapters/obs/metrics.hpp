@@ -20,6 +20,7 @@ namespace snug {
 struct ClusterGauges {
   bool ready = false;
   std::int64_t nodes = 0;
+  std::int64_t nodes_in_conflict = 0;
   std::int64_t gpus = 0;
   std::map<GpuClosure, std::int64_t> gpus_closed;
   std::map<HoldingState, std::int64_t> holdings;

@@ -1,0 +1,38 @@
+"""What snug-extender says when it starts, and when it cannot."""
+
+import re
+import signal
+import unittest
+from pathlib import Path
+
+from programs import EXTENDER, fetch, run, start_extender
+
+
+class StartTest(unittest.TestCase):
+    def test_a_good_start_says_what_runs_and_when_it_is_ready(self):
+        process, _ = start_extender(self)
+        self.assertRegex(process.stderr.readline(),
+                         r"snug-extender \d+\.\d+\.\d+ starts: answer auto, policy best-fit, embedded mode$")
+        self.assertRegex(process.stderr.readline(), r"ready: ")
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(10), 0)
+
+    def test_every_thread_has_a_name_of_its_work(self):
+        process, admin = start_extender(self)
+        fetch(admin + "/v1/nodes")
+        names = {thread.name: (thread / "comm").read_text().strip()
+                 for thread in Path(f"/proc/{process.pid}/task").iterdir()}
+        self.assertEqual(names.pop(str(process.pid)), "snug-extender")
+        # A thread without a name of its own has the program's.
+        self.assertLessEqual({"snug-accept", "snug-admin", "snug-ticker"}, set(names.values()))
+        self.assertNotIn("snug-extender", names.values())
+
+    def test_without_a_cluster_it_says_what_to_name(self):
+        ended = run(EXTENDER, KUBERNETES_SERVICE_HOST="", KUBERNETES_SERVICE_PORT="")
+        self.assertEqual(ended.returncode, 2)
+        self.assertTrue(re.search("name a kubeconfig, or --cluster FILE for the embedded mode", ended.stdout),
+                        ended.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
