@@ -147,7 +147,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"kubernetesMinor", "N", "the scheduler's minor version, 28 to 99", set_minor, nullptr, kPlain},
     {"schedulerNames", "NAME", "serve only pods of these schedulers; without it all",
      append<&Options::scheduler_names>, &Options::scheduler_names},
-    {"apiTimeout", "DURATION", "of one call to the API server; below the scheduler's httpTimeout",
+    {"apiTimeout", "DURATION", "of one call to the API server; below a third of the httpTimeout",
      set_api_timeout},
     {"tlsCert", "FILE", "certificate chain (PEM) of the extender port; without it plain HTTP",
      set_file<&Options::tls_cert>},
