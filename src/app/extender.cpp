@@ -79,8 +79,8 @@ Result<void> Extender::open_memory() {
     if (!text) return std::unexpected(text.error());
     Result<Manifests> read = read_manifests(*text, path, options_.limits);
     if (!read) return std::unexpected(read.error());
-    std::move(read->nodes.begin(), read->nodes.end(), std::back_inserter(all.nodes));
-    std::move(read->pods.begin(), read->pods.end(), std::back_inserter(all.pods));
+    const Result<void> added = append(all, *std::move(read), path);
+    if (!added) return added;
   }
   parts_->memory = std::make_unique<MemoryApi>(std::move(all), options_.limits);
   parts_->first_sight = std::make_unique<FirstSight>(*parts_->memory, options_.limits);

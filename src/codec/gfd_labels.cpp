@@ -144,7 +144,7 @@ void read_gfd_labels(const NodeFacts& node, const Limits& limits, NodeInventory&
     gpu.index = i;
     gpu.model = labels->product;
     gpu.memory = {labels->memory};
-    gpu.modes = {GpuMode::kWhole, GpuMode::kTimeSlicing};
+    gpu.modes = default_modes();
     inventory.gpus.push_back(std::move(gpu));
   }
 }

@@ -8,11 +8,6 @@
 namespace snug {
 namespace {
 
-/// Positions on a GPU's memory-slice axis; the longest known axis has 12.
-constexpr IntegerRange kAxisStart{0, 255};
-constexpr IntegerRange kAxisSize{1, 256};
-constexpr IntegerRange kGpuIndex{0, 65'535};
-
 /// What can stand in a comma-separated list of devices as it is, and leaves the reservation of many
 /// devices within its bytes (kReservationBytesPerGpu).
 bool is_uuid(std::string_view text) {
@@ -87,7 +82,7 @@ class AnnotationReader {
   }
 
   std::vector<GpuMode> read_modes(const JsonAt& at) {
-    if (!at.present()) return {GpuMode::kWhole, GpuMode::kTimeSlicing};
+    if (!at.present()) return default_modes();
     std::vector<GpuMode> modes;
     for (const JsonAt& item : json_.items(at)) {
       const GpuMode mode = mode_from(json_.text(item));

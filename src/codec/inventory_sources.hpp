@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "snug/base/limits.hpp"
 #include "snug/base/result.hpp"
@@ -13,6 +14,9 @@
 namespace snug {
 
 inline constexpr std::string_view kGpuResource = "nvidia.com/gpu";
+
+/// What a GPU may be used for where the operator does not say.
+inline std::vector<GpuMode> default_modes() { return {GpuMode::kWhole, GpuMode::kTimeSlicing}; }
 
 /// Keeps the first reason: it is the one that people should look at.
 void close_to_all(NodeInventory& inventory, ReasonCode reason, std::string because);

@@ -25,6 +25,10 @@ struct IntegerRange {
 
 inline constexpr IntegerRange kNonNegative{0, kLargestQuantity};
 inline constexpr IntegerRange kPositive{1, kLargestQuantity};
+inline constexpr IntegerRange kGpuIndex{0, 65'535};
+/// Positions on a GPU's memory-slice axis; the longest known axis has 12.
+inline constexpr IntegerRange kAxisStart{0, 255};
+inline constexpr IntegerRange kAxisSize{1, 256};
 
 /// A value and its place, like `gpus[2].memoryMiB`. Points into the parsed document.
 struct JsonAt {

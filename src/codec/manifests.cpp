@@ -1,6 +1,8 @@
 #include "snug/codec/manifests.hpp"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
@@ -147,6 +149,31 @@ Result<Manifests> read_manifests(std::string_view text, std::string_view source,
   const auto json = yaml_to_json(text, source, limits);
   if (!json) return std::unexpected(json.error());
   return ManifestReader(source, limits).read(*json);
+}
+
+Result<void> append(Manifests& all, Manifests more, std::string_view source) {
+  std::set<std::string> known;
+  const auto add = [&](std::string what) -> Result<void> {
+    if (known.insert(what).second) return {};
+    return fail(ErrorCode::kInvalid,
+                std::string(source) + ": the " + what + " is given twice among all files");
+  };
+  const auto add_all = [&](const Manifests& objects) -> Result<void> {
+    for (const NodeFacts& node : objects.nodes) {
+      if (auto added = add("node " + node.name); !added) return added;
+    }
+    for (const PodFacts& pod : objects.pods) {
+      if (auto added = add("pod " + pod.name_space + "/" + pod.name); !added) return added;
+      if (pod.uid.empty()) continue;
+      if (auto added = add("uid " + pod.uid); !added) return added;
+    }
+    return {};
+  };
+  if (auto added = add_all(all); !added) return added;
+  if (auto added = add_all(more); !added) return added;
+  std::ranges::move(more.nodes, std::back_inserter(all.nodes));
+  std::ranges::move(more.pods, std::back_inserter(all.pods));
+  return {};
 }
 
 }  // namespace snug

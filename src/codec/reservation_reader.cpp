@@ -79,7 +79,7 @@ class ReservationReader {
 
   ReservedDevice read_device(const JsonAt& at) {
     ReservedDevice device;
-    device.index = static_cast<int>(json_.integer(json_.required(at, "index"), {0, 65'535}));
+    device.index = static_cast<int>(json_.integer(json_.required(at, "index"), kGpuIndex));
     device.uuid = json_.nonempty_text(json_.member(at, "uuid"));
     const JsonAt mode = json_.required(at, "mode");
     device.mode = mode_from(json_.text(mode));
@@ -99,8 +99,8 @@ class ReservationReader {
   Slice read_slice(const JsonAt& at) {
     Slice slice;
     slice.profile = json_.nonempty_text(json_.required(at, "profile"));
-    slice.start = static_cast<int>(json_.integer(json_.required(at, "start"), {0, 255}));
-    slice.size = static_cast<int>(json_.integer(json_.required(at, "size"), {1, 256}));
+    slice.start = static_cast<int>(json_.integer(json_.required(at, "start"), kAxisStart));
+    slice.size = static_cast<int>(json_.integer(json_.required(at, "size"), kAxisSize));
     slice.uuid = json_.nonempty_text(json_.member(at, "uuid"));
     return slice;
   }

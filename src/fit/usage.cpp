@@ -128,8 +128,8 @@ class Adder {
         gpu.closure = GpuClosure::kOverCommitted;
       }
       if (gpu.closure != GpuClosure::kOpen || gpu.memory.value <= 0) continue;
-      gpu.room = static_cast<std::int32_t>(1000 * gpu.free_memory().value / gpu.memory.value +
-                                           gpu.free_compute().value);
+      const Charge left{.memory = gpu.free_memory(), .compute = gpu.free_compute()};
+      gpu.room = left.room(gpu.memory);
       node_.room += gpu.room;
     }
   }

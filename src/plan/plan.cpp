@@ -12,6 +12,9 @@
 namespace snug {
 namespace {
 
+/// Of differences of scores, which may need a bit more than a score.
+__extension__ using Wide = __int128;
+
 struct Best {
   std::size_t option = 0;
   std::int64_t score = 0;
@@ -199,16 +202,15 @@ std::vector<int> advise(const Plan& plan) {
         verdict.reason == ReasonCode::kNone && verdict.rank.free_of_intents == best.free_of_intents;
     if (counts) lowest = std::min(lowest, verdict.rank.score);
   }
-  const auto range = static_cast<double>(best.score) - static_cast<double>(lowest);
+  const Wide range = Wide{best.score} - lowest;
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const Verdict& verdict = plan.verdicts[i];
     if (verdict.reason != ReasonCode::kNone) continue;
     if (verdict.rank == best) {
       scores[i] = kBestScore;
     } else if (verdict.rank.free_of_intents == best.free_of_intents) {
-      const double part =
-          (static_cast<double>(verdict.rank.score) - static_cast<double>(lowest)) / range;
-      scores[i] = std::min(kBestScore - 1, static_cast<int>(part * kBestScore));
+      const Wide part = kBestScore * (Wide{verdict.rank.score} - lowest) / range;
+      scores[i] = std::min(kBestScore - 1, static_cast<int>(part));
     }
   }
   return scores;

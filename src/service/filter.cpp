@@ -66,7 +66,7 @@ Reply ExtenderService::refuse_everywhere(const ScheduleCall& call, const Refusal
   FilterAnswer answer;
   for (std::size_t i = 0; i < call.names.size(); ++i) answer.failed_for_good.emplace_back(i, text);
   // No room will ever help: the pod waits for its own change, which wakes it anyway.
-  note_refused(call.pod.uid, text, Generation{UINT64_MAX});
+  note_refused(call.pod.uid, text, kNever);
   return {200, write_filter(call, answer)};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "snug/codec/reservation_codec.hpp"
 #include "snug/request/parse.hpp"
@@ -21,13 +22,12 @@ std::shared_ptr<Holding> holding_of(const PodFacts& pod) {
 }
 
 std::string request_text(const Reservation& reservation) {
-  std::string text;
+  std::vector<RequestText> texts;
+  texts.reserve(reservation.containers.size());
   for (const ReservedContainer& container : reservation.containers) {
-    if (!text.empty()) text += "; ";
-    if (reservation.containers.size() > 1) text += container.name + ": ";
-    text += container.request;
+    texts.emplace_back(container.name, container.request);
   }
-  return text;
+  return to_text(texts);
 }
 
 /// A request is what the pod said when it was bound; that it says something else today is only

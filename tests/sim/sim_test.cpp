@@ -61,12 +61,21 @@ TEST_P(SimulationTest, SnugAgreesWithTheNaiveModel) {
 }
 INSTANTIATE_TEST_SUITE_P(Shards, SimulationTest, testing::Range<std::uint64_t>(0, kShards));
 
-TEST(SimulationRunTest, OneSeedAsTheEnvironmentSays) {
+/// SNUG_SIM_SEED, where it is set: to repeat one run with its whole trace.
+std::vector<std::uint64_t> seeds_of_environment() {
   const char* seed = std::getenv("SNUG_SIM_SEED");
-  if (seed == nullptr) return;
-  Simulation::Tally sum;
-  (void)holds(std::stoull(seed), sum, 20'000);
+  if (seed == nullptr) return {};
+  return {std::stoull(seed)};
 }
+
+class OneSeedTest : public testing::TestWithParam<std::uint64_t> {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OneSeedTest);
+
+TEST_P(OneSeedTest, AsTheEnvironmentSays) {
+  Simulation::Tally sum;
+  EXPECT_TRUE(holds(GetParam(), sum, 20'000));
+}
+INSTANTIATE_TEST_SUITE_P(Environment, OneSeedTest, testing::ValuesIn(seeds_of_environment()));
 
 TEST(SimulationRunTest, TheSameSeedGivesTheSameRun) {
   Simulation first(7);

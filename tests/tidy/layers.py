@@ -18,7 +18,7 @@ IMPURE_CODE = re.compile(
     r"::now\s*\(|\bf?printf\s*\(|\bputs\s*\(|\bstd::j?thread\b|\bstd::async\b|\bgetenv\s*\(|\bs?rand\s*\("
     r"|\bstd::c(?:out|err|in)\b|\bsleep_(?:for|until)\b")
 FLOAT = re.compile(r"\b(?:float|double)\b")
-INTEGER_ONLY = ["base", "model", "request", "fit", "score", "ledger"]
+INTEGER_ONLY = ["base", "model", "request", "fit", "score", "plan", "ledger"]
 LOCKS = re.compile(r"^(mutex|shared_mutex|atomic)$")
 # What one file of a pure layer may do that the others may not.
 ALLOWED = {

@@ -17,5 +17,7 @@ struct Generation {
   std::uint64_t value = 0;
   friend constexpr auto operator<=>(Generation, Generation) = default;
 };
+/// Later than any.
+inline constexpr Generation kNever{UINT64_MAX};
 
 }  // namespace snug

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -66,7 +68,11 @@ struct GpuRequest {
   friend bool operator==(const GpuRequest&, const GpuRequest&) = default;
 };
 
+/// A container's name and its request's text.
+using RequestText = std::pair<std::string_view, std::string_view>;
+
 /// `gpu-fraction=0.25` for one container, `a: gpu-fraction=0.25; b: …` for several.
+[[nodiscard]] std::string to_text(std::span<const RequestText> requests);
 [[nodiscard]] std::string to_text(const GpuRequest& request);
 
 }  // namespace snug

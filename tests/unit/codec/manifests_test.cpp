@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace snug {
 namespace {
@@ -132,6 +135,32 @@ INSTANTIATE_TEST_SUITE_P(
                 "f:4:1: the text goes on after the end of its document; one document is allowed; "
                 "several objects go into one List"},
         Refused{"# " + std::string(300'000, 'x'), "give larger manifests as JSON"}));
+
+TEST(ManifestsTest, NoTwoFilesMayHaveOneObjectOrOneUid) {
+  const auto node = [](std::string name) { return NodeFacts{.name = std::move(name)}; };
+  const auto pod = [](std::string name, std::string uid) {
+    return PodFacts{.name_space = "ml", .name = std::move(name), .uid = std::move(uid)};
+  };
+  struct Row {
+    Manifests more;
+    std::string why;  // empty: it is taken
+  };
+  const std::vector<Row> rows = {
+      {{{node("n2")}, {pod("p2", "u2"), pod("p3", ""), pod("p4", "")}}, ""},
+      {{{node("n1")}, {}}, "b: the node n1 is given twice"},
+      {{{}, {pod("p1", "u9")}}, "b: the pod ml/p1 is given twice"},
+      {{{}, {pod("p2", "u1")}}, "b: the uid u1 is given twice"},
+      {{{}, {pod("p2", "u2"), pod("p3", "u2")}}, "b: the uid u2 is given twice"}};
+  for (const Row& row : rows) {
+    Manifests all{{node("n1")}, {pod("p1", "u1")}};
+    const Result<void> added = append(all, row.more, "b");
+    ASSERT_EQ(added.has_value(), row.why.empty()) << row.why;
+    if (!added) {
+      EXPECT_EQ(added.error().message.find(row.why), 0U) << added.error().message;
+    }
+    EXPECT_EQ(all.pods.size(), 1 + (added ? row.more.pods.size() : 0)) << "all or nothing";
+  }
+}
 
 TEST(ManifestsTest, JsonHasALimitToo) {
   Limits limits;

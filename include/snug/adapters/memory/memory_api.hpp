@@ -30,7 +30,8 @@ namespace snug {
 
 class MemoryApi final : public ApiPort, public ClusterSource {
  public:
-  /// Pods without a uid get one. Of objects given twice the first counts.
+  /// Pods without a uid get one. Of objects given twice, which codec/manifests refuses, the first
+  /// counts.
   MemoryApi(Manifests manifests, const Limits& limits);
 
   // ClusterSource
