@@ -153,7 +153,7 @@ Result<Manifests> read_manifests(std::string_view text, std::string_view source,
 
 Result<void> append(Manifests& all, Manifests more, std::string_view source) {
   std::set<std::string> known;
-  const auto add = [&](std::string what) -> Result<void> {
+  const auto add = [&](const std::string& what) -> Result<void> {
     if (known.insert(what).second) return {};
     return fail(ErrorCode::kInvalid,
                 std::string(source) + ": the " + what + " is given twice among all files");
