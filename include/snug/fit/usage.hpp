@@ -4,8 +4,7 @@
 // Holders are never dropped. Where they add up to more than a GPU has, or disagree with the
 // inventory, all stay counted and the GPU closes: GpuState::closure says why, and
 // NodeState::conflict where no single GPU shows it.
-//   - NodeState::gpu_of says which GPU a device is charged to; one whose uuid is gone closes the
-//   GPU
+//   - NodeState::gpu_of says which GPU a device is charged to; one whose uuid is gone closes that
 //     at its index (kChanged), one that is not there at all has a GPU of its own among
 //     NodeState::vanished.
 //   - A device counts for what its reservation states; where that is not what the request costs on

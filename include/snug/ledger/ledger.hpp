@@ -8,15 +8,16 @@
 //                            Unsettled ────────────────────┘
 //
 // Whatever a pod holds ends by gone. Reserved also ends by release, * unless an earlier bind is
-// still in doubt; Unsettled by release_unsettled; Bound by a list that shows the pod unbound. hold
-// makes Bound of nothing too: someone else bound the pod, or Snug was restarted.
+// still in doubt; Unsettled by release_unsettled; Bound by a list that shows the pod unbound, or,
+// where it was given no device, by a hold that shows it asking for none. hold makes Bound of
+// nothing too: someone else bound the pod, or Snug was restarted.
 //
 // Invariants
 //   - A reservation is made only where fit says yes on the live state, under the lock: what the
 //     ledger decides never adds up to more than a GPU has.
 //   - What is taken on a node is always the sum of its holdings over its inventory (fit/usage).
-//   - A holding ends only by release (the bind surely did not happen), gone (deleted or finished),
-//     or a list that was begun after it and lacks it. Never by time alone.
+//   - A holding of devices or units ends only by release (the bind surely did not happen), gone
+//     (deleted or finished), or a list that was begun after it and lacks it. Never by time alone.
 //   - The uid of an ended pod never holds anything again, whatever late events say.
 //   - Bound beats reserved: when the API server shows a pod bound elsewhere, our own attempt ends.
 //
@@ -112,7 +113,8 @@ class Ledger {
 
   // What pods hold, as the API server shows it.
   /// The pod is bound, with this holding. A holding that the ledger has already keeps what it says:
-  /// later edits change nothing; returns false where they differ.
+  /// later edits change nothing; returns false where they differ. Only one that was given no device
+  /// (Holding::unplaced) ends when the pod asks for none any more.
   bool hold(const HoldingPtr& holding, bool terminating);
   /// The same from a GET of the pod: nothing says that the watch will show it, or its end, so it
   /// stays unseen.

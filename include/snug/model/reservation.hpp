@@ -62,7 +62,7 @@ struct Holding {
   std::string request;  // as the pod said it
   std::string main_container;
   /// Annotated, bound by someone else, and given no device: the node takes no annotated pod while
-  /// it lives.
+  /// it lives and asks.
   bool unplaced = false;
   /// The reservation stands in the pod's annotations, or will by its binding; false: it is only how
   /// a pod that someone else bound is counted.
