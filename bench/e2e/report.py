@@ -9,28 +9,49 @@ BASELINE = "none"
 VARIANTS = (BASELINE, "winner", "all", "advise", "auto")
 JUDGED = (100, "auto")  # percentageOfNodesToScore as deploy/ sets it, and the default answer
 LEAST_RATIO = 1.0
+PROGRAMS = ("snug-extender", "kube-scheduler", "kube-apiserver", "etcd", "load generator")
 # Where the load generator took nearly the whole run without an extender, it is what was measured.
 # Where it did so beside an extender, the scheduler kept up with it, and the ratio is a lower bound.
 MOST_POSTING = 0.95
 
 
+def _beside(runs, index):
+    """Pods per second of the baselines that ran just before and just after that run; its own round
+    and percentageOfNodesToScore. None: it has none."""
+    run = runs[index]
+    speeds = [other["pods_per_second"] for other in runs[max(index - 1, 0):index + 2]
+              if other["variant"] == BASELINE and
+              (other["round"], other["percentage"]) == (run["round"], run["percentage"])]
+    return statistics.mean(speeds) if speeds else None
+
+
+def _cpu_ms_per_pod(runs):
+    """By program: milliseconds of processor time for each pod, the median over the runs."""
+    names = {name for run in runs for name in run.get("cpu_seconds", {})}
+    return {name: round(statistics.median(
+        1000 * run["cpu_seconds"][name] / (run["seconds"] * run["pods_per_second"])
+        for run in runs if name in run["cpu_seconds"]), 2) for name in sorted(names)}
+
+
 def summarize(runs):
-    """Medians over the rounds; ratios are to the baseline of the same round."""
+    """A row for each variant and percentage: medians over its runs, which are given in the order
+    in which they ran; ratios are to the baselines beside each run."""
     rows = []
     for percentage, variant in dict.fromkeys((run["percentage"], run["variant"]) for run in runs):
-        mine = [run for run in runs
-                if (run["percentage"], run["variant"]) == (percentage, variant)]
-        baselines = {run["round"]: run["pods_per_second"] for run in runs
-                     if (run["percentage"], run["variant"]) == (percentage, BASELINE)}
-        ratios = [run["pods_per_second"] / baselines[run["round"]] for run in mine
-                  if run["round"] in baselines]
+        places = [index for index, run in enumerate(runs)
+                  if (run["percentage"], run["variant"]) == (percentage, variant)]
+        mine = [runs[index] for index in places]
+        baselines = [variant != BASELINE and _beside(runs, index) for index in places]
+        ratios = [run["pods_per_second"] / baseline
+                  for run, baseline in zip(mine, baselines) if baseline]
         rows.append({
-            "percentage": percentage, "variant": variant,
+            "percentage": percentage, "variant": variant, "runs": len(mine),
             "pods_per_second": statistics.median(run["pods_per_second"] for run in mine),
             "posting": round(statistics.median(
                 run["post_seconds"] / run["seconds"] for run in mine), 2),
             "ratio": round(statistics.median(ratios), 3) if ratios else None,
-            "ratios": [round(ratio, 3) for ratio in ratios]})
+            "ratios": [round(ratio, 3) for ratio in ratios],
+            "cpu_ms_per_pod": _cpu_ms_per_pod(mine)})
     return sorted(rows, key=lambda row: (row["percentage"] == 0, VARIANTS.index(row["variant"])))
 
 
@@ -53,14 +74,17 @@ def judge(rows):
 
 
 def table(rows):
-    lines = ["| percentageOfNodesToScore | answer | pods/s | ratio | each round | posting took |",
-             "|---|---|---|---|---|---|"]
+    programs = [name for name in PROGRAMS if any(name in row["cpu_ms_per_pod"] for row in rows)]
+    lines = ["| percentageOfNodesToScore | answer | runs | pods/s | ratio | each run | posting took |"
+             + "".join(f" ms of {name} |" for name in programs),
+             "|---|---|---|---|---|---|---|" + "---|" * len(programs)]
     for row in rows:
         name = "(no extender)" if row["variant"] == BASELINE else f"`{row['variant']}`"
         ratio = "-" if row["ratio"] is None else f"{row['ratio']:.2f}"
-        each = " ".join(f"{value:.2f}" for value in row["ratios"])
-        lines.append(f"| {row['percentage'] or '0 (default)'} | {name} | {row['pods_per_second']:.0f} "
-                     f"| {ratio} | {each} | {row['posting']:.0%} |")
+        each = " ".join(f"{value:.2f}" for value in row["ratios"]) or "-"
+        used = "".join(f" {row['cpu_ms_per_pod'].get(program, 0):.2f} |" for program in programs)
+        lines.append(f"| {row['percentage'] or '0 (default)'} | {name} | {row['runs']} "
+                     f"| {row['pods_per_second']:.0f} | {ratio} | {each} | {row['posting']:.0%} |{used}")
     return "\n".join(lines)
 
 
@@ -69,8 +93,8 @@ def page(command, shape, rows, verdict):
     asked = ", ".join(f"{key} {value}" for key, value in shape.items())
     return (f"# Pods per second of kube-scheduler\n\n    {command}\n\n"
             f"{datetime.date.today().isoformat()}, {os.cpu_count()} cores of {_cpu_model()}. "
-            f"{asked}.\nMedians over the rounds; a ratio is to the run without an extender of the "
-            f"same round.\n\n{table(rows)}\n\n{verdict}\n")
+            f"{asked}.\nMedians over the runs; a ratio is to the mean of the runs without an extender just "
+            f"before and after. Milliseconds are processor time for each pod.\n\n{table(rows)}\n\n{verdict}\n")
 
 
 def _cpu_model():

@@ -4,11 +4,13 @@
     bench/e2e/run.py [--nodes 1000] [--pods 2000] [--rounds 3] [--record] [--json FILE]
 
 Everything runs on this machine: etcd, kube-apiserver, kube-scheduler, snug-extender and the load
-generator. Each round measures every variant once, in an order that turns from round to round, so
-that each of Snug's figures stands beside a baseline of its own round. A run lasts from the first
-POST of a pod to the moment when a watch has shown the last nodeName; before it, in every variant
-alike, some pods are bound that do not count, and before all of them one whole run that does not.
-Exit code 1 where the verdict of report.py is bad.
+generator. Each round measures every variant once, in an order that turns from round to round, with
+a run without an extender before and after each: what a machine does besides changes from minute to
+minute, so a figure is compared with the mean of its two neighbours. A run lasts from the first POST
+of a pod to the moment when a watch has shown the last nodeName; before it, in every variant alike,
+some pods are bound that do not count, and before all of them one whole run that does not.
+The programs prove who they are as they do in a cluster: kube-scheduler with its client certificate,
+Snug with the token of its service account. Exit code 1 where the verdict of report.py is bad.
 """
 
 import argparse
@@ -37,6 +39,7 @@ from report import BASELINE, VARIANTS  # noqa: E402
 RESULTS = ROOT / "bench/results/e2e.md"
 POSTERS = 8
 QPS = 5000
+OWN_POD = "snug-0"
 WARM_UP_PODS = 20
 RUN_SECONDS = 300
 BIND_ENDS = ("bound", "repeated", "lost_race", "refused", "unknown", "unavailable")
@@ -68,11 +71,13 @@ class Bench:
     def __init__(self, plane, arguments):
         self._plane = plane
         self._session = Session(plane)
+        self._session.extender_kubeconfig = plane.extender_token_kubeconfig()
         self._arguments = arguments
         self._bodies = [json.dumps(share(f"pod-{number:05}", arguments.fraction)).encode()
                         for number in range(arguments.pods)]
 
     def post_nodes(self):
+        self._session.make_own_pod(OWN_POD)
         self._plane.admin.create_all(NODES, [
             gpu_node(f"n{number:05}", self._arguments.gpus)
             for number in range(self._arguments.nodes)], POSTERS)
@@ -83,7 +88,8 @@ class Bench:
         try:
             if variant != BASELINE:
                 extender = extender_module.Extender(
-                    self._plane, self._session.extender_kubeconfig, {"answer": variant})
+                    self._plane, self._session.extender_kubeconfig, {"answer": variant},
+                    {"POD_NAME": OWN_POD, "POD_NAMESPACE": "snug"})
                 extender.start()
             scheduler = self._session.schedulers.start(
                 extender_port=extender and extender.port, answer=variant, percentage=percentage,
@@ -111,6 +117,8 @@ class Bench:
 
     def _timed(self, variant, percentage):
         counter = BoundCounter(self._plane.admin, PODS, len(self._bodies))
+        clocks = {**self._plane.cpu_clocks(), "load generator": time.process_time}
+        used = {name: -clock() for name, clock in clocks.items()}
         try:
             started = post_all(self._plane.admin, self._bodies)
             posted = time.monotonic()
@@ -119,10 +127,11 @@ class Bench:
         finally:
             counter.close()
         seconds = counter.done_at - started
+        used = {name: round(used[name] + clock(), 2) for name, clock in clocks.items()}
         return {"variant": variant, "percentage": percentage, "seconds": round(seconds, 3),
-                "load_average": round(os.getloadavg()[0], 1),
+                "pods_per_second": round(len(self._bodies) / seconds, 1),
                 "post_seconds": round(posted - started, 3), "watch_restarts": counter.restarts,
-                "pods_per_second": round(len(self._bodies) / seconds, 1)}
+                "load_average": round(os.getloadavg()[0], 1), "cpu_seconds": used}
 
     def _check(self, variant):
         """A fast run that over-commits is worth nothing."""
@@ -139,14 +148,23 @@ class Bench:
         wait_until("the pods are gone", lambda: not self._plane.admin.list(PODS, limit=1), 120)
 
 
+def order(variants, turn):
+    """Every variant once, a baseline before and after each; without one, just the variants."""
+    others = [variant for variant in variants if variant != BASELINE]
+    turn %= max(len(others), 1)
+    others = others[turn:] + others[:turn]
+    if BASELINE not in variants:
+        return others
+    return [BASELINE] + [name for variant in others for name in (variant, BASELINE)]
+
+
 def all_runs(bench, arguments):
     """The first run finds an API server and an etcd that have done nothing yet: it is left out."""
     bench.measure(arguments.variants[0], arguments.percentages[0])
     runs = []
     for number in range(arguments.rounds):
         for percentage in arguments.percentages:
-            turn = number % len(arguments.variants)
-            for variant in arguments.variants[turn:] + arguments.variants[:turn]:
+            for variant in order(arguments.variants, number):
                 result = {"round": number, **bench.measure(variant, percentage)}
                 print(json.dumps(result), flush=True)
                 runs.append(result)

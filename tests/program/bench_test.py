@@ -32,6 +32,12 @@ class EndToEndVerdictTest(unittest.TestCase):
         ("equal is enough", three_rounds((100, 100, 100), (100, 100, 100)), True, "PASS"),
         ("slower fails", three_rounds((100, 100, 100), (120, 99, 98)), False, "0.99 times"),
         ("each round has its own baseline", three_rounds((50, 100, 200), (60, 90, 220)), True, "1.10 times"),
+        ("and it is what ran before and after",
+         [one_run(0, variant, speed) for variant, speed in (("none", 100), ("auto", 150), ("none", 200))],
+         True, "1.00 times"),
+        ("another round's baseline is none of its neighbours",
+         [one_run(0, "none", 100), one_run(0, "auto", 90), one_run(1, "none", 50), one_run(1, "auto", 45)],
+         False, "0.90 times"),
         ("the default percentage is only reported",
          three_rounds((100, 100, 100), (110, 110, 110)) +
          three_rounds((100, 100, 100), (10, 10, 10), percentage=0), True, "PASS"),

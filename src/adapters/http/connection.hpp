@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "snug/base/limits.hpp"
 
@@ -95,7 +94,7 @@ class Connection final : public httplib::Stream {
   std::chrono::milliseconds whole_;
   std::size_t max_head_;
   Time deadline_{};
-  std::vector<char> in_;
+  std::unique_ptr<char[]> in_;  // kInBuffer bytes, not cleared: most are never touched
   std::size_t in_from_ = 0;
   std::size_t in_to_ = 0;
   std::string out_;

@@ -78,6 +78,11 @@ class ControlPlane:
         self.processes.append(process)
         return process
 
+    def cpu_clocks(self):
+        """By name: what tells the processor time that a program has used."""
+        return {process.name.partition("-")[2]: process.cpu_seconds for process in self.processes
+                if process.running()}
+
     def client(self, name, user, groups=()):
         """A client with a certificate for that user."""
         certificate, key = self.pki.issue(name, user, groups)

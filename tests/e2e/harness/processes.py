@@ -66,6 +66,11 @@ class Process:
         if not self.running():
             raise RuntimeError(f"{self.name} ended with {self._popen.returncode}:\n{self.tail()}")
 
+    def cpu_seconds(self):
+        """The processor time that it has used so far, in user and kernel mode."""
+        fields = pathlib.Path(f"/proc/{self._popen.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def tail(self):
         return "\n".join(text for text in (tail(self.stdout), tail(self.stderr)) if text)
 

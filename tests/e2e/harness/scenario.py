@@ -15,6 +15,11 @@ OWN_PODS = "/api/v1/namespaces/snug/pods"
 NAMESPACES = ("default", "snug")
 
 
+def bind_by_hand(admin, name, node, namespace):
+    path = f"/api/v1/namespaces/{namespace}/pods/{name}/binding"
+    admin.create(path, {"metadata": {"name": name}, "target": {"kind": "Node", "name": node}})
+
+
 class Session:
     """What all scenarios of one run share: the control plane and the programs' kubeconfigs."""
 
@@ -22,6 +27,20 @@ class Session:
         self.plane = plane
         self.schedulers = Schedulers(plane)
         self.extender_kubeconfig = plane.extender_kubeconfig()
+
+    def make_own_pod(self, name):
+        """A pod as deploy/dedicated.yaml makes it, on a node that takes no others; no kubelet."""
+        [deployment] = [value for value in manifests.read("dedicated.yaml")
+                        if value["kind"] == "Deployment"]
+        template = deployment["spec"]["template"]
+        node = bare_node("control")
+        node["spec"] = {"taints": [{"key": "node-role.kubernetes.io/control-plane",
+                                    "effect": "NoSchedule"}]}
+        self.plane.admin.create(NODES, node)
+        self.plane.admin.create(OWN_PODS, {
+            "apiVersion": "v1", "kind": "Pod", "spec": template["spec"],
+            "metadata": {**template["metadata"], "name": name, "namespace": "snug"}})
+        bind_by_hand(self.plane.admin, name, "control", "snug")
 
 
 class Scenario(unittest.TestCase):
@@ -41,7 +60,7 @@ class Scenario(unittest.TestCase):
         """Starts the extender and the scheduler; both end with the scenario. `own_pod` is the one
         that the extender believes to run in; empty: none. `flags`: more of the extender's."""
         if own_pod:
-            self._make_own_pod(own_pod)
+            self.session.make_own_pod(own_pod)
         self.extender = Extender(
             self.plane, kubeconfig or self.session.extender_kubeconfig,
             {"answer": answer, "policy": manifests.ROOT / "policies" / f"{policy}.yaml",
@@ -72,9 +91,7 @@ class Scenario(unittest.TestCase):
         return self.wait_bound(pod["metadata"]["name"], seconds=seconds)
 
     def bind_by_hand(self, name, node, namespace="default"):
-        path = f"/api/v1/namespaces/{namespace}/pods/{name}/binding"
-        self.admin.create(path, {"metadata": {"name": name},
-                                 "target": {"kind": "Node", "name": node}})
+        bind_by_hand(self.admin, name, node, namespace)
 
     def delete_pod(self, name):
         self.admin.delete(f"{PODS}/{name}")
@@ -169,20 +186,6 @@ class Scenario(unittest.TestCase):
         self.admin.delete(NODES)
         wait_until("the cluster is empty",
                    lambda: not self.admin.list("/api/v1/pods") and not self.admin.list(NODES), 60)
-
-    def _make_own_pod(self, name):
-        """A pod as deploy/dedicated.yaml makes it, on a node that takes no others; no kubelet."""
-        [deployment] = [value for value in manifests.read("dedicated.yaml")
-                        if value["kind"] == "Deployment"]
-        template = deployment["spec"]["template"]
-        node = bare_node("control")
-        node["spec"] = {"taints": [{"key": "node-role.kubernetes.io/control-plane",
-                                    "effect": "NoSchedule"}]}
-        self.admin.create(NODES, node)
-        self.admin.create(OWN_PODS, {
-            "apiVersion": "v1", "kind": "Pod", "spec": template["spec"],
-            "metadata": {**template["metadata"], "name": name, "namespace": "snug"}})
-        self.bind_by_hand(name, "control", "snug")
 
 
 def refusal(pod):
