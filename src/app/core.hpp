@@ -13,6 +13,7 @@ struct CorePorts {
   Metrics& metrics;
   Log& log;
   const Clock& clock;
+  FirstSight* first_sight = nullptr;  // of the embedded mode
 };
 
 class Core {
@@ -22,7 +23,8 @@ class Core {
         pending(options.limits),
         reconciler({ledger, pending, readiness, ports.api, ports.metrics, ports.log, ports.clock},
                    options.limits),
-        service({ledger, pending, readiness, ports.api, ports.metrics, ports.log, ports.clock},
+        service({ledger, pending, readiness, ports.api, ports.metrics, ports.log, ports.clock,
+                 ports.first_sight},
                 options, std::move(policy)) {}
 
   Ledger ledger;

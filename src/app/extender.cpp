@@ -43,7 +43,6 @@ struct Extender::Parts {
   std::unique_ptr<MemoryApi> memory;  // embedded mode; else the two below
   std::unique_ptr<KubeApi> kube_api;
   std::unique_ptr<KubeSource> kube_source;
-  std::unique_ptr<FirstSight> first_sight;
   std::unique_ptr<Core> core;
   std::unique_ptr<ExtenderServer> extender;
   std::unique_ptr<AdminServer> admin;
@@ -83,7 +82,6 @@ Result<void> Extender::open_memory() {
     if (!added) return added;
   }
   parts_->memory = std::make_unique<MemoryApi>(std::move(all), options_.limits);
-  parts_->first_sight = std::make_unique<FirstSight>(*parts_->memory, options_.limits);
   return {};
 }
 
@@ -112,7 +110,8 @@ Result<void> Extender::start() {
                                .scheduler_names = options_.scheduler_names,
                                .limits = options_.limits};
   parts_->core = std::make_unique<Core>(
-      CorePorts{parts_->api(), parts_->metrics, parts_->log, parts_->clock}, service, *policy);
+      CorePorts{parts_->api(), parts_->metrics, parts_->log, parts_->clock, parts_->memory.get()},
+      service, *policy);
   const Result<void> serving = serve();
   if (!serving) return serving;
   parts_->source().start(parts_->core->reconciler);
@@ -148,7 +147,7 @@ Result<void> Extender::serve() {
     tls = TlsFiles{options_.tls_cert, options_.tls_key, options_.client_ca};
   }
   parts.extender = std::make_unique<ExtenderServer>(
-      extender_handlers(parts.core->service, parts.first_sight.get()),
+      extender_handlers(parts.core->service),
       HttpOptions{options_.listen.host, options_.listen.port, tls, on_problem}, options_.limits);
   parts.admin = std::make_unique<AdminServer>(
       admin_routes(*parts.core, parts.metrics, parts.memory.get()),

@@ -48,14 +48,8 @@ std::optional<std::string_view> parameter(const AdminRequest& request, std::stri
 
 }  // namespace
 
-ExtenderHandlers extender_handlers(ExtenderService& service, FirstSight* first_sight) {
-  return {.filter =
-              [&service, first_sight](std::string& body) {
-                if (first_sight != nullptr) {
-                  if (auto refused = first_sight->look(body)) return *std::move(refused);
-                }
-                return service.filter(body);
-              },
+ExtenderHandlers extender_handlers(ExtenderService& service) {
+  return {.filter = [&service](std::string& body) { return service.filter(body); },
           .prioritize = [&service](std::string& body) { return service.prioritize(body); },
           .bind = [&service](std::string& body) { return service.bind(body); }};
 }

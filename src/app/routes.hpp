@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "app/core.hpp"
-#include "app/first_sight.hpp"
 #include "snug/adapters/http/admin_server.hpp"
 #include "snug/adapters/http/extender_server.hpp"
 #include "snug/adapters/memory/memory_api.hpp"
@@ -12,8 +11,8 @@
 
 namespace snug {
 
-/// `first_sight` is null outside of the embedded mode. Both outlive the handlers.
-[[nodiscard]] ExtenderHandlers extender_handlers(ExtenderService& service, FirstSight* first_sight);
+/// The service outlives the handlers.
+[[nodiscard]] ExtenderHandlers extender_handlers(ExtenderService& service);
 
 /// `memory` is null outside of the embedded mode. All outlive the routes.
 [[nodiscard]] std::vector<AdminRoute> admin_routes(Core& core, PrometheusMetrics& metrics,

@@ -3,11 +3,11 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <functional>
 #include <utility>
 
 #include "codec/json_text.hpp"
 #include "codec/kube_dom.hpp"
+#include "snug/base/name_hash.hpp"
 
 namespace snug {
 namespace {
@@ -30,7 +30,7 @@ class SeenNames {
 
   /// Whether the name is new; it is then names[position].
   bool add(std::string_view name, std::size_t position, std::span<const std::string_view> names) {
-    const std::size_t hash = std::hash<std::string_view>{}(name);
+    const std::uint64_t hash = name_hash(name);
     const auto tag = static_cast<std::uint32_t>(hash >> 32U);
     for (std::size_t at = hash & mask_;; at = (at + 1) & mask_) {
       Slot& slot = slots_[at];

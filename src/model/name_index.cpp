@@ -3,25 +3,34 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <functional>
+#include <cstring>
 #include <utility>
+
+#include "snug/base/name_hash.hpp"
 
 namespace snug {
 
 std::uint32_t NameIndex::hash_of(std::string_view name) {
-  return static_cast<std::uint32_t>(std::hash<std::string_view>{}(name));
+  return static_cast<std::uint32_t>(name_hash(name));
 }
 
 void NameIndex::reserve(std::size_t names) {
-  entries_.reserve(names);
-  if (2 * names > cells_.size()) rehash(std::bit_ceil(2 * names));
+  if (2 * names <= cells_.size()) return;
+  const std::vector<Cell> before = std::exchange(cells_, {});
+  cells_.resize(std::bit_ceil(2 * names));
+  for (const Cell& cell : before) {
+    if (cell.next_length != 0) put(cell);
+  }
 }
 
-void NameIndex::emplace(std::string name, NodeIndex node) {
-  reserve(entries_.size() + 1);
-  const std::uint32_t hash = hash_of(name);
-  entries_.push_back({std::move(name), node});
-  put(hash, static_cast<std::uint32_t>(entries_.size()));
+void NameIndex::emplace(std::string_view name, NodeIndex node) {
+  reserve(size_ + 1);
+  put({.hash = hash_of(name),
+       .next_length = static_cast<std::uint32_t>(name.size() + 1),
+       .text = static_cast<std::uint32_t>(text_.size()),
+       .node = node.value});
+  text_ += name;
+  ++size_;
 }
 
 std::optional<NodeIndex> NameIndex::find(std::string_view name) const {
@@ -31,9 +40,12 @@ std::optional<NodeIndex> NameIndex::find(std::string_view name) const {
 std::optional<NodeIndex> NameIndex::find(std::string_view name, std::uint32_t hash) const {
   if (cells_.empty()) return std::nullopt;
   const std::size_t mask = cells_.size() - 1;
-  for (std::size_t at = hash & mask; cells_[at].entry != 0; at = (at + 1) & mask) {
-    const Entry& entry = entries_[cells_[at].entry - 1];
-    if (cells_[at].hash == hash && entry.name == name) return entry.node;
+  for (std::size_t at = hash & mask; cells_[at].next_length != 0; at = (at + 1) & mask) {
+    const Cell& cell = cells_[at];
+    if (cell.hash == hash && cell.next_length == name.size() + 1 &&
+        std::memcmp(text_.data() + cell.text, name.data(), name.size()) == 0) {
+      return NodeIndex{cell.node};
+    }
   }
   return std::nullopt;
 }
@@ -52,26 +64,18 @@ std::vector<std::optional<NodeIndex>> NameIndex::find_all(
       __builtin_prefetch(&cells_[hashes[i] & mask]);
     }
     for (std::size_t i = 0; i < count; ++i) {
-      const std::uint32_t entry = cells_[hashes[i] & mask].entry;
-      if (entry != 0) __builtin_prefetch(&entries_[entry - 1]);
+      __builtin_prefetch(text_.data() + cells_[hashes[i] & mask].text);
     }
     for (std::size_t i = 0; i < count; ++i) found[first + i] = find(names[first + i], hashes[i]);
   }
   return found;
 }
 
-void NameIndex::rehash(std::size_t cells) {
-  cells_.assign(cells, {});
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    put(hash_of(entries_[i].name), static_cast<std::uint32_t>(i + 1));
-  }
-}
-
-void NameIndex::put(std::uint32_t hash, std::uint32_t entry) {
+void NameIndex::put(const Cell& cell) {
   const std::size_t mask = cells_.size() - 1;
-  std::size_t at = hash & mask;
-  while (cells_[at].entry != 0) at = (at + 1) & mask;
-  cells_[at] = {hash, entry};
+  std::size_t at = cell.hash & mask;
+  while (cells_[at].next_length != 0) at = (at + 1) & mask;
+  cells_[at] = cell;
 }
 
 }  // namespace snug

@@ -22,6 +22,12 @@ Reply ExtenderService::run_filter(std::string& body) {
   if (!call) {
     return {status_of(call.error()), write_error(ReplyShape::kFilter, call.error().message)};
   }
+  if (parts_.first_sight != nullptr) {
+    if (const auto posted = parts_.first_sight->post_pod(call->pod); !posted) {
+      const int status = posted.error().code == ErrorCode::kConflict ? 409 : 400;
+      return {status, write_error(ReplyShape::kFilter, posted.error().message)};
+    }
+  }
   const auto request = parse_request(call->pod);
   if (!request) return refuse_everywhere(*call, request.error());
   if (request->empty()) return {200, write_filter_all(*call)};

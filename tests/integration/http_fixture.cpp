@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "app/core.hpp"
-#include "app/first_sight.hpp"
 #include "app/routes.hpp"
 #include "snug/adapters/http/admin_server.hpp"
 #include "snug/adapters/memory/memory_api.hpp"
@@ -93,9 +92,8 @@ class CountingSink final : public ClusterSink {
 struct ServedSnug::Parts {
   Parts(const Limits& limits, const ServiceOptions& service)
       : api(cluster(limits), limits),
-        core({api, metrics, log, clock}, service, default_policy(limits)),
-        sink(core.reconciler),
-        first_sight(api, limits) {}
+        core({api, metrics, log, clock, &api}, service, default_policy(limits)),
+        sink(core.reconciler) {}
 
   SteadyClock clock;
   SpdlogLog log{{.level = LogLevel::kError}};
@@ -103,7 +101,6 @@ struct ServedSnug::Parts {
   MemoryApi api;
   Core core;
   CountingSink sink;
-  FirstSight first_sight;
   std::unique_ptr<ExtenderServer> extender;
   std::unique_ptr<AdminServer> admin;
 };
@@ -116,8 +113,7 @@ ServedSnug::ServedSnug(const Limits& limits, HttpOptions options) {
   std::string bind = R"({"PodName":"held","PodNamespace":"d","PodUID":"u-held","Node":"n1"})";
   EXPECT_EQ(parts_->core.service.bind(bind).body, R"({"Error":""})");
   parts_->extender = std::make_unique<ExtenderServer>(
-      watched(extender_handlers(parts_->core.service, &parts_->first_sight)), std::move(options),
-      limits);
+      watched(extender_handlers(parts_->core.service)), std::move(options), limits);
   parts_->admin = std::make_unique<AdminServer>(
       admin_routes(parts_->core, parts_->metrics, &parts_->api), HttpOptions{}, limits);
   const Result<void> started = parts_->extender->start();

@@ -32,6 +32,7 @@ struct ServiceParts {
   Metrics& metrics;
   Log& log;
   const Clock& clock;
+  FirstSight* first_sight = nullptr;  // null: users create pods at an API server
 };
 
 class ExtenderService {

@@ -55,6 +55,18 @@ class ApiPort {
   virtual void warn(const Notice& notice) = 0;
 };
 
+/// What must know a pod before filter decides on it: the embedded mode's API server, which creates
+/// a pod when a call shows it for the first time, as if a user had done so. No I/O.
+class FirstSight {
+ public:
+  virtual ~FirstSight() = default;
+
+  /// A pod that is there already and asks for the same changes nothing. kConflict: it asks for
+  /// something else, another pod has its name or its uid, or a pod that ended had its uid;
+  /// kInvalid: it lacks uid, name or namespace; kTooLarge: there are too many pods.
+  [[nodiscard]] virtual Result<void> post_pod(const PodFacts& pod) = 0;
+};
+
 /// What the cluster tells: one call for each list or watch event, in the order of the stream.
 /// Node and pod calls may come from two threads; each of the two kinds from one at a time.
 class ClusterSink {

@@ -146,7 +146,7 @@ void MemoryApi::warn(const Notice& notice) {
   }
 }
 
-Result<void> MemoryApi::post_pod(PodFacts pod) {
+Result<void> MemoryApi::post_pod(const PodFacts& pod) {
   if (pod.uid.empty() || pod.name.empty() || pod.name_space.empty()) {
     return fail(ErrorCode::kInvalid, "a pod must have a uid, a name and a namespace");
   }
@@ -159,7 +159,7 @@ Result<void> MemoryApi::post_pod(PodFacts pod) {
     return fail(ErrorCode::kTooLarge, "there are " + std::to_string(pods_.size()) +
                                           " pods already (limit maxPendingPods)");
   }
-  const PodFacts& stored = store_pod(std::move(pod));
+  const PodFacts& stored = store_pod(pod);
   publish(lock, [changed = stored](ClusterSink& sink) { sink.pod_changed(changed); });
   return {};
 }

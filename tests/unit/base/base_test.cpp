@@ -1,13 +1,17 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
+#include <cstddef>
+#include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "snug/base/check.hpp"
 #include "snug/base/clock.hpp"
 #include "snug/base/ids.hpp"
 #include "snug/base/limits.hpp"
+#include "snug/base/name_hash.hpp"
 #include "snug/base/result.hpp"
 #include "snug/base/units.hpp"
 
@@ -69,6 +73,36 @@ TEST(ClockTest, TheSteadyClockNeverGoesBack) {
   const SteadyClock clock;
   const TimePoint first = clock.now();
   EXPECT_LE(first, clock.now());
+}
+
+TEST(NameHashTest, EveryByteOfANameCountsAndNothingBesideIt) {
+  for (std::size_t length = 0; length <= 70; ++length) {
+    const std::string name(length, 'n');
+    const std::string copy = "x" + name + "y";
+    EXPECT_EQ(name_hash(name), name_hash(std::string_view(copy).substr(1, length)));
+    std::set<std::uint64_t> hashes = {name_hash(name), name_hash(name + "n")};
+    for (std::size_t at = 0; at < length; ++at) {
+      std::string other = name;
+      other[at] = 'm';
+      hashes.insert(name_hash(other));
+    }
+    EXPECT_EQ(hashes.size(), length + 2) << "of length " << length;
+  }
+}
+
+/// Tables take the low bits, and tell what meets there apart by the high ones.
+TEST(NameHashTest, NumberedNamesSpreadOverATableAsRandomOnesWould) {
+  constexpr std::size_t kCells = 1U << 16U;
+  std::set<std::uint64_t> low;
+  std::set<std::uint64_t> high;
+  for (int i = 0; i < 20'000; ++i) {
+    const std::uint64_t hash = name_hash("gpu-node-" + std::to_string(10'000 + i) + ".local");
+    low.insert(hash % kCells);
+    high.insert(hash >> 32U);
+  }
+  // 65,536 × (1 − e^(−20,000 / 65,536)) = 17,234 cells are expected to be met.
+  EXPECT_GT(low.size(), 17'000U);
+  EXPECT_GT(high.size(), 19'990U);
 }
 
 TEST(ResultTest, AFailureCarriesItsCodeAndSentence) {

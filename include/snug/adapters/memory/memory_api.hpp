@@ -28,7 +28,7 @@
 
 namespace snug {
 
-class MemoryApi final : public ApiPort, public ClusterSource {
+class MemoryApi final : public ApiPort, public FirstSight, public ClusterSource {
  public:
   /// Pods without a uid get one. Of objects given twice, which codec/manifests refuses, the first
   /// counts.
@@ -46,10 +46,9 @@ class MemoryApi final : public ApiPort, public ClusterSource {
   [[nodiscard]] Result<void> touch_room(Generation room) override;
   void warn(const Notice& notice) override;
 
-  /// Creates a pod. One that is there already and asks for the same changes nothing. kConflict: it
-  /// asks for something else, another pod has its name or its uid, or a pod that ended had its uid;
-  /// kInvalid: it lacks uid, name or namespace; kTooLarge: there are max_pending_pods pods already.
-  [[nodiscard]] Result<void> post_pod(PodFacts pod);
+  // FirstSight; at most max_pending_pods pods.
+  [[nodiscard]] Result<void> post_pod(const PodFacts& pod) override;
+
   /// Ends a pod at once. kNotFound: there is none.
   [[nodiscard]] Result<void> delete_pod(std::string_view name_space, std::string_view name);
   void put_node(NodeFacts node);

@@ -1,0 +1,58 @@
+// A hash of short texts: names of nodes, uids. A scheduler names every node in every call, and the
+// standard library's hash, a function of its own that reads eight bytes a turn, was a seventh of
+// filter's time (bench/http_bench). Folded multiplication, after Wang Yi's wyhash. Not for texts
+// that an enemy chooses, and not to be stored: it may change with any version.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace snug {
+
+namespace name_hash_detail {
+
+__extension__ using Product = unsigned __int128;
+
+inline constexpr std::uint64_t kFirst = 0x9E3779B97F4A7C15U;   // 2^64 / the golden ratio
+inline constexpr std::uint64_t kSecond = 0xD1B54A32D192ED03U;  // odd, with as many ones as zeros
+
+inline std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
+  const Product product = Product{a} * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
+}
+
+template <typename Word>
+std::uint64_t load(const char* from) {
+  Word word = 0;
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
+
+}  // namespace name_hash_detail
+
+[[nodiscard]] inline std::uint64_t name_hash(std::string_view name) {
+  using namespace name_hash_detail;  // NOLINT(google-build-using-namespace)
+  const char* at = name.data();
+  std::size_t left = name.size();
+  std::uint64_t hash = left * kFirst;
+  for (; left > 16; at += 16, left -= 16) {
+    hash = fold(load<std::uint64_t>(at) ^ kSecond, load<std::uint64_t>(at + 8) ^ hash);
+  }
+  std::uint64_t head = 0;  // the first and the last bytes of what is left; they may overlap
+  std::uint64_t tail = 0;
+  if (left >= 8) {
+    head = load<std::uint64_t>(at);
+    tail = load<std::uint64_t>(at + left - 8);
+  } else if (left >= 4) {
+    head = load<std::uint32_t>(at);
+    tail = load<std::uint32_t>(at + left - 4);
+  } else if (left > 0) {
+    head = static_cast<unsigned char>(at[0]);
+    tail = (load<std::uint8_t>(at + left / 2) << 8U) | load<std::uint8_t>(at + left - 1);
+  }
+  return fold(head ^ hash ^ kFirst, tail ^ kSecond);
+}
+
+}  // namespace snug
