@@ -9,8 +9,8 @@ a run without an extender before and after each: what a machine does besides cha
 minute, so a figure is compared with the mean of its two neighbours. A run lasts from the first POST
 of a pod to the moment when a watch has shown the last nodeName; before it, in every variant alike,
 some pods are bound that do not count, and before all of them one whole run that does not.
-The programs prove who they are as they do in a cluster: kube-scheduler with its client certificate,
-Snug with the token of its service account. Exit code 1 where the verdict of report.py is bad.
+The programs prove who they are as in a kubeadm cluster with the shared shape of deploy/:
+kube-scheduler with a client certificate, in every variant, and Snug with its service account's token. Exit code 1 where the verdict of report.py is bad.
 """
 
 import argparse
@@ -148,23 +148,13 @@ class Bench:
         wait_until("the pods are gone", lambda: not self._plane.admin.list(PODS, limit=1), 120)
 
 
-def order(variants, turn):
-    """Every variant once, a baseline before and after each; without one, just the variants."""
-    others = [variant for variant in variants if variant != BASELINE]
-    turn %= max(len(others), 1)
-    others = others[turn:] + others[:turn]
-    if BASELINE not in variants:
-        return others
-    return [BASELINE] + [name for variant in others for name in (variant, BASELINE)]
-
-
 def all_runs(bench, arguments):
     """The first run finds an API server and an etcd that have done nothing yet: it is left out."""
     bench.measure(arguments.variants[0], arguments.percentages[0])
     runs = []
     for number in range(arguments.rounds):
         for percentage in arguments.percentages:
-            for variant in order(arguments.variants, number):
+            for variant in report.order(arguments.variants, number):
                 result = {"round": number, **bench.measure(variant, percentage)}
                 print(json.dumps(result), flush=True)
                 runs.append(result)

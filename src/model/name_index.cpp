@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
+#include "snug/base/check.hpp"
 #include "snug/base/name_hash.hpp"
 
 namespace snug {
@@ -24,12 +26,14 @@ void NameIndex::reserve(std::size_t names) {
 }
 
 void NameIndex::emplace(std::string_view name, NodeIndex node) {
+  const std::size_t text = text_.size();
+  SNUG_CHECK(name.size() < UINT32_MAX && text + name.size() <= UINT32_MAX);
   reserve(size_ + 1);
+  text_ += name;
   put({.hash = hash_of(name),
        .next_length = static_cast<std::uint32_t>(name.size() + 1),
-       .text = static_cast<std::uint32_t>(text_.size()),
+       .text = static_cast<std::uint32_t>(text),
        .node = node.value});
-  text_ += name;
   ++size_;
 }
 

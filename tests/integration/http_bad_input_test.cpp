@@ -165,7 +165,7 @@ std::vector<BadRow> bad_node_lists() {
   };
 }
 
-/// The embedded mode's front door creates the pods of filter calls.
+/// In the embedded mode filter creates the pods that it is shown.
 std::vector<BadRow> bad_new_pods() {
   const auto pod = [](const std::string& name, const std::string& uid, const std::string& asks) {
     return around(R"({"metadata":{"name":")" + name + R"(","namespace":"d","uid":")" + uid +

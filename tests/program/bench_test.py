@@ -18,7 +18,8 @@ report = _load_report()
 
 def one_run(number, variant, speed, percentage=100, post_seconds=1.0):
     return {"round": number, "variant": variant, "percentage": percentage, "pods_per_second": speed,
-            "seconds": 4.0, "post_seconds": post_seconds}
+            "seconds": 4.0, "post_seconds": post_seconds,
+            "cpu_seconds": {"kube-scheduler": 0.8, **({} if variant == "none" else {"snug-extender": 0.4})}}
 
 
 def three_rounds(baseline, auto, **more):
@@ -38,6 +39,10 @@ class EndToEndVerdictTest(unittest.TestCase):
         ("another round's baseline is none of its neighbours",
          [one_run(0, "none", 100), one_run(0, "auto", 90), one_run(1, "none", 50), one_run(1, "auto", 45)],
          False, "0.90 times"),
+        ("nor is another percentage's",
+         [one_run(0, "none", 100), one_run(0, "auto", 110), one_run(0, "none", 10, percentage=0),
+          one_run(0, "auto", 1, percentage=0)], True, "1.10 times"),
+        ("no baseline at all", [one_run(0, "auto", 100)], True, "Not judged"),
         ("the default percentage is only reported",
          three_rounds((100, 100, 100), (110, 110, 110)) +
          three_rounds((100, 100, 100), (10, 10, 10), percentage=0), True, "PASS"),
@@ -59,6 +64,27 @@ class EndToEndVerdictTest(unittest.TestCase):
                 page = report.page("run.py", {"nodes": 1}, rows, verdict[1])
                 self.assertTrue(page.endswith(verdict[1] + "\n"))
                 self.assertIn("| `auto` |", page)
+
+
+class EndToEndOrderTest(unittest.TestCase):
+    def test_a_baseline_before_and_after_each(self):
+        rows = [
+            (("none", "a", "b"), 0, ["none", "a", "none", "b", "none"]),
+            (("none", "a", "b"), 1, ["none", "b", "none", "a", "none"]),
+            (("none", "a", "b"), 2, ["none", "a", "none", "b", "none"]),
+            (("a", "b"), 1, ["b", "a"]),
+            (("none",), 3, ["none"]),
+        ]
+        for variants, turn, expected in rows:
+            with self.subTest(variants=variants, turn=turn):
+                self.assertEqual(report.order(variants, turn), expected)
+
+    def test_processor_time_is_for_each_pod_and_only_of_those_that_ran(self):
+        rows = report.summarize(three_rounds((100, 100, 100), (200, 200, 200)))
+        # 400 pods in 4 s without an extender, 800 with it.
+        self.assertEqual([row["cpu_ms_per_pod"] for row in rows],
+                         [{"kube-scheduler": 2.0}, {"kube-scheduler": 1.0, "snug-extender": 0.5}])
+        self.assertIn("| - | 2.00 |", report.table(rows))
 
 
 class HttpVerdictTest(unittest.TestCase):

@@ -1,9 +1,10 @@
 // The use cases behind kube-scheduler's calls: filter and prioritize read a snapshot, reserve
-// nothing and do no I/O; bind reserves, writes the binding, and confirms or releases. Each is one
-// file (src/service/filter.cpp, prioritize.cpp, bind.cpp) that reads top to bottom.
+// nothing and do no I/O (in the embedded mode filter creates the pod, see FirstSight); bind
+// reserves, writes the binding, and confirms or releases. Each is one file (src/service/filter.cpp,
+// prioritize.cpp, bind.cpp) that reads top to bottom.
 //
-// Thread-safe: any number of calls at once. Every body gets a reply of the verb's shape; bad input
-// changes nothing.
+// Thread-safe: any number of calls at once. Every body gets a reply of the verb's shape; a
+// body that cannot be read changes nothing.
 #pragma once
 
 #include <memory>

@@ -15,6 +15,7 @@ EXTENDER_USER = "system:serviceaccount:snug:snug-extender"
 SCHEDULER_USER = "system:kube-scheduler"
 BUILD = pathlib.Path(__file__).resolve().parents[1] / "controlplane/build.sh"
 NO_GO = 3  # build.sh: no Go >= 1.26
+TOKEN_SECONDS = 86_400  # longer than any run
 DEPLOYED = ("rbac.yaml", "admission-policy.yaml")
 
 # Every call of the extender, and what the scheduler writes to pods.
@@ -105,7 +106,7 @@ class ControlPlane:
         answer = self.admin.create(
             "/api/v1/namespaces/snug/serviceaccounts/snug-extender/token",
             {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
-             "spec": {"expirationSeconds": 3600}})
+             "spec": {"expirationSeconds": TOKEN_SECONDS}})
         path.write_text(answer["status"]["token"])
         return self.pki.kubeconfig("extender-token", self.server, {"tokenFile": str(path)})
 

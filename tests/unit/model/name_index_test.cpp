@@ -8,7 +8,10 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
+
+#include "snug/base/name_hash.hpp"
 
 namespace snug {
 namespace {
@@ -43,6 +46,27 @@ TEST(NameIndexTest, FindsWhatIsInItAndNothingElseWhateverItsSize) {
       }
     }
   }
+}
+
+/// The table keeps 32 bits of a name's hash: names that agree in them, and in length, differ still.
+TEST(NameIndexTest, NamesWithTheSameHashAreTold) {
+  constexpr int kNames = 400'000;  // of which some twenty pairs meet
+  std::unordered_map<std::uint32_t, std::string> by_hash;
+  int pairs = 0;
+  for (int i = 100'000; i < 100'000 + kNames; ++i) {
+    const std::string name = "node-" + std::to_string(i);
+    const auto [other, first] = by_hash.emplace(static_cast<std::uint32_t>(name_hash(name)), name);
+    if (first) continue;
+    ++pairs;
+    NameIndex index;
+    index.emplace(other->second, NodeIndex{1});
+    EXPECT_FALSE(index.find(name)) << name << " and " << other->second;
+    index.emplace(name, NodeIndex{2});
+    const std::vector<std::string_view> both = {name, other->second};
+    EXPECT_EQ(index.find_all(both),
+              (std::vector<std::optional<NodeIndex>>{NodeIndex{2}, NodeIndex{1}}));
+  }
+  EXPECT_GT(pairs, 0) << "no two of the names met";
 }
 
 }  // namespace

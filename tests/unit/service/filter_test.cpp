@@ -118,5 +118,49 @@ TEST_F(FilterTest, BeforeTheListsAreInTheAnswerIs503) {
   EXPECT_NE(reply["Error"], "");
 }
 
+class RecordingFirstSight final : public FirstSight {
+ public:
+  [[nodiscard]] Result<void> post_pod(const PodFacts& pod) override {
+    posted.push_back(pod.uid);
+    return answer;
+  }
+  std::vector<std::string> posted;
+  Result<void> answer;
+};
+
+TEST_F(FilterTest, APodIsCreatedOnceItsCallCanBeReadAndSnugIsReady) {
+  RecordingFirstSight creates;
+  first_sight = &creates;
+  start();
+  const PodFacts pod = make_pod("a", {{"gpu-fraction", "0.5"}});
+  EXPECT_NE(filter(pod, {"n1"}, 503)["Error"], "");
+  list({make_node("n1", 1, 40960)});
+  std::string unreadable = json{{"Pod", pod_json(pod)}, {"NodeNames", {"n1", 7}}}.dump();
+  EXPECT_EQ(service->filter(unreadable).status, 400);
+  EXPECT_TRUE(creates.posted.empty());
+  EXPECT_EQ(filter(pod, {"n1"})["NodeNames"], json({"n1"}));
+  EXPECT_EQ(creates.posted, (std::vector<std::string>{"uid-a"}));
+}
+
+TEST_F(FilterTest, APodThatCannotBeCreatedIsAnErrorAndLeavesNothing) {
+  struct Row {
+    ErrorCode code;
+    int status;
+  };
+  for (const Row& row : {Row{ErrorCode::kConflict, 409}, Row{ErrorCode::kInvalid, 400},
+                         Row{ErrorCode::kTooLarge, 400}}) {
+    SCOPED_TRACE(row.status);
+    RecordingFirstSight refuses;
+    refuses.answer = fail(row.code, "no such pod can be");
+    first_sight = &refuses;
+    start();
+    list({make_node("n1", 1, 40960)});
+    const json reply = filter(make_pod("a", {{"gpu-fraction", "0.5"}}), {"n1"}, row.status);
+    EXPECT_EQ(reply["Error"], "no such pod can be");
+    EXPECT_TRUE(ledger.snapshot()->intents.empty());
+    EXPECT_FALSE(pending.any_waiting(kNever));
+  }
+}
+
 }  // namespace
 }  // namespace snug::testing

@@ -117,7 +117,7 @@ class ServiceTest : public ::testing::Test {
     Result<Policy> policy = read_policy(policy_yaml, "policy", limits);
     ASSERT_TRUE(policy) << policy.error().message;
     service = std::make_unique<ExtenderService>(
-        ServiceParts{ledger, pending, readiness, api, metrics, log, clock}, options,
+        ServiceParts{ledger, pending, readiness, api, metrics, log, clock, first_sight}, options,
         std::make_shared<const Policy>(*std::move(policy)));
   }
   void list(std::vector<NodeFacts> nodes, std::vector<PodFacts> pods = {}) {
@@ -192,6 +192,7 @@ class ServiceTest : public ::testing::Test {
   ScriptedApi api;
   CountingMetrics metrics;
   SilentLog log;
+  FirstSight* first_sight = nullptr;
   Reconciler reconciler{{ledger, pending, readiness, api, metrics, log, clock}, limits};
   std::unique_ptr<ExtenderService> service;
 };

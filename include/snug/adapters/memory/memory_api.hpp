@@ -1,5 +1,6 @@
 // An API server in memory, over the objects of manifest files: the embedded mode puts it behind the
-// same ports that the real one stands behind, and tests do. It binds as the API server does
+// same ports that the real one stands behind, and tests do; and behind FirstSight, since nobody
+// posts pods to it. It binds as the API server does
 // (uid precondition, 409 for a pod that is assigned or terminating, 404), and tells its one sink of
 // every change.
 //
