@@ -216,7 +216,7 @@ void expect_same(const ScheduleCall& call, OracleCall expected) {
   EXPECT_EQ(std::vector<std::string>(call.names.begin(), call.names.end()), expected.names);
   ASSERT_EQ(call.objects.size(), expected.objects.size());
   for (std::size_t i = 0; i < call.objects.size(); ++i) {
-    EXPECT_EQ(json::parse(call.objects[i], nullptr, false), expected.objects[i]);
+    EXPECT_EQ(oracle_object(call.objects[i], kDepth), expected.objects[i]);
   }
 }
 

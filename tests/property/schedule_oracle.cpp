@@ -318,4 +318,11 @@ std::optional<OracleCall> oracle_read(const std::string& body, std::size_t max_d
   }
 }
 
+json oracle_object(const std::string& text, std::size_t max_depth) {
+  Builder builder{max_depth};
+  // Not the outermost, whose keys are lower-cased.
+  if (!json::sax_parse("[" + text + "]", &builder)) return json(json::value_t::discarded);
+  return builder.root.at(0);
+}
+
 }  // namespace snug

@@ -24,4 +24,8 @@ struct OracleCall {
 [[nodiscard]] std::optional<OracleCall> oracle_read(const std::string& body, std::size_t max_depth,
                                                     std::size_t max_names);
 
+/// An object as OracleCall has it: of a key that is given twice, the first counts. Discarded: the
+/// text is no JSON.
+[[nodiscard]] nlohmann::json oracle_object(const std::string& text, std::size_t max_depth);
+
 }  // namespace snug
