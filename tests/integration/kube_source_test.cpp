@@ -386,13 +386,14 @@ TEST_F(KubeSourceTest, AVersionThatTheServerDoesNotKnowIsListedAfresh) {
 }
 
 TEST_F(KubeSourceTest, ARotatedTokenIsReadAfterA401) {
-  const TempFolder folder;
+  // The source asks on until it is destroyed, after this body.
+  const auto folder = std::make_shared<const TempFolder>();
+  const auto rotated = std::make_shared<std::atomic<bool>>(false);
   ApiEndpoint endpoint = server.endpoint();
-  endpoint.token.path = folder.write("token", "old");
-  std::atomic<bool> rotated = false;
-  server.guard([&](const httplib::Request& request) {
-    if (request.has_param("watch") && !rotated.exchange(true)) folder.write("token", "new");
-    return request.get_header_value("Authorization") == (rotated ? "Bearer new" : "Bearer old");
+  endpoint.token.path = folder->write("token", "old");
+  server.guard([folder, rotated](const httplib::Request& request) {
+    if (request.has_param("watch") && !rotated->exchange(true)) folder->write("token", "new");
+    return request.get_header_value("Authorization") == (*rotated ? "Bearer new" : "Bearer old");
   });
   list({}, "10");
   watch({event_json("ADDED", pod_json("a", 11))}, End::kHold);
