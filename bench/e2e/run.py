@@ -10,7 +10,8 @@ minute, so a figure is compared with the mean of its two neighbours. A run lasts
 of a pod to the moment when a watch has shown the last nodeName; before it, in every variant alike,
 some pods are bound that do not count, and before all of them one whole run that does not.
 The programs prove who they are as in a kubeadm cluster with the shared shape of deploy/:
-kube-scheduler with a client certificate, in every variant, and Snug with its service account's token. Exit code 1 where the verdict of report.py is bad.
+kube-scheduler with a client certificate, in every variant, and Snug with its service account's
+token. Exit code 1 where the verdict of report.py is bad.
 """
 
 import argparse
@@ -71,7 +72,7 @@ class Bench:
     def __init__(self, plane, arguments):
         self._plane = plane
         self._session = Session(plane)
-        self._session.extender_kubeconfig = plane.extender_token_kubeconfig()
+        self._extender_kubeconfig = plane.extender_token_kubeconfig()
         self._arguments = arguments
         self._bodies = [json.dumps(share(f"pod-{number:05}", arguments.fraction)).encode()
                         for number in range(arguments.pods)]
@@ -88,7 +89,7 @@ class Bench:
         try:
             if variant != BASELINE:
                 extender = extender_module.Extender(
-                    self._plane, self._session.extender_kubeconfig, {"answer": variant},
+                    self._plane, self._extender_kubeconfig, {"answer": variant},
                     {"POD_NAME": OWN_POD, "POD_NAMESPACE": "snug"})
                 extender.start()
             scheduler = self._session.schedulers.start(
