@@ -133,7 +133,7 @@ TEST_F(KubeApiTest, AConnectionThatTheServerClosedIsReplaced) {
 
 TEST(KubeApiFaultTest, WhereNothingListensNothingWasBound) {
   Bench bench;
-  const MuteServer server(MuteServer::Manner::kNotListening);
+  const BadServer server(BadServer::Manner::kNotListening);
   KubeApi api(server.endpoint(), bench.options, bench.context());
   const auto bound = api.bind(binding());
   ASSERT_FALSE(bound);
@@ -145,7 +145,7 @@ TEST(KubeApiFaultTest, WhereNothingListensNothingWasBound) {
 TEST(KubeApiFaultTest, AConnectThatHangsEndsAndNothingWasBound) {
   Bench bench;
   bench.options.api_timeout = std::chrono::milliseconds(200);
-  const MuteServer server(MuteServer::Manner::kNeverAccepts);
+  const BadServer server(BadServer::Manner::kNeverAccepts);
   KubeApi api(server.endpoint(), bench.options, bench.context());
   const auto bound = api.bind(binding());
   ASSERT_FALSE(bound);
@@ -154,7 +154,7 @@ TEST(KubeApiFaultTest, AConnectThatHangsEndsAndNothingWasBound) {
 
 TEST(KubeApiFaultTest, AConnectionThatEndsWithoutAnAnswerLeavesABindUnknown) {
   Bench bench;
-  const MuteServer server(MuteServer::Manner::kCloseAfterRequest);
+  const BadServer server(BadServer::Manner::kCloseAfterRequest);
   KubeApi api(server.endpoint(), bench.options, bench.context());
   const auto bound = api.bind(binding());
   ASSERT_FALSE(bound);
@@ -165,10 +165,21 @@ TEST(KubeApiFaultTest, AConnectionThatEndsWithoutAnAnswerLeavesABindUnknown) {
   EXPECT_EQ(pod.error().code, ErrorCode::kUnavailable) << "a read changes nothing";
 }
 
+TEST(KubeApiFaultTest, AnAnswerThatNobodyAskedForIsTakenForNoOtherCallsAnswer) {
+  Bench bench;
+  const BadServer server(BadServer::Manner::kAnswersTwice);
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  for (int i = 0; i < 3; ++i) {
+    const auto bound = api.bind(binding());
+    EXPECT_TRUE(bound) << bound.error().message;
+  }
+  EXPECT_EQ(server.requests.get(), 3);
+}
+
 TEST(KubeApiFaultTest, SilenceEndsWithTheTimeOutAndLeavesABindUnknown) {
   Bench bench;
   bench.options.api_timeout = std::chrono::milliseconds(200);
-  const MuteServer server(MuteServer::Manner::kSilent);
+  const BadServer server(BadServer::Manner::kSilent);
   KubeApi api(server.endpoint(), bench.options, bench.context());
   const auto bound = api.bind(binding());
   ASSERT_FALSE(bound);
@@ -190,7 +201,7 @@ TEST(KubeApiFaultTest, WhereAllConnectionsAreBusyACallWaitsForOneAndNoLonger) {
   Bench bench;
   bench.options.api_timeout = std::chrono::milliseconds(400);
   bench.limits.api_connections = 1;
-  const MuteServer server(MuteServer::Manner::kSilent);
+  const BadServer server(BadServer::Manner::kSilent);
   KubeApi api(server.endpoint(), bench.options, bench.context());
   Watched<std::vector<ErrorCode>> codes;
   const auto call = [&] {
@@ -387,7 +398,7 @@ TEST_F(KubeApiTest, TheSameWarningIsNotRepeatedUntilItsTimeIsOver) {
 TEST(KubeApiFaultTest, WarningsNeverWaitAndTheQueueIsBounded) {
   Bench bench;
   bench.limits.max_queued_events = 4;
-  const MuteServer server(MuteServer::Manner::kSilent);
+  const BadServer server(BadServer::Manner::kSilent);
   KubeApi api(server.endpoint(), bench.options, bench.context());
   api.warn(notice("first"));
   ASSERT_TRUE(server.requests.wait([](int count) { return count == 1; }));

@@ -415,7 +415,7 @@ TEST_F(KubeSourceTest, StopEndsWatchesAndNothingComesAfterIt) {
 
 // Every wait of these takes far longer than the test's own limit unless stop() ends it.
 TEST(KubeSourceFaultTest, StopEndsWhateverTheStreamsWaitFor) {
-  using Manner = MuteServer::Manner;
+  using Manner = BadServer::Manner;
   for (const Manner manner : {Manner::kSilent, Manner::kNeverAccepts, Manner::kNotListening,
                               Manner::kCloseAfterRequest}) {
     Bench bench;
@@ -424,7 +424,7 @@ TEST(KubeSourceFaultTest, StopEndsWhateverTheStreamsWaitFor) {
     bench.limits.backoff_first_ms = 3'600'000;
     bench.limits.backoff_last_ms = 3'600'000;
     RecordingSink sink;
-    const MuteServer server(manner);
+    const BadServer server(manner);
     KubeSource source(server.endpoint(), bench.options, bench.context());
     source.start(sink);
     ASSERT_TRUE(sink.wait_line("pods begin"));
@@ -442,7 +442,7 @@ TEST(KubeSourceFaultTest, AReplyWhoseHeadNeverEndsIsGivenUp) {
   Bench bench;
   bench.limits.list_total_s = 1;
   RecordingSink sink;
-  const MuteServer server(MuteServer::Manner::kEndlessHead);
+  const BadServer server(BadServer::Manner::kEndlessHead);
   KubeSource source(server.endpoint(), bench.options, bench.context());
   source.start(sink);
   EXPECT_TRUE(bench.log.wait_for("the list of pods failed: it had not ended after 1 s"));
@@ -452,7 +452,7 @@ TEST(KubeSourceFaultTest, AReplyWhoseHeadNeverEndsIsGivenUp) {
 TEST(KubeSourceFaultTest, AServerThatIsNotThereIsNamed) {
   Bench bench;
   RecordingSink sink;
-  const MuteServer server(MuteServer::Manner::kNotListening);
+  const BadServer server(BadServer::Manner::kNotListening);
   KubeSource source(server.endpoint(), bench.options, bench.context());
   source.start(sink);
   const std::string url = "http://127.0.0.1:" + std::to_string(server.endpoint().port);

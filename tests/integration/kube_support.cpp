@@ -157,7 +157,7 @@ void ScriptedApi::stream(const ScriptedReply& reply, httplib::Response& response
       });
 }
 
-MuteServer::MuteServer(Manner manner) : manner_(manner) {
+BadServer::BadServer(Manner manner) : manner_(manner) {
   socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -182,7 +182,7 @@ MuteServer::MuteServer(Manner manner) : manner_(manner) {
   thread_ = std::thread([this] { serve(); });
 }
 
-MuteServer::~MuteServer() {
+BadServer::~BadServer() {
   ending_.change([](bool& ending) { ending = true; });
   ::shutdown(socket_, SHUT_RDWR);
   open_.change([](std::vector<int>& open) {
@@ -194,7 +194,7 @@ MuteServer::~MuteServer() {
   ::close(socket_);
 }
 
-ApiEndpoint MuteServer::endpoint() const {
+ApiEndpoint BadServer::endpoint() const {
   ApiEndpoint endpoint;
   endpoint.tls = false;
   endpoint.host = "127.0.0.1";
@@ -202,7 +202,7 @@ ApiEndpoint MuteServer::endpoint() const {
   return endpoint;
 }
 
-void MuteServer::serve() {
+void BadServer::serve() {
   for (int client = ::accept(socket_, nullptr, nullptr); client >= 0;
        client = ::accept(socket_, nullptr, nullptr)) {
     open_.change([client](std::vector<int>& open) { open.push_back(client); });
@@ -220,11 +220,19 @@ void MuteServer::serve() {
     }
     if (end != std::string::npos) requests.change([](int& count) { ++count; });
     if (manner_ == Manner::kCloseAfterRequest) ::shutdown(client, SHUT_RDWR);
+    if (manner_ == Manner::kAnswersTwice) answer_twice(client);
     if (manner_ == Manner::kEndlessHead) trickle(client);
   }
 }
 
-void MuteServer::trickle(int client) {
+void BadServer::answer_twice(int client) {
+  constexpr std::string_view kAnswers =
+      "HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}"
+      "HTTP/1.1 409 Conflict\r\nContent-Length: 2\r\n\r\n{}";
+  EXPECT_GT(::send(client, kAnswers.data(), kAnswers.size(), MSG_NOSIGNAL), 0);
+}
+
+void BadServer::trickle(int client) {
   std::string text = "HTTP/1.1 200 OK\r\nX: ";
   const auto sent = [&] { return ::send(client, text.data(), text.size(), MSG_NOSIGNAL) > 0; };
   while (sent() && !ending_.wait([](bool ending) { return ending; }, kTrickle)) text = "x";

@@ -191,24 +191,26 @@ class ScriptedApi {
   std::thread thread_;
 };
 
-/// A TCP server that never gives a whole answer.
-class MuteServer {
+/// A TCP server with bad manners.
+class BadServer {
  public:
   enum class Manner {
     kCloseAfterRequest,  // reads all of a request, then closes
     kSilent,             // reads, and says nothing
     kEndlessHead,        // reads, and answers with one header that never ends, byte by byte
+    kAnswersTwice,       // reads, and answers with 201 and at once with 409
     kNeverAccepts,       // its queue is full: a connect hangs
     kNotListening,       // the port is taken, and refuses
   };
-  explicit MuteServer(Manner manner);
-  ~MuteServer();
+  explicit BadServer(Manner manner);
+  ~BadServer();
   [[nodiscard]] ApiEndpoint endpoint() const;
 
   Watched<int> requests;
 
  private:
   void serve();
+  void answer_twice(int client);
   void trickle(int client);
 
   Manner manner_;

@@ -166,7 +166,7 @@ TEST_F(KubeTlsTest, ListsAndWatchesRunOverTlsAndStop) {
 TEST(KubeTlsFaultTest, AHandshakeThatHangsEndsWithTheTimeOut) {
   Bench bench;
   bench.options.api_timeout = std::chrono::milliseconds(300);
-  const MuteServer server(MuteServer::Manner::kSilent);
+  const BadServer server(BadServer::Manner::kSilent);
   ApiEndpoint where = server.endpoint();
   where.tls = true;
   KubeApi api(where, bench.options, bench.context());

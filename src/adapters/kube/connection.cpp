@@ -8,6 +8,8 @@
 #include <charconv>
 #include <csignal>
 
+#include "adapters/kube/buffered_socket.hpp"
+
 namespace snug {
 namespace {
 
@@ -74,6 +76,56 @@ httplib::Request to_httplib(const ApiRequest& request, const std::string& token)
   return out;
 }
 
+/// The buffers as httplib's stream.
+class Stream final : public httplib::Stream {
+ public:
+  Stream(BufferedSocket& buffers, int socket) : buffers_(buffers), socket_(socket) {}
+
+  [[nodiscard]] bool is_readable() const override { return buffers_.has_rest(); }
+  [[nodiscard]] bool is_writable() const override { return !buffers_.broken(); }
+  ssize_t read(char* out, std::size_t size) override { return buffers_.read(out, size); }
+  ssize_t write(const char* data, std::size_t size) override {
+    return buffers_.write({data, size}) ? static_cast<ssize_t>(size) : -1;
+  }
+  void get_remote_ip_and_port(std::string& ip, int& port) const override { forget(ip, port); }
+  void get_local_ip_and_port(std::string& ip, int& port) const override { forget(ip, port); }
+  [[nodiscard]] socket_t socket() const override { return socket_; }
+
+ private:
+  static void forget(std::string& ip, int& port) {
+    ip.clear();
+    port = 0;
+  }
+
+  BufferedSocket& buffers_;
+  int socket_;
+};
+
+/// httplib's own streams read heads byte by byte, each a call of OpenSSL, and send a request's head
+/// and body as two records.
+template <typename Client>
+class Buffered final : public Client {
+ public:
+  Buffered(const ApiEndpoint& endpoint, std::chrono::milliseconds silence)
+      : Client(endpoint.host, endpoint.port), buffers_(silence) {}
+
+  void socket_is_new() { is_new_ = true; }
+
+ private:
+  bool process_socket(const typename Client::Socket& socket,
+                      std::function<bool(httplib::Stream&)> callback) override {
+    if (is_new_) buffers_.attach(socket.sock, socket.ssl);
+    is_new_ = false;
+    // What came after the last reply answers nothing that was asked.
+    if (buffers_.has_rest()) return false;
+    Stream stream(buffers_, socket.sock);
+    return callback(stream);
+  }
+
+  BufferedSocket buffers_;
+  bool is_new_ = true;
+};
+
 }  // namespace
 
 std::string server_url(const ApiEndpoint& endpoint) {
@@ -93,16 +145,25 @@ Result<std::unique_ptr<ApiConnection>> ApiConnection::make(const ApiEndpoint& en
                                                            const SocketTimes& times) {
   ignore_broken_pipes();
   std::unique_ptr<ApiConnection> made(new ApiConnection(endpoint, std::move(tls)));
+  const auto watch_sockets = [self = made.get()](auto& client) {
+    client.set_socket_options([self, &client](int socket) {
+      client.socket_is_new();
+      self->remember_socket(socket);
+    });
+  };
   if (endpoint.tls) {
-    auto client = std::make_unique<httplib::SSLClient>(endpoint.host, endpoint.port);
+    auto client = std::make_unique<Buffered<httplib::SSLClient>>(endpoint, times.silence);
     // httplib would trust the system's authorities beside ours, and checks after the handshake
     // only: OpenSSL itself verifies instead.
     client->enable_server_certificate_verification(false);
     auto set_up = set_up_tls(client->ssl_context(), *made->tls_, made->peer_);
     if (!set_up) return std::unexpected(set_up.error());
+    watch_sockets(*client);
     made->client_ = std::move(client);
   } else {
-    made->client_ = std::make_unique<httplib::ClientImpl>(endpoint.host, endpoint.port);
+    auto client = std::make_unique<Buffered<httplib::ClientImpl>>(endpoint, times.silence);
+    watch_sockets(*client);
+    made->client_ = std::move(client);
   }
   httplib::ClientImpl& client = *made->client_;
   client.set_keep_alive(true);
@@ -112,7 +173,6 @@ Result<std::unique_ptr<ApiConnection>> ApiConnection::make(const ApiEndpoint& en
   client.set_connection_timeout(times.connect);
   client.set_read_timeout(times.silence);
   client.set_write_timeout(times.silence);
-  client.set_socket_options([self = made.get()](int socket) { self->remember_socket(socket); });
   return made;
 }
 

@@ -1,0 +1,52 @@
+// What goes over a connection to the API server, in as few reads and writes of the system (and so
+// TLS records) as may be: reads take what has come and keep the rest, writes are gathered until a
+// read or flush() sends them. The socket, and with TLS its SSL, are somebody else's. One thread.
+#pragma once
+
+#include <openssl/types.h>
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace snug {
+
+class BufferedSocket {
+ public:
+  /// `silence`: the longest wait for the peer within one call.
+  explicit BufferedSocket(std::chrono::milliseconds silence);
+
+  /// What was kept of the socket before is forgotten. `ssl` may be null: plain text.
+  void attach(int fd, SSL* ssl);
+
+  /// At least a byte; 0: the peer has ended; -1: an error or silence.
+  [[nodiscard]] ssize_t read(char* out, std::size_t size);
+  /// False: an error or silence, and every later write fails as well.
+  [[nodiscard]] bool write(std::string_view bytes);
+  [[nodiscard]] bool flush();
+
+  [[nodiscard]] bool broken() const { return broken_; }
+  /// Bytes have come that nobody has read.
+  [[nodiscard]] bool has_rest() const { return from_ < to_; }
+
+ private:
+  [[nodiscard]] ssize_t receive();
+  [[nodiscard]] ssize_t send_some(std::string_view bytes);
+  /// After a call of the system or of OpenSSL that moved no byte: false where there is no hope.
+  [[nodiscard]] bool wait_after(ssize_t result, short events,
+                                std::chrono::steady_clock::time_point began);
+
+  const std::chrono::milliseconds silence_;
+  int fd_ = -1;
+  SSL* ssl_ = nullptr;
+  std::unique_ptr<char[]> in_;
+  std::size_t from_ = 0;
+  std::size_t to_ = 0;
+  std::string out_;
+  bool broken_ = false;
+};
+
+}  // namespace snug
