@@ -23,6 +23,13 @@ constexpr std::size_t kInBuffer = 65'536;
 /// Smaller writes are gathered: a reply's head leaves together with its body.
 constexpr std::size_t kOutBuffer = 16'384;
 
+/// kInBuffer bytes. kube-scheduler opens connections all the time, and a buffer for each is so
+/// large that the allocator tidies up whenever one is given back.
+char* thread_buffer() {
+  static thread_local const auto buffer = std::make_unique_for_overwrite<char[]>(kInBuffer);
+  return buffer.get();
+}
+
 int to_poll_time(milliseconds left) {
   return static_cast<int>(std::clamp<milliseconds::rep>(left.count(), 0, INT_MAX));
 }
@@ -49,7 +56,7 @@ Connection::Connection(int fd, SSL_CTX* tls, const Limits& limits)
       silence_(limits.request_silence_ms),
       whole_(limits.request_ms),
       max_head_(static_cast<std::size_t>(limits.max_header_bytes)),
-      in_(std::make_unique_for_overwrite<char[]>(kInBuffer)) {
+      in_(thread_buffer()) {
   if (ssl_ != nullptr) SSL_set_fd(ssl_.get(), fd_);
   broken_ = tls != nullptr && ssl_ == nullptr;
 }
@@ -134,13 +141,13 @@ bool Connection::is_readable() const { return in_from_ < in_to_; }
 ssize_t Connection::read(char* out, std::size_t size) {
   if (in_from_ == in_to_) {
     if (!flush()) return -1;
-    const ssize_t got = receive(in_.get(), kInBuffer);
+    const ssize_t got = receive(in_, kInBuffer);
     if (got <= 0) return got;
     in_from_ = 0;
     in_to_ = static_cast<std::size_t>(got);
   }
   const std::size_t count = std::min(size, in_to_ - in_from_);
-  std::memcpy(out, in_.get() + in_from_, count);
+  std::memcpy(out, in_ + in_from_, count);
   in_from_ += count;
   if (in_head_ && !count_head({out, count})) return -1;
   return static_cast<ssize_t>(count);
@@ -232,7 +239,7 @@ void Connection::linger(int wake_fd) {
   const auto then = steady_clock::now() + silence_;
   std::array<pollfd, 2> fds{{{fd_, POLLIN, 0}, {wake_fd, POLLIN, 0}}};
   while (poll_until(fds.data(), fds.size(), then) > 0 && fds[1].revents == 0) {
-    const ssize_t got = ::recv(fd_, in_.get(), kInBuffer, 0);
+    const ssize_t got = ::recv(fd_, in_, kInBuffer, 0);
     if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)) return;
     if (steady_clock::now() > then) return;
   }

@@ -1,7 +1,7 @@
 // One accepted connection as httplib's Stream: plain or TLS, buffered both ways, with deadlines of
 // its own. httplib's own stream bounds neither the headers nor the time that a slow client takes,
-// and polls an idle connection every 10 ms; this one does neither. Used by one thread; the socket
-// may be shut down from another, which ends every wait.
+// and polls an idle connection every 10 ms; this one does neither. Used by one thread, which has
+// one at a time; the socket may be shut down from another, which ends every wait.
 #pragma once
 
 #include <httplib.h>
@@ -94,7 +94,7 @@ class Connection final : public httplib::Stream {
   std::chrono::milliseconds whole_;
   std::size_t max_head_;
   Time deadline_{};
-  std::unique_ptr<char[]> in_;  // kInBuffer bytes, not cleared: most are never touched
+  char* in_;  // the thread's
   std::size_t in_from_ = 0;
   std::size_t in_to_ = 0;
   std::string out_;

@@ -77,25 +77,36 @@ bool ConnectionThreads::accept_one() {
 
 void ConnectionThreads::take(int fd) {
   const std::lock_guard lock(mutex_);
-  bool room = queue_.size() < bounds_.queued + idle_threads_;
-  if (queue_.size() >= idle_threads_ && threads_.size() < bounds_.threads) {
-    try {
-      threads_.emplace_back([this] { work(); });
-      pthread_setname_np(threads_.back().native_handle(), bounds_.thread_name);
-      room = true;
-    } catch (const std::system_error&) {
-      room = room && !threads_.empty();
-    }
-  }
-  if (stopping_ || !room) {
+  open_.insert(fd);
+  if (stopping_ || !hand_over(fd)) {
+    open_.erase(fd);
     ::close(fd);
     return;
   }
-  queue_.push_back(fd);
-  open_.insert(fd);
   count_waiting();
   make_room();
-  work_came_.notify_one();
+}
+
+bool ConnectionThreads::hand_over(int fd) {
+  if (!waiters_.empty()) {
+    Waiter& last = *waiters_.back();
+    waiters_.pop_back();
+    last.fd = fd;
+    last.woken.notify_one();
+    return true;
+  }
+  if (threads_.size() < bounds_.threads) {
+    try {
+      threads_.emplace_back([this, fd] { work(fd); });
+      pthread_setname_np(threads_.back().native_handle(), bounds_.thread_name);
+      return true;
+    } catch (const std::system_error&) {
+      if (threads_.empty()) return false;  // nobody would ever take it
+    }
+  }
+  if (queue_.size() >= bounds_.queued) return false;
+  queue_.push_back(fd);
+  return true;
 }
 
 /// As many idle connections go as others wait for a thread, less those that are going already. Only
@@ -122,25 +133,31 @@ void ConnectionThreads::end_idle(std::uint64_t turn) {
   idle_.erase(turn);
 }
 
-void ConnectionThreads::work() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    ++idle_threads_;
-    work_came_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-    --idle_threads_;
-    if (queue_.empty()) return;
-    const int fd = queue_.front();
-    queue_.pop_front();
-    lock.unlock();
+void ConnectionThreads::work(int fd) {
+  while (fd >= 0) {
     serve_(fd);
-    lock.lock();
+    std::unique_lock lock(mutex_);
     // Closed under the lock, so that stop() never shuts down a descriptor of somebody else.
     open_.erase(fd);
     leaving_.erase(fd);
     count_waiting();
     ::close(fd);
     if (open_.empty()) all_ended_.notify_all();
+    fd = next(lock);
   }
+}
+
+int ConnectionThreads::next(std::unique_lock<std::mutex>& lock) {
+  if (!queue_.empty()) {
+    const int fd = queue_.front();
+    queue_.pop_front();
+    return fd;
+  }
+  if (stopping_) return -1;
+  Waiter self;
+  waiters_.push_back(&self);
+  self.woken.wait(lock, [&] { return stopping_ || self.fd >= 0; });
+  return self.fd;
 }
 
 void ConnectionThreads::count_waiting() {
@@ -171,8 +188,9 @@ void ConnectionThreads::stop() {
     stopping_ = true;
     for (const int fd : open_) ::shutdown(fd, SHUT_RDWR);
     threads.swap(threads_);
+    for (Waiter* const waiter : waiters_) waiter->woken.notify_one();
+    waiters_.clear();
   }
-  work_came_.notify_all();
   for (std::thread& thread : threads) thread.join();
 }
 
