@@ -109,7 +109,7 @@ void JsonReader::complain(const JsonAt& at, std::string_view what) {
 }
 
 JsonAt JsonReader::member(const JsonAt& object, std::string_view key) {
-  if (!ok() || !object.present()) return {};
+  if (!ok() || !object.value) return {};
   JsonAt at{.inside = &object, .key = key};
   simdjson::dom::object entries;
   if (object.value->get(entries) != simdjson::SUCCESS) {
@@ -128,7 +128,7 @@ JsonAt JsonReader::required(const JsonAt& object, std::string_view key) {
 }
 
 std::int64_t JsonReader::integer(const JsonAt& at, IntegerRange range) {
-  if (!ok() || !at.present()) return range.smallest;
+  if (!ok() || !at.value) return range.smallest;
   std::int64_t value = 0;
   const bool is_whole = at.value->get(value) == simdjson::SUCCESS;
   if (!is_whole || value < range.smallest || value > range.largest) {
@@ -140,14 +140,14 @@ std::int64_t JsonReader::integer(const JsonAt& at, IntegerRange range) {
 }
 
 bool JsonReader::boolean(const JsonAt& at) {
-  if (!ok() || !at.present()) return false;
+  if (!ok() || !at.value) return false;
   bool value = false;
   if (at.value->get(value) != simdjson::SUCCESS) complain(at, "must be true or false");
   return value;
 }
 
 std::string JsonReader::text(const JsonAt& at) {
-  if (!ok() || !at.present()) return {};
+  if (!ok() || !at.value) return {};
   std::string_view value;
   if (at.value->get(value) != simdjson::SUCCESS) complain(at, "must be a string");
   return std::string(value);
@@ -161,7 +161,7 @@ std::string JsonReader::nonempty_text(const JsonAt& at) {
 
 std::vector<JsonAt> JsonReader::items(const JsonAt& at) {
   std::vector<JsonAt> result;
-  if (!ok() || !at.present()) return result;
+  if (!ok() || !at.value) return result;
   simdjson::dom::array list;
   if (at.value->get(list) != simdjson::SUCCESS) {
     complain(at, "must be a list");
