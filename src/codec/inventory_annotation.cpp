@@ -23,8 +23,8 @@ class AnnotationReader {
   AnnotationReader(const NodeFacts& node, const Limits& limits) : node_(node), limits_(limits) {}
 
   /// Empty: the inventory is filled; else what is wrong.
-  std::string read(const nlohmann::json& document, NodeInventory& inventory) {
-    const JsonAt root{&document, ""};
+  std::string read(const JsonDocument& document, NodeInventory& inventory) {
+    const JsonAt root{.value = document.root()};
     (void)json_.integer(json_.required(root, "version"), {1, 1});
     const std::string boot_id = json_.text(json_.member(root, "bootID"));
     inventory.dynamic_mig = json_.boolean(json_.member(root, "dynamicMig"));
@@ -122,7 +122,8 @@ class AnnotationReader {
       if (!names.insert(profile.profile).second) json_.complain(name, "stands there twice");
       profile.size = static_cast<int>(json_.integer(json_.required(item, "size"), kAxisSize));
       profile.memory = {json_.integer(json_.required(item, "memoryMiB"), kPositive)};
-      for (const JsonAt& start : json_.items(json_.required(item, "starts"))) {
+      const JsonAt starts = json_.required(item, "starts");
+      for (const JsonAt& start : json_.items(starts)) {
         profile.starts.push_back(static_cast<int>(json_.integer(start, kAxisStart)));
       }
       profiles.push_back(std::move(profile));

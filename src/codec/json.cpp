@@ -1,14 +1,20 @@
 #include "codec/json.hpp"
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "codec/text.hpp"
 
 namespace snug {
+namespace {
 
 using nlohmann::json;
+using simdjson::dom::element;
 
-Result<json> parse_json(std::string_view text, std::int64_t max_depth) {
+/// The text in words that simdjson understands, or what is wrong with it and where, which simdjson
+/// does not say. Reads whole numbers beyond 64 bits, which simdjson does not either.
+Result<std::string> retell(std::string_view text, std::int64_t max_depth) {
   std::vector<std::set<std::string>> keys;
   std::string problem;
   const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
@@ -29,9 +35,9 @@ Result<json> parse_json(std::string_view text, std::int64_t max_depth) {
     return problem.empty();
   };
   try {
-    json document = json::parse(text, watch);
+    const json document = json::parse(text, watch);
     if (!problem.empty()) return fail(ErrorCode::kInvalid, problem);
-    return document;
+    return document.dump();
   } catch (const json::parse_error& error) {
     if (!problem.empty()) return fail(ErrorCode::kInvalid, problem);
     return fail(ErrorCode::kInvalid, "is no valid JSON at byte " + std::to_string(error.byte));
@@ -40,21 +46,78 @@ Result<json> parse_json(std::string_view text, std::int64_t max_depth) {
   }
 }
 
+/// Whether nothing lies deeper than allowed and no object has a key twice.
+class Strictness {
+ public:
+  [[nodiscard]] bool holds(const element& value, std::int64_t levels) {
+    simdjson::dom::array items;
+    if (value.get(items) == simdjson::SUCCESS) {
+      return levels > 0 && std::ranges::all_of(
+                               items, [&](const element& item) { return holds(item, levels - 1); });
+    }
+    simdjson::dom::object entries;
+    if (value.get(entries) != simdjson::SUCCESS) return true;
+    if (levels <= 0 || has_a_key_twice(entries)) return false;
+    return std::ranges::all_of(entries, [&](const simdjson::dom::key_value_pair& entry) {
+      return holds(entry.value, levels - 1);
+    });
+  }
+
+ private:
+  [[nodiscard]] bool has_a_key_twice(const simdjson::dom::object& entries) {
+    keys_.clear();
+    for (const simdjson::dom::key_value_pair entry : entries) keys_.push_back(entry.key);
+    std::ranges::sort(keys_);
+    return std::ranges::adjacent_find(keys_) != keys_.end();
+  }
+
+  std::vector<std::string_view> keys_;  // of one object; kept for its memory
+};
+
+}  // namespace
+
+bool JsonDocument::parse(std::string_view text, std::int64_t max_depth) {
+  parser_ = std::make_unique<simdjson::dom::parser>();
+  // simdjson's depth counts the values in the innermost list as a level.
+  const auto depth = static_cast<std::size_t>(max_depth) + 1;
+  return parser_->allocate(text.size(), depth) == simdjson::SUCCESS &&
+         parser_->parse(text.data(), text.size()).get(root_) == simdjson::SUCCESS &&
+         Strictness().holds(root_, max_depth);
+}
+
+Result<JsonDocument> parse_json(std::string_view text, std::int64_t max_depth) {
+  JsonDocument document;
+  if (document.parse(text, max_depth)) return document;
+  const Result<std::string> retold = retell(text, max_depth);
+  if (!retold) return std::unexpected(retold.error());
+  if (document.parse(*retold, max_depth)) return document;
+  return fail(ErrorCode::kInvalid, "is no valid JSON");
+}
+
+std::string JsonAt::place() const {
+  if (inside == nullptr) return {};
+  const std::string outer = inside->place();
+  if (index >= 0) return outer + '[' + std::to_string(index) + ']';
+  return (outer.empty() ? "" : outer + '.') + std::string(key);
+}
+
 void JsonReader::complain(const JsonAt& at, std::string_view what) {
   if (problem_.empty()) {
-    problem_ = (at.place.empty() ? "the text" : at.place) + " " + std::string(what);
+    const std::string place = at.place();
+    problem_ = (place.empty() ? "the text" : place) + " " + std::string(what);
   }
 }
 
 JsonAt JsonReader::member(const JsonAt& object, std::string_view key) {
-  if (!ok() || !object.present()) return {};
-  JsonAt at{nullptr, (object.place.empty() ? "" : object.place + ".") + std::string(key)};
-  if (!object.value->is_object()) {
+  if (!ok() || !object.value) return {};
+  JsonAt at{.inside = &object, .key = key};
+  simdjson::dom::object entries;
+  if (object.value->get(entries) != simdjson::SUCCESS) {
     complain(object, "must be an object");
     return at;
   }
-  const auto found = object.value->find(key);
-  if (found != object.value->end()) at.value = &*found;
+  element found;
+  if (entries.at_key(key).get(found) == simdjson::SUCCESS) at.value = found;
   return at;
 }
 
@@ -65,38 +128,29 @@ JsonAt JsonReader::required(const JsonAt& object, std::string_view key) {
 }
 
 std::int64_t JsonReader::integer(const JsonAt& at, IntegerRange range) {
-  if (!ok() || !at.present()) return range.smallest;
-  const auto& value = *at.value;
-  // Numbers above the signed range are unsigned; all others that are whole fit.
-  const bool fits = value.is_number_integer() &&
-                    (!value.is_number_unsigned() ||
-                     value.get<std::uint64_t>() <= static_cast<std::uint64_t>(range.largest)) &&
-                    value.get<std::int64_t>() >= range.smallest &&
-                    value.get<std::int64_t>() <= range.largest;
-  if (!fits) {
+  if (!ok() || !at.value) return range.smallest;
+  std::int64_t value = 0;
+  const bool is_whole = at.value->get(value) == simdjson::SUCCESS;
+  if (!is_whole || value < range.smallest || value > range.largest) {
     complain(at, "must be an integer from " + std::to_string(range.smallest) + " to " +
                      std::to_string(range.largest));
     return range.smallest;
   }
-  return value.get<std::int64_t>();
+  return value;
 }
 
 bool JsonReader::boolean(const JsonAt& at) {
-  if (!ok() || !at.present()) return false;
-  if (!at.value->is_boolean()) {
-    complain(at, "must be true or false");
-    return false;
-  }
-  return at.value->get<bool>();
+  if (!ok() || !at.value) return false;
+  bool value = false;
+  if (at.value->get(value) != simdjson::SUCCESS) complain(at, "must be true or false");
+  return value;
 }
 
 std::string JsonReader::text(const JsonAt& at) {
-  if (!ok() || !at.present()) return {};
-  if (!at.value->is_string()) {
-    complain(at, "must be a string");
-    return {};
-  }
-  return at.value->get<std::string>();
+  if (!ok() || !at.value) return {};
+  std::string_view value;
+  if (at.value->get(value) != simdjson::SUCCESS) complain(at, "must be a string");
+  return std::string(value);
 }
 
 std::string JsonReader::nonempty_text(const JsonAt& at) {
@@ -107,14 +161,16 @@ std::string JsonReader::nonempty_text(const JsonAt& at) {
 
 std::vector<JsonAt> JsonReader::items(const JsonAt& at) {
   std::vector<JsonAt> result;
-  if (!ok() || !at.present()) return result;
-  if (!at.value->is_array()) {
+  if (!ok() || !at.value) return result;
+  simdjson::dom::array list;
+  if (at.value->get(list) != simdjson::SUCCESS) {
     complain(at, "must be a list");
     return result;
   }
-  result.reserve(at.value->size());
-  for (const auto& item : *at.value) {
-    result.push_back({&item, at.place + "[" + std::to_string(result.size()) + "]"});
+  result.reserve(list.size());
+  for (const element item : list) {
+    const auto index = static_cast<std::ptrdiff_t>(result.size());
+    result.push_back({.value = item, .inside = &at, .index = index});
   }
   return result;
 }

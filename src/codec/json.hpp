@@ -4,8 +4,12 @@
 // that names its place. Not thread-safe.
 #pragma once
 
+#include <simdjson.h>
+
+#include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,8 +19,23 @@
 
 namespace snug {
 
+/// A parsed text. What it gave lives as long as it, wherever it is moved.
+class JsonDocument {
+ public:
+  [[nodiscard]] const simdjson::dom::element& root() const { return root_; }
+
+ private:
+  friend Result<JsonDocument> parse_json(std::string_view text, std::int64_t max_depth);
+
+  /// False: simdjson refuses the text, or we do for its keys or depth.
+  [[nodiscard]] bool parse(std::string_view text, std::int64_t max_depth);
+
+  std::unique_ptr<simdjson::dom::parser> parser_;
+  simdjson::dom::element root_;
+};
+
 /// Refuses what is no JSON, deeper than `max_depth`, or has a key twice in one object.
-[[nodiscard]] Result<nlohmann::json> parse_json(std::string_view text, std::int64_t max_depth);
+[[nodiscard]] Result<JsonDocument> parse_json(std::string_view text, std::int64_t max_depth);
 
 struct IntegerRange {
   std::int64_t smallest = 0;
@@ -30,12 +49,16 @@ inline constexpr IntegerRange kGpuIndex{0, 65'535};
 inline constexpr IntegerRange kAxisStart{0, 255};
 inline constexpr IntegerRange kAxisSize{1, 256};
 
-/// A value and its place, like `gpus[2].memoryMiB`. Points into the parsed document.
+/// A value and its place, like `gpus[2].memoryMiB`, which is spelled out only for a problem. Lives
+/// no longer than what it lies in.
 struct JsonAt {
-  const nlohmann::json* value = nullptr;  // null: the key is absent
-  std::string place;
+  std::optional<simdjson::dom::element> value;  // nothing: the key is absent
+  const JsonAt* inside = nullptr;               // null: the whole text
+  std::string_view key;
+  std::ptrdiff_t index = -1;  // not negative: an item of a list
 
-  [[nodiscard]] bool present() const { return value != nullptr; }
+  [[nodiscard]] bool present() const { return value.has_value(); }
+  [[nodiscard]] std::string place() const;
 };
 
 class JsonReader {
@@ -49,12 +72,16 @@ class JsonReader {
   [[nodiscard]] JsonAt member(const JsonAt& object, std::string_view key);
   /// The member, which must be there.
   [[nodiscard]] JsonAt required(const JsonAt& object, std::string_view key);
+  [[nodiscard]] std::vector<JsonAt> items(const JsonAt& at);
+  // What lies in a temporary would outlive it.
+  JsonAt member(const JsonAt&& object, std::string_view key) = delete;
+  JsonAt required(const JsonAt&& object, std::string_view key) = delete;
+  std::vector<JsonAt> items(const JsonAt&& at) = delete;
 
   [[nodiscard]] std::int64_t integer(const JsonAt& at, IntegerRange range);
   [[nodiscard]] bool boolean(const JsonAt& at);
   [[nodiscard]] std::string text(const JsonAt& at);
   [[nodiscard]] std::string nonempty_text(const JsonAt& at);
-  [[nodiscard]] std::vector<JsonAt> items(const JsonAt& at);
 
  private:
   std::string problem_;

@@ -1,9 +1,9 @@
 #include "codec/json_text.hpp"
 
-#include <simdjson.h>
-
 #include <cstdint>
 #include <cstring>
+
+#include "snug/codec/utf8.hpp"
 
 namespace snug {
 namespace {
@@ -45,6 +45,12 @@ void append_escaped(std::string& out, char c) {
     case '\\':
       out += "\\\\";
       return;
+    case '\b':
+      out += "\\b";
+      return;
+    case '\f':
+      out += "\\f";
+      return;
     case '\n':
       out += "\\n";
       return;
@@ -61,24 +67,36 @@ void append_escaped(std::string& out, char c) {
   }
 }
 
+/// How many bytes at the front, where no valid character is, could have begun one.
+std::size_t broken_length(std::string_view text) {
+  std::size_t length = 1;
+  while (length < text.size() && length < 3) {
+    const std::string completed = std::string(text.substr(0, length + 1)) + "\x80\x80";
+    if (character_length(completed) == 0) break;
+    ++length;
+  }
+  return length;
+}
+
 }  // namespace
 
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';
   if (is_plain(text)) {
     out += text;
-  } else {
-    const bool valid = simdjson::validate_utf8(text.data(), text.size());
-    for (const char c : text) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (byte >= 0x80 && !valid) {
-        out += "\xEF\xBF\xBD";
-      } else if (byte >= 0x80 || plain_char(byte)) {
-        out += c;
-      } else {
-        append_escaped(out, c);
-      }
+    text = {};
+  }
+  while (!text.empty()) {
+    std::size_t length = character_length(text);
+    if (length == 0) {
+      length = broken_length(text);
+      out += "\xEF\xBF\xBD";
+    } else if (length > 1 || plain_char(static_cast<unsigned char>(text.front()))) {
+      out += text.substr(0, length);
+    } else {
+      append_escaped(out, text.front());
     }
+    text.remove_prefix(length);
   }
   out += '"';
 }

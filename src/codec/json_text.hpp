@@ -7,8 +7,8 @@
 
 namespace snug {
 
-/// Appends the text in quotes. In a text that is no valid UTF-8 every byte outside of ASCII becomes
-/// U+FFFD.
+/// Appends the text in quotes. Bytes that are no valid UTF-8 become U+FFFD, one for as many of them
+/// as could have begun one character.
 void append_json_string(std::string& out, std::string_view text);
 
 }  // namespace snug

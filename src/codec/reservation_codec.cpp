@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "codec/json_text.hpp"
 #include "codec/reservation_json.hpp"
 
 namespace snug {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Devices = std::vector<ReservedDevice>;
 
 constexpr std::string_view kPrefix = "snug.dev/";
@@ -16,38 +16,55 @@ constexpr std::string_view kVisibleDevices = "snug.dev/visible-devices";
 constexpr std::string_view kMemoryLimit = "snug.dev/memory-limit";
 constexpr std::string_view kComputePercent = "snug.dev/compute-percent";
 
-Json to_json(const ReservedDevice& device) {
-  Json json;
-  json["index"] = device.index;
-  if (!device.uuid.empty()) json["uuid"] = device.uuid;
-  json["mode"] = to_string(device.mode);
-  json["memoryMiB"] = device.memory.value;
-  json["computeMilli"] = device.compute.value;
-  if (device.slice) {
-    Json& mig = json["mig"];
-    mig["profile"] = device.slice->profile;
-    mig["start"] = device.slice->start;
-    mig["size"] = device.slice->size;
-    if (!device.slice->uuid.empty()) mig["uuid"] = device.slice->uuid;
-  }
-  return json;
+/// Appends `before`, which ends in a key and its colon, and the text in quotes.
+void append(std::string& out, std::string_view before, std::string_view text) {
+  out += before;
+  append_json_string(out, text);
 }
 
-Json to_json(const ReservedContainer& container) {
-  Json json;
-  json["name"] = container.name;
-  json["request"] = container.request;
+void append(std::string& out, std::string_view before, std::int64_t number) {
+  out += before;
+  out += std::to_string(number);
+}
+
+template <typename Item>
+void append_list(std::string& out, const std::vector<Item>& items,
+                 void (*append_item)(std::string&, const Item&)) {
+  out += '[';
+  for (const Item& item : items) {
+    if (&item != items.data()) out += ',';
+    append_item(out, item);
+  }
+  out += ']';
+}
+
+void append_device(std::string& out, const ReservedDevice& device) {
+  append(out, R"({"index":)", device.index);
+  if (!device.uuid.empty()) append(out, R"(,"uuid":)", device.uuid);
+  append(out, R"(,"mode":)", to_string(device.mode));
+  append(out, R"(,"memoryMiB":)", device.memory.value);
+  append(out, R"(,"computeMilli":)", device.compute.value);
+  if (device.slice) {
+    append(out, R"(,"mig":{"profile":)", device.slice->profile);
+    append(out, R"(,"start":)", device.slice->start);
+    append(out, R"(,"size":)", device.slice->size);
+    if (!device.slice->uuid.empty()) append(out, R"(,"uuid":)", device.slice->uuid);
+    out += '}';
+  }
+  out += '}';
+}
+
+void append_container(std::string& out, const ReservedContainer& container) {
+  append(out, R"({"name":)", container.name);
+  append(out, R"(,"request":)", container.request);
   if (const auto* units = std::get_if<KubeletUnits>(&container.given)) {
-    json["assignedBy"] = "kubelet";
-    json["resource"] = units->resource;
-    json["count"] = units->count;
-    return json;
+    append(out, R"(,"assignedBy":"kubelet","resource":)", units->resource);
+    append(out, R"(,"count":)", units->count);
+  } else {
+    out += R"(,"devices":)";
+    append_list(out, std::get<Devices>(container.given), append_device);
   }
-  Json& devices = json["devices"] = Json::array();
-  for (const ReservedDevice& device : std::get<Devices>(container.given)) {
-    devices.push_back(to_json(device));
-  }
-  return json;
+  out += '}';
 }
 
 /// The three flat values of one container. The runtime numbers a container's devices by their
@@ -94,16 +111,12 @@ void put(StringMap& annotations, const std::string& suffix, const Flat& flat) {
 
 }  // namespace
 
-Json reservation_json(const Reservation& reservation) {
-  Json json;
-  json["version"] = 1;
-  json["uid"] = reservation.uid;
-  json["node"] = reservation.node;
-  Json& containers = json["containers"] = Json::array();
-  for (const ReservedContainer& container : reservation.containers) {
-    containers.push_back(to_json(container));
-  }
-  return json;
+void append_reservation(std::string& out, const Reservation& reservation) {
+  append(out, R"({"version":1,"uid":)", reservation.uid);
+  append(out, R"(,"node":)", reservation.node);
+  out += R"(,"containers":)";
+  append_list(out, reservation.containers, append_container);
+  out += '}';
 }
 
 StringMap blank_annotations(const PodFacts& pod) {
@@ -117,8 +130,7 @@ StringMap blank_annotations(const PodFacts& pod) {
 StringMap write_reservation(const Reservation& reservation, std::string_view main_container,
                             const PodFacts& pod) {
   StringMap annotations = blank_annotations(pod);
-  annotations[std::string(kReservationKey)] =
-      reservation_json(reservation).dump(-1, ' ', false, Json::error_handler_t::replace);
+  append_reservation(annotations[std::string(kReservationKey)], reservation);
   for (const ReservedContainer& container : reservation.containers) {
     const auto* devices = std::get_if<Devices>(&container.given);
     if (devices == nullptr || devices->empty()) continue;

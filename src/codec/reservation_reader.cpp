@@ -17,8 +17,8 @@ class ReservationReader {
  public:
   explicit ReservationReader(const Limits& limits) : limits_(limits) {}
 
-  Result<Reservation> read(const nlohmann::json& document) {
-    const JsonAt root{&document, ""};
+  Result<Reservation> read(const JsonDocument& document) {
+    const JsonAt root{.value = document.root()};
     (void)json_.integer(json_.required(root, "version"), {1, 1});
     Reservation reservation;
     reservation.uid = json_.nonempty_text(json_.required(root, "uid"));
@@ -152,16 +152,18 @@ void compare_with_requests(ReadReservation& read) {
 }  // namespace
 
 Result<ReadReservation> read_reservation(std::string_view json, const Limits& limits) {
-  const std::string where = "the annotation snug.dev/reservation is malformed: ";
+  const auto malformed = [](ErrorCode code, const std::string& what) {
+    return fail(code, "the annotation snug.dev/reservation is malformed: " + what);
+  };
   if (static_cast<std::int64_t>(json.size()) > limits.max_reservation_bytes) {
-    return fail(ErrorCode::kTooLarge, where + "it has more than " +
-                                          std::to_string(limits.max_reservation_bytes) +
-                                          " bytes (limit maxReservationBytes)");
+    return malformed(ErrorCode::kTooLarge, "it has more than " +
+                                               std::to_string(limits.max_reservation_bytes) +
+                                               " bytes (limit maxReservationBytes)");
   }
   const auto document = parse_json(json, limits.max_json_depth);
-  if (!document) return fail(ErrorCode::kInvalid, where + "it " + document.error().message);
+  if (!document) return malformed(ErrorCode::kInvalid, "it " + document.error().message);
   auto reservation = ReservationReader(limits).read(*document);
-  if (!reservation) return fail(ErrorCode::kInvalid, where + reservation.error().message);
+  if (!reservation) return malformed(ErrorCode::kInvalid, reservation.error().message);
   ReadReservation read{.reservation = *std::move(reservation)};
   compare_with_requests(read);
   return read;

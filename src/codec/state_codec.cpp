@@ -171,11 +171,14 @@ std::string write_pods(Generation generation, std::span<const PodRow> rows) {
     json["state"] = row.state;
     if (!row.reason.empty()) json["reason"] = row.reason;
     json["request"] = row.request;
-    if (row.holding != nullptr && !row.holding->reservation.containers.empty()) {
-      json["reservation"] = reservation_json(row.holding->reservation);
-    }
     if (&row != rows.data()) text += ',';
     text += dump(json);
+    if (row.holding != nullptr && !row.holding->reservation.containers.empty()) {
+      text.back() = ',';  // instead of the brace that ends the object
+      text += "\"reservation\":";
+      append_reservation(text, row.holding->reservation);
+      text += '}';
+    }
   }
   return text + "]}";
 }

@@ -128,6 +128,60 @@ TEST(ReservationCodecTest, KubeletAssignedContainersHaveOnlyTheReservation) {
                         R"("resource":"nvidia.com/gpu","count":2}]})"}}));
 }
 
+struct Written {
+  std::vector<ReservedContainer> containers;
+  std::string json;  // of the containers
+};
+
+void PrintTo(const Written& row, std::ostream* out) { *out << row.json; }
+
+class ReservationWrittenTest : public testing::TestWithParam<Written> {};
+
+TEST_P(ReservationWrittenTest, ByteForByte) {
+  const Reservation reservation{"u\"1", "n\xC3\xA9", GetParam().containers};
+  EXPECT_EQ(write_reservation(reservation, "m", PodFacts{}).at("snug.dev/reservation"),
+            "{\"version\":1,\"uid\":\"u\\\"1\",\"node\":\"n\xC3\xA9\",\"containers\":" +
+                GetParam().json + "}");
+}
+
+ReservedDevice sliced(std::string uuid, Slice slice) {
+  return {3, std::move(uuid), GpuMode::kMig, {9856}, {285}, std::move(slice)};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, ReservationWrittenTest,
+    testing::Values(
+        Written{{}, "[]"},
+        Written{{{"m", "", std::vector<ReservedDevice>{}}},
+                R"([{"name":"m","request":"","devices":[]}])"},
+        Written{{{"m", "r", std::vector{device(0, "", GpuMode::kMps, 0, 0)}}},
+                R"([{"name":"m","request":"r","devices":[{"index":0,"mode":"mps",)"
+                R"("memoryMiB":0,"computeMilli":0}]}])"},
+        Written{{{"m", "r",
+                  std::vector{device(0, "A", GpuMode::kWhole, 81920, 1000),
+                              device(15, "", GpuMode::kWhole, 1'000'000'000, 1000)}}},
+                R"([{"name":"m","request":"r","devices":[{"index":0,"uuid":"A","mode":"whole",)"
+                R"("memoryMiB":81920,"computeMilli":1000},{"index":15,"mode":"whole",)"
+                R"("memoryMiB":1000000000,"computeMilli":1000}]}])"},
+        Written{{{"m", "r", std::vector{sliced("G", {"2g.10gb", 2, 2, "MIG-1"})}}},
+                R"([{"name":"m","request":"r","devices":[{"index":3,"uuid":"G","mode":"mig",)"
+                R"("memoryMiB":9856,"computeMilli":285,"mig":{"profile":"2g.10gb","start":2,)"
+                R"("size":2,"uuid":"MIG-1"}}]}])"},
+        Written{{{"m", "r", std::vector{sliced("", {"1g.5gb+me", 0, 1, ""})}}},
+                R"([{"name":"m","request":"r","devices":[{"index":3,"mode":"mig",)"
+                R"("memoryMiB":9856,"computeMilli":285,"mig":{"profile":"1g.5gb+me","start":0,)"
+                R"("size":1}}]}])"},
+        Written{{{"a", "nvidia.com/gpu=2", KubeletUnits{"nvidia.com/gpu", 2}},
+                 {"b", "r", std::vector{device(1, "", GpuMode::kTimeSlicing, 1, 1)}}},
+                R"([{"name":"a","request":"nvidia.com/gpu=2","assignedBy":"kubelet",)"
+                R"("resource":"nvidia.com/gpu","count":2},{"name":"b","request":"r",)"
+                R"("devices":[{"index":1,"mode":"time-slicing","memoryMiB":1,)"
+                R"("computeMilli":1}]}])"},
+        Written{{{"\"\\/\b\f\n\r\t\x01\x7F", "cut \xC3", KubeletUnits{"\xE2\x82\xAC\xFF", -1}}},
+                "[{\"name\":\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\x7F\",\"request\":"
+                "\"cut \xEF\xBF\xBD\",\"assignedBy\":\"kubelet\",\"resource\":"
+                "\"\xE2\x82\xAC\xEF\xBF\xBD\",\"count\":-1}]"}));
+
 TEST(ReservationCodecTest, WhatIsWrittenIsReadBack) {
   ReservedDevice slice = device(7, "", GpuMode::kMig, 9856, 285);
   slice.slice = Slice{"2g.10gb", 2, 2, "MIG-1"};
