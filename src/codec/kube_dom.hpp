@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "codec/kube_walk.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/base/result.hpp"
 #include "snug/model/node.hpp"
@@ -20,39 +21,24 @@
 
 namespace snug {
 
-/// A place in a JSON text; spelled out only for an error.
-struct Where {
-  const Where* up = nullptr;
-  std::string_view name;
-  std::ptrdiff_t index = -1;  // not negative: `name` is followed by [index]
-
-  [[nodiscard]] std::string text() const;
-};
-
-/// A field that a reader wants of an object. Absent or null: `present` stays false.
-struct Field {
-  std::string_view key;
-  simdjson::dom::element value{};
-  bool seen = false;
-  bool present = false;
-};
-
 /// Go matches the keys of its own structs in any letter case, those of Kubernetes objects exactly.
 enum class KeyCase : std::uint8_t { kExact, kAny };
 
-/// Typed access that remembers the first error; after one, every call is a no-op.
-class DomWalk {
+/// Typed access to JSON.
+class DomWalk : public WalkErrors {
  public:
-  [[nodiscard]] bool ok() const { return ok_; }
-  [[nodiscard]] std::unexpected<Error> take_error() { return std::unexpected(std::move(error_)); }
-  void fail_at(const Where& where, std::string_view problem);
-  void fail_with(Error error);
+  using Value = simdjson::dom::element;
+  using Field = WalkField<Value>;
 
   /// Fills `wanted` from the object; each of them at most once in it.
   void fields(const simdjson::dom::element& object, const Where& where, std::span<Field> wanted,
               KeyCase key_case = KeyCase::kExact);
   void text(const Field& field, const Where& parent, std::string& out);
   void number(const Field& field, const Where& parent, std::int32_t& out);
+  /// The text of a time; false: it is not set.
+  bool time(const Field& field, const Where& parent, std::string& out);
+  /// Copies the entries whose keys are kept. A kept key may come once, even when its value is null.
+  void map(const Field& field, const Where& parent, const MapRule& rule, StringMap& out);
 
   /// Calls visit(element, Where) for each item of the array.
   template <typename Visit>
@@ -64,10 +50,9 @@ class DomWalk {
  private:
   void wrong_type(const simdjson::dom::element& found, const Where& where,
                   std::string_view expected);
-
-  bool ok_ = true;
-  Error error_;
 };
+
+using Field = DomWalk::Field;
 
 /// A parser with its padded buffer, kept between calls.
 class DomParser {

@@ -1,78 +1,23 @@
 #include "snug/codec/kube_objects.hpp"
 
-#include <array>
-#include <optional>
 #include <utility>
 
 #include "codec/kube_dom.hpp"
+#include "codec/kube_proto.hpp"
+#include "codec/kube_reading.hpp"
 
 namespace snug {
 namespace {
 
 using simdjson::dom::element;
 
-std::optional<WatchKind> watch_kind(std::string_view type) {
-  if (type == "ADDED") return WatchKind::kAdded;
-  if (type == "MODIFIED") return WatchKind::kModified;
-  if (type == "DELETED") return WatchKind::kDeleted;
-  if (type == "BOOKMARK") return WatchKind::kBookmark;
-  if (type == "ERROR") return WatchKind::kError;
-  return std::nullopt;
-}
-
-/// The Status object of an ERROR event.
-Result<void> read_status(const element& object, WatchEvent& event) {
-  const Where where{nullptr, "object"};
-  DomWalk walk;
-  std::array<Field, 2> wanted{{{"code"}, {"message"}}};
-  walk.fields(object, where, wanted);
-  walk.number(wanted[0], where, event.error_code);
-  walk.text(wanted[1], where, event.error_message);
-  if (!walk.ok()) return walk.take_error();
-  return {};
-}
-
-/// A bookmark carries a resourceVersion and nothing else.
-Result<void> read_bookmark(const element& object, WatchEvent& event) {
-  const Where where{nullptr, "object"};
-  DomWalk walk;
-  std::array<Field, 1> metadata{{{"metadata"}}};
-  std::array<Field, 1> version{{{"resourceVersion"}}};
-  walk.fields(object, where, metadata);
-  const Where here{&where, metadata[0].key};
-  if (metadata[0].present) walk.fields(metadata[0].value, here, version);
-  walk.text(version[0], here, event.resource_version);
-  if (event.resource_version.empty()) walk.fail_at(here, "has no resourceVersion");
-  if (!walk.ok()) return walk.take_error();
-  return {};
-}
-
 /// What every kind of event has; `object` is left for the kinds that carry one of the resource.
 Result<WatchEvent> read_frame(const element& root, element& object) {
-  const Where where{nullptr, "the watch event"};
   DomWalk walk;
-  std::array<Field, 2> wanted{{{"type"}, {"object"}}};
-  std::string type;
-  walk.fields(root, where, wanted);
-  walk.text(wanted[0], where, type);
-  const std::optional<WatchKind> kind = watch_kind(type);
-  if (!kind) {
-    walk.fail_at(Where{&where, "type"}, "must be ADDED, MODIFIED, DELETED, BOOKMARK or ERROR");
-  }
-  if (!wanted[1].present) walk.fail_at(Where{&where, "object"}, "is missing");
+  WatchEvent event = read_event_head(walk, root, Where{nullptr, "the watch event"}, object);
+  if (!carries_object(event)) read_event_without_object(walk, object, event);
   if (!walk.ok()) return walk.take_error();
-  WatchEvent event;
-  event.kind = kind.value_or(WatchKind::kError);
-  object = wanted[1].value;
-  Result<void> rest;
-  if (event.kind == WatchKind::kError) rest = read_status(object, event);
-  if (event.kind == WatchKind::kBookmark) rest = read_bookmark(object, event);
-  if (!rest) return std::unexpected(std::move(rest.error()));
   return event;
-}
-
-bool carries_object(const WatchEvent& event) {
-  return event.kind != WatchKind::kError && event.kind != WatchKind::kBookmark;
 }
 
 }  // namespace
@@ -81,12 +26,15 @@ struct KubeObjectReader::State {
   explicit State(const Limits& limits)
       : parser{limits}, max_bytes{static_cast<std::size_t>(limits.max_object_bytes)} {}
 
+  [[nodiscard]] Result<void> check_size(std::string_view bytes) const {
+    if (bytes.size() <= max_bytes) return {};
+    return fail(ErrorCode::kTooLarge, "the object has " + std::to_string(bytes.size()) +
+                                          " bytes; at most " + std::to_string(max_bytes) +
+                                          " are allowed");
+  }
+
   Result<element> parse(std::string_view json) {
-    if (json.size() > max_bytes) {
-      return fail(ErrorCode::kTooLarge, "the object has " + std::to_string(json.size()) +
-                                            " bytes; at most " + std::to_string(max_bytes) +
-                                            " are allowed");
-    }
+    if (auto allowed = check_size(json); !allowed) return std::unexpected(allowed.error());
     return parser.parse(json);
   }
 
@@ -112,8 +60,14 @@ Result<NodeFacts> KubeObjectReader::read_node(std::string_view json) {
   return node_from(*root, Where{nullptr, "node"});
 }
 
-Result<WatchEvent> KubeObjectReader::read_pod_event(std::string_view json) {
-  const Result<element> root = state_->parse(json);
+Result<WatchEvent> KubeObjectReader::read_pod_event(std::string_view bytes, WireFormat format) {
+  if (format == WireFormat::kProtobuf) {
+    if (auto allowed = state_->check_size(bytes); !allowed) {
+      return std::unexpected(allowed.error());
+    }
+    return pod_event_from_proto(bytes);
+  }
+  const Result<element> root = state_->parse(bytes);
   if (!root) return std::unexpected(root.error());
   element object;
   Result<WatchEvent> event = read_frame(*root, object);

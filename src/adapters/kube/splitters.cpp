@@ -8,6 +8,7 @@
 namespace snug {
 namespace {
 
+constexpr std::size_t kLengthBytes = 4;    // in front of a frame
 constexpr std::size_t kMaxKeyBytes = 256;  // a list has `kind`, `items` and such, and no others
 
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
@@ -43,6 +44,58 @@ bool LineSplitter::end_line(std::string_view line) {
   if (oversize_) return callbacks_.on_oversize(line.substr(0, kNamedWithin));
   if (std::ranges::all_of(line, is_space)) return true;
   return callbacks_.on_object(line);
+}
+
+FrameSplitter::FrameSplitter(std::size_t max_bytes, SplitterCallbacks callbacks)
+    : max_bytes_(max_bytes), callbacks_(std::move(callbacks)) {}
+
+bool FrameSplitter::feed(std::string_view piece) {
+  while (!piece.empty()) {
+    if (length_digits_ < kLengthBytes) {
+      take_length(piece);
+    } else if (!take_frame(piece)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void FrameSplitter::take_length(std::string_view& piece) {
+  left_ = (left_ << 8U) | static_cast<std::uint8_t>(piece.front());
+  piece.remove_prefix(1);
+  if (++length_digits_ < kLengthBytes) return;
+  if (left_ == 0) return end_frame();
+  oversize_ = left_ > max_bytes_;
+  wanted_ = oversize_ ? std::min(kNamedWithin, max_bytes_) : left_;
+}
+
+bool FrameSplitter::take_frame(std::string_view& piece) {
+  const std::string_view part = piece.substr(0, left_);
+  piece.remove_prefix(part.size());
+  left_ -= part.size();
+  bool go_on = true;
+  if (!told_) {
+    std::string_view front = part.substr(0, wanted_ - kept_.size());
+    const bool enough = kept_.size() + front.size() == wanted_;
+    if (!kept_.empty() || !enough) {
+      kept_.reserve(wanted_);  // growing by itself it could take twice as much
+      kept_ += front;
+      front = kept_;
+    }
+    if (enough) go_on = oversize_ ? callbacks_.on_oversize(front) : callbacks_.on_object(front);
+    told_ = enough;
+  }
+  if (left_ == 0) end_frame();
+  return go_on;
+}
+
+void FrameSplitter::end_frame() {
+  length_digits_ = 0;
+  left_ = 0;
+  wanted_ = 0;
+  kept_.clear();
+  oversize_ = false;
+  told_ = false;
 }
 
 ListSplitter::ListSplitter(std::size_t max_bytes, SplitterCallbacks callbacks)

@@ -1,7 +1,7 @@
-// Streams of JSON become single objects without ever standing in memory as a whole. Only brackets,
-// strings and escapes are understood here; each object is read for itself by codec/kube_objects. An
-// object over the limit is told by its beginning. Views given to callbacks die when these return.
-// Not thread-safe.
+// Streams become single objects without ever standing in memory as a whole. Only brackets, strings
+// and escapes of JSON and the lengths of frames are understood here; each object is read for itself
+// by codec/kube_objects. An object over the limit is told by its beginning. Views given to
+// callbacks die when these return. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -35,6 +35,30 @@ class LineSplitter {
   const SplitterCallbacks callbacks_;
   std::string kept_;  // the beginning of a line whose end has not come
   bool oversize_ = false;
+};
+
+/// The frames of a watch in protobuf: a length of four bytes, the first the highest, then as many
+/// bytes. One that comes in one piece is given without being copied.
+class FrameSplitter {
+ public:
+  FrameSplitter(std::size_t max_bytes, SplitterCallbacks callbacks);
+  /// False: a callback said stop. One that is too large is told as soon as its beginning is here.
+  bool feed(std::string_view piece);
+
+ private:
+  /// Both take what they need from the front of the piece.
+  void take_length(std::string_view& piece);
+  bool take_frame(std::string_view& piece);
+  void end_frame();
+
+  const std::size_t max_bytes_;
+  const SplitterCallbacks callbacks_;
+  std::size_t length_digits_ = 0;  // bytes of the length that have come; 4: the frame has begun
+  std::size_t left_ = 0;           // bytes of the frame that have not come
+  std::size_t wanted_ = 0;         // bytes from the frame's front that a callback gets
+  std::string kept_;               // those of them that came in earlier pieces
+  bool oversize_ = false;
+  bool told_ = false;  // an oversize frame; its rest is skipped
 };
 
 /// The objects of a list's `items`, and its metadata.resourceVersion wherever that stands.

@@ -1,24 +1,21 @@
 #include "adapters/kube/unreadable.hpp"
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "adapters/kube/text.hpp"
+#include "snug/codec/proto_wire.hpp"
 
 namespace snug {
 namespace {
 
 constexpr std::size_t kShownBytes = 128;  // of an object without a name
 
-struct Names {
-  std::string name_space;
-  std::string name;
-};
-
 /// What stands in front of the first error, be it the end of a text that was cut.
-Names read_names(std::string_view text) {
+ObjectNames names_in_json(std::string_view text) {
   using Event = nlohmann::json::parse_event_t;
-  Names names;
+  ObjectNames names;
   std::vector<std::string> path;
   const auto visit = [&](int depth, Event event, nlohmann::json& parsed) {
     const auto level = static_cast<std::size_t>(depth);
@@ -33,17 +30,36 @@ Names read_names(std::string_view text) {
     }
     return true;
   };
-  [[maybe_unused]] const auto parsed =
-      nlohmann::json::parse(text.substr(0, kNamedWithin), visit, false);
+  [[maybe_unused]] const auto parsed = nlohmann::json::parse(text, visit, false);
   return names;
+}
+
+/// The bytes for a line of the log: those that are no printable ASCII as `\xNN`.
+std::string show_bytes(std::string_view bytes) {
+  static constexpr std::string_view kHex = "0123456789abcdef";
+  std::string shown;
+  for (const char c : bytes) {
+    if (c >= ' ' && c <= '~') {
+      shown += c;
+      continue;
+    }
+    const auto byte = static_cast<std::uint8_t>(c);
+    shown += "\\x";
+    shown += kHex[byte >> 4U];
+    shown += kHex[byte & 15U];
+  }
+  return shown;
 }
 
 }  // namespace
 
-std::string name_unreadable(std::string_view beginning) {
-  const Names names = read_names(beginning);
+std::string name_unreadable(std::string_view beginning, WireFormat format) {
+  const bool proto = format == WireFormat::kProtobuf;
+  const std::string_view front = beginning.substr(0, kNamedWithin);
+  const ObjectNames names = proto ? names_in_proto(front) : names_in_json(front);
   if (!is_object_name(names.name)) {
-    return "the object that begins `" + clip_text(beginning, kShownBytes) + "`";
+    return "the object that begins `" +
+           (proto ? show_bytes(front.substr(0, kShownBytes)) : clip_text(front, kShownBytes)) + "`";
   }
   return (is_object_name(names.name_space) ? names.name_space + "/" : "") + names.name;
 }

@@ -1,0 +1,320 @@
+#include "codec/kube_proto.hpp"
+
+#include <simdjson.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <protozero/exception.hpp>
+#include <protozero/pbf_reader.hpp>
+#include <span>
+#include <string>
+
+#include "codec/kube_reading.hpp"
+#include "codec/kube_walk.hpp"
+#include "codec/text.hpp"
+#include "snug/codec/proto_wire.hpp"
+#include "snug/codec/utf8.hpp"
+
+namespace snug {
+namespace {
+
+using protozero::pbf_wire_type;
+
+std::string_view type_name(pbf_wire_type type) {
+  switch (type) {
+    case pbf_wire_type::varint:
+      return "a varint";
+    case pbf_wire_type::fixed64:
+      return "a number of 64 bits";
+    case pbf_wire_type::fixed32:
+      return "a number of 32 bits";
+    default:
+      return "bytes";
+  }
+}
+
+/// What stands under a number in a message; given more than once, its last occurrence.
+struct ProtoValue {
+  pbf_wire_type type = pbf_wire_type::length_delimited;
+  std::uint64_t varint = 0;
+  std::string_view bytes;
+  std::string_view within;  // the message; read again where all occurrences count
+  std::uint32_t number = 0;
+  bool repeated = false;
+};
+
+/// The text, or what `scratch` gets: the text with U+FFFD for each byte that is no UTF-8.
+std::string_view clean(std::string_view text, std::string& scratch) {
+  if (simdjson::validate_utf8(text.data(), text.size())) return text;
+  scratch.clear();
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    if (length == 0) {
+      scratch += "\xEF\xBF\xBD";
+    } else {
+      scratch += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return scratch;
+}
+
+void append_padded(std::string& out, std::int64_t number, std::size_t digits) {
+  const std::string text = std::to_string(number);
+  out.append(digits - text.size(), '0').append(text);
+}
+
+constexpr std::int64_t kFirstSecond = -62'167'219'200;  // 0000-01-01T00:00:00Z
+constexpr std::int64_t kLastSecond = 253'402'300'799;   // 9999-12-31T23:59:59Z
+
+/// RFC 3339. The second is one of the years 0 to 9999.
+std::string time_text(std::int64_t second) {
+  const std::chrono::sys_seconds time{std::chrono::seconds{second}};
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date{day};
+  const std::chrono::hh_mm_ss clock{time - day};
+  std::string text;
+  append_padded(text, static_cast<int>(date.year()), 4);
+  append_padded(text += '-', static_cast<unsigned>(date.month()), 2);
+  append_padded(text += '-', static_cast<unsigned>(date.day()), 2);
+  append_padded(text += 'T', clock.hours().count(), 2);
+  append_padded(text += ':', clock.minutes().count(), 2);
+  append_padded(text += ':', clock.seconds().count(), 2);
+  return text += 'Z';
+}
+
+/// Typed access to protobuf. Values die with the walk or with the frame.
+class ProtoWalk : public WalkErrors {
+ public:
+  using Value = ProtoValue;
+  using Field = WalkField<Value>;
+
+  void fields(const Value& value, const Where& where, std::span<Field> wanted);
+  void text(const Field& field, const Where& parent, std::string& out);
+  void number(const Field& field, const Where& parent, std::int32_t& out);
+  /// False: the field is not there. The zero time has no text.
+  bool time(const Field& field, const Where& parent, std::string& out);
+  /// Copies the entries whose keys are kept.
+  void map(const Field& field, const Where& parent, const MapRule& rule, StringMap& out);
+  [[nodiscard]] std::string_view bytes(const Field& field, const Where& parent);
+  /// Calls visit(value, Where) for each occurrence of the field.
+  template <typename Visit>
+  void each_item(const Field& field, const Where& parent, Visit visit);
+
+ private:
+  template <typename Visit>
+  void each_field(std::string_view message, const Where& where, Visit visit);
+  std::string_view merged(const Value& value, const Where& where);
+  bool has_type(const Value& value, const Where& where, pbf_wire_type type,
+                std::string_view expected);
+  std::string_view view(const Field& field, const Where& parent, std::string& scratch);
+  std::int64_t integer(const Field& field, const Where& parent);
+
+  std::deque<std::string> merged_;  // messages that were given in parts
+};
+
+/// The reader's field. Must be called where the field is not skipped.
+ProtoValue take(protozero::pbf_reader& reader, std::string_view within) {
+  ProtoValue value{.type = reader.wire_type(), .within = within, .number = reader.tag()};
+  if (value.type == pbf_wire_type::varint) {
+    value.varint = reader.get_uint64();
+  } else if (value.type == pbf_wire_type::length_delimited) {
+    const protozero::data_view bytes = reader.get_view();
+    value.bytes = {bytes.data(), bytes.size()};
+  } else {
+    reader.skip();
+  }
+  return value;
+}
+
+/// Calls visit(reader) at each field, for it to take or to skip.
+template <typename Visit>
+void ProtoWalk::each_field(std::string_view message, const Where& where, Visit visit) {
+  try {
+    protozero::pbf_reader reader{message.data(), message.size()};
+    while (ok() && reader.next()) visit(reader);
+  } catch (const protozero::end_of_buffer_exception&) {
+    fail_at(where, "ends in the middle");
+  } catch (const protozero::exception&) {
+    fail_at(where, "is no valid protobuf message");
+  }
+}
+
+bool ProtoWalk::has_type(const Value& value, const Where& where, pbf_wire_type type,
+                         std::string_view expected) {
+  if (value.type == type) return true;
+  fail_at(where,
+          "must be " + std::string{expected} + ", not " + std::string{type_name(value.type)});
+  return false;
+}
+
+/// The whole message: parts that follow each other are their merger.
+std::string_view ProtoWalk::merged(const Value& value, const Where& where) {
+  if (!value.repeated) return value.bytes;
+  std::string& parts = merged_.emplace_back();
+  each_field(value.within, where, [&](protozero::pbf_reader& reader) {
+    if (reader.tag() == value.number) {
+      parts += take(reader, value.within).bytes;
+    } else {
+      reader.skip();
+    }
+  });
+  return parts;
+}
+
+void ProtoWalk::fields(const Value& value, const Where& where, std::span<Field> wanted) {
+  if (!ok() || !has_type(value, where, pbf_wire_type::length_delimited, "a message")) return;
+  const std::string_view message = merged(value, where);
+  each_field(message, where, [&](protozero::pbf_reader& reader) {
+    for (Field& field : wanted) {
+      if (field.number != reader.tag()) continue;
+      const pbf_wire_type before = field.value.type;
+      field.value = take(reader, message);
+      field.value.repeated = field.present;
+      if (field.present && field.value.type != before) {
+        fail_at(Where{&where, field.key}, "is given in two wire types");
+      }
+      field.seen = field.present = true;
+      return;
+    }
+    reader.skip();
+  });
+}
+
+template <typename Visit>
+void ProtoWalk::each_item(const Field& field, const Where& parent, Visit visit) {
+  if (!ok() || !field.present) return;
+  std::ptrdiff_t index = 0;
+  each_field(field.value.within, parent, [&](protozero::pbf_reader& reader) {
+    if (reader.tag() != field.number) return reader.skip();
+    const Value item = take(reader, field.value.within);
+    const Where where{&parent, field.key, index++};
+    if (has_type(item, where, pbf_wire_type::length_delimited, "a message")) visit(item, where);
+  });
+}
+
+std::string_view ProtoWalk::bytes(const Field& field, const Where& parent) {
+  if (!ok() || !field.present) return {};
+  has_type(field.value, Where{&parent, field.key}, pbf_wire_type::length_delimited, "bytes");
+  return field.value.bytes;
+}
+
+std::string_view ProtoWalk::view(const Field& field, const Where& parent, std::string& scratch) {
+  if (!ok() || !field.present) return {};
+  const Where where{&parent, field.key};
+  has_type(field.value, where, pbf_wire_type::length_delimited, "a string");
+  return clean(field.value.bytes, scratch);
+}
+
+void ProtoWalk::text(const Field& field, const Where& parent, std::string& out) {
+  std::string scratch;
+  if (ok() && field.present) out = view(field, parent, scratch);
+}
+
+std::int64_t ProtoWalk::integer(const Field& field, const Where& parent) {
+  if (!ok() || !field.present) return 0;
+  has_type(field.value, Where{&parent, field.key}, pbf_wire_type::varint, "an integer");
+  return static_cast<std::int64_t>(field.value.varint);
+}
+
+void ProtoWalk::number(const Field& field, const Where& parent, std::int32_t& out) {
+  if (ok() && field.present) out = static_cast<std::int32_t>(integer(field, parent));
+}
+
+bool ProtoWalk::time(const Field& field, const Where& parent, std::string& out) {
+  if (!ok() || !field.present) return false;
+  const Where where{&parent, field.key};
+  Value last = field.value;
+  last.repeated = false;  // Go reads each occurrence for itself
+  std::array<Field, 1> seconds{{{"seconds", 1}}};
+  fields(last, where, seconds);
+  const std::int64_t second = integer(seconds[0], where);
+  if (second < kFirstSecond || second > kLastSecond) {
+    fail_at(where, "must be in the years 0 to 9999");
+  } else if (!last.bytes.empty()) {
+    out = time_text(second);
+  }
+  return true;
+}
+
+void ProtoWalk::map(const Field& field, const Where& parent, const MapRule& rule, StringMap& out) {
+  const Where here{&parent, field.key};
+  std::string key_scratch;
+  std::string value_scratch;
+  each_item(field, parent, [&](const Value& item, const Where& where) {
+    std::array<Field, 2> entry{{{"key", 1}, {"value", 2}}};
+    fields(item, where, entry);
+    const std::string_view key = view(entry[0], where, key_scratch);
+    const bool kept = ok() && rule.keep(key);
+    if (rule.quantities && !kept) return;
+    const Where place{&here, key};
+    std::string_view value;
+    if (!rule.quantities) {
+      value = view(entry[1], where, value_scratch);
+    } else if (entry[1].present) {
+      Value last = entry[1].value;
+      last.repeated = false;  // Go reads each occurrence for itself
+      std::array<Field, 1> quantity{{{"string", 1}}};
+      fields(last, place, quantity);
+      value = view(quantity[0], place, value_scratch);
+    }
+    if (rule.bytes != nullptr) *rule.bytes += key.size() + value.size();
+    if (kept) out.insert_or_assign(std::string{key}, std::string{value});
+  });
+}
+
+/// The object in an envelope, which must be of that kind.
+ProtoValue open_envelope(ProtoWalk& walk, std::string_view bytes, const Where& where,
+                         std::string_view kind) {
+  if (!walk.ok()) return {};
+  if (!bytes.starts_with(kEnvelopeMark)) {
+    walk.fail_at(where, "must begin with `k8s` and a zero byte");
+    return {};
+  }
+  std::array<ProtoWalk::Field, 3> unknown{{{"typeMeta", 1}, {"raw", 2}, {"contentEncoding", 3}}};
+  std::array<ProtoWalk::Field, 1> type_kind{{{"kind", 2}}};
+  walk.fields({.bytes = bytes.substr(kEnvelopeMark.size())}, where, unknown);
+  if (unknown[0].present) {
+    walk.fields(unknown[0].value, Where{&where, unknown[0].key}, type_kind);
+  }
+  std::string found;
+  std::string encoding;
+  walk.text(type_kind[0], Where{&where, unknown[0].key}, found);
+  walk.text(unknown[2], where, encoding);
+  if (found != kind) {
+    walk.fail_at(where, "must be a " + std::string{kind} + ", not " + in_quotes(found));
+  }
+  if (!encoding.empty()) {
+    walk.fail_at(where, "must have no contentEncoding, not " + in_quotes(encoding));
+  }
+  return {.bytes = walk.bytes(unknown[1], where)};
+}
+
+}  // namespace
+
+Result<WatchEvent> pod_event_from_proto(std::string_view frame) {
+  const Where where{nullptr, "the watch event"};
+  ProtoWalk walk;
+  ProtoValue root{.bytes = frame};
+  if (frame.starts_with(kEnvelopeMark)) root = open_envelope(walk, frame, where, "WatchEvent");
+  ProtoValue extension;
+  WatchEvent event = read_event_head(walk, root, where, extension);
+  const Where place{&where, "object"};
+  std::array<ProtoWalk::Field, 1> raw{{{"raw", 1}}};
+  walk.fields(extension, place, raw);
+  const ProtoValue object = open_envelope(walk, walk.bytes(raw[0], place), place,
+                                          event.kind == WatchKind::kError ? "Status" : "Pod");
+  if (carries_object(event)) {
+    event.pod = read_pod_facts(walk, object, Where{nullptr, "pod"});
+    event.resource_version = event.pod.resource_version;
+  } else {
+    read_event_without_object(walk, object, event);
+  }
+  if (!walk.ok()) return walk.take_error();
+  return event;
+}
+
+}  // namespace snug

@@ -1,0 +1,56 @@
+// What the walks over Kubernetes objects share, whatever these are written in: places, fields, and
+// the first error. DomWalk (kube_dom) walks JSON and ProtoWalk (kube_proto) protobuf; kube_reading
+// says what is read with them. Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "snug/base/result.hpp"
+
+namespace snug {
+
+/// A place in an object; spelled out only for an error.
+struct Where {
+  const Where* up = nullptr;
+  std::string_view name;
+  std::ptrdiff_t index = -1;  // not negative: `name` is followed by [index]
+
+  [[nodiscard]] std::string text() const;
+};
+
+/// A field that a reader wants of an object: JSON knows it by its key, protobuf by its number.
+/// Absent or null: `present` stays false.
+template <typename Value>
+struct WalkField {
+  std::string_view key;
+  std::uint32_t number = 0;
+  Value value{};
+  bool seen = false;
+  bool present = false;
+};
+
+/// Which entries of a map are read, and how.
+struct MapRule {
+  bool (*keep)(std::string_view key);
+  bool quantities = false;       // values are resource quantities, and keep their text
+  std::size_t* bytes = nullptr;  // counts all keys and values, kept or not
+};
+
+/// Remembers the first error; after one, every call of a walk is a no-op.
+class WalkErrors {
+ public:
+  [[nodiscard]] bool ok() const { return ok_; }
+  [[nodiscard]] std::unexpected<Error> take_error() { return std::unexpected(std::move(error_)); }
+  void fail_at(const Where& where, std::string_view problem);
+  void fail_with(Error error);
+
+ private:
+  bool ok_ = true;
+  Error error_;
+};
+
+}  // namespace snug

@@ -1,0 +1,53 @@
+#include "snug/codec/proto_wire.hpp"
+
+#include <protozero/exception.hpp>
+#include <protozero/pbf_reader.hpp>
+
+namespace snug {
+namespace {
+
+enum class CutField { kDropped, kKept };
+
+/// The first such field of bytes. Of one that is cut: nothing, or what there is of it.
+std::string_view first_field(std::string_view message, protozero::pbf_tag_type number,
+                             CutField cut = CutField::kKept) {
+  protozero::pbf_reader reader{message.data(), message.size()};
+  try {
+    if (!reader.next(number, protozero::pbf_wire_type::length_delimited)) return {};
+    const protozero::data_view bytes = reader.get_view();
+    return {bytes.data(), bytes.size()};
+  } catch (const protozero::end_of_buffer_exception&) {
+    if (cut == CutField::kDropped || reader.tag() != number) return {};
+    const protozero::data_view rest = reader.data();
+    return {rest.data(), rest.size()};
+  } catch (const protozero::exception&) {
+    return {};
+  }
+}
+
+/// runtime.Unknown in an envelope; nothing where there is none.
+std::string_view unknown_in(std::string_view bytes) {
+  return bytes.starts_with(kEnvelopeMark) ? bytes.substr(kEnvelopeMark.size()) : std::string_view{};
+}
+
+/// The object of a WatchEvent: RawExtension's raw is an envelope, and its raw the object.
+std::string_view object_of_event(std::string_view event) {
+  return first_field(unknown_in(first_field(first_field(event, 2), 1)), 2);
+}
+
+}  // namespace
+
+ObjectNames names_in_proto(std::string_view beginning) {
+  std::string_view object;
+  if (const std::string_view unknown = unknown_in(beginning); unknown.empty()) {
+    object = object_of_event(beginning);
+  } else {
+    object = first_field(unknown, 2);
+    if (first_field(first_field(unknown, 1), 2) == "WatchEvent") object = object_of_event(object);
+  }
+  const std::string_view metadata = first_field(object, 1);
+  return {std::string{first_field(metadata, 3, CutField::kDropped)},
+          std::string{first_field(metadata, 1, CutField::kDropped)}};
+}
+
+}  // namespace snug
