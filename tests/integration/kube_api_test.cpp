@@ -5,7 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "adapters/kube/binding_text.hpp"
 #include "integration/kube_support.hpp"
+#include "snug/codec/proto_wire.hpp"
 
 namespace snug {
 namespace {
@@ -35,13 +37,9 @@ TEST_F(KubeApiTest, BindIsOnePostWithUidAnnotationsAndNode) {
   const auto seen = server.seen("bind");
   ASSERT_EQ(seen.size(), 1U);
   EXPECT_EQ(seen[0].target, "/api/v1/namespaces/ns/pods/pod-1/binding");
-  EXPECT_EQ(seen[0].content_type, "application/json");
+  EXPECT_EQ(seen[0].content_type, kProtobufType);
   EXPECT_EQ(seen[0].host, "127.0.0.1:" + std::to_string(server.port()));
-  EXPECT_EQ(json::parse(seen[0].body), json::parse(R"({
-      "apiVersion": "v1", "kind": "Binding",
-      "metadata": {"name": "pod-1", "namespace": "ns", "uid": "uid-1",
-                   "annotations": {"snug.dev/reservation": "{\"version\":1}"}},
-      "target": {"apiVersion": "v1", "kind": "Node", "name": "node-1"}})"));
+  EXPECT_EQ(seen[0].body, binding_proto(binding()));
   EXPECT_EQ(count("bind ok"), 1);
 }
 

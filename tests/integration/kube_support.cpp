@@ -20,6 +20,12 @@ std::vector<std::string> RecordingSink::pod_lines() const {
 
 namespace {
 
+std::size_t body_length(std::string_view head) {
+  constexpr std::string_view kHeader = "Content-Length: ";
+  const auto at = head.find(kHeader);
+  return at == head.npos ? 0 : std::stoul(std::string(head.substr(at + kHeader.size())));
+}
+
 /// Between two bytes of a server that dawdles.
 constexpr std::chrono::milliseconds kTrickle{20};
 
@@ -117,8 +123,8 @@ void ScriptedApi::handle(const httplib::Request& request, httplib::Response& res
   const std::string kind = kind_of(request);
   seen_.change([&](std::vector<SeenRequest>& all) {
     all.push_back({kind, request.target, request.body, request.get_header_value("Content-Type"),
-                   request.get_header_value("Authorization"), request.get_header_value("Host"),
-                   request.remote_port});
+                   request.get_header_value("Accept"), request.get_header_value("Authorization"),
+                   request.get_header_value("Host"), request.remote_port});
   });
   const Guard guard = guard_.get();
   if (guard && !guard(request)) {
@@ -131,7 +137,7 @@ void ScriptedApi::handle(const httplib::Request& request, httplib::Response& res
   response.status = reply.status;
   for (const auto& [key, value] : reply.headers) response.set_header(key, value);
   if (reply.pieces.empty()) {
-    response.set_content(reply.body, "application/json; charset=utf-8");
+    response.set_content(reply.body, reply.type);
   } else {
     stream(reply, response);
   }
@@ -139,7 +145,7 @@ void ScriptedApi::handle(const httplib::Request& request, httplib::Response& res
 
 void ScriptedApi::stream(const ScriptedReply& reply, httplib::Response& response) {
   response.set_chunked_content_provider(
-      "application/json; charset=utf-8", [this, reply](std::size_t, httplib::DataSink& sink) {
+      reply.type, [this, reply](std::size_t, httplib::DataSink& sink) {
         for (const std::string& piece : reply.pieces) sink.write(piece.data(), piece.size());
         if (reply.end == ScriptedReply::End::kFinish) {
           sink.done();
@@ -215,8 +221,7 @@ void BadServer::serve() {
       text.append(buffer.data(), static_cast<std::size_t>(got));
       end = text.find("\r\n\r\n");
       if (end == std::string::npos) continue;
-      // All bodies of these tests are JSON objects.
-      if (text.starts_with("GET") || text.ends_with("}")) break;
+      if (text.size() - end - 4 >= body_length(text.substr(0, end))) break;
     }
     if (end != std::string::npos) requests.change([](int& count) { ++count; });
     if (manner_ == Manner::kCloseAfterRequest) ::shutdown(client, SHUT_RDWR);

@@ -143,6 +143,7 @@ struct ScriptedReply {
   std::string body;
   std::vector<std::string> pieces;  // instead of `body`: chunks, sent one by one
   End end = End::kFinish;           // after the pieces
+  std::string type = "application/json; charset=utf-8";
   std::map<std::string, std::string> headers;
 };
 
@@ -151,6 +152,7 @@ struct SeenRequest {
   std::string target;
   std::string body;
   std::string content_type;
+  std::string accept;
   std::string authorization;
   std::string host;
   int port = 0;  // of the client: tells connections apart

@@ -216,7 +216,7 @@ ApiExchange ApiConnection::run(const ApiRequest& request, const std::string& tok
   out.response_handler = [&](const httplib::Response& reply) {
     exchange.status = reply.status;
     exchange.retry_after = retry_after(reply);
-    if (exchange.success()) handlers.on_success();
+    if (exchange.success()) handlers.on_success(reply.get_header_value("Content-Type"));
     return true;
   };
   out.content_receiver = [&](const char* data, std::size_t size, std::uint64_t, std::uint64_t) {

@@ -41,8 +41,8 @@ struct ApiExchange {
 };
 
 struct ReplyHandlers {
-  /// The head of a successful reply has come.
-  std::function<void()> on_success = [] {};
+  /// The head of a successful reply has come; `type` is its Content-Type.
+  std::function<void(std::string_view type)> on_success = [](std::string_view) {};
   /// A piece of its body; false ends the exchange.
   std::function<bool(std::string_view)> on_piece = [](std::string_view) { return true; };
 };

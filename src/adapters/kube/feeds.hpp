@@ -19,6 +19,8 @@ class ObjectFeed {
   [[nodiscard]] virtual std::string_view resource() const = 0;
   /// Path of the collection and its selectors, `?` or `&` at the end.
   [[nodiscard]] virtual std::string_view target() const = 0;
+  /// The media types that event() can read, the best first.
+  [[nodiscard]] virtual std::string_view watch_accept() const = 0;
 
   virtual void list_begins() = 0;
   [[nodiscard]] virtual Result<void> list_item(std::string_view json) = 0;
@@ -31,7 +33,7 @@ class ObjectFeed {
     int error_code = 0;
     std::string error_message;
   };
-  [[nodiscard]] virtual Result<Step> event(std::string_view json) = 0;
+  [[nodiscard]] virtual Result<Step> event(std::string_view bytes, WireFormat format) = 0;
 };
 
 [[nodiscard]] std::unique_ptr<ObjectFeed> make_pod_feed(const Limits& limits, ClusterSink& sink);

@@ -4,9 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "adapters/kube/api_caller.hpp"
+#include "adapters/kube/binding_text.hpp"
 #include "adapters/kube/event_writer.hpp"
 #include "adapters/kube/text.hpp"
 #include "snug/codec/kube_objects.hpp"
+#include "snug/codec/proto_wire.hpp"
 
 namespace snug {
 namespace {
@@ -28,21 +30,6 @@ std::string pod_path(std::string_view name_space, std::string_view name) {
 Result<void> check_pod_name(std::string_view name_space, std::string_view name) {
   if (auto valid = check_name("namespace", name_space); !valid) return valid;
   return check_name("pod", name);
-}
-
-std::string binding_json(const Binding& binding) {
-  nlohmann::json annotations = nlohmann::json::object();
-  for (const auto& [key, value] : binding.annotations) annotations[key] = value;
-  return dump({
-      {"apiVersion", "v1"},
-      {"kind", "Binding"},
-      {"metadata",
-       {{"name", binding.pod},
-        {"namespace", binding.name_space},
-        {"uid", binding.uid},
-        {"annotations", std::move(annotations)}}},
-      {"target", {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", binding.node}}},
-  });
 }
 
 /// What a reply's status says about a write.
@@ -100,8 +87,8 @@ Result<void> KubeApi::bind(const Binding& binding) {
   ApiRequest request;
   request.method = "POST";
   request.target = pod_path(binding.name_space, binding.pod) + "/binding";
-  request.content_type = "application/json";
-  request.body = binding_json(binding);
+  request.content_type = kProtobufType;
+  request.body = binding_proto(binding);
   const auto reply = state_->caller.call("bind", request);
   if (reply) return write_outcome("the binding", *reply);
   // A success whose text is too long is a success.

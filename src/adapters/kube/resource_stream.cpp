@@ -8,6 +8,7 @@
 #include "adapters/kube/splitters.hpp"
 #include "adapters/kube/text.hpp"
 #include "adapters/kube/unreadable.hpp"
+#include "snug/codec/proto_wire.hpp"
 
 namespace snug {
 namespace {
@@ -96,11 +97,12 @@ void ResourceStream::list() {
                         {[&](std::string_view item) {
                            ++count;
                            auto read = take([&] { return feed_->list_item(item); });
-                           if (!read) worthless = unreadable(item, read.error().message);
+                           if (!read)
+                             worthless = unreadable(item, WireFormat::kJson, read.error().message);
                            return worthless.empty() && !client_.stopped();
                          },
                          [&](std::string_view beginning) {
-                           worthless = unreadable(beginning, too_large());
+                           worthless = unreadable(beginning, WireFormat::kJson, too_large());
                            return false;
                          }});
   ReplyHandlers handlers;
@@ -108,7 +110,7 @@ void ResourceStream::list() {
   std::string target(feed_->target());
   target.pop_back();  // no resourceVersion: read from the store
   const ApiExchange exchange = client_.run(
-      {"list_" + std::string(feed_->resource()), std::move(target),
+      {"list_" + std::string(feed_->resource()), std::move(target), "application/json",
        std::chrono::seconds(limits_.list_timeout_s), std::chrono::seconds(limits_.list_total_s)},
       handlers);
   if (client_.stopped()) return;
@@ -142,36 +144,42 @@ void ResourceStream::watch() {
   watch.from = resource_version_;
   watch.began = Real::now();
   watch.last_byte = watch.began;
-  LineSplitter splitter(static_cast<std::size_t>(limits_.max_object_bytes),
-                        {[&](std::string_view line) { return watch_line(line, watch); },
-                         [&](std::string_view beginning) {
-                           watch.end = WatchEnd::kUnreadable;
-                           watch.why = unreadable(beginning, too_large());
-                           return false;
-                         }});
+  const SplitterCallbacks callbacks{
+      [&](std::string_view bytes) { return watch_event(bytes, watch); },
+      [&](std::string_view beginning) {
+        watch.end = WatchEnd::kUnreadable;
+        watch.why = unreadable(beginning, watch.format, too_large());
+        return false;
+      }};
+  LineSplitter lines(static_cast<std::size_t>(limits_.max_object_bytes), callbacks);
+  FrameSplitter frames(static_cast<std::size_t>(limits_.max_object_bytes), callbacks);
   ReplyHandlers handlers;
-  handlers.on_success = [&] { watch.last_byte = Real::now(); };
+  handlers.on_success = [&](std::string_view type) {
+    watch.last_byte = Real::now();
+    if (type.starts_with(kProtobufType)) watch.format = WireFormat::kProtobuf;
+  };
   handlers.on_piece = [&](std::string_view piece) {
     watch.last_byte = Real::now();
-    return splitter.feed(piece);
+    return watch.format == WireFormat::kJson ? lines.feed(piece) : frames.feed(piece);
   };
   const std::chrono::seconds time(
       std::uniform_int_distribution(limits_.watch_timeout_s, 2 * limits_.watch_timeout_s)(random_));
   const std::chrono::seconds silence(limits_.watch_silence_s);
-  const ApiExchange exchange = client_.run(
-      {"watch_" + std::string(feed_->resource()), watch_target(time), silence, time + silence},
-      handlers);
+  const ApiExchange exchange =
+      client_.run({"watch_" + std::string(feed_->resource()), watch_target(time),
+                   std::string(feed_->watch_accept()), silence, time + silence},
+                  handlers);
   if (!client_.stopped()) after_watch(exchange, watch);
 }
 
-bool ResourceStream::watch_line(std::string_view line, Watch& watch) {
+bool ResourceStream::watch_event(std::string_view bytes, Watch& watch) {
   if (client_.stopped()) return false;
-  auto step = take([&] { return feed_->event(line); });
+  auto step = take([&] { return feed_->event(bytes, watch.format); });
   if (!step) {
-    const bool json = nlohmann::json::accept(line);
-    watch.end = json ? WatchEnd::kUnreadable : WatchEnd::kGarbage;
-    watch.why = json ? unreadable(line, step.error().message)
-                     : "a line of the stream is no JSON: " + step.error().message;
+    const bool garbage = watch.format == WireFormat::kJson && !nlohmann::json::accept(bytes);
+    watch.end = garbage ? WatchEnd::kGarbage : WatchEnd::kUnreadable;
+    watch.why = garbage ? "a line of the stream is no JSON: " + step.error().message
+                        : unreadable(bytes, watch.format, step.error().message);
     return false;
   }
   if (step->kind == WatchKind::kError) {
@@ -229,9 +237,10 @@ void ResourceStream::after_watch(const ApiExchange& exchange, Watch& watch) {
                                    (row.relist ? "; listing again" : "; watching again"));
 }
 
-std::string ResourceStream::unreadable(std::string_view object, const std::string& why) {
+std::string ResourceStream::unreadable(std::string_view object, WireFormat format,
+                                       const std::string& why) {
   metrics_.reservation_problem("unreadable");
-  return name_unreadable(object) + " cannot be read: " + why;
+  return name_unreadable(object, format) + " cannot be read: " + why;
 }
 
 std::string ResourceStream::too_large() const {

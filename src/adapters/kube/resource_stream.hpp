@@ -8,7 +8,8 @@
 //
 // A watch that gave nothing and lasted less than a second counts as a failure too. An object that
 // cannot be read makes a list worthless and breaks a watch: what it might have said is not known,
-// so nothing is concluded from its absence.
+// so nothing is concluded from its absence. Lists are read in JSON, which can be split without
+// standing in memory; watches in the first form of the feed's that the server speaks.
 #pragma once
 
 #include <condition_variable>
@@ -55,6 +56,7 @@ class ResourceStream {
     std::chrono::steady_clock::time_point began;
     std::chrono::steady_clock::time_point last_byte;
     std::string from;  // the version that it was asked for
+    WireFormat format = WireFormat::kJson;
     /// Set by what came in the stream; else the exchange says how it ended.
     std::optional<WatchEnd> end;
     std::string why;
@@ -64,11 +66,12 @@ class ResourceStream {
   void list();
   void watch();
   [[nodiscard]] std::string watch_target(std::chrono::seconds time) const;
-  bool watch_line(std::string_view line, Watch& watch);
+  bool watch_event(std::string_view bytes, Watch& watch);
   [[nodiscard]] WatchEnd how_ended(const ApiExchange& exchange, const Watch& watch) const;
   void after_watch(const ApiExchange& exchange, Watch& watch);
   /// Counts it; the sentence about it.
-  [[nodiscard]] std::string unreadable(std::string_view object, const std::string& why);
+  [[nodiscard]] std::string unreadable(std::string_view object, WireFormat format,
+                                       const std::string& why);
   [[nodiscard]] std::string too_large() const;
   /// Logs what failed, and waits.
   void back_off(const std::string& what, const ApiExchange& exchange, const std::string& why);

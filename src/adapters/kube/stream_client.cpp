@@ -36,9 +36,9 @@ ApiExchange StreamClient::run(const Call& call, const ReplyHandlers& handlers) {
       return none;
     }
     ReplyHandlers counted = handlers;
-    counted.on_success = [&] {
+    counted.on_success = [&](std::string_view type) {
       metrics_.api_request(call.what, true);
-      handlers.on_success();
+      handlers.on_success(type);
     };
     ApiExchange exchange = run_once(call, *view, counted);
     if (!exchange.success() && !stopped()) metrics_.api_request(call.what, false);
@@ -66,6 +66,7 @@ ApiExchange StreamClient::run_once(const Call& call, const CredentialView& view,
   }
   ApiRequest request;
   request.target = call.target;
+  request.accept = call.accept;
   ApiExchange exchange = connection.run(request, view.token, handlers);
   const std::lock_guard lock(mutex_);
   running_ = nullptr;

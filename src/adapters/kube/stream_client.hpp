@@ -25,6 +25,7 @@ class StreamClient {
   struct Call {
     std::string what;                   // in the metrics
     std::string target;                 // path and query
+    std::string accept;                 // media types
     std::chrono::milliseconds silence;  // longest wait for a byte
     std::chrono::seconds total;         // longest time until the end of the reply
   };
