@@ -47,17 +47,28 @@ Holders holders_by_gpu(const NodeState& node) {
 void ClosureReporter::look_at(const Snapshot& snapshot) {
   if (snapshot.generation == seen_) return;
   seen_ = snapshot.generation;
-  std::unordered_set<std::string> now;
-  for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot) {
-    if (snapshot.nodes[slot] != nullptr) look_at_node(*snapshot.nodes[slot], now);
+  const NodeTable& nodes = snapshot.nodes;
+  versions_.resize(nodes.size());
+  std::vector<std::size_t> changed;
+  // A node that went and came back may be in another slot, and what was said of it is still said.
+  Told told;
+  for (std::size_t slot = 0; slot < nodes.size(); ++slot) {
+    const std::uint64_t version = nodes.version(slot);
+    if (version != 0 && version == versions_[slot]) continue;
+    versions_[slot] = version;
+    if (auto said = said_.extract(slot)) told.before.merge(said.mapped());
+    if (nodes[slot] != nullptr) changed.push_back(slot);
   }
-  said_ = std::move(now);
+  for (const std::size_t slot : changed) {
+    look_at_node(*nodes[slot], told);
+    if (!told.now.empty()) said_.emplace(slot, std::exchange(told.now, {}));
+  }
 }
 
-void ClosureReporter::look_at_node(const NodeState& node, std::unordered_set<std::string>& now) {
+void ClosureReporter::look_at_node(const NodeState& node, Told& told) {
   if (node.conflict != NodeConflict::kNone) {
     const std::string text = "node " + node.name() + ": " + std::string(to_string(node.conflict));
-    if (say(kOverCommitment, text, now)) {
+    if (say(kOverCommitment, text, told)) {
       for (const HoldingPtr& holding : node.holdings) warn(*holding, kOverCommitment, text);
     }
   }
@@ -68,16 +79,15 @@ void ClosureReporter::look_at_node(const NodeState& node, std::unordered_set<std
     const std::string_view kind = kind_of(gpu.closure);
     const std::string text = "GPU " + std::to_string(gpu.info->index) + " of node " + node.name() +
                              " is closed: " + std::string(to_string(gpu.closure));
-    if (!say(kind, text, now)) continue;
+    if (!say(kind, text, told)) continue;
     if (holders.empty()) holders = holders_by_gpu(node);
     for (const Holding* holding : holders[i]) warn(*holding, kind, text);
   }
 }
 
-bool ClosureReporter::say(std::string_view kind, const std::string& text,
-                          std::unordered_set<std::string>& now) {
+bool ClosureReporter::say(std::string_view kind, const std::string& text, Told& told) {
   // Two GPUs that vanished may have had one index: that is one text, said once.
-  const bool is_new = now.insert(text).second && !said_.contains(text);
+  const bool is_new = told.now.insert(text).second && !told.before.contains(text);
   if (!is_new) return false;
   metrics_.reservation_problem(kind);
   log_.write(LogLevel::kError, text);

@@ -3,9 +3,13 @@
 // something there. Used by one thread.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "snug/model/snapshot.hpp"
 #include "snug/service/ports.hpp"
@@ -17,19 +21,28 @@ class ClosureReporter {
   ClosureReporter(ApiPort& api, Metrics& metrics, Log& log)
       : api_(api), metrics_(metrics), log_(log) {}
 
+  /// Of one ledger, whose slots become no fewer. Costs what changed since the last call, and a
+  /// glance at the version of each other node.
   void look_at(const Snapshot& snapshot);
 
  private:
-  void look_at_node(const NodeState& node, std::unordered_set<std::string>& now);
+  using Texts = std::unordered_set<std::string>;
+  struct Told {
+    Texts before;  // of all nodes that changed
+    Texts now;     // of the node that is looked at
+  };
+
+  void look_at_node(const NodeState& node, Told& told);
   /// True: it is said for the first time.
-  bool say(std::string_view kind, const std::string& text, std::unordered_set<std::string>& now);
+  bool say(std::string_view kind, const std::string& text, Told& told);
   void warn(const Holding& holding, std::string_view kind, const std::string& text);
 
   ApiPort& api_;
   Metrics& metrics_;
   Log& log_;
   Generation seen_;
-  std::unordered_set<std::string> said_;  // texts that are still true
+  std::vector<std::uint64_t> versions_;          // that were looked at, by slot
+  std::unordered_map<std::size_t, Texts> said_;  // texts that are still true, by slot
 };
 
 }  // namespace snug
