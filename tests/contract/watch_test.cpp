@@ -1,0 +1,97 @@
+// Replays tests/contract/watch: what kube-apiserver sent of the same events in JSON and in
+// protobuf. tests/e2e/record_watch.py made the files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "adapters/kube/splitters.hpp"
+#include "adapters/kube/unreadable.hpp"
+#include "snug/codec/kube_objects.hpp"
+
+namespace snug {
+namespace {
+
+const std::filesystem::path kSamples =
+    std::filesystem::path(SNUG_SOURCE_DIR) / "tests" / "contract" / "watch";
+
+template <typename Splitter>
+std::vector<std::string> objects_in(const char* name) {
+  std::ifstream file(kSamples / name, std::ios::binary);
+  std::stringstream bytes;
+  bytes << file.rdbuf();
+  std::vector<std::string> objects;
+  Splitter splitter(1'000'000, {[&](std::string_view object) {
+                                  objects.emplace_back(object);
+                                  return true;
+                                },
+                                [](std::string_view) { return false; }});
+  EXPECT_TRUE(splitter.feed(bytes.str()));
+  return objects;
+}
+
+std::vector<WatchEvent> events_in(const std::vector<std::string>& objects, WireFormat format) {
+  KubeObjectReader reader{Limits{}};
+  std::vector<WatchEvent> events;
+  for (const std::string& object : objects) {
+    auto event = reader.read_pod_event(object, format);
+    EXPECT_TRUE(event) << event.error().message;
+    if (event) events.push_back(*std::move(event));
+  }
+  return events;
+}
+
+TEST(WatchContractTest, BothWiresTellTheSameOfARealWatch) {
+  const auto lines = objects_in<LineSplitter>("pods.json");
+  const auto frames = objects_in<FrameSplitter>("pods.pb");
+  const auto from_json = events_in(lines, WireFormat::kJson);
+  const auto from_proto = events_in(frames, WireFormat::kProtobuf);
+  ASSERT_EQ(from_json.size(), from_proto.size());
+  std::map<WatchKind, int> kinds;
+  for (std::size_t i = 0; i < from_json.size(); ++i) {
+    EXPECT_EQ(from_json[i].kind, from_proto[i].kind) << i;
+    EXPECT_EQ(from_json[i].pod, from_proto[i].pod) << i;
+    EXPECT_EQ(from_json[i].resource_version, from_proto[i].resource_version) << i;
+    EXPECT_EQ(from_json[i].error_code, from_proto[i].error_code) << i;
+    EXPECT_EQ(from_json[i].error_message, from_proto[i].error_message) << i;
+    EXPECT_EQ(name_unreadable(lines[i], WireFormat::kJson).starts_with("the object"),
+              name_unreadable(frames[i], WireFormat::kProtobuf).starts_with("the object"));
+    ++kinds[from_proto[i].kind];
+  }
+  EXPECT_EQ(kinds.size(), 5U) << "the samples have an event of every kind";
+}
+
+TEST(WatchContractTest, TheSamplesHaveAllThatSnugReadsOfAPod) {
+  const auto frames = objects_in<FrameSplitter>("pods.pb");
+  ASSERT_FALSE(frames.empty());
+  EXPECT_EQ(name_unreadable(frames.front(), WireFormat::kProtobuf), "default/train-0");
+  const auto events = events_in(frames, WireFormat::kProtobuf);
+  const PodFacts& rich = events.at(0).pod;
+  EXPECT_EQ(rich.priority, -5);
+  EXPECT_EQ(rich.scheduler_name, "snug");
+  EXPECT_TRUE(rich.soft_preferences);
+  EXPECT_THAT(rich.creation_timestamp, ::testing::MatchesRegex("20..-..-..T..:..:..Z"));
+  EXPECT_EQ(rich.annotations.at("snug.dev/note"),
+            "\u00e4 \u2603 \U0001F600 \"\\\n\t\x01<&>\u2028\x7f");
+  const std::vector<ContainerFacts> containers{
+      {"fetch", ContainerKind::kInit, {}},
+      {"side", ContainerKind::kSidecar, {{"nvidia.com/gpu", "1"}}},
+      {"main", ContainerKind::kApp, {{"nvidia.com/gpu", "2"}}}};
+  EXPECT_EQ(rich.containers, containers);
+  const auto any = [&](auto has) { return std::ranges::any_of(events, has, &WatchEvent::pod); };
+  EXPECT_TRUE(any([](const PodFacts& pod) { return pod.node_name == "n1"; }));
+  EXPECT_TRUE(any([](const PodFacts& pod) { return pod.nominated_node_name == "n1"; }));
+  EXPECT_TRUE(any([](const PodFacts& pod) { return pod.terminating; }));
+  EXPECT_TRUE(any([](const PodFacts& pod) { return pod.finished; }));
+  EXPECT_TRUE(any([](const PodFacts& pod) { return pod.name == "hard" && !pod.soft_preferences; }));
+}
+
+}  // namespace
+}  // namespace snug
