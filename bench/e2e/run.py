@@ -196,7 +196,8 @@ def main():
     arguments = parse_arguments()
     if arguments.variants != [BASELINE] and not extender_module.program().exists():
         raise SystemExit(f"{extender_module.program()} is not there; build it first")
-    shape = {key: getattr(arguments, key) for key in ("nodes", "gpus", "pods", "fraction", "rounds")}
+    keys = ("nodes", "gpus", "pods", "fraction", "rounds")
+    shape = {key: getattr(arguments, key) for key in keys} | {"qps": QPS, "posters": POSTERS}
     runs = measure_all(arguments)
     rows = report.summarize(runs)
     good, verdict = report.judge(rows)
@@ -204,10 +205,10 @@ def main():
     if arguments.record:
         command = shlex.join(["bench/e2e/run.py", *sys.argv[1:]])
         RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(report.page(command, {**shape, "qps": QPS}, rows, verdict))
+        RESULTS.write_text(report.page(command, shape, rows, verdict))
     if arguments.json:
         arguments.json.write_text(json.dumps({
-            "shape": {**shape, "qps": QPS, "posters": POSTERS},
+            "shape": shape,
             "machine": {"cores": os.cpu_count(), "system": platform.platform()},
             "rows": rows, "runs": runs}, indent=1) + "\n")
     return 0 if good else 1

@@ -1,6 +1,7 @@
 #include "codec/json.hpp"
 
 #include <algorithm>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -80,8 +81,8 @@ bool JsonDocument::parse(std::string_view text, std::int64_t max_depth) {
   parser_ = std::make_unique<simdjson::dom::parser>();
   // simdjson's depth counts the values in the innermost list as a level.
   const auto depth = static_cast<std::size_t>(max_depth) + 1;
-  return parser_->allocate(text.size(), depth) == simdjson::SUCCESS &&
-         parser_->parse(text.data(), text.size()).get(root_) == simdjson::SUCCESS &&
+  if (parser_->allocate(text.size(), depth) != simdjson::SUCCESS) throw std::bad_alloc();
+  return parser_->parse(text.data(), text.size()).get(root_) == simdjson::SUCCESS &&
          Strictness().holds(root_, max_depth);
 }
 

@@ -30,24 +30,33 @@ std::string_view unknown_in(std::string_view bytes) {
   return bytes.starts_with(kEnvelopeMark) ? bytes.substr(kEnvelopeMark.size()) : std::string_view{};
 }
 
-/// The object of a WatchEvent: RawExtension's raw is an envelope, and its raw the object.
-std::string_view object_of_event(std::string_view event) {
-  return first_field(unknown_in(first_field(first_field(event, 2), 1)), 2);
+/// The envelope in a WatchEvent, which is RawExtension's raw; empty: there is none.
+std::string_view envelope_in_event(std::string_view event) {
+  return unknown_in(first_field(first_field(event, 2), 1));
+}
+
+/// A WatchEvent, bare or in an envelope of its own.
+std::string_view event_in(std::string_view frame) {
+  const std::string_view unknown = unknown_in(frame);
+  return unknown.empty() ? frame : first_field(unknown, 2);
 }
 
 }  // namespace
 
 ObjectNames names_in_proto(std::string_view beginning) {
-  std::string_view object;
-  if (const std::string_view unknown = unknown_in(beginning); unknown.empty()) {
-    object = object_of_event(beginning);
-  } else {
-    object = first_field(unknown, 2);
-    if (first_field(first_field(unknown, 1), 2) == "WatchEvent") object = object_of_event(object);
-  }
+  const std::string_view unknown = unknown_in(beginning);
+  const bool bare = !unknown.empty() && first_field(first_field(unknown, 1), 2) != "WatchEvent";
+  const std::string_view object =
+      first_field(bare ? unknown : envelope_in_event(event_in(beginning)), 2);
   const std::string_view metadata = first_field(object, 1);
   return {std::string{first_field(metadata, 3, CutField::kDropped)},
           std::string{first_field(metadata, 1, CutField::kDropped)}};
+}
+
+bool is_proto_event(std::string_view frame) { return !envelope_in_event(event_in(frame)).empty(); }
+
+std::string_view status_message_in_proto(std::string_view bytes) {
+  return first_field(first_field(unknown_in(bytes), 2), 3);
 }
 
 }  // namespace snug

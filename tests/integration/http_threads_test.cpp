@@ -5,6 +5,8 @@
 
 #include <array>
 #include <memory>
+#include <mutex>
+#include <thread>
 #include <vector>
 
 #include "adapters/http/connection_threads.hpp"
@@ -99,6 +101,38 @@ TEST(ConnectionThreadsTest, NobodyGoesWhileThereAreThreads) {
     EXPECT_TRUE(client->send("a"));
     EXPECT_TRUE(client->receive_bytes(1));
   }
+}
+
+TEST(ConnectionThreadsTest, TheThreadThatEndedItsConnectionLastGetsTheNext) {
+  const auto listening = listen_on("127.0.0.1", 0, 64);
+  ASSERT_TRUE(listening.has_value());
+  std::mutex mutex;
+  std::vector<std::thread::id> served;  // by whom, in the order of the connections' beginnings
+  ConnectionThreads pool({.threads = 3, .queued = 8}, [&](int fd) {
+    {
+      const std::lock_guard lock(mutex);
+      served.push_back(std::this_thread::get_id());
+    }
+    ::send(fd, "!", 1, MSG_NOSIGNAL);
+    wait_readable(fd);
+  });
+  ASSERT_TRUE(pool.start(listening->fd));
+  std::vector<std::unique_ptr<HttpClient>> clients;
+  const auto connect = [&] {
+    clients.push_back(std::make_unique<HttpClient>(listening->port));
+    ASSERT_TRUE(clients.back()->receive_bytes(1));
+  };
+  for (int i = 0; i < 3; ++i) connect();
+  for (const std::size_t ends : {1U, 2U, 0U}) {
+    ASSERT_TRUE(clients[ends]->send("."));
+    ASSERT_TRUE(clients[ends]->wait_closed());
+  }
+  for (int i = 0; i < 3; ++i) connect();
+  pool.stop();
+  ASSERT_EQ(served.size(), 6U);
+  EXPECT_EQ(served[3], served[0]);
+  EXPECT_EQ(served[4], served[2]);
+  EXPECT_EQ(served[5], served[1]);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "adapters/kube/splitters.hpp"
 #include "adapters/kube/text.hpp"
 #include "integration/kube_support.hpp"
+#include "support/kube_proto.hpp"
 
 namespace snug {
 namespace {
@@ -39,6 +40,8 @@ TEST(KubeTextTest, ClippedTextIsValidUtf8AndNeverTooLong) {
 
 TEST(KubeTextTest, StatusMessagesAreFound) {
   EXPECT_EQ(status_message(R"({"kind":"Status","message":"no such pod"})"), "no such pod");
+  EXPECT_EQ(status_message(proto::envelope("Status", proto::bytes_field(3, "no\nrights"))),
+            "no rights");
   EXPECT_EQ(status_message("<html>\nbusy"), "<html> busy");
   EXPECT_EQ(status_message(""), "no message");
 }

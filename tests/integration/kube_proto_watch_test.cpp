@@ -95,7 +95,7 @@ TEST_F(KubeProtoWatchTest, AnExpiredVersionIsListedAfresh) {
   ASSERT_TRUE(server.wait_seen("list pods", 2));
 }
 
-TEST_F(KubeProtoWatchTest, WhatCannotBeReadIsNamedAndListedAfreshAfterAWait) {
+TEST_F(KubeProtoWatchTest, WhatCannotBeReadIsNamedOrIsNoStreamAndListedAfreshAfterAWait) {
   bench.limits.max_object_bytes = 100'000;
   json nameless_container = json::parse(pod_json("broken", 11));
   nameless_container["spec"]["containers"][0].erase("name");
@@ -105,18 +105,42 @@ TEST_F(KubeProtoWatchTest, WhatCannotBeReadIsNamedAndListedAfreshAfterAWait) {
     std::string frame;
     std::string says;
   };
-  const Row rows[] = {
+  const Row unreadable[] = {
       {frame(proto::event("ADDED", nameless_container)), "ns/broken cannot be read: "},
       {frame(proto::event("ADDED", large)), "ns/large cannot be read: it is larger than"},
-      {frame("\xFF no protobuf"), "the object that begins `\\xff no protobuf` cannot be read: "},
-      {std::string(3'000, '{'), "begins `{{{{"},
+      {std::string(3000, '{'), "begins `{{{{"},
+  };
+  const Row garbage[] = {
+      {frame("\xFF no protobuf"), "a frame of the stream is no event: the watch event "},
       {frame(proto::event_of("ADDED", "{}")), "must begin with `k8s`"},
   };
-  for (const Row& row : rows) watch({row.frame}, End::kHold);
+  for (const Row& row : unreadable) watch({row.frame}, End::kHold);
+  for (const Row& row : garbage) watch({row.frame}, End::kHold);
   start();
-  for (const Row& row : rows) EXPECT_TRUE(bench.log.wait_for(row.says)) << row.says;
-  ASSERT_TRUE(bench.metrics.wait_restart("pods unreadable", std::size(rows)));
-  ASSERT_TRUE(server.wait_seen("list pods", std::size(rows) + 1));
+  for (const Row& row : unreadable) EXPECT_TRUE(bench.log.wait_for(row.says)) << row.says;
+  for (const Row& row : garbage) EXPECT_TRUE(bench.log.wait_for(row.says)) << row.says;
+  ASSERT_TRUE(bench.metrics.wait_restart("pods garbage", std::size(garbage)));
+  ASSERT_TRUE(server.wait_seen("list pods", std::size(unreadable) + std::size(garbage) + 1));
+  EXPECT_EQ(bench.metrics.counts.get().problems["unreadable"], std::ssize(unreadable));
+}
+
+TEST_F(KubeProtoWatchTest, ARefusalInProtobufIsASentenceAndSaysWhetherToListAfresh) {
+  const auto refuse = [this](int status, const std::string& message) {
+    ScriptedReply reply;
+    reply.status = status;
+    reply.type = "application/vnd.kubernetes.protobuf;stream=watch";
+    reply.body = proto::envelope(
+        "Status", proto::Writer{}.message({{"code", status}, {"message", message}}, "Status"));
+    server.script("watch pods", reply);
+  };
+  refuse(403, "pods is forbidden");
+  refuse(504, "Timeout: Too large resource version: 9, current: 5");
+  refuse(503, "resting");
+  start();
+  EXPECT_TRUE(bench.log.wait_for("the API server answered 403: pods is forbidden; again"));
+  EXPECT_TRUE(bench.log.wait_for("answered 504: Timeout: Too large resource version"));
+  ASSERT_TRUE(bench.metrics.wait_restart("pods busy"));
+  EXPECT_EQ(server.seen("list pods").size(), 3U);
 }
 
 }  // namespace

@@ -225,16 +225,26 @@ void BadServer::serve() {
     }
     if (end != std::string::npos) requests.change([](int& count) { ++count; });
     if (manner_ == Manner::kCloseAfterRequest) ::shutdown(client, SHUT_RDWR);
-    if (manner_ == Manner::kAnswersTwice) answer_twice(client);
+    if (manner_ == Manner::kAnswersTwice || manner_ == Manner::kAnswersAgain) answer_twice(client);
     if (manner_ == Manner::kEndlessHead) trickle(client);
   }
 }
 
 void BadServer::answer_twice(int client) {
-  constexpr std::string_view kAnswers =
-      "HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}"
-      "HTTP/1.1 409 Conflict\r\nContent-Length: 2\r\n\r\n{}";
-  EXPECT_GT(::send(client, kAnswers.data(), kAnswers.size(), MSG_NOSIGNAL), 0);
+  constexpr std::string_view kFirst = "HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}";
+  constexpr std::string_view kSecond = "HTTP/1.1 409 Conflict\r\nContent-Length: 2\r\n\r\n{}";
+  std::string text(kFirst);
+  if (manner_ == Manner::kAnswersTwice) text += kSecond;
+  EXPECT_GT(::send(client, text.data(), text.size(), MSG_NOSIGNAL), 0);
+  if (manner_ == Manner::kAnswersTwice) return;
+  EXPECT_TRUE(goes_on_.wait([](int step) { return step == 1; }));
+  EXPECT_GT(::send(client, kSecond.data(), kSecond.size(), MSG_NOSIGNAL), 0);
+  goes_on_.change([](int& step) { step = 2; });
+}
+
+void BadServer::go_on() {
+  goes_on_.change([](int& step) { step = 1; });
+  EXPECT_TRUE(goes_on_.wait([](int step) { return step == 2; }));
 }
 
 void BadServer::trickle(int client) {

@@ -201,12 +201,15 @@ class BadServer {
     kSilent,             // reads, and says nothing
     kEndlessHead,        // reads, and answers with one header that never ends, byte by byte
     kAnswersTwice,       // reads, and answers with 201 and at once with 409
+    kAnswersAgain,       // reads, and answers with 201; with 409 when it is told to go on
     kNeverAccepts,       // its queue is full: a connect hangs
     kNotListening,       // the port is taken, and refuses
   };
   explicit BadServer(Manner manner);
   ~BadServer();
   [[nodiscard]] ApiEndpoint endpoint() const;
+  /// Returns when all that is to come has been sent.
+  void go_on();
 
   Watched<int> requests;
 
@@ -217,6 +220,7 @@ class BadServer {
 
   Manner manner_;
   Watched<bool> ending_;
+  Watched<int> goes_on_;  // 1: it is told to; 2: it did
   int socket_ = -1;
   int port_ = 0;
   std::vector<int> fillers_;

@@ -188,6 +188,12 @@ inline std::string envelope(const std::string& kind, std::string_view raw) {
          bytes_field(2, raw) + bytes_field(3, "") + bytes_field(4, "");
 }
 
+/// As short as it may be: Go writes the empty fields too.
+inline std::string short_envelope(const std::string& kind, std::string_view raw) {
+  return std::string("k8s\0", 4) + bytes_field(1, bytes_field(1, "v1") + bytes_field(2, kind)) +
+         bytes_field(2, raw);
+}
+
 inline std::string event_of(const std::string& type, std::string_view enveloped) {
   return bytes_field(1, type) + bytes_field(2, bytes_field(1, enveloped));
 }

@@ -131,8 +131,8 @@ def library_doors(tree):
     any_of = r"(?:src|include/snug)/"
     doors = [
         (r"^simdjson", r"src/codec/", "src/codec"),
-        (r"^protozero/", r"src/(?:codec/(?:kube_proto|proto_wire)|adapters/kube/binding_text)\.cpp",
-         "src/codec/kube_proto.cpp, src/codec/proto_wire.cpp and src/adapters/kube/binding_text.cpp"),
+        (r"^protozero/", r"src/(?:codec/(?:kube_proto|proto_wire)|adapters/kube/binding_proto)\.cpp",
+         "src/codec/kube_proto.cpp, src/codec/proto_wire.cpp and src/adapters/kube/binding_proto.cpp"),
         (r"^nlohmann/", any_of + r"(?:codec|adapters)/", "codec and adapters"),
         (r"^yaml-cpp/", r"src/codec/yaml\.cpp", "src/codec/yaml.cpp"),
         (r"^httplib", any_of + r"adapters/(?:http|kube)/", "adapters/http and adapters/kube"),

@@ -21,4 +21,10 @@ struct ObjectNames {
 /// bytes, which may be cut or no protobuf at all; empty else. Nothing says that they are valid.
 [[nodiscard]] ObjectNames names_in_proto(std::string_view beginning);
 
+/// Whether the frame of a watch is an event with an object in an envelope, whatever that holds.
+[[nodiscard]] bool is_proto_event(std::string_view frame);
+
+/// The message of a metav1.Status in its envelope; empty: there is none.
+[[nodiscard]] std::string_view status_message_in_proto(std::string_view bytes);
+
 }  // namespace snug

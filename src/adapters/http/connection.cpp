@@ -12,6 +12,8 @@
 #include <climits>
 #include <cstring>
 
+#include "snug/base/check.hpp"
+
 namespace snug {
 namespace {
 
@@ -23,11 +25,16 @@ constexpr std::size_t kInBuffer = 65'536;
 /// Smaller writes are gathered: a reply's head leaves together with its body.
 constexpr std::size_t kOutBuffer = 16'384;
 
-/// kInBuffer bytes. kube-scheduler opens connections all the time, and a buffer for each is so
-/// large that the allocator tidies up whenever one is given back.
-char* thread_buffer() {
-  static thread_local const auto buffer = std::make_unique_for_overwrite<char[]>(kInBuffer);
-  return buffer.get();
+/// kInBuffer bytes of this thread, for one connection at a time. kube-scheduler opens connections
+/// all the time, and a buffer for each is so large that the allocator tidies up whenever one goes.
+thread_local std::unique_ptr<char[]> thread_buffer;
+thread_local bool buffer_is_lent = false;
+
+char* borrow_buffer() {
+  SNUG_CHECK(!buffer_is_lent);
+  if (thread_buffer == nullptr) thread_buffer = std::make_unique_for_overwrite<char[]>(kInBuffer);
+  buffer_is_lent = true;
+  return thread_buffer.get();
 }
 
 int to_poll_time(milliseconds left) {
@@ -56,12 +63,13 @@ Connection::Connection(int fd, SSL_CTX* tls, const Limits& limits)
       silence_(limits.request_silence_ms),
       whole_(limits.request_ms),
       max_head_(static_cast<std::size_t>(limits.max_header_bytes)),
-      in_(thread_buffer()) {
+      in_(borrow_buffer()) {
   if (ssl_ != nullptr) SSL_set_fd(ssl_.get(), fd_);
   broken_ = tls != nullptr && ssl_ == nullptr;
 }
 
 Connection::~Connection() {
+  buffer_is_lent = false;
   if (ssl_ != nullptr && !broken_) {
     ERR_clear_error();
     SSL_shutdown(ssl_.get());

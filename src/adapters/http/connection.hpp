@@ -94,7 +94,7 @@ class Connection final : public httplib::Stream {
   std::chrono::milliseconds whole_;
   std::size_t max_head_;
   Time deadline_{};
-  char* in_;  // the thread's
+  char* const in_;  // kInBuffer bytes, lent by the thread
   std::size_t in_from_ = 0;
   std::size_t in_to_ = 0;
   std::string out_;

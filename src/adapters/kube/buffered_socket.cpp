@@ -1,5 +1,6 @@
 #include "adapters/kube/buffered_socket.hpp"
 
+#include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <poll.h>
@@ -32,7 +33,16 @@ void BufferedSocket::attach(int fd, SSL* ssl) {
   from_ = 0;
   to_ = 0;
   out_.clear();
-  broken_ = false;
+  const int flags = ::fcntl(fd_, F_GETFL);
+  broken_ = flags < 0 || ::fcntl(fd_, F_SETFL, flags | O_NONBLOCK) != 0;
+}
+
+bool BufferedSocket::begin_request() {
+  sent_any_ = false;
+  if (broken_ || has_rest()) return false;
+  const ssize_t got = receive_now();
+  // Messages of TLS itself may have come; OpenSSL has read them by now.
+  return got != 0 && awaited(got, POLLIN) != 0;
 }
 
 ssize_t BufferedSocket::read(char* out, std::size_t size) {
@@ -62,6 +72,7 @@ bool BufferedSocket::flush() {
     ssize_t sent = send_some(left);
     while (sent <= 0 && wait_after(sent, POLLOUT, began)) sent = send_some(left);
     broken_ = sent <= 0;
+    sent_any_ = sent_any_ || sent > 0;
     if (!broken_) left.remove_prefix(static_cast<std::size_t>(sent));
   }
   out_.clear();
@@ -76,36 +87,44 @@ ssize_t BufferedSocket::send_some(std::string_view bytes) {
   return SSL_write(ssl_, bytes.data(), size);
 }
 
+/// 0: the peer has ended; negative, or of TLS below 1: awaited() says what that means.
+ssize_t BufferedSocket::receive_now() {
+  if (ssl_ == nullptr) return ::recv(fd_, in_.get(), kInBytes, 0);
+  ERR_clear_error();
+  errno = 0;
+  const int got = SSL_read(ssl_, in_.get(), static_cast<int>(kInBytes));
+  if (got > 0) return got;
+  return SSL_get_error(ssl_, got) == SSL_ERROR_ZERO_RETURN ? 0 : -1;
+}
+
 ssize_t BufferedSocket::receive() {
   const auto began = steady_clock::now();
-  for (;;) {
-    ssize_t got = 0;
-    if (ssl_ == nullptr) {
-      got = ::recv(fd_, in_.get(), kInBytes, 0);
-      if (got >= 0) return got;
-    } else {
-      ERR_clear_error();
-      errno = 0;
-      got = SSL_read(ssl_, in_.get(), static_cast<int>(kInBytes));
-      if (got > 0) return got;
-      if (SSL_get_error(ssl_, static_cast<int>(got)) == SSL_ERROR_ZERO_RETURN) return 0;
-    }
-    if (!wait_after(got, POLLIN, began)) return -1;
+  ssize_t got = receive_now();
+  while (got < 0 && wait_after(got, POLLIN, began)) got = receive_now();
+  return got;
+}
+
+short BufferedSocket::awaited(ssize_t result, short events) const {
+  if (result > 0) return 0;
+  if (ssl_ == nullptr) {
+    return errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK ? events : short{0};
+  }
+  switch (SSL_get_error(ssl_, static_cast<int>(result))) {
+    case SSL_ERROR_WANT_READ:
+      return POLLIN;
+    case SSL_ERROR_WANT_WRITE:
+      return POLLOUT;
+    default:
+      return 0;
   }
 }
 
-/// The socket may block for as long as `silence_`, or not at all: both come here.
-bool BufferedSocket::wait_after(ssize_t result, short events, steady_clock::time_point began) {
-  if (ssl_ != nullptr) {
-    const int error = SSL_get_error(ssl_, static_cast<int>(result));
-    if (error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE) return false;
-    events = error == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT;
-  } else if (result == 0 || (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK)) {
-    return false;
-  }
+bool BufferedSocket::wait_after(ssize_t result, short events,
+                                steady_clock::time_point began) const {
+  const short wanted = awaited(result, events);
   const auto left = std::chrono::ceil<milliseconds>(began + silence_ - steady_clock::now());
-  if (left <= milliseconds{0}) return false;
-  pollfd fd{fd_, events, 0};
+  if (wanted == 0 || left <= milliseconds{0}) return false;
+  pollfd fd{fd_, wanted, 0};
   const auto time = static_cast<int>(std::min<milliseconds::rep>(left.count(), INT_MAX));
   const int ready = ::poll(&fd, 1, time);
   return ready > 0 || (ready < 0 && errno == EINTR);

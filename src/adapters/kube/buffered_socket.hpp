@@ -1,6 +1,7 @@
 // What goes over a connection to the API server, in as few reads and writes of the system (and so
 // TLS records) as may be: reads take what has come and keep the rest, writes are gathered until a
-// read or flush() sends them. The socket, and with TLS its SSL, are somebody else's. One thread.
+// read or flush() sends them. The socket, which becomes non-blocking, and with TLS its SSL are
+// somebody else's. One thread.
 #pragma once
 
 #include <openssl/types.h>
@@ -16,11 +17,13 @@ namespace snug {
 
 class BufferedSocket {
  public:
-  /// `silence`: the longest wait for the peer within one call.
+  /// `silence`: the longest wait for the peer to take or to send anything.
   explicit BufferedSocket(std::chrono::milliseconds silence);
 
   /// What was kept of the socket before is forgotten. `ssl` may be null: plain text.
   void attach(int fd, SSL* ssl);
+  /// Before each request. False: the peer has ended, or has sent what nobody asked for.
+  [[nodiscard]] bool begin_request();
 
   /// At least a byte; 0: the peer has ended; -1: an error or silence.
   [[nodiscard]] ssize_t read(char* out, std::size_t size);
@@ -29,15 +32,20 @@ class BufferedSocket {
   [[nodiscard]] bool flush();
 
   [[nodiscard]] bool broken() const { return broken_; }
+  /// Something of this request has left. Of a TLS record that has not left whole the peer can read
+  /// nothing.
+  [[nodiscard]] bool sent_any() const { return sent_any_; }
   /// Bytes have come that nobody has read.
   [[nodiscard]] bool has_rest() const { return from_ < to_; }
 
  private:
+  [[nodiscard]] ssize_t receive_now();
   [[nodiscard]] ssize_t receive();
   [[nodiscard]] ssize_t send_some(std::string_view bytes);
-  /// After a call of the system or of OpenSSL that moved no byte: false where there is no hope.
+  /// What a call that moved no byte waits for, as for poll(); 0: there is no hope.
+  [[nodiscard]] short awaited(ssize_t result, short events) const;
   [[nodiscard]] bool wait_after(ssize_t result, short events,
-                                std::chrono::steady_clock::time_point began);
+                                std::chrono::steady_clock::time_point began) const;
 
   const std::chrono::milliseconds silence_;
   int fd_ = -1;
@@ -47,6 +55,7 @@ class BufferedSocket {
   std::size_t to_ = 0;
   std::string out_;
   bool broken_ = false;
+  bool sent_any_ = false;
 };
 
 }  // namespace snug

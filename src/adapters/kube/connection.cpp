@@ -7,8 +7,7 @@
 
 #include <charconv>
 #include <csignal>
-
-#include "adapters/kube/buffered_socket.hpp"
+#include <utility>
 
 namespace snug {
 namespace {
@@ -51,6 +50,8 @@ std::string describe(httplib::Error error, const std::string& url) {
       return "the connection was lost while sending";
     case httplib::Error::Read:
       return "the connection was lost or silent while receiving";
+    case httplib::Error::Unknown:
+      return "the connection had ended, or brought what nobody asked for";
     default:
       return "the exchange failed (" + httplib::to_string(error) + ")";
   }
@@ -101,69 +102,58 @@ class Stream final : public httplib::Stream {
   int socket_;
 };
 
+}  // namespace
+
 /// httplib's own streams read heads byte by byte, each a call of OpenSSL, and send a request's head
 /// and body as two records.
 template <typename Client>
-class Buffered final : public Client {
+class ApiConnection::Buffered final : public Client {
  public:
-  Buffered(const ApiEndpoint& endpoint, std::chrono::milliseconds silence)
-      : Client(endpoint.host, endpoint.port), buffers_(silence) {}
-
-  void socket_is_new() { is_new_ = true; }
+  Buffered(const ApiEndpoint& endpoint, ApiConnection& connection)
+      : Client(endpoint.host, endpoint.port), connection_(connection) {}
 
  private:
   bool process_socket(const typename Client::Socket& socket,
                       std::function<bool(httplib::Stream&)> callback) override {
-    if (is_new_) buffers_.attach(socket.sock, socket.ssl);
-    is_new_ = false;
-    // What came after the last reply answers nothing that was asked.
-    if (buffers_.has_rest()) return false;
-    Stream stream(buffers_, socket.sock);
+    BufferedSocket& buffers = connection_.buffers_;
+    if (std::exchange(connection_.socket_is_new_, false)) buffers.attach(socket.sock, socket.ssl);
+    if (!buffers.begin_request()) return false;
+    Stream stream(buffers, socket.sock);
     return callback(stream);
   }
 
-  BufferedSocket buffers_;
-  bool is_new_ = true;
+  ApiConnection& connection_;
 };
-
-}  // namespace
 
 std::string server_url(const ApiEndpoint& endpoint) {
   return (endpoint.tls ? "https://" : "http://") + host_header(endpoint) + endpoint.base_path;
 }
 
-ApiConnection::ApiConnection(const ApiEndpoint& endpoint, TlsMaterialPtr tls)
+ApiConnection::ApiConnection(const ApiEndpoint& endpoint, TlsMaterialPtr tls,
+                             std::chrono::milliseconds silence)
     : host_header_(host_header(endpoint)),
       url_(server_url(endpoint)),
       base_path_(endpoint.base_path),
       tls_(std::move(tls)),
       peer_{endpoint.tls_server_name.empty() ? endpoint.host : endpoint.tls_server_name,
-            endpoint.verify_server} {}
+            endpoint.verify_server},
+      buffers_(silence) {}
 
 Result<std::unique_ptr<ApiConnection>> ApiConnection::make(const ApiEndpoint& endpoint,
                                                            TlsMaterialPtr tls,
                                                            const SocketTimes& times) {
   ignore_broken_pipes();
-  std::unique_ptr<ApiConnection> made(new ApiConnection(endpoint, std::move(tls)));
-  const auto watch_sockets = [self = made.get()](auto& client) {
-    client.set_socket_options([self, &client](int socket) {
-      client.socket_is_new();
-      self->remember_socket(socket);
-    });
-  };
+  std::unique_ptr<ApiConnection> made(new ApiConnection(endpoint, std::move(tls), times.silence));
   if (endpoint.tls) {
-    auto client = std::make_unique<Buffered<httplib::SSLClient>>(endpoint, times.silence);
+    auto client = std::make_unique<Buffered<httplib::SSLClient>>(endpoint, *made);
     // httplib would trust the system's authorities beside ours, and checks after the handshake
     // only: OpenSSL itself verifies instead.
     client->enable_server_certificate_verification(false);
     auto set_up = set_up_tls(client->ssl_context(), *made->tls_, made->peer_);
     if (!set_up) return std::unexpected(set_up.error());
-    watch_sockets(*client);
     made->client_ = std::move(client);
   } else {
-    auto client = std::make_unique<Buffered<httplib::ClientImpl>>(endpoint, times.silence);
-    watch_sockets(*client);
-    made->client_ = std::move(client);
+    made->client_ = std::make_unique<Buffered<httplib::ClientImpl>>(endpoint, *made);
   }
   httplib::ClientImpl& client = *made->client_;
   client.set_keep_alive(true);
@@ -173,6 +163,7 @@ Result<std::unique_ptr<ApiConnection>> ApiConnection::make(const ApiEndpoint& en
   client.set_connection_timeout(times.connect);
   client.set_read_timeout(times.silence);
   client.set_write_timeout(times.silence);
+  client.set_socket_options([self = made.get()](int socket) { self->remember_socket(socket); });
   return made;
 }
 
@@ -182,6 +173,7 @@ ApiConnection::~ApiConnection() {
 }
 
 void ApiConnection::remember_socket(int socket) {
+  socket_is_new_ = true;
   const std::lock_guard lock(mutex_);
   if (socket_ >= 0) ::close(socket_);
   socket_ = ::fcntl(socket, F_DUPFD_CLOEXEC, 0);
@@ -235,10 +227,12 @@ ApiExchange ApiConnection::run(const ApiRequest& request, const std::string& tok
   try {
     exchange.complete = client_->send(out, reply, error);
     if (exchange.complete) exchange.status = reply.status;  // 204 has no body, so no handler
+    if (!exchange.complete && buffers_.broken()) error = httplib::Error::Write;
     if (!exchange.complete) exchange.why = describe(error, url_);
   } catch (const std::exception& problem) {
     exchange.why = problem.what();
   }
+  exchange.body_sent = exchange.body_sent && buffers_.sent_any();
   return exchange;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "adapters/kube/buffered_socket.hpp"
 #include "adapters/kube/tls.hpp"
 #include "snug/adapters/kube/endpoint.hpp"
 
@@ -73,7 +74,10 @@ class ApiConnection {
   [[nodiscard]] bool aborted() const;
 
  private:
-  ApiConnection(const ApiEndpoint& endpoint, TlsMaterialPtr tls);
+  template <typename Client>
+  class Buffered;
+
+  ApiConnection(const ApiEndpoint& endpoint, TlsMaterialPtr tls, std::chrono::milliseconds silence);
   void remember_socket(int socket);
 
   const std::string host_header_;
@@ -81,6 +85,8 @@ class ApiConnection {
   const std::string base_path_;
   const TlsMaterialPtr tls_;
   const TlsPeer peer_;
+  BufferedSocket buffers_;
+  bool socket_is_new_ = true;  // to the buffers
   std::unique_ptr<httplib::ClientImpl> client_;
 
   mutable std::mutex mutex_;

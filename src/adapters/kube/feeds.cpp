@@ -1,7 +1,10 @@
 #include "adapters/kube/feeds.hpp"
 
+#include <string>
 #include <utility>
 #include <vector>
+
+#include "snug/codec/proto_wire.hpp"
 
 namespace snug {
 namespace {
@@ -21,9 +24,7 @@ class PodFeed final : public ObjectFeed {
   }
   /// Pods change often. In protobuf the API server has each change at hand from its watch for
   /// kube-scheduler; JSON it would write for Snug alone.
-  [[nodiscard]] std::string_view watch_accept() const override {
-    return "application/vnd.kubernetes.protobuf;stream=watch,application/json";
-  }
+  [[nodiscard]] std::string_view watch_accept() const override { return watch_accept_; }
 
   void list_begins() override {
     listed_.clear();
@@ -49,6 +50,7 @@ class PodFeed final : public ObjectFeed {
   }
 
  private:
+  const std::string watch_accept_ = std::string(kProtobufType) + ";stream=watch,application/json";
   KubeObjectReader reader_;
   ClusterSink& sink_;
   std::vector<PodFacts> listed_;

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "adapters/kube/api_caller.hpp"
-#include "adapters/kube/binding_text.hpp"
+#include "adapters/kube/binding_proto.hpp"
 #include "adapters/kube/event_writer.hpp"
 #include "adapters/kube/text.hpp"
 #include "snug/codec/kube_objects.hpp"

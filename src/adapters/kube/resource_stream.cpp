@@ -176,9 +176,12 @@ bool ResourceStream::watch_event(std::string_view bytes, Watch& watch) {
   if (client_.stopped()) return false;
   auto step = take([&] { return feed_->event(bytes, watch.format); });
   if (!step) {
-    const bool garbage = watch.format == WireFormat::kJson && !nlohmann::json::accept(bytes);
+    const bool json = watch.format == WireFormat::kJson;
+    const bool garbage = json ? !nlohmann::json::accept(bytes) : !is_proto_event(bytes);
+    const std::string what =
+        json ? "line of the stream is no JSON" : "frame of the stream is no event";
     watch.end = garbage ? WatchEnd::kGarbage : WatchEnd::kUnreadable;
-    watch.why = garbage ? "a line of the stream is no JSON: " + step.error().message
+    watch.why = garbage ? "a " + what + ": " + step.error().message
                         : unreadable(bytes, watch.format, step.error().message);
     return false;
   }

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "snug/codec/proto_wire.hpp"
 #include "snug/codec/utf8.hpp"
 
 namespace snug {
@@ -84,13 +85,12 @@ std::string clip_text(std::string_view text, std::size_t max_bytes) {
 
 std::string status_message(std::string_view body) {
   const auto status = nlohmann::json::parse(body, nullptr, false);
-  if (status.is_object()) {
-    const auto found = status.find("message");
-    if (found != status.end() && found->is_string()) {
-      return clip_text(found->get_ref<const std::string&>(), kMaxStatusMessage);
-    }
+  const auto found = status.is_object() ? status.find("message") : status.end();
+  if (found != status.end() && found->is_string()) {
+    return clip_text(found->get_ref<const std::string&>(), kMaxStatusMessage);
   }
-  std::string text = clip_text(body, kMaxStatusMessage);
+  const std::string_view in_proto = status_message_in_proto(body);
+  std::string text = clip_text(in_proto.empty() ? body : in_proto, kMaxStatusMessage);
   std::ranges::replace_if(text, [](char c) { return static_cast<std::uint8_t>(c) < 0x20; }, ' ');
   return text.empty() ? "no message" : text;
 }

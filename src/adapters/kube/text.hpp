@@ -23,7 +23,8 @@ namespace snug {
 /// At most `max_bytes` of valid UTF-8: bytes that are none become `?`, no character is cut in two.
 [[nodiscard]] std::string clip_text(std::string_view text, std::size_t max_bytes);
 
-/// What a reply that is no success says about itself: `message` of a Status, else its first bytes.
+/// What a reply that is no success says about itself: `message` of a Status, in JSON or in protobuf
+/// (which answers a request for a watch in protobuf), else its first bytes.
 [[nodiscard]] std::string status_message(std::string_view body);
 
 /// Strict base64 with padding; white space is skipped. Nothing: it is not base64.

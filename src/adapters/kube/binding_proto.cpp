@@ -1,4 +1,4 @@
-#include "adapters/kube/binding_text.hpp"
+#include "adapters/kube/binding_proto.hpp"
 
 #include <protozero/pbf_writer.hpp>
 
