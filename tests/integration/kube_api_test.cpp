@@ -58,8 +58,8 @@ TEST_F(KubeApiTest, EachAnswerToABindHasItsMeaning) {
       {409, ErrorCode::kConflict}, {404, ErrorCode::kNotFound},
       {400, ErrorCode::kInvalid},  {403, ErrorCode::kInvalid},
       {422, ErrorCode::kInvalid},  {429, ErrorCode::kUnavailable},
-      {500, ErrorCode::kUnknown},  {503, ErrorCode::kUnknown},
-      {504, ErrorCode::kUnknown},
+      {408, ErrorCode::kUnknown},  {500, ErrorCode::kUnknown},
+      {503, ErrorCode::kUnknown},  {504, ErrorCode::kUnknown},
   };
   KubeApi api(server.endpoint(), bench.options, bench.context());
   for (const Row& row : rows) {
@@ -86,6 +86,36 @@ TEST_F(KubeApiTest, ASuccessWhoseTextIsCutIsASuccess) {
   server.script("bind", reply);
   KubeApi api(server.endpoint(), bench.options, bench.context());
   EXPECT_TRUE(api.bind(binding()));
+}
+
+TEST_F(KubeApiTest, AReplyWithTooLongAHeadIsNoAnswer) {
+  for (const int headers : {10, 20}) {
+    ScriptedReply reply;
+    reply.status = 201;
+    for (int i = 0; i < headers; ++i)
+      reply.headers["X-" + std::to_string(i)] = std::string(5000, 'x');
+    server.script("bind", reply);
+  }
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  EXPECT_TRUE(api.bind(binding()));
+  const auto bound = api.bind(binding());
+  ASSERT_FALSE(bound);
+  EXPECT_EQ(bound.error().code, ErrorCode::kUnknown) << bound.error().message;
+  EXPECT_TRUE(api.bind(binding())) << "over another connection";
+}
+
+TEST_F(KubeApiTest, AnAnswerBeforeTheAnswerIsNone) {
+  ScriptedReply early;
+  early.status = 103;
+  server.script("bind", early);
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  const auto bound = api.bind(binding());
+  ASSERT_FALSE(bound);
+  EXPECT_EQ(bound.error().code, ErrorCode::kUnknown) << bound.error().message;
+  EXPECT_TRUE(api.bind(binding()));
+  const auto seen = server.seen("bind");
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_NE(seen[0].port, seen[1].port);
 }
 
 TEST_F(KubeApiTest, NamesThatCouldLeaveThePathNeverReachTheServer) {

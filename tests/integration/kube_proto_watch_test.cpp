@@ -124,6 +124,14 @@ TEST_F(KubeProtoWatchTest, WhatCannotBeReadIsNamedOrIsNoStreamAndListedAfreshAft
   EXPECT_EQ(bench.metrics.counts.get().problems["unreadable"], std::ssize(unreadable));
 }
 
+TEST_F(KubeProtoWatchTest, AStreamThatEndsWellInTheMidstOfAFrameIsNoStream) {
+  watch({std::string("\x00\x7F\xFF\xFF", 4), pod_event("ADDED", "swallowed", 11)}, End::kFinish);
+  start();
+  EXPECT_TRUE(bench.log.wait_for("the watch of pods failed: it ended in the midst of a frame"));
+  ASSERT_TRUE(bench.metrics.wait_restart("pods garbage"));
+  ASSERT_TRUE(server.wait_seen("list pods", 2));
+}
+
 TEST_F(KubeProtoWatchTest, ARefusalInProtobufIsASentenceAndSaysWhetherToListAfresh) {
   const auto refuse = [this](int status, const std::string& message) {
     ScriptedReply reply;

@@ -161,6 +161,25 @@ TEST_F(KubeSourceTest, AnExpiredVersionIsListedAfreshWhereverThatIsSaid) {
   EXPECT_TRUE(bench.metrics.wait_restart("pods expired", 2));
 }
 
+TEST_F(KubeSourceTest, VersionsThatExpireAtOnceAgainAndAgainAreListedWithWaits) {
+  const std::string expired =
+      event_json("ERROR", R"({"kind":"Status","code":410,"message":"too old"})");
+  for (int i = 0; i < 3; ++i) watch({expired}, End::kFinish);
+  start();
+  ASSERT_TRUE(bench.metrics.wait_restart("pods expired", 3));
+  ASSERT_TRUE(server.wait_seen("watch pods", 4));
+  const auto waits = all_behind(bench.log.text.get(), "the watch of pods failed: ", ";");
+  EXPECT_EQ(waits.size(), 2U) << "the first is cured by a list";
+}
+
+TEST_F(KubeSourceTest, AWatchThatGivesABookmarkAndEndsAtOnceIsAFailureToo) {
+  for (const char* version : {"11", "12", "13"}) watch({bookmark_json(version)}, End::kFinish);
+  start();
+  ASSERT_TRUE(server.wait_seen("watch pods", 4));
+  EXPECT_EQ(watched_version(3), "13");
+  EXPECT_EQ(all_behind(bench.log.text.get(), "the watch of pods failed: ", ";").size(), 3U);
+}
+
 TEST_F(KubeSourceTest, AnyOtherErrorInTheStreamIsListedAfreshToo) {
   list({}, "10");
   watch({event_json("ADDED", pod_json("a", 11)),

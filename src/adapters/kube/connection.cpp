@@ -5,8 +5,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <csignal>
+#include <limits>
 #include <utility>
 
 namespace snug {
@@ -14,6 +16,9 @@ namespace {
 
 /// More than any Status; sentences show a few hundred bytes of it, so nobody need set it.
 constexpr std::size_t kMaxRefusalBytes = 16'384;
+/// An API server's have some 500 bytes; httplib itself would read on for ever.
+constexpr std::size_t kMaxHeadBytes = 65'536;
+constexpr std::size_t kHeadHasCome = std::numeric_limits<std::size_t>::max();
 constexpr const char* kUserAgent = "snug-extender";
 
 /// httplib and OpenSSL write to sockets that the other side may have closed.
@@ -80,11 +85,17 @@ httplib::Request to_httplib(const ApiRequest& request, const std::string& token)
 /// The buffers as httplib's stream.
 class Stream final : public httplib::Stream {
  public:
-  Stream(BufferedSocket& buffers, int socket) : buffers_(buffers), socket_(socket) {}
+  Stream(BufferedSocket& buffers, int socket, std::size_t& head_left)
+      : buffers_(buffers), socket_(socket), head_left_(head_left) {}
 
   [[nodiscard]] bool is_readable() const override { return buffers_.has_rest(); }
   [[nodiscard]] bool is_writable() const override { return !buffers_.broken(); }
-  ssize_t read(char* out, std::size_t size) override { return buffers_.read(out, size); }
+  ssize_t read(char* out, std::size_t size) override {
+    if (head_left_ == 0) return -1;
+    const ssize_t got = buffers_.read(out, std::min(size, head_left_));
+    if (got > 0 && head_left_ != kHeadHasCome) head_left_ -= static_cast<std::size_t>(got);
+    return got;
+  }
   ssize_t write(const char* data, std::size_t size) override {
     return buffers_.write({data, size}) ? static_cast<ssize_t>(size) : -1;
   }
@@ -100,6 +111,7 @@ class Stream final : public httplib::Stream {
 
   BufferedSocket& buffers_;
   int socket_;
+  std::size_t& head_left_;
 };
 
 }  // namespace
@@ -118,7 +130,8 @@ class ApiConnection::Buffered final : public Client {
     BufferedSocket& buffers = connection_.buffers_;
     if (std::exchange(connection_.socket_is_new_, false)) buffers.attach(socket.sock, socket.ssl);
     if (!buffers.begin_request()) return false;
-    Stream stream(buffers, socket.sock);
+    connection_.head_left_ = kMaxHeadBytes;
+    Stream stream(buffers, socket.sock, connection_.head_left_);
     return callback(stream);
   }
 
@@ -206,6 +219,7 @@ ApiExchange ApiConnection::run(const ApiRequest& request, const std::string& tok
     };
   }
   out.response_handler = [&](const httplib::Response& reply) {
+    head_left_ = kHeadHasCome;
     exchange.status = reply.status;
     exchange.retry_after = retry_after(reply);
     if (exchange.success()) handlers.on_success(reply.get_header_value("Content-Type"));
@@ -227,6 +241,10 @@ ApiExchange ApiConnection::run(const ApiRequest& request, const std::string& tok
   try {
     exchange.complete = client_->send(out, reply, error);
     if (exchange.complete) exchange.status = reply.status;  // 204 has no body, so no handler
+    if (exchange.status > 0 && exchange.status < 200) {     // the answer itself is yet to come
+      exchange.complete = false;
+      error = httplib::Error::Unknown;
+    }
     if (!exchange.complete && buffers_.broken()) error = httplib::Error::Write;
     if (!exchange.complete) exchange.why = describe(error, url_);
   } catch (const std::exception& problem) {

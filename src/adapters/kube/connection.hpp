@@ -87,6 +87,7 @@ class ApiConnection {
   const TlsPeer peer_;
   BufferedSocket buffers_;
   bool socket_is_new_ = true;  // to the buffers
+  std::size_t head_left_ = 0;  // bytes that a reply's head may still have
   std::unique_ptr<httplib::ClientImpl> client_;
 
   mutable std::mutex mutex_;

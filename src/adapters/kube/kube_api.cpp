@@ -37,6 +37,7 @@ Result<void> write_outcome(const std::string& what, const ApiReply& reply) {
   if (reply.status >= 200 && reply.status < 300) return {};
   ErrorCode code = ErrorCode::kUnknown;
   if (reply.status >= 400 && reply.status < 500) code = ErrorCode::kInvalid;
+  if (reply.status == 408) code = ErrorCode::kUnknown;  // a proxy's, which may answer nothing
   if (reply.status == 404) code = ErrorCode::kNotFound;
   if (reply.status == 409) code = ErrorCode::kConflict;
   if (reply.status == 429) code = ErrorCode::kUnavailable;  // turned away at the door

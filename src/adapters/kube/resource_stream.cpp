@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "adapters/kube/splitters.hpp"
 #include "adapters/kube/text.hpp"
@@ -141,7 +142,6 @@ std::string ResourceStream::watch_target(std::chrono::seconds time) const {
 
 void ResourceStream::watch() {
   Watch watch;
-  watch.from = resource_version_;
   watch.began = Real::now();
   watch.last_byte = watch.began;
   const SplitterCallbacks callbacks{
@@ -169,7 +169,17 @@ void ResourceStream::watch() {
       client_.run({"watch_" + std::string(feed_->resource()), watch_target(time),
                    std::string(feed_->watch_accept()), silence, time + silence},
                   handlers);
-  if (!client_.stopped()) after_watch(exchange, watch);
+  if (client_.stopped()) return;
+  // A length that lies swallows events in silence; a connection that is lost does not end so.
+  if (frames.in_frame() && (exchange.complete || is_silent(watch))) {
+    watch.end = watch.end.value_or(WatchEnd::kGarbage);
+    watch.why = "it ended in the midst of a frame";
+  }
+  after_watch(exchange, watch);
+}
+
+bool ResourceStream::is_silent(const Watch& watch) const {
+  return Real::now() - watch.last_byte >= std::chrono::seconds(limits_.watch_silence_s);
 }
 
 bool ResourceStream::watch_event(std::string_view bytes, Watch& watch) {
@@ -192,6 +202,7 @@ bool ResourceStream::watch_event(std::string_view bytes, Watch& watch) {
     return false;
   }
   if (!step->resource_version.empty()) resource_version_ = step->resource_version;
+  watch.gave_objects = watch.gave_objects || step->kind != WatchKind::kBookmark;
   return true;
 }
 
@@ -199,8 +210,7 @@ ResourceStream::WatchEnd ResourceStream::how_ended(const ApiExchange& exchange,
                                                    const Watch& watch) const {
   if (watch.end) return *watch.end;
   if (exchange.status == 410) return WatchEnd::kExpired;
-  const bool silent =
-      Real::now() - watch.last_byte >= std::chrono::seconds(limits_.watch_silence_s);
+  const bool silent = is_silent(watch);
   if (exchange.status == 0) return silent ? WatchEnd::kSilent : WatchEnd::kUnreachable;
   if (is_busy(exchange)) return WatchEnd::kBusy;
   if (!exchange.success()) return WatchEnd::kRefused;
@@ -228,11 +238,14 @@ void ResourceStream::after_watch(const ApiExchange& exchange, Watch& watch) {
   };
   const Row& row = kRows[static_cast<std::size_t>(how_ended(exchange, watch))];
   if (row.relist) resource_version_.clear();
-  const bool too_short = watch.from == resource_version_ && Real::now() - watch.began < kTooShort;
+  const bool too_short = !watch.gave_objects && Real::now() - watch.began < kTooShort;
+  // The first version to expire at once may be of before a long absence: a list cures that.
+  const bool before = std::exchange(expired_at_once_, too_short && row.relist);
+  const bool cured = expired_at_once_ && !before;
   metrics_.watch_restarted(feed_->resource(), row.word);
   const std::string what = "watch of " + std::string(feed_->resource());
   const std::string why = watch.why.empty() ? why_incomplete(exchange) : watch.why;
-  if (row.failed || too_short) {
+  if (row.failed || (too_short && !cured)) {
     return back_off(what, exchange, why.empty() ? "it ended at once" : why);
   }
   log_.write(LogLevel::kDebug, what + " " + std::string(row.word) +

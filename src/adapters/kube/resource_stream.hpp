@@ -6,7 +6,8 @@
 //            ▲                  │  ▲                                                          │
 //            └─ expired, broken ┘  └──────────────────────────────────────────────────────────┘
 //
-// A watch that gave nothing and lasted less than a second counts as a failure too. An object that
+// A watch that gave no object and lasted less than a second counts as a failure too, but for the
+// first of those whose version had expired. An object that
 // cannot be read makes a list worthless and breaks a watch: what it might have said is not known,
 // so nothing is concluded from its absence. Lists are read in JSON, which can be split without
 // standing in memory; watches in the first form of the feed's that the server speaks.
@@ -55,7 +56,7 @@ class ResourceStream {
   struct Watch {
     std::chrono::steady_clock::time_point began;
     std::chrono::steady_clock::time_point last_byte;
-    std::string from;  // the version that it was asked for
+    bool gave_objects = false;
     WireFormat format = WireFormat::kJson;
     /// Set by what came in the stream; else the exchange says how it ended.
     std::optional<WatchEnd> end;
@@ -67,6 +68,7 @@ class ResourceStream {
   void watch();
   [[nodiscard]] std::string watch_target(std::chrono::seconds time) const;
   bool watch_event(std::string_view bytes, Watch& watch);
+  [[nodiscard]] bool is_silent(const Watch& watch) const;
   [[nodiscard]] WatchEnd how_ended(const ApiExchange& exchange, const Watch& watch) const;
   void after_watch(const ApiExchange& exchange, Watch& watch);
   /// Counts it; the sentence about it.
@@ -85,6 +87,7 @@ class ResourceStream {
   Backoff backoff_;
   std::mt19937_64 random_;
   std::string resource_version_;  // empty: list first
+  bool expired_at_once_ = false;  // the last watch
 
   std::mutex mutex_;
   std::condition_variable ended_;

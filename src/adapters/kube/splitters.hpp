@@ -44,6 +44,8 @@ class FrameSplitter {
   FrameSplitter(std::size_t max_bytes, SplitterCallbacks callbacks);
   /// False: a callback said stop. One that is too large is told as soon as its beginning is here.
   bool feed(std::string_view piece);
+  /// The end of a frame has not come.
+  [[nodiscard]] bool in_frame() const { return length_digits_ > 0; }
 
  private:
   /// Both take what they need from the front of the piece.
