@@ -104,6 +104,15 @@ TEST_F(KubeApiTest, AReplyWithTooLongAHeadIsNoAnswer) {
   EXPECT_TRUE(api.bind(binding())) << "over another connection";
 }
 
+TEST(KubeApiFaultTest, AFirstLineThatIsTooLongIsNoAnswer) {
+  Bench bench;
+  const BadServer server(BadServer::Manner::kLongFirstLine);
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  const auto bound = api.bind(binding());
+  ASSERT_FALSE(bound);
+  EXPECT_EQ(bound.error().code, ErrorCode::kUnknown) << bound.error().message;
+}
+
 TEST_F(KubeApiTest, AnAnswerBeforeTheAnswerIsNone) {
   ScriptedReply early;
   early.status = 103;

@@ -226,6 +226,7 @@ void BadServer::serve() {
     if (end != std::string::npos) requests.change([](int& count) { ++count; });
     if (manner_ == Manner::kCloseAfterRequest) ::shutdown(client, SHUT_RDWR);
     if (manner_ == Manner::kAnswersTwice || manner_ == Manner::kAnswersAgain) answer_twice(client);
+    if (manner_ == Manner::kLongFirstLine) answer_at_length(client);
     if (manner_ == Manner::kEndlessHead) trickle(client);
   }
 }
@@ -240,6 +241,11 @@ void BadServer::answer_twice(int client) {
   EXPECT_TRUE(goes_on_.wait([](int step) { return step == 1; }));
   EXPECT_GT(::send(client, kSecond.data(), kSecond.size(), MSG_NOSIGNAL), 0);
   goes_on_.change([](int& step) { step = 2; });
+}
+
+void BadServer::answer_at_length(int client) {
+  const std::string text = "HTTP/1.1 201 " + std::string(100'000, 'x') + "\r\n\r\n";
+  ::send(client, text.data(), text.size(), MSG_NOSIGNAL);
 }
 
 void BadServer::go_on() {

@@ -202,6 +202,7 @@ class BadServer {
     kEndlessHead,        // reads, and answers with one header that never ends, byte by byte
     kAnswersTwice,       // reads, and answers with 201 and at once with 409
     kAnswersAgain,       // reads, and answers with 201; with 409 when it is told to go on
+    kLongFirstLine,      // reads, and answers with a line of 100,000 bytes
     kNeverAccepts,       // its queue is full: a connect hangs
     kNotListening,       // the port is taken, and refuses
   };
@@ -216,6 +217,7 @@ class BadServer {
  private:
   void serve();
   void answer_twice(int client);
+  void answer_at_length(int client);
   void trickle(int client);
 
   Manner manner_;

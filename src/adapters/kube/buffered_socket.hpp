@@ -32,8 +32,8 @@ class BufferedSocket {
   [[nodiscard]] bool flush();
 
   [[nodiscard]] bool broken() const { return broken_; }
-  /// Something of this request has left. Of a TLS record that has not left whole the peer can read
-  /// nothing.
+  /// False: nothing of this request has left, or with TLS not the whole of what was to leave at
+  /// once, so that the peer does not have the request whole.
   [[nodiscard]] bool sent_any() const { return sent_any_; }
   /// Bytes have come that nobody has read.
   [[nodiscard]] bool has_rest() const { return from_ < to_; }

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <charconv>
 #include <csignal>
-#include <limits>
 #include <utility>
 
 namespace snug {
@@ -16,9 +15,10 @@ namespace {
 
 /// More than any Status; sentences show a few hundred bytes of it, so nobody need set it.
 constexpr std::size_t kMaxRefusalBytes = 16'384;
-/// An API server's have some 500 bytes; httplib itself would read on for ever.
-constexpr std::size_t kMaxHeadBytes = 65'536;
-constexpr std::size_t kHeadHasCome = std::numeric_limits<std::size_t>::max();
+/// An API server's head has some 500 bytes. httplib itself would read on for ever, and reads the
+/// first line by a regular expression that takes stack for each byte.
+constexpr std::size_t kMaxFirstLine = 8'192;
+constexpr std::size_t kMaxOtherLines = 57'344;
 constexpr const char* kUserAgent = "snug-extender";
 
 /// httplib and OpenSSL write to sockets that the other side may have closed.
@@ -85,15 +85,22 @@ httplib::Request to_httplib(const ApiRequest& request, const std::string& token)
 /// The buffers as httplib's stream.
 class Stream final : public httplib::Stream {
  public:
-  Stream(BufferedSocket& buffers, int socket, std::size_t& head_left)
-      : buffers_(buffers), socket_(socket), head_left_(head_left) {}
+  Stream(BufferedSocket& buffers, int socket, ReplyHead& head)
+      : buffers_(buffers), socket_(socket), head_(head) {}
 
   [[nodiscard]] bool is_readable() const override { return buffers_.has_rest(); }
   [[nodiscard]] bool is_writable() const override { return !buffers_.broken(); }
   ssize_t read(char* out, std::size_t size) override {
-    if (head_left_ == 0) return -1;
-    const ssize_t got = buffers_.read(out, std::min(size, head_left_));
-    if (got > 0 && head_left_ != kHeadHasCome) head_left_ -= static_cast<std::size_t>(got);
+    if (head_.has_come) return buffers_.read(out, size);
+    if (head_.left == 0) return -1;
+    const ssize_t got = buffers_.read(out, std::min(size, head_.left));
+    if (got <= 0) return got;
+    const std::string_view bytes(out, static_cast<std::size_t>(got));
+    head_.left -= bytes.size();
+    if (head_.in_first_line && bytes.find('\n') != bytes.npos) {
+      head_.in_first_line = false;
+      head_.left += kMaxOtherLines;
+    }
     return got;
   }
   ssize_t write(const char* data, std::size_t size) override {
@@ -111,7 +118,7 @@ class Stream final : public httplib::Stream {
 
   BufferedSocket& buffers_;
   int socket_;
-  std::size_t& head_left_;
+  ReplyHead& head_;
 };
 
 }  // namespace
@@ -130,8 +137,8 @@ class ApiConnection::Buffered final : public Client {
     BufferedSocket& buffers = connection_.buffers_;
     if (std::exchange(connection_.socket_is_new_, false)) buffers.attach(socket.sock, socket.ssl);
     if (!buffers.begin_request()) return false;
-    connection_.head_left_ = kMaxHeadBytes;
-    Stream stream(buffers, socket.sock, connection_.head_left_);
+    connection_.head_ = {.left = kMaxFirstLine};
+    Stream stream(buffers, socket.sock, connection_.head_);
     return callback(stream);
   }
 
@@ -219,7 +226,7 @@ ApiExchange ApiConnection::run(const ApiRequest& request, const std::string& tok
     };
   }
   out.response_handler = [&](const httplib::Response& reply) {
-    head_left_ = kHeadHasCome;
+    head_.has_come = true;
     exchange.status = reply.status;
     exchange.retry_after = retry_after(reply);
     if (exchange.success()) handlers.on_success(reply.get_header_value("Content-Type"));

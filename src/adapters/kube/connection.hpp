@@ -30,11 +30,12 @@ struct ApiRequest {
 
 /// How an exchange ended.
 struct ApiExchange {
-  int status = 0;          // of the reply; 0: none came
-  bool complete = false;   // the whole reply was read
-  bool body_sent = false;  // at least a byte of the request's body may have left
-  bool refused = false;    // a handler said stop
-  std::string body;        // of a reply that is no success, its first bytes
+  int status = 0;         // of the reply; 0: none came
+  bool complete = false;  // the whole reply was read
+  /// The request's body may have left whole, or without TLS a part of it.
+  bool body_sent = false;
+  bool refused = false;  // a handler said stop
+  std::string body;      // of a reply that is no success, its first bytes
   std::chrono::seconds retry_after{0};
   std::string why;  // where not complete: what happened
 
@@ -55,6 +56,13 @@ struct SocketTimes {
 
 /// As in a kubeconfig's `server`.
 [[nodiscard]] std::string server_url(const ApiEndpoint& endpoint);
+
+/// How far the head of a reply has come.
+struct ReplyHead {
+  std::size_t left = 0;  // bytes that may still come of it
+  bool in_first_line = true;
+  bool has_come = false;
+};
 
 class ApiConnection {
  public:
@@ -87,7 +95,7 @@ class ApiConnection {
   const TlsPeer peer_;
   BufferedSocket buffers_;
   bool socket_is_new_ = true;  // to the buffers
-  std::size_t head_left_ = 0;  // bytes that a reply's head may still have
+  ReplyHead head_;
   std::unique_ptr<httplib::ClientImpl> client_;
 
   mutable std::mutex mutex_;

@@ -108,7 +108,8 @@ Result<std::optional<PodFacts>> KubeApi::get_pod(std::string_view name_space,
   if (!reply) return std::unexpected(reply.error());
   if (reply->status == 404) return std::nullopt;
   if (reply->status != 200) {
-    const bool refused = reply->status >= 400 && reply->status < 500 && reply->status != 429;
+    const bool refused =
+        reply->status >= 400 && reply->status < 500 && reply->status != 408 && reply->status != 429;
     return fail(refused ? ErrorCode::kInvalid : ErrorCode::kUnavailable,
                 "the API server answered " + std::to_string(reply->status) +
                     " to the read of a pod: " + status_message(reply->body));

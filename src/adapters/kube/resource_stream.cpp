@@ -239,9 +239,9 @@ void ResourceStream::after_watch(const ApiExchange& exchange, Watch& watch) {
   const Row& row = kRows[static_cast<std::size_t>(how_ended(exchange, watch))];
   if (row.relist) resource_version_.clear();
   const bool too_short = !watch.gave_objects && Real::now() - watch.began < kTooShort;
-  // The first version to expire at once may be of before a long absence: a list cures that.
-  const bool before = std::exchange(expired_at_once_, too_short && row.relist);
-  const bool cured = expired_at_once_ && !before;
+  // A version that expires at once may be of before a long absence: a list cures that, once.
+  const bool before = std::exchange(relisted_at_once_, too_short && row.relist);
+  const bool cured = relisted_at_once_ && !before;
   metrics_.watch_restarted(feed_->resource(), row.word);
   const std::string what = "watch of " + std::string(feed_->resource());
   const std::string why = watch.why.empty() ? why_incomplete(exchange) : watch.why;

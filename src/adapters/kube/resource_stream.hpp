@@ -6,8 +6,8 @@
 //            ▲                  │  ▲                                                          │
 //            └─ expired, broken ┘  └──────────────────────────────────────────────────────────┘
 //
-// A watch that gave no object and lasted less than a second counts as a failure too, but for the
-// first of those whose version had expired. An object that
+// A watch that gave no object and lasted less than a second counts as a failure too, but where its
+// version had expired and the watch before did not end like that. An object that
 // cannot be read makes a list worthless and breaks a watch: what it might have said is not known,
 // so nothing is concluded from its absence. Lists are read in JSON, which can be split without
 // standing in memory; watches in the first form of the feed's that the server speaks.
@@ -86,8 +86,8 @@ class ResourceStream {
   StreamClient client_;
   Backoff backoff_;
   std::mt19937_64 random_;
-  std::string resource_version_;  // empty: list first
-  bool expired_at_once_ = false;  // the last watch
+  std::string resource_version_;   // empty: list first
+  bool relisted_at_once_ = false;  // after the last watch
 
   std::mutex mutex_;
   std::condition_variable ended_;

@@ -37,7 +37,9 @@ struct Odd {
   std::string problem;  // after "it "; empty: it is read
 };
 
-void PrintTo(const Odd& row, std::ostream* out) { *out << row.json.substr(0, 200); }
+void PrintTo(const Odd& row, std::ostream* out) {
+  *out << testing::PrintToString(row.json.substr(0, 200));
+}
 
 class OddJsonTest : public testing::TestWithParam<Odd> {};
 
@@ -148,7 +150,7 @@ struct Number {
   std::int64_t value;  // -1: it is no integer that is allowed there
 };
 
-void PrintTo(const Number& row, std::ostream* out) { *out << row.json; }
+void PrintTo(const Number& row, std::ostream* out) { *out << testing::PrintToString(row.json); }
 
 class JsonNumberTest : public testing::TestWithParam<Number> {};
 
@@ -183,7 +185,7 @@ struct Text {
   std::string problem;  // after "uid "; empty: the text is read
 };
 
-void PrintTo(const Text& row, std::ostream* out) { *out << row.json; }
+void PrintTo(const Text& row, std::ostream* out) { *out << testing::PrintToString(row.json); }
 
 class JsonTextTest : public testing::TestWithParam<Text> {};
 

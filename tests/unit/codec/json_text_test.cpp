@@ -23,7 +23,7 @@ struct Escaped {
   std::string json;
 };
 
-void PrintTo(const Escaped& row, std::ostream* out) { *out << row.json; }
+void PrintTo(const Escaped& row, std::ostream* out) { *out << testing::PrintToString(row.json); }
 
 class JsonStringTest : public testing::TestWithParam<Escaped> {};
 
