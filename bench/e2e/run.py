@@ -38,7 +38,7 @@ import report  # noqa: E402
 from report import BASELINE, VARIANTS  # noqa: E402
 
 RESULTS = ROOT / "bench/results/e2e.md"
-# So many that posting ends well before the last binding: what is measured is the scheduler.
+# So many that posting keeps ahead of the scheduler, at least without an extender.
 POSTERS = 32
 QPS = 5000
 OWN_POD = "snug-0"
