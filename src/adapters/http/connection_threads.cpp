@@ -36,8 +36,8 @@ bool ConnectionThreads::start(int listen_fd) {
   wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   bool started = wake_fd_ >= 0;
   try {
-    waiters_.reserve(
-        bounds_.threads);  // a thread that goes to wait has nobody to tell of a failure
+    // A thread that goes to wait has nobody to tell of a failure.
+    waiters_.reserve(bounds_.threads);
     if (started) acceptor_ = std::thread([this] { accept_until_drained(); });
     if (started) pthread_setname_np(acceptor_.native_handle(), "snug-accept");
   } catch (const std::exception&) {
