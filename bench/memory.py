@@ -52,7 +52,13 @@ def bodies(nodes):
                          for n in range(nodes))
         return ('{"Pod":' + POD + ',"Nodes":{"items":[' + items + "]}}").encode()
 
+    def labels(size):
+        frame = ('{"Pod":{"metadata":{"name":"p","namespace":"d","uid":"u","annotations":{"gpu-fraction":"0.5"},'
+                 '"labels":{@}},"spec":{"containers":[{"name":"main"}]}},"NodeNames":["node-0"]}')
+        return frame.replace("@", ",".join(f'"{n:07}":""' for n in range((size - len(frame)) // 13))).encode()
+
     return {
+        "labels": labels,
         "NodeNames": lambda size: ('{"Pod":' + POD + ',"NodeNames":[' + names + "]}").encode(),
         "Nodes": objects,
         "numbers": lambda size: fill(around, "1,", size),
@@ -121,7 +127,7 @@ def main():
     most = allowed_mebibytes()
     shapes = bodies(arguments.nodes)
     rows = [("NodeNames", 0, 200, 1), ("NodeNames", 0, 800, 100)]
-    rows += [(shape, LARGEST, 5, 1) for shape in ("Nodes", "numbers", "lists", "texts")]
+    rows += [(shape, LARGEST, 5, 1) for shape in ("Nodes", "numbers", "lists", "texts", "labels")]
     rows += [("numbers", LARGEST, 16, 16), ("Nodes", LARGEST, 16, 16), ("numbers", MIB, 768, 384)]
     over = False
     with tempfile.TemporaryDirectory() as folder:

@@ -1,13 +1,18 @@
-// How long a decision takes without HTTP: plan over all nodes, and reserve + snapshot as one bind
-// and the next filter see them. Run: build/dev/bench/plan_bench
+// How long a decision takes without HTTP: plan over all nodes, reserve + snapshot as one bind and
+// the next filter see them, and whom to evict on one node. Run: build/dev/bench/plan_bench
 #include <benchmark/benchmark.h>
 
+#include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "snug/fit/fit.hpp"
+#include "snug/fit/usage.hpp"
 #include "snug/ledger/ledger.hpp"
 #include "snug/plan/plan.hpp"
+#include "snug/plan/preempt.hpp"
 
 namespace snug {
 namespace {
@@ -50,14 +55,19 @@ struct Cluster {
     // Half of the cluster is taken.
     for (int pod = 0; pod < nodes * 16; ++pod) {
       const std::string uid = "uid-" + std::to_string(pod);
-      const auto held = ledger.reserve({.name_space = "default",
-                                        .pod = uid,
-                                        .uid = uid,
-                                        .node = names[random() % names.size()],
-                                        .request = request,
-                                        .profile = profile});
+      const PodRank rank{.uid = uid};
+      const auto held = ledger.reserve(
+          {.claim = claim_of(rank), .pod = uid, .node = names[random() % names.size()]});
       if (held) ledger.bound(uid);
     }
+  }
+
+  [[nodiscard]] Claim claim_of(const PodRank& rank) const {
+    return {.name_space = "default",
+            .rank = rank,
+            .request = request,
+            .profiles = profiles,
+            .sharing = sharing};
   }
 
   SteadyClock clock;
@@ -65,6 +75,8 @@ struct Cluster {
   Ledger ledger;
   GpuRequest request = quarter();
   Profile profile = profile_of("best-fit");
+  ProfileChoice profiles{profile};
+  SharingRules sharing;
   std::vector<std::string> names;
   std::vector<std::string_view> shuffled;
 };
@@ -73,11 +85,9 @@ void plan_all_nodes(benchmark::State& state) {
   Cluster cluster(static_cast<int>(state.range(0)));
   for (auto _ : state) {
     const SnapshotPtr snapshot = cluster.ledger.snapshot();
-    benchmark::DoNotOptimize(plan({.snapshot = *snapshot,
-                                   .request = cluster.request,
-                                   .profile = cluster.profile,
-                                   .pod_uid = "pod"},
-                                  cluster.shuffled));
+    const PodRank rank{.uid = "pod"};
+    benchmark::DoNotOptimize(
+        plan({.snapshot = *snapshot, .claim = cluster.claim_of(rank)}, cluster.shuffled));
   }
 }
 BENCHMARK(plan_all_nodes)
@@ -92,12 +102,9 @@ void reserve_release_snapshot(benchmark::State& state) {
   std::size_t next = 0;
   for (auto _ : state) {
     const std::string uid = "extra";
-    const auto held = cluster.ledger.reserve({.name_space = "default",
-                                              .pod = uid,
-                                              .uid = uid,
-                                              .node = cluster.names[next],
-                                              .request = cluster.request,
-                                              .profile = cluster.profile});
+    const PodRank rank{.uid = uid};
+    const auto held = cluster.ledger.reserve(
+        {.claim = cluster.claim_of(rank), .pod = uid, .node = cluster.names[next]});
     benchmark::DoNotOptimize(cluster.ledger.snapshot());
     if (held) cluster.ledger.release(uid);
     next = (next + 7) % cluster.names.size();
@@ -107,6 +114,87 @@ BENCHMARK(reserve_release_snapshot)
     ->Arg(1000)
     ->Arg(5000)
     ->Arg(20000)
+    ->Unit(benchmark::kMicrosecond);
+
+/// On a node of eight GPUs with so many pods of equal size on each, for a pod that wants so many
+/// whole GPUs: most pods are equals, so that the search ends late.
+void choose_victims_on_a_node(benchmark::State& state) {
+  std::vector<HoldingPtr> holdings;
+  for (int i = 0; i < 8 * state.range(0); ++i) {
+    auto holding = std::make_shared<Holding>();
+    holding->uid = "uid-" + std::to_string(i);
+    holding->rank.uid = holding->uid;
+    const ReservedDevice device{.index = i % 8,
+                                .mode = GpuMode::kTimeSlicing,
+                                .memory = {40960 / state.range(0)},
+                                .compute = {1000 / state.range(0)}};
+    holding->reservation.containers.push_back(
+        {.name = "main", .request = {}, .given = std::vector{device}});
+    holdings.push_back(std::move(holding));
+  }
+  const NodeStatePtr node =
+      add_up(std::make_shared<const NodeInventory>(node_of(0, 8)), std::move(holdings));
+  GpuRequest request = quarter();
+  request.containers.front().ask = WholeAsk{};
+  request.containers.front().count = state.range(1);
+  const PodRank rank{.priority = 1, .created = {}, .uid = "pod"};
+  const Profile profile = profile_of("best-fit");
+  const ProfileChoice profiles(profile);
+  const SharingRules sharing;
+  const NamespaceUse held;
+  const Preemptor preemptor{.claim = {.name_space = "default",
+                                      .rank = rank,
+                                      .request = request,
+                                      .profiles = profiles,
+                                      .sharing = sharing},
+                            .host = {}};
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(choose_victims(
+        preemptor, {.node = *node, .around = {.held = held}, .chosen = {}, .spared = {}}));
+  }
+}
+BENCHMARK(choose_victims_on_a_node)
+    ->ArgNames({"pods", "wholes"})
+    ->Args({1, 1})
+    ->Args({1, 8})
+    ->Args({2, 1})
+    ->Args({2, 4})
+    ->Args({6, 1})
+    ->Args({6, 4})
+    ->Unit(benchmark::kMicrosecond);
+
+/// fit() of so many containers on a node of 8 GPUs that hold 10·i percent each, of 0.35 of a GPU
+/// each, which fits, or (second argument) of two thirds of three GPUs each, which several do not.
+void fit_containers(benchmark::State& state) {
+  GpuRequest request;
+  for (int c = 0; c < state.range(0); ++c) {
+    request.containers.push_back({.container = "c" + std::to_string(c),
+                                  .ask = FractionAsk{state.range(1) == 0 ? 350 : 650 + 7 * c},
+                                  .count = state.range(1) == 0 ? 1 : 3});
+  }
+  std::vector<HoldingPtr> holdings;
+  for (int i = 1; i < 8; ++i) {
+    auto holding = std::make_shared<Holding>();
+    holding->reservation.containers.push_back(
+        {.name = "main",
+         .given = std::vector<ReservedDevice>{{.index = i,
+                                               .mode = GpuMode::kTimeSlicing,
+                                               .memory = {4096 * i},
+                                               .compute = {100 * i}}}});
+    holdings.push_back(std::move(holding));
+  }
+  const NodeStatePtr node =
+      add_up(std::make_shared<const NodeInventory>(node_of(1, 8)), std::move(holdings));
+  Prices prices(request);
+  PlacementList options;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(fit(*node, request, {}, prices, options));
+  }
+  state.counters["options"] = static_cast<double>(options.size());
+}
+BENCHMARK(fit_containers)
+    ->ArgNames({"containers", "large"})
+    ->ArgsProduct({{1, 2, 4, 8}, {0, 1}})
     ->Unit(benchmark::kMicrosecond);
 
 }  // namespace

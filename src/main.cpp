@@ -33,9 +33,9 @@ sigset_t block_signals() {
 }
 
 /// Until the process is told to end.
-void wait_for_end(const sigset_t& signals, const snug::Extender& extender) {
+void wait_for_end(const sigset_t& signals, snug::Extender& extender) {
   int signal = SIGHUP;
-  while (sigwait(&signals, &signal) == 0 && signal == SIGHUP) extender.refuse_reload();
+  while (sigwait(&signals, &signal) == 0 && signal == SIGHUP) extender.reload_policy();
 }
 
 int exit_code(const snug::Error& error) {

@@ -9,6 +9,7 @@ namespace snug {
 
 /// All outlive the core.
 struct CorePorts {
+  const PolicyStore& policy;
   ApiPort& api;
   Metrics& metrics;
   Log& log;
@@ -18,14 +19,14 @@ struct CorePorts {
 
 class Core {
  public:
-  Core(const CorePorts& ports, const ServiceOptions& options, PolicyPtr policy)
+  Core(const CorePorts& ports, const ServiceOptions& options)
       : ledger(ports.clock, options.limits),
         pending(options.limits),
         reconciler({ledger, pending, readiness, ports.api, ports.metrics, ports.log, ports.clock},
                    options.limits),
-        service({ledger, pending, readiness, ports.api, ports.metrics, ports.log, ports.clock,
-                 ports.first_sight},
-                options, std::move(policy)) {}
+        service({ledger, pending, readiness, ports.policy, ports.api, ports.metrics, ports.log,
+                 ports.clock, ports.first_sight},
+                options) {}
 
   Ledger ledger;
   PendingPods pending;

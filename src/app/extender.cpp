@@ -8,6 +8,7 @@
 #include "app/core.hpp"
 #include "app/files.hpp"
 #include "app/option_rows.hpp"
+#include "app/policy_file.hpp"
 #include "app/routes.hpp"
 #include "app/ticker.hpp"
 #include "snug/adapters/http/admin_server.hpp"
@@ -18,7 +19,7 @@
 #include "snug/adapters/obs/log.hpp"
 #include "snug/adapters/obs/metrics.hpp"
 #include "snug/codec/manifests.hpp"
-#include "snug/codec/policy_codec.hpp"
+#include "snug/service/policy_store.hpp"
 
 namespace snug {
 namespace {
@@ -43,6 +44,8 @@ struct Extender::Parts {
   std::unique_ptr<MemoryApi> memory;  // embedded mode; else the two below
   std::unique_ptr<KubeApi> kube_api;
   std::unique_ptr<KubeSource> kube_source;
+  std::unique_ptr<PolicyFile> policy_file;
+  std::unique_ptr<PolicyStore> policy_store;
   std::unique_ptr<Core> core;
   std::unique_ptr<ExtenderServer> extender;
   std::unique_ptr<AdminServer> admin;
@@ -58,17 +61,14 @@ Extender::Extender(Options options)
 
 Extender::~Extender() { stop(); }
 
-Result<PolicyPtr> Extender::load_policy() const {
-  std::string text(default_policy_yaml());
-  if (!options_.policy.empty()) {
-    Result<std::string> file = read_file(options_.policy, options_.limits.max_config_bytes);
-    if (!file) return std::unexpected(file.error());
-    text = *std::move(file);
-  }
-  Result<Policy> policy = read_policy(
-      text, options_.policy.empty() ? "the default policy" : options_.policy, options_.limits);
+Result<void> Extender::open_policy() {
+  parts_->policy_file = std::make_unique<PolicyFile>(
+      options_.policy,
+      PolicyFile::Context{options_.limits, parts_->metrics, parts_->log, parts_->clock});
+  Result<PolicyPtr> policy = parts_->policy_file->open();
   if (!policy) return std::unexpected(policy.error());
-  return std::make_shared<const Policy>(*std::move(policy));
+  parts_->policy_store = std::make_unique<PolicyStore>(*std::move(policy));
+  return {};
 }
 
 Result<void> Extender::open_memory() {
@@ -101,8 +101,7 @@ Result<void> Extender::open_kubernetes() {
 }
 
 Result<void> Extender::start() {
-  const Result<PolicyPtr> policy = load_policy();
-  if (!policy) return std::unexpected(policy.error());
+  if (const Result<void> opened = open_policy(); !opened) return opened;
   const Result<void> opened = options_.cluster.empty() ? open_kubernetes() : open_memory();
   if (!opened) return opened;
   const ServiceOptions service{.answer = options_.answer,
@@ -110,15 +109,18 @@ Result<void> Extender::start() {
                                .scheduler_names = options_.scheduler_names,
                                .limits = options_.limits};
   parts_->core = std::make_unique<Core>(
-      CorePorts{parts_->api(), parts_->metrics, parts_->log, parts_->clock, parts_->memory.get()},
-      service, *policy);
+      CorePorts{*parts_->policy_store, parts_->api(), parts_->metrics, parts_->log, parts_->clock,
+                parts_->memory.get()},
+      service);
+  parts_->policy_file->feed(*parts_->policy_store,
+                            [this] { parts_->core->ledger.policy_changed(); });
   const Result<void> serving = serve();
   if (!serving) return serving;
   parts_->source().start(parts_->core->reconciler);
   parts_->log.write(LogLevel::kInfo,
                     "snug-extender " SNUG_VERSION " starts: answer " +
                         std::string(answer_word(options_.answer)) + ", policy " +
-                        (*policy)->default_profile +
+                        parts_->policy_store->current().policy->default_profile +
                         (options_.cluster.empty() ? ", a real API server" : ", embedded mode"));
   parts_->ticker = std::make_unique<Ticker>(kTick, [this] { tick(); });
   return {};
@@ -126,6 +128,7 @@ Result<void> Extender::start() {
 
 void Extender::tick() {
   try {
+    parts_->policy_file->poll();
     parts_->core->reconciler.tick();
     if (!parts_->said_ready && parts_->core->readiness.ready()) {
       parts_->said_ready = true;
@@ -162,11 +165,7 @@ std::string Extender::listening() const {
          " admin=" + address_text(options_.admin_listen.host, parts_->admin->port());
 }
 
-void Extender::refuse_reload() const {
-  parts_->log.write(LogLevel::kWarn,
-                    "SIGHUP changes nothing: reload is not there yet: restart to read the policy "
-                    "and the configuration again");
-}
+void Extender::reload_policy() { parts_->policy_file->reload(); }
 
 void Extender::stop() {
   if (!parts_->core) return;

@@ -7,7 +7,6 @@
 
 #include "app/options.hpp"
 #include "snug/base/result.hpp"
-#include "snug/score/policy.hpp"
 
 namespace snug {
 
@@ -23,15 +22,15 @@ class Extender {
   [[nodiscard]] Result<void> start();
   /// The first line on stdout: where it listens; after start().
   [[nodiscard]] std::string listening() const;
-  /// SIGHUP asks for it: says that it takes a restart, and changes nothing.
-  void refuse_reload() const;
+  /// SIGHUP asks for it: reads the policy file again at once.
+  void reload_policy();
   /// Takes no more calls, lets those under way end, and stops all threads.
   void stop();
 
  private:
   struct Parts;
 
-  [[nodiscard]] Result<PolicyPtr> load_policy() const;
+  [[nodiscard]] Result<void> open_policy();
   [[nodiscard]] Result<void> open_memory();
   [[nodiscard]] Result<void> open_kubernetes();
   [[nodiscard]] Result<void> serve();

@@ -51,6 +51,7 @@ std::optional<std::string_view> parameter(const AdminRequest& request, std::stri
 ExtenderHandlers extender_handlers(ExtenderService& service) {
   return {.filter = [&service](std::string& body) { return service.filter(body); },
           .prioritize = [&service](std::string& body) { return service.prioritize(body); },
+          .preempt = [&service](std::string& body) { return service.preempt(body); },
           .bind = [&service](std::string& body) { return service.bind(body); }};
 }
 

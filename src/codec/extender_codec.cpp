@@ -7,6 +7,7 @@
 
 #include "codec/json_text.hpp"
 #include "codec/kube_dom.hpp"
+#include "codec/preempt_reading.hpp"
 #include "snug/base/name_hash.hpp"
 
 namespace snug {
@@ -147,8 +148,10 @@ std::string write_parts(const FilterParts& parts) {
 }  // namespace
 
 struct ExtenderReader::State {
-  explicit State(const Limits& limits)
-      : parser{limits}, max_names{static_cast<std::size_t>(limits.max_names_per_call)} {}
+  explicit State(const Limits& the_limits)
+      : limits{the_limits},
+        parser{the_limits},
+        max_names{static_cast<std::size_t>(the_limits.max_names_per_call)} {}
 
   /// Makes room for the names of a list, or says that there are too many of them.
   Result<void> start_names(const element& list, std::string_view what, ScheduleCall& call) {
@@ -206,6 +209,7 @@ struct ExtenderReader::State {
     return {};
   }
 
+  Limits limits;
   DomParser parser;
   SeenNames seen;
   std::size_t max_names;
@@ -239,6 +243,12 @@ Result<ScheduleCall> ExtenderReader::read_schedule(std::string& body) {
       nodes.present ? state_->read_objects(nodes, call) : state_->read_names(node_names, call);
   if (!names) return std::unexpected(std::move(names.error()));
   return call;
+}
+
+Result<PreemptCall> ExtenderReader::read_preempt(std::string& body) {
+  const Result<element> root = state_->parser.parse_in_place(body);
+  if (!root) return std::unexpected(root.error());
+  return preempt_from(*root, state_->limits);
 }
 
 Result<BindCall> ExtenderReader::read_bind(std::string& body) {

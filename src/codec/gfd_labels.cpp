@@ -11,8 +11,6 @@ namespace {
 constexpr std::string_view kProduct = "nvidia.com/gpu.product";
 constexpr std::string_view kCount = "nvidia.com/gpu.count";
 constexpr std::string_view kMemory = "nvidia.com/gpu.memory";
-constexpr std::string_view kReplicas = "nvidia.com/gpu.replicas";
-constexpr std::string_view kSharedResource = "nvidia.com/gpu.shared";
 
 std::string_view value_of(const StringMap& map, std::string_view key) {
   const auto found = map.find(key);
@@ -50,8 +48,8 @@ Result<Labels> read_labels(const NodeFacts& node, const Limits& limits) {
   if (!memory) return std::unexpected(memory.error());
   labels.count = *count;
   labels.memory = *memory;
-  if (!value_of(node.labels, kReplicas).empty()) {
-    const auto replicas = read_number(node, kReplicas, {0, 1'000'000});
+  if (!value_of(node.labels, kReplicasLabel).empty()) {
+    const auto replicas = read_number(node, kReplicasLabel, {0, kMostReplicas});
     if (!replicas) return std::unexpected(replicas.error());
     labels.replicas = std::max<std::int64_t>(1, *replicas);
   }

@@ -68,6 +68,12 @@ void read_kubelet_units(const NodeFacts& node, NodeInventory& inventory) {
 NodeInventory read_inventory(const NodeFacts& node, const Limits& limits) {
   NodeInventory inventory;
   inventory.name = node.name;
+  inventory.host = node.host;
+  const auto enforced = node.labels.find("snug.dev/enforced");
+  inventory.enforced = enforced != node.labels.end() && enforced->second == "true";
+  read_pool(node, inventory);
+  // Before a GPU's illness can close it, which ends sooner.
+  if (says_replicas(node)) close_where_replicated(inventory);
   if (node.annotations.contains("snug.dev/inventory")) {
     read_inventory_annotation(node, limits, inventory);
   } else if (has_gfd_labels(node)) {
@@ -79,8 +85,8 @@ NodeInventory read_inventory(const NodeFacts& node, const Limits& limits) {
                           "snug.dev/inventory nor the labels of GPU Feature Discovery"
                         : "");
   }
-  read_pool(node, inventory);
   read_kubelet_units(node, inventory);
+  read_replicas(node, inventory);
   return inventory;
 }
 

@@ -8,6 +8,12 @@
 namespace snug {
 namespace {
 
+/// What NVIDIA's runtime takes for something else than one device's uuid in such a list.
+bool is_taken(std::string_view text) {
+  return text == "all" || text == "none" || text == "void" ||
+         std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
 /// What can stand in a comma-separated list of devices as it is, and leaves the reservation of many
 /// devices within its bytes (kReservationBytesPerGpu).
 bool is_uuid(std::string_view text) {
@@ -74,6 +80,9 @@ class AnnotationReader {
   std::string read_uuid(const JsonAt& object) {
     const JsonAt at = json_.member(object, "uuid");
     std::string uuid = json_.nonempty_text(at);
+    if (json_.ok() && at.present() && is_taken(uuid)) {
+      json_.complain(at, "must be a uuid, and not all, none, void or a number");
+    }
     if (json_.ok() && at.present() && !is_uuid(uuid)) {
       json_.complain(at, "must have at most 64 characters, and only letters, digits and -_./:");
     }

@@ -3,6 +3,7 @@
 // and says so.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,9 @@
 namespace snug {
 
 inline constexpr std::string_view kGpuResource = "nvidia.com/gpu";
+inline constexpr std::string_view kSharedResource = "nvidia.com/gpu.shared";
+inline constexpr std::string_view kReplicasLabel = "nvidia.com/gpu.replicas";
+inline constexpr std::int64_t kMostReplicas = 1'000'000;
 
 /// What a GPU may be used for where the operator does not say.
 inline std::vector<GpuMode> default_modes() { return {GpuMode::kWhole, GpuMode::kTimeSlicing}; }
@@ -33,6 +37,16 @@ void read_gfd_labels(const NodeFacts& node, const Limits& limits, NodeInventory&
 /// A count of an extended resource as a node's status writes it: a whole number, in thousands with
 /// `k`.
 [[nodiscard]] Result<std::int64_t> read_units(std::string_view resource, std::string_view text);
+
+/// Whether the node's labels or its capacity say that the stock device plug-in offers each GPU as
+/// several units, to be shared in time or by MPS.
+[[nodiscard]] bool says_replicas(const NodeFacts& node);
+/// Closes such a node to annotated pods, unless its pool is `shares`: the plug-in lets the kubelet
+/// put pods on any of its GPUs, and neither knows what Snug put there.
+void close_where_replicated(NodeInventory& inventory);
+/// Fills NodeInventory::replicas from the units that have been read; more units than GPUs say as
+/// much as labels do.
+void read_replicas(const NodeFacts& node, NodeInventory& inventory);
 
 /// What the kubelet hands out: by resource the allocatable units, else the capacity, else (where
 /// the node states no such resource at all) one unit of nvidia.com/gpu for each healthy GPU without

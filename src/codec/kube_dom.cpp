@@ -38,6 +38,9 @@ bool same_key(std::string_view wanted, std::string_view found, KeyCase key_case)
 }
 
 bool snug_key(std::string_view key) { return key.starts_with("snug.dev/"); }
+bool kept_amount(std::string_view key) {
+  return nvidia_key(key) || key == "cpu" || key == "memory" || key == "pods";
+}
 bool kept_label(std::string_view key) { return snug_key(key) || nvidia_key(key); }
 
 void read_node_metadata(DomWalk& walk, const Field& field, const Where& parent, NodeFacts& node) {
@@ -58,7 +61,8 @@ void read_node_status(DomWalk& walk, const Field& field, const Where& parent, No
   std::array<Field, 3> wanted{{{"capacity"}, {"allocatable"}, {"nodeInfo"}}};
   walk.fields(field.value, here, wanted);
   walk.map(wanted[0], here, {nvidia_key, true}, node.capacity);
-  walk.map(wanted[1], here, {nvidia_key, true}, node.allocatable);
+  walk.map(wanted[1], here, {kept_amount, true}, node.allocatable);
+  node.host = take_capacity(walk, Where{&here, wanted[1].key}, node.allocatable);
   if (!wanted[2].present) return;
   const Where info{&here, wanted[2].key};
   std::array<Field, 1> boot{{{"bootID"}}};
@@ -123,7 +127,11 @@ void DomWalk::map(const Field& field, const Where& parent, const MapRule& rule, 
     if (rule.bytes != nullptr) {
       *rule.bytes += key.size() + (value.is_string() ? value.get_string_length().value() : 0);
     }
-    if (!rule.keep(key)) return;
+    if (!rule.keep(key)) {
+      if (rule.others != nullptr && !value.is_null()) *rule.others = true;
+      return;
+    }
+    if (out.size() >= rule.most) return;
     std::string entry;
     if (rule.quantities && value.is_number()) {
       entry = simdjson::minify(value);

@@ -33,6 +33,12 @@ class DomWalk : public WalkErrors {
   /// Fills `wanted` from the object; each of them at most once in it.
   void fields(const simdjson::dom::element& object, const Where& where, std::span<Field> wanted,
               KeyCase key_case = KeyCase::kExact);
+  /// The message that stands in `object` as `field`: JSON has the fields of what Go embeds among
+  /// the object's own.
+  static simdjson::dom::element embedded(const simdjson::dom::element& object,
+                                         const Field& /*field*/, const Where& /*where*/) {
+    return object;
+  }
   void text(const Field& field, const Where& parent, std::string& out);
   void number(const Field& field, const Where& parent, std::int32_t& out);
   /// The text of a time; false: it is not set.

@@ -93,6 +93,8 @@ class ProtoWalk : public WalkErrors {
   using Field = WalkField<Value>;
 
   void fields(const Value& value, const Where& where, std::span<Field> wanted);
+  /// The message that stands in `object` as `field`, which JSON does not know; empty without one.
+  Value embedded(const Value& object, const Field& field, const Where& where);
   void text(const Field& field, const Where& parent, std::string& out);
   void number(const Field& field, const Where& parent, std::int32_t& out);
   /// False: the field is not there. The zero time has no text.
@@ -184,6 +186,13 @@ void ProtoWalk::fields(const Value& value, const Where& where, std::span<Field> 
   });
 }
 
+ProtoValue ProtoWalk::embedded(const Value& object, const Field& field, const Where& where) {
+  std::array<Field, 1> wanted{field};
+  fields(object, where, wanted);
+  has_type(wanted[0].value, Where{&where, field.key}, pbf_wire_type::length_delimited, "a message");
+  return wanted[0].value;
+}
+
 template <typename Visit>
 void ProtoWalk::each_item(const Field& field, const Where& parent, Visit visit) {
   if (!ok() || !field.present) return;
@@ -248,7 +257,8 @@ void ProtoWalk::map(const Field& field, const Where& parent, const MapRule& rule
     std::array<Field, 2> entry{{{"key", 1}, {"value", 2}}};
     fields(item, where, entry);
     const std::string_view key = view(entry[0], where, key_scratch);
-    const bool kept = ok() && rule.keep(key);
+    const bool kept = ok() && rule.keep(key) && (out.size() < rule.most || out.contains(key));
+    if (rule.others != nullptr && ok() && !rule.keep(key)) *rule.others = true;
     if (rule.quantities && !kept) return;
     const Where place{&here, key};
     std::string_view value;

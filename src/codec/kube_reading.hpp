@@ -9,30 +9,36 @@
 #include <string_view>
 #include <utility>
 
+#include "codec/kube_amounts.hpp"
 #include "codec/kube_walk.hpp"
 #include "snug/codec/kube_objects.hpp"
 
 namespace snug {
+
+/// Far more than people give a pod: only a body made to be large has them, and then most of its
+/// bytes would be kept many times over. What is beyond is no label that a policy's rule sees.
+inline constexpr std::size_t kMostLabels = 1'024;
+
+inline bool any_key(std::string_view) { return true; }
 
 inline bool kept_pod_annotation(std::string_view key) {
   return key.starts_with("gpu-") || key.starts_with("snug.dev/") ||
          key == "kubectl.kubernetes.io/default-container";
 }
 
-inline bool nvidia_key(std::string_view key) { return key.starts_with("nvidia.com/"); }
-
 template <typename Walk>
 void read_pod_metadata(Walk& walk, const typename Walk::Field& field, const Where& parent,
                        PodFacts& pod) {
   const Where here{&parent, field.key};
-  std::array<typename Walk::Field, 7> wanted{{{"name", 1},
+  std::array<typename Walk::Field, 8> wanted{{{"name", 1},
                                               {"namespace", 3},
                                               {"uid", 5},
                                               {"resourceVersion", 6},
                                               {"creationTimestamp", 8},
                                               {"deletionTimestamp", 9},
+                                              {"labels", 11},
                                               {"annotations", 12}}};
-  const auto& [name, name_space, uid, version, created, deleted, annotations] = wanted;
+  const auto& [name, name_space, uid, version, created, deleted, labels, annotations] = wanted;
   if (!field.present) return walk.fail_at(here, "is missing");
   walk.fields(field.value, here, wanted);
   walk.text(name, here, pod.name);
@@ -42,68 +48,136 @@ void read_pod_metadata(Walk& walk, const typename Walk::Field& field, const Wher
   walk.time(created, here, pod.creation_timestamp);
   std::string deletion;
   pod.terminating = walk.time(deleted, here, deletion);
+  walk.map(labels, here, {.keep = any_key, .most = kMostLabels}, pod.labels);
   walk.map(annotations, here, {.keep = kept_pod_annotation, .bytes = &pod.annotation_bytes},
            pod.annotations);
   if (pod.name.empty()) walk.fail_at(here, "has no name; a pod must have one");
   if (pod.name_space.empty()) walk.fail_at(here, "has no namespace; a pod must have one");
 }
 
+/// Requests with limits in their place where there are none; `gpu_resources` gets those of
+/// nvidia.com/*, whose limits win.
+template <typename Walk>
+AmountList read_resources(Walk& walk, const typename Walk::Field& field, const Where& parent,
+                          StringMap& gpu_resources) {
+  if (!field.present) return {};
+  const Where here{&parent, field.key};
+  std::array<typename Walk::Field, 2> lists{{{"limits", 1}, {"requests", 2}}};
+  walk.fields(field.value, here, lists);
+  StringMap requested;
+  const AmountList limits = read_amounts(walk, lists[0], here, gpu_resources);
+  AmountList requests = read_amounts(walk, lists[1], here, requested);
+  gpu_resources.merge(requested);
+  default_to(requests, limits);
+  return requests;
+}
+
+template <typename Walk>
+bool has_host_port(Walk& walk, const typename Walk::Field& ports, const Where& parent) {
+  bool found = false;
+  walk.each_item(ports, parent, [&](const auto& item, const Where& where) {
+    std::array<typename Walk::Field, 1> wanted{{{"hostPort", 2}}};
+    walk.fields(item, where, wanted);
+    std::int32_t port = 0;
+    walk.number(wanted[0], where, port);
+    found = found || port != 0;
+  });
+  return found;
+}
+
 /// `kind`: kInit, also for what may turn out to be a sidecar, or kApp.
 template <typename Walk>
-ContainerFacts read_container(Walk& walk, const typename Walk::Value& value, const Where& where,
-                              ContainerKind kind) {
-  std::array<typename Walk::Field, 3> wanted{
-      {{"name", 1}, {"restartPolicy", 24}, {"resources", 8}}};
-  const auto& [name, restart_policy, resources] = wanted;
-  ContainerFacts container;
+void read_container(Walk& walk, const typename Walk::Value& value, const Where& where,
+                    ContainerKind kind, PodFacts& pod) {
+  std::array<typename Walk::Field, 4> wanted{
+      {{"name", 1}, {"restartPolicy", 24}, {"resources", 8}, {"ports", 6}}};
+  const auto& [name, restart_policy, resources, ports] = wanted;
+  ContainerFacts& container = pod.containers.emplace_back();
   walk.fields(value, where, wanted);
   walk.text(name, where, container.name);
   std::string policy;
   walk.text(restart_policy, where, policy);
   const bool sidecar = kind == ContainerKind::kInit && policy == "Always";
   container.kind = sidecar ? ContainerKind::kSidecar : kind;
-  if (resources.present) {
-    const Where here{&where, resources.key};
-    std::array<typename Walk::Field, 2> lists{{{"limits", 1}, {"requests", 2}}};
-    walk.fields(resources.value, here, lists);
-    StringMap requests;
-    walk.map(lists[0], here, {nvidia_key, true}, container.gpu_resources);
-    walk.map(lists[1], here, {nvidia_key, true}, requests);
-    container.gpu_resources.merge(requests);
-  }
+  const AmountList requests = read_resources(walk, resources, where, container.gpu_resources);
+  container.host = requests.amounts();
+  const bool host_port = has_host_port(walk, ports, where);
+  pod.other_constraints = pod.other_constraints || requests.others || host_port;
   if (container.name.empty()) walk.fail_at(where, "has no name; a container must have one");
-  return container;
 }
 
-/// Whether any of the three affinities states a preference.
+/// Which pod-level requests there are. Where the API server finds limits alone, it takes what the
+/// containers request, and the limits where they request nothing.
 template <typename Walk>
-bool has_preferred_affinity(Walk& walk, const typename Walk::Field& affinity, const Where& parent) {
-  if (!affinity.present) return false;
+void read_pod_resources(Walk& walk, const typename Walk::Field& field, const Where& parent,
+                        PodFacts& pod) {
+  if (!field.present) return;
+  const Where here{&parent, field.key};
+  std::array<typename Walk::Field, 2> lists{{{"limits", 1}, {"requests", 2}}};
+  walk.fields(field.value, here, lists);
+  AmountList limits = read_amounts(walk, lists[0], here);
+  AmountList requests = read_amounts(walk, lists[1], here);
+  for (const ContainerFacts& container : pod.containers) {
+    if (container.host.cpu_milli > 0) limits.cpu_milli.reset();
+    if (container.host.memory_bytes > 0) limits.memory_bytes.reset();
+  }
+  default_to(requests, limits);
+  pod.pod_cpu_milli = requests.cpu_milli;
+  pod.pod_memory_bytes = requests.memory_bytes;
+  pod.other_constraints = pod.other_constraints || requests.others;
+}
+
+template <typename Walk>
+bool has_items(Walk& walk, const typename Walk::Field& list, const Where& parent) {
+  bool found = false;
+  walk.each_item(list, parent, [&](const auto&, const Where&) { found = true; });
+  return found;
+}
+
+/// Whether any of the three affinities states a preference, and whether other pods are required or
+/// ruled out.
+template <typename Walk>
+void read_affinity(Walk& walk, const typename Walk::Field& affinity, const Where& parent,
+                   PodFacts& pod) {
+  if (!affinity.present) return;
   const Where here{&parent, affinity.key};
   std::array<typename Walk::Field, 3> kinds{
       {{"nodeAffinity", 1}, {"podAffinity", 2}, {"podAntiAffinity", 3}}};
   walk.fields(affinity.value, here, kinds);
-  bool found = false;
   for (const auto& kind : kinds) {
     if (!kind.present) continue;
     const Where place{&here, kind.key};
-    std::array<typename Walk::Field, 1> wanted{
-        {{"preferredDuringSchedulingIgnoredDuringExecution", 2}}};
+    std::array<typename Walk::Field, 2> wanted{
+        {{"preferredDuringSchedulingIgnoredDuringExecution", 2},
+         {"requiredDuringSchedulingIgnoredDuringExecution", 1}}};
     walk.fields(kind.value, place, wanted);
-    walk.each_item(wanted[0], place, [&](const auto&, const Where&) { found = true; });
+    if (has_items(walk, wanted[0], place)) pod.soft_preferences = true;
+    if (&kind == kinds.data()) continue;  // what a node must be has nothing to do with its pods
+    if (has_items(walk, wanted[1], place)) pod.other_constraints = true;
   }
-  return found;
 }
 
+/// Spreading is a preference with ScheduleAnyway, else a constraint.
 template <typename Walk>
-bool has_soft_spreading(Walk& walk, const typename Walk::Field& constraints, const Where& parent) {
-  bool found = false;
+void read_spreading(Walk& walk, const typename Walk::Field& constraints, const Where& parent,
+                    PodFacts& pod) {
   walk.each_item(constraints, parent, [&](const auto& item, const Where& where) {
     std::array<typename Walk::Field, 1> wanted{{{"whenUnsatisfiable", 3}}};
     walk.fields(item, where, wanted);
     std::string when;
     walk.text(wanted[0], where, when);
-    found = found || when == "ScheduleAnyway";
+    (when == "ScheduleAnyway" ? pod.soft_preferences : pod.other_constraints) = true;
+  });
+}
+
+/// Whether a volume is claimed, and so may not be had on every node.
+template <typename Walk>
+bool has_claims(Walk& walk, const typename Walk::Field& volumes, const Where& parent) {
+  bool found = false;
+  walk.each_item(volumes, parent, [&](const auto& item, const Where& where) {
+    std::array<typename Walk::Field, 2> kinds{{{"persistentVolumeClaim", 10}, {"ephemeral", 29}}};
+    walk.fields(walk.embedded(item, {"volumeSource", 2}, where), where, kinds);
+    found = found || kinds[0].present || kinds[1].present;
   });
   return found;
 }
@@ -113,27 +187,37 @@ void read_pod_spec(Walk& walk, const typename Walk::Field& field, const Where& p
                    PodFacts& pod) {
   if (!field.present) return;
   const Where here{&parent, field.key};
-  std::array<typename Walk::Field, 7> wanted{{{"nodeName", 10},
-                                              {"schedulerName", 19},
-                                              {"priority", 25},
-                                              {"initContainers", 20},
-                                              {"containers", 2},
-                                              {"affinity", 18},
-                                              {"topologySpreadConstraints", 33}}};
-  const auto& [node, scheduler, priority, init_containers, containers, affinity, spreading] =
-      wanted;
+  std::array<typename Walk::Field, 11> wanted{{{"nodeName", 10},
+                                               {"schedulerName", 19},
+                                               {"priority", 25},
+                                               {"initContainers", 20},
+                                               {"containers", 2},
+                                               {"resources", 40},
+                                               {"overhead", 32},
+                                               {"affinity", 18},
+                                               {"topologySpreadConstraints", 33},
+                                               {"volumes", 1},
+                                               {"resourceClaims", 39}}};
+  const auto& [node, scheduler, priority, init_containers, containers, resources, overhead,
+               affinity, spreading, volumes, resource_claims] = wanted;
   walk.fields(field.value, here, wanted);
   walk.text(node, here, pod.node_name);
   walk.text(scheduler, here, pod.scheduler_name);
   walk.number(priority, here, pod.priority);
   walk.each_item(init_containers, here, [&](const auto& item, const Where& where) {
-    pod.containers.push_back(read_container(walk, item, where, ContainerKind::kInit));
+    read_container(walk, item, where, ContainerKind::kInit, pod);
   });
   walk.each_item(containers, here, [&](const auto& item, const Where& where) {
-    pod.containers.push_back(read_container(walk, item, where, ContainerKind::kApp));
+    read_container(walk, item, where, ContainerKind::kApp, pod);
   });
-  const bool preferred = has_preferred_affinity(walk, affinity, here);
-  pod.soft_preferences = has_soft_spreading(walk, spreading, here) || preferred;
+  read_pod_resources(walk, resources, here, pod);
+  const AmountList overheads = read_amounts(walk, overhead, here);
+  pod.overhead = overheads.amounts();
+  read_affinity(walk, affinity, here, pod);
+  read_spreading(walk, spreading, here, pod);
+  if (has_claims(walk, volumes, here)) pod.other_constraints = true;
+  if (has_items(walk, resource_claims, here)) pod.other_constraints = true;
+  if (overheads.others) pod.other_constraints = true;
 }
 
 template <typename Walk>

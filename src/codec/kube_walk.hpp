@@ -38,6 +38,8 @@ struct MapRule {
   bool (*keep)(std::string_view key);
   bool quantities = false;       // values are resource quantities, and keep their text
   std::size_t* bytes = nullptr;  // counts all keys and values, kept or not
+  bool* others = nullptr;        // set where a key is not kept
+  std::size_t most = SIZE_MAX;   // so many are kept, the first of them
 };
 
 /// Remembers the first error; after one, every call of a walk is a no-op.

@@ -116,14 +116,52 @@ bool names_twice(const Devices& devices) {
   });
 }
 
-/// Whether the devices are of the number and kind that the request asks for. A share may be a
-/// slice, which is what it gets of a GPU in MIG mode.
-bool agrees(const ContainerRequest& asked, const Devices& devices) {
+using Asks = std::vector<std::optional<ContainerRequest>>;  // in the reservation's order
+
+bool is_whole(const std::optional<ContainerRequest>& asked) {
+  return asked && std::holds_alternative<WholeAsk>(asked->ask);
+}
+
+/// Whether a container of the pod asked for this GPU whole. A plain init container with a share
+/// uses it before that one runs, in the mode that the GPU has.
+bool is_held_whole(const ReservedDevice& device, const Reservation& reservation, const Asks& asks) {
+  for (std::size_t i = 0; i < asks.size(); ++i) {
+    const auto* devices = std::get_if<Devices>(&reservation.containers[i].given);
+    if (devices == nullptr || !is_whole(asks[i])) continue;
+    for (const ReservedDevice& other : *devices) {
+      const bool same = other.index == device.index && other.uuid == device.uuid;
+      if (same && other.mode == GpuMode::kWhole) return true;
+    }
+  }
+  return false;
+}
+
+/// Whether a share may be had of a GPU that tenants share in this way. Any share may be a slice,
+/// which is what it gets of a GPU in MIG mode, unless it says otherwise.
+bool keeps_apart(Isolation isolation, GpuMode mode) {
+  switch (isolation) {
+    case Isolation::kAny:
+      return mode != GpuMode::kWhole;
+    case Isolation::kTimeSlicing:
+      return mode == GpuMode::kTimeSlicing;
+    case Isolation::kMps:
+      return mode == GpuMode::kMps;
+    case Isolation::kMig:
+      return mode == GpuMode::kMig;
+  }
+  return false;
+}
+
+/// Whether the devices are of the number and kind that the request asks for.
+bool agrees(const ContainerRequest& asked, const Devices& devices, const Reservation& reservation,
+            const Asks& asks) {
   if (std::holds_alternative<KubeletAsk>(asked.ask)) return false;
   if (!std::cmp_equal(devices.size(), asked.count) || names_twice(devices)) return false;
-  const bool whole = std::holds_alternative<WholeAsk>(asked.ask);
+  const bool asks_whole = std::holds_alternative<WholeAsk>(asked.ask);
   return std::ranges::all_of(devices, [&](const ReservedDevice& device) {
-    return (device.mode == GpuMode::kWhole) == whole;
+    if (asks_whole) return device.mode == GpuMode::kWhole;
+    return keeps_apart(asked.isolation, device.mode) ||
+           (asked.isolation == Isolation::kAny && is_held_whole(device, reservation, asks));
   });
 }
 
@@ -131,21 +169,34 @@ bool agrees(const ContainerRequest& asked, const KubeletUnits& units) {
   return asked.ask == Ask(KubeletAsk{units.resource}) && asked.count == units.count;
 }
 
+std::string why_not(const ReservedContainer& container, bool understood) {
+  const std::string name = in_quotes(container.name);
+  const std::string request = in_quotes(container.request);
+  if (understood) {
+    return "the devices of container " + name + " are not what its request " + request +
+           " asks for";
+  }
+  return "the request " + request + " of container " + name +
+         " in its reservation is none that this version understands";
+}
+
 /// Reads the requests' texts, and says of the first that is not what was given.
 void compare_with_requests(ReadReservation& read) {
-  for (const ReservedContainer& container : read.reservation.containers) {
-    const std::optional<ContainerRequest> asked = parse_request_text(container.request);
-    read.asks.push_back(asked ? std::optional(asked->ask) : std::nullopt);
-    const bool good = asked && std::visit([&](const auto& given) { return agrees(*asked, given); },
-                                          container.given);
-    if (good || read.suspect) continue;
+  const std::vector<ReservedContainer>& containers = read.reservation.containers;
+  for (const ReservedContainer& container : containers) {
+    read.asks.push_back(parse_request_text(container.request));
+  }
+  for (std::size_t i = 0; i < containers.size(); ++i) {
+    const std::optional<ContainerRequest>& asked = read.asks[i];
+    const auto* units = std::get_if<KubeletUnits>(&containers[i].given);
+    const bool good =
+        asked && (units != nullptr ? agrees(*asked, *units)
+                                   : agrees(*asked, std::get<Devices>(containers[i].given),
+                                            read.reservation, read.asks));
+    if (good) continue;
     read.suspect = true;
-    read.suspect_why = asked ? "the devices of container " + in_quotes(container.name) +
-                                   " are not what its request " + in_quotes(container.request) +
-                                   " asks for"
-                             : "the request " + in_quotes(container.request) + " of container " +
-                                   in_quotes(container.name) +
-                                   " in its reservation is none that this version understands";
+    read.suspect_why = why_not(containers[i], asked.has_value());
+    return;
   }
 }
 

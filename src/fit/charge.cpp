@@ -25,12 +25,16 @@ struct Charger {
 
 }  // namespace
 
-Charge charge(const Ask& ask, MebiBytes capacity) { return std::visit(Charger{capacity}, ask); }
+Charge charge(const ContainerRequest& asked, MebiBytes capacity) {
+  Charge cost = std::visit(Charger{capacity}, asked.ask);
+  if (asked.compute_percent) cost.compute = {kWholeGpu.value / 100 * *asked.compute_percent};
+  return cost;
+}
 
 Prices::Prices(const GpuRequest& request) {
   known_.reserve(request.containers.size());
   for (const ContainerRequest& container : request.containers) {
-    known_.push_back({.ask = &container.ask});
+    known_.push_back({.asked = &container});
   }
 }
 
@@ -38,16 +42,16 @@ const Prices::Price& Prices::of(std::size_t container, MebiBytes capacity) {
   Known& known = known_[container];
   if (known.capacity != capacity) {
     known.capacity = capacity;
-    known.price.cost = charge(*known.ask, capacity);
+    known.price.cost = charge(*known.asked, capacity);
     known.price.room = known.price.cost.room(capacity);
   }
   return known.price;
 }
 
-bool plausible(const Ask& ask, const Charge& stated, MebiBytes capacity) {
+bool plausible(const ContainerRequest& asked, const Charge& stated, MebiBytes capacity) {
   const MebiBytes eighth{capacity.value / 8};
-  const Charge on_smaller = charge(ask, capacity - eighth);
-  const Charge on_larger = charge(ask, capacity + eighth);
+  const Charge on_smaller = charge(asked, capacity - eighth);
+  const Charge on_larger = charge(asked, capacity + eighth);
   // A fraction's memory grows with the GPU, a memory request's part of the compute shrinks.
   return stated.memory >= on_smaller.memory && stated.memory <= on_larger.memory &&
          stated.compute <= on_smaller.compute && stated.compute >= on_larger.compute;

@@ -4,106 +4,22 @@
 #include <cstdint>
 #include <utility>
 
-#include "snug/base/check.hpp"
-#include "snug/fit/charge.hpp"
+#include "fit/search.hpp"
+#include "fit/single.hpp"
 
 namespace snug {
 namespace {
 
-/// The reason that says more about the node: the one that stands first in the table.
-ReasonCode nearer(ReasonCode a, ReasonCode b) {
-  if (a == ReasonCode::kNone) return b;
-  if (b == ReasonCode::kNone) return a;
-  return std::min(a, b);
-}
-
-/// Of a GPU that is there.
-ReasonCode fit_share(const GpuState& gpu, const Charge& cost) {
-  if (cost.memory > gpu.memory || cost.compute > kWholeGpu) return ReasonCode::kTooLarge;
-  if (gpu.sharing == GpuMode::kNone) return ReasonCode::kWrongMode;
-  if (gpu.closure != GpuClosure::kOpen) return ReasonCode::kUnhealthy;
-  if (!gpu.empty() && gpu.mode != gpu.sharing) return ReasonCode::kNoRoom;
-  if (cost.memory > gpu.free_memory() || cost.compute > gpu.free_compute()) {
-    return ReasonCode::kNoRoom;
-  }
-  return ReasonCode::kNone;
-}
-
-ReasonCode fit_whole(const GpuState& gpu) {
-  if (gpu.closure == GpuClosure::kVanished) return ReasonCode::kUnhealthy;
-  if (!gpu.takes_whole) return ReasonCode::kWrongMode;
-  if (gpu.closure != GpuClosure::kOpen) return ReasonCode::kUnhealthy;
-  return gpu.empty() ? ReasonCode::kNone : ReasonCode::kNoRoom;
-}
-
-ReasonCode share_options(const NodeState& node, Prices& prices, PlacementList& options) {
-  ReasonCode result = ReasonCode::kNone;
-  for (std::size_t i = 0; i < node.gpus.size(); ++i) {
-    const GpuState& gpu = node.gpus[i];
-    if (i > 0 && gpu.same_as(node.gpus[i - 1])) continue;  // equal in every score, and ties go low
-    if (gpu.closure == GpuClosure::kVanished) {
-      result = nearer(result, ReasonCode::kUnhealthy);
-      continue;
-    }
-    const Prices::Price& price = prices.of(0, gpu.memory);
-    const ReasonCode reason = fit_share(gpu, price.cost);
-    if (reason == ReasonCode::kNone) {
-      options.add({.container = 0,
-                   .gpu = static_cast<std::uint16_t>(i),
-                   .mode = gpu.sharing,
-                   .room = price.room,
-                   .memory = price.cost.memory,
-                   .compute = price.cost.compute});
-      options.close();
-    } else {
-      result = nearer(result, reason);
-    }
-  }
-  return options.empty() ? result : ReasonCode::kNone;
-}
-
-/// Why `count` whole GPUs are not there: what would have to change for the most of them.
-ReasonCode whole_reason(const NodeState& node, std::int64_t count) {
-  std::int64_t present = 0;
-  std::int64_t right_mode = 0;
-  std::int64_t healthy = 0;
-  for (const GpuState& gpu : node.gpus) {
-    const ReasonCode reason = fit_whole(gpu);
-    const bool mode_ok = reason != ReasonCode::kWrongMode;
-    present += gpu.closure != GpuClosure::kVanished ? 1 : 0;
-    right_mode += mode_ok && gpu.closure != GpuClosure::kVanished ? 1 : 0;
-    healthy += mode_ok && reason != ReasonCode::kUnhealthy ? 1 : 0;
-  }
-  if (present < count) return ReasonCode::kTooLarge;
-  if (right_mode < count) return ReasonCode::kWrongMode;
-  return healthy < count ? ReasonCode::kUnhealthy : ReasonCode::kNoRoom;
-}
-
-ReasonCode whole_options(const NodeState& node, const ContainerRequest& asked,
-                         PlacementList& options) {
-  std::int64_t taken = 0;
-  for (std::size_t i = 0; i < node.gpus.size() && taken < asked.count; ++i) {
-    const GpuState& gpu = node.gpus[i];
-    if (fit_whole(gpu) != ReasonCode::kNone) continue;
-    options.add({.container = 0,
-                 .gpu = static_cast<std::uint16_t>(i),
-                 .mode = GpuMode::kWhole,
-                 .room = gpu.room,
-                 .memory = gpu.memory,
-                 .compute = kWholeGpu});
-    ++taken;
-  }
-  if (taken < asked.count) {
-    options.clear();
-    return whole_reason(node, asked.count);
-  }
-  options.close();
-  return ReasonCode::kNone;
-}
-
 /// What speaks against the whole node before any GPU is looked at.
-ReasonCode gate(const NodeState& node, const GpuRequest& request) {
-  return request.kubelet_assigned() ? node.kubelet_gate : node.annotated_gate;
+ReasonCode gate(const NodeState& node, const GpuRequest& request, const Tenant& tenant) {
+  const bool units = request.kubelet_assigned();
+  const ReasonCode closed = units ? node.kubelet_gate : node.annotated_gate;
+  if (closed != ReasonCode::kNone) return closed;
+  const bool shares = std::ranges::any_of(request.containers, [&](const ContainerRequest& asked) {
+    return units ? node.inventory->replicas > 1 : !std::holds_alternative<WholeAsk>(asked.ask);
+  });
+  const bool refused = shares && !node.inventory->enforced && tenant.wants_enforcement();
+  return refused ? ReasonCode::kNotEnforced : ReasonCode::kNone;
 }
 
 std::int64_t units_of(const std::map<std::string, std::int64_t, std::less<>>& units,
@@ -122,10 +38,20 @@ ReasonCode fit_units(const NodeState& node, std::string_view resource, std::int6
                                                                 : ReasonCode::kNone;
 }
 
+/// The kubelet may pick any GPU of the node, where several pods can be on one.
+bool meets_others(const NodeState& node, const Tenant& tenant) {
+  return node.inventory->replicas > 1 && tenant.rules != nullptr && tenant.rules->any_apart() &&
+         std::ranges::any_of(node.holdings, [&](const HoldingPtr& holding) {
+           return !holding->reservation.containers.empty() &&
+                  tenant.apart_from(holding->name_space);
+         });
+}
+
 /// All resources must be there at once, so that the reason which lasts longest is the node's: the
 /// last of them in the table.
-ReasonCode fit_kubelet(const NodeState& node, const GpuRequest& request) {
+ReasonCode fit_kubelet(const NodeState& node, const GpuRequest& request, const Tenant& tenant) {
   ReasonCode result = ReasonCode::kNone;
+  std::int64_t compute = 0;
   for (const ContainerRequest& first : request.containers) {
     const std::string& resource = std::get<KubeletAsk>(first.ask).resource;
     std::int64_t asked = 0;
@@ -133,26 +59,30 @@ ReasonCode fit_kubelet(const NodeState& node, const GpuRequest& request) {
       if (std::get<KubeletAsk>(other.ask).resource == resource) asked += other.count;
     }
     result = std::max(result, fit_units(node, resource, asked));
+    compute += first.count * unit_compute(*node.inventory, resource).value;
   }
+  if (result < ReasonCode::kCapReached && compute > tenant.cap_left) {
+    return ReasonCode::kCapReached;
+  }
+  if (result == ReasonCode::kNone && meets_others(node, tenant)) return ReasonCode::kOtherNamespace;
   return result;
 }
 
 }  // namespace
 
-ReasonCode fit(const NodeState& node, const GpuRequest& request, Prices& prices,
-               PlacementList& options) {
+ReasonCode fit(const NodeState& node, const GpuRequest& request, const Tenant& tenant,
+               Prices& prices, PlacementList& options) {
   options.clear();
-  if (const ReasonCode closed = gate(node, request); closed != ReasonCode::kNone) return closed;
+  if (const ReasonCode closed = gate(node, request, tenant); closed != ReasonCode::kNone) {
+    return closed;
+  }
   if (request.kubelet_assigned()) {
-    const ReasonCode result = fit_kubelet(node, request);
+    const ReasonCode result = fit_kubelet(node, request, tenant);
     if (result == ReasonCode::kNone) options.close();
     return result;
   }
-  SNUG_CHECK(request.containers.size() == 1);
-  const ContainerRequest& asked = request.containers.front();
-  if (std::holds_alternative<SliceAsk>(asked.ask)) return ReasonCode::kWrongMode;
-  return std::holds_alternative<WholeAsk>(asked.ask) ? whole_options(node, asked, options)
-                                                     : share_options(node, prices, options);
+  if (request.containers.size() > 1) return fit_several(node, request, tenant, prices, options);
+  return fit_single(node, request.containers.front(), tenant, prices, options);
 }
 
 }  // namespace snug

@@ -7,16 +7,12 @@
 #include <string_view>
 #include <utility>
 
+#include "fit/levels.hpp"
 #include "snug/fit/charge.hpp"
+#include "snug/fit/pod_charge.hpp"
 
 namespace snug {
 namespace {
-
-bool shares(GpuMode mode) { return mode == GpuMode::kTimeSlicing || mode == GpuMode::kMps; }
-
-bool allows(const GpuInfo& gpu, GpuMode mode) {
-  return std::find(gpu.modes.begin(), gpu.modes.end(), mode) != gpu.modes.end();
-}
 
 /// Slices are there in MIG mode only, and nothing else is.
 bool may_hold(const GpuInfo& gpu, GpuMode mode) {
@@ -27,15 +23,10 @@ Charge larger(const Charge& a, const Charge& b) {
   return {.memory = std::max(a.memory, b.memory), .compute = std::max(a.compute, b.compute)};
 }
 
-GpuMode first_sharing_mode(const GpuInfo& gpu) {
-  const auto found = std::find_if(gpu.modes.begin(), gpu.modes.end(), shares);
-  return gpu.mig || found == gpu.modes.end() ? GpuMode::kNone : *found;
-}
-
 /// A shared GPU goes on in its mode while the operator still allows it, and takes no other until it
 /// is empty.
 GpuMode kept_sharing_mode(const GpuState& gpu) {
-  return !gpu.info->mig && allows(*gpu.info, gpu.mode) ? gpu.mode : GpuMode::kNone;
+  return allows(*gpu.info, gpu.mode) ? gpu.mode : GpuMode::kNone;
 }
 
 std::uint16_t first_of_model(const NodeInventory& inventory, const std::string& model) {
@@ -83,12 +74,14 @@ class Adder {
     const NodeInventory& inventory = *node.inventory;
     node.gpus.reserve(inventory.gpus.size());
     for (const GpuInfo& gpu : inventory.gpus) {
-      node.gpus.push_back({.info = &gpu,
-                           .memory = gpu.memory,
-                           .sharing = first_sharing_mode(gpu),
-                           .takes_whole = !gpu.mig && allows(gpu, GpuMode::kWhole),
-                           .closure = gpu.healthy ? GpuClosure::kOpen : GpuClosure::kUnhealthy,
-                           .model = first_of_model(inventory, gpu.model)});
+      node.gpus.push_back(
+          {.info = &gpu,
+           .memory = gpu.memory,
+           .sharing = opened_as(gpu, Isolation::kAny),
+           .takes_whole = allows(gpu, GpuMode::kWhole),
+           .shares_both = allows(gpu, GpuMode::kTimeSlicing) && allows(gpu, GpuMode::kMps),
+           .closure = gpu.healthy ? GpuClosure::kOpen : GpuClosure::kUnhealthy,
+           .model = first_of_model(inventory, gpu.model)});
     }
   }
 
@@ -97,18 +90,28 @@ class Adder {
     const std::vector<ReservedContainer>& containers = holding.reservation.containers;
     for (std::size_t c = 0; c < containers.size(); ++c) {
       const ReservedContainer& container = containers[c];
-      const std::optional<Ask>* known = c < holding.asks.size() ? &holding.asks[c] : nullptr;
-      const Ask* ask = known != nullptr && known->has_value() ? &known->value() : nullptr;
+      const std::optional<ContainerRequest>* known =
+          c < holding.asks.size() ? &holding.asks[c] : nullptr;
+      const ContainerRequest* asked = known != nullptr && known->has_value() ? &**known : nullptr;
       if (const auto* units = std::get_if<KubeletUnits>(&container.given)) {
         node_.kubelet_used[units->resource] += units->count;
         kubelet_ = true;
         continue;
       }
       for (const ReservedDevice& device : std::get<std::vector<ReservedDevice>>(container.given)) {
-        take(device, ask, holding.suspect);
+        const Taken taken = take(device, asked, holding.suspect);
+        if (containers.size() == 1) {
+          count(node_.gpus[taken.gpu], taken.cost);
+        } else {
+          by_gpu_[taken.gpu].add(holding.kind_of(c), c, taken.cost);
+        }
         devices = true;
       }
     }
+    for (const auto& [gpu, charge] : by_gpu_) count(node_.gpus[gpu], charge.total());
+    by_gpu_.clear();
+    node_.host_used += holding.host;
+    ++node_.pods;
     node_.snug_assigned += devices ? 1 : 0;
     node_.kubelet_assigned += std::exchange(kubelet_, false) ? 1 : 0;
     node_.unplaced += holding.unplaced ? 1 : 0;
@@ -135,8 +138,19 @@ class Adder {
   }
 
  private:
-  void take(const ReservedDevice& device, const Ask* ask, bool suspect) {
-    GpuState& gpu = find(device);
+  struct Taken {
+    std::size_t gpu = 0;
+    Charge cost;
+  };
+
+  static void count(GpuState& gpu, const Charge& cost) {
+    gpu.used_memory += cost.memory;
+    gpu.used_compute += cost.compute;
+  }
+
+  Taken take(const ReservedDevice& device, const ContainerRequest* asked, bool suspect) {
+    const std::size_t position = find(device);
+    GpuState& gpu = node_.gpus[position];
     const bool conflict = gpu.mode != GpuMode::kNone && gpu.mode != device.mode;
     if (gpu.mode == GpuMode::kNone) gpu.mode = device.mode;
     const Charge stated{.memory = device.memory, .compute = device.compute};
@@ -146,42 +160,45 @@ class Adder {
       counted = {.memory = gpu.memory.value > 0 ? gpu.memory : stated.memory, .compute = kWholeGpu};
     }
     if (gpu.closure != GpuClosure::kVanished) {
-      const bool sized = ask != nullptr && device.mode != GpuMode::kMig;
-      if (sized && !plausible(*ask, stated, gpu.memory)) {
-        counted = larger(larger(counted, stated), charge(*ask, gpu.memory));
+      const bool sized = asked != nullptr && device.mode != GpuMode::kMig;
+      if (sized && !plausible(*asked, stated, gpu.memory)) {
+        counted = larger(larger(counted, stated), charge(*asked, gpu.memory));
         suspect = true;
       }
       suspect = suspect || !may_hold(*gpu.info, device.mode);
     }
-    gpu.used_memory += counted.memory;
-    gpu.used_compute += counted.compute;
-    if (gpu.closure != GpuClosure::kOpen) return;
-    if (suspect) gpu.closure = GpuClosure::kSuspect;
-    if (conflict) gpu.closure = GpuClosure::kModeConflict;
+    if (gpu.closure == GpuClosure::kOpen) {
+      if (suspect) gpu.closure = GpuClosure::kSuspect;
+      if (conflict) gpu.closure = GpuClosure::kModeConflict;
+    }
+    return {position, counted};
   }
 
-  GpuState& find(const ReservedDevice& device) {
+  std::size_t find(const ReservedDevice& device) {
     const auto position = node_.inventory->gpu_of(device.index, device.uuid);
     if (!position) return find_vanished(device);
     GpuState& gpu = node_.gpus[*position];
     const bool changed =
         !device.uuid.empty() && !gpu.info->uuid.empty() && gpu.info->uuid != device.uuid;
     if (changed && gpu.closure == GpuClosure::kOpen) gpu.closure = GpuClosure::kChanged;
-    return gpu;
+    return *position;
   }
 
-  GpuState& find_vanished(const ReservedDevice& device) {
+  std::size_t find_vanished(const ReservedDevice& device) {
     const auto [known, is_new] =
         vanished_.try_emplace({device.index, device.uuid}, node_.gpus.size());
-    if (!is_new) return node_.gpus[known->second];
-    node_.vanished.push_back({.index = device.index, .uuid = device.uuid, .healthy = false});
-    return node_.gpus.emplace_back(GpuState{.closure = GpuClosure::kVanished});
+    if (is_new) {
+      node_.vanished.push_back({.index = device.index, .uuid = device.uuid, .healthy = false});
+      node_.gpus.emplace_back(GpuState{.closure = GpuClosure::kVanished});
+    }
+    return known->second;
   }
 
   NodeState& node_;
   /// Positions by index and uuid, which live in the holdings. Forged reservations may name many.
   std::map<std::pair<int, std::string_view>, std::size_t> vanished_;
   bool kubelet_ = false;
+  std::map<std::size_t, PodCharge> by_gpu_;  // of the holding that is being added
 };
 
 }  // namespace

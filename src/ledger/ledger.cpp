@@ -7,12 +7,27 @@
 #include <utility>
 
 #include "ledger/intents.hpp"
+#include "ledger/nominations.hpp"
 #include "ledger/slots.hpp"
 #include "ledger/tombstones.hpp"
 #include "snug/fit/usage.hpp"
 #include "snug/plan/plan.hpp"
 
 namespace snug {
+namespace {
+
+/// A pod without devices closes its node, or counts units, by what it shows itself to ask.
+bool gives_way(const Holding& known, const Holding& now) {
+  if (known.of_host_alone()) return !now.of_host_alone();
+  return known.unplaced && !now.unplaced && !now.written;
+}
+
+bool same_pod(const Holding& a, const Holding& b) {
+  return a.host == b.host && a.terminating == b.terminating &&
+         a.other_constraints == b.other_constraints && a.rank == b.rank;
+}
+
+}  // namespace
 
 struct Ledger::Impl {
   Impl(const Clock& the_clock, const Limits& limits)
@@ -28,6 +43,7 @@ struct Ledger::Impl {
   std::unordered_set<std::string, StringHash, std::equal_to<>> unconfirmed;  // uids in `entries`
   NodeSlots nodes;
   Intents intents;
+  NominationTable nominations;
   Tombstones ended;
   std::size_t max_nodes;
   std::uint64_t sequence = 0;  // of changes of entries
@@ -35,14 +51,12 @@ struct Ledger::Impl {
   Generation room;
   SnapshotPtr current;  // null: out of date
 
-  void changed() {
+  void changed(bool made_room = false) {
+    if (made_room) ++room.value;
     ++generation.value;
     current = nullptr;
   }
-  void room_made() {
-    ++room.value;
-    changed();
-  }
+  void room_made() { changed(true); }
   void end_intent(std::string_view uid) {
     if (intents.end(uid)) changed();
   }
@@ -70,22 +84,44 @@ struct Ledger::Impl {
     LedgerEntry& entry = entries[holding->uid];
     entry = LedgerEntry{.holding = holding};
     set_state(entry, state);
+    // What was kept for the pod elsewhere, or for one that finds no room now, is free for others.
+    const bool kept_less =
+        nominations.contains(holding->uid) || nominations.any_on(holding->reservation.node);
     nodes.add(std::move(holding));
-    changed();
+    changed(kept_less);
     return entry;
   }
   void erase(std::string_view uid) {
     const auto found = entries.find(uid);
     if (found == entries.end()) return;
+    const bool had_gpus = !found->second.holding->of_host_alone();
     nodes.remove(*found->second.holding);
     unconfirmed.erase(found->first);
     entries.erase(found);
-    room_made();
+    changed(had_gpus);
+  }
+  void end_nomination(std::string_view uid) {
+    if (nominations.end(uid)) room_made();
   }
   void end_pod(std::string_view uid) {
     ended.add(uid);
     end_intent(uid);
+    end_nomination(uid);
     erase(uid);
+  }
+
+  void nominate(NominationPtr nomination) {
+    const std::string& uid = nomination->rank.uid;
+    const LedgerEntry* entry = find(uid);
+    const bool bound = entry != nullptr && entry->state == HoldingState::kBound;
+    if (bound || ended.contains(uid)) return;
+    const bool moves = nominations.contains(uid);
+    if (!nominations.put(std::move(nomination), ++sequence)) return;
+    changed(moves);
+  }
+  /// What a pod holds already need not be kept for it.
+  auto waiting() const {
+    return [this](const Nomination& pod) { return !entries.contains(pod.rank.uid); };
   }
 
   bool put_node(NodeInventory inventory) {
@@ -94,39 +130,26 @@ struct Ledger::Impl {
     return true;
   }
 
-  bool hold(const HoldingPtr& holding, bool terminating, bool watched);
+  bool hold(const HoldingPtr& holding, bool watched);
+  void bring_up_to_date(LedgerEntry& entry, const Holding& shown);
   NodeChoice choose(NodeIndex node, const ReserveInput& input);
   std::optional<ReserveFailure> held_already(const ReserveInput& input);
 };
 
-namespace {
-
-/// A pod that was given no device closes its node by what it asks, as long as it asks that.
-bool asks_no_more(const Holding& known, const Holding& now) {
-  return known.unplaced && !now.unplaced && !now.written;
-}
-
-bool holds_nothing(const Holding& holding) {
-  return !holding.unplaced && holding.reservation.containers.empty();
-}
-
-}  // namespace
-
-bool Ledger::Impl::hold(const HoldingPtr& holding, bool terminating, bool watched) {
+bool Ledger::Impl::hold(const HoldingPtr& holding, bool watched) {
   if (ended.contains(holding->uid)) return true;
   end_intent(holding->uid);
+  end_nomination(holding->uid);
   LedgerEntry* entry = find(holding->uid);
   if (entry == nullptr) {
     entry = &insert(holding, HoldingState::kBound);
     entry->seen = watched;
-    entry->terminating = terminating;
     track(*entry);
     return true;
   }
-  if (asks_no_more(*entry->holding, *holding)) {
+  if (gives_way(*entry->holding, *holding)) {
     const bool seen = entry->seen;
     erase(holding->uid);
-    if (holds_nothing(*holding)) return true;
     entry = &insert(holding, HoldingState::kBound);
     entry->seen = seen;
   }
@@ -140,30 +163,46 @@ bool Ledger::Impl::hold(const HoldingPtr& holding, bool terminating, bool watche
   } else if (!settled) {
     set_state(*entry, HoldingState::kBound);
   }
+  bring_up_to_date(*entry, *holding);
   entry->seen = entry->seen || watched;
-  entry->terminating = terminating;
   if (!watched) entry->since = clock.now();
   track(*entry);
   return same || !settled;
 }
 
+/// What the API server says of the pod beside its GPUs.
+void Ledger::Impl::bring_up_to_date(LedgerEntry& entry, const Holding& shown) {
+  if (same_pod(*entry.holding, shown)) return;
+  auto next = std::make_shared<Holding>(*entry.holding);
+  next->host = shown.host;
+  next->terminating = shown.terminating;
+  next->other_constraints = shown.other_constraints;
+  next->rank = shown.rank;
+  entry.holding = next;
+  nodes.replace(std::move(next));
+  changed();
+}
+
 /// The best devices on the node, beside what other pods were promised there while that leaves any.
 NodeChoice Ledger::Impl::choose(NodeIndex node, const ReserveInput& input) {
   const NodeStatePtr& live = nodes.state(node);
-  std::vector<HoldingPtr> promised = intents.of_others(input.node, input.uid);
+  const Nominations nominated = nominations.on(input.node, waiting());
+  const Around around{.held = nodes.held(),
+                      .nominations = nominated.empty() ? nullptr : &nominated};
+  std::vector<HoldingPtr> promised = intents.of_others(input.node, input.claim.rank.uid);
   if (!promised.empty()) {
     promised.insert(promised.end(), live->holdings.begin(), live->holdings.end());
     const NodeStatePtr later = add_up(live->inventory, std::move(promised));
-    NodeChoice choice = choose_on(*later, input.request, input.profile);
+    NodeChoice choice = choose_on(*live, input.claim, around, later.get());
     if (choice.reason == ReasonCode::kNone) return choice;
   }
-  return choose_on(*live, input.request, input.profile);
+  return choose_on(*live, input.claim, around);
 }
 
 std::optional<ReserveFailure> Ledger::Impl::held_already(const ReserveInput& input) {
   using Kind = ReserveFailure::Kind;
-  if (ended.contains(input.uid)) return ReserveFailure{.kind = Kind::kEnded};
-  const LedgerEntry* entry = find(input.uid);
+  if (ended.contains(input.claim.rank.uid)) return ReserveFailure{.kind = Kind::kEnded};
+  const LedgerEntry* entry = find(input.claim.rank.uid);
   if (entry == nullptr) return std::nullopt;
   if (entry->holding->reservation.node != input.node) {
     return ReserveFailure{.kind = Kind::kElsewhere, .entry = *entry};
@@ -197,6 +236,12 @@ SnapshotPtr Ledger::snapshot() {
         snapshot->intents[node->value].push_back(std::move(intent));
       }
     }
+    for (auto& [name, nominated] : impl_->nominations.by_node(impl_->waiting())) {
+      if (const auto node = impl_->nodes.find(name)) {
+        snapshot->nominations[node->value] = std::move(nominated);
+      }
+    }
+    snapshot->held = impl_->nodes.held();
     impl_->current = std::move(snapshot);
   }
   return impl_->current;
@@ -226,14 +271,29 @@ std::size_t Ledger::replace_nodes(std::vector<NodeInventory> inventories) {
   return left_out;
 }
 
-bool Ledger::hold(const HoldingPtr& holding, bool terminating) {
+bool Ledger::hold(const HoldingPtr& holding) {
   const std::lock_guard lock(impl_->mutex);
-  return impl_->hold(holding, terminating, true);
+  return impl_->hold(holding, true);
 }
 
-bool Ledger::hold_as_read(const HoldingPtr& holding, bool terminating) {
+bool Ledger::hold_as_read(const HoldingPtr& holding) {
   const std::lock_guard lock(impl_->mutex);
-  return impl_->hold(holding, terminating, false);
+  return impl_->hold(holding, false);
+}
+
+void Ledger::nominate(NominationPtr nomination) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->nominate(std::move(nomination));
+}
+
+void Ledger::end_nomination(std::string_view uid) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->end_nomination(uid);
+}
+
+void Ledger::policy_changed() {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->room_made();
 }
 
 void Ledger::gone(std::string_view uid) {
@@ -250,9 +310,9 @@ std::vector<std::string> Ledger::replace_holdings(ListMark mark, const ListedPod
   const std::lock_guard lock(impl_->mutex);
   std::unordered_set<std::string_view> bound;
   std::vector<std::string> edited;
-  for (const ListedPods::Bound& pod : listed.bound) {
-    if (!impl_->hold(pod.holding, pod.terminating, true)) edited.push_back(pod.holding->uid);
-    bound.insert(pod.holding->uid);
+  for (const HoldingPtr& holding : listed.bound) {
+    if (!impl_->hold(holding, true)) edited.push_back(holding->uid);
+    bound.insert(holding->uid);
   }
   std::vector<std::string> gone;
   std::vector<std::string> unbound;
@@ -266,14 +326,23 @@ std::vector<std::string> Ledger::replace_holdings(ListMark mark, const ListedPod
   }
   for (const std::string& uid : gone) impl_->end_pod(uid);
   for (const std::string& uid : unbound) impl_->erase(uid);
+  std::unordered_set<std::string_view> nominated;
+  for (const NominationPtr& nomination : listed.nominated) {
+    impl_->nominate(nomination);
+    nominated.insert(nomination->rank.uid);
+  }
+  for (const std::string& uid : impl_->nominations.until(mark.sequence)) {
+    if (!nominated.contains(uid)) impl_->end_nomination(uid);
+  }
   std::ranges::sort(edited);
   return edited;
 }
 
 std::expected<HoldingPtr, ReserveFailure> Ledger::reserve(const ReserveInput& input) {
   const std::lock_guard lock(impl_->mutex);
+  if (impl_->intents.expire(impl_->clock.now())) impl_->changed();
   if (auto held = impl_->held_already(input)) return std::unexpected(*std::move(held));
-  if (LedgerEntry* unsettled = impl_->find(input.uid)) {
+  if (LedgerEntry* unsettled = impl_->find(input.claim.rank.uid)) {
     impl_->set_state(*unsettled, HoldingState::kReserved);
     return unsettled->holding;
   }
@@ -283,19 +352,11 @@ std::expected<HoldingPtr, ReserveFailure> Ledger::reserve(const ReserveInput& in
   if (choice.reason != ReasonCode::kNone) {
     return std::unexpected(ReserveFailure{.reason = choice.reason});
   }
-  impl_->end_intent(input.uid);
-  auto holding = std::make_shared<Holding>();
-  holding->name_space = input.name_space;
+  impl_->end_intent(input.claim.rank.uid);
+  auto holding = to_holding(*impl_->nodes.state(*node), input.claim, choice.placement);
   holding->pod = input.pod;
-  holding->uid = input.uid;
-  holding->written = true;
-  holding->request = to_text(input.request);
-  holding->main_container = input.request.main_container;
-  holding->reservation =
-      to_reservation(*impl_->nodes.state(*node), input.request, choice.placement, input.uid);
-  for (const ContainerRequest& asked : input.request.containers) {
-    holding->asks.emplace_back(asked.ask);
-  }
+  holding->host = input.host;
+  holding->other_constraints = input.other_constraints;
   impl_->insert(holding, HoldingState::kReserved);
   return holding;
 }
@@ -356,8 +417,9 @@ std::optional<LedgerEntry> Ledger::find(std::string_view uid) const {
 std::vector<LedgerEntry> Ledger::entries() const {
   const std::lock_guard lock(impl_->mutex);
   std::vector<LedgerEntry> result;
-  result.reserve(impl_->entries.size());
-  for (const auto& [uid, entry] : impl_->entries) result.push_back(entry);
+  for (const auto& [uid, entry] : impl_->entries) {
+    if (!entry.holding->of_host_alone()) result.push_back(entry);
+  }
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "snug/fit/tenant.hpp"
 #include "snug/fit/usage.hpp"
 
 namespace snug {
@@ -30,7 +31,7 @@ bool NodeSlots::put(NodeInventory inventory) {
     index_ = nullptr;
     ++existing_;
   }
-  slots_[slot].inventory = std::make_shared<const NodeInventory>(std::move(inventory));
+  set_inventory(slot, std::make_shared<const NodeInventory>(std::move(inventory)));
   refresh(slot);
   return true;
 }
@@ -38,7 +39,7 @@ bool NodeSlots::put(NodeInventory inventory) {
 bool NodeSlots::remove(std::string_view name) {
   const std::optional<NodeIndex> found = find(name);
   if (!found) return false;
-  slots_[found->value].inventory = nullptr;
+  set_inventory(found->value, nullptr);
   index_ = nullptr;
   --existing_;
   refresh(found->value);
@@ -48,16 +49,36 @@ bool NodeSlots::remove(std::string_view name) {
 
 void NodeSlots::add(HoldingPtr holding) {
   const std::uint32_t slot = slot_of(holding->reservation.node);
+  held_.add(holding->name_space, compute_held(*holding, slots_[slot].inventory.get()));
   slots_[slot].holdings.push_back(std::move(holding));
   refresh(slot);
 }
 
 void NodeSlots::remove(const Holding& holding) {
   const std::uint32_t slot = slot_of(holding.reservation.node);
+  held_.add(holding.name_space, -compute_held(holding, slots_[slot].inventory.get()));
   std::erase_if(slots_[slot].holdings,
                 [&](const HoldingPtr& other) { return other->uid == holding.uid; });
   refresh(slot);
   drop_if_unused(slot);
+}
+
+void NodeSlots::replace(HoldingPtr holding) {
+  const std::uint32_t slot = slot_of(holding->reservation.node);
+  for (HoldingPtr& other : slots_[slot].holdings) {
+    if (other->uid == holding->uid) other = holding;
+  }
+  refresh(slot);
+}
+
+/// The units that the kubelet hands out are of as much as the inventory says.
+void NodeSlots::set_inventory(std::uint32_t slot, std::shared_ptr<const NodeInventory> inventory) {
+  Slot& node = slots_[slot];
+  for (const HoldingPtr& holding : node.holdings) {
+    const MilliGpu before = compute_held(*holding, node.inventory.get());
+    held_.add(holding->name_space, compute_held(*holding, inventory.get()) - before);
+  }
+  node.inventory = std::move(inventory);
 }
 
 NodeTable NodeSlots::table() {

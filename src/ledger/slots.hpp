@@ -31,6 +31,11 @@ class NodeSlots {
   /// The node need not exist (yet).
   void add(HoldingPtr holding);
   void remove(const Holding& holding);
+  /// In the place of the one with the same uid and node.
+  void replace(HoldingPtr holding);
+
+  /// What the holdings of each namespace have of GPUs' compute.
+  [[nodiscard]] const NamespaceUse& held() const { return held_; }
 
   /// The states as they are now; costs what changed since the last call.
   [[nodiscard]] NodeTable table();
@@ -47,11 +52,13 @@ class NodeSlots {
 
   std::uint32_t slot_of(std::string_view name);
   void refresh(std::uint32_t slot);
+  void set_inventory(std::uint32_t slot, std::shared_ptr<const NodeInventory> inventory);
   void drop_if_unused(std::uint32_t slot);
 
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
   std::size_t existing_ = 0;
+  NamespaceUse held_;          // the sum of compute_held() over all holdings
   std::uint64_t version_ = 0;  // the last that a state was given
   std::unordered_map<std::string, std::uint32_t, StringHash, std::equal_to<>> by_name_;
   std::shared_ptr<const NameIndex> index_;                       // null: out of date

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <utility>
+#include <variant>
 
+#include "plan/choice.hpp"
 #include "snug/fit/fit.hpp"
 #include "snug/fit/usage.hpp"
+#include "snug/plan/nominated.hpp"
 
 namespace snug {
 namespace {
@@ -15,25 +17,35 @@ namespace {
 /// Of differences of scores, which may need a bit more than a score.
 __extension__ using Wide = __int128;
 
-struct Best {
-  std::size_t option = 0;
-  std::int64_t score = 0;
-};
-
-/// `options` is not empty. The first of equals.
-Best best_option(const NodeState& node, const GpuRequest& request, const Profile& profile,
-                 const PlacementList& options) {
-  Best best{0, std::numeric_limits<std::int64_t>::min()};
-  for (std::size_t i = 0; i < options.size(); ++i) {
-    const std::int64_t value = score(profile, {node, request, options[i]});
-    if (value > best.score) best = {i, value};
+/// What one container gets by a placement.
+std::variant<std::vector<ReservedDevice>, KubeletUnits> given(const NodeState& node,
+                                                              const ContainerRequest& asked,
+                                                              std::size_t container,
+                                                              PlacementView placement) {
+  if (const auto* kubelet = std::get_if<KubeletAsk>(&asked.ask)) {
+    return KubeletUnits{kubelet->resource, asked.count};
   }
-  return best;
+  std::vector<ReservedDevice> devices;
+  for (const DeviceTake& take : placement.takes) {
+    if (take.container != container) continue;
+    const GpuInfo& gpu = *node.gpus[take.gpu].info;
+    devices.push_back({.index = gpu.index,
+                       .uuid = gpu.uuid,
+                       .mode = take.mode,
+                       .memory = take.memory,
+                       .compute = take.compute,
+                       .slice = std::nullopt});
+  }
+  return devices;
 }
 
 class Planner {
  public:
-  explicit Planner(const PlanInput& input) : input_(input), prices_(input.request) {}
+  explicit Planner(const PlanInput& input)
+      : input_(input),
+        claim_(input.claim),
+        tenant_(tenant_of(claim_.name_space, claim_.sharing, input.snapshot.held)),
+        prices_(claim_.request) {}
 
   Plan run(std::span<const std::string_view> candidates) {
     plan_.verdicts.resize(candidates.size());
@@ -74,6 +86,12 @@ class Planner {
     return found == input_.snapshot.intents.end() ? nullptr : &found->second;
   }
 
+  [[nodiscard]] const Nominations* nominations_on(std::size_t candidate) const {
+    if (input_.snapshot.nominations.empty()) return nullptr;
+    const auto found = input_.snapshot.nominations.find(slots_[candidate]);
+    return found == input_.snapshot.nominations.end() ? nullptr : &found->second;
+  }
+
   /// Sets the verdict where that takes no look at the node; false: it must be judged.
   bool recall(std::size_t candidate) {
     Verdict& verdict = plan_.verdicts[candidate];
@@ -81,7 +99,10 @@ class Planner {
       verdict.reason = ReasonCode::kUnknownNode;
       return true;
     }
-    if (input_.memo == nullptr || intents_on(candidate) != nullptr) return false;
+    if (input_.memo == nullptr || intents_on(candidate) != nullptr ||
+        nominations_on(candidate) != nullptr) {
+      return false;
+    }
     const std::size_t slot = slots_[candidate];
     const PlanMemo::Known* known = input_.memo->find(slot, input_.snapshot.nodes.version(slot));
     if (known == nullptr) return false;
@@ -117,7 +138,7 @@ class Planner {
     const NodeState& node = state(candidate);
     std::vector<HoldingPtr> holdings = node.holdings;
     for (const HoldingPtr& intent : *intents) {
-      if (intent->uid != input_.pod_uid) holdings.push_back(intent);
+      if (intent->uid != claim_.rank.uid) holdings.push_back(intent);
     }
     if (holdings.size() == node.holdings.size()) return nullptr;
     return add_up(node.inventory, std::move(holdings));
@@ -127,20 +148,25 @@ class Planner {
   void judge(std::size_t candidate) {
     const NodeState& node = state(candidate);
     Verdict& verdict = plan_.verdicts[candidate];
-    verdict.reason = fit(node, input_.request, prices_, options_);
+    const Nominations* nominations = nominations_on(candidate);
+    std::optional<NominatedFirst> first;
+    if (nominations != nullptr) {
+      first.emplace(node, claim_, Around{input_.snapshot.held, nominations});
+    }
+    verdict.reason = fit_on(node, first);
     if (verdict.reason == ReasonCode::kNone) {
       if (const NodeStatePtr later = with_intents(candidate)) {
-        if (fit(*later, input_.request, prices_, options_) == ReasonCode::kNone) {
+        if (fit_beside_intents(node, *later, first)) {
           settle(*later, verdict, true);
         } else {
-          (void)fit(node, input_.request, prices_, options_);
+          (void)fit_on(node, first);
           settle(node, verdict, false);
         }
         return;  // what others intend ends without the node's state changing: not remembered
       }
       settle(node, verdict, true);
     }
-    if (input_.memo != nullptr) {
+    if (input_.memo != nullptr && nominations == nullptr) {
       const std::size_t slot = slots_[candidate];
       input_.memo->remember(slot, {.version = input_.snapshot.nodes.version(slot),
                                    .score = verdict.rank.score,
@@ -148,8 +174,23 @@ class Planner {
     }
   }
 
+  bool fit_beside_intents(const NodeState& node, const NodeState& later,
+                          const std::optional<NominatedFirst>& first) {
+    if (fit_on(later, first) != ReasonCode::kNone) return false;
+    keep_as_without_intents(node, claim_.request, options_);
+    return !options_.empty();
+  }
+
+  /// Fills options_ with what fits and may be taken.
+  ReasonCode fit_on(const NodeState& node, const std::optional<NominatedFirst>& first) {
+    const ReasonCode reason = fit(node, claim_.request, tenant_, prices_, options_);
+    if (reason != ReasonCode::kNone || !first) return reason;
+    keep_for_nominated(*first, options_);
+    return options_.empty() ? ReasonCode::kNominated : ReasonCode::kNone;
+  }
+
   void settle(const NodeState& node, Verdict& verdict, bool free_of_intents) {
-    const Best best = best_option(node, input_.request, input_.profile, options_);
+    const Best best = best_option(node, claim_, options_);
     verdict.rank = {free_of_intents, best.score};
     best_ = best.option;
   }
@@ -166,6 +207,8 @@ class Planner {
   }
 
   const PlanInput& input_;
+  const Claim& claim_;
+  Tenant tenant_;
   Plan plan_;
   Prices prices_;
   std::vector<std::uint32_t> slots_;   // of the candidates
@@ -178,18 +221,6 @@ class Planner {
 
 Plan plan(const PlanInput& input, std::span<const std::string_view> candidates) {
   return Planner(input).run(candidates);
-}
-
-NodeChoice choose_on(const NodeState& node, const GpuRequest& request, const Profile& profile) {
-  NodeChoice choice;
-  Prices prices(request);
-  PlacementList options;
-  choice.reason = fit(node, request, prices, options);
-  if (choice.reason != ReasonCode::kNone) return choice;
-  const Best best = best_option(node, request, profile, options);
-  choice.score = best.score;
-  choice.placement = options[best.option].copy();
-  return choice;
 }
 
 std::vector<int> advise(const Plan& plan) {
@@ -216,32 +247,25 @@ std::vector<int> advise(const Plan& plan) {
   return scores;
 }
 
-Reservation to_reservation(const NodeState& node, const GpuRequest& request,
-                           const Placement& placement, std::string_view pod_uid) {
-  Reservation reservation{.uid = std::string(pod_uid), .node = node.name(), .containers = {}};
-  for (std::size_t c = 0; c < request.containers.size(); ++c) {
-    const ContainerRequest& asked = request.containers[c];
-    ReservedContainer& container = reservation.containers.emplace_back();
-    container.name = asked.container;
-    container.request = asked.text;
-    if (const auto* kubelet = std::get_if<KubeletAsk>(&asked.ask)) {
-      container.given = KubeletUnits{kubelet->resource, asked.count};
-      continue;
-    }
-    std::vector<ReservedDevice> devices;
-    for (const DeviceTake& take : placement.takes) {
-      if (take.container != c) continue;
-      const GpuInfo& gpu = *node.gpus[take.gpu].info;
-      devices.push_back({.index = gpu.index,
-                         .uuid = gpu.uuid,
-                         .mode = take.mode,
-                         .memory = take.memory,
-                         .compute = take.compute,
-                         .slice = std::nullopt});
-    }
-    container.given = std::move(devices);
+std::shared_ptr<Holding> to_holding(const NodeState& node, const Claim& claim,
+                                    PlacementView placement) {
+  auto holding = std::make_shared<Holding>();
+  holding->name_space = claim.name_space;
+  holding->uid = claim.rank.uid;
+  holding->written = true;
+  holding->request = to_text(claim.request);
+  holding->main_container = claim.request.main_container;
+  holding->rank = claim.rank;
+  holding->reservation = {.uid = claim.rank.uid, .node = node.name(), .containers = {}};
+  for (std::size_t c = 0; c < claim.request.containers.size(); ++c) {
+    const ContainerRequest& asked = claim.request.containers[c];
+    holding->asks.emplace_back(asked);
+    holding->kinds.push_back(asked.kind);
+    holding->reservation.containers.push_back({.name = asked.container,
+                                               .request = asked.text,
+                                               .given = given(node, asked, c, placement)});
   }
-  return reservation;
+  return holding;
 }
 
 }  // namespace snug

@@ -1,6 +1,9 @@
+#include "snug/request/quantity.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -11,7 +14,8 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-constexpr int kMaxDigits = 18;  // fit into 64 bits
+constexpr int kMaxDigits = 19;  // fit into 64 bits
+constexpr int kMaxMemoryDigits = 18;
 /// 2^63 bytes, where Kubernetes caps its quantities too; more than any GPU has.
 constexpr std::int64_t kMaxMebiBytes = std::int64_t{1} << 43;
 
@@ -33,19 +37,23 @@ constexpr auto kSuffixes = std::to_array<Suffix>({{"Ki", 0, 10},
                                                   {"P", 15, 0},
                                                   {"E", 18, 0}});
 
+/// Below one; no GPU has so little memory.
+constexpr auto kSmallSuffixes = std::to_array<Suffix>({{"m", -3, 0}, {"u", -6, 0}, {"n", -9, 0}});
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 struct Number {
   std::uint64_t mantissa = 0;
-  int ten = 0;  // value = mantissa × 10^ten
+  int ten = 0;     // value = mantissa × 10^ten
+  int digits = 0;  // without leading zeros; of more than kMaxDigits the mantissa is rounded up
   bool has_point = false;
-  bool has_digits = false;
 };
 
 /// Takes digits and at most one point from the front of `text`.
 std::optional<Number> take_number(std::string_view& text) {
   Number number;
-  int digits = 0;
+  bool has_digits = false;
+  bool rest = false;  // of digits that the mantissa has no place for
   while (!text.empty() && (is_digit(text.front()) || text.front() == '.')) {
     const char c = text.front();
     text.remove_prefix(1);
@@ -54,13 +62,18 @@ std::optional<Number> take_number(std::string_view& text) {
       number.has_point = true;
       continue;
     }
-    number.has_digits = true;
-    if (number.mantissa != 0 || c != '0') ++digits;
-    if (digits > kMaxDigits) return std::nullopt;
+    has_digits = true;
+    if (number.mantissa != 0 || c != '0') ++number.digits;
+    if (number.digits > kMaxDigits) {
+      rest = rest || c != '0';
+      if (!number.has_point) ++number.ten;
+      continue;
+    }
     number.mantissa = number.mantissa * 10 + static_cast<std::uint64_t>(c - '0');
     if (number.has_point) --number.ten;
   }
-  if (!number.has_digits) return std::nullopt;
+  if (!has_digits) return std::nullopt;
+  if (rest) ++number.mantissa;
   return number;
 }
 
@@ -82,28 +95,64 @@ std::optional<std::pair<int, int>> read_tail(std::string_view tail) {
   return std::pair{negative ? -exponent : exponent, 0};
 }
 
-/// ceil(mantissa × 10^ten × 2^two / 2^20), at most kMaxMebiBytes; nothing below one byte. Exact:
-/// mantissa and 2^two have 60 bits each at the most, and only one of `two` and a positive `ten` is
-/// there.
-std::optional<std::int64_t> to_mebibytes(std::uint64_t mantissa, int ten, int two) {
-  constexpr Wide kBytesBound = Wide{1} << 64;
-  constexpr Wide kBytesPerMebiByte = Wide{1} << 20;
-  Wide bytes = Wide{mantissa} << two;
-  for (; ten > 0; --ten) {
-    bytes *= 10;
-    if (bytes > kBytesBound) return kMaxMebiBytes;
-  }
+struct Whole {
+  Wide value = 0;
+  bool below_one = false;  // before it was rounded up
+};
+
+/// ceil(mantissa × 10^ten × 2^two), or a number above 2^64 where it is above that. Exact: mantissa
+/// and 2^two have 64 and 60 bits at the most, which leave room for one more digit.
+Whole round_up(std::uint64_t mantissa, int ten, int two) {
+  constexpr Wide kBound = Wide{1} << 64;
+  if (mantissa == 0) return {0, true};
+  Wide value = Wide{mantissa} << two;
+  for (; ten > 0 && value <= kBound; --ten) value *= 10;
+  if (ten > 0) return {value};
   Wide divisor = 1;
   for (; ten < 0; ++ten) {
     divisor *= 10;
-    if (divisor > bytes) return std::nullopt;
+    if (divisor > value) return {1, true};
   }
-  bytes = (bytes + divisor - 1) / divisor;
-  const Wide result = (bytes + kBytesPerMebiByte - 1) / kBytesPerMebiByte;
+  return {(value + divisor - 1) / divisor};
+}
+
+/// In MiB, at most kMaxMebiBytes; nothing below one byte.
+std::optional<std::int64_t> to_mebibytes(std::uint64_t mantissa, int ten, int two) {
+  constexpr Wide kBytesPerMebiByte = Wide{1} << 20;
+  const Whole bytes = round_up(mantissa, ten, two);
+  if (bytes.below_one) return std::nullopt;
+  const Wide result = (bytes.value + kBytesPerMebiByte - 1) / kBytesPerMebiByte;
   return static_cast<std::int64_t>(std::min(result, static_cast<Wide>(kMaxMebiBytes)));
 }
 
+/// The same for a host: no suffix means one, and there are suffixes below it.
+std::optional<std::pair<int, int>> read_host_tail(std::string_view tail) {
+  if (tail.empty()) return std::pair{0, 0};
+  for (const Suffix& suffix : kSmallSuffixes) {
+    if (tail == suffix.text) return std::pair{suffix.ten, suffix.two};
+  }
+  return read_tail(tail);
+}
+
+/// The quantity times 10^more, rounded up.
+std::optional<std::int64_t> parse_scaled(std::string_view text, int more) {
+  constexpr Wide kLargest = std::numeric_limits<std::int64_t>::max();
+  if (text.starts_with('+')) text.remove_prefix(1);
+  const std::optional<Number> number = take_number(text);
+  if (!number) return std::nullopt;
+  const auto tail = read_host_tail(text);
+  if (!tail) return std::nullopt;
+  const Whole whole = round_up(number->mantissa, number->ten + tail->first + more, tail->second);
+  return static_cast<std::int64_t>(std::min(whole.value, kLargest));
+}
+
 }  // namespace
+
+std::optional<std::int64_t> parse_quantity(std::string_view text) { return parse_scaled(text, 0); }
+
+std::optional<std::int64_t> parse_quantity_milli(std::string_view text) {
+  return parse_scaled(text, 3);
+}
 
 std::optional<std::int64_t> parse_units(std::string_view text) {
   std::int64_t factor = 1;
@@ -128,7 +177,9 @@ std::expected<MebiBytes, std::string_view> parse_memory(std::string_view text) {
   const bool sign = !text.empty() && text.front() == '+';
   if (sign) text.remove_prefix(1);
   const std::optional<Number> number = take_number(text);
-  if (!number || number->mantissa == 0) return std::unexpected(kAllowed);
+  if (!number || number->mantissa == 0 || number->digits > kMaxMemoryDigits) {
+    return std::unexpected(kAllowed);
+  }
   int ten = number->ten;
   int two = 0;
   if (!text.empty()) {

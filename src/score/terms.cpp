@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <vector>
 
 namespace snug {
 namespace {
@@ -21,6 +23,15 @@ std::int32_t thousandths(std::int64_t room, std::size_t gpus) {
                          static_cast<std::int32_t>(kDivisor * static_cast<std::int64_t>(gpus)));
 }
 
+/// Several containers may take of one GPU.
+bool is_first_on_its_gpu(PlacementView placement, const DeviceTake& take) {
+  for (const DeviceTake& other : placement.takes) {
+    if (&other == &take) return true;
+    if (other.gpu == take.gpu) return false;
+  }
+  return true;
+}
+
 /// What the placement leaves free.
 Left left_after(const TermInput& input) {
   const NodeState& node = input.node;
@@ -36,12 +47,16 @@ Left left_after(const TermInput& input) {
   }
   std::int64_t node_room = node.room;
   std::int64_t gpu_room = 0;
+  std::size_t gpus = 0;
   for (const DeviceTake& take : input.placement.takes) {
     node_room -= take.room;
-    gpu_room += node.gpus[take.gpu].room - take.room;
+    gpu_room -= take.room;
+    if (!is_first_on_its_gpu(input.placement, take)) continue;
+    gpu_room += node.gpus[take.gpu].room;
+    ++gpus;
   }
   left.on_node = thousandths(node_room, node.gpus.size());
-  left.on_gpus = thousandths(gpu_room, input.placement.takes.size());
+  left.on_gpus = thousandths(gpu_room, gpus);
   return left;
 }
 
@@ -57,8 +72,63 @@ std::int32_t spread(const TermInput& input) {
   return static_cast<std::int32_t>(90 * left.on_node + 10 * left.on_gpus);
 }
 
+/// Whether some container has both GPUs, and so uses what links them.
+bool joined(PlacementView placement, std::size_t a, std::size_t b) {
+  for (const DeviceTake& one : placement.takes) {
+    if (one.gpu != a) continue;
+    for (const DeviceTake& other : placement.takes) {
+      if (other.gpu == b && other.container == one.container) return true;
+    }
+  }
+  return false;
+}
+
+/// The NVLinks at the GPUs of a placement, each counted from either end.
+struct Links {
+  std::int64_t inside = 0;  // between GPUs that one container has
+  std::int64_t cut = 0;     // between empty GPUs of which one container gets just one
+  std::int64_t most = 0;    // of any one GPU, times the placement's GPUs
+};
+
+Links links_of(const NodeState& node, PlacementView placement) {
+  std::vector<bool> taken(node.gpus.size());
+  for (const DeviceTake& take : placement.takes) taken[take.gpu] = true;
+  Links links;
+  std::int64_t most = 0;
+  for (std::size_t a = 0; a < taken.size(); ++a) {
+    std::int64_t all = 0;
+    for (std::size_t b = 0; b < taken.size(); ++b) {
+      const int between = a == b ? 0 : node.links(a, b);
+      all += between;
+      if (!taken[a] || between == 0) continue;
+      if (taken[b] && joined(placement, a, b)) {
+        links.inside += between;
+      } else if (node.gpus[a].empty() && node.gpus[b].empty()) {
+        links.cut += between;
+      }
+    }
+    most = std::max(most, all);
+    links.most += taken[a] ? 1 : 0;
+  }
+  links.most *= most;
+  return links;
+}
+
+/// Half for the links that join a container's own GPUs, half for those of empty GPUs that are not
+/// torn from each other, in parts of what so many GPUs could have.
+std::int32_t nvlink_locality(const TermInput& input) {
+  const NodeState& node = input.node;
+  if (input.placement.takes.empty() || node.inventory->links.empty()) return kTermBound / 2;
+  const Links links = links_of(node, input.placement);
+  if (links.most == 0) return kTermBound / 2;
+  constexpr std::int64_t kHalf = kTermBound / 2;
+  return static_cast<std::int32_t>(kHalf + kHalf * (links.inside - links.cut) / links.most);
+}
+
 constexpr auto kTerms = std::to_array<TermRow>({
     {"best-fit", best_fit, "the less the placement leaves on its GPUs, then on its node"},
+    {"nvlink-locality", nvlink_locality,
+     "the more NVLinks join a container's GPUs, and the fewer are cut between empty ones"},
     {"spread", spread, "the more the placement leaves on its node, then on its GPUs"},
 });
 

@@ -4,6 +4,7 @@
 
 #include "service/readers.hpp"
 #include "snug/codec/reservation_codec.hpp"
+#include "snug/request/host.hpp"
 #include "snug/request/parse.hpp"
 #include "snug/service/extender_service.hpp"
 #include "snug/service/holding.hpp"
@@ -99,13 +100,18 @@ Reply ExtenderService::bind_pod(const BindCall& call, const PodFacts& pod) {
                       "pod " + pod_name(call) + " names the scheduler " + pod.scheduler_name +
                           ", which Snug does not serve");
   }
+  const auto claim = PodClaim::make(pod, *request, parts_.policy.current());
+  if (!claim) return bind_error(call, BindEnd::kRefused, message(claim.error()));
+  return bind_claim(call, pod, *claim);
+}
 
-  const auto reserved = parts_.ledger.reserve({.name_space = call.name_space,
+Reply ExtenderService::bind_claim(const BindCall& call, const PodFacts& pod,
+                                  const PodClaim& claim) {
+  const auto reserved = parts_.ledger.reserve({.claim = claim.view(),
                                                .pod = call.pod,
-                                               .uid = call.uid,
                                                .node = call.node,
-                                               .request = *request,
-                                               .profile = policy_->default_terms()});
+                                               .host = host_request(pod),
+                                               .other_constraints = pod.other_constraints});
   if (reserved) {
     try {
       return write_binding(call, pod, **reserved);
@@ -215,7 +221,7 @@ Reply ExtenderService::after_refusal(const BindCall& call, Took took, const Erro
   }
   const PodFacts& pod = *found;
   const ReadHolding held = read_holding(pod, options_.limits);
-  if (held.holding != nullptr) parts_.ledger.hold_as_read(held.holding, pod.terminating);
+  parts_.ledger.hold_as_read(held.holding);
   if (took == Took::kGpus) parts_.ledger.release(call.uid);  // nothing, where that has settled it
   if (pod.node_name != call.node) {
     return bind_error(call, BindEnd::kRefused,

@@ -69,7 +69,9 @@ void ClosureReporter::look_at_node(const NodeState& node, Told& told) {
   if (node.conflict != NodeConflict::kNone) {
     const std::string text = "node " + node.name() + ": " + std::string(to_string(node.conflict));
     if (say(kOverCommitment, text, told)) {
-      for (const HoldingPtr& holding : node.holdings) warn(*holding, kOverCommitment, text);
+      for (const HoldingPtr& holding : node.holdings) {
+        if (!holding->of_host_alone()) warn(*holding, kOverCommitment, text);
+      }
     }
   }
   Holders holders;  // made when first needed

@@ -9,10 +9,9 @@
 
 namespace snug {
 
-ExtenderService::ExtenderService(ServiceParts parts, ServiceOptions options, PolicyPtr policy)
+ExtenderService::ExtenderService(ServiceParts parts, ServiceOptions options)
     : parts_(parts),
       options_(std::move(options)),
-      policy_(std::move(policy)),
       readers_(std::make_unique<Readers>(options_.limits)),
       memos_(std::make_unique<Memos>()) {}
 
@@ -45,6 +44,10 @@ Reply ExtenderService::prioritize(std::string& body) {
                   [&] { return run_prioritize(body); });
 }
 
+Reply ExtenderService::preempt(std::string& body) {
+  return measured(parts_, Verb::kPreempt, ReplyShape::kPreempt, [&] { return run_preempt(body); });
+}
+
 Reply ExtenderService::bind(std::string& body) {
   return measured(parts_, Verb::kBind, ReplyShape::kBind, [&] { return run_bind(body); });
 }
@@ -59,15 +62,10 @@ AnswerMode ExtenderService::mode_for(const PodFacts& pod) const {
   return pod.soft_preferences ? AnswerMode::kAdvise : AnswerMode::kWinner;
 }
 
-Plan ExtenderService::decide(const ScheduleCall& call, const GpuRequest& request,
+Plan ExtenderService::decide(const ScheduleCall& call, const PodClaim& claim,
                              const Snapshot& snapshot) const {
-  Memos::Lent memo(*memos_, to_text(request));
-  Plan result = plan({.snapshot = snapshot,
-                      .request = request,
-                      .profile = policy_->default_terms(),
-                      .pod_uid = call.pod.uid,
-                      .memo = memo.get()},
-                     call.names);
+  Memos::Lent memo(*memos_, claim.key());
+  Plan result = plan({.snapshot = snapshot, .claim = claim.view(), .memo = memo.get()}, call.names);
   const std::optional<LedgerEntry> entry = parts_.ledger.find(call.pod.uid);
   if (!entry) return result;
   // What an earlier bind took is the pod's own: only its node can still take it.
@@ -81,17 +79,13 @@ Plan ExtenderService::decide(const ScheduleCall& call, const GpuRequest& request
   return result;
 }
 
-void ExtenderService::note_winner(const ScheduleCall& call, const GpuRequest& request,
-                                  const Plan& plan, const Snapshot& snapshot) {
+void ExtenderService::note_winner(const ScheduleCall& call, const PodClaim& claim, const Plan& plan,
+                                  const Snapshot& snapshot) {
   if (!plan.winner || plan.placement.takes.empty()) return;
   const auto found = snapshot.names->find(call.names[*plan.winner]);
   if (!found) return;
-  auto intent = std::make_shared<Holding>();
-  intent->name_space = call.pod.name_space;
+  auto intent = to_holding(*snapshot.nodes[found->value], claim.view(), plan.placement);
   intent->pod = call.pod.name;
-  intent->uid = call.pod.uid;
-  intent->reservation =
-      to_reservation(*snapshot.nodes[found->value], request, plan.placement, call.pod.uid);
   parts_.ledger.note_intent(std::move(intent));
 }
 

@@ -1,5 +1,7 @@
 // filter: which nodes fit, or the winner alone. Reserves nothing, does no I/O.
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "service/readers.hpp"
@@ -13,6 +15,23 @@ namespace {
 /// From this minor version on kube-scheduler offers nodes without victims to extenders, so that a
 /// lack of room may go to FailedNodes.
 constexpr int kFirstMinorWithEmptyCandidates = 38;
+
+/// The candidate that the pod is nominated to, while pods of lower priority are terminating there.
+/// kube-scheduler takes back the nomination when that node cannot be helped by eviction, and then
+/// others may have the room that is being made (PodEligibleToPreemptOthers).
+std::optional<std::size_t> awaited_node(const ScheduleCall& call, const PodClaim& claim,
+                                        const Snapshot& snapshot) {
+  const std::string& name = call.pod.nominated_node_name;
+  const auto found = std::ranges::find(call.names, name);
+  const auto slot = name.empty() ? std::nullopt : snapshot.names->find(name);
+  if (!slot || found == call.names.end()) return std::nullopt;
+  const bool going =
+      std::ranges::any_of(snapshot.nodes[slot->value]->holdings, [&](const HoldingPtr& holding) {
+        return holding->terminating && holding->rank.priority < claim.view().rank.priority;
+      });
+  if (!going) return std::nullopt;
+  return static_cast<std::size_t>(found - call.names.begin());
+}
 
 }  // namespace
 
@@ -29,18 +48,23 @@ Reply ExtenderService::run_filter(std::string& body) {
     }
   }
   const auto request = parse_request(call->pod);
-  if (!request) return refuse_everywhere(*call, request.error());
+  // No room will ever help: the pod waits for its own change, which wakes it anyway.
+  if (!request) return refuse_everywhere(*call, request.error(), kNever);
   if (request->empty()) return {200, write_filter_all(*call)};
-  if (!serves(call->pod)) return refuse_everywhere(*call, {ReasonCode::kNotServed, {}});
-  return filter_request(*call, *request);
+  if (!serves(call->pod)) return refuse_everywhere(*call, {ReasonCode::kNotServed, {}}, kNever);
+  // In this order: a policy that comes later makes room after the snapshot, and wakes the pod.
+  const SnapshotPtr snapshot = parts_.ledger.snapshot();
+  const auto claim = PodClaim::make(call->pod, *request, parts_.policy.current());
+  if (!claim) return refuse_everywhere(*call, claim.error(), snapshot->room_generation);
+  return filter_claim(*call, *claim, *snapshot);
 }
 
-Reply ExtenderService::filter_request(const ScheduleCall& call, const GpuRequest& request) {
-  const SnapshotPtr snapshot = parts_.ledger.snapshot();
-  const Plan plan = decide(call, request, *snapshot);
+Reply ExtenderService::filter_claim(const ScheduleCall& call, const PodClaim& claim,
+                                    const Snapshot& snapshot) {
+  const Plan plan = decide(call, claim, snapshot);
   if (!plan.winner) {
     parts_.ledger.end_intent(call.pod.uid);
-    return refuse_each(call, plan, snapshot->room_generation);
+    return refuse_each(call, claim, plan, snapshot);
   }
   parts_.pending.note_accepted(call.pod.uid);
   FilterAnswer answer;
@@ -53,7 +77,7 @@ Reply ExtenderService::filter_request(const ScheduleCall& call, const GpuRequest
     }
   }
   if (answer.kept.size() == 1) {
-    note_winner(call, request, plan, *snapshot);
+    note_winner(call, claim, plan, snapshot);
   } else {
     parts_.ledger.end_intent(call.pod.uid);
   }
@@ -67,16 +91,17 @@ void ExtenderService::note_refused(std::string_view uid, const std::string& text
   if (parts_.ledger.ended(uid)) parts_.pending.note_accepted(uid);
 }
 
-Reply ExtenderService::refuse_everywhere(const ScheduleCall& call, const Refusal& refusal) {
+Reply ExtenderService::refuse_everywhere(const ScheduleCall& call, const Refusal& refusal,
+                                         Generation room) {
   const std::string text = message(refusal);
   FilterAnswer answer;
   for (std::size_t i = 0; i < call.names.size(); ++i) answer.failed_for_good.emplace_back(i, text);
-  // No room will ever help: the pod waits for its own change, which wakes it anyway.
-  note_refused(call.pod.uid, text, kNever);
+  note_refused(call.pod.uid, text, room);
   return {200, write_filter(call, answer)};
 }
 
-Reply ExtenderService::refuse_each(const ScheduleCall& call, const Plan& plan, Generation room) {
+Reply ExtenderService::refuse_each(const ScheduleCall& call, const PodClaim& claim,
+                                   const Plan& plan, const Snapshot& snapshot) {
   FilterAnswer answer;
   std::vector<std::string> texts;
   texts.reserve(all_reasons().size());
@@ -84,15 +109,17 @@ Reply ExtenderService::refuse_each(const ScheduleCall& call, const Plan& plan, G
     texts.push_back(message(static_cast<ReasonCode>(i)));
   }
   const bool may_evict = options_.kubernetes_minor >= kFirstMinorWithEmptyCandidates;
+  const std::optional<std::size_t> awaited = awaited_node(call, claim, snapshot);
   std::vector<std::size_t> counts(texts.size(), 0);
   for (std::size_t i = 0; i < plan.verdicts.size(); ++i) {
     const ReasonCode code = plan.verdicts[i].reason;
-    auto& list = may_evict && reason(code).evictable ? answer.failed : answer.failed_for_good;
+    const bool resolvable = reason(code).evictable && (may_evict || i == awaited);
+    auto& list = resolvable ? answer.failed : answer.failed_for_good;
     list.emplace_back(i, texts[static_cast<std::size_t>(code)]);
     ++counts[static_cast<std::size_t>(code)];
   }
   const auto most = std::ranges::max_element(counts) - counts.begin();
-  note_refused(call.pod.uid, texts[static_cast<std::size_t>(most)], room);
+  note_refused(call.pod.uid, texts[static_cast<std::size_t>(most)], snapshot.room_generation);
   return {200, write_filter(call, answer)};
 }
 

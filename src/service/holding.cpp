@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "snug/codec/reservation_codec.hpp"
+#include "snug/request/host.hpp"
 #include "snug/request/parse.hpp"
+#include "snug/service/pod_claim.hpp"
 
 namespace snug {
 namespace {
@@ -18,6 +20,10 @@ std::shared_ptr<Holding> holding_of(const PodFacts& pod) {
   holding->uid = pod.uid;
   holding->reservation.uid = pod.uid;
   holding->reservation.node = pod.node_name;
+  holding->terminating = pod.terminating;
+  holding->other_constraints = pod.other_constraints;
+  holding->host = host_request(pod);
+  holding->rank = rank_of(pod);
   return holding;
 }
 
@@ -28,6 +34,17 @@ std::string request_text(const Reservation& reservation) {
     texts.emplace_back(container.name, container.request);
   }
   return to_text(texts);
+}
+
+/// What the reservation's containers are in the pod; one that the pod does not have counts as an
+/// app.
+std::vector<ContainerKind> kinds_of(const Reservation& reservation, const PodFacts& pod) {
+  std::vector<ContainerKind> kinds;
+  for (const ReservedContainer& container : reservation.containers) {
+    const auto known = std::ranges::find(pod.containers, container.name, &ContainerFacts::name);
+    kinds.push_back(known == pod.containers.end() ? ContainerKind::kApp : known->kind);
+  }
+  return kinds;
 }
 
 /// A request is what the pod said when it was bound; that it says something else today is only
@@ -49,7 +66,7 @@ bool asks_by_annotation(const PodFacts& pod) {
 ReadHolding without_reservation(const PodFacts& pod, std::string problem) {
   const auto request = parse_request(pod);
   auto holding = holding_of(pod);
-  if (request && request->empty()) return {nullptr, std::move(problem)};
+  if (request && request->empty()) return {std::move(holding), std::move(problem)};
   if (request && request->kubelet_assigned()) {
     holding->request = to_text(*request);
     for (const ContainerRequest& container : request->containers) {
@@ -90,6 +107,7 @@ ReadHolding read_holding(const PodFacts& pod, const Limits& limits) {
   holding->suspect = read->suspect;
   holding->asks = std::move(read->asks);
   holding->request = request_text(reservation);
+  holding->kinds = kinds_of(reservation, pod);
   holding->reservation = std::move(reservation);
   std::string problem = std::move(read->suspect_why);
   if (problem.empty()) problem = edited_since(pod, holding->request);

@@ -1,5 +1,5 @@
-// What plan() remembers, for the requests that were asked for last; each memo is lent to one call
-// at a time. For one ledger and one policy. Thread-safe.
+// What plan() remembers, for the claims that were asked about last; each memo is lent to one call
+// at a time. For one ledger. Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -19,39 +19,41 @@ class ExtenderService::Memos {
  public:
   class Lent {
    public:
-    /// `request`: its text, which says all that fit and score look at.
-    Lent(Memos& owner, std::string request)
-        : owner_(owner), request_(std::move(request)), memo_(owner.take(request_)) {}
-    ~Lent() { owner_.give_back(std::move(request_), std::move(memo_)); }
+    /// `key`: PodClaim::key(); empty: nothing can be remembered, and get() is null.
+    Lent(Memos& owner, std::string key)
+        : owner_(owner), key_(std::move(key)), memo_(key_.empty() ? nullptr : owner.take(key_)) {}
+    ~Lent() {
+      if (memo_ != nullptr) owner_.give_back(std::move(key_), std::move(memo_));
+    }
     Lent(const Lent&) = delete;
     Lent& operator=(const Lent&) = delete;
     PlanMemo* get() { return memo_.get(); }
 
    private:
     Memos& owner_;
-    std::string request_;
+    std::string key_;
     std::unique_ptr<PlanMemo> memo_;
   };
 
  private:
   struct Kept {
-    std::string request;
+    std::string key;
     std::unique_ptr<PlanMemo> memo;
   };
 
-  std::unique_ptr<PlanMemo> take(const std::string& request) {
+  std::unique_ptr<PlanMemo> take(const std::string& key) {
     const std::lock_guard lock(mutex_);
-    const auto found = std::ranges::find(kept_, request, &Kept::request);
+    const auto found = std::ranges::find(kept_, key, &Kept::key);
     if (found == kept_.end()) return std::make_unique<PlanMemo>();
     auto memo = std::move(found->memo);
     kept_.erase(found);
     return memo;
   }
-  void give_back(std::string request, std::unique_ptr<PlanMemo> memo) {
+  void give_back(std::string key, std::unique_ptr<PlanMemo> memo) {
     const std::lock_guard lock(mutex_);
-    kept_.remove_if([&](const Kept& kept) { return kept.request == request; });
+    kept_.remove_if([&](const Kept& kept) { return kept.key == key; });
     if (kept_.size() >= kKeptMemos) kept_.pop_back();
-    kept_.push_front({std::move(request), std::move(memo)});
+    kept_.push_front({std::move(key), std::move(memo)});
   }
 
   std::mutex mutex_;

@@ -4,13 +4,26 @@
 #include <utility>
 
 #include "snug/codec/inventory.hpp"
+#include "snug/request/parse.hpp"
 #include "snug/service/holding.hpp"
+#include "snug/service/pod_claim.hpp"
 
 namespace snug {
 namespace {
 
 constexpr std::string_view kEdited =
     "its reservation was edited after binding; the ledger keeps what was bound";
+
+/// Null: the pod is not nominated, or asks for no GPU that could be kept for it.
+NominationPtr nomination_of(const PodFacts& pod) {
+  if (pod.nominated_node_name.empty() || pod.terminating) return nullptr;
+  auto request = parse_request(pod);
+  if (!request || request->empty()) return nullptr;
+  return std::make_shared<const Nomination>(Nomination{.name_space = pod.name_space,
+                                                       .node = pod.nominated_node_name,
+                                                       .rank = rank_of(pod),
+                                                       .request = *std::move(request)});
+}
 
 }  // namespace
 
@@ -30,11 +43,14 @@ void Reconciler::pods_listed(std::vector<PodFacts> pods) {
     listed.living.insert(pod.uid);
     if (pod.node_name.empty()) {
       unbound.push_back(pod);
+      if (NominationPtr nomination = nomination_of(pod)) {
+        listed.nominated.push_back(std::move(nomination));
+      }
       continue;
     }
-    ReadHolding held = read_bound(pod);
+    ReadHolding held = read_holding(pod, limits_);
     if (!held.problem.empty()) report(pod, held.problem);
-    if (held.holding != nullptr) listed.bound.push_back({std::move(held.holding), pod.terminating});
+    listed.bound.push_back(std::move(held.holding));
   }
   const std::vector<std::string> edited = parts_.ledger.replace_holdings(mark_, listed);
   for (const PodFacts& pod : pods) {
@@ -53,7 +69,9 @@ void Reconciler::pod_changed(PodFacts pod) {
     apply_bound(pod, Shown::kWatched);
     return;
   }
-  if (!parts_.ledger.ended(pod.uid)) parts_.pending.put(std::move(pod));
+  if (parts_.ledger.ended(pod.uid)) return;
+  note_nomination(pod);
+  parts_.pending.put(std::move(pod));
 }
 
 void Reconciler::pod_gone(const PodFacts& pod) {
@@ -64,29 +82,20 @@ void Reconciler::pod_gone(const PodFacts& pod) {
   reported_.erase(pod.uid);
 }
 
-ReadHolding Reconciler::read_bound(const PodFacts& pod) const {
-  ReadHolding held = read_holding(pod, limits_);
-  if (held.holding == nullptr && parts_.ledger.find(pod.uid)) {
-    // The API server shows it bound without GPUs: that ends a bind of ours that is not settled.
-    auto nothing = std::make_shared<Holding>();
-    nothing->name_space = pod.name_space;
-    nothing->pod = pod.name;
-    nothing->uid = pod.uid;
-    nothing->reservation = {.uid = pod.uid, .node = pod.node_name, .containers = {}};
-    held.holding = std::move(nothing);
+void Reconciler::note_nomination(const PodFacts& pod) {
+  if (NominationPtr nomination = nomination_of(pod)) {
+    parts_.ledger.nominate(std::move(nomination));
+  } else {
+    parts_.ledger.end_nomination(pod.uid);
   }
-  return held;
 }
 
 void Reconciler::apply_bound(const PodFacts& pod, Shown shown) {
   parts_.pending.remove(pod.uid);
-  ReadHolding held = read_bound(pod);
-  if (held.holding != nullptr) {
-    const bool as_known = shown == Shown::kWatched
-                              ? parts_.ledger.hold(held.holding, pod.terminating)
-                              : parts_.ledger.hold_as_read(held.holding, pod.terminating);
-    if (!as_known) held.problem = kEdited;
-  }
+  ReadHolding held = read_holding(pod, limits_);
+  const bool as_known = shown == Shown::kWatched ? parts_.ledger.hold(held.holding)
+                                                 : parts_.ledger.hold_as_read(held.holding);
+  if (!as_known) held.problem = kEdited;
   if (!held.problem.empty()) report(pod, held.problem);
 }
 

@@ -14,7 +14,7 @@ namespace {
 PodRow held_row(const LedgerEntry& entry) {
   const Holding& held = *entry.holding;
   std::string_view state = entry.state == HoldingState::kBound ? "bound" : "reserved";
-  if (entry.terminating) state = "terminating";
+  if (held.terminating) state = "terminating";
   return {.name_space = held.name_space,
           .pod = held.pod,
           .uid = held.uid,

@@ -69,8 +69,8 @@ TEST_P(GoldenTest, TheReplyIsTheVeryOneOfTheSample) {
   CountingMetrics metrics;
   SilentLog log;
   MemoryApi api(*std::move(manifests), options.limits);
-  Core core({api, metrics, log, clock, &api}, options,
-            std::make_shared<const Policy>(*std::move(policy)));
+  const PolicyStore store(std::make_shared<const Policy>(*std::move(policy)));
+  Core core({store, api, metrics, log, clock, &api}, options);
   api.start(core.reconciler);
 
   const json& request = sample.at("request");
@@ -78,6 +78,7 @@ TEST_P(GoldenTest, TheReplyIsTheVeryOneOfTheSample) {
   const std::string verb = sample.at("verb").get<std::string>();
   const Reply reply = verb == "filter"       ? core.service.filter(body)
                       : verb == "prioritize" ? core.service.prioritize(body)
+                      : verb == "preempt"    ? core.service.preempt(body)
                                              : core.service.bind(body);
   EXPECT_EQ(reply.status, sample.value("status", 200));
   EXPECT_EQ(json::parse(reply.body), sample.at("reply")) << reply.body;

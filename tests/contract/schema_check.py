@@ -48,8 +48,67 @@ ROWS = [
     ("annotations", {"gpu-memory": "4 G"}, False),
     ("annotations", {"gpu-fraction": "0.5", "gpu-memory": "4G"}, False),
     ("annotations", {"gpu-container": "main"}, False),
-    ("annotations", {"gpu-fraction": "0.5", "gpu-count": "2"}, False),
-    ("annotations", {"gpu-fraction.side": "0.5"}, False),
+    ("annotations", {"gpu-container": "main", "gpu-fraction.main": "0.5"}, True),
+    ("annotations", {"gpu-fraction-container-name": "main", "gpu-memory": "4G"}, True),
+    ("annotations", {"gpu-fraction-container-name": "main"}, False),
+    ("annotations", {"gpu-container": "a", "gpu-fraction-container-name": "a", "gpu-memory": "4G"}, False),
+    ("annotations", {"gpu-fraction.side": "0.5", "gpu-memory.main": "4G"}, True),
+    ("annotations", {"gpu-fraction.side": "0.5x"}, False),
+    ("annotations", {"gpu-memory.side": "4000m"}, False),
+    ("annotations", {"gpu-policy.side": "not ours"}, True),
+    ("annotations", {"gpu-policy": "spread"}, True),
+    ("annotations", {"gpu-policy": ""}, False),
+    ("annotations", {"gpu-policy": "p" * 64}, False),
+    ("annotations", {"gpu-mig-profile": "1g.5gb"}, False),
+    ("annotations", {"gpu-mig-profile.side": "1g.5gb"}, False),
+    ("annotations", {"gpu-count": "2"}, False),
+    ("annotations", {"gpu-model.side": "A100"}, False),
+    ("annotations", {"gpu-fraction": "2", "gpu-count": "2"}, False),
+    ("annotations", {"gpu-fraction": "2", "gpu-fraction-num-devices": "2"}, False),
+    ("annotations", {"gpu-fraction": "2", "gpu-compute": "50"}, False),
+    ("annotations", {"gpu-fraction": "2", "gpu-isolation": "mps"}, False),
+    ("annotations", {"gpu-fraction": "2", "gpu-isolation": "any", "gpu-model": "A100"}, True),
+    ("annotations", {"gpu-fraction": "0.5", "gpu-count": "2", "gpu-fraction-num-devices": "2"}, False),
+    *(
+        ("annotations", {"gpu-fraction": "0.5", key + suffix: value}, valid)
+        for suffix in ("", ".main")
+        for key, value, valid in [
+            ("gpu-count", "2", True),
+            ("gpu-count", "999", True),
+            ("gpu-count", "0", False),
+            ("gpu-count", "1000", False),
+            ("gpu-count", "+1", False),
+            ("gpu-count", "01", False),
+            ("gpu-fraction-num-devices", "2", True),
+            ("gpu-fraction-num-devices", "x", False),
+            ("gpu-compute", "1", True),
+            ("gpu-compute", "100", True),
+            ("gpu-compute", "0", False),
+            ("gpu-compute", "101", False),
+            ("gpu-compute", "50%", False),
+            ("gpu-isolation", "time-slicing", True),
+            ("gpu-isolation", "mig", True),
+            ("gpu-isolation", "none", False),
+            ("gpu-model", "A100*, ! *40GB ,H?00", True),
+            ("gpu-model", "!T4", True),
+            ("gpu-model", "A!B", True),
+            ("gpu-model", "Tesla V100", True),
+            ("gpu-model", "x" * 253, True),
+            ("gpu-model", "x" * 254, False),
+            ("gpu-model", "", False),
+            ("gpu-model", " ", False),
+            ("gpu-model", "A,,B", False),
+            ("gpu-model", "A, ,B", False),
+            ("gpu-model", "A,", False),
+            ("gpu-model", ",A", False),
+            ("gpu-model", "!", False),
+            ("gpu-model", "!!A", False),
+            ("gpu-model", "! !A", False),
+            ("gpu-model", "A;B", False),
+            ("gpu-model", "A=B", False),
+            ("gpu-model", "A\tB", False),
+        ]
+    ),
     ("inventory", {"version": 1, "gpus": []}, True),
     ("inventory", {"version": 1, "gpus": [{"index": 0, "model": "A", "memoryMiB": 1}]}, True),
     ("inventory", {"version": 1, "gpus": [], "unknown": 1}, True),
@@ -64,7 +123,6 @@ ROWS = [
     ("policy", {"version": 1, "default": "a", "profiles": {}}, False),
     ("policy", {"version": 1, "default": "a", "profiles": {"a": {"terms": []}}}, False),
     ("policy", {"version": 1, "default": "a", "profiles": {"a": {"terms": [{"term": "x", "weight": 1}]}}}, False),
-    ("policy", {"version": 1, "default": "a", "rules": [], "profiles": {"a": {"terms": [{"term": "spread", "weight": 1}]}}}, False),
     ("policy", {"version": 1, "default": "a", "profiles": {"a": {"terms": [{"term": "spread", "weight": 1.5}]}}}, False),
 ]
 
@@ -80,6 +138,32 @@ def reservation(*containers):
 def placed(*devices):
     return {"name": "c", "request": "gpu-fraction=0.1", "devices": list(devices)}
 
+
+def policy(**more):
+    return {"version": 1, "default": "a", "profiles": {"a": {"terms": [{"term": "spread", "weight": 1}]}}, **more}
+
+
+ROWS += [
+    ("policy", policy(rules=[{"profile": "a"}]), True),
+    ("policy", policy(rules=[{"namespaces": ["ml-*"], "podLabels": {"tier": ""}, "gpuModels": ["A*"], "profile": "a"}]), True),
+    ("policy", policy(rules=[]), False),
+    ("policy", policy(rules=[{"namespaces": ["ml-*"]}]), False),
+    ("policy", policy(rules=[{"namespaces": [], "profile": "a"}]), False),
+    ("policy", policy(rules=[{"namespaces": ["Team"], "profile": "a"}]), False),
+    ("policy", policy(rules=[{"namespaces": ["x", "x"], "profile": "a"}]), False),
+    ("policy", policy(rules=[{"gpuModels": ["!A*"], "profile": "a"}]), False),
+    ("policy", policy(rules=[{"podLabels": {"tier": 1}, "profile": "a"}]), False),
+    ("policy", policy(podChoice=[{"namespaces": ["*"], "profiles": ["a"]}]), True),
+    ("policy", policy(podChoice=[{"profiles": ["a"]}]), False),
+    ("policy", policy(podChoice=[{"namespaces": ["*"], "profiles": []}]), False),
+    ("policy", policy(sharing=[{"namespaces": ["x"], "neighbours": "namespace", "capMilli": 0, "requireEnforcement": True}]), True),
+    ("policy", policy(sharing=[{"namespaces": ["x"]}]), False),
+    ("policy", policy(sharing=[{"neighbours": "any", "capMilli": 1}]), False),
+    ("policy", policy(sharing=[{"namespaces": ["x"], "neighbours": "none"}]), False),
+    ("policy", policy(sharing=[{"namespaces": ["x"], "capMilli": -1}]), False),
+    ("policy", policy(sharing=[{"namespaces": ["x"], "capMilli": 1.5}]), False),
+    ("policy", policy(sharing=[{"namespaces": ["x"], "requireEnforcement": "true"}]), False),
+]
 
 SLICE = {"profile": "1g.5gb", "start": 0, "size": 1}
 UNITS = {"name": "c", "request": "", "assignedBy": "kubelet", "resource": "nvidia.com/gpu", "count": 1}
@@ -221,9 +305,9 @@ def check_sample(problems, document, path, sample):
         problems.add(path.name, f"unknown keys {sorted(unknown)}")
     if not (EXAMPLES / sample["cluster"]).exists():
         problems.add(path.name, f"there is no {sample['cluster']}")
-    request = "BindingArgs" if verb == "bind" else "ScheduleArgs"
-    reply = {"filter": "FilterResult", "prioritize": "HostPriorityList", "bind": "Error"}[verb]
-    if status != 200 and verb == "prioritize":
+    request = {"bind": "BindingArgs", "preempt": "PreemptionArgs"}.get(verb, "ScheduleArgs")
+    reply = {"filter": "FilterResult", "prioritize": "HostPriorityList", "preempt": "PreemptionResult", "bind": "Error"}[verb]
+    if status != 200 and verb != "filter":
         reply = "Error"
     problems.check(f"{path.name} reply", openapi_schema(document, reply), sample["reply"])
     if status == 200 and path.name != "filter-lower-case-keys.json":
@@ -243,7 +327,7 @@ def check_samples(problems, schemas, document):
             check_sample(problems, document, path, sample)
         else:
             check_cluster(problems, schemas, path)
-    if verbs != {"filter", "prioritize", "bind"}:
+    if verbs != {"filter", "prioritize", "preempt", "bind"}:
         problems.add("api/examples", f"there are samples of {sorted(verbs)} only")
 
 

@@ -80,17 +80,41 @@ TEST(WatchContractTest, TheSamplesHaveAllThatSnugReadsOfAPod) {
   EXPECT_THAT(rich.creation_timestamp, ::testing::MatchesRegex("20..-..-..T..:..:..Z"));
   EXPECT_EQ(rich.annotations.at("snug.dev/note"),
             "\u00e4 \u2603 \U0001F600 \"\\\n\t\x01<&>\u2028\x7f");
+  constexpr std::int64_t kGi = std::int64_t{1} << 30;
   const std::vector<ContainerFacts> containers{
-      {"fetch", ContainerKind::kInit, {}},
-      {"side", ContainerKind::kSidecar, {{"nvidia.com/gpu", "1"}}},
-      {"main", ContainerKind::kApp, {{"nvidia.com/gpu", "2"}}}};
+      {"fetch", ContainerKind::kInit, {}, {2'000, 128'974'848}},
+      {"side", ContainerKind::kSidecar, {{"nvidia.com/gpu", "1"}}, {500, kGi}},
+      {"main", ContainerKind::kApp, {{"nvidia.com/gpu", "2"}}, {500, kGi}}};
   EXPECT_EQ(rich.containers, containers);
+  EXPECT_EQ(rich.labels, (StringMap{{"app", "train"}}));
   const auto any = [&](auto has) { return std::ranges::any_of(events, has, &WatchEvent::pod); };
   EXPECT_TRUE(any([](const PodFacts& pod) { return pod.node_name == "n1"; }));
   EXPECT_TRUE(any([](const PodFacts& pod) { return pod.nominated_node_name == "n1"; }));
   EXPECT_TRUE(any([](const PodFacts& pod) { return pod.terminating; }));
   EXPECT_TRUE(any([](const PodFacts& pod) { return pod.finished; }));
   EXPECT_TRUE(any([](const PodFacts& pod) { return pod.name == "hard" && !pod.soft_preferences; }));
+}
+
+TEST(WatchContractTest, TheHostsPartOfARealPodIsRead) {
+  const auto events = events_in(objects_in<FrameSplitter>("pods.pb"), WireFormat::kProtobuf);
+  const auto pod = [&](std::string_view name) {
+    const auto found = std::ranges::find(
+        events, name, [](const WatchEvent& event) { return std::string_view(event.pod.name); });
+    return found == events.end() ? PodFacts{} : found->pod;
+  };
+  constexpr std::int64_t kMi = std::int64_t{1} << 20;
+  const PodFacts pod_level = pod("pod-level");
+  EXPECT_EQ(pod_level.overhead, (HostAmounts{250, 120 * kMi}));
+  EXPECT_EQ(pod_level.pod_cpu_milli, 3'000);
+  EXPECT_EQ(pod_level.pod_memory_bytes, 1'024 * kMi) << "what its container requests";
+  EXPECT_EQ(pod("disk").containers.at(0).host, (HostAmounts{0, 1'536 * kMi})) << "its limit";
+  for (const char* name : {"host-port", "claim", "ephemeral", "device", "apart", "disk", "hard"}) {
+    EXPECT_TRUE(pod(name).other_constraints) << name;
+  }
+  for (const char* name : {"train-0", "spread", "pod-level", "free"}) {
+    EXPECT_EQ(pod(name).name, name);
+    EXPECT_FALSE(pod(name).other_constraints) << name;
+  }
 }
 
 }  // namespace

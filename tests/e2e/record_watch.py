@@ -18,8 +18,15 @@ PREFERRED = [{"weight": 1, "preference": {"matchExpressions": [{"key": "zone", "
 LABELS = {"app": "train"}
 
 
+ANTI_AFFINITY = [{"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": LABELS}}]
+
+
 def gpus(count):
     return {"limits": {"nvidia.com/gpu": count, "cpu": "1"}, "requests": {"cpu": "500m", "memory": "1Gi"}}
+
+
+def amounts(cpu, memory):
+    return {"requests": {"cpu": cpu, "memory": memory}}
 
 
 def pod(name, annotations, **spec):
@@ -33,7 +40,7 @@ RICH = pod(
     {"gpu-fraction": "0.25", "gpu-memory.side": "4G", "snug.dev/note": "ä ☃ 😀 \"\\\n\t\u0001<&>\u2028\x7f",
      "kubectl.kubernetes.io/default-container": "main", "other": "ignored but counted", "empty": ""},
     schedulerName="snug", priorityClassName="low",
-    initContainers=[{"name": "fetch", "image": "x"},
+    initContainers=[{"name": "fetch", "image": "x", "resources": amounts("2", "128974848000m")},
                     {"name": "side", "image": "x", "restartPolicy": "Always", "resources": gpus("1")}],
     affinity={"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": PREFERRED}})
 SPREAD = pod("spread", {}, topologySpreadConstraints=[
@@ -42,6 +49,21 @@ SPREAD = pod("spread", {}, topologySpreadConstraints=[
 HARD = pod("hard", {"note": "none"}, topologySpreadConstraints=[
     {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
      "labelSelector": {"matchLabels": LABELS}}])
+# Each has one thing that ties it to what is on its node, and the last nothing.
+TIES = {
+    "host-port": {"containers": [{"name": "main", "image": "x", "ports": [{"containerPort": 80, "hostPort": 8080}]}]},
+    "claim": {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]},
+    "ephemeral": {"volumes": [{"name": "data", "ephemeral": {"volumeClaimTemplate": {"spec": {
+        "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}}}]},
+    "device": {"resourceClaims": [{"name": "nic", "resourceClaimName": "nic"}]},
+    "apart": {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": ANTI_AFFINITY}}},
+    "disk": {"containers": [{"name": "main", "image": "x",
+                             "resources": {"limits": {"ephemeral-storage": "1Gi", "memory": "1.5Gi"}}}]},
+    "free": {"volumes": [{"name": "data", "emptyDir": {}}],
+             "containers": [{"name": "main", "image": "x", "ports": [{"containerPort": 80}]}]},
+}
+POD_LEVEL = pod("pod-level", {}, runtimeClassName="boxed",
+                resources={"requests": {"cpu": "3"}, "limits": {"cpu": "4", "memory": "8Gi"}})
 
 
 def make_events(api):
@@ -49,8 +71,13 @@ def make_events(api):
     api.create("/apis/scheduling.k8s.io/v1/priorityclasses",
                {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "low"},
                 "value": -5})
+    api.create("/apis/node.k8s.io/v1/runtimeclasses",
+               {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "boxed"},
+                "handler": "boxed", "overhead": {"podFixed": {"cpu": "250m", "memory": "120Mi"}}})
     api.create("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}})
     for value in (RICH, SPREAD, HARD):
+        api.create(PODS, value)
+    for value in (POD_LEVEL, *(pod(name, {}, **spec) for name, spec in TIES.items())):
         api.create(PODS, value)
     api.patch(f"{PODS}/spread/status", {"status": {"nominatedNodeName": "n1"}})
     for name in ("train-0", "hard"):

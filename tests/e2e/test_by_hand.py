@@ -36,19 +36,31 @@ class ByHandTest(Scenario):
         self.wait_bound("plain")
         self.check_cluster()
 
-    def test_i_annotated_pod_without_reservation_closes_the_shares(self):
-        """i: an annotated pod bound by hand closes the node's shares, and a Warning says why"""
+    def _close_a_node(self, by_hand):
+        """Binds the pod, named by-hand, to the only node, where `part` then waits; the Warning about it."""
         self.start()
         self.post_nodes(gpu_node("n1", 2))
-        self.post_pods(share("by-hand", "0.25", scheduler="nobody"))
+        self.post_pods(by_hand)
         self.bind_by_hand("by-hand", "n1")
         wait_until("the node is closed", lambda: self.ledger_node("n1")["closed"])
         self.post_pods(share("part", "0.25"))
         self.wait_refused("part", "NodeClosed")
         self.check_cluster()
         uid = self.pod("by-hand")["metadata"]["uid"]
-        event = wait_until("a Warning event", lambda: self._warning(uid))
+        return wait_until("a Warning event", lambda: self.warning(uid))
+
+    def test_i_annotated_pod_without_reservation_closes_the_shares(self):
+        """i: an annotated pod bound by hand closes the node's shares, and a Warning says why"""
+        event = self._close_a_node(share("by-hand", "0.25", scheduler="nobody"))
         self.assertIn("reservation", event["note"])
+        self.delete_pod("by-hand")
+        self.wait_bound("part")
+        self.check_cluster()
+
+    def test_i_keys_of_containers_close_the_node_too(self):
+        """i: the same for a pod whose annotations name their containers"""
+        self._close_a_node(pod("by-hand", {"gpu-fraction.warm": "0.1", "gpu-memory.b": "4G"},
+                               containers=("a", "b"), init=("warm",), scheduler="nobody"))
         self.delete_pod("by-hand")
         self.wait_bound("part")
         self.check_cluster()
@@ -66,9 +78,3 @@ class ByHandTest(Scenario):
         self.wait_bound("plain")
         self.wait_refused("second", "OtherKind")
         self.check_cluster()
-
-    def _warning(self, uid):
-        events = self.admin.list("/apis/events.k8s.io/v1/namespaces/default/events")
-        return next((event for event in events if event["type"] == "Warning"
-                     and event["regarding"].get("uid") == uid
-                     and event["reportingController"].startswith("snug")), None)

@@ -4,11 +4,11 @@ import re
 
 from harness import manifests
 from harness.api import ApiError
+from harness.asks import all_containers, annotations
 from harness.controlplane import EXTENDER_USER
 from harness.objects import gpu_node, pod, share
 from harness.processes import wait_until
 from harness.scenario import PODS, Scenario
-from harness.truth import annotations
 
 MAY = [("", "nodes", "", "list"), ("", "nodes", "", "watch"), ("", "pods", "", "get"),
        ("", "pods", "", "list"), ("", "pods", "", "watch"), ("", "pods", "binding", "create"),
@@ -18,6 +18,25 @@ MAY_NOT = [("", "nodes", "", "patch"), ("", "pods", "", "patch"), ("", "pods", "
            ("", "pods", "", "create"), ("", "pods", "status", "patch"), ("", "secrets", "", "get"),
            ("", "configmaps", "", "get"), ("coordination.k8s.io", "leases", "", "get")]
 KEY = "snug.dev/reservation"
+FIELD = re.compile(r"metadata\.annotations\['(.+)'\]")
+
+
+def variables_of(pod_object):
+    """Container name -> its environment, as the kubelet resolves it from the pod: a variable made
+    of an annotation that is not there is empty."""
+    written = annotations(pod_object)
+
+    def value_of(variable):
+        if "value" in variable:
+            return variable["value"]
+        return written.get(FIELD.fullmatch(variable["valueFrom"]["fieldRef"]["fieldPath"])[1], "")
+    return {container["name"]: {each["name"]: value_of(each) for each in container["env"]}
+            for container in all_containers(pod_object)}
+
+
+def shown(device):
+    """How NVIDIA's runtime is told of it; a node known by its labels states no uuids."""
+    return device.get("uuid") or str(device["index"])
 
 
 class DeployTest(Scenario):
@@ -32,7 +51,8 @@ class DeployTest(Scenario):
                 files.add(name)
         self.assertLessEqual({"rbac.yaml", "rbac-node-touch.yaml", "admission-policy.yaml",
                               "dedicated.yaml", "kustomization.yaml", "demo/pods.yaml",
-                              "examples/share.yaml"}, files)
+                              "examples/time-slicing.yaml", "examples/mps.yaml",
+                              "examples/two-containers.yaml", "examples/nodes.yaml"}, files)
         [deployment] = [value for value in manifests.read("dedicated.yaml")
                         if value["kind"] == "Deployment"]
         template = deployment["spec"]["template"]
@@ -42,20 +62,40 @@ class DeployTest(Scenario):
              "metadata": {**template["metadata"], "name": "snug-0"}})
         self.assertEqual(answer["spec"]["serviceAccountName"], "snug-extender")
 
-    def test_m_the_example_reads_what_snug_writes(self):
-        """m: examples/share.yaml is placed, and what its variables are made of stands on the pod"""
-        self._make_runtime_class()
-        self.start()
-        self.post_nodes(gpu_node("n1", 1))
-        [example] = manifests.read("examples/share.yaml")
-        written = annotations(self.place(example))
-        [container] = example["spec"]["containers"]
-        made = {each["name"]: written[re.fullmatch(r"metadata\.annotations\['(.+)'\]",
-                                                   each["valueFrom"]["fieldRef"]["fieldPath"])[1]]
-                for each in container["env"]}
-        self.assertEqual(made["NVIDIA_VISIBLE_DEVICES"], self.device("share")["uuid"])
-        self.assertRegex(made["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"], r"^0=\d+M$")
-        self.assertEqual(made["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"], "25")
+    def test_m_a_share_in_turns(self):
+        """m: examples/time-slicing.yaml is placed, and its variable names the very GPU"""
+        made = self._place_example("time-slicing.yaml")
+        device = self.device("share")
+        self.assertEqual((device["mode"], device["computeMilli"]), ("time-slicing", 250))
+        self.assertEqual(made, {"main": {"NVIDIA_VISIBLE_DEVICES": shown(device)}})
+        self.check_cluster()
+
+    def test_m_a_share_under_mps(self):
+        """m: examples/mps.yaml is placed where MPS is allowed, with its limits in variables"""
+        made = self._place_example("mps.yaml")
+        device = self.device("mps-share")
+        self.assertEqual((device["node"], device["mode"]), ("with-mps", "mps"))
+        self.assertEqual(made, {"main": {
+            "NVIDIA_VISIBLE_DEVICES": device["uuid"],
+            "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT": "0=3815M",
+            "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": "30",
+            "CUDA_MPS_PIPE_DIRECTORY": "/mps/pipe"}})
+        self.check_cluster()
+
+    def test_m_containers_with_shares_of_their_own(self):
+        """m: examples/two-containers.yaml is placed, and each container reads its own annotations"""
+        made = self._place_example("two-containers.yaml")
+        given = {name: device for name, [device] in self.given("two-containers").items()}
+        self.assertEqual(set(given), {"serve", "rerank", "warm-up"})
+        self.assertEqual(given["warm-up"]["index"], given["serve"]["index"])
+        for name, variables in made.items():
+            self.assertEqual(variables["NVIDIA_VISIBLE_DEVICES"], shown(given[name]))
+            if name == "warm-up":
+                continue
+            self.assertEqual(variables["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"],
+                             f"0={given[name]['memoryMiB']}M")
+            self.assertEqual(variables["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"],
+                             str(given[name]["computeMilli"] // 10))
         self.check_cluster()
 
     def test_m_the_shared_shape_over_tls(self):
@@ -113,6 +153,16 @@ class DeployTest(Scenario):
         self.admin.patch(path, {"metadata": {"labels": {"other": "1"}}})
         self.admin.patch(f"{path}/status", {"status": {"phase": "Running"}})
         self.check_cluster()
+
+    def _place_example(self, name):
+        """Container name -> the variables that the kubelet would give it, of that file's pod."""
+        self._make_runtime_class()
+        self.start()
+        [nodes] = manifests.read("examples/nodes.yaml")
+        self.post_nodes(*nodes["items"])
+        [example] = manifests.read(f"examples/{name}")
+        metadata = {"namespace": "default", **example["metadata"]}
+        return variables_of(self.place({**example, "metadata": metadata}))
 
     def _make_runtime_class(self):
         """As NVIDIA's operator does; a pod that names a class that is not there is refused."""

@@ -42,6 +42,34 @@ class SharingTest(Scenario):
         self.wait_refused("fifth", "NoRoom")
         self.check_cluster()
 
+    def test_h_a_gpu_changes_its_mode_only_when_empty(self):
+        """h: a share under MPS and one in turns never meet, and the GPU changes hands when empty"""
+        self.start()
+        self.post_nodes(gpu_node("n1", 1, modes=["whole", "time-slicing", "mps"]))
+        self.place(pod("first", {"gpu-fraction": "0.25", "gpu-isolation": "mps"}))
+        self.post_pods(pod("turns", {"gpu-fraction": "0.25", "gpu-isolation": "time-slicing"}))
+        self.wait_refused("turns", "WrongMode: ")
+        self.place(share("any", "0.25"))
+        self.assertEqual(self.device("any")["mode"], "mps")
+        self.delete_pod("first")
+        self.delete_pod("any")
+        self.wait_bound("turns")
+        self.assertEqual(self.device("turns")["mode"], "time-slicing")
+        self.place(share("other", "0.25"))
+        self.assertEqual(self.device("other")["mode"], "time-slicing")
+        self.check_cluster()
+
+    def test_h_an_empty_gpu_takes_the_first_mode_of_its_operator(self):
+        """h: for a pod without gpu-isolation an empty GPU takes the first sharing mode allowed"""
+        self.start()
+        self.post_nodes(gpu_node("n1", 1, modes=["mps", "whole", "time-slicing"]),
+                        gpu_node("n2", 1, modes=["whole"]))
+        self.place(share("any", "0.25"))
+        self.assertEqual((self.device("any")["node"], self.device("any")["mode"]), ("n1", "mps"))
+        self.post_pods(pod("turns", {"gpu-fraction": "0.25", "gpu-isolation": "time-slicing"}))
+        self.wait_refused("turns", "2 WrongMode: ")
+        self.check_cluster()
+
     def test_h_wholes_and_shares_never_meet(self):
         """h: whole GPUs by annotation, shares and kubelet-assigned pods never meet on a GPU"""
         self.start()

@@ -20,7 +20,13 @@ using ::testing::HasSubstr;
 constexpr const char* kSmuggled =
     R"({"PodName":"waiting","PodNamespace":"d","PodUID":"u-waiting","Node":"n2"})";
 
-std::string good_body(const std::string& verb) { return verb == "/bind" ? kGoodBind : kGpuFilter; }
+constexpr const char* kGoodPreempt =
+    R"({"Pod":{"metadata":{"name":"p","namespace":"d","uid":"u"}},"NodeNameToMetaVictims":{"n1":{"Pods":[{"UID":"v"}],"NumPDBViolations":1}}})";
+
+std::string good_body(const std::string& verb) {
+  if (verb == "/preempt") return kGoodPreempt;
+  return verb == "/bind" ? kGoodBind : kGpuFilter;
+}
 
 /// What can be said before the body is read.
 std::vector<BadRow> refused_unread(const std::string& verb) {
@@ -209,6 +215,25 @@ std::vector<BadRow> bad_binds() {
   };
 }
 
+std::vector<BadRow> bad_preempts() {
+  const auto with = [](const std::string& victims) {
+    return R"({"Pod":{"metadata":{"name":"p","namespace":"d","uid":"u"}},)" + victims + "}";
+  };
+  return {
+      {"no JSON", "hello", 400, "not valid JSON"},
+      {"a list", "[]", 400, "the body must be an object, not an array"},
+      {"an empty object", "{}", 400, "Pod is missing or null"},
+      {"10,000 deep", too_deep(), 413, "nested too deep; at most 64 levels"},
+      {"no victims", with(R"("Nodes":null)"), 400, "neither of NodeNameToVictims"},
+      {"a list of nodes", with(R"("NodeNameToMetaVictims":["n1"])"), 400,
+       "NodeNameToMetaVictims must be an object, not an array"},
+      {"no uid", with(R"("NodeNameToVictims":{"n1":{"Pods":[{"metadata":{}}]}})"), 400,
+       "NodeNameToVictims.n1.Pods[0].metadata.uid must be a string that is not empty"},
+      {"too many nodes", with(R"("NodeNameToVictims":{"a":{},"b":{},"c":{},"d":{},"e":{}})"), 413,
+       "there are too many nodes; at most 4 are allowed"},
+  };
+}
+
 Limits small_limits() {
   Limits limits;
   limits.max_body_bytes = 65'536;
@@ -265,13 +290,14 @@ TEST_P(HttpBadInputTest, WhatIsRefusedUnreadLosesItsConnectionAndWhatStandsBehin
 
 TEST_P(HttpBadInputTest, ABodyThatCannotBeUnderstoodIsRefusedAndTheConnectionGoesOn) {
   if (verb() == "/bind") return expect_refused_and_go_on(bad_binds());
+  if (verb() == "/preempt") return expect_refused_and_go_on(bad_preempts());
   expect_refused_and_go_on(bad_pods());
   expect_refused_and_go_on(bad_node_lists());
   if (verb() == "/filter") expect_refused_and_go_on(bad_new_pods());
 }
 
 INSTANTIATE_TEST_SUITE_P(Verbs, HttpBadInputTest,
-                         ::testing::Values("/filter", "/prioritize", "/bind"),
+                         ::testing::Values("/filter", "/prioritize", "/preempt", "/bind"),
                          [](const auto& verb) { return verb.param.substr(1); });
 
 TEST(HttpUnknownNamesTest, UnknownNodesAreAReasonAndNoError) {

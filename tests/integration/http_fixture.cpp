@@ -92,13 +92,15 @@ class CountingSink final : public ClusterSink {
 struct ServedSnug::Parts {
   Parts(const Limits& limits, const ServiceOptions& service)
       : api(cluster(limits), limits),
-        core({api, metrics, log, clock, &api}, service, default_policy(limits)),
+        policy(default_policy(limits)),
+        core({policy, api, metrics, log, clock, &api}, service),
         sink(core.reconciler) {}
 
   SteadyClock clock;
   SpdlogLog log{{.level = LogLevel::kError}};
   PrometheusMetrics metrics;
   MemoryApi api;
+  PolicyStore policy;
   Core core;
   CountingSink sink;
   std::unique_ptr<ExtenderServer> extender;
@@ -142,6 +144,7 @@ ExtenderHandlers ServedSnug::watched(ExtenderHandlers handlers) {
   };
   return {.filter = watch(std::move(handlers.filter)),
           .prioritize = watch(std::move(handlers.prioritize)),
+          .preempt = watch(std::move(handlers.preempt)),
           .bind = watch(std::move(handlers.bind))};
 }
 

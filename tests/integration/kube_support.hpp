@@ -80,6 +80,7 @@ class RecordingMetrics final : public Metrics {
   void reservation_problem(std::string_view kind) override {
     counts.change([&](Counts& c) { ++c.problems[std::string(kind)]; });
   }
+  void policy_reloaded(bool) override {}
 
   [[nodiscard]] bool wait_restart(const std::string& what, int at_least = 1) const {
     return counts.wait([&](const Counts& c) {

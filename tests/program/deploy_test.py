@@ -9,7 +9,7 @@ import urllib.request
 import jsonschema
 import yaml
 
-from programs import EXTENDER, ROOT, run, start_extender
+from programs import EXTENDER, ROOT, SNUGCTL, run, start_extender
 
 DEPLOY = ROOT / "deploy"
 # `name{label="value",…}`, with or without the labels; a rule may also say `!=`.
@@ -70,6 +70,15 @@ class KustomizationTest(unittest.TestCase):
 
 
 class SchedulerTest(unittest.TestCase):
+    def test_it_asks_by_every_verb(self):
+        """Without preemptVerb kube-scheduler would look for victims by CPU and memory alone."""
+        for name in ("scheduler-config.yaml", "shared-scheduler-config.yaml"):
+            [config] = documents(DEPLOY / name)
+            [extender] = config["extenders"]
+            for verb in ("filter", "prioritize", "preempt", "bind"):
+                self.assertEqual(extender[verb + "Verb"], verb, name)
+            self.assertFalse(extender["ignorable"], name)
+
     def test_it_waits_for_the_three_calls_of_a_bind(self):
         defaults = (ROOT / "src/app/options.hpp").read_text()
         api_timeout = int(re.search(r"api_timeout\{(\d+)\}", defaults)[1])
@@ -94,15 +103,21 @@ class ImageTest(unittest.TestCase):
     ALWAYS = {"libc6", "libgcc-s1"}
 
     def test_it_has_the_packages_of_every_library(self):
-        """Of those that the program names itself; apt brings what these need."""
-        named = re.findall(r"NEEDED +(\S+)", run("objdump", "-p", EXTENDER).stdout)
+        """Of those that the programs name themselves; apt brings what these need."""
+        named, places = set(), {}
+        for program in (EXTENDER, SNUGCTL):
+            named |= set(re.findall(r"NEEDED +(\S+)", run("objdump", "-p", program).stdout))
+            places |= dict(re.findall(r"(\S+) => (\S+)", run("ldd", program).stdout))
         self.assertGreater(len(named), 5, named)
-        places = dict(re.findall(r"(\S+) => (\S+)", run("ldd", EXTENDER).stdout))
         packages = set(re.search(r"--no-install-recommends ([^&]*)&&", self.RECIPE)[1].replace("\\", " ").split())
         # Debian's libraries moved to /usr; its package lists know only one of the two names.
         owners = {run("dpkg-query", "-S", "*" + places[library].removeprefix("/usr")).stdout.split(":")[0]
                   for library in named}
         self.assertEqual(packages, owners - self.ALWAYS | {"ca-certificates"})
+
+    def test_it_has_every_program(self):
+        for name in re.findall(r"install\(TARGETS (\S+)\)", (ROOT / "CMakeLists.txt").read_text()):
+            self.assertIn(f"COPY --from=build /src/build/release/{name} /usr/bin/{name}\n", self.RECIPE)
 
     def test_it_runs_as_the_user_of_the_deployment(self):
         deployment = (DEPLOY / "dedicated.yaml").read_text()

@@ -12,6 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("SNUG_PROGRAMS", ROOT / "build/dev")).resolve()
 EXTENDER = BUILD / "snug-extender"
+SNUGCTL = BUILD / "snugctl"
 CLUSTER = ROOT / "deploy/demo/cluster.yaml"
 SECONDS = 120
 FIRST_LINE = re.compile(r"listening extender=(\S+) admin=(\S+)\n")
@@ -45,10 +46,10 @@ def start(case: unittest.TestCase, *command, **variables):
     return process
 
 
-def start_extender(case):
+def start_extender(case, *flags):
     """(process, URL of the admin port) of the extender on the demo's cluster."""
     process = start(case, EXTENDER, "--cluster", CLUSTER, "--listen", "127.0.0.1:0",
-                    "--adminListen", "127.0.0.1:0")
+                    "--adminListen", "127.0.0.1:0", *flags)
     line = process.stdout.readline()
     match = FIRST_LINE.fullmatch(line)
     case.assertTrue(match, line)

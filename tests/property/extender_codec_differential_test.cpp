@@ -99,12 +99,23 @@ class Generator {
     return value(out + "}");
   }
 
+  std::string quantity() {
+    return value(pick({"2.5", "1e3", "0", "null", R"("500m")", R"("1.5Gi")", R"("12e6")",
+                       R"("100n")", R"("8Ei")", R"("0.25")"}));
+  }
+
   std::string resources() {
     const auto amounts = [this] {
       return object({R"("nvidia.com/gpu":)" + value(pick({"1", R"("2")", "0.5", "null"})),
-                     R"("nvidia.com/mig-1g.5gb":)" + value(R"("1")"), R"("cpu":)" + any()});
+                     R"("nvidia.com/mig-1g.5gb":)" + value(R"("1")"), R"("cpu":)" + quantity(),
+                     '"' + pick({"memory", "memory", "memory", "storage"}) + "\":" + quantity()});
     };
     return object({R"("limits":)" + amounts(), R"("requests":)" + amounts()});
+  }
+
+  std::string ports() {
+    return value(pick({"[]", "[]", "null", R"([{"containerPort":80}])", R"([{"hostPort":0}])",
+                       R"([{},{"hostPort":8080}])"}));
   }
 
   std::string containers() {
@@ -112,7 +123,7 @@ class Generator {
     for (int left = number(0, 2); left > 0; --left) {
       if (out.size() > 1) out += ',';
       out += object({R"("name":)" + value(R"("c")"), R"("restartPolicy":)" + text(),
-                     R"("resources":)" + resources()});
+                     R"("resources":)" + resources(), R"("ports":)" + ports()});
     }
     return value(out + "]");
   }
@@ -122,6 +133,7 @@ class Generator {
         {R"("name":)" + value(R"("p")"), R"("namespace":)" + value(R"("d")"), R"("uid":)" + text(),
          R"("resourceVersion":)" + text(), R"("creationTimestamp":)" + text(),
          R"("deletionTimestamp":)" + text(),
+         R"("labels":)" + object({R"("app":)" + text(), R"("tier":)" + text()}),
          R"("annotations":)" + object({R"("gpu-fraction":)" + text(), R"("snug.dev/x":)" + text(),
                                        R"("kubectl.kubernetes.io/default-container":)" + text(),
                                        R"("other":)" + any()})});
@@ -131,19 +143,26 @@ class Generator {
     const auto kind = [this](const std::string& name) {
       return '"' + name + "\":" +
              object({R"("preferredDuringSchedulingIgnoredDuringExecution":)" +
-                     value(pick({"[]", "[{}]", "null"}))});
+                         value(pick({"[]", "[{}]", "null"})),
+                     R"("requiredDuringSchedulingIgnoredDuringExecution":)" +
+                         value(pick({"[]", "[]", "[]", "[{}]", "null"}))});
     };
     return object({kind("nodeAffinity"), kind("podAffinity"), kind("podAntiAffinity")});
   }
 
   std::string pod() {
-    const std::string spec =
-        object({R"("nodeName":)" + text(), R"("schedulerName":)" + text(),
-                R"("priority":)" + value(pick({"0", "-7", "2147483647", "null"})),
-                R"("initContainers":)" + containers(), R"("containers":)" + containers(),
-                R"("affinity":)" + affinity(),
-                R"("topologySpreadConstraints":)" +
-                    value("[" + object({R"("whenUnsatisfiable":)" + text()}) + "]")});
+    const std::string spec = object(
+        {R"("nodeName":)" + text(), R"("schedulerName":)" + text(),
+         R"("priority":)" + value(pick({"0", "-7", "2147483647", "null"})),
+         R"("initContainers":)" + containers(), R"("containers":)" + containers(),
+         R"("affinity":)" + affinity(), R"("overhead":)" + object({R"("cpu":)" + quantity()}),
+         R"("resources":)" + resources(), R"("resourceClaims":)" + value(pick({"[]", "[{}]"})),
+         R"("volumes":)" + value("[" +
+                                 object({R"("name":)" + text(),
+                                         R"("ephemeral":)" + value(pick({"{}", "null"}))}) +
+                                 "]"),
+         R"("topologySpreadConstraints":)" +
+             value("[" + object({R"("whenUnsatisfiable":)" + text()}) + "]")});
     return object(
         {R"("metadata":)" + metadata(), R"("spec":)" + spec,
          R"("status":)" + object({R"("phase":)" + text(), R"("nominatedNodeName":)" + text()})});

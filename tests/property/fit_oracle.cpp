@@ -1,212 +1,238 @@
 #include "fit_oracle.hpp"
 
 #include <algorithm>
-#include <cstddef>
-#include <map>
+#include <bit>
+#include <set>
+#include <utility>
 #include <variant>
 
 namespace snug {
 namespace {
 
+using Users = std::vector<const ContainerRequest*>;
+
+/// A GPU that is gone may have been of any size.
+constexpr std::int64_t kAnySize = std::int64_t{1} << 43;
+
 bool sharing(GpuMode mode) { return mode == GpuMode::kTimeSlicing || mode == GpuMode::kMps; }
 
-bool wants_whole(const GpuRequest& request) {
-  return std::holds_alternative<WholeAsk>(request.containers.front().ask);
+bool wants_whole(const ContainerRequest& asked) {
+  return std::holds_alternative<WholeAsk>(asked.ask);
+}
+
+bool is_init(const ContainerRequest& asked) { return asked.kind == ContainerKind::kInit; }
+
+bool content_with(Isolation isolation, GpuMode mode) {
+  switch (isolation) {
+    case Isolation::kAny:
+      return true;
+    case Isolation::kTimeSlicing:
+      return mode == GpuMode::kTimeSlicing;
+    case Isolation::kMps:
+      return mode == GpuMode::kMps;
+    case Isolation::kMig:
+      break;
+  }
+  return false;
+}
+
+char small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+
+bool matches(const std::string& glob, const std::string& text) {
+  if (glob.empty()) return text.empty();
+  if (glob[0] == '*') {
+    return matches(glob.substr(1), text) || (!text.empty() && matches(glob, text.substr(1)));
+  }
+  return !text.empty() && (glob[0] == '?' || small(glob[0]) == small(text[0])) &&
+         matches(glob.substr(1), text.substr(1));
+}
+
+bool takes_model(const ModelFilter& filter, std::string model) {
+  model = model.substr(0, model.find("-SHARED"));
+  model = model.substr(0, model.find("-MIG-"));
+  bool wanted = filter.wanted.empty();
+  for (const std::string& glob : filter.wanted) wanted = wanted || matches(glob, model);
+  for (const std::string& glob : filter.excluded) wanted = wanted && !matches(glob, model);
+  return wanted;
+}
+
+std::int64_t in(const std::map<std::string, std::int64_t, std::less<>>& units,
+                const std::string& resource) {
+  const auto found = units.find(resource);
+  return found == units.end() ? 0 : found->second;
+}
+
+std::int64_t milli_of_units(const NodeInventory& node, const std::string& resource,
+                            std::int64_t count) {
+  if (resource.starts_with("nvidia.com/mig-")) return 0;
+  const std::int64_t each = 1000 / node.replicas + (1000 % node.replicas == 0 ? 0 : 1);
+  return count * each;
 }
 
 }  // namespace
 
-FitOracle::FitOracle(const NodeInventory& node, const std::vector<HoldingPtr>& holdings)
-    : node_(node) {
+FitOracle::FitOracle(const NodeInventory& node, const std::vector<HoldingPtr>& holdings,
+                     Asker asker)
+    : node_(node), asker_(std::move(asker)) {
   for (const GpuInfo& info : node.gpus) gpus_.push_back({.info = info, .closed = !info.healthy});
-  for (const HoldingPtr& holding : holdings) {
-    bool devices = false;
-    bool units = false;
-    for (std::size_t c = 0; c < holding->reservation.containers.size(); ++c) {
-      const ReservedContainer& container = holding->reservation.containers[c];
-      if (const auto* count = std::get_if<KubeletUnits>(&container.given)) {
-        units_[count->resource] += count->count;
-        units = true;
-        continue;
-      }
-      for (const auto& device : std::get<std::vector<ReservedDevice>>(container.given)) {
-        devices = true;
-        const int at = gpu_of(device);
-        if (at < 0) {
-          ++vanished_;
-          continue;
-        }
-        Gpu& gpu = gpus_[static_cast<std::size_t>(at)];
-        gpu.devices.push_back(device);
-        const bool other = !device.uuid.empty() && !gpu.info.uuid.empty();
-        const bool wrong_mode =
-            device.mode == GpuMode::kMig ? !gpu.info.mig : !gpu.allows(device.mode);
-        const bool forged = c < holding->asks.size() && !gpu.may_state(holding->asks[c], device);
-        if (holding->suspect || wrong_mode || forged || (other && device.uuid != gpu.info.uuid)) {
-          gpu.closed = true;
-        }
-      }
-    }
-    with_devices_ += devices ? 1 : 0;
-    with_units_ += units ? 1 : 0;
-    unplaced_ += holding->unplaced ? 1 : 0;
-  }
+  for (const HoldingPtr& holding : holdings) hold(*holding);
   for (Gpu& gpu : gpus_) {
-    const bool over = gpu.memory() > gpu.info.memory.value || gpu.compute() > 1000;
-    bool mixed = false;
-    for (const ReservedDevice& a : gpu.devices) {
-      mixed = mixed || a.mode != gpu.devices.front().mode ||
-              (a.mode == GpuMode::kWhole && gpu.devices.size() > 1);
+    if (gpu.used.memory > gpu.info.memory.value || gpu.used.compute > 1000) gpu.closed = true;
+  }
+}
+
+void FitOracle::hold(const Holding& holding) {
+  bool devices = false;
+  bool units = false;
+  std::map<std::size_t, std::vector<Part>> parts;
+  for (std::size_t c = 0; c < holding.reservation.containers.size(); ++c) {
+    const ReservedContainer& container = holding.reservation.containers[c];
+    if (const auto* count = std::get_if<KubeletUnits>(&container.given)) {
+      units_[count->resource] += count->count;
+      units = true;
+      continue;
     }
-    gpu.closed = gpu.closed || over || mixed;
+    for (const auto& device : std::get<std::vector<ReservedDevice>>(container.given)) {
+      devices = true;
+      const std::size_t at = gpu_of(device);
+      Gpu& gpu = gpus_[at];
+      if (!gpu.held) gpu.mode = device.mode;
+      gpu.held = true;
+      const bool other = !device.uuid.empty() && !gpu.info.uuid.empty();
+      const bool changed = other && device.uuid != gpu.info.uuid;
+      const bool wrong_mode =
+          device.mode == GpuMode::kMig ? !gpu.info.mig : !gpu.allows(device.mode);
+      const bool forged = c < holding.asks.size() && holding.asks[c].has_value() && !gpu.vanished &&
+                          !gpu.may_state(*holding.asks[c], device);
+      const bool mixed = gpu.mode != device.mode;
+      gpu.closed = gpu.closed || holding.suspect || wrong_mode || forged || changed || mixed;
+      gpu.apart = gpu.apart || apart(holding.name_space);
+      const bool whole = device.mode == GpuMode::kWhole;
+      parts[at].push_back({.kind = holding.kind_of(c),
+                           .position = c,
+                           .cost = {whole ? gpu.info.memory.value : device.memory.value,
+                                    whole ? 1000 : device.compute.value}});
+    }
   }
+  for (const auto& [at, of_gpu] : parts) {
+    const Cost cost = together(of_gpu);
+    gpus_[at].used.memory += cost.memory;
+    gpus_[at].used.compute += cost.compute;
+  }
+  with_devices_ += devices ? 1 : 0;
+  with_units_ += units ? 1 : 0;
+  unplaced_ += holding.unplaced ? 1 : 0;
+  const bool asks_gpus = !holding.reservation.containers.empty();
+  apart_from_units_ = apart_from_units_ || (asks_gpus && apart(holding.name_space));
 }
 
-int FitOracle::gpu_of(const ReservedDevice& device) const {
-  int by_index = -1;
+std::size_t FitOracle::gpu_of(const ReservedDevice& device) {
+  std::optional<std::size_t> by_index;
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
-    if (!device.uuid.empty() && gpus_[i].info.uuid == device.uuid) return static_cast<int>(i);
-    if (gpus_[i].info.index == device.index) by_index = static_cast<int>(i);
+    const GpuInfo& info = gpus_[i].info;
+    if (gpus_[i].vanished) {
+      if (!by_index && info.index == device.index && info.uuid == device.uuid) return i;
+      continue;
+    }
+    if (!device.uuid.empty() && info.uuid == device.uuid) return i;
+    if (info.index == device.index) by_index = i;
   }
-  return by_index;
+  if (by_index) return *by_index;
+  gpus_.push_back({.info = {.index = device.index, .uuid = device.uuid, .memory = {kAnySize}},
+                   .vanished = true,
+                   .closed = true});
+  return gpus_.size() - 1;
 }
 
-std::int64_t FitOracle::Gpu::memory() const {
-  std::int64_t sum = 0;
-  for (const ReservedDevice& device : devices) {
-    sum += device.mode == GpuMode::kWhole ? info.memory.value : device.memory.value;
+/// Per dimension the larger of apps + sidecars and each plain init container + the sidecars started
+/// before it.
+FitOracle::Cost FitOracle::together(const std::vector<Part>& parts) {
+  std::set<std::size_t> moments;  // the position of the init container that runs then
+  for (const Part& part : parts) {
+    if (part.kind == ContainerKind::kInit) moments.insert(part.position);
   }
-  return sum;
-}
-
-std::int64_t FitOracle::Gpu::compute() const {
-  std::int64_t sum = 0;
-  for (const ReservedDevice& device : devices) {
-    sum += device.mode == GpuMode::kWhole ? 1000 : device.compute.value;
+  constexpr std::size_t kAllStarted = SIZE_MAX;
+  moments.insert(kAllStarted);
+  Cost most;
+  for (const std::size_t moment : moments) {
+    Cost now;
+    for (const Part& part : parts) {
+      const bool runs = part.kind == ContainerKind::kInit      ? part.position == moment
+                        : part.kind == ContainerKind::kSidecar ? part.position < moment
+                                                               : moment == kAllStarted;
+      if (!runs) continue;
+      now.memory += part.cost.memory;
+      now.compute += part.cost.compute;
+    }
+    most = {std::max(most.memory, now.memory), std::max(most.compute, now.compute)};
   }
-  return sum;
+  return most;
 }
 
-bool FitOracle::Gpu::allows(GpuMode mode) const {
-  return !info.mig && std::ranges::count(info.modes, mode) > 0;
+bool FitOracle::apart(const std::string& other) const {
+  if (other == asker_.name_space) return false;
+  return asker_.rules.of(other).own_namespace_only ||
+         asker_.rules.of(asker_.name_space).own_namespace_only;
 }
 
-/// Its mode, or what it would take when empty, is one for shares.
-bool FitOracle::Gpu::shareable() const {
-  if (!devices.empty() && sharing(devices.front().mode)) return allows(devices.front().mode);
-  return allows(GpuMode::kTimeSlicing) || allows(GpuMode::kMps);
+std::optional<std::int64_t> FitOracle::cap_left() const {
+  const auto& cap = asker_.rules.of(asker_.name_space).cap;
+  if (!cap) return std::nullopt;
+  return cap->value - asker_.held;
 }
 
-bool FitOracle::Gpu::large_enough(const GpuRequest& request) const {
-  const Cost price = cost(request, info.memory.value);
-  return price.memory <= info.memory.value && price.compute <= 1000;
-}
-
-bool FitOracle::Gpu::has_room(const GpuRequest& request) const {
-  if (closed || !shareable()) return false;
-  if (!devices.empty() && !sharing(devices.front().mode)) return false;
-  const Cost price = cost(request, info.memory.value);
-  return memory() + price.memory <= info.memory.value && compute() + price.compute <= 1000;
-}
-
-bool FitOracle::Gpu::can_be_whole() const {
-  return !closed && devices.empty() && allows(GpuMode::kWhole);
+bool FitOracle::Gpu::allows(GpuMode wanted) const {
+  return !info.mig && std::ranges::count(info.modes, wanted) > 0;
 }
 
 /// Some size from an eighth less to an eighth more than today's must explain what is stated.
-bool FitOracle::Gpu::may_state(const std::optional<Ask>& ask, const ReservedDevice& device) const {
-  if (!ask) return true;
+bool FitOracle::Gpu::may_state(const ContainerRequest& asked, const ReservedDevice& device) const {
+  if (device.mode == GpuMode::kMig) return true;
   const std::int64_t eighth = info.memory.value / 8;
-  const Cost least = cost(*ask, info.memory.value - eighth);
-  const Cost most = cost(*ask, info.memory.value + eighth);
-  if (std::holds_alternative<MemoryAsk>(*ask)) {
-    return device.memory.value == most.memory && device.compute.value >= most.compute &&
-           device.compute.value <= least.compute;
-  }
-  return device.compute.value == most.compute && device.memory.value >= least.memory &&
-         device.memory.value <= most.memory;
+  const Cost small = cost(asked, info.memory.value - eighth);
+  const Cost large = cost(asked, info.memory.value + eighth);
+  const auto [least, most] = std::minmax(small.compute, large.compute);
+  return device.memory.value >= std::min(small.memory, large.memory) &&
+         device.memory.value <= std::max(small.memory, large.memory) &&
+         device.compute.value >= least && device.compute.value <= most;
 }
 
-FitOracle::Cost FitOracle::cost(const GpuRequest& request, std::int64_t capacity) {
-  return cost(request.containers.front().ask, capacity);
-}
-
-FitOracle::Cost FitOracle::cost(const Ask& ask, std::int64_t capacity) {
-  if (const auto* fraction = std::get_if<FractionAsk>(&ask)) {
+FitOracle::Cost FitOracle::cost(const ContainerRequest& asked, std::int64_t capacity) {
+  Cost cost{capacity, 1000};
+  if (const auto* fraction = std::get_if<FractionAsk>(&asked.ask)) {
     const std::int64_t memory = (fraction->thousandths * capacity) / 1000;
-    return {memory == 0 ? 1 : memory, fraction->thousandths};
-  }
-  if (const auto* memory = std::get_if<MemoryAsk>(&ask)) {
+    cost = {memory == 0 ? 1 : memory, fraction->thousandths};
+  } else if (const auto* memory = std::get_if<MemoryAsk>(&asked.ask)) {
     const std::int64_t compute = (1000 * memory->memory.value) / capacity;
-    return {memory->memory.value, compute == 0 ? 1 : compute};
+    cost = {memory->memory.value, compute == 0 ? 1 : compute};
   }
-  return {capacity, 1000};
+  if (asked.compute_percent) cost.compute = *asked.compute_percent * std::int64_t{10};
+  return cost;
 }
 
-bool FitOracle::gates_open(const GpuRequest& request) const {
-  if (node_.closed_to_all != ReasonCode::kNone) return false;
-  if (request.kubelet_assigned()) {
-    return node_.pool != Pool::kShares && with_devices_ == 0 && unplaced_ == 0;
-  }
-  return node_.pool != Pool::kWhole && node_.closed_to_annotated == ReasonCode::kNone &&
-         with_units_ == 0 && unplaced_ == 0;
-}
-
-std::set<std::set<int>> FitOracle::assignments(const GpuRequest& request) const {
-  std::set<std::set<int>> found;
-  if (!gates_open(request)) return found;
-  if (request.kubelet_assigned()) {
-    if (units_within(request, Units::kFree)) found.insert(std::set<int>{});
-    return found;
-  }
-  const bool whole = wants_whole(request);
-  const std::size_t count = whole ? static_cast<std::size_t>(request.containers.front().count) : 1;
-  for (unsigned chosen = 0; chosen < (1U << gpus_.size()); ++chosen) {
-    std::set<int> gpus;
-    bool all = true;
-    for (std::size_t i = 0; i < gpus_.size(); ++i) {
-      if ((chosen >> i & 1U) == 0) continue;
-      gpus.insert(static_cast<int>(i));
-      all = all && (whole ? gpus_[i].can_be_whole() : gpus_[i].has_room(request));
+std::int64_t FitOracle::held_by(const Holding& holding, const NodeInventory& node) {
+  std::int64_t sum = 0;
+  std::map<std::pair<int, std::string>, std::vector<Part>> parts;
+  for (std::size_t c = 0; c < holding.reservation.containers.size(); ++c) {
+    const auto& given = holding.reservation.containers[c].given;
+    if (const auto* units = std::get_if<KubeletUnits>(&given)) {
+      sum += milli_of_units(node, units->resource, units->count);
+      continue;
     }
-    if (all && gpus.size() == count) found.insert(gpus);
-  }
-  return found;
-}
-
-bool FitOracle::units_within(const GpuRequest& request, Units units) const {
-  std::map<std::string, std::int64_t> wanted;
-  for (const ContainerRequest& container : request.containers) {
-    wanted[std::get<KubeletAsk>(container.ask).resource] += container.count;
-  }
-  return std::ranges::all_of(wanted, [&](const auto& entry) {
-    const auto& [resource, count] = entry;
-    const auto used = units_.find(resource);
-    switch (units) {
-      case Units::kFree:
-        return count <= units_of(resource, false) - (used == units_.end() ? 0 : used->second);
-      case Units::kUsable:
-        return count <= units_of(resource, false);
-      case Units::kEver:
-        return count <= units_of(resource, true);
-      case Units::kAny:
-        break;
+    for (const auto& device : std::get<std::vector<ReservedDevice>>(given)) {
+      const std::int64_t compute = device.mode == GpuMode::kWhole ? 1000 : device.compute.value;
+      parts[{device.index, device.uuid}].push_back({holding.kind_of(c), c, {0, compute}});
     }
-    return units_of(resource, true) > 0;
-  });
+  }
+  for (const auto& [gpu, of_gpu] : parts) sum += together(of_gpu).compute;
+  return sum;
 }
 
-std::int64_t FitOracle::units_of(const std::string& resource, bool ever) const {
-  const auto has = node_.kubelet_units.find(resource);
-  const auto had = node_.kubelet_capacity.find(resource);
-  const std::int64_t now = has == node_.kubelet_units.end() ? 0 : has->second;
-  if (!ever || had == node_.kubelet_capacity.end()) return now;
-  return std::max(now, had->second);
-}
-
-bool FitOracle::is_true(ReasonCode reason, const GpuRequest& request) const {
+bool FitOracle::gate_says(ReasonCode reason, const GpuRequest& request) const {
   const bool kubelet = request.kubelet_assigned();
+  if (reason == ReasonCode::kNone) return false;
   if (reason == node_.closed_to_all) return true;
+  if (reason == node_.closed_to_annotated && !kubelet) return true;
   switch (reason) {
     case ReasonCode::kWrongPool:
       return node_.pool == (kubelet ? Pool::kShares : Pool::kWhole);
@@ -215,74 +241,217 @@ bool FitOracle::is_true(ReasonCode reason, const GpuRequest& request) const {
     case ReasonCode::kNodeClosed:
       return !kubelet && unplaced_ > 0;
     case ReasonCode::kNoGpu:
-      return gpus_.empty();
+      return !kubelet && node_.gpus.empty();
+    case ReasonCode::kNotEnforced:
+      return !node_.enforced && asker_.rules.of(asker_.name_space).require_enforcement &&
+             (kubelet ? node_.replicas > 1 : !std::ranges::all_of(request.containers, wants_whole));
     default:
+      return false;
+  }
+}
+
+bool FitOracle::gates_open(const GpuRequest& request) const {
+  for (std::size_t code = 0; code < all_reasons().size(); ++code) {
+    if (gate_says(static_cast<ReasonCode>(code), request)) return false;
+  }
+  return true;
+}
+
+bool FitOracle::possible(const GpuRequest& request) const {
+  if (!gates_open(request)) return false;
+  if (request.kubelet_assigned()) return reason_for_units(request) == ReasonCode::kNone;
+  return exists(request, Rule::kNeighbours);
+}
+
+bool FitOracle::possible_on(const GpuRequest& request, std::size_t gpu) const {
+  return gates_open(request) &&
+         alone(request.containers.front(), gpus_.at(gpu), Rule::kNeighbours) &&
+         serves(request, Rule::kNeighbours, {1U << gpu});
+}
+
+bool FitOracle::is_true(ReasonCode reason, const GpuRequest& request) const {
+  if (!gates_open(request)) return gate_says(reason, request);
+  if (request.kubelet_assigned()) return reason == reason_for_units(request);
+  for (const Rule rule : {Rule::kSize, Rule::kModel, Rule::kMode, Rule::kHealth, Rule::kCap,
+                          Rule::kRoom, Rule::kNeighbours}) {
+    if (!exists(request, rule)) return reason == reason_of(rule);
+  }
+  return reason == ReasonCode::kNone;
+}
+
+ReasonCode FitOracle::reason_of(Rule rule) {
+  switch (rule) {
+    case Rule::kSize:
+      return ReasonCode::kTooLarge;
+    case Rule::kModel:
+      return ReasonCode::kModelExcluded;
+    case Rule::kMode:
+      return ReasonCode::kWrongMode;
+    case Rule::kHealth:
+      return ReasonCode::kUnhealthy;
+    case Rule::kCap:
+      return ReasonCode::kCapReached;
+    case Rule::kRoom:
+      return ReasonCode::kNoRoom;
+    case Rule::kNeighbours:
       break;
   }
-  if (kubelet) return units_reason(reason, request);
-  if (reason == node_.closed_to_annotated) return true;
-  return wants_whole(request) ? whole_reason(reason, request) : share_reason(reason, request);
+  return ReasonCode::kOtherNamespace;
 }
 
-bool FitOracle::share_reason(ReasonCode reason, const GpuRequest& request) const {
-  int large = 0;
-  int able = 0;
-  int open = 0;
-  for (const Gpu& gpu : gpus_) {
-    large += gpu.large_enough(request) ? 1 : 0;
-    able += gpu.large_enough(request) && gpu.shareable() ? 1 : 0;
-    open += gpu.large_enough(request) && gpu.shareable() && !gpu.closed ? 1 : 0;
+ReasonCode FitOracle::reason_for_units(const GpuRequest& request) const {
+  std::map<std::string, std::int64_t> wanted;
+  std::int64_t milli = 0;
+  for (const ContainerRequest& container : request.containers) {
+    const std::string& resource = std::get<KubeletAsk>(container.ask).resource;
+    wanted[resource] += container.count;
+    milli += milli_of_units(node_, resource, container.count);
   }
-  switch (reason) {
-    case ReasonCode::kNoRoom:
-      return open > 0;
-    case ReasonCode::kUnhealthy:  // a vanished GPU may be one that could have served it
-      return open == 0 && able + vanished_ > 0;
-    case ReasonCode::kWrongMode:
-      return able == 0 && large > 0;
-    case ReasonCode::kTooLarge:
-      return large == 0;
-    default:
-      return false;
+  const auto any = [&](auto&& speaks_against) {
+    return std::ranges::any_of(wanted, [&](const auto& entry) {
+      const std::int64_t now = in(node_.kubelet_units, entry.first);
+      const std::int64_t ever = std::max(now, in(node_.kubelet_capacity, entry.first));
+      const auto used = units_.find(entry.first);
+      const std::int64_t free = now - (used == units_.end() ? 0 : used->second);
+      return speaks_against(entry.second, ever, now, free);
+    });
+  };
+  using Int = std::int64_t;
+  if (any([](Int asked, Int ever, Int, Int) { return ever > 0 && asked > ever; })) {
+    return ReasonCode::kTooLarge;
   }
+  if (any([](Int, Int ever, Int, Int) { return ever == 0; })) return ReasonCode::kWrongMode;
+  if (any([](Int asked, Int, Int now, Int) { return asked > now; })) return ReasonCode::kUnhealthy;
+  if (cap_left() && milli > *cap_left()) return ReasonCode::kCapReached;
+  if (any([](Int asked, Int, Int, Int free) { return asked > free; })) return ReasonCode::kNoRoom;
+  const bool meets = node_.replicas > 1 && apart_from_units_;
+  return meets ? ReasonCode::kOtherNamespace : ReasonCode::kNone;
 }
 
-bool FitOracle::whole_reason(ReasonCode reason, const GpuRequest& request) const {
-  const std::int64_t count = request.containers.front().count;
-  std::int64_t able = 0;
-  std::int64_t open = 0;
-  for (const Gpu& gpu : gpus_) {
-    able += gpu.allows(GpuMode::kWhole) ? 1 : 0;
-    open += gpu.allows(GpuMode::kWhole) && !gpu.closed ? 1 : 0;
-  }
-  const auto present = static_cast<std::int64_t>(gpus_.size());
-  switch (reason) {
-    case ReasonCode::kNoRoom:
-      return open >= count;
-    case ReasonCode::kUnhealthy:
-      return open < count && able >= count;
-    case ReasonCode::kWrongMode:
-      return able < count && present >= count;
-    case ReasonCode::kTooLarge:
-      return present < count;
-    default:
-      return false;
-  }
+bool FitOracle::exists(const GpuRequest& request, Rule last) const {
+  Assignment chosen;
+  return extend(request, last, chosen);
 }
 
-bool FitOracle::units_reason(ReasonCode reason, const GpuRequest& request) const {
-  switch (reason) {
-    case ReasonCode::kNoRoom:
-      return units_within(request, Units::kUsable) && !units_within(request, Units::kFree);
-    case ReasonCode::kUnhealthy:
-      return units_within(request, Units::kEver) && !units_within(request, Units::kUsable);
-    case ReasonCode::kWrongMode:
-      return !units_within(request, Units::kAny);
-    case ReasonCode::kTooLarge:
-      return !units_within(request, Units::kEver);
-    default:
-      return false;
+bool FitOracle::extend(const GpuRequest& request, Rule last, Assignment& chosen) const {
+  if (chosen.size() == request.containers.size()) return serves(request, last, chosen);
+  const ContainerRequest& asked = request.containers[chosen.size()];
+  unsigned able = 0;
+  for (std::size_t i = 0; i < gpus_.size(); ++i) able |= alone(asked, gpus_[i], last) ? 1U << i : 0;
+  for (unsigned gpus = 1; gpus < (1U << gpus_.size()); ++gpus) {
+    if ((gpus & ~able) != 0 || std::popcount(gpus) != asked.count) continue;
+    chosen.push_back(gpus);
+    if (extend(request, last, chosen)) return true;
+    chosen.pop_back();
   }
+  return false;
+}
+
+/// What can be said of one container and one GPU.
+bool FitOracle::alone(const ContainerRequest& asked, const Gpu& gpu, Rule last) const {
+  const Cost price = cost(asked, gpu.info.memory.value);
+  if (price.memory > gpu.info.memory.value || price.compute > 1000) return false;
+  if (last >= Rule::kHealth && gpu.closed) return false;
+  if (last >= Rule::kNeighbours && !wants_whole(asked) && gpu.apart) return false;
+  return gpu.vanished || last < Rule::kModel || takes_model(asked.models, gpu.info.model);
+}
+
+bool FitOracle::serves(const GpuRequest& request, Rule last, const Assignment& chosen) const {
+  std::int64_t compute = 0;
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    const Gpu& gpu = gpus_[i];
+    Users users;
+    std::vector<Part> parts;
+    for (std::size_t c = 0; c < chosen.size(); ++c) {
+      if ((chosen[c] >> i & 1U) == 0) continue;
+      const ContainerRequest& asked = request.containers[c];
+      users.push_back(&asked);
+      parts.push_back({asked.kind, c, cost(asked, gpu.info.memory.value)});
+    }
+    if (users.empty()) continue;
+    if (!mode_for(gpu, users, last)) return false;
+    const Cost price = together(parts);
+    const Cost others = last >= Rule::kRoom ? gpu.used : Cost{};
+    if (others.memory + price.memory > gpu.info.memory.value) return false;
+    if (others.compute + price.compute > 1000) return false;
+    compute += price.compute;
+  }
+  return last < Rule::kCap || !cap_left() || compute <= *cap_left();
+}
+
+std::optional<GpuMode> FitOracle::mode_for(const Gpu& gpu, const Users& users, Rule last) {
+  const auto whole = [](const ContainerRequest* asked) { return wants_whole(*asked); };
+  if (std::ranges::any_of(users, whole)) {
+    if (!may_be_whole(users)) return std::nullopt;
+    if (last >= Rule::kMode && !gpu.vanished && !gpu.allows(GpuMode::kWhole)) return std::nullopt;
+    if (last >= Rule::kRoom && gpu.held) return std::nullopt;
+    return GpuMode::kWhole;
+  }
+  if (last < Rule::kMode || gpu.vanished) return GpuMode::kTimeSlicing;
+  std::optional<GpuMode> mode;
+  if (gpu.held && sharing(gpu.mode)) {
+    mode = gpu.mode;
+  } else if (last < Rule::kRoom || !gpu.held) {
+    mode = opened_by(gpu, users);
+  }
+  if (!mode || !gpu.allows(*mode)) return std::nullopt;
+  const bool all = std::ranges::all_of(
+      users, [&](const ContainerRequest* asked) { return content_with(asked->isolation, *mode); });
+  return all ? mode : std::nullopt;
+}
+
+/// One container owns it; init containers may have it first, whole or in part.
+bool FitOracle::may_be_whole(const Users& users) {
+  int owners = 0;
+  for (const ContainerRequest* asked : users) {
+    if (!is_init(*asked)) ++owners;
+    if (wants_whole(*asked)) continue;
+    if (!is_init(*asked) || asked->isolation != Isolation::kAny) return false;
+  }
+  return owners <= 1;
+}
+
+/// An empty GPU follows whoever asks for a mode, apps and sidecars before init containers; where
+/// nobody does, the operator.
+std::optional<GpuMode> FitOracle::opened_by(const Gpu& gpu, const Users& users) {
+  const bool only_inits =
+      std::ranges::all_of(users, [](const auto* asked) { return is_init(*asked); });
+  for (const ContainerRequest* asked : users) {
+    if (is_init(*asked) && !only_inits) continue;
+    if (asked->isolation == Isolation::kTimeSlicing) return GpuMode::kTimeSlicing;
+    if (asked->isolation == Isolation::kMps) return GpuMode::kMps;
+  }
+  const auto first = std::ranges::find_if(gpu.info.modes, sharing);
+  if (first == gpu.info.modes.end()) return std::nullopt;
+  return *first;
+}
+
+bool FitOracle::accepts(const GpuRequest& request, std::span<const DeviceTake> takes) const {
+  if (!gates_open(request)) return false;
+  if (request.kubelet_assigned()) {
+    return takes.empty() && reason_for_units(request) == ReasonCode::kNone;
+  }
+  Assignment chosen(request.containers.size());
+  for (const DeviceTake& take : takes) {
+    const Gpu& gpu = gpus_.at(take.gpu);
+    const ContainerRequest& asked = request.containers.at(take.container);
+    if ((chosen[take.container] >> take.gpu & 1U) != 0) return false;
+    if (!alone(asked, gpu, Rule::kNeighbours)) return false;
+    const Cost price = cost(asked, gpu.info.memory.value);
+    if (take.memory.value != price.memory || take.compute.value != price.compute) return false;
+    chosen[take.container] |= 1U << take.gpu;
+  }
+  for (std::size_t c = 0; c < chosen.size(); ++c) {
+    if (std::popcount(chosen[c]) != request.containers[c].count) return false;
+  }
+  if (!serves(request, Rule::kNeighbours, chosen)) return false;
+  return std::ranges::all_of(takes, [&](const DeviceTake& take) {
+    Users users;
+    for (std::size_t c = 0; c < chosen.size(); ++c) {
+      if ((chosen[c] >> take.gpu & 1U) != 0) users.push_back(&request.containers[c]);
+    }
+    return mode_for(gpus_.at(take.gpu), users, Rule::kNeighbours) == take.mode;
+  });
 }
 
 }  // namespace snug

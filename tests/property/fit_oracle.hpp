@@ -3,68 +3,111 @@
 // of a few GPUs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "snug/model/node.hpp"
+#include "snug/model/placement.hpp"
 #include "snug/model/refusal.hpp"
 #include "snug/model/request.hpp"
 #include "snug/model/reservation.hpp"
+#include "snug/model/sharing.hpp"
 
 namespace snug {
 
+/// The namespace that asks, and what the operator lets it share.
+struct Asker {
+  std::string name_space = "default";
+  SharingRules rules;
+  std::int64_t held = 0;  // milli-GPU that it has already, in the whole cluster
+};
+
 class FitOracle {
  public:
-  FitOracle(const NodeInventory& node, const std::vector<HoldingPtr>& holdings);
+  FitOracle(const NodeInventory& node, const std::vector<HoldingPtr>& holdings, Asker asker = {});
 
-  /// Every set of GPU positions that can serve the request now; for units of the kubelet the empty
-  /// set stands for "yes".
-  [[nodiscard]] std::set<std::set<int>> assignments(const GpuRequest& request) const;
+  /// Whether some assignment serves the request.
+  [[nodiscard]] bool possible(const GpuRequest& request) const;
 
-  /// Whether the reason, as the table of refusals puts it, is true of the node.
+  /// Whether the GPU at this position does, of a request for one GPU.
+  [[nodiscard]] bool possible_on(const GpuRequest& request, std::size_t gpu) const;
+
+  /// Whether this one does, at the price of the contract and in the modes of the contract.
+  [[nodiscard]] bool accepts(const GpuRequest& request, std::span<const DeviceTake> takes) const;
+
+  /// Whether the node cannot serve the request, and the reason is the one to be given for it.
   [[nodiscard]] bool is_true(ReasonCode reason, const GpuRequest& request) const;
+
+  [[nodiscard]] std::int64_t capacity(std::size_t gpu) const {
+    return gpus_.at(gpu).info.memory.value;
+  }
 
   struct Cost {
     std::int64_t memory = 0;
     std::int64_t compute = 0;
   };
-  [[nodiscard]] static Cost cost(const GpuRequest& request, std::int64_t capacity);
-  [[nodiscard]] static Cost cost(const Ask& ask, std::int64_t capacity);
+  [[nodiscard]] static Cost cost(const ContainerRequest& asked, std::int64_t capacity);
+
+  /// Milli-GPU that a holding on the node counts for under a cap.
+  [[nodiscard]] static std::int64_t held_by(const Holding& holding, const NodeInventory& node);
 
  private:
+  /// In this order: the first that makes a request impossible, with all those before it, is the
+  /// reason.
+  enum class Rule : std::uint8_t { kSize, kModel, kMode, kHealth, kCap, kRoom, kNeighbours };
+  [[nodiscard]] static ReasonCode reason_of(Rule rule);
+
   struct Gpu {
     GpuInfo info;
-    std::vector<ReservedDevice> devices;
+    bool vanished = false;
     bool closed = false;
+    bool apart = false;  // someone is on it whom the asker may not meet
+    bool held = false;
+    GpuMode mode = GpuMode::kNone;  // of the first holder
+    Cost used;
 
-    [[nodiscard]] std::int64_t memory() const;
-    [[nodiscard]] std::int64_t compute() const;
     [[nodiscard]] bool allows(GpuMode mode) const;
-    [[nodiscard]] bool shareable() const;
-    [[nodiscard]] bool large_enough(const GpuRequest& request) const;
-    [[nodiscard]] bool has_room(const GpuRequest& request) const;
-    [[nodiscard]] bool can_be_whole() const;
-    [[nodiscard]] bool may_state(const std::optional<Ask>& ask, const ReservedDevice& device) const;
+    [[nodiscard]] bool may_state(const ContainerRequest& asked, const ReservedDevice& device) const;
   };
+  /// A container's part of what one pod takes of one GPU.
+  struct Part {
+    ContainerKind kind;
+    std::size_t position;
+    Cost cost;
+  };
+  /// For each container the set of its GPUs, one bit for each position.
+  using Assignment = std::vector<unsigned>;
 
-  [[nodiscard]] int gpu_of(const ReservedDevice& device) const;
+  void hold(const Holding& holding);
+  [[nodiscard]] std::size_t gpu_of(const ReservedDevice& device);
+  [[nodiscard]] static Cost together(const std::vector<Part>& parts);
+  [[nodiscard]] bool apart(const std::string& other) const;
+  [[nodiscard]] std::optional<std::int64_t> cap_left() const;
+
+  [[nodiscard]] bool gate_says(ReasonCode reason, const GpuRequest& request) const;
   [[nodiscard]] bool gates_open(const GpuRequest& request) const;
-  [[nodiscard]] bool share_reason(ReasonCode reason, const GpuRequest& request) const;
-  [[nodiscard]] bool whole_reason(ReasonCode reason, const GpuRequest& request) const;
-  [[nodiscard]] bool units_reason(ReasonCode reason, const GpuRequest& request) const;
-  /// Of the kubelet's units: what is free, what it hands out, what it would if all GPUs were
-  /// healthy, whether it has any.
-  enum class Units : std::uint8_t { kFree, kUsable, kEver, kAny };
-  [[nodiscard]] bool units_within(const GpuRequest& request, Units units) const;
-  [[nodiscard]] std::int64_t units_of(const std::string& resource, bool ever) const;
+  [[nodiscard]] ReasonCode reason_for_units(const GpuRequest& request) const;
+
+  [[nodiscard]] bool exists(const GpuRequest& request, Rule last) const;
+  [[nodiscard]] bool extend(const GpuRequest& request, Rule last, Assignment& chosen) const;
+  [[nodiscard]] bool alone(const ContainerRequest& asked, const Gpu& gpu, Rule last) const;
+  [[nodiscard]] bool serves(const GpuRequest& request, Rule last, const Assignment& chosen) const;
+  /// The mode in which the GPU serves all these containers; nothing: it cannot.
+  [[nodiscard]] static std::optional<GpuMode> mode_for(
+      const Gpu& gpu, const std::vector<const ContainerRequest*>& users, Rule last);
+  [[nodiscard]] static bool may_be_whole(const std::vector<const ContainerRequest*>& users);
+  [[nodiscard]] static std::optional<GpuMode> opened_by(
+      const Gpu& gpu, const std::vector<const ContainerRequest*>& users);
 
   NodeInventory node_;
-  std::vector<Gpu> gpus_;
-  int vanished_ = 0;
+  Asker asker_;
+  std::vector<Gpu> gpus_;  // the inventory's, then the vanished ones
+  bool apart_from_units_ = false;
   int with_devices_ = 0;
   int with_units_ = 0;
   int unplaced_ = 0;

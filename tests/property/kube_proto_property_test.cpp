@@ -41,14 +41,26 @@ json draw_annotations() {
   return annotations;
 }
 
+std::string draw_quantity() {
+  if (one_in(100)) return draw_from<std::string>({"", "x", "-1", "1K"});
+  return draw_from<std::string>({"0", "1", "2k", "500m", "1Gi", "1.5", "100u", "12e6", "8Ei"});
+}
+
 json draw_quantities() {
   json quantities = json::object();
   for (int i = draw(4); i > 0; --i) {
-    quantities[draw_from<std::string>(
-        {"nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "cpu", "nvidia.com/", "memory"})] =
-        draw_from<std::string>({"0", "1", "2k", "500m", "1Gi"});
+    quantities[draw_from<std::string>({"nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "cpu",
+                                       "nvidia.com/", "memory", "cpu", "memory",
+                                       one_in(4) ? "ephemeral-storage" : "cpu"})] = draw_quantity();
   }
   return quantities;
+}
+
+json draw_resources() {
+  json resources = json::object();
+  if (!one_in(4)) resources["limits"] = draw_quantities();
+  if (!one_in(4)) resources["requests"] = draw_quantities();
+  return resources;
 }
 
 json draw_containers() {
@@ -57,10 +69,9 @@ json draw_containers() {
     json container{{"name", draw_name()}};
     if (one_in(2)) container["image"] = draw_text();
     if (one_in(2)) container["restartPolicy"] = one_in(2) ? "Always" : draw_text();
-    if (one_in(2)) {
-      container["resources"] = json::object();
-      if (!one_in(4)) container["resources"]["limits"] = draw_quantities();
-      if (!one_in(4)) container["resources"]["requests"] = draw_quantities();
+    if (one_in(2)) container["resources"] = draw_resources();
+    if (one_in(6)) {
+      container["ports"] = json::array({{{"containerPort", 80}}, {{"hostPort", draw(2)}}});
     }
     containers.push_back(container);
   }
@@ -72,6 +83,10 @@ json draw_affinity() {
   for (const char* kind : {"nodeAffinity", "podAffinity", "podAntiAffinity"}) {
     if (!one_in(3)) continue;
     affinity[kind] = json::object();
+    if (kind != std::string("nodeAffinity") && one_in(4)) {
+      affinity[kind]["requiredDuringSchedulingIgnoredDuringExecution"] =
+          json::array({{{"topologyKey", "zone"}}});
+    }
     if (one_in(2)) continue;
     json& terms = affinity[kind]["preferredDuringSchedulingIgnoredDuringExecution"];
     terms = json::array();
@@ -80,10 +95,26 @@ json draw_affinity() {
   return affinity;
 }
 
+json draw_volumes() {
+  json volumes = json::array();
+  for (int i = draw(3); i > 0; --i) {
+    json volume{{"name", draw_name()}};
+    if (one_in(2)) volume["emptyDir"] = json::object();
+    if (one_in(4)) volume["persistentVolumeClaim"] = {{"claimName", draw_name()}};
+    if (one_in(4)) volume["ephemeral"] = json::object();
+    volumes.push_back(volume);
+  }
+  return volumes;
+}
+
 json draw_spec() {
   json spec = json::object();
   if (!one_in(8)) spec["containers"] = draw_containers();
   if (one_in(2)) spec["initContainers"] = draw_containers();
+  if (one_in(3)) spec["resources"] = draw_resources();
+  if (one_in(3)) spec["overhead"] = draw_quantities();
+  if (one_in(3)) spec["volumes"] = draw_volumes();
+  if (one_in(8)) spec["resourceClaims"] = json::array({{{"name", draw_name()}}});
   if (one_in(2)) spec["nodeName"] = draw_text();
   if (one_in(2)) spec["schedulerName"] = draw_text();
   if (one_in(2)) spec["priority"] = draw_from<int>({0, 1, -1, 2'000'001'000, INT32_MIN, INT32_MAX});

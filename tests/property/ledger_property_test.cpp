@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "snug/ledger/ledger.hpp"
 #include "snug/plan/plan.hpp"
 #include "support/arithmetic.hpp"
+#include "support/claims.hpp"
 #include "support/states.hpp"
 
 namespace snug {
@@ -36,12 +36,8 @@ struct World {
 
   std::expected<HoldingPtr, ReserveFailure> reserve(const std::string& uid, const std::string& node,
                                                     const GpuRequest& request) {
-    return ledger.reserve({.name_space = "default",
-                           .pod = uid,
-                           .uid = uid,
-                           .node = node,
-                           .request = request,
-                           .profile = profile});
+    const OwnClaim claim(request, profile, uid);
+    return ledger.reserve({.claim = claim.view(), .pod = uid, .node = node});
   }
 
   [[nodiscard]] std::vector<HoldingPtr> held_on(const std::string& node) const {
@@ -60,7 +56,7 @@ void populate(World& world, bool odd) {
     world.put(node);
     const int holdings = draw(odd ? 4 : 1);
     for (int i = 0; i < holdings; ++i) {
-      world.ledger.hold(draw_holding(name + "-held-" + std::to_string(i), node), false);
+      world.ledger.hold(draw_holding(name + "-held-" + std::to_string(i), node));
     }
   }
   const int reserved = draw(4);
@@ -89,18 +85,24 @@ void identity_property() {
   RC_ASSERT(!world.ledger.find("new").has_value());
 }
 
-std::set<int> gpus_of(const NodeInventory& node, const Holding& holding) {
-  std::set<int> positions;
-  for (const ReservedContainer& container : holding.reservation.containers) {
-    const auto* devices = std::get_if<std::vector<ReservedDevice>>(&container.given);
+std::vector<DeviceTake> takes_of(const NodeInventory& node, const Holding& holding) {
+  std::vector<DeviceTake> takes;
+  const std::vector<ReservedContainer>& containers = holding.reservation.containers;
+  for (std::size_t c = 0; c < containers.size(); ++c) {
+    const auto* devices = std::get_if<std::vector<ReservedDevice>>(&containers[c].given);
     if (devices == nullptr) continue;
     for (const ReservedDevice& device : *devices) {
       for (std::size_t i = 0; i < node.gpus.size(); ++i) {
-        if (node.gpus[i].index == device.index) positions.insert(static_cast<int>(i));
+        if (node.gpus[i].index != device.index) continue;
+        takes.push_back({.container = static_cast<std::uint16_t>(c),
+                         .gpu = static_cast<std::uint16_t>(i),
+                         .mode = device.mode,
+                         .memory = device.memory,
+                         .compute = device.compute});
       }
     }
   }
-  return positions;
+  return takes;
 }
 
 /// What plan() says of every node is what reserve then does there.
@@ -112,9 +114,8 @@ void agreement_property() {
   RC_LOG() << to_text(request) << " on " << describe(*snapshot);
   std::vector<std::string_view> names(kNames.begin(), kNames.end());
   names.insert(names.begin() + draw(4), "nowhere");
-  const Plan answer =
-      plan({.snapshot = *snapshot, .request = request, .profile = world.profile, .pod_uid = "new"},
-           names);
+  const OwnClaim claim(request, world.profile, "new");
+  const Plan answer = plan({.snapshot = *snapshot, .claim = claim.view()}, names);
   RC_ASSERT(answer.verdicts.size() == names.size());
   bool any = false;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -128,7 +129,7 @@ void agreement_property() {
     }
     if (answer.winner == i) {
       const NodeState& node = *snapshot->nodes[snapshot->names->find(names[i])->value];
-      const Reservation planned = to_reservation(node, request, answer.placement, "new");
+      const Reservation planned = reservation_by(node, request, answer.placement, "new");
       RC_ASSERT((*result)->reservation == planned);
     }
     world.ledger.release("new");
@@ -161,7 +162,7 @@ class OwnSteps {
         ++lives_[pod_];
         return ledger_.gone(pod);
       case 5:
-        if (entry) ledger_.hold(entry->holding, one_in(2));
+        if (entry) ledger_.hold(one_in(2) ? terminating(entry->holding) : entry->holding);
         return;
       case 6:
         return list();
@@ -188,7 +189,7 @@ class OwnSteps {
     for (const LedgerEntry& entry : entries) {
       if (one_in(4) && entry.sequence > mark_.sequence) continue;
       listed.living.insert(entry.holding->uid);
-      if (entry.state == HoldingState::kBound) listed.bound.push_back({entry.holding, false});
+      if (entry.state == HoldingState::kBound) listed.bound.push_back(entry.holding);
     }
     ledger_.replace_holdings(mark_, listed);
   }
@@ -277,15 +278,27 @@ void memory_property() {
     const SnapshotPtr snapshot = world.ledger.snapshot();
     for (auto& [text, of] : asked) {
       RC_LOG() << text << " on " << describe(*snapshot) << "\n";
-      PlanInput input{.snapshot = *snapshot,
-                      .request = of.first,
-                      .profile = world.profile,
-                      .pod_uid = "intent-0"};
+      const OwnClaim claim(of.first, world.profile, "intent-0");
+      PlanInput input{.snapshot = *snapshot, .claim = claim.view()};
       const Plan fresh = plan(input, names);
       input.memo = &of.second;
       RC_ASSERT(same(plan(input, names), fresh));
     }
   }
+}
+
+/// Of the containers that run at one time, however their GPUs are told apart.
+std::int64_t least_compute(const Holding& holding) {
+  std::int64_t compute = 0;
+  const std::vector<ReservedContainer>& containers = holding.reservation.containers;
+  for (std::size_t c = 0; c < containers.size(); ++c) {
+    const auto* devices = std::get_if<std::vector<ReservedDevice>>(&containers[c].given);
+    if (devices == nullptr || holding.kind_of(c) == ContainerKind::kInit) continue;
+    for (const ReservedDevice& device : *devices) {
+      compute += device.mode == GpuMode::kWhole ? 1000 : device.compute.value;
+    }
+  }
+  return compute;
 }
 
 /// Resolution by uuid and index moves devices between GPUs of a node, so totals are compared. Where
@@ -298,19 +311,24 @@ void expect_totals(const World& world, const Snapshot& snapshot) {
     const std::vector<HoldingPtr> holdings = world.held_on(node.name());
     for (const HoldingPtr& holding : holdings) {
       add_to(sum, *holding);
-      for (const ReservedContainer& container : holding->reservation.containers) {
-        const auto* devices = std::get_if<std::vector<ReservedDevice>>(&container.given);
-        if (devices == nullptr) continue;
-        for (const ReservedDevice& device : *devices) {
-          compute += device.mode == GpuMode::kWhole ? 1000 : device.compute.value;
-        }
-      }
+      compute += least_compute(*holding);
     }
     for (const GpuState& gpu : node.gpus) compute -= gpu.used_compute.value;
     RC_ASSERT(compute <= 0);
     RC_ASSERT(shown_by(node).units == sum.units);
     RC_ASSERT(node.holdings.size() == holdings.size());
   }
+}
+
+/// What is held on the node, and what pods in flight mean to hold.
+std::vector<HoldingPtr> with_intents(World& world, const std::string& node) {
+  std::vector<HoldingPtr> holdings = world.held_on(node);
+  const SnapshotPtr snapshot = world.ledger.snapshot();
+  const auto slot = snapshot->names->find(node);
+  const auto intents = slot ? snapshot->intents.find(slot->value) : snapshot->intents.end();
+  if (intents == snapshot->intents.end()) return holdings;
+  holdings.insert(holdings.begin(), intents->second.begin(), intents->second.end());
+  return holdings;
 }
 
 /// Pods bound by hand, edited inventories, and binds of ours between them: a reserve is granted
@@ -326,7 +344,7 @@ void foreign_sequence_property() {
         world.ledger.gone(uid);
         break;
       case 1:
-        world.ledger.hold(draw_holding(uid, world.nodes.at(node)), false);
+        world.ledger.hold(draw_holding(uid, world.nodes.at(node)));
         break;
       case 2:
         world.put(draw_node(node, true));
@@ -338,10 +356,15 @@ void foreign_sequence_property() {
         if (world.ledger.find(uid) || world.ledger.ended(uid)) break;
         const GpuRequest request = draw_request();
         const FitOracle oracle(world.nodes.at(node), world.held_on(node));
-        const std::set<std::set<int>> possible = oracle.assignments(request);
+        const bool possible = oracle.possible(request);
+        // Beside a pod in flight it may share a GPU, still empty, in that pod's mode.
+        const FitOracle later(world.nodes.at(node), with_intents(world, node));
         const auto result = world.reserve(uid, node, request);
-        RC_ASSERT(result.has_value() == !possible.empty());
-        if (result) RC_ASSERT(possible.contains(gpus_of(world.nodes.at(node), **result)));
+        RC_LOG() << to_text(request) << " on " << describe(*world.ledger.snapshot());
+        RC_ASSERT(result.has_value() == possible);
+        if (!result) break;
+        const std::vector<DeviceTake> takes = takes_of(world.nodes.at(node), **result);
+        RC_ASSERT(oracle.accepts(request, takes) || later.accepts(request, takes));
       }
     }
     expect_totals(world, *world.ledger.snapshot());

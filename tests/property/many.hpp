@@ -20,6 +20,8 @@ void holds_in(int cases, Property&& property) {
   metadata.id = std::string(test.test_suite_name()) + "/" + test.name();
   metadata.description = test.name();
   rc::detail::TestParams params = configuration.testParams;
+  // A test's parameter, a number, makes its cases others than those of its siblings.
+  if (test.value_param() != nullptr) params.seed += std::stoull(test.value_param());
   if (params.maxSuccess == rc::detail::TestParams{}.maxSuccess) params.maxSuccess = cases;
   const rc::detail::TestResult result =
       configuration.reproduce.empty()

@@ -5,8 +5,10 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "support/cluster.hpp"
@@ -34,35 +36,74 @@ inline std::vector<GpuMode> draw_modes() {
 }
 
 inline std::int64_t draw_capacity() {
-  return draw_from<std::int64_t>({40960, 16384, 81920, 1000, 7, 1});
+  return draw_from<std::int64_t>(
+      {40960, 16384, 81920, one_in(3) ? 7 : 1000, one_in(3) ? 1 : 40960});
+}
+
+inline std::string draw_model() {
+  return draw_from<std::string>({"NVIDIA-A100-SXM4-40GB", "NVIDIA-A100-80GB-SHARED", "Tesla-T4"});
+}
+
+inline std::string draw_namespace() {
+  return draw_from<std::string>({"default", "team-a", "team-b"});
+}
+
+/// NVLinks between any two of so many GPUs; now and then none are known.
+inline std::vector<std::vector<int>> draw_links(std::size_t gpus) {
+  if (!one_in(4)) return {};
+  std::vector<std::vector<int>> links(gpus, std::vector<int>(gpus));
+  for (std::size_t a = 0; a < gpus; ++a) {
+    for (std::size_t b = 0; b < a; ++b) links[a][b] = links[b][a] = 4 * draw(4);
+  }
+  return links;
+}
+
+inline GpuInfo draw_gpu(const std::string& node, int index) {
+  return {.index = index,
+          .uuid = gpu_uuid(node, index),
+          .model = "A",
+          .memory = {draw_capacity()},
+          .modes = {GpuMode::kWhole, GpuMode::kTimeSlicing}};
+}
+
+/// With all that may be wrong with it, or different from its neighbours.
+inline GpuInfo draw_odd_gpu(const std::string& node, int index) {
+  GpuInfo gpu = draw_gpu(node, index);
+  if (one_in(4)) gpu.index += 10;
+  if (one_in(4)) gpu.uuid.clear();
+  gpu.model = draw_model();
+  gpu.healthy = !one_in(6);
+  gpu.mig = one_in(10);
+  if (!one_in(3)) gpu.modes = draw_modes();
+  return gpu;
 }
 
 /// `odd`: with everything that may be wrong with a node.
 inline NodeInventory draw_node(const std::string& name, bool odd) {
   NodeInventory node;
   node.name = name;
-  const int gpus = odd && one_in(20) ? 0 : 1 + draw(4);
+  const int gpus = odd && one_in(50) ? 0 : 1 + draw(4);
   for (int i = 0; i < gpus; ++i) {
-    GpuInfo gpu{.index = odd && one_in(4) ? i + 10 : i,
-                .uuid = gpu_uuid(name, i),
-                .model = "A",
-                .memory = {draw_capacity()},
-                .modes = {GpuMode::kWhole, GpuMode::kTimeSlicing}};
-    if (odd) {
-      gpu.healthy = !one_in(5);
-      gpu.mig = one_in(6);
-      gpu.modes = draw_modes();
-      if (one_in(4)) gpu.uuid.clear();
+    GpuInfo gpu = odd ? draw_odd_gpu(name, i) : draw_gpu(name, i);
+    // Boxes of GPUs that are all alike are the common case.
+    if (i > 0 && one_in(3)) {
+      gpu = node.gpus.front();
+      gpu.index = i;
+      gpu.uuid = gpu.uuid.empty() ? "" : gpu_uuid(name, i);
     }
     node.gpus.push_back(std::move(gpu));
   }
-  if (!one_in(3)) node.kubelet_units.emplace("nvidia.com/gpu", gpus);
+  node.links = draw_links(node.gpus.size());
+  if (odd && one_in(6)) node.replicas = 2 + draw(3);
+  if (!one_in(3)) node.kubelet_units.emplace("nvidia.com/gpu", gpus * node.replicas);
   if (one_in(3)) node.kubelet_units.emplace("nvidia.com/mig-1g.5gb", draw(8));
+  node.kubelet_capacity = node.kubelet_units;
   if (!odd) return node;
-  if (one_in(4)) node.kubelet_capacity.emplace("nvidia.com/gpu", gpus + draw(2));
-  if (one_in(5)) node.pool = draw_from<Pool>({Pool::kShares, Pool::kWhole});
-  if (one_in(25)) node.closed_to_all = ReasonCode::kBadInventory;
-  if (one_in(25)) node.closed_to_annotated = ReasonCode::kUnhealthy;
+  node.enforced = one_in(2);
+  for (auto& [resource, units] : node.kubelet_capacity) units += one_in(4) ? draw(3) : 0;
+  if (one_in(15)) node.pool = draw_from<Pool>({Pool::kShares, Pool::kWhole});
+  if (one_in(60)) node.closed_to_all = ReasonCode::kBadInventory;
+  if (one_in(60)) node.closed_to_annotated = ReasonCode::kUnhealthy;
   return node;
 }
 
@@ -83,27 +124,122 @@ inline ReservedDevice draw_device(const NodeInventory& node) {
   return device;
 }
 
+inline ContainerKind draw_kind() {
+  return draw_from<ContainerKind>(
+      {ContainerKind::kInit, ContainerKind::kSidecar, ContainerKind::kApp});
+}
+
 /// What events may show, however wrong it is.
 inline HoldingPtr draw_holding(const std::string& uid, const NodeInventory& node) {
   if (one_in(10)) return make_units_holding(uid, node.name, 1 + draw(3));
   if (one_in(25)) return make_unplaced(uid, node.name);
   if (one_in(25)) return make_holding(uid, node.name, {});
-  std::vector<ReservedDevice> devices;
-  const int count = 1 + draw(2);
-  for (int i = 0; i < count; ++i) devices.push_back(draw_device(node));
-  auto holding = make_holding(uid, node.name, std::move(devices));
+  auto holding = make_holding(uid, node.name, {});
+  holding->name_space = draw_namespace();
+  std::vector<ReservedContainer>& containers = holding->reservation.containers;
+  containers.clear();
+  const int asking = one_in(3) ? 2 + draw(2) : 1;
+  for (int c = 0; c < asking; ++c) {
+    std::vector<ReservedDevice> devices;
+    const int count = 1 + draw(2);
+    for (int i = 0; i < count; ++i) devices.push_back(draw_device(node));
+    containers.push_back({.name = "c" + std::to_string(c), .request = "test", .given = devices});
+    holding->kinds.push_back(asking == 1 ? ContainerKind::kApp : draw_kind());
+  }
   holding->suspect = one_in(12);
   return holding;
 }
 
+inline ModelFilter draw_models() {
+  ModelFilter models;
+  const std::vector<std::string> globs = {"*A100*", "tesla-t?", "*80gb", "*", "H100*"};
+  if (one_in(2)) models.wanted.push_back(draw_from(globs));
+  if (one_in(4)) models.wanted.push_back(draw_from(globs));
+  if (one_in(3)) models.excluded.push_back(draw_from(globs));
+  return models;
+}
+
+inline std::string to_text(const ModelFilter& models) {
+  std::string text;
+  for (const std::string& glob : models.wanted) text += (text.empty() ? "" : ",") + glob;
+  for (const std::string& glob : models.excluded) text += (text.empty() ? "!" : ",!") + glob;
+  return text;
+}
+
+/// A share on one GPU or on each of several, as pods may describe it.
+inline ContainerRequest draw_share(int most_thousandths) {
+  ContainerRequest share =
+      one_in(4) ? make_memory(1 + draw_from<std::int64_t>({0, 6, 499, 2047, 3814, 8191, 12287,
+                                                           16383, 16384, 40959, 90000}))
+                      .containers.front()
+                : make_fraction(1 + draw(most_thousandths)).containers.front();
+  if (one_in(6)) {
+    share.count = 2 + draw(3);
+    share.text += ";gpu-count=" + std::to_string(share.count);
+  }
+  if (one_in(8)) {
+    share.compute_percent = 1 + draw(100);
+    share.text += ";gpu-compute=" + std::to_string(*share.compute_percent);
+  }
+  if (one_in(5)) {
+    const std::vector<std::string> names = {"time-slicing", "mps", "mig"};
+    const auto which = static_cast<std::size_t>(one_in(6) ? 2 : draw(2));
+    share.isolation = std::vector{Isolation::kTimeSlicing, Isolation::kMps, Isolation::kMig}[which];
+    share.text += ";gpu-isolation=" + names[which];
+  }
+  return share;
+}
+
+inline ContainerRequest draw_container(ContainerKind kind, bool whole, int most_thousandths) {
+  ContainerRequest asked = whole ? make_whole(1 + (one_in(3) ? draw(4) : 0)).containers.front()
+                                 : draw_share(most_thousandths);
+  asked.kind = kind;
+  if (one_in(6)) {
+    asked.models = draw_models();
+    if (!asked.models.empty()) asked.text += ";gpu-model=" + to_text(asked.models);
+  }
+  return asked;
+}
+
+/// Plain init containers and sidecars stand before the apps; whole GPUs for an init container only
+/// where no other container wants a share.
+inline GpuRequest draw_pod() {
+  GpuRequest request;
+  const int asking = 2 + (one_in(3) ? draw(3) : 0);
+  const int wholes = draw_from<int>({0, 0, 0, 3});  // so many of ten containers want whole GPUs
+  bool shares = false;
+  for (int c = asking; c > 0; --c) {
+    const bool first = c < asking && one_in(2);
+    const ContainerKind kind =
+        !first ? ContainerKind::kApp
+               : draw_from<ContainerKind>({ContainerKind::kInit, ContainerKind::kSidecar});
+    const bool whole = draw(10) < wholes && (kind != ContainerKind::kInit || !shares);
+    shares = shares || (!whole && kind != ContainerKind::kInit);
+    auto& all = request.containers;
+    all.push_back(draw_container(kind, whole, one_in(4) ? 999 : 400));
+    all.back().container = "c" + std::to_string(c);
+  }
+  const auto is_app = [](const ContainerRequest& asked) {
+    return asked.kind == ContainerKind::kApp;
+  };
+  std::ranges::stable_partition(request.containers,
+                                [&](const ContainerRequest& asked) { return !is_app(asked); });
+  // A sidecar's share may have been drawn after an init container's whole GPUs.
+  for (ContainerRequest& asked : request.containers) {
+    const bool clash =
+        shares && asked.kind == ContainerKind::kInit && std::holds_alternative<WholeAsk>(asked.ask);
+    if (!clash) continue;
+    const std::string name = asked.container;
+    asked = draw_container(ContainerKind::kInit, false, 999);
+    asked.container = name;
+  }
+  request.main_container = request.containers.back().container;
+  return request;
+}
+
 inline GpuRequest draw_request() {
-  switch (draw(5)) {
-    case 0:
-      return make_memory(1 +
-                         draw_from<std::int64_t>({0, 6, 499, 3814, 16383, 16384, 40959, 90000}));
-    case 1:
-      return make_whole(1 + draw(4));
-    case 2: {
+  switch (draw(8)) {
+    case 0: {
       GpuRequest request = make_units(1 + draw(4));
       if (one_in(3)) {
         const GpuRequest more = make_units(1 + draw(4), "nvidia.com/mig-1g.5gb");
@@ -111,8 +247,17 @@ inline GpuRequest draw_request() {
       }
       return request;
     }
-    default:
-      return make_fraction(1 + draw(999));
+    case 1:
+      return make_whole(1 + draw(4));
+    case 2:
+    case 3:
+    case 4:
+      return draw_pod();
+    default: {
+      GpuRequest request = make_fraction(1);
+      request.containers = {draw_container(ContainerKind::kApp, false, 999)};
+      return request;
+    }
   }
 }
 

@@ -16,6 +16,7 @@
 #include "snug/codec/reservation_codec.hpp"
 #include "snug/plan/plan.hpp"
 #include "snug/request/parse.hpp"
+#include "support/claims.hpp"
 #include "support/states.hpp"
 
 namespace snug {
@@ -122,7 +123,7 @@ void round_trip_property() {
   const std::vector<Placement> options = fit_all(*node, *request).options;
   RC_CLASSIFY(!options.empty(), request->kubelet_assigned() ? "units fit" : "devices fit");
   for (const Placement& option : options) {
-    const Reservation reservation = to_reservation(*node, *request, option, pod.uid);
+    const Reservation reservation = reservation_by(*node, *request, option, pod.uid);
     const auto read = written_and_read(reservation, limits);
     if (!read) RC_FAIL(read.error().message);
     RC_ASSERT(read->reservation == reservation);
@@ -155,10 +156,61 @@ TEST(ReservationBytesTest, TheLargestReservationOfUnitsFitsIntoTheSmallestLimit)
   Limits limits;
   limits.max_reservation_bytes = row_of("maxReservationBytes").smallest;
   const Reservation reservation =
-      to_reservation(*node, *request, Placement{}, std::string(kLongestUid, 'u'));
+      reservation_by(*node, *request, Placement{}, std::string(kLongestUid, 'u'));
   const auto read = written_and_read(reservation, limits);
   ASSERT_TRUE(read.has_value()) << read.error().message;
   EXPECT_EQ(read->reservation, reservation);
+}
+
+/// As large as can be: 64 devices in 8 containers that say all they can.
+Reservation largest_of_several(const GpuRequest& request) {
+  Reservation reservation{std::string(kLongestUid, 'u'), std::string(kLongestNode, 'n'), {}};
+  int index = 65'000;
+  for (const ContainerRequest& asked : request.containers) {
+    std::vector<ReservedDevice> devices;
+    for (int i = 0; i < asked.count; ++i) {
+      devices.push_back({.index = ++index,
+                         .uuid = numbered("GPU-", 64, 1000 + i),
+                         .mode = GpuMode::kMig,
+                         .memory = {kLargestQuantity},
+                         .compute = kWholeGpu,
+                         .slice = Slice{"1c.7g.141gb+me.all", 10, 10, numbered("MIG-", 64, i)}});
+    }
+    reservation.containers.push_back({asked.container, asked.text, std::move(devices)});
+  }
+  return reservation;
+}
+
+TEST(ReservationBytesTest, TheLargestReservationOfSeveralContainersFitsWhereverItMust) {
+  PodFacts pod = make_pod("p");
+  pod.containers.clear();
+  for (int i = 0; i < 8; ++i) {
+    const std::string name = numbered("c", 47, i);
+    pod.containers.push_back({.name = name});
+    pod.annotations["gpu-memory." + name] = std::string(60, '0') + "4Gi";
+    pod.annotations["gpu-count." + name] = "8";
+    pod.annotations["gpu-compute." + name] = "100";
+    pod.annotations["gpu-isolation." + name] = "mig";
+    pod.annotations["gpu-model." + name] = std::string(253, '"');
+  }
+  // As much as may be there already.
+  constexpr std::size_t kMost = 262'144;
+  pod.annotation_bytes = kMost - 2'048 - 7 * 1'024 - 64 * 512;
+  const auto request = parse_request(pod);
+  ASSERT_TRUE(request.has_value()) << request.error().sentence;
+  const Reservation reservation = largest_of_several(*request);
+  std::size_t written = 0;
+  for (const auto& [key, value] :
+       write_reservation(reservation, request->main_container, PodFacts{})) {
+    written += key.size() + value.size();
+  }
+  EXPECT_LE(pod.annotation_bytes + written, kMost);
+  Limits limits;
+  limits.max_reservation_bytes = row_of("maxReservationBytes").smallest;
+  const auto read = written_and_read(reservation, limits);
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(read->reservation, reservation);
+  EXPECT_FALSE(read->suspect) << read->suspect_why;
 }
 
 TEST(ReservationBytesTest, TheLargestReservationOfDevicesFitsIntoWhatTheLimitsDemand) {
@@ -183,7 +235,7 @@ TEST(ReservationBytesTest, TheLargestReservationOfDevicesFitsIntoWhatTheLimitsDe
     const Fitted fitted = fit_all(*node, request);
     ASSERT_EQ(fitted.options.size(), 1U);
     const Reservation reservation =
-        to_reservation(*node, request, fitted.options.front(), std::string(kLongestUid, 'u'));
+        reservation_by(*node, request, fitted.options.front(), std::string(kLongestUid, 'u'));
     const auto read = written_and_read(reservation, limits);
     ASSERT_TRUE(read.has_value()) << read.error().message;
     EXPECT_EQ(read->reservation, reservation);

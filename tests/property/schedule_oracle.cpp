@@ -1,7 +1,11 @@
 #include "schedule_oracle.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <map>
+#include <optional>
+#include <regex>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -119,16 +123,19 @@ bool matters(const std::string& repeated) {
     for (const char* field : {"metadata", "spec", "status"})
       paths.insert(std::string{"/pod/"} + field);
     for (const char* field : {"name", "namespace", "uid", "resourceVersion", "creationTimestamp",
-                              "deletionTimestamp", "annotations"}) {
+                              "deletionTimestamp", "labels", "annotations"}) {
       paths.insert(std::string{"/pod/metadata/"} + field);
     }
-    for (const char* field : {"nodeName", "schedulerName", "priority", "initContainers",
-                              "containers", "affinity", "topologySpreadConstraints"}) {
+    for (const char* field :
+         {"nodeName", "schedulerName", "priority", "initContainers", "containers", "affinity",
+          "topologySpreadConstraints", "resources", "resources/limits", "resources/requests",
+          "overhead", "volumes", "volumes/[]/persistentVolumeClaim", "volumes/[]/ephemeral",
+          "resourceClaims"}) {
       paths.insert(std::string{"/pod/spec/"} + field);
     }
     for (const char* list : {"/pod/spec/initContainers/[]/", "/pod/spec/containers/[]/"}) {
-      for (const char* field :
-           {"name", "restartPolicy", "resources", "resources/limits", "resources/requests"}) {
+      for (const char* field : {"name", "restartPolicy", "resources", "resources/limits",
+                                "resources/requests", "ports", "ports/[]/hostPort"}) {
         paths.insert(std::string{list} + field);
       }
     }
@@ -136,6 +143,7 @@ bool matters(const std::string& repeated) {
       const std::string path = std::string{"/pod/spec/affinity/"} + kind;
       paths.insert(path);
       paths.insert(path + "/preferredDuringSchedulingIgnoredDuringExecution");
+      paths.insert(path + "/requiredDuringSchedulingIgnoredDuringExecution");
     }
     paths.insert("/pod/spec/topologySpreadConstraints/[]/whenUnsatisfiable");
     paths.insert("/pod/status/phase");
@@ -166,15 +174,74 @@ const json& list(const json& object, const char* key) {
   return *value;
 }
 
+std::int32_t number(const json& object, const char* key) {
+  const json* value = find(object, key);
+  if (value == nullptr) return 0;
+  if (!value->is_number_integer() || *value > std::numeric_limits<std::int32_t>::max() ||
+      *value < std::numeric_limits<std::int32_t>::min()) {
+    throw Refused("32 bits were expected");
+  }
+  return value->get<std::int32_t>();
+}
+
+bool counted(const std::string& name) {
+  return name == "cpu" || name == "memory" || name.starts_with("nvidia.com/");
+}
+
 StringMap quantities(const json& object, const char* key) {
   StringMap out;
   const json* entries = find(object, key);
   if (entries == nullptr) return out;
   if (!entries->is_object()) throw Refused("an object was expected");
   for (const auto& [name, value] : entries->items()) {
-    if (!name.starts_with("nvidia.com/") || value.is_null()) continue;
+    if (value.is_null()) continue;
+    if (!counted(name)) {
+      out.emplace(name, "");  // that it is there is all that counts
+      continue;
+    }
     if (!value.is_string() && !value.is_number()) throw Refused("a quantity was expected");
     out.emplace(name, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return out;
+}
+
+/// Exact for the short texts of these tests.
+std::int64_t rounded_up(const std::string& text, long double factor) {
+  static const std::regex kQuantity(
+      R"(\+?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3}|[KMGTPE]i|[numkMGTPE]|))");
+  static const std::map<std::string, long double> kFactors = {
+      {"", 1.0L},      {"n", 1e-9L},    {"u", 1e-6L},    {"m", 1e-3L},
+      {"k", 1e3L},     {"M", 1e6L},     {"G", 1e9L},     {"T", 1e12L},
+      {"P", 1e15L},    {"E", 1e18L},    {"Ki", 0x1p10L}, {"Mi", 0x1p20L},
+      {"Gi", 0x1p30L}, {"Ti", 0x1p40L}, {"Pi", 0x1p50L}, {"Ei", 0x1p60L}};
+  std::smatch parts;
+  if (!std::regex_match(text, parts, kQuantity)) throw Refused("no quantity");
+  const auto suffix = kFactors.find(parts[2].str());
+  const long double value = suffix == kFactors.end() ? std::stold(parts[1].str() + parts[2].str())
+                                                     : std::stold(parts[1].str()) * suffix->second;
+  const long double whole = std::ceil(value * factor - 1e-9L);
+  return whole >= 0x1p63L ? std::numeric_limits<std::int64_t>::max()
+                          : static_cast<std::int64_t>(whole);
+}
+
+struct Amounts {
+  std::optional<std::int64_t> cpu, memory;
+  bool others = false;
+  StringMap gpus;
+};
+
+Amounts amounts(const json& object, const char* key) {
+  Amounts out;
+  for (const auto& [name, value] : quantities(object, key)) {
+    if (name == "cpu") {
+      out.cpu = rounded_up(value, 1e3L);
+    } else if (name == "memory") {
+      out.memory = rounded_up(value, 1.0L);
+    } else if (name.starts_with("nvidia.com/")) {
+      out.gpus.emplace(name, value);
+    } else {
+      out.others = true;
+    }
   }
   return out;
 }
@@ -186,27 +253,65 @@ void add_containers(PodFacts& pod, const json& spec, bool init) {
     const bool always = text(item, "restartPolicy") == "Always";
     if (init) container.kind = always ? ContainerKind::kSidecar : ContainerKind::kInit;
     if (const json* resources = find(item, "resources"); resources != nullptr) {
-      container.gpu_resources = quantities(*resources, "limits");
-      container.gpu_resources.merge(quantities(*resources, "requests"));
+      const Amounts limits = amounts(*resources, "limits");
+      Amounts requests = amounts(*resources, "requests");
+      container.gpu_resources = limits.gpus;
+      container.gpu_resources.merge(requests.gpus);
+      container.host.cpu_milli = requests.cpu.value_or(limits.cpu.value_or(0));
+      container.host.memory_bytes = requests.memory.value_or(limits.memory.value_or(0));
+      pod.other_constraints |= limits.others || requests.others;
+    }
+    for (const json& port : list(item, "ports")) {
+      pod.other_constraints |= number(port, "hostPort") != 0;
     }
     if (container.name.empty()) throw Refused("a container without a name");
     pod.containers.push_back(std::move(container));
   }
 }
 
-bool soft(const json& spec) {
-  bool found = false;
+void read_pod_amounts(PodFacts& pod, const json& spec) {
+  const Amounts overhead = amounts(spec, "overhead");
+  pod.overhead = {overhead.cpu.value_or(0), overhead.memory.value_or(0)};
+  pod.other_constraints |= overhead.others;
+  const json* resources = find(spec, "resources");
+  if (resources == nullptr) return;
+  const Amounts limits = amounts(*resources, "limits");
+  const Amounts requests = amounts(*resources, "requests");
+  pod.other_constraints |= limits.others || requests.others;
+  const auto none_asks = [&](std::int64_t HostAmounts::* amount) {
+    return std::ranges::all_of(pod.containers, [&](const ContainerFacts& container) {
+      return container.host.*amount == 0;
+    });
+  };
+  pod.pod_cpu_milli = requests.cpu;
+  pod.pod_memory_bytes = requests.memory;
+  if (!requests.cpu && none_asks(&HostAmounts::cpu_milli)) pod.pod_cpu_milli = limits.cpu;
+  if (!requests.memory && none_asks(&HostAmounts::memory_bytes)) {
+    pod.pod_memory_bytes = limits.memory;
+  }
+}
+
+void read_constraints(PodFacts& pod, const json& spec) {
+  bool& soft = pod.soft_preferences;
+  bool& hard = pod.other_constraints;
   if (const json* affinity = find(spec, "affinity"); affinity != nullptr) {
     for (const char* kind : {"nodeAffinity", "podAffinity", "podAntiAffinity"}) {
-      if (const json* terms = find(*affinity, kind); terms != nullptr) {
-        found |= !list(*terms, "preferredDuringSchedulingIgnoredDuringExecution").empty();
-      }
+      const json* terms = find(*affinity, kind);
+      if (terms == nullptr) continue;
+      soft |= !list(*terms, "preferredDuringSchedulingIgnoredDuringExecution").empty();
+      if (kind == std::string_view("nodeAffinity")) continue;
+      hard |= !list(*terms, "requiredDuringSchedulingIgnoredDuringExecution").empty();
     }
   }
   for (const json& item : list(spec, "topologySpreadConstraints")) {
-    found |= text(item, "whenUnsatisfiable") == "ScheduleAnyway";
+    const bool any_way = text(item, "whenUnsatisfiable") == "ScheduleAnyway";
+    soft |= any_way;
+    hard |= !any_way;
   }
-  return found;
+  for (const json& item : list(spec, "volumes")) {
+    hard |= find(item, "persistentVolumeClaim") != nullptr || find(item, "ephemeral") != nullptr;
+  }
+  hard |= !list(spec, "resourceClaims").empty();
 }
 
 void read_metadata(PodFacts& pod, const json& metadata) {
@@ -216,6 +321,14 @@ void read_metadata(PodFacts& pod, const json& metadata) {
   pod.resource_version = text(metadata, "resourceVersion");
   pod.creation_timestamp = text(metadata, "creationTimestamp");
   pod.terminating = !text(metadata, "deletionTimestamp").empty();
+  if (const json* labels = find(metadata, "labels"); labels != nullptr) {
+    if (!labels->is_object()) throw Refused("an object was expected");
+    for (const auto& [key, value] : labels->items()) {
+      if (value.is_null()) continue;
+      if (!value.is_string()) throw Refused("a string was expected");
+      pod.labels.emplace(key, value.get<std::string>());
+    }
+  }
   if (const json* annotations = find(metadata, "annotations"); annotations != nullptr) {
     if (!annotations->is_object()) throw Refused("an object was expected");
     for (const auto& [key, value] : annotations->items()) {
@@ -237,16 +350,11 @@ PodFacts read_pod(const json& object) {
   if (const json* spec = find(object, "spec"); spec != nullptr) {
     pod.node_name = text(*spec, "nodeName");
     pod.scheduler_name = text(*spec, "schedulerName");
-    if (const json* priority = find(*spec, "priority"); priority != nullptr) {
-      if (!priority->is_number_integer() || *priority > std::numeric_limits<std::int32_t>::max() ||
-          *priority < std::numeric_limits<std::int32_t>::min()) {
-        throw Refused("32 bits were expected");
-      }
-      pod.priority = priority->get<std::int32_t>();
-    }
+    pod.priority = number(*spec, "priority");
     add_containers(pod, *spec, true);
     add_containers(pod, *spec, false);
-    pod.soft_preferences = soft(*spec);
+    read_pod_amounts(pod, *spec);
+    read_constraints(pod, *spec);
   }
   if (const json* status = find(object, "status"); status != nullptr) {
     const std::string phase = text(*status, "phase");
@@ -295,9 +403,14 @@ bool repeats_what_matters(const Builder& builder) {
         kept_annotation(std::string_view{path}.substr(kAnnotations.size()))) {
       return true;
     }
-    for (const char* container : {"/pod/spec/initContainers/[]/", "/pod/spec/containers/[]/"}) {
+    if (path.starts_with("/pod/metadata/labels/")) return true;
+    const std::string overhead = "/pod/spec/overhead/";
+    if (path.starts_with(overhead)) return counted(path.substr(overhead.size()));
+    for (const char* owner :
+         {"/pod/spec/", "/pod/spec/initContainers/[]/", "/pod/spec/containers/[]/"}) {
       for (const char* map : {"resources/limits/", "resources/requests/"}) {
-        if (path.starts_with(std::string{container} + map + "nvidia.com/")) return true;
+        const std::string list = std::string{owner} + map;
+        if (path.starts_with(list)) return counted(path.substr(list.size()));
       }
     }
     return matters(path);

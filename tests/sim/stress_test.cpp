@@ -71,7 +71,8 @@ SimNode make_node(int number) {
   for (int i = 0; i < 4; ++i) {
     node.gpus.push_back({.index = i,
                          .uuid = "GPU-" + node.name + "-" + std::to_string(i),
-                         .memory = sim_gpu_memory(node.name)});
+                         .model = "NVIDIA-A100-SXM4-40GB",
+                         .memory = 40'960});
   }
   return node;
 }
@@ -127,7 +128,7 @@ class Stress {
   void create(Random& random, int number) {
     static const std::vector<std::string> kFractions{"0.1", "0.25", "0.5", "0.75", "1", "2", "1.5"};
     PodFacts pod;
-    pod.name_space = kSimNamespace;
+    pod.name_space = "sim";
     pod.name = "p" + std::to_string(number);
     pod.uid = "uid-" + std::to_string(number);
     pod.containers.push_back({.name = "main", .kind = ContainerKind::kApp, .gpu_resources = {}});

@@ -2,6 +2,8 @@
 // Devices are told apart by index alone, so nodes must keep their uuids. Pure.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -29,19 +31,56 @@ struct SumOfNode {
   friend bool operator==(const SumOfNode&, const SumOfNode&) = default;
 };
 
+/// A pod's part of a GPU while one of its plain init containers runs, or (kNoInit) afterwards.
+using Moments = std::map<std::size_t, SumOfGpu>;
+inline constexpr std::size_t kNoInit = SIZE_MAX;
+
+/// What each moment of the pod's life takes of each GPU, by index.
+inline std::map<int, Moments> moments_of(const Holding& holding) {
+  const std::vector<ReservedContainer>& containers = holding.reservation.containers;
+  std::vector<std::size_t> moments = {kNoInit};
+  for (std::size_t c = 0; c < containers.size(); ++c) {
+    if (holding.kind_of(c) == ContainerKind::kInit) moments.push_back(c);
+  }
+  std::map<int, Moments> sums;
+  for (std::size_t c = 0; c < containers.size(); ++c) {
+    const auto* devices = std::get_if<std::vector<ReservedDevice>>(&containers[c].given);
+    if (devices == nullptr) continue;
+    const ContainerKind kind = holding.kind_of(c);
+    for (const ReservedDevice& device : *devices) {
+      for (const std::size_t moment : moments) {
+        const bool runs = kind == ContainerKind::kInit      ? moment == c
+                          : kind == ContainerKind::kSidecar ? c < moment
+                                                            : moment == kNoInit;
+        SumOfGpu& sum = sums[device.index][moment];
+        sum.wholes = sum.wholes > 0 || device.mode == GpuMode::kWhole ? 1 : 0;
+        if (!runs) continue;
+        sum.memory += device.memory.value;
+        sum.compute += device.compute.value;
+      }
+    }
+  }
+  return sums;
+}
+
+/// Of each GPU a pod has the most that it takes at any time.
 inline void add_to(SumOfNode& sum, const Holding& holding) {
   for (const ReservedContainer& container : holding.reservation.containers) {
-    if (const auto* units = std::get_if<KubeletUnits>(&container.given)) {
-      sum.units[units->resource] += units->count;
-      continue;
+    const auto* units = std::get_if<KubeletUnits>(&container.given);
+    if (units != nullptr) sum.units[units->resource] += units->count;
+  }
+  for (const auto& [index, moments] : moments_of(holding)) {
+    SumOfGpu most{.holders = 1};
+    for (const auto& [moment, now] : moments) {
+      most.memory = std::max(most.memory, now.memory);
+      most.compute = std::max(most.compute, now.compute);
+      most.wholes = std::max(most.wholes, now.wholes);
     }
-    for (const auto& device : std::get<std::vector<ReservedDevice>>(container.given)) {
-      SumOfGpu& gpu = sum.gpus[device.index];
-      gpu.memory += device.memory.value;
-      gpu.compute += device.compute.value;
-      gpu.wholes += device.mode == GpuMode::kWhole ? 1 : 0;
-      ++gpu.holders;
-    }
+    SumOfGpu& gpu = sum.gpus[index];
+    gpu.memory += most.memory;
+    gpu.compute += most.compute;
+    gpu.wholes += most.wholes;
+    gpu.holders += most.holders;
   }
 }
 

@@ -188,6 +188,13 @@ inline std::shared_ptr<Holding> make_units_holding(std::string_view uid, std::st
   return holding;
 }
 
+/// The same once its pod's deletion has begun.
+inline HoldingPtr terminating(const HoldingPtr& holding) {
+  auto same = std::make_shared<Holding>(*holding);
+  same->terminating = true;
+  return same;
+}
+
 /// Annotated, bound by hand, given no device.
 inline std::shared_ptr<Holding> make_unplaced(std::string_view uid, std::string_view node) {
   auto holding = make_holding(uid, node, {});

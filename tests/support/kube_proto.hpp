@@ -37,9 +37,61 @@ struct Row {
   enum { kOne, kList, kMap } many = kOne;
 };
 
+using Schema = std::map<std::string, std::map<std::string, Row>>;
+
+/// Adds the messages in a pod's spec.
+inline Schema with_spec(Schema all) {
+  all.merge(Schema{
+      {"Spec",
+       {{"volumes", {1, "Volume", Row::kList}},
+        {"containers", {2, "Container", Row::kList}},
+        {"restartPolicy", {3, "text"}},
+        {"nodeName", {10, "text"}},
+        {"affinity", {18, "Affinity"}},
+        {"schedulerName", {19, "text"}},
+        {"initContainers", {20, "Container", Row::kList}},
+        {"priority", {25, "number"}},
+        {"overhead", {32, "quantity", Row::kMap}},
+        {"topologySpreadConstraints", {33, "Spread", Row::kList}},
+        {"resourceClaims", {39, "Claim", Row::kList}},
+        {"resources", {40, "Resources"}}}},
+      {"Container",
+       {{"name", {1, "text"}},
+        {"image", {2, "text"}},
+        {"ports", {6, "Port", Row::kList}},
+        {"resources", {8, "Resources"}},
+        {"restartPolicy", {24, "text"}}}},
+      {"Resources",
+       {{"limits", {1, "quantity", Row::kMap}}, {"requests", {2, "quantity", Row::kMap}}}},
+      {"Port", {{"hostPort", {2, "number"}}, {"containerPort", {3, "number"}}}},
+      {"Volume", {{"name", {1, "text"}}, {"volumeSource", {2, "VolumeSource"}}}},
+      {"VolumeSource",
+       {{"emptyDir", {2, "Empty"}},
+        {"persistentVolumeClaim", {10, "VolumeClaim"}},
+        {"ephemeral", {29, "Empty"}}}},
+      {"VolumeClaim", {{"claimName", {1, "text"}}}},
+      {"Claim", {{"name", {1, "text"}}}},
+      {"Empty", {}},
+      {"Affinity",
+       {{"nodeAffinity", {1, "NodeAffinity"}},
+        {"podAffinity", {2, "SomeAffinity"}},
+        {"podAntiAffinity", {3, "SomeAffinity"}}}},
+      {"NodeAffinity",
+       {{"requiredDuringSchedulingIgnoredDuringExecution", {1, "Empty"}},
+        {"preferredDuringSchedulingIgnoredDuringExecution", {2, "Preferred", Row::kList}}}},
+      {"SomeAffinity",
+       {{"requiredDuringSchedulingIgnoredDuringExecution", {1, "Term", Row::kList}},
+        {"preferredDuringSchedulingIgnoredDuringExecution", {2, "Preferred", Row::kList}}}},
+      {"Term", {{"topologyKey", {3, "text"}}}},
+      {"Preferred", {{"weight", {1, "number"}}}},
+      {"Spread", {{"maxSkew", {1, "number"}}, {"whenUnsatisfiable", {3, "text"}}}},
+  });
+  return all;
+}
+
 /// Some fields of each message; generated.proto has them all.
-inline const std::map<std::string, std::map<std::string, Row>>& schema() {
-  static const std::map<std::string, std::map<std::string, Row>> kSchema{
+inline const Schema& schema() {
+  static const Schema kSchema = with_spec({
       {"Pod", {{"metadata", {1, "Meta"}}, {"spec", {2, "Spec"}}, {"status", {3, "PodStatus"}}}},
       {"Meta",
        {{"name", {1, "text"}},
@@ -52,35 +104,11 @@ inline const std::map<std::string, std::map<std::string, Row>>& schema() {
         {"deletionTimestamp", {9, "time"}},
         {"labels", {11, "text", Row::kMap}},
         {"annotations", {12, "text", Row::kMap}}}},
-      {"Spec",
-       {{"containers", {2, "Container", Row::kList}},
-        {"restartPolicy", {3, "text"}},
-        {"nodeName", {10, "text"}},
-        {"affinity", {18, "Affinity"}},
-        {"schedulerName", {19, "text"}},
-        {"initContainers", {20, "Container", Row::kList}},
-        {"priority", {25, "number"}},
-        {"topologySpreadConstraints", {33, "Spread", Row::kList}}}},
-      {"Container",
-       {{"name", {1, "text"}},
-        {"image", {2, "text"}},
-        {"resources", {8, "Resources"}},
-        {"restartPolicy", {24, "text"}}}},
-      {"Resources",
-       {{"limits", {1, "quantity", Row::kMap}}, {"requests", {2, "quantity", Row::kMap}}}},
-      {"Affinity",
-       {{"nodeAffinity", {1, "SomeAffinity"}},
-        {"podAffinity", {2, "SomeAffinity"}},
-        {"podAntiAffinity", {3, "SomeAffinity"}}}},
-      {"SomeAffinity",
-       {{"preferredDuringSchedulingIgnoredDuringExecution", {2, "Preferred", Row::kList}}}},
-      {"Preferred", {{"weight", {1, "number"}}}},
-      {"Spread", {{"maxSkew", {1, "number"}}, {"whenUnsatisfiable", {3, "text"}}}},
       {"PodStatus", {{"phase", {1, "text"}}, {"nominatedNodeName", {11, "text"}}}},
       {"Status", {{"status", {2, "text"}}, {"message", {3, "text"}}, {"code", {6, "number"}}}},
       {"Binding", {{"metadata", {1, "Meta"}}, {"target", {2, "Reference"}}}},
       {"Reference", {{"kind", {1, "text"}}, {"name", {3, "text"}}, {"apiVersion", {5, "text"}}}},
-  };
+  });
   return kSchema;
 }
 
@@ -127,6 +155,14 @@ class Writer {
     return message(value, type);
   }
 
+  /// The fields of a volume's source stand in a message of their own, and in JSON beside its name.
+  static json as_message(const json& object, const std::string& type) {
+    if (type != "Volume") return object;
+    json volume{{"name", nullptr}, {"volumeSource", object}};
+    volume["name"].swap(volume["volumeSource"]["name"]);
+    return volume;
+  }
+
   /// All occurrences of one field.
   Parts field(const json& value, const Row& row) {
     Parts parts;
@@ -158,9 +194,11 @@ class Writer {
 
   Parts fields(const json& object, const std::string& type) {
     std::map<unsigned, Parts> in_order;  // of their numbers, as Go writes them
-    for (const auto& [key, value] : object.items()) {
+    const json whole = as_message(object, type);
+    for (const auto& [key, value] : whole.items()) {
+      if (value.is_null()) continue;
       const Row& row = schema().at(type).at(key);
-      if (!value.is_null()) in_order.emplace(row.number, field(value, row));
+      in_order.emplace(row.number, field(value, row));
     }
     std::vector<Parts> groups;
     for (auto& [number, parts] : in_order) groups.push_back(std::move(parts));

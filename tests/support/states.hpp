@@ -34,14 +34,14 @@ struct Fitted {
 };
 
 /// All that the node offers; the list that fit() fills has held something else before.
-inline Fitted fit_all(const NodeState& node, const GpuRequest& request) {
+inline Fitted fit_all(const NodeState& node, const GpuRequest& request, const Tenant& tenant = {}) {
   PlacementList list;
   for (std::uint16_t gpu = 0; gpu < 3; ++gpu) {
     list.add({.gpu = gpu});
     list.close();
   }
   Prices prices(request);
-  Fitted fitted{.reason = fit(node, request, prices, list)};
+  Fitted fitted{.reason = fit(node, request, tenant, prices, list)};
   for (std::size_t i = 0; i < list.size(); ++i) fitted.options.push_back(list[i].copy());
   return fitted;
 }

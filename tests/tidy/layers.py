@@ -6,7 +6,7 @@ from cpp import code_only, includes
 from tree import Finding
 
 ORDER = ["base", "model", "request", "fit", "score", "plan", "ledger", "codec", "service",
-         "adapters", "app"]
+         "adapters", "app", "ctl"]
 PURE = ["base", "model", "request", "fit", "score", "plan", "ledger"]
 
 # Headers of libraries and of the system that decisions have no business with.
@@ -57,8 +57,9 @@ def _include_problem(source, target, target_path):
         return f"layer {source[0]} may not include layer {target[0]}, which stands below it"
     if target[0] == "adapters" and source[0] == "adapters" and target[1] != source[1]:
         return f"adapter {source[1]} may not include adapter {target[1]}"
-    # Wiring is what makes the adapters, so app alone sees their own headers.
-    if target_path.startswith("src/") and target != source and source[0] != "app":
+    # Wiring is what makes the adapters, so app alone sees their own headers; snugctl shares app's.
+    ours = source[0] == "app" or (source[0], target[0]) == ("ctl", "app")
+    if target_path.startswith("src/") and target != source and not ours:
         return f"{target_path} is private to its own folder"
     return None
 
@@ -110,9 +111,10 @@ CONFINED = [
     ("a score term", r"\b(?:kTermBound|TermFunction)\b", r"(?:src|include/snug)/score/"),
     ("a verdict about room", r"(?<!ErrorCode::)\bk(?:NoRoom|TooLarge)\b",
      r"(?:src|include/snug)/fit/|(?:src|include/snug)/model/refusal\.|include/snug/base/result\.hpp"),
-    # An inventory by labels may say that the node's GPUs are in a mode that serves no annotated pod.
+    # An inventory may say that the node's GPUs are in a mode that serves no annotated pod.
     ("a verdict about modes", r"\bkWrongMode\b",
-     r"(?:src|include/snug)/fit/|(?:src|include/snug)/model/refusal\.|src/codec/gfd_labels\.cpp"),
+     r"(?:src|include/snug)/fit/|(?:src|include/snug)/model/refusal\.|src/codec/gfd_labels\.cpp"
+     r"|src/codec/gpu_replicas\.cpp"),
 ]
 
 
@@ -139,7 +141,7 @@ def library_doors(tree):
         (r"^openssl/", any_of + r"adapters/(?:http|kube)/", "adapters/http and adapters/kube"),
         (r"^spdlog/", any_of + r"adapters/obs/", "adapters/obs"),
         (r"^prometheus/", any_of + r"adapters/obs/", "adapters/obs"),
-        (r"^CLI/", r"src/(?:app/|main\.cpp)", "src/app"),
+        (r"^CLI/", r"src/(?:app/|ctl/|main\.cpp)", "src/app and src/ctl"),
     ]
     for path in tree.cpp("include", "src"):
         for line, name, _ in includes(tree.text(path)):

@@ -26,7 +26,8 @@
   ROW(request_silence_ms,      "requestSilenceMs",      2'000,      10,    60'000,        "silence in the midst of a request or reply after which its connection is closed, in milliseconds") \
   ROW(request_ms,              "requestMs",             10'000,     100,   600'000,       "time in which a request must have come, and again its reply have left, in milliseconds") \
   ROW(max_nodes,               "maxNodes",              50'000,     1,     500'000,       "nodes in the ledger, and again nodes left out of it that wait for a place")             \
-  ROW(max_names_per_call,      "maxNamesPerCall",       50'000,     1,     500'000,       "node names in one filter or prioritize call") \
+  ROW(max_names_per_call,      "maxNamesPerCall",       50'000,     1,     500'000,       "node names in one filter, prioritize or preempt call") \
+  ROW(max_victims_per_call,    "maxVictimsPerCall",     100'000,    1,     1'000'000,     "pods that one preempt call would evict") \
   ROW(max_gpus_per_node,       "maxGpusPerNode",        64,         1,     1'024,         "GPUs in one node's inventory")    \
   ROW(max_inventory_bytes,     "maxInventoryBytes",     262'144,    1'024, 1'048'576,     "bytes of the annotation snug.dev/inventory") \
   ROW(max_reservation_bytes,   "maxReservationBytes",   65'536,     32'768, 262'144,      "bytes of the annotation snug.dev/reservation") \
@@ -38,6 +39,8 @@
   ROW(max_config_bytes,        "maxConfigBytes",        262'144,    1'024, 1'048'576,     "bytes of a configuration, policy or YAML manifest file") \
   ROW(max_manifest_bytes,      "maxManifestBytes",      536'870'912, 1'024, 2'147'483'647, "bytes of one JSON manifest file of the embedded mode") \
   ROW(max_policy_terms,        "maxPolicyTerms",        32,         1,     256,           "terms in one profile of a policy") \
+  ROW(max_policy_rows,         "maxPolicyRows",         256,        1,     4'096,         "rows in each of a policy's rules, podChoice and sharing, and entries in a row's lists") \
+  ROW(policy_reread_ms,        "policyRereadMs",        1'000,      10,    3'600'000,     "between two looks at whether the policy file has changed, in milliseconds; SIGHUP reads it at once") \
   ROW(api_connections,         "apiConnections",        32,         1,     512,           "connections to the API server for calls other than watches") \
   ROW(api_idle_ms,             "apiIdleMs",             45'000,     0,     3'600'000,     "idle time after which a connection to the API server is not used again, in milliseconds (below the API server's 90 s)") \
   ROW(watch_timeout_s,         "watchTimeoutS",         300,        5,     3'600,         "seconds a watch asks the API server to last; each adds up to as much again at random") \
@@ -75,6 +78,9 @@ inline constexpr std::size_t kKeptBuffers = 8;
 inline constexpr std::size_t kKeptBytes = 1'048'576;
 /// And so many requests for which plan() remembers the nodes, at 24 bytes for each node.
 inline constexpr std::size_t kKeptMemos = 16;
+/// So many steps are tried on one node to find GPUs for a pod of several containers (some
+/// milliseconds); only requests made to be hard come near it, and then count as not fitting.
+inline constexpr std::int64_t kMostFitSteps = 4'000;
 
 struct LimitRow {
   std::string_view key;

@@ -14,6 +14,7 @@ struct Quantity {
   friend constexpr auto operator<=>(Quantity, Quantity) = default;
   friend constexpr Quantity operator+(Quantity a, Quantity b) { return {a.value + b.value}; }
   friend constexpr Quantity operator-(Quantity a, Quantity b) { return {a.value - b.value}; }
+  friend constexpr Quantity operator-(Quantity a) { return {-a.value}; }
   constexpr Quantity& operator+=(Quantity other) {
     value += other.value;
     return *this;

@@ -2,6 +2,7 @@
 // types are errors of the form `FILE:LINE:COLUMN: what is wrong; what is expected`.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "snug/base/limits.hpp"
@@ -13,6 +14,9 @@ namespace snug {
 /// `source` names the text in messages.
 [[nodiscard]] Result<Policy> read_policy(std::string_view yaml, std::string_view source,
                                          const Limits& limits);
+
+/// What a policy has, in a few words for a log: `default a, 2 profiles, 1 rule, …`.
+[[nodiscard]] std::string summary_of(const Policy& policy);
 
 /// The policy that is used when none is named; compiled in from policies/.
 [[nodiscard]] std::string_view default_policy_yaml();

@@ -27,8 +27,8 @@ inline constexpr std::string_view kReservationKey = "snug.dev/reservation";
 
 struct ReadReservation {
   Reservation reservation;
-  std::vector<std::optional<Ask>> asks;  // Holding::asks
-  bool suspect = false;                  // Holding::suspect
+  std::vector<std::optional<ContainerRequest>> asks;  // Holding::asks
+  bool suspect = false;                               // Holding::suspect
   std::string suspect_why;
 };
 

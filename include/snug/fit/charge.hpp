@@ -2,6 +2,7 @@
 //   fraction of m thousandths on M MiB: max(1, floor(m·M/1000)) MiB and m milli
 //   memory of q MiB on M MiB:           q MiB and max(1, floor(1000·q/M)) milli
 //   whole:                              M MiB and 1000 milli
+//   gpu-compute: of p percent           10·p milli, whatever the memory
 // So M = 40960: 0.333 → 13639 MiB, 333; 4G (3815 MiB) → 3815 MiB, 93.
 #pragma once
 
@@ -27,7 +28,7 @@ struct Charge {
 
 /// `capacity` > 0. Asks that name no single GPU's share (slices, kubelet units) cost nothing here.
 /// The result may exceed the capacity: that is for fit to refuse.
-[[nodiscard]] Charge charge(const Ask& ask, MebiBytes capacity);
+[[nodiscard]] Charge charge(const ContainerRequest& asked, MebiBytes capacity);
 
 /// What each container of a request costs, remembered for the GPU size that was asked for last: the
 /// GPUs of a cluster have few sizes. `request` must outlive it. Not thread-safe.
@@ -44,7 +45,7 @@ class Prices {
 
  private:
   struct Known {
-    const Ask* ask = nullptr;
+    const ContainerRequest* asked = nullptr;
     MebiBytes capacity;  // 0: none yet
     Price price;
   };
@@ -52,9 +53,10 @@ class Prices {
   std::vector<Known> known_;
 };
 
-/// Whether a reservation may state this charge for the ask on a GPU that has `capacity` > 0 today.
-/// What follows from the GPU's size may be off as far as if it had been an eighth smaller or larger
-/// at binding (docs/decisions/0011).
-[[nodiscard]] bool plausible(const Ask& ask, const Charge& stated, MebiBytes capacity);
+/// Whether a reservation may state this charge for what was asked on a GPU that has `capacity` > 0
+/// today. What follows from the GPU's size may be off as far as if it had been an eighth smaller or
+/// larger at binding (docs/decisions/0011).
+[[nodiscard]] bool plausible(const ContainerRequest& asked, const Charge& stated,
+                             MebiBytes capacity);
 
 }  // namespace snug

@@ -38,9 +38,8 @@
 #include "snug/base/clock.hpp"
 #include "snug/base/ids.hpp"
 #include "snug/base/limits.hpp"
-#include "snug/model/request.hpp"
 #include "snug/model/snapshot.hpp"
-#include "snug/score/policy.hpp"
+#include "snug/plan/claim.hpp"
 
 namespace snug {
 
@@ -49,8 +48,7 @@ enum class HoldingState : std::uint8_t { kReserved, kUnsettled, kBound };
 struct LedgerEntry {
   HoldingPtr holding;
   HoldingState state = HoldingState::kReserved;
-  bool seen = false;  // a list or the watch has shown it bound
-  bool terminating = false;
+  bool seen = false;           // a list or the watch has shown it bound
   std::uint64_t sequence = 0;  // of its last change
   TimePoint since;             // of its last change of state, or of the GET that showed it bound
   /// When the outcome of one of its binds was last unknown: that one may still be carried out,
@@ -59,12 +57,11 @@ struct LedgerEntry {
 };
 
 struct ReserveInput {
-  std::string_view name_space;
+  Claim claim;
   std::string_view pod;
-  std::string_view uid;
   std::string_view node;
-  const GpuRequest& request;
-  const Profile& profile;
+  HostAmounts host;
+  bool other_constraints = false;  // PodFacts
 };
 
 /// Why reserve did not reserve.
@@ -87,12 +84,9 @@ struct ListMark {
 };
 
 struct ListedPods {
-  struct Bound {
-    HoldingPtr holding;
-    bool terminating = false;
-  };
-  std::vector<Bound> bound;                     // the GPU pods among the bound ones
+  std::vector<HoldingPtr> bound;
   std::unordered_set<std::string_view> living;  // uids of all pods in the list
+  std::vector<NominationPtr> nominated;
 };
 
 class Ledger {
@@ -112,20 +106,30 @@ class Ledger {
   std::size_t replace_nodes(std::vector<NodeInventory> inventories);
 
   // What pods hold, as the API server shows it.
-  /// The pod is bound, with this holding. A holding that the ledger has already keeps what it says:
-  /// later edits change nothing; returns false where they differ. Only one that was given no device
-  /// (Holding::unplaced) ends when the pod asks for none any more.
-  bool hold(const HoldingPtr& holding, bool terminating);
+  /// The pod is bound, with this holding, which may be of the host's cpu and memory alone. What a
+  /// holding that the ledger has already says of GPUs stays: later edits change nothing; returns
+  /// false where they differ. Only one that was given no device (Holding::unplaced) ends when the
+  /// pod asks for none any more. What it says of the pod otherwise is brought up to date.
+  bool hold(const HoldingPtr& holding);
   /// The same from a GET of the pod: nothing says that the watch will show it, or its end, so it
   /// stays unseen.
-  bool hold_as_read(const HoldingPtr& holding, bool terminating);
+  bool hold_as_read(const HoldingPtr& holding);
   /// The pod is deleted or finished; it may not have held anything.
   void gone(std::string_view uid);
   [[nodiscard]] ListMark list_begins();
   /// A whole list: what it does not show bound, and what has not changed since the mark, holds
-  /// nothing; a bind under way or unsettled stays while its pod lives. Returns the uids, sorted,
-  /// for which hold() would return false.
+  /// nothing; a bind under way or unsettled stays while its pod lives. Nominations are those of the
+  /// list, and those made since the mark. Returns the uids, sorted, for which hold() would return
+  /// false.
   std::vector<std::string> replace_holdings(ListMark mark, const ListedPods& listed);
+
+  // Nominations: unbound pods for which room on a node is kept, until they hold something, are
+  // gone, or end_nomination.
+  void nominate(NominationPtr nomination);
+  void end_nomination(std::string_view uid);
+
+  /// What namespaces may share or how much is another now: pods that were refused may fit.
+  void policy_changed();
 
   // Binding.
   /// Chooses devices on the node and takes them, re-checking fit on the live state. An unsettled
@@ -143,6 +147,7 @@ class Ledger {
   void end_intent(std::string_view uid);
 
   [[nodiscard]] std::optional<LedgerEntry> find(std::string_view uid) const;
+  /// Of pods with GPUs, and of those that asked for some and were given none.
   [[nodiscard]] std::vector<LedgerEntry> entries() const;
   /// Those that the API server has yet to confirm: unsettled ones, and bound ones that neither a
   /// list nor the watch has shown. Costs what they are, not what the ledger holds.

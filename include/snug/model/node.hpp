@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "snug/base/units.hpp"
+#include "snug/model/host.hpp"
 #include "snug/model/refusal.hpp"
 
 namespace snug {
@@ -27,6 +28,7 @@ struct NodeFacts {
   StringMap labels;       // only snug.dev/* and nvidia.com/*
   StringMap capacity;     // only nvidia.com/*, as written
   StringMap allocatable;  // only nvidia.com/*, as written
+  HostCapacity host;      // allocatable cpu, memory and pods
 
   friend bool operator==(const NodeFacts&, const NodeFacts&) = default;
 };
@@ -84,6 +86,9 @@ struct NodeInventory {
   /// links[i][j]: NVLinks between gpus[i] and gpus[j], 0 = PCIe; empty: unknown.
   std::vector<std::vector<int>> links;
   bool dynamic_mig = false;
+  bool enforced = false;      // label snug.dev/enforced=true: what shares may use is enforced here
+  std::int64_t replicas = 1;  // units of nvidia.com/gpu or gpu.shared that one GPU is offered as
+  HostCapacity host;
   /// Units of nvidia.com/* that the kubelet hands out here, by resource name.
   std::map<std::string, std::int64_t, std::less<>> kubelet_units;
   /// The same with every GPU healthy: what `kubelet_units` lack of it may come back.

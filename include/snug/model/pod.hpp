@@ -7,8 +7,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "snug/model/host.hpp"
 
 namespace snug {
 
@@ -24,6 +27,7 @@ struct ContainerFacts {
   /// `limits` (and, for a name that has no limit, `requests`) of nvidia.com/* resources, as
   /// written.
   std::map<std::string, std::string, std::less<>> gpu_resources;
+  HostAmounts host;  // its requests of cpu and memory
 
   friend bool operator==(const ContainerFacts&, const ContainerFacts&) = default;
 };
@@ -42,9 +46,18 @@ struct PodFacts {
   bool finished = false;     // phase Succeeded or Failed; it holds nothing any more
   bool soft_preferences =
       false;  // preferred node or pod (anti-)affinity, or ScheduleAnyway spreading
+  /// Something besides cpu, memory and GPUs ties the pod to what else is on its node: host ports,
+  /// claims of volumes or devices, required pod (anti-)affinity, DoNotSchedule spreading, requests
+  /// of other resources.
+  bool other_constraints = false;
+  HostAmounts overhead;  // spec.overhead
+  // spec.resources.requests, which stand for the sum of the containers'.
+  std::optional<std::int64_t> pod_cpu_milli;
+  std::optional<std::int64_t> pod_memory_bytes;
   std::vector<ContainerFacts> containers;  // init containers first, in the order of the lists
   /// Only the keys that Snug reads: gpu-*, snug.dev/*, kubectl.kubernetes.io/default-container.
   std::map<std::string, std::string, std::less<>> annotations;
+  std::map<std::string, std::string, std::less<>> labels;
   std::size_t annotation_bytes = 0;  // of all keys and values, those not read here included
 
   friend bool operator==(const PodFacts&, const PodFacts&) = default;

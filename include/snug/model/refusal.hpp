@@ -26,8 +26,11 @@ namespace snug {
   ROW(kNodeClosed,      "NodeClosed",      false, "a pod with GPU annotations was bound to the node without a reservation, so the node takes no other")                                             \
   ROW(kUnsettled,       "Unsettled",       false, "the pod holds GPUs on another node from an earlier bind")        \
   ROW(kOtherKind,       "OtherKind",       true,  "the node holds GPU pods of the other kind (assigned by Snug or by the kubelet)") \
-  ROW(kCapReached,      "CapReached",      false, "the namespace's cap is reached")                                           \
+  ROW(kNotEnforced,     "NotEnforced",     false, "the policy wants shares of this namespace enforced, and the node is not labelled snug.dev/enforced=true") \
+  ROW(kNominated,       "Nominated",       true,  "the room is kept for a pod that is nominated to the node and comes first") \
+  ROW(kOtherNamespace,  "OtherNamespace",  true,  "the GPUs with room hold pods of namespaces that the policy keeps apart")   \
   ROW(kNoRoom,          "NoRoom",          true,  "no GPU has room for the request")                                          \
+  ROW(kCapReached,      "CapReached",      false, "the namespace's cap is reached")                                           \
   ROW(kUnhealthy,       "Unhealthy",       true,  "the GPUs that could serve the request are unhealthy or closed")            \
   ROW(kWrongMode,       "WrongMode",       true,  "no GPU is in a mode that can serve the request")                           \
   ROW(kModelExcluded,   "ModelExcluded",   false, "the pod excludes the GPU models of this node")                             \

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "snug/base/units.hpp"
+#include "snug/model/glob.hpp"
 #include "snug/model/pod.hpp"
 
 namespace snug {
@@ -46,20 +48,27 @@ struct KubeletAsk {
 
 using Ask = std::variant<FractionAsk, MemoryAsk, WholeAsk, SliceAsk, KubeletAsk>;
 
+/// `gpu-isolation`: how the neighbours on a GPU must be kept apart.
+enum class Isolation : std::uint8_t { kAny, kTimeSlicing, kMps, kMig };
+
 struct ContainerRequest {
   std::string container;
   ContainerKind kind = ContainerKind::kApp;
   Ask ask;
-  std::int64_t count = 1;  // that on each of so many different GPUs, or so many units
-  std::string text;        // as the pod said it: `gpu-fraction=0.25`
+  std::int64_t count = 1;              // that on each of so many different GPUs, or so many units
+  std::optional<int> compute_percent;  // `gpu-compute`, 1..100: instead of what the ask implies
+  Isolation isolation = Isolation::kAny;
+  ModelFilter models;
+  std::string text;  // as the pod said it: `gpu-fraction=0.25`, `gpu-memory=4G;gpu-count=2`
 
   friend bool operator==(const ContainerRequest&, const ContainerRequest&) = default;
 };
 
 /// A pod asks either Snug or the kubelet, never both: all containers are of one kind.
 struct GpuRequest {
-  std::vector<ContainerRequest> containers;
-  std::string main_container;  // receives the unsuffixed flat annotations
+  std::vector<ContainerRequest> containers;  // in the pod's order: init containers, then the others
+  std::string main_container;                // receives the unsuffixed flat annotations
+  std::string policy;                        // `gpu-policy`; empty: the operator's rules choose
 
   [[nodiscard]] bool empty() const { return containers.empty(); }
   [[nodiscard]] bool kubelet_assigned() const {

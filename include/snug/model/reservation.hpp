@@ -11,6 +11,7 @@
 
 #include "snug/base/units.hpp"
 #include "snug/model/node.hpp"
+#include "snug/model/pod_rank.hpp"
 #include "snug/model/request.hpp"
 
 namespace snug {
@@ -50,7 +51,8 @@ struct Reservation {
   friend bool operator==(const Reservation&, const Reservation&) = default;
 };
 
-/// One pod's hold on one node, shared between the ledger and its snapshots. Immutable.
+/// One pod's hold on one node (its GPUs, if it has any, and its host's cpu and memory), shared
+/// between the ledger and its snapshots. Immutable.
 struct Holding {
   std::string name_space;
   std::string pod;
@@ -58,7 +60,9 @@ struct Holding {
   Reservation reservation;
   /// What the reservation's containers ask, in their order; nothing: the text is not understood.
   /// Empty: what they hold is not compared with it.
-  std::vector<std::optional<Ask>> asks;
+  std::vector<std::optional<ContainerRequest>> asks;
+  /// What the reservation's containers are, in their order, which is the pod's; missing: apps.
+  std::vector<ContainerKind> kinds;
   std::string request;  // as the pod said it
   std::string main_container;
   /// Annotated, bound by someone else, and given no device: the node takes no annotated pod while
@@ -70,6 +74,16 @@ struct Holding {
   /// Its devices are not of the kind and number that its own request asks for: they close while it
   /// lives.
   bool suspect = false;
+  bool terminating = false;        // its deletion has begun; it holds all it has until it is gone
+  bool other_constraints = false;  // PodFacts
+  HostAmounts host;                // by kube-scheduler's formula
+  PodRank rank;
+
+  /// It has no GPU, and asked for none.
+  [[nodiscard]] bool of_host_alone() const { return !unplaced && reservation.containers.empty(); }
+  [[nodiscard]] ContainerKind kind_of(std::size_t container) const {
+    return container < kinds.size() ? kinds[container] : ContainerKind::kApp;
+  }
 };
 using HoldingPtr = std::shared_ptr<const Holding>;
 

@@ -19,6 +19,7 @@
 #include "snug/base/ids.hpp"
 #include "snug/base/units.hpp"
 #include "snug/model/name_index.hpp"
+#include "snug/model/namespace_use.hpp"
 #include "snug/model/node.hpp"
 #include "snug/model/reservation.hpp"
 
@@ -57,6 +58,7 @@ struct GpuState {
   /// else the first sharing entry of what the operator allows; kNone: it serves none.
   GpuMode sharing = GpuMode::kNone;
   bool takes_whole = false;  // as the operator allows, whatever is on it now
+  bool shares_both = false;  // the operator allows both modes for shares
   GpuClosure closure = GpuClosure::kOpen;
   /// The position of the node's first GPU of the same model: equal numbers, equal models.
   std::uint16_t model = 0;
@@ -71,7 +73,8 @@ struct GpuState {
   [[nodiscard]] bool same_as(const GpuState& other) const {
     return memory == other.memory && used_memory == other.used_memory &&
            used_compute == other.used_compute && mode == other.mode && sharing == other.sharing &&
-           takes_whole == other.takes_whole && closure == other.closure && model == other.model;
+           takes_whole == other.takes_whole && shares_both == other.shares_both &&
+           closure == other.closure && model == other.model;
   }
 };
 
@@ -91,6 +94,8 @@ struct NodeState {
   int unplaced = 0;               // holdings that close the node to annotated pods
   std::vector<GpuInfo> vanished;  // GPUs that only reservations still name
   std::map<std::string, std::int64_t, std::less<>> kubelet_used;  // units by resource
+  HostAmounts host_used;  // of all pods on the node, those without GPUs included
+  std::int64_t pods = 0;
   std::vector<HoldingPtr> holdings;
 
   [[nodiscard]] const std::string& name() const { return inventory->name; }
@@ -98,6 +103,11 @@ struct NodeState {
   /// The position in `gpus` of the one that a reserved device is charged to: the inventory's
   /// (NodeInventory::gpu_of), else the vanished one with its index and uuid; nothing: none of them.
   [[nodiscard]] std::optional<std::size_t> gpu_of(const ReservedDevice& device) const;
+  /// NVLinks between the GPUs at two positions; 0 where none are known.
+  [[nodiscard]] int links(std::size_t a, std::size_t b) const {
+    const auto& all = inventory->links;
+    return a < all.size() && b < all.size() ? all[a][b] : 0;
+  }
 };
 using NodeStatePtr = std::shared_ptr<const NodeState>;
 
@@ -139,6 +149,18 @@ struct StringHash {
   }
 };
 
+/// An unbound pod that kube-scheduler nominated to a node, where others were evicted for it
+/// (status.nominatedNodeName).
+struct Nomination {
+  std::string name_space;
+  std::string node;
+  PodRank rank;
+  GpuRequest request;
+};
+using NominationPtr = std::shared_ptr<const Nomination>;
+/// Of one node, the first by rank first.
+using Nominations = std::vector<NominationPtr>;
+
 struct Snapshot {
   Generation generation;       // of the ledger
   Generation room_generation;  // counts the changes that may have made room
@@ -148,6 +170,10 @@ struct Snapshot {
   /// Placements that were named as winners and are not bound yet, by node: ranking sees them as
   /// taken, feasibility never does.
   std::unordered_map<std::uint32_t, std::vector<HoldingPtr>> intents;
+  /// Pods without a holding that are nominated to a node, by node: what they ask is kept for them.
+  std::unordered_map<std::uint32_t, Nominations> nominations;
+  /// What the holdings of each namespace have of GPUs' compute.
+  NamespaceUse held;
 };
 using SnapshotPtr = std::shared_ptr<const Snapshot>;
 

@@ -1,9 +1,10 @@
-// A decision over many nodes: fit each, score what fits, name the best. Pure: the same snapshot,
-// request and profile give the same answer, bit for bit. Ties go to the bytewise lower node name,
-// inside a node to the lower GPU position.
+// A decision over many nodes: fit each, keep what nominated pods wait for, score what remains, name
+// the best. Pure: the same snapshot and claim give the same answer, bit for bit. Ties go to the
+// bytewise lower node name, inside a node to the lower GPU position.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -11,10 +12,9 @@
 
 #include "snug/model/placement.hpp"
 #include "snug/model/refusal.hpp"
-#include "snug/model/request.hpp"
 #include "snug/model/snapshot.hpp"
+#include "snug/plan/claim.hpp"
 #include "snug/plan/memo.hpp"
-#include "snug/score/policy.hpp"
 
 namespace snug {
 
@@ -33,10 +33,8 @@ struct Verdict {
 
 struct PlanInput {
   const Snapshot& snapshot;
-  const GpuRequest& request;
-  const Profile& profile;
-  std::string_view pod_uid;  // its own intent does not count against it
-  PlanMemo* memo = nullptr;  // of this ledger, request and profile; null: none
+  Claim claim;               // the pod's own intent and nomination do not count against it
+  PlanMemo* memo = nullptr;  // of this ledger, and of one request, choice of profiles and rules
 };
 
 struct Plan {
@@ -54,9 +52,11 @@ struct NodeChoice {
   Placement placement;
 };
 
-/// The best placement on one node, as bind needs it; intents are not looked at.
-[[nodiscard]] NodeChoice choose_on(const NodeState& node, const GpuRequest& request,
-                                   const Profile& profile);
+/// The best placement on one node, as bind needs it; intents are not looked at. `later`: the node
+/// with more holdings, beside which the placement has to fit too; what is kept for nominated pods
+/// goes by the node as it is.
+[[nodiscard]] NodeChoice choose_on(const NodeState& node, const Claim& claim, const Around& around,
+                                   const NodeState* later = nullptr);
 
 /// kube-scheduler's MaxExtenderPriority.
 inline constexpr int kBestScore = 10;
@@ -65,8 +65,8 @@ inline constexpr int kBestScore = 10;
 /// in proportion below. Others (not fitting) get 0.
 [[nodiscard]] std::vector<int> advise(const Plan& plan);
 
-/// The reservation that a placement amounts to.
-[[nodiscard]] Reservation to_reservation(const NodeState& node, const GpuRequest& request,
-                                         const Placement& placement, std::string_view pod_uid);
+/// What the pod would hold by a placement on this node.
+[[nodiscard]] std::shared_ptr<Holding> to_holding(const NodeState& node, const Claim& claim,
+                                                  PlacementView placement);
 
 }  // namespace snug

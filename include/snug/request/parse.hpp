@@ -22,7 +22,7 @@ namespace snug {
 [[nodiscard]] bool is_request_key(std::string_view key);
 
 /// What one container's request means by its text alone (ContainerRequest::text, as a reservation
-/// repeats it): ask, count and text. Nothing: this version knows no such request.
+/// repeats it): all but the container and its kind. Nothing: this version writes no such text.
 [[nodiscard]] std::optional<ContainerRequest> parse_request_text(std::string_view text);
 
 /// A Kubernetes quantity with a suffix or exponent (`4G`, `4Gi`, `1e9`, `0.5Gi`) or a bare integer,

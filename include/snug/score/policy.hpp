@@ -1,15 +1,20 @@
-// A policy is data: profiles of weighted terms. It decides among placements that fit, never whether
-// one fits. Immutable once read (codec/policy_codec); the same profile chooses the node and the
-// GPU.
+// A policy is data: profiles of weighted terms, rules that choose among them, what pods may choose
+// themselves, and what tenants share. Which placement fits never depends on terms or rules; what a
+// namespace may share does (SharingRules). Immutable once read (codec/policy_codec); the same
+// profile chooses the node and the GPU.
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "snug/model/refusal.hpp"
+#include "snug/model/sharing.hpp"
 #include "snug/score/terms.hpp"
 
 namespace snug {
@@ -26,17 +31,69 @@ struct Profile {
   std::vector<WeightedTerm> terms;
 };
 
+/// Σ weight × term. Cannot overflow within the bounds above.
+[[nodiscard]] std::int64_t score(const Profile& profile, const TermInput& input);
+
+/// The profiles that score one pod's placements. Points into the policy that made it.
+class ProfileChoice {
+ public:
+  /// `profile` for every placement.
+  // NOLINTNEXTLINE(google-explicit-constructor): one profile is the simplest choice.
+  ProfileChoice(const Profile& profile) : otherwise_(&profile) {}
+
+  /// `profile` for placements on GPUs of these models, unless an earlier row has them.
+  void add(const std::vector<std::string>& models, const Profile& profile) {
+    by_model_.push_back({&models, &profile});
+  }
+  /// By the model of the placement's first GPU, or of the node's first where the kubelet picks.
+  [[nodiscard]] const Profile& of(const NodeState& node, PlacementView placement) const;
+  /// The same text for choices that score alike, within one policy.
+  [[nodiscard]] std::string key() const;
+
+ private:
+  struct Row {
+    const std::vector<std::string>* models;  // globs
+    const Profile* profile;
+  };
+  std::vector<Row> by_model_;
+  const Profile* otherwise_;
+};
+
+/// A rule's empty list or map asks nothing.
+struct ProfileRule {
+  std::vector<std::string> namespaces;            // globs
+  std::map<std::string, std::string> pod_labels;  // all of them, exactly
+  std::vector<std::string> gpu_models;            // globs, without case
+  std::string profile;                            // a key of Policy::profiles
+};
+
+/// Profiles that the pods of some namespaces may choose by `gpu-policy`.
+struct PodChoice {
+  std::vector<std::string> namespaces;  // globs
+  std::vector<std::string> profiles;    // keys of Policy::profiles
+};
+
+/// What rules look at in a pod.
+struct PolicySubject {
+  std::string_view name_space;
+  const std::map<std::string, std::string, std::less<>>& labels;
+  std::string_view asked;  // `gpu-policy`; empty: none
+};
+
 struct Policy {
   std::string default_profile;  // a key of `profiles`
   std::map<std::string, Profile, std::less<>> profiles;
+  std::vector<ProfileRule> rules;  // the first that matches counts
+  std::vector<PodChoice> pod_choice;
+  SharingRules sharing;
 
   [[nodiscard]] const Profile& default_terms() const {
     return profiles.find(default_profile)->second;
   }
+  /// What the pod asked for, where that is open to it (else ForbiddenPolicy); else what the rules
+  /// say; else the default.
+  [[nodiscard]] std::expected<ProfileChoice, Refusal> choose(const PolicySubject& pod) const;
 };
 using PolicyPtr = std::shared_ptr<const Policy>;
-
-/// Σ weight × term. Cannot overflow within the bounds above.
-[[nodiscard]] std::int64_t score(const Profile& profile, const TermInput& input);
 
 }  // namespace snug

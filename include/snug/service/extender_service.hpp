@@ -1,7 +1,7 @@
-// The use cases behind kube-scheduler's calls: filter and prioritize read a snapshot, reserve
-// nothing and do no I/O (in the embedded mode filter creates the pod, see FirstSight); bind
+// The use cases behind kube-scheduler's calls: filter, prioritize and preempt read a snapshot,
+// reserve nothing and do no I/O (in the embedded mode filter creates the pod, see FirstSight); bind
 // reserves, writes the binding, and confirms or releases. Each is one file (src/service/filter.cpp,
-// prioritize.cpp, bind.cpp) that reads top to bottom.
+// prioritize.cpp, preempt.cpp, bind.cpp) that reads top to bottom.
 //
 // Thread-safe: any number of calls at once. Every body gets a reply of the verb's shape; a
 // body that cannot be read changes nothing.
@@ -13,11 +13,11 @@
 #include "snug/base/clock.hpp"
 #include "snug/codec/extender_codec.hpp"
 #include "snug/ledger/ledger.hpp"
-#include "snug/model/request.hpp"
 #include "snug/plan/plan.hpp"
-#include "snug/score/policy.hpp"
 #include "snug/service/options.hpp"
 #include "snug/service/pending.hpp"
+#include "snug/service/pod_claim.hpp"
+#include "snug/service/policy_store.hpp"
 #include "snug/service/ports.hpp"
 #include "snug/service/readiness.hpp"
 #include "snug/service/reply.hpp"
@@ -29,6 +29,7 @@ struct ServiceParts {
   Ledger& ledger;
   PendingPods& pending;
   const Readiness& readiness;
+  const PolicyStore& policy;
   ApiPort& api;
   Metrics& metrics;
   Log& log;
@@ -38,7 +39,7 @@ struct ServiceParts {
 
 class ExtenderService {
  public:
-  ExtenderService(ServiceParts parts, ServiceOptions options, PolicyPtr policy);
+  ExtenderService(ServiceParts parts, ServiceOptions options);
   ~ExtenderService();
   ExtenderService(const ExtenderService&) = delete;
   ExtenderService& operator=(const ExtenderService&) = delete;
@@ -46,6 +47,7 @@ class ExtenderService {
   /// `body` is the request's JSON; it may be grown by padding.
   [[nodiscard]] Reply filter(std::string& body);
   [[nodiscard]] Reply prioritize(std::string& body);
+  [[nodiscard]] Reply preempt(std::string& body);
   [[nodiscard]] Reply bind(std::string& body);
 
  private:
@@ -55,18 +57,24 @@ class ExtenderService {
   /// Whether the pod's scheduler is one of schedulerNames.
   [[nodiscard]] bool serves(const PodFacts& pod) const;
   [[nodiscard]] AnswerMode mode_for(const PodFacts& pod) const;
-  [[nodiscard]] Plan decide(const ScheduleCall& call, const GpuRequest& request,
+  [[nodiscard]] Plan decide(const ScheduleCall& call, const PodClaim& claim,
                             const Snapshot& snapshot) const;
-  void note_winner(const ScheduleCall& call, const GpuRequest& request, const Plan& plan,
+  void note_winner(const ScheduleCall& call, const PodClaim& claim, const Plan& plan,
                    const Snapshot& snapshot);
-  [[nodiscard]] Reply filter_request(const ScheduleCall& call, const GpuRequest& request);
-  [[nodiscard]] Reply refuse_everywhere(const ScheduleCall& call, const Refusal& refusal);
-  [[nodiscard]] Reply refuse_each(const ScheduleCall& call, const Plan& plan, Generation room);
+  [[nodiscard]] Reply filter_claim(const ScheduleCall& call, const PodClaim& claim,
+                                   const Snapshot& snapshot);
+  /// `room`: what the ledger has to get past for the pod to be tried again.
+  [[nodiscard]] Reply refuse_everywhere(const ScheduleCall& call, const Refusal& refusal,
+                                        Generation room);
+  [[nodiscard]] Reply refuse_each(const ScheduleCall& call, const PodClaim& claim, const Plan& plan,
+                                  const Snapshot& snapshot);
   void note_refused(std::string_view uid, const std::string& text, Generation room);
   [[nodiscard]] Reply run_filter(std::string& body);
   [[nodiscard]] Reply run_prioritize(std::string& body);
+  [[nodiscard]] Reply run_preempt(std::string& body);
   [[nodiscard]] Reply run_bind(std::string& body);
   [[nodiscard]] Reply bind_pod(const BindCall& call, const PodFacts& pod);
+  [[nodiscard]] Reply bind_claim(const BindCall& call, const PodFacts& pod, const PodClaim& claim);
   [[nodiscard]] Reply bind_without_gpu(const BindCall& call, const PodFacts& pod);
   [[nodiscard]] Reply write_binding(const BindCall& call, const PodFacts& pod,
                                     const Holding& holding);
@@ -77,7 +85,6 @@ class ExtenderService {
 
   ServiceParts parts_;
   ServiceOptions options_;
-  PolicyPtr policy_;
   std::unique_ptr<Readers> readers_;
   std::unique_ptr<Memos> memos_;
 };

@@ -95,7 +95,7 @@ class ClusterSource {
   virtual void stop() = 0;
 };
 
-enum class Verb : std::uint8_t { kFilter, kPrioritize, kBind };
+enum class Verb : std::uint8_t { kFilter, kPrioritize, kPreempt, kBind };
 
 /// How a bind ended, for the metric.
 enum class BindEnd : std::uint8_t {
@@ -119,6 +119,8 @@ class Metrics {
   virtual void room_touched() = 0;
   virtual void event_dropped() = 0;
   virtual void reservation_problem(std::string_view kind) = 0;
+  /// The policy file changed: its policy is in force now, or (not ok) was refused.
+  virtual void policy_reloaded(bool ok) = 0;
 };
 
 enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarn, kError };

@@ -55,8 +55,8 @@ class Reconciler final : public ClusterSink {
   enum class Shown : std::uint8_t { kWatched, kRead };
 
   void apply_bound(const PodFacts& pod, Shown shown);
-  /// As read_holding; a pod that the ledger knows holds nothing rather than being unknown.
-  [[nodiscard]] ReadHolding read_bound(const PodFacts& pod) const;
+  /// Keeps what an unbound pod asks on the node that it is nominated to.
+  void note_nomination(const PodFacts& pod);
   /// Says once for each pod what is wrong with its reservation.
   void report(const PodFacts& pod, const std::string& problem);
   [[nodiscard]] NodeInventory take_in(const NodeFacts& node);

@@ -1,6 +1,7 @@
 #include "snug/adapters/http/extender_server.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <memory>
@@ -18,12 +19,15 @@ namespace {
 
 constexpr const char* kFilter = "/filter";
 constexpr const char* kPrioritize = "/prioritize";
+constexpr const char* kPreempt = "/preempt";
 constexpr const char* kBind = "/bind";
+constexpr std::array<std::string_view, 4> kPaths{kFilter, kPrioritize, kPreempt, kBind};
 
 std::string error_body(const std::string& path, std::string_view sentence) {
   ReplyShape shape = ReplyShape::kBind;
   if (path == kFilter) shape = ReplyShape::kFilter;
   if (path == kPrioritize) shape = ReplyShape::kPrioritize;
+  if (path == kPreempt) shape = ReplyShape::kPreempt;
   return write_error(shape, sentence);
 }
 
@@ -98,6 +102,7 @@ class ExtenderServer::Impl {
     });
     route(kFilter, std::move(handlers.filter));
     route(kPrioritize, std::move(handlers.prioritize));
+    route(kPreempt, std::move(handlers.preempt));
     route(kBind, std::move(handlers.bind));
   }
 
@@ -116,8 +121,9 @@ class ExtenderServer::Impl {
       return Refused{431, "the request has more than the " + std::to_string(max_headers_) +
                               " headers that are allowed"};
     }
-    if (request.path != kFilter && request.path != kPrioritize && request.path != kBind) {
-      return Refused{404, "there are POST /filter, /prioritize and /bind, and nothing else"};
+    if (std::ranges::find(kPaths, request.path) == kPaths.end()) {
+      return Refused{404,
+                     "there are POST /filter, /prioritize, /preempt and /bind, and nothing else"};
     }
     if (request.method != "POST") return Refused{405, "the method must be POST"};
     if (request.has_header("Transfer-Encoding")) {

@@ -18,7 +18,7 @@ using prometheus::Gauge;
 using prometheus::Histogram;
 using prometheus::Labels;
 
-constexpr std::array<const char*, 3> kVerbs{"filter", "prioritize", "bind"};
+constexpr std::array<const char*, 4> kVerbs{"filter", "prioritize", "preempt", "bind"};
 constexpr std::array<const char*, 6> kBindEnds{"bound",   "repeated", "lost_race",
                                                "refused", "unknown",  "unavailable"};
 constexpr std::array<const char*, 7> kClosures{
@@ -74,6 +74,10 @@ struct PrometheusMetrics::Series {
       counter("snug_events_dropped_total", "Kubernetes events that found their queue full");
   Family<Counter>& problems =
       counter("snug_reservation_problems_total", "Reservations that are not as they should be");
+  Family<Counter>& reloads =
+      counter("snug_policy_reloads_total", "Changed policy files that were read");
+  Family<Gauge>& up_to_date =
+      gauge("snug_policy_up_to_date", "0: the policy file was refused, an older one is in force");
   Family<Gauge>& ready = gauge("snug_ready", "1: both lists are in and the ledger is rebuilt");
   Family<Gauge>& nodes = gauge("snug_nodes", "Nodes in the ledger");
   Family<Gauge>& conflicts =
@@ -89,6 +93,9 @@ struct PrometheusMetrics::Series {
   std::array<Counter*, kBindEnds.size()> bind_counters{};
   Counter& touch_counter = touches.Add({});
   Counter& dropped_counter = dropped.Add({});
+  Counter& loaded_counter = reloads.Add({{"result", "loaded"}});
+  Counter& refused_counter = reloads.Add({{"result", "refused"}});
+  Gauge& up_to_date_gauge = up_to_date.Add({});
 
   Series() {
     for (std::size_t i = 0; i < kVerbs.size(); ++i) {
@@ -107,6 +114,7 @@ struct PrometheusMetrics::Series {
     for (const char* resource : {"nodes", "pods"}) {
       for (const char* why : kWatchEnds) watches.Add({{"resource", resource}, {"why", why}});
     }
+    up_to_date_gauge.Set(1);  // without a good policy the program does not start
     for (const char* kind : kProblems) problems.Add({{"kind", kind}});
   }
 };
@@ -161,6 +169,11 @@ void PrometheusMetrics::event_dropped() { series_->dropped_counter.Increment(); 
 
 void PrometheusMetrics::reservation_problem(std::string_view kind) {
   series_->problems.Add({{"kind", std::string(kind)}}).Increment();
+}
+
+void PrometheusMetrics::policy_reloaded(bool ok) {
+  (ok ? series_->loaded_counter : series_->refused_counter).Increment();
+  series_->up_to_date_gauge.Set(ok ? 1 : 0);
 }
 
 void PrometheusMetrics::set_gauges(const ClusterGauges& gauges) {

@@ -50,6 +50,12 @@ class Extender:
     def stop(self):
         return self.process.stop() if self.process else None
 
+    def hang_up(self):
+        self.process.hang_up()
+
+    def log(self):
+        return self.process.stderr.read_text(errors="replace")
+
     def ready(self):
         self.process.must_run()
         return self._request(self.admin_port, "GET", "/readyz")[0] == 200

@@ -18,6 +18,14 @@ def inventory(node, gpus, memory_mib, model):
          "healthy": True} for index in range(gpus)]}
 
 
+def pairs(*linked, gpus=4):
+    """The matrix `links` of an inventory in which only these pairs have NVLinks."""
+    matrix = [[0] * gpus for _ in range(gpus)]
+    for one, other in linked:
+        matrix[one][other] = matrix[other][one] = 12
+    return matrix
+
+
 def bare_node(name, labels=None, annotations=None, capacity=None):
     resources = {"cpu": "96", "memory": "512Gi", "pods": "250", **(capacity or {})}
     return {
@@ -29,35 +37,65 @@ def bare_node(name, labels=None, annotations=None, capacity=None):
     }
 
 
-def gpu_node(name, gpus=8, *, memory_mib=A100_MIB, model=A100, labels=None, kubelet=False):
+def with_inventory(node, value):
+    """Writes the annotation of a node, in its dictionary."""
+    text = json.dumps(value, separators=(",", ":"))
+    node["metadata"].setdefault("annotations", {})["snug.dev/inventory"] = text
+    return node
+
+
+def gpu_node(name, gpus=8, *, memory_mib=A100_MIB, model=A100, labels=None, kubelet=False,
+             capacity=None, links=None, modes=None):
     """A node with an inventory annotation; `kubelet`: its device plug-in offers the GPUs too."""
-    text = json.dumps(inventory(name, gpus, memory_mib, model), separators=(",", ":"))
-    return bare_node(name, labels, {"snug.dev/inventory": text},
-                     {"nvidia.com/gpu": str(gpus)} if kubelet else None)
+    value = inventory(name, gpus, memory_mib, model)
+    if links:
+        value["links"] = links
+    if modes:
+        for gpu in value["gpus"]:
+            gpu["modes"] = modes
+    offered = {"nvidia.com/gpu": str(gpus)} if kubelet else {}
+    return with_inventory(bare_node(name, labels, None, {**offered, **(capacity or {})}), value)
 
 
-def labelled_node(name, gpus=4, *, memory_mib=A100_MIB, model=A100):
-    """A node as GPU Feature Discovery and the device plug-in leave it."""
+def labelled_node(name, gpus=4, *, memory_mib=A100_MIB, model=A100, replicas=1,
+                  resource="nvidia.com/gpu"):
+    """A node as GPU Feature Discovery and the device plug-in leave it; the plug-in offers each GPU
+    `replicas` times, under that name."""
     labels = {"nvidia.com/gpu.product": model, "nvidia.com/gpu.count": str(gpus),
-              "nvidia.com/gpu.memory": str(memory_mib), "nvidia.com/gpu.replicas": "1"}
-    return bare_node(name, labels, None, {"nvidia.com/gpu": str(gpus)})
+              "nvidia.com/gpu.memory": str(memory_mib), "nvidia.com/gpu.replicas": str(replicas)}
+    if replicas > 1:
+        labels["nvidia.com/gpu.sharing-strategy"] = "time-slicing"
+        if resource == "nvidia.com/gpu":
+            labels["nvidia.com/gpu.product"] += "-SHARED"
+    return bare_node(name, labels, None, {resource: str(gpus * replicas)})
 
 
 def pod(name, annotations=None, *, limits=None, node_selector=None, affinity=None,
-        scheduler="snug", namespace="default"):
-    """A pod of one container, `main`."""
+        scheduler="snug", namespace="default", labels=None, cpu="10m", priority=None, grace=0,
+        containers=("main",), init=()):
+    """A pod of one container, `main`, or of `containers`, and of `init`: names of plain init
+    containers, with a `+` in front of those that are sidecars. The first has the pod's limits and
+    all of its CPU. `priority`: a PriorityClass; `grace`: seconds until a kubelet would kill it."""
     spec = {
         "schedulerName": scheduler,
-        "terminationGracePeriodSeconds": 0,
-        "containers": [{"name": "main", "image": "busy", "resources": {
-            "requests": {"cpu": "10m"}, "limits": limits or {}}}],
+        "terminationGracePeriodSeconds": grace,
+        "containers": [{"name": each, "image": "busy", "resources": {
+            "requests": {"cpu": cpu} if each == containers[0] and cpu != "0" else {},
+            "limits": (limits or {}) if each == containers[0] else {}}} for each in containers],
     }
+    if init:
+        spec["initContainers"] = [
+            {"name": each.lstrip("+"), "image": "busy",
+             **({"restartPolicy": "Always"} if each.startswith("+") else {})} for each in init]
+    if priority:
+        spec["priorityClassName"] = priority
     if node_selector:
         spec["nodeSelector"] = node_selector
     if affinity:
         spec["affinity"] = affinity
     return {"apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": name, "namespace": namespace, "annotations": annotations or {}},
+            "metadata": {"name": name, "namespace": namespace, "annotations": annotations or {},
+                         "labels": labels or {}},
             "spec": spec}
 
 

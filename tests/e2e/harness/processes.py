@@ -82,6 +82,10 @@ class Process:
             return newline and line
         return wait_until(f"a line on stdout of {self.name}", read, seconds)
 
+    def hang_up(self):
+        """SIGHUP."""
+        self._signal(signal.SIGHUP)
+
     def kill(self):
         """SIGKILL, and gone when this returns."""
         self._signal(signal.SIGKILL)

@@ -1,5 +1,8 @@
 """The base of every scenario: an empty cluster, an extender and a scheduler, and the checks."""
 
+import json
+import pathlib
+import tempfile
 import unittest
 
 from . import manifests, truth
@@ -12,7 +15,12 @@ from .scheduler import Schedulers
 PODS = "/api/v1/namespaces/default/pods"
 NODES = "/api/v1/nodes"
 OWN_PODS = "/api/v1/namespaces/snug/pods"
-NAMESPACES = ("default", "snug")
+TENANTS = ("team-a", "team-b")
+NAMESPACES = ("default", "snug", *TENANTS)
+
+
+def pods_of(namespace):
+    return f"/api/v1/namespaces/{namespace}/pods"
 
 
 def bind_by_hand(admin, name, node, namespace):
@@ -27,19 +35,26 @@ class Session:
         self.plane = plane
         self.schedulers = Schedulers(plane)
         self.extender_kubeconfig = plane.extender_kubeconfig()
+        for name in TENANTS:
+            manifests.apply_object(plane.admin, {
+                "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 
-    def make_own_pod(self, name):
-        """A pod as deploy/dedicated.yaml makes it, on a node that takes no others; no kubelet."""
+    def post_own_pod(self, name):
+        """A pod as deploy/dedicated.yaml makes it."""
         [deployment] = [value for value in manifests.read("dedicated.yaml")
                         if value["kind"] == "Deployment"]
         template = deployment["spec"]["template"]
+        self.plane.admin.create(OWN_PODS, {
+            "apiVersion": "v1", "kind": "Pod", "spec": template["spec"],
+            "metadata": {**template["metadata"], "name": name, "namespace": "snug"}})
+
+    def make_own_pod(self, name):
+        """The same, on a node that takes no others; no kubelet."""
         node = bare_node("control")
         node["spec"] = {"taints": [{"key": "node-role.kubernetes.io/control-plane",
                                     "effect": "NoSchedule"}]}
         self.plane.admin.create(NODES, node)
-        self.plane.admin.create(OWN_PODS, {
-            "apiVersion": "v1", "kind": "Pod", "spec": template["spec"],
-            "metadata": {**template["metadata"], "name": name, "namespace": "snug"}})
+        self.post_own_pod(name)
         bind_by_hand(self.plane.admin, name, "control", "snug")
 
 
@@ -57,20 +72,40 @@ class Scenario(unittest.TestCase):
 
     def start(self, *, answer="auto", policy="best-fit", kubeconfig=None, own_pod="snug-0",
               flags=None, **scheduler_options):
-        """Starts the extender and the scheduler; both end with the scenario. `own_pod` is the one
-        that the extender believes to run in; empty: none. `flags`: more of the extender's."""
-        if own_pod:
+        """Starts the extender and the scheduler; both end with the scenario. `policy`: the name of
+        a shipped one, or a file. `own_pod` is the one that the extender believes to run in; empty:
+        none. `flags`: more of the extender's."""
+        self.start_extender(answer=answer, policy=policy, kubeconfig=kubeconfig, own_pod=own_pod,
+                            flags=flags)
+        self.scheduler = self.start_scheduler(extender_port=self.extender.port, answer=answer,
+                                              **scheduler_options)
+
+    def start_extender(self, *, answer="auto", policy="best-fit", kubeconfig=None,
+                       own_pod="snug-0", flags=None):
+        if own_pod and not self.admin.find(f"{OWN_PODS}/{own_pod}"):
             self.session.make_own_pod(own_pod)
+        if not isinstance(policy, pathlib.Path):
+            policy = manifests.ROOT / "policies" / f"{policy}.yaml"
         self.extender = Extender(
             self.plane, kubeconfig or self.session.extender_kubeconfig,
-            {"answer": answer, "policy": manifests.ROOT / "policies" / f"{policy}.yaml",
-             **(flags or {})},
+            {"answer": answer, "policy": policy, **(flags or {})},
             {"POD_NAME": own_pod, "POD_NAMESPACE": "snug" if own_pod else ""})
         self.addCleanup(self.extender.stop)
         self.extender.start()
-        self.scheduler = self.session.schedulers.start(
-            extender_port=self.extender.port, answer=answer, **scheduler_options)
-        self.addCleanup(self.scheduler.stop)
+
+    def start_scheduler(self, **options):
+        """One more kube-scheduler; `options` are harness.scheduler.configuration()'s."""
+        scheduler = self.session.schedulers.start(**options)
+        self.addCleanup(scheduler.stop)
+        return scheduler
+
+    def policy_file(self, text):
+        """A file with that policy, which goes with the scenario."""
+        folder = tempfile.TemporaryDirectory(prefix="snug-policy-")
+        self.addCleanup(folder.cleanup)
+        path = pathlib.Path(folder.name) / "policy.yaml"
+        path.write_text(text)
+        return path
 
     # Objects.
 
@@ -83,51 +118,70 @@ class Scenario(unittest.TestCase):
                 node["name"] for node in self.extender.nodes()})
 
     def post_pods(self, *pods):
-        return self.admin.create_all(PODS, pods)
+        """All of one namespace."""
+        [namespace] = {pod["metadata"]["namespace"] for pod in pods}
+        return self.admin.create_all(pods_of(namespace), pods)
 
     def place(self, pod, seconds=30):
         """Posts a pod and returns it bound."""
         self.post_pods(pod)
-        return self.wait_bound(pod["metadata"]["name"], seconds=seconds)
+        return self.wait_bound(pod["metadata"]["name"], seconds, pod["metadata"]["namespace"])
 
     def bind_by_hand(self, name, node, namespace="default"):
         bind_by_hand(self.admin, name, node, namespace)
 
-    def delete_pod(self, name):
-        self.admin.delete(f"{PODS}/{name}")
+    def delete_pod(self, name, namespace="default"):
+        self.admin.delete(f"{pods_of(namespace)}/{name}")
 
-    def pod(self, name):
-        return self.admin.get(f"{PODS}/{name}")
+    def pod(self, name, namespace="default"):
+        return self.admin.get(f"{pods_of(namespace)}/{name}")
 
-    def pods(self):
-        return self.admin.list(PODS)
+    def pods(self, namespace="default"):
+        return self.admin.list(pods_of(namespace))
+
+    def set_inventory(self, node, value):
+        """As the node's agent would, while pods live there."""
+        self.admin.patch(f"{NODES}/{node}", {"metadata": {"annotations": {
+            "snug.dev/inventory": json.dumps(value)}}})
 
     def ledger_node(self, name):
         return next(node for node in self.extender.nodes() if node["name"] == name)
 
+    def ledger_gpu(self, node, index):
+        return next(gpu for gpu in self.ledger_node(node)["gpus"] if gpu["index"] == index)
+
+    def ledger_pod(self, name, namespace="default"):
+        return next((row for row in self.extender.pods()
+                     if (row["namespace"], row["pod"]) == (namespace, name)), None)
+
     # Waits.
 
-    def wait_bound(self, name, seconds=30):
+    def wait_bound(self, name, seconds=30, namespace="default"):
         def bound():
-            pod = self.pod(name)
+            pod = self.pod(name, namespace)
             return truth.is_bound(pod) and pod
-        return wait_until(f"{name} is bound ({self._why(name)})", bound, seconds)
+        try:
+            return wait_until("", bound, seconds)
+        except TimeoutError:
+            self.fail(f"{name} is not bound; it says: {self._why(name, namespace)!r}")
 
-    def wait_refused(self, name, text, seconds=30):
+    def wait_refused(self, name, text, seconds=30, namespace="default"):
         """The pod is Pending, and its PodScheduled condition contains `text`."""
         try:
-            wait_until(f"{name} is refused", lambda: text in self._why(name), seconds)
+            wait_until("", lambda: text in self._why(name, namespace), seconds)
         except TimeoutError:
-            self.fail(f"{name} is not refused with {text!r}; it says: {self._why(name)!r}")
-        self.assertEqual(refusal(self.pod(name))[0], "Unschedulable", name)
-        self.assertFalse(truth.is_bound(self.pod(name)), name)
+            self.fail(f"{name} is not refused with {text!r}; it says: "
+                      f"{self._why(name, namespace)!r}")
+        pod = self.pod(name, namespace)
+        self.assertEqual(refusal(pod)[0], "Unschedulable", name)
+        self.assertFalse(truth.is_bound(pod), name)
 
-    def wait_settled(self, bound, refused=0, text="NoRoom", seconds=120):
+    def wait_settled(self, bound, refused=0, text="NoRoom", seconds=120, namespace="default"):
         """So many pods are bound, and so many refused with that text."""
         seen = {}
 
         def settled():
-            pods = self.pods()
+            pods = self.pods(namespace)
             seen["bound"] = sum(map(truth.is_bound, pods))
             seen["refused"] = sum(text in refusal(pod)[1] and refusal(pod)[0] == "Unschedulable"
                                   for pod in pods)
@@ -139,18 +193,19 @@ class Scenario(unittest.TestCase):
 
     # Checks.
 
-    def truth(self):
-        return truth.Truth(self.admin.list(NODES), self.admin.list("/api/v1/pods"))
+    def truth(self, vanished=()):
+        return truth.Truth(self.admin.list(NODES), self.admin.list("/api/v1/pods"), vanished)
 
-    def check_cluster(self):
-        """Nothing is over-committed, and the ledger is what the API server says."""
-        seen = self.truth()
+    def check_cluster(self, vanished=()):
+        """Nothing is over-committed, and the ledger is what the API server says. `vanished`: what
+        truth.Truth counts as it was."""
+        seen = self.truth(vanished)
         self.assertEqual(seen.problems(), [])
         last = {}
 
         def equal():
-            ledger = truth.ledger_of(self.extender.nodes(), self.extender.pods())
-            last["difference"] = truth.difference(self.truth().as_ledger(), ledger)
+            ledger = truth.ledger_of(self.extender.nodes(), self.extender.pods(), seen.kinds)
+            last["difference"] = truth.difference(self.truth(vanished).as_ledger(), ledger)
             return not last["difference"]
         try:
             wait_until("", equal, 10, every=0.2)
@@ -176,13 +231,25 @@ class Scenario(unittest.TestCase):
         device = self.device(name)
         return device["node"], device["index"]
 
-    def _why(self, name):
-        pod = self.admin.find(f"{PODS}/{name}")
+    def given(self, name, namespace="default"):
+        """Container name -> its devices, of a bound pod."""
+        return {container["name"]: container["devices"] for container in
+                truth.reservation(self.pod(name, namespace))["containers"]}
+
+    def warning(self, uid):
+        """The first Warning event that Snug wrote about that object, or None."""
+        events = self.admin.list("/apis/events.k8s.io/v1/events")
+        return next((event for event in events if event["type"] == "Warning"
+                     and event["regarding"].get("uid") == uid
+                     and event["reportingController"].startswith("snug")), None)
+
+    def _why(self, name, namespace="default"):
+        pod = self.admin.find(f"{pods_of(namespace)}/{name}")
         return refusal(pod)[1] if pod else "no such pod"
 
     def _wipe(self):
         for namespace in NAMESPACES:
-            self.admin.delete(f"/api/v1/namespaces/{namespace}/pods")
+            self.admin.delete(pods_of(namespace))
         self.admin.delete(NODES)
         wait_until("the cluster is empty",
                    lambda: not self.admin.list("/api/v1/pods") and not self.admin.list(NODES), 60)

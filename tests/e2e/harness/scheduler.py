@@ -10,9 +10,10 @@ WEIGHTS = {"all": 15}
 
 
 def configuration(kubeconfig, *, extender_port=None, answer="auto", node_cache_capable=True,
-                  in_tree_scores=True, percentage=None, qps=None, shared_tls=None):
+                  in_tree_scores=True, percentage=None, qps=None, shared_tls=None, name=None):
     """deploy/scheduler-config.yaml with what depends on this machine and scenario changed; with
-    `shared_tls`, the files of its tlsConfig, the shared shape's configuration instead."""
+    `shared_tls`, the files of its tlsConfig, the shared shape's configuration instead. `name`: of
+    the scheduler, which pods say as schedulerName."""
     [config] = manifests.read(
         "shared-scheduler-config.yaml" if shared_tls else "scheduler-config.yaml")
     config["clientConnection"]["kubeconfig"] = str(kubeconfig)
@@ -24,6 +25,9 @@ def configuration(kubeconfig, *, extender_port=None, answer="auto", node_cache_c
     if not in_tree_scores:
         for profile in config["profiles"]:
             profile.setdefault("plugins", {})["score"] = {"disabled": [{"name": "*"}]}
+    if name is not None:
+        [profile] = config["profiles"]
+        profile["schedulerName"] = name
     if extender_port is None:
         del config["extenders"]
         return config

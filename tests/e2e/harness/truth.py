@@ -1,25 +1,28 @@
 """What is taken on each GPU by the API server's word alone, added up here and not by Snug.
 
-From the inventories of the nodes and the reservations of the bound pods. problems() says what must
-never be; ledger_of() brings the extender's own state into the same form, which must be equal: every
-GPU with its size, its mode and its holders, the kubelet's units, and each pod's standing.
+From the inventories of the nodes, the reservations of the bound pods and what these pods ask
+(asks.py). problems() says what must never be; ledger_of() brings the extender's own state into the
+same form, which must be equal: every GPU with its size, its mode and its holders, the kubelet's
+units, and each pod's standing.
 """
 
 import collections
 import json
-import re
+
+from . import asks
+from .asks import annotations
 
 RESERVATION = "snug.dev/reservation"
-GPU = "nvidia.com/gpu"
-REQUESTS = ("gpu-fraction", "gpu-memory")
 # How a bound pod stands in the ledger.
 RESERVED, COUNTED, UNPLACED = "reserved", "counted", "unplaced"
-_SUFFIXES = {"": 2**20, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+DEFAULT_MODES = ("whole", "time-slicing")
 
 # What one container has of one GPU.
 Use = collections.namedtuple("Use", "namespace pod uid container memory_mib milli")
 # What a kubelet gives one container.
 Count = collections.namedtuple("Count", "namespace pod uid container resource count")
+Gpu = collections.namedtuple("Gpu", "memory_mib model modes")
+VANISHED = Gpu(0, "", ())
 
 
 def is_bound(pod):
@@ -27,55 +30,52 @@ def is_bound(pod):
         "Succeeded", "Failed")
 
 
-def annotations(pod):
-    return pod["metadata"].get("annotations") or {}
-
-
 def reservation(pod):
     text = annotations(pod).get(RESERVATION)
     return json.loads(text) if text else None
 
 
-def kubelet_units(container):
-    return int(container["resources"].get("limits", {}).get(GPU, "0"))
-
-
 def asks_kubelet(pod):
     """A limit of 0 asks for nothing."""
-    return any(map(kubelet_units, pod["spec"]["containers"]))
+    return any(map(asks.kubelet_units, asks.all_containers(pod)))
 
 
-def memory_of_gpus(node):
-    """GPU index -> MiB."""
+def gpus_of(node):
+    """GPU index -> Gpu."""
     metadata = node["metadata"]
     text = (metadata.get("annotations") or {}).get("snug.dev/inventory")
     if text:
-        return {gpu["index"]: gpu["memoryMiB"] for gpu in json.loads(text)["gpus"]}
+        return {gpu["index"]: Gpu(gpu["memoryMiB"], gpu["model"], gpu.get("modes", DEFAULT_MODES))
+                for gpu in json.loads(text)["gpus"]}
     labels = metadata.get("labels", {})
     count = int(labels.get("nvidia.com/gpu.count", "0"))
-    return {index: int(labels["nvidia.com/gpu.memory"]) for index in range(count)}
+    return {index: Gpu(int(labels["nvidia.com/gpu.memory"]), labels["nvidia.com/gpu.product"],
+                       DEFAULT_MODES) for index in range(count)}
 
 
-def expected_charge(pod, memory_mib):
-    """(mode is whole, MiB, milli) that the pod's annotation asks of a GPU of that size."""
-    fraction = annotations(pod).get("gpu-fraction")
-    if fraction is not None:
-        if fraction.isdigit():
-            return True, memory_mib, 1000
-        milli = int(fraction.partition(".")[2].ljust(3, "0"))
-        return False, max(1, milli * memory_mib // 1000), milli
-    number, suffix = re.fullmatch(r"(\d+)(\w*)", annotations(pod)["gpu-memory"]).groups()
-    mib = -(-int(number) * _SUFFIXES[suffix] // 2**20)
-    return False, mib, max(1, 1000 * mib // memory_mib)
+def units_of(node):
+    """How many units its kubelet has to give; of a node that states none, its GPUs."""
+    capacity = node["status"].get("capacity", {})
+    stated = [int(capacity[name]) for name in asks.KUBELET if name in capacity]
+    return sum(stated) if stated else len(gpus_of(node))
 
 
 class Truth:
-    def __init__(self, nodes, pods):
-        self.memory = {node["metadata"]["name"]: memory_of_gpus(node) for node in nodes}
+    """`vanished`: (node, index) of the GPUs that are gone from an inventory under their holders,
+    whose size nobody knows any more."""
+
+    def __init__(self, nodes, pods, vanished=()):
+        self._gpus = {node["metadata"]["name"]: gpus_of(node) for node in nodes}
+        for node, index in vanished:
+            self._gpus[node][index] = VANISHED
+        self._units = {node["metadata"]["name"]: units_of(node) for node in nodes}
+        self.memory = {node: {index: gpu.memory_mib for index, gpu in gpus.items()}
+                       for node, gpus in self._gpus.items()}
         self.uses = collections.defaultdict(list)    # (node, index) -> uses
         self.modes = collections.defaultdict(set)    # (node, index) -> modes
         self.counts = collections.defaultdict(list)  # node -> counts
         self.pods = {}                               # uid -> (node, standing, reservation or None)
+        self.kinds = {pod["metadata"]["uid"]: asks.kinds(pod) for pod in pods}
         self._problems = []
         for pod in pods:
             if is_bound(pod):
@@ -85,22 +85,22 @@ class Truth:
         found = list(self._problems)
         for (node, index), uses in self.uses.items():
             where = f"GPU {index} of {node}"
-            size = self.memory.get(node, {}).get(index)
-            if size is None:
+            gpu = self._gpus.get(node, {}).get(index)
+            if gpu is None:
                 found.append(f"{where} does not exist")
                 continue
-            memory = sum(use.memory_mib for use in uses)
-            milli = sum(use.milli for use in uses)
-            if memory > size or milli > 1000:
-                found.append(f"{where} is over-committed: {memory} of {size} MiB, {milli} milli")
+            memory, milli = taken(uses, self.kinds)
+            if (memory > gpu.memory_mib and gpu is not VANISHED) or milli > 1000:
+                found.append(f"{where} is over-committed: {memory} of {gpu.memory_mib} MiB, "
+                             f"{milli} milli")
             if len(self.modes[node, index]) > 1:
                 found.append(f"{where} is used in several modes: {self.modes[node, index]}")
-            if "whole" in self.modes[node, index] and len(uses) > 1:
+            if "whole" in self.modes[node, index] and len({use.uid for use in uses}) > 1:
                 found.append(f"{where} is whole and has {len(uses)} holders")
         for node, counts in self.counts.items():
-            units, gpus = sum(count.count for count in counts), len(self.memory.get(node, {}))
-            if units > gpus:
-                found.append(f"the kubelet of {node} has {gpus} GPUs and must give {units}")
+            units, have = sum(count.count for count in counts), self._units.get(node, 0)
+            if units > have:
+                found.append(f"the kubelet of {node} has {have} units and must give {units}")
         return found
 
     def mixed_nodes(self):
@@ -131,48 +131,92 @@ class Truth:
             if asks_kubelet(pod):
                 self.pods[metadata["uid"]] = node, COUNTED, None
                 self._add_counts(pod, who, node)
-            elif any(key in annotations(pod) for key in REQUESTS):
+            elif asks.of(pod):
                 self.pods[metadata["uid"]] = node, UNPLACED, None
             return
         if (held["version"], held["uid"], held["node"]) != (1, metadata["uid"], node):
             self._problems.append(f"the reservation of {name} is another's: {held}")
         self.pods[metadata["uid"]] = node, RESERVED, held
+        asked, given = asks.of(pod), {}
         for container in held["containers"]:
             if container.get("assignedBy") == "kubelet":
                 self.counts[node].append(Count(*who, container["name"], container["resource"],
                                                container["count"]))
                 continue
+            given[container["name"]] = [device["index"] for device in container["devices"]]
             for device in container["devices"]:
-                self._add_device(pod, who, (node, device["index"]), container, device)
+                self._add_device(who, node, container["name"], device)
+                self._compare(f"{container['name']} of {name}", asked.get(container["name"]),
+                              node, device)
+        if not asks_kubelet(pod):
+            self._compare_devices(name, asked, asks.kinds(pod), given)
 
     def _add_counts(self, pod, who, node):
-        for container in pod["spec"]["containers"]:
-            count = kubelet_units(container)
-            if count:
-                self.counts[node].append(Count(*who, container["name"], GPU, count))
+        for container in asks.all_containers(pod):
+            for resource, count in asks.kubelet_units(container).items():
+                self.counts[node].append(Count(*who, container["name"], resource, count))
 
-    def _add_device(self, pod, who, place, container, device):
-        node, index = place
-        self.uses[place].append(
-            Use(*who, container["name"], device["memoryMiB"], device["computeMilli"]))
+    def _add_device(self, who, node, container, device):
+        place = node, device["index"]
+        self.uses[place].append(Use(*who, container, device["memoryMiB"], device["computeMilli"]))
         self.modes[place].add(device["mode"])
-        size = self.memory.get(node, {}).get(index, 0)
-        given = device["mode"] == "whole", device["memoryMiB"], device["computeMilli"]
-        if given != expected_charge(pod, size):
-            self._problems.append(f"{who[1]} has {given} of GPU {index} of {node} and asked for "
-                                  f"{expected_charge(pod, size)}")
+
+    def _compare(self, who, ask, node, device):
+        """What was given on one device with what was asked."""
+        gpu = self._gpus.get(node, {}).get(device["index"])
+        if ask is None:
+            self._problems.append(f"{who} has {device} and asked for nothing")
+        if ask is None or gpu is None or gpu is VANISHED:
+            return
+        where = f"GPU {device['index']} of {node}"
+        given, due = (device["memoryMiB"], device["computeMilli"]), ask.charge(gpu.memory_mib)
+        if given != due:
+            self._problems.append(f"{who} has {given} of {where} and asked for {due}")
+        if device["mode"] not in ask.modes(gpu.modes):
+            self._problems.append(f"{who} has {where} in mode {device['mode']} and asked for "
+                                  f"{sorted(ask.modes(gpu.modes))}")
+        if not ask.allows(gpu.model):
+            self._problems.append(f"{who} has {where}, a {gpu.model}, which it excludes")
+
+    def _compare_devices(self, name, asked, kind_of, given):
+        """Each asking container has as many different GPUs as it asks for, plain init containers
+        those of the apps first."""
+        apps = []
+        for container, ask in asked.items():
+            devices = given.get(container, [])
+            if len(devices) != ask.devices or len(set(devices)) != len(devices):
+                self._problems.append(f"{container} of {name} has the GPUs {devices} and asked for "
+                                      f"{ask.devices}")
+            if kind_of[container] == asks.APP:
+                apps += [device for device in devices if device not in apps]
+        for container, ask in asked.items():
+            first = set(apps[:ask.devices])
+            if kind_of[container] == asks.INIT and not first <= set(given.get(container, [])):
+                self._problems.append(f"{container} of {name}, an init container, has the GPUs "
+                                      f"{given.get(container)} and the apps have {apps}")
 
 
-def ledger_of(nodes, pods):
-    """GET /v1/nodes and /v1/pods, in the form of Truth.as_ledger(); sums are checked on the way."""
+def taken(uses, kinds):
+    """(MiB, milli) that the uses of one GPU cost: for each pod what it takes at once."""
+    by_pod = collections.defaultdict(list)
+    for use in uses:
+        by_pod[use.uid].append(use)
+    return tuple(sum(asks.largest_at_once(kinds.get(uid, {}),
+                                          [(use.container, use[field]) for use in held])
+                     for uid, held in by_pod.items())
+                 for field in (Use._fields.index("memory_mib"), Use._fields.index("milli")))
+
+
+def ledger_of(nodes, pods, kinds=None):
+    """GET /v1/nodes and /v1/pods, in the form of Truth.as_ledger(); sums are checked on the way.
+    `kinds`: uid -> asks.kinds(); containers of other pods are apps."""
     sizes, gpus, counts = {}, {}, {}
     for node in nodes:
         sizes[node["name"]] = {gpu["index"]: gpu["memoryMiB"] for gpu in node["gpus"]}
         for gpu in node["gpus"]:
             uses = sorted(Use(*_who(holder), holder["container"], holder["memoryMiB"],
                               holder["computeMilli"]) for holder in gpu["holders"])
-            sums = sum(use.memory_mib for use in uses), sum(use.milli for use in uses)
-            if sums != (gpu["usedMemoryMiB"], gpu["usedComputeMilli"]):
+            if taken(uses, kinds or {}) != (gpu["usedMemoryMiB"], gpu["usedComputeMilli"]):
                 raise AssertionError(f"{node['name']}: the holders do not add up: {gpu}")
             if uses:
                 gpus[node["name"], gpu["index"]] = (gpu["mode"], uses)

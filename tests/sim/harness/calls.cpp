@@ -144,39 +144,57 @@ void Simulation::bind_decided() {
 void Simulation::bind_anyhow() {
   const auto uid = any_pod(random_.chance(50));
   if (!uid) return;
-  (void)bind(PodFacts(world_.pods().at(*uid).facts), "n" + std::to_string(random_.below(4)));
+  (void)bind(PodFacts(world_.pods().at(*uid).facts), any_node());
 }
 
 /// On a quiet cluster filter, bind and the naive model agree about every node.
 void Simulation::probe(const PodFacts& facts) {
   if (facts.terminating || facts.finished) return;
+  using Fit = NaiveModel::Fit;
   const PodFacts pod = facts;
   std::vector<std::string> nodes;
-  std::vector<std::string> fitting;
+  std::map<std::string, Fit> fits;
+  std::vector<std::string> candidates;
   for (const auto& [name, node] : world_.nodes()) {
     nodes.push_back(name);
-    if (model_.fits(pod, name)) fitting.push_back(name);
+    fits[name] = model_.fits(pod, name);
+    if (fits[name] == Fit::kUnsure) ++tally_.unsure;
+    if (fits[name] != Fit::kNo) candidates.push_back(name);
   }
   if (nodes.empty()) return;
   const Filtered filtered = filter(pod, nodes);
-  if (filtered.kept.empty() != fitting.empty()) {
-    model_.report("filter", pod.uid + " fits " + std::to_string(fitting.size()) +
-                                " nodes, and filter keeps " + std::to_string(filtered.kept.size()));
-  }
-  for (const std::string& kept : filtered.kept) {
-    if (std::ranges::find(fitting, kept) == fitting.end()) {
-      model_.report("filter", pod.uid + " does not fit " + kept + ", and filter keeps it");
+  const auto keeps = [&](const std::string& name) {
+    return std::ranges::find(filtered.kept, name) != filtered.kept.end();
+  };
+  for (const std::string& name : nodes) {
+    if (fits[name] == Fit::kNo && keeps(name)) {
+      model_.report("filter", pod.uid + " does not fit, and filter keeps " + model_.describe(name));
+    } else if (fits[name] == Fit::kYes && filtered.kept.empty()) {
+      model_.report("filter",
+                    pod.uid + " fits, and filter keeps nothing: " + model_.describe(name));
     }
   }
   const auto all = static_cast<std::size_t>(filtered.failed) + filtered.kept.size();
   if (all > nodes.size()) model_.report("filter", "a node is kept and failed");
+  if (!violations().empty()) return;
   const std::string node =
-      random_.chance(60) && !fitting.empty() ? random_.pick(fitting) : random_.pick(nodes);
-  const bool fits = std::ranges::find(fitting, node) != fitting.end();
+      random_.chance(60) && !candidates.empty() ? random_.pick(candidates) : random_.pick(nodes);
+  const bool kept = keeps(node);
+  // What filter says of that node alone; asking ends what it promised the pod before.
+  const bool unsure = fits[node] == Fit::kUnsure;
+  const bool sure_answer = fits[node] == Fit::kYes;
+  const bool alone = unsure || random_.chance(30) ? !filter(pod, {node}).kept.empty() : sure_answer;
+  if (const auto other = any_pod(false); other && *other != pod.uid && random_.chance(50)) {
+    const PodFacts in_flight = world_.pods().at(*other).facts;
+    if (!in_flight.terminating) (void)filter(in_flight, nodes);
+  }
   const Bound result = bind(pod, node);
-  if (result.ok != fits || result.posts != (fits ? 1 : 0)) {
-    model_.report("bind", pod.uid + (fits ? " fits " : " does not fit ") + node +
-                              ", and bind says " + (result.ok ? "yes" : "no") + " after " +
+  const bool expected = unsure ? alone : sure_answer;
+  if (result.ok != expected || alone != expected || (kept && !alone) ||
+      result.posts != (expected ? 1 : 0)) {
+    model_.report("bind", pod.uid + (expected ? " fits " : " does not fit ") + node +
+                              ", filter says " + (alone ? "yes" : "no") + " and bind says " +
+                              (result.ok ? "yes" : "no") + " after " +
                               std::to_string(result.posts) + " posts: " + model_.describe(node));
   }
 }

@@ -18,6 +18,7 @@ void Feed::restart(ClusterSink& sink) {
   pod_events_.clear();
   node_events_.clear();
   delivered_.clear();
+  latest_.clear();
   told_bound_.clear();
   told_nodes_.clear();
 }
@@ -53,14 +54,22 @@ void Feed::pop(std::map<std::string, std::deque<PodEvent>>::iterator queue) {
   queue->second.pop_front();
   if (queue->second.empty()) pod_events_.erase(queue);
   deliver(event);
+  latest_.insert_or_assign(event.pod.uid, event);
   delivered_.push_back(std::move(event));
   if (delivered_.size() > kRemembered) delivered_.pop_front();
+}
+
+/// A watch that starts again tells once more what it told, and so ends with what is newest.
+void Feed::repeat(const PodEvent& event) {
+  const PodEvent newest = latest_.at(event.pod.uid);
+  deliver(PodEvent(event));
+  if (!newest.gone && newest.pod.resource_version != event.pod.resource_version) deliver(newest);
 }
 
 void Feed::deliver_pod_event() {
   if (phase_ != ListPhase::kNone || !pods_listed_) return;
   if (!delivered_.empty() && random_.chance(15)) {
-    deliver(PodEvent(delivered_[random_.below(delivered_.size())]));
+    repeat(delivered_[random_.below(delivered_.size())]);
     return;
   }
   if (pod_events_.empty()) return;
@@ -90,6 +99,7 @@ void Feed::take_list(std::vector<PodFacts> pods) {
   // What happened before is in the list, or never comes.
   pod_events_.clear();
   delivered_.clear();
+  latest_.clear();
 }
 
 void Feed::finish_list() {

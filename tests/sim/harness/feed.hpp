@@ -70,6 +70,7 @@ class Feed {
 
   void deliver(const PodEvent& event);
   void deliver(const NodeEvent& event);
+  void repeat(const PodEvent& event);
   void pop(std::map<std::string, std::deque<PodEvent>>::iterator queue);
 
   Random& random_;
@@ -80,6 +81,7 @@ class Feed {
   bool nodes_listed_ = false;
   std::map<std::string, std::deque<PodEvent>> pod_events_;  // by uid
   std::deque<PodEvent> delivered_;                          // since the last list, for repeats
+  std::map<std::string, PodEvent> latest_;                  // since the last list, by uid
   std::deque<NodeEvent> node_events_;
   std::vector<PodFacts> list_;
   std::set<std::string> told_bound_;

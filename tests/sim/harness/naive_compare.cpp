@@ -1,4 +1,4 @@
-// What the naive model says of a quiet cluster: who fits where, and what the ledger must hold.
+// The ledger against the naive model's sums.
 #include <algorithm>
 
 #include "sim/harness/naive_model.hpp"
@@ -6,115 +6,119 @@
 namespace snug {
 namespace {
 
-constexpr std::int64_t kWhole = 1000;
-
-bool allows(const SimGpu& gpu, const std::string& mode) {
-  return std::find(gpu.modes.begin(), gpu.modes.end(), mode) != gpu.modes.end();
-}
-
-std::int64_t healthy_gpus(const SimNode& node) {
-  return std::count_if(node.gpus.begin(), node.gpus.end(),
-                       [](const SimGpu& gpu) { return gpu.healthy; });
+const Observed::Gpu* seen_gpu(const Observed::Node& node, int index, const std::string* vanished) {
+  const auto found = std::ranges::find_if(node.gpus, [&](const Observed::Gpu& gpu) {
+    if (gpu.index != index || gpu.vanished != (vanished != nullptr)) return false;
+    return vanished == nullptr || gpu.uuid == *vanished;
+  });
+  return found == node.gpus.end() ? nullptr : &*found;
 }
 
 }  // namespace
 
-bool NaiveModel::fits_gpu(const PlainAsk& ask, const SimGpu& gpu,
-                          const std::vector<Holder>& there) {
-  std::int64_t memory = gpu.memory;
-  std::int64_t compute = kWhole;
-  bool empty = true;
-  std::string mode;
-  for (const Holder& holder : there) {
-    for (const Device& device : holder.held->devices) {
-      const bool same = gpu.uuid.empty() ? device.index == gpu.index : device.uuid == gpu.uuid;
-      if (same) {
-        memory -= device.memory;
-        compute -= device.compute;
-        empty = false;
-        mode = device.mode;
+void NaiveModel::check_gpu(const std::string& where, const Amounts& expected,
+                           const Amounts& counted, Compare how) {
+  const auto text = [](const Amounts& amounts) {
+    return std::to_string(amounts.memory) + " MiB, " + std::to_string(amounts.compute) + " milli";
+  };
+  if (counted.memory < expected.memory || counted.compute < expected.compute) {
+    report("freed", "the snapshot counts " + text(counted) + " on " + where +
+                        ", and its pods hold " + text(expected));
+  } else if (how == Compare::kEqual && counted != expected) {
+    report("leak", "the snapshot counts " + text(counted) + " on " + where +
+                       ", and its pods hold only " + text(expected));
+  }
+}
+
+void NaiveModel::check_sums(const Observed& seen, const std::vector<Holder>& all, Compare how) {
+  for (const auto& [name, node] : feed_.told_nodes()) {
+    const auto found = seen.nodes.find(name);
+    if (found == seen.nodes.end()) {
+      report("different", "the snapshot lacks " + name);
+      continue;
+    }
+    const NodeUse use = use_of(node, all);
+    for (std::size_t i = 0; i < node.gpus.size(); ++i) {
+      const std::string where = name + "/" + std::to_string(node.gpus[i].index);
+      const Observed::Gpu* gpu = seen_gpu(found->second, node.gpus[i].index, nullptr);
+      if (gpu == nullptr) {
+        report("different", "the snapshot lacks " + where);
+        continue;
       }
+      check_gpu(where, use.gpus[i].used, {gpu->used_memory, gpu->used_compute}, how);
+    }
+    for (const auto& [id, gone] : use.vanished) {
+      const std::string where = name + "/" + std::to_string(id.first) + " that vanished";
+      const Observed::Gpu* gpu = seen_gpu(found->second, id.first, &id.second);
+      check_gpu(where, gone.used,
+                gpu == nullptr ? Amounts{} : Amounts{gpu->used_memory, gpu->used_compute}, how);
+    }
+    std::int64_t units = 0;
+    for (const auto& [resource, count] : found->second.units) units += count;
+    if (units < use.units || (how == Compare::kEqual && units != use.units)) {
+      report(units < use.units ? "freed" : "leak", "the snapshot counts " + std::to_string(units) +
+                                                       " units on " + name + " for " +
+                                                       std::to_string(use.units));
+    }
+    const auto gpus = static_cast<std::size_t>(std::ssize(node.gpus)) + use.vanished.size();
+    if (how == Compare::kEqual && found->second.gpus.size() != gpus) {
+      report("different", "the snapshot has other GPUs on " + name);
     }
   }
-  if (!gpu.healthy) return false;
-  if (ask.kind == PlainAsk::Kind::kWhole) return empty && allows(gpu, "whole");
-  // A GPU in use stays in its mode, and takes more only while the operator allows that mode.
-  if (mode == "whole" || (!mode.empty() && !allows(gpu, mode))) return false;
-  if (!allows(gpu, "time-slicing") && !allows(gpu, "mps")) return false;
-  const bool fraction = ask.kind == PlainAsk::Kind::kFraction;
-  const std::int64_t need =
-      fraction ? std::max<std::int64_t>(1, ask.amount * gpu.memory / 1000) : ask.amount;
-  const std::int64_t milli =
-      fraction ? ask.amount : std::max<std::int64_t>(1, 1000 * ask.amount / gpu.memory);
-  return need <= memory && milli <= compute;
 }
 
-bool NaiveModel::fits_units(std::int64_t units, const SimNode& node,
-                            const std::vector<Holder>& there) const {
-  if (node.pool == "shares") return false;
-  std::int64_t left = healthy_gpus(node) - units;
-  for (const Holder& holder : there) {
-    if (!holder.held->devices.empty() || holder.held->unplaced) return false;
-    for (const auto& [resource, count] : holder.held->units) left -= count;
+void NaiveModel::check_ledger(const Observed& seen) {
+  if (!seen.ready) return;
+  const std::vector<Holder> all = holders(true);
+  for (const Holder& holder : all) {
+    const auto found = seen.pods.find(holder.uid);
+    const Held& held = holder.held->held;
+    if (found == seen.pods.end()) {
+      report("freed", holder.uid + " lives and its GPUs are free: " + show(held));
+    } else if (found->second.held != held || found->second.node != holder.node) {
+      report("freed", holder.uid + " holds " + show(held) + " on " + holder.node +
+                          " and the ledger says " + show(found->second.held) + " on " +
+                          found->second.node);
+    }
   }
-  return left >= 0;
-}
-
-bool NaiveModel::fits(const PodFacts& pod, const std::string& node_name) {
-  using Kind = PlainAsk::Kind;
-  const PlainAsk ask = plain_ask(pod);
-  if (ask.kind == Kind::kNothing) return true;
-  const auto found = world_.nodes().find(node_name);
-  if (found == world_.nodes().end() || ask.kind == Kind::kMalformed) return false;
-  const SimNode& node = found->second;
-  std::vector<Holder> there = holders(false);
-  std::erase_if(there, [&](const Holder& holder) { return holder.node != node_name; });
-  if (ask.kind == Kind::kKubelet) return fits_units(ask.amount, node, there);
-  if (node.pool == "whole") return false;
-  if (node.labels_only && healthy_gpus(node) < static_cast<std::int64_t>(node.gpus.size())) {
-    return false;
-  }
-  for (const Holder& holder : there) {
-    if (holder.held->unplaced || !holder.held->units.empty()) return false;
-  }
-  std::int64_t fitting = 0;
-  for (const SimGpu& gpu : node.gpus) {
-    // A GPU that took the place of one that is still held is closed.
-    const bool taken_over = std::any_of(there.begin(), there.end(), [&](const Holder& holder) {
-      return std::any_of(
-          holder.held->devices.begin(), holder.held->devices.end(), [&](const Device& device) {
-            const bool known = std::any_of(node.gpus.begin(), node.gpus.end(),
-                                           [&](const auto& g) { return g.uuid == device.uuid; });
-            return !device.uuid.empty() && !known && device.index == gpu.index;
-          });
-    });
-    if (!taken_over && fits_gpu(ask, gpu, there)) ++fitting;
-  }
-  return fitting >= (ask.kind == Kind::kWhole ? ask.amount : 1);
+  check_sums(seen, all, Compare::kAtLeast);
 }
 
 void NaiveModel::check_equal(const Observed& seen) {
+  check_pods(seen);
+  check_waiting(seen);
+  check_nominations(seen);
+  check_hosts(seen);
+  if (seen.nodes.size() != world_.nodes().size()) report("different", "the nodes differ");
+  check_sums(seen, holders(false), Compare::kEqual);
+}
+
+void NaiveModel::check_pods(const Observed& seen) {
   std::set<std::string> expected;
   for (const Holder& holder : holders(false)) {
     expected.insert(holder.uid);
     const auto found = seen.pods.find(holder.uid);
+    const Held& held = holder.held->held;
     if (found == seen.pods.end()) {
-      report("lost",
-             holder.uid + " on " + holder.node + " is not in the ledger: " + show(*holder.held));
-    } else if (found->second.held != *holder.held || found->second.node != holder.node) {
-      report("different", holder.uid + " holds " + show(*holder.held) + " on " + holder.node +
+      report("lost", holder.uid + " on " + holder.node + " is not in the ledger: " + show(held));
+    } else if (found->second.held != held || found->second.node != holder.node) {
+      report("different", holder.uid + " holds " + show(held) + " on " + holder.node +
                               " and the ledger says " + show(found->second.held) + " on " +
                               found->second.node);
     } else if (!found->second.bound) {
       report("unconfirmed", holder.uid + " is bound and the ledger does not say so");
+    } else if (found->second.terminating != holder.terminating) {
+      report("different", holder.uid + " is terminating, or not, as the ledger does not know");
     }
   }
   for (const auto& [uid, pod] : seen.pods) {
-    if (!expected.contains(uid)) {
-      report("leak",
-             uid + " holds nothing, and the ledger gives it " + show(pod.held) + " on " + pod.node);
-    }
+    if (expected.contains(uid)) continue;
+    report("leak",
+           uid + " holds nothing, and the ledger gives it " + show(pod.held) + " on " + pod.node);
   }
+}
+
+void NaiveModel::check_waiting(const Observed& seen) {
   for (const auto& [uid, pod] : world_.pods()) {
     if (!pod.bound() && !pod.facts.finished && !seen.pending.contains(uid)) {
       report("forgotten", uid + " waits, and Snug does not know it");
@@ -123,16 +127,46 @@ void NaiveModel::check_equal(const Observed& seen) {
   for (const std::string& uid : seen.pending) {
     if (!world_.pods().contains(uid)) report("leak", uid + " is gone, and pending");
   }
-  if (seen.nodes.size() != world_.nodes().size()) report("different", "the nodes differ");
-  for (const auto& [name, node] : beyond(seen, holders(false))) {
-    for (const Observed::Gpu& gpu : node.gpus) {
-      if (gpu.used_memory == 0 && gpu.used_compute == 0) continue;
-      report("leak", "the snapshot counts on " + name + "/" + std::to_string(gpu.index) +
-                         " what no pod holds");
+}
+
+void NaiveModel::check_nominations(const Observed& seen) {
+  std::set<std::pair<std::string, std::string>> expected;
+  for (const auto& [uid, pod] : world_.pods()) {
+    const std::string& node = pod.facts.nominated_node_name;
+    if (!pod.waits() || node.empty() || !world_.nodes().contains(node)) continue;
+    const PlainAsk ask = plain_ask(pod.facts);
+    if (!ask.nothing() && !ask.malformed) expected.emplace(uid, node);
+  }
+  if (expected == seen.nominations) return;
+  std::string text = "nominated are";
+  for (const auto& [uid, node] : expected) text += " " + uid + " to " + node;
+  text += ", and Snug keeps room for";
+  for (const auto& [uid, node] : seen.nominations) text += " " + uid + " on " + node;
+  report("nominations", text);
+}
+
+/// CPU and memory of all pods on a node, those without GPUs included.
+void NaiveModel::check_hosts(const Observed& seen) {
+  std::map<std::string, Observed::Node> expected;
+  for (const auto& [uid, pod] : world_.pods()) {
+    if (!pod.holds()) continue;
+    Observed::Node& node = expected[pod.facts.node_name];
+    const auto [cpu, memory] = host_of(pod.facts);
+    node.host_cpu += cpu;
+    node.host_memory += memory;
+    ++node.pods;
+  }
+  for (const auto& [name, node] : seen.nodes) {
+    const Observed::Node& truth = expected[name];
+    if (node.host_cpu == truth.host_cpu && node.host_memory == truth.host_memory &&
+        node.pods == truth.pods) {
+      continue;
     }
-    for (const auto& [resource, count] : node.units) {
-      if (count != 0) report("leak", "the snapshot miscounts " + resource + " on " + name);
-    }
+    report("host", name + " has " + std::to_string(truth.pods) + " pods with " +
+                       std::to_string(truth.host_cpu) + " milli-CPU and " +
+                       std::to_string(truth.host_memory) + " bytes, and the ledger counts " +
+                       std::to_string(node.pods) + " with " + std::to_string(node.host_cpu) +
+                       " and " + std::to_string(node.host_memory));
   }
 }
 

@@ -14,23 +14,12 @@
 #include <vector>
 
 #include "sim/harness/feed.hpp"
+#include "sim/harness/naive_node.hpp"
 #include "sim/harness/observed.hpp"
+#include "sim/harness/plain_policy.hpp"
 #include "sim/harness/world.hpp"
 
 namespace snug {
-
-/// What a pod asks, as the simulation writes it.
-struct PlainAsk {
-  enum class Kind { kNothing, kFraction, kMemory, kWhole, kKubelet, kMalformed };
-  Kind kind = Kind::kNothing;
-  std::int64_t amount = 0;  // thousandths, MiB, GPUs, units
-
-  [[nodiscard]] bool by_annotation() const {
-    return kind == Kind::kFraction || kind == Kind::kMemory || kind == Kind::kWhole;
-  }
-};
-
-[[nodiscard]] PlainAsk plain_ask(const PodFacts& pod);
 
 [[nodiscard]] std::string show(const Held& held);
 
@@ -43,19 +32,24 @@ class NaiveModel {
  public:
   NaiveModel(const World& world, const Feed& feed) : world_(world), feed_(feed) {}
 
+  /// In force from now on, for Snug too.
+  void set_policy(PlainPolicy policy) { policy_ = std::move(policy); }
+
   // The checks; each adds to violations().
-  /// No GPU holds more than it has, by what bound pods and bindings under way say.
+  /// No GPU holds more than it ever had, by what bound pods and bindings under way say.
   void check_truth();
-  /// A binding that Snug decided: right in itself, and with all that Snug has been told.
-  void check_decision(const Binding& binding);
+  /// A binding that Snug decided, with what its ledger shows just now: right in itself, with all
+  /// that Snug has been told, and leaving to a nominated pod what is kept for it.
+  void check_decision(const Binding& binding, const Observed& seen);
   /// What a living pod holds is never free in the ledger, once Snug bound it or was shown it.
   void check_ledger(const Observed& seen);
   /// Nothing is under way and everything has been told: ledger and truth are equal.
   void check_equal(const Observed& seen);
   void report(std::string check, std::string text);
 
-  /// Whether the pod fits the node, by the truth.
-  [[nodiscard]] bool fits(const PodFacts& pod, const std::string& node);
+  /// Whether the pod fits the node, by the truth, when nothing is under way.
+  enum class Fit { kNo, kYes, kUnsure };
+  [[nodiscard]] Fit fits(const PodFacts& pod, const std::string& node);
   /// What a bound pod of the truth holds.
   [[nodiscard]] const Held& held(const SimPod& pod);
 
@@ -67,31 +61,47 @@ class NaiveModel {
   [[nodiscard]] const std::vector<Violation>& violations() const { return violations_; }
 
  private:
-  struct Holder {
-    std::string uid;
-    std::string node;
-    std::shared_ptr<const Held> held;
-  };
-
-  std::shared_ptr<const Held> read(const PodFacts& pod, const StringMap& annotations,
-                                   const std::string& node);
+  std::shared_ptr<const PlainHeld> read(const PodFacts& pod, const StringMap& annotations,
+                                        const std::string& node);
+  std::shared_ptr<const PlainHeld> read_binding(const PodFacts& pod, const Binding& binding);
   /// All that Snug must count.
   std::vector<Holder> holders(bool only_known);
-  [[nodiscard]] bool fits_units(std::int64_t units, const SimNode& node,
-                                const std::vector<Holder>& there) const;
-  [[nodiscard]] static bool fits_gpu(const PlainAsk& ask, const SimGpu& gpu,
-                                     const std::vector<Holder>& there);
-  /// What the snapshot counts beyond what the holders hold.
-  std::map<std::string, Observed::Node> beyond(const Observed& seen,
-                                               const std::vector<Holder>& all);
-  void check_gpu_sums(const std::vector<Holder>& all);
-  void check_shape(const PodFacts& pod, const Held& held, const SimNode& node);
-  void check_device(const PlainAsk& ask, const Device& device, const SimNode& node);
-  void check_kinds(const Binding& binding, const Held& held, const SimNode& node);
+  [[nodiscard]] std::int64_t cap_left(const std::string& name_space, const std::vector<Holder>& all,
+                                      const std::map<std::string, SimNode>& nodes) const;
+
+  // naive_decision.cpp
+  /// Whether there may be more on the node than the room shows.
+  enum class Beside { kNobody, kMore };
+  void check_choice(const PodFacts& pod, const PlainHeld& held, const Room& room, Beside beside);
+  void check_modes(const PodFacts& pod, const PlainHeld& held, const Room& room,
+                   const std::vector<Take>& takes, Beside beside);
+  [[nodiscard]] std::vector<Holder> holders_in(const Observed& seen) const;
+  void check_nominated(const PodFacts& pod, const Binding& binding, const Observed& seen);
+  /// Whom the pods that hold something let a nominated pod wait for.
+  enum class Waits { kForNobody, kForTerminating, kForAllAfterIt, kForever };
+  /// `comer` holds something besides, and does not go.
+  [[nodiscard]] bool finds_room(const PodFacts& pod, const SimNode& node,
+                                const std::vector<Holder>& all,
+                                const std::map<std::string, SimNode>& nodes, Waits waits,
+                                const Holder* comer = nullptr) const;
+  [[nodiscard]] Waits waits_for(const PodFacts& pod, const SimNode& node,
+                                const std::vector<Holder>& all,
+                                const std::map<std::string, SimNode>& nodes) const;
+
+  // naive_compare.cpp
+  void check_pods(const Observed& seen);
+  void check_waiting(const Observed& seen);
+  void check_nominations(const Observed& seen);
+  void check_hosts(const Observed& seen);
+  enum class Compare { kAtLeast, kEqual };
+  void check_sums(const Observed& seen, const std::vector<Holder>& all, Compare how);
+  void check_gpu(const std::string& where, const Amounts& expected, const Amounts& counted,
+                 Compare how);
 
   const World& world_;
   const Feed& feed_;
-  std::unordered_map<std::string, std::shared_ptr<const Held>> memo_;
+  PlainPolicy policy_;
+  std::unordered_map<std::string, std::shared_ptr<const PlainHeld>> memo_;
   std::set<std::pair<std::string, std::string>> decided_;  // (uid, reservation) seen in a binding
   std::vector<Violation> violations_;
 };

@@ -11,12 +11,12 @@
 
 namespace snug {
 
-inline constexpr const char* kSimNamespace = "sim";
 inline constexpr const char* kGpuUnits = "nvidia.com/gpu";
 
 struct SimGpu {
   int index = 0;
   std::string uuid;  // empty: the node shows labels only
+  std::string model;
   std::int64_t memory = 0;
   bool healthy = true;
   std::vector<std::string> modes{"whole", "time-slicing"};
@@ -24,9 +24,17 @@ struct SimGpu {
 
 struct SimNode {
   std::string name;
-  bool labels_only = false;  // GPU Feature Discovery, no annotation
+  bool labels_only = false;  // GPU Feature Discovery, no annotation; all GPUs are alike
   std::string pool = "auto";
+  bool enforced = false;
+  bool stale = false;         // its inventory is of an earlier boot
+  std::int64_t replicas = 1;  // of labels_only: the device plug-in offers each GPU so often
   std::vector<SimGpu> gpus;
+
+  [[nodiscard]] std::int64_t healthy() const;
+  [[nodiscard]] std::int64_t units() const { return healthy() * replicas; }
+  /// The kubelet may give several pods one GPU.
+  [[nodiscard]] bool replicated() const { return replicas > 1; }
 };
 
 struct SimPod {
@@ -39,10 +47,9 @@ struct SimPod {
   [[nodiscard]] bool bound() const { return !facts.node_name.empty(); }
   /// Bound and not finished: it holds what it was given, terminating or not.
   [[nodiscard]] bool holds() const { return bound() && !facts.finished; }
+  /// Not bound, and it may be.
+  [[nodiscard]] bool waits() const { return !bound() && !facts.finished && !facts.terminating; }
 };
-
-/// All GPUs that a node of this name ever has are of one size.
-[[nodiscard]] std::int64_t sim_gpu_memory(std::string_view node);
 
 [[nodiscard]] NodeFacts to_facts(const SimNode& node);
 

@@ -7,11 +7,13 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace snug {
 
 struct Device {
+  std::string container;
   int index = 0;
   std::string uuid;
   std::string mode;
@@ -35,6 +37,7 @@ struct Observed {
     std::string node;
     Held held;
     bool bound = false;  // not reserved, not unsettled
+    bool terminating = false;
   };
   struct Gpu {
     int index = 0;
@@ -46,12 +49,17 @@ struct Observed {
   struct Node {
     std::vector<Gpu> gpus;
     std::map<std::string, std::int64_t> units;
+    std::int64_t host_cpu = 0;     // thousandths
+    std::int64_t host_memory = 0;  // bytes
+    std::int64_t pods = 0;
   };
 
   bool ready = false;
-  std::map<std::string, Pod> pods;  // by uid
+  std::map<std::string, Pod> pods;  // by uid; those with GPUs, or that asked for some
   std::map<std::string, Node> nodes;
-  std::set<std::string> pending;  // uids
+  std::set<std::string> pending;                              // uids
+  std::set<std::pair<std::string, std::string>> nominations;  // (uid, node)
+  std::set<std::string> promised;  // nodes for which filter or prioritize named a pod
 };
 
 }  // namespace snug

@@ -21,6 +21,10 @@ class Random {
   const T& pick(const std::vector<T>& items) {
     return items[below(items.size())];
   }
+  template <typename T>
+  T& pick(std::vector<T>& items) {
+    return items[below(items.size())];
+  }
 
  private:
   std::mt19937_64 engine_;

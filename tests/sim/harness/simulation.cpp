@@ -2,38 +2,29 @@
 
 #include <algorithm>
 
+#include "sim/harness/sim_nodes.hpp"
+
 namespace snug {
 namespace {
 
 constexpr int kDeepest = 2;
 
-SimNode first_node(int number) {
-  SimNode node;
-  node.name = "n" + std::to_string(number);
-  node.labels_only = number == 2;
-  constexpr std::array<int, 4> kGpus{4, 2, 2, 1};
-  for (int i = 0; i < kGpus.at(static_cast<std::size_t>(number)); ++i) {
-    SimGpu gpu{.index = i, .memory = sim_gpu_memory(node.name)};
-    if (!node.labels_only) gpu.uuid = "GPU-" + node.name + "-" + std::to_string(i);
-    if (number == 3) gpu.modes = {"mps", "time-slicing"};
-    node.gpus.push_back(std::move(gpu));
-  }
-  return node;
-}
-
 }  // namespace
 
 const std::vector<Simulation::Row>& Simulation::rows() {
   static const std::vector<Row> kRows{
-      {14, "create", &Simulation::create_pod, true},
-      {22, "schedule", &Simulation::schedule_pod, true},
+      {18, "create", &Simulation::create_pod, true},
+      {26, "schedule", &Simulation::schedule_pod, true},
       {8, "bind decided", &Simulation::bind_decided, true},
       {4, "bind anyhow", &Simulation::bind_anyhow, true},
-      {2, "bind by hand", &Simulation::bind_by_hand, true},
-      {9, "delete", &Simulation::delete_pod, true},
+      {1, "bind by hand", &Simulation::bind_by_hand, true},
+      {14, "delete", &Simulation::delete_pod, true},
       {3, "finish", &Simulation::finish_pod, true},
       {1, "edit", &Simulation::edit_pod, true},
-      {3, "node", &Simulation::change_node, true},
+      {6, "nominate", &Simulation::nominate_pod, true},
+      {1, "resize", &Simulation::resize_pod, true},
+      {2, "policy", &Simulation::change_policy, true},
+      {4, "node", &Simulation::change_node, true},
       {30, "deliver pods", &Simulation::deliver_pods, true},
       {8, "deliver nodes", &Simulation::deliver_nodes, true},
       {5, "list", &Simulation::progress_list, true},
@@ -56,11 +47,13 @@ Simulation::Simulation(std::uint64_t seed, std::size_t trace_lines)
   world_.set_hooks({.posted =
                         [this](const Binding& binding) {
                           if (!posts_.empty()) ++posts_.back();
-                          model_.check_decision(binding);
+                          model_.check_decision(binding, snug_->observe());
                         },
                     .meanwhile = [this] { meanwhile(); }});
   clock_.advance(std::chrono::hours(1));
-  for (int i = 0; i < 4; ++i) world_.put_node(first_node(i));
+  policy_ = random_policy(random_);
+  model_.set_policy(policy_);
+  for (int i = 0; i < kSimNodes; ++i) world_.put_node(first_node(i));
   restart();
   tally_ = {};
 }
@@ -114,7 +107,7 @@ void Simulation::restart() {
   constexpr std::array kModes{AnswerMode::kWinner, AnswerMode::kAll, AnswerMode::kAdvise,
                               AnswerMode::kAuto};
   options.answer = kModes.at(random_.below(kModes.size()));
-  snug_ = std::make_unique<SnugInstance>(clock_, world_, options);
+  snug_ = std::make_unique<SnugInstance>(clock_, world_, options, policy_.yaml());
   feed_.restart(snug_->reconciler());
   ++tally_.restarts;
 }
@@ -152,11 +145,12 @@ void Simulation::check_wakeups() {
   std::erase_if(refused_, [&](const auto& row) { return !world_.pods().contains(row.first); });
   for (const auto& [uid, refusal] : refused_) {
     const SimPod& pod = world_.pods().at(uid);
-    const bool waits = !pod.bound() && !pod.facts.finished && !pod.facts.terminating;
-    if (!waits || refusal.touches != world_.counts().touches) continue;
+    if (!pod.waits() || refusal.touches != world_.counts().touches) continue;
     for (const std::string& node : refusal.nodes) {
-      if (!world_.nodes().contains(node) || !model_.fits(pod.facts, node)) continue;
-      model_.report("asleep", uid + " fits " + node + " now, and nobody wakes it");
+      if (!world_.nodes().contains(node) || model_.fits(pod.facts, node) != NaiveModel::Fit::kYes) {
+        continue;
+      }
+      model_.report("asleep", uid + " fits, and nobody wakes it: " + model_.describe(node));
       return;
     }
   }
@@ -191,10 +185,12 @@ std::optional<std::string> Simulation::any_pod(bool bound) {
   return random_.pick(uids);
 }
 
+std::string Simulation::any_node() { return "n" + std::to_string(random_.below(kSimNodes)); }
+
 std::vector<std::string> Simulation::some_nodes() {
   std::vector<std::string> names;
-  for (const char* name : {"n0", "n1", "n2", "n3"}) {
-    if (random_.chance(80)) names.emplace_back(name);
+  for (int i = 0; i < kSimNodes; ++i) {
+    if (random_.chance(80)) names.push_back("n" + std::to_string(i));
   }
   if (names.empty()) names.emplace_back("n0");
   return names;

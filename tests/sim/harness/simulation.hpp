@@ -43,6 +43,8 @@ class Simulation {
     int quiet_checks = 0;
     int nested_steps = 0;
     int touches = 0;
+    int nominated = 0;
+    int unsure = 0;
   };
   [[nodiscard]] const Tally& tally() const { return tally_; }
 
@@ -74,8 +76,10 @@ class Simulation {
   void delete_pod();
   void finish_pod();
   void edit_pod();
+  void nominate_pod();
+  void resize_pod();
+  void change_policy();
   void change_node();
-  void change_gpus(SimNode& node);
   void deliver_pods();
   void deliver_nodes();
   void progress_list();
@@ -110,6 +114,7 @@ class Simulation {
   void check();
   void note(std::string line);
   [[nodiscard]] std::optional<std::string> any_pod(bool bound);
+  [[nodiscard]] std::string any_node();  // that may be absent
   [[nodiscard]] std::vector<std::string> some_nodes();
 
   Random random_;
@@ -117,6 +122,8 @@ class Simulation {
   Feed feed_;
   World world_;
   NaiveModel model_;
+  PlainPolicy policy_;
+  std::map<std::string, SimNode> absent_;  // nodes that will come back
   std::unique_ptr<SnugInstance> snug_;
   std::size_t trace_lines_;
   std::deque<std::string> trace_;
@@ -127,6 +134,7 @@ class Simulation {
   bool ticking_ = false;
   bool quiet_ = false;
   int last_uid_ = 0;
+  int last_serial_ = 0;
   Tally tally_;
 };
 

@@ -8,9 +8,8 @@
 namespace snug {
 namespace {
 
-PolicyPtr default_policy(const Limits& limits) {
-  return std::make_shared<const Policy>(
-      read_policy(default_policy_yaml(), "the default policy", limits).value());
+PolicyPtr policy_of(const std::string& yaml, const Limits& limits) {
+  return std::make_shared<const Policy>(read_policy(yaml, "the policy", limits).value());
 }
 
 Held held_of(const Holding& holding) {
@@ -22,8 +21,9 @@ Held held_of(const Holding& holding) {
       continue;
     }
     for (const ReservedDevice& device : std::get<std::vector<ReservedDevice>>(container.given)) {
-      held.devices.push_back({device.index, device.uuid, std::string(to_string(device.mode)),
-                              device.memory.value, device.compute.value});
+      held.devices.push_back({container.name, device.index, device.uuid,
+                              std::string(to_string(device.mode)), device.memory.value,
+                              device.compute.value});
     }
   }
   std::ranges::sort(held.devices);
@@ -33,6 +33,9 @@ Held held_of(const Holding& holding) {
 Observed::Node node_of(const NodeState& state) {
   Observed::Node node;
   node.units = {state.kubelet_used.begin(), state.kubelet_used.end()};
+  node.host_cpu = state.host_used.cpu_milli;
+  node.host_memory = state.host_used.memory_bytes;
+  node.pods = state.pods;
   for (const GpuState& gpu : state.gpus) {
     node.gpus.push_back({gpu.info->index, gpu.info->uuid, gpu.used_memory.value,
                          gpu.used_compute.value, gpu.closure == GpuClosure::kVanished});
@@ -42,12 +45,19 @@ Observed::Node node_of(const NodeState& state) {
 
 }  // namespace
 
-SnugInstance::SnugInstance(const Clock& clock, ApiPort& api, ServiceOptions options)
+SnugInstance::SnugInstance(const Clock& clock, ApiPort& api, ServiceOptions options,
+                           const std::string& policy)
     : ledger_(clock, options.limits),
       pending_(options.limits),
+      limits_(options.limits),
+      policy_(policy_of(policy, options.limits)),
       reconciler_({ledger_, pending_, readiness_, api, metrics_, log_, clock}, options.limits),
-      service_({ledger_, pending_, readiness_, api, metrics_, log_, clock}, options,
-               default_policy(options.limits)) {}
+      service_({ledger_, pending_, readiness_, policy_, api, metrics_, log_, clock}, options) {}
+
+void SnugInstance::change_policy(const std::string& yaml) {
+  policy_.replace(policy_of(yaml, limits_));
+  ledger_.policy_changed();
+}
 
 Observed SnugInstance::observe() {
   Observed seen;
@@ -56,12 +66,21 @@ Observed SnugInstance::observe() {
     Held held = held_of(*entry.holding);
     if (!held.anything()) continue;
     seen.pods[entry.holding->uid] = {entry.holding->reservation.node, std::move(held),
-                                     entry.state == HoldingState::kBound};
+                                     entry.state == HoldingState::kBound,
+                                     entry.holding->terminating};
   }
   const SnapshotPtr snapshot = ledger_.snapshot();
   for (std::size_t i = 0; i < snapshot->nodes.size(); ++i) {
     const NodeStatePtr& node = snapshot->nodes[i];
     if (node != nullptr) seen.nodes[node->name()] = node_of(*node);
+  }
+  for (const auto& [node, intents] : snapshot->intents) {
+    for (const HoldingPtr& intent : intents) seen.promised.insert(intent->reservation.node);
+  }
+  for (const auto& [node, nominations] : snapshot->nominations) {
+    for (const NominationPtr& pod : nominations) {
+      seen.nominations.emplace(pod->rank.uid, pod->node);
+    }
   }
   for (const PendingRow& row : pending_.rows()) seen.pending.insert(row.pod->uid);
   return seen;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "sim/harness/observed.hpp"
@@ -21,6 +22,7 @@ class NoMetrics final : public Metrics {
   void room_touched() override {}
   void event_dropped() override {}
   void reservation_problem(std::string_view) override {}
+  void policy_reloaded(bool) override {}
 };
 
 class NoLog final : public Log {
@@ -30,7 +32,12 @@ class NoLog final : public Log {
 
 class SnugInstance {
  public:
-  SnugInstance(const Clock& clock, ApiPort& api, ServiceOptions options);
+  /// `policy`: the text of a policy file without mistakes.
+  SnugInstance(const Clock& clock, ApiPort& api, ServiceOptions options,
+               const std::string& policy = std::string(default_policy_yaml()));
+
+  /// The operator's file says something else now.
+  void change_policy(const std::string& yaml);
 
   [[nodiscard]] Observed observe();
 
@@ -44,6 +51,8 @@ class SnugInstance {
   Ledger ledger_;
   PendingPods pending_;
   Readiness readiness_;
+  Limits limits_;
+  PolicyStore policy_;
   Reconciler reconciler_;
   ExtenderService service_;
 };

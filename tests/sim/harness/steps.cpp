@@ -2,62 +2,59 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/harness/asks.hpp"
+#include "sim/harness/sim_nodes.hpp"
 #include "sim/harness/simulation.hpp"
 
 namespace snug {
 namespace {
 
-constexpr std::size_t kMostPods = 28;
+constexpr std::size_t kMostPods = 36;
+constexpr int kMostNominated = 4;
 
-void ask(PodFacts& pod, Random& random) {
-  static const std::vector<std::string> kFractions{"0.1", "0.25", "0.3", "0.5", "0.75", "0.999"};
-  static const std::vector<std::string> kMemories{"4096", "8Gi", "20000", "40Gi", "1"};
-  const std::size_t drawn = random.below(100);
-  if (drawn < 40) {
-    pod.annotations["gpu-fraction"] = random.pick(kFractions);
-  } else if (drawn < 60) {
-    pod.annotations["gpu-memory"] = random.pick(kMemories);
-  } else if (drawn < 78) {
-    pod.annotations["gpu-fraction"] = random.chance(60) ? "1" : "2";
-  } else if (drawn < 90) {
-    pod.containers.front().gpu_resources[kGpuUnits] = random.chance(60) ? "1" : "2";
-  } else if (drawn < 93) {
-    pod.annotations["gpu-fraction"] = random.chance(50) ? "1.5" : "4000m";
+std::string spell(const PodFacts& pod) {
+  std::string text;
+  for (const auto& [key, value] : pod.annotations) text += " " + key + "=" + value;
+  for (const ContainerFacts& container : pod.containers) {
+    for (const auto& [key, value] : container.gpu_resources) {
+      text += " " + container.name + ": " + key + "=" + value;
+    }
   }
-  if (random.chance(4)) {
-    pod.annotations["snug.dev/reservation"] =
-        R"({"version":1,"uid":"another","node":"n0","containers":[{"name":"main","request":"",)"
-        R"("devices":[{"index":0,"mode":"whole","memoryMiB":1,"computeMilli":1}]}]})";
-  }
+  return text.empty() ? " for nothing" : text;
 }
 
 }  // namespace
 
 void Simulation::create_pod() {
   if (world_.pods().size() >= kMostPods) return;
+  static const std::vector<std::int32_t> kPriorities{0, 0, 0, 10, 100};
   PodFacts pod;
-  pod.name_space = kSimNamespace;
+  pod.name_space = random_.pick(sim_namespaces());
   // Few names, so that pods of one name follow each other.
-  pod.name = "p" + std::to_string(random_.below(2 * kMostPods));
-  if (world_.find(pod.name) != nullptr) return;
+  pod.name = "p" + std::to_string(random_.below(kMostPods));
+  if (world_.find(pod.name_space, pod.name) != nullptr) return;
   pod.uid = "uid-" + std::to_string(++last_uid_);
   pod.scheduler_name = "snug";
-  pod.containers.push_back({.name = "main", .kind = ContainerKind::kApp, .gpu_resources = {}});
-  ask(pod, random_);
-  note("  " + pod.uid + " is " + pod.name);
+  pod.priority = random_.pick(kPriorities);
+  const std::string second = std::to_string(10'000 + last_uid_ / 4);  // some have the same
+  pod.creation_timestamp = "2026-01-01T0" + second.substr(1, 1) + ":" + second.substr(2, 1) +
+                           "0:" + second.substr(3, 2) + "Z";
+  ask_something(pod, random_);
+  note("  " + pod.uid + " is " + pod.name_space + "/" + pod.name + " of priority " +
+       std::to_string(pod.priority) + " and asks" + spell(pod));
   world_.create_pod(std::move(pod));
 }
 
 void Simulation::bind_by_hand() {
   const auto uid = any_pod(false);
   if (!uid || world_.pods().at(*uid).facts.terminating) return;
-  const std::string node = "n" + std::to_string(random_.below(4));
+  const std::string node = any_node();
   note("  " + *uid + " to " + node);
   world_.bind_by_hand(*uid, node);
 }
 
 void Simulation::delete_pod() {
-  const auto uid = any_pod(random_.chance(70));
+  const auto uid = any_pod(random_.chance(55));
   if (!uid) return;
   const bool terminating = world_.pods().at(*uid).facts.terminating;
   const bool at_once = terminating || random_.chance(40);
@@ -89,52 +86,81 @@ void Simulation::edit_pod() {
   world_.edit_annotations(*uid, std::move(annotations));
 }
 
-void Simulation::change_node() {
-  const std::string name = "n" + std::to_string(random_.below(4));
-  const auto found = world_.nodes().find(name);
-  if (found == world_.nodes().end()) return;
-  SimNode node = found->second;
-  const std::size_t drawn = random_.below(100);
-  if (drawn < 15) {
-    note("  " + name + " goes and comes back");
-    world_.remove_node(name);
-    if (!node.labels_only && random_.chance(40)) {
-      for (SimGpu& gpu : node.gpus) gpu.uuid += "x";
-    }
-    for (int i = 0; random_.chance(50) && i < 3; ++i) feed_.deliver_node_event();
-  } else if (drawn < 35) {
-    static const std::vector<std::string> kPools{"auto", "auto", "shares", "whole"};
-    node.pool = random_.pick(kPools);
-    note("  " + name + " is in the pool " + node.pool);
-  } else {
-    change_gpus(node);
+/// kube-scheduler evicts some pods, so that this one has room on a node; or it thinks better of it.
+void Simulation::nominate_pod() {
+  const auto uid = any_pod(false);
+  if (!uid || !world_.pods().at(*uid).waits()) return;
+  const PodFacts& pod = world_.pods().at(*uid).facts;
+  if (!pod.nominated_node_name.empty() && random_.chance(60)) {
+    note("  " + *uid + " no more");
+    world_.nominate(*uid, "");
+    return;
   }
-  world_.put_node(std::move(node));
+  const auto nominated = std::ranges::count_if(world_.pods(), [](const auto& row) {
+    return row.second.waits() && !row.second.facts.nominated_node_name.empty();
+  });
+  if (nominated >= kMostNominated) return;
+  const std::string node = any_node();
+  note("  " + *uid + " to " + node);
+  ++tally_.nominated;
+  world_.nominate(*uid, node);
+  std::vector<std::string> victims;
+  for (const auto& [other, held] : world_.pods()) {
+    if (held.holds() && held.facts.node_name == node && held.facts.priority < pod.priority &&
+        !held.facts.terminating && victims.size() < 2 && random_.chance(60)) {
+      victims.push_back(other);
+    }
+  }
+  for (const std::string& victim : victims) {
+    note("  " + victim + " is terminating");
+    world_.mark_terminating(victim);
+  }
 }
 
-void Simulation::change_gpus(SimNode& node) {
-  note("  GPUs of " + node.name + " change");
-  SimGpu& gpu = node.gpus[random_.below(node.gpus.size())];
-  if (node.labels_only || random_.chance(60)) {
-    gpu.healthy = !gpu.healthy;
+/// A container's requests change while it runs.
+void Simulation::resize_pod() {
+  const auto uid = any_pod(true);
+  if (!uid) return;
+  note("  " + *uid);
+  world_.resize(*uid, {.cpu_milli = static_cast<std::int64_t>(100 * random_.below(40)),
+                       .memory_bytes = static_cast<std::int64_t>(random_.below(64)) << 26});
+}
+
+void Simulation::change_policy() {
+  policy_ = random_policy(random_);
+  note("  " + policy_.yaml());
+  model_.set_policy(policy_);
+  snug_->change_policy(policy_.yaml());
+}
+
+void Simulation::change_node() {
+  const std::string name = any_node();
+  const auto found = world_.nodes().find(name);
+  if (found == world_.nodes().end()) {
+    SimNode node = absent_.at(name);
+    if (random_.chance(30)) replace_gpus(node, ++last_serial_);
+    note("  " + name + " is back");
+    absent_.erase(name);
+    world_.put_node(std::move(node));
     return;
   }
-  if (random_.chance(50)) {
-    std::swap(gpu.uuid, node.gpus.front().uuid);
+  SimNode node = found->second;
+  const std::size_t drawn = random_.below(100);
+  if (drawn < 8) {
+    note("  " + name + " goes");
+    world_.remove_node(name);
+    absent_[name] = std::move(node);
     return;
   }
-  // Some GPU falls off the bus, comes back, or is replaced.
-  if (node.gpus.size() > 1 && random_.chance(50)) {
-    node.gpus.pop_back();
-    return;
+  if (drawn < 16) {
+    note("  " + name + " goes and comes back");
+    world_.remove_node(name);
+    if (random_.chance(40)) replace_gpus(node, ++last_serial_);
+    for (int i = 0; random_.chance(50) && i < 3; ++i) feed_.deliver_node_event();
+  } else {
+    note("  " + name + " " + change_something(node, random_, ++last_serial_));
   }
-  const int index = node.gpus.back().index + 1;
-  std::string uuid = "GPU-" + node.name + "-" + std::to_string(index);
-  const bool known = std::ranges::find(node.gpus, uuid, &SimGpu::uuid) != node.gpus.end();
-  if (known || random_.chance(30)) uuid += "-" + std::to_string(++last_uid_);
-  if (node.gpus.size() < 4) {
-    node.gpus.push_back({.index = index, .uuid = uuid, .memory = sim_gpu_memory(node.name)});
-  }
+  world_.put_node(std::move(node));
 }
 
 void Simulation::deliver_pods() {
@@ -147,7 +173,7 @@ void Simulation::progress_list() {
   switch (feed_.phase()) {
     case Feed::ListPhase::kNone:
       // Lists are rare once the first is in.
-      if (!quiet_ && feed_.ready() && random_.chance(70)) return;
+      if (!quiet_ && feed_.ready() && random_.chance(45)) return;
       if (!feed_.nodes_listed()) feed_.list_nodes(world_.nodes());
       ++tally_.lists;
       feed_.begin_list();

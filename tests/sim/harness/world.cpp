@@ -64,7 +64,7 @@ Result<void> World::bind(const Binding& binding) {
 }
 
 std::optional<Error> World::obstacle(const Binding& binding) const {
-  const SimPod* pod = find(binding.pod);
+  const SimPod* pod = find(binding.name_space, binding.pod);
   if (pod == nullptr) return Error{ErrorCode::kNotFound, "404"};
   if (pod->facts.uid != binding.uid) return Error{ErrorCode::kConflict, "409: another uid"};
   if (pod->facts.terminating) return Error{ErrorCode::kConflict, "409: being deleted"};
@@ -83,12 +83,11 @@ Result<void> World::carry_out(const Binding& binding) {
   return {};
 }
 
-Result<std::optional<PodFacts>> World::get_pod(std::string_view /*name_space*/,
-                                               std::string_view name) {
+Result<std::optional<PodFacts>> World::get_pod(std::string_view name_space, std::string_view name) {
   ++counts_.gets;
   meanwhile();
   if (faults_ && random_.chance(8)) return fail(ErrorCode::kUnavailable, "connection refused");
-  const SimPod* pod = find(name);
+  const SimPod* pod = find(name_space, name);
   std::optional<PodFacts> read;
   if (pod != nullptr) read = pod->facts;
   meanwhile();
@@ -116,6 +115,7 @@ void World::changed(SimPod& pod) {
 
 void World::create_pod(PodFacts facts) {
   std::string uid = facts.uid;
+  born_[uid] = facts;
   SimPod& pod = pods_[std::move(uid)];
   pod.facts = std::move(facts);
   changed(pod);
@@ -156,7 +156,24 @@ void World::edit_annotations(const std::string& uid, StringMap annotations) {
   changed(pod);
 }
 
+void World::nominate(const std::string& uid, const std::string& node) {
+  SimPod& pod = pods_.at(uid);
+  pod.facts.nominated_node_name = node;
+  changed(pod);
+}
+
+void World::resize(const std::string& uid, HostAmounts host) {
+  SimPod& pod = pods_.at(uid);
+  pod.facts.containers.back().host = host;
+  changed(pod);
+}
+
 void World::put_node(SimNode node) {
+  for (const SimGpu& gpu : node.gpus) {
+    const std::string id = gpu.uuid.empty() ? std::to_string(gpu.index) : gpu.uuid;
+    std::int64_t& most = largest_[{node.name, id}];
+    most = std::max(most, gpu.memory);
+  }
   feed_.node_changed(node);
   std::string name = node.name;
   nodes_[std::move(name)] = std::move(node);
@@ -190,10 +207,16 @@ void World::forget_history() {
   for (auto& [uid, pod] : pods_) pod.counted = pod.facts.annotations;
 }
 
-const SimPod* World::find(std::string_view name) const {
-  const auto found = std::ranges::find_if(
-      pods_, [&](const auto& entry) { return entry.second.facts.name == name; });
+const SimPod* World::find(std::string_view name_space, std::string_view name) const {
+  const auto found = std::ranges::find_if(pods_, [&](const auto& entry) {
+    return entry.second.facts.name == name && entry.second.facts.name_space == name_space;
+  });
   return found == pods_.end() ? nullptr : &found->second;
+}
+
+std::int64_t World::largest(const std::string& node, const std::string& gpu) const {
+  const auto found = largest_.find({node, gpu});
+  return found == largest_.end() ? 0 : found->second;
 }
 
 std::vector<Binding> World::landing() const {

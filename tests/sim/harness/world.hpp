@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/harness/feed.hpp"
@@ -52,6 +53,10 @@ class World final : public ApiPort {
   void finish(const std::string& uid);
   void remove_pod(const std::string& uid);
   void edit_annotations(const std::string& uid, StringMap annotations);
+  /// What kube-scheduler writes to the pod's status; empty: not nominated any more.
+  void nominate(const std::string& uid, const std::string& node);
+  /// The last container's requests become these while it runs.
+  void resize(const std::string& uid, HostAmounts host);
   void put_node(SimNode node);
   void remove_node(const std::string& name);
 
@@ -64,7 +69,11 @@ class World final : public ApiPort {
 
   [[nodiscard]] const std::map<std::string, SimPod>& pods() const { return pods_; }  // by uid
   [[nodiscard]] const std::map<std::string, SimNode>& nodes() const { return nodes_; }
-  [[nodiscard]] const SimPod* find(std::string_view name) const;
+  [[nodiscard]] const SimPod* find(std::string_view name_space, std::string_view name) const;
+  /// The most memory that a node's GPU of this uuid (or index) ever had.
+  [[nodiscard]] std::int64_t largest(const std::string& node, const std::string& gpu) const;
+  /// Any pod that ever was, as it was created.
+  [[nodiscard]] const PodFacts& born(const std::string& uid) const { return born_.at(uid); }
   /// Bindings under way that would be carried out now.
   [[nodiscard]] std::vector<Binding> landing() const;
   [[nodiscard]] const Counts& counts() const { return counts_; }
@@ -91,7 +100,9 @@ class World final : public ApiPort {
   Hooks hooks_;
   bool faults_ = true;
   std::map<std::string, SimPod> pods_;
+  std::map<std::string, PodFacts> born_;  // by uid
   std::map<std::string, SimNode> nodes_;
+  std::map<std::pair<std::string, std::string>, std::int64_t> largest_;  // by node and GPU
   std::vector<Flight> flights_;
   int last_flight_ = 0;
   std::int64_t version_ = 0;

@@ -7,7 +7,7 @@
 
 int main() {
   constexpr std::uint64_t kSeeds = 200;
-  constexpr int kSteps = 1'000;
+  constexpr int kSteps = 2'000;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     snug::Simulation run(seed);
     if (run.run(kSteps)) continue;

@@ -133,6 +133,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "gpus[1].uuid stands there twice"},
         Malformed{with_gpu(R"(,"uuid":"")"), "gpus[0].uuid must not be empty"},
         Malformed{with_gpu(R"(,"uuid":null)"), "gpus[0].uuid must be a string"},
+        Malformed{with_gpu(R"(,"uuid":"all")"), "gpus[0].uuid must be a uuid, and not all, none"},
+        Malformed{with_gpu(R"(,"uuid":"1")"), "gpus[0].uuid must be a uuid, and not all, none"},
         Malformed{with_gpu(R"(,"uuid":"GPU-a,GPU-b")"), "gpus[0].uuid must have at most 64 char"},
         Malformed{with_gpu(R"(,"uuid":")" + std::string(65, 'a') + "\""),
                   "gpus[0].uuid must have at most 64 characters"},
@@ -310,47 +312,47 @@ INSTANTIATE_TEST_SUITE_P(
                  {{"gpu", "16"}},
                  4,
                  kOpen,
-                 kOpen,
-                 ""},
+                 ReasonCode::kWrongMode,
+                 "several replicas"},
         Labelled{"renamed replicas",
                  {{"gpu.replicas", "4"}},
                  {{"gpu.shared", "16"}},
                  {{"gpu.shared", "16"}},
                  4,
                  kOpen,
-                 kOpen,
-                 ""},
+                 ReasonCode::kWrongMode,
+                 "several replicas"},
         Labelled{"renamed replicas beside a resource that is left at 0",
                  {{"gpu.replicas", "4"}, {"gpu.sharing-strategy", "time-slicing"}},
                  {{"gpu", "0"}, {"gpu.shared", "16"}},
                  {{"gpu", "0"}, {"gpu.shared", "16"}},
                  4,
                  kOpen,
-                 kOpen,
-                 ""},
+                 ReasonCode::kWrongMode,
+                 "several replicas"},
         Labelled{"no longer renamed",
                  {{"gpu.replicas", "4"}, {"gpu.product", "Tesla-T4-SHARED"}},
                  {{"gpu", "16"}, {"gpu.shared", "0"}},
                  {{"gpu", "16"}, {"gpu.shared", "0"}},
                  4,
                  kOpen,
-                 kOpen,
-                 ""},
+                 ReasonCode::kWrongMode,
+                 "several replicas"},
         Labelled{"renamed, one unhealthy",
                  {{"gpu.replicas", "4"}},
                  {{"gpu", "0"}, {"gpu.shared", "16"}},
                  {{"gpu", "0"}, {"gpu.shared", "12"}},
                  4,
                  kOpen,
-                 ReasonCode::kUnhealthy,
-                 "fewer nvidia.com/gpu.shared are allocatable"},
+                 ReasonCode::kWrongMode,
+                 "several replicas"},
         Labelled{"renamed, another number",
                  {{"gpu.replicas", "4"}},
                  {{"gpu", "0"}, {"gpu.shared", "8"}},
                  {},
                  0,
                  kBad,
-                 kOpen,
+                 ReasonCode::kWrongMode,
                  "capacity has 8 nvidia.com/gpu.shared, but its labels say 4 GPUs with replicas 4"},
         Labelled{"under both names",
                  {{"gpu.replicas", "4"}},
@@ -358,7 +360,7 @@ INSTANTIATE_TEST_SUITE_P(
                  {},
                  0,
                  kBad,
-                 kOpen,
+                 ReasonCode::kWrongMode,
                  "offers one of the two"},
         Labelled{"nothing under either name",
                  {},
@@ -391,7 +393,7 @@ INSTANTIATE_TEST_SUITE_P(
                  {},
                  0,
                  kBad,
-                 kOpen,
+                 ReasonCode::kWrongMode,
                  "with replicas 2"},
         Labelled{"capacity nonsense", {}, {{"gpu", "x"}}, {}, 0, kBad, kOpen, "must be a whole"},
         Labelled{"one unhealthy",
@@ -471,6 +473,17 @@ TEST(InventoryTest, ANodeThatOnlyOffersUnitsIsNamedAsSuch) {
   const NodeInventory inventory = read(node);
   EXPECT_EQ(inventory.closed_to_all, ReasonCode::kNoGpu);
   EXPECT_NE(inventory.closed_because.find("neither the annotation"), std::string::npos);
+}
+
+TEST(InventoryTest, ANodeIsEnforcedByItsLabelAndHasItsHost) {
+  NodeFacts node = annotated(with_gpu(""));
+  node.host = {{8'000, 1'024}, 110, true};
+  EXPECT_EQ(read(node).host, node.host);
+  EXPECT_FALSE(read(node).enforced);
+  for (const char* value : {"true", "True", "", "false"}) {
+    node.labels["snug.dev/enforced"] = value;
+    EXPECT_EQ(read(node).enforced, value == std::string("true")) << value;
+  }
 }
 
 }  // namespace

@@ -44,14 +44,17 @@ TEST(KubeObjectsTest, APodIsReadWithEveryFieldThatSnugUses) {
   expected.creation_timestamp = "2026-11-20T08:00:00Z";
   expected.resource_version = "42";
   expected.priority = -5;
-  expected.containers = {
-      {"fetch", ContainerKind::kInit, {}},
-      {"side", ContainerKind::kSidecar, {}},
-      {"main", ContainerKind::kApp, {{"nvidia.com/gpu", "2"}, {"nvidia.com/mig-1g.5gb", "1"}}}};
+  expected.containers = {{"fetch", ContainerKind::kInit, {}},
+                         {"side", ContainerKind::kSidecar, {}},
+                         {"main",
+                          ContainerKind::kApp,
+                          {{"nvidia.com/gpu", "2"}, {"nvidia.com/mig-1g.5gb", "1"}},
+                          {.cpu_milli = 1'000, .memory_bytes = 1'073'741'824}}};
   expected.annotations = {{"gpu-fraction", "0.25"},
                           {"gpu-memory.side", "4G"},
                           {"snug.dev/x", "1"},
                           {"kubectl.kubernetes.io/default-container", "main"}};
+  expected.labels = {{"app", "train"}};
   expected.annotation_bytes = pod->annotation_bytes;
   EXPECT_EQ(*pod, expected);
 }
@@ -65,14 +68,28 @@ TEST(KubeObjectsTest, EveryAnnotationCountsForTheirSize) {
   EXPECT_EQ(pod->annotation_bytes, 12U + 3 + 5 + 3 + 4);
 }
 
+TEST(KubeObjectsTest, OfVeryManyLabelsTheFirstAreKept) {
+  std::string labels;
+  for (int i = 0; i < 3000; ++i) {
+    labels += (i > 0 ? ",\"" : "\"") + std::to_string(10000 + i) + "\":\"\"";
+  }
+  KubeObjectReader reader{Limits{}};
+  const auto pod = reader.read_pod(R"({"metadata":{"name":"p","namespace":"d","labels":{)" + labels +
+                                   R"(}},"spec":{"containers":[{"name":"m"}]}})");
+  ASSERT_TRUE(pod) << pod.error().message;
+  ASSERT_EQ(pod->labels.size(), 1024U);
+  EXPECT_TRUE(pod->labels.contains("11023"));
+}
+
 TEST(KubeObjectsTest, NullCountsAsAbsentAsGoClientsWriteIt) {
   KubeObjectReader reader{Limits{}};
   const auto pod = reader.read_pod(
       R"({"metadata":{"name":"p","namespace":"d","uid":null,"creationTimestamp":null,
-          "annotations":null},
+          "annotations":null,"labels":null},
           "spec":{"priority":null,"nodeName":null,"initContainers":null,"affinity":null,
-          "topologySpreadConstraints":null,
-          "containers":[{"name":"c","resources":{"limits":null,"requests":null}},
+          "topologySpreadConstraints":null,"overhead":null,"resources":null,"volumes":null,
+          "resourceClaims":null,
+          "containers":[{"name":"c","resources":{"limits":null,"requests":null},"ports":null},
                         {"name":"d","resources":null}]},
           "status":null})");
   ASSERT_TRUE(pod) << pod.error().message;
@@ -235,14 +252,14 @@ TEST(KubeObjectsTest, AHugeObjectAndThenASmallOneAreBothRead) {
   EXPECT_TRUE(reader.read_pod(huge));
 }
 
-TEST(KubeObjectsTest, ANodeIsReadWithWhatConcernsGpusOnly) {
+TEST(KubeObjectsTest, ANodeIsReadWithItsGpusAndItsHost) {
   KubeObjectReader reader{Limits{}};
   const auto node = reader.read_node(R"({
     "metadata": {"name": "n1", "resourceVersion": "7",
       "annotations": {"snug.dev/inventory": "{}", "other": "x"},
       "labels": {"snug.dev/pool": "shares", "nvidia.com/gpu.count": "8", "zone": "a"}},
     "status": {"capacity": {"cpu": "8", "nvidia.com/gpu": "8"},
-      "allocatable": {"nvidia.com/gpu": 7, "nvidia.com/mig-1g.5gb": "2"},
+      "allocatable": {"cpu": "7500m", "memory": "1Gi", "pods": "110", "nvidia.com/gpu": 7, "nvidia.com/mig-1g.5gb": "2"},
       "nodeInfo": {"bootID": "b-1", "kernelVersion": "6"}}})");
   ASSERT_TRUE(node) << node.error().message;
   NodeFacts expected;
@@ -253,6 +270,7 @@ TEST(KubeObjectsTest, ANodeIsReadWithWhatConcernsGpusOnly) {
   expected.labels = {{"snug.dev/pool", "shares"}, {"nvidia.com/gpu.count", "8"}};
   expected.capacity = {{"nvidia.com/gpu", "8"}};
   expected.allocatable = {{"nvidia.com/gpu", "7"}, {"nvidia.com/mig-1g.5gb", "2"}};
+  expected.host = {{7'500, 1'073'741'824}, 110, true};
   EXPECT_EQ(*node, expected);
 }
 

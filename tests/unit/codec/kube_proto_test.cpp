@@ -77,14 +77,17 @@ TEST(KubeProtoTest, APodIsReadWithEveryFieldThatSnugUses) {
   expected.resource_version = "42";
   expected.priority = -5;
   expected.soft_preferences = true;
-  expected.containers = {
-      {"fetch", ContainerKind::kInit, {}},
-      {"side", ContainerKind::kSidecar, {}},
-      {"main", ContainerKind::kApp, {{"nvidia.com/gpu", "2"}, {"nvidia.com/mig-1g.5gb", "1"}}}};
+  expected.containers = {{"fetch", ContainerKind::kInit, {}},
+                         {"side", ContainerKind::kSidecar, {}},
+                         {"main",
+                          ContainerKind::kApp,
+                          {{"nvidia.com/gpu", "2"}, {"nvidia.com/mig-1g.5gb", "1"}},
+                          {.cpu_milli = 1'000, .memory_bytes = 1'073'741'824}}};
   expected.annotations = {{"gpu-fraction", "0.25"},
                           {"gpu-memory.side", "4G"},
                           {"snug.dev/x", "\u00e4\u2603"},
                           {"kubectl.kubernetes.io/default-container", "main"}};
+  expected.labels = {{"gpu-label", "train"}};
   expected.annotation_bytes = 12 + 4 + 15 + 2 + 10 + 5 + 39 + 4 + 48 + 2 + 4 + 2 + 4;
   EXPECT_EQ(event->pod, expected);
   EXPECT_EQ(event->kind, WatchKind::kModified);

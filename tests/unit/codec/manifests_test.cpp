@@ -40,20 +40,32 @@ TEST(ManifestsTest, YamlSaysTheSame) {
       "  metadata:\n"
       "    name: n1\n"
       "    labels: {nvidia.com/gpu.count: \"4\"}\n"
-      "  status: {capacity: {nvidia.com/gpu: 4}}\n"
+      "  status:\n"
+      "    capacity: {nvidia.com/gpu: 4}\n"
+      "    allocatable: {cpu: 7500m, memory: 1Ki, pods: 110}\n"
       "- kind: Pod\n"
       "  metadata:\n"
       "    name: p1\n"
       "    namespace: ml\n"
       "    annotations: {gpu-fraction: \"0.25\"}\n"
-      "  spec: {containers: [{name: main}], priority: 7}\n",
+      "    labels: {app: train}\n"
+      "  spec:\n"
+      "    containers: [{name: main, resources: {limits: {cpu: 1.5, memory: 1Ki}}}]\n"
+      "    overhead: {cpu: 10m}\n"
+      "    resourceClaims: [{name: nic}]\n"
+      "    priority: 7\n",
       "f.yaml", Limits{});
   ASSERT_TRUE(read.has_value()) << read.error().message;
   ASSERT_EQ(read->nodes.size(), 1U);
   ASSERT_EQ(read->pods.size(), 1U);
   EXPECT_EQ(read->nodes[0].labels.at("nvidia.com/gpu.count"), "4");
   EXPECT_EQ(read->nodes[0].capacity.at("nvidia.com/gpu"), "4");
+  EXPECT_EQ(read->nodes[0].host, (HostCapacity{{7'500, 1'024}, 110, true}));
   EXPECT_EQ(read->pods[0].annotations.at("gpu-fraction"), "0.25");
+  EXPECT_EQ(read->pods[0].labels.at("app"), "train");
+  EXPECT_EQ(read->pods[0].containers.at(0).host, (HostAmounts{1'500, 1'024}));
+  EXPECT_EQ(read->pods[0].overhead, (HostAmounts{10, 0}));
+  EXPECT_TRUE(read->pods[0].other_constraints);
   EXPECT_EQ(read->pods[0].priority, 7);
 }
 
@@ -119,6 +131,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{list_of(std::string(kNode) + "," + kNode), "items[1]: the node n1 is given twice"},
         Refused{list_of(std::string(kPod) + "," + kPod), "items[1]: the pod ml/p1 is given twice"},
         Refused{list_of(R"({"kind":"Node","metadata":{}})"), "items[0].metadata"},
+        Refused{list_of(R"({"kind":"Pod","metadata":{"name":"p","namespace":"d"},"spec":)"
+                        R"({"overhead":{"cpu":"x"}}})"),
+                "items[0].spec.overhead.cpu must be a Kubernetes quantity"},
         Refused{list_of(R"({"kind":"Node"},)"), "items[0]"},
         Refused{list_of(std::string(kNode) + ","), "items[1]: the JSON text is empty"},
         Refused{list_of(std::string(kNode) + " 7"), "items[0]: the text is not valid JSON"},

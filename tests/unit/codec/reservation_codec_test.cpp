@@ -319,6 +319,8 @@ ReservedDevice share(std::int64_t memory, std::int64_t compute) {
 
 ReservedDevice whole(int index) { return device(index, "", GpuMode::kWhole, 40960, 1000); }
 
+ReservedDevice mps(int index) { return device(index, "", GpuMode::kMps, 10240, 250); }
+
 ReservedDevice slice_of(int index) {
   ReservedDevice result = device(index, "", GpuMode::kMig, 9856, 285);
   result.slice = Slice{"2g.10gb", 0, 2, ""};
@@ -347,7 +349,72 @@ INSTANTIATE_TEST_SUITE_P(
                     Suspicion{"gpu-memory=4x", {share(1, 1)}, true},
                     Suspicion{"gpu-fraction=0.25x", {share(1, 1)}, true},
                     Suspicion{"gpu-fraction=0.25,gpu-count=2", {share(1, 1)}, true},
+                    Suspicion{"gpu-fraction=0.25;gpu-count=2", {mps(0), mps(1)}, false},
+                    Suspicion{"gpu-fraction=0.25;gpu-count=2", {mps(0)}, true},
+                    Suspicion{"gpu-fraction=0.25;gpu-count=2", {mps(0), mps(0)}, true},
+                    Suspicion{"gpu-fraction=0.25;gpu-count=1", {mps(0)}, false},
+                    Suspicion{"gpu-count=1;gpu-fraction=0.25", {mps(0)}, true},
+                    Suspicion{"gpu-fraction=0.25;gpu-compute=9;gpu-model=A*", {mps(0)}, false},
+                    Suspicion{"gpu-fraction=0.25;gpu-isolation=any", {mps(0)}, false},
+                    Suspicion{"gpu-fraction=0.25;gpu-isolation=any", {share(1, 1)}, false},
+                    Suspicion{"gpu-fraction=0.25;gpu-isolation=any", {whole(0)}, true},
+                    Suspicion{"gpu-fraction=0.25;gpu-isolation=mps", {mps(0)}, false},
+                    Suspicion{"gpu-fraction=0.25;gpu-isolation=mps", {share(1, 1)}, true},
+                    Suspicion{"gpu-fraction=0.25;gpu-isolation=mps", {slice_of(0)}, true},
+                    Suspicion{"gpu-fraction=0.25;gpu-isolation=mps", {whole(0)}, true},
+                    Suspicion{"gpu-fraction=0.25;gpu-isolation=time-slicing", {share(1, 1)}, false},
+                    Suspicion{"gpu-fraction=0.25;gpu-isolation=time-slicing", {mps(0)}, true},
+                    Suspicion{"gpu-fraction=0.25;gpu-isolation=time-slicing", {slice_of(0)}, true},
+                    Suspicion{"gpu-fraction=0.25;gpu-isolation=mig", {slice_of(0)}, false},
+                    Suspicion{"gpu-fraction=0.25;gpu-isolation=mig", {mps(0)}, true},
+                    Suspicion{"gpu-fraction=1;gpu-isolation=any", {whole(0)}, false},
+                    Suspicion{"gpu-fraction=1;gpu-isolation=any", {mps(0)}, true},
+                    Suspicion{"gpu-fraction=1;gpu-isolation=mps", {mps(0)}, true},
                     Suspicion{"", {share(1, 1)}, true}));
+
+TEST(ReservationCodecTest, AShareMayBeHadOfAGpuThatAnotherContainerHoldsWhole) {
+  struct Row {
+    std::string_view why;
+    ReservedContainer init;
+    ReservedContainer app;
+    bool suspect;
+  };
+  const std::string half = "gpu-fraction=0.5";
+  const std::string two = "gpu-fraction=2";
+  const std::vector both{whole(0), whole(1)};
+  ReservedDevice other_uuid = whole(0);
+  other_uuid.uuid = "GPU-x";
+  const std::vector<Row> rows = {
+      {"the app's first", {"i", half, std::vector{whole(0)}}, {"a", two, both}, false},
+      {"its second", {"i", half, std::vector{whole(1)}}, {"a", two, both}, false},
+      {"one of its own in its mode", {"i", half, std::vector{mps(2)}}, {"a", two, both}, false},
+      {"both", {"i", "gpu-memory=1G;gpu-count=2", both}, {"a", two, both}, false},
+      {"one that the app has not", {"i", half, std::vector{whole(2)}}, {"a", two, both}, true},
+      {"another of that index", {"i", half, std::vector{other_uuid}}, {"a", two, both}, true},
+      {"shared with the app", {"i", half, std::vector{whole(0)}}, {"a", half, both}, true},
+      {"an app whose request is not understood",
+       {"i", half, std::vector{whole(0)}},
+       {"a", "later=1", both},
+       true},
+      {"that must be kept apart as the GPU is not",
+       {"i", "gpu-fraction=0.5;gpu-isolation=mps", std::vector{whole(0)}},
+       {"a", two, both},
+       true},
+      {"units are no devices",
+       {"i", half, std::vector{whole(0)}},
+       {"a", two, KubeletUnits{"nvidia.com/gpu", 2}},
+       true}};
+  for (const Row& row : rows) {
+    for (const bool init_first : {true, false}) {
+      Reservation reservation{"u", "n", {row.init, row.app}};
+      if (!init_first) std::swap(reservation.containers[0], reservation.containers[1]);
+      const auto read = read_reservation(
+          write_reservation(reservation, "a", PodFacts{}).at("snug.dev/reservation"), Limits{});
+      ASSERT_TRUE(read.has_value()) << read.error().message;
+      EXPECT_EQ(read->suspect, row.suspect) << row.why << ": " << read->suspect_why;
+    }
+  }
+}
 
 TEST(ReservationCodecTest, WhatEachContainerAsksIsReadFromItsText) {
   const Reservation reservation{"u",
@@ -358,8 +425,10 @@ TEST(ReservationCodecTest, WhatEachContainerAsksIsReadFromItsText) {
   const auto read = read_reservation(
       write_reservation(reservation, "a", PodFacts{}).at("snug.dev/reservation"), Limits{});
   ASSERT_TRUE(read.has_value()) << read.error().message;
-  EXPECT_EQ(read->asks,
-            (std::vector<std::optional<Ask>>{FractionAsk{250}, std::nullopt, MemoryAsk{{3815}}}));
+  ASSERT_EQ(read->asks.size(), 3U);
+  EXPECT_EQ(read->asks[0].value().ask, Ask(FractionAsk{250}));
+  EXPECT_FALSE(read->asks[1]);
+  EXPECT_EQ(read->asks[2].value().ask, Ask(MemoryAsk{{3815}}));
   EXPECT_TRUE(read->suspect);
   EXPECT_NE(read->suspect_why.find("\"b\""), std::string::npos) << read->suspect_why;
 }

@@ -27,7 +27,7 @@ TEST(ChargeTest, TheArithmeticOfTheContract) {
       {MemoryAsk{{3815}}, 16384, 3815, 232},    {MemoryAsk{{3815}}, 81920, 3815, 46},
       {WholeAsk{}, 40960, 40960, 1000}};
   for (const Row& row : rows) {
-    EXPECT_EQ(charge(row.ask, {row.capacity}), (Charge{{row.memory}, {row.compute}}))
+    EXPECT_EQ(charge({.ask = row.ask}, {row.capacity}), (Charge{{row.memory}, {row.compute}}))
         << row.ask.index() << " of " << row.capacity;
   }
 }
@@ -40,20 +40,20 @@ TEST(ChargeTest, NothingIsFreeOnATinyGpu) {
       {MemoryAsk{{1}}, 1999, 1, 1}, {MemoryAsk{{2}}, 1001, 2, 1},  {MemoryAsk{{1}}, 3, 1, 333},
       {FractionAsk{1}, 2000, 2, 1}};
   for (const Row& row : rows) {
-    EXPECT_EQ(charge(row.ask, {row.capacity}), (Charge{{row.memory}, {row.compute}}))
+    EXPECT_EQ(charge({.ask = row.ask}, {row.capacity}), (Charge{{row.memory}, {row.compute}}))
         << row.ask.index() << " of " << row.capacity;
   }
 }
 
 TEST(ChargeTest, AnAskBeyondTheGpuExceedsItsCapacityEvenWhenAbsurd) {
-  EXPECT_EQ(charge(MemoryAsk{{40961}}, {40960}), (Charge{{40961}, {1000}}));
+  EXPECT_EQ(charge({.ask = MemoryAsk{{40961}}}, {40960}), (Charge{{40961}, {1000}}));
   const std::int64_t most = std::int64_t{1} << 43;  // what request/ lets through
-  EXPECT_EQ(charge(MemoryAsk{{most}}, {1}), (Charge{{most}, {1000 * most}}));
+  EXPECT_EQ(charge({.ask = MemoryAsk{{most}}}, {1}), (Charge{{most}, {1000 * most}}));
 }
 
 TEST(ChargeTest, WhatNamesNoSingleGpusShareCostsNothing) {
-  EXPECT_EQ(charge(SliceAsk{"1g.5gb"}, {40960}), Charge{});
-  EXPECT_EQ(charge(KubeletAsk{"nvidia.com/gpu"}, {40960}), Charge{});
+  EXPECT_EQ(charge({.ask = SliceAsk{"1g.5gb"}}, {40960}), Charge{});
+  EXPECT_EQ(charge({.ask = KubeletAsk{"nvidia.com/gpu"}}, {40960}), Charge{});
 }
 
 TEST(PlausibleTest, WhatFollowsFromTheSizeMayBeAnEighthOffAndNothingElse) {
@@ -87,13 +87,14 @@ TEST(PlausibleTest, WhatFollowsFromTheSizeMayBeAnEighthOffAndNothingElse) {
       {"whole, half its compute", WholeAsk{}, 40960, 500, false},
       {"a device under a request to the kubelet", KubeletAsk{"nvidia.com/gpu"}, 1, 1, false}};
   for (const Stated& row : rows) {
-    EXPECT_EQ(plausible(row.ask, {{row.memory}, {row.compute}}, {40960}), row.plausible) << row.why;
+    EXPECT_EQ(plausible({.ask = row.ask}, {{row.memory}, {row.compute}}, {40960}), row.plausible)
+        << row.why;
   }
 }
 
 TEST(PlausibleTest, ATinyGpuHasNoEighth) {
-  EXPECT_TRUE(plausible(FractionAsk{500}, {{3}, {500}}, {7}));
-  EXPECT_FALSE(plausible(FractionAsk{500}, {{4}, {500}}, {7}));
+  EXPECT_TRUE(plausible({.ask = FractionAsk{500}}, {{3}, {500}}, {7}));
+  EXPECT_FALSE(plausible({.ask = FractionAsk{500}}, {{4}, {500}}, {7}));
 }
 
 TEST(ChargeTest, RoomAddsThousandthsOfMemoryAndCompute) {

@@ -140,7 +140,7 @@ TEST(FitTest, EveryReasonIsTrueOfTheNode) {
          {"absurdly large", "n1: T 16384", {}, make_memory(std::int64_t{1} << 43), "TooLarge"},
          {"more GPUs than there are", "n1: A 40960 x2", {}, make_whole(3), "TooLarge"},
          {"999 GPUs", "n1: A 40960 x2", {}, make_whole(999), "TooLarge"},
-         {"a vanished GPU is no GPU", "n1: A 40960", {vanished}, make_whole(2), "TooLarge"},
+         {"as a vanished GPU may be", "n1: A 40960", {vanished}, make_whole(2), "Unhealthy"},
          {"only MIG, share", "n1: A 40960 mig x2", {}, make_fraction(500), "WrongMode"},
          {"only MIG, whole", "n1: A 40960 mig x2", {}, make_whole(1), "WrongMode"},
          {"whole only", "n1: A 40960 modes=whole", {}, make_fraction(500), "WrongMode"},

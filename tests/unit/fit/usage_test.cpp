@@ -178,7 +178,7 @@ TEST(UsageTest, AReservationCountsForWhatItsRequestCostsWhereItStatesSomethingEl
   for (const Row& row : rows) {
     SCOPED_TRACE(row.why);
     auto holding = make_holding("a", "n1", {row.device});
-    holding->asks = {row.ask};
+    holding->asks = {ContainerRequest{.ask = row.ask}};
     const NodeStatePtr node = make_state(row.node, {holding});
     EXPECT_EQ(node->gpus[0].used_memory, MebiBytes{row.memory});
     EXPECT_EQ(node->gpus[0].used_compute, MilliGpu{row.compute});
@@ -190,12 +190,12 @@ TEST(UsageTest, EachContainerIsComparedWithItsOwnRequest) {
   auto holding = make_holding("a", "n1", {make_share(0, 20480, 500)});
   holding->reservation.containers.push_back(
       {.name = "side", .request = "?", .given = std::vector{make_share(1, 1, 1)}});
-  holding->asks = {FractionAsk{500}, std::nullopt};
+  holding->asks = {ContainerRequest{.ask = FractionAsk{500}}, std::nullopt};
   const NodeStatePtr unknown = make_state(kTwo, {holding});
   EXPECT_EQ(unknown->gpus[0].closure, GpuClosure::kOpen);
   EXPECT_EQ(unknown->gpus[1].used_memory, MebiBytes{1}) << "there is nothing to compare it with";
   auto forged = std::make_shared<Holding>(*holding);
-  forged->asks[1] = FractionAsk{250};
+  forged->asks[1] = ContainerRequest{.ask = FractionAsk{250}};
   const NodeStatePtr node = make_state(kTwo, {forged});
   EXPECT_EQ(node->gpus[0].closure, GpuClosure::kOpen);
   EXPECT_EQ(node->gpus[1].closure, GpuClosure::kSuspect);

@@ -14,35 +14,40 @@ HoldingPtr share_of(std::string_view uid, std::string_view node, std::int64_t mi
 
 TEST(LedgerHoldTest, AHoldingSeenTwiceCountsOnce) {
   LedgerFixture world;
-  EXPECT_TRUE(world.ledger.hold(share_of("p", "n1"), false));
+  EXPECT_TRUE(world.ledger.hold(share_of("p", "n1")));
   const std::string once = world.visible();
-  EXPECT_TRUE(world.ledger.hold(share_of("p", "n1"), false));
+  EXPECT_TRUE(world.ledger.hold(share_of("p", "n1")));
   EXPECT_EQ(world.visible(), once);
   EXPECT_EQ(world.ledger.entries().size(), 1U);
 }
 
 TEST(LedgerHoldTest, ALaterEditChangesNothingAndIsTold) {
   LedgerFixture world;
-  ASSERT_TRUE(world.ledger.hold(share_of("p", "n1", 250), false));
+  ASSERT_TRUE(world.ledger.hold(share_of("p", "n1", 250)));
   const std::string before = world.visible();
-  EXPECT_FALSE(world.ledger.hold(share_of("p", "n1", 100), false));
-  EXPECT_FALSE(world.ledger.hold(make_unplaced("p", "n1"), false));
+  EXPECT_FALSE(world.ledger.hold(share_of("p", "n1", 100)));
+  EXPECT_FALSE(world.ledger.hold(make_unplaced("p", "n1")));
   EXPECT_EQ(world.visible(), before);
-  EXPECT_TRUE(world.ledger.hold(share_of("p", "n1", 250), false)) << "what it was is no edit";
+  EXPECT_TRUE(world.ledger.hold(share_of("p", "n1", 250))) << "what it was is no edit";
 }
 
 TEST(LedgerHoldTest, APodWithoutDeviceClosesItsNodeOnlyWhileItAsksForOne) {
   LedgerFixture world;
-  const std::string before = world.visible();
-  ASSERT_TRUE(world.ledger.hold(make_unplaced("p", "n1"), false));
-  ASSERT_TRUE(world.ledger.hold(make_unplaced("p", "n1"), false));
+  const auto plain_pod = [] {
+    auto holding = make_holding("p", "n1", {});
+    holding->reservation.containers.clear();
+    return holding;
+  };
+  LedgerFixture other;
+  ASSERT_TRUE(other.ledger.hold(plain_pod()));
+  const std::string with_pod = other.visible();
+  ASSERT_TRUE(world.ledger.hold(make_unplaced("p", "n1")));
+  ASSERT_TRUE(world.ledger.hold(make_unplaced("p", "n1")));
   EXPECT_EQ(world.node("n1")->unplaced, 1);
-  auto plain = make_holding("p", "n1", {});
-  plain->reservation.containers.clear();
-  ASSERT_TRUE(world.ledger.hold(plain, false));
-  EXPECT_EQ(world.visible(), before);
-  EXPECT_EQ(world.where("p"), "-");
-  ASSERT_TRUE(world.ledger.hold(make_unplaced("p", "n1"), false)) << "and again when it asks again";
+  ASSERT_TRUE(world.ledger.hold(plain_pod()));
+  EXPECT_EQ(world.visible(), with_pod) << "it holds cpu and memory of its node, and no GPU";
+  EXPECT_TRUE(world.ledger.entries().empty());
+  ASSERT_TRUE(world.ledger.hold(make_unplaced("p", "n1"))) << "and again when it asks again";
   EXPECT_EQ(world.node("n1")->unplaced, 1);
   world.expect_sums();
 }
@@ -52,7 +57,7 @@ TEST(LedgerHoldTest, AnEditAfterOurOwnBindChangesNothingEither) {
   ASSERT_TRUE(world.reserve("p", "n1").has_value());
   world.ledger.bound("p");
   const std::string before = world.visible();
-  EXPECT_FALSE(world.ledger.hold(share_of("p", "n1", 100), false));
+  EXPECT_FALSE(world.ledger.hold(share_of("p", "n1", 100)));
   EXPECT_EQ(world.visible(), before);
   EXPECT_TRUE(world.ledger.find("p")->seen);
 }
@@ -63,7 +68,7 @@ TEST(LedgerHoldTest, ABindingThatIsNotTheOneWeTriedReplacesIt) {
     ASSERT_TRUE(world.reserve("p", "n1", make_fraction(800)).has_value());
     if (unsettled) world.ledger.unsettled("p");
     const std::uint64_t room = world.room();
-    EXPECT_TRUE(world.ledger.hold(share_of("p", "n1", 100), false));
+    EXPECT_TRUE(world.ledger.hold(share_of("p", "n1", 100)));
     EXPECT_EQ(world.where("p"), "Bound@n1");
     EXPECT_EQ(world.node("n1")->gpus[0].used_compute, MilliGpu{100});
     EXPECT_GT(world.room(), room) << "less is held than before";
@@ -74,18 +79,18 @@ TEST(LedgerHoldTest, ABindingThatIsNotTheOneWeTriedReplacesIt) {
 
 TEST(LedgerHoldTest, BoundElsewhereMovesThePod) {
   LedgerFixture world;
-  ASSERT_TRUE(world.ledger.hold(share_of("p", "n1"), false));
-  EXPECT_TRUE(world.ledger.hold(share_of("p", "n2"), true));
+  ASSERT_TRUE(world.ledger.hold(share_of("p", "n1")));
+  EXPECT_TRUE(world.ledger.hold(terminating(share_of("p", "n2"))));
   EXPECT_TRUE(world.node("n1")->gpus[0].empty());
   EXPECT_EQ(world.node("n2")->gpus[0].used_compute, MilliGpu{250});
-  EXPECT_TRUE(world.ledger.find("p")->terminating);
+  EXPECT_TRUE(world.ledger.find("p")->holding->terminating);
 }
 
 TEST(LedgerHoldTest, ATerminatingPodKeepsItsGpusUntilItIsGone) {
   LedgerFixture world;
-  ASSERT_TRUE(world.ledger.hold(share_of("p", "n1"), false));
-  ASSERT_TRUE(world.ledger.hold(share_of("p", "n1"), true));
-  EXPECT_TRUE(world.ledger.find("p")->terminating);
+  ASSERT_TRUE(world.ledger.hold(share_of("p", "n1")));
+  ASSERT_TRUE(world.ledger.hold(terminating(share_of("p", "n1"))));
+  EXPECT_TRUE(world.ledger.find("p")->holding->terminating);
   EXPECT_EQ(world.node("n1")->gpus[0].used_compute, MilliGpu{250});
   world.ledger.gone("p");
   EXPECT_TRUE(world.node("n1")->gpus[0].empty());
@@ -94,7 +99,7 @@ TEST(LedgerHoldTest, ATerminatingPodKeepsItsGpusUntilItIsGone) {
 TEST(LedgerHoldTest, OverCommitmentThatEventsRevealIsCountedAndCloses) {
   LedgerFixture world;
   ASSERT_TRUE(world.reserve("a", "n1", make_fraction(800)).has_value());
-  EXPECT_TRUE(world.ledger.hold(share_of("b", "n1", 500), false));
+  EXPECT_TRUE(world.ledger.hold(share_of("b", "n1", 500)));
   EXPECT_EQ(world.node("n1")->gpus[0].used_compute, MilliGpu{1300});
   EXPECT_EQ(world.node("n1")->gpus[0].closure, GpuClosure::kOverCommitted);
   EXPECT_EQ(world.reserve("c", "n1", make_fraction(1)).error().reason, ReasonCode::kUnhealthy);
@@ -109,22 +114,22 @@ TEST(LedgerHoldTest, SeenIsWhatTheApiServerHasShown) {
   EXPECT_FALSE(world.ledger.find("p")->seen);
   world.ledger.bound("p");
   EXPECT_FALSE(world.ledger.find("p")->seen);
-  world.ledger.hold(own, false);
+  world.ledger.hold(own);
   EXPECT_TRUE(world.ledger.find("p")->seen);
 }
 
 TEST(LedgerHoldTest, WhatOnlyAGetShowedStaysUnseenUntilTheWatchShowsIt) {
   LedgerFixture world;
-  ASSERT_TRUE(world.ledger.hold_as_read(share_of("p", "n1"), true));
+  ASSERT_TRUE(world.ledger.hold_as_read(terminating(share_of("p", "n1"))));
   EXPECT_FALSE(world.ledger.find("p")->seen);
-  EXPECT_TRUE(world.ledger.find("p")->terminating);
+  EXPECT_TRUE(world.ledger.find("p")->holding->terminating);
   EXPECT_EQ(world.where("p"), "Bound@n1");
   world.clock.advance(std::chrono::seconds(3));
-  world.ledger.hold_as_read(share_of("p", "n1"), true);
+  world.ledger.hold_as_read(terminating(share_of("p", "n1")));
   EXPECT_EQ(world.ledger.find("p")->since - TimePoint{}, std::chrono::seconds(3));
-  world.ledger.hold(share_of("p", "n1"), false);
+  world.ledger.hold(share_of("p", "n1"));
   EXPECT_TRUE(world.ledger.find("p")->seen);
-  world.ledger.hold_as_read(share_of("p", "n1"), false);
+  world.ledger.hold_as_read(share_of("p", "n1"));
   EXPECT_TRUE(world.ledger.find("p")->seen) << "what was seen stays seen";
 }
 
@@ -152,7 +157,7 @@ TEST(LedgerListTest, AListThatBeganBeforeTheBindWasConfirmedDoesNotUndoIt) {
 
 TEST(LedgerListTest, AListThatBeganBeforeADeletionDoesNotBringThePodBack) {
   LedgerFixture world;
-  world.ledger.hold(share_of("p", "n1"), false);
+  world.ledger.hold(share_of("p", "n1"));
   const ListMark mark = world.ledger.list_begins();
   world.ledger.gone("p");
   world.list(mark, {share_of("p", "n1")});
@@ -163,9 +168,9 @@ TEST(LedgerListTest, AListThatBeganBeforeADeletionDoesNotBringThePodBack) {
 TEST(LedgerListTest, OnlyWhatTheListLacksEnds) {
   LedgerFixture world({}, {"n1: A 40960 x8"});
   const HoldingPtr kept = share_of("kept", "n1");
-  world.ledger.hold(kept, false);
-  world.ledger.hold(share_of("deleted", "n1"), false);
-  world.ledger.hold(share_of("unbound", "n1"), false);
+  world.ledger.hold(kept);
+  world.ledger.hold(share_of("deleted", "n1"));
+  world.ledger.hold(share_of("unbound", "n1"));
   ASSERT_TRUE(world.reserve("flying", "n1").has_value());
   ASSERT_TRUE(world.reserve("lost", "n1").has_value());
   world.ledger.unsettled("lost");
@@ -187,7 +192,7 @@ TEST(LedgerListTest, OnlyWhatTheListLacksEnds) {
 
 TEST(LedgerListTest, AListThatShowsWhatIsKnownChangesNothing) {
   LedgerFixture world;
-  world.ledger.hold(share_of("p", "n1"), false);
+  world.ledger.hold(share_of("p", "n1"));
   const std::uint64_t generation = world.generation();
   world.list(world.ledger.list_begins(), {share_of("p", "n1")});
   EXPECT_EQ(world.generation(), generation);

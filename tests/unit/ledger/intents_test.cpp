@@ -93,7 +93,7 @@ TEST(LedgerIntentTest, EndsByBindByDeletionAndByWord) {
            {"reserve elsewhere",
             [](LedgerFixture& w) { ASSERT_TRUE(w.reserve("p", "n2").has_value()); }},
            {"bound by hand",
-            [](LedgerFixture& w) { w.ledger.hold(make_unplaced("p", "n2"), false); }},
+            [](LedgerFixture& w) { w.ledger.hold(make_unplaced("p", "n2")); }},
            {"listed as bound",
             [](LedgerFixture& w) { w.list(w.ledger.list_begins(), {intent_of("p", "n1")}); }},
            {"gone", [](LedgerFixture& w) { w.ledger.gone("p"); }},

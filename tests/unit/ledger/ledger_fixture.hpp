@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "snug/ledger/ledger.hpp"
-#include "support/states.hpp"
+#include "support/claims.hpp"
 
 namespace snug {
 
@@ -29,12 +29,8 @@ class LedgerFixture {
 
   std::expected<HoldingPtr, ReserveFailure> reserve(
       std::string_view uid, std::string_view node, const GpuRequest& request = make_fraction(500)) {
-    return ledger.reserve({.name_space = "default",
-                           .pod = uid,
-                           .uid = uid,
-                           .node = node,
-                           .request = request,
-                           .profile = profile});
+    const OwnClaim claim(request, profile, std::string(uid));
+    return ledger.reserve({.claim = claim.view(), .pod = uid, .node = node});
   }
 
   [[nodiscard]] NodeStatePtr node(std::string_view name) {
@@ -64,7 +60,7 @@ class LedgerFixture {
             const std::vector<std::string>& unbound = {}) {
     ListedPods listed;
     for (const HoldingPtr& holding : bound) {
-      listed.bound.push_back({holding, false});
+      listed.bound.push_back(holding);
       listed.living.insert(holding->uid);
     }
     for (const std::string& uid : unbound) listed.living.insert(uid);

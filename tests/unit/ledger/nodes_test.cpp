@@ -15,7 +15,7 @@ HoldingPtr share_of(std::string_view uid, std::string_view node) {
 
 TEST(LedgerNodesTest, ANodeThatGoesAndComesBackFindsItsHoldings) {
   LedgerFixture world;
-  world.ledger.hold(share_of("p", "n1"), false);
+  world.ledger.hold(share_of("p", "n1"));
   const std::string before = world.visible();
   world.ledger.remove_node("n1");
   EXPECT_EQ(world.node("n1"), nullptr);
@@ -27,7 +27,7 @@ TEST(LedgerNodesTest, ANodeThatGoesAndComesBackFindsItsHoldings) {
 
 TEST(LedgerNodesTest, APodMaySeeItsNodeBeforeWeDo) {
   LedgerFixture world;
-  world.ledger.hold(share_of("p", "n9"), false);
+  world.ledger.hold(share_of("p", "n9"));
   EXPECT_EQ(world.node("n9"), nullptr);
   world.ledger.put_node(make_node("n9: A 40960"));
   EXPECT_EQ(world.node("n9")->gpus[0].used_compute, MilliGpu{250});
@@ -36,7 +36,7 @@ TEST(LedgerNodesTest, APodMaySeeItsNodeBeforeWeDo) {
 
 TEST(LedgerNodesTest, APodThatEndsWhileItsNodeIsGoneLeavesNothing) {
   LedgerFixture world;
-  world.ledger.hold(share_of("p", "n1"), false);
+  world.ledger.hold(share_of("p", "n1"));
   world.ledger.remove_node("n1");
   world.ledger.gone("p");
   world.ledger.put_node(make_node("n1: A 40960"));
@@ -70,7 +70,7 @@ TEST(LedgerNodesTest, SlotsAreReusedAndNeverMixedUp) {
 
 TEST(LedgerNodesTest, AWholeListOfNodesReplacesAll) {
   LedgerFixture world;
-  world.ledger.hold(share_of("p", "n1"), false);
+  world.ledger.hold(share_of("p", "n1"));
   world.ledger.replace_nodes({make_node("n2: A 40960"), make_node("n3: T 16384")});
   EXPECT_EQ(world.node("n1"), nullptr);
   ASSERT_NE(world.node("n2"), nullptr);
@@ -131,7 +131,7 @@ TEST(LedgerNodesTest, NodesBeyondTheLimitAreNotTakenInAndKnownOnesStillChange) {
   EXPECT_EQ(world.visible(), before);
   EXPECT_TRUE(world.ledger.put_node(make_node("n2: T 16384")));
   EXPECT_EQ(world.node("n2")->gpus[0].memory, MebiBytes{16384});
-  world.ledger.hold(share_of("p", "n9"), false);
+  world.ledger.hold(share_of("p", "n9"));
   EXPECT_FALSE(world.ledger.put_node(make_node("n9: A 40960")));
   world.ledger.remove_node("n1");
   EXPECT_TRUE(world.ledger.put_node(make_node("n9: A 40960")));

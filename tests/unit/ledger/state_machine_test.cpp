@@ -72,16 +72,16 @@ const std::vector<Operation> kOperations = {
      [](World& w) { w.ledger.release_unsettled(kPod, w.earlier_sequence); },
      {"-", "Reserved@n1", "Unsettled@n1", "Bound@n1", "ended"}},
     {"hold what we tried",
-     [](World& w) { EXPECT_TRUE(w.ledger.hold(w.own, false)); },
+     [](World& w) { EXPECT_TRUE(w.ledger.hold(w.own)); },
      {"Bound@n1", "Bound@n1", "Bound@n1", "Bound@n1", "ended"}},
     {"hold as a GET shows it",
-     [](World& w) { EXPECT_TRUE(w.ledger.hold_as_read(w.own, false)); },
+     [](World& w) { EXPECT_TRUE(w.ledger.hold_as_read(w.own)); },
      {"Bound@n1", "Bound@n1", "Bound@n1", "Bound@n1", "ended"}},
     {"hold, bound to n1 by hand",
-     [](World& w) { (void)w.ledger.hold(by_hand("n1"), false); },
+     [](World& w) { (void)w.ledger.hold(by_hand("n1")); },
      {"Bound@n1", "Bound@n1", "Bound@n1", "Bound@n1", "ended"}},
     {"hold, bound to n2 by hand",
-     [](World& w) { EXPECT_TRUE(w.ledger.hold(by_hand("n2"), false)); },
+     [](World& w) { EXPECT_TRUE(w.ledger.hold(by_hand("n2"))); },
      {"Bound@n2", "Bound@n2", "Bound@n2", "Bound@n2", "ended"}},
     {"gone", [](World& w) { w.ledger.gone(kPod); }, {"ended", "ended", "ended", "ended", "ended"}},
     {"another pod is gone",
@@ -276,7 +276,7 @@ TEST(LedgerReserveTest, WritesDownEverythingThatTheBindingNeeds) {
   const LedgerEntry entry = world.ledger.find("p").value();
   EXPECT_EQ(entry.since - TimePoint{}, std::chrono::seconds(7));
   EXPECT_FALSE(entry.seen);
-  EXPECT_FALSE(entry.terminating);
+  EXPECT_FALSE(entry.holding->terminating);
 }
 
 TEST(LedgerReserveTest, AnUnsettledPodGetsTheVeryReservationBack) {

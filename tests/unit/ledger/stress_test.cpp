@@ -87,7 +87,7 @@ class Walker {
         ++lives_[slot_of(pod)];
         return ledger_.gone(pod);
       case 4:
-        if (const auto entry = ledger_.find(pod)) ledger_.hold(entry->holding, false);
+        if (const auto entry = ledger_.find(pod)) ledger_.hold(entry->holding);
         return;
       case 5:
         if (const auto entry = ledger_.find(pod)) ledger_.release_unsettled(pod, entry->sequence);

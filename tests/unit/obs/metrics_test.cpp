@@ -22,6 +22,7 @@ TEST(MetricsTest, EverySeriesExistsFromTheStartWithZero) {
   const PrometheusMetrics metrics;
   for (const char* series : {R"(snug_verb_total{result="ok",verb="filter"})",
                              R"(snug_verb_total{result="error",verb="prioritize"})",
+                             R"(snug_verb_total{result="ok",verb="preempt"})",
                              R"(snug_verb_total{result="ok",verb="bind"})",
                              R"(snug_verb_duration_seconds_count{verb="bind"})",
                              R"(snug_verb_duration_seconds_bucket{verb="bind",le="0.001"})",
@@ -36,6 +37,8 @@ TEST(MetricsTest, EverySeriesExistsFromTheStartWithZero) {
                              "snug_room_touches_total",
                              "snug_events_dropped_total",
                              R"(snug_reservation_problems_total{kind="reservation"})",
+                             R"(snug_policy_reloads_total{result="loaded"})",
+                             R"(snug_policy_reloads_total{result="refused"})",
                              "snug_ready",
                              "snug_nodes",
                              "snug_nodes_in_conflict",
@@ -48,7 +51,7 @@ TEST(MetricsTest, EverySeriesExistsFromTheStartWithZero) {
     EXPECT_EQ(value(metrics, series), 0) << series;
   }
   EXPECT_EQ(value(metrics, R"(snug_gpus_closed{reason="open"})"), std::nullopt);
-  EXPECT_EQ(value(metrics, R"(snug_verb_total{result="ok",verb="preempt"})"), std::nullopt);
+  EXPECT_EQ(value(metrics, R"(snug_verb_total{result="ok",verb="mutate"})"), std::nullopt);
 }
 
 TEST(MetricsTest, WhatHappensIsCounted) {
@@ -79,6 +82,19 @@ TEST(MetricsTest, WhatHappensIsCounted) {
   EXPECT_EQ(value(metrics, "snug_room_touches_total"), 1);
   EXPECT_EQ(value(metrics, "snug_events_dropped_total"), 1);
   EXPECT_EQ(value(metrics, R"(snug_reservation_problems_total{kind="gpu_closed"})"), 1);
+}
+
+TEST(MetricsTest, APolicyIsUpToDateUntilOneIsRefused) {
+  PrometheusMetrics metrics;
+  EXPECT_EQ(value(metrics, "snug_policy_up_to_date"), 1);
+  metrics.policy_reloaded(false);
+  metrics.set_gauges({});
+  EXPECT_EQ(value(metrics, "snug_policy_up_to_date"), 0);
+  metrics.policy_reloaded(false);
+  metrics.policy_reloaded(true);
+  EXPECT_EQ(value(metrics, "snug_policy_up_to_date"), 1);
+  EXPECT_EQ(value(metrics, R"(snug_policy_reloads_total{result="loaded"})"), 1);
+  EXPECT_EQ(value(metrics, R"(snug_policy_reloads_total{result="refused"})"), 2);
 }
 
 TEST(MetricsTest, GaugesShowWhatTheyWereLastGiven) {
@@ -129,7 +145,7 @@ TEST(MetricsTest, GaugesAreReadFromTheLedger) {
       "u1",
       "n1",
       {{"main", "", std::vector<ReservedDevice>{{0, "", GpuMode::kMps, {1000}, {250}, {}}}}}};
-  (void)ledger.hold(std::make_shared<Holding>(holding), false);
+  (void)ledger.hold(std::make_shared<Holding>(holding));
   const ClusterGauges gauges = read_gauges(ledger);
   EXPECT_EQ(gauges.nodes, 1);
   EXPECT_EQ(gauges.nodes_in_conflict, 0);
@@ -151,7 +167,7 @@ TEST(MetricsTest, ANodeWithMoreUnitsTakenThanItHasIsInConflict) {
   Holding holding;
   holding.uid = "u1";
   holding.reservation = {"u1", "n1", {{"main", "", KubeletUnits{"nvidia.com/gpu", 1}}}};
-  (void)ledger.hold(std::make_shared<Holding>(holding), false);
+  (void)ledger.hold(std::make_shared<Holding>(holding));
   EXPECT_EQ(read_gauges(ledger).nodes, 2);
   EXPECT_EQ(read_gauges(ledger).nodes_in_conflict, 1);
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/claims.hpp"
 #include "support/states.hpp"
 
 namespace snug {
@@ -43,8 +44,8 @@ class Cluster {
                               const std::vector<std::string_view>& candidates,
                               const Profile& profile = make_profile("best-fit"),
                               std::string_view uid = "asking") const {
-    return plan({.snapshot = snapshot_, .request = request, .profile = profile, .pod_uid = uid},
-                candidates);
+    const OwnClaim claim(request, profile, std::string(uid));
+    return plan({.snapshot = snapshot_, .claim = claim.view()}, candidates);
   }
 
   [[nodiscard]] const NodeState& node(std::string_view name) const {
@@ -203,14 +204,14 @@ TEST(PlanIntentTest, AnIntentOfTheOtherKindOnlyRanks) {
 
 TEST(ChooseOnTest, FindsTheBestDevicesOfOneNodeAndSaysWhyNot) {
   const NodeStatePtr node = make_state("n1: A 40960 x3", {half_of("n1", 1)});
-  const NodeChoice tight = choose_on(*node, make_fraction(500), make_profile("best-fit"));
+  const NodeChoice tight = choose_alone(*node, OwnClaim(make_fraction(500), make_profile("best-fit")));
   EXPECT_EQ(tight.reason, ReasonCode::kNone);
   ASSERT_EQ(tight.placement.takes.size(), 1U);
   EXPECT_EQ(tight.placement.takes[0].gpu, 1);
-  const NodeChoice wide = choose_on(*node, make_fraction(500), make_profile("spread"));
+  const NodeChoice wide = choose_alone(*node, OwnClaim(make_fraction(500), make_profile("spread")));
   EXPECT_EQ(wide.placement.takes[0].gpu, 0);
-  EXPECT_EQ(choose_on(*node, make_whole(3), make_profile("spread")).reason, ReasonCode::kNoRoom);
-  EXPECT_EQ(choose_on(*make_state("n1:"), make_fraction(1), make_profile("spread")).reason,
+  EXPECT_EQ(choose_alone(*node, OwnClaim(make_whole(3), make_profile("spread"))).reason, ReasonCode::kNoRoom);
+  EXPECT_EQ(choose_alone(*make_state("n1:"), OwnClaim(make_fraction(1), make_profile("spread"))).reason,
             ReasonCode::kNoGpu);
 }
 
@@ -261,8 +262,8 @@ TEST(ReservationTest, SaysTheVeryDevicesOfEachContainer) {
   inventory.gpus[1].index = 6;
   const NodeStatePtr node = add_up(std::make_shared<const NodeInventory>(inventory), {});
   const GpuRequest request = make_whole(2);
-  const NodeChoice choice = choose_on(*node, request, make_profile("best-fit"));
-  const Reservation reservation = to_reservation(*node, request, choice.placement, "uid-1");
+  const NodeChoice choice = choose_alone(*node, OwnClaim(request, make_profile("best-fit")));
+  const Reservation reservation = reservation_by(*node, request, choice.placement, "uid-1");
   EXPECT_EQ(reservation.uid, "uid-1");
   EXPECT_EQ(reservation.node, "n1");
   ASSERT_EQ(reservation.containers.size(), 1U);
@@ -284,8 +285,8 @@ TEST(ReservationTest, SaysTheVeryDevicesOfEachContainer) {
 TEST(ReservationTest, UnitsOfTheKubeletHaveNoDevices) {
   const NodeStatePtr node = make_state("n1: A 40960 x2 | nvidia.com/gpu=2");
   const GpuRequest request = make_units(2);
-  const NodeChoice choice = choose_on(*node, request, make_profile("best-fit"));
-  const Reservation reservation = to_reservation(*node, request, choice.placement, "uid-1");
+  const NodeChoice choice = choose_alone(*node, OwnClaim(request, make_profile("best-fit")));
+  const Reservation reservation = reservation_by(*node, request, choice.placement, "uid-1");
   ASSERT_EQ(reservation.containers.size(), 1U);
   EXPECT_EQ(std::get<KubeletUnits>(reservation.containers[0].given),
             (KubeletUnits{"nvidia.com/gpu", 2}));
@@ -296,10 +297,10 @@ TEST(ReservationTest, TakingWhatWasPlannedChargesExactlyThat) {
   const NodeStatePtr node = make_state("n1: A 40960 x2", {half_of("n1", 0)});
   for (const GpuRequest& request :
        {make_fraction(333), make_memory(3815), make_whole(1), make_fraction(1)}) {
-    const NodeChoice choice = choose_on(*node, request, make_profile("best-fit"));
+    const NodeChoice choice = choose_alone(*node, OwnClaim(request, make_profile("best-fit")));
     auto holding = std::make_shared<Holding>();
     holding->uid = "new";
-    holding->reservation = to_reservation(*node, request, choice.placement, "new");
+    holding->reservation = reservation_by(*node, request, choice.placement, "new");
     std::vector<HoldingPtr> holdings = node->holdings;
     holdings.push_back(holding);
     const NodeStatePtr after = add_up(node->inventory, holdings);

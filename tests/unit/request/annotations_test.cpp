@@ -34,8 +34,11 @@ std::string is_not(std::string_view key, std::string_view value, std::string_vie
 TEST(AnnotationsTest, TheReservationMustFitIntoWhatKubernetesAllows) {
   PodFacts share = make_pod("p", {{"gpu-fraction", "0.5"}});
   PodFacts eight = make_pod("p", {{"gpu-fraction", "8"}});
-  for (const auto& [pod, most] :
-       {std::pair{&share, 262'144 - 2'048 - 512}, {&eight, 262'144 - 2'048 - 8 * 512}}) {
+  PodFacts two = make_pod("p", {{"gpu-fraction.main", "3"}, {"gpu-fraction.side", "0.5"}});
+  two.containers.push_back({.name = "side"});
+  for (const auto& [pod, most] : {std::pair{&share, 262'144 - 2'048 - 512},
+                                  {&eight, 262'144 - 2'048 - 8 * 512},
+                                  {&two, 262'144 - 2'048 - 4 * 512 - 1'024}}) {
     pod->annotation_bytes = static_cast<std::size_t>(most);
     EXPECT_TRUE(parse_request(*pod).has_value());
     ++pod->annotation_bytes;
@@ -151,99 +154,49 @@ TEST(AnnotationsTest, AQuantityTooLongToBeRepeatedInAReservationIsRefused) {
       is_not("gpu-memory", ("0" + longest).substr(0, 63), "a quantity of at most 63 characters"));
 }
 
-TEST(AnnotationsTest, KeysOfLaterVersionsAreRefusedNotIgnored) {
+TEST(AnnotationsTest, MigProfilesAreRefusedNotIgnored) {
   for (const std::string_view key :
-       {"gpu-count", "gpu-compute", "gpu-mig-profile", "gpu-isolation", "gpu-model", "gpu-policy",
-        "gpu-fraction-num-devices", "gpu-fraction-container-name", "gpu-fraction.main",
-        "gpu-memory.main", "gpu-count.main", "gpu-model.side", "gpu-memory."}) {
+       {"gpu-mig-profile", "gpu-mig-profile.main", "gpu-mig-profile.other"}) {
     for (const bool with_fraction : {true, false}) {
-      PodFacts pod = make_pod("p", {{std::string(key), "1"}});
+      PodFacts pod = make_pod("p", {{std::string(key), "2g.10gb"}});
       if (with_fraction) pod.annotations.emplace("gpu-fraction", "0.5");
-      EXPECT_EQ(refusal_of(pod),
-                std::string(key) +
-                    " is not available in this version of Snug; allowed are gpu-fraction, "
-                    "gpu-memory and gpu-container");
+      EXPECT_EQ(refusal_of(pod), std::string(key) +
+                                     " is not available in this version of Snug; allowed are "
+                                     "gpu-fraction and gpu-memory");
     }
   }
 }
 
 TEST(AnnotationsTest, RequestKeysAreToldFromOthers) {
-  for (const std::string_view key :
-       {"gpu-fraction", "gpu-memory", "gpu-container", "gpu-count", "gpu-compute", "gpu-model",
-        "gpu-mig-profile", "gpu-isolation", "gpu-policy", "gpu-fraction.main", "gpu-memory.a.b",
-        "gpu-fraction-num-devices", "gpu-fraction-container-name"}) {
+  for (const std::string_view key : {"gpu-fraction",
+                                     "gpu-memory",
+                                     "gpu-container",
+                                     "gpu-count",
+                                     "gpu-compute",
+                                     "gpu-model",
+                                     "gpu-mig-profile",
+                                     "gpu-isolation",
+                                     "gpu-policy",
+                                     "gpu-fraction.main",
+                                     "gpu-memory.a.b",
+                                     "gpu-count.main",
+                                     "gpu-compute.main",
+                                     "gpu-mig-profile.main",
+                                     "gpu-isolation.main",
+                                     "gpu-model.main",
+                                     "gpu-memory.",
+                                     "gpu-fraction-num-devices",
+                                     "gpu-fraction-num-devices.main",
+                                     "gpu-fraction-container-name"}) {
     EXPECT_TRUE(is_request_key(key)) << key;
   }
   for (const std::string_view key :
        {"", "gpu", "gpu-", "gpu-fractio", "gpu-fractions", "gpu-fraction-", "gpu-memory-limit",
         "snug.dev/reservation", "GPU-fraction", "gpu-policy.main", "gpu-container.main",
-        "x/gpu-fraction", "kubectl.kubernetes.io/default-container"}) {
+        "gpu-fraction-container-name.main", "gpu-counts", "gpu-count/main", "x/gpu-fraction",
+        "kubectl.kubernetes.io/default-container"}) {
     EXPECT_FALSE(is_request_key(key)) << key;
   }
-}
-
-TEST(AnnotationsTest, ContradictionsAreRefused) {
-  struct Row {
-    StringMap annotations;
-    std::string_view sentence;
-  };
-  const std::vector<Row> rows = {
-      {{{"gpu-fraction", "0.5"}, {"gpu-memory", "4G"}},
-       "gpu-fraction and gpu-memory both ask for the same container; allowed is one"},
-      {{{"gpu-fraction", "0.5"}, {"gpu-memory", ""}},
-       "gpu-fraction and gpu-memory both ask for the same container; allowed is one"},
-      {{{"gpu-container", "main"}},
-       "gpu-container names a container, and neither gpu-fraction nor gpu-memory says what it "
-       "receives"},
-      {{{"gpu-container", "other"}, {"gpu-fraction", "0.5"}},
-       "gpu-container is \"other\"; allowed is the name of one of the pod's containers"},
-      {{{"gpu-container", ""}, {"gpu-fraction", "0.5"}},
-       "gpu-container is \"\"; allowed is the name of one of the pod's containers"},
-      {{{"gpu-container", "Main"}, {"gpu-fraction", "0.5"}},
-       "gpu-container is \"Main\"; allowed is the name of one of the pod's containers"}};
-  for (const Row& row : rows) EXPECT_EQ(refusal_of(make_pod("p", row.annotations)), row.sentence);
-}
-
-PodFacts several_containers(StringMap annotations) {
-  PodFacts pod = make_pod("p", std::move(annotations));
-  pod.containers = {{.name = "setup", .kind = ContainerKind::kInit},
-                    {.name = "proxy", .kind = ContainerKind::kSidecar},
-                    {.name = "first"},
-                    {.name = "second"}};
-  return pod;
-}
-
-TEST(AnnotationsTest, TheReceiverIsNamedOrDefaultOrTheFirstAppContainer) {
-  const std::string fallback = "kubectl.kubernetes.io/default-container";
-  struct Row {
-    StringMap annotations;
-    std::string_view receiver;
-    ContainerKind kind;
-  };
-  const std::vector<Row> rows = {
-      {{}, "first", ContainerKind::kApp},
-      {{{"gpu-container", "second"}}, "second", ContainerKind::kApp},
-      {{{"gpu-container", "setup"}}, "setup", ContainerKind::kInit},
-      {{{"gpu-container", "proxy"}}, "proxy", ContainerKind::kSidecar},
-      {{{fallback, "second"}}, "second", ContainerKind::kApp},
-      {{{fallback, "unknown"}}, "first", ContainerKind::kApp},
-      {{{fallback, ""}}, "first", ContainerKind::kApp},
-      {{{"gpu-container", "first"}, {fallback, "second"}}, "first", ContainerKind::kApp}};
-  for (Row row : rows) {
-    row.annotations.emplace("gpu-fraction", "0.5");
-    const auto request = parse_request(several_containers(row.annotations));
-    ASSERT_TRUE(request.has_value());
-    ASSERT_EQ(request->containers.size(), 1U);
-    EXPECT_EQ(request->main_container, row.receiver);
-    EXPECT_EQ(request->containers.front().container, row.receiver);
-    EXPECT_EQ(request->containers.front().kind, row.kind);
-  }
-}
-
-TEST(AnnotationsTest, APodWithoutAnyAppContainerIsRefused) {
-  PodFacts pod = make_pod("p", {{"gpu-fraction", "0.5"}});
-  pod.containers.clear();
-  EXPECT_EQ(refusal_of(pod), "the pod asks for a GPU and has no container");
 }
 
 TEST(AnnotationsTest, ContainerNamesOver47CharactersAreRefusedOnlyBesideGpuAnnotations) {

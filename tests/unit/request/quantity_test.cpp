@@ -1,6 +1,10 @@
+#include "snug/request/quantity.hpp"
+
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -167,6 +171,72 @@ TEST(QuantityTest, TheRefusalSaysWhatIsAllowed) {
   EXPECT_EQ(parse_memory("4000m").error(),
             "a Kubernetes quantity of at least 1 byte with a unit (4G, 4Gi, 4096Mi), or a whole "
             "number of MiB, of at most 18 digits");
+}
+
+constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+
+TEST(QuantityTest, WhatAHostHasIsRoundedUpAsKubernetesDoes) {
+  struct HostRow {
+    std::string text;
+    std::int64_t whole;
+    std::int64_t milli;
+  };
+  const std::vector<HostRow> rows = {
+      {"0", 0, 0},
+      {"0.0", 0, 0},
+      {"0Gi", 0, 0},
+      {"0m", 0, 0},
+      {"1", 1, 1'000},
+      {"+1", 1, 1'000},
+      {"007", 7, 7'000},
+      {"500m", 1, 500},
+      {"1500m", 2, 1'500},
+      {"0.5", 1, 500},
+      {".5", 1, 500},
+      {"2.", 2, 2'000},
+      {"0.0001", 1, 1},
+      {"1.0001", 2, 1'001},
+      {"100u", 1, 1},
+      {"2500000u", 3, 2'500},
+      {"2500000001n", 3, 2'501},
+      {"1n", 1, 1},
+      {"12e3", 12'000, 12'000'000},
+      {"12E-3", 1, 12},
+      {"1e-999", 1, 1},
+      {"2k", 2'000, 2'000'000},
+      {"1Gi", std::int64_t{1} << 30, 1'000 * (std::int64_t{1} << 30)},
+      {"1.5Gi", 1'610'612'736, 1'610'612'736'000},
+      {"128974848", 128'974'848, 128'974'848'000},
+      {"128974848000m", 128'974'848, 128'974'848'000},
+      {"123Mi", 128'974'848, 128'974'848'000},
+      {"9223372036854771712", 9'223'372'036'854'771'712, kLargest},  // a cgroup without a limit
+      {"9223372036854775807", kLargest, kLargest},
+      {"9223372036854775808", kLargest, kLargest},
+      {"8Ei", kLargest, kLargest},
+      {"999999999999999999Ei", kLargest, kLargest},
+      {"1e999", kLargest, kLargest},
+      {"123456789012345678901234567890", kLargest, kLargest},
+      {"12345678901234567890123Ei", kLargest, kLargest},
+      {"1.00000000000000000000001", 2, 1'001},
+      {"1.00000000000000000000000", 1, 1'000},
+      {"0.00000000000000000000001", 1, 1},
+      {std::string(500, '0') + "4", 4, 4'000},
+      {"4." + std::string(500, '0'), 4, 4'000},
+  };
+  for (const HostRow& row : rows) {
+    EXPECT_EQ(parse_quantity(row.text), row.whole) << row.text;
+    EXPECT_EQ(parse_quantity_milli(row.text), row.milli) << row.text;
+  }
+}
+
+TEST(QuantityTest, AHostHasNothingThatIsNoQuantity) {
+  for (const std::string_view text :
+       {"",     "-1",    "-0",  "+",   "+-1", ".",   "m",           "Gi", "e3",
+        "1 ",   " 1",    "1x",  "1K",  "1mm", "1mi", "1Gim",        "1e", "1e+",
+        "1e3m", "1.2.3", "0x1", "inf", "nan", "1,5", "\xEF\xBC\x91"}) {
+    EXPECT_FALSE(parse_quantity(text).has_value()) << '"' << text << '"';
+    EXPECT_FALSE(parse_quantity_milli(text).has_value()) << '"' << text << '"';
+  }
 }
 
 }  // namespace

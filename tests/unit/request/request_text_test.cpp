@@ -31,12 +31,65 @@ TEST(RequestTextTest, TheTextOfARequestMeansWhatTheRequestMeant) {
   }
 }
 
+TEST(RequestTextTest, EveryKeyOfTheTextIsReadBack) {
+  const ContainerRequest all{.ask = MemoryAsk{{3815}},
+                             .count = 2,
+                             .compute_percent = 30,
+                             .isolation = Isolation::kMps,
+                             .models = {.wanted = {"A100*"}, .excluded = {"*MIG*"}},
+                             .text =
+                                 "gpu-memory=4G;gpu-count=2;gpu-compute=30;gpu-isolation=mps;"
+                                 "gpu-model=A100*,!*MIG*"};
+  EXPECT_EQ(parse_request_text(all.text), all);
+  const ContainerRequest whole{.ask = WholeAsk{},
+                               .count = 2,
+                               .models = {.wanted = {"T4"}, .excluded = {}},
+                               .text = "gpu-fraction=2;gpu-isolation=any;gpu-model=T4"};
+  EXPECT_EQ(parse_request_text(whole.text), whole);
+}
+
 TEST(RequestTextTest, AnyOtherTextMeansNothing) {
-  for (const std::string_view text :
-       {"", "=", "gpu-fraction", "gpu-fraction=", "gpu-fraction=0.25x", "gpu-fraction=0",
-        "gpu-fraction=0.25,gpu-count=2", "gpu-fraction==1", " gpu-fraction=1", "gpu-memory=4x",
-        "gpu-memory=0", "gpu-mig-profile=1g.5gb", "nvidia.com/gpu=0", "nvidia.com/gpu=x",
-        "nvidia.com/gpu=1000000001", "nvidia.com/hostdev=1", "test"}) {
+  for (const std::string_view text : {"",
+                                      "=",
+                                      "gpu-fraction",
+                                      "gpu-fraction=",
+                                      "gpu-fraction=0.25x",
+                                      "gpu-fraction=0",
+                                      "gpu-fraction=0.25,gpu-count=2",
+                                      "gpu-fraction==1",
+                                      " gpu-fraction=1",
+                                      "gpu-memory=4x",
+                                      "gpu-memory=0",
+                                      "gpu-mig-profile=1g.5gb",
+                                      "nvidia.com/gpu=0",
+                                      "nvidia.com/gpu=x",
+                                      "nvidia.com/gpu=1000000001",
+                                      "nvidia.com/hostdev=1",
+                                      "test",
+                                      ";",
+                                      "gpu-fraction=0.5;",
+                                      ";gpu-fraction=0.5",
+                                      "gpu-fraction=0.5;;gpu-count=2",
+                                      "gpu-fraction=0.5; gpu-count=2",
+                                      "gpu-count=2",
+                                      "gpu-count=2;gpu-fraction=0.5",
+                                      "gpu-fraction=0.5;gpu-fraction=0.5",
+                                      "gpu-fraction=0.5;gpu-memory=4G",
+                                      "gpu-fraction=0.5;gpu-count=2;gpu-count=2",
+                                      "gpu-fraction=0.5;gpu-compute=10;gpu-count=2",
+                                      "gpu-fraction=0.5;gpu-count=02",
+                                      "gpu-fraction=0.5;gpu-model=A, B",
+                                      "gpu-fraction=0.5;gpu-model=",
+                                      "gpu-fraction=2;gpu-count=2",
+                                      "gpu-fraction=0.5;gpu-policy=a",
+                                      "gpu-fraction=0.5;gpu-container=a",
+                                      "gpu-fraction=0.5;gpu-fraction-num-devices=2",
+                                      "gpu-fraction.a=0.5",
+                                      "gpu-fraction=0.5;gpu-count.a=2",
+                                      "gpu-fraction=0.5;later=1",
+                                      "gpu-fraction=0.5;nvidia.com/gpu=1",
+                                      "nvidia.com/gpu=1;gpu-count=2",
+                                      "nvidia.com/gpu=1;gpu-model=A"}) {
     EXPECT_FALSE(parse_request_text(text).has_value()) << text;
   }
 }

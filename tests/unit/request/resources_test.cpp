@@ -143,12 +143,34 @@ TEST(ResourcesTest, AMalformedCountIsRefusedBesideAnAnnotationToo) {
   EXPECT_FALSE(parse_request(pod).has_value());
 }
 
-TEST(ResourcesTest, AnUnavailableKeyIsRefusedBesideAResource) {
-  PodFacts pod = pod_of({{"a", kApp, gpus(1)}});
-  pod.annotations.emplace("gpu-model", "A100*");
+TEST(ResourcesTest, AnyOtherKeyIsRefusedBesideAResource) {
+  for (const std::string_view key :
+       {"gpu-model", "gpu-count", "gpu-container", "gpu-isolation.a", "gpu-mig-profile"}) {
+    PodFacts pod = pod_of({{"a", kApp, gpus(1)}});
+    pod.annotations = {{std::string(key), "a"}, {"gpu-policy", "spread"}};
+    const auto request = parse_request(pod);
+    ASSERT_FALSE(request.has_value()) << key;
+    EXPECT_EQ(request.error().code, ReasonCode::kMalformed);
+  }
+}
+
+TEST(ResourcesTest, APolicyMayStandBesideAResource) {
+  PodFacts pod = pod_of({{"a", kApp, gpus(1)}, {"b", kApp, gpus(2)}});
+  const auto without = parse_request(pod);
+  pod.annotations.emplace("gpu-policy", "spread");
   const auto request = parse_request(pod);
-  ASSERT_FALSE(request.has_value());
-  EXPECT_EQ(request.error().code, ReasonCode::kMalformed);
+  ASSERT_TRUE(request.has_value()) << request.error().sentence;
+  EXPECT_EQ(request->policy, "spread");
+  EXPECT_EQ(request->containers, without->containers);
+  EXPECT_EQ(request->main_container, without->main_container);
+}
+
+TEST(ResourcesTest, APolicyBesideAZeroCountIsRefused) {
+  PodFacts pod = pod_of({{"a", kApp, gpus(0)}});
+  pod.annotations.emplace("gpu-policy", "spread");
+  EXPECT_EQ(held(pod),
+            "gpu-policy is \"spread\" on a pod that asks for no GPU; allowed is gpu-policy beside "
+            "gpu-fraction, gpu-memory or nvidia.com/* limits");
 }
 
 }  // namespace

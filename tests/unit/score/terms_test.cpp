@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "snug/base/limits.hpp"
@@ -104,6 +106,59 @@ TEST(SpreadTest, Prefers) {
   for (const Row& row : rows) {
     EXPECT_GT(row.better.by("spread"), row.worse.by("spread")) << row.why;
   }
+}
+
+/// Two NVLink pairs, 0-1 and 2-3, of four links each, joined by one link each way round.
+NodeStatePtr linked(std::vector<HoldingPtr> holdings, int across = 1) {
+  NodeInventory node = make_node("n1: A 40960 x4");
+  node.links = {{0, 4, across, 0}, {4, 0, 0, across}, {across, 0, 0, 4}, {0, across, 4, 0}};
+  return add_up(std::make_shared<const NodeInventory>(node), std::move(holdings));
+}
+
+std::int32_t locality(const NodeState& node, const std::vector<std::uint16_t>& gpus) {
+  Placement placement;
+  for (const std::uint16_t gpu : gpus) placement.takes.push_back({.gpu = gpu});
+  return find_term("nvlink-locality")->function({node, make_whole(2), placement});
+}
+
+TEST(NvlinkLocalityTest, Prefers) {
+  struct Choice {
+    std::string_view why;
+    std::vector<HoldingPtr> holdings;
+    std::vector<std::uint16_t> better;
+    std::vector<std::uint16_t> worse;
+  };
+  const HoldingPtr on_one = held(1, 40960, 1000);
+  for (const Choice& row :
+       std::vector<Choice>{{"a pair to GPUs with few links", {}, {0, 1}, {0, 2}},
+                           {"GPUs with few links to GPUs with none", {}, {0, 2}, {0, 3}},
+                           {"the GPU that is left over to half of a pair", {on_one}, {0}, {2}},
+                           {"a pair to one of a pair and the rest", {on_one}, {2, 3}, {0, 2}},
+                           {"three that hang together to none", {}, {0, 1, 2}, {0, 3}},
+                           {"a used GPU to one of an empty pair", {on_one}, {1}, {2}}}) {
+    const NodeStatePtr node = linked(row.holdings);
+    EXPECT_GT(locality(*node, row.better), locality(*node, row.worse)) << row.why;
+  }
+}
+
+TEST(NvlinkLocalityTest, ExactValues) {
+  const NodeStatePtr pairs = linked({}, 0);
+  EXPECT_EQ(locality(*pairs, {0, 1}), kTermBound) << "all links inside";
+  EXPECT_EQ(locality(*pairs, {0, 2}), 0) << "every link cut";
+  EXPECT_EQ(locality(*pairs, {0}), 0);
+  EXPECT_EQ(locality(*pairs, {0, 1, 2, 3}), kTermBound);
+  const NodeStatePtr crossed = linked({});
+  EXPECT_EQ(locality(*crossed, {0, 1}), 50'000 + 50'000 * (8 - 2) / 10);
+  EXPECT_EQ(locality(*crossed, {0, 0}), 50'000 - 50'000 * 5 / 5) << "two containers on one GPU";
+}
+
+TEST(NvlinkLocalityTest, IsInTheMiddleWhereThereAreNoLinks) {
+  EXPECT_EQ(locality(*make_state("n1: A 40960 x4"), {0, 1}), kTermBound / 2);
+  NodeInventory node = make_node("n1: A 40960 x2");
+  node.links = {{0, 0}, {0, 0}};
+  EXPECT_EQ(locality(*add_up(std::make_shared<const NodeInventory>(node), {}), {0, 1}),
+            kTermBound / 2);
+  EXPECT_EQ(locality(*linked({}), {}), kTermBound / 2) << "the kubelet picks";
 }
 
 TEST(TermsTest, TheEndsOfTheScaleAreReached) {

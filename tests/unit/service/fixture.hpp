@@ -69,6 +69,7 @@ class CountingMetrics final : public Metrics {
   void room_touched() override {}
   void event_dropped() override {}
   void reservation_problem(std::string_view kind) override { ++problems[std::string(kind)]; }
+  void policy_reloaded(bool /*ok*/) override {}
 
   std::map<BindEnd, int> ends;
   std::map<std::string, int> problems;
@@ -116,9 +117,11 @@ class ServiceTest : public ::testing::Test {
     options.scheduler_names = scheduler_names;
     Result<Policy> policy = read_policy(policy_yaml, "policy", limits);
     ASSERT_TRUE(policy) << policy.error().message;
+    policy_store.emplace(std::make_shared<const Policy>(*std::move(policy)));
     service = std::make_unique<ExtenderService>(
-        ServiceParts{ledger, pending, readiness, api, metrics, log, clock, first_sight}, options,
-        std::make_shared<const Policy>(*std::move(policy)));
+        ServiceParts{ledger, pending, readiness, *policy_store, api, metrics, log, clock,
+                     first_sight},
+        options);
   }
   void list(std::vector<NodeFacts> nodes, std::vector<PodFacts> pods = {}) {
     reconciler.nodes_listed(std::move(nodes));
@@ -185,6 +188,7 @@ class ServiceTest : public ::testing::Test {
   int kubernetes_minor = 36;
   std::vector<std::string> scheduler_names;
   std::string policy_yaml{default_policy_yaml()};
+  std::optional<PolicyStore> policy_store;
   ManualClock clock;
   Ledger ledger{clock, limits};
   PendingPods pending{limits};

@@ -1,6 +1,6 @@
-// The port that kube-scheduler calls: POST /filter, /prioritize and /bind. A request comes in whole
-// and within its bounds, or is refused with a sentence in the verb's shape, after which its
-// connection is closed, so that what is left of it is never read as another request.
+// The port that kube-scheduler calls: POST /filter, /prioritize, /preempt and /bind. A request
+// comes in whole and within its bounds, or is refused with a sentence in the verb's shape, after
+// which its connection is closed, so that what is left of it is never read as another request.
 //
 // One thread per open connection, started on demand up to limits.max_connections; further ones wait
 // in a bounded queue, and beyond it are closed at once. Handlers are called from these threads, any
@@ -23,6 +23,7 @@ namespace snug {
 struct ExtenderHandlers {
   std::function<Reply(std::string& body)> filter;
   std::function<Reply(std::string& body)> prioritize;
+  std::function<Reply(std::string& body)> preempt;
   std::function<Reply(std::string& body)> bind;
 };
 

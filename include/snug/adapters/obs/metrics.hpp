@@ -46,6 +46,7 @@ class PrometheusMetrics final : public Metrics {
   void room_touched() override;
   void event_dropped() override;
   void reservation_problem(std::string_view kind) override;
+  void policy_reloaded(bool ok) override;
 
   void set_gauges(const ClusterGauges& gauges);
   /// What GET /metrics answers, as text/plain; version=0.0.4.

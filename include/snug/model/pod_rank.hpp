@@ -1,0 +1,26 @@
+// Which of two pods comes first where only one can have its way: the one with the higher priority,
+// among equals the older (creationTimestamp, bytewise), then the one with the lower uid.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+namespace snug {
+
+struct PodRank {
+  std::int32_t priority = 0;
+  std::string created;  // RFC 3339; empty: younger than all
+  std::string uid;
+
+  [[nodiscard]] bool before(const PodRank& other) const {
+    if (priority != other.priority) return priority > other.priority;
+    if (created != other.created) {
+      return other.created.empty() || (!created.empty() && created < other.created);
+    }
+    return uid < other.uid;
+  }
+  friend bool operator==(const PodRank&, const PodRank&) = default;
+};
+
+}  // namespace snug

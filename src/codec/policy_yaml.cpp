@@ -1,0 +1,98 @@
+#include "codec/policy_yaml.hpp"
+
+#include <algorithm>
+
+#include "codec/text.hpp"
+
+namespace snug {
+
+std::string join(std::span<const std::string_view> words) {
+  std::string text;
+  for (const std::string_view word : words) text += (text.empty() ? "" : ", ") + std::string(word);
+  return text;
+}
+
+bool is_printable(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+std::unexpected<Error> PolicyYaml::problem(const YamlNode& at, const std::string& text) const {
+  return std::unexpected(yaml_error(source_, at, text));
+}
+
+Result<void> PolicyYaml::check_keys(const YamlNode& map, std::string_view what,
+                                    std::span<const std::string_view> keys) const {
+  if (map.kind != YamlNode::Kind::kMap) {
+    return problem(map, std::string(what) + " must be a map with the keys " + join(keys));
+  }
+  for (const auto& [key, value] : map.entries) {
+    if (std::ranges::find(keys, key.text) != keys.end()) continue;
+    return problem(key, "unknown key " + in_quotes(key.text) + "; " + std::string(what) +
+                            " has the keys " + join(keys));
+  }
+  return {};
+}
+
+Result<void> PolicyYaml::check_list(const YamlNode& list, std::string_view key,
+                                    std::string_view entries) const {
+  const auto most = static_cast<std::size_t>(limits_.max_policy_rows);
+  if (list.kind == YamlNode::Kind::kSequence && !list.items.empty() && list.items.size() <= most) {
+    return {};
+  }
+  return problem(list, std::string(key) + " must be a list of 1 to " + std::to_string(most) + " " +
+                           std::string(entries) + " (limit maxPolicyRows)");
+}
+
+Result<std::vector<std::string>> PolicyYaml::texts(const YamlNode& list, std::string_view key,
+                                                   std::string_view entries) const {
+  if (auto checked = check_list(list, key, entries); !checked) {
+    return std::unexpected(checked.error());
+  }
+  std::vector<std::string> texts;
+  for (const YamlNode& item : list.items) {
+    // Printable, since these texts come back in logs and as parts of keys.
+    if (item.kind != YamlNode::Kind::kScalar || item.text.empty() || !is_printable(item.text)) {
+      return problem(item, "each of " + std::string(key) +
+                               " must be a text that is not empty, of printable ASCII characters");
+    }
+    if (std::ranges::find(texts, item.text) != texts.end()) {
+      return problem(item, in_quotes(item.text) + " stands in " + std::string(key) + " twice");
+    }
+    texts.push_back(item.text);
+  }
+  return texts;
+}
+
+Result<std::vector<std::string>> PolicyYaml::namespaces(const YamlNode& list) const {
+  auto patterns = texts(list, "namespaces", "namespaces' names or patterns");
+  if (!patterns) return patterns;
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789-*?";
+  for (const YamlNode& item : list.items) {
+    if (item.text.find_first_not_of(kAllowed) == std::string::npos) continue;
+    return problem(item, in_quotes(item.text) +
+                             " matches no namespace; a pattern has lower-case letters, digits, "
+                             "-, * (any text) and ? (any character)");
+  }
+  return patterns;
+}
+
+Result<std::vector<std::string>> PolicyYaml::needed_namespaces(const YamlNode& map) const {
+  const YamlNode* list = map.find("namespaces");
+  if (list != nullptr) return namespaces(*list);
+  return problem(map, "the key namespaces is missing; [\"*\"] means all of them");
+}
+
+bool PolicyYaml::every_namespace(const std::vector<std::string>& patterns) {
+  return std::ranges::any_of(patterns, [](const std::string& pattern) {
+    return pattern.find_first_not_of('*') == std::string::npos;
+  });
+}
+
+std::unexpected<Error> PolicyYaml::never_reached(const YamlNode& item, const YamlNode& takes_all,
+                                                 std::string_view what) const {
+  return problem(item, "this " + std::string(what) + " never counts, since the one in line " +
+                           std::to_string(takes_all.line) +
+                           " matches every pod; put that one last");
+}
+
+}  // namespace snug

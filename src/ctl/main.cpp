@@ -1,0 +1,58 @@
+// snugctl: what people ask Snug from a shell. Each subcommand is one file beside this one.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+
+#include "ctl/policy_check.hpp"
+
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kWrong = 2;  // flags, or the file that was to be checked
+
+int complain(const std::string& what) {
+  std::fprintf(stderr, "snugctl: %s\n", what.c_str());
+  return kWrong;
+}
+
+int check_policy(const std::string& path) {
+  const auto line = snug::check_policy(path);
+  if (!line) return complain(line.error().message);
+  std::puts(line->c_str());
+  return kDone;
+}
+
+int run(int argc, const char* const* argv) {
+  CLI::App app("Asks about Snug's files.", "snugctl");
+  app.set_version_flag("--version", "snugctl " SNUG_VERSION, "Print the version and exit");
+  app.require_subcommand(1);
+  CLI::App* policy = app.add_subcommand("policy", "Policy files");
+  policy->require_subcommand(1);
+  CLI::App* check = policy->add_subcommand(
+      "check", "Says whether snug-extender would take a policy file; exit code 2: it would not");
+  std::string file;
+  check->add_option("file", file, "the policy file (YAML)")->type_name("FILE")->required();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+    return kDone;
+  } catch (const CLI::CallForVersion& version) {
+    std::puts(version.what());
+    return kDone;
+  } catch (const CLI::ParseError& error) {
+    return complain(std::string(error.what()) + "; --help says what there is");
+  }
+  return check_policy(file);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& problem) {
+    std::fprintf(stderr, "snugctl: %s\n", problem.what());
+    return 1;
+  }
+}

@@ -1,0 +1,39 @@
+#include "snug/fit/pod_charge.hpp"
+
+#include <algorithm>
+
+namespace snug {
+namespace {
+
+void sum_up(Charge& sum, const Charge& cost) {
+  sum.memory += cost.memory;
+  sum.compute += cost.compute;
+}
+
+void raise(Charge& most, const Charge& cost) {
+  most.memory = std::max(most.memory, cost.memory);
+  most.compute = std::max(most.compute, cost.compute);
+}
+
+}  // namespace
+
+Charge PodCharge::total() const {
+  if (parts_.size() == 1) return parts_.front().cost;
+  Charge running;
+  for (const Part& part : parts_) {
+    if (part.kind != ContainerKind::kInit) sum_up(running, part.cost);
+  }
+  Charge most = running;
+  for (const Part& init : parts_) {
+    if (init.kind != ContainerKind::kInit) continue;
+    Charge beside;
+    for (const Part& part : parts_) {
+      const bool started = part.kind == ContainerKind::kSidecar && part.position < init.position;
+      if (started || part.position == init.position) sum_up(beside, part.cost);
+    }
+    raise(most, beside);
+  }
+  return most;
+}
+
+}  // namespace snug

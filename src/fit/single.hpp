@@ -1,0 +1,12 @@
+// Requests of one container: every GPU is judged for itself, and as many are needed as it asks for.
+#pragma once
+
+#include "snug/fit/fit.hpp"
+
+namespace snug {
+
+/// As fit(), of a request that asks Snug for devices in one container.
+[[nodiscard]] ReasonCode fit_single(const NodeState& node, const ContainerRequest& asked,
+                                    const Tenant& tenant, Prices& prices, PlacementList& options);
+
+}  // namespace snug

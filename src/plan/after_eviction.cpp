@@ -1,0 +1,72 @@
+#include "plan/after_eviction.hpp"
+
+#include <cstdint>
+#include <utility>
+
+#include "snug/fit/usage.hpp"
+#include "snug/plan/plan.hpp"
+
+namespace snug {
+namespace {
+
+/// Nothing is missing of what nothing is asked of, though others have more than there is, nor of
+/// what the node does not state.
+bool enough(std::int64_t asked, std::int64_t used, std::int64_t all) {
+  return asked <= 0 || all <= 0 || (used <= all && asked <= all - used);
+}
+
+}  // namespace
+
+AfterEviction::AfterEviction(const Preemptor& preemptor, const NodeState& node,
+                             const Around& around)
+    : preemptor_(preemptor), node_(node), around_(around) {
+  for (std::size_t i = 0; i < node.holdings.size(); ++i) {
+    if (has_gpus(i)) gpu_pods_.push_back(i);
+  }
+}
+
+bool AfterEviction::gpus_fit(const PodSet& gone) {
+  PodSet key(gpu_pods_.size());
+  for (std::size_t i = 0; i < gpu_pods_.size(); ++i) key[i] = gone[gpu_pods_[i]];
+  const auto [found, is_new] = known_.try_emplace(std::move(key), false);
+  if (!is_new) return found->second;
+  std::vector<HoldingPtr> left;
+  left.reserve(gpu_pods_.size());
+  for (const std::size_t pod : gpu_pods_) {
+    if (!gone[pod]) left.push_back(node_.holdings[pod]);
+  }
+  const NodeStatePtr state = add_up(node_.inventory, std::move(left));
+  const NamespaceUse held = held_without(gone);
+  const Around around{.held = held, .nominations = around_.nominations};
+  found->second = choose_on(*state, preemptor_.claim, around).reason == ReasonCode::kNone;
+  return found->second;
+}
+
+/// What namespaces hold when these pods are gone, for their caps.
+NamespaceUse AfterEviction::held_without(const PodSet& gone) const {
+  NamespaceUse held = around_.held;
+  for (const std::size_t pod : gpu_pods_) {
+    if (!gone[pod]) continue;
+    const Holding& holding = *node_.holdings[pod];
+    held.add(holding.name_space, -compute_held(holding, node_.inventory.get()));
+  }
+  return held;
+}
+
+bool AfterEviction::host_fits(const PodSet& gone) const {
+  const HostCapacity& all = node_.inventory->host;
+  if (!all.known) return true;
+  HostAmounts used;
+  std::int64_t pods = 0;
+  for (std::size_t i = 0; i < gone.size(); ++i) {
+    if (gone[i]) continue;
+    used += node_.holdings[i]->host;
+    ++pods;
+  }
+  const HostAmounts& asked = preemptor_.host;
+  return enough(1, pods, all.pods) &&
+         enough(asked.cpu_milli, used.cpu_milli, all.amounts.cpu_milli) &&
+         enough(asked.memory_bytes, used.memory_bytes, all.amounts.memory_bytes);
+}
+
+}  // namespace snug

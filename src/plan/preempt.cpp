@@ -1,0 +1,204 @@
+#include "snug/plan/preempt.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <ranges>
+#include <string>
+#include <utility>
+
+#include "plan/after_eviction.hpp"
+#include "plan/victim_search.hpp"
+#include "snug/plan/plan.hpp"
+
+namespace snug {
+namespace {
+
+class Decision {
+ public:
+  Decision(const Preemptor& preemptor, const EvictionOffer& offer)
+      : preemptor_(preemptor),
+        offer_(offer),
+        node_(offer.node),
+        after_(preemptor, node_, offer.around),
+        chosen_(node_.holdings.size()),
+        terminating_(node_.holdings.size()) {}
+
+  std::vector<std::string_view> run() {
+    // What filter calls beyond eviction is so here too.
+    const ReasonCode now = choose_on(node_, preemptor_.claim, offer_.around).reason;
+    if (now != ReasonCode::kNone && !reason(now).evictable) return {};
+    if (!sort_pods()) return {};
+    PodSet gone(node_.holdings.size());
+    if (offer_.chosen.empty() && after_.fits(gone)) return {};
+    PodSet bound_to_go = chosen_;
+    if (chosen_may_live()) bound_to_go.assign(bound_to_go.size(), false);
+    gone = either(chosen_, terminating_);
+    if (after_.fits(gone)) {
+      // Those whom kube-scheduler chose stay chosen where they suffice: it knows the disruption
+      // budgets. But nobody need go for what those that are ending anyway leave.
+      let_live(after_, where([&](std::size_t i) { return chosen_[i] && !bound_to_go[i]; }), gone);
+    } else {
+      gone = either(bound_to_go, terminating_);
+      Pods pool = pool_beside(gone, threshold_beside(gone));
+      if (!after_.fits(with(gone, pool))) return {};
+      gone = search_victims({.node = node_,
+                             .after = after_,
+                             .gone = std::move(gone),
+                             .pool = std::move(pool),
+                             .preferred = chosen_});
+    }
+    // Those that are ending anyway are named only where the pod needs their end.
+    let_live(after_, where([&](std::size_t i) { return terminating_[i] && !bound_to_go[i]; }),
+             gone);
+    return named(gone);
+  }
+
+ private:
+  using Pods = std::vector<std::size_t>;
+
+  [[nodiscard]] const Holding& pod(std::size_t position) const { return *node_.holdings[position]; }
+  [[nodiscard]] auto pods() const {
+    return std::views::iota(std::size_t{0}, node_.holdings.size());
+  }
+  [[nodiscard]] bool may_go(std::size_t position) const {
+    return pod(position).rank.priority < preemptor_.claim.rank.priority;
+  }
+
+  static PodSet either(const PodSet& a, const PodSet& b) {
+    PodSet both = a;
+    for (std::size_t i = 0; i < both.size(); ++i) both[i] = a[i] || b[i];
+    return both;
+  }
+  static PodSet with(PodSet set, const Pods& more) {
+    for (const std::size_t position : more) set[position] = true;
+    return set;
+  }
+
+  /// False: kube-scheduler chose somebody who does not come after the pod.
+  bool sort_pods() {
+    for (const std::string_view uid : offer_.chosen) {
+      const auto found = std::ranges::find(node_.holdings, uid, &Holding::uid);
+      if (found == node_.holdings.end()) {
+        unknown_.push_back(uid);
+        continue;
+      }
+      const auto position = static_cast<std::size_t>(found - node_.holdings.begin());
+      if (!may_go(position)) return false;
+      chosen_[position] = true;
+    }
+    for (const std::size_t position : pods()) {
+      terminating_[position] = pod(position).terminating && may_go(position);
+    }
+    return true;
+  }
+
+  /// Whether it is sure that kube-scheduler chose its victims for nothing but cpu, memory, places
+  /// or units of the kubelet: then those who free them may as well be others.
+  [[nodiscard]] bool chosen_may_live() {
+    if (!node_.inventory->host.known || preemptor_.other_constraints || !unknown_.empty() ||
+        others_come_first()) {
+      return false;
+    }
+    PodSet gone = chosen_;
+    for (const std::size_t position : pods()) {
+      if (!chosen_[position]) continue;
+      if (pod(position).other_constraints) return false;
+      // It names nobody whose end it does not need: if the others' end is enough as far as is known
+      // here, there is a reason that is not known here.
+      gone[position] = false;
+      const bool needless = after_.host_fits(gone) &&
+                            (!preemptor_.claim.request.kubelet_assigned() || after_.gpus_fit(gone));
+      if (needless) return false;
+      gone[position] = true;
+    }
+    return true;
+  }
+
+  /// Pods nominated to the node that come first: kube-scheduler counts their cpu and memory, which
+  /// are not known here.
+  [[nodiscard]] bool others_come_first() const {
+    const Nominations* nominations = offer_.around.nominations;
+    const PodRank& rank = preemptor_.claim.rank;
+    return nominations != nullptr && std::ranges::any_of(*nominations, [&](const auto& other) {
+             return other->rank.uid != rank.uid && other->rank.before(rank);
+           });
+  }
+
+  /// Who may go beside those who go in any case.
+  [[nodiscard]] Pods pool_beside(const PodSet& gone, std::int32_t highest_priority) const {
+    Pods pool;
+    for (const std::size_t position : pods()) {
+      const Holding& other = pod(position);
+      const bool spared =
+          !chosen_[position] && std::ranges::binary_search(offer_.spared, other.uid);
+      if (!gone[position] && may_go(position) && !spared &&
+          other.rank.priority <= highest_priority) {
+        pool.push_back(position);
+      }
+    }
+    return pool;
+  }
+
+  /// The lowest priority up to which pods have to go. Below that of a pod that goes in any case
+  /// nothing is to be gained.
+  [[nodiscard]] std::int32_t threshold_beside(const PodSet& gone) {
+    constexpr auto kLowest = std::numeric_limits<std::int32_t>::min();
+    constexpr auto kHighest = std::numeric_limits<std::int32_t>::max();
+    std::int32_t floor = kLowest;
+    for (const std::size_t position : pods()) {
+      if (gone[position] && !terminating_[position]) {
+        floor = std::max(floor, pod(position).rank.priority);
+      }
+    }
+    std::vector<std::int32_t> levels;
+    for (const std::size_t position : pool_beside(gone, kHighest)) {
+      levels.push_back(std::max(floor, pod(position).rank.priority));
+    }
+    std::ranges::sort(levels);
+    levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
+    const auto enough = std::ranges::partition_point(levels, [&](std::int32_t level) {
+      return !after_.fits(with(gone, pool_beside(gone, level)));
+    });
+    return enough == levels.end() ? kHighest : *enough;
+  }
+
+  /// The most important first.
+  template <typename Condition>
+  [[nodiscard]] Pods where(Condition condition) const {
+    Pods some;
+    for (const std::size_t position : pods()) {
+      if (condition(position)) some.push_back(position);
+    }
+    std::ranges::sort(some,
+                      [&](std::size_t a, std::size_t b) { return more_important(pod(a), pod(b)); });
+    return some;
+  }
+
+  [[nodiscard]] std::vector<std::string_view> named(const PodSet& gone) const {
+    std::vector<std::string_view> uids;
+    for (const std::size_t position : where([&](std::size_t i) { return gone[i]; })) {
+      uids.emplace_back(pod(position).uid);
+    }
+    uids.insert(uids.end(), unknown_.begin(), unknown_.end());
+    return uids;
+  }
+
+  const Preemptor& preemptor_;
+  const EvictionOffer& offer_;
+  const NodeState& node_;
+  AfterEviction after_;
+  PodSet chosen_;
+  PodSet terminating_;  // only those that may go
+  std::vector<std::string_view> unknown_;
+};
+
+}  // namespace
+
+std::vector<std::string_view> choose_victims(const Preemptor& preemptor,
+                                             const EvictionOffer& offer) {
+  return Decision(preemptor, offer).run();
+}
+
+}  // namespace snug

@@ -1,0 +1,252 @@
+#include "plan/victim_search.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "snug/fit/tenant.hpp"
+
+namespace snug {
+namespace {
+
+using Pods = std::vector<std::size_t>;
+
+// What one node may cost. Constants, since they weigh time against a slightly better choice, which
+// is nothing that an operator would set: a trial takes some microseconds (bench/plan_bench), and a
+// call has some hundred nodes. With so many pods the exact search nearly always ends within its
+// steps; where it does not, the best found so far is taken. Where room is kept for nominated pods,
+// which few nodes have, a trial takes ten times as long.
+constexpr std::size_t kMostForExactSearch = 16;
+constexpr int kMostSteps = 500;
+constexpr int kMostStepsBesideNominated = 50;
+
+/// What ends with some pods, in the order in which that matters.
+struct Loss {
+  std::size_t pods = 0;
+  std::size_t not_preferred = 0;
+  std::int64_t priorities = 0;
+  std::vector<std::string_view> created;  // oldest first
+  std::vector<std::string_view> uids;     // sorted
+};
+
+/// An empty time is the youngest.
+bool older(std::string_view a, std::string_view b) { return !a.empty() && (b.empty() || a < b); }
+
+bool less(const Loss& a, const Loss& b) {
+  if (a.pods != b.pods) return a.pods < b.pods;
+  if (a.not_preferred != b.not_preferred) return a.not_preferred < b.not_preferred;
+  if (a.priorities != b.priorities) return a.priorities < b.priorities;
+  for (std::size_t i = 0; i < a.created.size(); ++i) {
+    if (a.created[i] != b.created[i]) return older(b.created[i], a.created[i]);
+  }
+  return a.uids < b.uids;
+}
+
+class Search {
+ public:
+  explicit Search(SearchInput input) : in_(std::move(input)) {}
+
+  PodSet run() {
+    drop_bystanders();
+    take_needed();
+    if (in_.after.fits(in_.gone)) return in_.gone;
+    for (const Pods& order : orders()) keep_if_better(reprieved(order));
+    try_each_gpu();
+    if (in_.pool.size() <= kMostForExactSearch) {
+      PodSet open = with(in_.gone, in_.pool);
+      PodSet chosen = in_.gone;
+      branch(0, chosen, open);
+    }
+    return std::move(best_);
+  }
+
+ private:
+  [[nodiscard]] const Holding& pod(std::size_t position) const {
+    return *in_.node.holdings[position];
+  }
+
+  static PodSet with(PodSet set, const Pods& pods) {
+    for (const std::size_t position : pods) set[position] = true;
+    return set;
+  }
+
+  /// Where cpu, memory and places suffice already, pods without GPUs need not go.
+  void drop_bystanders() {
+    if (!in_.after.host_fits(in_.gone)) return;
+    std::erase_if(in_.pool, [&](std::size_t position) { return !in_.after.has_gpus(position); });
+  }
+
+  /// Those without whose end there is no room, whoever else goes.
+  void take_needed() {
+    std::ranges::sort(in_.pool,
+                      [&](std::size_t a, std::size_t b) { return more_important(pod(a), pod(b)); });
+    PodSet all = with(in_.gone, in_.pool);
+    Pods others;
+    for (const std::size_t position : in_.pool) {
+      all[position] = false;
+      if (in_.after.fits(all)) {
+        others.push_back(position);
+      } else {
+        in_.gone[position] = true;
+      }
+      all[position] = true;
+    }
+    in_.pool = std::move(others);
+  }
+
+  /// The whole pool goes but those that may live, asked in this order.
+  PodSet reprieved(const Pods& order) {
+    PodSet gone = with(in_.gone, in_.pool);
+    let_live(in_.after, order, gone);
+    return gone;
+  }
+
+  template <typename Key>
+  [[nodiscard]] Pods sorted_by(Key key) const {
+    std::vector<std::pair<std::int64_t, std::size_t>> keyed;  // of equals the most important first
+    keyed.reserve(in_.pool.size());
+    for (std::size_t i = 0; i < in_.pool.size(); ++i) keyed.emplace_back(key(in_.pool[i]), i);
+    std::ranges::sort(keyed);
+    Pods order;
+    order.reserve(keyed.size());
+    for (const auto& [value, i] : keyed) order.push_back(in_.pool[i]);
+    return order;
+  }
+
+  /// How many of the pool's pods would have to leave a GPU: of the GPUs that the pod is on, the
+  /// fewest.
+  [[nodiscard]] std::vector<std::size_t> neighbours() const {
+    std::vector<std::size_t> on_gpu(in_.node.gpus.size(), 0);
+    for (const std::size_t position : in_.pool) {
+      for (const std::size_t gpu : gpus_of(position)) ++on_gpu[gpu];
+    }
+    std::vector<std::size_t> fewest(in_.node.holdings.size(), on_gpu.size() + in_.pool.size());
+    for (const std::size_t position : in_.pool) {
+      for (const std::size_t gpu : gpus_of(position)) {
+        fewest[position] = std::min(fewest[position], on_gpu[gpu]);
+      }
+    }
+    return fewest;
+  }
+
+  /// Ways to ask who may live: the most important first, as kube-scheduler does; those that free
+  /// little first; those on crowded GPUs first.
+  [[nodiscard]] std::vector<Pods> orders() const {
+    const std::vector<std::size_t> fewest = neighbours();
+    const NodeInventory* inventory = in_.node.inventory.get();
+    std::vector<Pods> all{in_.pool};
+    all.push_back(sorted_by([&](std::size_t i) { return compute_held(pod(i), inventory).value; }));
+    all.push_back(sorted_by([&](std::size_t i) { return pod(i).host.cpu_milli; }));
+    all.push_back(sorted_by([&](std::size_t i) { return pod(i).host.memory_bytes; }));
+    all.push_back(sorted_by([&](std::size_t i) {
+      return -static_cast<std::int64_t>(in_.after.has_gpus(i) ? fewest[i] : fewest.size());
+    }));
+    return all;
+  }
+
+  [[nodiscard]] Pods gpus_of(std::size_t position) const {
+    Pods gpus;
+    for (const ReservedContainer& container : pod(position).reservation.containers) {
+      const auto* devices = std::get_if<std::vector<ReservedDevice>>(&container.given);
+      if (devices == nullptr) continue;
+      for (const ReservedDevice& device : *devices) {
+        const std::optional<std::size_t> gpu = in_.node.gpu_of(device);
+        if (gpu && std::ranges::find(gpus, *gpu) == gpus.end()) gpus.push_back(*gpu);
+      }
+    }
+    return gpus;
+  }
+
+  /// For each GPU that suffices without its holders: whoever holds nothing on it lives where cpu,
+  /// memory and places allow that; then of its holders whoever need not go.
+  void try_each_gpu() {
+    std::map<std::size_t, PodSet> holders;
+    for (const std::size_t position : in_.pool) {
+      for (const std::size_t gpu : gpus_of(position)) {
+        holders.try_emplace(gpu, in_.node.holdings.size()).first->second[position] = true;
+      }
+    }
+    const NodeInventory* inventory = in_.node.inventory.get();
+    const Pods by_size =
+        sorted_by([&](std::size_t i) { return compute_held(pod(i), inventory).value; });
+    for (const auto& [gpu, on_it] : holders) {
+      for (const Pods& order : {in_.pool, by_size}) try_gpu(on_it, order);
+    }
+  }
+
+  void try_gpu(const PodSet& on_it, const Pods& order) {
+    Pods here;
+    Pods elsewhere;
+    for (const std::size_t position : order) {
+      (on_it[position] ? here : elsewhere).push_back(position);
+    }
+    if (!in_.after.gpus_fit(with(in_.gone, here))) return;
+    PodSet gone = with(in_.gone, in_.pool);
+    for (const std::size_t position : elsewhere) {
+      gone[position] = false;
+      if (!in_.after.host_fits(gone)) gone[position] = true;
+    }
+    let_live(in_.after, here, gone);
+    if (in_.after.fits(gone)) keep_if_better(std::move(gone));
+  }
+
+  [[nodiscard]] Loss loss_of(const PodSet& gone) const {
+    Loss loss;
+    for (const std::size_t position : in_.pool) {
+      if (!gone[position]) continue;
+      const PodRank& rank = pod(position).rank;
+      ++loss.pods;
+      loss.not_preferred += in_.preferred[position] ? 0 : 1;
+      loss.priorities += rank.priority;
+      loss.created.push_back(rank.created);
+      loss.uids.push_back(pod(position).uid);
+    }
+    std::ranges::sort(loss.created, older);
+    std::ranges::sort(loss.uids);
+    return loss;
+  }
+
+  void keep_if_better(PodSet gone) {
+    Loss loss = loss_of(gone);
+    if (!best_.empty() && !less(loss, least_)) return;
+    best_ = std::move(gone);
+    least_ = std::move(loss);
+  }
+
+  /// `chosen` go, the pool's pods before `next` that are not `open` live, about the others nothing
+  /// is said yet. Without all that are open there is room. A part of the pool is looked at only
+  /// while it may be no larger than the best and the rest can still make room.
+  void branch(std::size_t next, PodSet& chosen, PodSet& open, std::size_t count = 0) {
+    if (steps_left_-- <= 0) return;
+    if (in_.after.fits(chosen)) return keep_if_better(chosen);
+    if (next == in_.pool.size() || count + 1 > least_.pods) return;
+    const std::size_t position = in_.pool[next];
+    open[position] = false;
+    if (in_.after.fits(open)) branch(next + 1, chosen, open, count);
+    open[position] = true;
+    chosen[position] = true;
+    branch(next + 1, chosen, open, count + 1);
+    chosen[position] = false;
+  }
+
+  SearchInput in_;
+  PodSet best_;  // empty: none yet
+  Loss least_;
+  int steps_left_ = in_.after.keeps_for_others() ? kMostStepsBesideNominated : kMostSteps;
+};
+
+}  // namespace
+
+PodSet search_victims(SearchInput input) { return Search(std::move(input)).run(); }
+
+void let_live(AfterEviction& after, const std::vector<std::size_t>& pods, PodSet& gone) {
+  for (const std::size_t position : pods) {
+    gone[position] = false;
+    if (!after.fits(gone)) gone[position] = true;
+  }
+}
+
+}  // namespace snug

@@ -1,0 +1,186 @@
+#include "request/annotations.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "request/sentences.hpp"
+#include "request/values.hpp"
+
+namespace snug {
+namespace {
+
+constexpr std::string_view kDefaultContainerKey = "kubectl.kubernetes.io/default-container";
+constexpr std::size_t kMaxContainerName = 47;  // so that every annotation key ends at 63
+constexpr std::size_t kMaxPolicyName = kMaxShownValue;
+/// Containers that may ask, and devices of all together where several do: with so many, a
+/// reservation fits into the smallest maxReservationBytes whatever its names and texts are.
+constexpr std::size_t kMaxAskingContainers = 8;
+constexpr std::int64_t kMaxDevicesOfSeveral = 64;
+
+using Containers = std::vector<ContainerFacts>;
+
+std::optional<std::size_t> find_container(const Containers& containers, std::string_view name) {
+  const auto found = std::ranges::find(containers, name, &ContainerFacts::name);
+  if (found == containers.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - containers.begin());
+}
+
+std::optional<Refusal> put(std::optional<Said>& place, const Said& said) {
+  if (place) {
+    return malformed(shown(place->key) + " and " + shown(said.key) +
+                     " are two names of one setting; allowed is one of the two")
+        .error();
+  }
+  place = said;
+  return std::nullopt;
+}
+
+std::optional<Refusal> put_policy(SortedAnnotations& sorted, const Said& said) {
+  if (said.value.empty() || said.value.size() > kMaxPolicyName ||
+      !std::ranges::all_of(said.value, is_printable)) {
+    return bad_value(said.key, said.value, "the name of a profile, of 1 to 63 printable characters")
+        .error();
+  }
+  sorted.policy = said;
+  return std::nullopt;
+}
+
+std::optional<Refusal> sort_one(const Containers& containers, const FoundKey& found,
+                                const Said& said, SortedAnnotations& sorted) {
+  if (found.key == Key::kMigProfile) {
+    return malformed(shown(said.key) +
+                     " is not available in this version of Snug; allowed are gpu-fraction and " +
+                     "gpu-memory")
+        .error();
+  }
+  if (found.key == Key::kPolicy) return put_policy(sorted, said);
+  sorted.ask = true;
+  if (found.key == Key::kContainer) return put(sorted.container, said);
+  if (!found.container) return put(sorted.unsuffixed[found.key], said);
+  const auto position = find_container(containers, *found.container);
+  if (!position) {
+    return malformed(shown(said.key) + " is for the container \"" + shown(*found.container) +
+                     "\"; allowed is the name of one of the pod's containers")
+        .error();
+  }
+  sorted.suffixed.resize(containers.size());
+  return put(sorted.suffixed[*position][found.key], said);
+}
+
+/// Who receives what the unsuffixed keys ask for.
+std::expected<std::size_t, Refusal> target_of(const PodFacts& pod,
+                                              const std::optional<Said>& named) {
+  const Containers& containers = pod.containers;
+  if (named) {
+    if (const auto position = find_container(containers, named->value)) return *position;
+    return bad_value(named->key, named->value, "the name of one of the pod's containers");
+  }
+  const auto by_default = pod.annotations.find(kDefaultContainerKey);
+  if (by_default != pod.annotations.end()) {
+    if (const auto position = find_container(containers, by_default->second)) return *position;
+  }
+  const auto app = std::ranges::find(containers, ContainerKind::kApp, &ContainerFacts::kind);
+  if (app == containers.end()) return malformed("the pod asks for a GPU and has no container");
+  return static_cast<std::size_t>(app - containers.begin());
+}
+
+std::optional<Refusal> check_names(const Containers& containers) {
+  for (const ContainerFacts& container : containers) {
+    if (container.name.size() <= kMaxContainerName) continue;
+    return malformed("the container name " + shown(container.name) +
+                     " is too long for a pod with GPU annotations; allowed are 47 characters")
+        .error();
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> check_numbers(const std::vector<ContainerRequest>& containers) {
+  if (containers.size() > kMaxAskingContainers) {
+    return malformed(std::to_string(containers.size()) +
+                     " containers of the pod ask for GPUs by annotation; allowed are " +
+                     std::to_string(kMaxAskingContainers))
+        .error();
+  }
+  std::int64_t devices = 0;
+  for (const ContainerRequest& container : containers) devices += container.count;
+  if (containers.size() > 1 && devices > kMaxDevicesOfSeveral) {
+    return malformed("several containers of the pod ask for " + std::to_string(devices) +
+                     " GPUs in all; allowed are " + std::to_string(kMaxDevicesOfSeveral))
+        .error();
+  }
+  return std::nullopt;
+}
+
+/// A plain init container uses the GPUs of the containers that run after it. A whole GPU serves a
+/// share before it serves its owner; a shared one cannot be had whole.
+std::optional<Refusal> check_init_containers(const std::vector<ContainerRequest>& containers) {
+  const auto whole = [](const ContainerRequest& asked) {
+    return std::holds_alternative<WholeAsk>(asked.ask);
+  };
+  const auto init = std::ranges::find_if(containers, [&](const ContainerRequest& asked) {
+    return asked.kind == ContainerKind::kInit && whole(asked);
+  });
+  const auto share = std::ranges::find_if(containers, [&](const ContainerRequest& asked) {
+    return asked.kind != ContainerKind::kInit && !whole(asked);
+  });
+  if (init == containers.end() || share == containers.end()) return std::nullopt;
+  return malformed("the init container \"" + shown(init->container) + "\" asks for whole GPUs (" +
+                   shown(init->text) + ") and the container \"" + shown(share->container) +
+                   "\" for a share (" + shown(share->text) +
+                   "); allowed is a share for the init container too")
+      .error();
+}
+
+}  // namespace
+
+std::expected<SortedAnnotations, Refusal> sort_annotations(const PodFacts& pod) {
+  SortedAnnotations sorted;
+  for (const auto& [key, value] : pod.annotations) {
+    const std::optional<FoundKey> found = find_key(key);
+    if (!found) continue;
+    if (auto refusal = sort_one(pod.containers, *found, {key, value}, sorted)) {
+      return std::unexpected(*std::move(refusal));
+    }
+  }
+  return sorted;
+}
+
+std::expected<GpuRequest, Refusal> parse_annotations(const PodFacts& pod,
+                                                     SortedAnnotations annotations) {
+  if (auto refusal = check_names(pod.containers)) return std::unexpected(*std::move(refusal));
+  const auto target = target_of(pod, annotations.container);
+  if (!target) return std::unexpected(target.error());
+  std::vector<ContainerSays> says = std::move(annotations.suffixed);
+  says.resize(pod.containers.size());
+  for (const std::optional<Said>& said : annotations.unsuffixed.said) {
+    if (!said) continue;
+    const auto key = static_cast<std::size_t>(&said - annotations.unsuffixed.said.data());
+    if (auto refusal = put(says[*target].said[key], *said)) {
+      return std::unexpected(*std::move(refusal));
+    }
+  }
+  if (annotations.container && !says[*target].anything()) {
+    return malformed(shown(annotations.container->key) + " is \"" +
+                     shown(annotations.container->value) +
+                     "\", and neither gpu-fraction nor gpu-memory says what that container " +
+                     "receives; allowed is one of the two");
+  }
+  GpuRequest request;
+  request.main_container = pod.containers[*target].name;
+  for (std::size_t i = 0; i < says.size(); ++i) {
+    if (!says[i].anything()) continue;
+    auto asked = read_container_request(says[i]);
+    if (!asked) return std::unexpected(asked.error());
+    asked->container = pod.containers[i].name;
+    asked->kind = pod.containers[i].kind;
+    request.containers.push_back(*std::move(asked));
+  }
+  auto refusal = check_numbers(request.containers);
+  if (!refusal) refusal = check_init_containers(request.containers);
+  if (refusal) return std::unexpected(*std::move(refusal));
+  if (annotations.policy) request.policy = annotations.policy->value;
+  return request;
+}
+
+}  // namespace snug

@@ -1,0 +1,24 @@
+#include "request/sentences.hpp"
+
+#include <utility>
+
+namespace snug {
+
+bool is_printable(char c) { return c >= ' ' && c <= '~'; }
+
+std::string shown(std::string_view value) {
+  std::string text;
+  for (const char c : value.substr(0, kMaxShownValue)) text += is_printable(c) ? c : '?';
+  return text;
+}
+
+std::unexpected<Refusal> malformed(std::string sentence) {
+  return std::unexpected(Refusal{ReasonCode::kMalformed, std::move(sentence)});
+}
+
+std::unexpected<Refusal> bad_value(std::string_view key, std::string_view value,
+                                   std::string_view allowed) {
+  return malformed(shown(key) + " is \"" + shown(value) + "\"; allowed is " + std::string(allowed));
+}
+
+}  // namespace snug

@@ -1,0 +1,27 @@
+// The sentences by which a request is refused. Whatever a pod's author wrote is shown in at most 63
+// printable characters, so that every sentence is short and safe to log.
+#pragma once
+
+#include <cstddef>
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "snug/model/refusal.hpp"
+
+namespace snug {
+
+inline constexpr std::size_t kMaxShownValue = 63;
+
+[[nodiscard]] bool is_printable(char c);
+
+/// A value as messages show it.
+[[nodiscard]] std::string shown(std::string_view value);
+
+[[nodiscard]] std::unexpected<Refusal> malformed(std::string sentence);
+
+/// `gpu-fraction is "x"; allowed is …`
+[[nodiscard]] std::unexpected<Refusal> bad_value(std::string_view key, std::string_view value,
+                                                 std::string_view allowed);
+
+}  // namespace snug

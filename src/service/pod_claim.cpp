@@ -1,0 +1,40 @@
+#include "snug/service/pod_claim.hpp"
+
+#include <utility>
+
+namespace snug {
+
+PodRank rank_of(const PodFacts& pod) {
+  return {.priority = pod.priority, .created = pod.creation_timestamp, .uid = pod.uid};
+}
+
+PodClaim::PodClaim(const PodFacts& pod, GpuRequest request, CurrentPolicy policy,
+                   ProfileChoice profiles)
+    : name_space_(pod.name_space),
+      rank_(rank_of(pod)),
+      request_(std::move(request)),
+      policy_(std::move(policy)),
+      profiles_(std::move(profiles)) {}
+
+std::expected<PodClaim, Refusal> PodClaim::make(const PodFacts& pod, GpuRequest request,
+                                                CurrentPolicy policy) {
+  auto profiles = policy.policy->choose(
+      {.name_space = pod.name_space, .labels = pod.labels, .asked = request.policy});
+  if (!profiles) return std::unexpected(std::move(profiles.error()));
+  return PodClaim(pod, std::move(request), std::move(policy), *std::move(profiles));
+}
+
+std::string PodClaim::key() const {
+  const SharingRules& sharing = policy_.policy->sharing;
+  const SharingRule& rule = sharing.of(name_space_);
+  if (rule.cap) return {};
+  std::string key = std::to_string(policy_.version) + '\n' + profiles_.key() + '\n';
+  if (rule.require_enforcement) key += "enforced\n";
+  if (sharing.any_apart()) key.append(name_space_).append("\n");
+  for (const ContainerRequest& asked : request_.containers) {
+    key += std::to_string(static_cast<int>(asked.kind)) + asked.text + '\n';
+  }
+  return key;
+}
+
+}  // namespace snug

@@ -1,0 +1,108 @@
+"""The judge of the end-to-end tests: it finds each kind of wrong placement, and none in a right one."""
+
+import copy
+import json
+import sys
+import unittest
+
+from programs import ROOT
+
+sys.path.insert(0, str(ROOT / "tests/e2e"))
+from harness import asks, objects, truth  # noqa: E402
+
+LARGE = "NVIDIA-A100-SXM4-80GB"
+
+
+def bound(pod, *containers):
+    """The pod as it would be after its binding; `containers`: (name, GPUs, MiB, milli, mode)."""
+    pod = copy.deepcopy(pod)
+    uid = f"uid-of-{pod['metadata']['name']}"
+    pod["metadata"]["uid"] = uid
+    pod["spec"]["nodeName"], pod["status"] = "n1", {}
+    held = {"version": 1, "uid": uid, "node": "n1", "containers": [
+        {"name": name, "request": "", "devices": [
+            {"index": index, "mode": mode, "memoryMiB": memory_mib, "computeMilli": milli}
+            for index in gpus]} for name, gpus, memory_mib, milli, mode in containers]}
+    pod["metadata"]["annotations"][truth.RESERVATION] = json.dumps(held)
+    return pod
+
+
+def problems(*pods, node=None):
+    return truth.Truth([node or objects.gpu_node("n1", 4)], pods).problems()
+
+
+def share(name, milli, gpus=(0,), mode="time-slicing", **more):
+    """A pod of that many thousandths which has what it asks."""
+    return bound(objects.pod(name, {"gpu-fraction": f"0.{milli:03}", **more}),
+                 ("main", gpus, milli * objects.A100_MIB // 1000, milli, mode))
+
+
+class AskTest(unittest.TestCase):
+    def test_the_arithmetic_of_the_contract(self):
+        for keys, charge in (({"gpu-fraction": "0.333"}, (13639, 333)), ({"gpu-memory": "4G"}, (3815, 93)),
+                             ({"gpu-memory": "4096"}, (4096, 100)), ({"gpu-fraction": "2"}, (40960, 1000)),
+                             ({"gpu-memory": "4G", "gpu-compute": "30"}, (3815, 300)),
+                             ({"gpu-memory": "0.5Gi"}, (512, 12))):
+            self.assertEqual(asks.Ask(keys).charge(40960), charge, keys)
+
+    def test_models(self):
+        ask = asks.Ask({"gpu-fraction": "0.5", "gpu-model": "*a100*, !*80GB"})
+        self.assertTrue(ask.allows(objects.A100 + "-SHARED"))
+        self.assertFalse(ask.allows(LARGE))
+        self.assertFalse(ask.allows("Tesla-T4"))
+
+    def test_what_a_pod_takes_at_once(self):
+        uses = [("warm", 500), ("side", 100), ("main", 250)]
+        for init, most in ((("+side", "warm"), 600), (("warm", "+side"), 500)):
+            kind_of = asks.kinds(objects.pod("job", init=init))
+            self.assertEqual(asks.largest_at_once(kind_of, uses), most, init)
+
+    def test_who_receives_what(self):
+        pod = objects.pod("two", {"gpu-fraction": "0.5", "gpu-memory.b": "4G"}, containers=("a", "b"))
+        self.assertEqual({name: ask.keys for name, ask in asks.of(pod).items()},
+                         {"a": {"gpu-fraction": "0.5"}, "b": {"gpu-memory": "4G"}})
+        pod["metadata"]["annotations"]["gpu-container"] = "b"
+        del pod["metadata"]["annotations"]["gpu-memory.b"]
+        self.assertEqual(list(asks.of(pod)), ["b"])
+
+
+class JudgeTest(unittest.TestCase):
+    def test_what_is_right_has_no_problems(self):
+        job = bound(objects.pod("job", {"gpu-fraction": "0.25", "gpu-fraction.warm": "0.5"}, init=("warm",)),
+                    ("warm", [0], 20480, 500, "time-slicing"), ("main", [0], 10240, 250, "time-slicing"))
+        pair = share("pair", 500, gpus=(1, 2), **{"gpu-count": "2"})
+        self.assertEqual(problems(job, share("half", 500), pair), [])
+
+    def test_each_wrong_placement_is_found(self):
+        whole = bound(objects.pod("whole", {"gpu-fraction": "1"}), ("main", [0], 40960, 1000, "whole"))
+        wrong = {
+            "over-committed": [share("a", 600), share("b", 500)],
+            "does not exist": [share("a", 500, gpus=(7,))],
+            "several modes": [whole, share("a", 1)],
+            "asked for": [bound(objects.share("a", "0.5"), ("main", [0], 20480, 400, "time-slicing"))],
+            "in mode mps": [share("a", 500, mode="mps")],
+            "in mode time-slicing": [share("a", 500, **{"gpu-isolation": "mps"})],
+            "which it excludes": [share("a", 500, **{"gpu-model": "!*a100*"})],
+            "has the GPUs [0]": [share("a", 500, **{"gpu-count": "2"})],
+            "has the GPUs [0, 0]": [share("a", 500, gpus=(0, 0), **{"gpu-count": "2"})],
+            "an init container": [bound(
+                objects.pod("job", {"gpu-fraction": "0.25", "gpu-fraction.warm": "0.5"}, init=("warm",)),
+                ("warm", [1], 20480, 500, "time-slicing"), ("main", [0], 10240, 250, "time-slicing"))],
+            "asked for nothing": [bound(objects.pod("a"), ("main", [0], 1, 1, "time-slicing"))],
+        }
+        for words, pods in wrong.items():
+            with self.subTest(words):
+                self.assertTrue(any(words in each for each in problems(*pods)), problems(*pods))
+
+    def test_a_kubelet_gives_no_more_than_it_has(self):
+        node = objects.labelled_node("n1", 1, replicas=2)
+        pods = [objects.kubelet_pod(f"pod-{number}") for number in range(3)]
+        for pod in pods:
+            pod["metadata"]["uid"] = pod["metadata"]["name"]
+            pod["spec"]["nodeName"], pod["status"] = "n1", {}
+        self.assertEqual(problems(*pods[:2], node=node), [])
+        self.assertIn("must give 3", problems(*pods, node=node)[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,110 @@
+#include "sim/harness/asks.hpp"
+
+#include <string>
+#include <vector>
+
+#include "sim/harness/objects.hpp"
+
+namespace snug {
+namespace {
+
+const std::string& any_of(const std::vector<std::string>& texts, Random& random) {
+  return random.pick(texts);
+}
+
+HostAmounts some_host(Random& random) {
+  return {.cpu_milli = static_cast<std::int64_t>(100 * random.below(40)),
+          .memory_bytes = static_cast<std::int64_t>(random.below(64)) << 26};
+}
+
+void add_containers(PodFacts& pod, Random& random) {
+  const auto add = [&](const char* name, ContainerKind kind) {
+    pod.containers.push_back(
+        {.name = name, .kind = kind, .gpu_resources = {}, .host = some_host(random)});
+  };
+  const bool several = random.chance(40);
+  if (several && random.chance(25)) add("early", ContainerKind::kSidecar);
+  if (several && random.chance(60)) add("prepare", ContainerKind::kInit);
+  if (several && random.chance(25)) add("late", ContainerKind::kSidecar);
+  if (several && random.chance(15)) add("migrate", ContainerKind::kInit);
+  add("main", ContainerKind::kApp);
+  if (several && random.chance(50)) add("beside", ContainerKind::kApp);
+  if (random.chance(20)) pod.overhead = some_host(random);
+}
+
+/// What says more of a share.
+void refine(PodFacts& pod, const std::string& suffix, ContainerKind kind, Random& random) {
+  if (random.chance(15)) pod.annotations["gpu-count" + suffix] = random.chance(80) ? "2" : "3";
+  if (random.chance(15)) {
+    pod.annotations["gpu-compute" + suffix] = any_of({"1", "10", "40", "100"}, random);
+  }
+  // A plain init container adapts to the GPUs of those that run after it.
+  if (kind != ContainerKind::kInit && random.chance(25)) {
+    pod.annotations["gpu-isolation" + suffix] =
+        any_of({"time-slicing", "mps", "mps", "any", "mig"}, random);
+  }
+}
+
+void ask_by_annotation(PodFacts& pod, const std::string& suffix, ContainerKind kind, bool whole,
+                       Random& random) {
+  if (whole) {
+    pod.annotations["gpu-fraction" + suffix] = random.chance(65) ? "1" : "2";
+  } else {
+    if (random.chance(60)) {
+      pod.annotations["gpu-fraction" + suffix] =
+          any_of({"0.1", "0.25", "0.3", "0.333", "0.5", "0.75", "0.999"}, random);
+    } else {
+      pod.annotations["gpu-memory" + suffix] =
+          any_of({"4096", "8Gi", "12000", "20000", "40Gi", "1"}, random);
+    }
+    refine(pod, suffix, kind, random);
+  }
+  if (random.chance(15)) {
+    pod.annotations["gpu-model" + suffix] =
+        any_of({"*A100*", "!*t4", "tesla-T?", "*H100*,*a100*", "*100*,!*H100*"}, random);
+  }
+}
+
+void ask_malformed(PodFacts& pod, Random& random) {
+  if (random.chance(30)) {
+    pod.annotations["gpu-count"] = "2";
+  } else {
+    pod.annotations["gpu-fraction"] = random.chance(50) ? "1.5" : "4000m";
+  }
+}
+
+void ask_each(PodFacts& pod, Random& random) {
+  const bool whole = random.chance(25);
+  for (const ContainerFacts& container : pod.containers) {
+    const bool main = container.name == "main";
+    if (!main && random.chance(35)) continue;
+    // Mostly all ask alike, since a plain init container must not ask for whole GPUs otherwise.
+    const bool share_first = container.kind == ContainerKind::kInit && random.chance(50);
+    const std::string suffix = main && random.chance(70) ? "" : "." + container.name;
+    ask_by_annotation(pod, suffix, container.kind, whole && !share_first, random);
+  }
+}
+
+}  // namespace
+
+void ask_something(PodFacts& pod, Random& random) {
+  add_containers(pod, random);
+  const std::size_t drawn = random.below(100);
+  if (drawn < 74) {
+    ask_each(pod, random);
+  } else if (drawn < 87) {
+    for (ContainerFacts& container : pod.containers) {
+      if (container.name != "main" && random.chance(60)) continue;
+      container.gpu_resources[kGpuUnits] = random.chance(60) ? "1" : "2";
+    }
+  } else if (drawn < 90) {
+    ask_malformed(pod, random);
+  }
+  if (random.chance(4)) {
+    pod.annotations["snug.dev/reservation"] =
+        R"({"version":1,"uid":"another","node":"n0","containers":[{"name":"main","request":"",)"
+        R"("devices":[{"index":0,"mode":"whole","memoryMiB":1,"computeMilli":1}]}]})";
+  }
+}
+
+}  // namespace snug

@@ -1,0 +1,12 @@
+// What users of the simulated cluster ask for, in every form that the contract knows.
+#pragma once
+
+#include "sim/harness/random.hpp"
+#include "snug/model/pod.hpp"
+
+namespace snug {
+
+/// Gives the pod containers, and what they ask.
+void ask_something(PodFacts& pod, Random& random);
+
+}  // namespace snug

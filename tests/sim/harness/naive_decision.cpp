@@ -1,0 +1,208 @@
+// What the naive model says of decisions: whether a pod may be where Snug puts it, and whether it
+// fits a node at all.
+#include <algorithm>
+
+#include "sim/harness/naive_model.hpp"
+
+namespace snug {
+
+void NaiveModel::check_choice(const PodFacts& pod, const PlainHeld& held, const Room& room,
+                              Beside beside) {
+  const std::string who = pod.uid + " on " + room.node.name;
+  if (const char* why = obstacle_to_kind(held.ask, room)) {
+    report("decision", who + ": " + why + "; it is given " + show(held.held));
+    return;
+  }
+  if (held.ask.units > 0) {
+    const std::map<std::string, std::int64_t> expected{{kGpuUnits, held.ask.units}};
+    if (!held.held.devices.empty() || held.held.units != expected) {
+      report("decision", who + " asks for units and is given " + show(held.held));
+    }
+    return;
+  }
+  std::vector<Take> takes;
+  std::map<std::string, std::set<std::size_t>> gpus;  // by container
+  for (const Device& device : held.held.devices) {
+    const PlainContainer* ask = held.ask.find(device.container);
+    const auto gpu = std::ranges::find_if(room.node.gpus, [&](const SimGpu& g) {
+      return g.index == device.index && g.uuid == device.uuid;
+    });
+    if (ask == nullptr || gpu == room.node.gpus.end()) {
+      report("decision", who + " is given what is not there or not asked: " + show(held.held));
+      return;
+    }
+    const auto at = static_cast<std::size_t>(gpu - room.node.gpus.begin());
+    takes.push_back({static_cast<std::size_t>(ask - held.ask.containers.data()), at});
+    gpus[ask->name].insert(at);
+    if (ask->cost(gpu->memory) != Amounts{device.memory, device.compute}) {
+      report("decision", who + " is charged wrongly: " + show(held.held));
+    }
+  }
+  for (const PlainContainer& ask : held.ask.containers) {
+    const auto count = std::ranges::count(held.held.devices, ask.name, &Device::container);
+    if (count != ask.count || std::ssize(gpus[ask.name]) != ask.count) {
+      report("decision", who + ": " + ask.name + " asks for " + std::to_string(ask.count) +
+                             " GPUs: " + show(held.held));
+    }
+  }
+  check_modes(pod, held, room, takes, beside);
+}
+
+void NaiveModel::check_modes(const PodFacts& pod, const PlainHeld& held, const Room& room,
+                             const std::vector<Take>& takes, Beside beside) {
+  const std::string who = pod.uid + " on " + room.node.name;
+  std::map<std::size_t, std::string> modes;
+  if (const char* why = obstacle(held.ask, room, takes, modes)) {
+    report("decision", who + ": " + why + "; it is given " + show(held.held));
+    return;
+  }
+  for (std::size_t i = 0; i < takes.size(); ++i) {
+    const std::string& mode = held.held.devices[i].mode;
+    const std::string& expected = modes[takes[i].gpu];
+    if (mode == expected) continue;
+    const SimGpu& gpu = room.node.gpus[takes[i].gpu];
+    // Beside somebody who is not seen, on a GPU that is empty otherwise, it is shared as that one
+    // asks.
+    const bool other_share = beside == Beside::kMore && room.use.gpus[takes[i].gpu].modes.empty() &&
+                             mode != "whole" && expected != "whole" &&
+                             std::ranges::find(gpu.modes, mode) != gpu.modes.end();
+    if (!other_share) report("decision", who + " should be " + expected + ": " + show(held.held));
+  }
+}
+
+void NaiveModel::check_decision(const Binding& binding, const Observed& seen) {
+  const auto found = world_.pods().find(binding.uid);
+  if (found == world_.pods().end()) return;  // gone meanwhile: it cannot be carried out
+  const PodFacts& pod = found->second.facts;
+  const auto written = binding.annotations.find("snug.dev/reservation");
+  const std::string text = written == binding.annotations.end() ? std::string() : written->second;
+  if (plain_ask(pod).nothing()) {
+    if (!text.empty()) report("decision", pod.uid + " asks for no GPU and gets " + text);
+    return;
+  }
+  // A repeated try of an unknown outcome keeps its devices, whatever has happened to them.
+  if (!decided_.emplace(binding.uid, text).second) return;
+  const auto held = read_binding(pod, binding);
+  const auto node = feed_.told_nodes().find(binding.node);
+  if (node == feed_.told_nodes().end()) {
+    report("decision", pod.uid + " is bound to the unknown node " + binding.node);
+    return;
+  }
+  const auto check_beside = [&](std::vector<Holder> others, Beside beside) {
+    std::erase_if(others, [&](const Holder& other) { return other.uid == binding.uid; });
+    const NodeUse use = use_of(node->second, others);
+    check_choice(pod, *held,
+                 {.node = node->second,
+                  .use = use,
+                  .policy = policy_,
+                  .name_space = pod.name_space,
+                  .cap_left = cap_left(pod.name_space, others, feed_.told_nodes())},
+                 beside);
+  };
+  check_beside(holders(true), Beside::kMore);
+  // And beside what Snug believes to be taken, which may have ended since.
+  const bool promised = seen.promised.contains(binding.node);
+  check_beside(holders_in(seen), promised ? Beside::kMore : Beside::kNobody);
+  check_nominated(pod, binding, seen);
+}
+
+std::vector<Holder> NaiveModel::holders_in(const Observed& seen) const {
+  std::vector<Holder> all;
+  for (const auto& [uid, known] : seen.pods) {
+    const PodFacts& pod = world_.born(uid);
+    auto held = std::make_shared<const PlainHeld>(known.held, plain_ask(pod));
+    all.push_back({uid, known.node, &pod, std::move(held), known.terminating});
+  }
+  return all;
+}
+
+bool NaiveModel::finds_room(const PodFacts& pod, const SimNode& node,
+                            const std::vector<Holder>& all,
+                            const std::map<std::string, SimNode>& nodes, Waits waits,
+                            const Holder* comer) const {
+  std::vector<Holder> stay;
+  if (comer != nullptr) stay.push_back(*comer);
+  for (const Holder& holder : all) {
+    const bool later = holder.terminating ||
+                       (waits == Waits::kForAllAfterIt && holder.pod->priority < pod.priority);
+    if (waits != Waits::kForNobody && later && holder.node == node.name) continue;
+    stay.push_back(holder);
+  }
+  const NodeUse use = use_of(node, stay);
+  return any_choice(plain_ask(pod),
+                    {.node = node,
+                     .use = use,
+                     .policy = policy_,
+                     .name_space = pod.name_space,
+                     .cap_left = cap_left(pod.name_space, stay, nodes)},
+                    [](const auto&) { return true; });
+}
+
+NaiveModel::Waits NaiveModel::waits_for(const PodFacts& pod, const SimNode& node,
+                                        const std::vector<Holder>& all,
+                                        const std::map<std::string, SimNode>& nodes) const {
+  for (const Waits waits : {Waits::kForNobody, Waits::kForTerminating, Waits::kForAllAfterIt}) {
+    if (finds_room(pod, node, all, nodes, waits)) return waits;
+  }
+  return Waits::kForever;
+}
+
+/// Only the first of those that are nominated to the node is looked at: what is kept for the others
+/// depends on where it will be.
+void NaiveModel::check_nominated(const PodFacts& pod, const Binding& binding,
+                                 const Observed& seen) {
+  const PodFacts* first = nullptr;
+  for (const auto& [uid, node] : seen.nominations) {
+    if (node != binding.node || uid == pod.uid) continue;
+    const PodFacts& other = world_.born(uid);
+    if (first == nullptr || comes_before(other, *first)) first = &other;
+  }
+  if (first == nullptr || !comes_before(*first, pod)) return;
+  std::vector<Holder> all = holders_in(seen);
+  const auto own = std::ranges::find(all, pod.uid, &Holder::uid);
+  if (own == all.end()) return;  // a list has shown its end meanwhile
+  const Holder taken = *own;
+  all.erase(own);
+  const auto& nodes = feed_.told_nodes();
+  const SimNode& node = nodes.at(binding.node);
+  const Waits waits = waits_for(*first, node, all, nodes);
+  if (waits == Waits::kForever) return;
+  if (finds_room(*first, node, all, nodes, waits, &taken)) return;
+  report("nominated", pod.uid + " takes what is kept for " + first->uid + " on " + node.name);
+}
+
+NaiveModel::Fit NaiveModel::fits(const PodFacts& pod, const std::string& node_name) {
+  const PlainAsk ask = plain_ask(pod);
+  if (ask.nothing()) return Fit::kYes;
+  const auto found = world_.nodes().find(node_name);
+  if (found == world_.nodes().end()) return Fit::kNo;
+  const SimNode& node = found->second;
+  std::vector<Holder> all = holders(false);
+  const NodeUse use = use_of(node, all);
+  const Room room{.node = node,
+                  .use = use,
+                  .policy = policy_,
+                  .name_space = pod.name_space,
+                  .cap_left = cap_left(pod.name_space, all, world_.nodes())};
+  std::vector<std::pair<const PodFacts*, Waits>> kept;
+  int nominated = 0;
+  for (const auto& [uid, other] : world_.pods()) {
+    if (!other.waits() || other.facts.nominated_node_name != node_name || uid == pod.uid) continue;
+    const PlainAsk asks = plain_ask(other.facts);
+    if (asks.nothing() || asks.malformed || !comes_before(other.facts, pod)) continue;
+    ++nominated;
+    const Waits waits = waits_for(other.facts, node, all, world_.nodes());
+    if (waits != Waits::kForever) kept.emplace_back(&other.facts, waits);
+  }
+  if (!any_choice(ask, room, [](const auto&) { return true; })) return Fit::kNo;
+  if (kept.empty()) return Fit::kYes;
+  if (nominated > 1 || ask.containers.size() > 1) return Fit::kUnsure;
+  const bool any = any_choice(ask, room, [&](const auto& held) {
+    const Holder taken{pod.uid, node_name, &pod, held, false};
+    const auto& [first, waits] = kept.front();
+    return finds_room(*first, node, all, world_.nodes(), waits, &taken);
+  });
+  return any ? Fit::kYes : Fit::kNo;
+}
+
+}  // namespace snug

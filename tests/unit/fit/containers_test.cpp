@@ -1,0 +1,191 @@
+// What pods ask beyond one share of one GPU: several containers, several GPUs, isolation, models.
+#include <gtest/gtest.h>
+
+#include <string_view>
+#include <vector>
+
+#include "pods.hpp"
+#include "snug/fit/pod_charge.hpp"
+
+namespace snug {
+namespace {
+
+struct Row {
+  std::string_view why;
+  std::string_view node;
+  std::vector<HoldingPtr> holdings;
+  std::string_view asks;
+  std::string_view expected;
+};
+
+void check(const std::vector<Row>& rows) {
+  for (const Row& row : rows) {
+    const NodeStatePtr node = make_state(row.node, row.holdings);
+    EXPECT_EQ(takes_text(*node, make_asks(row.asks)), row.expected) << row.why;
+  }
+}
+
+HoldingPtr held(int gpu, std::int64_t memory, std::int64_t compute,
+                GpuMode mode = GpuMode::kTimeSlicing) {
+  ReservedDevice device = make_share(gpu, memory, compute);
+  device.mode = mode;
+  return make_holding("h" + std::to_string(gpu), "n1", {device});
+}
+
+HoldingPtr held_whole(int gpu) {
+  return make_holding("w" + std::to_string(gpu), "n1", {make_whole_device(gpu, 40960)});
+}
+
+constexpr std::string_view kOne = "n1: A 40960";
+constexpr std::string_view kTwo = "n1: A 40960 x2";
+constexpr std::string_view kBoth = "n1: A 40960 modes=whole+time-slicing+mps";
+
+TEST(FitContainersTest, AppsAddUpOnAGpu) {
+  check({{"together as large as the GPU", kOne, {}, "app 0.5; app 0.5", "0/0"},
+         {"a thousandth too much", kOne, {}, "app 0.5; app 0.501", "TooLarge"},
+         {"each on its own", kTwo, {}, "app 0.6; app 0.6", "0/1"},
+         {"on one or on two", kTwo, {}, "app 0.5; app 0.5", "0/0 0/1"},
+         {"beside others", kOne, {held(0, 4096, 100)}, "app 0.5; app 0.4", "0/0"},
+         {"not beside others", kOne, {held(0, 4096, 100)}, "app 0.5; app 0.5", "NoRoom"},
+         {"a whole GPU is nobody else's", kOne, {}, "app whole; app 0.1", "TooLarge"},
+         {"one whole, one shared", kTwo, {}, "app whole; app 0.1", "0w/1"},
+         {"the second choice is the only one",
+          kTwo,
+          {held(0, 30720, 750)},
+          "app 0.25; app whole",
+          "0/1w"},
+         {"a sidecar counts as an app does", kOne, {}, "side 0.5; app 0.6", "TooLarge"}});
+}
+
+TEST(FitContainersTest, PlainInitContainersRunBeforeTheApps) {
+  check(
+      {{"the larger of the two", kOne, {}, "init 0.9; app 0.6", "0/0"},
+       {"one init container after another", kOne, {}, "init 0.9; init 0.8; app 0.6", "0/0/0"},
+       {"too large by itself", kOne, {held(0, 8192, 200)}, "init 0.9; app 0.6", "NoRoom"},
+       {"beside the sidecar that was started before it",
+        kOne,
+        {},
+        "side 0.3; init 0.8; app 0.1",
+        "TooLarge"},
+       {"before the sidecar is started", kOne, {}, "init 0.8; side 0.3; app 0.1", "0/0/0"},
+       {"memory by the one, compute by the other",
+        kOne,
+        {},
+        "init 30000 10%; app 10000 90%",
+        "0/0"},
+       {"both at once would be too much", kOne, {}, "side 30000 10%; app 20000 90%", "TooLarge"}});
+}
+
+TEST(FitContainersTest, PlainInitContainersUseTheDevicesOfTheApps) {
+  check({{"the app's GPU", kTwo, {held(0, 30720, 750)}, "init 0.1; app 0.5", "1/1"},
+         {"the apps' before a sidecar's",
+          "n1: A 40960, B 40960",
+          {},
+          "side 0.1 A; init 0.2; app 0.1 B",
+          "0/1/1"},
+         {"the first app's first",
+          "n1: A 40960, B 40960",
+          {},
+          "init 0.2; app 0.1 B; app 0.1 A",
+          "1/1/0"},
+         {"as many as it needs beyond them", kTwo, {}, "init 0.1 x2; app 0.5", "0+1/0"},
+         {"another where the app's is too small",
+          "n1: T 16384, A 40960",
+          {},
+          "init 20000; app 0.1 T",
+          "1/0"},
+         {"the app's whole GPU, in part", kOne, {}, "init 0.5; app whole", "0w/0w"},
+         {"the app's whole GPUs, whole", kTwo, {}, "init whole; app whole2", "0w/0w+1w"},
+         {"a whole GPU is not shared as the init container asks",
+          kBoth,
+          {},
+          "init 0.5 mps; app whole",
+          "TooLarge"},
+         {"more whole GPUs than the app", kTwo, {}, "init whole2; app whole", "0w+1w/0w"},
+         {"no GPU for it", kTwo, {held_whole(1)}, "init whole2; app whole", "NoRoom"}});
+}
+
+TEST(FitContainersTest, TheSameShareOnEachOfSeveralGpus) {
+  check({{"two of two", kTwo, {}, "app 0.5 x2", "0+1"},
+         {"more than there are", kTwo, {}, "app 0.5 x3", "TooLarge"},
+         {"around a full one", "n1: A 40960 x3", {held_whole(1)}, "app 0.5 x2", "0+2"},
+         {"one has no room", kTwo, {held(1, 30720, 750)}, "app 0.5 x2", "NoRoom"},
+         {"by memory, on GPUs of two sizes", "n1: A 40960, T 16384", {}, "app 16384 x2", "0+1"},
+         {"one is too small", "n1: A 40960, T 16384", {}, "app 16385 x2", "TooLarge"},
+         {"one is unhealthy", "n1: A 40960, A 40960 unhealthy", {}, "app 0.5 x2", "Unhealthy"},
+         {"several containers with several each", kTwo, {}, "app 0.5 x2; app 0.5 x2", "0+1/0+1"},
+         {"of two at once too much", kTwo, {}, "app 0.5 x2; app 0.6 x2", "TooLarge"},
+         {"one of them where there is room",
+          "n1: A 40960 x3",
+          {held(0, 20480, 500)},
+          "app 0.5 x2; app 0.6",
+          "0+1/2"}});
+}
+
+TEST(FitContainersTest, ModelsAreChosenWithinABox) {
+  constexpr std::string_view kMixed = "n1: Tesla-T4 16384, A100-SHARED 40960, H100 81920";
+  check({{"by glob, without case", kMixed, {}, "app 0.5 a1*", "1"},
+         {"any but one", kMixed, {}, "app 0.5 !tesla*", "1 2"},
+         {"two of a list", kMixed, {}, "app 0.5 x2 t*,h?00,tesla-t4", "0+2"},
+         {"too few of them", kMixed, {}, "app 0.5 x2 H*", "ModelExcluded"},
+         {"none of them", kMixed, {}, "app 0.5 L40", "ModelExcluded"},
+         {"none is large enough, whatever its model", kMixed, {}, "app 90000 L40", "TooLarge"},
+         {"the wanted one is full", kMixed, {held(1, 40960, 1000)}, "app 0.5 A*", "NoRoom"},
+         {"each container its own", kMixed, {}, "app 0.5 H*; app 0.5 T*", "2/0"},
+         {"whole ones too", kMixed, {}, "app whole !T*", "1w 2w"}});
+}
+
+TEST(FitContainersTest, IsolationOpensAnEmptyGpuAndAcceptsAUsedOne) {
+  constexpr std::string_view kMpsFirst = "n1: A 40960 modes=mps+time-slicing";
+  const std::vector<HoldingPtr> sliced = {held(0, 1024, 25)};
+  const std::vector<HoldingPtr> mps = {held(0, 1024, 25, GpuMode::kMps)};
+  check({{"any opens the first mode for shares", kMpsFirst, {}, "app 0.5", "0m"},
+         {"another if asked", kMpsFirst, {}, "app 0.5 time-slicing", "0"},
+         {"one that the operator does not allow", kOne, {}, "app 0.5 mps", "WrongMode"},
+         {"any joins what is there", kBoth, mps, "app 0.5", "0m"},
+         {"the same as is there", kBoth, mps, "app 0.5 mps", "0m"},
+         {"another than is there", kBoth, sliced, "app 0.5 mps", "WrongMode"},
+         {"no slices yet", kBoth, {}, "app 0.5 mig", "WrongMode"},
+         {"too large for any GPU before that", kBoth, {}, "app 50000 mig", "TooLarge"},
+         {"of GPUs that differ in that alone the one that can",
+          "n1: A 40960 modes=whole+time-slicing, A 40960 modes=whole+time-slicing+mps",
+          {},
+          "app 0.5 mps",
+          "1m"},
+         {"a container that says how opens it for one that does not",
+          kBoth,
+          {},
+          "app 0.5; app 0.5 mps",
+          "0m/0m"},
+         {"an init container does not", kBoth, {}, "init 0.5 mps; app 0.5", "WrongMode"},
+         {"unless it is alone there",
+          "n1: A 40960 modes=time-slicing+mps, B 40960 modes=time-slicing+mps",
+          {},
+          "init 0.5 mps; app 0.5 A",
+          "1m/0"},
+         {"two that cannot agree", kBoth, {}, "app 0.1 time-slicing; app 0.1 mps", "WrongMode"}});
+}
+
+TEST(FitContainersTest, AVanishedGpuMayHaveServedAnything) {
+  const std::vector<HoldingPtr> gone = {make_holding("v", "n1", {make_whole_device(7, 40960)})};
+  constexpr std::string_view kMig = "n1: A 40960 mig";
+  check({{"a share", kMig, gone, "app 0.5", "Unhealthy"},
+         {"a share by isolation", kMig, gone, "app 0.5 mps", "Unhealthy"},
+         {"two GPUs", kOne, gone, "app whole2", "Unhealthy"},
+         {"three", kOne, gone, "app whole3", "TooLarge"},
+         {"several containers", kMig, gone, "app 0.5; app 0.5", "Unhealthy"},
+         {"one after another, whole", kMig, gone, "init whole; app whole", "Unhealthy"},
+         {"beside each other, whole", kMig, gone, "app whole; app whole", "WrongMode"}});
+}
+
+TEST(PodChargeTest, WhatAContainerHasTwiceAddsUp) {
+  PodCharge charge;
+  charge.add(ContainerKind::kInit, 1, {{100}, {200}});
+  charge.add(ContainerKind::kInit, 1, {{100}, {200}});
+  charge.add(ContainerKind::kSidecar, 0, {{10}, {20}});
+  charge.add(ContainerKind::kApp, 2, {{1}, {400}});
+  EXPECT_EQ(charge.total(), (Charge{{210}, {420}}));
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,181 @@
+// What the operator lets namespaces share.
+#include "snug/fit/tenant.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string_view>
+#include <vector>
+
+#include "pods.hpp"
+
+namespace snug {
+namespace {
+
+const SharingRules kApart({{{"secret"}, {.own_namespace_only = true}}});
+const SharingRules kEnforced({{{"*"}, {.require_enforcement = true}}});
+
+HoldingPtr of(std::string_view name_space, std::vector<ReservedDevice> devices) {
+  auto holding = make_holding(name_space, "n1", std::move(devices));
+  holding->name_space = name_space;
+  return holding;
+}
+
+struct Row {
+  std::string_view why;
+  Tenant tenant;
+  std::string_view node;
+  std::vector<HoldingPtr> holdings;
+  std::string_view asks;
+  std::string_view expected;
+};
+
+void check(const std::vector<Row>& rows) {
+  for (const Row& row : rows) {
+    const NodeStatePtr node = make_state(row.node, row.holdings);
+    EXPECT_EQ(takes_text(*node, make_asks(row.asks), row.tenant), row.expected) << row.why;
+  }
+}
+
+TEST(TenantTest, NamespacesThatWantToBeAloneMeetNobody) {
+  const Tenant secret{.name_space = "secret", .rules = &kApart};
+  const Tenant other{.name_space = "other", .rules = &kApart};
+  const HoldingPtr others = of("other", {make_share(0, 1024, 25)});
+  const HoldingPtr secrets = of("secret", {make_share(0, 1024, 25)});
+  constexpr std::string_view kOne = "n1: A 40960";
+  constexpr std::string_view kTwo = "n1: A 40960 x2";
+  check(
+      {{"it joins nobody", secret, kOne, {others}, "app 0.5", "OtherNamespace"},
+       {"nobody joins it", other, kOne, {secrets}, "app 0.5", "OtherNamespace"},
+       {"its own it may", secret, kOne, {secrets}, "app 0.5", "0"},
+       {"others among themselves may", other, kOne, {others}, "app 0.5", "0"},
+       {"an empty GPU", secret, kTwo, {others}, "app 0.5", "1"},
+       {"several containers", secret, kTwo, {others}, "app 0.5; app 0.5", "1/1"},
+       {"several containers, no GPU", secret, kTwo, {others}, "app 0.6; app 0.6", "OtherNamespace"},
+       {"several GPUs", secret, kTwo, {others}, "app 0.5 x2", "OtherNamespace"},
+       {"no room is said first", secret, kOne, {others}, "app 0.999", "NoRoom"},
+       {"whole GPUs have no neighbours", secret, kTwo, {others}, "app whole", "1w"},
+       {"a holder that nobody may doubt is one too",
+        secret,
+        "n1: A 40960 unhealthy",
+        {others},
+        "app 0.5",
+        "Unhealthy"}});
+}
+
+TEST(TenantTest, ACapCountsWhatThePodTakesOfEachGpu) {
+  const auto left = [](std::int64_t milli) { return Tenant{.name_space = "x", .cap_left = milli}; };
+  constexpr std::string_view kSizes = "n1: T 16384, A 40960, H 81920";
+  const std::vector<HoldingPtr> full = {of("y", {make_share(1, 40960, 1000)}),
+                                        of("z", {make_share(2, 81920, 1000)})};
+  check({{"all of it", left(500), "n1: A 40960", {}, "app 0.5", "0"},
+         {"a milli-GPU too little", left(499), "n1: A 40960", {}, "app 0.5", "CapReached"},
+         {"nothing left", left(0), "n1: A 40960", {}, "app 0.001", "CapReached"},
+         {"less than nothing", left(-500), "n1: A 40960", {}, "app 0.001", "CapReached"},
+         {"whole GPUs", left(1999), "n1: A 40960 x2", {}, "app whole2", "CapReached"},
+         {"the same memory is less of a larger GPU", left(100), kSizes, {}, "app 8192", "2"},
+         {"no room on those that it can pay", left(100), kSizes, full, "app 8192", "NoRoom"},
+         {"several GPUs that it can pay", left(300), kSizes, {}, "app 8192 x2", "1+2"},
+         {"several, and those have no room", left(300), kSizes, full, "app 8192 x2", "NoRoom"},
+         {"containers that run one after another",
+          left(600),
+          "n1: A 40960",
+          {},
+          "init 0.6; app 0.5",
+          "0/0"},
+         {"containers that run together",
+          left(1000),
+          "n1: A 40960 x2",
+          {},
+          "app 0.5; app 0.6",
+          "CapReached"},
+         {"it is said before no room",
+          left(100),
+          "n1: A 40960",
+          {of("y", {make_share(0, 40960, 1000)})},
+          "app 0.5",
+          "CapReached"},
+         {"unhealthy is said before it",
+          left(100),
+          "n1: A 40960 unhealthy",
+          {},
+          "app 0.5",
+          "Unhealthy"}});
+}
+
+/// Room, neighbours and cap are judged of the same GPUs.
+TEST(TenantTest, TheReasonOfSeveralGpusIsTheFirstThatMakesThemImpossible) {
+  Tenant secret{.name_space = "secret", .rules = &kApart, .cap_left = 300};
+  const HoldingPtr others = of("other", {make_share(2, 1024, 25), make_share(3, 1024, 25)});
+  const HoldingPtr full = of("secret", {make_share(2, 81920, 1000), make_share(3, 81920, 1000)});
+  const HoldingPtr neighbour = of("other", {make_share(1, 1024, 25)});
+  constexpr std::string_view kSizes = "n1: T 16384 x2, H 81920 x2";
+  check({{"those that it can pay have room, but neighbours",
+          secret,
+          kSizes,
+          {others},
+          "app 8192 x2",
+          "OtherNamespace"},
+         {"those that it can pay have no room, others have neighbours",
+          secret,
+          kSizes,
+          {full, neighbour},
+          "app 8192 x2",
+          "NoRoom"}});
+}
+
+TEST(TenantTest, SharesMayHaveToBeEnforced) {
+  const Tenant wants{.name_space = "x", .rules = &kEnforced};
+  const NodeStatePtr plain = make_state("n1: A 40960 x2 | nvidia.com/gpu=2");
+  NodeInventory labelled = *plain->inventory;
+  labelled.enforced = true;
+  const NodeStatePtr enforced = add_up(std::make_shared<const NodeInventory>(labelled), {});
+  struct Enforced {
+    std::string_view asks;
+    std::string_view there;
+    std::string_view elsewhere;
+  };
+  for (const Enforced& row : std::vector<Enforced>{{"app 0.5", "0", "NotEnforced"},
+                                                   {"app whole2", "0w+1w", "0w+1w"},
+                                                   {"app whole; app 0.5", "0w/1", "NotEnforced"},
+                                                   {"init 0.5; app whole", "0w/0w", "NotEnforced"},
+                                                   {"app whole; app whole", "0w/1w", "0w/1w"}}) {
+    EXPECT_EQ(takes_text(*enforced, make_asks(row.asks), wants), row.there) << row.asks;
+    EXPECT_EQ(takes_text(*plain, make_asks(row.asks), wants), row.elsewhere) << row.asks;
+  }
+}
+
+TEST(TenantTest, UnitsOfTheKubeletHaveNeighboursWhereAGpuIsOfferedSeveralTimes) {
+  NodeInventory inventory = make_node("n1: A 40960 | nvidia.com/gpu=3");
+  const auto other = std::make_shared<Holding>(*make_units_holding("k", "n1", 1));
+  other->name_space = "other";
+  const auto said = [&](std::int64_t replicas, const Tenant& tenant) {
+    inventory.replicas = replicas;
+    const auto node = add_up(std::make_shared<const NodeInventory>(inventory), {other});
+    return std::string(reason(fit_all(*node, make_units(2), tenant).reason).code);
+  };
+  const Tenant secret{.name_space = "secret", .rules = &kApart};
+  EXPECT_EQ(said(3, secret), "OtherNamespace");
+  EXPECT_EQ(said(1, secret), "");
+  EXPECT_EQ(said(3, {.name_space = "third", .rules = &kApart}), "");
+  EXPECT_EQ(said(3, {.name_space = "x", .cap_left = 667}), "CapReached") << "2 × 334";
+  EXPECT_EQ(said(3, {.name_space = "x", .cap_left = 668}), "");
+}
+
+TEST(TenantTest, WhatAHoldingCountsForUnderACap) {
+  const NodeInventory node = make_node("n1: A 40960 x2");
+  auto holding = make_holding("p", "n1", {make_share(0, 100, 300), make_share(1, 100, 300)});
+  EXPECT_EQ(compute_held(*holding, &node), MilliGpu{600});
+  auto& containers = holding->reservation.containers;
+  containers.push_back({.name = "app", .given = std::vector{make_share(0, 100, 500)}});
+  holding->kinds = {ContainerKind::kInit, ContainerKind::kApp};
+  EXPECT_EQ(compute_held(*holding, &node), MilliGpu{800}) << "500 of one, 300 of the other";
+  holding->kinds = {ContainerKind::kSidecar, ContainerKind::kApp};
+  EXPECT_EQ(compute_held(*holding, &node), MilliGpu{1100});
+  EXPECT_EQ(compute_held(*make_units_holding("k", "n1", 2), &node), MilliGpu{2000});
+  EXPECT_EQ(compute_held(*make_units_holding("k", "n1", 2), nullptr), MilliGpu{0});
+  EXPECT_EQ(compute_held(*make_units_holding("k", "n1", 2, "nvidia.com/mig-1g.5gb"), &node),
+            MilliGpu{0});
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,240 @@
+// Room that is kept for nominated pods, as filter (plan) and bind (choose_on) see it.
+#include "snug/plan/nominated.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "support/claims.hpp"
+#include "support/states.hpp"
+
+namespace snug {
+namespace {
+
+constexpr std::string_view kEarly = "2026-01-01T00:00:00Z";
+constexpr std::string_view kLate = "2026-01-02T00:00:00Z";
+
+PodRank ranked(std::int32_t priority, std::string_view created, std::string_view uid) {
+  return {.priority = priority, .created = std::string(created), .uid = std::string(uid)};
+}
+
+NominationPtr nominated(PodRank rank, GpuRequest request, std::string_view name_space = "default") {
+  return std::make_shared<const Nomination>(Nomination{.name_space = std::string(name_space),
+                                                       .node = "n1",
+                                                       .rank = std::move(rank),
+                                                       .request = std::move(request)});
+}
+
+HoldingPtr half(std::string_view uid, int gpu, std::int32_t priority, bool ending = false) {
+  auto holding = make_holding(uid, "n1", {make_share(gpu, 20480, 500)});
+  holding->rank = ranked(priority, kEarly, uid);
+  holding->terminating = ending;
+  return holding;
+}
+
+struct Asking {
+  GpuRequest request;
+  PodRank rank = ranked(0, kLate, "asking");
+  SharingRules sharing;
+};
+
+/// `0`: the GPU that the asking pod gets, by filter and by bind alike; else the reason.
+std::string answer(std::string_view node, const std::vector<HoldingPtr>& holdings,
+                   const Nominations& nominations, const Asking& asking) {
+  Snapshot snapshot;
+  auto names = std::make_shared<NameIndex>();
+  names->emplace("n1", NodeIndex{0});
+  snapshot.names = names;
+  const NodeStatePtr state = make_state(node, holdings);
+  snapshot.nodes = NodeTable(std::vector{state});
+  snapshot.nominations[0] = nominations;
+  for (const HoldingPtr& holding : holdings) {
+    snapshot.held.add(holding->name_space, compute_held(*holding, state->inventory.get()));
+  }
+  OwnClaim claim(asking.request);
+  claim.rank = asking.rank;
+  claim.sharing = asking.sharing;
+  const Plan filter =
+      plan({.snapshot = snapshot, .claim = claim.view()}, std::vector<std::string_view>{"n1"});
+  const NodeChoice bind =
+      choose_on(*state, claim.view(), {.held = snapshot.held, .nominations = &nominations});
+  EXPECT_EQ(filter.verdicts.at(0).reason, bind.reason);
+  if (bind.reason != ReasonCode::kNone) return std::string(reason(bind.reason).code);
+  EXPECT_EQ(filter.winner, 0U);
+  std::string text;
+  for (const DeviceTake& take : bind.placement.takes) text += std::to_string(take.gpu);
+  std::string planned;
+  for (const DeviceTake& take : filter.placement.takes) planned += std::to_string(take.gpu);
+  EXPECT_EQ(planned, text);
+  return text;
+}
+
+struct Row {
+  std::string_view why;
+  std::string_view node;
+  std::vector<HoldingPtr> holdings;
+  Nominations nominations;
+  Asking asking;
+  std::string_view expected;
+};
+
+void check(const std::vector<Row>& rows) {
+  for (const Row& row : rows) {
+    EXPECT_EQ(answer(row.node, row.holdings, row.nominations, row.asking), row.expected) << row.why;
+  }
+}
+
+constexpr std::string_view kOne = "n1: A 40960";
+constexpr std::string_view kTwo = "n1: A 40960 x2";
+
+TEST(NominatedFirstTest, WhoComesFirstKeepsItsPlace) {
+  const Asking asks{make_fraction(600)};
+  const GpuRequest same = make_fraction(600);
+  check(
+      {{"a higher priority", kOne, {}, {nominated(ranked(1, kLate, "n"), same)}, asks, "Nominated"},
+       {"an equal, older", kOne, {}, {nominated(ranked(0, kEarly, "n"), same)}, asks, "Nominated"},
+       {"an equal, younger",
+        kOne,
+        {},
+        {nominated(ranked(0, "2026-01-03T00:00:00Z", "n"), same)},
+        asks,
+        "0"},
+       {"an equal of the same time, lower uid",
+        kOne,
+        {},
+        {nominated(ranked(0, kLate, "a"), same)},
+        asks,
+        "Nominated"},
+       {"an equal of the same time, higher uid",
+        kOne,
+        {},
+        {nominated(ranked(0, kLate, "z"), same)},
+        asks,
+        "0"},
+       {"a lower priority, older", kOne, {}, {nominated(ranked(-1, kEarly, "n"), same)}, asks, "0"},
+       {"the pod itself", kOne, {}, {nominated(ranked(0, kLate, "asking"), same)}, asks, "0"}});
+}
+
+TEST(NominatedFirstTest, OnlyWhatItNeedsIsKept) {
+  const NominationPtr whole = nominated(ranked(1, kLate, "n"), make_whole(1));
+  const NominationPtr small = nominated(ranked(1, kLate, "m"), make_fraction(250));
+  check({{"there is room for both", kTwo, {}, {whole}, {make_fraction(600)}, "0"},
+         {"beside each other", kOne, {}, {small}, {make_fraction(750)}, "0"},
+         {"a thousandth too much", kOne, {}, {small}, {make_fraction(751)}, "Nominated"},
+         {"not the GPU that would be best",
+          kTwo,
+          {half("h", 0, 0)},
+          {nominated(ranked(1, kLate, "n"), make_whole(1)),
+           nominated(ranked(1, kLate, "m"), make_fraction(500))},
+          {make_fraction(250)},
+          "Nominated"},
+         {"the used GPU, since the other is kept",
+          kTwo,
+          {half("h", 0, 0)},
+          {whole},
+          {make_fraction(250)},
+          "0"},
+         {"two before it", kTwo, {}, {whole, small}, {make_fraction(750)}, "0"},
+         {"two before it, and no room for three",
+          kTwo,
+          {},
+          {whole, small},
+          {make_fraction(751)},
+          "Nominated"},
+         {"where nothing fits anyway, that is the reason",
+          kOne,
+          {half("h", 0, 5)},
+          {small},
+          {make_fraction(501)},
+          "NoRoom"}});
+}
+
+TEST(NominatedFirstTest, WhoWaitsForOthersToEnd) {
+  const NominationPtr whole = nominated(ranked(1, kLate, "n"), make_whole(1));
+  const NominationPtr most = nominated(ranked(1, kLate, "n"), make_fraction(900));
+  check({{"a pod that ends makes its room",
+          kOne,
+          {half("v", 0, 0, true)},
+          {whole},
+          {make_fraction(250)},
+          "Nominated"},
+         {"a victim that does not show it yet",
+          kOne,
+          {half("v", 0, 0)},
+          {whole},
+          {make_fraction(250)},
+          "Nominated"},
+         {"beside which there will be room",
+          kOne,
+          {half("v", 0, 0)},
+          {nominated(ranked(1, kLate, "n"), make_fraction(700))},
+          {make_fraction(250)},
+          "0"},
+         {"beside which there will not",
+          kOne,
+          {half("v", 0, 0)},
+          {most},
+          {make_fraction(250)},
+          "Nominated"},
+         {"pods of the same priority are no victims",
+          kOne,
+          {half("v", 0, 1)},
+          {whole},
+          {make_fraction(250)},
+          "0"},
+         {"unless they end anyway",
+          kOne,
+          {half("v", 0, 9, true)},
+          {whole},
+          {make_fraction(250)},
+          "Nominated"},
+         {"one could never run here",
+          kOne,
+          {},
+          {nominated(ranked(9, kEarly, "n"), make_whole(2))},
+          {make_fraction(600)},
+          "0"},
+         {"one could never run beside who stays",
+          kOne,
+          {half("s", 0, 9)},
+          {whole},
+          {make_fraction(250)},
+          "0"},
+         {"one stands behind another that takes all",
+          kOne,
+          {},
+          {nominated(ranked(9, kEarly, "n"), make_whole(1)),
+           nominated(ranked(8, kEarly, "m"), make_whole(1))},
+          {make_fraction(1)},
+          "Nominated"}});
+}
+
+TEST(NominatedFirstTest, UnitsOfTheKubeletAndCapsAreKeptToo) {
+  constexpr std::string_view kUnits = "n1: A 40960 x2 | nvidia.com/gpu=2/2";
+  const NominationPtr two = nominated(ranked(1, kLate, "n"), make_units(2));
+  const NominationPtr one = nominated(ranked(1, kLate, "n"), make_units(1));
+  const SharingRules capped({{{"*"}, {.cap = MilliGpu{1000}}}});
+  check({{"units", kUnits, {}, {two}, {make_units(1)}, "Nominated"},
+         {"a unit is left", kUnits, {}, {one}, {make_units(1)}, ""},
+         {"the other kind of pod", kUnits, {}, {one}, {make_fraction(250)}, "Nominated"},
+         {"the cap of their namespace",
+          kTwo,
+          {},
+          {nominated(ranked(1, kLate, "n"), make_fraction(600))},
+          {make_fraction(600), ranked(0, kLate, "asking"), capped},
+          "Nominated"},
+         {"each namespace has its own",
+          kTwo,
+          {},
+          {nominated(ranked(1, kLate, "n"), make_fraction(600), "other")},
+          {make_fraction(600), ranked(0, kLate, "asking"), capped},
+          "0"}});
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,293 @@
+#include "snug/plan/preempt.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/eviction.hpp"
+
+namespace snug {
+namespace {
+
+using Uids = std::vector<std::string>;
+
+constexpr const char* kOneGpu = "n: A 1000";
+constexpr const char* kTwoGpus = "n: A 1000 x2";
+
+struct Row {
+  const char* why;
+  const char* node;
+  std::vector<std::string> pods;
+  GpuRequest asked;
+  std::vector<std::string_view> chosen;
+  Uids victims;
+};
+
+/// On nodes whose cpu and memory are not known.
+void expect_rows(const std::vector<Row>& rows) {
+  for (const Row& row : rows) {
+    EXPECT_EQ(Eviction(row.node, row.pods, row.asked).victims(row.chosen), row.victims) << row.why;
+  }
+}
+
+TEST(PreemptTest, RoomOnAGpuIsMadeByTheLowestAndTheFewest) {
+  expect_rows({
+      {"the only one", kOneGpu, {"a 0 g0:700"}, make_fraction(500), {}, {"a"}},
+      {"it fits already", kOneGpu, {"a 0 g0:500"}, make_fraction(500), {}, {}},
+      {"an equal is no victim", kOneGpu, {"a 10 g0:700"}, make_fraction(500), {}, {}},
+      {"nor is a higher one", kOneGpu, {"a 11 g0:300", "b 0 g0:300"}, make_fraction(800), {}, {}},
+      {"beside a higher one",
+       kOneGpu,
+       {"a 11 g0:300", "b 0 g0:300"},
+       make_fraction(500),
+       {},
+       {"b"}},
+      {"the lower priority", kTwoGpus, {"a 5 g0:900", "b 4 g1:900"}, make_fraction(500), {}, {"b"}},
+      {"two low ones rather than a higher one",
+       kTwoGpus,
+       {"a 5 g0:900", "b 4 g1:300", "c 4 g1:300", "d 4 g1:300"},
+       make_fraction(600),
+       {},
+       {"b", "c"}},
+      {"one rather than two",
+       kTwoGpus,
+       {"a 4 g0:300", "b 4 g0:700", "c 4 g1:500", "d 4 g1:500"},
+       make_fraction(600),
+       {},
+       {"b"}},
+      {"the lower sum",
+       kTwoGpus,
+       {"a 4 g0:500", "b 4 g0:500", "c 4 g1:500", "d 3 g1:500"},
+       make_fraction(900),
+       {},
+       {"c", "d"}},
+      {"the younger",
+       kTwoGpus,
+       {"a 4 g0:700 @2026-01", "b 4 g1:700 @2026-02"},
+       make_fraction(500),
+       {},
+       {"b"}},
+      {"who never said when is the youngest",
+       kTwoGpus,
+       {"a 4 g0:700 @", "b 4 g1:700 @2026-02"},
+       make_fraction(500),
+       {},
+       {"a"}},
+      {"the lower uid", kTwoGpus, {"b 4 g0:700", "a 4 g1:700"}, make_fraction(500), {}, {"a"}},
+  });
+}
+
+TEST(PreemptTest, WholeGpusAndSeveralAreFreedWithTheFewestPods) {
+  const char* four = "n: A 1000 x4";
+  expect_rows({
+      {"shares of several against one whole",
+       kTwoGpus,
+       {"a 0 g0:300", "b 0 g0:300", "c 0 w1"},
+       make_whole(1),
+       {},
+       {"c"}},
+      {"shares of several, lower than one whole",
+       kTwoGpus,
+       {"a 0 g0:300", "b 0 g0:300", "c 1 w1"},
+       make_whole(1),
+       {},
+       {"a", "b"}},
+      {"one that holds two", four, {"a 0 w0", "b 0 w1", "c 0 w2 w3"}, make_whole(2), {}, {"c"}},
+      {"a free one is used", four, {"a 1 w0", "b 0 w1", "c 0 w2"}, make_whole(2), {}, {"b"}},
+      {"not enough of them", kTwoGpus, {"a 0 w0"}, make_whole(3), {}, {}},
+      {"one stays", kTwoGpus, {"a 0 w0", "b 10 w1"}, make_whole(2), {}, {}},
+  });
+}
+
+TEST(PreemptTest, UnitsOfTheKubeletAndTheOtherKindOfPodsAreFreed) {
+  const char* node = "n: A 1000 x2 | nvidia.com/gpu=2";
+  expect_rows({
+      {"the fewest units", node, {"a 0 u1", "b 1 u1"}, make_units(1), {}, {"a"}},
+      {"all units", node, {"a 0 u1", "b 1 u1"}, make_units(2), {}, {"b", "a"}},
+      {"too many units", node, {"a 0 u2"}, make_units(3), {}, {}},
+      {"pods with devices stand in the way",
+       node,
+       {"a 0 g0:500", "b 1 g1:100"},
+       make_units(1),
+       {},
+       {"b", "a"}},
+      {"one of them stays", node, {"a 0 g0:500", "b 10 g1:100"}, make_units(1), {}, {}},
+      {"pods with units stand in the way",
+       node,
+       {"a 0 u1", "b 3 u1"},
+       make_fraction(500),
+       {},
+       {"b", "a"}},
+  });
+}
+
+TEST(PreemptTest, WhatEvictionCannotHelpEvictsNobody) {
+  expect_rows({
+      {"a larger request than the GPU", kOneGpu, {"a 0 w0"}, make_memory(2000), {"a"}, {}},
+      {"the node's pool", "n: A 1000 | pool=whole", {"a 0 u1"}, make_fraction(500), {"a"}, {}},
+      {"a higher one that was chosen", kOneGpu, {"a 11 w0", "b 0"}, make_fraction(500), {"a"}, {}},
+  });
+}
+
+TEST(PreemptTest, CpuShortOnly) {
+  Eviction on(kTwoGpus, {"a 0 cpu=3000 g0:100", "b 0 cpu=1000", "c 1 cpu=4000"},
+              make_fraction(500));
+  on.host(8000, 100, 10).asks(2000);
+  EXPECT_EQ(on.victims({"a"}), Uids{"a"}) << "what suffices stays as it was chosen";
+  EXPECT_EQ(on.victims(), Uids{"a"}) << "b alone does not suffice";
+  on.asks(1000);
+  EXPECT_EQ(on.victims(), Uids{"a"}) << "of equals the lower uid";
+  EXPECT_EQ(on.victims({"b"}), Uids{"b"});
+  on.asks(0);
+  EXPECT_EQ(on.victims(), Uids{}) << "nothing is missing";
+}
+
+TEST(PreemptTest, MemoryAndPlacesCountAsCpuDoes) {
+  Eviction memory(kTwoGpus, {"a 1 mem=60", "b 0 mem=30"}, make_fraction(500));
+  memory.host(1, 100, 10).asks(0, 50);
+  EXPECT_EQ(memory.victims(), Uids{"a"});
+  memory.asks(0, 40);
+  EXPECT_EQ(memory.victims(), Uids{"b"});
+  Eviction places(kTwoGpus, {"a 1", "b 0"}, make_fraction(500));
+  places.host(1, 100, 2);
+  EXPECT_EQ(places.victims(), Uids{"b"});
+}
+
+TEST(PreemptTest, AsInKubeSchedulerNothingIsMissingOfWhatNothingIsAskedOf) {
+  Eviction on(kOneGpu, {"a 0 cpu=9000"}, make_fraction(500));
+  on.host(8000, 100, 10).asks(0);
+  EXPECT_EQ(on.victims(), Uids{});
+}
+
+TEST(PreemptTest, BothShort) {
+  Eviction on(kOneGpu, {"a 0 cpu=4000", "b 0 g0:700 cpu=1000", "c 5 cpu=3000"}, make_fraction(500));
+  on.host(8000, 100, 10).asks(4000);
+  EXPECT_EQ(on.victims({"a"}), (Uids{"a", "b"}));
+  EXPECT_EQ(on.victims(), (Uids{"a", "b"}));
+}
+
+TEST(PreemptTest, AVictimThatFreesBothMakesTheChosenOneNeedless) {
+  Eviction on(kOneGpu, {"a 0 cpu=4000", "b 0 g0:700 cpu=4000"}, make_fraction(500));
+  on.host(8000, 100, 10).asks(4000);
+  EXPECT_EQ(on.victims({"a"}), Uids{"b"});
+}
+
+TEST(PreemptTest, TheChosenStayWhereTheirReasonIsNotSure) {
+  const std::vector<std::string> pods{"a 0 cpu=4000", "b 0 g0:700 cpu=4000"};
+  const Uids both{"a", "b"};
+  Eviction on(kOneGpu, pods, make_fraction(500));
+  on.asks(4000);
+  EXPECT_EQ(on.victims({"a"}), both) << "the node's cpu is not known";
+  on.host(8000, 100, 10);
+  on.tied = true;
+  EXPECT_EQ(on.victims({"a"}), both) << "the pod has other constraints";
+  on.tied = false;
+  EXPECT_EQ(on.victims({"a", "lost"}), (Uids{"a", "b", "lost"})) << "one is not known here";
+  on.asks(0);
+  EXPECT_EQ(on.victims({"a"}), both) << "nothing known here was the reason";
+  on.asks(4000).nominate(make_fraction(10), {.priority = 12, .created = {}, .uid = "first"});
+  EXPECT_EQ(on.victims({"a"}), both) << "the cpu of a nominated pod is not known";
+  Eviction tied(kOneGpu, {"a 0 cpu=4000 tied", "b 0 g0:700 cpu=4000"}, make_fraction(500));
+  tied.host(8000, 100, 10).asks(4000);
+  EXPECT_EQ(tied.victims({"a"}), both) << "a chosen one has other constraints";
+}
+
+TEST(PreemptTest, OfEqualsTheChosenGo) {
+  Eviction on(kTwoGpus, {"a 0 g0:700 cpu=3000", "b 0 g1:700 cpu=3000", "c 0 g1:300 cpu=2000"},
+              make_fraction(800));
+  on.host(8000, 100, 10).asks(2000);
+  EXPECT_EQ(on.victims(), Uids{"a"});
+  EXPECT_EQ(on.victims({"b"}), Uids{"a"}) << "with b it would take c too";
+  Eviction equal(kTwoGpus, {"a 0 w0", "b 0 w1", "c 0 cpu=1000"}, make_fraction(800));
+  EXPECT_EQ(equal.victims({"b"}), Uids{"b"});
+}
+
+TEST(PreemptTest, TerminatingPodsCostNothingAndAreNamedWhereTheyAreNeeded) {
+  expect_rows({
+      {"it ends anyway",
+       kTwoGpus,
+       {"a 0 g0:700", "b 9 g1:700 ending"},
+       make_fraction(500),
+       {},
+       {"b"}},
+      {"it is not needed",
+       kTwoGpus,
+       {"a 0 g0:700", "b 0 g1:700", "c 0 g1:300 ending"},
+       make_fraction(500),
+       {"a"},
+       {"a"}},
+      {"beside one that lives",
+       kOneGpu,
+       {"a 0 g0:400", "b 5 g0:600 ending"},
+       make_fraction(600),
+       {},
+       {"b"}},
+      {"both are needed",
+       kOneGpu,
+       {"a 0 g0:400", "b 5 g0:600 ending"},
+       make_fraction(900),
+       {},
+       {"b", "a"}},
+      {"a higher one is waited for by nobody",
+       kOneGpu,
+       {"a 0 g0:400", "b 11 g0:600 ending"},
+       make_fraction(900),
+       {},
+       {}},
+  });
+  Eviction on(kTwoGpus, {"a 0 cpu=4000", "b 5 cpu=4000 ending"}, make_fraction(500));
+  on.host(8000, 100, 10).asks(4000);
+  EXPECT_EQ(on.victims({"a"}), Uids{"b"}) << "kube-scheduler counts it as if it stayed";
+  EXPECT_EQ(on.victims({"b"}), Uids{"b"});
+}
+
+TEST(PreemptTest, NominatedPodsThatComeFirstKeepTheirPlace) {
+  Eviction on(kTwoGpus, {"a 0 g0:700", "b 5 g1:700"}, make_fraction(500));
+  EXPECT_EQ(on.victims(), Uids{"a"});
+  on.nominate(make_fraction(800), {.priority = 12, .created = {}, .uid = "first"});
+  EXPECT_EQ(on.victims(), (Uids{"b", "a"}));
+  Eviction later(kTwoGpus, {"a 0 g0:700", "b 5 g1:700"}, make_fraction(500));
+  later.nominate(make_fraction(800), {.priority = 8, .created = {}, .uid = "later"});
+  EXPECT_EQ(later.victims(), Uids{"a"}) << "it comes after";
+  Eviction own(kTwoGpus, {"a 0 g0:700", "b 5 g1:700"}, make_fraction(500));
+  own.nominate(make_fraction(500), {.priority = 10, .created = "2026", .uid = "new"});
+  EXPECT_EQ(own.victims(), Uids{"a"}) << "its own nomination";
+}
+
+TEST(PreemptTest, ThoseThatKubeSchedulerMayNotKnowAreSparedUnlessItChoseThem) {
+  const Eviction on(kTwoGpus, {"a 0 g0:700", "b 5 g1:700"}, make_fraction(500));
+  EXPECT_EQ(on.victims({}, {"a"}), Uids{"b"});
+  EXPECT_EQ(on.victims({}, {"a", "b"}), Uids{});
+  EXPECT_EQ(on.victims({"a"}, {"a"}), Uids{"a"});
+}
+
+TEST(PreemptTest, UnknownVictimsAreKeptAndComeLast) {
+  const Eviction on(kOneGpu, {"a 0 g0:700"}, make_fraction(500));
+  EXPECT_EQ(on.victims({"lost", "a"}), (Uids{"a", "lost"}));
+  const Eviction empty(kOneGpu, {}, make_fraction(500));
+  EXPECT_EQ(empty.victims({"lost"}), Uids{"lost"});
+}
+
+TEST(PreemptTest, ManyPodsAreChosenFromWithoutTryingAllOfTheirSets) {
+  std::vector<std::string> pods;
+  for (int gpu = 0; gpu < 8; ++gpu) {
+    for (int i = 0; i < 6; ++i) {
+      const std::string uid = "p" + std::to_string(gpu) + std::to_string(i);
+      pods.push_back(uid + " 0 g" + std::to_string(gpu) + ":" + (gpu == 5 ? "120" : "160"));
+    }
+  }
+  pods.emplace_back("big 0 g5:220");
+  for (int i = 0; i < 100; ++i) pods.push_back("c" + std::to_string(i) + " 0 cpu=10");
+  Eviction on("n: A 1000 x8", pods, make_fraction(300));
+  on.host(1'000, 100, 200);
+  EXPECT_EQ(on.victims().size(), 2U) << "big and one that is small, or any two of others";
+  Eviction all("n: A 1000 x8", pods, make_whole(2));
+  EXPECT_EQ(all.victims().size(), 12U) << "two GPUs, and not the one with seven pods";
+  on.asks(500);
+  EXPECT_EQ(on.victims().size(), 52U);
+}
+
+}  // namespace
+}  // namespace snug

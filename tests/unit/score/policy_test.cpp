@@ -1,0 +1,130 @@
+#include "snug/score/policy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/states.hpp"
+
+namespace snug {
+namespace {
+
+using Labels = std::map<std::string, std::string, std::less<>>;
+
+Policy make_policy() {
+  Policy policy;
+  for (const char* name : {"usual", "ml", "batch", "a100", "big"}) {
+    policy.profiles.emplace(name, Profile{name, {{find_term("spread"), 1}}});
+  }
+  policy.default_profile = "usual";
+  return policy;
+}
+
+/// What the policy says of a pod's placement on the GPU at `gpu` of a node.
+std::string chosen(const Policy& policy, const PolicySubject& pod,
+                   std::string_view node = "n1: T4 16384", std::uint16_t gpu = 0) {
+  const auto choice = policy.choose(pod);
+  if (!choice) return message(choice.error());
+  const Placement placement{{{.gpu = gpu}}};
+  return choice->of(*make_state(node), placement).name;
+}
+
+const Labels kNone;
+const Labels kBatch{{"tier", "batch"}, {"zone", "a"}};
+
+TEST(PolicyChooseTest, WithoutRulesEveryPodHasTheDefault) {
+  EXPECT_EQ(chosen(make_policy(), {"any", kBatch, ""}), "usual");
+}
+
+TEST(PolicyChooseTest, TheFirstRuleThatMatchesCounts) {
+  Policy policy = make_policy();
+  policy.rules = {{{"ml-*"}, {{"tier", "batch"}}, {}, "batch"},
+                  {{"ml-*", "science"}, {}, {}, "ml"},
+                  {{}, {{"tier", "batch"}, {"zone", "a"}}, {}, "big"}};
+  EXPECT_EQ(chosen(policy, {"ml-a", kBatch, ""}), "batch");
+  EXPECT_EQ(chosen(policy, {"ml-a", kNone, ""}), "ml");
+  EXPECT_EQ(chosen(policy, {"science", kBatch, ""}), "ml");
+  EXPECT_EQ(chosen(policy, {"web", kBatch, ""}), "big");
+  const Labels other{{"tier", "batch"}, {"zone", "b"}};
+  EXPECT_EQ(chosen(policy, {"web", other, ""}), "usual");
+  EXPECT_EQ(chosen(policy, {"ml", kNone, ""}), "usual");
+  policy.rules.push_back({{}, {}, {}, "a100"});
+  EXPECT_EQ(chosen(policy, {"ml", kNone, ""}), "a100");
+}
+
+TEST(PolicyChooseTest, ARuleForModelsAppliesToPlacementsOnThem) {
+  Policy policy = make_policy();
+  policy.rules = {{{}, {}, {"*a100*", "H100"}, "a100"},
+                  {{}, {}, {"*80GB", "L40"}, "big"},
+                  {{"ml-*"}, {}, {}, "ml"},
+                  {{}, {}, {"T4"}, "batch"}};
+  constexpr std::string_view kMixed =
+      "n1: NVIDIA-A100-SXM4-80GB 81920, H100-80GB 81920, L40-SHARED 46068, T4 16384";
+  for (const auto& [gpu, profile] : std::vector<std::pair<std::uint16_t, std::string>>{
+           {0, "a100"}, {1, "big"}, {2, "big"}, {3, "ml"}}) {
+    EXPECT_EQ(chosen(policy, {"ml-a", kNone, ""}, kMixed, gpu), profile) << gpu;
+  }
+  EXPECT_EQ(chosen(policy, {"web", kNone, ""}, kMixed, 0), "a100");
+  EXPECT_EQ(chosen(policy, {"web", kNone, ""}, kMixed, 3), "batch");
+  EXPECT_EQ(chosen(policy, {"web", kNone, ""}, "n1: V100 16384"), "usual");
+}
+
+TEST(PolicyChooseTest, WhereTheKubeletPicksTheNodesFirstGpuCounts) {
+  Policy policy = make_policy();
+  policy.rules = {{{}, {}, {"A100"}, "a100"}};
+  const auto choice = policy.choose({"x", kNone, ""});
+  ASSERT_TRUE(choice.has_value());
+  const Placement placement;
+  EXPECT_EQ(choice->of(*make_state("n1: A100 40960 x2 | nvidia.com/gpu=2"), placement).name,
+            "a100");
+  EXPECT_EQ(choice->of(*make_state("n1: T4 16384 x2 | nvidia.com/gpu=2"), placement).name, "usual");
+}
+
+TEST(PolicyChooseTest, APodMayAskOnlyForWhatIsOpenToItsNamespace) {
+  Policy policy = make_policy();
+  policy.rules = {{{}, {}, {}, "batch"}};
+  policy.pod_choice = {{{"ml-*"}, {"ml"}}, {{"ml-big", "ops"}, {"big", "usual"}}};
+  EXPECT_EQ(chosen(policy, {"ml-a", kNone, "ml"}), "ml");
+  EXPECT_EQ(chosen(policy, {"ml-big", kNone, "big"}), "big");
+  EXPECT_EQ(chosen(policy, {"ml-big", kNone, "ml"}), "ml");
+  EXPECT_EQ(chosen(policy, {"ops", kNone, "usual"}), "usual");
+  EXPECT_EQ(chosen(policy, {"ml-a", kNone, ""}), "batch");
+  const std::string forbidden = message(ReasonCode::kForbiddenPolicy);
+  EXPECT_EQ(chosen(policy, {"ml-a", kNone, "big"}), forbidden);
+  EXPECT_EQ(chosen(policy, {"web", kNone, "ml"}), forbidden);
+  EXPECT_EQ(chosen(policy, {"ml-a", kNone, "batch"}), forbidden);  // what a rule gives it anyway
+  EXPECT_EQ(chosen(policy, {"ml-a", kNone, "no-such"}), forbidden);
+  EXPECT_EQ(chosen(policy, {"ml-a", kNone, "ML"}), forbidden);
+}
+
+TEST(PolicyChooseTest, WithoutPodChoiceNothingIsOpen) {
+  EXPECT_EQ(chosen(make_policy(), {"x", kNone, "usual"}), message(ReasonCode::kForbiddenPolicy));
+}
+
+TEST(PolicyChooseTest, WhatAPodAskedForScoresOnEveryModel) {
+  Policy policy = make_policy();
+  policy.rules = {{{}, {}, {"*"}, "a100"}};
+  policy.pod_choice = {{{"*"}, {"big"}}};
+  EXPECT_EQ(chosen(policy, {"x", kNone, "big"}), "big");
+  EXPECT_EQ(chosen(policy, {"x", kNone, ""}), "a100");
+}
+
+TEST(ProfileChoiceTest, ChoicesThatScoreDifferentlyHaveDifferentKeys) {
+  Policy policy = make_policy();
+  policy.rules = {{{"a"}, {}, {"T4"}, "ml"},
+                  {{"b"}, {}, {"T4", "L4"}, "ml"},
+                  {{"c"}, {}, {}, "ml"},
+                  {{"d"}, {}, {"T4"}, "big"}};
+  std::set<std::string> keys;
+  for (const char* name_space : {"a", "b", "c", "d", "e"}) {
+    const auto choice = policy.choose({name_space, kNone, ""});
+    ASSERT_TRUE(choice.has_value());
+    EXPECT_TRUE(keys.insert(choice->key()).second) << name_space;
+  }
+  EXPECT_EQ(policy.choose({"e", kNone, ""})->key(), policy.choose({"f", kBatch, ""})->key());
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,50 @@
+#include "snug/service/policy_store.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+namespace snug {
+namespace {
+
+PolicyPtr numbered(std::uint64_t number) {
+  Policy policy;
+  policy.default_profile = std::to_string(number);
+  return std::make_shared<const Policy>(std::move(policy));
+}
+
+TEST(PolicyStoreTest, EachPolicyHasAVersionOfItsOwn) {
+  PolicyStore store(numbered(1));
+  const CurrentPolicy first = store.current();
+  EXPECT_EQ(first.version, 1U);
+  store.replace(first.policy);  // the same one counts too: whoever put it wants it looked at
+  EXPECT_EQ(store.current().version, 2U);
+  store.replace(numbered(3));
+  EXPECT_EQ(store.current().version, 3U);
+  EXPECT_EQ(store.current().policy->default_profile, "3");
+  EXPECT_EQ(first.policy->default_profile, "1");  // whoever took it keeps it
+}
+
+TEST(PolicyStoreTest, ReadersSeeAPolicyWithItsOwnVersion) {
+  constexpr std::uint64_t kLast = 2'000;
+  PolicyStore store(numbered(1));
+  std::atomic<int> wrong = 0;
+  const auto read = [&] {
+    for (std::uint64_t seen = 0; seen < kLast;) {
+      const CurrentPolicy now = store.current();
+      if (now.policy->default_profile != std::to_string(now.version) || now.version < seen) ++wrong;
+      seen = now.version;
+    }
+  };
+  std::thread one(read);
+  std::thread other(read);
+  for (std::uint64_t number = 2; number <= kLast; ++number) store.replace(numbered(number));
+  one.join();
+  other.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
+}  // namespace snug
