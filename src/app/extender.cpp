@@ -108,10 +108,10 @@ Result<void> Extender::start() {
                                .kubernetes_minor = options_.kubernetes_minor,
                                .scheduler_names = options_.scheduler_names,
                                .limits = options_.limits};
-  parts_->core = std::make_unique<Core>(
-      CorePorts{*parts_->policy_store, parts_->api(), parts_->metrics, parts_->log, parts_->clock,
-                parts_->memory.get()},
-      service);
+  parts_->core =
+      std::make_unique<Core>(CorePorts{*parts_->policy_store, parts_->api(), parts_->metrics,
+                                       parts_->log, parts_->clock, parts_->memory.get()},
+                             service);
   parts_->policy_file->feed(*parts_->policy_store,
                             [this] { parts_->core->ledger.policy_changed(); });
   const Result<void> serving = serve();

@@ -178,8 +178,8 @@ void Ledger::Impl::bring_up_to_date(LedgerEntry& entry, const Holding& shown) {
   next->terminating = shown.terminating;
   next->other_constraints = shown.other_constraints;
   next->rank = shown.rank;
-  entry.holding = next;
-  nodes.replace(std::move(next));
+  entry.holding = std::move(next);
+  nodes.replace(entry.holding);
   changed();
 }
 

@@ -63,7 +63,7 @@ void NodeSlots::remove(const Holding& holding) {
   drop_if_unused(slot);
 }
 
-void NodeSlots::replace(HoldingPtr holding) {
+void NodeSlots::replace(const HoldingPtr& holding) {
   const std::uint32_t slot = slot_of(holding->reservation.node);
   for (HoldingPtr& other : slots_[slot].holdings) {
     if (other->uid == holding->uid) other = holding;

@@ -32,7 +32,7 @@ class NodeSlots {
   void add(HoldingPtr holding);
   void remove(const Holding& holding);
   /// In the place of the one with the same uid and node.
-  void replace(HoldingPtr holding);
+  void replace(const HoldingPtr& holding);
 
   /// What the holdings of each namespace have of GPUs' compute.
   [[nodiscard]] const NamespaceUse& held() const { return held_; }

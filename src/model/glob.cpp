@@ -66,7 +66,8 @@ bool any_model_matches(std::span<const std::string> patterns, std::string_view m
 
 bool ModelFilter::allows(std::string_view model) const {
   if (empty()) return true;
-  return (wanted.empty() || any_model_matches(wanted, model)) && !any_model_matches(excluded, model);
+  return (wanted.empty() || any_model_matches(wanted, model)) &&
+         !any_model_matches(excluded, model);
 }
 
 }  // namespace snug

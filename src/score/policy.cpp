@@ -31,9 +31,8 @@ const Profile& ProfileChoice::of(const NodeState& node, PlacementView placement)
   const std::size_t gpu = placement.takes.empty() ? 0 : placement.takes.front().gpu;
   if (gpu >= node.gpus.size()) return *otherwise_;
   const std::string_view model = node.gpus[gpu].info->model;
-  const auto row = std::ranges::find_if(by_model_, [&](const Row& each) {
-    return any_model_matches(*each.models, model);
-  });
+  const auto row = std::ranges::find_if(
+      by_model_, [&](const Row& each) { return any_model_matches(*each.models, model); });
   return row == by_model_.end() ? *otherwise_ : *row->profile;
 }
 

@@ -21,7 +21,7 @@ class PodCharge {
     parts_.push_back({kind, position, cost});
   }
   void remove_last() { parts_.pop_back(); }
-  /// Nothing, of no containers.
+  /// Nothing of no containers.
   [[nodiscard]] Charge total() const;
 
  private:

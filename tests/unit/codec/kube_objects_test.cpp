@@ -74,8 +74,8 @@ TEST(KubeObjectsTest, OfVeryManyLabelsTheFirstAreKept) {
     labels += (i > 0 ? ",\"" : "\"") + std::to_string(10000 + i) + "\":\"\"";
   }
   KubeObjectReader reader{Limits{}};
-  const auto pod = reader.read_pod(R"({"metadata":{"name":"p","namespace":"d","labels":{)" + labels +
-                                   R"(}},"spec":{"containers":[{"name":"m"}]}})");
+  const auto pod = reader.read_pod(R"({"metadata":{"name":"p","namespace":"d","labels":{)" +
+                                   labels + R"(}},"spec":{"containers":[{"name":"m"}]}})");
   ASSERT_TRUE(pod) << pod.error().message;
   ASSERT_EQ(pod->labels.size(), 1024U);
   EXPECT_TRUE(pod->labels.contains("11023"));

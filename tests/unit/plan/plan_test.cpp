@@ -204,15 +204,18 @@ TEST(PlanIntentTest, AnIntentOfTheOtherKindOnlyRanks) {
 
 TEST(ChooseOnTest, FindsTheBestDevicesOfOneNodeAndSaysWhyNot) {
   const NodeStatePtr node = make_state("n1: A 40960 x3", {half_of("n1", 1)});
-  const NodeChoice tight = choose_alone(*node, OwnClaim(make_fraction(500), make_profile("best-fit")));
+  const NodeChoice tight =
+      choose_alone(*node, OwnClaim(make_fraction(500), make_profile("best-fit")));
   EXPECT_EQ(tight.reason, ReasonCode::kNone);
   ASSERT_EQ(tight.placement.takes.size(), 1U);
   EXPECT_EQ(tight.placement.takes[0].gpu, 1);
   const NodeChoice wide = choose_alone(*node, OwnClaim(make_fraction(500), make_profile("spread")));
   EXPECT_EQ(wide.placement.takes[0].gpu, 0);
-  EXPECT_EQ(choose_alone(*node, OwnClaim(make_whole(3), make_profile("spread"))).reason, ReasonCode::kNoRoom);
-  EXPECT_EQ(choose_alone(*make_state("n1:"), OwnClaim(make_fraction(1), make_profile("spread"))).reason,
-            ReasonCode::kNoGpu);
+  EXPECT_EQ(choose_alone(*node, OwnClaim(make_whole(3), make_profile("spread"))).reason,
+            ReasonCode::kNoRoom);
+  EXPECT_EQ(
+      choose_alone(*make_state("n1:"), OwnClaim(make_fraction(1), make_profile("spread"))).reason,
+      ReasonCode::kNoGpu);
 }
 
 Plan ranked(const std::vector<Verdict>& verdicts) {

@@ -118,10 +118,10 @@ class ServiceTest : public ::testing::Test {
     Result<Policy> policy = read_policy(policy_yaml, "policy", limits);
     ASSERT_TRUE(policy) << policy.error().message;
     policy_store.emplace(std::make_shared<const Policy>(*std::move(policy)));
-    service = std::make_unique<ExtenderService>(
-        ServiceParts{ledger, pending, readiness, *policy_store, api, metrics, log, clock,
-                     first_sight},
-        options);
+    service =
+        std::make_unique<ExtenderService>(ServiceParts{ledger, pending, readiness, *policy_store,
+                                                       api, metrics, log, clock, first_sight},
+                                          options);
   }
   void list(std::vector<NodeFacts> nodes, std::vector<PodFacts> pods = {}) {
     reconciler.nodes_listed(std::move(nodes));
