@@ -149,8 +149,9 @@ void choose_victims_on_a_node(benchmark::State& state) {
                                       .sharing = sharing},
                             .host = {}};
   for (auto _ : state) {
+    FitMemo memo(request);
     benchmark::DoNotOptimize(choose_victims(
-        preemptor, {.node = *node, .around = {.held = held}, .chosen = {}, .spared = {}}));
+        preemptor, {.node = *node, .around = {.held = held}, .chosen = {}, .spared = {}}, memo));
   }
 }
 BENCHMARK(choose_victims_on_a_node)
@@ -185,10 +186,10 @@ void fit_containers(benchmark::State& state) {
   }
   const NodeStatePtr node =
       add_up(std::make_shared<const NodeInventory>(node_of(1, 8)), std::move(holdings));
-  Prices prices(request);
+  FitMemo memo(request);
   PlacementList options;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(fit(*node, request, {}, prices, options));
+    benchmark::DoNotOptimize(fit(*node, {}, memo, options));
   }
   state.counters["options"] = static_cast<double>(options.size());
 }

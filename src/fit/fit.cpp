@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fit/search.hpp"
+#include "fit/several_memo.hpp"
 #include "fit/single.hpp"
 
 namespace snug {
@@ -70,9 +71,17 @@ ReasonCode fit_kubelet(const NodeState& node, const GpuRequest& request, const T
 
 }  // namespace
 
-ReasonCode fit(const NodeState& node, const GpuRequest& request, const Tenant& tenant,
-               Prices& prices, PlacementList& options) {
+FitMemo::FitMemo(const GpuRequest& request) : request_(request), prices_(request) {}
+FitMemo::~FitMemo() = default;
+
+SeveralMemo& FitMemo::several() {
+  if (several_ == nullptr) several_ = std::make_unique<SeveralMemo>(request_);
+  return *several_;
+}
+
+ReasonCode fit(const NodeState& node, const Tenant& tenant, FitMemo& memo, PlacementList& options) {
   options.clear();
+  const GpuRequest& request = memo.request();
   if (const ReasonCode closed = gate(node, request, tenant); closed != ReasonCode::kNone) {
     return closed;
   }
@@ -81,8 +90,17 @@ ReasonCode fit(const NodeState& node, const GpuRequest& request, const Tenant& t
     if (result == ReasonCode::kNone) options.close();
     return result;
   }
-  if (request.containers.size() > 1) return fit_several(node, request, tenant, prices, options);
-  return fit_single(node, request.containers.front(), tenant, prices, options);
+  if (request.containers.size() > 1) return fit_several(node, tenant, memo, options);
+  return fit_single(node, request.containers.front(), tenant, memo.prices(), options);
+}
+
+bool can_fit(const NodeState& node, const Tenant& tenant, FitMemo& memo) {
+  const GpuRequest& request = memo.request();
+  if (request.containers.size() > 1 && !request.kubelet_assigned()) {
+    return gate(node, request, tenant) == ReasonCode::kNone && can_fit_several(node, tenant, memo);
+  }
+  PlacementList options;
+  return fit(node, tenant, memo, options) == ReasonCode::kNone;
 }
 
 }  // namespace snug

@@ -5,11 +5,6 @@
 namespace snug {
 namespace {
 
-void sum_up(Charge& sum, const Charge& cost) {
-  sum.memory += cost.memory;
-  sum.compute += cost.compute;
-}
-
 void raise(Charge& most, const Charge& cost) {
   most.memory = std::max(most.memory, cost.memory);
   most.compute = std::max(most.compute, cost.compute);
@@ -21,7 +16,7 @@ Charge PodCharge::total() const {
   if (parts_.size() == 1) return parts_.front().cost;
   Charge running;
   for (const Part& part : parts_) {
-    if (part.kind != ContainerKind::kInit) sum_up(running, part.cost);
+    if (part.kind != ContainerKind::kInit) running += part.cost;
   }
   Charge most = running;
   for (const Part& init : parts_) {
@@ -29,7 +24,7 @@ Charge PodCharge::total() const {
     Charge beside;
     for (const Part& part : parts_) {
       const bool started = part.kind == ContainerKind::kSidecar && part.position < init.position;
-      if (started || part.position == init.position) sum_up(beside, part.cost);
+      if (started || part.position == init.position) beside += part.cost;
     }
     raise(most, beside);
   }

@@ -1,7 +1,5 @@
-// Requests of several containers: tries their assignments to the GPUs of a node one by one. Apps
-// and sidecars come first (those that leave the least choice before the others), then the plain
-// init containers in the pod's order, which take the apps' devices first and the sidecars' next, in
-// the order of the list. Of equal GPUs only the first is tried.
+// Requests of several containers: which GPUs of the node serve which of them. src/fit/patterns.hpp
+// says what one GPU can serve, src/fit/cover.hpp searches for a way to serve all.
 #pragma once
 
 #include "snug/fit/fit.hpp"
@@ -9,7 +7,10 @@
 namespace snug {
 
 /// As fit(), of a request that asks Snug for devices in several containers.
-[[nodiscard]] ReasonCode fit_several(const NodeState& node, const GpuRequest& request,
-                                     const Tenant& tenant, Prices& prices, PlacementList& options);
+[[nodiscard]] ReasonCode fit_several(const NodeState& node, const Tenant& tenant, FitMemo& memo,
+                                     PlacementList& options);
+
+/// As can_fit(), of such a request.
+[[nodiscard]] bool can_fit_several(const NodeState& node, const Tenant& tenant, FitMemo& memo);
 
 }  // namespace snug

@@ -3,11 +3,17 @@
 #include <cstdint>
 #include <utility>
 
+#include "snug/fit/fit.hpp"
 #include "snug/fit/usage.hpp"
 #include "snug/plan/plan.hpp"
 
 namespace snug {
 namespace {
+
+/// A decision about a hundred pods takes some thousand trials of some microseconds, where several
+/// containers ask ten times as long.
+constexpr int kMostTrials = 5'000;
+constexpr int kMostTrialsOfSeveral = 1'000;
 
 /// Nothing is missing of what nothing is asked of, though others have more than there is, nor of
 /// what the node does not state.
@@ -18,8 +24,12 @@ bool enough(std::int64_t asked, std::int64_t used, std::int64_t all) {
 }  // namespace
 
 AfterEviction::AfterEviction(const Preemptor& preemptor, const NodeState& node,
-                             const Around& around)
-    : preemptor_(preemptor), node_(node), around_(around) {
+                             const Around& around, FitMemo& memo)
+    : preemptor_(preemptor),
+      node_(node),
+      around_(around),
+      memo_(memo),
+      trials_left_(memo.request().containers.size() > 1 ? kMostTrialsOfSeveral : kMostTrials) {
   for (std::size_t i = 0; i < node.holdings.size(); ++i) {
     if (has_gpus(i)) gpu_pods_.push_back(i);
   }
@@ -28,8 +38,13 @@ AfterEviction::AfterEviction(const Preemptor& preemptor, const NodeState& node,
 bool AfterEviction::gpus_fit(const PodSet& gone) {
   PodSet key(gpu_pods_.size());
   for (std::size_t i = 0; i < gpu_pods_.size(); ++i) key[i] = gone[gpu_pods_[i]];
-  const auto [found, is_new] = known_.try_emplace(std::move(key), false);
-  if (!is_new) return found->second;
+  const auto found = known_.find(key);
+  if (found != known_.end()) return found->second;
+  if (trials_left_-- <= 0) return false;
+  return known_.emplace(std::move(key), try_without(gone)).first->second;
+}
+
+bool AfterEviction::try_without(const PodSet& gone) {
   std::vector<HoldingPtr> left;
   left.reserve(gpu_pods_.size());
   for (const std::size_t pod : gpu_pods_) {
@@ -37,9 +52,19 @@ bool AfterEviction::gpus_fit(const PodSet& gone) {
   }
   const NodeStatePtr state = add_up(node_.inventory, std::move(left));
   const NamespaceUse held = held_without(gone);
-  const Around around{.held = held, .nominations = around_.nominations};
-  found->second = choose_on(*state, preemptor_.claim, around).reason == ReasonCode::kNone;
-  return found->second;
+  const Claim& claim = preemptor_.claim;
+  return keeps_for_others()
+             ? reason_on(*state, held) == ReasonCode::kNone
+             : can_fit(*state, tenant_of(claim.name_space, claim.sharing, held), memo_);
+}
+
+ReasonCode AfterEviction::reason_on(const NodeState& state, const NamespaceUse& held) {
+  const Claim& claim = preemptor_.claim;
+  if (keeps_for_others()) {
+    return choose_on(state, claim, {.held = held, .nominations = around_.nominations}).reason;
+  }
+  PlacementList options;
+  return fit(state, tenant_of(claim.name_space, claim.sharing, held), memo_, options);
 }
 
 /// What namespaces hold when these pods are gone, for their caps.

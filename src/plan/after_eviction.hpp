@@ -15,10 +15,14 @@ using PodSet = std::vector<bool>;
 
 class AfterEviction {
  public:
-  /// What is named outlives it.
-  AfterEviction(const Preemptor& preemptor, const NodeState& node, const Around& around);
+  /// What is named outlives it. `memo`: of the preemptor's request.
+  AfterEviction(const Preemptor& preemptor, const NodeState& node, const Around& around,
+                FitMemo& memo);
 
+  /// Why the pod has no GPUs there while all are on it; kNone: it has.
+  [[nodiscard]] ReasonCode reason_now() { return reason_on(node_, around_.held); }
   [[nodiscard]] bool fits(const PodSet& gone) { return host_fits(gone) && gpus_fit(gone); }
+  /// After very many trials no longer tried, and false.
   [[nodiscard]] bool gpus_fit(const PodSet& gone);
   /// As kube-scheduler's NodeResourcesFit sees it; true where the node's allocatable is not known.
   [[nodiscard]] bool host_fits(const PodSet& gone) const;
@@ -32,10 +36,15 @@ class AfterEviction {
   }
 
  private:
+  [[nodiscard]] ReasonCode reason_on(const NodeState& state, const NamespaceUse& held);
+  [[nodiscard]] bool try_without(const PodSet& gone);
   [[nodiscard]] NamespaceUse held_without(const PodSet& gone) const;
+
   const Preemptor& preemptor_;
   const NodeState& node_;
   const Around& around_;
+  FitMemo& memo_;
+  int trials_left_;
   std::vector<std::size_t> gpu_pods_;       // only they can change what is free of GPUs
   std::unordered_map<PodSet, bool> known_;  // by which of gpu_pods_ are gone
 };

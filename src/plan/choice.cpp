@@ -63,10 +63,10 @@ NodeChoice choose_on(const NodeState& node, const Claim& claim, const Around& ar
                      const NodeState* later) {
   const NodeState& state = later == nullptr ? node : *later;
   NodeChoice choice;
-  Prices prices(claim.request);
+  FitMemo memo(claim.request);
   PlacementList options;
   const Tenant tenant = tenant_of(claim.name_space, claim.sharing, around.held);
-  choice.reason = fit(state, claim.request, tenant, prices, options);
+  choice.reason = fit(state, tenant, memo, options);
   if (choice.reason != ReasonCode::kNone) return choice;
   if (later != nullptr) {
     keep_as_without_intents(node, claim.request, options);

@@ -45,7 +45,7 @@ class Planner {
       : input_(input),
         claim_(input.claim),
         tenant_(tenant_of(claim_.name_space, claim_.sharing, input.snapshot.held)),
-        prices_(claim_.request) {}
+        fit_memo_(claim_.request) {}
 
   Plan run(std::span<const std::string_view> candidates) {
     plan_.verdicts.resize(candidates.size());
@@ -166,7 +166,7 @@ class Planner {
       }
       settle(node, verdict, true);
     }
-    if (input_.memo != nullptr && nominations == nullptr) {
+    if (input_.memo != nullptr && nominations == nullptr && !fit_memo_.gave_up()) {
       const std::size_t slot = slots_[candidate];
       input_.memo->remember(slot, {.version = input_.snapshot.nodes.version(slot),
                                    .score = verdict.rank.score,
@@ -183,7 +183,7 @@ class Planner {
 
   /// Fills options_ with what fits and may be taken.
   ReasonCode fit_on(const NodeState& node, const std::optional<NominatedFirst>& first) {
-    const ReasonCode reason = fit(node, claim_.request, tenant_, prices_, options_);
+    const ReasonCode reason = fit(node, tenant_, fit_memo_, options_);
     if (reason != ReasonCode::kNone || !first) return reason;
     keep_for_nominated(*first, options_);
     return options_.empty() ? ReasonCode::kNominated : ReasonCode::kNone;
@@ -210,7 +210,7 @@ class Planner {
   const Claim& claim_;
   Tenant tenant_;
   Plan plan_;
-  Prices prices_;
+  FitMemo fit_memo_;
   std::vector<std::uint32_t> slots_;   // of the candidates
   std::vector<std::size_t> to_judge_;  // candidates
   PlacementList options_;

@@ -10,24 +10,23 @@
 
 #include "plan/after_eviction.hpp"
 #include "plan/victim_search.hpp"
-#include "snug/plan/plan.hpp"
 
 namespace snug {
 namespace {
 
 class Decision {
  public:
-  Decision(const Preemptor& preemptor, const EvictionOffer& offer)
+  Decision(const Preemptor& preemptor, const EvictionOffer& offer, FitMemo& memo)
       : preemptor_(preemptor),
         offer_(offer),
         node_(offer.node),
-        after_(preemptor, node_, offer.around),
+        after_(preemptor, node_, offer.around, memo),
         chosen_(node_.holdings.size()),
         terminating_(node_.holdings.size()) {}
 
   std::vector<std::string_view> run() {
     // What filter calls beyond eviction is so here too.
-    const ReasonCode now = choose_on(node_, preemptor_.claim, offer_.around).reason;
+    const ReasonCode now = after_.reason_now();
     if (now != ReasonCode::kNone && !reason(now).evictable) return {};
     if (!sort_pods()) return {};
     PodSet gone(node_.holdings.size());
@@ -196,9 +195,9 @@ class Decision {
 
 }  // namespace
 
-std::vector<std::string_view> choose_victims(const Preemptor& preemptor,
-                                             const EvictionOffer& offer) {
-  return Decision(preemptor, offer).run();
+std::vector<std::string_view> choose_victims(const Preemptor& preemptor, const EvictionOffer& offer,
+                                             FitMemo& memo) {
+  return Decision(preemptor, offer, memo).run();
 }
 
 }  // namespace snug

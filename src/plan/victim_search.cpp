@@ -60,7 +60,8 @@ class Search {
       PodSet chosen = in_.gone;
       branch(0, chosen, open);
     }
-    return std::move(best_);
+    // Where there have been too many trials, nobody may have been found who can live.
+    return best_.empty() ? with(in_.gone, in_.pool) : std::move(best_);
   }
 
  private:

@@ -6,6 +6,7 @@
 
 #include "request/sentences.hpp"
 #include "request/values.hpp"
+#include "snug/base/limits.hpp"
 
 namespace snug {
 namespace {
@@ -13,10 +14,6 @@ namespace {
 constexpr std::string_view kDefaultContainerKey = "kubectl.kubernetes.io/default-container";
 constexpr std::size_t kMaxContainerName = 47;  // so that every annotation key ends at 63
 constexpr std::size_t kMaxPolicyName = kMaxShownValue;
-/// Containers that may ask, and devices of all together where several do: with so many, a
-/// reservation fits into the smallest maxReservationBytes whatever its names and texts are.
-constexpr std::size_t kMaxAskingContainers = 8;
-constexpr std::int64_t kMaxDevicesOfSeveral = 64;
 
 using Containers = std::vector<ContainerFacts>;
 
@@ -96,17 +93,17 @@ std::optional<Refusal> check_names(const Containers& containers) {
 }
 
 std::optional<Refusal> check_numbers(const std::vector<ContainerRequest>& containers) {
-  if (containers.size() > kMaxAskingContainers) {
+  if (containers.size() > kMostAskingContainers) {
     return malformed(std::to_string(containers.size()) +
                      " containers of the pod ask for GPUs by annotation; allowed are " +
-                     std::to_string(kMaxAskingContainers))
+                     std::to_string(kMostAskingContainers))
         .error();
   }
   std::int64_t devices = 0;
   for (const ContainerRequest& container : containers) devices += container.count;
-  if (containers.size() > 1 && devices > kMaxDevicesOfSeveral) {
+  if (containers.size() > 1 && devices > kMostDevicesOfSeveral) {
     return malformed("several containers of the pod ask for " + std::to_string(devices) +
-                     " GPUs in all; allowed are " + std::to_string(kMaxDevicesOfSeveral))
+                     " GPUs in all; allowed are " + std::to_string(kMostDevicesOfSeveral))
         .error();
   }
   return std::nullopt;

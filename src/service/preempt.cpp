@@ -30,6 +30,7 @@ std::vector<NodeVictims> choose_on_each(const PreemptCall& call, const PodClaim&
   const Preemptor preemptor{.claim = claim.view(),
                             .host = host_request(call.pod),
                             .other_constraints = call.pod.other_constraints};
+  FitMemo memo(preemptor.claim.request);
   std::vector<NodeVictims> answer;
   for (const NodeVictims& offer : call.offers) {
     const auto found = snapshot.names->find(offer.node);
@@ -38,10 +39,12 @@ std::vector<NodeVictims> choose_on_each(const PreemptCall& call, const PodClaim&
     const Nominations* nominated =
         nominations == snapshot.nominations.end() ? nullptr : &nominations->second;
     answer.push_back({.node = offer.node,
-                      .uids = choose_victims(preemptor, {.node = *snapshot.nodes[found->value],
-                                                         .around = {snapshot.held, nominated},
-                                                         .chosen = offer.uids,
-                                                         .spared = spared}),
+                      .uids = choose_victims(preemptor,
+                                             {.node = *snapshot.nodes[found->value],
+                                              .around = {snapshot.held, nominated},
+                                              .chosen = offer.uids,
+                                              .spared = spared},
+                                             memo),
                       .pdb_violations = offer.pdb_violations});
   }
   return answer;

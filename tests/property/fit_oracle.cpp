@@ -411,13 +411,9 @@ bool FitOracle::may_be_whole(const Users& users) {
   return owners <= 1;
 }
 
-/// An empty GPU follows whoever asks for a mode, apps and sidecars before init containers; where
-/// nobody does, the operator.
+/// An empty GPU follows whoever asks for a mode; where nobody does, the operator.
 std::optional<GpuMode> FitOracle::opened_by(const Gpu& gpu, const Users& users) {
-  const bool only_inits =
-      std::ranges::all_of(users, [](const auto* asked) { return is_init(*asked); });
   for (const ContainerRequest* asked : users) {
-    if (is_init(*asked) && !only_inits) continue;
     if (asked->isolation == Isolation::kTimeSlicing) return GpuMode::kTimeSlicing;
     if (asked->isolation == Isolation::kMps) return GpuMode::kMps;
   }

@@ -102,7 +102,10 @@ class Eviction {
     const Preemptor preemptor{.claim = claim.view(), .host = wants, .other_constraints = tied};
     std::vector<std::string> uids;
     const EvictionOffer offer{.node = *node, .around = around, .chosen = chosen, .spared = spared};
-    for (const std::string_view uid : choose_victims(preemptor, offer)) uids.emplace_back(uid);
+    FitMemo memo(preemptor.claim.request);
+    for (const std::string_view uid : choose_victims(preemptor, offer, memo)) {
+      uids.emplace_back(uid);
+    }
     return uids;
   }
 

@@ -40,8 +40,8 @@ inline Fitted fit_all(const NodeState& node, const GpuRequest& request, const Te
     list.add({.gpu = gpu});
     list.close();
   }
-  Prices prices(request);
-  Fitted fitted{.reason = fit(node, request, tenant, prices, list)};
+  FitMemo memo(request);
+  Fitted fitted{.reason = fit(node, tenant, memo, list)};
   for (std::size_t i = 0; i < list.size(); ++i) fitted.options.push_back(list[i].copy());
   return fitted;
 }

@@ -23,6 +23,16 @@ struct Charge {
   [[nodiscard]] std::int32_t room(MebiBytes capacity) const {
     return static_cast<std::int32_t>(1000 * memory.value / capacity.value + compute.value);
   }
+  Charge& operator+=(const Charge& other) {
+    memory += other.memory;
+    compute += other.compute;
+    return *this;
+  }
+  Charge& operator-=(const Charge& other) {
+    memory += -other.memory;
+    compute += -other.compute;
+    return *this;
+  }
   friend bool operator==(const Charge&, const Charge&) = default;
 };
 

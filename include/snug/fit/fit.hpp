@@ -2,8 +2,11 @@
 // Pure functions of one node's state, a request, and what the operator lets its namespace share.
 //
 // A request of one container is judged GPU by GPU (src/fit/single.cpp), one of several by search
-// (src/fit/search.cpp). Both find a placement if and only if there is one (but see kMostFitSteps).
+// (src/fit/search.cpp). Both find a placement if and only if there is one; only a request made to
+// be hard may come to the search's bound (kMostFitSteps), and then counts as not fitting.
 #pragma once
+
+#include <memory>
 
 #include "snug/fit/charge.hpp"
 #include "snug/fit/tenant.hpp"
@@ -14,14 +17,44 @@
 
 namespace snug {
 
-/// The placements of `request` on `node` that score terms may choose among, written to `options`,
-/// whose memory is reused. Where one GPU is asked for these are all, in ascending order of GPU
-/// position, of neighbours in the same state (GpuState::same_as) only the first; where more are,
-/// those that differ, up to some number. kNone: there is at least one. Any other reason: there is
-/// none, `options` is empty, and the reason is true of the node: without the constraint that it
+class SeveralMemo;
+
+/// What is worked out once for a request and serves on every node: prices, and for several
+/// containers which of them a GPU can serve. Only speed depends on it, and how long the search for
+/// several containers may go on (kMostFitStepsOfCall). Not thread-safe; `request` outlives it.
+class FitMemo {
+ public:
+  explicit FitMemo(const GpuRequest& request);
+  ~FitMemo();
+  FitMemo(const FitMemo&) = delete;
+  FitMemo& operator=(const FitMemo&) = delete;
+
+  [[nodiscard]] const GpuRequest& request() const { return request_; }
+  [[nodiscard]] Prices& prices() { return prices_; }
+  [[nodiscard]] SeveralMemo& several();
+
+  /// The last fit() refused only since its search came to its bound.
+  [[nodiscard]] bool gave_up() const { return gave_up_; }
+  void set_gave_up(bool gave_up) { gave_up_ = gave_up; }
+
+ private:
+  const GpuRequest& request_;
+  Prices prices_;
+  std::unique_ptr<SeveralMemo> several_;  // null: not asked for yet
+  bool gave_up_ = false;
+};
+
+/// The placements of memo.request() on `node` that score terms may choose among, written to
+/// `options`, whose memory is reused. Where one GPU is asked for these are all, in ascending order
+/// of GPU position, of neighbours in the same state (GpuState::same_as) only the first; where more
+/// are, those that differ, up to some number. kNone: there is at least one. Any other reason: there
+/// is none, `options` is empty, and the reason is true of the node: without the constraint that it
 /// names (and those that Level in src/fit/levels.hpp lists after it) there would be one. The
-/// request is not empty; `prices` are its own.
-[[nodiscard]] ReasonCode fit(const NodeState& node, const GpuRequest& request, const Tenant& tenant,
-                             Prices& prices, PlacementList& options);
+/// request is not empty.
+[[nodiscard]] ReasonCode fit(const NodeState& node, const Tenant& tenant, FitMemo& memo,
+                             PlacementList& options);
+
+/// Whether fit() would find any.
+[[nodiscard]] bool can_fit(const NodeState& node, const Tenant& tenant, FitMemo& memo);
 
 }  // namespace snug

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "snug/fit/fit.hpp"
 #include "snug/model/host.hpp"
 #include "snug/model/snapshot.hpp"
 #include "snug/plan/claim.hpp"
@@ -38,7 +39,10 @@ struct EvictionOffer {
 ///     cpu, memory and place are free.
 ///   - Nobody can be left out of them who was not chosen by kube-scheduler. One that was chosen is
 ///     left out only where it is sure that nothing but cpu, memory, GPUs or places was the reason.
+/// With very many pods, or a request made to be hard, some may be named who need not go: what a
+/// decision may cost is bounded (src/plan/victim_search.cpp). `memo`: of the pod's request.
 [[nodiscard]] std::vector<std::string_view> choose_victims(const Preemptor& preemptor,
-                                                           const EvictionOffer& offer);
+                                                           const EvictionOffer& offer,
+                                                           FitMemo& memo);
 
 }  // namespace snug

@@ -41,7 +41,7 @@ const StringMap kTenReplicas{{"nvidia.com/gpu.replicas", "10"},
 ReasonCode fit_of(const NodeInventory& inventory, std::vector<HoldingPtr> holdings,
                   const GpuRequest& request) {
   const auto state = add_up(std::make_shared<const NodeInventory>(inventory), std::move(holdings));
-  Prices prices(request);
+  FitMemo memo(request);
   PlacementList options;
   return fit(*state, request, Tenant{}, prices, options);
 }

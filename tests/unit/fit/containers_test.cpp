@@ -157,12 +157,15 @@ TEST(FitContainersTest, IsolationOpensAnEmptyGpuAndAcceptsAUsedOne) {
           {},
           "app 0.5; app 0.5 mps",
           "0m/0m"},
-         {"an init container does not", kBoth, {}, "init 0.5 mps; app 0.5", "WrongMode"},
-         {"unless it is alone there",
+         {"an init container too", kBoth, {}, "init 0.5 mps; app 0.5", "0m/0m"},
+         {"on the app's GPU rather than on one of its own",
           "n1: A 40960 modes=time-slicing+mps, B 40960 modes=time-slicing+mps",
           {},
           "init 0.5 mps; app 0.5 A",
-          "1m/0"},
+          "0m/0m"},
+         {"but one that is shared otherwise stays so",
+          "n1: A 40960 modes=time-slicing+mps, B 40960 modes=time-slicing+mps", sliced,
+          "init 0.5 mps; app 0.5 A", "1m/0"},
          {"two that cannot agree", kBoth, {}, "app 0.1 time-slicing; app 0.1 mps", "WrongMode"}});
 }
 

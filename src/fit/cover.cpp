@@ -1,0 +1,279 @@
+#include "fit/cover.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <tuple>
+#include <utility>
+
+#include "snug/fit/tenant.hpp"
+
+namespace snug {
+namespace {
+
+constexpr ContainerSet bit(std::size_t turn) { return ContainerSet{1} << turn; }
+std::size_t lowest(ContainerSet set) { return static_cast<std::size_t>(std::countr_zero(set)); }
+
+template <typename Value>
+void add(std::vector<Value>& sums, std::size_t stand, const std::vector<Value>& own) {
+  const std::size_t sets = own.size();
+  for (std::size_t set = 0; set < sets; ++set) {
+    sums[stand * sets + set] = sums[(stand + 1) * sets + set] + own[set];
+  }
+}
+
+}  // namespace
+
+std::size_t CoverSearch::DeadHash::operator()(const Dead& dead) const {
+  constexpr std::uint64_t kOdd = 0x9E37'79B9'7F4A'7C15;
+  const std::uint64_t mixed = (dead.left ^ (dead.left >> 29)) * kOdd + dead.place;
+  return (mixed ^ (mixed >> 32)) * kOdd;
+}
+
+CoverSearch::CoverSearch(const PatternBook& book, std::vector<Stand> stands, std::int64_t cap_left,
+                         std::int64_t& steps)
+    : book_(book),
+      stands_(std::move(stands)),
+      cap_left_(cap_left),
+      steps_(steps),
+      sets_(std::size_t{1} << book.others()) {
+  add_up_bounds();
+}
+
+void CoverSearch::add_up_bounds() {
+  const std::size_t all = stands_.size();
+  most_.resize((all + 1) * sets_);
+  most_compute_.resize((all + 1) * sets_);
+  most_memory_.resize((all + 1) * sets_);
+  cheapest_.fill(kNoCap);
+  for (std::size_t stand = all; stand-- > 0;) {
+    const Patterns& patterns = *stands_[stand].patterns;
+    add(most_, stand, patterns.most());
+    add(most_compute_, stand, patterns.most_compute());
+    add(most_memory_, stand, patterns.most_memory());
+    for (std::size_t turn = 0; turn < book_.others(); ++turn) {
+      if ((patterns.served() & bit(turn)) == 0) continue;
+      cheapest_.at(turn) = std::min(cheapest_.at(turn), patterns.cost(bit(turn)).compute.value);
+    }
+  }
+  need_.resize(sets_);
+}
+
+void CoverSearch::run(Aim aim, std::function<bool(const Cover&)> found) {
+  aim_ = aim;
+  found_ = std::move(found);
+  cover_.assign(stands_.size(), 0);
+  could_.fill(0);
+  open_ = 0;
+  compute_ = 0;
+  weight_left_ = {};
+  covers_ = 0;
+  dead_.clear();
+  stopped_ = false;
+  ran_out_ = false;
+  for (std::size_t turn = 0; turn < book_.containers(); ++turn) {
+    left_.at(turn) = book_.asked(turn).count;
+    if (turn >= book_.others()) continue;
+    open_ |= bit(turn);
+    for (std::int64_t i = 0; i < left_.at(turn) && !stands_.empty(); ++i) {
+      weight_left_ += stands_.front().patterns->weight(bit(turn));
+    }
+  }
+  for (std::size_t stand = 0; stand < stands_.size(); ++stand) {
+    for (std::size_t turn = book_.others(); turn < book_.containers(); ++turn) {
+      could_.at(turn) += (stands_[stand].patterns->served() & bit(turn)) != 0 ? 1 : 0;
+    }
+  }
+  if (hopeful(0)) extend(0, 0);
+}
+
+/// Whether what is left may have room on this stand and those after it, as far as bounds can tell.
+bool CoverSearch::hopeful(std::size_t stand) {
+  const std::int32_t* most = &most_[stand * sets_];
+  // Each set of those that have anything left, from the smallest on.
+  for (ContainerSet set = open_ & -open_; set != 0; set = (set - open_) & open_) {
+    need_[set] = need_[set & (set - 1)] + static_cast<std::int32_t>(left_.at(lowest(set)));
+    if (need_[set] > most[set]) return false;
+  }
+  for (std::size_t turn = book_.others(); turn < book_.containers(); ++turn) {
+    if (could_.at(turn) < left_.at(turn)) return false;
+  }
+  std::int64_t least = compute_;
+  for (ContainerSet rest = open_; rest != 0; rest &= rest - 1) {
+    least += left_.at(lowest(rest)) * cheapest_.at(lowest(rest));
+  }
+  const std::size_t open = stand * sets_ + open_;
+  return weight_left_.compute.value <= most_compute_[open] &&
+         weight_left_.memory.value <= most_memory_[open] && least <= cap_left_;
+}
+
+/// Whether the GPU could serve another container's share as well: then nothing is lost by doing so.
+/// It would be where init containers are to come, and where a cap makes GPUs differ in price.
+bool CoverSearch::dominated(const Patterns& patterns, ContainerSet set) const {
+  if (aim_ != Aim::kAny || book_.containers() > book_.others() || cap_left_ != kNoCap) return false;
+  for (ContainerSet rest = open_ & ~set & ~book_.wholes(); rest != 0; rest &= rest - 1) {
+    if (patterns.serves(set | (rest & -rest))) return true;
+  }
+  return false;
+}
+
+/// Whether a container that asks for the same has more left to place: then that one goes first, and
+/// of equals the lower.
+bool CoverSearch::renamed(ContainerSet set) const {
+  if (aim_ != Aim::kAny) return false;
+  for (ContainerSet rest = set; rest != 0; rest &= rest - 1) {
+    const std::size_t turn = lowest(rest);
+    for (ContainerSet twins = book_.twins(turn) & open_ & ~set; twins != 0; twins &= twins - 1) {
+      const std::size_t twin = lowest(twins);
+      if (std::pair(-left_.at(twin), twin) < std::pair(-left_.at(turn), turn)) return true;
+    }
+  }
+  return false;
+}
+
+/// All that what follows depends on, where no init container is to come.
+CoverSearch::Dead CoverSearch::state(std::size_t stand, std::size_t from) const {
+  auto left = left_;
+  if (aim_ == Aim::kAny) {
+    for (std::size_t turn = 1; turn < book_.others(); ++turn) {
+      for (std::size_t other = 0; other < turn; ++other) {
+        const bool twins = (book_.twins(turn) & bit(other)) != 0;
+        if (twins && left.at(other) < left.at(turn)) std::swap(left.at(other), left.at(turn));
+      }
+    }
+  }
+  Dead dead;
+  for (std::size_t turn = 0; turn < book_.others(); ++turn) {
+    dead.left = dead.left << 8U | static_cast<std::uint64_t>(left.at(turn));
+  }
+  const std::int64_t compute = cap_left_ == kNoCap ? 0 : compute_;
+  dead.place = static_cast<std::uint64_t>(compute) << 32U | stand << 16U | from;
+  return dead;
+}
+
+void CoverSearch::extend(std::size_t stand, std::size_t last) {
+  if (open_ == 0) {
+    place_inits();
+    return;
+  }
+  const bool goes_on = aim_ != Aim::kAny && stands_[stand].like_previous;
+  const std::size_t from = goes_on ? last : 0;
+  if (book_.containers() > book_.others()) {
+    try_patterns(stand, from);
+    return;
+  }
+  const Dead now = state(stand, from);
+  if (dead_.contains(now)) return;
+  const std::size_t before = covers_;
+  try_patterns(stand, from);
+  if (covers_ == before && !stopped_) dead_.insert(now);
+}
+
+void CoverSearch::try_patterns(std::size_t stand, std::size_t from) {
+  const Patterns& patterns = *stands_[stand].patterns;
+  const auto order = aim_ == Aim::kSpread ? patterns.lightest_first() : patterns.heaviest_first();
+  for (std::size_t i = from; i < order.size(); ++i) {
+    const ContainerSet set = order[i];
+    if ((set & ~open_) != 0 || dominated(patterns, set) || renamed(set)) continue;
+    if (steps_-- <= 0) {
+      ran_out_ = stopped_ = true;
+      return;
+    }
+    put(stand, set);
+    if (hopeful(stand + 1)) extend(stand + 1, i);
+    take_back(stand);
+    if (stopped_) return;
+  }
+}
+
+void CoverSearch::put(std::size_t stand, ContainerSet set) {
+  cover_[stand] = set;
+  for (ContainerSet rest = set; rest != 0; rest &= rest - 1) {
+    if (--left_.at(lowest(rest)) == 0) open_ &= ~(rest & -rest);
+  }
+  compute_ += stands_[stand].patterns->cost(set).compute.value;
+  weight_left_ -= stands_[stand].patterns->weight(set);
+  count_inits(stand, 1);
+}
+
+void CoverSearch::take_back(std::size_t stand) {
+  const ContainerSet set = cover_[stand];
+  count_inits(stand, -1);
+  compute_ -= stands_[stand].patterns->cost(set).compute.value;
+  weight_left_ += stands_[stand].patterns->weight(set);
+  for (ContainerSet rest = set; rest != 0; rest &= rest - 1) ++left_.at(lowest(rest));
+  open_ |= set;
+  cover_[stand] = 0;
+}
+
+/// Which init containers the stand could serve beside what it serves, instead of at all.
+void CoverSearch::count_inits(std::size_t stand, int sign) {
+  const Patterns& patterns = *stands_[stand].patterns;
+  for (std::size_t turn = book_.others(); turn < book_.containers(); ++turn) {
+    const int beside = patterns.serves(cover_[stand] | bit(turn)) ? 1 : 0;
+    const int at_all = (patterns.served() & bit(turn)) != 0 ? 1 : 0;
+    could_.at(turn) += sign * (beside - at_all);
+  }
+}
+
+/// Those of the apps, in the order of the list, then those of the sidecars, then the others.
+std::vector<std::size_t> CoverSearch::stands_for_inits() const {
+  std::vector<std::size_t> order(stands_.size());
+  for (std::size_t stand = 0; stand < order.size(); ++stand) order[stand] = stand;
+  const auto rank = [&](std::size_t stand) {
+    const ContainerSet apps = cover_[stand] & book_.apps();
+    const ContainerSet sidecars = cover_[stand] & ~apps;
+    return std::tuple(apps == 0, apps == 0 ? sidecars == 0 : false,
+                      lowest(apps == 0 ? sidecars : apps), stands_[stand].gpu);
+  };
+  std::ranges::sort(order, {}, rank);
+  return order;
+}
+
+void CoverSearch::place_inits() {
+  if (book_.containers() == book_.others()) {
+    accept();
+    return;
+  }
+  init_order_ = stands_for_inits();
+  inits_placed_ = false;
+  place_init(book_.others(), 0, 0);
+}
+
+void CoverSearch::place_init(std::size_t turn, std::int64_t device, std::size_t from) {
+  if (turn == book_.containers()) {
+    inits_placed_ = true;
+    accept();
+    return;
+  }
+  for (std::size_t i = from; i < init_order_.size(); ++i) {
+    const std::size_t stand = init_order_[i];
+    const Patterns& patterns = *stands_[stand].patterns;
+    const ContainerSet before = cover_[stand];
+    const ContainerSet with = before | bit(turn);
+    if (!patterns.serves(with)) continue;
+    const std::int64_t more =
+        patterns.cost(with).compute.value - patterns.cost(before).compute.value;
+    if (compute_ + more > cap_left_) continue;
+    if (steps_-- <= 0) {
+      ran_out_ = stopped_ = true;
+      return;
+    }
+    cover_[stand] = with;
+    compute_ += more;
+    if (device + 1 < book_.asked(turn).count) {
+      place_init(turn, device + 1, i + 1);
+    } else {
+      place_init(turn + 1, 0, 0);
+    }
+    compute_ -= more;
+    cover_[stand] = before;
+    if (inits_placed_ || stopped_) return;
+  }
+}
+
+void CoverSearch::accept() {
+  ++covers_;
+  if (!found_(cover_)) stopped_ = true;
+}
+
+}  // namespace snug

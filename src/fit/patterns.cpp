@@ -1,0 +1,180 @@
+#include "fit/patterns.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <tuple>
+#include <utility>
+
+#include "snug/base/check.hpp"
+#include "snug/fit/pod_charge.hpp"
+
+namespace snug {
+namespace {
+
+constexpr ContainerSet bit(std::size_t turn) { return ContainerSet{1} << turn; }
+
+bool fits_in(const Charge& cost, const Charge& free) {
+  return cost.memory <= free.memory && cost.compute <= free.compute;
+}
+
+/// The most that `own` says of a pattern in each set, of the patterns that stand in `serves`.
+template <typename Value, typename Own>
+std::vector<Value> most_in(const std::vector<bool>& serves, std::size_t sets, Own own) {
+  std::vector<Value> most(sets);
+  for (ContainerSet set = 1; set < sets; ++set) {
+    Value best = serves[set] ? own(set) : Value{0};
+    for (ContainerSet rest = set; rest != 0; rest &= rest - 1) {
+      best = std::max(best, most[set & ~(rest & -rest)]);
+    }
+    most[set] = best;
+  }
+  return most;
+}
+
+}  // namespace
+
+PatternBook::PatternBook(const GpuRequest& request) : request_(request) {
+  SNUG_CHECK(request.containers.size() <= kMostAskingContainers);
+  for (const bool inits : {false, true}) {
+    for (std::size_t c = 0; c < request.containers.size(); ++c) {
+      if ((request.containers[c].kind == ContainerKind::kInit) == inits) turns_.push_back(c);
+    }
+    if (!inits) others_ = turns_.size();
+  }
+  for (std::size_t turn = 0; turn < turns_.size(); ++turn) {
+    if (std::holds_alternative<WholeAsk>(asked(turn).ask)) {
+      wholes_ |= bit(turn);
+    } else {
+      by_isolation_.at(static_cast<std::size_t>(asked(turn).isolation)) |= bit(turn);
+    }
+    if (asked(turn).kind == ContainerKind::kApp) apps_ |= bit(turn);
+  }
+  find_twins();
+}
+
+/// A sidecar counts beside the init containers that come after it, so that its place matters where
+/// there are any.
+void PatternBook::find_twins() {
+  for (std::size_t a = 0; a < others_; ++a) {
+    for (std::size_t b = 0; b < others_; ++b) {
+      const ContainerRequest& one = asked(a);
+      const ContainerRequest& other = asked(b);
+      const bool same_turn =
+          one.kind == other.kind && (one.kind == ContainerKind::kApp || others_ == containers());
+      if (a != b && same_turn && one.ask == other.ask && one.isolation == other.isolation &&
+          one.compute_percent == other.compute_percent && one.models == other.models) {
+        twins_.at(a) |= bit(b);
+      }
+    }
+  }
+}
+
+std::size_t PatternBook::KindHash::operator()(const GpuKind& kind) const {
+  const std::hash<std::uint64_t> hash;
+  std::size_t value = 0;
+  for (const std::int64_t part : {kind.free.memory.value, kind.free.compute.value,
+                                  kind.capacity.value, std::int64_t{kind.allowed}}) {
+    value = value * 1'000'003 + hash(static_cast<std::uint64_t>(part));
+  }
+  return value;
+}
+
+const Patterns& PatternBook::of(const GpuKind& kind) {
+  const auto found = known_.find(kind);
+  if (found != known_.end()) return found->second;
+  return known_.emplace(kind, make(kind)).first->second;
+}
+
+void PatternBook::forget() {
+  known_.clear();
+  costs_.clear();
+}
+
+std::shared_ptr<const std::vector<Charge>> PatternBook::costs(MebiBytes capacity) {
+  std::shared_ptr<const std::vector<Charge>>& known = costs_[capacity.value];
+  if (known != nullptr) return known;
+  std::vector<Charge> alone;
+  for (std::size_t turn = 0; turn < containers(); ++turn) {
+    alone.push_back(charge(asked(turn), capacity));
+  }
+  std::vector<Charge> totals(std::size_t{1} << containers());
+  for (ContainerSet set = 1; set < totals.size(); ++set) {
+    PodCharge sum;
+    for (std::size_t turn = 0; turn < containers(); ++turn) {
+      if ((set & bit(turn)) != 0) sum.add(asked(turn).kind, position(turn), alone[turn]);
+    }
+    totals[set] = sum.total();
+  }
+  known = std::make_shared<const std::vector<Charge>>(std::move(totals));
+  return known;
+}
+
+/// A whole GPU is one container's, and of init containers before it, whole or in part: the pod's
+/// own whole GPU has no neighbours, and none of the others runs yet. A shared one is opened as some
+/// of its containers ask, else as its operator prefers.
+GpuMode PatternBook::mode_of(const GpuKind& kind, ContainerSet set) const {
+  if ((set & wholes_) != 0) {
+    const ContainerSet owners = set & all_others();
+    const ContainerSet shares = set & ~wholes_;
+    const bool alone = std::has_single_bit(owners) || owners == 0;
+    const bool asks_mode = (shares & ~by_isolation_[0]) != 0;
+    const bool possible = alone && (owners & ~wholes_) == 0 && !asks_mode;
+    return kind.whole && possible ? GpuMode::kWhole : GpuMode::kNone;
+  }
+  GpuMode mode = GpuMode::kNone;
+  for (std::size_t isolation = 1; isolation < by_isolation_.size(); ++isolation) {
+    if ((set & by_isolation_.at(isolation)) == 0) continue;
+    const GpuMode asked = kind.shared_as.at(isolation);
+    if (asked == GpuMode::kNone || (mode != GpuMode::kNone && mode != asked)) return GpuMode::kNone;
+    mode = asked;
+  }
+  return mode == GpuMode::kNone ? kind.shared_as[0] : mode;
+}
+
+Patterns PatternBook::make(const GpuKind& kind) {
+  Patterns patterns;
+  patterns.number_ = made_++;
+  patterns.costs_ = costs(kind.capacity);
+  patterns.weights_ = costs(kind.weigh_at);
+  const std::size_t sets = patterns.costs_->size();
+  patterns.serves_.resize(sets);
+  patterns.modes_.resize(sets);
+  patterns.serves_[0] = true;
+  for (ContainerSet set = 1; set < sets; ++set) {
+    if ((set & ~kind.allowed) != 0 || !fits_in(patterns.cost(set), kind.free)) continue;
+    patterns.modes_[set] = mode_of(kind, set);
+    if (patterns.modes_[set] == GpuMode::kNone) continue;
+    patterns.serves_[set] = true;
+    patterns.served_ |= set;
+  }
+  weigh(patterns);
+  return patterns;
+}
+
+void PatternBook::weigh(Patterns& patterns) const {
+  const std::size_t sets = std::size_t{1} << others_;
+  const std::vector<Charge>& weights = *patterns.weights_;
+  patterns.most_ = most_in<std::int32_t>(patterns.serves_, sets,
+                                         [](ContainerSet set) { return std::popcount(set); });
+  patterns.most_compute_ = most_in<std::int64_t>(
+      patterns.serves_, sets, [&](ContainerSet set) { return weights[set].compute.value; });
+  patterns.most_memory_ = most_in<std::int64_t>(
+      patterns.serves_, sets, [&](ContainerSet set) { return weights[set].memory.value; });
+
+  std::vector<ContainerSet>& order = patterns.heaviest_first_;
+  for (ContainerSet set = 1; set < sets; ++set) {
+    if (patterns.serves_[set]) order.push_back(set);
+  }
+  const auto weight = [&](ContainerSet set) {
+    return std::pair(weights[set].compute, weights[set].memory);
+  };
+  std::ranges::sort(order, [&](ContainerSet a, ContainerSet b) {
+    return std::tuple(weight(b), a) < std::tuple(weight(a), b);
+  });
+  patterns.lightest_first_.assign(order.rbegin(), order.rend());
+  order.push_back(0);
+  patterns.lightest_first_.push_back(0);
+}
+
+}  // namespace snug
