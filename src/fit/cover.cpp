@@ -37,6 +37,17 @@ CoverSearch::CoverSearch(const PatternBook& book, std::vector<Stand> stands, std
       steps_(steps),
       sets_(std::size_t{1} << book.others()) {
   add_up_bounds();
+  for (std::size_t turn = book_.others(); turn < book_.containers(); ++turn) {
+    const bool any_mode = book_.asked(turn).isolation == Isolation::kAny;
+    const bool alone = std::ranges::all_of(stands_, [&](const Stand& stand) {
+      const bool beside = (stand.patterns->inits_beside(0) & bit(turn)) != 0;
+      return beside == stand.patterns->serves(bit(turn));
+    });
+    if (!any_mode || !alone) inits_independent_ = false;
+  }
+  const bool inits = book_.containers() > book_.others();
+  const bool few = stands_.size() <= UINT8_MAX;  // a state has a byte for each number of GPUs
+  remembers_ = few && (!inits || (inits_independent_ && cap_left_ == kNoCap));
 }
 
 void CoverSearch::add_up_bounds() {
@@ -80,7 +91,7 @@ void CoverSearch::run(Aim aim, std::function<bool(const Cover&)> found) {
   }
   for (std::size_t stand = 0; stand < stands_.size(); ++stand) {
     for (std::size_t turn = book_.others(); turn < book_.containers(); ++turn) {
-      could_.at(turn) += (stands_[stand].patterns->served() & bit(turn)) != 0 ? 1 : 0;
+      could_.at(turn) += (stands_[stand].patterns->inits() & bit(turn)) != 0 ? 1 : 0;
     }
   }
   if (hopeful(0)) extend(0, 0);
@@ -106,12 +117,15 @@ bool CoverSearch::hopeful(std::size_t stand) {
          weight_left_.memory.value <= most_memory_[open] && least <= cap_left_;
 }
 
-/// Whether the GPU could serve another container's share as well: then nothing is lost by doing so.
-/// It would be where init containers are to come, and where a cap makes GPUs differ in price.
+/// Whether the GPU could serve another container's share as well, without being lost to an init
+/// container: then nothing is lost by doing so. It would be where a cap makes GPUs differ in price.
 bool CoverSearch::dominated(const Patterns& patterns, ContainerSet set) const {
-  if (aim_ != Aim::kAny || book_.containers() > book_.others() || cap_left_ != kNoCap) return false;
+  if (aim_ != Aim::kAny || cap_left_ != kNoCap || !inits_independent_) return false;
   for (ContainerSet rest = open_ & ~set & ~book_.wholes(); rest != 0; rest &= rest - 1) {
-    if (patterns.serves(set | (rest & -rest))) return true;
+    const ContainerSet with = set | (rest & -rest);
+    if (patterns.serves(with) && patterns.inits_beside(with) == patterns.inits_beside(set)) {
+      return true;
+    }
   }
   return false;
 }
@@ -130,7 +144,7 @@ bool CoverSearch::renamed(ContainerSet set) const {
   return false;
 }
 
-/// All that what follows depends on, where no init container is to come.
+/// All that what follows depends on: of init containers, how many GPUs may yet be lost to them.
 CoverSearch::Dead CoverSearch::state(std::size_t stand, std::size_t from) const {
   auto left = left_;
   if (aim_ == Aim::kAny) {
@@ -145,6 +159,11 @@ CoverSearch::Dead CoverSearch::state(std::size_t stand, std::size_t from) const 
   for (std::size_t turn = 0; turn < book_.others(); ++turn) {
     dead.left = dead.left << 8U | static_cast<std::uint64_t>(left.at(turn));
   }
+  const auto to_come = static_cast<std::int64_t>(stands_.size() - stand);
+  for (std::size_t turn = book_.others(); turn < book_.containers(); ++turn) {
+    const std::int64_t spare = std::min(could_.at(turn) - left_.at(turn), to_come);
+    dead.left = dead.left << 8U | static_cast<std::uint64_t>(spare);
+  }
   const std::int64_t compute = cap_left_ == kNoCap ? 0 : compute_;
   dead.place = static_cast<std::uint64_t>(compute) << 32U | stand << 16U | from;
   return dead;
@@ -157,7 +176,7 @@ void CoverSearch::extend(std::size_t stand, std::size_t last) {
   }
   const bool goes_on = aim_ != Aim::kAny && stands_[stand].like_previous;
   const std::size_t from = goes_on ? last : 0;
-  if (book_.containers() > book_.others()) {
+  if (!remembers_) {
     try_patterns(stand, from);
     return;
   }
@@ -209,8 +228,8 @@ void CoverSearch::take_back(std::size_t stand) {
 void CoverSearch::count_inits(std::size_t stand, int sign) {
   const Patterns& patterns = *stands_[stand].patterns;
   for (std::size_t turn = book_.others(); turn < book_.containers(); ++turn) {
-    const int beside = patterns.serves(cover_[stand] | bit(turn)) ? 1 : 0;
-    const int at_all = (patterns.served() & bit(turn)) != 0 ? 1 : 0;
+    const int beside = (patterns.inits_beside(cover_[stand]) & bit(turn)) != 0 ? 1 : 0;
+    const int at_all = (patterns.inits() & bit(turn)) != 0 ? 1 : 0;
     could_.at(turn) += sign * (beside - at_all);
   }
 }

@@ -94,10 +94,14 @@ class CoverSearch {
   Cover cover_;
   std::array<std::int64_t, kMostAskingContainers> left_{};   // to place, of each container
   std::array<std::int64_t, kMostAskingContainers> could_{};  // stands for each init container
-  ContainerSet open_ = 0;                                    // those that left_ has any of
-  std::int64_t compute_ = 0;                                 // that is placed
-  Charge weight_left_;                                       // to place, at GpuKind::weigh_at
-  std::vector<std::int32_t> need_;                           // of each set, what is left to place
+  /// Whether one init container finds its GPUs whatever GPUs the others have: they run one after
+  /// another, and none needs another for the mode of a GPU, or minds the one that it has.
+  bool inits_independent_ = true;
+  bool remembers_ = true;           // what came to nothing
+  ContainerSet open_ = 0;           // those that left_ has any of
+  std::int64_t compute_ = 0;        // that is placed
+  Charge weight_left_;              // to place, at GpuKind::weigh_at
+  std::vector<std::int32_t> need_;  // of each set, what is left to place
   std::vector<std::size_t> init_order_;
   std::unordered_set<Dead, DeadHash> dead_;
   std::size_t covers_ = 0;

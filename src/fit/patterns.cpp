@@ -140,6 +140,7 @@ Patterns PatternBook::make(const GpuKind& kind) {
   const std::size_t sets = patterns.costs_->size();
   patterns.serves_.resize(sets);
   patterns.modes_.resize(sets);
+  patterns.beside_.resize(std::size_t{1} << others_);
   patterns.serves_[0] = true;
   for (ContainerSet set = 1; set < sets; ++set) {
     if ((set & ~kind.allowed) != 0 || !fits_in(patterns.cost(set), kind.free)) continue;
@@ -147,7 +148,9 @@ Patterns PatternBook::make(const GpuKind& kind) {
     if (patterns.modes_[set] == GpuMode::kNone) continue;
     patterns.serves_[set] = true;
     patterns.served_ |= set;
+    patterns.beside_[set & all_others()] |= set & ~all_others();
   }
+  patterns.inits_ = patterns.served_ & ~all_others();
   weigh(patterns);
   return patterns;
 }

@@ -41,6 +41,11 @@ class Patterns {
   [[nodiscard]] bool serves(ContainerSet set) const { return serves_[set]; }
   /// Those that it can serve at all, alone or in company.
   [[nodiscard]] ContainerSet served() const { return served_; }
+  /// Of the init containers those that it can serve beside these apps and sidecars, alone or in
+  /// company.
+  [[nodiscard]] ContainerSet inits_beside(ContainerSet others) const { return beside_[others]; }
+  /// Those that it can serve beside some.
+  [[nodiscard]] ContainerSet inits() const { return inits_; }
   /// All patterns of apps and sidecars, the heaviest first, the empty one last.
   [[nodiscard]] std::span<const ContainerSet> heaviest_first() const { return heaviest_first_; }
   /// The same, the lightest first, the empty one last.
@@ -67,6 +72,8 @@ class Patterns {
   std::vector<bool> serves_;
   std::vector<GpuMode> modes_;
   ContainerSet served_ = 0;
+  ContainerSet inits_ = 0;
+  std::vector<ContainerSet> beside_;
   std::vector<ContainerSet> heaviest_first_;
   std::vector<ContainerSet> lightest_first_;
   std::vector<std::int32_t> most_;

@@ -1,0 +1,161 @@
+// Pods of many containers that fill a node to the last MiB, which brute force cannot look through:
+// each is made from an assignment, so that there is one.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "fit_oracle.hpp"
+#include "many.hpp"
+#include "random_cluster.hpp"
+#include "snug/fit/pod_charge.hpp"
+#include "support/states.hpp"
+
+namespace snug {
+namespace {
+
+struct Brim {
+  NodeInventory inventory;
+  std::vector<HoldingPtr> holdings;
+  GpuRequest request;
+};
+
+NodeInventory draw_box(int gpus) {
+  NodeInventory node;
+  node.name = "n1";
+  const bool mixed = one_in(3);
+  std::int64_t capacity = draw_from<std::int64_t>({16384, 40960, 81920});
+  for (int i = 0; i < gpus; ++i) {
+    if (mixed && one_in(2)) capacity = draw_from<std::int64_t>({16384, 40960, 81920});
+    node.gpus.push_back({.index = i,
+                         .uuid = gpu_uuid("n1", i),
+                         .model = "A",
+                         .memory = {capacity},
+                         .modes = {GpuMode::kWhole, GpuMode::kTimeSlicing}});
+  }
+  return node;
+}
+
+ContainerRequest draw_share(int style) {
+  ContainerRequest asked;
+  if (style == 0 && one_in(3)) {
+    asked.ask = MemoryAsk{{1000 + draw(12000)}};
+  } else if (style == 1) {
+    asked.ask = FractionAsk{50 * (1 + draw(14))};
+  } else {
+    asked.ask = FractionAsk{style == 2 ? 250 + draw(200) : 100 + draw(600)};
+  }
+  if (style == 0 && one_in(3)) asked.compute_percent = 5 + draw(60);
+  return asked;
+}
+
+GpuRequest draw_containers(bool with_inits) {
+  GpuRequest request;
+  const int containers = 2 + draw(7);
+  const int style = draw(4);
+  for (int c = 0; c < containers; ++c) {
+    ContainerRequest asked = draw_share(style);
+    if (one_in(12)) asked = {.ask = WholeAsk{}};
+    asked.kind = with_inits ? draw_kind() : ContainerKind::kApp;
+    asked.container = "c" + std::to_string(c);
+    asked.count = 0;
+    request.containers.push_back(std::move(asked));
+  }
+  return request;
+}
+
+bool wants_whole(const ContainerRequest& asked) {
+  return std::holds_alternative<WholeAsk>(asked.ask);
+}
+
+/// Puts containers on the GPU in a random order while they fit, and fills what is left, or some of
+/// it, by a holding.
+void fill(Brim& brim, const GpuInfo& gpu, std::int64_t& devices) {
+  constexpr std::int64_t kMostDevices = 64;
+  std::vector<std::size_t> order(brim.request.containers.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  for (std::size_t i = order.size(); i > 1; --i) {
+    std::swap(order[i - 1], order[static_cast<std::size_t>(draw(static_cast<int>(i)))]);
+  }
+  PodCharge charge;
+  bool used = false;
+  bool whole = false;
+  for (const std::size_t c : order) {
+    ContainerRequest& asked = brim.request.containers[c];
+    if (devices == kMostDevices || whole || (used && wants_whole(asked))) continue;
+    const auto cost = FitOracle::cost(asked, gpu.memory.value);
+    charge.add(asked.kind, c, {{cost.memory}, {cost.compute}});
+    if (charge.total().memory > gpu.memory || charge.total().compute > kWholeGpu) {
+      charge.remove_last();
+      continue;
+    }
+    used = true;
+    whole = wants_whole(asked);
+    ++asked.count;
+    ++devices;
+  }
+  if (whole || one_in(5)) return;
+  const Charge total = used ? charge.total() : Charge{};
+  const MebiBytes memory = gpu.memory - total.memory;
+  const MilliGpu compute = kWholeGpu - total.compute;
+  if (memory.value == 0 || compute.value == 0) return;
+  brim.holdings.push_back(make_holding("h" + std::to_string(gpu.index), "n1",
+                                       {make_share(gpu.index, memory.value, compute.value)}));
+}
+
+Brim draw_brim(int most_gpus, bool with_inits) {
+  Brim brim{.inventory = draw_box(2 + draw(most_gpus - 1)),
+            .holdings = {},
+            .request = draw_containers(with_inits)};
+  std::int64_t devices = 0;
+  for (const GpuInfo& gpu : brim.inventory.gpus) fill(brim, gpu, devices);
+  std::erase_if(brim.request.containers,
+                [](const ContainerRequest& asked) { return asked.count == 0; });
+  return brim;
+}
+
+void is_found(const Brim& brim, bool may_give_up) {
+  const NodeStatePtr node =
+      add_up(std::make_shared<const NodeInventory>(brim.inventory), brim.holdings);
+  RC_PRE(brim.request.containers.size() > 1);
+  for (const ContainerRequest& asked : brim.request.containers) {
+    const auto cost = FitOracle::cost(asked, 40960);
+    RC_LOG() << (asked.kind == ContainerKind::kInit      ? "init"
+                 : asked.kind == ContainerKind::kSidecar ? "sidecar"
+                                                         : "app")
+             << " of " << cost.memory << " MiB, " << cost.compute << "m on 40960 MiB, "
+             << asked.count << " times\n";
+  }
+  RC_LOG() << describe(*node);
+  FitMemo memo(brim.request);
+  PlacementList options;
+  const ReasonCode reason = fit(*node, {}, memo, options);
+  RC_TAG(std::to_string(brim.request.containers.size()) + " containers",
+         reason == ReasonCode::kNone ? "found" : "given up");
+  RC_ASSERT(can_fit(*node, {}, memo) == (reason == ReasonCode::kNone));
+  if (may_give_up && memo.gave_up()) return;
+  RC_LOG() << (memo.gave_up() ? "given up\n" : "");
+  RC_ASSERT(reason == ReasonCode::kNone);
+  const FitOracle oracle(brim.inventory, brim.holdings);
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    RC_ASSERT(oracle.accepts(brim.request, options[i].takes));
+  }
+}
+
+TEST(FitBrimProperty, AppsThatFillEightGpusAreFound) {
+  holds_in(2'000, [] { is_found(draw_brim(8, false), false); });
+}
+
+TEST(FitBrimProperty, SidecarsAndInitContainersToo) {
+  holds_in(2'000, [] { is_found(draw_brim(8, true), false); });
+}
+
+/// The search may come to its bound: some in ten thousand.
+TEST(FitBrimProperty, OnSixteenGpusTheyAreFoundOrGivenUpAsSuch) {
+  holds_in(1'000, [] { is_found(draw_brim(16, true), true); });
+}
+
+}  // namespace
+}  // namespace snug
