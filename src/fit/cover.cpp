@@ -189,7 +189,7 @@ void CoverSearch::extend(std::size_t stand, std::size_t last) {
 
 void CoverSearch::try_patterns(std::size_t stand, std::size_t from) {
   const Patterns& patterns = *stands_[stand].patterns;
-  const auto order = aim_ == Aim::kSpread ? patterns.lightest_first() : patterns.heaviest_first();
+  const auto order = aim_ == Aim::kSpread ? patterns.fewest_first() : patterns.heaviest_first();
   for (std::size_t i = from; i < order.size(); ++i) {
     const ContainerSet set = order[i];
     if ((set & ~open_) != 0 || dominated(patterns, set) || renamed(set)) continue;

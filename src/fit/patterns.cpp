@@ -175,9 +175,13 @@ void PatternBook::weigh(Patterns& patterns) const {
   std::ranges::sort(order, [&](ContainerSet a, ContainerSet b) {
     return std::tuple(weight(b), a) < std::tuple(weight(a), b);
   });
-  patterns.lightest_first_.assign(order.rbegin(), order.rend());
+  std::vector<ContainerSet>& fewest = patterns.fewest_first_;
+  fewest = order;
+  std::ranges::sort(fewest, [&](ContainerSet a, ContainerSet b) {
+    return std::tuple(std::popcount(a), weight(b), a) < std::tuple(std::popcount(b), weight(a), b);
+  });
   order.push_back(0);
-  patterns.lightest_first_.push_back(0);
+  fewest.push_back(0);
 }
 
 }  // namespace snug

@@ -48,8 +48,8 @@ class Patterns {
   [[nodiscard]] ContainerSet inits() const { return inits_; }
   /// All patterns of apps and sidecars, the heaviest first, the empty one last.
   [[nodiscard]] std::span<const ContainerSet> heaviest_first() const { return heaviest_first_; }
-  /// The same, the lightest first, the empty one last.
-  [[nodiscard]] std::span<const ContainerSet> lightest_first() const { return lightest_first_; }
+  /// The same, those of the fewest containers first and of those the heaviest, the empty one last.
+  [[nodiscard]] std::span<const ContainerSet> fewest_first() const { return fewest_first_; }
 
   /// For any set of apps and sidecars: the size of the largest pattern in it, and the most compute
   /// and memory that a pattern in it has at GpuKind::weigh_at.
@@ -75,7 +75,7 @@ class Patterns {
   ContainerSet inits_ = 0;
   std::vector<ContainerSet> beside_;
   std::vector<ContainerSet> heaviest_first_;
-  std::vector<ContainerSet> lightest_first_;
+  std::vector<ContainerSet> fewest_first_;
   std::vector<std::int32_t> most_;
   std::vector<std::int64_t> most_compute_;
   std::vector<std::int64_t> most_memory_;

@@ -21,7 +21,8 @@
 //   - The uid of an ended pod never holds anything again, whatever late events say.
 //   - Bound beats reserved: when the API server shows a pod bound elsewhere, our own attempt ends.
 //
-// Thread-safety: all methods may be called from any thread. One mutex, held for microseconds, never
+// Thread-safety: all methods may be called from any thread. One mutex, held for microseconds (by
+// reserve of a pod of many containers that is hard to place, for milliseconds: kMostFitSteps), never
 // over I/O or logging. snapshot() costs one chunk of nodes after a change and nothing until the
 // next.
 #pragma once

@@ -1,7 +1,10 @@
 // What pods ask beyond one share of one GPU: several containers, several GPUs, isolation, models.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "pods.hpp"
@@ -9,21 +12,6 @@
 
 namespace snug {
 namespace {
-
-struct Row {
-  std::string_view why;
-  std::string_view node;
-  std::vector<HoldingPtr> holdings;
-  std::string_view asks;
-  std::string_view expected;
-};
-
-void check(const std::vector<Row>& rows) {
-  for (const Row& row : rows) {
-    const NodeStatePtr node = make_state(row.node, row.holdings);
-    EXPECT_EQ(takes_text(*node, make_asks(row.asks)), row.expected) << row.why;
-  }
-}
 
 HoldingPtr held(int gpu, std::int64_t memory, std::int64_t compute,
                 GpuMode mode = GpuMode::kTimeSlicing) {
@@ -102,7 +90,22 @@ TEST(FitContainersTest, PlainInitContainersUseTheDevicesOfTheApps) {
           "init 0.5 mps; app whole",
           "TooLarge"},
          {"more whole GPUs than the app", kTwo, {}, "init whole2; app whole", "0w+1w/0w"},
-         {"no GPU for it", kTwo, {held_whole(1)}, "init whole2; app whole", "NoRoom"}});
+         {"no GPU for it", kTwo, {held_whole(1)}, "init whole2; app whole", "NoRoom"},
+         {"whole and then in part, though nobody may share it",
+          "n1: A 40960 modes=whole",
+          {},
+          "init whole; init 0.5",
+          "0w/0w"},
+         {"two in two modes",
+          "n1: A 40960 modes=time-slicing+mps, A 40960 modes=time-slicing+mps",
+          {},
+          "init 0.5 mps; init 0.5 time-slicing; app 0.1",
+          "0m/1/0m"},
+         {"two in two modes on one",
+          kBoth,
+          {},
+          "init 0.5 mps; init 0.5 time-slicing; app 0.1",
+          "WrongMode"}});
 }
 
 TEST(FitContainersTest, TheSameShareOnEachOfSeveralGpus) {
@@ -120,6 +123,30 @@ TEST(FitContainersTest, TheSameShareOnEachOfSeveralGpus) {
           {held(0, 20480, 500)},
           "app 0.5 x2; app 0.6",
           "0+1/2"}});
+}
+
+/// How many placements are offered, and one of them.
+std::pair<std::size_t, bool> offers(std::string_view node, std::string_view asks,
+                                    std::string_view wanted) {
+  const std::string text = takes_text(*make_state(node), make_asks(asks));
+  const std::vector<std::string> offered = split(text, ' ');
+  return {offered.size(), std::ranges::find(offered, wanted) != offered.end()};
+}
+
+TEST(FitContainersTest, WhereThereAreManyWaysFullGpusAndEmptyOnesAreOffered) {
+  constexpr std::string_view kBox = "n1: A 40001, A 40002, A 40003, A 40004, A 40005, A 40006";
+  constexpr std::string_view kAsks = "app 0.3; app 0.3; app 0.2; app 0.2";
+  EXPECT_EQ(offers(kBox, kAsks, "0/0/0/0"), std::pair(std::size_t{96}, true));
+  EXPECT_EQ(offers(kBox, kAsks, "5/4/3/2"), std::pair(std::size_t{96}, true));
+}
+
+TEST(FitContainersTest, SixteenGpusAreFilledToTheBrim) {
+  const std::string found = takes_text(*make_state("n1: A 40960 x16"),
+                                       make_asks("app 0.3 x8; app 0.3 x8; app 0.7 x8; app 0.7 x8"));
+  EXPECT_TRUE(found.starts_with("0+")) << found;
+  EXPECT_EQ(takes_text(*make_state("n1: A 40960 x16"),
+                       make_asks("app 0.3 x8; app 0.301 x8; app 0.7 x8; app 0.7 x8")),
+            "TooLarge");
 }
 
 TEST(FitContainersTest, ModelsAreChosenWithinABox) {

@@ -8,9 +8,12 @@
 // models.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "support/states.hpp"
 
@@ -92,6 +95,22 @@ inline std::string takes_text(const NodeState& node, const GpuRequest& request,
     }
   }
   return text;
+}
+
+struct FitRow {
+  std::string_view why;
+  std::string_view node;
+  std::vector<HoldingPtr> holdings;
+  std::string_view asks;
+  std::string_view expected;
+  Tenant tenant = {};
+};
+
+inline void check(const std::vector<FitRow>& rows) {
+  for (const FitRow& row : rows) {
+    const NodeStatePtr node = make_state(row.node, row.holdings);
+    EXPECT_EQ(takes_text(*node, make_asks(row.asks), row.tenant), row.expected) << row.why;
+  }
 }
 
 }  // namespace snug

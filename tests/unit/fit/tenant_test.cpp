@@ -20,22 +20,6 @@ HoldingPtr of(std::string_view name_space, std::vector<ReservedDevice> devices) 
   return holding;
 }
 
-struct Row {
-  std::string_view why;
-  Tenant tenant;
-  std::string_view node;
-  std::vector<HoldingPtr> holdings;
-  std::string_view asks;
-  std::string_view expected;
-};
-
-void check(const std::vector<Row>& rows) {
-  for (const Row& row : rows) {
-    const NodeStatePtr node = make_state(row.node, row.holdings);
-    EXPECT_EQ(takes_text(*node, make_asks(row.asks), row.tenant), row.expected) << row.why;
-  }
-}
-
 TEST(TenantTest, NamespacesThatWantToBeAloneMeetNobody) {
   const Tenant secret{.name_space = "secret", .rules = &kApart};
   const Tenant other{.name_space = "other", .rules = &kApart};
@@ -44,22 +28,22 @@ TEST(TenantTest, NamespacesThatWantToBeAloneMeetNobody) {
   constexpr std::string_view kOne = "n1: A 40960";
   constexpr std::string_view kTwo = "n1: A 40960 x2";
   check(
-      {{"it joins nobody", secret, kOne, {others}, "app 0.5", "OtherNamespace"},
-       {"nobody joins it", other, kOne, {secrets}, "app 0.5", "OtherNamespace"},
-       {"its own it may", secret, kOne, {secrets}, "app 0.5", "0"},
-       {"others among themselves may", other, kOne, {others}, "app 0.5", "0"},
-       {"an empty GPU", secret, kTwo, {others}, "app 0.5", "1"},
-       {"several containers", secret, kTwo, {others}, "app 0.5; app 0.5", "1/1"},
-       {"several containers, no GPU", secret, kTwo, {others}, "app 0.6; app 0.6", "OtherNamespace"},
-       {"several GPUs", secret, kTwo, {others}, "app 0.5 x2", "OtherNamespace"},
-       {"no room is said first", secret, kOne, {others}, "app 0.999", "NoRoom"},
-       {"whole GPUs have no neighbours", secret, kTwo, {others}, "app whole", "1w"},
+      {{"it joins nobody", kOne, {others}, "app 0.5", "OtherNamespace", secret},
+       {"nobody joins it", kOne, {secrets}, "app 0.5", "OtherNamespace", other},
+       {"its own it may", kOne, {secrets}, "app 0.5", "0", secret},
+       {"others among themselves may", kOne, {others}, "app 0.5", "0", other},
+       {"an empty GPU", kTwo, {others}, "app 0.5", "1", secret},
+       {"several containers", kTwo, {others}, "app 0.5; app 0.5", "1/1", secret},
+       {"several containers, no GPU", kTwo, {others}, "app 0.6; app 0.6", "OtherNamespace", secret},
+       {"several GPUs", kTwo, {others}, "app 0.5 x2", "OtherNamespace", secret},
+       {"no room is said first", kOne, {others}, "app 0.999", "NoRoom", secret},
+       {"whole GPUs have no neighbours", kTwo, {others}, "app whole", "1w", secret},
        {"a holder that nobody may doubt is one too",
-        secret,
         "n1: A 40960 unhealthy",
         {others},
         "app 0.5",
-        "Unhealthy"}});
+        "Unhealthy",
+        secret}});
 }
 
 TEST(TenantTest, ACapCountsWhatThePodTakesOfEachGpu) {
@@ -67,39 +51,39 @@ TEST(TenantTest, ACapCountsWhatThePodTakesOfEachGpu) {
   constexpr std::string_view kSizes = "n1: T 16384, A 40960, H 81920";
   const std::vector<HoldingPtr> full = {of("y", {make_share(1, 40960, 1000)}),
                                         of("z", {make_share(2, 81920, 1000)})};
-  check({{"all of it", left(500), "n1: A 40960", {}, "app 0.5", "0"},
-         {"a milli-GPU too little", left(499), "n1: A 40960", {}, "app 0.5", "CapReached"},
-         {"nothing left", left(0), "n1: A 40960", {}, "app 0.001", "CapReached"},
-         {"less than nothing", left(-500), "n1: A 40960", {}, "app 0.001", "CapReached"},
-         {"whole GPUs", left(1999), "n1: A 40960 x2", {}, "app whole2", "CapReached"},
-         {"the same memory is less of a larger GPU", left(100), kSizes, {}, "app 8192", "2"},
-         {"no room on those that it can pay", left(100), kSizes, full, "app 8192", "NoRoom"},
-         {"several GPUs that it can pay", left(300), kSizes, {}, "app 8192 x2", "1+2"},
-         {"several, and those have no room", left(300), kSizes, full, "app 8192 x2", "NoRoom"},
+  check({{"all of it", "n1: A 40960", {}, "app 0.5", "0", left(500)},
+         {"a milli-GPU too little", "n1: A 40960", {}, "app 0.5", "CapReached", left(499)},
+         {"nothing left", "n1: A 40960", {}, "app 0.001", "CapReached", left(0)},
+         {"less than nothing", "n1: A 40960", {}, "app 0.001", "CapReached", left(-500)},
+         {"whole GPUs", "n1: A 40960 x2", {}, "app whole2", "CapReached", left(1999)},
+         {"the same memory is less of a larger GPU", kSizes, {}, "app 8192", "2", left(100)},
+         {"no room on those that it can pay", kSizes, full, "app 8192", "NoRoom", left(100)},
+         {"several GPUs that it can pay", kSizes, {}, "app 8192 x2", "1+2", left(300)},
+         {"several, and those have no room", kSizes, full, "app 8192 x2", "NoRoom", left(300)},
          {"containers that run one after another",
-          left(600),
           "n1: A 40960",
           {},
           "init 0.6; app 0.5",
-          "0/0"},
+          "0/0",
+          left(600)},
          {"containers that run together",
-          left(1000),
           "n1: A 40960 x2",
           {},
           "app 0.5; app 0.6",
-          "CapReached"},
+          "CapReached",
+          left(1000)},
          {"it is said before no room",
-          left(100),
           "n1: A 40960",
           {of("y", {make_share(0, 40960, 1000)})},
           "app 0.5",
-          "CapReached"},
+          "CapReached",
+          left(100)},
          {"unhealthy is said before it",
-          left(100),
           "n1: A 40960 unhealthy",
           {},
           "app 0.5",
-          "Unhealthy"}});
+          "Unhealthy",
+          left(100)}});
 }
 
 /// Room, neighbours and cap are judged of the same GPUs.
@@ -110,17 +94,17 @@ TEST(TenantTest, TheReasonOfSeveralGpusIsTheFirstThatMakesThemImpossible) {
   const HoldingPtr neighbour = of("other", {make_share(1, 1024, 25)});
   constexpr std::string_view kSizes = "n1: T 16384 x2, H 81920 x2";
   check({{"those that it can pay have room, but neighbours",
-          secret,
           kSizes,
           {others},
           "app 8192 x2",
-          "OtherNamespace"},
+          "OtherNamespace",
+          secret},
          {"those that it can pay have no room, others have neighbours",
-          secret,
           kSizes,
           {full, neighbour},
           "app 8192 x2",
-          "NoRoom"}});
+          "NoRoom",
+          secret}});
 }
 
 TEST(TenantTest, SharesMayHaveToBeEnforced) {
