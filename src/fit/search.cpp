@@ -4,22 +4,21 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "fit/cover.hpp"
+#include "fit/kinds.hpp"
 #include "fit/levels.hpp"
+#include "fit/offers.hpp"
 #include "fit/several_memo.hpp"
 #include "snug/base/limits.hpp"
 
 namespace snug {
 namespace {
 
-/// As much as no GPU has: what a vanished one may have had.
-constexpr MebiBytes kAnySize{kLargestQuantity};
+using Aim = CoverSearch::Aim;
 
 /// So many placements take little time to score: all that differ of most pods.
 constexpr std::size_t kMostOptions = 64;
@@ -31,17 +30,20 @@ constexpr std::int64_t kMostOptionSteps = 2'000;
 class Several {
  public:
   Several(const NodeState& node, const Tenant& tenant, SeveralMemo& memo)
-      : node_(node), tenant_(tenant), memo_(memo), apart_(kept_apart(node, tenant)) {
+      : node_(node),
+        tenant_(tenant),
+        memo_(memo),
+        apart_(kept_apart(node, tenant)),
+        weigh_at_(weigh_at(node)) {
     memo_.tidy();
-    for (const GpuState& gpu : node.gpus) {
-      if (gpu.closure != GpuClosure::kVanished) weigh_at_ = std::max(weigh_at_, gpu.memory);
-    }
-    if (weigh_at_.value == 0) weigh_at_ = kAnySize;
   }
 
   /// Whether there is a cover by the constraints up to this one.
   bool possible(Level level) {
-    std::vector<Stand> stands = stands_by(level, false);
+    std::vector<Stand> stands = stands_by(level);
+    std::ranges::sort(stands, {}, [&](const Stand& stand) {
+      return std::tuple(node_.gpus[stand.gpu].room, stand.patterns->number(), stand.gpu);
+    });
     const std::int64_t cap = level >= Level::kCap ? tenant_.cap_left : kNoCap;
     SeveralMemo::Kinds kinds{{}, cap};
     for (const Stand& stand : stands) kinds.first.push_back(stand.patterns->number());
@@ -50,16 +52,12 @@ class Several {
       ran_out_ = known->ran_out;
       return known->possible;
     }
-    const std::int64_t at_most = memo_.steps(kMostFitSteps);
-    std::int64_t steps = at_most;
-    CoverSearch search(memo_.book, std::move(stands), cap, steps);
     bool found = false;
-    search.run(CoverSearch::Aim::kAny, [&](const Cover&) {
+    const bool all = run(Aim::kAny, stands, cap, kMostFitSteps, [&](const Cover&) {
       found = true;
       return false;
     });
-    memo_.used(at_most - steps);
-    ran_out_ = !found && search.ran_out();
+    ran_out_ = !found && !all;
     memo_.remember(std::move(kinds), {.possible = found, .ran_out = ran_out_});
     return found;
   }
@@ -70,87 +68,61 @@ class Several {
   /// There is a cover by all constraints: fills the list with those that score terms may choose
   /// among.
   void collect(PlacementList& options) {
-    const std::vector<Stand> stands = stands_by(Level::kTenants, true);
-    std::set<Cover> seen;
-    const auto offer = [&](const std::vector<Stand>& order, const Cover& cover) {
-      if (seen.insert(by_gpu(order, cover)).second) add(order, cover, options);
-    };
-    const bool all = run(CoverSearch::Aim::kFull, stands, kMostOptions, offer);
+    Offers offers(node_, memo_.book, options);
+    std::vector<Stand> stands = stands_by(Level::kTenants);
+    std::ranges::sort(stands, {}, [&](const Stand& stand) {
+      return std::tuple(node_.gpus[stand.gpu].room, stand.patterns->number(), first_like(stand.gpu),
+                        stand.gpu);
+    });
+    mark_likes(stands);
+    const bool all =
+        run(Aim::kFull, stands, tenant_.cap_left, kMostOptionSteps, [&](const Cover& cover) {
+          offers.add(stands, cover);
+          return options.size() < kMostOptions;
+        });
     if (all) return;
     std::vector<Stand> emptiest_first = stands;
     std::ranges::reverse(emptiest_first);
     mark_likes(emptiest_first);
-    (void)run(CoverSearch::Aim::kSpread, emptiest_first, kMostSpreadOptions, offer);
-    if (options.empty()) (void)run(CoverSearch::Aim::kAny, stands, 1, offer);
+    std::size_t spread = 0;
+    (void)run(Aim::kSpread, emptiest_first, tenant_.cap_left, kMostOptionSteps,
+              [&](const Cover& cover) {
+                offers.add_new(emptiest_first, cover);
+                return ++spread < kMostSpreadOptions;
+              });
+    if (!options.empty()) return;
+    (void)run(Aim::kAny, stands, tenant_.cap_left, kMostFitSteps, [&](const Cover& cover) {
+      offers.add(stands, cover);
+      return false;
+    });
   }
 
  private:
-  /// False: there may be more than were offered.
-  template <typename Offer>
-  bool run(CoverSearch::Aim aim, const std::vector<Stand>& stands, std::size_t most,
-           const Offer& offer) {
-    const std::int64_t at_most = memo_.steps(most == 1 ? kMostFitSteps : kMostOptionSteps);
-    std::int64_t steps = at_most;
-    CoverSearch search(memo_.book, stands, tenant_.cap_left, steps);
-    std::size_t found = 0;
+  /// False: it ended before everything was tried.
+  template <typename Found>
+  bool run(Aim aim, const std::vector<Stand>& stands, std::int64_t cap_left, std::int64_t at_most,
+           Found found) {
+    const std::int64_t granted = memo_.steps(at_most);
+    std::int64_t steps = granted;
+    CoverSearch search(memo_.book, stands, cap_left, steps);
+    bool stopped = false;
     search.run(aim, [&](const Cover& cover) {
-      offer(stands, cover);
-      return ++found < most;
+      stopped = !found(cover);
+      return !stopped;
     });
-    memo_.used(at_most - steps);
-    return found < most && !search.ran_out();
+    memo_.used(granted - steps);
+    return !stopped && !search.ran_out();
   }
 
-  [[nodiscard]] GpuKind kind(Level level, std::size_t position) const {
-    const GpuState& gpu = node_.gpus[position];
-    const bool gone = gpu.closure == GpuClosure::kVanished;
-    const bool room = level >= Level::kRoom && !gone;
-    GpuKind kind{.capacity = gone ? kAnySize : gpu.memory, .weigh_at = weigh_at_};
-    kind.free = {.memory = kind.capacity, .compute = kWholeGpu};
-    if (room) kind.free = {.memory = gpu.free_memory(), .compute = gpu.free_compute()};
-    if (level >= Level::kHealth && gpu.closure != GpuClosure::kOpen) return kind;
-    for (std::size_t turn = 0; turn < memo_.book.containers(); ++turn) {
-      const bool by_model = level >= Level::kModel && !gone;
-      if (!by_model || memo_.book.asked(turn).models.allows(gpu.info->model)) {
-        kind.allowed |= ContainerSet{1} << turn;
-      }
-    }
-    set_modes(kind, level, gpu);
-    const bool apart = level >= Level::kTenants && !apart_.empty() && apart_[position];
-    if (apart) kind.shared_as.fill(GpuMode::kNone);
-    return kind;
-  }
-
-  /// A vanished GPU may have been one for any mode.
-  static void set_modes(GpuKind& kind, Level level, const GpuState& gpu) {
-    if (level < Level::kMode || gpu.closure == GpuClosure::kVanished) {
-      kind.shared_as.fill(GpuMode::kTimeSlicing);
-      kind.whole = true;
-      return;
-    }
-    const bool as_it_is = level >= Level::kRoom;
-    kind.whole = gpu.takes_whole && (!as_it_is || gpu.empty());
-    if (as_it_is && !gpu.empty() && !shares(gpu.mode)) return;
-    for (std::size_t i = 0; i < kind.shared_as.size(); ++i) {
-      const auto isolation = static_cast<Isolation>(i);
-      kind.shared_as.at(i) =
-          shares(gpu.mode) ? serving_mode(gpu, isolation) : opened_as(*gpu.info, isolation);
-    }
-  }
-
-  /// The GPUs that can serve anything, the fullest first. `each`: those that only scores tell apart
-  /// are told apart.
-  std::vector<Stand> stands_by(Level level, bool each) {
+  /// The GPUs that can serve anything, by position.
+  std::vector<Stand> stands_by(Level level) {
     std::vector<Stand> stands;
     for (std::size_t gpu = 0; gpu < node_.gpus.size(); ++gpu) {
-      const Patterns& patterns = memo_.book.of(kind(level, gpu));
+      const bool apart = !apart_.empty() && apart_[gpu];
+      const Patterns& patterns =
+          memo_.book.of(kind_of(node_.gpus[gpu], level, apart, weigh_at_, memo_.book));
       if (patterns.served() != 0) stands.push_back({.patterns = &patterns, .gpu = gpu});
     }
-    std::ranges::sort(stands, {}, [&](const Stand& stand) {
-      return std::tuple(node_.gpus[stand.gpu].room, stand.patterns->number(),
-                        each ? first_like(stand.gpu) : 0, stand.gpu);
-    });
-    if (each) mark_likes(stands);
     return stands;
   }
 
@@ -168,61 +140,6 @@ class Several {
     std::size_t first = 0;
     while (!node_.gpus[first].same_as(node_.gpus[gpu])) ++first;
     return first;
-  }
-
-  /// What each GPU of the node serves. Of GPUs that are alike the lower ones serve the containers
-  /// that come first.
-  [[nodiscard]] Cover by_gpu(const std::vector<Stand>& stands, const Cover& cover) const {
-    Cover sets(node_.gpus.size());
-    for (std::size_t i = 0; i < stands.size(); ++i) sets[stands[i].gpu] = cover[i];
-    for (std::size_t begin = 0; begin < stands.size();) {
-      std::size_t end = begin + 1;
-      while (end < stands.size() && stands[end].like_previous) ++end;
-      std::vector<std::size_t> gpus;
-      std::vector<ContainerSet> served;
-      for (std::size_t i = begin; i < end; ++i) {
-        gpus.push_back(stands[i].gpu);
-        served.push_back(cover[i]);
-      }
-      std::ranges::sort(gpus);
-      std::ranges::sort(served, comes_first);
-      for (std::size_t i = 0; i < gpus.size(); ++i) sets[gpus[i]] = served[i];
-      begin = end;
-    }
-    return sets;
-  }
-
-  /// The one with the first container that not both have.
-  static bool comes_first(ContainerSet a, ContainerSet b) {
-    const ContainerSet differ = a ^ b;
-    return (a & differ & -differ) != 0;
-  }
-
-  void add(const std::vector<Stand>& stands, const Cover& cover, PlacementList& options) const {
-    const Cover sets = by_gpu(stands, cover);
-    std::vector<const Patterns*> patterns(node_.gpus.size());
-    for (const Stand& stand : stands) patterns[stand.gpu] = stand.patterns;
-    for (std::size_t turn = 0; turn < memo_.book.containers(); ++turn) {
-      for (std::size_t gpu = 0; gpu < sets.size(); ++gpu) {
-        if ((sets[gpu] >> turn & 1U) != 0) options.add(take(turn, gpu, sets[gpu], *patterns[gpu]));
-      }
-    }
-    options.close();
-  }
-
-  [[nodiscard]] DeviceTake take(std::size_t turn, std::size_t gpu, ContainerSet set,
-                                const Patterns& patterns) const {
-    const ContainerSet alone = ContainerSet{1} << turn;
-    const ContainerSet before = set & (alone - 1);
-    const MebiBytes capacity = node_.gpus[gpu].memory;
-    const Charge& cost = patterns.cost(alone);
-    return {
-        .container = static_cast<std::uint16_t>(memo_.book.position(turn)),
-        .gpu = static_cast<std::uint16_t>(gpu),
-        .mode = patterns.mode(set),
-        .room = patterns.cost(before | alone).room(capacity) - patterns.cost(before).room(capacity),
-        .memory = cost.memory,
-        .compute = cost.compute};
   }
 
   const NodeState& node_;

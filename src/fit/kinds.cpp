@@ -1,0 +1,65 @@
+#include "fit/kinds.hpp"
+
+#include <algorithm>
+
+namespace snug {
+namespace {
+
+/// As much as no GPU has: what a vanished one may have had.
+constexpr MebiBytes kAnySize{kLargestQuantity};
+
+bool vanished(const GpuState& gpu) { return gpu.closure == GpuClosure::kVanished; }
+
+ContainerSet allowed_by_model(const GpuState& gpu, Level level, const PatternBook& book) {
+  const bool any_model = level < Level::kModel || vanished(gpu);
+  ContainerSet allowed = 0;
+  for (std::size_t turn = 0; turn < book.containers(); ++turn) {
+    if (any_model || book.asked(turn).models.allows(gpu.info->model)) {
+      allowed |= ContainerSet{1} << turn;
+    }
+  }
+  return allowed;
+}
+
+/// A vanished GPU may have been one for any mode.
+void set_modes(GpuKind& kind, Level level, const GpuState& gpu) {
+  if (level < Level::kMode || vanished(gpu)) {
+    kind.shared_as.fill(GpuMode::kTimeSlicing);
+    kind.whole = true;
+    return;
+  }
+  const bool as_it_is = level >= Level::kRoom;
+  kind.whole = gpu.takes_whole && (!as_it_is || gpu.empty());
+  if (as_it_is && !gpu.empty() && !shares(gpu.mode)) return;
+  for (std::size_t i = 0; i < kind.shared_as.size(); ++i) {
+    const auto isolation = static_cast<Isolation>(i);
+    kind.shared_as.at(i) =
+        shares(gpu.mode) ? serving_mode(gpu, isolation) : opened_as(*gpu.info, isolation);
+  }
+}
+
+}  // namespace
+
+MebiBytes weigh_at(const NodeState& node) {
+  MebiBytes largest;
+  for (const GpuState& gpu : node.gpus) {
+    if (!vanished(gpu)) largest = std::max(largest, gpu.memory);
+  }
+  return largest.value > 0 ? largest : kAnySize;
+}
+
+GpuKind kind_of(const GpuState& gpu, Level level, bool apart, MebiBytes weigh_at,
+                const PatternBook& book) {
+  const MebiBytes capacity = vanished(gpu) ? kAnySize : gpu.memory;
+  GpuKind kind{.capacity = capacity,
+               .free = {.memory = capacity, .compute = kWholeGpu},
+               .weigh_at = weigh_at};
+  if (level >= Level::kHealth && gpu.closure != GpuClosure::kOpen) return kind;
+  if (level >= Level::kRoom) kind.free = {gpu.free_memory(), gpu.free_compute()};
+  kind.allowed = allowed_by_model(gpu, level, book);
+  set_modes(kind, level, gpu);
+  if (level >= Level::kTenants && apart) kind.shared_as.fill(GpuMode::kNone);
+  return kind;
+}
+
+}  // namespace snug

@@ -1,0 +1,70 @@
+#include "fit/offers.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace snug {
+namespace {
+
+/// The one with the first container that not both have.
+bool comes_first(ContainerSet a, ContainerSet b) {
+  const ContainerSet differ = a ^ b;
+  return (a & differ & -differ) != 0;
+}
+
+}  // namespace
+
+void Offers::add(const std::vector<Stand>& stands, const Cover& cover) {
+  assign(stands, cover);
+  offer(stands);
+}
+
+void Offers::add_new(const std::vector<Stand>& stands, const Cover& cover) {
+  assign(stands, cover);
+  if (std::ranges::find(offered_, sets_) == offered_.end()) offer(stands);
+}
+
+void Offers::assign(const std::vector<Stand>& stands, const Cover& cover) {
+  sets_.assign(node_.gpus.size(), 0);
+  for (std::size_t begin = 0; begin < stands.size();) {
+    std::size_t end = begin + 1;
+    while (end < stands.size() && stands[end].like_previous) ++end;
+    if (end == begin + 1) {
+      sets_[stands[begin].gpu] = cover[begin];
+    } else {
+      std::vector<std::size_t> gpus;
+      for (std::size_t i = begin; i < end; ++i) gpus.push_back(stands[i].gpu);
+      std::vector<ContainerSet> served(cover.begin() + static_cast<std::ptrdiff_t>(begin),
+                                       cover.begin() + static_cast<std::ptrdiff_t>(end));
+      std::ranges::sort(gpus);
+      std::ranges::sort(served, comes_first);
+      for (std::size_t i = 0; i < gpus.size(); ++i) sets_[gpus[i]] = served[i];
+    }
+    begin = end;
+  }
+}
+
+void Offers::offer(const std::vector<Stand>& stands) {
+  offered_.push_back(sets_);
+  for (std::size_t turn = 0; turn < book_.containers(); ++turn) {
+    const ContainerSet alone = ContainerSet{1} << turn;
+    for (std::size_t gpu = 0; gpu < sets_.size(); ++gpu) {
+      const ContainerSet set = sets_[gpu];
+      if ((set & alone) == 0) continue;
+      const Patterns& patterns = *std::ranges::find(stands, gpu, &Stand::gpu)->patterns;
+      const ContainerSet before = set & (alone - 1);
+      const MebiBytes capacity = node_.gpus[gpu].memory;
+      options_.add({.container = static_cast<std::uint16_t>(book_.position(turn)),
+                    .gpu = static_cast<std::uint16_t>(gpu),
+                    .mode = patterns.mode(set),
+                    .room = patterns.cost(before | alone).room(capacity) -
+                            patterns.cost(before).room(capacity),
+                    .memory = patterns.cost(alone).memory,
+                    .compute = patterns.cost(alone).compute});
+    }
+  }
+  options_.close();
+}
+
+}  // namespace snug

@@ -1,0 +1,35 @@
+// Covers as placements. Of covers that nothing but positions tells apart one is offered: of GPUs
+// that are alike the lower ones serve the containers that come first. For one node.
+#pragma once
+
+#include <vector>
+
+#include "fit/cover.hpp"
+#include "fit/patterns.hpp"
+#include "snug/model/placement.hpp"
+#include "snug/model/snapshot.hpp"
+
+namespace snug {
+
+class Offers {
+ public:
+  /// What is named outlives it.
+  Offers(const NodeState& node, const PatternBook& book, PlacementList& options)
+      : node_(node), book_(book), options_(options) {}
+
+  void add(const std::vector<Stand>& stands, const Cover& cover);
+  /// The same, but for one that has been added before, of these stands or others.
+  void add_new(const std::vector<Stand>& stands, const Cover& cover);
+
+ private:
+  void assign(const std::vector<Stand>& stands, const Cover& cover);
+  void offer(const std::vector<Stand>& stands);
+
+  const NodeState& node_;
+  const PatternBook& book_;
+  PlacementList& options_;
+  Cover sets_;  // what each GPU of the node serves
+  std::vector<Cover> offered_;
+};
+
+}  // namespace snug
