@@ -225,11 +225,11 @@ void CoverSearch::take_back(std::size_t stand) {
 }
 
 /// Which init containers the stand could serve beside what it serves, instead of at all.
-void CoverSearch::count_inits(std::size_t stand, int sign) {
+void CoverSearch::count_inits(std::size_t stand, std::int64_t sign) {
   const Patterns& patterns = *stands_[stand].patterns;
   for (std::size_t turn = book_.others(); turn < book_.containers(); ++turn) {
-    const int beside = (patterns.inits_beside(cover_[stand]) & bit(turn)) != 0 ? 1 : 0;
-    const int at_all = (patterns.inits() & bit(turn)) != 0 ? 1 : 0;
+    const std::int64_t beside = (patterns.inits_beside(cover_[stand]) & bit(turn)) != 0 ? 1 : 0;
+    const std::int64_t at_all = (patterns.inits() & bit(turn)) != 0 ? 1 : 0;
     could_.at(turn) += sign * (beside - at_all);
   }
 }

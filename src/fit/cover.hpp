@@ -71,7 +71,7 @@ class CoverSearch {
   void try_patterns(std::size_t stand, std::size_t from);
   void put(std::size_t stand, ContainerSet set);
   void take_back(std::size_t stand);
-  void count_inits(std::size_t stand, int sign);
+  void count_inits(std::size_t stand, std::int64_t sign);
   void place_inits();
   void place_init(std::size_t turn, std::int64_t device, std::size_t from);
   [[nodiscard]] std::vector<std::size_t> stands_for_inits() const;

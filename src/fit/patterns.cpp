@@ -95,6 +95,7 @@ std::shared_ptr<const std::vector<Charge>> PatternBook::costs(MebiBytes capacity
   std::shared_ptr<const std::vector<Charge>>& known = costs_[capacity.value];
   if (known != nullptr) return known;
   std::vector<Charge> alone;
+  alone.reserve(containers());
   for (std::size_t turn = 0; turn < containers(); ++turn) {
     alone.push_back(charge(asked(turn), capacity));
   }

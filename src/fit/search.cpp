@@ -40,10 +40,7 @@ class Several {
 
   /// Whether there is a cover by the constraints up to this one.
   bool possible(Level level) {
-    std::vector<Stand> stands = stands_by(level);
-    std::ranges::sort(stands, {}, [&](const Stand& stand) {
-      return std::tuple(node_.gpus[stand.gpu].room, stand.patterns->number(), stand.gpu);
-    });
+    const std::vector<Stand> stands = stands_by(level);
     const std::int64_t cap = level >= Level::kCap ? tenant_.cap_left : kNoCap;
     SeveralMemo::Kinds kinds{{}, cap};
     for (const Stand& stand : stands) kinds.first.push_back(stand.patterns->number());
@@ -69,12 +66,7 @@ class Several {
   /// among.
   void collect(PlacementList& options) {
     Offers offers(node_, memo_.book, options);
-    std::vector<Stand> stands = stands_by(Level::kTenants);
-    std::ranges::sort(stands, {}, [&](const Stand& stand) {
-      return std::tuple(node_.gpus[stand.gpu].room, stand.patterns->number(), first_like(stand.gpu),
-                        stand.gpu);
-    });
-    mark_likes(stands);
+    const std::vector<Stand> stands = stands_by(Level::kTenants);
     const bool all =
         run(Aim::kFull, stands, tenant_.cap_left, kMostOptionSteps, [&](const Cover& cover) {
           offers.add(stands, cover);
@@ -114,7 +106,7 @@ class Several {
     return !stopped && !search.ran_out();
   }
 
-  /// The GPUs that can serve anything, by position.
+  /// The GPUs that can serve anything, the fullest first.
   std::vector<Stand> stands_by(Level level) {
     std::vector<Stand> stands;
     for (std::size_t gpu = 0; gpu < node_.gpus.size(); ++gpu) {
@@ -123,13 +115,16 @@ class Several {
           memo_.book.of(kind_of(node_.gpus[gpu], level, apart, weigh_at_, memo_.book));
       if (patterns.served() != 0) stands.push_back({.patterns = &patterns, .gpu = gpu});
     }
+    std::ranges::sort(stands, {}, [&](const Stand& stand) {
+      return std::tuple(node_.gpus[stand.gpu].room, first_like(stand.gpu), stand.gpu);
+    });
+    mark_likes(stands);
     return stands;
   }
 
   void mark_likes(std::vector<Stand>& stands) const {
     for (std::size_t i = 0; i < stands.size(); ++i) {
-      stands[i].like_previous = i > 0 && stands[i].patterns == stands[i - 1].patterns &&
-                                first_like(stands[i].gpu) == first_like(stands[i - 1].gpu);
+      stands[i].like_previous = i > 0 && first_like(stands[i].gpu) == first_like(stands[i - 1].gpu);
     }
   }
 
@@ -138,8 +133,11 @@ class Several {
   [[nodiscard]] std::size_t first_like(std::size_t gpu) const {
     if (!node_.inventory->links.empty()) return gpu;
     std::size_t first = 0;
-    while (!node_.gpus[first].same_as(node_.gpus[gpu])) ++first;
+    while (!alike(first, gpu)) ++first;
     return first;
+  }
+  [[nodiscard]] bool alike(std::size_t a, std::size_t b) const {
+    return node_.gpus[a].same_as(node_.gpus[b]) && (apart_.empty() || apart_[a] == apart_[b]);
   }
 
   const NodeState& node_;

@@ -43,7 +43,7 @@ ReasonCode fit_of(const NodeInventory& inventory, std::vector<HoldingPtr> holdin
   const auto state = add_up(std::make_shared<const NodeInventory>(inventory), std::move(holdings));
   FitMemo memo(request);
   PlacementList options;
-  return fit(*state, request, Tenant{}, prices, options);
+  return fit(*state, Tenant{}, memo, options);
 }
 
 TEST(GpuReplicasTest, TenPodsFitOnATimeSlicedT4AndNotOneMore) {
