@@ -124,6 +124,10 @@ ROWS = [
     ("inventory", {"version": 1, "gpus": [{"index": 0, "model": "A", "memoryMiB": 1, "modes": ["mig"]}]}, False),
     ("policy", {"version": 1, "default": "a", "profiles": {"a": {"terms": [{"term": "spread", "weight": -5}]}}}, True),
     ("policy", {"version": 1, "default": "a", "profiles": {}}, False),
+    *(
+        ("policy", {"version": 1, "default": name, "profiles": {name: {"terms": [{"term": "spread", "weight": 1}]}}}, valid)
+        for name, valid in [("p" * 63, True), ("p" * 64, False), ("", False)]
+    ),
     ("policy", {"version": 1, "default": "a", "profiles": {"a": {"terms": []}}}, False),
     ("policy", {"version": 1, "default": "a", "profiles": {"a": {"terms": [{"term": "x", "weight": 1}]}}}, False),
     ("policy", {"version": 1, "default": "a", "profiles": {"a": {"terms": [{"term": "spread", "weight": 1.5}]}}}, False),
