@@ -58,16 +58,6 @@ TEST(InventoryTest, TheContractsExampleIsRead) {
   EXPECT_EQ(inventory.kubelet_units.at("nvidia.com/gpu"), 1);
 }
 
-TEST(InventoryTest, LinksMoveWithTheirGpusIntoTheOrderOfIndices) {
-  const auto gpu = [](int index) {
-    return R"({"index":)" + std::to_string(index) + R"(,"model":"A100","memoryMiB":40960})";
-  };
-  const NodeInventory inventory = read(annotated(
-      with_gpus(gpu(2) + "," + gpu(0) + "," + gpu(1), R"(,"links":[[0,1,2],[1,0,3],[2,3,0]])")));
-  EXPECT_EQ(inventory.closed_because, "");
-  EXPECT_EQ(inventory.links, (std::vector<std::vector<int>>{{0, 3, 1}, {3, 0, 2}, {1, 2, 0}}));
-}
-
 TEST(InventoryTest, WhatIsNotSaidHasDefaults) {
   const NodeInventory inventory = read(annotated(with_gpu("")));
   ASSERT_EQ(inventory.gpus.size(), 1U);
@@ -161,19 +151,6 @@ INSTANTIATE_TEST_SUITE_P(
                   "gpus[0].migInstances[1] overlaps another instance"},
         Malformed{with_gpu(R"(,"migProfiles":[{"profile":"1g.5gb","size":1,"memoryMiB":1}])"),
                   "gpus[0].migProfiles[0].starts is missing"},
-        Malformed{with_gpus(std::string(kGpu0) + "," + kGpu1, R"(,"links":[[0,1]])"),
-                  "links must have one row for each GPU"},
-        Malformed{with_gpus(std::string(kGpu0) + "," + kGpu1, R"(,"links":[[0,1],[1]])"),
-                  "links[1] must have one number for each GPU"},
-        Malformed{with_gpus(std::string(kGpu0) + "," + kGpu1, R"(,"links":[[0,1],[1,0,0]])"),
-                  "links[1] must have one number for each GPU"},
-        Malformed{with_gpus(std::string(kGpu0) + "," + kGpu1, R"(,"links":[[0],[1,0]])"),
-                  "links[0] must have one number for each GPU"},
-        Malformed{with_gpus(std::string(kGpu0) + "," + kGpu1, R"(,"links":[[0,12],[7,0]])"),
-                  "links[1][0] must be 12, as links[0][1] is: a link joins two GPUs"},
-        Malformed{with_gpus(std::string(kGpu0) + "," + kGpu1, R"(,"links":[[0,12],[12,4]])"),
-                  "links[1][1] must be 0: no GPU is linked to itself"},
-        Malformed{with_gpus(kGpu0, R"(,"links":[[-1]])"), "links[0][0] must be an integer from 0"},
         Malformed{"{\"version\":1,\"x\":" + std::string(70, '[') + std::string(70, ']') + "}",
                   "nested too deeply; at most 64"},
         Malformed{std::string(100'000, '['), "nested too deeply"}));
