@@ -121,6 +121,20 @@ TEST(KubeObjectsTest, DeletionAndPhaseSayWhetherThePodStillHolds) {
   }
 }
 
+TEST(KubeObjectsTest, AnySchedulingGateGatesAPod) {
+  KubeObjectReader reader{Limits{}};
+  for (const auto& [spec, gated] : std::vector<std::pair<std::string, bool>>{
+           {R"({})", false},
+           {R"({"schedulingGates":null})", false},
+           {R"({"schedulingGates":[]})", false},
+           {R"({"schedulingGates":[{"name":"quota"}]})", true}}) {
+    const auto pod =
+        reader.read_pod(R"({"metadata":{"name":"p","namespace":"d"},"spec":)" + spec + "}");
+    ASSERT_TRUE(pod) << pod.error().message;
+    EXPECT_EQ(pod->gated, gated) << spec;
+  }
+}
+
 TEST(KubeObjectsTest, SoftPreferencesAreSeenAndHardOnesAreNot) {
   const std::vector<std::pair<std::string, bool>> rows = {
       {R"({})", false},
