@@ -348,10 +348,10 @@ TEST(KubeObjectsTest, BookmarksAndErrorsCarryNoObjectOfTheResource) {
 
 TEST(KubeObjectsTest, ABadWatchEventIsRefused) {
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"{}", "the watch event.type must be"},
-      {R"({"type":"NEW","object":{}})", "the watch event.type must be"},
-      {R"({"type":"ADDED"})", "the watch event.object is missing"},
-      {R"({"type":"ADDED","object":null})", "the watch event.object is missing"},
+      {"{}", "the watch event's type must be"},
+      {R"({"type":"NEW","object":{}})", "the watch event's type must be"},
+      {R"({"type":"ADDED"})", "the watch event's object is missing"},
+      {R"({"type":"ADDED","object":null})", "the watch event's object is missing"},
       {R"({"type":"BOOKMARK","object":{}})", "object.metadata has no resourceVersion"},
       {R"({"type":"ERROR","object":{"code":"x"}})", "object.code must be an integer"},
       {R"({"type":"ADDED","object":{"metadata":{"name":"p"}}})", "pod.metadata has no namespace"},
