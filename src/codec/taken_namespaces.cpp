@@ -8,6 +8,10 @@
 namespace snug {
 namespace {
 
+/// With so many patterns each entry is compared; a file of tens of thousands would take seconds. Of
+/// more only the same text is found.
+constexpr std::size_t kMostWild = 256;
+
 bool is_wild(std::string_view pattern) { return pattern.find_first_of("*?") != pattern.npos; }
 
 /// Whether `general` surely matches all that `pattern` does. A star in the pattern stands for any
@@ -47,7 +51,7 @@ void TakenNamespaces::take(const YamlNode& row) {
   for (const YamlNode& item : list->items) {
     const Taker taker{item.text, static_cast<std::size_t>(row.line)};
     exact_.emplace(item.text, taker);
-    if (is_wild(item.text)) wild_.push_back(taker);
+    if (is_wild(item.text) && wild_.size() < kMostWild) wild_.push_back(taker);
   }
 }
 

@@ -18,7 +18,8 @@ class TakenNamespaces {
   /// `what` is a row's name in messages. Both outlive this.
   TakenNamespaces(const PolicyYaml& yaml, std::string_view what) : yaml_(yaml), what_(what) {}
 
-  /// Refuses an entry of the row's key `namespaces` of which every namespace is taken.
+  /// Refuses an entry of the row's key `namespaces` that stands in an earlier row, or that the
+  /// pattern of one covers.
   [[nodiscard]] Result<void> check(const YamlNode& row) const;
   /// From here on no other row gets what this one names.
   void take(const YamlNode& row);
