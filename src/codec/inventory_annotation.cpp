@@ -146,6 +146,7 @@ class AnnotationReader {
       std::vector<int>& numbers = links.emplace_back();
       for (const JsonAt& item : json_.items(row)) {
         numbers.push_back(static_cast<int>(json_.integer(item, {0, 65'535})));
+        check_link(item, links);
       }
       if (numbers.size() != gpus) json_.complain(row, "must have one number for each GPU");
     }
@@ -153,6 +154,20 @@ class AnnotationReader {
       json_.complain(at, "must have one row for each GPU");
     }
     return links;
+  }
+
+  /// Of the last number so far. A matrix that contradicts itself was not measured.
+  void check_link(const JsonAt& at, const std::vector<std::vector<int>>& links) {
+    const std::size_t row = links.size() - 1;
+    const std::size_t column = links.back().size() - 1;
+    const int number = links.back().back();
+    if (column == row && number != 0) {
+      json_.complain(at, "must be 0: no GPU is linked to itself");
+    } else if (column < row && row < links[column].size() && number != links[column][row]) {
+      json_.complain(at, "must be " + std::to_string(links[column][row]) + ", as links[" +
+                             std::to_string(column) + "][" + std::to_string(row) +
+                             "] is: a link joins two GPUs");
+    }
   }
 
   static void sort_by_index(NodeInventory& inventory) {

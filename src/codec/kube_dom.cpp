@@ -181,6 +181,10 @@ Result<element> DomParser::parse_in_place(std::string& json) {
   if (code == simdjson::UTF8_ERROR) {
     return fail(ErrorCode::kInvalid, "the JSON text is not valid UTF-8");
   }
+  if (code == simdjson::NUMBER_ERROR) {
+    return fail(ErrorCode::kInvalid,
+                "the JSON text has a number that is malformed, or too large to be read");
+  }
   return fail(ErrorCode::kInvalid, "the text is not valid JSON");
 }
 

@@ -187,7 +187,7 @@ void read_pod_spec(Walk& walk, const typename Walk::Field& field, const Where& p
                    PodFacts& pod) {
   if (!field.present) return;
   const Where here{&parent, field.key};
-  std::array<typename Walk::Field, 11> wanted{{{"nodeName", 10},
+  std::array<typename Walk::Field, 12> wanted{{{"nodeName", 10},
                                                {"schedulerName", 19},
                                                {"priority", 25},
                                                {"initContainers", 20},
@@ -197,9 +197,10 @@ void read_pod_spec(Walk& walk, const typename Walk::Field& field, const Where& p
                                                {"affinity", 18},
                                                {"topologySpreadConstraints", 33},
                                                {"volumes", 1},
-                                               {"resourceClaims", 39}}};
+                                               {"resourceClaims", 39},
+                                               {"schedulingGates", 38}}};
   const auto& [node, scheduler, priority, init_containers, containers, resources, overhead,
-               affinity, spreading, volumes, resource_claims] = wanted;
+               affinity, spreading, volumes, resource_claims, gates] = wanted;
   walk.fields(field.value, here, wanted);
   walk.text(node, here, pod.node_name);
   walk.text(scheduler, here, pod.scheduler_name);
@@ -218,6 +219,7 @@ void read_pod_spec(Walk& walk, const typename Walk::Field& field, const Where& p
   if (has_claims(walk, volumes, here)) pod.other_constraints = true;
   if (has_items(walk, resource_claims, here)) pod.other_constraints = true;
   if (overheads.others) pod.other_constraints = true;
+  pod.gated = has_items(walk, gates, here);
 }
 
 template <typename Walk>

@@ -6,7 +6,7 @@ namespace snug {
 
 std::string Where::text() const {
   std::string path = up == nullptr ? std::string{} : up->text();
-  if (!path.empty()) path += '.';
+  if (!path.empty()) path += up->in_words() ? "'s " : ".";
   path += printable(name);
   if (index >= 0) path += '[' + std::to_string(index) + ']';
   return path;

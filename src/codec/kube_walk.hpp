@@ -13,13 +13,15 @@
 
 namespace snug {
 
-/// A place in an object; spelled out only for an error.
+/// A place in an object; spelled out only for an error: `Pod.metadata`, or `the body's Pod` where
+/// the outermost is named in words.
 struct Where {
   const Where* up = nullptr;
   std::string_view name;
   std::ptrdiff_t index = -1;  // not negative: `name` is followed by [index]
 
   [[nodiscard]] std::string text() const;
+  [[nodiscard]] bool in_words() const { return up == nullptr && name.starts_with("the "); }
 };
 
 /// A field that a reader wants of an object: JSON knows it by its key, protobuf by its number.

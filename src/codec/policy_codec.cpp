@@ -12,6 +12,8 @@
 namespace snug {
 namespace {
 
+constexpr std::size_t kMaxProfileName = 63;  // as much as a pod can ask for by gpu-policy
+
 std::string term_names() {
   std::vector<std::string_view> names;
   for (const TermRow& row : all_terms()) names.push_back(row.name);
@@ -50,9 +52,10 @@ class PolicyReader {
       return yaml_.problem(*profiles, "profiles must be a map of at least one name to its terms");
     }
     for (const auto& [key, value] : profiles->entries) {
-      if (key.text.empty() || !is_printable(key.text)) {
-        return yaml_.problem(
-            key, "a profile's name must not be empty, and of printable ASCII characters");
+      if (key.text.empty() || key.text.size() > kMaxProfileName || !is_printable(key.text)) {
+        return yaml_.problem(key, "a profile's name must have 1 to " +
+                                      std::to_string(kMaxProfileName) +
+                                      " printable ASCII characters");
       }
       auto profile = read_profile(key.text, value);
       if (!profile) return std::unexpected(profile.error());

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "codec/policy_sharing.hpp"
+#include "codec/taken_namespaces.hpp"
 
 namespace snug {
 namespace {
@@ -19,6 +20,7 @@ class RowsReader {
       return std::unexpected(checked.error());
     }
     std::vector<ProfileRule> rules;
+    TakenNamespaces taken(yaml_, "rule");
     const YamlNode* takes_all = nullptr;
     for (const YamlNode& item : list.items) {
       if (takes_all != nullptr) return yaml_.never_reached(item, *takes_all, "rule");
@@ -26,8 +28,10 @@ class RowsReader {
       if (!rule) return std::unexpected(rule.error());
       const bool every_namespace =
           rule->namespaces.empty() || PolicyYaml::every_namespace(rule->namespaces);
-      if (every_namespace && rule->pod_labels.empty() && rule->gpu_models.empty()) {
-        takes_all = &item;
+      if (auto checked = taken.check(item); !checked) return std::unexpected(checked.error());
+      if (rule->pod_labels.empty() && rule->gpu_models.empty()) {
+        taken.take(item);
+        if (every_namespace) takes_all = &item;
       }
       rules.push_back(*std::move(rule));
     }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "codec/taken_namespaces.hpp"
 #include "codec/text.hpp"
 #include "snug/base/units.hpp"
 
@@ -71,11 +72,14 @@ Result<SharingRules> read_sharing(const YamlNode& list, const PolicyYaml& yaml) 
     return std::unexpected(checked.error());
   }
   std::vector<SharingRow> rows;
+  TakenNamespaces taken(yaml, "row");
   const YamlNode* takes_all = nullptr;
   for (const YamlNode& item : list.items) {
     if (takes_all != nullptr) return yaml.never_reached(item, *takes_all, "row");
     auto row = read_row(item, yaml);
     if (!row) return std::unexpected(row.error());
+    if (auto checked = taken.check(item); !checked) return std::unexpected(checked.error());
+    taken.take(item);
     if (PolicyYaml::every_namespace(row->namespaces)) takes_all = &item;
     rows.push_back(*std::move(row));
   }

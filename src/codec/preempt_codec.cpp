@@ -22,7 +22,9 @@ std::string_view repeated(std::vector<std::string_view> names) {
 /// Reads one of the two maps: from node names to victims, which are whole pods or their uids alone.
 class VictimsReader {
  public:
-  VictimsReader(bool whole_pods, const Limits& limits) : whole_pods_(whole_pods), limits_(limits) {}
+  /// `pod` is the uid of the one that is to come in.
+  VictimsReader(bool whole_pods, std::string_view pod, const Limits& limits)
+      : whole_pods_(whole_pods), pod_(pod), limits_(limits) {}
 
   Result<std::vector<NodeVictims>> read(const Field& map) {
     walk_.each_entry(map, Where{},
@@ -50,8 +52,10 @@ class VictimsReader {
     if (value.is_null()) return;
     std::array<Field, 2> wanted{{{"Pods"}, {"NumPDBViolations"}}};
     walk_.fields(value, where, wanted, KeyCase::kAny);
-    if (wanted[1].present && wanted[1].value.get(offer.pdb_violations) != simdjson::SUCCESS) {
-      return walk_.fail_at(Where{&where, wanted[1].key}, "must be an integer of 64 bits");
+    if (wanted[1].present && (wanted[1].value.get(offer.pdb_violations) != simdjson::SUCCESS ||
+                              offer.pdb_violations < 0)) {
+      return walk_.fail_at(Where{&where, wanted[1].key},
+                           "must be an integer of 64 bits, and not negative");
     }
     walk_.each_item(wanted[0], where, [&](const element& pod, const Where& here) {
       if (std::cmp_equal(victims_, limits_.max_victims_per_call)) {
@@ -59,6 +63,9 @@ class VictimsReader {
       }
       ++victims_;
       offer.uids.push_back(whole_pods_ ? uid_of_pod(pod, here) : uid_in(pod, here, KeyCase::kAny));
+      if (walk_.ok() && offer.uids.back() == pod_) {
+        walk_.fail_at(here, "is the pod that is to come in; it cannot be evicted for itself");
+      }
     });
     if (walk_.ok() && !repeated(offer.uids).empty()) {
       walk_.fail_at(where, "has a pod twice");
@@ -93,6 +100,7 @@ class VictimsReader {
   }
 
   bool whole_pods_;
+  std::string_view pod_;
   const Limits& limits_;
   DomWalk walk_;
   std::vector<NodeVictims> offers_;
@@ -117,7 +125,7 @@ Result<PreemptCall> preempt_from(const element& body, const Limits& limits) {
   }
   Result<PodFacts> facts = pod_from(pod.value, Where{nullptr, pod.key});
   if (!facts) return std::unexpected(std::move(facts.error()));
-  auto offers = VictimsReader(whole.present, limits).read(whole.present ? whole : meta);
+  auto offers = VictimsReader(whole.present, facts->uid, limits).read(whole.present ? whole : meta);
   if (!offers) return std::unexpected(std::move(offers.error()));
   return PreemptCall{.pod = std::move(*facts), .offers = std::move(*offers)};
 }

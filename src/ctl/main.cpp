@@ -15,8 +15,10 @@ int complain(const std::string& what) {
   return kWrong;
 }
 
-int check_policy(const std::string& path) {
-  const auto line = snug::check_policy(path);
+int check_policy(const std::string& path, const std::string& config) {
+  const auto limits = snug::limits_of(config);
+  if (!limits) return complain(limits.error().message);
+  const auto line = snug::check_policy(path, *limits);
   if (!line) return complain(line.error().message);
   std::puts(line->c_str());
   return kDone;
@@ -31,6 +33,12 @@ int run(int argc, const char* const* argv) {
   CLI::App* check = policy->add_subcommand(
       "check", "Says whether snug-extender would take a policy file; exit code 2: it would not");
   std::string file;
+  std::string config;
+  check
+      ->add_option(
+          "--config", config,
+          "the configuration file of snug-extender, for its limits; without it the defaults")
+      ->type_name("FILE");
   check->add_option("file", file, "the policy file (YAML)")->type_name("FILE")->required();
   try {
     app.parse(argc, argv);
@@ -43,7 +51,7 @@ int run(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     return complain(std::string(error.what()) + "; --help says what there is");
   }
-  return check_policy(file);
+  return check_policy(file, config);
 }
 
 }  // namespace

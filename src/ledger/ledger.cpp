@@ -16,7 +16,9 @@
 namespace snug {
 namespace {
 
-/// A pod without devices closes its node, or counts units, by what it shows itself to ask.
+/// A pod without devices closes its node by what it shows itself to ask. What is added to one that
+/// had no GPU counts, a reservation too: a restart would count it, and GPUs that it names may be
+/// used.
 bool gives_way(const Holding& known, const Holding& now) {
   if (known.of_host_alone()) return !now.of_host_alone();
   return known.unplaced && !now.unplaced && !now.written;
@@ -147,8 +149,10 @@ bool Ledger::Impl::hold(const HoldingPtr& holding, bool watched) {
     track(*entry);
     return true;
   }
+  bool added = false;  // a reservation, by hand: that is told as an edit of one is
   if (gives_way(*entry->holding, *holding)) {
     const bool seen = entry->seen;
+    added = holding->written;
     erase(holding->uid);
     entry = &insert(holding, HoldingState::kBound);
     entry->seen = seen;
@@ -167,7 +171,7 @@ bool Ledger::Impl::hold(const HoldingPtr& holding, bool watched) {
   entry->seen = entry->seen || watched;
   if (!watched) entry->since = clock.now();
   track(*entry);
-  return same || !settled;
+  return (same && !added) || !settled;
 }
 
 /// What the API server says of the pod beside its GPUs.

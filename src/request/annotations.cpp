@@ -45,6 +45,11 @@ std::optional<Refusal> put_policy(SortedAnnotations& sorted, const Said& said) {
 
 std::optional<Refusal> sort_one(const Containers& containers, const FoundKey& found,
                                 const Said& said, SortedAnnotations& sorted) {
+  if (found.container && !found.per_container) {
+    return malformed(shown(said.key) + " names a container; allowed is " +
+                     shown(said.key.substr(0, said.key.find('.'))) + ", which is for the whole pod")
+        .error();
+  }
   if (found.key == Key::kMigProfile) {
     return malformed(shown(said.key) +
                      " is not available in this version of Snug; allowed are gpu-fraction and " +

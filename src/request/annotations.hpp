@@ -21,8 +21,8 @@ struct SortedAnnotations {
   std::vector<ContainerSays> suffixed;  // as PodFacts::containers; empty: there are none
 };
 
-/// Refuses keys that this version cannot honour, that name no container of the pod, or that say the
-/// same thing twice, and a malformed gpu-policy.
+/// Refuses keys that this version cannot honour, that name no container of the pod or one where
+/// none may stand, or that say the same thing twice, and a malformed gpu-policy.
 [[nodiscard]] std::expected<SortedAnnotations, Refusal> sort_annotations(const PodFacts& pod);
 
 /// What annotations that ask mean.

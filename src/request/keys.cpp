@@ -8,7 +8,7 @@ namespace {
 struct KeyRow {
   std::string_view name;
   Key key;
-  bool per_container;  // may carry `.<container>`
+  bool per_container;  // may carry `.<container>`; else that is refused, not overlooked
 };
 constexpr auto kKeys =
     std::to_array<KeyRow>({{"gpu-fraction", Key::kFraction, true},
@@ -31,10 +31,10 @@ std::optional<FoundKey> find_key(std::string_view annotation) {
   for (const KeyRow& row : kKeys) {
     if (!annotation.starts_with(row.name)) continue;
     const std::string_view rest = annotation.substr(row.name.size());
-    if (rest.empty()) return FoundKey{.key = row.key, .container = std::nullopt};
-    if (row.per_container && rest.front() == '.') {
-      return FoundKey{.key = row.key, .container = rest.substr(1)};
-    }
+    if (!rest.empty() && rest.front() != '.') continue;
+    FoundKey found{.key = row.key, .per_container = row.per_container, .container = std::nullopt};
+    if (!rest.empty()) found.container = rest.substr(1);
+    return found;
   }
   return std::nullopt;
 }

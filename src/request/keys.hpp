@@ -25,6 +25,7 @@ inline constexpr std::size_t kContainerKeys = 7;
 
 struct FoundKey {
   Key key;
+  bool per_container = false;                 // a container may stand behind it
   std::optional<std::string_view> container;  // what stands behind the point, if there is one
 };
 

@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::string_view kEdited =
     "its reservation was edited after binding; the ledger keeps what was bound";
+constexpr std::string_view kAdded =
+    "its reservation was added after it was bound without a GPU; it counts, as it would after a "
+    "restart";
 
 /// Null: the pod is not nominated, or asks for no GPU that could be kept for it.
 NominationPtr nomination_of(const PodFacts& pod) {
@@ -54,7 +57,7 @@ void Reconciler::pods_listed(std::vector<PodFacts> pods) {
   }
   const std::vector<std::string> edited = parts_.ledger.replace_holdings(mark_, listed);
   for (const PodFacts& pod : pods) {
-    if (std::ranges::binary_search(edited, pod.uid)) report(pod, std::string(kEdited));
+    if (std::ranges::binary_search(edited, pod.uid)) report(pod, what_was_edited(pod));
   }
   parts_.pending.replace(std::move(unbound));
   parts_.readiness.pods_are_in();
@@ -95,8 +98,16 @@ void Reconciler::apply_bound(const PodFacts& pod, Shown shown) {
   ReadHolding held = read_holding(pod, limits_);
   const bool as_known = shown == Shown::kWatched ? parts_.ledger.hold(held.holding)
                                                  : parts_.ledger.hold_as_read(held.holding);
-  if (!as_known) held.problem = kEdited;
+  if (!as_known) held.problem = what_was_edited(pod);
   if (!held.problem.empty()) report(pod, held.problem);
+}
+
+/// Of a pod whose holding the ledger did not find as it had it.
+std::string Reconciler::what_was_edited(const PodFacts& pod) const {
+  const auto entry = parts_.ledger.find(pod.uid);
+  const auto shown = read_holding(pod, limits_).holding;
+  const bool counts = entry && entry->holding->reservation == shown->reservation;
+  return std::string(counts ? kAdded : kEdited);
 }
 
 void Reconciler::report(const PodFacts& pod, const std::string& problem) {

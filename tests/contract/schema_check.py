@@ -55,7 +55,10 @@ ROWS = [
     ("annotations", {"gpu-fraction.side": "0.5", "gpu-memory.main": "4G"}, True),
     ("annotations", {"gpu-fraction.side": "0.5x"}, False),
     ("annotations", {"gpu-memory.side": "4000m"}, False),
-    ("annotations", {"gpu-policy.side": "not ours"}, True),
+    ("annotations", {"gpu-policy.side": "spread"}, False),
+    ("annotations", {"gpu-container.side": "side", "gpu-fraction": "0.5"}, False),
+    ("annotations", {"gpu-fraction-container-name.side": "side", "gpu-fraction": "0.5"}, False),
+    ("annotations", {"gpu-policyx": "not ours"}, True),
     ("annotations", {"gpu-policy": "spread"}, True),
     ("annotations", {"gpu-policy": ""}, False),
     ("annotations", {"gpu-policy": "p" * 64}, False),
@@ -121,6 +124,10 @@ ROWS = [
     ("inventory", {"version": 1, "gpus": [{"index": 0, "model": "A", "memoryMiB": 1, "modes": ["mig"]}]}, False),
     ("policy", {"version": 1, "default": "a", "profiles": {"a": {"terms": [{"term": "spread", "weight": -5}]}}}, True),
     ("policy", {"version": 1, "default": "a", "profiles": {}}, False),
+    *(
+        ("policy", {"version": 1, "default": name, "profiles": {name: {"terms": [{"term": "spread", "weight": 1}]}}}, valid)
+        for name, valid in [("p" * 63, True), ("p" * 64, False), ("", False)]
+    ),
     ("policy", {"version": 1, "default": "a", "profiles": {"a": {"terms": []}}}, False),
     ("policy", {"version": 1, "default": "a", "profiles": {"a": {"terms": [{"term": "x", "weight": 1}]}}}, False),
     ("policy", {"version": 1, "default": "a", "profiles": {"a": {"terms": [{"term": "spread", "weight": 1.5}]}}}, False),

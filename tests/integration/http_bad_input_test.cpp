@@ -178,7 +178,14 @@ std::vector<BadRow> bad_new_pods() {
                   R"(","annotations":{)" + asks + R"(}},"spec":{"containers":[{"name":"main"}]}})");
   };
   const std::string half = R"("gpu-fraction":"0.5")";
+  const auto with_spec = [](const std::string& more) {
+    return around(R"({"metadata":{"name":"new","namespace":"d","uid":"u-new"},"spec":{)" + more +
+                  R"(,"containers":[{"name":"main"}]}})");
+  };
   return {
+      {"assigned", with_spec(R"("nodeName":"n2")"), 400, "the pod d/new has spec.nodeName n2;"},
+      {"gated", with_spec(R"("schedulingGates":[{"name":"quota"}])"), 400,
+       "the pod d/new has spec.schedulingGates; a scheduler asks about it when they are gone"},
       {"no uid", pod("new", "", half), 400, "a pod must have a uid"},
       {"another uid", pod("waiting", "u-other", half), 409,
        "there is a pod d/waiting already, with another uid: its first version stays until DELETE "

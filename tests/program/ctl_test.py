@@ -39,6 +39,42 @@ class PolicyCheckTest(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (
             2, f"snugctl: {self.file}:4:36: profile must name one of the profiles: a\n"))
 
+    def check_with(self, config, text=POLICY):
+        self.file.write_text(text)
+        file = self.file.with_name("snug.yaml")
+        file.write_text(config)
+        return run(SNUGCTL, "policy", "check", "--config", file, self.file)
+
+    def test_the_limits_are_those_of_the_configuration(self):
+        terms = "[{term: spread, weight: 1}, {term: best-fit, weight: 1}]"
+        rules = "rules: [{namespaces: [x], profile: a}, {profile: a}]\n"
+        two_terms = f"version: 1\ndefault: a\nprofiles: {{a: {{terms: {terms}}}}}\n"
+        for limit, text, said in (
+                ("maxPolicyTerms: 1", two_terms, f"{self.file}:3:23: terms must be a list of 1 to 1 terms"),
+                ("maxPolicyRows: 1", POLICY + rules, f"{self.file}:4:8: rules must be a list of 1 to 1 rules"),
+                ("maxConfigBytes: 1024", POLICY + "#" * 1024, f"{self.file}: is larger than the 1024 bytes")):
+            with self.subTest(limit=limit):
+                self.assertEqual(self.check(text).returncode, 0)
+                done = self.check_with(f"version: 1\nlimits: {{{limit}}}\n", text)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(f"snugctl: {said}", done.stdout)
+
+    def test_limits_above_the_defaults_let_more_pass(self):
+        rules = "rules:\n" + "- {namespaces: [x], podLabels: {a: b}, profile: a}\n" * 257
+        self.assertEqual(self.check(POLICY + rules).returncode, 2)
+        done = self.check_with("version: 1\nlimits: {maxPolicyRows: 257}\n", POLICY + rules)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_the_rest_of_the_configuration_is_no_matter_but_must_be_good(self):
+        done = self.check_with("version: 1\nlisten: 0.0.0.0:8888\npolicy: /etc/snug/policy.yaml\nanswer: all\n")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        done = self.check_with("version: 1\nlimits: {maxPolicyRows: 0}\n")
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stdout, r"^snugctl: .*/snug\.yaml:2:25: maxPolicyRows must be ")
+        done = run(SNUGCTL, "policy", "check", "--config", self.file.with_name("none"), self.file)
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stdout, r"^snugctl: --config: .*/none: cannot be read: No such file")
+
     def test_what_cannot_be_read_is_an_error(self):
         for path, why in ((self.file, "cannot be read: No such file"), (self.file.parent, "is a folder")):
             done = run(SNUGCTL, "policy", "check", path)

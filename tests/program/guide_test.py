@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from programs import EXTENDER, FIRST_LINE, ROOT, run, start
+from programs import ROOT, post, run, start_on
 
 GUIDE = ROOT / "docs/user-guide.md"
 NODES = ROOT / "deploy/examples/nodes.yaml"
@@ -35,12 +35,6 @@ def examples():
                 yield policy, pod, text.splitlines()
 
 
-def post(url, value):
-    request = urllib.request.Request(url, json.dumps(value).encode(), {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=10) as answer:
-        return json.loads(answer.read())
-
-
 class Extender:
     """The program on the example nodes, asked as kube-scheduler asks."""
 
@@ -52,10 +46,7 @@ class Extender:
             path = Path(folder.name) / "policy.yaml"
             path.write_text(policy, encoding="utf-8")
             options = ["--policy", path]
-        process = start(case, EXTENDER, "--cluster", NODES, "--listen", "127.0.0.1:0",
-                        "--adminListen", "127.0.0.1:0", *options)
-        match = FIRST_LINE.fullmatch(process.stdout.readline())
-        self.verbs, self.admin = f"http://{match[1]}", f"http://{match[2]}"
+        _, self.verbs, self.admin = start_on(case, NODES, *options)
         self.names = [node["metadata"]["name"] for node in yaml.safe_load(NODES.read_text())["items"]]
 
     def state(self, what):

@@ -46,14 +46,26 @@ def start(case: unittest.TestCase, *command, **variables):
     return process
 
 
-def start_extender(case, *flags):
-    """(process, URL of the admin port) of the extender on the demo's cluster."""
-    process = start(case, EXTENDER, "--cluster", CLUSTER, "--listen", "127.0.0.1:0",
+def start_on(case, cluster, *flags):
+    """(process, URL of the verbs, URL of the admin port) of the extender on this cluster."""
+    process = start(case, EXTENDER, "--cluster", cluster, "--listen", "127.0.0.1:0",
                     "--adminListen", "127.0.0.1:0", *flags)
     line = process.stdout.readline()
     match = FIRST_LINE.fullmatch(line)
     case.assertTrue(match, line)
-    return process, f"http://{match[2]}"
+    return process, f"http://{match[1]}", f"http://{match[2]}"
+
+
+def start_extender(case, *flags):
+    """(process, URL of the admin port) of the extender on the demo's cluster."""
+    process, _, admin = start_on(case, CLUSTER, *flags)
+    return process, admin
+
+
+def post(url, value):
+    request = urllib.request.Request(url, json.dumps(value).encode(), {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return json.loads(answer.read())
 
 
 def fetch(url):

@@ -1,5 +1,6 @@
-"""A policy file that changes while snug-extender runs."""
+"""A policy file that changes while snug-extender runs: what it says of itself, and where pods go then."""
 
+import json
 import os
 import re
 import signal
@@ -8,9 +9,17 @@ import unittest
 import urllib.request
 from pathlib import Path
 
-from programs import start_extender
+from programs import fetch, post, start_on
 
-GOOD = "version: 1\ndefault: {0}\nprofiles: {{{0}: {{terms: [{{term: spread, weight: 1}}]}}}}\n"
+# By the term it is named after: best-fit stacks pods on one GPU, spread takes the emptiest.
+GOOD = "version: 1\ndefault: {0}\nprofiles: {{{0}: {{terms: [{{term: {0}, weight: 1}}]}}}}\n"
+NODES = ("a", "b")
+
+
+def node(name):
+    gpu = {"index": 0, "uuid": f"GPU-{name}", "model": "A", "memoryMiB": 40960}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "annotations": {
+        "snug.dev/inventory": json.dumps({"version": 1, "gpus": [gpu]})}}}
 
 
 def numbers(admin):
@@ -27,9 +36,12 @@ class ReloadTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
         self.file = self.folder / "policy.yaml"
+        self.cluster = self.folder / "cluster.json"
+        self.cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(map(node, NODES))}))
+        self.pods = 0
 
     def start(self, *flags):
-        self.process, self.admin = start_extender(self, "--policy", self.file, *flags)
+        self.process, self.verbs, self.admin = start_on(self, self.cluster, "--policy", self.file, *flags)
         self.wait_line("ready: ")
 
     def write(self, text):
@@ -44,36 +56,63 @@ class ReloadTest(unittest.TestCase):
                 return line
         return self.fail(f"the log ended without '{text}'")
 
+    def place(self):
+        """The GPU that the next pod gets; all pods are equal."""
+        self.pods += 1
+        metadata = {"name": f"p{self.pods}", "namespace": "default", "uid": f"u{self.pods}"}
+        pod = {"metadata": {**metadata, "annotations": {"gpu-fraction": "0.2"}},
+               "spec": {"containers": [{"name": "main"}]}}
+        [winner] = post(self.verbs + "/filter", {"Pod": pod, "Nodes": None, "NodeNames": NODES})["NodeNames"]
+        self.assertEqual(post(self.verbs + "/bind", {
+            "PodName": metadata["name"], "PodNamespace": "default", "PodUID": metadata["uid"],
+            "Node": winner})["Error"], "")
+        [held] = [row for row in fetch(self.admin + "/v1/pods")[1]["pods"] if row["uid"] == metadata["uid"]]
+        [container] = held["reservation"]["containers"]
+        [device] = container["devices"]
+        self.assertEqual(held["node"], winner)
+        return device["uuid"]
+
+    def place_stacked(self):
+        """Two pods on the same GPU, so that the next one is placed apart by spread alone."""
+        self.assertEqual([self.place(), self.place()], ["GPU-a", "GPU-a"])
+
     def test_sighup_reads_it_at_once(self):
-        self.file.write_text(GOOD.format("one"))
+        self.file.write_text(GOOD.format("best-fit"))
         self.start("--limits", "policyRereadMs=3600000")
-        self.write(GOOD.format("two"))
+        self.place_stacked()
+        self.write(GOOD.format("spread"))
         self.process.send_signal(signal.SIGHUP)
-        self.assertIn(f"the policy is read again from {self.file}: default two, 1 profile",
+        self.assertIn(f"the policy is read again from {self.file}: default spread, 1 profile",
                       self.wait_line("policy"))
         self.assertEqual(numbers(self.admin), {"loaded": 1, "refused": 0, "up_to_date": 1})
+        self.assertEqual(self.place(), "GPU-b")
 
     def test_a_change_is_seen_and_a_bad_one_keeps_the_last_good(self):
-        self.file.write_text(GOOD.format("one"))
+        self.file.write_text(GOOD.format("best-fit"))
         self.start("--limits", "policyRereadMs=10")
+        self.place_stacked()
         self.write("version: 1\nprofile: {}\n")
         self.assertIn(f"{self.file}:2:1: unknown key \"profile\"", self.wait_line("last good one stays"))
         self.assertEqual(numbers(self.admin)["up_to_date"], 0)
-        self.write(GOOD.format("two"))
-        self.assertIn("default two", self.wait_line("read again from"))
+        self.assertEqual(self.place(), "GPU-a")
+        self.write(GOOD.format("spread"))
+        self.assertIn("default spread", self.wait_line("read again from"))
         self.assertEqual(numbers(self.admin)["up_to_date"], 1)
+        self.assertEqual(self.place(), "GPU-b")
 
     def test_a_config_map_that_is_swapped_is_seen(self):
         """As the kubelet does it: ..data leads to a folder with all files, and is renamed over."""
-        for name in ("one", "two"):
+        for name in ("best-fit", "spread"):
             (self.folder / f"..{name}").mkdir()
             (self.folder / f"..{name}" / "policy.yaml").write_text(GOOD.format(name))
-        (self.folder / "..data").symlink_to("..one")
+        (self.folder / "..data").symlink_to("..best-fit")
         self.file.symlink_to("..data/policy.yaml")
         self.start("--limits", "policyRereadMs=10")
-        (self.folder / "..data_tmp").symlink_to("..two")
+        self.place_stacked()
+        (self.folder / "..data_tmp").symlink_to("..spread")
         os.rename(self.folder / "..data_tmp", self.folder / "..data")
-        self.assertIn("default two", self.wait_line("read again from"))
+        self.assertIn("default spread", self.wait_line("read again from"))
+        self.assertEqual(self.place(), "GPU-b")
 
 
 if __name__ == "__main__":

@@ -115,6 +115,7 @@ json draw_spec() {
   if (one_in(3)) spec["overhead"] = draw_quantities();
   if (one_in(3)) spec["volumes"] = draw_volumes();
   if (one_in(8)) spec["resourceClaims"] = json::array({{{"name", draw_name()}}});
+  if (one_in(8)) spec["schedulingGates"] = json::array({{{"name", draw_name()}}});
   if (one_in(2)) spec["nodeName"] = draw_text();
   if (one_in(2)) spec["schedulerName"] = draw_text();
   if (one_in(2)) spec["priority"] = draw_from<int>({0, 1, -1, 2'000'001'000, INT32_MIN, INT32_MAX});

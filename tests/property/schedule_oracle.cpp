@@ -130,7 +130,7 @@ bool matters(const std::string& repeated) {
          {"nodeName", "schedulerName", "priority", "initContainers", "containers", "affinity",
           "topologySpreadConstraints", "resources", "resources/limits", "resources/requests",
           "overhead", "volumes", "volumes/[]/persistentVolumeClaim", "volumes/[]/ephemeral",
-          "resourceClaims"}) {
+          "resourceClaims", "schedulingGates"}) {
       paths.insert(std::string{"/pod/spec/"} + field);
     }
     for (const char* list : {"/pod/spec/initContainers/[]/", "/pod/spec/containers/[]/"}) {
@@ -351,6 +351,7 @@ PodFacts read_pod(const json& object) {
     pod.node_name = text(*spec, "nodeName");
     pod.scheduler_name = text(*spec, "schedulerName");
     pod.priority = number(*spec, "priority");
+    pod.gated = !list(*spec, "schedulingGates").empty();
     add_containers(pod, *spec, true);
     add_containers(pod, *spec, false);
     read_pod_amounts(pod, *spec);

@@ -53,6 +53,7 @@ inline Schema with_spec(Schema all) {
         {"priority", {25, "number"}},
         {"overhead", {32, "quantity", Row::kMap}},
         {"topologySpreadConstraints", {33, "Spread", Row::kList}},
+        {"schedulingGates", {38, "Claim", Row::kList}},  // a name each, too
         {"resourceClaims", {39, "Claim", Row::kList}},
         {"resources", {40, "Resources"}}}},
       {"Container",

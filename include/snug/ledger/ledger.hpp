@@ -9,8 +9,9 @@
 //
 // Whatever a pod holds ends by gone. Reserved also ends by release, * unless an earlier bind is
 // still in doubt; Unsettled by release_unsettled; Bound by a list that shows the pod unbound, or,
-// where it was given no device, by a hold that shows it asking for none. hold makes Bound of
-// nothing too: someone else bound the pod, or Snug was restarted.
+// where it was given no device, by a hold that shows it asking for none; one without GPUs gives way
+// to a hold that shows some. hold makes Bound of nothing too: someone else bound the pod, or Snug
+// was restarted.
 //
 // Invariants
 //   - A reservation is made only where fit says yes on the live state, under the lock: what the
@@ -109,8 +110,10 @@ class Ledger {
   // What pods hold, as the API server shows it.
   /// The pod is bound, with this holding, which may be of the host's cpu and memory alone. What a
   /// holding that the ledger has already says of GPUs stays: later edits change nothing; returns
-  /// false where they differ. Only one that was given no device (Holding::unplaced) ends when the
-  /// pod asks for none any more. What it says of the pod otherwise is brought up to date.
+  /// false where they differ. But one that was given no device (Holding::unplaced) ends when the
+  /// pod asks for none any more, and one of the host alone becomes what is shown, as it would after
+  /// a restart: that too returns false where what was added is a reservation, which only somebody's
+  /// edit can be. What it says of the pod otherwise is brought up to date.
   bool hold(const HoldingPtr& holding);
   /// The same from a GET of the pod: nothing says that the watch will show it, or its end, so it
   /// stays unseen.

@@ -44,6 +44,7 @@ struct PodFacts {
   std::int32_t priority = 0;
   bool terminating = false;  // metadata.deletionTimestamp is set; it still holds its GPUs
   bool finished = false;     // phase Succeeded or Failed; it holds nothing any more
+  bool gated = false;        // spec.schedulingGates is not empty: nobody may bind it yet
   bool soft_preferences =
       false;  // preferred node or pod (anti-)affinity, or ScheduleAnyway spreading
   /// Something besides cpu, memory and GPUs ties the pod to what else is on its node: host ports,

@@ -63,7 +63,8 @@ class FirstSight {
 
   /// A pod that is there already and asks for the same changes nothing. kConflict: it asks for
   /// something else, another pod has its name or its uid, or a pod that ended had its uid;
-  /// kInvalid: it lacks uid, name or namespace; kTooLarge: there are too many pods.
+  /// kInvalid: it lacks uid, name or namespace, or no scheduler would ask about it, since it is
+  /// gated, or assigned to a node that it does not run on here; kTooLarge: there are too many pods.
   [[nodiscard]] virtual Result<void> post_pod(const PodFacts& pod) = 0;
 };
 

@@ -57,6 +57,7 @@ class Reconciler final : public ClusterSink {
   void apply_bound(const PodFacts& pod, Shown shown);
   /// Keeps what an unbound pod asks on the node that it is nominated to.
   void note_nomination(const PodFacts& pod);
+  [[nodiscard]] std::string what_was_edited(const PodFacts& pod) const;
   /// Says once for each pod what is wrong with its reservation.
   void report(const PodFacts& pod, const std::string& problem);
   [[nodiscard]] NodeInventory take_in(const NodeFacts& node);

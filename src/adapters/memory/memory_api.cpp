@@ -117,6 +117,10 @@ Result<void> MemoryApi::bind(const Binding& binding) {
     return fail(ErrorCode::kConflict,
                 "the pod " + name + " is already assigned to the node " + pod.node_name);
   }
+  if (pod.gated) {
+    return fail(ErrorCode::kConflict,
+                "the pod " + name + " has spec.schedulingGates, and cannot be bound");
+  }
   pod.node_name = binding.node;
   for (const auto& [key, value] : binding.annotations) pod.annotations[key] = value;
   pod.resource_version = next_version();
@@ -150,11 +154,25 @@ Result<void> MemoryApi::post_pod(const PodFacts& pod) {
   if (pod.uid.empty() || pod.name.empty() || pod.name_space.empty()) {
     return fail(ErrorCode::kInvalid, "a pod must have a uid, a name and a namespace");
   }
-  Lock lock(mutex_);
-  if (const auto known = uids_.find(pod.uid); known != uids_.end()) {
-    return post_again(pod, known->second);
+  const std::string name = "the pod " + pod.name_space + "/" + pod.name;
+  if (pod.gated) {
+    return fail(ErrorCode::kInvalid, name +
+                                         " has spec.schedulingGates; a scheduler asks about it "
+                                         "when they are gone");
   }
-  if (pods_.contains({pod.name_space, pod.name})) return fail_first_stays(pod, "another uid");
+  Lock lock(mutex_);
+  const auto there = pods_.find({pod.name_space, pod.name});
+  const bool runs_there = there != pods_.end() && there->second.node_name == pod.node_name;
+  if (!pod.node_name.empty() && !runs_there) {
+    return fail(ErrorCode::kInvalid,
+                name + " has spec.nodeName " + pod.node_name +
+                    "; a scheduler asks about pods that have none, and pods that run already "
+                    "stand in the files of --cluster");
+  }
+  if (const auto known = uids_.find(pod.uid); known != uids_.end()) {
+    return post_again(lock, pod, known->second);
+  }
+  if (there != pods_.end()) return fail_first_stays(pod, "another uid");
   if (static_cast<std::int64_t>(pods_.size()) >= limits_.max_pending_pods) {
     return fail(ErrorCode::kTooLarge, "there are " + std::to_string(pods_.size()) +
                                           " pods already (limit maxPendingPods)");
@@ -165,7 +183,7 @@ Result<void> MemoryApi::post_pod(const PodFacts& pod) {
 }
 
 /// A pod whose uid is, or was, that of the pod `holder`.
-Result<void> MemoryApi::post_again(const PodFacts& pod, const PodKey& holder) const {
+Result<void> MemoryApi::post_again(Lock& lock, const PodFacts& pod, const PodKey& holder) {
   const auto found = pods_.find(holder);
   if (found == pods_.end() || found->second.uid != pod.uid) {
     return fail(ErrorCode::kConflict, "the uid " + pod.uid + " was that of the pod " +
@@ -177,6 +195,11 @@ Result<void> MemoryApi::post_again(const PodFacts& pod, const PodKey& holder) co
                                           "/" + holder.second + "; another pod needs another uid");
   }
   if (!same_asks(found->second, pod)) return fail_first_stays(pod, "another request");
+  if (found->second.gated) {  // a scheduler asks: somebody has removed its gates
+    found->second.gated = false;
+    found->second.resource_version = next_version();
+    publish(lock, [changed = found->second](ClusterSink& sink) { sink.pod_changed(changed); });
+  }
   return {};
 }
 

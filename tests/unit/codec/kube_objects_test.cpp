@@ -121,6 +121,20 @@ TEST(KubeObjectsTest, DeletionAndPhaseSayWhetherThePodStillHolds) {
   }
 }
 
+TEST(KubeObjectsTest, AnySchedulingGateGatesAPod) {
+  KubeObjectReader reader{Limits{}};
+  for (const auto& [spec, gated] : std::vector<std::pair<std::string, bool>>{
+           {R"({})", false},
+           {R"({"schedulingGates":null})", false},
+           {R"({"schedulingGates":[]})", false},
+           {R"({"schedulingGates":[{"name":"quota"}]})", true}}) {
+    const auto pod =
+        reader.read_pod(R"({"metadata":{"name":"p","namespace":"d"},"spec":)" + spec + "}");
+    ASSERT_TRUE(pod) << pod.error().message;
+    EXPECT_EQ(pod->gated, gated) << spec;
+  }
+}
+
 TEST(KubeObjectsTest, SoftPreferencesAreSeenAndHardOnesAreNot) {
   const std::vector<std::pair<std::string, bool>> rows = {
       {R"({})", false},
@@ -334,10 +348,10 @@ TEST(KubeObjectsTest, BookmarksAndErrorsCarryNoObjectOfTheResource) {
 
 TEST(KubeObjectsTest, ABadWatchEventIsRefused) {
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"{}", "the watch event.type must be"},
-      {R"({"type":"NEW","object":{}})", "the watch event.type must be"},
-      {R"({"type":"ADDED"})", "the watch event.object is missing"},
-      {R"({"type":"ADDED","object":null})", "the watch event.object is missing"},
+      {"{}", "the watch event's type must be"},
+      {R"({"type":"NEW","object":{}})", "the watch event's type must be"},
+      {R"({"type":"ADDED"})", "the watch event's object is missing"},
+      {R"({"type":"ADDED","object":null})", "the watch event's object is missing"},
       {R"({"type":"BOOKMARK","object":{}})", "object.metadata has no resourceVersion"},
       {R"({"type":"ERROR","object":{"code":"x"}})", "object.code must be an integer"},
       {R"({"type":"ADDED","object":{"metadata":{"name":"p"}}})", "pod.metadata has no namespace"},

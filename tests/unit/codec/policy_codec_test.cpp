@@ -53,9 +53,12 @@ INSTANTIATE_TEST_SUITE_P(
         Row{with_profiles("  a: {term: 1}\n"), "p.yaml:4:7: unknown key \"term\""},
         Row{with_profiles("  a: {}\n"), "p.yaml:4:6: terms must be a list of 1 to 32 terms"},
         Row{with_profiles("  a: {terms: []}\n"), "p.yaml:4:14: terms must be a list of 1 to 32"},
-        Row{with_profiles("  '': {terms: []}\n"), "a profile's name must not be empty"},
+        Row{with_profiles("  '': {terms: []}\n"), "a profile's name must have 1 to 63 printable"},
         Row{with_profiles("  \"a\\nb\": {terms: []}\n"),
-            "p.yaml:4:3: a profile's name must not be empty, and of printable ASCII characters"},
+            "p.yaml:4:3: a profile's name must have 1 to 63 printable ASCII characters"},
+        Row{with_profiles("  a: {terms: [{term: spread, weight: 1}]}\n  " + std::string(64, 'p') +
+                          ": {terms: []}\n"),
+            "p.yaml:5:3: a profile's name must have 1 to 63 printable ASCII characters"},
         Row{with_term("best-fit"), "p.yaml:4:15: a term must be a map with the keys term, weight"},
         Row{with_term("{term: best, weight: 1}"), "p.yaml:4:22: unknown term \"best\"; the terms"},
         Row{with_term("{term: [], weight: 1}"), "p.yaml:4:22: no term named; the terms are"},
@@ -97,6 +100,15 @@ TEST(PolicyCodecTest, ProfilesKeepTheirTermsAndWeights) {
   EXPECT_EQ(tight.terms[1].term, find_term("spread"));
   EXPECT_EQ(tight.terms[1].weight, -1'000'000);
   EXPECT_EQ(policy->profiles.at("wide").terms[0].weight, 0);
+}
+
+TEST(PolicyCodecTest, ANameMayHaveAsManyCharactersAsAPodMayAskBy) {
+  const std::string name(63, 'p');
+  const auto policy = read_policy("version: 1\ndefault: " + name + "\nprofiles:\n  " + name +
+                                      ": {terms: [{term: spread, weight: 1}]}\n",
+                                  "p", Limits{});
+  ASSERT_TRUE(policy.has_value()) << policy.error().message;
+  EXPECT_EQ(policy->default_profile, name);
 }
 
 TEST(PolicyCodecTest, TheNumberOfTermsHasALimit) {

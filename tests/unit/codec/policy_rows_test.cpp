@@ -134,7 +134,45 @@ INSTANTIATE_TEST_SUITE_P(
         Row{sharing("{namespaces: [x], requireEnforcement: 'true'}"), "5:41: requireEnforcement"},
         Row{sharing("{namespaces: [x], requireEnforcement: True}"), "5:41: requireEnforcement"},
         Row{sharing("{namespaces: ['*'], neighbours: any}\n- {namespaces: [x], capMilli: 1}"),
-            "6:3: this row never counts, since the one in line 5 matches every pod"}));
+            "6:3: this row never counts, since the one in line 5 matches every pod"},
+        Row{sharing("{namespaces: [x], capMilli: 1}\n- {namespaces: [x], capMilli: 2}"),
+            "6:17: \"x\" never counts here, since the row in line 5 takes it first (\"x\")"},
+        Row{sharing("{namespaces: [a, x], capMilli: 1}\n- {namespaces: [b], capMilli: 2}\n"
+                    "- {namespaces: [c, x], capMilli: 2}"),
+            "7:20: \"x\" never counts here, since the row in line 5 takes it first (\"x\")"},
+        Row{sharing("{namespaces: [ml-*], capMilli: 1}\n- {namespaces: [web, ml-a], capMilli: 2}"),
+            "6:22: \"ml-a\" never counts here, since the row in line 5 takes it first (\"ml-*\"); "
+            "each namespace takes the first row that names it"},
+        Row{sharing("{namespaces: ['*-dev'], capMilli: 1}\n- {namespaces: [a*-dev], capMilli: 2}"),
+            "6:17: \"a*-dev\" never counts here, since the row in line 5"},
+        Row{sharing("{namespaces: ['a?'], capMilli: 1}\n- {namespaces: ['a?'], capMilli: 2}"),
+            "6:17: \"a?\" never counts here, since the row in line 5"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    RulesWithoutFurtherConditions, PolicyRowsRefusedTest,
+    testing::Values(
+        Row{rule("{namespaces: [x], profile: a}\n- {namespaces: [x], profile: b}"),
+            "6:17: \"x\" never counts here, since the rule in line 5 takes it first (\"x\")"},
+        Row{rule("{namespaces: [ml-*], profile: a}\n- {namespaces: [web], profile: b}\n"
+                 "- {namespaces: [ml-a], gpuModels: [T4], profile: b}"),
+            "7:17: \"ml-a\" never counts here, since the rule in line 5 takes it first "
+            "(\"ml-*\")"}));
+
+TEST(PolicyRowsTest, PatternsThatOnlyOverlapAreNoMistake) {
+  for (const char* rows :
+       {"sharing:\n- {namespaces: [ml-a], capMilli: 1}\n- {namespaces: [ml-*], capMilli: 2}\n",
+        "sharing:\n- {namespaces: ['ml-?'], capMilli: 1}\n- {namespaces: [ml-*], capMilli: 2}\n",
+        "sharing:\n- {namespaces: ['a*b'], capMilli: 1}\n- {namespaces: [a*], capMilli: 2}\n",
+        "sharing:\n- {namespaces: ['*', x], capMilli: 1}\n",
+        "rules:\n- {namespaces: [x], gpuModels: [T4], profile: a}\n- {namespaces: [x], profile: "
+        "b}\n",
+        "rules:\n- {namespaces: [x], podLabels: {a: b}, profile: a}\n- {namespaces: [x], profile: "
+        "b}\n",
+        "podChoice:\n- {namespaces: [x], profiles: [a]}\n- {namespaces: [x], profiles: [b]}\n"}) {
+    const auto policy = read(rows);
+    EXPECT_TRUE(policy.has_value()) << rows << policy.error().message;
+  }
+}
 
 TEST(PolicyRowsTest, EveryListIsReadInItsOrder) {
   const auto policy = read(
@@ -186,9 +224,10 @@ TEST(PolicyRowsTest, WithoutListsNothingIsRestrictedOrOpen) {
 TEST(PolicyRowsTest, RowsAndTheirEntriesHaveALimit) {
   Limits limits;
   limits.max_policy_rows = 2;
-  const std::string row = "- {namespaces: [x, y], capMilli: 1}\n";
-  EXPECT_TRUE(read("sharing:\n" + row + row, limits).has_value());
-  const auto too_many = read("sharing:\n" + row + row + row, limits);
+  const std::string rows =
+      "- {namespaces: [x, y], capMilli: 1}\n- {namespaces: [z], capMilli: 1}\n";
+  EXPECT_TRUE(read("sharing:\n" + rows, limits).has_value());
+  const auto too_many = read("sharing:\n" + rows + rows, limits);
   ASSERT_FALSE(too_many.has_value());
   EXPECT_EQ(too_many.error().message,
             "p:5:1: sharing must be a list of 1 to 2 rows (limit maxPolicyRows)");

@@ -52,6 +52,47 @@ TEST(LedgerHoldTest, APodWithoutDeviceClosesItsNodeOnlyWhileItAsksForOne) {
   world.expect_sums();
 }
 
+TEST(LedgerHoldTest, AReservationAddedToAPodOfTheHostAloneIsCountedAndTold) {
+  auto plain_pod = make_holding("p", "n1", {});
+  plain_pod->reservation.containers.clear();
+  const auto reservation = [](std::int64_t milli) {
+    auto holding = std::make_shared<Holding>(*share_of("p", "n1", milli));
+    holding->written = true;
+    return holding;
+  };
+  LedgerFixture restarted;
+  ASSERT_TRUE(restarted.ledger.hold(reservation(250)));
+  const std::string by_a_restart = restarted.visible();
+
+  LedgerFixture watched;
+  ASSERT_TRUE(watched.ledger.hold(plain_pod));
+  EXPECT_FALSE(watched.ledger.hold(reservation(250)));
+  EXPECT_EQ(watched.visible(), by_a_restart);
+  EXPECT_TRUE(watched.ledger.hold(reservation(250))) << "it is told once";
+  EXPECT_FALSE(watched.ledger.hold(reservation(100))) << "from then on it is kept as any other";
+  EXPECT_FALSE(watched.ledger.hold(plain_pod));
+  EXPECT_EQ(watched.visible(), by_a_restart);
+  watched.expect_sums();
+
+  LedgerFixture relisted;
+  ASSERT_TRUE(relisted.ledger.hold(plain_pod));
+  const ListMark mark = relisted.ledger.list_begins();
+  EXPECT_EQ(relisted.ledger.replace_holdings(
+                mark, {.bound = {reservation(250)}, .living = {"p"}, .nominated = {}}),
+            std::vector<std::string>{"p"});
+  EXPECT_EQ(relisted.visible(), by_a_restart);
+}
+
+TEST(LedgerHoldTest, AReservationAddedToAPodWithoutDeviceChangesNothingAndIsTold) {
+  LedgerFixture world;
+  ASSERT_TRUE(world.ledger.hold(make_unplaced("p", "n1")));
+  const std::string before = world.visible();
+  auto added = std::make_shared<Holding>(*share_of("p", "n1"));
+  added->written = true;
+  EXPECT_FALSE(world.ledger.hold(added));
+  EXPECT_EQ(world.visible(), before) << "the node stays closed to annotated pods";
+}
+
 TEST(LedgerHoldTest, AnEditAfterOurOwnBindChangesNothingEither) {
   LedgerFixture world;
   ASSERT_TRUE(world.reserve("p", "n1").has_value());

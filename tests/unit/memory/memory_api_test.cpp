@@ -119,6 +119,58 @@ TEST(MemoryApiTest, ABindIsRefusedAsTheApiServerDoes) {
   EXPECT_EQ((*api.get_pod("ml", "a"))->node_name, "n1");
 }
 
+TEST(MemoryApiTest, AGatedPodIsNotBoundUntilItComesWithoutGates) {
+  PodFacts waits = pod("a", "u1");
+  waits.gated = true;
+  MemoryApi api({{}, {waits}}, Limits{});
+  Recorder recorder;
+  api.start(recorder);
+  recorder.log.clear();
+  const auto refused = api.bind(binding("a", "u1"));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+  EXPECT_EQ(refused.error().message, "the pod ml/a has spec.schedulingGates, and cannot be bound");
+  EXPECT_EQ((*api.get_pod("ml", "a"))->node_name, "");
+
+  EXPECT_TRUE(api.post_pod(pod("a", "u1")).has_value()) << "as if its gates had been removed";
+  EXPECT_EQ(recorder.log, Words{"changed a@"});
+  EXPECT_FALSE(recorder.last.gated);
+  EXPECT_TRUE(api.bind(binding("a", "u1")).has_value());
+}
+
+TEST(MemoryApiTest, APodThatNoSchedulerAsksAboutIsNotPosted) {
+  MemoryApi api({{}, {pod("a", "u1")}}, Limits{});
+  Recorder recorder;
+  api.start(recorder);
+  recorder.log.clear();
+  for (const char* uid : {"u1", "u2"}) {
+    const std::string name = uid == std::string("u1") ? "a" : "b";
+    PodFacts waits = pod(name, uid);
+    waits.gated = true;
+    PodFacts assigned = pod(name, uid);
+    assigned.node_name = "n2";
+    for (const auto& [posted, sentence] : std::vector<std::pair<PodFacts, std::string>>{
+             {waits, "the pod ml/" + name +
+                         " has spec.schedulingGates; a scheduler asks about it when they are gone"},
+             {assigned,
+              "the pod ml/" + name +
+                  " has spec.nodeName n2; a scheduler asks about pods that have none, and "
+                  "pods that run already stand in the files of --cluster"}}) {
+      const auto refused = api.post_pod(posted);
+      ASSERT_FALSE(refused.has_value()) << sentence;
+      EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+      EXPECT_EQ(refused.error().message, sentence);
+    }
+  }
+  EXPECT_TRUE(recorder.log.empty());
+  EXPECT_FALSE(api.get_pod("ml", "b")->has_value());
+
+  ASSERT_TRUE(api.bind(binding("a", "u1")).has_value());
+  PodFacts as_bound = pod("a", "u1");
+  as_bound.node_name = "n1";
+  EXPECT_TRUE(api.post_pod(as_bound).has_value()) << "it is there, and on that node";
+}
+
 TEST(MemoryApiTest, AKnownUidIsNotPostedAgain) {
   MemoryApi api({{}, {pod("a", "u1")}}, Limits{});
   Recorder recorder;

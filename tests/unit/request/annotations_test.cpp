@@ -187,13 +187,16 @@ TEST(AnnotationsTest, RequestKeysAreToldFromOthers) {
                                      "gpu-memory.",
                                      "gpu-fraction-num-devices",
                                      "gpu-fraction-num-devices.main",
-                                     "gpu-fraction-container-name"}) {
+                                     "gpu-fraction-container-name",
+                                     "gpu-policy.main",
+                                     "gpu-container.",
+                                     "gpu-fraction-container-name.main"}) {
     EXPECT_TRUE(is_request_key(key)) << key;
   }
   for (const std::string_view key :
        {"", "gpu", "gpu-", "gpu-fractio", "gpu-fractions", "gpu-fraction-", "gpu-memory-limit",
-        "snug.dev/reservation", "GPU-fraction", "gpu-policy.main", "gpu-container.main",
-        "gpu-fraction-container-name.main", "gpu-counts", "gpu-count/main", "x/gpu-fraction",
+        "snug.dev/reservation", "GPU-fraction", "gpu-policys", "gpu-container-main",
+        "gpu-fraction-container-names", "gpu-counts", "gpu-count/main", "x/gpu-fraction",
         "kubectl.kubernetes.io/default-container"}) {
     EXPECT_FALSE(is_request_key(key)) << key;
   }

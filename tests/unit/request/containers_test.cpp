@@ -109,6 +109,25 @@ TEST(ContainersTest, UnknownContainersAreRefused) {
   });
 }
 
+TEST(ContainersTest, KeysOfTheWholePodTakeNoContainer) {
+  expect_rows({
+      {{{"gpu-fraction", "0.5"}, {"gpu-policy.first", "spread"}},
+       "gpu-policy.first names a container; allowed is gpu-policy, which is for the whole pod"},
+      {{{"gpu-policy.first", "spread"}},
+       "gpu-policy.first names a container; allowed is gpu-policy, which is for the whole pod"},
+      {{{"gpu-policy", "spread"}, {"gpu-fraction", "0.5"}, {"gpu-policy.other", "spread"}},
+       "gpu-policy.other names a container; allowed is gpu-policy, which is for the whole pod"},
+      {{{"gpu-container.first", "second"}, {"gpu-fraction", "0.5"}},
+       "gpu-container.first names a container; allowed is gpu-container, which is for the whole "
+       "pod"},
+      {{{"gpu-container.", "second"}, {"gpu-fraction", "0.5"}},
+       "gpu-container. names a container; allowed is gpu-container, which is for the whole pod"},
+      {{{"gpu-fraction-container-name.first", "first"}, {"gpu-fraction", "0.5"}},
+       "gpu-fraction-container-name.first names a container; allowed is "
+       "gpu-fraction-container-name, which is for the whole pod"},
+  });
+}
+
 TEST(ContainersTest, AReceiverOfNothingIsRefused) {
   expect_rows({
       {{{"gpu-container", "first"}},

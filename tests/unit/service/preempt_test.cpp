@@ -86,7 +86,8 @@ TEST_F(PreemptTest, WhatIsNoConcernOfEvictionEvictsNobody) {
   EXPECT_EQ(answer({{"gpu-fraction", "0.5"}, {"gpu-policy", "secret"}}), nobody) << "forbidden";
   EXPECT_EQ(answer({{"gpu-fraction", "0.5"}}, "other"), nobody) << "not served";
   EXPECT_EQ(answer({{"gpu-memory", "4Gi"}}), nobody) << "too large";
-  EXPECT_EQ(preempt(call(with_priority(make_pod("a", {{"gpu-fraction", "0.7"}}), 5), offers)),
+  const json others{{"n1", {{"Pods", uids({"b"})}, {"NumPDBViolations", 0}}}};
+  EXPECT_EQ(preempt(call(with_priority(make_pod("a", {{"gpu-fraction", "0.7"}}), 5), others)),
             nobody)
       << "it holds a GPU already";
 }
@@ -153,6 +154,15 @@ TEST_F(PreemptTest, BadBodiesAreRefusedWithASentence) {
            {call(pod, {{"n1", {{"Pods", {{{"UID", ""}}}}}}}), 400, "Pods[0].UID must be a string"},
            {call(pod, {{"n1", {{"Pods", uids({"a", "a"})}}}}), 400, "n1 has a pod twice"},
            {call(pod, {{"n1", {{"NumPDBViolations", 0.5}}}}), 400, "must be an integer"},
+           {call(pod, {{"n1", {{"NumPDBViolations", -1}}}}), 400,
+            "NodeNameToMetaVictims.n1.NumPDBViolations must be an integer of 64 bits, and not "
+            "negative"},
+           {call(pod, {{"n1", {{"Pods", uids({"a", "c"})}}}}), 400,
+            "NodeNameToMetaVictims.n1.Pods[1] is the pod that is to come in; it cannot be evicted "
+            "for itself"},
+           {R"({"Pod":)" + pod.dump() + R"(,"NodeNameToVictims":{"n1":{"Pods":[)" + pod.dump() +
+                "]}}}",
+            400, "NodeNameToVictims.n1.Pods[0] is the pod that is to come in"},
            {R"({"Pod":)" + pod.dump() + R"(,"NodeNameToMetaVictims":{"n1":{},"n1":{}}})", 400,
             "has node n1 twice"},
            {R"({"Pod":)" + pod.dump() + R"(,"NodeNameToVictims":{"n1":{"Pods":[{}]}}})", 400,

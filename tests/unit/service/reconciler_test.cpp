@@ -90,6 +90,55 @@ TEST_F(ReconcilerTest, AnAnnotatedPodBoundByHandClosesTheNodeAndIsReportedOnce) 
   EXPECT_EQ(ledger.snapshot()->nodes[0]->annotated_gate, ReasonCode::kNone);
 }
 
+constexpr const char* kHalf = R"({"version":1,"uid":"uid-a","node":"n1","containers":[
+    {"name":"main","request":"gpu-fraction=0.5","devices":[{"index":0,"uuid":"GPU-n1-0",
+    "mode":"time-slicing","memoryMiB":20480,"computeMilli":500}]}]})";
+
+class AddedReservationTest : public ReconcilerTest, public ::testing::WithParamInterface<bool> {};
+
+TEST_P(AddedReservationTest, OfAPodBoundWithoutGpusIsCountedAndReported) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  PodFacts pod = make_pod("a", {});
+  pod.node_name = "n1";
+  reconciler.pod_changed(pod);
+  ASSERT_TRUE(api.notices.empty());
+  pod.annotations = {{"gpu-fraction", "0.5"}, {"snug.dev/reservation", kHalf}};
+  if (GetParam()) {
+    reconciler.pods_list_begins();
+    reconciler.pods_listed({pod});
+  }
+  reconciler.pod_changed(pod);
+  reconciler.pod_changed(pod);
+  EXPECT_EQ(used("n1", 0), 500) << "as a restart would count it";
+  ASSERT_EQ(api.notices.size(), 1U);
+  EXPECT_EQ(api.notices.front().note,
+            "its reservation was added after it was bound without a GPU; it counts, as it would "
+            "after a restart");
+  EXPECT_EQ(metrics.problems["reservation"], 1);
+  reconciler.pod_gone(pod);
+  EXPECT_EQ(used("n1", 0), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, AddedReservationTest, ::testing::Values(false, true),
+                         [](const auto& row) { return row.param ? "listed" : "watched"; });
+
+TEST_F(ReconcilerTest, ARequestAddedToAPodBoundWithoutGpusClosesItsNodeAndIsReported) {
+  start();
+  list({make_node("n1", 1, 40960)});
+  PodFacts pod = make_pod("a", {});
+  pod.node_name = "n1";
+  reconciler.pod_changed(pod);
+  pod.annotations["gpu-fraction"] = "0.5";
+  reconciler.pod_changed(pod);
+  EXPECT_EQ(ledger.snapshot()->nodes[0]->annotated_gate, ReasonCode::kNodeClosed);
+  ASSERT_EQ(api.notices.size(), 1U);
+  EXPECT_NE(api.notices.front().note.find("bound without a reservation"), std::string::npos);
+  pod.annotations.erase("gpu-fraction");
+  reconciler.pod_changed(pod);
+  EXPECT_EQ(ledger.snapshot()->nodes[0]->annotated_gate, ReasonCode::kNone);
+}
+
 struct ForgeryRow {
   const char* name;
   const char* reservation;

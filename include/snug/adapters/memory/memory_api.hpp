@@ -1,8 +1,8 @@
 // An API server in memory, over the objects of manifest files: the embedded mode puts it behind the
 // same ports that the real one stands behind, and tests do; and behind FirstSight, since nobody
 // posts pods to it. It binds as the API server does
-// (uid precondition, 409 for a pod that is assigned or terminating, 404), and tells its one sink of
-// every change.
+// (uid precondition, 409 for a pod that is assigned, gated or terminating, 404), and tells its one
+// sink of every change.
 //
 // Thread-safe. A change's event is delivered by the time the call returns, in the order of the
 // changes and with no lock held; a change made by the sink itself is delivered after the event that
@@ -47,7 +47,8 @@ class MemoryApi final : public ApiPort, public FirstSight, public ClusterSource 
   [[nodiscard]] Result<void> touch_room(Generation room) override;
   void warn(const Notice& notice) override;
 
-  // FirstSight; at most max_pending_pods pods.
+  // FirstSight; at most max_pending_pods pods. One that was gated and comes without gates is so no
+  // more: nobody else could remove them here.
   [[nodiscard]] Result<void> post_pod(const PodFacts& pod) override;
 
   /// Ends a pod at once. kNotFound: there is none.
@@ -65,7 +66,7 @@ class MemoryApi final : public ApiPort, public FirstSight, public ClusterSource 
   using Lock = std::unique_lock<std::mutex>;
 
   PodFacts& store_pod(PodFacts pod);
-  [[nodiscard]] Result<void> post_again(const PodFacts& pod, const PodKey& holder) const;
+  [[nodiscard]] Result<void> post_again(Lock& lock, const PodFacts& pod, const PodKey& holder);
   [[nodiscard]] static Result<void> fail_first_stays(const PodFacts& pod,
                                                      std::string_view difference);
   [[nodiscard]] std::string make_uid(const PodFacts& pod) const;

@@ -1,0 +1,38 @@
+// Finds, in a list of which the first row that matches counts, an entry that can never count.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "codec/policy_yaml.hpp"
+
+namespace snug {
+
+/// One list's patterns so far. Call both with a row that has been read.
+class TakenNamespaces {
+ public:
+  /// `what` is a row's name in messages. Both outlive this.
+  TakenNamespaces(const PolicyYaml& yaml, std::string_view what) : yaml_(yaml), what_(what) {}
+
+  /// Refuses an entry of the row's key `namespaces` that stands in an earlier row, or that the
+  /// pattern of one covers.
+  [[nodiscard]] Result<void> check(const YamlNode& row) const;
+  /// From here on no other row gets what this one names.
+  void take(const YamlNode& row);
+
+ private:
+  using Taker = std::pair<std::string_view, std::size_t>;  // the pattern and its row's line
+
+  [[nodiscard]] const Taker* taker_of(std::string_view pattern) const;
+
+  const PolicyYaml& yaml_;
+  std::string_view what_;
+  std::unordered_map<std::string_view, Taker> exact_;
+  std::vector<Taker> wild_;
+};
+
+}  // namespace snug
