@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "snug/fit/fit.hpp"
+#include "snug/fit/usage.hpp"
 
 namespace snug {
 
@@ -45,18 +46,42 @@ bool opens_so(const NodeState& node, const GpuRequest& request, PlacementView pl
 
 }  // namespace
 
-void keep_for_nominated(const NominatedFirst& nominated, PlacementList& options) {
-  if (nominated.none()) return;
-  keep_if(options, [&](PlacementView option) { return nominated.leaves_room(option); });
+ReasonCode Offer::on(const NodeState& state) {
+  const ReasonCode reason = fit(state, claim_.request, tenant_, prices_, options_);
+  if (reason != ReasonCode::kNone) return reason;
+  if (&state != &node_) keep_as_without_others();
+  if (around_.nominations == nullptr || options_.empty()) return ReasonCode::kNone;
+  if (!nominated_) nominated_.emplace(node_, claim_, around_);
+  if (nominated_->none()) return ReasonCode::kNone;
+  keep_for(*nominated_);
+  if (options_.empty()) look_beside(*nominated_, state);
+  return options_.empty() ? ReasonCode::kNominated : ReasonCode::kNone;
 }
 
-void keep_as_without_intents(const NodeState& node, const GpuRequest& request,
-                             PlacementList& options) {
-  keep_if(options, [&](PlacementView option) {
+/// fit() offers some of many placements, and of GPUs that are alike the first: the one that leaves
+/// room may be another. Beside the nominated pods as they stand in thought it offers only such; a
+/// GPU on which one of them waits for others to end has more than it can hold, and is passed over.
+void Offer::look_beside(const NominatedFirst& nominated, const NodeState& state) {
+  std::vector<HoldingPtr> holdings = state.holdings;
+  const std::vector<HoldingPtr>& thought = nominated.in_thought();
+  holdings.insert(holdings.end(), thought.begin(), thought.end());
+  const NodeStatePtr beside = add_up(state.inventory, std::move(holdings));
+  if (fit(*beside, claim_.request, tenant_, prices_, options_) != ReasonCode::kNone) return;
+  keep_as_without_others();
+  keep_for(nominated);
+}
+
+void Offer::keep_as_without_others() {
+  keep_if(options_, [&](PlacementView option) {
     return std::ranges::all_of(option.takes, [&](const DeviceTake& take) {
-      return opens_so(node, request, option, take);
+      return opens_so(node_, claim_.request, option, take);
     });
   });
+}
+
+/// Caps too are looked at here: what the nominated pods will have of the claim's.
+void Offer::keep_for(const NominatedFirst& nominated) {
+  keep_if(options_, [&](PlacementView option) { return nominated.leaves_room(option); });
 }
 
 NodeChoice choose_on(const NodeState& node, const Claim& claim, const Around& around,
@@ -66,16 +91,10 @@ NodeChoice choose_on(const NodeState& node, const Claim& claim, const Around& ar
   Prices prices(claim.request);
   PlacementList options;
   const Tenant tenant = tenant_of(claim.name_space, claim.sharing, around.held);
-  choice.reason = fit(state, claim.request, tenant, prices, options);
+  Offer offer(node, claim, tenant, around, prices, options);
+  choice.reason = later == nullptr ? offer.now() : offer.beside_intents(*later);
   if (choice.reason != ReasonCode::kNone) return choice;
-  if (later != nullptr) {
-    keep_as_without_intents(node, claim.request, options);
-    if (options.empty()) return choose_on(node, claim, around);
-  }
-  if (around.nominations != nullptr) {
-    keep_for_nominated(NominatedFirst(node, claim, around), options);
-    if (options.empty()) return {.reason = ReasonCode::kNominated};
-  }
+  if (options.empty()) return choose_on(node, claim, around);
   const Best best = best_option(state, claim, options);
   choice.score = best.score;
   choice.placement = options[best.option].copy();

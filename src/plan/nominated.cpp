@@ -1,12 +1,18 @@
 #include "snug/plan/nominated.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <span>
+#include <tuple>
 #include <utility>
 
+#include "plan/tightness.hpp"
+#include "snug/fit/fit.hpp"
 #include "snug/fit/usage.hpp"
 #include "snug/plan/plan.hpp"
 
 namespace snug {
+
 bool NominatedFirst::goes(const Holding& holding, const Nomination& pod, Waits waits) {
   if (waits == Waits::kForNobody) return false;
   if (holding.terminating) return true;
@@ -20,36 +26,120 @@ class NominatedFirst::Thought {
   Thought(const NodeState& node, const Claim& claim, const NamespaceUse& held)
       : node_(node), claim_(claim), held_(held) {}
 
-  void place(const Claim& claim, PlacementView placement) {
-    HoldingPtr holding = to_holding(node_, claim, placement);
-    held_.add(claim.name_space, compute_held(*holding, node_.inventory.get()));
-    placed_.push_back(std::move(holding));
+  [[nodiscard]] const std::vector<HoldingPtr>& placed() const { return placed_; }
+
+  /// Another thought about the same node.
+  void become(Thought&& other) {
+    held_ = std::move(other.held_);
+    placed_ = std::move(other.placed_);
   }
 
-  /// Places the pod beside those placed before, without those that go. False: there is no room.
-  bool place(const Nomination& pod, Waits waits) {
-    std::vector<HoldingPtr> holdings = placed_;
-    NamespaceUse held = held_;
-    for (const HoldingPtr& holding : node_.holdings) {
-      if (goes(*holding, pod, waits)) {
-        held.add(holding->name_space, -compute_held(*holding, node_.inventory.get()));
-      } else {
-        holdings.push_back(holding);
-      }
-    }
-    const NodeStatePtr state = add_up(node_.inventory, std::move(holdings));
-    const Claim claim{.name_space = pod.name_space,
-                      .rank = pod.rank,
-                      .request = pod.request,
-                      .profiles = claim_.profiles,
-                      .sharing = claim_.sharing};
-    const NodeChoice choice = choose_on(*state, claim, {.held = held});
-    if (choice.reason != ReasonCode::kNone) return false;
-    place(claim, choice.placement);
-    return true;
+  void place(const Claim& claim, PlacementView placement) {
+    placed_.push_back(to_holding(node_, claim, placement));
+    held_.add(claim.name_space, compute_of(*placed_.back()));
+  }
+
+  /// Whether the pod has room beside those placed, without those that go; then, the size of what it
+  /// would take.
+  [[nodiscard]] std::optional<std::int64_t> room_for(const Nomination& pod, Waits waits) const {
+    const Ways ways(*this, pod, waits);
+    if (ways.order.empty()) return std::nullopt;
+    return size_of(ways.options[ways.order.front()]);
+  }
+
+  /// Places the pod as tightly as it goes, after room_for().
+  void place_tightly(const Nomination& pod, Waits waits) {
+    const Ways ways(*this, pod, waits);
+    place(claim_of(pod), ways.options[ways.order.front()]);
+  }
+
+  /// Places them all, the one after the other. False: that came to nothing within so many trials,
+  /// and nothing is placed.
+  bool place_all(const std::vector<Kept>& pods) {
+    const std::vector<Kept> turns = in_turn(pods);
+    int trials = kMostTrials;
+    if (place_rest(turns, trials)) return true;
+    trials = kMostTrials;
+    return place_rest(pods, trials);
   }
 
  private:
+  struct Ways {
+    Ways(const Thought& thought, const Nomination& pod, Waits waits) {
+      const NodeState& node = thought.node_;
+      std::vector<HoldingPtr> holdings = thought.placed_;
+      NamespaceUse held = thought.held_;
+      for (const HoldingPtr& holding : node.holdings) {
+        if (goes(*holding, pod, waits)) {
+          held.add(holding->name_space, -thought.compute_of(*holding));
+        } else {
+          holdings.push_back(holding);
+        }
+      }
+      const NodeStatePtr state = add_up(node.inventory, std::move(holdings));
+      const Tenant tenant = tenant_of(pod.name_space, thought.claim_.sharing, held);
+      Prices prices(pod.request);
+      if (fit(*state, pod.request, tenant, prices, options) != ReasonCode::kNone) return;
+      order = by_tightness(*state, options);
+    }
+
+    PlacementList options;
+    std::vector<std::size_t> order;  // positions in `options`, the tightest first
+  };
+
+  /// In the order in which they find room most easily: who waits for nobody does not reckon with
+  /// the room of those for whom others wait; who takes any mode joins a GPU that is open; and the
+  /// small fill what the large leave.
+  static std::vector<Kept> in_turn(const std::vector<Kept>& pods) {
+    const auto any_mode = [](const Nomination& pod) {
+      return std::ranges::all_of(pod.request.containers, [](const ContainerRequest& asked) {
+        return asked.isolation == Isolation::kAny;
+      });
+    };
+    std::vector<std::tuple<Waits, bool, std::int64_t, std::size_t>> keyed;
+    keyed.reserve(pods.size());
+    for (std::size_t i = 0; i < pods.size(); ++i) {
+      keyed.emplace_back(pods[i].waits, any_mode(*pods[i].pod), -pods[i].size, i);
+    }
+    std::ranges::sort(keyed);
+    std::vector<Kept> turns;
+    turns.reserve(pods.size());
+    for (const auto& key : keyed) turns.push_back(pods[std::get<std::size_t>(key)]);
+    return turns;
+  }
+
+  bool place_rest(std::span<const Kept> pods, int& trials) {
+    if (pods.empty()) return true;
+    if (trials-- <= 0) return false;
+    const Nomination& pod = *pods.front().pod;
+    const Ways ways(*this, pod, pods.front().waits);
+    for (const std::size_t way : ways.order) {
+      place(claim_of(pod), ways.options[way]);
+      if (place_rest(pods.subspan(1), trials)) return true;
+      take_back();
+      if (trials <= 0) return false;
+    }
+    return false;
+  }
+
+  void take_back() {
+    held_.add(placed_.back()->name_space, -compute_of(*placed_.back()));
+    placed_.pop_back();
+  }
+
+  /// Nobody looks at its profiles.
+  [[nodiscard]] Claim claim_of(const Nomination& pod) const {
+    return {.name_space = pod.name_space,
+            .rank = pod.rank,
+            .request = pod.request,
+            .profiles = claim_.profiles,
+            .sharing = claim_.sharing};
+  }
+
+  [[nodiscard]] MilliGpu compute_of(const Holding& holding) const {
+    return compute_held(holding, node_.inventory.get());
+  }
+
   const NodeState& node_;
   const Claim& claim_;
   NamespaceUse held_;
@@ -61,20 +151,40 @@ NominatedFirst::NominatedFirst(const NodeState& node, const Claim& claim, const 
   if (around.nominations == nullptr) return;
   Thought thought(node, claim, around.held);
   for (const NominationPtr& pod : *around.nominations) {
+    if (kept_.size() == kMostKept) break;
     if (pod->rank.uid == claim.rank.uid || !pod->rank.before(claim.rank)) continue;
-    for (const Waits waits : {Waits::kForNobody, Waits::kForTerminating, Waits::kForAllAfterIt}) {
-      if (!thought.place(*pod, waits)) continue;
-      before_.push_back({pod.get(), waits});
-      break;
+    keep(*pod, thought);
+  }
+  in_thought_ = thought.placed();
+}
+
+/// Who comes first by rank is kept first; but before one more is left out, all are placed anew: the
+/// tightest place for one alone need not be the best for all.
+void NominatedFirst::keep(const Nomination& pod, Thought& thought) {
+  for (const Waits waits : {Waits::kForNobody, Waits::kForTerminating, Waits::kForAllAfterIt}) {
+    if (const auto size = thought.room_for(pod, waits)) {
+      thought.place_tightly(pod, waits);
+      kept_.push_back({&pod, waits, *size});
+      return;
     }
+    if (kept_.empty() || searches_left_ == 0) continue;
+    Thought anew(node_, claim_, around_.held);
+    const auto size = anew.room_for(pod, waits);
+    if (!size) continue;
+    --searches_left_;
+    kept_.push_back({&pod, waits, *size});
+    if (anew.place_all(kept_)) return thought.become(std::move(anew));
+    kept_.pop_back();
   }
 }
 
 bool NominatedFirst::leaves_room(PlacementView placement) const {
   Thought thought(node_, claim_, around_.held);
   thought.place(claim_, placement);
-  return std::ranges::all_of(
-      before_, [&](const Kept& kept) { return thought.place(*kept.pod, kept.waits); });
+  // One that has none on its own has none with the others, and that is soon found out.
+  const bool each = std::ranges::all_of(
+      kept_, [&](const Kept& kept) { return thought.room_for(*kept.pod, kept.waits).has_value(); });
+  return each && (kept_.size() < 2 || thought.place_all(kept_));
 }
 
 }  // namespace snug

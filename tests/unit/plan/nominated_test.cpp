@@ -41,6 +41,7 @@ struct Asking {
   GpuRequest request;
   PodRank rank = ranked(0, kLate, "asking");
   SharingRules sharing;
+  std::string_view term = "best-fit";
 };
 
 /// `0`: the GPU that the asking pod gets, by filter and by bind alike; else the reason.
@@ -56,7 +57,7 @@ std::string answer(std::string_view node, const std::vector<HoldingPtr>& holding
   for (const HoldingPtr& holding : holdings) {
     snapshot.held.add(holding->name_space, compute_held(*holding, state->inventory.get()));
   }
-  OwnClaim claim(asking.request);
+  OwnClaim claim(asking.request, make_profile(asking.term));
   claim.rank = asking.rank;
   claim.sharing = asking.sharing;
   const Plan filter =
@@ -234,6 +235,99 @@ TEST(NominatedFirstTest, UnitsOfTheKubeletAndCapsAreKeptToo) {
           {nominated(ranked(1, kLate, "n"), make_fraction(600), "other")},
           {make_fraction(600), ranked(0, kLate, "asking"), capped},
           "0"}});
+}
+
+TEST(NominatedFirstTest, WhoCouldStartNowStillCan) {
+  check({{"though it could have the room of a lower one",
+          kTwo,
+          {half("h", 0, 0)},
+          {nominated(ranked(1, kLate, "n"), make_whole(1))},
+          {make_fraction(600)},
+          "Nominated"},
+         {"though it could have the room of one that ends",
+          kTwo,
+          {half("h", 0, 0, true)},
+          {nominated(ranked(1, kLate, "n"), make_whole(1))},
+          {make_fraction(600)},
+          "Nominated"}});
+}
+
+TEST(NominatedFirstTest, NobodysProfileRobsThem) {
+  // By spreading the first would open the second GPU, and the other would seem to have no room.
+  const Nominations both = {nominated(ranked(2, kLate, "m"), make_fraction(500)),
+                            nominated(ranked(1, kLate, "n"), make_whole(1))};
+  for (const std::string_view term : {"best-fit", "spread"}) {
+    const Asking asks{make_fraction(250), ranked(0, kLate, "asking"), {}, term};
+    check({{term, kTwo, {half("h", 0, 9)}, both, asks, "Nominated"}});
+  }
+}
+
+TEST(NominatedFirstTest, AllAreKeptForWhomThereIsAWay) {
+  // The tightest place for the first is the only one for the second.
+  GpuRequest on_a = make_fraction(500);
+  on_a.containers.front().models.wanted = {"A"};
+  const Nominations both = {nominated(ranked(2, kLate, "m"), make_fraction(250)),
+                            nominated(ranked(1, kLate, "n"), on_a)};
+  constexpr std::string_view kTwoModels = "n1: A 40960, B 40960";
+  const HoldingPtr on_b = [] {
+    auto holding = make_holding("b", "n1", {make_share(1, 16384, 400)});
+    holding->rank = ranked(9, kEarly, "b");
+    return holding;
+  }();
+  check(
+      {{"no room beside both",
+        kTwoModels,
+        {half("h", 0, 9), on_b},
+        both,
+        {make_fraction(351)},
+        "Nominated"},
+       {"beside the first", kTwoModels, {half("h", 0, 9), on_b}, both, {make_fraction(350)}, "1"}});
+}
+
+/// GPU 0 alone has room for much, and no two are alike.
+std::vector<HoldingPtr> crowd(int gpus) {
+  std::vector<HoldingPtr> holdings;
+  for (int gpu = 0; gpu < gpus; ++gpu) {
+    const int taken = gpu == 0 ? 100 : 500 + gpu;
+    const std::string uid = "h" + std::to_string(gpu);
+    auto holding = make_holding(uid, "n1", {make_share(gpu, taken, taken)});
+    holding->rank = ranked(9, kEarly, uid);
+    holdings.push_back(std::move(holding));
+  }
+  return holdings;
+}
+
+TEST(NominatedFirstTest, AmongManyPlacementsOneThatLeavesRoomIsFound) {
+  GpuRequest five = make_fraction(300);
+  five.containers.front().count = 5;
+  const Nominations large = {nominated(ranked(1, kLate, "n"), make_fraction(800))};
+  const Nominations small = {nominated(ranked(1, kLate, "n"), make_fraction(400))};
+  // The first of all sets of five hold GPU 0.
+  check({{"all but the first GPU", "n1: A 1000 x10", crowd(10), large, {five}, "16789"},
+         {"there are just as many", "n1: A 1000 x6", crowd(6), large, {five}, "12345"},
+         {"there are not", "n1: A 1000 x5", crowd(5), large, {five}, "Nominated"},
+         {"any", "n1: A 1000 x10", crowd(10), small, {five}, "02789"}});
+}
+
+TEST(NominatedFirstTest, WhoGoesGivesItsPartOfTheCapBack) {
+  const SharingRules capped({{{"*"}, {.cap = MilliGpu{1000}}}});
+  const auto victim = [](bool ending) {
+    auto holding = make_holding("v", "n1", {make_share(0, 24576, 600)});
+    holding->rank = ranked(0, kEarly, "v");
+    holding->terminating = ending;
+    return holding;
+  };
+  const Nominations both = {nominated(ranked(2, kLate, "n"), make_fraction(600)),
+                            nominated(ranked(1, kLate, "m"), make_fraction(300))};
+  const auto asks = [&](int thousandths) {
+    return Asking{make_fraction(thousandths), ranked(0, kLate, "asking"), capped};
+  };
+  // When the victim is gone, 1000 - 600 - 300 are left.
+  check({{"all that is left", "n1: A 40960 x4", {victim(true)}, both, asks(100), "0"},
+         {"more", "n1: A 40960 x4", {victim(true)}, both, asks(101), "Nominated"},
+         {"of a victim not shown yet", "n1: A 40960 x4", {victim(false)}, both, asks(100), "0"},
+         {"more", "n1: A 40960 x4", {victim(false)}, both, asks(101), "Nominated"},
+         {"what is left now", "n1: A 40960 x4", {victim(true)}, {}, asks(401), "CapReached"}});
 }
 
 }  // namespace
