@@ -54,19 +54,25 @@ ReasonCode Offer::on(const NodeState& state) {
   if (!nominated_) nominated_.emplace(node_, claim_, around_);
   if (nominated_->none()) return ReasonCode::kNone;
   keep_for(*nominated_);
-  if (options_.empty()) look_beside(*nominated_, state);
+  if (options_.empty()) look_further(*nominated_, state);
   return options_.empty() ? ReasonCode::kNominated : ReasonCode::kNone;
 }
 
 /// fit() offers some of many placements, and of GPUs that are alike the first: the one that leaves
-/// room may be another. Beside the nominated pods as they stand in thought it offers only such; a
-/// GPU on which one of them waits for others to end has more than it can hold, and is passed over.
-void Offer::look_beside(const NominatedFirst& nominated, const NodeState& state) {
+/// room may be another. Beside the nominated pods as they stand in thought it offers only such; but
+/// a GPU on which one of them waits for others to end has more than it can hold, and is passed
+/// over.
+void Offer::look_further(const NominatedFirst& nominated, const NodeState& state) {
+  if (const NodeStatePtr told = nominated.told_apart(state)) offer_of(*told, nominated);
+  if (!options_.empty()) return;
   std::vector<HoldingPtr> holdings = state.holdings;
   const std::vector<HoldingPtr>& thought = nominated.in_thought();
   holdings.insert(holdings.end(), thought.begin(), thought.end());
-  const NodeStatePtr beside = add_up(state.inventory, std::move(holdings));
-  if (fit(*beside, claim_.request, tenant_, prices_, options_) != ReasonCode::kNone) return;
+  offer_of(*add_up(state.inventory, std::move(holdings)), nominated);
+}
+
+void Offer::offer_of(const NodeState& state, const NominatedFirst& nominated) {
+  if (fit(state, claim_.request, tenant_, prices_, options_) != ReasonCode::kNone) return;
   keep_as_without_others();
   keep_for(nominated);
 }

@@ -47,7 +47,8 @@ class Offer {
   ReasonCode on(const NodeState& state);
   void keep_as_without_others();
   void keep_for(const NominatedFirst& nominated);
-  void look_beside(const NominatedFirst& nominated, const NodeState& state);
+  void look_further(const NominatedFirst& nominated, const NodeState& state);
+  void offer_of(const NodeState& state, const NominatedFirst& nominated);
 
   const NodeState& node_;
   const Claim& claim_;

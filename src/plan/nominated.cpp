@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "plan/apart.hpp"
 #include "plan/tightness.hpp"
 #include "snug/fit/fit.hpp"
 #include "snug/fit/usage.hpp"
@@ -55,8 +56,9 @@ class NominatedFirst::Thought {
 
   /// Places them all, the one after the other. False: that came to nothing within so many trials,
   /// and nothing is placed.
-  bool place_all(const std::vector<Kept>& pods) {
+  bool place_all(const std::vector<Kept>& pods, const GpuMarks& apart) {
     const std::vector<Kept> turns = in_turn(pods);
+    apart_ = apart;
     int trials = kMostTrials;
     if (place_rest(turns, trials)) return true;
     trials = kMostTrials;
@@ -77,29 +79,34 @@ class NominatedFirst::Thought {
         }
       }
       const NodeStatePtr state = add_up(node.inventory, std::move(holdings));
+      const NodeStatePtr told =
+          thought.apart_.empty() ? state : snug::told_apart(*state, thought.apart_);
       const Tenant tenant = tenant_of(pod.name_space, thought.claim_.sharing, held);
       Prices prices(pod.request);
-      if (fit(*state, pod.request, tenant, prices, options) != ReasonCode::kNone) return;
-      order = by_tightness(*state, options);
+      if (fit(*told, pod.request, tenant, prices, options) != ReasonCode::kNone) return;
+      order = by_tightness(*told, options);
     }
 
     PlacementList options;
     std::vector<std::size_t> order;  // positions in `options`, the tightest first
   };
 
-  /// In the order in which they find room most easily: who waits for nobody does not reckon with
-  /// the room of those for whom others wait; who takes any mode joins a GPU that is open; and the
-  /// small fill what the large leave.
+  /// Who sees most of the others first: what fits in its place then does so for all who come later.
+  /// Of equals, who takes any mode joins a GPU that is open, and the small fill what the large
+  /// leave.
   static std::vector<Kept> in_turn(const std::vector<Kept>& pods) {
-    const auto any_mode = [](const Nomination& pod) {
-      return std::ranges::all_of(pod.request.containers, [](const ContainerRequest& asked) {
+    const auto sees_less = [](const Kept& kept) {
+      return kept.waits == Waits::kForAllAfterIt ? kept.pod->rank.priority : 0;
+    };
+    const auto any_mode = [](const Kept& kept) {
+      return std::ranges::all_of(kept.pod->request.containers, [](const ContainerRequest& asked) {
         return asked.isolation == Isolation::kAny;
       });
     };
-    std::vector<std::tuple<Waits, bool, std::int64_t, std::size_t>> keyed;
+    std::vector<std::tuple<Waits, std::int32_t, bool, std::int64_t, std::size_t>> keyed;
     keyed.reserve(pods.size());
     for (std::size_t i = 0; i < pods.size(); ++i) {
-      keyed.emplace_back(pods[i].waits, any_mode(*pods[i].pod), -pods[i].size, i);
+      keyed.emplace_back(pods[i].waits, sees_less(pods[i]), any_mode(pods[i]), -pods[i].size, i);
     }
     std::ranges::sort(keyed);
     std::vector<Kept> turns;
@@ -144,6 +151,7 @@ class NominatedFirst::Thought {
   const Claim& claim_;
   NamespaceUse held_;
   std::vector<HoldingPtr> placed_;
+  GpuMarks apart_;  // those that no other is like
 };
 
 NominatedFirst::NominatedFirst(const NodeState& node, const Claim& claim, const Around& around)
@@ -156,6 +164,19 @@ NominatedFirst::NominatedFirst(const NodeState& node, const Claim& claim, const 
     keep(*pod, thought);
   }
   in_thought_ = thought.placed();
+  apart_ = apart();
+}
+
+/// Those with a pod on them that goes before one of the nominated comes: it sees a GPU that for
+/// others, who come earlier, is like its neighbour.
+GpuMarks NominatedFirst::apart() const {
+  GpuMarks marks;
+  for (const HoldingPtr& holding : node_.holdings) {
+    const bool one_goes = std::ranges::any_of(
+        kept_, [&](const Kept& kept) { return goes(*holding, *kept.pod, kept.waits); });
+    if (one_goes) mark_gpus(node_, *holding, marks);
+  }
+  return marks;
 }
 
 /// Who comes first by rank is kept first; but before one more is left out, all are placed anew: the
@@ -173,9 +194,13 @@ void NominatedFirst::keep(const Nomination& pod, Thought& thought) {
     if (!size) continue;
     --searches_left_;
     kept_.push_back({&pod, waits, *size});
-    if (anew.place_all(kept_)) return thought.become(std::move(anew));
+    if (anew.place_all(kept_, apart())) return thought.become(std::move(anew));
     kept_.pop_back();
   }
+}
+
+NodeStatePtr NominatedFirst::told_apart(const NodeState& state) const {
+  return apart_.empty() ? nullptr : snug::told_apart(state, apart_);
 }
 
 bool NominatedFirst::leaves_room(PlacementView placement) const {
@@ -184,7 +209,7 @@ bool NominatedFirst::leaves_room(PlacementView placement) const {
   // One that has none on its own has none with the others, and that is soon found out.
   const bool each = std::ranges::all_of(
       kept_, [&](const Kept& kept) { return thought.room_for(*kept.pod, kept.waits).has_value(); });
-  return each && (kept_.size() < 2 || thought.place_all(kept_));
+  return each && (kept_.size() < 2 || thought.place_all(kept_, apart_));
 }
 
 }  // namespace snug

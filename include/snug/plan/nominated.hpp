@@ -31,6 +31,9 @@ class NominatedFirst {
   /// Whether they still can when the claim's pod takes this placement, and wait for nobody for whom
   /// they need not wait without it.
   [[nodiscard]] bool leaves_room(PlacementView placement) const;
+  /// The node with GPUs told apart that are alike today, but not for one that waits for others to
+  /// end. Null: there are none. To be used while `state` is there.
+  [[nodiscard]] NodeStatePtr told_apart(const NodeState& state) const;
   /// What they hold in thought while the claim's pod is not there.
   [[nodiscard]] const std::vector<HoldingPtr>& in_thought() const { return in_thought_; }
 
@@ -52,12 +55,14 @@ class NominatedFirst {
 
   [[nodiscard]] static bool goes(const Holding& holding, const Nomination& pod, Waits waits);
   void keep(const Nomination& pod, Thought& thought);
+  [[nodiscard]] std::vector<bool> apart() const;
 
   const NodeState& node_;
   const Claim& claim_;
   Around around_;
   std::vector<Kept> kept_;  // the first by rank first
   std::vector<HoldingPtr> in_thought_;
+  std::vector<bool> apart_;  // GPUs by position; empty: none
   int searches_left_ = kMostSearches;
 };
 

@@ -309,6 +309,43 @@ TEST(NominatedFirstTest, AmongManyPlacementsOneThatLeavesRoomIsFound) {
          {"any", "n1: A 1000 x10", crowd(10), small, {five}, "02789"}});
 }
 
+HoldingPtr on_gpus(std::string_view uid, std::int32_t priority, int taken,
+                   const std::vector<int>& gpus, bool ending = false) {
+  std::vector<ReservedDevice> devices;
+  for (const int gpu : gpus) devices.push_back(make_share(gpu, taken, taken));
+  auto holding = make_holding(uid, "n1", std::move(devices));
+  holding->rank = ranked(priority, kEarly, uid);
+  holding->terminating = ending;
+  return holding;
+}
+
+TEST(NominatedFirstTest, GpusThatAreAlikeTodayMayNotBeSoForWhomOthersEnd) {
+  GpuRequest pair = make_fraction(100);
+  pair.containers.front().count = 2;
+  const NominationPtr whole = nominated(ranked(1, kLate, "n"), make_whole(1));
+  check(
+      {{"the GPU on which nobody ends",
+        "n1: A 1000 x2",
+        {on_gpus("v", 0, 300, {0}, true), on_gpus("s", 9, 300, {1})},
+        {whole},
+        {make_fraction(100)},
+        "1"},
+       {"though the nominated one could be anywhere beside it",
+        "n1: A 1000 x3",
+        {on_gpus("h", 0, 300, {0, 2}), on_gpus("e", 0, 300, {1}, true), on_gpus("i", 0, 100, {0})},
+        {nominated(ranked(3, kEarly, "n"), make_whole(1)),
+         nominated(ranked(2, kEarly, "m"), make_fraction(800))},
+        {pair},
+        "02"},
+       {"the first of two goes where the second cannot",
+        "n1: A 1000 x2",
+        {on_gpus("v", 0, 600, {0}), on_gpus("s", 9, 600, {1})},
+        {nominated(ranked(2, kEarly, "m"), make_fraction(300)),
+         nominated(ranked(1, kEarly, "n"), make_whole(1))},
+        {make_fraction(200)},
+        "Nominated"}});
+}
+
 TEST(NominatedFirstTest, WhoGoesGivesItsPartOfTheCapBack) {
   const SharingRules capped({{{"*"}, {.cap = MilliGpu{1000}}}});
   const auto victim = [](bool ending) {
