@@ -143,11 +143,12 @@ class Staged {
   [[nodiscard]] NodeChoice choose() const {
     return choose_on(*state_, claim_.view(), {.held = held_, .nominations = &nominations_});
   }
-  [[nodiscard]] std::vector<std::string> victims() const {
+  [[nodiscard]] std::vector<std::string> victims(
+      const std::vector<std::string_view>& chosen = {}) const {
     const Preemptor preemptor{.claim = claim_.view(), .host = {}, .other_constraints = false};
     const EvictionOffer offer{.node = *state_,
                               .around = {.held = held_, .nominations = &nominations_},
-                              .chosen = {},
+                              .chosen = chosen,
                               .spared = {}};
     std::vector<std::string> uids;
     for (const std::string_view uid : choose_victims(preemptor, offer)) uids.emplace_back(uid);
@@ -185,6 +186,86 @@ void placement_property() {
 
 TEST(NominatedProperty, APlacementIsGivenExactlyWhereItLeavesRoomForAllThatAreKept) {
   holds_in(20'000, placement_property);
+}
+
+/// What choose_on says of the node without some of its pods, which is what preempt asks.
+bool fits_without(const Scene& scene, Mask gone) {
+  Scene left = scene;
+  left.node = scene.without(gone);
+  return Staged(left).choose().reason == ReasonCode::kNone;
+}
+
+/// More room never does harm, unless somebody is kept whom there was none for before, or for whose
+/// end fewer have to be waited for: one that could start now must be able to start now.
+void more_gone_property() {
+  const Scene scene = draw_scene(3, 4, one_in(3) ? 0 : 2);
+  const Mask may_go = scene.may_go();
+  bool harm = false;
+  for (std::size_t i = 0; i < scene.node.holders.size(); ++i) {
+    const Mask one = Mask{1} << i;
+    for (Mask gone = 0; gone <= may_go; ++gone) {
+      if ((gone & ~may_go) != 0 || (gone & one) != 0 || (may_go & one) == 0) continue;
+      const NominatedOracle::Node before = scene.without(gone);
+      const NominatedOracle::Node after = scene.without(gone | one);
+      const auto kept = NominatedOracle(before, scene.asking, scene.nominated).kept();
+      const bool same = kept == NominatedOracle(after, scene.asking, scene.nominated).kept();
+      const bool lost = fits_without(scene, gone) && !fits_without(scene, gone | one);
+      RC_LOG() << gone << " and " << i << " go\n";
+      harm = harm || lost;
+      if (same) RC_ASSERT(!lost);
+    }
+  }
+  RC_CLASSIFY(harm, "others are kept after more evictions, and that does harm");
+}
+
+TEST(NominatedProperty, MoreEvictionsNeverDoHarmWhileTheSameAreKept) {
+  holds_in(3'000, more_gone_property);
+}
+
+void victims_property() {
+  const Scene scene = draw_scene(3, 5, 2);
+  const Mask may_go = scene.may_go();
+  const Mask chosen = one_in(3) ? static_cast<Mask>(draw(32)) & may_go : 0;  // by kube-scheduler
+  std::vector<std::string_view> chosen_uids;
+  for (std::size_t i = 0; i < scene.node.holders.size(); ++i) {
+    if ((chosen >> i & 1U) == 0) continue;
+    chosen_uids.emplace_back(scene.node.holders[i].pod.rank.uid);
+    RC_LOG() << "chosen " << chosen_uids.back() << "\n";
+  }
+  Mask victims = 0;
+  const std::vector<std::string> uids = Staged(scene).victims(chosen_uids);
+  for (const std::string& uid : uids) {
+    for (std::size_t i = 0; i < scene.node.holders.size(); ++i) {
+      if (scene.node.holders[i].pod.rank.uid == uid) victims |= Mask{1} << i;
+    }
+    RC_LOG() << "victim " << uid << "\n";
+  }
+  const auto may_be_taken = [&](Mask gone) {
+    const NominatedOracle::Node left = scene.without(gone);
+    return NominatedOracle(left, scene.asking, scene.nominated).any_may_be_taken();
+  };
+  RC_ASSERT((victims & ~may_go) == 0U);
+  RC_ASSERT(uids.empty() == (victims == 0U));
+  const bool kept = !NominatedOracle(scene.node, scene.asking, scene.nominated).kept().empty();
+  RC_TAG(std::string(kept ? "some kept, " : "none kept, ") + std::to_string(uids.size()) +
+         " victims");
+  if (uids.empty()) {
+    const ReasonCode now = Staged(scene).choose().reason;
+    const bool beyond = now != ReasonCode::kNone && !reason(now).evictable;
+    RC_ASSERT(beyond || (chosen == 0U && may_be_taken(0)) || !may_be_taken(may_go));
+    return;
+  }
+  if (chosen == 0U) RC_ASSERT(!may_be_taken(0));
+  RC_ASSERT((victims & chosen) == chosen);
+  RC_ASSERT(may_be_taken(victims));
+  for (std::size_t i = 0; i < scene.node.holders.size(); ++i) {
+    const Mask one = Mask{1} << i;
+    if ((victims & ~chosen & one) != 0) RC_ASSERT(!may_be_taken(victims & ~one));
+  }
+}
+
+TEST(NominatedProperty, VictimsMakeRoomBesideThoseThatAreKeptAndNoneIsNeedless) {
+  holds_in(10'000, victims_property);
 }
 
 }  // namespace

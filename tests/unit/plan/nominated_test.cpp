@@ -312,6 +312,7 @@ TEST(NominatedFirstTest, AmongManyPlacementsOneThatLeavesRoomIsFound) {
 HoldingPtr on_gpus(std::string_view uid, std::int32_t priority, int taken,
                    const std::vector<int>& gpus, bool ending = false) {
   std::vector<ReservedDevice> devices;
+  devices.reserve(gpus.size());
   for (const int gpu : gpus) devices.push_back(make_share(gpu, taken, taken));
   auto holding = make_holding(uid, "n1", std::move(devices));
   holding->rank = ranked(priority, kEarly, uid);
@@ -344,6 +345,15 @@ TEST(NominatedFirstTest, GpusThatAreAlikeTodayMayNotBeSoForWhomOthersEnd) {
          nominated(ranked(1, kEarly, "n"), make_whole(1))},
         {make_fraction(200)},
         "Nominated"}});
+}
+
+TEST(NominatedFirstTest, OnOneNodeTheFirstSixtyFourAreKept) {
+  Nominations many;
+  for (int i = 100; i < 170; ++i) {
+    many.push_back(nominated(ranked(1, kEarly, "n" + std::to_string(i)), make_fraction(10)));
+  }
+  check({{"64 x 10", "n1: A 1000", {}, many, {make_fraction(360)}, "0"},
+         {"64 x 10", "n1: A 1000", {}, many, {make_fraction(361)}, "Nominated"}});
 }
 
 TEST(NominatedFirstTest, WhoGoesGivesItsPartOfTheCapBack) {
