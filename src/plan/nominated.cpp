@@ -54,15 +54,12 @@ class NominatedFirst::Thought {
     place(claim_of(pod), ways.options[ways.order.front()]);
   }
 
-  /// Places them all, the one after the other. False: that came to nothing within so many trials,
-  /// and nothing is placed.
+  /// Places them all, one after another. False: that came to nothing within the trials that it may
+  /// take, and nothing is placed.
   bool place_all(const std::vector<Kept>& pods, const GpuMarks& apart) {
-    const std::vector<Kept> turns = in_turn(pods);
     apart_ = apart;
     int trials = kMostTrials;
-    if (place_rest(turns, trials)) return true;
-    trials = kMostTrials;
-    return place_rest(pods, trials);
+    return place_rest(in_turn(pods), trials);
   }
 
  private:

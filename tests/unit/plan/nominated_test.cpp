@@ -347,6 +347,18 @@ TEST(NominatedFirstTest, GpusThatAreAlikeTodayMayNotBeSoForWhomOthersEnd) {
         "Nominated"}});
 }
 
+TEST(NominatedFirstTest, TheSmallFillWhatTheLargeLeave) {
+  Nominations pairs;
+  for (int i = 0; i < 5; ++i) {
+    pairs.push_back(nominated(ranked(2, kEarly, "s" + std::to_string(i)), make_fraction(400)));
+  }
+  for (int i = 0; i < 5; ++i) {
+    pairs.push_back(nominated(ranked(1, kEarly, "t" + std::to_string(i)), make_fraction(600)));
+  }
+  check({{"five pairs", "n1: A 1000 x5", {}, pairs, {make_fraction(1)}, "Nominated"},
+         {"and a GPU", "n1: A 1000 x6", {}, pairs, {make_whole(1)}, "0"}});
+}
+
 TEST(NominatedFirstTest, OnOneNodeTheFirstSixtyFourAreKept) {
   Nominations many;
   for (int i = 100; i < 170; ++i) {
@@ -359,7 +371,7 @@ TEST(NominatedFirstTest, OnOneNodeTheFirstSixtyFourAreKept) {
 TEST(NominatedFirstTest, WhoGoesGivesItsPartOfTheCapBack) {
   const SharingRules capped({{{"*"}, {.cap = MilliGpu{1000}}}});
   const auto victim = [](bool ending) {
-    auto holding = make_holding("v", "n1", {make_share(0, 24576, 600)});
+    auto holding = make_holding("v", "n1", {make_share(0, 20480, 500)});
     holding->rank = ranked(0, kEarly, "v");
     holding->terminating = ending;
     return holding;
@@ -374,7 +386,7 @@ TEST(NominatedFirstTest, WhoGoesGivesItsPartOfTheCapBack) {
          {"more", "n1: A 40960 x4", {victim(true)}, both, asks(101), "Nominated"},
          {"of a victim not shown yet", "n1: A 40960 x4", {victim(false)}, both, asks(100), "0"},
          {"more", "n1: A 40960 x4", {victim(false)}, both, asks(101), "Nominated"},
-         {"what is left now", "n1: A 40960 x4", {victim(true)}, {}, asks(401), "CapReached"}});
+         {"what is left now", "n1: A 40960 x4", {victim(true)}, {}, asks(501), "CapReached"}});
 }
 
 }  // namespace
