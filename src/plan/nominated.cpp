@@ -54,11 +54,10 @@ class NominatedFirst::Thought {
     place(claim_of(pod), ways.options[ways.order.front()]);
   }
 
-  /// Places them all, one after another. False: that came to nothing within the trials that it may
-  /// take, and nothing is placed.
-  bool place_all(const std::vector<Kept>& pods, const GpuMarks& apart) {
+  /// Places them all, one after another. False: that came to nothing within so many trials, and
+  /// nothing is placed.
+  bool place_all(const std::vector<Kept>& pods, const GpuMarks& apart, int trials = kMostTrials) {
     apart_ = apart;
-    int trials = kMostTrials;
     return place_rest(in_turn(pods), trials);
   }
 
@@ -203,10 +202,12 @@ NodeStatePtr NominatedFirst::told_apart(const NodeState& state) const {
 bool NominatedFirst::leaves_room(PlacementView placement) const {
   Thought thought(node_, claim_, around_.held);
   thought.place(claim_, placement);
+  // Mostly the tightest place for each will do.
+  if (thought.place_all(kept_, apart_, static_cast<int>(kept_.size()))) return true;
   // One that has none on its own has none with the others, and that is soon found out.
   const bool each = std::ranges::all_of(
       kept_, [&](const Kept& kept) { return thought.room_for(*kept.pod, kept.waits).has_value(); });
-  return each && (kept_.size() < 2 || thought.place_all(kept_, apart_));
+  return each && kept_.size() > 1 && thought.place_all(kept_, apart_);
 }
 
 }  // namespace snug

@@ -22,7 +22,7 @@ namespace {
 SharingRules draw_rules() {
   if (one_in(2)) return {};
   SharingRule rule{.own_namespace_only = one_in(3)};
-  if (one_in(2)) rule.cap = MilliGpu{500 * (1 + draw(9))};
+  if (one_in(2)) rule.cap = MilliGpu{500LL * (1 + draw(9))};
   return SharingRules({{{one_in(2) ? "team-a" : "*"}, rule}});
 }
 
