@@ -47,11 +47,12 @@ bool opens_so(const NodeState& node, const GpuRequest& request, PlacementView pl
 }  // namespace
 
 ReasonCode Offer::on(const NodeState& state) {
-  const ReasonCode reason = fit(state, claim_.request, tenant_, prices_, options_);
+  const ReasonCode reason =
+      fit(state, asking_.claim.request, asking_.tenant, asking_.prices, options_);
   if (reason != ReasonCode::kNone) return reason;
   if (&state != &node_) keep_as_without_others();
   if (around_.nominations == nullptr || options_.empty()) return ReasonCode::kNone;
-  if (!nominated_) nominated_.emplace(node_, claim_, around_);
+  if (!nominated_) nominated_.emplace(node_, asking_.claim, around_);
   if (nominated_->none()) return ReasonCode::kNone;
   keep_for(*nominated_);
   if (options_.empty()) look_further(*nominated_, state);
@@ -72,7 +73,9 @@ void Offer::look_further(const NominatedFirst& nominated, const NodeState& state
 }
 
 void Offer::offer_of(const NodeState& state, const NominatedFirst& nominated) {
-  if (fit(state, claim_.request, tenant_, prices_, options_) != ReasonCode::kNone) return;
+  if (fit(state, asking_.claim.request, asking_.tenant, asking_.prices, options_) !=
+      ReasonCode::kNone)
+    return;
   keep_as_without_others();
   keep_for(nominated);
 }
@@ -80,7 +83,7 @@ void Offer::offer_of(const NodeState& state, const NominatedFirst& nominated) {
 void Offer::keep_as_without_others() {
   keep_if(options_, [&](PlacementView option) {
     return std::ranges::all_of(option.takes, [&](const DeviceTake& take) {
-      return opens_so(node_, claim_.request, option, take);
+      return opens_so(node_, asking_.claim.request, option, take);
     });
   });
 }
@@ -97,7 +100,7 @@ NodeChoice choose_on(const NodeState& node, const Claim& claim, const Around& ar
   Prices prices(claim.request);
   PlacementList options;
   const Tenant tenant = tenant_of(claim.name_space, claim.sharing, around.held);
-  Offer offer(node, claim, tenant, around, prices, options);
+  Offer offer(node, {claim, tenant, prices}, around, options);
   choice.reason = later == nullptr ? offer.now() : offer.beside_intents(*later);
   if (choice.reason != ReasonCode::kNone) return choice;
   if (options.empty()) return choose_on(node, claim, around);

@@ -21,19 +21,20 @@ struct Best {
 [[nodiscard]] Best best_option(const NodeState& node, const Claim& claim,
                                const PlacementList& options);
 
+/// Who asks, as fit() wants to hear it.
+struct Asking {
+  const Claim& claim;
+  const Tenant& tenant;
+  Prices& prices;
+};
+
 /// What one node offers a claim beside those that are nominated to it. Filter and bind ask the
 /// same.
 class Offer {
  public:
   /// What is named outlives it. `options`: where the answers go.
-  Offer(const NodeState& node, const Claim& claim, const Tenant& tenant, const Around& around,
-        Prices& prices, PlacementList& options)
-      : node_(node),
-        claim_(claim),
-        tenant_(tenant),
-        around_(around),
-        prices_(prices),
-        options_(options) {}
+  Offer(const NodeState& node, const Asking& asking, const Around& around, PlacementList& options)
+      : node_(node), asking_(asking), around_(around), options_(options) {}
 
   /// Fills the options with placements that fit on the node and leave room for those that come
   /// first. kNone: there is one.
@@ -51,10 +52,8 @@ class Offer {
   void offer_of(const NodeState& state, const NominatedFirst& nominated);
 
   const NodeState& node_;
-  const Claim& claim_;
-  const Tenant& tenant_;
+  Asking asking_;
   Around around_;
-  Prices& prices_;
   PlacementList& options_;
   std::optional<NominatedFirst> nominated_;  // nothing: not looked at yet
 };

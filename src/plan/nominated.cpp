@@ -154,9 +154,10 @@ NominatedFirst::NominatedFirst(const NodeState& node, const Claim& claim, const 
     : node_(node), claim_(claim), around_(around) {
   if (around.nominations == nullptr) return;
   Thought thought(node, claim, around.held);
+  std::size_t pods = 0;
   for (const NominationPtr& pod : *around.nominations) {
-    if (kept_.size() == kMostKept) break;
     if (pod->rank.uid == claim.rank.uid || !pod->rank.before(claim.rank)) continue;
+    if (++pods > kMostPods) break;
     keep(*pod, thought);
   }
   in_thought_ = thought.placed();

@@ -147,7 +147,7 @@ class Planner {
     const NodeState& node = state(candidate);
     Verdict& verdict = plan_.verdicts[candidate];
     const Nominations* nominations = nominations_on(candidate);
-    Offer offer(node, claim_, tenant_, Around{input_.snapshot.held, nominations}, prices_,
+    Offer offer(node, {claim_, tenant_, prices_}, Around{input_.snapshot.held, nominations},
                 options_);
     verdict.reason = offer.now();
     if (verdict.reason == ReasonCode::kNone) {

@@ -51,7 +51,7 @@ class NominatedFirst {
   // pods of which each has up to 63, and three of which each has up to 7.
   static constexpr int kMostTrials = 64;
   static constexpr int kMostSearches = 16;
-  static constexpr std::size_t kMostKept = 64;
+  static constexpr std::size_t kMostPods = 64;
 
   [[nodiscard]] static bool goes(const Holding& holding, const Nomination& pod, Waits waits);
   void keep(const Nomination& pod, Thought& thought);

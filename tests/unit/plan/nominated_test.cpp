@@ -359,7 +359,7 @@ TEST(NominatedFirstTest, TheSmallFillWhatTheLargeLeave) {
          {"and a GPU", "n1: A 1000 x6", {}, pairs, {make_whole(1)}, "0"}});
 }
 
-TEST(NominatedFirstTest, OnOneNodeTheFirstSixtyFourAreKept) {
+TEST(NominatedFirstTest, OnOneNodeTheFirstSixtyFourAreLookedAt) {
   Nominations many;
   for (int i = 100; i < 170; ++i) {
     many.push_back(nominated(ranked(1, kEarly, "n" + std::to_string(i)), make_fraction(10)));
