@@ -47,8 +47,8 @@ class NominatedFirst {
     std::int64_t size = 0;  // in the units of DeviceTake::room
   };
 
-  // What one decision may cost: a trial takes some microseconds. So many try every way to place two
-  // pods of which each has up to 63, and three of which each has up to 7.
+  // What one decision may cost: a trial takes some microseconds (bench/plan_bench). So many try
+  // every way to place two pods of which each has up to 63, and three of which each has up to 7.
   static constexpr int kMostTrials = 64;
   static constexpr int kMostSearches = 16;
   static constexpr std::size_t kMostPods = 64;
