@@ -1,12 +1,11 @@
-// One nominated pod and one claimant of any shape, on nodes with all that may be wrong with them.
-// FitOracle says what the nominated pod could have before and after.
+// Nominated pods and a claimant of any shape, on nodes with all that may be wrong with them.
+// FitOracle says what the first that is kept could have before and after.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,37 +34,47 @@ struct Shapes {
   Nominations nominations;
   NamespaceUse held;
 
-  [[nodiscard]] const Nomination& nominated() const { return *nominations.front(); }
+  const Nomination* first = nullptr;  // of those that could have room; null: none could
+  int waits = 0;  // for whom it has to: 0 nobody, 1 those that are ending, 2 all lower ones too
 
   /// Whether the nominated pod could have its GPUs without those that go, beside one more.
   template <typename Goes>
-  [[nodiscard]] bool possible(const Goes& goes, const HoldingPtr& more) const {
+  [[nodiscard]] bool possible(const Nomination& pod, const Goes& goes,
+                              const HoldingPtr& more) const {
     std::vector<HoldingPtr> left;
     for (const HoldingPtr& holding : holdings) {
       if (!goes(*holding)) left.push_back(holding);
     }
     if (more != nullptr) left.push_back(more);
-    Asker asker{.name_space = nominated().name_space, .rules = rules, .held = 0};
+    Asker asker{.name_space = pod.name_space, .rules = rules, .held = 0};
     for (const HoldingPtr& holding : left) {
       if (holding->name_space != asker.name_space) continue;
       asker.held += FitOracle::held_by(*holding, inventory);
     }
-    return FitOracle(inventory, left, asker).possible(nominated().request);
+    return FitOracle(inventory, left, asker).possible(pod.request);
   }
-  /// For whom it has to wait: 0 nobody, 1 those that are ending, 2 all lower ones too.
-  [[nodiscard]] bool possible(int waits, const HoldingPtr& more) const {
+  [[nodiscard]] bool possible(const Nomination& pod, int its_waits, const HoldingPtr& more) const {
     return possible(
+        pod,
         [&](const Holding& holding) {
-          const bool lower = holding.rank.priority < nominated().rank.priority;
-          return waits > 0 && (holding.terminating || (waits > 1 && lower));
+          const bool lower = holding.rank.priority < pod.rank.priority;
+          return its_waits > 0 && (holding.terminating || (its_waits > 1 && lower));
         },
         more);
   }
-  [[nodiscard]] std::optional<int> waits() const {
-    for (int waits = 0; waits < 3; ++waits) {
-      if (possible(waits, nullptr)) return waits;
+  void find_first() {
+    for (const NominationPtr& pod : nominations) {
+      for (waits = 0; waits < 3; ++waits) {
+        if (!possible(*pod, waits, nullptr)) continue;
+        first = pod.get();
+        return;
+      }
     }
-    return std::nullopt;
+  }
+  [[nodiscard]] bool accepts(PlacementView placement) const {
+    const Asker asker{
+        .name_space = asking.name_space, .rules = rules, .held = held.of(asking.name_space).value};
+    return FitOracle(inventory, holdings, asker).accepts(asking.request, placement.takes);
   }
   [[nodiscard]] NodeChoice choose(const Nominations* kept) const {
     return choose_on(*state, asking.view(), {.held = held, .nominations = kept});
@@ -96,45 +105,57 @@ Shapes draw_shapes() {
   drawn.rules = draw_rules();
   drawn.asking.name_space = draw_namespace();
   drawn.asking.sharing = drawn.rules;
-  drawn.nominations.push_back(std::make_shared<const Nomination>(
-      Nomination{.name_space = draw_namespace(),
-                 .node = "n",
-                 .rank = {.priority = 1 + draw(4), .created = "2026", .uid = "nominated"},
-                 .request = draw_request()}));
+  const int nominated = one_in(3) ? 2 + draw(2) : 1;
+  for (int i = 0; i < nominated; ++i) {
+    drawn.nominations.push_back(std::make_shared<const Nomination>(Nomination{
+        .name_space = draw_namespace(),
+        .node = "n",
+        .rank = {.priority = 1 + draw(4), .created = "2026", .uid = "n" + std::to_string(i)},
+        .request = draw_request()}));
+  }
+  std::ranges::sort(drawn.nominations, [](const NominationPtr& a, const NominationPtr& b) {
+    return a->rank.before(b->rank);
+  });
+  drawn.find_first();
   RC_LOG() << to_text(drawn.asking.request) << " of " << drawn.asking.name_space << "\n";
-  RC_LOG() << "nominated " << to_text(drawn.nominated().request) << " of "
-           << drawn.nominated().name_space << " priority " << drawn.nominated().rank.priority
-           << "\n";
+  for (const NominationPtr& pod : drawn.nominations) {
+    RC_LOG() << "nominated " << to_text(pod->request) << " of " << pod->name_space << " priority "
+             << pod->rank.priority << "\n";
+  }
   RC_LOG() << describe(*drawn.state);
   return drawn;
 }
 
 void shapes_property() {
   const Shapes drawn = draw_shapes();
-  const std::optional<int> waits = drawn.waits();
   const NodeChoice alone = drawn.choose(nullptr);
   const NodeChoice choice = drawn.choose(&drawn.nominations);
-  RC_TAG(std::string(waits ? "kept, waits " + std::to_string(*waits) : "not kept") + ", " +
+  RC_TAG(std::string(drawn.first != nullptr ? "kept, waits " + std::to_string(drawn.waits)
+                                            : "not kept") +
+         ", " +
          std::string(choice.reason == ReasonCode::kNone        ? "placed"
                      : choice.reason == ReasonCode::kNominated ? "Nominated"
                                                                : "no room of its own"));
   if (alone.reason != ReasonCode::kNone) {
     RC_ASSERT(choice.reason == alone.reason);
-  } else if (!waits) {
-    RC_ASSERT(choice.placement.takes.size() == alone.placement.takes.size());
-    RC_ASSERT(choice.reason == ReasonCode::kNone);
-  } else if (choice.reason == ReasonCode::kNone) {
-    RC_ASSERT(drawn.possible(*waits, drawn.taken(choice.placement)));
-  } else {
-    RC_ASSERT(choice.reason == ReasonCode::kNominated);
-    const Tenant tenant = tenant_of(drawn.asking.name_space, drawn.rules, drawn.held);
-    for (const Placement& option : fit_all(*drawn.state, drawn.asking.request, tenant).options) {
-      RC_ASSERT(!drawn.possible(*waits, drawn.taken(option)));
-    }
+    return;
+  }
+  if (choice.reason == ReasonCode::kNone) {
+    if (!drawn.asking.request.kubelet_assigned()) RC_ASSERT(drawn.accepts(choice.placement));
+    if (drawn.first == nullptr) return;
+    RC_ASSERT(drawn.possible(*drawn.first, drawn.waits, drawn.taken(choice.placement)));
+    return;
+  }
+  RC_ASSERT(choice.reason == ReasonCode::kNominated);
+  RC_ASSERT(drawn.first != nullptr);
+  if (drawn.nominations.size() > 1) return;
+  const Tenant tenant = tenant_of(drawn.asking.name_space, drawn.rules, drawn.held);
+  for (const Placement& option : fit_all(*drawn.state, drawn.asking.request, tenant).options) {
+    RC_ASSERT(!drawn.possible(*drawn.first, drawn.waits, drawn.taken(option)));
   }
 }
 
-TEST(NominatedShapesProperty, OnePodOfAnyShapeCanHaveWhatItCouldHave) {
+TEST(NominatedShapesProperty, TheFirstOfAnyShapeCanHaveWhatItCouldHave) {
   holds_in(6'000, shapes_property);
 }
 
