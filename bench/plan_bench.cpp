@@ -1,5 +1,6 @@
 // How long a decision takes without HTTP: plan over all nodes, reserve + snapshot as one bind and
-// the next filter see them, and whom to evict on one node. Run: build/dev/bench/plan_bench
+// the next filter see them, whom to evict on one node, and what is left beside nominated pods.
+// Run: build/dev/bench/plan_bench
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -162,6 +163,59 @@ BENCHMARK(choose_victims_on_a_node)
     ->Args({2, 4})
     ->Args({6, 1})
     ->Args({6, 4})
+    ->Unit(benchmark::kMicrosecond);
+
+/// On a node of eight GPUs that hold a third each, for a pod that wants a tenth of one, beside so
+/// many nominated pods that want so many hundredths of one.
+void choose_beside_nominated(benchmark::State& state) {
+  std::vector<HoldingPtr> holdings;
+  for (int i = 0; i < 24; ++i) {
+    auto holding = std::make_shared<Holding>();
+    holding->uid = "uid-" + std::to_string(i);
+    holding->rank.uid = holding->uid;
+    const int hundredths = 10 + i % 3;
+    const ReservedDevice device{.index = i % 8,
+                                .mode = GpuMode::kTimeSlicing,
+                                .memory = {40960LL * hundredths / 100},
+                                .compute = {10LL * hundredths}};
+    holding->reservation.containers.push_back(
+        {.name = "main", .request = {}, .given = std::vector{device}});
+    holdings.push_back(std::move(holding));
+  }
+  const NodeStatePtr node =
+      add_up(std::make_shared<const NodeInventory>(node_of(0, 8)), std::move(holdings));
+  Nominations nominations;
+  for (std::int64_t i = 0; i < state.range(0); ++i) {
+    auto pod = std::make_shared<Nomination>();
+    pod->rank = {.priority = 1, .created = {}, .uid = "nominated-" + std::to_string(100 + i)};
+    pod->request = quarter();
+    pod->request.containers.front().ask = FractionAsk{static_cast<int>(10 * state.range(1))};
+    nominations.push_back(std::move(pod));
+  }
+  GpuRequest request = quarter();
+  request.containers.front().ask = FractionAsk{100};
+  const PodRank rank{.uid = "pod"};
+  const Profile profile = profile_of("best-fit");
+  const ProfileChoice profiles(profile);
+  const SharingRules sharing;
+  const NamespaceUse held;
+  const Claim claim{.name_space = "default",
+                    .rank = rank,
+                    .request = request,
+                    .profiles = profiles,
+                    .sharing = sharing};
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(choose_on(*node, claim, {.held = held, .nominations = &nominations}));
+  }
+}
+BENCHMARK(choose_beside_nominated)
+    ->ArgNames({"nominated", "hundredths"})
+    ->Args({0, 10})
+    ->Args({1, 10})
+    ->Args({3, 10})
+    ->Args({10, 10})
+    ->Args({10, 40})
+    ->Args({60, 40})
     ->Unit(benchmark::kMicrosecond);
 
 /// fit() of so many containers on a node of 8 GPUs that hold 10·i percent each, of 0.35 of a GPU

@@ -35,6 +35,7 @@ struct Ledger::Impl {
   Impl(const Clock& the_clock, const Limits& limits)
       : clock(the_clock),
         intents(limits),
+        nominations(limits),
         ended(static_cast<std::size_t>(limits.max_tombstones)),
         max_nodes(static_cast<std::size_t>(limits.max_nodes)) {}
 
@@ -112,14 +113,15 @@ struct Ledger::Impl {
     erase(uid);
   }
 
-  void nominate(NominationPtr nomination) {
+  bool nominate(NominationPtr nomination) {
     const std::string& uid = nomination->rank.uid;
     const LedgerEntry* entry = find(uid);
     const bool bound = entry != nullptr && entry->state == HoldingState::kBound;
-    if (bound || ended.contains(uid)) return;
+    if (bound || ended.contains(uid)) return true;
     const bool moves = nominations.contains(uid);
-    if (!nominations.put(std::move(nomination), ++sequence)) return;
-    changed(moves);
+    const NominationTable::Put put = nominations.put(std::move(nomination), ++sequence);
+    if (put == NominationTable::Put::kNew) changed(moves);
+    return put != NominationTable::Put::kFull;
   }
   /// What a pod holds already need not be kept for it.
   auto waiting() const {
@@ -240,10 +242,10 @@ SnapshotPtr Ledger::snapshot() {
         snapshot->intents[node->value].push_back(std::move(intent));
       }
     }
-    for (auto& [name, nominated] : impl_->nominations.by_node(impl_->waiting())) {
-      if (const auto node = impl_->nodes.find(name)) {
-        snapshot->nominations[node->value] = std::move(nominated);
-      }
+    for (const std::string& name : impl_->nominations.nodes()) {
+      const auto node = impl_->nodes.find(name);
+      Nominations nominated = impl_->nominations.on(name, impl_->waiting());
+      if (node && !nominated.empty()) snapshot->nominations[node->value] = std::move(nominated);
     }
     snapshot->held = impl_->nodes.held();
     impl_->current = std::move(snapshot);
@@ -285,9 +287,9 @@ bool Ledger::hold_as_read(const HoldingPtr& holding) {
   return impl_->hold(holding, false);
 }
 
-void Ledger::nominate(NominationPtr nomination) {
+bool Ledger::nominate(NominationPtr nomination) {
   const std::lock_guard lock(impl_->mutex);
-  impl_->nominate(std::move(nomination));
+  return impl_->nominate(std::move(nomination));
 }
 
 void Ledger::end_nomination(std::string_view uid) {
@@ -331,13 +333,11 @@ std::vector<std::string> Ledger::replace_holdings(ListMark mark, const ListedPod
   for (const std::string& uid : gone) impl_->end_pod(uid);
   for (const std::string& uid : unbound) impl_->erase(uid);
   std::unordered_set<std::string_view> nominated;
-  for (const NominationPtr& nomination : listed.nominated) {
-    impl_->nominate(nomination);
-    nominated.insert(nomination->rank.uid);
-  }
+  for (const NominationPtr& nomination : listed.nominated) nominated.insert(nomination->rank.uid);
   for (const std::string& uid : impl_->nominations.until(mark.sequence)) {
     if (!nominated.contains(uid)) impl_->end_nomination(uid);
   }
+  for (const NominationPtr& nomination : listed.nominated) impl_->nominate(nomination);
   std::ranges::sort(edited);
   return edited;
 }

@@ -11,51 +11,45 @@ bool same(const Nomination& a, const Nomination& b) {
          a.name_space == b.name_space;
 }
 
-void sort(Nominations& nominations) {
-  std::ranges::sort(nominations, [](const NominationPtr& a, const NominationPtr& b) {
-    return a->rank.before(b->rank);
-  });
-}
+bool before(const NominationPtr& a, const NominationPtr& b) { return a->rank.before(b->rank); }
 
 }  // namespace
 
-bool NominationTable::put(NominationPtr nomination, std::uint64_t sequence) {
-  Row& row = by_uid_[nomination->rank.uid];
-  const bool known = row.nomination != nullptr && same(*row.nomination, *nomination);
+void NominationTable::list(const NominationPtr& nomination) {
+  Nominations& all = by_node_[nomination->node];
+  all.insert(std::ranges::upper_bound(all, nomination, before), nomination);
+}
+
+void NominationTable::unlist(const Nomination& nomination) {
+  const auto all = by_node_.find(nomination.node);
+  std::erase_if(all->second,
+                [&](const NominationPtr& other) { return other.get() == &nomination; });
+  if (all->second.empty()) by_node_.erase(all);
+}
+
+NominationTable::Put NominationTable::put(NominationPtr nomination, std::uint64_t sequence) {
+  const auto known = by_uid_.find(nomination->rank.uid);
+  if (known == by_uid_.end()) {
+    if (by_uid_.size() >= most_) return Put::kFull;
+    list(nomination);
+    by_uid_.emplace(nomination->rank.uid, Row{nomination, sequence});
+    return Put::kNew;
+  }
+  Row& row = known->second;
   row.sequence = sequence;
-  if (!known) row.nomination = std::move(nomination);
-  return !known;
+  if (same(*row.nomination, *nomination)) return Put::kSame;
+  unlist(*row.nomination);
+  list(nomination);
+  row.nomination = std::move(nomination);
+  return Put::kNew;
 }
 
 bool NominationTable::end(std::string_view uid) {
   const auto found = by_uid_.find(uid);
   if (found == by_uid_.end()) return false;
+  unlist(*found->second.nomination);
   by_uid_.erase(found);
   return true;
-}
-
-bool NominationTable::any_on(std::string_view node) const {
-  return std::ranges::any_of(by_uid_,
-                             [&](const auto& row) { return row.second.nomination->node == node; });
-}
-
-Nominations NominationTable::on(std::string_view node, const Filter& which) const {
-  Nominations found;
-  for (const auto& [uid, row] : by_uid_) {
-    if (row.nomination->node == node && which(*row.nomination)) found.push_back(row.nomination);
-  }
-  sort(found);
-  return found;
-}
-
-std::map<std::string, Nominations, std::less<>> NominationTable::by_node(
-    const Filter& which) const {
-  std::map<std::string, Nominations, std::less<>> all;
-  for (const auto& [uid, row] : by_uid_) {
-    if (which(*row.nomination)) all[row.nomination->node].push_back(row.nomination);
-  }
-  for (auto& [node, nominations] : all) sort(nominations);
-  return all;
 }
 
 std::vector<std::string> NominationTable::until(std::uint64_t sequence) const {

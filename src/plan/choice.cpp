@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "snug/fit/fit.hpp"
+#include "snug/fit/usage.hpp"
 
 namespace snug {
 
@@ -45,18 +46,48 @@ bool opens_so(const NodeState& node, const GpuRequest& request, PlacementView pl
 
 }  // namespace
 
-void keep_for_nominated(const NominatedFirst& nominated, PlacementList& options) {
-  if (nominated.none()) return;
-  keep_if(options, [&](PlacementView option) { return nominated.leaves_room(option); });
+ReasonCode Offer::on(const NodeState& state) {
+  const ReasonCode reason = fit(state, asking_.tenant, asking_.memo, options_);
+  if (reason != ReasonCode::kNone) return reason;
+  if (&state != &node_) keep_as_without_others();
+  if (around_.nominations == nullptr || options_.empty()) return ReasonCode::kNone;
+  if (!nominated_) nominated_.emplace(node_, asking_.claim, around_);
+  if (nominated_->none()) return ReasonCode::kNone;
+  keep_for(*nominated_);
+  if (options_.empty()) look_further(*nominated_, state);
+  return options_.empty() ? ReasonCode::kNominated : ReasonCode::kNone;
 }
 
-void keep_as_without_intents(const NodeState& node, const GpuRequest& request,
-                             PlacementList& options) {
-  keep_if(options, [&](PlacementView option) {
+/// fit() offers some of many placements, and of GPUs that are alike the first: the one that leaves
+/// room may be another. Beside the nominated pods as they stand in thought it offers only such; but
+/// a GPU on which one of them waits for others to end has more than it can hold, and is passed
+/// over.
+void Offer::look_further(const NominatedFirst& nominated, const NodeState& state) {
+  if (const NodeStatePtr told = nominated.told_apart(state)) offer_of(*told, nominated);
+  if (!options_.empty()) return;
+  std::vector<HoldingPtr> holdings = state.holdings;
+  const std::vector<HoldingPtr>& thought = nominated.in_thought();
+  holdings.insert(holdings.end(), thought.begin(), thought.end());
+  offer_of(*add_up(state.inventory, std::move(holdings)), nominated);
+}
+
+void Offer::offer_of(const NodeState& state, const NominatedFirst& nominated) {
+  if (fit(state, asking_.tenant, asking_.memo, options_) != ReasonCode::kNone) return;
+  keep_as_without_others();
+  keep_for(nominated);
+}
+
+void Offer::keep_as_without_others() {
+  keep_if(options_, [&](PlacementView option) {
     return std::ranges::all_of(option.takes, [&](const DeviceTake& take) {
-      return opens_so(node, request, option, take);
+      return opens_so(node_, asking_.claim.request, option, take);
     });
   });
+}
+
+/// Caps too are looked at here: what the nominated pods will have of the claim's.
+void Offer::keep_for(const NominatedFirst& nominated) {
+  keep_if(options_, [&](PlacementView option) { return nominated.leaves_room(option); });
 }
 
 NodeChoice choose_on(const NodeState& node, const Claim& claim, const Around& around,
@@ -66,16 +97,10 @@ NodeChoice choose_on(const NodeState& node, const Claim& claim, const Around& ar
   FitMemo memo(claim.request);
   PlacementList options;
   const Tenant tenant = tenant_of(claim.name_space, claim.sharing, around.held);
-  choice.reason = fit(state, tenant, memo, options);
+  Offer offer(node, {claim, tenant, memo}, around, options);
+  choice.reason = later == nullptr ? offer.now() : offer.beside_intents(*later);
   if (choice.reason != ReasonCode::kNone) return choice;
-  if (later != nullptr) {
-    keep_as_without_intents(node, claim.request, options);
-    if (options.empty()) return choose_on(node, claim, around);
-  }
-  if (around.nominations != nullptr) {
-    keep_for_nominated(NominatedFirst(node, claim, around), options);
-    if (options.empty()) return {.reason = ReasonCode::kNominated};
-  }
+  if (options.empty()) return choose_on(node, claim, around);
   const Best best = best_option(state, claim, options);
   choice.score = best.score;
   choice.placement = options[best.option].copy();

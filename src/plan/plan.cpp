@@ -7,9 +7,7 @@
 #include <variant>
 
 #include "plan/choice.hpp"
-#include "snug/fit/fit.hpp"
 #include "snug/fit/usage.hpp"
-#include "snug/plan/nominated.hpp"
 
 namespace snug {
 namespace {
@@ -149,19 +147,14 @@ class Planner {
     const NodeState& node = state(candidate);
     Verdict& verdict = plan_.verdicts[candidate];
     const Nominations* nominations = nominations_on(candidate);
-    std::optional<NominatedFirst> first;
-    if (nominations != nullptr) {
-      first.emplace(node, claim_, Around{input_.snapshot.held, nominations});
-    }
-    verdict.reason = fit_on(node, first);
+    Offer offer(node, {claim_, tenant_, fit_memo_}, Around{input_.snapshot.held, nominations},
+                options_);
+    verdict.reason = offer.now();
     if (verdict.reason == ReasonCode::kNone) {
       if (const NodeStatePtr later = with_intents(candidate)) {
-        if (fit_beside_intents(node, *later, first)) {
-          settle(*later, verdict, true);
-        } else {
-          (void)fit_on(node, first);
-          settle(node, verdict, false);
-        }
+        const bool beside = offer.beside_intents(*later) == ReasonCode::kNone && !options_.empty();
+        if (!beside) (void)offer.now();
+        settle(beside ? *later : node, verdict, beside);
         return;  // what others intend ends without the node's state changing: not remembered
       }
       settle(node, verdict, true);
@@ -172,21 +165,6 @@ class Planner {
                                    .score = verdict.rank.score,
                                    .reason = verdict.reason});
     }
-  }
-
-  bool fit_beside_intents(const NodeState& node, const NodeState& later,
-                          const std::optional<NominatedFirst>& first) {
-    if (fit_on(later, first) != ReasonCode::kNone) return false;
-    keep_as_without_intents(node, claim_.request, options_);
-    return !options_.empty();
-  }
-
-  /// Fills options_ with what fits and may be taken.
-  ReasonCode fit_on(const NodeState& node, const std::optional<NominatedFirst>& first) {
-    const ReasonCode reason = fit(node, tenant_, fit_memo_, options_);
-    if (reason != ReasonCode::kNone || !first) return reason;
-    keep_for_nominated(*first, options_);
-    return options_.empty() ? ReasonCode::kNominated : ReasonCode::kNone;
   }
 
   void settle(const NodeState& node, Verdict& verdict, bool free_of_intents) {

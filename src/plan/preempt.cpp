@@ -51,6 +51,7 @@ class Decision {
     // Those that are ending anyway are named only where the pod needs their end.
     let_live(after_, where([&](std::size_t i) { return terminating_[i] && !bound_to_go[i]; }),
              gone);
+    if (others_come_first()) spare_again(bound_to_go, gone);
     return named(gone);
   }
 
@@ -91,6 +92,17 @@ class Decision {
       terminating_[position] = pod(position).terminating && may_go(position);
     }
     return true;
+  }
+
+  /// Of a pod that is nominated and comes first, more evictions may make one that can start at
+  /// once, and then it must be able to: fewer of them may do where more do not. So whoever was
+  /// needed among many is asked again among few.
+  void spare_again(const PodSet& bound_to_go, PodSet& gone) {
+    PodSet before;
+    do {
+      before = gone;
+      let_live(after_, where([&](std::size_t i) { return gone[i] && !bound_to_go[i]; }), gone);
+    } while (gone != before);
   }
 
   /// Whether it is sure that kube-scheduler chose its victims for nothing but cpu, memory, places

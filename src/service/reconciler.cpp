@@ -59,6 +59,8 @@ void Reconciler::pods_listed(std::vector<PodFacts> pods) {
   for (const PodFacts& pod : pods) {
     if (std::ranges::binary_search(edited, pod.uid)) report(pod, what_was_edited(pod));
   }
+  const auto most = static_cast<std::size_t>(limits_.max_nominations);
+  say_nominations(listed.nominated.size() > most ? Kept::kSome : Kept::kAll);
   parts_.pending.replace(std::move(unbound));
   parts_.readiness.pods_are_in();
 }
@@ -86,11 +88,23 @@ void Reconciler::pod_gone(const PodFacts& pod) {
 }
 
 void Reconciler::note_nomination(const PodFacts& pod) {
-  if (NominationPtr nomination = nomination_of(pod)) {
-    parts_.ledger.nominate(std::move(nomination));
-  } else {
+  NominationPtr nomination = nomination_of(pod);
+  if (nomination == nullptr) {
     parts_.ledger.end_nomination(pod.uid);
+  } else if (!parts_.ledger.nominate(std::move(nomination))) {
+    say_nominations(Kept::kSome);
   }
+}
+
+void Reconciler::say_nominations(Kept kept) {
+  if (kept == std::exchange(told_nominations_, kept)) return;
+  if (kept == Kept::kAll) {
+    parts_.log.write(LogLevel::kInfo, "room is kept for every nominated pod again");
+    return;
+  }
+  parts_.log.write(LogLevel::kWarn,
+                   "for some nominated pods no room is kept: there are more than maxNominations (" +
+                       std::to_string(limits_.max_nominations) + ")");
 }
 
 void Reconciler::apply_bound(const PodFacts& pod, Shown shown) {

@@ -34,6 +34,7 @@
   ROW(max_pending_pods,        "maxPendingPods",        100'000,    16,    1'000'000,     "unbound pods remembered from the watch, one more costs a GET at bind; and all pods of the embedded mode") \
   ROW(max_intents,             "maxIntents",            4'096,      1,     65'536,        "winners named and not yet bound") \
   ROW(intent_ttl_ms,           "intentTtlMs",           10'000,     100,   600'000,       "life of an intent, in milliseconds") \
+  ROW(max_nominations,         "maxNominations",        4'096,      1,     65'536,        "nominated pods for which room on their node is kept, for one more none is") \
   ROW(max_tombstones,          "maxTombstones",         65'536,     16,    1'000'000,     "uids of ended pods remembered against late events, and again of pods whose problem has been reported") \
   ROW(max_object_bytes,        "maxObjectBytes",        16'777'216, 65'536, 134'217'728,  "bytes of one object in a list or watch stream (above six times etcd's --max-request-bytes)") \
   ROW(max_config_bytes,        "maxConfigBytes",        262'144,    1'024, 1'048'576,     "bytes of a configuration, policy or YAML manifest file") \

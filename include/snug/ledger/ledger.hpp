@@ -122,14 +122,15 @@ class Ledger {
   void gone(std::string_view uid);
   [[nodiscard]] ListMark list_begins();
   /// A whole list: what it does not show bound, and what has not changed since the mark, holds
-  /// nothing; a bind under way or unsettled stays while its pod lives. Nominations are those of the
-  /// list, and those made since the mark. Returns the uids, sorted, for which hold() would return
-  /// false.
+  /// nothing; a bind under way or unsettled stays while its pod lives. Nominations are those made
+  /// since the mark, and those of the list as far as max_nominations goes. Returns the uids,
+  /// sorted, for which hold() would return false.
   std::vector<std::string> replace_holdings(ListMark mark, const ListedPods& listed);
 
   // Nominations: unbound pods for which room on a node is kept, until they hold something, are
   // gone, or end_nomination.
-  void nominate(NominationPtr nomination);
+  /// False: there are max_nominations of other pods already, and nothing is kept for this one.
+  bool nominate(NominationPtr nomination);
   void end_nomination(std::string_view uid);
 
   /// What namespaces may share or how much is another now: pods that were refused may fit.

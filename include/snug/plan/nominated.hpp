@@ -2,9 +2,12 @@
 // them, and whoever comes after them by rank may not take the room before they are back.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "snug/fit/fit.hpp"
 #include "snug/model/placement.hpp"
 #include "snug/model/snapshot.hpp"
 #include "snug/plan/claim.hpp"
@@ -14,15 +17,27 @@ namespace snug {
 /// The pods nominated to one node that come before a claim's. Each is to have its GPUs: on the node
 /// as it is; where there is no room, as it will be when its terminating pods are gone; where that
 /// is not enough (the API server has not shown the evictions yet), without all pods of lower
-/// priority. One that could have none even so stands in nobody's way.
+/// priority. One that could have none even so, beside those that come before it, stands in nobody's
+/// way.
+///
+/// They are placed in thought, tightly and by nobody's score, so that what is kept depends on no
+/// claim's profile. For one pod the answers are exact. Several are placed one after another, with a
+/// bounded number of trials; where these run out, one more is not kept, or a placement counts as
+/// leaving no room.
 class NominatedFirst {
  public:
   NominatedFirst(const NodeState& node, const Claim& claim, const Around& around);
 
   /// No nominated pod comes before the claim's: every placement may be taken.
-  [[nodiscard]] bool none() const { return before_.empty(); }
-  /// Whether they still can when the claim's pod takes this placement.
+  [[nodiscard]] bool none() const { return kept_.empty(); }
+  /// Whether they still can when the claim's pod takes this placement, and wait for nobody for whom
+  /// they need not wait without it.
   [[nodiscard]] bool leaves_room(PlacementView placement) const;
+  /// The node with GPUs told apart that are alike today, but not for one that waits for others to
+  /// end. Null: there are none. To be used while `state` is there.
+  [[nodiscard]] NodeStatePtr told_apart(const NodeState& state) const;
+  /// What they hold in thought while the claim's pod is not there.
+  [[nodiscard]] const std::vector<HoldingPtr>& in_thought() const { return in_thought_; }
 
  private:
   class Thought;
@@ -31,14 +46,27 @@ class NominatedFirst {
   struct Kept {
     const Nomination* pod = nullptr;
     Waits waits = Waits::kForNobody;
+    std::int64_t size = 0;          // in the units of DeviceTake::room
+    std::shared_ptr<FitMemo> memo;  // of the pod's request
   };
 
+  // What one decision may cost: a trial takes some microseconds (bench/plan_bench). So many try
+  // every way to place two pods of which each has up to 63, and three of which each has up to 7.
+  static constexpr int kMostTrials = 64;
+  static constexpr int kMostSearches = 16;
+  static constexpr std::size_t kMostPods = 64;
+
   [[nodiscard]] static bool goes(const Holding& holding, const Nomination& pod, Waits waits);
+  void keep(const Nomination& pod, Thought& thought);
+  [[nodiscard]] std::vector<bool> apart() const;
 
   const NodeState& node_;
   const Claim& claim_;
   Around around_;
-  std::vector<Kept> before_;
+  std::vector<Kept> kept_;  // the first by rank first
+  std::vector<HoldingPtr> in_thought_;
+  std::vector<bool> apart_;  // GPUs by position; empty: none
+  int searches_left_ = kMostSearches;
 };
 
 }  // namespace snug

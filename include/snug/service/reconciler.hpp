@@ -53,11 +53,14 @@ class Reconciler final : public ClusterSink {
 
  private:
   enum class Shown : std::uint8_t { kWatched, kRead };
+  enum class Kept : std::uint8_t { kAll, kSome };  // of the room for nominated pods
 
   void apply_bound(const PodFacts& pod, Shown shown);
   /// Keeps what an unbound pod asks on the node that it is nominated to.
   void note_nomination(const PodFacts& pod);
   [[nodiscard]] std::string what_was_edited(const PodFacts& pod) const;
+  /// Says it when it changes; that all is well again only a list can know.
+  void say_nominations(Kept kept);
   /// Says once for each pod what is wrong with its reservation.
   void report(const PodFacts& pod, const std::string& problem);
   [[nodiscard]] NodeInventory take_in(const NodeFacts& node);
@@ -72,7 +75,9 @@ class Reconciler final : public ClusterSink {
 
   ReconcilerParts parts_;
   Limits limits_;
-  ListMark mark_;  // pod thread only
+  // Pod thread only.
+  ListMark mark_;
+  Kept told_nominations_ = Kept::kAll;
   // Node thread only.
   std::unordered_map<std::string, std::string> told_;  // what is wrong with a node, by its name
   /// By name: nodes beyond maxNodes, as many again at most. Others come with their next change.

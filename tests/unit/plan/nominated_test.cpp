@@ -41,6 +41,7 @@ struct Asking {
   GpuRequest request;
   PodRank rank = ranked(0, kLate, "asking");
   SharingRules sharing;
+  std::string_view term = "best-fit";
 };
 
 /// `0`: the GPU that the asking pod gets, by filter and by bind alike; else the reason.
@@ -56,7 +57,7 @@ std::string answer(std::string_view node, const std::vector<HoldingPtr>& holding
   for (const HoldingPtr& holding : holdings) {
     snapshot.held.add(holding->name_space, compute_held(*holding, state->inventory.get()));
   }
-  OwnClaim claim(asking.request);
+  OwnClaim claim(asking.request, make_profile(asking.term));
   claim.rank = asking.rank;
   claim.sharing = asking.sharing;
   const Plan filter =
@@ -234,6 +235,158 @@ TEST(NominatedFirstTest, UnitsOfTheKubeletAndCapsAreKeptToo) {
           {nominated(ranked(1, kLate, "n"), make_fraction(600), "other")},
           {make_fraction(600), ranked(0, kLate, "asking"), capped},
           "0"}});
+}
+
+TEST(NominatedFirstTest, WhoCouldStartNowStillCan) {
+  check({{"though it could have the room of a lower one",
+          kTwo,
+          {half("h", 0, 0)},
+          {nominated(ranked(1, kLate, "n"), make_whole(1))},
+          {make_fraction(600)},
+          "Nominated"},
+         {"though it could have the room of one that ends",
+          kTwo,
+          {half("h", 0, 0, true)},
+          {nominated(ranked(1, kLate, "n"), make_whole(1))},
+          {make_fraction(600)},
+          "Nominated"}});
+}
+
+TEST(NominatedFirstTest, NobodysProfileRobsThem) {
+  // By spreading the first would open the second GPU, and the other would seem to have no room.
+  const Nominations both = {nominated(ranked(2, kLate, "m"), make_fraction(500)),
+                            nominated(ranked(1, kLate, "n"), make_whole(1))};
+  for (const std::string_view term : {"best-fit", "spread"}) {
+    const Asking asks{make_fraction(250), ranked(0, kLate, "asking"), {}, term};
+    check({{term, kTwo, {half("h", 0, 9)}, both, asks, "Nominated"}});
+  }
+}
+
+TEST(NominatedFirstTest, AllAreKeptForWhomThereIsAWay) {
+  // The tightest place for the first is the only one for the second.
+  GpuRequest on_a = make_fraction(500);
+  on_a.containers.front().models.wanted = {"A"};
+  const Nominations both = {nominated(ranked(2, kLate, "m"), make_fraction(250)),
+                            nominated(ranked(1, kLate, "n"), on_a)};
+  constexpr std::string_view kTwoModels = "n1: A 40960, B 40960";
+  const HoldingPtr on_b = [] {
+    auto holding = make_holding("b", "n1", {make_share(1, 16384, 400)});
+    holding->rank = ranked(9, kEarly, "b");
+    return holding;
+  }();
+  check(
+      {{"no room beside both",
+        kTwoModels,
+        {half("h", 0, 9), on_b},
+        both,
+        {make_fraction(351)},
+        "Nominated"},
+       {"beside the first", kTwoModels, {half("h", 0, 9), on_b}, both, {make_fraction(350)}, "1"}});
+}
+
+/// GPU 0 alone has room for much, and no two are alike.
+std::vector<HoldingPtr> crowd(int gpus) {
+  std::vector<HoldingPtr> holdings;
+  for (int gpu = 0; gpu < gpus; ++gpu) {
+    const int taken = gpu == 0 ? 100 : 500 + gpu;
+    const std::string uid = "h" + std::to_string(gpu);
+    auto holding = make_holding(uid, "n1", {make_share(gpu, taken, taken)});
+    holding->rank = ranked(9, kEarly, uid);
+    holdings.push_back(std::move(holding));
+  }
+  return holdings;
+}
+
+TEST(NominatedFirstTest, AmongManyPlacementsOneThatLeavesRoomIsFound) {
+  GpuRequest five = make_fraction(300);
+  five.containers.front().count = 5;
+  const Nominations large = {nominated(ranked(1, kLate, "n"), make_fraction(800))};
+  const Nominations small = {nominated(ranked(1, kLate, "n"), make_fraction(400))};
+  // The first of all sets of five hold GPU 0.
+  check({{"all but the first GPU", "n1: A 1000 x10", crowd(10), large, {five}, "16789"},
+         {"there are just as many", "n1: A 1000 x6", crowd(6), large, {five}, "12345"},
+         {"there are not", "n1: A 1000 x5", crowd(5), large, {five}, "Nominated"},
+         {"any", "n1: A 1000 x10", crowd(10), small, {five}, "02789"}});
+}
+
+HoldingPtr on_gpus(std::string_view uid, std::int32_t priority, int taken,
+                   const std::vector<int>& gpus, bool ending = false) {
+  std::vector<ReservedDevice> devices;
+  devices.reserve(gpus.size());
+  for (const int gpu : gpus) devices.push_back(make_share(gpu, taken, taken));
+  auto holding = make_holding(uid, "n1", std::move(devices));
+  holding->rank = ranked(priority, kEarly, uid);
+  holding->terminating = ending;
+  return holding;
+}
+
+TEST(NominatedFirstTest, GpusThatAreAlikeTodayMayNotBeSoForWhomOthersEnd) {
+  GpuRequest pair = make_fraction(100);
+  pair.containers.front().count = 2;
+  const NominationPtr whole = nominated(ranked(1, kLate, "n"), make_whole(1));
+  check(
+      {{"the GPU on which nobody ends",
+        "n1: A 1000 x2",
+        {on_gpus("v", 0, 300, {0}, true), on_gpus("s", 9, 300, {1})},
+        {whole},
+        {make_fraction(100)},
+        "1"},
+       {"though the nominated one could be anywhere beside it",
+        "n1: A 1000 x3",
+        {on_gpus("h", 0, 300, {0, 2}), on_gpus("e", 0, 300, {1}, true), on_gpus("i", 0, 100, {0})},
+        {nominated(ranked(3, kEarly, "n"), make_whole(1)),
+         nominated(ranked(2, kEarly, "m"), make_fraction(800))},
+        {pair},
+        "02"},
+       {"the first of two goes where the second cannot",
+        "n1: A 1000 x2",
+        {on_gpus("v", 0, 600, {0}), on_gpus("s", 9, 600, {1})},
+        {nominated(ranked(2, kEarly, "m"), make_fraction(300)),
+         nominated(ranked(1, kEarly, "n"), make_whole(1))},
+        {make_fraction(200)},
+        "Nominated"}});
+}
+
+TEST(NominatedFirstTest, TheSmallFillWhatTheLargeLeave) {
+  Nominations pairs;
+  for (int i = 0; i < 5; ++i) {
+    pairs.push_back(nominated(ranked(2, kEarly, "s" + std::to_string(i)), make_fraction(400)));
+  }
+  for (int i = 0; i < 5; ++i) {
+    pairs.push_back(nominated(ranked(1, kEarly, "t" + std::to_string(i)), make_fraction(600)));
+  }
+  check({{"five pairs", "n1: A 1000 x5", {}, pairs, {make_fraction(1)}, "Nominated"},
+         {"and a GPU", "n1: A 1000 x6", {}, pairs, {make_whole(1)}, "0"}});
+}
+
+TEST(NominatedFirstTest, OnOneNodeTheFirstSixtyFourAreLookedAt) {
+  Nominations many;
+  for (int i = 100; i < 170; ++i) {
+    many.push_back(nominated(ranked(1, kEarly, "n" + std::to_string(i)), make_fraction(10)));
+  }
+  check({{"64 x 10", "n1: A 1000", {}, many, {make_fraction(360)}, "0"},
+         {"64 x 10", "n1: A 1000", {}, many, {make_fraction(361)}, "Nominated"}});
+}
+
+TEST(NominatedFirstTest, WhoGoesGivesItsPartOfTheCapBack) {
+  const SharingRules capped({{{"*"}, {.cap = MilliGpu{1000}}}});
+  const auto victim = [](bool ending) {
+    auto holding = make_holding("v", "n1", {make_share(0, 20480, 500)});
+    holding->rank = ranked(0, kEarly, "v");
+    holding->terminating = ending;
+    return holding;
+  };
+  const Nominations both = {nominated(ranked(2, kLate, "n"), make_fraction(600)),
+                            nominated(ranked(1, kLate, "m"), make_fraction(300))};
+  const auto asks = [&](int thousandths) {
+    return Asking{make_fraction(thousandths), ranked(0, kLate, "asking"), capped};
+  };
+  // When the victim is gone, 1000 - 600 - 300 are left.
+  check({{"all that is left", "n1: A 40960 x4", {victim(true)}, both, asks(100), "0"},
+         {"more", "n1: A 40960 x4", {victim(true)}, both, asks(101), "Nominated"},
+         {"of a victim not shown yet", "n1: A 40960 x4", {victim(false)}, both, asks(100), "0"},
+         {"more", "n1: A 40960 x4", {victim(false)}, both, asks(101), "Nominated"},
+         {"what is left now", "n1: A 40960 x4", {victim(true)}, {}, asks(501), "CapReached"}});
 }
 
 }  // namespace

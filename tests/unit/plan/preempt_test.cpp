@@ -256,6 +256,13 @@ TEST(PreemptTest, NominatedPodsThatComeFirstKeepTheirPlace) {
   EXPECT_EQ(own.victims(), Uids{"a"}) << "its own nomination";
 }
 
+TEST(PreemptTest, NobodyGoesForWhatANominatedPodCouldHaveOnlyAfterTooManyEvictions) {
+  // Without b and c the nominated pod could start at once, and then a would have to go for it.
+  Eviction on(kTwoGpus, {"a 0 w0", "b 1 g1:600", "c 1 g1:100"}, make_fraction(400));
+  on.nominate(make_whole(1), {.priority = 12, .created = {}, .uid = "first"});
+  EXPECT_EQ(on.victims(), Uids{"b"});
+}
+
 TEST(PreemptTest, ThoseThatKubeSchedulerMayNotKnowAreSparedUnlessItChoseThem) {
   const Eviction on(kTwoGpus, {"a 0 g0:700", "b 5 g1:700"}, make_fraction(500));
   EXPECT_EQ(on.victims({}, {"a"}), Uids{"b"});

@@ -450,6 +450,31 @@ TEST_F(LeftOutNodesTest, TheirNumberIsSaidWhenItChangesAndNotAtEachHeartbeat) {
   EXPECT_THAT(log_lines.said(), ElementsAre("no node is left out any more"));
 }
 
+TEST_F(ReconcilerTest, ThatRoomIsNotKeptForEveryNominatedPodIsSaidOnce) {
+  Limits small;
+  small.max_nominations = 1;
+  Ledger few(clock, small);
+  CollectingLog said;
+  Reconciler other({few, pending, readiness, api, metrics, said, clock}, small);
+  const auto nominated = [](const std::string& name) {
+    PodFacts pod = make_pod(name, {{"gpu-fraction", "0.5"}});
+    pod.nominated_node_name = "n1";
+    return pod;
+  };
+  const std::string why =
+      "for some nominated pods no room is kept: there are more than maxNominations (1)";
+  other.pod_changed(nominated("a"));
+  EXPECT_THAT(said.said(), IsEmpty());
+  for (const char* name : {"b", "c", "b"}) other.pod_changed(nominated(name));
+  EXPECT_THAT(said.said(), ElementsAre(why));
+  other.pods_list_begins();
+  other.pods_listed({nominated("b"), nominated("c")});
+  EXPECT_THAT(said.said(), IsEmpty());
+  other.pods_list_begins();
+  other.pods_listed({nominated("c")});
+  EXPECT_THAT(said.said(), ElementsAre("room is kept for every nominated pod again"));
+}
+
 TEST_F(ReconcilerTest, ANodeThatComesBackAsBadAsItWentIsSaidAgain) {
   NodeFacts bad = make_node("n1", 1, 40960);
   bad.annotations["snug.dev/inventory"] = "{";
