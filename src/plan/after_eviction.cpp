@@ -10,10 +10,17 @@
 namespace snug {
 namespace {
 
-/// A decision about a hundred pods takes some thousand trials of some microseconds, where several
-/// containers ask ten times as long.
+// A decision about a hundred pods takes some thousand trials of some microseconds each (bench/
+// plan_bench), where several containers ask ten times as long, beside nominated pods up to some
+// milliseconds.
 constexpr int kMostTrials = 5'000;
 constexpr int kMostTrialsOfSeveral = 1'000;
+constexpr int kMostTrialsBesideNominated = 500;
+
+int most_trials(const GpuRequest& request, bool keeps_for_others) {
+  if (keeps_for_others) return kMostTrialsBesideNominated;
+  return request.containers.size() > 1 ? kMostTrialsOfSeveral : kMostTrials;
+}
 
 /// Nothing is missing of what nothing is asked of, though others have more than there is, nor of
 /// what the node does not state.
@@ -29,7 +36,7 @@ AfterEviction::AfterEviction(const Preemptor& preemptor, const NodeState& node,
       node_(node),
       around_(around),
       memo_(memo),
-      trials_left_(memo.request().containers.size() > 1 ? kMostTrialsOfSeveral : kMostTrials) {
+      trials_left_(most_trials(memo.request(), keeps_for_others())) {
   for (std::size_t i = 0; i < node.holdings.size(); ++i) {
     if (has_gpus(i)) gpu_pods_.push_back(i);
   }

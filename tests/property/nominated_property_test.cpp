@@ -151,7 +151,10 @@ class Staged {
                               .chosen = chosen,
                               .spared = {}};
     std::vector<std::string> uids;
-    for (const std::string_view uid : choose_victims(preemptor, offer)) uids.emplace_back(uid);
+    FitMemo memo(preemptor.claim.request);
+    for (const std::string_view uid : choose_victims(preemptor, offer, memo)) {
+      uids.emplace_back(uid);
+    }
     return uids;
   }
 
