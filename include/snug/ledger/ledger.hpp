@@ -24,8 +24,8 @@
 //
 // Thread-safety: all methods may be called from any thread. One mutex, held for microseconds (by
 // reserve of a pod of many containers that is hard to place, for milliseconds: kMostFitSteps), never
-// over I/O or logging. snapshot() costs one chunk of nodes after a change and nothing until the
-// next.
+// over I/O or logging. After a change snapshot() costs the chunks of nodes that changed, a list of
+// all chunks, the intents and the nominations; until the next change nothing.
 #pragma once
 
 #include <cstdint>
