@@ -14,53 +14,53 @@ constexpr ContainerSet bit(std::size_t turn) { return ContainerSet{1} << turn; }
 std::size_t lowest(ContainerSet set) { return static_cast<std::size_t>(std::countr_zero(set)); }
 
 template <typename Value>
-void add(std::vector<Value>& sums, std::size_t stand, const std::vector<Value>& own) {
+void add(std::vector<Value>& sums, std::size_t bin, const std::vector<Value>& own) {
   const std::size_t sets = own.size();
   for (std::size_t set = 0; set < sets; ++set) {
-    sums[stand * sets + set] = sums[(stand + 1) * sets + set] + own[set];
+    sums[bin * sets + set] = sums[(bin + 1) * sets + set] + own[set];
   }
 }
 
 }  // namespace
 
-std::size_t CoverSearch::DeadHash::operator()(const Dead& dead) const {
+std::size_t CoverSearch::NogoodHash::operator()(const Nogood& nogood) const {
   constexpr std::uint64_t kOdd = 0x9E37'79B9'7F4A'7C15;
-  const std::uint64_t mixed = (dead.left ^ (dead.left >> 29)) * kOdd + dead.place;
+  const std::uint64_t mixed = (nogood.left ^ (nogood.left >> 29)) * kOdd + nogood.place;
   return (mixed ^ (mixed >> 32)) * kOdd;
 }
 
-CoverSearch::CoverSearch(const PatternBook& book, std::vector<Stand> stands, std::int64_t cap_left,
+CoverSearch::CoverSearch(const PatternBook& book, std::vector<Bin> bins, std::int64_t cap_left,
                          std::int64_t& steps)
     : book_(book),
-      stands_(std::move(stands)),
+      bins_(std::move(bins)),
       cap_left_(cap_left),
       steps_(steps),
       sets_(std::size_t{1} << book.others()) {
   add_up_bounds();
   for (std::size_t turn = book_.others(); turn < book_.containers(); ++turn) {
     const bool any_mode = book_.asked(turn).isolation == Isolation::kAny;
-    const bool alone = std::ranges::all_of(stands_, [&](const Stand& stand) {
-      const bool beside = (stand.patterns->inits_beside(0) & bit(turn)) != 0;
-      return beside == stand.patterns->serves(bit(turn));
+    const bool alone = std::ranges::all_of(bins_, [&](const Bin& bin) {
+      const bool beside = (bin.patterns->inits_beside(0) & bit(turn)) != 0;
+      return beside == bin.patterns->serves(bit(turn));
     });
     if (!any_mode || !alone) inits_independent_ = false;
   }
   const bool inits = book_.containers() > book_.others();
-  const bool few = stands_.size() <= UINT8_MAX;  // a state has a byte for each number of GPUs
+  const bool few = bins_.size() <= UINT8_MAX;  // a state has a byte for each number of GPUs
   remembers_ = few && (!inits || (inits_independent_ && cap_left_ == kNoCap));
 }
 
 void CoverSearch::add_up_bounds() {
-  const std::size_t all = stands_.size();
+  const std::size_t all = bins_.size();
   most_.resize((all + 1) * sets_);
   most_compute_.resize((all + 1) * sets_);
   most_memory_.resize((all + 1) * sets_);
   cheapest_.fill(kNoCap);
-  for (std::size_t stand = all; stand-- > 0;) {
-    const Patterns& patterns = *stands_[stand].patterns;
-    add(most_, stand, patterns.most());
-    add(most_compute_, stand, patterns.most_compute());
-    add(most_memory_, stand, patterns.most_memory());
+  for (std::size_t bin = all; bin-- > 0;) {
+    const Patterns& patterns = *bins_[bin].patterns;
+    add(most_, bin, patterns.most());
+    add(most_compute_, bin, patterns.most_compute());
+    add(most_memory_, bin, patterns.most_memory());
     for (std::size_t turn = 0; turn < book_.others(); ++turn) {
       if ((patterns.served() & bit(turn)) == 0) continue;
       cheapest_.at(turn) = std::min(cheapest_.at(turn), patterns.cost(bit(turn)).compute.value);
@@ -72,34 +72,34 @@ void CoverSearch::add_up_bounds() {
 void CoverSearch::run(Aim aim, std::function<bool(const Cover&)> found) {
   aim_ = aim;
   found_ = std::move(found);
-  cover_.assign(stands_.size(), 0);
+  cover_.assign(bins_.size(), 0);
   could_.fill(0);
   open_ = 0;
   compute_ = 0;
   weight_left_ = {};
   covers_ = 0;
-  dead_.clear();
+  nogoods_.clear();
   stopped_ = false;
   ran_out_ = false;
   for (std::size_t turn = 0; turn < book_.containers(); ++turn) {
     left_.at(turn) = book_.asked(turn).count;
     if (turn >= book_.others()) continue;
     open_ |= bit(turn);
-    for (std::int64_t i = 0; i < left_.at(turn) && !stands_.empty(); ++i) {
-      weight_left_ += stands_.front().patterns->weight(bit(turn));
+    for (std::int64_t i = 0; i < left_.at(turn) && !bins_.empty(); ++i) {
+      weight_left_ += bins_.front().patterns->weight(bit(turn));
     }
   }
-  for (std::size_t stand = 0; stand < stands_.size(); ++stand) {
+  for (std::size_t bin = 0; bin < bins_.size(); ++bin) {
     for (std::size_t turn = book_.others(); turn < book_.containers(); ++turn) {
-      could_.at(turn) += (stands_[stand].patterns->inits() & bit(turn)) != 0 ? 1 : 0;
+      could_.at(turn) += (bins_[bin].patterns->inits() & bit(turn)) != 0 ? 1 : 0;
     }
   }
   if (hopeful(0)) extend(0, 0);
 }
 
-/// Whether what is left may have room on this stand and those after it, as far as bounds can tell.
-bool CoverSearch::hopeful(std::size_t stand) {
-  const std::int32_t* most = &most_[stand * sets_];
+/// Whether what is left may have room on this bin and those after it, as far as bounds can tell.
+bool CoverSearch::hopeful(std::size_t bin) {
+  const std::int32_t* most = &most_[bin * sets_];
   // Each set of those that have anything left, from the smallest on.
   for (ContainerSet set = open_ & -open_; set != 0; set = (set - open_) & open_) {
     need_[set] = need_[set & (set - 1)] + static_cast<std::int32_t>(left_.at(lowest(set)));
@@ -112,7 +112,7 @@ bool CoverSearch::hopeful(std::size_t stand) {
   for (ContainerSet rest = open_; rest != 0; rest &= rest - 1) {
     least += left_.at(lowest(rest)) * cheapest_.at(lowest(rest));
   }
-  const std::size_t open = stand * sets_ + open_;
+  const std::size_t open = bin * sets_ + open_;
   return weight_left_.compute.value <= most_compute_[open] &&
          weight_left_.memory.value <= most_memory_[open] && least <= cap_left_;
 }
@@ -145,7 +145,7 @@ bool CoverSearch::renamed(ContainerSet set) const {
 }
 
 /// All that what follows depends on: of init containers, how many GPUs may yet be lost to them.
-CoverSearch::Dead CoverSearch::state(std::size_t stand, std::size_t from) const {
+CoverSearch::Nogood CoverSearch::state(std::size_t bin, std::size_t from) const {
   auto left = left_;
   if (aim_ == Aim::kAny) {
     for (std::size_t turn = 1; turn < book_.others(); ++turn) {
@@ -155,40 +155,40 @@ CoverSearch::Dead CoverSearch::state(std::size_t stand, std::size_t from) const 
       }
     }
   }
-  Dead dead;
+  Nogood nogood;
   for (std::size_t turn = 0; turn < book_.others(); ++turn) {
-    dead.left = dead.left << 8U | static_cast<std::uint64_t>(left.at(turn));
+    nogood.left = nogood.left << 8U | static_cast<std::uint64_t>(left.at(turn));
   }
-  const auto to_come = static_cast<std::int64_t>(stands_.size() - stand);
+  const auto to_come = static_cast<std::int64_t>(bins_.size() - bin);
   for (std::size_t turn = book_.others(); turn < book_.containers(); ++turn) {
     const std::int64_t spare = std::min(could_.at(turn) - left_.at(turn), to_come);
-    dead.left = dead.left << 8U | static_cast<std::uint64_t>(spare);
+    nogood.left = nogood.left << 8U | static_cast<std::uint64_t>(spare);
   }
   const std::int64_t compute = cap_left_ == kNoCap ? 0 : compute_;
-  dead.place = static_cast<std::uint64_t>(compute) << 32U | stand << 16U | from;
-  return dead;
+  nogood.place = static_cast<std::uint64_t>(compute) << 32U | bin << 16U | from;
+  return nogood;
 }
 
-void CoverSearch::extend(std::size_t stand, std::size_t last) {
+void CoverSearch::extend(std::size_t bin, std::size_t last) {
   if (open_ == 0) {
     place_inits();
     return;
   }
-  const bool goes_on = aim_ != Aim::kAny && stands_[stand].like_previous;
+  const bool goes_on = aim_ != Aim::kAny && bins_[bin].like_previous;
   const std::size_t from = goes_on ? last : 0;
   if (!remembers_) {
-    try_patterns(stand, from);
+    try_patterns(bin, from);
     return;
   }
-  const Dead now = state(stand, from);
-  if (dead_.contains(now)) return;
+  const Nogood now = state(bin, from);
+  if (nogoods_.contains(now)) return;
   const std::size_t before = covers_;
-  try_patterns(stand, from);
-  if (covers_ == before && !stopped_) dead_.insert(now);
+  try_patterns(bin, from);
+  if (covers_ == before && !stopped_) nogoods_.insert(now);
 }
 
-void CoverSearch::try_patterns(std::size_t stand, std::size_t from) {
-  const Patterns& patterns = *stands_[stand].patterns;
+void CoverSearch::try_patterns(std::size_t bin, std::size_t from) {
+  const Patterns& patterns = *bins_[bin].patterns;
   const auto order = aim_ == Aim::kSpread ? patterns.fewest_first() : patterns.heaviest_first();
   for (std::size_t i = from; i < order.size(); ++i) {
     const ContainerSet set = order[i];
@@ -197,52 +197,52 @@ void CoverSearch::try_patterns(std::size_t stand, std::size_t from) {
       ran_out_ = stopped_ = true;
       return;
     }
-    put(stand, set);
-    if (hopeful(stand + 1)) extend(stand + 1, i);
-    take_back(stand);
+    put(bin, set);
+    if (hopeful(bin + 1)) extend(bin + 1, i);
+    take_back(bin);
     if (stopped_) return;
   }
 }
 
-void CoverSearch::put(std::size_t stand, ContainerSet set) {
-  cover_[stand] = set;
+void CoverSearch::put(std::size_t bin, ContainerSet set) {
+  cover_[bin] = set;
   for (ContainerSet rest = set; rest != 0; rest &= rest - 1) {
     if (--left_.at(lowest(rest)) == 0) open_ &= ~(rest & -rest);
   }
-  compute_ += stands_[stand].patterns->cost(set).compute.value;
-  weight_left_ -= stands_[stand].patterns->weight(set);
-  count_inits(stand, 1);
+  compute_ += bins_[bin].patterns->cost(set).compute.value;
+  weight_left_ -= bins_[bin].patterns->weight(set);
+  count_inits(bin, 1);
 }
 
-void CoverSearch::take_back(std::size_t stand) {
-  const ContainerSet set = cover_[stand];
-  count_inits(stand, -1);
-  compute_ -= stands_[stand].patterns->cost(set).compute.value;
-  weight_left_ += stands_[stand].patterns->weight(set);
+void CoverSearch::take_back(std::size_t bin) {
+  const ContainerSet set = cover_[bin];
+  count_inits(bin, -1);
+  compute_ -= bins_[bin].patterns->cost(set).compute.value;
+  weight_left_ += bins_[bin].patterns->weight(set);
   for (ContainerSet rest = set; rest != 0; rest &= rest - 1) ++left_.at(lowest(rest));
   open_ |= set;
-  cover_[stand] = 0;
+  cover_[bin] = 0;
 }
 
-/// Which init containers the stand could serve beside what it serves, instead of at all.
-void CoverSearch::count_inits(std::size_t stand, std::int64_t sign) {
-  const Patterns& patterns = *stands_[stand].patterns;
+/// Which init containers the bin could serve beside what it serves, instead of at all.
+void CoverSearch::count_inits(std::size_t bin, std::int64_t sign) {
+  const Patterns& patterns = *bins_[bin].patterns;
   for (std::size_t turn = book_.others(); turn < book_.containers(); ++turn) {
-    const std::int64_t beside = (patterns.inits_beside(cover_[stand]) & bit(turn)) != 0 ? 1 : 0;
+    const std::int64_t beside = (patterns.inits_beside(cover_[bin]) & bit(turn)) != 0 ? 1 : 0;
     const std::int64_t at_all = (patterns.inits() & bit(turn)) != 0 ? 1 : 0;
     could_.at(turn) += sign * (beside - at_all);
   }
 }
 
 /// Those of the apps, in the order of the list, then those of the sidecars, then the others.
-std::vector<std::size_t> CoverSearch::stands_for_inits() const {
-  std::vector<std::size_t> order(stands_.size());
-  for (std::size_t stand = 0; stand < order.size(); ++stand) order[stand] = stand;
-  const auto rank = [&](std::size_t stand) {
-    const ContainerSet apps = cover_[stand] & book_.apps();
-    const ContainerSet sidecars = cover_[stand] & ~apps;
+std::vector<std::size_t> CoverSearch::bins_for_inits() const {
+  std::vector<std::size_t> order(bins_.size());
+  for (std::size_t bin = 0; bin < order.size(); ++bin) order[bin] = bin;
+  const auto rank = [&](std::size_t bin) {
+    const ContainerSet apps = cover_[bin] & book_.apps();
+    const ContainerSet sidecars = cover_[bin] & ~apps;
     return std::tuple(apps == 0, apps == 0 ? sidecars == 0 : false,
-                      lowest(apps == 0 ? sidecars : apps), stands_[stand].gpu);
+                      lowest(apps == 0 ? sidecars : apps), bins_[bin].gpu);
   };
   std::ranges::sort(order, {}, rank);
   return order;
@@ -253,7 +253,7 @@ void CoverSearch::place_inits() {
     accept();
     return;
   }
-  init_order_ = stands_for_inits();
+  init_order_ = bins_for_inits();
   inits_placed_ = false;
   place_init(book_.others(), 0, 0);
 }
@@ -265,9 +265,9 @@ void CoverSearch::place_init(std::size_t turn, std::int64_t device, std::size_t 
     return;
   }
   for (std::size_t i = from; i < init_order_.size(); ++i) {
-    const std::size_t stand = init_order_[i];
-    const Patterns& patterns = *stands_[stand].patterns;
-    const ContainerSet before = cover_[stand];
+    const std::size_t bin = init_order_[i];
+    const Patterns& patterns = *bins_[bin].patterns;
+    const ContainerSet before = cover_[bin];
     const ContainerSet with = before | bit(turn);
     if (!patterns.serves(with)) continue;
     const std::int64_t more =
@@ -277,7 +277,7 @@ void CoverSearch::place_init(std::size_t turn, std::int64_t device, std::size_t 
       ran_out_ = stopped_ = true;
       return;
     }
-    cover_[stand] = with;
+    cover_[bin] = with;
     compute_ += more;
     if (device + 1 < book_.asked(turn).count) {
       place_init(turn, device + 1, i + 1);
@@ -285,7 +285,7 @@ void CoverSearch::place_init(std::size_t turn, std::int64_t device, std::size_t 
       place_init(turn + 1, 0, 0);
     }
     compute_ -= more;
-    cover_[stand] = before;
+    cover_[bin] = before;
     if (inits_placed_ || stopped_) return;
   }
 }

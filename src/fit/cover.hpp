@@ -23,25 +23,25 @@
 namespace snug {
 
 /// One GPU that may serve something.
-struct Stand {
+struct Bin {
   const Patterns* patterns = nullptr;
   std::size_t gpu = 0;         // NodeState's position
   bool like_previous = false;  // nothing but its position tells it from the one before
 };
 
-/// What each stand serves.
+/// What each bin serves.
 using Cover = std::vector<ContainerSet>;
 
 class CoverSearch {
  public:
   enum class Aim : std::uint8_t {
     kAny,     // one cover, whichever is found soonest
-    kFull,    // those first that fill the first stands
+    kFull,    // those first that fill the first bins
     kSpread,  // those first that put little on each
   };
 
   /// What is named outlives it. `steps` is used up by what is tried. `gpus`: of the node.
-  CoverSearch(const PatternBook& book, std::vector<Stand> stands, std::int64_t cap_left,
+  CoverSearch(const PatternBook& book, std::vector<Bin> bins, std::int64_t cap_left,
               std::int64_t& steps);
 
   /// Calls `found` for each cover, until it returns false. Of covers that nothing but positions
@@ -53,37 +53,37 @@ class CoverSearch {
   [[nodiscard]] bool ran_out() const { return ran_out_; }
 
  private:
-  struct Dead {
+  struct Nogood {
     std::uint64_t left = 0;
     std::uint64_t place = 0;
-    friend bool operator==(const Dead&, const Dead&) = default;
+    friend bool operator==(const Nogood&, const Nogood&) = default;
   };
-  struct DeadHash {
-    std::size_t operator()(const Dead& dead) const;
+  struct NogoodHash {
+    std::size_t operator()(const Nogood& nogood) const;
   };
 
   void add_up_bounds();
-  [[nodiscard]] bool hopeful(std::size_t stand);
+  [[nodiscard]] bool hopeful(std::size_t bin);
   [[nodiscard]] bool dominated(const Patterns& patterns, ContainerSet set) const;
   [[nodiscard]] bool renamed(ContainerSet set) const;
-  [[nodiscard]] Dead state(std::size_t stand, std::size_t from) const;
-  void extend(std::size_t stand, std::size_t last);
-  void try_patterns(std::size_t stand, std::size_t from);
-  void put(std::size_t stand, ContainerSet set);
-  void take_back(std::size_t stand);
-  void count_inits(std::size_t stand, std::int64_t sign);
+  [[nodiscard]] Nogood state(std::size_t bin, std::size_t from) const;
+  void extend(std::size_t bin, std::size_t last);
+  void try_patterns(std::size_t bin, std::size_t from);
+  void put(std::size_t bin, ContainerSet set);
+  void take_back(std::size_t bin);
+  void count_inits(std::size_t bin, std::int64_t sign);
   void place_inits();
   void place_init(std::size_t turn, std::int64_t device, std::size_t from);
-  [[nodiscard]] std::vector<std::size_t> stands_for_inits() const;
+  [[nodiscard]] std::vector<std::size_t> bins_for_inits() const;
   void accept();
 
   const PatternBook& book_;
-  std::vector<Stand> stands_;
+  std::vector<Bin> bins_;
   std::int64_t cap_left_;
   std::int64_t& steps_;
   std::size_t sets_;  // of apps and sidecars
 
-  // Of the stands from each one on, for each set: the sums of Patterns::most…
+  // Of the bins from each one on, for each set: the sums of Patterns::most…
   std::vector<std::int32_t> most_;
   std::vector<std::int64_t> most_compute_;
   std::vector<std::int64_t> most_memory_;
@@ -93,7 +93,7 @@ class CoverSearch {
   std::function<bool(const Cover&)> found_;
   Cover cover_;
   std::array<std::int64_t, kMostAskingContainers> left_{};   // to place, of each container
-  std::array<std::int64_t, kMostAskingContainers> could_{};  // stands for each init container
+  std::array<std::int64_t, kMostAskingContainers> could_{};  // bins for each init container
   /// Whether one init container finds its GPUs whatever GPUs the others have: they run one after
   /// another, and none needs another for the mode of a GPU, or minds the one that it has.
   bool inits_independent_ = true;
@@ -103,7 +103,7 @@ class CoverSearch {
   Charge weight_left_;              // to place, at GpuKind::weigh_at
   std::vector<std::int32_t> need_;  // of each set, what is left to place
   std::vector<std::size_t> init_order_;
-  std::unordered_set<Dead, DeadHash> dead_;
+  std::unordered_set<Nogood, NogoodHash> nogoods_;
   std::size_t covers_ = 0;
   bool stopped_ = false;
   bool inits_placed_ = false;

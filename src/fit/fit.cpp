@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <utility>
 
 #include "fit/search.hpp"
@@ -81,6 +82,8 @@ SeveralMemo& FitMemo::several() {
 
 ReasonCode fit(const NodeState& node, const Tenant& tenant, FitMemo& memo, PlacementList& options) {
   options.clear();
+  memo.count_call();
+  memo.set_gave_up(false);
   const GpuRequest& request = memo.request();
   if (const ReasonCode closed = gate(node, request, tenant); closed != ReasonCode::kNone) {
     return closed;
@@ -90,13 +93,18 @@ ReasonCode fit(const NodeState& node, const Tenant& tenant, FitMemo& memo, Place
     if (result == ReasonCode::kNone) options.close();
     return result;
   }
-  if (request.containers.size() > 1) return fit_several(node, tenant, memo, options);
+  if (request.containers.size() > 1) {
+    const Answer answer = fit_several(node, tenant, memo, options);
+    memo.set_gave_up(answer.gave_up);
+    return answer.reason;
+  }
   return fit_single(node, request.containers.front(), tenant, memo.prices(), options);
 }
 
 bool can_fit(const NodeState& node, const Tenant& tenant, FitMemo& memo) {
   const GpuRequest& request = memo.request();
   if (request.containers.size() > 1 && !request.kubelet_assigned()) {
+    memo.count_call();
     return gate(node, request, tenant) == ReasonCode::kNone && can_fit_several(node, tenant, memo);
   }
   PlacementList options;

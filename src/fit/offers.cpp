@@ -15,26 +15,26 @@ bool comes_first(ContainerSet a, ContainerSet b) {
 
 }  // namespace
 
-void Offers::add(const std::vector<Stand>& stands, const Cover& cover) {
-  assign(stands, cover);
-  offer(stands);
+void Offers::add(const std::vector<Bin>& bins, const Cover& cover) {
+  assign(bins, cover);
+  offer(bins);
 }
 
-void Offers::add_new(const std::vector<Stand>& stands, const Cover& cover) {
-  assign(stands, cover);
-  if (std::ranges::find(offered_, sets_) == offered_.end()) offer(stands);
+void Offers::add_new(const std::vector<Bin>& bins, const Cover& cover) {
+  assign(bins, cover);
+  if (std::ranges::find(offered_, sets_) == offered_.end()) offer(bins);
 }
 
-void Offers::assign(const std::vector<Stand>& stands, const Cover& cover) {
+void Offers::assign(const std::vector<Bin>& bins, const Cover& cover) {
   sets_.assign(node_.gpus.size(), 0);
-  for (std::size_t begin = 0; begin < stands.size();) {
+  for (std::size_t begin = 0; begin < bins.size();) {
     std::size_t end = begin + 1;
-    while (end < stands.size() && stands[end].like_previous) ++end;
+    while (end < bins.size() && bins[end].like_previous) ++end;
     if (end == begin + 1) {
-      sets_[stands[begin].gpu] = cover[begin];
+      sets_[bins[begin].gpu] = cover[begin];
     } else {
       std::vector<std::size_t> gpus;
-      for (std::size_t i = begin; i < end; ++i) gpus.push_back(stands[i].gpu);
+      for (std::size_t i = begin; i < end; ++i) gpus.push_back(bins[i].gpu);
       std::vector<ContainerSet> served(cover.begin() + static_cast<std::ptrdiff_t>(begin),
                                        cover.begin() + static_cast<std::ptrdiff_t>(end));
       std::ranges::sort(gpus);
@@ -45,14 +45,14 @@ void Offers::assign(const std::vector<Stand>& stands, const Cover& cover) {
   }
 }
 
-void Offers::offer(const std::vector<Stand>& stands) {
+void Offers::offer(const std::vector<Bin>& bins) {
   offered_.push_back(sets_);
   for (std::size_t turn = 0; turn < book_.containers(); ++turn) {
     const ContainerSet alone = ContainerSet{1} << turn;
     for (std::size_t gpu = 0; gpu < sets_.size(); ++gpu) {
       const ContainerSet set = sets_[gpu];
       if ((set & alone) == 0) continue;
-      const Patterns& patterns = *std::ranges::find(stands, gpu, &Stand::gpu)->patterns;
+      const Patterns& patterns = *std::ranges::find(bins, gpu, &Bin::gpu)->patterns;
       const ContainerSet before = set & (alone - 1);
       const MebiBytes capacity = node_.gpus[gpu].memory;
       options_.add({.container = static_cast<std::uint16_t>(book_.position(turn)),

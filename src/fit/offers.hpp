@@ -17,13 +17,13 @@ class Offers {
   Offers(const NodeState& node, const PatternBook& book, PlacementList& options)
       : node_(node), book_(book), options_(options) {}
 
-  void add(const std::vector<Stand>& stands, const Cover& cover);
-  /// The same, but for one that has been added before, of these stands or others.
-  void add_new(const std::vector<Stand>& stands, const Cover& cover);
+  void add(const std::vector<Bin>& bins, const Cover& cover);
+  /// The same, but for one that has been added before, of these bins or others.
+  void add_new(const std::vector<Bin>& bins, const Cover& cover);
 
  private:
-  void assign(const std::vector<Stand>& stands, const Cover& cover);
-  void offer(const std::vector<Stand>& stands);
+  void assign(const std::vector<Bin>& bins, const Cover& cover);
+  void offer(const std::vector<Bin>& bins);
 
   const NodeState& node_;
   const PatternBook& book_;

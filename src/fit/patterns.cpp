@@ -14,6 +14,10 @@ namespace {
 
 constexpr ContainerSet bit(std::size_t turn) { return ContainerSet{1} << turn; }
 
+bool wants_whole(const ContainerRequest& asked) {
+  return std::holds_alternative<WholeAsk>(asked.ask);
+}
+
 bool fits_in(const Charge& cost, const Charge& free) {
   return cost.memory <= free.memory && cost.compute <= free.compute;
 }
@@ -36,14 +40,17 @@ std::vector<Value> most_in(const std::vector<bool>& serves, std::size_t sets, Ow
 
 PatternBook::PatternBook(const GpuRequest& request) : request_(request) {
   SNUG_CHECK(request.containers.size() <= kMostAskingContainers);
-  for (const bool inits : {false, true}) {
-    for (std::size_t c = 0; c < request.containers.size(); ++c) {
-      if ((request.containers[c].kind == ContainerKind::kInit) == inits) turns_.push_back(c);
-    }
-    if (!inits) others_ = turns_.size();
-  }
+  for (std::size_t c = 0; c < request.containers.size(); ++c) turns_.push_back(c);
+  const auto order = [&](std::size_t c) {
+    const bool init = request.containers[c].kind == ContainerKind::kInit;
+    return std::tuple(init, init && !wants_whole(request.containers[c]), c);
+  };
+  std::ranges::sort(turns_, {}, order);
+  others_ = static_cast<std::size_t>(std::ranges::count_if(
+      request.containers,
+      [](const ContainerRequest& asked) { return asked.kind != ContainerKind::kInit; }));
   for (std::size_t turn = 0; turn < turns_.size(); ++turn) {
-    if (std::holds_alternative<WholeAsk>(asked(turn).ask)) {
+    if (wants_whole(asked(turn))) {
       wholes_ |= bit(turn);
     } else {
       by_isolation_.at(static_cast<std::size_t>(asked(turn).isolation)) |= bit(turn);

@@ -18,8 +18,9 @@
 
 namespace snug {
 
-/// Bit b is the container of turn b. Apps and sidecars have the low bits, plain init containers
-/// the others, both in the pod's order.
+/// Bit b is the container of turn b. Apps and sidecars have the low bits, in the pod's order, plain
+/// init containers the others: first those that ask for whole GPUs, since others may use such a GPU
+/// that could not use it alone.
 using ContainerSet = std::uint32_t;
 
 /// All of a GPU that decides whom it can serve. Of equal kinds nothing but scores tells GPUs apart.

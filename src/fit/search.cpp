@@ -1,7 +1,6 @@
 #include "fit/search.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
@@ -24,56 +23,59 @@ using Aim = CoverSearch::Aim;
 constexpr std::size_t kMostOptions = 64;
 /// And so many more that spread the pod, where there are too many to look at all.
 constexpr std::size_t kMostSpreadOptions = 32;
-/// What the search for options may cost beyond the one that shows that there is any.
-constexpr std::int64_t kMostOptionSteps = 2'000;
+/// What either search for options may cost beyond the one that shows that there is any.
+constexpr std::int64_t kMostOptionSteps = 1'000;
 
 class Several {
  public:
-  Several(const NodeState& node, const Tenant& tenant, SeveralMemo& memo)
+  Several(const NodeState& node, const Tenant& tenant, FitMemo& memo)
       : node_(node),
         tenant_(tenant),
         memo_(memo),
+        several_(memo.several()),
         apart_(kept_apart(node, tenant)),
         weigh_at_(weigh_at(node)) {
-    memo_.tidy();
+    several_.tidy();
   }
 
-  /// Whether there is a cover by the constraints up to this one.
+  /// Whether there is a cover by the constraints up to this one. The answer depends on nothing but
+  /// node and request.
   bool possible(Level level) {
-    const std::vector<Stand> stands = stands_by(level);
+    const std::vector<Bin> bins = bins_by(level);
     const std::int64_t cap = level >= Level::kCap ? tenant_.cap_left : kNoCap;
     SeveralMemo::Kinds kinds{{}, cap};
-    for (const Stand& stand : stands) kinds.first.push_back(stand.patterns->number());
+    for (const Bin& bin : bins) kinds.first.push_back(bin.patterns->number());
     std::ranges::sort(kinds.first);
-    if (const SeveralMemo::Known* known = memo_.find(kinds)) {
-      ran_out_ = known->ran_out;
-      return known->possible;
-    }
-    bool found = false;
-    const bool all = run(Aim::kAny, stands, cap, kMostFitSteps, [&](const Cover&) {
-      found = true;
+    known_ = several_.find(kinds);
+    if (known_ != nullptr) return known_->possible;
+    SeveralMemo::Known known;
+    const bool all = run(Aim::kAny, bins, cap, kMostFitSteps, [&](const Cover& cover) {
+      known.possible = true;
+      for (std::size_t i = 0; i < bins.size(); ++i) {
+        known.cover.emplace_back(bins[i].patterns->number(), cover[i]);
+      }
       return false;
     });
-    ran_out_ = !found && !all;
-    memo_.remember(std::move(kinds), {.possible = found, .ran_out = ran_out_});
-    return found;
+    known.ran_out = !known.possible && !all;
+    known_ = several_.remember(std::move(kinds), std::move(known));
+    return known_->possible;
   }
 
   /// The last possible() said no since it ended before it had tried everything.
-  [[nodiscard]] bool ran_out() const { return ran_out_; }
+  [[nodiscard]] bool ran_out() const { return known_->ran_out; }
 
-  /// There is a cover by all constraints: fills the list with those that score terms may choose
-  /// among.
+  /// After possible() by all constraints: fills the list with those covers that score terms may
+  /// choose among, with one at least.
   void collect(PlacementList& options) {
-    Offers offers(node_, memo_.book, options);
-    const std::vector<Stand> stands = stands_by(Level::kTenants);
+    Offers offers(node_, several_.book, options);
+    const std::vector<Bin> bins = bins_by(Level::kTenants);
     const bool all =
-        run(Aim::kFull, stands, tenant_.cap_left, kMostOptionSteps, [&](const Cover& cover) {
-          offers.add(stands, cover);
+        run(Aim::kFull, bins, tenant_.cap_left, kMostOptionSteps, [&](const Cover& cover) {
+          offers.add(bins, cover);
           return options.size() < kMostOptions;
         });
     if (all) return;
-    std::vector<Stand> emptiest_first = stands;
+    std::vector<Bin> emptiest_first = bins;
     std::ranges::reverse(emptiest_first);
     mark_likes(emptiest_first);
     std::size_t spread = 0;
@@ -82,49 +84,57 @@ class Several {
                 offers.add_new(emptiest_first, cover);
                 return ++spread < kMostSpreadOptions;
               });
-    if (!options.empty()) return;
-    (void)run(Aim::kAny, stands, tenant_.cap_left, kMostFitSteps, [&](const Cover& cover) {
-      offers.add(stands, cover);
-      return false;
-    });
+    if (options.empty()) offers.add(bins, known_cover(bins));
   }
 
  private:
   /// False: it ended before everything was tried.
   template <typename Found>
-  bool run(Aim aim, const std::vector<Stand>& stands, std::int64_t cap_left, std::int64_t at_most,
+  bool run(Aim aim, const std::vector<Bin>& bins, std::int64_t cap_left, std::int64_t most_steps,
            Found found) {
-    const std::int64_t granted = memo_.steps(at_most);
-    std::int64_t steps = granted;
-    CoverSearch search(memo_.book, stands, cap_left, steps);
+    std::int64_t steps = most_steps;
+    CoverSearch search(several_.book, bins, cap_left, steps);
     bool stopped = false;
     search.run(aim, [&](const Cover& cover) {
       stopped = !found(cover);
       return !stopped;
     });
-    memo_.used(granted - steps);
+    memo_.count_steps(most_steps - steps);
     return !stopped && !search.ran_out();
   }
 
+  /// What possible() found, perhaps on another node with GPUs of the same kinds.
+  [[nodiscard]] Cover known_cover(const std::vector<Bin>& bins) const {
+    auto left = known_->cover;
+    Cover cover;
+    for (const Bin& bin : bins) {
+      const auto of_kind = std::ranges::find(left, bin.patterns->number(),
+                                             [](const auto& served) { return served.first; });
+      cover.push_back(of_kind->second);
+      left.erase(of_kind);
+    }
+    return cover;
+  }
+
   /// The GPUs that can serve anything, the fullest first.
-  std::vector<Stand> stands_by(Level level) {
-    std::vector<Stand> stands;
+  std::vector<Bin> bins_by(Level level) {
+    std::vector<Bin> bins;
     for (std::size_t gpu = 0; gpu < node_.gpus.size(); ++gpu) {
       const bool apart = !apart_.empty() && apart_[gpu];
       const Patterns& patterns =
-          memo_.book.of(kind_of(node_.gpus[gpu], level, apart, weigh_at_, memo_.book));
-      if (patterns.served() != 0) stands.push_back({.patterns = &patterns, .gpu = gpu});
+          several_.book.of(kind_of(node_.gpus[gpu], level, apart, weigh_at_, several_.book));
+      if (patterns.served() != 0) bins.push_back({.patterns = &patterns, .gpu = gpu});
     }
-    std::ranges::sort(stands, {}, [&](const Stand& stand) {
-      return std::tuple(node_.gpus[stand.gpu].room, first_like(stand.gpu), stand.gpu);
+    std::ranges::sort(bins, {}, [&](const Bin& bin) {
+      return std::tuple(node_.gpus[bin.gpu].room, first_like(bin.gpu), bin.gpu);
     });
-    mark_likes(stands);
-    return stands;
+    mark_likes(bins);
+    return bins;
   }
 
-  void mark_likes(std::vector<Stand>& stands) const {
-    for (std::size_t i = 0; i < stands.size(); ++i) {
-      stands[i].like_previous = i > 0 && first_like(stands[i].gpu) == first_like(stands[i - 1].gpu);
+  void mark_likes(std::vector<Bin>& bins) const {
+    for (std::size_t i = 0; i < bins.size(); ++i) {
+      bins[i].like_previous = i > 0 && first_like(bins[i].gpu) == first_like(bins[i - 1].gpu);
     }
   }
 
@@ -142,36 +152,35 @@ class Several {
 
   const NodeState& node_;
   const Tenant& tenant_;
-  SeveralMemo& memo_;
+  FitMemo& memo_;
+  SeveralMemo& several_;
   std::vector<bool> apart_;
   MebiBytes weigh_at_;
-  bool ran_out_ = false;
+  const SeveralMemo::Known* known_ = nullptr;  // what the last possible() found
 };
 
 }  // namespace
 
 bool can_fit_several(const NodeState& node, const Tenant& tenant, FitMemo& memo) {
-  return Several(node, tenant, memo.several()).possible(Level::kTenants);
+  return Several(node, tenant, memo).possible(Level::kTenants);
 }
 
-ReasonCode fit_several(const NodeState& node, const Tenant& tenant, FitMemo& memo,
-                       PlacementList& options) {
-  Several several(node, tenant, memo.several());
+Answer fit_several(const NodeState& node, const Tenant& tenant, FitMemo& memo,
+                   PlacementList& options) {
+  Several several(node, tenant, memo);
   if (several.possible(Level::kTenants)) {
     several.collect(options);
-    memo.set_gave_up(options.empty());
-    return options.empty() ? ReasonCode::kNoRoom : ReasonCode::kNone;
+    return {ReasonCode::kNone};
   }
   Level last = Level::kTenants;
-  bool sure = !several.ran_out();
+  bool gave_up = several.ran_out();
   for (const Level level :
        {Level::kRoom, Level::kCap, Level::kHealth, Level::kMode, Level::kModel, Level::kSize}) {
     if (several.possible(level)) break;
     last = level;
-    sure = !several.ran_out();
+    gave_up = several.ran_out();
   }
-  memo.set_gave_up(!sure);
-  return sure ? reason_at(last) : ReasonCode::kNoRoom;
+  return {gave_up ? ReasonCode::kNoRoom : reason_at(last), gave_up};
 }
 
 }  // namespace snug

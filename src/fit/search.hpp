@@ -6,9 +6,14 @@
 
 namespace snug {
 
+struct Answer {
+  ReasonCode reason = ReasonCode::kNone;
+  bool gave_up = false;  // FitMemo::gave_up
+};
+
 /// As fit(), of a request that asks Snug for devices in several containers.
-[[nodiscard]] ReasonCode fit_several(const NodeState& node, const Tenant& tenant, FitMemo& memo,
-                                     PlacementList& options);
+[[nodiscard]] Answer fit_several(const NodeState& node, const Tenant& tenant, FitMemo& memo,
+                                 PlacementList& options);
 
 /// As can_fit(), of such a request.
 [[nodiscard]] bool can_fit_several(const NodeState& node, const Tenant& tenant, FitMemo& memo);

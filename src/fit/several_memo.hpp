@@ -1,7 +1,6 @@
 // What fit() remembers of a request for several containers, from node to node.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -9,7 +8,6 @@
 #include <vector>
 
 #include "fit/patterns.hpp"
-#include "snug/base/limits.hpp"
 
 namespace snug {
 
@@ -21,6 +19,8 @@ class SeveralMemo {
   struct Known {
     bool possible = false;
     bool ran_out = false;  // not possible, as far as was tried
+    /// If possible, a cover: what GPUs of which kind serve.
+    std::vector<std::pair<std::size_t, ContainerSet>> cover;
   };
 
   explicit SeveralMemo(const GpuRequest& request) : book(request) {}
@@ -29,15 +29,11 @@ class SeveralMemo {
     const auto found = known_.find(kinds);
     return found == known_.end() ? nullptr : &found->second;
   }
-  void remember(Kinds kinds, Known known) { known_.emplace(std::move(kinds), known); }
-
-  /// Of these steps so many as are left: all requests of one call share them.
-  [[nodiscard]] std::int64_t steps(std::int64_t at_most) const {
-    return std::max(kLeastFitSteps, std::min(at_most, steps_left_));
+  const Known* remember(Kinds kinds, Known known) {
+    return &known_.emplace(std::move(kinds), std::move(known)).first->second;
   }
-  void used(std::int64_t steps) { steps_left_ -= steps; }
 
-  /// Gives memory back where much has been seen. Patterns are no longer valid.
+  /// Gives memory back where much has been seen. Nothing that was found stays valid.
   void tidy() {
     constexpr std::size_t kMany = 4'096;
     if (book.kinds() + known_.size() <= kMany) return;
@@ -49,7 +45,6 @@ class SeveralMemo {
 
  private:
   std::map<Kinds, Known> known_;
-  std::int64_t steps_left_ = kMostFitStepsOfCall;
 };
 
 }  // namespace snug

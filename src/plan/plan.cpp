@@ -159,7 +159,7 @@ class Planner {
       }
       settle(node, verdict, true);
     }
-    if (input_.memo != nullptr && nominations == nullptr && !fit_memo_.gave_up()) {
+    if (input_.memo != nullptr && nominations == nullptr) {
       const std::size_t slot = slots_[candidate];
       input_.memo->remember(slot, {.version = input_.snapshot.nodes.version(slot),
                                    .score = verdict.rank.score,

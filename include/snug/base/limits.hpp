@@ -80,11 +80,9 @@ inline constexpr std::size_t kKeptBytes = 1'048'576;
 /// And so many requests for which plan() remembers the nodes, at 24 bytes for each node.
 inline constexpr std::size_t kKeptMemos = 16;
 /// So many steps the search for the GPUs of a pod of several containers takes on one node at most
-/// (some milliseconds), and so many in one call; then a node has the smallest number. Only requests
-/// made to be hard come near it, and count as not fitting where they do.
+/// (some two milliseconds); a pod for which it comes to that counts as not fitting there
+/// (docs/decisions/0015).
 inline constexpr std::int64_t kMostFitSteps = 20'000;
-inline constexpr std::int64_t kMostFitStepsOfCall = 100'000;
-inline constexpr std::int64_t kLeastFitSteps = 200;
 /// A pod may ask for GPUs in so many containers by annotation, and for so many devices where it
 /// asks in several: its reservation fits into the smallest maxReservationBytes whatever its names
 /// and texts are, and all sets of its containers can be looked at (src/fit/patterns.hpp).

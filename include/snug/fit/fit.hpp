@@ -6,6 +6,7 @@
 // be hard may come to the search's bound (kMostFitSteps), and then counts as not fitting.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "snug/fit/charge.hpp"
@@ -20,8 +21,8 @@ namespace snug {
 class SeveralMemo;
 
 /// What is worked out once for a request and serves on every node: prices, and for several
-/// containers which of them a GPU can serve. Only speed depends on it, and how long the search for
-/// several containers may go on (kMostFitStepsOfCall). Not thread-safe; `request` outlives it.
+/// containers which of them a GPU can serve. Answers do not depend on it. Not thread-safe;
+/// `request` outlives it.
 class FitMemo {
  public:
   explicit FitMemo(const GpuRequest& request);
@@ -33,14 +34,24 @@ class FitMemo {
   [[nodiscard]] Prices& prices() { return prices_; }
   [[nodiscard]] SeveralMemo& several();
 
+  /// What has been done with it so far, in units of some microseconds: calls of fit(), and their
+  /// steps of search. Whoever makes many calls bounds them by it, since it is the same everywhere.
+  [[nodiscard]] std::int64_t work() const { return calls_ + steps_ / kStepsOfWork; }
+  void count_call() { ++calls_; }
+  void count_steps(std::int64_t steps) { steps_ += steps; }
+
   /// The last fit() refused only since its search came to its bound.
   [[nodiscard]] bool gave_up() const { return gave_up_; }
   void set_gave_up(bool gave_up) { gave_up_ = gave_up; }
 
  private:
+  static constexpr std::int64_t kStepsOfWork = 20;
+
   const GpuRequest& request_;
   Prices prices_;
   std::unique_ptr<SeveralMemo> several_;  // null: not asked for yet
+  std::int64_t calls_ = 0;
+  std::int64_t steps_ = 0;
   bool gave_up_ = false;
 };
 
