@@ -82,7 +82,7 @@ SeveralMemo& FitMemo::several() {
 
 ReasonCode fit(const NodeState& node, const Tenant& tenant, FitMemo& memo, PlacementList& options) {
   options.clear();
-  memo.count_call();
+  memo.count_calls(1);
   memo.set_gave_up(false);
   const GpuRequest& request = memo.request();
   if (const ReasonCode closed = gate(node, request, tenant); closed != ReasonCode::kNone) {
@@ -104,7 +104,7 @@ ReasonCode fit(const NodeState& node, const Tenant& tenant, FitMemo& memo, Place
 bool can_fit(const NodeState& node, const Tenant& tenant, FitMemo& memo) {
   const GpuRequest& request = memo.request();
   if (request.containers.size() > 1 && !request.kubelet_assigned()) {
-    memo.count_call();
+    memo.count_calls(1);
     return gate(node, request, tenant) == ReasonCode::kNone && can_fit_several(node, tenant, memo);
   }
   PlacementList options;

@@ -199,8 +199,7 @@ NodeChoice Ledger::Impl::choose(NodeIndex node, const ReserveInput& input) {
   if (!promised.empty()) {
     promised.insert(promised.end(), live->holdings.begin(), live->holdings.end());
     const NodeStatePtr later = add_up(live->inventory, std::move(promised));
-    NodeChoice choice = choose_on(*live, input.claim, around, later.get());
-    if (choice.reason == ReasonCode::kNone) return choice;
+    return choose_on(*live, input.claim, around, later.get());
   }
   return choose_on(*live, input.claim, around);
 }

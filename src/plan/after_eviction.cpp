@@ -3,24 +3,13 @@
 #include <cstdint>
 #include <utility>
 
+#include "plan/choice.hpp"
 #include "snug/fit/fit.hpp"
 #include "snug/fit/usage.hpp"
 #include "snug/plan/plan.hpp"
 
 namespace snug {
 namespace {
-
-// A decision about a hundred pods takes some thousand trials of some microseconds each (bench/
-// plan_bench), where several containers ask ten times as long, beside nominated pods up to some
-// milliseconds.
-constexpr int kMostTrials = 5'000;
-constexpr int kMostTrialsOfSeveral = 1'000;
-constexpr int kMostTrialsBesideNominated = 500;
-
-int most_trials(const GpuRequest& request, bool keeps_for_others) {
-  if (keeps_for_others) return kMostTrialsBesideNominated;
-  return request.containers.size() > 1 ? kMostTrialsOfSeveral : kMostTrials;
-}
 
 /// Nothing is missing of what nothing is asked of, though others have more than there is, nor of
 /// what the node does not state.
@@ -32,11 +21,7 @@ bool enough(std::int64_t asked, std::int64_t used, std::int64_t all) {
 
 AfterEviction::AfterEviction(const Preemptor& preemptor, const NodeState& node,
                              const Around& around, FitMemo& memo)
-    : preemptor_(preemptor),
-      node_(node),
-      around_(around),
-      memo_(memo),
-      trials_left_(most_trials(memo.request(), keeps_for_others())) {
+    : preemptor_(preemptor), node_(node), around_(around), memo_(memo), began_(memo.work()) {
   for (std::size_t i = 0; i < node.holdings.size(); ++i) {
     if (has_gpus(i)) gpu_pods_.push_back(i);
   }
@@ -47,7 +32,10 @@ bool AfterEviction::gpus_fit(const PodSet& gone) {
   for (std::size_t i = 0; i < gpu_pods_.size(); ++i) key[i] = gone[gpu_pods_[i]];
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
-  if (trials_left_-- <= 0) return false;
+  if (memo_.work() - began_ > most_work_) {
+    ran_out_ = true;
+    return false;
+  }
   return known_.emplace(std::move(key), try_without(gone)).first->second;
 }
 
@@ -68,7 +56,8 @@ bool AfterEviction::try_without(const PodSet& gone) {
 ReasonCode AfterEviction::reason_on(const NodeState& state, const NamespaceUse& held) {
   const Claim& claim = preemptor_.claim;
   if (keeps_for_others()) {
-    return choose_on(state, claim, {.held = held, .nominations = around_.nominations}).reason;
+    return choose_with(memo_, state, claim, {.held = held, .nominations = around_.nominations})
+        .reason;
   }
   PlacementList options;
   return fit(state, tenant_of(claim.name_space, claim.sharing, held), memo_, options);

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <unordered_map>
 #include <vector>
 
+#include "snug/base/limits.hpp"
 #include "snug/plan/preempt.hpp"
 
 namespace snug {
@@ -22,7 +24,7 @@ class AfterEviction {
   /// Why the pod has no GPUs there while all are on it; kNone: it has.
   [[nodiscard]] ReasonCode reason_now() { return reason_on(node_, around_.held); }
   [[nodiscard]] bool fits(const PodSet& gone) { return host_fits(gone) && gpus_fit(gone); }
-  /// After very many trials no longer tried, and false.
+  /// Beyond the bound on work no longer tried, and false.
   [[nodiscard]] bool gpus_fit(const PodSet& gone);
   /// As kube-scheduler's NodeResourcesFit sees it; true where the node's allocatable is not known.
   [[nodiscard]] bool host_fits(const PodSet& gone) const;
@@ -30,6 +32,10 @@ class AfterEviction {
   [[nodiscard]] bool has_gpus(std::size_t pod) const {
     return !node_.holdings[pod]->of_host_alone();
   }
+  /// Something was not tried any more.
+  [[nodiscard]] bool ran_out() const { return ran_out_; }
+  /// From here on what is left of the bound on work may be used up.
+  void begin_last_pass() { most_work_ = kMostEvictionWork; }
   /// Whether somebody is nominated to the node.
   [[nodiscard]] bool keeps_for_others() const {
     return around_.nominations != nullptr && !around_.nominations->empty();
@@ -44,7 +50,9 @@ class AfterEviction {
   const NodeState& node_;
   const Around& around_;
   FitMemo& memo_;
-  int trials_left_;
+  std::int64_t began_;  // at this FitMemo::work
+  bool ran_out_ = false;
+  std::int64_t most_work_ = kMostEvictionWork - kLastPassWork;
   std::vector<std::size_t> gpu_pods_;       // only they can change what is free of GPUs
   std::unordered_map<PodSet, bool> known_;  // by which of gpu_pods_ are gone
 };

@@ -22,11 +22,9 @@ void mark_gpus(const NodeState& node, const Holding& holding, GpuMarks& marks) {
 }
 
 NodeStatePtr told_apart(const NodeState& state, const GpuMarks& marks) {
-  // Equal numbers are equal models, and above the positions of GPUs no two are equal.
-  constexpr std::size_t kOwnModels = 32'768;
   auto same = std::make_shared<NodeState>(state);
   for (std::size_t gpu = 0; gpu < marks.size() && gpu < same->gpus.size(); ++gpu) {
-    if (marks[gpu]) same->gpus[gpu].model = static_cast<std::uint16_t>(kOwnModels + gpu);
+    if (marks[gpu]) same->gpus[gpu].told_apart = static_cast<std::uint16_t>(gpu + 1);
   }
   return same;
 }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "snug/base/limits.hpp"
 #include "snug/fit/fit.hpp"
 #include "snug/fit/usage.hpp"
 
@@ -46,6 +47,13 @@ bool opens_so(const NodeState& node, const GpuRequest& request, PlacementView pl
 
 }  // namespace
 
+Offered Offer::find(const NodeState* later) {
+  if (later != nullptr && on(*later) == ReasonCode::kNone && !options_.empty()) {
+    return {.state = later, .beside_intents = true};
+  }
+  return {.reason = on(node_), .state = &node_, .beside_intents = later == nullptr};
+}
+
 ReasonCode Offer::on(const NodeState& state) {
   const ReasonCode reason = fit(state, asking_.tenant, asking_.memo, options_);
   if (reason != ReasonCode::kNone) return reason;
@@ -62,7 +70,7 @@ ReasonCode Offer::on(const NodeState& state) {
 /// room may be another. Beside the nominated pods as they stand in thought it offers only such; but
 /// a GPU on which one of them waits for others to end has more than it can hold, and is passed
 /// over.
-void Offer::look_further(const NominatedFirst& nominated, const NodeState& state) {
+void Offer::look_further(NominatedFirst& nominated, const NodeState& state) {
   if (const NodeStatePtr told = nominated.told_apart(state)) offer_of(*told, nominated);
   if (!options_.empty()) return;
   std::vector<HoldingPtr> holdings = state.holdings;
@@ -71,7 +79,7 @@ void Offer::look_further(const NominatedFirst& nominated, const NodeState& state
   offer_of(*add_up(state.inventory, std::move(holdings)), nominated);
 }
 
-void Offer::offer_of(const NodeState& state, const NominatedFirst& nominated) {
+void Offer::offer_of(const NodeState& state, NominatedFirst& nominated) {
   if (fit(state, asking_.tenant, asking_.memo, options_) != ReasonCode::kNone) return;
   keep_as_without_others();
   keep_for(nominated);
@@ -85,26 +93,37 @@ void Offer::keep_as_without_others() {
   });
 }
 
-/// Caps too are looked at here: what the nominated pods will have of the claim's.
-void Offer::keep_for(const NominatedFirst& nominated) {
-  keep_if(options_, [&](PlacementView option) { return nominated.leaves_room(option); });
+/// Caps too are looked at here: what the nominated pods will have of the claim's. Beside many
+/// nominated pods not every placement is judged: some that leave room are enough.
+void Offer::keep_for(NominatedFirst& nominated) {
+  const std::int64_t before = nominated.work();
+  PlacementList kept;
+  for (std::size_t i = 0; i < options_.size(); ++i) {
+    const std::int64_t most = kept.empty() ? kMostWorkBesideNominated : kEnoughWorkBesideNominated;
+    if (nominated.work() - before > most) break;
+    if (!nominated.leaves_room(options_[i])) continue;
+    for (const DeviceTake& take : options_[i].takes) kept.add(take);
+    kept.close();
+  }
+  options_ = std::move(kept);
+  asking_.memo.count_calls(nominated.work() - before);
+}
+
+NodeChoice choose_with(FitMemo& memo, const NodeState& node, const Claim& claim,
+                       const Around& around, const NodeState* later) {
+  PlacementList options;
+  const Tenant tenant = tenant_of(claim.name_space, claim.sharing, around.held);
+  Offer offer(node, {claim, tenant, memo}, around, options);
+  const Offered offered = offer.find(later);
+  if (offered.reason != ReasonCode::kNone) return {.reason = offered.reason};
+  const Best best = best_option(*offered.state, claim, options);
+  return {.score = best.score, .placement = options[best.option].copy()};
 }
 
 NodeChoice choose_on(const NodeState& node, const Claim& claim, const Around& around,
                      const NodeState* later) {
-  const NodeState& state = later == nullptr ? node : *later;
-  NodeChoice choice;
   FitMemo memo(claim.request);
-  PlacementList options;
-  const Tenant tenant = tenant_of(claim.name_space, claim.sharing, around.held);
-  Offer offer(node, {claim, tenant, memo}, around, options);
-  choice.reason = later == nullptr ? offer.now() : offer.beside_intents(*later);
-  if (choice.reason != ReasonCode::kNone) return choice;
-  if (options.empty()) return choose_on(node, claim, around);
-  const Best best = best_option(state, claim, options);
-  choice.score = best.score;
-  choice.placement = options[best.option].copy();
-  return choice;
+  return choose_with(memo, node, claim, around, later);
 }
 
 }  // namespace snug

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "plan/nominated.hpp"
 #include "snug/fit/fit.hpp"
 #include "snug/plan/claim.hpp"
-#include "snug/plan/nominated.hpp"
 #include "snug/plan/plan.hpp"
 
 namespace snug {
@@ -28,6 +28,13 @@ struct Asking {
   FitMemo& memo;  // of the claim's request
 };
 
+/// What find() has found.
+struct Offered {
+  ReasonCode reason = ReasonCode::kNone;  // kNone: there is a placement
+  const NodeState* state = nullptr;       // on which the placements fit
+  bool beside_intents = false;            // they fit beside what others intend
+};
+
 /// What one node offers a claim beside those that are nominated to it. Filter and bind ask the
 /// same.
 class Offer {
@@ -37,19 +44,17 @@ class Offer {
       : node_(node), asking_(asking), around_(around), options_(options) {}
 
   /// Fills the options with placements that fit on the node and leave room for those that come
-  /// first. kNone: there is one.
-  ReasonCode now() { return on(node_); }
-  /// The same on the node as others' intents will make it, without placements that open an empty
-  /// GPU in another mode than it would have without them: a pod's place depends on no intent. There
-  /// may be none though the reason is kNone.
-  ReasonCode beside_intents(const NodeState& later) { return on(later); }
+  /// first. `later`: the node as others' intents will make it, beside which a placement is rather
+  /// to fit, without opening an empty GPU in another mode than it would have without them: a pod's
+  /// place depends on no intent. Null: there are none.
+  Offered find(const NodeState* later);
 
  private:
   ReasonCode on(const NodeState& state);
   void keep_as_without_others();
-  void keep_for(const NominatedFirst& nominated);
-  void look_further(const NominatedFirst& nominated, const NodeState& state);
-  void offer_of(const NodeState& state, const NominatedFirst& nominated);
+  void keep_for(NominatedFirst& nominated);
+  void look_further(NominatedFirst& nominated, const NodeState& state);
+  void offer_of(const NodeState& state, NominatedFirst& nominated);
 
   const NodeState& node_;
   Asking asking_;
@@ -57,5 +62,9 @@ class Offer {
   PlacementList& options_;
   std::optional<NominatedFirst> nominated_;  // nothing: not looked at yet
 };
+
+/// As choose_on(). `memo`: of the claim's request; its work is also that for nominated pods.
+[[nodiscard]] NodeChoice choose_with(FitMemo& memo, const NodeState& node, const Claim& claim,
+                                     const Around& around, const NodeState* later = nullptr);
 
 }  // namespace snug

@@ -1,4 +1,4 @@
-#include "snug/plan/nominated.hpp"
+#include "plan/nominated.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -8,6 +8,7 @@
 
 #include "plan/apart.hpp"
 #include "plan/tightness.hpp"
+#include "snug/base/limits.hpp"
 #include "snug/fit/fit.hpp"
 #include "snug/fit/usage.hpp"
 #include "snug/plan/plan.hpp"
@@ -56,7 +57,8 @@ class NominatedFirst::Thought {
 
   /// Places them all, one after another. False: that came to nothing within so many trials, and
   /// nothing is placed.
-  bool place_all(const std::vector<Kept>& pods, const GpuMarks& apart, int trials = kMostTrials) {
+  bool place_all(const std::vector<Kept>& pods, const GpuMarks& apart,
+                 int trials = kMostPlacingTrials) {
     apart_ = apart;
     return place_rest(in_turn(pods), trials);
   }
@@ -112,8 +114,11 @@ class NominatedFirst::Thought {
 
   bool place_rest(std::span<const Kept> pods, int& trials) {
     if (pods.empty()) return true;
-    if (trials-- <= 0) return false;
+    if (trials <= 0) return false;
+    const std::int64_t before = pods.front().memo->work();
     const Ways ways(*this, pods.front());
+    // A pod that is hard to place counts for as many as take that long.
+    trials -= static_cast<int>(pods.front().memo->work() - before);
     for (const std::size_t way : ways.order) {
       place(claim_of(*pods.front().pod), ways.options[way]);
       if (place_rest(pods.subspan(1), trials)) return true;
@@ -149,13 +154,13 @@ class NominatedFirst::Thought {
 };
 
 NominatedFirst::NominatedFirst(const NodeState& node, const Claim& claim, const Around& around)
-    : node_(node), claim_(claim), around_(around) {
+    : node_(node), claim_(claim), around_(around), searches_left_(kMostPlacingSearches) {
   if (around.nominations == nullptr) return;
   Thought thought(node, claim, around.held);
   std::size_t pods = 0;
   for (const NominationPtr& pod : *around.nominations) {
     if (pod->rank.uid == claim.rank.uid || !pod->rank.before(claim.rank)) continue;
-    if (++pods > kMostPods) break;
+    if (++pods > kMostNominatedOnNode || work() > kMostWorkBesideNominated) break;
     keep(*pod, thought);
   }
   in_thought_ = thought.placed();
@@ -177,13 +182,14 @@ GpuMarks NominatedFirst::apart() const {
 /// Who comes first by rank is kept first; but before one more is left out, all are placed anew: the
 /// tightest place for one alone need not be the best for all.
 void NominatedFirst::keep(const Nomination& pod, Thought& thought) {
-  Kept kept{.pod = &pod, .memo = std::make_shared<FitMemo>(pod.request)};
+  memos_.push_back(std::make_unique<FitMemo>(pod.request));
+  Kept kept{.pod = &pod, .memo = memos_.back().get()};
   for (const Waits waits : {Waits::kForNobody, Waits::kForTerminating, Waits::kForAllAfterIt}) {
     kept.waits = waits;
     if (const auto size = thought.room_for(kept)) {
       thought.place_tightly(kept);
       kept.size = *size;
-      kept_.push_back(std::move(kept));
+      kept_.push_back(kept);
       return;
     }
     if (kept_.empty() || searches_left_ == 0) continue;
@@ -202,7 +208,13 @@ NodeStatePtr NominatedFirst::told_apart(const NodeState& state) const {
   return apart_.empty() ? nullptr : snug::told_apart(state, apart_);
 }
 
-bool NominatedFirst::leaves_room(PlacementView placement) const {
+std::int64_t NominatedFirst::work() const {
+  std::int64_t work = 0;
+  for (const auto& memo : memos_) work += memo->work();
+  return work;
+}
+
+bool NominatedFirst::leaves_room(PlacementView placement) {
   Thought thought(node_, claim_, around_.held);
   thought.place(claim_, placement);
   // Mostly the tightest place for each will do.

@@ -149,28 +149,21 @@ class Planner {
     const Nominations* nominations = nominations_on(candidate);
     Offer offer(node, {claim_, tenant_, fit_memo_}, Around{input_.snapshot.held, nominations},
                 options_);
-    verdict.reason = offer.now();
-    if (verdict.reason == ReasonCode::kNone) {
-      if (const NodeStatePtr later = with_intents(candidate)) {
-        const bool beside = offer.beside_intents(*later) == ReasonCode::kNone && !options_.empty();
-        if (!beside) (void)offer.now();
-        settle(beside ? *later : node, verdict, beside);
-        return;  // what others intend ends without the node's state changing: not remembered
-      }
-      settle(node, verdict, true);
+    const NodeStatePtr later = with_intents(candidate);
+    const Offered offered = offer.find(later.get());
+    verdict.reason = offered.reason;
+    if (offered.reason == ReasonCode::kNone) {
+      const Best best = best_option(*offered.state, claim_, options_);
+      verdict.rank = {offered.beside_intents, best.score};
+      best_ = best.option;
     }
-    if (input_.memo != nullptr && nominations == nullptr) {
+    // What others intend or wait for ends without the node's state changing.
+    if (input_.memo != nullptr && nominations == nullptr && later == nullptr) {
       const std::size_t slot = slots_[candidate];
       input_.memo->remember(slot, {.version = input_.snapshot.nodes.version(slot),
                                    .score = verdict.rank.score,
                                    .reason = verdict.reason});
     }
-  }
-
-  void settle(const NodeState& node, Verdict& verdict, bool free_of_intents) {
-    const Best best = best_option(node, claim_, options_);
-    verdict.rank = {free_of_intents, best.score};
-    best_ = best.option;
   }
 
   void keep_if_best(std::size_t candidate, std::span<const std::string_view> candidates) {

@@ -37,7 +37,7 @@ class Decision {
     if (after_.fits(gone)) {
       // Those whom kube-scheduler chose stay chosen where they suffice: it knows the disruption
       // budgets. But nobody need go for what those that are ending anyway leave.
-      let_live(after_, where([&](std::size_t i) { return chosen_[i] && !bound_to_go[i]; }), gone);
+      reprieve(after_, where([&](std::size_t i) { return chosen_[i] && !bound_to_go[i]; }), gone);
     } else {
       gone = either(bound_to_go, terminating_);
       Pods pool = pool_beside(gone, threshold_beside(gone));
@@ -48,10 +48,11 @@ class Decision {
                              .pool = std::move(pool),
                              .preferred = chosen_});
     }
+    after_.begin_last_pass();
     // Those that are ending anyway are named only where the pod needs their end.
-    let_live(after_, where([&](std::size_t i) { return terminating_[i] && !bound_to_go[i]; }),
+    reprieve(after_, where([&](std::size_t i) { return terminating_[i] && !bound_to_go[i]; }),
              gone);
-    if (others_come_first()) spare_again(bound_to_go, gone);
+    if (others_come_first() || after_.ran_out()) reprieve_again(bound_to_go, gone);
     return named(gone);
   }
 
@@ -97,11 +98,11 @@ class Decision {
   /// Of a pod that is nominated and comes first, more evictions may make one that can start at
   /// once, and then it must be able to: fewer of them may do where more do not. So whoever was
   /// needed among many is asked again among few.
-  void spare_again(const PodSet& bound_to_go, PodSet& gone) {
+  void reprieve_again(const PodSet& bound_to_go, PodSet& gone) {
     PodSet before;
     do {
       before = gone;
-      let_live(after_, where([&](std::size_t i) { return gone[i] && !bound_to_go[i]; }), gone);
+      reprieve(after_, where([&](std::size_t i) { return gone[i] && !bound_to_go[i]; }), gone);
     } while (gone != before);
   }
 

@@ -101,7 +101,7 @@ class Search {
   /// The whole pool goes but those that may live, asked in this order.
   PodSet reprieved(const Pods& order) {
     PodSet gone = with(in_.gone, in_.pool);
-    let_live(in_.after, order, gone);
+    reprieve(in_.after, order, gone);
     return gone;
   }
 
@@ -190,7 +190,7 @@ class Search {
       gone[position] = false;
       if (!in_.after.host_fits(gone)) gone[position] = true;
     }
-    let_live(in_.after, here, gone);
+    reprieve(in_.after, here, gone);
     if (in_.after.fits(gone)) keep_if_better(std::move(gone));
   }
 
@@ -243,7 +243,7 @@ class Search {
 
 PodSet search_victims(SearchInput input) { return Search(std::move(input)).run(); }
 
-void let_live(AfterEviction& after, const std::vector<std::size_t>& pods, PodSet& gone) {
+void reprieve(AfterEviction& after, const std::vector<std::size_t>& pods, PodSet& gone) {
   for (const std::size_t position : pods) {
     gone[position] = false;
     if (!after.fits(gone)) gone[position] = true;

@@ -28,6 +28,6 @@ struct SearchInput {
 [[nodiscard]] PodSet search_victims(SearchInput input);
 
 /// Takes back those of `pods`, in this order, that need not go.
-void let_live(AfterEviction& after, const std::vector<std::size_t>& pods, PodSet& gone);
+void reprieve(AfterEviction& after, const std::vector<std::size_t>& pods, PodSet& gone);
 
 }  // namespace snug

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "service/readers.hpp"
+#include "snug/base/limits.hpp"
 #include "snug/request/host.hpp"
 #include "snug/request/parse.hpp"
 #include "snug/service/extender_service.hpp"
@@ -33,6 +34,8 @@ std::vector<NodeVictims> choose_on_each(const PreemptCall& call, const PodClaim&
   FitMemo memo(preemptor.claim.request);
   std::vector<NodeVictims> answer;
   for (const NodeVictims& offer : call.offers) {
+    // An answer about some nodes in time is better than one about all too late.
+    if (memo.work() > kMostEvictionWorkOfCall) break;
     const auto found = snapshot.names->find(offer.node);
     if (!found) continue;
     const auto nominations = snapshot.nominations.find(found->value);

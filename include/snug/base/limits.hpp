@@ -89,6 +89,25 @@ inline constexpr std::int64_t kMostFitSteps = 20'000;
 inline constexpr std::size_t kMostAskingContainers = 8;
 inline constexpr std::int64_t kMostDevicesOfSeveral = 64;
 
+// What keeping room for nominated pods may cost on one node (src/plan/nominated.hpp). Work is in
+// the units of FitMemo::work, some microseconds each.
+/// So many of the pods nominated to a node are looked at, the first by rank.
+inline constexpr std::size_t kMostNominatedOnNode = 64;
+/// So many trials place several anew: every way to place two pods of which each has up to 63, and
+/// three of which each has up to 7; and that often one more is tried to be kept so.
+inline constexpr int kMostPlacingTrials = 64;
+inline constexpr int kMostPlacingSearches = 16;
+/// After so much work no more pods are kept, and no more placements are judged; where some that
+/// leave room have been found, after the lesser.
+inline constexpr std::int64_t kMostWorkBesideNominated = 4'000;
+inline constexpr std::int64_t kEnoughWorkBesideNominated = 500;
+/// After so much work about whom to evict on a node, whoever has not been tried goes
+/// (src/plan/victim_search.hpp); a part is left for the last pass over those who would go. After
+/// so much in one call, no more nodes are looked at.
+inline constexpr std::int64_t kMostEvictionWork = 5'000;
+inline constexpr std::int64_t kLastPassWork = 1'000;
+inline constexpr std::int64_t kMostEvictionWorkOfCall = 200'000;
+
 struct LimitRow {
   std::string_view key;
   std::int64_t Limits::* field;

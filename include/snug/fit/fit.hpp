@@ -37,7 +37,7 @@ class FitMemo {
   /// What has been done with it so far, in units of some microseconds: calls of fit(), and their
   /// steps of search. Whoever makes many calls bounds them by it, since it is the same everywhere.
   [[nodiscard]] std::int64_t work() const { return calls_ + steps_ / kStepsOfWork; }
-  void count_call() { ++calls_; }
+  void count_calls(std::int64_t calls) { calls_ += calls; }
   void count_steps(std::int64_t steps) { steps_ += steps; }
 
   /// The last fit() refused only since its search came to its bound.

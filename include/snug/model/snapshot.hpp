@@ -62,6 +62,8 @@ struct GpuState {
   GpuClosure closure = GpuClosure::kOpen;
   /// The position of the node's first GPU of the same model: equal numbers, equal models.
   std::uint16_t model = 0;
+  /// Not 0: something that is not its state tells it from all GPUs with another number.
+  std::uint16_t told_apart = 0;
   /// What is left for others, thousandths of the memory plus thousandths of the compute: 0..2000;
   /// 0 when closed.
   std::int32_t room = 0;
@@ -74,7 +76,7 @@ struct GpuState {
     return memory == other.memory && used_memory == other.used_memory &&
            used_compute == other.used_compute && mode == other.mode && sharing == other.sharing &&
            takes_whole == other.takes_whole && shares_both == other.shares_both &&
-           closure == other.closure && model == other.model;
+           closure == other.closure && model == other.model && told_apart == other.told_apart;
   }
 };
 

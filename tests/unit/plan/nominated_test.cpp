@@ -1,5 +1,4 @@
 // Room that is kept for nominated pods, as filter (plan) and bind (choose_on) see it.
-#include "snug/plan/nominated.hpp"
 
 #include <gtest/gtest.h>
 

@@ -21,9 +21,10 @@ namespace snug {
 /// way.
 ///
 /// They are placed in thought, tightly and by nobody's score, so that what is kept depends on no
-/// claim's profile. For one pod the answers are exact. Several are placed one after another, with a
-/// bounded number of trials; where these run out, one more is not kept, or a placement counts as
-/// leaving no room.
+/// claim's profile, where fit() offers them places. For one pod the answers are exact. Several are
+/// placed one after another, with a bounded number of trials; where these run out, one more is not
+/// kept, or a placement counts as leaving no room (docs/decisions/0017). Not thread-safe; for one
+/// decision.
 class NominatedFirst {
  public:
   NominatedFirst(const NodeState& node, const Claim& claim, const Around& around);
@@ -32,10 +33,12 @@ class NominatedFirst {
   [[nodiscard]] bool none() const { return kept_.empty(); }
   /// Whether they still can when the claim's pod takes this placement, and wait for nobody for whom
   /// they need not wait without it.
-  [[nodiscard]] bool leaves_room(PlacementView placement) const;
+  [[nodiscard]] bool leaves_room(PlacementView placement);
   /// The node with GPUs told apart that are alike today, but not for one that waits for others to
   /// end. Null: there are none. To be used while `state` is there.
   [[nodiscard]] NodeStatePtr told_apart(const NodeState& state) const;
+  /// What has been tried for them so far, in the units of FitMemo::work.
+  [[nodiscard]] std::int64_t work() const;
   /// What they hold in thought while the claim's pod is not there.
   [[nodiscard]] const std::vector<HoldingPtr>& in_thought() const { return in_thought_; }
 
@@ -46,15 +49,9 @@ class NominatedFirst {
   struct Kept {
     const Nomination* pod = nullptr;
     Waits waits = Waits::kForNobody;
-    std::int64_t size = 0;          // in the units of DeviceTake::room
-    std::shared_ptr<FitMemo> memo;  // of the pod's request
+    std::int64_t size = 0;    // in the units of DeviceTake::room
+    FitMemo* memo = nullptr;  // of the pod's request; in memos_
   };
-
-  // What one decision may cost: a trial takes some microseconds (bench/plan_bench). So many try
-  // every way to place two pods of which each has up to 63, and three of which each has up to 7.
-  static constexpr int kMostTrials = 64;
-  static constexpr int kMostSearches = 16;
-  static constexpr std::size_t kMostPods = 64;
 
   [[nodiscard]] static bool goes(const Holding& holding, const Nomination& pod, Waits waits);
   void keep(const Nomination& pod, Thought& thought);
@@ -63,10 +60,11 @@ class NominatedFirst {
   const NodeState& node_;
   const Claim& claim_;
   Around around_;
+  std::vector<std::unique_ptr<FitMemo>> memos_;
   std::vector<Kept> kept_;  // the first by rank first
   std::vector<HoldingPtr> in_thought_;
   std::vector<bool> apart_;  // GPUs by position; empty: none
-  int searches_left_ = kMostSearches;
+  int searches_left_;
 };
 
 }  // namespace snug
