@@ -110,7 +110,8 @@ class GuideTest(unittest.TestCase):
             self.assertEqual(codes, set(refused[2].split(", ")), reasons)
             return
         [node] = {GIVEN.fullmatch(line)[3] for line in lines}
-        fits, reasons = extender.filter(pod, [node])
+        # All nodes are offered, as kube-scheduler does: the page says where the pod goes, not only what fits.
+        fits, reasons = extender.filter(pod, extender.names)
         self.assertEqual(fits, [node], reasons)
         self.assertEqual(extender.bind(pod, node), "")
         try:
