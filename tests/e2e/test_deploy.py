@@ -2,7 +2,6 @@
 
 import pathlib
 import re
-import subprocess
 import tempfile
 
 from harness import manifests
@@ -10,6 +9,7 @@ from harness.api import ApiError
 from harness.asks import all_containers, annotations
 from harness.controlplane import EXTENDER_USER
 from harness.objects import gpu_node, pod, share
+from harness.pki import follow_page
 from harness.processes import wait_until
 from harness.scenario import PODS, Scenario
 
@@ -21,6 +21,9 @@ MAY_NOT = [("", "nodes", "", "patch"), ("", "pods", "", "patch"), ("", "pods", "
            ("", "pods", "", "create"), ("", "pods", "status", "patch"), ("", "secrets", "", "get"),
            ("", "configmaps", "", "get"), ("coordination.k8s.io", "leases", "", "get")]
 KEY = "snug.dev/reservation"
+OURS = "by Snug alone"
+ASKS = "do not change once it has a node"
+KEYS = manifests.ROOT / "src/request/keys.cpp"
 CERTIFICATES = re.compile(r"^   ```\n(   mkdir -m 700 snug-pki .*?)^   ```$", re.M | re.S)
 FIELD = re.compile(r"metadata\.annotations\['(.+)'\]")
 
@@ -152,6 +155,37 @@ class DeployTest(Scenario):
         self.admin.patch(path, {"metadata": {"annotations": {"mine": "2"}}})
         self.bind_by_hand("victim", "n1")
 
+    def test_m_what_a_bound_pod_asks_is_fixed(self):
+        """m: others cannot make a pod that runs, with or without GPUs, ask for any"""
+        self.admin.create("/api/v1/nodes", gpu_node("n1", 1))
+        self._wait_enforced()
+        self.post_pods(pod("plain", {"mine": "1"}, scheduler="nobody"),
+                       share("part", "0.25", scheduler="nobody"))
+        self.admin.patch(f"{PODS}/plain", {"metadata": {"annotations": {"gpu-fraction": "1"}}})
+        self.admin.patch(f"{PODS}/plain", {"metadata": {"annotations": {"gpu-fraction": None}}})
+        for name in ("plain", "part"):
+            self.bind_by_hand(name, "n1")
+        keys = re.findall(r'^ *(?:std::to_array<KeyRow>\(\{)?\{"(gpu-[a-z-]+)", Key::', KEYS.read_text(), re.M)
+        self.assertGreater(len(keys), 10)
+        for name in ("plain", "part"):
+            for key in [each + suffix for each in keys for suffix in ("", ".main", ".x/y")]:
+                for where in ("", "/status"):
+                    self.assertTrue(self._refused(
+                        "PATCH", f"{PODS}/{name}{where}",
+                        {"metadata": {"annotations": {key: "0.5"}}}, ASKS), f"{name} {key}")
+        self.assertTrue(self._refused(
+            "PATCH", f"{PODS}/part", {"metadata": {"annotations": {"gpu-fraction": None}}}, ASKS))
+        for key in ("mine", "gpu-fractions", "my-gpu-fraction", "gpu-memory-bandwidth"):
+            self.admin.patch(f"{PODS}/part", {"metadata": {"annotations": {key: "2"}}})
+        self.admin.patch(f"{PODS}/part/status", {"status": {"phase": "Running"}})
+        made = share("made", "0.25", scheduler="nobody")
+        made["spec"]["nodeName"] = "n1"
+        self.assertTrue(self._refused("POST", PODS, made, "is not created with a node"))
+        del made["metadata"]["annotations"]
+        self.admin.create(PODS, made)
+        snug = self.plane.client("snug-itself", EXTENDER_USER, ["system:masters"])
+        snug.patch(f"{PODS}/part", {"metadata": {"annotations": {"gpu-fraction": "0.5"}}})
+
     def test_m_a_reservation_can_be_kept_but_not_changed(self):
         """m: others may update a bound pod, but neither edit nor remove its reservation"""
         self._wait_enforced()
@@ -171,9 +205,7 @@ class DeployTest(Scenario):
         [commands] = CERTIFICATES.findall((manifests.DEPLOY / "README.md").read_text())
         folder = tempfile.TemporaryDirectory(prefix="snug-pki-")
         self.addCleanup(folder.cleanup)
-        done = subprocess.run(["bash", "-ec", commands], cwd=folder.name, capture_output=True,
-                              text=True, check=False, timeout=60)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        follow_page(commands, folder.name)
         return pathlib.Path(folder.name) / "snug-pki"
 
     def _try_pod(self, name, kind):
@@ -214,13 +246,13 @@ class DeployTest(Scenario):
         wait_until("the policy is enforced", lambda: self._refused(
             "POST", f"{PODS}?dryRun=All", pod("probe", {KEY: "{}"})))
 
-    def _refused(self, method, path, value):
+    def _refused(self, method, path, value, why=OURS):
         content_type = "application/merge-patch+json" if method == "PATCH" else "application/json"
         try:
             self.admin.call(method, path, value, content_type)
         except ApiError as error:
             self.assertEqual(error.status, 422, str(error))
-            self.assertIn("by Snug alone", error.message)
+            self.assertIn(why, error.message)
             return True
         return False
 
