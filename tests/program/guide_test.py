@@ -29,8 +29,10 @@ def examples():
                 value = yaml.safe_load(text)
                 if "metadata" in value:
                     pod = {"apiVersion": "v1", "kind": "Pod", "spec": SPEC, **value}
-                else:
+                elif "version" in value:
                     policy = text
+                else:  # what a pod may have besides
+                    assert set(value) == {"spec"}, text
             elif language == "text":
                 yield policy, pod, text.splitlines()
 
