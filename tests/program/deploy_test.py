@@ -5,6 +5,7 @@ import json
 import re
 import unittest
 import urllib.request
+from pathlib import Path
 
 import jsonschema
 import yaml
@@ -91,6 +92,29 @@ class SchedulerTest(unittest.TestCase):
             [extender] = config["extenders"]
             waits = int(re.fullmatch(r"(\d+)s", extender["httpTimeout"])[1]) * 1000
             self.assertGreater(waits, 3 * api_timeout, name)
+
+
+class ExtenderTest(unittest.TestCase):
+    def test_every_flag_is_the_programs_and_every_file_is_mounted(self):
+        known = set(re.findall(r"--\w+", run(EXTENDER, "--help").stdout))
+        for name in SHAPES:
+            for owner in documents(DEPLOY / name):
+                if owner["kind"] not in ("Deployment", "DaemonSet"):
+                    continue
+                [container] = [each for each in owner["spec"]["template"]["spec"]["containers"]
+                               if each["name"] == "extender"]
+                mounts = {mount["mountPath"] for mount in container["volumeMounts"]}
+                flags = dict(each.split("=", 1) for each in container["args"])
+                self.assertLessEqual(set(flags), known, name)
+                folders = {str(Path(value).parent) for value in flags.values() if value.startswith("/")}
+                self.assertEqual(folders, mounts, name)
+
+    def test_the_shared_shape_listens_where_its_scheduler_asks(self):
+        [config] = documents(DEPLOY / "shared-scheduler-config.yaml")
+        [extender] = config["extenders"]
+        place = extender["urlPrefix"].removeprefix("https://")
+        self.assertIn(f"--listen={place}\n", (DEPLOY / "shared-extender.yaml").read_text())
+        self.assertIn(f"DNS:{extender['tlsConfig']['serverName']}\\n", (DEPLOY / "README.md").read_text())
 
 
 class ReadmeTest(unittest.TestCase):
