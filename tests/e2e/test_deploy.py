@@ -1,12 +1,15 @@
 """Scenario m: what deploy/ ships does what it says, by the real API server's judgement."""
 
+import pathlib
 import re
+import tempfile
 
 from harness import manifests
 from harness.api import ApiError
 from harness.asks import all_containers, annotations
 from harness.controlplane import EXTENDER_USER
 from harness.objects import gpu_node, pod, share
+from harness.pki import follow_page
 from harness.processes import wait_until
 from harness.scenario import PODS, Scenario
 
@@ -18,6 +21,10 @@ MAY_NOT = [("", "nodes", "", "patch"), ("", "pods", "", "patch"), ("", "pods", "
            ("", "pods", "", "create"), ("", "pods", "status", "patch"), ("", "secrets", "", "get"),
            ("", "configmaps", "", "get"), ("coordination.k8s.io", "leases", "", "get")]
 KEY = "snug.dev/reservation"
+OURS = "by Snug alone"
+ASKS = "do not change once it has a node"
+KEYS = manifests.ROOT / "src/request/keys.cpp"
+CERTIFICATES = re.compile(r"^   ```\n(   mkdir -m 700 snug-pki .*?)^   ```$", re.M | re.S)
 FIELD = re.compile(r"metadata\.annotations\['(.+)'\]")
 
 
@@ -50,17 +57,27 @@ class DeployTest(Scenario):
                 self.assertEqual(answer["kind"], value["kind"])
                 files.add(name)
         self.assertLessEqual({"rbac.yaml", "rbac-node-touch.yaml", "admission-policy.yaml",
-                              "dedicated.yaml", "kustomization.yaml", "demo/pods.yaml",
+                              "dedicated.yaml", "shared-extender.yaml", "kustomization.yaml",
+                              "demo/pods.yaml",
                               "examples/time-slicing.yaml", "examples/mps.yaml",
                               "examples/two-containers.yaml", "examples/nodes.yaml"}, files)
-        [deployment] = [value for value in manifests.read("dedicated.yaml")
-                        if value["kind"] == "Deployment"]
-        template = deployment["spec"]["template"]
-        answer = self.admin.create(
-            "/api/v1/namespaces/snug/pods?dryRun=All&fieldValidation=Strict",
-            {"apiVersion": "v1", "kind": "Pod", "spec": template["spec"],
-             "metadata": {**template["metadata"], "name": "snug-0"}})
+        answer = self._try_pod("dedicated.yaml", "Deployment")
         self.assertEqual(answer["spec"]["serviceAccountName"], "snug-extender")
+
+    def test_m_the_shared_shape_needs_its_pod_security(self):
+        """m: the shared shape's pod is accepted in the namespace as its own file makes it, alone"""
+        with self.assertRaises(ApiError) as refused:
+            self._try_pod("shared-extender.yaml", "DaemonSet")
+        self.assertIn("host namespaces", refused.exception.message)
+        self.addCleanup(wait_until, "the namespace is as before", self._is_restricted)
+        self.addCleanup(manifests.apply, self.admin, "rbac.yaml")
+        [namespace] = [value for value in manifests.read("shared-extender.yaml")
+                       if value["kind"] == "Namespace"]
+        manifests.apply_object(self.admin, namespace)
+        wait_until("the namespace lets it in", lambda: not self._is_restricted())
+        spec = self._try_pod("shared-extender.yaml", "DaemonSet")["spec"]
+        self.assertEqual((spec["serviceAccountName"], spec["nodeName"], spec["hostNetwork"]),
+                         ("snug-extender", "control-plane-1", True))
 
     def test_m_a_share_in_turns(self):
         """m: examples/time-slicing.yaml is placed, and its variable names the very GPU"""
@@ -100,13 +117,11 @@ class DeployTest(Scenario):
 
     def test_m_the_shared_shape_over_tls(self):
         """m: the cluster's own scheduler asks Snug over TLS, with a client certificate"""
-        served, key = self.plane.pki.issue("extender-port", "snug-extender",
-                                           hosts=["DNS:snug-extender.snug.svc"])
-        shown, shown_key = self.plane.pki.issue("extender-caller", "kube-scheduler")
-        authority = self.plane.pki.ca
-        self.start(flags={"tlsCert": served, "tlsKey": key, "clientCA": authority},
-                   shared_tls={"caFile": str(authority), "certFile": str(shown),
-                               "keyFile": str(shown_key)})
+        made = self._certificates_of_the_page()
+        self.start(flags={"tlsCert": made / "server.crt", "tlsKey": made / "server.key",
+                          "clientCA": made / "ca.crt"},
+                   shared_tls={"caFile": str(made / "ca.crt"), "certFile": str(made / "client.crt"),
+                               "keyFile": str(made / "client.key")})
         self.post_nodes(gpu_node("n1", 1))
         self.place(share("part", "0.5", scheduler="default-scheduler"))
         self.place(pod("plain", scheduler="default-scheduler"))
@@ -140,6 +155,37 @@ class DeployTest(Scenario):
         self.admin.patch(path, {"metadata": {"annotations": {"mine": "2"}}})
         self.bind_by_hand("victim", "n1")
 
+    def test_m_what_a_bound_pod_asks_is_fixed(self):
+        """m: others cannot make a pod that runs, with or without GPUs, ask for any"""
+        self.admin.create("/api/v1/nodes", gpu_node("n1", 1))
+        self._wait_enforced()
+        self.post_pods(pod("plain", {"mine": "1"}, scheduler="nobody"),
+                       share("part", "0.25", scheduler="nobody"))
+        self.admin.patch(f"{PODS}/plain", {"metadata": {"annotations": {"gpu-fraction": "1"}}})
+        self.admin.patch(f"{PODS}/plain", {"metadata": {"annotations": {"gpu-fraction": None}}})
+        for name in ("plain", "part"):
+            self.bind_by_hand(name, "n1")
+        keys = re.findall(r'^ *(?:std::to_array<KeyRow>\(\{)?\{"(gpu-[a-z-]+)", Key::', KEYS.read_text(), re.M)
+        self.assertGreater(len(keys), 10)
+        for name in ("plain", "part"):
+            for key in [each + suffix for each in keys for suffix in ("", ".main", ".x/y")]:
+                for where in ("", "/status"):
+                    self.assertTrue(self._refused(
+                        "PATCH", f"{PODS}/{name}{where}",
+                        {"metadata": {"annotations": {key: "0.5"}}}, ASKS), f"{name} {key}")
+        self.assertTrue(self._refused(
+            "PATCH", f"{PODS}/part", {"metadata": {"annotations": {"gpu-fraction": None}}}, ASKS))
+        for key in ("mine", "gpu-fractions", "my-gpu-fraction", "gpu-memory-bandwidth"):
+            self.admin.patch(f"{PODS}/part", {"metadata": {"annotations": {key: "2"}}})
+        self.admin.patch(f"{PODS}/part/status", {"status": {"phase": "Running"}})
+        made = share("made", "0.25", scheduler="nobody")
+        made["spec"]["nodeName"] = "n1"
+        self.assertTrue(self._refused("POST", PODS, made, "is not created with a node"))
+        del made["metadata"]["annotations"]
+        self.admin.create(PODS, made)
+        snug = self.plane.client("snug-itself", EXTENDER_USER, ["system:masters"])
+        snug.patch(f"{PODS}/part", {"metadata": {"annotations": {"gpu-fraction": "0.5"}}})
+
     def test_m_a_reservation_can_be_kept_but_not_changed(self):
         """m: others may update a bound pod, but neither edit nor remove its reservation"""
         self._wait_enforced()
@@ -153,6 +199,31 @@ class DeployTest(Scenario):
         self.admin.patch(path, {"metadata": {"labels": {"other": "1"}}})
         self.admin.patch(f"{path}/status", {"status": {"phase": "Running"}})
         self.check_cluster()
+
+    def _certificates_of_the_page(self):
+        """The folder that the commands of deploy/README.md make."""
+        [commands] = CERTIFICATES.findall((manifests.DEPLOY / "README.md").read_text())
+        folder = tempfile.TemporaryDirectory(prefix="snug-pki-")
+        self.addCleanup(folder.cleanup)
+        follow_page(commands, folder.name)
+        return pathlib.Path(folder.name) / "snug-pki"
+
+    def _try_pod(self, name, kind):
+        """A pod as that file's Deployment or DaemonSet makes it, made by dry run."""
+        [owner] = [value for value in manifests.read(name) if value["kind"] == kind]
+        template = owner["spec"]["template"]
+        return self.admin.create(
+            "/api/v1/namespaces/snug/pods?dryRun=All&fieldValidation=Strict",
+            {"apiVersion": "v1", "kind": "Pod", "spec": template["spec"],
+             "metadata": {**template["metadata"], "name": "snug-tried"}})
+
+    def _is_restricted(self):
+        try:
+            self._try_pod("shared-extender.yaml", "DaemonSet")
+        except ApiError as error:
+            self.assertEqual(error.status, 403, str(error))
+            return True
+        return False
 
     def _place_example(self, name):
         """Container name -> the variables that the kubelet would give it, of that file's pod."""
@@ -175,13 +246,13 @@ class DeployTest(Scenario):
         wait_until("the policy is enforced", lambda: self._refused(
             "POST", f"{PODS}?dryRun=All", pod("probe", {KEY: "{}"})))
 
-    def _refused(self, method, path, value):
+    def _refused(self, method, path, value, why=OURS):
         content_type = "application/merge-patch+json" if method == "PATCH" else "application/json"
         try:
             self.admin.call(method, path, value, content_type)
         except ApiError as error:
             self.assertEqual(error.status, 422, str(error))
-            self.assertIn("by Snug alone", error.message)
+            self.assertIn(why, error.message)
             return True
         return False
 

@@ -54,7 +54,7 @@ class ForgeriesTest(Scenario):
         self._start()
         self.place(share("pod-1", "0.25"))
         before = self.check_cluster().as_ledger()
-        self.admin.patch(f"{PODS}/pod-1", {"metadata": {"annotations": {"gpu-fraction": "0.75"}}})
+        self.forger.patch(f"{PODS}/pod-1", {"metadata": {"annotations": {"gpu-fraction": "0.75"}}})
         self.place(share("pod-2", "0.75"))
         self.assertEqual(self.gpu_of("pod-1"), self.gpu_of("pod-2"))
         self.assertEqual(self._ledger_gpus()[self.gpu_of("pod-1")][1][0],

@@ -5,6 +5,7 @@ import json
 import re
 import unittest
 import urllib.request
+from pathlib import Path
 
 import jsonschema
 import yaml
@@ -12,6 +13,7 @@ import yaml
 from programs import EXTENDER, ROOT, SNUGCTL, run, start_extender
 
 DEPLOY = ROOT / "deploy"
+SHAPES = ("dedicated.yaml", "shared-extender.yaml")
 # `name{label="value",…}`, with or without the labels; a rule may also say `!=`.
 SELECTOR = re.compile(r'(snug_\w+)(?:\{(\w+!?="[^"]*"(?:,\w+!?="[^"]*")*)\})?')
 CONDITION = r"(?:absent\(S\)|increase\(S\[\d+m\]\) > 0|S (?:==|>) \d+)"
@@ -66,7 +68,8 @@ class KustomizationTest(unittest.TestCase):
         tested = re.search(r"k8s\.io/kubernetes (v[\d.]+)", module)[1]
         self.assertEqual(deployed_images()["registry.k8s.io/kube-scheduler"], tested)
         minor = tested.split(".")[1]
-        self.assertIn(f"--kubernetesMinor={minor}\n", (DEPLOY / "dedicated.yaml").read_text())
+        for name in SHAPES:
+            self.assertIn(f"--kubernetesMinor={minor}\n", (DEPLOY / name).read_text())
 
 
 class SchedulerTest(unittest.TestCase):
@@ -82,12 +85,36 @@ class SchedulerTest(unittest.TestCase):
     def test_it_waits_for_the_three_calls_of_a_bind(self):
         defaults = (ROOT / "src/app/options.hpp").read_text()
         api_timeout = int(re.search(r"api_timeout\{(\d+)\}", defaults)[1])
-        self.assertNotIn("--apiTimeout", (DEPLOY / "dedicated.yaml").read_text())
+        for name in SHAPES:
+            self.assertNotIn("--apiTimeout", (DEPLOY / name).read_text())
         for name in ("scheduler-config.yaml", "shared-scheduler-config.yaml"):
             [config] = documents(DEPLOY / name)
             [extender] = config["extenders"]
             waits = int(re.fullmatch(r"(\d+)s", extender["httpTimeout"])[1]) * 1000
             self.assertGreater(waits, 3 * api_timeout, name)
+
+
+class ExtenderTest(unittest.TestCase):
+    def test_every_flag_is_the_programs_and_every_file_is_mounted(self):
+        known = set(re.findall(r"--\w+", run(EXTENDER, "--help").stdout))
+        for name in SHAPES:
+            for owner in documents(DEPLOY / name):
+                if owner["kind"] not in ("Deployment", "DaemonSet"):
+                    continue
+                [container] = [each for each in owner["spec"]["template"]["spec"]["containers"]
+                               if each["name"] == "extender"]
+                mounts = {mount["mountPath"] for mount in container["volumeMounts"]}
+                flags = dict(each.split("=", 1) for each in container["args"])
+                self.assertLessEqual(set(flags), known, name)
+                folders = {str(Path(value).parent) for value in flags.values() if value.startswith("/")}
+                self.assertEqual(folders, mounts, name)
+
+    def test_the_shared_shape_listens_where_its_scheduler_asks(self):
+        [config] = documents(DEPLOY / "shared-scheduler-config.yaml")
+        [extender] = config["extenders"]
+        place = extender["urlPrefix"].removeprefix("https://")
+        self.assertIn(f"--listen={place}\n", (DEPLOY / "shared-extender.yaml").read_text())
+        self.assertIn(f"DNS:{extender['tlsConfig']['serverName']}\\n", (DEPLOY / "README.md").read_text())
 
 
 class ReadmeTest(unittest.TestCase):
@@ -120,10 +147,11 @@ class ImageTest(unittest.TestCase):
             self.assertIn(f"COPY --from=build /src/build/release/{name} /usr/bin/{name}\n", self.RECIPE)
 
     def test_it_runs_as_the_user_of_the_deployment(self):
-        deployment = (DEPLOY / "dedicated.yaml").read_text()
         user = re.search(r"^USER (\d+):(\d+)$", self.RECIPE, re.M)
-        self.assertIn(f"runAsUser: {user[1]}\n", deployment)
-        self.assertIn(f"runAsGroup: {user[2]}\n", deployment)
+        for name in SHAPES:
+            manifest = (DEPLOY / name).read_text()
+            self.assertIn(f"runAsUser: {user[1]}\n", manifest)
+            self.assertIn(f"runAsGroup: {user[2]}\n", manifest)
 
     def test_it_copies_what_is_there_and_let_through(self):
         allowed = {line[1:] for line in (DEPLOY / "image/Dockerfile.dockerignore").read_text().split()

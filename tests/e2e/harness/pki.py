@@ -5,6 +5,14 @@ import pathlib
 import subprocess
 
 
+def follow_page(commands, folder):
+    """Runs the commands with which a page makes certificates, in that folder."""
+    done = subprocess.run(["bash", "-ec", commands], cwd=folder, capture_output=True, text=True,
+                          check=False, timeout=60)
+    if done.returncode != 0:
+        raise RuntimeError(f"the page's commands failed: {done.stderr.strip()}")
+
+
 class Pki:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
