@@ -102,6 +102,15 @@ TEST_F(NominationsTest, ThatRoomIsNotKeptForEveryNominatedPodIsSaidOnce) {
   other.pods_list_begins();
   other.pods_listed({nominated("c")});
   EXPECT_THAT(said.said(), ElementsAre("room is kept for every nominated pod again"));
+  other.pods_list_begins();
+  other.pod_changed(nominated("b"));  // while the list is under way, which shows one more
+  EXPECT_THAT(said.said(), ElementsAre(why));
+  other.pods_listed({nominated("c")});
+  EXPECT_THAT(said.said(), IsEmpty()) << "b is newer than the list, and there are two";
+  other.pods_list_begins();
+  other.pod_gone(nominated("b"));
+  other.pods_listed({nominated("b"), nominated("c")});
+  EXPECT_THAT(said.said(), ElementsAre("room is kept for every nominated pod again"));
 }
 
 }  // namespace
