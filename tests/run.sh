@@ -24,6 +24,8 @@ PYTHON=/usr/bin/python3
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true
 quick=false
 only=()
+naming=false # step and skip only add to `names`
+names=()
 control_plane=
 
 # count STEP PASSED FAILED SKIPPED
@@ -72,6 +74,10 @@ wanted() {
 step() {
   local name=$1 sentence=$2 code=0 before added
   shift 2
+  if $naming; then
+    names+=("$name")
+    return
+  fi
   wanted "$name" || return 0
   before=$(wc -l <"$RESULTS")
   say "$name: $sentence"
@@ -106,6 +112,10 @@ run_single() {
 }
 
 skip() {
+  if $naming; then
+    names+=("$1")
+    return
+  fi
   wanted "$1" || return 0
   say "$1: skipped: $2"
   count "$1" 0 0 1
@@ -127,8 +137,16 @@ build_dev() {
     run_single build 3600 cmake --build "$BUILD" -j "$JOBS" -- -k 0
 }
 
+# built FILE: whether it is; says so where it is not.
+built() {
+  [[ ! -e $BUILD/$1 ]] || return 0
+  say "  $BUILD/$1 is not built: run bash tests/run.sh --only build first."
+  return 1
+}
+
 run_ctest() {
   local code=0
+  built CTestTestfile.cmake || return
   rm -f "$LOGS/ctest.xml"
   QUIETLY_TAIL=200 quietly "$LOGS/ctest.log" timeout -k 10 1500 ctest --test-dir "$BUILD" -j "$JOBS" \
     --timeout 600 --output-on-failure --output-junit "$LOGS/ctest.xml" || code=$?
@@ -193,10 +211,12 @@ wait_for_control_plane() {
 }
 
 run_demo() {
+  built snug-extender || return
   SNUG_PROGRAMS=$BUILD run_summarized demo 300 "$PYTHON" tests/program/run.py demo_test
 }
 
 run_programs() {
+  built snug-extender && built snugctl || return
   SNUG_PROGRAMS=$BUILD run_summarized programs 600 "$PYTHON" tests/program/run.py --but demo_test
 }
 
@@ -210,6 +230,7 @@ run_e2e() {
     tail -n 30 "$LOGS/control-plane.log" | sed 's/^/    /'
     return 1
   fi
+  built snug-extender || return
   [[ ${CI:-} != true ]] || options=(--require)
   SNUG_EXTENDER=$BUILD/snug-extender run_summarized e2e 1500 \
     "$PYTHON" tests/e2e/run.py "${options[@]}"
@@ -263,11 +284,21 @@ read_arguments() {
   done
 }
 
-main() {
-  read_arguments "$@"
-  say "Looking for the packages that the tests need."
-  bash deploy/scripts/setup.sh test lint
-  if ! $quick && wanted e2e; then start_control_plane; fi
+# Ends the run where --only names no step.
+check_names() {
+  local name
+  naming=true
+  all_steps
+  naming=false
+  for name in "${only[@]}"; do
+    [[ " ${names[*]} " != *" $name "* ]] || continue
+    printf 'tests/run.sh: there is no step "%s"; the steps are %s\n' "$name" "${names[*]}" >&2
+    trap - EXIT
+    exit 2
+  done
+}
+
+all_steps() {
   step format "every C++ file as clang-format would write it" check_format
   step tidy "the rules of the house" run_summarized tidy 600 "$PYTHON" tests/tidy/tidy.py
   step tidy-test "each of those rules can fail" run_summarized tidy-test 300 "$PYTHON" tests/tidy/tidy_test.py
@@ -278,10 +309,15 @@ main() {
   step demo "deploy/demo.sh places each pod where it should" run_demo
   step programs "signals, deploy/, the benches' verdicts, and a machine without Go" run_programs
   thorough_steps
-  if [[ ! -s $RESULTS ]]; then
-    say "There is no step of that name."
-    return 1
-  fi
+}
+
+main() {
+  read_arguments "$@"
+  check_names
+  say "Looking for the packages that the tests need."
+  bash deploy/scripts/setup.sh test lint
+  if ! $quick && wanted e2e; then start_control_plane; fi
+  all_steps
 }
 
 finished=false

@@ -122,6 +122,14 @@ Result<void> Extender::start() {
                         std::string(answer_word(options_.answer)) + ", policy " +
                         parts_->policy_store->current().policy->default_profile +
                         (options_.cluster.empty() ? ", a real API server" : ", embedded mode"));
+  if (open_to_all(options_)) {
+    parts_->log.write(LogLevel::kWarn,
+                      "the extender port " +
+                          address_text(options_.listen.host, parts_->extender->port()) +
+                          " is not on the loopback interface and asks for no client certificate: "
+                          "whoever reaches it can bind pods; set clientCA, tlsCert and tlsKey, or "
+                          "listen on 127.0.0.1");
+  }
   parts_->ticker = std::make_unique<Ticker>(kTick, [this] { tick(); });
   return {};
 }

@@ -45,7 +45,7 @@ class ConfigReader {
     if (row == rows.end()) {
       std::string allowed = "version";
       for (const OptionRow& each : rows) allowed += ", " + std::string(each.key);
-      return problem(key, "unknown key; the keys are " + allowed + ", limits");
+      return problem(key, "unknown key \"" + key.text + "\"; the keys are " + allowed + ", limits");
     }
     if (row->list == nullptr) return set(*row, value);
     (options_.*row->list).clear();
@@ -79,7 +79,9 @@ class ConfigReader {
     for (const auto& [key, value] : limits.entries) {
       const bool plain = value.kind == YamlNode::Kind::kScalar && !value.quoted;
       const std::string wrong =
-          set_limit(options_.limits, key.text, plain ? std::string_view(value.text) : "");
+          set_limit(options_, {.key = key.text,
+                               .value = plain ? std::string_view(value.text) : "",
+                               .place = yaml_error(source_, value, "").message});
       if (!wrong.empty()) return problem(value, key.text + " " + wrong + unquoted(value));
     }
     return {};

@@ -1,5 +1,7 @@
 #include "app/option_rows.hpp"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -167,9 +169,9 @@ std::string_view answer_word(AnswerMode answer) {
   return std::ranges::find(kAnswers, answer, &Word<AnswerMode>::value)->text;
 }
 
-std::string set_limit(Limits& limits, std::string_view key, std::string_view value) {
+std::string set_limit(Options& options, const LimitText& text) {
   const auto rows = limit_rows();
-  const auto row = std::ranges::find(rows, key, &LimitRow::key);
+  const auto row = std::ranges::find(rows, text.key, &LimitRow::key);
   if (row == rows.end()) {
     std::string allowed;
     for (const LimitRow& each : rows) {
@@ -177,12 +179,15 @@ std::string set_limit(Limits& limits, std::string_view key, std::string_view val
     }
     return "is no limit; the limits are " + allowed;
   }
-  const auto number = parse_number(value);
+  const auto number = parse_number(text.value);
   if (!number || *number < row->smallest || *number > row->largest) {
     return "must be an integer from " + std::to_string(row->smallest) + " to " +
            std::to_string(row->largest);
   }
-  limits.*row->field = *number;
+  options.limits.*row->field = *number;
+  if (row->field == &Limits::max_reservation_bytes || row->field == &Limits::max_gpus_per_node) {
+    options.reservation_place = text.place;
+  }
   return "";
 }
 
@@ -201,10 +206,19 @@ Result<void> check_together(const Options& options) {
   const std::int64_t needed = kReservationBytesPerGpu * options.limits.max_gpus_per_node;
   if (options.limits.max_reservation_bytes < needed) {
     return fail(ErrorCode::kInvalid,
-                "maxReservationBytes must be at least " + std::to_string(needed) +
+                options.reservation_place + "maxReservationBytes must be at least " +
+                    std::to_string(needed) +
                     " with this maxGpusPerNode, so that what Snug writes can be read back");
   }
   return {};
+}
+
+bool open_to_all(const Options& options) {
+  const std::string& host = options.listen.host;
+  in_addr address{};
+  const bool four = inet_pton(AF_INET, host.c_str(), &address) == 1;
+  const bool loopback = host == "localhost" || host == "::1" || (four && host.starts_with("127."));
+  return !loopback && options.client_ca.empty();
 }
 
 }  // namespace snug

@@ -27,10 +27,20 @@ struct OptionRow {
 /// As the setting spells it.
 [[nodiscard]] std::string_view answer_word(AnswerMode answer);
 
+/// What stands under `limits`, and where: `FILE:LINE:COLUMN: `, or empty for a flag.
+struct LimitText {
+  std::string_view key;
+  std::string_view value;
+  std::string place;
+};
+
 /// The keys under `limits`, each an integer in its bounds; what is wrong, or empty.
-[[nodiscard]] std::string set_limit(Limits& limits, std::string_view key, std::string_view value);
+[[nodiscard]] std::string set_limit(Options& options, const LimitText& text);
 
 /// What no single setting shows: settings that exclude or need each other.
 [[nodiscard]] Result<void> check_together(const Options& options);
+
+/// Whether others than this machine may reach the extender port, and need not show who they are.
+[[nodiscard]] bool open_to_all(const Options& options);
 
 }  // namespace snug

@@ -71,7 +71,8 @@ Result<void> apply_limits(const CommandLine& line, Options& options) {
       return bad_flag("limits", "must be KEY=N, like --limits maxNodes=1000");
     }
     std::string key = pair.substr(0, equals);
-    const std::string wrong = set_limit(options.limits, key, pair.substr(equals + 1));
+    const std::string value = pair.substr(equals + 1);
+    const std::string wrong = set_limit(options, {.key = key, .value = value, .place = ""});
     if (!wrong.empty()) return bad_flag("limits", key.append(" ").append(wrong));
   }
   return {};

@@ -27,6 +27,7 @@ Result<PolicyPtr> PolicyFile::open() {
   if (path_.empty()) return parse(default_policy_yaml(), "the default policy", context_.limits);
   const std::lock_guard lock(mutex_);
   stamp_ = stamp();
+  piped_ = !stamp_.regular;
   settled_ = false;
   Result<std::string> text = read_file(path_, context_.limits.max_config_bytes);
   if (!text) return std::unexpected(text.error());
@@ -84,9 +85,8 @@ Result<std::string> PolicyFile::read() const {
 void PolicyFile::read_again(Asked asked) {
   const Stamp now = stamp();
   const bool changed = now != stamp_;
-  // What came from a pipe at the start is all that there is.
-  const bool ever_a_file = now.regular || stamp_.regular;
-  if (asked == Asked::kNo && (!ever_a_file || (!changed && settled_))) return;
+  if (now.regular) piped_ = false;
+  if (asked == Asked::kNo && (piped_ || (!changed && settled_))) return;
   stamp_ = now;
   settled_ = !changed;
   const Result<std::string> text = read();

@@ -74,7 +74,8 @@ class PolicyFile {
   PolicyStore* store_ = nullptr;
   std::function<void()> on_change_;
   TimePoint looked_;
-  Stamp stamp_;  // taken before the file was read, so that a change in between shows
+  bool piped_ = false;  // what came from a pipe at the start is all that there is
+  Stamp stamp_;         // taken before the file was read, so that a change in between shows
   bool settled_ =
       true;           // false: written so lately that a later write may have left stamp_ as it is
   std::string seen_;  // the text that was read last, or why there was none

@@ -28,10 +28,10 @@ Result<std::int64_t> read_number(const NodeFacts& node, std::string_view key, In
   const std::string_view text = value_of(node.labels, key);
   const auto number = parse_integer(text);
   if (number && *number >= range.smallest && *number <= range.largest) return *number;
-  return fail(ErrorCode::kInvalid, "the label " + std::string(key) + " is " + in_quotes(text) +
-                                       "; it must be an integer from " +
-                                       std::to_string(range.smallest) + " to " +
-                                       std::to_string(range.largest));
+  const std::string stands = node.labels.contains(key) ? in_quotes(text) : "missing";
+  return fail(ErrorCode::kInvalid,
+              "the label " + std::string(key) + " is " + stands + "; it must be an integer from " +
+                  std::to_string(range.smallest) + " to " + std::to_string(range.largest));
 }
 
 Result<Labels> read_labels(const NodeFacts& node, const Limits& limits) {

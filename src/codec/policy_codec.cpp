@@ -20,6 +20,9 @@ std::string term_names() {
   return join(names);
 }
 
+/// What ends the sentence about a number.
+std::string unquoted(const YamlNode& value) { return value.quoted ? ", without quotes" : ""; }
+
 class PolicyReader {
  public:
   explicit PolicyReader(const PolicyYaml& yaml) : yaml_(yaml) {}
@@ -33,7 +36,7 @@ class PolicyReader {
     const YamlNode* version = root.find("version");
     if (version == nullptr) return yaml_.problem(root, "the key version is missing; it must be 1");
     if (version->kind != YamlNode::Kind::kScalar || version->quoted || version->text != "1") {
-      return yaml_.problem(*version, "version must be 1");
+      return yaml_.problem(*version, "version must be 1" + unquoted(*version));
     }
     Policy policy;
     if (auto read = read_profiles(root, policy); !read) return std::unexpected(read.error());
@@ -108,13 +111,15 @@ class PolicyReader {
               "; the terms are " + term_names());
     }
     const YamlNode* weight = node.find("weight");
-    const bool plain =
-        weight != nullptr && weight->kind == YamlNode::Kind::kScalar && !weight->quoted;
+    const std::string allowed =
+        "an integer from -" + std::to_string(kMaxWeight) + " to " + std::to_string(kMaxWeight);
+    if (weight == nullptr) {
+      return yaml_.problem(node, "the key weight is missing; it must be " + allowed);
+    }
+    const bool plain = weight->kind == YamlNode::Kind::kScalar && !weight->quoted;
     const auto value = plain ? parse_integer(weight->text) : std::nullopt;
     if (!value || *value < -kMaxWeight || *value > kMaxWeight) {
-      return yaml_.problem(weight == nullptr ? node : *weight,
-                           "weight must be an integer from -" + std::to_string(kMaxWeight) +
-                               " to " + std::to_string(kMaxWeight));
+      return yaml_.problem(*weight, "weight must be " + allowed + unquoted(*weight));
     }
     return WeightedTerm{row, *value};
   }

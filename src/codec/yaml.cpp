@@ -181,6 +181,14 @@ class NothingMore final : public YAML::EventHandler {
   int last_position_ = -1;
 };
 
+/// People mean a pattern by a `*`, and YAML an alias.
+std::string_view hint_for(std::string_view problem) {
+  const bool alias = problem.starts_with(YAML::ErrorMsg::ALIAS_NOT_FOUND) ||
+                     problem.starts_with(YAML::ErrorMsg::CHAR_IN_ALIAS) ||
+                     problem.starts_with(YAML::ErrorMsg::UNKNOWN_ANCHOR);
+  return alias ? "; a value that begins with *, as a pattern may, needs quotes" : "";
+}
+
 /// yaml-cpp takes some control characters for the end of the text, and passes broken UTF-8 on.
 Result<void> check_characters(std::string_view text, std::string_view source) {
   const auto bad = find_bad_text(text);
@@ -232,7 +240,9 @@ Result<YamlNode> parse_yaml(std::string_view text, std::string_view source, cons
   } catch (const Problem& problem) {
     return std::unexpected(error_at(source, problem.mark, problem.text));
   } catch (const YAML::Exception& exception) {
-    return std::unexpected(error_at(source, exception.mark, "not valid YAML: " + exception.msg));
+    return std::unexpected(
+        error_at(source, exception.mark,
+                 "not valid YAML: " + exception.msg + std::string(hint_for(exception.msg))));
   }
 }
 

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "ctl/policy_check.hpp"
 
@@ -13,6 +14,21 @@ constexpr int kWrong = 2;  // flags, or the file that was to be checked
 int complain(const std::string& what) {
   std::fprintf(stderr, "snugctl: %s\n", what.c_str());
   return kWrong;
+}
+
+/// `unknown command "x"; there is y`, or empty where no word stands in the place of a command.
+std::string unknown_command(const CLI::App& app) {
+  const CLI::App* at = &app;
+  for (auto named = at->get_subcommands(); !named.empty(); named = at->get_subcommands()) {
+    at = named.front();
+  }
+  const std::vector<std::string> words = at->remaining();
+  std::string commands;
+  for (const CLI::App* each : at->get_subcommands({})) {
+    commands += (commands.empty() ? "" : ", ") + each->get_name();
+  }
+  if (words.empty() || words.front().starts_with('-') || commands.empty()) return "";
+  return "unknown command \"" + words.front() + "\"; there is " + commands;
 }
 
 int check_policy(const std::string& path, const std::string& config) {
@@ -49,7 +65,8 @@ int run(int argc, const char* const* argv) {
     std::puts(version.what());
     return kDone;
   } catch (const CLI::ParseError& error) {
-    return complain(std::string(error.what()) + "; --help says what there is");
+    const std::string unknown = unknown_command(app);
+    return complain((unknown.empty() ? error.what() : unknown) + "; --help says what there is");
   }
   return check_policy(file, config);
 }

@@ -113,19 +113,30 @@ struct Ledger::Impl {
     erase(uid);
   }
 
-  bool nominate(NominationPtr nomination) {
+  /// The one for which nothing is kept any more, or null: there is room for all of them.
+  NominationPtr nominate(NominationPtr nomination) {
     const std::string& uid = nomination->rank.uid;
     const LedgerEntry* entry = find(uid);
     const bool bound = entry != nullptr && entry->state == HoldingState::kBound;
-    if (bound || ended.contains(uid)) return true;
+    if (bound || ended.contains(uid)) return nullptr;
     const bool moves = nominations.contains(uid);
-    const NominationTable::Put put = nominations.put(std::move(nomination), ++sequence);
-    if (put == NominationTable::Put::kNew) changed(moves);
-    return put != NominationTable::Put::kFull;
+    NominationTable::Put put = nominations.put(std::move(nomination), ++sequence);
+    if (put.changed) changed(moves || put.left_out != nullptr);
+    return std::move(put.left_out);
   }
   /// What a pod holds already need not be kept for it.
   auto waiting() const {
     return [this](const Nomination& pod) { return !entries.contains(pod.rank.uid); };
+  }
+
+  /// How many, of these and of those that were there, nothing is kept for any more.
+  std::size_t nominate_all(const Nominations& listed) {
+    std::unordered_set<std::string> left_out;  // one made since the mark may be in the list too
+    for (const NominationPtr& nomination : listed) {
+      if (const NominationPtr one = nominate(nomination)) left_out.insert(one->rank.uid);
+    }
+    std::erase_if(left_out, [this](const auto& uid) { return nominations.contains(uid); });
+    return left_out.size();
   }
 
   bool put_node(NodeInventory inventory) {
@@ -288,7 +299,7 @@ bool Ledger::hold_as_read(const HoldingPtr& holding) {
 
 bool Ledger::nominate(NominationPtr nomination) {
   const std::lock_guard lock(impl_->mutex);
-  return impl_->nominate(std::move(nomination));
+  return impl_->nominate(std::move(nomination)) == nullptr;
 }
 
 void Ledger::end_nomination(std::string_view uid) {
@@ -311,12 +322,12 @@ ListMark Ledger::list_begins() {
   return {impl_->sequence};
 }
 
-std::vector<std::string> Ledger::replace_holdings(ListMark mark, const ListedPods& listed) {
+ListResult Ledger::replace_holdings(ListMark mark, const ListedPods& listed) {
   const std::lock_guard lock(impl_->mutex);
   std::unordered_set<std::string_view> bound;
-  std::vector<std::string> edited;
+  ListResult result;
   for (const HoldingPtr& holding : listed.bound) {
-    if (!impl_->hold(holding, true)) edited.push_back(holding->uid);
+    if (!impl_->hold(holding, true)) result.edited.push_back(holding->uid);
     bound.insert(holding->uid);
   }
   std::vector<std::string> gone;
@@ -336,9 +347,9 @@ std::vector<std::string> Ledger::replace_holdings(ListMark mark, const ListedPod
   for (const std::string& uid : impl_->nominations.until(mark.sequence)) {
     if (!nominated.contains(uid)) impl_->end_nomination(uid);
   }
-  for (const NominationPtr& nomination : listed.nominated) impl_->nominate(nomination);
-  std::ranges::sort(edited);
-  return edited;
+  result.not_kept = impl_->nominate_all(listed.nominated);
+  std::ranges::sort(result.edited);
+  return result;
 }
 
 std::expected<HoldingPtr, ReserveFailure> Ledger::reserve(const ReserveInput& input) {

@@ -11,43 +11,49 @@ bool same(const Nomination& a, const Nomination& b) {
          a.name_space == b.name_space;
 }
 
-bool before(const NominationPtr& a, const NominationPtr& b) { return a->rank.before(b->rank); }
-
 }  // namespace
 
 void NominationTable::list(const NominationPtr& nomination) {
   Nominations& all = by_node_[nomination->node];
-  all.insert(std::ranges::upper_bound(all, nomination, before), nomination);
+  all.insert(std::ranges::upper_bound(all, nomination, Before{}), nomination);
+  by_rank_.insert(nomination);
 }
 
-void NominationTable::unlist(const Nomination& nomination) {
-  const auto all = by_node_.find(nomination.node);
-  std::erase_if(all->second,
-                [&](const NominationPtr& other) { return other.get() == &nomination; });
+void NominationTable::unlist(const NominationPtr& nomination) {
+  by_rank_.erase(nomination);
+  const auto all = by_node_.find(nomination->node);
+  std::erase(all->second, nomination);
   if (all->second.empty()) by_node_.erase(all);
 }
 
 NominationTable::Put NominationTable::put(NominationPtr nomination, std::uint64_t sequence) {
   const auto known = by_uid_.find(nomination->rank.uid);
-  if (known == by_uid_.end()) {
-    if (by_uid_.size() >= most_) return Put::kFull;
+  if (known != by_uid_.end()) {
+    Row& row = known->second;
+    row.sequence = sequence;
+    if (same(*row.nomination, *nomination)) return {};
+    unlist(row.nomination);
     list(nomination);
-    by_uid_.emplace(nomination->rank.uid, Row{nomination, sequence});
-    return Put::kNew;
+    row.nomination = std::move(nomination);
+    return {.changed = true, .left_out = nullptr};
   }
-  Row& row = known->second;
-  row.sequence = sequence;
-  if (same(*row.nomination, *nomination)) return Put::kSame;
-  unlist(*row.nomination);
+  NominationPtr left_out;
+  if (by_uid_.size() >= most_) {
+    left_out = *by_rank_.rbegin();
+    if (!nomination->rank.before(left_out->rank)) {
+      return {.changed = false, .left_out = std::move(nomination)};
+    }
+    end(left_out->rank.uid);
+  }
   list(nomination);
-  row.nomination = std::move(nomination);
-  return Put::kNew;
+  by_uid_.emplace(nomination->rank.uid, Row{nomination, sequence});
+  return {.changed = true, .left_out = std::move(left_out)};
 }
 
 bool NominationTable::end(std::string_view uid) {
   const auto found = by_uid_.find(uid);
   if (found == by_uid_.end()) return false;
-  unlist(*found->second.nomination);
+  unlist(found->second.nomination);
   by_uid_.erase(found);
   return true;
 }

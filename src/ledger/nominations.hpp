@@ -1,11 +1,13 @@
 // Unbound pods that kube-scheduler nominated to a node, so that what they ask is kept for them: at
-// most max_nominations. Not thread-safe: the ledger's mutex guards it.
+// most max_nominations, and where there are more, the first of them by rank. Not thread-safe: the
+// ledger's mutex guards it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <ranges>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -21,8 +23,11 @@ class NominationTable {
   explicit NominationTable(const Limits& limits)
       : most_(static_cast<std::size_t>(limits.max_nominations)) {}
 
-  enum class Put : std::uint8_t { kNew, kSame, kFull };
-  /// Replaces the pod's earlier one. kSame: it was the same; kFull: there are too many others.
+  struct Put {
+    bool changed = false;    // what the table shows
+    NominationPtr left_out;  // the last by rank, this one or another; null: there was room
+  };
+  /// Replaces the pod's earlier one, which leaves nobody out.
   Put put(NominationPtr nomination, std::uint64_t sequence);
   /// False: the pod had none.
   bool end(std::string_view uid);
@@ -52,11 +57,18 @@ class NominationTable {
     std::uint64_t sequence = 0;
   };
 
+  struct Before {
+    bool operator()(const NominationPtr& a, const NominationPtr& b) const {
+      return a->rank.before(b->rank);
+    }
+  };
+
   void list(const NominationPtr& nomination);
-  void unlist(const Nomination& nomination);
+  void unlist(const NominationPtr& nomination);
 
   std::size_t most_;
   std::unordered_map<std::string, Row, StringHash, std::equal_to<>> by_uid_;
+  std::set<NominationPtr, Before> by_rank_;
   std::map<std::string, Nominations, std::less<>> by_node_;  // none is empty
 };
 

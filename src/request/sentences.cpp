@@ -9,6 +9,7 @@ bool is_printable(char c) { return c >= ' ' && c <= '~'; }
 std::string shown(std::string_view value) {
   std::string text;
   for (const char c : value.substr(0, kMaxShownValue)) text += is_printable(c) ? c : '?';
+  if (value.size() > kMaxShownValue) text += "...";
   return text;
 }
 

@@ -15,7 +15,7 @@ inline constexpr std::size_t kMaxShownValue = 63;
 
 [[nodiscard]] bool is_printable(char c);
 
-/// A value as messages show it.
+/// A value as messages show it; where it is cut, `...` says so.
 [[nodiscard]] std::string shown(std::string_view value);
 
 [[nodiscard]] std::unexpected<Refusal> malformed(std::string sentence);

@@ -55,12 +55,11 @@ void Reconciler::pods_listed(std::vector<PodFacts> pods) {
     if (!held.problem.empty()) report(pod, held.problem);
     listed.bound.push_back(std::move(held.holding));
   }
-  const std::vector<std::string> edited = parts_.ledger.replace_holdings(mark_, listed);
+  const ListResult result = parts_.ledger.replace_holdings(mark_, listed);
   for (const PodFacts& pod : pods) {
-    if (std::ranges::binary_search(edited, pod.uid)) report(pod, what_was_edited(pod));
+    if (std::ranges::binary_search(result.edited, pod.uid)) report(pod, what_was_edited(pod));
   }
-  const auto most = static_cast<std::size_t>(limits_.max_nominations);
-  say_nominations(listed.nominated.size() > most ? Kept::kSome : Kept::kAll);
+  say_nominations(result.not_kept > 0 ? Kept::kSome : Kept::kAll);
   parts_.pending.replace(std::move(unbound));
   parts_.readiness.pods_are_in();
 }

@@ -5,7 +5,7 @@ import signal
 import unittest
 from pathlib import Path
 
-from programs import EXTENDER, fetch, run, start_extender
+from programs import CLUSTER, EXTENDER, fetch, run, start, start_extender
 
 
 class StartTest(unittest.TestCase):
@@ -16,6 +16,13 @@ class StartTest(unittest.TestCase):
         self.assertRegex(process.stderr.readline(), r"ready: ")
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(10), 0)
+
+    def test_a_port_that_others_reach_without_a_certificate_is_warned_of(self):
+        process = start(self, EXTENDER, "--cluster", CLUSTER, "--listen", "0.0.0.0:0", "--adminListen", "127.0.0.1:0")
+        process.stderr.readline()
+        self.assertRegex(process.stderr.readline(),
+                         r"warn.* the extender port 0\.0\.0\.0:\d+ is not on the loopback interface and asks for no "
+                         r"client certificate: whoever reaches it can bind pods; ")
 
     def test_every_thread_has_a_name_of_its_work(self):
         process, admin = start_extender(self)

@@ -23,9 +23,9 @@
 //   - Bound beats reserved: when the API server shows a pod bound elsewhere, our own attempt ends.
 //
 // Thread-safety: all methods may be called from any thread. One mutex, held for microseconds (by
-// reserve of a pod of many containers that is hard to place, for milliseconds: kMostFitSteps), never
-// over I/O or logging. After a change snapshot() costs the chunks of nodes that changed, a list of
-// all chunks, the intents and the nominations; until the next change nothing.
+// reserve of a pod of many containers that is hard to place, for milliseconds: kMostFitSteps),
+// never over I/O or logging. After a change snapshot() costs the chunks of nodes that changed, a
+// list of all chunks, the intents and the nominations; until the next change nothing.
 #pragma once
 
 #include <cstdint>
@@ -91,6 +91,11 @@ struct ListedPods {
   std::vector<NominationPtr> nominated;
 };
 
+struct ListResult {
+  std::vector<std::string> edited;  // uids, sorted, for which hold() would return false
+  std::size_t not_kept = 0;         // nominations for which there was no room in the ledger
+};
+
 class Ledger {
  public:
   Ledger(const Clock& clock, const Limits& limits);
@@ -123,13 +128,13 @@ class Ledger {
   [[nodiscard]] ListMark list_begins();
   /// A whole list: what it does not show bound, and what has not changed since the mark, holds
   /// nothing; a bind under way or unsettled stays while its pod lives. Nominations are those made
-  /// since the mark, and those of the list as far as max_nominations goes. Returns the uids,
-  /// sorted, for which hold() would return false.
-  std::vector<std::string> replace_holdings(ListMark mark, const ListedPods& listed);
+  /// since the mark and those of the list, as far as max_nominations goes.
+  ListResult replace_holdings(ListMark mark, const ListedPods& listed);
 
   // Nominations: unbound pods for which room on a node is kept, until they hold something, are
   // gone, or end_nomination.
-  /// False: there are max_nominations of other pods already, and nothing is kept for this one.
+  /// False: there are more than max_nominations, and nothing is kept for the last by rank, which
+  /// may be this one or another.
   bool nominate(NominationPtr nomination);
   void end_nomination(std::string_view uid);
 

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "app/option_file.hpp"
+#include "app/option_rows.hpp"
 
 namespace snug {
 namespace {
@@ -254,8 +255,9 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedYaml{"", "c.yaml:1:1: a configuration file must be a map"},
         RefusedYaml{"listen: a:1\n", "c.yaml:1:1: the key version is missing"},
         RefusedYaml{"version: 2\n", "c.yaml:1:10: version must be 1"},
-        RefusedYaml{with("Listen: a:1"), "c.yaml:2:1: unknown key; the keys are version, listen"},
-        RefusedYaml{with("config: a"), "c.yaml:2:1: unknown key"},
+        RefusedYaml{with("Listen: a:1"),
+                    "c.yaml:2:1: unknown key \"Listen\"; the keys are version, listen"},
+        RefusedYaml{with("config: a"), "c.yaml:2:1: unknown key \"config\";"},
         RefusedYaml{with("listen: a:1\nlisten: a:1"), "c.yaml:3:1: the key \"listen\" stands"},
         RefusedYaml{with("listen: 8888"), "c.yaml:2:9: listen must be HOST:PORT"},
         RefusedYaml{with("listen: [a:1]"), "c.yaml:2:9: listen must be one value: HOST:PORT"},
@@ -293,6 +295,34 @@ TEST(OptionsTest, EveryLimitCanBeSetToItsBounds) {
       EXPECT_EQ(options->limits.*row.field, value) << row.key;
     }
     EXPECT_FALSE(read({"--limits", std::string(row.key) + "=" + std::to_string(row.largest + 1)}));
+  }
+}
+
+TEST(OptionsTest, LimitsOfTheFileThatDoNotGoTogetherAreNamedWithTheirPlace) {
+  const ConfigFile file(with("limits: {maxReservationBytes: 32768, maxGpusPerNode: 1024}"));
+  const std::string wrong = "maxReservationBytes must be at least 262144 with this maxGpusPerNode";
+  const auto alone = read({"--config", file.path()});
+  ASSERT_FALSE(alone.has_value());
+  EXPECT_TRUE(alone.error().message.starts_with(file.path() + ":2:54: " + wrong))
+      << alone.error().message;
+  const auto flag = read({"--config", file.path(), "--limits", "maxGpusPerNode=1024"});
+  ASSERT_FALSE(flag.has_value());
+  EXPECT_TRUE(flag.error().message.starts_with(wrong)) << "the flag is no less to blame";
+  EXPECT_TRUE(read({"--config", file.path(), "--limits", "maxGpusPerNode=8"})) << "flags win";
+}
+
+TEST(OptionsTest, APortThatOthersReachIsOpenToAllUnlessItAsksForACertificate) {
+  const auto open = [](const std::string& listen, const std::string& client_ca) {
+    Options options = *read({"--listen", listen});
+    options.client_ca = client_ca;
+    return open_to_all(options);
+  };
+  for (const char* listen : {"127.0.0.1:1", "127.8.9.1:1", "localhost:1", "[::1]:1"}) {
+    EXPECT_FALSE(open(listen, "")) << listen;
+  }
+  for (const char* listen : {"0.0.0.0:1", "10.0.0.1:1", "[::]:1", "127.example.com:1"}) {
+    EXPECT_TRUE(open(listen, "")) << listen;
+    EXPECT_FALSE(open(listen, "ca.pem")) << listen;
   }
 }
 

@@ -152,6 +152,27 @@ TEST_F(PolicyFileTest, AFileThatIsAwayIsABadOne) {
   EXPECT_TRUE(up_to_date());
 }
 
+TEST_F(PolicyFileTest, EachChangeOfAFileThatIsAwayIsTold) {
+  write(policy_named("one"));
+  start();
+  fs::remove(path_);
+  poll_later();
+  EXPECT_EQ(refused(), 1);
+  fs::create_directory(path_);
+  for (int i = 0; i < 3; ++i) poll_later();
+  EXPECT_EQ(refused(), 2);
+  ASSERT_EQ(log_.lines.size(), 2U);
+  EXPECT_NE(log_.lines[1].second.find("is no regular file"), std::string::npos);
+  fs::remove(path_);
+  for (int i = 0; i < 3; ++i) poll_later();
+  EXPECT_EQ(refused(), 3);
+  EXPECT_EQ(log_.lines.size(), 3U);
+  EXPECT_EQ(in_force(), "one");
+  write(policy_named("two"));
+  poll_later();
+  EXPECT_EQ(in_force(), "two");
+}
+
 // As the kubelet does: policy.yaml leads to ..data/policy.yaml, and ..data to a folder with a time
 // in its name, which is swapped as a whole.
 TEST_F(PolicyFileTest, AConfigMapsSwapIsSeen) {

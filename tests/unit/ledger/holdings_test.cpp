@@ -77,9 +77,9 @@ TEST(LedgerHoldTest, AReservationAddedToAPodOfTheHostAloneIsCountedAndTold) {
   LedgerFixture relisted;
   ASSERT_TRUE(relisted.ledger.hold(plain_pod));
   const ListMark mark = relisted.ledger.list_begins();
-  EXPECT_EQ(relisted.ledger.replace_holdings(
-                mark, {.bound = {reservation(250)}, .living = {"p"}, .nominated = {}}),
-            std::vector<std::string>{"p"});
+  const ListResult result = relisted.ledger.replace_holdings(
+      mark, {.bound = {reservation(250)}, .living = {"p"}, .nominated = {}});
+  EXPECT_EQ(result.edited, std::vector<std::string>{"p"});
   EXPECT_EQ(relisted.visible(), by_a_restart);
 }
 

@@ -1,5 +1,7 @@
 // What is kept for nominated pods: by node, in order, and never for too many.
+#include <algorithm>
 #include <functional>
+#include <map>
 
 #include "unit/ledger/ledger_fixture.hpp"
 
@@ -72,13 +74,28 @@ TEST(LedgerNominationTest, OneMoreThanThereMayBeIsNotKept) {
   EXPECT_TRUE(world.ledger.nominate(nominated("a", "n1")));
   EXPECT_TRUE(world.ledger.nominate(nominated("b", "n1")));
   const std::uint64_t before = world.generation();
-  EXPECT_FALSE(world.ledger.nominate(nominated("c", "n1", 9)));
+  EXPECT_FALSE(world.ledger.nominate(nominated("c", "n1")));
   EXPECT_EQ(world.generation(), before) << "nothing has changed";
   EXPECT_TRUE(world.ledger.nominate(nominated("a", "n2"))) << "a change pushes nobody out";
   EXPECT_EQ(kept(world), "n1: b; n2: a");
   world.ledger.end_nomination("b");
   EXPECT_TRUE(world.ledger.nominate(nominated("c", "n1")));
   EXPECT_EQ(kept(world), "n1: c; n2: a");
+}
+
+TEST(LedgerNominationTest, TheLastByRankIsGivenUpForOneThatComesBeforeIt) {
+  LedgerFixture world(at_most(2));
+  world.ledger.nominate(nominated("a", "n1", 1));
+  world.ledger.nominate(nominated("b", "n2", 2));
+  const std::uint64_t room = world.room();
+  EXPECT_FALSE(world.ledger.nominate(nominated("c", "n2", 3)));
+  EXPECT_EQ(kept(world), "n2: c b");
+  EXPECT_GT(world.room(), room) << "what was kept for a is free";
+  EXPECT_FALSE(world.ledger.nominate(nominated("a", "n1", 1)));
+  EXPECT_EQ(kept(world), "n2: c b");
+  EXPECT_TRUE(world.ledger.nominate(nominated("c", "n2", 1))) << "its priority has changed";
+  EXPECT_FALSE(world.ledger.nominate(nominated("a", "n1", 2)));
+  EXPECT_EQ(kept(world), "n1: a; n2: b");
 }
 
 TEST(LedgerNominationTest, AListMakesPlaceBeforeItFillsIt) {
@@ -90,8 +107,61 @@ TEST(LedgerNominationTest, AListMakesPlaceBeforeItFillsIt) {
       .bound = {},
       .living = {"b", "c", "d"},
       .nominated = {nominated("c", "n1"), nominated("b", "n2"), nominated("d", "n2")}};
-  world.ledger.replace_holdings(mark, listed);
+  EXPECT_EQ(world.ledger.replace_holdings(mark, listed).not_kept, 1U);
   EXPECT_EQ(kept(world), "n1: c; n2: b");
+}
+
+TEST(LedgerNominationTest, AListKeepsTheFirstByRankInWhateverOrderItShowsThem) {
+  std::vector<std::string> order{"a", "b", "c", "d"};
+  const std::map<std::string, std::int32_t> priorities{{"a", 1}, {"b", 4}, {"c", 2}, {"d", 3}};
+  do {
+    LedgerFixture world(at_most(2));
+    ListedPods listed;
+    for (const std::string& uid : order) {
+      listed.living.insert(uid);
+      listed.nominated.push_back(nominated(uid, "n1", priorities.at(uid)));
+    }
+    const ListMark mark = world.ledger.list_begins();
+    EXPECT_EQ(world.ledger.replace_holdings(mark, listed).not_kept, 2U);
+    EXPECT_EQ(kept(world), "n1: b d");
+  } while (std::ranges::next_permutation(order).found);
+}
+
+TEST(LedgerNominationTest, AListTellsHowManyAreNotKept) {
+  struct Row {
+    std::string_view why;
+    std::function<void(LedgerFixture&)> before;  // what the ledger knows already
+    std::function<void(LedgerFixture&)> since;   // the list was begun
+    std::size_t not_kept;
+    std::string_view kept;
+  };
+  const auto nothing = [](LedgerFixture& /*world*/) {};
+  const auto newer = [](std::string_view uid, std::int32_t priority) {
+    return [=](LedgerFixture& w) { w.ledger.nominate(nominated(uid, "n1", priority)); };
+  };
+  const auto holds = [](LedgerFixture& w) { w.ledger.hold(make_holding("b", "n2", {})); };
+  for (const Row& row : std::vector<Row>{
+           {"as many as there may be", nothing, nothing, 0, "n1: a b"},
+           {"a newer one, and the list's", nothing, newer("z", 9), 1, "n1: z a"},
+           {"a newer one that comes last", nothing, newer("z", 0), 1, "n1: a b"},
+           {"a newer one that the list shows", nothing, newer("b", 1), 0, "n1: a b"},
+           {"one of the list holds something by now", newer("z", 9), holds, 0, "n1: a"},
+           {"one of the list has ended by now", nothing,
+            [&](LedgerFixture& w) {
+              newer("z", 9)(w);
+              w.ledger.gone("b");
+            },
+            0, "n1: z a"}}) {
+    LedgerFixture world(at_most(2));
+    row.before(world);
+    const ListMark mark = world.ledger.list_begins();
+    row.since(world);
+    const ListedPods listed{.bound = {},
+                            .living = {"a", "b"},
+                            .nominated = {nominated("a", "n1", 2), nominated("b", "n1", 1)}};
+    EXPECT_EQ(world.ledger.replace_holdings(mark, listed).not_kept, row.not_kept) << row.why;
+    EXPECT_EQ(kept(world), row.kept) << row.why;
+  }
 }
 
 }  // namespace

@@ -364,7 +364,7 @@ TEST(NominatedFirstTest, OnOneNodeTheFirstSixtyFourAreLookedAt) {
     many.push_back(nominated(ranked(1, kEarly, "n" + std::to_string(i)), make_fraction(10)));
   }
   check({{"64 x 10", "n1: A 1000", {}, many, {make_fraction(360)}, "0"},
-         {"64 x 10", "n1: A 1000", {}, many, {make_fraction(361)}, "Nominated"}});
+         {"64 x 10, and one too much", "n1: A 1000", {}, many, {make_fraction(361)}, "Nominated"}});
 }
 
 TEST(NominatedFirstTest, WhoGoesGivesItsPartOfTheCapBack) {

@@ -1,13 +1,7 @@
-#include <nlohmann/json.hpp>
-
 #include "unit/service/fixture.hpp"
 
 namespace snug::testing {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::UnorderedElementsAre;
 
 class ReconcilerTest : public ServiceTest {
  protected:
@@ -384,95 +378,6 @@ TEST_F(ReconcilerTest, ARefusalOfAnEndedPodKeepsNobodyWaiting) {
   reconciler.pod_gone(pod);
   filter(pod, {"n1"});
   EXPECT_FALSE(pending.any_waiting(Generation{UINT64_MAX}));
-}
-
-class CollectingLog final : public Log {
- public:
-  void write(LogLevel /*level*/, std::string_view message) override { lines.emplace_back(message); }
-  /// What was said since the last call.
-  std::vector<std::string> said() { return std::exchange(lines, {}); }
-
- private:
-  std::vector<std::string> lines;
-};
-
-/// A cluster with more nodes than the ledger may have.
-class LeftOutNodesTest : public ReconcilerTest {
- protected:
-  LeftOutNodesTest() {
-    small.max_nodes = 2;
-    few = std::make_unique<Ledger>(clock, small);
-    other = std::make_unique<Reconciler>(
-        ReconcilerParts{*few, pending, readiness, api, metrics, log_lines, clock}, small);
-  }
-  std::vector<std::string> nodes() {
-    std::vector<std::string> names;
-    const SnapshotPtr snapshot = few->snapshot();
-    for (std::size_t slot = 0; slot < snapshot->nodes.size(); ++slot) {
-      if (snapshot->nodes[slot] != nullptr) names.push_back(snapshot->nodes[slot]->name());
-    }
-    return names;
-  }
-
-  Limits small;
-  CollectingLog log_lines;
-  std::unique_ptr<Ledger> few;
-  std::unique_ptr<Reconciler> other;
-};
-
-TEST_F(LeftOutNodesTest, OneIsTakenInWhenAnotherGoes) {
-  other->nodes_listed({make_node("n1", 1, 40960), make_node("n2", 1, 40960),
-                       make_node("n3", 1, 40960), make_node("n4", 1, 40960)});
-  EXPECT_THAT(nodes(), UnorderedElementsAre("n1", "n2"));
-  other->node_gone("n3");
-  other->node_gone("n1");
-  EXPECT_THAT(nodes(), UnorderedElementsAre("n2", "n4"));
-  other->node_changed(make_node("n5", 1, 40960));
-  other->node_changed(make_node("n5", 3, 40960));
-  other->node_gone("n2");
-  ASSERT_THAT(nodes(), UnorderedElementsAre("n4", "n5"));
-  const SnapshotPtr snapshot = few->snapshot();
-  EXPECT_EQ(snapshot->nodes[snapshot->names->find("n5")->value]->gpus.size(), 3U) << "as last seen";
-}
-
-TEST_F(LeftOutNodesTest, TheirNumberIsSaidWhenItChangesAndNotAtEachHeartbeat) {
-  const std::string why = " nodes are left out: there are more than maxNodes (2)";
-  other->nodes_listed(
-      {make_node("n1", 1, 40960), make_node("n2", 1, 40960), make_node("n3", 1, 40960)});
-  EXPECT_THAT(log_lines.said(), ElementsAre("1" + why));
-  for (int i = 0; i < 3; ++i) other->node_changed(make_node("n3", 1, 40960));
-  EXPECT_THAT(log_lines.said(), IsEmpty());
-  other->node_changed(make_node("n4", 1, 40960));
-  EXPECT_THAT(log_lines.said(), ElementsAre("at least 2" + why));
-  other->node_gone("n1");
-  EXPECT_THAT(log_lines.said(), ElementsAre("1" + why));
-  other->nodes_listed({make_node("n2", 1, 40960)});
-  EXPECT_THAT(log_lines.said(), ElementsAre("no node is left out any more"));
-}
-
-TEST_F(ReconcilerTest, ThatRoomIsNotKeptForEveryNominatedPodIsSaidOnce) {
-  Limits small;
-  small.max_nominations = 1;
-  Ledger few(clock, small);
-  CollectingLog said;
-  Reconciler other({few, pending, readiness, api, metrics, said, clock}, small);
-  const auto nominated = [](const std::string& name) {
-    PodFacts pod = make_pod(name, {{"gpu-fraction", "0.5"}});
-    pod.nominated_node_name = "n1";
-    return pod;
-  };
-  const std::string why =
-      "for some nominated pods no room is kept: there are more than maxNominations (1)";
-  other.pod_changed(nominated("a"));
-  EXPECT_THAT(said.said(), IsEmpty());
-  for (const char* name : {"b", "c", "b"}) other.pod_changed(nominated(name));
-  EXPECT_THAT(said.said(), ElementsAre(why));
-  other.pods_list_begins();
-  other.pods_listed({nominated("b"), nominated("c")});
-  EXPECT_THAT(said.said(), IsEmpty());
-  other.pods_list_begins();
-  other.pods_listed({nominated("c")});
-  EXPECT_THAT(said.said(), ElementsAre("room is kept for every nominated pod again"));
 }
 
 TEST_F(ReconcilerTest, ANodeThatComesBackAsBadAsItWentIsSaidAgain) {
