@@ -46,7 +46,8 @@ CoverSearch::CoverSearch(const PatternBook& book, std::vector<Bin> bins, std::in
     if (!any_mode || !alone) inits_independent_ = false;
   }
   const bool inits = book_.containers() > book_.others();
-  const bool few = bins_.size() <= UINT8_MAX;  // a state has a byte for each number of GPUs
+  // A state has a byte for each number of GPUs: with more GPUs the search goes without.
+  const bool few = bins_.size() <= UINT8_MAX;
   remembers_ = few && (!inits || (inits_independent_ && cap_left_ == kNoCap));
 }
 

@@ -40,7 +40,7 @@ class CoverSearch {
     kSpread,  // those first that put little on each
   };
 
-  /// What is named outlives it. `steps` is used up by what is tried. `gpus`: of the node.
+  /// What is named outlives it. `steps` is used up by what is tried.
   CoverSearch(const PatternBook& book, std::vector<Bin> bins, std::int64_t cap_left,
               std::int64_t& steps);
 

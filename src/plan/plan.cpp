@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "plan/choice.hpp"
+#include "snug/base/check.hpp"
 #include "snug/fit/usage.hpp"
 
 namespace snug {
@@ -57,7 +58,8 @@ class Planner {
     }
     for (std::size_t i = 0; i < candidates.size(); ++i) keep_if_best(i, candidates);
     if (plan_.winner) {
-      judge(*plan_.winner);
+      judge(*plan_.winner);  // now for its placement
+      SNUG_CHECK(!options_.empty());
       plan_.placement = options_[best_].copy();
     }
     return std::move(plan_);

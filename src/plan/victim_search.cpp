@@ -60,7 +60,7 @@ class Search {
       PodSet chosen = in_.gone;
       branch(0, chosen, open);
     }
-    // Where there have been too many trials, nobody may have been found who can live.
+    // Where the bound on work was reached, nobody may have been found who can live.
     return best_.empty() ? with(in_.gone, in_.pool) : std::move(best_);
   }
 

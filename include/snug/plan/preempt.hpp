@@ -39,8 +39,9 @@ struct EvictionOffer {
 ///     cpu, memory and place are free.
 ///   - Nobody can be left out of them who was not chosen by kube-scheduler. One that was chosen is
 ///     left out only where it is sure that nothing but cpu, memory, GPUs or places was the reason.
-/// With very many pods, or a request made to be hard, some may be named who need not go: what a
-/// decision may cost is bounded (src/plan/victim_search.cpp). `memo`: of the pod's request.
+/// With very many pods, or a request that is hard to place, some may be named who need not go: what
+/// a decision may cost is bounded (kMostEvictionWork). `memo`: of the pod's request; what other
+/// nodes taught it may let a decision get further within that bound, and changes nothing else.
 [[nodiscard]] std::vector<std::string_view> choose_victims(const Preemptor& preemptor,
                                                            const EvictionOffer& offer,
                                                            FitMemo& memo);
