@@ -166,7 +166,7 @@ BENCHMARK(choose_victims_on_a_node)
     ->Unit(benchmark::kMicrosecond);
 
 /// On a node of eight GPUs that hold a third each, for a pod that wants a tenth of one, beside so
-/// many nominated pods that want so many hundredths of one.
+/// many nominated pods of so many containers that want so many hundredths of one each.
 void choose_beside_nominated(benchmark::State& state) {
   std::vector<HoldingPtr> holdings;
   for (int i = 0; i < 24; ++i) {
@@ -190,6 +190,8 @@ void choose_beside_nominated(benchmark::State& state) {
     pod->rank = {.priority = 1, .created = {}, .uid = "nominated-" + std::to_string(100 + i)};
     pod->request = quarter();
     pod->request.containers.front().ask = FractionAsk{static_cast<int>(10 * state.range(1))};
+    pod->request.containers.resize(static_cast<std::size_t>(state.range(2)),
+                                   pod->request.containers.front());
     nominations.push_back(std::move(pod));
   }
   GpuRequest request = quarter();
@@ -209,13 +211,14 @@ void choose_beside_nominated(benchmark::State& state) {
   }
 }
 BENCHMARK(choose_beside_nominated)
-    ->ArgNames({"nominated", "hundredths"})
-    ->Args({0, 10})
-    ->Args({1, 10})
-    ->Args({3, 10})
-    ->Args({10, 10})
-    ->Args({10, 40})
-    ->Args({60, 40})
+    ->ArgNames({"nominated", "hundredths", "containers"})
+    ->Args({0, 10, 1})
+    ->Args({1, 10, 1})
+    ->Args({3, 10, 1})
+    ->Args({10, 10, 1})
+    ->Args({10, 40, 1})
+    ->Args({60, 40, 1})
+    ->Args({60, 7, 6})
     ->Unit(benchmark::kMicrosecond);
 
 /// fit() of so many containers on a node of 8 GPUs that hold 10·i percent each, of 0.35 of a GPU
