@@ -181,6 +181,10 @@ class DeployTest(Scenario):
         made = share("made", "0.25", scheduler="nobody")
         made["spec"]["nodeName"] = "n1"
         self.assertTrue(self._refused("POST", PODS, made, "is not created with a node"))
+        kubelet = self.plane.client("kubelet", "system:node:n1", ["system:nodes", "system:masters"])
+        static = share("static", "0.25", scheduler="nobody")
+        static["spec"]["nodeName"] = "n1"
+        kubelet.create(PODS, static)
         del made["metadata"]["annotations"]
         self.admin.create(PODS, made)
         snug = self.plane.client("snug-itself", EXTENDER_USER, ["system:masters"])
