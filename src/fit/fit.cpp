@@ -83,7 +83,6 @@ SeveralMemo& FitMemo::several() {
 ReasonCode fit(const NodeState& node, const Tenant& tenant, FitMemo& memo, PlacementList& options) {
   options.clear();
   memo.count_calls(1);
-  memo.set_gave_up(false);
   const GpuRequest& request = memo.request();
   if (const ReasonCode closed = gate(node, request, tenant); closed != ReasonCode::kNone) {
     return closed;
@@ -94,9 +93,7 @@ ReasonCode fit(const NodeState& node, const Tenant& tenant, FitMemo& memo, Place
     return result;
   }
   if (request.containers.size() > 1) {
-    const Answer answer = fit_several(node, tenant, memo, options);
-    memo.set_gave_up(answer.gave_up);
-    return answer.reason;
+    return fit_several(node, tenant, memo, options).reason;
   }
   return fit_single(node, request.containers.front(), tenant, memo.prices(), options);
 }

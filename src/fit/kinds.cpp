@@ -51,8 +51,8 @@ MebiBytes weigh_at(const NodeState& node) {
 GpuKind kind_of(const GpuState& gpu, Level level, bool apart, MebiBytes weigh_at,
                 const PatternBook& book) {
   const MebiBytes capacity = vanished(gpu) ? kAnySize : gpu.memory;
-  GpuKind kind{.capacity = capacity,
-               .free = {.memory = capacity, .compute = kWholeGpu},
+  GpuKind kind{.free = {.memory = capacity, .compute = kWholeGpu},
+               .capacity = capacity,
                .weigh_at = weigh_at};
   if (level >= Level::kHealth && gpu.closure != GpuClosure::kOpen) return kind;
   if (level >= Level::kRoom) kind.free = {gpu.free_memory(), gpu.free_compute()};

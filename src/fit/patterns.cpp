@@ -142,6 +142,7 @@ GpuMode PatternBook::mode_of(const GpuKind& kind, ContainerSet set) const {
 
 Patterns PatternBook::make(const GpuKind& kind) {
   Patterns patterns;
+  patterns.kind_ = kind;
   patterns.number_ = made_++;
   patterns.costs_ = costs(kind.capacity);
   patterns.weights_ = costs(kind.weigh_at);

@@ -25,14 +25,15 @@ using ContainerSet = std::uint32_t;
 
 /// All of a GPU that decides whom it can serve. Of equal kinds nothing but scores tells GPUs apart.
 struct GpuKind {
-  MebiBytes capacity;
   Charge free;
+  MebiBytes capacity;
   ContainerSet allowed = 0;            // by gpu-model; nobody: the GPU is closed
   std::array<GpuMode, 4> shared_as{};  // by Isolation: the mode in which it would serve a share
   bool whole = false;                  // whether it can be one pod's alone
   MebiBytes weigh_at;                  // the capacity by which Pattern weights are told
 
-  friend bool operator==(const GpuKind&, const GpuKind&) = default;
+  /// A total order by content, the fullest first.
+  friend auto operator<=>(const GpuKind&, const GpuKind&) = default;
 };
 
 /// What one kind of GPU can serve.
@@ -64,11 +65,13 @@ class Patterns {
   [[nodiscard]] const Charge& cost(ContainerSet set) const { return (*costs_)[set]; }
   /// In which mode it serves the set, which is not empty; kNone: it does not.
   [[nodiscard]] GpuMode mode(ContainerSet set) const { return modes_[set]; }
+  [[nodiscard]] const GpuKind& kind() const { return kind_; }
   /// Different from that of any other kind, of the same request.
   [[nodiscard]] std::size_t number() const { return number_; }
 
  private:
   friend class PatternBook;
+  GpuKind kind_;
   std::size_t number_ = 0;
   std::vector<bool> serves_;
   std::vector<GpuMode> modes_;

@@ -23,8 +23,14 @@ using Aim = CoverSearch::Aim;
 constexpr std::size_t kMostOptions = 64;
 /// And so many more that spread the pod, where there are too many to look at all.
 constexpr std::size_t kMostSpreadOptions = 32;
+/// What the search for the reason of a refusal may cost by fewer constraints: mostly there is room
+/// at once.
+constexpr std::int64_t kMostReasonSteps = 1'000;
 /// What either search for options may cost beyond the one that shows that there is any.
 constexpr std::int64_t kMostOptionSteps = 1'000;
+
+/// By all constraints.
+constexpr Level kAll = Level::kTenants;
 
 class Several {
  public:
@@ -38,18 +44,22 @@ class Several {
     several_.tidy();
   }
 
-  /// Whether there is a cover by the constraints up to this one. The answer depends on nothing but
-  /// node and request.
+  /// Whether there is a cover by the constraints up to this one. The bins are tried in an order
+  /// that depends on their kinds alone, so that nodes with GPUs of the same kinds get the same
+  /// answer, whichever was asked about first.
   bool possible(Level level) {
-    const std::vector<Bin> bins = bins_by(level);
+    std::vector<Bin> bins = bins_by(level);
+    std::ranges::sort(bins, {},
+                      [](const Bin& bin) { return std::pair(bin.patterns->kind(), bin.gpu); });
     const std::int64_t cap = level >= Level::kCap ? tenant_.cap_left : kNoCap;
-    SeveralMemo::Kinds kinds{{}, cap};
-    for (const Bin& bin : bins) kinds.first.push_back(bin.patterns->number());
-    std::ranges::sort(kinds.first);
-    known_ = several_.find(kinds);
+    SeveralMemo::Question question{.kinds = {}, .cap_left = cap, .in_full = level == kAll};
+    for (const Bin& bin : bins) question.kinds.push_back(bin.patterns->number());
+    std::ranges::sort(question.kinds);
+    known_ = several_.find(question);
     if (known_ != nullptr) return known_->possible;
+    const std::int64_t most = question.in_full ? kMostFitSteps : kMostReasonSteps;
     SeveralMemo::Known known;
-    const bool all = run(Aim::kAny, bins, cap, kMostFitSteps, [&](const Cover& cover) {
+    const bool all = run(Aim::kAny, bins, cap, most, [&](const Cover& cover) {
       known.possible = true;
       for (std::size_t i = 0; i < bins.size(); ++i) {
         known.cover.emplace_back(bins[i].patterns->number(), cover[i]);
@@ -57,9 +67,13 @@ class Several {
       return false;
     });
     known.ran_out = !known.possible && !all;
-    known_ = several_.remember(std::move(kinds), std::move(known));
+    known_ = several_.remember(std::move(question), std::move(known));
     return known_->possible;
   }
+
+  /// Whether whose GPUs they are, or a cap, speaks against any.
+  [[nodiscard]] bool has_neighbours() const { return !apart_.empty(); }
+  [[nodiscard]] bool has_cap() const { return tenant_.cap_left != kNoCap; }
 
   /// The last possible() said no since it ended before it had tried everything.
   [[nodiscard]] bool ran_out() const { return known_->ran_out; }
@@ -68,7 +82,7 @@ class Several {
   /// choose among, with one at least.
   void collect(PlacementList& options) {
     Offers offers(node_, several_.book, options);
-    const std::vector<Bin> bins = bins_by(Level::kTenants);
+    const std::vector<Bin> bins = bins_by(kAll);
     const bool all =
         run(Aim::kFull, bins, tenant_.cap_left, kMostOptionSteps, [&](const Cover& cover) {
           offers.add(bins, cover);
@@ -162,20 +176,21 @@ class Several {
 }  // namespace
 
 bool can_fit_several(const NodeState& node, const Tenant& tenant, FitMemo& memo) {
-  return Several(node, tenant, memo).possible(Level::kTenants);
+  return Several(node, tenant, memo).possible(kAll);
 }
 
 Answer fit_several(const NodeState& node, const Tenant& tenant, FitMemo& memo,
                    PlacementList& options) {
   Several several(node, tenant, memo);
-  if (several.possible(Level::kTenants)) {
+  if (several.possible(kAll)) {
     several.collect(options);
     return {ReasonCode::kNone};
   }
-  Level last = Level::kTenants;
+  Level last = several.has_neighbours() ? Level::kTenants : Level::kRoom;
   bool gave_up = several.ran_out();
   for (const Level level :
        {Level::kRoom, Level::kCap, Level::kHealth, Level::kMode, Level::kModel, Level::kSize}) {
+    if (level == last || (level == Level::kCap && !several.has_cap())) continue;
     if (several.possible(level)) break;
     last = level;
     gave_up = several.ran_out();

@@ -8,7 +8,7 @@ namespace snug {
 
 struct Answer {
   ReasonCode reason = ReasonCode::kNone;
-  bool gave_up = false;  // FitMemo::gave_up
+  bool gave_up = false;  // refused only since the search came to its bound
 };
 
 /// As fit(), of a request that asks Snug for devices in several containers.

@@ -1,6 +1,7 @@
 // What fit() remembers of a request for several containers, from node to node.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -13,9 +14,13 @@ namespace snug {
 
 class SeveralMemo {
  public:
-  /// The kinds of a node's GPUs (Patterns::number, sorted), and what the cap leaves: nothing else
-  /// decides whether the request is possible.
-  using Kinds = std::pair<std::vector<std::size_t>, std::int64_t>;
+  /// All that decides whether the request is possible.
+  struct Question {
+    std::vector<std::size_t> kinds;  // of a node's GPUs (Patterns::number), sorted
+    std::int64_t cap_left = 0;
+    bool in_full = false;  // by all constraints; else for a reason, with fewer steps
+    friend auto operator<=>(const Question&, const Question&) = default;
+  };
   struct Known {
     bool possible = false;
     bool ran_out = false;  // not possible, as far as was tried
@@ -25,12 +30,12 @@ class SeveralMemo {
 
   explicit SeveralMemo(const GpuRequest& request) : book(request) {}
 
-  [[nodiscard]] const Known* find(const Kinds& kinds) const {
-    const auto found = known_.find(kinds);
+  [[nodiscard]] const Known* find(const Question& question) const {
+    const auto found = known_.find(question);
     return found == known_.end() ? nullptr : &found->second;
   }
-  const Known* remember(Kinds kinds, Known known) {
-    return &known_.emplace(std::move(kinds), std::move(known)).first->second;
+  const Known* remember(Question question, Known known) {
+    return &known_.emplace(std::move(question), std::move(known)).first->second;
   }
 
   /// Gives memory back where much has been seen. Nothing that was found stays valid.
@@ -44,7 +49,7 @@ class SeveralMemo {
   PatternBook book;
 
  private:
-  std::map<Kinds, Known> known_;
+  std::map<Question, Known> known_;
 };
 
 }  // namespace snug

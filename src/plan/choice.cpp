@@ -59,7 +59,11 @@ ReasonCode Offer::on(const NodeState& state) {
   if (reason != ReasonCode::kNone) return reason;
   if (&state != &node_) keep_as_without_others();
   if (around_.nominations == nullptr || options_.empty()) return ReasonCode::kNone;
-  if (!nominated_) nominated_.emplace(node_, asking_.claim, around_);
+  if (!nominated_) {
+    nominated_.emplace(node_, asking_.claim, around_);
+    known_work_ = nominated_->work();
+    asking_.memo.count_calls(known_work_);
+  }
   if (nominated_->none()) return ReasonCode::kNone;
   keep_for(*nominated_);
   if (options_.empty()) look_further(*nominated_, state);
@@ -99,8 +103,9 @@ void Offer::keep_for(NominatedFirst& nominated) {
   const std::int64_t before = nominated.work();
   PlacementList kept;
   for (std::size_t i = 0; i < options_.size(); ++i) {
-    const std::int64_t most = kept.empty() ? kMostWorkBesideNominated : kEnoughWorkBesideNominated;
-    if (nominated.work() - before > most) break;
+    const std::int64_t work = nominated.work();
+    if (work - known_work_ > kMostWorkBesideNominated) break;
+    if (!kept.empty() && work - before > kEnoughWorkBesideNominated) break;
     if (!nominated.leaves_room(options_[i])) continue;
     for (const DeviceTake& take : options_[i].takes) kept.add(take);
     kept.close();

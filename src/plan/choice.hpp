@@ -61,6 +61,7 @@ class Offer {
   Around around_;
   PlacementList& options_;
   std::optional<NominatedFirst> nominated_;  // nothing: not looked at yet
+  std::int64_t known_work_ = 0;              // of finding out who they are
 };
 
 /// As choose_on(). `memo`: of the claim's request; its work is also that for nominated pods.

@@ -112,16 +112,17 @@ class NominatedFirst::Thought {
     return turns;
   }
 
-  bool place_rest(std::span<const Kept> pods, int& trials) {
+  /// `first`: so far each pod is where it is placed first. That costs no trials; beyond it a pod
+  /// that is hard to place counts for as many as take that long.
+  bool place_rest(std::span<const Kept> pods, int& trials, bool first = true) {
     if (pods.empty()) return true;
-    if (trials <= 0) return false;
+    if (!first && trials <= 0) return false;
     const std::int64_t before = pods.front().memo->work();
     const Ways ways(*this, pods.front());
-    // A pod that is hard to place counts for as many as take that long.
-    trials -= static_cast<int>(pods.front().memo->work() - before);
+    if (!first) trials -= static_cast<int>(pods.front().memo->work() - before);
     for (const std::size_t way : ways.order) {
       place(claim_of(*pods.front().pod), ways.options[way]);
-      if (place_rest(pods.subspan(1), trials)) return true;
+      if (place_rest(pods.subspan(1), trials, first && way == ways.order.front())) return true;
       take_back();
       if (trials <= 0) return false;
     }
@@ -218,7 +219,7 @@ bool NominatedFirst::leaves_room(PlacementView placement) {
   Thought thought(node_, claim_, around_.held);
   thought.place(claim_, placement);
   // Mostly the tightest place for each will do.
-  if (thought.place_all(kept_, apart_, static_cast<int>(kept_.size()))) return true;
+  if (thought.place_all(kept_, apart_, 0)) return true;
   // One that has none on its own has none with the others, and that is soon found out.
   const bool each = std::ranges::all_of(
       kept_, [&](const Kept& kept) { return thought.room_for(kept).has_value(); });

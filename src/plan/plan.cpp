@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "plan/choice.hpp"
-#include "snug/base/check.hpp"
+#include "snug/base/limits.hpp"
 #include "snug/fit/usage.hpp"
 
 namespace snug {
@@ -54,12 +54,15 @@ class Planner {
     }
     for (std::size_t n = 0; n < to_judge_.size(); ++n) {
       fetch_ahead(n);
-      judge(to_judge_[n]);
+      if (fit_memo_.steps() > kMostFitStepsOfCall) {
+        plan_.verdicts[to_judge_[n]].reason = ReasonCode::kNoRoom;
+      } else {
+        judge(to_judge_[n]);
+      }
     }
     for (std::size_t i = 0; i < candidates.size(); ++i) keep_if_best(i, candidates);
     if (plan_.winner) {
       judge(*plan_.winner);  // now for its placement
-      SNUG_CHECK(!options_.empty());
       plan_.placement = options_[best_].copy();
     }
     return std::move(plan_);

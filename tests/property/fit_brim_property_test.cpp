@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "fit/search.hpp"
 #include "fit_oracle.hpp"
 #include "many.hpp"
 #include "random_cluster.hpp"
@@ -132,11 +133,11 @@ bool is_found(const Brim& brim) {
   RC_LOG() << describe(*node);
   FitMemo memo(brim.request);
   PlacementList options;
-  const ReasonCode reason = fit(*node, {}, memo, options);
+  const auto [reason, gave_up] = fit_several(*node, {}, memo, options);
   RC_TAG(std::to_string(brim.request.containers.size()) + " containers",
          reason == ReasonCode::kNone ? "found" : "given up");
   RC_ASSERT(can_fit(*node, {}, memo) == (reason == ReasonCode::kNone));
-  if (memo.gave_up()) return false;
+  if (gave_up) return false;
   RC_ASSERT(reason == ReasonCode::kNone);
   const FitOracle oracle(brim.inventory, brim.holdings);
   for (std::size_t i = 0; i < options.size(); ++i) {

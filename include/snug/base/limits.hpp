@@ -80,9 +80,13 @@ inline constexpr std::size_t kKeptBytes = 1'048'576;
 /// And so many requests for which plan() remembers the nodes, at 24 bytes for each node.
 inline constexpr std::size_t kKeptMemos = 16;
 /// So many steps the search for the GPUs of a pod of several containers takes on one node at most
-/// (some two milliseconds); a pod for which it comes to that counts as not fitting there
+/// (some milliseconds); a pod for which it comes to that counts as not fitting there
 /// (docs/decisions/0015).
 inline constexpr std::int64_t kMostFitSteps = 20'000;
+/// After so many steps in one call (some hundred milliseconds) the nodes that have not been judged
+/// count as without room for this call: they come first in the next, since the others are
+/// remembered (plan/memo.hpp).
+inline constexpr std::int64_t kMostFitStepsOfCall = 1'000'000;
 /// A pod may ask for GPUs in so many containers by annotation, and for so many devices where it
 /// asks in several: its reservation fits into the smallest maxReservationBytes whatever its names
 /// and texts are, and all sets of its containers can be looked at (src/fit/patterns.hpp).
@@ -93,8 +97,9 @@ inline constexpr std::int64_t kMostDevicesOfSeveral = 64;
 // the units of FitMemo::work, some microseconds each.
 /// So many of the pods nominated to a node are looked at, the first by rank.
 inline constexpr std::size_t kMostNominatedOnNode = 64;
-/// So many trials place several anew: every way to place two pods of which each has up to 63, and
-/// three of which each has up to 7; and that often one more is tried to be kept so.
+/// So many trials place several anew beyond the first place for each: every way to place two pods
+/// of which each has up to 63, and three of which each has up to 7, where each asks in one
+/// container; and that often one more is tried to be kept so.
 inline constexpr int kMostPlacingTrials = 64;
 inline constexpr int kMostPlacingSearches = 16;
 /// After so much work no more pods are kept, and no more placements are judged; where some that

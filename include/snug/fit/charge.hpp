@@ -6,6 +6,7 @@
 // So M = 40960: 0.333 → 13639 MiB, 333; 4G (3815 MiB) → 3815 MiB, 93.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -33,7 +34,7 @@ struct Charge {
     compute += -other.compute;
     return *this;
   }
-  friend bool operator==(const Charge&, const Charge&) = default;
+  friend auto operator<=>(const Charge&, const Charge&) = default;
 };
 
 /// `capacity` > 0. Asks that name no single GPU's share (slices, kubelet units) cost nothing here.

@@ -37,12 +37,10 @@ class FitMemo {
   /// What has been done with it so far, in units of some microseconds: calls of fit(), and their
   /// steps of search. Whoever makes many calls bounds them by it, since it is the same everywhere.
   [[nodiscard]] std::int64_t work() const { return calls_ + steps_ / kStepsOfWork; }
+  /// Steps of search alone.
+  [[nodiscard]] std::int64_t steps() const { return steps_; }
   void count_calls(std::int64_t calls) { calls_ += calls; }
   void count_steps(std::int64_t steps) { steps_ += steps; }
-
-  /// The last fit() refused only since its search came to its bound.
-  [[nodiscard]] bool gave_up() const { return gave_up_; }
-  void set_gave_up(bool gave_up) { gave_up_ = gave_up; }
 
  private:
   static constexpr std::int64_t kStepsOfWork = 20;
@@ -52,7 +50,6 @@ class FitMemo {
   std::unique_ptr<SeveralMemo> several_;  // null: not asked for yet
   std::int64_t calls_ = 0;
   std::int64_t steps_ = 0;
-  bool gave_up_ = false;
 };
 
 /// The placements of memo.request() on `node` that score terms may choose among, written to
