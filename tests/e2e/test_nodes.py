@@ -107,8 +107,8 @@ class NodesTest(Scenario):
         self.place(pod("whole", {"gpu-fraction": "1"}))
         before = self.check_cluster().as_ledger()
         self.admin.delete(f"{NODES}/n1")
-        wait_until("the node is gone", lambda: "n1" not in {
-            node["name"] for node in self.extender.nodes()} or self.ledger_node("n1")["closed"])
+        wait_until("the node is gone", lambda: all(
+            node["closed"] for node in self.extender.nodes() if node["name"] == "n1"))
         self.post_pods(share("waits", "0.75"))
         self.post_nodes(gpu_node("n1", 2))
         self.assertEqual(self.check_cluster().as_ledger(), before)
