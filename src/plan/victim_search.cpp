@@ -14,11 +14,9 @@ namespace {
 
 using Pods = std::vector<std::size_t>;
 
-// What one node may cost. Constants, since they weigh time against a slightly better choice, which
-// is nothing that an operator would set: a trial takes some microseconds (bench/plan_bench), and a
-// call has some hundred nodes. With so many pods the exact search nearly always ends within its
-// steps; where it does not, the best found so far is taken. Where room is kept for nominated pods,
-// which few nodes have, a trial takes ten times as long.
+// How far the exact search goes, within the bound on the decision's work (kMostEvictionWork). With
+// so many pods it nearly always ends within its steps; where it does not, the best found so far is
+// taken. Beside nominated pods a step costs ten times as much and more.
 constexpr std::size_t kMostForExactSearch = 16;
 constexpr int kMostSteps = 500;
 constexpr int kMostStepsBesideNominated = 50;

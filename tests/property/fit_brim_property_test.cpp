@@ -161,16 +161,22 @@ TEST(FitBrimProperty, OnSixteenGpusFewAreGivenUp) {
   EXPECT_LE(given_up, 12);
 }
 
-/// However many hard nodes stand before it, a node gets the answer that it gets alone.
+/// However many hard nodes stand before it, some with the same GPUs in another order, a node gets
+/// the answer that it gets alone.
 TEST(FitBrimProperty, TheNodesOfACallDoNotChangeEachOthersAnswers) {
   holds_in(30, [] {
-    const GpuRequest request = draw_brim(8, true).request;
+    Brim other = draw_brim(16, true);
+    const GpuRequest request = other.request;
     RC_PRE(request.containers.size() > 1);
     FitMemo shared(request);
     PlacementList together;
     PlacementList alone;
     for (int i = 0; i < 40; ++i) {
-      const Brim other = draw_brim(8, false);
+      if (i % 4 == 3) {
+        other = draw_brim(16, false);
+      } else {
+        std::ranges::rotate(other.inventory.gpus, other.inventory.gpus.begin() + 1);
+      }
       const NodeStatePtr node =
           add_up(std::make_shared<const NodeInventory>(other.inventory), other.holdings);
       FitMemo fresh(request);

@@ -23,9 +23,9 @@
 //   - Bound beats reserved: when the API server shows a pod bound elsewhere, our own attempt ends.
 //
 // Thread-safety: all methods may be called from any thread. One mutex, held for microseconds (by
-// reserve of a pod of many containers that is hard to place, or beside dozens of nominated pods,
-// for milliseconds: the bounds on work of base/limits.hpp), never over I/O or logging. After a
-// change snapshot() costs the chunks of nodes that changed, a list of all chunks, the intents and
+// reserve of a pod of many containers that is hard to place for milliseconds, beside dozens of
+// nominated pods for tens of them: the bounds of base/limits.hpp), never over I/O or logging. After
+// a change snapshot() costs the chunks of nodes that changed, a list of all chunks, the intents and
 // the nominations; until the next change nothing.
 #pragma once
 

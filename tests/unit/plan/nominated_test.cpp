@@ -92,6 +92,30 @@ void check(const std::vector<Row>& rows) {
 constexpr std::string_view kOne = "n1: A 40960";
 constexpr std::string_view kTwo = "n1: A 40960 x2";
 
+/// What is hard to place has its room found like everybody else's, and keeps nobody out.
+TEST(NominatedFirstTest, ManyOfSeveralContainersRefuseNobodyWhereThereIsRoom) {
+  std::vector<HoldingPtr> holdings;
+  for (int gpu = 0; gpu < 8; ++gpu) {
+    const ReservedDevice little = make_share(gpu, 410 * (gpu + 1), 10 * (gpu + 1));
+    holdings.push_back(make_holding("little-" + std::to_string(gpu), "n1", {little}));
+  }
+  GpuRequest request;
+  for (int c = 0; c < 3; ++c) {
+    ContainerRequest asked = make_fraction(50).containers.front();
+    asked.container = "c" + std::to_string(c);
+    asked.count = 2;
+    request.containers.push_back(std::move(asked));
+  }
+  for (const int pods : {1, 6, 20}) {
+    Nominations nominations;
+    for (int i = 0; i < pods; ++i) {
+      nominations.push_back(nominated(ranked(1, kEarly, "n" + std::to_string(100 + i)), request));
+    }
+    const std::string gpu = answer("n1: A 40960 x8", holdings, nominations, {make_fraction(100)});
+    EXPECT_EQ(gpu.size(), 1U) << gpu << " beside " << pods;
+  }
+}
+
 TEST(NominatedFirstTest, WhoComesFirstKeepsItsPlace) {
   const Asking asks{make_fraction(600)};
   const GpuRequest same = make_fraction(600);
