@@ -55,7 +55,7 @@ class Planner {
     for (std::size_t n = 0; n < to_judge_.size(); ++n) {
       fetch_ahead(n);
       if (fit_memo_.steps() > kMostFitStepsOfCall) {
-        plan_.verdicts[to_judge_[n]].reason = ReasonCode::kNoRoom;
+        plan_.verdicts[to_judge_[n]].reason = kNotJudged;
       } else {
         judge(to_judge_[n]);
       }

@@ -62,6 +62,9 @@ class FitMemo {
 [[nodiscard]] ReasonCode fit(const NodeState& node, const Tenant& tenant, FitMemo& memo,
                              PlacementList& options);
 
+/// What is said of a node to which a call did not get (kMostFitStepsOfCall).
+inline constexpr ReasonCode kNotJudged = ReasonCode::kNoRoom;
+
 /// Whether fit() would find any.
 [[nodiscard]] bool can_fit(const NodeState& node, const Tenant& tenant, FitMemo& memo);
 
