@@ -82,7 +82,11 @@ class Several {
   /// choose among, with one at least.
   void collect(PlacementList& options) {
     Offers offers(node_, several_.book, options);
-    const std::vector<Bin> bins = bins_by(kAll);
+    std::vector<Bin> bins = bins_by(kAll);
+    std::ranges::sort(bins, {}, [&](const Bin& bin) {
+      return std::tuple(node_.gpus[bin.gpu].room, first_like(bin.gpu), bin.gpu);
+    });
+    mark_likes(bins);
     const bool all =
         run(Aim::kFull, bins, tenant_.cap_left, kMostOptionSteps, [&](const Cover& cover) {
           offers.add(bins, cover);
@@ -130,7 +134,7 @@ class Several {
     return cover;
   }
 
-  /// The GPUs that can serve anything, the fullest first.
+  /// The GPUs that can serve anything, by position.
   std::vector<Bin> bins_by(Level level) {
     std::vector<Bin> bins;
     for (std::size_t gpu = 0; gpu < node_.gpus.size(); ++gpu) {
@@ -139,10 +143,6 @@ class Several {
           several_.book.of(kind_of(node_.gpus[gpu], level, apart, weigh_at_, several_.book));
       if (patterns.served() != 0) bins.push_back({.patterns = &patterns, .gpu = gpu});
     }
-    std::ranges::sort(bins, {}, [&](const Bin& bin) {
-      return std::tuple(node_.gpus[bin.gpu].room, first_like(bin.gpu), bin.gpu);
-    });
-    mark_likes(bins);
     return bins;
   }
 

@@ -16,16 +16,6 @@ namespace {
 
 const std::vector<std::string> kContainers = {"setup", "proxy", "late", "first", "second"};
 
-PodFacts pod_of_five() {
-  PodFacts pod = make_pod("p");
-  pod.containers = {{.name = "setup", .kind = ContainerKind::kInit},
-                    {.name = "proxy", .kind = ContainerKind::kSidecar},
-                    {.name = "late", .kind = ContainerKind::kInit},
-                    {.name = "first"},
-                    {.name = "second"}};
-  return pod;
-}
-
 std::string draw_blanks() { return std::string(static_cast<std::size_t>(draw(3)), ' '); }
 
 std::string draw_models() {

@@ -130,6 +130,17 @@ inline PodFacts make_pod(std::string_view name, StringMap annotations = {}) {
   return pod;
 }
 
+/// Init container, sidecar, another init container, two apps.
+inline PodFacts pod_of_five(StringMap annotations = {}) {
+  PodFacts pod = make_pod("p", std::move(annotations));
+  pod.containers = {{.name = "setup", .kind = ContainerKind::kInit},
+                    {.name = "proxy", .kind = ContainerKind::kSidecar},
+                    {.name = "late", .kind = ContainerKind::kInit},
+                    {.name = "first"},
+                    {.name = "second"}};
+  return pod;
+}
+
 inline GpuRequest make_request(Ask ask, std::int64_t count, std::string text) {
   GpuRequest request;
   request.main_container = "main";

@@ -27,15 +27,4 @@ inline std::string asked_by(const PodFacts& pod) {
   return text;
 }
 
-/// Init container, sidecar, another init container, two apps.
-inline PodFacts pod_of_five(StringMap annotations) {
-  PodFacts pod = make_pod("p", std::move(annotations));
-  pod.containers = {{.name = "setup", .kind = ContainerKind::kInit},
-                    {.name = "proxy", .kind = ContainerKind::kSidecar},
-                    {.name = "late", .kind = ContainerKind::kInit},
-                    {.name = "first"},
-                    {.name = "second"}};
-  return pod;
-}
-
 }  // namespace snug
