@@ -5,9 +5,9 @@ import re
 from cpp import code_only, includes
 from tree import Finding
 
-ORDER = ["base", "model", "request", "fit", "score", "plan", "ledger", "codec", "service",
+ORDER = ["base", "model", "request", "fit", "demand", "score", "plan", "ledger", "sim", "codec", "service",
          "adapters", "app", "ctl"]
-PURE = ["base", "model", "request", "fit", "score", "plan", "ledger"]
+PURE = ["base", "model", "request", "fit", "demand", "score", "plan", "ledger", "sim"]
 
 # Headers of libraries and of the system that decisions have no business with.
 IMPURE_HEADER = re.compile(

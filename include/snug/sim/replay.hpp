@@ -1,0 +1,61 @@
+// Drives a ledger with a trace, the way kube-scheduler and the API server drive the service's: what
+// decides is the service's own fit, score, plan and ledger. A node's name in the ledger is its
+// rank, so that ties go to the lower rank. CPU and memory of nodes decide here which are asked, as
+// kube-scheduler does before it asks an extender.
+//
+// Not thread-safe; each replay has a ledger of its own, so several may run at once.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "snug/base/clock.hpp"
+#include "snug/base/ids.hpp"
+#include "snug/ledger/ledger.hpp"
+#include "snug/model/request.hpp"
+#include "snug/sim/report.hpp"
+#include "snug/sim/trace.hpp"
+
+namespace snug {
+
+/// One arrival, as a placer sees it.
+struct ArrivingPod {
+  std::string_view uid;
+  const TracePod& pod;
+  const GpuRequest& request;  // empty: asks for no GPU
+  HostAmounts host;
+};
+
+/// Who chooses among the nodes with enough CPU and memory.
+class Placer {
+ public:
+  virtual ~Placer() = default;
+  /// Puts the pod into the ledger, as bound. False: no candidate takes it, and nothing has changed.
+  /// `candidates`: slots of the ledger, ascending, which is by rank.
+  virtual bool place(const ArrivingPod& arriving, std::span<const NodeIndex> candidates,
+                     Ledger& ledger) = 0;
+};
+
+/// The service's way: by a policy.
+[[nodiscard]] std::unique_ptr<Placer> policy_placer(PolicyPtr policy);
+
+/// What has become of an arrival.
+struct Outcome {
+  std::size_t arrival = 0;          // 0-based
+  std::optional<std::size_t> node;  // position in Trace::nodes; nothing: it was refused
+};
+
+struct ReplayInput {
+  const Trace& trace;
+  const Clock& clock;                           // for the times of decisions alone
+  std::function<void(const Outcome&)> watcher;  // may be empty
+};
+
+/// `policy` and `seed` of the report are left for the caller.
+[[nodiscard]] SimulationReport replay(const ReplayInput& input, Placer& placer);
+
+}  // namespace snug

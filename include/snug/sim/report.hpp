@@ -1,0 +1,60 @@
+// What a replay of a trace found out. Percentages are 0 to 100, of what the names say; what a run
+// does not define is absent. codec/report_codec writes it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace snug {
+
+/// Why no node took a pod, by what it asks: nothing of GPUs, a share, one GPU, several.
+struct RejectedPods {
+  std::int64_t cpu = 0;
+  std::int64_t share = 0;
+  std::int64_t one = 0;
+  std::int64_t multi = 0;
+};
+
+/// At the arrivals at which the demand that has arrived, rounded to a whole percent of the
+/// cluster's GPUs, is 100 or 130: the mean over them, in % of the cluster's GPUs.
+struct AtDemand {
+  std::optional<double> at100;
+  std::optional<double> at130;
+};
+
+/// Over the later half of the arrivals of a trace whose pods leave.
+struct ChurnReport {
+  double allocation_mean = 0;                // % of the cluster's GPUs in use after an arrival
+  std::optional<double> gpu_accepted_pct;    // of the milli-GPU asked for
+  double rejected_pct = 0;                   // of the pods
+  std::optional<double> multi_rejected_pct;  // of the pods that ask for several GPUs
+};
+
+/// The allocation, in % of the cluster's GPUs, when the arrived demand rounds to `demand_pct` for
+/// the last time. Of a trace whose pods leave: by thousandths of the arrivals instead.
+struct CurvePoint {
+  double x = 0;
+  double allocation_pct = 0;
+};
+
+struct SimulationReport {
+  std::string policy;
+  std::optional<std::uint64_t> seed;
+  std::int64_t nodes = 0;
+  std::int64_t gpus = 0;
+  std::int64_t arrivals = 0;
+  std::int64_t accepted = 0;
+  RejectedPods rejected;
+  AtDemand allocation;
+  double final_allocation = 0;
+  AtDemand fragmentation;
+  std::optional<ChurnReport> churn;
+  double decision_us_p50 = 0;
+  double decision_us_p99 = 0;
+  double wall_s = 0;
+  std::vector<CurvePoint> curve;  // for the chart; no part of the JSON
+};
+
+}  // namespace snug

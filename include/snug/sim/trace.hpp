@@ -1,0 +1,65 @@
+// A cluster and the pods that arrive at it, as codec/trace_codec reads them: the nodes in the order
+// in which they win ties, and the arrivals in their order. Plain data. The arrival with 0-based
+// number t happens at time t; before it, every pod with arrival + lifetime <= t has left.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace snug {
+
+/// Each GPU has 1000 MiB, so that a milli-GPU is a MiB.
+inline constexpr std::int64_t kTraceGpuMiB = 1000;
+
+struct TraceNode {
+  std::string name;
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_mib = 0;
+  int gpus = 0;
+  std::string model;  // empty: no GPU
+};
+
+struct TracePod {
+  std::string name;
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_mib = 0;
+  int gpus = 0;                     // 0: asks for none
+  int gpu_milli = 0;                // of each: 1..1000, 1000 where gpus > 1; 0 without GPUs
+  std::vector<std::string> models;  // exact names, one of which it needs; empty: any
+
+  [[nodiscard]] std::int64_t milli() const { return std::int64_t{gpus} * gpu_milli; }
+  friend bool operator==(const TracePod&, const TracePod&) = default;
+};
+
+struct Arrival {
+  std::size_t pod = 0;             // position in Trace::pods
+  std::optional<double> lifetime;  // in arrivals; nothing: it stays
+};
+
+struct Trace {
+  std::vector<TraceNode> nodes;  // by rank: of equally scored ones the first wins
+  std::vector<TracePod> pods;
+  std::vector<Arrival> arrivals;
+
+  /// Whether pods leave.
+  [[nodiscard]] bool churns() const {
+    return !arrivals.empty() && arrivals.front().lifetime.has_value();
+  }
+  [[nodiscard]] std::int64_t gpu_count() const {
+    std::int64_t count = 0;
+    for (const TraceNode& node : nodes) count += node.gpus;
+    return count;
+  }
+};
+
+/// All pods once in an order that the seed decides, then pods drawn with replacement until what has
+/// arrived asks for `inflate` times the GPUs that there are. The same everywhere for one seed.
+/// `inflate` > 0. Where no pod asks for a GPU: all pods once.
+[[nodiscard]] std::vector<Arrival> draw_arrivals(const std::vector<TracePod>& pods,
+                                                 std::int64_t gpus, std::uint64_t seed,
+                                                 double inflate);
+
+}  // namespace snug
