@@ -146,9 +146,9 @@ void choose_victims_on_a_node(benchmark::State& state) {
   const Preemptor preemptor{.claim = {.name_space = "default",
                                       .rank = rank,
                                       .request = request,
+                                      .host = {},
                                       .profiles = profiles,
-                                      .sharing = sharing},
-                            .host = {}};
+                                      .sharing = sharing}};
   for (auto _ : state) {
     FitMemo memo(request);
     benchmark::DoNotOptimize(choose_victims(
@@ -204,6 +204,7 @@ void choose_beside_nominated(benchmark::State& state) {
   const Claim claim{.name_space = "default",
                     .rank = rank,
                     .request = request,
+                    .host = {},
                     .profiles = profiles,
                     .sharing = sharing};
   for (auto _ : state) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <optional>
 
 #include "codec/policy_rows.hpp"
 #include "codec/policy_yaml.hpp"
@@ -68,7 +70,7 @@ class PolicyReader {
   }
 
   Result<Profile> read_profile(const std::string& name, const YamlNode& node) const {
-    constexpr std::array<std::string_view, 1> kKeys{"terms"};
+    constexpr std::array<std::string_view, 3> kKeys{"terms", "quantum", "churnQuantum"};
     if (auto checked = yaml_.check_keys(node, "a profile", kKeys); !checked) {
       return std::unexpected(checked.error());
     }
@@ -80,7 +82,10 @@ class PolicyReader {
                            "terms must be a list of 1 to " + std::to_string(most) +
                                " terms, each " + "{term: NAME, weight: INTEGER}");
     }
-    Profile profile{name, {}};
+    Profile profile{.name = name};
+    auto quantum = read_by_churn(node, "quantum", "churnQuantum", {1, kMaxQuantum}, 1);
+    if (!quantum) return std::unexpected(quantum.error());
+    profile.quantum = *quantum;
     for (const YamlNode& item : terms->items) {
       auto term = read_term(item);
       if (!term) return std::unexpected(term.error());
@@ -96,7 +101,7 @@ class PolicyReader {
   }
 
   Result<WeightedTerm> read_term(const YamlNode& node) const {
-    constexpr std::array<std::string_view, 2> kKeys{"term", "weight"};
+    constexpr std::array<std::string_view, 3> kKeys{"term", "weight", "churnWeight"};
     if (auto checked = yaml_.check_keys(node, "a term", kKeys); !checked) {
       return std::unexpected(checked.error());
     }
@@ -110,18 +115,47 @@ class PolicyReader {
           (named ? "unknown term " + in_quotes(name->text) : std::string("no term named")) +
               "; the terms are " + term_names());
     }
-    const YamlNode* weight = node.find("weight");
-    const std::string allowed =
-        "an integer from -" + std::to_string(kMaxWeight) + " to " + std::to_string(kMaxWeight);
-    if (weight == nullptr) {
-      return yaml_.problem(node, "the key weight is missing; it must be " + allowed);
+    auto weight = read_by_churn(node, "weight", "churnWeight", {-kMaxWeight, kMaxWeight}, {});
+    if (!weight) return std::unexpected(weight.error());
+    return WeightedTerm{row, *weight};
+  }
+
+  struct Range {
+    std::int64_t smallest;
+    std::int64_t largest;
+  };
+
+  /// A number, and under the second key another for clusters that churn; without that key the same.
+  /// `missing`: what it is without the first key; nothing: the key must be there.
+  Result<ByChurn> read_by_churn(const YamlNode& node, std::string_view key,
+                                std::string_view churn_key, const Range& range,
+                                std::optional<std::int64_t> missing) const {
+    const YamlNode* still = node.find(key);
+    if (still == nullptr && !missing) {
+      return yaml_.problem(
+          node, "the key " + std::string(key) + " is missing; it must be " + an_integer(range));
     }
-    const bool plain = weight->kind == YamlNode::Kind::kScalar && !weight->quoted;
-    const auto value = plain ? parse_integer(weight->text) : std::nullopt;
-    if (!value || *value < -kMaxWeight || *value > kMaxWeight) {
-      return yaml_.problem(*weight, "weight must be " + allowed + unquoted(*weight));
-    }
-    return WeightedTerm{row, *value};
+    auto number =
+        still == nullptr ? Result<std::int64_t>(*missing) : read_integer(*still, key, range);
+    if (!number) return std::unexpected(number.error());
+    const YamlNode* churning = node.find(churn_key);
+    if (churning == nullptr) return ByChurn(*number);
+    auto other = read_integer(*churning, churn_key, range);
+    if (!other) return std::unexpected(other.error());
+    return ByChurn(*number, *other);
+  }
+
+  static std::string an_integer(const Range& range) {
+    return "an integer from " + std::to_string(range.smallest) + " to " +
+           std::to_string(range.largest);
+  }
+
+  Result<std::int64_t> read_integer(const YamlNode& node, std::string_view key,
+                                    const Range& range) const {
+    const bool plain = node.kind == YamlNode::Kind::kScalar && !node.quoted;
+    const auto value = plain ? parse_integer(node.text) : std::nullopt;
+    if (value && *value >= range.smallest && *value <= range.largest) return *value;
+    return yaml_.problem(node, std::string(key) + " must be " + an_integer(range) + unquoted(node));
   }
 
   Result<void> read_default(const YamlNode& root, Policy& policy) const {

@@ -84,6 +84,10 @@ ReasonCode fit(const NodeState& node, const Tenant& tenant, FitMemo& memo, Place
   options.clear();
   memo.count_calls(1);
   const GpuRequest& request = memo.request();
+  if (request.empty()) {
+    options.close();
+    return ReasonCode::kNone;
+  }
   if (const ReasonCode closed = gate(node, request, tenant); closed != ReasonCode::kNone) {
     return closed;
   }

@@ -60,6 +60,8 @@ void Offers::offer(const std::vector<Bin>& bins) {
                     .mode = patterns.mode(set),
                     .room = patterns.cost(before | alone).room(capacity) -
                             patterns.cost(before).room(capacity),
+                    .milli = patterns.cost(before | alone).milli(capacity) -
+                             patterns.cost(before).milli(capacity),
                     .memory = patterns.cost(alone).memory,
                     .compute = patterns.cost(alone).compute});
     }

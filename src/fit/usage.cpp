@@ -134,6 +134,9 @@ class Adder {
       const Charge left{.memory = gpu.free_memory(), .compute = gpu.free_compute()};
       gpu.room = left.room(gpu.memory);
       node_.room += gpu.room;
+      gpu.left = static_cast<std::int32_t>(
+          std::min(1000 * left.memory.value / gpu.memory.value, left.compute.value));
+      node_.left += gpu.left;
     }
   }
 

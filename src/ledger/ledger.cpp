@@ -52,6 +52,7 @@ struct Ledger::Impl {
   std::uint64_t sequence = 0;  // of changes of entries
   Generation generation;
   Generation room;
+  DemandPtr demand = std::make_shared<const Demand>();
   SnapshotPtr current;  // null: out of date
 
   void changed(bool made_room = false) {
@@ -205,7 +206,8 @@ NodeChoice Ledger::Impl::choose(NodeIndex node, const ReserveInput& input) {
   const NodeStatePtr& live = nodes.state(node);
   const Nominations nominated = nominations.on(input.node, waiting());
   const Around around{.held = nodes.held(),
-                      .nominations = nominated.empty() ? nullptr : &nominated};
+                      .nominations = nominated.empty() ? nullptr : &nominated,
+                      .demand = *demand};
   std::vector<HoldingPtr> promised = intents.of_others(input.node, input.claim.rank.uid);
   if (!promised.empty()) {
     promised.insert(promised.end(), live->holdings.begin(), live->holdings.end());
@@ -258,6 +260,8 @@ SnapshotPtr Ledger::snapshot() {
       if (node && !nominated.empty()) snapshot->nominations[node->value] = std::move(nominated);
     }
     snapshot->held = impl_->nodes.held();
+    snapshot->demand = impl_->demand;
+    snapshot->models = impl_->nodes.models();
     impl_->current = std::move(snapshot);
   }
   return impl_->current;
@@ -305,6 +309,12 @@ bool Ledger::nominate(NominationPtr nomination) {
 void Ledger::end_nomination(std::string_view uid) {
   const std::lock_guard lock(impl_->mutex);
   impl_->end_nomination(uid);
+}
+
+void Ledger::put_demand(DemandPtr demand) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->demand.swap(demand);  // the old one ends outside of the lock
+  impl_->changed();
 }
 
 void Ledger::policy_changed() {
@@ -369,7 +379,7 @@ std::expected<HoldingPtr, ReserveFailure> Ledger::reserve(const ReserveInput& in
   impl_->end_intent(input.claim.rank.uid);
   auto holding = to_holding(*impl_->nodes.state(*node), input.claim, choice.placement);
   holding->pod = input.pod;
-  holding->host = input.host;
+  holding->host = input.claim.host;
   holding->other_constraints = input.other_constraints;
   impl_->insert(holding, HoldingState::kReserved);
   return holding;

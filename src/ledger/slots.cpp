@@ -25,6 +25,7 @@ std::vector<std::string> NodeSlots::names() const {
 }
 
 bool NodeSlots::put(NodeInventory inventory) {
+  for (GpuInfo& gpu : inventory.gpus) gpu.model_number = number_of(gpu.model);
   const std::uint32_t slot = slot_of(inventory.name);
   if (slots_[slot].inventory != nullptr && *slots_[slot].inventory == inventory) return false;
   if (slots_[slot].inventory == nullptr) {
@@ -106,6 +107,19 @@ const std::shared_ptr<const NameIndex>& NodeSlots::name_index() {
     index_ = std::move(index);
   }
   return index_;
+}
+
+/// A number once given stays, so that nodes can come and go.
+std::uint8_t NodeSlots::number_of(const std::string& model) {
+  if (models_ == nullptr) models_ = std::make_shared<const std::vector<std::string>>(1);
+  const auto found = std::ranges::find(models_->begin() + 1, models_->end(), model);
+  const auto number = static_cast<std::size_t>(found - models_->begin());
+  if (found != models_->end()) return static_cast<std::uint8_t>(number);
+  if (number >= kMostModels) return 0;
+  auto more = std::make_shared<std::vector<std::string>>(*models_);
+  more->push_back(model);
+  models_ = std::move(more);
+  return static_cast<std::uint8_t>(number);
 }
 
 std::uint32_t NodeSlots::slot_of(std::string_view name) {

@@ -40,6 +40,8 @@ class NodeSlots {
   /// The states as they are now; costs what changed since the last call.
   [[nodiscard]] NodeTable table();
   [[nodiscard]] const std::shared_ptr<const NameIndex>& name_index();
+  /// GPU models by their numbers.
+  [[nodiscard]] std::shared_ptr<const std::vector<std::string>> models() const { return models_; }
 
  private:
   struct Slot {
@@ -54,6 +56,7 @@ class NodeSlots {
   void refresh(std::uint32_t slot);
   void set_inventory(std::uint32_t slot, std::shared_ptr<const NodeInventory> inventory);
   void drop_if_unused(std::uint32_t slot);
+  [[nodiscard]] std::uint8_t number_of(const std::string& model);
 
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
@@ -61,6 +64,7 @@ class NodeSlots {
   NamespaceUse held_;          // the sum of compute_held() over all holdings
   std::uint64_t version_ = 0;  // the last that a state was given
   std::unordered_map<std::string, std::uint32_t, StringHash, std::equal_to<>> by_name_;
+  std::shared_ptr<const std::vector<std::string>> models_;       // null: none yet
   std::shared_ptr<const NameIndex> index_;                       // null: out of date
   std::vector<std::shared_ptr<const NodeTable::Chunk>> chunks_;  // null: out of date
 };

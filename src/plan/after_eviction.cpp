@@ -56,7 +56,8 @@ bool AfterEviction::try_without(const PodSet& gone) {
 ReasonCode AfterEviction::reason_on(const NodeState& state, const NamespaceUse& held) {
   const Claim& claim = preemptor_.claim;
   if (keeps_for_others()) {
-    return choose_with(memo_, state, claim, {.held = held, .nominations = around_.nominations})
+    return choose_with(memo_, state, claim,
+                       {.held = held, .nominations = around_.nominations, .demand = around_.demand})
         .reason;
   }
   PlacementList options;
@@ -84,7 +85,7 @@ bool AfterEviction::host_fits(const PodSet& gone) const {
     used += node_.holdings[i]->host;
     ++pods;
   }
-  const HostAmounts& asked = preemptor_.host;
+  const HostAmounts& asked = preemptor_.claim.host;
   return enough(1, pods, all.pods) &&
          enough(asked.cpu_milli, used.cpu_milli, all.amounts.cpu_milli) &&
          enough(asked.memory_bytes, used.memory_bytes, all.amounts.memory_bytes);

@@ -10,14 +10,19 @@
 
 namespace snug {
 
-Best best_option(const NodeState& node, const Claim& claim, const PlacementList& options) {
-  Best best{0, std::numeric_limits<std::int64_t>::min()};
+Best best_option(const NodeState& node, const Claim& claim, const Demand& demand,
+                 const PlacementList& options) {
+  std::size_t best = 0;
+  std::int64_t most = std::numeric_limits<std::int64_t>::min();
   for (std::size_t i = 0; i < options.size(); ++i) {
     const Profile& profile = claim.profiles.of(node, options[i]);
-    const std::int64_t value = score(profile, {node, claim.request, options[i]});
-    if (value > best.score) best = {i, value};
+    const std::int64_t value =
+        score(profile, {node, claim.request, options[i], claim.host, demand});
+    if (value <= most) continue;
+    best = i;
+    most = value;
   }
-  return best;
+  return {best, claim.profiles.of(node, options[best]).class_of(most, demand.churn)};
 }
 
 namespace {
@@ -121,7 +126,7 @@ NodeChoice choose_with(FitMemo& memo, const NodeState& node, const Claim& claim,
   Offer offer(node, {claim, tenant, memo}, around, options);
   const Offered offered = offer.find(later);
   if (offered.reason != ReasonCode::kNone) return {.reason = offered.reason};
-  const Best best = best_option(*offered.state, claim, options);
+  const Best best = best_option(*offered.state, claim, around.demand, options);
   return {.score = best.score, .placement = options[best.option].copy()};
 }
 

@@ -14,11 +14,11 @@ namespace snug {
 
 struct Best {
   std::size_t option = 0;
-  std::int64_t score = 0;
+  std::int64_t score = 0;  // its class (Profile::class_of)
 };
 
 /// `options` is not empty. The first of equals.
-[[nodiscard]] Best best_option(const NodeState& node, const Claim& claim,
+[[nodiscard]] Best best_option(const NodeState& node, const Claim& claim, const Demand& demand,
                                const PlacementList& options);
 
 /// Who asks, as fit() wants to hear it.

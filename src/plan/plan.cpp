@@ -46,10 +46,24 @@ class Planner {
         tenant_(tenant_of(claim_.name_space, claim_.sharing, input.snapshot.held)),
         fit_memo_(claim_.request) {}
 
-  Plan run(std::span<const std::string_view> candidates) {
-    plan_.verdicts.resize(candidates.size());
-    find_slots(candidates);
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
+  /// Names to slots; kNoSlot where the snapshot has no such node.
+  static std::vector<std::uint32_t> slots_of(const Snapshot& snapshot,
+                                             std::span<const std::string_view> names) {
+    std::vector<std::uint32_t> slots;
+    slots.reserve(names.size());
+    for (const std::optional<NodeIndex>& found : snapshot.names->find_all(names)) {
+      slots.push_back(found.value_or(NodeIndex{kNoSlot}).value);
+    }
+    return slots;
+  }
+
+  /// `name_of` a candidate, by its position.
+  template <typename NameOf>
+  Plan run(std::vector<std::uint32_t> slots, const NameOf& name_of) {
+    slots_ = std::move(slots);
+    plan_.verdicts.resize(slots_.size());
+    if (input_.memo != nullptr) input_.memo->learned(input_.snapshot.demand->version);
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
       if (!recall(i)) to_judge_.push_back(i);
     }
     for (std::size_t n = 0; n < to_judge_.size(); ++n) {
@@ -60,7 +74,7 @@ class Planner {
         judge(to_judge_[n]);
       }
     }
-    for (std::size_t i = 0; i < candidates.size(); ++i) keep_if_best(i, candidates);
+    for (std::size_t i = 0; i < slots_.size(); ++i) keep_if_best(i, name_of);
     if (plan_.winner) {
       judge(*plan_.winner);  // now for its placement
       plan_.placement = options_[best_].copy();
@@ -70,13 +84,6 @@ class Planner {
 
  private:
   static constexpr std::uint32_t kNoSlot = UINT32_MAX;
-
-  void find_slots(std::span<const std::string_view> candidates) {
-    slots_.reserve(candidates.size());
-    for (const std::optional<NodeIndex>& found : input_.snapshot.names->find_all(candidates)) {
-      slots_.push_back(found.value_or(NodeIndex{kNoSlot}).value);
-    }
-  }
 
   [[nodiscard]] const NodeState& state(std::size_t candidate) const {
     return *input_.snapshot.nodes[slots_[candidate]];
@@ -152,13 +159,13 @@ class Planner {
     const NodeState& node = state(candidate);
     Verdict& verdict = plan_.verdicts[candidate];
     const Nominations* nominations = nominations_on(candidate);
-    Offer offer(node, {claim_, tenant_, fit_memo_}, Around{input_.snapshot.held, nominations},
-                options_);
+    Offer offer(node, {claim_, tenant_, fit_memo_},
+                Around{input_.snapshot.held, nominations, *input_.snapshot.demand}, options_);
     const NodeStatePtr later = with_intents(candidate);
     const Offered offered = offer.find(later.get());
     verdict.reason = offered.reason;
     if (offered.reason == ReasonCode::kNone) {
-      const Best best = best_option(*offered.state, claim_, options_);
+      const Best best = best_option(*offered.state, claim_, *input_.snapshot.demand, options_);
       verdict.rank = {offered.beside_intents, best.score};
       best_ = best.option;
     }
@@ -171,13 +178,14 @@ class Planner {
     }
   }
 
-  void keep_if_best(std::size_t candidate, std::span<const std::string_view> candidates) {
+  template <typename NameOf>
+  void keep_if_best(std::size_t candidate, const NameOf& name_of) {
     const Verdict& verdict = plan_.verdicts[candidate];
     if (verdict.reason != ReasonCode::kNone) return;
     if (plan_.winner) {
       const Rank& leader = plan_.verdicts[*plan_.winner].rank;
       if (verdict.rank < leader) return;
-      if (verdict.rank == leader && candidates[candidate] >= candidates[*plan_.winner]) return;
+      if (verdict.rank == leader && name_of(candidate) >= name_of(*plan_.winner)) return;
     }
     plan_.winner = candidate;
   }
@@ -196,7 +204,17 @@ class Planner {
 }  // namespace
 
 Plan plan(const PlanInput& input, std::span<const std::string_view> candidates) {
-  return Planner(input).run(candidates);
+  return Planner(input).run(Planner::slots_of(input.snapshot, candidates),
+                            [&](std::size_t candidate) { return candidates[candidate]; });
+}
+
+Plan plan(const PlanInput& input, std::span<const NodeIndex> candidates) {
+  std::vector<std::uint32_t> slots;
+  slots.reserve(candidates.size());
+  for (const NodeIndex node : candidates) slots.push_back(node.value);
+  return Planner(input).run(std::move(slots), [&](std::size_t candidate) -> std::string_view {
+    return input.snapshot.nodes[candidates[candidate].value]->name();
+  });
 }
 
 std::vector<int> advise(const Plan& plan) {

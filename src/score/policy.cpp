@@ -22,8 +22,17 @@ bool has_labels(const PolicySubject& pod, const std::map<std::string, std::strin
 
 std::int64_t score(const Profile& profile, const TermInput& input) {
   std::int64_t sum = 0;
-  for (const WeightedTerm& part : profile.terms) sum += part.weight * part.term->function(input);
+  for (const WeightedTerm& part : profile.terms) {
+    const std::int64_t weight = part.weight.at(input.demand.churn);
+    if (weight != 0) sum += weight * part.term->function(input);
+  }
   return sum;
+}
+
+std::int64_t Profile::class_of(std::int64_t score, int churn) const {
+  const std::int64_t size = quantum.at(churn);
+  const std::int64_t whole = score / size;
+  return whole - (score % size < 0 ? 1 : 0);
 }
 
 const Profile& ProfileChoice::of(const NodeState& node, PlacementView placement) const {

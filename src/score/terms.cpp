@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "score/demand_terms.hpp"
+
 namespace snug {
 namespace {
 
@@ -127,9 +129,19 @@ std::int32_t nvlink_locality(const TermInput& input) {
 
 constexpr auto kTerms = std::to_array<TermRow>({
     {"best-fit", best_fit, "the less the placement leaves on its GPUs, then on its node"},
+    {"fgd", fgd, "the less the placement adds to what typical pods cannot use (FGD)"},
+    {"left-over-size", left_over_size, "the less a share leaves of its GPU"},
+    {"left-over-value", left_over_value,
+     "the less could still have been sold of what the shares leave of their GPUs"},
+    {"model-scarcity", model_scarcity,
+     "the less the GPUs' models are asked for by name, measured by how many there are"},
+    {"multi-gpu-room", multi_gpu_room,
+     "the less room it takes from the pods that need several GPUs at once"},
     {"nvlink-locality", nvlink_locality,
      "the more NVLinks join a container's GPUs, and the fewer are cut between empty ones"},
     {"spread", spread, "the more the placement leaves on its node, then on its GPUs"},
+    {"stranded-cpu", stranded_cpu,
+     "the less idle GPU is left without the CPU that pods need with it"},
 });
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include "service/readers.hpp"
 #include "snug/codec/reservation_codec.hpp"
-#include "snug/request/host.hpp"
 #include "snug/request/parse.hpp"
 #include "snug/service/extender_service.hpp"
 #include "snug/service/holding.hpp"
@@ -110,7 +109,6 @@ Reply ExtenderService::bind_claim(const BindCall& call, const PodFacts& pod,
   const auto reserved = parts_.ledger.reserve({.claim = claim.view(),
                                                .pod = call.pod,
                                                .node = call.node,
-                                               .host = host_request(pod),
                                                .other_constraints = pod.other_constraints});
   if (reserved) {
     try {

@@ -1,16 +1,12 @@
-// What plan() remembers, for the claims that were asked about last; each memo is lent to one call
-// at a time. For one ledger. Thread-safe.
+// PlanMemos for many threads: each memo is lent to one call at a time. Thread-safe.
 #pragma once
 
-#include <algorithm>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 
-#include "snug/base/limits.hpp"
-#include "snug/plan/memo.hpp"
+#include "snug/plan/memos.hpp"
 #include "snug/service/extender_service.hpp"
 
 namespace snug {
@@ -36,28 +32,17 @@ class ExtenderService::Memos {
   };
 
  private:
-  struct Kept {
-    std::string key;
-    std::unique_ptr<PlanMemo> memo;
-  };
-
   std::unique_ptr<PlanMemo> take(const std::string& key) {
     const std::lock_guard lock(mutex_);
-    const auto found = std::ranges::find(kept_, key, &Kept::key);
-    if (found == kept_.end()) return std::make_unique<PlanMemo>();
-    auto memo = std::move(found->memo);
-    kept_.erase(found);
-    return memo;
+    return memos_.take(key);
   }
   void give_back(std::string key, std::unique_ptr<PlanMemo> memo) {
     const std::lock_guard lock(mutex_);
-    kept_.remove_if([&](const Kept& kept) { return kept.key == key; });
-    if (kept_.size() >= kKeptMemos) kept_.pop_back();
-    kept_.push_front({std::move(key), std::move(memo)});
+    memos_.keep(std::move(key), std::move(memo));
   }
 
   std::mutex mutex_;
-  std::list<Kept> kept_;  // the latest first
+  PlanMemos memos_;  // guarded by mutex_
 };
 
 }  // namespace snug

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "snug/request/host.hpp"
+
 namespace snug {
 
 PodRank rank_of(const PodFacts& pod) {
@@ -13,6 +15,7 @@ PodClaim::PodClaim(const PodFacts& pod, GpuRequest request, CurrentPolicy policy
     : name_space_(pod.name_space),
       rank_(rank_of(pod)),
       request_(std::move(request)),
+      host_(host_request(pod)),
       policy_(std::move(policy)),
       profiles_(std::move(profiles)) {}
 
@@ -31,6 +34,7 @@ std::string PodClaim::key() const {
   std::string key = std::to_string(policy_.version) + '\n' + profiles_.key() + '\n';
   if (rule.require_enforcement) key += "enforced\n";
   if (sharing.any_apart()) key.append(name_space_).append("\n");
+  key += std::to_string(host_.cpu_milli) + '\n';
   for (const ContainerRequest& asked : request_.containers) {
     key += std::to_string(static_cast<int>(asked.kind)) + asked.text + '\n';
   }

@@ -9,7 +9,6 @@
 
 #include "service/readers.hpp"
 #include "snug/base/limits.hpp"
-#include "snug/request/host.hpp"
 #include "snug/request/parse.hpp"
 #include "snug/service/extender_service.hpp"
 
@@ -28,9 +27,7 @@ std::vector<LedgerEntry> unsettled_pods(const Ledger& ledger) {
 std::vector<NodeVictims> choose_on_each(const PreemptCall& call, const PodClaim& claim,
                                         const Snapshot& snapshot,
                                         std::span<const std::string_view> spared) {
-  const Preemptor preemptor{.claim = claim.view(),
-                            .host = host_request(call.pod),
-                            .other_constraints = call.pod.other_constraints};
+  const Preemptor preemptor{.claim = claim.view(), .other_constraints = call.pod.other_constraints};
   FitMemo memo(preemptor.claim.request);
   std::vector<NodeVictims> answer;
   for (const NodeVictims& offer : call.offers) {
@@ -41,14 +38,15 @@ std::vector<NodeVictims> choose_on_each(const PreemptCall& call, const PodClaim&
     const auto nominations = snapshot.nominations.find(found->value);
     const Nominations* nominated =
         nominations == snapshot.nominations.end() ? nullptr : &nominations->second;
-    answer.push_back({.node = offer.node,
-                      .uids = choose_victims(preemptor,
-                                             {.node = *snapshot.nodes[found->value],
-                                              .around = {snapshot.held, nominated},
-                                              .chosen = offer.uids,
-                                              .spared = spared},
-                                             memo),
-                      .pdb_violations = offer.pdb_violations});
+    answer.push_back(
+        {.node = offer.node,
+         .uids = choose_victims(preemptor,
+                                {.node = *snapshot.nodes[found->value],
+                                 .around = {snapshot.held, nominated, *snapshot.demand},
+                                 .chosen = offer.uids,
+                                 .spared = spared},
+                                memo),
+         .pdb_violations = offer.pdb_violations});
   }
   return answer;
 }

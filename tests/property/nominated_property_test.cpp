@@ -145,7 +145,7 @@ class Staged {
   }
   [[nodiscard]] std::vector<std::string> victims(
       const std::vector<std::string_view>& chosen = {}) const {
-    const Preemptor preemptor{.claim = claim_.view(), .host = {}, .other_constraints = false};
+    const Preemptor preemptor{.claim = claim_.view(), .other_constraints = false};
     const EvictionOffer offer{.node = *state_,
                               .around = {.held = held_, .nominations = &nominations_},
                               .chosen = chosen,

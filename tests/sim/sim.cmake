@@ -1,8 +1,8 @@
 # The simulated cluster and the naive model, which sim_test and the broken copies share.
 file(GLOB sim_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/sim/harness/*.cpp)
-add_library(snug_sim STATIC ${sim_sources})
-target_include_directories(snug_sim PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
-target_link_libraries(snug_sim PUBLIC snug_service)
+add_library(snug_sim_harness STATIC ${sim_sources})
+target_include_directories(snug_sim_harness PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_libraries(snug_sim_harness PUBLIC snug_service)
 
 # Deliberately broken copies: each patch changes one source file of src/, and the changed object
 # stands before the library that holds the right one. A test for each: the naive model must find it.
@@ -23,7 +23,7 @@ foreach(patch ${patches})
   add_executable(sim_mutant_${name} ${CMAKE_CURRENT_SOURCE_DIR}/sim/mutants/mutant_main.cpp ${mutated})
   target_include_directories(sim_mutant_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_compile_options(sim_mutant_${name} PRIVATE -w)  # it is meant to be wrong
-  target_link_libraries(sim_mutant_${name} PRIVATE snug_sim)
+  target_link_libraries(sim_mutant_${name} PRIVATE snug_sim_harness)
   target_link_options(sim_mutant_${name} PRIVATE -s)
   add_test(NAME sim_mutant.${name} COMMAND sim_mutant_${name})
   set_tests_properties(sim_mutant.${name} PROPERTIES TIMEOUT 300)

@@ -24,6 +24,7 @@ class OwnClaim {
   std::string name_space = "default";
   PodRank rank;
   GpuRequest request;
+  HostAmounts host;
   SharingRules sharing;
 
   /// Views into this, which must outlive it.
@@ -31,6 +32,7 @@ class OwnClaim {
     return {.name_space = name_space,
             .rank = rank,
             .request = request,
+            .host = host,
             .profiles = profiles_,
             .sharing = sharing};
   }

@@ -99,7 +99,9 @@ class Eviction {
       const std::vector<std::string_view>& spared = {}) const {
     const NodeStatePtr node = state();
     const Around around{.held = held, .nominations = &nominations};
-    const Preemptor preemptor{.claim = claim.view(), .host = wants, .other_constraints = tied};
+    Claim claimed = claim.view();
+    claimed.host = wants;
+    const Preemptor preemptor{.claim = claimed, .other_constraints = tied};
     std::vector<std::string> uids;
     const EvictionOffer offer{.node = *node, .around = around, .chosen = chosen, .spared = spared};
     FitMemo memo(preemptor.claim.request);

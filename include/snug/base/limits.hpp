@@ -77,8 +77,10 @@ inline constexpr std::int64_t kReservationBytesPerGpu = 256;
 // most so many bytes. Only speed depends on them, so that they are no operator's business.
 inline constexpr std::size_t kKeptBuffers = 8;
 inline constexpr std::size_t kKeptBytes = 1'048'576;
-/// And so many requests for which plan() remembers the nodes, at 24 bytes for each node.
-inline constexpr std::size_t kKeptMemos = 16;
+/// And so many requests for which plan() remembers the nodes, at 24 bytes for each node, and so
+/// many nodes in all.
+inline constexpr std::size_t kKeptMemos = 512;
+inline constexpr std::size_t kKeptVerdicts = 4'000'000;
 /// So many steps the search for the GPUs of a pod of several containers takes on one node at most
 /// (some milliseconds); a pod for which it comes to that counts as not fitting there
 /// (docs/decisions/0015).
@@ -92,6 +94,13 @@ inline constexpr std::int64_t kMostFitStepsOfCall = 1'000'000;
 /// and texts are, and all sets of its containers can be looked at (src/fit/patterns.hpp).
 inline constexpr std::size_t kMostAskingContainers = 8;
 inline constexpr std::int64_t kMostDevicesOfSeveral = 64;
+
+// What is learned of demand (demand/learner.hpp), so that it stays small and cheap to read. What
+// goes beyond counts least.
+inline constexpr std::size_t kMostShapes = 4'096;     // kinds of pods that are counted apart
+inline constexpr std::size_t kMostRoomShapes = 32;    // kinds of pods with several GPUs that matter
+inline constexpr std::size_t kMostTypicalPods = 128;  // kinds of pods that FGD looks at
+inline constexpr std::size_t kMostGpuSizes = 8;  // sizes of GPU memory with prices of their own
 
 // What keeping room for nominated pods may cost on one node (src/plan/nominated.hpp). Work is in
 // the units of FitMemo::work, some microseconds each.

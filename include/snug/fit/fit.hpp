@@ -57,8 +57,8 @@ class FitMemo {
 /// of GPU position, of neighbours in the same state (GpuState::same_as) only the first; where more
 /// are, those that differ, up to some number. kNone: there is at least one. Any other reason: there
 /// is none, `options` is empty, and the reason is true of the node: without the constraint that it
-/// names (and those that Level in src/fit/levels.hpp lists after it) there would be one. The
-/// request is not empty.
+/// names (and those that Level in src/fit/levels.hpp lists after it) there would be one. A pod that
+/// asks for nothing has one placement on every node: without takes.
 [[nodiscard]] ReasonCode fit(const NodeState& node, const Tenant& tenant, FitMemo& memo,
                              PlacementList& options);
 

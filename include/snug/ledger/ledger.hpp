@@ -63,7 +63,6 @@ struct ReserveInput {
   Claim claim;
   std::string_view pod;
   std::string_view node;
-  HostAmounts host;
   bool other_constraints = false;  // PodFacts
 };
 
@@ -138,6 +137,10 @@ class Ledger {
   /// may be this one or another.
   bool nominate(NominationPtr nomination);
   void end_nomination(std::string_view uid);
+
+  /// What has been learned of the pods that ask for GPUs; not null. Decisions from here on go by
+  /// it.
+  void put_demand(DemandPtr demand);
 
   /// What namespaces may share or how much is another now: pods that were refused may fit.
   void policy_changed();

@@ -63,6 +63,9 @@ struct GpuInfo {
   int index = 0;
   std::string uuid;  // empty: known by its index alone
   std::string model;
+  /// Equal for equal models, within one ledger, which gives the numbers; 0: not numbered, or one
+  /// of too many.
+  std::uint8_t model_number = 0;
   MebiBytes memory;
   bool healthy = true;
   bool mig = false;  // MIG mode is on: the GPU takes slices only

@@ -16,7 +16,9 @@ struct DeviceTake {
   std::uint16_t container = 0;  // position in GpuRequest::containers
   std::uint16_t gpu = 0;
   GpuMode mode = GpuMode::kNone;
-  std::int32_t room = 0;  // of GpuState::room, beyond what earlier takes of the placement have
+  // Of GpuState::room and of GpuState::left, beyond what earlier takes of the placement have.
+  std::int32_t room = 0;
+  std::int32_t milli = 0;
   MebiBytes memory;
   MilliGpu compute;
 };

@@ -18,6 +18,7 @@
 
 #include "snug/base/ids.hpp"
 #include "snug/base/units.hpp"
+#include "snug/model/demand.hpp"
 #include "snug/model/name_index.hpp"
 #include "snug/model/namespace_use.hpp"
 #include "snug/model/node.hpp"
@@ -67,6 +68,9 @@ struct GpuState {
   /// What is left for others, thousandths of the memory plus thousandths of the compute: 0..2000;
   /// 0 when closed.
   std::int32_t room = 0;
+  /// The same as one number, thousandths of the GPU: what is left of its memory or of its compute,
+  /// whichever is less; 0 when closed.
+  std::int32_t left = 0;
 
   [[nodiscard]] MebiBytes free_memory() const { return memory - used_memory; }
   [[nodiscard]] MilliGpu free_compute() const { return kWholeGpu - used_compute; }
@@ -86,6 +90,7 @@ struct NodeState {
   std::shared_ptr<const NodeInventory> inventory;
   std::vector<GpuState> gpus;  // the inventory's in its order, then the vanished ones
   std::int64_t room = 0;       // sum over the GPUs
+  std::int64_t left = 0;       // sum over the GPUs
   /// Why the node as a whole takes no pod of either kind, whatever its GPUs; kNone: it does.
   ReasonCode annotated_gate = ReasonCode::kNone;
   ReasonCode kubelet_gate = ReasonCode::kNone;
@@ -176,6 +181,10 @@ struct Snapshot {
   std::unordered_map<std::uint32_t, Nominations> nominations;
   /// What the holdings of each namespace have of GPUs' compute.
   NamespaceUse held;
+  /// GPU models by their number (GpuInfo::model_number), the first of them nameless. Null: none.
+  std::shared_ptr<const std::vector<std::string>> models;
+  /// What has been learned of the pods that ask for GPUs. Never null.
+  DemandPtr demand = std::make_shared<const Demand>();
 };
 using SnapshotPtr = std::shared_ptr<const Snapshot>;
 

@@ -17,6 +17,7 @@ struct Claim {
   std::string_view name_space;
   const PodRank& rank;  // its uid is the pod's
   const GpuRequest& request;
+  HostAmounts host;  // what it asks of the node besides
   const ProfileChoice& profiles;
   const SharingRules& sharing;
 };
@@ -25,6 +26,7 @@ struct Claim {
 struct Around {
   const NamespaceUse& held;                  // of all holdings; the pod has none
   const Nominations* nominations = nullptr;  // to that node; null: none
+  const Demand& demand = kNothingLearned;
 };
 
 /// The namespace as fit sees it, when all its holdings come to what is held.

@@ -22,17 +22,26 @@ class PlanMemo {
     ReasonCode reason = ReasonCode::kNone;
   };
 
+  /// What is remembered was found out with another state of learning: it is forgotten.
+  void learned(std::uint64_t demand_version) {
+    if (demand_version == demand_version_) return;
+    demand_version_ = demand_version;
+    by_slot_.clear();
+  }
   /// Null: nothing is known of this state.
   [[nodiscard]] const Known* find(std::size_t slot, std::uint64_t version) const {
     const bool known = version != 0 && slot < by_slot_.size() && by_slot_[slot].version == version;
     return known ? &by_slot_[slot] : nullptr;
   }
+  /// How many slots are remembered.
+  [[nodiscard]] std::size_t size() const { return by_slot_.size(); }
   void remember(std::size_t slot, const Known& known) {
     if (slot >= by_slot_.size()) by_slot_.resize(slot + 1);
     by_slot_[slot] = known;
   }
 
  private:
+  std::uint64_t demand_version_ = 0;
   std::vector<Known> by_slot_;
 };
 

@@ -18,7 +18,6 @@ namespace snug {
 /// Who wants to come in.
 struct Preemptor {
   Claim claim;
-  HostAmounts host;
   bool other_constraints = false;  // PodFacts
 };
 

@@ -21,17 +21,42 @@ namespace snug {
 
 inline constexpr std::int64_t kMaxWeight = 1'000'000;
 
+/// The largest quantum: beyond the sum of two dozen terms of the largest weight all is one class.
+inline constexpr std::int64_t kMaxQuantum = 1'000'000'000'000;
+
+/// What a number of a policy is while no pod ever leaves, and what in a cluster that churns in full
+/// (Demand::churn); between the two in proportion.
+struct ByChurn {
+  std::int64_t still = 0;
+  std::int64_t churning = 0;
+
+  // NOLINTNEXTLINE(google-explicit-constructor): most numbers are the same in both.
+  ByChurn(std::int64_t same) : still(same), churning(same) {}
+  ByChurn(std::int64_t the_still, std::int64_t the_churning)
+      : still(the_still), churning(the_churning) {}
+  [[nodiscard]] std::int64_t at(int churn) const {
+    return (still * (Demand::kFullChurn - churn) + churning * churn) / Demand::kFullChurn;
+  }
+};
+
 struct WeightedTerm {
   const TermRow* term = nullptr;
-  std::int64_t weight = 0;  // -kMaxWeight..kMaxWeight
+  ByChurn weight = 0;  // -kMaxWeight..kMaxWeight
 };
 
 struct Profile {
   std::string name;
   std::vector<WeightedTerm> terms;
+  /// Nodes whose scores lie in the same quantum are equally good: the tie rule stacks pods there
+  /// instead of scattering them. 1..kMaxQuantum.
+  ByChurn quantum = 1;
+
+  /// The class of a node whose best placement has this score.
+  [[nodiscard]] std::int64_t class_of(std::int64_t score, int churn) const;
 };
 
-/// Σ weight × term. Cannot overflow within the bounds above.
+/// Σ weight × term: it chooses among the placements on a node. Cannot overflow within the bounds
+/// above.
 [[nodiscard]] std::int64_t score(const Profile& profile, const TermInput& input);
 
 /// The profiles that score one pod's placements. Points into the policy that made it.

@@ -18,6 +18,8 @@ struct TermInput {
   const NodeState& node;
   const GpuRequest& request;
   PlacementView placement;
+  HostAmounts host;  // what the pod asks of the node besides
+  const Demand& demand = kNothingLearned;
 };
 
 /// Between 0 and kTermBound, so that weights compare terms on one scale.

@@ -26,6 +26,7 @@ class PodClaim {
     return {.name_space = name_space_,
             .rank = rank_,
             .request = request_,
+            .host = host_,
             .profiles = profiles_,
             .sharing = policy_.policy->sharing};
   }
@@ -41,6 +42,7 @@ class PodClaim {
   std::string_view name_space_;
   PodRank rank_;
   GpuRequest request_;
+  HostAmounts host_;
   CurrentPolicy policy_;
   ProfileChoice profiles_;
 };

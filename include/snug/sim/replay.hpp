@@ -34,10 +34,14 @@ struct ArrivingPod {
 class Placer {
  public:
   virtual ~Placer() = default;
-  /// Puts the pod into the ledger, as bound. False: no candidate takes it, and nothing has changed.
-  /// `candidates`: slots of the ledger, ascending, which is by rank.
-  virtual bool place(const ArrivingPod& arriving, std::span<const NodeIndex> candidates,
-                     Ledger& ledger) = 0;
+  /// A pod has come, and is to be placed next.
+  virtual void arrives(const ArrivingPod& /*arriving*/, Ledger& /*ledger*/) {}
+  /// Puts the pod into the ledger, as bound. Nothing: no candidate takes it, and nothing has
+  /// changed. `candidates`: slots of the ledger, which are ranks, ascending.
+  virtual std::optional<NodeIndex> place(const ArrivingPod& arriving,
+                                         std::span<const NodeIndex> candidates, Ledger& ledger) = 0;
+  /// A pod has left, or was refused and is not tried again. The ledger knows.
+  virtual void gone(std::string_view /*uid*/, Ledger& /*ledger*/) {}
 };
 
 /// The service's way: by a policy.

@@ -228,7 +228,7 @@ TEST(PolicyScoreTest, IsTheWeightedSumAndOrderMeansNothing) {
   const GpuRequest request = make_fraction(250);
   const std::vector<Placement> options = fit_all(*node, request).options;
   ASSERT_EQ(options.size(), 2U);
-  const TermInput input{*node, request, options[0]};
+  const TermInput input{.node = *node, .request = request, .placement = options[0]};
   const WeightedTerm best{find_term("best-fit"), 3};
   const WeightedTerm spread{find_term("spread"), -2};
   const std::int64_t expected = 3 * best.term->function(input) - 2 * spread.term->function(input);

@@ -1,0 +1,68 @@
+// Learns what pods ask for from the pods that have come and gone, by counting them: by events,
+// never by the clock, so that the same events in the same order teach the same. Every pod counts
+// once, by its uid, when it is first seen, whether it finds room or not.
+//
+// Pods that ask for no GPU are not counted. Memory: the living pods, and kMostShapes shapes; where
+// there are more, all counts are halved and what has come to nothing is dropped. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "snug/demand/shape.hpp"
+#include "snug/demand/supply.hpp"
+#include "snug/demand/tables.hpp"
+#include "snug/model/demand.hpp"
+#include "snug/model/snapshot.hpp"
+
+namespace snug {
+
+class DemandLearner {
+ public:
+  /// A pod that asks for GPUs; nothing happens where it is known.
+  void arrived(std::string_view uid, const PodShape& shape, const Supply& supply);
+  /// A pod that was there when learning began: it says what is asked for, and nothing of how fast
+  /// pods come.
+  void was_there(std::string_view uid, const PodShape& shape, const Supply& supply);
+  /// It holds GPUs from now on. Nothing happens where it is not known.
+  void placed(std::string_view uid);
+  /// It is gone; what it held is free.
+  void gone(std::string_view uid);
+  /// Of those that it knows, all but these are gone.
+  void keep_only(const std::unordered_set<std::string_view>& living);
+  [[nodiscard]] bool knows(std::string_view uid) const { return living_.contains(uid); }
+
+  /// Whether enough has come since the tables were made to make them anew.
+  [[nodiscard]] bool tables_due() const;
+  /// Measured by what there is. Takes about a millisecond.
+  void build_tables(const Supply& supply);
+  /// How much pods leave, as Demand::churn.
+  [[nodiscard]] int churn() const;
+  /// What the tables say, with as much churn; without a version.
+  [[nodiscard]] Demand demand(int churn) const { return tables_.at(churn); }
+
+ private:
+  struct Living {
+    std::int64_t milli = 0;
+    bool placed = false;
+  };
+
+  void count(std::string_view uid, const PodShape& shape, const Supply& supply);
+
+  ShapeCounts pods_;
+  std::unordered_map<std::string, Living, StringHash, std::equal_to<>> living_;
+  std::int64_t counted_ = 0;
+  std::int64_t next_build_ = 1;
+  DemandTables tables_;
+  // Moving means over arrivals, in milli-GPU for each.
+  std::int64_t arrivals_ = 0;
+  double arriving_ = 0;
+  double leaving_ = 0;
+};
+
+}  // namespace snug

@@ -1,0 +1,36 @@
+// What one pod asks, as demand is counted: pods of one shape are the same to whoever plans for
+// them. Plain data, ordered.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "snug/base/units.hpp"
+#include "snug/model/host.hpp"
+#include "snug/model/request.hpp"
+
+namespace snug {
+
+struct PodShape {
+  std::int64_t cpu_milli = 0;
+  std::int64_t gpus = 0;              // different ones at once; 0: none
+  std::int64_t gpu_milli = 0;         // of each: 1..1000; 0 where `memory` is asked for
+  MebiBytes memory;                   // of each
+  std::vector<std::string> wanted;    // ModelFilter
+  std::vector<std::string> excluded;  // ModelFilter
+
+  /// Of all its GPUs together, where one has so much memory.
+  [[nodiscard]] std::int64_t milli(MebiBytes of_gpu) const { return gpus * milli_each(of_gpu); }
+  [[nodiscard]] std::int64_t milli_each(MebiBytes of_gpu) const;
+  [[nodiscard]] bool names_models() const { return !wanted.empty() || !excluded.empty(); }
+
+  friend auto operator<=>(const PodShape&, const PodShape&) = default;
+};
+
+/// Of a pod with several asking containers: as many GPUs as its app containers ask for, and of each
+/// as much as the one that asks for the most.
+[[nodiscard]] PodShape shape_of(const GpuRequest& request, const HostAmounts& host);
+
+}  // namespace snug

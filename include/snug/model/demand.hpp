@@ -1,0 +1,106 @@
+// What has been learned of the pods that come and go (demand/learner), as the score terms read it:
+// tables of integers, complete when made and never changed, so that a snapshot can share them and a
+// decision repeats bit for bit. Plain data; any number of threads may read it.
+//
+// Parts of one are in units of 2^-20 (kOne). Milli-GPU are thousandths of one GPU: of its memory or
+// of its compute, whichever is more.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "snug/base/units.hpp"
+
+namespace snug {
+
+inline constexpr std::int64_t kOne = std::int64_t{1} << 20;
+
+/// GPU models as bits: bit n is the model with number n (GpuInfo::model_number); bit 0 stands for
+/// all beyond kMostModels.
+using ModelSet = std::uint64_t;
+inline constexpr std::size_t kMostModels = 64;
+inline constexpr ModelSet kAnyModel = ~ModelSet{0};
+
+/// How many cores pods need for a GPU, as a histogram weighted by the GPUs that they ask for.
+class StrandTable {
+ public:
+  static constexpr std::size_t kBins = 260;
+  static constexpr std::int64_t kBinMilli = 250;  // thousandths of a core; the last takes all above
+
+  struct Bin {
+    std::int64_t share = 0;       // of the GPUs asked for, in parts of kOne
+    std::int64_t need_milli = 0;  // mean thousandths of a core for a GPU; not 0 where share is not
+  };
+
+  /// No demand: nothing is ever stranded.
+  StrandTable() = default;
+  explicit StrandTable(const std::array<Bin, kBins>& bins);
+
+  /// Of so much idle GPU, what cannot be used for want of CPU, in parts of kOne of a milli-GPU: for
+  /// a demand of r cores a GPU max(0, gpu - cpu/r), in the mean over the demand.
+  [[nodiscard]] std::int64_t stranded(std::int64_t cpu_milli, std::int64_t gpu_milli) const;
+
+ private:
+  struct Sum {
+    std::int64_t share = 0;  // of the bins from here on
+    std::int64_t fed = 0;    // share / cores for a GPU
+  };
+  std::array<Sum, kBins + 1> from_{};
+};
+
+/// What shares still sold into a GPU's left-over are worth, for GPUs of one size of memory.
+struct LeftOverTable {
+  static constexpr std::size_t kSizes = 1001;  // 0 to 1000 milli-GPU
+
+  MebiBytes memory;                          // the size
+  std::array<std::int32_t, kSizes> value{};  // of so much left, millionths of a GPU
+  std::array<std::int32_t, kSizes> price{};  // of a share of that size, millionths of a GPU
+};
+
+/// A kind of pod that needs several GPUs at once.
+struct RoomShape {
+  std::int64_t gpus = 0;
+  std::int64_t cpu_milli = 0;
+  ModelSet models = kAnyModel;
+  std::int64_t share = 0;  // of the GPUs asked for by all pods, in parts of kOne
+};
+
+/// A frequent kind of pod (FGD's "typical pods").
+struct TypicalPod {
+  std::int64_t cpu_milli = 0;
+  std::int64_t gpus = 0;       // 0: asks for none
+  std::int64_t gpu_milli = 0;  // of each
+  ModelSet models = kAnyModel;
+  std::int64_t share = 0;  // of the pods, in parts of kOne
+};
+
+struct Demand {
+  /// How much pods leave, from 0 (none ever does) to kFullChurn.
+  static constexpr int kFullChurn = 16;
+
+  std::uint64_t version = 0;  // another for other contents, within one ledger; 0: nothing learned
+  int churn = 0;
+  StrandTable strand;
+  std::vector<LeftOverTable> left_over;  // the size that most GPUs have first; may be empty
+  std::vector<RoomShape> rooms;
+  /// How much more of a model's GPUs is asked for by name than there are of it: the part of the
+  /// demand that names the model over its part of the GPUs, in parts of kOne.
+  std::array<std::int64_t, kMostModels> scarcity{};
+  std::vector<TypicalPod> typical;
+
+  /// For GPUs of this size, else those of the size that most have; null: nothing is known.
+  [[nodiscard]] const LeftOverTable* left_over_of(MebiBytes memory) const {
+    for (const LeftOverTable& table : left_over) {
+      if (table.memory == memory) return &table;
+    }
+    return left_over.empty() ? nullptr : left_over.data();
+  }
+};
+using DemandPtr = std::shared_ptr<const Demand>;
+
+inline constexpr Demand kNothingLearned;
+
+}  // namespace snug

@@ -1,0 +1,89 @@
+#include "snug/demand/learner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "snug/base/limits.hpp"
+#include "snug/demand/typical.hpp"
+
+namespace snug {
+namespace {
+
+/// Over so many arrivals the means of what comes and what goes are taken.
+constexpr std::int64_t kWindow = 1'000;
+/// Where this part of what comes is leaving, the cluster churns in full: a cluster that fills up is
+/// far below it, one in balance at 1.
+constexpr double kFullChurnRatio = 0.2;
+/// Builds come at each doubling of the pods counted, and after so many.
+constexpr std::int64_t kBuildAfter = 512;
+
+double window(std::int64_t arrivals) {
+  return static_cast<double>(std::clamp<std::int64_t>(arrivals, 1, kWindow));
+}
+
+}  // namespace
+
+void DemandLearner::count(std::string_view uid, const PodShape& shape, const Supply& supply) {
+  if (pods_.size() >= kMostShapes && !pods_.contains(shape)) {
+    for (auto& [known, pods] : pods_) pods /= 2;
+    std::erase_if(pods_, [](const auto& row) { return row.second < 1; });
+    if (pods_.size() >= kMostShapes) pods_.clear();
+  }
+  pods_[shape] += 1;
+  ++counted_;
+  living_.emplace(uid, Living{.milli = shape.milli(supply.usual_memory())});
+}
+
+void DemandLearner::was_there(std::string_view uid, const PodShape& shape, const Supply& supply) {
+  if (shape.gpus > 0 && !knows(uid)) count(uid, shape, supply);
+}
+
+void DemandLearner::arrived(std::string_view uid, const PodShape& shape, const Supply& supply) {
+  if (shape.gpus == 0 || knows(uid)) return;
+  count(uid, shape, supply);
+  ++arrivals_;
+  const double milli = static_cast<double>(living_.find(uid)->second.milli);
+  arriving_ += (milli - arriving_) / window(arrivals_);
+  leaving_ -= leaving_ / window(arrivals_);
+}
+
+void DemandLearner::placed(std::string_view uid) {
+  if (const auto found = living_.find(uid); found != living_.end()) found->second.placed = true;
+}
+
+void DemandLearner::gone(std::string_view uid) {
+  const auto found = living_.find(uid);
+  if (found == living_.end()) return;
+  if (found->second.placed) {
+    leaving_ += static_cast<double>(found->second.milli) / window(arrivals_);
+  }
+  living_.erase(found);
+}
+
+void DemandLearner::keep_only(const std::unordered_set<std::string_view>& living) {
+  std::vector<std::string> left;
+  for (const auto& [uid, pod] : living_) {
+    if (!living.contains(uid)) left.push_back(uid);
+  }
+  std::ranges::sort(left);  // sums of rounded numbers depend on their order
+  for (const std::string& uid : left) gone(uid);
+}
+
+int DemandLearner::churn() const {
+  if (arriving_ <= 0) return 0;
+  const double part = std::min(1.0, leaving_ / arriving_ / kFullChurnRatio);
+  return static_cast<int>(std::lround(part * Demand::kFullChurn));
+}
+
+bool DemandLearner::tables_due() const { return counted_ >= next_build_; }
+
+void DemandLearner::build_tables(const Supply& supply) {
+  ShapeCounts all = pods_before_all(supply);
+  for (const auto& [shape, pods] : pods_) all[shape] += pods;
+  tables_ = DemandTables(all, supply);
+  next_build_ =
+      counted_ < kBuildAfter ? std::max<std::int64_t>(1, 2 * counted_) : counted_ + kBuildAfter;
+}
+
+}  // namespace snug

@@ -1,0 +1,51 @@
+#include "snug/demand/shape.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <variant>
+
+namespace snug {
+
+std::int64_t PodShape::milli_each(MebiBytes of_gpu) const {
+  if (memory.value == 0 || of_gpu.value <= 0) return gpu_milli;
+  const std::int64_t part = std::clamp<std::int64_t>(1000 * memory.value / of_gpu.value, 1, 1000);
+  return std::max(part, gpu_milli);
+}
+
+namespace {
+
+/// Of one GPU.
+PodShape share_of(const ContainerRequest& asked) {
+  PodShape shape{.gpus = asked.count};
+  if (const auto* fraction = std::get_if<FractionAsk>(&asked.ask)) {
+    shape.gpu_milli = fraction->thousandths;
+  } else if (const auto* memory = std::get_if<MemoryAsk>(&asked.ask)) {
+    shape.memory = memory->memory;
+  } else {
+    shape.gpu_milli = kWholeGpu.value;
+  }
+  if (asked.compute_percent) {
+    shape.gpu_milli = std::max<std::int64_t>(shape.gpu_milli, 10 * *asked.compute_percent);
+  }
+  shape.wanted = asked.models.wanted;
+  shape.excluded = asked.models.excluded;
+  return shape;
+}
+
+}  // namespace
+
+PodShape shape_of(const GpuRequest& request, const HostAmounts& host) {
+  PodShape most;
+  std::int64_t gpus = 0;
+  for (const ContainerRequest& asked : request.containers) {
+    PodShape shape = share_of(asked);
+    if (asked.kind == ContainerKind::kApp) gpus += shape.gpus;
+    const auto size = [](const PodShape& of) { return std::tie(of.gpu_milli, of.memory, of.gpus); };
+    if (size(most) < size(shape)) most = std::move(shape);
+  }
+  most.gpus = std::max(most.gpus, gpus);
+  most.cpu_milli = host.cpu_milli;
+  return most;
+}
+
+}  // namespace snug

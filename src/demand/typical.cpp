@@ -1,0 +1,44 @@
+#include "snug/demand/typical.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "snug/base/limits.hpp"
+#include "snug/model/glob.hpp"
+
+namespace snug {
+
+ModelSet models_of(const PodShape& shape, const Supply& supply) {
+  if (!shape.names_models() || supply.models == nullptr) return kAnyModel;
+  const ModelFilter filter{shape.wanted, shape.excluded};
+  ModelSet set = 0;
+  for (std::size_t i = 1; i < supply.models->size(); ++i) {
+    if (filter.allows((*supply.models)[i])) set |= ModelSet{1} << i;
+  }
+  return set;
+}
+
+std::vector<TypicalPod> typical_pods(std::vector<CountedShape> pods, const Supply& supply) {
+  constexpr double kCovered = 0.95;
+  std::ranges::stable_sort(pods, std::ranges::greater{}, &CountedShape::second);
+  double all = 0;
+  for (const auto& [shape, count] : pods) all += count;
+  double covered = 0;
+  std::size_t kept = 0;
+  while (kept < pods.size() && kept < kMostTypicalPods && covered < kCovered * all) {
+    covered += pods[kept++].second;
+  }
+  std::vector<TypicalPod> typical;
+  for (std::size_t i = 0; i < kept; ++i) {
+    const auto& [shape, count] = pods[i];
+    typical.push_back({.cpu_milli = shape.cpu_milli,
+                       .gpus = shape.gpus,
+                       .gpu_milli = shape.milli_each(supply.usual_memory()),
+                       .models = models_of(shape, supply),
+                       .share = std::llround(count / covered * static_cast<double>(kOne))});
+  }
+  return typical;
+}
+
+}  // namespace snug

@@ -1,0 +1,142 @@
+#include "score/demand_terms.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "snug/score/fragment.hpp"
+
+namespace snug {
+namespace {
+
+constexpr std::int32_t kNoChange = kTermBound / 2;
+
+/// `cost` in parts of kOne of a milli-GPU.
+std::int32_t points(std::int64_t cost) {
+  constexpr std::int64_t kMost = kNoChange / kPointsPerMilli * kOne;
+  return static_cast<std::int32_t>(kNoChange -
+                                   kPointsPerMilli * std::clamp(cost, -kMost, kMost) / kOne);
+}
+
+std::int64_t idle_cpu(const NodeState& node) {
+  return node.inventory->host.amounts.cpu_milli - node.host_used.cpu_milli;
+}
+
+}  // namespace
+
+std::int32_t stranded_cpu(const TermInput& input) {
+  const NodeState& node = input.node;
+  if (!node.inventory->host.known || node.left == 0) return kNoChange;
+  std::int64_t left = node.left;
+  for (const DeviceTake& take : input.placement.takes) left -= take.milli;
+  const std::int64_t cpu = idle_cpu(node);
+  return points(input.demand.strand.stranded(cpu - input.host.cpu_milli, left) -
+                input.demand.strand.stranded(cpu, node.left));
+}
+
+std::int32_t left_over_value(const TermInput& input) {
+  std::int64_t cost = 0;  // millionths of a GPU
+  for (const DeviceTake& take : input.placement.takes) {
+    const GpuState& gpu = input.node.gpus[take.gpu];
+    const LeftOverTable* table = input.demand.left_over_of(gpu.memory);
+    if (table == nullptr || take.mode == GpuMode::kWhole || take.milli > gpu.left) continue;
+    const auto left = static_cast<std::size_t>(gpu.left);
+    const auto size = static_cast<std::size_t>(take.milli);
+    cost += std::max(0, table->value[left] - table->value[left - size] - table->price[size]);
+  }
+  return points(cost * kOne / 1000);
+}
+
+std::int32_t left_over_size(const TermInput& input) {
+  std::int64_t left = 0;
+  for (const DeviceTake& take : input.placement.takes) {
+    if (take.mode != GpuMode::kWhole) left += input.node.gpus[take.gpu].left - take.milli;
+  }
+  return points(left * kOne);
+}
+
+std::int32_t multi_gpu_room(const TermInput& input) {
+  const NodeState& node = input.node;
+  const bool limited = node.inventory->host.known;
+  const std::int64_t cpu = idle_cpu(node);
+  std::int64_t cost = 0;
+  for (const RoomShape& shape : input.demand.rooms) {
+    if (std::cmp_less(node.gpus.size(), shape.gpus)) continue;
+    std::int64_t idle = 0;
+    for (const GpuState& gpu : node.gpus) {
+      const bool counts = gpu.left == kWholeGpu.value && gpu.takes_whole &&
+                          (shape.models >> gpu.info->model_number & 1) != 0;
+      idle += counts ? 1 : 0;
+    }
+    if (idle < shape.gpus) continue;
+    std::int64_t taken = 0;
+    for (const DeviceTake& take : input.placement.takes) {
+      const GpuState& gpu = node.gpus[take.gpu];
+      const bool counts = gpu.left == kWholeGpu.value && gpu.takes_whole &&
+                          (shape.models >> gpu.info->model_number & 1) != 0;
+      taken += counts ? 1 : 0;
+    }
+    std::int64_t before = idle / shape.gpus;
+    std::int64_t after = (idle - taken) / shape.gpus;
+    if (limited && shape.cpu_milli > 0) {
+      before = std::min(before, std::max<std::int64_t>(0, cpu) / shape.cpu_milli);
+      after =
+          std::min(after, std::max<std::int64_t>(0, cpu - input.host.cpu_milli) / shape.cpu_milli);
+    }
+    cost += shape.share * 1000 * shape.gpus * (before - after);
+  }
+  return points(cost);
+}
+
+std::int32_t model_scarcity(const TermInput& input) {
+  std::int64_t cost = 0;
+  for (const DeviceTake& take : input.placement.takes) {
+    const GpuState& gpu = input.node.gpus[take.gpu];
+    cost += take.milli * input.demand.scarcity[gpu.info->model_number];
+  }
+  return points(cost);
+}
+
+namespace {
+
+/// The least decrease of the fragments, in GPUs x 10^9, from which on 100 x sigmoid reaches 1, 2, …
+/// 99: ln(s / (100 - s)).
+constexpr std::array<std::int64_t, 99> kSigmoidSteps = {
+    -4'595'119'850, -3'891'820'298, -3'476'098'690, -3'178'053'830, -2'944'438'979,
+    -2'751'535'313, -2'586'689'344, -2'442'347'035, -2'313'634'929, -2'197'224'577,
+    -2'090'741'097, -1'992'430'165, -1'900'958'761, -1'815'289'967, -1'734'601'055,
+    -1'658'228'077, -1'585'627'264, -1'516'347'489, -1'450'010'176, -1'386'294'361,
+    -1'324'925'415, -1'265'666'373, -1'208'311'206, -1'152'679'510, -1'098'612'289,
+    -1'045'968'555, -994'622'575,   -944'461'609,   -895'384'047,   -847'297'860,
+    -800'119'300,   -753'771'802,   -708'185'058,   -663'294'217,   -619'039'208,
+    -575'364'145,   -532'216'814,   -489'548'225,   -447'312'218,   -405'465'108,
+    -363'965'377,   -322'773'392,   -281'851'152,   -241'162'057,   -200'670'695,
+    -160'342'650,   -120'144'312,   -80'042'708,    -40'005'335,    0,
+    40'005'335,     80'042'708,     120'144'312,    160'342'650,    200'670'695,
+    241'162'057,    281'851'152,    322'773'392,    363'965'377,    405'465'108,
+    447'312'218,    489'548'225,    532'216'814,    575'364'145,    619'039'208,
+    663'294'217,    708'185'058,    753'771'802,    800'119'300,    847'297'860,
+    895'384'047,    944'461'609,    994'622'575,    1'045'968'555,  1'098'612'289,
+    1'152'679'510,  1'208'311'206,  1'265'666'373,  1'324'925'415,  1'386'294'361,
+    1'450'010'176,  1'516'347'489,  1'585'627'264,  1'658'228'077,  1'734'601'055,
+    1'815'289'967,  1'900'958'761,  1'992'430'165,  2'090'741'097,  2'197'224'577,
+    2'313'634'929,  2'442'347'035,  2'586'689'344,  2'751'535'313,  2'944'438'979,
+    3'178'053'830,  3'476'098'690,  3'891'820'298,  4'595'119'850,
+};
+
+}  // namespace
+
+std::int32_t fgd(const TermInput& input) {
+  FragmentView view = fragment_view(input.node);
+  const std::int64_t before = fragment(view, input.demand.typical);
+  view.cpu_milli -= input.host.cpu_milli;
+  for (const DeviceTake& take : input.placement.takes) view.gpus[take.gpu].left -= take.milli;
+  const std::int64_t gain = before - fragment(view, input.demand.typical);
+  // Milli-GPU in parts of kOne to GPUs x 10^9.
+  const std::int64_t scaled = gain * 1'000 / kOne * 1'000;
+  const auto reached = std::ranges::upper_bound(kSigmoidSteps, scaled) - kSigmoidSteps.begin();
+  return static_cast<std::int32_t>(1000 * reached);
+}
+
+}  // namespace snug

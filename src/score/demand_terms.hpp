@@ -1,0 +1,25 @@
+// The terms that go by what has been learned of demand (model/demand.hpp). Each is the cost of a
+// placement to the pods that will come, in milli-GPU that they cannot use any more; what costs more
+// scores less: kTermBound / 2 where nothing changes, and kPointsPerMilli less for each.
+#pragma once
+
+#include "snug/score/terms.hpp"
+
+namespace snug {
+
+inline constexpr std::int64_t kPointsPerMilli = 5;
+
+/// Idle GPU that demand cannot use for want of the CPU that the pod takes.
+[[nodiscard]] std::int32_t stranded_cpu(const TermInput& input);
+/// What could still be sold of the GPUs' left-overs as shares, beyond the price of the pod's own.
+[[nodiscard]] std::int32_t left_over_value(const TermInput& input);
+/// What a share leaves of its GPU.
+[[nodiscard]] std::int32_t left_over_size(const TermInput& input);
+/// Room for the pods that need several GPUs at once.
+[[nodiscard]] std::int32_t multi_gpu_room(const TermInput& input);
+/// GPUs of models that pods ask for by name, more than there are.
+[[nodiscard]] std::int32_t model_scarcity(const TermInput& input);
+/// FGD's score: 100 x sigmoid of the fragments' decrease in GPUs, cut to an integer, x 1000.
+[[nodiscard]] std::int32_t fgd(const TermInput& input);
+
+}  // namespace snug

@@ -1,0 +1,150 @@
+#include "sim/measures.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "sim/trace_objects.hpp"
+#include "snug/demand/shape.hpp"
+#include "snug/demand/supply.hpp"
+#include "snug/demand/typical.hpp"
+#include "snug/score/fragment.hpp"
+
+namespace snug {
+namespace {
+
+constexpr std::int64_t kMilliPerGpu = 1000;
+constexpr std::size_t kChurnCurvePoints = 200;
+
+std::vector<TypicalPod> typical_of(const Trace& trace, const Supply& supply) {
+  const std::vector<GpuRequest> requests = requests_of(trace);
+  std::map<PodShape, std::size_t> known;
+  std::vector<CountedShape> counted;  // in the order of the list, by which equally frequent ones go
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    PodShape shape = shape_of(requests[i], host_of(trace.pods[i]));
+    const auto [row, is_new] = known.try_emplace(shape, counted.size());
+    if (is_new) counted.emplace_back(std::move(shape), 0);
+    counted[row->second].second += 1;
+  }
+  return typical_pods(std::move(counted), supply);
+}
+
+double microseconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double, std::micro>(time).count();
+}
+
+/// Of the sorted times the one that `part` of them do not exceed.
+double quantile(const std::vector<std::chrono::nanoseconds>& sorted, double part) {
+  if (sorted.empty()) return 0;
+  const auto at = static_cast<std::size_t>(part * static_cast<double>(sorted.size() - 1));
+  return microseconds(sorted[at]);
+}
+
+std::optional<double> percent_of(std::int64_t part, std::int64_t all) {
+  if (all == 0) return std::nullopt;
+  return 100.0 * static_cast<double>(part) / static_cast<double>(all);
+}
+
+}  // namespace
+
+Measures::Measures(const Trace& trace)
+    : trace_(trace), capacity_(kMilliPerGpu * trace.gpu_count()), churns_(trace.churns()) {
+  took_.reserve(trace.arrivals.size());
+}
+
+void Measures::count_rejected(const TracePod& pod) {
+  std::int64_t& kind = pod.gpus == 0                  ? rejected_.cpu
+                       : pod.gpus > 1                 ? rejected_.multi
+                       : pod.gpu_milli < kMilliPerGpu ? rejected_.share
+                                                      : rejected_.one;
+  ++kind;
+}
+
+void Measures::arrived(const TracePod& pod, bool placed, Ledger& ledger) {
+  const auto number = static_cast<std::size_t>(seen_++);
+  arrived_ += pod.milli();
+  if (placed) {
+    used_ += pod.milli();
+    ++accepted_;
+  } else {
+    count_rejected(pod);
+  }
+  if (churns_) {
+    if (number > trace_.arrivals.size() / 2) count_late(pod, placed);
+    const std::size_t step = std::max<std::size_t>(1, trace_.arrivals.size() / kChurnCurvePoints);
+    if (number % step == 0) draw(percent(arrived_));
+    return;
+  }
+  const std::int64_t level = std::llround(percent(arrived_));
+  if (level == 100) measure_level(at100_, ledger);
+  if (level == 130) measure_level(at130_, ledger);
+  if (curve_.empty() || static_cast<double>(level) > curve_.back().x) {
+    draw(static_cast<double>(level));
+  } else {
+    curve_.back().allocation_pct = percent(used_);
+  }
+}
+
+void Measures::count_late(const TracePod& pod, bool placed) {
+  allocation_.add(percent(used_));
+  ++late_.pods;
+  late_.milli += pod.milli();
+  late_.multi += pod.gpus > 1 ? 1 : 0;
+  if (placed) {
+    late_.milli_accepted += pod.milli();
+    return;
+  }
+  ++late_.rejected;
+  late_.multi_rejected += pod.gpus > 1 ? 1 : 0;
+}
+
+void Measures::measure_level(Level& level, Ledger& ledger) {
+  level.allocation.add(percent(used_));
+  level.fragmentation.add(fragmented(*ledger.snapshot()));
+}
+
+double Measures::fragmented(const Snapshot& snapshot) {
+  if (known_.empty()) {
+    typical_ = typical_of(trace_, supply_of(snapshot));
+    known_.resize(snapshot.nodes.size());
+    fragment_.resize(snapshot.nodes.size());
+  }
+  double sum = 0;
+  for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot) {
+    if (known_[slot] != snapshot.nodes[slot]) {
+      known_[slot] = snapshot.nodes[slot];
+      fragment_[slot] = fragment(fragment_view(*known_[slot]), typical_);
+    }
+    sum += static_cast<double>(fragment_[slot]) / static_cast<double>(kOne);
+  }
+  return capacity_ == 0 ? 0 : 100 * sum / static_cast<double>(capacity_);
+}
+
+void Measures::draw(double x) { curve_.push_back({x, percent(used_)}); }
+
+SimulationReport Measures::report() {
+  SimulationReport report;
+  report.nodes = static_cast<std::int64_t>(trace_.nodes.size());
+  report.gpus = trace_.gpu_count();
+  report.arrivals = seen_;
+  report.accepted = accepted_;
+  report.rejected = rejected_;
+  report.allocation = {at100_.allocation.get(), at130_.allocation.get()};
+  report.fragmentation = {at100_.fragmentation.get(), at130_.fragmentation.get()};
+  report.final_allocation = percent(used_);
+  if (late_.pods > 0) {
+    report.churn = ChurnReport{.allocation_mean = allocation_.get().value_or(0),
+                               .gpu_accepted_pct = percent_of(late_.milli_accepted, late_.milli),
+                               .rejected_pct = percent_of(late_.rejected, late_.pods).value_or(0),
+                               .multi_rejected_pct = percent_of(late_.multi_rejected, late_.multi)};
+  }
+  std::ranges::sort(took_);
+  report.decision_us_p50 = quantile(took_, 0.5);
+  report.decision_us_p99 = quantile(took_, 0.99);
+  report.curve = curve_;
+  return report;
+}
+
+}  // namespace snug

@@ -1,0 +1,89 @@
+// What a replay counts on its way. Not thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "snug/ledger/ledger.hpp"
+#include "snug/model/demand.hpp"
+#include "snug/sim/report.hpp"
+#include "snug/sim/trace.hpp"
+
+namespace snug {
+
+class Measures {
+ public:
+  /// The trace outlives it.
+  explicit Measures(const Trace& trace);
+
+  /// How long one decision took.
+  void decided(std::chrono::nanoseconds took) { took_.push_back(took); }
+  /// After the placement; in the order of the arrivals.
+  void arrived(const TracePod& pod, bool placed, Ledger& ledger);
+  /// A pod that had been placed has left.
+  void left(const TracePod& pod) { used_ -= pod.milli(); }
+
+  [[nodiscard]] SimulationReport report();
+
+ private:
+  struct Mean {
+    double sum = 0;
+    std::int64_t count = 0;
+    void add(double value) {
+      sum += value;
+      ++count;
+    }
+    [[nodiscard]] std::optional<double> get() const {
+      if (count == 0) return std::nullopt;
+      return sum / static_cast<double>(count);
+    }
+  };
+  struct Level {
+    Mean allocation;
+    Mean fragmentation;
+  };
+
+  [[nodiscard]] double percent(std::int64_t milli) const {
+    return capacity_ == 0 ? 0 : 100.0 * static_cast<double>(milli) / static_cast<double>(capacity_);
+  }
+  void count_rejected(const TracePod& pod);
+  void measure_level(Level& level, Ledger& ledger);
+  void count_late(const TracePod& pod, bool placed);
+  [[nodiscard]] double fragmented(const Snapshot& snapshot);
+  void draw(double x);
+
+  const Trace& trace_;
+  std::int64_t capacity_;  // milli-GPU
+  bool churns_;
+  std::vector<std::chrono::nanoseconds> took_;
+  std::int64_t seen_ = 0;
+  std::int64_t accepted_ = 0;
+  RejectedPods rejected_;
+  std::int64_t used_ = 0;     // milli-GPU
+  std::int64_t arrived_ = 0;  // milli-GPU
+  Level at100_;
+  Level at130_;
+  std::vector<CurvePoint> curve_;
+
+  /// Of the later half, where pods leave.
+  struct Late {
+    std::int64_t pods = 0;
+    std::int64_t rejected = 0;
+    std::int64_t milli = 0;
+    std::int64_t milli_accepted = 0;
+    std::int64_t multi = 0;
+    std::int64_t multi_rejected = 0;
+  };
+  Mean allocation_;
+  Late late_;
+
+  std::vector<TypicalPod> typical_;  // of the whole list
+  /// By slot: the node's state when its fragment was worked out. Empty: not asked for yet.
+  std::vector<NodeStatePtr> known_;
+  std::vector<std::int64_t> fragment_;
+};
+
+}  // namespace snug

@@ -1,0 +1,79 @@
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "snug/base/check.hpp"
+#include "snug/ledger/demand_keeper.hpp"
+#include "snug/plan/memos.hpp"
+#include "snug/plan/plan.hpp"
+#include "snug/sim/replay.hpp"
+
+namespace snug {
+namespace {
+
+constexpr std::string_view kNamespace = "default";
+
+class PolicyPlacer final : public Placer {
+ public:
+  explicit PolicyPlacer(PolicyPtr policy) : policy_(std::move(policy)) {
+    const std::map<std::string, std::string, std::less<>> no_labels;
+    auto profiles = policy_->choose({.name_space = kNamespace, .labels = no_labels, .asked = ""});
+    SNUG_CHECK(profiles.has_value());  // only a pod's own wish can be forbidden
+    profiles_ = std::make_unique<const ProfileChoice>(*std::move(profiles));
+  }
+
+  void arrives(const ArrivingPod& arriving, Ledger& ledger) override {
+    if (keeper_ == nullptr) keeper_ = std::make_unique<DemandKeeper>(ledger);
+    keeper_->seen({.uid = arriving.uid, .shape = shape_of(arriving.request, arriving.host)});
+  }
+
+  std::optional<NodeIndex> place(const ArrivingPod& arriving, std::span<const NodeIndex> candidates,
+                                 Ledger& ledger) override {
+    const PodRank rank{.uid = std::string(arriving.uid)};
+    const Claim claim{.name_space = kNamespace,
+                      .rank = rank,
+                      .request = arriving.request,
+                      .host = arriving.host,
+                      .profiles = *profiles_,
+                      .sharing = policy_->sharing};
+    const SnapshotPtr snapshot = ledger.snapshot();
+    std::string key = std::to_string(arriving.host.cpu_milli) + ' ' + to_text(arriving.request);
+    auto memo = memos_.take(key);
+    const Plan best = plan({.snapshot = *snapshot, .claim = claim, .memo = memo.get()}, candidates);
+    memos_.keep(std::move(key), std::move(memo));
+    if (!best.winner) return std::nullopt;
+    const NodeIndex node = candidates[*best.winner];
+    hold(*snapshot->nodes[node.value], claim, best.placement, ledger);
+    return node;
+  }
+
+  void gone(std::string_view uid, Ledger& /*ledger*/) override { keeper_->gone(uid); }
+
+ private:
+  void hold(const NodeState& node, const Claim& claim, PlacementView placement, Ledger& ledger) {
+    if (claim.request.empty()) {
+      const auto holding = to_holding(node, claim, placement);
+      holding->host = claim.host;
+      ledger.hold(holding);
+      return;
+    }
+    const auto reserved =
+        ledger.reserve({.claim = claim, .pod = claim.rank.uid, .node = node.name()});
+    SNUG_CHECK(reserved.has_value());  // nothing has happened since the snapshot
+    ledger.bound(claim.rank.uid);
+    keeper_->placed(claim.rank.uid);
+  }
+
+  PolicyPtr policy_;
+  std::unique_ptr<const ProfileChoice> profiles_;
+  std::unique_ptr<DemandKeeper> keeper_;  // of the ledger; null: no pod has come
+  PlanMemos memos_;
+};
+
+}  // namespace
+
+std::unique_ptr<Placer> policy_placer(PolicyPtr policy) {
+  return std::make_unique<PolicyPlacer>(std::move(policy));
+}
+
+}  // namespace snug

@@ -1,0 +1,145 @@
+#include "snug/sim/replay.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/measures.hpp"
+#include "sim/trace_objects.hpp"
+#include "snug/base/limits.hpp"
+
+namespace snug {
+namespace {
+
+/// A pod of an arrival that leaves.
+struct Departure {
+  double at = 0;
+  std::size_t arrival = 0;
+  friend bool operator>(const Departure& a, const Departure& b) {
+    return std::pair(a.at, a.arrival) > std::pair(b.at, b.arrival);
+  }
+};
+
+struct HostLeft {
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_bytes = 0;
+
+  [[nodiscard]] bool holds(const HostAmounts& asked) const {
+    return asked.cpu_milli <= cpu_milli && asked.memory_bytes <= memory_bytes;
+  }
+  void take(const HostAmounts& asked) {
+    cpu_milli -= asked.cpu_milli;
+    memory_bytes -= asked.memory_bytes;
+  }
+  void give_back(const HostAmounts& asked) {
+    cpu_milli += asked.cpu_milli;
+    memory_bytes += asked.memory_bytes;
+  }
+};
+
+class Run {
+ public:
+  Run(const ReplayInput& input, Placer& placer)
+      : input_(input),
+        trace_(input.trace),
+        placer_(placer),
+        ledger_(input.clock, limits_for(trace_)),
+        requests_(requests_of(trace_)),
+        node_of_(trace_.arrivals.size()),
+        measures_(trace_) {
+    for (std::size_t rank = 0; rank < trace_.nodes.size(); ++rank) {
+      ledger_.put_node(inventory_of(trace_.nodes[rank], rank));
+      const HostAmounts has = host_of(trace_.nodes[rank]);
+      left_.push_back({has.cpu_milli, has.memory_bytes});
+    }
+  }
+
+  SimulationReport run() {
+    const TimePoint start = input_.clock.now();
+    for (std::size_t i = 0; i < trace_.arrivals.size(); ++i) {
+      leave_before(i);
+      arrive(i);
+    }
+    SimulationReport report = measures_.report();
+    report.wall_s = std::chrono::duration<double>(input_.clock.now() - start).count();
+    return report;
+  }
+
+ private:
+  static Limits limits_for(const Trace& trace) {
+    Limits limits;
+    limits.max_nodes = std::max(limits.max_nodes, static_cast<std::int64_t>(trace.nodes.size()));
+    return limits;
+  }
+
+  [[nodiscard]] const TracePod& pod_of(std::size_t arrival) const {
+    return trace_.pods[trace_.arrivals[arrival].pod];
+  }
+
+  void leave_before(std::size_t arrival) {
+    while (!leaving_.empty() && leaving_.top().at <= static_cast<double>(arrival)) {
+      const std::size_t gone = leaving_.top().arrival;
+      leaving_.pop();
+      left_[node_of_[gone]].give_back(host_of(pod_of(gone)));
+      const std::string uid = arrival_uid(gone);
+      ledger_.gone(uid);
+      placer_.gone(uid, ledger_);
+      measures_.left(pod_of(gone));
+    }
+  }
+
+  void arrive(std::size_t arrival) {
+    const HostAmounts host = host_of(pod_of(arrival));
+    const std::string uid = arrival_uid(arrival);
+    const ArrivingPod arriving{.uid = uid,
+                               .pod = pod_of(arrival),
+                               .request = requests_[trace_.arrivals[arrival].pod],
+                               .host = host};
+    placer_.arrives(arriving, ledger_);
+    const TimePoint start = input_.clock.now();
+    candidates_.clear();
+    for (std::uint32_t slot = 0; slot < left_.size(); ++slot) {
+      if (left_[slot].holds(host)) candidates_.push_back(NodeIndex{slot});
+    }
+    const std::optional<NodeIndex> node = placer_.place(arriving, candidates_, ledger_);
+    measures_.decided(input_.clock.now() - start);
+    if (node) {
+      left_[node->value].take(host);
+      node_of_[arrival] = node->value;
+      if (const auto& lifetime = trace_.arrivals[arrival].lifetime) {
+        leaving_.push({static_cast<double>(arrival) + *lifetime, arrival});
+      }
+    } else {
+      placer_.gone(uid, ledger_);
+    }
+    measures_.arrived(arriving.pod, node.has_value(), ledger_);
+    if (input_.watcher) {
+      input_.watcher(
+          {.arrival = arrival, .node = node ? std::optional(node->value) : std::nullopt});
+    }
+  }
+
+  const ReplayInput& input_;
+  const Trace& trace_;
+  Placer& placer_;
+  Ledger ledger_;
+  std::vector<HostLeft> left_;          // of the nodes, by rank
+  std::vector<GpuRequest> requests_;    // of the trace's pods
+  std::vector<std::uint32_t> node_of_;  // of the arrivals that were placed
+  std::priority_queue<Departure, std::vector<Departure>, std::greater<>> leaving_;
+  std::vector<NodeIndex> candidates_;
+  Measures measures_;
+};
+
+}  // namespace
+
+SimulationReport replay(const ReplayInput& input, Placer& placer) {
+  return Run(input, placer).run();
+}
+
+}  // namespace snug

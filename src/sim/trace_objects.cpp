@@ -1,0 +1,72 @@
+#include "sim/trace_objects.hpp"
+
+#include <utility>
+
+#include "snug/base/check.hpp"
+#include "snug/model/pod.hpp"
+#include "snug/request/parse.hpp"
+
+namespace snug {
+namespace {
+
+constexpr std::size_t kDigits = 9;
+constexpr std::int64_t kMebi = 1 << 20;
+
+std::string padded(std::size_t number) {
+  std::string digits = std::to_string(number);
+  digits.insert(0, kDigits - std::min(kDigits, digits.size()), '0');
+  return digits;
+}
+
+/// 810 is `0.810`, two whole ones are `2`.
+std::string fraction_of(const TracePod& pod) {
+  if (pod.gpu_milli == 1000) return std::to_string(pod.gpus);
+  return "0." + std::to_string(1000 + pod.gpu_milli).substr(1);
+}
+
+}  // namespace
+
+std::string ranked_name(std::size_t rank) { return "node-" + padded(rank); }
+std::string arrival_uid(std::size_t arrival) { return "pod-" + padded(arrival); }
+
+NodeInventory inventory_of(const TraceNode& node, std::size_t rank) {
+  NodeInventory inventory;
+  inventory.name = ranked_name(rank);
+  inventory.host = {.amounts = host_of(node), .pods = 0, .known = true};
+  for (int index = 0; index < node.gpus; ++index) {
+    inventory.gpus.push_back({.index = index,
+                              .model = node.model,
+                              .memory = {kTraceGpuMiB},
+                              .modes = {GpuMode::kWhole, GpuMode::kTimeSlicing}});
+  }
+  return inventory;
+}
+
+HostAmounts host_of(const TraceNode& node) { return {node.cpu_milli, node.memory_mib * kMebi}; }
+HostAmounts host_of(const TracePod& pod) { return {pod.cpu_milli, pod.memory_mib * kMebi}; }
+
+StringMap annotations_of(const TracePod& pod) {
+  if (pod.gpus == 0) return {};
+  StringMap annotations{{"gpu-fraction", fraction_of(pod)}};
+  std::string models;
+  for (const std::string& model : pod.models) models += (models.empty() ? "" : ",") + model;
+  if (!models.empty()) annotations.emplace("gpu-model", std::move(models));
+  return annotations;
+}
+
+std::vector<GpuRequest> requests_of(const Trace& trace) {
+  std::vector<GpuRequest> requests;
+  requests.reserve(trace.pods.size());
+  for (const TracePod& pod : trace.pods) {
+    PodFacts facts;
+    facts.name = pod.name;
+    facts.containers.push_back({.name = "main"});
+    facts.annotations = annotations_of(pod);
+    auto request = parse_request(facts);
+    SNUG_CHECK(request.has_value());
+    requests.push_back(*std::move(request));
+  }
+  return requests;
+}
+
+}  // namespace snug
