@@ -22,14 +22,17 @@ class Core {
   Core(const CorePorts& ports, const ServiceOptions& options)
       : ledger(ports.clock, options.limits),
         pending(options.limits),
-        reconciler({ledger, pending, readiness, ports.api, ports.metrics, ports.log, ports.clock},
-                   options.limits),
+        demand(ledger),
+        reconciler(
+            {ledger, pending, demand, readiness, ports.api, ports.metrics, ports.log, ports.clock},
+            options.limits),
         service({ledger, pending, readiness, ports.policy, ports.api, ports.metrics, ports.log,
                  ports.clock, ports.first_sight},
                 options) {}
 
   Ledger ledger;
   PendingPods pending;
+  DemandKeeper demand;
   Readiness readiness;
   Reconciler reconciler;
   ExtenderService service;

@@ -8,7 +8,7 @@ namespace snug {
 void DemandKeeper::seen(const Seen& pod) {
   const std::lock_guard lock(mutex_);
   began_ = true;
-  if (supply_.gpus == 0) supply_ = supply_of(*ledger_.snapshot());
+  look_at_nodes();
   learner_.arrived(pod.uid, pod.shape, supply_);
   if (pod.placed) learner_.placed(pod.uid);
   publish();
@@ -16,7 +16,7 @@ void DemandKeeper::seen(const Seen& pod) {
 
 void DemandKeeper::listed(std::span<const Seen> pods) {
   const std::lock_guard lock(mutex_);
-  supply_ = supply_of(*ledger_.snapshot());
+  look_at_nodes();
   std::unordered_set<std::string_view> living;
   for (const Seen& pod : pods) living.insert(pod.uid);
   learner_.keep_only(living);
@@ -32,6 +32,12 @@ void DemandKeeper::listed(std::span<const Seen> pods) {
   publish();
 }
 
+void DemandKeeper::nodes_listed() {
+  const std::lock_guard lock(mutex_);
+  look_at_nodes();
+  publish();
+}
+
 void DemandKeeper::placed(std::string_view uid) {
   const std::lock_guard lock(mutex_);
   learner_.placed(uid);
@@ -42,14 +48,20 @@ void DemandKeeper::gone(std::string_view uid) {
   learner_.gone(uid);
 }
 
+void DemandKeeper::look_at_nodes() {
+  const SnapshotPtr snapshot = ledger_.snapshot();
+  if (snapshot->inventories == known_) return;
+  known_ = snapshot->inventories;
+  supply_ = supply_of(*snapshot);
+  nodes_changed_ = true;
+}
+
 void DemandKeeper::publish() {
-  const bool due = learner_.tables_due();
+  const bool due = nodes_changed_ || learner_.tables_due();
   const int churn = learner_.churn();
   if (!due && churn == churn_) return;
-  if (due) {
-    supply_ = supply_of(*ledger_.snapshot());
-    learner_.build_tables(supply_);
-  }
+  if (due) learner_.build_tables(supply_);
+  nodes_changed_ = false;
   churn_ = churn;
   auto demand = std::make_shared<Demand>(learner_.demand(churn));
   demand->version = ++version_;

@@ -247,6 +247,7 @@ SnapshotPtr Ledger::snapshot() {
     auto snapshot = std::make_shared<Snapshot>();
     snapshot->generation = impl_->generation;
     snapshot->room_generation = impl_->room;
+    snapshot->inventories = impl_->nodes.inventories();
     snapshot->nodes = impl_->nodes.table();
     snapshot->names = impl_->nodes.name_index();
     for (HoldingPtr& intent : impl_->intents.all()) {

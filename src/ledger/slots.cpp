@@ -74,6 +74,7 @@ void NodeSlots::replace(const HoldingPtr& holding) {
 
 /// The units that the kubelet hands out are of as much as the inventory says.
 void NodeSlots::set_inventory(std::uint32_t slot, std::shared_ptr<const NodeInventory> inventory) {
+  ++inventories_.value;
   Slot& node = slots_[slot];
   for (const HoldingPtr& holding : node.holdings) {
     const MilliGpu before = compute_held(*holding, node.inventory.get());

@@ -34,6 +34,8 @@ class NodeSlots {
   /// In the place of the one with the same uid and node.
   void replace(const HoldingPtr& holding);
 
+  /// Counts the changes of what nodes have.
+  [[nodiscard]] Generation inventories() const { return inventories_; }
   /// What the holdings of each namespace have of GPUs' compute.
   [[nodiscard]] const NamespaceUse& held() const { return held_; }
 
@@ -61,6 +63,7 @@ class NodeSlots {
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
   std::size_t existing_ = 0;
+  Generation inventories_;
   NamespaceUse held_;          // the sum of compute_held() over all holdings
   std::uint64_t version_ = 0;  // the last that a state was given
   std::unordered_map<std::string, std::uint32_t, StringHash, std::equal_to<>> by_name_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "snug/codec/inventory.hpp"
+#include "snug/request/host.hpp"
 #include "snug/request/parse.hpp"
 #include "snug/service/holding.hpp"
 #include "snug/service/pod_claim.hpp"
@@ -28,6 +29,17 @@ NominationPtr nomination_of(const PodFacts& pod) {
                                                        .request = *std::move(request)});
 }
 
+/// A pod that asks for GPUs, as demand counts it; nothing: it asks for none, or may not be placed
+/// yet.
+std::optional<DemandKeeper::Seen> demand_of(const PodFacts& pod) {
+  if (pod.gated) return std::nullopt;
+  const auto request = parse_request(pod);
+  if (!request || request->empty()) return std::nullopt;
+  return DemandKeeper::Seen{.uid = pod.uid,
+                            .shape = shape_of(*request, host_request(pod)),
+                            .placed = !pod.node_name.empty()};
+}
+
 }  // namespace
 
 Reconciler::Reconciler(ReconcilerParts parts, const Limits& limits)
@@ -41,9 +53,11 @@ void Reconciler::pods_list_begins() {
 void Reconciler::pods_listed(std::vector<PodFacts> pods) {
   ListedPods listed;
   std::vector<PodFacts> unbound;
+  std::vector<DemandKeeper::Seen> demand;
   for (const PodFacts& pod : pods) {
     if (pod.finished) continue;
     listed.living.insert(pod.uid);
+    if (auto seen = demand_of(pod)) demand.push_back(*std::move(seen));
     if (pod.node_name.empty()) {
       unbound.push_back(pod);
       if (NominationPtr nomination = nomination_of(pod)) {
@@ -61,6 +75,7 @@ void Reconciler::pods_listed(std::vector<PodFacts> pods) {
   }
   say_nominations(result.not_kept > 0 ? Kept::kSome : Kept::kAll);
   parts_.pending.replace(std::move(unbound));
+  parts_.demand.listed(demand);
   parts_.readiness.pods_are_in();
 }
 
@@ -69,11 +84,13 @@ void Reconciler::pod_changed(PodFacts pod) {
     pod_gone(pod);
     return;
   }
+  const bool ended = parts_.ledger.ended(pod.uid);
+  if (!ended) note_demand(pod);
   if (!pod.node_name.empty()) {
     apply_bound(pod, Shown::kWatched);
     return;
   }
-  if (parts_.ledger.ended(pod.uid)) return;
+  if (ended) return;
   note_nomination(pod);
   parts_.pending.put(std::move(pod));
 }
@@ -82,8 +99,13 @@ void Reconciler::pod_gone(const PodFacts& pod) {
   // In this order: whoever notes a refusal of the pod after the second line sees that it has ended.
   parts_.ledger.gone(pod.uid);
   parts_.pending.remove(pod.uid);
+  parts_.demand.gone(pod.uid);
   const std::lock_guard lock(mutex_);
   reported_.erase(pod.uid);
+}
+
+void Reconciler::note_demand(const PodFacts& pod) {
+  if (const auto seen = demand_of(pod)) parts_.demand.seen(*seen);
 }
 
 void Reconciler::note_nomination(const PodFacts& pod) {
@@ -195,6 +217,7 @@ void Reconciler::nodes_listed(std::vector<NodeFacts> nodes) {
     }
   }
   say_left_out();
+  parts_.demand.nodes_listed();
   parts_.readiness.nodes_are_in();
 }
 
@@ -279,6 +302,7 @@ bool Reconciler::settle_one(const LedgerEntry& entry) {
   if (!found || found->uid != held.uid || found->finished) {
     parts_.ledger.gone(held.uid);
     parts_.pending.remove(held.uid);
+    parts_.demand.gone(held.uid);
   } else if (!found->node_name.empty()) {
     apply_bound(*found, Shown::kRead);
   } else if (asked_at - entry.since >= std::chrono::milliseconds(limits_.bind_settle_ms)) {

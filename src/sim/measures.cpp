@@ -1,35 +1,18 @@
 #include "sim/measures.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <map>
 #include <utility>
 
-#include "sim/trace_objects.hpp"
-#include "snug/demand/shape.hpp"
 #include "snug/demand/supply.hpp"
-#include "snug/demand/typical.hpp"
 #include "snug/score/fragment.hpp"
+#include "snug/sim/typical.hpp"
 
 namespace snug {
 namespace {
 
 constexpr std::int64_t kMilliPerGpu = 1000;
 constexpr std::size_t kChurnCurvePoints = 200;
-
-std::vector<TypicalPod> typical_of(const Trace& trace, const Supply& supply) {
-  const std::vector<GpuRequest> requests = requests_of(trace);
-  std::map<PodShape, std::size_t> known;
-  std::vector<CountedShape> counted;  // in the order of the list, by which equally frequent ones go
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    PodShape shape = shape_of(requests[i], host_of(trace.pods[i]));
-    const auto [row, is_new] = known.try_emplace(shape, counted.size());
-    if (is_new) counted.emplace_back(std::move(shape), 0);
-    counted[row->second].second += 1;
-  }
-  return typical_pods(std::move(counted), supply);
-}
 
 double microseconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double, std::micro>(time).count();

@@ -1,3 +1,5 @@
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,7 +17,10 @@ constexpr std::string_view kNamespace = "default";
 
 class PolicyPlacer final : public Placer {
  public:
-  explicit PolicyPlacer(PolicyPtr policy) : policy_(std::move(policy)) {
+  using Known = std::function<Demand(const Supply&)>;
+
+  PolicyPlacer(PolicyPtr policy, Known known)
+      : policy_(std::move(policy)), known_(std::move(known)) {
     const std::map<std::string, std::string, std::less<>> no_labels;
     auto profiles = policy_->choose({.name_space = kNamespace, .labels = no_labels, .asked = ""});
     SNUG_CHECK(profiles.has_value());  // only a pod's own wish can be forbidden
@@ -23,6 +28,10 @@ class PolicyPlacer final : public Placer {
   }
 
   void arrives(const ArrivingPod& arriving, Ledger& ledger) override {
+    if (known_) {
+      say_known(ledger);
+      return;
+    }
     if (keeper_ == nullptr) keeper_ = std::make_unique<DemandKeeper>(ledger);
     keeper_->seen({.uid = arriving.uid, .shape = shape_of(arriving.request, arriving.host)});
   }
@@ -47,9 +56,19 @@ class PolicyPlacer final : public Placer {
     return node;
   }
 
-  void gone(std::string_view uid, Ledger& /*ledger*/) override { keeper_->gone(uid); }
+  void gone(std::string_view uid, Ledger& /*ledger*/) override {
+    if (keeper_ != nullptr) keeper_->gone(uid);
+  }
 
  private:
+  void say_known(Ledger& ledger) {
+    if (said_) return;
+    auto demand = std::make_shared<Demand>(known_(supply_of(*ledger.snapshot())));
+    demand->version = 1;
+    ledger.put_demand(std::move(demand));
+    said_ = true;
+  }
+
   void hold(const NodeState& node, const Claim& claim, PlacementView placement, Ledger& ledger) {
     if (claim.request.empty()) {
       const auto holding = to_holding(node, claim, placement);
@@ -61,19 +80,26 @@ class PolicyPlacer final : public Placer {
         ledger.reserve({.claim = claim, .pod = claim.rank.uid, .node = node.name()});
     SNUG_CHECK(reserved.has_value());  // nothing has happened since the snapshot
     ledger.bound(claim.rank.uid);
-    keeper_->placed(claim.rank.uid);
+    if (keeper_ != nullptr) keeper_->placed(claim.rank.uid);
   }
 
   PolicyPtr policy_;
   std::unique_ptr<const ProfileChoice> profiles_;
-  std::unique_ptr<DemandKeeper> keeper_;  // of the ledger; null: no pod has come
+  Known known_;  // empty: it is learned
+  bool said_ = false;
+  std::unique_ptr<DemandKeeper> keeper_;  // of the ledger; null: no pod has come, or all is known
   PlanMemos memos_;
 };
 
 }  // namespace
 
 std::unique_ptr<Placer> policy_placer(PolicyPtr policy) {
-  return std::make_unique<PolicyPlacer>(std::move(policy));
+  return std::make_unique<PolicyPlacer>(std::move(policy), nullptr);
+}
+
+std::unique_ptr<Placer> policy_placer(PolicyPtr policy,
+                                      std::function<Demand(const Supply&)> known) {
+  return std::make_unique<PolicyPlacer>(std::move(policy), std::move(known));
 }
 
 }  // namespace snug

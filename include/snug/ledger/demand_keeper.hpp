@@ -30,11 +30,15 @@ class DemandKeeper {
   /// All that live: the others are gone. The first list is what learning begins with, where no pod
   /// was seen before it.
   void listed(std::span<const Seen> pods);
+  /// The nodes are in.
+  void nodes_listed();
   /// It holds its GPUs from now on.
   void placed(std::string_view uid);
   void gone(std::string_view uid);
 
  private:
+  /// Measures supply anew where nodes have changed.
+  void look_at_nodes();
   void publish();
 
   Ledger& ledger_;
@@ -42,6 +46,8 @@ class DemandKeeper {
   // Guarded by mutex_.
   DemandLearner learner_;
   Supply supply_;
+  Generation known_;            // Snapshot::inventories of `supply_`
+  bool nodes_changed_ = false;  // since the tables were made
   std::uint64_t version_ = 0;
   int churn_ = 0;
   bool began_ = false;

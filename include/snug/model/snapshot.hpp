@@ -171,6 +171,7 @@ using Nominations = std::vector<NominationPtr>;
 struct Snapshot {
   Generation generation;       // of the ledger
   Generation room_generation;  // counts the changes that may have made room
+  Generation inventories;      // counts the changes of what nodes have
   NodeTable nodes;             // by NodeIndex
   /// Names to slots of `nodes`.
   std::shared_ptr<const NameIndex> names;

@@ -34,6 +34,7 @@ struct ByChurn {
   ByChurn(std::int64_t same) : still(same), churning(same) {}
   ByChurn(std::int64_t the_still, std::int64_t the_churning)
       : still(the_still), churning(the_churning) {}
+  friend bool operator==(const ByChurn&, const ByChurn&) = default;
   [[nodiscard]] std::int64_t at(int churn) const {
     return (still * (Demand::kFullChurn - churn) + churning * churn) / Demand::kFullChurn;
   }

@@ -1,6 +1,6 @@
-// Keeps the ledger equal to the API server: applies lists and watch events, settles binds of
-// unknown outcome, wakes waiting pods when room appears, and reports what should not be
-// (over-commitment, edited or missing reservations).
+// Keeps the ledger equal to the API server: applies lists and watch events, lets demand be learned
+// from them, settles binds of unknown outcome, wakes waiting pods when room appears, and reports
+// what should not be (over-commitment, edited or missing reservations).
 //
 // The sink's calls come from the watch threads (nodes and pods each one at a time), tick() from one
 // more. Nothing here decides a placement.
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "snug/base/clock.hpp"
+#include "snug/ledger/demand_keeper.hpp"
 #include "snug/ledger/ledger.hpp"
 #include "snug/service/closures.hpp"
 #include "snug/service/holding.hpp"
@@ -29,6 +30,7 @@ namespace snug {
 struct ReconcilerParts {
   Ledger& ledger;
   PendingPods& pending;
+  DemandKeeper& demand;
   Readiness& readiness;
   ApiPort& api;
   Metrics& metrics;
@@ -56,6 +58,8 @@ class Reconciler final : public ClusterSink {
   enum class Kept : std::uint8_t { kAll, kSome };  // of the room for nominated pods
 
   void apply_bound(const PodFacts& pod, Shown shown);
+  /// Lets demand be learned from a pod that has not been counted, or that is bound now.
+  void note_demand(const PodFacts& pod);
   /// Keeps what an unbound pod asks on the node that it is nominated to.
   void note_nomination(const PodFacts& pod);
   [[nodiscard]] std::string what_was_edited(const PodFacts& pod) const;

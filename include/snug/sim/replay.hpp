@@ -15,6 +15,7 @@
 
 #include "snug/base/clock.hpp"
 #include "snug/base/ids.hpp"
+#include "snug/demand/supply.hpp"
 #include "snug/ledger/ledger.hpp"
 #include "snug/model/request.hpp"
 #include "snug/sim/report.hpp"
@@ -44,8 +45,11 @@ class Placer {
   virtual void gone(std::string_view /*uid*/, Ledger& /*ledger*/) {}
 };
 
-/// The service's way: by a policy.
+/// The service's way: by a policy, and by what is learned of the pods on the way.
 [[nodiscard]] std::unique_ptr<Placer> policy_placer(PolicyPtr policy);
+/// The same, but for what is known of demand: that is said once, and nothing is learned.
+[[nodiscard]] std::unique_ptr<Placer> policy_placer(PolicyPtr policy,
+                                                    std::function<Demand(const Supply&)> known);
 
 /// What has become of an arrival.
 struct Outcome {

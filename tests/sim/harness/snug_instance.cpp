@@ -49,9 +49,11 @@ SnugInstance::SnugInstance(const Clock& clock, ApiPort& api, ServiceOptions opti
                            const std::string& policy)
     : ledger_(clock, options.limits),
       pending_(options.limits),
+      demand_(ledger_),
       limits_(options.limits),
       policy_(policy_of(policy, options.limits)),
-      reconciler_({ledger_, pending_, readiness_, api, metrics_, log_, clock}, options.limits),
+      reconciler_({ledger_, pending_, demand_, readiness_, api, metrics_, log_, clock},
+                  options.limits),
       service_({ledger_, pending_, readiness_, policy_, api, metrics_, log_, clock}, options) {}
 
 void SnugInstance::change_policy(const std::string& yaml) {

@@ -50,6 +50,7 @@ class SnugInstance {
   NoLog log_;
   Ledger ledger_;
   PendingPods pending_;
+  DemandKeeper demand_;
   Readiness readiness_;
   Limits limits_;
   PolicyStore policy_;

@@ -98,9 +98,9 @@ TEST(PolicyCodecTest, ProfilesKeepTheirTermsAndWeights) {
   EXPECT_EQ(tight.name, "tight");
   ASSERT_EQ(tight.terms.size(), 2U);
   EXPECT_EQ(tight.terms[0].term, find_term("best-fit"));
-  EXPECT_EQ(tight.terms[0].weight, 1000);
+  EXPECT_EQ(tight.terms[0].weight, ByChurn(1000));
   EXPECT_EQ(tight.terms[1].term, find_term("spread"));
-  EXPECT_EQ(tight.terms[1].weight, -1'000'000);
+  EXPECT_EQ(tight.terms[1].weight, ByChurn(-1'000'000));
   EXPECT_EQ(policy->profiles.at("wide").terms[0].weight, 0);
 }
 

@@ -197,7 +197,8 @@ class ServiceTest : public ::testing::Test {
   CountingMetrics metrics;
   SilentLog log;
   FirstSight* first_sight = nullptr;
-  Reconciler reconciler{{ledger, pending, readiness, api, metrics, log, clock}, limits};
+  DemandKeeper demand{ledger};
+  Reconciler reconciler{{ledger, pending, demand, readiness, api, metrics, log, clock}, limits};
   std::unique_ptr<ExtenderService> service;
 };
 

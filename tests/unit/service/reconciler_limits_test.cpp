@@ -30,7 +30,7 @@ class LeftOutNodesTest : public ServiceTest {
     small.max_nodes = 2;
     few = std::make_unique<Ledger>(clock, small);
     other = std::make_unique<Reconciler>(
-        ReconcilerParts{*few, pending, readiness, api, metrics, log_lines, clock}, small);
+        ReconcilerParts{*few, pending, demand, readiness, api, metrics, log_lines, clock}, small);
   }
   std::vector<std::string> nodes() {
     std::vector<std::string> names;
@@ -84,7 +84,7 @@ TEST_F(NominationsTest, ThatRoomIsNotKeptForEveryNominatedPodIsSaidOnce) {
   small.max_nominations = 1;
   Ledger few(clock, small);
   CollectingLog said;
-  Reconciler other({few, pending, readiness, api, metrics, said, clock}, small);
+  Reconciler other({few, pending, demand, readiness, api, metrics, said, clock}, small);
   const auto nominated = [](const std::string& name) {
     PodFacts pod = make_pod(name, {{"gpu-fraction", "0.5"}});
     pod.nominated_node_name = "n1";

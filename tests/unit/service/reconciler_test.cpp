@@ -30,7 +30,9 @@ TEST_F(ReconcilerTest, TheLedgerIsRebuiltFromAnnotations) {
   Ledger rebuilt(clock, limits);
   PendingPods nothing_pending(limits);
   Readiness fresh;
-  Reconciler other({rebuilt, nothing_pending, fresh, api, metrics, log, clock}, limits);
+  DemandKeeper rebuilt_demand(rebuilt);
+  Reconciler other({rebuilt, nothing_pending, rebuilt_demand, fresh, api, metrics, log, clock},
+                   limits);
   other.pods_list_begins();
   other.pods_listed({shown});
   EXPECT_FALSE(fresh.ready());

@@ -1,0 +1,276 @@
+#include "packing/published.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "snug/base/check.hpp"
+#include "snug/plan/plan.hpp"
+#include "snug/score/policy.hpp"
+#include "snug/sim/typical.hpp"
+
+namespace snug_bench {
+namespace {
+
+using snug::ArrivingPod;
+using snug::GpuState;
+using snug::Ledger;
+using snug::NodeIndex;
+using snug::NodeState;
+using snug::TracePod;
+
+constexpr std::int64_t kMostCpuMilli = 128'000;  // of any node
+constexpr std::int64_t kMostGpuMilli = 8'000;    // of any node
+constexpr std::int32_t kIdle = 1000;
+
+using Gpus = std::vector<std::size_t>;  // positions on the node
+
+/// What a policy looks at.
+struct Offer {
+  NodeIndex index;
+  const NodeState& node;
+  const TracePod& pod;
+
+  [[nodiscard]] bool fits(const GpuState& gpu) const {
+    const auto& models = pod.models;
+    return gpu.left >= pod.gpu_milli &&
+           (models.empty() || std::ranges::find(models, gpu.info->model) != models.end());
+  }
+  [[nodiscard]] bool fits() const {
+    return std::ranges::count_if(node.gpus, [&](const GpuState& gpu) { return fits(gpu); }) >=
+           pod.gpus;
+  }
+  [[nodiscard]] std::int64_t cpu_left() const {
+    return node.inventory->host.amounts.cpu_milli - node.host_used.cpu_milli;
+  }
+};
+
+/// The fitting GPU with the least left, or the first idle ones.
+Gpus best_fit_gpus(const Offer& offer) {
+  Gpus gpus;
+  const std::vector<GpuState>& all = offer.node.gpus;
+  if (offer.pod.gpus == 1) {
+    std::optional<std::size_t> best;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (offer.fits(all[i]) && (!best || all[i].left < all[*best].left)) best = i;
+    }
+    gpus.push_back(*best);
+    return gpus;
+  }
+  for (std::size_t i = 0; std::cmp_less(gpus.size(), offer.pod.gpus); ++i) {
+    if (offer.fits(all[i])) gpus.push_back(i);
+  }
+  return gpus;
+}
+
+/// The pod on these GPUs, as bound.
+snug::HoldingPtr holding_of(const ArrivingPod& arriving, const NodeState& node, const Gpus& gpus) {
+  snug::Placement placement;
+  for (const std::size_t gpu : gpus) {
+    const bool whole = arriving.pod.gpu_milli == kIdle;
+    placement.takes.push_back({.gpu = static_cast<std::uint16_t>(gpu),
+                               .mode = whole ? snug::GpuMode::kWhole : snug::GpuMode::kTimeSlicing,
+                               .memory = {snug::kTraceGpuMiB * arriving.pod.gpu_milli / kIdle},
+                               .compute = {arriving.pod.gpu_milli}});
+  }
+  static const snug::Profile nobodys{};
+  const snug::ProfileChoice profiles(nobodys);
+  const snug::SharingRules sharing;
+  const snug::PodRank rank{.uid = std::string(arriving.uid)};
+  const auto holding = to_holding(node,
+                                  {.name_space = "default",
+                                   .rank = rank,
+                                   .request = arriving.request,
+                                   .host = arriving.host,
+                                   .profiles = profiles,
+                                   .sharing = sharing},
+                                  placement);
+  holding->host = arriving.host;
+  return holding;
+}
+
+/// A policy that scores nodes: the highest wins, the first of equals.
+class Scoring : public snug::Placer {
+ public:
+  std::optional<NodeIndex> place(const ArrivingPod& arriving, std::span<const NodeIndex> candidates,
+                                 Ledger& ledger) override {
+    const snug::SnapshotPtr snapshot = ledger.snapshot();
+    std::vector<Offer> fitting;
+    for (const NodeIndex node : candidates) {
+      const Offer offer{node, *snapshot->nodes[node.value], arriving.pod};
+      if (offer.fits()) fitting.push_back(offer);
+    }
+    if (fitting.empty()) return std::nullopt;
+    const Offer& chosen = fitting[best_of(fitting)];
+    const Gpus gpus = arriving.pod.gpus == 0 ? Gpus{} : gpus_on(chosen);
+    ledger.hold(holding_of(arriving, chosen.node, gpus));
+    placed(arriving, chosen.index);
+    return chosen.index;
+  }
+
+ protected:
+  [[nodiscard]] virtual std::int64_t score(const Offer& offer) = 0;
+  [[nodiscard]] virtual std::size_t best_of(const std::vector<Offer>& fitting) {
+    std::size_t best = 0;
+    std::int64_t most = score(fitting[0]);
+    for (std::size_t i = 1; i < fitting.size(); ++i) {
+      const std::int64_t value = score(fitting[i]);
+      if (value <= most) continue;
+      best = i;
+      most = value;
+    }
+    return best;
+  }
+  [[nodiscard]] virtual Gpus gpus_on(const Offer& offer) { return best_fit_gpus(offer); }
+  virtual void placed(const ArrivingPod& /*arriving*/, NodeIndex /*node*/) {}
+};
+
+class Random final : public Scoring {
+ public:
+  explicit Random(std::uint64_t seed) : random_(seed) {}
+
+ private:
+  std::int64_t score(const Offer& /*offer*/) override { return 0; }
+  std::size_t best_of(const std::vector<Offer>& fitting) override { return draw(fitting.size()); }
+  Gpus gpus_on(const Offer& offer) override {
+    Gpus fitting;
+    for (std::size_t i = 0; i < offer.node.gpus.size(); ++i) {
+      if (offer.fits(offer.node.gpus[i])) fitting.push_back(i);
+    }
+    const auto count = static_cast<std::size_t>(offer.pod.gpus);
+    for (std::size_t i = 0; i < count; ++i) {
+      std::swap(fitting[i], fitting[i + draw(fitting.size() - i)]);
+    }
+    fitting.resize(count);
+    std::ranges::sort(fitting);
+    return fitting;
+  }
+  std::size_t draw(std::size_t below) { return static_cast<std::size_t>(random_() % below); }
+
+  std::mt19937_64 random_;
+};
+
+class DotProduct final : public Scoring {
+  std::int64_t score(const Offer& offer) override {
+    const auto part = [](std::int64_t value, std::int64_t most) {
+      return static_cast<double>(value) / static_cast<double>(most);
+    };
+    const double cpu =
+        part(offer.cpu_left(), kMostCpuMilli) * part(offer.pod.cpu_milli, kMostCpuMilli);
+    const double gpu =
+        part(offer.node.left, kMostGpuMilli) * part(offer.pod.milli(), kMostGpuMilli);
+    return static_cast<std::int64_t>(100 * (1 - (cpu + gpu) / 2));
+  }
+};
+
+class BestFit final : public Scoring {
+  std::int64_t score(const Offer& offer) override {
+    const auto left = [](std::int64_t value, std::int64_t most) {
+      return 0.5 * static_cast<double>(value) / static_cast<double>(most);
+    };
+    return static_cast<std::int64_t>(
+        100 * (1 - left(offer.cpu_left() - offer.pod.cpu_milli, kMostCpuMilli) -
+               left(offer.node.left - offer.pod.milli(), kMostGpuMilli)));
+  }
+  /// Stretched to 0 to 100 over the nodes that fit, in integers.
+  std::size_t best_of(const std::vector<Offer>& fitting) override {
+    std::vector<std::int64_t> scores;
+    for (const Offer& offer : fitting) scores.push_back(score(offer));
+    const auto [least, most] = std::ranges::minmax(scores);
+    for (std::int64_t& value : scores) {
+      value = most == least ? 100 : (value - least) * 100 / (most - least);
+    }
+    return static_cast<std::size_t>(std::ranges::max_element(scores) - scores.begin());
+  }
+};
+
+class Packing final : public Scoring {
+  std::int64_t score(const Offer& offer) override {
+    if (offer.pod.gpus == 0) return 0;
+    const std::vector<GpuState>& gpus = offer.node.gpus;
+    const auto idle = std::ranges::count(gpus, kIdle, &GpuState::left);
+    if (std::cmp_equal(idle, gpus.size())) return std::max<std::int64_t>(33 - idle, idle);
+    std::int64_t opened = 0;
+    std::int64_t left = 0;
+    for (const std::size_t gpu : best_fit_gpus(offer)) {
+      opened += gpus[gpu].left == kIdle ? 1 : 0;
+      left += gpus[gpu].left * 100 / kIdle;
+    }
+    if (opened > 0) return std::max<std::int64_t>(50 - opened, 33);
+    return 100 - left / 10;
+  }
+};
+
+/// By the kinds of pods that a node has had. None leaves in the runs that the paper shows; here one
+/// that leaves is not counted any more.
+class Clustering final : public Scoring {
+  using Kind = std::int64_t;  // 0: a share, else how many GPUs
+
+  static Kind kind_of(const TracePod& pod) { return pod.gpu_milli < kIdle ? 0 : pod.gpus; }
+
+  std::int64_t score(const Offer& offer) override {
+    if (offer.pod.gpus == 0) return 0;
+    const std::map<Kind, int>& kinds = on_node_[offer.index.value];
+    const bool same = kinds.contains(kind_of(offer.pod));
+    const std::int64_t base = kinds.empty() ? 25 : !same ? 0 : kinds.size() == 1 ? 75 : 50;
+    const double full = static_cast<double>(kMostGpuMilli - offer.node.left) / kMostGpuMilli;
+    return base + static_cast<std::int64_t>(25 * full);
+  }
+  void placed(const ArrivingPod& arriving, NodeIndex node) override {
+    if (arriving.pod.gpus == 0) return;
+    const Kind kind = kind_of(arriving.pod);
+    ++on_node_[node.value][kind];
+    living_.emplace(arriving.uid, std::pair(node.value, kind));
+  }
+  void gone(std::string_view uid, Ledger& /*ledger*/) override {
+    const auto found = living_.find(uid);
+    if (found == living_.end()) return;
+    const auto [node, kind] = found->second;
+    std::map<Kind, int>& kinds = on_node_[node];
+    if (--kinds[kind] == 0) kinds.erase(kind);
+    living_.erase(found);
+  }
+
+  std::map<std::uint32_t, std::map<Kind, int>> on_node_;
+  std::map<std::string, std::pair<std::uint32_t, Kind>, std::less<>> living_;
+};
+
+/// The term of the policy engine alone, which knows all pods of the trace beforehand.
+std::unique_ptr<snug::Placer> fgd(const snug::Trace& trace) {
+  auto policy = std::make_shared<snug::Policy>();
+  policy->default_profile = "fgd";
+  policy->profiles["fgd"] = {.name = "fgd", .terms = {{snug::find_term("fgd"), 1}}};
+  return snug::policy_placer(policy, [&trace](const snug::Supply& supply) {
+    snug::Demand demand;
+    demand.typical = snug::typical_of(trace, supply);
+    return demand;
+  });
+}
+
+}  // namespace
+
+const std::vector<std::string_view>& published_names() {
+  static const std::vector<std::string_view> names{"random",  "dotprod",  "clustering",
+                                                   "packing", "best-fit", "fgd"};
+  return names;
+}
+
+std::unique_ptr<snug::Placer> published_placer(std::string_view name, const snug::Trace& trace,
+                                               std::uint64_t seed) {
+  if (name == "random") return std::make_unique<Random>(seed);
+  if (name == "dotprod") return std::make_unique<DotProduct>();
+  if (name == "clustering") return std::make_unique<Clustering>();
+  if (name == "packing") return std::make_unique<Packing>();
+  if (name == "best-fit") return std::make_unique<BestFit>();
+  SNUG_CHECK(name == "fgd");
+  return fgd(trace);
+}
+
+}  // namespace snug_bench
