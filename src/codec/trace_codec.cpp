@@ -100,7 +100,7 @@ Result<std::vector<TraceNode>> read_trace_nodes(const TraceFile& file, const Lim
     }
   }
   if (nodes.empty()) table.complain("there is no node; expected at least one row");
-  if (table.problem()) return std::unexpected(*table.problem());
+  if (const auto& problem = table.problem()) return std::unexpected(*problem);
   return nodes;
 }
 
@@ -115,7 +115,7 @@ Result<std::vector<TracePod>> read_trace_pods(const TraceFile& file, const Limit
     }
   }
   if (pods.empty()) table.complain("there is no pod; expected at least one row");
-  if (table.problem()) return std::unexpected(*table.problem());
+  if (const auto& problem = table.problem()) return std::unexpected(*problem);
   return pods;
 }
 

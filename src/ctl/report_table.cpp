@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace snug {
@@ -51,24 +52,31 @@ std::vector<Row> rows_for(Reports reports) {
       {"rejected, no GPU asked", rejected(&RejectedPods::cpu)},
       {"rejected, share", rejected(&RejectedPods::share)},
       {"rejected, one GPU", rejected(&RejectedPods::one)},
-      {"rejected, several GPUs", rejected(&RejectedPods::multi)},
-      {"allocation at 100 % demand", at(&SimulationReport::allocation, &AtDemand::at100)},
-      {"allocation at 130 % demand", at(&SimulationReport::allocation, &AtDemand::at130)},
-      {"allocation at the end",
-       [](const auto& report) { return percent(report.final_allocation); }},
-      {"fragmentation at 100 % demand", at(&SimulationReport::fragmentation, &AtDemand::at100)},
-      {"fragmentation at 130 % demand", at(&SimulationReport::fragmentation, &AtDemand::at130)}};
-  if (std::ranges::any_of(reports, [](const auto& report) { return report.churn.has_value(); })) {
-    rows.push_back({"later half: mean allocation", churn(&ChurnReport::allocation_mean)});
-    rows.push_back({"later half: GPU demand accepted", churn(&ChurnReport::gpu_accepted_pct)});
-    rows.push_back({"later half: pods rejected", churn(&ChurnReport::rejected_pct)});
-    rows.push_back({"later half: of several GPUs", churn(&ChurnReport::multi_rejected_pct)});
+      {"rejected, several GPUs", rejected(&RejectedPods::multi)}};
+  const bool churns =
+      std::ranges::any_of(reports, [](const auto& report) { return report.churn.has_value(); });
+  const auto add = [&](std::string_view name, Cell cell) {
+    rows.push_back({name, std::move(cell)});
+  };
+  if (!churns) {
+    add("allocation at 100 % demand", at(&SimulationReport::allocation, &AtDemand::at100));
+    add("allocation at 130 % demand", at(&SimulationReport::allocation, &AtDemand::at130));
   }
-  rows.push_back({"decision p50",
-                  [](const auto& report) { return with_unit(report.decision_us_p50, 1, "us"); }});
-  rows.push_back({"decision p99",
-                  [](const auto& report) { return with_unit(report.decision_us_p99, 1, "us"); }});
-  rows.push_back({"wall", [](const auto& report) { return with_unit(report.wall_s, 2, "s"); }});
+  add("allocation at the end", [](const auto& report) { return percent(report.final_allocation); });
+  if (churns) {
+    add("later half: mean allocation", churn(&ChurnReport::allocation_mean));
+    add("later half: GPU demand accepted", churn(&ChurnReport::gpu_accepted_pct));
+    add("later half: pods rejected", churn(&ChurnReport::rejected_pct));
+    add("later half: of several GPUs", churn(&ChurnReport::multi_rejected_pct));
+  } else {
+    add("fragmentation at 100 % demand", at(&SimulationReport::fragmentation, &AtDemand::at100));
+    add("fragmentation at 130 % demand", at(&SimulationReport::fragmentation, &AtDemand::at130));
+  }
+  add("decision p50",
+      [](const auto& report) { return with_unit(report.decision_us_p50, 1, "us"); });
+  add("decision p99",
+      [](const auto& report) { return with_unit(report.decision_us_p99, 1, "us"); });
+  add("wall", [](const auto& report) { return with_unit(report.wall_s, 2, "s"); });
   return rows;
 }
 

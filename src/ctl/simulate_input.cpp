@@ -58,14 +58,13 @@ auto read_part(const std::string& path, Reader reader)
   return reader(TraceFile{*text, path});
 }
 
-Result<void> draw(const SimulateFlags& flags, SimulateInput& input) {
-  input.seed = parse<std::uint64_t>(*flags.seed);
+Result<void> draw(const std::string& seed, const std::string& inflate, SimulateInput& input) {
+  input.seed = parse<std::uint64_t>(seed);
   if (!input.seed) {
     return wrong("--seed must be an integer from 0 to " +
-                 std::to_string(std::numeric_limits<std::uint64_t>::max()) + ", not \"" +
-                 *flags.seed + '"');
+                 std::to_string(std::numeric_limits<std::uint64_t>::max()) + ", not \"" + seed +
+                 '"');
   }
-  const std::string inflate = flags.inflate.value_or("1.3");
   const std::optional<double> times = parse<double>(inflate);
   if (!times || !(*times > 0 && *times <= kMostInflate)) {
     return wrong("--inflate must be a number above 0 and up to 100, not \"" + inflate + '"');
@@ -90,8 +89,8 @@ Result<void> read_trace(const SimulateFlags& flags, SimulateInput& input) {
     if (!pods) return std::unexpected(pods.error());
     input.trace.pods = std::move(*pods);
   }
-  if (flags.seed) return draw(flags, input);
-  return read_part(*flags.arrivals,
+  if (flags.seed) return draw(*flags.seed, flags.inflate.value_or("1.3"), input);
+  return read_part(flags.arrivals.value_or(""),
                    [&](const TraceFile& file) { return read_trace_arrivals(file, input.trace); });
 }
 

@@ -126,7 +126,7 @@ inline constexpr std::int64_t kMostEvictionWorkOfCall = 200'000;
 // of maxNodes and maxGpusPerNode.
 inline constexpr std::int64_t kMostTraceBytes = 268'435'456;  // of each file
 inline constexpr std::size_t kMostTracePods = 1'000'000;
-inline constexpr std::size_t kMostTraceArrivals = 10'000'000;
+inline constexpr std::size_t kMostTraceArrivals = 2'000'000;
 inline constexpr std::size_t kMostComparedPolicies = 16;
 
 struct LimitRow {
