@@ -1,13 +1,22 @@
 #include "ctl/policy_check.hpp"
 
 #include <array>
+#include <memory>
 
 #include "app/files.hpp"
 #include "app/options.hpp"
 #include "snug/codec/policy_codec.hpp"
 
 namespace snug {
+namespace {
 
+struct CheckFlags {
+  std::string file;
+  std::string config;
+};
+
+/// Those that the extender would have with this configuration file; the defaults where `config` is
+/// empty. An error says where the file is wrong.
 Result<Limits> limits_of(const std::string& config) {
   if (config.empty()) return Limits{};
   const std::array argv{"snug-extender", "--config", config.c_str()};
@@ -16,12 +25,39 @@ Result<Limits> limits_of(const std::string& config) {
   return options->limits;
 }
 
+/// One line about the file: `FILE: ok: …`. An error says where the file is wrong.
 Result<std::string> check_policy(const std::string& path, const Limits& limits) {
   const Result<std::string> text = read_file(path, limits.max_config_bytes);
   if (!text) return std::unexpected(text.error());
   const Result<Policy> policy = read_policy(*text, path, limits);
   if (!policy) return std::unexpected(policy.error());
   return path + ": ok: " + summary_of(*policy);
+}
+
+int run(const CheckFlags& flags) {
+  const Result<Limits> limits = limits_of(flags.config);
+  if (!limits) return complain(kWrong, limits.error().message);
+  const Result<std::string> line = check_policy(flags.file, *limits);
+  if (!line) return complain(kWrong, line.error().message);
+  std::puts(line->c_str());
+  return kDone;
+}
+
+}  // namespace
+
+void add_policy_check(CLI::App& app, Action& chosen) {
+  CLI::App* policy = app.add_subcommand("policy", "Policy files");
+  policy->require_subcommand(1);
+  CLI::App* check = policy->add_subcommand(
+      "check", "Says whether snug-extender would take a policy file; exit code 2: it would not");
+  const auto flags = std::make_shared<CheckFlags>();
+  check
+      ->add_option(
+          "--config", flags->config,
+          "the configuration file of snug-extender, for its limits; without it the defaults")
+      ->type_name("FILE");
+  check->add_option("file", flags->file, "the policy file (YAML)")->type_name("FILE")->required();
+  check->callback([flags, &chosen] { chosen = [flags] { return run(*flags); }; });
 }
 
 }  // namespace snug

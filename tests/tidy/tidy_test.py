@@ -58,6 +58,8 @@ ROWS = [
     ("pure_layers", "the ledger may lock", {"src/ledger/a.cpp": "#include <mutex>\n"}, None),
     ("pure_layers", "fit may not lock", {"src/fit/a.cpp": "#include <mutex>\n"}, "<mutex>"),
     ("pure_layers", "the model prints", {"src/model/a.cpp": 'void f() { printf("x"); }\n'}, "printf("),
+    ("pure_layers", "who draws arrivals has a generator", {"src/sim/draw_arrivals.cpp": "#include <random>\n"}, None),
+    ("pure_layers", "a replay has none", {"src/sim/replay.cpp": "#include <random>\n"}, "<random>"),
     ("pure_layers", "the ledger counts in doubles", {"src/ledger/a.cpp": "double used;\n"}, "double"),
     ("fit_and_score_at_home", "the service compares free memory",
      {"src/service/a.cpp": "bool b = gpu.free_memory() > x;\n"}, "free_memory("),

@@ -122,6 +122,13 @@ inline constexpr std::int64_t kMostEvictionWork = 5'000;
 inline constexpr std::int64_t kLastPassWork = 1'000;
 inline constexpr std::int64_t kMostEvictionWorkOfCall = 200'000;
 
+// What a simulation may consist of. Nodes, and GPUs of one node or pod, are bounded by the defaults
+// of maxNodes and maxGpusPerNode.
+inline constexpr std::int64_t kMostTraceBytes = 268'435'456;  // of each file
+inline constexpr std::size_t kMostTracePods = 1'000'000;
+inline constexpr std::size_t kMostTraceArrivals = 2'000'000;
+inline constexpr std::size_t kMostComparedPolicies = 16;
+
 struct LimitRow {
   std::string_view key;
   std::int64_t Limits::* field;

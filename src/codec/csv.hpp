@@ -1,0 +1,69 @@
+// A CSV text row by row, by the names of its columns. Fields may stand in quotes, with "" for a
+// quote; lines may end with CR LF; the text may begin with a byte order mark. Empty lines and lines
+// that begin with # count as none. Pure.
+//
+// The first problem is kept, as one sentence with file and line, and ends the rows: a reader looks
+// for it once, when next() has said that there are no more.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snug/base/result.hpp"
+
+namespace snug {
+
+struct CsvColumn {
+  std::string_view name;
+  bool needed = true;
+};
+
+class CsvTable {
+ public:
+  /// `source` names the text in messages. What the arguments point to outlives the table.
+  CsvTable(std::string_view text, std::string_view source, std::span<const CsvColumn> columns);
+
+  /// The next row; the first time it reads the header too. False: there is none, or a problem.
+  [[nodiscard]] bool next();
+
+  /// The row's field in a column, which is named by its position in `columns`; empty where the
+  /// file has no such column.
+  [[nodiscard]] std::string_view field(std::size_t column) const;
+  /// 0, and a problem, where the field is no integer from 0 to `most`.
+  std::int64_t number(std::size_t column, std::int64_t most);
+  /// A problem where the field is no text of 1 to 253 printable characters without blanks.
+  std::string name(std::size_t column);
+
+  /// Where the row begins, from 1.
+  [[nodiscard]] std::int64_t line() const { return line_; }
+  void complain(std::string_view sentence);
+  [[nodiscard]] const std::optional<Error>& problem() const { return problem_; }
+
+ private:
+  bool read_header();
+  bool read_record();
+  bool read_field();
+  bool read_quoted(std::string& field);
+  bool skip_line_end();
+  [[nodiscard]] bool at_line_end() const;
+  [[nodiscard]] std::string all_columns() const;
+
+  std::string_view rest_;
+  std::string_view source_;
+  std::span<const CsvColumn> columns_;
+  std::vector<std::optional<std::size_t>> places_;  // of each of columns_ in a record
+  std::size_t width_ = 0;                           // fields of the header
+  std::vector<std::string> fields_;                 // the first used_ are the record's
+  std::size_t used_ = 0;
+  std::int64_t line_ = 1;  // of the record
+  std::int64_t here_ = 1;  // of rest_
+  bool header_read_ = false;
+  std::optional<Error> problem_;
+};
+
+}  // namespace snug

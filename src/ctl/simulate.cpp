@@ -1,0 +1,96 @@
+#include "ctl/simulate.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "app/files.hpp"
+#include "ctl/progress.hpp"
+#include "ctl/report_table.hpp"
+#include "ctl/simulate_input.hpp"
+#include "snug/codec/chart_svg.hpp"
+#include "snug/codec/report_codec.hpp"
+#include "snug/sim/replay.hpp"
+
+namespace snug {
+namespace {
+
+std::vector<SimulationReport> simulate(const SimulateInput& input) {
+  std::vector<SimulationReport> reports;
+  const SteadyClock clock;
+  for (const NamedPolicy& each : input.policies) {
+    Progress progress(each.name, input.trace.arrivals.size(), clock);
+    const auto placer = policy_placer(each.policy);
+    const ReplayInput replayed{input.trace, clock, [&](const Outcome&) { progress.step(); }};
+    SimulationReport& report = reports.emplace_back(replay(replayed, *placer));
+    report.policy = each.name;
+    report.seed = input.seed;
+  }
+  return reports;
+}
+
+Result<void> print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};
+  return fail(ErrorCode::kUnavailable,
+              std::string("stdout: cannot be written: ") + std::strerror(errno));
+}
+
+Result<void> write_results(const SimulateFlags& flags,
+                           const std::vector<SimulationReport>& reports) {
+  const bool json_alone = flags.json == "-";
+  if (const auto done = print(json_alone ? write_reports(reports) : report_table(reports)); !done) {
+    return done;
+  }
+  if (flags.json && !json_alone) {
+    if (const auto done = write_file(*flags.json, write_reports(reports)); !done) return done;
+  }
+  if (flags.svg) return write_file(*flags.svg, write_chart(reports));
+  return {};
+}
+
+/// Before minutes of work are lost to a folder that is not there.
+Result<void> check_results(const SimulateFlags& flags) {
+  for (const auto& path : {flags.json, flags.svg}) {
+    if (!path || path == "-") continue;
+    if (const auto good = check_writable(*path); !good) return good;
+  }
+  return {};
+}
+
+int run(const SimulateFlags& flags) {
+  const Result<SimulateInput> input = read_input(flags);
+  if (!input) return complain(kWrong, input.error().message);
+  if (const auto good = check_results(flags); !good) return complain(kFailed, good.error().message);
+  const auto written = write_results(flags, simulate(*input));
+  return written ? kDone : complain(kFailed, written.error().message);
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& app, Action& chosen) {
+  CLI::App* command = app.add_subcommand(
+      "simulate", "Replays pods that arrive at a cluster, and says how tightly they were packed");
+  const auto flags = std::make_shared<SimulateFlags>();
+  const auto add = [&](const char* name, auto& value, const char* type, const char* meaning) {
+    return command->add_option(name, value, meaning)->type_name(type);
+  };
+  add("--nodes", flags->nodes, "CSV", "the nodes: sn, cpu_milli, memory_mib, gpu, model")
+      ->required();
+  add("--pods", flags->pods, "CSV",
+      "the pods: name, cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec");
+  add("--arrivals", flags->arrivals, "FILE",
+      "who arrives: lines p ROW [LIFETIME], and n NODE RANK for ties");
+  add("--seed", flags->seed, "N",
+      "instead of --arrivals: all pods in an order that N decides, then pods drawn among them");
+  add("--inflate", flags->inflate, "TIMES",
+      "with --seed: until they have asked for so many times the cluster's GPUs; 1.3 by default");
+  add("--policy", flags->policies, "FILE",
+      "a policy (YAML), again for several side by side; without it the default policy")
+      ->allow_extra_args(false);
+  add("--json", flags->json, "FILE", "the results as JSON; - writes them, alone, to stdout");
+  add("--svg", flags->svg, "FILE", "a chart of the GPUs in use as pods arrive");
+  command->callback([flags, &chosen] { chosen = [flags] { return run(*flags); }; });
+}
+
+}  // namespace snug

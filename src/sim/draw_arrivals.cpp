@@ -1,0 +1,45 @@
+// Neither std::shuffle nor std::uniform_int_distribution: what they make of the generator's numbers
+// is each library's own, and a seed must mean the same arrivals everywhere.
+#include <random>
+#include <utility>
+
+#include "snug/base/limits.hpp"
+#include "snug/sim/trace.hpp"
+
+namespace snug {
+namespace {
+
+/// One of 0..count-1, each as likely as the others: numbers below 2^64 modulo count are thrown
+/// away.
+std::size_t draw(std::mt19937_64& generator, std::size_t count) {
+  const std::uint64_t surplus = (std::uint64_t{0} - count) % count;
+  std::uint64_t number = generator();
+  while (number < surplus) number = generator();
+  return static_cast<std::size_t>(number % count);
+}
+
+}  // namespace
+
+std::vector<Arrival> draw_arrivals(const std::vector<TracePod>& pods, std::int64_t gpus,
+                                   std::uint64_t seed, double inflate) {
+  std::mt19937_64 generator(seed);
+  std::vector<Arrival> arrivals(pods.size());
+  std::int64_t arrived = 0;
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    arrivals[i].pod = i;
+    arrived += pods[i].milli();
+  }
+  for (std::size_t left = pods.size(); left > 1; --left) {
+    std::swap(arrivals[left - 1], arrivals[draw(generator, left)]);
+  }
+  if (arrived == 0) return arrivals;
+  const double wanted = inflate * static_cast<double>(gpus * 1000);
+  while (static_cast<double>(arrived) < wanted && arrivals.size() < kMostTraceArrivals) {
+    const std::size_t pod = draw(generator, pods.size());
+    arrivals.push_back({.pod = pod});
+    arrived += pods[pod].milli();
+  }
+  return arrivals;
+}
+
+}  // namespace snug
