@@ -25,12 +25,12 @@ struct Target {
 Result<Target> target_of(const std::string& path) {
   std::error_code error;
   fs::path file = path;
-  if (fs::is_symlink(file, error)) file = fs::weakly_canonical(file, error);
   const fs::file_status status = fs::status(file, error);
   if (fs::is_directory(status)) {
     return fail(ErrorCode::kUnavailable, path + ": is a folder; expected a file");
   }
   if (fs::exists(status) && !fs::is_regular_file(status)) return Target{file, file};
+  if (fs::is_symlink(file, error)) file = fs::weakly_canonical(file, error);
   return Target{file, file.string() + ".tmp" + std::to_string(::getpid())};
 }
 

@@ -120,6 +120,16 @@ class ResultsTest(SimulateTest):
         done = self.run_ctl(*self.trace("p 1\n"), "--json", "/dev/null")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertFalse(Path("/dev/null").is_file())
+        done = self.run_ctl(*self.trace("p 1\n"), "--json", "-", "--svg", "/dev/stdout")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("</svg>\n", done.stdout)
+
+    def test_a_link_stays_one(self):
+        link, file = self.folder / "link.json", self.file("real.json", "old")
+        link.symlink_to(file.name)
+        self.assertEqual(self.run_ctl(*self.trace("p 1\n"), "--json", link).returncode, 0)
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(list(json.loads(file.read_text())), KEYS)
 
 
 class PoliciesTest(SimulateTest):
