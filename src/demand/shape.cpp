@@ -7,8 +7,9 @@
 namespace snug {
 
 std::int64_t PodShape::milli_each(MebiBytes of_gpu) const {
-  if (memory.value == 0 || of_gpu.value <= 0) return gpu_milli;
-  const std::int64_t part = std::clamp<std::int64_t>(1000 * memory.value / of_gpu.value, 1, 1000);
+  if (gpu_memory.value == 0 || of_gpu.value <= 0) return gpu_milli;
+  const std::int64_t part =
+      std::clamp<std::int64_t>(1000 * gpu_memory.value / of_gpu.value, 1, 1000);
   return std::max(part, gpu_milli);
 }
 
@@ -20,7 +21,7 @@ PodShape share_of(const ContainerRequest& asked) {
   if (const auto* fraction = std::get_if<FractionAsk>(&asked.ask)) {
     shape.gpu_milli = fraction->thousandths;
   } else if (const auto* memory = std::get_if<MemoryAsk>(&asked.ask)) {
-    shape.memory = memory->memory;
+    shape.gpu_memory = memory->memory;
   } else {
     shape.gpu_milli = kWholeGpu.value;
   }
@@ -40,11 +41,14 @@ PodShape shape_of(const GpuRequest& request, const HostAmounts& host) {
   for (const ContainerRequest& asked : request.containers) {
     PodShape shape = share_of(asked);
     if (asked.kind == ContainerKind::kApp) gpus += shape.gpus;
-    const auto size = [](const PodShape& of) { return std::tie(of.gpu_milli, of.memory, of.gpus); };
+    const auto size = [](const PodShape& of) {
+      return std::tie(of.gpu_milli, of.gpu_memory, of.gpus);
+    };
     if (size(most) < size(shape)) most = std::move(shape);
   }
   most.gpus = std::max(most.gpus, gpus);
   most.cpu_milli = host.cpu_milli;
+  most.memory_mib = host.memory_bytes >> 20;
   return most;
 }
 

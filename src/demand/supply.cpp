@@ -15,6 +15,7 @@ Supply supply_of(const Snapshot& snapshot) {
     const NodeInventory& inventory = *snapshot.nodes[slot]->inventory;
     if (inventory.gpus.empty()) continue;
     supply.cpu_milli += inventory.host.amounts.cpu_milli;
+    supply.memory_mib += inventory.host.amounts.memory_bytes >> 20;
     for (const GpuInfo& gpu : inventory.gpus) {
       ++supply.gpus;
       ++supply.by_model[gpu.model_number];

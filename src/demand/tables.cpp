@@ -21,22 +21,29 @@ constexpr double kNamingGpusBeforeAll = 50;
 
 std::int64_t in_parts(double part) { return std::llround(part * static_cast<double>(kOne)); }
 
+/// The widths of the bins: thousandths of a core, MiB.
+constexpr std::int64_t kCpuWidth = 250;
+constexpr std::int64_t kMemoryWidth = 2'048;
+
 class Histogram {
  public:
-  void add(double gpus, double cores_for_one) {
-    const double bin = cores_for_one * 1000 / static_cast<double>(StrandTable::kBinMilli);
-    const auto at = std::min(StrandTable::kBins - 1, static_cast<std::size_t>(bin));
-    rows_[at].gpus += gpus;
-    rows_[at].cores += gpus * cores_for_one;
+  explicit Histogram(std::int64_t width) : width_(width) {}
+
+  void add(double gpus, double need) {
+    const auto at = static_cast<std::size_t>(need / static_cast<double>(width_));
+    Row& row = rows_[std::min(StrandTable::kBins - 1, at)];
+    row.gpus += gpus;
+    row.needs += gpus * need;
   }
 
-  [[nodiscard]] std::array<StrandTable::Bin, StrandTable::kBins> bins(double all_gpus) const {
-    constexpr std::int64_t kLeastNeedMilli = 10;
-    std::array<StrandTable::Bin, StrandTable::kBins> bins{};
+  [[nodiscard]] StrandTable::Bins bins(double all_gpus) const {
+    StrandTable::Bins bins{};
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       if (rows_[i].gpus <= 0) continue;
-      const std::int64_t need = std::llround(1000 * rows_[i].cores / rows_[i].gpus);
-      bins[i] = {in_parts(rows_[i].gpus / all_gpus), std::max(kLeastNeedMilli, need)};
+      // A need near nothing is never short; it must not divide by nothing.
+      const std::int64_t least = std::max<std::int64_t>(1, width_ / 25);
+      const std::int64_t need = std::llround(rows_[i].needs / rows_[i].gpus);
+      bins[i] = {in_parts(rows_[i].gpus / all_gpus), std::max(least, need)};
     }
     return bins;
   }
@@ -44,9 +51,10 @@ class Histogram {
  private:
   struct Row {
     double gpus = 0;
-    double cores = 0;
+    double needs = 0;
   };
   std::array<Row, StrandTable::kBins> rows_{};
+  std::int64_t width_;
 };
 
 std::vector<ShareDemand> priced_shares(const ShapeCounts& pods, MebiBytes memory) {
@@ -93,6 +101,7 @@ std::vector<RoomShape> rooms_of(const ShapeCounts& pods, const Supply& supply, d
         count * static_cast<double>(shape.milli(supply.usual_memory())) / kWholeGpu.value;
     rooms.push_back({.gpus = shape.gpus,
                      .cpu_milli = shape.cpu_milli,
+                     .memory_mib = shape.memory_mib,
                      .models = models_of(shape, supply),
                      .share = in_parts(asked / all_gpus)});
   }
@@ -134,8 +143,10 @@ ShapeCounts pods_before_all(const Supply& supply) {
     std::int64_t milli;
     double pods;
   };
-  // Half of a GPU's part of the CPU for each, so that some is left for others.
-  const std::int64_t cpu = supply.gpus == 0 ? 0 : supply.cpu_milli / supply.gpus / 2;
+  // Half of a GPU's part of the node for each, so that some is left for others.
+  const std::int64_t gpus = std::max<std::int64_t>(1, supply.gpus);
+  const std::int64_t cpu = supply.cpu_milli / gpus / 2;
+  const std::int64_t memory = supply.memory_mib / gpus / 2;
   ShapeCounts pods;
   for (const Row& row : {Row{1, 250, 3}, Row{1, 500, 5}, Row{1, 1000, 9}, Row{2, 1000, 1},
                          Row{4, 1000, 1}, Row{8, 1000, 1}}) {
@@ -143,6 +154,7 @@ ShapeCounts pods_before_all(const Supply& supply) {
     shape.gpus = row.gpus;
     shape.gpu_milli = row.milli;
     shape.cpu_milli = cpu * row.gpus * row.milli / 1000;
+    shape.memory_mib = memory * row.gpus * row.milli / 1000;
     pods.emplace(std::move(shape), row.pods);
   }
   return pods;
@@ -150,22 +162,23 @@ ShapeCounts pods_before_all(const Supply& supply) {
 
 DemandTables::DemandTables(const ShapeCounts& pods, const Supply& supply) {
   double all_gpus = 0;
-  Histogram per_device;
-  Histogram per_gpu;
+  ByUse<Histogram> cpu{Histogram(kCpuWidth), Histogram(kCpuWidth)};
+  ByUse<Histogram> memory{Histogram(kMemoryWidth), Histogram(kMemoryWidth)};
   for (const auto& [shape, count] : pods) {
     const double each =
         static_cast<double>(shape.milli_each(supply.usual_memory())) / kWholeGpu.value;
-    const double gpus = count * each * static_cast<double>(shape.gpus);
+    const double devices = static_cast<double>(shape.gpus);
+    const double gpus = count * each * devices;
     if (gpus <= 0) continue;
     all_gpus += gpus;
-    const double cores =
-        static_cast<double>(shape.cpu_milli) / 1000 / static_cast<double>(shape.gpus);
-    per_device.add(gpus, cores);
-    per_gpu.add(gpus, cores / each);
+    cpu.of_device.add(gpus, static_cast<double>(shape.cpu_milli) / devices);
+    cpu.of_used.add(gpus, static_cast<double>(shape.cpu_milli) / devices / each);
+    memory.of_device.add(gpus, static_cast<double>(shape.memory_mib) / devices);
+    memory.of_used.add(gpus, static_cast<double>(shape.memory_mib) / devices / each);
   }
   if (all_gpus <= 0) return;
-  per_device_ = per_device.bins(all_gpus);
-  per_gpu_ = per_gpu.bins(all_gpus);
+  cpu_ = {cpu.of_device.bins(all_gpus), cpu.of_used.bins(all_gpus)};
+  memory_ = {memory.of_device.bins(all_gpus), memory.of_used.bins(all_gpus)};
   for (const Supply::Size& size : supply.sizes) {
     rest_.left_over.push_back(left_over_of(pods, size.memory));
   }
@@ -174,20 +187,26 @@ DemandTables::DemandTables(const ShapeCounts& pods, const Supply& supply) {
   rest_.typical = typical_pods({pods.begin(), pods.end()}, supply);
 }
 
+StrandTable DemandTables::mixed(const ByUse<StrandTable::Bins>& bins, std::int64_t width,
+                                int churn) {
+  StrandTable::Bins mix{};
+  for (std::size_t i = 0; i < mix.size(); ++i) {
+    const StrandTable::Bin& still = bins.of_device[i];
+    const StrandTable::Bin& churning = bins.of_used[i];
+    const std::int64_t a = still.share * (Demand::kFullChurn - churn);
+    const std::int64_t b = churning.share * churn;
+    if (a + b == 0) continue;
+    mix[i] = {.share = (a + b) / Demand::kFullChurn,
+              .need = (a * still.need + b * churning.need) / (a + b)};
+  }
+  return {mix, width};
+}
+
 Demand DemandTables::at(int churn) const {
   Demand demand = rest_;
   demand.churn = churn;
-  Bins bins{};
-  for (std::size_t i = 0; i < bins.size(); ++i) {
-    const std::int64_t still = per_device_[i].share * (Demand::kFullChurn - churn);
-    const std::int64_t churning = per_gpu_[i].share * churn;
-    if (still + churning == 0) continue;
-    bins[i] = {
-        .share = (still + churning) / Demand::kFullChurn,
-        .need_milli = (still * per_device_[i].need_milli + churning * per_gpu_[i].need_milli) /
-                      (still + churning)};
-  }
-  demand.strand = StrandTable(bins);
+  demand.cpu = mixed(cpu_, kCpuWidth, churn);
+  demand.memory = mixed(memory_, kMemoryWidth, churn);
   return demand;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
+#include <utility>
 
 #include "snug/base/limits.hpp"
 #include "snug/model/glob.hpp"
@@ -19,8 +21,27 @@ ModelSet models_of(const PodShape& shape, const Supply& supply) {
   return set;
 }
 
+namespace {
+
+/// FGD does not tell pods by the memory that they take of the node.
+std::vector<CountedShape> without_memory(const std::vector<CountedShape>& pods) {
+  std::map<PodShape, std::size_t> known;
+  std::vector<CountedShape> counted;
+  for (const auto& [shape, count] : pods) {
+    PodShape same = shape;
+    same.memory_mib = 0;
+    const auto [row, is_new] = known.try_emplace(same, counted.size());
+    if (is_new) counted.emplace_back(std::move(same), 0);
+    counted[row->second].second += count;
+  }
+  return counted;
+}
+
+}  // namespace
+
 std::vector<TypicalPod> typical_pods(std::vector<CountedShape> pods, const Supply& supply) {
   constexpr double kCovered = 0.95;
+  pods = without_memory(pods);
   std::ranges::stable_sort(pods, std::ranges::greater{}, &CountedShape::second);
   double all = 0;
   for (const auto& [shape, count] : pods) all += count;

@@ -5,30 +5,33 @@
 namespace snug {
 namespace {
 
+/// Feeds are kept in such parts, so that rounding does not add up.
+constexpr std::int64_t kFine = 1024;
 /// More than any node has: sums stay far inside 64 bits.
-constexpr std::int64_t kMostCpuMilli = 100'000'000;
+constexpr std::int64_t kMostHave = 1'000'000'000;
 
 }  // namespace
 
-StrandTable::StrandTable(const std::array<Bin, kBins>& bins) {
+StrandTable::StrandTable(const Bins& bins, std::int64_t width) : width_(width) {
   for (std::size_t i = kBins; i-- > 0;) {
     from_[i] = from_[i + 1];
     if (bins[i].share == 0) continue;
     from_[i].share += bins[i].share;
-    from_[i].fed += bins[i].share * 1000 / bins[i].need_milli;
+    from_[i].fed += bins[i].share * 1000 * kFine / bins[i].need;
   }
 }
 
-std::int64_t StrandTable::stranded(std::int64_t cpu_milli, std::int64_t gpu_milli) const {
+std::int64_t StrandTable::stranded(std::int64_t have, std::int64_t gpu_milli) const {
   if (gpu_milli <= 0) return 0;
-  const std::int64_t cpu = std::clamp<std::int64_t>(cpu_milli, 0, kMostCpuMilli);
-  const auto bin = static_cast<std::size_t>(cpu * 1000 / gpu_milli / kBinMilli);
-  if (bin >= kBins) return 0;
+  have = std::clamp<std::int64_t>(have, 0, kMostHave);
+  const std::int64_t ratio = have * 1000 / gpu_milli / width_;
+  if (ratio >= static_cast<std::int64_t>(kBins)) return 0;
+  const auto bin = static_cast<std::size_t>(ratio);
   const Sum& above = from_[bin + 1];
-  const std::int64_t surely = gpu_milli * above.share - cpu * above.fed;
+  const std::int64_t surely = gpu_milli * above.share - have * above.fed / kFine;
   // The bin in which the ratio itself lies may need more than there is, or less.
   const Sum own{from_[bin].share - above.share, from_[bin].fed - above.fed};
-  return surely + std::max<std::int64_t>(0, gpu_milli * own.share - cpu * own.fed);
+  return surely + std::max<std::int64_t>(0, gpu_milli * own.share - have * own.fed / kFine);
 }
 
 }  // namespace snug

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <utility>
 
 #include "snug/score/fragment.hpp"
@@ -19,20 +20,47 @@ std::int32_t points(std::int64_t cost) {
                                    kPointsPerMilli * std::clamp(cost, -kMost, kMost) / kOne);
 }
 
-std::int64_t idle_cpu(const NodeState& node) {
-  return node.inventory->host.amounts.cpu_milli - node.host_used.cpu_milli;
+/// What nobody has asked of the node yet.
+struct HostLeft {
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_mib = 0;
+};
+
+HostLeft host_left(const NodeState& node) {
+  const HostAmounts& has = node.inventory->host.amounts;
+  return {has.cpu_milli - node.host_used.cpu_milli,
+          (has.memory_bytes - node.host_used.memory_bytes) >> 20};
+}
+
+HostLeft without(const HostLeft& left, const HostAmounts& asked) {
+  return {left.cpu_milli - asked.cpu_milli, left.memory_mib - (asked.memory_bytes >> 20)};
+}
+
+/// How many pods of the shape the host has enough for.
+std::int64_t rooms_in(const HostLeft& left, const RoomShape& shape) {
+  const auto rooms = [](std::int64_t have, std::int64_t need) {
+    return need == 0 ? std::numeric_limits<std::int64_t>::max()
+                     : std::max<std::int64_t>(0, have) / need;
+  };
+  return std::min(rooms(left.cpu_milli, shape.cpu_milli), rooms(left.memory_mib, shape.memory_mib));
+}
+
+/// For want of the one that is shorter.
+std::int64_t stranded(const Demand& demand, const HostLeft& host, std::int64_t gpu_milli) {
+  return std::max(demand.cpu.stranded(host.cpu_milli, gpu_milli),
+                  demand.memory.stranded(host.memory_mib, gpu_milli));
 }
 
 }  // namespace
 
-std::int32_t stranded_cpu(const TermInput& input) {
+std::int32_t stranded_gpu(const TermInput& input) {
   const NodeState& node = input.node;
   if (!node.inventory->host.known || node.left == 0) return kNoChange;
   std::int64_t left = node.left;
   for (const DeviceTake& take : input.placement.takes) left -= take.milli;
-  const std::int64_t cpu = idle_cpu(node);
-  return points(input.demand.strand.stranded(cpu - input.host.cpu_milli, left) -
-                input.demand.strand.stranded(cpu, node.left));
+  const HostLeft host = host_left(node);
+  return points(stranded(input.demand, without(host, input.host), left) -
+                stranded(input.demand, host, node.left));
 }
 
 std::int32_t left_over_value(const TermInput& input) {
@@ -59,7 +87,8 @@ std::int32_t left_over_size(const TermInput& input) {
 std::int32_t multi_gpu_room(const TermInput& input) {
   const NodeState& node = input.node;
   const bool limited = node.inventory->host.known;
-  const std::int64_t cpu = idle_cpu(node);
+  const HostLeft host = host_left(node);
+  const HostLeft host_after = without(host, input.host);
   std::int64_t cost = 0;
   for (const RoomShape& shape : input.demand.rooms) {
     if (std::cmp_less(node.gpus.size(), shape.gpus)) continue;
@@ -79,10 +108,9 @@ std::int32_t multi_gpu_room(const TermInput& input) {
     }
     std::int64_t before = idle / shape.gpus;
     std::int64_t after = (idle - taken) / shape.gpus;
-    if (limited && shape.cpu_milli > 0) {
-      before = std::min(before, std::max<std::int64_t>(0, cpu) / shape.cpu_milli);
-      after =
-          std::min(after, std::max<std::int64_t>(0, cpu - input.host.cpu_milli) / shape.cpu_milli);
+    if (limited) {
+      before = std::min(before, rooms_in(host, shape));
+      after = std::min(after, rooms_in(host_after, shape));
     }
     cost += shape.share * 1000 * shape.gpus * (before - after);
   }

@@ -9,8 +9,9 @@ namespace snug {
 
 inline constexpr std::int64_t kPointsPerMilli = 5;
 
-/// Idle GPU that demand cannot use for want of the CPU that the pod takes.
-[[nodiscard]] std::int32_t stranded_cpu(const TermInput& input);
+/// Idle GPU that demand cannot use for want of the CPU or the memory that the pod takes of the
+/// node.
+[[nodiscard]] std::int32_t stranded_gpu(const TermInput& input);
 /// What could still be sold of the GPUs' left-overs as shares, beyond the price of the pod's own.
 [[nodiscard]] std::int32_t left_over_value(const TermInput& input);
 /// What a share leaves of its GPU.

@@ -140,8 +140,8 @@ constexpr auto kTerms = std::to_array<TermRow>({
     {"nvlink-locality", nvlink_locality,
      "the more NVLinks join a container's GPUs, and the fewer are cut between empty ones"},
     {"spread", spread, "the more the placement leaves on its node, then on its GPUs"},
-    {"stranded-cpu", stranded_cpu,
-     "the less idle GPU is left without the CPU that pods need with it"},
+    {"stranded-gpu", stranded_gpu,
+     "the less idle GPU is left without the CPU and memory that pods need with it"},
 });
 
 }  // namespace

@@ -34,7 +34,7 @@ std::string PodClaim::key() const {
   std::string key = std::to_string(policy_.version) + '\n' + profiles_.key() + '\n';
   if (rule.require_enforcement) key += "enforced\n";
   if (sharing.any_apart()) key.append(name_space_).append("\n");
-  key += std::to_string(host_.cpu_milli) + '\n';
+  key += std::to_string(host_.cpu_milli) + ' ' + std::to_string(host_.memory_bytes) + '\n';
   for (const ContainerRequest& asked : request_.containers) {
     key += std::to_string(static_cast<int>(asked.kind)) + asked.text + '\n';
   }

@@ -46,7 +46,8 @@ class PolicyPlacer final : public Placer {
                       .profiles = *profiles_,
                       .sharing = policy_->sharing};
     const SnapshotPtr snapshot = ledger.snapshot();
-    std::string key = std::to_string(arriving.host.cpu_milli) + ' ' + to_text(arriving.request);
+    std::string key = std::to_string(arriving.host.cpu_milli) + ' ' +
+                      std::to_string(arriving.host.memory_bytes) + ' ' + to_text(arriving.request);
     auto memo = memos_.take(key);
     const Plan best = plan({.snapshot = *snapshot, .claim = claim, .memo = memo.get()}, candidates);
     memos_.keep(std::move(key), std::move(memo));

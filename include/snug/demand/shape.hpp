@@ -15,9 +15,10 @@ namespace snug {
 
 struct PodShape {
   std::int64_t cpu_milli = 0;
+  std::int64_t memory_mib = 0;        // of the node's
   std::int64_t gpus = 0;              // different ones at once; 0: none
-  std::int64_t gpu_milli = 0;         // of each: 1..1000; 0 where `memory` is asked for
-  MebiBytes memory;                   // of each
+  std::int64_t gpu_milli = 0;         // of each: 1..1000; 0 where `gpu_memory` is asked for
+  MebiBytes gpu_memory;               // of each
   std::vector<std::string> wanted;    // ModelFilter
   std::vector<std::string> excluded;  // ModelFilter
 

@@ -1,7 +1,7 @@
 // From counts of pods to the tables that the score terms read.
 #pragma once
 
-#include <array>
+#include <cstdint>
 #include <map>
 #include <vector>
 
@@ -28,10 +28,18 @@ class DemandTables {
   [[nodiscard]] Demand at(int churn) const;
 
  private:
-  using Bins = std::array<StrandTable::Bin, StrandTable::kBins>;
+  /// What pods need of the node, by how it is measured.
+  template <typename T>
+  struct ByUse {
+    T of_device;  // for each GPU of which a pod has a part
+    T of_used;    // for as much as a whole GPU
+  };
 
-  Bins per_device_{};  // cores for each GPU of which a pod has a part
-  Bins per_gpu_{};     // cores for as much as a whole GPU
+  [[nodiscard]] static StrandTable mixed(const ByUse<StrandTable::Bins>& bins, std::int64_t width,
+                                         int churn);
+
+  ByUse<StrandTable::Bins> cpu_{};
+  ByUse<StrandTable::Bins> memory_{};
   Demand rest_;
 };
 

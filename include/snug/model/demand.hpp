@@ -24,31 +24,34 @@ using ModelSet = std::uint64_t;
 inline constexpr std::size_t kMostModels = 64;
 inline constexpr ModelSet kAnyModel = ~ModelSet{0};
 
-/// How many cores pods need for a GPU, as a histogram weighted by the GPUs that they ask for.
+/// How much of something of the node's (CPU, memory) pods need with a GPU, as a histogram weighted
+/// by the GPUs that they ask for.
 class StrandTable {
  public:
   static constexpr std::size_t kBins = 260;
-  static constexpr std::int64_t kBinMilli = 250;  // thousandths of a core; the last takes all above
 
   struct Bin {
-    std::int64_t share = 0;       // of the GPUs asked for, in parts of kOne
-    std::int64_t need_milli = 0;  // mean thousandths of a core for a GPU; not 0 where share is not
+    std::int64_t share = 0;  // of the GPUs asked for, in parts of kOne
+    std::int64_t need = 0;   // mean need with a whole GPU; not 0 where `share` is not
   };
+  using Bins = std::array<Bin, kBins>;
 
   /// No demand: nothing is ever stranded.
   StrandTable() = default;
-  explicit StrandTable(const std::array<Bin, kBins>& bins);
+  /// Bin n has the needs from n times `width` on, the last all above.
+  StrandTable(const Bins& bins, std::int64_t width);
 
-  /// Of so much idle GPU, what cannot be used for want of CPU, in parts of kOne of a milli-GPU: for
-  /// a demand of r cores a GPU max(0, gpu - cpu/r), in the mean over the demand.
-  [[nodiscard]] std::int64_t stranded(std::int64_t cpu_milli, std::int64_t gpu_milli) const;
+  /// Of so much idle GPU, what cannot be used for want of `have`, in parts of kOne of a milli-GPU:
+  /// for a need of r with a GPU max(0, gpu - have/r), in the mean over the demand.
+  [[nodiscard]] std::int64_t stranded(std::int64_t have, std::int64_t gpu_milli) const;
 
  private:
   struct Sum {
     std::int64_t share = 0;  // of the bins from here on
-    std::int64_t fed = 0;    // share / cores for a GPU
+    std::int64_t fed = 0;    // milli-GPU that one of what is needed feeds, times share and kFine
   };
   std::array<Sum, kBins + 1> from_{};
+  std::int64_t width_ = 1;
 };
 
 /// What shares still sold into a GPU's left-over are worth, for GPUs of one size of memory.
@@ -64,6 +67,7 @@ struct LeftOverTable {
 struct RoomShape {
   std::int64_t gpus = 0;
   std::int64_t cpu_milli = 0;
+  std::int64_t memory_mib = 0;
   ModelSet models = kAnyModel;
   std::int64_t share = 0;  // of the GPUs asked for by all pods, in parts of kOne
 };
@@ -83,7 +87,8 @@ struct Demand {
 
   std::uint64_t version = 0;  // another for other contents, within one ledger; 0: nothing learned
   int churn = 0;
-  StrandTable strand;
+  StrandTable cpu;                       // thousandths of a core
+  StrandTable memory;                    // MiB
   std::vector<LeftOverTable> left_over;  // the size that most GPUs have first; may be empty
   std::vector<RoomShape> rooms;
   /// How much more of a model's GPUs is asked for by name than there are of it: the part of the
@@ -92,9 +97,9 @@ struct Demand {
   std::vector<TypicalPod> typical;
 
   /// For GPUs of this size, else those of the size that most have; null: nothing is known.
-  [[nodiscard]] const LeftOverTable* left_over_of(MebiBytes memory) const {
+  [[nodiscard]] const LeftOverTable* left_over_of(MebiBytes of_gpu) const {
     for (const LeftOverTable& table : left_over) {
-      if (table.memory == memory) return &table;
+      if (table.memory == of_gpu) return &table;
     }
     return left_over.empty() ? nullptr : left_over.data();
   }
