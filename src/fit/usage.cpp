@@ -100,6 +100,7 @@ class Adder {
       }
       for (const ReservedDevice& device : std::get<std::vector<ReservedDevice>>(container.given)) {
         const Taken taken = take(device, asked, holding.suspect);
+        touched_.push_back(taken.gpu);
         if (containers.size() == 1) {
           count(node_.gpus[taken.gpu], taken.cost);
         } else {
@@ -110,6 +111,7 @@ class Adder {
     }
     for (const auto& [gpu, charge] : by_gpu_) count(node_.gpus[gpu], charge.total());
     by_gpu_.clear();
+    spread_over_gpus(holding.host);
     node_.host_used += holding.host;
     ++node_.pods;
     node_.snug_assigned += devices ? 1 : 0;
@@ -145,6 +147,20 @@ class Adder {
     std::size_t gpu = 0;
     Charge cost;
   };
+
+  /// The holding's part in the crowd of each GPU that it has.
+  void spread_over_gpus(const HostAmounts& host) {
+    std::ranges::sort(touched_);
+    const auto twice = std::ranges::unique(touched_);
+    touched_.erase(twice.begin(), twice.end());
+    const auto gpus = static_cast<std::int64_t>(touched_.size());
+    for (const std::size_t position : touched_) {
+      GpuState& gpu = node_.gpus[position];
+      gpu.crowd += static_cast<std::int32_t>(kCrowdOfPod / gpus);
+      gpu.host += {host.cpu_milli / gpus, host.memory_bytes / gpus};
+    }
+    touched_.clear();
+  }
 
   static void count(GpuState& gpu, const Charge& cost) {
     gpu.used_memory += cost.memory;
@@ -201,6 +217,7 @@ class Adder {
   /// Positions by index and uuid, which live in the holdings. Forged reservations may name many.
   std::map<std::pair<int, std::string_view>, std::size_t> vanished_;
   bool kubelet_ = false;
+  std::vector<std::size_t> touched_;         // GPUs of the holding that is being added
   std::map<std::size_t, PodCharge> by_gpu_;  // of the holding that is being added
 };
 

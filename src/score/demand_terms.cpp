@@ -6,18 +6,18 @@
 #include <limits>
 #include <utility>
 
+#include "score/room.hpp"
 #include "snug/score/fragment.hpp"
 
 namespace snug {
 namespace {
 
-constexpr std::int32_t kNoChange = kTermBound / 2;
+constexpr std::int32_t kNoChange = 0;
 
 /// `cost` in parts of kOne of a milli-GPU.
 std::int32_t points(std::int64_t cost) {
-  constexpr std::int64_t kMost = kNoChange / kPointsPerMilli * kOne;
-  return static_cast<std::int32_t>(kNoChange -
-                                   kPointsPerMilli * std::clamp(cost, -kMost, kMost) / kOne);
+  constexpr std::int64_t kMost = kTermBound / kPointsPerMilli * kOne;
+  return static_cast<std::int32_t>(-kPointsPerMilli * std::clamp(cost, -kMost, kMost) / kOne);
 }
 
 /// What nobody has asked of the node yet.
@@ -34,15 +34,6 @@ HostLeft host_left(const NodeState& node) {
 
 HostLeft without(const HostLeft& left, const HostAmounts& asked) {
   return {left.cpu_milli - asked.cpu_milli, left.memory_mib - (asked.memory_bytes >> 20)};
-}
-
-/// How many pods of the shape the host has enough for.
-std::int64_t rooms_in(const HostLeft& left, const RoomShape& shape) {
-  const auto rooms = [](std::int64_t have, std::int64_t need) {
-    return need == 0 ? std::numeric_limits<std::int64_t>::max()
-                     : std::max<std::int64_t>(0, have) / need;
-  };
-  return std::min(rooms(left.cpu_milli, shape.cpu_milli), rooms(left.memory_mib, shape.memory_mib));
 }
 
 /// For want of the one that is shorter.
@@ -85,36 +76,11 @@ std::int32_t left_over_size(const TermInput& input) {
 }
 
 std::int32_t multi_gpu_room(const TermInput& input) {
-  const NodeState& node = input.node;
-  const bool limited = node.inventory->host.known;
-  const HostLeft host = host_left(node);
-  const HostLeft host_after = without(host, input.host);
-  std::int64_t cost = 0;
-  for (const RoomShape& shape : input.demand.rooms) {
-    if (std::cmp_less(node.gpus.size(), shape.gpus)) continue;
-    std::int64_t idle = 0;
-    for (const GpuState& gpu : node.gpus) {
-      const bool counts = gpu.left == kWholeGpu.value && gpu.takes_whole &&
-                          (shape.models >> gpu.info->model_number & 1) != 0;
-      idle += counts ? 1 : 0;
-    }
-    if (idle < shape.gpus) continue;
-    std::int64_t taken = 0;
-    for (const DeviceTake& take : input.placement.takes) {
-      const GpuState& gpu = node.gpus[take.gpu];
-      const bool counts = gpu.left == kWholeGpu.value && gpu.takes_whole &&
-                          (shape.models >> gpu.info->model_number & 1) != 0;
-      taken += counts ? 1 : 0;
-    }
-    std::int64_t before = idle / shape.gpus;
-    std::int64_t after = (idle - taken) / shape.gpus;
-    if (limited) {
-      before = std::min(before, rooms_in(host, shape));
-      after = std::min(after, rooms_in(host_after, shape));
-    }
-    cost += shape.share * 1000 * shape.gpus * (before - after);
-  }
-  return points(cost);
+  if (input.demand.rooms.empty()) return kNoChange;
+  RoomView view(input.node);
+  const std::int64_t before = view.value(input.demand.rooms);
+  view.place(input.placement, input.host);
+  return points(before - view.value(input.demand.rooms));
 }
 
 std::int32_t model_scarcity(const TermInput& input) {

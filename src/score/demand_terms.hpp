@@ -1,13 +1,13 @@
 // The terms that go by what has been learned of demand (model/demand.hpp). Each is the cost of a
 // placement to the pods that will come, in milli-GPU that they cannot use any more; what costs more
-// scores less: kTermBound / 2 where nothing changes, and kPointsPerMilli less for each.
+// scores less: 0 where nothing changes, and kPointsPerMilli less for each.
 #pragma once
 
 #include "snug/score/terms.hpp"
 
 namespace snug {
 
-inline constexpr std::int64_t kPointsPerMilli = 5;
+inline constexpr std::int64_t kPointsPerMilli = 10;
 
 /// Idle GPU that demand cannot use for want of the CPU or the memory that the pod takes of the
 /// node.

@@ -31,8 +31,7 @@ std::int64_t score(const Profile& profile, const TermInput& input) {
 
 std::int64_t Profile::class_of(std::int64_t score, int churn) const {
   const std::int64_t size = quantum.at(churn);
-  const std::int64_t whole = score / size;
-  return whole - (score % size < 0 ? 1 : 0);
+  return score / size + (score % size > 0 ? 1 : 0);
 }
 
 const Profile& ProfileChoice::of(const NodeState& node, PlacementView placement) const {

@@ -120,11 +120,11 @@ Links links_of(const NodeState& node, PlacementView placement) {
 /// torn from each other, in parts of what so many GPUs could have.
 std::int32_t nvlink_locality(const TermInput& input) {
   const NodeState& node = input.node;
-  if (input.placement.takes.empty() || node.inventory->links.empty()) return kTermBound / 2;
+  if (input.placement.takes.empty() || node.inventory->links.empty()) return 0;
   const Links links = links_of(node, input.placement);
-  if (links.most == 0) return kTermBound / 2;
+  if (links.most == 0) return 0;
   constexpr std::int64_t kHalf = kTermBound / 2;
-  return static_cast<std::int32_t>(kHalf + kHalf * (links.inside - links.cut) / links.most);
+  return static_cast<std::int32_t>(kHalf * (links.inside - links.cut) / links.most);
 }
 
 constexpr auto kTerms = std::to_array<TermRow>({

@@ -48,6 +48,9 @@ enum class NodeConflict : std::uint8_t {
 
 [[nodiscard]] std::string_view to_string(NodeConflict conflict);
 
+/// What a pod counts in GpuState::crowd.
+inline constexpr std::int32_t kCrowdOfPod = 1000;
+
 /// One GPU's use. `info` lives as long as the NodeState that holds it.
 struct GpuState {
   const GpuInfo* info = nullptr;
@@ -58,6 +61,10 @@ struct GpuState {
   /// The mode in which it would serve a share: the one it is in while the operator allows that,
   /// else the first sharing entry of what the operator allows; kNone: it serves none.
   GpuMode sharing = GpuMode::kNone;
+  /// What its pods ask of the node, and how many thousandths of pods they are: one that has several
+  /// GPUs counts the same part on each.
+  HostAmounts host;
+  std::int32_t crowd = 0;
   bool takes_whole = false;  // as the operator allows, whatever is on it now
   bool shares_both = false;  // the operator allows both modes for shares
   GpuClosure closure = GpuClosure::kOpen;

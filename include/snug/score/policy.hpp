@@ -52,7 +52,8 @@ struct Profile {
   /// instead of scattering them. 1..kMaxQuantum.
   ByChurn quantum = 1;
 
-  /// The class of a node whose best placement has this score.
+  /// The class of a node whose best placement has this score: the quantum up to which it lies, so
+  /// that 0 and costs of less than one quantum are alike.
   [[nodiscard]] std::int64_t class_of(std::int64_t score, int churn) const;
 };
 

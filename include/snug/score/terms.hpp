@@ -22,7 +22,8 @@ struct TermInput {
   const Demand& demand = kNothingLearned;
 };
 
-/// Between 0 and kTermBound, so that weights compare terms on one scale.
+/// Between -kTermBound and kTermBound, so that weights compare terms on one scale. What a term has
+/// nothing to say about is 0.
 using TermFunction = std::int32_t (*)(const TermInput&);
 inline constexpr std::int32_t kTermBound = 100'000;
 

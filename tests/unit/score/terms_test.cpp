@@ -143,22 +143,21 @@ TEST(NvlinkLocalityTest, Prefers) {
 
 TEST(NvlinkLocalityTest, ExactValues) {
   const NodeStatePtr pairs = linked({}, 0);
-  EXPECT_EQ(locality(*pairs, {0, 1}), kTermBound) << "all links inside";
-  EXPECT_EQ(locality(*pairs, {0, 2}), 0) << "every link cut";
-  EXPECT_EQ(locality(*pairs, {0}), 0);
-  EXPECT_EQ(locality(*pairs, {0, 1, 2, 3}), kTermBound);
+  EXPECT_EQ(locality(*pairs, {0, 1}), kTermBound / 2) << "all links inside";
+  EXPECT_EQ(locality(*pairs, {0, 2}), -kTermBound / 2) << "every link cut";
+  EXPECT_EQ(locality(*pairs, {0}), -kTermBound / 2);
+  EXPECT_EQ(locality(*pairs, {0, 1, 2, 3}), kTermBound / 2);
   const NodeStatePtr crossed = linked({});
-  EXPECT_EQ(locality(*crossed, {0, 1}), 50'000 + 50'000 * (8 - 2) / 10);
-  EXPECT_EQ(locality(*crossed, {0, 0}), 50'000 - 50'000 * 5 / 5) << "two containers on one GPU";
+  EXPECT_EQ(locality(*crossed, {0, 1}), 50'000 * (8 - 2) / 10);
+  EXPECT_EQ(locality(*crossed, {0, 0}), -50'000 * 5 / 5) << "two containers on one GPU";
 }
 
-TEST(NvlinkLocalityTest, IsInTheMiddleWhereThereAreNoLinks) {
-  EXPECT_EQ(locality(*make_state("n1: A 40960 x4"), {0, 1}), kTermBound / 2);
+TEST(NvlinkLocalityTest, SaysNothingWhereThereAreNoLinks) {
+  EXPECT_EQ(locality(*make_state("n1: A 40960 x4"), {0, 1}), 0);
   NodeInventory node = make_node("n1: A 40960 x2");
   node.links = {{0, 0}, {0, 0}};
-  EXPECT_EQ(locality(*add_up(std::make_shared<const NodeInventory>(node), {}), {0, 1}),
-            kTermBound / 2);
-  EXPECT_EQ(locality(*linked({}), {}), kTermBound / 2) << "the kubelet picks";
+  EXPECT_EQ(locality(*add_up(std::make_shared<const NodeInventory>(node), {}), {0, 1}), 0);
+  EXPECT_EQ(locality(*linked({}), {}), 0) << "the kubelet picks";
 }
 
 TEST(TermsTest, TheEndsOfTheScaleAreReached) {
@@ -200,8 +199,9 @@ TEST(TermsTest, EveryTermStaysWithinItsBounds) {
         for (const Placement& option : fit_all(*node, request).options) {
           ++placements;
           for (const TermRow& term : all_terms()) {
-            const std::int32_t got = term.function({*node, request, option});
-            EXPECT_GE(got, 0) << term.name << " " << describe(*node);
+            const std::int32_t got =
+                term.function({.node = *node, .request = request, .placement = option});
+            EXPECT_GE(got, -kTermBound) << term.name << " " << describe(*node);
             EXPECT_LE(got, kTermBound) << term.name << " " << describe(*node);
           }
         }
