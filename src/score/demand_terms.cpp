@@ -77,10 +77,9 @@ std::int32_t left_over_size(const TermInput& input) {
 
 std::int32_t multi_gpu_room(const TermInput& input) {
   if (input.demand.rooms.empty()) return kNoChange;
-  RoomView view(input.node);
-  const std::int64_t before = view.value(input.demand.rooms);
-  view.place(input.placement, input.host);
-  return points(before - view.value(input.demand.rooms));
+  const RoomView now(input.node);
+  return points(now.value(input.demand.rooms) -
+                now.with(input.placement, input.host).value(input.demand.rooms));
 }
 
 std::int32_t model_scarcity(const TermInput& input) {

@@ -1,7 +1,6 @@
 #include "score/room.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <utility>
 
@@ -27,7 +26,8 @@ constexpr std::int64_t kNotEver = std::numeric_limits<std::int64_t>::max();
 
 std::int64_t mebibytes(std::int64_t bytes) { return bytes >> 20; }
 
-/// How many of the pods that are left have so much in the mean, in thousandths, whole pods alone.
+/// How many pods, of those left that have so much together, have as much as is missing: in
+/// thousandths, but whole ones alone.
 std::int64_t pods_with(std::int64_t missing, std::int64_t used, std::int64_t crowd) {
   if (missing <= 0) return 0;
   const std::int64_t each =
@@ -38,72 +38,95 @@ std::int64_t pods_with(std::int64_t missing, std::int64_t used, std::int64_t cro
 }  // namespace
 
 RoomView::RoomView(const NodeState& node)
-    : node_(node),
-      cpu_milli_(node.inventory->host.amounts.cpu_milli - node.host_used.cpu_milli),
-      memory_mib_(
-          mebibytes(node.inventory->host.amounts.memory_bytes - node.host_used.memory_bytes)),
-      crowd_(node.pods * kCrowdOfPod) {
-  gpus_.reserve(node.gpus.size());
-  for (const GpuState& gpu : node.gpus) {
+    : count_(std::min(node.gpus.size(), kMostRoomGpus)), limited_(node.inventory->host.known) {
+  const HostAmounts& has = node.inventory->host.amounts;
+  has_ = {.crowd = node.pods * kCrowdOfPod,
+          .cpu_milli = has.cpu_milli,
+          .memory_mib = mebibytes(has.memory_bytes)};
+  free_ = {.crowd = 0,
+           .cpu_milli = has.cpu_milli - node.host_used.cpu_milli,
+           .memory_mib = mebibytes(has.memory_bytes - node.host_used.memory_bytes)};
+  for (std::size_t i = 0; i < count_; ++i) {
+    const GpuState& gpu = node.gpus[i];
     const bool usable = gpu.takes_whole && gpu.closure == GpuClosure::kOpen;
-    gpus_.push_back({.crowd = gpu.crowd,
-                     .host = gpu.host,
-                     .model = usable ? ModelSet{1} << gpu.info->model_number : 0});
+    gpus_[i] = {.model = usable ? ModelSet{1} << gpu.info->model_number : 0,
+                .position = static_cast<std::uint32_t>(i),
+                .crowd = gpu.crowd,
+                .cpu_milli = gpu.host.cpu_milli,
+                .memory_mib = mebibytes(gpu.host.memory_bytes)};
+  }
+  sort();
+}
+
+/// By insertion: they are few, and after a placement nearly in order.
+void RoomView::sort() {
+  for (std::size_t i = 1; i < count_; ++i) {
+    for (std::size_t k = i; k > 0 && std::pair(gpus_[k].crowd, gpus_[k].position) <
+                                         std::pair(gpus_[k - 1].crowd, gpus_[k - 1].position);
+         --k) {
+      std::swap(gpus_[k], gpus_[k - 1]);
+    }
   }
 }
 
-void RoomView::place(PlacementView placement, const HostAmounts& host) {
-  cpu_milli_ -= host.cpu_milli;
-  memory_mib_ -= mebibytes(host.memory_bytes);
-  crowd_ += kCrowdOfPod;
-  const auto takes = static_cast<std::int64_t>(placement.takes.size());
+RoomView RoomView::with(PlacementView placement, const HostAmounts& host) const {
+  RoomView after = *this;
+  after.free_.cpu_milli -= host.cpu_milli;
+  after.free_.memory_mib -= mebibytes(host.memory_bytes);
+  after.has_.crowd += kCrowdOfPod;
+  const auto takes = static_cast<std::int32_t>(placement.takes.size());
   for (const DeviceTake& take : placement.takes) {
-    Gpu& gpu = gpus_[take.gpu];
-    gpu.crowd += kCrowdOfPod / takes;
-    gpu.host += {host.cpu_milli / takes, host.memory_bytes / takes};
+    for (std::size_t i = 0; i < count_; ++i) {
+      Gpu& gpu = after.gpus_[i];
+      if (gpu.position != take.gpu) continue;
+      gpu.crowd += kCrowdOfPod / takes;
+      gpu.cpu_milli += host.cpu_milli / takes;
+      gpu.memory_mib += mebibytes(host.memory_bytes / takes);
+      break;
+    }
   }
+  after.sort();
+  return after;
 }
 
-void RoomView::add_up(ModelSet models) {
-  std::vector<const Gpu*> usable;
-  for (const Gpu& gpu : gpus_) {
-    if ((gpu.model & models) != 0) usable.push_back(&gpu);
+std::size_t RoomView::add_up(ModelSet models, Sums& sums) const {
+  std::size_t gpus = 0;
+  sums[0] = free_;
+  for (std::size_t i = 0; i < count_; ++i) {
+    const Gpu& gpu = gpus_[i];
+    if ((gpu.model & models) == 0) continue;
+    const Sum& before = sums[gpus];
+    sums[++gpus] = {before.crowd + gpu.crowd, before.cpu_milli + gpu.cpu_milli,
+                    before.memory_mib + gpu.memory_mib};
   }
-  std::ranges::stable_sort(usable, {}, &Gpu::crowd);
-  sums_.assign(1, {.crowd = 0, .cpu_milli = cpu_milli_, .memory_mib = memory_mib_});
-  for (const Gpu* gpu : usable) {
-    Sum sum = sums_.back();
-    sum.crowd += gpu->crowd;
-    sum.cpu_milli += gpu->host.cpu_milli;
-    sum.memory_mib += mebibytes(gpu->host.memory_bytes);
-    sums_.push_back(sum);
-  }
+  return gpus;
 }
 
 std::int64_t RoomView::leaving(const Sum& sum, std::int64_t rooms, const RoomShape& shape) const {
-  const HostAmounts& has = node_.inventory->host.amounts;
+  if (!limited_) return sum.crowd;
   const std::int64_t cpu = rooms * shape.cpu_milli;
   const std::int64_t memory = rooms * shape.memory_mib;
-  if (!node_.inventory->host.known) return sum.crowd;
-  if (cpu > has.cpu_milli || memory > mebibytes(has.memory_bytes)) return kNotEver;
-  const std::int64_t left = crowd_ - sum.crowd;
-  return sum.crowd + std::max(pods_with(cpu - sum.cpu_milli, has.cpu_milli - sum.cpu_milli, left),
-                              pods_with(memory - sum.memory_mib,
-                                        mebibytes(has.memory_bytes) - sum.memory_mib, left));
+  if (cpu > has_.cpu_milli || memory > has_.memory_mib) return kNotEver;
+  const std::int64_t left = has_.crowd - sum.crowd;
+  return sum.crowd +
+         std::max(pods_with(cpu - sum.cpu_milli, has_.cpu_milli - sum.cpu_milli, left),
+                  pods_with(memory - sum.memory_mib, has_.memory_mib - sum.memory_mib, left));
 }
 
-std::int64_t RoomView::value(std::span<const RoomShape> shapes) {
+std::int64_t RoomView::value(std::span<const RoomShape> shapes) const {
   std::int64_t value = 0;
+  Sums sums;
   ModelSet summed = 0;
+  std::size_t gpus = 0;
   for (const RoomShape& shape : shapes) {
-    if (std::cmp_less(gpus_.size(), shape.gpus)) continue;
-    if (summed != shape.models) add_up(summed = shape.models);
+    if (summed != shape.models) gpus = add_up(summed = shape.models, sums);
+    const auto of_room = static_cast<std::size_t>(shape.gpus);
     std::int64_t counts = 0;
-    for (std::int64_t rooms = 1; std::cmp_less(rooms * shape.gpus, sums_.size()); ++rooms) {
+    for (std::size_t rooms = 1; rooms * of_room <= gpus; ++rooms) {
       const std::int64_t crowd =
-          leaving(sums_[static_cast<std::size_t>(rooms * shape.gpus)], rooms, shape);
+          leaving(sums[rooms * of_room], static_cast<std::int64_t>(rooms), shape);
       const auto eighths = static_cast<std::size_t>(crowd / (kCrowdOfPod / 8));
-      if (crowd == kNotEver || eighths >= kFade.size()) break;
+      if (eighths >= kFade.size()) break;
       counts += kFade[eighths];
     }
     value += shape.share * shape.gpus * counts / kOne * kWholeGpu.value;

@@ -2,35 +2,41 @@
 // when some of its pods have left.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "snug/base/limits.hpp"
 #include "snug/model/demand.hpp"
 #include "snug/model/placement.hpp"
 #include "snug/model/snapshot.hpp"
 
 namespace snug {
 
+/// A node's rooms. Of its GPUs the first kMostRoomGpus count.
+///
+/// The first room of a shape takes the GPUs with the fewest pods, the second those with the next. A
+/// room that is free counts 1, one for which D pods have to leave 0.35^D: those on its GPUs, and as
+/// many more as have what is missing of the node's CPU and memory, in the mean.
 class RoomView {
  public:
   explicit RoomView(const NodeState& node);
 
   /// The node as it will be with the placement of a pod that asks for `host`.
-  void place(PlacementView placement, const HostAmounts& host);
+  [[nodiscard]] RoomView with(PlacementView placement, const HostAmounts& host) const;
 
   /// The sum over shapes of their part of the demand x GPUs x what their rooms count, in parts of
-  /// kOne of a milli-GPU. The first room takes the GPUs with the fewest pods, the second those with
-  /// the next. One that is free counts 1, one for which D pods have to leave 0.35^D: those on its
-  /// GPUs, and as many more as have what is missing of the node's CPU and memory, in the mean.
-  [[nodiscard]] std::int64_t value(std::span<const RoomShape> shapes);
+  /// kOne of a milli-GPU.
+  [[nodiscard]] std::int64_t value(std::span<const RoomShape> shapes) const;
 
  private:
   struct Gpu {
-    std::int64_t crowd = 0;  // thousandths of pods that have to leave; 0: it is idle
-    HostAmounts host;        // of these
-    ModelSet model = 0;
+    ModelSet model = 0;  // 0: takes no whole pod
+    std::uint32_t position = 0;
+    std::int32_t crowd = 0;       // thousandths of pods that have to leave; 0: it is idle
+    std::int64_t cpu_milli = 0;   // of these
+    std::int64_t memory_mib = 0;  // of these
   };
   /// Of the least crowded GPUs together.
   struct Sum {
@@ -38,17 +44,19 @@ class RoomView {
     std::int64_t cpu_milli = 0;  // free when they are idle
     std::int64_t memory_mib = 0;
   };
+  using Sums = std::array<Sum, kMostRoomGpus + 1>;
 
-  void add_up(ModelSet models);
+  void sort();
+  /// Of the first 0, 1, 2, ... GPUs of these models; returns how many there are.
+  std::size_t add_up(ModelSet models, Sums& sums) const;
   [[nodiscard]] std::int64_t leaving(const Sum& sum, std::int64_t rooms,
                                      const RoomShape& shape) const;
 
-  const NodeState& node_;
-  std::vector<Gpu> gpus_;
-  std::vector<Sum> sums_;  // of the first 0, 1, 2, ... GPUs by crowd
-  std::int64_t cpu_milli_;
-  std::int64_t memory_mib_;
-  std::int64_t crowd_;  // of all pods on the node, those without GPUs included
+  std::array<Gpu, kMostRoomGpus> gpus_;  // by crowd, then by position
+  std::size_t count_ = 0;
+  bool limited_;  // the node says what it has
+  Sum has_;       // the node's, and all its pods' crowd
+  Sum free_;
 };
 
 }  // namespace snug

@@ -7,6 +7,7 @@
 #include <queue>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "sim/measures.hpp"
@@ -118,10 +119,21 @@ class Run {
       placer_.gone(uid, ledger_);
     }
     measures_.arrived(arriving.pod, node.has_value(), ledger_);
-    if (input_.watcher) {
-      input_.watcher(
-          {.arrival = arrival, .node = node ? std::optional(node->value) : std::nullopt});
+    if (input_.watcher) input_.watcher(outcome_of(arrival, uid));
+  }
+
+  [[nodiscard]] Outcome outcome_of(std::size_t arrival, const std::string& uid) const {
+    Outcome outcome{.arrival = arrival, .node = std::nullopt, .gpus = {}};
+    const auto entry = ledger_.find(uid);
+    if (!entry) return outcome;
+    outcome.node = node_of_[arrival];
+    for (const ReservedContainer& container : entry->holding->reservation.containers) {
+      const auto* devices = std::get_if<std::vector<ReservedDevice>>(&container.given);
+      if (devices == nullptr) continue;
+      for (const ReservedDevice& device : *devices) outcome.gpus.push_back(device.index);
     }
+    std::ranges::sort(outcome.gpus);
+    return outcome;
   }
 
   const ReplayInput& input_;

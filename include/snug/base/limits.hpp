@@ -99,6 +99,7 @@ inline constexpr std::int64_t kMostDevicesOfSeveral = 64;
 // goes beyond counts least.
 inline constexpr std::size_t kMostShapes = 4'096;     // kinds of pods that are counted apart
 inline constexpr std::size_t kMostRoomShapes = 32;    // kinds of pods with several GPUs that matter
+inline constexpr std::size_t kMostRoomGpus = 16;      // GPUs of a node that make rooms
 inline constexpr std::size_t kMostTypicalPods = 128;  // kinds of pods that FGD looks at
 inline constexpr std::size_t kMostGpuSizes = 8;  // sizes of GPU memory with prices of their own
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "snug/base/clock.hpp"
 #include "snug/base/ids.hpp"
@@ -55,6 +56,7 @@ class Placer {
 struct Outcome {
   std::size_t arrival = 0;          // 0-based
   std::optional<std::size_t> node;  // position in Trace::nodes; nothing: it was refused
+  std::vector<int> gpus;            // their indices there, ascending
 };
 
 struct ReplayInput {
