@@ -43,9 +43,8 @@ std::vector<Contender> contenders(const std::vector<std::string>& policy_files, 
       std::exit(2);
     }
     const auto shared = std::make_shared<const snug::Policy>(*policy);
-    all.push_back(
-        {shared->default_profile, true,
-         [shared](const OpenbRun&) { return snug::policy_placer(shared); }});
+    all.push_back({shared->default_profile, true,
+                   [shared](const OpenbRun&) { return snug::policy_placer(shared); }});
   }
   return all;
 }

@@ -79,9 +79,7 @@ int DemandLearner::churn() const {
 bool DemandLearner::tables_due() const { return counted_ >= next_build_; }
 
 void DemandLearner::build_tables(const Supply& supply) {
-  ShapeCounts all = pods_before_all(supply);
-  for (const auto& [shape, pods] : pods_) all[shape] += pods;
-  tables_ = DemandTables(all, supply);
+  tables_ = DemandTables(pods_, supply);
   next_build_ =
       counted_ < kBuildAfter ? std::max<std::int64_t>(1, 2 * counted_) : counted_ + kBuildAfter;
 }

@@ -14,10 +14,21 @@ namespace snug {
 namespace {
 
 /// So many sizes of shares are priced, those first that take the most GPUs.
-constexpr std::size_t kPricedSizes = 12;
+constexpr std::size_t kPricedSizes = 16;
 /// As much demand as so many GPUs' is thought to name models, each alike, before any has been seen:
 /// else the first pod that names one would make its GPUs look scarce.
 constexpr double kNamingGpusBeforeAll = 50;
+/// From this part of the demand on, pods with several GPUs count in full.
+constexpr double kCommonRooms = 0.05;
+
+/// Over so many pods what is thought to have come before them fades out.
+constexpr double kPriorFades = 4'000;
+
+double prior_weight(const ShapeCounts& pods) {
+  double counted = 0;
+  for (const auto& [shape, count] : pods) counted += count;
+  return std::max(0.0, 1 - counted / kPriorFades);
+}
 
 std::int64_t in_parts(double part) { return std::llround(part * static_cast<double>(kOne)); }
 
@@ -92,6 +103,20 @@ LeftOverTable left_over_of(const ShapeCounts& pods, MebiBytes memory) {
   return table;
 }
 
+/// Each pod that has to leave first makes a room of eight GPUs count kFadePerPod times as much; a
+/// smaller one in proportion less, since smaller rooms come free more often.
+std::array<std::int64_t, RoomShape::kFadeSteps> fade_of(std::int64_t gpus) {
+  constexpr double kFadePerPod = 0.35;
+  constexpr std::int64_t kLargeRoom = 8;
+  const double of_pod = kFadePerPod * static_cast<double>(std::min(gpus, kLargeRoom)) /
+                        static_cast<double>(kLargeRoom);
+  std::array<std::int64_t, RoomShape::kFadeSteps> fade{};
+  for (std::size_t eighths = 0; eighths < fade.size(); ++eighths) {
+    fade[eighths] = in_parts(std::pow(of_pod, static_cast<double>(eighths) / 8));
+  }
+  return fade;
+}
+
 std::vector<RoomShape> rooms_of(const ShapeCounts& pods, const Supply& supply, double all_gpus) {
   std::vector<RoomShape> rooms;
   std::vector<double> gpus;
@@ -103,19 +128,28 @@ std::vector<RoomShape> rooms_of(const ShapeCounts& pods, const Supply& supply, d
                      .cpu_milli = shape.cpu_milli,
                      .memory_mib = shape.memory_mib,
                      .models = models_of(shape, supply),
-                     .share = in_parts(asked / all_gpus)});
+                     .share = in_parts(asked / all_gpus),
+                     .fade = fade_of(shape.gpus)});
+  }
+  std::int64_t all = 0;
+  for (const RoomShape& room : rooms) all += room.share;
+  // Where such pods are rare, their rooms must not bend how shares are packed.
+  const std::int64_t common = in_parts(kCommonRooms);
+  for (RoomShape& room : rooms) {
+    if (all < common) room.share = room.share * all / common;
   }
   std::ranges::stable_sort(rooms, std::ranges::greater{}, &RoomShape::share);
   if (rooms.size() > kMostRoomShapes) rooms.resize(kMostRoomShapes);
   return rooms;
 }
 
-std::array<std::int64_t, kMostModels> scarcity_of(const ShapeCounts& pods, const Supply& supply) {
+std::array<std::int64_t, kMostModels> scarcity_of(const ShapeCounts& pods, const Supply& supply,
+                                                  double prior) {
   std::array<std::int64_t, kMostModels> scarcity{};
   if (supply.models == nullptr || supply.models->size() < 2) return scarcity;
   const std::size_t models = supply.models->size();
-  std::vector<double> named(models, kNamingGpusBeforeAll / static_cast<double>(models - 1));
-  double all = kNamingGpusBeforeAll;
+  std::vector<double> named(models, prior * kNamingGpusBeforeAll / static_cast<double>(models - 1));
+  double all = prior * kNamingGpusBeforeAll;
   for (const auto& [shape, count] : pods) {
     const double gpus =
         count * static_cast<double>(shape.milli(supply.usual_memory())) / kWholeGpu.value;
@@ -130,14 +164,13 @@ std::array<std::int64_t, kMostModels> scarcity_of(const ShapeCounts& pods, const
   for (std::size_t i = 1; i < models; ++i) {
     if (supply.by_model[i] == 0) continue;
     const double part = static_cast<double>(supply.by_model[i]) / static_cast<double>(supply.gpus);
-    scarcity[i] = in_parts(named[i] / all / part);
+    if (all > 0) scarcity[i] = in_parts(named[i] / all / part);
   }
   return scarcity;
 }
 
-}  // namespace
-
-ShapeCounts pods_before_all(const Supply& supply) {
+/// Pods of round sizes, each of `weight`.
+void add_generic_pods(const Supply& supply, double weight, ShapeCounts& pods) {
   struct Row {
     std::int64_t gpus;
     std::int64_t milli;
@@ -147,7 +180,6 @@ ShapeCounts pods_before_all(const Supply& supply) {
   const std::int64_t gpus = std::max<std::int64_t>(1, supply.gpus);
   const std::int64_t cpu = supply.cpu_milli / gpus / 2;
   const std::int64_t memory = supply.memory_mib / gpus / 2;
-  ShapeCounts pods;
   for (const Row& row : {Row{1, 250, 3}, Row{1, 500, 5}, Row{1, 1000, 9}, Row{2, 1000, 1},
                          Row{4, 1000, 1}, Row{8, 1000, 1}}) {
     PodShape shape;
@@ -155,12 +187,15 @@ ShapeCounts pods_before_all(const Supply& supply) {
     shape.gpu_milli = row.milli;
     shape.cpu_milli = cpu * row.gpus * row.milli / 1000;
     shape.memory_mib = memory * row.gpus * row.milli / 1000;
-    pods.emplace(std::move(shape), row.pods);
+    pods[std::move(shape)] += weight * row.pods;
   }
-  return pods;
 }
 
-DemandTables::DemandTables(const ShapeCounts& pods, const Supply& supply) {
+}  // namespace
+
+DemandTables::DemandTables(ShapeCounts pods, const Supply& supply) {
+  const double prior = prior_weight(pods);
+  add_generic_pods(supply, prior, pods);
   double all_gpus = 0;
   ByUse<Histogram> cpu{Histogram(kCpuWidth), Histogram(kCpuWidth)};
   ByUse<Histogram> memory{Histogram(kMemoryWidth), Histogram(kMemoryWidth)};
@@ -183,7 +218,7 @@ DemandTables::DemandTables(const ShapeCounts& pods, const Supply& supply) {
     rest_.left_over.push_back(left_over_of(pods, size.memory));
   }
   rest_.rooms = rooms_of(pods, supply, all_gpus);
-  rest_.scarcity = scarcity_of(pods, supply);
+  rest_.scarcity = scarcity_of(pods, supply, prior);
   rest_.typical = typical_pods({pods.begin(), pods.end()}, supply);
 }
 

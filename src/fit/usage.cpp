@@ -10,6 +10,7 @@
 #include "fit/levels.hpp"
 #include "snug/fit/charge.hpp"
 #include "snug/fit/pod_charge.hpp"
+#include "snug/fit/tenant.hpp"
 
 namespace snug {
 namespace {
@@ -123,6 +124,9 @@ class Adder {
     for (std::size_t i = 0; i < node_.vanished.size(); ++i) {
       node_.gpus[node_.inventory->gpus.size() + i].info = &node_.vanished[i];
     }
+    for (const auto& [resource, units] : node_.kubelet_used) {
+      node_.kubelet_milli += units * unit_compute(*node_.inventory, resource).value;
+    }
     node_.annotated_gate = gate_for_annotated(node_);
     node_.kubelet_gate = gate_for_kubelet(node_);
     node_.conflict = conflict_of(node_);
@@ -140,6 +144,7 @@ class Adder {
           std::min(1000 * left.memory.value / gpu.memory.value, left.compute.value));
       node_.left += gpu.left;
     }
+    node_.left = std::max<std::int64_t>(0, node_.left - node_.kubelet_milli);
   }
 
  private:

@@ -57,9 +57,9 @@ class Planner {
     return slots;
   }
 
-  /// `name_of` a candidate, by its position.
-  template <typename NameOf>
-  Plan run(std::vector<std::uint32_t> slots, const NameOf& name_of) {
+  /// `before`: whether one candidate's name comes before the other's, by their positions.
+  template <typename Before>
+  Plan run(std::vector<std::uint32_t> slots, const Before& before) {
     slots_ = std::move(slots);
     plan_.verdicts.resize(slots_.size());
     if (input_.memo != nullptr) input_.memo->learned(input_.snapshot.demand->version);
@@ -74,7 +74,7 @@ class Planner {
         judge(to_judge_[n]);
       }
     }
-    for (std::size_t i = 0; i < slots_.size(); ++i) keep_if_best(i, name_of);
+    for (std::size_t i = 0; i < slots_.size(); ++i) keep_if_best(i, before);
     if (plan_.winner) {
       judge(*plan_.winner);  // now for its placement
       plan_.placement = options_[best_].copy();
@@ -178,14 +178,14 @@ class Planner {
     }
   }
 
-  template <typename NameOf>
-  void keep_if_best(std::size_t candidate, const NameOf& name_of) {
+  template <typename Before>
+  void keep_if_best(std::size_t candidate, const Before& before) {
     const Verdict& verdict = plan_.verdicts[candidate];
     if (verdict.reason != ReasonCode::kNone) return;
     if (plan_.winner) {
       const Rank& leader = plan_.verdicts[*plan_.winner].rank;
       if (verdict.rank < leader) return;
-      if (verdict.rank == leader && name_of(candidate) >= name_of(*plan_.winner)) return;
+      if (verdict.rank == leader && !before(candidate, *plan_.winner)) return;
     }
     plan_.winner = candidate;
   }
@@ -204,17 +204,17 @@ class Planner {
 }  // namespace
 
 Plan plan(const PlanInput& input, std::span<const std::string_view> candidates) {
-  return Planner(input).run(Planner::slots_of(input.snapshot, candidates),
-                            [&](std::size_t candidate) { return candidates[candidate]; });
+  return Planner(input).run(
+      Planner::slots_of(input.snapshot, candidates),
+      [&](std::size_t one, std::size_t other) { return candidates[one] < candidates[other]; });
 }
 
 Plan plan(const PlanInput& input, std::span<const NodeIndex> candidates) {
   std::vector<std::uint32_t> slots;
   slots.reserve(candidates.size());
   for (const NodeIndex node : candidates) slots.push_back(node.value);
-  return Planner(input).run(std::move(slots), [&](std::size_t candidate) -> std::string_view {
-    return input.snapshot.nodes[candidates[candidate].value]->name();
-  });
+  return Planner(input).run(std::move(slots),
+                            [](std::size_t one, std::size_t other) { return one < other; });
 }
 
 std::vector<int> advise(const Plan& plan) {

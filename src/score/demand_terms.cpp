@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <limits>
 #include <utility>
 
 #include "score/room.hpp"
+#include "snug/fit/tenant.hpp"
 #include "snug/score/fragment.hpp"
 
 namespace snug {
@@ -36,6 +36,18 @@ HostLeft without(const HostLeft& left, const HostAmounts& asked) {
   return {left.cpu_milli - asked.cpu_milli, left.memory_mib - (asked.memory_bytes >> 20)};
 }
 
+/// What the pod takes of the node's GPUs.
+std::int64_t milli_of(const TermInput& input) {
+  std::int64_t milli = 0;
+  for (const DeviceTake& take : input.placement.takes) milli += take.milli;
+  if (!input.request.kubelet_assigned()) return milli;
+  for (const ContainerRequest& asked : input.request.containers) {
+    const std::string& resource = std::get<KubeletAsk>(asked.ask).resource;
+    milli += asked.count * unit_compute(*input.node.inventory, resource).value;
+  }
+  return milli;
+}
+
 /// For want of the one that is shorter.
 std::int64_t stranded(const Demand& demand, const HostLeft& host, std::int64_t gpu_milli) {
   return std::max(demand.cpu.stranded(host.cpu_milli, gpu_milli),
@@ -47,8 +59,7 @@ std::int64_t stranded(const Demand& demand, const HostLeft& host, std::int64_t g
 std::int32_t stranded_gpu(const TermInput& input) {
   const NodeState& node = input.node;
   if (!node.inventory->host.known || node.left == 0) return kNoChange;
-  std::int64_t left = node.left;
-  for (const DeviceTake& take : input.placement.takes) left -= take.milli;
+  const std::int64_t left = std::max<std::int64_t>(0, node.left - milli_of(input));
   const HostLeft host = host_left(node);
   return points(stranded(input.demand, without(host, input.host), left) -
                 stranded(input.demand, host, node.left));
@@ -79,7 +90,7 @@ std::int32_t multi_gpu_room(const TermInput& input) {
   if (input.demand.rooms.empty()) return kNoChange;
   const RoomView now(input.node);
   return points(now.value(input.demand.rooms) -
-                now.with(input.placement, input.host).value(input.demand.rooms));
+                now.with(input.placement, milli_of(input), input.host).value(input.demand.rooms));
 }
 
 std::int32_t model_scarcity(const TermInput& input) {

@@ -9,19 +9,6 @@
 namespace snug {
 namespace {
 
-/// What a room counts for which so many eighths of a pod have to leave: 0.35^(n/8) in parts of
-/// kOne. Less than one in thirty thousand is nothing.
-constexpr std::array<std::int64_t, 80> kFade = {
-    1'048'576, 919'620, 806'523, 707'335, 620'346, 544'055, 477'146, 418'465, 367'002, 321'867,
-    282'283,   247'567, 217'121, 190'419, 167'001, 146'463, 128'451, 112'653, 98'799,  86'649,
-    75'992,    66'647,  58'450,  51'262,  44'958,  39'429,  34'580,  30'327,  26'597,  23'326,
-    20'458,    17'942,  15'735,  13'800,  12'103,  10'614,  9'309,   8'164,   7'160,   6'280,
-    5'507,     4'830,   4'236,   3'715,   3'258,   2'857,   2'506,   2'198,   1'928,   1'691,
-    1'483,     1'300,   1'140,   1'000,   877,     769,     675,     592,     519,     455,
-    399,       350,     307,     269,     236,     207,     182,     159,     140,     123,
-    107,       94,      83,      72,      64,      56,      49,      43,      38,      33,
-};
-
 constexpr std::int64_t kNotEver = std::numeric_limits<std::int64_t>::max();
 
 std::int64_t mebibytes(std::int64_t bytes) { return bytes >> 20; }
@@ -55,7 +42,16 @@ RoomView::RoomView(const NodeState& node)
                 .cpu_milli = gpu.host.cpu_milli,
                 .memory_mib = mebibytes(gpu.host.memory_bytes)};
   }
+  hold_by_count(node.kubelet_milli);
   sort();
+}
+
+void RoomView::hold_by_count(std::int64_t milli) {
+  for (std::size_t i = 0; i < count_ && milli > 0; ++i) {
+    if (gpus_[i].crowd > 0) continue;
+    gpus_[i].crowd = kCrowdOfPod;
+    milli -= kWholeGpu.value;
+  }
 }
 
 /// By insertion: they are few, and after a placement nearly in order.
@@ -69,12 +65,14 @@ void RoomView::sort() {
   }
 }
 
-RoomView RoomView::with(PlacementView placement, const HostAmounts& host) const {
+RoomView RoomView::with(PlacementView placement, std::int64_t milli,
+                        const HostAmounts& host) const {
   RoomView after = *this;
   after.free_.cpu_milli -= host.cpu_milli;
   after.free_.memory_mib -= mebibytes(host.memory_bytes);
   after.has_.crowd += kCrowdOfPod;
   const auto takes = static_cast<std::int32_t>(placement.takes.size());
+  if (takes == 0) after.hold_by_count(milli);
   for (const DeviceTake& take : placement.takes) {
     for (std::size_t i = 0; i < count_; ++i) {
       Gpu& gpu = after.gpus_[i];
@@ -126,8 +124,8 @@ std::int64_t RoomView::value(std::span<const RoomShape> shapes) const {
       const std::int64_t crowd =
           leaving(sums[rooms * of_room], static_cast<std::int64_t>(rooms), shape);
       const auto eighths = static_cast<std::size_t>(crowd / (kCrowdOfPod / 8));
-      if (eighths >= kFade.size()) break;
-      counts += kFade[eighths];
+      if (eighths >= shape.fade.size()) break;
+      counts += shape.fade[eighths];
     }
     value += shape.share * shape.gpus * counts / kOne * kWholeGpu.value;
   }

@@ -17,14 +17,17 @@ namespace snug {
 /// A node's rooms. Of its GPUs the first kMostRoomGpus count.
 ///
 /// The first room of a shape takes the GPUs with the fewest pods, the second those with the next. A
-/// room that is free counts 1, one for which D pods have to leave 0.35^D: those on its GPUs, and as
-/// many more as have what is missing of the node's CPU and memory, in the mean.
+/// room that is free counts in full, one for which pods have to leave as RoomShape::fade says:
+/// those on its GPUs, and as many more as have what is missing of the node's CPU and memory, in the
+/// mean.
 class RoomView {
  public:
   explicit RoomView(const NodeState& node);
 
-  /// The node as it will be with the placement of a pod that asks for `host`.
-  [[nodiscard]] RoomView with(PlacementView placement, const HostAmounts& host) const;
+  /// The node as it will be with the placement of a pod that asks for `host`. Without takes, where
+  /// the kubelet picks, `milli` of GPUs count as the idle ones that come first.
+  [[nodiscard]] RoomView with(PlacementView placement, std::int64_t milli,
+                              const HostAmounts& host) const;
 
   /// The sum over shapes of their part of the demand x GPUs x what their rooms count, in parts of
   /// kOne of a milli-GPU.
@@ -47,6 +50,7 @@ class RoomView {
   using Sums = std::array<Sum, kMostRoomGpus + 1>;
 
   void sort();
+  void hold_by_count(std::int64_t milli);
   /// Of the first 0, 1, 2, ... GPUs of these models; returns how many there are.
   std::size_t add_up(ModelSet models, Sums& sums) const;
   [[nodiscard]] std::int64_t leaving(const Sum& sum, std::int64_t rooms,

@@ -13,16 +13,14 @@ namespace snug {
 
 using ShapeCounts = std::map<PodShape, double>;
 
-/// Generic pods that are thought to have come before all others: until some have, they stand for
-/// what nobody knows yet, and later they are too few to matter.
-[[nodiscard]] ShapeCounts pods_before_all(const Supply& supply);
-
 /// All tables but what depends on `churn`, which is given apart so that a change of it alone costs
 /// little.
 class DemandTables {
  public:
   DemandTables() = default;
-  DemandTables(const ShapeCounts& pods, const Supply& supply);
+  /// Beside these pods some generic ones are thought to have come: while few have, they stand for
+  /// what nobody knows yet. They fade out over the first kPriorFades pods.
+  DemandTables(ShapeCounts pods, const Supply& supply);
 
   /// `churn`: 0..Demand::kFullChurn.
   [[nodiscard]] Demand at(int churn) const;

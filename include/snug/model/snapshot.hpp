@@ -97,7 +97,7 @@ struct NodeState {
   std::shared_ptr<const NodeInventory> inventory;
   std::vector<GpuState> gpus;  // the inventory's in its order, then the vanished ones
   std::int64_t room = 0;       // sum over the GPUs
-  std::int64_t left = 0;       // sum over the GPUs
+  std::int64_t left = 0;       // sum over the GPUs, less what the kubelet's pods hold by count
   /// Why the node as a whole takes no pod of either kind, whatever its GPUs; kNone: it does.
   ReasonCode annotated_gate = ReasonCode::kNone;
   ReasonCode kubelet_gate = ReasonCode::kNone;
@@ -108,6 +108,7 @@ struct NodeState {
   int unplaced = 0;               // holdings that close the node to annotated pods
   std::vector<GpuInfo> vanished;  // GPUs that only reservations still name
   std::map<std::string, std::int64_t, std::less<>> kubelet_used;  // units by resource
+  std::int64_t kubelet_milli = 0;  // the same as thousandths of GPUs
   HostAmounts host_used;  // of all pods on the node, those without GPUs included
   std::int64_t pods = 0;
   std::vector<HoldingPtr> holdings;

@@ -45,7 +45,7 @@ struct Plan {
 
 /// Candidates are node names; one that the snapshot does not know is UnknownNode.
 [[nodiscard]] Plan plan(const PlanInput& input, std::span<const std::string_view> candidates);
-/// The same for nodes that the snapshot has.
+/// The same for nodes that the snapshot has, ascending by name.
 [[nodiscard]] Plan plan(const PlanInput& input, std::span<const NodeIndex> candidates);
 
 struct NodeChoice {
