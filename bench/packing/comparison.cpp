@@ -1,4 +1,4 @@
-#include "packing/comparison.hpp"
+#include "comparison.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +17,15 @@ double mean(const std::vector<SimulationReport>& reports,
   double sum = 0;
   for (const SimulationReport& report : reports) sum += of(report);
   return sum / static_cast<double>(reports.size());
+}
+
+double at100_of(const SimulationReport& report) { return report.allocation.at100.value_or(0); }
+double at130_of(const SimulationReport& report) { return report.allocation.at130.value_or(0); }
+double accepted_of(const SimulationReport& report) {
+  return report.churn ? report.churn->gpu_accepted_pct.value_or(0) : 0;
+}
+double multi_rejected_of(const SimulationReport& report) {
+  return report.churn ? report.churn->multi_rejected_pct.value_or(0) : 0;
 }
 
 std::string number(double value, int digits) {
@@ -71,19 +80,15 @@ void check_bounds(const PolicyResults& results, std::vector<std::string>& found)
 
 }  // namespace
 
-double PolicyResults::at100() const {
-  return mean(fill, [](const auto& report) { return report.allocation.at100.value_or(0); });
-}
-double PolicyResults::at130() const {
-  return mean(fill, [](const auto& report) { return report.allocation.at130.value_or(0); });
-}
-double PolicyResults::accepted() const {
-  return mean(churn, [](const auto& report) { return report.churn->gpu_accepted_pct.value_or(0); });
-}
-double PolicyResults::multi_rejected() const {
-  return mean(churn,
-              [](const auto& report) { return report.churn->multi_rejected_pct.value_or(0); });
-}
+double PolicyResults::at100() const { return mean(fill, at100_of); }
+double PolicyResults::at130() const { return mean(fill, at130_of); }
+double PolicyResults::accepted() const { return mean(churn, accepted_of); }
+double PolicyResults::multi_rejected() const { return mean(churn, multi_rejected_of); }
+
+double RegimeResults::Policy::at100() const { return mean(runs, at100_of); }
+double RegimeResults::Policy::at130() const { return mean(runs, at130_of); }
+double RegimeResults::Policy::accepted() const { return mean(runs, accepted_of); }
+double RegimeResults::Policy::multi_rejected() const { return mean(runs, multi_rejected_of); }
 
 std::string table(const std::vector<PolicyResults>& all) {
   std::string text =
@@ -107,6 +112,41 @@ std::vector<std::string> findings(const std::vector<PolicyResults>& all, const O
       compare(each, openb, found);
     } else if (each.name == "tight") {
       check_bounds(each, found);
+    }
+  }
+  return found;
+}
+
+std::string table(const std::vector<RegimeResults>& all) {
+  if (all.empty()) return "";
+  std::string text = "| regime |";
+  std::string line = "|---|";
+  for (const RegimeResults::Policy& policy : all.front().policies) {
+    text += " " + policy.name + " |";
+    line += "---|";
+  }
+  text += "\n" + line + "\n";
+  for (const RegimeResults& each : all) {
+    text += "| " + each.regime.name + " |";
+    for (const RegimeResults::Policy& policy : each.policies) {
+      text += each.regime.churns
+                  ? " " + number(policy.accepted(), 2) + " (multi-GPU rejected " +
+                        number(policy.multi_rejected(), 1) + ") |"
+                  : " " + number(policy.at100(), 2) + " / " + number(policy.at130(), 2) + " |";
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::vector<std::string> findings(const std::vector<RegimeResults>& all) {
+  std::vector<std::string> found;
+  for (const RegimeResults& each : all) {
+    const RegimeResults::Policy& fgd = each.policies.front();
+    for (const RegimeResults::Policy& policy : each.policies) {
+      const bool behind = policy.at100() < fgd.at100() || policy.at130() < fgd.at130() ||
+                          policy.accepted() < fgd.accepted();
+      if (behind) found.push_back(policy.name + " is behind FGD: " + each.regime.name);
     }
   }
   return found;

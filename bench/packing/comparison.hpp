@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "packing/openb.hpp"
+#include "openb.hpp"
+#include "regimes.hpp"
 #include "snug/sim/report.hpp"
 
 namespace snug_bench {
@@ -30,5 +31,26 @@ struct PolicyResults {
 /// published, Snug's default policy reaches its bounds.
 [[nodiscard]] std::vector<std::string> findings(const std::vector<PolicyResults>& all,
                                                 const Openb& openb);
+
+/// What policies made of the draws of one regime, the first of them FGD.
+struct RegimeResults {
+  struct Policy {
+    std::string name;
+    bool ours = false;
+    std::vector<snug::SimulationReport> runs;
+
+    [[nodiscard]] double at100() const;
+    [[nodiscard]] double at130() const;
+    [[nodiscard]] double accepted() const;
+    [[nodiscard]] double multi_rejected() const;
+  };
+  Regime regime;
+  std::vector<Policy> policies;
+};
+
+/// A table in Markdown, a row for each regime.
+[[nodiscard]] std::string table(const std::vector<RegimeResults>& all);
+/// A sentence for each regime in which a policy of ours is behind FGD.
+[[nodiscard]] std::vector<std::string> findings(const std::vector<RegimeResults>& all);
 
 }  // namespace snug_bench

@@ -1,4 +1,4 @@
-#include "packing/openb.hpp"
+#include "openb.hpp"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "packing/published.hpp"
+#include "published.hpp"
 
 #include <algorithm>
 #include <array>

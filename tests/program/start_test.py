@@ -12,7 +12,7 @@ class StartTest(unittest.TestCase):
     def test_a_good_start_says_what_runs_and_when_it_is_ready(self):
         process, _ = start_extender(self)
         self.assertRegex(process.stderr.readline(),
-                         r"snug-extender \d+\.\d+\.\d+ starts: answer auto, policy best-fit, embedded mode$")
+                         r"snug-extender \d+\.\d+\.\d+ starts: answer auto, policy tight, embedded mode$")
         self.assertRegex(process.stderr.readline(), r"ready: ")
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(10), 0)
