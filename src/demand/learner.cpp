@@ -24,7 +24,7 @@ double window(std::int64_t arrivals) {
 
 }  // namespace
 
-void DemandLearner::count(std::string_view uid, const PodShape& shape, const Supply& supply) {
+void DemandLearner::count(std::string_view uid, const PodShape& shape) {
   if (pods_.size() >= kMostShapes && !pods_.contains(shape)) {
     for (auto& [known, pods] : pods_) pods /= 2;
     std::erase_if(pods_, [](const auto& row) { return row.second < 1; });
@@ -32,18 +32,20 @@ void DemandLearner::count(std::string_view uid, const PodShape& shape, const Sup
   }
   pods_[shape] += 1;
   ++counted_;
-  living_.emplace(uid, Living{.milli = shape.milli(supply.usual_memory())});
+  living_.emplace(uid, Living{.asks = {.gpus = shape.gpus,
+                                       .gpu_milli = shape.gpu_milli,
+                                       .gpu_memory = shape.gpu_memory}});
 }
 
-void DemandLearner::was_there(std::string_view uid, const PodShape& shape, const Supply& supply) {
-  if (shape.gpus > 0 && !knows(uid)) count(uid, shape, supply);
+void DemandLearner::was_there(std::string_view uid, const PodShape& shape) {
+  if (shape.gpus > 0 && !knows(uid)) count(uid, shape);
 }
 
 void DemandLearner::arrived(std::string_view uid, const PodShape& shape, const Supply& supply) {
   if (shape.gpus == 0 || knows(uid)) return;
-  count(uid, shape, supply);
+  count(uid, shape);
   ++arrivals_;
-  const double milli = static_cast<double>(living_.find(uid)->second.milli);
+  const double milli = static_cast<double>(shape.milli(supply.usual_memory()));
   arriving_ += (milli - arriving_) / window(arrivals_);
   leaving_ -= leaving_ / window(arrivals_);
 }
@@ -52,22 +54,24 @@ void DemandLearner::placed(std::string_view uid) {
   if (const auto found = living_.find(uid); found != living_.end()) found->second.placed = true;
 }
 
-void DemandLearner::gone(std::string_view uid) {
+void DemandLearner::gone(std::string_view uid, const Supply& supply) {
   const auto found = living_.find(uid);
   if (found == living_.end()) return;
   if (found->second.placed) {
-    leaving_ += static_cast<double>(found->second.milli) / window(arrivals_);
+    const std::int64_t milli = found->second.asks.milli(supply.usual_memory());
+    leaving_ += static_cast<double>(milli) / window(arrivals_);
   }
   living_.erase(found);
 }
 
-void DemandLearner::keep_only(const std::unordered_set<std::string_view>& living) {
+void DemandLearner::keep_only(const std::unordered_set<std::string_view>& living,
+                              const Supply& supply) {
   std::vector<std::string> left;
   for (const auto& [uid, pod] : living_) {
     if (!living.contains(uid)) left.push_back(uid);
   }
   std::ranges::sort(left);  // sums of rounded numbers depend on their order
-  for (const std::string& uid : left) gone(uid);
+  for (const std::string& uid : left) gone(uid, supply);
 }
 
 int DemandLearner::churn() const {

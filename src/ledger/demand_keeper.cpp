@@ -19,12 +19,12 @@ void DemandKeeper::listed(std::span<const Seen> pods) {
   look_at_nodes();
   std::unordered_set<std::string_view> living;
   for (const Seen& pod : pods) living.insert(pod.uid);
-  learner_.keep_only(living);
+  learner_.keep_only(living, supply_);
   for (const Seen& pod : pods) {
     if (began_) {
       learner_.arrived(pod.uid, pod.shape, supply_);
     } else {
-      learner_.was_there(pod.uid, pod.shape, supply_);
+      learner_.was_there(pod.uid, pod.shape);
     }
     if (pod.placed) learner_.placed(pod.uid);
   }
@@ -45,7 +45,7 @@ void DemandKeeper::placed(std::string_view uid) {
 
 void DemandKeeper::gone(std::string_view uid) {
   const std::lock_guard lock(mutex_);
-  learner_.gone(uid);
+  learner_.gone(uid, supply_);
 }
 
 void DemandKeeper::look_at_nodes() {

@@ -55,7 +55,8 @@ void Reconciler::pods_listed(std::vector<PodFacts> pods) {
   std::vector<PodFacts> unbound;
   std::vector<DemandKeeper::Seen> demand;
   for (const PodFacts& pod : pods) {
-    if (pod.finished) continue;
+    // One that ended while the list was on its way is neither counted nor awaited again.
+    if (pod.finished || parts_.ledger.ended(pod.uid)) continue;
     listed.living.insert(pod.uid);
     if (auto seen = demand_of(pod)) demand.push_back(*std::move(seen));
     if (pod.node_name.empty()) {

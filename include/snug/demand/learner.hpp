@@ -28,13 +28,13 @@ class DemandLearner {
   void arrived(std::string_view uid, const PodShape& shape, const Supply& supply);
   /// A pod that was there when learning began: it says what is asked for, and nothing of how fast
   /// pods come.
-  void was_there(std::string_view uid, const PodShape& shape, const Supply& supply);
+  void was_there(std::string_view uid, const PodShape& shape);
   /// It holds GPUs from now on. Nothing happens where it is not known.
   void placed(std::string_view uid);
   /// It is gone; what it held is free.
-  void gone(std::string_view uid);
+  void gone(std::string_view uid, const Supply& supply);
   /// Of those that it knows, all but these are gone.
-  void keep_only(const std::unordered_set<std::string_view>& living);
+  void keep_only(const std::unordered_set<std::string_view>& living, const Supply& supply);
   [[nodiscard]] bool knows(std::string_view uid) const { return living_.contains(uid); }
 
   /// Whether enough has come since the tables were made to make them anew.
@@ -48,11 +48,13 @@ class DemandLearner {
 
  private:
   struct Living {
-    std::int64_t milli = 0;
+    /// GPUs alone. Measured when it goes: pods may be listed before the nodes that say what a GPU
+    /// has.
+    PodShape asks;
     bool placed = false;
   };
 
-  void count(std::string_view uid, const PodShape& shape, const Supply& supply);
+  void count(std::string_view uid, const PodShape& shape);
 
   ShapeCounts pods_;
   std::unordered_map<std::string, Living, StringHash, std::equal_to<>> living_;

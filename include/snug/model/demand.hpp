@@ -45,10 +45,13 @@ class StrandTable {
   /// for a need of r with a GPU max(0, gpu - have/r), in the mean over the demand.
   [[nodiscard]] std::int64_t stranded(std::int64_t have, std::int64_t gpu_milli) const;
 
+  friend bool operator==(const StrandTable&, const StrandTable&) = default;
+
  private:
   struct Sum {
     std::int64_t share = 0;  // of the bins from here on
     std::int64_t fed = 0;    // milli-GPU that one of what is needed feeds, times share and kFine
+    friend bool operator==(const Sum&, const Sum&) = default;
   };
   std::array<Sum, kBins + 1> from_{};
   std::int64_t width_ = 1;
@@ -61,6 +64,8 @@ struct LeftOverTable {
   MebiBytes memory;                          // the size
   std::array<std::int32_t, kSizes> value{};  // of so much left, millionths of a GPU
   std::array<std::int32_t, kSizes> price{};  // of a share of that size, millionths of a GPU
+
+  friend bool operator==(const LeftOverTable&, const LeftOverTable&) = default;
 };
 
 /// A kind of pod that needs several GPUs at once.
@@ -74,6 +79,8 @@ struct RoomShape {
   ModelSet models = kAnyModel;
   std::int64_t share = 0;  // of the GPUs asked for by all pods, in parts of kOne
   std::array<std::int64_t, kFadeSteps> fade{};  // in parts of kOne, falling from kOne
+
+  friend bool operator==(const RoomShape&, const RoomShape&) = default;
 };
 
 /// A frequent kind of pod (FGD's "typical pods").
@@ -83,6 +90,8 @@ struct TypicalPod {
   std::int64_t gpu_milli = 0;  // of each
   ModelSet models = kAnyModel;
   std::int64_t share = 0;  // of the pods, in parts of kOne
+
+  friend bool operator==(const TypicalPod&, const TypicalPod&) = default;
 };
 
 struct Demand {
@@ -107,6 +116,8 @@ struct Demand {
     }
     return left_over.empty() ? nullptr : left_over.data();
   }
+
+  friend bool operator==(const Demand&, const Demand&) = default;
 };
 using DemandPtr = std::shared_ptr<const Demand>;
 
