@@ -51,9 +51,11 @@ class Histogram {
     StrandTable::Bins bins{};
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       if (rows_[i].gpus <= 0) continue;
-      // A need near nothing is never short; it must not divide by nothing.
+      // A need near nothing is never short; it must not divide by nothing. One beyond what any node
+      // has always is; sums stay inside 64 bits.
+      constexpr double kMostNeed = 1e9;
       const std::int64_t least = std::max<std::int64_t>(1, width_ / 25);
-      const std::int64_t need = std::llround(rows_[i].needs / rows_[i].gpus);
+      const std::int64_t need = std::llround(std::min(kMostNeed, rows_[i].needs / rows_[i].gpus));
       bins[i] = {in_parts(rows_[i].gpus / all_gpus), std::max(least, need)};
     }
     return bins;

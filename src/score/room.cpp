@@ -9,7 +9,7 @@
 namespace snug {
 namespace {
 
-constexpr std::int64_t kNotEver = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kNotEver = std::numeric_limits<std::int64_t>::max() / 2;
 
 std::int64_t mebibytes(std::int64_t bytes) { return bytes >> 20; }
 
@@ -123,7 +123,9 @@ std::int64_t RoomView::value(std::span<const RoomShape> shapes) const {
     for (std::size_t rooms = 1; rooms * of_room <= gpus; ++rooms) {
       const std::int64_t crowd =
           leaving(sums[rooms * of_room], static_cast<std::int64_t>(rooms), shape);
-      const auto eighths = static_cast<std::size_t>(crowd / (kCrowdOfPod / 8));
+      // To the nearest: the thousandths of a pod on three GPUs do not add up to it.
+      constexpr std::int64_t kEighth = kCrowdOfPod / 8;
+      const auto eighths = static_cast<std::size_t>((crowd + kEighth / 2) / kEighth);
       if (eighths >= shape.fade.size()) break;
       counts += shape.fade[eighths];
     }

@@ -150,6 +150,29 @@ def policy(**more):
     return {"version": 1, "default": "a", "profiles": {"a": {"terms": [{"term": "spread", "weight": 1}]}}, **more}
 
 
+def profile(term, **more):
+    return policy(profiles={"a": {"terms": [{"term": "spread", **term}], **more}})
+
+
+WEIGHT = {"weight": 1}
+ROWS += [
+    *(
+        ("policy", profile(WEIGHT, **{key: value}), valid)
+        for key in ("quantum", "churnQuantum")
+        for value, valid in [(1, True), (10**12, True), (0, False), (-1, False), (10**12 + 1, False), (1.5, False), ("1", False), (None, False)]
+    ),
+    ("policy", profile(WEIGHT, quantum=2, churnQuantum=1), True),
+    ("policy", profile(WEIGHT, quanta=2), False),
+    ("policy", profile({"weight": 1, "churnWeight": -1000000}), True),
+    ("policy", profile({"churnWeight": 1}), False),
+    *(
+        ("policy", profile({"weight": 1, "churnWeight": value}), False)
+        for value in (1000001, -1000001, 0.5, "1", None)
+    ),
+    ("policy", profile({"weight": 1, "churnQuantum": 1}), False),
+    ("policy", profile(WEIGHT, churnWeight=1), False),
+]
+
 ROWS += [
     ("policy", policy(rules=[{"profile": "a"}]), True),
     ("policy", policy(rules=[{"namespaces": ["ml-*"], "podLabels": {"tier": ""}, "gpuModels": ["A*"], "profile": "a"}]), True),

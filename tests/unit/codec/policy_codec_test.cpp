@@ -63,7 +63,9 @@ INSTANTIATE_TEST_SUITE_P(
         Row{with_term("{term: best, weight: 1}"), "p.yaml:4:22: unknown term \"best\"; the terms"},
         Row{with_term("{term: [], weight: 1}"), "p.yaml:4:22: no term named; the terms are"},
         Row{with_term("{weight: 1}"),
-            "p.yaml:4:15: no term named; the terms are best-fit, nvlink-locality, spread"},
+            "p.yaml:4:15: no term named; the terms are best-fit, fgd, left-over-size, "
+            "left-over-value, model-scarcity, multi-gpu-room, nvlink-locality, spread, "
+            "stranded-gpu"},
         Row{with_term("{term: spread}"),
             "p.yaml:4:15: the key weight is missing; it must be an integer from -1000000 to"},
         Row{with_term("{term: spread, weight: 1.5}"), "p.yaml:4:38: weight must be"},
@@ -80,6 +82,83 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"version: 1\nprofiles: {a: {terms: [{term: spread, weight: 1}]}}\n",
             "p.yaml:1:1: default must name one of the profiles: a"},
         Row{"version: 1\nversion: 1\n", "p.yaml:2:1: the key \"version\" stands here twice"}));
+
+std::string with_keys(const std::string& keys) {
+  return with_profiles("  a: {terms: [{term: spread, weight: 1}], " + keys + "}\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    ByChurn, PolicyRefusedTest,
+    testing::Values(
+        Row{with_keys("quantum: 0"),
+            "p.yaml:4:52: quantum must be an integer from 1 to 1000000000000"},
+        Row{with_keys("quantum: -1"), "p.yaml:4:52: quantum must be"},
+        Row{with_keys("quantum: 1000000000001"), "p.yaml:4:52: quantum must be"},
+        Row{with_keys("quantum: 99999999999999999999"), "p.yaml:4:52: quantum must be"},
+        Row{with_keys("quantum: 1.5"), "p.yaml:4:52: quantum must be"},
+        Row{with_keys("quantum: [1]"), "p.yaml:4:52: quantum must be"},
+        Row{with_keys("quantum: ~"), "p.yaml:4:52: quantum must be"},
+        Row{with_keys("quantum: '5'"),
+            "p.yaml:4:52: quantum must be an integer from 1 to 1000000000000, without quotes"},
+        Row{with_keys("churnQuantum: 0"),
+            "p.yaml:4:57: churnQuantum must be an integer from 1 to 1000000000000"},
+        Row{with_keys("churnQuantum: 1000000000001"), "p.yaml:4:57: churnQuantum must be"},
+        Row{with_keys("churnQuantum: \"7\""), "to 1000000000000, without quotes"},
+        Row{with_keys("quantum: 1, churnQuantum: many"), "p.yaml:4:69: churnQuantum must be"},
+        Row{with_keys("quantum: many, churnQuantum: 1"), "p.yaml:4:52: quantum must be"},
+        Row{with_keys("quanta: 1"),
+            "p.yaml:4:43: unknown key \"quanta\"; a profile has the keys terms, quantum, "
+            "churnQuantum"},
+        Row{with_keys("churnWeight: 1"), "p.yaml:4:43: unknown key \"churnWeight\"; a profile"},
+        Row{with_term("{term: spread, churnWeight: 1}"),
+            "p.yaml:4:15: the key weight is missing; it must be an integer from -1000000 to"},
+        Row{with_term("{term: spread, weight: 1, churnWeight: 1000001}"),
+            "p.yaml:4:54: churnWeight must be an integer from -1000000 to 1000000"},
+        Row{with_term("{term: spread, weight: 1, churnWeight: -1000001}"),
+            "p.yaml:4:54: churnWeight must be"},
+        Row{with_term("{term: spread, weight: 1, churnWeight: 0.5}"),
+            "p.yaml:4:54: churnWeight must be"},
+        Row{with_term("{term: spread, weight: 1, churnWeight: '1'}"),
+            "p.yaml:4:54: churnWeight must be an integer from -1000000 to 1000000, without quotes"},
+        Row{with_term("{term: spread, weight: 1, churnWeight: {}}"),
+            "p.yaml:4:54: churnWeight must be"},
+        Row{with_term("{term: spread, weight: 1, churnQuantum: 1}"),
+            "p.yaml:4:41: unknown key \"churnQuantum\"; a term has the keys term, weight, "
+            "churnWeight"}));
+
+struct Numbers {
+  std::string profile;  // after its name
+  ByChurn quantum;
+  ByChurn weight;
+};
+
+void PrintTo(const Numbers& row, std::ostream* out) { *out << testing::PrintToString(row.profile); }
+
+class ByChurnTest : public testing::TestWithParam<Numbers> {};
+
+TEST_P(ByChurnTest, WithoutTheKeyForChurnANumberIsTheSameInBoth) {
+  const auto policy =
+      read_policy(with_profiles("  a: " + GetParam().profile + "\n"), "p", Limits{});
+  ASSERT_TRUE(policy.has_value()) << policy.error().message;
+  const Profile& profile = policy->default_terms();
+  EXPECT_EQ(profile.quantum, GetParam().quantum);
+  ASSERT_EQ(profile.terms.size(), 1U);
+  EXPECT_EQ(profile.terms[0].weight, GetParam().weight);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, ByChurnTest,
+    testing::Values(
+        Numbers{"{terms: [{term: spread, weight: 7}]}", 1, 7},
+        Numbers{"{terms: [{term: spread, weight: 7}], quantum: 1}", 1, 7},
+        Numbers{"{quantum: 1000000000000, terms: [{term: spread, weight: 7}]}", kMaxQuantum, 7},
+        Numbers{"{terms: [{term: spread, weight: 7}], quantum: 30, churnQuantum: 2}", {30, 2}, 7},
+        Numbers{"{terms: [{term: spread, weight: 7}], churnQuantum: 5}", {1, 5}, 7},
+        Numbers{"{terms: [{term: spread, weight: 7, churnWeight: 7}]}", 1, 7},
+        Numbers{"{terms: [{churnWeight: -1000000, term: fgd, weight: 1000000}]}",
+                1,
+                {1'000'000, -1'000'000}},
+        Numbers{"{terms: [{term: fgd, weight: 0, churnWeight: 1}]}", 1, {0, 1}}));
 
 TEST(PolicyCodecTest, ProfilesKeepTheirTermsAndWeights) {
   const auto policy = read_policy(

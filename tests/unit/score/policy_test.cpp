@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "support/random.hpp"
 #include "support/states.hpp"
 
 namespace snug {
@@ -124,6 +127,92 @@ TEST(ProfileChoiceTest, ChoicesThatScoreDifferentlyHaveDifferentKeys) {
     EXPECT_TRUE(keys.insert(choice->key()).second) << name_space;
   }
   EXPECT_EQ(policy.choose({"e", kNone, ""})->key(), policy.choose({"f", kBatch, ""})->key());
+}
+
+TEST(ByChurnTest, IsTheOneWhileNothingLeavesTheOtherInFullChurnAndBetweenThem) {
+  struct Row {
+    ByChurn number;
+    int churn;
+    std::int64_t at;
+  };
+  constexpr int kFull = Demand::kFullChurn;
+  for (const Row& row : std::vector<Row>{{7, 0, 7},
+                                         {7, kFull / 2, 7},
+                                         {7, kFull, 7},
+                                         {{10, 20}, 0, 10},
+                                         {{10, 20}, kFull / 2, 15},
+                                         {{10, 20}, kFull, 20},
+                                         {{0, kFull}, 1, 1},
+                                         {{-100, 100}, kFull / 2, 0},
+                                         {{100, -100}, kFull / 4, 50},
+                                         {{kMaxWeight, -kMaxWeight}, kFull, -kMaxWeight},
+                                         {{1, kMaxQuantum}, kFull, kMaxQuantum},
+                                         {{1, 1}, 5, 1}}) {
+    EXPECT_EQ(row.number.at(row.churn), row.at) << row.churn;
+  }
+}
+
+TEST(ProfileTest, TheClassOfAScoreIsTheQuantumUpToWhichItLies) {
+  struct Row {
+    std::int64_t score;
+    std::int64_t quantum;
+    std::int64_t of;
+  };
+  for (const Row& row : std::vector<Row>{{0, 10, 0},
+                                         {-1, 10, 0},
+                                         {-9, 10, 0},
+                                         {-10, 10, -1},
+                                         {-19, 10, -1},
+                                         {-20, 10, -2},
+                                         {1, 10, 1},
+                                         {10, 10, 1},
+                                         {11, 10, 2},
+                                         {20, 10, 2},
+                                         {5, 1, 5},
+                                         {-5, 1, -5},
+                                         {0, 1, 0},
+                                         {-1, kMaxQuantum, 0},
+                                         {1, kMaxQuantum, 1},
+                                         {-kMaxQuantum, kMaxQuantum, -1},
+                                         {kMaxQuantum + 1, kMaxQuantum, 2}}) {
+    const Profile profile{.name = "a", .terms = {}, .quantum = row.quantum};
+    EXPECT_EQ(profile.class_of(row.score, 0), row.of) << row.score << " by " << row.quantum;
+  }
+}
+
+TEST(ProfileTest, ClassesAreAllAsWideAndInTheOrderOfTheScores) {
+  Random random(1);
+  for (int i = 0; i < 20'000; ++i) {
+    const std::int64_t size = random.one_in(3) ? 1 + random.draw(5) : 1 + random.draw(1'000'000);
+    const std::int64_t score = random.draw(200'000'001) - 100'000'000;
+    const Profile profile{.name = "a", .terms = {}, .quantum = size};
+    const std::int64_t of = profile.class_of(score, 3);
+    ASSERT_LE(score, of * size) << score << " by " << size;
+    ASSERT_GT(score, (of - 1) * size) << score << " by " << size;
+  }
+}
+
+TEST(ProfileTest, WithoutAQuantumEveryScoreIsAClass) {
+  for (const std::int64_t score : {std::numeric_limits<std::int64_t>::min(), std::int64_t{-1},
+                                   std::int64_t{0}, std::numeric_limits<std::int64_t>::max()}) {
+    EXPECT_EQ(Profile{}.class_of(score, 0), score);
+  }
+}
+
+TEST(ProfileTest, WeightsAndQuantumGoByChurn) {
+  const Profile profile{.name = "a", .terms = {{find_term("spread"), {0, 16}}}, .quantum = {10, 1}};
+  EXPECT_EQ(profile.class_of(20, 0), 2);
+  EXPECT_EQ(profile.class_of(20, Demand::kFullChurn), 20);
+  const NodeStatePtr node = make_state("n1: A 1000 x2");
+  const GpuRequest request = make_fraction(250);
+  const Placement placement = fit_all(*node, request).options.front();
+  Demand demand;
+  const TermInput input{*node, request, placement, {}, demand};
+  const std::int64_t term = find_term("spread")->function(input);
+  for (int churn = 0; churn <= Demand::kFullChurn; ++churn) {
+    demand.churn = churn;
+    EXPECT_EQ(score(profile, input), churn * 16 / Demand::kFullChurn * term);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,275 @@
+#include "snug/demand/learner.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "shapes.hpp"
+#include "snug/base/limits.hpp"
+
+namespace snug {
+namespace {
+
+const Supply kSupply = make_supply({300, 100});
+
+/// What a learner says that has counted these.
+void expect_counted(DemandLearner& learner, const ShapeCounts& counted) {
+  ShapeCounts all = pods_before_all(kSupply);
+  for (const auto& [shape, pods] : counted) all[shape] += pods;
+  learner.build_tables(kSupply);
+  expect_same(learner.demand(3), DemandTables(all, kSupply).at(3));
+}
+
+TEST(DemandLearnerTest, BeforeAnythingHasComeItKnowsTheGenericPods) {
+  DemandLearner learner;
+  EXPECT_EQ(learner.churn(), 0);
+  EXPECT_TRUE(learner.demand(0).typical.empty()) << "tables have not been made";
+  expect_counted(learner, {});
+}
+
+TEST(DemandLearnerTest, EveryPodCountsOnceByItsUid) {
+  DemandLearner learner;
+  const PodShape shape = make_shape(1, 300, 5000, 4096);
+  for (int i = 0; i < 5; ++i) learner.arrived("a", shape, kSupply);
+  learner.was_there("a", shape, kSupply);
+  learner.arrived("b", make_shape(2, 1000, 1), kSupply);
+  learner.placed("a");
+  learner.arrived("a", make_shape(8, 1000), kSupply);
+  EXPECT_TRUE(learner.knows("a"));
+  EXPECT_FALSE(learner.knows("c"));
+  expect_counted(learner, {{shape, 1}, {make_shape(2, 1000, 1), 1}});
+}
+
+TEST(DemandLearnerTest, APodThatComesBackWhenItIsGoneIsAnother) {
+  DemandLearner learner;
+  const PodShape shape = make_shape(1, 300);
+  learner.arrived("a", shape, kSupply);
+  learner.gone("a");
+  EXPECT_FALSE(learner.knows("a"));
+  learner.arrived("a", shape, kSupply);
+  expect_counted(learner, {{shape, 2}});
+}
+
+TEST(DemandLearnerTest, PodsWithoutGpusAreNotCounted) {
+  DemandLearner learner;
+  learner.arrived("a", make_shape(0, 0, 5000), kSupply);
+  learner.was_there("b", make_shape(0, 0, 5000), kSupply);
+  EXPECT_FALSE(learner.knows("a"));
+  EXPECT_FALSE(learner.tables_due());
+  expect_counted(learner, {});
+}
+
+TEST(DemandLearnerTest, PodsThatWereRefusedCountAsMuch) {
+  DemandLearner placed;
+  DemandLearner refused;
+  for (int i = 0; i < 40; ++i) {
+    const std::string uid = std::to_string(i);
+    placed.arrived(uid, make_shape(1, 300 + i), kSupply);
+    refused.arrived(uid, make_shape(1, 300 + i), kSupply);
+    placed.placed(uid);
+    if (i % 2 == 0) refused.gone(uid);
+  }
+  placed.build_tables(kSupply);
+  refused.build_tables(kSupply);
+  expect_same(placed.demand(0), refused.demand(0));
+  EXPECT_EQ(refused.churn(), 0) << "what was never placed does not leave";
+}
+
+TEST(DemandLearnerTest, WhileNothingLeavesNothingChurns) {
+  DemandLearner learner;
+  for (int i = 0; i < 3000; ++i) {
+    const std::string uid = std::to_string(i);
+    learner.arrived(uid, make_shape(1, 1 + i % 1000), kSupply);
+    learner.placed(uid);
+    ASSERT_EQ(learner.churn(), 0);
+  }
+  learner.gone("nobody");
+  learner.placed("nobody");
+  EXPECT_EQ(learner.churn(), 0);
+}
+
+TEST(DemandLearnerTest, WhereAsMuchLeavesAsComesItChurnsInFull) {
+  DemandLearner learner;
+  for (int i = 0; i < 3000; ++i) {
+    const std::string uid = std::to_string(i);
+    learner.arrived(uid, make_shape(1, 500), kSupply);
+    learner.placed(uid);
+    if (i >= 100) learner.gone(std::to_string(i - 100));
+    if (i > 200) {
+      ASSERT_EQ(learner.churn(), Demand::kFullChurn) << i;
+    }
+  }
+  for (int i = 3000; i < 15'000; ++i)
+    learner.arrived(std::to_string(i), make_shape(1, 500), kSupply);
+  EXPECT_EQ(learner.churn(), 0) << "long ago";
+}
+
+TEST(DemandLearnerTest, WhatWasThereSaysNothingOfHowFastPodsComeAndGo) {
+  DemandLearner learner;
+  const PodShape shape = make_shape(1, 300);
+  for (int i = 0; i < 100; ++i) {
+    learner.was_there("old" + std::to_string(i), shape, kSupply);
+    learner.placed("old" + std::to_string(i));
+  }
+  EXPECT_EQ(learner.churn(), 0);
+  for (int i = 0; i < 50; ++i) learner.gone("old" + std::to_string(i));
+  EXPECT_EQ(learner.churn(), 0) << "nothing has come";
+  expect_counted(learner, {{shape, 100}});
+  learner.arrived("new", shape, kSupply);
+  EXPECT_EQ(learner.churn(), 0);
+}
+
+TEST(DemandLearnerTest, AllButThoseThatAreKeptAreGone) {
+  DemandLearner listed;
+  DemandLearner told;
+  for (DemandLearner* learner : {&listed, &told}) {
+    for (int i = 0; i < 60; ++i) {
+      const std::string uid = std::to_string(i);
+      learner->arrived(uid, make_shape(1, 100 + 10 * i), kSupply);
+      if (i % 2 == 0) learner->placed(uid);
+    }
+  }
+  std::vector<std::string> kept;
+  for (int i = 0; i < 60; ++i) {
+    if (i % 20 != 0) {
+      kept.push_back(std::to_string(i));
+    } else {
+      told.gone(std::to_string(i));
+    }
+  }
+  kept.emplace_back("unheard of");
+  listed.keep_only({kept.begin(), kept.end()});
+  for (int i = 0; i < 60; ++i) EXPECT_EQ(listed.knows(std::to_string(i)), i % 20 != 0);
+  EXPECT_EQ(listed.churn(), told.churn());
+  EXPECT_GT(listed.churn(), 0);
+  EXPECT_FALSE(listed.knows("unheard of"));
+}
+
+TEST(DemandLearnerTest, BeyondItsBoundAllCountsAreHalvedAndSingleOnesForgotten) {
+  DemandLearner learner;
+  const PodShape often = make_shape(1, 333, 1);
+  const auto most = static_cast<std::int64_t>(kMostShapes);
+  int next = 0;
+  const auto come = [&](const PodShape& shape) {
+    learner.arrived(std::to_string(next++), shape, kSupply);
+  };
+  for (int i = 0; i < 400; ++i) come(often);
+  for (std::int64_t i = 1; i < most; ++i) come(make_shape(1, 500, i));
+  come(often);
+  come(make_shape(1, 500, most));
+  expect_counted(learner, {{often, 200.5}, {make_shape(1, 500, most), 1}});
+}
+
+TEST(DemandLearnerTest, WhereAllComeOftenAndTooManyDifferItBeginsAnew) {
+  DemandLearner learner;
+  int next = 0;
+  for (int round = 0; round < 4; ++round) {
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(kMostShapes); ++i) {
+      learner.arrived(std::to_string(next++), make_shape(1, 500, i), kSupply);
+    }
+  }
+  const PodShape last = make_shape(1, 1, 99'999);
+  learner.arrived("last", last, kSupply);
+  expect_counted(learner, {{last, 1}});
+}
+
+TEST(DemandLearnerTest, TablesAreDueAtTheFirstPodAndThenEverMoreSeldomUpToABound) {
+  DemandLearner learner;
+  std::int64_t since = 0;
+  std::vector<std::int64_t> waits;
+  for (int i = 0; i < 6000; ++i) {
+    learner.arrived(std::to_string(i), make_shape(1, 500), kSupply);
+    ++since;
+    if (!learner.tables_due()) continue;
+    waits.push_back(since);
+    since = 0;
+    learner.build_tables(kSupply);
+    ASSERT_FALSE(learner.tables_due());
+  }
+  ASSERT_GT(waits.size(), 3U);
+  EXPECT_EQ(waits.front(), 1);
+  EXPECT_TRUE(std::ranges::is_sorted(waits));
+  EXPECT_EQ(waits.back(), waits[waits.size() - 2]) << "the bound";
+}
+
+/// A word of the definition each: means over arrivals of what has come and what has left since.
+class NaiveChurn {
+ public:
+  void arrived(double milli) {
+    const double window = std::min(kWindowOfChurn, static_cast<double>(++arrivals_));
+    arriving_ += (milli - arriving_) / window;
+    leaving_ += (left_ - leaving_) / window;
+    left_ = 0;
+  }
+  void left(double milli) { left_ += milli; }
+  /// Between the limits that lie this far about it, since what has left may count at once.
+  [[nodiscard]] bool allows(int churn) const {
+    if (arriving_ == 0) return churn == 0;
+    const double window = std::max(1.0, std::min(kWindowOfChurn, static_cast<double>(arrivals_)));
+    const double part = (leaving_ + left_ / window) / arriving_ / kRatioOfFullChurn;
+    const double exact = Demand::kFullChurn * std::min(1.0, part);
+    return std::abs(exact - churn) <= 0.55;
+  }
+
+ private:
+  std::int64_t arrivals_ = 0;
+  double arriving_ = 0;
+  double leaving_ = 0;
+  double left_ = 0;
+};
+
+TEST(DemandLearnerTest, ChurnIsWhatLeavesByWhatComes) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    DemandLearner learner;
+    NaiveChurn naive;
+    std::map<std::string, double> placed;
+    const std::int64_t patience = random.from_to(1, 12);
+    for (int i = 0; i < 2500; ++i) {
+      const std::string uid = std::to_string(i);
+      const std::int64_t milli = random.from_to(1, 1000);
+      learner.arrived(uid, make_shape(1, milli), kSupply);
+      naive.arrived(static_cast<double>(milli));
+      if (!random.one_in(4)) {
+        learner.placed(uid);
+        placed.emplace(uid, milli);
+      }
+      if (i > 500 && !placed.empty() && random.one_in(patience)) {
+        learner.gone(placed.begin()->first);
+        naive.left(placed.begin()->second);
+        placed.erase(placed.begin());
+      }
+      ASSERT_TRUE(naive.allows(learner.churn())) << i << ": " << learner.churn();
+    }
+  }
+}
+
+TEST(DemandLearnerTest, TheSameEventsTeachTheSame) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    DemandLearner first;
+    DemandLearner second;
+    for (DemandLearner* learner : {&first, &second}) {
+      Random random(seed);
+      for (int i = 0; i < 300; ++i) {
+        learner->arrived(std::to_string(i), draw_shape(random), kSupply);
+        if (random.one_in(2)) learner->placed(std::to_string(i));
+        if (random.one_in(3)) learner->gone(std::to_string(random.draw(i + 1)));
+        if (learner->tables_due()) learner->build_tables(kSupply);
+      }
+    }
+    EXPECT_EQ(first.churn(), second.churn());
+    expect_same(first.demand(first.churn()), second.demand(second.churn()));
+  }
+}
+
+}  // namespace
+}  // namespace snug

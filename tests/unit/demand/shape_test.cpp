@@ -1,0 +1,150 @@
+#include "snug/demand/shape.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "support/cluster.hpp"
+
+namespace snug {
+namespace {
+
+ContainerRequest container(const GpuRequest& of, ContainerKind kind = ContainerKind::kApp) {
+  ContainerRequest asked = of.containers.front();
+  asked.kind = kind;
+  return asked;
+}
+
+ContainerRequest with_compute(ContainerRequest asked, int percent) {
+  asked.compute_percent = percent;
+  return asked;
+}
+
+ContainerRequest times(ContainerRequest asked, std::int64_t count) {
+  asked.count = count;
+  return asked;
+}
+
+struct Row {
+  std::string_view why;
+  std::vector<ContainerRequest> containers;
+  std::int64_t gpus = 0;
+  std::int64_t milli = 0;
+  std::int64_t memory = 0;
+};
+
+void check(const std::vector<Row>& rows) {
+  for (const Row& row : rows) {
+    GpuRequest request;
+    request.containers = row.containers;
+    const PodShape shape = shape_of(request, {});
+    EXPECT_EQ(shape.gpus, row.gpus) << row.why;
+    EXPECT_EQ(shape.gpu_milli, row.milli) << row.why;
+    EXPECT_EQ(shape.gpu_memory.value, row.memory) << row.why;
+  }
+}
+
+TEST(ShapeTest, OfOneContainerIsWhatItAsksFor) {
+  check({{"nothing", {}, 0, 0, 0},
+         {"a share", {container(make_fraction(250))}, 1, 250, 0},
+         {"memory", {container(make_memory(4096))}, 1, 0, 4096},
+         {"one whole GPU", {container(make_whole(1))}, 1, 1000, 0},
+         {"whole GPUs", {container(make_whole(8))}, 8, 1000, 0},
+         {"units of the kubelet's", {container(make_units(2))}, 2, 1000, 0},
+         {"a share of each of three", {times(container(make_fraction(100)), 3)}, 3, 100, 0},
+         {"more compute than its share",
+          {with_compute(container(make_fraction(250)), 60)},
+          1,
+          600,
+          0},
+         {"less compute than its share",
+          {with_compute(container(make_fraction(250)), 10)},
+          1,
+          250,
+          0},
+         {"memory and compute", {with_compute(container(make_memory(4096)), 30)}, 1, 300, 4096}});
+}
+
+TEST(ShapeTest, OfSeveralContainersHasAllTheirGpusAndTheLargestOfTheirShares) {
+  using enum ContainerKind;
+  check({{"two shares", {container(make_fraction(250)), container(make_fraction(500))}, 2, 500, 0},
+         {"the larger first",
+          {container(make_fraction(500)), container(make_fraction(250))},
+          2,
+          500,
+          0},
+         {"whole ones", {container(make_whole(2)), container(make_whole(1))}, 3, 1000, 0},
+         {"the init container's GPUs are free again",
+          {container(make_fraction(250), kInit), container(make_fraction(500))},
+          1,
+          500,
+          0},
+         {"an init container that asks for more of a GPU",
+          {container(make_fraction(900), kInit), container(make_fraction(500))},
+          1,
+          900,
+          0},
+         {"an init container that asks for more GPUs",
+          {container(make_whole(4), kInit), container(make_whole(1))},
+          4,
+          1000,
+          0},
+         {"an init container alone", {container(make_fraction(300), kInit)}, 1, 300, 0},
+         {"the larger memory",
+          {container(make_memory(100)), container(make_memory(300))},
+          2,
+          0,
+          300}});
+}
+
+TEST(ShapeTest, KeepsTheHostsAmountsAndTheModels) {
+  GpuRequest request = make_fraction(250);
+  request.containers.front().models = {.wanted = {"A*"}, .excluded = {"*40"}};
+  const PodShape shape =
+      shape_of(request, {.cpu_milli = 1500, .memory_bytes = (std::int64_t{3} << 20) + 5});
+  EXPECT_EQ(shape.cpu_milli, 1500);
+  EXPECT_EQ(shape.memory_mib, 3);
+  EXPECT_EQ(shape.wanted, std::vector<std::string>{"A*"});
+  EXPECT_EQ(shape.excluded, std::vector<std::string>{"*40"});
+  EXPECT_TRUE(shape.names_models());
+  EXPECT_FALSE(shape_of(make_fraction(250), {}).names_models());
+}
+
+TEST(ShapeTest, MemoryIsMeasuredByTheGpusOwn) {
+  struct Size {
+    std::int64_t milli;
+    std::int64_t memory;
+    std::int64_t of_gpu;
+    std::int64_t expected;
+  };
+  for (const Size& row : std::vector<Size>{{250, 0, 40'960, 250},
+                                           {0, 10'240, 40'960, 250},
+                                           {0, 10'240, 16'384, 625},
+                                           {0, 1, 81'920, 1},
+                                           {0, 99'999, 40'960, 1000},
+                                           {600, 10'240, 40'960, 600},
+                                           {100, 10'240, 40'960, 250},
+                                           {0, 10'240, 0, 0}}) {
+    PodShape shape{.gpus = 3, .gpu_milli = row.milli, .gpu_memory = {row.memory}};
+    EXPECT_EQ(shape.milli_each({row.of_gpu}), row.expected) << row.milli << " " << row.memory;
+    EXPECT_EQ(shape.milli({row.of_gpu}), 3 * row.expected);
+  }
+}
+
+/// What pods ask has no limit but 64 bits, and everything learned is counted in these.
+TEST(ShapeTest, WhatNoClusterHasDoesNotOverflow) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  GpuRequest request = make_units(kMost);
+  request.containers.push_back(request.containers.front());
+  const PodShape shape = shape_of(request, {.cpu_milli = kMost, .memory_bytes = kMost});
+  EXPECT_GT(shape.gpus, 1000);
+  EXPECT_GT(shape.milli({40'960}), 1'000'000);
+  EXPECT_GT(shape.cpu_milli, 1'000'000);
+  EXPECT_GT(shape.memory_mib, 1'000'000);
+}
+
+}  // namespace
+}  // namespace snug

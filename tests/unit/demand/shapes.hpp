@@ -1,0 +1,111 @@
+// Shapes, GPUs and counts for tests of what is learned, and the numbers of src/demand that these
+// tests know. Pure.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "snug/demand/tables.hpp"
+#include "support/random.hpp"
+
+namespace snug {
+
+// As in src/demand: whoever tunes them there changes them here.
+inline constexpr std::int64_t kBinOfCpu = 250;       // thousandths of a core
+inline constexpr std::int64_t kBinOfMemory = 2'048;  // MiB
+inline constexpr double kNamedBeforeAll = 50;        // GPUs
+inline constexpr double kRatioOfFullChurn = 0.2;
+inline constexpr double kWindowOfChurn = 1'000;  // arrivals
+
+inline constexpr MebiBytes kUsual{40'960};
+
+/// Of one GPU and of the host; several GPUs are whole.
+inline PodShape make_shape(std::int64_t gpus, std::int64_t gpu_milli, std::int64_t cpu_milli = 0,
+                           std::int64_t memory_mib = 0, std::vector<std::string> wanted = {}) {
+  PodShape shape;
+  shape.gpus = gpus;
+  shape.gpu_milli = gpu_milli;
+  shape.cpu_milli = cpu_milli;
+  shape.memory_mib = memory_mib;
+  shape.wanted = std::move(wanted);
+  return shape;
+}
+
+/// So many GPUs of the models A, B, C, …, all of one size.
+inline Supply make_supply(std::initializer_list<std::int64_t> by_model) {
+  Supply supply;
+  std::vector<std::string> models{""};
+  for (const std::int64_t gpus : by_model) {
+    supply.by_model[models.size()] = gpus;
+    supply.gpus += gpus;
+    models.emplace_back(1, static_cast<char>('A' + models.size() - 1));
+  }
+  supply.models = std::make_shared<const std::vector<std::string>>(std::move(models));
+  if (supply.gpus > 0) supply.sizes = {{kUsual, supply.gpus}};
+  supply.cpu_milli = supply.gpus * 12'000;
+  supply.memory_mib = supply.gpus * 98'304;
+  return supply;
+}
+
+inline PodShape draw_shape(Random& random) {
+  const bool several = random.one_in(5);
+  PodShape shape = make_shape(several ? random.of<std::int64_t>({2, 4, 8}) : 1,
+                              several || random.one_in(3) ? 1000 : random.from_to(1, 999),
+                              random.draw(96'000), random.one_in(10) ? 0 : random.draw(600'000));
+  if (random.one_in(5)) shape.wanted = {random.of<std::string>({"A", "B", "?", "none"})};
+  if (random.one_in(12)) shape.excluded = {"A"};
+  if (!several && random.one_in(8)) {
+    shape.gpu_milli = 0;
+    shape.gpu_memory = {random.from_to(1, 80'000)};
+  }
+  return shape;
+}
+
+inline ShapeCounts draw_counts(Random& random) {
+  ShapeCounts pods;
+  const std::int64_t kinds = random.from_to(1, 12);
+  for (std::int64_t i = 0; i < kinds; ++i) {
+    pods[draw_shape(random)] += static_cast<double>(random.from_to(1, 50));
+  }
+  return pods;
+}
+
+/// Everything that a decision can read, but for the version.
+inline void expect_same(const Demand& a, const Demand& b) {
+  EXPECT_EQ(a.churn, b.churn);
+  EXPECT_EQ(a.scarcity, b.scarcity);
+  for (const std::int64_t gpu : {1, 500, 1000, 7810}) {
+    for (std::int64_t have = 0; have < 300'000; have = have * 3 / 2 + 100) {
+      ASSERT_EQ(a.cpu.stranded(have, gpu), b.cpu.stranded(have, gpu)) << have << " " << gpu;
+      ASSERT_EQ(a.memory.stranded(have, gpu), b.memory.stranded(have, gpu)) << have << " " << gpu;
+    }
+  }
+  ASSERT_EQ(a.left_over.size(), b.left_over.size());
+  for (std::size_t i = 0; i < a.left_over.size(); ++i) {
+    EXPECT_EQ(a.left_over[i].memory, b.left_over[i].memory);
+    EXPECT_EQ(a.left_over[i].value, b.left_over[i].value);
+    EXPECT_EQ(a.left_over[i].price, b.left_over[i].price);
+  }
+  const auto room = [](const RoomShape& r) {
+    return std::tuple(r.gpus, r.cpu_milli, r.memory_mib, r.models, r.share);
+  };
+  ASSERT_EQ(a.rooms.size(), b.rooms.size());
+  for (std::size_t i = 0; i < a.rooms.size(); ++i) EXPECT_EQ(room(a.rooms[i]), room(b.rooms[i]));
+  const auto typical = [](const TypicalPod& t) {
+    return std::tuple(t.cpu_milli, t.gpus, t.gpu_milli, t.models, t.share);
+  };
+  ASSERT_EQ(a.typical.size(), b.typical.size());
+  for (std::size_t i = 0; i < a.typical.size(); ++i) {
+    EXPECT_EQ(typical(a.typical[i]), typical(b.typical[i]));
+  }
+}
+
+}  // namespace snug

@@ -1,0 +1,92 @@
+#include "snug/demand/supply.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "snug/base/limits.hpp"
+#include "support/cluster.hpp"
+
+namespace snug {
+namespace {
+
+struct Host {
+  std::string node;
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_mib = 0;
+};
+
+Supply supply_of_nodes(const std::vector<Host>& hosts) {
+  std::vector<NodeStatePtr> states;
+  for (const Host& host : hosts) {
+    if (host.node.empty()) {
+      states.push_back(nullptr);
+      continue;
+    }
+    NodeInventory node = make_node(host.node);
+    node.host = {.amounts = {host.cpu_milli, host.memory_mib << 20}, .pods = 110, .known = true};
+    for (GpuInfo& gpu : node.gpus) {
+      gpu.model_number = static_cast<std::uint8_t>(gpu.model.front() - 'A' + 1);
+    }
+    auto state = std::make_shared<NodeState>();
+    state->inventory = std::make_shared<const NodeInventory>(std::move(node));
+    states.push_back(std::move(state));
+  }
+  Snapshot snapshot;
+  snapshot.nodes = NodeTable(states);
+  return supply_of(snapshot);
+}
+
+TEST(SupplyTest, CountsTheGpusAndWhatTheirNodesHave) {
+  const Supply supply = supply_of_nodes({{"a: A 40960 x4, B 16384 x2", 64'000, 1000},
+                                         {"", 0, 0},
+                                         {"cpu:", 128'000, 9999},
+                                         {"b: B 16384 x3 unhealthy", 32'000, 500}});
+  EXPECT_EQ(supply.gpus, 9) << "those that are out of order count";
+  EXPECT_EQ(supply.cpu_milli, 96'000) << "nodes without GPUs do not";
+  EXPECT_EQ(supply.memory_mib, 1500);
+  EXPECT_EQ(supply.by_model[1], 4);
+  EXPECT_EQ(supply.by_model[2], 5);
+  ASSERT_EQ(supply.sizes.size(), 2U);
+  EXPECT_EQ(supply.sizes[0].memory.value, 16'384);
+  EXPECT_EQ(supply.sizes[0].gpus, 5);
+  EXPECT_EQ(supply.sizes[1].gpus, 4);
+  EXPECT_EQ(supply.usual_memory().value, 16'384);
+}
+
+TEST(SupplyTest, OfNoGpusIsNothing) {
+  for (const auto& hosts : std::vector<std::vector<Host>>{{}, {{"", 0, 0}}, {{"cpu:", 1000, 1}}}) {
+    const Supply supply = supply_of_nodes(hosts);
+    EXPECT_EQ(supply.gpus, 0);
+    EXPECT_EQ(supply.cpu_milli, 0);
+    EXPECT_TRUE(supply.sizes.empty());
+    EXPECT_EQ(supply.usual_memory().value, 0);
+  }
+}
+
+TEST(SupplyTest, OfEquallyFrequentSizesTheSmallerIsFirstAndOneOfNothingIsNone) {
+  const Supply supply = supply_of_nodes({{"a: A 40960 x2, A 16384 x2, A 0 x5", 1000, 1}});
+  ASSERT_EQ(supply.sizes.size(), 2U);
+  EXPECT_EQ(supply.usual_memory().value, 16'384);
+  EXPECT_EQ(supply.gpus, 9);
+}
+
+TEST(SupplyTest, OnlyTheMostFrequentSizesAreKept) {
+  std::vector<Host> hosts;
+  for (std::size_t i = 1; i <= kMostGpuSizes + 3; ++i) {
+    hosts.push_back(
+        {"n" + std::to_string(i) + ": A " + std::to_string(1000 * i) + " x" + std::to_string(i),
+         1000, 1});
+  }
+  const Supply supply = supply_of_nodes(hosts);
+  ASSERT_EQ(supply.sizes.size(), kMostGpuSizes);
+  EXPECT_EQ(supply.sizes.front().gpus, static_cast<std::int64_t>(kMostGpuSizes) + 3);
+  EXPECT_EQ(supply.sizes.back().gpus, 4);
+}
+
+}  // namespace
+}  // namespace snug

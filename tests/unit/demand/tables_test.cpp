@@ -1,0 +1,312 @@
+#include "snug/demand/tables.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "demand/prices.hpp"
+#include "shapes.hpp"
+#include "snug/base/limits.hpp"
+
+namespace snug {
+namespace {
+
+const Supply kSupply = make_supply({300, 100});
+
+double gpus_of(const PodShape& shape, double pods) {
+  return pods * static_cast<double>(shape.milli(kUsual)) / 1000;
+}
+
+double all_gpus(const ShapeCounts& pods) {
+  double all = 0;
+  for (const auto& [shape, count] : pods) all += gpus_of(shape, count);
+  return all;
+}
+
+/// What `gpu` milli-GPU lack where a whole one needs `need` of what there is `have` of.
+double lacking(double have, double gpu, double need) {
+  if (need <= 0) return 0;
+  return std::max(0.0, gpu - have * 1000 / need);
+}
+
+struct Ask {
+  std::int64_t have = 0;
+  std::int64_t gpu = 0;
+  int churn = 0;
+  std::int64_t width = 0;  // of the bins
+};
+
+struct Between {
+  double least = 0;
+  double most = 0;
+};
+
+/// The sum over the pods, whose needs are known to a bin: by its lower and by its upper end.
+/// `what`: what a pod takes of the node.
+Between naive_strand(const ShapeCounts& pods, std::int64_t PodShape::* what, const Ask& ask) {
+  Between sum;
+  const double all = all_gpus(pods);
+  const auto have = static_cast<double>(std::max<std::int64_t>(0, ask.have));
+  const auto gpu = static_cast<double>(ask.gpu);
+  const auto add = [&](double part, double need) {
+    const double width = static_cast<double>(ask.width);
+    const double bin = std::floor(need / width);
+    const bool last = bin + 1 >= static_cast<double>(StrandTable::kBins);
+    sum.least += part * lacking(have, gpu, std::min(bin, StrandTable::kBins - 1.0) * width);
+    sum.most += part * (last ? gpu : lacking(have, gpu, (bin + 1) * width));
+  };
+  for (const auto& [shape, count] : pods) {
+    const double part = gpus_of(shape, count) / all;
+    if (part == 0) continue;
+    const double of_device = static_cast<double>(shape.*what) / static_cast<double>(shape.gpus);
+    const double each = static_cast<double>(shape.milli_each(kUsual)) / 1000;
+    const double churning = static_cast<double>(ask.churn) / Demand::kFullChurn;
+    add(part * (1 - churning), of_device);
+    add(part * churning, of_device / each);
+  }
+  return sum;
+}
+
+void expect_between(const StrandTable& table, const ShapeCounts& pods,
+                    std::int64_t PodShape::* what, const Ask& ask) {
+  const double got =
+      static_cast<double>(table.stranded(ask.have, ask.gpu)) / static_cast<double>(kOne);
+  const Between expected = naive_strand(pods, what, ask);
+  const double rounding = 0.001 * static_cast<double>(ask.gpu) + 0.001;
+  EXPECT_GE(got, expected.least - rounding) << ask.have << " for " << ask.gpu;
+  EXPECT_LE(got, expected.most + rounding) << ask.have << " for " << ask.gpu;
+}
+
+TEST(StrandTableTest, IsTheSumOverThePodsAsFarAsBinsTell) {
+  for (std::uint64_t seed = 0; seed < 80; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    ShapeCounts pods = draw_counts(random);
+    if (random.one_in(2)) pods.merge(pods_before_all(kSupply));
+    if (all_gpus(pods) == 0) continue;
+    const DemandTables tables(pods, kSupply);
+    for (const int churn : {0, 5, Demand::kFullChurn}) {
+      const Demand demand = tables.at(churn);
+      EXPECT_EQ(demand.churn, churn);
+      for (int i = 0; i < 60; ++i) {
+        const std::int64_t gpu = random.from_to(1, random.one_in(2) ? 1000 : 16'000);
+        const std::int64_t cpu = random.draw(random.one_in(2) ? 200'000 : 20'000);
+        expect_between(demand.cpu, pods, &PodShape::cpu_milli, {cpu, gpu, churn, kBinOfCpu});
+        const std::int64_t memory = random.draw(random.one_in(2) ? 2'000'000 : 100'000);
+        expect_between(demand.memory, pods, &PodShape::memory_mib,
+                       {memory, gpu, churn, kBinOfMemory});
+      }
+    }
+  }
+}
+
+TEST(StrandTableTest, LessOfWhatIsNeededAndMoreIdleGpuStrandMore) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const StrandTable table = DemandTables(draw_counts(random), kSupply).at(3).cpu;
+    for (int i = 0; i < 200; ++i) {
+      const std::int64_t have = random.draw(100'000);
+      const std::int64_t gpu = random.from_to(1, 8000);
+      const std::int64_t rounding = kOne / 50;
+      const std::int64_t here = table.stranded(have, gpu);
+      ASSERT_GE(here, 0);
+      ASSERT_LE(here, gpu * (kOne + 300)) << "not more than there is";
+      ASSERT_GE(table.stranded(have - random.draw(have + 1), gpu), here - rounding);
+      ASSERT_GE(table.stranded(have, gpu + random.draw(1000)), here - rounding);
+    }
+  }
+}
+
+TEST(StrandTableTest, OfOneKindOfPodIsItsNeed) {
+  const ShapeCounts pods{{make_shape(1, 500, 2000), 4}};
+  const DemandTables tables(pods, kSupply);
+  const auto stranded = [&](int churn, std::int64_t have, std::int64_t gpu) {
+    return static_cast<double>(tables.at(churn).cpu.stranded(have, gpu)) / kOne;
+  };
+  EXPECT_NEAR(stranded(0, 2000, 1000), 0, 0.1) << "two cores for each GPU of which it has a part";
+  EXPECT_NEAR(stranded(0, 1000, 1000), 500, 0.1);
+  EXPECT_NEAR(stranded(0, 0, 1000), 1000, 0.1);
+  EXPECT_NEAR(stranded(0, -5000, 1000), 1000, 0.1) << "over-committed";
+  EXPECT_NEAR(stranded(Demand::kFullChurn, 2000, 1000), 500, 0.1) << "four for a whole one";
+  EXPECT_NEAR(stranded(Demand::kFullChurn / 2, 2000, 1000), 250, 0.1) << "half of the pods each";
+  EXPECT_EQ(stranded(0, 1000, 0), 0);
+  EXPECT_EQ(StrandTable().stranded(0, 8000), 0) << "no demand";
+}
+
+TEST(StrandTableTest, NeedsThatNoNodeMeetsDoNotOverflow) {
+  constexpr std::int64_t kHuge = 1'000'000'000;
+  const ShapeCounts pods{{make_shape(1, 1, kHuge, kHuge), 1e6},
+                         {make_shape(8, 1000, kHuge), 1},
+                         {make_shape(1, 1000), 1}};
+  for (const int churn : {0, 7, Demand::kFullChurn}) {
+    const Demand demand = DemandTables(pods, kSupply).at(churn);
+    for (const std::int64_t have : {std::int64_t{0}, kHuge, INT64_MAX, INT64_MIN}) {
+      for (const std::int64_t gpu : {1, 1000, 1'024'000}) {
+        for (const StrandTable* table : {&demand.cpu, &demand.memory}) {
+          EXPECT_GE(table->stranded(have, gpu), 0);
+          EXPECT_LE(table->stranded(have, gpu), gpu * (kOne + 300));
+        }
+      }
+    }
+  }
+}
+
+TEST(PodsBeforeAllTest, AreFewOfRoundSizesAndLeaveCpuAndMemoryToOthers) {
+  double all = 0;
+  for (const auto& [shape, pods] : pods_before_all(kSupply)) {
+    all += pods;
+    EXPECT_EQ(shape.gpu_milli % 250, 0);
+    EXPECT_LE(shape.cpu_milli * kSupply.gpus * 1000, kSupply.cpu_milli * shape.milli(kUsual));
+    EXPECT_LE(shape.memory_mib * kSupply.gpus * 1000, kSupply.memory_mib * shape.milli(kUsual));
+    EXPECT_FALSE(shape.names_models());
+  }
+  EXPECT_GT(all, 0);
+  EXPECT_LE(all, 50) << "a few hundred real ones outweigh them";
+  for (const auto& [shape, pods] : pods_before_all(Supply{})) EXPECT_EQ(shape.cpu_milli, 0);
+}
+
+TEST(DemandTablesTest, OfNobodyAreEmpty) {
+  PodShape none = make_shape(1, 0);
+  for (const ShapeCounts& pods :
+       {ShapeCounts{}, ShapeCounts{{make_shape(0, 0, 9), 3}}, ShapeCounts{{none, 1}}}) {
+    const Demand demand = DemandTables(pods, kSupply).at(0);
+    EXPECT_TRUE(demand.left_over.empty());
+    EXPECT_TRUE(demand.rooms.empty());
+    EXPECT_TRUE(demand.typical.empty());
+    EXPECT_EQ(demand.scarcity, Demand{}.scarcity);
+    EXPECT_EQ(demand.cpu.stranded(0, 1000), 0);
+    EXPECT_EQ(demand.left_over_of(kUsual), nullptr);
+  }
+}
+
+TEST(ScarcityTest, IsTheDemandByNameOverThePartThatThereIs) {
+  struct Row {
+    std::string why;
+    ShapeCounts pods;
+    double a;  // GPUs asked for by name, of each model
+    double b;
+  };
+  PodShape not_a = make_shape(1, 1000);
+  not_a.excluded = {"A"};
+  const PodShape any = make_shape(1, 1000, 7);
+  for (const Row& row : std::vector<Row>{
+           {"nobody names a model", {{any, 100}}, 0, 0},
+           {"one model", {{any, 100}, {make_shape(1, 1000, 0, 0, {"B"}), 10}}, 0, 10},
+           {"shares and several",
+            {{make_shape(1, 250, 0, 0, {"B"}), 10}, {make_shape(4, 1000, 0, 0, {"A"}), 2}},
+            8,
+            2.5},
+           {"one of two", {{make_shape(1, 1000, 0, 0, {"A", "B"}), 10}}, 5, 5},
+           {"all but one", {{not_a, 6}}, 0, 6},
+           {"one that there is not", {{make_shape(1, 1000, 0, 0, {"X"}), 6}}, 0, 0}}) {
+    const Demand demand = DemandTables(row.pods, kSupply).at(0);
+    const double all = kNamedBeforeAll + all_gpus(row.pods);
+    EXPECT_NEAR(static_cast<double>(demand.scarcity[1]) / kOne,
+                (kNamedBeforeAll / 2 + row.a) / all / 0.75, 1e-5)
+        << row.why;
+    EXPECT_NEAR(static_cast<double>(demand.scarcity[2]) / kOne,
+                (kNamedBeforeAll / 2 + row.b) / all / 0.25, 1e-5)
+        << row.why;
+    EXPECT_EQ(demand.scarcity[0], 0) << "GPUs without a number";
+    EXPECT_EQ(demand.scarcity[3], 0);
+  }
+}
+
+TEST(ScarcityTest, IsNothingOfModelsThatAreGoneAndWhereThereAreNone) {
+  const ShapeCounts pods{{make_shape(1, 1000, 0, 0, {"A"}), 5}};
+  EXPECT_EQ(DemandTables(pods, make_supply({0, 10})).at(0).scarcity[1], 0);
+  EXPECT_GT(DemandTables(pods, make_supply({0, 10})).at(0).scarcity[2], 0) << "thought before all";
+  for (const Supply& supply : {Supply{}, make_supply({})}) {
+    EXPECT_EQ(DemandTables(pods, supply).at(0).scarcity, Demand{}.scarcity);
+  }
+}
+
+TEST(RoomShapesTest, AreThePodsWithSeveralGpusTheHeaviestFirst) {
+  const ShapeCounts pods{{make_shape(1, 1000, 1), 50},
+                         {make_shape(2, 1000, 2, 20), 5},
+                         {make_shape(8, 1000, 3, 30, {"B"}), 4},
+                         {make_shape(4, 500, 4), 3},
+                         {make_shape(1, 500, 5), 4}};
+  const std::vector<RoomShape> rooms = DemandTables(pods, kSupply).at(0).rooms;
+  ASSERT_EQ(rooms.size(), 3U);
+  const double all = 50 + 10 + 32 + 6 + 2;
+  EXPECT_EQ(rooms[0].gpus, 8);
+  EXPECT_EQ(rooms[0].cpu_milli, 3);
+  EXPECT_EQ(rooms[0].memory_mib, 30);
+  EXPECT_EQ(rooms[0].models, ModelSet{0b100});
+  EXPECT_NEAR(static_cast<double>(rooms[0].share) / kOne, 32 / all, 1e-5);
+  EXPECT_EQ(rooms[1].gpus, 2);
+  EXPECT_EQ(rooms[1].models, kAnyModel);
+  EXPECT_NEAR(static_cast<double>(rooms[1].share) / kOne, 10 / all, 1e-5);
+  EXPECT_EQ(rooms[2].gpus, 4);
+  EXPECT_NEAR(static_cast<double>(rooms[2].share) / kOne, 6 / all, 1e-5);
+}
+
+TEST(RoomShapesTest, TheirNumberHasALimit) {
+  ShapeCounts pods;
+  for (std::int64_t i = 0; i < 3 * static_cast<std::int64_t>(kMostRoomShapes); ++i) {
+    pods[make_shape(2, 1000, i)] = static_cast<double>(1 + i);
+  }
+  const std::vector<RoomShape> rooms = DemandTables(pods, kSupply).at(0).rooms;
+  ASSERT_EQ(rooms.size(), kMostRoomShapes);
+  EXPECT_EQ(rooms.front().cpu_milli, 3 * static_cast<std::int64_t>(kMostRoomShapes) - 1);
+  EXPECT_TRUE(std::ranges::is_sorted(rooms, std::ranges::greater{}, &RoomShape::share));
+}
+
+TEST(LeftOverTableTest, HasTheCuttingStocksPricesAndWhatRoomIsWorthByThem) {
+  PodShape by_memory = make_shape(1, 0);
+  by_memory.gpu_memory = {8192};
+  const ShapeCounts pods{{make_shape(1, 810, 1), 100},
+                         {make_shape(1, 810, 2), 20},
+                         {make_shape(1, 190), 1000},
+                         {make_shape(2, 300), 40},
+                         {by_memory, 70},
+                         {make_shape(1, 1000), 500}};
+  Supply supply = kSupply;
+  supply.sizes = {{kUsual, 300}, {MebiBytes{16'384}, 100}};
+  const Demand demand = DemandTables(pods, supply).at(0);
+  ASSERT_EQ(demand.left_over.size(), 2U);
+  for (const std::int64_t memory : {kUsual.value, std::int64_t{16'384}}) {
+    const LeftOverTable* table = demand.left_over_of({memory});
+    ASSERT_NE(table, nullptr);
+    EXPECT_EQ(table->memory.value, memory);
+    const std::vector<ShareDemand> shares = {
+        {810, 120}, {190, 1000}, {300, 80}, {8192 * 1000 / memory, 70}};
+    double expected = 0;
+    double priced = 0;
+    const std::vector<double> prices = cutting_prices(shares);
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      expected += shares[i].pods * prices[i];
+      priced += shares[i].pods * table->price[static_cast<std::size_t>(shares[i].size)] / 1e6;
+    }
+    EXPECT_NEAR(priced, expected, 0.01) << "prices may differ where equally much is gained";
+  }
+  EXPECT_EQ(demand.left_over_of({999}), demand.left_over_of(kUsual)) << "the usual size";
+}
+
+TEST(LeftOverTableTest, ValuesAreWhatRoomsAreWorth) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const Demand demand = DemandTables(draw_counts(random), kSupply).at(0);
+    ASSERT_EQ(demand.left_over.size(), 1U);
+    const LeftOverTable& table = demand.left_over.front();
+    EXPECT_EQ(table.value[0], 0);
+    EXPECT_LE(table.value[1000], 1'000'002) << "no cut is worth more than a GPU";
+    for (std::size_t left = 1; left < LeftOverTable::kSizes; ++left) {
+      ASSERT_GE(table.value[left], table.value[left - 1]);
+      ASSERT_GE(table.price[left], 0);
+      ASSERT_LE(table.price[left], table.value[left] + 1) << "a room holds what it has room for";
+      const auto part = static_cast<std::size_t>(random.draw(static_cast<std::int64_t>(left) + 1));
+      ASSERT_GE(table.value[left] + 3, table.value[part] + table.value[left - part]);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,135 @@
+// Demand and nodes for tests of the terms that go by what has been learned. Pure.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "snug/score/terms.hpp"
+#include "support/random.hpp"
+#include "support/states.hpp"
+
+namespace snug {
+
+// As in src/score: whoever tunes it there changes it here.
+inline constexpr double kFadeOfPod = 0.35;        // of a room, for a pod that has to leave
+inline constexpr double kPointsOfMilli = 10;      // of a term, for a milli-GPU
+inline constexpr double kLeastThatCounts = 4e-5;  // a room that counts less may count nothing
+
+/// A need of so much with each GPU, in a table with bins of this width.
+inline StrandTable strand_table(std::int64_t need, std::int64_t width = 250) {
+  StrandTable::Bins bins{};
+  bins[static_cast<std::size_t>(need / width)] = {.share = kOne, .need = need};
+  return {bins, width};
+}
+
+/// Shares of one size are asked for, each worth its part of a GPU.
+inline LeftOverTable left_over_table(std::int64_t size, MebiBytes memory = {40'960}) {
+  LeftOverTable table{.memory = memory};
+  const auto price = static_cast<std::int32_t>(1'000'000 / (1000 / size));
+  for (std::size_t left = 0; left < LeftOverTable::kSizes; ++left) {
+    table.value[left] = static_cast<std::int32_t>(left) / static_cast<std::int32_t>(size) * price;
+  }
+  table.price = table.value;
+  return table;
+}
+
+struct HostText {
+  std::string node;  // of support/cluster.hpp
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_mib = 0;
+  std::vector<HoldingPtr> holdings;
+};
+
+inline HostAmounts host_amounts(std::int64_t cpu_milli, std::int64_t memory_mib) {
+  return {.cpu_milli = cpu_milli, .memory_bytes = memory_mib << 20};
+}
+
+/// The node says what it has. Its models are numbered by their first letters, A is 1.
+inline NodeStatePtr make_hosting(const HostText& text) {
+  NodeInventory node = make_node(text.node);
+  node.host = {host_amounts(text.cpu_milli, text.memory_mib), 110, true};
+  for (GpuInfo& gpu : node.gpus) {
+    gpu.model_number = static_cast<std::uint8_t>(gpu.model.front() - 'A' + 1);
+  }
+  return add_up(std::make_shared<const NodeInventory>(std::move(node)), text.holdings);
+}
+
+inline HoldingPtr with_host(std::shared_ptr<Holding> holding, const HostAmounts& host) {
+  holding->host = host;
+  return holding;
+}
+
+/// A node of any size with pods on it, now and then with one that should not be.
+inline NodeStatePtr draw_hosting(Random& random) {
+  NodeInventory node = make_node("n1:");
+  const std::int64_t gpus = random.one_in(20) ? 20 : random.from_to(1, 8);
+  for (std::int64_t i = 0; i < gpus; ++i) {
+    GpuInfo gpu{.index = static_cast<int>(i),
+                .model = random.of<std::string>({"A", "B"}),
+                .memory = {1000},
+                .healthy = !random.one_in(15),
+                .modes = {GpuMode::kWhole, GpuMode::kTimeSlicing}};
+    if (random.one_in(15)) gpu.modes = {GpuMode::kTimeSlicing};
+    gpu.model_number = static_cast<std::uint8_t>(gpu.model.front() - 'A' + 1);
+    node.gpus.push_back(std::move(gpu));
+  }
+  node.host = {host_amounts(random.draw(128'000), random.draw(512'000)), 110, !random.one_in(10)};
+  std::vector<HoldingPtr> holdings;
+  const std::int64_t pods = random.draw(2 * gpus);
+  for (std::int64_t pod = 0; pod < pods; ++pod) {
+    std::vector<ReservedDevice> devices;
+    const std::int64_t count = random.one_in(4) ? random.draw(4) : 1;
+    const auto first = static_cast<int>(random.draw(gpus + (random.one_in(10) ? 2 : 0)));
+    for (int i = 0; i < count; ++i) {
+      const std::int64_t milli = random.from_to(1, random.one_in(8) ? 1000 : 300);
+      devices.push_back(count > 1 ? make_whole_device(first + i, 1000)
+                                  : make_share(first + i, milli, milli));
+    }
+    holdings.push_back(with_host(make_holding("p" + std::to_string(pod), "n1", std::move(devices)),
+                                 host_amounts(random.draw(20'000), random.draw(60'000))));
+  }
+  return add_up(std::make_shared<const NodeInventory>(std::move(node)), std::move(holdings));
+}
+
+/// A placement of a pod in one container on GPUs that take it: so many whole ones, or a share.
+/// None: there are too few.
+inline Placement draw_placement(Random& random, const NodeState& node) {
+  const bool share = random.one_in(2);
+  const std::int64_t milli = share ? random.from_to(1, 999) : 1000;
+  const std::int64_t count = share ? 1 : random.from_to(1, 4);
+  Placement placement;
+  for (std::uint16_t gpu = 0; gpu < node.gpus.size(); ++gpu) {
+    const GpuState& state = node.gpus[gpu];
+    if (static_cast<std::int64_t>(placement.takes.size()) == count) break;
+    if (state.left < milli || (!share && !state.empty()) || random.one_in(4)) continue;
+    placement.takes.push_back({.gpu = gpu,
+                               .mode = share ? GpuMode::kTimeSlicing : GpuMode::kWhole,
+                               .room = static_cast<std::int32_t>(2 * milli),
+                               .milli = static_cast<std::int32_t>(milli),
+                               .memory = {milli},
+                               .compute = {milli}});
+  }
+  if (static_cast<std::int64_t>(placement.takes.size()) < count) return {};
+  return placement;
+}
+
+/// The node when a pod has been placed so.
+inline NodeStatePtr placed_on(const NodeState& node, const Placement& placement,
+                              const HostAmounts& host) {
+  std::vector<ReservedDevice> devices;
+  for (const DeviceTake& take : placement.takes) {
+    devices.push_back({.index = node.gpus[take.gpu].info->index,
+                       .mode = take.mode,
+                       .memory = take.memory,
+                       .compute = take.compute});
+  }
+  std::vector<HoldingPtr> holdings = node.holdings;
+  holdings.push_back(with_host(make_holding("placed", "n1", std::move(devices)), host));
+  return add_up(node.inventory, std::move(holdings));
+}
+
+}  // namespace snug

@@ -1,0 +1,213 @@
+#include "score/room.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "demands.hpp"
+
+namespace snug {
+namespace {
+
+/// One GPU as the definition sees it: by the pods on it, then by its position.
+struct NaiveGpu {
+  double crowd = 0;
+  std::size_t position = 0;
+  double cpu = 0;
+  double memory = 0;
+
+  friend bool operator<(const NaiveGpu& a, const NaiveGpu& b) {
+    return std::pair(a.crowd, a.position) < std::pair(b.crowd, b.position);
+  }
+};
+
+double mebibytes(const HostAmounts& amounts) {
+  return static_cast<double>(amounts.memory_bytes >> 20);
+}
+
+/// How many of so many pods that have `used` together have to leave for what is missing.
+double pods_for(double missing, double used, double pods) {
+  if (missing <= 0) return 0;
+  return std::ceil(missing / std::max(1.0, std::floor(used / std::max(1.0, pods))));
+}
+
+/// How many pods have to leave before the j-th room of the shape exists; infinite: it never does.
+double leaving(const NodeState& node, const std::vector<NaiveGpu>& gpus, double rooms,
+               const RoomShape& shape) {
+  double crowd = 0;
+  double cpu =
+      static_cast<double>(node.inventory->host.amounts.cpu_milli - node.host_used.cpu_milli);
+  double memory = static_cast<double>(
+      (node.inventory->host.amounts.memory_bytes - node.host_used.memory_bytes) >> 20);
+  for (std::size_t i = 0;
+       i < static_cast<std::size_t>(rooms) * static_cast<std::size_t>(shape.gpus); ++i) {
+    crowd += gpus[i].crowd;
+    cpu += gpus[i].cpu;
+    memory += gpus[i].memory;
+  }
+  if (!node.inventory->host.known) return crowd;
+  const double has_cpu = static_cast<double>(node.inventory->host.amounts.cpu_milli);
+  const double has_memory = mebibytes(node.inventory->host.amounts);
+  const double needs_cpu = rooms * static_cast<double>(shape.cpu_milli);
+  const double needs_memory = rooms * static_cast<double>(shape.memory_mib);
+  if (needs_cpu > has_cpu || needs_memory > has_memory) {
+    return std::numeric_limits<double>::infinity();
+  }
+  const double others = static_cast<double>(node.pods) - crowd;
+  return crowd + std::max(pods_for(needs_cpu - cpu, has_cpu - cpu, others),
+                          pods_for(needs_memory - memory, has_memory - memory, others));
+}
+
+struct Between {
+  double least = 0;
+  double most = 0;
+};
+
+/// In milli-GPU. Between: pods that are told to an eighth, and rooms that hardly count.
+Between naive_rooms(const NodeState& node, const std::vector<RoomShape>& shapes) {
+  Between sum;
+  for (const RoomShape& shape : shapes) {
+    std::vector<NaiveGpu> gpus;
+    for (std::size_t i = 0; i < std::min(node.gpus.size(), kMostRoomGpus); ++i) {
+      const GpuState& gpu = node.gpus[i];
+      const bool usable = gpu.takes_whole && gpu.closure == GpuClosure::kOpen;
+      if (!usable || (shape.models >> gpu.info->model_number & 1) == 0) continue;
+      gpus.push_back(
+          {gpu.crowd / 1000.0, i, static_cast<double>(gpu.host.cpu_milli), mebibytes(gpu.host)});
+    }
+    std::ranges::sort(gpus, std::less{});
+    const double weight =
+        static_cast<double>(shape.share) / kOne * 1000 * static_cast<double>(shape.gpus);
+    for (double j = 1; j * static_cast<double>(shape.gpus) <= static_cast<double>(gpus.size());
+         ++j) {
+      const double pods = leaving(node, gpus, j, shape);
+      const double most = std::pow(kFadeOfPod, std::floor(8 * pods) / 8);
+      const double least = std::pow(kFadeOfPod, std::ceil(8 * pods) / 8);
+      sum.most += weight * (most + kLeastThatCounts);
+      sum.least += weight * (least - kLeastThatCounts);
+    }
+  }
+  return sum;
+}
+
+std::vector<RoomShape> draw_rooms(Random& random) {
+  std::vector<RoomShape> shapes;
+  const std::int64_t count = random.from_to(1, 5);
+  for (std::int64_t i = 0; i < count; ++i) {
+    shapes.push_back({.gpus = random.from_to(2, 8),
+                      .cpu_milli = random.one_in(3) ? 0 : random.draw(60'000),
+                      .memory_mib = random.one_in(3) ? 0 : random.draw(200'000),
+                      .models = random.of<ModelSet>({kAnyModel, 2, 4, 6, 0}),
+                      .share = random.draw(kOne)});
+  }
+  return shapes;
+}
+
+double milli(std::int64_t parts) { return static_cast<double>(parts) / kOne; }
+
+TEST(RoomViewTest, OfRandomNodesIsWhatTheDefinitionSays) {
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const NodeStatePtr node = draw_hosting(random);
+    const std::vector<RoomShape> shapes = draw_rooms(random);
+    const double got = milli(RoomView(*node).value(shapes));
+    const Between expected = naive_rooms(*node, shapes);
+    ASSERT_GE(got, expected.least * 0.999 - 0.1) << describe(*node);
+    ASSERT_LE(got, expected.most * 1.001 + 0.1) << describe(*node);
+  }
+}
+
+TEST(RoomViewTest, AfterAPlacementIsThatOfTheNodeAsItWillBe) {
+  int placements = 0;
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const NodeStatePtr node = draw_hosting(random);
+    const std::vector<RoomShape> shapes = draw_rooms(random);
+    const Placement placement = draw_placement(random, *node);
+    if (placement.takes.empty()) continue;
+    ++placements;
+    const HostAmounts host = host_amounts(random.draw(8000), random.draw(30'000));
+    const NodeStatePtr after = placed_on(*node, placement, host);
+    const RoomView view = RoomView(*node).with(placement, host);
+    // What of the host falls to each of several GPUs is rounded on the way.
+    ASSERT_NEAR(milli(view.value(shapes)), milli(RoomView(*after).value(shapes)),
+                placement.takes.size() == 1 ? 0.1 : 40)
+        << describe(*node);
+  }
+  EXPECT_GT(placements, 500);
+}
+
+const std::vector<RoomShape> kPairs = {{.gpus = 2, .share = kOne}};
+
+TEST(RoomViewTest, OfAnEmptyNodeIsAllItsGpus) {
+  const NodeStatePtr node = make_hosting({"n1: A 1000 x8", 64'000, 64'000, {}});
+  EXPECT_NEAR(milli(RoomView(*node).value(kPairs)), 8000, 0.1);
+  struct Row {
+    std::string_view why;
+    RoomShape shape;
+    double milli;
+  };
+  for (const Row& row : std::vector<Row>{
+           {"two rooms of three", {.gpus = 3, .share = kOne}, 6000},
+           {"one of eight", {.gpus = 8, .share = kOne}, 8000},
+           {"more than it has", {.gpus = 9, .share = kOne}, 0},
+           {"half of the demand", {.gpus = 2, .share = kOne / 2}, 4000},
+           {"other models", {.gpus = 2, .models = 0b100, .share = kOne}, 0},
+           {"CPU for three", {.gpus = 2, .cpu_milli = 20'000, .share = kOne}, 6000},
+           {"CPU for none", {.gpus = 2, .cpu_milli = 64'001, .share = kOne}, 0},
+           {"memory for one", {.gpus = 2, .memory_mib = 40'000, .share = kOne}, 2000}}) {
+    EXPECT_NEAR(milli(RoomView(*node).value(std::vector{row.shape})), row.milli, 0.1) << row.why;
+  }
+}
+
+TEST(RoomViewTest, ARoomThatPodsHaveToLeaveCountsLessForEach) {
+  const auto share = [](int gpu, std::string_view uid) {
+    return HoldingPtr(make_holding(uid, "n1", {make_share(gpu, 100, 100)}));
+  };
+  const auto rooms = [](std::vector<HoldingPtr> holdings) {
+    const NodeStatePtr node = make_hosting({"n1: A 1000 x2", 8000, 8000, std::move(holdings)});
+    return milli(RoomView(*node).value(kPairs));
+  };
+  EXPECT_NEAR(rooms({}), 2000, 0.1);
+  EXPECT_NEAR(rooms({share(0, "a")}), 2000 * kFadeOfPod, 1);
+  EXPECT_NEAR(rooms({share(1, "a"), share(1, "b")}), 2000 * kFadeOfPod * kFadeOfPod, 1);
+  EXPECT_NEAR(
+      rooms({make_holding("a", "n1", {make_whole_device(0, 1000), make_whole_device(1, 1000)})}),
+      2000 * kFadeOfPod, 1)
+      << "one pod on both";
+}
+
+TEST(RoomViewTest, APodIsOnePodOnHoweverManyGpus) {
+  for (int gpus = 2; gpus <= 8; ++gpus) {
+    std::vector<ReservedDevice> devices;
+    for (int i = 0; i < gpus; ++i) devices.push_back(make_whole_device(i, 1000));
+    const NodeStatePtr node = make_hosting(
+        {"n1: A 1000 x" + std::to_string(gpus), 8000, 8000, {make_holding("a", "n1", devices)}});
+    const std::vector<RoomShape> all = {{.gpus = gpus, .share = kOne}};
+    EXPECT_NEAR(milli(RoomView(*node).value(all)), 1000 * gpus * kFadeOfPod, 1) << gpus;
+  }
+}
+
+TEST(RoomViewTest, GpusThatTakeNoWholePodMakeNoRoom) {
+  for (const std::string_view node :
+       {"n1: A 1000 x1", "n1: A 1000 x2 unhealthy", "n1: A 1000 x2 modes=time-slicing",
+        "n1: A 1000 x2 mig", "n1: A 1000, A 1000 unhealthy", "n1:"}) {
+    EXPECT_EQ(RoomView(*make_hosting({std::string(node), 1000, 1000, {}})).value(kPairs), 0)
+        << node;
+  }
+}
+
+TEST(RoomViewTest, OfANodeThatSaysNothingOfItsCpuOnlyTheGpusCount) {
+  const std::vector<RoomShape> shapes = {{.gpus = 2, .cpu_milli = 99'000, .share = kOne}};
+  EXPECT_NEAR(milli(RoomView(*make_state("n1: A 1000 x4")).value(shapes)), 4000, 0.1);
+}
+
+}  // namespace
+}  // namespace snug
