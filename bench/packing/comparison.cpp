@@ -68,7 +68,7 @@ struct Bound {
 void check_bounds(const PolicyResults& results, std::vector<std::string>& found) {
   constexpr double kAll = 100;
   for (const Bound& bound :
-       {Bound{"GPUs in use at 100 %", results.at100(), 96.3, kAll},
+       {Bound{"GPUs in use at 100 %", results.at100(), 96.2, kAll},
         Bound{"GPUs in use at 130 %", results.at130(), 96.3, kAll},
         Bound{"demand accepted", results.accepted(), 99.5, kAll},
         Bound{"pods of several GPUs rejected", results.multi_rejected(), 0, 5}}) {

@@ -83,7 +83,7 @@ class PolicyReader {
                                " terms, each " + "{term: NAME, weight: INTEGER}");
     }
     Profile profile{.name = name};
-    auto quantum = read_by_churn(node, "quantum", "churnQuantum", {1, kMaxQuantum}, 1);
+    auto quantum = read_by_regime(node, {"quantum", "churnQuantum", ""}, {1, kMaxQuantum}, 1);
     if (!quantum) return std::unexpected(quantum.error());
     profile.quantum = *quantum;
     for (const YamlNode& item : terms->items) {
@@ -101,7 +101,8 @@ class PolicyReader {
   }
 
   Result<WeightedTerm> read_term(const YamlNode& node) const {
-    constexpr std::array<std::string_view, 3> kKeys{"term", "weight", "churnWeight"};
+    constexpr std::array<std::string_view, 4> kKeys{"term", "weight", "churnWeight",
+                                                    "saturatedWeight"};
     if (auto checked = yaml_.check_keys(node, "a term", kKeys); !checked) {
       return std::unexpected(checked.error());
     }
@@ -115,7 +116,8 @@ class PolicyReader {
           (named ? "unknown term " + in_quotes(name->text) : std::string("no term named")) +
               "; the terms are " + term_names());
     }
-    auto weight = read_by_churn(node, "weight", "churnWeight", {-kMaxWeight, kMaxWeight}, {});
+    auto weight = read_by_regime(node, {"weight", "churnWeight", "saturatedWeight"},
+                                 {-kMaxWeight, kMaxWeight}, {});
     if (!weight) return std::unexpected(weight.error());
     return WeightedTerm{row, *weight};
   }
@@ -125,24 +127,33 @@ class PolicyReader {
     std::int64_t largest;
   };
 
-  /// A number, and under the second key another for clusters that churn; without that key the same.
-  /// `missing`: what it is without the first key; nothing: the key must be there.
-  Result<ByChurn> read_by_churn(const YamlNode& node, std::string_view key,
-                                std::string_view churn_key, const Range& range,
-                                std::optional<std::int64_t> missing) const {
-    const YamlNode* still = node.find(key);
-    if (still == nullptr && !missing) {
-      return yaml_.problem(
-          node, "the key " + std::string(key) + " is missing; it must be " + an_integer(range));
+  /// A number's keys: while no pod leaves, in a cluster that churns, and in one that has no room
+  /// besides. Empty: there is no such key.
+  struct RegimeKeys {
+    std::string_view still;
+    std::string_view churning;
+    std::string_view saturated;
+  };
+
+  /// Without its key a number is what it is in the regime before. `missing`: what it is without the
+  /// first; nothing: that must be there.
+  Result<ByRegime> read_by_regime(const YamlNode& node, const RegimeKeys& keys, const Range& range,
+                                  std::optional<std::int64_t> missing) const {
+    if (node.find(keys.still) == nullptr && !missing) {
+      return yaml_.problem(node, "the key " + std::string(keys.still) + " is missing; it must be " +
+                                     an_integer(range));
     }
-    auto number =
-        still == nullptr ? Result<std::int64_t>(*missing) : read_integer(*still, key, range);
-    if (!number) return std::unexpected(number.error());
-    const YamlNode* churning = node.find(churn_key);
-    if (churning == nullptr) return ByChurn(*number);
-    auto other = read_integer(*churning, churn_key, range);
-    if (!other) return std::unexpected(other.error());
-    return ByChurn(*number, *other);
+    std::array<std::int64_t, 3> numbers{missing.value_or(0)};
+    const std::array names{keys.still, keys.churning, keys.saturated};
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (i > 0) numbers[i] = numbers[i - 1];
+      const YamlNode* found = names[i].empty() ? nullptr : node.find(names[i]);
+      if (found == nullptr) continue;
+      const auto number = read_integer(*found, names[i], range);
+      if (!number) return std::unexpected(number.error());
+      numbers[i] = *number;
+    }
+    return ByRegime(numbers[0], numbers[1], numbers[2]);
   }
 
   static std::string an_integer(const Range& range) {

@@ -15,8 +15,13 @@ constexpr std::int64_t kWindow = 1'000;
 /// Where this part of what comes is leaving, the cluster churns in full: a cluster that fills up is
 /// far below it, one in balance at 1.
 constexpr double kFullChurnRatio = 0.2;
+/// A pod that is not placed when so many more have come counts as refused.
+constexpr std::size_t kJudgedAfter = 16;
+/// Where this part of what single GPUs and shares come to is refused, the cluster is saturated in
+/// full.
+constexpr double kFullSaturationRatio = 0.02;
 /// Builds come at each doubling of the pods counted, and after so many.
-constexpr std::int64_t kBuildAfter = 512;
+constexpr std::int64_t kBuildAfter = 2'048;
 
 double window(std::int64_t arrivals) {
   return static_cast<double>(std::clamp<std::int64_t>(arrivals, 1, kWindow));
@@ -48,10 +53,24 @@ void DemandLearner::arrived(std::string_view uid, const PodShape& shape, const S
   const double milli = static_cast<double>(shape.milli(supply.usual_memory()));
   arriving_ += (milli - arriving_) / window(arrivals_);
   leaving_ -= leaving_ / window(arrivals_);
+  if (shape.gpus == 1) judge_later(uid, milli);
+}
+
+void DemandLearner::judge_later(std::string_view uid, double milli) {
+  waiting_.push_back({std::string(uid), milli});
+  if (waiting_.size() <= kJudgedAfter) return;
+  const Waiting& judged = waiting_.front();
+  judged_ += (judged.milli - judged_) / window(arrivals_);
+  refused_ += ((judged.placed ? 0 : judged.milli) - refused_) / window(arrivals_);
+  waiting_.pop_front();
 }
 
 void DemandLearner::placed(std::string_view uid) {
-  if (const auto found = living_.find(uid); found != living_.end()) found->second.placed = true;
+  const auto found = living_.find(uid);
+  if (found == living_.end() || found->second.placed) return;
+  found->second.placed = true;
+  const auto waiting = std::ranges::find(waiting_, uid, &Waiting::uid);
+  if (waiting != waiting_.end()) waiting->placed = true;
 }
 
 void DemandLearner::gone(std::string_view uid, const Supply& supply) {
@@ -78,6 +97,18 @@ int DemandLearner::churn() const {
   if (arriving_ <= 0) return 0;
   const double part = std::min(1.0, leaving_ / arriving_ / kFullChurnRatio);
   return static_cast<int>(std::lround(part * Demand::kFullChurn));
+}
+
+int DemandLearner::saturation() const {
+  if (judged_ <= 0) return 0;
+  const double part = std::min(1.0, refused_ / judged_ / kFullSaturationRatio);
+  return static_cast<int>(std::lround(part * Demand::kFullSaturation));
+}
+
+Demand DemandLearner::demand() const {
+  Demand demand = tables_.at(churn());
+  demand.saturation = saturation();
+  return demand;
 }
 
 bool DemandLearner::tables_due() const { return counted_ >= next_build_; }

@@ -107,10 +107,11 @@ LeftOverTable left_over_of(const ShapeCounts& pods, MebiBytes memory) {
 
 /// Each pod that has to leave first makes a room of eight GPUs count kFadePerPod times as much; a
 /// smaller one in proportion less, since smaller rooms come free more often.
-std::array<std::int64_t, RoomShape::kFadeSteps> fade_of(std::int64_t gpus) {
+std::array<std::int64_t, RoomShape::kFadeSteps> fade_of(std::int64_t gpus, int churn) {
   constexpr double kFadePerPod = 0.35;
   constexpr std::int64_t kLargeRoom = 8;
-  const double of_pod = kFadePerPod * static_cast<double>(std::min(gpus, kLargeRoom)) /
+  const double of_pod = kFadePerPod * churn / Demand::kFullChurn *
+                        static_cast<double>(std::min(gpus, kLargeRoom)) /
                         static_cast<double>(kLargeRoom);
   std::array<std::int64_t, RoomShape::kFadeSteps> fade{};
   for (std::size_t eighths = 0; eighths < fade.size(); ++eighths) {
@@ -130,8 +131,7 @@ std::vector<RoomShape> rooms_of(const ShapeCounts& pods, const Supply& supply, d
                      .cpu_milli = shape.cpu_milli,
                      .memory_mib = shape.memory_mib,
                      .models = models_of(shape, supply),
-                     .share = in_parts(asked / all_gpus),
-                     .fade = fade_of(shape.gpus)});
+                     .share = in_parts(asked / all_gpus)});
   }
   std::int64_t all = 0;
   for (const RoomShape& room : rooms) all += room.share;
@@ -242,6 +242,7 @@ StrandTable DemandTables::mixed(const ByUse<StrandTable::Bins>& bins, std::int64
 Demand DemandTables::at(int churn) const {
   Demand demand = rest_;
   demand.churn = churn;
+  for (RoomShape& room : demand.rooms) room.fade = fade_of(room.gpus, churn);
   demand.cpu = mixed(cpu_, kCpuWidth, churn);
   demand.memory = mixed(memory_, kMemoryWidth, churn);
   return demand;

@@ -59,11 +59,13 @@ void DemandKeeper::look_at_nodes() {
 void DemandKeeper::publish() {
   const bool due = nodes_changed_ || learner_.tables_due();
   const int churn = learner_.churn();
-  if (!due && churn == churn_) return;
+  const int saturation = learner_.saturation();
+  if (!due && churn == churn_ && saturation == saturation_) return;
   if (due) learner_.build_tables(supply_);
   nodes_changed_ = false;
   churn_ = churn;
-  auto demand = std::make_shared<Demand>(learner_.demand(churn));
+  saturation_ = saturation;
+  auto demand = std::make_shared<Demand>(learner_.demand());
   demand->version = ++version_;
   ledger_.put_demand(std::move(demand));
 }

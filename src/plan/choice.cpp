@@ -22,7 +22,7 @@ Best best_option(const NodeState& node, const Claim& claim, const Demand& demand
     best = i;
     most = value;
   }
-  return {best, claim.profiles.of(node, options[best]).class_of(most, demand.churn)};
+  return {best, claim.profiles.of(node, options[best]).class_of(most, demand)};
 }
 
 namespace {

@@ -23,14 +23,14 @@ bool has_labels(const PolicySubject& pod, const std::map<std::string, std::strin
 std::int64_t score(const Profile& profile, const TermInput& input) {
   std::int64_t sum = 0;
   for (const WeightedTerm& part : profile.terms) {
-    const std::int64_t weight = part.weight.at(input.demand.churn);
+    const std::int64_t weight = part.weight.at(input.demand);
     if (weight != 0) sum += weight * part.term->function(input);
   }
   return sum;
 }
 
-std::int64_t Profile::class_of(std::int64_t score, int churn) const {
-  const std::int64_t size = quantum.at(churn);
+std::int64_t Profile::class_of(std::int64_t score, const Demand& demand) const {
+  const std::int64_t size = quantum.at(demand);
   return score / size + (score % size > 0 ? 1 : 0);
 }
 

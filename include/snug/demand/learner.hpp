@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -43,8 +44,10 @@ class DemandLearner {
   void build_tables(const Supply& supply);
   /// How much pods leave, as Demand::churn.
   [[nodiscard]] int churn() const;
-  /// What the tables say, with as much churn; without a version.
-  [[nodiscard]] Demand demand(int churn) const { return tables_.at(churn); }
+  /// How much of what comes finds no room, as Demand::saturation.
+  [[nodiscard]] int saturation() const;
+  /// What has been learned; without a version.
+  [[nodiscard]] Demand demand() const;
 
  private:
   struct Living {
@@ -54,6 +57,14 @@ class DemandLearner {
     bool placed = false;
   };
 
+  /// A pod that asks for one GPU or a share of it.
+  struct Waiting {
+    std::string uid;
+    double milli = 0;
+    bool placed = false;
+  };
+
+  void judge_later(std::string_view uid, double milli);
   void count(std::string_view uid, const PodShape& shape);
 
   ShapeCounts pods_;
@@ -65,6 +76,9 @@ class DemandLearner {
   std::int64_t arrivals_ = 0;
   double arriving_ = 0;
   double leaving_ = 0;
+  double judged_ = 0;
+  double refused_ = 0;           // of these
+  std::deque<Waiting> waiting_;  // to be judged, the first first
 };
 
 }  // namespace snug

@@ -49,7 +49,9 @@ class DemandKeeper {
   Generation known_;            // Snapshot::inventories of `supply_`
   bool nodes_changed_ = false;  // since the tables were made
   std::uint64_t version_ = 0;
+  // As published.
   int churn_ = 0;
+  int saturation_ = 0;
   bool began_ = false;
 };
 

@@ -97,9 +97,12 @@ struct TypicalPod {
 struct Demand {
   /// How much pods leave, from 0 (none ever does) to kFullChurn.
   static constexpr int kFullChurn = 16;
+  static constexpr int kFullSaturation = 4;
 
   std::uint64_t version = 0;  // another for other contents, within one ledger; 0: nothing learned
   int churn = 0;
+  /// Where pods leave, how much of what comes finds no room, from 0 to kFullSaturation.
+  int saturation = 0;
   StrandTable cpu;                       // thousandths of a core
   StrandTable memory;                    // MiB
   std::vector<LeftOverTable> left_over;  // the size that most GPUs have first; may be empty

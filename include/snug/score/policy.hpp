@@ -24,25 +24,34 @@ inline constexpr std::int64_t kMaxWeight = 1'000'000;
 /// The largest quantum: beyond the sum of two dozen terms of the largest weight all is one class.
 inline constexpr std::int64_t kMaxQuantum = 1'000'000'000'000;
 
-/// What a number of a policy is while no pod ever leaves, and what in a cluster that churns in full
-/// (Demand::churn); between the two in proportion.
-struct ByChurn {
+/// What a number of a policy is while no pod ever leaves, in a cluster that churns in full
+/// (Demand::churn), and in one that churns and has no room for what comes (Demand::saturation);
+/// between these in proportion.
+struct ByRegime {
   std::int64_t still = 0;
   std::int64_t churning = 0;
+  std::int64_t saturated = 0;
 
-  // NOLINTNEXTLINE(google-explicit-constructor): most numbers are the same in both.
-  ByChurn(std::int64_t same) : still(same), churning(same) {}
-  ByChurn(std::int64_t the_still, std::int64_t the_churning)
-      : still(the_still), churning(the_churning) {}
-  friend bool operator==(const ByChurn&, const ByChurn&) = default;
-  [[nodiscard]] std::int64_t at(int churn) const {
-    return (still * (Demand::kFullChurn - churn) + churning * churn) / Demand::kFullChurn;
+  // NOLINTNEXTLINE(google-explicit-constructor): most numbers are the same in all.
+  ByRegime(std::int64_t same) : still(same), churning(same), saturated(same) {}
+  ByRegime(std::int64_t the_still, std::int64_t the_churning)
+      : still(the_still), churning(the_churning), saturated(the_churning) {}
+  ByRegime(std::int64_t the_still, std::int64_t the_churning, std::int64_t the_saturated)
+      : still(the_still), churning(the_churning), saturated(the_saturated) {}
+  friend bool operator==(const ByRegime&, const ByRegime&) = default;
+
+  [[nodiscard]] std::int64_t at(const Demand& demand) const {
+    constexpr int kChurn = Demand::kFullChurn;
+    constexpr int kAll = kChurn * Demand::kFullSaturation;
+    const std::int64_t number =
+        (still * (kChurn - demand.churn) + churning * demand.churn) / kChurn;
+    return number + (saturated - number) * demand.churn * demand.saturation / kAll;
   }
 };
 
 struct WeightedTerm {
   const TermRow* term = nullptr;
-  ByChurn weight = 0;  // -kMaxWeight..kMaxWeight
+  ByRegime weight = 0;  // -kMaxWeight..kMaxWeight
 };
 
 struct Profile {
@@ -50,11 +59,11 @@ struct Profile {
   std::vector<WeightedTerm> terms;
   /// Nodes whose scores lie in the same quantum are equally good: the tie rule stacks pods there
   /// instead of scattering them. 1..kMaxQuantum.
-  ByChurn quantum = 1;
+  ByRegime quantum = 1;
 
   /// The class of a node whose best placement has this score: the quantum up to which it lies, so
   /// that 0 and costs of less than one quantum are alike.
-  [[nodiscard]] std::int64_t class_of(std::int64_t score, int churn) const;
+  [[nodiscard]] std::int64_t class_of(std::int64_t score, const Demand& demand) const;
 };
 
 /// Σ weight × term: it chooses among the placements on a node. Cannot overflow within the bounds

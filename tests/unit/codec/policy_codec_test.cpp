@@ -88,7 +88,7 @@ std::string with_keys(const std::string& keys) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    ByChurn, PolicyRefusedTest,
+    ByRegime, PolicyRefusedTest,
     testing::Values(
         Row{with_keys("quantum: 0"),
             "p.yaml:4:52: quantum must be an integer from 1 to 1000000000000"},
@@ -128,15 +128,15 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct Numbers {
   std::string profile;  // after its name
-  ByChurn quantum;
-  ByChurn weight;
+  ByRegime quantum;
+  ByRegime weight;
 };
 
 void PrintTo(const Numbers& row, std::ostream* out) { *out << testing::PrintToString(row.profile); }
 
-class ByChurnTest : public testing::TestWithParam<Numbers> {};
+class ByRegimeTest : public testing::TestWithParam<Numbers> {};
 
-TEST_P(ByChurnTest, WithoutTheKeyForChurnANumberIsTheSameInBoth) {
+TEST_P(ByRegimeTest, WithoutTheKeyForChurnANumberIsTheSameInBoth) {
   const auto policy =
       read_policy(with_profiles("  a: " + GetParam().profile + "\n"), "p", Limits{});
   ASSERT_TRUE(policy.has_value()) << policy.error().message;
@@ -147,7 +147,7 @@ TEST_P(ByChurnTest, WithoutTheKeyForChurnANumberIsTheSameInBoth) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Rows, ByChurnTest,
+    Rows, ByRegimeTest,
     testing::Values(
         Numbers{"{terms: [{term: spread, weight: 7}]}", 1, 7},
         Numbers{"{terms: [{term: spread, weight: 7}], quantum: 1}", 1, 7},
@@ -177,9 +177,9 @@ TEST(PolicyCodecTest, ProfilesKeepTheirTermsAndWeights) {
   EXPECT_EQ(tight.name, "tight");
   ASSERT_EQ(tight.terms.size(), 2U);
   EXPECT_EQ(tight.terms[0].term, find_term("best-fit"));
-  EXPECT_EQ(tight.terms[0].weight, ByChurn(1000));
+  EXPECT_EQ(tight.terms[0].weight, ByRegime(1000));
   EXPECT_EQ(tight.terms[1].term, find_term("spread"));
-  EXPECT_EQ(tight.terms[1].weight, ByChurn(-1'000'000));
+  EXPECT_EQ(tight.terms[1].weight, ByRegime(-1'000'000));
   EXPECT_EQ(policy->profiles.at("wide").terms[0].weight, 0);
 }
 

@@ -129,9 +129,9 @@ TEST(ProfileChoiceTest, ChoicesThatScoreDifferentlyHaveDifferentKeys) {
   EXPECT_EQ(policy.choose({"e", kNone, ""})->key(), policy.choose({"f", kBatch, ""})->key());
 }
 
-TEST(ByChurnTest, IsTheOneWhileNothingLeavesTheOtherInFullChurnAndBetweenThem) {
+TEST(ByRegimeTest, IsTheOneWhileNothingLeavesTheOtherInFullChurnAndBetweenThem) {
   struct Row {
-    ByChurn number;
+    ByRegime number;
     int churn;
     std::int64_t at;
   };
@@ -199,7 +199,7 @@ TEST(ProfileTest, WithoutAQuantumEveryScoreIsAClass) {
   }
 }
 
-TEST(ProfileTest, WeightsAndQuantumGoByChurn) {
+TEST(ProfileTest, WeightsAndQuantumGoByRegime) {
   const Profile profile{.name = "a", .terms = {{find_term("spread"), {0, 16}}}, .quantum = {10, 1}};
   EXPECT_EQ(profile.class_of(20, 0), 2);
   EXPECT_EQ(profile.class_of(20, Demand::kFullChurn), 20);
