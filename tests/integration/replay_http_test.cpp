@@ -1,0 +1,234 @@
+// The same pods through the simulator and, over HTTP, through the whole program: every pod must
+// come to the same node and the same GPUs, or be refused by both. The test does kube-scheduler's
+// part: it offers the nodes that have enough CPU and memory, and binds to the one that is named.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/files.hpp"
+#include "integration/replay_extender.hpp"
+#include "sim/trace_objects.hpp"
+#include "snug/base/limits.hpp"
+#include "snug/codec/policy_codec.hpp"
+#include "snug/codec/trace_codec.hpp"
+#include "snug/sim/replay.hpp"
+
+namespace snug::testing {
+namespace {
+
+constexpr std::size_t kArrivals = 2'000;
+constexpr std::size_t kChurningNodes = 60;
+constexpr double kChurningLoad = 1.15;  // asked for, of the GPUs there are
+
+std::string text_of(const std::string& path) { return read_file(path, kMostTraceBytes).value(); }
+
+/// The first of the arrivals of this name.
+Trace openb(const std::string& arrivals) {
+  const std::string folder = SNUG_SOURCE_DIR "/bench/packing/openb/";
+  const std::string nodes = text_of(folder + "openb_node_list_gpu_node.csv");
+  const std::string pods = text_of(folder + "openb_pod_list_default.csv");
+  const std::string order = text_of(folder + "arrivals/" + arrivals + ".txt");
+  const Limits limits;
+  Trace trace;
+  trace.nodes = read_trace_nodes({nodes, "nodes"}, limits).value();
+  trace.pods = read_trace_pods({pods, "pods"}, limits).value();
+  EXPECT_TRUE(read_trace_arrivals({order, arrivals}, trace));
+  trace.arrivals.resize(kArrivals);
+  return trace;
+}
+
+/// A cluster that fills up, and none leaves.
+Trace filling() { return openb("default.42"); }
+
+/// A small cluster in balance: lifetimes are cut so that somewhat more is asked for than there is,
+/// and some find no room.
+Trace churning() {
+  Trace trace = openb("default-churn95.42");
+  trace.nodes.resize(kChurningNodes);
+  double milli = 0;  // that live at a time, in the mean
+  for (const Arrival& arrival : trace.arrivals) {
+    milli += static_cast<double>(trace.pods[arrival.pod].milli()) * arrival.lifetime.value_or(0) /
+             kArrivals;
+  }
+  const double factor = kChurningLoad * 1000.0 * static_cast<double>(trace.gpu_count()) / milli;
+  for (Arrival& arrival : trace.arrivals) arrival.lifetime = factor * arrival.lifetime.value_or(0);
+  return trace;
+}
+
+std::vector<Outcome> simulated(const Trace& trace, const std::string& policy_file) {
+  const Limits limits;
+  auto policy = read_policy(text_of(policy_file), policy_file, limits);
+  std::vector<Outcome> outcomes;
+  const SteadyClock clock;
+  const auto placer = policy_placer(std::make_shared<const Policy>(std::move(policy).value()));
+  (void)replay({.trace = trace,
+                .clock = clock,
+                .watcher = [&](const Outcome& outcome) { outcomes.push_back(outcome); }},
+               *placer);
+  return outcomes;
+}
+
+struct Seen {
+  int refused = 0;
+  int left = 0;
+  int without_gpu = 0;
+};
+
+/// Replays a trace through the program, beside what the simulator decided.
+class HttpReplay {
+ public:
+  HttpReplay(const Trace& trace, const std::string& policy_file)
+      : trace_(trace), expected_(simulated(trace, policy_file)), extender_(trace, policy_file) {
+    for (const TraceNode& node : trace.nodes) left_.push_back(host_of(node));
+  }
+
+  void run() {
+    ASSERT_EQ(expected_.size(), trace_.arrivals.size());
+    for (std::size_t arrival = 0; arrival < trace_.arrivals.size(); ++arrival) {
+      leave_before(arrival);
+      arrive(arrival);
+      if (::testing::Test::HasFailure()) return;  // the first difference; later ones follow from it
+    }
+    compare_reservations();
+  }
+
+  Seen seen;
+
+ private:
+  [[nodiscard]] const TracePod& pod_of(std::size_t arrival) const {
+    return trace_.pods[trace_.arrivals[arrival].pod];
+  }
+
+  void leave_before(std::size_t arrival) {
+    while (!leaving_.empty() && leaving_.begin()->first <= static_cast<double>(arrival)) {
+      const std::size_t gone = leaving_.begin()->second;
+      leaving_.erase(leaving_.begin());
+      HostAmounts& left = left_[expected_[gone].node.value_or(0)];  // only placed ones leave
+      left.cpu_milli += host_of(pod_of(gone)).cpu_milli;
+      left.memory_bytes += host_of(pod_of(gone)).memory_bytes;
+      extender_.end(gone);
+      living_.erase(arrival_uid(gone));
+      ++seen.left;
+    }
+  }
+
+  [[nodiscard]] std::vector<std::size_t> nodes_with_room(const HostAmounts& asked) const {
+    std::vector<std::size_t> ranks;
+    for (std::size_t rank = 0; rank < left_.size(); ++rank) {
+      const HostAmounts& left = left_[rank];
+      if (asked.cpu_milli <= left.cpu_milli && asked.memory_bytes <= left.memory_bytes) {
+        ranks.push_back(rank);
+      }
+    }
+    return ranks;
+  }
+
+  void arrive(std::size_t arrival) {
+    const HostAmounts host = host_of(pod_of(arrival));
+    const std::vector<std::size_t> asked = nodes_with_room(host);
+    const bool gpu = pod_of(arrival).gpus > 0;
+    const PlacedAt extender = gpu ? place(arrival, asked) : pass(arrival, asked);
+    const PlacedAt simulator{expected_[arrival].node, expected_[arrival].gpus};
+    ASSERT_EQ(extender, simulator) << "arrival " << arrival << ", pod " << pod_of(arrival).name
+                                   << ", of " << asked.size() << " nodes with room; " << refusal_;
+    if (!extender.node) {
+      ++seen.refused;
+      extender_.end(arrival);
+      return;
+    }
+    left_[*extender.node].cpu_milli -= host.cpu_milli;
+    left_[*extender.node].memory_bytes -= host.memory_bytes;
+    if (gpu) living_.emplace(arrival_uid(arrival), extender);
+    if (const auto& lifetime = trace_.arrivals[arrival].lifetime) {
+      leaving_.emplace(static_cast<double>(arrival) + *lifetime, arrival);
+    }
+  }
+
+  /// By filter, then bind; what counts is what the pod holds in the end.
+  PlacedAt place(std::size_t arrival, const std::vector<std::size_t>& asked) {
+    const Filtered filtered = extender_.filter(arrival, asked);
+    refusal_ = filtered.reason;
+    if (filtered.kept.empty()) {
+      EXPECT_EQ(filtered.refused, asked.size()) << "every node must have its reason";
+      return {};
+    }
+    EXPECT_EQ(filtered.kept.size(), 1) << "there is one winner";
+    const auto winner = std::ranges::find(asked, filtered.kept.front(), ranked_name);
+    if (winner == asked.end()) {
+      ADD_FAILURE() << "arrival " << arrival << ": " << filtered.kept.front() << " was not asked";
+      return {};
+    }
+    extender_.bind(arrival, *winner);
+    return {*winner, extender_.gpus_held(arrival, *winner)};
+  }
+
+  /// A pod without GPUs is another's business, and goes where the simulator put it: Snug lets it
+  /// pass, binds it and counts what it takes of the node.
+  PlacedAt pass(std::size_t arrival, const std::vector<std::size_t>& asked) {
+    ++seen.without_gpu;
+    EXPECT_EQ(extender_.filter(arrival, asked).kept.size(), asked.size());
+    const std::optional<std::size_t> node = expected_[arrival].node;
+    if (node) extender_.bind(arrival, *node);
+    return {node, {}};
+  }
+
+  void compare_reservations() {
+    const std::map<std::string, PlacedAt> held = extender_.reservations();
+    EXPECT_EQ(held.size(), living_.size());
+    for (const auto& [pod, placed] : living_) {
+      const auto found = held.find(pod);
+      ASSERT_NE(found, held.end()) << pod << " lives, and is not listed";
+      ASSERT_EQ(found->second, placed) << "what the reservation of " << pod << " says";
+    }
+  }
+
+  const Trace& trace_;
+  std::vector<Outcome> expected_;
+  ReplayExtender extender_;
+  std::string refusal_;                               // what filter said last, where it refused
+  std::vector<HostAmounts> left_;                     // of the nodes, by rank
+  std::set<std::pair<double, std::size_t>> leaving_;  // when, who
+  std::map<std::string, PlacedAt> living_;            // GPU pods
+};
+
+class ReplayHttpTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  static std::string policy_file() {
+    return std::string(SNUG_SOURCE_DIR "/policies/") + GetParam() + ".yaml";
+  }
+};
+
+TEST_P(ReplayHttpTest, AFillingClusterIsPackedAsTheSimulatorPacksIt) {
+  const Trace trace = filling();
+  HttpReplay replay(trace, policy_file());
+  replay.run();
+  if (HasFailure()) return;
+  EXPECT_GT(replay.seen.without_gpu, 100);
+}
+
+TEST_P(ReplayHttpTest, AChurningClusterIsPackedAsTheSimulatorPacksIt) {
+  const Trace trace = churning();
+  HttpReplay replay(trace, policy_file());
+  replay.run();
+  if (HasFailure()) return;
+  EXPECT_GT(replay.seen.left, 1'000);
+  EXPECT_GT(replay.seen.refused, 50);
+  EXPECT_GT(replay.seen.without_gpu, 100);
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, ReplayHttpTest, ::testing::Values("tight", "best-fit"),
+                         [](const auto& row) {
+                           std::string name = row.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace snug::testing
