@@ -114,7 +114,12 @@ Demand DemandLearner::demand() const {
 bool DemandLearner::tables_due() const { return counted_ >= next_build_; }
 
 void DemandLearner::build_tables(const Supply& supply) {
-  tables_ = DemandTables(pods_, supply);
+  double counted = 0;
+  for (const auto& [shape, pods] : pods_) counted += pods;
+  const double doubt = doubt_after(counted);
+  ShapeCounts all = pods_;
+  for (const auto& [shape, pods] : pods_before_all(supply)) all[shape] += doubt * pods;
+  tables_ = DemandTables(all, supply, doubt);
   next_build_ =
       counted_ < kBuildAfter ? std::max<std::int64_t>(1, 2 * counted_) : counted_ + kBuildAfter;
 }

@@ -21,15 +21,6 @@ constexpr double kNamingGpusBeforeAll = 50;
 /// From this part of the demand on, pods with several GPUs count in full.
 constexpr double kCommonRooms = 0.05;
 
-/// Over so many pods what is thought to have come before them fades out.
-constexpr double kPriorFades = 4'000;
-
-double prior_weight(const ShapeCounts& pods) {
-  double counted = 0;
-  for (const auto& [shape, count] : pods) counted += count;
-  return std::max(0.0, 1 - counted / kPriorFades);
-}
-
 std::int64_t in_parts(double part) { return std::llround(part * static_cast<double>(kOne)); }
 
 /// The widths of the bins: thousandths of a core, MiB.
@@ -146,12 +137,12 @@ std::vector<RoomShape> rooms_of(const ShapeCounts& pods, const Supply& supply, d
 }
 
 std::array<std::int64_t, kMostModels> scarcity_of(const ShapeCounts& pods, const Supply& supply,
-                                                  double prior) {
+                                                  double doubt) {
   std::array<std::int64_t, kMostModels> scarcity{};
   if (supply.models == nullptr || supply.models->size() < 2) return scarcity;
   const std::size_t models = supply.models->size();
-  std::vector<double> named(models, prior * kNamingGpusBeforeAll / static_cast<double>(models - 1));
-  double all = prior * kNamingGpusBeforeAll;
+  std::vector<double> named(models, doubt * kNamingGpusBeforeAll / static_cast<double>(models - 1));
+  double all = doubt * kNamingGpusBeforeAll;
   for (const auto& [shape, count] : pods) {
     const double gpus =
         count * static_cast<double>(shape.milli(supply.usual_memory())) / kWholeGpu.value;
@@ -171,14 +162,16 @@ std::array<std::int64_t, kMostModels> scarcity_of(const ShapeCounts& pods, const
   return scarcity;
 }
 
-/// Pods of round sizes, each of `weight`.
-void add_generic_pods(const Supply& supply, double weight, ShapeCounts& pods) {
+}  // namespace
+
+ShapeCounts pods_before_all(const Supply& supply) {
   struct Row {
     std::int64_t gpus;
     std::int64_t milli;
     double pods;
   };
   // Half of a GPU's part of the node for each, so that some is left for others.
+  ShapeCounts pods;
   const std::int64_t gpus = std::max<std::int64_t>(1, supply.gpus);
   const std::int64_t cpu = supply.cpu_milli / gpus / 2;
   const std::int64_t memory = supply.memory_mib / gpus / 2;
@@ -189,15 +182,17 @@ void add_generic_pods(const Supply& supply, double weight, ShapeCounts& pods) {
     shape.gpu_milli = row.milli;
     shape.cpu_milli = cpu * row.gpus * row.milli / 1000;
     shape.memory_mib = memory * row.gpus * row.milli / 1000;
-    pods[std::move(shape)] += weight * row.pods;
+    pods.emplace(std::move(shape), row.pods);
   }
+  return pods;
 }
 
-}  // namespace
+double doubt_after(double pods) {
+  constexpr double kFadesOver = 4'000;
+  return std::max(0.0, 1 - pods / kFadesOver);
+}
 
-DemandTables::DemandTables(ShapeCounts pods, const Supply& supply) {
-  const double prior = prior_weight(pods);
-  add_generic_pods(supply, prior, pods);
+DemandTables::DemandTables(const ShapeCounts& pods, const Supply& supply, double doubt) {
   double all_gpus = 0;
   ByUse<Histogram> cpu{Histogram(kCpuWidth), Histogram(kCpuWidth)};
   ByUse<Histogram> memory{Histogram(kMemoryWidth), Histogram(kMemoryWidth)};
@@ -220,7 +215,7 @@ DemandTables::DemandTables(ShapeCounts pods, const Supply& supply) {
     rest_.left_over.push_back(left_over_of(pods, size.memory));
   }
   rest_.rooms = rooms_of(pods, supply, all_gpus);
-  rest_.scarcity = scarcity_of(pods, supply, prior);
+  rest_.scarcity = scarcity_of(pods, supply, doubt);
   rest_.typical = typical_pods({pods.begin(), pods.end()}, supply);
 }
 

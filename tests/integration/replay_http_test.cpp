@@ -54,10 +54,11 @@ Trace churning() {
   trace.nodes.resize(kChurningNodes);
   double milli = 0;  // that live at a time, in the mean
   for (const Arrival& arrival : trace.arrivals) {
-    milli += static_cast<double>(trace.pods[arrival.pod].milli()) * *arrival.lifetime / kArrivals;
+    milli += static_cast<double>(trace.pods[arrival.pod].milli()) * arrival.lifetime.value_or(0) /
+             kArrivals;
   }
   const double factor = kChurningLoad * 1000.0 * static_cast<double>(trace.gpu_count()) / milli;
-  for (Arrival& arrival : trace.arrivals) *arrival.lifetime *= factor;
+  for (Arrival& arrival : trace.arrivals) arrival.lifetime = factor * arrival.lifetime.value_or(0);
   return trace;
 }
 
@@ -109,7 +110,7 @@ class HttpReplay {
     while (!leaving_.empty() && leaving_.begin()->first <= static_cast<double>(arrival)) {
       const std::size_t gone = leaving_.begin()->second;
       leaving_.erase(leaving_.begin());
-      HostAmounts& left = left_[*expected_[gone].node];
+      HostAmounts& left = left_[expected_[gone].node.value_or(0)];  // only placed ones leave
       left.cpu_milli += host_of(pod_of(gone)).cpu_milli;
       left.memory_bytes += host_of(pod_of(gone)).memory_bytes;
       extender_.end(gone);

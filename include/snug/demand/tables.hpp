@@ -13,14 +13,19 @@ namespace snug {
 
 using ShapeCounts = std::map<PodShape, double>;
 
+/// Generic pods that are thought to have come before all others: while few have come, they stand
+/// for what nobody knows yet.
+[[nodiscard]] ShapeCounts pods_before_all(const Supply& supply);
+/// How much those count beside so many that have come: from 1, falling to 0.
+[[nodiscard]] double doubt_after(double pods);
+
 /// All tables but what depends on `churn`, which is given apart so that a change of it alone costs
 /// little.
 class DemandTables {
  public:
   DemandTables() = default;
-  /// Beside these pods some generic ones are thought to have come: while few have, they stand for
-  /// what nobody knows yet. They fade out over the first kPriorFades pods.
-  DemandTables(ShapeCounts pods, const Supply& supply);
+  /// `doubt`: how much the demand that is thought to name models before any has been seen counts.
+  DemandTables(const ShapeCounts& pods, const Supply& supply, double doubt = 1);
 
   /// `churn`: 0..Demand::kFullChurn.
   [[nodiscard]] Demand at(int churn) const;

@@ -21,16 +21,19 @@ const Supply kSupply = make_supply({300, 100});
 
 /// What a learner says that has counted these.
 void expect_counted(DemandLearner& learner, const ShapeCounts& counted) {
-  ShapeCounts all = pods_before_all(kSupply);
-  for (const auto& [shape, pods] : counted) all[shape] += pods;
+  double pods = 0;
+  for (const auto& [shape, count] : counted) pods += count;
+  const double doubt = doubt_after(pods);
+  ShapeCounts all = counted;
+  for (const auto& [shape, count] : pods_before_all(kSupply)) all[shape] += doubt * count;
   learner.build_tables(kSupply);
-  expect_same(learner.demand(3), DemandTables(all, kSupply).at(3));
+  expect_same(learner.demand(), DemandTables(all, kSupply, doubt).at(learner.churn()));
 }
 
 TEST(DemandLearnerTest, BeforeAnythingHasComeItKnowsTheGenericPods) {
   DemandLearner learner;
   EXPECT_EQ(learner.churn(), 0);
-  EXPECT_TRUE(learner.demand(0).typical.empty()) << "tables have not been made";
+  EXPECT_TRUE(learner.demand().typical.empty()) << "tables have not been made";
   expect_counted(learner, {});
 }
 
@@ -38,7 +41,7 @@ TEST(DemandLearnerTest, EveryPodCountsOnceByItsUid) {
   DemandLearner learner;
   const PodShape shape = make_shape(1, 300, 5000, 4096);
   for (int i = 0; i < 5; ++i) learner.arrived("a", shape, kSupply);
-  learner.was_there("a", shape, kSupply);
+  learner.was_there("a", shape);
   learner.arrived("b", make_shape(2, 1000, 1), kSupply);
   learner.placed("a");
   learner.arrived("a", make_shape(8, 1000), kSupply);
@@ -51,7 +54,7 @@ TEST(DemandLearnerTest, APodThatComesBackWhenItIsGoneIsAnother) {
   DemandLearner learner;
   const PodShape shape = make_shape(1, 300);
   learner.arrived("a", shape, kSupply);
-  learner.gone("a");
+  learner.gone("a", kSupply);
   EXPECT_FALSE(learner.knows("a"));
   learner.arrived("a", shape, kSupply);
   expect_counted(learner, {{shape, 2}});
@@ -60,7 +63,7 @@ TEST(DemandLearnerTest, APodThatComesBackWhenItIsGoneIsAnother) {
 TEST(DemandLearnerTest, PodsWithoutGpusAreNotCounted) {
   DemandLearner learner;
   learner.arrived("a", make_shape(0, 0, 5000), kSupply);
-  learner.was_there("b", make_shape(0, 0, 5000), kSupply);
+  learner.was_there("b", make_shape(0, 0, 5000));
   EXPECT_FALSE(learner.knows("a"));
   EXPECT_FALSE(learner.tables_due());
   expect_counted(learner, {});
@@ -74,11 +77,11 @@ TEST(DemandLearnerTest, PodsThatWereRefusedCountAsMuch) {
     placed.arrived(uid, make_shape(1, 300 + i), kSupply);
     refused.arrived(uid, make_shape(1, 300 + i), kSupply);
     placed.placed(uid);
-    if (i % 2 == 0) refused.gone(uid);
+    if (i % 2 == 0) refused.gone(uid, kSupply);
   }
   placed.build_tables(kSupply);
   refused.build_tables(kSupply);
-  expect_same(placed.demand(0), refused.demand(0));
+  expect_same(placed.demand(), refused.demand());
   EXPECT_EQ(refused.churn(), 0) << "what was never placed does not leave";
 }
 
@@ -90,7 +93,7 @@ TEST(DemandLearnerTest, WhileNothingLeavesNothingChurns) {
     learner.placed(uid);
     ASSERT_EQ(learner.churn(), 0);
   }
-  learner.gone("nobody");
+  learner.gone("nobody", kSupply);
   learner.placed("nobody");
   EXPECT_EQ(learner.churn(), 0);
 }
@@ -101,7 +104,7 @@ TEST(DemandLearnerTest, WhereAsMuchLeavesAsComesItChurnsInFull) {
     const std::string uid = std::to_string(i);
     learner.arrived(uid, make_shape(1, 500), kSupply);
     learner.placed(uid);
-    if (i >= 100) learner.gone(std::to_string(i - 100));
+    if (i >= 100) learner.gone(std::to_string(i - 100), kSupply);
     if (i > 200) {
       ASSERT_EQ(learner.churn(), Demand::kFullChurn) << i;
     }
@@ -115,11 +118,11 @@ TEST(DemandLearnerTest, WhatWasThereSaysNothingOfHowFastPodsComeAndGo) {
   DemandLearner learner;
   const PodShape shape = make_shape(1, 300);
   for (int i = 0; i < 100; ++i) {
-    learner.was_there("old" + std::to_string(i), shape, kSupply);
+    learner.was_there("old" + std::to_string(i), shape);
     learner.placed("old" + std::to_string(i));
   }
   EXPECT_EQ(learner.churn(), 0);
-  for (int i = 0; i < 50; ++i) learner.gone("old" + std::to_string(i));
+  for (int i = 0; i < 50; ++i) learner.gone("old" + std::to_string(i), kSupply);
   EXPECT_EQ(learner.churn(), 0) << "nothing has come";
   expect_counted(learner, {{shape, 100}});
   learner.arrived("new", shape, kSupply);
@@ -141,11 +144,11 @@ TEST(DemandLearnerTest, AllButThoseThatAreKeptAreGone) {
     if (i % 20 != 0) {
       kept.push_back(std::to_string(i));
     } else {
-      told.gone(std::to_string(i));
+      told.gone(std::to_string(i), kSupply);
     }
   }
   kept.emplace_back("unheard of");
-  listed.keep_only({kept.begin(), kept.end()});
+  listed.keep_only({kept.begin(), kept.end()}, kSupply);
   for (int i = 0; i < 60; ++i) EXPECT_EQ(listed.knows(std::to_string(i)), i % 20 != 0);
   EXPECT_EQ(listed.churn(), told.churn());
   EXPECT_GT(listed.churn(), 0);
@@ -243,7 +246,7 @@ TEST(DemandLearnerTest, ChurnIsWhatLeavesByWhatComes) {
         placed.emplace(uid, milli);
       }
       if (i > 500 && !placed.empty() && random.one_in(patience)) {
-        learner.gone(placed.begin()->first);
+        learner.gone(placed.begin()->first, kSupply);
         naive.left(placed.begin()->second);
         placed.erase(placed.begin());
       }
@@ -262,12 +265,12 @@ TEST(DemandLearnerTest, TheSameEventsTeachTheSame) {
       for (int i = 0; i < 300; ++i) {
         learner->arrived(std::to_string(i), draw_shape(random), kSupply);
         if (random.one_in(2)) learner->placed(std::to_string(i));
-        if (random.one_in(3)) learner->gone(std::to_string(random.draw(i + 1)));
+        if (random.one_in(3)) learner->gone(std::to_string(random.draw(i + 1)), kSupply);
         if (learner->tables_due()) learner->build_tables(kSupply);
       }
     }
     EXPECT_EQ(first.churn(), second.churn());
-    expect_same(first.demand(first.churn()), second.demand(second.churn()));
+    expect_same(first.demand(), second.demand());
   }
 }
 

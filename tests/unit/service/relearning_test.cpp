@@ -84,7 +84,7 @@ Demand taught_by(const std::vector<PodFacts>& pods, const Snapshot& snapshot) {
     learner.was_there(pod.uid, shape_of(*parse_request(pod), host_request(pod)));
   }
   learner.build_tables(supply);
-  return learner.demand(0);
+  return learner.demand();
 }
 
 /// What happens after the restart, to all alike: pods come, are bound, leave.
