@@ -32,8 +32,15 @@ HostLeft host_left(const NodeState& node) {
           (has.memory_bytes - node.host_used.memory_bytes) >> 20};
 }
 
+/// What pods ask has no limit but 64 bits.
+std::int64_t less(std::int64_t left, std::int64_t asked) {
+  std::int64_t rest = 0;
+  return __builtin_sub_overflow(left, asked, &rest) ? std::numeric_limits<std::int64_t>::min()
+                                                    : rest;
+}
+
 HostLeft without(const HostLeft& left, const HostAmounts& asked) {
-  return {left.cpu_milli - asked.cpu_milli, left.memory_mib - (asked.memory_bytes >> 20)};
+  return {less(left.cpu_milli, asked.cpu_milli), less(left.memory_mib, asked.memory_bytes >> 20)};
 }
 
 /// For want of the one that is shorter.
@@ -123,7 +130,7 @@ constexpr std::array<std::int64_t, 99> kSigmoidSteps = {
 std::int32_t fgd(const TermInput& input) {
   FragmentView view = fragment_view(input.node);
   const std::int64_t before = fragment(view, input.demand.typical);
-  view.cpu_milli -= input.host.cpu_milli;
+  view.cpu_milli = less(view.cpu_milli, input.host.cpu_milli);
   for (const DeviceTake& take : input.placement.takes) view.gpus[take.gpu].left -= take.milli;
   const std::int64_t gain = before - fragment(view, input.demand.typical);
   // Milli-GPU in parts of kOne to GPUs x 10^9.
