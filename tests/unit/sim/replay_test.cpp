@@ -50,7 +50,8 @@ class BestFitPlacer final : public Placer {
 
   static void hold(const NodeState& state, const ArrivingPod& arriving, Ledger& ledger) {
     std::vector<ReservedDevice> devices;
-    const std::vector<int> gpus = gpus_for(arriving.pod, shown(state)).value();
+    std::vector<int> gpus = gpus_for(arriving.pod, shown(state)).value();
+    std::ranges::reverse(gpus);  // in whatever order, outcomes name them ascending
     for (const int gpu : gpus) {
       const std::int64_t milli = arriving.pod.gpu_milli;
       devices.push_back(milli == 1000 ? make_whole_device(gpu, 1000)
