@@ -61,13 +61,36 @@ std::int32_t stranded_gpu(const TermInput& input) {
                 stranded(input.demand, host, node.left));
 }
 
+namespace {
+
+/// What is left of the take's GPU when the placement's earlier takes have theirs.
+std::int64_t left_for(const TermInput& input, const DeviceTake& take) {
+  std::int64_t left = input.node.gpus[take.gpu].left;
+  for (const DeviceTake& earlier : input.placement.takes) {
+    if (&earlier == &take) break;
+    if (earlier.gpu == take.gpu) left -= earlier.milli;
+  }
+  return left;
+}
+
+/// Several containers may take of one GPU.
+bool is_last_on_its_gpu(PlacementView placement, const DeviceTake& take) {
+  for (std::size_t i = placement.takes.size(); i-- > 0;) {
+    if (placement.takes[i].gpu == take.gpu) return &placement.takes[i] == &take;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::int32_t left_over_value(const TermInput& input) {
   std::int64_t cost = 0;  // millionths of a GPU
   for (const DeviceTake& take : input.placement.takes) {
     const GpuState& gpu = input.node.gpus[take.gpu];
     const LeftOverTable* table = input.demand.left_over_of(gpu.memory);
-    if (table == nullptr || take.mode == GpuMode::kWhole || take.milli > gpu.left) continue;
-    const auto left = static_cast<std::size_t>(gpu.left);
+    const std::int64_t has = left_for(input, take);
+    if (table == nullptr || take.mode == GpuMode::kWhole || take.milli > has) continue;
+    const auto left = static_cast<std::size_t>(has);
     const auto size = static_cast<std::size_t>(take.milli);
     cost += std::max(0, table->value[left] - table->value[left - size] - table->price[size]);
   }
@@ -77,7 +100,8 @@ std::int32_t left_over_value(const TermInput& input) {
 std::int32_t left_over_size(const TermInput& input) {
   std::int64_t left = 0;
   for (const DeviceTake& take : input.placement.takes) {
-    if (take.mode != GpuMode::kWhole) left += input.node.gpus[take.gpu].left - take.milli;
+    if (take.mode == GpuMode::kWhole || !is_last_on_its_gpu(input.placement, take)) continue;
+    left += left_for(input, take) - take.milli;
   }
   return points(left * kOne);
 }

@@ -81,14 +81,19 @@ RoomView RoomView::with(PlacementView placement, const HostAmounts& host) const 
   after.free_.cpu_milli -= bounded(host.cpu_milli);
   after.free_.memory_mib -= mebibytes(host.memory_bytes);
   after.has_.crowd += kCrowdOfPod;
-  const auto takes = static_cast<std::int32_t>(placement.takes.size());
+  // Several containers may take of one GPU.
+  const auto is_first = [&](const DeviceTake& take) {
+    return &*std::ranges::find(placement.takes, take.gpu, &DeviceTake::gpu) == &take;
+  };
+  const auto gpus = static_cast<std::int32_t>(std::ranges::count_if(placement.takes, is_first));
   for (const DeviceTake& take : placement.takes) {
+    if (!is_first(take)) continue;
     for (std::size_t i = 0; i < count_; ++i) {
       Gpu& gpu = after.gpus_[i];
       if (gpu.position != take.gpu) continue;
-      gpu.crowd += kCrowdOfPod / takes;
-      gpu.cpu_milli += bounded(host.cpu_milli / takes);
-      gpu.memory_mib += mebibytes(host.memory_bytes / takes);
+      gpu.crowd += kCrowdOfPod / gpus;
+      gpu.cpu_milli += bounded(host.cpu_milli / gpus);
+      gpu.memory_mib += mebibytes(host.memory_bytes / gpus);
       break;
     }
   }

@@ -144,6 +144,29 @@ TEST(RoomViewTest, AfterAPlacementIsThatOfTheNodeAsItWillBe) {
   EXPECT_GT(placements, 500);
 }
 
+TEST(RoomViewTest, AfterAPlacementOfSeveralContainersAPodIsOnePodOnEachOfItsGpus) {
+  const NodeStatePtr node = make_hosting({"n1: A 1000 x4", 8000, 8000, {}});
+  const std::vector<RoomShape> pairs = {{.gpus = 2, .cpu_milli = 1000, .share = kOne},
+                                        {.gpus = 4, .cpu_milli = 8000, .share = kOne}};
+  const HostAmounts host = host_amounts(3000, 300);
+  for (const std::vector<std::uint16_t>& gpus :
+       std::vector<std::vector<std::uint16_t>>{{0, 0}, {0, 0, 1}, {2, 1, 2, 2}, {3, 0, 3, 1}}) {
+    Placement placement;
+    for (const std::uint16_t gpu : gpus) {
+      placement.takes.push_back({.container = static_cast<std::uint16_t>(placement.takes.size()),
+                                 .gpu = gpu,
+                                 .mode = GpuMode::kTimeSlicing,
+                                 .milli = 100,
+                                 .memory = {100},
+                                 .compute = {100}});
+    }
+    const NodeStatePtr after = placed_on(*node, placement, host);
+    EXPECT_NEAR(milli(RoomView(*node).with(placement, host).value(pairs)),
+                milli(RoomView(*after).value(pairs)), 1)
+        << testing::PrintToString(gpus);
+  }
+}
+
 const std::vector<RoomShape> kPairs = {{.gpus = 2, .share = kOne}};
 
 TEST(RoomViewTest, OfAnEmptyNodeIsAllItsGpus) {
