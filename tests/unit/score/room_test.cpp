@@ -81,6 +81,7 @@ Between naive_rooms(const NodeState& node, const std::vector<RoomShape>& shapes)
           {gpu.crowd / 1000.0, i, static_cast<double>(gpu.host.cpu_milli), mebibytes(gpu.host)});
     }
     std::ranges::sort(gpus, std::less{});
+    bool nothing_more = false;
     const double weight =
         static_cast<double>(shape.share) / kOne * 1000 * static_cast<double>(shape.gpus);
     for (double j = 1; j * static_cast<double>(shape.gpus) <= static_cast<double>(gpus.size());
@@ -89,7 +90,9 @@ Between naive_rooms(const NodeState& node, const std::vector<RoomShape>& shapes)
       const double most = std::pow(kFadeOfPod, std::floor(8 * pods) / 8);
       const double least = std::pow(kFadeOfPod, std::ceil(8 * pods) / 8);
       sum.most += weight * (most + kLeastThatCounts);
-      sum.least += weight * (least - kLeastThatCounts);
+      // Behind a room that hardly counts no further one is looked at.
+      nothing_more = nothing_more || least < kLeastThatCounts;
+      if (!nothing_more) sum.least += weight * least;
     }
   }
   return sum;
