@@ -32,8 +32,15 @@ HostLeft host_left(const NodeState& node) {
           (has.memory_bytes - node.host_used.memory_bytes) >> 20};
 }
 
+/// What pods ask has no limit but 64 bits.
+std::int64_t less(std::int64_t left, std::int64_t asked) {
+  std::int64_t rest = 0;
+  return __builtin_sub_overflow(left, asked, &rest) ? std::numeric_limits<std::int64_t>::min()
+                                                    : rest;
+}
+
 HostLeft without(const HostLeft& left, const HostAmounts& asked) {
-  return {left.cpu_milli - asked.cpu_milli, left.memory_mib - (asked.memory_bytes >> 20)};
+  return {less(left.cpu_milli, asked.cpu_milli), less(left.memory_mib, asked.memory_bytes >> 20)};
 }
 
 /// What the pod takes of the node's GPUs.
@@ -65,13 +72,36 @@ std::int32_t stranded_gpu(const TermInput& input) {
                 stranded(input.demand, host, node.left));
 }
 
+namespace {
+
+/// What is left of the take's GPU when the placement's earlier takes have theirs.
+std::int64_t left_for(const TermInput& input, const DeviceTake& take) {
+  std::int64_t left = input.node.gpus[take.gpu].left;
+  for (const DeviceTake& earlier : input.placement.takes) {
+    if (&earlier == &take) break;
+    if (earlier.gpu == take.gpu) left -= earlier.milli;
+  }
+  return left;
+}
+
+/// Several containers may take of one GPU.
+bool is_last_on_its_gpu(PlacementView placement, const DeviceTake& take) {
+  for (std::size_t i = placement.takes.size(); i-- > 0;) {
+    if (placement.takes[i].gpu == take.gpu) return &placement.takes[i] == &take;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::int32_t left_over_value(const TermInput& input) {
   std::int64_t cost = 0;  // millionths of a GPU
   for (const DeviceTake& take : input.placement.takes) {
     const GpuState& gpu = input.node.gpus[take.gpu];
     const LeftOverTable* table = input.demand.left_over_of(gpu.memory);
-    if (table == nullptr || take.mode == GpuMode::kWhole || take.milli > gpu.left) continue;
-    const auto left = static_cast<std::size_t>(gpu.left);
+    const std::int64_t has = left_for(input, take);
+    if (table == nullptr || take.mode == GpuMode::kWhole || take.milli > has) continue;
+    const auto left = static_cast<std::size_t>(has);
     const auto size = static_cast<std::size_t>(take.milli);
     cost += std::max(0, table->value[left] - table->value[left - size] - table->price[size]);
   }
@@ -81,7 +111,8 @@ std::int32_t left_over_value(const TermInput& input) {
 std::int32_t left_over_size(const TermInput& input) {
   std::int64_t left = 0;
   for (const DeviceTake& take : input.placement.takes) {
-    if (take.mode != GpuMode::kWhole) left += input.node.gpus[take.gpu].left - take.milli;
+    if (take.mode == GpuMode::kWhole || !is_last_on_its_gpu(input.placement, take)) continue;
+    left += left_for(input, take) - take.milli;
   }
   return points(left * kOne);
 }
@@ -134,7 +165,7 @@ constexpr std::array<std::int64_t, 99> kSigmoidSteps = {
 std::int32_t fgd(const TermInput& input) {
   FragmentView view = fragment_view(input.node);
   const std::int64_t before = fragment(view, input.demand.typical);
-  view.cpu_milli -= input.host.cpu_milli;
+  view.cpu_milli = less(view.cpu_milli, input.host.cpu_milli);
   for (const DeviceTake& take : input.placement.takes) view.gpus[take.gpu].left -= take.milli;
   const std::int64_t gain = before - fragment(view, input.demand.typical);
   // Milli-GPU in parts of kOne to GPUs x 10^9.

@@ -11,7 +11,14 @@ namespace {
 
 constexpr std::int64_t kNotEver = std::numeric_limits<std::int64_t>::max() / 2;
 
-std::int64_t mebibytes(std::int64_t bytes) { return bytes >> 20; }
+/// What pods ask has no limit but 64 bits: beyond what any node has all is alike, and sums over
+/// GPUs stay far inside.
+std::int64_t bounded(std::int64_t amount) {
+  constexpr std::int64_t kMost = 1'000'000'000'000;
+  return std::clamp(amount, -kMost, kMost);
+}
+
+std::int64_t mebibytes(std::int64_t bytes) { return bounded(bytes >> 20); }
 
 /// How many pods, of those left that have so much together, have as much as is missing: in
 /// thousandths, but whole ones alone.
@@ -28,10 +35,10 @@ RoomView::RoomView(const NodeState& node)
     : count_(std::min(node.gpus.size(), kMostRoomGpus)), limited_(node.inventory->host.known) {
   const HostAmounts& has = node.inventory->host.amounts;
   has_ = {.crowd = node.pods * kCrowdOfPod,
-          .cpu_milli = has.cpu_milli,
+          .cpu_milli = bounded(has.cpu_milli),
           .memory_mib = mebibytes(has.memory_bytes)};
   free_ = {.crowd = 0,
-           .cpu_milli = has.cpu_milli - node.host_used.cpu_milli,
+           .cpu_milli = bounded(has.cpu_milli - node.host_used.cpu_milli),
            .memory_mib = mebibytes(has.memory_bytes - node.host_used.memory_bytes)};
   for (std::size_t i = 0; i < count_; ++i) {
     const GpuState& gpu = node.gpus[i];
@@ -39,7 +46,7 @@ RoomView::RoomView(const NodeState& node)
     gpus_[i] = {.model = usable ? ModelSet{1} << gpu.info->model_number : 0,
                 .position = static_cast<std::uint32_t>(i),
                 .crowd = gpu.crowd,
-                .cpu_milli = gpu.host.cpu_milli,
+                .cpu_milli = bounded(gpu.host.cpu_milli),
                 .memory_mib = mebibytes(gpu.host.memory_bytes)};
   }
   hold_by_count(node.kubelet_milli);
@@ -68,18 +75,23 @@ void RoomView::sort() {
 RoomView RoomView::with(PlacementView placement, std::int64_t milli,
                         const HostAmounts& host) const {
   RoomView after = *this;
-  after.free_.cpu_milli -= host.cpu_milli;
+  after.free_.cpu_milli -= bounded(host.cpu_milli);
   after.free_.memory_mib -= mebibytes(host.memory_bytes);
   after.has_.crowd += kCrowdOfPod;
-  const auto takes = static_cast<std::int32_t>(placement.takes.size());
-  if (takes == 0) after.hold_by_count(milli);
+  // Several containers may take of one GPU.
+  const auto is_first = [&](const DeviceTake& take) {
+    return &*std::ranges::find(placement.takes, take.gpu, &DeviceTake::gpu) == &take;
+  };
+  const auto gpus = static_cast<std::int32_t>(std::ranges::count_if(placement.takes, is_first));
+  if (gpus == 0) after.hold_by_count(milli);
   for (const DeviceTake& take : placement.takes) {
+    if (!is_first(take)) continue;
     for (std::size_t i = 0; i < count_; ++i) {
       Gpu& gpu = after.gpus_[i];
       if (gpu.position != take.gpu) continue;
-      gpu.crowd += kCrowdOfPod / takes;
-      gpu.cpu_milli += host.cpu_milli / takes;
-      gpu.memory_mib += mebibytes(host.memory_bytes / takes);
+      gpu.crowd += kCrowdOfPod / gpus;
+      gpu.cpu_milli += bounded(host.cpu_milli / gpus);
+      gpu.memory_mib += mebibytes(host.memory_bytes / gpus);
       break;
     }
   }

@@ -163,11 +163,12 @@ TEST(DemandLearnerTest, BeyondItsBoundAllCountsAreHalvedAndSingleOnesForgotten) 
   const auto come = [&](const PodShape& shape) {
     learner.arrived(std::to_string(next++), shape, kSupply);
   };
-  for (int i = 0; i < 400; ++i) come(often);
-  for (std::int64_t i = 1; i < most; ++i) come(make_shape(1, 500, i));
-  come(often);
+  const PodShape twice = make_shape(1, 444, 1);
+  for (int i = 0; i < 401; ++i) come(often);
+  for (int i = 0; i < 2; ++i) come(twice);
+  for (std::int64_t i = 2; i < most; ++i) come(make_shape(1, 500, i));
   come(make_shape(1, 500, most));
-  expect_counted(learner, {{often, 200.5}, {make_shape(1, 500, most), 1}});
+  expect_counted(learner, {{often, 200.5}, {twice, 1}, {make_shape(1, 500, most), 1}});
 }
 
 TEST(DemandLearnerTest, WhereAllComeOftenAndTooManyDifferItBeginsAnew) {

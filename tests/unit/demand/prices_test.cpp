@@ -130,6 +130,12 @@ class NaiveProgram {
   std::vector<std::size_t> free_;
 };
 
+/// Counts have been halved and added up for long.
+double draw_pods(Random& random) {
+  const auto pods = static_cast<double>(random.from_to(1, random.one_in(4) ? 300 : 30));
+  return random.one_in(8) ? pods / 4 : pods;
+}
+
 Shares draw_shares(Random& random, std::int64_t most, std::int64_t smallest) {
   std::set<std::int64_t> sizes;
   const std::int64_t count = random.from_to(1, most);
@@ -140,7 +146,7 @@ Shares draw_shares(Random& random, std::int64_t most, std::int64_t smallest) {
   }
   Shares shares;
   for (const std::int64_t size : sizes) {
-    shares.push_back({size, static_cast<double>(random.from_to(1, random.one_in(4) ? 300 : 30))});
+    shares.push_back({size, draw_pods(random)});
   }
   if (random.one_in(2)) std::ranges::reverse(shares);
   return shares;
@@ -186,7 +192,10 @@ TEST(CuttingPricesTest, OfAFewSizesAreWhatOneWorksOutByHand) {
 TEST(CuttingPricesTest, AreWithinEveryCutAndTheMostThatThatAllows) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     Random random(seed);
-    const Shares shares = draw_shares(random, 6, 80);
+    Shares shares = draw_shares(random, 6, 80);
+    if (seed % 5 == 0) {  // one that hardly counts beside the others
+      for (std::size_t i = 1; i < shares.size(); ++i) shares[i].pods *= 1e4;
+    }
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + text_of(shares));
     const std::vector<Cut> cuts = cuts_of(shares);
     const std::vector<double> prices = cutting_prices(shares);

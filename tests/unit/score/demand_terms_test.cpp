@@ -113,6 +113,9 @@ TEST(LeftOverValueTest, CostsWhatCouldHaveBeenSoldBeyondThePodsPrice) {
          {"a small one in a rest", two(800), {{0, 100}}, {}, 0},
          {"the last place", two(700), {{0, 100}}, {}, 250},
          {"two that spoil one place each", two(0), {{0, 300}, {1, 300}}, {}, 500},
+         {"two containers on one GPU that fill places", two(0), {{0, 250}, {0, 250}}, {}, 0},
+         {"that fill one together", two(750), {{0, 125}, {0, 125}}, {}, 250},
+         {"of which the second spoils one", two(0), {{0, 250}, {0, 300}}, {}, 250},
          {"a whole GPU", two(0), {{1, 1000}}, {}, 0},
          {"units", two(0), {}, {}, 0}});
 }
@@ -131,6 +134,8 @@ TEST(LeftOverSizeTest, CostsWhatAShareLeavesOfItsGpu) {
          {"a used one", two(600), {{0, 250}}, {}, 150},
          {"exactly what is left", two(600), {{0, 400}}, {}, 0},
          {"two", two(600), {{0, 250}, {1, 250}}, {}, 900},
+         {"two containers on one", two(0), {{0, 250}, {0, 350}}, {}, 400},
+         {"one that needs no more than another", two(0), {{0, 250}, {0, 0}}, {}, 750},
          {"a whole GPU", two(0), {{1, 1000}}, {}, 0},
          {"units", two(0), {}, {}, 0}});
 }

@@ -81,6 +81,7 @@ Between naive_rooms(const NodeState& node, const std::vector<RoomShape>& shapes)
           {gpu.crowd / 1000.0, i, static_cast<double>(gpu.host.cpu_milli), mebibytes(gpu.host)});
     }
     std::ranges::sort(gpus, std::less{});
+    bool nothing_more = false;
     const double weight =
         static_cast<double>(shape.share) / kOne * 1000 * static_cast<double>(shape.gpus);
     for (double j = 1; j * static_cast<double>(shape.gpus) <= static_cast<double>(gpus.size());
@@ -89,7 +90,9 @@ Between naive_rooms(const NodeState& node, const std::vector<RoomShape>& shapes)
       const double most = std::pow(kFadeOfPod, std::floor(8 * pods) / 8);
       const double least = std::pow(kFadeOfPod, std::ceil(8 * pods) / 8);
       sum.most += weight * (most + kLeastThatCounts);
-      sum.least += weight * (least - kLeastThatCounts);
+      // Behind a room that hardly counts no further one is looked at.
+      nothing_more = nothing_more || least < kLeastThatCounts;
+      if (!nothing_more) sum.least += weight * least;
     }
   }
   return sum;
@@ -142,6 +145,29 @@ TEST(RoomViewTest, AfterAPlacementIsThatOfTheNodeAsItWillBe) {
         << describe(*node);
   }
   EXPECT_GT(placements, 500);
+}
+
+TEST(RoomViewTest, AfterAPlacementOfSeveralContainersAPodIsOnePodOnEachOfItsGpus) {
+  const NodeStatePtr node = make_hosting({"n1: A 1000 x4", 8000, 8000, {}});
+  const std::vector<RoomShape> pairs = {{.gpus = 2, .cpu_milli = 1000, .share = kOne},
+                                        {.gpus = 4, .cpu_milli = 8000, .share = kOne}};
+  const HostAmounts host = host_amounts(3000, 300);
+  for (const std::vector<std::uint16_t>& gpus :
+       std::vector<std::vector<std::uint16_t>>{{0, 0}, {0, 0, 1}, {2, 1, 2, 2}, {3, 0, 3, 1}}) {
+    Placement placement;
+    for (const std::uint16_t gpu : gpus) {
+      placement.takes.push_back({.container = static_cast<std::uint16_t>(placement.takes.size()),
+                                 .gpu = gpu,
+                                 .mode = GpuMode::kTimeSlicing,
+                                 .milli = 100,
+                                 .memory = {100},
+                                 .compute = {100}});
+    }
+    const NodeStatePtr after = placed_on(*node, placement, host);
+    EXPECT_NEAR(milli(RoomView(*node).with(placement, host).value(pairs)),
+                milli(RoomView(*after).value(pairs)), 1)
+        << testing::PrintToString(gpus);
+  }
 }
 
 const std::vector<RoomShape> kPairs = {{.gpus = 2, .share = kOne}};
