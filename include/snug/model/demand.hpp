@@ -71,14 +71,14 @@ struct LeftOverTable {
 /// A kind of pod that needs several GPUs at once.
 struct RoomShape {
   /// What a room counts for which so many eighths of a pod have to leave; beyond them nothing.
-  static constexpr std::size_t kFadeSteps = 64;
+  static constexpr std::size_t kFadeSteps = 80;
 
   std::int64_t gpus = 0;
   std::int64_t cpu_milli = 0;
   std::int64_t memory_mib = 0;
   ModelSet models = kAnyModel;
   std::int64_t share = 0;  // of the GPUs asked for by all pods, in parts of kOne
-  std::array<std::int64_t, kFadeSteps> fade{};  // in parts of kOne, falling from kOne
+  std::array<std::int64_t, kFadeSteps> fade{kOne};  // in parts of kOne, falling from that
 
   friend bool operator==(const RoomShape&, const RoomShape&) = default;
 };

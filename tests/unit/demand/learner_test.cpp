@@ -184,11 +184,37 @@ TEST(DemandLearnerTest, WhereAllComeOftenAndTooManyDifferItBeginsAnew) {
   expect_counted(learner, {{last, 1}});
 }
 
+TEST(DemandLearnerTest, WhatIsNotPlacedWhenOthersHaveComeSaturates) {
+  struct Row {
+    std::string_view why;
+    int refused_of_hundred;
+    int saturation;
+  };
+  for (const Row& row :
+       std::vector<Row>{{"all find room", 0, 0},
+                        {"one in a hundred does not", 1, Demand::kFullSaturation / 2},
+                        {"half do not", 50, Demand::kFullSaturation}}) {
+    DemandLearner learner;
+    for (int i = 0; i < 3000; ++i) {
+      const std::string uid = std::to_string(i);
+      learner.arrived(uid, make_shape(1, 400), kSupply);
+      if (i % 100 >= row.refused_of_hundred) {
+        learner.placed(uid);
+      } else {
+        learner.gone(uid, kSupply);
+      }
+      learner.arrived("multi" + uid, make_shape(4, 1000), kSupply);
+    }
+    EXPECT_NEAR(learner.saturation(), row.saturation, 1) << row.why;
+    EXPECT_EQ(learner.saturation() == 0, row.saturation == 0) << row.why;
+  }
+}
+
 TEST(DemandLearnerTest, TablesAreDueAtTheFirstPodAndThenEverMoreSeldomUpToABound) {
   DemandLearner learner;
   std::int64_t since = 0;
   std::vector<std::int64_t> waits;
-  for (int i = 0; i < 6000; ++i) {
+  for (int i = 0; i < 10'000; ++i) {
     learner.arrived(std::to_string(i), make_shape(1, 500), kSupply);
     ++since;
     if (!learner.tables_due()) continue;

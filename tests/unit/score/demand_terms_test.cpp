@@ -142,14 +142,14 @@ TEST(LeftOverSizeTest, CostsWhatAShareLeavesOfItsGpu) {
 
 TEST(MultiGpuRoomTest, CostsTheRoomThatIsTaken) {
   Demand demand;
-  demand.rooms = {{.gpus = 2, .share = kOne / 2}};
+  demand.rooms = {fading({.gpus = 2, .share = kOne / 2})};
   check("multi-gpu-room", demand,
         {{"a room that was free", two(0), {{0, 250}}, {}, 1000 * (1 - kFadeOfPod)},
          {"one that was not", two(500), {{0, 250}}, {}, 1000 * kFadeOfPod * (1 - kFadeOfPod)},
          {"by a pod that needs one", two(0), {{0, 1000}, {1, 1000}}, {}, 1000 * (1 - kFadeOfPod)},
          {"there never was one", make_hosting({"n1: A 1000", 1, 1, {}}), {{0, 250}}, {}, 0}},
         1);
-  demand.rooms = {{.gpus = 2, .cpu_milli = 8000, .share = kOne}};
+  demand.rooms = {fading({.gpus = 2, .cpu_milli = 8000, .share = kOne})};
   check("multi-gpu-room", demand,
         {{"its CPU", two(0, 10'000), {}, host_amounts(4000, 0), 2000 * (1 - kFadeOfPod)},
          {"CPU that it does not need", two(0, 10'000), {}, host_amounts(2000, 0), 0},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,10 +15,19 @@
 
 namespace snug {
 
+inline constexpr double kFadeOfPod = 0.35;  // of a room of fading(), for a pod that has to leave
 // As in src/score: whoever tunes it there changes it here.
-inline constexpr double kFadeOfPod = 0.35;        // of a room, for a pod that has to leave
 inline constexpr double kPointsOfMilli = 10;      // of a term, for a milli-GPU
 inline constexpr double kLeastThatCounts = 4e-5;  // a room that counts less may count nothing
+
+/// A room of it counts so much less for each pod that has to leave.
+inline RoomShape fading(RoomShape shape) {
+  for (std::size_t eighths = 0; eighths < shape.fade.size(); ++eighths) {
+    shape.fade[eighths] = static_cast<std::int64_t>(
+        std::round(kOne * std::pow(kFadeOfPod, static_cast<double>(eighths) / 8)));
+  }
+  return shape;
+}
 
 /// A need of so much with each GPU, in a table with bins of this width.
 inline StrandTable strand_table(std::int64_t need, std::int64_t width = 250) {

@@ -129,6 +129,24 @@ TEST(ProfileChoiceTest, ChoicesThatScoreDifferentlyHaveDifferentKeys) {
   EXPECT_EQ(policy.choose({"e", kNone, ""})->key(), policy.choose({"f", kBatch, ""})->key());
 }
 
+Demand churning(int churn, int saturation = 0) {
+  Demand demand;
+  demand.churn = churn;
+  demand.saturation = saturation;
+  return demand;
+}
+
+TEST(ByRegimeTest, TheThirdCountsWhereAChurningClusterHasNoRoom) {
+  constexpr int kFull = Demand::kFullChurn;
+  constexpr int kNoRoom = Demand::kFullSaturation;
+  const ByRegime number(0, 100, 900);
+  EXPECT_EQ(number.at(churning(kFull, kNoRoom)), 900);
+  EXPECT_EQ(number.at(churning(kFull, kNoRoom / 2)), 500);
+  EXPECT_EQ(number.at(churning(kFull / 2, kNoRoom)), 50 + 425);
+  EXPECT_EQ(number.at(churning(0, kNoRoom)), 0) << "while nothing leaves it says nothing";
+  EXPECT_EQ(ByRegime(3, 7).at(churning(kFull, kNoRoom)), 7) << "without one";
+}
+
 TEST(ByRegimeTest, IsTheOneWhileNothingLeavesTheOtherInFullChurnAndBetweenThem) {
   struct Row {
     ByRegime number;
@@ -148,7 +166,7 @@ TEST(ByRegimeTest, IsTheOneWhileNothingLeavesTheOtherInFullChurnAndBetweenThem) 
                                          {{kMaxWeight, -kMaxWeight}, kFull, -kMaxWeight},
                                          {{1, kMaxQuantum}, kFull, kMaxQuantum},
                                          {{1, 1}, 5, 1}}) {
-    EXPECT_EQ(row.number.at(row.churn), row.at) << row.churn;
+    EXPECT_EQ(row.number.at(churning(row.churn)), row.at) << row.churn;
   }
 }
 
@@ -176,7 +194,8 @@ TEST(ProfileTest, TheClassOfAScoreIsTheQuantumUpToWhichItLies) {
                                          {-kMaxQuantum, kMaxQuantum, -1},
                                          {kMaxQuantum + 1, kMaxQuantum, 2}}) {
     const Profile profile{.name = "a", .terms = {}, .quantum = row.quantum};
-    EXPECT_EQ(profile.class_of(row.score, 0), row.of) << row.score << " by " << row.quantum;
+    EXPECT_EQ(profile.class_of(row.score, churning(0)), row.of)
+        << row.score << " by " << row.quantum;
   }
 }
 
@@ -186,7 +205,7 @@ TEST(ProfileTest, ClassesAreAllAsWideAndInTheOrderOfTheScores) {
     const std::int64_t size = random.one_in(3) ? 1 + random.draw(5) : 1 + random.draw(1'000'000);
     const std::int64_t score = random.draw(200'000'001) - 100'000'000;
     const Profile profile{.name = "a", .terms = {}, .quantum = size};
-    const std::int64_t of = profile.class_of(score, 3);
+    const std::int64_t of = profile.class_of(score, churning(3));
     ASSERT_LE(score, of * size) << score << " by " << size;
     ASSERT_GT(score, (of - 1) * size) << score << " by " << size;
   }
@@ -195,14 +214,14 @@ TEST(ProfileTest, ClassesAreAllAsWideAndInTheOrderOfTheScores) {
 TEST(ProfileTest, WithoutAQuantumEveryScoreIsAClass) {
   for (const std::int64_t score : {std::numeric_limits<std::int64_t>::min(), std::int64_t{-1},
                                    std::int64_t{0}, std::numeric_limits<std::int64_t>::max()}) {
-    EXPECT_EQ(Profile{}.class_of(score, 0), score);
+    EXPECT_EQ(Profile{}.class_of(score, churning(0)), score);
   }
 }
 
 TEST(ProfileTest, WeightsAndQuantumGoByRegime) {
   const Profile profile{.name = "a", .terms = {{find_term("spread"), {0, 16}}}, .quantum = {10, 1}};
-  EXPECT_EQ(profile.class_of(20, 0), 2);
-  EXPECT_EQ(profile.class_of(20, Demand::kFullChurn), 20);
+  EXPECT_EQ(profile.class_of(20, churning(0)), 2);
+  EXPECT_EQ(profile.class_of(20, churning(Demand::kFullChurn)), 20);
   const NodeStatePtr node = make_state("n1: A 1000 x2");
   const GpuRequest request = make_fraction(250);
   const Placement placement = fit_all(*node, request).options.front();

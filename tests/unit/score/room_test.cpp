@@ -102,11 +102,11 @@ std::vector<RoomShape> draw_rooms(Random& random) {
   std::vector<RoomShape> shapes;
   const std::int64_t count = random.from_to(1, 5);
   for (std::int64_t i = 0; i < count; ++i) {
-    shapes.push_back({.gpus = random.from_to(2, 8),
-                      .cpu_milli = random.one_in(3) ? 0 : random.draw(60'000),
-                      .memory_mib = random.one_in(3) ? 0 : random.draw(200'000),
-                      .models = random.of<ModelSet>({kAnyModel, 2, 4, 6, 0}),
-                      .share = random.draw(kOne)});
+    shapes.push_back(fading({.gpus = random.from_to(2, 8),
+                             .cpu_milli = random.one_in(3) ? 0 : random.draw(60'000),
+                             .memory_mib = random.one_in(3) ? 0 : random.draw(200'000),
+                             .models = random.of<ModelSet>({kAnyModel, 2, 4, 6, 0}),
+                             .share = random.draw(kOne)}));
   }
   return shapes;
 }
@@ -138,7 +138,7 @@ TEST(RoomViewTest, AfterAPlacementIsThatOfTheNodeAsItWillBe) {
     ++placements;
     const HostAmounts host = host_amounts(random.draw(8000), random.draw(30'000));
     const NodeStatePtr after = placed_on(*node, placement, host);
-    const RoomView view = RoomView(*node).with(placement, host);
+    const RoomView view = RoomView(*node).with(placement, 0, host);
     // What of the host falls to each of several GPUs is rounded on the way.
     ASSERT_NEAR(milli(view.value(shapes)), milli(RoomView(*after).value(shapes)),
                 placement.takes.size() == 1 ? 0.1 : 40)
@@ -149,8 +149,8 @@ TEST(RoomViewTest, AfterAPlacementIsThatOfTheNodeAsItWillBe) {
 
 TEST(RoomViewTest, AfterAPlacementOfSeveralContainersAPodIsOnePodOnEachOfItsGpus) {
   const NodeStatePtr node = make_hosting({"n1: A 1000 x4", 8000, 8000, {}});
-  const std::vector<RoomShape> pairs = {{.gpus = 2, .cpu_milli = 1000, .share = kOne},
-                                        {.gpus = 4, .cpu_milli = 8000, .share = kOne}};
+  const std::vector<RoomShape> pairs = {fading({.gpus = 2, .cpu_milli = 1000, .share = kOne}),
+                                        fading({.gpus = 4, .cpu_milli = 8000, .share = kOne})};
   const HostAmounts host = host_amounts(3000, 300);
   for (const std::vector<std::uint16_t>& gpus :
        std::vector<std::vector<std::uint16_t>>{{0, 0}, {0, 0, 1}, {2, 1, 2, 2}, {3, 0, 3, 1}}) {
@@ -164,13 +164,13 @@ TEST(RoomViewTest, AfterAPlacementOfSeveralContainersAPodIsOnePodOnEachOfItsGpus
                                  .compute = {100}});
     }
     const NodeStatePtr after = placed_on(*node, placement, host);
-    EXPECT_NEAR(milli(RoomView(*node).with(placement, host).value(pairs)),
+    EXPECT_NEAR(milli(RoomView(*node).with(placement, 0, host).value(pairs)),
                 milli(RoomView(*after).value(pairs)), 1)
         << testing::PrintToString(gpus);
   }
 }
 
-const std::vector<RoomShape> kPairs = {{.gpus = 2, .share = kOne}};
+const std::vector<RoomShape> kPairs = {fading({.gpus = 2, .share = kOne})};
 
 TEST(RoomViewTest, OfAnEmptyNodeIsAllItsGpus) {
   const NodeStatePtr node = make_hosting({"n1: A 1000 x8", 64'000, 64'000, {}});
@@ -216,7 +216,7 @@ TEST(RoomViewTest, APodIsOnePodOnHoweverManyGpus) {
     for (int i = 0; i < gpus; ++i) devices.push_back(make_whole_device(i, 1000));
     const NodeStatePtr node = make_hosting(
         {"n1: A 1000 x" + std::to_string(gpus), 8000, 8000, {make_holding("a", "n1", devices)}});
-    const std::vector<RoomShape> all = {{.gpus = gpus, .share = kOne}};
+    const std::vector<RoomShape> all = {fading({.gpus = gpus, .share = kOne})};
     EXPECT_NEAR(milli(RoomView(*node).value(all)), 1000 * gpus * kFadeOfPod, 1) << gpus;
   }
 }
