@@ -284,6 +284,9 @@ TEST(LeftOverTableTest, HasTheCuttingStocksPricesAndWhatRoomIsWorthByThem) {
       expected += shares[i].pods * prices[i];
       priced += shares[i].pods * table->price[static_cast<std::size_t>(shares[i].size)] / 1e6;
     }
+    for (const std::size_t other : {100U, 191U, 809U, 999U, 1000U}) {
+      EXPECT_EQ(table->price[other], table->value[other]) << "another size is worth its room";
+    }
     EXPECT_NEAR(priced, expected, 0.01) << "prices may differ where equally much is gained";
   }
   EXPECT_EQ(demand.left_over_of({999}), demand.left_over_of(kUsual)) << "the usual size";

@@ -227,6 +227,38 @@ TEST(ReplayTest, TiesGoToTheLowerRankAndTheLowerGpu) {
   }
 }
 
+/// A policy's, that tells how much it has learned of churn.
+class ChurnTellingPlacer final : public Placer {
+ public:
+  void arrives(const ArrivingPod& arriving, Ledger& ledger) override {
+    placer_->arrives(arriving, ledger);
+    churn = ledger.snapshot()->demand->churn;
+  }
+  std::optional<NodeIndex> place(const ArrivingPod& arriving, std::span<const NodeIndex> candidates,
+                                 Ledger& ledger) override {
+    return placer_->place(arriving, candidates, ledger);
+  }
+  void gone(std::string_view uid, Ledger& ledger) override { placer_->gone(uid, ledger); }
+
+  int churn = 0;
+
+ private:
+  std::unique_ptr<Placer> placer_ = policy_placer(policy_of({}));
+};
+
+TEST(ReplayTest, APolicyLearnsOfThePodsThatLeaveAndNotOfThoseRefused) {
+  Trace trace;
+  trace.nodes = {{.name = "n", .cpu_milli = 1000, .memory_mib = 10, .gpus = 2, .model = "A"}};
+  trace.pods = {{.name = "p", .gpus = 1, .gpu_milli = 500}};
+  for (const auto& [lifetime, churn] : std::vector<std::pair<std::optional<double>, int>>{
+           {2, Demand::kFullChurn}, {1000, 0}, {std::nullopt, 0}}) {
+    trace.arrivals.assign(300, {.pod = 0, .lifetime = lifetime});
+    ChurnTellingPlacer placer;
+    EXPECT_EQ(run(trace, placer).outcomes.size(), 300U);
+    EXPECT_EQ(placer.churn, churn) << lifetime.value_or(-1);
+  }
+}
+
 TEST(ReplayTest, WhatIsKnownIsSaidOnceAndNothingIsLearned) {
   Random random(3);
   const Trace trace = draw_trace(random, true);
