@@ -165,6 +165,8 @@ ROWS += [
     ("policy", profile(WEIGHT, quanta=2), False),
     ("policy", profile({"weight": 1, "churnWeight": -1000000}), True),
     ("policy", profile({"churnWeight": 1}), False),
+    ("policy", profile({"weight": 1, "churnWeight": 2, "saturatedWeight": 1000000}), True),
+    ("policy", profile({"weight": 1, "saturatedWeight": 1000001}), False),
     *(
         ("policy", profile({"weight": 1, "churnWeight": value}), False)
         for value in (1000001, -1000001, 0.5, "1", None)

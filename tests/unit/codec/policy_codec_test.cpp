@@ -120,6 +120,8 @@ INSTANTIATE_TEST_SUITE_P(
             "p.yaml:4:54: churnWeight must be"},
         Row{with_term("{term: spread, weight: 1, churnWeight: '1'}"),
             "p.yaml:4:54: churnWeight must be an integer from -1000000 to 1000000, without quotes"},
+        Row{with_term("{term: spread, weight: 1, saturatedWeight: 1000001}"),
+            "p.yaml:4:58: saturatedWeight must be an integer from -1000000 to 1000000"},
         Row{with_term("{term: spread, weight: 1, churnWeight: {}}"),
             "p.yaml:4:54: churnWeight must be"},
         Row{with_term("{term: spread, weight: 1, churnQuantum: 1}"),
@@ -158,7 +160,11 @@ INSTANTIATE_TEST_SUITE_P(
         Numbers{"{terms: [{churnWeight: -1000000, term: fgd, weight: 1000000}]}",
                 1,
                 {1'000'000, -1'000'000}},
-        Numbers{"{terms: [{term: fgd, weight: 0, churnWeight: 1}]}", 1, {0, 1}}));
+        Numbers{"{terms: [{term: fgd, weight: 0, churnWeight: 1}]}", 1, {0, 1}},
+        Numbers{"{terms: [{term: fgd, weight: 3, saturatedWeight: 9}]}", 1, {3, 3, 9}},
+        Numbers{"{terms: [{term: fgd, weight: 3, churnWeight: 4, saturatedWeight: 9}]}",
+                1,
+                {3, 4, 9}}));
 
 TEST(PolicyCodecTest, ProfilesKeepTheirTermsAndWeights) {
   const auto policy = read_policy(
