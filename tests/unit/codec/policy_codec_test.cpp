@@ -210,7 +210,7 @@ TEST(PolicyCodecTest, TheNumberOfTermsHasALimit) {
 TEST(PolicyCodecTest, TheDefaultPolicyLoads) {
   const auto policy = read_policy(default_policy_yaml(), "default", Limits{});
   ASSERT_TRUE(policy.has_value()) << policy.error().message;
-  EXPECT_EQ(policy->default_profile, "best-fit");
+  EXPECT_EQ(policy->default_profile, "tight");
 }
 
 TEST(PolicyCodecTest, EveryShippedPolicyLoads) {

@@ -1,6 +1,7 @@
 // Candidates by slot and by name, and what a memo remembers of either, on random clusters.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -91,12 +92,11 @@ TEST(PlanBySlotTest, IsThePlanByName) {
                          make_profile(random.of<std::string>({"best-fit", "spread", "fgd"})));
     std::vector<std::string_view> names;
     std::vector<NodeIndex> slots;
-    for (std::uint32_t slot = 0; slot < world.names.size(); ++slot) {
-      if (random.one_in(4)) continue;
-      const bool front = random.one_in(2);
-      names.insert(front ? names.begin() : names.end(), world.names[slot]);
-      slots.insert(front ? slots.begin() : slots.end(), NodeIndex{slot});
+    for (const std::string& name : world.names) {
+      if (!random.one_in(4)) names.push_back(name);
     }
+    std::ranges::sort(names);
+    for (const std::string_view name : names) slots.push_back(*world.snapshot.names->find(name));
     PlanMemo by_name;
     PlanMemo by_slot;
     const Plan plain = plan({.snapshot = world.snapshot, .claim = claim.view()}, names);
@@ -116,8 +116,9 @@ TEST(PlanBySlotTest, APodThatAsksForNoGpuGoesWhereverItMayAndTakesNone) {
     Random random(seed);
     World world = draw_world(random);
     world.snapshot.intents.clear();
+    std::ranges::sort(world.names);
     std::vector<NodeIndex> slots;
-    for (std::uint32_t slot = 0; slot < world.names.size(); ++slot) slots.push_back({slot});
+    for (const std::string& name : world.names) slots.push_back(*world.snapshot.names->find(name));
     const OwnClaim claim(GpuRequest{}, Profile{});
     const Plan best = plan({.snapshot = world.snapshot, .claim = claim.view()}, slots);
     for (const Verdict& verdict : best.verdicts) EXPECT_EQ(verdict.reason, ReasonCode::kNone);
