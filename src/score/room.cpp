@@ -20,13 +20,14 @@ std::int64_t bounded(std::int64_t amount) {
 
 std::int64_t mebibytes(std::int64_t bytes) { return bounded(bytes >> 20); }
 
-/// How many pods, of those left that have so much together, have as much as is missing: in
-/// thousandths, but whole ones alone.
-std::int64_t pods_with(std::int64_t missing, std::int64_t used, std::int64_t crowd) {
-  if (missing <= 0) return 0;
-  const std::int64_t each =
-      std::max<std::int64_t>(1, used * kCrowdOfPod / std::max<std::int64_t>(kCrowdOfPod, crowd));
-  return (missing + each - 1) / each * kCrowdOfPod;
+/// What each of so many thousandths of pods has in the mean, of what they have together.
+std::int64_t each_of(std::int64_t used, std::int64_t crowd) {
+  return std::max<std::int64_t>(1, used * kCrowdOfPod / std::max<std::int64_t>(kCrowdOfPod, crowd));
+}
+
+/// How many pods have as much as is missing: in thousandths, but whole ones alone.
+std::int64_t pods_with(std::int64_t missing, std::int64_t each) {
+  return missing <= 0 ? 0 : (missing + each - 1) / each * kCrowdOfPod;
 }
 
 }  // namespace
@@ -106,8 +107,13 @@ std::size_t RoomView::add_up(ModelSet models, Sums& sums) const {
     const Gpu& gpu = gpus_[i];
     if ((gpu.model & models) == 0) continue;
     const Sum& before = sums[gpus];
-    sums[++gpus] = {before.crowd + gpu.crowd, before.cpu_milli + gpu.cpu_milli,
-                    before.memory_mib + gpu.memory_mib};
+    Sum& sum = sums[++gpus];
+    sum = {.crowd = before.crowd + gpu.crowd,
+           .cpu_milli = before.cpu_milli + gpu.cpu_milli,
+           .memory_mib = before.memory_mib + gpu.memory_mib};
+    const std::int64_t left = has_.crowd - sum.crowd;
+    sum.cpu_each = each_of(has_.cpu_milli - sum.cpu_milli, left);
+    sum.memory_each = each_of(has_.memory_mib - sum.memory_mib, left);
   }
   return gpus;
 }
@@ -117,10 +123,8 @@ std::int64_t RoomView::leaving(const Sum& sum, std::int64_t rooms, const RoomSha
   const std::int64_t cpu = rooms * shape.cpu_milli;
   const std::int64_t memory = rooms * shape.memory_mib;
   if (cpu > has_.cpu_milli || memory > has_.memory_mib) return kNotEver;
-  const std::int64_t left = has_.crowd - sum.crowd;
-  return sum.crowd +
-         std::max(pods_with(cpu - sum.cpu_milli, has_.cpu_milli - sum.cpu_milli, left),
-                  pods_with(memory - sum.memory_mib, has_.memory_mib - sum.memory_mib, left));
+  return sum.crowd + std::max(pods_with(cpu - sum.cpu_milli, sum.cpu_each),
+                              pods_with(memory - sum.memory_mib, sum.memory_each));
 }
 
 std::int64_t RoomView::value(std::span<const RoomShape> shapes) const {

@@ -46,6 +46,9 @@ class RoomView {
     std::int64_t crowd = 0;
     std::int64_t cpu_milli = 0;  // free when they are idle
     std::int64_t memory_mib = 0;
+    // What each pod that is left has of the node's, in the mean.
+    std::int64_t cpu_each = 1;
+    std::int64_t memory_each = 1;
   };
   using Sums = std::array<Sum, kMostRoomGpus + 1>;
 

@@ -163,8 +163,8 @@ def policies_in_guide(tree):
         bound = re.search(r"\bkTermBound = ([\d']+);", tree.text(TERM_BOUND))
         if not bound:
             yield Finding(TERM_BOUND, 1, "kTermBound cannot be read here")
-        elif f"between 0 and {_grouped(bound[1])};" not in guide:
-            yield Finding(doc, 1, f"it must say that each term lies between 0 and {_grouped(bound[1])};")
+        elif f"between -{_grouped(bound[1])} and {_grouped(bound[1])};" not in guide:
+            yield Finding(doc, 1, f"it must say that each term lies between -{_grouped(bound[1])} and {_grouped(bound[1])};")
     if not tree.has(TERMS):
         return
     terms = re.findall(r'\{\s*"([a-z][a-z0-9-]*)"\s*,', tree.text(TERMS))
