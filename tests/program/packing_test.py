@@ -1,0 +1,39 @@
+"""What the bench of packing finds on the openb trace: the paper's figures, and the default policy's bounds."""
+
+import re
+import tempfile
+import unittest
+from pathlib import Path
+
+from programs import BUILD, run
+
+BENCH = BUILD / "bench/packing_bench"
+NOT_PACKING = "version: 1\ndefault: tight\nprofiles: {tight: {terms: [{term: spread, weight: 1}]}}\n"
+
+
+class PackingTest(unittest.TestCase):
+    def test_the_papers_policies_reproduce_what_is_published_and_tight_reaches_its_bounds(self):
+        done = run(BENCH)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertRegex(done.stdout, r"\nPASS\n$")
+        rows = re.findall(r"^\| (\S+) \|(?: [\d.]+ % \|){4} [\d.]+ µs \|$", done.stdout, re.M)
+        self.assertEqual(rows, ["random", "dotprod", "clustering", "packing", "best-fit", "fgd", "**best-fit**",
+                                "**tight**"])
+
+    def test_in_a_drawn_workload_tight_is_not_behind_fgd(self):
+        done = run(BENCH, "--regimes", "--seeds", "1", "--only", "fill: shares", "--policy", "policies/tight.yaml")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertRegex(done.stdout, r"\| fill: shares \| [\d.]+ / [\d.]+ \| [\d.]+ / [\d.]+ \|\n")
+
+    def test_a_policy_that_misses_the_bounds_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            policy = Path(folder) / "policy.yaml"
+            policy.write_text(NOT_PACKING)
+            done = run(BENCH, "--ours", "--policy", policy)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("tight, GPUs in use at 100 %: ", done.stdout)
+        self.assertRegex(done.stdout, r"\nFAIL\n$")
+
+
+if __name__ == "__main__":
+    unittest.main()
