@@ -19,6 +19,8 @@ Supply supply_of(const Snapshot& snapshot) {
     for (const GpuInfo& gpu : inventory.gpus) {
       ++supply.gpus;
       ++supply.by_model[gpu.model_number];
+      MebiBytes& largest = supply.memory_by_model[gpu.model_number];
+      largest = std::max(largest, gpu.memory);
       ++sizes[gpu.memory];
     }
   }

@@ -147,8 +147,8 @@ std::array<std::int64_t, kMostModels> scarcity_of(const ShapeCounts& pods, const
     const double gpus =
         count * static_cast<double>(shape.milli(supply.usual_memory())) / kWholeGpu.value;
     all += gpus;
-    if (!shape.names_models()) continue;
     const ModelSet set = models_of(shape, supply);
+    if (set == kAnyModel) continue;
     const int each = std::popcount(set);
     for (std::size_t i = 1; i < models; ++i) {
       if ((set >> i & 1) != 0) named[i] += gpus / each;

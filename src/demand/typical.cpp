@@ -12,13 +12,17 @@
 namespace snug {
 
 ModelSet models_of(const PodShape& shape, const Supply& supply) {
-  if (!shape.names_models() || supply.models == nullptr) return kAnyModel;
+  if (supply.models == nullptr) return kAnyModel;
   const ModelFilter filter{shape.wanted, shape.excluded};
   ModelSet set = 0;
+  bool all = true;
   for (std::size_t i = 1; i < supply.models->size(); ++i) {
-    if (filter.allows((*supply.models)[i])) set |= ModelSet{1} << i;
+    const bool holds = shape.gpu_memory <= supply.memory_by_model[i] || supply.by_model[i] == 0;
+    const bool may = holds && filter.allows((*supply.models)[i]);
+    if (may) set |= ModelSet{1} << i;
+    all = all && may;
   }
-  return set;
+  return all ? kAnyModel : set;
 }
 
 namespace {

@@ -134,7 +134,7 @@ constexpr auto kTerms = std::to_array<TermRow>({
     {"left-over-value", left_over_value,
      "the less could still have been sold of what the shares leave of their GPUs"},
     {"model-scarcity", model_scarcity,
-     "the less the GPUs' models are asked for by name, measured by how many there are"},
+     "the less pods need the GPUs' models that can have no others, measured by how many there are"},
     {"multi-gpu-room", multi_gpu_room,
      "the less room it takes from the pods that need several GPUs at once"},
     {"nvlink-locality", nvlink_locality,

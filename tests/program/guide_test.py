@@ -41,7 +41,7 @@ class Extender:
     """The program on the example nodes, asked as kube-scheduler asks."""
 
     def __init__(self, case, policy):
-        options = []
+        options = ["--policy", ROOT / "policies/best-fit.yaml"]  # as the page says
         if policy:
             folder = tempfile.TemporaryDirectory(prefix="snug-guide-")
             case.addCleanup(folder.cleanup)

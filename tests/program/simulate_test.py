@@ -219,7 +219,7 @@ class ProgressTest(SimulateTest):
 
     def test_a_terminal_is_shown_it_and_cleaned(self):
         text = self.shown(*self.trace("p 1\n", "--json", "-"))
-        self.assertRegex(text, r"^\rbest-fit \[[.#]{24}\] +0 %  0 arrivals/s  ETA -:--\x1b\[K")
+        self.assertRegex(text, r"^\rtight \[[.#]{24}\] +0 %  0 arrivals/s  ETA -:--\x1b\[K")
         self.assertTrue(text.endswith("\r\x1b[K"), text)
 
     def test_it_is_drawn_ten_times_a_second_at_most(self):

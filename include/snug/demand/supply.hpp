@@ -23,7 +23,9 @@ struct Supply {
   // Of the nodes that have GPUs.
   std::int64_t cpu_milli = 0;
   std::int64_t memory_mib = 0;
-  std::array<std::int64_t, kMostModels> by_model{};        // GPUs, by the model's number
+  std::array<std::int64_t, kMostModels> by_model{};  // GPUs, by the model's number
+  /// Of the largest GPU of each model, by the model's number.
+  std::array<MebiBytes, kMostModels> memory_by_model{};
   std::shared_ptr<const std::vector<std::string>> models;  // names by number; null: none
   std::vector<Size> sizes;  // that which most GPUs have first, kMostGpuSizes at most
 

@@ -107,8 +107,8 @@ struct Demand {
   StrandTable memory;                    // MiB
   std::vector<LeftOverTable> left_over;  // the size that most GPUs have first; may be empty
   std::vector<RoomShape> rooms;
-  /// How much more of a model's GPUs is asked for by name than there are of it: the part of the
-  /// demand that names the model over its part of the GPUs, in parts of kOne.
+  /// How much more of a model's GPUs is asked for than there are of it: the part of the demand that
+  /// can have no other, or one of few, over the model's part of the GPUs, in parts of kOne.
   std::array<std::int64_t, kMostModels> scarcity{};
   std::vector<TypicalPod> typical;
 
