@@ -29,11 +29,16 @@ double window(std::int64_t arrivals) {
 
 }  // namespace
 
-void DemandLearner::count(std::string_view uid, const PodShape& shape) {
-  if (pods_.size() >= kMostShapes && !pods_.contains(shape)) {
+void DemandLearner::forget_the_rarest() {
+  while (pods_.size() >= kMostShapes) {
     for (auto& [known, pods] : pods_) pods /= 2;
     std::erase_if(pods_, [](const auto& row) { return row.second < 1; });
-    if (pods_.size() >= kMostShapes) pods_.clear();
+  }
+}
+
+void DemandLearner::count(std::string_view uid, const PodShape& shape) {
+  if (pods_.size() >= kMostShapes && !pods_.contains(shape)) {
+    forget_the_rarest();
   }
   pods_[shape] += 1;
   ++counted_;
@@ -78,7 +83,9 @@ void DemandLearner::gone(std::string_view uid, const Supply& supply) {
   if (found == living_.end()) return;
   if (found->second.placed) {
     const std::int64_t milli = found->second.asks.milli(supply.usual_memory());
-    leaving_ += static_cast<double>(milli) / window(arrivals_);
+    // What a drain takes away at once says nothing of how pods come and go from then on.
+    leaving_ = std::min(leaving_ + static_cast<double>(milli) / window(arrivals_),
+                        std::max(arriving_, 1.0));
   }
   living_.erase(found);
 }
@@ -114,9 +121,7 @@ Demand DemandLearner::demand() const {
 bool DemandLearner::tables_due() const { return counted_ >= next_build_; }
 
 void DemandLearner::build_tables(const Supply& supply) {
-  double counted = 0;
-  for (const auto& [shape, pods] : pods_) counted += pods;
-  const double doubt = doubt_after(counted);
+  const double doubt = doubt_after(static_cast<double>(counted_));
   ShapeCounts all = pods_;
   for (const auto& [shape, pods] : pods_before_all(supply)) all[shape] += doubt * pods;
   tables_ = DemandTables(all, supply, doubt);

@@ -1,7 +1,6 @@
 #include "snug/demand/shape.hpp"
 
 #include <algorithm>
-#include <tuple>
 #include <variant>
 
 namespace snug {
@@ -20,41 +19,50 @@ namespace {
 constexpr std::int64_t kMostOfPod = 1'000'000'000;
 constexpr std::int64_t kMostGpus = kMostOfPod / 1000;
 
-/// Of one GPU.
-PodShape share_of(const ContainerRequest& asked) {
-  PodShape shape{.gpus = std::min(asked.count, kMostGpus)};
-  if (const auto* fraction = std::get_if<FractionAsk>(&asked.ask)) {
-    shape.gpu_milli = fraction->thousandths;
-  } else if (const auto* memory = std::get_if<MemoryAsk>(&asked.ask)) {
-    shape.gpu_memory = memory->memory;
-  } else {
-    shape.gpu_milli = kWholeGpu.value;
-  }
-  if (asked.compute_percent) {
-    shape.gpu_milli = std::max<std::int64_t>(shape.gpu_milli, 10 * *asked.compute_percent);
-  }
-  shape.wanted = asked.models.wanted;
-  shape.excluded = asked.models.excluded;
-  return shape;
+/// Parts of a GPU that a device plug-in offers are no GPUs.
+bool is_part(const Ask& ask) {
+  const auto* units = std::get_if<KubeletAsk>(&ask);
+  return units != nullptr && units->resource.starts_with("nvidia.com/mig-");
+}
+
+bool is_share(const Ask& ask) {
+  return std::holds_alternative<FractionAsk>(ask) || std::holds_alternative<MemoryAsk>(ask);
+}
+
+/// Adds what one container asks of each of its GPUs.
+void add_share(const ContainerRequest& asked, PodShape& shape) {
+  if (const auto* memory = std::get_if<MemoryAsk>(&asked.ask)) shape.gpu_memory += memory->memory;
+  const auto* fraction = std::get_if<FractionAsk>(&asked.ask);
+  const std::int64_t milli = asked.compute_percent ? 10 * *asked.compute_percent : 0;
+  shape.gpu_milli += std::max<std::int64_t>(milli, fraction == nullptr ? 0 : fraction->thousandths);
+  shape.gpus = std::max(shape.gpus, std::min(asked.count, kMostGpus));
 }
 
 }  // namespace
 
 PodShape shape_of(const GpuRequest& request, const HostAmounts& host) {
-  PodShape most;
-  std::int64_t gpus = 0;
+  PodShape shape;
+  std::int64_t wholes = 0;
   for (const ContainerRequest& asked : request.containers) {
-    PodShape shape = share_of(asked);
-    if (asked.kind == ContainerKind::kApp) gpus = std::min(gpus + shape.gpus, kMostGpus);
-    const auto size = [](const PodShape& of) {
-      return std::tie(of.gpu_milli, of.gpu_memory, of.gpus);
-    };
-    if (size(most) < size(shape)) most = std::move(shape);
+    if (asked.kind == ContainerKind::kInit || is_part(asked.ask)) continue;
+    if (is_share(asked.ask)) {
+      add_share(asked, shape);
+    } else {
+      wholes = std::min(wholes + asked.count, kMostGpus);
+    }
+    if (asked.models.empty()) continue;
+    shape.wanted = asked.models.wanted;
+    shape.excluded = asked.models.excluded;
   }
-  most.gpus = std::max(most.gpus, gpus);
-  most.cpu_milli = std::min(host.cpu_milli, kMostOfPod);
-  most.memory_mib = std::min(host.memory_bytes >> 20, kMostOfPod);
-  return most;
+  if (wholes > 0) {
+    shape.gpus = wholes;
+    shape.gpu_milli = kWholeGpu.value;
+    shape.gpu_memory = {};
+  }
+  shape.gpu_milli = std::min(shape.gpu_milli, kWholeGpu.value);
+  shape.cpu_milli = std::min(host.cpu_milli, kMostOfPod);
+  shape.memory_mib = std::min(host.memory_bytes >> 20, kMostOfPod);
+  return shape;
 }
 
 }  // namespace snug

@@ -115,7 +115,8 @@ std::vector<RoomShape> rooms_of(const ShapeCounts& pods, const Supply& supply, d
   std::vector<RoomShape> rooms;
   std::vector<double> gpus;
   for (const auto& [shape, count] : pods) {
-    if (shape.gpus < 2) continue;
+    // A share on each of several GPUs needs none of them idle.
+    if (shape.gpus < 2 || shape.milli_each(supply.usual_memory()) < kWholeGpu.value) continue;
     const double asked =
         count * static_cast<double>(shape.milli(supply.usual_memory())) / kWholeGpu.value;
     rooms.push_back({.gpus = shape.gpus,

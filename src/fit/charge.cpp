@@ -44,7 +44,6 @@ const Prices::Price& Prices::of(std::size_t container, MebiBytes capacity) {
     known.capacity = capacity;
     known.price.cost = charge(*known.asked, capacity);
     known.price.room = known.price.cost.room(capacity);
-    known.price.milli = known.price.cost.milli(capacity);
   }
   return known.price;
 }

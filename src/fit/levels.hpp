@@ -82,4 +82,12 @@ enum class Level : std::uint8_t {
   return suits(gpu.sharing, isolation) ? gpu.sharing : GpuMode::kNone;
 }
 
+/// GpuState::left, beside what costs so much more.
+inline std::int32_t left_beside(const GpuState& gpu, const Charge& cost) {
+  if (gpu.closure != GpuClosure::kOpen || gpu.memory.value <= 0) return 0;
+  const std::int64_t memory = 1000 * (gpu.free_memory() - cost.memory).value / gpu.memory.value;
+  const std::int64_t compute = (gpu.free_compute() - cost.compute).value;
+  return static_cast<std::int32_t>(std::max<std::int64_t>(0, std::min(memory, compute)));
+}
+
 }  // namespace snug

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "fit/levels.hpp"
+
 namespace snug {
 namespace {
 
@@ -60,8 +62,8 @@ void Offers::offer(const std::vector<Bin>& bins) {
                     .mode = patterns.mode(set),
                     .room = patterns.cost(before | alone).room(capacity) -
                             patterns.cost(before).room(capacity),
-                    .milli = patterns.cost(before | alone).milli(capacity) -
-                             patterns.cost(before).milli(capacity),
+                    .milli = left_beside(node_.gpus[gpu], patterns.cost(before)) -
+                             left_beside(node_.gpus[gpu], patterns.cost(before | alone)),
                     .memory = patterns.cost(alone).memory,
                     .compute = patterns.cost(alone).compute});
     }

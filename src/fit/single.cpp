@@ -43,7 +43,7 @@ DeviceTake take_of(const GpuState& gpu, std::size_t position, const ContainerReq
           .gpu = static_cast<std::uint16_t>(position),
           .mode = whole ? GpuMode::kWhole : serving_mode(gpu, asked.isolation),
           .room = whole ? gpu.room : price.room,
-          .milli = whole ? gpu.left : price.milli,
+          .milli = whole ? gpu.left : gpu.left - left_beside(gpu, price.cost),
           .memory = price.cost.memory,
           .compute = price.cost.compute};
 }

@@ -140,8 +140,7 @@ class Adder {
       const Charge left{.memory = gpu.free_memory(), .compute = gpu.free_compute()};
       gpu.room = left.room(gpu.memory);
       node_.room += gpu.room;
-      gpu.left = static_cast<std::int32_t>(
-          std::min(1000 * left.memory.value / gpu.memory.value, left.compute.value));
+      gpu.left = left_beside(gpu, {});
       node_.left += gpu.left;
     }
     node_.left = std::max<std::int64_t>(0, node_.left - node_.kubelet_milli);

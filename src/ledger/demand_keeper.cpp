@@ -49,8 +49,8 @@ void DemandKeeper::gone(std::string_view uid) {
 }
 
 void DemandKeeper::look_at_nodes() {
+  if (ledger_.inventories() == known_) return;
   const SnapshotPtr snapshot = ledger_.snapshot();
-  if (snapshot->inventories == known_) return;
   known_ = snapshot->inventories;
   supply_ = supply_of(*snapshot);
   nodes_changed_ = true;

@@ -52,7 +52,7 @@ struct Ledger::Impl {
   std::uint64_t sequence = 0;  // of changes of entries
   Generation generation;
   Generation room;
-  DemandPtr demand = std::make_shared<const Demand>();
+  DemandPtr demand{DemandPtr{}, &kNothingLearned};
   SnapshotPtr current;  // null: out of date
 
   void changed(bool made_room = false) {
@@ -310,6 +310,11 @@ bool Ledger::nominate(NominationPtr nomination) {
 void Ledger::end_nomination(std::string_view uid) {
   const std::lock_guard lock(impl_->mutex);
   impl_->end_nomination(uid);
+}
+
+Generation Ledger::inventories() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->nodes.inventories();
 }
 
 void Ledger::put_demand(DemandPtr demand) {

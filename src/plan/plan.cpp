@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "plan/choice.hpp"
+#include "snug/base/check.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/fit/usage.hpp"
 
@@ -77,6 +78,7 @@ class Planner {
     for (std::size_t i = 0; i < slots_.size(); ++i) keep_if_best(i, before);
     if (plan_.winner) {
       judge(*plan_.winner);  // now for its placement
+      SNUG_CHECK(!options_.empty());
       plan_.placement = options_[best_].copy();
     }
     return std::move(plan_);

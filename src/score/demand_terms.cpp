@@ -12,8 +12,6 @@
 namespace snug {
 namespace {
 
-constexpr std::int32_t kNoChange = 0;
-
 /// `cost` in parts of kOne of a milli-GPU.
 std::int32_t points(std::int64_t cost) {
   constexpr std::int64_t kMost = kTermBound / kPointsPerMilli * kOne;
@@ -65,7 +63,7 @@ std::int64_t stranded(const Demand& demand, const HostLeft& host, std::int64_t g
 
 std::int32_t stranded_gpu(const TermInput& input) {
   const NodeState& node = input.node;
-  if (!node.inventory->host.known || node.left == 0) return kNoChange;
+  if (!node.inventory->host.known || node.left == 0) return 0;
   const std::int64_t left = std::max<std::int64_t>(0, node.left - milli_of(input));
   const HostLeft host = host_left(node);
   return points(stranded(input.demand, without(host, input.host), left) -
@@ -100,7 +98,9 @@ std::int32_t left_over_value(const TermInput& input) {
     const GpuState& gpu = input.node.gpus[take.gpu];
     const LeftOverTable* table = input.demand.left_over_of(gpu.memory);
     const std::int64_t has = left_for(input, take);
-    if (table == nullptr || take.mode == GpuMode::kWhole || take.milli > has) continue;
+    if (table == nullptr || take.mode == GpuMode::kWhole || take.milli > has || take.milli < 0) {
+      continue;
+    }
     const auto left = static_cast<std::size_t>(has);
     const auto size = static_cast<std::size_t>(take.milli);
     cost += std::max(0, table->value[left] - table->value[left - size] - table->price[size]);
@@ -118,7 +118,7 @@ std::int32_t left_over_size(const TermInput& input) {
 }
 
 std::int32_t multi_gpu_room(const TermInput& input) {
-  if (input.demand.rooms.empty()) return kNoChange;
+  if (input.demand.rooms.empty()) return 0;
   const RoomView now(input.node);
   return points(now.value(input.demand.rooms) -
                 now.with(input.placement, milli_of(input), input.host).value(input.demand.rooms));

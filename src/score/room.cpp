@@ -20,6 +20,9 @@ std::int64_t bounded(std::int64_t amount) {
 
 std::int64_t mebibytes(std::int64_t bytes) { return bounded(bytes >> 20); }
 
+/// Of which the kubelet's pods hold at least a part.
+std::int64_t gpus_of(std::int64_t milli) { return (milli + kWholeGpu.value - 1) / kWholeGpu.value; }
+
 /// What each of so many thousandths of pods has in the mean, of what they have together.
 std::int64_t each_of(std::int64_t used, std::int64_t crowd) {
   return std::max<std::int64_t>(1, used * kCrowdOfPod / std::max<std::int64_t>(kCrowdOfPod, crowd));
@@ -50,15 +53,18 @@ RoomView::RoomView(const NodeState& node)
                 .cpu_milli = bounded(gpu.host.cpu_milli),
                 .memory_mib = mebibytes(gpu.host.memory_bytes)};
   }
-  hold_by_count(node.kubelet_milli);
+  by_count_ = node.kubelet_milli;
+  hold_by_count(gpus_of(by_count_), node.kubelet_assigned * kCrowdOfPod);
   sort();
 }
 
-void RoomView::hold_by_count(std::int64_t milli) {
-  for (std::size_t i = 0; i < count_ && milli > 0; ++i) {
+void RoomView::hold_by_count(std::int64_t gpus, std::int64_t crowd) {
+  if (gpus <= 0) return;
+  const auto each = static_cast<std::int32_t>(std::max<std::int64_t>(1, crowd / gpus));
+  for (std::size_t i = 0; i < count_ && gpus > 0; ++i) {
     if (gpus_[i].crowd > 0) continue;
-    gpus_[i].crowd = kCrowdOfPod;
-    milli -= kWholeGpu.value;
+    gpus_[i].crowd = each;
+    --gpus;
   }
 }
 
@@ -84,7 +90,10 @@ RoomView RoomView::with(PlacementView placement, std::int64_t milli,
     return &*std::ranges::find(placement.takes, take.gpu, &DeviceTake::gpu) == &take;
   };
   const auto gpus = static_cast<std::int32_t>(std::ranges::count_if(placement.takes, is_first));
-  if (gpus == 0) after.hold_by_count(milli);
+  if (gpus == 0) {
+    after.hold_by_count(gpus_of(by_count_ + milli) - gpus_of(by_count_), kCrowdOfPod);
+    after.by_count_ += milli;
+  }
   for (const DeviceTake& take : placement.takes) {
     if (!is_first(take)) continue;
     for (std::size_t i = 0; i < count_; ++i) {

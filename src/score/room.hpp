@@ -53,7 +53,8 @@ class RoomView {
   using Sums = std::array<Sum, kMostRoomGpus + 1>;
 
   void sort();
-  void hold_by_count(std::int64_t milli);
+  /// So many more of the GPUs that are idle are held by so many thousandths of pods.
+  void hold_by_count(std::int64_t gpus, std::int64_t crowd);
   /// Of the first 0, 1, 2, ... GPUs of these models; returns how many there are.
   std::size_t add_up(ModelSet models, Sums& sums) const;
   [[nodiscard]] std::int64_t leaving(const Sum& sum, std::int64_t rooms,
@@ -61,8 +62,9 @@ class RoomView {
 
   std::array<Gpu, kMostRoomGpus> gpus_;  // by crowd, then by position
   std::size_t count_ = 0;
-  bool limited_;  // the node says what it has
-  Sum has_;       // the node's, and all its pods' crowd
+  bool limited_;               // the node says what it has
+  std::int64_t by_count_ = 0;  // milli-GPU that the kubelet's pods hold
+  Sum has_;                    // the node's, and all its pods' crowd
   Sum free_;
 };
 

@@ -28,17 +28,8 @@ std::expected<PodClaim, Refusal> PodClaim::make(const PodFacts& pod, GpuRequest 
 }
 
 std::string PodClaim::key() const {
-  const SharingRules& sharing = policy_.policy->sharing;
-  const SharingRule& rule = sharing.of(name_space_);
-  if (rule.cap) return {};
-  std::string key = std::to_string(policy_.version) + '\n' + profiles_.key() + '\n';
-  if (rule.require_enforcement) key += "enforced\n";
-  if (sharing.any_apart()) key.append(name_space_).append("\n");
-  key += std::to_string(host_.cpu_milli) + ' ' + std::to_string(host_.memory_bytes) + '\n';
-  for (const ContainerRequest& asked : request_.containers) {
-    key += std::to_string(static_cast<int>(asked.kind)) + asked.text + '\n';
-  }
-  return key;
+  std::string key = memo_key(view());
+  return key.empty() ? key : std::to_string(policy_.version) + '\n' + key;
 }
 
 }  // namespace snug

@@ -46,11 +46,10 @@ class PolicyPlacer final : public Placer {
                       .profiles = *profiles_,
                       .sharing = policy_->sharing};
     const SnapshotPtr snapshot = ledger.snapshot();
-    std::string key = std::to_string(arriving.host.cpu_milli) + ' ' +
-                      std::to_string(arriving.host.memory_bytes) + ' ' + to_text(arriving.request);
-    auto memo = memos_.take(key);
+    std::string key = memo_key(claim);
+    auto memo = key.empty() ? nullptr : memos_.take(key);
     const Plan best = plan({.snapshot = *snapshot, .claim = claim, .memo = memo.get()}, candidates);
-    memos_.keep(std::move(key), std::move(memo));
+    if (memo != nullptr) memos_.keep(std::move(key), std::move(memo));
     if (!best.winner) return std::nullopt;
     const NodeIndex node = candidates[*best.winner];
     hold(*snapshot->nodes[node.value], claim, best.placement, ledger);

@@ -64,6 +64,7 @@ class DemandLearner {
     bool placed = false;
   };
 
+  void forget_the_rarest();
   void judge_later(std::string_view uid, double milli);
   void count(std::string_view uid, const PodShape& shape);
 

@@ -17,7 +17,7 @@ struct PodShape {
   std::int64_t cpu_milli = 0;
   std::int64_t memory_mib = 0;        // of the node's
   std::int64_t gpus = 0;              // different ones at once; 0: none
-  std::int64_t gpu_milli = 0;         // of each: 1..1000; 0 where `gpu_memory` is asked for
+  std::int64_t gpu_milli = 0;         // of each: 1..1000; at least, where `gpu_memory` is asked for
   MebiBytes gpu_memory;               // of each
   std::vector<std::string> wanted;    // ModelFilter
   std::vector<std::string> excluded;  // ModelFilter
@@ -30,8 +30,10 @@ struct PodShape {
   friend auto operator<=>(const PodShape&, const PodShape&) = default;
 };
 
-/// Of a pod with several asking containers: as many GPUs as its app containers ask for, and of each
-/// as much as the one that asks for the most.
+/// Of a pod whose containers ask for whole GPUs as many as the apps and sidecars ask for together;
+/// of one whose containers ask for shares one share as large as theirs together, on as many GPUs as
+/// any of them wants. Init containers do not count, nor do slices that a device plug-in offers; any
+/// other unit of the kubelet's counts as a GPU.
 [[nodiscard]] PodShape shape_of(const GpuRequest& request, const HostAmounts& host);
 
 }  // namespace snug

@@ -6,7 +6,6 @@
 // So M = 40960: 0.333 → 13639 MiB, 333; 4G (3815 MiB) → 3815 MiB, 93.
 #pragma once
 
-#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -24,10 +23,6 @@ struct Charge {
   /// Thousandths of the GPU's memory plus thousandths of its compute, as GpuState::room counts.
   [[nodiscard]] std::int32_t room(MebiBytes capacity) const {
     return static_cast<std::int32_t>(1000 * memory.value / capacity.value + compute.value);
-  }
-  /// Thousandths of the GPU: of its memory or of its compute, whichever is more.
-  [[nodiscard]] std::int32_t milli(MebiBytes capacity) const {
-    return static_cast<std::int32_t>(std::max(1000 * memory.value / capacity.value, compute.value));
   }
   Charge& operator+=(const Charge& other) {
     memory += other.memory;
@@ -52,8 +47,7 @@ class Prices {
  public:
   struct Price {
     Charge cost;
-    std::int32_t room = 0;   // Charge::room
-    std::int32_t milli = 0;  // Charge::milli
+    std::int32_t room = 0;  // Charge::room
   };
 
   explicit Prices(const GpuRequest& request);

@@ -138,6 +138,9 @@ class Ledger {
   bool nominate(NominationPtr nomination);
   void end_nomination(std::string_view uid);
 
+  /// Snapshot::inventories, without a snapshot.
+  [[nodiscard]] Generation inventories() const;
+
   /// What has been learned of the pods that ask for GPUs; not null. Decisions from here on go by
   /// it.
   void put_demand(DemandPtr demand);

@@ -108,7 +108,7 @@ struct NodeState {
   int unplaced = 0;               // holdings that close the node to annotated pods
   std::vector<GpuInfo> vanished;  // GPUs that only reservations still name
   std::map<std::string, std::int64_t, std::less<>> kubelet_used;  // units by resource
-  std::int64_t kubelet_milli = 0;  // the same as thousandths of GPUs
+  std::int64_t kubelet_milli = 0;                                 // the same as thousandths of GPUs
   HostAmounts host_used;  // of all pods on the node, those without GPUs included
   std::int64_t pods = 0;
   std::vector<HoldingPtr> holdings;
@@ -193,7 +193,7 @@ struct Snapshot {
   /// GPU models by their number (GpuInfo::model_number), the first of them nameless. Null: none.
   std::shared_ptr<const std::vector<std::string>> models;
   /// What has been learned of the pods that ask for GPUs. Never null.
-  DemandPtr demand = std::make_shared<const Demand>();
+  DemandPtr demand{DemandPtr{}, &kNothingLearned};
 };
 using SnapshotPtr = std::shared_ptr<const Snapshot>;
 

@@ -2,6 +2,7 @@
 // to what lives elsewhere for as long as the decision takes.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "snug/fit/tenant.hpp"
@@ -28,6 +29,10 @@ struct Around {
   const Nominations* nominations = nullptr;  // to that node; null: none
   const Demand& demand = kNothingLearned;
 };
+
+/// The same for claims that get the same verdict on the same node state by what is known of demand;
+/// empty: what such a claim gets depends on more (its namespace has a cap). Within one policy.
+[[nodiscard]] std::string memo_key(const Claim& claim);
 
 /// The namespace as fit sees it, when all its holdings come to what is held.
 [[nodiscard]] Tenant tenant_of(std::string_view name_space, const SharingRules& sharing,

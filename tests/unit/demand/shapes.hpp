@@ -45,6 +45,7 @@ inline Supply make_supply(std::initializer_list<std::int64_t> by_model) {
   std::vector<std::string> models{""};
   for (const std::int64_t gpus : by_model) {
     supply.by_model[models.size()] = gpus;
+    supply.memory_by_model[models.size()] = kUsual;
     supply.gpus += gpus;
     models.emplace_back(1, static_cast<char>('A' + models.size() - 1));
   }
