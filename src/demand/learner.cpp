@@ -15,8 +15,11 @@ constexpr std::int64_t kWindow = 1'000;
 /// Where this part of what comes is leaving, the cluster churns in full: a cluster that fills up is
 /// far below it, one in balance at 1.
 constexpr double kFullChurnRatio = 0.2;
-/// A pod that is not placed when so many more have come counts as refused.
-constexpr std::size_t kJudgedAfter = 16;
+/// A pod that so many have passed, which came after it and were placed before it, counts as
+/// refused.
+constexpr int kRefusedAfter = 16;
+/// So many pods wait to be judged; of more the first are not.
+constexpr std::size_t kMostWaiting = 1'024;
 /// Where this part of what single GPUs and shares come to is refused, the cluster is saturated in
 /// full.
 constexpr double kFullSaturationRatio = 0.02;
@@ -36,46 +39,66 @@ void DemandLearner::forget_the_rarest() {
   }
 }
 
-void DemandLearner::count(std::string_view uid, const PodShape& shape) {
+void DemandLearner::count(const PodShape& shape) {
   if (pods_.size() >= kMostShapes && !pods_.contains(shape)) {
     forget_the_rarest();
   }
   pods_[shape] += 1;
   ++counted_;
+}
+
+void DemandLearner::know(std::string_view uid, const PodShape& shape) {
   living_.emplace(uid, Living{.asks = {.gpus = shape.gpus,
                                        .gpu_milli = shape.gpu_milli,
                                        .gpu_memory = shape.gpu_memory}});
 }
 
 void DemandLearner::was_there(std::string_view uid, const PodShape& shape) {
-  if (shape.gpus > 0 && !knows(uid)) count(uid, shape);
+  if (shape.gpus == 0 || knows(uid)) return;
+  know(uid, shape);
+  count(shape);
 }
 
 void DemandLearner::arrived(std::string_view uid, const PodShape& shape, const Supply& supply) {
   if (shape.gpus == 0 || knows(uid)) return;
-  count(uid, shape);
+  know(uid, shape);
+  if (!supply.may_hold(shape)) return;
+  count(shape);
   ++arrivals_;
   const double milli = static_cast<double>(shape.milli(supply.usual_memory()));
   arriving_ += (milli - arriving_) / window(arrivals_);
   leaving_ -= leaving_ / window(arrivals_);
-  if (shape.gpus == 1) judge_later(uid, milli);
+  if (shape.gpus == 1) wait(uid, milli);
 }
 
-void DemandLearner::judge_later(std::string_view uid, double milli) {
+void DemandLearner::judge(double milli, bool refused) {
+  judged_ += (milli - judged_) / window(arrivals_);
+  refused_ += ((refused ? milli : 0) - refused_) / window(arrivals_);
+}
+
+void DemandLearner::wait(std::string_view uid, double milli) {
+  if (waiting_.size() >= kMostWaiting) waiting_.pop_front();
   waiting_.push_back({std::string(uid), milli});
-  if (waiting_.size() <= kJudgedAfter) return;
-  const Waiting& judged = waiting_.front();
-  judged_ += (judged.milli - judged_) / window(arrivals_);
-  refused_ += ((judged.placed ? 0 : judged.milli) - refused_) / window(arrivals_);
-  waiting_.pop_front();
+}
+
+/// All that came before it and still wait have been passed once more.
+void DemandLearner::end_wait(std::string_view uid) {
+  const auto placed = std::ranges::find(waiting_, uid, &Waiting::uid);
+  if (placed == waiting_.end()) return;
+  judge(placed->milli, false);
+  for (auto before = waiting_.begin(); before != placed; ++before) ++before->passed;
+  waiting_.erase(placed);
+  while (!waiting_.empty() && waiting_.front().passed >= kRefusedAfter) {
+    judge(waiting_.front().milli, true);
+    waiting_.pop_front();
+  }
 }
 
 void DemandLearner::placed(std::string_view uid) {
   const auto found = living_.find(uid);
   if (found == living_.end() || found->second.placed) return;
   found->second.placed = true;
-  const auto waiting = std::ranges::find(waiting_, uid, &Waiting::uid);
-  if (waiting != waiting_.end()) waiting->placed = true;
+  end_wait(uid);
 }
 
 void DemandLearner::gone(std::string_view uid, const Supply& supply) {
@@ -123,6 +146,7 @@ bool DemandLearner::tables_due() const { return counted_ >= next_build_; }
 void DemandLearner::build_tables(const Supply& supply) {
   const double doubt = doubt_after(static_cast<double>(counted_));
   ShapeCounts all = pods_;
+  std::erase_if(all, [&](const auto& row) { return !supply.may_hold(row.first); });
   for (const auto& [shape, pods] : pods_before_all(supply)) all[shape] += doubt * pods;
   tables_ = DemandTables(all, supply, doubt);
   next_build_ =

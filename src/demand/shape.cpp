@@ -29,37 +29,55 @@ bool is_share(const Ask& ask) {
   return std::holds_alternative<FractionAsk>(ask) || std::holds_alternative<MemoryAsk>(ask);
 }
 
-/// Adds what one container asks of each of its GPUs.
-void add_share(const ContainerRequest& asked, PodShape& shape) {
-  if (const auto* memory = std::get_if<MemoryAsk>(&asked.ask)) shape.gpu_memory += memory->memory;
-  const auto* fraction = std::get_if<FractionAsk>(&asked.ask);
-  const std::int64_t milli = asked.compute_percent ? 10 * *asked.compute_percent : 0;
-  shape.gpu_milli += std::max<std::int64_t>(milli, fraction == nullptr ? 0 : fraction->thousandths);
-  shape.gpus = std::max(shape.gpus, std::min(asked.count, kMostGpus));
-}
+/// What containers ask for that run at one time.
+class Together {
+ public:
+  void add(const ContainerRequest& asked) {
+    if (is_part(asked.ask)) return;
+    if (!is_share(asked.ask)) {
+      wholes_ = std::min(wholes_ + std::min(asked.count, kMostGpus), kMostGpus);
+      return;
+    }
+    gpus_ = std::max(gpus_, std::min(asked.count, kMostGpus));
+    if (const auto* of = std::get_if<MemoryAsk>(&asked.ask)) memory_ += of->memory;
+    const auto* fraction = std::get_if<FractionAsk>(&asked.ask);
+    const std::int64_t compute = asked.compute_percent ? 10 * *asked.compute_percent : 0;
+    milli_ += std::max<std::int64_t>(compute, fraction == nullptr ? 0 : fraction->thousandths);
+  }
+
+  void widen(PodShape& shape) const {
+    const bool whole = wholes_ > 0;
+    shape.gpus = std::max(shape.gpus, whole ? wholes_ : gpus_);
+    shape.gpu_milli =
+        std::max(shape.gpu_milli, whole ? kWholeGpu.value : std::min(milli_, kWholeGpu.value));
+    if (!whole) shape.gpu_memory = std::max(shape.gpu_memory, memory_);
+  }
+
+ private:
+  std::int64_t wholes_ = 0;
+  std::int64_t gpus_ = 0;  // that shares lie on
+  std::int64_t milli_ = 0;
+  MebiBytes memory_;
+};
 
 }  // namespace
 
 PodShape shape_of(const GpuRequest& request, const HostAmounts& host) {
   PodShape shape;
-  std::int64_t wholes = 0;
+  Together running;
   for (const ContainerRequest& asked : request.containers) {
-    if (asked.kind == ContainerKind::kInit || is_part(asked.ask)) continue;
-    if (is_share(asked.ask)) {
-      add_share(asked, shape);
+    if (asked.kind == ContainerKind::kInit) {
+      Together alone;
+      alone.add(asked);
+      alone.widen(shape);
     } else {
-      wholes = std::min(wholes + asked.count, kMostGpus);
+      running.add(asked);
     }
     if (asked.models.empty()) continue;
     shape.wanted = asked.models.wanted;
     shape.excluded = asked.models.excluded;
   }
-  if (wholes > 0) {
-    shape.gpus = wholes;
-    shape.gpu_milli = kWholeGpu.value;
-    shape.gpu_memory = {};
-  }
-  shape.gpu_milli = std::min(shape.gpu_milli, kWholeGpu.value);
+  running.widen(shape);
   shape.cpu_milli = std::min(host.cpu_milli, kMostOfPod);
   shape.memory_mib = std::min(host.memory_bytes >> 20, kMostOfPod);
   return shape;

@@ -16,6 +16,10 @@ Supply supply_of(const Snapshot& snapshot) {
     if (inventory.gpus.empty()) continue;
     supply.cpu_milli += inventory.host.amounts.cpu_milli;
     supply.memory_mib += inventory.host.amounts.memory_bytes >> 20;
+    supply.most_gpus = std::max(supply.most_gpus, static_cast<std::int64_t>(inventory.gpus.size()));
+    supply.most_cpu_milli = std::max(supply.most_cpu_milli, inventory.host.amounts.cpu_milli);
+    supply.most_memory_mib =
+        std::max(supply.most_memory_mib, inventory.host.amounts.memory_bytes >> 20);
     for (const GpuInfo& gpu : inventory.gpus) {
       ++supply.gpus;
       ++supply.by_model[gpu.model_number];
@@ -30,6 +34,13 @@ Supply supply_of(const Snapshot& snapshot) {
   std::ranges::stable_sort(supply.sizes, std::ranges::greater{}, &Supply::Size::gpus);
   if (supply.sizes.size() > kMostGpuSizes) supply.sizes.resize(kMostGpuSizes);
   return supply;
+}
+
+bool Supply::may_hold(const PodShape& shape) const {
+  if (most_gpus == 0) return true;
+  if (shape.gpus > most_gpus) return false;
+  return most_cpu_milli == 0 ||
+         (shape.cpu_milli <= most_cpu_milli && shape.memory_mib <= most_memory_mib);
 }
 
 }  // namespace snug

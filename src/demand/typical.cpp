@@ -22,7 +22,9 @@ ModelSet models_of(const PodShape& shape, const Supply& supply) {
     if (may) set |= ModelSet{1} << i;
     all = all && may;
   }
-  return all ? kAnyModel : set;
+  if (all) return kAnyModel;
+  // What has no number may be what is named.
+  return supply.by_model[0] > 0 ? set | 1 : set;
 }
 
 namespace {

@@ -2,8 +2,9 @@
 // never by the clock, so that the same events in the same order teach the same. Every pod counts
 // once, by its uid, when it is first seen, whether it finds room or not.
 //
-// Pods that ask for no GPU are not counted. Memory: the living pods, and kMostShapes shapes; where
-// there are more, all counts are halved and what has come to nothing is dropped. Not thread-safe.
+// Pods that ask for no GPU are not counted, and what no node could hold teaches nothing. Memory:
+// the living pods, and kMostShapes shapes; where there are more, all counts are halved and what has
+// come to nothing is dropped. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -61,12 +62,15 @@ class DemandLearner {
   struct Waiting {
     std::string uid;
     double milli = 0;
-    bool placed = false;
+    int passed = 0;  // pods that came after it and have been placed
   };
 
   void forget_the_rarest();
-  void judge_later(std::string_view uid, double milli);
-  void count(std::string_view uid, const PodShape& shape);
+  void wait(std::string_view uid, double milli);
+  void end_wait(std::string_view uid);
+  void judge(double milli, bool refused);
+  void know(std::string_view uid, const PodShape& shape);
+  void count(const PodShape& shape);
 
   ShapeCounts pods_;
   std::unordered_map<std::string, Living, StringHash, std::equal_to<>> living_;
@@ -79,7 +83,7 @@ class DemandLearner {
   double leaving_ = 0;
   double judged_ = 0;
   double refused_ = 0;           // of these
-  std::deque<Waiting> waiting_;  // to be judged, the first first
+  std::deque<Waiting> waiting_;  // in the order in which they came
 };
 
 }  // namespace snug

@@ -30,10 +30,10 @@ struct PodShape {
   friend auto operator<=>(const PodShape&, const PodShape&) = default;
 };
 
-/// Of a pod whose containers ask for whole GPUs as many as the apps and sidecars ask for together;
-/// of one whose containers ask for shares one share as large as theirs together, on as many GPUs as
-/// any of them wants. Init containers do not count, nor do slices that a device plug-in offers; any
-/// other unit of the kubelet's counts as a GPU.
+/// Apps and sidecars run together: those that ask for whole GPUs need as many as they ask for
+/// together, those that ask for shares one share as large as theirs together, on as many GPUs as
+/// any of them wants. An init container runs alone, and counts where it asks for more. Slices that
+/// a device plug-in offers do not count, any other unit of the kubelet's counts as a GPU.
 [[nodiscard]] PodShape shape_of(const GpuRequest& request, const HostAmounts& host);
 
 }  // namespace snug

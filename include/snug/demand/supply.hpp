@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "snug/base/units.hpp"
+#include "snug/demand/shape.hpp"
 #include "snug/model/demand.hpp"
 #include "snug/model/snapshot.hpp"
 
@@ -27,8 +28,15 @@ struct Supply {
   /// Of the largest GPU of each model, by the model's number.
   std::array<MebiBytes, kMostModels> memory_by_model{};
   std::shared_ptr<const std::vector<std::string>> models;  // names by number; null: none
+  /// The most that any one node has of each. 0 GPUs: no node is known, 0 CPU: what they have is
+  /// not.
+  std::int64_t most_gpus = 0;
+  std::int64_t most_cpu_milli = 0;
+  std::int64_t most_memory_mib = 0;
   std::vector<Size> sizes;  // that which most GPUs have first, kMostGpuSizes at most
 
+  /// False: no node could hold such a pod, even empty.
+  [[nodiscard]] bool may_hold(const PodShape& shape) const;
   /// What a GPU has in most cases; 0: there are none.
   [[nodiscard]] MebiBytes usual_memory() const {
     return sizes.empty() ? MebiBytes{} : sizes.front().memory;

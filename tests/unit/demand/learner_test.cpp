@@ -20,10 +20,10 @@ namespace {
 const Supply kSupply = make_supply({300, 100});
 
 /// What a learner says that has counted these.
-void expect_counted(DemandLearner& learner, const ShapeCounts& counted) {
+void expect_counted(DemandLearner& learner, const ShapeCounts& counted, double came = 0) {
   double pods = 0;
   for (const auto& [shape, count] : counted) pods += count;
-  const double doubt = doubt_after(pods);
+  const double doubt = doubt_after(std::max(came, pods));
   ShapeCounts all = counted;
   for (const auto& [shape, count] : pods_before_all(kSupply)) all[shape] += doubt * count;
   learner.build_tables(kSupply);
@@ -168,7 +168,7 @@ TEST(DemandLearnerTest, BeyondItsBoundAllCountsAreHalvedAndSingleOnesForgotten) 
   for (int i = 0; i < 2; ++i) come(twice);
   for (std::int64_t i = 2; i < most; ++i) come(make_shape(1, 500, i));
   come(make_shape(1, 500, most));
-  expect_counted(learner, {{often, 200.5}, {twice, 1}, {make_shape(1, 500, most), 1}});
+  expect_counted(learner, {{often, 200.5}, {twice, 1}, {make_shape(1, 500, most), 1}}, 1e9);
 }
 
 TEST(DemandLearnerTest, WhereAllComeOftenAndTooManyDifferItBeginsAnew) {
@@ -181,7 +181,7 @@ TEST(DemandLearnerTest, WhereAllComeOftenAndTooManyDifferItBeginsAnew) {
   }
   const PodShape last = make_shape(1, 1, 99'999);
   learner.arrived("last", last, kSupply);
-  expect_counted(learner, {{last, 1}});
+  expect_counted(learner, {{last, 1}}, 1e9);
 }
 
 TEST(DemandLearnerTest, WhatIsNotPlacedWhenOthersHaveComeSaturates) {
@@ -208,6 +208,59 @@ TEST(DemandLearnerTest, WhatIsNotPlacedWhenOthersHaveComeSaturates) {
     EXPECT_NEAR(learner.saturation(), row.saturation, 1) << row.why;
     EXPECT_EQ(learner.saturation() == 0, row.saturation == 0) << row.why;
   }
+}
+
+TEST(DemandLearnerTest, ABurstThatFindsRoomDoesNotSaturate) {
+  DemandLearner learner;
+  for (int i = 0; i < 900; ++i) learner.arrived(std::to_string(i), make_shape(1, 400), kSupply);
+  for (int i = 0; i < 900; ++i) learner.placed(std::to_string(i));
+  EXPECT_EQ(learner.saturation(), 0);
+}
+
+TEST(DemandLearnerTest, WhatWaitsWhileOthersPassItSaturatesThoughItIsNeverGone) {
+  DemandLearner learner;
+  for (int i = 0; i < 2000; ++i) {
+    const std::string uid = std::to_string(i);
+    learner.arrived(uid, make_shape(1, 400), kSupply);
+    if (i % 10 != 0) learner.placed(uid);
+  }
+  EXPECT_EQ(learner.saturation(), Demand::kFullSaturation);
+}
+
+TEST(DemandLearnerTest, WhatNoNodeCouldHoldTeachesNothing) {
+  Supply supply = kSupply;
+  supply.most_gpus = 8;
+  supply.most_cpu_milli = 96'000;
+  supply.most_memory_mib = 400'000;
+  DemandLearner learner;
+  learner.arrived("sane", make_shape(1, 400), supply);
+  DemandLearner other = learner;
+  for (const PodShape& huge : {make_shape(9, 1000), make_shape(1, 400, 96'001),
+                               make_shape(1, 400, 1, 400'001), make_shape(1'000'000, 1000)}) {
+    other.arrived("huge" + std::to_string(huge.gpus) + std::to_string(huge.cpu_milli), huge,
+                  supply);
+  }
+  learner.build_tables(supply);
+  other.build_tables(supply);
+  EXPECT_TRUE(learner.demand().rooms == other.demand().rooms);
+  EXPECT_TRUE(learner.demand().cpu == other.demand().cpu);
+  EXPECT_EQ(learner.churn(), other.churn());
+}
+
+TEST(DemandLearnerTest, ADrainIsForgottenWithinAFewArrivals) {
+  DemandLearner learner;
+  for (int i = 0; i < 5000; ++i) {
+    learner.arrived(std::to_string(i), make_shape(1, 1000), kSupply);
+    learner.placed(std::to_string(i));
+  }
+  for (int i = 0; i < 5000; ++i) learner.gone(std::to_string(i), kSupply);
+  EXPECT_EQ(learner.churn(), Demand::kFullChurn);
+  for (int i = 0; i < 2500; ++i) {
+    const std::string uid = "later" + std::to_string(i);
+    learner.arrived(uid, make_shape(1, 1000), kSupply);
+    learner.placed(uid);
+  }
+  EXPECT_LE(learner.churn(), Demand::kFullChurn / 2);
 }
 
 TEST(DemandLearnerTest, TablesAreDueAtTheFirstPodAndThenEverMoreSeldomUpToABound) {

@@ -68,36 +68,39 @@ TEST(ShapeTest, OfOneContainerIsWhatItAsksFor) {
          {"memory and compute", {with_compute(container(make_memory(4096)), 30)}, 1, 300, 4096}});
 }
 
-TEST(ShapeTest, OfSeveralContainersHasAllTheirGpusAndTheLargestOfTheirShares) {
+TEST(ShapeTest, OfSeveralContainersIsWhatThoseNeedThatRunTogether) {
   using enum ContainerKind;
-  check({{"two shares", {container(make_fraction(250)), container(make_fraction(500))}, 2, 500, 0},
-         {"the larger first",
-          {container(make_fraction(500)), container(make_fraction(250))},
-          2,
-          500,
-          0},
-         {"whole ones", {container(make_whole(2)), container(make_whole(1))}, 3, 1000, 0},
-         {"the init container's GPUs are free again",
-          {container(make_fraction(250), kInit), container(make_fraction(500))},
-          1,
-          500,
-          0},
-         {"an init container that asks for more of a GPU",
-          {container(make_fraction(900), kInit), container(make_fraction(500))},
-          1,
-          900,
-          0},
-         {"an init container that asks for more GPUs",
-          {container(make_whole(4), kInit), container(make_whole(1))},
-          4,
-          1000,
-          0},
-         {"an init container alone", {container(make_fraction(300), kInit)}, 1, 300, 0},
-         {"the larger memory",
-          {container(make_memory(100)), container(make_memory(300))},
-          2,
-          0,
-          300}});
+  check(
+      {{"two shares", {container(make_fraction(250)), container(make_fraction(500))}, 1, 750, 0},
+       {"more than one GPU has",
+        {container(make_fraction(500)), container(make_fraction(750))},
+        1,
+        1000,
+        0},
+       {"a sidecar's too",
+        {container(make_fraction(500), kSidecar), container(make_fraction(250))},
+        1,
+        750,
+        0},
+       {"slices of a device plug-in", {container(make_units(7, "nvidia.com/mig-1g.5gb"))}, 0, 0, 0},
+       {"whole ones", {container(make_whole(2)), container(make_whole(1))}, 3, 1000, 0},
+       {"the init container's GPUs are free again",
+        {container(make_fraction(250), kInit), container(make_fraction(500))},
+        1,
+        500,
+        0},
+       {"an init container that asks for more of a GPU",
+        {container(make_fraction(900), kInit), container(make_fraction(500))},
+        1,
+        900,
+        0},
+       {"an init container that asks for more GPUs",
+        {container(make_whole(4), kInit), container(make_whole(1))},
+        4,
+        1000,
+        0},
+       {"an init container alone", {container(make_fraction(300), kInit)}, 1, 300, 0},
+       {"memory of both", {container(make_memory(100)), container(make_memory(300))}, 1, 0, 400}});
 }
 
 TEST(ShapeTest, KeepsTheHostsAmountsAndTheModels) {

@@ -134,7 +134,7 @@ TEST(ModelsTest, AreThoseThatTheGlobsAllow) {
   for (const Row& row : std::vector<Row>{{{}, {}, kAnyModel},
                                          {{"A"}, {}, 0b010},
                                          {{"b"}, {}, 0b100},
-                                         {{"A", "B"}, {}, 0b110},
+                                         {{"A", "B"}, {}, kAnyModel},
                                          {{"?"}, {"A"}, 0b100},
                                          {{}, {"A"}, 0b100},
                                          {{"C"}, {}, 0},
