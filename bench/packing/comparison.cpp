@@ -85,11 +85,6 @@ double PolicyResults::at130() const { return mean(fill, at130_of); }
 double PolicyResults::accepted() const { return mean(churn, accepted_of); }
 double PolicyResults::multi_rejected() const { return mean(churn, multi_rejected_of); }
 
-double RegimeResults::Policy::at100() const { return mean(runs, at100_of); }
-double RegimeResults::Policy::at130() const { return mean(runs, at130_of); }
-double RegimeResults::Policy::accepted() const { return mean(runs, accepted_of); }
-double RegimeResults::Policy::multi_rejected() const { return mean(runs, multi_rejected_of); }
-
 std::string table(const std::vector<PolicyResults>& all) {
   std::string text =
       "| policy | fill: GPUs in use at 100 % | at 130 % | churn: demand accepted | pods of several "
@@ -121,14 +116,14 @@ std::string table(const std::vector<RegimeResults>& all) {
   if (all.empty()) return "";
   std::string text = "| regime |";
   std::string line = "|---|";
-  for (const RegimeResults::Policy& policy : all.front().policies) {
+  for (const PolicyResults& policy : all.front().policies) {
     text += " " + policy.name + " |";
     line += "---|";
   }
   text += "\n" + line + "\n";
   for (const RegimeResults& each : all) {
     text += "| " + each.regime.name + " |";
-    for (const RegimeResults::Policy& policy : each.policies) {
+    for (const PolicyResults& policy : each.policies) {
       text += each.regime.churns
                   ? " " + number(policy.accepted(), 2) + " (multi-GPU rejected " +
                         number(policy.multi_rejected(), 1) + ") |"
@@ -142,8 +137,8 @@ std::string table(const std::vector<RegimeResults>& all) {
 std::vector<std::string> findings(const std::vector<RegimeResults>& all) {
   std::vector<std::string> found;
   for (const RegimeResults& each : all) {
-    const RegimeResults::Policy& fgd = each.policies.front();
-    for (const RegimeResults::Policy& policy : each.policies) {
+    const PolicyResults& fgd = each.policies.front();
+    for (const PolicyResults& policy : each.policies) {
       const bool behind = policy.at100() < fgd.at100() || policy.at130() < fgd.at130() ||
                           policy.accepted() < fgd.accepted();
       if (behind) found.push_back(policy.name + " is behind FGD: " + each.regime.name);

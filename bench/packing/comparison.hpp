@@ -11,7 +11,7 @@
 
 namespace snug_bench {
 
-/// What one policy made of the runs, in their order.
+/// What one policy made of the runs, in their order. A mean of no runs is 0.
 struct PolicyResults {
   std::string name;
   bool ours = false;  // Snug's, not the paper's
@@ -32,20 +32,11 @@ struct PolicyResults {
 [[nodiscard]] std::vector<std::string> findings(const std::vector<PolicyResults>& all,
                                                 const Openb& openb);
 
-/// What policies made of the draws of one regime, the first of them FGD.
+/// What policies made of the draws of one regime, the first of them FGD. All are fill, or all are
+/// churn.
 struct RegimeResults {
-  struct Policy {
-    std::string name;
-    bool ours = false;
-    std::vector<snug::SimulationReport> runs;
-
-    [[nodiscard]] double at100() const;
-    [[nodiscard]] double at130() const;
-    [[nodiscard]] double accepted() const;
-    [[nodiscard]] double multi_rejected() const;
-  };
   Regime regime;
-  std::vector<Policy> policies;
+  std::vector<PolicyResults> policies;
 };
 
 /// A table in Markdown, a row for each regime.

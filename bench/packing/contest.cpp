@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
+#include <utility>
 
 #include "published.hpp"
 #include "snug/codec/policy_codec.hpp"
@@ -19,7 +21,10 @@ Contender contender_of(const std::string& policy_file) {
     std::exit(2);
   }
   const auto shared = std::make_shared<const snug::Policy>(*policy);
-  return {shared->default_profile, true,
+  std::string name = shared->default_profile;
+  const auto& published = published_names();
+  if (std::ranges::find(published, name) != published.end()) name += " (Snug)";
+  return {std::move(name), true,
           [shared](const snug::Trace&, std::uint64_t) { return snug::policy_placer(shared); }};
 }
 

@@ -17,7 +17,8 @@ struct Contender {
   std::function<std::unique_ptr<snug::Placer>(const snug::Trace&, std::uint64_t seed)> placer;
 };
 
-/// Ends the program with a sentence where the file is no policy. Named by its default profile.
+/// Ends the program with a sentence where the file is no policy. Named by its default profile, and
+/// told from a published policy of that name.
 [[nodiscard]] Contender contender_of(const std::string& policy_file);
 /// `name`: one of published_names().
 [[nodiscard]] Contender published_contender(std::string_view name);

@@ -1,7 +1,8 @@
 // Compares the policies that Snug ships with those of the FGD paper: on all runs of the openb
 // trace, which makes the table that README.md and docs/packing.md quote, or with --regimes on
 // workloads drawn from a seed. Exit code 1: a published figure is not reproduced, the default
-// policy misses a bound, or it is behind FGD in some regime.
+// policy misses a bound, or it is behind FGD in some regime; or the chart cannot be written. Exit
+// code 2: a flag or a file is wrong.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -22,8 +23,7 @@ namespace {
 
 struct Flags {
   std::string traces = SNUG_SOURCE_DIR "/bench/packing/openb";
-  std::vector<std::string> policies{SNUG_SOURCE_DIR "/policies/best-fit.yaml",
-                                    SNUG_SOURCE_DIR "/policies/tight.yaml"};
+  std::vector<std::string> policies;
   std::string svg;
   bool ours = false;
   bool regimes = false;
@@ -33,10 +33,18 @@ struct Flags {
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
+constexpr int kFailed = 1;
+constexpr int kWrong = 2;
+
+int complain(int code, const std::string& sentence) {
+  std::fprintf(stderr, "packing_bench: %s\n", sentence.c_str());
+  return code;
+}
+
 int say(const std::vector<std::string>& wrong) {
   for (const std::string& sentence : wrong) std::printf("%s\n", sentence.c_str());
   std::printf("%s\n", wrong.empty() ? "PASS" : "FAIL");
-  return wrong.empty() ? 0 : 1;
+  return wrong.empty() ? 0 : kFailed;
 }
 
 std::vector<Contender> contenders(const Flags& flags) {
@@ -48,14 +56,21 @@ std::vector<Contender> contenders(const Flags& flags) {
   return all;
 }
 
-/// The first fill run of each policy.
-void write_svg(const std::string& path, const std::vector<PolicyResults>& results) {
+/// The first fill run of each policy. False: the file cannot be written.
+bool write_svg(const std::string& path, const std::vector<PolicyResults>& results) {
   std::vector<snug::SimulationReport> firsts;
   for (const PolicyResults& each : results) firsts.push_back(each.fill.front());
-  std::ofstream(path) << snug::write_chart(firsts);
+  std::ofstream file(path);
+  file << snug::write_chart(firsts) << std::flush;
+  return file.good();
 }
 
+/// Leaves a file that is there as it is.
+bool is_writable(const std::string& path) { return std::ofstream(path, std::ios::app).good(); }
+
 int compare_on_openb(const Flags& flags, const Openb& openb) {
+  const std::string unwritable = flags.svg + " cannot be written";
+  if (!flags.svg.empty() && !is_writable(flags.svg)) return complain(kFailed, unwritable);
   const std::vector<Contender> all = contenders(flags);
   std::vector<PolicyResults> results;
   for (const Contender& each : all) {
@@ -77,33 +92,32 @@ int compare_on_openb(const Flags& flags, const Openb& openb) {
   }
   run_all(tasks, flags.jobs);
   std::fputs(table(results).c_str(), stdout);
-  if (!flags.svg.empty()) write_svg(flags.svg, results);
+  if (!flags.svg.empty() && !write_svg(flags.svg, results)) return complain(kFailed, unwritable);
   return say(findings(results, openb));
 }
 
 int compare_in_regimes(const Flags& flags, const Openb& openb) {
   std::vector<Contender> all{published_contender("fgd")};
-  for (const std::string& path : flags.policies) {
-    Contender ours = contender_of(path);
-    if (ours.name != "best-fit") all.push_back(std::move(ours));
-  }
+  for (const std::string& path : flags.policies) all.push_back(contender_of(path));
   std::vector<RegimeResults> results;
   for (Regime& regime : regimes()) {
     if (regime.name.find(flags.only) == std::string::npos) continue;
     results.push_back({std::move(regime), {}});
   }
+  if (results.empty()) return complain(kWrong, "no regime has \"" + flags.only + "\" in its name");
   std::vector<std::function<void()>> tasks;
   for (RegimeResults& each : results) {
     for (const Contender& who : all) {
-      each.policies.push_back({who.name, who.ours, {}});
-      each.policies.back().runs.resize(flags.seeds);
+      PolicyResults& policy = each.policies.emplace_back(who.name, who.ours);
+      (each.regime.churns ? policy.churn : policy.fill).resize(flags.seeds);
     }
     for (unsigned i = 0; i < flags.seeds; ++i) {
       tasks.emplace_back([&, i] {
         const unsigned seed = flags.first_seed + i;
         const snug::Trace trace = draw(each.regime, openb.fill().front().trace, seed);
         for (std::size_t p = 0; p < all.size(); ++p) {
-          each.policies[p].runs[i] = run(all[p], trace, seed);
+          PolicyResults& policy = each.policies[p];
+          (each.regime.churns ? policy.churn : policy.fill)[i] = run(all[p], trace, seed);
         }
       });
     }
@@ -117,18 +131,31 @@ int run_bench(int argc, char** argv) {
   Flags flags;
   CLI::App app("Compares policies on the openb trace.", "packing_bench");
   app.add_option("--traces", flags.traces, "the folder of the trace")->type_name("FOLDER");
-  app.add_option("--policy", flags.policies,
-                 "policies of Snug's to compare; by default best-fit and tight")
+  app.add_option(
+         "--policy", flags.policies,
+         "policies of Snug's to compare; by default best-fit and tight, and in regimes tight")
       ->type_name("FILE");
   app.add_option("--svg", flags.svg, "a chart of the first fill run")->type_name("FILE");
-  app.add_option("--jobs", flags.jobs, "threads; by default one for each core")->type_name("N");
+  app.add_option("--jobs", flags.jobs, "threads; by default one for each core")
+      ->type_name("N")
+      ->check(CLI::Range(1U, 1'024U));
   app.add_flag("--ours", flags.ours, "leave out the published policies");
   app.add_flag("--regimes", flags.regimes, "compare with FGD on drawn workloads instead");
   app.add_option("--only", flags.only, "only the regimes with this text in their names")
       ->type_name("TEXT");
-  app.add_option("--seeds", flags.seeds, "so many draws of each regime")->type_name("N");
+  app.add_option("--seeds", flags.seeds, "so many draws of each regime")
+      ->type_name("N")
+      ->check(CLI::Range(1U, 1'000U));
   app.add_option("--first-seed", flags.first_seed, "of these draws")->type_name("N");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kWrong;
+  }
+  if (flags.policies.empty()) {
+    if (!flags.regimes) flags.policies.push_back(SNUG_SOURCE_DIR "/policies/best-fit.yaml");
+    flags.policies.push_back(SNUG_SOURCE_DIR "/policies/tight.yaml");
+  }
   const Openb openb(flags.traces);
   return flags.regimes ? compare_in_regimes(flags, openb) : compare_on_openb(flags, openb);
 }
