@@ -1,5 +1,6 @@
 #include "snug/codec/trace_codec.hpp"
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -24,6 +25,21 @@ constexpr CsvColumn kAll[] = {{"name"},    {"cpu_milli"}, {"memory_mib"},
                               {"num_gpu"}, {"gpu_milli"}, {"gpu_spec"}};
 }  // namespace pod_column
 
+/// Other names would mean something in the annotation `gpu-model`.
+bool is_model_name(std::string_view text) {
+  constexpr std::size_t kMost = 63;
+  constexpr std::string_view kMarks = "-_.+/() ";
+  const bool blank_ends = text.starts_with(' ') || text.ends_with(' ');
+  return !text.empty() && text.size() <= kMost && !blank_ends &&
+         std::ranges::all_of(text, [&](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  kMarks.find(c) != std::string_view::npos;
+         });
+}
+
+constexpr std::string_view kModelRule =
+    "a GPU model has 1 to 63 letters, digits, - _ . + / ( ) and blanks between them";
+
 TraceNode read_node(CsvTable& table, const Limits& limits) {
   using namespace node_column;
   TraceNode node{.name = table.name(kName),
@@ -32,6 +48,9 @@ TraceNode read_node(CsvTable& table, const Limits& limits) {
                  .gpus = static_cast<int>(table.number(kGpus, limits.max_gpus_per_node))};
   if (node.gpus > 0) {
     node.model = table.name(kModel);
+    if (!is_model_name(node.model)) {
+      table.complain("model is " + in_quotes(node.model) + "; " + std::string(kModelRule));
+    }
   } else if (!table.field(kModel).empty()) {
     table.complain("model must be empty where gpu is 0, not " + in_quotes(table.field(kModel)));
   }
@@ -55,6 +74,9 @@ std::vector<std::string> read_models(CsvTable& table) {
     if (models.back().empty() || (!last && bar + 1 == rest.size())) {
       table.complain("gpu_spec must be empty or models with | between them, not " +
                      in_quotes(table.field(pod_column::kModels)));
+    }
+    if (!models.back().empty() && !is_model_name(models.back())) {
+      table.complain("gpu_spec names " + in_quotes(models.back()) + "; " + std::string(kModelRule));
     }
     rest = last ? std::string_view() : rest.substr(bar + 1);
   }

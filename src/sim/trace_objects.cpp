@@ -1,8 +1,11 @@
 #include "sim/trace_objects.hpp"
 
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "snug/base/check.hpp"
+#include "snug/model/glob.hpp"
 #include "snug/model/pod.hpp"
 #include "snug/request/parse.hpp"
 
@@ -47,16 +50,29 @@ HostAmounts host_of(const TracePod& pod) { return {pod.cpu_milli, pod.memory_mib
 
 StringMap annotations_of(const TracePod& pod) {
   if (pod.gpus == 0) return {};
-  StringMap annotations{{"gpu-fraction", fraction_of(pod)}};
-  std::string models;
-  for (const std::string& model : pod.models) models += (models.empty() ? "" : ",") + model;
-  if (!models.empty()) annotations.emplace("gpu-model", std::move(models));
-  return annotations;
+  return {{"gpu-fraction", fraction_of(pod)}};
 }
+
+namespace {
+
+/// Those of the models that there are. What names none of them finds none.
+std::vector<std::string> known_models(const TracePod& pod, const std::set<std::string>& known) {
+  constexpr std::string_view kNoModel = "\x7f";
+  std::vector<std::string> models;
+  for (const std::string& model : pod.models) {
+    if (known.contains(model)) models.emplace_back(bare_model(model));
+  }
+  if (models.empty() && !pod.models.empty()) models.emplace_back(kNoModel);
+  return models;
+}
+
+}  // namespace
 
 std::vector<GpuRequest> requests_of(const Trace& trace) {
   std::vector<GpuRequest> requests;
   requests.reserve(trace.pods.size());
+  std::set<std::string> known;
+  for (const TraceNode& node : trace.nodes) known.insert(node.model);
   for (const TracePod& pod : trace.pods) {
     PodFacts facts;
     facts.name = pod.name;
@@ -64,6 +80,10 @@ std::vector<GpuRequest> requests_of(const Trace& trace) {
     facts.annotations = annotations_of(pod);
     auto request = parse_request(facts);
     SNUG_CHECK(request.has_value());
+    for (ContainerRequest& asked : request->containers) {
+      asked.models.wanted = known_models(pod, known);
+      for (const std::string& model : asked.models.wanted) asked.text += ";gpu-model=" + model;
+    }
     requests.push_back(*std::move(request));
   }
   return requests;

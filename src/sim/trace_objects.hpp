@@ -21,7 +21,8 @@ namespace snug {
 [[nodiscard]] HostAmounts host_of(const TraceNode& node);
 [[nodiscard]] HostAmounts host_of(const TracePod& pod);
 
-/// The annotations by which the pod would ask; empty: it asks for no GPU.
+/// The annotations by which the pod would ask, but for the models that it names; empty: it asks for
+/// no GPU.
 [[nodiscard]] StringMap annotations_of(const TracePod& pod);
 /// Of each of the trace's pods.
 [[nodiscard]] std::vector<GpuRequest> requests_of(const Trace& trace);

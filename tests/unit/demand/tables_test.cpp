@@ -241,7 +241,7 @@ TEST(ScarcityTest, CountsThoseWhoNeedMoreMemoryThanOtherModelsHave) {
   EXPECT_EQ(models_of(asks(81'921), supply), ModelSet{0});
   const Demand small = DemandTables({{asks(10'000), 100}}, supply).at(0);
   const Demand large = DemandTables({{asks(60'000), 100}}, supply).at(0);
-  EXPECT_GT(large.scarcity[2], 3 * small.scarcity[2]);
+  EXPECT_GT(large.scarcity[2], 2 * small.scarcity[2]);
   EXPECT_LT(large.scarcity[1], kOne / 2);
 }
 

@@ -33,7 +33,8 @@ std::vector<TypicalPod> draw_typical(Random& random) {
 
 /// The definition, word by word, in parts of kOne.
 std::int64_t naive_fragment(const NodeState& node, const std::vector<TypicalPod>& typical) {
-  const std::int64_t cpu = node.inventory->host.amounts.cpu_milli - node.host_used.cpu_milli;
+  const HostCapacity& host = node.inventory->host;
+  const std::int64_t cpu = host.amounts.cpu_milli - node.host_used.cpu_milli;
   std::int64_t sum = 0;
   for (const TypicalPod& pod : typical) {
     std::int64_t can_have = 0;
@@ -41,7 +42,7 @@ std::int64_t naive_fragment(const NodeState& node, const std::vector<TypicalPod>
       const bool may = (pod.models >> gpu.info->model_number & 1) != 0;
       if (may && gpu.left >= pod.gpu_milli) ++can_have;
     }
-    const bool cannot = pod.gpus == 0 || can_have < pod.gpus || cpu < pod.cpu_milli;
+    const bool cannot = pod.gpus == 0 || can_have < pod.gpus || (host.known && cpu < pod.cpu_milli);
     for (const GpuState& gpu : node.gpus) {
       const bool may = (pod.models >> gpu.info->model_number & 1) != 0;
       if (cannot || !may || gpu.left < pod.gpu_milli) sum += pod.share * gpu.left;
