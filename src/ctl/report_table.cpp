@@ -67,7 +67,7 @@ std::vector<Row> rows_for(Reports reports) {
     add("later half: mean allocation", churn(&ChurnReport::allocation_mean));
     add("later half: GPU demand accepted", churn(&ChurnReport::gpu_accepted_pct));
     add("later half: pods rejected", churn(&ChurnReport::rejected_pct));
-    add("later half: of several GPUs", churn(&ChurnReport::multi_rejected_pct));
+    add("later half: of several GPUs, rejected", churn(&ChurnReport::multi_rejected_pct));
   } else {
     add("fragmentation at 100 % demand", at(&SimulationReport::fragmentation, &AtDemand::at100));
     add("fragmentation at 130 % demand", at(&SimulationReport::fragmentation, &AtDemand::at130));
@@ -80,6 +80,10 @@ std::vector<Row> rows_for(Reports reports) {
   return rows;
 }
 
+std::string count(std::int64_t number, std::string_view of) {
+  return std::to_string(number).append(of).append(number == 1 ? "" : "s");
+}
+
 void append_padded(std::string& line, const std::string& cell, std::size_t width) {
   line += "  " + std::string(width - std::min(width, cell.size()), ' ') + cell;
 }
@@ -89,8 +93,8 @@ void append_padded(std::string& line, const std::string& cell, std::size_t width
 std::string report_table(Reports reports) {
   if (reports.empty()) return "";
   const SimulationReport& first = reports.front();
-  std::string table = std::to_string(first.nodes) + " nodes, " + std::to_string(first.gpus) +
-                      " GPUs, " + std::to_string(first.arrivals) + " arrivals";
+  std::string table = count(first.nodes, " node") + ", " + count(first.gpus, " GPU") + ", " +
+                      count(first.arrivals, " arrival");
   if (first.seed) table += ", seed " + std::to_string(*first.seed);
   table += "\n\n";
 

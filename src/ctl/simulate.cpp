@@ -78,7 +78,8 @@ void add_simulate(CLI::App& app, Action& chosen) {
   add("--nodes", flags->nodes, "CSV", "the nodes: sn, cpu_milli, memory_mib, gpu, model")
       ->required();
   add("--pods", flags->pods, "CSV",
-      "the pods: name, cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec");
+      "the pods: name, cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec; needed for lines p and "
+      "--seed");
   add("--arrivals", flags->arrivals, "FILE",
       "who arrives: lines p ROW [LIFETIME], and n NODE RANK for ties");
   add("--seed", flags->seed, "N",

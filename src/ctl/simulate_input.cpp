@@ -33,7 +33,10 @@ std::optional<Number> parse(const std::string& text) {
 }
 
 Result<void> check_flags(const SimulateFlags& flags) {
-  if (flags.arrivals.has_value() == flags.seed.has_value()) {
+  if (flags.arrivals && flags.seed) {
+    return wrong("--arrivals and --seed were both given; one of them says who arrives");
+  }
+  if (!flags.arrivals && !flags.seed) {
     return wrong("who arrives must be said by one of --arrivals and --seed");
   }
   if (flags.seed && !flags.pods) return wrong("--seed needs --pods, from which it draws");

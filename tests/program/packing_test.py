@@ -16,13 +16,14 @@ class PackingTest(unittest.TestCase):
         done = run(BENCH)
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertRegex(done.stdout, r"\nPASS\n$")
-        rows = re.findall(r"^\| (\S+) \|(?: [\d.]+ % \|){4} [\d.]+ µs \|$", done.stdout, re.M)
-        self.assertEqual(rows, ["random", "dotprod", "clustering", "packing", "best-fit", "fgd", "**best-fit**",
+        rows = re.findall(r"^\| ([^|]+) \|(?: [\d.]+ % \|){4} [\d.]+ µs \|$", done.stdout, re.M)
+        self.assertEqual(rows, ["random", "dotprod", "clustering", "packing", "best-fit", "fgd", "**best-fit (Snug)**",
                                 "**tight**"])
 
     def test_in_a_drawn_workload_tight_is_not_behind_fgd(self):
-        done = run(BENCH, "--regimes", "--seeds", "1", "--only", "fill: shares", "--policy", "policies/tight.yaml")
+        done = run(BENCH, "--regimes", "--seeds", "1", "--only", "fill: shares")
         self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("| regime | fgd | tight |\n", done.stdout)
         self.assertRegex(done.stdout, r"\| fill: shares \| [\d.]+ / [\d.]+ \| [\d.]+ / [\d.]+ \|\n")
 
     def test_a_policy_that_misses_the_bounds_is_named(self):
@@ -33,6 +34,17 @@ class PackingTest(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertIn("tight, GPUs in use at 100 %: ", done.stdout)
         self.assertRegex(done.stdout, r"\nFAIL\n$")
+
+    def test_what_cannot_be_run_is_refused(self):
+        for said, code, flags in (("--jobs: Value 0 not in range", 2, ["--jobs", "0"]),
+                                  ("--seeds: Value 0 not in range", 2, ["--regimes", "--seeds", "0"]),
+                                  ('no regime has "nosuch" in its name', 2, ["--regimes", "--only", "nosuch"]),
+                                  ("none/out.svg cannot be written", 1, ["--svg", "none/out.svg"])):
+            with self.subTest(said=said):
+                done = run(BENCH, *flags)
+                self.assertEqual(done.returncode, code)
+                self.assertIn(said, done.stdout)
+                self.assertNotIn("| policy |", done.stdout)
 
 
 if __name__ == "__main__":

@@ -104,7 +104,9 @@ class ResultsTest(SimulateTest):
         self.assertRegex(done.stdout, r"\nrejected, several GPUs +1\n")
         self.assertRegex(done.stdout, r"\nallocation at the end +25\.00 %\n")
         self.assertNotIn("later half", done.stdout)
-        self.assertIn("later half", self.run_ctl(*self.trace("p 1 1\n" * 4)).stdout)
+        self.assertRegex(self.run_ctl(*self.trace("p 3 1\n" * 4)).stdout,
+                         r"\nlater half: of several GPUs, rejected +100\.00 %\n")
+        self.assertTrue(self.run_ctl(*self.trace("p 1\n")).stdout.startswith("2 nodes, 2 GPUs, 1 arrival\n"))
 
     def test_results_are_written_to_files(self):
         paths = self.folder / "out.json", self.folder / "out.svg"
@@ -164,7 +166,7 @@ class RefusedTest(SimulateTest):
         for said, flags in (
                 ("--nodes is required; --help says what there is", []),
                 ("by one of --arrivals and --seed", ["--nodes", "n"]),
-                ("by one of --arrivals and --seed", [*seed, "--arrivals", "x"]),
+                ("--arrivals and --seed were both given", [*seed, "--arrivals", "x"]),
                 ("--seed needs --pods", ["--nodes", self.nodes, "--seed", "1"]),
                 ("--inflate belongs to --seed", self.trace("p 1\n", "--inflate", "1")),
                 ('--seed must be an integer from 0 to 18446744073709551615, not "-1"', [*seed[:-1], "-1"]),

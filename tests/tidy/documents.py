@@ -3,6 +3,7 @@
 import posixpath
 import re
 
+import yaml
 from cpp import strings
 from tree import Finding
 
@@ -10,6 +11,8 @@ LIMITS = "include/snug/base/limits.hpp"
 REASONS = "include/snug/model/refusal.hpp"
 TERMS = "src/score/terms.cpp"
 TERM_BOUND = "include/snug/score/terms.hpp"
+DEFAULT_POLICY = "policies/tight.yaml"
+DEPLOYED = ("deploy/dedicated.yaml", "deploy/shared-extender.yaml")
 # The name under which events are reported is no key.
 NO_KEYS = {"snug.dev/extender"}
 
@@ -173,6 +176,29 @@ def policies_in_guide(tree):
     for term in terms:
         if f"`{term}`" not in guide:
             yield Finding(TERMS, 1, f"{doc} does not explain the term `{term}`")
+
+
+def _deployed_policies(tree, path):
+    """The texts of policy.yaml in the manifest's ConfigMaps."""
+    for document in yaml.safe_load_all(tree.text(path)):
+        if isinstance(document, dict) and document.get("kind") == "ConfigMap" and "policy.yaml" in document["data"]:
+            yield document["data"]["policy.yaml"]
+
+
+def deployed_policy_is_the_default(tree):
+    """The policy in the manifests' ConfigMaps says what policies/tight.yaml does."""
+    yield from _missing(tree, DEFAULT_POLICY, *DEPLOYED)
+    if not tree.has(DEFAULT_POLICY):
+        return
+    default = yaml.safe_load(tree.text(DEFAULT_POLICY))
+    for path in filter(tree.has, DEPLOYED):
+        texts = list(_deployed_policies(tree, path))
+        if not texts:
+            yield Finding(path, 1, "no ConfigMap with policy.yaml can be read here")
+        line = tree.text(path).partition("policy.yaml:")[0].count("\n") + 1
+        for text in texts:
+            if yaml.safe_load(text) != default:
+                yield Finding(path, line, f"this policy is not that of {DEFAULT_POLICY}")
 
 
 def annotations_in_api(tree):

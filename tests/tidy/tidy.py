@@ -40,6 +40,7 @@ CHECKS = {check.__name__: check for check in (
     documents.reasons_documented,
     documents.links_resolve,
     documents.policies_in_guide,
+    documents.deployed_policy_is_the_default,
     documents.annotations_in_api,
     documents.metrics_documented,
     documents.settings_documented,

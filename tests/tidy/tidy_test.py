@@ -19,6 +19,7 @@ LIMIT_ROW = "| `maxX` | 1,000 | 1 | 2,000 | xs of one y |\n"
 REASON = 'ROW(kNone, "", false, "") \\\nROW(kNoRoom, "NoRoom", true, "no room")\n'
 BOUND = "constexpr std::int32_t kTermBound = 1'000;\n"
 TERMS = 'constexpr auto k = {\n    {"best-fit", best_fit, "tight"},\n};\n'
+CONFIG_MAP = "kind: ConfigMap\ndata:\n  policy.yaml: |\n    default: a  # the same\n"
 UNFINISHED = "TO" + "DO"
 HOME = "/ho" + "me/"
 
@@ -174,6 +175,15 @@ ROWS = [
     ("policies_in_guide", "another bound",
      {"docs/policy-guide.md": "`best-fit` between -100 and 100;\n", "src/score/terms.cpp": TERMS,
       "include/snug/score/terms.hpp": BOUND}, "between -1,000 and 1,000"),
+    ("deployed_policy_is_the_default", "another policy in a manifest",
+     {"policies/tight.yaml": "default: b\n", "deploy/dedicated.yaml": CONFIG_MAP,
+      "deploy/shared-extender.yaml": CONFIG_MAP}, "deploy/shared-extender.yaml:3: this policy is not that of"),
+    ("deployed_policy_is_the_default", "a manifest without a policy",
+     {"policies/tight.yaml": "default: a\n", "deploy/dedicated.yaml": CONFIG_MAP,
+      "deploy/shared-extender.yaml": "kind: Pod\n"}, "no ConfigMap with policy.yaml"),
+    ("deployed_policy_is_the_default", "the same policy",
+     {"policies/tight.yaml": "default: a\n", "deploy/dedicated.yaml": CONFIG_MAP,
+      "deploy/shared-extender.yaml": "kind: Pod\n---\n" + CONFIG_MAP}, None),
     ("annotations_in_api", "a key nobody describes",
      {"src/request/a.cpp": 'auto k = "gpu-secret";\n', "api/annotations.md": "`gpu-count`\n"}, "gpu-secret"),
     ("annotations_in_api", "a described key",

@@ -61,7 +61,7 @@ struct Outcome {
 
 struct ReplayInput {
   const Trace& trace;
-  const Clock& clock;                           // for the times of decisions alone
+  const Clock& clock;  // for the times of decisions and of the whole run, and the ledger's
   std::function<void(const Outcome&)> watcher;  // may be empty
 };
 

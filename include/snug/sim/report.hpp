@@ -9,7 +9,7 @@
 
 namespace snug {
 
-/// Why no node took a pod, by what it asks: nothing of GPUs, a share, one GPU, several.
+/// How many pods no node took, by what they ask: nothing of GPUs, a share, one GPU, several.
 struct RejectedPods {
   std::int64_t cpu = 0;
   std::int64_t share = 0;
@@ -24,7 +24,8 @@ struct AtDemand {
   std::optional<double> at130;
 };
 
-/// Over the later half of the arrivals of a trace whose pods leave.
+/// Of a trace whose pods leave, over the later half of the arrivals: those whose number, from 0, is
+/// more than half of how many there are.
 struct ChurnReport {
   double allocation_mean = 0;                // % of the cluster's GPUs in use after an arrival
   std::optional<double> gpu_accepted_pct;    // of the milli-GPU asked for
@@ -32,8 +33,9 @@ struct ChurnReport {
   std::optional<double> multi_rejected_pct;  // of the pods that ask for several GPUs
 };
 
-/// The allocation, in % of the cluster's GPUs, when the arrived demand rounds to `demand_pct` for
-/// the last time. Of a trace whose pods leave: by thousandths of the arrivals instead.
+/// The allocation, in % of the cluster's GPUs, over the demand that has arrived, in % of them too:
+/// `x`, a whole number, at the last arrival at which it rounds to that. Of a trace whose pods
+/// leave, after some 200 of the arrivals, evenly apart, and `x` is not rounded.
 struct CurvePoint {
   double x = 0;
   double allocation_pct = 0;
