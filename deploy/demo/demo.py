@@ -191,7 +191,7 @@ snug-extender keeps running. In another terminal, try:
 
   curl -s --json @{body} {extender.verbs}/filter | {lay_out}
   curl -s --json @{body} {extender.verbs}/prioritize | {lay_out}
-  curl -s --json '{{"PodName":"try-me","PodNamespace":"default","PodUID":"{pod["metadata"]["uid"]}","Node":"a100"}}' {extender.verbs}/bind | {lay_out}
+  curl -s --json '{{"PodName":"try-me","PodNamespace":"default","PodUID":"{pod["metadata"]["uid"]}","Node":"l40s"}}' {extender.verbs}/bind | {lay_out}
   curl -s {extender.admin}/v1/nodes | {lay_out}
   curl -s {extender.admin}/v1/pods | {lay_out}
   curl -s -X DELETE {extender.admin}/v1/pods/default/notebook-2 | {lay_out}
