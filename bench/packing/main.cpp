@@ -13,6 +13,7 @@
 
 #include "comparison.hpp"
 #include "contest.hpp"
+#include "growth.hpp"
 #include "openb.hpp"
 #include "published.hpp"
 #include "regimes.hpp"
@@ -27,6 +28,7 @@ struct Flags {
   std::string svg;
   bool ours = false;
   bool regimes = false;
+  bool growth = false;
   std::string only;
   unsigned seeds = 2;
   unsigned first_seed = 1;
@@ -127,6 +129,13 @@ int compare_in_regimes(const Flags& flags, const Openb& openb) {
   return say(findings(results));
 }
 
+int time_growth(const Openb& openb) {
+  const Contender tight = contender_of(SNUG_SOURCE_DIR "/policies/tight.yaml");
+  const std::vector<GrowthRow> rows = grow(tight, openb.churn().front());
+  std::fputs(table(rows).c_str(), stdout);
+  return say(findings(rows));
+}
+
 int run_bench(int argc, char** argv) {
   Flags flags;
   CLI::App app("Compares policies on the openb trace.", "packing_bench");
@@ -141,6 +150,8 @@ int run_bench(int argc, char** argv) {
       ->check(CLI::Range(1U, 1'024U));
   app.add_flag("--ours", flags.ours, "leave out the published policies");
   app.add_flag("--regimes", flags.regimes, "compare with FGD on drawn workloads instead");
+  app.add_flag("--growth", flags.growth,
+               "time decisions of the default policy as the cluster grows");
   app.add_option("--only", flags.only, "only the regimes with this text in their names")
       ->type_name("TEXT");
   app.add_option("--seeds", flags.seeds, "so many draws of each regime")
@@ -157,6 +168,7 @@ int run_bench(int argc, char** argv) {
     flags.policies.push_back(SNUG_SOURCE_DIR "/policies/tight.yaml");
   }
   const Openb openb(flags.traces);
+  if (flags.growth) return time_growth(openb);
   return flags.regimes ? compare_in_regimes(flags, openb) : compare_on_openb(flags, openb);
 }
 

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 

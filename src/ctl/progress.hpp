@@ -2,7 +2,6 @@
 // terminal. Not thread-safe.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "snug/base/limits.hpp"
 #include "snug/demand/typical.hpp"

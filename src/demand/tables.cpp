@@ -1,9 +1,11 @@
 #include "snug/demand/tables.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <utility>
 
 #include "demand/prices.hpp"

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <utility>
+#include <limits>
+#include <variant>
 
 #include "score/room.hpp"
 #include "snug/fit/tenant.hpp"

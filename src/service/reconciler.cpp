@@ -106,7 +106,11 @@ void Reconciler::pod_gone(const PodFacts& pod) {
 }
 
 void Reconciler::note_demand(const PodFacts& pod) {
-  if (const auto seen = demand_of(pod)) parts_.demand.seen(*seen);
+  const auto seen = demand_of(pod);
+  if (!seen) return;
+  parts_.demand.seen(*seen);
+  // The ticker may have seen it end meanwhile.
+  if (parts_.ledger.ended(pod.uid)) parts_.demand.gone(pod.uid);
 }
 
 void Reconciler::note_nomination(const PodFacts& pod) {

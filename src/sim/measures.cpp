@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "snug/demand/supply.hpp"
 #include "snug/score/fragment.hpp"

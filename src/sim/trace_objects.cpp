@@ -1,5 +1,6 @@
 #include "sim/trace_objects.hpp"
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 #include <utility>

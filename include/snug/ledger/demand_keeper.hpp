@@ -8,7 +8,6 @@
 #include <mutex>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include "snug/demand/learner.hpp"
 #include "snug/ledger/ledger.hpp"

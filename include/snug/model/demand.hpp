@@ -50,7 +50,7 @@ class StrandTable {
  private:
   struct Sum {
     std::int64_t share = 0;  // of the bins from here on
-    std::int64_t fed = 0;    // milli-GPU that one of what is needed feeds, times share and kFine
+    std::int64_t fed = 0;    // milli-GPU that one of what is needed feeds, times share, times 1024
     friend bool operator==(const Sum&, const Sum&) = default;
   };
   std::array<Sum, kBins + 1> from_{};
@@ -77,7 +77,8 @@ struct RoomShape {
   std::int64_t cpu_milli = 0;
   std::int64_t memory_mib = 0;
   ModelSet models = kAnyModel;
-  std::int64_t share = 0;  // of the GPUs asked for by all pods, in parts of kOne
+  /// Of the GPUs asked for by all pods, in parts of kOne; less where few pods are of such kinds.
+  std::int64_t share = 0;
   std::array<std::int64_t, kFadeSteps> fade{kOne};  // in parts of kOne, falling from that
 
   friend bool operator==(const RoomShape&, const RoomShape&) = default;

@@ -1,4 +1,5 @@
-// What plan() found out about node states, for one request and one profile: a state never changes,
+// What plan() found out about node states, for one request, one ask of CPU and memory, one profile
+// and one state of what is learned of demand: a state never changes,
 // and between two decisions few nodes get another. Only speed depends on it: what is remembered is
 // what fit and score would say again.
 //

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "snug/model/snapshot.hpp"
 #include "snug/plan/memo.hpp"
 
 namespace snug {

@@ -34,7 +34,7 @@ struct Verdict {
 struct PlanInput {
   const Snapshot& snapshot;
   Claim claim;               // the pod's own intent and nomination do not count against it
-  PlanMemo* memo = nullptr;  // of this ledger, and of one request, choice of profiles and rules
+  PlanMemo* memo = nullptr;  // of this ledger, and of claims with this memo_key()
 };
 
 struct Plan {

@@ -21,7 +21,7 @@ namespace snug {
 
 inline constexpr std::int64_t kMaxWeight = 1'000'000;
 
-/// The largest quantum: beyond the sum of two dozen terms of the largest weight all is one class.
+/// The largest quantum: as much as ten terms of the largest weight at their bounds.
 inline constexpr std::int64_t kMaxQuantum = 1'000'000'000'000;
 
 /// What a number of a policy is while no pod ever leaves, in a cluster that churns in full

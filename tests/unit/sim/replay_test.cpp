@@ -227,6 +227,43 @@ TEST(ReplayTest, TiesGoToTheLowerRankAndTheLowerGpu) {
   }
 }
 
+/// What is remembered of nodes must not outlive what the namespace holds elsewhere.
+TEST(ReplayTest, ACapIsForTheWholeClusterAndEndsWithWhatIsHeld) {
+  Trace trace;
+  trace.nodes = {{.name = "a", .cpu_milli = 64'000, .memory_mib = 1000, .gpus = 8, .model = "A"},
+                 {.name = "b", .cpu_milli = 64'000, .memory_mib = 1000, .gpus = 8, .model = "B"}};
+  trace.pods = {{.name = "on a", .gpus = 1, .gpu_milli = 1000, .models = {"A"}},
+                {.name = "on b", .gpus = 1, .gpu_milli = 1000, .models = {"B"}}};
+  for (int block = 0; block < 5; ++block) {
+    trace.arrivals.push_back({.pod = 0, .lifetime = 1.5});
+    trace.arrivals.push_back({.pod = 1, .lifetime = 1});
+    trace.arrivals.push_back({.pod = 1, .lifetime = 0.5});
+    trace.arrivals.push_back({.pod = 1, .lifetime = 0.5});
+  }
+  auto policy = std::make_shared<Policy>(*policy_of({{find_term("best-fit"), 1}}));
+  policy->sharing = SharingRules({{.namespaces = {"*"}, .rule = {.cap = MilliGpu{1000}}}});
+  const auto placer = policy_placer(policy);
+  const Replayed replayed = run(trace, *placer);
+  EXPECT_EQ(replayed.report.accepted, 15) << "all but the second of each block";
+  EXPECT_EQ(replayed.report.rejected.one, 5);
+}
+
+TEST(ReplayTest, AModelIsNamedExactly) {
+  Trace trace;
+  trace.nodes = {
+      {.name = "a", .cpu_milli = 1, .memory_mib = 1, .gpus = 8, .model = "NVIDIA-A10-SHARED"},
+      {.name = "b", .cpu_milli = 1, .memory_mib = 1, .gpus = 8, .model = "G2"}};
+  for (const std::string model : {"NVIDIA-A10-SHARED", "G2", "g2", "G", "A10", "X"}) {
+    trace.pods.push_back({.name = model, .gpus = 1, .gpu_milli = 500, .models = {model}});
+  }
+  for (std::size_t pod = 0; pod < trace.pods.size(); ++pod) trace.arrivals.push_back({.pod = pod});
+  const auto placer = policy_placer(policy_of({}));
+  const Replayed replayed = run(trace, *placer);
+  for (const Outcome& outcome : replayed.outcomes) {
+    EXPECT_EQ(outcome.node.has_value(), outcome.arrival < 2) << trace.pods[outcome.arrival].name;
+  }
+}
+
 /// A policy's, that tells how much it has learned of churn.
 class ChurnTellingPlacer final : public Placer {
  public:
