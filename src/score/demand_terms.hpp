@@ -1,7 +1,7 @@
-// The terms that go by what has been learned of demand (model/demand.hpp). But for fgd, which has the
-// scale of its authors, each is the cost of a placement to the pods that will come, in milli-GPU that
-// they cannot use any more; what costs more scores less: 0 where nothing changes, and
-// kPointsPerMilli less for each.
+// The terms that go by what has been learned of demand (model/demand.hpp). But for fgd, which has
+// the scale of its authors, each is the cost of a placement to the pods that will come, in
+// milli-GPU that they cannot use any more; what costs more scores less: 0 where nothing changes,
+// and kPointsPerMilli less for each.
 #pragma once
 
 #include "snug/score/terms.hpp"
