@@ -25,9 +25,9 @@ class CuttingStock {
         prices_(demand.size()) {
     // To begin with, each GPU is cut into shares of one size.
     for (std::size_t i = 0; i < demand.size(); ++i) {
-      const auto copies = static_cast<double>(static_cast<std::int64_t>(kGpu) / demand[i].size);
-      inverse_[i][i] = 1 / copies;
-      gpus_[i] = demand[i].pods / copies;
+      const std::int64_t copies = static_cast<std::int64_t>(kGpu) / demand[i].size;
+      inverse_[i][i] = 1 / static_cast<double>(copies);
+      gpus_[i] = demand[i].pods / static_cast<double>(copies);
     }
   }
 

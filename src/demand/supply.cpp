@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "snug/base/limits.hpp"
 
@@ -31,7 +32,8 @@ Supply supply_of(const Snapshot& snapshot) {
   for (const auto& [memory, gpus] : sizes) {
     if (memory.value > 0) supply.sizes.push_back({memory, gpus});
   }
-  std::ranges::stable_sort(supply.sizes, std::ranges::greater{}, &Supply::Size::gpus);
+  std::ranges::sort(supply.sizes, {},
+                    [](const Supply::Size& size) { return std::pair(-size.gpus, size.memory); });
   if (supply.sizes.size() > kMostGpuSizes) supply.sizes.resize(kMostGpuSizes);
   return supply;
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "demand/prices.hpp"
@@ -72,9 +73,10 @@ std::vector<ShareDemand> priced_shares(const ShapeCounts& pods, MebiBytes memory
     }
   }
   std::vector<ShareDemand> shares;
+  shares.reserve(by_size.size());
   for (const auto& [size, count] : by_size) shares.push_back({size, count});
-  std::ranges::stable_sort(shares, std::ranges::greater{}, [](const ShareDemand& share) {
-    return static_cast<double>(share.size) * share.pods;
+  std::ranges::sort(shares, {}, [](const ShareDemand& share) {
+    return std::pair(-static_cast<double>(share.size) * share.pods, share.size);
   });
   if (shares.size() > kPricedSizes) shares.resize(kPricedSizes);
   return shares;
@@ -134,7 +136,9 @@ std::vector<RoomShape> rooms_of(const ShapeCounts& pods, const Supply& supply, d
   for (RoomShape& room : rooms) {
     if (all < common) room.share = room.share * all / common;
   }
-  std::ranges::stable_sort(rooms, std::ranges::greater{}, &RoomShape::share);
+  std::ranges::sort(rooms, {}, [](const RoomShape& room) {
+    return std::tuple(-room.share, room.cpu_milli, room.memory_mib, room.gpus, room.models);
+  });
   if (rooms.size() > kMostRoomShapes) rooms.resize(kMostRoomShapes);
   return rooms;
 }

@@ -43,12 +43,24 @@ std::vector<CountedShape> without_memory(const std::vector<CountedShape>& pods) 
   return counted;
 }
 
+/// The most frequent first, equally frequent ones in their order.
+void sort_by_count(std::vector<CountedShape>& pods) {
+  std::vector<std::pair<double, std::size_t>> order;
+  order.reserve(pods.size());
+  for (std::size_t i = 0; i < pods.size(); ++i) order.emplace_back(-pods[i].second, i);
+  std::ranges::sort(order);
+  std::vector<CountedShape> sorted;
+  sorted.reserve(pods.size());
+  for (const auto& [count, i] : order) sorted.push_back(std::move(pods[i]));
+  pods = std::move(sorted);
+}
+
 }  // namespace
 
 std::vector<TypicalPod> typical_pods(std::vector<CountedShape> pods, const Supply& supply) {
   constexpr double kCovered = 0.95;
   pods = without_memory(pods);
-  std::ranges::stable_sort(pods, std::ranges::greater{}, &CountedShape::second);
+  sort_by_count(pods);
   double all = 0;
   for (const auto& [shape, count] : pods) all += count;
   double covered = 0;

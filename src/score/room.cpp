@@ -54,7 +54,7 @@ RoomView::RoomView(const NodeState& node)
                 .memory_mib = mebibytes(gpu.host.memory_bytes)};
   }
   by_count_ = node.kubelet_milli;
-  hold_by_count(gpus_of(by_count_), node.kubelet_assigned * kCrowdOfPod);
+  hold_by_count(gpus_of(by_count_), std::int64_t{node.kubelet_assigned} * kCrowdOfPod);
   sort();
 }
 
