@@ -11,8 +11,6 @@
 namespace snug {
 namespace {
 
-constexpr int kWholeMilli = 1000;
-
 namespace node_column {
 enum : std::size_t { kName, kCpu, kMemory, kGpus, kModel, kMig };
 constexpr CsvColumn kAll[] = {{"sn"},  {"cpu_milli"}, {"memory_mib"},
@@ -89,14 +87,14 @@ TracePod read_pod(CsvTable& table, const Limits& limits) {
                .cpu_milli = table.number(kCpu, kLargestQuantity),
                .memory_mib = table.number(kMemory, kLargestQuantity),
                .gpus = static_cast<int>(table.number(kGpus, limits.max_gpus_per_node)),
-               .gpu_milli = static_cast<int>(table.number(kMilli, kWholeMilli)),
+               .gpu_milli = static_cast<int>(table.number(kMilli, kWholeGpu.value)),
                .models = read_models(table)};
   const std::string milli = ", not " + std::to_string(pod.gpu_milli);
   if (pod.gpus == 0 && pod.gpu_milli != 0) {
     table.complain("gpu_milli must be 0 where num_gpu is 0" + milli);
   } else if (pod.gpus == 1 && pod.gpu_milli == 0) {
     table.complain("gpu_milli must be 1 to 1000 where num_gpu is 1" + milli);
-  } else if (pod.gpus > 1 && pod.gpu_milli != kWholeMilli) {
+  } else if (pod.gpus > 1 && pod.gpu_milli != kWholeGpu.value) {
     table.complain("gpu_milli must be 1000 where num_gpu is more than 1" + milli);
   }
   return pod;

@@ -22,6 +22,36 @@ std::unexpected<Error> wrong(std::string sentence) {
   return fail(ErrorCode::kInvalid, std::move(sentence));
 }
 
+/// Whether both are names of one file, be it there yet or not.
+bool same_file(const std::string& one, const std::string& other) {
+  const auto of = [](const std::string& path) {
+    std::error_code error;
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
+  };
+  return of(one) == of(other);
+}
+
+/// A run must not write over what it reads, nor one result over the other.
+Result<void> check_results(const SimulateFlags& flags) {
+  if (flags.svg == "-") return wrong("--svg must name a file; only --json may be -");
+  if (flags.json && flags.json->empty()) return wrong("--json must name a file or be -, not \"\"");
+  if (flags.svg && flags.svg->empty()) return wrong("--svg must name a file, not \"\"");
+  if (flags.svg && flags.json && same_file(*flags.svg, *flags.json)) {
+    return wrong("--json and --svg name the same file");
+  }
+  std::vector<std::string> read = flags.policies;
+  read.push_back(flags.nodes);
+  if (flags.pods) read.push_back(*flags.pods);
+  if (flags.arrivals) read.push_back(*flags.arrivals);
+  for (const auto& [flag, path] : {std::pair{"--json", flags.json}, {"--svg", flags.svg}}) {
+    if (!path || path == "-") continue;
+    const auto over = std::ranges::find_if(
+        read, [&](const std::string& input) { return same_file(input, *path); });
+    if (over != read.end()) return wrong(std::string(flag) + " would write over " + *over);
+  }
+  return {};
+}
+
 /// The text as a number that fills it.
 template <typename Number>
 std::optional<Number> parse(const std::string& text) {
@@ -41,15 +71,13 @@ Result<void> check_flags(const SimulateFlags& flags) {
   }
   if (flags.seed && !flags.pods) return wrong("--seed needs --pods, from which it draws");
   if (flags.inflate && !flags.seed) return wrong("--inflate belongs to --seed, which is missing");
-  if (flags.svg == "-") return wrong("--svg must name a file; only --json may be -");
-  if (flags.svg && flags.svg == flags.json) return wrong("--json and --svg name the same file");
   if (flags.policies.size() > kMostComparedPolicies) {
     return wrong("--policy may be given at most " + std::to_string(kMostComparedPolicies) +
                  " times");
   }
   const std::set<std::string> different(flags.policies.begin(), flags.policies.end());
   if (different.size() < flags.policies.size()) return wrong("--policy names the same file twice");
-  return {};
+  return check_results(flags);
 }
 
 /// What one of the trace's files says, by its reader of codec/trace_codec.

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "snug/base/limits.hpp"
-#include "snug/demand/typical.hpp"
 
 namespace snug {
 namespace {
@@ -31,6 +30,12 @@ double window(std::int64_t arrivals) {
 
 }  // namespace
 
+void DemandLearner::Steps::follow(double part) {
+  constexpr double kStays = 0.75;
+  const double exact = std::min(part, 1.0) * most_;
+  if (std::abs(exact - at_) > kStays) at_ = static_cast<int>(std::lround(exact));
+}
+
 void DemandLearner::forget_the_rarest() {
   while (pods_.size() >= kMostShapes) {
     for (auto& [known, pods] : pods_) pods /= 2;
@@ -39,9 +44,7 @@ void DemandLearner::forget_the_rarest() {
 }
 
 void DemandLearner::count(const PodShape& shape) {
-  if (pods_.size() >= kMostShapes && !pods_.contains(shape)) {
-    forget_the_rarest();
-  }
+  if (!pods_.contains(shape)) forget_the_rarest();
   pods_[shape] += 1;
   ++counted_;
 }
@@ -67,12 +70,18 @@ void DemandLearner::arrived(std::string_view uid, const PodShape& shape, const S
   const double milli = static_cast<double>(shape.milli(supply.usual_memory()));
   arriving_ += (milli - arriving_) / window(arrivals_);
   leaving_ -= leaving_ / window(arrivals_);
+  follow_leaving();
   if (shape.gpus == 1) wait(uid, milli);
 }
 
 void DemandLearner::judge(double milli, bool refused) {
   judged_ += (milli - judged_) / window(arrivals_);
   refused_ += ((refused ? milli : 0) - refused_) / window(arrivals_);
+  saturation_.follow(judged_ > 0 ? refused_ / judged_ / kFullSaturationRatio : 0);
+}
+
+void DemandLearner::follow_leaving() {
+  churn_.follow(arriving_ > 0 ? leaving_ / arriving_ / kFullChurnRatio : 0);
 }
 
 void DemandLearner::wait(std::string_view uid, double milli) {
@@ -108,6 +117,7 @@ void DemandLearner::gone(std::string_view uid, const Supply& supply) {
     // What a drain takes away at once says nothing of how pods come and go from then on.
     leaving_ = std::min(leaving_ + static_cast<double>(milli) / window(arrivals_),
                         std::max(arriving_, 1.0));
+    follow_leaving();
   }
   living_.erase(found);
 }
@@ -120,18 +130,6 @@ void DemandLearner::keep_only(const std::unordered_set<std::string_view>& living
   }
   std::ranges::sort(left);  // sums of rounded numbers depend on their order
   for (const std::string& uid : left) gone(uid, supply);
-}
-
-int DemandLearner::churn() const {
-  if (arriving_ <= 0) return 0;
-  const double part = std::min(1.0, leaving_ / arriving_ / kFullChurnRatio);
-  return static_cast<int>(std::lround(part * Demand::kFullChurn));
-}
-
-int DemandLearner::saturation() const {
-  if (judged_ <= 0) return 0;
-  const double part = std::min(1.0, refused_ / judged_ / kFullSaturationRatio);
-  return static_cast<int>(std::lround(part * Demand::kFullSaturation));
 }
 
 Demand DemandLearner::demand() const {

@@ -117,7 +117,6 @@ std::array<std::int64_t, RoomShape::kFadeSteps> fade_of(std::int64_t gpus, int c
 
 std::vector<RoomShape> rooms_of(const ShapeCounts& pods, const Supply& supply, double all_gpus) {
   std::vector<RoomShape> rooms;
-  std::vector<double> gpus;
   for (const auto& [shape, count] : pods) {
     // A share on each of several GPUs needs none of them idle.
     if (shape.gpus < 2 || shape.milli_each(supply.usual_memory()) < kWholeGpu.value) continue;

@@ -58,16 +58,15 @@ void DemandKeeper::look_at_nodes() {
 
 void DemandKeeper::publish() {
   const bool due = nodes_changed_ || learner_.tables_due();
-  const int churn = learner_.churn();
-  const int saturation = learner_.saturation();
-  if (!due && churn == churn_ && saturation == saturation_) return;
+  const bool same_regime =
+      learner_.churn() == published_->churn && learner_.saturation() == published_->saturation;
+  if (!due && same_regime) return;
   if (due) learner_.build_tables(supply_);
   nodes_changed_ = false;
-  churn_ = churn;
-  saturation_ = saturation;
   auto demand = std::make_shared<Demand>(learner_.demand());
-  demand->version = ++version_;
-  ledger_.put_demand(std::move(demand));
+  demand->version = published_->version + 1;
+  published_ = std::move(demand);
+  ledger_.put_demand(published_);
 }
 
 }  // namespace snug

@@ -127,7 +127,7 @@ NodeChoice choose_with(FitMemo& memo, const NodeState& node, const Claim& claim,
   const Offered offered = offer.find(later);
   if (offered.reason != ReasonCode::kNone) return {.reason = offered.reason};
   const Best best = best_option(*offered.state, claim, around.demand, options);
-  return {.score = best.score, .placement = options[best.option].copy()};
+  return {.score_class = best.score_class, .placement = options[best.option].copy()};
 }
 
 NodeChoice choose_on(const NodeState& node, const Claim& claim, const Around& around,

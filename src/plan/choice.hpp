@@ -14,7 +14,7 @@ namespace snug {
 
 struct Best {
   std::size_t option = 0;
-  std::int64_t score = 0;  // its class (Profile::class_of)
+  std::int64_t score_class = 0;
 };
 
 /// `options` is not empty. The first of equals.

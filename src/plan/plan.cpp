@@ -118,7 +118,7 @@ class Planner {
     const std::size_t slot = slots_[candidate];
     const PlanMemo::Known* known = input_.memo->find(slot, input_.snapshot.nodes.version(slot));
     if (known == nullptr) return false;
-    verdict = {.reason = known->reason, .rank = {true, known->score}};
+    verdict = {.reason = known->reason, .rank = {true, known->score_class}};
     return true;
   }
 
@@ -168,14 +168,14 @@ class Planner {
     verdict.reason = offered.reason;
     if (offered.reason == ReasonCode::kNone) {
       const Best best = best_option(*offered.state, claim_, *input_.snapshot.demand, options_);
-      verdict.rank = {offered.beside_intents, best.score};
+      verdict.rank = {offered.beside_intents, best.score_class};
       best_ = best.option;
     }
     // What others intend or wait for ends without the node's state changing.
     if (input_.memo != nullptr && nominations == nullptr && later == nullptr) {
       const std::size_t slot = slots_[candidate];
       input_.memo->remember(slot, {.version = input_.snapshot.nodes.version(slot),
-                                   .score = verdict.rank.score,
+                                   .score_class = verdict.rank.score_class,
                                    .reason = verdict.reason});
     }
   }
@@ -223,20 +223,20 @@ std::vector<int> advise(const Plan& plan) {
   std::vector<int> scores(plan.verdicts.size(), 0);
   if (!plan.winner) return scores;
   const Rank best = plan.verdicts[*plan.winner].rank;
-  std::int64_t lowest = best.score;
+  std::int64_t lowest = best.score_class;
   for (const Verdict& verdict : plan.verdicts) {
     const bool counts =
         verdict.reason == ReasonCode::kNone && verdict.rank.free_of_intents == best.free_of_intents;
-    if (counts) lowest = std::min(lowest, verdict.rank.score);
+    if (counts) lowest = std::min(lowest, verdict.rank.score_class);
   }
-  const Wide range = Wide{best.score} - lowest;
+  const Wide range = Wide{best.score_class} - lowest;
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const Verdict& verdict = plan.verdicts[i];
     if (verdict.reason != ReasonCode::kNone) continue;
     if (verdict.rank == best) {
       scores[i] = kBestScore;
     } else if (verdict.rank.free_of_intents == best.free_of_intents) {
-      const Wide part = kBestScore * (Wide{verdict.rank.score} - lowest) / range;
+      const Wide part = kBestScore * (Wide{verdict.rank.score_class} - lowest) / range;
       scores[i] = std::min(kBestScore - 1, static_cast<int>(part));
     }
   }

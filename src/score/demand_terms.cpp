@@ -83,14 +83,6 @@ std::int64_t left_for(const TermInput& input, const DeviceTake& take) {
   return left;
 }
 
-/// Several containers may take of one GPU.
-bool is_last_on_its_gpu(PlacementView placement, const DeviceTake& take) {
-  for (std::size_t i = placement.takes.size(); i-- > 0;) {
-    if (placement.takes[i].gpu == take.gpu) return &placement.takes[i] == &take;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::int32_t left_over_value(const TermInput& input) {
@@ -112,8 +104,9 @@ std::int32_t left_over_value(const TermInput& input) {
 std::int32_t left_over_size(const TermInput& input) {
   std::int64_t left = 0;
   for (const DeviceTake& take : input.placement.takes) {
-    if (take.mode == GpuMode::kWhole || !is_last_on_its_gpu(input.placement, take)) continue;
-    left += left_for(input, take) - take.milli;
+    if (take.mode == GpuMode::kWhole) continue;
+    if (is_first_on_its_gpu(input.placement, take)) left += input.node.gpus[take.gpu].left;
+    left -= take.milli;
   }
   return points(left * kOne);
 }

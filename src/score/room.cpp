@@ -85,17 +85,16 @@ RoomView RoomView::with(PlacementView placement, std::int64_t milli,
   after.free_.cpu_milli -= bounded(host.cpu_milli);
   after.free_.memory_mib -= mebibytes(host.memory_bytes);
   after.has_.crowd += kCrowdOfPod;
-  // Several containers may take of one GPU.
-  const auto is_first = [&](const DeviceTake& take) {
-    return &*std::ranges::find(placement.takes, take.gpu, &DeviceTake::gpu) == &take;
-  };
-  const auto gpus = static_cast<std::int32_t>(std::ranges::count_if(placement.takes, is_first));
+  const auto gpus =
+      static_cast<std::int32_t>(std::ranges::count_if(placement.takes, [&](const DeviceTake& take) {
+        return is_first_on_its_gpu(placement, take);
+      }));
   if (gpus == 0) {
     after.hold_by_count(gpus_of(by_count_ + milli) - gpus_of(by_count_), kCrowdOfPod);
     after.by_count_ += milli;
   }
   for (const DeviceTake& take : placement.takes) {
-    if (!is_first(take)) continue;
+    if (!is_first_on_its_gpu(placement, take)) continue;
     for (std::size_t i = 0; i < count_; ++i) {
       Gpu& gpu = after.gpus_[i];
       if (gpu.position != take.gpu) continue;

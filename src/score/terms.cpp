@@ -25,15 +25,6 @@ std::int32_t thousandths(std::int64_t room, std::size_t gpus) {
                          static_cast<std::int32_t>(kDivisor * static_cast<std::int64_t>(gpus)));
 }
 
-/// Several containers may take of one GPU.
-bool is_first_on_its_gpu(PlacementView placement, const DeviceTake& take) {
-  for (const DeviceTake& other : placement.takes) {
-    if (&other == &take) return true;
-    if (other.gpu == take.gpu) return false;
-  }
-  return true;
-}
-
 /// What the placement leaves free.
 Left left_after(const TermInput& input) {
   const NodeState& node = input.node;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "snug/base/units.hpp"
 #include "snug/demand/supply.hpp"
 #include "snug/score/fragment.hpp"
 #include "snug/sim/typical.hpp"
@@ -10,7 +11,6 @@
 namespace snug {
 namespace {
 
-constexpr std::int64_t kMilliPerGpu = 1000;
 constexpr std::size_t kChurnCurvePoints = 200;
 
 double microseconds(std::chrono::nanoseconds time) {
@@ -32,24 +32,27 @@ std::optional<double> percent_of(std::int64_t part, std::int64_t all) {
 }  // namespace
 
 Measures::Measures(const Trace& trace)
-    : trace_(trace), capacity_(kMilliPerGpu * trace.gpu_count()), churns_(trace.churns()) {
+    : trace_(trace), capacity_(kWholeGpu.value * trace.gpu_count()), churns_(trace.churns()) {
+  report_.nodes = static_cast<std::int64_t>(trace.nodes.size());
+  report_.gpus = trace.gpu_count();
   took_.reserve(trace.arrivals.size());
 }
 
 void Measures::count_rejected(const TracePod& pod) {
-  std::int64_t& kind = pod.gpus == 0                  ? rejected_.cpu
-                       : pod.gpus > 1                 ? rejected_.multi
-                       : pod.gpu_milli < kMilliPerGpu ? rejected_.share
-                                                      : rejected_.one;
+  RejectedPods& rejected = report_.rejected;
+  std::int64_t& kind = pod.gpus == 0                     ? rejected.cpu
+                       : pod.gpus > 1                    ? rejected.multi
+                       : pod.gpu_milli < kWholeGpu.value ? rejected.share
+                                                         : rejected.one;
   ++kind;
 }
 
 void Measures::arrived(const TracePod& pod, bool placed, Ledger& ledger) {
-  const auto number = static_cast<std::size_t>(seen_++);
+  const auto number = static_cast<std::size_t>(report_.arrivals++);
   arrived_ += pod.milli();
   if (placed) {
     used_ += pod.milli();
-    ++accepted_;
+    ++report_.accepted;
   } else {
     count_rejected(pod);
   }
@@ -62,10 +65,10 @@ void Measures::arrived(const TracePod& pod, bool placed, Ledger& ledger) {
   const std::int64_t level = std::llround(percent(arrived_));
   if (level == 100) measure_level(at100_, ledger);
   if (level == 130) measure_level(at130_, ledger);
-  if (curve_.empty() || static_cast<double>(level) > curve_.back().x) {
+  if (report_.curve.empty() || static_cast<double>(level) > report_.curve.back().x) {
     draw(static_cast<double>(level));
   } else {
-    curve_.back().allocation_pct = percent(used_);
+    report_.curve.back().allocation_pct = percent(used_);
   }
 }
 
@@ -104,18 +107,13 @@ double Measures::fragmented(const Snapshot& snapshot) {
   return capacity_ == 0 ? 0 : 100 * sum / static_cast<double>(capacity_);
 }
 
-void Measures::draw(double x) { curve_.push_back({x, percent(used_)}); }
+void Measures::draw(double x) { report_.curve.push_back({x, percent(used_)}); }
 
 SimulationReport Measures::report() {
-  SimulationReport report;
-  report.nodes = static_cast<std::int64_t>(trace_.nodes.size());
-  report.gpus = trace_.gpu_count();
-  report.arrivals = seen_;
-  report.accepted = accepted_;
-  report.rejected = rejected_;
+  SimulationReport report = report_;
   report.allocation = {at100_.allocation.get(), at130_.allocation.get()};
   report.fragmentation = {at100_.fragmentation.get(), at130_.fragmentation.get()};
-  report.final_allocation = percent(used_);
+  report.final_allocation = percent_of(used_, capacity_);
   if (late_.pods > 0) {
     report.churn = ChurnReport{.allocation_mean = allocation_.get().value_or(0),
                                .gpu_accepted_pct = percent_of(late_.milli_accepted, late_.milli),
@@ -125,7 +123,6 @@ SimulationReport Measures::report() {
   std::ranges::sort(took_);
   report.decision_us_p50 = quantile(took_, 0.5);
   report.decision_us_p99 = quantile(took_, 0.99);
-  report.curve = curve_;
   return report;
 }
 

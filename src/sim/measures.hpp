@@ -58,14 +58,11 @@ class Measures {
   std::int64_t capacity_;  // milli-GPU
   bool churns_;
   std::vector<std::chrono::nanoseconds> took_;
-  std::int64_t seen_ = 0;
-  std::int64_t accepted_ = 0;
-  RejectedPods rejected_;
+  SimulationReport report_;   // what is known of it as pods come
   std::int64_t used_ = 0;     // milli-GPU
   std::int64_t arrived_ = 0;  // milli-GPU
   Level at100_;
   Level at130_;
-  std::vector<CurvePoint> curve_;
 
   /// Of the later half, where pods leave.
   struct Late {

@@ -176,7 +176,13 @@ class RefusedTest(SimulateTest):
                 ("--policy names the same file twice", [*seed, "--policy", "a", "--policy", "a"]),
                 ("--policy may be given at most 16 times", [*seed, *(f"--policy={i}" for i in range(17))]),
                 ("--json and --svg name the same file", [*seed, "--json", "a", "--svg", "a"]),
+                ("--json and --svg name the same file", [*seed, "--json", "a", "--svg", "./none/../a"]),
                 ("--svg must name a file", [*seed, "--svg", "-"]),
+                ('--svg must name a file, not ""', [*seed, "--svg", ""]),
+                ('--json must name a file or be -, not ""', [*seed, "--json", ""]),
+                (f"--json would write over {self.pods}", [*seed, "--json", f"{self.folder}/./pods.csv"]),
+                (f"--svg would write over {self.nodes}", [*seed, "--svg", self.nodes]),
+                ("--json would write over a", [*seed, "--policy", "a", "--json", "a"]),
                 ("not expected: b", [*seed, "--policy", "a", "b"])):
             with self.subTest(said=said):
                 self.refused(said, *flags)

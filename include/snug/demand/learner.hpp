@@ -44,9 +44,9 @@ class DemandLearner {
   /// Measured by what there is. Takes about a millisecond.
   void build_tables(const Supply& supply);
   /// How much pods leave, as Demand::churn.
-  [[nodiscard]] int churn() const;
+  [[nodiscard]] int churn() const { return churn_.at(); }
   /// How much of what comes finds no room, as Demand::saturation.
-  [[nodiscard]] int saturation() const;
+  [[nodiscard]] int saturation() const { return saturation_.at(); }
   /// What has been learned; without a version.
   [[nodiscard]] Demand demand() const;
 
@@ -65,12 +65,28 @@ class DemandLearner {
     int passed = 0;  // pods that came after it and have been placed
   };
 
+  /// Follows a measure in whole steps, and stays where the measure stays within three quarters of
+  /// one: a measure that trembles about a boundary would make decisions look at every node again
+  /// and again.
+  class Steps {
+   public:
+    explicit Steps(int most) : most_(most) {}
+    /// `part`: of the way from 0 to `most`; more than all of it is all.
+    void follow(double part);
+    [[nodiscard]] int at() const { return at_; }
+
+   private:
+    int most_;
+    int at_ = 0;
+  };
+
   void forget_the_rarest();
   void wait(std::string_view uid, double milli);
   void end_wait(std::string_view uid);
   void judge(double milli, bool refused);
   void know(std::string_view uid, const PodShape& shape);
   void count(const PodShape& shape);
+  void follow_leaving();
 
   ShapeCounts pods_;
   std::unordered_map<std::string, Living, StringHash, std::equal_to<>> living_;
@@ -81,8 +97,10 @@ class DemandLearner {
   std::int64_t arrivals_ = 0;
   double arriving_ = 0;
   double leaving_ = 0;
+  Steps churn_{Demand::kFullChurn};
   double judged_ = 0;
-  double refused_ = 0;           // of these
+  double refused_ = 0;  // of these
+  Steps saturation_{Demand::kFullSaturation};
   std::deque<Waiting> waiting_;  // in the order in which they came
 };
 

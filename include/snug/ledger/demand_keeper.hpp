@@ -47,10 +47,7 @@ class DemandKeeper {
   Supply supply_;
   Generation known_;            // Snapshot::inventories of `supply_`
   bool nodes_changed_ = false;  // since the tables were made
-  std::uint64_t version_ = 0;
-  // As published.
-  int churn_ = 0;
-  int saturation_ = 0;
+  DemandPtr published_{DemandPtr{}, &kNothingLearned};
   bool began_ = false;
 };
 

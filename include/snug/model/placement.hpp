@@ -38,6 +38,15 @@ struct PlacementView {
   [[nodiscard]] Placement copy() const { return {{takes.begin(), takes.end()}}; }
 };
 
+/// Several containers may take of one GPU: whether the take is the first of those on its GPU.
+[[nodiscard]] inline bool is_first_on_its_gpu(PlacementView placement, const DeviceTake& take) {
+  for (const DeviceTake& other : placement.takes) {
+    if (&other == &take) return true;
+    if (other.gpu == take.gpu) return false;
+  }
+  return true;
+}
+
 /// The placements that a node offers, in one block of memory that is reused from node to node.
 class PlacementList {
  public:

@@ -1,7 +1,7 @@
 // What plan() found out about node states, for one request, one ask of CPU and memory, one profile
-// and one state of what is learned of demand: a state never changes,
-// and between two decisions few nodes get another. Only speed depends on it: what is remembered is
-// what fit and score would say again.
+// and one state of what is learned of demand: a state never changes, and between two decisions few
+// nodes get another. Only speed depends on it: what is remembered is what fit and score would say
+// again.
 //
 // Whoever keeps one uses it for a single ledger, request and profile, from one thread at a time. It
 // grows to the number of the ledger's slots.
@@ -18,8 +18,8 @@ namespace snug {
 class PlanMemo {
  public:
   struct Known {
-    std::uint64_t version = 0;  // NodeTable::version; 0: nothing is known
-    std::int64_t score = 0;     // of the best placement, where the reason is kNone
+    std::uint64_t version = 0;     // NodeTable::version; 0: nothing is known
+    std::int64_t score_class = 0;  // of the best placement, where the reason is kNone
     ReasonCode reason = ReasonCode::kNone;
   };
 

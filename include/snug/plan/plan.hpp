@@ -19,10 +19,10 @@
 namespace snug {
 
 /// Orders nodes: a node whose room is not promised to another pod in flight comes before one whose
-/// room is, then the score decides.
+/// room is, then the class of its best placement decides (Profile::class_of).
 struct Rank {
   bool free_of_intents = false;
-  std::int64_t score = 0;
+  std::int64_t score_class = 0;
   friend auto operator<=>(const Rank&, const Rank&) = default;
 };
 
@@ -50,7 +50,7 @@ struct Plan {
 
 struct NodeChoice {
   ReasonCode reason = ReasonCode::kNone;
-  std::int64_t score = 0;
+  std::int64_t score_class = 0;
   Placement placement;
 };
 
@@ -63,8 +63,8 @@ struct NodeChoice {
 /// kube-scheduler's MaxExtenderPriority.
 inline constexpr int kBestScore = 10;
 
-/// Scores of the candidates that fit from 0 to kBestScore: only the best reaches it, the others are
-/// in proportion below. Others (not fitting) get 0.
+/// Classes of the candidates that fit as scores from 0 to kBestScore: only the best reaches it, the
+/// others are in proportion below. Others (not fitting) get 0.
 [[nodiscard]] std::vector<int> advise(const Plan& plan);
 
 /// What the pod would hold by a placement on this node.

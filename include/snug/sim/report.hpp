@@ -50,7 +50,7 @@ struct SimulationReport {
   std::int64_t accepted = 0;
   RejectedPods rejected;
   AtDemand allocation;
-  double final_allocation = 0;
+  std::optional<double> final_allocation;
   AtDemand fragmentation;
   std::optional<ChurnReport> churn;
   double decision_us_p50 = 0;

@@ -81,7 +81,6 @@ TEST(ReportCodecTest, SeveralAreAList) {
 
 TEST(ReportCodecTest, WhatARunDoesNotDefineIsNull) {
   SimulationReport report{.policy = "\xFF"};
-  report.final_allocation = std::numeric_limits<double>::quiet_NaN();
   report.allocation.at100 = std::numeric_limits<double>::infinity();
   report.churn = ChurnReport{};
   auto json = nlohmann::json::parse(write_reports({&report, 1}));

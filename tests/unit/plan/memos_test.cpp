@@ -15,9 +15,9 @@ namespace {
 constexpr std::uint64_t kVersion = 7;
 
 /// One that remembers so many slots, the last of them with this score.
-std::unique_ptr<PlanMemo> memo_of(std::size_t slots, std::int64_t score = 1) {
+std::unique_ptr<PlanMemo> memo_of(std::size_t slots, std::int64_t score_class = 1) {
   auto memo = std::make_unique<PlanMemo>();
-  memo->remember(slots - 1, {.version = kVersion, .score = score});
+  memo->remember(slots - 1, {.version = kVersion, .score_class = score_class});
   return memo;
 }
 
@@ -46,7 +46,7 @@ TEST(PlanMemosTest, WhatIsKeptLaterByTheSameKeyCounts) {
   memos.keep("a", memo_of(4, 20));
   const auto memo = memos.take("a");
   ASSERT_NE(memo->find(3, kVersion), nullptr);
-  EXPECT_EQ(memo->find(3, kVersion)->score, 20);
+  EXPECT_EQ(memo->find(3, kVersion)->score_class, 20);
   EXPECT_EQ(memos.take("a")->size(), 0U);
 }
 
@@ -100,7 +100,7 @@ TEST(PlanMemosTest, WhatGrewWhileItWasTheCallersCountsAsItIsNow) {
 TEST(PlanMemoTest, ForgetsWhereWhatIsLearnedIsAnother) {
   PlanMemo memo;
   memo.learned(5);
-  memo.remember(2, {.version = kVersion, .score = 9});
+  memo.remember(2, {.version = kVersion, .score_class = 9});
   memo.learned(5);
   ASSERT_NE(memo.find(2, kVersion), nullptr);
   EXPECT_EQ(memo.find(2, kVersion + 1), nullptr);

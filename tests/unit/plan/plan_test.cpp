@@ -140,7 +140,8 @@ TEST(PlanTest, TheSameQuestionHasTheSameAnswer) {
     const Plan plan = cluster.plan_for(make_fraction(250), names);
     std::string text = winner(plan, names);
     for (const Verdict& verdict : plan.verdicts) {
-      text += " " + std::to_string(verdict.rank.score) + (verdict.rank.free_of_intents ? "" : "!");
+      text += " " + std::to_string(verdict.rank.score_class) +
+              (verdict.rank.free_of_intents ? "" : "!");
     }
     return text;
   };

@@ -95,36 +95,16 @@ inline NodeStatePtr draw_hosting(Random& random) {
     const std::int64_t count = random.one_in(4) ? random.draw(4) : 1;
     const auto first = static_cast<int>(random.draw(gpus + (random.one_in(10) ? 2 : 0)));
     for (int i = 0; i < count; ++i) {
-      const std::int64_t milli = random.from_to(1, random.one_in(8) ? 1000 : 300);
+      const auto part = [&] { return random.from_to(1, random.one_in(8) ? 1000 : 300); };
+      const std::int64_t memory = part();
+      const std::int64_t compute = random.one_in(2) ? memory : part();
       devices.push_back(count > 1 ? make_whole_device(first + i, 1000)
-                                  : make_share(first + i, milli, milli));
+                                  : make_share(first + i, memory, compute));
     }
     holdings.push_back(with_host(make_holding("p" + std::to_string(pod), "n1", std::move(devices)),
                                  host_amounts(random.draw(20'000), random.draw(60'000))));
   }
   return add_up(std::make_shared<const NodeInventory>(std::move(node)), std::move(holdings));
-}
-
-/// A placement of a pod in one container on GPUs that take it: so many whole ones, or a share.
-/// None: there are too few.
-inline Placement draw_placement(Random& random, const NodeState& node) {
-  const bool share = random.one_in(2);
-  const std::int64_t milli = share ? random.from_to(1, 999) : 1000;
-  const std::int64_t count = share ? 1 : random.from_to(1, 4);
-  Placement placement;
-  for (std::uint16_t gpu = 0; gpu < node.gpus.size(); ++gpu) {
-    const GpuState& state = node.gpus[gpu];
-    if (static_cast<std::int64_t>(placement.takes.size()) == count) break;
-    if (state.left < milli || (!share && !state.empty()) || random.one_in(4)) continue;
-    placement.takes.push_back({.gpu = gpu,
-                               .mode = share ? GpuMode::kTimeSlicing : GpuMode::kWhole,
-                               .room = static_cast<std::int32_t>(2 * milli),
-                               .milli = static_cast<std::int32_t>(milli),
-                               .memory = {milli},
-                               .compute = {milli}});
-  }
-  if (static_cast<std::int64_t>(placement.takes.size()) < count) return {};
-  return placement;
 }
 
 /// The node when a pod has been placed so.
@@ -140,6 +120,34 @@ inline NodeStatePtr placed_on(const NodeState& node, const Placement& placement,
   std::vector<HoldingPtr> holdings = node.holdings;
   holdings.push_back(with_host(make_holding("placed", "n1", std::move(devices)), host));
   return add_up(node.inventory, std::move(holdings));
+}
+
+/// A placement of a pod in one container on GPUs that take it: so many whole ones, or a share, of
+/// as much memory as compute or not. None: there are too few.
+inline Placement draw_placement(Random& random, const NodeState& node) {
+  const bool share = random.one_in(2);
+  const std::int64_t memory = share ? random.from_to(1, 999) : 1000;
+  const std::int64_t compute = share && random.one_in(2) ? random.from_to(1, 999) : memory;
+  const std::int64_t count = share ? 1 : random.from_to(1, 4);
+  Placement placement;
+  for (std::uint16_t gpu = 0; gpu < node.gpus.size(); ++gpu) {
+    const GpuState& state = node.gpus[gpu];
+    if (static_cast<std::int64_t>(placement.takes.size()) == count) break;
+    if (state.left < std::max(memory, compute) || (!share && !state.empty()) || random.one_in(4)) {
+      continue;
+    }
+    placement.takes.push_back({.gpu = gpu,
+                               .mode = share ? GpuMode::kTimeSlicing : GpuMode::kWhole,
+                               .room = static_cast<std::int32_t>(2 * memory),
+                               .memory = {memory},
+                               .compute = {compute}});
+  }
+  if (static_cast<std::int64_t>(placement.takes.size()) < count) return {};
+  const NodeStatePtr after = placed_on(node, placement, {});
+  for (DeviceTake& take : placement.takes) {
+    take.milli = static_cast<std::int32_t>(node.gpus[take.gpu].left - after->gpus[take.gpu].left);
+  }
+  return placement;
 }
 
 }  // namespace snug

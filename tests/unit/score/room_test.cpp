@@ -172,6 +172,34 @@ TEST(RoomViewTest, AfterAPlacementOfSeveralContainersAPodIsOnePodOnEachOfItsGpus
 
 const std::vector<RoomShape> kPairs = {fading({.gpus = 2, .share = kOne})};
 
+/// The device plug-in chooses the GPUs: those that nobody has are thought to be they.
+TEST(RoomViewTest, UnitsOfTheKubeletsHoldAsManyGpusThatNobodyHas) {
+  const HostAmounts host = host_amounts(1000, 1000);
+  const auto units = [&](std::string_view uid, std::int64_t count) {
+    auto holding = make_units_holding(uid, "n1", count);
+    holding->host = host;
+    return HoldingPtr(std::move(holding));
+  };
+  for (std::int64_t first = 0; first <= 4; ++first) {
+    for (std::int64_t second = 1; first + second <= 4; ++second) {
+      SCOPED_TRACE(std::to_string(first) + " and then " + std::to_string(second));
+      std::vector<HoldingPtr> holdings;
+      if (first > 0) holdings.push_back(units("first", first));
+      const HostText text{"n1: A 1000 x4", 64'000, 64'000, holdings};
+      holdings.push_back(units("second", second));
+      const NodeStatePtr node = make_hosting(text);
+      const NodeStatePtr after = make_hosting({text.node, 64'000, 64'000, holdings});
+      const std::vector<RoomShape> all_four = {fading({.gpus = 4, .share = kOne})};
+      EXPECT_NEAR(milli(RoomView(*node).with(Placement{}, 1000 * second, host).value(all_four)),
+                  milli(RoomView(*after).value(all_four)), 1);
+      const std::int64_t idle = 4 - first - second;
+      const std::vector<RoomShape> all_idle = {
+          {.gpus = std::max<std::int64_t>(1, idle), .share = kOne}};
+      EXPECT_NEAR(milli(RoomView(*after).value(all_idle)), 1000.0 * static_cast<double>(idle), 0.1);
+    }
+  }
+}
+
 TEST(RoomViewTest, OfAnEmptyNodeIsAllItsGpus) {
   const NodeStatePtr node = make_hosting({"n1: A 1000 x8", 64'000, 64'000, {}});
   EXPECT_NEAR(milli(RoomView(*node).value(kPairs)), 8000, 0.1);

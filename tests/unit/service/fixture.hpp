@@ -107,7 +107,21 @@ inline NodeFacts make_node(const std::string& name, int gpus, int mib) {
   return node;
 }
 
-class ServiceTest : public ::testing::Test {
+/// A process that has just started, but for its service.
+struct ProcessParts {
+  Limits limits;
+  ManualClock clock;
+  Ledger ledger{clock, limits};
+  PendingPods pending{limits};
+  Readiness readiness;
+  ScriptedApi api;
+  CountingMetrics metrics;
+  SilentLog log;
+  DemandKeeper demand{ledger};
+  Reconciler reconciler{{ledger, pending, demand, readiness, api, metrics, log, clock}, limits};
+};
+
+class ServiceTest : public ::testing::Test, protected ProcessParts {
  protected:
   void start(AnswerMode answer = AnswerMode::kAuto) {
     ServiceOptions options;
@@ -184,21 +198,11 @@ class ServiceTest : public ::testing::Test {
     return snapshot->nodes[snapshot->names->find(node)->value]->gpus.at(gpu).used_compute.value;
   }
 
-  Limits limits;
   int kubernetes_minor = 36;
   std::vector<std::string> scheduler_names;
   std::string policy_yaml{default_policy_yaml()};
   std::optional<PolicyStore> policy_store;
-  ManualClock clock;
-  Ledger ledger{clock, limits};
-  PendingPods pending{limits};
-  Readiness readiness;
-  ScriptedApi api;
-  CountingMetrics metrics;
-  SilentLog log;
   FirstSight* first_sight = nullptr;
-  DemandKeeper demand{ledger};
-  Reconciler reconciler{{ledger, pending, demand, readiness, api, metrics, log, clock}, limits};
   std::unique_ptr<ExtenderService> service;
 };
 

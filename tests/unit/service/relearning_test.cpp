@@ -17,8 +17,7 @@ constexpr int kGone = 40;
 /// Enough for tables to be made twice more.
 constexpr int kFurther = 400;
 
-/// The reconciler of a process that has just started, and what it feeds.
-struct Process {
+struct Process : ProcessParts {
   void list(const std::vector<NodeFacts>& nodes, const std::vector<PodFacts>& pods) {
     reconciler.nodes_listed(nodes);
     list_pods(pods);
@@ -33,17 +32,6 @@ struct Process {
     tables.version = 0;
     return tables;
   }
-
-  Limits limits;
-  ManualClock clock;
-  Ledger ledger{clock, limits};
-  PendingPods pending{limits};
-  Readiness readiness;
-  ScriptedApi api;
-  CountingMetrics metrics;
-  SilentLog log;
-  DemandKeeper demand{ledger};
-  Reconciler reconciler{{ledger, pending, demand, readiness, api, metrics, log, clock}, limits};
 };
 
 std::vector<NodeFacts> nodes() {

@@ -183,7 +183,7 @@ class NaiveRun {
     report_.arrivals = static_cast<std::int64_t>(trace_.arrivals.size());
     report_.nodes = static_cast<std::int64_t>(trace_.nodes.size());
     report_.gpus = trace_.gpu_count();
-    report_.final_allocation = percent(used_);
+    if (report_.gpus > 0) report_.final_allocation = percent(used_);
     report_.allocation = {at100_.get(), at130_.get()};
     report_.fragmentation = {fragments100_.get(), fragments130_.get()};
     if (late_.count > 0) {
