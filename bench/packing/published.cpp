@@ -99,8 +99,8 @@ snug::HoldingPtr holding_of(const ArrivingPod& arriving, const NodeState& node, 
 /// A policy that scores nodes: the highest wins, the first of equals.
 class Scoring : public snug::Placer {
  public:
-  std::optional<NodeIndex> place(const ArrivingPod& arriving, std::span<const NodeIndex> candidates,
-                                 Ledger& ledger) override {
+  std::optional<NodeIndex> choose(const ArrivingPod& arriving,
+                                  std::span<const NodeIndex> candidates, Ledger& ledger) override {
     const snug::SnapshotPtr snapshot = ledger.snapshot();
     std::vector<Offer> fitting;
     for (const NodeIndex node : candidates) {
@@ -109,10 +109,13 @@ class Scoring : public snug::Placer {
     }
     if (fitting.empty()) return std::nullopt;
     const Offer& chosen = fitting[best_of(fitting)];
-    const Gpus gpus = arriving.pod.gpus == 0 ? Gpus{} : gpus_on(chosen);
-    ledger.hold(holding_of(arriving, chosen.node, gpus));
-    placed(arriving, chosen.index);
+    chosen_gpus_ = arriving.pod.gpus == 0 ? Gpus{} : gpus_on(chosen);
     return chosen.index;
+  }
+  void hold(const ArrivingPod& arriving, NodeIndex node, Ledger& ledger) override {
+    const snug::NodeStatePtr state = ledger.snapshot()->nodes[node.value];
+    ledger.hold(holding_of(arriving, *state, chosen_gpus_));
+    placed(arriving, node);
   }
 
  protected:
@@ -130,6 +133,9 @@ class Scoring : public snug::Placer {
   }
   [[nodiscard]] virtual Gpus gpus_on(const Offer& offer) { return best_fit_gpus(offer); }
   virtual void placed(const ArrivingPod& /*arriving*/, NodeIndex /*node*/) {}
+
+ private:
+  Gpus chosen_gpus_;
 };
 
 class Random final : public Scoring {

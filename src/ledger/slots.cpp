@@ -91,7 +91,8 @@ NodeTable NodeSlots::table() {
     const std::size_t first = c * NodeTable::kChunk;
     const std::size_t count = std::min(NodeTable::kChunk, slots_.size() - first);
     for (std::size_t i = 0; i < count; ++i) {
-      (*chunk)[i] = {slots_[first + i].state, slots_[first + i].version};
+      chunk->states[i] = slots_[first + i].state;
+      chunk->versions[i] = slots_[first + i].version;
     }
     chunks_[c] = std::move(chunk);
   }

@@ -8,7 +8,7 @@ NodeTable::NodeTable(const std::vector<NodeStatePtr>& nodes) : size_(nodes.size(
   for (std::size_t first = 0; first < nodes.size(); first += kChunk) {
     auto chunk = std::make_shared<Chunk>();
     for (std::size_t i = 0; i < kChunk && first + i < nodes.size(); ++i) {
-      (*chunk)[i].state = nodes[first + i];
+      chunk->states[i] = nodes[first + i];
     }
     chunks_.push_back(std::move(chunk));
   }

@@ -64,18 +64,16 @@ class Planner {
     slots_ = std::move(slots);
     plan_.verdicts.resize(slots_.size());
     if (input_.memo != nullptr) input_.memo->learned(input_.snapshot.demand->version);
-    for (std::size_t i = 0; i < slots_.size(); ++i) {
-      if (!recall(i)) to_judge_.push_back(i);
-    }
+    recall(before);
     for (std::size_t n = 0; n < to_judge_.size(); ++n) {
       fetch_ahead(n);
       if (fit_memo_.steps() > kMostFitStepsOfCall) {
         plan_.verdicts[to_judge_[n]].reason = kNotJudged;
       } else {
         judge(to_judge_[n]);
+        keep_if_best(to_judge_[n], plan_.verdicts[to_judge_[n]], before);
       }
     }
-    for (std::size_t i = 0; i < slots_.size(); ++i) keep_if_best(i, before);
     if (plan_.winner) {
       judge(*plan_.winner);  // now for its placement
       SNUG_CHECK(!options_.empty());
@@ -104,22 +102,28 @@ class Planner {
     return found == input_.snapshot.nominations.end() ? nullptr : &found->second;
   }
 
-  /// Sets the verdict where that takes no look at the node; false: it must be judged.
-  bool recall(std::size_t candidate) {
-    Verdict& verdict = plan_.verdicts[candidate];
-    if (slots_[candidate] == kNoSlot) {
-      verdict.reason = ReasonCode::kUnknownNode;
-      return true;
+  /// Sets the verdicts that take no look at the node; the other candidates must be judged.
+  template <typename Before>
+  void recall(const Before& before) {
+    const NodeTable& nodes = input_.snapshot.nodes;
+    const PlanMemo* const memo = input_.memo;
+    const bool others = !input_.snapshot.intents.empty() || !input_.snapshot.nominations.empty();
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      const std::uint32_t slot = slots_[i];
+      if (slot == kNoSlot) {
+        plan_.verdicts[i].reason = ReasonCode::kUnknownNode;
+        continue;
+      }
+      const bool by_state = !others || (intents_on(i) == nullptr && nominations_on(i) == nullptr);
+      const PlanMemo::Known* const known =
+          memo != nullptr && by_state ? memo->find(slot, nodes.version(slot)) : nullptr;
+      if (known == nullptr) {
+        to_judge_.push_back(i);
+        continue;
+      }
+      plan_.verdicts[i] = {known->reason, true, known->score_class};
+      keep_if_best(i, plan_.verdicts[i], before);
     }
-    if (input_.memo == nullptr || intents_on(candidate) != nullptr ||
-        nominations_on(candidate) != nullptr) {
-      return false;
-    }
-    const std::size_t slot = slots_[candidate];
-    const PlanMemo::Known* known = input_.memo->find(slot, input_.snapshot.nodes.version(slot));
-    if (known == nullptr) return false;
-    verdict = {.reason = known->reason, .rank = {true, known->score_class}};
-    return true;
   }
 
   /// Candidates come in any order and a cluster's states exceed the cache: asking for them some
@@ -168,34 +172,35 @@ class Planner {
     verdict.reason = offered.reason;
     if (offered.reason == ReasonCode::kNone) {
       const Best best = best_option(*offered.state, claim_, *input_.snapshot.demand, options_);
-      verdict.rank = {offered.beside_intents, best.score_class};
+      verdict = {ReasonCode::kNone, offered.beside_intents, best.score_class};
       best_ = best.option;
     }
     // What others intend or wait for ends without the node's state changing.
     if (input_.memo != nullptr && nominations == nullptr && later == nullptr) {
       const std::size_t slot = slots_[candidate];
-      input_.memo->remember(slot, {.version = input_.snapshot.nodes.version(slot),
-                                   .score_class = verdict.rank.score_class,
-                                   .reason = verdict.reason});
+      input_.memo->remember(slot,
+                            {.version = input_.snapshot.nodes.version(slot) & PlanMemo::kVersions,
+                             .reason = verdict.reason,
+                             .score_class = verdict.score_class});
     }
   }
 
   template <typename Before>
-  void keep_if_best(std::size_t candidate, const Before& before) {
-    const Verdict& verdict = plan_.verdicts[candidate];
+  void keep_if_best(std::size_t candidate, const Verdict& verdict, const Before& before) {
     if (verdict.reason != ReasonCode::kNone) return;
     if (plan_.winner) {
-      const Rank& leader = plan_.verdicts[*plan_.winner].rank;
-      if (verdict.rank < leader) return;
-      if (verdict.rank == leader && !before(candidate, *plan_.winner)) return;
+      const auto order = verdict.compare(leader_);
+      if (order < 0 || (order == 0 && !before(candidate, *plan_.winner))) return;
     }
     plan_.winner = candidate;
+    leader_ = verdict;
   }
 
   const PlanInput& input_;
   const Claim& claim_;
   Tenant tenant_;
   Plan plan_;
+  Verdict leader_;  // the winner's so far
   FitMemo fit_memo_;
   std::vector<std::uint32_t> slots_;   // of the candidates
   std::vector<std::size_t> to_judge_;  // candidates
@@ -212,9 +217,8 @@ Plan plan(const PlanInput& input, std::span<const std::string_view> candidates) 
 }
 
 Plan plan(const PlanInput& input, std::span<const NodeIndex> candidates) {
-  std::vector<std::uint32_t> slots;
-  slots.reserve(candidates.size());
-  for (const NodeIndex node : candidates) slots.push_back(node.value);
+  std::vector<std::uint32_t> slots(candidates.size());
+  std::ranges::transform(candidates, slots.begin(), &NodeIndex::value);
   return Planner(input).run(std::move(slots),
                             [](std::size_t one, std::size_t other) { return one < other; });
 }
@@ -222,21 +226,21 @@ Plan plan(const PlanInput& input, std::span<const NodeIndex> candidates) {
 std::vector<int> advise(const Plan& plan) {
   std::vector<int> scores(plan.verdicts.size(), 0);
   if (!plan.winner) return scores;
-  const Rank best = plan.verdicts[*plan.winner].rank;
+  const Verdict& best = plan.verdicts[*plan.winner];
   std::int64_t lowest = best.score_class;
   for (const Verdict& verdict : plan.verdicts) {
     const bool counts =
-        verdict.reason == ReasonCode::kNone && verdict.rank.free_of_intents == best.free_of_intents;
-    if (counts) lowest = std::min(lowest, verdict.rank.score_class);
+        verdict.reason == ReasonCode::kNone && verdict.free_of_intents == best.free_of_intents;
+    if (counts) lowest = std::min(lowest, verdict.score_class);
   }
   const Wide range = Wide{best.score_class} - lowest;
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const Verdict& verdict = plan.verdicts[i];
     if (verdict.reason != ReasonCode::kNone) continue;
-    if (verdict.rank == best) {
+    if (verdict.compare(best) == 0) {
       scores[i] = kBestScore;
-    } else if (verdict.rank.free_of_intents == best.free_of_intents) {
-      const Wide part = kBestScore * (Wide{verdict.rank.score_class} - lowest) / range;
+    } else if (verdict.free_of_intents == best.free_of_intents) {
+      const Wide part = kBestScore * (Wide{verdict.score_class} - lowest) / range;
       scores[i] = std::min(kBestScore - 1, static_cast<int>(part));
     }
   }

@@ -36,24 +36,35 @@ class PolicyPlacer final : public Placer {
     keeper_->seen({.uid = arriving.uid, .shape = shape_of(arriving.request, arriving.host)});
   }
 
-  std::optional<NodeIndex> place(const ArrivingPod& arriving, std::span<const NodeIndex> candidates,
-                                 Ledger& ledger) override {
+  std::optional<NodeIndex> choose(const ArrivingPod& arriving,
+                                  std::span<const NodeIndex> candidates, Ledger& ledger) override {
     const PodRank rank{.uid = std::string(arriving.uid)};
-    const Claim claim{.name_space = kNamespace,
-                      .rank = rank,
-                      .request = arriving.request,
-                      .host = arriving.host,
-                      .profiles = *profiles_,
-                      .sharing = policy_->sharing};
+    const Claim claim = claim_of(arriving, rank);
     const SnapshotPtr snapshot = ledger.snapshot();
     std::string key = memo_key(claim);
     auto memo = key.empty() ? nullptr : memos_.take(key);
     const Plan best = plan({.snapshot = *snapshot, .claim = claim, .memo = memo.get()}, candidates);
     if (memo != nullptr) memos_.keep(std::move(key), std::move(memo));
     if (!best.winner) return std::nullopt;
-    const NodeIndex node = candidates[*best.winner];
-    hold(*snapshot->nodes[node.value], claim, best.placement, ledger);
-    return node;
+    return candidates[*best.winner];
+  }
+
+  /// As bind does: by its name, for whatever GPUs are the best by now, which are the same.
+  void hold(const ArrivingPod& arriving, NodeIndex node, Ledger& ledger) override {
+    const PodRank rank{.uid = std::string(arriving.uid)};
+    const Claim claim = claim_of(arriving, rank);
+    const NodeStatePtr state = ledger.snapshot()->nodes[node.value];
+    if (claim.request.empty()) {
+      const auto holding = to_holding(*state, claim, Placement{});
+      holding->host = claim.host;
+      ledger.hold(holding);
+      return;
+    }
+    const auto reserved =
+        ledger.reserve({.claim = claim, .pod = claim.rank.uid, .node = state->name()});
+    SNUG_CHECK(reserved.has_value());  // nothing has happened since it was chosen
+    ledger.bound(claim.rank.uid);
+    if (keeper_ != nullptr) keeper_->placed(claim.rank.uid);
   }
 
   void gone(std::string_view uid, Ledger& /*ledger*/) override {
@@ -69,18 +80,13 @@ class PolicyPlacer final : public Placer {
     said_ = true;
   }
 
-  void hold(const NodeState& node, const Claim& claim, PlacementView placement, Ledger& ledger) {
-    if (claim.request.empty()) {
-      const auto holding = to_holding(node, claim, placement);
-      holding->host = claim.host;
-      ledger.hold(holding);
-      return;
-    }
-    const auto reserved =
-        ledger.reserve({.claim = claim, .pod = claim.rank.uid, .node = node.name()});
-    SNUG_CHECK(reserved.has_value());  // nothing has happened since the snapshot
-    ledger.bound(claim.rank.uid);
-    if (keeper_ != nullptr) keeper_->placed(claim.rank.uid);
+  [[nodiscard]] Claim claim_of(const ArrivingPod& arriving, const PodRank& rank) const {
+    return {.name_space = kNamespace,
+            .rank = rank,
+            .request = arriving.request,
+            .host = arriving.host,
+            .profiles = *profiles_,
+            .sharing = policy_->sharing};
   }
 
   PolicyPtr policy_;

@@ -52,6 +52,7 @@ class Run {
         ledger_(input.clock, limits_for(trace_)),
         requests_(requests_of(trace_)),
         node_of_(trace_.arrivals.size()),
+        candidates_(trace_.nodes.size()),
         measures_(trace_) {
     for (std::size_t rank = 0; rank < trace_.nodes.size(); ++rank) {
       ledger_.put_node(inventory_of(trace_.nodes[rank], rank));
@@ -103,13 +104,10 @@ class Run {
                                .host = host};
     placer_.arrives(arriving, ledger_);
     const TimePoint start = input_.clock.now();
-    candidates_.clear();
-    for (std::uint32_t slot = 0; slot < left_.size(); ++slot) {
-      if (left_[slot].holds(host)) candidates_.push_back(NodeIndex{slot});
-    }
-    const std::optional<NodeIndex> node = placer_.place(arriving, candidates_, ledger_);
+    const std::optional<NodeIndex> node = placer_.choose(arriving, candidates_for(host), ledger_);
     measures_.decided(input_.clock.now() - start);
     if (node) {
+      placer_.hold(arriving, *node, ledger_);
       left_[node->value].take(host);
       node_of_[arrival] = node->value;
       if (const auto& lifetime = trace_.arrivals[arrival].lifetime) {
@@ -120,6 +118,15 @@ class Run {
     }
     measures_.arrived(arriving.pod, node.has_value(), ledger_);
     if (input_.watcher) input_.watcher(outcome_of(arrival, uid));
+  }
+
+  std::span<const NodeIndex> candidates_for(const HostAmounts& host) {
+    std::size_t count = 0;
+    for (std::uint32_t slot = 0; slot < left_.size(); ++slot) {
+      candidates_[count] = NodeIndex{slot};
+      count += left_[slot].holds(host) ? 1 : 0;
+    }
+    return std::span(candidates_).first(count);
   }
 
   [[nodiscard]] Outcome outcome_of(std::size_t arrival, const std::string& uid) const {
@@ -144,7 +151,7 @@ class Run {
   std::vector<GpuRequest> requests_;    // of the trace's pods
   std::vector<std::uint32_t> node_of_;  // of the arrivals that were placed
   std::priority_queue<Departure, std::vector<Departure>, std::greater<>> leaving_;
-  std::vector<NodeIndex> candidates_;
+  std::vector<NodeIndex> candidates_;  // room for all nodes
   Measures measures_;
 };
 

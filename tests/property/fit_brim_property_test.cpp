@@ -154,18 +154,12 @@ int given_up_of(int drawn, int most_gpus, bool with_inits) {
 }
 
 /// One in some millions is given up.
-TEST(FitBrimProperty, AppsThatFillEightGpusAreFound) {
-  EXPECT_LE(given_up_of(2'000, 8, false), 1);
-}
+TEST(FitBrimProperty, AppsThatFillEightGpusAreFound) { EXPECT_LE(given_up_of(2'000, 8, false), 1); }
 
-TEST(FitBrimProperty, SidecarsAndInitContainersToo) {
-  EXPECT_LE(given_up_of(2'000, 8, true), 1);
-}
+TEST(FitBrimProperty, SidecarsAndInitContainersToo) { EXPECT_LE(given_up_of(2'000, 8, true), 1); }
 
 /// One in a thousand is.
-TEST(FitBrimProperty, OnSixteenGpusFewAreGivenUp) {
-  EXPECT_LE(given_up_of(1'000, 16, true), 12);
-}
+TEST(FitBrimProperty, OnSixteenGpusFewAreGivenUp) { EXPECT_LE(given_up_of(1'000, 16, true), 12); }
 
 /// However many hard nodes stand before it, some with the same GPUs in another order, a node gets
 /// the answer that it gets alone.

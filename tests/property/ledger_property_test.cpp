@@ -246,7 +246,7 @@ void own_sequence_property() {
 bool same(const Plan& a, const Plan& b) {
   const auto verdicts = [](const Verdict& x, const Verdict& y) {
     const bool ranked = x.reason == ReasonCode::kNone;
-    return x.reason == y.reason && (!ranked || x.rank == y.rank);
+    return x.reason == y.reason && (!ranked || x.compare(y) == 0);
   };
   const auto takes = [](const DeviceTake& x, const DeviceTake& y) {
     return x.container == y.container && x.gpu == y.gpu && x.mode == y.mode &&

@@ -130,12 +130,13 @@ using NodeStatePtr = std::shared_ptr<const NodeState>;
 /// chunk and a list of chunks, not a pointer for every node.
 class NodeTable {
  public:
-  struct Row {
-    NodeStatePtr state;         // null: the slot's node is gone
-    std::uint64_t version = 0;  // in one slot of one ledger, no two states have the same but 0
-  };
   static constexpr std::size_t kChunk = 64;
-  using Chunk = std::array<Row, kChunk>;
+  /// Of so many slots; apart, since most decisions look at most nodes' versions alone.
+  struct Chunk {
+    std::array<NodeStatePtr, kChunk> states;          // null: the slot's node is gone
+    std::array<std::uint64_t, kChunk> versions = {};  // in one slot of one ledger, no two states
+                                                      // have the same but 0
+  };
 
   NodeTable() = default;
   NodeTable(std::vector<std::shared_ptr<const Chunk>> chunks, std::size_t size)
@@ -145,14 +146,14 @@ class NodeTable {
 
   [[nodiscard]] std::size_t size() const { return size_; }
   /// Null where the slot's node is gone.
-  [[nodiscard]] const NodeStatePtr& operator[](std::size_t slot) const { return row(slot).state; }
-  [[nodiscard]] std::uint64_t version(std::size_t slot) const { return row(slot).version; }
-
- private:
-  [[nodiscard]] const Row& row(std::size_t slot) const {
-    return (*chunks_[slot / kChunk])[slot % kChunk];
+  [[nodiscard]] const NodeStatePtr& operator[](std::size_t slot) const {
+    return chunks_[slot / kChunk]->states[slot % kChunk];
+  }
+  [[nodiscard]] std::uint64_t version(std::size_t slot) const {
+    return chunks_[slot / kChunk]->versions[slot % kChunk];
   }
 
+ private:
   std::vector<std::shared_ptr<const Chunk>> chunks_;
   std::size_t size_ = 0;
 };

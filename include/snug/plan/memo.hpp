@@ -17,11 +17,14 @@ namespace snug {
 
 class PlanMemo {
  public:
+  /// Versions have so many bits.
+  static constexpr std::uint64_t kVersions = (std::uint64_t{1} << 56) - 1;
   struct Known {
-    std::uint64_t version = 0;     // NodeTable::version; 0: nothing is known
+    std::uint64_t version : 56 = 0;  // NodeTable::version; 0: nothing is known
+    ReasonCode reason : 8 = ReasonCode::kNone;
     std::int64_t score_class = 0;  // of the best placement, where the reason is kNone
-    ReasonCode reason = ReasonCode::kNone;
   };
+  static_assert(sizeof(Known) == 16);  // a decision reads one for each node
 
   /// What is remembered was found out with another state of learning: it is forgotten.
   void learned(std::uint64_t demand_version) {

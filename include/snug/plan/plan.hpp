@@ -3,6 +3,7 @@
 // bytewise lower node name, inside a node to the lower GPU position.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,17 +19,18 @@
 
 namespace snug {
 
-/// Orders nodes: a node whose room is not promised to another pod in flight comes before one whose
-/// room is, then the class of its best placement decides (Profile::class_of).
-struct Rank {
+/// Of nodes that fit, those whose room is not promised to another pod in flight come before those
+/// whose room is, then the class of the best placement decides (Profile::class_of).
+struct Verdict {
+  ReasonCode reason = ReasonCode::kNone;  // kNone: the node fits, and the rest is set
   bool free_of_intents = false;
   std::int64_t score_class = 0;
-  friend auto operator<=>(const Rank&, const Rank&) = default;
-};
 
-struct Verdict {
-  ReasonCode reason = ReasonCode::kNone;  // kNone: the node fits and `rank` is set
-  Rank rank;
+  /// Of two that fit.
+  [[nodiscard]] std::weak_ordering compare(const Verdict& other) const {
+    if (free_of_intents != other.free_of_intents) return free_of_intents <=> other.free_of_intents;
+    return score_class <=> other.score_class;
+  }
 };
 
 struct PlanInput {

@@ -38,10 +38,13 @@ class Placer {
   virtual ~Placer() = default;
   /// A pod has come, and is to be placed next.
   virtual void arrives(const ArrivingPod& /*arriving*/, Ledger& /*ledger*/) {}
-  /// Puts the pod into the ledger, as bound. Nothing: no candidate takes it, and nothing has
-  /// changed. `candidates`: slots of the ledger, which are ranks, ascending.
-  virtual std::optional<NodeIndex> place(const ArrivingPod& arriving,
-                                         std::span<const NodeIndex> candidates, Ledger& ledger) = 0;
+  /// Decides; the ledger is only looked at. Nothing: no candidate takes it. `candidates`: slots of
+  /// the ledger, which are ranks, ascending.
+  virtual std::optional<NodeIndex> choose(const ArrivingPod& arriving,
+                                          std::span<const NodeIndex> candidates,
+                                          Ledger& ledger) = 0;
+  /// Puts the pod that was asked about last into the ledger, as bound to the node that was chosen.
+  virtual void hold(const ArrivingPod& arriving, NodeIndex node, Ledger& ledger) = 0;
   /// A pod has left, or was refused and is not tried again. The ledger knows.
   virtual void gone(std::string_view /*uid*/, Ledger& /*ledger*/) {}
 };

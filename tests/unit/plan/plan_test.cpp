@@ -140,8 +140,7 @@ TEST(PlanTest, TheSameQuestionHasTheSameAnswer) {
     const Plan plan = cluster.plan_for(make_fraction(250), names);
     std::string text = winner(plan, names);
     for (const Verdict& verdict : plan.verdicts) {
-      text += " " + std::to_string(verdict.rank.score_class) +
-              (verdict.rank.free_of_intents ? "" : "!");
+      text += " " + std::to_string(verdict.score_class) + (verdict.free_of_intents ? "" : "!");
     }
     return text;
   };
@@ -157,8 +156,8 @@ TEST(PlanIntentTest, ANodePromisedToOthersComesLastButStillFits) {
   const Plan plan = cluster.plan_for(make_fraction(500), names);
   EXPECT_EQ(winner(plan, names), "n2 0");
   EXPECT_EQ(plan.verdicts[0].reason, ReasonCode::kNone) << "an intent refuses nothing";
-  EXPECT_FALSE(plan.verdicts[0].rank.free_of_intents);
-  EXPECT_TRUE(plan.verdicts[1].rank.free_of_intents);
+  EXPECT_FALSE(plan.verdicts[0].free_of_intents);
+  EXPECT_TRUE(plan.verdicts[1].free_of_intents);
 }
 
 TEST(PlanIntentTest, WhereOnlyPromisedRoomIsLeftItIsGiven) {
@@ -173,7 +172,7 @@ TEST(PlanIntentTest, APodsOwnIntentDoesNotCountAgainstIt) {
   const std::vector<std::string_view> names = {"n1", "n2"};
   const Plan plan = cluster.plan_for(make_fraction(500), names);
   EXPECT_EQ(winner(plan, names), "n1 0");
-  EXPECT_TRUE(plan.verdicts[0].rank.free_of_intents);
+  EXPECT_TRUE(plan.verdicts[0].free_of_intents);
 }
 
 TEST(PlanIntentTest, APromisedGpuIsLeftToItsPodWhereTheNodeHasAnother) {
@@ -182,7 +181,7 @@ TEST(PlanIntentTest, APromisedGpuIsLeftToItsPodWhereTheNodeHasAnother) {
   cluster.intend(half_of("n1", 0, "other"));
   const Plan plan = cluster.plan_for(make_fraction(500), {"n1"});
   EXPECT_EQ(winner(plan, {"n1"}), "n1 1");
-  EXPECT_TRUE(plan.verdicts[0].rank.free_of_intents);
+  EXPECT_TRUE(plan.verdicts[0].free_of_intents);
 }
 
 TEST(PlanIntentTest, BestFitStacksOnWhatIsPromisedWhereItStillFits) {
@@ -224,13 +223,13 @@ Plan ranked(const std::vector<Verdict>& verdicts) {
   plan.verdicts = verdicts;
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     if (verdicts[i].reason != ReasonCode::kNone) continue;
-    if (!plan.winner || verdicts[*plan.winner].rank < verdicts[i].rank) plan.winner = i;
+    if (!plan.winner || verdicts[*plan.winner].compare(verdicts[i]) < 0) plan.winner = i;
   }
   return plan;
 }
 
 Verdict fits(std::int64_t score, bool free_of_intents = true) {
-  return {.rank = {free_of_intents, score}};
+  return {.free_of_intents = free_of_intents, .score_class = score};
 }
 
 TEST(AdviseTest, OnlyTheBestReachesTen) {

@@ -42,8 +42,8 @@ World draw_world(Random& random) {
   const std::int64_t nodes = random.from_to(1, 12);
   for (std::int64_t slot = 0; slot < nodes; ++slot) {
     std::string name = "n" + std::to_string(slot * 7 % 13);
-    (*chunk)[static_cast<std::size_t>(slot)] = {draw_state(random, name),
-                                                static_cast<std::uint64_t>(slot) + 1};
+    chunk->states[static_cast<std::size_t>(slot)] = draw_state(random, name);
+    chunk->versions[static_cast<std::size_t>(slot)] = static_cast<std::uint64_t>(slot) + 1;
     names->emplace(name, NodeIndex{static_cast<std::uint32_t>(slot)});
     world.names.push_back(std::move(name));
   }
@@ -64,7 +64,7 @@ void expect_same(const Plan& a, const Plan& b) {
   for (std::size_t i = 0; i < a.verdicts.size(); ++i) {
     EXPECT_EQ(a.verdicts[i].reason, b.verdicts[i].reason) << i;
     if (a.verdicts[i].reason == ReasonCode::kNone) {
-      EXPECT_EQ(a.verdicts[i].rank, b.verdicts[i].rank) << i;
+      EXPECT_TRUE(a.verdicts[i].compare(b.verdicts[i]) == 0) << i;
     }
   }
   ASSERT_EQ(a.placement.takes.size(), b.placement.takes.size());
@@ -137,7 +137,8 @@ TEST(PlanMemoTest, WhatWasLearnedSinceDecidesThoughTheNodesAreRemembered) {
     NodeInventory node = make_node("n" + std::to_string(slot) + ": A 1000");
     node.gpus.front().model_number = static_cast<std::uint8_t>(slot + 1);
     names->emplace(node.name, NodeIndex{slot});
-    (*chunk)[slot] = {add_up(std::make_shared<const NodeInventory>(std::move(node)), {}), slot + 1};
+    chunk->states[slot] = add_up(std::make_shared<const NodeInventory>(std::move(node)), {});
+    chunk->versions[slot] = slot + 1;
   }
   world.snapshot.nodes = NodeTable({std::move(chunk)}, 2);
   world.snapshot.names = std::move(names);

@@ -53,7 +53,8 @@ Snapshot snapshot_of(const std::vector<Shown>& slots, std::uint64_t generation) 
     NodeTable::Chunk chunk;
     const std::size_t count = std::min(NodeTable::kChunk, slots.size() - first);
     for (std::size_t i = 0; i < count; ++i) {
-      chunk[i] = {state_of(slots[first + i]), slots[first + i].version};
+      chunk.states[i] = state_of(slots[first + i]);
+      chunk.versions[i] = slots[first + i].version;
     }
     chunks.push_back(std::make_shared<const NodeTable::Chunk>(std::move(chunk)));
   }

@@ -23,8 +23,8 @@ namespace {
 /// The naive simulator's choice among the candidates, by what the ledger shows of the nodes.
 class BestFitPlacer final : public Placer {
  public:
-  std::optional<NodeIndex> place(const ArrivingPod& arriving, std::span<const NodeIndex> candidates,
-                                 Ledger& ledger) override {
+  std::optional<NodeIndex> choose(const ArrivingPod& arriving,
+                                  std::span<const NodeIndex> candidates, Ledger& ledger) override {
     const SnapshotPtr snapshot = ledger.snapshot();
     std::optional<NodeIndex> best;
     for (const NodeIndex slot : candidates) {
@@ -33,8 +33,10 @@ class BestFitPlacer final : public Placer {
       if (best && tightness(shown(*snapshot->nodes[best->value])) <= tightness(node)) continue;
       best = slot;
     }
-    if (best) hold(*snapshot->nodes[best->value], arriving, ledger);
     return best;
+  }
+  void hold(const ArrivingPod& arriving, NodeIndex node, Ledger& ledger) override {
+    hold_on(*ledger.snapshot()->nodes[node.value], arriving, ledger);
   }
 
  private:
@@ -48,7 +50,7 @@ class BestFitPlacer final : public Placer {
     return node;
   }
 
-  static void hold(const NodeState& state, const ArrivingPod& arriving, Ledger& ledger) {
+  static void hold_on(const NodeState& state, const ArrivingPod& arriving, Ledger& ledger) {
     std::vector<ReservedDevice> devices;
     std::vector<int> gpus = gpus_for(arriving.pod, shown(state)).value();
     std::ranges::reverse(gpus);  // in whatever order, outcomes name them ascending
@@ -271,9 +273,12 @@ class ChurnTellingPlacer final : public Placer {
     placer_->arrives(arriving, ledger);
     churn = ledger.snapshot()->demand->churn;
   }
-  std::optional<NodeIndex> place(const ArrivingPod& arriving, std::span<const NodeIndex> candidates,
-                                 Ledger& ledger) override {
-    return placer_->place(arriving, candidates, ledger);
+  std::optional<NodeIndex> choose(const ArrivingPod& arriving,
+                                  std::span<const NodeIndex> candidates, Ledger& ledger) override {
+    return placer_->choose(arriving, candidates, ledger);
+  }
+  void hold(const ArrivingPod& arriving, NodeIndex node, Ledger& ledger) override {
+    placer_->hold(arriving, node, ledger);
   }
   void gone(std::string_view uid, Ledger& ledger) override { placer_->gone(uid, ledger); }
 
