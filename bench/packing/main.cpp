@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "growth.hpp"
 #include "openb.hpp"
 #include "published.hpp"
+#include "refusals.hpp"
 #include "regimes.hpp"
 #include "snug/codec/chart_svg.hpp"
 
@@ -29,6 +31,7 @@ struct Flags {
   bool ours = false;
   bool regimes = false;
   bool growth = false;
+  bool refusals = false;
   std::string only;
   unsigned seeds = 2;
   unsigned first_seed = 1;
@@ -136,6 +139,16 @@ int time_growth(const Openb& openb) {
   return say(findings(rows));
 }
 
+int show_refusals(const Openb& openb) {
+  const Contender tight = contender_of(SNUG_SOURCE_DIR "/policies/tight.yaml");
+  std::vector<Refusal> all;
+  for (const OpenbRun& each : openb.churn()) {
+    std::ranges::move(refusals(tight, each), std::back_inserter(all));
+  }
+  std::fputs(table(all).c_str(), stdout);
+  return 0;
+}
+
 int run_bench(int argc, char** argv) {
   Flags flags;
   CLI::App app("Compares policies on the openb trace.", "packing_bench");
@@ -152,6 +165,8 @@ int run_bench(int argc, char** argv) {
   app.add_flag("--regimes", flags.regimes, "compare with FGD on drawn workloads instead");
   app.add_flag("--growth", flags.growth,
                "time decisions of the default policy as the cluster grows");
+  app.add_flag("--refusals", flags.refusals,
+               "show what was idle when the default policy refused pods of several GPUs");
   app.add_option("--only", flags.only, "only the regimes with this text in their names")
       ->type_name("TEXT");
   app.add_option("--seeds", flags.seeds, "so many draws of each regime")
@@ -169,6 +184,7 @@ int run_bench(int argc, char** argv) {
   }
   const Openb openb(flags.traces);
   if (flags.growth) return time_growth(openb);
+  if (flags.refusals) return show_refusals(openb);
   return flags.regimes ? compare_in_regimes(flags, openb) : compare_on_openb(flags, openb);
 }
 

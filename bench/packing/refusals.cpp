@@ -1,0 +1,96 @@
+#include "refusals.hpp"
+
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+namespace snug_bench {
+namespace {
+
+using snug::ArrivingPod;
+using snug::Ledger;
+using snug::NodeIndex;
+
+Refusal refusal_of(const ArrivingPod& pod, const snug::Snapshot& snapshot) {
+  Refusal refusal{.asks = static_cast<int>(pod.pod.gpus)};
+  for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot) {
+    const std::vector<snug::GpuState>& gpus = snapshot.nodes[slot]->gpus;
+    std::size_t idle = 0;
+    for (const snug::GpuState& gpu : gpus) {
+      if (gpu.empty()) {
+        ++idle;
+      } else {
+        refusal.left_of_shared += gpu.left / 1000.0;
+      }
+    }
+    refusal.idle += static_cast<int>(idle);
+    if (gpus.size() == Refusal::kLargest) ++refusal.nodes_by_idle[idle];
+  }
+  return refusal;
+}
+
+/// Another's, of which it notes what is refused.
+class Noting final : public snug::Placer {
+ public:
+  Noting(std::unique_ptr<snug::Placer> placer, const OpenbRun& run)
+      : placer_(std::move(placer)), run_(run) {}
+
+  void arrives(const ArrivingPod& pod, Ledger& ledger) override {
+    ++come_;
+    placer_->arrives(pod, ledger);
+  }
+  std::optional<NodeIndex> choose(const ArrivingPod& pod, std::span<const NodeIndex> candidates,
+                                  Ledger& ledger) override {
+    const std::optional<NodeIndex> node = placer_->choose(pod, candidates, ledger);
+    const std::size_t arrival = come_ - 1;
+    if (!node && pod.pod.gpus > 1 && arrival > run_.trace.arrivals.size() / 2) {
+      Refusal& refusal = noted.emplace_back(refusal_of(pod, *ledger.snapshot()));
+      refusal.run = run_.name;
+      refusal.arrival = arrival;
+    }
+    return node;
+  }
+  void hold(const ArrivingPod& pod, NodeIndex node, Ledger& ledger) override {
+    placer_->hold(pod, node, ledger);
+  }
+  void gone(std::string_view uid, Ledger& ledger) override { placer_->gone(uid, ledger); }
+
+  std::vector<Refusal> noted;
+
+ private:
+  std::unique_ptr<snug::Placer> placer_;
+  const OpenbRun& run_;
+  std::size_t come_ = 0;
+};
+
+std::string text_of_row(const char* format, auto... values) {
+  char text[160];
+  std::snprintf(text, sizeof text, format, values...);
+  return text;
+}
+
+}  // namespace
+
+std::vector<Refusal> refusals(const Contender& who, const OpenbRun& run) {
+  Noting placer(who.placer(run.trace, run.seed), run);
+  const snug::SteadyClock clock;
+  const snug::ReplayInput input{run.trace, clock, nullptr};
+  static_cast<void>(replay(input, placer));
+  return std::move(placer.noted);
+}
+
+std::string table(const std::vector<Refusal>& all) {
+  std::string text =
+      "| run | arrival | asks for | idle GPUs | left of shared GPUs | nodes of eight with 0, 1, … "
+      "8 "
+      "idle |\n|---|---|---|---|---|---|\n";
+  for (const Refusal& each : all) {
+    text += text_of_row("| %s | %zu | %d | %d | %.0f |", each.run.c_str(), each.arrival, each.asks,
+                        each.idle, each.left_of_shared);
+    for (const int nodes : each.nodes_by_idle) text += text_of_row(" %d", nodes);
+    text += " |\n";
+  }
+  return text;
+}
+
+}  // namespace snug_bench

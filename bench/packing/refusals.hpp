@@ -1,0 +1,32 @@
+// How the cluster stands when a policy refuses a pod of several GPUs: what of it is idle, and
+// where.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "contest.hpp"
+#include "openb.hpp"
+
+namespace snug_bench {
+
+/// Of a refused pod, at its arrival in the measured half of a run.
+struct Refusal {
+  static constexpr std::size_t kLargest = 8;  // GPUs of the largest nodes
+
+  std::string run;
+  std::size_t arrival = 0;
+  int asks = 0;               // GPUs
+  int idle = 0;               // GPUs of all nodes
+  double left_of_shared = 0;  // of GPUs that are neither idle nor full, in GPUs
+  /// Of the largest nodes, how many have so many idle GPUs.
+  std::array<int, kLargest + 1> nodes_by_idle{};
+};
+
+[[nodiscard]] std::vector<Refusal> refusals(const Contender& who, const OpenbRun& run);
+
+/// A table in Markdown.
+[[nodiscard]] std::string table(const std::vector<Refusal>& all);
+
+}  // namespace snug_bench
