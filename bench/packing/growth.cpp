@@ -1,6 +1,6 @@
 #include "growth.hpp"
 
-#include <cstdio>
+#include "row.hpp"
 
 namespace snug_bench {
 namespace {
@@ -22,12 +22,6 @@ snug::Trace times_over(const snug::Trace& trace, std::size_t times) {
     if (arrival.lifetime) *arrival.lifetime *= kOfLifetime * static_cast<double>(times);
   }
   return more;
-}
-
-std::string row_of(const char* format, auto... values) {
-  char text[160];
-  std::snprintf(text, sizeof text, format, values...);
-  return text;
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 // Compares the policies that Snug ships with those of the FGD paper: on all runs of the openb
 // trace, which makes the table that README.md and docs/packing.md quote, or with --regimes on
-// workloads drawn from a seed. Exit code 1: a published figure is not reproduced, the default
-// policy misses a bound, or it is behind FGD in some regime; or the chart cannot be written. Exit
-// code 2: a flag or a file is wrong.
+// workloads drawn from a seed; of the default policy it shows with --growth how decisions grow with
+// the cluster, and with --refusals what was idle when pods were refused. Exit code 1: a published
+// figure is not reproduced, the default policy misses a bound, is behind FGD in some regime or
+// grows too fast; or the chart cannot be written. Exit code 2: a flag or a file is wrong.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include <iterator>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "comparison.hpp"
@@ -141,9 +143,9 @@ int time_growth(const Openb& openb) {
 
 int show_refusals(const Openb& openb) {
   const Contender tight = contender_of(SNUG_SOURCE_DIR "/policies/tight.yaml");
-  std::vector<Refusal> all;
+  std::vector<RefusedPod> all;
   for (const OpenbRun& each : openb.churn()) {
-    std::ranges::move(refusals(tight, each), std::back_inserter(all));
+    std::ranges::move(refused_pods(tight, each), std::back_inserter(all));
   }
   std::fputs(table(all).c_str(), stdout);
   return 0;
@@ -153,26 +155,42 @@ int run_bench(int argc, char** argv) {
   Flags flags;
   CLI::App app("Compares policies on the openb trace.", "packing_bench");
   app.add_option("--traces", flags.traces, "the folder of the trace")->type_name("FOLDER");
-  app.add_option(
-         "--policy", flags.policies,
-         "policies of Snug's to compare; by default best-fit and tight, and in regimes tight")
-      ->type_name("FILE");
-  app.add_option("--svg", flags.svg, "a chart of the first fill run")->type_name("FILE");
+  CLI::Option* policies =
+      app.add_option(
+             "--policy", flags.policies,
+             "policies of Snug's to compare; by default best-fit and tight, and in regimes tight")
+          ->type_name("FILE");
+  CLI::Option* svg =
+      app.add_option("--svg", flags.svg, "a chart of the first fill run")->type_name("FILE");
   app.add_option("--jobs", flags.jobs, "threads; by default one for each core")
       ->type_name("N")
       ->check(CLI::Range(1U, 1'024U));
-  app.add_flag("--ours", flags.ours, "leave out the published policies");
-  app.add_flag("--regimes", flags.regimes, "compare with FGD on drawn workloads instead");
-  app.add_flag("--growth", flags.growth,
-               "time decisions of the default policy as the cluster grows");
-  app.add_flag("--refusals", flags.refusals,
-               "show what was idle when the default policy refused pods of several GPUs");
+  CLI::Option* ours = app.add_flag("--ours", flags.ours, "leave out the published policies");
+  CLI::Option* regimes =
+      app.add_flag("--regimes", flags.regimes, "compare with FGD on drawn workloads instead")
+          ->excludes(svg)
+          ->excludes(ours);
+  for (auto& [name, flag, meaning] :
+       {std::tuple("--growth", &flags.growth,
+                   "time decisions of the default policy as the cluster grows"),
+        std::tuple("--refusals", &flags.refusals,
+                   "show what was idle when the default policy refused pods of several GPUs")}) {
+    app.add_flag(name, *flag, meaning)
+        ->excludes(policies)
+        ->excludes(svg)
+        ->excludes(ours)
+        ->excludes(regimes);
+  }
   app.add_option("--only", flags.only, "only the regimes with this text in their names")
-      ->type_name("TEXT");
+      ->type_name("TEXT")
+      ->needs(regimes);
   app.add_option("--seeds", flags.seeds, "so many draws of each regime")
       ->type_name("N")
-      ->check(CLI::Range(1U, 1'000U));
-  app.add_option("--first-seed", flags.first_seed, "of these draws")->type_name("N");
+      ->check(CLI::Range(1U, 1'000U))
+      ->needs(regimes);
+  app.add_option("--first-seed", flags.first_seed, "of these draws")
+      ->type_name("N")
+      ->needs(regimes);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,8 +1,9 @@
 #include "refusals.hpp"
 
-#include <cstdio>
 #include <memory>
 #include <utility>
+
+#include "row.hpp"
 
 namespace snug_bench {
 namespace {
@@ -11,8 +12,8 @@ using snug::ArrivingPod;
 using snug::Ledger;
 using snug::NodeIndex;
 
-Refusal refusal_of(const ArrivingPod& pod, const snug::Snapshot& snapshot) {
-  Refusal refusal{.asks = static_cast<int>(pod.pod.gpus)};
+RefusedPod refused(const ArrivingPod& pod, const snug::Snapshot& snapshot) {
+  RefusedPod refusal{.asks = static_cast<int>(pod.pod.gpus)};
   for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot) {
     const std::vector<snug::GpuState>& gpus = snapshot.nodes[slot]->gpus;
     std::size_t idle = 0;
@@ -24,7 +25,7 @@ Refusal refusal_of(const ArrivingPod& pod, const snug::Snapshot& snapshot) {
       }
     }
     refusal.idle += static_cast<int>(idle);
-    if (gpus.size() == Refusal::kLargest) ++refusal.nodes_by_idle[idle];
+    if (gpus.size() == RefusedPod::kLargest) ++refusal.nodes_by_idle[idle];
   }
   return refusal;
 }
@@ -44,7 +45,7 @@ class Noting final : public snug::Placer {
     const std::optional<NodeIndex> node = placer_->choose(pod, candidates, ledger);
     const std::size_t arrival = come_ - 1;
     if (!node && pod.pod.gpus > 1 && arrival > run_.trace.arrivals.size() / 2) {
-      Refusal& refusal = noted.emplace_back(refusal_of(pod, *ledger.snapshot()));
+      RefusedPod& refusal = noted.emplace_back(refused(pod, *ledger.snapshot()));
       refusal.run = run_.name;
       refusal.arrival = arrival;
     }
@@ -55,7 +56,7 @@ class Noting final : public snug::Placer {
   }
   void gone(std::string_view uid, Ledger& ledger) override { placer_->gone(uid, ledger); }
 
-  std::vector<Refusal> noted;
+  std::vector<RefusedPod> noted;
 
  private:
   std::unique_ptr<snug::Placer> placer_;
@@ -63,15 +64,9 @@ class Noting final : public snug::Placer {
   std::size_t come_ = 0;
 };
 
-std::string text_of_row(const char* format, auto... values) {
-  char text[160];
-  std::snprintf(text, sizeof text, format, values...);
-  return text;
-}
-
 }  // namespace
 
-std::vector<Refusal> refusals(const Contender& who, const OpenbRun& run) {
+std::vector<RefusedPod> refused_pods(const Contender& who, const OpenbRun& run) {
   Noting placer(who.placer(run.trace, run.seed), run);
   const snug::SteadyClock clock;
   const snug::ReplayInput input{run.trace, clock, nullptr};
@@ -79,15 +74,15 @@ std::vector<Refusal> refusals(const Contender& who, const OpenbRun& run) {
   return std::move(placer.noted);
 }
 
-std::string table(const std::vector<Refusal>& all) {
+std::string table(const std::vector<RefusedPod>& all) {
   std::string text =
       "| run | arrival | asks for | idle GPUs | left of shared GPUs | nodes of eight with 0, 1, … "
       "8 "
       "idle |\n|---|---|---|---|---|---|\n";
-  for (const Refusal& each : all) {
-    text += text_of_row("| %s | %zu | %d | %d | %.0f |", each.run.c_str(), each.arrival, each.asks,
-                        each.idle, each.left_of_shared);
-    for (const int nodes : each.nodes_by_idle) text += text_of_row(" %d", nodes);
+  for (const RefusedPod& each : all) {
+    text += row_of("| %s | %zu | %d | %d | %.0f |", each.run.c_str(), each.arrival, each.asks,
+                   each.idle, each.left_of_shared);
+    for (const int nodes : each.nodes_by_idle) text += row_of(" %d", nodes);
     text += " |\n";
   }
   return text;

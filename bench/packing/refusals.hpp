@@ -1,8 +1,8 @@
-// How the cluster stands when a policy refuses a pod of several GPUs: what of it is idle, and
-// where.
+// What of the cluster is idle when a policy refuses a pod of several GPUs, and where.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -12,7 +12,7 @@
 namespace snug_bench {
 
 /// Of a refused pod, at its arrival in the measured half of a run.
-struct Refusal {
+struct RefusedPod {
   static constexpr std::size_t kLargest = 8;  // GPUs of the largest nodes
 
   std::string run;
@@ -24,9 +24,9 @@ struct Refusal {
   std::array<int, kLargest + 1> nodes_by_idle{};
 };
 
-[[nodiscard]] std::vector<Refusal> refusals(const Contender& who, const OpenbRun& run);
+[[nodiscard]] std::vector<RefusedPod> refused_pods(const Contender& who, const OpenbRun& run);
 
 /// A table in Markdown.
-[[nodiscard]] std::string table(const std::vector<Refusal>& all);
+[[nodiscard]] std::string table(const std::vector<RefusedPod>& all);
 
 }  // namespace snug_bench

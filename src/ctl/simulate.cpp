@@ -1,6 +1,7 @@
 #include "ctl/simulate.hpp"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 
@@ -50,7 +51,7 @@ Result<void> write_results(const SimulateFlags& flags,
 }
 
 /// Before minutes of work are lost to a folder that is not there.
-Result<void> check_results(const SimulateFlags& flags) {
+Result<void> check_writable_results(const SimulateFlags& flags) {
   for (const auto& path : {flags.json, flags.svg}) {
     if (!path || path == "-") continue;
     if (const auto good = check_writable(*path); !good) return good;
@@ -61,7 +62,8 @@ Result<void> check_results(const SimulateFlags& flags) {
 int run(const SimulateFlags& flags) {
   const Result<SimulateInput> input = read_input(flags);
   if (!input) return complain(kWrong, input.error().message);
-  if (const auto good = check_results(flags); !good) return complain(kFailed, good.error().message);
+  if (const auto good = check_writable_results(flags); !good)
+    return complain(kFailed, good.error().message);
   const auto written = write_results(flags, simulate(*input));
   return written ? kDone : complain(kFailed, written.error().message);
 }

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
-#include <set>
 #include <utility>
 
 #include "app/files.hpp"
@@ -75,8 +74,13 @@ Result<void> check_flags(const SimulateFlags& flags) {
     return wrong("--policy may be given at most " + std::to_string(kMostComparedPolicies) +
                  " times");
   }
-  const std::set<std::string> different(flags.policies.begin(), flags.policies.end());
-  if (different.size() < flags.policies.size()) return wrong("--policy names the same file twice");
+  for (std::size_t i = 0; i < flags.policies.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      if (same_file(flags.policies[k], flags.policies[i])) {
+        return wrong("--policy names the same file twice: " + flags.policies[i]);
+      }
+    }
+  }
   return check_results(flags);
 }
 

@@ -16,8 +16,6 @@ constexpr double kFullChurnRatio = 0.2;
 /// A pod that so many have passed, which came after it and were placed before it, counts as
 /// refused.
 constexpr int kRefusedAfter = 16;
-/// So many pods wait to be judged; of more the first are not.
-constexpr std::size_t kMostWaiting = 1'024;
 /// Where this part of what single GPUs and shares come to is refused, the cluster is saturated in
 /// full.
 constexpr double kFullSaturationRatio = 0.02;
@@ -114,7 +112,8 @@ void DemandLearner::gone(std::string_view uid, const Supply& supply) {
   if (found == living_.end()) return;
   if (found->second.placed) {
     const std::int64_t milli = found->second.asks.milli(supply.usual_memory());
-    // What a drain takes away at once says nothing of how pods come and go from then on.
+    // However much leaves at once, it counts no more than a full balance, and fades with what
+    // comes.
     leaving_ = std::min(leaving_ + static_cast<double>(milli) / window(arrivals_),
                         std::max(arriving_, 1.0));
     follow_leaving();

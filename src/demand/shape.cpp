@@ -1,26 +1,25 @@
 #include "snug/demand/shape.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 namespace snug {
 
 std::int64_t PodShape::milli_each(MebiBytes of_gpu) const {
   if (gpu_memory.value == 0 || of_gpu.value <= 0) return gpu_milli;
-  const std::int64_t part =
-      std::clamp<std::int64_t>(1000 * gpu_memory.value / of_gpu.value, 1, 1000);
+  const std::int64_t part = std::clamp<std::int64_t>(
+      kWholeGpu.value * gpu_memory.value / of_gpu.value, 1, kWholeGpu.value);
   return std::max(part, gpu_milli);
 }
 
 namespace {
 
-/// More than any node has of CPU (thousandths of a core) and memory (MiB), and, by the GPU, of
-/// milli-GPU: what pods ask has no limit but 64 bits, and what is learned of it is multiplied.
-constexpr std::int64_t kMostOfPod = 1'000'000'000;
-constexpr std::int64_t kMostGpus = kMostOfPod / 1000;
+constexpr std::int64_t kMostGpus = 1'000'000;  // as kMostOfHost
 
-/// Parts of a GPU that a device plug-in offers are no GPUs.
-bool is_part(const Ask& ask) {
+/// Slices are no GPUs.
+bool is_slice(const Ask& ask) {
+  if (std::holds_alternative<SliceAsk>(ask)) return true;
   const auto* units = std::get_if<KubeletAsk>(&ask);
   return units != nullptr && units->resource.starts_with("nvidia.com/mig-");
 }
@@ -33,7 +32,7 @@ bool is_share(const Ask& ask) {
 class Together {
  public:
   void add(const ContainerRequest& asked) {
-    if (is_part(asked.ask)) return;
+    if (is_slice(asked.ask)) return;
     if (!is_share(asked.ask)) {
       wholes_ = std::min(wholes_ + std::min(asked.count, kMostGpus), kMostGpus);
       return;
@@ -47,10 +46,18 @@ class Together {
 
   void widen(PodShape& shape) const {
     const bool whole = wholes_ > 0;
-    shape.gpus = std::max(shape.gpus, whole ? wholes_ : gpus_);
-    shape.gpu_milli =
-        std::max(shape.gpu_milli, whole ? kWholeGpu.value : std::min(milli_, kWholeGpu.value));
-    if (!whole) shape.gpu_memory = std::max(shape.gpu_memory, memory_);
+    const std::int64_t gpus = whole ? wholes_ : gpus_;
+    const std::int64_t milli = whole ? kWholeGpu.value : std::min(milli_, kWholeGpu.value);
+    const MebiBytes memory = whole ? MebiBytes{} : memory_;
+    if (gpus == shape.gpus) {
+      shape.gpu_milli = std::max(shape.gpu_milli, milli);
+      shape.gpu_memory = std::max(shape.gpu_memory, memory);
+    } else if (std::pair(gpus * milli, gpus) >
+               std::pair(shape.gpus * shape.gpu_milli, shape.gpus)) {
+      shape.gpus = gpus;
+      shape.gpu_milli = milli;
+      shape.gpu_memory = memory;
+    }
   }
 
  private:
@@ -78,8 +85,8 @@ PodShape shape_of(const GpuRequest& request, const HostAmounts& host) {
     shape.excluded = asked.models.excluded;
   }
   running.widen(shape);
-  shape.cpu_milli = std::min(host.cpu_milli, kMostOfPod);
-  shape.memory_mib = std::min(host.memory_bytes >> 20, kMostOfPod);
+  shape.cpu_milli = std::min(host.cpu_milli, kMostOfHost);
+  shape.memory_mib = std::min(host.memory_bytes >> 20, kMostOfHost);
   return shape;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "snug/base/limits.hpp"
+#include "snug/model/glob.hpp"
 
 namespace snug {
 
@@ -15,12 +16,14 @@ Supply supply_of(const Snapshot& snapshot) {
     if (snapshot.nodes[slot] == nullptr) continue;
     const NodeInventory& inventory = *snapshot.nodes[slot]->inventory;
     if (inventory.gpus.empty()) continue;
-    supply.cpu_milli += inventory.host.amounts.cpu_milli;
-    supply.memory_mib += inventory.host.amounts.memory_bytes >> 20;
+    const HostAmounts& has = inventory.host.amounts;
+    const std::int64_t cpu_milli = std::min(has.cpu_milli, kMostOfHost);
+    const std::int64_t memory_mib = std::min(has.memory_bytes >> 20, kMostOfHost);
+    supply.cpu_milli += cpu_milli;
+    supply.memory_mib += memory_mib;
     supply.most_gpus = std::max(supply.most_gpus, static_cast<std::int64_t>(inventory.gpus.size()));
-    supply.most_cpu_milli = std::max(supply.most_cpu_milli, inventory.host.amounts.cpu_milli);
-    supply.most_memory_mib =
-        std::max(supply.most_memory_mib, inventory.host.amounts.memory_bytes >> 20);
+    supply.most_cpu_milli = std::max(supply.most_cpu_milli, cpu_milli);
+    supply.most_memory_mib = std::max(supply.most_memory_mib, memory_mib);
     for (const GpuInfo& gpu : inventory.gpus) {
       ++supply.gpus;
       ++supply.by_model[gpu.model_number];
@@ -38,9 +41,25 @@ Supply supply_of(const Snapshot& snapshot) {
   return supply;
 }
 
+ModelSet models_of(const PodShape& shape, const Supply& supply) {
+  if (supply.models == nullptr) return kAnyModel;
+  const ModelFilter filter{shape.wanted, shape.excluded};
+  ModelSet set = 0;
+  bool all = true;
+  for (std::size_t i = 1; i < supply.models->size(); ++i) {
+    const bool holds = shape.gpu_memory <= supply.memory_by_model[i] || supply.by_model[i] == 0;
+    const bool may = holds && filter.allows((*supply.models)[i]);
+    if (may) set |= ModelSet{1} << i;
+    all = all && may;
+  }
+  if (all) return kAnyModel;
+  // What has no number may be what is named.
+  return supply.by_model[0] > 0 ? set | 1 : set;
+}
+
 bool Supply::may_hold(const PodShape& shape) const {
   if (most_gpus == 0) return true;
-  if (shape.gpus > most_gpus) return false;
+  if (shape.gpus > most_gpus || models_of(shape, *this) == 0) return false;
   return most_cpu_milli == 0 ||
          (shape.cpu_milli <= most_cpu_milli && shape.memory_mib <= most_memory_mib);
 }

@@ -16,8 +16,6 @@
 namespace snug {
 namespace {
 
-/// So many sizes of shares are priced, those first that take the most GPUs.
-constexpr std::size_t kPricedSizes = 16;
 /// As much demand as so many GPUs' is thought to name models, each alike, before any has been seen:
 /// else the first pod that names one would make its GPUs look scarce.
 constexpr double kNamingGpusBeforeAll = 50;
@@ -34,23 +32,26 @@ class Histogram {
  public:
   explicit Histogram(std::int64_t width) : width_(width) {}
 
-  void add(double gpus, double need) {
-    const auto at = static_cast<std::size_t>(need / static_cast<double>(width_));
-    Row& row = rows_[std::min(StrandTable::kBins - 1, at)];
+  /// Of so many GPUs, the need with a whole one, and that of one pod for its part of one. What
+  /// needs nothing is never short of it.
+  void add(double gpus, double need, double of_one) {
+    if (need <= 0) return;
+    Row& row = rows_[bin_of(need)];
     row.gpus += gpus;
     row.needs += gpus * need;
+    rows_[bin_of(of_one)].fed += 1000 * gpus / std::max(need, least());
   }
 
   [[nodiscard]] StrandTable::Bins bins(double all_gpus) const {
     StrandTable::Bins bins{};
     for (std::size_t i = 0; i < rows_.size(); ++i) {
+      bins[i].fed = in_parts(StrandTable::kFine * rows_[i].fed / all_gpus);
       if (rows_[i].gpus <= 0) continue;
       // A need near nothing is never short; it must not divide by nothing. One beyond what any node
       // has always is; sums stay inside 64 bits.
       constexpr double kMostNeed = 1e9;
-      const std::int64_t least = std::max<std::int64_t>(1, width_ / 25);
-      const std::int64_t need = std::llround(std::min(kMostNeed, rows_[i].needs / rows_[i].gpus));
-      bins[i] = {in_parts(rows_[i].gpus / all_gpus), std::max(least, need)};
+      bins[i].share = in_parts(rows_[i].gpus / all_gpus);
+      bins[i].need = std::llround(std::clamp(rows_[i].needs / rows_[i].gpus, least(), kMostNeed));
     }
     return bins;
   }
@@ -59,7 +60,13 @@ class Histogram {
   struct Row {
     double gpus = 0;
     double needs = 0;
+    double fed = 0;
   };
+  [[nodiscard]] double least() const { return std::max(1.0, static_cast<double>(width_) / 25); }
+  [[nodiscard]] std::size_t bin_of(double need) const {
+    return std::min(StrandTable::kBins - 1,
+                    static_cast<std::size_t>(need / static_cast<double>(width_)));
+  }
   std::array<Row, StrandTable::kBins> rows_{};
   std::int64_t width_;
 };
@@ -209,10 +216,12 @@ DemandTables::DemandTables(const ShapeCounts& pods, const Supply& supply, double
     const double gpus = count * each * devices;
     if (gpus <= 0) continue;
     all_gpus += gpus;
-    cpu.of_device.add(gpus, static_cast<double>(shape.cpu_milli) / devices);
-    cpu.of_used.add(gpus, static_cast<double>(shape.cpu_milli) / devices / each);
-    memory.of_device.add(gpus, static_cast<double>(shape.memory_mib) / devices);
-    memory.of_used.add(gpus, static_cast<double>(shape.memory_mib) / devices / each);
+    const double cores = static_cast<double>(shape.cpu_milli) / devices;
+    cpu.of_device.add(gpus, cores, cores);
+    cpu.of_used.add(gpus, cores / each, cores);
+    const double mebibytes = static_cast<double>(shape.memory_mib) / devices;
+    memory.of_device.add(gpus, mebibytes, mebibytes);
+    memory.of_used.add(gpus, mebibytes / each, mebibytes);
   }
   if (all_gpus <= 0) return;
   cpu_ = {cpu.of_device.bins(all_gpus), cpu.of_used.bins(all_gpus)};
@@ -231,11 +240,13 @@ StrandTable DemandTables::mixed(const ByUse<StrandTable::Bins>& bins, std::int64
   for (std::size_t i = 0; i < mix.size(); ++i) {
     const StrandTable::Bin& still = bins.of_device[i];
     const StrandTable::Bin& churning = bins.of_used[i];
+    mix[i].fed =
+        (still.fed * (Demand::kFullChurn - churn) + churning.fed * churn) / Demand::kFullChurn;
     const std::int64_t a = still.share * (Demand::kFullChurn - churn);
     const std::int64_t b = churning.share * churn;
     if (a + b == 0) continue;
-    mix[i] = {.share = (a + b) / Demand::kFullChurn,
-              .need = (a * still.need + b * churning.need) / (a + b)};
+    mix[i].share = (a + b) / Demand::kFullChurn;
+    mix[i].need = (a * still.need + b * churning.need) / (a + b);
   }
   return {mix, width};
 }

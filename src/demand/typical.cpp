@@ -7,25 +7,8 @@
 #include <utility>
 
 #include "snug/base/limits.hpp"
-#include "snug/model/glob.hpp"
 
 namespace snug {
-
-ModelSet models_of(const PodShape& shape, const Supply& supply) {
-  if (supply.models == nullptr) return kAnyModel;
-  const ModelFilter filter{shape.wanted, shape.excluded};
-  ModelSet set = 0;
-  bool all = true;
-  for (std::size_t i = 1; i < supply.models->size(); ++i) {
-    const bool holds = shape.gpu_memory <= supply.memory_by_model[i] || supply.by_model[i] == 0;
-    const bool may = holds && filter.allows((*supply.models)[i]);
-    if (may) set |= ModelSet{1} << i;
-    all = all && may;
-  }
-  if (all) return kAnyModel;
-  // What has no number may be what is named.
-  return supply.by_model[0] > 0 ? set | 1 : set;
-}
 
 namespace {
 

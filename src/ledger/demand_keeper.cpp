@@ -64,7 +64,9 @@ void DemandKeeper::publish() {
   if (due) learner_.build_tables(supply_);
   nodes_changed_ = false;
   auto demand = std::make_shared<Demand>(learner_.demand());
-  demand->version = published_->version + 1;
+  demand->version = published_->version;
+  if (*demand == *published_) return;  // what is remembered by it stays true
+  ++demand->version;
   published_ = std::move(demand);
   ledger_.put_demand(published_);
 }

@@ -178,10 +178,8 @@ class Planner {
     // What others intend or wait for ends without the node's state changing.
     if (input_.memo != nullptr && nominations == nullptr && later == nullptr) {
       const std::size_t slot = slots_[candidate];
-      input_.memo->remember(slot,
-                            {.version = input_.snapshot.nodes.version(slot) & PlanMemo::kVersions,
-                             .reason = verdict.reason,
-                             .score_class = verdict.score_class});
+      input_.memo->remember(slot, input_.snapshot.nodes.version(slot), verdict.reason,
+                            verdict.score_class);
     }
   }
 

@@ -19,18 +19,6 @@ std::int32_t points(std::int64_t cost) {
   return static_cast<std::int32_t>(-kPointsPerMilli * std::clamp(cost, -kMost, kMost) / kOne);
 }
 
-/// What nobody has asked of the node yet.
-struct HostLeft {
-  std::int64_t cpu_milli = 0;
-  std::int64_t memory_mib = 0;
-};
-
-HostLeft host_left(const NodeState& node) {
-  const HostAmounts& has = node.inventory->host.amounts;
-  return {has.cpu_milli - node.host_used.cpu_milli,
-          (has.memory_bytes - node.host_used.memory_bytes) >> 20};
-}
-
 /// What pods ask has no limit but 64 bits.
 std::int64_t less(std::int64_t left, std::int64_t asked) {
   std::int64_t rest = 0;
@@ -55,9 +43,10 @@ std::int64_t milli_of(const TermInput& input) {
 }
 
 /// For want of the one that is shorter.
-std::int64_t stranded(const Demand& demand, const HostLeft& host, std::int64_t gpu_milli) {
-  return std::max(demand.cpu.stranded(host.cpu_milli, gpu_milli),
-                  demand.memory.stranded(host.memory_mib, gpu_milli));
+std::int64_t stranded(const TermInput& input, const HostLeft& host, std::int64_t gpu_milli) {
+  const HostAmounts& has = input.node.inventory->host.amounts;
+  return std::max(input.demand.cpu.stranded(host.cpu_milli, has.cpu_milli, gpu_milli),
+                  input.demand.memory.stranded(host.memory_mib, has.memory_bytes >> 20, gpu_milli));
 }
 
 }  // namespace
@@ -66,9 +55,9 @@ std::int32_t stranded_gpu(const TermInput& input) {
   const NodeState& node = input.node;
   if (!node.inventory->host.known || node.left == 0) return 0;
   const std::int64_t left = std::max<std::int64_t>(0, node.left - milli_of(input));
-  const HostLeft host = host_left(node);
-  return points(stranded(input.demand, without(host, input.host), left) -
-                stranded(input.demand, host, node.left));
+  const HostLeft host = node.host_left();
+  return points(stranded(input, without(host, input.host), left) -
+                stranded(input, host, node.left));
 }
 
 namespace {
@@ -162,8 +151,8 @@ std::int32_t fgd(const TermInput& input) {
   view.cpu_milli = less(view.cpu_milli, input.host.cpu_milli);
   for (const DeviceTake& take : input.placement.takes) view.gpus[take.gpu].left -= take.milli;
   const std::int64_t gain = before - fragment(view, input.demand.typical);
-  // Milli-GPU in parts of kOne to GPUs x 10^9.
-  const std::int64_t scaled = gain * 1'000 / kOne * 1'000;
+  // Milli-GPU in parts of kOne to GPUs x 10^9, rounded down.
+  const std::int64_t scaled = (gain * 1'000'000) >> kPartBits;
   const auto reached = std::ranges::upper_bound(kSigmoidSteps, scaled) - kSigmoidSteps.begin();
   return static_cast<std::int32_t>(1000 * reached);
 }

@@ -6,10 +6,8 @@ namespace snug {
 
 FragmentView fragment_view(const NodeState& node) {
   constexpr std::int64_t kEnough = std::numeric_limits<std::int64_t>::max() / 2;
-  const HostCapacity& host = node.inventory->host;
-  FragmentView view{
-      .cpu_milli = host.known ? host.amounts.cpu_milli - node.host_used.cpu_milli : kEnough,
-      .gpus = {}};
+  FragmentView view{.cpu_milli = node.inventory->host.known ? node.host_left().cpu_milli : kEnough,
+                    .gpus = {}};
   view.gpus.reserve(node.gpus.size());
   for (const GpuState& gpu : node.gpus) {
     view.gpus.push_back({gpu.left, ModelSet{1} << gpu.info->model_number});

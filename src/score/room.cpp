@@ -42,8 +42,8 @@ RoomView::RoomView(const NodeState& node)
           .cpu_milli = bounded(has.cpu_milli),
           .memory_mib = mebibytes(has.memory_bytes)};
   free_ = {.crowd = 0,
-           .cpu_milli = bounded(has.cpu_milli - node.host_used.cpu_milli),
-           .memory_mib = mebibytes(has.memory_bytes - node.host_used.memory_bytes)};
+           .cpu_milli = bounded(node.host_left().cpu_milli),
+           .memory_mib = bounded(node.host_left().memory_mib)};
   for (std::size_t i = 0; i < count_; ++i) {
     const GpuState& gpu = node.gpus[i];
     const bool usable = gpu.takes_whole && gpu.closure == GpuClosure::kOpen;

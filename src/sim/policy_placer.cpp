@@ -28,6 +28,8 @@ class PolicyPlacer final : public Placer {
   }
 
   void arrives(const ArrivingPod& arriving, Ledger& ledger) override {
+    if (ledger_ == nullptr) ledger_ = &ledger;
+    SNUG_CHECK(ledger_ == &ledger);
     if (known_) {
       say_known(ledger);
       return;
@@ -93,6 +95,7 @@ class PolicyPlacer final : public Placer {
   std::unique_ptr<const ProfileChoice> profiles_;
   Known known_;  // empty: it is learned
   bool said_ = false;
+  const Ledger* ledger_ = nullptr;        // of the replay
   std::unique_ptr<DemandKeeper> keeper_;  // of the ledger; null: no pod has come, or all is known
   PlanMemos memos_;
 };

@@ -26,7 +26,7 @@ struct Departure {
   }
 };
 
-struct HostLeft {
+struct HostRoom {
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
 
@@ -147,7 +147,7 @@ class Run {
   const Trace& trace_;
   Placer& placer_;
   Ledger ledger_;
-  std::vector<HostLeft> left_;          // of the nodes, by rank
+  std::vector<HostRoom> left_;          // of the nodes, by rank
   std::vector<GpuRequest> requests_;    // of the trace's pods
   std::vector<std::uint32_t> node_of_;  // of the arrivals that were placed
   std::priority_queue<Departure, std::vector<Departure>, std::greater<>> leaving_;

@@ -77,7 +77,7 @@ inline constexpr std::int64_t kReservationBytesPerGpu = 256;
 // most so many bytes. Only speed depends on them, so that they are no operator's business.
 inline constexpr std::size_t kKeptBuffers = 8;
 inline constexpr std::size_t kKeptBytes = 1'048'576;
-/// And so many requests for which plan() remembers the nodes, at 24 bytes for each node, and so
+/// And so many requests for which plan() remembers the nodes, at 16 bytes for each node, and so
 /// many nodes in all.
 inline constexpr std::size_t kKeptMemos = 512;
 inline constexpr std::size_t kKeptVerdicts = 4'000'000;
@@ -98,6 +98,8 @@ inline constexpr std::int64_t kMostDevicesOfSeveral = 64;
 // What is learned of demand (demand/learner.hpp), so that it stays small and cheap to read. What
 // goes beyond counts least.
 inline constexpr std::size_t kMostShapes = 4'096;     // kinds of pods that are counted apart
+inline constexpr std::size_t kMostWaiting = 1'024;    // pods of which it is seen who passes them
+inline constexpr std::size_t kPricedSizes = 16;       // sizes of shares with prices of their own
 inline constexpr std::size_t kMostRoomShapes = 32;    // kinds of pods with several GPUs that matter
 inline constexpr std::size_t kMostRoomGpus = 16;      // GPUs of a node that make rooms
 inline constexpr std::size_t kMostTypicalPods = 128;  // kinds of pods that FGD looks at

@@ -13,6 +13,10 @@
 
 namespace snug {
 
+/// More than any node has of CPU (thousandths of a core) and memory (MiB): what pods and nodes say
+/// has no limit but 64 bits, and what is learned of it is multiplied.
+inline constexpr std::int64_t kMostOfHost = 1'000'000'000;
+
 struct PodShape {
   std::int64_t cpu_milli = 0;
   std::int64_t memory_mib = 0;        // of the node's
@@ -32,8 +36,9 @@ struct PodShape {
 
 /// Apps and sidecars run together: those that ask for whole GPUs need as many as they ask for
 /// together, those that ask for shares one share as large as theirs together, on as many GPUs as
-/// any of them wants. An init container runs alone, and counts where it asks for more. Slices that
-/// a device plug-in offers do not count, any other unit of the kubelet's counts as a GPU.
+/// any of them wants. An init container runs alone: on as many GPUs it counts where it asks for
+/// more, on another number the one that asks for more in all counts. Slices do not count, any other
+/// unit of the kubelet's counts as a GPU. Of several model filters the last counts.
 [[nodiscard]] PodShape shape_of(const GpuRequest& request, const HostAmounts& host);
 
 }  // namespace snug

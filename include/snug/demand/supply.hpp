@@ -28,8 +28,8 @@ struct Supply {
   /// Of the largest GPU of each model, by the model's number.
   std::array<MebiBytes, kMostModels> memory_by_model{};
   std::shared_ptr<const std::vector<std::string>> models;  // names by number; null: none
-  /// The most that any one node has of each. 0 GPUs: no node is known, 0 CPU: what they have is
-  /// not.
+  /// The most that any one node has of each. 0 GPUs: no node is known; 0 CPU: no node says what it
+  /// has.
   std::int64_t most_gpus = 0;
   std::int64_t most_cpu_milli = 0;
   std::int64_t most_memory_mib = 0;
@@ -44,5 +44,9 @@ struct Supply {
 };
 
 [[nodiscard]] Supply supply_of(const Snapshot& snapshot);
+
+/// The models that the shape's pods may have: those that they name, where a GPU has as much memory
+/// as they ask for. kAnyModel: all that there are.
+[[nodiscard]] ModelSet models_of(const PodShape& shape, const Supply& supply);
 
 }  // namespace snug

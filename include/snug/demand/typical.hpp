@@ -17,8 +17,4 @@ using CountedShape = std::pair<PodShape, double>;
 [[nodiscard]] std::vector<TypicalPod> typical_pods(std::vector<CountedShape> pods,
                                                    const Supply& supply);
 
-/// The models that the shape's pods may have: those that they name, where a GPU has as much memory
-/// as they ask for. kAnyModel: all that there are.
-[[nodiscard]] ModelSet models_of(const PodShape& shape, const Supply& supply);
-
 }  // namespace snug

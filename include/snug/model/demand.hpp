@@ -16,7 +16,8 @@
 
 namespace snug {
 
-inline constexpr std::int64_t kOne = std::int64_t{1} << 20;
+inline constexpr int kPartBits = 20;
+inline constexpr std::int64_t kOne = std::int64_t{1} << kPartBits;
 
 /// GPU models as bits: bit n is the model with number n (GpuInfo::model_number); bit 0 stands for
 /// all beyond kMostModels.
@@ -29,10 +30,15 @@ inline constexpr ModelSet kAnyModel = ~ModelSet{0};
 class StrandTable {
  public:
   static constexpr std::size_t kBins = 260;
+  /// Feeds are kept in such parts, so that rounding does not add up.
+  static constexpr std::int64_t kFine = 1024;
 
   struct Bin {
     std::int64_t share = 0;  // of the GPUs asked for, in parts of kOne
     std::int64_t need = 0;   // mean need with a whole GPU; not 0 where `share` is not
+    /// Of the pods of which each needs so much for one GPU or its share of one: the milli-GPU that
+    /// one of what is needed feeds, times their share, times kFine.
+    std::int64_t fed = 0;
   };
   using Bins = std::array<Bin, kBins>;
 
@@ -41,18 +47,28 @@ class StrandTable {
   /// Bin n has the needs from n times `width` on, the last all above.
   StrandTable(const Bins& bins, std::int64_t width);
 
-  /// Of so much idle GPU, what cannot be used for want of `have`, in parts of kOne of a milli-GPU:
-  /// for a need of r with a GPU max(0, gpu - have/r), in the mean over the demand.
-  [[nodiscard]] std::int64_t stranded(std::int64_t have, std::int64_t gpu_milli) const;
+  /// Of so much idle GPU, what cannot be used for want of `have`, in parts of kOne of a milli-GPU,
+  /// in the mean over the demand: for a need of r with a GPU max(0, gpu - have/r), and all of it
+  /// where one pod needs more than the node `has` with nobody on it.
+  [[nodiscard]] std::int64_t stranded(std::int64_t have, std::int64_t has,
+                                      std::int64_t gpu_milli) const;
 
   friend bool operator==(const StrandTable&, const StrandTable&) = default;
 
  private:
   struct Sum {
     std::int64_t share = 0;  // of the bins from here on
-    std::int64_t fed = 0;    // milli-GPU that one of what is needed feeds, times share, times 1024
+    std::int64_t fed = 0;    // milli-GPU that one of what is needed feeds, times share and kFine
+    std::int64_t lost = 0;   // the same, of the pods of which one needs so much
     friend bool operator==(const Sum&, const Sum&) = default;
   };
+  /// What is beyond have/r.
+  [[nodiscard]] std::int64_t unfed(std::int64_t have, std::int64_t gpu_milli) const;
+  /// What have/r would feed of those that need more than the node has for one pod; of less than a
+  /// whole GPU in part.
+  [[nodiscard]] std::int64_t lost(std::int64_t have, std::int64_t has,
+                                  std::int64_t gpu_milli) const;
+
   std::array<Sum, kBins + 1> from_{};
   std::int64_t width_ = 1;
 };

@@ -34,6 +34,12 @@ struct HostAmounts {
   }
 };
 
+/// What nobody has asked of a node yet; below 0 where more is asked than it has.
+struct HostLeft {
+  std::int64_t cpu_milli = 0;   // thousandths of a core
+  std::int64_t memory_mib = 0;  // MiB, rounded down
+};
+
 /// A node's allocatable; nothing is known of a node that states none.
 struct HostCapacity {
   HostAmounts amounts;

@@ -113,6 +113,11 @@ struct NodeState {
   std::int64_t pods = 0;
   std::vector<HoldingPtr> holdings;
 
+  [[nodiscard]] HostLeft host_left() const {
+    const HostAmounts& has = inventory->host.amounts;
+    return {has.cpu_milli - host_used.cpu_milli, (has.memory_bytes - host_used.memory_bytes) >> 20};
+  }
+
   [[nodiscard]] const std::string& name() const { return inventory->name; }
 
   /// The position in `gpus` of the one that a reserved device is charged to: the inventory's

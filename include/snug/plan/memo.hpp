@@ -16,11 +16,12 @@
 namespace snug {
 
 class PlanMemo {
+  /// Enough for a change in each nanosecond of two years.
+  static constexpr int kVersionBits = 56;
+
  public:
-  /// Versions have so many bits.
-  static constexpr std::uint64_t kVersions = (std::uint64_t{1} << 56) - 1;
   struct Known {
-    std::uint64_t version : 56 = 0;  // NodeTable::version; 0: nothing is known
+    std::uint64_t version : kVersionBits = 0;  // NodeTable::version; 0: nothing is known
     ReasonCode reason : 8 = ReasonCode::kNone;
     std::int64_t score_class = 0;  // of the best placement, where the reason is kNone
   };
@@ -39,9 +40,11 @@ class PlanMemo {
   }
   /// How many slots are remembered.
   [[nodiscard]] std::size_t size() const { return by_slot_.size(); }
-  void remember(std::size_t slot, const Known& known) {
+  void remember(std::size_t slot, std::uint64_t version, ReasonCode reason,
+                std::int64_t score_class) {
     if (slot >= by_slot_.size()) by_slot_.resize(slot + 1);
-    by_slot_[slot] = known;
+    constexpr std::uint64_t kVersions = (std::uint64_t{1} << kVersionBits) - 1;
+    by_slot_[slot] = {version & kVersions, reason, score_class};
   }
 
  private:

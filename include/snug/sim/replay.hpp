@@ -32,7 +32,8 @@ struct ArrivingPod {
   HostAmounts host;
 };
 
-/// Who chooses among the nodes with enough CPU and memory.
+/// Who chooses among the nodes with enough CPU and memory. Of one replay: it may remember its
+/// ledger.
 class Placer {
  public:
   virtual ~Placer() = default;

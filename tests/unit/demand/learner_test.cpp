@@ -235,19 +235,24 @@ TEST(DemandLearnerTest, WhatNoNodeCouldHoldTeachesNothing) {
   DemandLearner learner;
   learner.arrived("sane", make_shape(1, 400), supply);
   DemandLearner other = learner;
-  for (const PodShape& huge : {make_shape(9, 1000), make_shape(1, 400, 96'001),
-                               make_shape(1, 400, 1, 400'001), make_shape(1'000'000, 1000)}) {
-    other.arrived("huge" + std::to_string(huge.gpus) + std::to_string(huge.cpu_milli), huge,
-                  supply);
+  PodShape of_memory = make_shape(1, 0);
+  of_memory.gpu_memory = {99'999'999};
+  int number = 0;
+  for (const PodShape& huge :
+       {make_shape(9, 1000), make_shape(1, 400, 96'001), make_shape(1, 400, 1, 400'001),
+        make_shape(1'000'000, 1000), make_shape(1, 400, 1, 1, {"none"}), of_memory}) {
+    ASSERT_FALSE(supply.may_hold(huge)) << number;
+    other.arrived("huge" + std::to_string(number++), huge, supply);
   }
   learner.build_tables(supply);
   other.build_tables(supply);
   EXPECT_TRUE(learner.demand().rooms == other.demand().rooms);
   EXPECT_TRUE(learner.demand().cpu == other.demand().cpu);
+  EXPECT_EQ(learner.demand().scarcity, other.demand().scarcity);
   EXPECT_EQ(learner.churn(), other.churn());
 }
 
-TEST(DemandLearnerTest, ADrainIsForgottenWithinAFewArrivals) {
+TEST(DemandLearnerTest, ADrainCountsAsAFullBalanceAndFadesWithWhatComes) {
   DemandLearner learner;
   for (int i = 0; i < 5000; ++i) {
     learner.arrived(std::to_string(i), make_shape(1, 1000), kSupply);

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "support/cluster.hpp"
@@ -25,6 +27,12 @@ ContainerRequest with_compute(ContainerRequest asked, int percent) {
 
 ContainerRequest times(ContainerRequest asked, std::int64_t count) {
   asked.count = count;
+  return asked;
+}
+
+ContainerRequest slice(std::string profile) {
+  ContainerRequest asked = container(make_fraction(1));
+  asked.ask = SliceAsk{std::move(profile)};
   return asked;
 }
 
@@ -83,6 +91,8 @@ TEST(ShapeTest, OfSeveralContainersIsWhatThoseNeedThatRunTogether) {
         750,
         0},
        {"slices of a device plug-in", {container(make_units(7, "nvidia.com/mig-1g.5gb"))}, 0, 0, 0},
+       {"a slice by annotation", {slice("1g.5gb")}, 0, 0, 0},
+       {"a slice beside a share", {slice("1g.5gb"), container(make_fraction(250))}, 1, 250, 0},
        {"whole ones", {container(make_whole(2)), container(make_whole(1))}, 3, 1000, 0},
        {"the init container's GPUs are free again",
         {container(make_fraction(250), kInit), container(make_fraction(500))},
@@ -98,6 +108,16 @@ TEST(ShapeTest, OfSeveralContainersIsWhatThoseNeedThatRunTogether) {
         {container(make_whole(4), kInit), container(make_whole(1))},
         4,
         1000,
+        0},
+       {"an init container with small shares of more GPUs",
+        {times(container(make_fraction(100), kInit), 4), container(make_whole(1))},
+        1,
+        1000,
+        0},
+       {"an init container with large shares of more GPUs",
+        {times(container(make_fraction(600), kInit), 4), container(make_whole(1))},
+        4,
+        600,
         0},
        {"an init container alone", {container(make_fraction(300), kInit)}, 1, 300, 0},
        {"memory of both", {container(make_memory(100)), container(make_memory(300))}, 1, 0, 400}});

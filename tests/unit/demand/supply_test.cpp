@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "snug/base/limits.hpp"
+#include "snug/demand/tables.hpp"
 #include "support/cluster.hpp"
 
 namespace snug {
@@ -39,6 +41,19 @@ Supply supply_of_nodes(const std::vector<Host>& hosts) {
   Snapshot snapshot;
   snapshot.nodes = NodeTable(states);
   return supply_of(snapshot);
+}
+
+/// What a node states has no limit but 64 bits.
+TEST(SupplyTest, WhatNoNodeHasDoesNotOverflow) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const Supply supply =
+      supply_of_nodes({{"a: A 40960", kMost, kMost >> 20}, {"b: A 40960", kMost, kMost >> 20}});
+  EXPECT_EQ(supply.cpu_milli, 2 * kMostOfHost);
+  EXPECT_EQ(supply.memory_mib, 2 * kMostOfHost);
+  for (const auto& [shape, pods] : pods_before_all(supply)) {
+    EXPECT_GT(shape.cpu_milli, 0);
+    EXPECT_GT(shape.memory_mib, 0);
+  }
 }
 
 TEST(SupplyTest, CountsTheGpusAndWhatTheirNodesHave) {

@@ -34,8 +34,19 @@ double lacking(double have, double gpu, double need) {
   return std::max(0.0, gpu - have * 1000 / need);
 }
 
+/// What `have` would feed, of pods that each need `of_one`: lost where that is more than the node
+/// `has`, by bins, and of less than a GPU a part.
+double lost(double have, double has, double gpu, double need, double of_one, double width) {
+  const auto bin_of = [&](double of) {
+    return std::min(std::floor(of / width), StrandTable::kBins - 1.0);
+  };
+  if (need <= 0 || bin_of(of_one) <= std::floor(has / width)) return 0;
+  return have * 1000 / need * std::min(1.0, gpu / 1000);
+}
+
 struct Ask {
   std::int64_t have = 0;
+  std::int64_t has = 0;
   std::int64_t gpu = 0;
   int churn = 0;
   std::int64_t width = 0;  // of the bins
@@ -53,12 +64,17 @@ Between naive_strand(const ShapeCounts& pods, std::int64_t PodShape::* what, con
   const double all = all_gpus(pods);
   const auto have = static_cast<double>(std::max<std::int64_t>(0, ask.have));
   const auto gpu = static_cast<double>(ask.gpu);
-  const auto add = [&](double part, double need) {
+  const auto add = [&](double part, double need, double of_one) {
+    if (need <= 0) return;
     const double width = static_cast<double>(ask.width);
     const double bin = std::floor(need / width);
     const bool last = bin + 1 >= static_cast<double>(StrandTable::kBins);
     sum.least += part * lacking(have, gpu, std::min(bin, StrandTable::kBins - 1.0) * width);
     sum.most += part * (last ? gpu : lacking(have, gpu, (bin + 1) * width));
+    const double none = part * lost(have, static_cast<double>(ask.has), gpu,
+                                    std::max(need, width / 25), of_one, width);
+    sum.least += none;
+    sum.most += none;
   };
   for (const auto& [shape, count] : pods) {
     const double part = gpus_of(shape, count) / all;
@@ -66,16 +82,17 @@ Between naive_strand(const ShapeCounts& pods, std::int64_t PodShape::* what, con
     const double of_device = static_cast<double>(shape.*what) / static_cast<double>(shape.gpus);
     const double each = static_cast<double>(shape.milli_each(kUsual)) / 1000;
     const double churning = static_cast<double>(ask.churn) / Demand::kFullChurn;
-    add(part * (1 - churning), of_device);
-    add(part * churning, of_device / each);
+    add(part * (1 - churning), of_device, of_device);
+    add(part * churning, of_device / each, of_device);
   }
+  sum.least = std::min(sum.least, gpu);
   return sum;
 }
 
 void expect_between(const StrandTable& table, const ShapeCounts& pods,
                     std::int64_t PodShape::* what, const Ask& ask) {
   const double got =
-      static_cast<double>(table.stranded(ask.have, ask.gpu)) / static_cast<double>(kOne);
+      static_cast<double>(table.stranded(ask.have, ask.has, ask.gpu)) / static_cast<double>(kOne);
   const Between expected = naive_strand(pods, what, ask);
   const double rounding = 0.001 * static_cast<double>(ask.gpu) + 0.001;
   EXPECT_GE(got, expected.least - rounding) << ask.have << " for " << ask.gpu;
@@ -96,10 +113,12 @@ TEST(StrandTableTest, IsTheSumOverThePodsAsFarAsBinsTell) {
       for (int i = 0; i < 60; ++i) {
         const std::int64_t gpu = random.from_to(1, random.one_in(2) ? 1000 : 16'000);
         const std::int64_t cpu = random.draw(random.one_in(2) ? 200'000 : 20'000);
-        expect_between(demand.cpu, pods, &PodShape::cpu_milli, {cpu, gpu, churn, kBinOfCpu});
+        const std::int64_t more = random.one_in(2) ? 0 : random.draw(100'000);
+        expect_between(demand.cpu, pods, &PodShape::cpu_milli,
+                       {cpu, cpu + more, gpu, churn, kBinOfCpu});
         const std::int64_t memory = random.draw(random.one_in(2) ? 2'000'000 : 100'000);
         expect_between(demand.memory, pods, &PodShape::memory_mib,
-                       {memory, gpu, churn, kBinOfMemory});
+                       {memory, memory + more, gpu, churn, kBinOfMemory});
       }
     }
   }
@@ -112,13 +131,15 @@ TEST(StrandTableTest, LessOfWhatIsNeededAndMoreIdleGpuStrandMore) {
     const StrandTable table = DemandTables(draw_counts(random), kSupply).at(3).cpu;
     for (int i = 0; i < 200; ++i) {
       const std::int64_t have = random.draw(100'000);
-      const std::int64_t gpu = random.from_to(1, 8000);
+      const std::int64_t gpu = random.from_to(1000, 8000);
+      const std::int64_t has = have + random.draw(100'000);
       const std::int64_t rounding = kOne / 50;
-      const std::int64_t here = table.stranded(have, gpu);
+      const std::int64_t here = table.stranded(have, has, gpu);
       ASSERT_GE(here, 0);
       ASSERT_LE(here, gpu * (kOne + 300)) << "not more than there is";
-      ASSERT_GE(table.stranded(have - random.draw(have + 1), gpu), here - rounding);
-      ASSERT_GE(table.stranded(have, gpu + random.draw(1000)), here - rounding);
+      ASSERT_GE(table.stranded(have - random.draw(have + 1), has, gpu), here - rounding);
+      ASSERT_GE(table.stranded(have, has - random.draw(has - have + 1), gpu), here - rounding);
+      ASSERT_GE(table.stranded(have, has, gpu + random.draw(1000)), here - rounding);
     }
   }
 }
@@ -126,17 +147,22 @@ TEST(StrandTableTest, LessOfWhatIsNeededAndMoreIdleGpuStrandMore) {
 TEST(StrandTableTest, OfOneKindOfPodIsItsNeed) {
   const ShapeCounts pods{{make_shape(1, 500, 2000), 4}};
   const DemandTables tables(pods, kSupply);
-  const auto stranded = [&](int churn, std::int64_t have, std::int64_t gpu) {
-    return static_cast<double>(tables.at(churn).cpu.stranded(have, gpu)) / kOne;
+  const auto stranded = [&](int churn, std::int64_t have, std::int64_t gpu,
+                            std::int64_t has = 8000) {
+    return static_cast<double>(tables.at(churn).cpu.stranded(have, has, gpu)) / kOne;
   };
   EXPECT_NEAR(stranded(0, 2000, 1000), 0, 0.1) << "two cores for each GPU of which it has a part";
   EXPECT_NEAR(stranded(0, 1000, 1000), 500, 0.1);
+  EXPECT_NEAR(stranded(0, 1000, 1000, 1000), 1000, 0.1) << "such a pod it can never hold";
+  EXPECT_NEAR(stranded(0, 1000, 500, 1000), 250, 0.1) << "of half a GPU half of what is fed";
   EXPECT_NEAR(stranded(0, 0, 1000), 1000, 0.1);
   EXPECT_NEAR(stranded(0, -5000, 1000), 1000, 0.1) << "over-committed";
   EXPECT_NEAR(stranded(Demand::kFullChurn, 2000, 1000), 500, 0.1) << "four for a whole one";
   EXPECT_NEAR(stranded(Demand::kFullChurn / 2, 2000, 1000), 250, 0.1) << "half of the pods each";
   EXPECT_EQ(stranded(0, 1000, 0), 0);
-  EXPECT_EQ(StrandTable().stranded(0, 8000), 0) << "no demand";
+  EXPECT_EQ(StrandTable().stranded(0, 0, 8000), 0) << "no demand";
+  const DemandTables of_nothing({{make_shape(1, 500), 4}}, kSupply);
+  EXPECT_EQ(of_nothing.at(0).cpu.stranded(0, 0, 1000), 0) << "what needs none is never short of it";
 }
 
 TEST(StrandTableTest, NeedsThatNoNodeMeetsDoNotOverflow) {
@@ -149,8 +175,10 @@ TEST(StrandTableTest, NeedsThatNoNodeMeetsDoNotOverflow) {
     for (const std::int64_t have : {std::int64_t{0}, kHuge, INT64_MAX, INT64_MIN}) {
       for (const std::int64_t gpu : {1, 1000, 1'024'000}) {
         for (const StrandTable* table : {&demand.cpu, &demand.memory}) {
-          EXPECT_GE(table->stranded(have, gpu), 0);
-          EXPECT_LE(table->stranded(have, gpu), gpu * (kOne + 300));
+          for (const std::int64_t has : {std::int64_t{0}, kHuge, INT64_MAX}) {
+            EXPECT_GE(table->stranded(have, has, gpu), 0);
+            EXPECT_LE(table->stranded(have, has, gpu), gpu * (kOne + 300));
+          }
         }
       }
     }
@@ -180,7 +208,7 @@ TEST(DemandTablesTest, OfNobodyAreEmpty) {
     EXPECT_TRUE(demand.rooms.empty());
     EXPECT_TRUE(demand.typical.empty());
     EXPECT_EQ(demand.scarcity, Demand{}.scarcity);
-    EXPECT_EQ(demand.cpu.stranded(0, 1000), 0);
+    EXPECT_EQ(demand.cpu.stranded(0, 0, 1000), 0);
     EXPECT_EQ(demand.left_over_of(kUsual), nullptr);
   }
 }

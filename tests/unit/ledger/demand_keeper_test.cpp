@@ -95,7 +95,17 @@ TEST_F(DemandKeeperTest, EventsFromSeveralThreadsAreAllCounted) {
     });
   }
   threads.clear();
+  Ledger other_ledger{clock, Limits{}};
+  other_ledger.put_node(make_node("n1: A 1000 x4"));
+  DemandKeeper other(other_ledger);
+  for (int i = 0; i < 1024; ++i) {
+    const std::string name = std::to_string(i);
+    other.seen({.uid = name, .shape = share(300 + i % 4), .placed = true});
+  }
+  const DemandPtr alone = other_ledger.snapshot()->demand;
   EXPECT_EQ(learned()->typical.size(), 4U) << "1,024 pods of four kinds, the generic ones are rare";
+  EXPECT_TRUE(learned()->typical == alone->typical) << "tables are made at the 1,024th pod";
+  EXPECT_TRUE(learned()->left_over == alone->left_over);
 }
 
 }  // namespace

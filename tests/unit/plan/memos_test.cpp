@@ -17,7 +17,7 @@ constexpr std::uint64_t kVersion = 7;
 /// One that remembers so many slots, the last of them with this score.
 std::unique_ptr<PlanMemo> memo_of(std::size_t slots, std::int64_t score_class = 1) {
   auto memo = std::make_unique<PlanMemo>();
-  memo->remember(slots - 1, {.version = kVersion, .score_class = score_class});
+  memo->remember(slots - 1, kVersion, ReasonCode::kNone, score_class);
   return memo;
 }
 
@@ -91,7 +91,7 @@ TEST(PlanMemosTest, WhatGrewWhileItWasTheCallersCountsAsItIsNow) {
   memos.keep("other", memo_of(1));
   memos.keep("a", memo_of(1));
   auto memo = memos.take("a");
-  memo->remember(kKeptVerdicts - 1, {.version = kVersion});
+  memo->remember(kKeptVerdicts - 1, kVersion, ReasonCode::kNone, 0);
   memos.keep("a", std::move(memo));
   EXPECT_EQ(kept(memos, "other"), 0U);
   EXPECT_EQ(kept(memos, "a"), kKeptVerdicts);
@@ -100,7 +100,7 @@ TEST(PlanMemosTest, WhatGrewWhileItWasTheCallersCountsAsItIsNow) {
 TEST(PlanMemoTest, ForgetsWhereWhatIsLearnedIsAnother) {
   PlanMemo memo;
   memo.learned(5);
-  memo.remember(2, {.version = kVersion, .score_class = 9});
+  memo.remember(2, kVersion, ReasonCode::kNone, 9);
   memo.learned(5);
   ASSERT_NE(memo.find(2, kVersion), nullptr);
   EXPECT_EQ(memo.find(2, kVersion + 1), nullptr);

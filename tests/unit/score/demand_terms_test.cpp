@@ -76,6 +76,11 @@ TEST(StrandedGpuTest, CostsTheIdleGpuThatCannotBeFedAnyMore) {
        {"no core is left", two(0, 16'000), {{0, 500}}, host_amounts(16'000, 0), 1500},
        {"more than there is", two(0, 16'000), {{0, 500}}, host_amounts(99'000, 0), 1500},
        {"a pod that takes what is stranded", two(0, 4000), {{0, 1000}}, {}, -1000},
+       {"of a node that holds no such pod even empty",
+        two(0, 3000),
+        {{0, 500}},
+        host_amounts(2000, 0),
+        -500},
        {"as much as it takes of both", two(0, 4000), {{0, 500}}, host_amounts(2000, 0), 0},
        {"nothing idle afterwards", two(0, 8000), {{0, 1000}, {1, 1000}}, host_amounts(8000, 0), 0},
        {"units of the kubelet's", two(0, 8000), {}, host_amounts(4000, 0), 1000},
@@ -95,6 +100,11 @@ TEST(StrandedGpuTest, MemoryCountsAsCpuDoes) {
   check("stranded-gpu", demand,
         {{"enough", two(0, kPlenty, has), {{0, 500}}, host_amounts(0, 32'768), 0},
          {"a half is left", two(0, kPlenty, has), {{0, 1000}}, host_amounts(0, 98'304), 500},
+         {"too little for any such pod",
+          two(0, kPlenty, 60'000),
+          {{0, 500}},
+          host_amounts(0, 30'000),
+          -500},
          {"CPU is not asked for", two(0, kPlenty, has), {{0, 500}}, host_amounts(kPlenty, 0), 0}});
   demand.cpu = strand_table(4000);
   check(

@@ -16,9 +16,10 @@
 namespace snug {
 
 inline constexpr double kFadeOfPod = 0.35;  // of a room of fading(), for a pod that has to leave
-// As in src/score: whoever tunes it there changes it here.
-inline constexpr double kPointsOfMilli = 10;      // of a term, for a milli-GPU
-inline constexpr double kLeastThatCounts = 4e-5;  // a room that counts less may count nothing
+/// Of a term, for a milli-GPU: kPointsPerMilli of src/score.
+inline constexpr double kPointsOfMilli = 10;
+/// A room that counts less may count nothing: kFadeOfPod to the power of kFadeSteps / 8.
+inline constexpr double kLeastThatCounts = 4e-5;
 
 /// A room of it counts so much less for each pod that has to leave.
 inline RoomShape fading(RoomShape shape) {
@@ -29,10 +30,11 @@ inline RoomShape fading(RoomShape shape) {
   return shape;
 }
 
-/// A need of so much with each GPU, in a table with bins of this width.
+/// A need of so much with each GPU, of pods with a whole one, in a table with bins of this width.
 inline StrandTable strand_table(std::int64_t need, std::int64_t width = 250) {
   StrandTable::Bins bins{};
-  bins[static_cast<std::size_t>(need / width)] = {.share = kOne, .need = need};
+  bins[static_cast<std::size_t>(need / width)] = {
+      .share = kOne, .need = need, .fed = kOne * 1000 * StrandTable::kFine / need};
   return {bins, width};
 }
 

@@ -143,6 +143,16 @@ TEST(FgdTest, HasTheSigmoidsSteps) {
   }
 }
 
+TEST(FgdTest, TheLeastLossCountsAsOne) {
+  const NodeStatePtr node = make_hosting({"n1: A 1000", kPlenty, kPlenty, {}});
+  Demand demand;
+  demand.typical = {{.gpus = 1, .gpu_milli = 1000, .share = 1}};
+  const Placement least{{{.gpu = 0, .mode = GpuMode::kTimeSlicing, .milli = 1}}};
+  EXPECT_EQ(find_term("fgd")->function({*node, make_fraction(1), least, {}, demand}), 49'000);
+  const Placement all{{{.gpu = 0, .mode = GpuMode::kWhole, .milli = 1000}}};
+  EXPECT_EQ(find_term("fgd")->function({*node, make_fraction(1), all, {}, demand}), 50'000);
+}
+
 TEST(FgdTest, WhereNoPodIsTypicalAllNodesAreAlike) {
   const Placement share{{{.gpu = 0, .mode = GpuMode::kTimeSlicing, .milli = 300}}};
   const Placement none;
