@@ -85,8 +85,10 @@ inline void expect_same(const Demand& a, const Demand& b) {
   EXPECT_EQ(a.scarcity, b.scarcity);
   for (const std::int64_t gpu : {1, 500, 1000, 7810}) {
     for (std::int64_t have = 0; have < 300'000; have = have * 3 / 2 + 100) {
-      ASSERT_EQ(a.cpu.stranded(have, gpu), b.cpu.stranded(have, gpu)) << have << " " << gpu;
-      ASSERT_EQ(a.memory.stranded(have, gpu), b.memory.stranded(have, gpu)) << have << " " << gpu;
+      ASSERT_EQ(a.cpu.stranded(have, have, gpu), b.cpu.stranded(have, have, gpu))
+          << have << " " << gpu;
+      ASSERT_EQ(a.memory.stranded(have, have, gpu), b.memory.stranded(have, have, gpu))
+          << have << " " << gpu;
     }
   }
   ASSERT_EQ(a.left_over.size(), b.left_over.size());

