@@ -44,7 +44,7 @@ class Noting final : public snug::Placer {
                                   Ledger& ledger) override {
     const std::optional<NodeIndex> node = placer_->choose(pod, candidates, ledger);
     const std::size_t arrival = come_ - 1;
-    if (!node && pod.pod.gpus > 1 && arrival > run_.trace.arrivals.size() / 2) {
+    if (!node && pod.pod.gpus > 1 && run_.trace.is_late(arrival)) {
       RefusedPod& refusal = noted.emplace_back(refused(pod, *ledger.snapshot()));
       refusal.run = run_.name;
       refusal.arrival = arrival;
@@ -76,9 +76,8 @@ std::vector<RefusedPod> refused_pods(const Contender& who, const OpenbRun& run) 
 
 std::string table(const std::vector<RefusedPod>& all) {
   std::string text =
-      "| run | arrival | asks for | idle GPUs | left of shared GPUs | nodes of eight with 0, 1, … "
-      "8 "
-      "idle |\n|---|---|---|---|---|---|\n";
+      "| run | arrival | asks for | idle GPUs | left of shared GPUs "
+      "| nodes of eight with 0, 1, … 8 idle |\n|---|---|---|---|---|---|\n";
   for (const RefusedPod& each : all) {
     text += row_of("| %s | %zu | %d | %d | %.0f |", each.run.c_str(), each.arrival, each.asks,
                    each.idle, each.left_of_shared);

@@ -57,7 +57,7 @@ void Measures::arrived(const TracePod& pod, bool placed, Ledger& ledger) {
     count_rejected(pod);
   }
   if (churns_) {
-    if (number > trace_.arrivals.size() / 2) count_late(pod, placed);
+    if (trace_.is_late(number)) count_late(pod, placed);
     const std::size_t step = std::max<std::size_t>(1, trace_.arrivals.size() / kChurnCurvePoints);
     if (number % step == 0) draw(percent(arrived_));
     return;

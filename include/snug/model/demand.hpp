@@ -49,7 +49,7 @@ class StrandTable {
 
   /// Of so much idle GPU, what cannot be used for want of `have`, in parts of kOne of a milli-GPU,
   /// in the mean over the demand: for a need of r with a GPU max(0, gpu - have/r), and all of it
-  /// where one pod needs more than the node `has` with nobody on it.
+  /// where a pod needs more for one GPU or its share than the node `has` with nobody on it.
   [[nodiscard]] std::int64_t stranded(std::int64_t have, std::int64_t has,
                                       std::int64_t gpu_milli) const;
 

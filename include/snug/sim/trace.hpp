@@ -48,6 +48,8 @@ struct Trace {
   [[nodiscard]] bool churns() const {
     return !arrivals.empty() && arrivals.front().lifetime.has_value();
   }
+  /// Whether the arrival, counted from 0, is one of the later half, over which churn is measured.
+  [[nodiscard]] bool is_late(std::size_t arrival) const { return arrival > arrivals.size() / 2; }
   [[nodiscard]] std::int64_t gpu_count() const {
     std::int64_t count = 0;
     for (const TraceNode& node : nodes) count += node.gpus;
