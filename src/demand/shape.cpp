@@ -24,10 +24,6 @@ bool is_slice(const Ask& ask) {
   return units != nullptr && units->resource.starts_with("nvidia.com/mig-");
 }
 
-bool is_share(const Ask& ask) {
-  return std::holds_alternative<FractionAsk>(ask) || std::holds_alternative<MemoryAsk>(ask);
-}
-
 /// What containers ask for that run at one time.
 class Together {
  public:

@@ -9,14 +9,6 @@
 
 namespace snug {
 
-/// What is taken of one card.
-struct MigUse {
-  AxisMask taken = 0;
-  MigEngines engines;
-
-  friend bool operator==(const MigUse&, const MigUse&) = default;
-};
-
 /// Whether the card has room for this slice beside what is taken. The placement is one of the
 /// table's.
 [[nodiscard]] bool has_room(const MigTable& table, const MigUse& use, MigPlacement slice);

@@ -14,6 +14,7 @@
 
 #include "snug/base/units.hpp"
 #include "snug/model/host.hpp"
+#include "snug/model/mig.hpp"
 #include "snug/model/refusal.hpp"
 
 namespace snug {
@@ -50,15 +51,6 @@ struct Slice {
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
-struct MigProfile {
-  std::string profile;
-  int size = 0;
-  MebiBytes memory;
-  std::vector<int> starts;
-
-  friend bool operator==(const MigProfile&, const MigProfile&) = default;
-};
-
 struct GpuInfo {
   int index = 0;
   std::string uuid;  // empty: known by its index alone
@@ -71,8 +63,12 @@ struct GpuInfo {
   bool mig = false;  // MIG mode is on: the GPU takes slices only
   int numa = -1;
   std::vector<GpuMode> modes;  // what the operator allows on it, in the operator's order
-  std::vector<Slice> mig_instances;
-  std::vector<MigProfile> mig_profiles;  // the card's own table; empty: ours
+  std::vector<Slice> mig_instances;      // those that exist, by what the node says
+  /// The card's own table, else the built-in one; null: none is known, and the GPU takes no slices.
+  MigTableRef mig_table;
+  /// Equal for equal tables, within one ledger, which gives the numbers; 0: as `model_number`.
+  std::uint8_t mig_number = 0;
+  AxisMask mig_failed = 0;  // where the agent could not create a slice
 
   friend bool operator==(const GpuInfo&, const GpuInfo&) = default;
 };
