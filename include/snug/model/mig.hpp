@@ -47,11 +47,11 @@ struct MigEngines {
 };
 
 struct MigProfile {
-  std::string name;     // `2g.10gb`, `1g.5gb+me`
-  std::string alias{};  // another spelling of the same; empty: there is none
-  int compute = 0;      // compute slices
-  int size = 0;         // memory slices
-  MebiBytes memory;     // what a slice has for its holder: less than its part of the card
+  std::string name;         // `2g.10gb`, `1g.5gb+me`
+  std::string alias{};      // another spelling of the same; empty: there is none
+  int compute = 0;          // compute slices
+  int size = 0;             // memory slices
+  MebiBytes memory;         // what a slice has for its holder: less than its part of the card
   std::vector<int> starts;  // ascending; start + size is on the axis
   MigEngines engines;       // drawn by one slice
 
@@ -77,6 +77,8 @@ struct MigTable {
   friend bool operator==(const MigTable&, const MigTable&) = default;
 };
 using MigTablePtr = std::shared_ptr<const MigTable>;
+
+inline constexpr std::size_t kMostMigProfiles = 64;  // of one table
 
 /// A slice by its table.
 struct MigPlacement {
