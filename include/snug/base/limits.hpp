@@ -98,6 +98,11 @@ inline constexpr std::int64_t kMostSliceSteps = 5'000;
 inline constexpr std::size_t kMostAskingContainers = 8;
 inline constexpr std::int64_t kMostDevicesOfSeveral = 64;
 
+// How many layouts of a MIG card's slices are listed, in how many steps of some nanoseconds
+// (mig/layouts.hpp): a node may publish any table. Known cards have some 2,300 layouts at most.
+inline constexpr std::size_t kMostMigLayouts = 65'536;
+inline constexpr std::int64_t kMostMigLayoutSteps = 4'000'000;
+
 // What is learned of demand (demand/learner.hpp), so that it stays small and cheap to read. What
 // goes beyond counts least.
 inline constexpr std::size_t kMostShapes = 4'096;     // kinds of pods that are counted apart

@@ -49,11 +49,11 @@ struct MigEngines {
 };
 
 struct MigProfile {
-  std::string name;     // `2g.10gb`, `1g.5gb+me`
-  std::string alias{};  // another spelling of the same; empty: there is none
-  int compute = 0;      // compute slices
-  int size = 0;         // memory slices
-  MebiBytes memory;     // what a slice has for its holder: less than its part of the card
+  std::string name;         // `2g.10gb`, `1g.5gb+me`
+  std::string alias{};      // another spelling of the same; empty: there is none
+  int compute = 0;          // compute slices
+  int size = 0;             // memory slices
+  MebiBytes memory;         // what a slice has for its holder: less than its part of the card
   std::vector<int> starts;  // ascending; start + size is on the axis
   MigEngines engines;       // drawn by one slice
 
