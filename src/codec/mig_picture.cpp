@@ -55,6 +55,7 @@ std::string profiles_text(const MigTable& table) {
   for (std::size_t i = 0; i < table.profiles.size(); ++i) {
     const MigProfile& profile = table.profiles[i];
     std::vector<std::string> starts;
+    starts.reserve(profile.starts.size());
     for (const int start : profile.starts) starts.push_back(std::to_string(start));
     Line& line =
         lines.emplace_back(Line{profile.name, std::to_string(profile.compute),
@@ -128,6 +129,7 @@ Result<const MigCard*> one_mig_card(std::string_view model) {
   const std::vector<const MigCard*> cards = mig_cards_called(model);
   if (cards.size() == 1) return cards.front();
   std::vector<std::string> names;
+  names.reserve(mig_cards().size());
   for (const MigCard* card : cards) names.push_back(card->name);
   if (!cards.empty()) {
     return fail(ErrorCode::kInvalid,
