@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -86,12 +87,20 @@ struct NodeInventory {
   std::vector<std::vector<int>> links;
   bool dynamic_mig = false;
   bool enforced = false;      // label snug.dev/enforced=true: what shares may use is enforced here
-  std::int64_t replicas = 1;  // units of nvidia.com/gpu or gpu.shared that one GPU is offered as
+  /// The most units that the device plug-in offers one GPU or slice as.
+  std::int64_t replicas = 1;
   HostCapacity host;
   /// Units of nvidia.com/* that the kubelet hands out here, by resource name.
   std::map<std::string, std::int64_t, std::less<>> kubelet_units;
   /// The same with every GPU healthy: what `kubelet_units` lack of it may come back.
   std::map<std::string, std::int64_t, std::less<>> kubelet_capacity;
+  /// What a unit is of a GPU, where MIG slices are among the units; a resource that is not here is
+  /// whole GPUs or their replicas. 0: nobody knows.
+  std::map<std::string, MilliGpu, std::less<>> unit_milli;
+  /// Profiles, as NVIDIA spells them, of which the device plug-in offers slices: the kubelet gives
+  /// any of these to any pod, and Snug gives none of them.
+  std::set<std::string, std::less<>> plugin_profiles;
+  bool plugin_has_all_slices = false;  // all slices of the node are the plug-in's
   /// Why annotated pods, or GPU pods at all, are kept away from this node whatever it holds.
   /// kNone: they are not.
   ReasonCode closed_to_annotated = ReasonCode::kNone;
