@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ctl/command.hpp"
+#include "ctl/mig.hpp"
 #include "ctl/policy_check.hpp"
 #include "ctl/simulate.hpp"
 
@@ -34,6 +35,7 @@ int run(int argc, const char* const* argv) {
   app.set_version_flag("--version", "snugctl " SNUG_VERSION, "Print the version and exit");
   app.require_subcommand(1);
   snug::Action chosen;
+  snug::add_mig(app, chosen);
   snug::add_policy_check(app, chosen);
   snug::add_simulate(app, chosen);
   try {

@@ -8,18 +8,35 @@
 namespace snug {
 namespace {
 
+bool is_of_plugin(const NodeInventory& node, const Slice& slice) {
+  return node.plugin_has_all_slices || node.plugin_profiles.contains(slice.profile);
+}
+
 /// The slices that exist and are not the device plug-in's to give, as their table has them.
-std::vector<MigPlacement> existing_slices(const GpuInfo& gpu) {
+std::vector<MigPlacement> existing_slices(const NodeInventory& node, const GpuInfo& gpu) {
   std::vector<MigPlacement> slices;
   for (const Slice& slice : gpu.mig_instances) {
     const auto profile = gpu.mig_table->find(slice.profile);
-    if (!profile) continue;
+    if (!profile || is_of_plugin(node, slice)) continue;
     const MigProfile& known = gpu.mig_table->profiles[*profile];
-    if (known.size != slice.size || std::ranges::find(known.starts, slice.start) == known.starts.end()) continue;
-    slices.push_back({static_cast<std::uint16_t>(*profile), static_cast<std::uint16_t>(slice.start)});
+    const bool listed = known.size == slice.size &&
+                        std::ranges::find(known.starts, slice.start) != known.starts.end();
+    if (!listed) continue;
+    slices.push_back(
+        {static_cast<std::uint16_t>(*profile), static_cast<std::uint16_t>(slice.start)});
   }
   std::ranges::sort(slices);
   return slices;
+}
+
+/// Where the kubelet may put pods.
+AxisMask slices_of_plugin(const NodeInventory& node, const GpuInfo& gpu) {
+  AxisMask taken = 0;
+  for (const Slice& slice : gpu.mig_instances) {
+    const bool on_axis = slice.start + slice.size <= gpu.mig_table->axis;
+    if (on_axis && is_of_plugin(node, slice)) taken |= axis_range(slice.start, slice.size);
+  }
+  return taken;
 }
 
 }  // namespace
@@ -44,11 +61,15 @@ MigRoom mig_room(const NodeInventory& node, const GpuState& gpu, Level level) {
   if (level < Level::kMode) return room;
   room.dynamic = node.dynamic_mig;
   if (!room.dynamic) {
-    room.existing = existing_slices(*gpu.info);
+    room.existing = existing_slices(node, *gpu.info);
     room.profiles = 0;
     for (const MigPlacement& slice : room.existing) room.profiles |= ProfileSet{1} << slice.profile;
   }
-  if (level >= Level::kRoom) room.use = gpu.mig;
+  room.use.taken = slices_of_plugin(node, *gpu.info);
+  if (level >= Level::kRoom) {
+    room.use.taken |= gpu.mig.taken;
+    room.use.engines = gpu.mig.engines;
+  }
   if (level >= Level::kHealth) room.use.taken |= gpu.info->mig_failed;
   return room;
 }

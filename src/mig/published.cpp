@@ -12,8 +12,7 @@ constexpr int kMostDigits = 4;
 /// The number in front, taken off with the unit behind it; nothing: the text does not begin so.
 std::optional<int> take(std::string_view& text, std::string_view unit) {
   int number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, number);
+  const auto [stopped, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const auto digits = stopped - text.data();
   if (error != std::errc{} || digits > kMostDigits || number <= 0 || text.front() == '0') {
     return std::nullopt;

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "score/room.hpp"
+#include "snug/fit/charge.hpp"
 #include "snug/fit/tenant.hpp"
 #include "snug/score/fragment.hpp"
 
@@ -80,9 +81,8 @@ std::int32_t left_over_value(const TermInput& input) {
     const GpuState& gpu = input.node.gpus[take.gpu];
     const LeftOverTable* table = input.demand.left_over_of(gpu.memory);
     const std::int64_t has = left_for(input, take);
-    if (table == nullptr || take.mode == GpuMode::kWhole || take.milli > has || take.milli < 0) {
-      continue;
-    }
+    const bool share = take.mode != GpuMode::kWhole && take.mode != GpuMode::kMig;
+    if (table == nullptr || !share || take.milli > has || take.milli < 0) continue;
     const auto left = static_cast<std::size_t>(has);
     const auto size = static_cast<std::size_t>(take.milli);
     cost += std::max(0, table->value[left] - table->value[left - size] - table->price[size]);
@@ -90,10 +90,58 @@ std::int32_t left_over_value(const TermInput& input) {
   return points(cost * kOne / 1000);
 }
 
+namespace {
+
+/// What a container gives for its slice, in millionths of a GPU: as much as for a share, where it
+/// asks for one.
+std::int64_t slice_price(const TermInput& input, const DeviceTake& take) {
+  const GpuState& gpu = input.node.gpus[take.gpu];
+  const MigTable& table = *gpu.info->mig_table;
+  const ContainerRequest& asked = input.request.containers[take.container];
+  if (is_share(asked.ask)) {
+    const Charge cost = charge(asked, gpu.memory);
+    const std::int64_t milli = std::clamp<std::int64_t>(
+        std::max(cost.compute.value, 1000 * cost.memory.value / gpu.memory.value), 0,
+        kWholeGpu.value);
+    const LeftOverTable* shares = input.demand.left_over_of(gpu.memory);
+    return shares == nullptr ? 1000 * milli : shares->price[static_cast<std::size_t>(milli)];
+  }
+  return std::int64_t{1'000'000} * table.profiles[take.slice.profile].size / table.axis;
+}
+
+}  // namespace
+
+namespace {
+std::int64_t in_steps(std::int64_t cost) {
+  static const std::int64_t step = getenv("SNUG_STEP") ? atoll(getenv("SNUG_STEP")) : 28000;
+  if (step <= 1) return cost;
+  const std::int64_t half = cost >= 0 ? step / 2 : -step / 2;
+  return (cost + half) / step * step;
+}
+}
+std::int32_t slice_value(const TermInput& input) {
+  std::int64_t cost = 0;  // millionths of a GPU
+  for (const DeviceTake& take : input.placement.takes) {
+    if (take.mode != GpuMode::kMig || !is_first_on_its_gpu(input.placement, take)) continue;
+    const GpuState& gpu = input.node.gpus[take.gpu];
+    const SliceWorth* worth = input.demand.slices_of(gpu.info->mig_number);
+    if (worth == nullptr) continue;
+    AxisMask taken = gpu.mig.taken | gpu.info->mig_failed;
+    cost += worth->of(taken);
+    for (const DeviceTake& each : input.placement.takes) {
+      if (each.gpu != take.gpu) continue;
+      taken |= each.slice.range(*gpu.info->mig_table);
+      cost -= each.milli > 0 ? slice_price(input, each) : 0;
+    }
+    cost -= worth->of(taken);
+  }
+  return points(in_steps(cost) * kOne / 1000);
+}
+
 std::int32_t left_over_size(const TermInput& input) {
   std::int64_t left = 0;
   for (const DeviceTake& take : input.placement.takes) {
-    if (take.mode == GpuMode::kWhole) continue;
+    if (take.mode == GpuMode::kWhole || take.mode == GpuMode::kMig) continue;
     if (is_first_on_its_gpu(input.placement, take)) left += input.node.gpus[take.gpu].left;
     left -= take.milli;
   }

@@ -130,6 +130,8 @@ constexpr auto kTerms = std::to_array<TermRow>({
      "the less room it takes from the pods that need several GPUs at once"},
     {"nvlink-locality", nvlink_locality,
      "the more NVLinks join a container's GPUs, and the fewer are cut between empty ones"},
+    {"slice-value", slice_value,
+     "the less MIG cards lose for the slices that will come, beyond what the pod's own is worth"},
     {"spread", spread, "the more the placement leaves on its node, then on its GPUs"},
     {"stranded-gpu", stranded_gpu,
      "the less idle GPU is left without the CPU and memory that pods need with it"},
