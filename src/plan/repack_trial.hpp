@@ -1,0 +1,56 @@
+// Whether some pods can be moved so that a request fits on one node, and where to. The room that
+// they share is told apart in two steps: a min-cost flow gives each a node, as far as counts of
+// pods alone can say; then they are placed one after another by fit, on the cluster as it becomes,
+// the flow's nodes first. Not thread-safe; for one decision.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "plan/repack_cluster.hpp"
+#include "snug/fit/fit.hpp"
+
+namespace snug {
+
+struct RepackCandidate {
+  Slot target = 0;            // where the request is to fit
+  std::vector<Mover> movers;  // without whom it does, and whoever makes room for them elsewhere
+};
+
+struct Repacking {
+  std::vector<PodMove> moves;
+  Reservation reservation;  // the request's
+};
+
+class RepackTrials {
+ public:
+  /// `memo`: of the claim's request. All outlive it.
+  RepackTrials(RepackCluster& cluster, FitMemo& memo) : cluster_(cluster), memo_(memo) {}
+
+  /// Nothing: no way was found, within kMostRepackSteps for each way to place the request.
+  [[nodiscard]] std::optional<Repacking> run(const RepackCandidate& candidate);
+
+ private:
+  struct Search;
+
+  /// Nodes with room for pods of a kind as they are, the best by score first; many enough.
+  [[nodiscard]] const std::vector<Slot>& places(std::size_t kind);
+  [[nodiscard]] std::vector<HoldingPtr> ways_of_request(const AfterMoves& cleared, Slot target);
+  [[nodiscard]] bool give_nodes(Search& search, const AfterMoves& beside);
+  [[nodiscard]] int copies(std::size_t kind, NodeStatePtr state, int most);
+  [[nodiscard]] bool place_rest(Search& search, const AfterMoves& now);
+  [[nodiscard]] bool place(Search& search, std::size_t mover, const AfterMoves& now);
+  [[nodiscard]] bool place_on(Search& search, std::size_t mover, const AfterMoves& now, Slot slot);
+  [[nodiscard]] bool finish(Search& search, const AfterMoves& now);
+  [[nodiscard]] bool sound(const AfterMoves& after) const;
+  [[nodiscard]] bool holds_step_by_step(const Search& search);
+  [[nodiscard]] bool offers(const AfterMoves& now, std::size_t kind, Slot slot, const Holding& pod);
+
+  RepackCluster& cluster_;
+  FitMemo& memo_;
+  std::map<std::size_t, std::vector<Slot>> places_;  // by kind
+};
+
+}  // namespace snug
