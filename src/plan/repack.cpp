@@ -207,7 +207,9 @@ class Search {
       if (cluster_.nominations(slot) != nullptr) continue;
       const NodeState& node = *cluster_.state(slot);
       const ReasonCode now = cluster_.fit_on(node, tenant, kind.memo, options);
-      if (now == ReasonCode::kNone || !reason(now).evictable) continue;
+      const bool by_gpus = now == ReasonCode::kNone;
+      const bool has_room = by_gpus && host_has_room(node, kind.host);
+      if (has_room || (!by_gpus && !reason(now).evictable)) continue;
       Leavers leavers(cluster_, slot, {claim, tenant, kind.memo});
       for (const MoverSet& set : leavers.singles()) makers.push_back(leavers.of(set).front());
     }

@@ -16,6 +16,9 @@
 namespace snug {
 namespace {
 
+/// So few pods are tried in every order and on every node.
+constexpr std::size_t kInAnyOrder = 2;
+
 /// The placements, the best by score first.
 std::vector<std::size_t> by_score(const NodeState& node, const Claim& claim, const Demand& demand,
                                   const PlacementList& options) {
@@ -38,21 +41,48 @@ std::shared_ptr<Holding> with_devices(const Holding& pod, Reservation reservatio
   return moved;
 }
 
+bool is_shared(const ReservedDevice& device) {
+  return device.mode == GpuMode::kTimeSlicing || device.mode == GpuMode::kMps;
+}
+
+/// The request with its shares in the modes of the other's on the same GPUs, where it asks for no
+/// mode of its own: it comes last, to GPUs that are in their modes by then. Null: nothing differs.
+HoldingPtr in_modes_of(const Holding& request, const Holding& other) {
+  if (request.reservation.node != other.reservation.node) return nullptr;
+  std::shared_ptr<Holding> adapted;
+  for (std::size_t c = 0; c < request.reservation.containers.size(); ++c) {
+    const auto* own =
+        std::get_if<std::vector<ReservedDevice>>(&request.reservation.containers[c].given);
+    if (own == nullptr || request.asks[c]->isolation != Isolation::kAny) continue;
+    for (const ReservedContainer& container : other.reservation.containers) {
+      for (const ReservedDevice& theirs : std::get<std::vector<ReservedDevice>>(container.given)) {
+        for (std::size_t d = 0; d < own->size(); ++d) {
+          const ReservedDevice& device = (*own)[d];
+          const bool differs = device.index == theirs.index && device.uuid == theirs.uuid &&
+                               is_shared(device) && is_shared(theirs) && device.mode != theirs.mode;
+          if (!differs) continue;
+          if (adapted == nullptr) adapted = std::make_shared<Holding>(request);
+          std::get<std::vector<ReservedDevice>>(adapted->reservation.containers[c].given)[d].mode =
+              theirs.mode;
+        }
+      }
+    }
+  }
+  return adapted;
+}
+
 bool same_place(const Reservation& a, const Reservation& b) {
   return a.node == b.node && a.containers == b.containers;
 }
 
 /// What goes along each edge. A node may take more pods of different kinds than of any one, where
-/// its GPUs differ: so counts over all kinds are asked first, and then left aside; of two pods,
-/// those of one kind too.
+/// its GPUs differ: so its count over all kinds is asked first, and then left aside.
 std::optional<std::vector<FlowEdge>> flow_of(FlowProblem problem) {
-  constexpr int kFew = 2;
-  int all = 0;
-  for (const int pods : problem.pods) all += pods;
   auto flow = cheapest_flow(problem);
   if (!flow) {
-    for (int& most : problem.most) most = all;
-    for (FlowEdge& edge : problem.edges) edge.most = all <= kFew ? all : edge.most;
+    int all = 0;
+    for (const int pods : problem.pods) all += pods;
+    problem.most.assign(problem.most.size(), all);
     flow = cheapest_flow(problem);
   }
   if (!flow) return std::nullopt;
@@ -62,19 +92,21 @@ std::optional<std::vector<FlowEdge>> flow_of(FlowProblem problem) {
 
 }  // namespace
 
+/// The cluster as the moves so far leave it, and as it will be: whoever has yet to move is gone,
+/// and the request is there.
+struct RepackTrials::Worlds {
+  AfterMoves now;
+  AfterMoves last;
+  HoldingPtr request;  // as it is in `last`
+};
+
 /// One way to place the request, and the pods that are being placed beside it.
 struct RepackTrials::Search {
-  struct Step {
-    std::size_t mover = 0;  // position in the candidate
-    Slot to = 0;
-    HoldingPtr pod;  // as it becomes
-  };
-
   const RepackCandidate& candidate;
-  HoldingPtr request;                              // as it would be on the target
   std::map<std::size_t, std::vector<Slot>> given;  // nodes by kind, one for each pod of it
   std::vector<bool> placed;                        // by mover
-  std::vector<Step> moves;                         // in order
+  /// Movers, and what they become, in order.
+  std::vector<std::pair<std::size_t, HoldingPtr>> moves;
   int steps_left = kMostRepackSteps;
   std::optional<Repacking> found = std::nullopt;
 };
@@ -82,41 +114,39 @@ struct RepackTrials::Search {
 std::optional<Repacking> RepackTrials::run(const RepackCandidate& candidate) {
   AfterMoves cleared(cluster_);
   for (const Mover& mover : candidate.movers) cleared.leave(mover.from, *mover.pod);
-  for (const HoldingPtr& request : ways_of_request(cleared, candidate.target)) {
+  for (const HoldingPtr& request : ways_of_request(candidate, cleared)) {
     Search search{.candidate = candidate,
-                  .request = request,
                   .given = {},
                   .placed = std::vector<bool>(candidate.movers.size()),
                   .moves = {}};
-    AfterMoves beside = cleared;
-    beside.come(candidate.target, request);
-    if (!give_nodes(search, beside)) continue;
-    // Until those that hold it are gone, the room that the request will have is over-committed or
-    // in two modes at once, and so closed to all others.
-    AfterMoves now(cluster_);
-    now.come(candidate.target, request);
-    if (place_rest(search, now)) return std::move(search.found);
+    Worlds worlds{AfterMoves(cluster_), cleared, request};
+    worlds.last.come(candidate.target, request);
+    // One or two are tried in any case: counts do not know the modes that GPUs are opened in.
+    const bool possible = give_nodes(search, worlds.last);
+    if (!possible && candidate.movers.size() > kInAnyOrder) continue;
+    if (place_rest(search, worlds)) return std::move(search.found);
   }
   return std::nullopt;
 }
 
 /// How the request may be placed when all of them are gone, the best by score first.
-std::vector<HoldingPtr> RepackTrials::ways_of_request(const AfterMoves& cleared, Slot target) {
+std::vector<HoldingPtr> RepackTrials::ways_of_request(const RepackCandidate& candidate,
+                                                      const AfterMoves& cleared) {
   const Claim& claim = cluster_.claim();
-  const NodeState& node = *cleared.state(target);
-  PlacementList options;
+  const NodeStatePtr node = told_apart_on(candidate, *cleared.state(candidate.target), nullptr);
   const Tenant tenant = tenant_of(claim.name_space, claim.sharing, cluster_.held());
-  const Around around{cluster_.held(), cluster_.nominations(target), cluster_.demand()};
+  const Around around{cluster_.held(), cluster_.nominations(candidate.target), cluster_.demand()};
+  PlacementList options;
   const std::int64_t before = memo_.work();
-  const Offered offered = Offer(node, {claim, tenant, memo_}, around, options).find(nullptr);
+  const Offered offered = Offer(*node, {claim, tenant, memo_}, around, options).find(nullptr);
   cluster_.count_work(memo_.work() - before);
   std::vector<HoldingPtr> ways;
   if (offered.reason != ReasonCode::kNone) return ways;
-  for (const std::size_t option : by_score(node, claim, cluster_.demand(), options)) {
+  for (const std::size_t option : by_score(*node, claim, cluster_.demand(), options)) {
     if (ways.size() >= kMostRequestWays) break;
-    auto holding = to_holding(node, claim, options[option]);
-    holding->host = claim.host;
-    ways.push_back(std::move(holding));
+    auto way = to_holding(*node, claim, options[option]);
+    way->host = claim.host;
+    ways.push_back(std::move(way));
   }
   return ways;
 }
@@ -164,7 +194,7 @@ int RepackTrials::copies(std::size_t kind, NodeStatePtr state, int most) {
 
 /// False: not all pods have a node, as far as counts can say. Rather on the node where a pod is
 /// now, which satisfies whatever ties it to a kind of node; then by score.
-bool RepackTrials::give_nodes(Search& search, const AfterMoves& beside) {
+bool RepackTrials::give_nodes(Search& search, const AfterMoves& last) {
   constexpr std::int64_t kOtherNode = 1'000'000;
   std::map<std::size_t, int> kinds;
   for (const Mover& mover : search.candidate.movers) ++kinds[mover.kind];
@@ -174,7 +204,7 @@ bool RepackTrials::give_nodes(Search& search, const AfterMoves& beside) {
   std::vector<Slot> slots;  // of the problem's edges
   for (const auto& [kind, pods] : kinds) {
     std::vector<Slot> nodes;
-    for (const auto& [slot, state] : beside.changed()) nodes.push_back(slot);
+    for (const auto& [slot, state] : last.changed()) nodes.push_back(slot);
     const std::size_t own = nodes.size();
     // As many others as there are pods: more would give no way that there is not with these.
     for (const Slot slot : places(kind)) {
@@ -183,7 +213,7 @@ bool RepackTrials::give_nodes(Search& search, const AfterMoves& beside) {
     }
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const bool nominated = cluster_.nominations(nodes[i]) != nullptr;
-      const int most = nominated ? 0 : copies(kind, beside.state(nodes[i]), all);
+      const int most = nominated ? 0 : copies(kind, last.state(nodes[i]), all);
       if (most == 0) continue;
       const std::size_t bin = bins.try_emplace(nodes[i], bins.size()).first->second;
       problem.most.resize(bins.size());
@@ -207,25 +237,24 @@ bool RepackTrials::give_nodes(Search& search, const AfterMoves& beside) {
 }
 
 /// Of two either may have to go first; of more the order is that of their size.
-bool RepackTrials::place_rest(Search& search, const AfterMoves& now) {
-  constexpr std::size_t kInAnyOrder = 2;
-  if (search.moves.size() == search.placed.size()) return finish(search, now);
+bool RepackTrials::place_rest(Search& search, const Worlds& worlds) {
+  if (search.moves.size() == search.placed.size()) return finish(search, worlds.now);
   for (std::size_t mover = 0; mover < search.placed.size(); ++mover) {
     if (search.placed[mover]) continue;
     search.placed[mover] = true;
-    if (place(search, mover, now)) return true;
+    if (place(search, mover, worlds)) return true;
     search.placed[mover] = false;
     if (search.placed.size() > kInAnyOrder) return false;
   }
   return false;
 }
 
-bool RepackTrials::place(Search& search, std::size_t number, const AfterMoves& now) {
+bool RepackTrials::place(Search& search, std::size_t number, const Worlds& worlds) {
   const Mover& mover = search.candidate.movers[number];
-  AfterMoves without = now;
-  without.leave(mover.from, *mover.pod);
+  Worlds without = worlds;
+  without.now.leave(mover.from, *mover.pod);
   std::vector<Slot> nodes = search.given[mover.kind];
-  for (const auto& [slot, state] : without.changed()) nodes.push_back(slot);
+  for (const auto& [slot, state] : without.last.changed()) nodes.push_back(slot);
   const std::vector<Slot>& others = places(mover.kind);
   nodes.insert(nodes.end(), others.begin(), others.end());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -238,29 +267,37 @@ bool RepackTrials::place(Search& search, std::size_t number, const AfterMoves& n
   return false;
 }
 
-bool RepackTrials::place_on(Search& search, std::size_t number, const AfterMoves& now, Slot slot) {
+/// Where it has room at its turn, and the request still has its own in the end.
+bool RepackTrials::place_on(Search& search, std::size_t number, const Worlds& worlds, Slot slot) {
   const Mover& mover = search.candidate.movers[number];
   MoverKind& kind = cluster_.kind(mover.kind);
-  const NodeState& node = *now.state(slot);
   --search.steps_left;
-  // On its own node it has its cpu and memory; what the request lacks is looked at in the end.
-  if (slot != mover.from && !host_has_room(node, kind.host)) return false;
+  const NodeStatePtr node =
+      told_apart_on(search.candidate, *worlds.now.state(slot), worlds.request.get());
+  if (!host_has_room(*node, kind.host)) return false;
   const Claim claim = cluster_.claim_of(kind);
-  const Tenant tenant = tenant_of(claim.name_space, claim.sharing, now.held());
+  const Tenant tenant = tenant_of(claim.name_space, claim.sharing, worlds.now.held());
   PlacementList options;
-  if (cluster_.fit_on(node, tenant, kind.memo, options) != ReasonCode::kNone) return false;
+  if (cluster_.fit_on(*node, tenant, kind.memo, options) != ReasonCode::kNone) return false;
   std::vector<Slot>& given = search.given[mover.kind];
   const auto used = std::ranges::find(given, slot);
   const bool as_given = used != given.end();
   if (as_given) given.erase(used);
-  for (const std::size_t option : by_score(node, claim, cluster_.demand(), options)) {
+  for (const std::size_t option : by_score(*node, claim, cluster_.demand(), options)) {
     if (--search.steps_left <= 0) break;
     const HoldingPtr moved =
-        with_devices(*mover.pod, to_holding(node, claim, options[option])->reservation);
+        with_devices(*mover.pod, to_holding(*node, claim, options[option])->reservation);
     if (same_place(moved->reservation, mover.pod->reservation)) continue;
-    AfterMoves next = now;
-    next.come(slot, moved);
-    search.moves.push_back({number, slot, moved});
+    Worlds next = worlds;
+    next.last.come(slot, moved);
+    if (const HoldingPtr adapted = in_modes_of(*next.request, *moved)) {
+      next.last.leave(slot, *next.request);
+      next.last.come(slot, adapted);
+      next.request = adapted;
+    }
+    if (!sound_on(next.last, slot)) continue;
+    next.now.come(slot, moved);
+    search.moves.push_back({number, moved});
     if (place_rest(search, next)) return true;
     search.moves.pop_back();
   }
@@ -268,79 +305,55 @@ bool RepackTrials::place_on(Search& search, std::size_t number, const AfterMoves
   return false;
 }
 
+/// GPUs that are alike now will not be when pods have left them and the request has come.
+NodeStatePtr RepackTrials::told_apart_on(const RepackCandidate& candidate, const NodeState& node,
+                                         const Holding* request) {
+  GpuMarks marks;
+  for (const Mover& mover : candidate.movers) {
+    if (mover.pod->reservation.node == node.name()) mark_gpus(node, *mover.pod, marks);
+  }
+  if (request != nullptr && request->reservation.node == node.name()) {
+    mark_gpus(node, *request, marks);
+  }
+  return told_apart(node, marks);
+}
+
 /// All are placed: does the request fit, wherever on its node, and is nothing closed by that?
 bool RepackTrials::finish(Search& search, const AfterMoves& now) {
   const Slot target = search.candidate.target;
   const Claim& claim = cluster_.claim();
-  AfterMoves after = now;
-  after.leave(target, *search.request);
-  const NodeState& node = *after.state(target);
+  const NodeState& node = *now.state(target);
   if (!host_has_room(node, claim.host)) return false;
   const std::int64_t before = memo_.work();
   const NodeChoice choice = choose_with(memo_, node, claim,
-                                        {.held = after.held(),
+                                        {.held = now.held(),
                                          .nominations = cluster_.nominations(target),
                                          .demand = cluster_.demand()});
   cluster_.count_work(memo_.work() - before);
   if (choice.reason != ReasonCode::kNone) return false;
   const auto request = to_holding(node, claim, choice.placement);
+  AfterMoves after = now;
   after.come(target, request);
-  if (!sound(after) || !holds_step_by_step(search)) return false;
+  const bool sound = std::ranges::all_of(
+      after.changed(), [&](const auto& changed) { return sound_on(after, changed.first); });
+  if (!sound) return false;
   Repacking& found = search.found.emplace();
   found.reservation = request->reservation;
-  for (const Search::Step& step : search.moves) {
-    found.moves.push_back({search.candidate.movers[step.mover].pod, step.pod->reservation});
+  for (const auto& [mover, moved] : search.moves) {
+    found.moves.push_back({search.candidate.movers[mover].pod, moved->reservation});
   }
   return true;
 }
 
-/// Whether the moves close no GPU and no node that is open now.
-bool RepackTrials::sound(const AfterMoves& after) const {
-  return std::ranges::all_of(after.changed(), [&](const auto& changed) {
-    const NodeState& before = *cluster_.state(changed.first);
-    const NodeState& node = *changed.second;
-    for (std::size_t gpu = 0; gpu < node.inventory->gpus.size(); ++gpu) {
-      const GpuClosure closure = node.gpus[gpu].closure;
-      if (closure != GpuClosure::kOpen && closure != before.gpus[gpu].closure) return false;
-    }
-    return node.conflict == NodeConflict::kNone || node.conflict == before.conflict;
-  });
-}
-
-/// The same moves on the cluster as it will be, where the request is not there yet.
-bool RepackTrials::holds_step_by_step(const Search& search) {
-  AfterMoves now(cluster_);
-  for (const Search::Step& step : search.moves) {
-    const Mover& mover = search.candidate.movers[step.mover];
-    now.leave(mover.from, *mover.pod);
-    if (!offers(now, mover.kind, step.to, *step.pod)) return false;
-    now.come(step.to, step.pod);
+/// Whether no GPU is closed that is open today, nor the node.
+bool RepackTrials::sound_on(const AfterMoves& after, Slot slot) const {
+  const NodeState& before = *cluster_.state(slot);
+  const NodeState& node = *after.state(slot);
+  for (std::size_t gpu = 0; gpu < node.inventory->gpus.size(); ++gpu) {
+    const GpuClosure closure = node.gpus[gpu].closure;
+    if (closure != GpuClosure::kOpen && closure != before.gpus[gpu].closure) return false;
   }
-  return true;
-}
-
-/// Whether fit() would give the pod these very devices. Of GPUs that are alike it names one, so it
-/// is asked about the node as if all others were out of order.
-bool RepackTrials::offers(const AfterMoves& now, std::size_t kind, Slot slot, const Holding& pod) {
-  MoverKind& mover = cluster_.kind(kind);
-  const NodeState& node = *now.state(slot);
-  if (!host_has_room(node, mover.host)) return false;
-  GpuMarks its;
-  mark_gpus(node, pod, its);
-  auto inventory = std::make_shared<NodeInventory>(*node.inventory);
-  for (std::size_t gpu = 0; gpu < inventory->gpus.size(); ++gpu) {
-    if (gpu >= its.size() || !its[gpu]) inventory->gpus[gpu].healthy = false;
-  }
-  const NodeStatePtr alone = add_up(std::move(inventory), node.holdings);
-  const Claim claim = cluster_.claim_of(mover);
-  const Tenant tenant = tenant_of(claim.name_space, claim.sharing, now.held());
-  PlacementList options;
-  if (cluster_.fit_on(*alone, tenant, mover.memo, options) != ReasonCode::kNone) return false;
-  for (std::size_t i = 0; i < options.size(); ++i) {
-    if (same_place(to_holding(*alone, claim, options[i])->reservation, pod.reservation))
-      return true;
-  }
-  return false;
+  return node.conflict == NodeConflict::kNone || node.conflict == before.conflict;
 }
 
 }  // namespace snug

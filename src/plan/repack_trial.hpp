@@ -33,20 +33,22 @@ class RepackTrials {
   [[nodiscard]] std::optional<Repacking> run(const RepackCandidate& candidate);
 
  private:
+  struct Worlds;
   struct Search;
 
   /// Nodes with room for pods of a kind as they are, the best by score first; many enough.
   [[nodiscard]] const std::vector<Slot>& places(std::size_t kind);
-  [[nodiscard]] std::vector<HoldingPtr> ways_of_request(const AfterMoves& cleared, Slot target);
-  [[nodiscard]] bool give_nodes(Search& search, const AfterMoves& beside);
+  [[nodiscard]] std::vector<HoldingPtr> ways_of_request(const RepackCandidate& candidate,
+                                                        const AfterMoves& cleared);
+  [[nodiscard]] bool give_nodes(Search& search, const AfterMoves& last);
   [[nodiscard]] int copies(std::size_t kind, NodeStatePtr state, int most);
-  [[nodiscard]] bool place_rest(Search& search, const AfterMoves& now);
-  [[nodiscard]] bool place(Search& search, std::size_t mover, const AfterMoves& now);
-  [[nodiscard]] bool place_on(Search& search, std::size_t mover, const AfterMoves& now, Slot slot);
+  [[nodiscard]] bool place_rest(Search& search, const Worlds& worlds);
+  [[nodiscard]] bool place(Search& search, std::size_t mover, const Worlds& worlds);
+  [[nodiscard]] bool place_on(Search& search, std::size_t mover, const Worlds& worlds, Slot slot);
+  [[nodiscard]] static NodeStatePtr told_apart_on(const RepackCandidate& candidate,
+                                                  const NodeState& node, const Holding* request);
   [[nodiscard]] bool finish(Search& search, const AfterMoves& now);
-  [[nodiscard]] bool sound(const AfterMoves& after) const;
-  [[nodiscard]] bool holds_step_by_step(const Search& search);
-  [[nodiscard]] bool offers(const AfterMoves& now, std::size_t kind, Slot slot, const Holding& pod);
+  [[nodiscard]] bool sound_on(const AfterMoves& after, Slot slot) const;
 
   RepackCluster& cluster_;
   FitMemo& memo_;

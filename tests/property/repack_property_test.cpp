@@ -89,10 +89,14 @@ class Board {
     std::vector<HoldingPtr> ways;
     if (!host_fits(node, pod.host)) return ways;
     const GpuRequest request = request_of(pod);
-    const NodeStatePtr now = state(node);
-    for (const Placement& placement : fit_all(*now, request, tenant(pod.name_space)).options) {
+    // GPUs that are alike now are not once some pod has left one of them.
+    NodeState told = *state(node);
+    for (std::size_t gpu = 0; gpu < told.gpus.size(); ++gpu) {
+      told.gpus[gpu].told_apart = static_cast<std::uint16_t>(gpu + 1);
+    }
+    for (const Placement& placement : fit_all(told, request, tenant(pod.name_space)).options) {
       auto moved = std::make_shared<Holding>(pod);
-      moved->reservation = reservation_by(*now, request, placement, pod.uid);
+      moved->reservation = reservation_by(told, request, placement, pod.uid);
       ways.push_back(std::move(moved));
     }
     return ways;
@@ -206,7 +210,7 @@ Repacked draw_cluster(int most_nodes, int most_gpus, int most_pods) {
   }
   Repacked on(nodes, {}, make_whole(1));
   Board board(on);
-  const int wanted = 1 + draw(most_pods);
+  const int wanted = most_pods / 2 + draw(most_pods);
   for (int p = 0; p < wanted; ++p) {
     std::string words;
     if (one_in(8)) words += " ending";
@@ -214,7 +218,7 @@ Repacked draw_cluster(int most_nodes, int most_gpus, int most_pods) {
     if (one_in(6)) words += " model=A";
     if (one_in(6)) words += " ns=x";
     if (one_in(4)) words += " cpu=" + std::to_string(1 + draw(3));
-    const std::string share = one_in(6) ? " w0" : " g0:" + std::to_string(100 * (1 + draw(8)));
+    const std::string share = one_in(6) ? " w0" : " g0:" + std::to_string(100 * (1 + draw(6)));
     if (share != " w0" && one_in(6)) words += " isolation=mps";
     HoldingPtr pod = make_movable("p" + std::to_string(p) + " n0" + share + words);
     if (one_in(8) && share != " w0") {
@@ -247,9 +251,34 @@ void draw_rules(Repacked& on) {
   }
 }
 
+std::string tell(const Repacked& on) {
+  const ContainerRequest& asked = on.claim.request.containers.front();
+  std::string text = "asked: " + asked.text + " on " + std::to_string(asked.count) +
+                     (asked.isolation == Isolation::kMps ? " mps" : "") +
+                     (asked.models.empty() ? "" : " model A") + " cpu " +
+                     std::to_string(on.claim.host.cpu_milli) + "\n";
+  for (const NodeInventory& node : on.inventories) {
+    text += node.name + " cpu " + std::to_string(node.host.amounts.cpu_milli) + ":";
+    for (const GpuInfo& gpu : node.gpus) {
+      text += " " + gpu.model + (gpu.modes.size() > 2 ? "+mps" : "");
+    }
+    text += "\n";
+  }
+  for (const HoldingPtr& pod : on.holdings) {
+    text += pod->uid + " " + pod->name_space + " " + shape(pod->reservation) + " (" +
+            pod->asks.front()->text + ") cpu " + std::to_string(pod->host.cpu_milli) +
+            (pod->terminating ? " ending" : "") + (pod->other_constraints ? " tied" : "") + "\n";
+  }
+  for (const SharingRow& row : on.claim.sharing.rows()) {
+    text += "rule of " + row.namespaces.front() +
+            (row.rule.cap ? " cap " + std::to_string(row.rule.cap->value) : " apart") + "\n";
+  }
+  return text;
+}
+
 GpuRequest draw_claim() {
-  GpuRequest request = make_fraction(100 * (3 + draw(7)));
-  if (one_in(2)) request = make_whole(1 + (one_in(3) ? 1 : 0));
+  GpuRequest request = make_fraction(100 * (5 + draw(5)));
+  if (one_in(2)) request = make_whole(1 + draw(2));
   if (one_in(12)) request = make_units(1 + draw(2));
   ContainerRequest& asked = request.containers.front();
   if (request.kubelet_assigned()) return request;
@@ -268,6 +297,7 @@ TEST(RepackProperty, OfAtMostTwoMovesNoneIsOverlookedAndNoneIsTooMany) {
     on.claim = OwnClaim(draw_claim());
     draw_rules(on);
     const RepackAdvice advice = on.advice();
+    RC_LOG() << tell(on) << on.text();
     check_advice(on, advice);
     const Board board(on);
     for (int moves = 0; moves <= 2; ++moves) {
@@ -291,6 +321,7 @@ TEST(RepackProperty, WhatIsAdvisedHolds) {
     if (one_in(2)) on.claim = OwnClaim(make_whole(1 + draw(6)));
     draw_rules(on);
     const RepackAdvice advice = on.advice();
+    RC_LOG() << tell(on) << on.text();
     check_advice(on, advice);
     ++seen[advice.moves.size()];
   });
