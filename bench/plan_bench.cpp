@@ -1,6 +1,6 @@
 // How long a decision takes without HTTP: plan over all nodes, reserve + snapshot as one bind and
-// the next filter see them, whom to evict on one node, and what is left beside nominated pods.
-// Run: build/dev/bench/plan_bench
+// the next filter see them, whom to evict on one node, what is left beside nominated pods, and
+// which pods to move. Run: build/dev/bench/plan_bench
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -14,6 +14,7 @@
 #include "snug/ledger/ledger.hpp"
 #include "snug/plan/plan.hpp"
 #include "snug/plan/preempt.hpp"
+#include "snug/plan/repack.hpp"
 
 namespace snug {
 namespace {
@@ -255,6 +256,85 @@ BENCHMARK(fit_containers)
     ->ArgNames({"containers", "large"})
     ->ArgsProduct({{1, 2, 4, 8}, {0, 1}})
     ->Unit(benchmark::kMicrosecond);
+
+/// A share of so many thousandths on one GPU of the node.
+HoldingPtr share_on(const NodeInventory& node, int gpu, int thousandths) {
+  static int made = 0;
+  auto holding = std::make_shared<Holding>();
+  holding->name_space = "default";
+  holding->uid = "uid-" + std::to_string(made++);
+  holding->rank.uid = holding->uid;
+  holding->written = true;
+  ContainerRequest asked = quarter().containers.front();
+  asked.ask = FractionAsk{thousandths};
+  asked.text = "gpu-fraction=0." + std::to_string(1000 + thousandths).substr(1);
+  const GpuInfo& on = node.gpus[static_cast<std::size_t>(gpu)];
+  const ReservedDevice device{.index = on.index,
+                              .uuid = on.uuid,
+                              .mode = GpuMode::kTimeSlicing,
+                              .memory = {on.memory.value * thousandths / 1000},
+                              .compute = {thousandths}};
+  holding->reservation = {.uid = holding->uid, .node = node.name, .containers = {}};
+  holding->reservation.containers.push_back(
+      {.name = "main", .request = asked.text, .given = std::vector{device}});
+  holding->asks.emplace_back(std::move(asked));
+  return holding;
+}
+
+/// Nodes of eight GPUs, each of which is filled with shares up to so many thousandths of it, for a
+/// pod that wants so many whole GPUs.
+void advise_on_repacking(benchmark::State& state) {
+  std::mt19937_64 random(42);
+  const int filled = static_cast<int>(state.range(1));
+  Snapshot snapshot;
+  std::vector<NodeStatePtr> states;
+  auto names = std::make_shared<NameIndex>();
+  for (int n = 0; n < state.range(0); ++n) {
+    auto node = std::make_shared<const NodeInventory>(node_of(n, 8));
+    std::vector<HoldingPtr> holdings;
+    for (int gpu = 0; gpu < 8; ++gpu) {
+      for (int left = filled; left > 0;) {
+        const int size = std::min(left, 50 * static_cast<int>(1 + random() % 12));
+        holdings.push_back(share_on(*node, gpu, size));
+        left -= size;
+      }
+    }
+    names->emplace(node->name, NodeIndex{static_cast<std::uint32_t>(n)});
+    states.push_back(add_up(node, std::move(holdings)));
+  }
+  snapshot.nodes = NodeTable(states);
+  snapshot.names = std::move(names);
+  GpuRequest request = quarter();
+  request.containers.front().ask = WholeAsk{};
+  request.containers.front().count = state.range(2);
+  const Profile profile = profile_of("best-fit");
+  const ProfileChoice profiles{profile};
+  const SharingRules sharing;
+  const PodRank rank{.uid = "pod"};
+  const Claim claim{.name_space = "default",
+                    .rank = rank,
+                    .request = request,
+                    .profiles = profiles,
+                    .sharing = sharing};
+  std::size_t moves = 0;
+  for (auto _ : state) {
+    const RepackAdvice advice = repack({.snapshot = snapshot, .claim = claim, .spared = {}});
+    moves = advice.moves.size();
+    state.SetLabel(advice.because);
+  }
+  state.counters["moves"] = static_cast<double>(moves);
+}
+BENCHMARK(advise_on_repacking)
+    ->ArgNames({"nodes", "filled", "asked"})
+    ->Args({1000, 600, 1})
+    ->Args({5000, 600, 1})
+    ->Args({5000, 950, 1})
+    ->Args({5000, 1000, 1})
+    ->Args({5000, 600, 2})
+    ->Args({5000, 600, 8})
+    ->Args({5000, 900, 8})
+    ->Args({5000, 1000, 8})
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace snug

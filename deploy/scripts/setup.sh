@@ -12,7 +12,8 @@ demo_packages=(curl python3 python3-yaml)
 build_packages=(
   "${demo_packages[@]}" g++ cmake ninja-build ccache pkg-config git ca-certificates
   libcpp-httplib-dev nlohmann-json3-dev libspdlog-dev libyaml-cpp-dev
-  libsimdjson-dev libprotozero-dev prometheus-cpp-dev libcli11-dev libssl-dev)
+  libsimdjson-dev libprotozero-dev prometheus-cpp-dev libcli11-dev libssl-dev
+  libboost-graph-dev)
 test_packages=(
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
   openssl patch python3-jsonschema python3-pip python3-venv)

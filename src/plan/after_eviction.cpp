@@ -4,21 +4,12 @@
 #include <utility>
 
 #include "plan/choice.hpp"
+#include "plan/host_room.hpp"
 #include "snug/fit/fit.hpp"
 #include "snug/fit/usage.hpp"
 #include "snug/plan/plan.hpp"
 
 namespace snug {
-namespace {
-
-/// Nothing is missing of what nothing is asked of, though others have more than there is, nor of
-/// what the node does not state.
-bool enough(std::int64_t asked, std::int64_t used, std::int64_t all) {
-  return asked <= 0 || all <= 0 || (used <= all && asked <= all - used);
-}
-
-}  // namespace
-
 AfterEviction::AfterEviction(const Preemptor& preemptor, const NodeState& node,
                              const Around& around, FitMemo& memo)
     : preemptor_(preemptor), node_(node), around_(around), memo_(memo), began_(memo.work()) {
@@ -85,10 +76,7 @@ bool AfterEviction::host_fits(const PodSet& gone) const {
     used += node_.holdings[i]->host;
     ++pods;
   }
-  const HostAmounts& asked = preemptor_.claim.host;
-  return enough(1, pods, all.pods) &&
-         enough(asked.cpu_milli, used.cpu_milli, all.amounts.cpu_milli) &&
-         enough(asked.memory_bytes, used.memory_bytes, all.amounts.memory_bytes);
+  return host_has_room(all, used, pods, preemptor_.claim.host);
 }
 
 }  // namespace snug

@@ -134,6 +134,22 @@ inline constexpr std::int64_t kMostEvictionWork = 5'000;
 inline constexpr std::int64_t kLastPassWork = 1'000;
 inline constexpr std::int64_t kMostEvictionWorkOfCall = 200'000;
 
+// What advice on repacking may cost (plan/repack.hpp), some hundred milliseconds in all. Work is
+// counted in calls of fit() and, a few each, in node states that are added up.
+inline constexpr std::int64_t kMostRepackWork = 300'000;
+/// An advice has no more moves than this; nodes with more pods that may be moved are not searched
+/// for all pairs of them.
+inline constexpr std::size_t kMostRepackMoves = 32;
+inline constexpr std::size_t kMostPodsForPairs = 32;
+/// So many sets of pods to move are kept to be tried, the fewest and smallest; of each so many ways
+/// to place the request, and for each of these so many trials to place the pods.
+inline constexpr std::size_t kMostRepackSets = 20'000;
+inline constexpr std::size_t kMostRequestWays = 8;
+inline constexpr int kMostRepackSteps = 256;
+/// For pods of one kind so many nodes are remembered that have room, the best by score: more than
+/// an advice has moves.
+inline constexpr std::size_t kMostRepackPlaces = 64;
+
 // What a simulation may consist of. Nodes, and GPUs of one node or pod, are bounded by the defaults
 // of maxNodes and maxGpusPerNode.
 inline constexpr std::int64_t kMostTraceBytes = 268'435'456;  // of each file

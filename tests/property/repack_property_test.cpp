@@ -1,0 +1,332 @@
+// Advice on repacking against all ways to move one or two pods, on tiny clusters; and what holds of
+// every advice, on larger ones.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <cstdint>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "many.hpp"
+#include "random_cluster.hpp"
+#include "support/repacking.hpp"
+
+namespace snug {
+namespace {
+
+/// A cluster whose pods are moved one after another, by the rules alone.
+class Board {
+ public:
+  explicit Board(const Repacked& on) : on_(on), claim_(on.claim) {
+    for (const NodeInventory& inventory : on.inventories) {
+      inventories_.push_back(std::make_shared<const NodeInventory>(inventory));
+      pods_.emplace_back();
+      for (const HoldingPtr& pod : on.holdings) {
+        if (pod->reservation.node == inventory.name) pods_.back().push_back(pod);
+      }
+    }
+  }
+
+  [[nodiscard]] std::size_t nodes() const { return pods_.size(); }
+  [[nodiscard]] const std::vector<HoldingPtr>& pods(std::size_t node) const { return pods_[node]; }
+  [[nodiscard]] NodeStatePtr state(std::size_t node) const {
+    return add_up(inventories_[node], pods_[node]);
+  }
+  [[nodiscard]] std::size_t node_named(std::string_view name) const {
+    for (std::size_t n = 0; n < nodes(); ++n) {
+      if (inventories_[n]->name == name) return n;
+    }
+    throw std::invalid_argument("no such node");
+  }
+  [[nodiscard]] Tenant tenant(std::string_view name_space) const {
+    NamespaceUse held;
+    for (std::size_t n = 0; n < nodes(); ++n) {
+      for (const HoldingPtr& pod : pods_[n]) {
+        held.add(pod->name_space, compute_held(*pod, inventories_[n].get()));
+      }
+    }
+    return tenant_of(name_space, on_.claim.sharing, held);
+  }
+  [[nodiscard]] bool host_fits(std::size_t node, const HostAmounts& asked) const {
+    const HostCapacity& host = inventories_[node]->host;
+    if (!host.known) return true;
+    std::int64_t cpu = 0;
+    for (const HoldingPtr& pod : pods_[node]) cpu += pod->host.cpu_milli;
+    return asked.cpu_milli == 0 || cpu + asked.cpu_milli <= host.amounts.cpu_milli;
+  }
+  [[nodiscard]] bool request_fits_on(std::size_t node) const {
+    return host_fits(node, claim_.host) &&
+           fit_all(*state(node), claim_.request, tenant(claim_.name_space)).reason ==
+               ReasonCode::kNone;
+  }
+  [[nodiscard]] bool request_fits() const {
+    for (std::size_t n = 0; n < nodes(); ++n) {
+      if (request_fits_on(n)) return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool movable(const Holding& pod) const {
+    return !pod.terminating && !pod.other_constraints && pod.asks.front().has_value() &&
+           !std::holds_alternative<KubeletAsk>(pod.asks.front()->ask);
+  }
+  [[nodiscard]] static GpuRequest request_of(const Holding& pod) {
+    GpuRequest request;
+    request.containers.push_back(*pod.asks.front());
+    request.containers.front().container = "main";
+    return request;
+  }
+  void take(std::size_t node, const Holding& pod) {
+    std::erase_if(pods_[node], [&](const HoldingPtr& other) { return other->uid == pod.uid; });
+  }
+  void give(std::size_t node, HoldingPtr pod) { pods_[node].push_back(std::move(pod)); }
+  /// What the pod, which is on no node, could be on this one.
+  [[nodiscard]] std::vector<HoldingPtr> ways(std::size_t node, const Holding& pod) const {
+    std::vector<HoldingPtr> ways;
+    if (!host_fits(node, pod.host)) return ways;
+    const GpuRequest request = request_of(pod);
+    // GPUs that are alike now are not once some pod has left one of them.
+    NodeState told = *state(node);
+    for (std::size_t gpu = 0; gpu < told.gpus.size(); ++gpu) {
+      told.gpus[gpu].told_apart = static_cast<std::uint16_t>(gpu + 1);
+    }
+    for (const Placement& placement : fit_all(told, request, tenant(pod.name_space)).options) {
+      auto moved = std::make_shared<Holding>(pod);
+      moved->reservation = reservation_by(told, request, placement, pod.uid);
+      ways.push_back(std::move(moved));
+    }
+    return ways;
+  }
+
+ private:
+  const Repacked& on_;
+  const OwnClaim& claim_;
+  std::vector<std::shared_ptr<const NodeInventory>> inventories_;
+  std::vector<std::vector<HoldingPtr>> pods_;
+};
+
+/// Whether the request fits after so many moves at most, in any way.
+bool some_way(const Board& board, int moves) {
+  if (board.request_fits()) return true;
+  if (moves == 0) return false;
+  for (std::size_t from = 0; from < board.nodes(); ++from) {
+    for (const HoldingPtr& pod : board.pods(from)) {
+      if (!board.movable(*pod)) continue;
+      Board without = board;
+      without.take(from, *pod);
+      for (std::size_t to = 0; to < board.nodes(); ++to) {
+        for (HoldingPtr& moved : without.ways(to, *pod)) {
+          Board next = without;
+          next.give(to, std::move(moved));
+          if (some_way(next, moves - 1)) return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
+std::string shape(const Reservation& reservation) {
+  std::string text = reservation.node;
+  for (const ReservedDevice& device :
+       std::get<std::vector<ReservedDevice>>(reservation.containers.front().given)) {
+    text += ' ' + std::to_string(device.index) + std::string(to_string(device.mode)) +
+            std::to_string(device.memory.value) + '/' + std::to_string(device.compute.value);
+  }
+  return text;
+}
+
+/// Each move is to a place that its pod could have at its turn: the devices add up, and the pod
+/// would have room there if it came.
+void apply(Board& board, const PodMove& move) {
+  const std::size_t from = board.node_named(move.pod->reservation.node);
+  const std::size_t to = board.node_named(move.to.node);
+  RC_ASSERT(board.movable(*move.pod));
+  RC_ASSERT(shape(move.to) != shape(move.pod->reservation));
+  board.take(from, *move.pod);
+  const NodeStatePtr before = board.state(to);
+  RC_ASSERT(!board.ways(to, *move.pod).empty());
+  auto moved = std::make_shared<Holding>(*move.pod);
+  moved->reservation = move.to;
+  board.give(to, moved);
+  const NodeStatePtr after = board.state(to);
+  const ContainerRequest& asked = *move.pod->asks.front();
+  for (const ReservedDevice& device :
+       std::get<std::vector<ReservedDevice>>(move.to.containers.front().given)) {
+    const std::size_t gpu = after->gpu_of(device).value();
+    RC_ASSERT(before->gpus[gpu].closure == GpuClosure::kOpen);
+    RC_ASSERT(after->gpus[gpu].closure == GpuClosure::kOpen);
+    RC_ASSERT(asked.models.allows(after->gpus[gpu].info->model));
+    RC_ASSERT(board.tenant(move.pod->name_space).cap_left >= 0);
+    for (const HoldingPtr& other : board.pods(to)) {
+      const bool meets =
+          other->uid != move.pod->uid && gpu < after->inventory->gpus.size() &&
+          shape(other->reservation).find(' ' + std::to_string(device.index)) != std::string::npos;
+      RC_ASSERT(!meets || !board.tenant(move.pod->name_space).apart_from(other->name_space));
+    }
+  }
+}
+
+void check_advice(const Repacked& on, const RepackAdvice& advice) {
+  Board board(on);
+  RC_ASSERT(advice.fits == board.request_fits());
+  if (!advice.reservation) {
+    RC_ASSERT(advice.moves.empty() && !advice.because.empty());
+    return;
+  }
+  RC_ASSERT(advice.fits == advice.moves.empty() && advice.because.empty());
+  for (const PodMove& move : advice.moves) apply(board, move);
+  const std::size_t node = board.node_named(advice.reservation->node);
+  RC_ASSERT(board.request_fits_on(node));
+  const GpuRequest& request = on.claim.request;
+  if (request.kubelet_assigned()) return;
+  auto holding = std::make_shared<Holding>();
+  holding->uid = "new";
+  holding->reservation = *advice.reservation;
+  holding->asks.emplace_back(request.containers.front());
+  board.give(node, holding);
+  for (const GpuState& gpu : board.state(node)->gpus) RC_ASSERT(gpu.closure == GpuClosure::kOpen);
+}
+
+/// Pods that fit where they are, on up to three nodes.
+Repacked draw_cluster(int most_nodes, int most_gpus, int most_pods) {
+  std::vector<std::string> nodes;
+  std::vector<std::string> pods;
+  const int count = 1 + draw(most_nodes);
+  for (int n = 0; n < count; ++n) {
+    const std::string name = "n" + std::to_string(n);
+    const int gpus = 1 + draw(most_gpus);
+    std::string text = name + ": ";
+    for (int g = 0; g < gpus; ++g) {
+      text += (g > 0 ? ", " : "") + std::string(one_in(4) ? "B" : "A") + " 1000";
+      if (one_in(4)) text += " modes=whole+time-slicing+mps";
+    }
+    nodes.push_back(text + " | nvidia.com/gpu=" + std::to_string(gpus) + "/" +
+                    std::to_string(gpus));
+  }
+  Repacked on(nodes, {}, make_whole(1));
+  Board board(on);
+  const int wanted = most_pods / 2 + draw(most_pods);
+  for (int p = 0; p < wanted; ++p) {
+    std::string words;
+    if (one_in(8)) words += " ending";
+    if (one_in(8)) words += " tied";
+    if (one_in(6)) words += " model=A";
+    if (one_in(6)) words += " ns=x";
+    if (one_in(4)) words += " cpu=" + std::to_string(1 + draw(3));
+    const std::string share = one_in(6) ? " w0" : " g0:" + std::to_string(100 * (1 + draw(6)));
+    if (share != " w0" && one_in(6)) words += " isolation=mps";
+    HoldingPtr pod = make_movable("p" + std::to_string(p) + " n0" + share + words);
+    if (one_in(8) && share != " w0") {
+      auto on_two = std::make_shared<Holding>(*pod);
+      on_two->asks.front()->count = 2;
+      on_two->asks.front()->text += ";gpu-count=2";
+      pod = on_two;
+    }
+    const auto node = static_cast<std::size_t>(draw(count));
+    const auto ways = board.ways(node, *pod);
+    if (ways.empty()) continue;
+    board.give(node, draw_from(ways));
+  }
+  for (std::size_t n = 0; n < board.nodes(); ++n) {
+    for (const HoldingPtr& pod : board.pods(n)) on.holdings.push_back(pod);
+  }
+  return on;
+}
+
+void draw_rules(Repacked& on) {
+  if (one_in(6)) on.claim.sharing = SharingRules({{{"x"}, {.own_namespace_only = true}}});
+  if (one_in(6)) {
+    on.claim.sharing = SharingRules({{{"default"}, {.cap = MilliGpu{500 * (1 + draw(6))}}}});
+  }
+  if (one_in(3)) {
+    on.claim.host.cpu_milli = draw(4);
+    for (NodeInventory& inventory : on.inventories) {
+      inventory.host = {.amounts = {.cpu_milli = 1 + draw(12)}, .pods = 100, .known = true};
+    }
+  }
+}
+
+std::string tell(const Repacked& on) {
+  const ContainerRequest& asked = on.claim.request.containers.front();
+  std::string text = "asked: " + asked.text + " on " + std::to_string(asked.count) +
+                     (asked.isolation == Isolation::kMps ? " mps" : "") +
+                     (asked.models.empty() ? "" : " model A") + " cpu " +
+                     std::to_string(on.claim.host.cpu_milli) + "\n";
+  for (const NodeInventory& node : on.inventories) {
+    text += node.name + " cpu " + std::to_string(node.host.amounts.cpu_milli) + ":";
+    for (const GpuInfo& gpu : node.gpus) {
+      text += " " + gpu.model + (gpu.modes.size() > 2 ? "+mps" : "");
+    }
+    text += "\n";
+  }
+  for (const HoldingPtr& pod : on.holdings) {
+    text += pod->uid + " " + pod->name_space + " " + shape(pod->reservation) + " (" +
+            pod->asks.front()->text + ") cpu " + std::to_string(pod->host.cpu_milli) +
+            (pod->terminating ? " ending" : "") + (pod->other_constraints ? " tied" : "") + "\n";
+  }
+  for (const SharingRow& row : on.claim.sharing.rows()) {
+    text += "rule of " + row.namespaces.front() +
+            (row.rule.cap ? " cap " + std::to_string(row.rule.cap->value) : " apart") + "\n";
+  }
+  return text;
+}
+
+GpuRequest draw_claim() {
+  GpuRequest request = make_fraction(100 * (5 + draw(5)));
+  if (one_in(2)) request = make_whole(1 + draw(2));
+  if (one_in(12)) request = make_units(1 + draw(2));
+  ContainerRequest& asked = request.containers.front();
+  if (request.kubelet_assigned()) return request;
+  if (!std::holds_alternative<WholeAsk>(asked.ask)) {
+    if (one_in(4)) asked.count = 2;
+    if (one_in(6)) asked.isolation = Isolation::kMps;
+  }
+  if (one_in(4)) asked.models.wanted.push_back("A");
+  return request;
+}
+
+TEST(RepackProperty, OfAtMostTwoMovesNoneIsOverlookedAndNoneIsTooMany) {
+  std::map<std::string, int> seen;
+  holds_in(1500, [&] {
+    Repacked on = draw_cluster(3, 3, 7);
+    on.claim = OwnClaim(draw_claim());
+    draw_rules(on);
+    const RepackAdvice advice = on.advice();
+    RC_LOG() << tell(on) << on.text();
+    check_advice(on, advice);
+    const Board board(on);
+    for (int moves = 0; moves <= 2; ++moves) {
+      if (!some_way(board, moves)) continue;
+      ++seen[std::to_string(moves)];
+      RC_ASSERT(advice.reservation.has_value());
+      RC_ASSERT(static_cast<int>(advice.moves.size()) == moves);
+      return;
+    }
+    ++seen[advice.reservation ? "more" : "none"];
+    RC_ASSERT(!advice.reservation || advice.moves.size() > 2);
+  });
+  for (const auto& [what, times] : seen) std::cout << what << ": " << times << "\n";
+}
+
+TEST(RepackProperty, WhatIsAdvisedHolds) {
+  std::map<std::size_t, int> seen;
+  holds_in(1500, [&] {
+    Repacked on = draw_cluster(6, 6, 40);
+    on.claim = OwnClaim(draw_claim());
+    if (one_in(2)) on.claim = OwnClaim(make_whole(1 + draw(6)));
+    draw_rules(on);
+    const RepackAdvice advice = on.advice();
+    RC_LOG() << tell(on) << on.text();
+    check_advice(on, advice);
+    ++seen[advice.moves.size()];
+  });
+  for (const auto& [moves, times] : seen) std::cout << moves << " moves: " << times << "\n";
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,173 @@
+// A cluster with pods on it, and a request that may or may not fit, for tests of repacking. Pure.
+//
+//   Repacked on({"n1: A 1000 x2", "n2: A 1000"}, {"a n1 g0:500", "b n2 w0"}, make_whole(1));
+//
+// A pod is its uid, its node, and words: gI:M (M thousandths and MiB of GPU I; on several GPUs the
+// same of each), wI (all of GPU I), uN (N units of nvidia.com/gpu), cpu=, ns=, model= (globs),
+// isolation=mps, ending, tied (other constraints), suspect, unknown (its request is not
+// understood), by-hand (its reservation is not written). GPUs have 1000 MiB, so that thousandths
+// and MiB are the same.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "snug/fit/tenant.hpp"
+#include "snug/plan/repack.hpp"
+#include "support/claims.hpp"
+#include "support/states.hpp"
+
+namespace snug {
+
+inline void set_movable_word(Holding& pod, const std::string& word) {
+  const std::string value = word.substr(std::min(word.find_first_of(":=") + 1, word.size()));
+  ContainerRequest& asked = *pod.asks.front();
+  if (word == "ending") {
+    pod.terminating = true;
+  } else if (word == "tied") {
+    pod.other_constraints = true;
+  } else if (word == "suspect") {
+    pod.suspect = true;
+  } else if (word == "unknown") {
+    pod.asks.front().reset();
+  } else if (word == "by-hand") {
+    pod.written = false;
+  } else if (word.starts_with("cpu=")) {
+    pod.host.cpu_milli = std::stoll(value);
+  } else if (word.starts_with("ns=")) {
+    pod.name_space = value;
+  } else if (word.starts_with("model=")) {
+    asked.models.wanted = split(value, ',');
+    asked.text += ";gpu-model=" + value;
+  } else if (word == "isolation=mps") {
+    asked.isolation = Isolation::kMps;
+    asked.text += ";gpu-isolation=mps";
+    for (ReservedDevice& device :
+         std::get<std::vector<ReservedDevice>>(pod.reservation.containers.front().given)) {
+      device.mode = GpuMode::kMps;
+    }
+  } else {
+    throw std::invalid_argument("unknown word of a pod: " + word);
+  }
+}
+
+inline HoldingPtr make_movable(std::string_view text) {
+  const std::vector<std::string> words = split(text, ' ');
+  if (words.size() < 3) throw std::invalid_argument("a pod is UID NODE WORDS…");
+  auto pod = make_holding(words[0], words[1], {});
+  pod->rank.uid = words[0];
+  pod->written = true;
+  std::vector<ReservedDevice> devices;
+  GpuRequest asked;
+  std::vector<std::string> others;
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const bool numbered = word.size() > 1 && word[1] >= '0' && word[1] <= '9';
+    const int number = numbered ? std::stoi(word.substr(1)) : 0;
+    if (numbered && word.starts_with('g')) {
+      const int milli = std::stoi(word.substr(word.find(':') + 1));
+      devices.push_back(make_share(number, milli, milli));
+      asked = make_fraction(milli);
+    } else if (numbered && word.starts_with('w')) {
+      devices.push_back(make_whole_device(number, 1000));
+      asked = make_whole(1);
+    } else if (numbered && word.starts_with('u')) {
+      asked = make_units(number);
+      pod->reservation.containers.front().given = KubeletUnits{"nvidia.com/gpu", number};
+    } else {
+      others.push_back(word);
+    }
+  }
+  for (ReservedDevice& device : devices) device.uuid = gpu_uuid(words[1], device.index);
+  ContainerRequest& one = asked.containers.front();
+  if (devices.size() > 1) {
+    one.count = static_cast<std::int64_t>(devices.size());
+    one.text += ";gpu-count=" + std::to_string(devices.size());
+  }
+  if (!devices.empty()) pod->reservation.containers.front().given = std::move(devices);
+  pod->asks.emplace_back(one);
+  for (const std::string& word : others) set_movable_word(*pod, word);
+  if (pod->asks.front()) pod->reservation.containers.front().request = pod->asks.front()->text;
+  pod->request = pod->reservation.containers.front().request;
+  return pod;
+}
+
+/// `n1:0+1`: a reservation's node and the indices of its devices; `n1:` where the kubelet picks.
+inline std::string place_of(const Reservation& reservation) {
+  std::string text = reservation.node + ":";
+  for (const ReservedContainer& container : reservation.containers) {
+    const auto* devices = std::get_if<std::vector<ReservedDevice>>(&container.given);
+    if (devices == nullptr) continue;
+    for (const ReservedDevice& device : *devices) {
+      text += (text.ends_with(':') ? "" : "+") + std::to_string(device.index);
+    }
+  }
+  return text;
+}
+
+/// The request is a pod's in the namespace `default`, with the uid `new`.
+class Repacked {
+ public:
+  Repacked(const std::vector<std::string>& nodes, const std::vector<std::string>& pods,
+           GpuRequest asked)
+      : claim(std::move(asked)) {
+    for (const std::string& text : nodes) inventories.push_back(make_node(text));
+    for (const std::string& text : pods) holdings.push_back(make_movable(text));
+  }
+
+  [[nodiscard]] Snapshot snapshot() const {
+    Snapshot all;
+    std::vector<NodeStatePtr> states;
+    auto names = std::make_shared<NameIndex>();
+    for (const NodeInventory& inventory : inventories) {
+      std::vector<HoldingPtr> on_it;
+      for (const HoldingPtr& pod : holdings) {
+        if (pod->reservation.node == inventory.name) on_it.push_back(pod);
+      }
+      for (const HoldingPtr& pod : on_it) {
+        all.held.add(pod->name_space, compute_held(*pod, &inventory));
+      }
+      names->emplace(inventory.name, NodeIndex{static_cast<std::uint32_t>(states.size())});
+      states.push_back(add_up(std::make_shared<const NodeInventory>(inventory), std::move(on_it)));
+    }
+    all.nodes = NodeTable(states);
+    all.names = std::move(names);
+    for (const HoldingPtr& intent : intents) {
+      all.intents[all.names->find(intent->reservation.node)->value].push_back(intent);
+    }
+    for (const NominationPtr& pod : nominated) {
+      all.nominations[all.names->find(pod->node)->value].push_back(pod);
+    }
+    return all;
+  }
+  [[nodiscard]] RepackAdvice advice() const {
+    const Snapshot all = snapshot();
+    return repack({.snapshot = all, .claim = claim.view(), .spared = spared});
+  }
+  /// `fits n1:0`, `a n1:0>n2:0, b n1:1>n2:0; n1:0+1`, or why not.
+  [[nodiscard]] std::string text() const {
+    const RepackAdvice found = advice();
+    if (!found.reservation) return found.because;
+    if (found.fits) return "fits " + place_of(*found.reservation);
+    std::string all;
+    for (const PodMove& move : found.moves) {
+      all += (all.empty() ? "" : ", ") + move.pod->uid + " " + place_of(move.pod->reservation) +
+             ">" + place_of(move.to);
+    }
+    return all + "; " + place_of(*found.reservation);
+  }
+
+  OwnClaim claim;
+  std::vector<NodeInventory> inventories;
+  std::vector<HoldingPtr> holdings;
+  std::vector<HoldingPtr> intents;
+  std::vector<NominationPtr> nominated;
+  std::vector<std::string_view> spared;  // sorted
+};
+
+}  // namespace snug
