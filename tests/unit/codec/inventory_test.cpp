@@ -1,4 +1,5 @@
 #include "snug/codec/inventory.hpp"
+#include "snug/mig/catalog.hpp"
 
 #include <gtest/gtest.h>
 
@@ -48,7 +49,8 @@ TEST(InventoryTest, TheContractsExampleIsRead) {
   first.numa = 0;
   first.modes = {GpuMode::kWhole, GpuMode::kTimeSlicing, GpuMode::kMps};
   first.mig_instances = {{"1g.5gb", 4, 1, "MIG-1"}};
-  first.mig_profiles = {{"1g.5gb", 1, {4864}, {0, 1, 2}}};
+  first.mig_table = mig_table_of(
+      {MigProfile{.name = "1g.5gb", .size = 1, .memory = {4864}, .starts = {0, 1, 2}}});
   EXPECT_EQ(inventory.gpus[0], first);
   EXPECT_EQ(inventory.gpus[1].uuid, "GPU-b");
   EXPECT_FALSE(inventory.gpus[1].healthy);
