@@ -1,6 +1,5 @@
 #include "demand/slices.hpp"
 
-#include <cstdlib>
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -17,11 +16,12 @@ namespace {
 
 constexpr double kEighths = 8;
 
-// Found by the arrivals of bench/packing and others made like them (docs/packing.md).
+// Found with the arrivals of bench/packing and others made like them (docs/packing.md).
+constexpr double kPatienceStill = 0.98;
 constexpr double kPatience = 0.9;
-constexpr double kRooms = 0.7;
-constexpr double kFadePerEighth = 0.55;
-constexpr double kTaken = 0.055;
+constexpr double kRooms = 0.4;
+constexpr double kFadePerEighth = 0.6;
+constexpr double kTaken = 0.06;
 /// So many slices of each plain profile are thought to have come before all others.
 constexpr double kSlicesBeforeAll = 1;
 
@@ -146,17 +146,11 @@ SliceDemand demand_for(const ShapeCounts& pods, const MigTableRef& table) {
     demand.part.push_back(profile.plain() ? kSlicesBeforeAll : 0);
   }
   for (const auto& [shape, count] : pods) {
-    const bool named = shape.slices > 0;
-    const SliceNeed need{.profile = shape.mig_profile,
-                         .memory = shape.gpu_memory,
-                         .thousandths = named || shape.gpu_memory.value > 0
-                                            ? 0
-                                            : static_cast<int>(shape.gpu_milli)};
-    const bool share = shape.gpus > 0 && (shape.gpu_memory.value > 0 || shape.gpu_milli < 1000);
-    if (!named && !share) continue;
-    const auto profile = smallest_profile(*table, need);
+    const std::optional<SliceNeed> need = slice_need(shape);
+    const auto profile = need ? smallest_profile(*table, *need) : std::nullopt;
     if (!profile) continue;
-    demand.part[*profile] += count * static_cast<double>(named ? shape.slices : shape.gpus);
+    const std::int64_t each = shape.slices > 0 ? shape.slices : shape.gpus;
+    demand.part[*profile] += count * static_cast<double>(each);
   }
   const double all = std::accumulate(demand.part.begin(), demand.part.end(), 0.0);
   for (double& part : demand.part) part = all > 0 ? part / all : 0;
@@ -164,6 +158,14 @@ SliceDemand demand_for(const ShapeCounts& pods, const MigTableRef& table) {
 }
 
 }  // namespace
+
+std::optional<SliceNeed> slice_need(const PodShape& shape) {
+  if (shape.slices > 0) return SliceNeed{.profile = shape.mig_profile};
+  if (shape.gpus == 0) return std::nullopt;
+  if (shape.gpu_memory.value > 0) return SliceNeed{.memory = shape.gpu_memory};
+  if (shape.gpu_milli >= kWholeGpu.value) return std::nullopt;
+  return SliceNeed{.thousandths = static_cast<int>(shape.gpu_milli)};
+}
 
 std::vector<SliceDemand> slice_demand(const ShapeCounts& pods, const Supply& supply) {
   std::vector<SliceDemand> demands;
@@ -179,16 +181,15 @@ SliceWorth slice_worth(const SliceDemand& demand, int churn) {
   if (demand.table == nullptr) return {};
   const Card card(demand);
   if (!card.few_cells()) return {};
-  const double churning = 2 * churn >= Demand::kFullChurn ? 1 : 0;
-  const auto P=[](const char*n,double d){ return getenv(n)?atof(getenv(n)):d; };
-  const std::vector<double> sold = card.still_sold(churning>0?P("SNUG_D",.9):P("SNUG_D0",.98));
-  const std::vector<double> rooms = card.rooms(P("SNUG_G",.5));
-  const double kRooms=P("SNUG_R",.6), kTaken=P("SNUG_U",.06);
+  const bool churns = 2 * churn >= Demand::kFullChurn;
+  const std::vector<double> sold = card.still_sold(churns ? kPatience : kPatienceStill);
+  const std::vector<double> rooms =
+      churns ? card.rooms(kFadePerEighth) : std::vector<double>(card.states());
   SliceWorth worth{.cells = card.cells(), .worth = {}};
   for (std::size_t state = 0; state < card.states(); ++state) {
     const double taken = card.taken(state);
-    const double eighths =
-        sold[state] + churning * (kRooms * rooms[state] + kTaken * taken * taken);
+    const double kept = churns ? kRooms * rooms[state] + kTaken * taken * taken : 0;
+    const double eighths = sold[state] + kept;
     worth.worth.push_back(static_cast<std::int32_t>(std::lround(1e6 * eighths / kEighths)));
   }
   return worth;

@@ -43,7 +43,7 @@ void set_modes(GpuKind& kind, Level level, const GpuState& gpu) {
 
 /// In MIG mode: whatever else the GPU could do by fewer constraints, it has slices.
 void set_slices(GpuKind& kind, Level level, const NodeInventory& node, const GpuState& gpu) {
-  kind.mig = mig_room(node, gpu, level);
+  kind.mig = mig_room_by(node, gpu, level);
   if (level < Level::kMode) return;
   for (std::size_t i = 0; i < kind.shared_as.size(); ++i) {
     const bool slice = may_be_slice(static_cast<Isolation>(i));

@@ -133,13 +133,13 @@ class Single {
     const SliceNeed& need = *memo_.slice_need();
     if (!named_ && !smallest_profile(table, need)) return ReasonCode::kTooLarge;
     if (!asked_.models.allows(gpu.info->model)) return ReasonCode::kModelExcluded;
-    const MigRoom free = mig_room(*node_.inventory, gpu, Level::kHealth);
+    const MigRoom free = mig_room_by(*node_.inventory, gpu, Level::kHealth);
     const auto profile = smallest_profile(table, need, free.profiles);
     if (!profile || !may_be_slice(asked_.isolation)) return ReasonCode::kWrongMode;
     if (gpu.closure != GpuClosure::kOpen || !any_start(free, *profile)) {
       return ReasonCode::kUnhealthy;
     }
-    const MigRoom room = mig_room(*node_.inventory, gpu, Level::kRoom);
+    const MigRoom room = mig_room(*node_.inventory, gpu);
     return any_start(room, *profile) ? ReasonCode::kNone : ReasonCode::kNoRoom;
   }
 
@@ -152,7 +152,7 @@ class Single {
 
   /// Of a GPU on which the request can be a slice.
   SliceOffer slices_on(const GpuState& gpu) {
-    SliceOffer offer{.room = mig_room(*node_.inventory, gpu, Level::kRoom)};
+    SliceOffer offer{.room = mig_room(*node_.inventory, gpu)};
     const MigRoom& room = offer.room;
     offer.profile =
         smallest_profile(*room.table, *memo_.slice_need(), room.profiles).value_or(0);
@@ -197,7 +197,7 @@ class Single {
   std::int64_t compute_on(std::size_t position) {
     const GpuState& gpu = node_.gpus[position];
     if (whole_ || !takes_slices(*gpu.info)) return prices_.of(0, gpu.memory).cost.compute.value;
-    const MigRoom room = mig_room(*node_.inventory, gpu, Level::kMode);
+    const MigRoom room = mig_room_by(*node_.inventory, gpu, Level::kMode);
     const auto profile = smallest_profile(*room.table, *memo_.slice_need(), room.profiles);
     return profile ? slice_compute(*room.table, room.table->profiles[*profile]).value : 0;
   }

@@ -55,7 +55,7 @@ AxisMask MigRoom::idle() const {
   return idle;
 }
 
-MigRoom mig_room(const NodeInventory& node, const GpuState& gpu, Level level) {
+MigRoom mig_room_by(const NodeInventory& node, const GpuState& gpu, Level level) {
   MigRoom room{.table = gpu.info->mig_table};
   if (!takes_slices(*gpu.info)) return {};
   if (level < Level::kMode) return room;
@@ -72,6 +72,10 @@ MigRoom mig_room(const NodeInventory& node, const GpuState& gpu, Level level) {
   }
   if (level >= Level::kHealth) room.use.taken |= gpu.info->mig_failed;
   return room;
+}
+
+MigRoom mig_room(const NodeInventory& node, const GpuState& gpu) {
+  return mig_room_by(node, gpu, Level::kRoom);
 }
 
 Charge slice_charge(const MigTable& table, std::uint16_t profile) {

@@ -1,8 +1,6 @@
-// What a GPU in MIG mode has for slices, by the constraints up to a level. A dynamic one has every
-// placement of its table, any other the slices that exist.
+// What slices of a GPU cost, and where several go together.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -12,34 +10,16 @@
 
 #include "fit/levels.hpp"
 #include "snug/fit/charge.hpp"
+#include "snug/fit/mig_room.hpp"
 #include "snug/mig/choose.hpp"
 #include "snug/model/mig.hpp"
 #include "snug/model/snapshot.hpp"
 
 namespace snug {
 
-struct MigRoom {
-  MigTableRef table;  // null: the GPU takes no slices
-  MigUse use;         // what is taken, or not to be had
-  bool dynamic = true;
-  std::vector<MigPlacement> existing;    // where it is not dynamic
-  ProfileSet profiles = kAllProfiles;    // that it has, taken or not
+/// As mig_room(), by the constraints up to this one.
+[[nodiscard]] MigRoom mig_room_by(const NodeInventory& node, const GpuState& gpu, Level level);
 
-  /// Whether the slice can be had beside what is taken and `use`, which holds that.
-  [[nodiscard]] bool open(const MigUse& beside, MigPlacement slice) const;
-  /// Memory slices of which nobody has a part yet.
-  [[nodiscard]] AxisMask idle() const;
-
-  /// A total order by content.
-  friend auto operator<=>(const MigRoom&, const MigRoom&) = default;
-};
-
-[[nodiscard]] MigRoom mig_room(const NodeInventory& node, const GpuState& gpu, Level level);
-
-/// Whether the GPU could serve slices, if it had room.
-[[nodiscard]] inline bool takes_slices(const GpuInfo& gpu) {
-  return gpu.mig && static_cast<bool>(gpu.mig_table);
-}
 [[nodiscard]] constexpr bool may_be_slice(Isolation isolation) {
   return isolation == Isolation::kAny || isolation == Isolation::kMig;
 }

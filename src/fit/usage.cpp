@@ -175,7 +175,7 @@ class Adder {
 
   void set_room(GpuState& gpu) const {
     if (takes_slices(*gpu.info)) {
-      const MigRoom room = mig_room(*node_.inventory, gpu, Level::kRoom);
+      const MigRoom room = mig_room(*node_.inventory, gpu);
       gpu.left = axis_thousandths(*room.table, room.idle());
       gpu.room = 2 * gpu.left;
       return;

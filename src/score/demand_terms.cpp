@@ -92,6 +92,13 @@ std::int32_t left_over_value(const TermInput& input) {
 
 namespace {
 
+/// Costs that differ by less are alike, so that ties stack slices on the first cards.
+std::int64_t in_steps(std::int64_t cost) {
+  constexpr std::int64_t kStep = 18'750;  // millionths of a card: 0.15 of an eighth
+  constexpr std::int64_t kHalf = kStep / 2;
+  return (cost + (cost < 0 ? -kHalf : kHalf)) / kStep * kStep;
+}
+
 /// What a container gives for its slice, in millionths of a GPU: as much as for a share, where it
 /// asks for one.
 std::int64_t slice_price(const TermInput& input, const DeviceTake& take) {
@@ -111,14 +118,6 @@ std::int64_t slice_price(const TermInput& input, const DeviceTake& take) {
 
 }  // namespace
 
-namespace {
-std::int64_t in_steps(std::int64_t cost) {
-  static const std::int64_t step = getenv("SNUG_STEP") ? atoll(getenv("SNUG_STEP")) : 28000;
-  if (step <= 1) return cost;
-  const std::int64_t half = cost >= 0 ? step / 2 : -step / 2;
-  return (cost + half) / step * step;
-}
-}
 std::int32_t slice_value(const TermInput& input) {
   std::int64_t cost = 0;  // millionths of a GPU
   for (const DeviceTake& take : input.placement.takes) {
@@ -136,6 +135,21 @@ std::int32_t slice_value(const TermInput& input) {
     cost -= worth->of(taken);
   }
   return points(in_steps(cost) * kOne / 1000);
+}
+
+std::int32_t slice_reuse(const TermInput& input) {
+  constexpr std::int32_t kEach = 1'000;
+  std::int32_t to_create = 0;
+  for (const DeviceTake& take : input.placement.takes) {
+    if (take.mode != GpuMode::kMig || take.milli == 0) continue;
+    const GpuInfo& gpu = *input.node.gpus[take.gpu].info;
+    const MigProfile& profile = gpu.mig_table->profiles[take.slice.profile];
+    const bool exists = std::ranges::any_of(gpu.mig_instances, [&](const Slice& slice) {
+      return slice.profile == profile.name && slice.start == take.slice.start;
+    });
+    to_create += exists ? 0 : 1;
+  }
+  return std::max(-kTermBound, -kEach * to_create);
 }
 
 std::int32_t left_over_size(const TermInput& input) {
@@ -197,7 +211,12 @@ std::int32_t fgd(const TermInput& input) {
   FragmentView view = fragment_view(input.node);
   const std::int64_t before = fragment(view, input.demand.typical);
   view.cpu_milli = less(view.cpu_milli, input.host.cpu_milli);
-  for (const DeviceTake& take : input.placement.takes) view.gpus[take.gpu].left -= take.milli;
+  for (const DeviceTake& take : input.placement.takes) {
+    FragmentView::Gpu& gpu = view.gpus[take.gpu];
+    gpu.left -= take.milli;
+    if (!gpu.slices || take.milli == 0) continue;
+    gpu.slices->use = with_slice(*gpu.slices->table, gpu.slices->use, take.slice);
+  }
   const std::int64_t gain = before - fragment(view, input.demand.typical);
   // Milli-GPU in parts of kOne to GPUs x 10^9, rounded down.
   const std::int64_t scaled = (gain * 1'000'000) >> kPartBits;

@@ -130,6 +130,7 @@ constexpr auto kTerms = std::to_array<TermRow>({
      "the less room it takes from the pods that need several GPUs at once"},
     {"nvlink-locality", nvlink_locality,
      "the more NVLinks join a container's GPUs, and the fewer are cut between empty ones"},
+    {"slice-reuse", slice_reuse, "the fewer MIG slices have to be created for it"},
     {"slice-value", slice_value,
      "the less MIG cards lose for the slices that will come, beyond what the pod's own is worth"},
     {"spread", spread, "the more the placement leaves on its node, then on its GPUs"},

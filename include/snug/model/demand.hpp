@@ -125,9 +125,12 @@ struct RoomShape {
 struct TypicalPod {
   std::int64_t cpu_milli = 0;
   std::int64_t gpus = 0;       // 0: asks for none
-  std::int64_t gpu_milli = 0;  // of each
+  std::int64_t gpu_milli = 0;  // of each; more than any GPU has where it must be a slice
   ModelSet models = kAnyModel;
   std::int64_t share = 0;  // of the pods, in parts of kOne
+  /// On MIG cards, by GpuInfo::mig_number, the profile that it takes, counted from 1; 0, or missing:
+  /// it can have none.
+  std::vector<std::uint16_t> profiles{};
 
   friend bool operator==(const TypicalPod&, const TypicalPod&) = default;
 };
