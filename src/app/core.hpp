@@ -4,6 +4,7 @@
 
 #include "snug/service/extender_service.hpp"
 #include "snug/service/reconciler.hpp"
+#include "snug/service/repack_advisor.hpp"
 
 namespace snug {
 
@@ -28,7 +29,8 @@ class Core {
             options.limits),
         service({ledger, pending, readiness, ports.policy, ports.api, ports.metrics, ports.log,
                  ports.clock, ports.first_sight},
-                options) {}
+                options),
+        repack_advisor(ledger, pending, readiness, ports.policy) {}
 
   Ledger ledger;
   PendingPods pending;
@@ -36,6 +38,7 @@ class Core {
   Readiness readiness;
   Reconciler reconciler;
   ExtenderService service;
+  RepackAdvisor repack_advisor;
 };
 
 }  // namespace snug

@@ -46,6 +46,20 @@ std::optional<std::string_view> parameter(const AdminRequest& request, std::stri
   return found->second;
 }
 
+AdminReply show_repacking(RepackAdvisor& advisor, const AdminRequest& request) {
+  RepackQuestion question;
+  for (const auto& [key, value] : request.query) {
+    if (key == "namespace") {
+      question.name_space = value;
+    } else if (key == "pod") {
+      question.pod = value;
+    } else {
+      question.stated.emplace(key, value);
+    }
+  }
+  return to_admin(advisor.advise(question));
+}
+
 }  // namespace
 
 ExtenderHandlers extender_handlers(ExtenderService& service) {
@@ -72,6 +86,15 @@ std::vector<AdminRoute> admin_routes(Core& core, PrometheusMetrics& metrics, Mem
        {"name"}},
       {"GET", "/v1/pods", "every GPU pod, its state and its reservation",
        [&core](const AdminRequest&) { return to_admin(show_pods(core.ledger, core.pending)); }},
+      {"GET",
+       "/v1/defrag",
+       "which few pods to move so that a pod that waits fits (?namespace=N&pod=P), or a request "
+       "(?gpu-memory=4G…)",
+       [&core](const AdminRequest& request) {
+         return show_repacking(core.repack_advisor, request);
+       },
+       {"namespace", "pod", "gpu-fraction", "gpu-memory", "gpu-count", "gpu-compute",
+        "gpu-mig-profile", "gpu-isolation", "gpu-model", "gpu-policy"}},
       {"DELETE", "/v1/pods/{namespace}/{name}", "ends a pod (embedded mode alone)",
        [memory](const AdminRequest& request) { return end_pod(memory, request); }},
   };

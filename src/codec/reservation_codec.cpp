@@ -119,6 +119,15 @@ void append_reservation(std::string& out, const Reservation& reservation) {
   out += '}';
 }
 
+void append_devices(std::string& out, const Reservation& reservation) {
+  Devices all;
+  for (const ReservedContainer& container : reservation.containers) {
+    const auto* devices = std::get_if<Devices>(&container.given);
+    if (devices != nullptr) all.insert(all.end(), devices->begin(), devices->end());
+  }
+  append_list(out, all, append_device);
+}
+
 StringMap blank_annotations(const PodFacts& pod) {
   StringMap annotations;
   for (const auto& [key, value] : pod.annotations) {

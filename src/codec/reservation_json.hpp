@@ -8,5 +8,7 @@
 namespace snug {
 
 void append_reservation(std::string& out, const Reservation& reservation);
+/// Its devices as one list, of all containers in their order.
+void append_devices(std::string& out, const Reservation& reservation);
 
 }  // namespace snug

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ctl/command.hpp"
+#include "ctl/defrag.hpp"
 #include "ctl/mig.hpp"
 #include "ctl/policy_check.hpp"
 #include "ctl/simulate.hpp"
@@ -31,13 +32,15 @@ std::string unknown_command(const CLI::App& app) {
 }
 
 int run(int argc, const char* const* argv) {
-  CLI::App app("Asks about Snug's files, and simulates its decisions.", "snugctl");
+  CLI::App app("Asks about Snug's files and a running Snug, and simulates its decisions.",
+               "snugctl");
   app.set_version_flag("--version", "snugctl " SNUG_VERSION, "Print the version and exit");
   app.require_subcommand(1);
   snug::Action chosen;
   snug::add_mig(app, chosen);
   snug::add_policy_check(app, chosen);
   snug::add_simulate(app, chosen);
+  snug::add_defrag(app, chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <ranges>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -21,14 +22,14 @@ namespace {
 /// Each step of the search may go on until so much of kMostRepackWork is used, in percent, so that
 /// no step leaves nothing to the next ones.
 struct WorkShares {
-  static constexpr std::int64_t kLook = 25;       // which nodes could be helped
-  static constexpr std::int64_t kOne = 40;        // one pod leaves: which
-  static constexpr std::int64_t kOneTrial = 55;   // and where to
-  static constexpr std::int64_t kPair = 65;       // two pods leave one node
-  static constexpr std::int64_t kPairTrial = 75;  // and where to
-  static constexpr std::int64_t kChain = 80;      // one leaves: who makes room for it elsewhere
-  static constexpr std::int64_t kChainTrial = 85;
-  static constexpr std::int64_t kMany = 93;  // more leave
+  static constexpr std::int64_t kLook = 20;      // which nodes could be helped
+  static constexpr std::int64_t kOne = 35;       // one pod leaves: which
+  static constexpr std::int64_t kOneTrial = 45;  // and where to
+  static constexpr std::int64_t kPair = 55;      // two leave
+  static constexpr std::int64_t kPairTrial = 62;
+  static constexpr std::int64_t kChain = 68;  // one leaves, and another makes room for it
+  static constexpr std::int64_t kChainTrial = 72;
+  static constexpr std::int64_t kMany = 86;  // more leave
   static constexpr std::int64_t kAll = 100;
 };
 
@@ -93,7 +94,8 @@ class Search {
   void find_nodes() {
     const Asking asking{input_.claim, tenant_, memo_};
     PlacementList options;
-    for (const Slot slot : by_room()) {
+    // They need the fewest pods to go, and the work may end early.
+    for (const Slot slot : std::views::reverse(cluster_.fullest_first())) {
       const ReasonCode now = cluster_.fit_on(*cluster_.state(slot), tenant_, memo_, options);
       if (now != ReasonCode::kNone && !reason(now).evictable) {
         note_reason(now);
@@ -102,10 +104,12 @@ class Search {
       if (!may_go_on(WorkShares::kLook)) continue;
       Node node{.slot = slot, .leavers = Leavers(cluster_, slot, asking)};
       const ReasonCode emptied = node.leavers.reason_without_all();
-      if (emptied == ReasonCode::kNone && !node.leavers.movers().empty()) {
+      const bool helped = emptied == ReasonCode::kNone && !node.leavers.movers().empty() &&
+                          node.leavers.host_fits_without_all();
+      if (helped) {
         nodes_.push_back(std::move(node));
       } else {
-        note_reason(emptied == ReasonCode::kNone ? now : emptied);
+        note_reason(emptied);
       }
     }
   }
@@ -220,7 +224,11 @@ class Search {
     Candidates candidates;
     for (Node& node : nodes_) {
       if (!may_go_on(WorkShares::kMany)) break;
-      add(node, node.leavers.several(), candidates);
+      MoverSet placeable;
+      for (const Mover& mover : node.leavers.movers()) {
+        placeable.push_back(trials_.has_place(mover.kind));
+      }
+      add(node, node.leavers.several(placeable), candidates);
     }
     return try_all(std::move(candidates), WorkShares::kAll);
   }
@@ -229,9 +237,9 @@ class Search {
     if (ran_out_) return why_no_way();
     if (cluster_.by_name().empty()) return "Snug knows no node";
     if (reason_ == ReasonCode::kNone) {
-      return "no node has the cpu, the memory or the place for one more pod, and no pod there may "
-             "be "
-             "moved";
+      return "no node has the cpu, the memory or the place for one more pod, even if every pod "
+             "that "
+             "may be moved left it";
     }
     return "no node could take the request even if every pod that may be moved left it; the first "
            "reason of all nodes is " +

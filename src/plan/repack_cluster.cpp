@@ -59,6 +59,8 @@ RepackCluster::RepackCluster(const RepackInput& input) : input_(input) {
   }
   std::ranges::sort(by_name_, {},
                     [&](Slot slot) -> std::string_view { return states_[slot]->name(); });
+  fullest_first_.assign(by_name_.rbegin(), by_name_.rend());  // read backwards, lower names first
+  std::ranges::stable_sort(fullest_first_, {}, [&](Slot slot) { return states_[slot]->left; });
   ranks_.resize(nodes.size());
   for (std::size_t i = 0; i < by_name_.size(); ++i) ranks_[by_name_[i]] = i;
 }

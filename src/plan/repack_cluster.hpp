@@ -48,6 +48,8 @@ class RepackCluster {
   [[nodiscard]] const NamespaceUse& held() const { return input_.snapshot.held; }
   /// All nodes, in the bytewise order of their names.
   [[nodiscard]] const std::vector<Slot>& by_name() const { return by_name_; }
+  /// By what is left on them.
+  [[nodiscard]] const std::vector<Slot>& fullest_first() const { return fullest_first_; }
   /// Its position in by_name().
   [[nodiscard]] std::size_t rank(Slot slot) const { return ranks_[slot]; }
   /// The node with what other pods in flight intend to take of it.
@@ -78,6 +80,7 @@ class RepackCluster {
   const RepackInput& input_;
   std::vector<NodeStatePtr> states_;  // by slot
   std::vector<Slot> by_name_;
+  std::vector<Slot> fullest_first_;
   std::vector<std::size_t> ranks_;  // by slot
   std::vector<std::unique_ptr<MoverKind>> kinds_;
   std::unordered_map<std::string, std::size_t> kinds_by_text_;

@@ -68,6 +68,8 @@ std::vector<Mover> Leavers::of(const MoverSet& set) const {
 
 ReasonCode Leavers::reason_without_all() { return reason_without(all()); }
 
+bool Leavers::host_fits_without_all() const { return host_fits(all()); }
+
 /// What namespaces hold stays what it is: who moves holds as much elsewhere.
 ReasonCode Leavers::reason_without(const MoverSet& gone) {
   std::vector<HoldingPtr> left = others_;
@@ -117,9 +119,27 @@ bool Leavers::told_by_twin(std::size_t mover, const MoverSet& set) const {
   return twin_[mover] && !set[*twin_[mover]];
 }
 
+/// So many pods free no more GPUs than they are on: the request must have the others already.
+bool Leavers::may_do(std::int64_t pods) {
+  const GpuRequest& request = asking_.claim.request;
+  if (request.containers.size() > 1 || request.kubelet_assigned()) return true;
+  std::size_t widest = 0;
+  for (const Gpus& gpus : gpus_) widest = std::max(widest, gpus.size());
+  GpuRequest others = request;
+  std::int64_t& count = others.containers.front().count;
+  count -= pods * static_cast<std::int64_t>(widest);
+  if (count <= 0) return true;
+  FitMemo memo(others);
+  PlacementList options;
+  Tenant tenant = asking_.tenant;
+  tenant.cap_left = kNoCap;
+  return cluster_.fit_on(node_, tenant, memo, options) == ReasonCode::kNone;
+}
+
 std::vector<MoverSet> Leavers::singles() {
   std::vector<MoverSet> found;
   enough_alone_.assign(movers_.size(), false);
+  if (!may_do(1)) return found;
   for (std::size_t i = 0; i < movers_.size(); ++i) {
     MoverSet gone(movers_.size());
     if (told_by_twin(i, gone)) {
@@ -136,7 +156,7 @@ std::vector<MoverSet> Leavers::singles() {
 
 std::vector<MoverSet> Leavers::pairs() {
   std::vector<MoverSet> found;
-  if (movers_.size() > kMostPodsForPairs) return found;
+  if (movers_.size() > kMostPodsForPairs || !may_do(2)) return found;
   for (std::size_t i = 0; i < movers_.size(); ++i) {
     for (std::size_t j = i + 1; j < movers_.size(); ++j) {
       if (enough_alone_[i] || enough_alone_[j]) continue;
@@ -168,9 +188,8 @@ std::vector<Leavers::Gpus> Leavers::groups() const {
   return groups;
 }
 
-/// All go but those that can stay: all of a GPU at once, then one after another.
-MoverSet Leavers::reprieved(const std::vector<Gpus>& groups, bool large_first) {
-  MoverSet gone = all();
+/// Of those who go, whoever can stay stays: all of a GPU at once, then one after another.
+MoverSet Leavers::reprieved(MoverSet gone, const std::vector<Gpus>& groups, bool large_first) {
   const auto keep = [&](MoverSet kept) {
     if (fits(kept)) gone = std::move(kept);
   };
@@ -189,15 +208,17 @@ MoverSet Leavers::reprieved(const std::vector<Gpus>& groups, bool large_first) {
   return gone;
 }
 
-std::vector<MoverSet> Leavers::several() {
+std::vector<MoverSet> Leavers::several(const MoverSet& preferred) {
   std::vector<MoverSet> found;
-  if (movers_.empty() || !fits(all())) return found;
+  const MoverSet gone = fits(preferred) ? preferred : all();
+  if (!fits(gone)) return found;
   const std::vector<Gpus> crowded_first = groups();
   for (std::size_t last = 0; last < crowded_first.size(); ++last) {
     std::vector<Gpus> order = crowded_first;
     std::rotate(order.begin() + static_cast<std::ptrdiff_t>(last),
                 order.begin() + static_cast<std::ptrdiff_t>(last) + 1, order.end());
-    for (const bool large_first : {false, true}) found.push_back(reprieved(order, large_first));
+    for (const bool large_first : {false, true})
+      found.push_back(reprieved(gone, order, large_first));
   }
   std::ranges::sort(found);
   const auto twice = std::ranges::unique(found);

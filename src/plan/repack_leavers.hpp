@@ -28,17 +28,20 @@ class Leavers {
 
   /// Why the request has no place even without all of them; kNone: it has.
   [[nodiscard]] ReasonCode reason_without_all();
+  /// Whether its cpu, memory and place are there then.
+  [[nodiscard]] bool host_fits_without_all() const;
   /// Those without which alone it fits: all of them, but of pods that are alike one.
   [[nodiscard]] std::vector<MoverSet> singles();
   /// Pairs without which it fits, neither of them being enough; all, on nodes with few pods.
   [[nodiscard]] std::vector<MoverSet> pairs();
-  /// Sets of which nobody can stay: for each GPU one that leaves others be, and those that spare
-  /// the crowded GPUs, of small pods or of few.
-  [[nodiscard]] std::vector<MoverSet> several();
+  /// Sets of which nobody can stay, of preferred pods alone where these are enough: two for each
+  /// GPU, that rather have the pods of other GPUs stay, and of these the crowded ones.
+  [[nodiscard]] std::vector<MoverSet> several(const MoverSet& preferred);
 
  private:
   using Gpus = std::vector<std::size_t>;  // ascending
 
+  [[nodiscard]] bool may_do(std::int64_t pods);
   [[nodiscard]] bool fits(const MoverSet& gone);
   [[nodiscard]] bool host_fits(const MoverSet& gone) const;
   [[nodiscard]] ReasonCode reason_without(const MoverSet& gone);
@@ -46,7 +49,8 @@ class Leavers {
   [[nodiscard]] bool told_by_twin(std::size_t mover, const MoverSet& set) const;
   [[nodiscard]] MoverSet all() const { return MoverSet(movers_.size(), true); }
   [[nodiscard]] std::vector<Gpus> groups() const;
-  [[nodiscard]] MoverSet reprieved(const std::vector<Gpus>& groups, bool large_first);
+  [[nodiscard]] MoverSet reprieved(MoverSet gone, const std::vector<Gpus>& groups,
+                                   bool large_first);
 
   RepackCluster& cluster_;
   const NodeState& node_;

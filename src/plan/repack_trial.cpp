@@ -162,7 +162,8 @@ const std::vector<Slot>& RepackTrials::places(std::size_t kind) {
   tenant.cap_left = kNoCap;
   PlacementList options;
   std::vector<std::tuple<std::int64_t, std::size_t, Slot>> keyed;
-  for (const Slot slot : cluster_.by_name()) {
+  for (const Slot slot : cluster_.fullest_first()) {
+    if (keyed.size() == kMostRepackPlaces) break;
     const NodeState& node = *cluster_.state(slot);
     if (cluster_.nominations(slot) != nullptr || !host_has_room(node, mover.host)) continue;
     if (cluster_.fit_on(node, tenant, mover.memo, options) != ReasonCode::kNone) continue;
@@ -170,7 +171,6 @@ const std::vector<Slot>& RepackTrials::places(std::size_t kind) {
     keyed.emplace_back(-best.score_class, cluster_.rank(slot), slot);
   }
   std::ranges::sort(keyed);
-  if (keyed.size() > kMostRepackPlaces) keyed.resize(kMostRepackPlaces);
   for (const auto& [score, rank, slot] : keyed) known->second.push_back(slot);
   return known->second;
 }

@@ -31,12 +31,15 @@ class RepackTrials {
 
   /// Nothing: no way was found, within kMostRepackSteps for each way to place the request.
   [[nodiscard]] std::optional<Repacking> run(const RepackCandidate& candidate);
+  /// Whether some node has room for a pod of the kind as it is.
+  [[nodiscard]] bool has_place(std::size_t kind) { return !places(kind).empty(); }
 
  private:
   struct Worlds;
   struct Search;
 
-  /// Nodes with room for pods of a kind as they are, the best by score first; many enough.
+  /// Nodes that have room for pods of a kind as they are, of the fullest that have so many as are
+  /// enough, the best by score first.
   [[nodiscard]] const std::vector<Slot>& places(std::size_t kind);
   [[nodiscard]] std::vector<HoldingPtr> ways_of_request(const RepackCandidate& candidate,
                                                         const AfterMoves& cleared);

@@ -143,6 +143,7 @@ def library_doors(tree):
         (r"^spdlog/", any_of + r"adapters/obs/", "adapters/obs"),
         (r"^prometheus/", any_of + r"adapters/obs/", "adapters/obs"),
         (r"^CLI/", r"src/(?:app/|ctl/|main\.cpp)", "src/app and src/ctl"),
+        (r"^boost/", r"src/plan/cheapest_flow\.cpp", "src/plan/cheapest_flow.cpp"),
     ]
     for path in tree.cpp("include", "src"):
         for line, name, _ in includes(tree.text(path)):

@@ -146,9 +146,14 @@ inline constexpr std::size_t kMostPodsForPairs = 32;
 inline constexpr std::size_t kMostRepackSets = 20'000;
 inline constexpr std::size_t kMostRequestWays = 8;
 inline constexpr int kMostRepackSteps = 256;
-/// For pods of one kind so many nodes are remembered that have room, the best by score: more than
+/// For pods of one kind so many nodes that have room are looked for, from the fullest on: more than
 /// an advice has moves.
 inline constexpr std::size_t kMostRepackPlaces = 64;
+
+// How snugctl asks a server: so long until it is connected and in silence, and so large a reply.
+inline constexpr std::int64_t kAskConnectMs = 5'000;
+inline constexpr std::int64_t kAskSilenceMs = 30'000;
+inline constexpr std::size_t kMostAskedBytes = 67'108'864;
 
 // What a simulation may consist of. Nodes, and GPUs of one node or pod, are bounded by the defaults
 // of maxNodes and maxGpusPerNode.

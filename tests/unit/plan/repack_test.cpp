@@ -188,9 +188,11 @@ TEST(RepackTest, CpuIsLookedAtWhereItIsKnown) {
   EXPECT_EQ(on.text(), "a n1:0>n3:0; n1:0");
   give(2, 6);
   EXPECT_EQ(on.text(), "a n1:0>n2:0; n1:0") << "n3 has no cpu for it";
-  give(0, 4);
+  for (const std::size_t node : {0, 1, 2}) give(node, 4);
   on.claim.host.cpu_milli = 5;
-  EXPECT_EQ(on.text(), kNoRoomElsewhere) << "nor has n1 for the request";
+  EXPECT_EQ(on.text(),
+            "no node has the cpu, the memory or the place for one more pod, even if every pod that "
+            "may be moved left it");
 }
 
 TEST(RepackTest, WhatFitsByGpusAndLacksCpuDoesNotFit) {

@@ -1,0 +1,118 @@
+#include "snug/codec/repack_codec.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "codec/json_text.hpp"
+#include "codec/reservation_json.hpp"
+
+namespace snug {
+namespace {
+
+using Json = nlohmann::json;
+
+void append_place(std::string& out, const Reservation& reservation) {
+  out += R"({"node":)";
+  append_json_string(out, reservation.node);
+  out += R"(,"devices":)";
+  append_devices(out, reservation);
+  out += '}';
+}
+
+void append_move(std::string& out, const PodMove& move) {
+  out += R"({"namespace":)";
+  append_json_string(out, move.pod->name_space);
+  out += R"(,"pod":)";
+  append_json_string(out, move.pod->pod);
+  out += R"(,"uid":)";
+  append_json_string(out, move.pod->uid);
+  out += R"(,"from":)";
+  append_place(out, move.pod->reservation);
+  out += R"(,"to":)";
+  append_place(out, move.to);
+  out += '}';
+}
+
+std::string device_text(const Json& device) {
+  std::string text = std::to_string(device.at("index").get<int>());
+  if (!device.contains("mig")) return text;
+  const Json& slice = device.at("mig");
+  return text + ":" + slice.at("profile").get<std::string>() + "@" +
+         std::to_string(slice.at("start").get<int>());
+}
+
+std::string devices_text(const Json& devices) {
+  std::string text;
+  for (const Json& device : devices) text += (text.empty() ? "" : ",") + device_text(device);
+  return text;
+}
+
+ShownAdvice::Place read_place(const Json& place) {
+  return {place.at("node").get<std::string>(), devices_text(place.at("devices"))};
+}
+
+ShownAdvice read_advice(const Json& json) {
+  ShownAdvice advice{.request = json.at("request").get<std::string>(),
+                     .fits = json.at("fits").get<bool>(),
+                     .place = {},
+                     .moves = {},
+                     .because = json.value("because", "")};
+  for (const Json& move : json.at("moves")) {
+    advice.moves.push_back({.name_space = move.at("namespace").get<std::string>(),
+                            .pod = move.at("pod").get<std::string>(),
+                            .from = read_place(move.at("from")),
+                            .to = read_place(move.at("to"))});
+  }
+  if (!json.contains("reservation")) return advice;
+  advice.place.node = json.at("node").get<std::string>();
+  for (const Json& container : json.at("reservation").at("containers")) {
+    if (!container.contains("devices")) continue;
+    const std::string more = devices_text(container.at("devices"));
+    advice.place.devices += (advice.place.devices.empty() ? "" : ",") + more;
+  }
+  return advice;
+}
+
+}  // namespace
+
+std::string write_repack_advice(Generation generation, std::string_view request,
+                                const RepackAdvice& advice) {
+  std::string out = "{\"generation\":" + std::to_string(generation.value) + ",\"request\":";
+  append_json_string(out, request);
+  out += advice.fits ? R"(,"fits":true)" : R"(,"fits":false)";
+  if (advice.reservation) {
+    out += R"(,"node":)";
+    append_json_string(out, advice.reservation->node);
+  }
+  out += R"(,"moves":[)";
+  for (const PodMove& move : advice.moves) {
+    if (&move != advice.moves.data()) out += ',';
+    append_move(out, move);
+  }
+  out += ']';
+  if (advice.reservation) {
+    out += R"(,"reservation":)";
+    append_reservation(out, *advice.reservation);
+  }
+  if (!advice.because.empty()) {
+    out += R"(,"because":)";
+    append_json_string(out, advice.because);
+  }
+  return out + '}';
+}
+
+Result<ShownAdvice> read_repack_advice(std::string_view json) {
+  try {
+    return read_advice(Json::parse(json));
+  } catch (const Json::exception& problem) {
+    return fail(ErrorCode::kInvalid, std::string("it is no advice: ") + problem.what());
+  }
+}
+
+std::string read_error_sentence(std::string_view json) {
+  const Json body = Json::parse(json, nullptr, false);
+  const auto error = body.is_object() ? body.find("Error") : body.end();
+  if (!body.is_object() || error == body.end() || !error->is_string()) return "";
+  return error->get<std::string>();
+}
+
+}  // namespace snug

@@ -1,0 +1,131 @@
+#include "ctl/defrag.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "snug/adapters/http/admin_client.hpp"
+#include "snug/codec/repack_codec.hpp"
+
+namespace snug {
+namespace {
+
+constexpr int kOk = 200;
+constexpr int kBadRequest = 400;
+
+struct DefragFlags {
+  std::map<std::string, std::string> query;  // by the query's key; empty: not given
+  std::string server = "http://127.0.0.1:8889";
+  bool json = false;
+};
+
+std::string text_of(const ShownAdvice::Place& place) {
+  return place.node + (place.devices.empty() ? "" : " GPU " + place.devices);
+}
+
+using Row = std::array<std::string, 4>;
+
+std::string table_of(const std::vector<Row>& rows) {
+  std::array<std::size_t, 4> widths{};
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line += row[i] + std::string(widths[i] + 2 - row[i].size(), ' ');
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+std::string told(const ShownAdvice& advice) {
+  const std::string asked = "request: " + advice.request + "\n";
+  if (advice.place.node.empty()) return asked + "nothing helps: " + advice.because + "\n";
+  if (advice.fits) {
+    return asked + "it fits as things are, on " + text_of(advice.place) + "; no pod need move\n";
+  }
+  std::vector<Row> rows{{"", "POD", "FROM", "TO"}};
+  for (const ShownAdvice::Move& move : advice.moves) {
+    rows.push_back({std::to_string(rows.size()), move.name_space + "/" + move.pod,
+                    text_of(move.from), text_of(move.to)});
+  }
+  return asked + "it would fit on " + text_of(advice.place) +
+         (advice.moves.size() == 1 ? ", if this pod moved:\n\n"
+                                   : ", if these pods moved, in this order:\n\n") +
+         table_of(rows) +
+         "\nNothing was changed. A pod moves when it is deleted and its controller makes it anew; "
+         "where it goes\nthen is decided then.\n";
+}
+
+int run(const DefragFlags& flags) {
+  std::multimap<std::string, std::string> query;
+  for (const auto& [key, value] : flags.query) {
+    if (!value.empty()) query.emplace(key, value);
+  }
+  const bool names_pod = query.contains("pod");
+  const bool states =
+      std::ranges::any_of(query, [](const auto& item) { return item.first.starts_with("gpu-"); });
+  if (names_pod == states) {
+    return complain(kWrong,
+                    "defrag takes --pod (with --namespace), or a request (--gpu-fraction, "
+                    "--gpu-memory…), and not both; --help says what there is");
+  }
+  const Result<AdminAnswer> answer = ask_admin(flags.server, "/v1/defrag", query);
+  if (!answer) {
+    const bool flag = answer.error().code == ErrorCode::kInvalid;
+    return complain(flag ? kWrong : kFailed, answer.error().message);
+  }
+  if (answer->status != kOk) {
+    const std::string sentence = read_error_sentence(answer->body);
+    return complain(answer->status == kBadRequest ? kWrong : kFailed,
+                    sentence.empty()
+                        ? flags.server + " answers with status " + std::to_string(answer->status)
+                        : sentence);
+  }
+  if (flags.json) {
+    std::puts(answer->body.c_str());
+    return kDone;
+  }
+  const Result<ShownAdvice> advice = read_repack_advice(answer->body);
+  if (!advice) return complain(kFailed, flags.server + ": " + advice.error().message);
+  std::fputs(told(*advice).c_str(), stdout);
+  return kDone;
+}
+
+}  // namespace
+
+void add_defrag(CLI::App& app, Action& chosen) {
+  CLI::App* command = app.add_subcommand(
+      "defrag", "Says which few pods to move so that a pod or a request fits; moves nobody");
+  const auto flags = std::make_shared<DefragFlags>();
+  const auto ask = [&](const std::string& key, const char* type, const char* meaning) {
+    command->add_option("--" + key, flags->query[key], meaning)->type_name(type);
+  };
+  ask("namespace", "NAME", "the pod's, or the request's; default by default");
+  ask("pod", "NAME", "a pod that waits for a node");
+  ask("gpu-fraction", "F",
+      "instead of a pod, a request as annotations state it: a part of a GPU, "
+      "or a number of GPUs");
+  ask("gpu-memory", "SIZE", "memory on one GPU: 4G, 4Gi, or MiB");
+  ask("gpu-count", "N", "that on each of so many GPUs of one node");
+  ask("gpu-compute", "PERCENT", "compute, where it is not in proportion");
+  ask("gpu-mig-profile", "PROFILE", "a MIG slice");
+  ask("gpu-isolation", "HOW", "any, time-slicing, mps or mig");
+  ask("gpu-model", "GLOBS", "GPU models, ! excludes");
+  ask("gpu-policy", "NAME", "a profile of the policy");
+  command->add_option("--server", flags->server, "the admin port of snug-extender")
+      ->type_name("URL")
+      ->capture_default_str();
+  command->add_flag("--json", flags->json, "the reply as it comes");
+  command->callback([flags, &chosen] { chosen = [flags] { return run(*flags); }; });
+}
+
+}  // namespace snug

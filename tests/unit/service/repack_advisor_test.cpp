@@ -1,0 +1,124 @@
+#include "snug/service/repack_advisor.hpp"
+
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "fixture.hpp"
+
+namespace snug::testing {
+namespace {
+
+using nlohmann::json;
+
+class RepackAdvisorTest : public ServiceTest {
+ protected:
+  void SetUp() override {
+    policy_yaml = "version: 1\ndefault: a\nprofiles: {a: {terms: [{term: spread, weight: 1}]}}\n";
+    start();
+    advisor.emplace(ledger, pending, readiness, *policy_store);
+  }
+  /// A share on each of two GPUs of n1, and of the one GPU of n2.
+  void fill() {
+    list({make_node("n1", 2, 40960), make_node("n2", 1, 40960)});
+    for (const auto& [name, node, share] :
+         std::vector<std::tuple<std::string, std::string, std::string>>{
+             {"a", "n1", "0.5"}, {"b", "n1", "0.4"}, {"c", "n2", "0.9"}}) {
+      const PodFacts pod = arrive(name, {{"gpu-fraction", share}});
+      ASSERT_EQ(bind(pod, node), "");
+      reconciler.pod_changed(bound(pod, api.bindings.back()));
+    }
+  }
+  json advise(const RepackQuestion& question, int status = 200) {
+    const Reply reply = advisor->advise(question);
+    EXPECT_EQ(reply.status, status) << reply.body;
+    return json::parse(reply.body);
+  }
+  static RepackQuestion of_pod(const std::string& name) {
+    return {.name_space = "default", .pod = name, .stated = {}};
+  }
+  static RepackQuestion stated(const StringMap& annotations) {
+    return {.name_space = {}, .pod = {}, .stated = annotations};
+  }
+
+  std::optional<RepackAdvisor> advisor;
+};
+
+TEST_F(RepackAdvisorTest, APodThatWaitsIsToldWhoToMove) {
+  fill();
+  arrive("w", {{"gpu-fraction", "1"}});
+  const json advice = advise(of_pod("w"));
+  const json device{{"index", 1},
+                    {"uuid", "GPU-n1-1"},
+                    {"mode", "time-slicing"},
+                    {"memoryMiB", 16384},
+                    {"computeMilli", 400}};
+  json moved = device;
+  moved["index"] = 0;
+  moved["uuid"] = "GPU-n1-0";
+  EXPECT_EQ(advice.at("request"), "gpu-fraction=1");
+  EXPECT_EQ(advice.at("fits"), false);
+  EXPECT_EQ(advice.at("node"), "n1");
+  EXPECT_EQ(advice.at("moves"),
+            json::array({{{"namespace", "default"},
+                          {"pod", "b"},
+                          {"uid", "uid-b"},
+                          {"from", {{"node", "n1"}, {"devices", json::array({device})}}},
+                          {"to", {{"node", "n1"}, {"devices", json::array({moved})}}}}}));
+  EXPECT_EQ(advice.at("reservation").at("uid"), "uid-w");
+  EXPECT_EQ(advice.at("reservation").at("containers").at(0).at("devices").at(0).at("index"), 1);
+  EXPECT_FALSE(advice.contains("because"));
+}
+
+TEST_F(RepackAdvisorTest, ARequestCanBeStated) {
+  fill();
+  const json fits = advise(stated({{"gpu-fraction", "0.5"}}));
+  EXPECT_EQ(fits.at("fits"), true);
+  EXPECT_EQ(fits.at("node"), "n1");
+  EXPECT_EQ(fits.at("moves"), json::array());
+  EXPECT_EQ(fits.at("reservation").at("uid"), "stated");
+  const json helps = advise(stated({{"gpu-memory", "40960"}, {"gpu-model", "*A100*"}}));
+  EXPECT_EQ(helps.at("request"), "gpu-memory=40960;gpu-model=*A100*");
+  EXPECT_EQ(helps.at("moves").at(0).at("pod"), "b");
+  const json nothing = advise(stated({{"gpu-fraction", "3"}}));
+  EXPECT_EQ(nothing.at("fits"), false);
+  EXPECT_EQ(nothing.at("moves"), json::array());
+  EXPECT_FALSE(nothing.contains("node"));
+  EXPECT_NE(nothing.at("because").get<std::string>().find("TooLarge"), std::string::npos);
+}
+
+TEST_F(RepackAdvisorTest, ThosePodsWhoseBindIsUnderWayStay) {
+  fill();
+  const PodFacts pod = arrive("d", {{"gpu-fraction", "0.1"}});
+  reconciler.pod_gone(make_pod("b", {}));
+  api.on_bind = [&](const Binding&) {
+    EXPECT_EQ(advise(stated({{"gpu-fraction", "2"}})).at("moves"), json::array());
+  };
+  ASSERT_EQ(bind(pod, "n1"), "");
+}
+
+TEST_F(RepackAdvisorTest, BadQuestionsGetASentence) {
+  EXPECT_EQ(advise(of_pod("w"), 503).at("Error"),
+            "Snug is not ready: the lists of nodes and pods are not in yet");
+  fill();
+  EXPECT_EQ(advise(of_pod("w"), 404).at("Error"), "no pod default/w waits for a node");
+  EXPECT_EQ(advise(of_pod("a"), 404).at("Error"), "no pod default/a waits for a node");
+  arrive("plain", {});
+  EXPECT_EQ(advise(of_pod("plain"), 400).at("Error"), "the pod asks for no GPU");
+  EXPECT_EQ(advise({}, 400).at("Error"),
+            "the query asks for nothing; allowed are namespace and pod, or a request as "
+            "annotations state it: gpu-fraction, gpu-memory…");
+  RepackQuestion both = of_pod("w");
+  both.stated["gpu-fraction"] = "1";
+  EXPECT_EQ(advise(both, 400).at("Error"),
+            "the query names a pod and states a request; allowed is one of the two");
+  EXPECT_EQ(advise(stated({{"gpu-fraction", "1.5"}}), 400)
+                .at("Error")
+                .get<std::string>()
+                .find("Malformed: gpu-fraction is \"1.5\""),
+            0U);
+}
+
+}  // namespace
+}  // namespace snug::testing
