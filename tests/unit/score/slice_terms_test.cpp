@@ -75,18 +75,18 @@ GpuRequest asking(const std::string& profile) {
   return {.containers = {{.container = "main", .ask = SliceAsk{profile}}}, .main_container = "main"};
 }
 
-/// All profiles are asked for alike.
-Demand uniform(int churn) {
+/// These profiles are asked for alike.
+Demand asked_for(const std::vector<std::string>& profiles, int churn) {
   Supply supply;
   supply.mig_tables = std::make_shared<const std::vector<MigTableRef>>(
       std::vector<MigTableRef>{MigTableRef{}, table()});
   supply.gpus = 1;
   ShapeCounts pods;
-  for (const MigProfile& profile : table()->profiles) {
+  for (const std::string& profile : profiles) {
     PodShape shape;
-    shape.mig_profile = profile.name;
+    shape.mig_profile = profile;
     shape.slices = 1;
-    if (profile.plain()) pods[shape] = 1000;
+    pods[shape] = 100'000;
   }
   return DemandTables(pods, supply).at(churn);
 }
@@ -111,22 +111,37 @@ std::string best_by(std::string_view term, const NodeState& node, const GpuReque
 
 struct Row {
   std::string why;
+  std::vector<std::string> demand;
   std::vector<std::vector<At>> held;
   std::string asks;
   std::string expected;
 };
 
-TEST(SliceValueTest, AStartIsChosenByWhatItLeavesPossible) {
+TEST(SliceValueTest, CardAndStartAreChosenByWhatTheyLeavePossible) {
   for (const Row& row : std::vector<Row>{
-           {"the last that others can start at", {{}}, "1g.5gb", "0:1g.5gb@6"},
-           {"not where a 4g starts", {{}}, "2g.10gb", "0:2g.10gb@4"},
-           {"the upper half, which a 4g cannot have", {{}}, "3g.20gb", "0:3g.20gb@4"},
-           {"beside one that is there", {{{"1g.5gb", 6}}}, "1g.5gb", "0:1g.5gb@5"},
-           {"a used card before an empty one", {{}, {{"3g.20gb", 4}}}, "4g.20gb", "1:4g.20gb@0"},
-           {"the hole of its size", {{}, {{"4g.20gb", 0}, {"2g.10gb", 4}}}, "1g.5gb", "1:1g.5gb@6"},
+           {"no start of a 4g", {"1g.5gb", "4g.20gb"}, {{}}, "2g.10gb", "0:2g.10gb@4"},
+           {"no start of a 4g", {"1g.5gb", "4g.20gb"}, {{}}, "3g.20gb", "0:3g.20gb@4"},
+           {"not where a 1g.10gb may use the last slice",
+            {"1g.5gb", "1g.10gb", "4g.20gb"},
+            {{}},
+            "1g.5gb",
+            "0:1g.5gb@5"},
+           {"a used card, so that a whole one is left",
+            {"1g.5gb", "7g.40gb"},
+            {{}, {{"1g.5gb", 3}}},
+            "1g.5gb",
+            "1:1g.5gb@6"},
+           {"the other half", {"3g.20gb", "7g.40gb"}, {{}, {{"3g.20gb", 4}}}, "3g.20gb",
+            "1:3g.20gb@0"},
+           {"the hole of its size",
+            {"1g.5gb", "2g.10gb", "3g.20gb"},
+            {{{"3g.20gb", 0}}, {{"4g.20gb", 0}, {"2g.10gb", 4}}},
+            "1g.5gb",
+            "1:1g.5gb@6"},
        }) {
     for (const int churn : {0, Demand::kFullChurn}) {
-      EXPECT_EQ(best_by("slice-value", *node_of(row.held), asking(row.asks), uniform(churn)),
+      EXPECT_EQ(best_by("slice-value", *node_of(row.held), asking(row.asks),
+                        asked_for(row.demand, churn)),
                 row.expected)
           << row.why << ", churn " << churn;
     }
@@ -152,8 +167,9 @@ TEST(FgdTest, KeepsPlacesForWhatIsTypical) {
                      .share = kOne,
                      .profiles = {0, static_cast<std::uint16_t>(position + 1)}}};
   const NodeStatePtr node = node_of({{}, {{"1g.5gb", 0}}});
-  EXPECT_EQ(best_by("fgd", *node, asking("3g.20gb"), demand), "0:3g.20gb@4");
-  EXPECT_EQ(best_by("fgd", *node, asking("2g.10gb"), demand).substr(0, 2), "1:");
+  // The second card has no place for a 4g any more.
+  EXPECT_EQ(best_by("fgd", *node, asking("3g.20gb"), demand), "1:3g.20gb@4");
+  EXPECT_EQ(best_by("fgd", *node_of({{}}), asking("2g.10gb"), demand), "0:2g.10gb@4");
 }
 
 TEST(SliceReuseTest, AnIdleSliceIsTakenBeforeOneThatHasToBeMade) {
@@ -176,7 +192,7 @@ TEST(SliceValueTest, ASliceAndAShareAreOnOneScale) {
       node_of({{{"4g.20gb", 0}, {"2g.10gb", 4}}});
   const NodeStatePtr empty = node_of({{}});
   const GpuRequest request = make_memory(3815);
-  const Demand demand = uniform(0);
+  const Demand demand = asked_for({"1g.5gb", "4g.20gb", "7g.40gb"}, 0);
   const auto cost = [&](const NodeState& node) {
     FitMemo memo(request);
     PlacementList options;
