@@ -1,17 +1,12 @@
 #include <algorithm>
 
 #include "codec/inventory_sources.hpp"
+#include "codec/labels.hpp"
+#include "codec/mig_labels.hpp"
 #include "codec/text.hpp"
 
 namespace snug {
 namespace {
-
-std::int64_t replicas_label(const NodeFacts& node) {
-  const auto label = node.labels.find(kReplicasLabel);
-  if (label == node.labels.end()) return 1;
-  const std::int64_t replicas = parse_integer(label->second).value_or(1);
-  return replicas > kMostReplicas ? 1 : std::max<std::int64_t>(1, replicas);
-}
 
 std::int64_t most_units(const NodeInventory& inventory, std::string_view resource) {
   const auto units = inventory.kubelet_capacity.find(resource);
@@ -20,8 +15,13 @@ std::int64_t most_units(const NodeInventory& inventory, std::string_view resourc
 
 }  // namespace
 
+std::int64_t replicas_label(const NodeFacts& node, std::string_view key) {
+  const std::int64_t replicas = parse_integer(value_of(node.labels, key)).value_or(1);
+  return replicas > kMostReplicas ? 1 : std::max<std::int64_t>(1, replicas);
+}
+
 bool says_replicas(const NodeFacts& node) {
-  if (replicas_label(node) > 1) return true;
+  if (replicas_label(node, kReplicasLabel) > 1) return true;
   const auto strategy = node.labels.find("nvidia.com/gpu.sharing-strategy");
   if (strategy != node.labels.end() &&
       (strategy->second == "time-slicing" || strategy->second == "mps")) {
@@ -42,7 +42,8 @@ void close_where_replicated(NodeInventory& inventory) {
 }
 
 void read_replicas(const NodeFacts& node, NodeInventory& inventory) {
-  const bool any_mig = std::ranges::any_of(inventory.gpus, &GpuInfo::mig);
+  const bool any_mig = std::ranges::any_of(inventory.gpus, &GpuInfo::mig) ||
+                       !mig_product(value_of(node.labels, kProductLabel)).profile.empty();
   const auto gpus = static_cast<std::int64_t>(inventory.gpus.size());
   const std::int64_t units =
       std::max(most_units(inventory, kGpuResource), most_units(inventory, kSharedResource));
@@ -50,7 +51,7 @@ void read_replicas(const NodeFacts& node, NodeInventory& inventory) {
   // be slices.
   const bool more_units = gpus > 0 && !any_mig && units > gpus;
   if (more_units) close_where_replicated(inventory);
-  inventory.replicas = replicas_label(node);
+  inventory.replicas = replicas_label(node, kReplicasLabel);
   if (inventory.replicas > 1 || !(more_units || says_replicas(node)) || gpus == 0) return;
   inventory.replicas = std::max<std::int64_t>(1, units / gpus);
 }

@@ -4,6 +4,7 @@
 
 #include "codec/inventory_sources.hpp"
 #include "codec/json.hpp"
+#include "codec/mig_labels.hpp"
 #include "codec/text.hpp"
 #include "snug/request/parse.hpp"
 
@@ -72,6 +73,7 @@ NodeInventory read_inventory(const NodeFacts& node, const Limits& limits) {
   const auto enforced = node.labels.find("snug.dev/enforced");
   inventory.enforced = enforced != node.labels.end() && enforced->second == "true";
   read_pool(node, inventory);
+  close_while_reconfiguring(node, inventory);
   // Before a GPU's illness can close it, which ends sooner.
   if (says_replicas(node)) close_where_replicated(inventory);
   if (node.annotations.contains("snug.dev/inventory")) {
@@ -87,6 +89,7 @@ NodeInventory read_inventory(const NodeFacts& node, const Limits& limits) {
   }
   read_kubelet_units(node, inventory);
   read_replicas(node, inventory);
+  read_plugin_slices(node, inventory);
   return inventory;
 }
 

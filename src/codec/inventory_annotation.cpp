@@ -4,6 +4,7 @@
 
 #include "codec/inventory_sources.hpp"
 #include "codec/json.hpp"
+#include "snug/mig/catalog.hpp"
 
 namespace snug {
 namespace {
@@ -45,6 +46,7 @@ class AnnotationReader {
       inventory.gpus.push_back(read_gpu(item));
     }
     inventory.links = read_links(json_.member(root, "links"), inventory.gpus.size());
+    read_failures(json_.member(root, "migFailures"), inventory);
     if (!json_.ok()) return json_.problem();
     sort_by_index(inventory);
     if (!boot_id.empty() && !node_.boot_id.empty() && boot_id != node_.boot_id) {
@@ -73,7 +75,7 @@ class AnnotationReader {
     gpu.mig = json_.boolean(json_.member(at, "mig"));
     gpu.modes = read_modes(json_.member(at, "modes"));
     gpu.mig_instances = read_instances(json_.member(at, "migInstances"));
-    gpu.mig_profiles = read_profiles(json_.member(at, "migProfiles"));
+    read_table(json_.member(at, "migProfiles"), gpu);
     return gpu;
   }
 
@@ -121,23 +123,82 @@ class AnnotationReader {
     return slices;
   }
 
+  /// The card's own table, else the built-in one.
+  void read_table(const JsonAt& at, GpuInfo& gpu) {
+    if (!at.present()) {
+      const MigCard* card = gpu.mig && json_.ok() ? find_mig_card(gpu.model, gpu.memory) : nullptr;
+      if (card != nullptr) gpu.mig_table = card->table;
+      return;
+    }
+    std::vector<MigProfile> profiles = read_profiles(at);
+    if (!json_.ok()) return;
+    gpu.mig_table = mig_table_of(std::move(profiles));
+    if (!gpu.mig_table) {
+      json_.complain(at, "must have a profile with a start, and each under one spelling");
+    }
+  }
+
+  static bool is_placement(const MigProfile& profile, const Slice& slice) {
+    return profile.size == slice.size &&
+           std::ranges::find(profile.starts, slice.start) != profile.starts.end();
+  }
+
   std::vector<MigProfile> read_profiles(const JsonAt& at) {
     std::vector<MigProfile> profiles;
     std::set<std::string> names;
-    for (const JsonAt& item : json_.items(at)) {
+    const auto items = json_.items(at);
+    if (items.size() > kMostMigProfiles) {
+      json_.complain(at, "must have at most " + std::to_string(kMostMigProfiles) + " entries");
+    }
+    for (const JsonAt& item : items) {
       MigProfile profile;
       const JsonAt name = json_.required(item, "profile");
-      profile.profile = json_.nonempty_text(name);
-      if (!names.insert(profile.profile).second) json_.complain(name, "stands there twice");
+      profile.name = json_.nonempty_text(name);
+      if (json_.ok() && !parse_mig_name(profile.name)) {
+        json_.complain(name, "must be a profile's name, such as 2g.10gb or 1g.5gb+me");
+      }
+      if (!names.insert(profile.name).second) json_.complain(name, "stands there twice");
       profile.size = static_cast<int>(json_.integer(json_.required(item, "size"), kAxisSize));
       profile.memory = {json_.integer(json_.required(item, "memoryMiB"), kPositive)};
-      const JsonAt starts = json_.required(item, "starts");
-      for (const JsonAt& start : json_.items(starts)) {
-        profile.starts.push_back(static_cast<int>(json_.integer(start, kAxisStart)));
-      }
+      read_starts(json_.required(item, "starts"), profile);
       profiles.push_back(std::move(profile));
     }
     return profiles;
+  }
+
+  void read_starts(const JsonAt& at, MigProfile& profile) {
+    for (const JsonAt& item : json_.items(at)) {
+      const auto start = static_cast<int>(json_.integer(item, kAxisStart));
+      if (start + profile.size > kMostAxisSlices) {
+        json_.complain(item, "must leave room for the size: the axis has at most " +
+                                 std::to_string(kMostAxisSlices) + " memory slices");
+      }
+      if (std::ranges::find(profile.starts, start) != profile.starts.end()) {
+        json_.complain(item, "stands there twice");
+      }
+      profile.starts.push_back(start);
+    }
+    std::ranges::sort(profile.starts);
+  }
+
+  /// Of a GPU or a profile that the node does not have now nothing can be created anyway.
+  void read_failures(const JsonAt& at, NodeInventory& inventory) {
+    for (const JsonAt& item : json_.items(at)) {
+      const std::string uuid = json_.nonempty_text(json_.required(item, "gpu"));
+      const std::string profile = json_.nonempty_text(json_.required(item, "profile"));
+      const JsonAt start_at = json_.required(item, "start");
+      const auto start = static_cast<int>(json_.integer(start_at, kAxisStart));
+      (void)json_.nonempty_text(json_.member(item, "pod"));
+      if (!json_.ok()) return;
+      for (GpuInfo& gpu : inventory.gpus) {
+        if (gpu.uuid != uuid || !gpu.mig_table) continue;
+        const auto known = gpu.mig_table->find(profile);
+        if (known && is_placement(gpu.mig_table->profiles[*known],
+                                  {.start = start, .size = gpu.mig_table->profiles[*known].size})) {
+          gpu.mig_failed |= axis_range(start, gpu.mig_table->profiles[*known].size);
+        }
+      }
+    }
   }
 
   std::vector<std::vector<int>> read_links(const JsonAt& at, std::size_t gpus) {

@@ -16,6 +16,7 @@ namespace snug {
 
 inline constexpr std::string_view kGpuResource = "nvidia.com/gpu";
 inline constexpr std::string_view kSharedResource = "nvidia.com/gpu.shared";
+inline constexpr std::string_view kMemoryLabel = "nvidia.com/gpu.memory";
 inline constexpr std::string_view kReplicasLabel = "nvidia.com/gpu.replicas";
 inline constexpr std::int64_t kMostReplicas = 1'000'000;
 
@@ -38,6 +39,8 @@ void read_gfd_labels(const NodeFacts& node, const Limits& limits, NodeInventory&
 /// `k`.
 [[nodiscard]] Result<std::int64_t> read_units(std::string_view resource, std::string_view text);
 
+/// How many units the device plug-in makes of one; 1 where the label is missing or no such number.
+[[nodiscard]] std::int64_t replicas_label(const NodeFacts& node, std::string_view key);
 /// Whether the node's labels or its capacity say that the stock device plug-in offers each GPU as
 /// several units, to be shared in time or by MPS.
 [[nodiscard]] bool says_replicas(const NodeFacts& node);

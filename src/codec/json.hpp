@@ -16,6 +16,7 @@
 
 #include "snug/base/result.hpp"
 #include "snug/base/units.hpp"
+#include "snug/model/mig.hpp"
 
 namespace snug {
 
@@ -46,8 +47,8 @@ inline constexpr IntegerRange kNonNegative{0, kLargestQuantity};
 inline constexpr IntegerRange kPositive{1, kLargestQuantity};
 inline constexpr IntegerRange kGpuIndex{0, 65'535};
 /// Positions on a GPU's memory-slice axis; the longest known axis has 12.
-inline constexpr IntegerRange kAxisStart{0, 255};
-inline constexpr IntegerRange kAxisSize{1, 256};
+inline constexpr IntegerRange kAxisStart{0, kMostAxisSlices - 1};
+inline constexpr IntegerRange kAxisSize{1, kMostAxisSlices};
 
 /// A value and its place, like `gpus[2].memoryMiB`, which is spelled out only for a problem. Lives
 /// no longer than what it lies in.

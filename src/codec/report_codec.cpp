@@ -26,6 +26,13 @@ Json churn_json(const std::optional<ChurnReport>& churn) {
           {"multi_rejected_pct", percent(churn->multi_rejected_pct)}};
 }
 
+Json mig_json(const std::optional<MigReport>& mig) {
+  if (!mig) return nullptr;
+  return {{"memory_slices_pct", percent(mig->memory_slices_pct)},
+          {"rejected_pct", percent(mig->rejected_pct)},
+          {"rejected_4_slices_or_more_pct", percent(mig->rejected_4_slices_or_more_pct)}};
+}
+
 Json report_json(const SimulationReport& report) {
   const RejectedPods& rejected = report.rejected;
   return {{"policy", report.policy},
@@ -47,7 +54,7 @@ Json report_json(const SimulationReport& report) {
            {{"at100", percent(report.fragmentation.at100)},
             {"at130", percent(report.fragmentation.at130)}}},
           {"churn", churn_json(report.churn)},
-          {"mig", nullptr},
+          {"mig", mig_json(report.mig)},
           {"decision_us",
            {{"p50", duration(report.decision_us_p50)}, {"p99", duration(report.decision_us_p99)}}},
           {"wall_s", duration(report.wall_s)}};

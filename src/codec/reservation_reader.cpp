@@ -112,7 +112,7 @@ class ReservationReader {
 bool names_twice(const Devices& devices) {
   std::set<int> indices;
   return std::ranges::any_of(devices, [&](const ReservedDevice& device) {
-    return !device.slice && !indices.insert(device.index).second;
+    return !indices.insert(device.index).second;
   });
 }
 
@@ -158,8 +158,10 @@ bool agrees(const ContainerRequest& asked, const Devices& devices, const Reserva
   if (std::holds_alternative<KubeletAsk>(asked.ask)) return false;
   if (!std::cmp_equal(devices.size(), asked.count) || names_twice(devices)) return false;
   const bool asks_whole = std::holds_alternative<WholeAsk>(asked.ask);
+  const bool asks_slice = std::holds_alternative<SliceAsk>(asked.ask);
   return std::ranges::all_of(devices, [&](const ReservedDevice& device) {
     if (asks_whole) return device.mode == GpuMode::kWhole;
+    if (asks_slice) return device.mode == GpuMode::kMig;
     return keeps_apart(asked.isolation, device.mode) ||
            (asked.isolation == Isolation::kAny && is_held_whole(device, reservation, asks));
   });

@@ -84,11 +84,7 @@ Json slice_json(const Slice& slice) {
 
 /// Null: the GPU takes no slices, or its axis is not known.
 Json slices_json(const GpuInfo& gpu, const std::vector<HeldSlice>& held) {
-  int axis = 0;
-  for (const MigProfile& profile : gpu.mig_profiles) {
-    for (const int start : profile.starts) axis = std::max(axis, start + profile.size);
-  }
-  if (!gpu.mig || axis == 0) return nullptr;
+  if (!gpu.mig || !gpu.mig_table) return nullptr;
   Json instances = Json::array();
   const auto same_place = [](const Slice& a, const Slice& b) {
     return a.start == b.start && a.size == b.size;
@@ -106,7 +102,7 @@ Json slices_json(const GpuInfo& gpu, const std::vector<HeldSlice>& held) {
     Json& row = instances.emplace_back(slice_json(taken.slice));
     row["holder"] = taken.holder;
   }
-  return {{"axis", axis}, {"instances", std::move(instances)}};
+  return {{"axis", gpu.mig_table->axis}, {"instances", std::move(instances)}};
 }
 
 Json node_json(const NodeState& node) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "codec/text.hpp"
 #include "snug/base/units.hpp"
 #include "snug/codec/trace_codec.hpp"
+#include "snug/mig/catalog.hpp"
 
 namespace snug {
 namespace {
@@ -65,11 +67,13 @@ class ArrivalsReader {
       rest.remove_prefix(std::min(length + 1, rest.size()));
     }
     line_ = std::max<std::int64_t>(line_ - 1, 1);  // the last
-    if (arrivals_.empty()) return problem("there is no arrival; expected lines p ROW");
+    if (arrivals_.empty()) return problem("there is no arrival; expected lines p ROW or m PROFILE");
     return all_ranked();
   }
 
   std::vector<Arrival> take_arrivals() { return std::move(arrivals_); }
+  /// Those that ask for slices, which come after the trace's pods.
+  [[nodiscard]] const std::vector<TracePod>& slice_pods() const { return slice_pods_; }
 
   /// Positions of the trace's nodes, by rank.
   [[nodiscard]] std::vector<std::size_t> order() const {
@@ -95,13 +99,11 @@ class ArrivalsReader {
     if (words.size() == 0 || words[0].front() == '#') return {};
     if (words[0] == "p") return read_pod(words);
     if (words[0] == "n") return read_rank(words);
-    if (words[0] == "m") {
-      return problem(
-          "a line m asks for a MIG profile, which cannot be simulated yet; expected "
-          "p ROW, p ROW LIFETIME or n NODE RANK");
-    }
-    return problem("a line must be p ROW, p ROW LIFETIME or n NODE RANK, and cannot begin with " +
-                   in_quotes(words[0]));
+    if (words[0] == "m") return read_slice(words);
+    return problem(
+        "a line must be p ROW or m PROFILE, each with or without a LIFETIME, or n NODE RANK, and "
+        "cannot begin with " +
+        in_quotes(words[0]));
   }
 
   Result<void> read_pod(const Words& words) {
@@ -115,7 +117,46 @@ class ArrivalsReader {
       return problem("ROW must be an integer from 0 to " + std::to_string(pods - 1) +
                      ", a row of the pods, not " + in_quotes(words[1]));
     }
-    Arrival arrival{.pod = static_cast<std::size_t>(*row)};
+    return read_lifetime(words, {.pod = static_cast<std::size_t>(*row)});
+  }
+
+  Result<void> read_slice(const Words& words) {
+    if (words.size() != 2 && words.size() != 3) {
+      return problem("a line m must be m PROFILE or m PROFILE LIFETIME");
+    }
+    auto known = pod_of_profile_.find(words[1]);
+    if (known == pod_of_profile_.end()) {
+      const std::optional<TracePod> pod = pod_asking(words[1]);
+      if (!pod) {
+        return problem("PROFILE must be one that a GPU of the nodes with mig 1 has, not " +
+                       in_quotes(words[1]));
+      }
+      known = pod_of_profile_.emplace(words[1], trace_.pods.size() + slice_pods_.size()).first;
+      slice_pods_.push_back(*pod);
+    }
+    return read_lifetime(words, {.pod = known->second});
+  }
+
+  /// By the first node that has the profile.
+  [[nodiscard]] std::optional<TracePod> pod_asking(std::string_view text) const {
+    const std::optional<MigName> name = parse_mig_name(text);
+    if (!name) return std::nullopt;
+    for (const TraceNode& node : trace_.nodes) {
+      const MigCard* card = node.mig ? find_mig_card(node.model, {}) : nullptr;
+      const auto found = card == nullptr ? std::nullopt : card->table->find(name->name);
+      if (!found) continue;
+      const int slices = card->table->profiles[*found].size;
+      return TracePod{.name = name->name,
+                      .gpus = 1,
+                      .gpu_milli = static_cast<int>(kWholeGpu.value) * slices / card->table->axis,
+                      .mig_profile = name->name,
+                      .mig_slices = slices};
+    }
+    return std::nullopt;
+  }
+
+  /// Of the words the third, if there is one.
+  Result<void> read_lifetime(const Words& words, Arrival arrival) {
     if (words.size() == 3) {
       arrival.lifetime = parse_lifetime(words[2]);
       if (!arrival.lifetime) {
@@ -180,6 +221,8 @@ class ArrivalsReader {
   std::vector<std::int64_t> ranks_;                    // lines; 0: none
   std::map<std::int64_t, Holder> holders_;             // by rank
   std::vector<Arrival> arrivals_;
+  std::vector<TracePod> slice_pods_;
+  std::map<std::string, std::size_t, std::less<>> pod_of_profile_;
   std::int64_t line_ = 1;
 };
 
@@ -193,6 +236,7 @@ Result<void> read_trace_arrivals(const TraceFile& file, Trace& trace) {
   for (const std::size_t position : reader.order()) by_rank.push_back(trace.nodes[position]);
   trace.nodes = std::move(by_rank);
   trace.arrivals = reader.take_arrivals();
+  trace.pods.insert(trace.pods.end(), reader.slice_pods().begin(), reader.slice_pods().end());
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include "codec/csv.hpp"
 #include "codec/text.hpp"
 #include "snug/base/units.hpp"
+#include "snug/mig/catalog.hpp"
 
 namespace snug {
 namespace {
@@ -53,11 +54,12 @@ TraceNode read_node(CsvTable& table, const Limits& limits) {
     table.complain("model must be empty where gpu is 0, not " + in_quotes(table.field(kModel)));
   }
   const std::string_view mig = table.field(kMig);
-  if (mig == "1") {
-    table.complain(
-        "mig is 1, and GPUs in MIG mode cannot be simulated yet; mig must be 0 or empty");
-  } else if (!mig.empty() && mig != "0") {
-    table.complain("mig must be 0 or empty, not " + in_quotes(mig));
+  node.mig = mig == "1";
+  if (!mig.empty() && mig != "0" && mig != "1") {
+    table.complain("mig must be 0, 1 or empty, not " + in_quotes(mig));
+  } else if (node.mig && node.gpus > 0 && find_mig_card(node.model, {}) == nullptr) {
+    table.complain("mig is 1, and model " + in_quotes(node.model) +
+                   " is no one card that has MIG; snugctl mig lists them");
   }
   return node;
 }

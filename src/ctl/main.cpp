@@ -6,6 +6,7 @@
 
 #include "ctl/command.hpp"
 #include "ctl/defrag.hpp"
+#include "ctl/mig.hpp"
 #include "ctl/policy_check.hpp"
 #include "ctl/simulate.hpp"
 
@@ -36,9 +37,10 @@ int run(int argc, const char* const* argv) {
   app.set_version_flag("--version", "snugctl " SNUG_VERSION, "Print the version and exit");
   app.require_subcommand(1);
   snug::Action chosen;
+  snug::add_defrag(app, chosen);
+  snug::add_mig(app, chosen);
   snug::add_policy_check(app, chosen);
   snug::add_simulate(app, chosen);
-  snug::add_defrag(app, chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

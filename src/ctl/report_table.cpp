@@ -46,6 +46,14 @@ Cell churn(Field field) {
   };
 }
 
+/// Figures of traces whose pods ask for MIG profiles.
+template <typename Field>
+Cell mig(Field field) {
+  return [field](const SimulationReport& report) {
+    return report.mig ? percent((*report.mig).*field) : "-";
+  };
+}
+
 std::vector<Row> rows_for(Reports reports) {
   std::vector<Row> rows{
       {"accepted", [](const auto& report) { return std::to_string(report.accepted); }},
@@ -58,6 +66,14 @@ std::vector<Row> rows_for(Reports reports) {
   const auto add = [&](std::string_view name, Cell cell) {
     rows.push_back({name, std::move(cell)});
   };
+  if (std::ranges::any_of(reports, [](const auto& report) { return report.mig.has_value(); })) {
+    add(churns ? "later half: mean memory slices in use" : "memory slices in use",
+        mig(&MigReport::memory_slices_pct));
+    add(churns ? "later half: asking profiles, rejected" : "asking profiles, rejected",
+        mig(&MigReport::rejected_pct));
+    add(churns ? "later half: of 4 slices or more, rejected" : "of 4 slices or more, rejected",
+        mig(&MigReport::rejected_4_slices_or_more_pct));
+  }
   if (!churns) {
     add("allocation at 100 % demand", at(&SimulationReport::allocation, &AtDemand::at100));
     add("allocation at 130 % demand", at(&SimulationReport::allocation, &AtDemand::at130));

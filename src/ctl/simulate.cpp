@@ -1,11 +1,9 @@
 #include "ctl/simulate.hpp"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <memory>
 
 #include "app/files.hpp"
+#include "ctl/output.hpp"
 #include "ctl/progress.hpp"
 #include "ctl/report_table.hpp"
 #include "ctl/simulate_input.hpp"
@@ -28,13 +26,6 @@ std::vector<SimulationReport> simulate(const SimulateInput& input) {
     report.seed = input.seed;
   }
   return reports;
-}
-
-Result<void> print(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};
-  return fail(ErrorCode::kUnavailable,
-              std::string("stdout: cannot be written: ") + std::strerror(errno));
 }
 
 Result<void> write_results(const SimulateFlags& flags,

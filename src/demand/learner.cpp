@@ -50,26 +50,28 @@ void DemandLearner::count(const PodShape& shape) {
 void DemandLearner::know(std::string_view uid, const PodShape& shape) {
   living_.emplace(uid, Living{.asks = {.gpus = shape.gpus,
                                        .gpu_milli = shape.gpu_milli,
-                                       .gpu_memory = shape.gpu_memory}});
+                                       .gpu_memory = shape.gpu_memory,
+                                       .mig_profile = shape.mig_profile,
+                                       .slices = shape.slices}});
 }
 
 void DemandLearner::was_there(std::string_view uid, const PodShape& shape) {
-  if (shape.gpus == 0 || knows(uid)) return;
+  if (!shape.asks() || knows(uid)) return;
   know(uid, shape);
   count(shape);
 }
 
 void DemandLearner::arrived(std::string_view uid, const PodShape& shape, const Supply& supply) {
-  if (shape.gpus == 0 || knows(uid)) return;
+  if (!shape.asks() || knows(uid)) return;
   know(uid, shape);
   if (!supply.may_hold(shape)) return;
   count(shape);
   ++arrivals_;
-  const double milli = static_cast<double>(shape.milli(supply.usual_memory()));
+  const double milli = static_cast<double>(supply.milli(shape));
   arriving_ += (milli - arriving_) / window(arrivals_);
   leaving_ -= leaving_ / window(arrivals_);
   follow_leaving();
-  if (shape.gpus == 1) wait(uid, milli);
+  if (shape.gpus + shape.slices == 1) wait(uid, milli);
 }
 
 void DemandLearner::judge(double milli, bool refused) {
@@ -111,7 +113,7 @@ void DemandLearner::gone(std::string_view uid, const Supply& supply) {
   const auto found = living_.find(uid);
   if (found == living_.end()) return;
   if (found->second.placed) {
-    const std::int64_t milli = found->second.asks.milli(supply.usual_memory());
+    const std::int64_t milli = supply.milli(found->second.asks);
     // However much leaves at once, it counts no more than a full balance, and fades with what
     // comes.
     leaving_ = std::min(leaving_ + static_cast<double>(milli) / window(arrivals_),

@@ -1,6 +1,9 @@
 #include "snug/demand/shape.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -17,22 +20,29 @@ namespace {
 
 constexpr std::int64_t kMostGpus = 1'000'000;  // as kMostOfHost
 
-/// Slices are no GPUs.
-bool is_slice(const Ask& ask) {
-  if (std::holds_alternative<SliceAsk>(ask)) return true;
-  const auto* units = std::get_if<KubeletAsk>(&ask);
-  return units != nullptr && units->resource.starts_with("nvidia.com/mig-");
-}
+constexpr std::string_view kMigResource = "nvidia.com/mig-";
 
-bool is_share(const Ask& ask) {
-  return std::holds_alternative<FractionAsk>(ask) || std::holds_alternative<MemoryAsk>(ask);
+/// The profile of a slice that is named, by an annotation or to the kubelet; empty: it is none.
+std::string profile_of(const Ask& ask) {
+  if (const auto* slice = std::get_if<SliceAsk>(&ask)) return slice->profile;
+  const auto* units = std::get_if<KubeletAsk>(&ask);
+  if (units == nullptr || !units->resource.starts_with(kMigResource)) return {};
+  std::string profile = units->resource.substr(kMigResource.size());
+  // A resource's name has no `+`: 1g.5gb.me is 1g.5gb+me.
+  const std::size_t end = profile.find("gb.");
+  if (end != std::string::npos) profile[end + 2] = '+';
+  return profile;
 }
 
 /// What containers ask for that run at one time.
 class Together {
  public:
   void add(const ContainerRequest& asked) {
-    if (is_slice(asked.ask)) return;
+    if (std::string profile = profile_of(asked.ask); !profile.empty()) {
+      mig_profile_ = std::move(profile);
+      slices_ = std::min(slices_ + std::min(asked.count, kMostGpus), kMostGpus);
+      return;
+    }
     if (!is_share(asked.ask)) {
       wholes_ = std::min(wholes_ + std::min(asked.count, kMostGpus), kMostGpus);
       return;
@@ -49,6 +59,10 @@ class Together {
     const std::int64_t gpus = whole ? wholes_ : gpus_;
     const std::int64_t milli = whole ? kWholeGpu.value : std::min(milli_, kWholeGpu.value);
     const MebiBytes memory = whole ? MebiBytes{} : memory_;
+    if (slices_ >= shape.slices && slices_ > 0) {
+      shape.slices = slices_;
+      shape.mig_profile = mig_profile_;
+    }
     if (gpus == shape.gpus) {
       shape.gpu_milli = std::max(shape.gpu_milli, milli);
       shape.gpu_memory = std::max(shape.gpu_memory, memory);
@@ -65,6 +79,8 @@ class Together {
   std::int64_t gpus_ = 0;  // that shares lie on
   std::int64_t milli_ = 0;
   MebiBytes memory_;
+  std::string mig_profile_;
+  std::int64_t slices_ = 0;
 };
 
 }  // namespace

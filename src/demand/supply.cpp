@@ -10,7 +10,7 @@
 namespace snug {
 
 Supply supply_of(const Snapshot& snapshot) {
-  Supply supply{.models = snapshot.models};
+  Supply supply{.models = snapshot.models, .mig_tables = snapshot.mig_tables};
   std::map<MebiBytes, std::int64_t> sizes;
   for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot) {
     if (snapshot.nodes[slot] == nullptr) continue;
@@ -30,6 +30,7 @@ Supply supply_of(const Snapshot& snapshot) {
       MebiBytes& largest = supply.memory_by_model[gpu.model_number];
       largest = std::max(largest, gpu.memory);
       ++sizes[gpu.memory];
+      if (gpu.mig) ++supply.by_mig_table[gpu.mig_number];
     }
   }
   for (const auto& [memory, gpus] : sizes) {
@@ -57,6 +58,31 @@ ModelSet models_of(const PodShape& shape, const Supply& supply) {
   return supply.by_model[0] > 0 ? set | 1 : set;
 }
 
+namespace {
+
+/// Of the first card that has the profile; null: none has.
+const MigProfile* profile_named(const Supply& supply, const std::string& name,
+                                const MigTable*& table) {
+  if (supply.mig_tables == nullptr) return nullptr;
+  for (std::size_t i = 1; i < supply.mig_tables->size(); ++i) {
+    table = (*supply.mig_tables)[i].pointer().get();
+    if (const auto found = table->find(name)) return &table->profiles[*found];
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::int64_t Supply::milli(const PodShape& shape) const {
+  const std::int64_t whole = shape.milli(usual_memory());
+  const MigTable* table = nullptr;
+  const MigProfile* profile =
+      shape.slices > 0 ? profile_named(*this, shape.mig_profile, table) : nullptr;
+  if (profile == nullptr) return whole;
+  return whole + shape.slices * kWholeGpu.value * profile->size / table->axis;
+}
+
+/// Slices that a device plug-in offers need no table.
 bool Supply::may_hold(const PodShape& shape) const {
   if (most_gpus == 0) return true;
   if (shape.gpus > most_gpus || models_of(shape, *this) == 0) return false;

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "demand/slices.hpp"
 #include "snug/base/limits.hpp"
 
 namespace snug {
@@ -38,6 +39,17 @@ void sort_by_count(std::vector<CountedShape>& pods) {
   pods = std::move(sorted);
 }
 
+std::vector<std::uint16_t> profiles_of(const PodShape& shape, const Supply& supply) {
+  std::vector<std::uint16_t> profiles;
+  const std::optional<SliceNeed> need = slice_need(shape);
+  if (!need || supply.mig_tables == nullptr) return profiles;
+  for (const MigTableRef& table : *supply.mig_tables) {
+    const auto profile = table ? smallest_profile(*table, *need) : std::nullopt;
+    profiles.push_back(profile ? static_cast<std::uint16_t>(*profile + 1) : std::uint16_t{0});
+  }
+  return profiles;
+}
+
 }  // namespace
 
 std::vector<TypicalPod> typical_pods(std::vector<CountedShape> pods, const Supply& supply) {
@@ -55,10 +67,12 @@ std::vector<TypicalPod> typical_pods(std::vector<CountedShape> pods, const Suppl
   for (std::size_t i = 0; i < kept; ++i) {
     const auto& [shape, count] = pods[i];
     typical.push_back({.cpu_milli = shape.cpu_milli,
-                       .gpus = shape.gpus,
-                       .gpu_milli = shape.milli_each(supply.usual_memory()),
+                       .gpus = shape.gpus + shape.slices,
+                       .gpu_milli = shape.slices > 0 ? kWholeGpu.value + 1
+                                                     : shape.milli_each(supply.usual_memory()),
                        .models = models_of(shape, supply),
-                       .share = std::llround(count / covered * static_cast<double>(kOne))});
+                       .share = std::llround(count / covered * static_cast<double>(kOne)),
+                       .profiles = profiles_of(shape, supply)});
   }
   return typical;
 }

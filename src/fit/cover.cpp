@@ -41,7 +41,7 @@ CoverSearch::CoverSearch(const PatternBook& book, std::vector<Bin> bins, std::in
     const bool any_mode = book_.asked(turn).isolation == Isolation::kAny;
     const bool alone = std::ranges::all_of(bins_, [&](const Bin& bin) {
       const bool beside = (bin.patterns->inits_beside(0) & bit(turn)) != 0;
-      return beside == bin.patterns->serves(bit(turn));
+      return beside == bin.patterns->serves(bit(turn)) && !bin.patterns->kind().mig.table;
     });
     if (!any_mode || !alone) inits_independent_ = false;
   }

@@ -8,6 +8,7 @@
 #include "fit/search.hpp"
 #include "fit/several_memo.hpp"
 #include "fit/single.hpp"
+#include "fit/slices.hpp"
 
 namespace snug {
 namespace {
@@ -17,10 +18,12 @@ ReasonCode gate(const NodeState& node, const GpuRequest& request, const Tenant& 
   const bool units = request.kubelet_assigned();
   const ReasonCode closed = units ? node.kubelet_gate : node.annotated_gate;
   if (closed != ReasonCode::kNone) return closed;
-  const bool shares = std::ranges::any_of(request.containers, [&](const ContainerRequest& asked) {
-    return units ? node.inventory->replicas > 1 : !std::holds_alternative<WholeAsk>(asked.ask);
+  if (node.inventory->enforced || !tenant.wants_enforcement()) return ReasonCode::kNone;
+  // The card itself keeps slices apart: where there may be any, it is looked at GPU by GPU.
+  const bool slices = std::ranges::any_of(node.inventory->gpus, takes_slices);
+  const bool refused = std::ranges::any_of(request.containers, [&](const ContainerRequest& asked) {
+    return units ? node.inventory->replicas > 1 : is_share(asked.ask) && !slices;
   });
-  const bool refused = shares && !node.inventory->enforced && tenant.wants_enforcement();
   return refused ? ReasonCode::kNotEnforced : ReasonCode::kNone;
 }
 
@@ -72,8 +75,15 @@ ReasonCode fit_kubelet(const NodeState& node, const GpuRequest& request, const T
 
 }  // namespace
 
-FitMemo::FitMemo(const GpuRequest& request) : request_(request), prices_(request) {}
+FitMemo::FitMemo(const GpuRequest& request) : request_(request), prices_(request) {
+  if (!request.empty()) slice_need_ = snug::slice_need(request.containers.front());
+}
 FitMemo::~FitMemo() = default;
+
+StartOrders& FitMemo::starts() {
+  if (starts_ == nullptr) starts_ = std::make_unique<StartOrders>();
+  return *starts_;
+}
 
 SeveralMemo& FitMemo::several() {
   if (several_ == nullptr) several_ = std::make_unique<SeveralMemo>(request_);
@@ -99,7 +109,7 @@ ReasonCode fit(const NodeState& node, const Tenant& tenant, FitMemo& memo, Place
   if (request.containers.size() > 1) {
     return fit_several(node, tenant, memo, options).reason;
   }
-  return fit_single(node, request.containers.front(), tenant, memo.prices(), options);
+  return fit_single(node, tenant, memo, options);
 }
 
 bool can_fit(const NodeState& node, const Tenant& tenant, FitMemo& memo) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "fit/slices.hpp"
+
 namespace snug {
 namespace {
 
@@ -26,6 +28,7 @@ void set_modes(GpuKind& kind, Level level, const GpuState& gpu) {
   if (level < Level::kMode || vanished(gpu)) {
     kind.shared_as.fill(GpuMode::kTimeSlicing);
     kind.whole = true;
+    kind.any_profile = true;
     return;
   }
   const bool as_it_is = level >= Level::kRoom;
@@ -35,6 +38,16 @@ void set_modes(GpuKind& kind, Level level, const GpuState& gpu) {
     const auto isolation = static_cast<Isolation>(i);
     kind.shared_as.at(i) =
         shares(gpu.mode) ? serving_mode(gpu, isolation) : opened_as(*gpu.info, isolation);
+  }
+}
+
+/// In MIG mode: whatever else the GPU could do by fewer constraints, it has slices.
+void set_slices(GpuKind& kind, Level level, const NodeInventory& node, const GpuState& gpu) {
+  kind.mig = mig_room_by(node, gpu, level);
+  if (level < Level::kMode) return;
+  for (std::size_t i = 0; i < kind.shared_as.size(); ++i) {
+    const bool slice = may_be_slice(static_cast<Isolation>(i));
+    kind.shared_as.at(i) = slice ? GpuMode::kMig : GpuMode::kNone;
   }
 }
 
@@ -48,17 +61,24 @@ MebiBytes weigh_at(const NodeState& node) {
   return largest.value > 0 ? largest : kAnySize;
 }
 
-GpuKind kind_of(const GpuState& gpu, Level level, bool apart, MebiBytes weigh_at,
+GpuKind kind_of(const NodeState& node, std::size_t position, const KindView& view,
                 const PatternBook& book) {
+  const GpuState& gpu = node.gpus[position];
+  const Level level = view.level;
   const MebiBytes capacity = vanished(gpu) ? kAnySize : gpu.memory;
   GpuKind kind{.free = {.memory = capacity, .compute = kWholeGpu},
                .capacity = capacity,
-               .weigh_at = weigh_at};
+               .weigh_at = view.weigh_at};
   if (level >= Level::kHealth && gpu.closure != GpuClosure::kOpen) return kind;
   if (level >= Level::kRoom) kind.free = {gpu.free_memory(), gpu.free_compute()};
   kind.allowed = allowed_by_model(gpu, level, book);
   set_modes(kind, level, gpu);
-  if (level >= Level::kTenants && apart) kind.shared_as.fill(GpuMode::kNone);
+  if (takes_slices(*gpu.info)) {
+    set_slices(kind, level, *node.inventory, gpu);
+  } else if (level >= Level::kMode && view.unenforced) {
+    kind.shared_as.fill(GpuMode::kNone);
+  }
+  if (level >= Level::kTenants && view.apart) kind.shared_as.fill(GpuMode::kNone);
   return kind;
 }
 

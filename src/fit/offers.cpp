@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "fit/levels.hpp"
+#include "fit/slices.hpp"
 
 namespace snug {
 namespace {
@@ -55,20 +56,53 @@ void Offers::offer(const std::vector<Bin>& bins) {
       const ContainerSet set = sets_[gpu];
       if ((set & alone) == 0) continue;
       const Patterns& patterns = *std::ranges::find(bins, gpu, &Bin::gpu)->patterns;
-      const ContainerSet before = set & (alone - 1);
-      const MebiBytes capacity = node_.gpus[gpu].memory;
-      options_.add({.container = static_cast<std::uint16_t>(book_.position(turn)),
-                    .gpu = static_cast<std::uint16_t>(gpu),
-                    .mode = patterns.mode(set),
-                    .room = patterns.cost(before | alone).room(capacity) -
-                            patterns.cost(before).room(capacity),
-                    .milli = left_beside(node_.gpus[gpu], patterns.cost(before)) -
-                             left_beside(node_.gpus[gpu], patterns.cost(before | alone)),
-                    .memory = patterns.cost(alone).memory,
-                    .compute = patterns.cost(alone).compute});
+      const bool slice = patterns.mode(set) == GpuMode::kMig;
+      options_.add(slice ? slice_take(patterns, gpu, set, turn)
+                         : share_take(patterns, gpu, set, turn));
     }
   }
   options_.close();
+}
+
+DeviceTake Offers::share_take(const Patterns& patterns, std::size_t gpu, ContainerSet set,
+                              std::size_t turn) const {
+  const ContainerSet alone = ContainerSet{1} << turn;
+  const ContainerSet before = set & (alone - 1);
+  const GpuState& state = node_.gpus[gpu];
+  return {.container = static_cast<std::uint16_t>(book_.position(turn)),
+          .gpu = static_cast<std::uint16_t>(gpu),
+          .mode = patterns.mode(set),
+          .room = patterns.cost(before | alone).room(state.memory) -
+                  patterns.cost(before).room(state.memory),
+          .milli = left_beside(state, patterns.cost(before)) -
+                   left_beside(state, patterns.cost(before | alone)),
+          .memory = patterns.cost(alone).memory,
+          .compute = patterns.cost(alone).compute};
+}
+
+/// Of a slice that several containers share the first has all.
+DeviceTake Offers::slice_take(const Patterns& patterns, std::size_t gpu, ContainerSet set,
+                              std::size_t turn) const {
+  const MigRoom& room = patterns.kind().mig;
+  const MigTable& table = *room.table;
+  AxisMask idle = room.idle();
+  MigPlacement slice;
+  for (const SetSlice& each : patterns.slices(set)) {
+    slice = each.slice;
+    if (each.turn == turn) break;
+    idle &= ~slice.range(table);
+  }
+  const std::int32_t milli =
+      axis_thousandths(table, idle) - axis_thousandths(table, idle & ~slice.range(table));
+  const Charge cost = slice_charge(table, slice.profile);
+  return {.container = static_cast<std::uint16_t>(book_.position(turn)),
+          .gpu = static_cast<std::uint16_t>(gpu),
+          .mode = GpuMode::kMig,
+          .room = 2 * milli,
+          .milli = milli,
+          .memory = cost.memory,
+          .compute = cost.compute,
+          .slice = slice};
 }
 
 }  // namespace snug

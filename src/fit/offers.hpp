@@ -24,6 +24,10 @@ class Offers {
  private:
   void assign(const std::vector<Bin>& bins, const Cover& cover);
   void offer(const std::vector<Bin>& bins);
+  [[nodiscard]] DeviceTake share_take(const Patterns& patterns, std::size_t gpu, ContainerSet set,
+                                      std::size_t turn) const;
+  [[nodiscard]] DeviceTake slice_take(const Patterns& patterns, std::size_t gpu, ContainerSet set,
+                                      std::size_t turn) const;
 
   const NodeState& node_;
   const PatternBook& book_;

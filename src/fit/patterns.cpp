@@ -55,6 +55,7 @@ PatternBook::PatternBook(const GpuRequest& request) : request_(request) {
     } else {
       by_isolation_.at(static_cast<std::size_t>(asked(turn).isolation)) |= bit(turn);
     }
+    if (std::holds_alternative<SliceAsk>(asked(turn).ask)) named_ |= bit(turn);
     if (asked(turn).kind == ContainerKind::kApp) apps_ |= bit(turn);
   }
   find_twins();
@@ -130,6 +131,7 @@ GpuMode PatternBook::mode_of(const GpuKind& kind, ContainerSet set) const {
     const bool possible = alone && (owners & ~wholes_) == 0 && !asks_mode;
     return kind.whole && possible ? GpuMode::kWhole : GpuMode::kNone;
   }
+  if (!kind.any_profile && (set & named_) != 0) return GpuMode::kNone;
   GpuMode mode = GpuMode::kNone;
   for (std::size_t isolation = 1; isolation < by_isolation_.size(); ++isolation) {
     if ((set & by_isolation_.at(isolation)) == 0) continue;
@@ -151,9 +153,13 @@ Patterns PatternBook::make(const GpuKind& kind) {
   patterns.modes_.resize(sets);
   patterns.beside_.resize(std::size_t{1} << others_);
   patterns.serves_[0] = true;
+  if (kind.mig.table) serve_slices(patterns);
   for (ContainerSet set = 1; set < sets; ++set) {
-    if ((set & ~kind.allowed) != 0 || !fits_in(patterns.cost(set), kind.free)) continue;
-    patterns.modes_[set] = mode_of(kind, set);
+    if ((set & ~kind.allowed) != 0) continue;
+    const bool as_slices = kind.mig.table && (set & wholes_) == 0;
+    if (!as_slices && fits_in(patterns.cost(set), kind.free)) {
+      patterns.modes_[set] = mode_of(kind, set);
+    }
     if (patterns.modes_[set] == GpuMode::kNone) continue;
     patterns.serves_[set] = true;
     patterns.served_ |= set;

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "fit/slices.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/fit/charge.hpp"
 #include "snug/model/node.hpp"
@@ -30,10 +31,18 @@ struct GpuKind {
   ContainerSet allowed = 0;            // by gpu-model; nobody: the GPU is closed
   std::array<GpuMode, 4> shared_as{};  // by Isolation: the mode in which it would serve a share
   bool whole = false;                  // whether it can be one pod's alone
+  bool any_profile = false;            // whether it counts as having any slice that is named
+  MigRoom mig;                         // with a table: shares and named slices are slices
   MebiBytes weigh_at;                  // the capacity by which Pattern weights are told
 
   /// A total order by content, the fullest first.
   friend auto operator<=>(const GpuKind&, const GpuKind&) = default;
+};
+
+/// What a container has of a GPU in MIG mode.
+struct SetSlice {
+  std::size_t turn = 0;
+  MigPlacement slice;
 };
 
 /// What one kind of GPU can serve.
@@ -65,6 +74,9 @@ class Patterns {
   [[nodiscard]] const Charge& cost(ContainerSet set) const { return (*costs_)[set]; }
   /// In which mode it serves the set, which is not empty; kNone: it does not.
   [[nodiscard]] GpuMode mode(ContainerSet set) const { return modes_[set]; }
+  /// In mode kMig: the slices of the set's containers, by their turns; a plain init container may
+  /// share one.
+  [[nodiscard]] std::span<const SetSlice> slices(ContainerSet set) const { return slices_[set]; }
   [[nodiscard]] const GpuKind& kind() const { return kind_; }
   /// Different from that of any other kind, of the same request.
   [[nodiscard]] std::size_t number() const { return number_; }
@@ -85,6 +97,7 @@ class Patterns {
   std::vector<std::int64_t> most_memory_;
   std::shared_ptr<const std::vector<Charge>> costs_;
   std::shared_ptr<const std::vector<Charge>> weights_;
+  std::vector<std::vector<SetSlice>> slices_;  // empty: it has none
 };
 
 /// The patterns of all kinds of GPU that one request has met.
@@ -122,17 +135,20 @@ class PatternBook {
   [[nodiscard]] std::shared_ptr<const std::vector<Charge>> costs(MebiBytes capacity);
   [[nodiscard]] GpuMode mode_of(const GpuKind& kind, ContainerSet set) const;
   [[nodiscard]] Patterns make(const GpuKind& kind);
+  void serve_slices(Patterns& patterns);
   void weigh(Patterns& patterns) const;
 
   const GpuRequest& request_;
   std::vector<std::size_t> turns_;
   std::size_t others_ = 0;
   ContainerSet wholes_ = 0;
+  ContainerSet named_ = 0;  // those that ask for a slice by its profile
   ContainerSet apps_ = 0;
   std::array<ContainerSet, kMostAskingContainers> twins_{};
   std::array<ContainerSet, 4> by_isolation_{};  // of those that ask for a share
   std::unordered_map<std::int64_t, std::shared_ptr<const std::vector<Charge>>> costs_;
   std::unordered_map<GpuKind, Patterns, KindHash> known_;
+  StartOrders starts_;
   std::size_t made_ = 0;
 };
 

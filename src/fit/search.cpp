@@ -40,6 +40,7 @@ class Several {
         memo_(memo),
         several_(memo.several()),
         apart_(kept_apart(node, tenant)),
+        unenforced_(!node.inventory->enforced && tenant.wants_enforcement()),
         weigh_at_(weigh_at(node)) {
     several_.tidy();
   }
@@ -139,8 +140,9 @@ class Several {
     std::vector<Bin> bins;
     for (std::size_t gpu = 0; gpu < node_.gpus.size(); ++gpu) {
       const bool apart = !apart_.empty() && apart_[gpu];
-      const Patterns& patterns =
-          several_.book.of(kind_of(node_.gpus[gpu], level, apart, weigh_at_, several_.book));
+      const KindView view{
+          .level = level, .apart = apart, .unenforced = unenforced_, .weigh_at = weigh_at_};
+      const Patterns& patterns = several_.book.of(kind_of(node_, gpu, view, several_.book));
       if (patterns.served() != 0) bins.push_back({.patterns = &patterns, .gpu = gpu});
     }
     return bins;
@@ -169,6 +171,7 @@ class Several {
   FitMemo& memo_;
   SeveralMemo& several_;
   std::vector<bool> apart_;
+  bool unenforced_;
   MebiBytes weigh_at_;
   const SeveralMemo::Known* known_ = nullptr;  // what the last possible() found
 };

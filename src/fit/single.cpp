@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fit/levels.hpp"
+#include "fit/slices.hpp"
 #include "fit/subsets.hpp"
 #include "snug/model/snapshot.hpp"
 
@@ -35,6 +36,11 @@ ReasonCode judge_whole(const GpuState& gpu, const ContainerRequest& asked) {
   return gpu.empty() ? ReasonCode::kNone : ReasonCode::kNoRoom;
 }
 
+/// A profile by name on a GPU that cannot have it.
+ReasonCode judge_no_slice(const GpuState& gpu, const ContainerRequest& asked) {
+  return asked.models.allows(gpu.info->model) ? ReasonCode::kWrongMode : ReasonCode::kModelExcluded;
+}
+
 DeviceTake take_of(const GpuState& gpu, std::size_t position, const ContainerRequest& asked,
                    Prices& prices) {
   const bool whole = std::holds_alternative<WholeAsk>(asked.ask);
@@ -48,14 +54,24 @@ DeviceTake take_of(const GpuState& gpu, std::size_t position, const ContainerReq
           .compute = price.cost.compute};
 }
 
+/// A GPU's slices for the request.
+struct SliceOffer {
+  MigRoom room;
+  std::uint16_t profile = 0;
+  std::vector<std::uint16_t> starts;  // at which it can be had, that which blocks the least first
+};
+
 class Single {
  public:
-  Single(const NodeState& node, const ContainerRequest& asked, const Tenant& tenant, Prices& prices)
+  Single(const NodeState& node, const Tenant& tenant, FitMemo& memo)
       : node_(node),
-        asked_(asked),
+        asked_(memo.request().containers.front()),
         tenant_(tenant),
-        prices_(prices),
-        whole_(std::holds_alternative<WholeAsk>(asked.ask)) {
+        memo_(memo),
+        prices_(memo.prices()),
+        whole_(std::holds_alternative<WholeAsk>(asked_.ask)),
+        named_(std::holds_alternative<SliceAsk>(asked_.ask)),
+        unenforced_(!node.inventory->enforced && tenant.wants_enforcement()) {
     if (!whole_) apart_ = kept_apart(node, tenant);
   }
 
@@ -70,10 +86,7 @@ class Single {
       if (reason < ReasonCode::kCapReached && compute_on(i) > tenant_.cap_left) {
         reason = ReasonCode::kCapReached;
       }
-      if (reason == ReasonCode::kNone) {
-        options.add(take_of(node_.gpus[i], i, asked_, prices_));
-        options.close();
-      }
+      if (reason == ReasonCode::kNone) offer_each(i, options);
       result = std::min(result, reason);
     }
     return result;
@@ -106,13 +119,87 @@ class Single {
     const GpuState& gpu = node_.gpus[position];
     if (gpu.closure == GpuClosure::kVanished) return ReasonCode::kUnhealthy;
     if (whole_) return judge_whole(gpu, asked_);
-    const ReasonCode reason = judge_share(gpu, asked_, prices_.of(0, gpu.memory).cost);
+    const bool sliced = takes_slices(*gpu.info);
+    if (!sliced && named_) return judge_no_slice(gpu, asked_);
+    ReasonCode reason = sliced ? judge_slice(gpu)
+                               : judge_share(gpu, asked_, prices_.of(0, gpu.memory).cost);
+    if (!sliced && unenforced_) reason = std::max(reason, ReasonCode::kWrongMode);
     const bool apart = !apart_.empty() && apart_[position];
     return reason == ReasonCode::kNone && apart ? ReasonCode::kOtherNamespace : reason;
   }
 
+  ReasonCode judge_slice(const GpuState& gpu) {
+    const MigTable& table = *gpu.info->mig_table;
+    const SliceNeed& need = *memo_.slice_need();
+    if (!named_ && !smallest_profile(table, need)) return ReasonCode::kTooLarge;
+    if (!asked_.models.allows(gpu.info->model)) return ReasonCode::kModelExcluded;
+    const MigRoom free = mig_room_by(*node_.inventory, gpu, Level::kHealth);
+    const auto profile = smallest_profile(table, need, free.profiles);
+    if (!profile || !may_be_slice(asked_.isolation)) return ReasonCode::kWrongMode;
+    if (gpu.closure != GpuClosure::kOpen || !any_start(free, *profile)) {
+      return ReasonCode::kUnhealthy;
+    }
+    const MigRoom room = mig_room(*node_.inventory, gpu);
+    return any_start(room, *profile) ? ReasonCode::kNone : ReasonCode::kNoRoom;
+  }
+
+  bool any_start(const MigRoom& room, std::uint16_t profile) {
+    const std::vector<int>& starts = room.table->profiles[profile].starts;
+    return std::ranges::any_of(starts, [&](int start) {
+      return room.open(room.use, {profile, static_cast<std::uint16_t>(start)});
+    });
+  }
+
+  /// Of a GPU on which the request can be a slice.
+  SliceOffer slices_on(const GpuState& gpu) {
+    SliceOffer offer{.room = mig_room(*node_.inventory, gpu)};
+    const MigRoom& room = offer.room;
+    offer.profile =
+        smallest_profile(*room.table, *memo_.slice_need(), room.profiles).value_or(0);
+    for (const std::uint16_t start : memo_.starts().of(room.table, offer.profile)) {
+      if (room.open(room.use, {offer.profile, start})) offer.starts.push_back(start);
+    }
+    return offer;
+  }
+
+  static DeviceTake slice_take(const SliceOffer& offer, std::size_t position, std::uint16_t start) {
+    const MigTable& table = *offer.room.table;
+    const MigPlacement slice{offer.profile, start};
+    const Charge cost = slice_charge(table, offer.profile);
+    const AxisMask idle = offer.room.idle();
+    const std::int32_t milli =
+        axis_thousandths(table, idle) - axis_thousandths(table, idle & ~slice.range(table));
+    return {.container = 0,
+            .gpu = static_cast<std::uint16_t>(position),
+            .mode = GpuMode::kMig,
+            .room = 2 * milli,
+            .milli = milli,
+            .memory = cost.memory,
+            .compute = cost.compute,
+            .slice = slice};
+  }
+
+  /// Every placement on one GPU: one, but where it is a slice one for each start.
+  void offer_each(std::size_t position, PlacementList& options) {
+    const GpuState& gpu = node_.gpus[position];
+    if (whole_ || !takes_slices(*gpu.info)) {
+      options.add(take_of(gpu, position, asked_, prices_));
+      options.close();
+      return;
+    }
+    const SliceOffer offer = slices_on(gpu);
+    for (const std::uint16_t start : offer.starts) {
+      options.add(slice_take(offer, position, start));
+      options.close();
+    }
+  }
+
   std::int64_t compute_on(std::size_t position) {
-    return prices_.of(0, node_.gpus[position].memory).cost.compute.value;
+    const GpuState& gpu = node_.gpus[position];
+    if (whole_ || !takes_slices(*gpu.info)) return prices_.of(0, gpu.memory).cost.compute.value;
+    const MigRoom room = mig_room_by(*node_.inventory, gpu, Level::kMode);
+    const auto profile = smallest_profile(*room.table, *memo_.slice_need(), room.profiles);
+    return profile ? slice_compute(*room.table, room.table->profiles[*profile]).value : 0;
   }
 
   /// The GPUs against which at most less speaks than this.
@@ -136,8 +223,14 @@ class Single {
   }
 
   void offer(const std::vector<std::size_t>& gpus, PlacementList& options) {
-    for (const std::size_t gpu : gpus) {
-      options.add(take_of(node_.gpus[gpu], gpu, asked_, prices_));
+    for (const std::size_t position : gpus) {
+      const GpuState& gpu = node_.gpus[position];
+      if (whole_ || !takes_slices(*gpu.info)) {
+        options.add(take_of(gpu, position, asked_, prices_));
+      } else {
+        const SliceOffer slices = slices_on(gpu);
+        options.add(slice_take(slices, position, slices.starts.front()));
+      }
     }
     options.close();
   }
@@ -152,18 +245,21 @@ class Single {
   const NodeState& node_;
   const ContainerRequest& asked_;
   const Tenant& tenant_;
+  FitMemo& memo_;
   Prices& prices_;
   bool whole_;
+  bool named_;       // a slice by its profile
+  bool unenforced_;  // the operator wants shares enforced, and nobody does here
   std::vector<bool> apart_;
 };
 
 }  // namespace
 
-ReasonCode fit_single(const NodeState& node, const ContainerRequest& asked, const Tenant& tenant,
-                      Prices& prices, PlacementList& options) {
-  if (std::holds_alternative<SliceAsk>(asked.ask)) return ReasonCode::kWrongMode;
-  Single single(node, asked, tenant, prices);
-  return asked.count == 1 ? single.one(options) : single.several(options);
+ReasonCode fit_single(const NodeState& node, const Tenant& tenant, FitMemo& memo,
+                      PlacementList& options) {
+  Single single(node, tenant, memo);
+  const bool one = memo.request().containers.front().count == 1;
+  return one ? single.one(options) : single.several(options);
 }
 
 }  // namespace snug

@@ -5,8 +5,8 @@
 
 namespace snug {
 
-/// As fit(), of a request that asks Snug for devices in one container.
-[[nodiscard]] ReasonCode fit_single(const NodeState& node, const ContainerRequest& asked,
-                                    const Tenant& tenant, Prices& prices, PlacementList& options);
+/// As fit(), where memo.request() asks Snug for devices in one container.
+[[nodiscard]] ReasonCode fit_single(const NodeState& node, const Tenant& tenant, FitMemo& memo,
+                                    PlacementList& options);
 
 }  // namespace snug

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "fit/levels.hpp"
+#include "fit/slices.hpp"
 #include "snug/fit/charge.hpp"
 #include "snug/fit/pod_charge.hpp"
 #include "snug/fit/tenant.hpp"
@@ -112,6 +113,7 @@ class Adder {
     }
     for (const auto& [gpu, charge] : by_gpu_) count(node_.gpus[gpu], charge.total());
     by_gpu_.clear();
+    own_slices_.clear();
     spread_over_gpus(holding.host);
     node_.host_used += holding.host;
     ++node_.pods;
@@ -132,15 +134,10 @@ class Adder {
     node_.conflict = conflict_of(node_);
     for (GpuState& gpu : node_.gpus) {
       if (shares(gpu.mode)) gpu.sharing = kept_sharing_mode(gpu);
-      const bool over = gpu.used_memory > gpu.memory || gpu.used_compute > kWholeGpu;
-      if (over && says_less_than_over_committed(gpu.closure)) {
-        gpu.closure = GpuClosure::kOverCommitted;
-      }
+      if (is_over_committed(gpu)) over_commit(gpu);
       if (gpu.closure != GpuClosure::kOpen || gpu.memory.value <= 0) continue;
-      const Charge left{.memory = gpu.free_memory(), .compute = gpu.free_compute()};
-      gpu.room = left.room(gpu.memory);
+      set_room(gpu);
       node_.room += gpu.room;
-      gpu.left = left_beside(gpu, {});
       node_.left += gpu.left;
     }
     node_.left = std::max<std::int64_t>(0, node_.left - node_.kubelet_milli);
@@ -166,6 +163,28 @@ class Adder {
     touched_.clear();
   }
 
+  /// Slices meet on the axis or not, whatever they add up to (take_slice).
+  static bool is_over_committed(const GpuState& gpu) {
+    if (takes_slices(*gpu.info)) return false;
+    return gpu.used_memory > gpu.memory || gpu.used_compute > kWholeGpu;
+  }
+
+  static void over_commit(GpuState& gpu) {
+    if (says_less_than_over_committed(gpu.closure)) gpu.closure = GpuClosure::kOverCommitted;
+  }
+
+  void set_room(GpuState& gpu) const {
+    if (takes_slices(*gpu.info)) {
+      const MigRoom room = mig_room(*node_.inventory, gpu);
+      gpu.left = axis_thousandths(*room.table, room.idle());
+      gpu.room = 2 * gpu.left;
+      return;
+    }
+    const Charge left{.memory = gpu.free_memory(), .compute = gpu.free_compute()};
+    gpu.room = left.room(gpu.memory);
+    gpu.left = left_beside(gpu, {});
+  }
+
   static void count(GpuState& gpu, const Charge& cost) {
     gpu.used_memory += cost.memory;
     gpu.used_compute += cost.compute;
@@ -188,6 +207,9 @@ class Adder {
         counted = larger(larger(counted, stated), charge(*asked, gpu.memory));
         suspect = true;
       }
+      if (device.slice && takes_slices(*gpu.info)) {
+        suspect = !take_slice(position, *device.slice, asked, counted) || suspect;
+      }
       suspect = suspect || !may_hold(*gpu.info, device.mode);
     }
     if (gpu.closure == GpuClosure::kOpen) {
@@ -195,6 +217,46 @@ class Adder {
       if (conflict) gpu.closure = GpuClosure::kModeConflict;
     }
     return {position, counted};
+  }
+
+  /// False: it is no slice of the card, or not one that serves what was asked. `counted` becomes
+  /// what it costs, if that is more.
+  bool take_slice(std::size_t position, const Slice& slice, const ContainerRequest* asked,
+                  Charge& counted) {
+    GpuState& gpu = node_.gpus[position];
+    const MigTable& table = *gpu.info->mig_table;
+    const auto profile = table.find(slice.profile);
+    const bool known = profile && table.profiles[*profile].size == slice.size &&
+                       std::ranges::find(table.profiles[*profile].starts, slice.start) !=
+                           table.profiles[*profile].starts.end();
+    if (!known) {
+      const bool on_axis = slice.start + slice.size <= table.axis;
+      gpu.mig.taken |= on_axis ? axis_range(slice.start, slice.size) : axis_range(0, table.axis);
+      return false;
+    }
+    const MigPlacement placement{static_cast<std::uint16_t>(*profile),
+                                 static_cast<std::uint16_t>(slice.start)};
+    const Charge cost = slice_charge(table, placement.profile);
+    const bool good = (asked == nullptr || plausible(table, placement.profile, *asked)) &&
+                      plausible(cost, counted);
+    counted = larger(counted, cost);
+    // A plain init container has the slice before the app that it shares it with.
+    const std::pair own{position, placement};
+    if (std::ranges::find(own_slices_, own) != own_slices_.end()) return good;
+    own_slices_.push_back(own);
+    if (!has_room(table, gpu.mig, placement)) over_commit(gpu);
+    gpu.mig = with_slice(table, gpu.mig, placement);
+    if (!exists(gpu, slice) && gpu.closure == GpuClosure::kOpen) gpu.closure = GpuClosure::kChanged;
+    return good;
+  }
+
+  /// On a GPU whose agent makes what is reserved every slice will.
+  [[nodiscard]] bool exists(const GpuState& gpu, const Slice& slice) const {
+    return node_.inventory->dynamic_mig ||
+           std::ranges::any_of(gpu.info->mig_instances, [&](const Slice& known) {
+             return known.profile == slice.profile && known.start == slice.start &&
+                    (known.uuid.empty() || slice.uuid.empty() || known.uuid == slice.uuid);
+           });
   }
 
   std::size_t find(const ReservedDevice& device) {
@@ -223,6 +285,8 @@ class Adder {
   bool kubelet_ = false;
   std::vector<std::size_t> touched_;         // GPUs of the holding that is being added
   std::map<std::size_t, PodCharge> by_gpu_;  // of the holding that is being added
+  /// GPUs and slices of the holding that is being added.
+  std::vector<std::pair<std::size_t, MigPlacement>> own_slices_;
 };
 
 }  // namespace

@@ -263,6 +263,7 @@ SnapshotPtr Ledger::snapshot() {
     snapshot->held = impl_->nodes.held();
     snapshot->demand = impl_->demand;
     snapshot->models = impl_->nodes.models();
+    snapshot->mig_tables = impl_->nodes.mig_tables();
     impl_->current = std::move(snapshot);
   }
   return impl_->current;

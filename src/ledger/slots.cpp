@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "snug/base/limits.hpp"
 #include "snug/fit/tenant.hpp"
 #include "snug/fit/usage.hpp"
 
@@ -25,7 +26,10 @@ std::vector<std::string> NodeSlots::names() const {
 }
 
 bool NodeSlots::put(NodeInventory inventory) {
-  for (GpuInfo& gpu : inventory.gpus) gpu.model_number = number_of(gpu.model);
+  for (GpuInfo& gpu : inventory.gpus) {
+    gpu.model_number = number_of(gpu.model);
+    number_table(gpu);
+  }
   const std::uint32_t slot = slot_of(inventory.name);
   if (slots_[slot].inventory != nullptr && *slots_[slot].inventory == inventory) return false;
   if (slots_[slot].inventory == nullptr) {
@@ -122,6 +126,25 @@ std::uint8_t NodeSlots::number_of(const std::string& model) {
   more->push_back(model);
   models_ = std::move(more);
   return static_cast<std::uint8_t>(number);
+}
+
+/// Equal tables become one.
+void NodeSlots::number_table(GpuInfo& gpu) {
+  if (!gpu.mig_table) return;
+  if (mig_tables_ == nullptr) mig_tables_ = std::make_shared<const std::vector<MigTableRef>>(1);
+  const auto found =
+      std::find(mig_tables_->begin() + 1, mig_tables_->end(), gpu.mig_table);
+  const auto number = static_cast<std::size_t>(found - mig_tables_->begin());
+  if (found != mig_tables_->end()) {
+    gpu.mig_table = *found;
+  } else if (number < kMostMigTables) {
+    auto more = std::make_shared<std::vector<MigTableRef>>(*mig_tables_);
+    more->push_back(gpu.mig_table);
+    mig_tables_ = std::move(more);
+  } else {
+    return;
+  }
+  gpu.mig_number = static_cast<std::uint8_t>(number);
 }
 
 std::uint32_t NodeSlots::slot_of(std::string_view name) {

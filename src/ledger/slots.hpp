@@ -44,6 +44,10 @@ class NodeSlots {
   [[nodiscard]] const std::shared_ptr<const NameIndex>& name_index();
   /// GPU models by their numbers.
   [[nodiscard]] std::shared_ptr<const std::vector<std::string>> models() const { return models_; }
+  /// MIG tables by their numbers.
+  [[nodiscard]] std::shared_ptr<const std::vector<MigTableRef>> mig_tables() const {
+    return mig_tables_;
+  }
 
  private:
   struct Slot {
@@ -59,6 +63,7 @@ class NodeSlots {
   void set_inventory(std::uint32_t slot, std::shared_ptr<const NodeInventory> inventory);
   void drop_if_unused(std::uint32_t slot);
   [[nodiscard]] std::uint8_t number_of(const std::string& model);
+  void number_table(GpuInfo& gpu);
 
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
@@ -68,6 +73,7 @@ class NodeSlots {
   std::uint64_t version_ = 0;  // the last that a state was given
   std::unordered_map<std::string, std::uint32_t, StringHash, std::equal_to<>> by_name_;
   std::shared_ptr<const std::vector<std::string>> models_;       // null: none yet
+  std::shared_ptr<const std::vector<MigTableRef>> mig_tables_;   // null: none yet
   std::shared_ptr<const NameIndex> index_;                       // null: out of date
   std::vector<std::shared_ptr<const NodeTable::Chunk>> chunks_;  // null: out of date
 };

@@ -17,6 +17,19 @@ namespace {
 /// Of differences of scores, which may need a bit more than a score.
 __extension__ using Wide = __int128;
 
+/// With the uuid of the slice that is there already, if it is the same.
+std::optional<Slice> slice_of(const GpuInfo& gpu, const DeviceTake& take) {
+  if (take.mode != GpuMode::kMig) return std::nullopt;
+  const MigProfile& profile = gpu.mig_table->profiles[take.slice.profile];
+  Slice slice{.profile = profile.name, .start = take.slice.start, .size = profile.size, .uuid = {}};
+  for (const Slice& known : gpu.mig_instances) {
+    const bool same = known.start == slice.start &&
+                      (known.profile == profile.name || known.profile == profile.alias);
+    if (same) slice = known;
+  }
+  return slice;
+}
+
 /// What one container gets by a placement.
 std::variant<std::vector<ReservedDevice>, KubeletUnits> given(const NodeState& node,
                                                               const ContainerRequest& asked,
@@ -34,7 +47,7 @@ std::variant<std::vector<ReservedDevice>, KubeletUnits> given(const NodeState& n
                        .mode = take.mode,
                        .memory = take.memory,
                        .compute = take.compute,
-                       .slice = std::nullopt});
+                       .slice = slice_of(gpu, take)});
   }
   return devices;
 }

@@ -1,7 +1,9 @@
 #include "request/annotations.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "request/sentences.hpp"
@@ -48,12 +50,6 @@ std::optional<Refusal> sort_one(const Containers& containers, const FoundKey& fo
   if (found.container && !found.per_container) {
     return malformed(shown(said.key) + " names a container; allowed is " +
                      shown(said.key.substr(0, said.key.find('.'))) + ", which is for the whole pod")
-        .error();
-  }
-  if (found.key == Key::kMigProfile) {
-    return malformed(shown(said.key) +
-                     " is not available in this version of Snug; allowed are gpu-fraction and " +
-                     "gpu-memory")
         .error();
   }
   if (found.key == Key::kPolicy) return put_policy(sorted, said);
@@ -114,24 +110,52 @@ std::optional<Refusal> check_numbers(const std::vector<ContainerRequest>& contai
   return std::nullopt;
 }
 
-/// A plain init container uses the GPUs of the containers that run after it. A whole GPU serves a
-/// share before it serves its owner; a shared one cannot be had whole.
+enum class Kind : std::uint8_t { kShare, kWhole, kSlice };
+
+Kind kind_of(const ContainerRequest& asked) {
+  if (std::holds_alternative<WholeAsk>(asked.ask)) return Kind::kWhole;
+  return std::holds_alternative<SliceAsk>(asked.ask) ? Kind::kSlice : Kind::kShare;
+}
+
+/// Whether an init container can use what a container that runs after it has: a whole GPU serves a
+/// share before it serves its owner, but a shared one cannot be had whole, and a slice is what it
+/// is.
+bool may_use(const ContainerRequest& init, const ContainerRequest& later) {
+  const Kind wanted = kind_of(init);
+  if (wanted == Kind::kShare) return true;
+  return wanted == kind_of(later) && (wanted == Kind::kWhole || init.ask == later.ask);
+}
+
+std::string_view in_words(Kind kind) {
+  switch (kind) {
+    case Kind::kWhole:
+      return "whole GPUs";
+    case Kind::kSlice:
+      return "a slice";
+    case Kind::kShare:
+      break;
+  }
+  return "a share";
+}
+
+/// A plain init container uses the GPUs of the containers that run after it.
 std::optional<Refusal> check_init_containers(const std::vector<ContainerRequest>& containers) {
-  const auto whole = [](const ContainerRequest& asked) {
-    return std::holds_alternative<WholeAsk>(asked.ask);
-  };
-  const auto init = std::ranges::find_if(containers, [&](const ContainerRequest& asked) {
-    return asked.kind == ContainerKind::kInit && whole(asked);
-  });
-  const auto share = std::ranges::find_if(containers, [&](const ContainerRequest& asked) {
-    return asked.kind != ContainerKind::kInit && !whole(asked);
-  });
-  if (init == containers.end() || share == containers.end()) return std::nullopt;
-  return malformed("the init container \"" + shown(init->container) + "\" asks for whole GPUs (" +
-                   shown(init->text) + ") and the container \"" + shown(share->container) +
-                   "\" for a share (" + shown(share->text) +
-                   "); allowed is a share for the init container too")
-      .error();
+  for (const ContainerRequest& init : containers) {
+    if (init.kind != ContainerKind::kInit) continue;
+    const auto other = std::ranges::find_if(containers, [&](const ContainerRequest& each) {
+      return each.kind != ContainerKind::kInit && !may_use(init, each);
+    });
+    if (other == containers.end()) continue;
+    const Kind wanted = kind_of(init);
+    return malformed("the init container \"" + shown(init.container) + "\" asks for " +
+                     std::string(in_words(wanted)) + " (" + shown(init.text) +
+                     ") and the container \"" + shown(other->container) + "\" for " +
+                     (wanted == kind_of(*other) ? "another" : std::string(in_words(kind_of(*other)))) +
+                     " (" + shown(other->text) + "); allowed is a share for the init container" +
+                     (wanted == Kind::kSlice ? ", or the same profile" : " too"))
+        .error();
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -165,8 +189,8 @@ std::expected<GpuRequest, Refusal> parse_annotations(const PodFacts& pod,
   if (annotations.container && !says[*target].anything()) {
     return malformed(shown(annotations.container->key) + " is \"" +
                      shown(annotations.container->value) +
-                     "\", and neither gpu-fraction nor gpu-memory says what that container " +
-                     "receives; allowed is one of the two");
+                     "\", and nothing says what that container receives; allowed is gpu-fraction, " +
+                     "gpu-memory or gpu-mig-profile beside it");
   }
   GpuRequest request;
   request.main_container = pod.containers[*target].name;

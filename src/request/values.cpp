@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "request/sentences.hpp"
+#include "snug/mig/catalog.hpp"
 #include "snug/request/parse.hpp"
 
 namespace snug {
@@ -14,6 +15,10 @@ constexpr std::size_t kMaxModelBytes = 253;  // a reservation repeats it, which 
 constexpr std::string_view kFractionAllowed =
     "a number above 0 and below 1 with at most 3 decimals (0.25), or a whole number of GPUs from 1 "
     "to 999";
+constexpr std::string_view kProfileAllowed =
+    "the name of a MIG profile such as 2g.10gb, 1g.5gb+me or 1g.24gb-me, whose compute instance, if "
+    "it is named (3c.3g.20gb), has all of the slice";
+constexpr std::string_view kAsking = "gpu-fraction, gpu-memory or gpu-mig-profile";
 constexpr std::string_view kWithAShare =
     "a share of a GPU to go with it (gpu-fraction below 1, or gpu-memory)";
 
@@ -106,55 +111,74 @@ std::optional<std::string> read_models(std::string_view value, ContainerRequest&
   return text;
 }
 
-/// A key that says more of what gpu-fraction or gpu-memory asks for.
+/// A key that says more of what the ask is for.
 struct FurtherRow {
   Key key;
   std::string_view name;
   ReadValue read;
   std::string_view allowed;
   std::string_view beside_whole;  // what is allowed there; empty: anything
+  /// And beside a profile; empty: anything. What says nothing new always is.
+  std::string_view beside_profile;
 };
 constexpr auto kFurther = std::to_array<FurtherRow>(
     {{Key::kCount, "gpu-count", read_count, "a whole number of GPUs from 1 to 999", kWithAShare},
      {Key::kCompute, "gpu-compute", read_compute, "a whole number of percent from 1 to 100",
-      kWithAShare},
+      kWithAShare, kWithAShare},
      {Key::kIsolation, "gpu-isolation", read_isolation, "any, time-slicing, mps or mig",
-      "any, since a whole GPU has no neighbours"},
+      "any, since a whole GPU has no neighbours", "mig or any, since a profile is a slice"},
      {Key::kModel, "gpu-model", read_models,
       "a comma list of model names, in which * and ? stand for others and a leading ! excludes, "
       "of at most 253 printable characters without ; and =",
       ""}});
 
-/// gpu-fraction or gpu-memory.
-std::expected<ContainerRequest, Refusal> read_ask(const Said* fraction, const Said* memory) {
+/// gpu-fraction, gpu-memory or gpu-mig-profile.
+std::expected<ContainerRequest, Refusal> read_ask(const Said& said, Key key) {
   ContainerRequest request;
-  if (fraction != nullptr) {
-    if (!read_fraction(fraction->value, request)) {
-      return bad_value(fraction->key, fraction->value, kFractionAllowed);
+  if (key == Key::kMigProfile) {
+    const std::optional<MigName> name = parse_mig_name(said.value);
+    if (!name) return bad_value(said.key, said.value, kProfileAllowed);
+    request.ask = SliceAsk{name->name};
+    request.text = "gpu-mig-profile=" + name->name;
+    return request;
+  }
+  if (key == Key::kFraction) {
+    if (!read_fraction(said.value, request)) {
+      return bad_value(said.key, said.value, kFractionAllowed);
     }
-    request.text = "gpu-fraction=" + std::string(fraction->value);
+    request.text = "gpu-fraction=" + std::string(said.value);
     return request;
   }
   // The value goes into the reservation as it stands, which has to stay small enough to be read.
-  if (memory->value.size() > kMaxShownValue) {
-    return bad_value(memory->key, memory->value, "a quantity of at most 63 characters");
+  if (said.value.size() > kMaxShownValue) {
+    return bad_value(said.key, said.value, "a quantity of at most 63 characters");
   }
-  const auto parsed = parse_memory(memory->value);
-  if (!parsed) return bad_value(memory->key, memory->value, parsed.error());
+  const auto parsed = parse_memory(said.value);
+  if (!parsed) return bad_value(said.key, said.value, parsed.error());
   request.ask = MemoryAsk{*parsed};
-  request.text = "gpu-memory=" + std::string(memory->value);
+  request.text = "gpu-memory=" + std::string(said.value);
   return request;
+}
+
+/// What is allowed of this key beside what is asked; empty: what it says.
+std::string_view only_allowed(const FurtherRow& row, const ContainerRequest& request) {
+  const bool isolation = row.key == Key::kIsolation;
+  if (isolation && request.isolation == Isolation::kAny) return {};
+  if (std::holds_alternative<WholeAsk>(request.ask)) return row.beside_whole;
+  if (!std::holds_alternative<SliceAsk>(request.ask)) return {};
+  return isolation && request.isolation == Isolation::kMig ? std::string_view{}
+                                                           : row.beside_profile;
 }
 
 std::optional<Refusal> read_further(const FurtherRow& row, const Said& said,
                                     ContainerRequest& request) {
   const std::optional<std::string> text = row.read(said.value, request);
   if (!text) return bad_value(said.key, said.value, row.allowed).error();
-  const bool says_nothing = row.key == Key::kIsolation && request.isolation == Isolation::kAny;
-  if (std::holds_alternative<WholeAsk>(request.ask) && !row.beside_whole.empty() && !says_nothing) {
-    return malformed(shown(said.key) + " is \"" + shown(said.value) +
-                     "\" beside a whole number of GPUs; allowed is " +
-                     std::string(row.beside_whole))
+  if (const std::string_view allowed = only_allowed(row, request); !allowed.empty()) {
+    const bool whole = std::holds_alternative<WholeAsk>(request.ask);
+    return malformed(shown(said.key) + " is \"" + shown(said.value) + "\" beside " +
+                     (whole ? "a whole number of GPUs" : "gpu-mig-profile") + "; allowed is " +
+                     std::string(allowed))
         .error();
   }
   request.text.append(";").append(row.name).append("=").append(*text);
@@ -166,27 +190,34 @@ const Said* get(const ContainerSays& says, Key key) {
   return said ? &*said : nullptr;
 }
 
+/// The one of the keys that ask which the container has.
+std::expected<Key, Refusal> asking_key(const ContainerSays& says) {
+  std::optional<Key> asking;
+  for (const Key key : {Key::kFraction, Key::kMemory, Key::kMigProfile}) {
+    if (get(says, key) == nullptr) continue;
+    if (asking) {
+      return malformed(shown(get(says, *asking)->key) + " and " + shown(get(says, key)->key) +
+                       " both ask for the same container; allowed is one");
+    }
+    asking = key;
+  }
+  if (asking) return *asking;
+  for (const FurtherRow& row : kFurther) {
+    const Said* said = get(says, row.key);
+    if (said == nullptr) continue;
+    return malformed(shown(said->key) + " is \"" + shown(said->value) + "\" without " +
+                     std::string(kAsking) + " for the same container; allowed is one of them " +
+                     "beside it");
+  }
+  return malformed("nothing says what the container asks for; allowed is " + std::string(kAsking));
+}
+
 }  // namespace
 
 std::expected<ContainerRequest, Refusal> read_container_request(const ContainerSays& says) {
-  const Said* fraction = get(says, Key::kFraction);
-  const Said* memory = get(says, Key::kMemory);
-  if (fraction != nullptr && memory != nullptr) {
-    return malformed(shown(fraction->key) + " and " + shown(memory->key) +
-                     " both ask for the same container; allowed is one");
-  }
-  if (fraction == nullptr && memory == nullptr) {
-    for (const FurtherRow& row : kFurther) {
-      const Said* said = get(says, row.key);
-      if (said == nullptr) continue;
-      return malformed(shown(said->key) + " is \"" + shown(said->value) +
-                       "\" without gpu-fraction or gpu-memory for the same container; allowed is " +
-                       "one of the two beside it");
-    }
-    return malformed("nothing says what the container asks for; allowed is gpu-fraction or " +
-                     std::string("gpu-memory"));
-  }
-  auto request = read_ask(fraction, memory);
+  const auto asking = asking_key(says);
+  if (!asking) return std::unexpected(asking.error());
+  auto request = read_ask(*get(says, *asking), *asking);
   if (!request) return request;
   for (const FurtherRow& row : kFurther) {
     const Said* said = get(says, row.key);

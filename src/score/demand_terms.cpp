@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "score/room.hpp"
+#include "snug/fit/charge.hpp"
 #include "snug/fit/tenant.hpp"
 #include "snug/score/fragment.hpp"
 
@@ -80,9 +81,8 @@ std::int32_t left_over_value(const TermInput& input) {
     const GpuState& gpu = input.node.gpus[take.gpu];
     const LeftOverTable* table = input.demand.left_over_of(gpu.memory);
     const std::int64_t has = left_for(input, take);
-    if (table == nullptr || take.mode == GpuMode::kWhole || take.milli > has || take.milli < 0) {
-      continue;
-    }
+    const bool share = take.mode != GpuMode::kWhole && take.mode != GpuMode::kMig;
+    if (table == nullptr || !share || take.milli > has || take.milli < 0) continue;
     const auto left = static_cast<std::size_t>(has);
     const auto size = static_cast<std::size_t>(take.milli);
     cost += std::max(0, table->value[left] - table->value[left - size] - table->price[size]);
@@ -90,10 +90,72 @@ std::int32_t left_over_value(const TermInput& input) {
   return points(cost * kOne / 1000);
 }
 
+namespace {
+
+/// Costs that differ by less are alike, so that ties stack slices on the first cards.
+std::int64_t in_steps(std::int64_t cost) {
+  constexpr std::int64_t kStep = 18'750;  // millionths of a card: 0.15 of an eighth
+  constexpr std::int64_t kHalf = kStep / 2;
+  return (cost + (cost < 0 ? -kHalf : kHalf)) / kStep * kStep;
+}
+
+/// What a container gives for its slice, in millionths of a GPU: as much as for a share, where it
+/// asks for one.
+std::int64_t slice_price(const TermInput& input, const DeviceTake& take) {
+  const GpuState& gpu = input.node.gpus[take.gpu];
+  const MigTable& table = *gpu.info->mig_table;
+  const ContainerRequest& asked = input.request.containers[take.container];
+  if (is_share(asked.ask)) {
+    const Charge cost = charge(asked, gpu.memory);
+    const std::int64_t milli = std::clamp<std::int64_t>(
+        std::max(cost.compute.value, 1000 * cost.memory.value / gpu.memory.value), 0,
+        kWholeGpu.value);
+    const LeftOverTable* shares = input.demand.left_over_of(gpu.memory);
+    return shares == nullptr ? 1000 * milli : shares->price[static_cast<std::size_t>(milli)];
+  }
+  return std::int64_t{1'000'000} * table.profiles[take.slice.profile].size / table.axis;
+}
+
+}  // namespace
+
+std::int32_t slice_value(const TermInput& input) {
+  std::int64_t cost = 0;  // millionths of a GPU
+  for (const DeviceTake& take : input.placement.takes) {
+    if (take.mode != GpuMode::kMig || !is_first_on_its_gpu(input.placement, take)) continue;
+    const GpuState& gpu = input.node.gpus[take.gpu];
+    const SliceWorth* worth = input.demand.slices_of(gpu.info->mig_number);
+    if (worth == nullptr) continue;
+    AxisMask taken = gpu.mig.taken | gpu.info->mig_failed;
+    cost += worth->of(taken);
+    for (const DeviceTake& each : input.placement.takes) {
+      if (each.gpu != take.gpu) continue;
+      taken |= each.slice.range(*gpu.info->mig_table);
+      cost -= each.milli > 0 ? slice_price(input, each) : 0;
+    }
+    cost -= worth->of(taken);
+  }
+  return points(in_steps(cost) * kOne / 1000);
+}
+
+std::int32_t slice_reuse(const TermInput& input) {
+  constexpr std::int32_t kEach = 1'000;
+  std::int32_t to_create = 0;
+  for (const DeviceTake& take : input.placement.takes) {
+    if (take.mode != GpuMode::kMig || take.milli == 0) continue;
+    const GpuInfo& gpu = *input.node.gpus[take.gpu].info;
+    const MigProfile& profile = gpu.mig_table->profiles[take.slice.profile];
+    const bool exists = std::ranges::any_of(gpu.mig_instances, [&](const Slice& slice) {
+      return slice.profile == profile.name && slice.start == take.slice.start;
+    });
+    to_create += exists ? 0 : 1;
+  }
+  return std::max(-kTermBound, -kEach * to_create);
+}
+
 std::int32_t left_over_size(const TermInput& input) {
   std::int64_t left = 0;
   for (const DeviceTake& take : input.placement.takes) {
-    if (take.mode == GpuMode::kWhole) continue;
+    if (take.mode == GpuMode::kWhole || take.mode == GpuMode::kMig) continue;
     if (is_first_on_its_gpu(input.placement, take)) left += input.node.gpus[take.gpu].left;
     left -= take.milli;
   }
@@ -149,7 +211,12 @@ std::int32_t fgd(const TermInput& input) {
   FragmentView view = fragment_view(input.node);
   const std::int64_t before = fragment(view, input.demand.typical);
   view.cpu_milli = less(view.cpu_milli, input.host.cpu_milli);
-  for (const DeviceTake& take : input.placement.takes) view.gpus[take.gpu].left -= take.milli;
+  for (const DeviceTake& take : input.placement.takes) {
+    FragmentView::Gpu& gpu = view.gpus[take.gpu];
+    gpu.left -= take.milli;
+    if (!gpu.slices || take.milli == 0) continue;
+    gpu.slices->use = with_slice(*gpu.slices->table, gpu.slices->use, take.slice);
+  }
   const std::int64_t gain = before - fragment(view, input.demand.typical);
   // Milli-GPU in parts of kOne to GPUs x 10^9, rounded down.
   const std::int64_t scaled = (gain * 1'000'000) >> kPartBits;

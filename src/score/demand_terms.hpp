@@ -15,6 +15,10 @@ inline constexpr std::int64_t kPointsPerMilli = 10;
 [[nodiscard]] std::int32_t stranded_gpu(const TermInput& input);
 /// What could still be sold of the GPUs' left-overs as shares, beyond the price of the pod's own.
 [[nodiscard]] std::int32_t left_over_value(const TermInput& input);
+/// What MIG cards lose for the slices that will come, beyond the price of the pod's own.
+[[nodiscard]] std::int32_t slice_value(const TermInput& input);
+/// Slices that do not exist yet, 1,000 points for each.
+[[nodiscard]] std::int32_t slice_reuse(const TermInput& input);
 /// What a share leaves of its GPU.
 [[nodiscard]] std::int32_t left_over_size(const TermInput& input);
 /// Room for the pods that need several GPUs at once.

@@ -1,5 +1,7 @@
 #include "snug/score/fragment.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <limits>
 
 namespace snug {
@@ -10,10 +12,34 @@ FragmentView fragment_view(const NodeState& node) {
                     .gpus = {}};
   view.gpus.reserve(node.gpus.size());
   for (const GpuState& gpu : node.gpus) {
-    view.gpus.push_back({gpu.left, ModelSet{1} << gpu.info->model_number});
+    FragmentView::Gpu& seen = view.gpus.emplace_back(
+        FragmentView::Gpu{gpu.left, ModelSet{1} << gpu.info->model_number});
+    if (!takes_slices(*gpu.info)) continue;
+    seen.mig_number = gpu.info->mig_number;
+    seen.slices = mig_room(*node.inventory, gpu);
   }
   return view;
 }
+
+namespace {
+
+bool has_start(const MigRoom& room, std::uint16_t profile) {
+  const std::vector<int>& starts = room.table->profiles[profile].starts;
+  return std::ranges::any_of(starts, [&](int start) {
+    return room.open(room.use, {profile, static_cast<std::uint16_t>(start)});
+  });
+}
+
+/// Whether one GPU's part of the pod has a place.
+bool holds(const FragmentView::Gpu& gpu, const TypicalPod& pod) {
+  if ((gpu.model & pod.models) == 0) return false;
+  if (!gpu.slices) return gpu.left >= pod.gpu_milli;
+  const std::size_t number = gpu.mig_number;
+  if (gpu.left == 0 || number >= pod.profiles.size() || pod.profiles[number] == 0) return false;
+  return has_start(*gpu.slices, static_cast<std::uint16_t>(pod.profiles[number] - 1));
+}
+
+}  // namespace
 
 std::int64_t fragment(const FragmentView& node, std::span<const TypicalPod> typical) {
   std::int64_t idle = 0;
@@ -24,7 +50,7 @@ std::int64_t fragment(const FragmentView& node, std::span<const TypicalPod> typi
     std::int64_t fitting = 0;
     std::int64_t small = 0;
     for (const FragmentView::Gpu& gpu : node.gpus) {
-      const bool fits = gpu.left >= pod.gpu_milli && (gpu.model & pod.models) != 0;
+      const bool fits = holds(gpu, pod);
       fitting += fits ? 1 : 0;
       small += fits ? 0 : gpu.left;
     }

@@ -5,6 +5,7 @@
 
 #include "snug/base/units.hpp"
 #include "snug/demand/supply.hpp"
+#include "snug/mig/catalog.hpp"
 #include "snug/score/fragment.hpp"
 #include "snug/sim/typical.hpp"
 
@@ -36,6 +37,10 @@ Measures::Measures(const Trace& trace)
   report_.nodes = static_cast<std::int64_t>(trace.nodes.size());
   report_.gpus = trace.gpu_count();
   took_.reserve(trace.arrivals.size());
+  for (const TraceNode& node : trace.nodes) {
+    const MigCard* card = node.mig ? find_mig_card(node.model, {}) : nullptr;
+    if (card != nullptr) slices_ += std::int64_t{node.gpus} * card->table->axis;
+  }
 }
 
 void Measures::count_rejected(const TracePod& pod) {
@@ -52,10 +57,12 @@ void Measures::arrived(const TracePod& pod, bool placed, Ledger& ledger) {
   arrived_ += pod.milli();
   if (placed) {
     used_ += pod.milli();
+    slices_used_ += pod.mig_slices;
     ++report_.accepted;
   } else {
     count_rejected(pod);
   }
+  count_slices(pod, placed, !churns_ || trace_.is_late(number));
   if (churns_) {
     if (trace_.is_late(number)) count_late(pod, placed);
     const std::size_t step = std::max<std::size_t>(1, trace_.arrivals.size() / kChurnCurvePoints);
@@ -83,6 +90,27 @@ void Measures::count_late(const TracePod& pod, bool placed) {
   }
   ++late_.rejected;
   late_.multi_rejected += pod.gpus > 1 ? 1 : 0;
+}
+
+void Measures::count_slices(const TracePod& pod, bool placed, bool counts) {
+  if (!counts || slices_ == 0) return;
+  slices_pct_.add(percent_of(slices_used_, slices_).value_or(0));
+  if (pod.mig_slices == 0) return;
+  constexpr int kMuch = 4;
+  for (Asked* asked : {&asked_, pod.mig_slices >= kMuch ? &asked_much_ : nullptr}) {
+    if (asked == nullptr) continue;
+    ++asked->pods;
+    asked->rejected += placed ? 0 : 1;
+  }
+}
+
+std::optional<MigReport> Measures::mig_report() const {
+  if (asked_.pods == 0 || slices_ == 0) return std::nullopt;
+  const double at_the_end = percent_of(slices_used_, slices_).value_or(0);
+  return MigReport{.memory_slices_pct = churns_ ? slices_pct_.get().value_or(0) : at_the_end,
+                   .rejected_pct = percent_of(asked_.rejected, asked_.pods).value_or(0),
+                   .rejected_4_slices_or_more_pct =
+                       percent_of(asked_much_.rejected, asked_much_.pods)};
 }
 
 void Measures::measure_level(Level& level, Ledger& ledger) {
@@ -120,6 +148,7 @@ SimulationReport Measures::report() {
                                .rejected_pct = percent_of(late_.rejected, late_.pods).value_or(0),
                                .multi_rejected_pct = percent_of(late_.multi_rejected, late_.multi)};
   }
+  report.mig = mig_report();
   std::ranges::sort(took_);
   report.decision_us_p50 = quantile(took_, 0.5);
   report.decision_us_p99 = quantile(took_, 0.99);

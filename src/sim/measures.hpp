@@ -23,7 +23,10 @@ class Measures {
   /// After the placement; in the order of the arrivals.
   void arrived(const TracePod& pod, bool placed, Ledger& ledger);
   /// A pod that had been placed has left.
-  void left(const TracePod& pod) { used_ -= pod.milli(); }
+  void left(const TracePod& pod) {
+    used_ -= pod.milli();
+    slices_used_ -= pod.mig_slices;
+  }
 
   [[nodiscard]] SimulationReport report();
 
@@ -53,6 +56,8 @@ class Measures {
   void count_late(const TracePod& pod, bool placed);
   [[nodiscard]] double fragmented(const Snapshot& snapshot);
   void draw(double x);
+  void count_slices(const TracePod& pod, bool placed, bool counts);
+  [[nodiscard]] std::optional<MigReport> mig_report() const;
 
   const Trace& trace_;
   std::int64_t capacity_;  // milli-GPU
@@ -75,6 +80,17 @@ class Measures {
   };
   Mean allocation_;
   Late late_;
+
+  /// Pods that ask for profiles.
+  struct Asked {
+    std::int64_t pods = 0;
+    std::int64_t rejected = 0;
+  };
+  std::int64_t slices_ = 0;  // memory slices that there are
+  std::int64_t slices_used_ = 0;
+  Mean slices_pct_;  // of the later half, where pods leave
+  Asked asked_;
+  Asked asked_much_;  // four memory slices or more
 
   std::vector<TypicalPod> typical_;  // of the whole list
   /// By slot: the node's state when its fragment was worked out. Empty: not asked for yet.

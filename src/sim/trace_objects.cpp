@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "snug/base/check.hpp"
+#include "snug/mig/catalog.hpp"
 #include "snug/model/glob.hpp"
 #include "snug/model/pod.hpp"
 #include "snug/request/parse.hpp"
@@ -37,11 +38,18 @@ NodeInventory inventory_of(const TraceNode& node, std::size_t rank) {
   NodeInventory inventory;
   inventory.name = ranked_name(rank);
   inventory.host = {.amounts = host_of(node), .pods = 0, .known = true};
+  inventory.dynamic_mig = node.mig;
+  const MigCard* card = node.mig ? find_mig_card(node.model, {}) : nullptr;
   for (int index = 0; index < node.gpus; ++index) {
-    inventory.gpus.push_back({.index = index,
-                              .model = node.model,
-                              .memory = {kTraceGpuMiB},
-                              .modes = {GpuMode::kWhole, GpuMode::kTimeSlicing}});
+    GpuInfo& gpu = inventory.gpus.emplace_back(
+        GpuInfo{.index = index,
+                .model = node.model,
+                .memory = {kTraceGpuMiB},
+                .modes = {GpuMode::kWhole, GpuMode::kTimeSlicing}});
+    if (card == nullptr) continue;
+    gpu.mig = true;
+    gpu.mig_table = card->table;
+    gpu.memory = card->memory;
   }
   return inventory;
 }
@@ -50,6 +58,7 @@ HostAmounts host_of(const TraceNode& node) { return {node.cpu_milli, node.memory
 HostAmounts host_of(const TracePod& pod) { return {pod.cpu_milli, pod.memory_mib * kMebi}; }
 
 StringMap annotations_of(const TracePod& pod) {
+  if (!pod.mig_profile.empty()) return {{"gpu-mig-profile", pod.mig_profile}};
   if (pod.gpus == 0) return {};
   return {{"gpu-fraction", fraction_of(pod)}};
 }

@@ -89,11 +89,19 @@ inline constexpr std::int64_t kMostFitSteps = 20'000;
 /// count as without room for this call: they come first in the next, since the others are
 /// remembered (plan/memo.hpp).
 inline constexpr std::int64_t kMostFitStepsOfCall = 1'000'000;
+/// So many steps the search for places of several containers' slices on one GPU takes: all that any
+/// known card needs.
+inline constexpr std::int64_t kMostSliceSteps = 5'000;
 /// A pod may ask for GPUs in so many containers by annotation, and for so many devices where it
 /// asks in several: its reservation fits into the smallest maxReservationBytes whatever its names
 /// and texts are, and all sets of its containers can be looked at (src/fit/patterns.hpp).
 inline constexpr std::size_t kMostAskingContainers = 8;
 inline constexpr std::int64_t kMostDevicesOfSeveral = 64;
+
+// How many layouts of a MIG card's slices are listed, in how many steps of some nanoseconds
+// (mig/layouts.hpp): a node may publish any table. Known cards have some 2,300 layouts at most.
+inline constexpr std::size_t kMostMigLayouts = 65'536;
+inline constexpr std::int64_t kMostMigLayoutSteps = 4'000'000;
 
 // What is learned of demand (demand/learner.hpp), so that it stays small and cheap to read. What
 // goes beyond counts least.
@@ -103,6 +111,7 @@ inline constexpr std::size_t kPricedSizes = 16;       // sizes of shares with pr
 inline constexpr std::size_t kMostRoomShapes = 32;    // kinds of pods with several GPUs that matter
 inline constexpr std::size_t kMostRoomGpus = 16;      // GPUs of a node that make rooms
 inline constexpr std::size_t kMostTypicalPods = 128;  // kinds of pods that FGD looks at
+inline constexpr std::size_t kMostMigTables = 64;  // of MIG cards that differ, told apart
 inline constexpr std::size_t kMostGpuSizes = 8;  // sizes of GPU memory with prices of their own
 
 // What keeping room for nominated pods may cost on one node (src/plan/nominated.hpp). Work is in

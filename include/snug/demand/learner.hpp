@@ -59,7 +59,7 @@ class DemandLearner {
     bool placed = false;
   };
 
-  /// A pod that asks for one GPU or a share of it.
+  /// A pod that asks for one GPU, a share of it or a slice.
   struct Waiting {
     std::string uid;
     double milli = 0;

@@ -25,10 +25,13 @@ struct PodShape {
   MebiBytes gpu_memory;               // of each
   std::vector<std::string> wanted;    // ModelFilter
   std::vector<std::string> excluded;  // ModelFilter
+  std::string mig_profile;            // of slices that it names
+  std::int64_t slices = 0;            // so many, which `gpus` does not count
 
   /// Of all its GPUs together, where one has so much memory.
   [[nodiscard]] std::int64_t milli(MebiBytes of_gpu) const { return gpus * milli_each(of_gpu); }
   [[nodiscard]] std::int64_t milli_each(MebiBytes of_gpu) const;
+  [[nodiscard]] bool asks() const { return gpus > 0 || slices > 0; }
   [[nodiscard]] bool names_models() const { return !wanted.empty() || !excluded.empty(); }
 
   friend auto operator<=>(const PodShape&, const PodShape&) = default;
@@ -37,8 +40,9 @@ struct PodShape {
 /// Apps and sidecars run together: those that ask for whole GPUs need as many as they ask for
 /// together, those that ask for shares one share as large as theirs together, on as many GPUs as
 /// any of them wants. An init container runs alone: on as many GPUs it counts where it asks for
-/// more, on another number the one that asks for more in all counts. Slices do not count, any other
-/// unit of the kubelet's counts as a GPU. Of several model filters the last counts.
+/// more, on another number the one that asks for more in all counts. Of slices that
+/// are named those of the last profile count; a unit of the kubelet's that is no slice counts as a
+/// GPU. Of several model filters the last counts.
 [[nodiscard]] PodShape shape_of(const GpuRequest& request, const HostAmounts& host);
 
 }  // namespace snug

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "snug/base/limits.hpp"
 #include "snug/base/units.hpp"
 #include "snug/demand/shape.hpp"
 #include "snug/model/demand.hpp"
@@ -28,6 +29,9 @@ struct Supply {
   /// Of the largest GPU of each model, by the model's number.
   std::array<MebiBytes, kMostModels> memory_by_model{};
   std::shared_ptr<const std::vector<std::string>> models;  // names by number; null: none
+  /// MIG tables by their number (GpuInfo::mig_number), and how many GPUs in MIG mode have each.
+  std::shared_ptr<const std::vector<MigTableRef>> mig_tables;
+  std::array<std::int64_t, kMostMigTables> by_mig_table{};
   /// The most that any one node has of each. 0 GPUs: no node is known; 0 CPU: no node says what it
   /// has.
   std::int64_t most_gpus = 0;
@@ -37,6 +41,9 @@ struct Supply {
 
   /// False: no node could hold such a pod, even empty.
   [[nodiscard]] bool may_hold(const PodShape& shape) const;
+  /// Of a GPU, what the pods of this shape ask for in all: a slice by its part of the first card
+  /// that has its profile, memory by what a GPU has in most cases.
+  [[nodiscard]] std::int64_t milli(const PodShape& shape) const;
   /// What a GPU has in most cases; 0: there are none.
   [[nodiscard]] MebiBytes usual_memory() const {
     return sizes.empty() ? MebiBytes{} : sizes.front().memory;

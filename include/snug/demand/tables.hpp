@@ -19,6 +19,12 @@ using ShapeCounts = std::map<PodShape, double>;
 /// How much those count beside so many that have come: from 1, falling to 0.
 [[nodiscard]] double doubt_after(double pods);
 
+/// What pods ask of the cards with one MIG table.
+struct SliceDemand {
+  MigTablePtr table;         // null: none
+  std::vector<double> part;  // of the slices that are asked for, by profile; adds up to 1
+};
+
 /// All tables but what depends on `churn`, which is given apart so that a change of it alone costs
 /// little.
 class DemandTables {
@@ -41,6 +47,7 @@ class DemandTables {
   [[nodiscard]] static StrandTable mixed(const ByUse<StrandTable::Bins>& bins, std::int64_t width,
                                          int churn);
 
+  std::vector<SliceDemand> slices_;  // by GpuInfo::mig_number
   ByUse<StrandTable::Bins> cpu_{};
   ByUse<StrandTable::Bins> memory_{};
   Demand rest_;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "snug/base/units.hpp"
+#include "snug/model/mig.hpp"
 #include "snug/model/request.hpp"
 
 namespace snug {
@@ -69,5 +70,11 @@ class Prices {
 /// larger at binding (docs/decisions/0011).
 [[nodiscard]] bool plausible(const ContainerRequest& asked, const Charge& stated,
                              MebiBytes capacity);
+/// The same of a slice: whether one of this profile may have been given for what was asked, and
+/// whether one that costs so much today may have cost what is stated. Drivers differ in what memory
+/// a profile has.
+[[nodiscard]] bool plausible(const MigTable& table, std::uint16_t profile,
+                             const ContainerRequest& asked);
+[[nodiscard]] bool plausible(const Charge& today, const Charge& stated);
 
 }  // namespace snug

@@ -37,8 +37,8 @@ struct Tenant {
 /// a GPU that each is. `inventory` may be null, when the node is gone.
 [[nodiscard]] MilliGpu compute_held(const Holding& holding, const NodeInventory* inventory);
 
-/// What one unit of a resource that the kubelet hands out is of a GPU, rounded up. MIG devices
-/// count nothing: what part of their GPU they are is not known here.
+/// What one unit of a resource that the kubelet hands out is of a GPU: of a replica rounded up, of
+/// a MIG slice by its card's table. A slice that no table has counts nothing.
 [[nodiscard]] MilliGpu unit_compute(const NodeInventory& inventory, std::string_view resource);
 
 }  // namespace snug

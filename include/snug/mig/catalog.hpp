@@ -5,6 +5,7 @@
 // where no transcript is known. Each row of src/mig/catalog.cpp names its own.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,9 @@ struct MigCard {
 /// All cards, in the order of generations.
 [[nodiscard]] std::span<const MigCard> mig_cards();
 
+/// Those that a product called `model` may be, as far as its words tell.
+[[nodiscard]] std::vector<const MigCard*> mig_cards_called(std::string_view model);
+
 /// The table of the card whose product is called `model` (`NVIDIA-A100-SXM4-40GB`, `A100 80GB
 /// PCIe`, `NVIDIA-H100-NVL`; words in any case and order, NVIDIA's suffixes -SHARED and -MIG-…
 /// ignored). `memory` (0: not known) tells cards apart that have one name and different memories.
@@ -35,7 +39,9 @@ struct MigCard {
 /// are set. Compute slices and engines follow from the names (`3g.20gb+me`): `+me` and `+me.all`
 /// draw the one extension; where any name ends in `-me` or `+me.all`, the card counts media
 /// engines, as many as compute slices, of which `+me.all` draws all, `-me` none, any other as many
-/// as its compute slices. Null: a name is none, or a start is off the axis.
+/// as its compute slices. The axis ends with the last slice. Aliases are kept. Null: a name is none
+/// or said twice, a start is off the longest axis, none has a start, or there are more than
+/// kMostMigProfiles.
 [[nodiscard]] MigTablePtr mig_table_of(std::vector<MigProfile> published);
 
 /// A profile's name, read: `3g.20gb+me` has 3 compute slices, 20 GB and the attribute `+me`.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "snug/base/units.hpp"
+#include "snug/model/mig.hpp"
 
 namespace snug {
 
@@ -84,6 +85,26 @@ struct LeftOverTable {
   friend bool operator==(const LeftOverTable&, const LeftOverTable&) = default;
 };
 
+/// What a MIG card is worth to the slices that will come, by what of it is taken.
+struct SliceWorth {
+  /// Cards whose placements divide the axis into more ranges have no such table.
+  static constexpr std::size_t kMostCells = 12;
+
+  std::vector<AxisMask> cells;      // the ranges into which placements divide the axis
+  std::vector<std::int32_t> worth;  // millionths of a card, by the cells of which any part is taken
+
+  [[nodiscard]] bool known() const { return !worth.empty(); }
+  /// Where it is known.
+  [[nodiscard]] std::int32_t of(AxisMask taken) const {
+    std::size_t state = 0;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      state |= std::size_t{(cells[i] & taken) != 0} << i;
+    }
+    return worth[state];
+  }
+  friend bool operator==(const SliceWorth&, const SliceWorth&) = default;
+};
+
 /// A kind of pod that needs several GPUs at once.
 struct RoomShape {
   /// What a room counts for which so many eighths of a pod have to leave; beyond them nothing.
@@ -104,9 +125,12 @@ struct RoomShape {
 struct TypicalPod {
   std::int64_t cpu_milli = 0;
   std::int64_t gpus = 0;       // 0: asks for none
-  std::int64_t gpu_milli = 0;  // of each
+  std::int64_t gpu_milli = 0;  // of each; more than any GPU has where it must be a slice
   ModelSet models = kAnyModel;
   std::int64_t share = 0;  // of the pods, in parts of kOne
+  /// On MIG cards, by GpuInfo::mig_number, the profile that it takes, counted from 1; 0, or missing:
+  /// it can have none.
+  std::vector<std::uint16_t> profiles{};
 
   friend bool operator==(const TypicalPod&, const TypicalPod&) = default;
 };
@@ -123,6 +147,7 @@ struct Demand {
   StrandTable cpu;                       // thousandths of a core
   StrandTable memory;                    // MiB
   std::vector<LeftOverTable> left_over;  // the size that most GPUs have first; may be empty
+  std::vector<SliceWorth> slices;        // by GpuInfo::mig_number; may have fewer
   std::vector<RoomShape> rooms;
   /// How much more of a model's GPUs is asked for than there are of it: the part of the demand that
   /// can have no other, or one of few, over the model's part of the GPUs, in parts of kOne.
@@ -135,6 +160,12 @@ struct Demand {
       if (table.memory == of_gpu) return &table;
     }
     return left_over.empty() ? nullptr : left_over.data();
+  }
+
+  /// Of the cards with this number; null: nothing is known.
+  [[nodiscard]] const SliceWorth* slices_of(std::uint8_t mig_number) const {
+    const bool known = mig_number < slices.size() && slices[mig_number].known();
+    return known ? &slices[mig_number] : nullptr;
   }
 
   friend bool operator==(const Demand&, const Demand&) = default;

@@ -8,12 +8,14 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "snug/base/units.hpp"
@@ -43,21 +45,21 @@ struct MigEngines {
   [[nodiscard]] bool within(MigEngines all) const {
     return media <= all.media && extension <= all.extension;
   }
-  friend bool operator==(const MigEngines&, const MigEngines&) = default;
+  friend auto operator<=>(const MigEngines&, const MigEngines&) = default;
 };
 
 struct MigProfile {
-  std::string name;     // `2g.10gb`, `1g.5gb+me`
-  std::string alias{};  // another spelling of the same; empty: there is none
-  int compute = 0;      // compute slices
-  int size = 0;         // memory slices
-  MebiBytes memory;     // what a slice has for its holder: less than its part of the card
+  std::string name;         // `2g.10gb`, `1g.5gb+me`
+  std::string alias{};      // another spelling of the same; empty: there is none
+  int compute = 0;          // compute slices
+  int size = 0;             // memory slices
+  MebiBytes memory;         // what a slice has for its holder: less than its part of the card
   std::vector<int> starts;  // ascending; start + size is on the axis
   MigEngines engines;       // drawn by one slice
 
   /// Neither `+` nor `-`: what a request that names no profile may get.
   [[nodiscard]] bool plain() const { return name.find_first_of("+-") == std::string::npos; }
-  friend bool operator==(const MigProfile&, const MigProfile&) = default;
+  friend auto operator<=>(const MigProfile&, const MigProfile&) = default;
 };
 
 struct MigTable {
@@ -74,9 +76,36 @@ struct MigTable {
     if (found == profiles.end()) return std::nullopt;
     return static_cast<std::size_t>(found - profiles.begin());
   }
-  friend bool operator==(const MigTable&, const MigTable&) = default;
+  friend auto operator<=>(const MigTable&, const MigTable&) = default;
 };
 using MigTablePtr = std::shared_ptr<const MigTable>;
+
+/// A table that many GPUs share: equal where the tables are, whichever of equal ones it points to.
+class MigTableRef {
+ public:
+  MigTableRef() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): it is the pointer, but for how it compares.
+  MigTableRef(MigTablePtr table) : table_(std::move(table)) {}
+
+  [[nodiscard]] explicit operator bool() const { return table_ != nullptr; }
+  const MigTable& operator*() const { return *table_; }
+  const MigTable* operator->() const { return table_.get(); }
+  [[nodiscard]] const MigTablePtr& pointer() const { return table_; }
+  friend bool operator==(const MigTableRef& a, const MigTableRef& b) {
+    return a.table_ == b.table_ || (a && b && *a == *b);
+  }
+  /// By content, none before all.
+  friend std::strong_ordering operator<=>(const MigTableRef& a, const MigTableRef& b) {
+    if (a.table_ == b.table_) return std::strong_ordering::equal;
+    if (!a || !b) return static_cast<bool>(a) <=> static_cast<bool>(b);
+    return *a <=> *b;
+  }
+
+ private:
+  MigTablePtr table_;  // null: no table is known
+};
+
+inline constexpr std::size_t kMostMigProfiles = 64;  // of one table
 
 /// A slice by its table.
 struct MigPlacement {
@@ -87,6 +116,14 @@ struct MigPlacement {
     return axis_range(start, table.profiles[profile].size);
   }
   friend auto operator<=>(const MigPlacement&, const MigPlacement&) = default;
+};
+
+/// What is taken of one card.
+struct MigUse {
+  AxisMask taken = 0;
+  MigEngines engines;
+
+  friend auto operator<=>(const MigUse&, const MigUse&) = default;
 };
 
 }  // namespace snug

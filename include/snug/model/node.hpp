@@ -8,12 +8,14 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "snug/base/units.hpp"
 #include "snug/model/host.hpp"
+#include "snug/model/mig.hpp"
 #include "snug/model/refusal.hpp"
 
 namespace snug {
@@ -50,15 +52,6 @@ struct Slice {
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
-struct MigProfile {
-  std::string profile;
-  int size = 0;
-  MebiBytes memory;
-  std::vector<int> starts;
-
-  friend bool operator==(const MigProfile&, const MigProfile&) = default;
-};
-
 struct GpuInfo {
   int index = 0;
   std::string uuid;  // empty: known by its index alone
@@ -71,8 +64,12 @@ struct GpuInfo {
   bool mig = false;  // MIG mode is on: the GPU takes slices only
   int numa = -1;
   std::vector<GpuMode> modes;  // what the operator allows on it, in the operator's order
-  std::vector<Slice> mig_instances;
-  std::vector<MigProfile> mig_profiles;  // the card's own table; empty: ours
+  std::vector<Slice> mig_instances;      // those that exist, by what the node says
+  /// The card's own table, else the built-in one; null: none is known, and the GPU takes no slices.
+  MigTableRef mig_table;
+  /// Equal for equal tables, within one ledger, which gives the numbers; 0: as `model_number`.
+  std::uint8_t mig_number = 0;
+  AxisMask mig_failed = 0;  // where the agent could not create a slice
 
   friend bool operator==(const GpuInfo&, const GpuInfo&) = default;
 };
@@ -90,12 +87,20 @@ struct NodeInventory {
   std::vector<std::vector<int>> links;
   bool dynamic_mig = false;
   bool enforced = false;      // label snug.dev/enforced=true: what shares may use is enforced here
-  std::int64_t replicas = 1;  // units of nvidia.com/gpu or gpu.shared that one GPU is offered as
+  /// The most units that the device plug-in offers one GPU or slice as.
+  std::int64_t replicas = 1;
   HostCapacity host;
   /// Units of nvidia.com/* that the kubelet hands out here, by resource name.
   std::map<std::string, std::int64_t, std::less<>> kubelet_units;
   /// The same with every GPU healthy: what `kubelet_units` lack of it may come back.
   std::map<std::string, std::int64_t, std::less<>> kubelet_capacity;
+  /// What a unit is of a GPU, where MIG slices are among the units; a resource that is not here is
+  /// whole GPUs or their replicas. 0: nobody knows.
+  std::map<std::string, MilliGpu, std::less<>> unit_milli;
+  /// Profiles, as NVIDIA spells them, of which the device plug-in offers slices: the kubelet gives
+  /// any of these to any pod, and Snug gives none of them.
+  std::set<std::string, std::less<>> plugin_profiles;
+  bool plugin_has_all_slices = false;  // all slices of the node are the plug-in's
   /// Why annotated pods, or GPU pods at all, are kept away from this node whatever it holds.
   /// kNone: they are not.
   ReasonCode closed_to_annotated = ReasonCode::kNone;

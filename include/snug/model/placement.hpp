@@ -21,6 +21,7 @@ struct DeviceTake {
   std::int32_t milli = 0;
   MebiBytes memory;
   MilliGpu compute;
+  MigPlacement slice;  // with mode kMig, by the table of the GPU
 };
 
 /// Empty takes: a kubelet-assigned request, charged to the node by count.

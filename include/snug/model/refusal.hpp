@@ -22,6 +22,7 @@ namespace snug {
   ROW(kUnknownNode,     "UnknownNode",     false, "Snug does not know this node")                                             \
   ROW(kNoGpu,           "NoGpu",           false, "the node has no GPU that Snug knows of")                                   \
   ROW(kBadInventory,    "BadInventory",    false, "the node's GPU inventory is malformed or stale")                           \
+  ROW(kReconfiguring,   "Reconfiguring",   false, "the MIG layout of the node's GPUs is being changed, or its last change failed") \
   ROW(kWrongPool,       "WrongPool",       false, "the node's pool does not take this kind of GPU pod")                       \
   ROW(kNodeClosed,      "NodeClosed",      false, "a pod with GPU annotations was bound to the node without a reservation, so the node takes no other")                                             \
   ROW(kUnsettled,       "Unsettled",       false, "the pod holds GPUs on another node from an earlier bind")        \

@@ -48,6 +48,10 @@ struct KubeletAsk {
 
 using Ask = std::variant<FractionAsk, MemoryAsk, WholeAsk, SliceAsk, KubeletAsk>;
 
+[[nodiscard]] inline bool is_share(const Ask& ask) {
+  return std::holds_alternative<FractionAsk>(ask) || std::holds_alternative<MemoryAsk>(ask);
+}
+
 /// `gpu-isolation`: how the neighbours on a GPU must be kept apart.
 enum class Isolation : std::uint8_t { kAny, kTimeSlicing, kMps, kMig };
 

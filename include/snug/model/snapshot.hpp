@@ -3,6 +3,7 @@
 // number of threads.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -70,13 +71,14 @@ struct GpuState {
   GpuClosure closure = GpuClosure::kOpen;
   /// The position of the node's first GPU of the same model: equal numbers, equal models.
   std::uint16_t model = 0;
+  MigUse mig;  // what its holders have, in MIG mode
   /// Not 0: something that is not its state tells it from all GPUs with another number.
   std::uint16_t told_apart = 0;
   /// What is left for others, thousandths of the memory plus thousandths of the compute: 0..2000;
   /// 0 when closed.
   std::int32_t room = 0;
   /// The same as one number, thousandths of the GPU: what is left of its memory or of its compute,
-  /// whichever is less; 0 when closed.
+  /// whichever is less; of memory slices, in MIG mode; 0 when closed.
   std::int32_t left = 0;
 
   [[nodiscard]] MebiBytes free_memory() const { return memory - used_memory; }
@@ -87,7 +89,16 @@ struct GpuState {
     return memory == other.memory && used_memory == other.used_memory &&
            used_compute == other.used_compute && mode == other.mode && sharing == other.sharing &&
            takes_whole == other.takes_whole && shares_both == other.shares_both &&
-           closure == other.closure && model == other.model && told_apart == other.told_apart;
+           closure == other.closure && model == other.model && told_apart == other.told_apart &&
+           (!info->mig || same_slices_as(other));
+  }
+  /// Of GPUs in MIG mode: what they have of slices, their uuids aside.
+  [[nodiscard]] bool same_slices_as(const GpuState& other) const {
+    return mig == other.mig && info->mig_failed == other.info->mig_failed &&
+           std::ranges::equal(info->mig_instances, other.info->mig_instances,
+                              [](const Slice& a, const Slice& b) {
+                                return a.profile == b.profile && a.start == b.start;
+                              });
   }
 };
 
@@ -198,6 +209,8 @@ struct Snapshot {
   NamespaceUse held;
   /// GPU models by their number (GpuInfo::model_number), the first of them nameless. Null: none.
   std::shared_ptr<const std::vector<std::string>> models;
+  /// MIG tables by their number (GpuInfo::mig_number), the first of them none. Null: none.
+  std::shared_ptr<const std::vector<MigTableRef>> mig_tables;
   /// What has been learned of the pods that ask for GPUs. Never null.
   DemandPtr demand{DemandPtr{}, &kNothingLearned};
 };

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "snug/fit/mig_room.hpp"
 #include "snug/model/demand.hpp"
 #include "snug/model/snapshot.hpp"
 
@@ -16,6 +18,8 @@ struct FragmentView {
   struct Gpu {
     std::int32_t left = 0;  // milli-GPU
     ModelSet model = 0;
+    std::uint8_t mig_number = 0;
+    std::optional<MigRoom> slices{};  // of a GPU that takes nothing else
   };
   std::vector<Gpu> gpus;
 };
@@ -23,7 +27,7 @@ struct FragmentView {
 
 /// Idle milli-GPU of the node that a typical pod cannot use, in the mean over typical pods, in
 /// parts of kOne: all of it where the pod asks for no GPU or cannot be placed on the node, else
-/// that of the GPUs with less than it asks for on each.
+/// that of the GPUs with less than it asks for on each, or no place for its slice.
 [[nodiscard]] std::int64_t fragment(const FragmentView& node, std::span<const TypicalPod> typical);
 
 }  // namespace snug

@@ -33,6 +33,14 @@ struct ChurnReport {
   std::optional<double> multi_rejected_pct;  // of the pods that ask for several GPUs
 };
 
+/// Of a trace whose pods ask for MIG profiles. Where pods leave, over the later half of the
+/// arrivals; else at the end, and over all.
+struct MigReport {
+  double memory_slices_pct = 0;                         // in use, of those of the GPUs in MIG mode
+  double rejected_pct = 0;                              // of the pods that ask for profiles
+  std::optional<double> rejected_4_slices_or_more_pct;  // of those that ask for so large ones
+};
+
 /// The allocation, in % of the cluster's GPUs, over the demand that has arrived, in % of them too:
 /// `x`, a whole number, at the last arrival at which it rounds to that. Of a trace whose pods
 /// leave, after some 200 of the arrivals, evenly apart, and `x` is not rounded.
@@ -53,6 +61,7 @@ struct SimulationReport {
   std::optional<double> final_allocation;
   AtDemand fragmentation;
   std::optional<ChurnReport> churn;
+  std::optional<MigReport> mig;
   double decision_us_p50 = 0;
   double decision_us_p99 = 0;
   double wall_s = 0;

@@ -20,6 +20,8 @@ struct TraceNode {
   std::int64_t memory_mib = 0;
   int gpus = 0;
   std::string model;  // empty: no GPU
+  /// Its GPUs are in MIG mode, and slices are made as pods ask; the model is a card of mig/catalog.
+  bool mig = false;
 };
 
 struct TracePod {
@@ -29,6 +31,10 @@ struct TracePod {
   int gpus = 0;                     // 0: asks for none
   int gpu_milli = 0;                // of each: 1..1000, 1000 where gpus > 1; 0 without GPUs
   std::vector<std::string> models;  // exact names, one of which it needs; empty: any
+  /// The MIG profile that it asks for, on one GPU, of which it is `gpu_milli` and so many memory
+  /// slices; empty: it asks for a GPU or a part of one.
+  std::string mig_profile{};
+  int mig_slices = 0;
 
   [[nodiscard]] std::int64_t milli() const { return std::int64_t{gpus} * gpu_milli; }
   friend bool operator==(const TracePod&, const TracePod&) = default;

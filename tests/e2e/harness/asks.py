@@ -8,7 +8,7 @@ import fractions
 import re
 
 GPU = "nvidia.com/gpu"
-KUBELET = (GPU, "nvidia.com/gpu.shared")
+SLICES = "nvidia.com/mig-"  # and the profile
 # Keys that ask for something by themselves, and those that only say more about it.
 ASKING = ("gpu-fraction", "gpu-memory")
 DETAILS = ("gpu-count", "gpu-compute", "gpu-isolation", "gpu-model")
@@ -54,10 +54,16 @@ def of(pod):
     return found
 
 
+def is_kubelets(resource):
+    """Whether the kubelet hands out GPUs, or parts of them, under this name."""
+    return resource in (GPU, f"{GPU}.shared") or resource.startswith(SLICES)
+
+
 def kubelet_units(container):
     """Resource name -> units, without those of which the container asks for none."""
     limits = container.get("resources", {}).get("limits", {})
-    return {name: int(limits[name]) for name in KUBELET if int(limits.get(name, "0"))}
+    return {name: int(count) for name, count in limits.items()
+            if is_kubelets(name) and int(count)}
 
 
 def all_containers(pod):

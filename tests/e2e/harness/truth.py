@@ -48,16 +48,19 @@ def gpus_of(node):
         return {gpu["index"]: Gpu(gpu["memoryMiB"], gpu["model"], gpu.get("modes", DEFAULT_MODES))
                 for gpu in json.loads(text)["gpus"]}
     labels = metadata.get("labels", {})
-    count = int(labels.get("nvidia.com/gpu.count", "0"))
+    # Under the MIG strategy single the labels count slices, and nothing says of how many GPUs.
+    slices = "-MIG-" in labels.get("nvidia.com/gpu.product", "")
+    count = 0 if slices else int(labels.get("nvidia.com/gpu.count", "0"))
     return {index: Gpu(int(labels["nvidia.com/gpu.memory"]), labels["nvidia.com/gpu.product"],
                        DEFAULT_MODES) for index in range(count)}
 
 
 def units_of(node):
-    """How many units its kubelet has to give; of a node that states none, its GPUs."""
+    """Resource name -> how many units its kubelet has to give; of a node that states none, its
+    GPUs."""
     capacity = node["status"].get("capacity", {})
-    stated = [int(capacity[name]) for name in asks.KUBELET if name in capacity]
-    return sum(stated) if stated else len(gpus_of(node))
+    stated = {name: int(count) for name, count in capacity.items() if asks.is_kubelets(name)}
+    return stated or {asks.GPU: len(gpus_of(node))}
 
 
 class Truth:
@@ -98,9 +101,12 @@ class Truth:
             if "whole" in self.modes[node, index] and len({use.uid for use in uses}) > 1:
                 found.append(f"{where} is whole and has {len(uses)} holders")
         for node, counts in self.counts.items():
-            units, have = sum(count.count for count in counts), self._units.get(node, 0)
-            if units > have:
-                found.append(f"the kubelet of {node} has {have} units and must give {units}")
+            for resource in {count.resource for count in counts}:
+                given = sum(count.count for count in counts if count.resource == resource)
+                have = self._units.get(node, {}).get(resource, 0)
+                if given > have:
+                    found.append(f"the kubelet of {node} has {have} {resource} and must give "
+                                 f"{given}")
         return found
 
     def mixed_nodes(self):

@@ -1,4 +1,5 @@
 #include "snug/codec/inventory.hpp"
+#include "snug/mig/catalog.hpp"
 
 #include <gtest/gtest.h>
 
@@ -48,7 +49,8 @@ TEST(InventoryTest, TheContractsExampleIsRead) {
   first.numa = 0;
   first.modes = {GpuMode::kWhole, GpuMode::kTimeSlicing, GpuMode::kMps};
   first.mig_instances = {{"1g.5gb", 4, 1, "MIG-1"}};
-  first.mig_profiles = {{"1g.5gb", 1, {4864}, {0, 1, 2}}};
+  first.mig_table = mig_table_of(
+      {MigProfile{.name = "1g.5gb", .size = 1, .memory = {4864}, .starts = {0, 1, 2}}});
   EXPECT_EQ(inventory.gpus[0], first);
   EXPECT_EQ(inventory.gpus[1].uuid, "GPU-b");
   EXPECT_FALSE(inventory.gpus[1].healthy);
@@ -421,28 +423,6 @@ INSTANTIATE_TEST_SUITE_P(
                  kOpen,
                  kOpen,
                  ""},
-        Labelled{"single",
-                 {{"mig.strategy", "single"},
-                  {"gpu.product", "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"},
-                  {"gpu.count", "14"},
-                  {"gpu.memory", "4864"}},
-                 {{"gpu", "14"}},
-                 {{"gpu", "14"}},
-                 0,
-                 kOpen,
-                 ReasonCode::kWrongMode,
-                 "mig.strategy=single"},
-        Labelled{"single, broken",
-                 {{"mig.strategy", "single"},
-                  {"gpu.product", "NVIDIA-A100-SXM4-40GB-MIG-INVALID"},
-                  {"gpu.count", "0"},
-                  {"gpu.memory", "0"}},
-                 {},
-                 {},
-                 0,
-                 kBad,
-                 kOpen,
-                 "gpu.count is \"0\""},
         Labelled{"mixed without slices",
                  {{"mig.strategy", "mixed"}},
                  {{"gpu", "4"}},
@@ -450,23 +430,7 @@ INSTANTIATE_TEST_SUITE_P(
                  4,
                  kOpen,
                  kOpen,
-                 ""},
-        Labelled{"mixed",
-                 {{"mig.strategy", "mixed"}},
-                 {{"gpu", "2"}, {"mig-1g.5gb", "14"}},
-                 {},
-                 4,
-                 kOpen,
-                 ReasonCode::kWrongMode,
-                 "mig.strategy=mixed"},
-        Labelled{"mixed, too many",
-                 {{"mig.strategy", "mixed"}},
-                 {{"gpu", "5"}, {"mig-1g.5gb", "14"}},
-                 {},
-                 0,
-                 kBad,
-                 kOpen,
-                 "capacity has 5"}));
+                 ""}));
 
 TEST(InventoryTest, ANodeThatOnlyOffersUnitsIsNamedAsSuch) {
   NodeFacts node;

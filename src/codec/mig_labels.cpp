@@ -1,0 +1,216 @@
+#include "codec/mig_labels.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "codec/inventory_sources.hpp"
+#include "codec/labels.hpp"
+#include "codec/text.hpp"
+#include "snug/mig/catalog.hpp"
+
+namespace snug {
+namespace {
+
+constexpr std::string_view kRenamed = ".shared";
+
+std::int64_t units_in(const StringMap& status, const std::string& resource) {
+  const auto found = status.find(resource);
+  return found == status.end() ? 0 : read_units(resource, found->second).value_or(0);
+}
+
+/// The part of the resource's name that its labels share: the plug-in may rename replicas.
+std::string_view profile_part(std::string_view resource) {
+  resource.remove_prefix(kMigResource.size());
+  if (resource.ends_with(kRenamed)) resource.remove_suffix(kRenamed.size());
+  return resource;
+}
+
+std::string label_of(std::string_view profile, std::string_view what) {
+  return std::string(kMigResource) + std::string(profile) + "." + std::string(what);
+}
+
+/// A resource's name cannot have the `+` of `1g.10gb+me`, and has `.` instead.
+std::optional<MigName> read_profile(std::string_view part) {
+  std::string name(part);
+  const std::size_t attribute = name.find("gb.");
+  if (attribute != std::string::npos) name[attribute + 2] = '+';
+  return parse_mig_name(name);
+}
+
+bool is_mixed(const NodeFacts& node) { return value_of(node.labels, kStrategyLabel) == "mixed"; }
+
+/// Profiles as labels and resources spell them.
+std::set<std::string, std::less<>> named_profiles(const NodeFacts& node) {
+  std::set<std::string, std::less<>> profiles;
+  for (const StringMap* status : {&node.capacity, &node.allocatable}) {
+    for (const auto& [resource, units] : *status) {
+      if (resource.starts_with(kMigResource)) profiles.emplace(profile_part(resource));
+    }
+  }
+  if (!is_mixed(node)) return profiles;
+  constexpr std::string_view kCount = ".count";
+  for (const auto& [label, count] : node.labels) {
+    if (!label.starts_with(kMigResource) || !label.ends_with(kCount)) continue;
+    std::string_view profile = label;
+    profile.remove_prefix(kMigResource.size());
+    profile.remove_suffix(std::min(kCount.size(), profile.size()));
+    profiles.emplace(profile);
+  }
+  return profiles;
+}
+
+/// What the labels say that the plug-in offers of this profile; none under other strategies.
+Result<std::int64_t> labelled_slices(const NodeFacts& node, std::string_view profile) {
+  const std::string label = label_of(profile, "count");
+  if (!is_mixed(node) || !node.labels.contains(label)) return 0;
+  const auto count = read_number(node, label, kNonNegative);
+  if (!count) return count;
+  const std::string replicas_label = label_of(profile, "replicas");
+  if (!node.labels.contains(replicas_label)) return *count;
+  const auto replicas = read_number(node, replicas_label, {0, kMostReplicas});
+  if (!replicas) return replicas;
+  return *count * std::max<std::int64_t>(1, *replicas);
+}
+
+/// Empty: they agree on this profile.
+std::string check_profile(const NodeFacts& node, const std::string& profile) {
+  const auto labelled = labelled_slices(node, profile);
+  if (!labelled) return labelled.error().message;
+  const std::string resource = std::string(kMigResource) + profile;
+  std::int64_t offered = 0;
+  for (const std::string& name : {resource, resource + std::string(kRenamed)}) {
+    if (!is_withdrawn_slice(node, name)) offered += units_in(node.capacity, name);
+  }
+  if (offered == *labelled) return "";
+  const std::string has =
+      "the node's capacity has " + std::to_string(offered) + " " + resource + ", but its labels ";
+  return has + (is_mixed(node) ? "say " + std::to_string(*labelled)
+                               : "do not say nvidia.com/mig.strategy=mixed");
+}
+
+MigTablePtr built_in_table(std::string_view model, MebiBytes memory) {
+  const MigCard* card = find_mig_card(model, memory);
+  return card == nullptr ? nullptr : card->table;
+}
+
+/// The tables by which the node's slices are named: of its GPUs in MIG mode, where it says which
+/// these are.
+std::vector<MigTablePtr> tables_of(const NodeFacts& node, const NodeInventory& inventory) {
+  std::vector<MigTablePtr> tables;
+  const bool any_mig = std::ranges::any_of(inventory.gpus, &GpuInfo::mig);
+  for (const GpuInfo& gpu : inventory.gpus) {
+    if (any_mig && !gpu.mig) continue;
+    MigTablePtr table =
+        gpu.mig_table ? gpu.mig_table.pointer() : built_in_table(gpu.model, gpu.memory);
+    const bool known = std::ranges::find(tables, table) != tables.end();
+    if (table != nullptr && !known) tables.push_back(std::move(table));
+  }
+  if (!inventory.gpus.empty()) return tables;
+  const MigProduct product = mig_product(value_of(node.labels, kProductLabel));
+  // Under `single` the label has a slice's memory.
+  const bool whole = product.profile.empty();
+  const std::string_view memory = value_of(node.labels, kMemoryLabel);
+  MigTablePtr table =
+      built_in_table(product.model, {whole ? parse_integer(memory).value_or(0) : 0});
+  if (table != nullptr) tables.push_back(std::move(table));
+  return tables;
+}
+
+/// What a slice of the profile is of its GPU, rounded down; 0 where no table has it. Where cards
+/// differ that have it under one name, the most: a cap is not exceeded.
+std::int64_t slice_milli(const std::vector<MigTablePtr>& tables, std::string_view part) {
+  const auto profile = read_profile(part);
+  std::int64_t milli = 0;
+  if (!profile) return milli;
+  for (const MigTablePtr& table : tables) {
+    const auto row = table->find(profile->name);
+    if (!row || table->compute <= 0) continue;
+    milli = std::max(milli, kWholeGpu.value * table->profiles[*row].compute / table->compute);
+  }
+  return milli;
+}
+
+/// Of a resource nvidia.com/mig-<part>. A node with several models is labelled with one of them,
+/// and each kind of slices with its own.
+std::int64_t resource_milli(const NodeFacts& node, const std::vector<MigTablePtr>& tables,
+                            std::string_view part) {
+  const std::int64_t milli = slice_milli(tables, part);
+  if (milli > 0) return milli;
+  const MigProduct product = mig_product(value_of(node.labels, label_of(part, "product")));
+  const MigTablePtr table = built_in_table(product.model, {0});
+  return table == nullptr ? 0 : slice_milli({table}, part);
+}
+
+}  // namespace
+
+MigProduct mig_product(std::string_view label) {
+  constexpr std::string_view kShared = "-SHARED";
+  constexpr std::string_view kMig = "-MIG-";
+  if (label.ends_with(kShared)) label.remove_suffix(kShared.size());
+  const std::size_t suffix = label.rfind(kMig);
+  if (suffix == std::string_view::npos) return {.model = label, .profile = {}};
+  return {.model = label.substr(0, suffix), .profile = label.substr(suffix + kMig.size())};
+}
+
+void close_while_reconfiguring(const NodeFacts& node, NodeInventory& inventory) {
+  const std::string_view state = value_of(node.labels, "nvidia.com/mig.config.state");
+  if (state.empty() || state == "success") return;
+  const std::string_view layout = value_of(node.labels, "nvidia.com/mig.config");
+  const std::string wanted =
+      layout.empty() ? "" : " (nvidia.com/mig.config is " + in_quotes(layout) + ")";
+  close_to_all(inventory, ReasonCode::kReconfiguring,
+               "the label nvidia.com/mig.config.state is " + in_quotes(state) + wanted +
+                   "; GPU pods come again when it is success");
+}
+
+bool is_withdrawn_slice(const NodeFacts& node, std::string_view resource) {
+  if (!resource.starts_with(kMigResource)) return false;
+  const auto usable = node.allocatable.find(resource);
+  return usable != node.allocatable.end() && units_in(node.allocatable, usable->first) == 0 &&
+         labelled_slices(node, profile_part(resource)).value_or(1) == 0;
+}
+
+bool offers_slices(const NodeFacts& node) {
+  return std::ranges::any_of(node.capacity, [&](const auto& stated) {
+    return stated.first.starts_with(kMigResource) && stated.second != "0" &&
+           !is_withdrawn_slice(node, stated.first);
+  });
+}
+
+std::string check_slices(const NodeFacts& node) {
+  for (const std::string& profile : named_profiles(node)) {
+    if (std::string problem = check_profile(node, profile); !problem.empty()) return problem;
+  }
+  return "";
+}
+
+void read_plugin_slices(const NodeFacts& node, NodeInventory& inventory) {
+  const MigProduct product = mig_product(value_of(node.labels, kProductLabel));
+  inventory.plugin_has_all_slices =
+      !product.profile.empty() && value_of(node.labels, kStrategyLabel) == "single";
+  const bool any = std::ranges::any_of(inventory.kubelet_capacity, [](const auto& units) {
+    return units.first.starts_with(kMigResource);
+  });
+  if (!any && product.profile.empty()) return;
+  const std::vector<MigTablePtr> tables = tables_of(node, inventory);
+  const std::int64_t gpu_replicas = inventory.replicas;
+  for (const auto& [resource, units] : inventory.kubelet_capacity) {
+    std::int64_t whole = kWholeGpu.value;
+    std::int64_t replicas = gpu_replicas;
+    if (resource.starts_with(kMigResource)) {
+      const std::string_view part = profile_part(resource);
+      const auto profile = read_profile(part);
+      if (units > 0 && profile) inventory.plugin_profiles.insert(profile->name);
+      whole = resource_milli(node, tables, part);
+      replicas = replicas_label(node, label_of(part, "replicas"));
+    } else if (!product.profile.empty()) {
+      whole = slice_milli(tables, product.profile);
+    }
+    inventory.unit_milli[resource] = {(whole + replicas - 1) / replicas};
+    inventory.replicas = std::max(inventory.replicas, replicas);
+  }
+}
+
+}  // namespace snug

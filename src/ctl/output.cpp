@@ -1,0 +1,16 @@
+#include "ctl/output.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace snug {
+
+Result<void> print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};
+  return fail(ErrorCode::kUnavailable,
+              std::string("stdout: cannot be written: ") + std::strerror(errno));
+}
+
+}  // namespace snug

@@ -1,0 +1,30 @@
+// From counts of pods to what MIG cards are worth to them, by what is taken of a card. Pure.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "snug/demand/tables.hpp"
+#include "snug/mig/choose.hpp"
+
+namespace snug {
+
+/// What the shape's pods need of a MIG card: the slice that they name, or one that holds their
+/// share. Nothing: whole GPUs.
+[[nodiscard]] std::optional<SliceNeed> slice_need(const PodShape& shape);
+
+/// By the numbers of the supply's tables, the first of which is none. A pod that asks for a share
+/// counts as the smallest slice that holds it.
+[[nodiscard]] std::vector<SliceDemand> slice_demand(const ShapeCounts& pods, const Supply& supply);
+
+/// A card with so much taken is worth, in eighths of a card, the sum of
+///   - what is still sold of it: pods come by their parts f_p of the demand, each takes the start
+///     that leaves the most, and the first that finds no room ends it, but for a patience of d:
+///       V(s) = sum over fitting p of f_p (size_p + max V(s with p)) / (1 - d (1 - sum of these f_p))
+///   - where pods leave, rooms: for each profile f_p size_p^2 / mean size, times the sum over its
+///     1st, 2nd, ... room at once of fade^(eighths of the card that must come free for them);
+///   - where pods leave, the square of what is taken: cards that are nearly empty then drain.
+/// Nothing where the card is divided into more than SliceWorth::kMostCells ranges.
+[[nodiscard]] SliceWorth slice_worth(const SliceDemand& demand, int churn);
+
+}  // namespace snug

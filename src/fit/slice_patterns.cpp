@@ -1,0 +1,132 @@
+// Patterns of GPUs in MIG mode: sets of containers whose slices go together.
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "fit/patterns.hpp"
+#include "snug/fit/pod_charge.hpp"
+
+namespace snug {
+namespace {
+
+constexpr ContainerSet bit(std::size_t turn) { return ContainerSet{1} << turn; }
+
+/// The slices that a set of containers needs on one GPU. A plain init container uses the slice of
+/// an app, or of another init container, where that has what it needs.
+class SlicesOfSet {
+ public:
+  SlicesOfSet(const PatternBook& book, const MigRoom& room) : book_(book), room_(room) {}
+
+  /// False: no profile serves one of the containers.
+  bool choose(ContainerSet set) {
+    wanted_.clear();
+    shared_.clear();
+    for (std::size_t turn = 0; turn < book_.containers(); ++turn) {
+      if ((set & bit(turn)) == 0) continue;
+      const std::optional<SliceNeed> need = slice_need(book_.asked(turn));
+      const auto profile =
+          need ? smallest_profile(*room_.table, *need, room_.profiles) : std::nullopt;
+      if (!profile) return false;
+      wanted_.push_back({turn, *profile, *need});
+    }
+    share();
+    std::ranges::sort(wanted_, {}, [&](const Wanted& each) {
+      return std::tuple(-room_.table->profiles[each.profile].size, each.profile, each.turn);
+    });
+    return true;
+  }
+
+  std::optional<std::vector<SetSlice>> place(StartOrders& starts) const {
+    std::vector<std::uint16_t> profiles;
+    for (const Wanted& each : wanted_) profiles.push_back(each.profile);
+    const auto placed = place_together(room_, profiles, starts);
+    if (!placed) return std::nullopt;
+    std::vector<SetSlice> slices;
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+      slices.push_back({wanted_[i].turn, (*placed)[i]});
+    }
+    for (const auto& [turn, owner] : shared_) {
+      const auto own = std::ranges::find(slices, owner, &SetSlice::turn);
+      slices.push_back({turn, own->slice});
+    }
+    std::ranges::sort(slices, {}, &SetSlice::turn);
+    return slices;
+  }
+
+ private:
+  struct Wanted {
+    std::size_t turn = 0;
+    std::uint16_t profile = 0;
+    SliceNeed need;
+  };
+
+  void share() {
+    std::vector<Wanted> inits;
+    std::erase_if(wanted_, [&](const Wanted& each) {
+      const bool init = book_.asked(each.turn).kind == ContainerKind::kInit;
+      if (init) inits.push_back(each);
+      return init;
+    });
+    std::ranges::sort(inits, {}, [&](const Wanted& each) {
+      const MigProfile& profile = room_.table->profiles[each.profile];
+      return std::tuple(-profile.size, -profile.compute, each.turn);
+    });
+    for (const Wanted& init : inits) {
+      const auto owner = std::ranges::find_if(wanted_, [&](const Wanted& each) {
+        return book_.asked(each.turn).kind != ContainerKind::kSidecar &&
+               serves(*room_.table, room_.table->profiles[each.profile], init.need);
+      });
+      if (owner == wanted_.end()) {
+        wanted_.push_back(init);
+      } else {
+        shared_.emplace_back(init.turn, owner->turn);
+      }
+    }
+  }
+
+  const PatternBook& book_;
+  const MigRoom& room_;
+  std::vector<Wanted> wanted_;                                // those with slices of their own
+  std::vector<std::pair<std::size_t, std::size_t>> shared_;  // and those that use another's
+};
+
+}  // namespace
+
+/// Where a slice is named that the GPU cannot have, and that does not matter yet, it takes nothing.
+void PatternBook::serve_slices(Patterns& patterns) {
+  const GpuKind& kind = patterns.kind_;
+  std::vector<Charge> costs = *patterns.costs_;
+  patterns.slices_.resize(costs.size());
+  SlicesOfSet slices(*this, kind.mig);
+  for (ContainerSet set = 1; set < costs.size(); ++set) {
+    if ((set & wholes_) != 0 || (set & ~kind.allowed) != 0) continue;
+    bool allowed = true;
+    ContainerSet placed = set;
+    for (std::size_t turn = 0; turn < containers(); ++turn) {
+      if ((set & bit(turn)) == 0) continue;
+      const auto isolation = static_cast<std::size_t>(asked(turn).isolation);
+      allowed = allowed && kind.shared_as.at(isolation) != GpuMode::kNone;
+      const std::optional<SliceNeed> need = slice_need(asked(turn));
+      const bool has = need && smallest_profile(*kind.mig.table, *need, kind.mig.profiles);
+      if (kind.any_profile && (named_ & bit(turn)) != 0 && !has) placed &= ~bit(turn);
+    }
+    if (!allowed || !slices.choose(placed)) continue;
+    auto found = slices.place(starts_);
+    if (!found) continue;
+    PodCharge sum;
+    for (const SetSlice& each : *found) {
+      sum.add(asked(each.turn).kind, position(each.turn),
+              slice_charge(*kind.mig.table, each.slice.profile));
+    }
+    costs[set] = sum.total();
+    patterns.modes_[set] = GpuMode::kMig;
+    patterns.slices_[set] = *std::move(found);
+  }
+  patterns.costs_ = std::make_shared<const std::vector<Charge>>(std::move(costs));
+}
+
+}  // namespace snug
