@@ -132,6 +132,18 @@ std::int64_t slice_milli(const std::vector<MigTablePtr>& tables, std::string_vie
   return milli;
 }
 
+/// The profile in every spelling that the tables know.
+void add_profile(const std::vector<MigTablePtr>& tables, const std::string& name,
+                 std::set<std::string, std::less<>>& profiles) {
+  profiles.insert(name);
+  for (const MigTablePtr& table : tables) {
+    const auto row = table->find(name);
+    if (!row) continue;
+    profiles.insert(table->profiles[*row].name);
+    if (!table->profiles[*row].alias.empty()) profiles.insert(table->profiles[*row].alias);
+  }
+}
+
 /// Of a resource nvidia.com/mig-<part>. A node with several models is labelled with one of them,
 /// and each kind of slices with its own.
 std::int64_t resource_milli(const NodeFacts& node, const std::vector<MigTablePtr>& tables,
@@ -202,7 +214,7 @@ void read_plugin_slices(const NodeFacts& node, NodeInventory& inventory) {
     if (resource.starts_with(kMigResource)) {
       const std::string_view part = profile_part(resource);
       const auto profile = read_profile(part);
-      if (units > 0 && profile) inventory.plugin_profiles.insert(profile->name);
+      if (units > 0 && profile) add_profile(tables, profile->name, inventory.plugin_profiles);
       whole = resource_milli(node, tables, part);
       replicas = replicas_label(node, label_of(part, "replicas"));
     } else if (!product.profile.empty()) {

@@ -174,7 +174,10 @@ NodeInventory Reconciler::take_in(const NodeFacts& node) {
   std::string& told = told_[node.name];
   if (told != inventory.closed_because) {
     told = inventory.closed_because;
-    parts_.metrics.reservation_problem("node_closed");
+    // A layout that is being changed is nobody's fault, and would raise an alert each time.
+    if (inventory.closed_to_all != ReasonCode::kReconfiguring) {
+      parts_.metrics.reservation_problem("node_closed");
+    }
     parts_.log.write(LogLevel::kWarn, "node " + node.name + ": " + told);
   }
   return inventory;

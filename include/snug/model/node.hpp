@@ -97,8 +97,8 @@ struct NodeInventory {
   /// What a unit is of a GPU, where MIG slices are among the units; a resource that is not here is
   /// whole GPUs or their replicas. 0: nobody knows.
   std::map<std::string, MilliGpu, std::less<>> unit_milli;
-  /// Profiles, as NVIDIA spells them, of which the device plug-in offers slices: the kubelet gives
-  /// any of these to any pod, and Snug gives none of them.
+  /// Profiles, in each of their spellings, of which the device plug-in offers slices: the kubelet
+  /// gives any of these to any pod, and Snug gives none of them.
   std::set<std::string, std::less<>> plugin_profiles;
   bool plugin_has_all_slices = false;  // all slices of the node are the plug-in's
   /// Why annotated pods, or GPU pods at all, are kept away from this node whatever it holds.

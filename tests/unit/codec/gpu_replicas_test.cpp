@@ -135,5 +135,24 @@ TEST(GpuReplicasTest, ANodeThatLosesItsReplicasOpens) {
   EXPECT_EQ(read_inventory(node, Limits{}).closed_to_annotated, ReasonCode::kNone);
 }
 
+TEST(GpuReplicasTest, SlicesThatAreSharedInTimeAreSharesToo) {
+  NodeFacts node{.name = "n1"};
+  node.labels = {
+      {"nvidia.com/mig.strategy", "mixed"}, {"nvidia.com/gpu.product", "NVIDIA-A100-SXM4-40GB"},
+      {"nvidia.com/gpu.count", "2"},        {"nvidia.com/gpu.memory", "40960"},
+      {"nvidia.com/mig-1g.5gb.count", "7"}, {"nvidia.com/mig-1g.5gb.replicas", "4"}};
+  node.capacity = {{"nvidia.com/gpu", "1"}, {"nvidia.com/mig-1g.5gb", "28"}};
+  const NodeInventory inventory = read_inventory(node, Limits{});
+  EXPECT_EQ(inventory.closed_to_all, ReasonCode::kNone) << inventory.closed_because;
+  EXPECT_EQ(inventory.replicas, 4);
+  const SharingRules enforced({{{"*"}, {.require_enforcement = true}}});
+  const GpuRequest request = make_units(1, "nvidia.com/mig-1g.5gb");
+  FitMemo memo(request);
+  PlacementList options;
+  const auto state = add_up(std::make_shared<const NodeInventory>(inventory), {});
+  EXPECT_EQ(fit(*state, {.name_space = "x", .rules = &enforced}, memo, options),
+            ReasonCode::kNotEnforced);
+}
+
 }  // namespace
 }  // namespace snug

@@ -467,6 +467,10 @@ TEST(MigSlicesTest, WhatThePlugInOffersIsTold) {
   EXPECT_EQ(unit_compute(offered, "nvidia.com/mig-1g.5gb"), MilliGpu{142});
   EXPECT_EQ(unit_compute(offered, "nvidia.com/mig-3c.3g.20gb"), MilliGpu{428});
   EXPECT_TRUE(read(annotated_node({}, {{"gpu", "1"}})).plugin_profiles.empty());
+  NodeFacts two_names = annotated_node({}, {{"mig-7g.79gb", "1"}});
+  two_names.annotations["snug.dev/inventory"] =
+      R"({"version":1,"gpus":[{"index":0,"model":"A100-SXM4-80GB","memoryMiB":81920,"mig":true}]})";
+  EXPECT_TRUE(read(two_names).plugin_profiles.contains("7g.80gb"));
 }
 
 TEST(MigSlicesTest, UnderSingleAllAreThePlugIns) {

@@ -393,6 +393,16 @@ TEST_F(ReconcilerTest, ANodeThatComesBackAsBadAsItWentIsSaidAgain) {
   EXPECT_EQ(metrics.problems["node_closed"], 2);
 }
 
+TEST_F(ReconcilerTest, ALayoutThatIsBeingChangedIsNoProblem) {
+  NodeFacts node = make_node("n1", 1, 40960);
+  node.labels["nvidia.com/mig.config.state"] = "pending";
+  reconciler.nodes_listed({node});
+  EXPECT_EQ(metrics.problems["node_closed"], 0);
+  node.labels = {{"snug.dev/pool", "none"}};
+  reconciler.node_changed(node);
+  EXPECT_EQ(metrics.problems["node_closed"], 1);
+}
+
 TEST_F(ReconcilerTest, ABindThatEndsWhileAListIsUnderWayIsNotForgotten) {
   start();
   list({make_node("n1", 1, 40960)});
