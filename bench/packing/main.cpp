@@ -1,10 +1,11 @@
 // Compares the policies that Snug ships with those of the FGD paper: on all runs of the openb
 // trace, which makes the table that README.md and docs/packing.md quote, or with --regimes on
-// workloads drawn from a seed; with --mig on arrivals that ask for MIG slices, those of the files or
-// drawn ones, beside simple rules; of the default policy it shows with --growth how decisions grow with
-// the cluster, and with --refusals what was idle when pods were refused. Exit code 1: a published
-// figure is not reproduced, the default policy misses a bound, is behind FGD in some regime or
-// the best rule for slices, or grows too fast; or the chart cannot be written. Exit code 2: a flag or a file is wrong.
+// workloads drawn from a seed; with --mig on arrivals that ask for MIG slices, those of the files
+// or drawn ones, beside simple rules; of the default policy it shows with --growth how decisions
+// grow with the cluster, and with --refusals what was idle when pods were refused. Exit code 1: a
+// published figure is not reproduced, the default policy misses a bound, is behind FGD in some
+// regime or the best rule for slices, or grows too fast; or the chart cannot be written. Exit code
+// 2: a flag or a file is wrong.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>

@@ -31,11 +31,10 @@ struct Mix {
   const char* name;
   Weights weights;
 };
-constexpr std::array kMixes = {Mix{"uniform", {1, 1, 1, 1, 1, 1}},
-                               Mix{"small", {.4, .15, .2, .15, .05, .05}},
-                               Mix{"big", {.1, .05, .15, .3, .2, .2}},
-                               Mix{"infer", {.3, .2, .25, .2, .05, 0}},
-                               Mix{"bimodal", {.45, 0, .05, .05, 0, .45}}};
+constexpr std::array kMixes = {
+    Mix{"uniform", {1, 1, 1, 1, 1, 1}}, Mix{"small", {.4, .15, .2, .15, .05, .05}},
+    Mix{"big", {.1, .05, .15, .3, .2, .2}}, Mix{"infer", {.3, .2, .25, .2, .05, 0}},
+    Mix{"bimodal", {.45, 0, .05, .05, 0, .45}}};
 /// Of others that nothing was tuned on.
 constexpr std::array kFurtherMixes = {Mix{"halves", {.2, 0, .1, .4, .2, .1}},
                                       Mix{"middle", {.1, .2, .4, .2, .05, .05}},
@@ -79,9 +78,9 @@ std::string draw_arrivals(const Mix& mix, bool churns, std::int64_t slices, Draw
   const double life = kLoad * static_cast<double>(slices) / mean;
   std::string text;
   std::int64_t arrived = 0;
-  for (std::size_t n = 0; churns ? n < kArrivals
-                                 : static_cast<double>(arrived) <
-                                       kFilledTo * static_cast<double>(slices);
+  for (std::size_t n = 0;
+       churns ? n < kArrivals
+              : static_cast<double>(arrived) < kFilledTo * static_cast<double>(slices);
        ++n) {
     double at = draws.part() * all;
     std::size_t profile = 0;
@@ -199,7 +198,8 @@ std::vector<std::string> findings(const std::vector<Contender>& all,
       if (all[i].ours) continue;
       best = std::max(best, slices_of(each.reports[i]));
       const auto figure = std::ranges::find_if(figures, [&](const MigFigure& one) {
-        return one.mix == each.run->mix && one.mode == mode_of(*each.run) && one.rule == all[i].name;
+        return one.mix == each.run->mix && one.mode == mode_of(*each.run) &&
+               one.rule == all[i].name;
       });
       if (figure == figures.end()) continue;
       const double has = slices_of(each.reports[i]);

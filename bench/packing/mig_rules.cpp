@@ -41,8 +41,8 @@ class Rule final : public snug::Placer {
         const std::optional<MigPlacement> slice = place(gpus[i], arriving.pod.mig_profile);
         if (!slice) continue;
         const int order = high_start_ ? -int{slice->start} : int{slice->start};
-        const Key key = best_fit_ ? Key{-std::popcount(gpus[i].mig.taken), order, gpus[i].mig.taken}
-                                  : Key{};
+        const Key key =
+            best_fit_ ? Key{-std::popcount(gpus[i].mig.taken), order, gpus[i].mig.taken} : Key{};
         if (best && *best <= key) continue;
         best = key;
         chosen = node;

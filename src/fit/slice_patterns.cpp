@@ -90,7 +90,7 @@ class SlicesOfSet {
 
   const PatternBook& book_;
   const MigRoom& room_;
-  std::vector<Wanted> wanted_;                                // those with slices of their own
+  std::vector<Wanted> wanted_;                               // those with slices of their own
   std::vector<std::pair<std::size_t, std::size_t>> shared_;  // and those that use another's
 };
 

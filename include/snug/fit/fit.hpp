@@ -63,10 +63,11 @@ class FitMemo {
 /// The placements of memo.request() on `node` that score terms may choose among, written to
 /// `options`, whose memory is reused. Where one GPU is asked for these are all, in ascending order
 /// of GPU position, of neighbours in the same state (GpuState::same_as) only the first, and on one
-/// GPU in the order of starts_that_block_least() where it is a slice; where more are, those that differ, up to some number. kNone: there is at least one. Any other reason: there
-/// is none, `options` is empty, and the reason is true of the node: without the constraint that it
-/// names (and those that Level in src/fit/levels.hpp lists after it) there would be one. A pod that
-/// asks for nothing has one placement on every node: without takes.
+/// GPU in the order of starts_that_block_least() where it is a slice; where more are, those that
+/// differ, up to some number. kNone: there is at least one. Any other reason: there is none,
+/// `options` is empty, and the reason is true of the node: without the constraint that it names
+/// (and those that Level in src/fit/levels.hpp lists after it) there would be one. A pod that asks
+/// for nothing has one placement on every node: without takes.
 [[nodiscard]] ReasonCode fit(const NodeState& node, const Tenant& tenant, FitMemo& memo,
                              PlacementList& options);
 

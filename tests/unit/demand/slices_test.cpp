@@ -54,7 +54,8 @@ TEST(SliceDemandTest, PodsCountAsTheSlicesThatTheyWouldTake) {
   PodShape whole;
   whole.gpus = 2;
   whole.gpu_milli = 1000;
-  const ShapeCounts pods{{slice_shape("2g.10gb", 2), 1e6}, {memory, 1e6}, {half, 1e6}, {whole, 1e6}};
+  const ShapeCounts pods{
+      {slice_shape("2g.10gb", 2), 1e6}, {memory, 1e6}, {half, 1e6}, {whole, 1e6}};
   const std::vector<SliceDemand> demands = slice_demand(pods, supply);
   ASSERT_EQ(demands.size(), 3U);
   EXPECT_EQ(demands[0].table, nullptr);
@@ -147,7 +148,9 @@ TEST(SliceWorthTest, WherePodsLeaveMoreOfACardTakenIsNeverWorthMoreOfItsRooms) {
       slice_demand({{slice_shape("7g.40gb"), 100}}, supply_with({table_named("A100-40GB")}));
   const SliceWorth worth = slice_worth(demands[1], Demand::kFullChurn);
   // Almost all ask for the whole card: a slice on an empty one costs more than on a used one.
-  const auto loss = [&](AxisMask before, AxisMask after) { return worth.of(before) - worth.of(after); };
+  const auto loss = [&](AxisMask before, AxisMask after) {
+    return worth.of(before) - worth.of(after);
+  };
   EXPECT_GT(loss(0, 0b0100'0000), 2 * loss(0b0000'1111, 0b0100'1111));
 }
 
