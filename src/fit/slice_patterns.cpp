@@ -41,11 +41,12 @@ class SlicesOfSet {
   }
 
   std::optional<std::vector<SetSlice>> place(StartOrders& starts) const {
-    std::vector<std::uint16_t> profiles;
-    for (const Wanted& each : wanted_) profiles.push_back(each.profile);
+    std::vector<std::uint16_t> profiles(wanted_.size());
+    std::ranges::transform(wanted_, profiles.begin(), &Wanted::profile);
     const auto placed = place_together(room_, profiles, starts);
     if (!placed) return std::nullopt;
     std::vector<SetSlice> slices;
+    slices.reserve(wanted_.size() + shared_.size());
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
       slices.push_back({wanted_[i].turn, (*placed)[i]});
     }
