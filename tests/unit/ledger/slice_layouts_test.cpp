@@ -59,7 +59,9 @@ class Hardware {
     int extensions = 0;
     int media = 0;
     const auto draw = [&](const Place& place) {
-      for (int i = 0; i < place.size; ++i) ++cells.at(static_cast<std::size_t>(place.start + i));
+      for (int i = place.start; i < place.start + place.size; ++i) {
+        ++cells.at(static_cast<std::size_t>(i));
+      }
       const bool all = place.attribute == "+me.all";
       extensions += all || place.attribute == "+me" ? 1 : 0;
       media += place.attribute == "-me" ? 0 : all ? compute_ : place.compute;
@@ -86,7 +88,7 @@ struct Seen {
   int extension = 0;
   std::int32_t room = 0;
 
-  friend auto operator<=>(const Seen&, const Seen&) = default;
+  friend bool operator==(const Seen&, const Seen&) = default;
 };
 
 Seen seen(const GpuState& gpu) {
@@ -246,8 +248,10 @@ struct Named {
 /// As nodes publish them: of no card that is known, and of one that is.
 std::vector<Named> published() {
   const auto profile = [](std::string name, int size, std::vector<int> starts) {
-    return MigProfile{
-        .name = std::move(name), .size = size, .memory{size * 1000}, .starts = std::move(starts)};
+    return MigProfile{.name = std::move(name),
+                      .size = size,
+                      .memory{std::int64_t{1000} * size},
+                      .starts = std::move(starts)};
   };
   return {{"odd", mig_table_of({profile("1g.8gb", 1, {0, 1, 2, 3, 4}),
                                 profile("1g.8gb+me", 1, {1, 4}), profile("2g.16gb", 2, {1, 3}),
