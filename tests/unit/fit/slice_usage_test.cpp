@@ -24,12 +24,16 @@ ReservedDevice slice(std::string profile, int start) {
 }
 
 ReservedDevice with_uuid(ReservedDevice device, std::string uuid) {
-  device.slice->uuid = std::move(uuid);
+  Slice slice = device.slice.value();
+  slice.uuid = std::move(uuid);
+  device.slice = std::move(slice);
   return device;
 }
 
 ReservedDevice sized(ReservedDevice device, int size) {
-  device.slice->size = size;
+  Slice slice = device.slice.value();
+  slice.size = size;
+  device.slice = std::move(slice);
   return device;
 }
 
@@ -42,6 +46,7 @@ ReservedDevice stating(ReservedDevice device, std::int64_t memory, std::int64_t 
 /// A device for each pod, which asked for its profile.
 std::vector<HoldingPtr> pods(const std::vector<ReservedDevice>& devices) {
   std::vector<HoldingPtr> holdings;
+  holdings.reserve(devices.size());
   for (const ReservedDevice& device : devices) {
     holdings.push_back(make_slice_holding("p" + std::to_string(holdings.size()), "n1", device));
   }
@@ -224,7 +229,7 @@ TEST(SlicePlausibleTest, ASliceServesWhatWasAskedAsDriversHaveIt) {
       {"7g.40gb", "app 0.999 100%", true}, {"7g.40gb", "app whole", false},
       {"3g.20gb", "app 0.5 mig", true}};
   for (const Row& row : rows) {
-    const auto profile = static_cast<std::uint16_t>(a100().find(row.profile).value());
+    const auto profile = static_cast<std::uint16_t>(a100().find(row.profile).value_or(99));
     EXPECT_EQ(plausible(a100(), profile, make_asks(row.asks).containers.front()), row.plausible)
         << row.profile << " for " << row.asks;
   }

@@ -241,6 +241,18 @@ TEST(FitSlicesTest, EnforcementIsForSharesOfGpusThatHaveNoWalls) {
           "app 0.5 time-slicing; app 0.5",
           "WrongMode",
           tenant},
+         {"one that is gone may have been any, for several",
+          "n1: A100 40960 mig | dynamic",
+          {make_holding("gone", "n1", {make_share(7, 1, 1)})},
+          "app 0.1 mps; app 0.1 mps",
+          "Unhealthy",
+          tenant},
+         {"one that is gone may have been any",
+          "n1: A100 40960 mig | dynamic",
+          {make_holding("gone", "n1", {make_share(7, 1, 1)})},
+          "app 0.1 mps",
+          "Unhealthy",
+          tenant},
          {"enforced", "n1: A100 40960 | enforced", {}, "app 0.5", "0", tenant}});
 }
 
