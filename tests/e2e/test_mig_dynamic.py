@@ -233,9 +233,10 @@ class MigDynamicTest(SliceScenario):
         self.check_slices({SMALL: 56})
 
     def test_mig_dynamic_filled_with_all_sizes(self):
-        """mig: a 4g, a 2g and a 1g fill a card, in whatever order they come"""
-        agent = self._start(1)
+        """mig: by best-fit a 4g, a 2g and a 1g fill a card, in whatever order they come"""
+        agent = self._start(1, policy="best-fit")
         for order in itertools.permutations((SMALL, MIDDLE, FOUR)):
+            self.scale_to_0()
             with self.subTest(" ".join(order)):
                 for number, profile in enumerate(order):
                     self.place(sliced_pod(f"pod-{number}", profile))
@@ -243,7 +244,6 @@ class MigDynamicTest(SliceScenario):
                 self.wait_refused("no-room", "NoRoom: ")
                 self._round(agent)
                 self.check_slices({SMALL: 1, MIDDLE: 1, FOUR: 1})
-                self.scale_to_0()
 
     def test_mig_dynamic_a_restart(self):
         """mig: after SIGKILL slices that run, that are idle and that are to be made are as before"""
@@ -288,10 +288,10 @@ class MigDynamicTest(SliceScenario):
 
     # Steps.
 
-    def _start(self, gpus):
+    def _start(self, gpus, **options):
         """One node, `n1`, with its agent."""
         agent = Agent(self.admin, "n1", gpus)
-        self.start_on(agent.node())
+        self.start_on(agent.node(), **options)
         return agent
 
     def _round(self, agent):

@@ -12,8 +12,8 @@ def sliced_pod(name, profile, **options):
 
 class SliceScenario(Scenario):
     def start_on(self, *nodes, **options):
-        """Under the default policy."""
-        self.start(policy="tight", **options)
+        """Under the default policy, unless another is named."""
+        self.start(**{"policy": "tight", **options})
         self.post_nodes(*nodes)
 
     def post_slices(self, profile, count, name=None):
