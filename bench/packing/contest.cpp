@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "mig_rules.hpp"
 #include "published.hpp"
 #include "snug/codec/policy_codec.hpp"
 
@@ -32,6 +33,11 @@ Contender published_contender(std::string_view name) {
   return {std::string(name), false, [name](const snug::Trace& trace, std::uint64_t seed) {
             return published_placer(name, trace, seed);
           }};
+}
+
+Contender mig_rule_contender(std::string_view name) {
+  return {std::string(name), false,
+          [name](const snug::Trace&, std::uint64_t) { return mig_rule(name); }};
 }
 
 snug::SimulationReport run(const Contender& who, const snug::Trace& trace, std::uint64_t seed) {

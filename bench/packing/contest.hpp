@@ -23,6 +23,9 @@ struct Contender {
 /// `name`: one of published_names().
 [[nodiscard]] Contender published_contender(std::string_view name);
 
+/// `name`: one of mig_rule_names().
+[[nodiscard]] Contender mig_rule_contender(std::string_view name);
+
 [[nodiscard]] snug::SimulationReport run(const Contender& who, const snug::Trace& trace,
                                          std::uint64_t seed);
 

@@ -1,14 +1,17 @@
 // Compares the policies that Snug ships with those of the FGD paper: on all runs of the openb
 // trace, which makes the table that README.md and docs/packing.md quote, or with --regimes on
-// workloads drawn from a seed; of the default policy it shows with --growth how decisions grow with
-// the cluster, and with --refusals what was idle when pods were refused. Exit code 1: a published
-// figure is not reproduced, the default policy misses a bound, is behind FGD in some regime or
-// grows too fast; or the chart cannot be written. Exit code 2: a flag or a file is wrong.
+// workloads drawn from a seed; with --mig on arrivals that ask for MIG slices, those of the files
+// or drawn ones, beside simple rules; of the default policy it shows with --growth how decisions
+// grow with the cluster, and with --refusals what was idle when pods were refused. Exit code 1: a
+// published figure is not reproduced, the default policy misses a bound, is behind FGD in some
+// regime or the best rule for slices, or grows too fast; or the chart cannot be written. Exit code
+// 2: a flag or a file is wrong.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -17,6 +20,8 @@
 #include "comparison.hpp"
 #include "contest.hpp"
 #include "growth.hpp"
+#include "mig.hpp"
+#include "mig_rules.hpp"
 #include "openb.hpp"
 #include "published.hpp"
 #include "refusals.hpp"
@@ -32,14 +37,16 @@ struct Flags {
   std::string svg;
   bool ours = false;
   bool regimes = false;
+  bool mig = false;
   bool growth = false;
   bool refusals = false;
   std::string only;
-  unsigned seeds = 2;
-  unsigned first_seed = 1;
+  std::optional<unsigned> seeds;
+  std::optional<unsigned> first_seed;
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
+constexpr unsigned kSeeds = 2;  // unless it is said
 constexpr int kFailed = 1;
 constexpr int kWrong = 2;
 
@@ -104,6 +111,7 @@ int compare_on_openb(const Flags& flags, const Openb& openb) {
 }
 
 int compare_in_regimes(const Flags& flags, const Openb& openb) {
+  const unsigned seeds = flags.seeds.value_or(kSeeds);
   std::vector<Contender> all{published_contender("fgd")};
   for (const std::string& path : flags.policies) all.push_back(contender_of(path));
   std::vector<RegimeResults> results;
@@ -116,11 +124,11 @@ int compare_in_regimes(const Flags& flags, const Openb& openb) {
   for (RegimeResults& each : results) {
     for (const Contender& who : all) {
       PolicyResults& policy = each.policies.emplace_back(who.name, who.ours);
-      (each.regime.churns ? policy.churn : policy.fill).resize(flags.seeds);
+      (each.regime.churns ? policy.churn : policy.fill).resize(seeds);
     }
-    for (unsigned i = 0; i < flags.seeds; ++i) {
+    for (unsigned i = 0; i < seeds; ++i) {
       tasks.emplace_back([&, i] {
-        const unsigned seed = flags.first_seed + i;
+        const unsigned seed = flags.first_seed.value_or(1) + i;
         const snug::Trace trace = draw(each.regime, openb.fill().front().trace, seed);
         for (std::size_t p = 0; p < all.size(); ++p) {
           PolicyResults& policy = each.policies[p];
@@ -132,6 +140,31 @@ int compare_in_regimes(const Flags& flags, const Openb& openb) {
   run_all(tasks, flags.jobs);
   std::fputs(table(results).c_str(), stdout);
   return say(findings(results));
+}
+
+int compare_on_mig(const Flags& flags) {
+  const std::string folder = SNUG_SOURCE_DIR "/bench/packing/mig";
+  const bool drawn = flags.seeds || flags.first_seed;
+  const std::vector<MigRun> runs =
+      drawn ? draw_mig_runs(folder, flags.first_seed.value_or(1), flags.seeds.value_or(kSeeds))
+            : mig_runs(folder);
+  const std::vector<MigFigure> figures = drawn ? std::vector<MigFigure>{} : mig_figures(folder);
+  std::vector<Contender> all;
+  for (const std::string_view name : mig_rule_names()) all.push_back(mig_rule_contender(name));
+  for (const std::string& path : flags.policies) all.push_back(contender_of(path));
+  std::vector<MigResult> results;
+  for (const MigRun& each : runs) results.push_back({&each, {}});
+  std::vector<std::function<void()>> tasks;
+  for (MigResult& each : results) {
+    each.reports.resize(all.size());
+    for (std::size_t p = 0; p < all.size(); ++p) {
+      tasks.emplace_back(
+          [&, p] { each.reports[p] = run(all[p], each.run->trace, each.run->seed); });
+    }
+  }
+  run_all(tasks, flags.jobs);
+  std::fputs(table(all, results, figures).c_str(), stdout);
+  return say(findings(all, results, figures));
 }
 
 int time_growth(const Openb& openb) {
@@ -151,9 +184,7 @@ int show_refusals(const Openb& openb) {
   return 0;
 }
 
-int run_bench(int argc, char** argv) {
-  Flags flags;
-  CLI::App app("Compares policies on the openb trace.", "packing_bench");
+void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("--traces", flags.traces, "the folder of the trace")->type_name("FOLDER");
   CLI::Option* policies =
       app.add_option(
@@ -166,40 +197,47 @@ int run_bench(int argc, char** argv) {
       ->type_name("N")
       ->check(CLI::Range(1U, 1'024U));
   CLI::Option* ours = app.add_flag("--ours", flags.ours, "leave out the published policies");
-  CLI::Option* regimes =
-      app.add_flag("--regimes", flags.regimes, "compare with FGD on drawn workloads instead")
-          ->excludes(svg)
-          ->excludes(ours);
+  std::vector<CLI::Option*> modes;
   for (auto& [name, flag, meaning] :
-       {std::tuple("--growth", &flags.growth,
+       {std::tuple("--regimes", &flags.regimes, "compare with FGD on drawn workloads instead"),
+        std::tuple("--mig", &flags.mig,
+                   "compare with simple rules on arrivals that ask for MIG slices instead; with "
+                   "--seeds on drawn ones"),
+        std::tuple("--growth", &flags.growth,
                    "time decisions of the default policy as the cluster grows"),
         std::tuple("--refusals", &flags.refusals,
                    "show what was idle when the default policy refused pods of several GPUs")}) {
-    app.add_flag(name, *flag, meaning)
-        ->excludes(policies)
-        ->excludes(svg)
-        ->excludes(ours)
-        ->excludes(regimes);
+    CLI::Option* mode = app.add_flag(name, *flag, meaning)->excludes(svg)->excludes(ours);
+    for (CLI::Option* other : modes) mode->excludes(other);
+    if (flag == &flags.growth || flag == &flags.refusals) mode->excludes(policies);
+    modes.push_back(mode);
   }
   app.add_option("--only", flags.only, "only the regimes with this text in their names")
       ->type_name("TEXT")
-      ->needs(regimes);
-  app.add_option("--seeds", flags.seeds, "so many draws of each regime")
+      ->needs(modes.front());
+  app.add_option("--seeds", flags.seeds, "so many draws of each regime or mix of slices")
       ->type_name("N")
-      ->check(CLI::Range(1U, 1'000U))
-      ->needs(regimes);
-  app.add_option("--first-seed", flags.first_seed, "of these draws")
-      ->type_name("N")
-      ->needs(regimes);
+      ->check(CLI::Range(1U, 1'000U));
+  app.add_option("--first-seed", flags.first_seed, "of these draws")->type_name("N");
+}
+
+int run_bench(int argc, char** argv) {
+  Flags flags;
+  CLI::App app("Compares policies on the openb trace.", "packing_bench");
+  add_flags(app, flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kWrong;
   }
+  if ((flags.seeds || flags.first_seed) && !flags.regimes && !flags.mig) {
+    return complain(kWrong, "--seeds and --first-seed belong to --regimes or --mig");
+  }
   if (flags.policies.empty()) {
     if (!flags.regimes) flags.policies.push_back(SNUG_SOURCE_DIR "/policies/best-fit.yaml");
     flags.policies.push_back(SNUG_SOURCE_DIR "/policies/tight.yaml");
   }
+  if (flags.mig) return compare_on_mig(flags);
   const Openb openb(flags.traces);
   if (flags.growth) return time_growth(openb);
   if (flags.refusals) return show_refusals(openb);

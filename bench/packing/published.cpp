@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "holding.hpp"
 #include "snug/base/check.hpp"
-#include "snug/plan/plan.hpp"
 #include "snug/score/policy.hpp"
 #include "snug/sim/typical.hpp"
 
@@ -70,8 +70,8 @@ Gpus best_fit_gpus(const Offer& offer) {
   return gpus;
 }
 
-/// The pod on these GPUs, as bound.
-snug::HoldingPtr holding_of(const ArrivingPod& arriving, const NodeState& node, const Gpus& gpus) {
+/// The pod on these GPUs.
+snug::Placement placement_of(const ArrivingPod& arriving, const Gpus& gpus) {
   snug::Placement placement;
   for (const std::size_t gpu : gpus) {
     const bool whole = arriving.pod.gpu_milli == kIdle;
@@ -80,20 +80,7 @@ snug::HoldingPtr holding_of(const ArrivingPod& arriving, const NodeState& node, 
                                .memory = {snug::kTraceGpuMiB * arriving.pod.gpu_milli / kIdle},
                                .compute = {arriving.pod.gpu_milli}});
   }
-  static const snug::Profile nobodys{};
-  const snug::ProfileChoice profiles(nobodys);
-  const snug::SharingRules sharing;
-  const snug::PodRank rank{.uid = std::string(arriving.uid)};
-  const auto holding = to_holding(node,
-                                  {.name_space = "default",
-                                   .rank = rank,
-                                   .request = arriving.request,
-                                   .host = arriving.host,
-                                   .profiles = profiles,
-                                   .sharing = sharing},
-                                  placement);
-  holding->host = arriving.host;
-  return holding;
+  return placement;
 }
 
 /// A policy that scores nodes: the highest wins, the first of equals.
@@ -114,7 +101,7 @@ class Scoring : public snug::Placer {
   }
   void hold(const ArrivingPod& arriving, NodeIndex node, Ledger& ledger) override {
     const snug::NodeStatePtr state = ledger.snapshot()->nodes[node.value];
-    ledger.hold(holding_of(arriving, *state, chosen_gpus_));
+    ledger.hold(holding_of(arriving, *state, placement_of(arriving, chosen_gpus_)));
     placed(arriving, node);
   }
 

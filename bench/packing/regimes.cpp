@@ -4,9 +4,9 @@
 #include <cmath>
 #include <iterator>
 #include <map>
-#include <numbers>
-#include <random>
 #include <utility>
+
+#include "draws.hpp"
 
 namespace snug_bench {
 namespace {
@@ -17,23 +17,6 @@ using snug::TracePod;
 
 constexpr std::size_t kArrivals = 50'000;  // of a trace whose pods leave
 constexpr double kFilledTo = 1.305;        // of the GPUs, so that 130 % is passed
-
-class Draws {
- public:
-  explicit Draws(std::uint64_t seed) : bits_(seed) {}
-
-  /// From 0 to below 1.
-  double part() { return static_cast<double>(bits_() >> 11) * 0x1p-53; }
-  std::size_t below(std::size_t end) { return static_cast<std::size_t>(bits_() % end); }
-  double exponential() { return -std::log(1 - part()); }
-  double normal() {
-    const double radius = std::sqrt(2 * exponential());
-    return radius * std::cos(2 * std::numbers::pi * part());
-  }
-
- private:
-  std::mt19937_64 bits_;
-};
 
 std::int64_t gpu_milli_of(const Trace& base) { return 1000 * base.gpu_count(); }
 

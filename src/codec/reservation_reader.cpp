@@ -111,9 +111,8 @@ class ReservationReader {
 
 bool names_twice(const Devices& devices) {
   std::set<int> indices;
-  return std::ranges::any_of(devices, [&](const ReservedDevice& device) {
-    return !indices.insert(device.index).second;
-  });
+  return std::ranges::any_of(
+      devices, [&](const ReservedDevice& device) { return !indices.insert(device.index).second; });
 }
 
 using Asks = std::vector<std::optional<ContainerRequest>>;  // in the reservation's order

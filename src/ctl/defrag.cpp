@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "ctl/output.hpp"
 #include "snug/adapters/http/admin_client.hpp"
 #include "snug/codec/repack_codec.hpp"
 
@@ -90,14 +90,10 @@ int run(const DefragFlags& flags) {
                         ? flags.server + " answers with status " + std::to_string(answer->status)
                         : sentence);
   }
-  if (flags.json) {
-    std::puts(answer->body.c_str());
-    return kDone;
-  }
   const Result<ShownAdvice> advice = read_repack_advice(answer->body);
   if (!advice) return complain(kFailed, flags.server + ": " + advice.error().message);
-  std::fputs(told(*advice).c_str(), stdout);
-  return kDone;
+  const auto printed = print(flags.json ? answer->body + "\n" : told(*advice));
+  return printed ? kDone : complain(kFailed, printed.error().message);
 }
 
 }  // namespace

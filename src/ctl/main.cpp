@@ -37,10 +37,10 @@ int run(int argc, const char* const* argv) {
   app.set_version_flag("--version", "snugctl " SNUG_VERSION, "Print the version and exit");
   app.require_subcommand(1);
   snug::Action chosen;
+  snug::add_defrag(app, chosen);
   snug::add_mig(app, chosen);
   snug::add_policy_check(app, chosen);
   snug::add_simulate(app, chosen);
-  snug::add_defrag(app, chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

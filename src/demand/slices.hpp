@@ -20,7 +20,8 @@ namespace snug {
 /// A card with so much taken is worth, in eighths of a card, the sum of
 ///   - what is still sold of it: pods come by their parts f_p of the demand, each takes the start
 ///     that leaves the most, and the first that finds no room ends it, but for a patience of d:
-///       V(s) = sum over fitting p of f_p (size_p + max V(s with p)) / (1 - d (1 - sum of these f_p))
+///       V(s) = sum over fitting p of f_p (size_p + max V(s with p)) / (1 - d (1 - sum of these
+///       f_p))
 ///   - where pods leave, rooms: for each profile f_p size_p^2 / mean size, times the sum over its
 ///     1st, 2nd, ... room at once of fade^(eighths of the card that must come free for them);
 ///   - where pods leave, the square of what is taken: cards that are nearly empty then drain.

@@ -76,7 +76,8 @@ ReasonCode fit_kubelet(const NodeState& node, const GpuRequest& request, const T
 }  // namespace
 
 FitMemo::FitMemo(const GpuRequest& request) : request_(request), prices_(request) {
-  if (!request.empty()) slice_need_ = snug::slice_need(request.containers.front());
+  if (request.empty()) return;
+  slice_need_ = snug::slice_need(request.containers.front()).value_or(SliceNeed{});
 }
 FitMemo::~FitMemo() = default;
 

@@ -121,8 +121,8 @@ class Single {
     if (whole_) return judge_whole(gpu, asked_);
     const bool sliced = takes_slices(*gpu.info);
     if (!sliced && named_) return judge_no_slice(gpu, asked_);
-    ReasonCode reason = sliced ? judge_slice(gpu)
-                               : judge_share(gpu, asked_, prices_.of(0, gpu.memory).cost);
+    ReasonCode reason =
+        sliced ? judge_slice(gpu) : judge_share(gpu, asked_, prices_.of(0, gpu.memory).cost);
     if (!sliced && unenforced_) reason = std::max(reason, ReasonCode::kWrongMode);
     const bool apart = !apart_.empty() && apart_[position];
     return reason == ReasonCode::kNone && apart ? ReasonCode::kOtherNamespace : reason;
@@ -130,7 +130,7 @@ class Single {
 
   ReasonCode judge_slice(const GpuState& gpu) {
     const MigTable& table = *gpu.info->mig_table;
-    const SliceNeed& need = *memo_.slice_need();
+    const SliceNeed& need = memo_.slice_need();
     if (!named_ && !smallest_profile(table, need)) return ReasonCode::kTooLarge;
     if (!asked_.models.allows(gpu.info->model)) return ReasonCode::kModelExcluded;
     const MigRoom free = mig_room_by(*node_.inventory, gpu, Level::kHealth);
@@ -154,8 +154,7 @@ class Single {
   SliceOffer slices_on(const GpuState& gpu) {
     SliceOffer offer{.room = mig_room(*node_.inventory, gpu)};
     const MigRoom& room = offer.room;
-    offer.profile =
-        smallest_profile(*room.table, *memo_.slice_need(), room.profiles).value_or(0);
+    offer.profile = smallest_profile(*room.table, memo_.slice_need(), room.profiles).value_or(0);
     for (const std::uint16_t start : memo_.starts().of(room.table, offer.profile)) {
       if (room.open(room.use, {offer.profile, start})) offer.starts.push_back(start);
     }
@@ -198,7 +197,7 @@ class Single {
     const GpuState& gpu = node_.gpus[position];
     if (whole_ || !takes_slices(*gpu.info)) return prices_.of(0, gpu.memory).cost.compute.value;
     const MigRoom room = mig_room_by(*node_.inventory, gpu, Level::kMode);
-    const auto profile = smallest_profile(*room.table, *memo_.slice_need(), room.profiles);
+    const auto profile = smallest_profile(*room.table, memo_.slice_need(), room.profiles);
     return profile ? slice_compute(*room.table, room.table->profiles[*profile]).value : 0;
   }
 

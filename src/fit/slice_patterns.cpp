@@ -41,11 +41,12 @@ class SlicesOfSet {
   }
 
   std::optional<std::vector<SetSlice>> place(StartOrders& starts) const {
-    std::vector<std::uint16_t> profiles;
-    for (const Wanted& each : wanted_) profiles.push_back(each.profile);
+    std::vector<std::uint16_t> profiles(wanted_.size());
+    std::ranges::transform(wanted_, profiles.begin(), &Wanted::profile);
     const auto placed = place_together(room_, profiles, starts);
     if (!placed) return std::nullopt;
     std::vector<SetSlice> slices;
+    slices.reserve(wanted_.size() + shared_.size());
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
       slices.push_back({wanted_[i].turn, (*placed)[i]});
     }
@@ -90,7 +91,7 @@ class SlicesOfSet {
 
   const PatternBook& book_;
   const MigRoom& room_;
-  std::vector<Wanted> wanted_;                                // those with slices of their own
+  std::vector<Wanted> wanted_;                               // those with slices of their own
   std::vector<std::pair<std::size_t, std::size_t>> shared_;  // and those that use another's
 };
 

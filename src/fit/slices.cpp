@@ -112,8 +112,7 @@ class Placing {
       const MigPlacement slice{profile, starts[i]};
       if (!room_.open(use, slice)) continue;
       placed_.push_back(slice);
-      const bool again =
-          placed_.size() < profiles_.size() && profiles_[placed_.size()] == profile;
+      const bool again = placed_.size() < profiles_.size() && profiles_[placed_.size()] == profile;
       if (extend(with_slice(*room_.table, use, slice), again ? i + 1 : 0)) return true;
       placed_.pop_back();
     }

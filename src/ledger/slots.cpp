@@ -132,8 +132,7 @@ std::uint8_t NodeSlots::number_of(const std::string& model) {
 void NodeSlots::number_table(GpuInfo& gpu) {
   if (!gpu.mig_table) return;
   if (mig_tables_ == nullptr) mig_tables_ = std::make_shared<const std::vector<MigTableRef>>(1);
-  const auto found =
-      std::find(mig_tables_->begin() + 1, mig_tables_->end(), gpu.mig_table);
+  const auto found = std::find(mig_tables_->begin() + 1, mig_tables_->end(), gpu.mig_table);
   const auto number = static_cast<std::size_t>(found - mig_tables_->begin());
   if (found != mig_tables_->end()) {
     gpu.mig_table = *found;

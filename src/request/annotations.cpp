@@ -147,12 +147,13 @@ std::optional<Refusal> check_init_containers(const std::vector<ContainerRequest>
     });
     if (other == containers.end()) continue;
     const Kind wanted = kind_of(init);
-    return malformed("the init container \"" + shown(init.container) + "\" asks for " +
-                     std::string(in_words(wanted)) + " (" + shown(init.text) +
-                     ") and the container \"" + shown(other->container) + "\" for " +
-                     (wanted == kind_of(*other) ? "another" : std::string(in_words(kind_of(*other)))) +
-                     " (" + shown(other->text) + "); allowed is a share for the init container" +
-                     (wanted == Kind::kSlice ? ", or the same profile" : " too"))
+    return malformed(
+               "the init container \"" + shown(init.container) + "\" asks for " +
+               std::string(in_words(wanted)) + " (" + shown(init.text) + ") and the container \"" +
+               shown(other->container) + "\" for " +
+               (wanted == kind_of(*other) ? "another" : std::string(in_words(kind_of(*other)))) +
+               " (" + shown(other->text) + "); allowed is a share for the init container" +
+               (wanted == Kind::kSlice ? ", or the same profile" : " too"))
         .error();
   }
   return std::nullopt;
@@ -187,10 +188,10 @@ std::expected<GpuRequest, Refusal> parse_annotations(const PodFacts& pod,
     }
   }
   if (annotations.container && !says[*target].anything()) {
-    return malformed(shown(annotations.container->key) + " is \"" +
-                     shown(annotations.container->value) +
-                     "\", and nothing says what that container receives; allowed is gpu-fraction, " +
-                     "gpu-memory or gpu-mig-profile beside it");
+    return malformed(
+        shown(annotations.container->key) + " is \"" + shown(annotations.container->value) +
+        "\", and nothing says what that container receives; allowed is gpu-fraction, " +
+        "gpu-memory or gpu-mig-profile beside it");
   }
   GpuRequest request;
   request.main_container = pod.containers[*target].name;

@@ -12,8 +12,8 @@ FragmentView fragment_view(const NodeState& node) {
                     .gpus = {}};
   view.gpus.reserve(node.gpus.size());
   for (const GpuState& gpu : node.gpus) {
-    FragmentView::Gpu& seen = view.gpus.emplace_back(
-        FragmentView::Gpu{gpu.left, ModelSet{1} << gpu.info->model_number});
+    FragmentView::Gpu& seen =
+        view.gpus.emplace_back(FragmentView::Gpu{gpu.left, ModelSet{1} << gpu.info->model_number});
     if (!takes_slices(*gpu.info)) continue;
     seen.mig_number = gpu.info->mig_number;
     seen.slices = mig_room(*node.inventory, gpu);

@@ -107,10 +107,10 @@ void Measures::count_slices(const TracePod& pod, bool placed, bool counts) {
 std::optional<MigReport> Measures::mig_report() const {
   if (asked_.pods == 0 || slices_ == 0) return std::nullopt;
   const double at_the_end = percent_of(slices_used_, slices_).value_or(0);
-  return MigReport{.memory_slices_pct = churns_ ? slices_pct_.get().value_or(0) : at_the_end,
-                   .rejected_pct = percent_of(asked_.rejected, asked_.pods).value_or(0),
-                   .rejected_4_slices_or_more_pct =
-                       percent_of(asked_much_.rejected, asked_much_.pods)};
+  return MigReport{
+      .memory_slices_pct = churns_ ? slices_pct_.get().value_or(0) : at_the_end,
+      .rejected_pct = percent_of(asked_.rejected, asked_.pods).value_or(0),
+      .rejected_4_slices_or_more_pct = percent_of(asked_much_.rejected, asked_much_.pods)};
 }
 
 void Measures::measure_level(Level& level, Ledger& ledger) {

@@ -41,11 +41,11 @@ NodeInventory inventory_of(const TraceNode& node, std::size_t rank) {
   inventory.dynamic_mig = node.mig;
   const MigCard* card = node.mig ? find_mig_card(node.model, {}) : nullptr;
   for (int index = 0; index < node.gpus; ++index) {
-    GpuInfo& gpu = inventory.gpus.emplace_back(
-        GpuInfo{.index = index,
-                .model = node.model,
-                .memory = {kTraceGpuMiB},
-                .modes = {GpuMode::kWhole, GpuMode::kTimeSlicing}});
+    GpuInfo& gpu =
+        inventory.gpus.emplace_back(GpuInfo{.index = index,
+                                            .model = node.model,
+                                            .memory = {kTraceGpuMiB},
+                                            .modes = {GpuMode::kWhole, GpuMode::kTimeSlicing}});
     if (card == nullptr) continue;
     gpu.mig = true;
     gpu.mig_table = card->table;

@@ -1,4 +1,4 @@
-"""What the bench of packing finds on the openb trace: the paper's figures, and the default policy's bounds."""
+"""What the bench of packing finds on its traces: figures of others, and the default policy's bounds."""
 
 import re
 import tempfile
@@ -35,10 +35,24 @@ class PackingTest(unittest.TestCase):
         self.assertIn("tight, GPUs in use at 100 %: ", done.stdout)
         self.assertRegex(done.stdout, r"\nFAIL\n$")
 
+    def test_on_slices_the_simple_rules_reproduce_what_was_measured_and_tight_is_not_behind(self):
+        done = run(BENCH, "--mig")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertRegex(done.stdout, r"\nPASS\n$")
+        rows = re.findall(r"^\| (\w+: \w+) \|(?: [\d.]+ \|){7}$", done.stdout, re.M)
+        self.assertEqual(rows, [f"{mode}: {mix}" for mix in ("uniform", "small", "big", "infer", "bimodal")
+                                for mode in ("fill", "churn")])
+
+    def test_on_slices_of_drawn_mixes_tight_is_not_behind(self):
+        done = run(BENCH, "--mig", "--seeds", "1", "--first-seed", "7")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("| churn: notebooks | 7 |", done.stdout)
+
     def test_what_cannot_be_run_is_refused(self):
         for said, code, flags in (("--jobs: Value 0 not in range", 2, ["--jobs", "0"]),
                                   ("--seeds: Value 0 not in range", 2, ["--regimes", "--seeds", "0"]),
                                   ('no regime has "nosuch" in its name', 2, ["--regimes", "--only", "nosuch"]),
+                                  ("--seeds and --first-seed belong to --regimes or --mig", 2, ["--seeds", "1"]),
                                   ("none/out.svg cannot be written", 1, ["--svg", "none/out.svg"])):
             with self.subTest(said=said):
                 done = run(BENCH, *flags)

@@ -136,6 +136,7 @@ std::string shape(const Reservation& reservation) {
        std::get<std::vector<ReservedDevice>>(reservation.containers.front().given)) {
     text += ' ' + std::to_string(device.index) + std::string(to_string(device.mode)) +
             std::to_string(device.memory.value) + '/' + std::to_string(device.compute.value);
+    if (device.slice) text += device.slice->profile + '@' + std::to_string(device.slice->start);
   }
   return text;
 }
@@ -192,8 +193,12 @@ void check_advice(const Repacked& on, const RepackAdvice& advice) {
   for (const GpuState& gpu : board.state(node)->gpus) RC_ASSERT(gpu.closure == GpuClosure::kOpen);
 }
 
-/// Pods that fit where they are, on up to three nodes.
-Repacked draw_cluster(int most_nodes, int most_gpus, int most_pods) {
+const std::vector<std::string> kProfiles{"1g.5gb",  "1g.5gb",  "1g.10gb",
+                                         "2g.10gb", "3g.20gb", "4g.20gb"};
+
+/// Pods that fit where they are.
+/// `cards`: of GPUs in MIG mode.
+Repacked draw_cluster(int most_nodes, int most_gpus, int most_pods, bool cards = false) {
   std::vector<std::string> nodes;
   std::vector<std::string> pods;
   const int count = 1 + draw(most_nodes);
@@ -202,8 +207,10 @@ Repacked draw_cluster(int most_nodes, int most_gpus, int most_pods) {
     const int gpus = 1 + draw(most_gpus);
     std::string text = name + ": ";
     for (int g = 0; g < gpus; ++g) {
-      text += (g > 0 ? ", " : "") + std::string(one_in(4) ? "B" : "A") + " 1000";
-      if (one_in(4)) text += " modes=whole+time-slicing+mps";
+      text += (g > 0 ? ", " : "") + (cards ? std::string(kMigModel) + " 40960"
+                                           : std::string(one_in(4) ? "B" : "A") + " 1000");
+      if (cards) text += " mig";
+      if (!cards && one_in(4)) text += " modes=whole+time-slicing+mps";
     }
     nodes.push_back(text + " | nvidia.com/gpu=" + std::to_string(gpus) + "/" +
                     std::to_string(gpus));
@@ -215,13 +222,16 @@ Repacked draw_cluster(int most_nodes, int most_gpus, int most_pods) {
     std::string words;
     if (one_in(8)) words += " ending";
     if (one_in(8)) words += " tied";
-    if (one_in(6)) words += " model=A";
+    if (!cards && one_in(6)) words += " model=A";
     if (one_in(6)) words += " ns=x";
     if (one_in(4)) words += " cpu=" + std::to_string(1 + draw(3));
-    const std::string share = one_in(6) ? " w0" : " g0:" + std::to_string(100 * (1 + draw(6)));
-    if (share != " w0" && one_in(6)) words += " isolation=mps";
+    const std::string slice = " m0:" + draw_from(kProfiles) + "@0";
+    const std::string share = cards       ? slice
+                              : one_in(6) ? " w0"
+                                          : " g0:" + std::to_string(100 * (1 + draw(6)));
+    if (!cards && share != " w0" && one_in(6)) words += " isolation=mps";
     HoldingPtr pod = make_movable("p" + std::to_string(p) + " n0" + share + words);
-    if (one_in(8) && share != " w0") {
+    if (!cards && one_in(8) && share != " w0") {
       auto on_two = std::make_shared<Holding>(*pod);
       on_two->asks.front()->count = 2;
       on_two->asks.front()->text += ";gpu-count=2";
@@ -309,6 +319,27 @@ TEST(RepackProperty, OfAtMostTwoMovesNoneIsOverlookedAndNoneIsTooMany) {
     }
     ++seen[advice.reservation ? "more" : "none"];
     RC_ASSERT(!advice.reservation || advice.moves.size() > 2);
+  });
+  for (const auto& [what, times] : seen) std::cout << what << ": " << times << "\n";
+}
+
+TEST(RepackProperty, OfSlicesTooNoneOfAtMostTwoMovesIsOverlooked) {
+  std::map<std::string, int> seen;
+  holds_in(300, [&] {
+    Repacked on = draw_cluster(2, 2, 7, true);
+    on.claim = OwnClaim(make_slice_request(one_in(4) ? "7g.40gb" : draw_from(kProfiles)));
+    const RepackAdvice advice = on.advice();
+    RC_LOG() << tell(on) << on.text();
+    check_advice(on, advice);
+    const Board board(on);
+    for (int moves = 0; moves <= 2; ++moves) {
+      if (!some_way(board, moves)) continue;
+      ++seen[std::to_string(moves)];
+      RC_ASSERT(advice.reservation.has_value());
+      RC_ASSERT(static_cast<int>(advice.moves.size()) == moves);
+      return;
+    }
+    ++seen[advice.reservation ? "more" : "none"];
   });
   for (const auto& [what, times] : seen) std::cout << what << ": " << times << "\n";
 }

@@ -3,7 +3,8 @@
 //   Repacked on({"n1: A 1000 x2", "n2: A 1000"}, {"a n1 g0:500", "b n2 w0"}, make_whole(1));
 //
 // A pod is its uid, its node, and words: gI:M (M thousandths and MiB of GPU I; on several GPUs the
-// same of each), wI (all of GPU I), uN (N units of nvidia.com/gpu), cpu=, ns=, model= (globs),
+// same of each), wI (all of GPU I), mI:PROFILE@START (a slice of GPU I, an A100 with 40 GB), uN (N
+// units of nvidia.com/gpu), cpu=, ns=, model= (globs),
 // isolation=mps, ending, tied (other constraints), suspect, unknown (its request is not
 // understood), by-hand (its reservation is not written). GPUs have 1000 MiB, so that thousandths
 // and MiB are the same.
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "snug/fit/tenant.hpp"
+#include "snug/mig/catalog.hpp"
 #include "snug/plan/repack.hpp"
 #include "support/claims.hpp"
 #include "support/states.hpp"
@@ -56,6 +58,39 @@ inline void set_movable_word(Holding& pod, const std::string& word) {
   }
 }
 
+inline constexpr const char* kMigModel = "NVIDIA-A100-SXM4-40GB";
+inline constexpr std::int64_t kMigMemory = 40960;
+
+inline GpuRequest make_slice_request(const std::string& profile) {
+  return make_request(SliceAsk{profile}, 1, "gpu-mig-profile=" + profile);
+}
+
+/// `1g.5gb@4`.
+inline ReservedDevice make_slice_device(int index, std::string_view text) {
+  const std::string profile(text.substr(0, text.find('@')));
+  const MigTablePtr table = find_mig_card(kMigModel, {kMigMemory})->table;
+  const MigProfile& row = table->profiles.at(table->find(profile).value());
+  ReservedDevice device{.index = index,
+                        .mode = GpuMode::kMig,
+                        .memory = row.memory,
+                        .compute = {1000 * row.compute / table->compute}};
+  device.slice = Slice{.profile = profile,
+                       .start = std::stoi(std::string(text.substr(text.find('@') + 1))),
+                       .size = row.size,
+                       .uuid = {}};
+  return device;
+}
+
+/// A node whose GPUs in MIG mode take what slices are asked for.
+inline NodeInventory make_mig_node(std::string_view text) {
+  NodeInventory node = make_node(text);
+  node.dynamic_mig = true;
+  for (GpuInfo& gpu : node.gpus) {
+    if (gpu.mig) gpu.mig_table = find_mig_card(gpu.model, gpu.memory)->table;
+  }
+  return node;
+}
+
 inline HoldingPtr make_movable(std::string_view text) {
   const std::vector<std::string> words = split(text, ' ');
   if (words.size() < 3) throw std::invalid_argument("a pod is UID NODE WORDS…");
@@ -76,6 +111,10 @@ inline HoldingPtr make_movable(std::string_view text) {
     } else if (numbered && word.starts_with('w')) {
       devices.push_back(make_whole_device(number, 1000));
       asked = make_whole(1);
+    } else if (numbered && word.starts_with('m')) {
+      const std::string slice = word.substr(word.find(':') + 1);
+      devices.push_back(make_slice_device(number, slice));
+      asked = make_slice_request(slice.substr(0, slice.find('@')));
     } else if (numbered && word.starts_with('u')) {
       asked = make_units(number);
       pod->reservation.containers.front().given = KubeletUnits{"nvidia.com/gpu", number};
@@ -97,7 +136,8 @@ inline HoldingPtr make_movable(std::string_view text) {
   return pod;
 }
 
-/// `n1:0+1`: a reservation's node and the indices of its devices; `n1:` where the kubelet picks.
+/// `n1:0+1`: a reservation's node and the indices of its devices, of a slice `0@4` with its start;
+/// `n1:` where the kubelet picks.
 inline std::string place_of(const Reservation& reservation) {
   std::string text = reservation.node + ":";
   for (const ReservedContainer& container : reservation.containers) {
@@ -105,6 +145,7 @@ inline std::string place_of(const Reservation& reservation) {
     if (devices == nullptr) continue;
     for (const ReservedDevice& device : *devices) {
       text += (text.ends_with(':') ? "" : "+") + std::to_string(device.index);
+      if (device.slice) text += "@" + std::to_string(device.slice->start);
     }
   }
   return text;
@@ -116,7 +157,7 @@ class Repacked {
   Repacked(const std::vector<std::string>& nodes, const std::vector<std::string>& pods,
            GpuRequest asked)
       : claim(std::move(asked)) {
-    for (const std::string& text : nodes) inventories.push_back(make_node(text));
+    for (const std::string& text : nodes) inventories.push_back(make_mig_node(text));
     for (const std::string& text : pods) holdings.push_back(make_movable(text));
   }
 

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 #include "snug/fit/charge.hpp"
 #include "snug/fit/tenant.hpp"
@@ -36,8 +35,8 @@ class FitMemo {
   [[nodiscard]] const GpuRequest& request() const { return request_; }
   [[nodiscard]] Prices& prices() { return prices_; }
   [[nodiscard]] SeveralMemo& several();
-  /// Of the first container, as a slice; nothing: it can be none.
-  [[nodiscard]] const std::optional<SliceNeed>& slice_need() const { return slice_need_; }
+  /// Of the first container, as a slice; of one that can be none it says nothing.
+  [[nodiscard]] const SliceNeed& slice_need() const { return slice_need_; }
   [[nodiscard]] StartOrders& starts();
 
   /// What has been done with it so far, in units of some microseconds: calls of fit(), and their
@@ -54,7 +53,7 @@ class FitMemo {
   const GpuRequest& request_;
   Prices prices_;
   std::unique_ptr<SeveralMemo> several_;  // null: not asked for yet
-  std::optional<SliceNeed> slice_need_;
+  SliceNeed slice_need_;
   std::unique_ptr<StartOrders> starts_;  // null: not asked for yet
   std::int64_t calls_ = 0;
   std::int64_t steps_ = 0;
@@ -63,10 +62,11 @@ class FitMemo {
 /// The placements of memo.request() on `node` that score terms may choose among, written to
 /// `options`, whose memory is reused. Where one GPU is asked for these are all, in ascending order
 /// of GPU position, of neighbours in the same state (GpuState::same_as) only the first, and on one
-/// GPU in the order of starts_that_block_least() where it is a slice; where more are, those that differ, up to some number. kNone: there is at least one. Any other reason: there
-/// is none, `options` is empty, and the reason is true of the node: without the constraint that it
-/// names (and those that Level in src/fit/levels.hpp lists after it) there would be one. A pod that
-/// asks for nothing has one placement on every node: without takes.
+/// GPU in the order of starts_that_block_least() where it is a slice; where more are, those that
+/// differ, up to some number. kNone: there is at least one. Any other reason: there is none,
+/// `options` is empty, and the reason is true of the node: without the constraint that it names
+/// (and those that Level in src/fit/levels.hpp lists after it) there would be one. A pod that asks
+/// for nothing has one placement on every node: without takes.
 [[nodiscard]] ReasonCode fit(const NodeState& node, const Tenant& tenant, FitMemo& memo,
                              PlacementList& options);
 

@@ -15,8 +15,8 @@ struct MigRoom {
   MigTableRef table;  // null: the GPU takes no slices
   MigUse use;         // what is taken, or not to be had
   bool dynamic = true;
-  std::vector<MigPlacement> existing;    // where it is not dynamic
-  ProfileSet profiles = kAllProfiles;    // that it has, taken or not
+  std::vector<MigPlacement> existing;  // where it is not dynamic
+  ProfileSet profiles = kAllProfiles;  // that it has, taken or not
 
   /// Whether the slice can be had beside what is taken and `use`, which holds that.
   [[nodiscard]] bool open(const MigUse& beside, MigPlacement slice) const;

@@ -128,8 +128,8 @@ struct TypicalPod {
   std::int64_t gpu_milli = 0;  // of each; more than any GPU has where it must be a slice
   ModelSet models = kAnyModel;
   std::int64_t share = 0;  // of the pods, in parts of kOne
-  /// On MIG cards, by GpuInfo::mig_number, the profile that it takes, counted from 1; 0, or missing:
-  /// it can have none.
+  /// On MIG cards, by GpuInfo::mig_number, the profile that it takes, counted from 1; 0, or
+  /// missing: it can have none.
   std::vector<std::uint16_t> profiles{};
 
   friend bool operator==(const TypicalPod&, const TypicalPod&) = default;

@@ -63,8 +63,8 @@ struct GpuInfo {
   bool healthy = true;
   bool mig = false;  // MIG mode is on: the GPU takes slices only
   int numa = -1;
-  std::vector<GpuMode> modes;  // what the operator allows on it, in the operator's order
-  std::vector<Slice> mig_instances;      // those that exist, by what the node says
+  std::vector<GpuMode> modes;        // what the operator allows on it, in the operator's order
+  std::vector<Slice> mig_instances;  // those that exist, by what the node says
   /// The card's own table, else the built-in one; null: none is known, and the GPU takes no slices.
   MigTableRef mig_table;
   /// Equal for equal tables, within one ledger, which gives the numbers; 0: as `model_number`.
@@ -86,7 +86,7 @@ struct NodeInventory {
   /// links[i][j]: NVLinks between gpus[i] and gpus[j], 0 = PCIe; empty: unknown.
   std::vector<std::vector<int>> links;
   bool dynamic_mig = false;
-  bool enforced = false;      // label snug.dev/enforced=true: what shares may use is enforced here
+  bool enforced = false;  // label snug.dev/enforced=true: what shares may use is enforced here
   /// The most units that the device plug-in offers one GPU or slice as.
   std::int64_t replicas = 1;
   HostCapacity host;

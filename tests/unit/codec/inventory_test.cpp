@@ -1,9 +1,10 @@
 #include "snug/codec/inventory.hpp"
-#include "snug/mig/catalog.hpp"
 
 #include <gtest/gtest.h>
 
 #include <ostream>
+
+#include "snug/mig/catalog.hpp"
 
 namespace snug {
 namespace {

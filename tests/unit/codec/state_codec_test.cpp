@@ -1,11 +1,11 @@
 #include "snug/codec/state_codec.hpp"
-#include "snug/mig/catalog.hpp"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "snug/fit/usage.hpp"
+#include "snug/mig/catalog.hpp"
 
 namespace snug {
 namespace {
@@ -146,9 +146,9 @@ TEST(StateCodecTest, SlicesShowTheAxisAndWhoHoldsThem) {
   GpuInfo mig = gpu(0, "GPU-a");
   mig.mig = true;
   mig.mig_instances = {{"1g.5gb", 0, 1, "MIG-1"}, {"1g.5gb", 1, 1, "MIG-2"}};
-  mig.mig_table = mig_table_of(
-      {MigProfile{.name = "1g.5gb", .size = 1, .memory = {4864}, .starts = {0, 1, 6}},
-       MigProfile{.name = "7g.40gb", .size = 8, .memory = {40192}, .starts = {0}}});
+  mig.mig_table =
+      mig_table_of({MigProfile{.name = "1g.5gb", .size = 1, .memory = {4864}, .starts = {0, 1, 6}},
+                    MigProfile{.name = "7g.40gb", .size = 8, .memory = {40192}, .starts = {0}}});
   ReservedDevice first{0, "GPU-a", GpuMode::kMig, {4864}, {142}, Slice{"1g.5gb", 1, 1, "MIG-2"}};
   ReservedDevice second{0, "GPU-a", GpuMode::kMig, {9856}, {285}, Slice{"2g.10gb", 2, 2, ""}};
   const auto node =

@@ -179,6 +179,25 @@ TEST(RepackTest, ModesAreRespected) {
                 "a n1:0>n2:0; n1:0"}});
 }
 
+TEST(RepackTest, SlicesMoveOnTheirOwnGpuToo) {
+  const std::string card = "n1: NVIDIA-A100-SXM4-40GB 40960 mig";
+  expect_rows({{"along the axis",
+                {card},
+                {"a n1 m0:1g.5gb@1", "b n1 m0:2g.10gb@4"},
+                make_slice_request("3g.20gb"),
+                "a n1:0@1>n1:0@6; n1:0@0"},
+               {"to another card",
+                {card + " x2"},
+                {"a n1 m0:3g.20gb@0", "b n1 m1:3g.20gb@4"},
+                make_slice_request("7g.40gb"),
+                "a n1:0@0>n1:1@0; n1:0@0"},
+               {"not where the axis is full",
+                {card},
+                {"a n1 m0:3g.20gb@0", "b n1 m0:3g.20gb@4"},
+                make_slice_request("4g.20gb"),
+                kNoRoomElsewhere}});
+}
+
 TEST(RepackTest, CpuIsLookedAtWhereItIsKnown) {
   Repacked on({"n1: A 1000", "n2: A 1000", "n3: A 1000"},
               {"a n1 g0:300 cpu=4", "b n2 g0:600 cpu=4", "c n3 g0:700 cpu=4"}, make_whole(1));

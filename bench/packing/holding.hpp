@@ -1,0 +1,15 @@
+// What a yardstick's placement is to the ledger.
+#pragma once
+
+#include "snug/model/placement.hpp"
+#include "snug/model/snapshot.hpp"
+#include "snug/sim/replay.hpp"
+
+namespace snug_bench {
+
+/// The pod, as bound with this placement.
+[[nodiscard]] snug::HoldingPtr holding_of(const snug::ArrivingPod& arriving,
+                                          const snug::NodeState& node,
+                                          const snug::Placement& placement);
+
+}  // namespace snug_bench
