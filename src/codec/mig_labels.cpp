@@ -13,30 +13,13 @@
 namespace snug {
 namespace {
 
-constexpr std::string_view kRenamed = ".shared";
-
 std::int64_t units_in(const StringMap& status, const std::string& resource) {
   const auto found = status.find(resource);
   return found == status.end() ? 0 : read_units(resource, found->second).value_or(0);
 }
 
-/// The part of the resource's name that its labels share: the plug-in may rename replicas.
-std::string_view profile_part(std::string_view resource) {
-  resource.remove_prefix(kMigResource.size());
-  if (resource.ends_with(kRenamed)) resource.remove_suffix(kRenamed.size());
-  return resource;
-}
-
 std::string label_of(std::string_view profile, std::string_view what) {
   return std::string(kMigResource) + std::string(profile) + "." + std::string(what);
-}
-
-/// A resource's name cannot have the `+` of `1g.10gb+me`, and has `.` instead.
-std::optional<MigName> read_profile(std::string_view part) {
-  std::string name(part);
-  const std::size_t attribute = name.find("gb.");
-  if (attribute != std::string::npos) name[attribute + 2] = '+';
-  return parse_mig_name(name);
 }
 
 bool is_mixed(const NodeFacts& node) { return value_of(node.labels, kStrategyLabel) == "mixed"; }
@@ -80,7 +63,7 @@ std::string check_profile(const NodeFacts& node, const std::string& profile) {
   if (!labelled) return labelled.error().message;
   const std::string resource = std::string(kMigResource) + profile;
   std::int64_t offered = 0;
-  for (const std::string& name : {resource, resource + std::string(kRenamed)}) {
+  for (const std::string& name : {resource, resource + std::string(kRenamedReplicas)}) {
     if (!is_withdrawn_slice(node, name)) offered += units_in(node.capacity, name);
   }
   if (offered == *labelled) return "";
@@ -121,7 +104,7 @@ std::vector<MigTablePtr> tables_of(const NodeFacts& node, const NodeInventory& i
 /// What a slice of the profile is of its GPU, rounded down; 0 where no table has it. Where cards
 /// differ that have it under one name, the most: a cap is not exceeded.
 std::int64_t slice_milli(const std::vector<MigTablePtr>& tables, std::string_view part) {
-  const auto profile = read_profile(part);
+  const auto profile = parse_profile_part(part);
   std::int64_t milli = 0;
   if (!profile) return milli;
   for (const MigTablePtr& table : tables) {
@@ -213,7 +196,7 @@ void read_plugin_slices(const NodeFacts& node, NodeInventory& inventory) {
     std::int64_t replicas = gpu_replicas;
     if (resource.starts_with(kMigResource)) {
       const std::string_view part = profile_part(resource);
-      const auto profile = read_profile(part);
+      const auto profile = parse_profile_part(part);
       if (units > 0 && profile) add_profile(tables, profile->name, inventory.plugin_profiles);
       whole = resource_milli(node, tables, part);
       replicas = replicas_label(node, label_of(part, "replicas"));

@@ -15,7 +15,6 @@
 
 namespace snug {
 
-inline constexpr std::string_view kMigResource = "nvidia.com/mig-";  // and the profile
 inline constexpr std::string_view kStrategyLabel = "nvidia.com/mig.strategy";
 inline constexpr std::string_view kProductLabel = "nvidia.com/gpu.product";
 

@@ -1,11 +1,14 @@
 #include "snug/demand/shape.hpp"
 
 #include <algorithm>
-#include <cstddef>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
+
+#include "snug/mig/catalog.hpp"
 
 namespace snug {
 
@@ -20,18 +23,14 @@ namespace {
 
 constexpr std::int64_t kMostGpus = 1'000'000;  // as kMostOfHost
 
-constexpr std::string_view kMigResource = "nvidia.com/mig-";
-
 /// The profile of a slice that is named, by an annotation or to the kubelet; empty: it is none.
 std::string profile_of(const Ask& ask) {
   if (const auto* slice = std::get_if<SliceAsk>(&ask)) return slice->profile;
   const auto* units = std::get_if<KubeletAsk>(&ask);
-  if (units == nullptr || !units->resource.starts_with(kMigResource)) return {};
-  std::string profile = units->resource.substr(kMigResource.size());
-  // A resource's name has no `+`: 1g.5gb.me is 1g.5gb+me.
-  const std::size_t end = profile.find("gb.");
-  if (end != std::string::npos) profile[end + 2] = '+';
-  return profile;
+  if (units == nullptr) return {};
+  const std::string_view part = profile_part(units->resource);
+  const std::optional<MigName> name = parse_profile_part(part);
+  return name ? name->name : std::string(part);
 }
 
 /// What containers ask for that run at one time.
@@ -39,8 +38,8 @@ class Together {
  public:
   void add(const ContainerRequest& asked) {
     if (std::string profile = profile_of(asked.ask); !profile.empty()) {
-      mig_profile_ = std::move(profile);
-      slices_ = std::min(slices_ + std::min(asked.count, kMostGpus), kMostGpus);
+      std::int64_t& slices = slices_[std::move(profile)];
+      slices = std::min(slices + std::min(asked.count, kMostGpus), kMostGpus);
       return;
     }
     if (!is_share(asked.ask)) {
@@ -59,9 +58,10 @@ class Together {
     const std::int64_t gpus = whole ? wholes_ : gpus_;
     const std::int64_t milli = whole ? kWholeGpu.value : std::min(milli_, kWholeGpu.value);
     const MebiBytes memory = whole ? MebiBytes{} : memory_;
-    if (slices_ >= shape.slices && slices_ > 0) {
-      shape.slices = slices_;
-      shape.mig_profile = mig_profile_;
+    for (const auto& [profile, slices] : slices_) {
+      if (slices <= shape.slices) continue;
+      shape.slices = slices;
+      shape.mig_profile = profile;
     }
     if (gpus == shape.gpus) {
       shape.gpu_milli = std::max(shape.gpu_milli, milli);
@@ -79,8 +79,7 @@ class Together {
   std::int64_t gpus_ = 0;  // that shares lie on
   std::int64_t milli_ = 0;
   MebiBytes memory_;
-  std::string mig_profile_;
-  std::int64_t slices_ = 0;
+  std::map<std::string, std::int64_t> slices_;  // by profile
 };
 
 }  // namespace

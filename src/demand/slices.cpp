@@ -1,6 +1,7 @@
 #include "demand/slices.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -24,6 +25,8 @@ constexpr double kFadePerEighth = 0.6;
 constexpr double kTaken = 0.06;
 /// So many slices of each plain profile are thought to have come before all others.
 constexpr double kSlicesBeforeAll = 1;
+/// When so many have come, they say enough.
+constexpr double kEnoughSlices = 100;
 
 std::vector<AxisMask> cells_of(const MigTable& table) {
   std::set<int> ends{0, table.axis};
@@ -60,6 +63,16 @@ class Card {
       if ((state >> i & 1U) != 0) slices += std::popcount(cells_[i]);
     }
     return in_eighths(slices);
+  }
+
+  /// openness(), as a part of an empty card's.
+  [[nodiscard]] double open(std::size_t state) const {
+    AxisMask taken = 0;
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      if ((state >> i & 1U) != 0) taken |= cells_[i];
+    }
+    const auto all = static_cast<double>(std::max<std::int64_t>(1, openness(table_, {})));
+    return kEighths * static_cast<double>(openness(table_, {taken, {}})) / all;
   }
 
   /// From full to empty: what a state can become comes before it.
@@ -115,10 +128,11 @@ class Card {
   [[nodiscard]] double faded(std::size_t profile, std::size_t state, double fade) const {
     const std::vector<std::size_t>& rooms = rooms_[profile];
     constexpr double kNever = 1e9;
-    const std::size_t most = rooms.size();
-    std::vector<std::vector<double>> least(most + 1, std::vector<double>(most + 1, kNever));
+    constexpr std::size_t kMost = SliceWorth::kMostCells;  // rooms begin in different cells
+    std::array<std::array<double, kMost + 1>, kMost + 1> least{};
+    for (auto& row : least) row.fill(kNever);
     least[0][0] = 0;
-    for (std::size_t i = 1; i <= most; ++i) {
+    for (std::size_t i = 1; i <= rooms.size(); ++i) {
       std::size_t before = i - 1;  // rooms that end where this one begins, or sooner
       while (before > 0 && (rooms[before - 1] & rooms[i - 1]) != 0) --before;
       const double freed = taken(state & rooms[i - 1]);
@@ -128,8 +142,8 @@ class Card {
       }
     }
     double sum = 0;
-    for (std::size_t n = 1; n <= most && least[most][n] < kNever; ++n) {
-      sum += std::pow(fade, least[most][n]);
+    for (std::size_t n = 1; n <= rooms.size() && least[rooms.size()][n] < kNever; ++n) {
+      sum += std::pow(fade, least[rooms.size()][n]);
     }
     return sum;
   }
@@ -153,6 +167,7 @@ SliceDemand demand_for(const ShapeCounts& pods, const MigTableRef& table) {
     demand.part[*profile] += count * static_cast<double>(each);
   }
   const double all = std::accumulate(demand.part.begin(), demand.part.end(), 0.0);
+  demand.doubt = std::max(0.0, 1 - all / kEnoughSlices);
   for (double& part : demand.part) part = all > 0 ? part / all : 0;
   return demand;
 }
@@ -172,16 +187,16 @@ std::vector<SliceDemand> slice_demand(const ShapeCounts& pods, const Supply& sup
   if (supply.mig_tables == nullptr) return demands;
   demands.resize(1);
   for (std::size_t i = 1; i < supply.mig_tables->size(); ++i) {
-    demands.push_back(demand_for(pods, (*supply.mig_tables)[i]));
+    const bool used = supply.by_mig_table[i] > 0;
+    demands.push_back(used ? demand_for(pods, (*supply.mig_tables)[i]) : SliceDemand{});
   }
   return demands;
 }
 
-SliceWorth slice_worth(const SliceDemand& demand, int churn) {
+SliceWorth slice_worth(const SliceDemand& demand, bool churns) {
   if (demand.table == nullptr) return {};
   const Card card(demand);
   if (!card.few_cells()) return {};
-  const bool churns = 2 * churn >= Demand::kFullChurn;
   const std::vector<double> sold = card.still_sold(churns ? kPatience : kPatienceStill);
   const std::vector<double> rooms =
       churns ? card.rooms(kFadePerEighth) : std::vector<double>(card.states());
@@ -189,7 +204,8 @@ SliceWorth slice_worth(const SliceDemand& demand, int churn) {
   for (std::size_t state = 0; state < card.states(); ++state) {
     const double taken = card.taken(state);
     const double kept = churns ? kRooms * rooms[state] + kTaken * taken * taken : 0;
-    const double eighths = sold[state] + kept;
+    const double known = sold[state] + kept;
+    const double eighths = demand.doubt * card.open(state) + (1 - demand.doubt) * known;
     worth.worth.push_back(static_cast<std::int32_t>(std::lround(1e6 * eighths / kEighths)));
   }
   return worth;

@@ -9,11 +9,19 @@
 
 namespace snug {
 
+/// What pods ask of the cards with one MIG table.
+struct SliceDemand {
+  MigTablePtr table;         // null: none
+  std::vector<double> part;  // of the slices that are asked for, by profile; adds up to 1
+  double doubt = 0;          // how little is known of it: from 1, nothing, to 0
+};
+
 /// What the shape's pods need of a MIG card: the slice that they name, or one that holds their
 /// share. Nothing: whole GPUs.
 [[nodiscard]] std::optional<SliceNeed> slice_need(const PodShape& shape);
 
-/// By the numbers of the supply's tables, the first of which is none. A pod that asks for a share
+/// By the numbers of the supply's tables, the first of which is none; nothing of one that no GPU in
+/// MIG mode has. A pod that asks for a share
 /// counts as the smallest slice that holds it.
 [[nodiscard]] std::vector<SliceDemand> slice_demand(const ShapeCounts& pods, const Supply& supply);
 
@@ -25,7 +33,9 @@ namespace snug {
 ///   - where pods leave, rooms: for each profile f_p size_p^2 / mean size, times the sum over its
 ///     1st, 2nd, ... room at once of fade^(eighths of the card that must come free for them);
 ///   - where pods leave, the square of what is taken: cards that are nearly empty then drain.
+/// While little is known of the demand, a part of it goes by openness() instead, which keeps every
+/// profile possible as long as it can.
 /// Nothing where the card is divided into more than SliceWorth::kMostCells ranges.
-[[nodiscard]] SliceWorth slice_worth(const SliceDemand& demand, int churn);
+[[nodiscard]] SliceWorth slice_worth(const SliceDemand& demand, bool churns);
 
 }  // namespace snug

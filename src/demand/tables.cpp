@@ -224,7 +224,10 @@ DemandTables::DemandTables(const ShapeCounts& pods, const Supply& supply, double
     memory.of_device.add(gpus, mebibytes, mebibytes);
     memory.of_used.add(gpus, mebibytes / each, mebibytes);
   }
-  slices_ = slice_demand(pods, supply);
+  for (const SliceDemand& demand : slice_demand(pods, supply)) {
+    slices_.still.push_back(slice_worth(demand, false));
+    slices_.churning.push_back(slice_worth(demand, true));
+  }
   if (all_gpus <= 0) return;
   cpu_ = {cpu.of_device.bins(all_gpus), cpu.of_used.bins(all_gpus)};
   memory_ = {memory.of_device.bins(all_gpus), memory.of_used.bins(all_gpus)};
@@ -256,7 +259,8 @@ StrandTable DemandTables::mixed(const ByUse<StrandTable::Bins>& bins, std::int64
 Demand DemandTables::at(int churn) const {
   Demand demand = rest_;
   demand.churn = churn;
-  for (const SliceDemand& table : slices_) demand.slices.push_back(slice_worth(table, churn));
+  const bool churns = 2 * churn >= Demand::kFullChurn;
+  demand.slices = churns ? slices_.churning : slices_.still;
   for (RoomShape& room : demand.rooms) room.fade = fade_of(room.gpus, churn);
   demand.cpu = mixed(cpu_, kCpuWidth, churn);
   demand.memory = mixed(memory_, kMemoryWidth, churn);

@@ -81,8 +81,9 @@ void PatternBook::find_twins() {
 std::size_t PatternBook::KindHash::operator()(const GpuKind& kind) const {
   const std::hash<std::uint64_t> hash;
   std::size_t value = 0;
-  for (const std::int64_t part : {kind.free.memory.value, kind.free.compute.value,
-                                  kind.capacity.value, std::int64_t{kind.allowed}}) {
+  for (const std::int64_t part :
+       {kind.free.memory.value, kind.free.compute.value, kind.capacity.value,
+        std::int64_t{kind.allowed}, static_cast<std::int64_t>(kind.mig.use.taken)}) {
     value = value * 1'000'003 + hash(static_cast<std::uint64_t>(part));
   }
   return value;

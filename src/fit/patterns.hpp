@@ -111,6 +111,8 @@ class PatternBook {
   [[nodiscard]] const Patterns& of(const GpuKind& kind);
   [[nodiscard]] std::size_t kinds() const { return known_.size(); }
   void forget();
+  /// Steps of search that making patterns has taken.
+  [[nodiscard]] std::int64_t steps() const { return slice_steps_; }
 
   [[nodiscard]] std::size_t containers() const { return turns_.size(); }
   /// How many apps and sidecars there are: they have the turns 0..others()-1.
@@ -149,6 +151,7 @@ class PatternBook {
   std::unordered_map<std::int64_t, std::shared_ptr<const std::vector<Charge>>> costs_;
   std::unordered_map<GpuKind, Patterns, KindHash> known_;
   StartOrders starts_;
+  std::int64_t slice_steps_ = 0;
   std::size_t made_ = 0;
 };
 

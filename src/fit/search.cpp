@@ -137,6 +137,7 @@ class Several {
 
   /// The GPUs that can serve anything, by position.
   std::vector<Bin> bins_by(Level level) {
+    const std::int64_t before = several_.book.steps();
     std::vector<Bin> bins;
     for (std::size_t gpu = 0; gpu < node_.gpus.size(); ++gpu) {
       const bool apart = !apart_.empty() && apart_[gpu];
@@ -145,6 +146,7 @@ class Several {
       const Patterns& patterns = several_.book.of(kind_of(node_, gpu, view, several_.book));
       if (patterns.served() != 0) bins.push_back({.patterns = &patterns, .gpu = gpu});
     }
+    memo_.count_steps(several_.book.steps() - before);
     return bins;
   }
 

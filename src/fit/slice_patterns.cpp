@@ -19,31 +19,43 @@ constexpr ContainerSet bit(std::size_t turn) { return ContainerSet{1} << turn; }
 /// an app, or of another init container, where that has what it needs.
 class SlicesOfSet {
  public:
-  SlicesOfSet(const PatternBook& book, const MigRoom& room) : book_(book), room_(room) {}
+  SlicesOfSet(const PatternBook& book, const MigRoom& room) : book_(book), room_(room) {
+    for (std::size_t turn = 0; turn < book.containers(); ++turn) {
+      Wanted& wanted = by_turn_.emplace_back();
+      wanted.turn = turn;
+      const std::optional<SliceNeed> need = slice_need(book.asked(turn));
+      if (!need) continue;
+      wanted.need = *need;
+      wanted.profile = smallest_profile(*room.table, *need, room.profiles);
+    }
+  }
+
+  /// Whether a profile of the GPU serves the container.
+  [[nodiscard]] bool has_profile(std::size_t turn) const {
+    return by_turn_[turn].profile.has_value();
+  }
 
   /// False: no profile serves one of the containers.
   bool choose(ContainerSet set) {
     wanted_.clear();
     shared_.clear();
-    for (std::size_t turn = 0; turn < book_.containers(); ++turn) {
-      if ((set & bit(turn)) == 0) continue;
-      const std::optional<SliceNeed> need = slice_need(book_.asked(turn));
-      const auto profile =
-          need ? smallest_profile(*room_.table, *need, room_.profiles) : std::nullopt;
-      if (!profile) return false;
-      wanted_.push_back({turn, *profile, *need});
+    for (const Wanted& each : by_turn_) {
+      if ((set & bit(each.turn)) == 0) continue;
+      if (!each.profile) return false;
+      wanted_.push_back(each);
     }
     share();
     std::ranges::sort(wanted_, {}, [&](const Wanted& each) {
-      return std::tuple(-room_.table->profiles[each.profile].size, each.profile, each.turn);
+      return std::tuple(-profile_of(each).size, each.profile, each.turn);
     });
     return true;
   }
 
-  std::optional<std::vector<SetSlice>> place(StartOrders& starts) const {
+  std::optional<std::vector<SetSlice>> place(StartOrders& starts, std::int64_t& steps) const {
     std::vector<std::uint16_t> profiles(wanted_.size());
-    std::ranges::transform(wanted_, profiles.begin(), &Wanted::profile);
-    const auto placed = place_together(room_, profiles, starts);
+    std::ranges::transform(wanted_, profiles.begin(),
+                           [](const Wanted& each) { return each.profile.value_or(0); });
+    const auto placed = place_together(room_, profiles, starts, steps);
     if (!placed) return std::nullopt;
     std::vector<SetSlice> slices;
     slices.reserve(wanted_.size() + shared_.size());
@@ -61,9 +73,14 @@ class SlicesOfSet {
  private:
   struct Wanted {
     std::size_t turn = 0;
-    std::uint16_t profile = 0;
+    std::optional<std::uint16_t> profile;  // nothing: none serves it
     SliceNeed need;
   };
+
+  /// Where there is one.
+  [[nodiscard]] const MigProfile& profile_of(const Wanted& each) const {
+    return room_.table->profiles[each.profile.value_or(0)];
+  }
 
   void share() {
     std::vector<Wanted> inits;
@@ -73,13 +90,13 @@ class SlicesOfSet {
       return init;
     });
     std::ranges::sort(inits, {}, [&](const Wanted& each) {
-      const MigProfile& profile = room_.table->profiles[each.profile];
+      const MigProfile& profile = profile_of(each);
       return std::tuple(-profile.size, -profile.compute, each.turn);
     });
     for (const Wanted& init : inits) {
       const auto owner = std::ranges::find_if(wanted_, [&](const Wanted& each) {
         return book_.asked(each.turn).kind != ContainerKind::kSidecar &&
-               serves(*room_.table, room_.table->profiles[each.profile], init.need);
+               serves(*room_.table, profile_of(each), init.need);
       });
       if (owner == wanted_.end()) {
         wanted_.push_back(init);
@@ -91,6 +108,7 @@ class SlicesOfSet {
 
   const PatternBook& book_;
   const MigRoom& room_;
+  std::vector<Wanted> by_turn_;
   std::vector<Wanted> wanted_;                               // those with slices of their own
   std::vector<std::pair<std::size_t, std::size_t>> shared_;  // and those that use another's
 };
@@ -111,12 +129,11 @@ void PatternBook::serve_slices(Patterns& patterns) {
       if ((set & bit(turn)) == 0) continue;
       const auto isolation = static_cast<std::size_t>(asked(turn).isolation);
       allowed = allowed && kind.shared_as.at(isolation) != GpuMode::kNone;
-      const std::optional<SliceNeed> need = slice_need(asked(turn));
-      const bool has = need && smallest_profile(*kind.mig.table, *need, kind.mig.profiles);
-      if (kind.any_profile && (named_ & bit(turn)) != 0 && !has) placed &= ~bit(turn);
+      const bool nameless = kind.any_profile && (named_ & bit(turn)) != 0;
+      if (nameless && !slices.has_profile(turn)) placed &= ~bit(turn);
     }
     if (!allowed || !slices.choose(placed)) continue;
-    auto found = slices.place(starts_);
+    auto found = slices.place(starts_, slice_steps_);
     if (!found) continue;
     PodCharge sum;
     for (const SetSlice& each : *found) {

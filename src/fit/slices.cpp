@@ -16,14 +16,8 @@ bool is_of_plugin(const NodeInventory& node, const Slice& slice) {
 std::vector<MigPlacement> existing_slices(const NodeInventory& node, const GpuInfo& gpu) {
   std::vector<MigPlacement> slices;
   for (const Slice& slice : gpu.mig_instances) {
-    const auto profile = gpu.mig_table->find(slice.profile);
-    if (!profile || is_of_plugin(node, slice)) continue;
-    const MigProfile& known = gpu.mig_table->profiles[*profile];
-    const bool listed = known.size == slice.size &&
-                        std::ranges::find(known.starts, slice.start) != known.starts.end();
-    if (!listed) continue;
-    slices.push_back(
-        {static_cast<std::uint16_t>(*profile), static_cast<std::uint16_t>(slice.start)});
+    const std::optional<MigPlacement> known = placement_of(*gpu.mig_table, slice);
+    if (known && !is_of_plugin(node, slice)) slices.push_back(*known);
   }
   std::ranges::sort(slices);
   return slices;
@@ -97,8 +91,10 @@ class Placing {
   Placing(const MigRoom& room, std::span<const std::uint16_t> profiles, StartOrders& orders)
       : room_(room), profiles_(profiles), orders_(orders) {}
 
-  std::optional<std::vector<MigPlacement>> run() {
-    if (!extend(room_.use, 0)) return std::nullopt;
+  std::optional<std::vector<MigPlacement>> run(std::int64_t& steps) {
+    const bool found = extend(room_.use, 0);
+    steps += kMostSliceSteps - std::max<std::int64_t>(0, steps_);
+    if (!found) return std::nullopt;
     return placed_;
   }
 
@@ -123,15 +119,15 @@ class Placing {
   std::span<const std::uint16_t> profiles_;
   StartOrders& orders_;
   std::vector<MigPlacement> placed_;
-  std::int64_t steps_ = kMostSliceSteps;
+  std::int64_t steps_ = kMostSliceSteps;  // that are left
 };
 
 }  // namespace
 
 std::optional<std::vector<MigPlacement>> place_together(const MigRoom& room,
                                                         std::span<const std::uint16_t> profiles,
-                                                        StartOrders& orders) {
-  return Placing(room, profiles, orders).run();
+                                                        StartOrders& orders, std::int64_t& steps) {
+  return Placing(room, profiles, orders).run(steps);
 }
 
 }  // namespace snug

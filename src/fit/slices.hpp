@@ -43,9 +43,10 @@ class StartOrders {
 };
 
 /// Places for slices of these profiles together, in their order; nothing: there are none, or the
-/// search came to its bound (kMostSliceSteps). It is quick where equal profiles stand together and
-/// the larger ones first.
+/// search came to its bound (kMostSliceSteps). `steps` grows by what it took. It is quick where
+/// equal profiles stand together and the larger ones first.
 [[nodiscard]] std::optional<std::vector<MigPlacement>> place_together(
-    const MigRoom& room, std::span<const std::uint16_t> profiles, StartOrders& orders);
+    const MigRoom& room, std::span<const std::uint16_t> profiles, StartOrders& orders,
+    std::int64_t& steps);
 
 }  // namespace snug

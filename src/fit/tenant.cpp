@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "snug/fit/pod_charge.hpp"
+#include "snug/mig/catalog.hpp"
 
 namespace snug {
 
@@ -30,7 +31,7 @@ std::vector<bool> kept_apart(const NodeState& node, const Tenant& tenant) {
 MilliGpu unit_compute(const NodeInventory& inventory, std::string_view resource) {
   const auto known = inventory.unit_milli.find(resource);
   if (known != inventory.unit_milli.end()) return known->second;
-  if (resource.starts_with("nvidia.com/mig-")) return {0};
+  if (resource.starts_with(kMigResource)) return {0};
   return {(kWholeGpu.value + inventory.replicas - 1) / inventory.replicas};
 }
 

@@ -183,7 +183,9 @@ class Adder {
     if (says_less_than_over_committed(gpu.closure)) gpu.closure = GpuClosure::kOverCommitted;
   }
 
+  /// In MIG mode there is none for slices of an unknown table.
   void set_room(GpuState& gpu) const {
+    if (gpu.info->mig && !takes_slices(*gpu.info)) return;
     if (takes_slices(*gpu.info)) {
       const MigRoom room = mig_room(*node_.inventory, gpu);
       gpu.left = axis_thousandths(*room.table, room.idle());
@@ -235,11 +237,8 @@ class Adder {
   bool take_slice(std::size_t position, const Slice& slice, const Holder& holder, Charge& counted) {
     GpuState& gpu = node_.gpus[position];
     const MigTable& table = *gpu.info->mig_table;
-    const auto profile = table.find(slice.profile);
-    const bool known = profile && table.profiles[*profile].size == slice.size &&
-                       std::ranges::find(table.profiles[*profile].starts, slice.start) !=
-                           table.profiles[*profile].starts.end();
-    if (!known) {
+    const std::optional<MigPlacement> placement = placement_of(table, slice);
+    if (!placement) {
       const bool on_axis = slice.start + slice.size <= table.axis;
       const AxisMask range =
           on_axis ? axis_range(slice.start, slice.size) : axis_range(0, table.axis);
@@ -247,17 +246,16 @@ class Adder {
       gpu.mig.taken |= range;
       return false;
     }
-    const MigPlacement placement{static_cast<std::uint16_t>(*profile),
-                                 static_cast<std::uint16_t>(slice.start)};
-    const Charge cost = slice_charge(table, placement.profile);
+    const Charge cost = slice_charge(table, placement->profile);
     const bool good =
-        (holder.asked == nullptr || plausible(table, placement.profile, *holder.asked)) &&
+        (holder.asked == nullptr || plausible(table, placement->profile, *holder.asked)) &&
         plausible(cost, counted);
     counted = larger(counted, cost);
-    if (!take_own({position, placement, holder.kind})) return good;
-    if (!has_room(table, gpu.mig, placement)) over_commit(gpu);
-    gpu.mig = with_slice(table, gpu.mig, placement);
-    if (!exists(gpu, slice) && gpu.closure == GpuClosure::kOpen) gpu.closure = GpuClosure::kChanged;
+    if (!take_own({position, *placement, holder.kind})) return good;
+    if (!has_room(table, gpu.mig, *placement)) over_commit(gpu);
+    gpu.mig = with_slice(table, gpu.mig, *placement);
+    if (!exists(gpu, *placement, slice.uuid) && gpu.closure == GpuClosure::kOpen)
+      gpu.closure = GpuClosure::kChanged;
     return good;
   }
 
@@ -278,13 +276,11 @@ class Adder {
   }
 
   /// On a GPU whose agent makes what is reserved every slice will.
-  [[nodiscard]] bool exists(const GpuState& gpu, const Slice& slice) const {
-    const MigTable& table = *gpu.info->mig_table;
+  [[nodiscard]] bool exists(const GpuState& gpu, MigPlacement slice, std::string_view uuid) const {
     return node_.inventory->dynamic_mig ||
            std::ranges::any_of(gpu.info->mig_instances, [&](const Slice& known) {
-             return table.find(known.profile) == table.find(slice.profile) &&
-                    known.start == slice.start &&
-                    (known.uuid.empty() || slice.uuid.empty() || known.uuid == slice.uuid);
+             return placement_of(*gpu.info->mig_table, known) == slice &&
+                    (known.uuid.empty() || uuid.empty() || known.uuid == uuid);
            });
   }
 

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <unordered_set>
+#include <utility>
 
 namespace snug {
 
@@ -52,7 +53,10 @@ void DemandKeeper::look_at_nodes() {
   if (ledger_.inventories() == known_) return;
   const SnapshotPtr snapshot = ledger_.snapshot();
   known_ = snapshot->inventories;
-  supply_ = supply_of(*snapshot);
+  Supply supply = supply_of(*snapshot);
+  // Agents tell of each slice that they make, which changes nothing of what there is.
+  if (supply == supply_) return;
+  supply_ = std::move(supply);
   nodes_changed_ = true;
 }
 

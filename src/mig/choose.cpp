@@ -24,6 +24,7 @@ std::optional<SliceNeed> slice_need(const ContainerRequest& asked) {
 }
 
 bool serves(const MigTable& table, const MigProfile& profile, const SliceNeed& need) {
+  if (profile.starts.empty()) return false;
   if (100 * profile.compute < need.compute_percent * table.compute) return false;
   if (!need.profile.empty()) {
     return profile.name == need.profile || profile.alias == need.profile;

@@ -96,4 +96,18 @@ MigTablePtr mig_table_of(std::vector<MigProfile> published) {
   return std::make_shared<const MigTable>(std::move(table));
 }
 
+std::string_view profile_part(std::string_view resource) {
+  if (!resource.starts_with(kMigResource)) return {};
+  resource.remove_prefix(kMigResource.size());
+  if (resource.ends_with(kRenamedReplicas)) resource.remove_suffix(kRenamedReplicas.size());
+  return resource;
+}
+
+std::optional<MigName> parse_profile_part(std::string_view part) {
+  std::string name(part);
+  const std::size_t attribute = name.find("gb.");
+  if (attribute != std::string::npos) name[attribute + 2] = '+';
+  return parse_mig_name(name);
+}
+
 }  // namespace snug

@@ -14,6 +14,15 @@ constexpr auto kModeNames =
 
 std::string_view to_string(GpuMode mode) { return kModeNames.at(static_cast<std::size_t>(mode)); }
 
+std::optional<MigPlacement> placement_of(const MigTable& table, const Slice& slice) {
+  const auto found = table.find(slice.profile);
+  if (!found) return std::nullopt;
+  const MigProfile& profile = table.profiles[*found];
+  const bool starts = std::ranges::find(profile.starts, slice.start) != profile.starts.end();
+  if (profile.size != slice.size || !starts) return std::nullopt;
+  return MigPlacement{static_cast<std::uint16_t>(*found), static_cast<std::uint16_t>(slice.start)};
+}
+
 GpuMode mode_from(std::string_view text) {
   for (std::size_t i = 1; i < kModeNames.size(); ++i) {
     if (kModeNames.at(i) == text) return static_cast<GpuMode>(i);

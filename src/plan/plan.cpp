@@ -23,9 +23,7 @@ std::optional<Slice> slice_of(const GpuInfo& gpu, const DeviceTake& take) {
   const MigProfile& profile = gpu.mig_table->profiles[take.slice.profile];
   Slice slice{.profile = profile.name, .start = take.slice.start, .size = profile.size, .uuid = {}};
   for (const Slice& known : gpu.mig_instances) {
-    const bool same = known.start == slice.start &&
-                      (known.profile == profile.name || known.profile == profile.alias);
-    if (same) slice = known;
+    if (placement_of(*gpu.mig_table, known) == take.slice) slice = known;
   }
   return slice;
 }

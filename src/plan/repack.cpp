@@ -83,14 +83,6 @@ class Search {
     return to_holding(node, claim, now.placement)->reservation;
   }
 
-  /// Those with the most room first: they need the fewest pods to go, and the work may end early.
-  [[nodiscard]] std::vector<Slot> by_room() const {
-    std::vector<Slot> slots = cluster_.by_name();
-    std::ranges::stable_sort(
-        slots, [&](Slot a, Slot b) { return cluster_.state(a)->left > cluster_.state(b)->left; });
-    return slots;
-  }
-
   void find_nodes() {
     const Asking asking{input_.claim, tenant_, memo_};
     PlacementList options;

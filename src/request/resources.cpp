@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "request/sentences.hpp"
+#include "snug/mig/catalog.hpp"
 #include "snug/request/parse.hpp"
 
 namespace snug {
@@ -49,7 +50,7 @@ std::vector<KubeletCount> held_units(const std::vector<KubeletCount>& asked) {
 
 bool is_kubelet_resource(std::string_view name) {
   return name == "nvidia.com/gpu" || name == "nvidia.com/gpu.shared" ||
-         name.starts_with("nvidia.com/mig-");
+         name.starts_with(kMigResource);
 }
 
 std::expected<GpuRequest, Refusal> parse_resources(const PodFacts& pod) {

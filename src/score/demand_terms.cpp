@@ -99,6 +99,10 @@ std::int64_t in_steps(std::int64_t cost) {
   return (cost + (cost < 0 ? -kHalf : kHalf)) / kStep * kStep;
 }
 
+std::int64_t size_millionths(const MigTable& table, MigPlacement slice) {
+  return std::int64_t{1'000'000} * table.profiles[slice.profile].size / table.axis;
+}
+
 /// What a container gives for its slice, in millionths of a GPU: as much as for a share, where it
 /// asks for one.
 std::int64_t slice_price(const TermInput& input, const DeviceTake& take) {
@@ -113,7 +117,30 @@ std::int64_t slice_price(const TermInput& input, const DeviceTake& take) {
     const LeftOverTable* shares = input.demand.left_over_of(gpu.memory);
     return shares == nullptr ? 1000 * milli : shares->price[static_cast<std::size_t>(milli)];
   }
-  return std::int64_t{1'000'000} * table.profiles[take.slice.profile].size / table.axis;
+  return size_millionths(table, take.slice);
+}
+
+}  // namespace
+
+namespace {
+
+/// Of one card, in millionths of it, what the placement's slices take from those that will come. A
+/// slice that exists and stays as it is keeps no other from coming: it costs what it is.
+std::int64_t worth_lost(const TermInput& input, std::size_t position) {
+  const GpuState& gpu = input.node.gpus[position];
+  const MigTable& table = *gpu.info->mig_table;
+  const bool dynamic = input.node.inventory->dynamic_mig;
+  const SliceWorth* worth = input.demand.slices_of(gpu.info->mig_number);
+  if (dynamic && worth == nullptr) return 0;
+  AxisMask taken = mig_room(*input.node.inventory, gpu).use.taken;
+  std::int64_t lost = dynamic ? worth->of(taken) : 0;
+  for (const DeviceTake& each : input.placement.takes) {
+    if (each.gpu != position || each.milli == 0) continue;
+    taken |= each.slice.range(table);
+    lost -= slice_price(input, each);
+    if (!dynamic) lost += size_millionths(table, each.slice);
+  }
+  return dynamic ? lost - worth->of(taken) : lost;
 }
 
 }  // namespace
@@ -122,17 +149,7 @@ std::int32_t slice_value(const TermInput& input) {
   std::int64_t cost = 0;  // millionths of a GPU
   for (const DeviceTake& take : input.placement.takes) {
     if (take.mode != GpuMode::kMig || !is_first_on_its_gpu(input.placement, take)) continue;
-    const GpuState& gpu = input.node.gpus[take.gpu];
-    const SliceWorth* worth = input.demand.slices_of(gpu.info->mig_number);
-    if (worth == nullptr) continue;
-    AxisMask taken = gpu.mig.taken | gpu.info->mig_failed;
-    cost += worth->of(taken);
-    for (const DeviceTake& each : input.placement.takes) {
-      if (each.gpu != take.gpu) continue;
-      taken |= each.slice.range(*gpu.info->mig_table);
-      cost -= each.milli > 0 ? slice_price(input, each) : 0;
-    }
-    cost -= worth->of(taken);
+    cost += worth_lost(input, take.gpu);
   }
   return points(in_steps(cost) * kOne / 1000);
 }
@@ -143,9 +160,8 @@ std::int32_t slice_reuse(const TermInput& input) {
   for (const DeviceTake& take : input.placement.takes) {
     if (take.mode != GpuMode::kMig || take.milli == 0) continue;
     const GpuInfo& gpu = *input.node.gpus[take.gpu].info;
-    const MigProfile& profile = gpu.mig_table->profiles[take.slice.profile];
     const bool exists = std::ranges::any_of(gpu.mig_instances, [&](const Slice& slice) {
-      return slice.profile == profile.name && slice.start == take.slice.start;
+      return placement_of(*gpu.mig_table, slice) == take.slice;
     });
     to_create += exists ? 0 : 1;
   }

@@ -41,8 +41,8 @@ struct PodShape {
 /// together, those that ask for shares one share as large as theirs together, on as many GPUs as
 /// any of them wants. An init container runs alone: on as many GPUs it counts where it asks for
 /// more, on another number the one that asks for more in all counts. Of slices that
-/// are named those of the last profile count; a unit of the kubelet's that is no slice counts as a
-/// GPU. Of several model filters the last counts.
+/// are named those of the profile of which there are most count; a unit of the kubelet's that is no
+/// slice counts as a GPU. Of several model filters the last counts.
 [[nodiscard]] PodShape shape_of(const GpuRequest& request, const HostAmounts& host);
 
 }  // namespace snug

@@ -19,6 +19,7 @@ struct Supply {
   struct Size {
     MebiBytes memory;
     std::int64_t gpus = 0;
+    friend bool operator==(const Size&, const Size&) = default;
   };
 
   std::int64_t gpus = 0;
@@ -48,6 +49,8 @@ struct Supply {
   [[nodiscard]] MebiBytes usual_memory() const {
     return sizes.empty() ? MebiBytes{} : sizes.front().memory;
   }
+  /// Of what there is: a list that the ledger made anew for more is another.
+  friend bool operator==(const Supply&, const Supply&) = default;
 };
 
 [[nodiscard]] Supply supply_of(const Snapshot& snapshot);

@@ -19,12 +19,6 @@ using ShapeCounts = std::map<PodShape, double>;
 /// How much those count beside so many that have come: from 1, falling to 0.
 [[nodiscard]] double doubt_after(double pods);
 
-/// What pods ask of the cards with one MIG table.
-struct SliceDemand {
-  MigTablePtr table;         // null: none
-  std::vector<double> part;  // of the slices that are asked for, by profile; adds up to 1
-};
-
 /// All tables but what depends on `churn`, which is given apart so that a change of it alone costs
 /// little.
 class DemandTables {
@@ -47,7 +41,11 @@ class DemandTables {
   [[nodiscard]] static StrandTable mixed(const ByUse<StrandTable::Bins>& bins, std::int64_t width,
                                          int churn);
 
-  std::vector<SliceDemand> slices_;  // by GpuInfo::mig_number
+  /// By GpuInfo::mig_number; where half of full churn is reached the second.
+  struct {
+    std::vector<SliceWorth> still;
+    std::vector<SliceWorth> churning;
+  } slices_;
   ByUse<StrandTable::Bins> cpu_{};
   ByUse<StrandTable::Bins> memory_{};
   Demand rest_;

@@ -55,4 +55,14 @@ struct MigName {
 /// slice (`3c.3g.20gb`). Nothing: it is no profile's name.
 [[nodiscard]] std::optional<MigName> parse_mig_name(std::string_view text);
 
+/// The resource by which a device plug-in offers slices: this, the profile, and `.shared` where it
+/// renames replicas.
+inline constexpr std::string_view kMigResource = "nvidia.com/mig-";
+inline constexpr std::string_view kRenamedReplicas = ".shared";
+/// The profile, as labels and resources spell it; empty: the resource is no slice.
+[[nodiscard]] std::string_view profile_part(std::string_view resource);
+/// A spelling of labels and resources, read: they cannot have the `+` of `1g.10gb+me`, and have `.`
+/// instead.
+[[nodiscard]] std::optional<MigName> parse_profile_part(std::string_view part);
+
 }  // namespace snug

@@ -88,7 +88,7 @@ struct LeftOverTable {
 /// What a MIG card is worth to the slices that will come, by what of it is taken.
 struct SliceWorth {
   /// Cards whose placements divide the axis into more ranges have no such table.
-  static constexpr std::size_t kMostCells = 12;
+  static constexpr std::size_t kMostCells = 8;
 
   std::vector<AxisMask> cells;      // the ranges into which placements divide the axis
   std::vector<std::int32_t> worth;  // millionths of a card, by the cells of which any part is taken

@@ -52,6 +52,10 @@ struct Slice {
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
+/// The slice by its card's table, whichever spelling of the profile it has; nothing: the table has
+/// no such profile of this size, or not at this start.
+[[nodiscard]] std::optional<MigPlacement> placement_of(const MigTable& table, const Slice& slice);
+
 struct GpuInfo {
   int index = 0;
   std::string uuid;  // empty: known by its index alone

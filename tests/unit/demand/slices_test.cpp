@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <map>
@@ -22,6 +23,7 @@ MigTablePtr table_named(std::string_view card) { return find_mig_card(card, {})-
 Supply supply_with(std::vector<MigTableRef> tables) {
   Supply supply = make_supply({300, 100});
   tables.insert(tables.begin(), MigTableRef{});
+  for (std::size_t i = 1; i < tables.size(); ++i) supply.by_mig_table[i] = 1;
   supply.mig_tables = std::make_shared<const std::vector<MigTableRef>>(std::move(tables));
   return supply;
 }
@@ -111,7 +113,7 @@ TEST(SliceWorthTest, WhatIsStillSoldIsByTheDefinitionWherePodsStay) {
     double all = 0;
     for (const double part : demand.part) all += part;
     for (double& part : demand.part) part /= all;
-    const SliceWorth worth = slice_worth(demand, 0);
+    const SliceWorth worth = slice_worth(demand, false);
     for (AxisMask taken = 0; taken < (AxisMask{1} << table->axis); ++taken) {
       // A range of which any part is taken is lost.
       AxisMask lost = 0;
@@ -125,33 +127,72 @@ TEST(SliceWorthTest, CardsHaveAsManyCellsAsTheirPlacementsTellApart) {
   for (const auto& [card, cells] :
        {std::pair{"A100-40GB", 8U}, {"A30", 4U}, {"RTX-PRO-6000", 4U}, {"H200", 8U}}) {
     const std::vector<SliceDemand> demands = slice_demand({}, supply_with({table_named(card)}));
-    for (const int churn : {0, 7, 8, Demand::kFullChurn}) {
-      const SliceWorth worth = slice_worth(demands[1], churn);
+    for (const bool churns : {false, true}) {
+      const SliceWorth worth = slice_worth(demands[1], churns);
       EXPECT_EQ(worth.cells.size(), cells) << card;
       EXPECT_EQ(worth.worth.size(), std::size_t{1} << cells) << card;
-      EXPECT_EQ(worth.of(~AxisMask{0} >> (64 - demands[1].table->axis)) == 0, churn < 8) << card;
+      EXPECT_EQ(worth.of(~AxisMask{0} >> (64 - demands[1].table->axis)) == 0, !churns) << card;
     }
   }
 }
 
 TEST(SliceWorthTest, ACardDividedTooOftenHasNone) {
   MigProfile small{.name = "1g.1gb", .size = 1, .memory = {1024}, .starts = {}};
-  for (int start = 0; start < 13; ++start) small.starts.push_back(start);
+  for (int start = 0; start < 9; ++start) small.starts.push_back(start);
   const MigTablePtr table = mig_table_of({small});
   ASSERT_NE(table, nullptr);
-  EXPECT_FALSE(slice_worth(slice_demand({}, supply_with({table}))[1], 0).known());
-  EXPECT_FALSE(slice_worth(SliceDemand{}, 0).known());
+  EXPECT_FALSE(slice_worth(slice_demand({}, supply_with({table}))[1], false).known());
+  EXPECT_FALSE(slice_worth(SliceDemand{}, false).known());
 }
 
-TEST(SliceWorthTest, WherePodsLeaveMoreOfACardTakenIsNeverWorthMoreOfItsRooms) {
-  const std::vector<SliceDemand> demands =
-      slice_demand({{slice_shape("7g.40gb"), 100}}, supply_with({table_named("A100-40GB")}));
-  const SliceWorth worth = slice_worth(demands[1], Demand::kFullChurn);
-  // Almost all ask for the whole card: a slice on an empty one costs more than on a used one.
-  const auto loss = [&](AxisMask before, AxisMask after) {
-    return worth.of(before) - worth.of(after);
-  };
-  EXPECT_GT(loss(0, 0b0100'0000), 2 * loss(0b0000'1111, 0b0100'1111));
+/// The sum over j of fade^(the least eighths that must come free for j rooms of a profile at once),
+/// by all sets of rooms.
+double naive_rooms(const MigTable& table, const MigProfile& profile, AxisMask taken) {
+  std::map<int, double> least;
+  for (std::size_t set = 1; set < (std::size_t{1} << profile.starts.size()); ++set) {
+    AxisMask rooms = 0;
+    bool apart = true;
+    int count = 0;
+    for (std::size_t i = 0; i < profile.starts.size(); ++i) {
+      if ((set >> i & 1U) == 0) continue;
+      const AxisMask room = axis_range(profile.starts[i], profile.size);
+      apart = apart && (rooms & room) == 0;
+      rooms |= room;
+      ++count;
+    }
+    if (!apart) continue;
+    const double freed = 8.0 * std::popcount(rooms & taken) / table.axis;
+    const auto [known, is_new] = least.emplace(count, freed);
+    if (!is_new) known->second = std::min(known->second, freed);
+  }
+  double sum = 0;
+  for (const auto& [count, freed] : least) sum += std::pow(0.6, freed);
+  return sum;
+}
+
+TEST(SliceWorthTest, WherePodsLeaveRoomsAndWhatIsTakenCountAsDefined) {
+  for (const char* card : {"A100-40GB", "A30"}) {
+    const MigTablePtr table = table_named(card);
+    SliceDemand demand{.table = table, .part = std::vector<double>(table->profiles.size())};
+    demand.part[0] = 0.5;                       // the smallest
+    demand.part[demand.part.size() - 1] = 0.5;  // the whole card
+    double mean = 0;
+    for (std::size_t p = 0; p < demand.part.size(); ++p) {
+      mean += demand.part[p] * 8.0 * table->profiles[p].size / table->axis;
+    }
+    const SliceWorth worth = slice_worth(demand, true);
+    for (AxisMask taken = 0; taken < (AxisMask{1} << table->axis); ++taken) {
+      double expected = naive_sold(demand, taken, 0.9);
+      for (std::size_t p = 0; p < demand.part.size(); ++p) {
+        const double size = 8.0 * table->profiles[p].size / table->axis;
+        expected += 0.4 * demand.part[p] * size * size / mean *
+                    naive_rooms(*table, table->profiles[p], taken);
+      }
+      const double used = 8.0 * std::popcount(taken) / table->axis;
+      expected += 0.06 * used * used;
+      EXPECT_NEAR(worth.of(taken), 1e6 / 8 * expected, 1) << card << " " << taken;
+    }
+  }
 }
 
 }  // namespace

@@ -83,6 +83,7 @@ Demand asked_for(const std::vector<std::string>& profiles, int churn) {
   supply.mig_tables = std::make_shared<const std::vector<MigTableRef>>(
       std::vector<MigTableRef>{MigTableRef{}, table()});
   supply.gpus = 1;
+  supply.by_mig_table[1] = 1;
   ShapeCounts pods;
   for (const std::string& profile : profiles) {
     PodShape shape;
