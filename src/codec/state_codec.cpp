@@ -86,18 +86,19 @@ Json slice_json(const Slice& slice) {
 Json slices_json(const GpuInfo& gpu, const std::vector<HeldSlice>& held) {
   if (!gpu.mig || !gpu.mig_table) return nullptr;
   Json instances = Json::array();
-  const auto same_place = [](const Slice& a, const Slice& b) {
-    return a.start == b.start && a.size == b.size;
+  const auto same = [&](const Slice& a, const Slice& b) {
+    return a.start == b.start && a.size == b.size &&
+           gpu.mig_table->find(a.profile) == gpu.mig_table->find(b.profile);
   };
   for (const Slice& slice : gpu.mig_instances) {
     Json& row = instances.emplace_back(slice_json(slice));
     for (const HeldSlice& taken : held) {
-      if (same_place(taken.slice, slice)) row["holder"] = taken.holder;
+      if (same(taken.slice, slice)) row["holder"] = taken.holder;
     }
   }
   for (const HeldSlice& taken : held) {
     const bool exists = std::ranges::any_of(
-        gpu.mig_instances, [&](const Slice& slice) { return same_place(slice, taken.slice); });
+        gpu.mig_instances, [&](const Slice& slice) { return same(slice, taken.slice); });
     if (exists) continue;
     Json& row = instances.emplace_back(slice_json(taken.slice));
     row["holder"] = taken.holder;
