@@ -7,10 +7,12 @@ import fnmatch
 import fractions
 import re
 
+from . import slices
+
 GPU = "nvidia.com/gpu"
 SLICES = "nvidia.com/mig-"  # and the profile
 # Keys that ask for something by themselves, and those that only say more about it.
-ASKING = ("gpu-fraction", "gpu-memory")
+ASKING = ("gpu-fraction", "gpu-memory", "gpu-mig-profile")
 DETAILS = ("gpu-count", "gpu-compute", "gpu-isolation", "gpu-model")
 DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
 APP, INIT, SIDECAR = "app", "init", "sidecar"
@@ -91,11 +93,28 @@ class Ask:
             milli = 10 * int(self.keys["gpu-compute"])
         return mib, milli
 
+    def profile(self, among):
+        """The smallest of these MIG profiles that serves this, or the one that it names."""
+        if "gpu-mig-profile" in self.keys:
+            return self.keys["gpu-mig-profile"]
+        percent = int(self.keys.get("gpu-compute", "0"))
+        found = [(each.size, each.compute, name) for name, each in slices.PROFILES.items()
+                 if name in among and "+" not in name and self._is_in(each)
+                 and 100 * each.compute >= percent * slices.COMPUTE]
+        return min(found)[-1] if found else None
+
+    def _is_in(self, profile):
+        if "gpu-fraction" in self.keys:
+            milli = int(self.keys["gpu-fraction"].partition(".")[2].ljust(3, "0"))
+            return 1000 * profile.size >= milli * slices.AXIS
+        return profile.memory_mib >= _mebibytes(self.keys["gpu-memory"])
+
     def modes(self, allowed):
         """The modes of a GPU that may serve this, of those that its operator allows."""
         if self.whole:
             return {"whole"} & set(allowed)
-        wanted = self.keys.get("gpu-isolation", "any")
+        named = "gpu-mig-profile" in self.keys
+        wanted = "mig" if named else self.keys.get("gpu-isolation", "any")
         return {mode for mode in allowed if mode != "whole" and wanted in ("any", mode)}
 
     def allows(self, model):

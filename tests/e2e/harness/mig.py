@@ -6,7 +6,7 @@ A layout says for each GPU what it is divided into: profile -> slices; nothing: 
 
 import collections
 
-from .objects import A100, A100_MIB, bare_node
+from .objects import A100, A100_MIB, P4D, P4D_GPUS, bare_node
 from .scenario import NODES
 
 GPU = "nvidia.com/gpu"
@@ -21,8 +21,6 @@ A100_LAYOUTS = {
     "all-balanced": {"1g.5gb": 2, "2g.10gb": 1, "3g.20gb": 1},
 }
 SLICE_MIB = {"1g.5gb": 4864, "2g.10gb": 9856, "3g.20gb": 19968, "4g.20gb": 19968, "7g.40gb": 40192}
-P4D_GPUS = 8
-P4D = {"cpu": "96", "memory": "1152Gi"}
 
 
 def layout_of(name, gpus=P4D_GPUS):

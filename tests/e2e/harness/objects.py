@@ -5,6 +5,9 @@ import uuid
 
 A100 = "NVIDIA-A100-SXM4-40GB"
 A100_MIB = 40960
+# A node like AWS's p4d.24xlarge.
+P4D_GPUS = 8
+P4D = {"cpu": "96", "memory": "1152Gi"}
 HOSTNAME = "kubernetes.io/hostname"
 
 

@@ -3,13 +3,13 @@
 From the inventories of the nodes, the reservations of the bound pods and what these pods ask
 (asks.py). problems() says what must never be; ledger_of() brings the extender's own state into the
 same form, which must be equal: every GPU with its size, its mode and its holders, the kubelet's
-units, and each pod's standing.
+units, every MIG slice, and each pod's standing.
 """
 
 import collections
 import json
 
-from . import asks
+from . import asks, slices
 from .asks import annotations
 
 RESERVATION = "snug.dev/reservation"
@@ -21,8 +21,9 @@ DEFAULT_MODES = ("whole", "time-slicing")
 Use = collections.namedtuple("Use", "namespace pod uid container memory_mib milli")
 # What a kubelet gives one container.
 Count = collections.namedtuple("Count", "namespace pod uid container resource count")
-Gpu = collections.namedtuple("Gpu", "memory_mib model modes")
-VANISHED = Gpu(0, "", ())
+# `mig`: slices.Mig, or None where it is not in MIG mode.
+Gpu = collections.namedtuple("Gpu", "memory_mib model modes mig")
+VANISHED = Gpu(0, "", (), None)
 
 
 def is_bound(pod):
@@ -45,22 +46,28 @@ def gpus_of(node):
     metadata = node["metadata"]
     text = (metadata.get("annotations") or {}).get("snug.dev/inventory")
     if text:
-        return {gpu["index"]: Gpu(gpu["memoryMiB"], gpu["model"], gpu.get("modes", DEFAULT_MODES))
-                for gpu in json.loads(text)["gpus"]}
+        value = json.loads(text)
+        return {gpu["index"]: _gpu(gpu, slices.read(gpu, value.get("dynamicMig", False)))
+                for gpu in value["gpus"]}
     labels = metadata.get("labels", {})
     # Under the MIG strategy single the labels count slices, and nothing says of how many GPUs.
-    slices = "-MIG-" in labels.get("nvidia.com/gpu.product", "")
-    count = 0 if slices else int(labels.get("nvidia.com/gpu.count", "0"))
+    sliced = "-MIG-" in labels.get("nvidia.com/gpu.product", "")
+    count = 0 if sliced else int(labels.get("nvidia.com/gpu.count", "0"))
     return {index: Gpu(int(labels["nvidia.com/gpu.memory"]), labels["nvidia.com/gpu.product"],
-                       DEFAULT_MODES) for index in range(count)}
+                       DEFAULT_MODES, None) for index in range(count)}
+
+
+def _gpu(gpu, mig):
+    modes = gpu.get("modes", DEFAULT_MODES) if mig is None else ("mig",)
+    return Gpu(gpu["memoryMiB"], gpu["model"], modes, mig)
 
 
 def units_of(node):
     """Resource name -> how many units its kubelet has to give; of a node that states none, its
-    GPUs."""
+    GPUs outside MIG mode."""
     capacity = node["status"].get("capacity", {})
     stated = {name: int(count) for name, count in capacity.items() if asks.is_kubelets(name)}
-    return stated or {asks.GPU: len(gpus_of(node))}
+    return stated or {asks.GPU: sum(gpu.mig is None for gpu in gpus_of(node).values())}
 
 
 class Truth:
@@ -76,6 +83,7 @@ class Truth:
                        for node, gpus in self._gpus.items()}
         self.uses = collections.defaultdict(list)    # (node, index) -> uses
         self.modes = collections.defaultdict(set)    # (node, index) -> modes
+        self.slices = collections.defaultdict(list)  # (node, index) -> (uid, slices.Slice)
         self.counts = collections.defaultdict(list)  # node -> counts
         self.pods = {}                               # uid -> (node, standing, reservation or None)
         self.kinds = {pod["metadata"]["uid"]: asks.kinds(pod) for pod in pods}
@@ -100,6 +108,9 @@ class Truth:
                 found.append(f"{where} is used in several modes: {self.modes[node, index]}")
             if "whole" in self.modes[node, index] and len({use.uid for use in uses}) > 1:
                 found.append(f"{where} is whole and has {len(uses)} holders")
+            if gpu.mig:
+                found += [f"{where}: {each}"
+                          for each in slices.problems(gpu.mig, self.slices[node, index])]
         for node, counts in self.counts.items():
             for resource in {count.resource for count in counts}:
                 given = sum(count.count for count in counts if count.resource == resource)
@@ -120,7 +131,9 @@ class Truth:
         """The form of ledger_of()."""
         gpus = {place: (sorted(self.modes[place])[0], sorted(uses))
                 for place, uses in self.uses.items()}
-        return {"sizes": self.memory, "gpus": gpus, "pods": self.pods,
+        sliced = {(node, index): slices.with_holders(gpu.mig, self.slices[node, index])
+                  for node, each in self._gpus.items() for index, gpu in each.items() if gpu.mig}
+        return {"sizes": self.memory, "gpus": gpus, "pods": self.pods, "slices": sliced,
                 "counts": {node: sorted(counts) for node, counts in self.counts.items()}}
 
     def reservations(self):
@@ -166,6 +179,12 @@ class Truth:
         place = node, device["index"]
         self.uses[place].append(Use(*who, container, device["memoryMiB"], device["computeMilli"]))
         self.modes[place].add(device["mode"])
+        if (device["mode"] == "mig") != ("mig" in device):
+            self._problems.append(f"{container} of {who} has {device}")
+        if "mig" in device:
+            mig = device["mig"]
+            self.slices[place].append((who[-1], slices.Slice(mig["profile"], mig["start"],
+                                                             mig.get("uuid", ""))))
 
     def _compare(self, who, ask, node, device):
         """What was given on one device with what was asked."""
@@ -175,7 +194,7 @@ class Truth:
         if ask is None or gpu is None or gpu is VANISHED:
             return
         where = f"GPU {device['index']} of {node}"
-        given, due = (device["memoryMiB"], device["computeMilli"]), ask.charge(gpu.memory_mib)
+        given, due = (device["memoryMiB"], device["computeMilli"]), _charge(ask, gpu, device)
         if given != due:
             self._problems.append(f"{who} has {given} of {where} and asked for {due}")
         if device["mode"] not in ask.modes(gpu.modes):
@@ -202,6 +221,18 @@ class Truth:
                                       f"{given.get(container)} and the apps have {apps}")
 
 
+def _charge(ask, gpu, device):
+    """(MiB, milli) of the share, or of the slice that serves it; None: the slice does not."""
+    if not gpu.mig:
+        return None if "gpu-mig-profile" in ask.keys else ask.charge(gpu.memory_mib)
+    there = {one.profile for one in gpu.mig.instances}
+    due = ask.profile(slices.PROFILES if gpu.mig.dynamic else there)
+    mig = device.get("mig", {})
+    if due is None or (mig.get("profile"), mig.get("size")) != (due, slices.size(due)):
+        return None
+    return slices.PROFILES[due].memory_mib, slices.milli(due)
+
+
 def taken(uses, kinds):
     """(MiB, milli) that the uses of one GPU cost: for each pod what it takes at once."""
     by_pod = collections.defaultdict(list)
@@ -216,7 +247,7 @@ def taken(uses, kinds):
 def ledger_of(nodes, pods, kinds=None):
     """GET /v1/nodes and /v1/pods, in the form of Truth.as_ledger(); sums are checked on the way.
     `kinds`: uid -> asks.kinds(); containers of other pods are apps."""
-    sizes, gpus, counts = {}, {}, {}
+    sizes, gpus, counts, sliced = {}, {}, {}, {}
     for node in nodes:
         sizes[node["name"]] = {gpu["index"]: gpu["memoryMiB"] for gpu in node["gpus"]}
         for gpu in node["gpus"]:
@@ -226,13 +257,15 @@ def ledger_of(nodes, pods, kinds=None):
                 raise AssertionError(f"{node['name']}: the holders do not add up: {gpu}")
             if uses:
                 gpus[node["name"], gpu["index"]] = (gpu["mode"], uses)
+            if slices.rows_of(gpu) is not None:
+                sliced[node["name"], gpu["index"]] = slices.rows_of(gpu)
         if node["kubeletAssigned"]:
             counts[node["name"]] = sorted(
                 Count(*_who(held), held["container"], held["resource"], held["count"])
                 for held in node["kubeletAssigned"])
     standings = {row["uid"]: (row["node"], _standing(row), row.get("reservation"))
                  for row in pods if row["state"] != "pending"}
-    return {"sizes": sizes, "gpus": gpus, "pods": standings, "counts": counts}
+    return {"sizes": sizes, "gpus": gpus, "pods": standings, "counts": counts, "slices": sliced}
 
 
 def _who(holder):
@@ -249,7 +282,7 @@ def _standing(row):
 
 def difference(ours, theirs):
     """One sentence for the first place where two ledgers differ; empty: they are equal."""
-    for kind in ("sizes", "gpus", "counts", "pods"):
+    for kind in ("sizes", "gpus", "slices", "counts", "pods"):
         for key in sorted(set(ours[kind]) | set(theirs[kind])):
             if ours[kind].get(key) != theirs[kind].get(key):
                 return (f"{kind} {key}: by the API server {ours[kind].get(key)}, "
