@@ -122,7 +122,7 @@ class Run {
       placer_.gone(uid, ledger_);
     }
     const Outcome outcome = outcome_of(arrival, uid);
-    if (node) given_[arrival] = given_in(outcome);
+    if (node) given_[arrival] = given_in(outcome, *node);
     measures_.arrived(arriving.pod, node ? std::optional(given_[arrival]) : std::nullopt, ledger_);
     if (input_.watcher) input_.watcher(outcome);
   }
@@ -137,12 +137,13 @@ class Run {
   }
 
   /// A profile's name may be another part of another card.
-  [[nodiscard]] GivenParts given_in(const Outcome& outcome) const {
+  [[nodiscard]] GivenParts given_in(const Outcome& outcome, NodeIndex node) const {
     const TracePod& pod = pod_of(outcome.arrival);
     GivenParts given{.milli = pod.milli()};
     for (const PlacedSlice& placed : outcome.slices) given.slices += placed.slice.size;
-    const int axis = axes_[*outcome.node];
-    if (!pod.mig_profile.empty()) given.milli = kWholeGpu.value * given.slices / axis;
+    if (!pod.mig_profile.empty()) {
+      given.milli = kWholeGpu.value * given.slices / axes_[node.value];
+    }
     return given;
   }
 

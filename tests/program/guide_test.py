@@ -15,41 +15,47 @@ GUIDE = ROOT / "docs/user-guide.md"
 NODES = ROOT / "deploy/examples/nodes.yaml"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 REFUSED = re.compile(r"(\S+) refused: (.+)")
-GIVEN = re.compile(r"(\S+) (in all|\S+): (\S+) GPU ([\d, ]+): (\d+) MiB, (\d+) milli(?:, (\S+))?")
+GIVEN = re.compile(r"(\S+) (in all|\S+): (\S+) GPU ([\d, ]+): (\d+) MiB, (\d+) milli(?:, (\S+(?: \S+)?))?")
 SPEC = {"schedulerName": "snug", "containers": [{"name": "main", "image": "my-image"}]}
 
 
 def examples():
-    """(policy or None, pod, lines) of each example, in the page's order. A policy is in force until its
-    section ends."""
+    """((policy or None, node or None), pod, lines) of each example, in the page's order. A policy is in
+    force, and a node is there besides, until its section ends."""
     for section in re.split(r"^## ", GUIDE.read_text(encoding="utf-8"), flags=re.M):
-        policy, pod = None, None
+        policy, node, pod = None, None, None
         for language, text in BLOCK.findall(section):
             if language == "yaml":
                 value = yaml.safe_load(text)
-                if "metadata" in value:
+                if value.get("kind") == "Node":
+                    node = text
+                elif "metadata" in value:
                     pod = {"apiVersion": "v1", "kind": "Pod", "spec": SPEC, **value}
                 elif "version" in value:
                     policy = text
                 else:  # what a pod may have besides
                     assert set(value) == {"spec"}, text
             elif language == "text":
-                yield policy, pod, text.splitlines()
+                yield (policy, node), pod, text.splitlines()
 
 
 class Extender:
-    """The program on the example nodes, asked as kube-scheduler asks."""
+    """The program on the example nodes, and one more or not, asked as kube-scheduler asks."""
 
-    def __init__(self, case, policy):
+    def __init__(self, case, policy, node):
+        folder = tempfile.TemporaryDirectory(prefix="snug-guide-")
+        case.addCleanup(folder.cleanup)
         options = ["--policy", ROOT / "policies/best-fit.yaml"]  # as the page says
+        nodes = yaml.safe_load(NODES.read_text())["items"]
         if policy:
-            folder = tempfile.TemporaryDirectory(prefix="snug-guide-")
-            case.addCleanup(folder.cleanup)
-            path = Path(folder.name) / "policy.yaml"
-            path.write_text(policy, encoding="utf-8")
-            options = ["--policy", path]
+            options = ["--policy", Path(folder.name) / "policy.yaml"]
+            options[1].write_text(policy, encoding="utf-8")
+        if node:
+            options += ["--cluster", Path(folder.name) / "node.yaml"]
+            options[-1].write_text(node, encoding="utf-8")
+            nodes.append(yaml.safe_load(node))
         _, self.verbs, self.admin = start_on(case, NODES, *options)
-        self.names = [node["metadata"]["name"] for node in yaml.safe_load(NODES.read_text())["items"]]
+        self.names = [each["metadata"]["name"] for each in nodes]
 
     def state(self, what):
         with urllib.request.urlopen(f"{self.admin}/v1/{what}", timeout=10) as answer:
@@ -74,13 +80,17 @@ class Extender:
             pass
 
 
+def mode_of(device):
+    return device["mode"] + (" " + device["mig"]["profile"] if "mig" in device else "")
+
+
 def lines_of(extender, pod):
     """What the pod has been given, in the page's words."""
     name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
     [row] = [each for each in extender.state("pods") if each["uid"] == uid]
     for container in row["reservation"]["containers"]:
         devices = container["devices"]
-        [(memory, milli, mode)] = {(each["memoryMiB"], each["computeMilli"], each["mode"]) for each in devices}
+        [(memory, milli, mode)] = {(each["memoryMiB"], each["computeMilli"], mode_of(each)) for each in devices}
         indices = ", ".join(str(each["index"]) for each in devices)
         yield f"{name} {container['name']}: {row['node']} GPU {indices}: {memory} MiB, {milli} milli, {mode}"
     if any(container["name"] not in {each["name"] for each in pod["spec"]["containers"]}
@@ -95,12 +105,12 @@ def lines_of(extender, pod):
 class GuideTest(unittest.TestCase):
     def test_every_example_gets_what_the_page_says(self):
         extenders = {}
-        for number, (policy, pod, lines) in enumerate(examples()):
+        for number, (setting, pod, lines) in enumerate(examples()):
             metadata = pod["metadata"] = {"namespace": "default", **pod["metadata"], "uid": f"uid-{number}"}
             with self.subTest(metadata["name"]):
-                if policy not in extenders:
-                    extenders[policy] = Extender(self, policy)
-                self._compare(extenders[policy], pod, lines)
+                if setting not in extenders:
+                    extenders[setting] = Extender(self, *setting)
+                self._compare(extenders[setting], pod, lines)
 
     def _compare(self, extender, pod, lines):
         refused = REFUSED.fullmatch(lines[0])
@@ -133,7 +143,7 @@ class GuideTest(unittest.TestCase):
         self.assertGreater(len(list(examples())), 15)
 
     def test_the_commands_work(self):
-        extender = Extender(self, None)
+        extender = Extender(self, None, None)
         commands = [line for language, text in BLOCK.findall(GUIDE.read_text(encoding="utf-8"))
                     if language == "sh" for line in text.splitlines()]
         self.assertTrue(commands)

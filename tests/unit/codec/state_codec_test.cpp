@@ -162,6 +162,31 @@ TEST(StateCodecTest, SlicesShowTheAxisAndWhoHoldsThem) {
                 holder + R"(},{"profile":"2g.10gb","start":2,"size":2,)" + holder + "}]}");
 }
 
+TEST(StateCodecTest, AnExistingSliceIsHeldByWhoeverHoldsItsProfileThere) {
+  struct Row {
+    std::string exists;
+    std::string held;
+    bool one;
+  };
+  for (const Row& row : {Row{"2g.20gb", "2g.20gb", true}, Row{"7g.79gb", "7g.80gb", true},
+                         Row{"1g.20gb", "2g.20gb", false}}) {
+    GpuInfo mig = gpu(0, "GPU-a");
+    mig.mig = true;
+    mig.mig_table = find_mig_card("A100-80GB", {})->table;
+    const int size = mig.mig_table->profiles[mig.mig_table->find(row.held).value()].size;
+    mig.mig_instances = {{row.exists, 0, size, "MIG-1"}};
+    const ReservedDevice device{0,      "GPU-a", GpuMode::kMig,
+                                {9856}, {285},   Slice{row.held, 0, size, ""}};
+    const auto node =
+        state(inventory("n1", {mig}), {holding("u1", {{"m", "", std::vector{device}}})});
+    const Json slices =
+        Json::parse(*write_nodes(snapshot({node}), "n1"))["nodes"][0]["gpus"][0]["slices"];
+    ASSERT_EQ(slices["instances"].size(), row.one ? 1U : 2U) << slices.dump();
+    EXPECT_EQ(slices["instances"][0].contains("holder"), row.one) << slices.dump();
+    EXPECT_TRUE(slices["instances"].back().contains("holder")) << slices.dump();
+  }
+}
+
 TEST(StateCodecTest, OnlyGpusThatTakeSlicesShowAnAxis) {
   struct Row {
     bool mig;
