@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "codec/inventory_sources.hpp"
 #include "codec/json.hpp"
@@ -23,6 +26,12 @@ bool is_uuid(std::string_view text) {
            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                   std::string_view("-_./:").find(c) != std::string_view::npos;
          });
+}
+
+/// As tables spell it, where it is a profile's name.
+std::string as_in_tables(std::string profile) {
+  std::optional<MigName> name = parse_mig_name(profile);
+  return name ? std::move(name->name) : std::move(profile);
 }
 
 class AnnotationReader {
@@ -110,7 +119,7 @@ class AnnotationReader {
     std::vector<Slice> slices;
     for (const JsonAt& item : json_.items(at)) {
       Slice slice;
-      slice.profile = json_.nonempty_text(json_.required(item, "profile"));
+      slice.profile = as_in_tables(json_.nonempty_text(json_.required(item, "profile")));
       slice.start = static_cast<int>(json_.integer(json_.required(item, "start"), kAxisStart));
       slice.size = static_cast<int>(json_.integer(json_.required(item, "size"), kAxisSize));
       slice.uuid = read_uuid(item);
@@ -136,11 +145,6 @@ class AnnotationReader {
     if (!gpu.mig_table) {
       json_.complain(at, "must have a profile with a start, and each under one spelling");
     }
-  }
-
-  static bool is_placement(const MigProfile& profile, const Slice& slice) {
-    return profile.size == slice.size &&
-           std::ranges::find(profile.starts, slice.start) != profile.starts.end();
   }
 
   std::vector<MigProfile> read_profiles(const JsonAt& at) {
@@ -185,18 +189,18 @@ class AnnotationReader {
   void read_failures(const JsonAt& at, NodeInventory& inventory) {
     for (const JsonAt& item : json_.items(at)) {
       const std::string uuid = json_.nonempty_text(json_.required(item, "gpu"));
-      const std::string profile = json_.nonempty_text(json_.required(item, "profile"));
-      const JsonAt start_at = json_.required(item, "start");
-      const auto start = static_cast<int>(json_.integer(start_at, kAxisStart));
+      const std::string profile =
+          as_in_tables(json_.nonempty_text(json_.required(item, "profile")));
+      const auto start = static_cast<int>(json_.integer(json_.required(item, "start"), kAxisStart));
       (void)json_.nonempty_text(json_.member(item, "pod"));
       if (!json_.ok()) return;
       for (GpuInfo& gpu : inventory.gpus) {
         if (gpu.uuid != uuid || !gpu.mig_table) continue;
         const auto known = gpu.mig_table->find(profile);
-        if (known && is_placement(gpu.mig_table->profiles[*known],
-                                  {.start = start, .size = gpu.mig_table->profiles[*known].size})) {
-          gpu.mig_failed |= axis_range(start, gpu.mig_table->profiles[*known].size);
-        }
+        if (!known) continue;
+        const MigProfile& failed = gpu.mig_table->profiles[*known];
+        if (!std::ranges::binary_search(failed.starts, start)) continue;
+        gpu.mig_failed |= axis_range(start, failed.size);
       }
     }
   }

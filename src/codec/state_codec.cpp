@@ -85,26 +85,29 @@ Json slice_json(const Slice& slice) {
 /// Null: the GPU takes no slices, or its axis is not known.
 Json slices_json(const GpuInfo& gpu, const std::vector<HeldSlice>& held) {
   if (!gpu.mig || !gpu.mig_table) return nullptr;
-  Json instances = Json::array();
-  // Several profiles may have one start and one size.
+  // One range may be a slice of several profiles, and one profile may have two spellings.
   const auto same = [&](const Slice& a, const Slice& b) {
-    const auto profile = gpu.mig_table->find(a.profile);
-    const bool called_alike = a.profile == b.profile ||
-                              (profile.has_value() && profile == gpu.mig_table->find(b.profile));
-    return a.start == b.start && a.size == b.size && called_alike;
+    const bool same_profile = a.profile == b.profile ||
+                              (gpu.mig_table->find(a.profile).has_value() &&
+                               gpu.mig_table->find(a.profile) == gpu.mig_table->find(b.profile));
+    return a.start == b.start && a.size == b.size && same_profile;
   };
-  for (const Slice& slice : gpu.mig_instances) {
-    Json& row = instances.emplace_back(slice_json(slice));
-    for (const HeldSlice& taken : held) {
-      if (same(taken.slice, slice)) row["holder"] = taken.holder;
-    }
-  }
+  std::vector<Slice> slices = gpu.mig_instances;
+  Json instances = Json::array();
+  for (const Slice& slice : slices) instances.push_back(slice_json(slice));
   for (const HeldSlice& taken : held) {
-    const bool exists = std::ranges::any_of(
-        gpu.mig_instances, [&](const Slice& slice) { return same(slice, taken.slice); });
-    if (exists) continue;
-    Json& row = instances.emplace_back(slice_json(taken.slice));
-    row["holder"] = taken.holder;
+    // Containers of one pod may share a slice, whose row shows the last of them.
+    std::size_t at = 0;
+    const auto others = [&] {
+      const auto holder = instances[at].find("holder");
+      return holder != instances[at].end() && (*holder)["uid"] != taken.holder["uid"];
+    };
+    while (at < slices.size() && (!same(slices[at], taken.slice) || others())) ++at;
+    if (at == slices.size()) {
+      slices.push_back(taken.slice);
+      instances.push_back(slice_json(taken.slice));
+    }
+    instances[at]["holder"] = taken.holder;
   }
   return {{"axis", gpu.mig_table->axis}, {"instances", std::move(instances)}};
 }

@@ -75,7 +75,7 @@ GpuKind kind_of(const NodeState& node, std::size_t position, const KindView& vie
   set_modes(kind, level, gpu);
   if (takes_slices(*gpu.info)) {
     set_slices(kind, level, *node.inventory, gpu);
-  } else if (level >= Level::kMode && view.unenforced) {
+  } else if (level >= Level::kMode && view.unenforced && !vanished(gpu)) {
     kind.shared_as.fill(GpuMode::kNone);
   }
   if (level >= Level::kTenants && view.apart) kind.shared_as.fill(GpuMode::kNone);

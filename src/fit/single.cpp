@@ -69,6 +69,7 @@ class Single {
         tenant_(tenant),
         memo_(memo),
         prices_(memo.prices()),
+        need_(memo.slice_need()),
         whole_(std::holds_alternative<WholeAsk>(asked_.ask)),
         named_(std::holds_alternative<SliceAsk>(asked_.ask)),
         unenforced_(!node.inventory->enforced && tenant.wants_enforcement()) {
@@ -130,13 +131,15 @@ class Single {
 
   ReasonCode judge_slice(const GpuState& gpu) {
     const MigTable& table = *gpu.info->mig_table;
-    const SliceNeed& need = memo_.slice_need();
-    if (!named_ && !smallest_profile(table, need)) return ReasonCode::kTooLarge;
+    if (!named_ && !smallest_profile(table, need_)) return ReasonCode::kTooLarge;
     if (!asked_.models.allows(gpu.info->model)) return ReasonCode::kModelExcluded;
-    const MigRoom free = mig_room_by(*node_.inventory, gpu, Level::kHealth);
-    const auto profile = smallest_profile(table, need, free.profiles);
-    if (!profile || !may_be_slice(asked_.isolation)) return ReasonCode::kWrongMode;
-    if (gpu.closure != GpuClosure::kOpen || !any_start(free, *profile)) {
+    const MigRoom offered = mig_room_by(*node_.inventory, gpu, Level::kMode);
+    const auto profile = smallest_profile(table, need_, offered.profiles);
+    if (!profile || !may_be_slice(asked_.isolation) || !any_start(offered, *profile)) {
+      return ReasonCode::kWrongMode;
+    }
+    const MigRoom sound = mig_room_by(*node_.inventory, gpu, Level::kHealth);
+    if (gpu.closure != GpuClosure::kOpen || !any_start(sound, *profile)) {
       return ReasonCode::kUnhealthy;
     }
     const MigRoom room = mig_room(*node_.inventory, gpu);
@@ -154,7 +157,7 @@ class Single {
   SliceOffer slices_on(const GpuState& gpu) {
     SliceOffer offer{.room = mig_room(*node_.inventory, gpu)};
     const MigRoom& room = offer.room;
-    offer.profile = smallest_profile(*room.table, memo_.slice_need(), room.profiles).value_or(0);
+    offer.profile = smallest_profile(*room.table, need_, room.profiles).value_or(0);
     for (const std::uint16_t start : memo_.starts().of(room.table, offer.profile)) {
       if (room.open(room.use, {offer.profile, start})) offer.starts.push_back(start);
     }
@@ -197,7 +200,7 @@ class Single {
     const GpuState& gpu = node_.gpus[position];
     if (whole_ || !takes_slices(*gpu.info)) return prices_.of(0, gpu.memory).cost.compute.value;
     const MigRoom room = mig_room_by(*node_.inventory, gpu, Level::kMode);
-    const auto profile = smallest_profile(*room.table, memo_.slice_need(), room.profiles);
+    const auto profile = smallest_profile(*room.table, need_, room.profiles);
     return profile ? slice_compute(*room.table, room.table->profiles[*profile]).value : 0;
   }
 
@@ -246,6 +249,7 @@ class Single {
   const Tenant& tenant_;
   FitMemo& memo_;
   Prices& prices_;
+  const SliceNeed& need_;
   bool whole_;
   bool named_;       // a slice by its profile
   bool unenforced_;  // the operator wants shares enforced, and nobody does here

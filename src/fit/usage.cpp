@@ -101,7 +101,8 @@ class Adder {
         continue;
       }
       for (const ReservedDevice& device : std::get<std::vector<ReservedDevice>>(container.given)) {
-        const Taken taken = take(device, asked, holding.suspect);
+        const Taken taken =
+            take(device, {.asked = asked, .kind = holding.kind_of(c)}, holding.suspect);
         touched_.push_back(taken.gpu);
         if (containers.size() == 1) {
           count(node_.gpus[taken.gpu], taken.cost);
@@ -148,6 +149,15 @@ class Adder {
     std::size_t gpu = 0;
     Charge cost;
   };
+  struct Holder {
+    const ContainerRequest* asked = nullptr;  // null: not known
+    ContainerKind kind = ContainerKind::kApp;
+  };
+  struct OwnSlice {
+    std::size_t gpu = 0;
+    MigPlacement slice;
+    ContainerKind kind = ContainerKind::kApp;
+  };
 
   /// The holding's part in the crowd of each GPU that it has.
   void spread_over_gpus(const HostAmounts& host) {
@@ -190,7 +200,7 @@ class Adder {
     gpu.used_compute += cost.compute;
   }
 
-  Taken take(const ReservedDevice& device, const ContainerRequest* asked, bool suspect) {
+  Taken take(const ReservedDevice& device, const Holder& holder, bool suspect) {
     const std::size_t position = find(device);
     GpuState& gpu = node_.gpus[position];
     const bool conflict = gpu.mode != GpuMode::kNone && gpu.mode != device.mode;
@@ -202,13 +212,14 @@ class Adder {
       counted = {.memory = gpu.memory.value > 0 ? gpu.memory : stated.memory, .compute = kWholeGpu};
     }
     if (gpu.closure != GpuClosure::kVanished) {
-      const bool sized = asked != nullptr && device.mode != GpuMode::kMig;
-      if (sized && !plausible(*asked, stated, gpu.memory)) {
-        counted = larger(larger(counted, stated), charge(*asked, gpu.memory));
+      const bool sized = holder.asked != nullptr && device.mode != GpuMode::kMig;
+      if (sized && !plausible(*holder.asked, stated, gpu.memory)) {
+        counted = larger(larger(counted, stated), charge(*holder.asked, gpu.memory));
         suspect = true;
       }
-      if (device.slice && takes_slices(*gpu.info)) {
-        suspect = !take_slice(position, *device.slice, asked, counted) || suspect;
+      if (takes_slices(*gpu.info)) {
+        const bool good = device.slice && take_slice(position, *device.slice, holder, counted);
+        suspect = suspect || !good;
       }
       suspect = suspect || !may_hold(*gpu.info, device.mode);
     }
@@ -221,8 +232,7 @@ class Adder {
 
   /// False: it is no slice of the card, or not one that serves what was asked. `counted` becomes
   /// what it costs, if that is more.
-  bool take_slice(std::size_t position, const Slice& slice, const ContainerRequest* asked,
-                  Charge& counted) {
+  bool take_slice(std::size_t position, const Slice& slice, const Holder& holder, Charge& counted) {
     GpuState& gpu = node_.gpus[position];
     const MigTable& table = *gpu.info->mig_table;
     const auto profile = table.find(slice.profile);
@@ -231,30 +241,49 @@ class Adder {
                            table.profiles[*profile].starts.end();
     if (!known) {
       const bool on_axis = slice.start + slice.size <= table.axis;
-      gpu.mig.taken |= on_axis ? axis_range(slice.start, slice.size) : axis_range(0, table.axis);
+      const AxisMask range =
+          on_axis ? axis_range(slice.start, slice.size) : axis_range(0, table.axis);
+      if ((gpu.mig.taken & range) != 0) over_commit(gpu);
+      gpu.mig.taken |= range;
       return false;
     }
     const MigPlacement placement{static_cast<std::uint16_t>(*profile),
                                  static_cast<std::uint16_t>(slice.start)};
     const Charge cost = slice_charge(table, placement.profile);
-    const bool good = (asked == nullptr || plausible(table, placement.profile, *asked)) &&
-                      plausible(cost, counted);
+    const bool good =
+        (holder.asked == nullptr || plausible(table, placement.profile, *holder.asked)) &&
+        plausible(cost, counted);
     counted = larger(counted, cost);
-    // A plain init container has the slice before the app that it shares it with.
-    const std::pair own{position, placement};
-    if (std::ranges::find(own_slices_, own) != own_slices_.end()) return good;
-    own_slices_.push_back(own);
+    if (!take_own({position, placement, holder.kind})) return good;
     if (!has_room(table, gpu.mig, placement)) over_commit(gpu);
     gpu.mig = with_slice(table, gpu.mig, placement);
     if (!exists(gpu, slice) && gpu.closure == GpuClosure::kOpen) gpu.closure = GpuClosure::kChanged;
     return good;
   }
 
+  /// False: another container of the pod has it already. Only a plain init container may have it
+  /// too, before the app, or the init container, that it shares it with.
+  bool take_own(const OwnSlice& own) {
+    bool is_new = true;
+    for (const OwnSlice& other : own_slices_) {
+      if (other.gpu != own.gpu || other.slice != own.slice) continue;
+      is_new = false;
+      const bool init = own.kind == ContainerKind::kInit || other.kind == ContainerKind::kInit;
+      const bool sidecar =
+          own.kind == ContainerKind::kSidecar || other.kind == ContainerKind::kSidecar;
+      if (!init || sidecar) over_commit(node_.gpus[own.gpu]);
+    }
+    own_slices_.push_back(own);
+    return is_new;
+  }
+
   /// On a GPU whose agent makes what is reserved every slice will.
   [[nodiscard]] bool exists(const GpuState& gpu, const Slice& slice) const {
+    const MigTable& table = *gpu.info->mig_table;
     return node_.inventory->dynamic_mig ||
            std::ranges::any_of(gpu.info->mig_instances, [&](const Slice& known) {
-             return known.profile == slice.profile && known.start == slice.start &&
+             return table.find(known.profile) == table.find(slice.profile) &&
+                    known.start == slice.start &&
                     (known.uuid.empty() || slice.uuid.empty() || known.uuid == slice.uuid);
            });
   }
@@ -285,8 +314,7 @@ class Adder {
   bool kubelet_ = false;
   std::vector<std::size_t> touched_;         // GPUs of the holding that is being added
   std::map<std::size_t, PodCharge> by_gpu_;  // of the holding that is being added
-  /// GPUs and slices of the holding that is being added.
-  std::vector<std::pair<std::size_t, MigPlacement>> own_slices_;
+  std::vector<OwnSlice> own_slices_;         // of the holding that is being added
 };
 
 }  // namespace

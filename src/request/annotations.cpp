@@ -138,6 +138,13 @@ std::string_view in_words(Kind kind) {
   return "a share";
 }
 
+/// What the init container may ask for instead, beside one that asks for something else.
+std::string_view instead(Kind wanted, Kind other) {
+  if (other == Kind::kShare) return "a share for the init container too";
+  return wanted == other ? "a share for the init container, or the same profile"
+                         : "a share for the init container";
+}
+
 /// A plain init container uses the GPUs of the containers that run after it.
 std::optional<Refusal> check_init_containers(const std::vector<ContainerRequest>& containers) {
   for (const ContainerRequest& init : containers) {
@@ -147,13 +154,12 @@ std::optional<Refusal> check_init_containers(const std::vector<ContainerRequest>
     });
     if (other == containers.end()) continue;
     const Kind wanted = kind_of(init);
-    return malformed(
-               "the init container \"" + shown(init.container) + "\" asks for " +
-               std::string(in_words(wanted)) + " (" + shown(init.text) + ") and the container \"" +
-               shown(other->container) + "\" for " +
-               (wanted == kind_of(*other) ? "another" : std::string(in_words(kind_of(*other)))) +
-               " (" + shown(other->text) + "); allowed is a share for the init container" +
-               (wanted == Kind::kSlice ? ", or the same profile" : " too"))
+    const Kind has = kind_of(*other);
+    return malformed("the init container \"" + shown(init.container) + "\" asks for " +
+                     std::string(in_words(wanted)) + " (" + shown(init.text) +
+                     ") and the container \"" + shown(other->container) + "\" for " +
+                     std::string(wanted == has ? "another" : in_words(has)) + " (" +
+                     shown(other->text) + "); allowed is " + std::string(instead(wanted, has)))
         .error();
   }
   return std::nullopt;

@@ -48,7 +48,7 @@ std::expected<GpuRequest, Refusal> with_policy(GpuRequest request,
     return malformed(
         shown(policy->key) + " is \"" + shown(policy->value) +
         "\" on a pod that asks for no GPU; allowed is gpu-policy beside gpu-fraction, " +
-        "gpu-memory or nvidia.com/* limits");
+        "gpu-memory, gpu-mig-profile or nvidia.com/* limits");
   }
   request.policy = policy->value;
   return request;

@@ -17,8 +17,7 @@ constexpr std::string_view kFractionAllowed =
     "to 999";
 constexpr std::string_view kProfileAllowed =
     "the name of a MIG profile such as 2g.10gb, 1g.5gb+me or 1g.24gb-me, whose compute instance, "
-    "if "
-    "it is named (3c.3g.20gb), has all of the slice";
+    "if it is named (3c.3g.20gb), has all of the slice";
 constexpr std::string_view kAsking = "gpu-fraction, gpu-memory or gpu-mig-profile";
 constexpr std::string_view kWithAShare =
     "a share of a GPU to go with it (gpu-fraction below 1, or gpu-memory)";

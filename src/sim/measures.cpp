@@ -52,12 +52,14 @@ void Measures::count_rejected(const TracePod& pod) {
   ++kind;
 }
 
-void Measures::arrived(const TracePod& pod, bool placed, Ledger& ledger) {
+void Measures::arrived(const TracePod& pod, const std::optional<GivenParts>& given,
+                       Ledger& ledger) {
+  const bool placed = given.has_value();
   const auto number = static_cast<std::size_t>(report_.arrivals++);
   arrived_ += pod.milli();
   if (placed) {
-    used_ += pod.milli();
-    slices_used_ += pod.mig_slices;
+    used_ += given->milli;
+    slices_used_ += given->slices;
     ++report_.accepted;
   } else {
     count_rejected(pod);

@@ -13,6 +13,12 @@
 
 namespace snug {
 
+/// What a pod was given of the cluster.
+struct GivenParts {
+  std::int64_t milli = 0;   // milli-GPU
+  std::int64_t slices = 0;  // memory slices
+};
+
 class Measures {
  public:
   /// The trace outlives it.
@@ -20,12 +26,12 @@ class Measures {
 
   /// How long one decision took.
   void decided(std::chrono::nanoseconds took) { took_.push_back(took); }
-  /// After the placement; in the order of the arrivals.
-  void arrived(const TracePod& pod, bool placed, Ledger& ledger);
-  /// A pod that had been placed has left.
-  void left(const TracePod& pod) {
-    used_ -= pod.milli();
-    slices_used_ -= pod.mig_slices;
+  /// After the placement; in the order of the arrivals. Given nothing: it was refused.
+  void arrived(const TracePod& pod, const std::optional<GivenParts>& given, Ledger& ledger);
+  /// A pod that had been given so much has left.
+  void left(const GivenParts& given) {
+    used_ -= given.milli;
+    slices_used_ -= given.slices;
   }
 
   [[nodiscard]] SimulationReport report();

@@ -13,6 +13,7 @@
 #include "sim/measures.hpp"
 #include "sim/trace_objects.hpp"
 #include "snug/base/limits.hpp"
+#include "snug/base/units.hpp"
 
 namespace snug {
 namespace {
@@ -52,10 +53,14 @@ class Run {
         ledger_(input.clock, limits_for(trace_)),
         requests_(requests_of(trace_)),
         node_of_(trace_.arrivals.size()),
+        given_(trace_.arrivals.size()),
         candidates_(trace_.nodes.size()),
         measures_(trace_) {
     for (std::size_t rank = 0; rank < trace_.nodes.size(); ++rank) {
-      ledger_.put_node(inventory_of(trace_.nodes[rank], rank));
+      NodeInventory inventory = inventory_of(trace_.nodes[rank], rank);
+      const bool sliced = !inventory.gpus.empty() && inventory.gpus.front().mig_table;
+      axes_.push_back(sliced ? inventory.gpus.front().mig_table->axis : 0);
+      ledger_.put_node(std::move(inventory));
       const HostAmounts has = host_of(trace_.nodes[rank]);
       left_.push_back({has.cpu_milli, has.memory_bytes});
     }
@@ -91,7 +96,7 @@ class Run {
       const std::string uid = arrival_uid(gone);
       ledger_.gone(uid);
       placer_.gone(uid, ledger_);
-      measures_.left(pod_of(gone));
+      measures_.left(given_[gone]);
     }
   }
 
@@ -116,8 +121,10 @@ class Run {
     } else {
       placer_.gone(uid, ledger_);
     }
-    measures_.arrived(arriving.pod, node.has_value(), ledger_);
-    if (input_.watcher) input_.watcher(outcome_of(arrival, uid));
+    const Outcome outcome = outcome_of(arrival, uid);
+    if (node) given_[arrival] = given_in(outcome);
+    measures_.arrived(arriving.pod, node ? std::optional(given_[arrival]) : std::nullopt, ledger_);
+    if (input_.watcher) input_.watcher(outcome);
   }
 
   std::span<const NodeIndex> candidates_for(const HostAmounts& host) {
@@ -129,6 +136,16 @@ class Run {
     return std::span(candidates_).first(count);
   }
 
+  /// A profile's name may be another part of another card.
+  [[nodiscard]] GivenParts given_in(const Outcome& outcome) const {
+    const TracePod& pod = pod_of(outcome.arrival);
+    GivenParts given{.milli = pod.milli()};
+    for (const PlacedSlice& placed : outcome.slices) given.slices += placed.slice.size;
+    const int axis = axes_[*outcome.node];
+    if (!pod.mig_profile.empty()) given.milli = kWholeGpu.value * given.slices / axis;
+    return given;
+  }
+
   [[nodiscard]] Outcome outcome_of(std::size_t arrival, const std::string& uid) const {
     Outcome outcome{.arrival = arrival, .node = std::nullopt, .gpus = {}};
     const auto entry = ledger_.find(uid);
@@ -137,7 +154,10 @@ class Run {
     for (const ReservedContainer& container : entry->holding->reservation.containers) {
       const auto* devices = std::get_if<std::vector<ReservedDevice>>(&container.given);
       if (devices == nullptr) continue;
-      for (const ReservedDevice& device : *devices) outcome.gpus.push_back(device.index);
+      for (const ReservedDevice& device : *devices) {
+        outcome.gpus.push_back(device.index);
+        if (device.slice) outcome.slices.push_back({device.index, *device.slice});
+      }
     }
     std::ranges::sort(outcome.gpus);
     return outcome;
@@ -148,8 +168,10 @@ class Run {
   Placer& placer_;
   Ledger ledger_;
   std::vector<HostRoom> left_;          // of the nodes, by rank
+  std::vector<int> axes_;               // of their GPUs; 0: they take no slices
   std::vector<GpuRequest> requests_;    // of the trace's pods
   std::vector<std::uint32_t> node_of_;  // of the arrivals that were placed
+  std::vector<GivenParts> given_;       // to the arrivals that were placed
   std::priority_queue<Departure, std::vector<Departure>, std::greater<>> leaving_;
   std::vector<NodeIndex> candidates_;  // room for all nodes
   Measures measures_;

@@ -62,8 +62,33 @@ ROWS = [
     ("annotations", {"gpu-policy": "spread"}, True),
     ("annotations", {"gpu-policy": ""}, False),
     ("annotations", {"gpu-policy": "p" * 64}, False),
-    ("annotations", {"gpu-mig-profile": "1g.5gb"}, False),
-    ("annotations", {"gpu-mig-profile.side": "1g.5gb"}, False),
+    *(
+        ("annotations", {"gpu-mig-profile" + suffix: value}, valid)
+        for suffix in ("", ".side")
+        for value, valid in [
+            ("1g.5gb", True),
+            ("1g.5gb+me", True),
+            ("2g.48gb+me.all", True),
+            ("4g.96gb+gfx", True),
+            ("1g.24gb-me", True),
+            ("3c.3g.20gb", True),
+            ("11c.11g.20gb", True),
+            ("1c.3g.20gb", False),
+            ("1c.11g.20gb", False),
+            ("1g.5gb+x", False),
+            ("1g.5gb.me", False),
+            ("0g.5gb", False),
+            ("1g.05gb", False),
+            ("mig-1g.5gb", False),
+            ("", False),
+        ]
+    ),
+    ("annotations", {"gpu-mig-profile": "1g.5gb", "gpu-fraction": "0.5"}, False),
+    ("annotations", {"gpu-mig-profile": "1g.5gb", "gpu-memory": "4G"}, False),
+    ("annotations", {"gpu-mig-profile": "1g.5gb", "gpu-compute": "50"}, False),
+    ("annotations", {"gpu-mig-profile": "1g.5gb", "gpu-isolation": "mps"}, False),
+    ("annotations", {"gpu-mig-profile": "1g.5gb", "gpu-isolation": "mig", "gpu-count": "2", "gpu-model": "A100"}, True),
+    ("annotations", {"gpu-mig-profile": "1g.5gb", "gpu-container": "main"}, True),
     ("annotations", {"gpu-count": "2"}, False),
     ("annotations", {"gpu-model.side": "A100"}, False),
     ("annotations", {"gpu-fraction": "2", "gpu-count": "2"}, False),
@@ -153,6 +178,36 @@ def policy(**more):
 def profile(term, **more):
     return policy(profiles={"a": {"terms": [{"term": "spread", **term}], **more}})
 
+
+def inventory(profiles=None, **more):
+    gpu = {"index": 0, "model": "A", "memoryMiB": 1, "mig": True}
+    return {"version": 1, "gpus": [gpu if profiles is None else {**gpu, "migProfiles": profiles}], **more}
+
+
+def published(**more):
+    return {"profile": "1g.24gb+me", "size": 3, "memoryMiB": 24192, "starts": [0, 3, 6, 9], **more}
+
+
+FAILURE = {"gpu": "GPU-a", "profile": "1g.5gb", "start": 0}
+ROWS += [
+    ("inventory", inventory([published()]), True),
+    ("inventory", inventory([published(), published(profile="2g.48gb", starts=[])]), True),
+    ("inventory", inventory([published(starts=[63], size=1), published(profile="7g.40gb", starts=[0], size=64)]), True),
+    *(
+        ("inventory", inventory([published(**{key: value})]), False)
+        for key, value in [
+            ("profile", "small"), ("profile", "1c.3g.20gb"), ("size", 0), ("size", 65), ("memoryMiB", 0),
+            ("starts", [64]), ("starts", [-1]), ("starts", [0, 0]), ("starts", []), ("starts", 0),
+        ]
+    ),
+    ("inventory", inventory([]), False),
+    ("inventory", inventory([published(profile=f"1g.{i + 1}gb") for i in range(64)]), True),
+    ("inventory", inventory([published(profile=f"1g.{i + 1}gb") for i in range(65)]), False),
+    ("inventory", inventory(migFailures=[FAILURE, {**FAILURE, "pod": "uid"}]), True),
+    ("inventory", inventory(migFailures=[{**FAILURE, "start": 64}]), False),
+    ("inventory", inventory(migFailures=[{**FAILURE, "pod": ""}]), False),
+    ("inventory", inventory(migFailures=[{"gpu": "GPU-a", "profile": "1g.5gb"}]), False),
+]
 
 WEIGHT = {"weight": 1}
 ROWS += [

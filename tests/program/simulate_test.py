@@ -134,6 +134,52 @@ class ResultsTest(SimulateTest):
         self.assertEqual(list(json.loads(file.read_text())), KEYS)
 
 
+class SlicesTest(SimulateTest):
+    """One A100-40GB in MIG mode."""
+
+    def setUp(self):
+        super().setUp()
+        self.nodes.write_text("sn,cpu_milli,memory_mib,gpu,model,mig\na,8000,8000,1,A100-40GB,1\n")
+
+    def slices(self, arrivals, *flags):
+        return ("--nodes", self.nodes, "--arrivals", self.file("arrivals.txt", arrivals), *flags)
+
+    def test_slices_fill_a_card(self):
+        """After 4g and 2g there is room for one more of two memory slices, then for none."""
+        report = self.report(*self.slices("m 4g.20gb\nm 2g.10gb\nm 3g.20gb\nm 1g.10gb\nm 1g.5gb\n"))
+        self.assertEqual((report["accepted"], report["rejected"]), (3, {"cpu": 0, "share": 2, "one": 0, "multi": 0}))
+        self.assertEqual(report["mig"], {"memory_slices_pct": 100, "rejected_pct": 40, "rejected_4_slices_or_more_pct": 50})
+        self.assertEqual((report["allocation"]["final"], report["churn"]), (100, None))
+
+    def test_slices_come_free(self):
+        report = self.report(*self.slices("m 7g.40gb 1\n" * 8))
+        self.assertEqual((report["accepted"], report["mig"]["memory_slices_pct"], report["mig"]["rejected_pct"]), (8, 100, 0))
+        report = self.report(*self.slices("m 1g.5gb+me 9\n" * 8))
+        self.assertEqual(report["mig"], {"memory_slices_pct": 12.5, "rejected_pct": 100,
+                                         "rejected_4_slices_or_more_pct": None})
+
+    def test_shares_of_gpus_in_mig_mode_are_slices(self):
+        flags = self.slices("m 3g.20gb\np 1\np 1\np 2\n", "--pods", self.pods)
+        report = self.report(*flags)
+        self.assertEqual((report["rejected"]["share"], report["rejected"]["one"]), (1, 1))
+        self.assertEqual(report["mig"], {"memory_slices_pct": 100, "rejected_pct": 0, "rejected_4_slices_or_more_pct": 0})
+
+    def test_the_table_has_them(self):
+        self.assertRegex(self.run_ctl(*self.slices("m 3g.20gb\n" * 3)).stdout,
+                         r"\nmemory slices in use +100\.00 %\nasking profiles, rejected +33\.33 %\n"
+                         r"of 4 slices or more, rejected +33\.33 %\n")
+        self.assertRegex(self.run_ctl(*self.slices("m 1g.5gb 1\n" * 3)).stdout,
+                         r"\nlater half: mean memory slices in use +12\.50 %\n"
+                         r"later half: asking profiles, rejected +0\.00 %\n"
+                         r"later half: of 4 slices or more, rejected +-\n")
+
+    def test_what_no_card_has_is_refused(self):
+        self.refused(f'{self.folder}/arrivals.txt:2: PROFILE must be one that a GPU of the nodes with mig 1 has, not "1g.6gb"',
+                     *self.slices("m 1g.5gb\nm 1g.6gb\n"))
+        self.nodes.write_text(self.nodes.read_text().replace("A100-40GB", "T4"))
+        self.refused(f'{self.nodes}:2: mig is 1, and model "T4" is no one card that has MIG', *self.slices("m 1g.5gb\n"))
+
+
 class PoliciesTest(SimulateTest):
     def test_several_are_shown_side_by_side(self):
         flags = self.trace("p 1\np 1\np 2\n", "--policy", "policies/best-fit.yaml", "--policy", "policies/spread.yaml")

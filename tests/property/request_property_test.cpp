@@ -35,6 +35,11 @@ void ask_well(PodFacts& pod, const std::string& suffix) {
     pod.annotations.emplace(key + suffix, value);
   };
   if (one_in(4)) {
+    say("gpu-mig-profile",
+        draw_from<std::string>({"1g.5gb", "1g.5gb+me", "3g.20gb", "3c.3g.20gb", "1g.24gb-me"}));
+    if (one_in(2)) say("gpu-count", std::to_string(1 + draw(12)));
+    if (one_in(2)) say("gpu-isolation", draw_from<std::string>({"any", "mig"}));
+  } else if (one_in(4)) {
     say("gpu-fraction", std::to_string(1 + draw(12)));
     if (one_in(4)) say("gpu-isolation", "any");
   } else {
@@ -101,7 +106,7 @@ std::string draw_key() {
       {"gpu-fraction", "gpu-fraction", "gpu-memory", "gpu-count", "gpu-compute", "gpu-isolation",
        "gpu-model", "gpu-policy", "gpu-container", "gpu-fraction-num-devices",
        "gpu-fraction-container-name", "kubectl.kubernetes.io/default-container"});
-  if (one_in(40)) key = "gpu-mig-profile";
+  if (one_in(10)) key = "gpu-mig-profile";
   if (one_in(40)) key += draw_bytes();
   if (one_in(3)) key += "." + draw_from(kContainers);
   if (one_in(20)) key += "." + draw_bytes();
@@ -109,9 +114,9 @@ std::string draw_key() {
 }
 
 std::string draw_value() {
-  std::string value =
-      draw_from<std::string>({"0.5", "0.25", "1", "2", "4G", "first", "setup", "any", "mps", "mig",
-                              "A100, !B", "time-slicing", "50", "proxy", "1G"});
+  std::string value = draw_from<std::string>({"0.5", "0.25", "1", "2", "4G", "first", "setup",
+                                              "any", "mps", "mig", "A100, !B", "time-slicing", "50",
+                                              "proxy", "1G", "2g.10gb", "3c.3g.20gb"});
   if (one_in(6)) value += draw_bytes();
   if (one_in(20)) value = draw_bytes();
   return value;
@@ -147,9 +152,10 @@ TEST(RequestProperty, AnyAnnotationsAreARequestOrRefusedInOnePrintableSentence) 
 }
 
 void other_texts_property() {
-  std::string text = draw_from<std::string>(
-      {"gpu-fraction=0.5;gpu-count=2;gpu-model=A*,!B", "gpu-memory=4G;gpu-compute=9",
-       "gpu-fraction=2;gpu-isolation=any", "nvidia.com/gpu=2"});
+  std::string text =
+      draw_from<std::string>({"gpu-fraction=0.5;gpu-count=2;gpu-model=A*,!B",
+                              "gpu-memory=4G;gpu-compute=9", "gpu-fraction=2;gpu-isolation=any",
+                              "gpu-mig-profile=3g.20gb+me;gpu-isolation=mig", "nvidia.com/gpu=2"});
   for (int i = draw(2); i >= 0; --i) {
     const auto place = static_cast<std::size_t>(draw(static_cast<int>(text.size()) + 1));
     const auto removed = static_cast<std::size_t>(draw(4));

@@ -1,5 +1,7 @@
-// Snug against the naive model: 200 seeds of 2,000 steps. One run again, with its steps:
-//   SNUG_SIM_SEED=17 SNUG_SIM_STEPS=2000 sim_test --gtest_filter='*OneSeed*'
+// Snug against the naive model: 200 seeds of 2,000 steps in a cluster of shared GPUs, and as many
+// in one with MIG slices. One run again, with its steps:
+//   SNUG_SIM_SEED=17 SNUG_SIM_CLUSTER=slices SNUG_SIM_STEPS=2000 sim_test
+//   --gtest_filter='*OneSeed*'
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -26,10 +28,13 @@ std::int64_t from_environment(const char* name, std::int64_t otherwise) {
 
 int steps() { return static_cast<int>(from_environment("SNUG_SIM_STEPS", 2'000)); }
 
-bool holds(std::uint64_t seed, Simulation::Tally& sum, std::size_t trace_lines = 60) {
-  Simulation run(seed, trace_lines);
+bool holds(std::uint64_t seed, SimCluster cluster, Simulation::Tally& sum,
+           std::size_t trace_lines = 60) {
+  Simulation run(seed, cluster, trace_lines);
   const bool good = run.run(steps());
-  EXPECT_TRUE(good) << "SNUG_SIM_SEED=" << seed << " SNUG_SIM_STEPS=" << steps() << "\n"
+  EXPECT_TRUE(good) << "SNUG_SIM_SEED=" << seed << " SNUG_SIM_CLUSTER="
+                    << (cluster == SimCluster::kSlices ? "slices" : "shares")
+                    << " SNUG_SIM_STEPS=" << steps() << "\n"
                     << run.trace();
   const Simulation::Tally& tally = run.tally();
   sum.bound += tally.bound;
@@ -42,22 +47,28 @@ bool holds(std::uint64_t seed, Simulation::Tally& sum, std::size_t trace_lines =
   sum.touches += tally.touches;
   sum.nominated += tally.nominated;
   sum.unsure += tally.unsure;
+  sum.agents.created += tally.agents.created;
+  sum.agents.reused += tally.agents.reused;
+  sum.agents.removed += tally.agents.removed;
+  sum.agents.failed += tally.agents.failed;
+  sum.agents.other_uuids += tally.agents.other_uuids;
   return good;
 }
 
-class SimulationTest : public testing::TestWithParam<std::uint64_t> {};
-
-TEST_P(SimulationTest, SnugAgreesWithTheNaiveModel) {
-  Simulation::Tally sum;
-  const std::uint64_t first = GetParam() * kSeedsPerShard + 1;
+/// False: a seed did not hold.
+bool hold(std::uint64_t first, SimCluster cluster, Simulation::Tally& sum) {
   for (std::uint64_t seed = first; seed < first + kSeedsPerShard; ++seed) {
-    if (!holds(seed, sum)) return;
+    if (!holds(seed, cluster, sum)) return false;
   }
   std::cout << "seeds " << first << " to " << first + kSeedsPerShard - 1 << ": " << sum.bound
             << " bound, " << sum.refused_by_filter << " refused, " << sum.lost_races
             << " lost races, " << sum.nominated << " nominated, " << sum.restarts << " restarts, "
-            << sum.quiet_checks << " quiet checks\n";
-  // The runs were not idle.
+            << sum.quiet_checks << " quiet checks, " << sum.unsure << " unsure\n";
+  return true;
+}
+
+/// The runs were not idle.
+void expect_busy(const Simulation::Tally& sum) {
   EXPECT_GT(sum.bound, 100);
   EXPECT_GT(sum.refused_by_filter, 20);
   EXPECT_GT(sum.lost_races, 5);
@@ -68,6 +79,27 @@ TEST_P(SimulationTest, SnugAgreesWithTheNaiveModel) {
   EXPECT_GT(sum.touches, 20);
   EXPECT_GT(sum.nominated, 100);
   EXPECT_LT(sum.unsure, sum.quiet_checks);  // the model knows, as a rule
+}
+
+class SimulationTest : public testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(SimulationTest, SnugAgreesWithTheNaiveModel) {
+  Simulation::Tally sum;
+  if (hold(GetParam() * kSeedsPerShard + 1, SimCluster::kShares, sum)) expect_busy(sum);
+}
+
+TEST_P(SimulationTest, NoSliceOverlapsAndNoneIsLost) {
+  Simulation::Tally sum;
+  if (!hold(GetParam() * kSeedsPerShard + 1, SimCluster::kSlices, sum)) return;
+  expect_busy(sum);
+  const Agents::Counts& slices = sum.agents;
+  std::cout << "slices: " << slices.created << " created, " << slices.reused << " reused, "
+            << slices.removed << " removed, " << slices.failed << " failed, " << slices.other_uuids
+            << " with another uuid\n";
+  EXPECT_GT(slices.created, 100);
+  EXPECT_GT(slices.reused, 20);
+  EXPECT_GT(slices.removed, 20);
+  EXPECT_GT(slices.failed, 10);
 }
 INSTANTIATE_TEST_SUITE_P(Shards, SimulationTest, testing::Range<std::uint64_t>(0, kShards));
 
@@ -82,14 +114,16 @@ class OneSeedTest : public testing::TestWithParam<std::uint64_t> {};
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OneSeedTest);
 
 TEST_P(OneSeedTest, AsTheEnvironmentSays) {
+  const char* cluster = std::getenv("SNUG_SIM_CLUSTER");
+  const bool slices = cluster != nullptr && std::string(cluster) == "slices";
   Simulation::Tally sum;
-  EXPECT_TRUE(holds(GetParam(), sum, 20'000));
+  EXPECT_TRUE(holds(GetParam(), slices ? SimCluster::kSlices : SimCluster::kShares, sum, 20'000));
 }
 INSTANTIATE_TEST_SUITE_P(Environment, OneSeedTest, testing::ValuesIn(seeds_of_environment()));
 
 TEST(SimulationRunTest, TheSameSeedGivesTheSameRun) {
-  Simulation first(7);
-  Simulation second(7);
+  Simulation first(7, SimCluster::kSlices);
+  Simulation second(7, SimCluster::kSlices);
   (void)first.run(300);
   (void)second.run(300);
   EXPECT_EQ(first.trace(), second.trace());

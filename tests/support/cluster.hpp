@@ -4,9 +4,12 @@
 //   make_node("n1: A100-80 81920 x4, T4 16384 x2 unhealthy | pool=shares nvidia.com/gpu=6")
 //
 // A group of GPUs is a model, its MiB, and words: xN, unhealthy, mig, by-index (no uuid),
-// modes=mps+whole. Indices ascend over the groups; uuids are GPU-<node>-<index>; modes are whole
-// and time-slicing. After `|`: pool=, closed=<Code>, closed-to-annotated=<Code>, RESOURCE=units or
-// RESOURCE=units/capacity.
+// modes=mps+whole, slices=1g.5gb@6+2g.10gb@4 (that exist; their sizes come from the card's table,
+// see support/slices.hpp), failed=4+5 (memory slices where none could be made). Indices ascend over
+// the groups; uuids are GPU-<node>-<index>, of slices MIG-<node>-<index>-<start>; modes are whole
+// and time-slicing. After `|`: dynamic, enforced, pool=, closed=<Code>,
+// closed-to-annotated=<Code>, plugin=PROFILE or plugin=all (slices that the device plug-in offers),
+// RESOURCE=units or RESOURCE=units/capacity.
 #pragma once
 
 #include <algorithm>
@@ -50,6 +53,36 @@ inline ReasonCode reason_named(std::string_view code) {
   throw std::invalid_argument("no such reason: " + std::string(code));
 }
 
+/// `1g.5gb+me@6+2g.10gb@4`; a profile's name may hold the separator.
+inline std::vector<Slice> slices_named(std::string_view text) {
+  std::vector<Slice> slices;
+  std::string name;
+  for (const std::string& part : split(text, '+')) {
+    const std::size_t at = part.find('@');
+    name += (name.empty() ? "" : "+") + part.substr(0, at);
+    if (at == std::string::npos) continue;
+    slices.push_back({.profile = name, .start = std::stoi(part.substr(at + 1)), .uuid = {}});
+    name.clear();
+  }
+  if (!name.empty()) throw std::invalid_argument("a slice is PROFILE@START, not " + name);
+  return slices;
+}
+
+inline void set_gpu_list(GpuInfo& gpu, std::string_view key, std::string_view value) {
+  if (key == "modes") {
+    gpu.modes.clear();
+    for (const std::string& mode : split(value, '+')) gpu.modes.push_back(mode_from(mode));
+  } else if (key == "slices") {
+    gpu.mig_instances = slices_named(value);
+  } else if (key == "failed") {
+    for (const std::string& slice : split(value, '+')) {
+      gpu.mig_failed |= axis_range(std::stoi(slice), 1);
+    }
+  } else {
+    throw std::invalid_argument("unknown word of a group: " + std::string(key));
+  }
+}
+
 inline void add_gpus(NodeInventory& node, std::string_view group) {
   const std::vector<std::string> words = split(group, ' ');
   if (words.size() < 2) throw std::invalid_argument("a group is MODEL MIB WORDS…");
@@ -68,23 +101,27 @@ inline void add_gpus(NodeInventory& node, std::string_view group) {
       gpu.mig = true;
     } else if (word == "by-index") {
       by_index = true;
-    } else if (word.starts_with("modes=")) {
-      gpu.modes.clear();
-      for (const std::string& mode : split(word.substr(6), '+')) {
-        gpu.modes.push_back(mode_from(mode));
-      }
     } else {
-      throw std::invalid_argument("unknown word of a group: " + word);
+      const std::size_t equals = std::min(word.find('='), word.size());
+      set_gpu_list(gpu, word.substr(0, equals), word.substr(std::min(equals + 1, word.size())));
     }
   }
   for (int i = 0; i < count; ++i) {
     gpu.index = static_cast<int>(node.gpus.size());
     gpu.uuid = by_index ? "" : gpu_uuid(node.name, gpu.index);
+    for (Slice& slice : gpu.mig_instances) {
+      slice.uuid =
+          "MIG-" + node.name + "-" + std::to_string(gpu.index) + "-" + std::to_string(slice.start);
+    }
     node.gpus.push_back(gpu);
   }
 }
 
 inline void set_node_word(NodeInventory& node, std::string_view word) {
+  if (word == "dynamic" || word == "enforced") {
+    (word == "dynamic" ? node.dynamic_mig : node.enforced) = true;
+    return;
+  }
   const std::size_t equals = word.find('=');
   if (equals == std::string_view::npos) throw std::invalid_argument("a node's word is KEY=VALUE");
   const std::string_view key = word.substr(0, equals);
@@ -93,6 +130,9 @@ inline void set_node_word(NodeInventory& node, std::string_view word) {
     for (const Pool pool : {Pool::kAuto, Pool::kShares, Pool::kWhole}) {
       if (to_string(pool) == value) node.pool = pool;
     }
+  } else if (key == "plugin") {
+    node.plugin_has_all_slices = node.plugin_has_all_slices || value == "all";
+    node.plugin_profiles.insert(value);
   } else if (key == "closed") {
     node.closed_to_all = reason_named(value);
   } else if (key == "closed-to-annotated") {

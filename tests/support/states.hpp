@@ -14,6 +14,7 @@
 #include "snug/model/snapshot.hpp"
 #include "snug/score/policy.hpp"
 #include "support/cluster.hpp"
+#include "support/slices.hpp"
 
 namespace snug {
 
@@ -25,7 +26,7 @@ inline void PrintTo(GpuMode mode, std::ostream* out) { *out << "mode " << to_str
 
 /// The node of support/cluster.hpp's text with these holdings added up.
 inline NodeStatePtr make_state(std::string_view node, std::vector<HoldingPtr> holdings = {}) {
-  return add_up(std::make_shared<const NodeInventory>(make_node(node)), std::move(holdings));
+  return add_up(std::make_shared<const NodeInventory>(make_mig_node(node)), std::move(holdings));
 }
 
 struct Fitted {

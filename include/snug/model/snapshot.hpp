@@ -90,14 +90,16 @@ struct GpuState {
            used_compute == other.used_compute && mode == other.mode && sharing == other.sharing &&
            takes_whole == other.takes_whole && shares_both == other.shares_both &&
            closure == other.closure && model == other.model && told_apart == other.told_apart &&
-           (!info->mig || same_slices_as(other));
+           info->mig == other.info->mig && (!info->mig || same_slices_as(other));
   }
   /// Of GPUs in MIG mode: what they have of slices, their uuids aside.
   [[nodiscard]] bool same_slices_as(const GpuState& other) const {
-    return mig == other.mig && info->mig_failed == other.info->mig_failed &&
+    return mig == other.mig && info->mig_table == other.info->mig_table &&
+           info->mig_failed == other.info->mig_failed &&
            std::ranges::equal(info->mig_instances, other.info->mig_instances,
                               [](const Slice& a, const Slice& b) {
-                                return a.profile == b.profile && a.start == b.start;
+                                return a.profile == b.profile && a.start == b.start &&
+                                       a.size == b.size;
                               });
   }
 };

@@ -18,6 +18,7 @@
 #include "snug/base/ids.hpp"
 #include "snug/demand/supply.hpp"
 #include "snug/ledger/ledger.hpp"
+#include "snug/model/node.hpp"
 #include "snug/model/request.hpp"
 #include "snug/sim/report.hpp"
 #include "snug/sim/trace.hpp"
@@ -56,11 +57,17 @@ class Placer {
 [[nodiscard]] std::unique_ptr<Placer> policy_placer(PolicyPtr policy,
                                                     std::function<Demand(const Supply&)> known);
 
+struct PlacedSlice {
+  int gpu = 0;  // its index on the node
+  Slice slice;
+};
+
 /// What has become of an arrival.
 struct Outcome {
   std::size_t arrival = 0;          // 0-based
   std::optional<std::size_t> node;  // position in Trace::nodes; nothing: it was refused
   std::vector<int> gpus;            // their indices there, ascending
+  std::vector<PlacedSlice> slices{};
 };
 
 struct ReplayInput {

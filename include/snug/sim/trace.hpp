@@ -31,8 +31,9 @@ struct TracePod {
   int gpus = 0;                     // 0: asks for none
   int gpu_milli = 0;                // of each: 1..1000, 1000 where gpus > 1; 0 without GPUs
   std::vector<std::string> models;  // exact names, one of which it needs; empty: any
-  /// The MIG profile that it asks for, on one GPU, of which it is `gpu_milli` and so many memory
-  /// slices; empty: it asks for a GPU or a part of one.
+  /// The MIG profile that it asks for, on one GPU; empty: it asks for a GPU or a part of one. Of
+  /// the first card of the trace that has the profile it is `gpu_milli` and `mig_slices` memory
+  /// slices; of another it may be less or more.
   std::string mig_profile{};
   int mig_slices = 0;
 

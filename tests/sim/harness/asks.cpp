@@ -85,7 +85,59 @@ void ask_each(PodFacts& pod, Random& random) {
   }
 }
 
+/// What a share may be besides, where there are slices.
+void refine_slice(PodFacts& pod, const std::string& suffix, Random& random) {
+  if (random.chance(15)) pod.annotations["gpu-count" + suffix] = random.chance(80) ? "2" : "3";
+  if (random.chance(25)) pod.annotations["gpu-isolation" + suffix] = "mig";
+  if (random.chance(15)) {
+    pod.annotations["gpu-model" + suffix] =
+        any_of({"*A100*", "!*a100*", "*A30", "*RTX*,*a30*", "!tesla*"}, random);
+  }
+}
+
+const std::string& any_profile(Random& random) {
+  static const std::vector<std::string> kProfiles{
+      "1g.5gb",     "1g.5gb",         "1g.5gb+me", "1g.10gb",    "2g.10gb",    "2c.2g.10gb",
+      "3g.20gb",    "4g.20gb",        "7g.40gb",   "1g.6gb",     "1g.6gb+me",  "2g.12gb",
+      "2g.12gb+me", "4g.24gb",        "1g.24gb",   "1g.24gb+me", "1g.24gb-me", "2g.48gb",
+      "2g.48gb-me", "1g.24gb+me.all", "4g.96gb",   "9g.99gb"};
+  return random.pick(kProfiles);
+}
+
+void ask_sliced(PodFacts& pod, Random& random) {
+  const std::string profile = any_profile(random);
+  const bool named = random.chance(45);
+  const bool same = random.chance(50);
+  for (const ContainerFacts& container : pod.containers) {
+    const bool main = container.name == "main";
+    const bool init = container.kind == ContainerKind::kInit;
+    if (!main && random.chance(35)) continue;
+    const std::string suffix = main && random.chance(70) ? "" : "." + container.name;
+    // An init container must not name a profile that others do not.
+    if (named && (!init || (same && random.chance(60)))) {
+      pod.annotations["gpu-mig-profile" + suffix] = same ? profile : any_profile(random);
+    } else if (random.chance(50)) {
+      pod.annotations["gpu-fraction" + suffix] =
+          any_of({"0.1", "0.125", "0.2", "0.25", "0.3", "0.5", "0.75"}, random);
+      if (random.chance(15)) pod.annotations["gpu-compute" + suffix] = any_of({"10", "30"}, random);
+    } else {
+      pod.annotations["gpu-memory" + suffix] =
+          any_of({"1", "4096", "5Gi", "8Gi", "12000", "20000", "23Gi"}, random);
+    }
+    refine_slice(pod, suffix, random);
+  }
+}
+
 }  // namespace
+
+void ask_something_sliced(PodFacts& pod, Random& random) {
+  if (random.chance(30)) {
+    ask_something(pod, random);
+    return;
+  }
+  add_containers(pod, random);
+  ask_sliced(pod, random);
+}
 
 void ask_something(PodFacts& pod, Random& random) {
   add_containers(pod, random);

@@ -30,6 +30,17 @@ void NaiveModel::check_gpu(const std::string& where, const Amounts& expected,
   }
 }
 
+void NaiveModel::check_taken(const std::string& where, std::uint64_t expected,
+                             std::uint64_t counted, Compare how) {
+  if ((expected & ~counted) != 0) {
+    report("freed", "the slices " + std::to_string(expected & ~counted) + " on " + where +
+                        " are held, and free in the snapshot");
+  } else if (how == Compare::kEqual && counted != expected) {
+    report("leak", "the slices " + std::to_string(counted & ~expected) + " on " + where +
+                       " are nobody's, and taken in the snapshot");
+  }
+}
+
 void NaiveModel::check_sums(const Observed& seen, const std::vector<Holder>& all, Compare how) {
   for (const auto& [name, node] : feed_.told_nodes()) {
     const auto found = seen.nodes.find(name);
@@ -46,6 +57,7 @@ void NaiveModel::check_sums(const Observed& seen, const std::vector<Holder>& all
         continue;
       }
       check_gpu(where, use.gpus[i].used, {gpu->used_memory, gpu->used_compute}, how);
+      check_taken(where, use.gpus[i].slices.taken, gpu->taken, how);
     }
     for (const auto& [id, gone] : use.vanished) {
       const std::string where = name + "/" + std::to_string(id.first) + " that vanished";

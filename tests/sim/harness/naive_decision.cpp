@@ -34,7 +34,15 @@ void NaiveModel::check_choice(const PodFacts& pod, const PlainHeld& held, const 
     const auto at = static_cast<std::size_t>(gpu - room.node.gpus.begin());
     takes.push_back({static_cast<std::size_t>(ask - held.ask.containers.data()), at});
     gpus[ask->name].insert(at);
-    if (ask->cost(gpu->memory) != Amounts{device.memory, device.compute}) {
+    const PlainCard* card = card_of(*gpu);
+    const PlainProfile* profile = card == nullptr ? nullptr : card->find(device.slice.profile);
+    if ((card != nullptr && profile == nullptr) ||
+        (card == nullptr && !device.slice.profile.empty())) {
+      report("decision", who + " is given a slice that is none: " + show(held.held));
+      return;
+    }
+    const Amounts cost = card == nullptr ? ask->cost(gpu->memory) : card->cost(*profile);
+    if (cost != Amounts{device.memory, device.compute}) {
       report("decision", who + " is charged wrongly: " + show(held.held));
     }
   }
@@ -46,6 +54,48 @@ void NaiveModel::check_choice(const PodFacts& pod, const PlainHeld& held, const 
     }
   }
   check_modes(pod, held, room, takes, beside);
+  for (std::size_t gpu = 0; gpu < room.node.gpus.size(); ++gpu) {
+    if (room.node.gpus[gpu].mig) check_slices(pod, held, room, takes, gpu);
+  }
+}
+
+/// The slices on one GPU: of the profiles that the containers should have, where there is room, and
+/// with the uuids of those that exist.
+void NaiveModel::check_slices(const PodFacts& pod, const PlainHeld& held, const Room& room,
+                              const std::vector<Take>& takes, std::size_t gpu) {
+  const SimGpu& on = room.node.gpus[gpu];
+  const PlainCard& card = *card_of(on);
+  std::vector<const PlainContainer*> asks;
+  std::vector<PlainSlice> given;
+  for (std::size_t i = 0; i < takes.size(); ++i) {
+    if (takes[i].gpu != gpu) continue;
+    asks.push_back(&held.ask.containers[takes[i].container]);
+    given.push_back(held.held.devices[i].slice);
+  }
+  if (asks.empty()) return;
+  const auto wrong = [&](const char* why) {
+    report("decision",
+           pod.uid + " on " + room.node.name + ": " + why + "; it is given " + show(held.held));
+  };
+  const std::vector<SliceWant> wants = slice_wants(on, room.node.dynamic, asks);
+  if (wants.empty()) return wrong("no profile serves that");
+  SliceUse use = slices_beside(room, gpu);
+  for (std::size_t i = 0; i < wants.size(); ++i) {
+    const PlainSlice& slice = given[i];
+    const auto there = std::ranges::find_if(
+        on.instances, [&](const PlainSlice& s) { return s.same_place(slice); });
+    const bool exists = there != on.instances.end();
+    if (slice.profile != wants[wants[i].owner].profile->name) wrong("another profile is smaller");
+    if (!card.legal(slice)) return wrong("the card has no such slice");
+    if (!exists && !room.node.dynamic) wrong("the slice does not exist");
+    if (slice.uuid != (exists ? there->uuid : "")) wrong("the slice has another uuid");
+    if (wants[i].owner != i) {
+      if (slice != given[wants[i].owner]) wrong("an init container has a slice of its own");
+      continue;
+    }
+    if (!use.room_for(card, slice)) wrong("the slice is not free");
+    use.add(card, slice);
+  }
 }
 
 void NaiveModel::check_modes(const PodFacts& pod, const PlainHeld& held, const Room& room,

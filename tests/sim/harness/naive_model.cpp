@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 namespace snug {
 namespace {
@@ -24,11 +25,15 @@ Held parse_reservation(const nlohmann::json& json) {
       continue;
     }
     for (const auto& device : container.at("devices")) {
-      held.devices.push_back({container.at("name").get<std::string>(),
-                              device.at("index").get<int>(), device.value("uuid", ""),
-                              device.at("mode").get<std::string>(),
-                              device.at("memoryMiB").get<std::int64_t>(),
-                              device.at("computeMilli").get<std::int64_t>()});
+      Device& seen = held.devices.emplace_back(
+          Device{container.at("name").get<std::string>(), device.at("index").get<int>(),
+                 device.value("uuid", ""), device.at("mode").get<std::string>(),
+                 device.at("memoryMiB").get<std::int64_t>(),
+                 device.at("computeMilli").get<std::int64_t>()});
+      if (const auto slice = device.find("mig"); slice != device.end()) {
+        seen.slice = {slice->at("profile").get<std::string>(), slice->at("start").get<int>(),
+                      slice->at("size").get<int>(), slice->value("uuid", "")};
+      }
     }
   }
   std::ranges::sort(held.devices);
@@ -47,12 +52,18 @@ std::string memo_key(const PodFacts& pod, const StringMap& annotations, const st
 
 }  // namespace
 
+std::string show(const PlainSlice& slice) {
+  if (slice.profile.empty()) return "";
+  return " " + slice.profile + "@" + std::to_string(slice.start) + "+" +
+         std::to_string(slice.size) + " " + slice.uuid;
+}
+
 std::string show(const Held& held) {
   std::string text = held.unplaced ? "unplaced" : "";
   for (const Device& device : held.devices) {
     text += " [" + device.container + ": " + std::to_string(device.index) + " " + device.uuid +
             " " + device.mode + " " + std::to_string(device.memory) + "MiB " +
-            std::to_string(device.compute) + "m]";
+            std::to_string(device.compute) + "m" + show(device.slice) + "]";
   }
   for (const auto& [resource, count] : held.units) {
     text += " " + resource + "=" + std::to_string(count);
@@ -70,6 +81,9 @@ std::string NaiveModel::describe(const std::string& node_name) {
     text += " [" + std::to_string(gpu.index) + " " + gpu.uuid + " " + gpu.model + " " +
             std::to_string(gpu.memory);
     for (const std::string& mode : gpu.modes) text += " " + mode;
+    if (gpu.mig) text += node.dynamic ? " dynamic" : " static";
+    for (const PlainSlice& slice : gpu.instances) text += show(slice);
+    if (const auto failed = node.failed_on(gpu)) text += " failed " + std::to_string(failed);
     text += gpu.healthy ? "]" : " unhealthy]";
   }
   for (const Holder& holder : holders(false)) {
@@ -149,6 +163,7 @@ std::int64_t NaiveModel::cap_left(const std::string& name_space, const std::vect
 }
 
 void NaiveModel::check_truth() {
+  check_slices_of_all();
   struct Sum {
     Amounts amounts;
     std::set<std::string> pods;
@@ -187,6 +202,30 @@ void NaiveModel::check_truth() {
                                   std::to_string(sum.amounts.memory) + " of " +
                                   std::to_string(capacity) + " MiB and " +
                                   std::to_string(sum.amounts.compute) + " milli:" + pods);
+  }
+}
+
+void NaiveModel::check_slices_of_all() {
+  std::map<std::pair<std::string, std::string>, SliceUse> uses;
+  for (const Holder& holder : holders(false)) {
+    std::set<std::tuple<std::string, std::string, int>> own;
+    for (const Device& device : holder.held->held.devices) {
+      const PlainSlice& slice = device.slice;
+      if (slice.profile.empty() || !own.emplace(device.uuid, slice.profile, slice.start).second) {
+        continue;
+      }
+      const PlainCard* card = card_with(slice.profile);
+      if (card == nullptr || !card->legal(slice)) {
+        report("slice", holder.uid + " holds what no card has:" + show(slice));
+        continue;
+      }
+      SliceUse& use = uses[{holder.node, device.uuid}];
+      if (!use.room_for(*card, slice)) {
+        report("overlap", holder.uid + " holds" + show(slice) + " on " + device.uuid + " of " +
+                              holder.node + ", which another has");
+      }
+      use.add(*card, slice);
+    }
   }
 }
 

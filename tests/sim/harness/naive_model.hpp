@@ -21,6 +21,7 @@
 
 namespace snug {
 
+[[nodiscard]] std::string show(const PlainSlice& slice);
 [[nodiscard]] std::string show(const Held& held);
 
 struct Violation {
@@ -38,6 +39,8 @@ class NaiveModel {
   // The checks; each adds to violations().
   /// No GPU holds more than it ever had, by what bound pods and bindings under way say.
   void check_truth();
+  /// No two pods have one part of a card, and no engine is drawn twice.
+  void check_slices_of_all();
   /// A binding that Snug decided, with what its ledger shows just now: right in itself, with all
   /// that Snug has been told, and leaving to a nominated pod what is kept for it.
   void check_decision(const Binding& binding, const Observed& seen);
@@ -73,6 +76,8 @@ class NaiveModel {
   /// Whether there may be more on the node than the room shows.
   enum class Beside { kNobody, kMore };
   void check_choice(const PodFacts& pod, const PlainHeld& held, const Room& room, Beside beside);
+  void check_slices(const PodFacts& pod, const PlainHeld& held, const Room& room,
+                    const std::vector<Take>& takes, std::size_t gpu);
   void check_modes(const PodFacts& pod, const PlainHeld& held, const Room& room,
                    const std::vector<Take>& takes, Beside beside);
   [[nodiscard]] std::vector<Holder> holders_in(const Observed& seen) const;
@@ -97,6 +102,8 @@ class NaiveModel {
   void check_sums(const Observed& seen, const std::vector<Holder>& all, Compare how);
   void check_gpu(const std::string& where, const Amounts& expected, const Amounts& counted,
                  Compare how);
+  void check_taken(const std::string& where, std::uint64_t expected, std::uint64_t counted,
+                   Compare how);
 
   const World& world_;
   const Feed& feed_;

@@ -10,6 +10,7 @@ namespace {
 constexpr std::int64_t kWhole = 1000;
 
 bool allows(const SimGpu& gpu, const std::string& mode) {
+  if (gpu.mig) return mode == "mig";
   return std::ranges::find(gpu.modes, mode) != gpu.modes.end();
 }
 
@@ -40,7 +41,8 @@ Amounts counted(const Device& device, const PlainContainer* ask, const SimGpu& g
   Amounts amounts = device.mode == "whole" ? Amounts{gpu.memory, kWhole} : stated;
   if (!device.uuid.empty() && !gpu.uuid.empty() && device.uuid != gpu.uuid) use.closed = true;
   if (!allows(gpu, device.mode)) use.closed = true;
-  if (ask != nullptr && !credible(*ask, stated, gpu.memory)) {
+  const bool sized = ask != nullptr && device.mode != "mig";
+  if (sized && !credible(*ask, stated, gpu.memory)) {
     use.closed = true;
     const Amounts today = ask->cost(gpu.memory);
     amounts.memory = std::max({amounts.memory, stated.memory, today.memory});
@@ -49,9 +51,32 @@ Amounts counted(const Device& device, const PlainContainer* ask, const SimGpu& g
   return amounts;
 }
 
+/// What it costs at least; `own`: those that the pod has on this GPU.
+Amounts add_slice(const SimNode& node, const SimGpu& gpu, const PlainSlice& slice, GpuUse& use,
+                  std::set<std::pair<std::string, int>>& own) {
+  const PlainCard& card = *card_of(gpu);
+  if (!card.legal(slice)) {
+    const bool on_axis = slice.start + slice.size <= card.axis;
+    use.slices.taken |= on_axis ? slice.range() : (std::uint64_t{1} << card.axis) - 1;
+    use.closed = true;
+    return {};
+  }
+  if (own.emplace(slice.profile, slice.start).second) {
+    if (!use.slices.room_for(card, slice)) use.closed = true;
+    use.slices.add(card, slice);
+    const bool exists = std::ranges::any_of(gpu.instances, [&](const PlainSlice& there) {
+      return there.profile == slice.profile && there.start == slice.start &&
+             (slice.uuid.empty() || there.uuid == slice.uuid);
+    });
+    if (!node.dynamic && !exists) use.closed = true;
+  }
+  return card.cost(*card.find(slice.profile));
+}
+
 void add_holder(const SimNode& node, const Holder& holder, NodeUse& use) {
   const Held& held = holder.held->held;
   std::map<GpuUse*, std::vector<Part>> parts;
+  std::map<GpuUse*, std::set<std::pair<std::string, int>>> slices;
   for (const Device& device : held.devices) {
     const PlainContainer* ask = holder.held->ask.find(device.container);
     const auto at = position_of(node, device);
@@ -60,6 +85,11 @@ void add_holder(const SimNode& node, const Holder& holder, NodeUse& use) {
     if (ask != nullptr) part = {ask->runs, ask->position, {}};
     part.amounts = at ? counted(device, ask, node.gpus[*at], gpu)
                       : Amounts{device.memory, device.mode == "whole" ? kWhole : device.compute};
+    if (at && node.gpus[*at].mig && !device.slice.profile.empty()) {
+      const Amounts cost = add_slice(node, node.gpus[*at], device.slice, gpu, slices[&gpu]);
+      part.amounts.memory = std::max(part.amounts.memory, cost.memory);
+      part.amounts.compute = std::max(part.amounts.compute, cost.compute);
+    }
     parts[&gpu].push_back(part);
     gpu.modes.insert(device.mode);
     gpu.namespaces.insert(holder.pod->name_space);
@@ -86,10 +116,9 @@ NodeUse use_of(const SimNode& node, const std::vector<Holder>& holders) {
   }
   for (std::size_t i = 0; i < node.gpus.size(); ++i) {
     GpuUse& gpu = use.gpus[i];
-    if (!node.gpus[i].healthy || gpu.modes.size() > 1 || gpu.used.memory > node.gpus[i].memory ||
-        gpu.used.compute > kWhole) {
-      gpu.closed = true;
-    }
+    const bool over = gpu.used.memory > node.gpus[i].memory || gpu.used.compute > kWhole;
+    const bool too_much = over && !node.gpus[i].mig;  // slices are not added up, but side by side
+    if (!node.gpus[i].healthy || gpu.modes.size() > 1 || too_much) gpu.closed = true;
   }
   return use;
 }
@@ -137,18 +166,48 @@ std::string sharing_mode(const Asks& asks, const SimGpu& gpu, const GpuUse& use)
   return allows(gpu, mode) ? mode : std::string();
 }
 
+/// Of a GPU in MIG mode.
+const char* obstacle_to_slices(const Asks& asks, const Room& room, std::size_t at,
+                               std::int64_t& compute) {
+  const SimGpu& gpu = room.node.gpus[at];
+  for (const PlainContainer* ask : asks) {
+    if (!ask->takes(gpu.model)) return "gpu-model does not take it";
+    if (ask->whole()) return "it may not be had whole";
+    if (ask->isolation != "any" && ask->isolation != "mig") return "it serves slices only";
+  }
+  for (const std::string& other : room.use.gpus[at].namespaces) {
+    if (room.policy.keeps_apart(room.name_space, other)) return "the neighbours are kept apart";
+  }
+  const std::vector<SliceWant> wants = slice_wants(gpu, room.node.dynamic, asks);
+  if (wants.empty()) return "no profile serves that";
+  std::vector<Part> parts;
+  for (const SliceWant& want : wants) {
+    parts.push_back(
+        {want.ask->runs, want.ask->position, card_of(gpu)->cost(*wants[want.owner].profile)});
+  }
+  compute += together(parts).compute;
+  const bool room_left = any_places(gpu, room.node.dynamic, slices_beside(room, at), wants,
+                                    [](const auto&) { return true; });
+  return room_left ? nullptr : "there is no room for the slices";
+}
+
 /// Of one GPU that the pod takes. Null: it may.
 const char* obstacle_on(const Asks& asks, const Room& room, std::size_t at, std::string& mode,
                         std::int64_t& compute) {
   const SimGpu& gpu = room.node.gpus[at];
   const GpuUse& use = room.use.gpus[at];
   if (use.closed) return "the GPU is closed";
+  if (gpu.mig) {
+    mode = "mig";
+    return obstacle_to_slices(asks, room, at, compute);
+  }
   std::vector<Part> parts;
   int owners = 0;  // that want it whole while others of the pod run
   bool whole = false;
   bool only_inits_share = true;
   for (const PlainContainer* ask : asks) {
     if (!ask->takes(gpu.model)) return "gpu-model does not take it";
+    if (ask->kind == PlainContainer::Kind::kSlice) return "it has no slices";
     parts.push_back({ask->runs, ask->position, ask->cost(gpu.memory)});
     const bool init = ask->runs == ContainerKind::kInit;
     if (ask->whole()) {
@@ -166,6 +225,8 @@ const char* obstacle_on(const Asks& asks, const Room& room, std::size_t at, std:
     if (!allows(gpu, mode)) return "it may not be had whole";
     if (owners > 1 || !only_inits_share) return "a whole GPU is shared";
   } else {
+    const bool enforced = room.node.enforced || !room.policy.of(room.name_space).enforced;
+    if (!enforced) return "shares are not enforced";
     mode = sharing_mode(asks, gpu, use);
     if (mode.empty()) return "it does not serve such a share";
     for (const std::string& other : use.namespaces) {
@@ -178,6 +239,12 @@ const char* obstacle_on(const Asks& asks, const Room& room, std::size_t at, std:
 }
 
 }  // namespace
+
+SliceUse slices_beside(const Room& room, std::size_t gpu) {
+  SliceUse use = room.use.gpus[gpu].slices;
+  use.taken |= room.node.failed_on(room.node.gpus[gpu]);
+  return use;
+}
 
 const char* obstacle(const PlainAsk& ask, const Room& room, const std::vector<Take>& takes,
                      std::map<std::size_t, std::string>& modes) {
@@ -201,7 +268,7 @@ const char* obstacle_to_kind(const PlainAsk& ask, const Room& room) {
     if (node.labels_only && node.healthy() < std::ssize(node.gpus)) return "a GPU is unhealthy";
     if (node.replicated() && node.pool != "shares") return "the GPUs are offered as replicas";
     if (use.kubelet || use.unplaced) return "the other kind is there";
-    return enforced || !ask.shares() ? nullptr : "shares are not enforced";
+    return enforced || !ask.shares() || node.has_slices() ? nullptr : "shares are not enforced";
   }
   if (node.pool == "shares") return "the pool is shares";
   if (use.devices || use.unplaced) return "the other kind is there";
@@ -252,7 +319,39 @@ class Choices {
       result.held.devices.push_back(
           {asks.name, gpu.index, gpu.uuid, modes[take.gpu], cost.memory, cost.compute});
     }
-    return visit_(std::make_shared<const PlainHeld>(std::move(result)));
+    return with_slices(0, result);
+  }
+
+  /// The GPUs from `gpu` on have no slices yet.
+  bool with_slices(std::size_t gpu, const PlainHeld& so_far) {
+    while (gpu < room_.node.gpus.size() && !(room_.node.gpus[gpu].mig && taken(gpu))) ++gpu;
+    if (gpu == room_.node.gpus.size()) return visit_(std::make_shared<const PlainHeld>(so_far));
+    const SimGpu& on = room_.node.gpus[gpu];
+    std::vector<std::size_t> mine;
+    Asks asks;
+    for (std::size_t i = 0; i < takes_.size(); ++i) {
+      if (takes_[i].gpu != gpu) continue;
+      mine.push_back(i);
+      asks.push_back(&ask_.containers[takes_[i].container]);
+    }
+    const bool dynamic = room_.node.dynamic;
+    return any_places(on, dynamic, slices_beside(room_, gpu), slice_wants(on, dynamic, asks),
+                      [&](const std::vector<PlainSlice>& slices) {
+                        PlainHeld with = so_far;
+                        for (std::size_t i = 0; i < mine.size(); ++i) {
+                          Device& device = with.held.devices[mine[i]];
+                          device.slice = slices[i];
+                          const Amounts cost =
+                              card_of(on)->cost(*card_of(on)->find(slices[i].profile));
+                          device.memory = cost.memory;
+                          device.compute = cost.compute;
+                        }
+                        return with_slices(gpu + 1, with);
+                      });
+  }
+
+  [[nodiscard]] bool taken(std::size_t gpu) const {
+    return std::ranges::find(takes_, gpu, &Take::gpu) != takes_.end();
   }
 
   const PlainAsk& ask_;

@@ -34,6 +34,7 @@ struct Holder {
 
 struct GpuUse {
   Amounts used;
+  SliceUse slices;  // in MIG mode
   std::set<std::string> modes;
   std::set<std::string> namespaces;
   bool closed = false;  // to anything new
@@ -68,6 +69,9 @@ struct Take {
   std::size_t container = 0;  // in PlainAsk::containers
   std::size_t gpu = 0;        // in SimNode::gpus
 };
+
+/// What can be had of a GPU in MIG mode beside its holders.
+[[nodiscard]] SliceUse slices_beside(const Room& room, std::size_t gpu);
 
 /// Null: the pod may take these GPUs. `modes`: of the GPUs that it takes, by position.
 [[nodiscard]] const char* obstacle(const PlainAsk& ask, const Room& room,

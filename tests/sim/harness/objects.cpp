@@ -7,6 +7,23 @@ namespace snug {
 
 std::int64_t SimNode::healthy() const { return std::ranges::count_if(gpus, &SimGpu::healthy); }
 
+std::int64_t SimNode::units() const {
+  const auto gives = [](const SimGpu& gpu) { return gpu.healthy && !gpu.mig; };
+  return std::ranges::count_if(gpus, gives) * replicas;
+}
+
+bool SimNode::has_slices() const { return std::ranges::any_of(gpus, &SimGpu::mig); }
+
+std::uint64_t SimNode::failed_on(const SimGpu& gpu) const {
+  std::uint64_t failed = 0;
+  const PlainCard* card = card_of(gpu);
+  for (const SimFailure& failure : failures) {
+    const bool here = failure.gpu == gpu.uuid && card != nullptr && card->legal(failure.slice);
+    if (here) failed |= failure.slice.range();
+  }
+  return failed;
+}
+
 namespace {
 
 void label(const SimNode& node, NodeFacts& facts) {
@@ -17,6 +34,51 @@ void label(const SimNode& node, NodeFacts& facts) {
   if (node.replicas > 1) facts.labels["nvidia.com/gpu.replicas"] = std::to_string(node.replicas);
   facts.capacity[kGpuUnits] = std::to_string(all * node.replicas);
   facts.allocatable[kGpuUnits] = std::to_string(node.units());
+}
+
+}  // namespace
+
+namespace {
+
+void add_slices(const SimGpu& gpu, nlohmann::json& json) {
+  json["mig"] = true;
+  for (const PlainSlice& slice : gpu.instances) {
+    json["migInstances"].push_back({{"profile", slice.profile},
+                                    {"start", slice.start},
+                                    {"size", slice.size},
+                                    {"uuid", slice.uuid}});
+  }
+  const PlainCard& card = *card_of(gpu);
+  if (!card.published) return;
+  for (const PlainProfile& profile : card.profiles) {
+    json["migProfiles"].push_back({{"profile", profile.name},
+                                   {"size", profile.size},
+                                   {"memoryMiB", profile.memory},
+                                   {"starts", profile.starts}});
+  }
+}
+
+nlohmann::json inventory_json(const SimNode& node) {
+  nlohmann::json inventory{{"version", 1},
+                           {"bootID", node.stale ? "an earlier boot" : "this boot"},
+                           {"gpus", nlohmann::json::array()}};
+  if (node.has_slices()) inventory["dynamicMig"] = node.dynamic;
+  for (const SimGpu& gpu : node.gpus) {
+    nlohmann::json& json = inventory["gpus"].emplace_back(nlohmann::json{{"index", gpu.index},
+                                                                         {"uuid", gpu.uuid},
+                                                                         {"model", gpu.model},
+                                                                         {"memoryMiB", gpu.memory},
+                                                                         {"healthy", gpu.healthy},
+                                                                         {"modes", gpu.modes}});
+    if (gpu.mig) add_slices(gpu, json);
+  }
+  for (const SimFailure& failure : node.failures) {
+    inventory["migFailures"].push_back({{"gpu", failure.gpu},
+                                        {"profile", failure.slice.profile},
+                                        {"start", failure.slice.start},
+                                        {"pod", failure.pod}});
+  }
+  return inventory;
 }
 
 }  // namespace
@@ -35,18 +97,7 @@ NodeFacts to_facts(const SimNode& node) {
     return facts;
   }
   facts.boot_id = "this boot";
-  nlohmann::json inventory{{"version", 1},
-                           {"bootID", node.stale ? "an earlier boot" : "this boot"},
-                           {"gpus", nlohmann::json::array()}};
-  for (const SimGpu& gpu : node.gpus) {
-    inventory["gpus"].push_back({{"index", gpu.index},
-                                 {"uuid", gpu.uuid},
-                                 {"model", gpu.model},
-                                 {"memoryMiB", gpu.memory},
-                                 {"healthy", gpu.healthy},
-                                 {"modes", gpu.modes}});
-  }
-  facts.annotations["snug.dev/inventory"] = inventory.dump();
+  facts.annotations["snug.dev/inventory"] = inventory_json(node).dump();
   return facts;
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/harness/slices.hpp"
 #include "snug/model/node.hpp"
 #include "snug/model/pod.hpp"
 
@@ -20,6 +21,16 @@ struct SimGpu {
   std::int64_t memory = 0;
   bool healthy = true;
   std::vector<std::string> modes{"whole", "time-slicing"};
+  bool mig = false;                   // it takes slices only
+  std::vector<PlainSlice> instances;  // those that exist, as the node says
+};
+
+/// A slice that the node's agent could not create.
+struct SimFailure {
+  std::string gpu;  // its uuid
+  PlainSlice slice;
+  std::string pod;  // uid
+  friend bool operator==(const SimFailure&, const SimFailure&) = default;
 };
 
 struct SimNode {
@@ -29,10 +40,16 @@ struct SimNode {
   bool enforced = false;
   bool stale = false;         // its inventory is of an earlier boot
   std::int64_t replicas = 1;  // of labels_only: the device plug-in offers each GPU so often
+  bool dynamic = false;       // an agent creates what is reserved
+  std::vector<SimFailure> failures;
   std::vector<SimGpu> gpus;
 
   [[nodiscard]] std::int64_t healthy() const;
-  [[nodiscard]] std::int64_t units() const { return healthy() * replicas; }
+  /// Of those that the kubelet may give.
+  [[nodiscard]] std::int64_t units() const;
+  [[nodiscard]] bool has_slices() const;
+  /// Where the GPU's failures are.
+  [[nodiscard]] std::uint64_t failed_on(const SimGpu& gpu) const;
   /// The kubelet may give several pods one GPU.
   [[nodiscard]] bool replicated() const { return replicas > 1; }
 };

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/harness/slices.hpp"
+
 namespace snug {
 
 struct Device {
@@ -19,6 +21,7 @@ struct Device {
   std::string mode;
   std::int64_t memory = 0;
   std::int64_t compute = 0;
+  PlainSlice slice{};
   friend auto operator<=>(const Device&, const Device&) = default;
 };
 
@@ -44,7 +47,8 @@ struct Observed {
     std::string uuid;
     std::int64_t used_memory = 0;
     std::int64_t used_compute = 0;
-    bool vanished = false;  // only reservations name it
+    std::uint64_t taken = 0;  // memory slices
+    bool vanished = false;    // only reservations name it
   };
   struct Node {
     std::vector<Gpu> gpus;

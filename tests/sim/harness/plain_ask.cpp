@@ -47,16 +47,25 @@ bool read_fraction(const std::string& text, PlainContainer& ask) {
   return true;
 }
 
+/// Perhaps as a compute instance that has all of its slice.
+void read_profile(const std::string& text, PlainContainer& ask) {
+  ask.kind = PlainContainer::Kind::kSlice;
+  const std::size_t instance = text.find("c.");
+  ask.profile = instance == std::string::npos ? text : text.substr(instance + 2);
+}
+
 void read_container(const StringMap& annotations, PlainContainer ask, bool main, PlainAsk& all) {
   const auto of = [&](const char* key) { return said(annotations, key, ask.name, main); };
   const auto fraction = of("gpu-fraction");
   const auto memory = of("gpu-memory");
+  const auto profile = of("gpu-mig-profile");
   const auto count = of("gpu-count");
-  if (!fraction && !memory) {
+  if (!fraction && !memory && !profile) {
     all.malformed = all.malformed || count;
     return;
   }
-  if (fraction && (memory || !read_fraction(*fraction, ask))) {
+  const int asks = (fraction ? 1 : 0) + (memory ? 1 : 0) + (profile ? 1 : 0);
+  if (asks > 1 || (fraction && !read_fraction(*fraction, ask))) {
     all.malformed = true;
     return;
   }
@@ -64,6 +73,7 @@ void read_container(const StringMap& annotations, PlainContainer ask, bool main,
     ask.kind = PlainContainer::Kind::kMemory;
     ask.amount = std::stoll(*memory) * (memory->ends_with("Gi") ? 1024 : 1);
   }
+  if (profile) read_profile(*profile, ask);
   if (count) {
     all.malformed = all.malformed || ask.whole();
     ask.count = std::stoll(*count);
@@ -71,6 +81,8 @@ void read_container(const StringMap& annotations, PlainContainer ask, bool main,
   if (const auto percent = of("gpu-compute")) ask.percent = std::stoll(*percent);
   ask.isolation = of("gpu-isolation").value_or("any");
   ask.models = of("gpu-model").value_or("");
+  const bool kept_apart = ask.isolation == "any" || ask.isolation == "mig";
+  if (profile && (ask.percent > 0 || !kept_apart)) all.malformed = true;
   all.containers.push_back(std::move(ask));
 }
 
@@ -112,7 +124,7 @@ bool PlainContainer::takes(std::string_view model) const {
   return wanted;
 }
 
-bool PlainAsk::shares() const { return !std::ranges::all_of(containers, &PlainContainer::whole); }
+bool PlainAsk::shares() const { return std::ranges::any_of(containers, &PlainContainer::share); }
 
 const PlainContainer* PlainAsk::find(std::string_view container) const {
   const auto found = std::ranges::find(containers, container, &PlainContainer::name);
@@ -130,17 +142,14 @@ PlainAsk plain_ask(const PodFacts& pod, const StringMap& annotations) {
     had_app = had_app || app;
   }
   ask.units = units_of(pod);
-  const auto whole_init = [](const PlainContainer& c) {
-    return c.runs == ContainerKind::kInit && c.whole();
-  };
-  const auto running_share = [](const PlainContainer& c) {
-    return c.runs != ContainerKind::kInit && !c.whole();
-  };
-  if ((std::ranges::any_of(ask.containers, whole_init) &&
-       std::ranges::any_of(ask.containers, running_share)) ||
-      (ask.units > 0 && !ask.containers.empty())) {
-    ask.malformed = true;
+  for (const PlainContainer& init : ask.containers) {
+    if (init.runs != ContainerKind::kInit || init.share()) continue;
+    const auto other = [&](const PlainContainer& c) {
+      return c.runs != ContainerKind::kInit && (c.kind != init.kind || c.profile != init.profile);
+    };
+    ask.malformed = ask.malformed || std::ranges::any_of(ask.containers, other);
   }
+  if (ask.units > 0 && !ask.containers.empty()) ask.malformed = true;
   if (ask.malformed) ask = {.malformed = true, .units = 0, .containers = {}};
   return ask;
 }

@@ -19,7 +19,7 @@ struct Amounts {
 };
 
 struct PlainContainer {
-  enum class Kind { kFraction, kMemory, kWhole };
+  enum class Kind { kFraction, kMemory, kWhole, kSlice };
   std::string name;
   ContainerKind runs = ContainerKind::kApp;
   std::size_t position = 0;  // in the pod
@@ -29,9 +29,11 @@ struct PlainContainer {
   std::int64_t percent = 0;  // gpu-compute; 0: none
   std::string isolation = "any";
   std::string models;
+  std::string profile;  // of kSlice
 
   [[nodiscard]] bool whole() const { return kind == Kind::kWhole; }
-  /// Of a GPU of so many MiB.
+  [[nodiscard]] bool share() const { return kind == Kind::kFraction || kind == Kind::kMemory; }
+  /// Of a GPU of so many MiB, and not in MIG mode.
   [[nodiscard]] Amounts cost(std::int64_t capacity) const;
   [[nodiscard]] bool takes(std::string_view model) const;
 };

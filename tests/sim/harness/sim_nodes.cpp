@@ -27,12 +27,77 @@ const GpuRow& t4() {
   return kRow;
 }
 
+const GpuRow& a30() {
+  static const GpuRow kRow{"NVIDIA-A30", 24'576, {"whole", "time-slicing"}};
+  return kRow;
+}
+const GpuRow& rtx() {
+  static const GpuRow kRow{
+      "NVIDIA-RTX-PRO-6000-Blackwell-Server-Edition", 97'887, {"whole", "time-slicing"}};
+  return kRow;
+}
+
 void add_gpu(SimNode& node, const GpuRow& row) {
   const int index = static_cast<int>(node.gpus.size());
   SimGpu gpu{.index = index, .uuid = {}, .model = row.model, .memory = row.memory};
   gpu.modes = row.modes;
   if (!node.labels_only) gpu.uuid = "GPU-" + node.name + "-" + std::to_string(index);
   node.gpus.push_back(std::move(gpu));
+}
+
+void add_mig_gpu(SimNode& node, const GpuRow& row) {
+  add_gpu(node, row);
+  node.gpus.back().mig = true;
+}
+
+using Layout = std::vector<std::pair<const char*, int>>;  // profiles and starts
+
+/// The operator divides the GPU so. `serial`: as in change_something().
+void lay_out(SimGpu& gpu, const Layout& layout, int serial) {
+  gpu.instances.clear();
+  const PlainCard& card = *card_of(gpu);
+  for (const auto& [profile, start] : layout) {
+    gpu.instances.push_back(
+        {profile, start, card.find(profile)->size,
+         "MIG-" + gpu.uuid + "-" + std::to_string(serial) + "-" + std::to_string(start)});
+  }
+}
+
+/// Of a card with so many memory slices.
+const std::vector<Layout>& layouts_of(int axis) {
+  static const std::vector<Layout> kEight{
+      {{"1g.5gb", 0}, {"1g.5gb", 1}, {"2g.10gb", 2}, {"3g.20gb", 4}},
+      {{"3g.20gb", 0}, {"1g.10gb", 4}, {"1g.5gb+me", 6}},
+      {{"1g.5gb", 0}, {"1g.5gb", 2}, {"1g.5gb", 4}, {"1g.5gb", 6}},
+      {{"7g.40gb", 0}}};
+  static const std::vector<Layout> kFour{{{"2g.12gb", 0}, {"1g.6gb", 2}, {"1g.6gb", 3}},
+                                         {{"4g.24gb", 0}},
+                                         {{"1g.6gb", 1}, {"2g.12gb+me", 2}}};
+  static const std::vector<Layout> kTwelve{
+      {{"2g.48gb", 0}, {"1g.24gb", 6}, {"1g.24gb-me", 9}},
+      {{"1g.24gb+me.all", 0}, {"1g.24gb-me", 3}, {"2g.48gb-me", 6}}};
+  return axis == 8 ? kEight : axis == 4 ? kFour : kTwelve;
+}
+
+/// The slices of a GPU that is another one now.
+void rename_slices(SimGpu& gpu, int serial) {
+  for (PlainSlice& slice : gpu.instances) slice.uuid += "-" + std::to_string(serial);
+}
+
+/// The operator divides a GPU otherwise, whoever has its slices; or takes some away.
+std::string change_slices(SimNode& node, SimGpu& gpu, Random& random, int serial) {
+  if (random.chance(15)) {
+    node.dynamic = !node.dynamic;
+    return node.dynamic ? "creates slices" : "creates no slices";
+  }
+  if (!gpu.mig || node.dynamic) return "nothing";
+  if (!gpu.instances.empty() && random.chance(50)) {
+    gpu.instances.erase(gpu.instances.begin() +
+                        static_cast<std::ptrdiff_t>(random.below(gpu.instances.size())));
+    return "has a slice less";
+  }
+  lay_out(gpu, random.pick(layouts_of(card_of(gpu)->axis)), serial);
+  return "has other slices";
 }
 
 std::int64_t nominal_memory(const SimGpu& gpu) {
@@ -44,6 +109,7 @@ std::int64_t nominal_memory(const SimGpu& gpu) {
 
 /// A driver keeps some memory to itself, or another card was put in.
 std::string change_memory(SimNode& node, SimGpu& gpu, Random& random) {
+  if (gpu.mig) return "nothing";
   constexpr std::array<std::int64_t, 4> kPercent{100, 100, 96, 50};
   const std::int64_t memory = nominal_memory(gpu) * kPercent.at(random.below(4)) / 100;
   for (SimGpu& other : node.gpus) {
@@ -76,6 +142,7 @@ std::string change_number(SimNode& node, Random& random, int serial) {
   gpu.index = index;
   gpu.healthy = true;
   gpu.uuid = "GPU-" + node.name + "-" + std::to_string(index);
+  rename_slices(gpu, serial);
   const bool known = std::ranges::find(node.gpus, gpu.uuid, &SimGpu::uuid) != node.gpus.end();
   if (known || random.chance(30)) gpu.uuid += "-" + std::to_string(serial);
   node.gpus.push_back(std::move(gpu));
@@ -84,7 +151,29 @@ std::string change_number(SimNode& node, Random& random, int serial) {
 
 }  // namespace
 
-SimNode first_node(int number) {
+namespace {
+
+SimNode first_sliced_node(int number) {
+  SimNode node;
+  node.name = "n" + std::to_string(number);
+  node.labels_only = number == 5;
+  node.dynamic = number <= 2;
+  const std::vector<std::vector<const GpuRow*>> sliced{
+      {&a100(), &a100()}, {&a30(), &a30()}, {&rtx(), &a100()}, {&a100(), &a30(), &rtx()}, {}, {}};
+  const std::vector<std::vector<const GpuRow*>> plain{{&a100()},     {}, {}, {}, {&a100(), &h100()},
+                                                      {&t4(), &t4()}};
+  for (const GpuRow* row : sliced.at(static_cast<std::size_t>(number))) add_mig_gpu(node, *row);
+  for (const GpuRow* row : plain.at(static_cast<std::size_t>(number))) add_gpu(node, *row);
+  for (SimGpu& gpu : node.gpus) {
+    if (gpu.mig && !node.dynamic) lay_out(gpu, layouts_of(card_of(gpu)->axis).front(), 0);
+  }
+  return node;
+}
+
+}  // namespace
+
+SimNode first_node(SimCluster cluster, int number) {
+  if (cluster == SimCluster::kSlices) return first_sliced_node(number);
   SimNode node;
   node.name = "n" + std::to_string(number);
   node.labels_only = number == 2 || number == 4;
@@ -102,7 +191,10 @@ SimNode first_node(int number) {
 
 void replace_gpus(SimNode& node, int serial) {
   if (node.labels_only) return;
-  for (SimGpu& gpu : node.gpus) gpu.uuid += "-" + std::to_string(serial);
+  for (SimGpu& gpu : node.gpus) {
+    gpu.uuid += "-" + std::to_string(serial);
+    rename_slices(gpu, serial);
+  }
 }
 
 std::string change_something(SimNode& node, Random& random, int serial) {
@@ -127,6 +219,7 @@ std::string change_something(SimNode& node, Random& random, int serial) {
     node.stale = !node.stale && random.chance(50);
     return node.stale ? "is stale" : "is up to date";
   }
+  if (drawn < 82 && node.has_slices()) return change_slices(node, gpu, random, serial);
   if (drawn < 82) return change_modes(gpu, random);
   if (drawn < 90) {
     std::swap(gpu.uuid, node.gpus.front().uuid);

@@ -10,8 +10,13 @@ namespace snug {
 
 inline constexpr int kSimNodes = 6;
 
+enum class SimCluster {
+  kShares,  // no GPU is in MIG mode
+  kSlices,  // most are, of several cards, dynamic and not
+};
+
 /// As it is when the simulation begins.
-[[nodiscard]] SimNode first_node(int number);
+[[nodiscard]] SimNode first_node(SimCluster cluster, int number);
 
 /// Something about the node's GPUs, or about what the operator allows there, becomes another.
 /// `serial`: a number that was not given before. Returns what, for the trace.

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "sim/harness/sim_nodes.hpp"
-
 namespace snug {
 namespace {
 
@@ -11,7 +9,7 @@ constexpr int kDeepest = 2;
 
 }  // namespace
 
-const std::vector<Simulation::Row>& Simulation::rows() {
+const std::vector<Simulation::Row>& Simulation::rows(SimCluster cluster) {
   static const std::vector<Row> kRows{
       {18, "create", &Simulation::create_pod, true},
       {26, "schedule", &Simulation::schedule_pod, true},
@@ -35,14 +33,22 @@ const std::vector<Simulation::Row>& Simulation::rows() {
       {1, "restart", &Simulation::restart, false},
       {2, "quiet", &Simulation::go_quiet, false},
   };
-  return kRows;
+  static const std::vector<Row> kWithAgents = [] {
+    std::vector<Row> rows = kRows;
+    rows.push_back({24, "agent", &Simulation::agent_acts, true});
+    rows.push_back({6, "agent says", &Simulation::agent_publishes, true});
+    return rows;
+  }();
+  return cluster == SimCluster::kSlices ? kWithAgents : kRows;
 }
 
-Simulation::Simulation(std::uint64_t seed, std::size_t trace_lines)
-    : random_(seed),
+Simulation::Simulation(std::uint64_t seed, SimCluster cluster, std::size_t trace_lines)
+    : cluster_(cluster),
+      random_(seed),
       feed_(random_, [this](std::string line) { note(std::move(line)); }),
       world_(clock_, random_, feed_),
       model_(world_, feed_),
+      agents_(world_, model_, random_, [this](std::string line) { note(std::move(line)); }),
       trace_lines_(trace_lines) {
   world_.set_hooks({.posted =
                         [this](const Binding& binding) {
@@ -53,7 +59,7 @@ Simulation::Simulation(std::uint64_t seed, std::size_t trace_lines)
   clock_.advance(std::chrono::hours(1));
   policy_ = random_policy(random_);
   model_.set_policy(policy_);
-  for (int i = 0; i < kSimNodes; ++i) world_.put_node(first_node(i));
+  for (int i = 0; i < kSimNodes; ++i) world_.put_node(first_node(cluster, i));
   restart();
   tally_ = {};
 }
@@ -61,15 +67,17 @@ Simulation::Simulation(std::uint64_t seed, std::size_t trace_lines)
 bool Simulation::run(int steps) {
   for (int i = 0; i < steps && violations().empty(); ++i) step(false);
   if (violations().empty()) go_quiet();
+  if (violations().empty()) end_all();
+  tally_.agents = agents_.counts();
   tally_.touches = world_.counts().touches;
   return violations().empty();
 }
 
 void Simulation::step(bool nested) {
   std::size_t total = 0;
-  for (const Row& row : rows()) total += !nested || row.nests ? row.weight : 0;
+  for (const Row& row : rows(cluster_)) total += !nested || row.nests ? row.weight : 0;
   std::size_t drawn = random_.below(total);
-  for (const Row& row : rows()) {
+  for (const Row& row : rows(cluster_)) {
     if (nested && !row.nests) continue;
     if (drawn < row.weight) {
       note(row.name);
@@ -120,6 +128,7 @@ void Simulation::go_quiet() {
   list_nodes();
   while (!feed_.ready() || feed_.phase() != Feed::ListPhase::kNone) progress_list();
   feed_.deliver_everything();
+  agents_finish();
   // Longer than a bind of unknown outcome can take, and than one resync.
   for (int i = 0; i < 23; ++i) {
     world_.advance(std::chrono::seconds(3));
@@ -138,6 +147,30 @@ void Simulation::go_quiet() {
   if (violations().empty()) model_.check_equal(snug_->observe());
   world_.set_faults(true);
   quiet_ = false;
+}
+
+/// What is bound now has its slices, and Snug knows of them.
+void Simulation::agents_finish() {
+  if (cluster_ != SimCluster::kSlices) return;
+  for (int i = 0; i < kSimNodes; ++i) {
+    agents_.act("n" + std::to_string(i));
+    agents_.publish("n" + std::to_string(i));
+  }
+}
+
+/// When no pod is left nothing is held.
+void Simulation::end_all() {
+  while (!world_.pods().empty()) world_.remove_pod(std::string(world_.pods().begin()->first));
+  go_quiet();
+  if (!violations().empty()) return;
+  const Observed seen = snug_->observe();
+  if (!seen.pods.empty()) model_.report("leak", "no pod is left, and the ledger knows some");
+  for (const auto& [name, node] : seen.nodes) {
+    for (const Observed::Gpu& gpu : node.gpus) {
+      if (gpu.used_memory == 0 && gpu.used_compute == 0 && gpu.taken == 0) continue;
+      model_.report("leak", "no pod is left, and GPU " + gpu.uuid + " of " + name + " is held");
+    }
+  }
 }
 
 /// A pod that was refused, and that fits now, must have been woken after it was refused.

@@ -14,9 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "sim/harness/agents.hpp"
 #include "sim/harness/feed.hpp"
 #include "sim/harness/naive_model.hpp"
 #include "sim/harness/random.hpp"
+#include "sim/harness/sim_nodes.hpp"
 #include "sim/harness/snug_instance.hpp"
 #include "sim/harness/world.hpp"
 
@@ -25,7 +27,7 @@ namespace snug {
 class Simulation {
  public:
   /// `trace_lines`: how many of the last steps trace() tells.
-  explicit Simulation(std::uint64_t seed, std::size_t trace_lines = 60);
+  explicit Simulation(std::uint64_t seed, SimCluster cluster, std::size_t trace_lines = 60);
 
   /// Stops at the first violation. True: there was none.
   bool run(int steps);
@@ -45,6 +47,7 @@ class Simulation {
     int touches = 0;
     int nominated = 0;
     int unsure = 0;
+    Agents::Counts agents;
   };
   [[nodiscard]] const Tally& tally() const { return tally_; }
 
@@ -80,6 +83,8 @@ class Simulation {
   void resize_pod();
   void change_policy();
   void change_node();
+  void agent_acts();
+  void agent_publishes();
   void deliver_pods();
   void deliver_nodes();
   void progress_list();
@@ -104,12 +109,14 @@ class Simulation {
   void probe(const PodFacts& pod);
 
   // simulation.cpp
-  static const std::vector<Row>& rows();
+  static const std::vector<Row>& rows(SimCluster cluster);
   void step(bool nested);
   void meanwhile();
   void tick();
   void restart();
   void go_quiet();
+  void agents_finish();
+  void end_all();
   void check_wakeups();
   void check();
   void note(std::string line);
@@ -117,11 +124,13 @@ class Simulation {
   [[nodiscard]] std::string any_node();  // that may be absent
   [[nodiscard]] std::vector<std::string> some_nodes();
 
+  SimCluster cluster_;
   Random random_;
   ManualClock clock_;
   Feed feed_;
   World world_;
   NaiveModel model_;
+  Agents agents_;
   PlainPolicy policy_;
   std::map<std::string, SimNode> absent_;  // nodes that will come back
   std::unique_ptr<SnugInstance> snug_;

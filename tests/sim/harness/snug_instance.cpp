@@ -21,9 +21,12 @@ Held held_of(const Holding& holding) {
       continue;
     }
     for (const ReservedDevice& device : std::get<std::vector<ReservedDevice>>(container.given)) {
-      held.devices.push_back({container.name, device.index, device.uuid,
-                              std::string(to_string(device.mode)), device.memory.value,
-                              device.compute.value});
+      Device& seen = held.devices.emplace_back(Device{container.name, device.index, device.uuid,
+                                                      std::string(to_string(device.mode)),
+                                                      device.memory.value, device.compute.value});
+      if (const auto& slice = device.slice) {
+        seen.slice = {slice->profile, slice->start, slice->size, slice->uuid};
+      }
     }
   }
   std::ranges::sort(held.devices);
@@ -38,7 +41,8 @@ Observed::Node node_of(const NodeState& state) {
   node.pods = state.pods;
   for (const GpuState& gpu : state.gpus) {
     node.gpus.push_back({gpu.info->index, gpu.info->uuid, gpu.used_memory.value,
-                         gpu.used_compute.value, gpu.closure == GpuClosure::kVanished});
+                         gpu.used_compute.value, gpu.mig.taken,
+                         gpu.closure == GpuClosure::kVanished});
   }
   return node;
 }

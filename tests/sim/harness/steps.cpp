@@ -39,7 +39,11 @@ void Simulation::create_pod() {
   const std::string second = std::to_string(10'000 + last_uid_ / 4);  // some have the same
   pod.creation_timestamp = "2026-01-01T0" + second.substr(1, 1) + ":" + second.substr(2, 1) +
                            "0:" + second.substr(3, 2) + "Z";
-  ask_something(pod, random_);
+  if (cluster_ == SimCluster::kSlices) {
+    ask_something_sliced(pod, random_);
+  } else {
+    ask_something(pod, random_);
+  }
   note("  " + pod.uid + " is " + pod.name_space + "/" + pod.name + " of priority " +
        std::to_string(pod.priority) + " and asks" + spell(pod));
   world_.create_pod(std::move(pod));
@@ -162,6 +166,16 @@ void Simulation::change_node() {
   }
   world_.put_node(std::move(node));
 }
+
+void Simulation::agent_acts() {
+  const std::string name = any_node();
+  note("  of " + name);
+  agents_.act(name);
+  if (random_.chance(70)) agents_.publish(name);
+}
+
+/// Some time after it acted, perhaps.
+void Simulation::agent_publishes() { agents_.publish(any_node()); }
 
 void Simulation::deliver_pods() {
   for (std::size_t i = 1 + random_.below(4); i > 0; --i) feed_.deliver_pod_event();

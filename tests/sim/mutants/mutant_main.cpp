@@ -9,10 +9,12 @@ int main() {
   constexpr std::uint64_t kSeeds = 200;
   constexpr int kSteps = 2'000;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    snug::Simulation run(seed);
-    if (run.run(kSteps)) continue;
-    std::printf("found at seed %ju:\n%s", static_cast<std::uintmax_t>(seed), run.trace().c_str());
-    return 0;
+    for (const auto cluster : {snug::SimCluster::kShares, snug::SimCluster::kSlices}) {
+      snug::Simulation run(seed, cluster);
+      if (run.run(kSteps)) continue;
+      std::printf("found at seed %ju:\n%s", static_cast<std::uintmax_t>(seed), run.trace().c_str());
+      return 0;
+    }
   }
   std::printf("not found in %ju seeds\n", static_cast<std::uintmax_t>(kSeeds));
   return 1;

@@ -64,8 +64,8 @@ INSTANTIATE_TEST_SUITE_P(
         Row{with_term("{term: [], weight: 1}"), "p.yaml:4:22: no term named; the terms are"},
         Row{with_term("{weight: 1}"),
             "p.yaml:4:15: no term named; the terms are best-fit, fgd, left-over-size, "
-            "left-over-value, model-scarcity, multi-gpu-room, nvlink-locality, spread, "
-            "stranded-gpu"},
+            "left-over-value, model-scarcity, multi-gpu-room, nvlink-locality, slice-reuse, "
+            "slice-value, spread, stranded-gpu"},
         Row{with_term("{term: spread}"),
             "p.yaml:4:15: the key weight is missing; it must be an integer from -1000000 to"},
         Row{with_term("{term: spread, weight: 1.5}"), "p.yaml:4:38: weight must be"},

@@ -71,6 +71,20 @@ TEST(ReportCodecTest, OneReportIsAnObject) {
   EXPECT_EQ(write_reports({&report, 1}), kFull);
 }
 
+TEST(ReportCodecTest, FiguresOfSlicesStandInABlockOfTheirOwn) {
+  SimulationReport report{.mig = MigReport{.memory_slices_pct = 86.444'449,
+                                           .rejected_pct = 8.3,
+                                           .rejected_4_slices_or_more_pct = 27}};
+  const auto written = [&] {
+    return nlohmann::ordered_json::parse(write_reports({&report, 1}))["mig"].dump();
+  };
+  EXPECT_EQ(written(), R"({"memory_slices_pct":86.4444,"rejected_pct":8.3,)"
+                       R"("rejected_4_slices_or_more_pct":27.0})");
+  report.mig->rejected_4_slices_or_more_pct.reset();
+  EXPECT_EQ(written(), R"({"memory_slices_pct":86.4444,"rejected_pct":8.3,)"
+                       R"("rejected_4_slices_or_more_pct":null})");
+}
+
 TEST(ReportCodecTest, SeveralAreAList) {
   const std::vector<SimulationReport> reports{full_report(), {.policy = "other"}};
   const auto json = nlohmann::json::parse(write_reports(reports));

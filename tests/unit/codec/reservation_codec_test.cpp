@@ -327,6 +327,33 @@ ReservedDevice slice_of(int index) {
   return result;
 }
 
+ReservedDevice second_slice_of(int index) {
+  ReservedDevice result = slice_of(index);
+  result.slice->start = 2;
+  return result;
+}
+
+constexpr const char* kSlice = "gpu-mig-profile=2g.10gb";
+
+INSTANTIATE_TEST_SUITE_P(
+    Slices, ReservationSuspectTest,
+    testing::Values(
+        Suspicion{kSlice, {slice_of(0)}, false}, Suspicion{kSlice, {share(9856, 285)}, true},
+        Suspicion{kSlice, {mps(0)}, true}, Suspicion{kSlice, {whole(0)}, true},
+        Suspicion{"gpu-mig-profile=2g.10gb;gpu-isolation=mig", {slice_of(0)}, false},
+        Suspicion{"gpu-mig-profile=2g.10gb;gpu-isolation=mps", {slice_of(0)}, true},
+        Suspicion{"gpu-mig-profile=1c.2g.10gb", {slice_of(0)}, true},
+        Suspicion{"gpu-mig-profile=2g.10gb;gpu-count=2", {slice_of(0), slice_of(1)}, false},
+        Suspicion{"gpu-mig-profile=2g.10gb;gpu-count=2", {slice_of(0)}, true},
+        Suspicion{"gpu-mig-profile=2g.10gb;gpu-count=2", {slice_of(0), second_slice_of(0)}, true},
+        Suspicion{"gpu-mig-profile=2g.10gb;gpu-count=2", {slice_of(0), mps(1)}, true},
+        Suspicion{"gpu-memory=8G;gpu-count=2", {slice_of(0), slice_of(1)}, false},
+        Suspicion{"gpu-memory=8G;gpu-count=2", {slice_of(0), second_slice_of(0)}, true},
+        Suspicion{"gpu-memory=8G", {slice_of(0)}, false},
+        Suspicion{"gpu-memory=8G;gpu-compute=20", {slice_of(0)}, false},
+        Suspicion{"gpu-fraction=1", {slice_of(0)}, true},
+        Suspicion{"nvidia.com/mig-2g.10gb=1", {slice_of(0)}, true}));
+
 INSTANTIATE_TEST_SUITE_P(
     Rows, ReservationSuspectTest,
     testing::Values(Suspicion{"gpu-fraction=0.25", {share(10240, 250)}, false},

@@ -176,6 +176,26 @@ TEST(StateCodecTest, SlicesShowTheAxisAndWhoHoldsThem) {
                 holder + R"(},{"profile":"2g.10gb","start":2,"size":2,)" + holder + "}]}");
 }
 
+TEST(StateCodecTest, OnlyGpusThatTakeSlicesShowAnAxis) {
+  struct Row {
+    bool mig;
+    bool known;
+    const char* slices;
+  };
+  const MigTablePtr table =
+      mig_table_of({MigProfile{.name = "4g.96gb", .size = 12, .memory = {97408}, .starts = {0}}});
+  for (const Row& row : {Row{true, true, R"({"axis":12,"instances":[]})"}, Row{true, false, "null"},
+                         Row{false, true, "null"}, Row{false, false, "null"}}) {
+    GpuInfo info = gpu(0, "GPU-a");
+    info.mig = row.mig;
+    if (row.known) info.mig_table = table;
+    const NodeStatePtr node = state(inventory("n1", {info}));
+    const Json shown = Json::parse(*write_nodes(snapshot({node}), "n1"))["nodes"][0]["gpus"][0];
+    EXPECT_EQ(shown.value("slices", Json(nullptr)).dump(), row.slices);
+    EXPECT_EQ(shown.contains("slices"), row.slices != std::string("null"));
+  }
+}
+
 TEST(StateCodecTest, PodsShowWhatIsKnownOfThem) {
   const auto held = holding("u1", {{"main", "gpu-fraction=0.25", std::vector{share(1, "GPU-b")}}});
   const std::vector<PodRow> rows{{"ml", "p1", "u1", "n1", "bound", "", "gpu-fraction=0.25", held},

@@ -100,10 +100,15 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{kNodeHeader + "\"a\"b,1,1,0,\n",
                 "n.csv:2: what follows a field in quotes must be a comma or the end of the line"},
         Refused{"sn,cpu_milli,memory_mib,gpu,model,mig\na,1,1,1,A,1\n",
-                "n.csv:2: mig is 1, and GPUs in MIG mode cannot be simulated yet; mig must be 0 or "
-                "empty"},
+                "n.csv:2: mig is 1, and model \"A\" is no one card that has MIG; snugctl mig lists "
+                "them"},
+        Refused{"sn,cpu_milli,memory_mib,gpu,model,mig\na,1,1,1,A100,1\n",
+                "n.csv:2: mig is 1, and model \"A100\" is no one card that has MIG; snugctl mig "
+                "lists them"},
+        Refused{"sn,cpu_milli,memory_mib,gpu,model,mig\na,1,1,1,A100-40GB,01\n",
+                "n.csv:2: mig must be 0, 1 or empty, not \"01\""},
         Refused{"sn,cpu_milli,memory_mib,gpu,model,mig\na,1,1,1,A,yes\n",
-                "n.csv:2: mig must be 0 or empty, not \"yes\""}));
+                "n.csv:2: mig must be 0, 1 or empty, not \"yes\""}));
 
 class PodsRefusedTest : public testing::TestWithParam<Refused> {};
 TEST_P(PodsRefusedTest, SaysWhereAndWhatIsExpected) {
@@ -147,17 +152,20 @@ TEST_P(ArrivalsRefusedTest, SaysWhereAndWhatIsExpected) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, ArrivalsRefusedTest,
     testing::Values(
-        Refused{"", "a.txt:1: there is no arrival; expected lines p ROW"},
-        Refused{"# p 1\n\nn a 1\n", "a.txt:3: there is no arrival; expected lines p ROW"},
+        Refused{"", "a.txt:1: there is no arrival; expected lines p ROW or m PROFILE"},
+        Refused{"# p 1\n\nn a 1\n",
+                "a.txt:3: there is no arrival; expected lines p ROW or m PROFILE"},
         Refused{"p 0\nq 1\n",
-                "a.txt:2: a line must be p ROW, p ROW LIFETIME or n NODE RANK, and cannot begin "
-                "with \"q\""},
+                "a.txt:2: a line must be p ROW or m PROFILE, each with or without a LIFETIME, or n "
+                "NODE RANK, and cannot begin with \"q\""},
         Refused{"p0\n",
-                "a.txt:1: a line must be p ROW, p ROW LIFETIME or n NODE RANK, and cannot begin "
-                "with \"p0\""},
+                "a.txt:1: a line must be p ROW or m PROFILE, each with or without a LIFETIME, or n "
+                "NODE RANK, and cannot begin with \"p0\""},
         Refused{"m 1g.5gb\n",
-                "a.txt:1: a line m asks for a MIG profile, which cannot be simulated yet; expected "
-                "p ROW, p ROW LIFETIME or n NODE RANK"},
+                "a.txt:1: PROFILE must be one that a GPU of the nodes with mig 1 has, not "
+                "\"1g.5gb\""},
+        Refused{"m\n", "a.txt:1: a line m must be m PROFILE or m PROFILE LIFETIME"},
+        Refused{"m 1g.5gb 1 2\n", "a.txt:1: a line m must be m PROFILE or m PROFILE LIFETIME"},
         Refused{"p\n", "a.txt:1: a line p must be p ROW or p ROW LIFETIME"},
         Refused{"p 0 1 2\n", "a.txt:1: a line p must be p ROW or p ROW LIFETIME"},
         Refused{"p 2\n",

@@ -4,8 +4,8 @@
 //   make_asks("side 0.25 mps; init whole; app 4096 x2 50% A100*,!T4")
 //
 // A container is its kind (init, side, app), what it asks for (a fraction, MiB, `whole` or
-// `wholeN`) and words: xN (gpu-count), N% (gpu-compute), time-slicing, mps or mig, else a list of
-// models.
+// `wholeN`, a MIG profile) and words: xN (gpu-count), N% (gpu-compute), time-slicing, mps or mig,
+// else a list of models.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,6 +33,9 @@ inline ContainerRequest ask_named(const std::string& text) {
   if (text.starts_with("0.")) {
     const std::string digits = (text.substr(2) + "00").substr(0, 3);
     return make_fraction(std::stoi(digits)).containers.front();
+  }
+  if (text.ends_with("gb") || text.contains("gb+") || text.contains("gb-")) {
+    return make_profile_ask(text).containers.front();
   }
   return make_memory(std::stoll(text)).containers.front();
 }
@@ -74,8 +77,14 @@ inline GpuRequest make_asks(std::string_view text) {
   return request;
 }
 
+inline std::string slice_text(const NodeState& node, const DeviceTake& take) {
+  const MigTable& table = *node.gpus.at(take.gpu).info->mig_table;
+  return table.profiles.at(take.slice.profile).name + "@" + std::to_string(take.slice.start);
+}
+
 /// `0/0+1m 2/0+1m`: two options, in the first of which one container has GPU 0, the next GPUs 0
-/// and 1, the latter in mode mps (m; w: whole, nothing: time-slicing). Else the reason.
+/// and 1, the latter in mode mps (m; w: whole, nothing: time-slicing); `0:1g.5gb@6` is a slice of
+/// GPU 0. Else the reason.
 inline std::string takes_text(const NodeState& node, const GpuRequest& request,
                               const Tenant& tenant = {}) {
   const Fitted fitted = fit_all(node, request, tenant);
@@ -90,6 +99,7 @@ inline std::string takes_text(const NodeState& node, const GpuRequest& request,
         gpus += (gpus.empty() ? "" : "+") + std::to_string(take.gpu);
         if (take.mode == GpuMode::kMps) gpus += "m";
         if (take.mode == GpuMode::kWhole) gpus += "w";
+        if (take.mode == GpuMode::kMig) gpus += ":" + slice_text(node, take);
       }
       text += (c > 0 ? "/" : "") + gpus;
     }

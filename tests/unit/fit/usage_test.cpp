@@ -93,7 +93,7 @@ TEST(UsageTest, ClosuresSayWhatIsWrong) {
       {"share and whole", kTwo, {half, whole}, GpuClosure::kModeConflict},
       {"two sharing modes", kTwo, {half, in_mode(half, GpuMode::kMps)}, GpuClosure::kModeConflict},
       {"slice and share",
-       "n1: A100 40960 mig",
+       "n1: A 40960 mig",
        {in_mode(half, GpuMode::kMig), half},
        GpuClosure::kModeConflict},
       {"a mode that is not allowed", kTwo, {in_mode(half, GpuMode::kMps)}, GpuClosure::kSuspect},

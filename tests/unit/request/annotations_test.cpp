@@ -154,19 +154,6 @@ TEST(AnnotationsTest, AQuantityTooLongToBeRepeatedInAReservationIsRefused) {
                    "a quantity of at most 63 characters"));
 }
 
-TEST(AnnotationsTest, MigProfilesAreRefusedNotIgnored) {
-  for (const std::string_view key :
-       {"gpu-mig-profile", "gpu-mig-profile.main", "gpu-mig-profile.other"}) {
-    for (const bool with_fraction : {true, false}) {
-      PodFacts pod = make_pod("p", {{std::string(key), "2g.10gb"}});
-      if (with_fraction) pod.annotations.emplace("gpu-fraction", "0.5");
-      EXPECT_EQ(refusal_of(pod), std::string(key) +
-                                     " is not available in this version of Snug; allowed are "
-                                     "gpu-fraction and gpu-memory");
-    }
-  }
-}
-
 TEST(AnnotationsTest, RequestKeysAreToldFromOthers) {
   for (const std::string_view key : {"gpu-fraction",
                                      "gpu-memory",

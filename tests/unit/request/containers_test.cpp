@@ -131,14 +131,14 @@ TEST(ContainersTest, KeysOfTheWholePodTakeNoContainer) {
 TEST(ContainersTest, AReceiverOfNothingIsRefused) {
   expect_rows({
       {{{"gpu-container", "first"}},
-       "gpu-container is \"first\", and neither gpu-fraction nor gpu-memory says what that "
-       "container receives; allowed is one of the two"},
+       "gpu-container is \"first\", and nothing says what that container receives; allowed is "
+       "gpu-fraction, gpu-memory or gpu-mig-profile beside it"},
       {{{"gpu-fraction-container-name", "second"}, {"gpu-fraction.first", "0.5"}},
-       "gpu-fraction-container-name is \"second\", and neither gpu-fraction nor gpu-memory says "
-       "what that container receives; allowed is one of the two"},
+       "gpu-fraction-container-name is \"second\", and nothing says what that container receives; "
+       "allowed is gpu-fraction, gpu-memory or gpu-mig-profile beside it"},
       {{{"gpu-container", "second"}, {"gpu-policy", "spread"}},
-       "gpu-container is \"second\", and neither gpu-fraction nor gpu-memory says what that "
-       "container receives; allowed is one of the two"},
+       "gpu-container is \"second\", and nothing says what that container receives; allowed is "
+       "gpu-fraction, gpu-memory or gpu-mig-profile beside it"},
   });
 }
 

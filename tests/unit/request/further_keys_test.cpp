@@ -177,10 +177,10 @@ TEST(FurtherKeysTest, APolicyIsNamedByPrintableCharacters) {
 TEST(FurtherKeysTest, APolicyOfAPodThatAsksForNothingIsRefused) {
   EXPECT_EQ(asked_by(make_pod("p", {{"gpu-policy", "spread"}})),
             "gpu-policy is \"spread\" on a pod that asks for no GPU; allowed is gpu-policy beside "
-            "gpu-fraction, gpu-memory or nvidia.com/* limits");
+            "gpu-fraction, gpu-memory, gpu-mig-profile or nvidia.com/* limits");
 }
 
-TEST(FurtherKeysTest, TheyNeedAFractionOrAMemoryOfTheSameContainer) {
+TEST(FurtherKeysTest, TheyNeedAnAskOfTheSameContainer) {
   struct Row {
     std::string key;
     std::string value;
@@ -194,8 +194,8 @@ TEST(FurtherKeysTest, TheyNeedAFractionOrAMemoryOfTheSameContainer) {
                                          {"gpu-model.proxy", "A100"}}) {
     const std::string refused =
         row.key + " is \"" + row.value +
-        "\" without gpu-fraction or gpu-memory for the same container; allowed is one of the two "
-        "beside it";
+        "\" without gpu-fraction, gpu-memory or gpu-mig-profile for the same container; allowed is "
+        "one of them beside it";
     StringMap annotations{{row.key, row.value}};
     EXPECT_EQ(asked_by(pod_of_five(annotations)), refused);
     annotations.emplace("gpu-fraction.second", "0.5");

@@ -21,6 +21,8 @@ TEST(RequestTextTest, TheTextOfARequestMeansWhatTheRequestMeant) {
       {"gpu-fraction=3", WholeAsk{}, 3},
       {"gpu-memory=4G", MemoryAsk{{3815}}, 1},
       {"gpu-memory=4096", MemoryAsk{{4096}}, 1},
+      {"gpu-mig-profile=2g.10gb", SliceAsk{"2g.10gb"}, 1},
+      {"gpu-mig-profile=1g.5gb+me", SliceAsk{"1g.5gb+me"}, 1},
       {"nvidia.com/gpu=2", KubeletAsk{"nvidia.com/gpu"}, 2},
       {"nvidia.com/gpu=1000000000", KubeletAsk{"nvidia.com/gpu"}, 1'000'000'000},
       {"nvidia.com/mig-1g.5gb=1", KubeletAsk{"nvidia.com/mig-1g.5gb"}, 1}};
@@ -46,6 +48,13 @@ TEST(RequestTextTest, EveryKeyOfTheTextIsReadBack) {
                                .models = {.wanted = {"T4"}, .excluded = {}},
                                .text = "gpu-fraction=2;gpu-isolation=any;gpu-model=T4"};
   EXPECT_EQ(parse_request_text(whole.text), whole);
+  const ContainerRequest slice{
+      .ask = SliceAsk{"1g.5gb+me"},
+      .count = 2,
+      .isolation = Isolation::kMig,
+      .models = {.wanted = {"A100*"}, .excluded = {}},
+      .text = "gpu-mig-profile=1g.5gb+me;gpu-count=2;gpu-isolation=mig;gpu-model=A100*"};
+  EXPECT_EQ(parse_request_text(slice.text), slice);
 }
 
 TEST(RequestTextTest, AnyOtherTextMeansNothing) {
@@ -60,7 +69,14 @@ TEST(RequestTextTest, AnyOtherTextMeansNothing) {
                                       " gpu-fraction=1",
                                       "gpu-memory=4x",
                                       "gpu-memory=0",
-                                      "gpu-mig-profile=1g.5gb",
+                                      "gpu-mig-profile=",
+                                      "gpu-mig-profile=1g.5",
+                                      "gpu-mig-profile=3c.3g.20gb",
+                                      "gpu-mig-profile=1c.3g.20gb",
+                                      "gpu-mig-profile=1g.5gb;gpu-compute=50",
+                                      "gpu-mig-profile=1g.5gb;gpu-isolation=mps",
+                                      "gpu-mig-profile=1g.5gb;gpu-fraction=0.5",
+                                      "gpu-fraction=0.5;gpu-mig-profile=1g.5gb",
                                       "nvidia.com/gpu=0",
                                       "nvidia.com/gpu=x",
                                       "nvidia.com/gpu=1000000001",

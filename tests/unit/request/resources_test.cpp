@@ -170,7 +170,7 @@ TEST(ResourcesTest, APolicyBesideAZeroCountIsRefused) {
   pod.annotations.emplace("gpu-policy", "spread");
   EXPECT_EQ(held(pod),
             "gpu-policy is \"spread\" on a pod that asks for no GPU; allowed is gpu-policy beside "
-            "gpu-fraction, gpu-memory or nvidia.com/* limits");
+            "gpu-fraction, gpu-memory, gpu-mig-profile or nvidia.com/* limits");
 }
 
 }  // namespace

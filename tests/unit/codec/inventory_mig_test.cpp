@@ -1,0 +1,199 @@
+// What a node's annotation says of slices: the card's own table, and those that could not be made.
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "snug/codec/inventory.hpp"
+#include "snug/mig/catalog.hpp"
+
+namespace snug {
+namespace {
+
+NodeInventory read(const std::string& gpu, const std::string& more = "") {
+  NodeFacts node;
+  node.name = "n1";
+  node.annotations["snug.dev/inventory"] =
+      R"({"version":1,"dynamicMig":true,"gpus":[{"index":0,"uuid":"GPU-a","memoryMiB":40960,)" +
+      gpu + "}]" + more + "}";
+  return read_inventory(node, Limits{});
+}
+
+std::string profile(const std::string& name, int size, const std::string& starts) {
+  return R"({"profile":")" + name + R"(","memoryMiB":1,"size":)" + std::to_string(size) +
+         R"(,"starts":[)" + starts + "]}";
+}
+
+std::string with_profiles(const std::string& profiles) {
+  return R"("model":"A100","mig":true,"migProfiles":[)" + profiles + "]";
+}
+
+std::string many_profiles(int count) {
+  std::string profiles;
+  for (int i = 1; i <= count; ++i) {
+    profiles += profile("1g." + std::to_string(i) + "gb", 1, std::to_string(i % 64));
+    if (i < count) profiles += ',';
+  }
+  return with_profiles(profiles);
+}
+
+TEST(InventoryMigTest, ACardsOwnTableMayHaveAnyAxisUpTo64) {
+  struct Row {
+    std::string gpu;
+    int axis;
+    int compute;
+    std::size_t profiles;
+  };
+  for (const Row& row : std::vector<Row>{
+           {with_profiles(profile("1g.24gb", 3, "0,3,6,9") + "," + profile("2g.48gb", 6, "0,6") +
+                          "," + profile("4g.96gb+gfx", 12, "0")),
+            12, 4, 3},
+           {with_profiles(profile("1g.5gb", 64, "0")), 64, 1, 1},
+           {with_profiles(profile("1g.5gb", 1, "63,0")), 64, 1, 1},
+           {with_profiles(profile("3c.3g.20gb", 4, "4,0")), 8, 3, 1},
+           {with_profiles(profile("1g.5gb", 1, "0") + "," + profile("7g.40gb", 8, "")), 1, 7, 2},
+           {many_profiles(64), 64, 1, 64}}) {
+    const NodeInventory inventory = read(row.gpu);
+    ASSERT_EQ(inventory.closed_to_all, ReasonCode::kNone) << inventory.closed_because;
+    const MigTableRef& table = inventory.gpus[0].mig_table;
+    ASSERT_TRUE(table) << row.gpu;
+    EXPECT_EQ(table->axis, row.axis) << row.gpu;
+    EXPECT_EQ(table->compute, row.compute) << row.gpu;
+    EXPECT_EQ(table->profiles.size(), row.profiles) << row.gpu;
+  }
+}
+
+TEST(InventoryMigTest, ACardsOwnTableWinsOverTheBuiltInOne) {
+  const auto table_of = [](const std::string& gpu) { return read(gpu).gpus.at(0).mig_table; };
+  const std::string a100 = R"("model":"NVIDIA-A100-SXM4-40GB")";
+  EXPECT_EQ(table_of(a100 + R"(,"mig":true)"),
+            MigTableRef(find_mig_card("A100-SXM4-40GB", {40960})->table));
+  EXPECT_FALSE(table_of(a100)) << "it takes no slices";
+  EXPECT_FALSE(table_of(R"("model":"Tesla-T4","mig":true)")) << "no card that is known";
+  const MigTableRef own =
+      table_of(a100 + R"(,"mig":true,"migProfiles":[)" + profile("1g.5gb", 1, "0") + "]");
+  ASSERT_TRUE(own);
+  EXPECT_EQ(own->axis, 1);
+}
+
+struct Malformed {
+  std::string gpu;
+  std::string why;  // a part of closed_because
+};
+
+void PrintTo(const Malformed& row, std::ostream* out) { *out << row.gpu.substr(0, 120); }
+
+class InventoryMigMalformedTest : public testing::TestWithParam<Malformed> {};
+
+TEST_P(InventoryMigMalformedTest, ClosesTheNodeAndSaysWhy) {
+  const NodeInventory inventory = read(GetParam().gpu);
+  EXPECT_EQ(inventory.closed_to_all, ReasonCode::kBadInventory);
+  EXPECT_TRUE(inventory.gpus.empty());
+  EXPECT_NE(inventory.closed_because.find(GetParam().why), std::string::npos)
+      << inventory.closed_because;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, InventoryMigMalformedTest,
+    testing::Values(
+        Malformed{with_profiles(""), "gpus[0].migProfiles must have a profile with a start"},
+        Malformed{with_profiles(profile("1g.5gb", 1, "")),
+                  "gpus[0].migProfiles must have a profile with a start"},
+        Malformed{with_profiles(profile("", 1, "0")), "migProfiles[0].profile must not be empty"},
+        Malformed{with_profiles(profile("small", 1, "0")),
+                  "migProfiles[0].profile must be a profile's name, such as 2g.10gb or 1g.5gb+me"},
+        Malformed{with_profiles(profile("1c.3g.20gb", 4, "0")), "must be a profile's name"},
+        Malformed{with_profiles(profile("1g.5gb.me", 1, "0")), "must be a profile's name"},
+        Malformed{with_profiles(profile("1g.5gb", 1, "0") + "," + profile("1g.5gb", 2, "0")),
+                  "migProfiles[1].profile stands there twice"},
+        Malformed{with_profiles(profile("3g.20gb", 4, "0") + "," + profile("3c.3g.20gb", 4, "0")),
+                  "and each under one spelling"},
+        Malformed{with_profiles(profile("1g.5gb", 0, "0")),
+                  "migProfiles[0].size must be an integer from 1 to 64"},
+        Malformed{with_profiles(profile("1g.5gb", 65, "0")), "must be an integer from 1 to 64"},
+        Malformed{with_profiles(profile("1g.5gb", 1, "64")),
+                  "migProfiles[0].starts[0] must be an integer from 0 to 63"},
+        Malformed{with_profiles(profile("1g.5gb", 1, "0,-1")),
+                  "migProfiles[0].starts[1] must be an integer from 0 to 63"},
+        Malformed{with_profiles(profile("1g.5gb", 2, "0,63")),
+                  "starts[1] must leave room for the size: the axis has at most 64 memory slices"},
+        Malformed{with_profiles(profile("1g.5gb", 64, "1")), "starts[0] must leave room"},
+        Malformed{with_profiles(profile("1g.5gb", 1, "3,0,3")), "starts[2] stands there twice"},
+        Malformed{many_profiles(65), "gpus[0].migProfiles must have at most 64 entries"},
+        Malformed{R"("model":"A","migProfiles":{})", "gpus[0].migProfiles must be a list"},
+        Malformed{R"("model":"A","migInstances":[{"profile":"1g.5gb","start":64,"size":1}])",
+                  "migInstances[0].start must be an integer from 0 to 63"},
+        Malformed{R"("model":"A","migInstances":[{"profile":"1g.5gb","start":0,"size":65}])",
+                  "migInstances[0].size must be an integer from 1 to 64"}));
+
+NodeInventory with_failures(const std::string& failures) {
+  return read(with_profiles(profile("1g.5gb", 1, "0,1,6") + "," + profile("3c.3g.20gb", 4, "0,4")),
+              R"(,"migFailures":[)" + failures + "]");
+}
+
+std::string failure(const std::string& gpu, const std::string& profile, int start) {
+  return R"({"gpu":")" + gpu + R"(","profile":")" + profile + R"(","start":)" +
+         std::to_string(start) + R"(,"pod":"u-1"})";
+}
+
+TEST(InventoryMigTest, WhereASliceCouldNotBeMadeItsRangeIsClosed) {
+  struct Row {
+    std::string failures;
+    AxisMask closed;
+  };
+  for (const Row& row :
+       std::vector<Row>{{"", 0},
+                        {failure("GPU-a", "1g.5gb", 6), 0b0100'0000},
+                        {failure("GPU-a", "3g.20gb", 4), 0b1111'0000},
+                        {failure("GPU-a", "3c.3g.20gb", 0), 0b0000'1111},
+                        {failure("GPU-a", "1g.5gb", 1) + "," + failure("GPU-a", "1g.5gb", 0), 0b11},
+                        {failure("GPU-b", "1g.5gb", 1), 0},
+                        {failure("GPU-a", "2g.10gb", 0), 0},
+                        {failure("GPU-a", "x", 0), 0},
+                        {failure("GPU-a", "1g.5gb", 2), 0},
+                        {failure("GPU-a", "3g.20gb", 1), 0},
+                        {failure("GPU-a", "3g.20gb", 63), 0},
+                        {R"({"gpu":"GPU-a","profile":"1g.5gb","start":0})", 0b1}}) {
+    const NodeInventory inventory = with_failures(row.failures);
+    EXPECT_EQ(inventory.closed_to_all, ReasonCode::kNone) << inventory.closed_because;
+    ASSERT_EQ(inventory.gpus.size(), 1U);
+    EXPECT_EQ(inventory.gpus[0].mig_failed, row.closed) << row.failures;
+  }
+}
+
+TEST(InventoryMigTest, AFailureOnACardWithoutATableClosesNothing) {
+  const NodeInventory inventory = read(R"("model":"Tesla-T4","mig":true)",
+                                       R"(,"migFailures":[)" + failure("GPU-a", "1g.5gb", 0) + "]");
+  EXPECT_EQ(inventory.closed_to_all, ReasonCode::kNone) << inventory.closed_because;
+  EXPECT_EQ(inventory.gpus.at(0).mig_failed, 0U);
+}
+
+TEST(InventoryMigTest, AMalformedFailureClosesTheNode) {
+  for (const auto& [failures, why] : std::vector<std::pair<std::string, std::string>>{
+           {"7", "migFailures[0] must be an object"},
+           {R"({"profile":"1g.5gb","start":0})", "migFailures[0].gpu is missing"},
+           {R"({"gpu":"GPU-a","start":0})", "migFailures[0].profile is missing"},
+           {R"({"gpu":"GPU-a","profile":"1g.5gb"})", "migFailures[0].start is missing"},
+           {failure("GPU-a", "1g.5gb", 64), "migFailures[0].start must be an integer from 0 to 63"},
+           {failure("GPU-z", "1g.5gb", -1), "migFailures[0].start must be"},
+           {R"({"gpu":"GPU-a","profile":"1g.5gb","start":0,"pod":""})",
+            "migFailures[0].pod must not be empty"}}) {
+    const NodeInventory inventory = with_failures(failures);
+    EXPECT_EQ(inventory.closed_to_all, ReasonCode::kBadInventory) << failures;
+    EXPECT_NE(inventory.closed_because.find(why), std::string::npos) << inventory.closed_because;
+  }
+}
+
+TEST(InventoryMigTest, AnInstanceIsNamedAsItsTableNamesIt) {
+  const NodeInventory inventory =
+      read(R"("model":"A100","migInstances":[{"profile":"3c.3g.20gb","start":0,"size":4},)"
+           R"({"profile":"later","start":4,"size":4}])");
+  ASSERT_EQ(inventory.gpus.size(), 1U) << inventory.closed_because;
+  EXPECT_EQ(inventory.gpus[0].mig_instances,
+            (std::vector<Slice>{{"3g.20gb", 0, 4, ""}, {"later", 4, 4, ""}}));
+}
+
+}  // namespace
+}  // namespace snug
