@@ -212,8 +212,8 @@ Repacked draw_cluster(int most_nodes, int most_gpus, int most_pods, bool cards =
       if (cards) text += " mig";
       if (!cards && one_in(4)) text += " modes=whole+time-slicing+mps";
     }
-    nodes.push_back(text + " | nvidia.com/gpu=" + std::to_string(gpus) + "/" +
-                    std::to_string(gpus));
+    nodes.push_back(text + (cards ? " | dynamic" : " |") +
+                    " nvidia.com/gpu=" + std::to_string(gpus) + "/" + std::to_string(gpus));
   }
   Repacked on(nodes, {}, make_whole(1));
   Board board(on);
@@ -327,7 +327,7 @@ TEST(RepackProperty, OfSlicesTooNoneOfAtMostTwoMovesIsOverlooked) {
   std::map<std::string, int> seen;
   holds_in(300, [&] {
     Repacked on = draw_cluster(2, 2, 7, true);
-    on.claim = OwnClaim(make_slice_request(one_in(4) ? "7g.40gb" : draw_from(kProfiles)));
+    on.claim = OwnClaim(make_profile_ask(one_in(4) ? "7g.40gb" : draw_from(kProfiles)));
     const RepackAdvice advice = on.advice();
     RC_LOG() << tell(on) << on.text();
     check_advice(on, advice);

@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "snug/fit/tenant.hpp"
-#include "snug/mig/catalog.hpp"
 #include "snug/plan/repack.hpp"
 #include "support/claims.hpp"
+#include "support/slices.hpp"
 #include "support/states.hpp"
 
 namespace snug {
@@ -61,34 +61,12 @@ inline void set_movable_word(Holding& pod, const std::string& word) {
 inline constexpr const char* kMigModel = "NVIDIA-A100-SXM4-40GB";
 inline constexpr std::int64_t kMigMemory = 40960;
 
-inline GpuRequest make_slice_request(const std::string& profile) {
-  return make_request(SliceAsk{profile}, 1, "gpu-mig-profile=" + profile);
-}
-
-/// `1g.5gb@4`.
-inline ReservedDevice make_slice_device(int index, std::string_view text) {
-  const std::string profile(text.substr(0, text.find('@')));
-  const MigTablePtr table = find_mig_card(kMigModel, {kMigMemory})->table;
-  const MigProfile& row = table->profiles.at(table->find(profile).value());
-  ReservedDevice device{.index = index,
-                        .mode = GpuMode::kMig,
-                        .memory = row.memory,
-                        .compute = {1000 * row.compute / table->compute}};
-  device.slice = Slice{.profile = profile,
-                       .start = std::stoi(std::string(text.substr(text.find('@') + 1))),
-                       .size = row.size,
-                       .uuid = {}};
-  return device;
-}
-
-/// A node whose GPUs in MIG mode take what slices are asked for.
-inline NodeInventory make_mig_node(std::string_view text) {
-  NodeInventory node = make_node(text);
-  node.dynamic_mig = true;
-  for (GpuInfo& gpu : node.gpus) {
-    if (gpu.mig) gpu.mig_table = find_mig_card(gpu.model, gpu.memory)->table;
-  }
-  return node;
+/// `1g.5gb@4` of the card above.
+inline ReservedDevice slice_device_named(int index, std::string_view text) {
+  const std::size_t at = text.find('@');
+  return make_slice_device(index, *find_mig_card(kMigModel, {kMigMemory})->table,
+                           std::string(text.substr(0, at)),
+                           std::stoi(std::string(text.substr(at + 1))));
 }
 
 inline HoldingPtr make_movable(std::string_view text) {
@@ -113,8 +91,8 @@ inline HoldingPtr make_movable(std::string_view text) {
       asked = make_whole(1);
     } else if (numbered && word.starts_with('m')) {
       const std::string slice = word.substr(word.find(':') + 1);
-      devices.push_back(make_slice_device(number, slice));
-      asked = make_slice_request(slice.substr(0, slice.find('@')));
+      devices.push_back(slice_device_named(number, slice));
+      asked = make_profile_ask(slice.substr(0, slice.find('@')));
     } else if (numbered && word.starts_with('u')) {
       asked = make_units(number);
       pod->reservation.containers.front().given = KubeletUnits{"nvidia.com/gpu", number};

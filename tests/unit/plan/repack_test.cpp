@@ -181,20 +181,21 @@ TEST(RepackTest, ModesAreRespected) {
 
 TEST(RepackTest, SlicesMoveOnTheirOwnGpuToo) {
   const std::string card = "n1: NVIDIA-A100-SXM4-40GB 40960 mig";
+  const std::string dynamic = " | dynamic";
   expect_rows({{"along the axis",
-                {card},
+                {card + dynamic},
                 {"a n1 m0:1g.5gb@1", "b n1 m0:2g.10gb@4"},
-                make_slice_request("3g.20gb"),
+                make_profile_ask("3g.20gb"),
                 "a n1:0@1>n1:0@6; n1:0@0"},
                {"to another card",
-                {card + " x2"},
+                {card + " x2" + dynamic},
                 {"a n1 m0:3g.20gb@0", "b n1 m1:3g.20gb@4"},
-                make_slice_request("7g.40gb"),
+                make_profile_ask("7g.40gb"),
                 "a n1:0@0>n1:1@0; n1:0@0"},
                {"not where the axis is full",
-                {card},
+                {card + dynamic},
                 {"a n1 m0:3g.20gb@0", "b n1 m0:3g.20gb@4"},
-                make_slice_request("4g.20gb"),
+                make_profile_ask("4g.20gb"),
                 kNoRoomElsewhere}});
 }
 
