@@ -8,7 +8,7 @@ import unittest
 from programs import ROOT
 
 sys.path.insert(0, str(ROOT / "tests/e2e"))
-from harness import asks, objects, truth  # noqa: E402
+from harness import asks, objects, slices, truth  # noqa: E402
 
 LARGE = "NVIDIA-A100-SXM4-80GB"
 
@@ -45,6 +45,16 @@ class AskTest(unittest.TestCase):
                              ({"gpu-memory": "0.5Gi"}, (512, 12))):
             self.assertEqual(asks.Ask(keys).charge(40960), charge, keys)
 
+    def test_the_profile_that_serves(self):
+        balanced = {"1g.5gb", "2g.10gb", "3g.20gb"}
+        for keys, among, profile in (
+                ({"gpu-memory": "4G"}, slices.PROFILES, "1g.5gb"), ({"gpu-memory": "8G"}, slices.PROFILES, "1g.10gb"),
+                ({"gpu-fraction": "0.25"}, slices.PROFILES, "1g.10gb"), ({"gpu-fraction": "0.25"}, balanced, "2g.10gb"),
+                ({"gpu-fraction": "0.5"}, slices.PROFILES, "3g.20gb"), ({"gpu-fraction": "0.51"}, balanced, None),
+                ({"gpu-memory": "4G", "gpu-compute": "43"}, slices.PROFILES, "4g.20gb"),
+                ({"gpu-mig-profile": "1g.5gb+me"}, slices.PROFILES, "1g.5gb+me")):
+            self.assertEqual(asks.Ask(keys).profile(among), profile, keys)
+
     def test_models(self):
         ask = asks.Ask({"gpu-fraction": "0.5", "gpu-model": "*a100*, !*80GB"})
         self.assertTrue(ask.allows(objects.A100 + "-SHARED"))
@@ -64,6 +74,50 @@ class AskTest(unittest.TestCase):
         pod["metadata"]["annotations"]["gpu-container"] = "b"
         del pod["metadata"]["annotations"]["gpu-memory.b"]
         self.assertEqual(list(asks.of(pod)), ["b"])
+
+
+def sliced(name, profile, start, uuid="", **keys):
+    """A pod that asks for that profile, or for `keys`, and has a slice of it on GPU 0."""
+    card = slices.PROFILES[profile]
+    pod = bound(objects.pod(name, keys or {"gpu-mig-profile": profile}),
+                ("main", [0], card.memory_mib, slices.milli(profile), "mig"))
+    held = truth.reservation(pod)
+    held["containers"][0]["devices"][0]["mig"] = {"profile": profile, "start": start, "size": card.size,
+                                                  **({"uuid": uuid} if uuid else {})}
+    pod["metadata"]["annotations"][truth.RESERVATION] = json.dumps(held)
+    return pod
+
+
+class SliceJudgeTest(unittest.TestCase):
+    DYNAMIC = slices.sliced_node("n1", [[]], dynamic=True)
+    STATIC = slices.sliced_node("n1", [slices.LAYOUTS["all-balanced"]])
+    LISTED = slices.slice_uuid("n1", 0, "2g.10gb", 0)
+
+    def test_what_is_right_has_no_problems(self):
+        pods = [sliced("four", "4g.20gb", 0), sliced("two", "2g.10gb", 4),
+                sliced("one", "1g.5gb", 6, **{"gpu-memory": "4G"})]
+        self.assertEqual(problems(*pods, node=self.DYNAMIC), [])
+        self.assertEqual(problems(sliced("two", "2g.10gb", 0, self.LISTED), node=self.STATIC), [])
+
+    def test_what_is_wrong(self):
+        for node, pods, problem in (
+                (self.DYNAMIC, [sliced("four", "4g.20gb", 0), sliced("two", "2g.10gb", 2)], "overlaps"),
+                (self.DYNAMIC, [sliced("two", "2g.10gb", 6)], "no A100-40 can have"),
+                (self.DYNAMIC, [sliced("more", "2g.10gb", 0, **{"gpu-memory": "4G"})], "asked for None"),
+                (self.DYNAMIC, [sliced("turns", "1g.5gb", 0, **{"gpu-memory": "4G",
+                                                                "gpu-isolation": "time-slicing"})], "in mode mig"),
+                (self.DYNAMIC, [share("half", 500)], "in mode time-slicing"),
+                (self.STATIC, [sliced("two", "2g.10gb", 0, "MIG-of-another")], "does not exist"),
+                (self.STATIC, [sliced("two", "2g.10gb", 2)], "does not exist"),
+                (None, [sliced("two", "2g.10gb", 0)], "in mode mig")):
+            found = problems(*pods, node=node)
+            self.assertTrue(any(problem in each for each in found), (problem, found))
+
+    def test_the_ledger_has_every_slice_and_holder(self):
+        pod = sliced("two", "2g.10gb", 0, self.LISTED)
+        [rows] = truth.Truth([self.STATIC], [pod]).as_ledger()["slices"].values()
+        self.assertEqual([(row[0], row[1], row[4]) for row in rows],
+                         [(0, "2g.10gb", "uid-of-two"), (2, "1g.5gb", ""), (3, "1g.5gb", ""), (4, "3g.20gb", "")])
 
 
 class JudgeTest(unittest.TestCase):

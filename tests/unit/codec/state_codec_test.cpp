@@ -142,6 +142,20 @@ TEST(StateCodecTest, KubeletAssignedContainersStandAtTheNode) {
   EXPECT_TRUE(node["gpus"][0]["holders"].empty());
 }
 
+TEST(StateCodecTest, ASliceOfAnotherProfileInTheSamePlaceIsAnother) {
+  GpuInfo mig = gpu(0, "GPU-a");
+  mig.mig = true;
+  mig.mig_instances = {{"3g.20gb", 0, 4, "MIG-1"}};
+  mig.mig_table = find_mig_card("NVIDIA-A100-SXM4-40GB", {40960})->table;
+  const ReservedDevice held{0, "GPU-a", GpuMode::kMig, {19968}, {571}, Slice{"4g.20gb", 0, 4, ""}};
+  const auto node = state(inventory("n1", {mig}), {holding("u1", {{"m", "", std::vector{held}}})});
+  const Json row = Json::parse(*write_nodes(snapshot({node}), std::nullopt))["nodes"][0]["gpus"][0];
+  EXPECT_EQ(row["slices"]["instances"].dump(),
+            R"([{"profile":"3g.20gb","start":0,"size":4,"uuid":"MIG-1"},)"
+            R"({"profile":"4g.20gb","start":0,"size":4,"holder":{"namespace":"ml",)"
+            R"("pod":"pod-u1","uid":"u1","container":"m"}}])");
+}
+
 TEST(StateCodecTest, SlicesShowTheAxisAndWhoHoldsThem) {
   GpuInfo mig = gpu(0, "GPU-a");
   mig.mig = true;
