@@ -26,7 +26,7 @@ constexpr double kTaken = 0.06;
 /// So many slices of each plain profile are thought to have come before all others.
 constexpr double kSlicesBeforeAll = 1;
 /// When so many have come, they say enough.
-constexpr double kEnoughSlices = 100;
+constexpr double kEnoughSlices = 16;
 
 std::vector<AxisMask> cells_of(const MigTable& table) {
   std::set<int> ends{0, table.axis};

@@ -94,7 +94,7 @@ namespace {
 
 /// Costs that differ by less are alike, so that ties stack slices on the first cards.
 std::int64_t in_steps(std::int64_t cost) {
-  constexpr std::int64_t kStep = 20'000;  // millionths of a card: 0.16 of an eighth
+  constexpr std::int64_t kStep = 21'000;  // millionths of a card: a sixth of an eighth
   constexpr std::int64_t kHalf = kStep / 2;
   return (cost + (cost < 0 ? -kHalf : kHalf)) / kStep * kStep;
 }
