@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,8 @@ DeviceTake take_of(const GpuState& gpu, std::size_t position, const ContainerReq
           .compute = price.cost.compute};
 }
 
+const SliceNeed* needed(const std::optional<SliceNeed>& need) { return need ? &*need : nullptr; }
+
 /// A GPU's slices for the request.
 struct SliceOffer {
   MigRoom room;
@@ -69,7 +72,7 @@ class Single {
         tenant_(tenant),
         memo_(memo),
         prices_(memo.prices()),
-        need_(memo.slice_need() ? &*memo.slice_need() : nullptr),
+        need_(needed(memo.slice_need())),
         whole_(std::holds_alternative<WholeAsk>(asked_.ask)),
         named_(std::holds_alternative<SliceAsk>(asked_.ask)),
         unenforced_(!node.inventory->enforced && tenant.wants_enforcement()) {

@@ -411,14 +411,7 @@ std::optional<std::int64_t> FitOracle::price_on(const GpuRequest& request, Rule 
   if (users.empty()) return 0;
   const auto whole = [](const ContainerRequest* asked) { return wants_whole(*asked); };
   if (gpu.slices && std::ranges::none_of(users, whole)) {
-    const bool walls = std::ranges::all_of(users, [](const ContainerRequest* asked) {
-      return asked->isolation == Isolation::kAny || asked->isolation == Isolation::kMig;
-    });
-    if (last >= Rule::kMode && !walls) return std::nullopt;
-    const auto prices = gpu.slices->prices(sliced, view_of(last));
-    if (!prices) return std::nullopt;
-    for (std::size_t i = 0; i < parts.size(); ++i) parts[i].cost = {0, prices->at(i)};
-    return together(parts).compute;
+    return slices_price(gpu, sliced, std::move(parts), last);
   }
   if (!mode_for(gpu, users, last)) return std::nullopt;
   const Cost price = together(parts);
@@ -426,18 +419,6 @@ std::optional<std::int64_t> FitOracle::price_on(const GpuRequest& request, Rule 
   const bool room = others.memory + price.memory <= gpu.info.memory.value &&
                     others.compute + price.compute <= 1000;
   return room ? std::optional(price.compute) : std::nullopt;
-}
-
-MigOracle::View FitOracle::view_of(Rule rule) {
-  if (rule < Rule::kMode) return MigOracle::View::kCard;
-  if (rule < Rule::kHealth) return MigOracle::View::kOffered;
-  return rule < Rule::kRoom ? MigOracle::View::kSound : MigOracle::View::kFree;
-}
-
-std::optional<std::size_t> FitOracle::starts_on(const GpuRequest& request, std::size_t gpu) const {
-  const auto& slices = gpus_.at(gpu).slices;
-  if (!slices) return std::nullopt;
-  return slices->starts_for(request.containers.front());
 }
 
 std::optional<GpuMode> FitOracle::mode_for(const Gpu& gpu, const Users& users, Rule last) const {
@@ -514,18 +495,6 @@ bool FitOracle::accepts(const GpuRequest& request, std::span<const DeviceTake> t
     }
     return mode_for(gpus_.at(take.gpu), users, Rule::kNeighbours) == take.mode;
   });
-}
-
-bool FitOracle::accepts_slices(const GpuRequest& request, std::span<const DeviceTake> takes) const {
-  for (std::size_t i = 0; i < gpus_.size(); ++i) {
-    std::vector<MigOracle::User> users;
-    for (const DeviceTake& take : takes) {
-      if (take.gpu != i) continue;
-      users.push_back({&request.containers[take.container], take.container, &take});
-    }
-    if (gpus_[i].slices && !users.empty() && !gpus_[i].slices->accepts(users)) return false;
-  }
-  return true;
 }
 
 }  // namespace snug

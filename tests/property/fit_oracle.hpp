@@ -110,6 +110,10 @@ class FitOracle {
                                                      const Assignment& chosen,
                                                      std::size_t gpu) const;
   [[nodiscard]] static MigOracle::View view_of(Rule rule);
+  /// The same of a GPU that has slices, for users none of which wants it whole.
+  [[nodiscard]] static std::optional<std::int64_t> slices_price(
+      const Gpu& gpu, const std::vector<MigOracle::User>& users, std::vector<Part> parts,
+      Rule last);
   [[nodiscard]] bool accepts_slices(const GpuRequest& request,
                                     std::span<const DeviceTake> takes) const;
   [[nodiscard]] bool wants_enforcement() const;

@@ -208,7 +208,9 @@ MigOracle::Use MigOracle::taken(View view) const {
   if (view >= View::kOffered) {
     for (const Slice& slice : offered_) {
       if (slice.start + slice.size > card_->axis) continue;
-      for (int i = 0; i < slice.size; ++i) use.cells[static_cast<std::size_t>(slice.start + i)] = 1;
+      for (int cell = slice.start; cell < slice.start + slice.size; ++cell) {
+        use.cells[static_cast<std::size_t>(cell)] = 1;
+      }
     }
   }
   for (std::size_t cell = 0; cell < use.cells.size() && view >= View::kSound; ++cell) {
