@@ -20,6 +20,10 @@ bool wants_whole(const ContainerRequest& asked) {
   return std::holds_alternative<WholeAsk>(asked.ask);
 }
 
+bool names_slice(const ContainerRequest& asked) {
+  return std::holds_alternative<SliceAsk>(asked.ask);
+}
+
 bool is_init(const ContainerRequest& asked) { return asked.kind == ContainerKind::kInit; }
 
 bool content_with(Isolation isolation, GpuMode mode) {
@@ -74,9 +78,13 @@ std::int64_t milli_of_units(const NodeInventory& node, const std::string& resour
 FitOracle::FitOracle(const NodeInventory& node, const std::vector<HoldingPtr>& holdings,
                      Asker asker)
     : node_(node), asker_(std::move(asker)) {
-  for (const GpuInfo& info : node.gpus) gpus_.push_back({.info = info, .closed = !info.healthy});
+  for (const GpuInfo& info : node.gpus) {
+    gpus_.push_back({.info = info, .closed = !info.healthy});
+    if (const LiteralCard* card = card_of(info)) gpus_.back().slices.emplace(*card, info, node);
+  }
   for (const HoldingPtr& holding : holdings) hold(*holding);
   for (Gpu& gpu : gpus_) {
+    if (gpu.slices) continue;
     if (gpu.used.memory > gpu.info.memory.value || gpu.used.compute > 1000) gpu.closed = true;
   }
 }
@@ -85,6 +93,7 @@ void FitOracle::hold(const Holding& holding) {
   bool devices = false;
   bool units = false;
   std::map<std::size_t, std::vector<Part>> parts;
+  std::map<std::size_t, std::vector<MigOracle::Held>> slices;
   for (std::size_t c = 0; c < holding.reservation.containers.size(); ++c) {
     const ReservedContainer& container = holding.reservation.containers[c];
     if (const auto* count = std::get_if<KubeletUnits>(&container.given)) {
@@ -102,8 +111,10 @@ void FitOracle::hold(const Holding& holding) {
       const bool changed = other && device.uuid != gpu.info.uuid;
       const bool wrong_mode =
           device.mode == GpuMode::kMig ? !gpu.info.mig : !gpu.allows(device.mode);
-      const bool forged = c < holding.asks.size() && holding.asks[c].has_value() && !gpu.vanished &&
-                          !gpu.may_state(*holding.asks[c], device);
+      const bool known = c < holding.asks.size() && holding.asks[c].has_value();
+      const ContainerRequest* const asked = known ? &*holding.asks[c] : nullptr;
+      const bool forged = known && !gpu.vanished && !gpu.may_state(*asked, device);
+      if (gpu.slices) slices[at].push_back({&device, asked, holding.kind_of(c)});
       const bool mixed = gpu.mode != device.mode;
       gpu.closed = gpu.closed || holding.suspect || wrong_mode || forged || changed || mixed;
       gpu.apart = gpu.apart || apart(holding.name_space);
@@ -113,6 +124,10 @@ void FitOracle::hold(const Holding& holding) {
                            .cost = {whole ? gpu.info.memory.value : device.memory.value,
                                     whole ? 1000 : device.compute.value}});
     }
+  }
+  for (const auto& [at, of_gpu] : slices) {
+    Gpu& gpu = gpus_[at];
+    gpu.closed = !gpu.slices->hold(of_gpu) || gpu.closed;
   }
   for (const auto& [at, of_gpu] : parts) {
     const Cost cost = together(of_gpu);
@@ -206,6 +221,7 @@ FitOracle::Cost FitOracle::cost(const ContainerRequest& asked, std::int64_t capa
     const std::int64_t compute = (1000 * memory->memory.value) / capacity;
     cost = {memory->memory.value, compute == 0 ? 1 : compute};
   }
+  if (names_slice(asked)) cost = {0, 0};
   if (asked.compute_percent) cost.compute = *asked.compute_percent * std::int64_t{10};
   return cost;
 }
@@ -242,12 +258,22 @@ bool FitOracle::gate_says(ReasonCode reason, const GpuRequest& request) const {
       return !kubelet && unplaced_ > 0;
     case ReasonCode::kNoGpu:
       return !kubelet && node_.gpus.empty();
-    case ReasonCode::kNotEnforced:
-      return !node_.enforced && asker_.rules.of(asker_.name_space).require_enforcement &&
-             (kubelet ? node_.replicas > 1 : !std::ranges::all_of(request.containers, wants_whole));
+    case ReasonCode::kNotEnforced: {
+      const auto share = [](const ContainerRequest& asked) {
+        return !wants_whole(asked) && !names_slice(asked);
+      };
+      const auto sliced = [](const Gpu& gpu) { return gpu.slices.has_value(); };
+      return wants_enforcement() && (kubelet ? node_.replicas > 1
+                                             : std::ranges::any_of(request.containers, share) &&
+                                                   std::ranges::none_of(gpus_, sliced));
+    }
     default:
       return false;
   }
+}
+
+bool FitOracle::wants_enforcement() const {
+  return !node_.enforced && asker_.rules.of(asker_.name_space).require_enforcement;
 }
 
 bool FitOracle::gates_open(const GpuRequest& request) const {
@@ -272,11 +298,13 @@ bool FitOracle::possible_on(const GpuRequest& request, std::size_t gpu) const {
 bool FitOracle::is_true(ReasonCode reason, const GpuRequest& request) const {
   if (!gates_open(request)) return gate_says(reason, request);
   if (request.kubelet_assigned()) return reason == reason_for_units(request);
-  for (const Rule rule : {Rule::kSize, Rule::kModel, Rule::kMode, Rule::kHealth, Rule::kCap,
-                          Rule::kRoom, Rule::kNeighbours}) {
-    if (!exists(request, rule)) return reason == reason_of(rule);
+  ReasonCode first = ReasonCode::kNone;
+  for (const Rule rule : {Rule::kNeighbours, Rule::kRoom, Rule::kCap, Rule::kHealth, Rule::kMode,
+                          Rule::kModel, Rule::kSize}) {
+    if (exists(request, rule)) break;
+    first = reason_of(rule);
   }
-  return reason == ReasonCode::kNone;
+  return reason == first;
 }
 
 ReasonCode FitOracle::reason_of(Rule rule) {
@@ -350,7 +378,8 @@ bool FitOracle::extend(const GpuRequest& request, Rule last, Assignment& chosen)
 /// What can be said of one container and one GPU.
 bool FitOracle::alone(const ContainerRequest& asked, const Gpu& gpu, Rule last) const {
   const Cost price = cost(asked, gpu.info.memory.value);
-  if (price.memory > gpu.info.memory.value || price.compute > 1000) return false;
+  const bool sized = !gpu.slices || wants_whole(asked);
+  if (sized && (price.memory > gpu.info.memory.value || price.compute > 1000)) return false;
   if (last >= Rule::kHealth && gpu.closed) return false;
   if (last >= Rule::kNeighbours && !wants_whole(asked) && gpu.apart) return false;
   return gpu.vanished || last < Rule::kModel || takes_model(asked.models, gpu.info.model);
@@ -359,27 +388,40 @@ bool FitOracle::alone(const ContainerRequest& asked, const Gpu& gpu, Rule last) 
 bool FitOracle::serves(const GpuRequest& request, Rule last, const Assignment& chosen) const {
   std::int64_t compute = 0;
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
-    const Gpu& gpu = gpus_[i];
-    Users users;
-    std::vector<Part> parts;
-    for (std::size_t c = 0; c < chosen.size(); ++c) {
-      if ((chosen[c] >> i & 1U) == 0) continue;
-      const ContainerRequest& asked = request.containers[c];
-      users.push_back(&asked);
-      parts.push_back({asked.kind, c, cost(asked, gpu.info.memory.value)});
-    }
-    if (users.empty()) continue;
-    if (!mode_for(gpu, users, last)) return false;
-    const Cost price = together(parts);
-    const Cost others = last >= Rule::kRoom ? gpu.used : Cost{};
-    if (others.memory + price.memory > gpu.info.memory.value) return false;
-    if (others.compute + price.compute > 1000) return false;
-    compute += price.compute;
+    const auto price = price_on(request, last, chosen, i);
+    if (!price) return false;
+    compute += *price;
   }
   return last < Rule::kCap || !cap_left() || compute <= *cap_left();
 }
 
-std::optional<GpuMode> FitOracle::mode_for(const Gpu& gpu, const Users& users, Rule last) {
+std::optional<std::int64_t> FitOracle::price_on(const GpuRequest& request, Rule last,
+                                                const Assignment& chosen, std::size_t at) const {
+  const Gpu& gpu = gpus_[at];
+  Users users;
+  std::vector<MigOracle::User> sliced;
+  std::vector<Part> parts;
+  for (std::size_t c = 0; c < chosen.size(); ++c) {
+    if ((chosen[c] >> at & 1U) == 0) continue;
+    const ContainerRequest& asked = request.containers[c];
+    users.push_back(&asked);
+    sliced.push_back({.asked = &asked, .position = c});
+    parts.push_back({asked.kind, c, cost(asked, gpu.info.memory.value)});
+  }
+  if (users.empty()) return 0;
+  const auto whole = [](const ContainerRequest* asked) { return wants_whole(*asked); };
+  if (gpu.slices && std::ranges::none_of(users, whole)) {
+    return slices_price(gpu, sliced, std::move(parts), last);
+  }
+  if (!mode_for(gpu, users, last)) return std::nullopt;
+  const Cost price = together(parts);
+  const Cost others = last >= Rule::kRoom ? gpu.used : Cost{};
+  const bool room = others.memory + price.memory <= gpu.info.memory.value &&
+                    others.compute + price.compute <= 1000;
+  return room ? std::optional(price.compute) : std::nullopt;
+}
+
+std::optional<GpuMode> FitOracle::mode_for(const Gpu& gpu, const Users& users, Rule last) const {
   const auto whole = [](const ContainerRequest* asked) { return wants_whole(*asked); };
   if (std::ranges::any_of(users, whole)) {
     if (!may_be_whole(users)) return std::nullopt;
@@ -388,6 +430,8 @@ std::optional<GpuMode> FitOracle::mode_for(const Gpu& gpu, const Users& users, R
     return GpuMode::kWhole;
   }
   if (last < Rule::kMode || gpu.vanished) return GpuMode::kTimeSlicing;
+  const auto named = [](const ContainerRequest* asked) { return names_slice(*asked); };
+  if (wants_enforcement() || std::ranges::any_of(users, named)) return std::nullopt;
   std::optional<GpuMode> mode;
   if (gpu.held && sharing(gpu.mode)) {
     mode = gpu.mode;
@@ -434,14 +478,17 @@ bool FitOracle::accepts(const GpuRequest& request, std::span<const DeviceTake> t
     if ((chosen[take.container] >> take.gpu & 1U) != 0) return false;
     if (!alone(asked, gpu, Rule::kNeighbours)) return false;
     const Cost price = cost(asked, gpu.info.memory.value);
-    if (take.memory.value != price.memory || take.compute.value != price.compute) return false;
+    const bool stated = take.memory.value == price.memory && take.compute.value == price.compute;
+    if (!gpu.slices && !stated) return false;
     chosen[take.container] |= 1U << take.gpu;
   }
   for (std::size_t c = 0; c < chosen.size(); ++c) {
     if (std::popcount(chosen[c]) != request.containers[c].count) return false;
   }
   if (!serves(request, Rule::kNeighbours, chosen)) return false;
+  if (!accepts_slices(request, takes)) return false;
   return std::ranges::all_of(takes, [&](const DeviceTake& take) {
+    if (gpus_.at(take.gpu).slices) return true;
     Users users;
     for (std::size_t c = 0; c < chosen.size(); ++c) {
       if ((chosen[c] >> take.gpu & 1U) != 0) users.push_back(&request.containers[c]);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "mig_oracle.hpp"
 #include "snug/model/node.hpp"
 #include "snug/model/placement.hpp"
 #include "snug/model/refusal.hpp"
@@ -47,6 +48,11 @@ class FitOracle {
     return gpus_.at(gpu).info.memory.value;
   }
 
+  /// At how many starts of this GPU the request, of one container, can have its slice; nothing: it
+  /// has no slices.
+  [[nodiscard]] std::optional<std::size_t> starts_on(const GpuRequest& request,
+                                                     std::size_t gpu) const;
+
   struct Cost {
     std::int64_t memory = 0;
     std::int64_t compute = 0;
@@ -57,8 +63,9 @@ class FitOracle {
   [[nodiscard]] static std::int64_t held_by(const Holding& holding, const NodeInventory& node);
 
  private:
-  /// In this order: the first that makes a request impossible, with all those before it, is the
-  /// reason.
+  /// In this order: the first that, with all those before it, makes a request impossible that was
+  /// possible without it is the reason. (What exists of a card may serve what its smallest profiles
+  /// cannot: of several such rules the last counts.)
   enum class Rule : std::uint8_t { kSize, kModel, kMode, kHealth, kCap, kRoom, kNeighbours };
   [[nodiscard]] static ReasonCode reason_of(Rule rule);
 
@@ -70,6 +77,7 @@ class FitOracle {
     bool held = false;
     GpuMode mode = GpuMode::kNone;  // of the first holder
     Cost used;
+    std::optional<MigOracle> slices;
 
     [[nodiscard]] bool allows(GpuMode mode) const;
     [[nodiscard]] bool may_state(const ContainerRequest& asked, const ReservedDevice& device) const;
@@ -97,9 +105,22 @@ class FitOracle {
   [[nodiscard]] bool extend(const GpuRequest& request, Rule last, Assignment& chosen) const;
   [[nodiscard]] bool alone(const ContainerRequest& asked, const Gpu& gpu, Rule last) const;
   [[nodiscard]] bool serves(const GpuRequest& request, Rule last, const Assignment& chosen) const;
+  /// The compute that the GPU's part costs; nothing: it cannot serve it.
+  [[nodiscard]] std::optional<std::int64_t> price_on(const GpuRequest& request, Rule last,
+                                                     const Assignment& chosen,
+                                                     std::size_t gpu) const;
+  [[nodiscard]] static MigOracle::View view_of(Rule rule);
+  /// The same of a GPU that has slices, for users none of which wants it whole.
+  [[nodiscard]] static std::optional<std::int64_t> slices_price(
+      const Gpu& gpu, const std::vector<MigOracle::User>& users, std::vector<Part> parts,
+      Rule last);
+  [[nodiscard]] bool accepts_slices(const GpuRequest& request,
+                                    std::span<const DeviceTake> takes) const;
+  [[nodiscard]] bool wants_enforcement() const;
   /// The mode in which the GPU serves all these containers; nothing: it cannot.
-  [[nodiscard]] static std::optional<GpuMode> mode_for(
-      const Gpu& gpu, const std::vector<const ContainerRequest*>& users, Rule last);
+  [[nodiscard]] std::optional<GpuMode> mode_for(const Gpu& gpu,
+                                                const std::vector<const ContainerRequest*>& users,
+                                                Rule last) const;
   [[nodiscard]] static bool may_be_whole(const std::vector<const ContainerRequest*>& users);
   [[nodiscard]] static std::optional<GpuMode> opened_by(
       const Gpu& gpu, const std::vector<const ContainerRequest*>& users);

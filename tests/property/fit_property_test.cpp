@@ -84,6 +84,8 @@ void change(NodeInventory& node) {
     if (one_in(12)) gpu.healthy = !gpu.healthy;
     if (one_in(12)) gpu.uuid = "GPU-other-" + std::to_string(gpu.index);
     if (one_in(12)) gpu.modes = draw_modes();
+    if (one_in(12)) gpu.mig_instances.clear();
+    if (one_in(20)) gpu.mig = !gpu.mig;
   }
   if (one_in(12) && !node.gpus.empty()) node.gpus.pop_back();
   node.links.clear();
@@ -126,9 +128,14 @@ Case draw_case() {
   return drawn;
 }
 
-std::vector<std::tuple<int, int>> pairs(PlacementView placement) {
-  std::vector<std::tuple<int, int>> pairs;
-  for (const DeviceTake& take : placement.takes) pairs.emplace_back(take.container, take.gpu);
+/// Container, GPU, and the start of the slice, if it is one.
+using Taken = std::tuple<int, int, int>;
+
+std::vector<Taken> pairs(PlacementView placement) {
+  std::vector<Taken> pairs;
+  for (const DeviceTake& take : placement.takes) {
+    pairs.emplace_back(take.container, take.gpu, take.slice.start);
+  }
   std::ranges::sort(pairs);
   return pairs;
 }
@@ -148,7 +155,8 @@ void expect_room_for(const Case& drawn, const Site& site, PlacementView placemen
     const GpuState& after = with->gpus[i];
     RC_ASSERT(after.closure == before.closure);
     RC_ASSERT(room[i] <= before.room);
-    if (before.closure != GpuClosure::kOpen) continue;
+    // A card may say less of its memory than its slices have.
+    if (before.closure != GpuClosure::kOpen || before.info->mig) continue;
     RC_ASSERT(after.used_memory <= after.memory);
     RC_ASSERT(after.used_compute <= kWholeGpu);
   }
@@ -171,7 +179,7 @@ void expect_reuse(const Case& drawn, const FitOracle& oracle, PlacementView plac
   if (std::ranges::any_of(takes, reused)) return;
   RC_TAG(std::string("init on a GPU of its own"));
   for (const DeviceTake& other : takes) {
-    if (is_init(other)) continue;
+    if (is_init(other) || other.mode == GpuMode::kMig) continue;
     std::vector<DeviceTake> instead = takes;
     DeviceTake& moved = instead[static_cast<std::size_t>(init - takes.begin())];
     const ContainerRequest& asked = drawn.request.containers[moved.container];
@@ -186,13 +194,17 @@ void expect_reuse(const Case& drawn, const FitOracle& oracle, PlacementView plac
 
 /// Of one GPU every choice is offered, but for those that a lower neighbour stands for.
 void expect_all_offered(const Case& drawn, const Site& site, const FitOracle& oracle,
-                        const std::set<std::vector<std::tuple<int, int>>>& offered) {
+                        const std::set<std::vector<Taken>>& offered) {
   const std::vector<ContainerRequest>& containers = drawn.request.containers;
   if (containers.size() != 1 || containers[0].count != 1 || drawn.request.kubelet_assigned())
     return;
   for (std::size_t gpu = 0; gpu < site.inventory.gpus.size(); ++gpu) {
-    if (offered.contains({{0, static_cast<int>(gpu)}})) continue;
-    if (!oracle.possible_on(drawn.request, gpu)) continue;
+    const auto here =
+        static_cast<std::size_t>(std::ranges::count_if(offered, [&](const auto& takes) {
+          return std::get<1>(takes.front()) == static_cast<int>(gpu);
+        }));
+    if (here > 0) RC_ASSERT(here == oracle.starts_on(drawn.request, gpu).value_or(1));
+    if (here > 0 || !oracle.possible_on(drawn.request, gpu)) continue;
     RC_ASSERT(gpu > 0);
     RC_ASSERT(site.state->gpus[gpu].same_as(site.state->gpus[gpu - 1]));
   }
@@ -206,7 +218,7 @@ ReasonCode check_node(const Case& drawn, const Site& site) {
   RC_ASSERT((fitted.reason == ReasonCode::kNone) == possible);
   RC_ASSERT(fitted.options.empty() == !possible);
   if (!possible) RC_ASSERT(oracle.is_true(fitted.reason, drawn.request));
-  std::set<std::vector<std::tuple<int, int>>> offered;
+  std::set<std::vector<Taken>> offered;
   for (const Placement& option : fitted.options) {
     RC_ASSERT(oracle.accepts(drawn.request, option.takes));
     RC_ASSERT(offered.insert(pairs(option)).second);

@@ -85,6 +85,15 @@ void identity_property() {
   RC_ASSERT(!world.ledger.find("new").has_value());
 }
 
+MigPlacement placement_of(const GpuInfo& gpu, const ReservedDevice& device) {
+  const LiteralCard* const card = card_of(gpu);
+  if (card == nullptr || !device.slice) return {};
+  const auto profile =
+      std::ranges::find(card->profiles, device.slice->profile, &LiteralProfile::name);
+  return {static_cast<std::uint16_t>(profile - card->profiles.begin()),
+          static_cast<std::uint16_t>(device.slice->start)};
+}
+
 std::vector<DeviceTake> takes_of(const NodeInventory& node, const Holding& holding) {
   std::vector<DeviceTake> takes;
   const std::vector<ReservedContainer>& containers = holding.reservation.containers;
@@ -98,7 +107,8 @@ std::vector<DeviceTake> takes_of(const NodeInventory& node, const Holding& holdi
                          .gpu = static_cast<std::uint16_t>(i),
                          .mode = device.mode,
                          .memory = device.memory,
-                         .compute = device.compute});
+                         .compute = device.compute,
+                         .slice = placement_of(node.gpus[i], device)});
       }
     }
   }

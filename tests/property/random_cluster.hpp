@@ -11,7 +11,8 @@
 #include <variant>
 #include <vector>
 
-#include "support/cluster.hpp"
+#include "mig_oracle.hpp"
+#include "support/slices.hpp"
 
 namespace snug {
 
@@ -66,6 +67,50 @@ inline GpuInfo draw_gpu(const std::string& node, int index) {
           .modes = {GpuMode::kWhole, GpuMode::kTimeSlicing}};
 }
 
+inline MigTablePtr table_of(const LiteralCard& card) {
+  if (!card.published) return find_mig_card(card.model, {card.memory})->table;
+  std::vector<MigProfile> profiles;
+  for (const LiteralProfile& of : card.profiles) {
+    MigProfile profile{.name = of.name, .size = of.size, .memory = {of.memory}};
+    profile.starts = of.starts;
+    profiles.push_back(std::move(profile));
+  }
+  return mig_table_of(std::move(profiles));
+}
+
+inline const LiteralProfile& draw_profile(const LiteralCard& card) {
+  return card.profiles[static_cast<std::size_t>(draw(static_cast<int>(card.profiles.size())))];
+}
+
+/// Slices that do not overlap.
+inline std::vector<Slice> draw_slices(const LiteralCard& card) {
+  std::vector<Slice> slices;
+  AxisMask taken = 0;
+  for (int tries = draw(9); tries > 0; --tries) {
+    const LiteralProfile& profile = draw_profile(card);
+    const int start = draw_from(profile.starts);
+    const AxisMask range = axis_range(start, profile.size);
+    if ((taken & range) != 0) continue;
+    taken |= range;
+    slices.push_back({.profile = profile.name,
+                      .start = start,
+                      .size = profile.size,
+                      .uuid = one_in(4) ? "" : "MIG-" + std::to_string(start)});
+  }
+  return slices;
+}
+
+/// In MIG mode, of a card whose table is known.
+inline void make_sliced(GpuInfo& gpu) {
+  const LiteralCard& card = draw_from(literal_cards());
+  gpu.mig = true;
+  gpu.model = card.model;
+  gpu.memory = {card.memory};
+  gpu.mig_table = table_of(card);
+  if (!one_in(3)) gpu.mig_instances = draw_slices(card);
+  if (one_in(5)) gpu.mig_failed = axis_range(draw(card.axis), 1);
+}
+
 /// With all that may be wrong with it, or different from its neighbours.
 inline GpuInfo draw_odd_gpu(const std::string& node, int index) {
   GpuInfo gpu = draw_gpu(node, index);
@@ -75,6 +120,7 @@ inline GpuInfo draw_odd_gpu(const std::string& node, int index) {
   gpu.healthy = !one_in(6);
   gpu.mig = one_in(10);
   if (!one_in(3)) gpu.modes = draw_modes();
+  if (one_in(4)) make_sliced(gpu);
   return gpu;
 }
 
@@ -99,6 +145,9 @@ inline NodeInventory draw_node(const std::string& name, bool odd) {
   if (one_in(3)) node.kubelet_units.emplace("nvidia.com/mig-1g.5gb", draw(8));
   node.kubelet_capacity = node.kubelet_units;
   if (!odd) return node;
+  node.dynamic_mig = one_in(2);
+  if (one_in(8)) node.plugin_profiles.insert(draw_profile(draw_from(literal_cards())).name);
+  node.plugin_has_all_slices = one_in(20);
   node.enforced = one_in(2);
   for (auto& [resource, units] : node.kubelet_capacity) units += one_in(4) ? draw(3) : 0;
   if (one_in(15)) node.pool = draw_from<Pool>({Pool::kShares, Pool::kWhole});
@@ -124,6 +173,31 @@ inline ReservedDevice draw_device(const NodeInventory& node) {
   return device;
 }
 
+/// A slice of one of the node's GPUs: mostly one that it can have, at its price.
+inline ReservedDevice draw_slice_device(const NodeInventory& node) {
+  ReservedDevice device = draw_device(node);
+  const auto gpu = node.gpu_of(device.index, device.uuid);
+  const LiteralCard* card = gpu ? card_of(node.gpus[*gpu]) : nullptr;
+  if (card == nullptr) return device;
+  const std::vector<Slice>& known = node.gpus[*gpu].mig_instances;
+  device.mode = GpuMode::kMig;
+  if (!known.empty() && !node.dynamic_mig && !one_in(8)) {
+    device.slice = draw_from(known);
+  } else {
+    const LiteralProfile& profile = draw_profile(*card);
+    device.slice = {.profile = profile.name,
+                    .start = one_in(12) ? draw(14) : draw_from(profile.starts),
+                    .size = one_in(20) ? 1 + draw(8) : profile.size,
+                    .uuid = one_in(8) ? "MIG-other" : ""};
+  }
+  for (const LiteralProfile& profile : card->profiles) {
+    if (profile.name != device.slice->profile) continue;
+    device.memory = {one_in(12) ? profile.memory / 2 : profile.memory};
+    device.compute = {std::int64_t{1000} * profile.compute / card->compute};
+  }
+  return device;
+}
+
 inline ContainerKind draw_kind() {
   return draw_from<ContainerKind>(
       {ContainerKind::kInit, ContainerKind::kSidecar, ContainerKind::kApp});
@@ -142,7 +216,9 @@ inline HoldingPtr draw_holding(const std::string& uid, const NodeInventory& node
   for (int c = 0; c < asking; ++c) {
     std::vector<ReservedDevice> devices;
     const int count = 1 + draw(2);
-    for (int i = 0; i < count; ++i) devices.push_back(draw_device(node));
+    for (int i = 0; i < count; ++i) {
+      devices.push_back(one_in(10) ? draw_device(node) : draw_slice_device(node));
+    }
     containers.push_back({.name = "c" + std::to_string(c), .request = "test", .given = devices});
     holding->kinds.push_back(asking == 1 ? ContainerKind::kApp : draw_kind());
   }
@@ -190,9 +266,20 @@ inline ContainerRequest draw_share(int most_thousandths) {
   return share;
 }
 
+inline ContainerRequest draw_slice_ask() {
+  ContainerRequest asked =
+      make_profile_ask(draw_profile(draw_from(literal_cards())).name).containers.front();
+  if (one_in(6)) {
+    asked.count = 2;
+    asked.text += ";gpu-count=2";
+  }
+  return asked;
+}
+
 inline ContainerRequest draw_container(ContainerKind kind, bool whole, int most_thousandths) {
   ContainerRequest asked = whole ? make_whole(1 + (one_in(3) ? draw(4) : 0)).containers.front()
                                  : draw_share(most_thousandths);
+  if (!whole && kind != ContainerKind::kInit && one_in(5)) asked = draw_slice_ask();
   asked.kind = kind;
   if (one_in(6)) {
     asked.models = draw_models();

@@ -67,7 +67,9 @@ PodFacts draw_pod() {
     if (one_in(3)) pod.containers.back().gpu_resources.emplace(draw_from(kResources), draw_units());
   }
   if (!annotated) return pod;
-  if (one_in(2)) {
+  if (one_in(4)) {
+    pod.annotations.emplace("gpu-mig-profile", draw_profile(draw_from(literal_cards())).name);
+  } else if (one_in(2)) {
     pod.annotations.emplace("gpu-memory", draw_memory());
   } else {
     pod.annotations.emplace("gpu-fraction", draw_fraction());
@@ -105,6 +107,22 @@ bool held_open(const NodeState& node, const ReadReservation& read) {
   return true;
 }
 
+/// The state of the node with the pod is the same whether the pod was just placed or is read back.
+bool rebuilt(const NodeState& node, const GpuRequest& request, PlacementView placement,
+             const ReadReservation& read) {
+  const OwnClaim claim(request, make_profile("best-fit"), read.reservation.uid);
+  const HoldingPtr placed = to_holding(node, claim.view(), placement);
+  auto again = std::make_shared<Holding>(*placed);
+  again->reservation = read.reservation;
+  again->asks = read.asks;
+  const NodeStatePtr before = add_up(node.inventory, {placed});
+  const NodeStatePtr after = add_up(node.inventory, {again});
+  const bool same = std::ranges::equal(before->gpus, after->gpus, [](const auto& a, const auto& b) {
+    return a.same_as(b) && a.room == b.room && a.left == b.left;
+  });
+  return same && describe(*before) == describe(*after);
+}
+
 void round_trip_property() {
   const PodFacts pod = draw_pod();
   const auto request = parse_request(pod);
@@ -122,6 +140,7 @@ void round_trip_property() {
   limits.max_reservation_bytes = row_of("maxReservationBytes").smallest;
   const std::vector<Placement> options = fit_all(*node, *request).options;
   RC_CLASSIFY(!options.empty(), request->kubelet_assigned() ? "units fit" : "devices fit");
+  bool slices = false;
   for (const Placement& option : options) {
     const Reservation reservation = reservation_by(*node, *request, option, pod.uid);
     const auto read = written_and_read(reservation, limits);
@@ -129,7 +148,12 @@ void round_trip_property() {
     RC_ASSERT(read->reservation == reservation);
     if (read->suspect) RC_FAIL(read->suspect_why);
     RC_ASSERT(held_open(*node, *read));
+    RC_ASSERT(rebuilt(*node, *request, option, *read));
+    slices = slices || std::ranges::any_of(option.takes, [](const DeviceTake& take) {
+               return take.mode == GpuMode::kMig;
+             });
   }
+  RC_CLASSIFY(slices, "slices fit");
 }
 
 TEST(ReservationProperty, WhateverIsPlacedIsWrittenReadBackAndBelieved) {

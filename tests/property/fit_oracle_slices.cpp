@@ -1,0 +1,51 @@
+// What FitOracle asks MigOracle.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "fit_oracle.hpp"
+
+namespace snug {
+
+MigOracle::View FitOracle::view_of(Rule rule) {
+  if (rule < Rule::kMode) return MigOracle::View::kCard;
+  if (rule < Rule::kHealth) return MigOracle::View::kOffered;
+  return rule < Rule::kRoom ? MigOracle::View::kSound : MigOracle::View::kFree;
+}
+
+std::optional<std::int64_t> FitOracle::slices_price(const Gpu& gpu,
+                                                    const std::vector<MigOracle::User>& users,
+                                                    std::vector<Part> parts, Rule last) {
+  const bool walls = std::ranges::all_of(users, [](const MigOracle::User& user) {
+    return user.asked->isolation == Isolation::kAny || user.asked->isolation == Isolation::kMig;
+  });
+  if (!gpu.slices || (last >= Rule::kMode && !walls)) return std::nullopt;
+  const auto prices = gpu.slices->prices(users, view_of(last));
+  if (!prices) return std::nullopt;
+  for (std::size_t i = 0; i < parts.size(); ++i) parts[i].cost = {0, prices->at(i)};
+  return together(parts).compute;
+}
+
+std::optional<std::size_t> FitOracle::starts_on(const GpuRequest& request, std::size_t gpu) const {
+  const auto& slices = gpus_.at(gpu).slices;
+  if (!slices) return std::nullopt;
+  return slices->starts_for(request.containers.front());
+}
+
+bool FitOracle::accepts_slices(const GpuRequest& request, std::span<const DeviceTake> takes) const {
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    std::vector<MigOracle::User> users;
+    for (const DeviceTake& take : takes) {
+      if (take.gpu != i) continue;
+      users.push_back({&request.containers[take.container], take.container, &take});
+    }
+    const auto& slices = gpus_[i].slices;
+    if (slices && !users.empty() && !slices->accepts(users)) return false;
+  }
+  return true;
+}
+
+}  // namespace snug
