@@ -96,11 +96,10 @@ struct GpuState {
   [[nodiscard]] bool same_slices_as(const GpuState& other) const {
     return mig == other.mig && info->mig_table == other.info->mig_table &&
            info->mig_failed == other.info->mig_failed &&
-           std::ranges::equal(info->mig_instances, other.info->mig_instances,
-                              [](const Slice& a, const Slice& b) {
-                                return a.profile == b.profile && a.start == b.start &&
-                                       a.size == b.size;
-                              });
+           std::ranges::equal(
+               info->mig_instances, other.info->mig_instances, [](const Slice& a, const Slice& b) {
+                 return a.profile == b.profile && a.start == b.start && a.size == b.size;
+               });
   }
 };
 
