@@ -34,6 +34,12 @@ std::string as_in_tables(std::string profile) {
   return name ? std::move(name->name) : std::move(profile);
 }
 
+/// Of the whole A100 with 80 GB, which some drivers round down.
+std::string other_spelling(std::string_view profile) {
+  if (profile == "7g.79gb") return "7g.80gb";
+  return profile == "7g.80gb" ? "7g.79gb" : "";
+}
+
 class AnnotationReader {
  public:
   AnnotationReader(const NodeFacts& node, const Limits& limits) : node_(node), limits_(limits) {}
@@ -150,6 +156,7 @@ class AnnotationReader {
   std::vector<MigProfile> read_profiles(const JsonAt& at) {
     std::vector<MigProfile> profiles;
     std::set<std::string> names;
+    std::size_t starts = 0;
     const auto items = json_.items(at);
     if (items.size() > kMostMigProfiles) {
       json_.complain(at, "must have at most " + std::to_string(kMostMigProfiles) + " entries");
@@ -161,11 +168,17 @@ class AnnotationReader {
       if (json_.ok() && !parse_mig_name(profile.name)) {
         json_.complain(name, "must be a profile's name, such as 2g.10gb or 1g.5gb+me");
       }
+      profile.alias = other_spelling(profile.name);
       if (!names.insert(profile.name).second) json_.complain(name, "stands there twice");
       profile.size = static_cast<int>(json_.integer(json_.required(item, "size"), kAxisSize));
       profile.memory = {json_.integer(json_.required(item, "memoryMiB"), kPositive)};
       read_starts(json_.required(item, "starts"), profile);
+      starts += profile.starts.size();
       profiles.push_back(std::move(profile));
+    }
+    if (starts > kMostMigPlacements) {
+      json_.complain(at, "must have at most " + std::to_string(kMostMigPlacements) +
+                             " starts over all profiles");
     }
     return profiles;
   }

@@ -222,6 +222,8 @@ class Adder {
       if (takes_slices(*gpu.info)) {
         const bool good = device.slice && take_slice(position, *device.slice, holder, counted);
         suspect = suspect || !good;
+      } else if (gpu.info->mig && device.slice) {
+        take_unknown(position, *device.slice, holder.kind);
       }
       suspect = suspect || !may_hold(*gpu.info, device.mode);
     }
@@ -254,9 +256,22 @@ class Adder {
     if (!take_own({position, *placement, holder.kind})) return good;
     if (!has_room(table, gpu.mig, *placement)) over_commit(gpu);
     gpu.mig = with_slice(table, gpu.mig, *placement);
-    if (!exists(gpu, *placement, slice.uuid) && gpu.closure == GpuClosure::kOpen)
-      gpu.closure = GpuClosure::kChanged;
+    const bool changed = !exists(gpu, *placement, slice.uuid);
+    if (changed && gpu.closure == GpuClosure::kOpen) gpu.closure = GpuClosure::kChanged;
     return good;
+  }
+
+  /// Of a card whose table is not known.
+  void take_unknown(std::size_t position, const Slice& slice, ContainerKind kind) {
+    const MigPlacement instead{static_cast<std::uint16_t>(slice.size),
+                               static_cast<std::uint16_t>(slice.start)};
+    if (!take_own({position, instead, kind})) return;
+    GpuState& gpu = node_.gpus[position];
+    const bool on_axis = slice.start + slice.size <= kMostAxisSlices;
+    const AxisMask range =
+        axis_range(on_axis ? slice.start : 0, on_axis ? slice.size : kMostAxisSlices);
+    if ((gpu.mig.taken & range) != 0) over_commit(gpu);
+    gpu.mig.taken |= range;
   }
 
   /// False: another container of the pod has it already. Only a plain init container may have it

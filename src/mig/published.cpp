@@ -2,7 +2,9 @@
 #include <array>
 #include <charconv>
 
+#include "snug/base/limits.hpp"
 #include "snug/mig/catalog.hpp"
+#include "snug/mig/layouts.hpp"
 
 namespace snug {
 namespace {
@@ -86,7 +88,7 @@ MigTablePtr mig_table_of(std::vector<MigProfile> published) {
     }
     table.profiles.push_back(std::move(profile));
   }
-  if (table.axis == 0) return nullptr;
+  if (table.axis == 0 || placements(table).size() > kMostMigPlacements) return nullptr;
   if (counts_media(attributes)) table.engines.media = table.compute;
   for (std::size_t i = 0; i < attributes.size(); ++i) {
     MigProfile& profile = table.profiles[i];
