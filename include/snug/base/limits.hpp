@@ -112,7 +112,7 @@ inline constexpr std::size_t kMostRoomShapes = 32;    // kinds of pods with seve
 inline constexpr std::size_t kMostRoomGpus = 16;      // GPUs of a node that make rooms
 inline constexpr std::size_t kMostTypicalPods = 128;  // kinds of pods that FGD looks at
 inline constexpr std::size_t kMostMigPlacements = 512;  // of one MIG card, over all its profiles
-inline constexpr std::size_t kMostMigTables = 64;     // of MIG cards that differ, told apart
+inline constexpr std::size_t kMostMigTables = 64;       // of MIG cards that differ, told apart
 inline constexpr std::size_t kMostGpuSizes = 8;  // sizes of GPU memory with prices of their own
 
 // What keeping room for nominated pods may cost on one node (src/plan/nominated.hpp). Work is in
