@@ -92,17 +92,10 @@ DeviceTake Offers::slice_take(const Patterns& patterns, std::size_t gpu, Contain
     if (each.turn == turn) break;
     idle &= ~slice.range(table);
   }
-  const std::int32_t milli =
-      axis_thousandths(table, idle) - axis_thousandths(table, idle & ~slice.range(table));
-  const Charge cost = slice_charge(table, slice.profile);
-  return {.container = static_cast<std::uint16_t>(book_.position(turn)),
-          .gpu = static_cast<std::uint16_t>(gpu),
-          .mode = GpuMode::kMig,
-          .room = 2 * milli,
-          .milli = milli,
-          .memory = cost.memory,
-          .compute = cost.compute,
-          .slice = slice};
+  DeviceTake take = snug::slice_take(table, idle, slice);
+  take.container = static_cast<std::uint16_t>(book_.position(turn));
+  take.gpu = static_cast<std::uint16_t>(gpu);
+  return take;
 }
 
 }  // namespace snug

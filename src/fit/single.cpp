@@ -135,22 +135,15 @@ class Single {
     if (!asked_.models.allows(gpu.info->model)) return ReasonCode::kModelExcluded;
     const MigRoom offered = mig_room_by(*node_.inventory, gpu, Level::kMode);
     const auto profile = smallest_profile(table, need_, offered.profiles);
-    if (!profile || !may_be_slice(asked_.isolation) || !any_start(offered, *profile)) {
+    if (!profile || !may_be_slice(asked_.isolation) || !offered.open_anywhere(*profile)) {
       return ReasonCode::kWrongMode;
     }
     const MigRoom sound = mig_room_by(*node_.inventory, gpu, Level::kHealth);
-    if (gpu.closure != GpuClosure::kOpen || !any_start(sound, *profile)) {
+    if (gpu.closure != GpuClosure::kOpen || !sound.open_anywhere(*profile)) {
       return ReasonCode::kUnhealthy;
     }
     const MigRoom room = mig_room(*node_.inventory, gpu);
-    return any_start(room, *profile) ? ReasonCode::kNone : ReasonCode::kNoRoom;
-  }
-
-  bool any_start(const MigRoom& room, std::uint16_t profile) {
-    const std::vector<int>& starts = room.table->profiles[profile].starts;
-    return std::ranges::any_of(starts, [&](int start) {
-      return room.open(room.use, {profile, static_cast<std::uint16_t>(start)});
-    });
+    return room.open_anywhere(*profile) ? ReasonCode::kNone : ReasonCode::kNoRoom;
   }
 
   /// Of a GPU on which the request can be a slice.
@@ -164,21 +157,11 @@ class Single {
     return offer;
   }
 
-  static DeviceTake slice_take(const SliceOffer& offer, std::size_t position, std::uint16_t start) {
-    const MigTable& table = *offer.room.table;
-    const MigPlacement slice{offer.profile, start};
-    const Charge cost = slice_charge(table, offer.profile);
-    const AxisMask idle = offer.room.idle();
-    const std::int32_t milli =
-        axis_thousandths(table, idle) - axis_thousandths(table, idle & ~slice.range(table));
-    return {.container = 0,
-            .gpu = static_cast<std::uint16_t>(position),
-            .mode = GpuMode::kMig,
-            .room = 2 * milli,
-            .milli = milli,
-            .memory = cost.memory,
-            .compute = cost.compute,
-            .slice = slice};
+  static DeviceTake take_at(const SliceOffer& offer, std::size_t position, std::uint16_t start) {
+    DeviceTake take =
+        slice_take(*offer.room.table, offer.room.idle(), MigPlacement{offer.profile, start});
+    take.gpu = static_cast<std::uint16_t>(position);
+    return take;
   }
 
   /// Every placement on one GPU: one, but where it is a slice one for each start.
@@ -191,7 +174,7 @@ class Single {
     }
     const SliceOffer offer = slices_on(gpu);
     for (const std::uint16_t start : offer.starts) {
-      options.add(slice_take(offer, position, start));
+      options.add(take_at(offer, position, start));
       options.close();
     }
   }
@@ -231,7 +214,7 @@ class Single {
         options.add(take_of(gpu, position, asked_, prices_));
       } else {
         const SliceOffer slices = slices_on(gpu);
-        options.add(slice_take(slices, position, slices.starts.front()));
+        options.add(take_at(slices, position, slices.starts.front()));
       }
     }
     options.close();

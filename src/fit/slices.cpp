@@ -40,6 +40,12 @@ bool MigRoom::open(const MigUse& beside, MigPlacement slice) const {
   return dynamic || std::ranges::binary_search(existing, slice);
 }
 
+bool MigRoom::open_anywhere(std::uint16_t profile) const {
+  return std::ranges::any_of(table->profiles[profile].starts, [&](int start) {
+    return open(use, {profile, static_cast<std::uint16_t>(start)});
+  });
+}
+
 AxisMask MigRoom::idle() const {
   if (dynamic) return axis_range(0, table->axis) & ~use.taken;
   AxisMask idle = 0;
@@ -75,6 +81,18 @@ MigRoom mig_room(const NodeInventory& node, const GpuState& gpu) {
 Charge slice_charge(const MigTable& table, std::uint16_t profile) {
   const MigProfile& of = table.profiles[profile];
   return {.memory = of.memory, .compute = slice_compute(table, of)};
+}
+
+DeviceTake slice_take(const MigTable& table, AxisMask idle, MigPlacement slice) {
+  const Charge cost = slice_charge(table, slice.profile);
+  const std::int32_t milli =
+      axis_thousandths(table, idle) - axis_thousandths(table, idle & ~slice.range(table));
+  return {.mode = GpuMode::kMig,
+          .room = 2 * milli,
+          .milli = milli,
+          .memory = cost.memory,
+          .compute = cost.compute,
+          .slice = slice};
 }
 
 std::span<const std::uint16_t> StartOrders::of(const MigTableRef& table, std::uint16_t profile) {

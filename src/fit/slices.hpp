@@ -13,6 +13,7 @@
 #include "snug/fit/mig_room.hpp"
 #include "snug/mig/choose.hpp"
 #include "snug/model/mig.hpp"
+#include "snug/model/placement.hpp"
 #include "snug/model/snapshot.hpp"
 
 namespace snug {
@@ -26,6 +27,10 @@ namespace snug {
 
 /// What a slice costs its holder.
 [[nodiscard]] Charge slice_charge(const MigTable& table, std::uint16_t profile);
+
+/// The slice of a card of which these memory slices are idle; whose it is, and of which GPU, is for
+/// the caller to say.
+[[nodiscard]] DeviceTake slice_take(const MigTable& table, AxisMask idle, MigPlacement slice);
 
 /// In which order the starts of a profile are tried: starts_that_block_least(), remembered. Not
 /// thread-safe.

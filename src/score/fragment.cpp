@@ -1,6 +1,5 @@
 #include "snug/score/fragment.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <limits>
 
@@ -23,20 +22,13 @@ FragmentView fragment_view(const NodeState& node) {
 
 namespace {
 
-bool has_start(const MigRoom& room, std::uint16_t profile) {
-  const std::vector<int>& starts = room.table->profiles[profile].starts;
-  return std::ranges::any_of(starts, [&](int start) {
-    return room.open(room.use, {profile, static_cast<std::uint16_t>(start)});
-  });
-}
-
 /// Whether one GPU's part of the pod has a place.
 bool holds(const FragmentView::Gpu& gpu, const TypicalPod& pod) {
   if ((gpu.model & pod.models) == 0) return false;
   if (!gpu.slices) return gpu.left >= pod.gpu_milli;
   const std::size_t number = gpu.mig_number;
   if (gpu.left == 0 || number >= pod.profiles.size() || pod.profiles[number] == 0) return false;
-  return has_start(*gpu.slices, static_cast<std::uint16_t>(pod.profiles[number] - 1));
+  return gpu.slices->open_anywhere(static_cast<std::uint16_t>(pod.profiles[number] - 1));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <vector>
 
 #include "snug/mig/choose.hpp"
@@ -18,8 +19,10 @@ struct MigRoom {
   std::vector<MigPlacement> existing;  // where it is not dynamic
   ProfileSet profiles = kAllProfiles;  // that it has, taken or not
 
-  /// Whether the slice can be had beside what is taken and `use`, which holds that.
+  /// Whether the slice can be had beside this, which holds what is taken.
   [[nodiscard]] bool open(const MigUse& beside, MigPlacement slice) const;
+  /// Whether a slice of the profile can be had at any of its starts.
+  [[nodiscard]] bool open_anywhere(std::uint16_t profile) const;
   /// Memory slices of which nobody has a part yet.
   [[nodiscard]] AxisMask idle() const;
 
