@@ -43,6 +43,8 @@ std::optional<std::vector<int>> cheapest_flow(const FlowProblem& problem) {
   Graph graph(sink + 1);
   std::vector<Edge> from_source;
   std::vector<Edge> between;
+  from_source.reserve(kinds);
+  between.reserve(problem.edges.size());
   for (std::size_t kind = 0; kind < kinds; ++kind) {
     from_source.push_back(connect(graph, source, kind, {.most = problem.pods[kind]}));
   }

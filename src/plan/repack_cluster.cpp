@@ -15,7 +15,9 @@ GpuRequest request_of(const Holding& pod) {
   GpuRequest request;
   request.main_container = pod.main_container;
   for (std::size_t c = 0; c < pod.asks.size(); ++c) {
-    ContainerRequest& asked = request.containers.emplace_back(*pod.asks[c]);
+    const std::optional<ContainerRequest>& ask = pod.asks[c];
+    if (!ask) continue;  // none of a pod that may move
+    ContainerRequest& asked = request.containers.emplace_back(*ask);
     asked.container = pod.reservation.containers[c].name;
     asked.kind = pod.kind_of(c);
   }
@@ -26,9 +28,10 @@ std::string text_of(const Holding& pod) {
   std::string text = pod.name_space + '\n' + std::to_string(pod.host.cpu_milli) + ' ' +
                      std::to_string(pod.host.memory_bytes);
   for (std::size_t c = 0; c < pod.reservation.containers.size(); ++c) {
-    const ReservedContainer& container = pod.reservation.containers[c];
-    text += '\n' + container.name + ' ' + std::to_string(static_cast<int>(pod.kind_of(c))) + ' ' +
-            pod.asks[c]->text;
+    const std::optional<ContainerRequest>& ask = pod.asks[c];
+    if (!ask) continue;
+    text += '\n' + pod.reservation.containers[c].name + ' ' +
+            std::to_string(static_cast<int>(pod.kind_of(c))) + ' ' + ask->text;
   }
   return text;
 }
@@ -59,10 +62,15 @@ RepackCluster::RepackCluster(const RepackInput& input) : input_(input) {
   }
   std::ranges::sort(by_name_, {},
                     [&](Slot slot) -> std::string_view { return states_[slot]->name(); });
-  fullest_first_.assign(by_name_.rbegin(), by_name_.rend());  // read backwards, lower names first
-  std::ranges::stable_sort(fullest_first_, {}, [&](Slot slot) { return states_[slot]->left; });
   ranks_.resize(nodes.size());
   for (std::size_t i = 0; i < by_name_.size(); ++i) ranks_[by_name_[i]] = i;
+  fullest_first_ = by_name_;
+  std::ranges::sort(fullest_first_, [&](Slot a, Slot b) {
+    const std::int64_t left_a = states_[a]->left;
+    const std::int64_t left_b = states_[b]->left;
+    if (left_a != left_b) return left_a < left_b;
+    return ranks_[a] > ranks_[b];  // read backwards, lower names first
+  });
 }
 
 const Nominations* RepackCluster::nominations(Slot slot) const {
