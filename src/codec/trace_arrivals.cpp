@@ -142,7 +142,7 @@ class ArrivalsReader {
     const std::optional<MigName> name = parse_mig_name(text);
     if (!name) return std::nullopt;
     for (const TraceNode& node : trace_.nodes) {
-      const MigCard* card = node.mig ? find_mig_card(node.model, {}) : nullptr;
+      const MigCard* card = node.mig_card;
       const auto found = card == nullptr ? std::nullopt : card->table->find(name->name);
       if (!found) continue;
       const int slices = card->table->profiles[*found].size;

@@ -54,10 +54,10 @@ TraceNode read_node(CsvTable& table, const Limits& limits) {
     table.complain("model must be empty where gpu is 0, not " + in_quotes(table.field(kModel)));
   }
   const std::string_view mig = table.field(kMig);
-  node.mig = mig == "1";
+  if (mig == "1" && node.gpus > 0) node.mig_card = find_mig_card(node.model, {});
   if (!mig.empty() && mig != "0" && mig != "1") {
     table.complain("mig must be 0, 1 or empty, not " + in_quotes(mig));
-  } else if (node.mig && node.gpus > 0 && find_mig_card(node.model, {}) == nullptr) {
+  } else if (mig == "1" && node.gpus > 0 && node.mig_card == nullptr) {
     table.complain("mig is 1, and model " + in_quotes(node.model) +
                    " is no one card that has MIG; snugctl mig lists them");
   }

@@ -116,7 +116,8 @@ bool Leavers::fits_without_all_on(const Gpus& gpus) {
 
 /// Of pods that are alike the first go.
 bool Leavers::told_by_twin(std::size_t mover, const MoverSet& set) const {
-  return twin_[mover] && !set[*twin_[mover]];
+  const std::optional<std::size_t> twin = twin_[mover];
+  return twin && !set[*twin];
 }
 
 /// So many pods free no more GPUs than they are on: the request must have the others already.
@@ -141,11 +142,11 @@ std::vector<MoverSet> Leavers::singles() {
   enough_alone_.assign(movers_.size(), false);
   if (!may_do(1)) return found;
   for (std::size_t i = 0; i < movers_.size(); ++i) {
-    MoverSet gone(movers_.size());
-    if (told_by_twin(i, gone)) {
-      enough_alone_[i] = enough_alone_[*twin_[i]];
+    if (const std::optional<std::size_t> twin = twin_[i]) {
+      enough_alone_[i] = enough_alone_[*twin];
       continue;
     }
+    MoverSet gone(movers_.size());
     gone[i] = true;
     if (!fits_without_all_on(gpus_[i]) || !fits(gone)) continue;
     enough_alone_[i] = true;
@@ -181,9 +182,11 @@ std::vector<Leavers::Gpus> Leavers::groups() const {
     }
   }
   std::vector<std::pair<std::pair<std::int64_t, std::int64_t>, std::size_t>> sorted;
+  sorted.reserve(crowds.size());
   for (const auto& [gpu, crowd] : crowds) sorted.emplace_back(crowd, gpu);
   std::ranges::sort(sorted);
   std::vector<Gpus> groups;
+  groups.reserve(sorted.size());
   for (const auto& [crowd, gpu] : sorted) groups.push_back({gpu});
   return groups;
 }

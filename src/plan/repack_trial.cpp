@@ -29,6 +29,7 @@ std::vector<std::size_t> by_score(const NodeState& node, const Claim& claim, con
   }
   std::ranges::sort(keyed);
   std::vector<std::size_t> order;
+  order.reserve(keyed.size());
   for (const auto& [value, option] : keyed) order.push_back(option);
   return order;
 }
@@ -53,7 +54,8 @@ HoldingPtr in_modes_of(const Holding& request, const Holding& other) {
   for (std::size_t c = 0; c < request.reservation.containers.size(); ++c) {
     const auto* own =
         std::get_if<std::vector<ReservedDevice>>(&request.reservation.containers[c].given);
-    if (own == nullptr || request.asks[c]->isolation != Isolation::kAny) continue;
+    const std::optional<ContainerRequest>& asked = request.asks[c];
+    if (own == nullptr || !asked || asked->isolation != Isolation::kAny) continue;
     for (const ReservedContainer& container : other.reservation.containers) {
       for (const ReservedDevice& theirs : std::get<std::vector<ReservedDevice>>(container.given)) {
         for (std::size_t d = 0; d < own->size(); ++d) {

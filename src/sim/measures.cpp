@@ -38,8 +38,8 @@ Measures::Measures(const Trace& trace)
   report_.gpus = trace.gpu_count();
   took_.reserve(trace.arrivals.size());
   for (const TraceNode& node : trace.nodes) {
-    const MigCard* card = node.mig ? find_mig_card(node.model, {}) : nullptr;
-    if (card != nullptr) slices_ += std::int64_t{node.gpus} * card->table->axis;
+    if (node.mig_card == nullptr) continue;
+    slices_ += std::int64_t{node.gpus} * node.mig_card->table->axis;
   }
 }
 

@@ -38,18 +38,17 @@ NodeInventory inventory_of(const TraceNode& node, std::size_t rank) {
   NodeInventory inventory;
   inventory.name = ranked_name(rank);
   inventory.host = {.amounts = host_of(node), .pods = 0, .known = true};
-  inventory.dynamic_mig = node.mig;
-  const MigCard* card = node.mig ? find_mig_card(node.model, {}) : nullptr;
+  inventory.dynamic_mig = node.mig_card != nullptr;
   for (int index = 0; index < node.gpus; ++index) {
     GpuInfo& gpu =
         inventory.gpus.emplace_back(GpuInfo{.index = index,
                                             .model = node.model,
                                             .memory = {kTraceGpuMiB},
                                             .modes = {GpuMode::kWhole, GpuMode::kTimeSlicing}});
-    if (card == nullptr) continue;
+    if (node.mig_card == nullptr) continue;
     gpu.mig = true;
-    gpu.mig_table = card->table;
-    gpu.memory = card->memory;
+    gpu.mig_table = node.mig_card->table;
+    gpu.memory = node.mig_card->memory;
   }
   return inventory;
 }

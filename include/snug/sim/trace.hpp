@@ -11,6 +11,8 @@
 
 namespace snug {
 
+struct MigCard;  // mig/catalog
+
 /// Each GPU has 1000 MiB, so that a milli-GPU is a MiB.
 inline constexpr std::int64_t kTraceGpuMiB = 1000;
 
@@ -20,8 +22,8 @@ struct TraceNode {
   std::int64_t memory_mib = 0;
   int gpus = 0;
   std::string model;  // empty: no GPU
-  /// Its GPUs are in MIG mode, and slices are made as pods ask; the model is a card of mig/catalog.
-  bool mig = false;
+  /// What its GPUs are when they are in MIG mode, where slices are made as pods ask; else null.
+  const MigCard* mig_card = nullptr;
 };
 
 struct TracePod {

@@ -33,8 +33,8 @@ TEST(TraceSlicesTest, TheColumnMigIs0Or1OrEmpty) {
       "a,1,1,8,A100-40GB,1\nb,1,1,8,A100-40GB,0\nc,1,1,8,T4,\nd,1,1,0,,1\n"
       "e,1,1,1,RTX-PRO-6000,1\n");
   std::string mig;
-  for (const TraceNode& node : trace.nodes) mig += node.mig ? '1' : '0';
-  EXPECT_EQ(mig, "10011");
+  for (const TraceNode& node : trace.nodes) mig += node.mig_card ? '1' : '0';
+  EXPECT_EQ(mig, "10001");
 }
 
 TEST(TraceSlicesTest, APodAsksForOneSliceOfTheProfile) {

@@ -92,8 +92,8 @@ class NaiveSlices {
   explicit NaiveSlices(const Trace& trace) {
     for (const TraceNode& node : trace.nodes) {
       NaiveSlicedGpu gpu;
-      if (node.mig) gpu.card = &naive_cards().at(node.model);
-      if (node.mig) gpu.taken.resize(static_cast<std::size_t>(gpu.card->axis));
+      if (node.mig_card) gpu.card = &naive_cards().at(node.model);
+      if (node.mig_card) gpu.taken.resize(static_cast<std::size_t>(gpu.card->axis));
       nodes_.emplace_back(static_cast<std::size_t>(node.gpus), gpu);
       all_ += node.gpus * static_cast<int>(gpu.taken.size());
     }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "naive_slices.hpp"
+#include "snug/mig/catalog.hpp"
 #include "snug/sim/replay.hpp"
 #include "support/random.hpp"
 #include "support/states.hpp"
@@ -17,13 +18,18 @@ namespace snug {
 namespace {
 
 TraceNode node_of(const std::string& model, bool mig, int gpus) {
-  return {.name = model, .cpu_milli = 1, .memory_mib = 1, .gpus = gpus, .model = model, .mig = mig};
+  return {.name = model,
+          .cpu_milli = 1,
+          .memory_mib = 1,
+          .gpus = gpus,
+          .model = model,
+          .mig_card = mig ? find_mig_card(model, {}) : nullptr};
 }
 
 /// Of the profile as the first node has it.
 TracePod pod_asking(const Trace& trace, const std::string& name) {
   for (const TraceNode& node : trace.nodes) {
-    if (!node.mig) continue;
+    if (node.mig_card == nullptr) continue;
     const NaiveCard& card = naive_cards().at(node.model);
     for (const NaiveProfile& profile : card.profiles) {
       if (profile.name != name) continue;
