@@ -300,25 +300,31 @@ GpuRequest draw_claim() {
   return request;
 }
 
+/// The advice is sound, and of at most two moves none is overlooked and none is too many. Counts
+/// what there was to advise.
+void check_least_advice(const Repacked& on, std::map<std::string, int>& seen) {
+  const RepackAdvice advice = on.advice();
+  RC_LOG() << tell(on) << on.text();
+  check_advice(on, advice);
+  const Board board(on);
+  for (int moves = 0; moves <= 2; ++moves) {
+    if (!some_way(board, moves)) continue;
+    ++seen[std::to_string(moves)];
+    RC_ASSERT(advice.reservation.has_value());
+    RC_ASSERT(static_cast<int>(advice.moves.size()) == moves);
+    return;
+  }
+  ++seen[advice.reservation ? "more" : "none"];
+  RC_ASSERT(!advice.reservation || advice.moves.size() > 2);
+}
+
 TEST(RepackProperty, OfAtMostTwoMovesNoneIsOverlookedAndNoneIsTooMany) {
   std::map<std::string, int> seen;
   holds_in(1500, [&] {
     Repacked on = draw_cluster(3, 3, 7);
     on.claim = OwnClaim(draw_claim());
     draw_rules(on);
-    const RepackAdvice advice = on.advice();
-    RC_LOG() << tell(on) << on.text();
-    check_advice(on, advice);
-    const Board board(on);
-    for (int moves = 0; moves <= 2; ++moves) {
-      if (!some_way(board, moves)) continue;
-      ++seen[std::to_string(moves)];
-      RC_ASSERT(advice.reservation.has_value());
-      RC_ASSERT(static_cast<int>(advice.moves.size()) == moves);
-      return;
-    }
-    ++seen[advice.reservation ? "more" : "none"];
-    RC_ASSERT(!advice.reservation || advice.moves.size() > 2);
+    check_least_advice(on, seen);
   });
   for (const auto& [what, times] : seen) std::cout << what << ": " << times << "\n";
 }
@@ -328,18 +334,7 @@ TEST(RepackProperty, OfSlicesTooNoneOfAtMostTwoMovesIsOverlooked) {
   holds_in(300, [&] {
     Repacked on = draw_cluster(2, 2, 7, true);
     on.claim = OwnClaim(make_profile_ask(one_in(4) ? "7g.40gb" : draw_from(kProfiles)));
-    const RepackAdvice advice = on.advice();
-    RC_LOG() << tell(on) << on.text();
-    check_advice(on, advice);
-    const Board board(on);
-    for (int moves = 0; moves <= 2; ++moves) {
-      if (!some_way(board, moves)) continue;
-      ++seen[std::to_string(moves)];
-      RC_ASSERT(advice.reservation.has_value());
-      RC_ASSERT(static_cast<int>(advice.moves.size()) == moves);
-      return;
-    }
-    ++seen[advice.reservation ? "more" : "none"];
+    check_least_advice(on, seen);
   });
   for (const auto& [what, times] : seen) std::cout << what << ": " << times << "\n";
 }

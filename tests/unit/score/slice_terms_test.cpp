@@ -12,6 +12,7 @@
 #include "snug/fit/usage.hpp"
 #include "snug/mig/catalog.hpp"
 #include "snug/score/terms.hpp"
+#include "support/slices.hpp"
 #include "support/states.hpp"
 
 namespace snug {
@@ -31,22 +32,8 @@ const MigTablePtr& table() {
 }
 
 HoldingPtr holder_of(int gpu, const At& at) {
-  const MigProfile& profile = table()->profiles[*table()->find(at.profile)];
-  auto holding = std::make_shared<Holding>();
-  holding->uid = std::to_string(gpu) + at.profile + std::to_string(at.start);
-  holding->reservation = {
-      .uid = holding->uid,
-      .node = "n1",
-      .containers = {{.name = "main",
-                      .request = "gpu-mig-profile=" + at.profile,
-                      .given = std::vector<ReservedDevice>{
-                          {.index = gpu,
-                           .uuid = {},
-                           .mode = GpuMode::kMig,
-                           .memory = profile.memory,
-                           .compute = slice_compute(*table(), profile),
-                           .slice = Slice{at.profile, at.start, profile.size, {}}}}}}};
-  return holding;
+  return make_slice_holding(std::to_string(gpu) + at.profile + std::to_string(at.start), "n1",
+                            make_slice_device(gpu, *table(), at.profile, at.start));
 }
 
 /// A dynamic node of so many cards, with what is held of each, and idle slices of the first.
@@ -70,11 +57,6 @@ NodeStatePtr node_of(const std::vector<std::vector<At>>& held, const std::vector
         {at.profile, at.start, size, "MIG-" + at.profile});
   }
   return add_up(inventory, holdings);
-}
-
-GpuRequest asking(const std::string& profile) {
-  return {.containers = {{.container = "main", .ask = SliceAsk{profile}}},
-          .main_container = "main"};
 }
 
 /// These profiles are asked for alike.
@@ -149,7 +131,7 @@ TEST(SliceValueTest, CardAndStartAreChosenByWhatTheyLeavePossible) {
        }) {
     for (const int churn : {0, Demand::kFullChurn}) {
       if (churn == 0 && !row.in_fill) continue;
-      EXPECT_EQ(best_by("slice-value", *node_of(row.held), asking(row.asks),
+      EXPECT_EQ(best_by("slice-value", *node_of(row.held), make_profile_ask(row.asks),
                         asked_for(row.demand, churn)),
                 row.expected)
           << row.why << ", churn " << churn;
@@ -158,15 +140,16 @@ TEST(SliceValueTest, CardAndStartAreChosenByWhatTheyLeavePossible) {
 }
 
 TEST(SliceValueTest, WithoutDemandAllIsAlikeAndTheOrderOfFitDecides) {
-  EXPECT_EQ(best_by("slice-value", *node_of({{}}), asking("1g.5gb"), kNothingLearned),
+  EXPECT_EQ(best_by("slice-value", *node_of({{}}), make_profile_ask("1g.5gb"), kNothingLearned),
             "0:1g.5gb@6");
-  EXPECT_EQ(best_by("spread", *node_of({{}}), asking("2g.10gb"), kNothingLearned), "0:2g.10gb@4");
+  EXPECT_EQ(best_by("spread", *node_of({{}}), make_profile_ask("2g.10gb"), kNothingLearned),
+            "0:2g.10gb@4");
 }
 
 TEST(BestFitTest, TakesTheFullerCard) {
   const NodeStatePtr node = node_of({{}, {{"3g.20gb", 4}}, {{"1g.5gb", 6}}});
-  EXPECT_EQ(best_by("best-fit", *node, asking("1g.5gb"), kNothingLearned), "1:1g.5gb@3");
-  EXPECT_EQ(best_by("spread", *node, asking("1g.5gb"), kNothingLearned), "0:1g.5gb@6");
+  EXPECT_EQ(best_by("best-fit", *node, make_profile_ask("1g.5gb"), kNothingLearned), "1:1g.5gb@3");
+  EXPECT_EQ(best_by("spread", *node, make_profile_ask("1g.5gb"), kNothingLearned), "0:1g.5gb@6");
 }
 
 TEST(FgdTest, KeepsPlacesForWhatIsTypical) {
@@ -178,17 +161,19 @@ TEST(FgdTest, KeepsPlacesForWhatIsTypical) {
                      .profiles = {0, static_cast<std::uint16_t>(position + 1)}}};
   const NodeStatePtr node = node_of({{}, {{"1g.5gb", 0}}});
   // The second card has no place for a 4g any more.
-  EXPECT_EQ(best_by("fgd", *node, asking("3g.20gb"), demand), "1:3g.20gb@4");
-  EXPECT_EQ(best_by("fgd", *node_of({{}}), asking("2g.10gb"), demand), "0:2g.10gb@4");
+  EXPECT_EQ(best_by("fgd", *node, make_profile_ask("3g.20gb"), demand), "1:3g.20gb@4");
+  EXPECT_EQ(best_by("fgd", *node_of({{}}), make_profile_ask("2g.10gb"), demand), "0:2g.10gb@4");
 }
 
 TEST(SliceReuseTest, AnIdleSliceIsTakenBeforeOneThatHasToBeMade) {
   const NodeStatePtr node = node_of({{}, {}}, {{"1g.5gb", 2}});
-  EXPECT_EQ(best_by("slice-reuse", *node, asking("1g.5gb"), kNothingLearned), "0:1g.5gb@2");
-  EXPECT_EQ(best_by("slice-reuse", *node, asking("1g.10gb"), kNothingLearned).substr(0, 10),
-            "0:1g.10gb@");
+  EXPECT_EQ(best_by("slice-reuse", *node, make_profile_ask("1g.5gb"), kNothingLearned),
+            "0:1g.5gb@2");
+  EXPECT_EQ(
+      best_by("slice-reuse", *node, make_profile_ask("1g.10gb"), kNothingLearned).substr(0, 10),
+      "0:1g.10gb@");
   PlacementList options;
-  const GpuRequest request = asking("1g.5gb");
+  const GpuRequest request = make_profile_ask("1g.5gb");
   FitMemo own(request);
   ASSERT_EQ(fit(*node, {}, own, options), ReasonCode::kNone);
   const TermInput input{*node, request, options[0], {}, kNothingLearned};
