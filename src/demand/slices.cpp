@@ -18,15 +18,15 @@ namespace {
 constexpr double kEighths = 8;
 
 // Found with the arrivals of bench/packing and others made like them (docs/packing.md).
-constexpr double kPatienceStill = 0.98;
-constexpr double kPatience = 0.9;
+constexpr double kFewCards = 0.65;
+constexpr double kMostPatienceInChurn = 0.9;
 constexpr double kRooms = 0.4;
 constexpr double kFadePerEighth = 0.6;
 constexpr double kTaken = 0.06;
 /// So many slices of each plain profile are thought to have come before all others.
 constexpr double kSlicesBeforeAll = 1;
-/// When so many have come, they say enough.
-constexpr double kEnoughSlices = 16;
+/// When so many have come, they say enough; where cards are few, that takes more.
+constexpr double kEnoughSlices = 20;
 
 std::vector<AxisMask> cells_of(const MigTable& table) {
   std::set<int> ends{0, table.axis};
@@ -154,8 +154,9 @@ class Card {
   std::vector<std::vector<std::size_t>> rooms_;  // of each profile, by starts: the cells it takes
 };
 
-SliceDemand demand_for(const ShapeCounts& pods, const MigTableRef& table) {
+SliceDemand demand_for(const ShapeCounts& pods, const MigTableRef& table, std::int64_t cards) {
   SliceDemand demand{.table = table.pointer(), .part = {}};
+  demand.patience = 1 - std::pow(static_cast<double>(cards + 1), -kFewCards);
   for (const MigProfile& profile : table->profiles) {
     demand.part.push_back(profile.plain() ? kSlicesBeforeAll : 0);
   }
@@ -167,7 +168,7 @@ SliceDemand demand_for(const ShapeCounts& pods, const MigTableRef& table) {
     demand.part[*profile] += count * static_cast<double>(each);
   }
   const double all = std::accumulate(demand.part.begin(), demand.part.end(), 0.0);
-  demand.doubt = std::max(0.0, 1 - all / kEnoughSlices);
+  demand.doubt = std::max(0.0, 1 - demand.patience * all / kEnoughSlices);
   for (double& part : demand.part) part = all > 0 ? part / all : 0;
   return demand;
 }
@@ -187,8 +188,8 @@ std::vector<SliceDemand> slice_demand(const ShapeCounts& pods, const Supply& sup
   if (supply.mig_tables == nullptr) return demands;
   demands.resize(1);
   for (std::size_t i = 1; i < supply.mig_tables->size(); ++i) {
-    const bool used = supply.by_mig_table[i] > 0;
-    demands.push_back(used ? demand_for(pods, (*supply.mig_tables)[i]) : SliceDemand{});
+    const std::int64_t cards = supply.by_mig_table[i];
+    demands.push_back(cards > 0 ? demand_for(pods, (*supply.mig_tables)[i], cards) : SliceDemand{});
   }
   return demands;
 }
@@ -197,7 +198,8 @@ SliceWorth slice_worth(const SliceDemand& demand, bool churns) {
   if (demand.table == nullptr) return {};
   const Card card(demand);
   if (!card.few_cells()) return {};
-  const std::vector<double> sold = card.still_sold(churns ? kPatience : kPatienceStill);
+  const std::vector<double> sold =
+      card.still_sold(churns ? std::min(demand.patience, kMostPatienceInChurn) : demand.patience);
   const std::vector<double> rooms =
       churns ? card.rooms(kFadePerEighth) : std::vector<double>(card.states());
   SliceWorth worth{.cells = card.cells(), .worth = {}};

@@ -14,6 +14,9 @@ struct SliceDemand {
   MigTablePtr table;         // null: none
   std::vector<double> part;  // of the slices that are asked for, by profile; adds up to 1
   double doubt = 0;          // how little is known of it: from 1, nothing, to 0
+  /// Of pods for which one card has no room, how many it may wait for others after: from 0, where
+  /// no other card would take them, to 1.
+  double patience = 0;
 };
 
 /// What the shape's pods need of a MIG card: the slice that they name, or one that holds their
@@ -27,7 +30,8 @@ struct SliceDemand {
 
 /// A card with so much taken is worth, in eighths of a card, the sum of
 ///   - what is still sold of it: pods come by their parts f_p of the demand, each takes the start
-///     that leaves the most, and the first that finds no room ends it, but for a patience of d:
+///     that leaves the most, and the first that finds no room ends it, but for a patience of d,
+///     which is the less the fewer cards there are to take that pod instead:
 ///       V(s) = sum over fitting p of f_p (size_p + max V(s with p)) / (1 - d (1 - sum of these
 ///       f_p))
 ///   - where pods leave, rooms: for each profile f_p size_p^2 / mean size, times the sum over its

@@ -83,6 +83,28 @@ TEST(SliceDemandTest, BeforeAnyPodEveryPlainProfileIsAskedForAlike) {
   }
 }
 
+TEST(SliceDemandTest, FewCardsArePatientWithFewPodsAndLearnSlowly) {
+  struct Row {
+    std::int64_t cards;
+    double pods;
+    double patience;
+    double doubt;
+  };
+  // Six plain profiles are thought to have come before all others.
+  for (const Row& row : {Row{1, 0, 0.362719, 0.891184},
+                         {1, 12, 0.362719, 0.673553},
+                         {4, 12, 0.648688, 0.416181},
+                         {500, 0, 0.982409, 0.705277},
+                         {500, 12, 0.982409, 0.115832},
+                         {500, 15, 0.982409, 0}}) {
+    Supply supply = supply_with({table_named("A100-40GB")});
+    supply.by_mig_table[1] = row.cards;
+    const SliceDemand demand = slice_demand({{slice_shape("1g.5gb"), row.pods}}, supply)[1];
+    EXPECT_NEAR(demand.patience, row.patience, 1e-4) << row.cards;
+    EXPECT_NEAR(demand.doubt, row.doubt, 1e-4) << row.cards << " " << row.pods;
+  }
+}
+
 /// What is still sold of a card, by the definition and by slices of the axis.
 double naive_sold(const SliceDemand& demand, AxisMask taken, double patience) {
   double sum = 0;
@@ -113,12 +135,16 @@ TEST(SliceWorthTest, WhatIsStillSoldIsByTheDefinitionWherePodsStay) {
     double all = 0;
     for (const double part : demand.part) all += part;
     for (double& part : demand.part) part /= all;
-    const SliceWorth worth = slice_worth(demand, false);
-    for (AxisMask taken = 0; taken < (AxisMask{1} << table->axis); ++taken) {
-      // A range of which any part is taken is lost.
-      AxisMask lost = 0;
-      for (const AxisMask cell : worth.cells) lost |= (cell & taken) != 0 ? cell : 0;
-      EXPECT_NEAR(worth.of(taken), 1e6 / 8 * naive_sold(demand, lost, 0.98), 1) << card << taken;
+    for (const double patience : {0.0, 0.5, 0.98}) {
+      demand.patience = patience;
+      const SliceWorth worth = slice_worth(demand, false);
+      for (AxisMask taken = 0; taken < (AxisMask{1} << table->axis); ++taken) {
+        // A range of which any part is taken is lost.
+        AxisMask lost = 0;
+        for (const AxisMask cell : worth.cells) lost |= (cell & taken) != 0 ? cell : 0;
+        EXPECT_NEAR(worth.of(taken), 1e6 / 8 * naive_sold(demand, lost, patience), 1)
+            << card << taken;
+      }
     }
   }
 }
@@ -180,9 +206,10 @@ TEST(SliceWorthTest, WherePodsLeaveRoomsAndWhatIsTakenCountAsDefined) {
     for (std::size_t p = 0; p < demand.part.size(); ++p) {
       mean += demand.part[p] * 8.0 * table->profiles[p].size / table->axis;
     }
+    demand.patience = std::string_view(card) == "A30" ? 0.7 : 0.98;
     const SliceWorth worth = slice_worth(demand, true);
     for (AxisMask taken = 0; taken < (AxisMask{1} << table->axis); ++taken) {
-      double expected = naive_sold(demand, taken, 0.9);
+      double expected = naive_sold(demand, taken, std::min(demand.patience, 0.9));
       for (std::size_t p = 0; p < demand.part.size(); ++p) {
         const double size = 8.0 * table->profiles[p].size / table->axis;
         expected += 0.4 * demand.part[p] * size * size / mean *
