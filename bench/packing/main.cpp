@@ -11,12 +11,14 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <string>
 #include <thread>
 #include <tuple>
 #include <vector>
 
+#include "app/bad_flags.hpp"
 #include "comparison.hpp"
 #include "contest.hpp"
 #include "growth.hpp"
@@ -46,7 +48,7 @@ struct Flags {
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
-constexpr unsigned kSeeds = 2;  // unless it is said
+constexpr unsigned kSeeds = 2;  // of regimes, unless it is said
 constexpr int kFailed = 1;
 constexpr int kWrong = 2;
 
@@ -144,10 +146,9 @@ int compare_in_regimes(const Flags& flags, const Openb& openb) {
 
 int compare_on_mig(const Flags& flags) {
   const std::string folder = SNUG_SOURCE_DIR "/bench/packing/mig";
-  const bool drawn = flags.seeds || flags.first_seed;
+  const bool drawn = flags.seeds.has_value();
   const std::vector<MigRun> runs =
-      drawn ? draw_mig_runs(folder, flags.first_seed.value_or(1), flags.seeds.value_or(kSeeds))
-            : mig_runs(folder);
+      drawn ? draw_mig_runs(folder, flags.first_seed.value_or(1), *flags.seeds) : mig_runs(folder);
   const std::vector<MigFigure> figures = drawn ? std::vector<MigFigure>{} : mig_figures(folder);
   std::vector<Contender> all;
   for (const std::string_view name : mig_rule_names()) all.push_back(mig_rule_contender(name));
@@ -215,10 +216,15 @@ void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("--only", flags.only, "only the regimes with this text in their names")
       ->type_name("TEXT")
       ->needs(modes.front());
-  app.add_option("--seeds", flags.seeds, "so many draws of each regime or mix of slices")
+  CLI::Option* seeds =
+      app.add_option("--seeds", flags.seeds,
+                     "so many draws of each regime, 2 by default, or with --mig of each mix")
+          ->type_name("N")
+          ->check(CLI::Range(1U, 1'000U));
+  app.add_option("--first-seed", flags.first_seed, "of these draws; 1 by default")
       ->type_name("N")
-      ->check(CLI::Range(1U, 1'000U));
-  app.add_option("--first-seed", flags.first_seed, "of these draws")->type_name("N");
+      ->check(CLI::Range(0U, std::numeric_limits<unsigned>::max()))
+      ->needs(seeds);
 }
 
 int run_bench(int argc, char** argv) {
@@ -227,11 +233,13 @@ int run_bench(int argc, char** argv) {
   add_flags(app, flags);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kWrong;
+    return complain(kWrong, snug::bad_flags_sentence(app, error) + "; --help says what there is");
   }
-  if ((flags.seeds || flags.first_seed) && !flags.regimes && !flags.mig) {
-    return complain(kWrong, "--seeds and --first-seed belong to --regimes or --mig");
+  if (flags.seeds && !flags.regimes && !flags.mig) {
+    return complain(kWrong, "--seeds belongs to --regimes or --mig, which are missing");
   }
   if (flags.policies.empty()) {
     if (!flags.regimes) flags.policies.push_back(SNUG_SOURCE_DIR "/policies/best-fit.yaml");

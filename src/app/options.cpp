@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
+#include "app/bad_flags.hpp"
 #include "app/files.hpp"
 #include "app/option_file.hpp"
 #include "app/option_rows.hpp"
@@ -49,7 +50,7 @@ Result<CommandLine> parse(int argc, const char* const* argv) {
   } catch (const CLI::CallForVersion& version) {
     line.show = version.what() + std::string("\n");
   } catch (const CLI::ParseError& error) {
-    return fail(ErrorCode::kInvalid, std::string(error.what()) + "; --help lists the flags");
+    return fail(ErrorCode::kInvalid, bad_flags_sentence(app, error) + "; --help lists the flags");
   }
   for (const OptionRow& row : option_rows()) {
     if (app.count("--" + std::string(row.key)) == 0) continue;

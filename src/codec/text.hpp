@@ -6,13 +6,12 @@
 #include <string>
 #include <string_view>
 
+#include "snug/codec/in_quotes.hpp"
+
 namespace snug {
 
 /// The text for a message: at most 63 characters of it, each that is not printable as `?`.
 [[nodiscard]] std::string printable(std::string_view text);
-
-/// The text in quotes, for a message: at most 63 printable characters of it.
-[[nodiscard]] std::string in_quotes(std::string_view text);
 
 /// A decimal integer that fills the text and fits 64 bits: no plus sign, no leading zeros, no
 /// spaces.

@@ -105,8 +105,8 @@ class FlagsTest(unittest.TestCase):
             self.assertRegex(done.stdout, r"^snugctl: .*; --help says what there is\n$")
 
     def test_an_unknown_command_is_named_with_those_that_exist(self):
-        for words, said in ((["polcy", "check", "x"], 'unknown command "polcy"; there is defrag, mig, policy, simulate'),
-                            (["policy", "chek", "x"], 'unknown command "chek"; there is check')):
+        for words, said in ((["polcy", "check", "x"], 'unknown command "polcy"; allowed are defrag, mig, policy, simulate'),
+                            (["policy", "chek", "x"], 'unknown command "chek"; allowed is check')):
             done = run(SNUGCTL, *words)
             self.assertEqual((done.returncode, done.stdout), (2, f"snugctl: {said}; --help says what there is\n"))
 

@@ -52,7 +52,12 @@ class PackingTest(unittest.TestCase):
         for said, code, flags in (("--jobs: Value 0 not in range", 2, ["--jobs", "0"]),
                                   ("--seeds: Value 0 not in range", 2, ["--regimes", "--seeds", "0"]),
                                   ('no regime has "nosuch" in its name', 2, ["--regimes", "--only", "nosuch"]),
-                                  ("--seeds and --first-seed belong to --regimes or --mig", 2, ["--seeds", "1"]),
+                                  ("--seeds belongs to --regimes or --mig", 2, ["--seeds", "1"]),
+                                  ("--first-seed belongs to --seeds, which is missing", 2, ["--mig", "--first-seed", "5"]),
+                                  ("--first-seed belongs to --seeds, which is missing", 2,
+                                   ["--regimes", "--first-seed", "5"]),
+                                  ("packing_bench: --only belongs to --regimes, which is missing; --help says what "
+                                   "there is\n", 2, ["--only", "big"]),
                                   ("none/out.svg cannot be written", 1, ["--svg", "none/out.svg"])):
             with self.subTest(said=said):
                 done = run(BENCH, *flags)

@@ -229,7 +229,7 @@ class RefusedTest(SimulateTest):
                 (f"--json would write over {self.pods}", [*seed, "--json", f"{self.folder}/./pods.csv"]),
                 (f"--svg would write over {self.nodes}", [*seed, "--svg", self.nodes]),
                 ("--json would write over a", [*seed, "--policy", "a", "--json", "a"]),
-                ("not expected: b", [*seed, "--policy", "a", "b"])):
+                ('"b" is one word too many', [*seed, "--policy", "a", "b"])):
             with self.subTest(said=said):
                 self.refused(said, *flags)
 
