@@ -126,8 +126,9 @@ std::string heading(const MigCard& card) {
 }  // namespace
 
 Result<const MigCard*> one_mig_card(std::string_view model) {
-  const std::vector<const MigCard*> cards = mig_cards_called(model);
+  std::vector<const MigCard*> cards = mig_cards_called(model);
   if (cards.size() == 1) return cards.front();
+  if (cards.empty()) cards = mig_cards_beginning(model);
   std::vector<std::string> names;
   names.reserve(mig_cards().size());
   for (const MigCard* card : cards) names.push_back(card->name);
@@ -137,8 +138,8 @@ Result<const MigCard*> one_mig_card(std::string_view model) {
   }
   for (const MigCard& card : mig_cards()) names.push_back(card.name);
   return fail(ErrorCode::kInvalid, "no card called " + in_quotes(model) +
-                                       " is known to have MIG; there is " +
-                                       listed(names, ", ", ", "));
+                                       " is known to have MIG; known are " +
+                                       listed(names, ", ", " and "));
 }
 
 std::string mig_card_list() {

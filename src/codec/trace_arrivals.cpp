@@ -127,10 +127,7 @@ class ArrivalsReader {
     auto known = pod_of_profile_.find(words[1]);
     if (known == pod_of_profile_.end()) {
       const std::optional<TracePod> pod = pod_asking(words[1]);
-      if (!pod) {
-        return problem("PROFILE must be one that a GPU of the nodes with mig 1 has, not " +
-                       in_quotes(words[1]));
-      }
+      if (!pod) return unknown_profile(words[1]);
       known = pod_of_profile_.emplace(words[1], trace_.pods.size() + slice_pods_.size()).first;
       slice_pods_.push_back(*pod);
     }
@@ -153,6 +150,32 @@ class ArrivalsReader {
                       .mig_slices = slices};
     }
     return std::nullopt;
+  }
+
+  /// Profiles of one card are named; where there are several, the cards.
+  [[nodiscard]] std::unexpected<Error> unknown_profile(std::string_view text) const {
+    std::vector<const MigCard*> cards;
+    for (const TraceNode& node : trace_.nodes) {
+      const MigCard* card = node.mig_card;
+      if (card != nullptr && std::ranges::find(cards, card) == cards.end()) {
+        cards.push_back(card);
+      }
+    }
+    if (cards.empty()) {
+      return problem("a line m asks for a MIG slice, and no node with GPUs has mig 1");
+    }
+    std::string allowed;
+    const auto add = [&](std::string_view name) {
+      allowed.append(allowed.empty() ? "" : ", ").append(name);
+    };
+    if (cards.size() > 1) {
+      for (const MigCard* card : cards) add(card->name);
+      allowed = "a profile of a card here (" + allowed + "), which snugctl mig CARD lists";
+    } else {
+      for (const MigProfile& profile : cards.front()->table->profiles) add(profile.name);
+      allowed = "one of " + allowed;
+    }
+    return problem("PROFILE must be " + allowed + ", not " + in_quotes(text));
   }
 
   /// Of the words the third, if there is one.

@@ -7,7 +7,7 @@
 #include "codec/csv.hpp"
 #include "codec/text.hpp"
 #include "snug/base/units.hpp"
-#include "snug/mig/catalog.hpp"
+#include "snug/codec/mig_picture.hpp"
 
 namespace snug {
 namespace {
@@ -54,12 +54,12 @@ TraceNode read_node(CsvTable& table, const Limits& limits) {
     table.complain("model must be empty where gpu is 0, not " + in_quotes(table.field(kModel)));
   }
   const std::string_view mig = table.field(kMig);
-  if (mig == "1" && node.gpus > 0) node.mig_card = find_mig_card(node.model, {});
   if (!mig.empty() && mig != "0" && mig != "1") {
     table.complain("mig must be 0, 1 or empty, not " + in_quotes(mig));
-  } else if (mig == "1" && node.gpus > 0 && node.mig_card == nullptr) {
-    table.complain("mig is 1, and model " + in_quotes(node.model) +
-                   " is no one card that has MIG; snugctl mig lists them");
+  } else if (mig == "1" && node.gpus > 0) {
+    const Result<const MigCard*> card = one_mig_card(node.model);
+    if (card) node.mig_card = *card;
+    if (!card) table.complain("mig is 1, and " + card.error().message);
   }
   return node;
 }

@@ -1,8 +1,9 @@
 #include "ctl/mig.hpp"
 
+#include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "ctl/output.hpp"
 #include "snug/codec/mig_picture.hpp"
@@ -11,18 +12,23 @@ namespace snug {
 namespace {
 
 struct MigFlags {
-  std::optional<std::string> model;
+  std::vector<std::string> model;  // its words
   bool all = false;
   bool json = false;
 };
 
 /// An error is one sentence about what was typed.
 Result<std::string> answer(const MigFlags& flags) {
-  if (!flags.model) {
+  if (flags.model.empty()) {
     if (flags.all) return fail(ErrorCode::kInvalid, "--all belongs to a model, which is missing");
     return flags.json ? write_mig_cards() : mig_card_list();
   }
-  const Result<const MigCard*> card = one_mig_card(*flags.model);
+  if (std::ranges::find(flags.model, "-") != flags.model.end()) {
+    return fail(ErrorCode::kInvalid, "- is no word of a model; --json takes no file");
+  }
+  std::string model = flags.model.front();
+  for (std::size_t i = 1; i < flags.model.size(); ++i) model += ' ' + flags.model[i];
+  const Result<const MigCard*> card = one_mig_card(model);
   if (!card) return std::unexpected(card.error());
   const MigLayouts which = flags.all ? MigLayouts::kAll : MigLayouts::kPlain;
   return flags.json ? write_mig_card(**card, which) : mig_picture(**card, which);
@@ -43,7 +49,8 @@ void add_mig(CLI::App& app, Action& chosen) {
   const auto flags = std::make_shared<MigFlags>();
   command
       ->add_option("model", flags->model,
-                   "the card, as nodes or this command without a model call it")
+                   "a card: by its name in the list that this prints without MODEL, or by the one "
+                   "in a node's label nvidia.com/gpu.product; it may be several words")
       ->type_name("MODEL");
   command->add_flag("--all", flags->all,
                     "layouts of all profiles, not only of those without + and -");

@@ -71,11 +71,8 @@ bool among(const Words& said, std::string_view known) {
   return std::ranges::any_of(said, [&](std::string_view word) { return same_word(word, known); });
 }
 
-bool is_called(const Naming& naming, const Words& said) {
-  const Words must = words_of(naming.must);
-  if (!std::ranges::all_of(must, [&](std::string_view word) { return among(said, word); })) {
-    return false;
-  }
+/// Whether every word of `said` may stand in the product's name.
+bool may_say(const Naming& naming, const Words& said) {
   return std::ranges::all_of(said, [&](std::string_view word) {
     return std::ranges::any_of(
         std::array{naming.must, naming.may, kSaidOfAny}, [&](std::string_view list) {
@@ -86,14 +83,25 @@ bool is_called(const Naming& naming, const Words& said) {
   });
 }
 
-/// From its nominal memory; what drivers report is up to 2 % less.
-std::int64_t distance(const MigCard& card, MebiBytes memory) {
-  return std::abs(card.memory.value - memory.value);
+bool is_called(const Naming& naming, const Words& said) {
+  const Words must = words_of(naming.must);
+  return may_say(naming, said) &&
+         std::ranges::all_of(must, [&](std::string_view word) { return among(said, word); });
 }
 
-}  // namespace
+/// Whether `said` has the first of the words that it must, and none of the rest, of which there are
+/// some: `rtx 6000` is another product than the RTX PRO 6000.
+bool begins(const Naming& naming, const Words& said) {
+  const Words must = words_of(naming.must);
+  const auto is_said = [&](std::string_view word) { return among(said, word); };
+  const auto missing = std::ranges::find_if_not(must, is_said);
+  return may_say(naming, said) && missing != must.begin() && missing != must.end() &&
+         std::none_of(missing, must.end(), is_said);
+}
 
-std::vector<const MigCard*> mig_cards_called(std::string_view model) {
+/// Those with a name of which `holds` is true.
+template <typename Holds>
+std::vector<const MigCard*> cards_where(std::string_view model, Holds holds) {
   std::vector<const MigCard*> cards;
   const std::string_view bare = bare_model(model);
   if (bare.size() > kMostModelBytes) return cards;
@@ -102,12 +110,27 @@ std::vector<const MigCard*> mig_cards_called(std::string_view model) {
   const Words said = words_of(lower);
   for (const MigCard& card : mig_cards()) {
     if (std::ranges::any_of(kNamings, [&](const Naming& naming) {
-          return naming.card == card.name && is_called(naming, said);
+          return naming.card == card.name && holds(naming, said);
         })) {
       cards.push_back(&card);
     }
   }
   return cards;
+}
+
+/// From its nominal memory; what drivers report is up to 2 % less.
+std::int64_t distance(const MigCard& card, MebiBytes memory) {
+  return std::abs(card.memory.value - memory.value);
+}
+
+}  // namespace
+
+std::vector<const MigCard*> mig_cards_called(std::string_view model) {
+  return cards_where(model, is_called);
+}
+
+std::vector<const MigCard*> mig_cards_beginning(std::string_view model) {
+  return cards_where(model, begins);
 }
 
 const MigCard* find_mig_card(std::string_view model, MebiBytes memory) {

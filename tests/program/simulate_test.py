@@ -173,11 +173,31 @@ class SlicesTest(SimulateTest):
                          r"later half: asking profiles, rejected +0\.00 %\n"
                          r"later half: of 4 slices or more, rejected +-\n")
 
+    def test_help_and_docs_say_how_they_are_asked_for_and_shown(self):
+        said = " ".join(self.run_ctl("--help").stdout.split())
+        self.assertIn("model, and mig", said)
+        self.assertIn("m PROFILE [LIFETIME]", said)
+        page = " ".join((ROOT / "docs/packing.md").read_text(encoding="utf-8").split())
+        for key in self.report(*self.slices("m 7g.40gb\n"))["mig"]:
+            self.assertIn(f"`{key}`", page)
+        for row in ("memory slices in use", "asking profiles, rejected", "of 4 slices or more, rejected"):
+            self.assertIn(row, self.run_ctl(*self.slices("m 7g.40gb\n")).stdout)
+            self.assertIn(f"({row})", page)
+
+    def test_a_refused_one_counts_as_one_gpu_where_it_takes_the_card(self):
+        report = self.report(*self.slices("m 1g.5gb\nm 7g.40gb\nm 4g.20gb\nm 4g.20gb\n"))
+        self.assertEqual((report["rejected"]["share"], report["rejected"]["one"]), (1, 1))
+
+    def test_of_two_that_leave_none_is_in_the_later_half(self):
+        report = self.report(*self.slices("m 1g.5gb 1\n" * 2))
+        self.assertEqual((report["mig"], report["churn"]), (None, None))
+
     def test_what_no_card_has_is_refused(self):
-        self.refused(f'{self.folder}/arrivals.txt:2: PROFILE must be one that a GPU of the nodes with mig 1 has, not "1g.6gb"',
+        self.refused(f'{self.folder}/arrivals.txt:2: PROFILE must be one of 1g.5gb, 1g.5gb+me, 1g.10gb, 2g.10gb, '
+                     '3g.20gb, 4g.20gb, 7g.40gb, not "1g.6gb"',
                      *self.slices("m 1g.5gb\nm 1g.6gb\n"))
         self.nodes.write_text(self.nodes.read_text().replace("A100-40GB", "T4"))
-        self.refused(f'{self.nodes}:2: mig is 1, and model "T4" is no one card that has MIG', *self.slices("m 1g.5gb\n"))
+        self.refused(f'{self.nodes}:2: mig is 1, and no card called "T4" is known to have MIG; known are A30, ', *self.slices("m 1g.5gb\n"))
 
 
 class PoliciesTest(SimulateTest):

@@ -29,6 +29,9 @@ struct MigCard {
 /// Those that a product called `model` may be, as far as its words tell.
 [[nodiscard]] std::vector<const MigCard*> mig_cards_called(std::string_view model);
 
+/// Those whose products' names begin like `model`, which says too little to call any (`RTX PRO`).
+[[nodiscard]] std::vector<const MigCard*> mig_cards_beginning(std::string_view model);
+
 /// The table of the card whose product is called `model` (`NVIDIA-A100-SXM4-40GB`, `A100 80GB
 /// PCIe`, `NVIDIA-H100-NVL`; words in any case and order, NVIDIA's suffixes -SHARED and -MIG-…
 /// ignored). `memory` (0: not known) tells cards apart that have one name and different memories.

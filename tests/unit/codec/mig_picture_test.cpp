@@ -65,8 +65,11 @@ TEST(MigPictureTest, AModelIsOneCardOrASentence) {
   EXPECT_EQ(one_mig_card("NVIDIA-A30").value()->name, "A30");
   const auto said = [](std::string_view model) { return one_mig_card(model).error().message; };
   EXPECT_EQ(said("a100"), "\"a100\" may be A100-40GB or A100-80GB; say which");
+  EXPECT_EQ(said("RTX PRO"),
+            "\"RTX PRO\" may be RTX-PRO-6000, RTX-PRO-5000 or RTX-PRO-4500; say which");
   EXPECT_TRUE(said("T4").starts_with(
-      "no card called \"T4\" is known to have MIG; there is A30, A100-40GB, "));
+      "no card called \"T4\" is known to have MIG; known are A30, A100-40GB, "));
+  EXPECT_TRUE(said("T4").ends_with(", RTX-PRO-5000 and RTX-PRO-4500"));
   EXPECT_LT(said(std::string(1'000'000, '\xff')).size(), 400U);
 }
 

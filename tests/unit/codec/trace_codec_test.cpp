@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "snug/codec/mig_picture.hpp"
+
 namespace snug {
 namespace {
 
@@ -100,11 +102,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{kNodeHeader + "\"a\"b,1,1,0,\n",
                 "n.csv:2: what follows a field in quotes must be a comma or the end of the line"},
         Refused{"sn,cpu_milli,memory_mib,gpu,model,mig\na,1,1,1,A,1\n",
-                "n.csv:2: mig is 1, and model \"A\" is no one card that has MIG; snugctl mig lists "
-                "them"},
+                "n.csv:2: mig is 1, and " + one_mig_card("A").error().message},
         Refused{"sn,cpu_milli,memory_mib,gpu,model,mig\na,1,1,1,A100,1\n",
-                "n.csv:2: mig is 1, and model \"A100\" is no one card that has MIG; snugctl mig "
-                "lists them"},
+                "n.csv:2: mig is 1, and \"A100\" may be A100-40GB or A100-80GB; say which"},
         Refused{"sn,cpu_milli,memory_mib,gpu,model,mig\na,1,1,1,A100-40GB,01\n",
                 "n.csv:2: mig must be 0, 1 or empty, not \"01\""},
         Refused{"sn,cpu_milli,memory_mib,gpu,model,mig\na,1,1,1,A,yes\n",
@@ -162,8 +162,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "a.txt:1: a line must be p ROW or m PROFILE, each with or without a LIFETIME, or n "
                 "NODE RANK, and cannot begin with \"p0\""},
         Refused{"m 1g.5gb\n",
-                "a.txt:1: PROFILE must be one that a GPU of the nodes with mig 1 has, not "
-                "\"1g.5gb\""},
+                "a.txt:1: a line m asks for a MIG slice, and no node with GPUs has mig 1"},
         Refused{"m\n", "a.txt:1: a line m must be m PROFILE or m PROFILE LIFETIME"},
         Refused{"m 1g.5gb 1 2\n", "a.txt:1: a line m must be m PROFILE or m PROFILE LIFETIME"},
         Refused{"p\n", "a.txt:1: a line p must be p ROW or p ROW LIFETIME"},

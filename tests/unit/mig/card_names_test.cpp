@@ -142,6 +142,23 @@ TEST(MigCardNamesTest, CandidatesAreNamed) {
   EXPECT_TRUE(names("T4").empty());
 }
 
+TEST(MigCardNamesTest, CardsWhoseNamesBeginSo) {
+  const auto names = [](std::string_view model) {
+    std::string all;
+    for (const MigCard* card : mig_cards_beginning(model)) all += card->name + ' ';
+    return all;
+  };
+  const std::string all_rtx = "RTX-PRO-6000 RTX-PRO-5000 RTX-PRO-4500 ";
+  for (const std::string_view model : {"RTX PRO", "rtx-pro", "NVIDIA RTX", "RTX PRO Blackwell"}) {
+    EXPECT_EQ(names(model), all_rtx) << model;
+  }
+  EXPECT_EQ(names("RTX PRO 48GB"), "RTX-PRO-5000 ");
+  for (const std::string_view model : {"RTX 6000", "PRO 6000", "RTX PRO 7000", "RTX PRO 6000",
+                                       "A100", "40GB", "NVIDIA", "T4", ""}) {
+    EXPECT_EQ(names(model), "") << model;
+  }
+}
+
 TEST(MigCardNamesTest, HostileNamesAreNoCards) {
   std::string words;
   for (int i = 0; i < 100'000; ++i) words += "a100 ";
