@@ -1,10 +1,13 @@
 #include "app/routes.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "snug/codec/repack_codec.hpp"
 #include "snug/service/state_view.hpp"
 
 namespace snug {
@@ -60,6 +63,12 @@ AdminReply show_repacking(RepackAdvisor& advisor, const AdminRequest& request) {
   return to_admin(advisor.advise(question));
 }
 
+std::vector<std::string> names_of(std::span<const RepackKey> keys) {
+  std::vector<std::string> names;
+  for (const RepackKey& key : keys) names.emplace_back(key.name);
+  return names;
+}
+
 }  // namespace
 
 ExtenderHandlers extender_handlers(ExtenderService& service) {
@@ -86,15 +95,13 @@ std::vector<AdminRoute> admin_routes(Core& core, PrometheusMetrics& metrics, Mem
        {"name"}},
       {"GET", "/v1/pods", "every GPU pod, its state and its reservation",
        [&core](const AdminRequest&) { return to_admin(show_pods(core.ledger, core.pending)); }},
-      {"GET",
-       "/v1/defrag",
+      {"GET", "/v1/defrag",
        "which few pods to move so that a pod that waits fits (?namespace=N&pod=P), or a request "
        "(?gpu-memory=4G…)",
        [&core](const AdminRequest& request) {
          return show_repacking(core.repack_advisor, request);
        },
-       {"namespace", "pod", "gpu-fraction", "gpu-memory", "gpu-count", "gpu-compute",
-        "gpu-mig-profile", "gpu-isolation", "gpu-model", "gpu-policy"}},
+       names_of(repack_keys())},
       {"DELETE", "/v1/pods/{namespace}/{name}", "ends a pod (embedded mode alone)",
        [memory](const AdminRequest& request) { return end_pod(memory, request); }},
   };

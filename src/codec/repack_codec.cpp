@@ -10,6 +10,20 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr RepackKey kKeys[] = {
+    {"namespace", "NAME", "the pod's, or the request's; left out: default"},
+    {"pod", "NAME", "a pod that waits for a node"},
+    {"gpu-fraction", "F",
+     "instead of a pod, a request as annotations state it: a part of a GPU, or a number of GPUs"},
+    {"gpu-memory", "SIZE", "memory on one GPU: 4G, 4Gi, or MiB"},
+    {"gpu-count", "N", "that on each of so many GPUs of one node"},
+    {"gpu-compute", "PERCENT", "compute, where it is not in proportion"},
+    {"gpu-mig-profile", "PROFILE", "a MIG slice"},
+    {"gpu-isolation", "HOW", "any, time-slicing, mps or mig"},
+    {"gpu-model", "GLOBS", "GPU models, ! excludes"},
+    {"gpu-policy", "NAME", "a profile of the policy"},
+};
+
 void append_place(std::string& out, const Reservation& reservation) {
   out += R"({"node":)";
   append_json_string(out, reservation.node);
@@ -73,6 +87,8 @@ ShownAdvice read_advice(const Json& json) {
 }
 
 }  // namespace
+
+std::span<const RepackKey> repack_keys() { return kKeys; }
 
 std::string write_repack_advice(Generation generation, std::string_view request,
                                 const RepackAdvice& advice) {

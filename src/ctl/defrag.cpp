@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,9 +18,11 @@ namespace {
 
 constexpr int kOk = 200;
 constexpr int kBadRequest = 400;
+constexpr int kNotFound = 404;
+constexpr const char* kQuestion = "/v1/defrag";
 
 struct DefragFlags {
-  std::map<std::string, std::string> query;  // by the query's key; empty: not given
+  std::map<std::string, std::optional<std::string>> query;  // by the query's key
   std::string server = "http://127.0.0.1:8889";
   bool json = false;
 };
@@ -65,10 +68,32 @@ std::string told(const ShownAdvice& advice) {
          "where it goes\nthen is decided then.\n";
 }
 
+/// Whether `server` lists the question among those that it answers: no other port does.
+bool is_admin_port(const std::string& server) {
+  const Result<AdminAnswer> list = ask_admin(server, "/", {});
+  return list && list->status == kOk && list->body.find(kQuestion) != std::string::npos;
+}
+
+int refused(const DefragFlags& flags, const AdminAnswer& answer) {
+  if (answer.status == kNotFound && !is_admin_port(flags.server)) {
+    return complain(kFailed, flags.server +
+                                 " is not the admin address of snug-extender (adminListen, whose "
+                                 "port is 8889 by default)");
+  }
+  const std::string sentence = read_error_sentence(answer.body);
+  return complain(answer.status == kBadRequest ? kWrong : kFailed,
+                  sentence.empty()
+                      ? flags.server + " answers with status " + std::to_string(answer.status)
+                      : sentence);
+}
+
 int run(const DefragFlags& flags) {
   std::multimap<std::string, std::string> query;
   for (const auto& [key, value] : flags.query) {
-    if (!value.empty()) query.emplace(key, value);
+    if (!value) continue;
+    if (value->empty())
+      return complain(kWrong, "--" + key + " is empty; give it a value or leave it out");
+    query.emplace(key, *value);
   }
   const bool names_pod = query.contains("pod");
   const bool states =
@@ -78,18 +103,12 @@ int run(const DefragFlags& flags) {
                     "defrag takes --pod (with --namespace), or a request (--gpu-fraction, "
                     "--gpu-memory…), and not both; --help says what there is");
   }
-  const Result<AdminAnswer> answer = ask_admin(flags.server, "/v1/defrag", query);
+  const Result<AdminAnswer> answer = ask_admin(flags.server, kQuestion, query);
   if (!answer) {
     const bool flag = answer.error().code == ErrorCode::kInvalid;
     return complain(flag ? kWrong : kFailed, answer.error().message);
   }
-  if (answer->status != kOk) {
-    const std::string sentence = read_error_sentence(answer->body);
-    return complain(answer->status == kBadRequest ? kWrong : kFailed,
-                    sentence.empty()
-                        ? flags.server + " answers with status " + std::to_string(answer->status)
-                        : sentence);
-  }
+  if (answer->status != kOk) return refused(flags, *answer);
   const Result<ShownAdvice> advice = read_repack_advice(answer->body);
   if (!advice) return complain(kFailed, flags.server + ": " + advice.error().message);
   const auto printed = print(flags.json ? answer->body + "\n" : told(*advice));
@@ -102,21 +121,10 @@ void add_defrag(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "defrag", "Says which few pods to move so that a pod or a request fits; moves nobody");
   const auto flags = std::make_shared<DefragFlags>();
-  const auto ask = [&](const std::string& key, const char* type, const char* meaning) {
-    command->add_option("--" + key, flags->query[key], meaning)->type_name(type);
-  };
-  ask("namespace", "NAME", "the pod's, or the request's; default by default");
-  ask("pod", "NAME", "a pod that waits for a node");
-  ask("gpu-fraction", "F",
-      "instead of a pod, a request as annotations state it: a part of a GPU, "
-      "or a number of GPUs");
-  ask("gpu-memory", "SIZE", "memory on one GPU: 4G, 4Gi, or MiB");
-  ask("gpu-count", "N", "that on each of so many GPUs of one node");
-  ask("gpu-compute", "PERCENT", "compute, where it is not in proportion");
-  ask("gpu-mig-profile", "PROFILE", "a MIG slice");
-  ask("gpu-isolation", "HOW", "any, time-slicing, mps or mig");
-  ask("gpu-model", "GLOBS", "GPU models, ! excludes");
-  ask("gpu-policy", "NAME", "a profile of the policy");
+  for (const RepackKey& key : repack_keys()) {
+    command->add_option(std::string("--") + key.name, flags->query[key.name], key.meaning)
+        ->type_name(key.value);
+  }
   command->add_option("--server", flags->server, "the admin port of snug-extender")
       ->type_name("URL")
       ->capture_default_str();

@@ -56,6 +56,10 @@ Reply RepackAdvisor::advise(const RepackQuestion& question) {
   if (!readiness_.ready()) {
     return refuse(503, "Snug is not ready: the lists of nodes and pods are not in yet");
   }
+  if (question.pod == "" || question.name_space == "") {
+    return refuse(400, std::string("the query's ") + (question.pod == "" ? "pod" : "namespace") +
+                           " is empty; allowed is a name");
+  }
   if (question.pod && !question.stated.empty()) {
     return refuse(400, "the query names a pod and states a request; allowed is one of the two");
   }

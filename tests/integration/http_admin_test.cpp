@@ -78,8 +78,9 @@ TEST_F(HttpAdminTest, UnknownPathsAndWrongMethodsSaySo) {
 
 TEST_F(HttpAdminTest, QueriesThatTheRouteDoesNotTakeAreRefused) {
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"/v1/busy?x", "the query of /v1/busy has an unknown key; it takes none"},
-      {"/v1/nodes?nmae=n1", "the query of /v1/nodes has an unknown key; it may have name, x"},
+      {"/v1/busy?x", "the query of /v1/busy has the unknown key \\\"x\\\"; it takes none"},
+      {"/v1/nodes?nmae=n1",
+       "the query of /v1/nodes has the unknown key \\\"nmae\\\"; it may have name, x"},
       {"/v1/nodes?name=a&name=b", "the query of /v1/nodes has the key name more than once"},
   };
   for (const auto& [target, sentence] : rows) {

@@ -1,6 +1,7 @@
 """snugctl defrag and GET /v1/defrag, against an extender in the embedded mode."""
 
 import json
+import re
 import tempfile
 import unittest
 import urllib.error
@@ -113,6 +114,10 @@ class DefragTest(unittest.TestCase):
                             (["--pod", "w", "--gpu-fraction", "1"], "defrag takes --pod"),
                             (["--gpu-fraction", "1.5"], 'Malformed: gpu-fraction is "1.5"'),
                             (["--gpu-count", "2"], "Malformed: gpu-count"),
+                            (["--pod", ""], "--pod is empty; "),
+                            (["--gpu-mig-profile", ""], "--gpu-mig-profile is empty; "),
+                            (["--gpu-fraction", "1", "--namespace", ""], "--namespace is empty; "),
+                            (["--server", "b"], "--server was given 2 times; allowed is once; "),
                             (["--no-such"], "--help says what there is")):
             done = self.defrag(*flags)
             self.assertEqual(done.returncode, 2, done.stdout)
@@ -129,13 +134,24 @@ class DefragTest(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (
             1, "snugctl: http://127.0.0.1:1 cannot be connected to\n"))
         done = run(SNUGCTL, "defrag", "--gpu-fraction", "1", "--server", self.verbs)
-        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertEqual((done.returncode, done.stdout), (
+            1, f"snugctl: {self.verbs} is not the admin address of snug-extender (adminListen, whose port is 8889 by "
+               "default)\n"))
 
     def test_an_unknown_key_is_refused(self):
-        with self.assertRaises(urllib.error.HTTPError) as refused:
-            fetch(f"{self.admin}/v1/defrag?gpu=1")
-        self.assertEqual(refused.exception.code, 400)
-        refused.exception.close()
+        for query, said in (("gpu=1", 'has the unknown key "gpu"; it may have namespace, pod, gpu-fraction,'),
+                            ("pod=", "the query's pod is empty; allowed is a name")):
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                fetch(f"{self.admin}/v1/defrag?{query}")
+            with refused.exception:
+                self.assertEqual(refused.exception.code, 400)
+                self.assertIn(said, json.load(refused.exception)["Error"])
+
+    def test_the_flags_are_the_querys_keys(self):
+        api = yaml.safe_load((ROOT / "api/openapi.yaml").read_text())["paths"]["/v1/defrag"]["get"]["parameters"]
+        shown = re.findall(r"^ +--([a-z-]+)", run(SNUGCTL, "defrag", "--help").stdout, re.M)
+        self.assertEqual([name for name in shown if name not in ("help", "server", "json")],
+                         [parameter["name"] for parameter in api])
 
     def test_the_endpoint_is_listed(self):
         self.assertIn("/v1/defrag", [each["path"] for each in fetch(f"{self.admin}/")[1]["endpoints"]])

@@ -1,6 +1,7 @@
 // Advice on repacking as JSON: the reply of GET /v1/defrag, which snugctl defrag reads back.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,15 @@
 #include "snug/plan/repack.hpp"
 
 namespace snug {
+
+/// A key of the question's query, for people: what its value is called, and what it means.
+struct RepackKey {
+  const char* name;
+  const char* value;
+  const char* meaning;
+};
+/// All of them; those of a request that no pod has made are the keys of its annotations (`gpu-…`).
+[[nodiscard]] std::span<const RepackKey> repack_keys();
 
 /// `request`: as the pod said it.
 [[nodiscard]] std::string write_repack_advice(Generation generation, std::string_view request,

@@ -9,6 +9,7 @@
 
 #include "adapters/http/http_engine.hpp"
 #include "snug/codec/extender_codec.hpp"
+#include "snug/codec/in_quotes.hpp"
 
 namespace snug {
 namespace {
@@ -62,8 +63,8 @@ std::optional<std::string> check_query(const AdminRoute& route, const httplib::P
     if (std::ranges::find(route.query, at->first) == route.query.end()) {
       std::string allowed;
       for (const std::string& key : route.query) allowed += (allowed.empty() ? "" : ", ") + key;
-      return "the query of " + route.pattern + " has an unknown key; " +
-             (allowed.empty() ? "it takes none" : "it may have " + allowed);
+      return "the query of " + route.pattern + " has the unknown key " + in_quotes(at->first) +
+             "; " + (allowed.empty() ? "it takes none" : "it may have " + allowed);
     }
     if (query.count(at->first) > 1) {
       return "the query of " + route.pattern + " has the key " + at->first + " more than once";

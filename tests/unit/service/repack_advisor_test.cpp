@@ -109,6 +109,10 @@ TEST_F(RepackAdvisorTest, BadQuestionsGetASentence) {
   EXPECT_EQ(advise({}, 400).at("Error"),
             "the query asks for nothing; allowed are namespace and pod, or a request as "
             "annotations state it: gpu-fraction, gpu-memory…");
+  EXPECT_EQ(advise(of_pod(""), 400).at("Error"), "the query's pod is empty; allowed is a name");
+  RepackQuestion nowhere = stated({{"gpu-fraction", "1"}});
+  nowhere.name_space = "";
+  EXPECT_EQ(advise(nowhere, 400).at("Error"), "the query's namespace is empty; allowed is a name");
   RepackQuestion both = of_pod("w");
   both.stated["gpu-fraction"] = "1";
   EXPECT_EQ(advise(both, 400).at("Error"),
