@@ -45,6 +45,7 @@ struct Flags {
   std::string only;
   std::optional<unsigned> seeds;
   std::optional<unsigned> first_seed;
+  int cards = 0;  // 0: all
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
@@ -148,7 +149,8 @@ int compare_on_mig(const Flags& flags) {
   const std::string folder = SNUG_SOURCE_DIR "/bench/packing/mig";
   const bool drawn = flags.seeds.has_value();
   const std::vector<MigRun> runs =
-      drawn ? draw_mig_runs(folder, flags.first_seed.value_or(1), *flags.seeds) : mig_runs(folder);
+      drawn ? draw_mig_runs(folder, flags.first_seed.value_or(1), *flags.seeds, flags.cards)
+            : mig_runs(folder);
   const std::vector<MigFigure> figures = drawn ? std::vector<MigFigure>{} : mig_figures(folder);
   std::vector<Contender> all;
   for (const std::string_view name : mig_rule_names()) all.push_back(mig_rule_contender(name));
@@ -164,6 +166,10 @@ int compare_on_mig(const Flags& flags) {
     }
   }
   run_all(tasks, flags.jobs);
+  if (flags.cards > 0) {
+    std::fputs(table_of_means(all, results).c_str(), stdout);
+    return say(findings_of_means(all, results));
+  }
   std::fputs(table(all, results, figures).c_str(), stdout);
   return say(findings(all, results, figures));
 }
@@ -199,6 +205,7 @@ void add_flags(CLI::App& app, Flags& flags) {
       ->check(CLI::Range(1U, 1'024U));
   CLI::Option* ours = app.add_flag("--ours", flags.ours, "leave out the published policies");
   std::vector<CLI::Option*> modes;
+  CLI::Option* mig = nullptr;
   for (auto& [name, flag, meaning] :
        {std::tuple("--regimes", &flags.regimes, "compare with FGD on drawn workloads instead"),
         std::tuple("--mig", &flags.mig,
@@ -212,6 +219,7 @@ void add_flags(CLI::App& app, Flags& flags) {
     for (CLI::Option* other : modes) mode->excludes(other);
     if (flag == &flags.growth || flag == &flags.refusals) mode->excludes(policies);
     modes.push_back(mode);
+    if (flag == &flags.mig) mig = mode;
   }
   app.add_option("--only", flags.only, "only the regimes with this text in their names")
       ->type_name("TEXT")
@@ -224,6 +232,12 @@ void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("--first-seed", flags.first_seed, "of these draws; 1 by default")
       ->type_name("N")
       ->check(CLI::Range(0U, std::numeric_limits<unsigned>::max()))
+      ->needs(seeds);
+  app.add_option("--cards", flags.cards,
+                 "with --mig, the means over all draws on so many cards instead of 500")
+      ->type_name("N")
+      ->check(CLI::Range(1, 500))
+      ->needs(mig)
       ->needs(seeds);
 }
 

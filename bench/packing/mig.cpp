@@ -44,6 +44,7 @@ constexpr std::size_t kArrivals = 20'000;  // of a trace whose pods leave
 constexpr double kLoad = 0.95;
 constexpr double kFilledTo = 1.3;
 constexpr int kAxis = 8;
+constexpr double kMayBeBehind = 0.5;  // points, where one run's luck decides
 
 template <typename T>
 T must(snug::Result<T> result) {
@@ -57,6 +58,15 @@ Trace cluster(const std::string& folder) {
   Trace trace;
   trace.nodes = must(snug::read_trace_nodes({text_of(path), path}, snug::Limits{}));
   return trace;
+}
+
+void keep_cards(Trace& trace, int cards) {
+  std::size_t nodes = 0;
+  for (; nodes < trace.nodes.size() && cards > 0; ++nodes) {
+    trace.nodes[nodes].gpus = std::min(trace.nodes[nodes].gpus, cards);
+    cards -= trace.nodes[nodes].gpus;
+  }
+  trace.nodes.resize(nodes);
 }
 
 void read_arrivals(const std::string& text, const std::string& source, Trace& trace) {
@@ -100,6 +110,24 @@ double slices_of(const SimulationReport& report) {
 
 std::string mode_of(const MigRun& run) { return run.trace.churns() ? "churn" : "fill"; }
 
+/// Of each contender, in their order.
+std::map<std::string, std::vector<double>> means_by_mode(const std::vector<MigResult>& results) {
+  std::map<std::string, std::vector<double>> sums;
+  std::map<std::string, int> runs;
+  for (const MigResult& each : results) {
+    const std::string mode = mode_of(*each.run);
+    sums[mode].resize(each.reports.size());
+    for (std::size_t i = 0; i < each.reports.size(); ++i) {
+      sums[mode][i] += slices_of(each.reports[i]);
+    }
+    ++runs[mode];
+  }
+  for (auto& [mode, means] : sums) {
+    for (double& mean : means) mean /= runs[mode];
+  }
+  return sums;
+}
+
 std::optional<double> best_of(const MigRun& run, const std::vector<MigFigure>& figures,
                               bool simple_rules) {
   std::optional<double> best;
@@ -142,7 +170,8 @@ std::vector<MigFigure> mig_figures(const std::string& folder) {
   return all;
 }
 
-std::vector<MigRun> draw_mig_runs(const std::string& folder, unsigned first_seed, unsigned seeds) {
+std::vector<MigRun> draw_mig_runs(const std::string& folder, unsigned first_seed, unsigned seeds,
+                                  int cards) {
   std::vector<Mix> mixes(kMixes.begin(), kMixes.end());
   mixes.insert(mixes.end(), kFurtherMixes.begin(), kFurtherMixes.end());
   std::vector<MigRun> runs;
@@ -151,6 +180,7 @@ std::vector<MigRun> draw_mig_runs(const std::string& folder, unsigned first_seed
       for (const bool churns : {false, true}) {
         Draws draws(std::uint64_t{first_seed} + i);
         MigRun& run = runs.emplace_back(MigRun{mix.name, first_seed + i, cluster(folder)});
+        if (cards > 0) keep_cards(run.trace, cards);
         const std::int64_t slices = kAxis * run.trace.gpu_count();
         read_arrivals(draw_arrivals(mix, churns, slices, draws), "drawn arrivals", run.trace);
       }
@@ -183,11 +213,41 @@ std::string table(const std::vector<Contender>& all, const std::vector<MigResult
   return text;
 }
 
+std::string table_of_means(const std::vector<Contender>& all,
+                           const std::vector<MigResult>& results) {
+  std::string text = "| |";
+  std::string line = "|---|";
+  for (const Contender& who : all) {
+    text += " " + (who.ours ? "**" + who.name + "**" : who.name) + " |";
+    line += "---|";
+  }
+  text += "\n" + line + "\n";
+  for (const auto& [mode, means] : means_by_mode(results)) {
+    text += "| " + mode + " |";
+    for (const double mean : means) text += row_of(" %.2f |", mean);
+    text += "\n";
+  }
+  return text;
+}
+
+std::vector<std::string> findings_of_means(const std::vector<Contender>& all,
+                                           const std::vector<MigResult>& results) {
+  std::vector<std::string> found;
+  for (const auto& [mode, means] : means_by_mode(results)) {
+    const double best = std::ranges::max(means);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (!all[i].ours || all[i].name != "tight" || means[i] >= best - kMayBeBehind) continue;
+      found.push_back(
+          row_of("tight in %s: %.2f in the mean, the best has %.2f", mode.c_str(), means[i], best));
+    }
+  }
+  return found;
+}
+
 std::vector<std::string> findings(const std::vector<Contender>& all,
                                   const std::vector<MigResult>& results,
                                   const std::vector<MigFigure>& figures) {
   constexpr double kReproduced = 0.02;
-  constexpr double kMayBeBehind = 0.5;
   std::vector<std::string> found;
   for (const MigResult& each : results) {
     const bool churns = each.run->trace.churns();

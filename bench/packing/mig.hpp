@@ -28,9 +28,10 @@ struct MigFigure {
 /// The runs of the files. Ends the program with a sentence where one is missing or wrong.
 [[nodiscard]] std::vector<MigRun> mig_runs(const std::string& folder);
 [[nodiscard]] std::vector<MigFigure> mig_figures(const std::string& folder);
-/// Runs like them, of their mixes and some others, for so many seeds from the first one on.
+/// Runs like them, of their mixes and some others, for so many seeds from the first one on, on the
+/// first of their cards: at most so many, 0 for all.
 [[nodiscard]] std::vector<MigRun> draw_mig_runs(const std::string& folder, unsigned first_seed,
-                                                unsigned seeds);
+                                                unsigned seeds, int cards);
 
 /// What the contenders made of one run, in their order.
 struct MigResult {
@@ -43,6 +44,15 @@ struct MigResult {
 [[nodiscard]] std::string table(const std::vector<Contender>& all,
                                 const std::vector<MigResult>& results,
                                 const std::vector<MigFigure>& figures);
+
+/// The same, each row the mean over all mixes and seeds of one mode.
+[[nodiscard]] std::string table_of_means(const std::vector<Contender>& all,
+                                         const std::vector<MigResult>& results);
+
+/// A sentence for each mode in which a policy of Snug's called tight is more than half a point
+/// behind another contender in the mean.
+[[nodiscard]] std::vector<std::string> findings_of_means(const std::vector<Contender>& all,
+                                                         const std::vector<MigResult>& results);
 
 /// A sentence for each rule that does not reproduce its figure, and each run in which a policy of
 /// Snug's called tight is behind: where pods leave more than half a point behind the best of the

@@ -1,5 +1,6 @@
 """snugctl simulate as people run it: small clusters whose every figure can be worked out by hand."""
 
+import itertools
 import json
 import os
 import pty
@@ -150,6 +151,11 @@ class SlicesTest(SimulateTest):
         self.assertEqual((report["accepted"], report["rejected"]), (3, {"cpu": 0, "share": 2, "one": 0, "multi": 0}))
         self.assertEqual(report["mig"], {"memory_slices_pct": 100, "rejected_pct": 40, "rejected_4_slices_or_more_pct": 50})
         self.assertEqual((report["allocation"]["final"], report["churn"]), (100, None))
+
+    def test_a_card_of_which_nothing_is_known_keeps_room_for_large_slices(self):
+        for profiles in itertools.permutations(("1g.5gb", "2g.10gb", "4g.20gb")):
+            report = self.report(*self.slices("".join(f"m {profile}\n" for profile in profiles)))
+            self.assertEqual(report["accepted"], 3, profiles)
 
     def test_slices_come_free(self):
         report = self.report(*self.slices("m 7g.40gb 1\n" * 8))
