@@ -114,7 +114,7 @@ std::string check_capacity(const Offered& offered, const Labels& labels) {
   return "the node's capacity has " + std::to_string(offered.units) + " " +
          std::string(offered.resource) + ", but its labels say " + std::to_string(labels.count) +
          (labels.slices() ? " slices" : " GPUs") + " with replicas " +
-         std::to_string(labels.replicas);
+         std::to_string(labels.no_replicas ? 0 : labels.replicas);
 }
 
 /// Where GPUs are in MIG mode, labels do not say what is on which.

@@ -40,6 +40,16 @@ std::string other_spelling(std::string_view profile) {
   return profile == "7g.80gb" ? "7g.79gb" : "";
 }
 
+/// `0, 2 or 4`.
+std::string any_of(const std::vector<int>& numbers) {
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const bool last = i + 1 == numbers.size();
+    text += (i == 0 ? "" : last ? " or " : ", ") + std::to_string(numbers[i]);
+  }
+  return text;
+}
+
 class AnnotationReader {
  public:
   AnnotationReader(const NodeFacts& node, const Limits& limits) : node_(node), limits_(limits) {}
@@ -49,7 +59,8 @@ class AnnotationReader {
     const JsonAt root{.value = document.root()};
     (void)json_.integer(json_.required(root, "version"), {1, 1});
     const std::string boot_id = json_.text(json_.member(root, "bootID"));
-    inventory.dynamic_mig = json_.boolean(json_.member(root, "dynamicMig"));
+    dynamic_mig_ = json_.boolean(json_.member(root, "dynamicMig"));
+    inventory.dynamic_mig = dynamic_mig_;
     const JsonAt gpus = json_.required(root, "gpus");
     const auto items = json_.items(gpus);
     if (static_cast<std::int64_t>(items.size()) > limits_.max_gpus_per_node) {
@@ -91,7 +102,33 @@ class AnnotationReader {
     gpu.modes = read_modes(json_.member(at, "modes"));
     gpu.mig_instances = read_instances(json_.member(at, "migInstances"));
     read_table(json_.member(at, "migProfiles"), gpu);
+    if (json_.ok()) check_instances(json_.member(at, "migInstances"), gpu);
     return gpu;
+  }
+
+  /// Out of MIG mode they count for nothing. A profile that the table does not have may be one of a
+  /// newer driver.
+  void check_instances(const JsonAt& at, const GpuInfo& gpu) {
+    if (!gpu.mig) return;
+    const auto items = json_.items(at);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const Slice& slice = gpu.mig_instances[i];
+      if (slice.uuid.empty() && !dynamic_mig_) {
+        json_.complain(items[i],
+                       "must have a uuid, by which pods get it where dynamicMig is not true");
+      }
+      const auto known = gpu.mig_table ? gpu.mig_table->find(slice.profile) : std::nullopt;
+      if (!known) continue;
+      const MigProfile& profile = gpu.mig_table->profiles[*known];
+      if (slice.size != profile.size) {
+        json_.complain(items[i], "must have the size of its profile, which is " +
+                                     std::to_string(profile.size));
+      }
+      if (!std::ranges::binary_search(profile.starts, slice.start)) {
+        json_.complain(items[i],
+                       "must start where its profile can, which is at " + any_of(profile.starts));
+      }
+    }
   }
 
   std::string read_uuid(const JsonAt& object) {
@@ -125,7 +162,7 @@ class AnnotationReader {
     std::vector<Slice> slices;
     for (const JsonAt& item : json_.items(at)) {
       Slice slice;
-      slice.profile = as_in_tables(json_.nonempty_text(json_.required(item, "profile")));
+      slice.profile = read_profile_name(json_.required(item, "profile"));
       slice.start = static_cast<int>(json_.integer(json_.required(item, "start"), kAxisStart));
       slice.size = static_cast<int>(json_.integer(json_.required(item, "size"), kAxisSize));
       slice.uuid = read_uuid(item);
@@ -136,6 +173,18 @@ class AnnotationReader {
       slices.push_back(std::move(slice));
     }
     return slices;
+  }
+
+  void check_profile_name(const JsonAt& at, std::string_view name) {
+    if (!json_.ok() || parse_mig_name(name)) return;
+    json_.complain(at, "must be a profile's name, such as 2g.10gb or 1g.5gb+me");
+  }
+
+  /// As tables spell it.
+  std::string read_profile_name(const JsonAt& at) {
+    std::string name = json_.nonempty_text(at);
+    check_profile_name(at, name);
+    return as_in_tables(std::move(name));
   }
 
   /// The card's own table, else the built-in one.
@@ -165,9 +214,7 @@ class AnnotationReader {
       MigProfile profile;
       const JsonAt name = json_.required(item, "profile");
       profile.name = json_.nonempty_text(name);
-      if (json_.ok() && !parse_mig_name(profile.name)) {
-        json_.complain(name, "must be a profile's name, such as 2g.10gb or 1g.5gb+me");
-      }
+      check_profile_name(name, profile.name);
       profile.alias = other_spelling(profile.name);
       if (!names.insert(profile.name).second) json_.complain(name, "stands there twice");
       profile.size = static_cast<int>(json_.integer(json_.required(item, "size"), kAxisSize));
@@ -267,6 +314,7 @@ class AnnotationReader {
   const NodeFacts& node_;
   const Limits& limits_;
   JsonReader json_;
+  bool dynamic_mig_ = false;
   std::set<int> indices_;
   std::set<std::string> uuids_;
 };

@@ -112,14 +112,6 @@ Json slices_json(const GpuInfo& gpu, const std::vector<HeldSlice>& held) {
   return {{"axis", gpu.mig_table->axis}, {"instances", std::move(instances)}};
 }
 
-std::string closed_text(const GpuState& gpu) {
-  const bool no_table = gpu.info->mig && !gpu.info->mig_table;
-  if (gpu.closure == GpuClosure::kOpen && no_table) {
-    return "in MIG mode, and neither the model is known nor migProfiles are given";
-  }
-  return std::string(to_string(gpu.closure));
-}
-
 Json node_json(const NodeState& node) {
   Held held = collect(node);
   Json json{{"name", node.name()},
@@ -134,7 +126,7 @@ Json node_json(const NodeState& node) {
     row["model"] = gpu.info->model;
     row["memoryMiB"] = gpu.memory.value;
     row["healthy"] = gpu.info->healthy;
-    row["closed"] = text_or_null(closed_text(gpu));
+    row["closed"] = text_or_null(std::string(to_string(gpu.closure)));
     row["mode"] = to_string(gpu.mode);
     row["usedMemoryMiB"] = gpu.used_memory.value;
     row["usedComputeMilli"] = gpu.used_compute.value;

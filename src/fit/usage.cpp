@@ -136,6 +136,8 @@ class Adder {
     for (GpuState& gpu : node_.gpus) {
       if (shares(gpu.mode)) gpu.sharing = kept_sharing_mode(gpu);
       if (is_over_committed(gpu)) over_commit(gpu);
+      const bool no_table = gpu.info->mig && !gpu.info->mig_table;
+      if (gpu.closure == GpuClosure::kOpen && no_table) gpu.closure = GpuClosure::kNoMigTable;
       if (gpu.closure != GpuClosure::kOpen || gpu.memory.value <= 0) continue;
       set_room(gpu);
       node_.room += gpu.room;

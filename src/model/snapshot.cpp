@@ -23,13 +23,17 @@ std::string_view to_string(GpuClosure closure) {
     case GpuClosure::kVanished:
       return "reserved, and no longer in the node's inventory";
     case GpuClosure::kChanged:
-      return "its uuid is no longer the one that reservations name";
+      return "it, or a slice of it, is no longer the one that reservations name";
     case GpuClosure::kOverCommitted:
       return "over-committed: its holders add up to more than it has";
     case GpuClosure::kModeConflict:
       return "holders of different modes meet on it";
     case GpuClosure::kSuspect:
       return "a reservation on it disagrees with its own request or with the inventory";
+    case GpuClosure::kNoMigTable:
+      return "in MIG mode, and the inventory gives no migProfiles for this model and memory, nor "
+             "are "
+             "they built in";
   }
   return "";
 }

@@ -16,8 +16,8 @@ constexpr std::string_view kFractionAllowed =
     "a number above 0 and below 1 with at most 3 decimals (0.25), or a whole number of GPUs from 1 "
     "to 999";
 constexpr std::string_view kProfileAllowed =
-    "the name of a MIG profile such as 2g.10gb, 1g.5gb+me or 1g.24gb-me, whose compute instance, "
-    "if it is named (3c.3g.20gb), has all of the slice";
+    "a MIG profile as NVIDIA names it, in lower case: 2g.10gb, 1g.5gb+me or 1g.24gb-me, and of "
+    "compute instances only the largest (3c.3g.20gb)";
 constexpr std::string_view kAsking = "gpu-fraction, gpu-memory or gpu-mig-profile";
 constexpr std::string_view kWithAShare =
     "a share of a GPU to go with it (gpu-fraction below 1, or gpu-memory)";

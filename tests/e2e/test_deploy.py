@@ -4,7 +4,7 @@ import pathlib
 import re
 import tempfile
 
-from harness import manifests
+from harness import manifests, slices
 from harness.api import ApiError
 from harness.asks import all_containers, annotations
 from harness.controlplane import EXTENDER_USER
@@ -60,7 +60,8 @@ class DeployTest(Scenario):
                               "dedicated.yaml", "shared-extender.yaml", "kustomization.yaml",
                               "demo/pods.yaml",
                               "examples/time-slicing.yaml", "examples/mps.yaml",
-                              "examples/two-containers.yaml", "examples/nodes.yaml"}, files)
+                              "examples/two-containers.yaml", "examples/mig.yaml",
+                              "examples/nodes.yaml"}, files)
         answer = self._try_pod("dedicated.yaml", "Deployment")
         self.assertEqual(answer["spec"]["serviceAccountName"], "snug-extender")
 
@@ -113,6 +114,16 @@ class DeployTest(Scenario):
                              f"0={given[name]['memoryMiB']}M")
             self.assertEqual(variables["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"],
                              str(given[name]["computeMilli"] // 10))
+        self.check_cluster()
+
+    def test_m_a_slice(self):
+        """m: examples/mig.yaml is placed on the card in MIG mode, and its variable names the slice"""
+        node = slices.sliced_node("slices", [[("3g.20gb", 0), ("2g.10gb", 4)]])
+        made = self._place_example("mig.yaml", node)
+        device = self.device("slice")
+        self.assertEqual((device["node"], device["mig"]["profile"]), ("slices", "2g.10gb"))
+        self.assertEqual(made, {"main": {
+            "NVIDIA_VISIBLE_DEVICES": slices.slice_uuid("slices", 0, "2g.10gb", 4)}})
         self.check_cluster()
 
     def test_m_the_shared_shape_over_tls(self):
@@ -229,12 +240,12 @@ class DeployTest(Scenario):
             return True
         return False
 
-    def _place_example(self, name):
+    def _place_example(self, name, *more_nodes):
         """Container name -> the variables that the kubelet would give it, of that file's pod."""
         self._make_runtime_class()
         self.start()
         [nodes] = manifests.read("examples/nodes.yaml")
-        self.post_nodes(*nodes["items"])
+        self.post_nodes(*nodes["items"], *more_nodes)
         [example] = manifests.read(f"examples/{name}")
         metadata = {"namespace": "default", **example["metadata"]}
         return variables_of(self.place({**example, "metadata": metadata}))

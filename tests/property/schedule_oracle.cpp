@@ -219,7 +219,8 @@ std::int64_t rounded_up(const std::string& text, long double factor) {
   const auto suffix = kFactors.find(parts[2].str());
   const long double value = suffix == kFactors.end() ? std::stold(parts[1].str() + parts[2].str())
                                                      : std::stold(parts[1].str()) * suffix->second;
-  const long double whole = std::ceil(value * factor - 1e-9L);
+  const long double scaled = value * factor;
+  const long double whole = std::ceil(scaled - std::min(1e-9L, scaled * 1e-15L));
   return whole >= 0x1p63L ? std::numeric_limits<std::int64_t>::max()
                           : static_cast<std::int64_t>(whole);
 }

@@ -36,6 +36,7 @@ enum class GpuClosure : std::uint8_t {
   kOverCommitted,  // holders add up to more than the GPU has
   kModeConflict,   // holders of different modes meet
   kSuspect,        // a reservation disagrees with its own request or with the inventory
+  kNoMigTable,     // in MIG mode, and nobody says what slices its card can have
 };
 
 [[nodiscard]] std::string_view to_string(GpuClosure closure);

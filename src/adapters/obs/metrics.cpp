@@ -21,8 +21,9 @@ using prometheus::Labels;
 constexpr std::array<const char*, 4> kVerbs{"filter", "prioritize", "preempt", "bind"};
 constexpr std::array<const char*, 6> kBindEnds{"bound",   "repeated", "lost_race",
                                                "refused", "unknown",  "unavailable"};
-constexpr std::array<const char*, 7> kClosures{
-    "open", "unhealthy", "vanished", "changed", "over_committed", "mode_conflict", "suspect"};
+constexpr std::array<const char*, 8> kClosures{"open",    "unhealthy",      "vanished",
+                                               "changed", "over_committed", "mode_conflict",
+                                               "suspect", "no_mig_table"};
 constexpr std::array<const char*, 3> kHoldingStates{"reserved", "unsettled", "bound"};
 // What the adapters and the service count today; any other word starts its series when it comes.
 constexpr std::array<const char*, 9> kApiCalls{"bind",      "get_pod",       "touch_room",

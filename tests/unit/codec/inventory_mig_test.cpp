@@ -186,13 +186,51 @@ TEST(InventoryMigTest, AMalformedFailureClosesTheNode) {
   }
 }
 
+TEST(InventoryMigTest, AnInstanceThatItsCardCannotHaveClosesTheNode) {
+  struct Row {
+    std::string instance;
+    std::string why;  // empty: it is one
+    bool dynamic = true;
+    bool mig = true;
+  };
+  const std::string uuid = R"(,"uuid":"MIG-a"})";
+  for (const Row& row : std::vector<Row>{
+           {R"({"profile":"foo","start":0,"size":1})",
+            "migInstances[0].profile must be a profile's"},
+           {R"({"profile":"1g.5gb.me","start":0,"size":1})", "such as 2g.10gb or 1g.5gb+me"},
+           {R"({"profile":"1g.5gb","start":0,"size":2})",
+            "migInstances[0] must have the size of its profile, which is 1"},
+           {R"({"profile":"2g.10gb","start":3,"size":2})",
+            "migInstances[0] must start where its profile can, which is at 0, 2 or 4"},
+           {R"({"profile":"7g.40gb","start":1,"size":8})", "which is at 0"},
+           {R"({"profile":"9g.99gb","start":1,"size":3})", ""},
+           {R"({"profile":"1g.5gb","start":6,"size":1})", ""},
+           {R"({"profile":"1g.5gb","start":6,"size":1})", "migInstances[0] must have a uuid",
+            false},
+           {R"({"profile":"1g.5gb","start":6,"size":1)" + uuid, "", false},
+           {R"({"profile":"1g.5gb","start":7,"size":1})", "", false, false}}) {
+    NodeFacts node;
+    node.name = "n1";
+    node.annotations["snug.dev/inventory"] =
+        std::string(R"({"version":1,"dynamicMig":)") + (row.dynamic ? "true" : "false") +
+        R"(,"gpus":[{"index":0,"model":"A100","memoryMiB":40960,"mig":)" +
+        (row.mig ? "true" : "false") + R"(,"migInstances":[)" + row.instance + "]}]}";
+    const NodeInventory inventory = read_inventory(node, Limits{});
+    EXPECT_EQ(inventory.closed_to_all,
+              row.why.empty() ? ReasonCode::kNone : ReasonCode::kBadInventory)
+        << row.instance << inventory.closed_because;
+    EXPECT_NE(inventory.closed_because.find(row.why), std::string::npos)
+        << inventory.closed_because;
+  }
+}
+
 TEST(InventoryMigTest, AnInstanceIsNamedAsItsTableNamesIt) {
   const NodeInventory inventory =
       read(R"("model":"A100","migInstances":[{"profile":"3c.3g.20gb","start":0,"size":4},)"
-           R"({"profile":"later","start":4,"size":4}])");
+           R"({"profile":"5g.99gb","start":4,"size":4}])");
   ASSERT_EQ(inventory.gpus.size(), 1U) << inventory.closed_because;
   EXPECT_EQ(inventory.gpus[0].mig_instances,
-            (std::vector<Slice>{{"3g.20gb", 0, 4, ""}, {"later", 4, 4, ""}}));
+            (std::vector<Slice>{{"3g.20gb", 0, 4, ""}, {"5g.99gb", 4, 4, ""}}));
 }
 
 }  // namespace

@@ -218,8 +218,7 @@ TEST(StateCodecTest, OnlyGpusThatTakeSlicesShowAnAxis) {
     const Json shown = Json::parse(*write_nodes(snapshot({node}), "n1"))["nodes"][0]["gpus"][0];
     EXPECT_EQ(shown.value("slices", Json(nullptr)).dump(), row.slices);
     EXPECT_EQ(shown.contains("slices"), row.slices != std::string("null"));
-    const std::string unknown =
-        R"("in MIG mode, and neither the model is known nor migProfiles are given")";
+    const std::string unknown = Json(to_string(GpuClosure::kNoMigTable)).dump();
     EXPECT_EQ(shown["closed"].dump(), row.mig && !row.known ? unknown : "null");
   }
 }

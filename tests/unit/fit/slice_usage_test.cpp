@@ -94,7 +94,7 @@ TEST(SliceUsageTest, ClosuresSayWhatIsWrong) {
        {with_uuid(slice("1g.5gb", 0), "MIG-old")},
        kOpen},
       {"a card without MIG", "n1: A100 40960", {slice("1g.5gb", 0)}, kSuspect},
-      {"a card of which no table is known", "n1: L4 23034 mig", {slice("1g.5gb", 0)}, kOpen},
+      {"a card of no known table", "n1: L4 23034 mig", {slice("1g.5gb", 0)}, kNoMigTable},
       {"no slice is named", kDynamic, {nothing}, kSuspect}};
   for (const Row& row : rows) {
     SCOPED_TRACE(row.why);

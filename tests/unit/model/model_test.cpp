@@ -84,7 +84,7 @@ TEST(PoolTest, NamesAreThoseOfTheLabel) {
 
 TEST(GpuClosureTest, EveryClosureButOpenHasAReasonOfItsOwn) {
   std::set<std::string_view> texts;
-  for (int i = 0; i <= static_cast<int>(GpuClosure::kSuspect); ++i) {
+  for (int i = 0; i <= static_cast<int>(GpuClosure::kNoMigTable); ++i) {
     const auto closure = static_cast<GpuClosure>(i);
     EXPECT_EQ(to_string(closure).empty(), closure == GpuClosure::kOpen);
     EXPECT_TRUE(texts.insert(to_string(closure)).second) << i;

@@ -65,11 +65,11 @@ TEST(MigProfileTest, WhatIsNoProfilesNameIsRefused) {
                                   "0.5",
                                   "1"}) {
     for (const std::string& key : {kKey, kKey + ".main"}) {
-      EXPECT_EQ(asked_by(make_pod("p", {{key, value}})),
-                key + " is \"" + value +
-                    "\"; allowed is the name of a MIG profile such as 2g.10gb, 1g.5gb+me or "
-                    "1g.24gb-me, whose compute instance, if it is named (3c.3g.20gb), has all of "
-                    "the slice");
+      EXPECT_EQ(
+          asked_by(make_pod("p", {{key, value}})),
+          key + " is \"" + value +
+              "\"; allowed is a MIG profile as NVIDIA names it, in lower case: 2g.10gb, "
+              "1g.5gb+me or 1g.24gb-me, and of compute instances only the largest (3c.3g.20gb)");
     }
   }
 }
