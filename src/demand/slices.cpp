@@ -11,6 +11,7 @@
 #include <set>
 
 #include "snug/mig/choose.hpp"
+#include "snug/mig/layouts.hpp"
 
 namespace snug {
 namespace {
@@ -48,6 +49,7 @@ class Card {
       : demand_(demand), table_(*demand.table), cells_(cells_of(table_)) {
     if (cells_.size() > SliceWorth::kMostCells) return;
     rooms_.resize(table_.profiles.size());
+    for (std::size_t p = 0; p < rooms_.size(); ++p) mean_size_ += demand_.part[p] * size(p);
     for (const MigPlacement& slice : placements(table_)) {
       rooms_[slice.profile].push_back(state_of(slice.range(table_)));
     }
@@ -78,30 +80,34 @@ class Card {
   /// From full to empty: what a state can become comes before it.
   [[nodiscard]] std::vector<double> still_sold(double patience) const {
     std::vector<double> sold(states());
+    std::vector<double> waits(rooms_.size());  // of each profile, if it has no room
+    for (std::size_t p = 0; p < waits.size(); ++p) {
+      waits[p] = patience * elsewhere(p) * demand_.part[p];
+    }
     for (std::size_t state = states(); state-- > 0;) {
       double sum = 0;
-      double fitting = 0;
+      double waiting = 0;
       for (std::size_t p = 0; p < rooms_.size(); ++p) {
         double best = -1;
         for (const std::size_t room : rooms_[p]) {
           if ((state & room) == 0) best = std::max(best, size(p) + sold[state | room]);
         }
-        if (best < 0) continue;
-        sum += demand_.part[p] * best;
-        fitting += demand_.part[p];
+        if (best < 0) {
+          waiting += waits[p];
+        } else {
+          sum += demand_.part[p] * best;
+        }
       }
-      sold[state] = sum > 0 ? sum / (1 - patience * (1 - fitting)) : 0;
+      sold[state] = sum > 0 ? sum / (1 - waiting) : 0;
     }
     return sold;
   }
 
   [[nodiscard]] std::vector<double> rooms(double fade) const {
-    double mean = 0;
-    for (std::size_t p = 0; p < rooms_.size(); ++p) mean += demand_.part[p] * size(p);
     std::vector<double> worth(states());
     for (std::size_t p = 0; p < rooms_.size(); ++p) {
       if (demand_.part[p] <= 0) continue;
-      const double weight = demand_.part[p] * size(p) * size(p) / mean;
+      const double weight = demand_.part[p] * size(p) * size(p) / mean_size_;
       for (std::size_t state = 0; state < states(); ++state) {
         worth[state] += weight * faded(p, state, fade);
       }
@@ -113,6 +119,14 @@ class Card {
   [[nodiscard]] double in_eighths(double slices) const { return kEighths * slices / table_.axis; }
   [[nodiscard]] double size(std::size_t profile) const {
     return in_eighths(table_.profiles[profile].size);
+  }
+
+  /// The part of the pods without room here for which other cards have some: less than 1 where more
+  /// of the profile is asked for than all cards can have.
+  [[nodiscard]] double elsewhere(std::size_t profile) const {
+    const double asked = kEighths * demand_.part[profile] / mean_size_;  // in the time of one card
+    const double had = std::min(1.0, most_slices(table_, profile) / std::max(asked, 1e-9));
+    return had * had;
   }
 
   [[nodiscard]] std::size_t state_of(AxisMask range) const {
@@ -151,6 +165,7 @@ class Card {
   const SliceDemand& demand_;
   const MigTable& table_;
   std::vector<AxisMask> cells_;
+  double mean_size_ = 0;
   std::vector<std::vector<std::size_t>> rooms_;  // of each profile, by starts: the cells it takes
 };
 

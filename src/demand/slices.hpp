@@ -30,10 +30,13 @@ struct SliceDemand {
 
 /// A card with so much taken is worth, in eighths of a card, the sum of
 ///   - what is still sold of it: pods come by their parts f_p of the demand, each takes the start
-///     that leaves the most, and the first that finds no room ends it, but for a patience of d,
-///     which is the less the fewer cards there are to take that pod instead:
-///       V(s) = sum over fitting p of f_p (size_p + max V(s with p)) / (1 - d (1 - sum of these
-///       f_p))
+///     that leaves the most, and the first that finds no room ends it, but for a patience, which is
+///     the less the fewer cards there are to take that pod instead, and the less the more of its
+///     profile is asked for than cards can have:
+///       V(s) = sum over fitting p of f_p (size_p + max V(s with p)) / (1 - sum over others of d
+///       f_p min(1, m_p / a_p)^2)
+///     with m_p the slices of p that an empty card can have, and a_p = 8 f_p / mean size those
+///     asked for while a card's worth of slices is;
 ///   - where pods leave, rooms: for each profile f_p size_p^2 / mean size, times the sum over its
 ///     1st, 2nd, ... room at once of fade^(eighths of the card that must come free for them);
 ///   - where pods leave, the square of what is taken: cards that are nearly empty then drain.

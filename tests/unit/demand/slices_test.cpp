@@ -105,10 +105,26 @@ TEST(SliceDemandTest, FewCardsArePatientWithFewPodsAndLearnSlowly) {
   }
 }
 
+/// How many slices of a profile an empty card has at once: as many as its starts lie apart.
+int most_apart(const MigProfile& profile) {
+  int count = 0;
+  int end = 0;
+  for (const int start : profile.starts) {
+    if (start < end) continue;
+    ++count;
+    end = start + profile.size;
+  }
+  return profile.name.find("+me") == std::string::npos ? count : 1;
+}
+
 /// What is still sold of a card, by the definition and by slices of the axis.
 double naive_sold(const SliceDemand& demand, AxisMask taken, double patience) {
   double sum = 0;
-  double fitting = 0;
+  double waiting = 0;
+  double mean = 0;
+  for (std::size_t p = 0; p < demand.part.size(); ++p) {
+    mean += demand.part[p] * 8.0 * demand.table->profiles[p].size / demand.table->axis;
+  }
   for (std::size_t p = 0; p < demand.part.size(); ++p) {
     const MigProfile& profile = demand.table->profiles[p];
     double best = -1;
@@ -118,11 +134,13 @@ double naive_sold(const SliceDemand& demand, AxisMask taken, double patience) {
       best = std::max(best, 8.0 * profile.size / demand.table->axis +
                                 naive_sold(demand, taken | range, patience));
     }
-    if (best < 0) continue;
-    sum += demand.part[p] * best;
-    fitting += demand.part[p];
+    if (best >= 0) sum += demand.part[p] * best;
+    if (best >= 0 || demand.part[p] <= 0) continue;
+    const double asked = 8 * demand.part[p] / mean;
+    const double had = most_apart(profile) < asked ? most_apart(profile) / asked : 1;
+    waiting += patience * demand.part[p] * had * had;
   }
-  return sum > 0 ? sum / (1 - patience * (1 - fitting)) : 0;
+  return sum > 0 ? sum / (1 - waiting) : 0;
 }
 
 TEST(SliceWorthTest, WhatIsStillSoldIsByTheDefinitionWherePodsStay) {
@@ -145,6 +163,32 @@ TEST(SliceWorthTest, WhatIsStillSoldIsByTheDefinitionWherePodsStay) {
         EXPECT_NEAR(worth.of(taken), 1e6 / 8 * naive_sold(demand, lost, patience), 1)
             << card << taken;
       }
+    }
+  }
+}
+
+TEST(SliceWorthTest, WhatMoreIsAskedForThanCardsCanHaveIsNotWaitedFor) {
+  const MigTablePtr table = table_named("A100-40GB");
+  const auto demand_of = [&](double small, double large) {
+    SliceDemand demand{.table = table, .part = std::vector<double>(table->profiles.size())};
+    demand.part[table->find("1g.5gb").value()] = small;
+    demand.part[table->find("3g.20gb").value()] = 0.1;
+    demand.part[table->find("2g.10gb").value()] = 0.9 - small - large;
+    demand.part[table->find("4g.20gb").value()] = large;
+    demand.patience = 0.98;
+    return demand;
+  };
+  const auto keeps_half = [&](const SliceDemand& demand) {
+    const SliceWorth worth = slice_worth(demand, false);
+    return worth.of(axis_range(6, 1)) > worth.of(axis_range(3, 1));
+  };
+  // One card has one 4g.20gb: two thirds of the slices that are asked for are too many of them.
+  EXPECT_TRUE(keeps_half(demand_of(0.2, 0.5)));
+  for (const double large : {0.1, 0.5, 0.7}) {
+    const SliceDemand demand = demand_of(0.2, large);
+    const SliceWorth worth = slice_worth(demand, false);
+    for (AxisMask taken = 0; taken < 256; ++taken) {
+      EXPECT_NEAR(worth.of(taken), 1e6 / 8 * naive_sold(demand, taken, 0.98), 1) << taken;
     }
   }
 }
