@@ -1,6 +1,6 @@
 // How long a decision takes without HTTP: plan over all nodes, reserve + snapshot as one bind and
-// the next filter see them, whom to evict on one node, what is left beside nominated pods, and
-// which pods to move. Run: build/dev/bench/plan_bench
+// the next filter see them, whom to evict on one node, what is left beside nominated pods, which
+// pods to move, and what comparing models costs at most. Run: build/dev/bench/plan_bench
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -117,6 +117,55 @@ BENCHMARK(reserve_release_snapshot)
     ->Arg(5000)
     ->Arg(20000)
     ->Unit(benchmark::kMicrosecond);
+
+/// Over nodes of so many GPUs, each of a model of its own whose name has so many bytes, for a pod
+/// of eight containers, each with a gpu-model that is the slowest to compare with these names and
+/// matches none of them.
+void plan_by_hostile_models(benchmark::State& state) {
+  SteadyClock clock;
+  const Limits limits;
+  Ledger ledger(clock, limits);
+  std::vector<std::string> names;
+  for (int n = 0; n < state.range(0); ++n) {
+    NodeInventory node = node_of(n, static_cast<int>(state.range(1)));
+    for (GpuInfo& gpu : node.gpus) {
+      gpu.model = gpu.uuid;
+      gpu.model.insert(0, static_cast<std::size_t>(state.range(2)) - gpu.model.size(), 'a');
+    }
+    names.push_back(node.name);
+    ledger.put_node(std::move(node));
+  }
+  GpuRequest request;
+  for (int c = 0; c < 8; ++c) {
+    ContainerRequest asked = quarter().containers.front();
+    asked.container = "c" + std::to_string(c);
+    asked.ask = FractionAsk{100 + c};
+    const std::string slow = '*' + std::string(62, 'a') + 'b';
+    asked.models.wanted = {slow, slow, slow, slow.substr(0, 60) + 'c'};
+    request.containers.push_back(std::move(asked));
+  }
+  const Profile profile = profile_of("best-fit");
+  const ProfileChoice profiles(profile);
+  const SharingRules sharing;
+  const PodRank rank{.uid = "pod"};
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  const SnapshotPtr snapshot = ledger.snapshot();
+  for (auto _ : state) {
+    const Claim claim{.name_space = "default",
+                      .rank = rank,
+                      .request = request,
+                      .profiles = profiles,
+                      .sharing = sharing};
+    benchmark::DoNotOptimize(plan({.snapshot = *snapshot, .claim = claim}, candidates));
+  }
+}
+BENCHMARK(plan_by_hostile_models)
+    ->ArgNames({"nodes", "gpus", "bytes"})
+    ->Args({1, 64, 128})
+    ->Args({100, 8, 128})
+    ->Args({5'000, 8, 128})
+    ->Args({5'000, 8, 24})
+    ->Unit(benchmark::kMillisecond);
 
 /// On a node of eight GPUs with so many pods of equal size on each, for a pod that wants so many
 /// whole GPUs: most pods are equals, so that the search ends late.

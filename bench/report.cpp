@@ -1,6 +1,7 @@
 #include "report.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -35,27 +36,48 @@ std::string today() {
 
 }  // namespace
 
+std::string day_and_machine() {
+  return today() + ", " + std::to_string(std::thread::hardware_concurrency()) + " cores of " +
+         cpu_model();
+}
+
+void write_page(const char* path, const std::string& text) {
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  std::ofstream file(path);
+  file << text;
+  if (file.flush()) return;
+  std::fprintf(stderr, "%s cannot be written\n", path);
+  std::exit(1);
+}
+
 void Report::add(std::string_view what, std::vector<double> micros, int most_us) {
   std::ranges::sort(micros);
   const auto at = [&](double part) {
     return micros[static_cast<std::size_t>(part * static_cast<double>(micros.size() - 1))];
   };
-  rows_.push_back({std::string(what), micros.size(), at(0.5), at(0.9), at(0.99), most_us});
+  rows_.push_back(
+      {std::string(what), micros.size(), at(0.5), at(0.9), at(0.99), micros.back(), most_us});
 }
 
 bool Report::passed() const {
-  return std::ranges::all_of(rows_, [](const Row& row) { return row.p50 <= row.most_us; });
+  return std::ranges::all_of(rows_, [this](const Row& row) { return judged(row) <= row.most_us; });
 }
+
+double Report::judged(const Row& row) const {
+  return judged_ == Judged::kMedian ? row.p50 : row.worst;
+}
+
+const char* Report::judged_name() const { return judged_ == Judged::kMedian ? "median" : "worst"; }
 
 std::string Report::text() const { return shape_ + "\n\n" + table() + "\n" + verdicts(); }
 
 std::string Report::table() const {
-  std::string text = "| call | calls | p50 us | p90 us | p99 us | p50 at most |\n";
-  text += "|---|---|---|---|---|---|\n";
+  std::string text = "| call | calls | median us | p90 us | p99 us | worst us | ";
+  text += std::string(judged_name()) + " at most |\n|---|---|---|---|---|---|---|\n";
   for (const Row& row : rows_) {
     text += "| " + row.what + " | " + std::to_string(row.calls) + " | " + one_digit(row.p50) +
-            " | " + one_digit(row.p90) + " | " + one_digit(row.p99) + " | " +
-            std::to_string(row.most_us) + " |\n";
+            " | " + one_digit(row.p90) + " | " + one_digit(row.p99) + " | " + one_digit(row.worst) +
+            " | " + std::to_string(row.most_us) + " |\n";
   }
   return text;
 }
@@ -63,27 +85,19 @@ std::string Report::table() const {
 std::string Report::verdicts() const {
   std::string text;
   for (const Row& row : rows_) {
-    const bool good = row.p50 <= row.most_us;
-    text += std::string(good ? "PASS" : "FAIL") + ": the median of " + row.what + " is " +
-            one_digit(row.p50) + " us and may be at most " + std::to_string(row.most_us) + " us.\n";
+    const bool good = judged(row) <= row.most_us;
+    text += std::string(good ? "PASS" : "FAIL") + ": the " + judged_name() + " of " + row.what +
+            " is " + one_digit(judged(row)) + " us and may be at most " +
+            std::to_string(row.most_us) + " us.\n";
   }
   return text;
 }
 
-void Report::write(const char* path, int argc, char** argv) const {
-  std::string command = "build/dev/bench/http_bench";
-  for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-  std::ofstream file(path);
-  file << "# Latency of filter and bind\n\n    " << command << "\n\n"
-       << today() << ", " << std::thread::hardware_concurrency() << " cores of " << cpu_model()
-       << ". " << shape_ << ".\n\n"
-       << table() << "\n"
-       << verdicts();
-  if (!file.flush()) {
-    std::fprintf(stderr, "http_bench: %s cannot be written\n", path);
-    std::exit(1);
-  }
+void Report::write(const char* path, const char* title, char** argv) const {
+  std::string command = std::string("build/dev/bench/") + program_invocation_short_name;
+  for (char** word = argv + 1; *word != nullptr; ++word) command += std::string(" ") + *word;
+  write_page(path, std::string("# ") + title + "\n\n    " + command + "\n\n" + day_and_machine() +
+                       ". " + shape_ + ".\n\n" + table() + "\n" + verdicts());
 }
 
 }  // namespace snug_bench

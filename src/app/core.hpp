@@ -5,6 +5,7 @@
 #include "snug/service/extender_service.hpp"
 #include "snug/service/reconciler.hpp"
 #include "snug/service/repack_advisor.hpp"
+#include "snug/service/write_fence.hpp"
 
 namespace snug {
 
@@ -24,11 +25,13 @@ class Core {
       : ledger(ports.clock, options.limits),
         pending(options.limits),
         demand(ledger),
+        readiness(ports.clock, options.limits),
+        fence(ports.clock, unanswered_window(options)),
         reconciler(
             {ledger, pending, demand, readiness, ports.api, ports.metrics, ports.log, ports.clock},
             options.limits),
-        service({ledger, pending, readiness, ports.policy, ports.api, ports.metrics, ports.log,
-                 ports.clock, ports.first_sight},
+        service({ledger, pending, readiness, fence, ports.policy, ports.api, ports.metrics,
+                 ports.log, ports.clock, ports.first_sight},
                 options),
         repack_advisor(ledger, pending, readiness, ports.policy) {}
 
@@ -36,6 +39,7 @@ class Core {
   PendingPods pending;
   DemandKeeper demand;
   Readiness readiness;
+  WriteFence fence;
   Reconciler reconciler;
   ExtenderService service;
   RepackAdvisor repack_advisor;

@@ -1,5 +1,10 @@
 #include "app/extender.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <random>
 #include <string>
@@ -14,22 +19,42 @@
 #include "snug/adapters/http/admin_server.hpp"
 #include "snug/adapters/http/extender_server.hpp"
 #include "snug/adapters/kube/kube_api.hpp"
+#include "snug/adapters/kube/kube_lease.hpp"
 #include "snug/adapters/kube/kube_source.hpp"
 #include "snug/adapters/memory/memory_api.hpp"
 #include "snug/adapters/obs/log.hpp"
 #include "snug/adapters/obs/metrics.hpp"
 #include "snug/codec/manifests.hpp"
+#include "snug/service/leader_elector.hpp"
 #include "snug/service/policy_store.hpp"
 
 namespace snug {
 namespace {
 
-/// The grain of what the limits bound in milliseconds; none of them is small enough to feel it.
+/// How often the ticker looks for work that is due; its default intervals are far longer.
 constexpr std::chrono::milliseconds kTick{50};
+/// How often the election looks for what is due, such as a renewal of the Lease.
+constexpr std::chrono::milliseconds kElectionTick{20};
+
+std::uint64_t random_number() {
+  std::random_device random;
+  return (std::uint64_t{random()} << 32) | random();
+}
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+/// As client-go names a candidate: HOST_SUFFIX. The suffix is the pod's uid where it is known: then
+/// a container that is restarted has the identity of the one before it, which is dead.
+std::string identity(std::uint64_t seed) {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+  const std::string pod = environment("POD_UID");
+  std::array<char, 17> random{};
+  std::snprintf(random.data(), random.size(), "%016llx", static_cast<unsigned long long>(seed));
+  return std::string(host.data()) + "_" + (pod.empty() ? random.data() : pod);
 }
 
 }  // namespace
@@ -44,6 +69,11 @@ struct Extender::Parts {
   std::unique_ptr<MemoryApi> memory;  // embedded mode; else the two below
   std::unique_ptr<KubeApi> kube_api;
   std::unique_ptr<KubeSource> kube_source;
+  std::unique_ptr<KubeLease> lease;            // null: no election
+  std::unique_ptr<KubeLease> scheduler_lease;  // null: none is followed
+  TimePoint source_starts;
+  bool source_started = false;
+  bool stopped = false;
   std::unique_ptr<PolicyFile> policy_file;
   std::unique_ptr<PolicyStore> policy_store;
   std::unique_ptr<Core> core;
@@ -51,6 +81,8 @@ struct Extender::Parts {
   std::unique_ptr<AdminServer> admin;
   bool said_ready = false;  // the ticker's
   std::unique_ptr<Ticker> ticker;
+  std::unique_ptr<LeaderElector> elector;  // null: no election
+  std::unique_ptr<Ticker> election_ticker;
 
   ApiPort& api() { return memory ? static_cast<ApiPort&>(*memory) : *kube_api; }
   ClusterSource& source() { return memory ? static_cast<ClusterSource&>(*memory) : *kube_source; }
@@ -93,35 +125,95 @@ Result<void> Extender::open_kubernetes() {
   const KubeOptions kube{.api_timeout = options_.api_timeout,
                          .own_namespace = environment("POD_NAMESPACE"),
                          .own_pod = environment("POD_NAME"),
-                         .seed = std::random_device{}()};
+                         .seed = random_number()};
   const KubeContext context{options_.limits, parts_->metrics, parts_->log, parts_->clock};
   parts_->kube_api = std::make_unique<KubeApi>(*endpoint, kube, context);
   parts_->kube_source = std::make_unique<KubeSource>(*endpoint, kube, context);
+  parts_->source_starts = parts_->clock.now();
+  if (!options_.leader_elect) {
+    // A process before this one may have died with a binding under way.
+    parts_->source_starts += unanswered_window(service_options());
+    return {};
+  }
+  const auto open = [&](const LeaseName& name) {
+    return std::make_unique<KubeLease>(*endpoint, kube, context, name);
+  };
+  parts_->lease = open(options_.lease);
+  if (!options_.scheduler_lease.name.empty()) {
+    parts_->scheduler_lease = open(options_.scheduler_lease);
+  }
   return {};
+}
+
+void Extender::open_election() {
+  if (!parts_->lease) return;
+  const std::uint64_t seed = random_number();
+  identity_ = identity(seed);
+  const Limits& limits = options_.limits;
+  const auto window = unanswered_window(service_options());
+  const ElectionSettings election{
+      .identity = identity_,
+      .lease_duration = std::chrono::milliseconds(limits.lease_duration_ms),
+      .renew_deadline = std::chrono::milliseconds(limits.renew_deadline_ms),
+      .write_window = options_.api_timeout + std::chrono::milliseconds(limits.clock_skew_ms),
+      .orphan_window = window};
+  const std::string pod = environment("POD_NAME");
+  const Notice about = pod.empty() ? Notice{.name_space = options_.lease.name_space,
+                                            .pod = options_.lease.name,
+                                            .lease = true}
+                                   : Notice{.name_space = environment("POD_NAMESPACE"),
+                                            .pod = pod,
+                                            .uid = environment("POD_UID")};
+  Core& core = *parts_->core;
+  parts_->elector = std::make_unique<LeaderElector>(
+      ElectorParts{*parts_->lease, parts_->scheduler_lease.get(), core.readiness, core.fence,
+                   parts_->source(), parts_->api(), parts_->log, parts_->clock},
+      ElectorOptions{.lease_name = options_.lease.name_space + "/" + options_.lease.name,
+                     .election = election,
+                     .retry = std::chrono::milliseconds(limits.lease_retry_ms),
+                     .about = about,
+                     .seed = seed});
+}
+
+void Extender::start_election() {
+  if (!parts_->elector) return;
+  parts_->lease->start_watch(parts_->elector->lease_sink());
+  if (parts_->scheduler_lease) {
+    parts_->scheduler_lease->start_watch(parts_->elector->scheduler_sink());
+  }
+  parts_->election_ticker = std::make_unique<Ticker>("election", kElectionTick, parts_->log,
+                                                     [this] { parts_->elector->tick(); });
+}
+
+ServiceOptions Extender::service_options() const {
+  return {.answer = options_.answer,
+          .kubernetes_minor = options_.kubernetes_minor,
+          .scheduler_names = options_.scheduler_names,
+          .api_timeout = options_.api_timeout,
+          .limits = options_.limits};
 }
 
 Result<void> Extender::start() {
   if (const Result<void> opened = open_policy(); !opened) return opened;
   const Result<void> opened = options_.cluster.empty() ? open_kubernetes() : open_memory();
   if (!opened) return opened;
-  const ServiceOptions service{.answer = options_.answer,
-                               .kubernetes_minor = options_.kubernetes_minor,
-                               .scheduler_names = options_.scheduler_names,
-                               .limits = options_.limits};
   parts_->core =
       std::make_unique<Core>(CorePorts{*parts_->policy_store, parts_->api(), parts_->metrics,
                                        parts_->log, parts_->clock, parts_->memory.get()},
-                             service);
+                             service_options());
   parts_->policy_file->feed(*parts_->policy_store,
                             [this] { parts_->core->ledger.policy_changed(); });
   const Result<void> serving = serve();
   if (!serving) return serving;
-  parts_->source().start(parts_->core->reconciler);
+  open_election();
+  start_source();
+  start_election();
   parts_->log.write(LogLevel::kInfo,
                     "snug-extender " SNUG_VERSION " starts: answer " +
                         std::string(answer_word(options_.answer)) + ", policy " +
                         parts_->policy_store->current().policy->default_profile +
                         (options_.cluster.empty() ? ", a real API server" : ", embedded mode"));
+  if (options_.cluster.empty()) parts_->log.write(LogLevel::kInfo, election_text());
   if (open_to_all(options_)) {
     parts_->log.write(LogLevel::kWarn,
                       "the extender port " +
@@ -130,22 +222,42 @@ Result<void> Extender::start() {
                           "whoever reaches it can bind pods; set clientCA, tlsCert and tlsKey, or "
                           "listen on 127.0.0.1");
   }
-  parts_->ticker = std::make_unique<Ticker>(kTick, [this] { tick(); });
+  parts_->ticker = std::make_unique<Ticker>("ledger", kTick, parts_->log, [this] { tick(); });
   return {};
 }
 
-void Extender::tick() {
-  try {
-    parts_->policy_file->poll();
-    parts_->core->reconciler.tick();
-    if (!parts_->said_ready && parts_->core->readiness.ready()) {
-      parts_->said_ready = true;
-      parts_->log.write(LogLevel::kInfo, "ready: the lists of nodes and pods are in");
-    }
-  } catch (const std::exception& problem) {
-    // What is due comes again with the next tick; the process serves on.
-    parts_->log.write(LogLevel::kError, std::string("a tick failed: ") + problem.what());
+std::string Extender::election_text() const {
+  if (!options_.leader_elect) return "no leader election: no other Snug may run in this cluster";
+  const auto text = [](const LeaseName& name) { return name.name_space + "/" + name.name; };
+  std::string line = "leader election by the Lease " + text(options_.lease) + " as " + identity_;
+  if (options_.scheduler_lease.name.empty()) return line;
+  return line + ", while a scheduler on this host, or nobody, holds the Lease " +
+         text(options_.scheduler_lease);
+}
+
+void Extender::start_source() {
+  if (parts_->source_started || parts_->clock.now() < parts_->source_starts) return;
+  parts_->source_started = true;
+  parts_->source().start(parts_->core->reconciler);
+}
+
+void Extender::say_readiness() {
+  const Readiness& readiness = parts_->core->readiness;
+  const bool ready = readiness.ready();
+  if (ready == parts_->said_ready) return;
+  parts_->said_ready = ready;
+  if (ready) {
+    parts_->log.write(LogLevel::kInfo, "ready: the lists of nodes and pods are in");
+  } else if (readiness.leads()) {
+    parts_->log.write(LogLevel::kWarn, "not ready: " + readiness.why_not());
   }
+}
+
+void Extender::tick() {
+  start_source();
+  parts_->policy_file->poll();
+  parts_->core->reconciler.tick();
+  say_readiness();
 }
 
 Result<void> Extender::serve() {
@@ -176,13 +288,23 @@ std::string Extender::listening() const {
 void Extender::reload_policy() { parts_->policy_file->reload(); }
 
 void Extender::stop() {
-  if (!parts_->core) return;
+  if (!parts_->core || std::exchange(parts_->stopped, true)) return;
+  const std::chrono::milliseconds drain(options_.limits.drain_ms);
+  // The Lease is given away once the last binding is answered, whatever else is under way.
+  if (parts_->elector) parts_->elector->resign();
   if (parts_->extender) {
-    parts_->extender->drain(std::chrono::milliseconds(options_.limits.drain_ms));
+    parts_->extender->drain(drain);
     parts_->extender->stop();
   }
+  if (parts_->election_ticker) {
+    const std::chrono::milliseconds unanswered = unanswered_window(service_options());
+    parts_->elector->wait_resigned(std::max(drain, unanswered));
+  }
   if (parts_->admin) parts_->admin->stop();
+  parts_->election_ticker.reset();
   parts_->ticker.reset();
+  if (parts_->lease) parts_->lease->stop_watch();
+  if (parts_->scheduler_lease) parts_->scheduler_lease->stop_watch();
   parts_->source().stop();
 }
 

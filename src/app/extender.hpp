@@ -33,10 +33,18 @@ class Extender {
   [[nodiscard]] Result<void> open_policy();
   [[nodiscard]] Result<void> open_memory();
   [[nodiscard]] Result<void> open_kubernetes();
+  [[nodiscard]] ServiceOptions service_options() const;
+  void open_election();
+  void start_election();
+  [[nodiscard]] std::string election_text() const;
+  /// At most once, when it is time.
+  void start_source();
   [[nodiscard]] Result<void> serve();
+  void say_readiness();
   void tick();
 
   Options options_;
+  std::string identity_;  // in the election
   std::unique_ptr<Parts> parts_;
 };
 

@@ -108,10 +108,29 @@ std::string refuse_webhook(Options&, std::string_view) {
   return "is not available in this version of Snug; remove it";
 }
 
-std::string set_leader_elect(Options&, std::string_view value) {
-  if (value == "false") return "";
-  if (value != "true") return "must be true or false";
-  return "is true, but leader election is not built yet: run one replica, and leave it false";
+std::string set_leader_elect(Options& options, std::string_view value) {
+  if (value != "true" && value != "false") return "must be true or false";
+  options.leader_elect = value == "true";
+  return "";
+}
+
+/// As Kubernetes allows for names: it becomes a part of a path.
+bool is_plain_name(std::string_view text) {
+  return !text.empty() && text.size() <= 253 &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.") == text.npos &&
+         text.front() != '-' && text.front() != '.' && text.back() != '-' && text.back() != '.';
+}
+
+template <LeaseName Options::* member>
+std::string set_object(Options& options, std::string_view value) {
+  const auto slash = value.find('/');
+  const std::string_view name_space = value.substr(0, slash);
+  const std::string_view name = slash == value.npos ? "" : value.substr(slash + 1);
+  if (!is_plain_name(name_space) || !is_plain_name(name)) {
+    return "must be NAMESPACE/NAME of a Lease, like kube-system/kube-scheduler";
+  }
+  options.*member = {std::string(name_space), std::string(name)};
+  return "";
 }
 
 using Set = std::string (*)(Options&, std::string_view);
@@ -156,7 +175,13 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"tlsKey", "FILE", "the certificate's key (PEM)", set_file<&Options::tls_key>},
     {"clientCA", "FILE", "callers must show a certificate of this CA (PEM)",
      set_file<&Options::client_ca>},
-    {"leaderElect", "false", "not available in this version", set_leader_elect, nullptr, kPlain},
+    {"leaderElect", "true|false", "decide only while this Snug holds the Lease (true)",
+     set_leader_elect, nullptr, kPlain},
+    {"lease", "NAMESPACE/NAME", "the one Lease of the cluster's Snugs (snug/snug-extender)",
+     set_object<&Options::lease>},
+    {"schedulerLease", "NAMESPACE/NAME",
+     "of the kube-scheduler that calls this Snug: the Snug on its host leads",
+     set_object<&Options::scheduler_lease>},
     {"logLevel", "debug|info|warn|error", "the least level that is logged", set_log_level},
     {"logFormat", "text|json", "of the lines on standard error", set_log_format},
 });
@@ -191,6 +216,51 @@ std::string set_limit(Options& options, const LimitText& text) {
   return "";
 }
 
+namespace {
+
+/// The Lease is a fence only where a leader's last binding is over before it can be taken.
+Result<void> check_times(const Options& options) {
+  const Limits& limits = options.limits;
+  const std::int64_t window = 2 * options.api_timeout.count() + limits.clock_skew_ms;
+  const bool election = options.leader_elect && options.cluster.empty();
+  if (election && limits.renew_deadline_ms + window > limits.lease_duration_ms) {
+    return fail(ErrorCode::kInvalid,
+                "leaseDurationMs (" + std::to_string(limits.lease_duration_ms) +
+                    ") must be at least renewDeadlineMs + 2 * apiTimeout + clockSkewMs (" +
+                    std::to_string(limits.renew_deadline_ms + window) +
+                    "), so that a leader's last binding is over before another can lead; raise it, "
+                    "or lower apiTimeout");
+  }
+  if (election && limits.renew_deadline_ms < 2 * limits.lease_retry_ms) {
+    return fail(ErrorCode::kInvalid, "renewDeadlineMs must be at least twice leaseRetryMs");
+  }
+  if (limits.watch_silence_s <= 2 * limits.watch_timeout_s) {
+    return fail(ErrorCode::kInvalid,
+                "watchSilenceS must be above twice watchTimeoutS: a watch on which nothing happens "
+                "shows that it lives when it ends");
+  }
+  return {};
+}
+
+/// Settings of the election that would have no effect, or the wrong one.
+Result<void> check_election(const Options& options) {
+  if (options.scheduler_lease.name.empty()) return {};
+  if (!options.leader_elect) {
+    return fail(
+        ErrorCode::kInvalid,
+        "schedulerLease has no effect without leader election; remove it, or set leaderElect "
+        "to true");
+  }
+  if (options.scheduler_lease == options.lease) {
+    return fail(ErrorCode::kInvalid,
+                "schedulerLease must be the Lease of the scheduler, like "
+                "kube-system/kube-scheduler, and not Snug's own");
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<void> check_together(const Options& options) {
   if (!options.kubeconfig.empty() && !options.cluster.empty()) {
     return fail(ErrorCode::kInvalid,
@@ -203,6 +273,8 @@ Result<void> check_together(const Options& options) {
   if (!options.client_ca.empty() && options.tls_cert.empty()) {
     return fail(ErrorCode::kInvalid, "clientCA needs tlsCert and tlsKey; give them or remove it");
   }
+  if (Result<void> times = check_times(options); !times) return times;
+  if (Result<void> election = check_election(options); !election) return election;
   const std::int64_t needed = kReservationBytesPerGpu * options.limits.max_gpus_per_node;
   if (options.limits.max_reservation_bytes < needed) {
     return fail(ErrorCode::kInvalid,

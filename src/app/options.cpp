@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <map>
+#include <memory>
 
 #include "app/bad_flags.hpp"
 #include "app/files.hpp"
@@ -23,18 +24,49 @@ struct CommandLine {
 
 std::string description() {
   return "Packs GPU pods tightly onto GPUs, for kube-scheduler.\n"
-         "Every setting is also a key of the configuration file; flags win.";
+         "Every setting is also a key of the configuration file; flags win.\n"
+         "A flag may be written in kebab-case: --admin-listen is --adminListen.";
 }
+
+/// As Kubernetes' programs write their flags: `client-ca` for `clientCA`.
+std::string in_kebab_case(std::string_view key) {
+  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  std::string kebab;
+  bool in_capitals = false;
+  for (const char c : key) {
+    if (is_upper(c) && !in_capitals) kebab += '-';
+    in_capitals = is_upper(c);
+    kebab += in_capitals ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return kebab;
+}
+
+/// `--key`, and its other spelling where it has one, as CLI11 wants them.
+std::string flag_names(std::string_view key) {
+  const std::string flag = "--" + std::string(key);
+  const std::string kebab = in_kebab_case(key);
+  return kebab == key ? flag : flag + ",--" + kebab;
+}
+
+/// The help names each flag once, as the configuration file does.
+class HelpFormatter final : public CLI::Formatter {
+ public:
+  std::string make_option_name(const CLI::Option* option, bool positional) const override {
+    if (!option->get_snames().empty()) return Formatter::make_option_name(option, positional);
+    return option->get_name();
+  }
+};
 
 Result<CommandLine> parse(int argc, const char* const* argv) {
   CommandLine line;
   CLI::App app(description(), "snug-extender");
+  app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", "snug-extender " SNUG_VERSION, "Print the version and exit");
   app.add_option("--config", line.config, "the configuration file (YAML)")->type_name("FILE");
   std::map<std::string_view, Values> given;
   for (const OptionRow& row : option_rows()) {
     CLI::Option* option =
-        app.add_option("--" + std::string(row.key), given[row.key], std::string(row.help));
+        app.add_option(flag_names(row.key), given[row.key], std::string(row.help));
     option->type_name(std::string(row.placeholder));
     if (row.list == nullptr) option->expected(1);
   }
@@ -42,7 +74,9 @@ Result<CommandLine> parse(int argc, const char* const* argv) {
   app.add_option("--limits", line.limits, "bounds of the system; docs/limits.md lists them")
       ->type_name("KEY=N");
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words;  // CLI11 takes them from the back
+    for (int i = argc - 1; i > 0; --i) words.emplace_back(argv[i]);
+    app.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
     // What the bare flag means is no default to print.
     app.get_option("--leaderElect")->default_str("");

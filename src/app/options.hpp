@@ -11,6 +11,7 @@
 #include "snug/adapters/obs/log.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/base/result.hpp"
+#include "snug/leader/lease.hpp"
 #include "snug/service/options.hpp"
 
 namespace snug {
@@ -35,6 +36,10 @@ struct Options {
   int kubernetes_minor = 36;
   std::vector<std::string> scheduler_names;  // empty: serves all
   std::chrono::milliseconds api_timeout{1000};
+  bool leader_elect = true;  // not in the embedded mode
+  LeaseName lease{"snug", "snug-extender"};
+  /// Of the kube-scheduler that calls this Snug; both empty: it need not be the leader's host.
+  LeaseName scheduler_lease;
   std::string tls_cert;  // file; empty: plain HTTP
   std::string tls_key;
   std::string client_ca;

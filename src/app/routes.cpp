@@ -20,15 +20,25 @@ AdminReply to_admin(Reply reply) { return {.status = reply.status, .body = std::
 AdminReply show_metrics(Core& core, PrometheusMetrics& metrics) {
   ClusterGauges gauges = read_gauges(core.ledger);
   gauges.ready = core.readiness.ready();
+  gauges.leads = core.readiness.leads();
+  gauges.in_conflict = core.readiness.in_conflict();
+  for (const Resource resource : {Resource::kNodes, Resource::kPods}) {
+    const auto age = core.readiness.age(resource).value_or(std::chrono::milliseconds(0));
+    gauges.streams.emplace(to_string(resource),
+                           StreamGauges{age, core.readiness.version(resource)});
+  }
   gauges.pending_pods = static_cast<std::int64_t>(core.pending.size());
   metrics.set_gauges(gauges);
   return {.body = metrics.exposition(), .content_type = "text/plain; version=0.0.4"};
 }
 
 AdminReply show_readiness(const Core& core) {
-  if (core.readiness.ready()) return {.body = "ok\n", .content_type = kPlainText};
-  return {.status = 503,
-          .body = "not ready: the lists of nodes and pods are not in yet\n",
+  const Readiness& readiness = core.readiness;
+  if (readiness.ready()) return {.body = "ok\n", .content_type = kPlainText};
+  // A standby is as it should be: it takes no calls, and it is ready to lead.
+  const bool warm = !readiness.leads() && readiness.warm();
+  return {.status = warm ? 200 : 503,
+          .body = (warm ? "ok: " : "not ready: ") + readiness.why_not() + "\n",
           .content_type = kPlainText};
 }
 
@@ -82,7 +92,8 @@ std::vector<AdminRoute> admin_routes(Core& core, PrometheusMetrics& metrics, Mem
   return {
       {"GET", "/livez", "200 while the process serves",
        [](const AdminRequest&) { return AdminReply{.body = "ok\n", .content_type = kPlainText}; }},
-      {"GET", "/readyz", "200 once the ledger is rebuilt, 503 before",
+      {"GET", "/readyz",
+       "200 while Snug decides, or stands by and could; 503 with a sentence otherwise",
        [&core](const AdminRequest&) { return show_readiness(core); }},
       {"GET", "/metrics", "numbers, in Prometheus' text format",
        [&core, &metrics](const AdminRequest&) { return show_metrics(core, metrics); }},

@@ -2,23 +2,41 @@
 
 #include <pthread.h>
 
+#include <exception>
 #include <utility>
 
 namespace snug {
 
-Ticker::Ticker(std::chrono::milliseconds every, std::function<void()> what)
-    : every_(every), what_(std::move(what)), thread_([this] {
-        std::unique_lock lock(mutex_);
-        while (!wake_.wait_for(lock, every_, [this] { return stopping_; })) {
-          lock.unlock();
-          what_();
-          lock.lock();
-        }
+Ticker::Ticker(std::string name, std::chrono::milliseconds every, Log& log,
+               std::function<void()> what)
+    : name_(std::move(name)), every_(every), log_(log), what_(std::move(what)), thread_([this] {
+        run();
       }) {
   pthread_setname_np(thread_.native_handle(), "snug-ticker");
 }
 
 Ticker::~Ticker() { stop(); }
+
+void Ticker::run() {
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, every_, [this] { return stopping_; })) {
+    lock.unlock();
+    tick();
+    lock.lock();
+  }
+}
+
+void Ticker::tick() {
+  std::string problem;
+  try {
+    return what_();
+  } catch (const std::exception& thrown) {
+    problem = thrown.what();
+  } catch (...) {
+    problem = "an unknown exception";
+  }
+  log_.write(LogLevel::kError, "a tick of the " + name_ + " failed: " + problem);
+}
 
 void Ticker::stop() {
   {

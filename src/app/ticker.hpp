@@ -1,17 +1,22 @@
-// A thread that calls one function again and again until it is stopped.
+// A thread that calls one function again and again until it is stopped. An exception of the
+// function is logged, and the function is called again when it is due.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
+
+#include "snug/service/ports.hpp"
 
 namespace snug {
 
 class Ticker {
  public:
-  Ticker(std::chrono::milliseconds every, std::function<void()> what);
+  /// `name` is what the log calls the ticks; the log outlives stop().
+  Ticker(std::string name, std::chrono::milliseconds every, Log& log, std::function<void()> what);
   ~Ticker();
   Ticker(const Ticker&) = delete;
   Ticker& operator=(const Ticker&) = delete;
@@ -20,8 +25,13 @@ class Ticker {
   void stop();
 
  private:
-  std::chrono::milliseconds every_;
-  std::function<void()> what_;
+  void run();
+  void tick();
+
+  const std::string name_;
+  const std::chrono::milliseconds every_;
+  Log& log_;
+  const std::function<void()> what_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;  // guarded by mutex_

@@ -6,6 +6,7 @@
 #include "codec/labels.hpp"
 #include "codec/mig_labels.hpp"
 #include "codec/text.hpp"
+#include "snug/model/glob.hpp"
 #include "snug/model/mig.hpp"
 #include "snug/request/parse.hpp"
 
@@ -41,6 +42,11 @@ Result<MigProduct> read_product(const NodeFacts& node, Strategy strategy) {
   if (product.model.empty()) {
     return fail(ErrorCode::kInvalid,
                 "the label nvidia.com/gpu.product is missing or empty; it must name the model");
+  }
+  if (!is_model(product.model)) {
+    return fail(ErrorCode::kInvalid, "the label nvidia.com/gpu.product is " +
+                                         in_quotes(product.model) + "; a model has " +
+                                         model_rule());
   }
   if (product.invalid()) {
     return fail(ErrorCode::kInvalid,
@@ -123,9 +129,7 @@ void close_where_mig(const NodeFacts& node, const Labels& labels, const Offered&
   const bool mixed = labels.strategy == Strategy::kMixed;
   const bool fewer = !offered.resource.empty() && offered.units < labels.count * labels.replicas;
   if (labels.slices()) {
-    close_to_annotated(inventory, ReasonCode::kWrongMode,
-                       "the device plug-in offers all GPUs of the node as MIG slices "
-                       "(nvidia.com/mig.strategy=single)");
+    close_where_all_slices(inventory);
   } else if (mixed && offers_slices(node)) {
     close_to_annotated(inventory, ReasonCode::kWrongMode,
                        "the device plug-in offers MIG slices of the node's GPUs "
@@ -152,7 +156,7 @@ void check_allocatable(const NodeFacts& node, NodeInventory& inventory) {
     const auto usable = read_units(resource, text);
     if (all && usable && *usable < *all) {
       close_to_annotated(inventory, ReasonCode::kUnhealthy,
-                         "fewer " + resource +
+                         "fewer " + printable(resource) +
                              " are allocatable than the node has: a GPU is unhealthy, and its "
                              "labels do not say which");
     }
@@ -160,6 +164,14 @@ void check_allocatable(const NodeFacts& node, NodeInventory& inventory) {
 }
 
 }  // namespace
+
+void close_where_all_slices(NodeInventory& inventory) {
+  close_to_annotated(inventory, ReasonCode::kWrongMode,
+                     "the device plug-in offers all GPUs of the node as MIG slices "
+                     "(nvidia.com/mig.strategy=single), which pods get by nvidia.com/gpu in their "
+                     "limits; for annotated pods take the node from the plug-in and publish its "
+                     "slices in snug.dev/inventory, or turn MIG mode off");
+}
 
 bool has_gfd_labels(const NodeFacts& node) {
   return node.labels.contains(kProductLabel) || node.labels.contains(kCount) ||

@@ -32,8 +32,9 @@ bool says_replicas(const NodeFacts& node) {
          read_units(kSharedResource, shared->second).value_or(0) > 0;
 }
 
-void close_where_replicated(NodeInventory& inventory) {
+void close_where_replicated(const NodeFacts& node, NodeInventory& inventory) {
   if (inventory.pool == Pool::kShares) return;
+  if (offers_all_as_slices(node)) return close_where_all_slices(inventory);
   close_to_annotated(
       inventory, ReasonCode::kWrongMode,
       "the device plug-in offers each GPU of the node as several replicas; annotated "
@@ -50,7 +51,7 @@ void read_replicas(const NodeFacts& node, NodeInventory& inventory) {
   // The GPUs of a node whose inventory cannot be read are none, and units of GPUs in MIG mode may
   // be slices.
   const bool more_units = gpus > 0 && !any_mig && units > gpus;
-  if (more_units) close_where_replicated(inventory);
+  if (more_units) close_where_replicated(node, inventory);
   inventory.replicas = replicas_label(node, kReplicasLabel);
   if (inventory.replicas > 1 || !(more_units || says_replicas(node)) || gpus == 0) return;
   inventory.replicas = std::max<std::int64_t>(1, units / gpus);

@@ -27,6 +27,10 @@ void read_pool(const NodeFacts& node, NodeInventory& inventory) {
 
 }  // namespace
 
+std::string model_rule() {
+  return "1 to " + std::to_string(kMostModelBytes) + " printable ASCII characters";
+}
+
 void close_to_all(NodeInventory& inventory, ReasonCode reason, std::string because) {
   if (inventory.closed_to_all != ReasonCode::kNone) return;
   inventory.closed_to_all = reason;
@@ -41,7 +45,7 @@ void close_to_annotated(NodeInventory& inventory, ReasonCode reason, std::string
 
 Result<std::int64_t> read_units(std::string_view resource, std::string_view text) {
   if (const std::optional<std::int64_t> units = parse_units(text)) return *units;
-  return fail(ErrorCode::kInvalid, "the node's status gives " + std::string(resource) + " as " +
+  return fail(ErrorCode::kInvalid, "the node's status gives " + printable(resource) + " as " +
                                        in_quotes(text) + "; it must be a whole number");
 }
 
@@ -75,7 +79,7 @@ NodeInventory read_inventory(const NodeFacts& node, const Limits& limits) {
   read_pool(node, inventory);
   close_while_reconfiguring(node, inventory);
   // Before a GPU's illness can close it, which ends sooner.
-  if (says_replicas(node)) close_where_replicated(inventory);
+  if (says_replicas(node)) close_where_replicated(node, inventory);
   if (node.annotations.contains("snug.dev/inventory")) {
     read_inventory_annotation(node, limits, inventory);
   } else if (has_gfd_labels(node)) {
@@ -90,6 +94,7 @@ NodeInventory read_inventory(const NodeFacts& node, const Limits& limits) {
   read_kubelet_units(node, inventory);
   read_replicas(node, inventory);
   read_plugin_slices(node, inventory);
+  read_coming_profiles(node, inventory);
   return inventory;
 }
 

@@ -8,6 +8,7 @@
 #include "codec/inventory_sources.hpp"
 #include "codec/json.hpp"
 #include "snug/mig/catalog.hpp"
+#include "snug/model/glob.hpp"
 
 namespace snug {
 namespace {
@@ -90,7 +91,7 @@ class AnnotationReader {
     gpu.index = static_cast<int>(json_.integer(index, kGpuIndex));
     if (!indices_.insert(gpu.index).second) json_.complain(index, "stands there twice");
     gpu.uuid = read_uuid(at);
-    gpu.model = json_.nonempty_text(json_.required(at, "model"));
+    gpu.model = read_model(at);
     gpu.memory = {json_.integer(json_.required(at, "memoryMiB"), kPositive)};
     if (const JsonAt healthy = json_.member(at, "healthy"); healthy.present()) {
       gpu.healthy = json_.boolean(healthy);
@@ -129,6 +130,13 @@ class AnnotationReader {
                        "must start where its profile can, which is at " + any_of(profile.starts));
       }
     }
+  }
+
+  std::string read_model(const JsonAt& object) {
+    const JsonAt at = json_.required(object, "model");
+    std::string model = json_.text(at);
+    if (json_.ok() && !is_model(model)) json_.complain(at, "must have " + model_rule());
+    return model;
   }
 
   std::string read_uuid(const JsonAt& object) {

@@ -23,6 +23,9 @@ inline constexpr std::int64_t kMostReplicas = 1'000'000;
 /// What a GPU may be used for where the operator does not say.
 inline std::vector<GpuMode> default_modes() { return {GpuMode::kWhole, GpuMode::kTimeSlicing}; }
 
+/// What a text must be for is_model(), in words.
+[[nodiscard]] std::string model_rule();
+
 /// Keeps the first reason: it is the one that people should look at.
 void close_to_all(NodeInventory& inventory, ReasonCode reason, std::string because);
 void close_to_annotated(NodeInventory& inventory, ReasonCode reason, std::string because);
@@ -46,7 +49,10 @@ void read_gfd_labels(const NodeFacts& node, const Limits& limits, NodeInventory&
 [[nodiscard]] bool says_replicas(const NodeFacts& node);
 /// Closes such a node to annotated pods, unless its pool is `shares`: the plug-in lets the kubelet
 /// put pods on any of its GPUs, and neither knows what Snug put there.
-void close_where_replicated(NodeInventory& inventory);
+void close_where_replicated(const NodeFacts& node, NodeInventory& inventory);
+/// Closes a node of which offers_all_as_slices() is true to annotated pods: the kubelet gives its
+/// slices, whatever its pool is.
+void close_where_all_slices(NodeInventory& inventory);
 /// Fills NodeInventory::replicas from the units that have been read; more units than GPUs say as
 /// much as labels do.
 void read_replicas(const NodeFacts& node, NodeInventory& inventory);

@@ -17,7 +17,7 @@ Result<std::int64_t> read_number(const NodeFacts& node, std::string_view key, In
   if (number && *number >= range.smallest && *number <= range.largest) return *number;
   const std::string stands = node.labels.contains(key) ? in_quotes(text) : "missing";
   return fail(ErrorCode::kInvalid,
-              "the label " + std::string(key) + " is " + stands + "; it must be an integer from " +
+              "the label " + printable(key) + " is " + stands + "; it must be an integer from " +
                   std::to_string(range.smallest) + " to " + std::to_string(range.largest));
 }
 

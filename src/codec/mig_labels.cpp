@@ -67,8 +67,8 @@ std::string check_profile(const NodeFacts& node, const std::string& profile) {
     if (!is_withdrawn_slice(node, name)) offered += units_in(node.capacity, name);
   }
   if (offered == *labelled) return "";
-  const std::string has =
-      "the node's capacity has " + std::to_string(offered) + " " + resource + ", but its labels ";
+  const std::string has = "the node's capacity has " + std::to_string(offered) + " " +
+                          printable(resource) + ", but its labels ";
   return has + (is_mixed(node) ? "say " + std::to_string(*labelled)
                                : "do not say nvidia.com/mig.strategy=mixed");
 }
@@ -78,13 +78,19 @@ MigTablePtr built_in_table(std::string_view model, MebiBytes memory) {
   return card == nullptr ? nullptr : card->table;
 }
 
-/// The tables by which the node's slices are named: of its GPUs in MIG mode, where it says which
-/// these are.
-std::vector<MigTablePtr> tables_of(const NodeFacts& node, const NodeInventory& inventory) {
+enum class Cards : std::uint8_t {
+  kInMigMode,  // where the node says which these are; else all
+  kAll,
+};
+
+/// The tables by which slices of the node's cards are named.
+std::vector<MigTablePtr> tables_of(const NodeFacts& node, const NodeInventory& inventory,
+                                   Cards cards) {
   std::vector<MigTablePtr> tables;
-  const bool any_mig = std::ranges::any_of(inventory.gpus, &GpuInfo::mig);
+  const bool some =
+      cards == Cards::kInMigMode && std::ranges::any_of(inventory.gpus, &GpuInfo::mig);
   for (const GpuInfo& gpu : inventory.gpus) {
-    if (any_mig && !gpu.mig) continue;
+    if (some && !gpu.mig) continue;
     MigTablePtr table =
         gpu.mig_table ? gpu.mig_table.pointer() : built_in_table(gpu.model, gpu.memory);
     const bool known = std::ranges::find(tables, table) != tables.end();
@@ -149,6 +155,11 @@ MigProduct mig_product(std::string_view label) {
   return {.model = label.substr(0, suffix), .profile = label.substr(suffix + kMig.size())};
 }
 
+bool offers_all_as_slices(const NodeFacts& node) {
+  return !mig_product(value_of(node.labels, kProductLabel)).profile.empty() &&
+         value_of(node.labels, kStrategyLabel) == "single";
+}
+
 void close_while_reconfiguring(const NodeFacts& node, NodeInventory& inventory) {
   const std::string_view state = value_of(node.labels, "nvidia.com/mig.config.state");
   if (state.empty() || state == "success") return;
@@ -183,13 +194,12 @@ std::string check_slices(const NodeFacts& node) {
 
 void read_plugin_slices(const NodeFacts& node, NodeInventory& inventory) {
   const MigProduct product = mig_product(value_of(node.labels, kProductLabel));
-  inventory.plugin_has_all_slices =
-      !product.profile.empty() && value_of(node.labels, kStrategyLabel) == "single";
+  inventory.plugin_has_all_slices = offers_all_as_slices(node);
   const bool any = std::ranges::any_of(inventory.kubelet_capacity, [](const auto& units) {
     return units.first.starts_with(kMigResource);
   });
   if (!any && product.profile.empty()) return;
-  const std::vector<MigTablePtr> tables = tables_of(node, inventory);
+  const std::vector<MigTablePtr> tables = tables_of(node, inventory, Cards::kInMigMode);
   const std::int64_t gpu_replicas = inventory.replicas;
   for (const auto& [resource, units] : inventory.kubelet_capacity) {
     std::int64_t whole = kWholeGpu.value;
@@ -205,6 +215,16 @@ void read_plugin_slices(const NodeFacts& node, NodeInventory& inventory) {
     }
     inventory.unit_milli[resource] = {(whole + replicas - 1) / replicas};
     inventory.replicas = std::max(inventory.replicas, replicas);
+  }
+}
+
+void read_coming_profiles(const NodeFacts& node, NodeInventory& inventory) {
+  if (inventory.closed_to_all != ReasonCode::kReconfiguring) return;
+  for (const MigTablePtr& table : tables_of(node, inventory, Cards::kAll)) {
+    for (const MigProfile& profile : table->profiles) {
+      inventory.coming_profiles.insert(profile.name);
+      if (!profile.alias.empty()) inventory.coming_profiles.insert(profile.alias);
+    }
   }
 }
 

@@ -28,6 +28,10 @@ struct MigProduct {
 };
 [[nodiscard]] MigProduct mig_product(std::string_view label);
 
+/// Whether the device plug-in offers all GPUs of the node as slices: strategy `single`, in MIG
+/// mode.
+[[nodiscard]] bool offers_all_as_slices(const NodeFacts& node);
+
 /// Closes a node whose MIG layout is being changed (nvidia.com/mig.config.state), or was left half
 /// changed.
 void close_while_reconfiguring(const NodeFacts& node, NodeInventory& inventory);
@@ -45,5 +49,8 @@ void close_while_reconfiguring(const NodeFacts& node, NodeInventory& inventory);
 /// Fills NodeInventory::plugin_profiles, plugin_has_all_slices and unit_milli, once the units have
 /// been read.
 void read_plugin_slices(const NodeFacts& node, NodeInventory& inventory);
+
+/// Fills NodeInventory::coming_profiles, once the GPUs have been read.
+void read_coming_profiles(const NodeFacts& node, NodeInventory& inventory);
 
 }  // namespace snug

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codec/reservation_json.hpp"
+#include "snug/mig/catalog.hpp"
 
 namespace snug {
 namespace {
@@ -112,6 +113,21 @@ Json slices_json(const GpuInfo& gpu, const std::vector<HeldSlice>& held) {
   return {{"axis", gpu.mig_table->axis}, {"instances", std::move(instances)}};
 }
 
+/// Why the GPU is closed. Where no table is known although the model's name says a card: that
+/// card's memory and the GPU's own, which differ.
+std::string closed_text(const GpuState& gpu) {
+  std::string text(to_string(gpu.closure));
+  if (gpu.closure != GpuClosure::kNoMigTable) return text;
+  std::string named;
+  for (const MigCard* card : mig_cards_called(gpu.info->model)) {
+    named += (named.empty() ? "" : " or ") + card->name + " with " +
+             std::to_string(card->memory.value) + " MiB";
+  }
+  if (named.empty()) return text;
+  return text + ": the model says " + named + ", and memoryMiB is " +
+         std::to_string(gpu.info->memory.value);
+}
+
 Json node_json(const NodeState& node) {
   Held held = collect(node);
   Json json{{"name", node.name()},
@@ -126,7 +142,7 @@ Json node_json(const NodeState& node) {
     row["model"] = gpu.info->model;
     row["memoryMiB"] = gpu.memory.value;
     row["healthy"] = gpu.info->healthy;
-    row["closed"] = text_or_null(std::string(to_string(gpu.closure)));
+    row["closed"] = text_or_null(closed_text(gpu));
     row["mode"] = to_string(gpu.mode);
     row["usedMemoryMiB"] = gpu.used_memory.value;
     row["usedComputeMilli"] = gpu.used_compute.value;

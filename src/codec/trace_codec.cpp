@@ -21,7 +21,7 @@ constexpr CsvColumn kAll[] = {{"sn"},  {"cpu_milli"}, {"memory_mib"},
 namespace pod_column {
 enum : std::size_t { kName, kCpu, kMemory, kGpus, kMilli, kModels };
 constexpr CsvColumn kAll[] = {{"name"},    {"cpu_milli"}, {"memory_mib"},
-                              {"num_gpu"}, {"gpu_milli"}, {"gpu_spec"}};
+                              {"num_gpu"}, {"gpu_milli"}, {"gpu_spec", false}};
 }  // namespace pod_column
 
 /// Other names would mean something in the annotation `gpu-model`.

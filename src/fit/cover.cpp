@@ -259,8 +259,23 @@ void CoverSearch::place_inits() {
   place_init(book_.others(), 0, 0);
 }
 
+/// What the set is charged; a lower bound where the GPU serves it only with further init
+/// containers.
+std::int64_t CoverSearch::least_compute(const Patterns& patterns, ContainerSet set) const {
+  const ContainerSet charged = patterns.serves(set) ? set : set & book_.all_others();
+  return patterns.cost(charged).compute.value;
+}
+
+bool CoverSearch::all_served() const {
+  for (std::size_t bin = 0; bin < bins_.size(); ++bin) {
+    if (!bins_[bin].patterns->serves(cover_[bin])) return false;
+  }
+  return true;
+}
+
 void CoverSearch::place_init(std::size_t turn, std::int64_t device, std::size_t from) {
   if (turn == book_.containers()) {
+    if (!all_served()) return;
     inits_placed_ = true;
     accept();
     return;
@@ -270,9 +285,8 @@ void CoverSearch::place_init(std::size_t turn, std::int64_t device, std::size_t 
     const Patterns& patterns = *bins_[bin].patterns;
     const ContainerSet before = cover_[bin];
     const ContainerSet with = before | bit(turn);
-    if (!patterns.serves(with)) continue;
-    const std::int64_t more =
-        patterns.cost(with).compute.value - patterns.cost(before).compute.value;
+    if (!patterns.serves_in_company(with)) continue;
+    const std::int64_t more = least_compute(patterns, with) - least_compute(patterns, before);
     if (compute_ + more > cap_left_) continue;
     if (steps_-- <= 0) {
       ran_out_ = stopped_ = true;

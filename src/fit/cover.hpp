@@ -72,6 +72,8 @@ class CoverSearch {
   void put(std::size_t bin, ContainerSet set);
   void take_back(std::size_t bin);
   void count_inits(std::size_t bin, std::int64_t sign);
+  [[nodiscard]] std::int64_t least_compute(const Patterns& patterns, ContainerSet set) const;
+  [[nodiscard]] bool all_served() const;
   void place_inits();
   void place_init(std::size_t turn, std::int64_t device, std::size_t from);
   [[nodiscard]] std::vector<std::size_t> bins_for_inits() const;

@@ -9,6 +9,8 @@
 #include "fit/several_memo.hpp"
 #include "fit/single.hpp"
 #include "fit/slices.hpp"
+#include "fit/why_not.hpp"
+#include "snug/mig/catalog.hpp"
 
 namespace snug {
 namespace {
@@ -36,7 +38,9 @@ std::int64_t units_of(const std::map<std::string, std::int64_t, std::less<>>& un
 ReasonCode fit_units(const NodeState& node, std::string_view resource, std::int64_t asked) {
   const std::int64_t usable = units_of(node.inventory->kubelet_units, resource);
   const std::int64_t all = std::max(usable, units_of(node.inventory->kubelet_capacity, resource));
-  if (all == 0) return ReasonCode::kWrongMode;  // the device plug-in offers GPUs in another form
+  if (all == 0) {  // the device plug-in offers GPUs in another form
+    return resource.starts_with(kMigResource) ? ReasonCode::kNoProfile : ReasonCode::kWrongMode;
+  }
   if (asked > all) return ReasonCode::kTooLarge;
   if (asked > usable) return ReasonCode::kUnhealthy;
   return asked > usable - units_of(node.kubelet_used, resource) ? ReasonCode::kNoRoom
@@ -78,8 +82,36 @@ ReasonCode fit_kubelet(const NodeState& node, const GpuRequest& request, const T
 FitMemo::FitMemo(const GpuRequest& request) : request_(request), prices_(request) {
   if (request.empty()) return;
   slice_need_ = snug::slice_need(request.containers.front()).value_or(SliceNeed{});
+  any_model_ = std::ranges::all_of(
+      request.containers, [](const ContainerRequest& asked) { return asked.models.empty(); });
 }
 FitMemo::~FitMemo() = default;
+
+ContainerBits FitMemo::takers(const GpuInfo& gpu) {
+  if (any_model_) return ~ContainerBits{0};
+  if (gpu.model_number == 0 && gpu.model != unnumbered_) {
+    unnumbered_ = gpu.model;
+    takers_[0].reset();
+  }
+  std::optional<ContainerBits>& takers = takers_.at(gpu.model_number);
+  if (!takers) takers = compare(gpu.model);
+  return *takers;
+}
+
+/// A step takes as long as comparing a model with so many bytes of patterns.
+ContainerBits FitMemo::compare(std::string_view model) {
+  constexpr std::size_t kBytesOfStep = 128;
+  const ModelText text(model);
+  ContainerBits takers = 0;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < request_.containers.size(); ++i) {
+    const ModelFilter& filter = request_.containers[i].models;
+    bytes += filter.bytes();
+    if (filter.allows(text)) takers |= ContainerBits{1} << i;
+  }
+  count_steps(static_cast<std::int64_t>(1 + bytes / kBytesOfStep));
+  return takers;
+}
 
 StartOrders& FitMemo::starts() {
   if (starts_ == nullptr) starts_ = std::make_unique<StartOrders>();
@@ -107,10 +139,10 @@ ReasonCode fit(const NodeState& node, const Tenant& tenant, FitMemo& memo, Place
     if (result == ReasonCode::kNone) options.close();
     return result;
   }
-  if (request.containers.size() > 1) {
-    return fit_several(node, tenant, memo, options).reason;
-  }
-  return fit_single(node, tenant, memo, options);
+  const ReasonCode reason = request.containers.size() > 1
+                                ? fit_several(node, tenant, memo, options).reason
+                                : fit_single(node, tenant, memo, options);
+  return closest_reason(node, request, reason);
 }
 
 bool can_fit(const NodeState& node, const Tenant& tenant, FitMemo& memo) {

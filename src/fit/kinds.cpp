@@ -12,17 +12,6 @@ constexpr MebiBytes kAnySize{kLargestQuantity};
 
 bool vanished(const GpuState& gpu) { return gpu.closure == GpuClosure::kVanished; }
 
-ContainerSet allowed_by_model(const GpuState& gpu, Level level, const PatternBook& book) {
-  const bool any_model = level < Level::kModel || vanished(gpu);
-  ContainerSet allowed = 0;
-  for (std::size_t turn = 0; turn < book.containers(); ++turn) {
-    if (any_model || book.asked(turn).models.allows(gpu.info->model)) {
-      allowed |= ContainerSet{1} << turn;
-    }
-  }
-  return allowed;
-}
-
 /// A vanished GPU may have been one for any mode.
 void set_modes(GpuKind& kind, Level level, const GpuState& gpu) {
   if (level < Level::kMode || vanished(gpu)) {
@@ -61,8 +50,7 @@ MebiBytes weigh_at(const NodeState& node) {
   return largest.value > 0 ? largest : kAnySize;
 }
 
-GpuKind kind_of(const NodeState& node, std::size_t position, const KindView& view,
-                const PatternBook& book) {
+GpuKind kind_of(const NodeState& node, std::size_t position, const KindView& view) {
   const GpuState& gpu = node.gpus[position];
   const Level level = view.level;
   const MebiBytes capacity = vanished(gpu) ? kAnySize : gpu.memory;
@@ -71,7 +59,7 @@ GpuKind kind_of(const NodeState& node, std::size_t position, const KindView& vie
                .weigh_at = view.weigh_at};
   if (level >= Level::kHealth && gpu.closure != GpuClosure::kOpen) return kind;
   if (level >= Level::kRoom) kind.free = {gpu.free_memory(), gpu.free_compute()};
-  kind.allowed = allowed_by_model(gpu, level, book);
+  kind.allowed = view.takers;
   set_modes(kind, level, gpu);
   if (takes_slices(*gpu.info)) {
     set_slices(kind, level, *node.inventory, gpu);

@@ -15,13 +15,13 @@ namespace snug {
 /// How a GPU is looked at.
 struct KindView {
   Level level = Level::kTenants;
+  ContainerSet takers = 0;  // those whose gpu-model takes it
   bool apart = false;       // it holds someone whom the pod may not meet
   bool unenforced = false;  // the pod's shares must be enforced, and nobody does on this node
   MebiBytes weigh_at;
 };
 
 /// `position`: of one of the node's GPUs.
-[[nodiscard]] GpuKind kind_of(const NodeState& node, std::size_t position, const KindView& view,
-                              const PatternBook& book);
+[[nodiscard]] GpuKind kind_of(const NodeState& node, std::size_t position, const KindView& view);
 
 }  // namespace snug

@@ -167,8 +167,18 @@ Patterns PatternBook::make(const GpuKind& kind) {
     patterns.beside_[set & all_others()] |= set & ~all_others();
   }
   patterns.inits_ = patterns.served_ & ~all_others();
+  if (kind.mig.table && others_ + 1 < containers()) serve_in_company(patterns);
   weigh(patterns);
   return patterns;
+}
+
+void PatternBook::serve_in_company(Patterns& patterns) const {
+  patterns.in_company_ = patterns.serves_;
+  for (auto set = static_cast<ContainerSet>(patterns.serves_.size()); set-- > 0;) {
+    for (std::size_t turn = others_; turn < containers(); ++turn) {
+      if (patterns.in_company_[set | bit(turn)]) patterns.in_company_[set] = true;
+    }
+  }
 }
 
 void PatternBook::weigh(Patterns& patterns) const {

@@ -50,6 +50,12 @@ class Patterns {
  public:
   /// Whether it serves all of them at once. The empty set it always does.
   [[nodiscard]] bool serves(ContainerSet set) const { return serves_[set]; }
+  /// Whether it serves them all at once, or would if further plain init containers were with them:
+  /// an init container for which no slice is left may share the slice of another with a larger
+  /// need.
+  [[nodiscard]] bool serves_in_company(ContainerSet set) const {
+    return in_company_.empty() ? serves_[set] : in_company_[set];
+  }
   /// Those that it can serve at all, alone or in company.
   [[nodiscard]] ContainerSet served() const { return served_; }
   /// Of the init containers those that it can serve beside these apps and sidecars, alone or in
@@ -86,6 +92,7 @@ class Patterns {
   GpuKind kind_;
   std::size_t number_ = 0;
   std::vector<bool> serves_;
+  std::vector<bool> in_company_;  // empty: no different from serves_
   std::vector<GpuMode> modes_;
   ContainerSet served_ = 0;
   ContainerSet inits_ = 0;
@@ -138,6 +145,7 @@ class PatternBook {
   [[nodiscard]] GpuMode mode_of(const GpuKind& kind, ContainerSet set) const;
   [[nodiscard]] Patterns make(const GpuKind& kind);
   void serve_slices(Patterns& patterns);
+  void serve_in_company(Patterns& patterns) const;
   void weigh(Patterns& patterns) const;
 
   const GpuRequest& request_;

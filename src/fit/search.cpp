@@ -43,6 +43,7 @@ class Several {
         unenforced_(!node.inventory->enforced && tenant.wants_enforcement()),
         weigh_at_(weigh_at(node)) {
     several_.tidy();
+    for (const GpuState& gpu : node.gpus) takers_.push_back(takers_of(gpu));
   }
 
   /// Whether there is a cover by the constraints up to this one. The bins are tried in an order
@@ -140,14 +141,32 @@ class Several {
     const std::int64_t before = several_.book.steps();
     std::vector<Bin> bins;
     for (std::size_t gpu = 0; gpu < node_.gpus.size(); ++gpu) {
-      const bool apart = !apart_.empty() && apart_[gpu];
-      const KindView view{
-          .level = level, .apart = apart, .unenforced = unenforced_, .weigh_at = weigh_at_};
-      const Patterns& patterns = several_.book.of(kind_of(node_, gpu, view, several_.book));
+      const KindView view{.level = level,
+                          .takers = level < Level::kModel ? everybody() : takers_[gpu],
+                          .apart = !apart_.empty() && apart_[gpu],
+                          .unenforced = unenforced_,
+                          .weigh_at = weigh_at_};
+      const Patterns& patterns = several_.book.of(kind_of(node_, gpu, view));
       if (patterns.served() != 0) bins.push_back({.patterns = &patterns, .gpu = gpu});
     }
     memo_.count_steps(several_.book.steps() - before);
     return bins;
+  }
+
+  [[nodiscard]] ContainerSet everybody() const {
+    return (ContainerSet{1} << several_.book.containers()) - 1;
+  }
+
+  /// The containers whose gpu-model takes this GPU. A vanished one may have been of any model.
+  ContainerSet takers_of(const GpuState& gpu) {
+    if (gpu.closure == GpuClosure::kVanished) return everybody();
+    const ContainerBits by_position = memo_.takers(*gpu.info);
+    ContainerSet set = 0;
+    for (std::size_t turn = 0; turn < several_.book.containers(); ++turn) {
+      const std::size_t position = several_.book.position(turn);
+      if ((by_position >> position & 1) != 0) set |= ContainerSet{1} << turn;
+    }
+    return set;
   }
 
   void mark_likes(std::vector<Bin>& bins) const {
@@ -175,6 +194,7 @@ class Several {
   std::vector<bool> apart_;
   bool unenforced_;
   MebiBytes weigh_at_;
+  std::vector<ContainerSet> takers_;           // of each GPU
   const SeveralMemo::Known* known_ = nullptr;  // what the last possible() found
 };
 

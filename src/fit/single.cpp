@@ -14,11 +14,10 @@
 namespace snug {
 namespace {
 
-/// What does not depend on the namespace, of a GPU that is there; the cap is looked at later, since
-/// it bounds the sum over all GPUs.
+/// Why the GPU cannot serve the share now, whatever namespace asks. The GPU is there, is large
+/// enough, and of a model that the container takes. The cap, which bounds the sum over all GPUs, is
+/// looked at later.
 ReasonCode judge_share(const GpuState& gpu, const ContainerRequest& asked, const Charge& cost) {
-  if (cost.memory > gpu.memory || cost.compute > kWholeGpu) return ReasonCode::kTooLarge;
-  if (!asked.models.allows(gpu.info->model)) return ReasonCode::kModelExcluded;
   const GpuMode mode = serving_mode(gpu, asked.isolation);
   if (mode == GpuMode::kNone) return ReasonCode::kWrongMode;
   if (gpu.closure != GpuClosure::kOpen) return ReasonCode::kUnhealthy;
@@ -29,16 +28,10 @@ ReasonCode judge_share(const GpuState& gpu, const ContainerRequest& asked, const
   return ReasonCode::kNone;
 }
 
-ReasonCode judge_whole(const GpuState& gpu, const ContainerRequest& asked) {
-  if (!asked.models.allows(gpu.info->model)) return ReasonCode::kModelExcluded;
+ReasonCode judge_whole(const GpuState& gpu) {
   if (!gpu.takes_whole) return ReasonCode::kWrongMode;
   if (gpu.closure != GpuClosure::kOpen) return ReasonCode::kUnhealthy;
   return gpu.empty() ? ReasonCode::kNone : ReasonCode::kNoRoom;
-}
-
-/// A profile by name on a GPU that cannot have it.
-ReasonCode judge_no_slice(const GpuState& gpu, const ContainerRequest& asked) {
-  return asked.models.allows(gpu.info->model) ? ReasonCode::kWrongMode : ReasonCode::kModelExcluded;
 }
 
 DeviceTake take_of(const GpuState& gpu, std::size_t position, const ContainerRequest& asked,
@@ -119,9 +112,11 @@ class Single {
   ReasonCode judge(std::size_t position) {
     const GpuState& gpu = node_.gpus[position];
     if (gpu.closure == GpuClosure::kVanished) return ReasonCode::kUnhealthy;
-    if (whole_) return judge_whole(gpu, asked_);
     const bool sliced = takes_slices(*gpu.info);
-    if (!sliced && named_) return judge_no_slice(gpu, asked_);
+    if (too_large(gpu, sliced)) return ReasonCode::kTooLarge;
+    if ((memo_.takers(*gpu.info) & 1) == 0) return ReasonCode::kModelExcluded;
+    if (whole_) return judge_whole(gpu);
+    if (!sliced && named_) return ReasonCode::kWrongMode;
     ReasonCode reason =
         sliced ? judge_slice(gpu) : judge_share(gpu, asked_, prices_.of(0, gpu.memory).cost);
     if (!sliced && unenforced_) reason = std::max(reason, ReasonCode::kWrongMode);
@@ -129,12 +124,17 @@ class Single {
     return reason == ReasonCode::kNone && apart ? ReasonCode::kOtherNamespace : reason;
   }
 
+  /// Whether the request is larger than this GPU, even when that is empty.
+  bool too_large(const GpuState& gpu, bool sliced) {
+    if (whole_ || named_) return false;
+    if (sliced) return !smallest_profile(*gpu.info->mig_table, need_);
+    const Charge& cost = prices_.of(0, gpu.memory).cost;
+    return cost.memory > gpu.memory || cost.compute > kWholeGpu;
+  }
+
   ReasonCode judge_slice(const GpuState& gpu) {
-    const MigTable& table = *gpu.info->mig_table;
-    if (!named_ && !smallest_profile(table, need_)) return ReasonCode::kTooLarge;
-    if (!asked_.models.allows(gpu.info->model)) return ReasonCode::kModelExcluded;
     const MigRoom offered = mig_room_by(*node_.inventory, gpu, Level::kMode);
-    const auto profile = smallest_profile(table, need_, offered.profiles);
+    const auto profile = smallest_profile(*gpu.info->mig_table, need_, offered.profiles);
     if (!profile || !may_be_slice(asked_.isolation) || !offered.open_anywhere(*profile)) {
       return ReasonCode::kWrongMode;
     }

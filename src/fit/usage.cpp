@@ -85,6 +85,7 @@ class Adder {
            .closure = gpu.healthy ? GpuClosure::kOpen : GpuClosure::kUnhealthy,
            .model = first_of_model(inventory, gpu.model)});
     }
+    rounded_.resize(node.gpus.size());
   }
 
   void add(const Holding& holding) {
@@ -133,9 +134,10 @@ class Adder {
     node_.annotated_gate = gate_for_annotated(node_);
     node_.kubelet_gate = gate_for_kubelet(node_);
     node_.conflict = conflict_of(node_);
-    for (GpuState& gpu : node_.gpus) {
+    for (std::size_t i = 0; i < node_.gpus.size(); ++i) {
+      GpuState& gpu = node_.gpus[i];
       if (shares(gpu.mode)) gpu.sharing = kept_sharing_mode(gpu);
-      if (is_over_committed(gpu)) over_commit(gpu);
+      if (is_over_committed(i)) over_commit(gpu);
       const bool no_table = gpu.info->mig && !gpu.info->mig_table;
       if (gpu.closure == GpuClosure::kOpen && no_table) gpu.closure = GpuClosure::kNoMigTable;
       if (gpu.closure != GpuClosure::kOpen || gpu.memory.value <= 0) continue;
@@ -175,10 +177,13 @@ class Adder {
     touched_.clear();
   }
 
-  /// Slices meet on the axis or not, whatever they add up to (take_slice).
-  static bool is_over_committed(const GpuState& gpu) {
+  /// False for a GPU with slices: take_slice() sees whether two of them overlap. What rounding
+  /// explains is less than 1 MiB for each share by fraction.
+  [[nodiscard]] bool is_over_committed(std::size_t position) const {
+    const GpuState& gpu = node_.gpus[position];
     if (takes_slices(*gpu.info)) return false;
-    return gpu.used_memory > gpu.memory || gpu.used_compute > kWholeGpu;
+    const std::int64_t over = (gpu.used_memory - gpu.memory).value;
+    return over > std::max<std::int64_t>(0, rounded_[position] - 1) || gpu.used_compute > kWholeGpu;
   }
 
   static void over_commit(GpuState& gpu) {
@@ -194,7 +199,8 @@ class Adder {
       gpu.room = 2 * gpu.left;
       return;
     }
-    const Charge left{.memory = gpu.free_memory(), .compute = gpu.free_compute()};
+    const Charge left{.memory = std::max(MebiBytes{0}, gpu.free_memory()),
+                      .compute = gpu.free_compute()};
     gpu.room = left.room(gpu.memory);
     gpu.left = left_beside(gpu, {});
   }
@@ -220,6 +226,9 @@ class Adder {
       if (sized && !plausible(*holder.asked, stated, gpu.memory)) {
         counted = larger(larger(counted, stated), charge(*holder.asked, gpu.memory));
         suspect = true;
+      } else if (sized && std::holds_alternative<FractionAsk>(holder.asked->ask)) {
+        counted.memory = charge(*holder.asked, gpu.memory).memory;
+        ++rounded_[position];
       }
       if (takes_slices(*gpu.info)) {
         const bool good = device.slice && take_slice(position, *device.slice, holder, counted);
@@ -317,6 +326,7 @@ class Adder {
     if (is_new) {
       node_.vanished.push_back({.index = device.index, .uuid = device.uuid, .healthy = false});
       node_.gpus.emplace_back(GpuState{.closure = GpuClosure::kVanished});
+      rounded_.push_back(0);
     }
     return known->second;
   }
@@ -324,6 +334,7 @@ class Adder {
   NodeState& node_;
   /// Positions by index and uuid, which live in the holdings. Forged reservations may name many.
   std::map<std::pair<int, std::string_view>, std::size_t> vanished_;
+  std::vector<int> rounded_;  // by GPU: how many shares by fraction its use is the sum of
   bool kubelet_ = false;
   std::vector<std::size_t> touched_;         // GPUs of the holding that is being added
   std::map<std::size_t, PodCharge> by_gpu_;  // of the holding that is being added
@@ -333,14 +344,26 @@ class Adder {
 }  // namespace
 
 NodeStatePtr add_up(std::shared_ptr<const NodeInventory> inventory,
-                    std::vector<HoldingPtr> holdings) {
+                    std::vector<HoldingPtr> holdings, const HostHoldings& hosts) {
   auto node = std::make_shared<NodeState>();
   node->inventory = std::move(inventory);
   node->holdings = std::move(holdings);
   Adder adder(*node);
   for (const HoldingPtr& holding : node->holdings) adder.add(*holding);
   adder.finish();
+  node->host_used += hosts.used;
+  node->pods += hosts.pods;
+  if (hosts.listed.empty()) {
+    node->unlisted_host_used = hosts.used;
+    node->unlisted_pods = hosts.pods;
+  }
+  node->holdings.insert(node->holdings.end(), hosts.listed.begin(), hosts.listed.end());
   return node;
+}
+
+NodeStatePtr with_holdings(const NodeState& node, std::vector<HoldingPtr> holdings) {
+  return add_up(node.inventory, std::move(holdings),
+                {.used = node.unlisted_host_used, .pods = node.unlisted_pods, .listed = {}});
 }
 
 }  // namespace snug

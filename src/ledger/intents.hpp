@@ -1,12 +1,12 @@
-// Winners that were named and are not bound yet: at most max_intents, each for intent_ttl_ms at the
-// most. Not thread-safe: the ledger's mutex guards it.
+// Intents: placements that were named as winners to kube-scheduler and are not bound yet. They
+// count as taken for other pods. There are at most max_intents, and each lives at most
+// intent_ttl_ms. Not thread-safe: the ledger's mutex guards it.
 #pragma once
 
 #include <list>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "snug/base/clock.hpp"
 #include "snug/base/limits.hpp"
@@ -14,22 +14,30 @@
 
 namespace snug {
 
-class Intents {
+/// A pod with an intent now has a holding. Whether others that were refused because of the intent
+/// may fit beside the holding: it is not what was intended, or it opens a GPU that is empty in
+/// `before` in another mode than the GPU opens in by default, which others may wait for.
+[[nodiscard]] bool frees_more(const Holding& intent, const Holding& holding,
+                              const NodeState& before);
+
+class IntentTable {
  public:
-  explicit Intents(const Limits& limits)
+  explicit IntentTable(const Limits& limits)
       : ttl_(limits.intent_ttl_ms), most_(static_cast<std::size_t>(limits.max_intents)) {}
 
-  /// Replaces the pod's earlier one; the oldest goes when there are too many.
-  void note(HoldingPtr intent, TimePoint now);
-  /// False: the pod had none.
-  bool end(std::string_view uid);
+  /// Replaces the pod's earlier one; the oldest goes when there are too many. True: a place that
+  /// was intended is intended no more.
+  bool note(HoldingPtr intent, TimePoint now);
+  /// The intent that ends; null: the pod had none.
+  HoldingPtr end(std::string_view uid);
   /// False: none has expired.
   bool expire(TimePoint now);
 
-  [[nodiscard]] std::vector<HoldingPtr> all() const;
-  /// Of other pods, on this node.
-  [[nodiscard]] std::vector<HoldingPtr> of_others(std::string_view node,
-                                                  std::string_view uid) const;
+  /// The earliest first.
+  [[nodiscard]] Intents all() const;
+  /// Those on the node that come before the pod's own there, the earliest first; all of them where
+  /// it has none there.
+  [[nodiscard]] Intents before(std::string_view node, std::string_view uid) const;
 
  private:
   struct Intent {

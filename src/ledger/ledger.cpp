@@ -6,31 +6,17 @@
 #include <unordered_set>
 #include <utility>
 
+#include "ledger/fair_mutex.hpp"
 #include "ledger/intents.hpp"
 #include "ledger/nominations.hpp"
+#include "ledger/relist.hpp"
+#include "ledger/shown.hpp"
 #include "ledger/slots.hpp"
 #include "ledger/tombstones.hpp"
 #include "snug/fit/usage.hpp"
 #include "snug/plan/plan.hpp"
 
 namespace snug {
-namespace {
-
-/// A pod without devices closes its node by what it shows itself to ask. What is added to one that
-/// had no GPU counts, a reservation too: a restart would count it, and GPUs that it names may be
-/// used.
-bool gives_way(const Holding& known, const Holding& now) {
-  if (known.of_host_alone()) return !now.of_host_alone();
-  return known.unplaced && !now.unplaced && !now.written;
-}
-
-bool same_pod(const Holding& a, const Holding& b) {
-  return a.host == b.host && a.terminating == b.terminating &&
-         a.other_constraints == b.other_constraints && a.rank == b.rank;
-}
-
-}  // namespace
-
 struct Ledger::Impl {
   Impl(const Clock& the_clock, const Limits& limits)
       : clock(the_clock),
@@ -40,18 +26,19 @@ struct Ledger::Impl {
         max_nodes(static_cast<std::size_t>(limits.max_nodes)) {}
 
   const Clock& clock;
-  mutable std::mutex mutex;
+  mutable FairMutex mutex;
   // All below are guarded by `mutex`.
   std::unordered_map<std::string, LedgerEntry, StringHash, std::equal_to<>> entries;
   std::unordered_set<std::string, StringHash, std::equal_to<>> unconfirmed;  // uids in `entries`
   NodeSlots nodes;
-  Intents intents;
+  IntentTable intents;
   NominationTable nominations;
   Tombstones ended;
   std::size_t max_nodes;
   std::uint64_t sequence = 0;  // of changes of entries
   Generation generation;
   Generation room;
+  Generation intents_ended;
   DemandPtr demand{DemandPtr{}, &kNothingLearned};
   SnapshotPtr current;  // null: out of date
 
@@ -61,8 +48,16 @@ struct Ledger::Impl {
     current = nullptr;
   }
   void room_made() { changed(true); }
+  /// An intent has ended, and what it would have taken is there for others.
+  void intent_ended() {
+    ++intents_ended.value;
+    changed();
+  }
   void end_intent(std::string_view uid) {
-    if (intents.end(uid)) changed();
+    if (intents.end(uid) != nullptr) intent_ended();
+  }
+  void expire_intents() {
+    if (intents.expire(clock.now())) intent_ended();
   }
   LedgerEntry* find(std::string_view uid) {
     const auto found = entries.find(uid);
@@ -77,7 +72,7 @@ struct Ledger::Impl {
   /// Call it after any change of state or `seen`.
   void track(const LedgerEntry& entry) {
     const std::string& uid = entry.holding->uid;
-    const bool unseen = entry.state == HoldingState::kBound && !entry.seen;
+    const bool unseen = entry.state == HoldingState::kBound && (!entry.seen || entry.revived);
     if (unseen || entry.state == HoldingState::kUnsettled) {
       unconfirmed.insert(uid);
     } else if (const auto found = unconfirmed.find(uid); found != unconfirmed.end()) {
@@ -107,8 +102,8 @@ struct Ledger::Impl {
   void end_nomination(std::string_view uid) {
     if (nominations.end(uid)) room_made();
   }
-  void end_pod(std::string_view uid) {
-    ended.add(uid);
+  void end_pod(std::string_view uid, Tombstones::Source source) {
+    ended.add(uid, ++sequence, source);
     end_intent(uid);
     end_nomination(uid);
     erase(uid);
@@ -140,36 +135,52 @@ struct Ledger::Impl {
     return left_out.size();
   }
 
+  void remove_node(std::string_view name) {
+    // Units of the kubelet count against their namespace's cap by the node's inventory.
+    const bool frees_caps = !nodes.with_gpus(name).empty();
+    if (nodes.remove(name)) changed(frees_caps);
+  }
+
   bool put_node(NodeInventory inventory) {
     if (nodes.size() >= max_nodes && !nodes.find(inventory.name)) return false;
     if (nodes.put(std::move(inventory))) room_made();
     return true;
   }
 
-  bool hold(const HoldingPtr& holding, bool watched);
+  enum class Shown : std::uint8_t { kListed, kWatched, kRead };
+  bool hold(const HoldingPtr& holding, Shown shown);
   void bring_up_to_date(LedgerEntry& entry, const Holding& shown);
   NodeChoice choose(NodeIndex node, const ReserveInput& input);
+  void not_shown_bound(const std::string& uid, std::uint64_t mark, bool lives);
   std::optional<ReserveFailure> held_already(const ReserveInput& input);
 };
 
-bool Ledger::Impl::hold(const HoldingPtr& holding, bool watched) {
-  if (ended.contains(holding->uid)) return true;
+bool Ledger::Impl::hold(const HoldingPtr& holding, Shown shown) {
+  const bool watched = shown != Shown::kRead;
+  const bool revived = ended.contains(holding->uid);
+  if (revived) {
+    // A list that is newer than the end has ended the tombstone already.
+    if (shown != Shown::kWatched || ended.only_read(holding->uid)) return true;
+    ended.erase(holding->uid);
+  }
   end_intent(holding->uid);
   end_nomination(holding->uid);
   LedgerEntry* entry = find(holding->uid);
   if (entry == nullptr) {
     entry = &insert(holding, HoldingState::kBound);
     entry->seen = watched;
+    entry->revived = revived;
     track(*entry);
     return true;
   }
   bool added = false;  // a reservation, by hand: that is told as an edit of one is
   if (gives_way(*entry->holding, *holding)) {
-    const bool seen = entry->seen;
+    const LedgerEntry before = *entry;
     added = holding->written;
     erase(holding->uid);
     entry = &insert(holding, HoldingState::kBound);
-    entry->seen = seen;
+    entry->seen = before.seen;
+    entry->revived = before.revived;
   }
   const bool same = entry->holding->reservation == holding->reservation;
   const bool same_node = entry->holding->reservation.node == holding->reservation.node;
@@ -183,6 +194,7 @@ bool Ledger::Impl::hold(const HoldingPtr& holding, bool watched) {
   }
   bring_up_to_date(*entry, *holding);
   entry->seen = entry->seen || watched;
+  if (shown != Shown::kWatched) entry->revived = false;
   if (!watched) entry->since = clock.now();
   track(*entry);
   return (same && !added) || !settled;
@@ -201,20 +213,27 @@ void Ledger::Impl::bring_up_to_date(LedgerEntry& entry, const Holding& shown) {
   changed();
 }
 
-/// The best devices on the node, beside what other pods were promised there while that leaves any.
-NodeChoice Ledger::Impl::choose(NodeIndex node, const ReserveInput& input) {
-  const NodeStatePtr& live = nodes.state(node);
-  const Nominations nominated = nominations.on(input.node, waiting());
-  const Around around{.held = nodes.held(),
-                      .nominations = nominated.empty() ? nullptr : &nominated,
-                      .demand = *demand};
-  std::vector<HoldingPtr> promised = intents.of_others(input.node, input.claim.rank.uid);
-  if (!promised.empty()) {
-    promised.insert(promised.end(), live->holdings.begin(), live->holdings.end());
-    const NodeStatePtr later = add_up(live->inventory, std::move(promised));
-    return choose_on(*live, input.claim, around, later.get());
+/// A list that was begun at `mark` does not show the pod bound.
+void Ledger::Impl::not_shown_bound(const std::string& uid, std::uint64_t mark, bool lives) {
+  const LedgerEntry& entry = entries.find(uid)->second;
+  if (entry.sequence > mark) return;
+  if (!lives) {
+    if (entry.state != HoldingState::kReserved) end_pod(uid, Tombstones::Source::kStream);
+  } else if (entry.state == HoldingState::kBound) {
+    erase(uid);
   }
-  return choose_on(*live, input.claim, around);
+}
+
+/// The best devices on the node, beside what was promised to other pods there. Of two pods that
+/// were promised one place the earlier has it.
+NodeChoice Ledger::Impl::choose(NodeIndex node, const ReserveInput& input) {
+  const Nominations nominated = nominations.on(input.node, waiting());
+  const Intents promised = intents.before(input.node, input.claim.rank.uid);
+  return choose_on(*nodes.state(node), input.claim,
+                   {.held = nodes.held(),
+                    .nominations = nominated.empty() ? nullptr : &nominated,
+                    .intents = promised.empty() ? nullptr : &promised,
+                    .demand = *demand});
 }
 
 std::optional<ReserveFailure> Ledger::Impl::held_already(const ReserveInput& input) {
@@ -242,11 +261,12 @@ Ledger::~Ledger() = default;
 
 SnapshotPtr Ledger::snapshot() {
   const std::lock_guard lock(impl_->mutex);
-  if (impl_->intents.expire(impl_->clock.now())) impl_->changed();
+  impl_->expire_intents();
   if (impl_->current == nullptr) {
     auto snapshot = std::make_shared<Snapshot>();
     snapshot->generation = impl_->generation;
     snapshot->room_generation = impl_->room;
+    snapshot->intents_ended = impl_->intents_ended;
     snapshot->inventories = impl_->nodes.inventories();
     snapshot->nodes = impl_->nodes.table();
     snapshot->names = impl_->nodes.name_index();
@@ -276,7 +296,7 @@ bool Ledger::put_node(NodeInventory inventory) {
 
 void Ledger::remove_node(std::string_view name) {
   const std::lock_guard lock(impl_->mutex);
-  if (impl_->nodes.remove(name)) impl_->changed();
+  impl_->remove_node(name);
 }
 
 std::size_t Ledger::replace_nodes(std::vector<NodeInventory> inventories) {
@@ -284,7 +304,7 @@ std::size_t Ledger::replace_nodes(std::vector<NodeInventory> inventories) {
   std::unordered_set<std::string> listed;
   for (const NodeInventory& inventory : inventories) listed.insert(inventory.name);
   for (const std::string& name : impl_->nodes.names()) {
-    if (!listed.contains(name) && impl_->nodes.remove(name)) impl_->changed();
+    if (!listed.contains(name)) impl_->remove_node(name);
   }
   std::size_t left_out = 0;
   for (NodeInventory& inventory : inventories) {
@@ -295,12 +315,12 @@ std::size_t Ledger::replace_nodes(std::vector<NodeInventory> inventories) {
 
 bool Ledger::hold(const HoldingPtr& holding) {
   const std::lock_guard lock(impl_->mutex);
-  return impl_->hold(holding, true);
+  return impl_->hold(holding, Impl::Shown::kWatched);
 }
 
 bool Ledger::hold_as_read(const HoldingPtr& holding) {
   const std::lock_guard lock(impl_->mutex);
-  return impl_->hold(holding, false);
+  return impl_->hold(holding, Impl::Shown::kRead);
 }
 
 bool Ledger::nominate(NominationPtr nomination) {
@@ -331,7 +351,15 @@ void Ledger::policy_changed() {
 
 void Ledger::gone(std::string_view uid) {
   const std::lock_guard lock(impl_->mutex);
-  impl_->end_pod(uid);
+  impl_->end_pod(uid, Tombstones::Source::kStream);
+}
+
+bool Ledger::gone_as_read(std::string_view uid, std::uint64_t sequence) {
+  const std::lock_guard lock(impl_->mutex);
+  const LedgerEntry* entry = impl_->find(uid);
+  if (entry == nullptr || entry->sequence != sequence) return false;
+  impl_->end_pod(uid, Tombstones::Source::kRead);
+  return true;
 }
 
 ListMark Ledger::list_begins() {
@@ -340,25 +368,8 @@ ListMark Ledger::list_begins() {
 }
 
 ListResult Ledger::replace_holdings(ListMark mark, const ListedPods& listed) {
+  ListResult result{.edited = Relist<Impl>(*impl_, mark, listed).take_in()};
   const std::lock_guard lock(impl_->mutex);
-  std::unordered_set<std::string_view> bound;
-  ListResult result;
-  for (const HoldingPtr& holding : listed.bound) {
-    if (!impl_->hold(holding, true)) result.edited.push_back(holding->uid);
-    bound.insert(holding->uid);
-  }
-  std::vector<std::string> gone;
-  std::vector<std::string> unbound;
-  for (const auto& [uid, entry] : impl_->entries) {
-    if (entry.sequence > mark.sequence || bound.contains(uid)) continue;
-    if (!listed.living.contains(uid)) {
-      if (entry.state != HoldingState::kReserved) gone.push_back(uid);
-    } else if (entry.state == HoldingState::kBound) {
-      unbound.push_back(uid);
-    }
-  }
-  for (const std::string& uid : gone) impl_->end_pod(uid);
-  for (const std::string& uid : unbound) impl_->erase(uid);
   std::unordered_set<std::string_view> nominated;
   for (const NominationPtr& nomination : listed.nominated) nominated.insert(nomination->rank.uid);
   for (const std::string& uid : impl_->nominations.until(mark.sequence)) {
@@ -371,7 +382,7 @@ ListResult Ledger::replace_holdings(ListMark mark, const ListedPods& listed) {
 
 std::expected<HoldingPtr, ReserveFailure> Ledger::reserve(const ReserveInput& input) {
   const std::lock_guard lock(impl_->mutex);
-  if (impl_->intents.expire(impl_->clock.now())) impl_->changed();
+  impl_->expire_intents();
   if (auto held = impl_->held_already(input)) return std::unexpected(*std::move(held));
   if (LedgerEntry* unsettled = impl_->find(input.claim.rank.uid)) {
     impl_->set_state(*unsettled, HoldingState::kReserved);
@@ -383,8 +394,10 @@ std::expected<HoldingPtr, ReserveFailure> Ledger::reserve(const ReserveInput& in
   if (choice.reason != ReasonCode::kNone) {
     return std::unexpected(ReserveFailure{.reason = choice.reason});
   }
-  impl_->end_intent(input.claim.rank.uid);
-  auto holding = to_holding(*impl_->nodes.state(*node), input.claim, choice.placement);
+  const NodeState& live = *impl_->nodes.state(*node);
+  auto holding = to_holding(live, input.claim, choice.placement);
+  const HoldingPtr intent = impl_->intents.end(input.claim.rank.uid);
+  if (intent != nullptr && frees_more(*intent, *holding, live)) impl_->intent_ended();
   holding->pod = input.pod;
   holding->host = input.claim.host;
   holding->other_constraints = input.other_constraints;
@@ -429,7 +442,7 @@ void Ledger::release_unsettled(std::string_view uid, std::uint64_t sequence) {
 void Ledger::note_intent(HoldingPtr intent) {
   const std::lock_guard lock(impl_->mutex);
   if (impl_->find(intent->uid) != nullptr || impl_->ended.contains(intent->uid)) return;
-  impl_->intents.note(std::move(intent), impl_->clock.now());
+  if (impl_->intents.note(std::move(intent), impl_->clock.now())) ++impl_->intents_ended.value;
   impl_->changed();
 }
 
@@ -466,6 +479,11 @@ std::vector<LedgerEntry> Ledger::unconfirmed() const {
 bool Ledger::ended(std::string_view uid) const {
   const std::lock_guard lock(impl_->mutex);
   return impl_->ended.contains(uid);
+}
+
+bool Ledger::ended_since(ListMark mark, std::string_view uid) const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->ended.since(uid, mark.sequence);
 }
 
 }  // namespace snug

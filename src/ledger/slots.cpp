@@ -1,6 +1,8 @@
 #include "ledger/slots.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "snug/base/limits.hpp"
@@ -8,6 +10,14 @@
 #include "snug/fit/usage.hpp"
 
 namespace snug {
+namespace {
+
+/// A state lists up to so many pods without GPUs, which preemption may choose; of more it has the
+/// sums alone. A kubelet has some hundred pods; only a virtual-kubelet has thousands, and those are
+/// not copied into every state. No limit of base/limits.hpp: no operator would set it.
+constexpr std::size_t kMostHostsListed = 1'024;
+
+}  // namespace
 
 std::optional<NodeIndex> NodeSlots::find(std::string_view name) const {
   const auto found = by_name_.find(name);
@@ -54,26 +64,56 @@ bool NodeSlots::remove(std::string_view name) {
 
 void NodeSlots::add(HoldingPtr holding) {
   const std::uint32_t slot = slot_of(holding->reservation.node);
-  held_.add(holding->name_space, compute_held(*holding, slots_[slot].inventory.get()));
-  slots_[slot].holdings.push_back(std::move(holding));
+  Slot& node = slots_[slot];
+  if (holding->of_host_alone()) {
+    node.hosts_use.add(holding->host, 1);
+    const std::string_view uid = holding->uid;
+    node.hosts.emplace(uid, std::move(holding));
+  } else {
+    held_.add(holding->name_space, compute_held(*holding, node.inventory.get()));
+    node.holdings.push_back(std::move(holding));
+  }
   refresh(slot);
 }
 
 void NodeSlots::remove(const Holding& holding) {
   const std::uint32_t slot = slot_of(holding.reservation.node);
-  held_.add(holding.name_space, -compute_held(holding, slots_[slot].inventory.get()));
-  std::erase_if(slots_[slot].holdings,
-                [&](const HoldingPtr& other) { return other->uid == holding.uid; });
+  Slot& node = slots_[slot];
+  if (holding.of_host_alone()) {
+    node.hosts_use.add(holding.host, -1);
+    node.hosts.erase(holding.uid);
+  } else {
+    held_.add(holding.name_space, -compute_held(holding, node.inventory.get()));
+    std::erase_if(node.holdings,
+                  [&](const HoldingPtr& other) { return other->uid == holding.uid; });
+  }
   refresh(slot);
   drop_if_unused(slot);
 }
 
 void NodeSlots::replace(const HoldingPtr& holding) {
   const std::uint32_t slot = slot_of(holding->reservation.node);
-  for (HoldingPtr& other : slots_[slot].holdings) {
-    if (other->uid == holding->uid) other = holding;
+  Slot& node = slots_[slot];
+  if (holding->of_host_alone()) {
+    const auto known = node.hosts.find(holding->uid);
+    node.hosts_use.add(known->second->host, -1);
+    node.hosts_use.add(holding->host, 1);
+    node.hosts.erase(known);
+    node.hosts.emplace(holding->uid, holding);
+  } else {
+    for (HoldingPtr& other : node.holdings) {
+      if (other->uid == holding->uid) other = holding;
+    }
   }
   refresh(slot);
+}
+
+std::vector<std::string> NodeSlots::with_gpus(std::string_view node) const {
+  std::vector<std::string> uids;
+  const auto found = by_name_.find(node);
+  if (found == by_name_.end()) return uids;
+  for (const HoldingPtr& holding : slots_[found->second].holdings) uids.push_back(holding->uid);
+  return uids;
 }
 
 /// The units that the kubelet hands out are of as much as the inventory says.
@@ -160,17 +200,51 @@ std::uint32_t NodeSlots::slot_of(std::string_view name) {
   return slot;
 }
 
+void NodeSlots::HostSum::add(const HostAmounts& amounts, int sign) {
+  cpu_milli += sign * Wide{amounts.cpu_milli};
+  memory_bytes += sign * Wide{amounts.memory_bytes};
+}
+
+HostAmounts NodeSlots::HostSum::amounts() const {
+  constexpr Wide kMost = std::numeric_limits<std::int64_t>::max();
+  return {.cpu_milli = static_cast<std::int64_t>(std::min(cpu_milli, kMost)),
+          .memory_bytes = static_cast<std::int64_t>(std::min(memory_bytes, kMost))};
+}
+
+NodeStatePtr NodeSlots::state_of(const Slot& node) {
+  HostHoldings hosts{
+      .used = node.hosts_use.amounts(), .pods = std::ssize(node.hosts), .listed = {}};
+  if (node.hosts.size() <= kMostHostsListed) {
+    hosts.listed.reserve(node.hosts.size());
+    for (const auto& [uid, holding] : node.hosts) hosts.listed.push_back(holding);
+  }
+  return add_up(node.inventory, node.holdings, hosts);
+}
+
 void NodeSlots::refresh(std::uint32_t slot) {
+  if (in_batch_) {
+    stale_.push_back(slot);
+    return;
+  }
   Slot& node = slots_[slot];
-  node.state = node.inventory == nullptr ? nullptr : add_up(node.inventory, node.holdings);
+  node.state = node.inventory == nullptr ? nullptr : state_of(node);
   node.version = ++version_;
   const std::size_t chunk = slot / NodeTable::kChunk;
   if (chunk < chunks_.size()) chunks_[chunk] = nullptr;
 }
 
+void NodeSlots::end_batch() {
+  in_batch_ = false;
+  std::ranges::sort(stale_);
+  const auto twice = std::ranges::unique(stale_);
+  stale_.erase(twice.begin(), twice.end());
+  for (const std::uint32_t slot : stale_) refresh(slot);
+  stale_.clear();
+}
+
 void NodeSlots::drop_if_unused(std::uint32_t slot) {
   Slot& node = slots_[slot];
-  if (node.inventory != nullptr || !node.holdings.empty()) return;
+  if (node.inventory != nullptr || !node.holdings.empty() || !node.hosts.empty()) return;
   by_name_.erase(node.name);
   node = Slot{};
   free_.push_back(slot);

@@ -2,6 +2,8 @@
 // Not thread-safe: the ledger's mutex guards it.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,8 +33,23 @@ class NodeSlots {
   /// The node need not exist (yet).
   void add(HoldingPtr holding);
   void remove(const Holding& holding);
-  /// In the place of the one with the same uid and node.
+  /// In the place of the one with the same uid, node and reservation.
   void replace(const HoldingPtr& holding);
+  /// Uids of the node's holdings, except those of the host alone.
+  [[nodiscard]] std::vector<std::string> with_gpus(std::string_view node) const;
+
+  /// While a Batch exists no state may be read. States that change meanwhile are made once each,
+  /// when it is destroyed.
+  class Batch {
+   public:
+    explicit Batch(NodeSlots& nodes) : nodes_(nodes) { nodes_.in_batch_ = true; }
+    ~Batch() { nodes_.end_batch(); }
+    Batch(const Batch&) = delete;
+    Batch& operator=(const Batch&) = delete;
+
+   private:
+    NodeSlots& nodes_;
+  };
 
   /// Counts the changes of what nodes have.
   [[nodiscard]] Generation inventories() const { return inventories_; }
@@ -50,16 +67,31 @@ class NodeSlots {
   }
 
  private:
+  __extension__ using Wide = __int128;
+
+  /// What pods without GPUs have of a host. Wider than HostAmounts, whose sums stop at the largest
+  /// number, so that a pod can be subtracted again.
+  struct HostSum {
+    Wide cpu_milli = 0;
+    Wide memory_bytes = 0;
+
+    void add(const HostAmounts& amounts, int sign);
+    [[nodiscard]] HostAmounts amounts() const;
+  };
   struct Slot {
     std::string name;
     std::shared_ptr<const NodeInventory> inventory;  // null: the node is gone
-    std::vector<HoldingPtr> holdings;
-    NodeStatePtr state;         // null: the node is gone
-    std::uint64_t version = 0;  // of the state
+    std::vector<HoldingPtr> holdings;                // except those of the host alone
+    std::map<std::string_view, HoldingPtr> hosts;    // of the host alone, by their own uids
+    HostSum hosts_use;                               // the sum over `hosts`
+    NodeStatePtr state;                              // null: the node is gone
+    std::uint64_t version = 0;                       // of the state
   };
 
   std::uint32_t slot_of(std::string_view name);
   void refresh(std::uint32_t slot);
+  [[nodiscard]] static NodeStatePtr state_of(const Slot& node);
+  void end_batch();
   void set_inventory(std::uint32_t slot, std::shared_ptr<const NodeInventory> inventory);
   void drop_if_unused(std::uint32_t slot);
   [[nodiscard]] std::uint8_t number_of(const std::string& model);
@@ -67,6 +99,8 @@ class NodeSlots {
 
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
+  std::vector<std::uint32_t> stale_;  // slots whose states are out of date, in a batch
+  bool in_batch_ = false;
   std::size_t existing_ = 0;
   Generation inventories_;
   NamespaceUse held_;          // the sum of compute_held() over all holdings

@@ -8,9 +8,6 @@
 namespace snug {
 namespace {
 
-/// More than any product's name has; a label's value has 63 at most.
-constexpr std::size_t kMostModelBytes = 128;
-
 /// Lists of words, with one space between.
 struct Naming {
   std::string_view card;
@@ -19,7 +16,8 @@ struct Naming {
 };
 
 // NVML's product names, as device lists have them (mig-parted, NVIDIA's open kernel modules); H20
-// and PG506 are in mig-parted's group of the 96 GB cards, and GH200 is called by its CPU's 480 GB.
+// and PG506 are in mig-parted's group of the 96 GB cards, and a GH200 with 96 GB is called by its
+// CPU's 120 or 480 GB.
 constexpr auto kNamings = std::to_array<Naming>({
     {"A30", "a30", "24gb pcie"},
     {"A100-40GB", "a100", "40gb pcie sxm sxm4"},
@@ -31,7 +29,7 @@ constexpr auto kNamings = std::to_array<Naming>({
     {"H100-94GB", "h100", "94gb nvl hbm3"},
     {"H100-94GB", "h800 nvl", "94gb hbm3"},
     {"H100-96GB", "h100", "96gb sxm sxm5 hbm3"},
-    {"H100-96GB", "gh200", "96gb 480gb hbm3"},
+    {"H100-96GB", "gh200", "96gb 120gb 480gb hbm3"},
     {"H100-96GB", "h20", "96gb hbm3"},
     {"H100-96GB", "pg506", "96gb 232"},
     {"H200-141GB", "h200", "141gb nvl sxm sxm5 hbm3e"},
@@ -118,9 +116,13 @@ std::vector<const MigCard*> cards_where(std::string_view model, Holds holds) {
   return cards;
 }
 
-/// From its nominal memory; what drivers report is up to 2 % less.
 std::int64_t distance(const MigCard& card, MebiBytes memory) {
   return std::abs(card.memory.value - memory.value);
+}
+
+/// Whether a card may report so much: drivers report up to 2 % less than its nominal memory.
+bool may_have(const MigCard& card, MebiBytes memory) {
+  return distance(card, memory) <= card.memory.value / 16;
 }
 
 }  // namespace
@@ -136,11 +138,10 @@ std::vector<const MigCard*> mig_cards_beginning(std::string_view model) {
 const MigCard* find_mig_card(std::string_view model, MebiBytes memory) {
   const std::vector<const MigCard*> cards = mig_cards_called(model);
   if (cards.empty()) return nullptr;
-  if (cards.size() == 1) return cards.front();
-  if (memory.value <= 0) return nullptr;
+  if (memory.value == 0) return cards.size() == 1 ? cards.front() : nullptr;
   const MigCard* nearest = *std::ranges::min_element(
       cards, {}, [&](const MigCard* card) { return distance(*card, memory); });
-  return distance(*nearest, memory) <= nearest->memory.value / 16 ? nearest : nullptr;
+  return may_have(*nearest, memory) ? nearest : nullptr;
 }
 
 }  // namespace snug

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "snug/base/check.hpp"
+
 namespace snug {
 namespace {
 
@@ -51,23 +53,70 @@ bool any_glob_matches(std::span<const std::string> patterns, std::string_view te
       patterns, [&](const std::string& pattern) { return glob_matches(pattern, text, letters); });
 }
 
+bool is_model(std::string_view text) {
+  return !text.empty() && text.size() <= kMostModelBytes &&
+         std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+}
+
 std::string_view bare_model(std::string_view model) {
   constexpr std::string_view kShared = "-SHARED";
   if (model.ends_with(kShared)) model.remove_suffix(kShared.size());
   return model.substr(0, model.find("-MIG-"));
 }
 
-bool any_model_matches(std::span<const std::string> patterns, std::string_view model) {
-  const std::string_view bare = bare_model(model);
-  if (any_glob_matches(patterns, bare, LetterCase::kAny)) return true;
-  const std::string_view short_name = without_brand(bare);
-  return short_name != bare && any_glob_matches(patterns, short_name, LetterCase::kAny);
+ModelText::ModelText(std::string_view model) : model_(model), bare_(bare_model(model)) {
+  SNUG_CHECK(model.size() <= kMostModelBytes);
+  brand_ = bare_.size() - without_brand(bare_).size();
+  for (std::size_t i = 0; i < bare_.size(); ++i) {
+    places_.at(static_cast<unsigned char>(lower(bare_[i]))) |= Bytes{1} << i;
+  }
+}
+
+bool ModelText::matches(std::string_view pattern) const {
+  return matches_from(0, pattern) || (brand_ > 0 && matches_from(brand_, pattern));
+}
+
+bool ModelText::matches_any(std::span<const std::string> patterns) const {
+  return std::ranges::any_of(patterns,
+                             [&](const std::string& pattern) { return matches(pattern); });
+}
+
+/// Goes through the pattern once, with all the bytes of the text after which it may be.
+bool ModelText::matches_from(std::size_t begin, std::string_view pattern) const {
+  bool nowhere_yet = begin == 0;  // the pattern so far may match no byte at all
+  Bytes after = begin == 0 ? Bytes{0} : Bytes{1} << (begin - 1);
+  for (const char c : pattern) {
+    if (c == '*') {
+      after = nowhere_yet ? ~Bytes{0} : after | -after;  // from the lowest bit on
+      continue;
+    }
+    after = after << 1 | Bytes{nowhere_yet};
+    if (c != '?') after &= places_.at(static_cast<unsigned char>(lower(c)));
+    nowhere_yet = false;
+    if (after == 0) return false;
+  }
+  if (bare_.empty()) return nowhere_yet;
+  return (after >> (bare_.size() - 1) & 1) != 0;
+}
+
+bool ModelFilter::allows(const ModelText& model) const {
+  const auto named = [&](const std::string& pattern) {
+    return pattern.starts_with('=') ? std::string_view(pattern).substr(1) == model.name()
+                                    : model.matches(pattern);
+  };
+  return (wanted.empty() || std::ranges::any_of(wanted, named)) &&
+         std::ranges::none_of(excluded, named);
 }
 
 bool ModelFilter::allows(std::string_view model) const {
-  if (empty()) return true;
-  return (wanted.empty() || any_model_matches(wanted, model)) &&
-         !any_model_matches(excluded, model);
+  return empty() || allows(ModelText(model));
+}
+
+std::size_t ModelFilter::bytes() const {
+  std::size_t sum = 0;
+  for (const std::string& pattern : wanted) sum += pattern.size();
+  for (const std::string& pattern : excluded) sum += pattern.size();
+  return sum;
 }
 
 }  // namespace snug

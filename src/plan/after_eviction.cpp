@@ -1,5 +1,6 @@
 #include "plan/after_eviction.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -36,7 +37,7 @@ bool AfterEviction::try_without(const PodSet& gone) {
   for (const std::size_t pod : gpu_pods_) {
     if (!gone[pod]) left.push_back(node_.holdings[pod]);
   }
-  const NodeStatePtr state = add_up(node_.inventory, std::move(left));
+  const NodeStatePtr state = with_holdings(node_, std::move(left));
   const NamespaceUse held = held_without(gone);
   const Claim& claim = preemptor_.claim;
   return keeps_for_others()
@@ -69,13 +70,11 @@ NamespaceUse AfterEviction::held_without(const PodSet& gone) const {
 bool AfterEviction::host_fits(const PodSet& gone) const {
   const HostCapacity& all = node_.inventory->host;
   if (!all.known) return true;
-  HostAmounts used;
-  std::int64_t pods = 0;
+  HostAmounts used = node_.unlisted_host_used;
   for (std::size_t i = 0; i < gone.size(); ++i) {
-    if (gone[i]) continue;
-    used += node_.holdings[i]->host;
-    ++pods;
+    if (!gone[i]) used += node_.holdings[i]->host;
   }
+  const std::int64_t pods = node_.pods - std::ranges::count(gone, true);
   return host_has_room(all, used, pods, preemptor_.claim.host);
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "plan/apart.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/fit/fit.hpp"
 #include "snug/fit/usage.hpp"
@@ -43,7 +44,8 @@ void keep_if(PlacementList& options, const Keep& keep) {
 bool opens_so(const NodeState& node, const GpuRequest& request, PlacementView placement,
               const DeviceTake& take) {
   const GpuState& gpu = node.gpus[take.gpu];
-  if (!gpu.empty() || take.mode == GpuMode::kWhole || take.mode == gpu.sharing) return true;
+  const bool shared = take.mode != GpuMode::kWhole && take.mode != GpuMode::kMig;
+  if (!gpu.empty() || !shared || take.mode == gpu.sharing) return true;
   return std::ranges::any_of(placement.takes, [&](const DeviceTake& other) {
     return other.gpu == take.gpu &&
            request.containers[other.container].isolation != Isolation::kAny;
@@ -52,11 +54,43 @@ bool opens_so(const NodeState& node, const GpuRequest& request, PlacementView pl
 
 }  // namespace
 
-Offered Offer::find(const NodeState* later) {
-  if (later != nullptr && on(*later) == ReasonCode::kNone && !options_.empty()) {
-    return {.state = later, .beside_intents = true};
+Offered Offer::find() {
+  NodeStatePtr later = with_intents();
+  if (later == nullptr) return {.reason = on(node_), .later = nullptr};
+  ReasonCode beside = on(*later);
+  if (beside == ReasonCode::kNone && options_.empty()) {
+    // fit() offers only the first of identical GPUs; that one may owe its mode to an intent. Mark
+    // the GPUs of intents as different and try again.
+    GpuMarks marks;
+    for (std::size_t i = node_.holdings.size(); i < later->holdings.size(); ++i) {
+      mark_gpus(node_, *later->holdings[i], marks);
+    }
+    const NodeStatePtr told = told_apart(*later, marks);
+    beside = on(*told);
   }
-  return {.reason = on(node_), .state = &node_, .beside_intents = later == nullptr};
+  if (beside == ReasonCode::kNone && !options_.empty()) return {.later = std::move(later)};
+  const ReasonCode without = on(node_);
+  return {.reason = without == ReasonCode::kNone ? ReasonCode::kPromised : without,
+          .later = std::move(later)};
+}
+
+/// The node as others' intents will make it. A pod that is nominated to the node waits for no pod
+/// that comes after it: bind keeps the room for it, so that such an intent would not come true.
+NodeStatePtr Offer::with_intents() const {
+  if (around_.intents == nullptr) return nullptr;
+  const PodRank& own = asking_.claim.rank;
+  const bool nominated =
+      around_.nominations != nullptr &&
+      std::ranges::any_of(*around_.nominations, [&](const NominationPtr& nomination) {
+        return nomination->rank.uid == own.uid;
+      });
+  std::vector<HoldingPtr> holdings = node_.holdings;
+  for (const HoldingPtr& intent : *around_.intents) {
+    if (intent->uid == own.uid || (nominated && own.before(intent->rank))) continue;
+    holdings.push_back(intent);
+  }
+  if (holdings.size() == node_.holdings.size()) return nullptr;
+  return with_holdings(node_, std::move(holdings));
 }
 
 ReasonCode Offer::on(const NodeState& state) {
@@ -85,7 +119,7 @@ void Offer::look_further(NominatedFirst& nominated, const NodeState& state) {
   std::vector<HoldingPtr> holdings = state.holdings;
   const std::vector<HoldingPtr>& thought = nominated.in_thought();
   holdings.insert(holdings.end(), thought.begin(), thought.end());
-  offer_of(*add_up(state.inventory, std::move(holdings)), nominated);
+  offer_of(*with_holdings(state, std::move(holdings)), nominated);
 }
 
 void Offer::offer_of(const NodeState& state, NominatedFirst& nominated) {
@@ -120,20 +154,20 @@ void Offer::keep_for(NominatedFirst& nominated) {
 }
 
 NodeChoice choose_with(FitMemo& memo, const NodeState& node, const Claim& claim,
-                       const Around& around, const NodeState* later) {
+                       const Around& around) {
   PlacementList options;
   const Tenant tenant = tenant_of(claim.name_space, claim.sharing, around.held);
   Offer offer(node, {claim, tenant, memo}, around, options);
-  const Offered offered = offer.find(later);
+  const Offered offered = offer.find();
   if (offered.reason != ReasonCode::kNone) return {.reason = offered.reason};
-  const Best best = best_option(*offered.state, claim, around.demand, options);
+  const NodeState& state = offered.later == nullptr ? node : *offered.later;
+  const Best best = best_option(state, claim, around.demand, options);
   return {.score_class = best.score_class, .placement = options[best.option].copy()};
 }
 
-NodeChoice choose_on(const NodeState& node, const Claim& claim, const Around& around,
-                     const NodeState* later) {
+NodeChoice choose_on(const NodeState& node, const Claim& claim, const Around& around) {
   FitMemo memo(claim.request);
-  return choose_with(memo, node, claim, around, later);
+  return choose_with(memo, node, claim, around);
 }
 
 }  // namespace snug

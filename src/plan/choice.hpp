@@ -31,25 +31,28 @@ struct Asking {
 /// What find() has found.
 struct Offered {
   ReasonCode reason = ReasonCode::kNone;  // kNone: there is a placement
-  const NodeState* state = nullptr;       // on which the placements fit
-  bool beside_intents = false;            // they fit beside what others intend
+  /// The node with the intents of other pods on it: the placements fit there. Null: the node has no
+  /// intent that counts.
+  NodeStatePtr later;
 };
 
-/// What one node offers a claim beside those that are nominated to it. Filter and bind ask the
-/// same.
+/// Finds what one node offers a claim beside the intents of other pods there, and beside the pods
+/// that are nominated to it. Filter and bind both decide by it.
 class Offer {
  public:
   /// What is named outlives it. `options`: where the answers go.
   Offer(const NodeState& node, const Asking& asking, const Around& around, PlacementList& options)
       : node_(node), asking_(asking), around_(around), options_(options) {}
 
-  /// Fills the options with placements that fit on the node and leave room for those that come
-  /// first. `later`: the node as others' intents will make it, beside which a placement is rather
-  /// to fit, without opening an empty GPU in another mode than it would have without them: a pod's
-  /// place depends on no intent. Null: there are none.
-  Offered find(const NodeState* later);
+  /// Fills the options with placements that
+  ///   - fit beside the intents of others;
+  ///   - open an empty GPU only in the mode in which it would open without those intents;
+  ///   - leave room for the nominated pods that come first, which is reckoned without intents.
+  /// Where there would be placements but for the intents, the reason is kPromised.
+  Offered find();
 
  private:
+  [[nodiscard]] NodeStatePtr with_intents() const;
   ReasonCode on(const NodeState& state);
   void keep_as_without_others();
   void keep_for(NominatedFirst& nominated);
@@ -66,6 +69,6 @@ class Offer {
 
 /// As choose_on(). `memo`: of the claim's request; its work is also that for nominated pods.
 [[nodiscard]] NodeChoice choose_with(FitMemo& memo, const NodeState& node, const Claim& claim,
-                                     const Around& around, const NodeState* later = nullptr);
+                                     const Around& around);
 
 }  // namespace snug

@@ -9,9 +9,9 @@
 
 namespace snug {
 
-/// Beside `pods` others that have `used` of it; true where the node's allocatable is not known.
-/// Nothing is missing of what nothing is asked of, though others have more than there is, nor of
-/// what the node does not state.
+/// Whether a pod that asks for `asked` has room beside `pods` others that use `used`. True where
+/// the node's allocatable is not known. An amount of which the pod asks for nothing, or of which
+/// the node states nothing, counts as enough, even where others use more than there is.
 [[nodiscard]] inline bool host_has_room(const HostCapacity& all, const HostAmounts& used,
                                         std::int64_t pods, const HostAmounts& asked) {
   const auto enough = [](std::int64_t wanted, std::int64_t taken, std::int64_t has) {

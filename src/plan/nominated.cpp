@@ -76,7 +76,7 @@ class NominatedFirst::Thought {
           holdings.push_back(holding);
         }
       }
-      const NodeStatePtr state = add_up(node.inventory, std::move(holdings));
+      const NodeStatePtr state = with_holdings(node, std::move(holdings));
       const NodeStatePtr told =
           thought.apart_.empty() ? state : snug::told_apart(*state, thought.apart_);
       const Tenant tenant = tenant_of(pod.pod->name_space, thought.claim_.sharing, held);

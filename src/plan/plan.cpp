@@ -100,8 +100,7 @@ class Planner {
     return *input_.snapshot.nodes[slots_[candidate]];
   }
 
-  /// Other pods' placements on that node that were named and are not bound yet.
-  [[nodiscard]] const std::vector<HoldingPtr>* intents_on(std::size_t candidate) const {
+  [[nodiscard]] const Intents* intents_on(std::size_t candidate) const {
     if (input_.snapshot.intents.empty()) return nullptr;
     const auto found = input_.snapshot.intents.find(slots_[candidate]);
     return found == input_.snapshot.intents.end() ? nullptr : &found->second;
@@ -132,7 +131,7 @@ class Planner {
         to_judge_.push_back(i);
         continue;
       }
-      plan_.verdicts[i] = {known->reason, true, known->score_class};
+      plan_.verdicts[i] = {known->reason, known->score_class};
       keep_if_best(i, plan_.verdicts[i], before);
     }
   }
@@ -157,37 +156,27 @@ class Planner {
     }
   }
 
-  /// The node as it will be when the other pods' intents on it have come true; null: there are
-  /// none.
-  [[nodiscard]] NodeStatePtr with_intents(std::size_t candidate) const {
-    const std::vector<HoldingPtr>* intents = intents_on(candidate);
-    if (intents == nullptr) return nullptr;
-    const NodeState& node = state(candidate);
-    std::vector<HoldingPtr> holdings = node.holdings;
-    for (const HoldingPtr& intent : *intents) {
-      if (intent->uid != claim_.rank.uid) holdings.push_back(intent);
-    }
-    if (holdings.size() == node.holdings.size()) return nullptr;
-    return add_up(node.inventory, std::move(holdings));
-  }
-
   /// Leaves the node's best placement in options_[best_].
   void judge(std::size_t candidate) {
     const NodeState& node = state(candidate);
     Verdict& verdict = plan_.verdicts[candidate];
     const Nominations* nominations = nominations_on(candidate);
     Offer offer(node, {claim_, tenant_, fit_memo_},
-                Around{input_.snapshot.held, nominations, *input_.snapshot.demand}, options_);
-    const NodeStatePtr later = with_intents(candidate);
-    const Offered offered = offer.find(later.get());
+                Around{.held = input_.snapshot.held,
+                       .nominations = nominations,
+                       .intents = intents_on(candidate),
+                       .demand = *input_.snapshot.demand},
+                options_);
+    const Offered offered = offer.find();
     verdict.reason = offered.reason;
     if (offered.reason == ReasonCode::kNone) {
-      const Best best = best_option(*offered.state, claim_, *input_.snapshot.demand, options_);
-      verdict = {ReasonCode::kNone, offered.beside_intents, best.score_class};
+      const NodeState& state = offered.later == nullptr ? node : *offered.later;
+      const Best best = best_option(state, claim_, *input_.snapshot.demand, options_);
+      verdict.score_class = best.score_class;
       best_ = best.option;
     }
     // What others intend or wait for ends without the node's state changing.
-    if (input_.memo != nullptr && nominations == nullptr && later == nullptr) {
+    if (input_.memo != nullptr && nominations == nullptr && offered.later == nullptr) {
       const std::size_t slot = slots_[candidate];
       input_.memo->remember(slot, input_.snapshot.nodes.version(slot), verdict.reason,
                             verdict.score_class);
@@ -198,18 +187,18 @@ class Planner {
   void keep_if_best(std::size_t candidate, const Verdict& verdict, const Before& before) {
     if (verdict.reason != ReasonCode::kNone) return;
     if (plan_.winner) {
-      const auto order = verdict.compare(leader_);
-      if (order < 0 || (order == 0 && !before(candidate, *plan_.winner))) return;
+      if (verdict.score_class < leader_) return;
+      if (verdict.score_class == leader_ && !before(candidate, *plan_.winner)) return;
     }
     plan_.winner = candidate;
-    leader_ = verdict;
+    leader_ = verdict.score_class;
   }
 
   const PlanInput& input_;
   const Claim& claim_;
   Tenant tenant_;
   Plan plan_;
-  Verdict leader_;  // the winner's so far
+  std::int64_t leader_ = 0;  // the class of the winner so far
   FitMemo fit_memo_;
   std::vector<std::uint32_t> slots_;   // of the candidates
   std::vector<std::size_t> to_judge_;  // candidates
@@ -238,17 +227,15 @@ std::vector<int> advise(const Plan& plan) {
   const Verdict& best = plan.verdicts[*plan.winner];
   std::int64_t lowest = best.score_class;
   for (const Verdict& verdict : plan.verdicts) {
-    const bool counts =
-        verdict.reason == ReasonCode::kNone && verdict.free_of_intents == best.free_of_intents;
-    if (counts) lowest = std::min(lowest, verdict.score_class);
+    if (verdict.reason == ReasonCode::kNone) lowest = std::min(lowest, verdict.score_class);
   }
   const Wide range = Wide{best.score_class} - lowest;
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const Verdict& verdict = plan.verdicts[i];
     if (verdict.reason != ReasonCode::kNone) continue;
-    if (verdict.compare(best) == 0) {
+    if (verdict.score_class == best.score_class) {
       scores[i] = kBestScore;
-    } else if (verdict.free_of_intents == best.free_of_intents) {
+    } else {
       const Wide part = kBestScore * (Wide{verdict.score_class} - lowest) / range;
       scores[i] = std::min(kBestScore - 1, static_cast<int>(part));
     }

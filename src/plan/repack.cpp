@@ -1,8 +1,11 @@
 #include "snug/plan/repack.hpp"
 
 #include <algorithm>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <ranges>
 #include <string>
 #include <tuple>
@@ -14,6 +17,7 @@
 #include "plan/repack_trial.hpp"
 #include "snug/base/ids.hpp"
 #include "snug/base/limits.hpp"
+#include "snug/fit/nearness.hpp"
 #include "snug/plan/plan.hpp"
 
 namespace snug {
@@ -63,6 +67,14 @@ class Search {
     std::vector<MoverSet> alone;  // whose end is enough
   };
   using Candidates = std::vector<RepackCandidate>;
+  /// A node that no move helps, and why.
+  struct Nearest {
+    std::size_t distance = 0;
+    std::size_t rank = 0;  // of the node by name
+    ReasonCode code = ReasonCode::kNone;
+    Slot slot = 0;
+    friend auto operator<=>(const Nearest&, const Nearest&) = default;
+  };
 
   [[nodiscard]] bool may_go_on(std::int64_t share) {
     const bool may = cluster_.work() <= kMostRepackWork / 100 * share;
@@ -90,7 +102,7 @@ class Search {
     for (const Slot slot : std::views::reverse(cluster_.fullest_first())) {
       const ReasonCode now = cluster_.fit_on(*cluster_.state(slot), tenant_, memo_, options);
       if (now != ReasonCode::kNone && !reason(now).evictable) {
-        note_reason(now);
+        note_reason(now, slot);
         continue;
       }
       if (!may_go_on(WorkShares::kLook)) continue;
@@ -101,15 +113,15 @@ class Search {
       if (helped) {
         nodes_.push_back(std::move(node));
       } else {
-        note_reason(emptied);
+        note_reason(emptied, slot);
       }
     }
   }
 
-  /// What says most of all nodes, as the table of reasons orders them.
-  void note_reason(ReasonCode code) {
+  void note_reason(ReasonCode code, Slot slot) {
     if (code == ReasonCode::kNone) return;
-    reason_ = reason_ == ReasonCode::kNone ? code : std::min(reason_, code);
+    const Nearest next{distance_by(code), cluster_.rank(slot), code, slot};
+    if (!nearest_ || next < *nearest_) nearest_ = next;
   }
 
   [[nodiscard]] static std::int64_t milli_of(const std::vector<Mover>& movers) {
@@ -228,14 +240,13 @@ class Search {
   [[nodiscard]] std::string why_no_node() const {
     if (ran_out_) return why_no_way();
     if (cluster_.by_name().empty()) return "Snug knows no node";
-    if (reason_ == ReasonCode::kNone) {
+    if (!nearest_) {
       return "no node has the cpu, the memory or the place for one more pod, even if every pod "
              "that "
              "may be moved left it";
     }
-    return "no node could take the request even if every pod that may be moved left it; the first "
-           "reason of all nodes is " +
-           message(reason_);
+    return "no node could take the request even if every pod that may be moved left it; node " +
+           cluster_.state(nearest_->slot)->name() + " comes nearest: " + message(nearest_->code);
   }
 
   [[nodiscard]] std::string why_no_way() const {
@@ -248,9 +259,9 @@ class Search {
   FitMemo memo_;
   Tenant tenant_;
   RepackTrials trials_;
-  std::vector<Node> nodes_;  // those with the most room first
-  ReasonCode reason_ = ReasonCode::kNone;
-  bool ran_out_ = false;  // something was not tried any more
+  std::vector<Node> nodes_;         // those with the most room first
+  std::optional<Nearest> nearest_;  // of the nodes that no move helps
+  bool ran_out_ = false;            // something was not tried any more
 };
 
 }  // namespace

@@ -58,7 +58,7 @@ RepackCluster::RepackCluster(const RepackInput& input) : input_(input) {
     for (const HoldingPtr& intent : intents) {
       if (intent->uid != input.claim.rank.uid) holdings.push_back(intent);
     }
-    states_[slot] = add_up_on(*states_[slot], std::move(holdings));
+    states_[slot] = with_holdings_on(*states_[slot], std::move(holdings));
   }
   std::ranges::sort(by_name_, {},
                     [&](Slot slot) -> std::string_view { return states_[slot]->name(); });
@@ -132,10 +132,11 @@ ReasonCode RepackCluster::fit_on(const NodeState& node, const Tenant& tenant, Fi
   return reason;
 }
 
-NodeStatePtr RepackCluster::add_up_on(const NodeState& node, std::vector<HoldingPtr> holdings) {
+NodeStatePtr RepackCluster::with_holdings_on(const NodeState& node,
+                                             std::vector<HoldingPtr> holdings) {
   constexpr std::int64_t kHoldingsOfWork = 4;
   work_ += 1 + static_cast<std::int64_t>(holdings.size()) / kHoldingsOfWork;
-  return add_up(node.inventory, std::move(holdings));
+  return with_holdings(node, std::move(holdings));
 }
 
 const NodeStatePtr& AfterMoves::state(Slot slot) const {
@@ -160,7 +161,7 @@ void AfterMoves::come(Slot slot, const HoldingPtr& pod) {
 }
 
 void AfterMoves::put(Slot slot, std::vector<HoldingPtr> holdings) {
-  NodeStatePtr next = cluster_->add_up_on(*state(slot), std::move(holdings));
+  NodeStatePtr next = cluster_->with_holdings_on(*state(slot), std::move(holdings));
   const auto found = std::ranges::find(changed_, slot, &std::pair<Slot, NodeStatePtr>::first);
   if (found == changed_.end()) {
     changed_.emplace_back(slot, std::move(next));

@@ -67,8 +67,9 @@ class RepackCluster {
   /// fit(), counted.
   [[nodiscard]] ReasonCode fit_on(const NodeState& node, const Tenant& tenant, FitMemo& memo,
                                   PlacementList& options);
-  /// add_up(), counted.
-  [[nodiscard]] NodeStatePtr add_up_on(const NodeState& node, std::vector<HoldingPtr> holdings);
+  /// with_holdings(), counted.
+  [[nodiscard]] NodeStatePtr with_holdings_on(const NodeState& node,
+                                              std::vector<HoldingPtr> holdings);
   /// In the units of kMostRepackWork.
   [[nodiscard]] std::int64_t work() const { return work_; }
   void count_work(std::int64_t units) { work_ += units; }

@@ -76,7 +76,7 @@ ReasonCode Leavers::reason_without(const MoverSet& gone) {
   for (std::size_t i = 0; i < gone.size(); ++i) {
     if (!gone[i]) left.push_back(movers_[i].pod);
   }
-  const NodeStatePtr state = cluster_.add_up_on(node_, std::move(left));
+  const NodeStatePtr state = cluster_.with_holdings_on(node_, std::move(left));
   if (nominations_ != nullptr) {
     const std::int64_t before = asking_.memo.work();
     const NodeChoice choice = choose_with(

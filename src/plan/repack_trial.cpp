@@ -137,10 +137,12 @@ std::vector<HoldingPtr> RepackTrials::ways_of_request(const RepackCandidate& can
   const Claim& claim = cluster_.claim();
   const NodeStatePtr node = told_apart_on(candidate, *cleared.state(candidate.target), nullptr);
   const Tenant tenant = tenant_of(claim.name_space, claim.sharing, cluster_.held());
-  const Around around{cluster_.held(), cluster_.nominations(candidate.target), cluster_.demand()};
+  const Around around{.held = cluster_.held(),
+                      .nominations = cluster_.nominations(candidate.target),
+                      .demand = cluster_.demand()};
   PlacementList options;
   const std::int64_t before = memo_.work();
-  const Offered offered = Offer(*node, {claim, tenant, memo_}, around, options).find(nullptr);
+  const Offered offered = Offer(*node, {claim, tenant, memo_}, around, options).find();
   cluster_.count_work(memo_.work() - before);
   std::vector<HoldingPtr> ways;
   if (offered.reason != ReasonCode::kNone) return ways;
@@ -189,7 +191,7 @@ int RepackTrials::copies(std::size_t kind, NodeStatePtr state, int most) {
     if (n + 1 == most) break;
     std::vector<HoldingPtr> holdings = state->holdings;
     holdings.push_back(to_holding(*state, claim, options[0]));
-    state = cluster_.add_up_on(*state, std::move(holdings));
+    state = cluster_.with_holdings_on(*state, std::move(holdings));
   }
   return most;
 }

@@ -77,11 +77,15 @@ std::optional<Number> take_number(std::string_view& text) {
   return number;
 }
 
-/// The powers that follow the digits: a suffix or an exponent. Nothing: neither.
-std::optional<std::pair<int, int>> read_tail(std::string_view tail) {
+/// The powers of ten and of two that a suffix stands for. Nothing: the text is no such suffix.
+std::optional<std::pair<int, int>> read_suffix(std::string_view tail) {
   for (const Suffix& suffix : kSuffixes) {
     if (tail == suffix.text) return std::pair{suffix.ten, suffix.two};
   }
+  return std::nullopt;
+}
+
+std::optional<std::pair<int, int>> read_exponent(std::string_view tail) {
   if (tail.size() < 2 || (tail.front() != 'e' && tail.front() != 'E')) return std::nullopt;
   tail.remove_prefix(1);
   const bool negative = tail.front() == '-';
@@ -131,7 +135,8 @@ std::optional<std::pair<int, int>> read_host_tail(std::string_view tail) {
   for (const Suffix& suffix : kSmallSuffixes) {
     if (tail == suffix.text) return std::pair{suffix.ten, suffix.two};
   }
-  return read_tail(tail);
+  const auto suffix = read_suffix(tail);
+  return suffix ? suffix : read_exponent(tail);
 }
 
 /// The quantity times 10^more, rounded up.
@@ -172,8 +177,8 @@ std::optional<std::int64_t> parse_units(std::string_view text) {
 
 std::expected<MebiBytes, std::string_view> parse_memory(std::string_view text) {
   constexpr std::string_view kAllowed =
-      "a Kubernetes quantity of at least 1 byte with a unit (4G, 4Gi, 4096Mi), or a whole number "
-      "of MiB, of at most 18 digits";
+      "a Kubernetes quantity of at least 1 byte with a unit (4G, 4Gi, 4096Mi), of at most 18 "
+      "digits; a number without a unit is a whole number of MiB (4096)";
   const bool sign = !text.empty() && text.front() == '+';
   if (sign) text.remove_prefix(1);
   const std::optional<Number> number = take_number(text);
@@ -183,12 +188,12 @@ std::expected<MebiBytes, std::string_view> parse_memory(std::string_view text) {
   int ten = number->ten;
   int two = 0;
   if (!text.empty()) {
-    const auto tail = read_tail(text);
-    if (!tail) return std::unexpected(kAllowed);
-    ten += tail->first;
-    two = tail->second;
+    const auto suffix = read_suffix(text);
+    if (!suffix) return std::unexpected(kAllowed);
+    ten += suffix->first;
+    two = suffix->second;
   } else {
-    // 4096.0 would be bytes to Kubernetes, and is MiB to whoever writes it.
+    // 4096.0, like 4e3, would be bytes to Kubernetes, and is MiB to whoever writes it.
     if (sign || number->has_point) return std::unexpected(kAllowed);
     two = 20;
   }

@@ -38,9 +38,17 @@ const Profile& ProfileChoice::of(const NodeState& node, PlacementView placement)
   if (by_model_.empty()) return *otherwise_;
   const std::size_t gpu = placement.takes.empty() ? 0 : placement.takes.front().gpu;
   if (gpu >= node.gpus.size()) return *otherwise_;
-  const std::string_view model = node.gpus[gpu].info->model;
+  const GpuInfo& info = *node.gpus[gpu].info;
+  if (info.model_number == 0) return compare(info.model);  // it may be any of several
+  const Profile*& known = known_.at(info.model_number);
+  if (known == nullptr) known = &compare(info.model);
+  return *known;
+}
+
+const Profile& ProfileChoice::compare(std::string_view model) const {
+  const ModelText text(model);
   const auto row = std::ranges::find_if(
-      by_model_, [&](const Row& each) { return any_model_matches(*each.models, model); });
+      by_model_, [&](const Row& each) { return text.matches_any(*each.models); });
   return row == by_model_.end() ? *otherwise_ : *row->profile;
 }
 

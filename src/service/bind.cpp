@@ -36,48 +36,51 @@ std::string describe(const ReserveFailure& failure, const BindCall& call) {
 }  // namespace
 
 Reply ExtenderService::bind_error(const BindCall& call, BindEnd end, std::string_view sentence) {
+  // The scheduler asks about the pod anew before it binds it again.
+  parts_.ledger.end_intent(call.uid);
   parts_.metrics.bind_ended(end);
   parts_.log.write(LogLevel::kInfo, "bind of pod " + pod_name(call) + " to node " + call.node +
                                         " failed: " + std::string(sentence));
   return {200, write_bind(sentence)};
 }
 
-Reply ExtenderService::run_bind(std::string& body) {
-  Result<BindCall> call = [&] {
+Reply ExtenderService::run_bind(std::string& body, WriteFence::Term term) {
+  Result<BindCall> read = [&] {
     Readers::Lent reader(*readers_);
     return reader->read_bind(body);
   }();
-  if (!call) {
-    return {status_of(call.error()), write_error(ReplyShape::kBind, call.error().message)};
+  if (!read) {
+    return {status_of(read.error()), write_error(ReplyShape::kBind, read.error().message)};
   }
-  PodPtr known = parts_.pending.find(call->uid);
+  const Bind call{*std::move(read), term};
+  PodPtr known = parts_.pending.find(call.uid);
   if (known == nullptr) {
-    const std::optional<LedgerEntry> entry = parts_.ledger.find(call->uid);
+    const std::optional<LedgerEntry> entry = parts_.ledger.find(call.uid);
     if (entry && entry->state == HoldingState::kBound &&
-        entry->holding->reservation.node == call->node) {
+        entry->holding->reservation.node == call.node) {
       parts_.metrics.bind_ended(BindEnd::kRepeated);
       return success();
     }
-    auto fetched = parts_.api.get_pod(call->name_space, call->pod);
+    auto fetched = parts_.api.get_pod(call.name_space, call.pod);
     if (!fetched) {
-      return bind_error(*call, BindEnd::kUnavailable,
-                        "pod " + pod_name(*call) +
+      return bind_error(call, BindEnd::kUnavailable,
+                        "pod " + pod_name(call) +
                             " could not be read from the API server: " + fetched.error().message);
     }
     std::optional<PodFacts>& found = *fetched;
-    if (!found || found->uid != call->uid) {
-      return bind_error(*call, BindEnd::kRefused,
-                        "pod " + pod_name(*call) + " with uid " + call->uid + " does not exist");
+    if (!found || found->uid != call.uid) {
+      return bind_error(call, BindEnd::kRefused,
+                        "pod " + pod_name(call) + " with uid " + call.uid + " does not exist");
     }
     if (found->finished) {
-      return bind_error(*call, BindEnd::kRefused, "pod " + pod_name(*call) + " has finished");
+      return bind_error(call, BindEnd::kRefused, "pod " + pod_name(call) + " has finished");
     }
     known = std::make_shared<const PodFacts>(*std::move(found));
   }
-  return bind_pod(*call, *known);
+  return bind_pod(call, *known);
 }
 
-Reply ExtenderService::bind_pod(const BindCall& call, const PodFacts& pod) {
+Reply ExtenderService::bind_pod(const Bind& call, const PodFacts& pod) {
   if (pod.name_space != call.name_space || pod.name != call.pod) {
     return bind_error(call, BindEnd::kRefused,
                       "uid " + call.uid + " is not that of pod " + pod_name(call));
@@ -104,8 +107,7 @@ Reply ExtenderService::bind_pod(const BindCall& call, const PodFacts& pod) {
   return bind_claim(call, pod, *claim);
 }
 
-Reply ExtenderService::bind_claim(const BindCall& call, const PodFacts& pod,
-                                  const PodClaim& claim) {
+Reply ExtenderService::bind_claim(const Bind& call, const PodFacts& pod, const PodClaim& claim) {
   const auto reserved = parts_.ledger.reserve({.claim = claim.view(),
                                                .pod = call.pod,
                                                .node = call.node,
@@ -123,22 +125,18 @@ Reply ExtenderService::bind_claim(const BindCall& call, const PodFacts& pod,
     parts_.metrics.bind_ended(BindEnd::kRepeated);
     return success();
   }
-  const bool lost =
-      failure.kind == ReserveFailure::Kind::kNoFit && reason(failure.reason).evictable;
+  const bool lost = failure.kind == ReserveFailure::Kind::kNoFit &&
+                    (failure.reason == ReasonCode::kPromised || reason(failure.reason).evictable);
   return bind_error(call, lost ? BindEnd::kLostRace : BindEnd::kRefused, describe(failure, call));
 }
 
-Reply ExtenderService::bind_without_gpu(const BindCall& call, const PodFacts& pod) {
+Reply ExtenderService::bind_without_gpu(const Bind& call, const PodFacts& pod) {
   if (parts_.ledger.find(call.uid)) {
     return bind_error(
         call, BindEnd::kRefused,
         "pod " + pod_name(call) + " asked for GPUs before, and that bind is not settled");
   }
-  const Result<void> written = parts_.api.bind({.name_space = call.name_space,
-                                                .pod = call.pod,
-                                                .uid = call.uid,
-                                                .node = call.node,
-                                                .annotations = blank_annotations(pod)});
+  const Result<void> written = send_binding(call, blank_annotations(pod));
   if (written) {
     parts_.metrics.bind_ended(BindEnd::kBound);
     return success();
@@ -154,7 +152,22 @@ Reply ExtenderService::bind_without_gpu(const BindCall& call, const PodFacts& po
                     "pod " + pod_name(call) + " was not bound: " + written.error().message);
 }
 
-Reply ExtenderService::write_binding(const BindCall& call, const PodFacts& pod,
+Result<void> ExtenderService::send_binding(const Bind& call, StringMap annotations) {
+  std::optional<WriteFence::Pass> pass = parts_.fence.let_out(call.term);
+  if (!pass) return fail(ErrorCode::kUnavailable, "this Snug has ceased to be the leader");
+  Result<void> written = parts_.api.bind({.name_space = call.name_space,
+                                          .pod = call.pod,
+                                          .uid = call.uid,
+                                          .node = call.node,
+                                          .annotations = std::move(annotations),
+                                          .not_after = pass->not_after()});
+  const bool unknown = !written && (written.error().code == ErrorCode::kUnknown ||
+                                    written.error().code == ErrorCode::kInternal);
+  if (!unknown) pass->answered();
+  return written;
+}
+
+Reply ExtenderService::write_binding(const Bind& call, const PodFacts& pod,
                                      const Holding& holding) {
   StringMap annotations = write_reservation(holding.reservation, holding.main_container, pod);
   if (std::cmp_greater(annotations.find(kReservationKey)->second.size(),
@@ -165,11 +178,7 @@ Reply ExtenderService::write_binding(const BindCall& call, const PodFacts& pod,
                           std::to_string(options_.limits.max_reservation_bytes) +
                           " bytes (limit maxReservationBytes) and could not be read back");
   }
-  const Result<void> written = parts_.api.bind({.name_space = call.name_space,
-                                                .pod = call.pod,
-                                                .uid = call.uid,
-                                                .node = call.node,
-                                                .annotations = std::move(annotations)});
+  const Result<void> written = send_binding(call, std::move(annotations));
   if (written) {
     parts_.ledger.bound(call.uid);
     parts_.metrics.bind_ended(BindEnd::kBound);
@@ -188,7 +197,7 @@ Reply ExtenderService::write_binding(const BindCall& call, const PodFacts& pod,
     case ErrorCode::kUnavailable:
       parts_.ledger.release(call.uid);
       return bind_error(call, BindEnd::kUnavailable,
-                        "the API server could not be reached: " + written.error().message);
+                        "the binding was not sent: " + written.error().message);
     case ErrorCode::kInvalid:
     case ErrorCode::kNotFound:
     case ErrorCode::kTooLarge:
@@ -202,7 +211,7 @@ Reply ExtenderService::write_binding(const BindCall& call, const PodFacts& pod,
 
 /// 409: the pod is bound already (perhaps by an earlier try of ours), is being deleted, or has
 /// another uid. A read says which.
-Reply ExtenderService::after_refusal(const BindCall& call, Took took, const Error& error) {
+Reply ExtenderService::after_refusal(const Bind& call, Took took, const Error& error) {
   const auto fetched = parts_.api.get_pod(call.name_space, call.pod);
   if (!fetched) {
     if (took == Took::kGpus) parts_.ledger.unsettled(call.uid);

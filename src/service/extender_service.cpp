@@ -19,14 +19,15 @@ ExtenderService::~ExtenderService() = default;
 
 namespace {
 
-constexpr std::string_view kNotReady =
-    "Snug is not ready: the lists of nodes and pods are not in yet, or its ledger is being rebuilt";
-
 /// Runs one call, counts it, and answers for those that must not run yet.
 template <typename Call>
 Reply measured(const ServiceParts& parts, Verb verb, ReplyShape shape, const Call& call) {
   const TimePoint start = parts.clock.now();
-  Reply reply = parts.readiness.ready() ? call() : Reply{503, write_error(shape, kNotReady)};
+  const bool ready = parts.readiness.ready();
+  if (!ready) parts.readiness.note_refused_call();
+  Reply reply =
+      ready ? call()
+            : Reply{503, write_error(shape, "Snug is not ready: " + parts.readiness.why_not())};
   const auto took =
       std::chrono::duration_cast<std::chrono::microseconds>(parts.clock.now() - start);
   parts.metrics.verb_done(verb, reply.status == 200, took.count());
@@ -49,7 +50,8 @@ Reply ExtenderService::preempt(std::string& body) {
 }
 
 Reply ExtenderService::bind(std::string& body) {
-  return measured(parts_, Verb::kBind, ReplyShape::kBind, [&] { return run_bind(body); });
+  const WriteFence::Term term = parts_.fence.term();
+  return measured(parts_, Verb::kBind, ReplyShape::kBind, [&] { return run_bind(body, term); });
 }
 
 bool ExtenderService::serves(const PodFacts& pod) const {

@@ -49,23 +49,22 @@ Reply ExtenderService::run_filter(std::string& body) {
   }
   const auto request = parse_request(call->pod);
   // No room will ever help: the pod waits for its own change, which wakes it anyway.
-  if (!request) return refuse_everywhere(*call, request.error(), kNever);
+  if (!request) return refuse_everywhere(*call, request.error(), {});
   if (request->empty()) return {200, write_filter_all(*call)};
-  if (!serves(call->pod)) return refuse_everywhere(*call, {ReasonCode::kNotServed, {}}, kNever);
+  if (!serves(call->pod)) return refuse_everywhere(*call, {ReasonCode::kNotServed, {}}, {});
   // In this order: a policy that comes later makes room after the snapshot, and wakes the pod.
   const SnapshotPtr snapshot = parts_.ledger.snapshot();
   const auto claim = PodClaim::make(call->pod, *request, parts_.policy.current());
-  if (!claim) return refuse_everywhere(*call, claim.error(), snapshot->room_generation);
+  if (!claim) {
+    return refuse_everywhere(*call, claim.error(), {.room = snapshot->room_generation});
+  }
   return filter_claim(*call, *claim, *snapshot);
 }
 
 Reply ExtenderService::filter_claim(const ScheduleCall& call, const PodClaim& claim,
                                     const Snapshot& snapshot) {
   const Plan plan = decide(call, claim, snapshot);
-  if (!plan.winner) {
-    parts_.ledger.end_intent(call.pod.uid);
-    return refuse_each(call, claim, plan, snapshot);
-  }
+  if (!plan.winner) return refuse_each(call, claim, plan, snapshot);
   parts_.pending.note_accepted(call.pod.uid);
   FilterAnswer answer;
   const AnswerMode mode = mode_for(call.pod);
@@ -84,19 +83,21 @@ Reply ExtenderService::filter_claim(const ScheduleCall& call, const PodClaim& cl
   return {200, write_filter(call, answer)};
 }
 
-void ExtenderService::note_refused(std::string_view uid, const std::string& text, Generation room) {
-  parts_.pending.note_refused(uid, text, room);
+void ExtenderService::note_refused(std::string_view uid, const std::string& text,
+                                   const Awaits& awaits) {
+  parts_.ledger.end_intent(uid);
+  parts_.pending.note_refused(uid, text, awaits);
   // The scheduler may ask once more for a pod that has ended, and nobody waits for that. Looked at
   // last, since the pod may end meanwhile.
   if (parts_.ledger.ended(uid)) parts_.pending.note_accepted(uid);
 }
 
 Reply ExtenderService::refuse_everywhere(const ScheduleCall& call, const Refusal& refusal,
-                                         Generation room) {
+                                         const Awaits& awaits) {
   const std::string text = message(refusal);
   FilterAnswer answer;
   for (std::size_t i = 0; i < call.names.size(); ++i) answer.failed_for_good.emplace_back(i, text);
-  note_refused(call.pod.uid, text, room);
+  note_refused(call.pod.uid, text, awaits);
   return {200, write_filter(call, answer)};
 }
 
@@ -113,13 +114,19 @@ Reply ExtenderService::refuse_each(const ScheduleCall& call, const PodClaim& cla
   std::vector<std::size_t> counts(texts.size(), 0);
   for (std::size_t i = 0; i < plan.verdicts.size(); ++i) {
     const ReasonCode code = plan.verdicts[i].reason;
-    const bool resolvable = reason(code).evictable && (may_evict || i == awaited);
+    const bool evictable = reason(code).evictable;
+    const bool resolvable =
+        i == awaited ? evictable || code == ReasonCode::kPromised : evictable && may_evict;
     auto& list = resolvable ? answer.failed : answer.failed_for_good;
     list.emplace_back(i, texts[static_cast<std::size_t>(code)]);
     ++counts[static_cast<std::size_t>(code)];
   }
   const auto most = std::ranges::max_element(counts) - counts.begin();
-  note_refused(call.pod.uid, texts[static_cast<std::size_t>(most)], snapshot.room_generation);
+  Awaits awaits{.room = snapshot.room_generation};
+  if (counts[static_cast<std::size_t>(ReasonCode::kPromised)] > 0) {
+    awaits.intents_ended = snapshot.intents_ended;
+  }
+  note_refused(call.pod.uid, texts[static_cast<std::size_t>(most)], awaits);
   return {200, write_filter(call, answer)};
 }
 

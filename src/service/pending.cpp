@@ -65,12 +65,13 @@ std::size_t PendingPods::size() const {
   return pods_.size();
 }
 
-void PendingPods::note_refused(std::string_view uid, std::string message, Generation room) {
+void PendingPods::note_refused(std::string_view uid, std::string message, const Awaits& awaits) {
   const std::lock_guard lock(mutex_);
   forget_refusal(uid);
   if (refused_.size() >= most_) forget_refusal(std::string(refused_.begin()->first));
-  refused_.emplace(uid, Refused{std::move(message), room, ++sequence_});
-  ++refused_at_[room];
+  refused_.emplace(uid, Refused{std::move(message), awaits, ++sequence_});
+  ++awaits_room_[awaits.room];
+  ++awaits_intents_[awaits.intents_ended];
 }
 
 void PendingPods::note_accepted(std::string_view uid) {
@@ -78,16 +79,21 @@ void PendingPods::note_accepted(std::string_view uid) {
   forget_refusal(uid);
 }
 
-bool PendingPods::any_waiting(Generation room) const {
+bool PendingPods::any_waiting(Generation room, Generation intents_ended) const {
   const std::lock_guard lock(mutex_);
-  return !refused_at_.empty() && refused_at_.begin()->first < room;
+  if (refused_.empty()) return false;
+  return awaits_room_.begin()->first < room || awaits_intents_.begin()->first < intents_ended;
 }
 
 void PendingPods::forget_refusal(std::string_view uid) {
   const auto found = refused_.find(uid);
   if (found == refused_.end()) return;
-  const auto count = refused_at_.find(found->second.room);
-  if (--count->second == 0) refused_at_.erase(count);
+  const auto count_down = [](std::map<Generation, std::size_t>& counts, Generation generation) {
+    const auto count = counts.find(generation);
+    if (--count->second == 0) counts.erase(count);
+  };
+  count_down(awaits_room_, found->second.awaits.room);
+  count_down(awaits_intents_, found->second.awaits.intents_ended);
   refused_.erase(found);
 }
 

@@ -38,15 +38,16 @@ std::vector<NodeVictims> choose_on_each(const PreemptCall& call, const PodClaim&
     const auto nominations = snapshot.nominations.find(found->value);
     const Nominations* nominated =
         nominations == snapshot.nominations.end() ? nullptr : &nominations->second;
-    answer.push_back(
-        {.node = offer.node,
-         .uids = choose_victims(preemptor,
-                                {.node = *snapshot.nodes[found->value],
-                                 .around = {snapshot.held, nominated, *snapshot.demand},
-                                 .chosen = offer.uids,
-                                 .spared = spared},
-                                memo),
-         .pdb_violations = offer.pdb_violations});
+    answer.push_back({.node = offer.node,
+                      .uids = choose_victims(preemptor,
+                                             {.node = *snapshot.nodes[found->value],
+                                              .around = {.held = snapshot.held,
+                                                         .nominations = nominated,
+                                                         .demand = *snapshot.demand},
+                                              .chosen = offer.uids,
+                                              .spared = spared},
+                                             memo),
+                      .pdb_violations = offer.pdb_violations});
   }
   return answer;
 }

@@ -43,9 +43,19 @@ std::optional<DemandKeeper::Seen> demand_of(const PodFacts& pod) {
 }  // namespace
 
 Reconciler::Reconciler(ReconcilerParts parts, const Limits& limits)
-    : parts_(parts), limits_(limits), closures_(parts.api, parts.metrics, parts.log) {}
+    : parts_(parts),
+      limits_(limits),
+      closures_(parts.api, parts.metrics, parts.log),
+      layouts_(parts.api, limits) {}
+
+void Reconciler::stream_alive(Resource resource, std::string_view version) {
+  parts_.readiness.alive(resource, version);
+}
+
+void Reconciler::stream_lost(Resource resource) { parts_.readiness.lost(resource); }
 
 void Reconciler::pods_list_begins() {
+  parts_.readiness.list_begins(Resource::kPods);
   mark_ = parts_.ledger.list_begins();
   parts_.pending.list_begins();
 }
@@ -55,9 +65,10 @@ void Reconciler::pods_listed(std::vector<PodFacts> pods) {
   std::vector<PodFacts> unbound;
   std::vector<DemandKeeper::Seen> demand;
   for (const PodFacts& pod : pods) {
-    // One that ended while the list was on its way is neither counted nor awaited again.
-    if (pod.finished || parts_.ledger.ended(pod.uid)) continue;
+    if (pod.finished) continue;
     listed.living.insert(pod.uid);
+    // One that ended while the list was on its way is neither counted nor awaited again.
+    if (parts_.ledger.ended_since(mark_, pod.uid)) continue;
     if (auto seen = demand_of(pod)) demand.push_back(*std::move(seen));
     if (pod.node_name.empty()) {
       unbound.push_back(pod);
@@ -77,7 +88,7 @@ void Reconciler::pods_listed(std::vector<PodFacts> pods) {
   say_nominations(result.not_kept > 0 ? Kept::kSome : Kept::kAll);
   parts_.pending.replace(std::move(unbound));
   parts_.demand.listed(demand);
-  parts_.readiness.pods_are_in();
+  parts_.readiness.listed(Resource::kPods);
 }
 
 void Reconciler::pod_changed(PodFacts pod) {
@@ -85,13 +96,11 @@ void Reconciler::pod_changed(PodFacts pod) {
     pod_gone(pod);
     return;
   }
-  const bool ended = parts_.ledger.ended(pod.uid);
-  if (!ended) note_demand(pod);
-  if (!pod.node_name.empty()) {
-    apply_bound(pod, Shown::kWatched);
-    return;
-  }
-  if (ended) return;
+  // Before anything else: it may show that a pod that had ended runs again.
+  if (!pod.node_name.empty()) apply_bound(pod, Shown::kWatched);
+  if (parts_.ledger.ended(pod.uid)) return;
+  note_demand(pod);
+  if (!pod.node_name.empty()) return;
   note_nomination(pod);
   parts_.pending.put(std::move(pod));
 }
@@ -151,6 +160,7 @@ std::string Reconciler::what_was_edited(const PodFacts& pod) const {
 }
 
 void Reconciler::report(const PodFacts& pod, const std::string& problem) {
+  if (!parts_.readiness.leads()) return;  // whoever leads says it
   {
     const std::lock_guard lock(mutex_);
     if (reported_.size() >= static_cast<std::size_t>(limits_.max_tombstones)) reported_.clear();
@@ -208,6 +218,8 @@ void Reconciler::say_left_out() {
                                          std::to_string(limits_.max_nodes) + ")");
 }
 
+void Reconciler::nodes_list_begins() { parts_.readiness.list_begins(Resource::kNodes); }
+
 void Reconciler::nodes_listed(std::vector<NodeFacts> nodes) {
   std::vector<NodeInventory> inventories;
   inventories.reserve(nodes.size());
@@ -226,7 +238,7 @@ void Reconciler::nodes_listed(std::vector<NodeFacts> nodes) {
   }
   say_left_out();
   parts_.demand.nodes_listed();
-  parts_.readiness.nodes_are_in();
+  parts_.readiness.listed(Resource::kNodes);
 }
 
 void Reconciler::node_changed(NodeFacts node) {
@@ -247,6 +259,7 @@ void Reconciler::node_gone(std::string_view name) {
 }
 
 void Reconciler::tick() {
+  if (!parts_.readiness.leads()) woken_ = false;
   if (!parts_.readiness.ready()) return;
   touch_room();
   settle();
@@ -254,20 +267,25 @@ void Reconciler::tick() {
 }
 
 void Reconciler::touch_room() {
-  const Generation room = parts_.ledger.snapshot()->room_generation;
-  const bool waiting = !started_ || parts_.pending.any_waiting(room);
-  if (room <= touched_ || !waiting) return;
+  const SnapshotPtr snapshot = parts_.ledger.snapshot();
+  // Both only grow, and so does their sum.
+  const Generation room{snapshot->room_generation.value + snapshot->intents_ended.value};
+  const bool waiting =
+      !woken_ || parts_.pending.any_waiting(snapshot->room_generation, snapshot->intents_ended);
+  if ((woken_ && room <= touched_) || !waiting) return;
   const TimePoint now = parts_.clock.now();
   const auto interval = std::chrono::milliseconds(limits_.room_touch_interval_ms);
   if (last_touch_ && now - *last_touch_ < interval) return;
   last_touch_ = now;
   const Result<void> touched = parts_.api.touch_room(room);
   if (!touched) {
+    if (std::exchange(told_touch_, touched.error().message) == touched.error().message) return;
     parts_.log.write(LogLevel::kWarn,
                      "waiting pods could not be woken: " + touched.error().message);
     return;
   }
-  started_ = true;
+  told_touch_.clear();
+  woken_ = true;
   touched_ = room;
   parts_.metrics.room_touched();
 }
@@ -277,6 +295,7 @@ void Reconciler::settle() {
   const auto interval = std::chrono::milliseconds(limits_.settle_interval_ms);
   if (now - last_settle_ < interval) return;
   last_settle_ = now;
+  layouts_.look_at(*parts_.ledger.snapshot(), parts_.pending);
   const auto resync = std::chrono::milliseconds(limits_.resync_ms);
   for (const LedgerEntry& entry : in_turn(parts_.ledger.unconfirmed())) {
     const bool bound = entry.state == HoldingState::kBound;
@@ -308,7 +327,7 @@ bool Reconciler::settle_one(const LedgerEntry& entry) {
   }
   const std::optional<PodFacts>& found = *fetched;
   if (!found || found->uid != held.uid || found->finished) {
-    parts_.ledger.gone(held.uid);
+    if (!parts_.ledger.gone_as_read(held.uid, entry.sequence)) return true;
     parts_.pending.remove(held.uid);
     parts_.demand.gone(held.uid);
   } else if (!found->node_name.empty()) {

@@ -53,8 +53,10 @@ std::vector<std::string> in_flight(const Ledger& ledger) {
 }  // namespace
 
 Reply RepackAdvisor::advise(const RepackQuestion& question) {
-  if (!readiness_.ready()) {
-    return refuse(503, "Snug is not ready: the lists of nodes and pods are not in yet");
+  // A leader is not warm while its last renewal of the Lease has failed; its view is as fresh as
+  // ever.
+  if (!readiness_.ready() && !readiness_.warm()) {
+    return refuse(503, "Snug is not ready: " + readiness_.why_not());
   }
   if (question.pod == "" || question.name_space == "") {
     return refuse(400, std::string("the query's ") + (question.pod == "" ? "pod" : "namespace") +

@@ -7,7 +7,6 @@
 
 #include "snug/base/check.hpp"
 #include "snug/mig/catalog.hpp"
-#include "snug/model/glob.hpp"
 #include "snug/model/pod.hpp"
 #include "snug/request/parse.hpp"
 
@@ -64,14 +63,14 @@ StringMap annotations_of(const TracePod& pod) {
 
 namespace {
 
-/// Those of the models that there are. What names none of them finds none.
+/// Those of the models that there are, each by its very name. What names none of them finds none.
 std::vector<std::string> known_models(const TracePod& pod, const std::set<std::string>& known) {
-  constexpr std::string_view kNoModel = "\x7f";
+  constexpr std::string_view kExactly = "=";
   std::vector<std::string> models;
   for (const std::string& model : pod.models) {
-    if (known.contains(model)) models.emplace_back(bare_model(model));
+    if (known.contains(model)) models.push_back(std::string(kExactly) + model);
   }
-  if (models.empty() && !pod.models.empty()) models.emplace_back(kNoModel);
+  if (models.empty() && !pod.models.empty()) models.emplace_back(kExactly);
   return models;
 }
 

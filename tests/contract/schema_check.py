@@ -33,7 +33,7 @@ ROWS = [
     ("annotations", {"gpu-memory": "4G"}, True),
     ("annotations", {"gpu-memory": "4096"}, True),
     ("annotations", {"gpu-memory": "+0.5Gi"}, True),
-    ("annotations", {"gpu-memory": "1e9"}, True),
+    ("annotations", {"gpu-memory": "1e9"}, False),
     ("annotations", {"gpu-fraction": "0.25x"}, False),
     ("annotations", {"gpu-fraction": "0.000"}, False),
     ("annotations", {"gpu-fraction": "0.1234"}, False),

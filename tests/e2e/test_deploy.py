@@ -20,10 +20,6 @@ MAY_NOT = [("", "nodes", "", "patch"), ("", "pods", "", "patch"), ("", "pods", "
            ("events.k8s.io", "events", "", "patch"), ("events.k8s.io", "events", "", "get"),
            ("", "pods", "", "create"), ("", "pods", "status", "patch"), ("", "secrets", "", "get"),
            ("", "configmaps", "", "get"), ("coordination.k8s.io", "leases", "", "get")]
-KEY = "snug.dev/reservation"
-OURS = "by Snug alone"
-ASKS = "do not change once it has a node"
-KEYS = manifests.ROOT / "src/request/keys.cpp"
 CERTIFICATES = re.compile(r"^   ```\n(   mkdir -m 700 snug-pki .*?)^   ```$", re.M | re.S)
 FIELD = re.compile(r"metadata\.annotations\['(.+)'\]")
 
@@ -57,8 +53,8 @@ class DeployTest(Scenario):
                 self.assertEqual(answer["kind"], value["kind"])
                 files.add(name)
         self.assertLessEqual({"rbac.yaml", "rbac-node-touch.yaml", "admission-policy.yaml",
-                              "dedicated.yaml", "shared-extender.yaml", "kustomization.yaml",
-                              "demo/pods.yaml",
+                              "admission-dedicated.yaml", "dedicated.yaml", "shared-extender.yaml",
+                              "kustomization.yaml", "demo/pods.yaml",
                               "examples/time-slicing.yaml", "examples/mps.yaml",
                               "examples/two-containers.yaml", "examples/mig.yaml",
                               "examples/nodes.yaml"}, files)
@@ -147,73 +143,9 @@ class DeployTest(Scenario):
             for right in rights:
                 self.assertEqual(self._allowed("default", *right), allowed, right)
         self.assertTrue(self._allowed("snug", "", "pods", "", "patch"))
-
-    def test_m_nobody_else_writes_our_annotations(self):
-        """m: the admission policy keeps everyone else from writing snug.dev/* on pods"""
-        self.admin.create("/api/v1/nodes", gpu_node("n1", 1))
-        self._wait_enforced()
-        self.post_pods(pod("victim", {"mine": "1"}, scheduler="nobody"))
-        path = f"{PODS}/victim"
-        annotate = {"metadata": {"annotations": {KEY: "{}"}}}
-        binding = {"apiVersion": "v1", "kind": "Binding",
-                   "metadata": {"name": "victim", "annotations": {KEY: "{}"}},
-                   "target": {"kind": "Node", "name": "n1"}}
-        for method, where, value in (
-                ("PATCH", path, annotate), ("PATCH", f"{path}/status", annotate),
-                ("POST", f"{path}/binding", binding),
-                ("POST", "/api/v1/namespaces/default/bindings", binding)):
-            self.assertTrue(self._refused(method, where, value), f"{method} {where}")
-        self.admin.patch(path, {"metadata": {"annotations": {"mine": "2"}}})
-        self.bind_by_hand("victim", "n1")
-
-    def test_m_what_a_bound_pod_asks_is_fixed(self):
-        """m: others cannot make a pod that runs, with or without GPUs, ask for any"""
-        self.admin.create("/api/v1/nodes", gpu_node("n1", 1))
-        self._wait_enforced()
-        self.post_pods(pod("plain", {"mine": "1"}, scheduler="nobody"),
-                       share("part", "0.25", scheduler="nobody"))
-        self.admin.patch(f"{PODS}/plain", {"metadata": {"annotations": {"gpu-fraction": "1"}}})
-        self.admin.patch(f"{PODS}/plain", {"metadata": {"annotations": {"gpu-fraction": None}}})
-        for name in ("plain", "part"):
-            self.bind_by_hand(name, "n1")
-        keys = re.findall(r'^ *(?:std::to_array<KeyRow>\(\{)?\{"(gpu-[a-z-]+)", Key::', KEYS.read_text(), re.M)
-        self.assertGreater(len(keys), 10)
-        for name in ("plain", "part"):
-            for key in [each + suffix for each in keys for suffix in ("", ".main", ".x/y")]:
-                for where in ("", "/status"):
-                    self.assertTrue(self._refused(
-                        "PATCH", f"{PODS}/{name}{where}",
-                        {"metadata": {"annotations": {key: "0.5"}}}, ASKS), f"{name} {key}")
-        self.assertTrue(self._refused(
-            "PATCH", f"{PODS}/part", {"metadata": {"annotations": {"gpu-fraction": None}}}, ASKS))
-        for key in ("mine", "gpu-fractions", "my-gpu-fraction", "gpu-memory-bandwidth"):
-            self.admin.patch(f"{PODS}/part", {"metadata": {"annotations": {key: "2"}}})
-        self.admin.patch(f"{PODS}/part/status", {"status": {"phase": "Running"}})
-        made = share("made", "0.25", scheduler="nobody")
-        made["spec"]["nodeName"] = "n1"
-        self.assertTrue(self._refused("POST", PODS, made, "is not created with a node"))
-        kubelet = self.plane.client("kubelet", "system:node:n1", ["system:nodes", "system:masters"])
-        static = share("static", "0.25", scheduler="nobody")
-        static["spec"]["nodeName"] = "n1"
-        kubelet.create(PODS, static)
-        del made["metadata"]["annotations"]
-        self.admin.create(PODS, made)
-        snug = self.plane.client("snug-itself", EXTENDER_USER, ["system:masters"])
-        snug.patch(f"{PODS}/part", {"metadata": {"annotations": {"gpu-fraction": "0.5"}}})
-
-    def test_m_a_reservation_can_be_kept_but_not_changed(self):
-        """m: others may update a bound pod, but neither edit nor remove its reservation"""
-        self._wait_enforced()
-        self.start()
-        self.post_nodes(gpu_node("n1", 1))
-        self.place(share("pod-1", "0.5"))
-        path = f"{PODS}/pod-1"
-        for value in ("{}", "", None):
-            self.assertTrue(self._refused(
-                "PATCH", path, {"metadata": {"annotations": {KEY: value}}}), repr(value))
-        self.admin.patch(path, {"metadata": {"labels": {"other": "1"}}})
-        self.admin.patch(f"{path}/status", {"status": {"phase": "Running"}})
-        self.check_cluster()
+        self.assertTrue(self._allowed("snug", "coordination.k8s.io", "leases", "", "create"))
+        self.assertFalse(self._allowed("snug", "coordination.k8s.io", "leases", "", "update"),
+                         "of any name")
 
     def _certificates_of_the_page(self):
         """The folder that the commands of deploy/README.md make."""
@@ -255,21 +187,6 @@ class DeployTest(Scenario):
         manifests.apply_object(self.admin, {
             "apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass",
             "metadata": {"name": "nvidia"}, "handler": "nvidia"})
-
-    def _wait_enforced(self):
-        """A policy takes effect some time after the API server has taken it."""
-        wait_until("the policy is enforced", lambda: self._refused(
-            "POST", f"{PODS}?dryRun=All", pod("probe", {KEY: "{}"})))
-
-    def _refused(self, method, path, value, why=OURS):
-        content_type = "application/merge-patch+json" if method == "PATCH" else "application/json"
-        try:
-            self.admin.call(method, path, value, content_type)
-        except ApiError as error:
-            self.assertEqual(error.status, 422, str(error))
-            self.assertIn(why, error.message)
-            return True
-        return False
 
     def _allowed(self, namespace, group, resource, subresource, verb):
         answer = self.admin.create(

@@ -24,7 +24,7 @@ class MigAnnotatedTest(SliceScenario):
         held = self.check_slices({SMALL: 56})
         self._check_all_are_held(found, held)
         self.post_pods(sliced_pod("other", MIDDLE), pod("whole", {"gpu-fraction": "1"}))
-        self.wait_refused("other", "WrongMode: ")
+        self.wait_refused("other", "NoProfile: ")
         self.wait_refused("whole", "WrongMode: ")
         gone = next(iter(held))
         self.delete_pod(gone)
@@ -66,7 +66,7 @@ class MigAnnotatedTest(SliceScenario):
                 self.place(pod(name, keys))
                 self.assertEqual(self.slice_of(name).profile, profile)
         self.post_pods(share("more", "0.75"))
-        self.wait_refused("more", "WrongMode: ")
+        self.wait_refused("more", "TooLarge: ")
         self.check_slices({SMALL: 1, MIDDLE: 2, LARGE: 3})
 
     def test_mig_given_in_another_layout(self):
@@ -78,7 +78,7 @@ class MigAnnotatedTest(SliceScenario):
 
         self.scale_to_0()
         self.post_slices("7g.40gb", 1)
-        self.wait_refused("pod-7g-40gb-0", "WrongMode: ")
+        self.wait_refused("pod-7g-40gb-0", "NoProfile: ")
         found = self._publish(layout_of("all-3g.20gb"))
         self.post_slices(LARGE, 20)
         self.wait_settled(16, 4, "NoRoom: ")

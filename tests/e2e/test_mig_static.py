@@ -66,6 +66,7 @@ class MigStaticTest(Scenario):
         self.post_pods(share("part", "0.1"))
         self.wait_refused("part", "Reconfiguring: ")
         operator.stop_plugin()
+        self._wait_told(self._name(SMALL, 0))
         operator.state("success")
         layout = mig.layout_of("all-3g.20gb")
         operator.start_plugin(layout)
@@ -89,6 +90,14 @@ class MigStaticTest(Scenario):
         operator.relabel("all-disabled", mig.layout_of("all-disabled"))
         self.place(share("part", "0.5"))
         self.check_cluster()
+
+    def _wait_told(self, name):
+        """kube-scheduler refuses the pod itself, for want of its resource, and Snug says why."""
+        self.wait_refused(name, "Insufficient ")
+        wait_until("GET /v1/pods says why", lambda: (self.ledger_pod(name) or {}).get(
+            "reason", "").startswith("Reconfiguring: "))
+        uid = self.pod(name)["metadata"]["uid"]
+        wait_until("an event says so", lambda: self.warning(uid, "MigReconfiguring"))
 
     def test_mig_a_change_that_fails(self):
         """mig: a layout that could not be applied takes no new pods, and its holders stay counted"""

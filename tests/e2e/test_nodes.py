@@ -88,13 +88,15 @@ class NodesTest(Scenario):
         self.check_cluster()
 
     def test_v_an_inventory_that_shrinks_below_what_is_held(self):
-        """v: a GPU that is smaller than what is held on it closes, and all its holders count"""
+        """v: shares by fraction follow their GPU; one that memory no longer fits closes, and all count"""
         self._start_with_one_share(gpus=1)
-        self.place(share("second", "0.5"))
-        self.set_inventory("n1", inventory("n1", 1, A100_MIB - 1024, A100))
+        half = A100_MIB // 2
+        self.place(pod("second", {"gpu-memory": f"{half}Mi"}))
+        smaller = A100_MIB - 1024
+        self.set_inventory("n1", inventory("n1", 1, smaller, A100))
         self._wait_gpu(0, lambda gpu: gpu["closed"])
         gpu = self.ledger_gpu("n1", 0)
-        self.assertEqual(gpu["usedMemoryMiB"], A100_MIB)
+        self.assertEqual(gpu["usedMemoryMiB"], smaller // 2 + half)
         self.assertEqual({each["pod"] for each in gpu["holders"]}, {"first", "second"})
         wait_until("it is counted", lambda: self.extender.metric(
             "snug_reservation_problems_total", kind="over_commitment") > 0)

@@ -3,10 +3,21 @@
 import time
 
 from harness import manifests
-from harness.objects import gpu_node, share
+from harness.objects import gpu_node, pod, share
+from harness.processes import wait_until
 from harness.scenario import OWN_PODS, Scenario
 
 WITHIN_SECONDS = 2.0
+RESTS_SECONDS = 3.0
+# Far below the five minutes after which the scheduler tries such a pod of its own accord.
+WAKE_SECONDS = 15.0
+CLOSED = """version: 1
+default: stack
+profiles:
+  stack: {terms: [{term: best-fit, weight: 1}]}
+  apart: {terms: [{term: spread, weight: 1}]}
+"""
+OPEN = CLOSED + "podChoice: [{namespaces: [default], profiles: [apart]}]\n"
 
 
 class WaitingTest(Scenario):
@@ -41,6 +52,41 @@ class WaitingTest(Scenario):
         self.post_nodes(gpu_node("n2", 1))
         self.wait_bound("waits")
         self.check_cluster()
+
+    def test_f_only_the_touch_tells_of_a_policy(self):
+        """f: a new policy is no event of Kubernetes: the touch alone has the pod tried again"""
+        policy = self._start_with_a_pod_that_rests()
+        policy.write_text(OPEN)
+        self.extender.hang_up()
+        self.wait_bound("picky", WAKE_SECONDS)
+        self.check_cluster()
+
+    def test_f_a_new_process_touches_with_a_new_value(self):
+        """f: the same after a restart, whose touch must not repeat a value of the process before"""
+        policy = self._start_with_a_pod_that_rests()
+        self.extender.kill()
+        policy.write_text(OPEN)
+        self.extender.start()
+        self.wait_bound("picky", WAKE_SECONDS)
+        self.check_cluster()
+
+    def _start_with_a_pod_that_rests(self):
+        """A pod that its policy forbids, and that the scheduler has put aside."""
+        policy = self.policy_file(CLOSED)
+        self.start(policy=policy)
+        self.post_nodes(gpu_node("n1", 1))
+        self.post_pods(pod("picky", {"gpu-fraction": "0.5", "gpu-policy": "apart"}))
+        self.wait_refused("picky", "ForbiddenPolicy")
+        seen = {"calls": -1, "since": time.monotonic()}
+
+        def rests():
+            """Longer than the scheduler's back-off after its first tries."""
+            calls = self.extender.metric("snug_verb_total", verb="filter")
+            if calls != seen["calls"]:
+                seen.update(calls=calls, since=time.monotonic())
+            return time.monotonic() - seen["since"] > RESTS_SECONDS
+        wait_until("the pod rests", rests, 60, every=0.2)
+        return policy
 
     def _take_turns(self, turns):
         self.post_nodes(gpu_node("n1", 1))

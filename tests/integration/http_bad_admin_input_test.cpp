@@ -40,6 +40,11 @@ std::vector<BadRow> bad_admin_requests() {
       {"a query key twice", line("GET /v1/nodes?name=n1&name=n2"), 400, "name more than once"},
       {"a query where none is", line("GET /v1/pods?name=held"), 400, "it takes none"},
       {"a query of a deletion", line(end + "?force=true"), 400, "it takes none"},
+      {"no Host", end + " HTTP/1.1\r\n\r\n", 400, "Host is missing"},
+      {"Host :", end + " HTTP/1.1\r\nHost : t\r\n\r\n", 400, "no blank before the colon"},
+      {"a folded header", line(end, "X: a\r\n\tb\r\n"), 400, "one line"},
+      {"NUL", line(end, std::string("X: \0\r\n", 6)), 400, "a NUL"},
+      {"another expectation", line(end, "Expect: 100-continues\r\n"), 417, "Expect"},
       {"no HTTP", "hello there\r\n\r\n", 400, "no valid HTTP"},
   };
 }

@@ -71,6 +71,7 @@ class CountingSink final : public ClusterSink {
     ++changes;
     next_.pod_gone(pod);
   }
+  void nodes_list_begins() override { next_.nodes_list_begins(); }
   void nodes_listed(std::vector<NodeFacts> nodes) override { next_.nodes_listed(std::move(nodes)); }
   void node_changed(NodeFacts node) override {
     ++changes;
@@ -114,10 +115,11 @@ ServedSnug::ServedSnug(const Limits& limits, HttpOptions options) {
   parts_->api.start(parts_->sink);
   std::string bind = R"({"PodName":"held","PodNamespace":"d","PodUID":"u-held","Node":"n1"})";
   EXPECT_EQ(parts_->core.service.bind(bind).body, R"({"Error":""})");
+  const HttpOptions admin_options{.clock = options.clock};
   parts_->extender = std::make_unique<ExtenderServer>(
       watched(extender_handlers(parts_->core.service)), std::move(options), limits);
   parts_->admin = std::make_unique<AdminServer>(
-      admin_routes(parts_->core, parts_->metrics, &parts_->api), HttpOptions{}, limits);
+      admin_routes(parts_->core, parts_->metrics, &parts_->api), admin_options, limits);
   const Result<void> started = parts_->extender->start();
   EXPECT_TRUE(started) << started.error().message;
   EXPECT_TRUE(parts_->admin->start());

@@ -29,7 +29,14 @@ std::size_t body_length(std::string_view head) {
 /// Between two bytes of a server that dawdles.
 constexpr std::chrono::milliseconds kTrickle{20};
 
+std::string kind_of_lease(const httplib::Request& request) {
+  if (request.method != "GET") return "write lease";
+  if (request.has_param("watch")) return "watch leases";
+  return request.path.ends_with("/leases") ? "list leases" : "get lease";
+}
+
 std::string kind_of(const httplib::Request& request) {
+  if (request.path.find("/leases") != std::string::npos) return kind_of_lease(request);
   if (request.method == "PATCH") return "patch";
   if (request.method == "POST") return request.path.ends_with("/binding") ? "bind" : "event";
   if (request.has_param("limit")) return "one node";
@@ -67,6 +74,7 @@ ScriptedApi::ScriptedApi(std::unique_ptr<httplib::Server> server, const std::str
   server_->Get(".*", handler);
   server_->Post(".*", handler);
   server_->Patch(".*", handler);
+  server_->Put(".*", handler);
   port_ = server_->bind_to_any_port(address_);
   thread_ = std::thread([this] { server_->listen_after_bind(); });
   while (!server_->is_running()) std::this_thread::yield();
@@ -129,8 +137,9 @@ void ScriptedApi::handle(const httplib::Request& request, httplib::Response& res
   const Guard guard = guard_.get();
   if (guard && !guard(request)) {
     response.status = 401;
-    response.set_content(R"({"kind":"Status","code":401,"message":"Unauthorized"})",
-                         "application/json");
+    response.set_content(
+        R"({"kind":"Status","apiVersion":"v1","code":401,"message":"Unauthorized"})",
+        "application/json");
     return;
   }
   const ScriptedReply reply = next(kind);

@@ -106,6 +106,13 @@ class RecordingLog final : public Log {
 /// The calls to the sink, one line each: "pods begin", "pods listed a b", "pod changed a@5"…
 class RecordingSink final : public ClusterSink {
  public:
+  void stream_alive(Resource resource, std::string_view version) override {
+    if (resource == Resource::kPods)
+      mark("alive" + (version.empty() ? "" : " " + std::string(version)));
+  }
+  void stream_lost(Resource resource) override {
+    if (resource == Resource::kPods) mark("lost");
+  }
   void pods_list_begins() override { note("pods begin"); }
   void pods_listed(std::vector<PodFacts> pods) override { note("pods listed" + names(pods)); }
   void pod_changed(PodFacts pod) override {
@@ -125,8 +132,12 @@ class RecordingSink final : public ClusterSink {
   [[nodiscard]] std::vector<std::string> pod_lines() const;
 
   Watched<std::vector<std::string>> lines;
+  Watched<std::string> pod_marks;  // what was said of the life of the pods' watch
 
  private:
+  void mark(const std::string& word) {
+    pod_marks.change([&](std::string& all) { all += word + " "; });
+  }
   void note(std::string line) {
     lines.change([&](std::vector<std::string>& all) { all.push_back(std::move(line)); });
   }
@@ -160,7 +171,8 @@ struct SeenRequest {
 };
 
 /// An API server that answers each kind of request from its script, in order. Kinds: "list pods",
-/// "watch pods", "list nodes", "watch nodes", "one node", "get pod", "bind", "patch", "event".
+/// "watch pods", "list nodes", "watch nodes", "one node", "get pod", "bind", "patch", "event", "get
+/// lease", "write lease", "list leases", "watch leases".
 /// Without a script lists are empty, watches stay open, and all else is answered with success.
 class ScriptedApi {
  public:

@@ -106,5 +106,16 @@ class HttpVerdictTest(unittest.TestCase):
         self.assertIn("http_bench: ", done.stdout)
 
 
+class PortsVerdictTest(unittest.TestCase):
+    def test_bounds(self):
+        for most_ms, code, word in ((60_000, 0, "PASS"), (0, 1, "FAIL")):
+            with self.subTest(most_ms=most_ms):
+                done = run(BUILD / "bench/ports_bench", "--extender", EXTENDER, "--seconds", 0, "--connections", 20,
+                           "--mixed", "--mostMs", most_ms)
+                self.assertEqual(done.returncode, code, done.stdout)
+                for call in ("GET /livez", "filter of 5 nodes"):
+                    self.assertIn(f"{word}: the worst of {call} is ", done.stdout)
+
+
 if __name__ == "__main__":
     unittest.main()

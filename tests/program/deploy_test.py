@@ -16,7 +16,7 @@ DEPLOY = ROOT / "deploy"
 SHAPES = ("dedicated.yaml", "shared-extender.yaml")
 # `name{label="value",…}`, with or without the labels; a rule may also say `!=`.
 SELECTOR = re.compile(r'(snug_\w+)(?:\{(\w+!?="[^"]*"(?:,\w+!?="[^"]*")*)\})?')
-CONDITION = r"(?:absent\(S\)|increase\(S\[\d+m\]\) > 0|S (?:==|>) \d+)"
+CONDITION = r"(?:absent\(S\)|max\(S\) == 0|increase\(S\[\d+m\]\) > 0|S (?:==|>) \d+)"
 EXPRESSION = re.compile(f"{CONDITION}(?: or {CONDITION})*")
 
 
@@ -70,6 +70,22 @@ class KustomizationTest(unittest.TestCase):
         minor = tested.split(".")[1]
         for name in SHAPES:
             self.assertIn(f"--kubernetesMinor={minor}\n", (DEPLOY / name).read_text())
+
+
+class AdmissionTest(unittest.TestCase):
+    def test_only_the_dedicated_shape_wants_its_scheduler(self):
+        [kustomization] = documents(DEPLOY / "kustomization.yaml")
+        [shared] = re.findall(r"kubectl apply -f deploy/rbac\.yaml (.*)", (DEPLOY / "README.md").read_text())
+        self.assertIn("admission-dedicated.yaml", kustomization["resources"])
+        self.assertEqual(shared, "-f deploy/admission-policy.yaml")
+
+    def test_every_policy_knows_the_keys_of_the_program(self):
+        keys = re.findall(r'\{"(gpu-[a-z-]+)", Key::', (ROOT / "src/request/keys.cpp").read_text())
+        self.assertGreater(len(keys), 10)
+        for name in ("admission-policy.yaml", "admission-dedicated.yaml"):
+            [policy] = [value for value in documents(DEPLOY / name) if value["kind"] == "ValidatingAdmissionPolicy"]
+            [known] = [each["expression"] for each in policy["spec"]["variables"] if each["name"] == "requestKeys"]
+            self.assertEqual(sorted(re.findall(r"'([^']*)'", known)), sorted(keys), name)
 
 
 class SchedulerTest(unittest.TestCase):

@@ -85,7 +85,9 @@ FitOracle::FitOracle(const NodeInventory& node, const std::vector<HoldingPtr>& h
   for (const HoldingPtr& holding : holdings) hold(*holding);
   for (Gpu& gpu : gpus_) {
     if (gpu.slices) continue;
-    if (gpu.used.memory > gpu.info.memory.value || gpu.used.compute > 1000) gpu.closed = true;
+    const std::int64_t over = gpu.used.memory - gpu.info.memory.value;
+    // Rounding is less than 1 MiB for each fraction.
+    if ((over > 0 && over >= gpu.fractions) || gpu.used.compute > 1000) gpu.closed = true;
   }
 }
 
@@ -118,11 +120,9 @@ void FitOracle::hold(const Holding& holding) {
       const bool mixed = gpu.mode != device.mode;
       gpu.closed = gpu.closed || holding.suspect || wrong_mode || forged || changed || mixed;
       gpu.apart = gpu.apart || apart(holding.name_space);
-      const bool whole = device.mode == GpuMode::kWhole;
       parts[at].push_back({.kind = holding.kind_of(c),
                            .position = c,
-                           .cost = {whole ? gpu.info.memory.value : device.memory.value,
-                                    whole ? 1000 : device.compute.value}});
+                           .cost = gpu.counts(device, forged ? nullptr : asked)});
     }
   }
   for (const auto& [at, of_gpu] : slices) {
@@ -295,38 +295,6 @@ bool FitOracle::possible_on(const GpuRequest& request, std::size_t gpu) const {
          serves(request, Rule::kNeighbours, {1U << gpu});
 }
 
-bool FitOracle::is_true(ReasonCode reason, const GpuRequest& request) const {
-  if (!gates_open(request)) return gate_says(reason, request);
-  if (request.kubelet_assigned()) return reason == reason_for_units(request);
-  ReasonCode first = ReasonCode::kNone;
-  for (const Rule rule : {Rule::kNeighbours, Rule::kRoom, Rule::kCap, Rule::kHealth, Rule::kMode,
-                          Rule::kModel, Rule::kSize}) {
-    if (exists(request, rule)) break;
-    first = reason_of(rule);
-  }
-  return reason == first;
-}
-
-ReasonCode FitOracle::reason_of(Rule rule) {
-  switch (rule) {
-    case Rule::kSize:
-      return ReasonCode::kTooLarge;
-    case Rule::kModel:
-      return ReasonCode::kModelExcluded;
-    case Rule::kMode:
-      return ReasonCode::kWrongMode;
-    case Rule::kHealth:
-      return ReasonCode::kUnhealthy;
-    case Rule::kCap:
-      return ReasonCode::kCapReached;
-    case Rule::kRoom:
-      return ReasonCode::kNoRoom;
-    case Rule::kNeighbours:
-      break;
-  }
-  return ReasonCode::kOtherNamespace;
-}
-
 ReasonCode FitOracle::reason_for_units(const GpuRequest& request) const {
   std::map<std::string, std::int64_t> wanted;
   std::int64_t milli = 0;
@@ -348,6 +316,11 @@ ReasonCode FitOracle::reason_for_units(const GpuRequest& request) const {
   if (any([](Int asked, Int ever, Int, Int) { return ever > 0 && asked > ever; })) {
     return ReasonCode::kTooLarge;
   }
+  const auto missing = [&](const auto& entry) {
+    const Int ever = in(node_.kubelet_units, entry.first) + in(node_.kubelet_capacity, entry.first);
+    return ever == 0 && entry.first.starts_with("nvidia.com/mig-");
+  };
+  if (std::ranges::any_of(wanted, missing)) return ReasonCode::kNoProfile;
   if (any([](Int, Int ever, Int, Int) { return ever == 0; })) return ReasonCode::kWrongMode;
   if (any([](Int asked, Int, Int now, Int) { return asked > now; })) return ReasonCode::kUnhealthy;
   if (cap_left() && milli > *cap_left()) return ReasonCode::kCapReached;

@@ -77,10 +77,21 @@ class FitOracle {
     bool held = false;
     GpuMode mode = GpuMode::kNone;  // of the first holder
     Cost used;
+    int fractions = 0;  // shares by fraction, which follow the GPU's size
     std::optional<MigOracle> slices;
 
     [[nodiscard]] bool allows(GpuMode mode) const;
     [[nodiscard]] bool may_state(const ContainerRequest& asked, const ReservedDevice& device) const;
+    /// What the device counts for; `asked` is null where it is not believed.
+    Cost counts(const ReservedDevice& device, const ContainerRequest* asked) {
+      Cost cost{device.memory.value, device.compute.value};
+      if (device.mode == GpuMode::kWhole) return {info.memory.value, 1000};
+      const bool sized = !vanished && device.mode != GpuMode::kMig && asked != nullptr;
+      if (!sized || !std::holds_alternative<FractionAsk>(asked->ask)) return cost;
+      ++fractions;
+      cost.memory = FitOracle::cost(*asked, info.memory.value).memory;
+      return cost;
+    }
   };
   /// A container's part of what one pod takes of one GPU.
   struct Part {
@@ -100,6 +111,9 @@ class FitOracle {
   [[nodiscard]] bool gate_says(ReasonCode reason, const GpuRequest& request) const;
   [[nodiscard]] bool gates_open(const GpuRequest& request) const;
   [[nodiscard]] ReasonCode reason_for_units(const GpuRequest& request) const;
+  /// What is said in place of the first constraint that fails: of profiles that are not there, and
+  /// of shares that are larger than all there is.
+  [[nodiscard]] ReasonCode closest(const GpuRequest& request, ReasonCode first) const;
 
   [[nodiscard]] bool exists(const GpuRequest& request, Rule last) const;
   [[nodiscard]] bool extend(const GpuRequest& request, Rule last, Assignment& chosen) const;

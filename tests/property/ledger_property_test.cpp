@@ -101,15 +101,14 @@ std::vector<DeviceTake> takes_of(const NodeInventory& node, const Holding& holdi
     const auto* devices = std::get_if<std::vector<ReservedDevice>>(&containers[c].given);
     if (devices == nullptr) continue;
     for (const ReservedDevice& device : *devices) {
-      for (std::size_t i = 0; i < node.gpus.size(); ++i) {
-        if (node.gpus[i].index != device.index) continue;
-        takes.push_back({.container = static_cast<std::uint16_t>(c),
-                         .gpu = static_cast<std::uint16_t>(i),
-                         .mode = device.mode,
-                         .memory = device.memory,
-                         .compute = device.compute,
-                         .slice = placement_of(node.gpus[i], device)});
-      }
+      const auto gpu = node.gpu_of(device.index, device.uuid);
+      if (!gpu) continue;
+      takes.push_back({.container = static_cast<std::uint16_t>(c),
+                       .gpu = static_cast<std::uint16_t>(*gpu),
+                       .mode = device.mode,
+                       .memory = device.memory,
+                       .compute = device.compute,
+                       .slice = placement_of(node.gpus[*gpu], device)});
     }
   }
   return takes;
@@ -149,6 +148,38 @@ void agreement_property() {
   RC_ASSERT(answer.winner.has_value() == any);
   RC_CLASSIFY(any, "something fits");
   RC_CLASSIFY(any && !snapshot->intents.empty(), "with intents");
+}
+
+/// Where plan() names a winner and notes it, its pod gets a place on that node whatever pods are
+/// named or bound after it.
+void promise_property() {
+  World world;
+  populate(world, true);
+  const GpuRequest request = draw_request();
+  const auto name = [&](const GpuRequest& asked, const std::string& uid) -> std::string {
+    const SnapshotPtr snapshot = world.ledger.snapshot();
+    const std::vector<std::string_view> names(kNames.begin(), kNames.end());
+    const OwnClaim claim(asked, world.profile, uid);
+    const Plan answer = plan({.snapshot = *snapshot, .claim = claim.view()}, names);
+    if (!answer.winner || answer.placement.takes.empty()) return "";
+    const std::string_view winner = names[*answer.winner];
+    const NodeState& node = *snapshot->nodes[snapshot->names->find(winner)->value];
+    world.ledger.note_intent(to_holding(node, claim.view(), answer.placement));
+    return std::string(winner);
+  };
+  RC_LOG() << to_text(request) << " on " << describe(*world.ledger.snapshot());
+  const std::string node = name(request, "first");
+  RC_CLASSIFY(!node.empty(), "named");
+  if (node.empty()) return;
+  int taken = 0;
+  for (int i = 0; i < 6; ++i) {
+    const std::string uid = "later-" + std::to_string(i);
+    const GpuRequest other = draw_request();
+    if (one_in(2)) (void)name(other, uid);
+    taken += world.reserve(uid, draw_from(kNames), other).has_value() ? 1 : 0;
+  }
+  RC_CLASSIFY(taken > 0, "others were bound meanwhile");
+  RC_ASSERT(world.reserve("first", node, request).has_value());
 }
 
 /// One random step of pods that Snug alone binds.
@@ -256,7 +287,7 @@ void own_sequence_property() {
 bool same(const Plan& a, const Plan& b) {
   const auto verdicts = [](const Verdict& x, const Verdict& y) {
     const bool ranked = x.reason == ReasonCode::kNone;
-    return x.reason == y.reason && (!ranked || x.compare(y) == 0);
+    return x.reason == y.reason && (!ranked || x.score_class == y.score_class);
   };
   const auto takes = [](const DeviceTake& x, const DeviceTake& y) {
     return x.container == y.container && x.gpu == y.gpu && x.mode == y.mode &&
@@ -337,12 +368,27 @@ std::vector<HoldingPtr> with_intents(World& world, const std::string& node) {
   const auto slot = snapshot->names->find(node);
   const auto intents = slot ? snapshot->intents.find(slot->value) : snapshot->intents.end();
   if (intents == snapshot->intents.end()) return holdings;
-  holdings.insert(holdings.begin(), intents->second.begin(), intents->second.end());
+  holdings.insert(holdings.end(), intents->second.begin(), intents->second.end());
   return holdings;
 }
 
+/// Whether one of them means to open a GPU, empty now, in another mode than its first.
+bool opens_otherwise(const NodeInventory& node, const std::vector<HoldingPtr>& holdings) {
+  return std::ranges::any_of(holdings, [&](const HoldingPtr& holding) {
+    return std::ranges::any_of(takes_of(node, *holding), [&](const DeviceTake& take) {
+      const auto& modes = node.gpus[take.gpu].modes;
+      const auto first = std::ranges::find_if(modes, [](GpuMode mode) {
+        return mode == GpuMode::kTimeSlicing || mode == GpuMode::kMps;
+      });
+      const bool share = take.mode == GpuMode::kTimeSlicing || take.mode == GpuMode::kMps;
+      return share && (first == modes.end() || take.mode != *first);
+    });
+  });
+}
+
 /// Pods bound by hand, edited inventories, and binds of ours between them: a reserve is granted
-/// exactly where the oracle finds devices, and takes such devices.
+/// exactly where the oracle finds devices beside what pods in flight mean to hold, and takes such
+/// devices.
 void foreign_sequence_property() {
   World world;
   populate(world, true);
@@ -366,15 +412,19 @@ void foreign_sequence_property() {
         if (world.ledger.find(uid) || world.ledger.ended(uid)) break;
         const GpuRequest request = draw_request();
         const FitOracle oracle(world.nodes.at(node), world.held_on(node));
-        const bool possible = oracle.possible(request);
-        // Beside a pod in flight it may share a GPU, still empty, in that pod's mode.
-        const FitOracle later(world.nodes.at(node), with_intents(world, node));
+        const std::vector<HoldingPtr> all = with_intents(world, node);
+        const FitOracle later(world.nodes.at(node), all);
         const auto result = world.reserve(uid, node, request);
         RC_LOG() << to_text(request) << " on " << describe(*world.ledger.snapshot());
-        RC_ASSERT(result.has_value() == possible);
-        if (!result) break;
+        if (!result) {
+          // It joins nobody in a mode in which it would not open the GPU itself.
+          RC_ASSERT(!later.possible(request) || opens_otherwise(world.nodes.at(node), all));
+          const bool promised = result.error().reason == ReasonCode::kPromised;
+          RC_ASSERT(promised == oracle.possible(request));
+          break;
+        }
         const std::vector<DeviceTake> takes = takes_of(world.nodes.at(node), **result);
-        RC_ASSERT(oracle.accepts(request, takes) || later.accepts(request, takes));
+        RC_ASSERT(oracle.accepts(request, takes) && later.accepts(request, takes));
       }
     }
     expect_totals(world, *world.ledger.snapshot());
@@ -385,6 +435,10 @@ TEST(LedgerProperty, ReserveAndReleaseAreIdentity) { holds_in(2'000, identity_pr
 
 TEST(LedgerProperty, WhatPlanSaysOfANodeIsWhatReserveDoesThere) {
   holds_in(5'000, agreement_property);
+}
+
+TEST(LedgerProperty, WhoIsNamedGetsAPlaceWhateverComesAfterIt) {
+  holds_in(3'000, promise_property);
 }
 
 TEST(LedgerProperty, APlanThatRemembersSaysWhatAFreshOneSays) { holds_in(500, memory_property); }

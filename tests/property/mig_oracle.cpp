@@ -145,6 +145,13 @@ std::optional<MigOracle::Profile> MigOracle::smallest(const ContainerRequest& as
   return std::get<2>(*best);
 }
 
+std::optional<bool> MigOracle::offers_profile(const ContainerRequest& asked) const {
+  bool any = false;
+  for (Profile i = 0; i < card_->profiles.size(); ++i) any = any || has(i, View::kOffered);
+  if (!any) return std::nullopt;
+  return smallest(asked, View::kOffered).has_value();
+}
+
 void MigOracle::add(Use& use, const LiteralProfile& profile, int start) {
   for (int cell = start; cell < start + profile.size; ++cell) {
     ++use.cells.at(static_cast<std::size_t>(cell));

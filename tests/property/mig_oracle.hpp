@@ -68,6 +68,9 @@ class MigOracle {
                                                                 View view) const;
   /// Whether these users may have what they are given.
   [[nodiscard]] bool accepts(const std::vector<User>& users) const;
+  /// Whether the node offers a profile that serves this, taken or not; of a card of which it offers
+  /// none at all nothing is known.
+  [[nodiscard]] std::optional<bool> offers_profile(const ContainerRequest& asked) const;
   /// At how many starts one could have its slice.
   [[nodiscard]] std::size_t starts_for(const ContainerRequest& asked) const;
 

@@ -1,7 +1,9 @@
 // Snug against the naive model: 200 seeds of 2,000 steps in a cluster of shared GPUs, and as many
-// in one with MIG slices. One run again, with its steps:
+// in one with MIG slices; and two Snugs of which one may decide, 600 seeds. One run again, with its
+// steps:
 //   SNUG_SIM_SEED=17 SNUG_SIM_CLUSTER=slices SNUG_SIM_STEPS=2000 sim_test
 //   --gtest_filter='*OneSeed*'
+// The clusters are shares, slices and two. More seeds: bench/sim_bench.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -9,6 +11,7 @@
 #include <iostream>
 #include <string>
 
+#include "sim/harness/cluster_simulation.hpp"
 #include "sim/harness/simulation.hpp"
 
 namespace snug {
@@ -16,8 +19,10 @@ namespace {
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr std::uint64_t kSeedsPerShard = 4;  // one thread: the sanitizers need few
+constexpr std::uint64_t kPairsPerShard = 4;
 #else
 constexpr std::uint64_t kSeedsPerShard = 50;
+constexpr std::uint64_t kPairsPerShard = 150;
 #endif
 constexpr std::uint64_t kShards = 4;
 
@@ -47,6 +52,7 @@ bool holds(std::uint64_t seed, SimCluster cluster, Simulation::Tally& sum,
   sum.touches += tally.touches;
   sum.nominated += tally.nominated;
   sum.unsure += tally.unsure;
+  sum.promised += tally.promised;
   sum.agents.created += tally.agents.created;
   sum.agents.reused += tally.agents.reused;
   sum.agents.removed += tally.agents.removed;
@@ -63,7 +69,8 @@ bool hold(std::uint64_t first, SimCluster cluster, Simulation::Tally& sum) {
   std::cout << "seeds " << first << " to " << first + kSeedsPerShard - 1 << ": " << sum.bound
             << " bound, " << sum.refused_by_filter << " refused, " << sum.lost_races
             << " lost races, " << sum.nominated << " nominated, " << sum.restarts << " restarts, "
-            << sum.quiet_checks << " quiet checks, " << sum.unsure << " unsure\n";
+            << sum.quiet_checks << " quiet checks, " << sum.unsure << " unsure, " << sum.promised
+            << " refused for promises\n";
   return true;
 }
 
@@ -78,7 +85,33 @@ void expect_busy(const Simulation::Tally& sum) {
   EXPECT_GT(sum.nested_steps, 100);
   EXPECT_GT(sum.touches, 20);
   EXPECT_GT(sum.nominated, 100);
+  if (kSeedsPerShard > 10) {
+    EXPECT_GT(sum.promised, 5);
+  }
   EXPECT_LT(sum.unsure, sum.quiet_checks);  // the model knows, as a rule
+}
+
+bool two_hold(std::uint64_t seed, ClusterSimulation::Tally& sum, std::size_t trace_lines = 60) {
+  ClusterOptions options = options_of(seed);
+  options.trace_lines = trace_lines;
+  ClusterSimulation run(seed, options);
+  const bool good = run.run(steps());
+  EXPECT_TRUE(good) << "SNUG_SIM_SEED=" << seed
+                    << " SNUG_SIM_CLUSTER=two SNUG_SIM_STEPS=" << steps() << "\n"
+                    << run.trace();
+  const ClusterSimulation::Tally& tally = run.tally();
+  sum.bound += tally.bound;
+  sum.refused_calls += tally.refused_calls;
+  sum.takeovers += tally.takeovers;
+  sum.failovers += tally.failovers;
+  sum.kills += tally.kills;
+  sum.stops += tally.stops;
+  sum.faults += tally.faults;
+  sum.late_posts += tally.late_posts;
+  sum.too_late += tally.too_late;
+  sum.lies += tally.lies;
+  sum.quiet_checks += tally.quiet_checks;
+  return good;
 }
 
 class SimulationTest : public testing::TestWithParam<std::uint64_t> {};
@@ -102,6 +135,28 @@ TEST_P(SimulationTest, NoSliceOverlapsAndNoneIsLost) {
   EXPECT_GT(slices.removed, kSeeds / 2);
   EXPECT_GT(slices.failed, kSeeds / 5);
 }
+
+TEST_P(SimulationTest, OneOfTwoSnugsDecidesAndNoGpuIsGivenTwice) {
+  ClusterSimulation::Tally sum;
+  const std::uint64_t first = GetParam() * kPairsPerShard + 1;
+  for (std::uint64_t seed = first; seed < first + kPairsPerShard; ++seed) {
+    if (!two_hold(seed, sum)) return;
+  }
+  std::cout << "seeds " << first << " to " << first + kPairsPerShard - 1 << ": " << sum.bound
+            << " bound, " << sum.refused_calls << " calls refused, " << sum.takeovers
+            << " takeovers, " << sum.kills << " kills, " << sum.stops << " stops, " << sum.faults
+            << " faults, " << sum.late_posts << " late POSTs, " << sum.too_late << " not sent, "
+            << sum.lies << " lies, " << sum.quiet_checks << " quiet checks\n";
+  constexpr auto kPairs = static_cast<int>(kPairsPerShard);
+  EXPECT_GT(sum.bound, 10 * kPairs);
+  EXPECT_GT(sum.takeovers, 5 * kPairs);
+  EXPECT_GT(sum.failovers, 10 * kPairs);
+  EXPECT_GT(sum.kills, 2 * kPairs);
+  EXPECT_GT(sum.stops, 5 * kPairs);
+  EXPECT_GT(sum.late_posts, kPairs);
+  EXPECT_GT(sum.lies, kPairs);
+  EXPECT_GT(sum.quiet_checks, 2 * kPairs);
+}
 INSTANTIATE_TEST_SUITE_P(Shards, SimulationTest, testing::Range<std::uint64_t>(0, kShards));
 
 /// SNUG_SIM_SEED, where it is set: to repeat one run with its whole trace.
@@ -116,11 +171,29 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OneSeedTest);
 
 TEST_P(OneSeedTest, AsTheEnvironmentSays) {
   const char* cluster = std::getenv("SNUG_SIM_CLUSTER");
+  if (cluster != nullptr && std::string(cluster) == "two") {
+    ClusterSimulation::Tally sum;
+    EXPECT_TRUE(two_hold(GetParam(), sum, 20'000));
+    return;
+  }
   const bool slices = cluster != nullptr && std::string(cluster) == "slices";
   Simulation::Tally sum;
   EXPECT_TRUE(holds(GetParam(), slices ? SimCluster::kSlices : SimCluster::kShares, sum, 20'000));
 }
 INSTANTIATE_TEST_SUITE_P(Environment, OneSeedTest, testing::ValuesIn(seeds_of_environment()));
+
+/// What the election is for, and that the simulation sees it.
+TEST(SimulationRunTest, TwoSnugsWithoutElectionGiveAGpuTwice) {
+  constexpr std::uint64_t kSeeds = 100;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    ClusterSimulation run(seed, {.elect = false});
+    if (run.run(steps())) continue;
+    std::cout << "found at seed " << seed << "\n";
+    EXPECT_EQ(run.violations().front().check, "over-commitment");
+    return;
+  }
+  FAIL() << "not found in " << kSeeds << " seeds";
+}
 
 TEST(SimulationRunTest, TheSameSeedGivesTheSameRun) {
   Simulation first(7, SimCluster::kSlices);
@@ -128,6 +201,11 @@ TEST(SimulationRunTest, TheSameSeedGivesTheSameRun) {
   (void)first.run(300);
   (void)second.run(300);
   EXPECT_EQ(first.trace(), second.trace());
+  ClusterSimulation third(7, {});
+  ClusterSimulation fourth(7, {});
+  (void)third.run(300);
+  (void)fourth.run(300);
+  EXPECT_EQ(third.trace(), fourth.trace());
 }
 
 }  // namespace

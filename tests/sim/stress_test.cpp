@@ -31,8 +31,10 @@ class SharedWorld final : public ApiPort {
   explicit SharedWorld(ManualClock& clock)
       : random_(kSeed),
         feed_(random_, [](std::string) {}),
-        world_(clock, random_, feed_),
-        model_(world_, feed_) {}
+        world_(clock, random_),
+        model_(world_, feed_) {
+    world_.add_feed(feed_);
+  }
 
   Result<void> bind(const Binding& binding) override {
     const std::lock_guard lock(mutex_);

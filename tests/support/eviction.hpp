@@ -92,7 +92,7 @@ class Eviction {
   }
 
   [[nodiscard]] NodeStatePtr state() const {
-    return add_up(std::make_shared<const NodeInventory>(inventory_), holdings);
+    return add_up(std::make_shared<const NodeInventory>(inventory_), holdings, counted);
   }
   [[nodiscard]] std::vector<std::string> victims(
       const std::vector<std::string_view>& chosen = {},
@@ -115,6 +115,7 @@ class Eviction {
   HostAmounts wants;
   bool tied = false;
   std::vector<HoldingPtr> holdings;
+  HostHoldings counted;  // of pods that the state does not list
   NamespaceUse held;
   Nominations nominations;
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -152,7 +153,9 @@ class Repacked {
         all.held.add(pod->name_space, compute_held(*pod, &inventory));
       }
       names->emplace(inventory.name, NodeIndex{static_cast<std::uint32_t>(states.size())});
-      states.push_back(add_up(std::make_shared<const NodeInventory>(inventory), std::move(on_it)));
+      const auto more = counted.find(inventory.name);
+      states.push_back(add_up(std::make_shared<const NodeInventory>(inventory), std::move(on_it),
+                              more == counted.end() ? HostHoldings{} : more->second));
     }
     all.nodes = NodeTable(states);
     all.names = std::move(names);
@@ -184,6 +187,7 @@ class Repacked {
   OwnClaim claim;
   std::vector<NodeInventory> inventories;
   std::vector<HoldingPtr> holdings;
+  std::map<std::string, HostHoldings> counted;  // by node: of pods that its state does not list
   std::vector<HoldingPtr> intents;
   std::vector<NominationPtr> nominated;
   std::vector<std::string_view> spared;  // sorted

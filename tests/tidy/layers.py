@@ -5,9 +5,9 @@ import re
 from cpp import code_only, includes
 from tree import Finding
 
-ORDER = ["base", "model", "mig", "request", "fit", "demand", "score", "plan", "ledger", "sim", "codec", "service",
+ORDER = ["base", "model", "mig", "request", "fit", "demand", "score", "plan", "ledger", "sim", "leader", "codec", "service",
          "adapters", "app", "ctl"]
-PURE = ["base", "model", "mig", "request", "fit", "demand", "score", "plan", "ledger", "sim"]
+PURE = ["base", "model", "mig", "request", "fit", "demand", "score", "plan", "ledger", "sim", "leader"]
 
 # Headers of libraries and of the system that decisions have no business with.
 IMPURE_HEADER = re.compile(
@@ -18,7 +18,7 @@ IMPURE_CODE = re.compile(
     r"::now\s*\(|\bf?printf\s*\(|\bputs\s*\(|\bstd::j?thread\b|\bstd::async\b|\bgetenv\s*\(|\bs?rand\s*\("
     r"|\bstd::c(?:out|err|in)\b|\bsleep_(?:for|until)\b")
 FLOAT = re.compile(r"\b(?:float|double)\b")
-INTEGER_ONLY = ["base", "model", "mig", "request", "fit", "score", "plan", "ledger"]
+INTEGER_ONLY = ["base", "model", "mig", "request", "fit", "score", "plan", "ledger", "leader"]
 LOCKS = re.compile(r"^(mutex|shared_mutex|atomic)$")
 # What one file of a pure layer may do that the others may not.
 ALLOWED = {

@@ -16,15 +16,17 @@
   ROW(body_wait_ms,            "bodyWaitMs",            1'000,      0,     60'000,        "wait of a body beyond maxBodyBytesAtOnce, in milliseconds; then it is refused (below the scheduler's httpTimeout)") \
   ROW(max_json_depth,          "maxJsonDepth",          64,         16,    1'024,         "nesting of any JSON text")        \
   ROW(max_headers,             "maxHeaders",            100,        16,    10'000,        "headers of one request")          \
-  ROW(max_connections,         "maxConnections",        384,        8,     4'096,         "open connections to the extender port; one thread each") \
-  ROW(max_admin_connections,   "maxAdminConnections",   16,         2,     256,           "open connections to the admin port") \
-  ROW(max_queued_connections,  "maxQueuedConnections",  512,        8,     8'192,         "accepted connections that wait for a thread") \
+  ROW(max_connections,         "maxConnections",        384,        8,     4'096,         "requests to the extender port that are read and answered at once; one thread each") \
+  ROW(max_admin_connections,   "maxAdminConnections",   16,         2,     256,           "requests to the admin port that are read and answered at once; probes have two more threads") \
+  ROW(max_queued_connections,  "maxQueuedConnections",  512,        8,     8'192,         "open connections to each port beyond those: idle, in a head, or waiting for a thread") \
   ROW(listen_backlog,          "listenBacklog",         512,        1,     4'096,         "connections that the kernel holds until they are accepted") \
   ROW(max_header_bytes,        "maxHeaderBytes",        65'536,     4'096, 1'048'576,     "bytes of a request's line and headers") \
   ROW(keep_alive_ms,           "keepAliveMs",           120'000,    100,   3'600'000,     "idle time after which a connection to the extender port is closed, in milliseconds (above kube-scheduler's 90 s)") \
   ROW(admin_keep_alive_ms,     "adminKeepAliveMs",      5'000,      100,   3'600'000,     "idle time after which a connection to the admin port is closed, in milliseconds") \
-  ROW(request_silence_ms,      "requestSilenceMs",      2'000,      10,    60'000,        "silence in the midst of a request or reply after which its connection is closed, in milliseconds") \
-  ROW(request_ms,              "requestMs",             10'000,     100,   600'000,       "time in which a request must have come, and again its reply have left, in milliseconds") \
+  ROW(head_ms,                 "headMs",                2'000,      10,    60'000,        "time in which a request's line and headers must have come, in milliseconds: from their first byte, on a new connection from its accept (TLS handshake included)") \
+  ROW(request_silence_ms,      "requestSilenceMs",      2'000,      10,    60'000,        "silence in the midst of a body or reply after which its connection is closed, in milliseconds") \
+  ROW(request_ms,              "requestMs",             10'000,     100,   600'000,       "time in which a body must have come, and again its reply have left, in milliseconds") \
+  ROW(min_bytes_per_s,         "minBytesPerS",          65'536,     0,     1'000'000'000, "bytes per second of a body or a reply below which a client, after its first 250 ms, may lose its connection to a request that waits for a thread or for room") \
   ROW(max_nodes,               "maxNodes",              50'000,     1,     500'000,       "nodes in the ledger, and again nodes left out of it that wait for a place")             \
   ROW(max_names_per_call,      "maxNamesPerCall",       50'000,     1,     500'000,       "node names in one filter, prioritize or preempt call") \
   ROW(max_victims_per_call,    "maxVictimsPerCall",     100'000,    1,     1'000'000,     "pods that one preempt call would evict") \
@@ -44,15 +46,20 @@
   ROW(policy_reread_ms,        "policyRereadMs",        1'000,      10,    3'600'000,     "between two looks at whether the policy file has changed, in milliseconds; SIGHUP reads it at once") \
   ROW(api_connections,         "apiConnections",        32,         1,     512,           "connections to the API server for calls other than watches") \
   ROW(api_idle_ms,             "apiIdleMs",             45'000,     0,     3'600'000,     "idle time after which a connection to the API server is not used again, in milliseconds (below the API server's 90 s)") \
-  ROW(watch_timeout_s,         "watchTimeoutS",         300,        5,     3'600,         "seconds a watch asks the API server to last; each adds up to as much again at random") \
-  ROW(watch_silence_s,         "watchSilenceS",         90,         2,     600,           "seconds without a byte after which a watch is given up") \
+  ROW(watch_timeout_s,         "watchTimeoutS",         20,         1,     3'600,         "seconds a watch asks the API server to last; each adds up to as much again at random") \
+  ROW(watch_silence_s,         "watchSilenceS",         45,         2,     600,           "seconds without a byte after which a watch is given up, and its view is out of date (above twice watchTimeoutS)") \
+  ROW(watch_lost_ms,           "watchLostMs",           15'000,     100,   600'000,       "after which a view is out of date whose watch cannot be established, in milliseconds") \
   ROW(list_timeout_s,          "listTimeoutS",          60,         2,     600,           "seconds without a byte after which a list is given up") \
   ROW(list_total_s,            "listTotalS",            600,        2,     3'600,         "seconds after which a list is given up though bytes still come") \
   ROW(backoff_first_ms,        "backoffFirstMs",        800,        10,    60'000,        "first wait after a failed list or watch, in milliseconds") \
-  ROW(backoff_last_ms,         "backoffLastMs",         30'000,     100,   600'000,       "longest wait after failed lists or watches, in milliseconds") \
+  ROW(backoff_last_ms,         "backoffLastMs",         5'000,      100,   600'000,       "longest step of the wait after failed lists or watches, in milliseconds; each adds up to as much again at random") \
   ROW(backoff_reset_ms,        "backoffResetMs",        120'000,    100,   3'600'000,     "time without a failure after which the wait is the first again, in milliseconds") \
   ROW(resync_ms,               "resyncMs",              60'000,     500,   600'000,       "after which a bound pod that neither list nor watch has shown is asked for, in milliseconds") \
   ROW(settle_interval_ms,      "settleIntervalMs",      1'000,      10,    60'000,        "between two rounds that ask the API server about binds that it has not confirmed, in milliseconds") \
+  ROW(lease_duration_ms,       "leaseDurationMs",       15'000,     1'000, 600'000,       "after which the Lease of a leader that renews it no more may be taken, in milliseconds") \
+  ROW(renew_deadline_ms,       "renewDeadlineMs",       10'000,     500,   600'000,       "after its last renewal a leader binds no more, in milliseconds (below leaseDurationMs by twice apiTimeout and clockSkewMs)") \
+  ROW(lease_retry_ms,          "leaseRetryMs",          2'000,      50,    60'000,        "between two renewals of the Lease, and at least between two tries to get it, in milliseconds") \
+  ROW(clock_skew_ms,           "clockSkewMs",           500,        0,     60'000,        "by which clocks may differ that measure the same Lease or time-out, in milliseconds") \
   ROW(bind_settle_ms,          "bindSettleMs",          65'000,     100,   600'000,       "after a bind of unknown outcome, when a read that shows the pod unbound is conclusive (above the API server's --request-timeout)") \
   ROW(room_touch_interval_ms,  "roomTouchIntervalMs",   1'000,      10,    60'000,        "between two wake-ups of waiting pods, in milliseconds") \
   ROW(max_queued_events,       "maxQueuedEvents",       1'024,      1,     65'536,        "Kubernetes events waiting to be written, one more is dropped and counted; and again those remembered for eventRepeatMs") \
@@ -85,9 +92,9 @@ inline constexpr std::size_t kKeptVerdicts = 4'000'000;
 /// (some milliseconds); a pod for which it comes to that counts as not fitting there
 /// (docs/decisions/0015).
 inline constexpr std::int64_t kMostFitSteps = 20'000;
-/// After so many steps in one call (some hundred milliseconds) the nodes that have not been judged
-/// count as without room for this call: they come first in the next, since the others are
-/// remembered (plan/memo.hpp).
+/// After so many steps in one call (some hundred milliseconds), comparing models among them, the
+/// nodes that have not been judged count as without room for this call: they come first in the
+/// next, since the others are remembered (plan/memo.hpp).
 inline constexpr std::int64_t kMostFitStepsOfCall = 1'000'000;
 /// So many steps the search for places of several containers' slices on one GPU takes: all that any
 /// known card needs.
@@ -97,6 +104,12 @@ inline constexpr std::int64_t kMostSliceSteps = 5'000;
 /// and texts are, and all sets of its containers can be looked at (src/fit/patterns.hpp).
 inline constexpr std::size_t kMostAskingContainers = 8;
 inline constexpr std::int64_t kMostDevicesOfSeveral = 64;
+/// A GPU's model has so many characters: more than NVML, whose names have 96 at most, and labels,
+/// whose values have 63. gpu-model is compared with it, byte by byte.
+inline constexpr std::size_t kMostModelBytes = 128;
+
+/// A Lease is nested so deeply at most; real ones stay below ten.
+inline constexpr int kMostLeaseDepth = 32;
 
 // How many layouts of a MIG card's slices are listed, in how many steps of some nanoseconds
 // (mig/layouts.hpp): a node may publish any table. Known cards have some 2,300 layouts at most.

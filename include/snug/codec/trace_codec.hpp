@@ -2,7 +2,8 @@
 // error is one sentence `FILE:LINE: what is wrong; what is expected`.
 //
 //   nodes     columns sn, cpu_milli, memory_mib, gpu, model
-//   pods      columns name, cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec (models, by `|`)
+//   pods      columns name, cpu_milli, memory_mib, num_gpu, gpu_milli, and, where models
+//             are named, gpu_spec (their very names, by `|`)
 //   arrivals  `p ROW` or `p ROW LIFETIME`: the pod in this data row, from 0; `n NODE RANK`: of
 //             equally good nodes the lowest rank wins
 //

@@ -6,12 +6,17 @@
 // be hard may come to the search's bound (kMostFitSteps), and then counts as not fitting.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "snug/fit/charge.hpp"
 #include "snug/fit/tenant.hpp"
 #include "snug/mig/choose.hpp"
+#include "snug/model/demand.hpp"
+#include "snug/model/node.hpp"
 #include "snug/model/placement.hpp"
 #include "snug/model/refusal.hpp"
 #include "snug/model/request.hpp"
@@ -22,9 +27,12 @@ namespace snug {
 class SeveralMemo;
 class StartOrders;
 
+/// Containers of a request that asks Snug for devices: bit i is the one at position i.
+using ContainerBits = std::uint32_t;
+
 /// What is worked out once for a request and serves on every node: prices, and for several
-/// containers which of them a GPU can serve. Answers do not depend on it. Not thread-safe;
-/// `request` outlives it.
+/// containers which of them a GPU can serve, and which models they take. Answers do not depend on
+/// it. Not thread-safe; `request` outlives it.
 class FitMemo {
  public:
   explicit FitMemo(const GpuRequest& request);
@@ -38,6 +46,9 @@ class FitMemo {
   /// Of the first container, as a slice; of one that can be none it says nothing.
   [[nodiscard]] const SliceNeed& slice_need() const { return slice_need_; }
   [[nodiscard]] StartOrders& starts();
+  /// Which containers take GPUs of this one's model, by their positions in the request, which asks
+  /// nothing of the kubelet. A model with a number is compared once; each time counts as steps.
+  [[nodiscard]] ContainerBits takers(const GpuInfo& gpu);
 
   /// What has been done with it so far, in units of some microseconds: calls of fit(), and their
   /// steps of search. Whoever makes many calls bounds them by it, since it is the same everywhere.
@@ -50,7 +61,12 @@ class FitMemo {
  private:
   static constexpr std::int64_t kStepsOfWork = 20;
 
+  [[nodiscard]] ContainerBits compare(std::string_view model);
+
   const GpuRequest& request_;
+  bool any_model_ = true;                                         // all containers take all models
+  std::array<std::optional<ContainerBits>, kMostModels> takers_;  // by the model's number
+  std::string unnumbered_;  // the model that takers_[0] is about: the last one without a number
   Prices prices_;
   std::unique_ptr<SeveralMemo> several_;  // null: not asked for yet
   SliceNeed slice_need_;

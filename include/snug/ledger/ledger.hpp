@@ -10,8 +10,8 @@
 // Whatever a pod holds ends by gone. Reserved also ends by release, * unless an earlier bind is
 // still in doubt; Unsettled by release_unsettled; Bound by a list that shows the pod unbound, or,
 // where it was given no device, by a hold that shows it asking for none; one without GPUs gives way
-// to a hold that shows some. hold makes Bound of nothing too: someone else bound the pod, or Snug
-// was restarted.
+// to a hold that shows some. hold() also creates a Bound entry: someone else bound the pod, or
+// Snug was restarted.
 //
 // Invariants
 //   - A reservation is made only where fit says yes on the live state, under the lock: what the
@@ -19,14 +19,21 @@
 //   - What is taken on a node is always the sum of its holdings over its inventory (fit/usage).
 //   - A holding of devices or units ends only by release (the bind surely did not happen), gone
 //     (deleted or finished), or a list that was begun after it and lacks it. Never by time alone.
-//   - The uid of an ended pod never holds anything again, whatever late events say.
+//   - A pod that has ended holds nothing until something that is surely newer shows it bound and
+//     running (a phase can go from Failed back to Running, and a read can be answered wrongly): a
+//     list that was begun after the end, or, where a list or the watch said that it ended, a later
+//     event of the watch. Late events and reads bring nothing back.
 //   - Bound beats reserved: when the API server shows a pod bound elsewhere, our own attempt ends.
 //
 // Thread-safety: all methods may be called from any thread. One mutex, held for microseconds (by
 // reserve of a pod of many containers that is hard to place for milliseconds, beside dozens of
-// nominated pods for tens of them: the bounds of base/limits.hpp), never over I/O or logging. After
-// a change snapshot() costs the chunks of nodes that changed, a list of all chunks, the intents and
-// the nominations; until the next change nothing.
+// nominated pods for tens of them: the bounds of base/limits.hpp), never over I/O or logging. A
+// list of pods is taken in by parts of 256 pods, or of the pods with GPUs of one node where those
+// are more: for each part the mutex is held for some 2 us a pod, and whoever waits for it comes
+// first. What changes on a node costs its pods with GPUs and, up to 1,024 of them, those without;
+// beyond that a pod without GPUs costs the same however many there are. bench/ledger_bench shows
+// both. After a change snapshot() costs the chunks of nodes that changed, a list of all chunks, the
+// intents and the nominations; until the next change nothing.
 #pragma once
 
 #include <cstdint>
@@ -54,6 +61,8 @@ struct LedgerEntry {
   bool seen = false;           // a list or the watch has shown it bound
   std::uint64_t sequence = 0;  // of its last change
   TimePoint since;             // of its last change of state, or of the GET that showed it bound
+  /// The watch showed it bound after it had ended: a read, or a list, has yet to say the same.
+  bool revived = false;
   /// When the outcome of one of its binds was last unknown: that one may still be carried out,
   /// whatever becomes of later ones.
   std::optional<TimePoint> doubt;
@@ -123,12 +132,17 @@ class Ledger {
   /// The same from a GET of the pod: nothing says that the watch will show it, or its end, so it
   /// stays unseen.
   bool hold_as_read(const HoldingPtr& holding);
-  /// The pod is deleted or finished; it may not have held anything.
+  /// The watch says that the pod is deleted or finished; it may not have held anything.
   void gone(std::string_view uid);
+  /// The same from a GET of the pod. False: the entry has changed since `sequence`, and what was
+  /// read may be older; nothing is done.
+  bool gone_as_read(std::string_view uid, std::uint64_t sequence);
   [[nodiscard]] ListMark list_begins();
-  /// A whole list: what it does not show bound, and what has not changed since the mark, holds
-  /// nothing; a bind under way or unsettled stays while its pod lives. Nominations are those made
-  /// since the mark and those of the list, as far as max_nominations goes.
+  /// A whole list, by parts: others see each node's GPUs before it or after it, and some nodes
+  /// before others. What it does not show bound, and what has not changed since the mark, holds
+  /// nothing; a bind under way or unsettled stays while its pod lives. A pod that has ended since
+  /// the mark stays so; one that ended before it, and is in the list, lives again. Nominations are
+  /// those made since the mark and those of the list, as far as max_nominations goes.
   ListResult replace_holdings(ListMark mark, const ListedPods& listed);
 
   // Nominations: unbound pods for which room on a node is kept, until they hold something, are
@@ -159,17 +173,21 @@ class Ledger {
   /// Releases an unsettled holding if nothing happened to it since `sequence`.
   void release_unsettled(std::string_view uid, std::uint64_t sequence);
 
-  // Intents: winners named by filter or prioritize and not bound yet.
+  // Intents: winners named by filter or prioritize and not bound yet. For other pods they count as
+  // taken until they end: by reserve, hold, gone or end_intent, after intent_ttl_ms, or when there
+  // are more than max_intents.
   void note_intent(HoldingPtr intent);
   void end_intent(std::string_view uid);
 
   [[nodiscard]] std::optional<LedgerEntry> find(std::string_view uid) const;
   /// Of pods with GPUs, and of those that asked for some and were given none.
   [[nodiscard]] std::vector<LedgerEntry> entries() const;
-  /// Those that the API server has yet to confirm: unsettled ones, and bound ones that neither a
-  /// list nor the watch has shown. Costs what they are, not what the ledger holds.
+  /// Those that the API server has yet to confirm: unsettled ones, bound ones that neither a list
+  /// nor the watch has shown, and revived ones. Costs what they are, not what the ledger holds.
   [[nodiscard]] std::vector<LedgerEntry> unconfirmed() const;
   [[nodiscard]] bool ended(std::string_view uid) const;
+  /// It has ended after the mark: a list of then may show it nevertheless.
+  [[nodiscard]] bool ended_since(ListMark mark, std::string_view uid) const;
 
  private:
   struct Impl;

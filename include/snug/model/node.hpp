@@ -105,6 +105,9 @@ struct NodeInventory {
   /// gives any of these to any pod, and Snug gives none of them.
   std::set<std::string, std::less<>> plugin_profiles;
   bool plugin_has_all_slices = false;  // all slices of the node are the plug-in's
+  /// While the MIG layout is being changed (`closed_to_all` is kReconfiguring): the profiles, in
+  /// each of their spellings, that the tables of the node's cards have. Empty: none is known.
+  std::set<std::string, std::less<>> coming_profiles;
   /// Why annotated pods, or GPU pods at all, are kept away from this node whatever it holds.
   /// kNone: they are not.
   ReasonCode closed_to_annotated = ReasonCode::kNone;

@@ -29,12 +29,14 @@ namespace snug {
   ROW(kOtherKind,       "OtherKind",       true,  "the node holds GPU pods of the other kind (assigned by Snug or by the kubelet)") \
   ROW(kNotEnforced,     "NotEnforced",     false, "the policy wants shares of this namespace enforced, and the node is not labelled snug.dev/enforced=true") \
   ROW(kNominated,       "Nominated",       true,  "the room is kept for a pod that is nominated to the node and comes first") \
+  ROW(kPromised,        "Promised",        false, "the room that is left is promised to other pods, which are about to be bound")          \
   ROW(kOtherNamespace,  "OtherNamespace",  true,  "the GPUs with room hold pods of namespaces that the policy keeps apart")   \
   ROW(kNoRoom,          "NoRoom",          true,  "no GPU has room for the request")                                          \
   ROW(kCapReached,      "CapReached",      false, "the namespace's cap is reached")                                           \
   ROW(kUnhealthy,       "Unhealthy",       true,  "the GPUs that could serve the request are unhealthy or closed")            \
   ROW(kWrongMode,       "WrongMode",       true,  "no GPU is in a mode that can serve the request")                           \
   ROW(kModelExcluded,   "ModelExcluded",   false, "the pod excludes the GPU models of this node")                             \
+  ROW(kNoProfile,       "NoProfile",       false, "no GPU of the node has a slice of this MIG profile, or could be given one")             \
   ROW(kTooLarge,        "TooLarge",        false, "the request is larger than the node's GPUs even when they are empty")
 // clang-format on
 

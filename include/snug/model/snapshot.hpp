@@ -125,6 +125,10 @@ struct NodeState {
   HostAmounts host_used;  // of all pods on the node, those without GPUs included
   std::int64_t pods = 0;
   std::vector<HoldingPtr> holdings;
+  /// The part of `host_used` and of `pods` that is of pods which `holdings` does not list: pods
+  /// without GPUs, where a node has very many of them.
+  HostAmounts unlisted_host_used;
+  std::int64_t unlisted_pods = 0;
 
   [[nodiscard]] HostLeft host_left() const {
     const HostAmounts& has = inventory->host.amounts;
@@ -195,16 +199,20 @@ using NominationPtr = std::shared_ptr<const Nomination>;
 /// Of one node, the first by rank first.
 using Nominations = std::vector<NominationPtr>;
 
+/// Placements on one node that were named as their pods' winners, and that are not bound yet, the
+/// earliest first: they count as taken for other pods.
+using Intents = std::vector<HoldingPtr>;
+
 struct Snapshot {
   Generation generation;       // of the ledger
   Generation room_generation;  // counts the changes that may have made room
-  Generation inventories;      // counts the changes of what nodes have
-  NodeTable nodes;             // by NodeIndex
+  /// Counts the intents whose places came free: that ended otherwise than by their pods' binds.
+  Generation intents_ended;
+  Generation inventories;  // counts the changes of what nodes have
+  NodeTable nodes;         // by NodeIndex
   /// Names to slots of `nodes`.
   std::shared_ptr<const NameIndex> names;
-  /// Placements that were named as winners and are not bound yet, by node: ranking sees them as
-  /// taken, feasibility never does.
-  std::unordered_map<std::uint32_t, std::vector<HoldingPtr>> intents;
+  std::unordered_map<std::uint32_t, Intents> intents;  // by node; none is empty
   /// Pods without a holding that are nominated to a node, by node: what they ask is kept for them.
   std::unordered_map<std::uint32_t, Nominations> nominations;
   /// What the holdings of each namespace have of GPUs' compute.

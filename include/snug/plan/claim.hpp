@@ -27,6 +27,7 @@ struct Claim {
 struct Around {
   const NamespaceUse& held;                  // of all holdings; the pod has none
   const Nominations* nominations = nullptr;  // to that node; null: none
+  const Intents* intents = nullptr;          // on that node, in the order of notes; null: none
   const Demand& demand = kNothingLearned;
 };
 

@@ -3,7 +3,6 @@
 // bytewise lower node name, inside a node to the lower GPU position.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -19,18 +18,9 @@
 
 namespace snug {
 
-/// Of nodes that fit, those whose room is not promised to another pod in flight come before those
-/// whose room is, then the class of the best placement decides (Profile::class_of).
 struct Verdict {
-  ReasonCode reason = ReasonCode::kNone;  // kNone: the node fits, and the rest is set
-  bool free_of_intents = false;
-  std::int64_t score_class = 0;
-
-  /// Of two that fit.
-  [[nodiscard]] std::weak_ordering compare(const Verdict& other) const {
-    if (free_of_intents != other.free_of_intents) return free_of_intents <=> other.free_of_intents;
-    return score_class <=> other.score_class;
-  }
+  ReasonCode reason = ReasonCode::kNone;  // kNone: the node fits
+  std::int64_t score_class = 0;           // of its best placement (Profile::class_of)
 };
 
 struct PlanInput {
@@ -56,11 +46,8 @@ struct NodeChoice {
   Placement placement;
 };
 
-/// The best placement on one node, as bind needs it; intents are not looked at. `later`: the node
-/// with more holdings, beside which the placement has to fit too; what is kept for nominated pods
-/// goes by the node as it is.
-[[nodiscard]] NodeChoice choose_on(const NodeState& node, const Claim& claim, const Around& around,
-                                   const NodeState* later = nullptr);
+/// The best placement on one node, as bind needs it.
+[[nodiscard]] NodeChoice choose_on(const NodeState& node, const Claim& claim, const Around& around);
 
 /// kube-scheduler's MaxExtenderPriority.
 inline constexpr int kBestScore = 10;

@@ -25,8 +25,8 @@ namespace snug {
 /// repeats it): all but the container and its kind. Nothing: this version writes no such text.
 [[nodiscard]] std::optional<ContainerRequest> parse_request_text(std::string_view text);
 
-/// A Kubernetes quantity with a suffix or exponent (`4G`, `4Gi`, `1e9`, `0.5Gi`) or a bare integer,
-/// meaning MiB, rounded up to MiB and capped at 2^63 bytes. At least 1 byte; no `m`, `u`, `n`
+/// A Kubernetes quantity with a suffix (`4G`, `4Gi`, `0.5Gi`) or a bare integer, meaning MiB,
+/// rounded up to MiB and capped at 2^63 bytes. At least 1 byte; no exponent and no `m`, `u`, `n`
 /// suffix; any other text gets what is allowed instead.
 [[nodiscard]] std::expected<MebiBytes, std::string_view> parse_memory(std::string_view text);
 

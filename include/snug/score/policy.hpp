@@ -4,6 +4,7 @@
 // profile chooses the node and the GPU.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <expected>
 #include <functional>
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "snug/model/demand.hpp"
 #include "snug/model/refusal.hpp"
 #include "snug/model/sharing.hpp"
 #include "snug/score/terms.hpp"
@@ -70,7 +72,12 @@ struct Profile {
 /// above.
 [[nodiscard]] std::int64_t score(const Profile& profile, const TermInput& input);
 
-/// The profiles that score one pod's placements. Points into the policy that made it.
+/// The profiles that score one pod's placements, on the GPUs of one ledger. Points into the policy
+/// that made it. Not thread-safe, not even where it is const: of() remembers what it has found.
+///
+/// What comparing costs: a policy's patterns are together no longer than its file (maxConfigBytes),
+/// and a model with a number (GpuInfo::model_number) is compared with them once: 0.1 us for a few
+/// patterns, 0.7 ms for a file that is full of them.
 class ProfileChoice {
  public:
   /// `profile` for every placement.
@@ -80,6 +87,7 @@ class ProfileChoice {
   /// `profile` for placements on GPUs of these models, unless an earlier row has them.
   void add(const std::vector<std::string>& models, const Profile& profile) {
     by_model_.push_back({&models, &profile});
+    known_ = {};
   }
   /// By the model of the placement's first GPU, or of the node's first where the kubelet picks.
   [[nodiscard]] const Profile& of(const NodeState& node, PlacementView placement) const;
@@ -88,10 +96,15 @@ class ProfileChoice {
 
  private:
   struct Row {
-    const std::vector<std::string>* models;  // globs
+    const std::vector<std::string>* models;  // patterns of ModelText
     const Profile* profile;
   };
+
+  [[nodiscard]] const Profile& compare(std::string_view model) const;
+
   std::vector<Row> by_model_;
+  /// What of() found, by the model's number; null: it was not asked yet, or the number is 0.
+  mutable std::array<const Profile*, kMostModels> known_{};
   const Profile* otherwise_;
 };
 
@@ -99,7 +112,7 @@ class ProfileChoice {
 struct ProfileRule {
   std::vector<std::string> namespaces;            // globs
   std::map<std::string, std::string> pod_labels;  // all of them, exactly
-  std::vector<std::string> gpu_models;            // globs, without case
+  std::vector<std::string> gpu_models;            // patterns of ModelText
   std::string profile;                            // a key of Policy::profiles
 };
 

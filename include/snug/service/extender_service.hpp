@@ -21,6 +21,7 @@
 #include "snug/service/ports.hpp"
 #include "snug/service/readiness.hpp"
 #include "snug/service/reply.hpp"
+#include "snug/service/write_fence.hpp"
 
 namespace snug {
 
@@ -28,7 +29,8 @@ namespace snug {
 struct ServiceParts {
   Ledger& ledger;
   PendingPods& pending;
-  const Readiness& readiness;
+  Readiness& readiness;
+  WriteFence& fence;
   const PolicyStore& policy;
   ApiPort& api;
   Metrics& metrics;
@@ -53,6 +55,10 @@ class ExtenderService {
  private:
   class Readers;
   class Memos;
+  /// A bind call, and the term of the fence in which it was let in.
+  struct Bind : BindCall {
+    WriteFence::Term term = 0;
+  };
 
   /// Whether the pod's scheduler is one of schedulerNames.
   [[nodiscard]] bool serves(const PodFacts& pod) const;
@@ -63,24 +69,24 @@ class ExtenderService {
                    const Snapshot& snapshot);
   [[nodiscard]] Reply filter_claim(const ScheduleCall& call, const PodClaim& claim,
                                    const Snapshot& snapshot);
-  /// `room`: what the ledger has to get past for the pod to be tried again.
   [[nodiscard]] Reply refuse_everywhere(const ScheduleCall& call, const Refusal& refusal,
-                                        Generation room);
+                                        const Awaits& awaits);
   [[nodiscard]] Reply refuse_each(const ScheduleCall& call, const PodClaim& claim, const Plan& plan,
                                   const Snapshot& snapshot);
-  void note_refused(std::string_view uid, const std::string& text, Generation room);
+  void note_refused(std::string_view uid, const std::string& text, const Awaits& awaits);
   [[nodiscard]] Reply run_filter(std::string& body);
   [[nodiscard]] Reply run_prioritize(std::string& body);
   [[nodiscard]] Reply run_preempt(std::string& body);
-  [[nodiscard]] Reply run_bind(std::string& body);
-  [[nodiscard]] Reply bind_pod(const BindCall& call, const PodFacts& pod);
-  [[nodiscard]] Reply bind_claim(const BindCall& call, const PodFacts& pod, const PodClaim& claim);
-  [[nodiscard]] Reply bind_without_gpu(const BindCall& call, const PodFacts& pod);
-  [[nodiscard]] Reply write_binding(const BindCall& call, const PodFacts& pod,
-                                    const Holding& holding);
+  [[nodiscard]] Reply run_bind(std::string& body, WriteFence::Term term);
+  [[nodiscard]] Reply bind_pod(const Bind& call, const PodFacts& pod);
+  [[nodiscard]] Reply bind_claim(const Bind& call, const PodFacts& pod, const PodClaim& claim);
+  [[nodiscard]] Reply bind_without_gpu(const Bind& call, const PodFacts& pod);
+  [[nodiscard]] Reply write_binding(const Bind& call, const PodFacts& pod, const Holding& holding);
+  /// The POST, while the fence lets it out.
+  [[nodiscard]] Result<void> send_binding(const Bind& call, StringMap annotations);
   /// What the bind has taken in the ledger, and so has to give back.
   enum class Took : std::uint8_t { kNothing, kGpus };
-  [[nodiscard]] Reply after_refusal(const BindCall& call, Took took, const Error& error);
+  [[nodiscard]] Reply after_refusal(const Bind& call, Took took, const Error& error);
   [[nodiscard]] Reply bind_error(const BindCall& call, BindEnd end, std::string_view sentence);
 
   ServiceParts parts_;

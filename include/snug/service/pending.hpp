@@ -1,8 +1,8 @@
 // Pods that are not bound: what the watch says of them (bind needs their request), and which of
 // them Snug has refused, so that they can be woken when room appears.
 //
-// A refusal carries the ledger's room generation that it was decided on: a pod is waiting while the
-// ledger's is higher, however late the refusal is noted.
+// A refusal carries the ledger's generations that it was decided on: a pod is waiting while one of
+// the ledger's is higher, however late the refusal is noted.
 //
 // Thread-safe; bounded by max_pending_pods in each of its two tables.
 #pragma once
@@ -31,6 +31,13 @@ struct PendingRow {
   std::string reason;  // of its last refusal; empty: none
 };
 
+/// What the ledger has to get past for a refused pod to be tried again; kNever: nothing of that
+/// kind helps it.
+struct Awaits {
+  Generation room = kNever;           // Snapshot::room_generation
+  Generation intents_ended = kNever;  // Snapshot::intents_ended
+};
+
 class PendingPods {
  public:
   explicit PendingPods(const Limits& limits);
@@ -50,15 +57,15 @@ class PendingPods {
   [[nodiscard]] std::vector<PendingRow> rows() const;
   [[nodiscard]] std::size_t size() const;
 
-  void note_refused(std::string_view uid, std::string message, Generation room);
+  void note_refused(std::string_view uid, std::string message, const Awaits& awaits);
   void note_accepted(std::string_view uid);
-  /// Whether a pod was refused on less room than there is by now.
-  [[nodiscard]] bool any_waiting(Generation room) const;
+  /// Whether there is by now what a refused pod awaits.
+  [[nodiscard]] bool any_waiting(Generation room, Generation intents_ended) const;
 
  private:
   struct Refused {
     std::string message;
-    Generation room;
+    Awaits awaits;
     std::uint64_t sequence = 0;  // of the refusal
   };
   template <typename T>
@@ -71,9 +78,11 @@ class PendingPods {
   // Guarded by mutex_.
   ByUid<PodPtr> pods_;
   ByUid<Refused> refused_;
-  std::map<Generation, std::size_t> refused_at_;  // how many refusals, by room generation
-  std::uint64_t sequence_ = 0;                    // of the last refusal
-  std::uint64_t listed_from_ = 0;                 // sequence_ when the list began
+  // How many refusals, by what they await.
+  std::map<Generation, std::size_t> awaits_room_;
+  std::map<Generation, std::size_t> awaits_intents_;
+  std::uint64_t sequence_ = 0;     // of the last refusal
+  std::uint64_t listed_from_ = 0;  // sequence_ when the list began
 };
 
 }  // namespace snug

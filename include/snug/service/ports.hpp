@@ -8,8 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "snug/base/clock.hpp"
 #include "snug/base/ids.hpp"
 #include "snug/base/result.hpp"
+#include "snug/leader/lease.hpp"
 #include "snug/model/node.hpp"
 #include "snug/model/pod.hpp"
 
@@ -22,15 +24,18 @@ struct Binding {
   std::string uid;
   std::string node;
   StringMap annotations;
+  /// It must not leave this process later.
+  TimePoint not_after = TimePoint::max();
 };
 
-/// A Kubernetes event about a pod.
+/// A Kubernetes event about a pod, or about a Lease.
 struct Notice {
   std::string name_space;
   std::string pod;
   std::string uid;
   std::string reason;  // CamelCase, constant
   std::string note;    // one sentence
+  bool lease = false;  // `pod` is the name of a Lease
 };
 
 /// Calls to the API server other than watches. No call lasts longer than apiTimeout.
@@ -47,12 +52,34 @@ class ApiPort {
   [[nodiscard]] virtual Result<std::optional<PodFacts>> get_pod(std::string_view name_space,
                                                                 std::string_view name) = 0;
 
-  /// Changes an annotation of Snug's own pod, else of a node, so that kube-scheduler tries again
-  /// the pods that it was refused.
+  /// Gives an annotation of Snug's own pod, else of a node, a value that it never had, so that
+  /// kube-scheduler tries again the pods that it was refused.
   [[nodiscard]] virtual Result<void> touch_room(Generation room) = 0;
 
   /// Queues a Warning event; never waits. Dropped (and counted) when the queue is full.
   virtual void warn(const Notice& notice) = 0;
+};
+
+/// The Lease by which one Snug of a cluster is chosen (leader/election.hpp).
+class LeasePort {
+ public:
+  virtual ~LeasePort() = default;
+
+  /// Nothing: the API server says that there is no such Lease.
+  [[nodiscard]] virtual Result<std::optional<Lease>> read() = 0;
+  /// Writes the record with the time of the write as its renew time, and as its acquire time where
+  /// that is empty. `over`: the Lease that it replaces, null to create it. kConflict: it was
+  /// written or created by somebody else; kNotFound: it is gone; kUnknown: it may or may not be
+  /// written.
+  [[nodiscard]] virtual Result<Lease> write(const LeaseRecord& record, const Lease* over) = 0;
+};
+
+/// Told by a watch that a Lease has changed; late, and only as a hint. Called from one thread.
+class LeaseSink {
+ public:
+  virtual ~LeaseSink() = default;
+  /// Empty: there is no such Lease.
+  virtual void lease_shown(std::string_view resource_version) = 0;
 };
 
 /// What must know a pod before filter decides on it: the embedded mode's API server, which creates
@@ -68,11 +95,21 @@ class FirstSight {
   [[nodiscard]] virtual Result<void> post_pod(const PodFacts& pod) = 0;
 };
 
+/// What a stream of lists and watch events is about.
+enum class Resource : std::uint8_t { kNodes, kPods };
+inline constexpr std::size_t kResources = 2;
+
 /// What the cluster tells: one call for each list or watch event, in the order of the stream.
 /// Node and pod calls may come from two threads; each of the two kinds from one at a time.
 class ClusterSink {
  public:
   virtual ~ClusterSink() = default;
+
+  /// The first list is in, or bytes of a watch have come. `version`: how far it has shown the
+  /// resource; empty: it has not said.
+  virtual void stream_alive(Resource /*resource*/, std::string_view /*version*/) {}
+  /// There is no watch, until the next stream_alive.
+  virtual void stream_lost(Resource /*resource*/) {}
 
   /// Before a list is asked for. What happens after this call may be missing from that list.
   virtual void pods_list_begins() = 0;
@@ -81,6 +118,8 @@ class ClusterSink {
   virtual void pod_changed(PodFacts pod) = 0;
   virtual void pod_gone(const PodFacts& pod) = 0;
 
+  /// As pods_list_begins.
+  virtual void nodes_list_begins() {}
   virtual void nodes_listed(std::vector<NodeFacts> nodes) = 0;
   virtual void node_changed(NodeFacts node) = 0;
   virtual void node_gone(std::string_view name) = 0;
@@ -92,6 +131,8 @@ class ClusterSource {
   virtual ~ClusterSource() = default;
   /// Starts to feed the sink, which must outlive stop().
   virtual void start(ClusterSink& sink) = 0;
+  /// Begins new lists of nodes and pods, whatever is under way, and returns before they end.
+  virtual void relist() = 0;
   /// Returns when no further call to the sink will be made.
   virtual void stop() = 0;
 };

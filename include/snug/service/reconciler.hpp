@@ -21,6 +21,7 @@
 #include "snug/ledger/ledger.hpp"
 #include "snug/service/closures.hpp"
 #include "snug/service/holding.hpp"
+#include "snug/service/layout_changes.hpp"
 #include "snug/service/pending.hpp"
 #include "snug/service/ports.hpp"
 #include "snug/service/readiness.hpp"
@@ -42,10 +43,13 @@ class Reconciler final : public ClusterSink {
  public:
   Reconciler(ReconcilerParts parts, const Limits& limits);
 
+  void stream_alive(Resource resource, std::string_view version) override;
+  void stream_lost(Resource resource) override;
   void pods_list_begins() override;
   void pods_listed(std::vector<PodFacts> pods) override;
   void pod_changed(PodFacts pod) override;
   void pod_gone(const PodFacts& pod) override;
+  void nodes_list_begins() override;
   void nodes_listed(std::vector<NodeFacts> nodes) override;
   void node_changed(NodeFacts node) override;
   void node_gone(std::string_view name) override;
@@ -88,12 +92,14 @@ class Reconciler final : public ClusterSink {
   std::map<std::string, NodeFacts> left_out_;
   std::size_t told_left_out_ = 0;
   // tick() only.
-  bool started_ = false;  // pods that an earlier process refused have been woken
+  bool woken_ = false;  // pods that other processes may have refused, since this one decides
   Generation touched_;
+  std::string told_touch_;  // why the last wake-up failed; empty: it did not
   std::optional<TimePoint> last_touch_;
   TimePoint last_settle_;
   std::string asked_last_;  // uid
   ClosureReporter closures_;
+  LayoutReporter layouts_;
   std::mutex mutex_;
   std::unordered_set<std::string> reported_;  // uids of pods with a reported problem; guarded
 };

@@ -15,13 +15,10 @@ namespace snug {
 namespace {
 
 EngineBounds bounds_of(const Limits& limits) {
-  const auto connections = static_cast<std::size_t>(limits.max_admin_connections);
-  const auto queued = static_cast<std::size_t>(limits.max_queued_connections);
-  return {.pool = {.threads = connections,
-                   .queued = queued,
-                   .backlog = static_cast<std::size_t>(limits.listen_backlog),
-                   .thread_name = "snug-admin"},
-          .keep_alive = std::chrono::milliseconds{limits.admin_keep_alive_ms}};
+  return {.threads = static_cast<std::size_t>(limits.max_admin_connections),
+          .thread_name = "snug-admin",
+          .keep_alive = std::chrono::milliseconds{limits.admin_keep_alive_ms},
+          .probes = {"/livez", "/readyz"}};
 }
 
 /// `{"Error":…}` for every path.
@@ -93,9 +90,7 @@ bool has_body(const httplib::Request& request) {
 class AdminServer::Impl {
  public:
   Impl(std::vector<AdminRoute> routes, HttpOptions options, const Limits& limits)
-      : max_headers_(static_cast<std::size_t>(limits.max_headers)),
-        routes_(std::move(routes)),
-        engine_(std::move(options), bounds_of(limits), limits) {
+      : routes_(std::move(routes)), engine_(std::move(options), bounds_of(limits), limits) {
     routes_.push_back({"GET", "/", "this list", [this](const AdminRequest&) {
                          return AdminReply{.body = list_of(routes_)};
                        }});
@@ -110,14 +105,9 @@ class AdminServer::Impl {
 
  private:
   void answer(const httplib::Request& request, httplib::Response& response) const {
-    if (HttpEngine::header_count(request) > max_headers_) {
-      return engine_.refuse(request, response, 431,
-                            "the request has more than the " + std::to_string(max_headers_) +
-                                " headers that are allowed");
-    }
     if (has_body(request) || request.has_header("Range")) {
-      return engine_.refuse(request, response, 400,
-                            "no request to this port takes a body or a Range");
+      return engine_.refuse(request, response,
+                            {400, "no request to this port takes a body or a Range"});
     }
     std::set<std::string> allowed;
     for (const AdminRoute& route : routes_) {
@@ -126,16 +116,17 @@ class AdminServer::Impl {
       allowed.insert(route.method);
       if (route.method != (request.method == "HEAD" ? "GET" : request.method)) continue;
       if (const auto wrong = check_query(route, request.params)) {
-        return engine_.refuse(request, response, 400, *wrong);
+        return engine_.refuse(request, response, {400, *wrong});
       }
       return call(route, request, std::move(*variables), response);
     }
     if (allowed.empty()) {
-      return engine_.refuse(request, response, 404, "there is no such path; GET / lists them all");
+      return engine_.refuse(request, response,
+                            {404, "there is no such path; GET / lists them all"});
     }
     std::string methods;
     for (const std::string& method : allowed) methods += (methods.empty() ? "" : ", ") + method;
-    engine_.refuse(request, response, 405, "the method must be " + methods);
+    engine_.refuse(request, response, {405, "the method must be " + methods});
     response.set_header("Allow", methods);
   }
 
@@ -149,7 +140,6 @@ class AdminServer::Impl {
     response.set_header("Content-Type", reply.content_type);
   }
 
-  const std::size_t max_headers_;
   std::vector<AdminRoute> routes_;
   HttpEngine engine_;
 };

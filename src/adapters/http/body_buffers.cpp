@@ -8,16 +8,17 @@ namespace {
 /// Spare capacity, so that the parser need not copy the body.
 constexpr std::size_t kSpare = 64;
 
-/// What a body of this size takes of the room for all.
+/// How much of maxBodyBytesAtOnce a body of this size takes.
 std::size_t counted(std::size_t size) { return size > BodyBuffers::kSmallBody ? size : 0; }
 
 }  // namespace
 
 BodyBuffers::Lent::~Lent() { owner_.give_back(size_, std::move(text_)); }
 
-BodyBuffers::BodyBuffers(const Limits& limits)
+BodyBuffers::BodyBuffers(const Limits& limits, std::function<void()> on_wait)
     : most_(static_cast<std::size_t>(limits.max_body_bytes_at_once)),
-      patience_(limits.body_wait_ms) {}
+      patience_(limits.body_wait_ms),
+      on_wait_(std::move(on_wait)) {}
 
 std::shared_ptr<BodyBuffers::Lent> BodyBuffers::lend(std::size_t size) {
   std::shared_ptr<Lent> lent;
@@ -40,6 +41,7 @@ bool BodyBuffers::wait_for_room(std::unique_lock<std::mutex>& lock, std::size_t 
   const auto has_room = [&] { return lent_ == 0 || lent_ + size <= most_; };
   if (counted(size) == 0 || has_room()) return true;
   ++waiting_;
+  on_wait_();
   room_came_.wait_for(lock, patience_, [&] { return closed_ || has_room(); });
   --waiting_;
   return has_room();

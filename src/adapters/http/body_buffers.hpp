@@ -1,7 +1,7 @@
 // Buffers for request bodies, each lent to one request. A body costs many times its size while it
-// is parsed, so that what all of them may hold at once is bounded: a body that finds no room waits
-// a little, and is then refused before any of it is read. A lone body always has room, and a small
-// one neither waits nor counts, so that binds pass while large bodies come in.
+// is parsed, so that the bodies held at once are bounded (maxBodyBytesAtOnce): a body that finds no
+// room waits up to bodyWaitMs, and is then refused before any of it is read. A lone body always has
+// room. A small one neither waits nor counts, so that binds pass while large bodies come in.
 //
 // Thread-safe. Outlives what it lends.
 #pragma once
@@ -9,6 +9,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -20,10 +21,11 @@ namespace snug {
 
 class BodyBuffers {
  public:
-  /// Up to here a body is small. All connections together have a few MiB of them.
+  /// Largest small body, in bytes. As many as there are threads take a few MiB.
   static constexpr std::size_t kSmallBody = 16'384;
 
-  explicit BodyBuffers(const Limits& limits);
+  /// `on_wait` is called each time a body has to wait for room, before the wait.
+  explicit BodyBuffers(const Limits& limits, std::function<void()> on_wait = [] {});
 
   class Lent {
    public:
@@ -40,11 +42,11 @@ class BodyBuffers {
     std::string text_;
   };
 
-  /// For a body of so many bytes. Null: there was no room in time.
+  /// Lends a buffer for a body of `size` bytes; may wait. Null: there was no room in time.
   [[nodiscard]] std::shared_ptr<Lent> lend(std::size_t size);
-  /// Who waits is refused at once, and so is whoever would have to wait from now on.
+  /// Refuses all that wait, and from now on each that would have to wait.
   void close();
-  /// How many wait for room.
+  /// How many bodies wait for room.
   [[nodiscard]] std::size_t waiting() const;
 
  private:
@@ -53,6 +55,7 @@ class BodyBuffers {
 
   const std::size_t most_;
   const std::chrono::milliseconds patience_;
+  const std::function<void()> on_wait_;
   mutable std::mutex mutex_;
   std::condition_variable room_came_;
   std::size_t lent_ = 0;           // guarded by mutex_: bytes

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -12,223 +13,248 @@
 #include <climits>
 #include <cstring>
 
-#include "snug/base/check.hpp"
-
 namespace snug {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
-/// What one read takes at most. Speed only, as is the next one: no operator's business.
+/// The most that one read takes, of a body and of a head. A head's read is smaller, since what
+/// comes behind the head is kept with the connection. These and kOutBuffer only matter for speed,
+/// so that they are no limits to set.
 constexpr std::size_t kInBuffer = 65'536;
+constexpr std::size_t kHeadRead = 16'384;
 /// Smaller writes are gathered: a reply's head leaves together with its body.
 constexpr std::size_t kOutBuffer = 16'384;
 
-/// kInBuffer bytes of this thread, for one connection at a time. kube-scheduler opens connections
-/// all the time, and a buffer for each is so large that the allocator tidies up whenever one goes.
-thread_local std::unique_ptr<char[]> thread_buffer;
-thread_local bool buffer_is_lent = false;
-
-char* borrow_buffer() {
-  SNUG_CHECK(!buffer_is_lent);
-  if (thread_buffer == nullptr) thread_buffer = std::make_unique_for_overwrite<char[]>(kInBuffer);
-  buffer_is_lent = true;
-  return thread_buffer.get();
+/// A buffer of kInBuffer bytes that belongs to this thread. kube-scheduler opens connections all
+/// the time, and a buffer for each would be so large that the allocator consolidates its free
+/// memory whenever one is freed.
+char* thread_buffer() {
+  thread_local const std::unique_ptr<char[]> buffer =
+      std::make_unique_for_overwrite<char[]>(kInBuffer);
+  return buffer.get();
 }
 
-int to_poll_time(milliseconds left) {
-  return static_cast<int>(std::clamp<milliseconds::rep>(left.count(), 0, INT_MAX));
-}
-
-milliseconds until(steady_clock::time_point then) {
-  return std::chrono::ceil<milliseconds>(then - steady_clock::now());
-}
-
-/// Polls again after signals.
-int poll_until(pollfd* fds, nfds_t count, steady_clock::time_point then) {
-  for (;;) {
-    const int ready = ::poll(fds, count, to_poll_time(until(then)));
-    if (ready >= 0 || errno != EINTR) return ready;
-  }
+/// What the last call on a plain socket, which failed, waits for; `blocked` if the socket was not
+/// ready.
+Connection::Step plain_step(Connection::Step blocked) {
+  return errno == EAGAIN || errno == EWOULDBLOCK ? blocked : Connection::Step::kEnd;
 }
 
 }  // namespace
 
 void Connection::FreeSsl::operator()(SSL* ssl) const { SSL_free(ssl); }
 
-Connection::Connection(int fd, SSL_CTX* tls, const Limits& limits)
+Connection::Connection(int fd, SSL_CTX* tls, const Limits& limits, const Clock& clock)
     : fd_(fd),
+      clock_(clock),
       ssl_(tls == nullptr ? nullptr : SSL_new(tls)),
       silence_(limits.request_silence_ms),
       whole_(limits.request_ms),
       max_head_(static_cast<std::size_t>(limits.max_header_bytes)),
-      in_(borrow_buffer()) {
-  if (ssl_ != nullptr) SSL_set_fd(ssl_.get(), fd_);
-  broken_ = tls != nullptr && ssl_ == nullptr;
+      shaken_(tls == nullptr) {
+  broken_ =
+      (tls != nullptr && ssl_ == nullptr) || (ssl_ != nullptr && SSL_set_fd(ssl_.get(), fd_) != 1);
 }
 
 Connection::~Connection() {
-  buffer_is_lent = false;
-  if (ssl_ != nullptr && !broken_) {
+  if (ssl_ != nullptr && shaken_ && !broken_) {
     ERR_clear_error();
     SSL_shutdown(ssl_.get());
   }
+  ::close(fd_);
 }
 
-bool Connection::handshake() {
-  deadline_ = steady_clock::now() + whole_;
-  while (!broken_) {
+Connection::Step Connection::advance() {
+  if (find_head()) return Step::kHead;
+  if (broken_) return Step::kEnd;
+  if (!shaken_) {
     ERR_clear_error();
     const int result = SSL_accept(ssl_.get());
-    if (result == 1) return true;
-    if (!retry_tls(result)) broken_ = true;
+    if (result != 1) return tls_step(result);
+    shaken_ = true;
   }
-  return false;
+  for (;;) {
+    Step step = Step::kEnd;
+    const ssize_t got = receive_now(thread_buffer(), kHeadRead, step);
+    if (got <= 0) return step;
+    pending_.append(thread_buffer(), static_cast<std::size_t>(got));
+    if (find_head()) return Step::kHead;
+  }
 }
 
-bool Connection::wait_for_request(int wake_fd, milliseconds at_most) {
-  if (in_from_ < in_to_ || (ssl_ != nullptr && SSL_pending(ssl_.get()) > 0)) return true;
-  std::array<pollfd, 2> fds{{{fd_, POLLIN, 0}, {wake_fd, POLLIN, 0}}};
-  if (poll_until(fds.data(), fds.size(), steady_clock::now() + at_most) <= 0) return false;
-  return fds[0].revents != 0;
+bool Connection::find_head() {
+  if (!head_end_) head_end_ = find_head_end(pending_, searched_);
+  searched_ = pending_.size();
+  return head_end_ || pending_.size() > max_head_;
 }
 
-void Connection::begin_request() {
-  deadline_ = steady_clock::now() + whole_;
-  head_bytes_ = 0;
-  head_line_ = 0;
-  first_line_ = true;
-  fresh_ = false;
-  in_head_ = true;
+bool Connection::begun() const {
+  if (!shaken_) return !broken_ && BIO_number_read(SSL_get_rbio(ssl_.get())) > 0;
+  return !pending_.empty();
+}
+
+bool Connection::holds_bytes() const {
+  return !pending_.empty() || (ssl_ != nullptr && SSL_pending(ssl_.get()) > 0);
+}
+
+std::string_view Connection::head() const {
+  return std::string_view{pending_}.substr(0, head_end_.value_or(pending_.size()));
+}
+
+void Connection::accept_head(const HeadFacts& head) {
+  expects_continue_ = !head.expect.empty();
+  if (!expects_continue_) return;
+  // head_end_ is too large from here on; nothing reads head() of this request again.
+  pending_.erase(static_cast<std::size_t>(head.expect.data() - pending_.data()),
+                 head.expect.size());
+}
+
+void Connection::begin_request(bool may_wait) {
+  unread_ = pending_;
+  may_wait_ = may_wait;
   replied_ = false;
+  begin_transfer();
 }
 
-bool Connection::wait(short events) {
-  pollfd fd{fd_, events, 0};
-  const auto then = std::min(deadline_, steady_clock::now() + silence_);
-  const int ready = poll_until(&fd, 1, then);
+void Connection::begin_transfer() {
+  const TimePoint now = clock_.now();
+  deadline_ = now + whole_;
+  since_ = now;
+  bytes_ = 0;
+}
+
+void Connection::begin_body() {
+  if (expects_continue_ && unread_.empty()) out_.append("HTTP/1.1 100 Continue\r\n\r\n");
+  expects_continue_ = false;
+  begin_transfer();
+}
+
+void Connection::end_request() {
+  kept_.reset();
+  std::string rest{unread_};
+  unread_ = {};
+  pending_.swap(rest);
+  searched_ = 0;
+  head_end_.reset();
+}
+
+bool Connection::wait(Step step) {
+  if (!may_wait_ || step == Step::kEnd) return false;
+  const auto left = std::min<std::chrono::nanoseconds>(deadline_ - clock_.now(), silence_);
+  const auto ms = std::chrono::ceil<milliseconds>(left).count();
+  pollfd fd{fd_, static_cast<short>(step == Step::kWaitRead ? POLLIN : POLLOUT), 0};
+  waits_ = true;
+  const int ready = ::poll(&fd, 1, static_cast<int>(std::clamp<std::int64_t>(ms, 0, INT_MAX)));
+  waits_ = false;
   if (ready == 0) timed_out_ = true;
-  return ready > 0;
+  return !cut_ && (ready > 0 || (ready < 0 && errno == EINTR));
 }
 
-bool Connection::retry_plain(short events) {
-  if (errno == EINTR) return true;
-  return (errno == EAGAIN || errno == EWOULDBLOCK) && wait(events);
-}
-
-bool Connection::retry_tls(int result) {
+Connection::Step Connection::tls_step(int result) const {
   switch (SSL_get_error(ssl_.get(), result)) {
     case SSL_ERROR_WANT_READ:
-      return wait(POLLIN);
+      return Step::kWaitRead;
     case SSL_ERROR_WANT_WRITE:
-      return wait(POLLOUT);
+      return Step::kWaitWrite;
     default:
-      return false;
+      return Step::kEnd;
   }
+}
+
+ssize_t Connection::receive_now(char* out, std::size_t size, Step& step) {
+  ssize_t got = 0;
+  if (ssl_ != nullptr) {
+    ERR_clear_error();
+    got = SSL_read(ssl_.get(), out, static_cast<int>(size));
+    const bool ended =
+        got <= 0 && SSL_get_error(ssl_.get(), static_cast<int>(got)) == SSL_ERROR_ZERO_RETURN;
+    if (got <= 0) step = tls_step(static_cast<int>(got));
+    if (got <= 0 && !ended) return -1;
+  } else {
+    do {
+      got = ::recv(fd_, out, size, 0);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) step = plain_step(Step::kWaitRead);
+  }
+  if (got > 0) bytes_ += static_cast<std::uint64_t>(got);
+  return got;
 }
 
 ssize_t Connection::receive(char* out, std::size_t size) {
   for (;;) {
-    if (ssl_ != nullptr) {
-      ERR_clear_error();
-      const int got = SSL_read(ssl_.get(), out, static_cast<int>(size));
-      if (got > 0) return got;
-      if (SSL_get_error(ssl_.get(), got) == SSL_ERROR_ZERO_RETURN) return 0;
-      if (!retry_tls(got)) return -1;
-    } else {
-      const ssize_t got = ::recv(fd_, out, size, 0);
-      if (got >= 0) return got;
-      if (!retry_plain(POLLIN)) return -1;
-    }
+    Step step = Step::kEnd;
+    const ssize_t got = receive_now(out, size, step);
+    if (got >= 0 || !wait(step)) return got;
   }
 }
-
-bool Connection::is_readable() const { return in_from_ < in_to_; }
 
 ssize_t Connection::read(char* out, std::size_t size) {
-  if (in_from_ == in_to_) {
+  if (unread_.empty()) {
     if (!flush()) return -1;
-    const ssize_t got = receive(in_, kInBuffer);
+    const ssize_t got = receive(thread_buffer(), kInBuffer);
     if (got <= 0) return got;
-    in_from_ = 0;
-    in_to_ = static_cast<std::size_t>(got);
+    unread_ = {thread_buffer(), static_cast<std::size_t>(got)};
   }
-  const std::size_t count = std::min(size, in_to_ - in_from_);
-  std::memcpy(out, in_ + in_from_, count);
-  in_from_ += count;
-  if (in_head_ && !count_head({out, count})) return -1;
+  const std::size_t count = std::min(size, unread_.size());
+  std::memcpy(out, unread_.data(), count);
+  unread_.remove_prefix(count);
   return static_cast<ssize_t>(count);
-}
-
-bool Connection::count_head(std::string_view bytes) {
-  head_bytes_ += bytes.size();
-  for (const char byte : bytes) {
-    if (!first_line_ && ++head_line_ > kMaxHeadLine) break;
-    if (byte != '\n') continue;
-    first_line_ = false;
-    head_line_ = 0;
-  }
-  head_too_large_ = head_bytes_ > max_head_ || head_line_too_long();
-  return !head_too_large_;
 }
 
 ssize_t Connection::write(const char* data, std::size_t size) {
   if (broken_) return -1;
   if (!replied_) {
     replied_ = true;
-    deadline_ = steady_clock::now() + whole_;
+    begin_transfer();
   }
   if (out_.size() + size <= kOutBuffer) {
     out_.append(data, size);
     return static_cast<ssize_t>(size);
   }
-  const bool sent = ssl_ == nullptr ? send_plain(data, size) : send_tls(data, size);
-  if (!sent) broken_ = true;
-  return sent ? static_cast<ssize_t>(size) : -1;
+  return send_all({data, size}) ? static_cast<ssize_t>(size) : -1;
 }
 
-bool Connection::flush() {
-  if (broken_) return false;
-  if (out_.empty()) return true;
-  const bool sent = ssl_ == nullptr ? send_plain(nullptr, 0) : send_tls(nullptr, 0);
-  if (!sent) broken_ = true;
-  return sent;
-}
+bool Connection::flush() { return !broken_ && (out_.empty() || send_all({})); }
 
-/// What is gathered and then `data`, in as few packets as may be.
-bool Connection::send_plain(const char* data, std::size_t size) {
-  std::size_t from = 0;
-  const std::size_t total = out_.size() + size;
-  while (from < total) {
+/// One call for both parts, so that they leave in as few packets as possible.
+ssize_t Connection::send_now(std::string_view data, std::size_t from, Step& step) {
+  ssize_t sent = 0;
+  if (ssl_ != nullptr) {
+    ERR_clear_error();
+    const auto part = std::min<std::size_t>(out_.size() - from, INT_MAX);
+    sent = SSL_write(ssl_.get(), out_.data() + from, static_cast<int>(part));
+    if (sent <= 0) step = tls_step(static_cast<int>(sent));
+  } else {
     const std::size_t head = std::min(from, out_.size());
     const std::size_t body = from - head;
-    std::array<iovec, 2> parts{
-        {{out_.data() + head, out_.size() - head}, {const_cast<char*>(data) + body, size - body}}};
+    std::array<iovec, 2> parts{{{out_.data() + head, out_.size() - head},
+                                {const_cast<char*>(data.data()) + body, data.size() - body}}};
     msghdr message{};
     message.msg_iov = parts.data();
     message.msg_iovlen = parts.size();
-    const ssize_t sent = ::sendmsg(fd_, &message, MSG_NOSIGNAL);
-    if (sent < 0) {
-      if (!retry_plain(POLLOUT)) return false;
-      continue;
-    }
-    from += static_cast<std::size_t>(sent);
+    do {
+      sent = ::sendmsg(fd_, &message, MSG_NOSIGNAL);
+    } while (sent < 0 && errno == EINTR);
+    if (sent < 0) step = plain_step(Step::kWaitWrite);
   }
-  out_.clear();
-  return true;
+  if (sent > 0) bytes_ += static_cast<std::uint64_t>(sent);
+  return sent;
 }
 
-bool Connection::send_tls(const char* data, std::size_t size) {
-  out_.append(data == nullptr ? "" : data, size);
-  std::size_t from = 0;
-  while (from < out_.size()) {
-    ERR_clear_error();
-    const auto part = std::min<std::size_t>(out_.size() - from, INT_MAX);
-    const int sent = SSL_write(ssl_.get(), out_.data() + from, static_cast<int>(part));
+bool Connection::send_all(std::string_view data) {
+  if (ssl_ != nullptr) {
+    out_.append(data);
+    data = {};
+  }
+  const std::size_t total = out_.size() + data.size();
+  for (std::size_t from = 0; from < total;) {
+    Step step = Step::kEnd;
+    const ssize_t sent = send_now(data, from, step);
     if (sent > 0) {
       from += static_cast<std::size_t>(sent);
-    } else if (!retry_tls(sent)) {
+    } else if (!wait(step)) {
+      broken_ = true;
       return false;
     }
   }
@@ -236,7 +262,13 @@ bool Connection::send_tls(const char* data, std::size_t size) {
   return true;
 }
 
-void Connection::linger(int wake_fd) {
+void Connection::say(std::string_view reply) {
+  may_wait_ = false;
+  out_.append(reply);
+  [[maybe_unused]] const bool sent = flush();
+}
+
+void Connection::end_sending() {
   if (!flush()) return;
   if (ssl_ != nullptr) {
     ERR_clear_error();
@@ -244,13 +276,19 @@ void Connection::linger(int wake_fd) {
   }
   ::shutdown(fd_, SHUT_WR);
   broken_ = true;
-  const auto then = steady_clock::now() + silence_;
-  std::array<pollfd, 2> fds{{{fd_, POLLIN, 0}, {wake_fd, POLLIN, 0}}};
-  while (poll_until(fds.data(), fds.size(), then) > 0 && fds[1].revents == 0) {
-    const ssize_t got = ::recv(fd_, in_, kInBuffer, 0);
-    if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)) return;
-    if (steady_clock::now() > then) return;
-  }
+}
+
+Connection::Step Connection::drop() {
+  const ssize_t got = ::recv(fd_, thread_buffer(), kInBuffer, 0);
+  if (got > 0 || (got < 0 && errno == EINTR)) return Step::kWaitRead;
+  return got == 0 ? Step::kEnd : plain_step(Step::kWaitRead);
+}
+
+Transfer Connection::transfer() const { return {since_, bytes_, waits_}; }
+
+void Connection::cut() {
+  cut_ = true;
+  ::shutdown(fd_, SHUT_RDWR);
 }
 
 void Connection::get_remote_ip_and_port(std::string& ip, int& port) const {

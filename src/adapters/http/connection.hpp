@@ -1,110 +1,149 @@
-// One accepted connection as httplib's Stream: plain or TLS, buffered both ways, with deadlines of
-// its own. httplib's own stream bounds neither the headers nor the time that a slow client takes,
-// and polls an idle connection every 10 ms; this one does neither. Used by one thread, which has
-// one at a time; the socket may be shut down from another, which ends every wait.
+// One accepted connection, plain or TLS, and as httplib's Stream while a request of it is served.
+// httplib's own stream bounds neither the head nor the time that a slow client takes.
+//
+// Used by one thread at a time: the loop's, which never waits for it (advance, drop), or that of
+// its request, which waits within the request's deadlines. transfer() and cut() may be called by
+// others meanwhile.
 #pragma once
 
 #include <httplib.h>
 #include <openssl/types.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "adapters/http/head.hpp"
+#include "adapters/http/slow_transfers.hpp"
+#include "snug/base/clock.hpp"
 #include "snug/base/limits.hpp"
 
 namespace snug {
 
+/// What follows a reply: the next request (kAnother), the rest of what a refused client sends,
+/// which is read and thrown away (kDrop), or the end of the connection (kClose).
+enum class AfterRequest { kAnother, kDrop, kClose };
+
 class Connection final : public httplib::Stream {
  public:
-  /// httplib takes a longer header for a malformed one. It is a compiled library, so that this is
-  /// no setting.
-  static constexpr std::size_t kMaxHeadLine = CPPHTTPLIB_HEADER_MAX_LENGTH;
+  /// How far an operation came that does not wait: it goes on once the socket can be read
+  /// (kWaitRead) or written (kWaitWrite), a whole head is there (kHead), or the connection is over
+  /// (kEnd).
+  enum class Step { kWaitRead, kWaitWrite, kHead, kEnd };
 
-  /// `fd` is non-blocking and stays the caller's; `tls` null: plain.
-  Connection(int fd, SSL_CTX* tls, const Limits& limits);
+  /// `fd` is non-blocking and closed with the connection; `tls` null: plain.
+  Connection(int fd, SSL_CTX* tls, const Limits& limits, const Clock& clock);
   ~Connection() override;
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// TLS only; false: it failed.
-  [[nodiscard]] bool handshake();
-  /// Waits for the first byte of a request. False: none came in time, or `wake_fd` became readable
-  /// and none is there.
-  [[nodiscard]] bool wait_for_request(int wake_fd, std::chrono::milliseconds at_most);
-  /// From here on the head's bytes and the request's time are counted.
-  void begin_request();
-  /// The head is complete.
-  void begin_body() { in_head_ = false; }
-  /// Its reply has left, or never will.
-  void end_request() { kept_.reset(); }
-  bool flush();
+  /// Continues the handshake, then reads the next head. kHead: head() has it.
+  [[nodiscard]] Step advance();
+  /// Part of a handshake or of a head has come.
+  [[nodiscard]] bool begun() const;
+  /// The TLS handshake is over, or there is none.
+  [[nodiscard]] bool shaken() const { return shaken_; }
+  /// Part of a head has come, and the TLS handshake is over, so that a reply can be sent.
+  [[nodiscard]] bool in_head() const { return shaken_ && !pending_.empty(); }
+  /// Bytes that have left the socket wait to be read, so that a poll of the socket may not show
+  /// them.
+  [[nodiscard]] bool holds_bytes() const;
+  /// The head with its empty line; or, where more than maxHeaderBytes have come without one, all of
+  /// them.
+  [[nodiscard]] std::string_view head() const;
+  /// Removes the Expect line from the stored head; `head` must have been read from head(). A client
+  /// that asked for 100 Continue gets it when its body is read.
+  void accept_head(const HeadFacts& head);
 
-  /// No request has come yet.
-  [[nodiscard]] bool fresh() const { return fresh_; }
+  /// Begins to serve the request of head(). Where `may_wait` is false, a read or write fails that
+  /// would have to wait for the client.
+  void begin_request(bool may_wait);
+  /// To be called before the body is read: its time begins here, after whatever it has waited for.
+  void begin_body();
+  /// To be called when the reply has left, or never will.
+  void end_request();
+  /// Keeps `thing` until end_request().
   void keep_until_sent(std::shared_ptr<const void> thing) { kept_ = std::move(thing); }
-
-  /// The request is refused before it was read: nothing of it may be taken for another.
+  /// The request is refused before all of it was read: the rest must not be read as another one.
   void refuse_rest() { refused_ = true; }
   [[nodiscard]] bool refused() const { return refused_; }
-  /// The reply says that no other will follow on this connection.
+  /// The reply tells the client that the connection ends with it.
   void end_after_reply() { ending_ = true; }
   [[nodiscard]] bool ending() const { return ending_; }
-  /// The head went past maxHeaderBytes, or one of its lines past kMaxHeadLine.
-  [[nodiscard]] bool head_too_large() const { return head_too_large_; }
-  [[nodiscard]] bool head_line_too_long() const { return head_line_ > kMaxHeadLine; }
   [[nodiscard]] bool timed_out() const { return timed_out_; }
-  [[nodiscard]] bool replied() const { return replied_; }
-  /// Reads and drops what a refused client still sends, for a short while, so that the reply is not
-  /// lost to a reset.
-  void linger(int wake_fd);
 
-  bool is_readable() const override;
+  bool flush();
+  /// Sends a reply without waiting; what cannot leave at once is lost.
+  void say(std::string_view reply);
+  /// Ends the sending side. The caller then calls drop() until the client has ended its own: a
+  /// close with bytes unread would reset the connection, and the last reply could be lost.
+  void end_sending();
+  /// Reads and throws away what has come.
+  [[nodiscard]] Step drop();
+
+  [[nodiscard]] Transfer transfer() const;
+  /// Shuts the connection down, which also ends a wait for the client.
+  void cut();
+  [[nodiscard]] bool is_cut() const { return cut_; }
+
+  bool is_readable() const override { return !unread_.empty(); }
   bool is_writable() const override { return !broken_; }
   ssize_t read(char* out, std::size_t size) override;
   ssize_t write(const char* data, std::size_t size) override;
-  // Nobody asks where a request came from.
+  // Addresses are not used; both functions give none.
   void get_remote_ip_and_port(std::string& ip, int& port) const override;
   void get_local_ip_and_port(std::string& ip, int& port) const override;
   socket_t socket() const override { return fd_; }
 
  private:
-  using Time = std::chrono::steady_clock::time_point;
   struct FreeSsl {
     void operator()(SSL* ssl) const;
   };
 
-  /// Waits until the socket is ready for `events`, within the request's time.
-  [[nodiscard]] bool wait(short events);
-  /// After a call that could not go on: whether to try it again.
-  [[nodiscard]] bool retry_plain(short events);
-  [[nodiscard]] bool retry_tls(int result);
+  [[nodiscard]] bool find_head();
+  /// What the last call of OpenSSL, which returned `result`, waits for.
+  [[nodiscard]] Step tls_step(int result) const;
+  /// The count of bytes, 0 at the end of the stream; negative: none now, and `step` says why.
+  [[nodiscard]] ssize_t receive_now(char* out, std::size_t size, Step& step);
   [[nodiscard]] ssize_t receive(char* out, std::size_t size);
-  [[nodiscard]] bool send_plain(const char* data, std::size_t size);
-  [[nodiscard]] bool send_tls(const char* data, std::size_t size);
-  /// False: the head is too large.
-  [[nodiscard]] bool count_head(std::string_view bytes);
+  /// Sends out_ and then `data`, without the first `from` bytes of the two; result and `step` as in
+  /// receive_now.
+  [[nodiscard]] ssize_t send_now(std::string_view data, std::size_t from, Step& step);
+  [[nodiscard]] bool send_all(std::string_view data);
+  /// Waits until the socket is ready for `step`; false: not in time, or the request may not wait.
+  [[nodiscard]] bool wait(Step step);
+  /// From now on a body or a reply is under way: sets its deadline, and counts its bytes.
+  void begin_transfer();
 
-  int fd_;
+  const int fd_;
+  const Clock& clock_;
   std::unique_ptr<SSL, FreeSsl> ssl_;
-  std::chrono::milliseconds silence_;
-  std::chrono::milliseconds whole_;
-  std::size_t max_head_;
-  Time deadline_{};
-  char* const in_;  // kInBuffer bytes, lent by the thread
-  std::size_t in_from_ = 0;
-  std::size_t in_to_ = 0;
+  const std::chrono::milliseconds silence_;
+  const std::chrono::milliseconds whole_;
+  const std::size_t max_head_;
+
+  std::string pending_;  // the next head, and what came behind it in the same read
+  std::size_t searched_ = 0;
+  std::optional<std::size_t> head_end_;
+  std::string_view unread_;  // in pending_, and once that is used up in the thread's buffer
   std::string out_;
-  std::size_t head_bytes_ = 0;
-  std::size_t head_line_ = 0;  // bytes of the header that is coming; the first line does not count
-  bool first_line_ = true;
   std::shared_ptr<const void> kept_;
-  bool fresh_ = true;
-  bool in_head_ = true;
-  bool head_too_large_ = false;
+  TimePoint deadline_{};
+
+  std::atomic<TimePoint> since_{TimePoint{}};
+  std::atomic<std::uint64_t> bytes_{0};
+  std::atomic<bool> waits_{false};
+  std::atomic<bool> cut_{false};
+
+  bool shaken_;
+  bool expects_continue_ = false;
+  bool may_wait_ = true;
   bool timed_out_ = false;
   bool replied_ = false;
   bool refused_ = false;

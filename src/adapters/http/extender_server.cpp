@@ -32,17 +32,10 @@ std::string error_body(const std::string& path, std::string_view sentence) {
 }
 
 EngineBounds bounds_of(const Limits& limits) {
-  return {.pool = {.threads = static_cast<std::size_t>(limits.max_connections),
-                   .queued = static_cast<std::size_t>(limits.max_queued_connections),
-                   .backlog = static_cast<std::size_t>(limits.listen_backlog),
-                   .thread_name = "snug-verbs"},
+  return {.threads = static_cast<std::size_t>(limits.max_connections),
+          .thread_name = "snug-verbs",
           .keep_alive = std::chrono::milliseconds{limits.keep_alive_ms}};
 }
-
-struct Refused {
-  int status;
-  std::string sentence;
-};
 
 bool is_json_type(std::string value) {
   value.resize(std::min(value.size(), value.find(';')));
@@ -88,15 +81,15 @@ class ExtenderServer::Impl {
  public:
   Impl(ExtenderHandlers handlers, HttpOptions options, const Limits& limits)
       : max_body_(static_cast<std::size_t>(limits.max_body_bytes)),
-        max_headers_(static_cast<std::size_t>(limits.max_headers)),
         no_room_("other bodies fill the " + std::to_string(limits.max_body_bytes_at_once) +
                  " bytes that are allowed at once (limit maxBodyBytesAtOnce); try again"),
-        bodies_(limits),
+        bodies_(limits, [this] { engine_.waiting_grew(); }),
         engine_(std::move(options), bounds_of(limits), limits) {
     engine_.set_error_body(error_body);
+    engine_.set_waiting([this] { return bodies_.waiting(); });
     engine_.set_gate([this](const httplib::Request& request, httplib::Response& response) {
       const std::optional<Refused> refused = check(request);
-      if (refused) engine_.refuse(request, response, refused->status, refused->sentence);
+      if (refused) engine_.refuse(request, response, *refused);
       if (refused && refused->status == 405) response.set_header("Allow", "POST");
       return refused.has_value();
     });
@@ -117,10 +110,6 @@ class ExtenderServer::Impl {
 
   /// Everything that can be said before the body is read.
   [[nodiscard]] std::optional<Refused> check(const httplib::Request& request) const {
-    if (HttpEngine::header_count(request) > max_headers_) {
-      return Refused{431, "the request has more than the " + std::to_string(max_headers_) +
-                              " headers that are allowed"};
-    }
     if (std::ranges::find(kPaths, request.path) == kPaths.end()) {
       return Refused{404,
                      "there are POST /filter, /prioritize, /preempt and /bind, and nothing else"};
@@ -146,7 +135,7 @@ class ExtenderServer::Impl {
       const std::size_t length =
           parse_length(request.get_header_value("Content-Length")).value_or(0);
       const std::shared_ptr<BodyBuffers::Lent> body = bodies_.lend(length);
-      if (body == nullptr) return engine_.refuse(request, response, 503, no_room_);
+      if (body == nullptr) return engine_.refuse(request, response, {503, no_room_});
       // A reply may be as large as the body that it answers.
       HttpEngine::keep_until_sent(body);
       if (!read_body(reader, length, body->text())) {
@@ -171,7 +160,6 @@ class ExtenderServer::Impl {
   }
 
   const std::size_t max_body_;
-  const std::size_t max_headers_;
   const std::string no_room_;
   BodyBuffers bodies_;
   HttpEngine engine_;

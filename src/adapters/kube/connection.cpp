@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <httplib.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -155,6 +157,7 @@ ApiConnection::ApiConnection(const ApiEndpoint& endpoint, TlsMaterialPtr tls,
       url_(server_url(endpoint)),
       base_path_(endpoint.base_path),
       tls_(std::move(tls)),
+      silence_(silence),
       peer_{endpoint.tls_server_name.empty() ? endpoint.host : endpoint.tls_server_name,
             endpoint.verify_server},
       buffers_(silence) {}
@@ -194,6 +197,10 @@ ApiConnection::~ApiConnection() {
 
 void ApiConnection::remember_socket(int socket) {
   socket_is_new_ = true;
+  // The kernel gives up what the API server has not acknowledged within this time. Otherwise it
+  // would repeat it for minutes, even after this process has died.
+  const auto silence = static_cast<unsigned>(silence_.count());
+  static_cast<void>(::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence, sizeof silence));
   const std::lock_guard lock(mutex_);
   if (socket_ >= 0) ::close(socket_);
   socket_ = ::fcntl(socket, F_DUPFD_CLOEXEC, 0);
@@ -221,6 +228,8 @@ ApiExchange ApiConnection::run(const ApiRequest& request, const std::string& tok
     // A provider instead of `body`, to know whether any of it may have left.
     out.content_length_ = request.body.size();
     out.content_provider_ = [&](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
+      // Checked here, since connecting and other waits lie before.
+      if (std::chrono::steady_clock::now() >= request.not_after) return false;
       exchange.body_sent = true;
       return sink.write(request.body.data() + offset, length);
     };

@@ -26,6 +26,8 @@ struct ApiRequest {
   std::string body;
   std::string content_type;
   std::string accept = "application/json";
+  /// After this time the body is not sent any more.
+  std::chrono::steady_clock::time_point not_after = std::chrono::steady_clock::time_point::max();
 };
 
 /// How an exchange ended.
@@ -92,6 +94,7 @@ class ApiConnection {
   const std::string url_;
   const std::string base_path_;
   const TlsMaterialPtr tls_;
+  const std::chrono::milliseconds silence_;
   const TlsPeer peer_;
   BufferedSocket buffers_;
   bool socket_is_new_ = true;  // to the buffers

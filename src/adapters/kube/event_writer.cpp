@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdio>
-#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "adapters/kube/text.hpp"
@@ -24,20 +23,6 @@ std::string host_name() {
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "snug-extender";
   return clip_text(name.data(), kMaxInstance);
-}
-
-/// Kubernetes' MicroTime.
-std::string now_text() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
-  const std::time_t seconds = micros / 1'000'000;
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
-  std::array<char, 16> fraction{};
-  std::snprintf(fraction.data(), fraction.size(), ".%06dZ", static_cast<int>(micros % 1'000'000));
-  return std::string(text.data()) + fraction.data();
 }
 
 std::string event_name(const std::string& pod, std::uint64_t number) {
@@ -117,7 +102,7 @@ void EventWriter::run() {
 
 void EventWriter::write(const Notice& notice) {
   auto valid = check_name("namespace", notice.name_space);
-  if (valid) valid = check_name("pod", notice.pod);
+  if (valid) valid = check_name(notice.lease ? "Lease" : "pod", notice.pod);
   if (!valid) {
     log_.write(LogLevel::kWarn, "no event is written: " + valid.error().message);
     return;
@@ -139,14 +124,14 @@ std::string EventWriter::event_json(const Notice& notice) {
       {"apiVersion", "events.k8s.io/v1"},
       {"kind", "Event"},
       {"metadata", {{"name", event_name(notice.pod, random_())}, {"namespace", notice.name_space}}},
-      {"eventTime", now_text()},
+      {"eventTime", micro_time(std::chrono::system_clock::now())},
       {"reportingController", "snug.dev/extender"},
       {"reportingInstance", host_},
       {"action", "Scheduling"},
       {"reason", clip_text(notice.reason, kMaxReason)},
       {"regarding",
-       {{"apiVersion", "v1"},
-        {"kind", "Pod"},
+       {{"apiVersion", notice.lease ? "coordination.k8s.io/v1" : "v1"},
+        {"kind", notice.lease ? "Lease" : "Pod"},
         {"namespace", notice.name_space},
         {"name", notice.pod},
         {"uid", notice.uid}}},

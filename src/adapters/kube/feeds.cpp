@@ -26,6 +26,8 @@ class PodFeed final : public ObjectFeed {
   /// kube-scheduler; JSON it would write for Snug alone.
   [[nodiscard]] std::string_view watch_accept() const override { return watch_accept_; }
 
+  void alive(std::string_view version) override { sink_.stream_alive(Resource::kPods, version); }
+  void lost() override { sink_.stream_lost(Resource::kPods); }
   void list_begins() override {
     listed_.clear();
     sink_.pods_list_begins();
@@ -64,7 +66,12 @@ class NodeFeed final : public ObjectFeed {
   [[nodiscard]] std::string_view target() const override { return "/api/v1/nodes?"; }
   [[nodiscard]] std::string_view watch_accept() const override { return "application/json"; }
 
-  void list_begins() override { listed_.clear(); }
+  void alive(std::string_view version) override { sink_.stream_alive(Resource::kNodes, version); }
+  void lost() override { sink_.stream_lost(Resource::kNodes); }
+  void list_begins() override {
+    listed_.clear();
+    sink_.nodes_list_begins();
+  }
   [[nodiscard]] Result<void> list_item(std::string_view json) override {
     auto node = reader_.read_node(json);
     if (!node) return std::unexpected(node.error());

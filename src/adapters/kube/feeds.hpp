@@ -1,5 +1,5 @@
-// What a stream does with the objects of one resource: reads each and hands it to the sink. One for
-// pods and one for nodes; each belongs to one thread.
+// What a stream does with the objects of one resource: reads each and hands it to the sink. There
+// are feeds for pods, for nodes and (kube_lease.cpp) for one Lease; each belongs to one thread.
 #pragma once
 
 #include <memory>
@@ -21,6 +21,12 @@ class ObjectFeed {
   [[nodiscard]] virtual std::string_view target() const = 0;
   /// The media types that event() can read, the best first.
   [[nodiscard]] virtual std::string_view watch_accept() const = 0;
+
+  /// The first list is in, or the watch has shown that it lives. `version` is how far it has shown
+  /// the resource; empty: it has not said.
+  virtual void alive(std::string_view version) = 0;
+  /// The watch has ended.
+  virtual void lost() = 0;
 
   virtual void list_begins() = 0;
   [[nodiscard]] virtual Result<void> list_item(std::string_view json) = 0;

@@ -1,7 +1,11 @@
 #include "snug/adapters/kube/kube_api.hpp"
 
+#include <array>
+#include <atomic>
+#include <cstdio>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "adapters/kube/api_caller.hpp"
 #include "adapters/kube/binding_proto.hpp"
@@ -18,6 +22,13 @@ constexpr const char* kMetadataOnly =
 constexpr const char* kMetadataListOnly =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
+/// What the API server answers without a Status when it is overloaded.
+constexpr std::string_view kTooManyRequests = "Too many requests, please try again later.";
+
+std::string who_answered(bool another) {
+  return another ? "something that is not the API server answered " : "the API server answered ";
+}
+
 std::string dump(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -32,17 +43,45 @@ Result<void> check_pod_name(std::string_view name_space, std::string_view name) 
   return check_name("pod", name);
 }
 
-/// What a reply's status says about a write.
+std::string random_word() {
+  std::random_device random;
+  std::array<char, 17> text{};
+  std::snprintf(text.data(), text.size(), "%08x%08x", random(), random());
+  return text.data();
+}
+
+/// Whether the API server itself refused: a 4xx with a Status, or its plain 429. Any other 4xx may
+/// be that of a proxy which has passed the request on.
+bool is_refusal(const ApiReply& reply) {
+  if (reply.status < 400 || reply.status >= 500) return false;
+  if (reply.status == 429 && reply.body.starts_with(kTooManyRequests)) return true;
+  const std::optional<ApiStatus> status = read_status(reply.body);
+  return status && status->code == reply.status;
+}
+
+/// What a refusal by the API server says about a write.
+ErrorCode code_of_refusal(int status) {
+  switch (status) {
+    case 404:
+      return ErrorCode::kNotFound;
+    case 408:
+      return ErrorCode::kUnknown;
+    case 409:
+      return ErrorCode::kConflict;
+    case 429:
+      return ErrorCode::kUnavailable;
+    default:
+      return ErrorCode::kInvalid;
+  }
+}
+
+/// What a reply says about a write.
 Result<void> write_outcome(const std::string& what, const ApiReply& reply) {
   if (reply.status >= 200 && reply.status < 300) return {};
-  ErrorCode code = ErrorCode::kUnknown;
-  if (reply.status >= 400 && reply.status < 500) code = ErrorCode::kInvalid;
-  if (reply.status == 408) code = ErrorCode::kUnknown;  // a proxy's, which may answer nothing
-  if (reply.status == 404) code = ErrorCode::kNotFound;
-  if (reply.status == 409) code = ErrorCode::kConflict;
-  if (reply.status == 429) code = ErrorCode::kUnavailable;  // turned away at the door
-  return fail(code, "the API server answered " + std::to_string(reply.status) + " to " + what +
-                        ": " + status_message(reply.body));
+  const bool refused = is_refusal(reply);
+  return fail(refused ? code_of_refusal(reply.status) : ErrorCode::kUnknown,
+              who_answered(!refused && reply.status < 500) + std::to_string(reply.status) + " to " +
+                  what + ": " + status_message(reply.body));
 }
 
 /// The name of the first object of a list; empty: there is none.
@@ -59,6 +98,8 @@ struct KubeApi::State {
   State(const ApiEndpoint& endpoint, const KubeOptions& the_options, const KubeContext& context)
       : options(the_options),
         limits(context.limits),
+        clock(context.clock),
+        process(random_word()),
         caller(endpoint, the_options, context),
         events(caller, the_options, context) {}
 
@@ -70,6 +111,9 @@ struct KubeApi::State {
 
   const KubeOptions options;
   const Limits limits;
+  const Clock& clock;
+  const std::string process;  // a random word, so that processes do not write the same values
+  std::atomic<std::uint64_t> touches{0};
   ApiCaller caller;
   EventWriter events;
   std::mutex mutex;
@@ -87,7 +131,14 @@ Result<void> KubeApi::bind(const Binding& binding) {
   if (auto valid = check_name("node", binding.node); !valid) return valid;
   ApiRequest request;
   request.method = "POST";
-  request.target = pod_path(binding.name_space, binding.pod) + "/binding";
+  // The time-out makes the API server give up a binding that it has not carried out by then, so
+  // that none is carried out after this Snug has ceased to lead (docs/decisions/0023).
+  request.target = pod_path(binding.name_space, binding.pod) +
+                   "/binding?timeout=" + std::to_string(state_->options.api_timeout.count()) + "ms";
+  if (binding.not_after != TimePoint::max()) {
+    request.not_after =
+        std::chrono::steady_clock::now() + (binding.not_after - state_->clock.now());
+  }
   request.content_type = kProtobufType;
   request.body = binding_proto(binding);
   const auto reply = state_->caller.call("bind", request);
@@ -106,12 +157,13 @@ Result<std::optional<PodFacts>> KubeApi::get_pod(std::string_view name_space,
   request.target = pod_path(name_space, name);  // without resourceVersion: a quorum read
   const auto reply = state_->caller.call("get_pod", request);
   if (!reply) return std::unexpected(reply.error());
-  if (reply->status == 404) return std::nullopt;
+  if (reply->status == 404 && says_not_found(reply->body, "pods", name)) return std::nullopt;
   if (reply->status != 200) {
+    const bool another = reply->status < 500 && (reply->status == 404 || !is_refusal(*reply));
     const bool refused =
-        reply->status >= 400 && reply->status < 500 && reply->status != 408 && reply->status != 429;
+        !another && reply->status < 500 && reply->status != 408 && reply->status != 429;
     return fail(refused ? ErrorCode::kInvalid : ErrorCode::kUnavailable,
-                "the API server answered " + std::to_string(reply->status) +
+                who_answered(another) + std::to_string(reply->status) +
                     " to the read of a pod: " + status_message(reply->body));
   }
   KubeObjectReader reader(state_->limits);
@@ -127,8 +179,10 @@ Result<void> KubeApi::State::patch_room(CallDeadline deadline, const std::string
   request.target = path;
   request.content_type = "application/merge-patch+json";
   request.accept = kMetadataOnly;
-  request.body =
-      dump({{"metadata", {{"annotations", {{"snug.dev/room", std::to_string(room.value)}}}}}});
+  // No value is ever written twice, since a patch that changes nothing makes no watch event.
+  const std::string value =
+      std::to_string(room.value) + "." + process + "." + std::to_string(++touches);
+  request.body = dump({{"metadata", {{"annotations", {{"snug.dev/room", value}}}}}});
   const auto reply = caller.call_until(deadline, "touch_room", request);
   if (!reply) return std::unexpected(reply.error());
   return write_outcome("the patch of snug.dev/room", *reply);

@@ -37,6 +37,11 @@ void KubeSource::start(ClusterSink& sink) {
   state_->pods = stream(2, make_pod_feed(state_->context.limits, sink));
 }
 
+void KubeSource::relist() {
+  if (state_->nodes) state_->nodes->relist();
+  if (state_->pods) state_->pods->relist();
+}
+
 void KubeSource::stop() {
   if (state_->nodes) state_->nodes->begin_stop();
   if (state_->pods) state_->pods->begin_stop();

@@ -78,6 +78,7 @@ void ResourceStream::stop() {
 
 void ResourceStream::run() {
   while (!client_.stopped()) {
+    if (client_.take_interrupt()) resource_version_.clear();
     if (resource_version_.empty()) {
       list();
     } else {
@@ -114,7 +115,7 @@ void ResourceStream::list() {
       {"list_" + std::string(feed_->resource()), std::move(target), "application/json",
        std::chrono::seconds(limits_.list_timeout_s), std::chrono::seconds(limits_.list_total_s)},
       handlers);
-  if (client_.stopped()) return;
+  if (client_.stopped() || client_.interrupted()) return;
   if (!worthless.empty()) return back_off(what, exchange, worthless);
   if (!exchange.success() || (!exchange.complete && !exchange.refused)) {
     return back_off(what, exchange, why_incomplete(exchange));
@@ -127,6 +128,11 @@ void ResourceStream::list() {
   });
   if (!applied) return back_off(what, exchange, applied.error().message);
   resource_version_ = *std::move(version);
+  if (!std::exchange(listed_before_, true)) {
+    // Only the first list is a sign of life: later ones may succeed though every watch is refused.
+    feed_->alive(resource_version_);
+    feed_->lost();
+  }
   log_.write(LogLevel::kInfo, what + ": " + std::to_string(count) + " objects at version " +
                                   clip_text(resource_version_, 63));
 }
@@ -156,10 +162,12 @@ void ResourceStream::watch() {
   ReplyHandlers handlers;
   handlers.on_success = [&](std::string_view type) {
     watch.last_byte = Real::now();
+    feed_->alive("");
     if (type.starts_with(kProtobufType)) watch.format = WireFormat::kProtobuf;
   };
   handlers.on_piece = [&](std::string_view piece) {
     watch.last_byte = Real::now();
+    feed_->alive("");
     return watch.format == WireFormat::kJson ? lines.feed(piece) : frames.feed(piece);
   };
   const std::chrono::seconds time(
@@ -169,7 +177,9 @@ void ResourceStream::watch() {
       client_.run({"watch_" + std::string(feed_->resource()), watch_target(time),
                    std::string(feed_->watch_accept()), silence, time + silence},
                   handlers);
-  if (client_.stopped()) return;
+  if (exchange.complete && exchange.success()) feed_->alive("");  // the server has ended it
+  feed_->lost();
+  if (client_.stopped() || client_.interrupted()) return;
   // A length that lies swallows events in silence; a connection that is lost does not end so.
   if (frames.in_frame() && (exchange.complete || is_silent(watch))) {
     watch.end = watch.end.value_or(WatchEnd::kGarbage);
@@ -201,7 +211,10 @@ bool ResourceStream::watch_event(std::string_view bytes, Watch& watch) {
                 ": " + clip_text(step->error_message, 512);
     return false;
   }
-  if (!step->resource_version.empty()) resource_version_ = step->resource_version;
+  if (!step->resource_version.empty()) {
+    resource_version_ = step->resource_version;
+    feed_->alive(resource_version_);
+  }
   watch.gave_objects = watch.gave_objects || step->kind != WatchKind::kBookmark;
   return true;
 }

@@ -35,6 +35,8 @@ class ResourceStream {
   ResourceStream(const ResourceStream&) = delete;
   ResourceStream& operator=(const ResourceStream&) = delete;
 
+  /// Ends whatever is under way and lists afresh; from any thread.
+  void relist() { client_.interrupt(); }
   /// The first half of stop(), to end several streams at once.
   void begin_stop() { client_.stop(); }
   /// Returns when the thread has ended.
@@ -86,7 +88,8 @@ class ResourceStream {
   StreamClient client_;
   Backoff backoff_;
   std::mt19937_64 random_;
-  std::string resource_version_;   // empty: list first
+  std::string resource_version_;  // empty: list first
+  bool listed_before_ = false;
   bool relisted_at_once_ = false;  // after the last watch
 
   std::mutex mutex_;

@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include <utility>
+
 namespace snug {
 namespace {
 
@@ -59,7 +61,7 @@ ApiExchange StreamClient::run_once(const Call& call, const CredentialView& view,
   {
     const std::lock_guard lock(mutex_);
     running_ = &connection;
-    next_abort_ = Real::now() + call.total;
+    next_abort_ = interrupted_ ? Real::now() : Real::now() + call.total;
     overdue_ = false;
     if (stopped_) connection.abort();
     wake_.notify_all();
@@ -93,7 +95,24 @@ void StreamClient::watch_deadline() {
 
 bool StreamClient::wait(std::chrono::milliseconds time) {
   std::unique_lock lock(mutex_);
-  return !wake_.wait_for(lock, time, [this] { return stopped_; });
+  return !wake_.wait_for(lock, time, [this] { return stopped_ || interrupted_; });
+}
+
+void StreamClient::interrupt() {
+  const std::lock_guard lock(mutex_);
+  interrupted_ = true;
+  next_abort_ = Real::now();
+  wake_.notify_all();
+}
+
+bool StreamClient::interrupted() const {
+  const std::lock_guard lock(mutex_);
+  return interrupted_;
+}
+
+bool StreamClient::take_interrupt() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(interrupted_, false);
 }
 
 void StreamClient::stop() {

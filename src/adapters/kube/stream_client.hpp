@@ -31,8 +31,14 @@ class StreamClient {
   };
   /// After a 401 once more, if the credentials changed. Reports no status where no request left.
   [[nodiscard]] ApiExchange run(const Call& call, const ReplyHandlers& handlers);
-  /// False: stopped meanwhile.
+  /// False: stopped or interrupted meanwhile.
   bool wait(std::chrono::milliseconds time);
+
+  /// Ends the exchange or wait that is under way, or else the next one, from any thread.
+  void interrupt();
+  [[nodiscard]] bool interrupted() const;
+  /// Whether interrupt() was called since the last call of this; what runs next is not ended by it.
+  [[nodiscard]] bool take_interrupt();
 
   /// From any thread, again and again until the thread of run() is seen to end: an abort that falls
   /// between the making of a socket and its connect does nothing.
@@ -54,6 +60,7 @@ class StreamClient {
   ApiConnection* running_ = nullptr;
   std::chrono::steady_clock::time_point next_abort_;  // of what is running
   bool overdue_ = false;                              // what is running has been aborted
+  bool interrupted_ = false;
   bool stopped_ = false;
   std::thread watchdog_;
 };

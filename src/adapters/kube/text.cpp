@@ -4,7 +4,9 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -32,6 +34,11 @@ int base64_digit(char c) {
   if (c == '+') return 62;
   if (c == '/') return 63;
   return -1;
+}
+
+std::string text_at(const nlohmann::json& object, const char* pointer) {
+  const nlohmann::json::json_pointer at(pointer);
+  return object.contains(at) && object.at(at).is_string() ? object.at(at).get<std::string>() : "";
 }
 
 }  // namespace
@@ -93,6 +100,39 @@ std::string status_message(std::string_view body) {
   std::string text = clip_text(in_proto.empty() ? body : in_proto, kMaxStatusMessage);
   std::ranges::replace_if(text, [](char c) { return static_cast<std::uint8_t>(c) < 0x20; }, ' ');
   return text.empty() ? "no message" : text;
+}
+
+std::optional<ApiStatus> read_status(std::string_view body) {
+  const auto status = nlohmann::json::parse(body, nullptr, false);
+  if (!status.is_object()) return std::nullopt;
+  if (text_at(status, "/kind") != "Status" || text_at(status, "/apiVersion") != "v1") {
+    return std::nullopt;
+  }
+  const auto code = status.find("code");
+  if (code == status.end() || !code->is_number_integer()) return std::nullopt;
+  return ApiStatus{.code = code->get<int>(),
+                   .reason = text_at(status, "/reason"),
+                   .kind = text_at(status, "/details/kind"),
+                   .name = text_at(status, "/details/name")};
+}
+
+bool says_not_found(std::string_view body, std::string_view kind, std::string_view name) {
+  const std::optional<ApiStatus> status = read_status(body);
+  return status && status->code == 404 && status->reason == "NotFound" && status->kind == kind &&
+         status->name == name;
+}
+
+std::string micro_time(std::chrono::system_clock::time_point time) {
+  const auto micros =
+      std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
+  const std::time_t seconds = micros / 1'000'000;
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+  std::array<char, 16> fraction{};
+  std::snprintf(fraction.data(), fraction.size(), ".%06dZ", static_cast<int>(micros % 1'000'000));
+  return std::string(text.data()) + fraction.data();
 }
 
 std::optional<std::string> decode_base64(std::string_view text) {

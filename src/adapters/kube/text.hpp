@@ -1,6 +1,7 @@
 // Small texts of the Kubernetes API: parts of a URL, notes of events, messages of replies. Pure.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -26,6 +27,26 @@ namespace snug {
 /// What a reply that is no success says about itself: `message` of a Status, in JSON or in protobuf
 /// (which answers a request for a watch in protobuf), else its first bytes.
 [[nodiscard]] std::string status_message(std::string_view body);
+
+/// A Status object, which the API server answers with where it refuses.
+struct ApiStatus {
+  int code = 0;
+  std::string reason;
+  // Of `details`: what the refusal is about; empty where it does not say.
+  std::string kind;
+  std::string name;
+};
+
+/// Nothing: the body is no Status in JSON, so that a proxy, or another server, may have answered.
+[[nodiscard]] std::optional<ApiStatus> read_status(std::string_view body);
+
+/// Whether a 404 is the API server's word that this object does not exist: a Status of reason
+/// NotFound about it. A proxy's 404, or that of a path which the API server does not serve, is not.
+[[nodiscard]] bool says_not_found(std::string_view body, std::string_view kind,
+                                  std::string_view name);
+
+/// Kubernetes' MicroTime.
+[[nodiscard]] std::string micro_time(std::chrono::system_clock::time_point time);
 
 /// Strict base64 with padding; white space is skipped. Nothing: it is not base64.
 [[nodiscard]] std::optional<std::string> decode_base64(std::string_view text);

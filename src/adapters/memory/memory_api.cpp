@@ -87,10 +87,22 @@ MemoryApi::Event MemoryApi::list_event() const {
 }
 
 void MemoryApi::start(ClusterSink& sink) {
-  // Nothing that this list can lack has happened before this call.
-  sink.pods_list_begins();
+  {
+    const Lock lock(mutex_);
+    sink_ = &sink;
+  }
+  relist();
+}
+
+void MemoryApi::relist() {
   Lock lock(mutex_);
-  sink_ = &sink;
+  ClusterSink* sink = sink_;
+  lock.unlock();
+  if (sink == nullptr) return;
+  // Nothing that this list can lack has happened before this call.
+  sink->nodes_list_begins();
+  sink->pods_list_begins();
+  lock.lock();
   publish(lock, list_event());
 }
 

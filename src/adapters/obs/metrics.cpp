@@ -7,6 +7,8 @@
 #include <prometheus/text_serializer.h>
 
 #include <array>
+#include <charconv>
+#include <optional>
 #include <vector>
 
 namespace snug {
@@ -26,9 +28,10 @@ constexpr std::array<const char*, 8> kClosures{"open",    "unhealthy",      "van
                                                "suspect", "no_mig_table"};
 constexpr std::array<const char*, 3> kHoldingStates{"reserved", "unsettled", "bound"};
 // What the adapters and the service count today; any other word starts its series when it comes.
-constexpr std::array<const char*, 9> kApiCalls{"bind",      "get_pod",       "touch_room",
-                                               "event",     "list_one_node", "list_nodes",
-                                               "list_pods", "watch_nodes",   "watch_pods"};
+constexpr std::array<const char*, 13> kApiCalls{
+    "bind",        "get_pod",      "touch_room", "get_lease",     "write_lease",
+    "list_leases", "watch_leases", "event",      "list_one_node", "list_nodes",
+    "list_pods",   "watch_nodes",  "watch_pods"};
 constexpr std::array<const char*, 10> kWatchEnds{"ended", "lost",       "silent",     "expired",
                                                  "error", "garbage",    "unreadable", "refused",
                                                  "busy",  "unreachable"};
@@ -41,6 +44,15 @@ const Histogram::BucketBoundaries& latency_buckets() {
   static const Histogram::BucketBoundaries seconds{
       0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5};
   return seconds;
+}
+
+/// Resource versions are opaque; the API server's own are numbers. Nothing: this is none.
+std::optional<double> number_of(const std::string& version) {
+  std::uint64_t number = 0;
+  const char* const last = version.data() + version.size();
+  const auto [end, error] = std::from_chars(version.data(), last, number);
+  if (error != std::errc{} || end != last) return std::nullopt;
+  return static_cast<double>(number);
 }
 
 template <typename Enum>
@@ -79,7 +91,15 @@ struct PrometheusMetrics::Series {
       counter("snug_policy_reloads_total", "Changed policy files that were read");
   Family<Gauge>& up_to_date =
       gauge("snug_policy_up_to_date", "0: the policy file was refused, an older one is in force");
-  Family<Gauge>& ready = gauge("snug_ready", "1: both lists are in and the ledger is rebuilt");
+  Family<Gauge>& ready = gauge("snug_ready", "1: this Snug decides, on a view that is fresh");
+  Family<Gauge>& leader =
+      gauge("snug_leader", "1: this Snug holds the Lease and lists or decides; 0: it is a standby");
+  Family<Gauge>& lease_conflict = gauge(
+      "snug_lease_conflict", "1: a scheduler calls this Snug while another one holds the Lease");
+  Family<Gauge>& stream_age =
+      gauge("snug_watch_age_seconds", "Time since a list or watch last showed anything");
+  Family<Gauge>& stream_version =
+      gauge("snug_watch_resource_version", "The last resource version that a watch has shown");
   Family<Gauge>& nodes = gauge("snug_nodes", "Nodes in the ledger");
   Family<Gauge>& conflicts =
       gauge("snug_nodes_in_conflict", "Nodes whose pods cannot all be right");
@@ -112,7 +132,7 @@ struct PrometheusMetrics::Series {
     for (const char* what : kApiCalls) {
       for (const bool ok : {false, true}) api.Add({{"what", what}, {"result", result_word(ok)}});
     }
-    for (const char* resource : {"nodes", "pods"}) {
+    for (const char* resource : {"nodes", "pods", "leases"}) {
       for (const char* why : kWatchEnds) watches.Add({{"resource", resource}, {"why", why}});
     }
     up_to_date_gauge.Set(1);  // without a good policy the program does not start
@@ -183,6 +203,15 @@ void PrometheusMetrics::set_gauges(const ClusterGauges& gauges) {
     family.Add(labels).Set(static_cast<double>(value));
   };
   set(series.ready, {}, gauges.ready ? 1 : 0);
+  set(series.leader, {}, gauges.leads ? 1 : 0);
+  set(series.lease_conflict, {}, gauges.in_conflict ? 1 : 0);
+  for (const auto& [resource, stream] : gauges.streams) {
+    const Labels labels{{"resource", resource}};
+    set(series.stream_age, labels, static_cast<double>(stream.age.count()) / 1e3);
+    if (const auto version = number_of(stream.version)) {
+      set(series.stream_version, labels, *version);
+    }
+  }
   set(series.nodes, {}, gauges.nodes);
   set(series.conflicts, {}, gauges.nodes_in_conflict);
   set(series.gpus, {}, gauges.gpus);

@@ -50,8 +50,10 @@ class Api:
         return connection
 
     def send(self, method, path, body=None, content_type="application/json"):
-        """Sends bytes; returns (status, body). A request that gets no answer is not repeated."""
+        """Sends bytes; returns (status, body). A request that gets no answer is not
+        repeated, but for GET and DELETE on a connection that was used before."""
         connection = getattr(self._local, "connection", None)
+        used = connection is not None
         if connection is None:
             connection = self._local.connection = self.connect()
         headers = dict(self._headers)
@@ -61,9 +63,13 @@ class Api:
             connection.request(method, path, body, headers)
             answer = connection.getresponse()
             return answer.status, answer.read()
-        except (OSError, http.client.HTTPException):
+        except (OSError, http.client.HTTPException) as error:
             connection.close()
             self._local.connection = None
+            # The API server may have closed a connection that was idle.
+            if used and method in ("GET", "DELETE") and isinstance(
+                    error, (ConnectionError, ssl.SSLError)):
+                return self.send(method, path, body, content_type)
             raise
 
     def call(self, method, path, value=None, content_type="application/json"):
@@ -94,10 +100,15 @@ class Api:
     def patch(self, path, value):
         return self.call("PATCH", path, value, MERGE_PATCH)
 
-    def delete(self, path):
+    def delete(self, path, missing_ok=False):
         """Deletes with grace period 0; an object, or a whole collection."""
-        return self.call("DELETE", path, {"apiVersion": "v1", "kind": "DeleteOptions",
-                                          "gracePeriodSeconds": 0})
+        try:
+            return self.call("DELETE", path, {"apiVersion": "v1", "kind": "DeleteOptions",
+                                              "gracePeriodSeconds": 0})
+        except ApiError as error:
+            if error.status == 404 and missing_ok:
+                return None
+            raise
 
     def create_all(self, path, values, threads=8):
         """Creates many objects at once; raises the first error."""

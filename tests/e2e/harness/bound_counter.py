@@ -1,8 +1,12 @@
 """Knows at any moment how many pods have been bound, at next to no cost."""
 
+import http.client
 import json
 import threading
 import time
+
+from .api import ApiError
+from .processes import wait_a_moment
 
 
 class BoundCounter:
@@ -38,14 +42,43 @@ class BoundCounter:
             if self.done.is_set() or self._closed:
                 return
             if last:
-                self._version = json.loads(last)["object"]["metadata"]["resourceVersion"]
+                self._go_on_from(json.loads(last))
             self.restarts += 1
-            self._watch = self._open()
+            self._open_again()
+
+    def _go_on_from(self, event):
+        if event["type"] != "ERROR":
+            self._version = event["object"]["metadata"]["resourceVersion"]
+            return
+        # It is expired: etcd was compacted.
+        while not self._closed:
+            try:
+                listed = self._api.get(self._path + "?fieldSelector=spec.nodeName%21%3D")
+                self.count = max(self.count, len(listed["items"]))
+                self._version = listed["metadata"]["resourceVersion"]
+                return
+            except (OSError, ApiError):
+                wait_a_moment()
+
+    def _open_again(self):
+        """As soon as there is an API server."""
+        while not self._closed:
+            try:
+                self._watch = self._open()
+                return
+            except (OSError, ApiError):
+                wait_a_moment()
+
+    def _lines(self):
+        try:
+            yield from self._watch.lines()
+        except (OSError, http.client.HTTPException):
+            return  # the API server has gone
 
     def _read_one_watch(self):
         """Returns the last line."""
         line = None
-        for line in self._watch.lines():
+        for line in self._lines():
             if line.startswith(b'{"type":"ADDED"'):
                 self.count += 1
                 if self.count == self._wanted:

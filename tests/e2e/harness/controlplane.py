@@ -4,6 +4,7 @@ import json
 import pathlib
 import shutil
 import tempfile
+import urllib.request
 
 from . import manifests
 from .api import Api, ApiError
@@ -17,6 +18,14 @@ BUILD = pathlib.Path(__file__).resolve().parents[1] / "controlplane/build.sh"
 NO_GO = 3  # build.sh: no Go >= 1.26
 TOKEN_SECONDS = 86_400  # longer than any run
 DEPLOYED = ("rbac.yaml", "admission-policy.yaml")
+
+RELEASED_LEASE = {
+    "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+    "metadata": {"name": "snug-extender", "namespace": "snug"},
+    "spec": {"holderIdentity": "", "leaseDurationSeconds": 1, "leaseTransitions": 0,
+             "acquireTime": "2026-01-01T00:00:00.000000Z",
+             "renewTime": "2026-01-01T00:00:00.000000Z"},
+}
 
 # Every call of the extender, and what the scheduler writes to pods.
 AUDIT_POLICY = {
@@ -59,22 +68,50 @@ class ControlPlane:
         self.server = f"https://127.0.0.1:{self.port}"
         self.audit = AuditLog(self.folder / "audit.log")
         self.admin = None
+        self.etcd = None  # its URL
+        self._api_server = None
 
     def start(self):
-        etcd = self._start_etcd()
-        self._start_api_server(etcd)
+        self.etcd = self._start_etcd()
+        self._api_server = self._start_api_server(self.etcd)
         self.admin = self.client("admin", "e2e-admin", ["system:masters"])
         wait_until("the API server is ready", self._ready, 60)
         for name in self._deployed:
             manifests.apply(self.admin, name)
+        self.release_lease()
+
+    def release_lease(self):
+        """Leaves Snug's Lease as a Snug leaves it that has ended, so that the next one need not
+        wait for a holder that nobody knows."""
+        manifests.apply_object(self.admin, RELEASED_LEASE)
+
+    def restart_api_server(self):
+        """SIGKILL, and ready again when this returns."""
+        self._api_server.kill()
+        self.processes.remove(self._api_server)
+        self._api_server = self._start_api_server(self.etcd)
+        wait_until("the API server is ready again", self._answers, 60)
+
+    def compact(self):
+        """Has etcd forget every revision but the last."""
+        revision = self._etcd("/v3/maintenance/status", {})["header"]["revision"]
+        self._etcd("/v3/kv/compaction", {"revision": revision, "physical": True})
+
+    def _etcd(self, path, value):
+        request = urllib.request.Request(self.etcd + path, json.dumps(value).encode())
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.load(answer)
 
     def stop(self, keep_logs=False):
         for process in reversed(self.processes):
             process.stop()
         shutil.rmtree(self.folder / "etcd" if keep_logs else self.folder, ignore_errors=True)
 
-    def run(self, name, command, env=None):
-        """Starts a program that stop() ends and whose log is kept."""
+    def run(self, name, command, env=None, host=None):
+        """Starts a program that stop() ends and whose log is kept. `host`: the name that the
+        program takes its machine to have."""
+        if host is not None:
+            command = ["unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"', host, *command]
         process = Process(f"{len(self.processes):03}-{name}", command, self.folder, env)
         self.processes.append(process)
         return process
@@ -103,12 +140,18 @@ class ControlPlane:
     def extender_token_kubeconfig(self):
         """The extender's service account by a token in a file, as a pod would have it."""
         path = self.folder / "pki" / "extender.token"
+        self.write_extender_token(path)
+        return self.pki.kubeconfig("extender-token", self.server, {"tokenFile": str(path)})
+
+    def write_extender_token(self, path):
+        """A new token in place of the one in the file, as the kubelet does it."""
         answer = self.admin.create(
             "/api/v1/namespaces/snug/serviceaccounts/snug-extender/token",
             {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
              "spec": {"expirationSeconds": TOKEN_SECONDS}})
-        path.write_text(answer["status"]["token"])
-        return self.pki.kubeconfig("extender-token", self.server, {"tokenFile": str(path)})
+        fresh = path.with_suffix(".new")
+        fresh.write_text(answer["status"]["token"])
+        fresh.replace(path)
 
     def _start_etcd(self):
         client = f"http://127.0.0.1:{free_port()}"
@@ -128,7 +171,7 @@ class ControlPlane:
             policy = self.folder / "audit-policy.json"
             policy.write_text(json.dumps(AUDIT_POLICY))
             audit = [f"--audit-policy-file={policy}", f"--audit-log-path={self.audit.path}"]
-        self.run("kube-apiserver", [
+        return self.run("kube-apiserver", [
             self.programs / "kube-apiserver", f"--etcd-servers={etcd}",
             "--bind-address=127.0.0.1", f"--secure-port={self.port}",
             f"--cert-dir={self.folder / 'pki'}", f"--tls-cert-file={certificate}",
@@ -146,6 +189,9 @@ class ControlPlane:
     def _ready(self):
         for process in self.processes:
             process.must_run()
+        return self._answers()
+
+    def _answers(self):
         try:
             status, _ = self.admin.send("GET", "/readyz")
             return status == 200 and self.admin.find("/api/v1/namespaces/default")

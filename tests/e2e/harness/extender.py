@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import uuid
 
 from .manifests import ROOT
 from .processes import wait_until
@@ -18,13 +19,16 @@ def program():
 
 
 class Extender:
-    """`flags` are names and values of the command line, without the dashes."""
+    """`flags` are names and values of the command line, without the dashes; a list is a flag that
+    is given several times."""
 
-    def __init__(self, plane, kubeconfig, flags, env=None):
+    def __init__(self, plane, kubeconfig, flags, env=None, host=None):
         self._plane = plane
+        self._host = host
         self._flags = {"kubeconfig": kubeconfig, "listen": "127.0.0.1:0",
                        "adminListen": "127.0.0.1:0", **flags}
-        self._env = env
+        # A container that is restarted keeps its pod's uid.
+        self._env = {"POD_UID": str(uuid.uuid4()), **(env or {})}
         self.process = None
         self.port = self.admin_port = None
 
@@ -32,8 +36,9 @@ class Extender:
         """The first start picks the ports, later ones use them again."""
         command = [program()]
         for name, value in self._flags.items():
-            command += [f"--{name}", value]
-        self.process = self._plane.run("snug-extender", command, self._env)
+            for each in value if isinstance(value, list) else [value]:
+                command += [f"--{name}", each]
+        self.process = self._plane.run("snug-extender", command, self._env, self._host)
         line = self.process.first_line()
         match = _FIRST_LINE.fullmatch(line)
         if not match:
@@ -43,6 +48,12 @@ class Extender:
         self._flags["adminListen"] = f"127.0.0.1:{self.admin_port}"
         if wait_ready:
             wait_until("snug-extender is ready", self.ready, 30)
+
+    def replace(self):
+        """SIGTERM, and another pod in its place, as an upgrade of a DaemonSet does."""
+        self.stop()
+        self._env["POD_UID"] = str(uuid.uuid4())
+        self.start(wait_ready=False)
 
     def kill(self):
         self.process.kill()
@@ -57,8 +68,14 @@ class Extender:
         return self.process.stderr.read_text(errors="replace")
 
     def ready(self):
+        """Whether it decides; a standby does not."""
+        return self.readiness() == (200, "ok")
+
+    def readiness(self):
+        """Status and text of /readyz."""
         self.process.must_run()
-        return self._request(self.admin_port, "GET", "/readyz")[0] == 200
+        status, body = self._request(self.admin_port, "GET", "/readyz")
+        return status, body.decode().strip()
 
     def nodes(self):
         return self._state("/v1/nodes")["nodes"]

@@ -1,6 +1,7 @@
 """Reads the manifests of deploy/ and applies them through the API server."""
 
 import pathlib
+import re
 
 import yaml
 
@@ -22,6 +23,7 @@ _KINDS = {
     "Pod": ("/api/v1", "pods", True),
     "PriorityClass": ("/apis/scheduling.k8s.io/v1", "priorityclasses", False),
     "RuntimeClass": ("/apis/node.k8s.io/v1", "runtimeclasses", False),
+    "Lease": ("/apis/coordination.k8s.io/v1", "leases", True),
     "Role": ("/apis/rbac.authorization.k8s.io/v1", "roles", True),
     "RoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "rolebindings", True),
     "ClusterRole": ("/apis/rbac.authorization.k8s.io/v1", "clusterroles", False),
@@ -38,6 +40,15 @@ _FOR_OTHERS = {"Kustomization", "KubeSchedulerConfiguration", "PrometheusRule"}
 def read(name):
     """All documents of a file in deploy/."""
     return [value for value in yaml.safe_load_all((DEPLOY / name).read_text()) if value]
+
+
+def threshold_of(alert):
+    """(metric, number) of the alert whose expression is `metric > number`."""
+    [rules] = read("alerts/rules.yaml")
+    [expression] = [rule["expr"] for group in rules["groups"] for rule in group["rules"]
+                    if rule["alert"] == alert]
+    metric, number = re.fullmatch(r"(\w+) > (\d+)", expression).groups()
+    return metric, int(number)
 
 
 def path_of(value):

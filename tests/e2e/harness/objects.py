@@ -1,6 +1,8 @@
 """Nodes and pods as the scenarios write them. Plain dictionaries, nothing defaulted away."""
 
+import itertools
 import json
+import string
 import uuid
 
 A100 = "NVIDIA-A100-SXM4-40GB"
@@ -9,6 +11,7 @@ A100_MIB = 40960
 P4D_GPUS = 8
 P4D = {"cpu": "96", "memory": "1152Gi"}
 HOSTNAME = "kubernetes.io/hostname"
+ANNOTATION_BYTES = 256 * 1024  # what an object may have of them, keys and values
 
 
 def gpu_uuid(node, index):
@@ -118,3 +121,10 @@ def prefers_node(name):
     return {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
         {"weight": 100, "preference": {"matchExpressions": [
             {"key": HOSTNAME, "operator": "In", "values": [name]}]}}]}}}
+
+
+def many_annotations(count, size=ANNOTATION_BYTES, fill="v"):
+    """So many annotations, together of at most `size` bytes; `fill`: a letter for their values."""
+    length = next(each for each in itertools.count(1) if len(string.ascii_letters) ** each >= count)
+    keys = itertools.islice(itertools.product(string.ascii_letters, repeat=length), count)
+    return {"".join(key): fill * (size // count - length) for key in keys}

@@ -30,6 +30,11 @@ def wait_until(what, condition, seconds=30.0, every=0.05):
         time.sleep(every)
 
 
+def wait_a_moment(seconds=0.1):
+    """Between two tries, or two requests of a load that is to last."""
+    time.sleep(seconds)
+
+
 def output_of(command):
     """(exit code, standard output) of a program that ends by itself."""
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
@@ -85,6 +90,17 @@ class Process:
     def hang_up(self):
         """SIGHUP."""
         self._signal(signal.SIGHUP)
+
+    def terminate(self):
+        """SIGTERM; stop() waits for the end."""
+        self._signal(signal.SIGTERM)
+
+    def pause(self):
+        """SIGSTOP: the program stands still, and its connections stay open."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self):
+        self._signal(signal.SIGCONT)
 
     def kill(self):
         """SIGKILL, and gone when this returns."""

@@ -18,6 +18,7 @@ class Relay:
         self.port = self._listener.getsockname()[1]
         self._lock = threading.Lock()
         self._sockets = set()
+        self._frozen = set()    # of the sockets
         self._swallowed = None  # "requests" or "replies"
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -26,10 +27,17 @@ class Relay:
         with self._lock:
             self._swallowed = what
 
+    def freeze(self):
+        """The connections that are open now stay open, and nothing passes on them any more: half
+        of each is gone. New ones are as ever."""
+        with self._lock:
+            self._frozen |= self._sockets
+
     def heal(self):
         """Ends every connection, whose streams have holes, and passes on what new ones carry."""
         with self._lock:
             self._swallowed = None
+            self._frozen = set()
             for each in self._sockets:
                 _shut(each)
 
@@ -58,13 +66,14 @@ class Relay:
         try:
             while chunk := source.recv(_CHUNK):
                 with self._lock:
-                    swallowed = self._swallowed == what
+                    swallowed = self._swallowed == what or source in self._frozen
                 if not swallowed:
                     sink.sendall(chunk)
         except OSError:
             pass
         with self._lock:
             self._sockets -= {source, sink}
+            self._frozen -= {source, sink}
         _shut(source)
         _shut(sink)
 

@@ -50,12 +50,17 @@ class Session:
 
     def make_own_pod(self, name):
         """The same, on a node that takes no others; no kubelet."""
+        self._make_control_node()
+        self.post_own_pod(name)
+        bind_by_hand(self.plane.admin, name, "control", "snug")
+
+    def _make_control_node(self):
+        if self.plane.admin.find(f"{NODES}/control"):
+            return
         node = bare_node("control")
         node["spec"] = {"taints": [{"key": "node-role.kubernetes.io/control-plane",
                                     "effect": "NoSchedule"}]}
         self.plane.admin.create(NODES, node)
-        self.post_own_pod(name)
-        bind_by_hand(self.plane.admin, name, "control", "snug")
 
 
 class Scenario(unittest.TestCase):
@@ -68,6 +73,7 @@ class Scenario(unittest.TestCase):
         self.extender = None
         self.scheduler = None
         self._wipe()
+        self.plane.release_lease()
         self.mark = self.plane.audit.mark()
 
     def start(self, *, answer="auto", policy="best-fit", kubeconfig=None, own_pod="snug-0",
@@ -86,12 +92,24 @@ class Scenario(unittest.TestCase):
             self.session.make_own_pod(own_pod)
         if not isinstance(policy, pathlib.Path):
             policy = manifests.ROOT / "policies" / f"{policy}.yaml"
-        self.extender = Extender(
+        self.extender = self.make_extender(answer=answer, policy=policy, kubeconfig=kubeconfig,
+                                           own_pod=own_pod, flags=flags)
+        self.extender.start()
+
+    def make_extender(self, *, answer="auto", policy, kubeconfig=None, own_pod="snug-0",
+                      flags=None, host=None):
+        """One that is not started yet; it ends with the scenario."""
+        extender = Extender(
             self.plane, kubeconfig or self.session.extender_kubeconfig,
             {"answer": answer, "policy": policy, **(flags or {})},
-            {"POD_NAME": own_pod, "POD_NAMESPACE": "snug" if own_pod else ""})
-        self.addCleanup(self.extender.stop)
-        self.extender.start()
+            {"POD_NAME": own_pod, "POD_NAMESPACE": "snug" if own_pod else "",
+             **self._uid_of(own_pod)}, host)
+        self.addCleanup(extender.stop)
+        return extender
+
+    def _uid_of(self, own_pod):
+        pod = own_pod and self.admin.find(f"{OWN_PODS}/{own_pod}")
+        return {"POD_UID": pod["metadata"]["uid"]} if pod else {}
 
     def start_scheduler(self, **options):
         """One more kube-scheduler; `options` are harness.scheduler.configuration()'s."""
@@ -196,9 +214,10 @@ class Scenario(unittest.TestCase):
     def truth(self, vanished=()):
         return truth.Truth(self.admin.list(NODES), self.admin.list("/api/v1/pods"), vanished)
 
-    def check_cluster(self, vanished=()):
+    def check_cluster(self, vanished=(), restarted=False):
         """Nothing is over-committed, and the ledger is what the API server says. `vanished`: what
-        truth.Truth counts as it was."""
+        truth.Truth counts as it was. `restarted`: an API server was, which refuses everybody until
+        it has read its roles."""
         seen = self.truth(vanished)
         self.assertEqual(seen.problems(), [])
         last = {}
@@ -211,7 +230,8 @@ class Scenario(unittest.TestCase):
             wait_until("", equal, 10, every=0.2)
         except TimeoutError:
             self.fail(f"the ledger differs: {last['difference']}")
-        self.assertEqual(self.plane.audit.forbidden_since(self.mark, EXTENDER_USER), [])
+        if not restarted:
+            self.assertEqual(self.plane.audit.forbidden_since(self.mark, EXTENDER_USER), [])
         return seen
 
     def extender_calls(self):
@@ -236,11 +256,12 @@ class Scenario(unittest.TestCase):
         return {container["name"]: container["devices"] for container in
                 truth.reservation(self.pod(name, namespace))["containers"]}
 
-    def warning(self, uid):
-        """The first Warning event that Snug wrote about that object, or None."""
+    def warning(self, uid, reason=None):
+        """The first Warning event that Snug wrote about that object, for that reason, or None."""
         events = self.admin.list("/apis/events.k8s.io/v1/events")
         return next((event for event in events if event["type"] == "Warning"
                      and event["regarding"].get("uid") == uid
+                     and reason in (None, event["reason"])
                      and event["reportingController"].startswith("snug")), None)
 
     def _why(self, name, namespace="default"):

@@ -10,14 +10,15 @@ WEIGHTS = {"all": 15}
 
 
 def configuration(kubeconfig, *, extender_port=None, answer="auto", node_cache_capable=True,
-                  in_tree_scores=True, percentage=None, qps=None, shared_tls=None, name=None):
+                  in_tree_scores=True, percentage=None, qps=None, shared_tls=None, name=None,
+                  elect=False):
     """deploy/scheduler-config.yaml with what depends on this machine and scenario changed; with
     `shared_tls`, the files of its tlsConfig, the shared shape's configuration instead. `name`: of
-    the scheduler, which pods say as schedulerName."""
+    the scheduler, which pods say as schedulerName. `elect`: it takes part in leader election."""
     [config] = manifests.read(
         "shared-scheduler-config.yaml" if shared_tls else "scheduler-config.yaml")
     config["clientConnection"]["kubeconfig"] = str(kubeconfig)
-    config["leaderElection"]["leaderElect"] = False
+    config["leaderElection"]["leaderElect"] = elect
     if qps is not None:
         config["clientConnection"].update(qps=qps, burst=qps)
     if percentage is not None:
@@ -48,10 +49,10 @@ class Schedulers:
         self._kubeconfig = plane.kubeconfig("scheduler", SCHEDULER_USER)
         self._starts = 0
 
-    def start(self, **options):
+    def start(self, host=None, **options):
         """`options` are configuration()'s."""
         self._starts += 1
         path = self._plane.folder / f"scheduler-{self._starts}.json"
         path.write_text(json.dumps(configuration(self._kubeconfig, **options), indent=1))
         return self._plane.run("kube-scheduler", [
-            self._plane.programs / "kube-scheduler", f"--config={path}", "--secure-port=0"])
+            self._plane.programs / "kube-scheduler", f"--config={path}", "--secure-port=0"], host=host)

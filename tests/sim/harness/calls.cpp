@@ -36,6 +36,8 @@ Simulation::Filtered Simulation::filter(const PodFacts& pod,
       model_.report("reply", "filter keeps " + kept + ", which nobody asked about");
     }
   }
+  named_.erase(pod.uid);
+  if (result.kept.size() == 1) named_[pod.uid] = {result.kept.front(), clock_.now()};
   if (result.kept.empty()) {
     ++tally_.refused_by_filter;
     refused_[pod.uid] = {world_.counts().touches, nodes};
@@ -52,7 +54,11 @@ void Simulation::prioritize(const PodFacts& pod, const std::vector<std::string>&
   std::string body = schedule_body(pod, nodes);
   const Reply reply = snug_->service().prioritize(body);
   if (reply.status != 200) return;
-  for (const auto& row : nlohmann::json::parse(reply.body)) {
+  const auto rows = nlohmann::json::parse(reply.body);
+  if (rows.size() == 1) {
+    named_[pod.uid] = {rows.front().at("Host").get<std::string>(), clock_.now()};
+  }
+  for (const auto& row : rows) {
     const int score = row.at("Score").get<int>();
     if (std::ranges::find(nodes, row.at("Host").get<std::string>()) == nodes.end() || score < 0 ||
         score > 10) {
@@ -84,7 +90,9 @@ Simulation::Bound Simulation::bind(const PodFacts& pod, const std::string& node)
   const std::string error = json.value("Error", "missing");
   result.served = reply.status == 200;
   result.ok = result.served && error.empty();
-  if (error.starts_with("NoRoom")) ++tally_.lost_races;
+  // A pod that was bound before keeps its promise until the watch shows it.
+  if (result.served && (!result.ok || result.posts > 0)) named_.erase(pod.uid);
+  if (error.starts_with("NoRoom") || error.starts_with("Promised")) ++tally_.lost_races;
   note("  = " + (result.ok ? "bound" : error));
   check_bind(pod, node, result, was_on);
   return result;
@@ -111,10 +119,10 @@ void Simulation::check_bind(const PodFacts& pod, const std::string& node, const 
 }
 
 void Simulation::schedule_pod() {
-  const auto uid = any_pod(random_.chance(5));
+  const auto uid = users_.any_pod(random_.chance(5));
   if (!uid) return;
   const PodFacts pod = world_.pods().at(*uid).facts;
-  std::vector<std::string> nodes = some_nodes();
+  std::vector<std::string> nodes = users_.some_nodes();
   if (random_.chance(10)) nodes.emplace_back("unknown");
   const Filtered filtered = filter(pod, nodes);
   note("  " + *uid + (filtered.kept.empty() ? " fits nowhere" : " fits " + filtered.kept.front()));
@@ -142,9 +150,9 @@ void Simulation::bind_decided() {
 
 /// Any pod to any node, whatever filter would say.
 void Simulation::bind_anyhow() {
-  const auto uid = any_pod(random_.chance(50));
+  const auto uid = users_.any_pod(random_.chance(50));
   if (!uid) return;
-  (void)bind(PodFacts(world_.pods().at(*uid).facts), any_node());
+  (void)bind(PodFacts(world_.pods().at(*uid).facts), users_.any_node());
 }
 
 /// On a quiet cluster filter, bind and the naive model agree about every node.
@@ -155,9 +163,10 @@ void Simulation::probe(const PodFacts& facts) {
   std::vector<std::string> nodes;
   std::map<std::string, Fit> fits;
   std::vector<std::string> candidates;
+  const std::vector<Observed::Promise> promises = snug_->observe().promises;
   for (const auto& [name, node] : world_.nodes()) {
     nodes.push_back(name);
-    fits[name] = model_.fits(pod, name);
+    fits[name] = model_.fits(pod, name, promises);
     if (fits[name] == Fit::kUnsure) ++tally_.unsure;
     if (fits[name] != Fit::kNo) candidates.push_back(name);
   }
@@ -176,25 +185,46 @@ void Simulation::probe(const PodFacts& facts) {
   }
   const auto all = static_cast<std::size_t>(filtered.failed) + filtered.kept.size();
   if (all > nodes.size()) model_.report("filter", "a node is kept and failed");
-  if (!violations().empty()) return;
   const std::string node =
       random_.chance(60) && !candidates.empty() ? random_.pick(candidates) : random_.pick(nodes);
-  const bool kept = keeps(node);
   // What filter says of that node alone; asking ends what it promised the pod before.
-  const bool unsure = fits[node] == Fit::kUnsure;
-  const bool sure_answer = fits[node] == Fit::kYes;
-  const bool alone = unsure || random_.chance(30) ? !filter(pod, {node}).kept.empty() : sure_answer;
-  if (const auto other = any_pod(false); other && *other != pod.uid && random_.chance(50)) {
-    const PodFacts in_flight = world_.pods().at(*other).facts;
-    if (!in_flight.terminating) (void)filter(in_flight, nodes);
+  if (fits[node] == Fit::kUnsure || random_.chance(30)) {
+    const bool alone = !filter(pod, {node}).kept.empty();
+    if (fits[node] == Fit::kUnsure) fits[node] = alone ? Fit::kYes : Fit::kNo;
+    if (alone != (fits[node] == Fit::kYes) || (keeps(node) && !alone)) {
+      model_.report("filter", "of " + node + " alone filter says another thing of " + pod.uid +
+                                  ": " + model_.describe(node));
+    }
   }
+  if (violations().empty()) probe_bind(pod, node, fits[node]);
+}
+
+/// `beside`: whether the pod fits beside what has been promised so far.
+void Simulation::probe_bind(const PodFacts& pod, const std::string& node, NaiveModel::Fit beside) {
+  using Fit = NaiveModel::Fit;
+  bool asked = false;  // about others
+  for (std::size_t i = random_.below(3); i > 0; --i) {
+    const auto other = users_.any_pod(false);
+    if (!other || *other == pod.uid || world_.pods().at(*other).facts.terminating) continue;
+    const std::vector<std::string> nodes =
+        random_.chance(30) ? users_.some_nodes() : std::vector<std::string>{node};
+    (void)filter(PodFacts(world_.pods().at(*other).facts), nodes);
+    asked = true;
+  }
+  std::vector<Observed::Promise> promises = snug_->observe().promises;
+  const auto own = std::ranges::find_if(promises, [&](const Observed::Promise& promise) {
+    return promise.uid == pod.uid && promise.node == node;
+  });
+  promises.erase(own, promises.end());  // later ones do not stand in its way
+  const Fit now = model_.fits(pod, node, promises);
+  // Where the model is not sure it goes by what filter said, and nothing may have changed since.
+  if (now == Fit::kUnsure && asked) return;
+  const bool expected = (now == Fit::kUnsure ? beside : now) == Fit::kYes;
+  if (!expected && model_.fits(pod, node, {}) == Fit::kYes) ++tally_.promised;
   const Bound result = bind(pod, node);
-  const bool expected = unsure ? alone : sure_answer;
-  if (result.ok != expected || alone != expected || (kept && !alone) ||
-      result.posts != (expected ? 1 : 0)) {
+  if (result.ok != expected || result.posts != (expected ? 1 : 0)) {
     model_.report("bind", pod.uid + (expected ? " fits " : " does not fit ") + node +
-                              ", filter says " + (alone ? "yes" : "no") + " and bind says " +
-                              (result.ok ? "yes" : "no") + " after " +
+                              ", and bind says " + (result.ok ? "yes" : "no") + " after " +
                               std::to_string(result.posts) + " posts: " + model_.describe(node));
   }
 }

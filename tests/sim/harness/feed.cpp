@@ -15,12 +15,33 @@ void Feed::restart(ClusterSink& sink) {
   phase_ = ListPhase::kNone;
   pods_listed_ = false;
   nodes_listed_ = false;
+  again_ = false;
   pod_events_.clear();
   node_events_.clear();
   delivered_.clear();
   latest_.clear();
   told_bound_.clear();
   told_nodes_.clear();
+}
+
+void Feed::relist() {
+  again_ = phase_ == ListPhase::kTaken && random_.chance(50);
+  if (!again_) {
+    phase_ = ListPhase::kNone;
+    list_.clear();
+  }
+  pods_listed_ = false;
+  nodes_listed_ = false;
+}
+
+void Feed::alive() {
+  for (const Resource resource : {Resource::kNodes, Resource::kPods}) {
+    sink_->stream_alive(resource, "");
+  }
+}
+
+void Feed::lost() {
+  for (const Resource resource : {Resource::kNodes, Resource::kPods}) sink_->stream_lost(resource);
 }
 
 void Feed::pod_changed(const PodFacts& pod) { pod_events_[pod.uid].push_back({false, pod}); }
@@ -104,7 +125,7 @@ void Feed::take_list(std::vector<PodFacts> pods) {
 
 void Feed::finish_list() {
   phase_ = ListPhase::kNone;
-  pods_listed_ = true;
+  pods_listed_ = !std::exchange(again_, false);
   note_("  is in");
   for (const PodFacts& pod : list_) {
     if (!pod.node_name.empty()) told_bound_.insert(pod.uid);
@@ -115,6 +136,7 @@ void Feed::finish_list() {
 
 void Feed::list_nodes(const std::map<std::string, SimNode>& nodes) {
   nodes_listed_ = true;
+  sink_->nodes_list_begins();
   node_events_.clear();
   told_nodes_ = nodes;
   std::vector<NodeFacts> facts;

@@ -32,6 +32,11 @@ class Feed {
 
   /// Snug is new and knows nothing.
   void restart(ClusterSink& sink);
+  /// Snug asks for new lists. One that the API server has sent already may still come first.
+  void relist();
+  /// Bytes come, or come no more.
+  void alive();
+  void lost();
 
   // What happens in the API server.
   void pod_changed(const PodFacts& pod);
@@ -79,6 +84,7 @@ class Feed {
   ListPhase phase_ = ListPhase::kNone;
   bool pods_listed_ = false;
   bool nodes_listed_ = false;
+  bool again_ = false;  // the list under way was begun before relist()
   std::map<std::string, std::deque<PodEvent>> pod_events_;  // by uid
   std::deque<PodEvent> delivered_;                          // since the last list, for repeats
   std::map<std::string, PodEvent> latest_;                  // since the last list, by uid

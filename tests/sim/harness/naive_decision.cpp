@@ -151,7 +151,8 @@ void NaiveModel::check_decision(const Binding& binding, const Observed& seen) {
   };
   check_beside(holders(true), Beside::kMore);
   // And beside what Snug believes to be taken, which may have ended since.
-  const bool promised = seen.promised.contains(binding.node);
+  const bool promised = std::ranges::find(seen.promises, binding.node, &Observed::Promise::node) !=
+                        seen.promises.end();
   check_beside(holders_in(seen), promised ? Beside::kMore : Beside::kNobody);
   check_nominated(pod, binding, seen);
 }
@@ -221,7 +222,23 @@ void NaiveModel::check_nominated(const PodFacts& pod, const Binding& binding,
   report("nominated", pod.uid + " takes what is kept for " + first->uid + " on " + node.name);
 }
 
-NaiveModel::Fit NaiveModel::fits(const PodFacts& pod, const std::string& node_name) {
+/// What others were promised on the node. A pod that is nominated to it waits for nobody who comes
+/// after it.
+std::vector<Holder> NaiveModel::promised_to_others(const PodFacts& pod, const std::string& node,
+                                                   const std::vector<Observed::Promise>& promises) {
+  std::vector<Holder> others;
+  for (const Observed::Promise& promise : promises) {
+    if (promise.node != node || promise.uid == pod.uid) continue;
+    const PodFacts& other = world_.born(promise.uid);
+    if (pod.nominated_node_name == node && comes_before(pod, other)) continue;
+    auto held = std::make_shared<const PlainHeld>(promise.held, plain_ask(other));
+    others.push_back({promise.uid, node, &other, std::move(held), false});
+  }
+  return others;
+}
+
+NaiveModel::Fit NaiveModel::fits(const PodFacts& pod, const std::string& node_name,
+                                 const std::vector<Observed::Promise>& promises) {
   const PlainAsk ask = plain_ask(pod);
   if (ask.nothing()) return Fit::kYes;
   const auto found = world_.nodes().find(node_name);
@@ -244,10 +261,23 @@ NaiveModel::Fit NaiveModel::fits(const PodFacts& pod, const std::string& node_na
     const Waits waits = waits_for(other.facts, node, all, world_.nodes());
     if (waits != Waits::kForever) kept.emplace_back(&other.facts, waits);
   }
-  if (!any_choice(ask, room, [](const auto&) { return true; })) return Fit::kNo;
+  std::vector<Holder> beside = promised_to_others(pod, node_name, promises);
+  beside.insert(beside.end(), all.begin(), all.end());
+  const NodeUse use_beside = use_of(node, beside);
+  const Room left{.node = node,
+                  .use = use_beside,
+                  .policy = policy_,
+                  .name_space = pod.name_space,
+                  .cap_left = room.cap_left};
+  // It may be made good before the promises are, in whichever mode the GPUs are then.
+  const auto for_now = [&](const std::shared_ptr<const PlainHeld>& held) {
+    return any_choice(ask, room, [&](const auto& other) { return other->held == held->held; });
+  };
+  if (!any_choice(ask, left, for_now)) return Fit::kNo;
   if (kept.empty()) return Fit::kYes;
   if (nominated > 1 || ask.containers.size() > 1) return Fit::kUnsure;
-  const bool any = any_choice(ask, room, [&](const auto& held) {
+  const bool any = any_choice(ask, left, [&](const auto& held) {
+    if (!for_now(held)) return false;
     const Holder taken{pod.uid, node_name, &pod, held, false};
     const auto& [first, waits] = kept.front();
     return finds_room(*first, node, all, world_.nodes(), waits, &taken);

@@ -133,7 +133,7 @@ std::vector<Holder> NaiveModel::holders(bool only_known) {
   std::vector<Holder> result;
   for (const auto& [uid, pod] : world_.pods()) {
     if (!pod.holds()) continue;
-    if (only_known && !pod.by_snug && !feed_.told_bound().contains(uid)) continue;
+    if (only_known && (pod.apart || (!pod.by_snug && !feed_.told_bound().contains(uid)))) continue;
     auto held = read(pod.facts, pod.counted, pod.facts.node_name);
     if (!held->held.anything()) continue;
     result.push_back(
@@ -143,7 +143,8 @@ std::vector<Holder> NaiveModel::holders(bool only_known) {
   std::set<std::string> under_way;
   for (const Binding& binding : world_.landing()) {
     const SimPod& pod = world_.pods().at(binding.uid);
-    if (pod.facts.finished || !under_way.insert(binding.uid).second) continue;
+    if (pod.facts.finished || (only_known && pod.apart)) continue;
+    if (!under_way.insert(binding.uid).second) continue;
     auto held = read_binding(pod.facts, binding);
     if (held->held.devices.empty() && held->held.units.empty()) continue;
     result.push_back({binding.uid, binding.node, &pod.facts, std::move(held), false});
@@ -168,10 +169,12 @@ void NaiveModel::check_truth() {
     Amounts amounts;
     std::set<std::string> pods;
     std::set<std::string> modes;
+    std::int64_t rounding = 0;  // MiB
   };
   using Gpu = std::pair<std::string, std::string>;
   std::map<Gpu, Sum> sums;
   for (const Holder& holder : holders(false)) {
+    if (world_.pods().at(holder.uid).apart) continue;
     std::map<Gpu, std::vector<Part>> parts;
     for (const Device& device : holder.held->held.devices) {
       const Gpu gpu{holder.node, device.uuid.empty() ? std::to_string(device.index) : device.uuid};
@@ -180,6 +183,8 @@ void NaiveModel::check_truth() {
       if (ask != nullptr) part = {ask->runs, ask->position, {}};
       part.amounts = {device.memory, device.mode == "whole" ? kWhole : device.compute};
       parts[gpu].push_back(part);
+      const bool fraction = ask != nullptr && ask->kind == PlainContainer::Kind::kFraction;
+      sums[gpu].rounding += fraction ? 1 : 0;
       sums[gpu].pods.insert(holder.uid);
       sums[gpu].modes.insert(device.mode);
     }
@@ -192,8 +197,8 @@ void NaiveModel::check_truth() {
   for (const auto& [gpu, sum] : sums) {
     const bool whole = sum.modes.contains("whole");
     const std::int64_t capacity = world_.largest(gpu.first, gpu.second);
-    if (sum.amounts.memory <= capacity && sum.amounts.compute <= kWhole && sum.modes.size() == 1 &&
-        (!whole || sum.pods.size() == 1)) {
+    if (sum.amounts.memory <= capacity + sum.rounding && sum.amounts.compute <= kWhole &&
+        sum.modes.size() == 1 && (!whole || sum.pods.size() == 1)) {
       continue;
     }
     std::string pods;
@@ -208,6 +213,7 @@ void NaiveModel::check_truth() {
 void NaiveModel::check_slices_of_all() {
   std::map<std::pair<std::string, std::string>, SliceUse> uses;
   for (const Holder& holder : holders(false)) {
+    if (world_.pods().at(holder.uid).apart) continue;
     std::set<std::tuple<std::string, std::string, int>> own;
     for (const Device& device : holder.held->held.devices) {
       const PlainSlice& slice = device.slice;

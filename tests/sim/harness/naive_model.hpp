@@ -50,9 +50,11 @@ class NaiveModel {
   void check_equal(const Observed& seen);
   void report(std::string check, std::string text);
 
-  /// Whether the pod fits the node, by the truth, when nothing is under way.
+  /// Whether the pod fits the node, by the truth and beside what was promised to others, when
+  /// nothing is under way.
   enum class Fit { kNo, kYes, kUnsure };
-  [[nodiscard]] Fit fits(const PodFacts& pod, const std::string& node);
+  [[nodiscard]] Fit fits(const PodFacts& pod, const std::string& node,
+                         const std::vector<Observed::Promise>& promises);
   /// What a bound pod of the truth holds.
   [[nodiscard]] const Held& held(const SimPod& pod);
 
@@ -81,6 +83,8 @@ class NaiveModel {
   void check_modes(const PodFacts& pod, const PlainHeld& held, const Room& room,
                    const std::vector<Take>& takes, Beside beside);
   [[nodiscard]] std::vector<Holder> holders_in(const Observed& seen) const;
+  [[nodiscard]] std::vector<Holder> promised_to_others(
+      const PodFacts& pod, const std::string& node, const std::vector<Observed::Promise>& promises);
   void check_nominated(const PodFacts& pod, const Binding& binding, const Observed& seen);
   /// Whom the pods that hold something let a nominated pod wait for.
   enum class Waits { kForNobody, kForTerminating, kForAllAfterIt, kForever };

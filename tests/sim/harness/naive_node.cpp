@@ -47,6 +47,9 @@ Amounts counted(const Device& device, const PlainContainer* ask, const SimGpu& g
     const Amounts today = ask->cost(gpu.memory);
     amounts.memory = std::max({amounts.memory, stated.memory, today.memory});
     amounts.compute = std::max({amounts.compute, stated.compute, today.compute});
+  } else if (sized && ask->kind == PlainContainer::Kind::kFraction) {
+    amounts.memory = ask->cost(gpu.memory).memory;
+    ++use.fractions;
   }
   return amounts;
 }
@@ -116,7 +119,9 @@ NodeUse use_of(const SimNode& node, const std::vector<Holder>& holders) {
   }
   for (std::size_t i = 0; i < node.gpus.size(); ++i) {
     GpuUse& gpu = use.gpus[i];
-    const bool over = gpu.used.memory > node.gpus[i].memory || gpu.used.compute > kWhole;
+    // Rounded to MiB, each share by fraction may cost almost 1 MiB more than when it was given.
+    const std::int64_t beyond = gpu.used.memory - node.gpus[i].memory;
+    const bool over = (beyond > 0 && beyond >= gpu.fractions) || gpu.used.compute > kWhole;
     const bool too_much = over && !node.gpus[i].mig;  // slices are not added up, but side by side
     if (!node.gpus[i].healthy || gpu.modes.size() > 1 || too_much) gpu.closed = true;
   }

@@ -34,7 +34,8 @@ struct Holder {
 
 struct GpuUse {
   Amounts used;
-  SliceUse slices;  // in MIG mode
+  int fractions = 0;  // shares by fraction, which follow the GPU's size
+  SliceUse slices;    // in MIG mode
   std::set<std::string> modes;
   std::set<std::string> namespaces;
   bool closed = false;  // to anything new

@@ -57,6 +57,7 @@ struct SimNode {
 struct SimPod {
   PodFacts facts;        // as the API server shows it now
   bool by_snug = false;  // bound by a binding of Snug's
+  bool apart = false;    // not counted as a decision of Snug's, though bound by it
   /// The annotations that the running Snug must go by: as they were when it was first shown the pod
   /// bound, or bound it.
   StringMap counted;

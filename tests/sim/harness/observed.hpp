@@ -58,12 +58,19 @@ struct Observed {
     std::int64_t pods = 0;
   };
 
+  /// A place that filter or prioritize named for a pod.
+  struct Promise {
+    std::string uid;
+    std::string node;
+    Held held;
+  };
+
   bool ready = false;
   std::map<std::string, Pod> pods;  // by uid; those with GPUs, or that asked for some
   std::map<std::string, Node> nodes;
   std::set<std::string> pending;                              // uids
   std::set<std::pair<std::string, std::string>> nominations;  // (uid, node)
-  std::set<std::string> promised;  // nodes for which filter or prioritize named a pod
+  std::vector<Promise> promises;  // those of one node in the order in which they were made
 };
 
 }  // namespace snug

@@ -11,32 +11,32 @@ constexpr int kDeepest = 2;
 
 const std::vector<Simulation::Row>& Simulation::rows(SimCluster cluster) {
   static const std::vector<Row> kRows{
-      {18, "create", &Simulation::create_pod, true},
-      {26, "schedule", &Simulation::schedule_pod, true},
-      {8, "bind decided", &Simulation::bind_decided, true},
-      {4, "bind anyhow", &Simulation::bind_anyhow, true},
-      {1, "bind by hand", &Simulation::bind_by_hand, true},
-      {14, "delete", &Simulation::delete_pod, true},
-      {3, "finish", &Simulation::finish_pod, true},
-      {1, "edit", &Simulation::edit_pod, true},
-      {6, "nominate", &Simulation::nominate_pod, true},
-      {1, "resize", &Simulation::resize_pod, true},
-      {2, "policy", &Simulation::change_policy, true},
-      {4, "node", &Simulation::change_node, true},
-      {30, "deliver pods", &Simulation::deliver_pods, true},
-      {8, "deliver nodes", &Simulation::deliver_nodes, true},
-      {5, "list", &Simulation::progress_list, true},
-      {1, "list nodes", &Simulation::list_nodes, true},
-      {8, "time", &Simulation::pass_time, true},
-      {1, "long time", &Simulation::pass_long_time, true},
-      {8, "tick", &Simulation::tick, true},
-      {1, "restart", &Simulation::restart, false},
-      {2, "quiet", &Simulation::go_quiet, false},
+      {18, "create", [](Simulation& s) { s.users_.create_pod(); }, true},
+      {26, "schedule", [](Simulation& s) { s.schedule_pod(); }, true},
+      {8, "bind decided", [](Simulation& s) { s.bind_decided(); }, true},
+      {4, "bind anyhow", [](Simulation& s) { s.bind_anyhow(); }, true},
+      {1, "bind by hand", [](Simulation& s) { s.users_.bind_by_hand(); }, true},
+      {14, "delete", [](Simulation& s) { s.users_.delete_pod(); }, true},
+      {3, "finish", [](Simulation& s) { s.users_.finish_pod(); }, true},
+      {1, "edit", [](Simulation& s) { s.edit_pod(); }, true},
+      {6, "nominate", [](Simulation& s) { s.users_.nominate_pod(); }, true},
+      {1, "resize", [](Simulation& s) { s.users_.resize_pod(); }, true},
+      {2, "policy", [](Simulation& s) { s.change_policy(); }, true},
+      {4, "node", [](Simulation& s) { s.change_node(); }, true},
+      {30, "deliver pods", [](Simulation& s) { s.deliver_pods(); }, true},
+      {8, "deliver nodes", [](Simulation& s) { s.deliver_nodes(); }, true},
+      {5, "list", [](Simulation& s) { s.progress_list(); }, true},
+      {1, "list nodes", [](Simulation& s) { s.list_nodes(); }, true},
+      {8, "time", [](Simulation& s) { s.pass_time(); }, true},
+      {1, "long time", [](Simulation& s) { s.pass_long_time(); }, true},
+      {8, "tick", [](Simulation& s) { s.tick(); }, true},
+      {1, "restart", [](Simulation& s) { s.restart(); }, false},
+      {2, "quiet", [](Simulation& s) { s.go_quiet(); }, false},
   };
   static const std::vector<Row> kWithAgents = [] {
     std::vector<Row> rows = kRows;
-    rows.push_back({24, "agent", &Simulation::agent_acts, true});
-    rows.push_back({6, "agent says", &Simulation::agent_publishes, true});
+    rows.push_back({24, "agent", [](Simulation& s) { s.agent_acts(); }, true});
+    rows.push_back({6, "agent says", [](Simulation& s) { s.agent_publishes(); }, true});
     return rows;
   }();
   return cluster == SimCluster::kSlices ? kWithAgents : kRows;
@@ -46,9 +46,11 @@ Simulation::Simulation(std::uint64_t seed, SimCluster cluster, std::size_t trace
     : cluster_(cluster),
       random_(seed),
       feed_(random_, [this](std::string line) { note(std::move(line)); }),
-      world_(clock_, random_, feed_),
+      world_(clock_, random_),
       model_(world_, feed_),
       agents_(world_, model_, random_, [this](std::string line) { note(std::move(line)); }),
+      users_(world_, random_, {.cluster = cluster},
+             [this](std::string line) { note(std::move(line)); }),
       trace_lines_(trace_lines) {
   world_.set_hooks({.posted =
                         [this](const Binding& binding) {
@@ -56,10 +58,11 @@ Simulation::Simulation(std::uint64_t seed, SimCluster cluster, std::size_t trace
                           model_.check_decision(binding, snug_->observe());
                         },
                     .meanwhile = [this] { meanwhile(); }});
+  world_.add_feed(feed_);
   clock_.advance(std::chrono::hours(1));
   policy_ = random_policy(random_);
   model_.set_policy(policy_);
-  for (int i = 0; i < kSimNodes; ++i) world_.put_node(first_node(cluster, i));
+  users_.put_first_nodes();
   restart();
   tally_ = {};
 }
@@ -69,6 +72,7 @@ bool Simulation::run(int steps) {
   if (violations().empty()) go_quiet();
   if (violations().empty()) end_all();
   tally_.agents = agents_.counts();
+  tally_.nominated = users_.nominated();
   tally_.touches = world_.counts().touches;
   return violations().empty();
 }
@@ -81,7 +85,7 @@ void Simulation::step(bool nested) {
     if (nested && !row.nests) continue;
     if (drawn < row.weight) {
       note(row.name);
-      (this->*row.action)();
+      row.action(*this);
       break;
     }
     drawn -= row.weight;
@@ -111,6 +115,7 @@ void Simulation::restart() {
   world_.lose_connections();
   world_.forget_history();
   model_.restart();
+  named_.clear();
   ServiceOptions options;
   constexpr std::array kModes{AnswerMode::kWinner, AnswerMode::kAll, AnswerMode::kAdvise,
                               AnswerMode::kAuto};
@@ -140,7 +145,7 @@ void Simulation::go_quiet() {
   if (violations().empty()) model_.check_equal(snug_->observe());
   if (violations().empty()) check_wakeups();
   for (int i = 0; i < 4 && violations().empty(); ++i) {
-    if (const auto uid = any_pod(false)) probe(world_.pods().at(*uid).facts);
+    if (const auto uid = users_.any_pod(false)) probe(world_.pods().at(*uid).facts);
     feed_.deliver_everything();
   }
   check();
@@ -180,9 +185,8 @@ void Simulation::check_wakeups() {
     const SimPod& pod = world_.pods().at(uid);
     if (!pod.waits() || refusal.touches != world_.counts().touches) continue;
     for (const std::string& node : refusal.nodes) {
-      if (!world_.nodes().contains(node) || model_.fits(pod.facts, node) != NaiveModel::Fit::kYes) {
-        continue;
-      }
+      if (!world_.nodes().contains(node)) continue;
+      if (model_.fits(pod.facts, node, {}) != NaiveModel::Fit::kYes) continue;
       model_.report("asleep", uid + " fits, and nobody wakes it: " + model_.describe(node));
       return;
     }
@@ -191,7 +195,24 @@ void Simulation::check_wakeups() {
 
 void Simulation::check() {
   model_.check_truth();
-  if (snug_ != nullptr) model_.check_ledger(snug_->observe());
+  if (snug_ == nullptr) return;
+  const Observed seen = snug_->observe();
+  model_.check_ledger(seen);
+  check_promises(seen);
+}
+
+/// What is promised was named by the last answer about the pod, which has not been bound since, and
+/// not longer ago than a promise lasts.
+void Simulation::check_promises(const Observed& seen) {
+  constexpr std::chrono::seconds kLongest{10};
+  for (const Observed::Promise& promise : seen.promises) {
+    const auto named = named_.find(promise.uid);
+    if (named == named_.end() || named->second.node != promise.node ||
+        clock_.now() - named->second.since >= kLongest) {
+      model_.report("promise", promise.uid + " has a promise on " + promise.node +
+                                   ", and was not named for it, or long ago");
+    }
+  }
 }
 
 void Simulation::note(std::string line) {
@@ -207,26 +228,6 @@ std::string Simulation::trace() const {
     text += "VIOLATION " + violation.check + ": " + violation.text + "\n";
   }
   return text;
-}
-
-std::optional<std::string> Simulation::any_pod(bool bound) {
-  std::vector<std::string> uids;
-  for (const auto& [uid, pod] : world_.pods()) {
-    if (pod.bound() == bound) uids.push_back(uid);
-  }
-  if (uids.empty()) return std::nullopt;
-  return random_.pick(uids);
-}
-
-std::string Simulation::any_node() { return "n" + std::to_string(random_.below(kSimNodes)); }
-
-std::vector<std::string> Simulation::some_nodes() {
-  std::vector<std::string> names;
-  for (int i = 0; i < kSimNodes; ++i) {
-    if (random_.chance(80)) names.push_back("n" + std::to_string(i));
-  }
-  if (names.empty()) names.emplace_back("n0");
-  return names;
 }
 
 }  // namespace snug

@@ -20,6 +20,7 @@
 #include "sim/harness/random.hpp"
 #include "sim/harness/sim_nodes.hpp"
 #include "sim/harness/snug_instance.hpp"
+#include "sim/harness/users.hpp"
 #include "sim/harness/world.hpp"
 
 namespace snug {
@@ -47,12 +48,13 @@ class Simulation {
     int touches = 0;
     int nominated = 0;
     int unsure = 0;
+    int promised = 0;  // binds that only another pod's promise refused
     Agents::Counts agents;
   };
   [[nodiscard]] const Tally& tally() const { return tally_; }
 
  private:
-  using Action = void (Simulation::*)();
+  using Action = void (*)(Simulation&);
   struct Row {
     std::size_t weight;
     const char* name;
@@ -68,19 +70,17 @@ class Simulation {
     int failed = 0;
     bool ok = false;
   };
+  struct Named {
+    std::string node;
+    TimePoint since;
+  };
   struct Refusal {
     int touches = 0;
     std::vector<std::string> nodes;
   };
 
-  // steps.cpp: what users, nodes and the API server do.
-  void create_pod();
-  void bind_by_hand();
-  void delete_pod();
-  void finish_pod();
+  // steps.cpp: what the operator, the agents and the API server do.
   void edit_pod();
-  void nominate_pod();
-  void resize_pod();
   void change_policy();
   void change_node();
   void agent_acts();
@@ -107,6 +107,7 @@ class Simulation {
   void check_bind(const PodFacts& pod, const std::string& node, const Bound& result,
                   const std::optional<std::string>& was_on);
   void probe(const PodFacts& pod);
+  void probe_bind(const PodFacts& pod, const std::string& node, NaiveModel::Fit beside);
 
   // simulation.cpp
   static const std::vector<Row>& rows(SimCluster cluster);
@@ -118,11 +119,9 @@ class Simulation {
   void agents_finish();
   void end_all();
   void check_wakeups();
+  void check_promises(const Observed& seen);
   void check();
   void note(std::string line);
-  [[nodiscard]] std::optional<std::string> any_pod(bool bound);
-  [[nodiscard]] std::string any_node();  // that may be absent
-  [[nodiscard]] std::vector<std::string> some_nodes();
 
   SimCluster cluster_;
   Random random_;
@@ -131,19 +130,18 @@ class Simulation {
   World world_;
   NaiveModel model_;
   Agents agents_;
+  Users users_;
   PlainPolicy policy_;
-  std::map<std::string, SimNode> absent_;  // nodes that will come back
   std::unique_ptr<SnugInstance> snug_;
   std::size_t trace_lines_;
   std::deque<std::string> trace_;
   std::vector<Decision> decisions_;
   std::map<std::string, Refusal> refused_;  // by uid
+  std::map<std::string, Named> named_;      // by uid: who was named a single node
   std::vector<int> posts_;                  // of the binds under way, innermost last
   int depth_ = 0;
   bool ticking_ = false;
   bool quiet_ = false;
-  int last_uid_ = 0;
-  int last_serial_ = 0;
   Tally tally_;
 };
 

@@ -54,11 +54,14 @@ SnugInstance::SnugInstance(const Clock& clock, ApiPort& api, ServiceOptions opti
     : ledger_(clock, options.limits),
       pending_(options.limits),
       demand_(ledger_),
+      readiness_(clock, options.limits),
+      fence_(clock, unanswered_window(options)),
       limits_(options.limits),
       policy_(policy_of(policy, options.limits)),
       reconciler_({ledger_, pending_, demand_, readiness_, api, metrics_, log_, clock},
                   options.limits),
-      service_({ledger_, pending_, readiness_, policy_, api, metrics_, log_, clock}, options) {}
+      service_({ledger_, pending_, readiness_, fence_, policy_, api, metrics_, log_, clock},
+               options) {}
 
 void SnugInstance::change_policy(const std::string& yaml) {
   policy_.replace(policy_of(yaml, limits_));
@@ -81,7 +84,9 @@ Observed SnugInstance::observe() {
     if (node != nullptr) seen.nodes[node->name()] = node_of(*node);
   }
   for (const auto& [node, intents] : snapshot->intents) {
-    for (const HoldingPtr& intent : intents) seen.promised.insert(intent->reservation.node);
+    for (const HoldingPtr& intent : intents) {
+      seen.promises.push_back({intent->uid, intent->reservation.node, held_of(*intent)});
+    }
   }
   for (const auto& [node, nominations] : snapshot->nominations) {
     for (const NominationPtr& pod : nominations) {

@@ -44,6 +44,16 @@ class SnugInstance {
   Reconciler& reconciler() { return reconciler_; }
   ExtenderService& service() { return service_; }
   Ledger& ledger() { return ledger_; }
+  Readiness& readiness() { return readiness_; }
+  WriteFence& fence() { return fence_; }
+  Log& log() { return log_; }
+  /// It answers verbs, and may write.
+  [[nodiscard]] bool decides() {
+    if (!readiness_.ready()) return false;
+    auto pass = fence_.let_out(fence_.term());
+    if (pass) pass->answered();
+    return pass.has_value();
+  }
 
  private:
   NoMetrics metrics_;
@@ -52,6 +62,7 @@ class SnugInstance {
   PendingPods pending_;
   DemandKeeper demand_;
   Readiness readiness_;
+  WriteFence fence_;
   Limits limits_;
   PolicyStore policy_;
   Reconciler reconciler_;

@@ -28,7 +28,7 @@ Result<void> World::bind(const Binding& binding) {
   const Fate fate = draw_fate();
   const int id = ++last_flight_;
   const bool lands = fate == Fate::kDone || fate == Fate::kDoneUnanswered || fate == Fate::kLate;
-  flights_.push_back({id, binding, lands, TimePoint::max()});
+  flights_.push_back({id, binding, lands, TimePoint::max(), false});
   meanwhile();
   Result<void> answer;
   if (fate == Fate::kDone || fate == Fate::kDoneUnanswered) {
@@ -110,7 +110,7 @@ void World::end_flight(int id) {
 
 void World::changed(SimPod& pod) {
   pod.facts.resource_version = std::to_string(++version_);
-  feed_.pod_changed(pod.facts);
+  for (Feed* feed : feeds_) feed->pod_changed(pod.facts);
 }
 
 void World::create_pod(PodFacts facts) {
@@ -142,7 +142,7 @@ void World::finish(const std::string& uid) {
 
 void World::remove_pod(const std::string& uid) {
   const auto found = pods_.find(uid);
-  feed_.pod_gone(found->second.facts);
+  for (Feed* feed : feeds_) feed->pod_gone(found->second.facts);
   pods_.erase(found);
 }
 
@@ -174,14 +174,43 @@ void World::put_node(SimNode node) {
     std::int64_t& most = largest_[{node.name, id}];
     most = std::max(most, gpu.memory);
   }
-  feed_.node_changed(node);
+  for (Feed* feed : feeds_) feed->node_changed(node);
   std::string name = node.name;
   nodes_[std::move(name)] = std::move(node);
 }
 
 void World::remove_node(const std::string& name) {
-  feed_.node_gone(name);
+  for (Feed* feed : feeds_) feed->node_gone(name);
   nodes_.erase(name);
+}
+
+void World::revive(const std::string& uid) {
+  SimPod& pod = pods_.at(uid);
+  pod.facts.finished = false;
+  pod.apart = true;  // its GPUs were free meanwhile
+  changed(pod);
+}
+
+void World::set_apart(const std::string& uid) { pods_.at(uid).apart = true; }
+
+int World::send(const Binding& binding, TimePoint due) {
+  ++counts_.posts;
+  flights_.push_back({++last_flight_, binding, true, due, true});
+  return last_flight_;
+}
+
+Result<void> World::land(int id) {
+  if (auto landed = landed_.extract(id)) return std::move(landed.mapped());
+  const auto flight = std::ranges::find(flights_, id, &Flight::id);
+  const Binding binding = std::move(flight->binding);
+  flights_.erase(flight);
+  return carry_out(binding);
+}
+
+void World::abandon(int id) {
+  landed_.erase(id);
+  const auto flight = std::ranges::find(flights_, id, &Flight::id);
+  if (flight != flights_.end()) flight->awaited = false;
 }
 
 void World::advance(std::chrono::milliseconds by) {
@@ -192,7 +221,8 @@ void World::advance(std::chrono::milliseconds by) {
     const Flight flight = *next;
     flights_.erase(next);
     if (flight.due > clock_.now()) clock_.advance(flight.due - clock_.now());
-    (void)carry_out(flight.binding);
+    Result<void> outcome = carry_out(flight.binding);
+    if (flight.awaited) landed_.emplace(flight.id, std::move(outcome));
   }
   clock_.advance(target - clock_.now());
 }

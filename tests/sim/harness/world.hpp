@@ -34,8 +34,10 @@ class World final : public ApiPort {
     int touches = 0;
   };
 
-  World(ManualClock& clock, Random& random, Feed& feed)
-      : clock_(clock), random_(random), feed_(feed) {}
+  World(ManualClock& clock, Random& random) : clock_(clock), random_(random) {}
+
+  /// From here on a Snug is told what happens.
+  void add_feed(Feed& feed) { feeds_.push_back(&feed); }
 
   Result<void> bind(const Binding& binding) override;
   Result<std::optional<PodFacts>> get_pod(std::string_view name_space,
@@ -59,6 +61,19 @@ class World final : public ApiPort {
   void resize(const std::string& uid, HostAmounts host);
   void put_node(SimNode node);
   void remove_node(const std::string& name);
+
+  /// Failed, and runs again.
+  void revive(const std::string& uid);
+  /// No decision of Snug's answers for the pod any more: somebody has lied about it.
+  void set_apart(const std::string& uid);
+
+  // What an API server of several Snugs does with a binding (cluster_api.hpp).
+  /// It is under way, and carried out at `due`, or when land() comes first.
+  int send(const Binding& binding, TimePoint due);
+  /// What became of it.
+  Result<void> land(int id);
+  /// Nobody waits for its answer.
+  void abandon(int id);
 
   /// Moves the clock; bindings that are still under way land when their time comes.
   void advance(std::chrono::milliseconds by);
@@ -85,6 +100,7 @@ class World final : public ApiPort {
     Binding binding;
     bool lands = false;
     TimePoint due;
+    bool awaited = false;  // somebody will ask what became of it
   };
 
   [[nodiscard]] Fate draw_fate();
@@ -96,7 +112,7 @@ class World final : public ApiPort {
 
   ManualClock& clock_;
   Random& random_;
-  Feed& feed_;
+  std::vector<Feed*> feeds_;
   Hooks hooks_;
   bool faults_ = true;
   std::map<std::string, SimPod> pods_;
@@ -104,6 +120,7 @@ class World final : public ApiPort {
   std::map<std::string, SimNode> nodes_;
   std::map<std::pair<std::string, std::string>, std::int64_t> largest_;  // by node and GPU
   std::vector<Flight> flights_;
+  std::map<int, Result<void>> landed_;  // awaited ones
   int last_flight_ = 0;
   std::int64_t version_ = 0;
   Counts counts_;

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <ostream>
 
 #include "app/option_file.hpp"
@@ -72,7 +73,9 @@ constexpr const char* kFull =
     "tlsCert: c.pem\n"
     "tlsKey: k.pem\n"
     "clientCA: ca.pem\n"
-    "leaderElect: false\n"
+    "leaderElect: true\n"
+    "lease: gpu/snug\n"
+    "schedulerLease: kube-system/kube-scheduler\n"
     "logLevel: warn\n"
     "logFormat: json\n"
     "limits: {maxNodes: 7, drainMs: 0}\n";
@@ -89,6 +92,9 @@ void expect_full(const Options& options) {
   EXPECT_EQ(options.tls_cert, "c.pem");
   EXPECT_EQ(options.tls_key, "k.pem");
   EXPECT_EQ(options.client_ca, "ca.pem");
+  EXPECT_TRUE(options.leader_elect);
+  EXPECT_EQ(options.lease, (LeaseName{"gpu", "snug"}));
+  EXPECT_EQ(options.scheduler_lease, (LeaseName{"kube-system", "kube-scheduler"}));
   EXPECT_EQ(options.log.level, LogLevel::kWarn);
   EXPECT_EQ(options.log.format, LogFormat::kJson);
   EXPECT_EQ(options.limits.max_nodes, 7);
@@ -128,8 +134,11 @@ TEST(OptionsTest, EverySettingIsAFlag) {
                              "k.pem",
                              "--clientCA",
                              "ca.pem",
-                             "--leaderElect",
-                             "false",
+                             "--leader-elect",
+                             "true",
+                             "--lease=gpu/snug",
+                             "--scheduler-lease",
+                             "kube-system/kube-scheduler",
                              "--logLevel",
                              "warn",
                              "--logFormat",
@@ -140,6 +149,78 @@ TEST(OptionsTest, EverySettingIsAFlag) {
                              "drainMs=0"});
   ASSERT_TRUE(options.has_value()) << options.error().message;
   expect_full(*options);
+}
+
+/// What `key` takes, unlike what it is by default.
+std::string good_value(std::string_view key) {
+  const std::map<std::string_view, std::string> values{
+      {"listen", "0.0.0.0:0"}, {"adminListen", "0.0.0.0:0"},
+      {"answer", "winner"},    {"kubernetesMinor", "38"},
+      {"apiTimeout", "500ms"}, {"leaderElect", "true"},
+      {"lease", "gpu/snug"},   {"schedulerLease", "kube-system/kube-scheduler"},
+      {"logLevel", "warn"},    {"logFormat", "json"}};
+  const auto found = values.find(key);
+  return found == values.end() ? "file" : found->second;
+}
+
+TEST(OptionsTest, EveryFlagMayBeWrittenInKebabCase) {
+  const std::map<std::string_view, std::string> kebab{{"listen", "listen"},
+                                                      {"adminListen", "admin-listen"},
+                                                      {"webhookListen", "webhook-listen"},
+                                                      {"policy", "policy"},
+                                                      {"answer", "answer"},
+                                                      {"kubeconfig", "kubeconfig"},
+                                                      {"cluster", "cluster"},
+                                                      {"kubernetesMinor", "kubernetes-minor"},
+                                                      {"schedulerNames", "scheduler-names"},
+                                                      {"apiTimeout", "api-timeout"},
+                                                      {"tlsCert", "tls-cert"},
+                                                      {"tlsKey", "tls-key"},
+                                                      {"clientCA", "client-ca"},
+                                                      {"leaderElect", "leader-elect"},
+                                                      {"lease", "lease"},
+                                                      {"schedulerLease", "scheduler-lease"},
+                                                      {"logLevel", "log-level"},
+                                                      {"logFormat", "log-format"}};
+  for (const OptionRow& row : option_rows()) {
+    ASSERT_TRUE(kebab.contains(row.key)) << row.key;
+    for (const std::string& flag : {std::string(row.key), kebab.at(row.key)}) {
+      for (const bool joined : {false, true}) {
+        std::vector<std::string> flags{"--" + flag};
+        if (joined) flags[0] += "=" + good_value(row.key);
+        if (!joined) flags.push_back(good_value(row.key));
+        // Where a flag needs others, what is wrong is what the other spelling has wrong.
+        const auto options = read(flags);
+        const std::string said = options ? "" : options.error().message;
+        EXPECT_EQ(said.find("unknown flag"), said.npos) << said;
+      }
+    }
+  }
+  const auto secured = read({"--tls-cert", "c", "--tls-key=k", "--client-ca", "ca"});
+  ASSERT_TRUE(secured.has_value()) << secured.error().message;
+  EXPECT_EQ(secured->tls_cert + secured->tls_key + secured->client_ca, "ckca");
+  const auto twice = read({"--logLevel", "warn", "--log-level", "info"});
+  ASSERT_FALSE(twice.has_value());
+  EXPECT_EQ(twice.error().message.find("--logLevel was given 2 times"), 0U)
+      << twice.error().message;
+}
+
+TEST(OptionsTest, AValueMayLookLikeAFlag) {
+  const auto options = read({"--policy=--my-policy", "--cluster=--my-nodes"});
+  ASSERT_TRUE(options.has_value()) << options.error().message;
+  EXPECT_EQ(options->policy, "--my-policy");
+  EXPECT_EQ(options->cluster, std::vector<std::string>{"--my-nodes"});
+}
+
+TEST(OptionsTest, TimesOfTheLeaseMatterOnlyWhereThereIsAnElection) {
+  EXPECT_FALSE(read({"--apiTimeout", "3s"}).has_value());
+  for (const std::vector<std::string>& none :
+       {std::vector<std::string>{"--cluster", "c"}, {"--leaderElect", "false"}}) {
+    std::vector<std::string> flags{"--apiTimeout", "3s", "--limits", "leaseRetryMs=6000"};
+    flags.insert(flags.end(), none.begin(), none.end());
+    const auto options = read(flags);
+    EXPECT_TRUE(options.has_value()) << options.error().message;
+  }
 }
 
 TEST(OptionsTest, FlagsWinOverTheFile) {
@@ -162,7 +243,9 @@ TEST(OptionsTest, HelpAndVersionAreTextsToShow) {
                            "winner|all|advise|auto", "--leaderElect"}) {
     EXPECT_NE(help->show.find(word), std::string::npos) << word;
   }
-  EXPECT_NE(help->show.find("--leaderElect false  "), std::string::npos) << help->show;
+  EXPECT_NE(help->show.find("-h,--help "), std::string::npos) << help->show;
+  EXPECT_EQ(help->show.find("--scheduler-names"), std::string::npos) << "each flag is listed once";
+  EXPECT_NE(help->show.find("--leaderElect true|false  "), std::string::npos) << help->show;
   const auto version = read({"--version"});
   ASSERT_TRUE(version.has_value());
   EXPECT_EQ(version->show.find("snug-extender "), 0U);
@@ -210,9 +293,24 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"--apiTimeout", "s"}, "--apiTimeout must be"},
         Refused{{"--apiTimeout", ""}, "--apiTimeout must be"},
         Refused{{"--apiTimeout", "-1s"}, "--apiTimeout must be"},
-        Refused{{"--leaderElect"}, "leader election is not built yet"},
-        Refused{{"--leaderElect=true"}, "leader election is not built yet"},
         Refused{{"--leaderElect", "yes"}, "--leaderElect must be true or false"},
+        Refused{{"--lease", "snug"}, "--lease must be NAMESPACE/NAME of a Lease"},
+        Refused{{"--lease", "/snug"}, "--lease must be NAMESPACE/NAME"},
+        Refused{{"--lease", "a/b/c"}, "--lease must be NAMESPACE/NAME"},
+        Refused{{"--schedulerLease", "A/b"}, "--schedulerLease must be NAMESPACE/NAME"},
+        Refused{{"--apiTimeout", "3s"},
+                "leaseDurationMs (15000) must be at least renewDeadlineMs + 2 * apiTimeout + "
+                "clockSkewMs "
+                "(16500)"},
+        Refused{{"--limits", "leaseDurationMs=12000"},
+                "leaseDurationMs (12000) must be at least renewDeadlineMs + 2 * apiTimeout + "
+                "clockSkewMs "
+                "(12500)"},
+        Refused{{"--leaderElect", "false", "--schedulerLease", "a/b"},
+                "schedulerLease has no effect without leader election"},
+        Refused{{"--schedulerLease", "snug/snug-extender"}, "and not Snug's own"},
+        Refused{{"--limits", "leaseRetryMs=6000"}, "renewDeadlineMs must be at least twice"},
+        Refused{{"--limits", "watchSilenceS=40"}, "watchSilenceS must be above twice"},
         Refused{{"--logLevel", "trace"}, "--logLevel must be one of debug, info, warn, error"},
         Refused{{"--logFormat", "xml"}, "--logFormat must be one of text, json"},
         Refused{{"--limits", "maxNodes"}, "--limits must be KEY=N"},
@@ -269,7 +367,6 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedYaml{with("schedulerNames: snug"), "c.yaml:2:17: schedulerNames must be a list"},
         RefusedYaml{with("cluster: ['']"), "c.yaml:2:11: cluster must not be empty"},
         RefusedYaml{with("answer: no"), "c.yaml:2:9: answer must be one of winner"},
-        RefusedYaml{with("leaderElect: true"), "c.yaml:2:14: leaderElect is true, but leader"},
         RefusedYaml{with("webhookListen: a:1"), "c.yaml:2:16: webhookListen is not available"},
         RefusedYaml{with("kubernetesMinor: 1.36"), "c.yaml:2:18: kubernetesMinor must be"},
         RefusedYaml{with("kubernetesMinor: \"36\""),

@@ -72,6 +72,7 @@ TEST(InventoryMigTest, ACardsOwnTableWinsOverTheBuiltInOne) {
             MigTableRef(find_mig_card("A100-SXM4-40GB", {40960})->table));
   EXPECT_FALSE(table_of(a100)) << "it takes no slices";
   EXPECT_FALSE(table_of(R"("model":"Tesla-T4","mig":true)")) << "no card that is known";
+  EXPECT_FALSE(table_of(R"("model":"NVIDIA-A100-SXM4-80GB","mig":true)")) << "it has 40960 MiB";
   const MigTableRef own =
       table_of(a100 + R"(,"mig":true,"migProfiles":[)" + profile("1g.5gb", 1, "0") + "]");
   ASSERT_TRUE(own);

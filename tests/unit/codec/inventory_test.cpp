@@ -25,6 +25,10 @@ std::string with_gpu(const std::string& more) {
   return with_gpus(R"({"index":0,"model":"A100","memoryMiB":40960)" + more + "}");
 }
 
+std::string with_model(const std::string& model) {
+  return with_gpus(R"({"index":0,"model":")" + model + R"(","memoryMiB":40960})");
+}
+
 NodeInventory read(const NodeFacts& node) { return read_inventory(node, Limits{}); }
 
 TEST(InventoryTest, TheContractsExampleIsRead) {
@@ -71,6 +75,15 @@ TEST(InventoryTest, WhatIsNotSaidHasDefaults) {
   EXPECT_EQ(gpu.uuid, "");
   EXPECT_EQ(gpu.modes, (std::vector<GpuMode>{GpuMode::kWhole, GpuMode::kTimeSlicing}));
   EXPECT_TRUE(inventory.links.empty());
+}
+
+TEST(InventoryTest, AModelHasUpTo128PrintableCharacters) {
+  for (const std::string& model : {std::string("A"), std::string(128, 'A'),
+                                   std::string("NVIDIA RTX PRO 6000 (Max-Q) ~ 96GB")}) {
+    const NodeInventory inventory = read(annotated(with_model(model)));
+    EXPECT_EQ(inventory.closed_to_all, ReasonCode::kNone) << inventory.closed_because;
+    EXPECT_EQ(inventory.gpus.at(0).model, model);
+  }
 }
 
 struct Malformed {
@@ -123,7 +136,14 @@ INSTANTIATE_TEST_SUITE_P(
                   "gpus[0].index must be"},
         Malformed{with_gpus(R"({"index":0,"memoryMiB":1})"), "gpus[0].model is missing"},
         Malformed{with_gpus(R"({"index":0,"model":"","memoryMiB":1})"),
-                  "gpus[0].model must not be empty"},
+                  "gpus[0].model must have 1 to 128 printable ASCII characters"},
+        Malformed{with_model(std::string(129, 'A')), "gpus[0].model must have 1 to 128 printable"},
+        Malformed{with_model(std::string(200'000, 'a')), "gpus[0].model must have 1 to 128"},
+        Malformed{with_model(R"(A\n100)"), "gpus[0].model must have 1 to 128 printable"},
+        Malformed{with_model(R"(A\u0000)"), "gpus[0].model must have 1 to 128 printable"},
+        Malformed{with_model(R"(\u001b[31mA100)"), "gpus[0].model must have 1 to 128 printable"},
+        Malformed{with_model(R"(A100\u007f)"), "gpus[0].model must have 1 to 128 printable"},
+        Malformed{with_model("A\u00e9"), "gpus[0].model must have 1 to 128 printable"},
         Malformed{with_gpus(R"({"index":0,"model":"A"})"), "gpus[0].memoryMiB is missing"},
         Malformed{with_gpus(R"({"index":0,"model":"A","memoryMiB":0})"),
                   "gpus[0].memoryMiB must be an integer from 1 to 1000000000"},
@@ -401,6 +421,22 @@ INSTANTIATE_TEST_SUITE_P(
                  kOpen,
                  ReasonCode::kUnhealthy,
                  "a GPU is unhealthy"},
+        Labelled{"a model too long",
+                 {{"gpu.product", std::string(129, 'T')}},
+                 {},
+                 {},
+                 0,
+                 kBad,
+                 kOpen,
+                 "a model has 1 to 128 printable ASCII characters"},
+        Labelled{"a model that is no text",
+                 {{"gpu.product", "Tesla\x1b[31m"}},
+                 {},
+                 {},
+                 0,
+                 kBad,
+                 kOpen,
+                 "the label nvidia.com/gpu.product is \"Tesla?[31m\"; a model has"},
         Labelled{"no product", {{"gpu.product", "-"}}, {}, {}, 0, kBad, kOpen, "gpu.product is"},
         Labelled{"no count", {{"gpu.count", "-"}}, {}, {}, 0, kBad, kOpen, "gpu.count is missing;"},
         Labelled{"count 0", {{"gpu.count", "0"}}, {}, {}, 0, kBad, kOpen, "from 1 to 64"},

@@ -289,7 +289,7 @@ INSTANTIATE_TEST_SUITE_P(
             0,
             kOpen,
             kWrong,
-            "all GPUs of the node as MIG slices (nvidia.com/mig.strategy=single)",
+            "all GPUs of the node as MIG slices (nvidia.com/mig.strategy=single), which pods get",
             {{"gpu", 142}}},
         Row{"more slices than a node may have GPUs",
             single_node({{"gpu.count", "112"}}, {{"gpu", "112"}}),
@@ -313,7 +313,7 @@ INSTANTIATE_TEST_SUITE_P(
             0,
             kOpen,
             kWrong,
-            "several replicas",
+            "publish its slices in snug.dev/inventory",
             {{"gpu", 71}}},
         Row{"a profile that no table has",
             single_node({{"gpu.product", "NVIDIA-A100-SXM4-40GB-MIG-1c.3g.20gb"}}),
@@ -437,7 +437,7 @@ TEST(MigSlicesTest, FiftySixPodsFitAndNotOneMore) {
   EXPECT_EQ(fit_of(one_ill, make_units(1, slices), holdings), ReasonCode::kNoRoom);
   holdings.push_back(make_units_holding("55", "n1", 1, slices));
   EXPECT_EQ(fit_of(inventory, make_units(1, slices), holdings), ReasonCode::kNoRoom);
-  EXPECT_EQ(fit_of(inventory, make_units(1, "nvidia.com/mig-2g.10gb")), kWrong);
+  EXPECT_EQ(fit_of(inventory, make_units(1, "nvidia.com/mig-2g.10gb")), ReasonCode::kNoProfile);
   EXPECT_EQ(fit_of(inventory, make_units(1)), kWrong);
 }
 

@@ -212,6 +212,7 @@ TEST(StateCodecTest, OnlyGpusThatTakeSlicesShowAnAxis) {
   for (const Row& row : {Row{true, true, R"({"axis":12,"instances":[]})"}, Row{true, false, "null"},
                          Row{false, true, "null"}, Row{false, false, "null"}}) {
     GpuInfo info = gpu(0, "GPU-a");
+    info.model = "L4";
     info.mig = row.mig;
     if (row.known) info.mig_table = table;
     const NodeStatePtr node = state(inventory("n1", {info}));
@@ -220,6 +221,28 @@ TEST(StateCodecTest, OnlyGpusThatTakeSlicesShowAnAxis) {
     EXPECT_EQ(shown.contains("slices"), row.slices != std::string("null"));
     const std::string unknown = Json(to_string(GpuClosure::kNoMigTable)).dump();
     EXPECT_EQ(shown["closed"].dump(), row.mig && !row.known ? unknown : "null");
+  }
+}
+
+TEST(StateCodecTest, ACardWhoseNameAndMemoryDisagreeShowsBoth) {
+  struct Row {
+    std::string model;
+    std::string closed;  // after what is said of every card without a table
+  };
+  for (const Row& row : std::vector<Row>{
+           {"NVIDIA-A100-SXM4-40GB",
+            ": the model says A100-40GB with 40960 MiB, and memoryMiB is 65536"},
+           {"NVIDIA-A100",
+            ": the model says A100-40GB with 40960 MiB or A100-80GB with 81920 MiB, and memoryMiB "
+            "is 65536"},
+           {"Tesla-T4", ""}}) {
+    GpuInfo info = gpu(0, "GPU-a");
+    info.mig = true;
+    info.model = row.model;
+    info.memory = {65536};
+    const NodeStatePtr node = state(inventory("n1", {info}));
+    const Json shown = Json::parse(*write_nodes(snapshot({node}), "n1"))["nodes"][0]["gpus"][0];
+    EXPECT_EQ(shown["closed"], std::string(to_string(GpuClosure::kNoMigTable)) + row.closed);
   }
 }
 

@@ -118,9 +118,9 @@ INSTANTIATE_TEST_SUITE_P(
     Rows, PodsRefusedTest,
     testing::Values(
         Refused{kPodHeader, "p.csv:2: there is no pod; expected at least one row"},
-        Refused{"name,cpu_milli,memory_mib,num_gpu,gpu_milli\n",
-                "p.csv:1: the column gpu_spec is missing; the columns are name, cpu_milli, "
-                "memory_mib, num_gpu, gpu_milli, gpu_spec"},
+        Refused{"name,cpu_milli,memory_mib,num_gpu,gpu_spec\n",
+                "p.csv:1: the column gpu_milli is missing; the columns are name, cpu_milli, "
+                "memory_mib, num_gpu, gpu_milli"},
         Refused{kPodHeader + "x,1,1,1,1001,\n",
                 "p.csv:2: gpu_milli must be an integer from 0 to 1000, not \"1001\""},
         Refused{kPodHeader + "x,1,1,1,0,\n",
@@ -252,6 +252,9 @@ TEST(TraceCodecTest, PodsSayHowManyGpusHowMuchOfEachAndWhichModels) {
                                        {"x", 1, 2, 8, 1000, {"V100M16", "V100M32"}},
                                        {"z", 1, 2, 1, 1000, {"T4"}}};
   EXPECT_EQ(*pods, expected);
+  const auto of_any_model = pods_of("name,cpu_milli,memory_mib,num_gpu,gpu_milli\nx,1,2,1,460\n");
+  ASSERT_TRUE(of_any_model.has_value()) << of_any_model.error().message;
+  EXPECT_EQ(*of_any_model, (std::vector<TracePod>{{"x", 1, 2, 1, 460, {}}}));
 }
 
 std::string names_of(const Trace& trace) {

@@ -223,5 +223,41 @@ TEST(PodChargeTest, WhatAContainerHasTwiceAddsUp) {
   EXPECT_EQ(charge.total(), (Charge{{210}, {420}}));
 }
 
+/// Nodes of so many GPUs, each of a model of its own; in a ledger they have numbers.
+NodeStatePtr node_of_models(int gpus, int first_number) {
+  auto node = std::make_shared<NodeInventory>();
+  node->name = "n";
+  for (int i = 0; i < gpus; ++i) {
+    GpuInfo& gpu = node->gpus.emplace_back(GpuInfo{.index = i,
+                                                   .model = "M" + std::to_string(i),
+                                                   .memory = {40960},
+                                                   .modes = {GpuMode::kTimeSlicing}});
+    if (first_number > 0) gpu.model_number = static_cast<std::uint8_t>(first_number + i);
+  }
+  return add_up(std::move(node), {});
+}
+
+TEST(FitContainersTest, AModelWithANumberIsComparedOnce) {
+  for (const std::int64_t containers : {1, 3}) {
+    GpuRequest request = make_fraction(100);
+    request.containers.resize(static_cast<std::size_t>(containers), request.containers.front());
+    for (ContainerRequest& asked : request.containers) asked.models.wanted = {"m3", "m5"};
+    FitMemo memo(request);
+    PlacementList options;
+    const NodeStatePtr numbered = node_of_models(8, 1);
+    EXPECT_EQ(fit(*numbered, {}, memo, options), ReasonCode::kNone);
+    for (std::size_t i = 0; i < options.size(); ++i) {
+      for (const DeviceTake& take : options[i].takes) EXPECT_TRUE(take.gpu == 3 || take.gpu == 5);
+    }
+    const std::int64_t steps = memo.steps();
+    EXPECT_GE(steps, 8);
+    for (ContainerRequest& asked : request.containers) asked.models.wanted = {"none"};
+    EXPECT_EQ(fit(*numbered, {}, memo, options), ReasonCode::kNone) << "it has been compared";
+    const NodeStatePtr unnumbered = node_of_models(8, 0);
+    EXPECT_EQ(fit(*unnumbered, {}, memo, options), ReasonCode::kModelExcluded);
+    EXPECT_GE(memo.steps() - steps, 8) << "each anew, and counted";
+  }
+}
+
 }  // namespace
 }  // namespace snug

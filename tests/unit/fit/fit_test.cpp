@@ -268,7 +268,7 @@ TEST(FitTest, AResourceThatTheNodeDoesNotOfferIsTheWrongMode) {
           "n1: A 40960 x4 | nvidia.com/gpu=4 nvidia.com/mig-1g.5gb=7",
           {},
           make_units(1, "nvidia.com/mig-2g.10gb"),
-          "WrongMode"},
+          "NoProfile"},
          {"GPUs that are offered as replicas only", replicas, {}, make_units(1), "WrongMode"},
          {"their replicas", replicas, {}, make_units(8, "nvidia.com/gpu.shared"), "-"},
          {"no resource at all", "n1: A 40960", {}, make_units(1), "WrongMode"}});

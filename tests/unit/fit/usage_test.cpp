@@ -161,9 +161,9 @@ TEST(UsageTest, AReservationCountsForWhatItsRequestCostsWhereItStatesSomethingEl
       {"larger than the GPU", kTwo, WholeAsk{}, make_whole_device(0, 81920), 81920, 1000,
        GpuClosure::kOverCommitted},
       {"the GPU has grown a little", "n1: A100 40964", FractionAsk{500}, make_share(0, 20480, 500),
-       20480, 500, GpuClosure::kOpen},
+       20482, 500, GpuClosure::kOpen},
       {"the GPU has shrunk a little", "n1: A100 40950", FractionAsk{500}, make_share(0, 20480, 500),
-       20480, 500, GpuClosure::kOpen},
+       20475, 500, GpuClosure::kOpen},
       {"shrunk a little, by memory", "n1: A100 40950", MemoryAsk{{4096}}, make_share(0, 4096, 99),
        4096, 99, GpuClosure::kOpen},
       {"shrunk a little, and held whole", "n1: A100 40950", WholeAsk{}, make_whole_device(0, 40960),
@@ -282,6 +282,37 @@ TEST(UsageTest, KubeletUnitsAreCountedByResourceWithoutDevices) {
   EXPECT_EQ(node->kubelet_assigned, 3);
   EXPECT_EQ(node->snug_assigned, 0);
   EXPECT_TRUE(node->gpus[0].empty());
+}
+
+TEST(UsageTest, OtherHoldingsLeaveWhatIsCountedWithoutBeingListed) {
+  const auto inventory = std::make_shared<const NodeInventory>(make_node(kTwo));
+  const auto on_host = [](std::string_view uid) {
+    auto pod = make_holding(uid, "n1", {});
+    pod->reservation.containers.clear();
+    pod->host = {.cpu_milli = 100, .memory_bytes = 10};
+    return pod;
+  };
+  const HoldingPtr share = make_holding("a", "n1", {make_share(0, 1024, 25)});
+  const HoldingPtr host = on_host("h");
+  const NodeStatePtr listed =
+      add_up(inventory, {share}, {.used = host->host, .pods = 1, .listed = {host}});
+  const NodeStatePtr counted =
+      add_up(inventory, {share},
+             {.used = {.cpu_milli = 5000, .memory_bytes = 700}, .pods = 1100, .listed = {}});
+  struct Row {
+    std::string_view why;
+    NodeStatePtr node;
+    HostAmounts used;
+    std::int64_t pods;
+  };
+  for (const Row& row : std::vector<Row>{
+           {"those that it lists are all", with_holdings(*listed, {share}), {}, 1},
+           {"as they were", with_holdings(*listed, listed->holdings), {100, 10}, 2},
+           {"others beside those counted", with_holdings(*counted, {host}), {5100, 710}, 1101},
+           {"and none", with_holdings(*with_holdings(*counted, {host}), {}), {5000, 700}, 1100}}) {
+    EXPECT_EQ(row.node->host_used, row.used) << row.why;
+    EXPECT_EQ(row.node->pods, row.pods) << row.why;
+  }
 }
 
 TEST(UsageTest, ConflictsOfAWholeNodeSayWhatIsWrong) {

@@ -239,31 +239,5 @@ TEST(LedgerListTest, AListThatShowsWhatIsKnownChangesNothing) {
   EXPECT_EQ(world.generation(), generation);
 }
 
-TEST(LedgerTombstoneTest, OnlyTheLastEndedPodsAreRemembered) {
-  Limits limits;
-  limits.max_tombstones = 16;
-  LedgerFixture world(limits);
-  for (int i = 0; i < 17; ++i) world.ledger.gone("p" + std::to_string(i));
-  EXPECT_FALSE(world.ledger.ended("p0"));
-  for (int i = 1; i < 17; ++i) EXPECT_TRUE(world.ledger.ended("p" + std::to_string(i)));
-}
-
-TEST(LedgerTombstoneTest, APodThatEndsAgainTakesNoOthersPlace) {
-  Limits limits;
-  limits.max_tombstones = 16;
-  LedgerFixture world(limits);
-  for (int i = 0; i < 16; ++i) world.ledger.gone("p" + std::to_string(i));
-  for (int i = 0; i < 100; ++i) world.ledger.gone("p15");
-  EXPECT_TRUE(world.ledger.ended("p0"));
-}
-
-TEST(LedgerTombstoneTest, AnUnknownPodThatIsGoneMakesNoRoom) {
-  LedgerFixture world;
-  const std::uint64_t room = world.room();
-  world.ledger.gone("never seen");
-  EXPECT_EQ(world.room(), room);
-  EXPECT_TRUE(world.ledger.ended("never seen"));
-}
-
 }  // namespace
 }  // namespace snug

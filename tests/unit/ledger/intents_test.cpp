@@ -23,7 +23,7 @@ std::size_t intents(LedgerFixture& world) {
   return count;
 }
 
-TEST(LedgerIntentTest, AnIntentIsSeenOnItsNodeAndTakesNothing) {
+TEST(LedgerIntentTest, AnIntentIsSeenOnItsNodeAndIsNoHolding) {
   LedgerFixture world;
   world.ledger.note_intent(intent_of("p", "n2"));
   const SnapshotPtr snapshot = world.ledger.snapshot();
@@ -33,7 +33,6 @@ TEST(LedgerIntentTest, AnIntentIsSeenOnItsNodeAndTakesNothing) {
   EXPECT_EQ(found->second[0]->uid, "p");
   EXPECT_TRUE(world.node("n2")->gpus[0].empty());
   EXPECT_EQ(world.where("p"), "-");
-  EXPECT_TRUE(world.reserve("other", "n2", make_whole(1)).has_value()) << "it refuses nothing";
 }
 
 TEST(LedgerIntentTest, EndsAfterItsTimeAndNotBefore) {
@@ -47,10 +46,12 @@ TEST(LedgerIntentTest, EndsAfterItsTimeAndNotBefore) {
   EXPECT_EQ(intents(world), 2U);
   const std::uint64_t generation = world.generation();
   const std::uint64_t room = world.room();
+  const std::uint64_t ended = world.intents_ended();
   world.clock.advance(milliseconds(1));
   EXPECT_EQ(intents(world), 1U) << "the older one only";
   EXPECT_GT(world.generation(), generation);
-  EXPECT_EQ(world.room(), room) << "feasibility never saw it, so nothing became free";
+  EXPECT_GT(world.intents_ended(), ended);
+  EXPECT_EQ(world.room(), room) << "who was refused for other reasons need not be woken";
   world.clock.advance(milliseconds(400));
   EXPECT_EQ(intents(world), 0U);
 }
@@ -76,6 +77,7 @@ TEST(LedgerIntentTest, TheOldestGoesWhenThereAreTooMany) {
   LedgerFixture world(limits);
   for (const std::string uid : {"a", "b", "c", "d"}) world.ledger.note_intent(intent_of(uid, "n1"));
   EXPECT_EQ(intents(world), 3U);
+  EXPECT_EQ(world.intents_ended(), 1U) << "the place of the first is there for others";
   EXPECT_EQ(world.visible().find("intent of a"), std::string::npos);
   EXPECT_NE(world.visible().find("intent of d"), std::string::npos);
   world.ledger.note_intent(intent_of("b", "n2"));
@@ -83,30 +85,71 @@ TEST(LedgerIntentTest, TheOldestGoesWhenThereAreTooMany) {
   EXPECT_NE(world.visible().find("intent of c"), std::string::npos);
 }
 
-TEST(LedgerIntentTest, EndsByBindByDeletionAndByWord) {
+/// What reserve makes of a half of n1, as filter would have noted it.
+HoldingPtr noted(LedgerFixture& world, std::string_view uid) {
+  const OwnClaim claim(make_fraction(500), world.profile, std::string(uid));
+  const NodeStatePtr node = world.node("n1");
+  const NodeChoice choice = choose_alone(*node, claim);
+  return to_holding(*node, claim.view(), choice.placement);
+}
+
+TEST(LedgerIntentTest, EndsByBindByDeletionAndByWordAndFreesWhatItsPodDoesNotTake) {
   struct Row {
     std::string_view why;
     std::function<void(LedgerFixture&)> end;
+    bool frees = true;
   };
   for (const Row& row : std::vector<Row>{
-           {"reserve", [](LedgerFixture& w) { ASSERT_TRUE(w.reserve("p", "n1").has_value()); }},
-           {"reserve elsewhere",
+           {"its own bind", [](LedgerFixture& w) { ASSERT_TRUE(w.reserve("p", "n1").has_value()); },
+            false},
+           {"a bind elsewhere",
             [](LedgerFixture& w) { ASSERT_TRUE(w.reserve("p", "n2").has_value()); }},
+           {"a bind of less",
+            [](LedgerFixture& w) {
+              ASSERT_TRUE(w.reserve("p", "n1", make_fraction(400)).has_value());
+            }},
            {"bound by hand", [](LedgerFixture& w) { w.ledger.hold(make_unplaced("p", "n2")); }},
            {"listed as bound",
             [](LedgerFixture& w) { w.list(w.ledger.list_begins(), {intent_of("p", "n1")}); }},
            {"gone", [](LedgerFixture& w) { w.ledger.gone("p"); }},
            {"its next filter", [](LedgerFixture& w) { w.ledger.end_intent("p"); }}}) {
     LedgerFixture world;
-    world.ledger.note_intent(intent_of("p", "n1"));
+    world.ledger.note_intent(noted(world, "p"));
     const std::uint64_t generation = world.generation();
+    const std::uint64_t ended = world.intents_ended();
     row.end(world);
     EXPECT_EQ(intents(world), 0U) << row.why;
     EXPECT_GT(world.generation(), generation) << row.why;
+    EXPECT_EQ(world.intents_ended() > ended, row.frees) << row.why;
     const std::uint64_t after = world.generation();
     world.ledger.end_intent("p");
     EXPECT_EQ(world.generation(), after) << "ending nothing changes nothing";
   }
+}
+
+TEST(LedgerIntentTest, ANewOneFreesTheEarlierPlaceOnlyWhereItIsAnother) {
+  LedgerFixture world;
+  world.ledger.note_intent(intent_of("p", "n1"));
+  const std::uint64_t ended = world.intents_ended();
+  world.ledger.note_intent(intent_of("p", "n1"));
+  EXPECT_EQ(world.intents_ended(), ended);
+  world.ledger.note_intent(intent_of("p", "n2"));
+  EXPECT_GT(world.intents_ended(), ended);
+}
+
+/// A pod that takes any mode joins it now, and could not while it would have opened the GPU itself.
+TEST(LedgerIntentTest, ABindThatOpensAGpuInAnotherModeThanItsFirstLetsOthersIn) {
+  LedgerFixture world({}, {"n1: A 40960 modes=time-slicing+mps"});
+  GpuRequest mps = make_fraction(500);
+  mps.containers.front().isolation = Isolation::kMps;
+  const OwnClaim claim(mps, world.profile, "p");
+  const NodeStatePtr node = world.node("n1");
+  world.ledger.note_intent(to_holding(*node, claim.view(), choose_alone(*node, claim).placement));
+  EXPECT_EQ(world.reserve("q", "n1", make_fraction(250)).error().reason, ReasonCode::kPromised);
+  const std::uint64_t ended = world.intents_ended();
+  ASSERT_TRUE(world.reserve("p", "n1", mps).has_value());
+  EXPECT_GT(world.intents_ended(), ended);
+  EXPECT_TRUE(world.reserve("q", "n1", make_fraction(250)).has_value());
 }
 
 TEST(LedgerIntentTest, ARefusedReserveKeepsTheIntent) {
@@ -134,7 +177,7 @@ TEST(LedgerIntentTest, OnANodeThatIsGoneItIsNotSeenAndComesBackWithIt) {
   EXPECT_EQ(intents(world), 1U);
 }
 
-TEST(LedgerIntentTest, ReserveLeavesPromisedDevicesToTheirPodsWhileItCan) {
+TEST(LedgerIntentTest, ReserveLeavesPromisedDevicesToTheirPods) {
   LedgerFixture world({}, {"n1: A 40960 x2"});
   world.ledger.note_intent(make_holding("p", "n1", {make_share(0, 40960, 1000)}));
   const auto gpu_of = [](const HoldingPtr& holding) {
@@ -143,9 +186,45 @@ TEST(LedgerIntentTest, ReserveLeavesPromisedDevicesToTheirPodsWhileItCan) {
         .index;
   };
   EXPECT_EQ(gpu_of(world.reserve("a", "n1", make_fraction(600)).value()), 1);
-  EXPECT_EQ(gpu_of(world.reserve("b", "n1", make_fraction(600)).value()), 0)
-      << "promised, and the only one left";
-  EXPECT_FALSE(world.reserve("p", "n1", make_fraction(900)).has_value());
+  EXPECT_EQ(world.reserve("b", "n1", make_fraction(600)).error().reason, ReasonCode::kPromised);
+  EXPECT_EQ(gpu_of(world.reserve("p", "n1", make_fraction(900)).value()), 0);
+  EXPECT_EQ(world.reserve("b", "n1", make_fraction(600)).error().reason, ReasonCode::kNoRoom);
+}
+
+/// Two filter calls at one time may promise one place twice.
+TEST(LedgerIntentTest, OfTwoPodsThatWerePromisedOnePlaceTheEarlierHasIt) {
+  LedgerFixture world({}, {"n1: A 40960"});
+  world.ledger.note_intent(make_holding("p", "n1", {make_share(0, 40960, 1000)}));
+  world.ledger.note_intent(make_holding("q", "n1", {make_share(0, 40960, 1000)}));
+  EXPECT_EQ(world.reserve("q", "n1", make_fraction(600)).error().reason, ReasonCode::kPromised);
+  EXPECT_TRUE(world.reserve("p", "n1", make_fraction(600)).has_value());
+}
+
+TEST(LedgerIntentTest, AnIntentElsewhereGivesNoPrecedenceHere) {
+  LedgerFixture world;
+  world.ledger.note_intent(make_holding("p", "n2", {make_share(0, 40960, 1000)}));
+  world.ledger.note_intent(make_holding("q", "n1", {make_share(0, 40960, 1000)}));
+  EXPECT_EQ(world.reserve("p", "n1", make_fraction(600)).error().reason, ReasonCode::kPromised);
+}
+
+/// Intents come and go without a new state of their node.
+TEST(LedgerIntentTest, WhatAPlanRemembersOfANodeHoldsForNoIntentOnIt) {
+  LedgerFixture world({}, {"n1: A 40960"});
+  PlanMemo memo;
+  const OwnClaim claim(make_fraction(600), world.profile, "q");
+  const std::vector<std::string_view> names = {"n1"};
+  const auto ask = [&] {
+    const SnapshotPtr snapshot = world.ledger.snapshot();
+    return plan({.snapshot = *snapshot, .claim = claim.view(), .memo = &memo}, names)
+        .verdicts[0]
+        .reason;
+  };
+  for (int turn = 0; turn < 2; ++turn) {
+    world.ledger.note_intent(intent_of("p", "n1"));
+    EXPECT_EQ(ask(), ReasonCode::kPromised);
+    world.ledger.end_intent("p");
+    EXPECT_EQ(ask(), ReasonCode::kNone);
+  }
 }
 
 TEST(LedgerIntentTest, APodsOwnIntentIsNotInItsWay) {

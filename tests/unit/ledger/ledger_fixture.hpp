@@ -44,6 +44,7 @@ class LedgerFixture {
 
   [[nodiscard]] std::uint64_t generation() { return ledger.snapshot()->generation.value; }
   [[nodiscard]] std::uint64_t room() { return ledger.snapshot()->room_generation.value; }
+  [[nodiscard]] std::uint64_t intents_ended() { return ledger.snapshot()->intents_ended.value; }
 
   /// `Reserved@n1`, `ended`, or `-` for a pod that the ledger does not know.
   [[nodiscard]] std::string where(std::string_view uid) const {
@@ -80,7 +81,7 @@ class LedgerFixture {
         EXPECT_EQ(entry->holding, holding);
         EXPECT_EQ(holding->reservation.node, snapshot->nodes[i]->name());
         holdings.push_back(entry->holding);
-        ++on_nodes;
+        on_nodes += holding->of_host_alone() ? 0 : 1;
       }
       EXPECT_EQ(describe(*add_up(snapshot->nodes[i]->inventory, holdings)),
                 describe(*snapshot->nodes[i]));
@@ -88,7 +89,7 @@ class LedgerFixture {
     std::size_t expected = 0;
     std::set<std::string> to_confirm;
     for (const LedgerEntry& entry : ledger.entries()) {
-      const bool unseen = entry.state == HoldingState::kBound && !entry.seen;
+      const bool unseen = entry.state == HoldingState::kBound && (!entry.seen || entry.revived);
       if (unseen || entry.state == HoldingState::kUnsettled) to_confirm.insert(entry.holding->uid);
       expected += snapshot->names->contains(entry.holding->reservation.node) ? 1 : 0;
     }

@@ -94,6 +94,18 @@ TEST(LedgerNodesTest, WhatMayMakeRoomIsCountedAndWhatCannotIsNot) {
       {"a new node", [](Ledger& l) { l.put_node(make_node("n3: A 40960")); }, true, true},
       {"a GPU more", [](Ledger& l) { l.put_node(make_node("n1: A 40960 x2")); }, true, true},
       {"the node goes", [](Ledger& l) { l.remove_node("n1"); }, true, false},
+      {"a node with a pod goes",
+       [](Ledger& l) {
+         l.hold(share_of("p", "n1"));
+         l.remove_node("n1");
+       },
+       true, true},
+      {"a list without a node with a pod",
+       [](Ledger& l) {
+         l.hold(share_of("p", "n1"));
+         l.replace_nodes({make_node("n2: A 40960")});
+       },
+       true, true},
       {"an unknown node goes", [](Ledger& l) { l.remove_node("n9"); }, false, false},
       {"the same list",
        [](Ledger& l) { l.replace_nodes({make_node("n1: A 40960"), make_node("n2: A 40960")}); },
@@ -190,6 +202,29 @@ TEST(LedgerSnapshotTest, IsTheSameUntilSomethingChanges) {
   EXPECT_GT(second->generation, first->generation);
   const std::size_t n2 = second->names->find("n2")->value;
   EXPECT_EQ(second->nodes[n2], first->nodes[n2]) << "what did not change is shared";
+}
+
+TEST(LedgerNodeTest, ThousandsOfPodsWithoutGpusAreCountedAndNotListed) {
+  constexpr int kPods = 1'100;
+  LedgerFixture world;
+  const auto pod = [](int number) {
+    auto holding = make_holding("p" + std::to_string(number), "n1", {});
+    holding->reservation.containers.clear();
+    holding->host = {.cpu_milli = 10, .memory_bytes = number};
+    return holding;
+  };
+  ASSERT_TRUE(world.reserve("share", "n1").has_value());
+  for (int i = 0; i < kPods; ++i) ASSERT_TRUE(world.ledger.hold(pod(i)));
+  EXPECT_EQ(world.node("n1")->holdings.size(), 1U);
+  EXPECT_EQ(world.node("n1")->pods, kPods + 1);
+  EXPECT_EQ(world.node("n1")->host_used.cpu_milli, 10 * kPods);
+  EXPECT_EQ(world.node("n1")->host_used.memory_bytes, kPods * (kPods - 1) / 2);
+  for (int i = 100; i < kPods; ++i) world.ledger.gone("p" + std::to_string(i));
+  EXPECT_EQ(world.node("n1")->holdings.size(), 101U);
+  EXPECT_EQ(world.node("n1")->holdings.front()->uid, "share");
+  EXPECT_EQ(world.node("n1")->pods, 101);
+  EXPECT_EQ(world.node("n1")->host_used.cpu_milli, 1'000);
+  EXPECT_EQ(world.node("n1")->host_used.memory_bytes, 4'950);
 }
 
 }  // namespace

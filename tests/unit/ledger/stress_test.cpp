@@ -132,6 +132,44 @@ class Walker {
   std::string problem_;
 };
 
+/// Lists of what there is, with so many pods without GPUs that each is taken in by parts.
+class Lister {
+ public:
+  explicit Lister(LedgerFixture& world) : ledger_(world.ledger) {}
+
+  void run(const std::atomic<int>& walking) {
+    do {
+      const ListMark mark = ledger_.list_begins();
+      const std::vector<LedgerEntry> entries = ledger_.entries();
+      std::vector<HoldingPtr> hosts;
+      for (int i = 0; i < kHosts; ++i)
+        hosts.push_back(host_pod(i % 2 == 0 ? i : lists_ * kHosts + i));
+      ListedPods listed{.bound = hosts, .living = {}, .nominated = {}};
+      for (const HoldingPtr& pod : hosts) listed.living.insert(pod->uid);
+      for (const LedgerEntry& entry : entries) {
+        listed.living.insert(entry.holding->uid);
+        if (entry.state == HoldingState::kBound) listed.bound.push_back(entry.holding);
+      }
+      (void)ledger_.replace_holdings(mark, listed);
+      ++lists_;
+    } while (walking > 0);
+  }
+  [[nodiscard]] int lists() const { return lists_; }
+
+ private:
+  static constexpr int kHosts = 900;
+
+  static HoldingPtr host_pod(int number) {
+    auto pod =
+        make_holding("host-" + std::to_string(number), "n" + std::to_string(number % kNodes), {});
+    pod->reservation.containers.clear();
+    return pod;
+  }
+
+  Ledger& ledger_;
+  int lists_ = 0;
+};
+
 std::uint64_t seed_of_run() {
   const char* given = std::getenv("SNUG_SEED");
   return given != nullptr ? std::stoull(given) : std::random_device{}();
@@ -146,14 +184,21 @@ TEST(LedgerStressTest, ThreadsNeverOverCommitAndTheEndIsTheSum) {
   for (int i = 0; i < kThreads; ++i) {
     walkers.emplace_back(world, i, seed + static_cast<std::uint64_t>(i));
   }
+  Lister lister(world);
   std::atomic<bool> start = false;
+  std::atomic<int> walking = kThreads;
   std::vector<std::jthread> threads;
   for (Walker& walker : walkers) {
-    threads.emplace_back([&walker, &start] {
+    threads.emplace_back([&walker, &start, &walking] {
       start.wait(false);
       walker.run();
+      --walking;
     });
   }
+  threads.emplace_back([&lister, &start, &walking] {
+    start.wait(false);
+    lister.run(walking);
+  });
   start = true;
   start.notify_all();
   for (std::jthread& thread : threads) thread.join();
@@ -163,9 +208,11 @@ TEST(LedgerStressTest, ThreadsNeverOverCommitAndTheEndIsTheSum) {
     reserved += walker.reserved();
   }
   EXPECT_GT(reserved, kThreads) << "the run did something";
+  EXPECT_GT(lister.lists(), 0);
   EXPECT_EQ(over_commitment(*world.ledger.snapshot()), "");
   world.expect_sums();
   for (const LedgerEntry& entry : world.ledger.entries()) world.ledger.gone(entry.holding->uid);
+  world.list(world.ledger.list_begins(), {});
   const SnapshotPtr empty = world.ledger.snapshot();
   for (std::size_t slot = 0; slot < empty->nodes.size(); ++slot) {
     const NodeStatePtr& node = empty->nodes[slot];

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "support/random.hpp"
+
 namespace snug {
 namespace {
 
@@ -83,6 +85,96 @@ TEST(ModelFilterTest, TheBrandMayBeLeftOut) {
   EXPECT_FALSE(a100.allows("NVIDIA-H100-like-A100"));
   EXPECT_TRUE((ModelFilter{{"T4"}, {}}.allows("Tesla-T4")));
   EXPECT_FALSE((ModelFilter{{}, {"T4"}}.allows("Tesla-T4-SHARED")));
+}
+
+TEST(ModelTest, AModelIsUpTo128PrintableCharacters) {
+  for (const std::string& text : {std::string(" "), std::string("~"), std::string(128, 'A')}) {
+    EXPECT_TRUE(is_model(text)) << text;
+  }
+  for (const std::string& text :
+       {std::string(), std::string(129, 'A'), std::string("A\x1f"), std::string("A\x7f"),
+        std::string("A\n"), std::string(1, '\0'), std::string("\xC3\xA9")}) {
+    EXPECT_FALSE(is_model(text)) << text;
+  }
+}
+
+/// Of few characters, so that patterns meet them often; brands and suffixes among them.
+std::string draw_text(Random& random, std::int64_t most, const std::vector<std::string>& parts) {
+  std::string text;
+  const std::int64_t size = random.draw(most + 1);
+  while (static_cast<std::int64_t>(text.size()) < size) text += random.of(parts);
+  text.resize(static_cast<std::size_t>(size));
+  return text;
+}
+
+/// What ModelText::matches() says of itself, by the other matcher.
+bool glob_finds(std::string_view pattern, std::string_view model) {
+  std::string_view bare = bare_model(model);
+  if (glob_matches(pattern, bare, LetterCase::kAny)) return true;
+  for (const std::string_view brand : {"NVIDIA-", "NVIDIA ", "Tesla-", "Tesla "}) {
+    if (!bare.starts_with(brand)) continue;
+    return glob_matches(pattern, bare.substr(brand.size()), LetterCase::kAny);
+  }
+  return false;
+}
+
+// The two matchers have nothing in common.
+TEST(ModelTextTest, FindsWhatTheGlobMatcherFinds) {
+  const std::vector<std::string> model_parts = {"a", "A", "b", "-", "aa", "NVIDIA-", "Tesla "};
+  const std::vector<std::string> pattern_parts = {"a", "b", "?", "*", "B", "-", "aa", "nvidia-"};
+  int found = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const std::int64_t most = random.of<std::int64_t>({0, 3, 8, 20, 64, 114});
+    std::string model = random.of<std::string>({"", "", "NVIDIA-", "Tesla "});
+    model += draw_text(random, most, model_parts);
+    if (random.one_in(4)) model += "-SHARED";
+    const ModelText text(model);
+    for (int i = 0; i < 200; ++i) {
+      const std::string pattern =
+          draw_text(random, random.of<std::int64_t>({2, 6, 30, 130}), pattern_parts);
+      const bool expected = glob_finds(pattern, model);
+      ASSERT_EQ(text.matches(pattern), expected) << pattern << " on " << model;
+      found += expected ? 1 : 0;
+    }
+  }
+  EXPECT_GT(found, 2'000);
+}
+
+TEST(ModelTextTest, TheLongestModelIsComparedToItsEnd) {
+  const std::string model = std::string(127, 'a') + 'b';
+  const ModelText text(model);
+  for (const std::string& pattern :
+       {model, std::string(128, '?'), std::string("*b"), std::string(127, '?') + 'b',
+        std::string("*a*?b"), std::string(127, 'A') + '*', '*' + model + '*'}) {
+    EXPECT_TRUE(text.matches(pattern)) << pattern;
+  }
+  for (const std::string& pattern :
+       {std::string(127, '?'), std::string(129, '?'), std::string(128, 'a'), '*' + model + '?',
+        std::string("*a"), std::string(), std::string("*b*b")}) {
+    EXPECT_FALSE(text.matches(pattern)) << pattern;
+  }
+}
+
+TEST(ModelTextTest, AnEqualsSignIsACharacterLikeOthers) {
+  EXPECT_FALSE(ModelText("A100").matches("=A100"));
+  EXPECT_TRUE(ModelText("=A100").matches("=a1*"));
+}
+
+TEST(ModelFilterTest, AnEqualsSignIsTheVeryName) {
+  const auto allows = [](const std::string& pattern, const std::string& model) {
+    return ModelFilter{{pattern}, {}}.allows(model);
+  };
+  for (const std::string name : {"A100", "NVIDIA-A100", "A100-SHARED", "*", ""}) {
+    EXPECT_TRUE(allows('=' + name, name)) << name;
+  }
+  for (const std::string name :
+       {"a100", "NVIDIA-A100", "A100-SHARED", "A100-MIG-1g.5gb", "A10", ""}) {
+    EXPECT_FALSE(allows("=A100", name)) << name;
+  }
+  EXPECT_FALSE(allows("=*", "A100"));
+  EXPECT_FALSE(allows("=", "A100"));
 }
 
 }  // namespace

@@ -51,7 +51,9 @@ TEST(ReasonTest, TheCodesOnTheWireAndWhatEvictionResolvesAreStable) {
                                  {ReasonCode::kCapReached, "CapReached", false},
                                  {ReasonCode::kNoRoom, "NoRoom", true},
                                  {ReasonCode::kWrongMode, "WrongMode", true},
-                                 {ReasonCode::kUnhealthy, "Unhealthy", true}};
+                                 {ReasonCode::kUnhealthy, "Unhealthy", true},
+                                 {ReasonCode::kPromised, "Promised", false},
+                                 {ReasonCode::kNoProfile, "NoProfile", false}};
   for (const Row& row : rows) {
     EXPECT_EQ(reason(row.code).code, row.wire);
     EXPECT_EQ(reason(row.code).evictable, row.evictable) << row.wire;

@@ -140,7 +140,7 @@ TEST(PlanTest, TheSameQuestionHasTheSameAnswer) {
     const Plan plan = cluster.plan_for(make_fraction(250), names);
     std::string text = winner(plan, names);
     for (const Verdict& verdict : plan.verdicts) {
-      text += " " + std::to_string(verdict.score_class) + (verdict.free_of_intents ? "" : "!");
+      text += " " + std::to_string(verdict.score_class);
     }
     return text;
   };
@@ -148,40 +148,31 @@ TEST(PlanTest, TheSameQuestionHasTheSameAnswer) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(ask(), first);
 }
 
-TEST(PlanIntentTest, ANodePromisedToOthersComesLastButStillFits) {
-  Cluster cluster({"n1: A 40960", "n2: A 40960"}, {half_of("n1", 0)});
-  const std::vector<std::string_view> names = {"n1", "n2"};
+TEST(PlanIntentTest, ANodeWhoseRoomIsPromisedToOthersDoesNotFit) {
+  Cluster cluster({"n1: A 40960", "n2: A 40960", "n3: A 40960"},
+                  {half_of("n1", 0), half_of("n3", 0), half_of("n3", 0, "h2")});
+  const std::vector<std::string_view> names = {"n1", "n2", "n3"};
   EXPECT_EQ(winner(cluster.plan_for(make_fraction(500), names), names), "n1 0");
-  cluster.intend(half_of("n1", 0, "other"));
+  cluster.intend(half_of("n1", 0, "other")).intend(half_of("n3", 0, "another"));
   const Plan plan = cluster.plan_for(make_fraction(500), names);
   EXPECT_EQ(winner(plan, names), "n2 0");
-  EXPECT_EQ(plan.verdicts[0].reason, ReasonCode::kNone) << "an intent refuses nothing";
-  EXPECT_FALSE(plan.verdicts[0].free_of_intents);
-  EXPECT_TRUE(plan.verdicts[1].free_of_intents);
-}
-
-TEST(PlanIntentTest, WhereOnlyPromisedRoomIsLeftItIsGiven) {
-  Cluster cluster({"n1: A 40960"}, {half_of("n1", 0)});
-  cluster.intend(half_of("n1", 0, "other"));
-  EXPECT_EQ(winner(cluster.plan_for(make_fraction(500), {"n1"}), {"n1"}), "n1 0");
+  EXPECT_EQ(plan.verdicts[0].reason, ReasonCode::kPromised);
+  EXPECT_EQ(plan.verdicts[2].reason, ReasonCode::kNoRoom) << "nor would it without the intent";
+  EXPECT_EQ(cluster.plan_for(make_fraction(400), {"n1"}).verdicts[0].reason, ReasonCode::kPromised);
 }
 
 TEST(PlanIntentTest, APodsOwnIntentDoesNotCountAgainstIt) {
   Cluster cluster({"n1: A 40960", "n2: A 40960"}, {half_of("n1", 0)});
   cluster.intend(half_of("n1", 0, "asking"));
   const std::vector<std::string_view> names = {"n1", "n2"};
-  const Plan plan = cluster.plan_for(make_fraction(500), names);
-  EXPECT_EQ(winner(plan, names), "n1 0");
-  EXPECT_TRUE(plan.verdicts[0].free_of_intents);
+  EXPECT_EQ(winner(cluster.plan_for(make_fraction(500), names), names), "n1 0");
 }
 
 TEST(PlanIntentTest, APromisedGpuIsLeftToItsPodWhereTheNodeHasAnother) {
   Cluster cluster({"n1: A 40960 x2"}, {half_of("n1", 0)});
   EXPECT_EQ(winner(cluster.plan_for(make_fraction(500), {"n1"}), {"n1"}), "n1 0");
   cluster.intend(half_of("n1", 0, "other"));
-  const Plan plan = cluster.plan_for(make_fraction(500), {"n1"});
-  EXPECT_EQ(winner(plan, {"n1"}), "n1 1");
-  EXPECT_TRUE(plan.verdicts[0].free_of_intents);
+  EXPECT_EQ(winner(cluster.plan_for(make_fraction(500), {"n1"}), {"n1"}), "n1 1");
 }
 
 TEST(PlanIntentTest, BestFitStacksOnWhatIsPromisedWhereItStillFits) {
@@ -193,13 +184,72 @@ TEST(PlanIntentTest, BestFitStacksOnWhatIsPromisedWhereItStillFits) {
             "n1 0");
 }
 
-TEST(PlanIntentTest, AnIntentOfTheOtherKindOnlyRanks) {
+TEST(PlanIntentTest, AnIntentOfTheOtherKindPromisesTheWholeNode) {
   Cluster cluster({"n1: A 40960 | nvidia.com/gpu=1", "n2: A 40960 | nvidia.com/gpu=1"});
   cluster.intend(make_units_holding("other", "n1", 1));
   const std::vector<std::string_view> names = {"n1", "n2"};
   const Plan plan = cluster.plan_for(make_fraction(500), names);
   EXPECT_EQ(winner(plan, names), "n2 0");
-  EXPECT_EQ(plan.verdicts[0].reason, ReasonCode::kNone);
+  EXPECT_EQ(plan.verdicts[0].reason, ReasonCode::kPromised);
+}
+
+/// A pod that asks for no mode opens an empty GPU in its first one, and does not join it in the
+/// mode of a pod that is not there yet.
+TEST(PlanIntentTest, NobodyJoinsAPromisedGpuInAModeThatItWouldNotOpen) {
+  Cluster cluster({"n1: A 40960 modes=time-slicing+mps"});
+  ReservedDevice device = make_share(0, 20480, 500);
+  device.mode = GpuMode::kMps;
+  cluster.intend(make_holding("other", "n1", {device}));
+  EXPECT_EQ(cluster.plan_for(make_fraction(250), {"n1"}).verdicts[0].reason, ReasonCode::kPromised);
+}
+
+/// Beside the intent both GPUs look alike, and the second is open in that mode already.
+TEST(PlanIntentTest, AGpuThatIsOpenIsFoundBesideOneThatIsPromisedInItsMode) {
+  ReservedDevice device = make_share(1, 10240, 250);
+  device.mode = GpuMode::kMps;
+  Cluster cluster({"n1: A 40960 x2 modes=time-slicing+mps"}, {make_holding("h", "n1", {device})});
+  device.index = 0;
+  cluster.intend(make_holding("other", "n1", {device}));
+  EXPECT_EQ(winner(cluster.plan_for(make_fraction(250), {"n1"}), {"n1"}), "n1 1");
+}
+
+TEST(PlanIntentTest, SlicesStandBesidePromisedOnesOnAnEmptyCard) {
+  Cluster cluster({"n1: A100 40960 mig | dynamic"});
+  const GpuRequest half = make_profile_ask("3g.20gb");
+  const auto start_of = [](const Plan& plan) { return plan.placement.takes.at(0).slice.start; };
+  const Plan first = cluster.plan_for(half, {"n1"});
+  const OwnClaim claim(half, make_profile("best-fit"), "other");
+  cluster.intend(to_holding(cluster.node("n1"), claim.view(), first.placement));
+  const Plan second = cluster.plan_for(half, {"n1"});
+  ASSERT_EQ(second.verdicts[0].reason, ReasonCode::kNone);
+  EXPECT_NE(start_of(first), start_of(second));
+  const OwnClaim next(half, make_profile("best-fit"), "next");
+  cluster.intend(to_holding(cluster.node("n1"), next.view(), second.placement));
+  EXPECT_EQ(cluster.plan_for(half, {"n1"}).verdicts[0].reason, ReasonCode::kPromised);
+}
+
+TEST(PlanIntentTest, ANominatedPodWaitsForNoPodThatComesAfterIt) {
+  const auto ask = [](std::int32_t priority_of_other, bool nominated) {
+    Snapshot snapshot;
+    auto names = std::make_shared<NameIndex>();
+    names->emplace("n1", NodeIndex{0});
+    snapshot.names = std::move(names);
+    snapshot.nodes = NodeTable(std::vector{make_state("n1: A 40960", {half_of("n1", 0)})});
+    auto other = make_holding("other", "n1", {make_share(0, 20480, 500)});
+    other->rank = {.priority = priority_of_other, .created = "", .uid = "other"};
+    snapshot.intents[0].push_back(std::move(other));
+    OwnClaim claim(make_fraction(500), make_profile("best-fit"), "asking");
+    claim.rank.priority = 5;
+    if (nominated) {
+      snapshot.nominations[0].push_back(std::make_shared<const Nomination>(Nomination{
+          .name_space = "default", .node = "n1", .rank = claim.rank, .request = claim.request}));
+    }
+    const std::vector<std::string_view> candidates = {"n1"};
+    return plan({.snapshot = snapshot, .claim = claim.view()}, candidates).verdicts[0].reason;
+  };
+  EXPECT_EQ(ask(4, true), ReasonCode::kNone);
+  EXPECT_EQ(ask(6, true), ReasonCode::kPromised);
+  EXPECT_EQ(ask(4, false), ReasonCode::kPromised) << "a higher priority alone takes no promise";
 }
 
 TEST(ChooseOnTest, FindsTheBestDevicesOfOneNodeAndSaysWhyNot) {
@@ -223,14 +273,14 @@ Plan ranked(const std::vector<Verdict>& verdicts) {
   plan.verdicts = verdicts;
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     if (verdicts[i].reason != ReasonCode::kNone) continue;
-    if (!plan.winner || verdicts[*plan.winner].compare(verdicts[i]) < 0) plan.winner = i;
+    if (!plan.winner || verdicts[*plan.winner].score_class < verdicts[i].score_class) {
+      plan.winner = i;
+    }
   }
   return plan;
 }
 
-Verdict fits(std::int64_t score, bool free_of_intents = true) {
-  return {.free_of_intents = free_of_intents, .score_class = score};
-}
+Verdict fits(std::int64_t score) { return {.score_class = score}; }
 
 TEST(AdviseTest, OnlyTheBestReachesTen) {
   const Verdict refused{.reason = ReasonCode::kNoRoom};
@@ -249,8 +299,6 @@ TEST(AdviseTest, OnlyTheBestReachesTen) {
            {"nearly the best", {fits(1'000'000), fits(999'999), fits(0)}, {10, 9, 0}},
            {"next to each other", {fits(8), fits(7)}, {10, 0}},
            {"negative", {fits(-100), fits(-200), fits(-150)}, {10, 0, 5}},
-           {"promised ones come after", {fits(1), fits(100, false), fits(0)}, {10, 0, 0}},
-           {"all are promised", {fits(4, false), fits(8, false), refused}, {0, 10, 0}},
            {"the refused do not stretch the scale",
             {refused, fits(100), fits(90), fits(95)},
             {0, 10, 0, 5}},
@@ -315,6 +363,53 @@ TEST(ReservationTest, TakingWhatWasPlannedChargesExactlyThat) {
       EXPECT_EQ(after->gpus[take.gpu].mode, take.mode);
     }
   }
+}
+
+/// Whoever may write nodes' inventories and a pod's annotations can make comparing all models with
+/// all patterns as long as both may be.
+TEST(PlanTest, ComparingModelsCountsTowardsWhatOneCallMayCost) {
+  constexpr std::size_t kNodes = 1'216;
+  constexpr std::size_t kGpus = 64;
+  std::vector<std::shared_ptr<const NodeTable::Chunk>> chunks;
+  auto names = std::make_shared<NameIndex>();
+  std::vector<std::string> kept;
+  for (std::size_t first = 0; first < kNodes; first += NodeTable::kChunk) {
+    auto chunk = std::make_shared<NodeTable::Chunk>();
+    chunk->versions.fill(1);
+    for (std::size_t n = first; n < first + NodeTable::kChunk; ++n) {
+      auto node = std::make_shared<NodeInventory>();
+      node->name = "n" + std::to_string(10'000 + n);
+      for (std::size_t gpu = 0; gpu < kGpus; ++gpu) {
+        node->gpus.push_back({.index = static_cast<int>(gpu),
+                              .model = "M" + std::to_string(n * kGpus + gpu),
+                              .memory = {40960},
+                              .modes = {GpuMode::kTimeSlicing}});
+      }
+      names->emplace(node->name, NodeIndex{static_cast<std::uint32_t>(n)});
+      kept.push_back(node->name);
+      chunk->states.at(n - first) = add_up(std::move(node), {});
+    }
+    chunks.push_back(std::move(chunk));
+  }
+  Snapshot snapshot;
+  snapshot.nodes = NodeTable(std::move(chunks), kNodes);
+  snapshot.names = std::move(names);
+  GpuRequest request = make_fraction(100);
+  request.containers.resize(8, request.containers.front());
+  for (ContainerRequest& asked : request.containers) {
+    asked.models.wanted = {std::string(250, '?'), "M77823"};  // the last GPU of all
+  }
+  const std::vector<std::string_view> candidates(kept.begin(), kept.end());
+  const OwnClaim claim(request);
+  PlanMemo memo;
+  const PlanInput input{.snapshot = snapshot, .claim = claim.view(), .memo = &memo};
+  const Plan first = plan(input, candidates);
+  EXPECT_FALSE(first.winner);
+  EXPECT_EQ(first.verdicts.front().reason, ReasonCode::kModelExcluded);
+  EXPECT_EQ(first.verdicts.back().reason, kNotJudged);
+  const Plan second = plan(input, candidates);
+  ASSERT_TRUE(second.winner) << "the rest is judged in the next call";
+  EXPECT_EQ(*second.winner, kNodes - 1);
 }
 
 }  // namespace

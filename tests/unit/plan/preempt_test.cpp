@@ -277,6 +277,18 @@ TEST(PreemptTest, UnknownVictimsAreKeptAndComeLast) {
   EXPECT_EQ(empty.victims({"lost"}), Uids{"lost"});
 }
 
+TEST(PreemptTest, PodsThatAreOnlyCountedKeepWhatTheyHaveOfTheHost) {
+  Eviction on(kOneGpu, {"a 0 cpu=1000 g0:700", "b 0 cpu=3000 g0:100"}, make_fraction(500));
+  on.host(8000, 100, 10).asks(2000);
+  EXPECT_EQ(on.victims(), Uids{"a"});
+  on.counted = {.used = {.cpu_milli = 3500, .memory_bytes = 0}, .pods = 3, .listed = {}};
+  EXPECT_EQ(on.victims(), (Uids{"a", "b"})) << "a for the GPU, b for the cpu";
+  on.counted.pods = 9;
+  EXPECT_EQ(on.victims(), (Uids{"a", "b"})) << "and their places";
+  on.counted.pods = 10;
+  EXPECT_EQ(on.victims(), Uids{}) << "nobody who may go can help";
+}
+
 TEST(PreemptTest, ManyPodsAreChosenFromWithoutTryingAllOfTheirSets) {
   std::vector<std::string> pods;
   for (int gpu = 0; gpu < 8; ++gpu) {

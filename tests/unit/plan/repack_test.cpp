@@ -119,10 +119,29 @@ TEST(RepackTest, WhereNothingHelpsItSaysSo) {
         {"n1: A 1000 x2"},
         {"a n1 g0:600"},
         make_whole(3),
-        "no node could take the request even if every pod that may be moved left it; the first "
-        "reason of all nodes is TooLarge: the request is larger than the node's GPUs even when "
-        "they are empty"},
+        "no node could take the request even if every pod that may be moved left it; node n1 comes "
+        "nearest: TooLarge: the request is larger than the node's GPUs even when they are empty"},
        {"there is no node", {}, {}, make_whole(1), "Snug knows no node"}});
+}
+
+TEST(RepackTest, OfNodesThatNothingHelpsItNamesTheOneThatComesNearest) {
+  struct Cluster {
+    std::vector<std::string> nodes;
+    std::vector<std::string> pods;
+    std::string nearest;
+  };
+  for (const Cluster& row : std::vector<Cluster>{
+           {{"n1:", "n2: A 100", "n3: A 1000 unhealthy"}, {}, "n3 comes nearest: Unhealthy"},
+           {{"n1:", "n2: A 1000 | pool=whole"}, {}, "n2 comes nearest: WrongPool"},
+           {{"n1: A 1000 | pool=whole", "n2: A 1000"},
+            {"a n2 g0:700 tied"},
+            "n2 comes nearest: NoRoom"},
+           {{"n1: A 100", "n2: A 1000 | closed=Reconfiguring"}, {}, "n2 comes nearest: Reconf"},
+           {{"n1:", "n2: A 100"}, {}, "n2 comes nearest: TooLarge"},
+           {{"n2:", "n1:"}, {}, "n1 comes nearest: NoGpu"}}) {
+    const std::string text = Repacked(row.nodes, row.pods, make_memory(500)).text();
+    EXPECT_NE(text.find(row.nearest), std::string::npos) << text;
+  }
 }
 
 TEST(RepackTest, WhoMayNotBeMovedStays) {
@@ -223,6 +242,21 @@ TEST(RepackTest, WhatFitsByGpusAndLacksCpuDoesNotFit) {
   EXPECT_EQ(on.text(), "a n1:0>n2:0; n1:0") << "a leaves its cpu on n1, where a GPU is free";
 }
 
+TEST(RepackTest, PodsThatAreOnlyCountedKeepTheirPlacesBesideIntentsAndMoves) {
+  Repacked on({"n1: A 1000 x2", "n2: A 1000 x2"}, {"a n1 g0:300 cpu=1", "b n1 g1:600 cpu=1"},
+              make_whole(1));
+  on.claim.host.cpu_milli = 1;
+  for (NodeInventory& node : on.inventories) {
+    node.host = {.amounts = {.cpu_milli = 10}, .pods = 2000, .known = true};
+  }
+  on.intents.push_back(make_movable("flying n2 g0:200"));
+  on.counted["n2"] = {.used = {.cpu_milli = 10}, .pods = 1100, .listed = {}};
+  on.counted["n1"] = {.used = {.cpu_milli = 7}, .pods = 1100, .listed = {}};
+  EXPECT_EQ(on.text(), "a n1:0>n1:1; n1:0") << "n2 has no cpu for a";
+  on.holdings[1] = make_movable("b n1 g1:800 cpu=1");
+  EXPECT_EQ(on.text(), "the pods that would have to leave a node have no room elsewhere");
+}
+
 TEST(RepackTest, TenantsKeepApart) {
   Repacked on({"n1: A 1000 x2", "n2: A 1000"},
               {"a n1 g0:300 ns=x", "b n1 g1:400 ns=y", "c n2 g0:500 ns=x"}, make_whole(1));
@@ -237,8 +271,8 @@ TEST(RepackTest, NoMoveLiftsACap) {
   EXPECT_EQ(on.text(), "a n1:0>n1:1; n1:0") << "who moves holds no more than before";
   on.claim.sharing = SharingRules({{{"default"}, {.cap = MilliGpu{1699}}}});
   EXPECT_EQ(on.text(),
-            "no node could take the request even if every pod that may be moved left it; the first "
-            "reason of all nodes is CapReached: the namespace's cap is reached");
+            "no node could take the request even if every pod that may be moved left it; node n1 "
+            "comes nearest: CapReached: the namespace's cap is reached");
 }
 
 TEST(RepackTest, NobodyTakesTheRoomOfPodsInFlightOrNominated) {

@@ -15,8 +15,8 @@ constexpr std::string_view kFractionAllowed =
     "a number above 0 and below 1 with at most 3 decimals (0.25), or a whole number of GPUs from 1 "
     "to 999";
 constexpr std::string_view kMemoryAllowed =
-    "a Kubernetes quantity of at least 1 byte with a unit (4G, 4Gi, 4096Mi), or a whole number of "
-    "MiB, of at most 18 digits";
+    "a Kubernetes quantity of at least 1 byte with a unit (4G, 4Gi, 4096Mi), of at most 18 digits; "
+    "a number without a unit is a whole number of MiB (4096)";
 
 /// The sentence of the refusal, or why there is none.
 std::string refusal_of(const PodFacts& pod) {

@@ -27,13 +27,6 @@ TEST(QuantityTest, EveryFormIsReadAndRoundedUpToMebiBytes) {
       {"4096", 4096},  // a bare integer means MiB
       {"1", 1},
       {"007", 7},
-      {"1e9", 954},
-      {"1E9", 954},
-      {"1e+9", 954},
-      {"12e8", 1145},
-      {"10000e5", 954},
-      {"1000000000000e-3", 954},
-      {"4E3", 1},               // an exponent: 4000 bytes
       {"1E", 953'674'316'407},  // a suffix: exa
       {"9.2E", 8'773'803'710'938},
       {"1Ei", 1'099'511'627'776},
@@ -55,8 +48,6 @@ TEST(QuantityTest, EveryFormIsReadAndRoundedUpToMebiBytes) {
       {"1048577Ki", 1025},
       {"1k", 1},
       {"1Ki", 1},
-      {"4096.0e0", 1},  // bytes, and says so
-      {"1e0", 1},
       {"0.1Ki", 1},
       {"0.001k", 1},
       {"0.00000000123456789012345678Ei", 1358},  // needs more than 64 bits on the way
@@ -72,6 +63,18 @@ TEST(QuantityTest, EveryFormIsReadAndRoundedUpToMebiBytes) {
 
 constexpr auto kOtherTexts = std::to_array<std::string_view>({"",
                                                               "4096.0",
+                                                              "1e3",
+                                                              "1E3",
+                                                              "4E3",
+                                                              "1e0",
+                                                              "1e9",
+                                                              "1e+9",
+                                                              "1e-3",
+                                                              "12e8",
+                                                              "4096.0e0",
+                                                              "1000000000000e-3",
+                                                              "1e3Mi",
+                                                              "4e0G",
                                                               "4096.",
                                                               "1.5",
                                                               "+1.5",
@@ -143,7 +146,7 @@ TEST(QuantityTest, OtherTextIsRefusedAndNeverFallsBackToAnotherMeaning) {
 
 TEST(QuantityTest, LessThanOneByteIsRefused) {
   for (const std::string_view text :
-       {"0.5", "0.999", "1e-1", "99e-2", "1e-999", "0.0009Ki", "0.0009k", "0.00000000000000001Pi",
+       {"0.5", "0.999", "0.0009Ki", "0.0009k", "0.00000000000000001Pi",
         "0.0000000000000000000000000000000000000000000001Ei"}) {
     EXPECT_FALSE(parse_memory(text).has_value()) << text;
   }
@@ -152,8 +155,8 @@ TEST(QuantityTest, LessThanOneByteIsRefused) {
 
 TEST(QuantityTest, AbsurdSizesAreCappedAndDoNotWrapAround) {
   for (const std::string_view text :
-       {"8Ei", "9Ei", "16Ei", "9.3E", "16777216Ti", "1e19", "1e20", "1e38", "1e39", "1e40", "1e999",
-        "999999999999999999Ei", "8796093022208", "8796093022209", "999999999999999999"}) {
+       {"8Ei", "9Ei", "16Ei", "9.3E", "16777216Ti", "999999999999999999E", "999999999999999999Ei",
+        "8796093022208", "8796093022209", "999999999999999999"}) {
     EXPECT_EQ(parse_memory(text), (MebiBytes{std::int64_t{1} << 43})) << text;
   }
 }
@@ -169,8 +172,8 @@ TEST(QuantityTest, MoreThan18DigitsAreRefused) {
 
 TEST(QuantityTest, TheRefusalSaysWhatIsAllowed) {
   EXPECT_EQ(parse_memory("4000m").error(),
-            "a Kubernetes quantity of at least 1 byte with a unit (4G, 4Gi, 4096Mi), or a whole "
-            "number of MiB, of at most 18 digits");
+            "a Kubernetes quantity of at least 1 byte with a unit (4G, 4Gi, 4096Mi), of at most 18 "
+            "digits; a number without a unit is a whole number of MiB (4096)");
 }
 
 constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();

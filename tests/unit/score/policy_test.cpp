@@ -85,6 +85,30 @@ TEST(PolicyChooseTest, WhereTheKubeletPicksTheNodesFirstGpuCounts) {
   EXPECT_EQ(choice->of(*make_state("n1: T4 16384 x2 | nvidia.com/gpu=2"), placement).name, "usual");
 }
 
+TEST(PolicyChooseTest, AnEqualsSignInAPatternIsACharacterLikeOthers) {
+  Policy policy = make_policy();
+  policy.rules = {{{}, {}, {"=A100"}, "a100"}};
+  EXPECT_EQ(chosen(policy, {"x", kNone, ""}, "n1: A100 40960"), "usual");
+}
+
+TEST(PolicyChooseTest, AModelWithANumberIsComparedOnce) {
+  Policy policy = make_policy();
+  policy.rules = {{{}, {}, {"A100"}, "a100"}};
+  const auto choice = policy.choose({"x", kNone, ""});
+  ASSERT_TRUE(choice.has_value());
+  const auto of_model = [&](std::string_view node, std::uint8_t number) {
+    NodeInventory inventory = make_node(node);
+    inventory.gpus[0].model_number = number;
+    const NodeStatePtr state = add_up(std::make_shared<const NodeInventory>(inventory), {});
+    return choice->of(*state, Placement{{{.gpu = 0}}}).name;
+  };
+  EXPECT_EQ(of_model("n1: T4 16384", 1), "usual");
+  EXPECT_EQ(of_model("n1: A100 40960", 63), "a100");
+  EXPECT_EQ(of_model("n1: T4 16384", 63), "a100") << "equal numbers stand for equal models";
+  EXPECT_EQ(of_model("n1: A100 40960", 0), "a100");
+  EXPECT_EQ(of_model("n1: T4 16384", 0), "usual") << "the number of many models";
+}
+
 TEST(PolicyChooseTest, APodMayAskOnlyForWhatIsOpenToItsNamespace) {
   Policy policy = make_policy();
   policy.rules = {{{}, {}, {}, "batch"}};

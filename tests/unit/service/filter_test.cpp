@@ -107,9 +107,49 @@ TEST_F(FilterTest, TwoPodsInFlightDoNotRaceForOnePlace) {
   EXPECT_EQ(filter(a, {"n1", "n2"})["NodeNames"], json({"n1"}));
   EXPECT_EQ(filter(b, {"n1", "n2"})["NodeNames"], json({"n2"}));
   const PodFacts c = arrive("c", {{"gpu-fraction", "1"}});
-  EXPECT_EQ(filter(c, {"n1", "n2"})["NodeNames"], json({"n1"})) << "intents never refuse";
+  const json refused = filter(c, {"n1", "n2"});
+  EXPECT_EQ(refused["NodeNames"], json::array());
+  for (const char* name : {"n1", "n2"}) {
+    EXPECT_EQ(refused["FailedAndUnresolvableNodes"][name], message(ReasonCode::kPromised));
+  }
+  EXPECT_EQ(bind(c, "n1"), message(ReasonCode::kPromised));
+  EXPECT_EQ(metrics.ends[BindEnd::kLostRace], 1);
   EXPECT_EQ(bind(a, "n1"), "");
   EXPECT_EQ(bind(b, "n2"), "");
+}
+
+/// In `all` filter keeps several, and prioritize names the one that gets the promise.
+TEST_F(FilterTest, TheWinnerThatPrioritizeNamesIsPromisedToo) {
+  start(AnswerMode::kAll);
+  list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
+  const PodFacts a = arrive("a", {{"gpu-fraction", "1"}});
+  EXPECT_EQ(filter(a, {"n1", "n2"})["NodeNames"], json({"n1", "n2"}));
+  prioritize(a, {"n1", "n2"});
+  const PodFacts b = arrive("b", {{"gpu-fraction", "1"}});
+  EXPECT_EQ(filter(b, {"n1", "n2"})["NodeNames"], json({"n2"}));
+  EXPECT_EQ(bind(a, "n1"), "");
+  EXPECT_EQ(bind(b, "n2"), "");
+}
+
+TEST_F(FilterTest, ABindThatFailsEndsThePromise) {
+  start(AnswerMode::kWinner);
+  list({make_node("n1", 1, 40960), make_node("n2", 0, 40960)});
+  const PodFacts a = arrive("a", {{"gpu-fraction", "1"}});
+  const PodFacts b = arrive("b", {{"gpu-fraction", "1"}});
+  filter(a, {"n1"});
+  EXPECT_EQ(filter(b, {"n1"})["NodeNames"], json::array());
+  EXPECT_NE(bind(a, "n2"), "");
+  EXPECT_EQ(filter(b, {"n1"})["NodeNames"], json({"n1"}));
+}
+
+TEST_F(FilterTest, ARequestThatIsMalformedSinceEndsThePromise) {
+  start(AnswerMode::kWinner);
+  list({make_node("n1", 1, 40960)});
+  PodFacts a = arrive("a", {{"gpu-fraction", "1"}});
+  filter(a, {"n1"});
+  a.annotations["gpu-fraction"] = "1.5";
+  filter(a, {"n1"});
+  EXPECT_EQ(filter(arrive("b", {{"gpu-fraction", "1"}}), {"n1"})["NodeNames"], json({"n1"}));
 }
 
 TEST_F(FilterTest, BeforeTheListsAreInTheAnswerIs503) {
@@ -158,7 +198,7 @@ TEST_F(FilterTest, APodThatCannotBeCreatedIsAnErrorAndLeavesNothing) {
     const json reply = filter(make_pod("a", {{"gpu-fraction", "0.5"}}), {"n1"}, row.status);
     EXPECT_EQ(reply["Error"], "no such pod can be");
     EXPECT_TRUE(ledger.snapshot()->intents.empty());
-    EXPECT_FALSE(pending.any_waiting(kNever));
+    EXPECT_FALSE(pending.any_waiting(kNever, kNever));
   }
 }
 

@@ -113,7 +113,8 @@ struct ProcessParts {
   ManualClock clock;
   Ledger ledger{clock, limits};
   PendingPods pending{limits};
-  Readiness readiness;
+  Readiness readiness{clock, limits};
+  WriteFence fence{clock, std::chrono::milliseconds(2500)};
   ScriptedApi api;
   CountingMetrics metrics;
   SilentLog log;
@@ -132,10 +133,10 @@ class ServiceTest : public ::testing::Test, protected ProcessParts {
     Result<Policy> policy = read_policy(policy_yaml, "policy", limits);
     ASSERT_TRUE(policy) << policy.error().message;
     policy_store.emplace(std::make_shared<const Policy>(*std::move(policy)));
-    service =
-        std::make_unique<ExtenderService>(ServiceParts{ledger, pending, readiness, *policy_store,
-                                                       api, metrics, log, clock, first_sight},
-                                          options);
+    service = std::make_unique<ExtenderService>(
+        ServiceParts{ledger, pending, readiness, fence, *policy_store, api, metrics, log, clock,
+                     first_sight},
+        options);
   }
   void list(std::vector<NodeFacts> nodes, std::vector<PodFacts> pods = {}) {
     reconciler.nodes_listed(std::move(nodes));

@@ -177,8 +177,7 @@ TEST_F(PreemptTest, BadBodiesAreRefusedWithASentence) {
 TEST_F(PreemptTest, NobodyIsEvictedBeforeTheLedgerIsRebuilt) {
   start();
   EXPECT_EQ(preempt(call(pod_json(make_pod("c", {})), json::object()), 503),
-            "Snug is not ready: the lists of nodes and pods are not in yet, or its ledger is being "
-            "rebuilt");
+            "Snug is not ready: the list of nodes is not in yet; the list of pods is not in yet");
 }
 
 }  // namespace

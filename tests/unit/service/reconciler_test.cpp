@@ -29,7 +29,7 @@ TEST_F(ReconcilerTest, TheLedgerIsRebuiltFromAnnotations) {
 
   Ledger rebuilt(clock, limits);
   PendingPods nothing_pending(limits);
-  Readiness fresh;
+  Readiness fresh{clock, limits};
   DemandKeeper rebuilt_demand(rebuilt);
   Reconciler other({rebuilt, nothing_pending, rebuilt_demand, fresh, api, metrics, log, clock},
                    limits);
@@ -285,9 +285,59 @@ TEST_F(ReconcilerTest, ARefusalDecidedBeforeRoomAppearedWakesThePodHoweverLateIt
   reconciler.pod_gone(first);
   reconciler.tick();
   EXPECT_TRUE(api.touches.empty());
-  pending.note_refused("uid-b", "NoRoom: …", seen);
+  pending.note_refused("uid-b", "NoRoom: …", {.room = seen});
   reconciler.tick();
   EXPECT_EQ(api.touches.size(), 1U);
+}
+
+TEST_F(ReconcilerTest, WhoWasRefusedForAnIntentIsWokenWhenItEndsOtherwiseThanByItsBind) {
+  struct Row {
+    std::string_view why;
+    std::function<void(const PodFacts&)> end;
+    bool wakes = true;
+  };
+  start(AnswerMode::kWinner);
+  list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
+  int turn = 0;
+  for (const Row& row : std::vector<Row>{
+           {"its time is over, and nobody calls",
+            [this](const PodFacts&) {
+              clock.advance(std::chrono::milliseconds(limits.intent_ttl_ms));
+            }},
+           {"its pod is deleted", [this](const PodFacts& a) { reconciler.pod_gone(a); }},
+           {"its pod fits elsewhere", [this](const PodFacts& a) { filter(a, {"n2"}); }},
+           {"its pod is refused elsewhere", [this](const PodFacts& a) { filter(a, {"n3"}); }},
+           {"its pod is bound elsewhere",
+            [this](const PodFacts& a) { EXPECT_EQ(bind(a, "n2"), ""); }},
+           {"its pod is named anew for the place", [this](const PodFacts& a) { filter(a, {"n1"}); },
+            false},
+           {"its pod is bound there", [this](const PodFacts& a) { EXPECT_EQ(bind(a, "n1"), ""); },
+            false}}) {
+    SCOPED_TRACE(row.why);
+    wake_those_of_before();
+    const PodFacts a = arrive("a" + std::to_string(++turn), {{"gpu-fraction", "1"}});
+    const PodFacts b = arrive("b" + std::to_string(turn), {{"gpu-fraction", "1"}});
+    filter(a, {"n1"});
+    filter(b, {"n1"});
+    reconciler.tick();
+    EXPECT_TRUE(api.touches.empty()) << "the intent has not ended";
+    row.end(a);
+    reconciler.tick();
+    EXPECT_EQ(api.touches.size(), row.wakes ? 1U : 0U);
+    reconciler.pod_gone(a);
+    reconciler.pod_gone(b);
+  }
+}
+
+TEST_F(ReconcilerTest, AnIntentThatEndsWakesNobodyWhoWasRefusedForAnotherReason) {
+  start(AnswerMode::kWinner);
+  list({make_node("n1", 1, 40960)});
+  wake_those_of_before();
+  filter(arrive("a", {{"gpu-fraction", "0.5"}}), {"n1"});
+  filter(arrive("b", {{"gpu-fraction", "2"}}), {"n1"});
+  clock.advance(std::chrono::milliseconds(limits.intent_ttl_ms));
+  reconciler.tick();
+  EXPECT_TRUE(api.touches.empty());
 }
 
 TEST_F(ReconcilerTest, WakeUpsKeepTheirDistanceAndAreTriedAgain) {
@@ -379,7 +429,7 @@ TEST_F(ReconcilerTest, ARefusalOfAnEndedPodKeepsNobodyWaiting) {
   const PodFacts pod = arrive("a", {{"gpu-fraction", "2"}});
   reconciler.pod_gone(pod);
   filter(pod, {"n1"});
-  EXPECT_FALSE(pending.any_waiting(Generation{UINT64_MAX}));
+  EXPECT_FALSE(pending.any_waiting(kNever, kNever));
 }
 
 TEST_F(ReconcilerTest, ANodeThatComesBackAsBadAsItWentIsSaidAgain) {

@@ -98,9 +98,26 @@ TEST_F(RepackAdvisorTest, ThosePodsWhoseBindIsUnderWayStay) {
   ASSERT_EQ(bind(pod, "n1"), "");
 }
 
+TEST_F(RepackAdvisorTest, ALeaderAdvisesWhileTheLeaseCannotBeRenewed) {
+  fill();
+  readiness.set_lease_problem("the API server answered 500");
+  ASSERT_TRUE(readiness.ready());
+  EXPECT_EQ(advise(stated({{"gpu-fraction", "0.5"}})).at("fits"), true);
+}
+
+TEST_F(RepackAdvisorTest, AStandbyAdvisesUnlessTheLeaseIsOutOfReach) {
+  fill();
+  readiness.stand_by("other", "");
+  EXPECT_EQ(advise(stated({{"gpu-fraction", "0.5"}})).at("fits"), true);
+  readiness.set_lease_problem("the API server answered 500");
+  EXPECT_EQ(advise(stated({{"gpu-fraction", "0.5"}}), 503).at("Error"),
+            "Snug is not ready: this Snug is a standby, and the leader is other; the Lease: the "
+            "API server answered 500");
+}
+
 TEST_F(RepackAdvisorTest, BadQuestionsGetASentence) {
   EXPECT_EQ(advise(of_pod("w"), 503).at("Error"),
-            "Snug is not ready: the lists of nodes and pods are not in yet");
+            "Snug is not ready: the list of nodes is not in yet; the list of pods is not in yet");
   fill();
   EXPECT_EQ(advise(of_pod("w"), 404).at("Error"), "no pod default/w waits for a node");
   EXPECT_EQ(advise(of_pod("a"), 404).at("Error"), "no pod default/a waits for a node");

@@ -266,6 +266,25 @@ TEST(ReplayTest, AModelIsNamedExactly) {
   }
 }
 
+TEST(ReplayTest, ModelsThatAGlobTakesForOneAreTwo) {
+  Trace trace;
+  for (const std::string model : {"NVIDIA-A10", "A10", "a10", "A10-SHARED", "A10-MIG-1g.5gb"}) {
+    trace.nodes.push_back(
+        {.name = model, .cpu_milli = 1, .memory_mib = 1, .gpus = 2, .model = model});
+    trace.pods.push_back({.name = model, .gpus = 2, .gpu_milli = 1000, .models = {model}});
+  }
+  for (std::size_t pod = trace.pods.size(); pod-- > 0;) trace.arrivals.push_back({.pod = pod});
+  for (std::size_t pod = 0; pod < trace.pods.size(); ++pod) trace.arrivals.push_back({.pod = pod});
+  const auto placer = policy_placer(policy_of({{find_term("best-fit"), 1}}));
+  const Replayed replayed = run(trace, *placer);
+  ASSERT_EQ(replayed.outcomes.size(), 10U);
+  for (std::size_t i = 0; i < replayed.outcomes.size(); ++i) {
+    const std::size_t pod = trace.arrivals[i].pod;
+    const std::optional<std::size_t> expected = i < 5 ? std::optional(pod) : std::nullopt;
+    EXPECT_EQ(replayed.outcomes[i].node, expected) << trace.pods[pod].name << " at " << i;
+  }
+}
+
 /// A policy's, that tells how much it has learned of churn.
 class ChurnTellingPlacer final : public Placer {
  public:

@@ -1,7 +1,8 @@
 // The port for people and tools: routes from a table, `/` lists them. Apart from the extender's, so
 // that probes and metrics are answered while every extender thread is busy. No route takes a body.
 //
-// Threads and calls as in ExtenderServer, with limits.max_admin_connections.
+// Threads and calls as in ExtenderServer, with limits.max_admin_connections. /livez and /readyz
+// have threads of their own, so that slow clients and slow routes do not delay them.
 #pragma once
 
 #include <functional>

@@ -2,9 +2,10 @@
 // comes in whole and within its bounds, or is refused with a sentence in the verb's shape, after
 // which its connection is closed, so that what is left of it is never read as another request.
 //
-// One thread per open connection, started on demand up to limits.max_connections; further ones wait
-// in a bounded queue, and beyond it are closed at once. Handlers are called from these threads, any
-// number at once. The server's own functions are called from one thread.
+// One thread for each request whose head has come, started on demand up to limits.max_connections;
+// further requests wait. Beyond limits.max_queued_connections more connections, another one makes
+// room. Handlers are called from these threads, any number at once. The server's own functions are
+// called from one thread.
 #pragma once
 
 #include <chrono>

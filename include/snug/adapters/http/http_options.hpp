@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "snug/base/clock.hpp"
+
 namespace snug {
 
 /// PEM files, read again when they change; a change that cannot be read keeps the last good ones.
@@ -25,6 +27,8 @@ struct HttpOptions {
   /// Told what an operator should know (a certificate that could not be reloaded, an exception in a
   /// handler). May be called from any thread; never with what a client sent.
   std::function<void(std::string_view)> on_problem = {};
+  /// Clock of all deadlines; null: SteadyClock. It outlives the server.
+  const Clock* clock = nullptr;
 };
 
 }  // namespace snug

@@ -24,6 +24,7 @@ class KubeSource final : public ClusterSource {
 
   /// Once only.
   void start(ClusterSink& sink) override;
+  void relist() override;
   void stop() override;
 
  private:

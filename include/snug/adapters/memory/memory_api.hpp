@@ -37,6 +37,7 @@ class MemoryApi final : public ApiPort, public FirstSight, public ClusterSource 
 
   // ClusterSource
   void start(ClusterSink& sink) override;
+  void relist() override;
   /// Not to be called by the sink.
   void stop() override;
 

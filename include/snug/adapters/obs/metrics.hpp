@@ -5,9 +5,12 @@
 // why GET /metrics calls it first.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,9 +19,18 @@
 
 namespace snug {
 
-/// The cluster as it is now.
+/// A list and watch.
+struct StreamGauges {
+  std::chrono::milliseconds age{0};  // since the last sign of life; 0 where nothing is watched
+  std::string version;
+};
+
+/// The cluster, and this Snug, as they are at one moment.
 struct ClusterGauges {
   bool ready = false;
+  bool leads = false;
+  bool in_conflict = false;
+  std::map<std::string, StreamGauges, std::less<>> streams;  // by resource
   std::int64_t nodes = 0;
   std::int64_t nodes_in_conflict = 0;
   std::int64_t gpus = 0;
@@ -29,7 +41,7 @@ struct ClusterGauges {
   std::int64_t pending_pods = 0;
 };
 
-/// All of it but `ready` and `pending_pods`.
+/// Fills the fields that come from the ledger; the caller sets the others.
 [[nodiscard]] ClusterGauges read_gauges(Ledger& ledger);
 
 class PrometheusMetrics final : public Metrics {

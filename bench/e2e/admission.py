@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""What deploy/'s admission policies cost the API server: each request with them and without, as a ratio.
+
+    bench/e2e/admission.py [--rounds 10] [--policy FILE]... [--annotations 0 5000 20000 60000]
+
+The policies are bound to one of two namespaces. Each round sends every request to a pod in either
+namespace, and the two take turns to be first, so both see the same API server at the same time.
+The ratio is of the processor time that kube-apiserver uses, which other load of the machine hardly
+changes. The pods are bound and hold a reservation, and all annotations of a pod are 256 KiB, the
+most that there may be. Nothing but etcd and kube-apiserver runs. `--policy`: other files than
+deploy/'s, as an older policy to compare with. Exit code 1 where the ratio of a status patch is
+above 1.5, or a request is refused.
+"""
+
+import argparse
+import collections
+import itertools
+import json
+import pathlib
+import statistics
+import string
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/e2e"))
+
+from harness import manifests  # noqa: E402
+from harness.api import MERGE_PATCH, ApiError  # noqa: E402
+from harness.controlplane import EXTENDER_USER, ControlPlane, build_programs  # noqa: E402
+from harness.objects import ANNOTATION_BYTES, many_annotations, pod  # noqa: E402
+from harness.processes import wait_until  # noqa: E402
+from harness.scenario import pods_of  # noqa: E402
+
+MOST_RATIO = 1.5
+JUDGED = "PATCH status"  # what kubelets send all the time; it leaves the annotations alone
+WITH, WITHOUT = "with-policy", "without-policy"
+OURS = {"snug.dev/reservation": "{}", "snug.dev/visible-devices": "GPU-1", "gpu-fraction": "0.25"}
+SMALL = 1024  # bytes for these, and for one that changes
+# How much a sample is: so many requests for pods without annotations, and with each annotation fewer,
+# so that none is lost in what the API server does besides, as collecting garbage.
+AT_ONCE, FREE = 100, 400
+HEADING = """| annotations | request | ratio | ms of processor with | without | ms to the answer with | without |
+|---|---|---|---|---|---|---|"""
+Cost = collections.namedtuple("Cost", ("processor", "wall"))
+
+
+class Bench:
+    def __init__(self, plane, policies):
+        self._admin = plane.admin
+        self._plane = plane
+        self._numbers = itertools.count()
+        self._used = plane.cpu_clocks()["kube-apiserver"]
+        for namespace in (WITH, WITHOUT):
+            manifests.apply_object(self._admin, {
+                "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        for policy in policies:
+            self._apply(policy)
+        wait_until("the policy is enforced", lambda: not self._may_forge(WITH))
+        if not self._may_forge(WITHOUT):
+            raise SystemExit("the policy is in force in both namespaces")
+
+    def _apply(self, policy):
+        for value in manifests.read(policy):
+            if value["kind"] == "ValidatingAdmissionPolicyBinding":
+                value["spec"]["matchResources"] = {"namespaceSelector": {"matchLabels": {
+                    "kubernetes.io/metadata.name": WITH}}}
+            manifests.apply_object(self._admin, value)
+
+    def _may_forge(self, namespace):
+        try:
+            self._admin.create(f"{pods_of(namespace)}?dryRun=All",
+                               pod("probe", {"snug.dev/reservation": "{}"}, namespace=namespace))
+        except ApiError as error:
+            if error.status != 422:
+                raise
+            return False
+        return True
+
+    def rows(self, count, rounds):
+        """(what is sent, what it cost with and without in each round)"""
+        made = many_annotations(count, ANNOTATION_BYTES - SMALL) if count else {}
+        # One for each count: the API server ends a connection on which nothing is sent for long.
+        snug = self._plane.client(f"snug-{count}", EXTENDER_USER, ["system:masters"])
+        for namespace in (WITH, WITHOUT):
+            value = pod("measured", {**OURS, **made}, namespace=namespace)
+            value["spec"]["nodeName"] = "n1"
+            snug.create(pods_of(namespace), value)
+        try:
+            for title, request in self._requests(made).items():
+                self._pair(request, 0, 1)  # the first one finds nothing compiled
+                repeats = max(1, AT_ONCE * FREE // (count + FREE))
+                yield title, [self._pair(request, turn, repeats) for turn in range(rounds)]
+        finally:
+            for namespace in (WITH, WITHOUT):
+                self._admin.delete(f"{pods_of(namespace)}/measured")
+
+    def _requests(self, made):
+        """What is sent -> makes (method, path below the namespace's pods, object)."""
+        def number():
+            return str(next(self._numbers))
+
+        def changed():
+            letter = string.ascii_letters[int(number()) % len(string.ascii_letters)]
+            return {"metadata": {"annotations": {
+                key: letter * len(value) for key, value in made.items()}}}
+        requests = {
+            JUDGED: lambda: ("PATCH", "/measured/status", {"status": {"message": number()}}),
+            "PATCH one annotation": lambda: (
+                "PATCH", "/measured", {"metadata": {"annotations": {"other": number()}}}),
+            "POST": lambda: ("POST", "?dryRun=All", pod(
+                number(), made, namespace=None, scheduler="default-scheduler")),
+        }
+        if made:
+            requests["PATCH all annotations"] = lambda: ("PATCH", "/measured", changed())
+        return requests
+
+    def _pair(self, request, turn, repeats):
+        """(what the requests cost with the policies, and without)"""
+        order = (WITH, WITHOUT) if turn % 2 == 0 else (WITHOUT, WITH)
+        costs = {namespace: self._cost(namespace, request, repeats) for namespace in order}
+        return costs[WITH], costs[WITHOUT]
+
+    def _cost(self, namespace, request, repeats):
+        """(the API server's processor time, time until the answer), for each request."""
+        requests = [request() for _ in range(repeats)]
+        used, started = self._used(), time.monotonic()
+        for method, path, value in requests:
+            self._send(namespace, method, path, value)
+        return Cost((self._used() - used) / repeats, (time.monotonic() - started) / repeats)
+
+    def _send(self, namespace, method, path, value):
+        if method == "POST":
+            value["metadata"]["namespace"] = namespace
+        kind = MERGE_PATCH if method == "PATCH" else "application/json"
+        self._admin.call(method, pods_of(namespace) + path, value, kind)
+
+
+def row(count, title, pairs):
+    """(the row's text, its ratio)"""
+    used = [sum(cost.processor for cost in side) for side in zip(*pairs)]
+    took = [statistics.median(cost.wall for cost in side) for side in zip(*pairs)]
+    ratio = used[0] / max(used[1], 1e-9)
+    each = [1000 * seconds / len(pairs) for seconds in used] + [1000 * seconds for seconds in took]
+    return f"| {count} | {title} | {ratio:.2f} | " + " | ".join(f"{ms:.1f}" for ms in each) + " |", ratio
+
+
+def measure(plane, arguments):
+    """The ratios that are judged, all of them printed row by row; a request that is refused counts as one without end."""
+    bench = Bench(plane, arguments.policy)
+    ratios = []
+    print(HEADING)
+    for count in arguments.annotations:
+        try:
+            for title, pairs in bench.rows(count, arguments.rounds):
+                text, ratio = row(count, title, pairs)
+                print(text, flush=True)
+                if title == JUDGED:
+                    ratios.append(ratio)
+        except (ApiError, OSError) as error:
+            print(f"| {count} | {error} | | | | |", flush=True)
+            ratios.append(float("inf"))
+    return ratios
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--annotations", type=int, nargs="+", default=[0, 5000, 20000, 60000])
+    parser.add_argument("--policy", action="append", metavar="FILE",
+                        help="a file with policies; default: those of the dedicated shape")
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse_arguments()
+    arguments.policy = [str(pathlib.Path(name).resolve()) for name in arguments.policy or []] or [
+        "admission-policy.yaml", "admission-dedicated.yaml"]
+    programs = build_programs()
+    if programs is None:
+        raise SystemExit("Go 1.26 or later is missing and cannot be installed")
+    plane = ControlPlane(programs, deployed=("rbac.yaml",), audited=False)
+    try:
+        plane.start()
+        ratios = measure(plane, arguments)
+    finally:
+        plane.stop()
+    worst = max(ratios)
+    good = worst <= MOST_RATIO
+    print(f"{'PASS' if good else 'FAIL'}: with the policies a status patch costs the API server up to "
+          f"{worst:.2f} times as much; it may be at most {MOST_RATIO:.2f} times.")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,272 @@
+// How long a list of all pods keeps others from the ledger, and what pods cost on a node that has
+// very many of them. Exit code 1 where something grows as it would if each change added up all
+// holdings, or where one lock held for the whole list would be no worse.
+// Run: build/dev/bench/ledger_bench
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "snug/fit/usage.hpp"
+#include "snug/ledger/ledger.hpp"
+#include "snug/score/policy.hpp"
+
+namespace snug {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Pods = std::vector<HoldingPtr>;
+
+constexpr int kNodes = 1'200;
+constexpr int kSharesPerNode = 16;
+constexpr int kPodsPerNode = 80;
+constexpr int kRounds = 5;
+constexpr int kFew = 1'250;
+constexpr int kMany = 16 * kFew;
+constexpr int kEnds = 400;
+
+double micros_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+/// Processor time of this thread: what others do on the machine does not count.
+double busy_micros() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return 1e6 * static_cast<double>(now.tv_sec) + 1e-3 * static_cast<double>(now.tv_nsec);
+}
+
+double median(std::vector<double> all) {
+  std::ranges::nth_element(all, all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2));
+  return all[all.size() / 2];
+}
+
+std::string node_name(int node) { return "gpu-node-" + std::to_string(10'000 + node) + ".local"; }
+
+NodeInventory node_of(const std::string& name, int gpus) {
+  NodeInventory node;
+  node.name = name;
+  for (int i = 0; i < gpus; ++i) {
+    node.gpus.push_back({.index = i,
+                         .uuid = "GPU-" + name + "-" + std::to_string(i),
+                         .model = "NVIDIA-A100-SXM4-40GB",
+                         .memory = {40'960},
+                         .modes = {GpuMode::kWhole, GpuMode::kTimeSlicing}});
+  }
+  return node;
+}
+
+std::shared_ptr<Holding> pod_of(const std::string& uid, const std::string& node) {
+  auto pod = std::make_shared<Holding>();
+  pod->name_space = "team-" + std::to_string(uid.size() % 7);
+  pod->pod = "pod-" + uid;
+  pod->uid = "0b5c2c1e-7d7e-4f0e-9d3b-" + uid;
+  pod->host = {.cpu_milli = 100, .memory_bytes = 1 << 27};
+  pod->reservation.uid = pod->uid;
+  pod->reservation.node = node;
+  pod->rank.uid = pod->uid;
+  return pod;
+}
+
+HoldingPtr share_of(const std::string& uid, const std::string& node, int gpu) {
+  auto pod = pod_of(uid, node);
+  pod->written = true;
+  pod->request = "gpu-fraction=0.25";
+  pod->asks = {
+      ContainerRequest{.container = "main", .ask = FractionAsk{250}, .text = pod->request}};
+  pod->reservation.containers.push_back(
+      {.name = "main",
+       .request = pod->request,
+       .given = std::vector{ReservedDevice{.index = gpu,
+                                           .uuid = "GPU-" + node + "-" + std::to_string(gpu),
+                                           .mode = GpuMode::kTimeSlicing,
+                                           .memory = {10'240},
+                                           .compute = {250}}}});
+  return pod;
+}
+
+/// A tenth of all pods are others in each generation.
+Pods cluster_pods(int generation) {
+  Pods pods;
+  for (int node = 0; node < kNodes; ++node) {
+    const std::string name = node_name(node);
+    for (int i = 0; i < kPodsPerNode; ++i) {
+      const int change = i % 10 == 0 ? generation : 0;
+      const std::string uid = std::to_string(1'000'000 * change + kPodsPerNode * node + i);
+      pods.push_back(i < kSharesPerNode ? share_of(uid, name, i % 8) : pod_of(uid, name));
+    }
+  }
+  return pods;
+}
+
+Pods pods_on(const std::string& node, int count) {
+  Pods pods;
+  for (int i = 0; i < count; ++i) pods.push_back(pod_of(std::to_string(i), node));
+  return pods;
+}
+
+ListedPods listed(const Pods& pods) {
+  ListedPods all;
+  all.bound = pods;
+  for (const HoldingPtr& pod : pods) all.living.insert(pod->uid);
+  return all;
+}
+
+struct Took {
+  double wall = 0;  // microseconds
+  double busy = 0;
+};
+
+Took take_list(Ledger& ledger, const Pods& pods) {
+  const ListMark mark = ledger.list_begins();
+  const ListedPods all = listed(pods);
+  const auto start = Clock::now();
+  const double busy = busy_micros();
+  (void)ledger.replace_holdings(mark, all);
+  return {micros_since(start), busy_micros() - busy};
+}
+
+/// Takes and gives back a GPU of its own node, again and again, and remembers the longest wait.
+class Binder {
+ public:
+  explicit Binder(Ledger& ledger) : ledger_(ledger), thread_([this] { run(); }) {}
+  ~Binder() {
+    stop_ = true;
+    thread_.join();
+  }
+  /// Of the calls that have ended since the last question.
+  double longest() { return longest_.exchange(0); }
+
+ private:
+  void run() {
+    GpuRequest request;
+    request.main_container = "main";
+    request.containers.push_back(
+        {.container = "main", .ask = FractionAsk{250}, .text = "gpu-fraction=0.25"});
+    const Profile profile{"best-fit", {{find_term("best-fit"), 1}}};
+    const ProfileChoice profiles{profile};
+    const SharingRules sharing;
+    const PodRank rank{.uid = "binder"};
+    while (!stop_) {
+      const auto start = Clock::now();
+      (void)ledger_.reserve({.claim = {.name_space = "default",
+                                       .rank = rank,
+                                       .request = request,
+                                       .profiles = profiles,
+                                       .sharing = sharing},
+                             .pod = "binder",
+                             .node = "spare"});
+      ledger_.release("binder");
+      const double took = micros_since(start);
+      if (took > longest_) longest_ = took;
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+
+  Ledger& ledger_;
+  std::atomic<bool> stop_ = false;
+  std::atomic<double> longest_ = 0;
+  std::thread thread_;
+};
+
+bool verdict(bool good, const char* sentence) {
+  std::printf("%s: %s\n", good ? "good" : "BAD", sentence);
+  return good;
+}
+
+bool measure_lists() {
+  SteadyClock clock;
+  const Limits limits;
+  Ledger ledger(clock, limits);
+  for (int node = 0; node < kNodes; ++node) ledger.put_node(node_of(node_name(node), 8));
+  ledger.put_node(node_of("spare", 8));
+  const Took first = take_list(ledger, cluster_pods(0));
+  std::vector<double> lists;
+  std::vector<double> busy;
+  std::vector<double> waits;
+  {
+    Binder binder(ledger);
+    for (int round = 1; round <= kRounds; ++round) {
+      const Pods pods = cluster_pods(round);
+      (void)binder.longest();
+      const Took took = take_list(ledger, pods);
+      lists.push_back(took.wall);
+      busy.push_back(took.busy);
+      waits.push_back(binder.longest());
+    }
+  }
+  const double list = median(lists);
+  const double wait = median(waits);
+  std::printf("%d pods on %d nodes, a tenth of them others in each list\n", kNodes * kPodsPerNode,
+              kNodes);
+  std::printf(
+      "  the first list %.0f ms of processor time, a later one %.0f ms, %.0f ms by the clock\n",
+      first.busy / 1000, median(busy) / 1000, list / 1000);
+  std::printf("  the longest reserve and release meanwhile %.2f ms (median of %d)\n", wait / 1000,
+              kRounds);
+  return verdict(wait < list / 20, "who reserves waits for less than a twentieth of a list");
+}
+
+struct OneNode {
+  double rebuild = 0;  // microseconds
+  double end = 0;      // of one pod
+  double naive = 0;    // to add up all of the node's holdings once
+};
+
+OneNode measure_node(int count, int gpus) {
+  SteadyClock clock;
+  const Limits limits;
+  Ledger ledger(clock, limits);
+  ledger.put_node(node_of("virtual", gpus));
+  const Pods pods = pods_on("virtual", count);
+  OneNode node;
+  node.rebuild = take_list(ledger, pods).busy;
+  const double before = busy_micros();
+  for (int i = 0; i < kEnds; ++i) ledger.gone(pods[static_cast<std::size_t>(i)]->uid);
+  node.end = (busy_micros() - before) / kEnds;
+  const auto inventory = std::make_shared<const NodeInventory>(node_of("virtual", gpus));
+  std::vector<double> naive;
+  for (int i = 0; i < 21; ++i) {
+    const double began = busy_micros();
+    const NodeStatePtr state = add_up(inventory, pods);
+    naive.push_back(busy_micros() - began);
+  }
+  node.naive = median(naive);
+  return node;
+}
+
+bool measure_nodes() {
+  bool good = true;
+  for (const int gpus : {0, 8}) {
+    const OneNode few = measure_node(kFew, gpus);
+    const OneNode many = measure_node(kMany, gpus);
+    std::printf("one node of %d GPUs with %d and with %d pods without GPUs\n", gpus, kFew, kMany);
+    std::printf("  rebuilt by a list   %8.1f ms %8.1f ms  x%.0f\n", few.rebuild / 1000,
+                many.rebuild / 1000, many.rebuild / few.rebuild);
+    std::printf("  the end of one pod  %8.1f us %8.1f us  x%.1f\n", few.end, many.end,
+                many.end / few.end);
+    std::printf("  all added up once   %8.1f us %8.1f us  x%.1f\n", few.naive, many.naive,
+                many.naive / few.naive);
+    good =
+        verdict(many.rebuild < 48 * few.rebuild, "sixteen times the pods: no 256 times the list") &&
+        good;
+    good = verdict(many.end < many.naive / 10, "an end costs less than a tenth of adding all up") &&
+           good;
+  }
+  return good;
+}
+
+}  // namespace
+}  // namespace snug
+
+int main() {
+  const bool lists = snug::measure_lists();
+  const bool nodes = snug::measure_nodes();
+  return lists && nodes ? 0 : 1;
+}

@@ -1,0 +1,51 @@
+// Pods by limits whose slices are gone while a node's MIG layout is changed. Such a node has none
+// of them allocatable, so that kube-scheduler's own filter refuses the pods, and Snug is never
+// asked: GET /v1/pods and an event say what they wait for.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "snug/base/limits.hpp"
+#include "snug/model/request.hpp"
+#include "snug/model/snapshot.hpp"
+#include "snug/service/pending.hpp"
+#include "snug/service/ports.hpp"
+
+namespace snug {
+
+/// Read from one snapshot, which must outlive this object.
+class LayoutChanges {
+ public:
+  explicit LayoutChanges(const Snapshot& snapshot);
+
+  [[nodiscard]] bool any() const { return any_; }
+  /// The node that the request may be waiting for: it asks for slices (nvidia.com/mig-*) or for
+  /// nvidia.com/gpu, no other node offers that, and this is the first by name of those whose layout
+  /// is being changed and whose cards can have it. Empty: it waits for none.
+  [[nodiscard]] std::string_view awaited_by(const GpuRequest& request) const;
+
+ private:
+  bool any_ = false;
+  std::map<std::string_view, std::string_view> nodes_;  // by profile, or nvidia.com/gpu
+  std::set<std::string_view> open_elsewhere_;           // resources
+};
+
+/// Writes one event on each pod and for each node that it waits for. Used by one thread.
+class LayoutReporter {
+ public:
+  LayoutReporter(ApiPort& api, const Limits& limits)
+      : api_(api), most_(static_cast<std::size_t>(limits.max_pending_pods)) {}
+
+  void look_at(const Snapshot& snapshot, const PendingPods& pending);
+
+ private:
+  ApiPort& api_;
+  std::size_t most_;
+  std::unordered_set<std::string> told_;  // uid and node; empty while no layout is changed
+};
+
+}  // namespace snug

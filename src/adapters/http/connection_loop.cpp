@@ -1,0 +1,330 @@
+#include "adapters/http/connection_loop.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <system_error>
+
+namespace snug {
+namespace {
+
+using Step = Connection::Step;
+
+/// kShortageWaitMs: how long the loop waits before it accepts again, when descriptors or memory
+/// have run out. kSoonMs: the longest time until a turn that Hooks::turn asked for. Neither bounds
+/// a client's wait, so that they are no limits to set.
+constexpr int kShortageWaitMs = 10;
+constexpr int kSoonMs = 10;
+/// The most in one turn, so that accepting, reading and closing take turns.
+constexpr std::size_t kEvents = 64;
+constexpr int kAcceptedAtOnce = 64;
+
+void watch(int epoll_fd, int fd, std::uint32_t events) {
+  epoll_event event{.events = events, .data = {.fd = fd}};
+  // Where both calls fail, the connection ends by its deadline.
+  if (::epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &event) != 0 && errno == ENOENT) {
+    ::epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event);
+  }
+}
+
+void signal(int event_fd) {
+  const std::uint64_t one = 1;
+  // The counter never comes near its end, so that this always succeeds.
+  [[maybe_unused]] const ssize_t written = ::write(event_fd, &one, sizeof one);
+}
+
+}  // namespace
+
+ConnectionLoop::ConnectionLoop(LoopBounds bounds, const Clock& clock, Hooks hooks)
+    : bounds_(bounds), clock_(clock), hooks_(std::move(hooks)), timers_(bounds.timers) {}
+
+ConnectionLoop::~ConnectionLoop() {
+  stop();
+  for (const int fd : {epoll_fd_, wake_fd_, drain_fd_}) {
+    if (fd >= 0) ::close(fd);
+  }
+}
+
+bool ConnectionLoop::start(int listen_fd) {
+  listen_fd_ = listen_fd;
+  epoll_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
+  wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  drain_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  bool started = epoll_fd_ >= 0 && wake_fd_ >= 0 && drain_fd_ >= 0;
+  if (started) {
+    watch(epoll_fd_, listen_fd_, EPOLLIN);
+    watch(epoll_fd_, wake_fd_, EPOLLIN);
+    if (draining_) signal(drain_fd_);
+  }
+  try {
+    if (started) thread_ = std::thread([this] { run(); });
+    if (started) pthread_setname_np(thread_.native_handle(), "snug-accept");
+  } catch (const std::system_error&) {
+    started = false;
+  }
+  if (!started) ::close(listen_fd_);
+  return started;
+}
+
+void ConnectionLoop::run() {
+  std::array<epoll_event, kEvents> events{};
+  bool soon = false;
+  while (!stopping_) {
+    const int count = ::epoll_wait(epoll_fd_, events.data(), kEvents, wait_time(soon));
+    for (int i = 0; i < count; ++i) {
+      // Before new connections are accepted, which may need the places of those that end here.
+      if (events[static_cast<std::size_t>(i)].data.fd != listen_fd_) {
+        come_on(events[static_cast<std::size_t>(i)].data.fd);
+      }
+    }
+    take_turn(soon);
+    shake_one();
+  }
+  if (listening_) ::close(listen_fd_);
+  while (!waiting_.empty()) close(remove(waiting_.begin()->first));
+}
+
+int ConnectionLoop::wait_time(bool soon) const {
+  if (!handshakes_.empty()) return 0;
+  const auto next = timers_.next_deadline();
+  if (!next) return soon ? kSoonMs : -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - clock_.now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, soon ? kSoonMs : INT_MAX));
+}
+
+void ConnectionLoop::take_turn(bool& soon) {
+  take_returned();
+  end_late();
+  for (int i = 0; listening_ && !draining_ && i < kAcceptedAtOnce && accept_one(); ++i) {
+  }
+  if (draining_ && listening_) begin_drain();
+  soon = hooks_.turn();
+}
+
+bool ConnectionLoop::accept_one() {
+  const int fd = ::accept4(listen_fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (fd < 0) {
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      if (make_room()) return true;
+      pollfd wake{wake_fd_, POLLIN, 0};
+      ::poll(&wake, 1, kShortageWaitMs);
+      return false;
+    }
+    // These four say that nothing can be accepted; any other is about one connection, now gone.
+    return errno != EAGAIN && errno != EWOULDBLOCK && errno != EBADF && errno != EINVAL;
+  }
+  const int on = 1;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  bool full = false;
+  {
+    const std::lock_guard lock(mutex_);
+    full = open_ >= bounds_.open;
+  }
+  if (full && !make_room()) {
+    ::close(fd);
+    return true;
+  }
+  Connected connection = hooks_.open(fd);
+  if (connection == nullptr) return true;
+  {
+    const std::lock_guard lock(mutex_);
+    ++open_;
+  }
+  timers_.accepted(fd, clock_.now());
+  keep(std::move(connection), Step::kWaitRead);
+  return true;
+}
+
+bool ConnectionLoop::make_room() {
+  while (const auto first = timers_.first_to_go()) {
+    const bool refused = timers_.is_refused(*first);
+    Connected connection = remove(*first);
+    // A connection in its handshake is closed without the next step, which could be costly.
+    if (refused || !connection->shaken() || connection->advance() != Step::kHead) {
+      close(std::move(connection));
+      return true;
+    }
+    // A whole head had come, but had not been read yet: the request is served.
+    hand_over(std::move(connection));
+  }
+  return false;
+}
+
+void ConnectionLoop::hand_over(Connected connection) {
+  ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, connection->socket(), nullptr);
+  hooks_.head_came(std::move(connection));
+}
+
+void ConnectionLoop::take_back(Connected connection, AfterRequest after) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (after != AfterRequest::kClose && !ended_) {
+      returned_.emplace_back(std::move(connection), after);
+    }
+  }
+  if (connection != nullptr) return close(std::move(connection));
+  wake();
+}
+
+void ConnectionLoop::take_returned() {
+  std::vector<Returned> returned;
+  {
+    const std::lock_guard lock(mutex_);
+    returned.swap(returned_);
+  }
+  for (auto& [connection, after] : returned) {
+    const int fd = connection->socket();
+    if (after == AfterRequest::kDrop && !draining_) {
+      timers_.refused(fd, clock_.now());
+      keep(std::move(connection), Step::kWaitRead);
+    } else if (after == AfterRequest::kDrop) {
+      close(std::move(connection));
+    } else {
+      timers_.idle(fd, clock_.now());
+      const Step step = connection->advance();
+      go_on(std::move(connection), step);
+    }
+  }
+}
+
+void ConnectionLoop::keep(Connected connection, Step step) {
+  const int fd = connection->socket();
+  std::uint32_t events = step == Step::kWaitWrite ? EPOLLOUT : EPOLLIN;
+  // One event puts it into handshakes_; the next one is due only after that step.
+  if (!connection->shaken()) events |= EPOLLONESHOT;
+  waiting_.insert_or_assign(fd, std::move(connection));
+  watch(epoll_fd_, fd, events);
+}
+
+/// An event of this descriptor, whose connection may have left the loop since.
+void ConnectionLoop::come_on(int fd) {
+  if (fd == wake_fd_) {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const ssize_t got = ::read(wake_fd_, &count, sizeof count);
+    return;
+  }
+  const auto found = waiting_.find(fd);
+  if (found == waiting_.end()) return;
+  if (!found->second->shaken()) return handshakes_.push_back(fd);
+  take_step(fd);
+}
+
+void ConnectionLoop::shake_one() {
+  if (handshakes_.empty()) return;
+  const int fd = handshakes_.front();
+  handshakes_.pop_front();
+  // The connection may have been closed, and its descriptor may be another's: a step too many does
+  // that one no harm.
+  if (waiting_.contains(fd)) take_step(fd);
+}
+
+void ConnectionLoop::take_step(int fd) {
+  const auto found = waiting_.find(fd);
+  Connected connection = std::move(found->second);
+  waiting_.erase(found);
+  if (!timers_.is_refused(fd)) {
+    const Step step = connection->advance();
+    return go_on(std::move(connection), step);
+  }
+  const Step step = connection->drop();
+  if (step != Step::kEnd) return keep(std::move(connection), step);
+  timers_.remove(fd);
+  close(std::move(connection));
+}
+
+void ConnectionLoop::go_on(Connected connection, Step step) {
+  const int fd = connection->socket();
+  const bool ends = step == Step::kEnd || (draining_ && !connection->begun());
+  if (step != Step::kHead && !ends) {
+    if (connection->begun()) timers_.head_came_on(fd, clock_.now());
+    return keep(std::move(connection), step);
+  }
+  timers_.remove(fd);
+  if (step == Step::kHead) return hand_over(std::move(connection));
+  close(std::move(connection));
+}
+
+void ConnectionLoop::end_late() {
+  for (const int fd : timers_.late(clock_.now())) {
+    Connected& connection = waiting_.at(fd);
+    if (timers_.is_refused(fd) || !connection->in_head()) {
+      close(remove(fd));
+      continue;
+    }
+    hooks_.head_late(*connection);
+    timers_.refused(fd, clock_.now());
+    watch(epoll_fd_, fd, EPOLLIN);
+  }
+}
+
+/// Accepts those that the kernel has queued, since they may have sent requests; no more than the
+/// backlog, since new ones could come for ever.
+void ConnectionLoop::begin_drain() {
+  for (std::size_t left = bounds_.backlog; left > 0 && accept_one(); --left) {
+  }
+  listening_ = false;
+  ::close(listen_fd_);
+  std::vector<int> all;
+  all.reserve(waiting_.size());
+  for (const auto& [fd, connection] : waiting_) all.push_back(fd);
+  for (const int fd : all) {
+    if (timers_.is_refused(fd)) {
+      close(remove(fd));
+    } else {
+      come_on(fd);
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  drained_ = true;
+  if (open_ == 0) all_ended_.notify_all();
+}
+
+ConnectionLoop::Connected ConnectionLoop::remove(int fd) {
+  const auto found = waiting_.find(fd);
+  Connected connection = std::move(found->second);
+  waiting_.erase(found);
+  timers_.remove(fd);
+  return connection;
+}
+
+void ConnectionLoop::close(Connected connection) {
+  connection.reset();
+  const std::lock_guard lock(mutex_);
+  if (--open_ == 0) all_ended_.notify_all();
+}
+
+void ConnectionLoop::wake() {
+  if (wake_fd_ >= 0) signal(wake_fd_);
+}
+
+bool ConnectionLoop::drain(std::chrono::milliseconds at_most) {
+  if (!draining_.exchange(true) && drain_fd_ >= 0) signal(drain_fd_);
+  wake();
+  std::unique_lock lock(mutex_);
+  return all_ended_.wait_for(lock, at_most, [this] { return drained_ && open_ == 0; });
+}
+
+void ConnectionLoop::stop() {
+  stopping_ = true;
+  wake();
+  if (thread_.joinable()) thread_.join();
+  std::vector<Returned> returned;
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    returned.swap(returned_);
+  }
+  for (auto& [connection, after] : returned) close(std::move(connection));
+}
+
+}  // namespace snug

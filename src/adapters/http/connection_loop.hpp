@@ -1,0 +1,126 @@
+// One thread that accepts connections and waits for all that have no request to be served: it
+// shakes hands, reads heads, keeps idle connections, and drops what refused clients still send. So
+// none of these costs a thread of its own, however slow its client is; a connection leaves the loop
+// when a head is complete, and comes back when its reply has left. How long each may stay, and
+// which one goes where there is no room for another, is said by ConnectionTimers.
+//
+// One step of a TLS handshake can take a millisecond of processor time. The loop therefore takes at
+// most one such step in each turn, and clients in handshakes wait for each other in a queue: they
+// delay the head of an established connection, or an accept, by one step and not by one for each
+// client.
+//
+// Ends in two steps: drain (no new connections, idle ones go) and stop. start, drain and stop are
+// called from one thread; the rest is thread-safe.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "adapters/http/connection.hpp"
+#include "adapters/http/connection_timers.hpp"
+#include "snug/base/clock.hpp"
+
+namespace snug {
+
+struct LoopBounds {
+  std::size_t open = 0;     // connections, those included that have left the loop for a thread
+  std::size_t backlog = 0;  // accepted at most after the drain has begun
+  TimerBounds timers;
+};
+
+class ConnectionLoop {
+ public:
+  using Connected = std::unique_ptr<Connection>;
+  /// Called by the loop's thread. They must not wait or throw.
+  struct Hooks {
+    /// Makes the connection of an accepted socket. Null: it could not, and has closed `fd`.
+    std::function<Connected(int fd)> open;
+    /// Takes over a connection whose next head is complete.
+    std::function<void(Connected)> head_came;
+    /// Answers a client whose head did not come in time, without waiting; drop() follows.
+    std::function<void(Connection&)> head_late;
+    /// Called in each turn. True: it wants to be called again within milliseconds.
+    std::function<bool()> turn;
+  };
+
+  ConnectionLoop(LoopBounds bounds, const Clock& clock, Hooks hooks);
+  ~ConnectionLoop();
+  ConnectionLoop(const ConnectionLoop&) = delete;
+  ConnectionLoop& operator=(const ConnectionLoop&) = delete;
+
+  /// Owns `listen_fd` from here on. False: no descriptor or thread is left.
+  [[nodiscard]] bool start(int listen_fd);
+  /// Gives a connection back that head_came took.
+  void take_back(Connected connection, AfterRequest after);
+  /// Makes the loop take a turn now.
+  void wake();
+
+  [[nodiscard]] bool draining() const { return draining_; }
+  /// Becomes readable, and stays so, when the loop drains.
+  [[nodiscard]] int drain_fd() const { return drain_fd_; }
+  /// Accepts no more than the backlog, closes idle connections and waits for the others to end;
+  /// true: all have.
+  bool drain(std::chrono::milliseconds at_most);
+  /// Closes every connection that is in the loop, and each that comes back later.
+  void stop();
+
+ private:
+  using Returned = std::pair<Connected, AfterRequest>;
+
+  void run();
+  [[nodiscard]] int wait_time(bool soon) const;
+  void take_turn(bool& soon);
+  /// False: no client waits to be accepted, or none can be accepted now.
+  bool accept_one();
+  /// Closes one connection. False: none is left in the loop.
+  [[nodiscard]] bool make_room();
+  void take_returned();
+  void keep(Connected connection, Connection::Step step);
+  void come_on(int fd);
+  /// Takes the next step of the first handshake in the queue.
+  void shake_one();
+  void take_step(int fd);
+  void go_on(Connected connection, Connection::Step step);
+  void hand_over(Connected connection);
+  void end_late();
+  void begin_drain();
+  [[nodiscard]] Connected remove(int fd);
+  void close(Connected connection);
+
+  const LoopBounds bounds_;
+  const Clock& clock_;
+  const Hooks hooks_;
+  int listen_fd_ = -1;
+  int epoll_fd_ = -1;
+  int wake_fd_ = -1;
+  int drain_fd_ = -1;
+  std::atomic<bool> draining_{false};
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+
+  // Used by the loop's thread alone.
+  bool listening_ = true;
+  ConnectionTimers timers_;
+  std::unordered_map<int, Connected> waiting_;  // by descriptor
+  std::deque<int> handshakes_;                  // descriptors whose next step can be taken
+
+  std::mutex mutex_;
+  std::condition_variable all_ended_;
+  std::size_t open_ = 0;            // guarded by mutex_
+  bool drained_ = false;            // guarded by mutex_: no more accepts, idle ones are closed
+  bool ended_ = false;              // guarded by mutex_: take_back() closes
+  std::vector<Returned> returned_;  // guarded by mutex_
+};
+
+}  // namespace snug

@@ -1,0 +1,23 @@
+#include "adapters/http/slow_transfers.hpp"
+
+#include <algorithm>
+
+namespace snug {
+
+std::vector<std::size_t> pick_slow(std::span<const Transfer> all, TimePoint now,
+                                   std::int64_t min_bytes_per_s, std::size_t most) {
+  const auto rate = [&](std::size_t i) {
+    const std::chrono::duration<double> elapsed = now - all[i].since;
+    return static_cast<double>(all[i].bytes) / elapsed.count();
+  };
+  std::vector<std::size_t> slow;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].waits || now - all[i].since < kSlowAfter) continue;
+    if (rate(i) < static_cast<double>(min_bytes_per_s)) slow.push_back(i);
+  }
+  std::ranges::sort(slow, {}, rate);
+  slow.resize(std::min(slow.size(), most));
+  return slow;
+}
+
+}  // namespace snug

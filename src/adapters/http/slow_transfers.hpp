@@ -1,0 +1,30 @@
+// Picks the clients that lose their connections while requests wait for threads or for room: those
+// that send a body, or take a reply, at less than minBytesPerS. Pure.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "snug/base/clock.hpp"
+
+namespace snug {
+
+/// A body or a reply that is under way.
+struct Transfer {
+  TimePoint since;
+  std::uint64_t bytes = 0;
+  bool waits = false;  // the thread is blocked on the client's socket
+};
+
+/// A transfer younger than this is never slow. Well below a probe's time-out, and above the pauses
+/// of healthy clients and networks, so that it is no limit to set.
+inline constexpr std::chrono::milliseconds kSlowAfter{250};
+
+/// At most `most` indexes of `all`, the slowest first.
+[[nodiscard]] std::vector<std::size_t> pick_slow(std::span<const Transfer> all, TimePoint now,
+                                                 std::int64_t min_bytes_per_s, std::size_t most);
+
+}  // namespace snug

@@ -1,0 +1,153 @@
+#include "snug/adapters/kube/kube_lease.hpp"
+
+#include <utility>
+
+#include "adapters/kube/api_caller.hpp"
+#include "adapters/kube/resource_stream.hpp"
+#include "adapters/kube/text.hpp"
+
+namespace snug {
+namespace {
+
+class LeaseFeed final : public ObjectFeed {
+ public:
+  LeaseFeed(std::string target, LeaseSink& sink) : target_(std::move(target)), sink_(sink) {}
+
+  [[nodiscard]] std::string_view resource() const override { return "leases"; }
+  [[nodiscard]] std::string_view target() const override { return target_; }
+  [[nodiscard]] std::string_view watch_accept() const override { return "application/json"; }
+
+  void alive(std::string_view) override {}
+  void lost() override {}
+  void list_begins() override { listed_.clear(); }
+  [[nodiscard]] Result<void> list_item(std::string_view json) override {
+    auto lease = read_lease(json);
+    if (!lease) return std::unexpected(lease.error());
+    listed_ = lease->resource_version;
+    return {};
+  }
+  void list_ends() override { sink_.lease_shown(listed_); }
+
+  [[nodiscard]] Result<Step> event(std::string_view json, WireFormat) override {
+    auto event = read_lease_event(json);
+    if (!event) return std::unexpected(event.error());
+    Step step{WatchKind::kBookmark, event->resource_version, event->error_code,
+              event->error_message};
+    switch (event->kind) {
+      case LeaseEvent::Kind::kShown:
+        step.kind = WatchKind::kModified;
+        sink_.lease_shown(event->resource_version);
+        break;
+      case LeaseEvent::Kind::kGone:
+        step.kind = WatchKind::kDeleted;
+        sink_.lease_shown({});
+        break;
+      case LeaseEvent::Kind::kError:
+        step.kind = WatchKind::kError;
+        break;
+      case LeaseEvent::Kind::kBookmark:
+        break;
+    }
+    return step;
+  }
+
+ private:
+  const std::string target_;
+  LeaseSink& sink_;
+  std::string listed_;  // its resource version; empty: the list does not have it
+};
+
+std::string collection(const LeaseName& name) {
+  return "/apis/coordination.k8s.io/v1/namespaces/" + name.name_space + "/leases";
+}
+
+/// One connection is enough, since calls about the Lease come one at a time.
+Limits one_connection(Limits limits) {
+  limits.api_connections = 1;
+  return limits;
+}
+
+}  // namespace
+
+struct KubeLease::State {
+  State(const ApiEndpoint& the_endpoint, const KubeOptions& the_options,
+        const KubeContext& the_context, LeaseName the_name)
+      : endpoint(the_endpoint),
+        options(the_options),
+        limits(one_connection(the_context.limits)),
+        context{limits, the_context.metrics, the_context.log, the_context.clock},
+        name(std::move(the_name)),
+        caller(endpoint, options, context) {}
+
+  [[nodiscard]] Result<void> check() const {
+    auto valid = check_name("namespace", name.name_space);
+    return valid ? check_name("Lease", name.name) : valid;
+  }
+
+  const ApiEndpoint endpoint;
+  const KubeOptions options;
+  const Limits limits;
+  const KubeContext context;
+  const LeaseName name;
+  ApiCaller caller;
+  std::unique_ptr<ResourceStream> stream;
+};
+
+KubeLease::KubeLease(const ApiEndpoint& endpoint, const KubeOptions& options,
+                     const KubeContext& context, LeaseName name)
+    : state_(std::make_unique<State>(endpoint, options, context, std::move(name))) {}
+
+KubeLease::~KubeLease() { stop_watch(); }
+
+Result<std::optional<Lease>> KubeLease::read() {
+  if (auto valid = state_->check(); !valid) return std::unexpected(valid.error());
+  ApiRequest request;
+  request.target = collection(state_->name) + "/" + state_->name.name;
+  const auto reply = state_->caller.call("get_lease", request);
+  if (!reply) return std::unexpected(reply.error());
+  if (reply->status == 404 && says_not_found(reply->body, "leases", state_->name.name)) {
+    return std::optional<Lease>();
+  }
+  if (reply->status != 200) {
+    return fail(ErrorCode::kUnavailable,
+                "the API server answered " + std::to_string(reply->status) +
+                    " to the read of the Lease " + state_->name.name_space + "/" +
+                    state_->name.name + ": " + status_message(reply->body));
+  }
+  auto lease = read_lease(reply->body);
+  if (!lease) return std::unexpected(lease.error());
+  return *std::move(lease);
+}
+
+Result<Lease> KubeLease::write(const LeaseRecord& record, const Lease* over) {
+  if (auto valid = state_->check(); !valid) return std::unexpected(valid.error());
+  ApiRequest request;
+  request.method = over == nullptr ? "POST" : "PUT";
+  request.target = collection(state_->name) + (over == nullptr ? "" : "/" + state_->name.name);
+  request.content_type = "application/json";
+  request.body =
+      write_lease(state_->name, record, over, micro_time(std::chrono::system_clock::now()));
+  const auto reply = state_->caller.call("write_lease", request);
+  if (!reply) return std::unexpected(reply.error());
+  if (reply->status == 200 || reply->status == 201) return read_lease(reply->body);
+  ErrorCode code = ErrorCode::kUnavailable;
+  if (reply->status >= 500) code = ErrorCode::kUnknown;
+  if (reply->status == 404) code = ErrorCode::kNotFound;
+  if (reply->status == 409) code = ErrorCode::kConflict;
+  return fail(code, "the API server answered " + std::to_string(reply->status) +
+                        " to the write of the Lease " + state_->name.name_space + "/" +
+                        state_->name.name + ": " + status_message(reply->body));
+}
+
+void KubeLease::start_watch(LeaseSink& sink) {
+  if (auto valid = state_->check(); !valid) return;
+  const std::string target = collection(state_->name) + "?fieldSelector=metadata.name%3D" +
+                             encode_query(state_->name.name) + "&";
+  state_->stream =
+      std::make_unique<ResourceStream>(state_->endpoint, state_->options, state_->context,
+                                       std::make_unique<LeaseFeed>(target, sink));
+}
+
+void KubeLease::stop_watch() { state_->stream.reset(); }
+
+}  // namespace snug

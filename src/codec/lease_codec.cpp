@@ -1,0 +1,129 @@
+#include "snug/codec/lease_codec.hpp"
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "snug/base/limits.hpp"
+
+namespace snug {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string dump(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// A member; null where the value is no object or lacks it.
+const Json& member(const Json& value, const char* key) {
+  static const Json none;
+  const auto found = value.is_object() ? value.find(key) : value.end();
+  return value.is_object() && found != value.end() ? *found : none;
+}
+
+/// Discarded: it is no JSON, or is nested more deeply than any Lease.
+Json parse(std::string_view text) {
+  bool too_deep = false;
+  const auto bound = [&](int depth, Json::parse_event_t, Json&) {
+    too_deep = too_deep || depth > kMostLeaseDepth;
+    return !too_deep;
+  };
+  Json value = Json::parse(text, bound, false);
+  return too_deep ? Json(Json::value_t::discarded) : value;
+}
+
+class SpecReader {
+ public:
+  explicit SpecReader(const Json& spec) : spec_(spec) {}
+
+  std::string text(const char* key) {
+    const Json& value = member(spec_, key);
+    if (value.is_string()) return value.get<std::string>();
+    if (!value.is_null()) wrong_ = key;
+    return {};
+  }
+  /// The API server's numbers have 32 bits.
+  std::int64_t number(const char* key) {
+    const Json& value = member(spec_, key);
+    if (value.is_number_integer()) {
+      const auto number = value.get<std::int64_t>();
+      if (std::in_range<std::int32_t>(number)) return number;
+    }
+    if (!value.is_null()) wrong_ = key;
+    return 0;
+  }
+  [[nodiscard]] const std::string& wrong() const { return wrong_; }
+
+ private:
+  const Json& spec_;
+  std::string wrong_;
+};
+
+Result<Lease> to_lease(const Json& object) {
+  const Json& version = member(member(object, "metadata"), "resourceVersion");
+  if (!version.is_string()) return fail(ErrorCode::kInvalid, "it is no Lease of the API server");
+  const Json& spec_object = member(object, "spec");
+  if (!spec_object.is_null() && !spec_object.is_object()) {
+    return fail(ErrorCode::kInvalid, "spec of the Lease is not an object");
+  }
+  SpecReader spec(spec_object);
+  Lease lease;
+  lease.record = {.holder = spec.text("holderIdentity"),
+                  .duration_s = spec.number("leaseDurationSeconds"),
+                  .acquire_time = spec.text("acquireTime"),
+                  .renew_time = spec.text("renewTime"),
+                  .transitions = spec.number("leaseTransitions")};
+  if (!spec.wrong().empty()) {
+    return fail(ErrorCode::kInvalid,
+                "spec." + spec.wrong() + " of the Lease has a wrong type or is too large");
+  }
+  lease.resource_version = version.get<std::string>();
+  lease.object = dump(object);
+  return lease;
+}
+
+}  // namespace
+
+Result<Lease> read_lease(std::string_view json) { return to_lease(parse(json)); }
+
+std::string write_lease(const LeaseName& name, const LeaseRecord& record, const Lease* over,
+                        std::string_view now) {
+  Json object = over == nullptr ? Json::object() : Json::parse(over->object, nullptr, false);
+  if (!object.is_object()) object = Json::object();
+  object["apiVersion"] = "coordination.k8s.io/v1";
+  object["kind"] = "Lease";
+  object["metadata"]["namespace"] = name.name_space;
+  object["metadata"]["name"] = name.name;
+  Json& spec = object["spec"];
+  spec["holderIdentity"] = record.holder;
+  spec["leaseDurationSeconds"] = record.duration_s;
+  spec["acquireTime"] = record.acquire_time.empty() ? std::string(now) : record.acquire_time;
+  spec["renewTime"] = now;
+  spec["leaseTransitions"] = record.transitions;
+  return dump(object);
+}
+
+Result<LeaseEvent> read_lease_event(std::string_view json) {
+  const Json event = parse(json);
+  const Json& type = member(event, "type");
+  const Json& object = member(event, "object");
+  if (!type.is_string()) return fail(ErrorCode::kInvalid, "it is no watch event");
+  LeaseEvent read;
+  if (type == "ERROR") {
+    read.kind = LeaseEvent::Kind::kError;
+    const Json& code = member(object, "code");
+    if (code.is_number_integer()) read.error_code = code.get<int>();
+    const Json& message = member(object, "message");
+    if (message.is_string()) read.error_message = message.get<std::string>();
+    return read;
+  }
+  auto lease = to_lease(object);
+  if (!lease) return std::unexpected(lease.error());
+  read.resource_version = lease->resource_version;
+  if (type == "DELETED") read.kind = LeaseEvent::Kind::kGone;
+  if (type == "ADDED" || type == "MODIFIED") read.kind = LeaseEvent::Kind::kShown;
+  return read;
+}
+
+}  // namespace snug

@@ -1,0 +1,65 @@
+#include "fit/why_not.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "fit/levels.hpp"
+#include "fit/slices.hpp"
+#include "snug/fit/charge.hpp"
+#include "snug/mig/catalog.hpp"
+#include "snug/mig/choose.hpp"
+
+namespace snug {
+namespace {
+
+/// The profiles of the slices that the GPU, which takes slices, has or could be given.
+ProfileSet profiles_on(const NodeInventory& node, const GpuState& gpu) {
+  return mig_room_by(node, gpu, Level::kMode).profiles;
+}
+
+/// Whether the GPU has the profile, or could have. Outside of MIG mode its card decides, since the
+/// operator may switch the mode. A vanished GPU may have been any card: it could.
+bool could_have(const NodeInventory& node, const GpuState& gpu, const SliceNeed& need) {
+  if (gpu.closure == GpuClosure::kVanished) return true;
+  if (takes_slices(*gpu.info)) {
+    return smallest_profile(*gpu.info->mig_table, need, profiles_on(node, gpu)).has_value();
+  }
+  const MigCard* const card = find_mig_card(gpu.info->model, gpu.memory);
+  return card != nullptr && smallest_profile(*card->table, need).has_value();
+}
+
+/// Whether the container asks for more than the GPU, or any of its slices, has. False of a vanished
+/// GPU, and in MIG mode where the container takes no slice or there is none to compare with.
+bool too_small(const NodeInventory& node, const GpuState& gpu, const ContainerRequest& asked,
+               const SliceNeed& need) {
+  if (gpu.closure == GpuClosure::kVanished) return false;
+  if (!takes_slices(*gpu.info)) {
+    return !gpu.info->mig && charge(asked, gpu.memory).memory > gpu.memory;
+  }
+  const ProfileSet profiles = profiles_on(node, gpu);
+  return may_be_slice(asked.isolation) && profiles != 0 &&
+         !smallest_profile(*gpu.info->mig_table, need, profiles);
+}
+
+}  // namespace
+
+ReasonCode closest_reason(const NodeState& node, const GpuRequest& request, ReasonCode found) {
+  if (found < ReasonCode::kWrongMode) return found;
+  for (const ContainerRequest& asked : request.containers) {
+    const std::optional<SliceNeed> need = slice_need(asked);
+    if (!need) continue;
+    if (!need->profile.empty()) {
+      const bool any = std::ranges::any_of(
+          node.gpus, [&](const GpuState& gpu) { return could_have(*node.inventory, gpu, *need); });
+      if (!any) return ReasonCode::kNoProfile;
+    } else if (found == ReasonCode::kWrongMode &&
+               std::ranges::all_of(node.gpus, [&](const GpuState& gpu) {
+                 return too_small(*node.inventory, gpu, asked, *need);
+               })) {
+      return ReasonCode::kTooLarge;
+    }
+  }
+  return found;
+}
+
+}  // namespace snug

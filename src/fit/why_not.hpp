@@ -1,0 +1,20 @@
+// Why a node cannot serve a request, said more closely than the levels of fit/levels.hpp do.
+#pragma once
+
+#include "snug/model/refusal.hpp"
+#include "snug/model/request.hpp"
+#include "snug/model/snapshot.hpp"
+
+namespace snug {
+
+/// The reason to tell instead of `found`, which the levels gave:
+///   - kNoProfile where a container names a MIG profile that no GPU of the node has, or could have
+///     in MIG mode;
+///   - kTooLarge instead of kWrongMode where a container asks for more than any GPU of the node
+///   has,
+///     and more than any slice that exists there;
+///   - else `found` itself.
+[[nodiscard]] ReasonCode closest_reason(const NodeState& node, const GpuRequest& request,
+                                        ReasonCode found);
+
+}  // namespace snug

@@ -1,0 +1,87 @@
+#include "snug/leader/election.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+namespace snug {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// The duration in a record without a holder that says that its holder released it, as client-go
+/// writes it.
+constexpr std::chrono::seconds kReleased{1};
+
+}  // namespace
+
+Election::Election(ElectionSettings settings, TimePoint started)
+    : settings_(std::move(settings)), started_(started) {}
+
+void Election::observe(const std::optional<Lease>& lease, TimePoint now) {
+  const bool same = observed_ && lease.has_value() == lease_.has_value() &&
+                    (!lease || lease->record == lease_->record);
+  if (!same) observed_at_ = now;
+  observed_ = true;
+  lease_ = lease;
+  if (lease && lease->record.holder == settings_.identity) return;
+  leading_ = false;
+  may_be_ours_ = false;
+}
+
+TimePoint Election::free_at() const {
+  if (!lease_) return TimePoint::max();
+  const std::string& holder = lease_->record.holder;
+  const bool ours = holder == settings_.identity;
+  if (ours && may_be_ours_) return started_ + settings_.orphan_window;
+  const std::chrono::seconds stated(lease_->record.duration_s);
+  if (holder.empty() && stated == kReleased) return observed_at_;
+  const TimePoint after = observed_at_ + settings_.write_window;
+  const bool other = !holder.empty() && !ours;
+  return after + (other ? std::max(settings_.lease_duration, milliseconds(stated))
+                        : settings_.lease_duration);
+}
+
+std::string Election::other_holder(TimePoint now) const {
+  if (!lease_ || lease_->record.holder == settings_.identity || is_free(now)) return {};
+  return lease_->record.holder;
+}
+
+LeaseRecord Election::placeholder() const {
+  LeaseRecord record;
+  record.duration_s = std::chrono::ceil<std::chrono::seconds>(settings_.lease_duration).count();
+  return record;
+}
+
+LeaseRecord Election::claim() {
+  may_be_ours_ = true;
+  LeaseRecord record = placeholder();
+  record.holder = settings_.identity;
+  if (!lease_) return record;
+  const bool ours = lease_->record.holder == settings_.identity;
+  if (ours) record.acquire_time = lease_->record.acquire_time;
+  // The API server takes 32 bits.
+  record.transitions = std::min<std::int64_t>(lease_->record.transitions + (ours ? 0 : 1),
+                                              std::numeric_limits<std::int32_t>::max());
+  return record;
+}
+
+void Election::claimed(Lease written, TimePoint asked) {
+  leading_ = true;
+  renewed_ = asked;
+  observed_ = true;
+  observed_at_ = asked;
+  lease_ = std::move(written);
+}
+
+LeaseRecord Election::release() const {
+  LeaseRecord record;
+  record.duration_s = kReleased.count();
+  record.transitions = lease_ ? lease_->record.transitions : 0;
+  return record;
+}
+
+void Election::resign() { leading_ = false; }
+
+}  // namespace snug

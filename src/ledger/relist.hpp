@@ -1,0 +1,129 @@
+// Takes a list of all pods into the ledger in parts. The lock is given up between two parts, so
+// that other threads get their turn. Between parts they see a mixture of old and new nodes, but
+// never a new pod on a node's GPUs beside a pod that the list lacks: where the list shows pods with
+// GPUs on a node, all of the node's are replaced in one step. On any other node they end, in any
+// number of steps.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_set>
+#include <vector>
+
+#include "ledger/slots.hpp"
+#include "snug/ledger/ledger.hpp"
+
+namespace snug {
+
+/// A part of Ledger::Impl that locks the Impl's mutex itself.
+template <typename Impl>
+class Relist {
+ public:
+  /// Sorts the list, without the lock.
+  Relist(Impl& ledger, ListMark mark, const ListedPods& listed)
+      : ledger_(ledger), mark_(mark.sequence), living_(listed.living) {
+    std::vector<std::tuple<bool, std::string_view, std::size_t>> order;
+    order.reserve(listed.bound.size());
+    for (const HoldingPtr& holding : listed.bound) {
+      shown_bound_.insert(holding->uid);
+      const bool host_alone = holding->of_host_alone();
+      if (!host_alone) ++with_gpus_;
+      const std::string_view node = host_alone ? std::string_view() : holding->reservation.node;
+      order.emplace_back(host_alone, node, order.size());
+    }
+    std::ranges::sort(order);
+    bound_.reserve(order.size());
+    for (const auto& key : order) bound_.push_back(listed.bound[std::get<std::size_t>(key)]);
+  }
+
+  /// Returns the uids for which hold() returns false.
+  std::vector<std::string> take_in() {
+    note_living();
+    for (std::size_t first = 0; first < bound_.size();) {
+      std::size_t last = std::min(first + kAtOnce, bound_.size());
+      while (last < with_gpus_ && same_node(last - 1, last)) ++last;
+      take_part({bound_.data() + first, last - first});
+      first = last;
+    }
+    end_absent();
+    return std::move(edited_);
+  }
+
+ private:
+  // How many pods one turn under the lock takes: that change, some 2 us each, or that are only
+  // looked up. Fewer would need more turns.
+  static constexpr std::size_t kAtOnce = 256;
+  static constexpr std::size_t kLookUpsAtOnce = 4'096;
+
+  [[nodiscard]] bool same_node(std::size_t a, std::size_t b) const {
+    return bound_[a]->reservation.node == bound_[b]->reservation.node;
+  }
+
+  /// Pods that ended before the list began, and that it shows living, live after all.
+  void note_living() {
+    for (auto uid = living_.begin(); uid != living_.end();) {
+      const std::lock_guard lock(ledger_.mutex);
+      for (std::size_t i = 0; i < kLookUpsAtOnce && uid != living_.end(); ++i, ++uid) {
+        if (!ledger_.ended.since(*uid, mark_)) ledger_.ended.erase(*uid);
+      }
+    }
+    const std::lock_guard lock(ledger_.mutex);
+    ledger_.ended.listed(mark_, living_);
+  }
+
+  void take_part(std::span<const HoldingPtr> part) {
+    const std::lock_guard lock(ledger_.mutex);
+    const NodeSlots::Batch batch(ledger_.nodes);
+    for (const HoldingPtr& holding : part) {
+      if (!ledger_.hold(holding, Impl::Shown::kListed)) edited_.push_back(holding->uid);
+    }
+    std::string_view last;
+    for (const HoldingPtr& holding : part) {
+      if (holding->of_host_alone() || holding->reservation.node == last) continue;
+      last = holding->reservation.node;
+      for (const std::string& uid : ledger_.nodes.with_gpus(last)) end_if_absent(uid);
+    }
+  }
+
+  /// Ends the pods that the list lacks, bucket by bucket of the table; starts again at the first
+  /// bucket where the table has grown between two turns.
+  void end_absent() {
+    std::size_t buckets = 0;
+    for (std::size_t bucket = 0;;) {
+      const std::lock_guard lock(ledger_.mutex);
+      const auto& entries = ledger_.entries;
+      if (entries.bucket_count() != buckets) bucket = 0;
+      buckets = entries.bucket_count();
+      if (bucket == buckets) return;
+      std::vector<std::string> uids;
+      const std::size_t last = std::min(bucket + kLookUpsAtOnce, buckets);
+      for (; bucket < last && uids.size() < kAtOnce; ++bucket) {
+        for (auto entry = entries.begin(bucket); entry != entries.end(bucket); ++entry) {
+          if (!shown_bound_.contains(entry->first)) uids.push_back(entry->first);
+        }
+      }
+      const NodeSlots::Batch batch(ledger_.nodes);
+      for (const std::string& uid : uids) end_if_absent(uid);
+    }
+  }
+
+  void end_if_absent(const std::string& uid) {
+    if (!shown_bound_.contains(uid)) ledger_.not_shown_bound(uid, mark_, living_.contains(uid));
+  }
+
+  Impl& ledger_;
+  const std::uint64_t mark_;
+  const std::unordered_set<std::string_view>& living_;
+  std::vector<HoldingPtr> bound_;                     // with GPUs, by node; then of the host alone
+  std::size_t with_gpus_ = 0;                         // how many of `bound_`
+  std::unordered_set<std::string_view> shown_bound_;  // uids, which live in `bound_`
+  std::vector<std::string> edited_;
+};
+
+}  // namespace snug

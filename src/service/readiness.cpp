@@ -1,0 +1,141 @@
+#include "snug/service/readiness.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace snug {
+namespace {
+
+constexpr std::array<Resource, kResources> kAll{Resource::kNodes, Resource::kPods};
+
+std::int64_t nanoseconds(TimePoint time) { return time.time_since_epoch().count(); }
+
+}  // namespace
+
+std::string_view to_string(Resource resource) {
+  return resource == Resource::kNodes ? "nodes" : "pods";
+}
+
+Readiness::Readiness(const Clock& clock, const Limits& limits)
+    : clock_(clock),
+      silence_(std::chrono::seconds(limits.watch_silence_s)),
+      lost_(std::chrono::milliseconds(limits.watch_lost_ms)) {}
+
+void Readiness::lead() {
+  ++view_;
+  leads_ = true;
+  conflict_ = false;
+}
+
+void Readiness::stand_by(std::string leader, std::string why_nobody) {
+  leads_ = false;
+  const std::lock_guard lock(mutex_);
+  leader_ = std::move(leader);
+  why_nobody_ = std::move(why_nobody);
+}
+
+void Readiness::set_lease_problem(std::string problem) {
+  const std::lock_guard lock(mutex_);
+  lease_problem_ = std::move(problem);
+}
+
+void Readiness::list_begins(Resource resource) { at(resource).begun_view = view_.load(); }
+
+void Readiness::listed(Resource resource) {
+  Stream& stream = at(resource);
+  stream.listed_view = stream.begun_view.load();
+}
+
+void Readiness::alive(Resource resource, std::string_view version) {
+  Stream& stream = at(resource);
+  stream.alive_at = nanoseconds(clock_.now());
+  stream.established = true;
+  stream.reported = true;
+  if (version.empty()) return;
+  const std::lock_guard lock(mutex_);
+  stream.version = version;
+}
+
+void Readiness::lost(Resource resource) {
+  Stream& stream = at(resource);
+  const std::int64_t now = nanoseconds(clock_.now());
+  if (!stream.reported) stream.alive_at = now;
+  if (stream.established || !stream.reported) stream.lost_at = now;
+  stream.established = false;
+  stream.reported = true;
+}
+
+bool Readiness::is_alive(const Stream& stream) const {
+  if (!stream.reported) return true;
+  const std::int64_t now = nanoseconds(clock_.now());
+  if (std::chrono::nanoseconds(now - stream.alive_at) > silence_) return false;
+  return stream.established || std::chrono::nanoseconds(now - stream.lost_at) <= lost_;
+}
+
+bool Readiness::ready() const {
+  return leads_ && std::ranges::all_of(streams_, [this](const Stream& stream) {
+           return is_listed(stream) && is_alive(stream);
+         });
+}
+
+bool Readiness::warm() const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!lease_problem_.empty()) return false;
+  }
+  return !conflict_ && std::ranges::all_of(streams_, [this](const Stream& stream) {
+    return is_listed(stream) && is_alive(stream);
+  });
+}
+
+std::string Readiness::why_stream_is_not(Resource resource) const {
+  const Stream& stream = at(resource);
+  const std::string name(to_string(resource));
+  if (stream.listed_view == 0) return "the list of " + name + " is not in yet";
+  if (!is_alive(stream)) {
+    const auto age = std::chrono::duration_cast<std::chrono::seconds>(
+        this->age(resource).value_or(std::chrono::milliseconds(0)));
+    return std::string("the watch of ") + name + (stream.established ? "" : " is away, and") +
+           " has shown nothing for " + std::to_string(age.count()) +
+           " s, so the view of this Snug may be out of date";
+  }
+  if (!is_listed(stream)) return name + " are listed again, since this Snug has just become leader";
+  return "";
+}
+
+std::string Readiness::why_not() const {
+  std::string why;
+  for (const Resource resource : kAll) {
+    const std::string one = why_stream_is_not(resource);
+    if (!one.empty()) why += (why.empty() ? "" : "; ") + one;
+  }
+  if (leads_) return why;
+  const std::lock_guard lock(mutex_);
+  std::string standby = "this Snug is a standby, and ";
+  if (!leader_.empty()) {
+    standby += "the leader is " + leader_;
+  } else {
+    standby += why_nobody_.empty() ? "no leader is known" : why_nobody_;
+  }
+  if (!lease_problem_.empty()) standby += "; the Lease: " + lease_problem_;
+  return why.empty() ? standby : standby + "; " + why;
+}
+
+std::string Readiness::leader() const {
+  const std::lock_guard lock(mutex_);
+  return leader_;
+}
+
+std::optional<std::chrono::milliseconds> Readiness::age(Resource resource) const {
+  const Stream& stream = at(resource);
+  if (!stream.reported) return std::nullopt;
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::nanoseconds(nanoseconds(clock_.now()) - stream.alive_at));
+}
+
+std::string Readiness::version(Resource resource) const {
+  const std::lock_guard lock(mutex_);
+  return at(resource).version;
+}
+
+}  // namespace snug

@@ -1,0 +1,168 @@
+// What an answer to a binding or to the read of a pod means, and whether it is the API server's.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "integration/kube_support.hpp"
+#include "snug/adapters/kube/kube_api.hpp"
+
+namespace snug {
+namespace {
+
+using namespace snug::testing;  // NOLINT(google-build-using-namespace)
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+Binding binding() { return {"ns", "pod-1", "uid-1", "node-1", {}}; }
+
+/// As the API server words a refusal.
+std::string status_json(int code, const std::string& message) {
+  return json{{"kind", "Status"},    {"apiVersion", "v1"}, {"metadata", json::object()},
+              {"status", "Failure"}, {"message", message}, {"reason", "Because"},
+              {"code", code}}
+      .dump();
+}
+
+class KubeAnswersTest : public ::testing::Test {
+ protected:
+  Bench bench;
+  ScriptedApi server;
+};
+
+TEST_F(KubeAnswersTest, EachAnswerToABindHasItsMeaning) {
+  struct Row {
+    int status;
+    std::optional<ErrorCode> code;
+  };
+  const Row rows[] = {
+      {200, std::nullopt},         {201, std::nullopt},
+      {409, ErrorCode::kConflict}, {404, ErrorCode::kNotFound},
+      {400, ErrorCode::kInvalid},  {403, ErrorCode::kInvalid},
+      {422, ErrorCode::kInvalid},  {429, ErrorCode::kUnavailable},
+      {408, ErrorCode::kUnknown},  {500, ErrorCode::kUnknown},
+      {503, ErrorCode::kUnknown},  {504, ErrorCode::kUnknown},
+  };
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  for (const Row& row : rows) {
+    ScriptedReply reply;
+    reply.status = row.status;
+    reply.body = status_json(row.status, "because");
+    server.script("bind", reply);
+    const auto bound = api.bind(binding());
+    EXPECT_EQ(bound.has_value(), !row.code.has_value()) << row.status;
+    if (row.code && !bound) {
+      EXPECT_EQ(bound.error().code, *row.code) << row.status;
+      EXPECT_THAT(bound.error().message, HasSubstr(std::to_string(row.status)));
+      EXPECT_THAT(bound.error().message, HasSubstr("because"));
+    }
+  }
+  EXPECT_EQ(server.seen("bind").size(), std::size(rows)) << "none is repeated";
+}
+
+TEST_F(KubeAnswersTest, ARefusalOfABindThatIsNotTheApiServersLeavesItUnknown) {
+  struct Row {
+    int status;
+    std::string body;
+    ErrorCode code;
+  };
+  const Row rows[] = {
+      {404, "404 page not found\n", ErrorCode::kUnknown},
+      {404, "", ErrorCode::kUnknown},
+      {400, "<html>Bad Request</html>", ErrorCode::kUnknown},
+      {401, R"({"error":"login"})", ErrorCode::kUnknown},
+      {403, R"({"kind":"Status","apiVersion":"v1"})", ErrorCode::kUnknown},
+      {403, R"({"kind":"Error","apiVersion":"v1","code":403})", ErrorCode::kUnknown},
+      {409, status_json(404, "of another reply"), ErrorCode::kUnknown},
+      {409, status_json(409, "it is there").substr(0, 40), ErrorCode::kUnknown},
+      {422, "unprocessable", ErrorCode::kUnknown},
+      {429, "slow down", ErrorCode::kUnknown},
+      {302, "elsewhere", ErrorCode::kUnknown},
+      // The API server turns requests away without a Status.
+      {429, "Too many requests, please try again later.\n", ErrorCode::kUnavailable},
+  };
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  for (const Row& row : rows) {
+    ScriptedReply reply;
+    reply.status = row.status;
+    reply.body = row.body;
+    server.script("bind", reply);
+    const auto bound = api.bind(binding());
+    ASSERT_FALSE(bound) << row.status;
+    EXPECT_EQ(bound.error().code, row.code) << row.status << " " << row.body;
+    const bool named = bound.error().message.starts_with("something that is not the API server");
+    EXPECT_EQ(named, row.code == ErrorCode::kUnknown) << bound.error().message;
+  }
+}
+
+TEST_F(KubeAnswersTest, EachAnswerToAReadHasItsMeaning) {
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  struct Row {
+    int status;
+    std::string body;
+    ErrorCode code;
+  };
+  for (const Row& row :
+       {Row{403, status_json(403, "no rights"), ErrorCode::kInvalid},
+        Row{403, "garbage", ErrorCode::kUnavailable}, Row{429, "garbage", ErrorCode::kUnavailable},
+        Row{500, "garbage", ErrorCode::kUnavailable}, Row{200, "garbage", ErrorCode::kInvalid}}) {
+    ScriptedReply reply;
+    reply.status = row.status;
+    reply.body = row.body;
+    server.script("get pod", reply);
+    EXPECT_EQ(api.get_pod("ns", "pod-1").error().code, row.code) << row.status;
+  }
+}
+
+TEST_F(KubeAnswersTest, APodIsAbsentWhereTheApiServerSaysSoOfThatVeryPod) {
+  const std::string absent = R"({"kind":"Status","apiVersion":"v1","metadata":{},)"
+                             R"("status":"Failure","message":"pods \"pod-1\" not found",)"
+                             R"("reason":"NotFound","details":{"name":"pod-1","kind":"pods"},)"
+                             R"("code":404})";
+  const auto with = [&](const std::string& what, const std::string& instead) {
+    std::string body = absent;
+    return body.replace(body.find(what), what.size(), instead);
+  };
+  struct Row {
+    std::string body;
+    bool is_absent;
+  };
+  const Row rows[] = {
+      {absent, true},
+      {"", false},
+      {"404 page not found\n", false},
+      {"<html>Not Found</html>", false},
+      {"[]", false},
+      {R"({"error":"not found"})", false},
+      {with(R"("kind":"Status")", R"("kind":"Pod")"), false},
+      {with(R"("v1")", R"("v2")"), false},
+      {with(R"("NotFound")", R"("Expired")"), false},
+      {with(R"("name":"pod-1")", R"("name":"pod-2")"), false},
+      {with(R"("kind":"pods")", R"("kind":"nodes")"), false},
+      {with(R"("code":404)", R"("code":410)"), false},
+      // Of a path that it does not serve.
+      {with(R"({"name":"pod-1","kind":"pods"})", "{}"), false},
+      {absent.substr(0, absent.size() - 1), false},
+  };
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  for (const Row& row : rows) {
+    ScriptedReply reply;
+    reply.status = 404;
+    reply.body = row.body;
+    server.script("get pod", reply);
+    const auto pod = api.get_pod("ns", "pod-1");
+    ASSERT_EQ(pod.has_value(), row.is_absent) << row.body;
+    if (row.is_absent) {
+      EXPECT_FALSE(pod->has_value());
+      continue;
+    }
+    EXPECT_EQ(pod.error().code, ErrorCode::kUnavailable) << row.body;
+    EXPECT_THAT(pod.error().message,
+                HasSubstr("something that is not the API server answered 404"));
+  }
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,64 @@
+// What a source says of the life of its watches, and lists that are asked for.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "integration/kube_support.hpp"
+#include "snug/adapters/kube/kube_source.hpp"
+
+namespace snug {
+namespace {
+
+using namespace snug::testing;  // NOLINT(google-build-using-namespace)
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+class KubeWatchLifeTest : public ::testing::Test {
+ protected:
+  void list(const std::vector<std::string>& items, const std::string& version) {
+    ScriptedReply reply;
+    reply.body = list_json("PodList", items, version);
+    server.script("list pods", reply);
+  }
+  void start() {
+    source = std::make_unique<KubeSource>(server.endpoint(), bench.options, bench.context());
+    source->start(sink);
+  }
+
+  Bench bench;
+  RecordingSink sink;
+  ScriptedApi server;  // outlives the source: a watch is held until it is released
+  std::unique_ptr<KubeSource> source;
+};
+
+TEST_F(KubeWatchLifeTest, ARelistEndsTheWatchAndListsAtOnce) {
+  list({pod_json("a", 3)}, "10");
+  list({pod_json("a", 3), pod_json("b", 12)}, "20");
+  start();
+  ASSERT_TRUE(server.wait_seen("watch pods", 1));
+  ASSERT_TRUE(sink.wait_line("pods listed a"));
+  source->relist();
+  ASSERT_TRUE(sink.wait_line("pods listed a b"));
+  ASSERT_TRUE(server.wait_seen("watch pods", 2));
+  EXPECT_THAT(server.seen("watch pods").at(1).target, HasSubstr("&resourceVersion=20&"));
+}
+
+TEST_F(KubeWatchLifeTest, TheSinkIsToldWhetherTheWatchLives) {
+  list({}, "10");
+  ScriptedReply events;
+  events.pieces = {event_json("ADDED", pod_json("c", 11))};
+  events.end = ScriptedReply::End::kCut;
+  server.script("watch pods", events);
+  ScriptedReply refused;
+  refused.status = 403;
+  refused.body = R"({"kind":"Status","message":"no"})";
+  server.script("watch pods", refused);
+  start();
+  ASSERT_TRUE(server.wait_seen("watch pods", 2));
+  ASSERT_TRUE(server.wait_seen("list pods", 2)) << "a refused watch is listed afresh";
+  const auto marks = sink.pod_marks.get();
+  EXPECT_EQ(marks.substr(0, marks.find("11") + 3), "alive 10 lost alive alive alive 11 ");
+  EXPECT_THAT(marks, EndsWith("lost "));
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,179 @@
+// What the ledger shows of a node is what all of its holdings add up to, however they came: one by
+// one, by lists, with nodes that come and go.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "many.hpp"
+#include "random_cluster.hpp"
+#include "snug/ledger/ledger.hpp"
+#include "support/states.hpp"
+
+namespace snug {
+namespace {
+
+constexpr int kFew = 14;
+constexpr int kPods = 600;  // more than a list is taken in at once
+
+const std::vector<std::string> kNames = {"a", "b", "host"};
+
+/// Some ask for more than 64 bits can add up.
+HostAmounts draw_host() {
+  return {.cpu_milli = one_in(6) ? std::int64_t{1} << 62 : 100 * draw(40),
+          .memory_bytes = one_in(6) ? std::int64_t{1} << 62 : std::int64_t{draw(64)} << 20};
+}
+
+HoldingPtr draw_pod(const std::string& uid, const NodeInventory& node) {
+  auto pod = std::make_shared<Holding>(*draw_holding(uid, node));
+  if (node.gpus.empty() || one_in(2)) pod->reservation.containers.clear();
+  pod->host = draw_host();
+  pod->terminating = one_in(8);
+  return pod;
+}
+
+class Cluster {
+ public:
+  Cluster() {
+    for (const std::string& name : kNames) {
+      NodeInventory node = draw_node(name, true);
+      if (name == "host") {
+        node.gpus.clear();
+        node.links.clear();
+        node.kubelet_capacity.clear();
+      }
+      ledger.put_node(node);
+      nodes.emplace(name, std::move(node));
+    }
+  }
+
+  void step() {
+    const std::string uid = "p" + std::to_string(draw(kFew));
+    const std::string name = draw_from(kNames);
+    switch (draw(9)) {
+      case 0:
+        return ledger.gone(uid);
+      case 1:
+        if (const auto entry = ledger.find(uid)) (void)ledger.gone_as_read(uid, entry->sequence);
+        return;
+      case 2:
+        return list();
+      case 3:
+        if (one_in(3)) ledger.remove_node(name);
+        ledger.put_node(nodes.at(name));
+        return;
+      case 4:
+        if (const auto entry = ledger.find(uid)) {
+          auto changed = std::make_shared<Holding>(*entry->holding);
+          changed->host = draw_host();
+          ledger.hold(changed);
+        }
+        return;
+      case 5:
+        (void)ledger.hold_as_read(draw_pod(uid, nodes.at(name)));
+        return;
+      default:
+        (void)ledger.hold(draw_pod(uid, nodes.at(name)));
+    }
+  }
+
+  void check() const {
+    const SnapshotPtr snapshot = ledger_snapshot();
+    for (const auto& [name, inventory] : nodes) {
+      const auto slot = snapshot->names->find(name);
+      if (!slot) continue;
+      const NodeState& node = *snapshot->nodes[slot->value];
+      std::vector<HoldingPtr> all;
+      std::vector<std::string> expected;
+      for (int i = 0; i < kPods; ++i) {
+        const auto entry = ledger.find("p" + std::to_string(i));
+        if (!entry || entry->holding->reservation.node != name) continue;
+        all.push_back(entry->holding);
+        expected.push_back(all.back()->uid);
+      }
+      check_node(node, std::move(all), std::move(expected));
+    }
+  }
+
+  mutable ManualClock clock;
+  mutable Ledger ledger{clock, Limits{}};
+  std::map<std::string, NodeInventory> nodes;
+
+ private:
+  [[nodiscard]] SnapshotPtr ledger_snapshot() const { return ledger.snapshot(); }
+
+  static void check_node(const NodeState& node, std::vector<HoldingPtr> all,
+                         std::vector<std::string> expected) {
+    std::vector<std::string> shown;
+    for (const HoldingPtr& holding : node.holdings) shown.push_back(holding->uid);
+    // In the order in which the ledger adds them up: the first on a GPU says its mode.
+    std::ranges::stable_sort(all, {}, [&](const HoldingPtr& holding) {
+      return std::ranges::find(shown, holding->uid) - shown.begin();
+    });
+    const NodeStatePtr added = add_up(node.inventory, all);
+    NodeState sum = *added;  // whose GPUs point into what was added
+    RC_ASSERT(node.host_used == sum.host_used);
+    RC_ASSERT(node.pods == sum.pods);
+    RC_ASSERT(node.kubelet_milli == sum.kubelet_milli);
+    std::ranges::sort(shown);
+    std::ranges::sort(expected);
+    RC_ASSERT(shown == expected);
+    sum.holdings = node.holdings;
+    RC_ASSERT(describe(node) == describe(sum));
+  }
+
+  /// Most pods as they are, some new, some gone; at times more than the ledger takes in at once.
+  void list() {
+    const ListMark mark = ledger.list_begins();
+    std::vector<HoldingPtr> bound;
+    std::vector<std::string> unbound;
+    const HoldingPtr crowd = draw_pod("crowd", nodes.at(draw_from(kNames)));
+    const int most = one_in(4) ? kPods : kFew;
+    const int shown = draw(3);
+    for (int i = kFew; i < most; ++i) {
+      if (i % 3 == shown) continue;
+      auto pod = std::make_shared<Holding>(*crowd);
+      pod->uid = "p" + std::to_string(i);
+      pod->reservation.containers.clear();
+      bound.push_back(std::move(pod));
+    }
+    for (int i = 0; i < kFew; ++i) {
+      const std::string uid = "p" + std::to_string(i);
+      const auto entry = ledger.find(uid);
+      if (one_in(8)) {
+        unbound.push_back(uid);
+      } else if (entry && !one_in(6)) {
+        bound.push_back(entry->holding);
+      } else if (one_in(8)) {
+        bound.push_back(draw_pod(uid, nodes.at(draw_from(kNames))));
+      }
+    }
+    ListedPods listed{.bound = bound, .living = {}, .nominated = {}};
+    for (const HoldingPtr& pod : bound) listed.living.insert(pod->uid);
+    for (const std::string& uid : unbound) listed.living.insert(uid);
+    (void)ledger.replace_holdings(mark, listed);
+    for (int i = 0; i < kPods; ++i) {
+      const std::string uid = "p" + std::to_string(i);
+      const bool in_list = std::ranges::find(bound, uid, &Holding::uid) != bound.end();
+      RC_ASSERT(ledger.find(uid).has_value() == in_list);
+    }
+  }
+};
+
+void sums_property() {
+  Cluster cluster;
+  for (int i = 0; i < 25; ++i) {
+    cluster.step();
+    cluster.check();
+  }
+}
+
+TEST(LedgerNodesProperty, ANodeShowsWhatAllOfItsHoldingsAddUpTo) { holds_in(200, sums_property); }
+
+}  // namespace
+}  // namespace snug

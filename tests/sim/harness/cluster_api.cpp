@@ -1,0 +1,66 @@
+#include "sim/harness/cluster_api.hpp"
+
+namespace snug {
+namespace {
+
+/// apiTimeout to reach the API server, and apiTimeout to be carried out.
+constexpr std::size_t kLongestFlightMs = 2'000;
+constexpr std::size_t kUsualFlightMs = 50;
+
+}  // namespace
+
+bool ClusterApi::fails(std::size_t percent) {
+  if (!wire_.cut && !(wire_.faults && wire_.random.chance(percent))) return false;
+  ++wire_.failed;
+  return true;
+}
+
+Result<void> ClusterApi::bind(const Binding& binding) {
+  ++counts_.posts;
+  posted_(binding);
+  wire_.meanwhile();
+  if (clock_.now() >= binding.not_after) {
+    ++counts_.too_late;
+    return fail(ErrorCode::kUnavailable, "its time has passed");
+  }
+  if (fails(5)) return fail(ErrorCode::kUnavailable, "connection refused");
+  if (fails(3)) return fail(ErrorCode::kUnknown, "500");
+  if (fails(2)) return fail(ErrorCode::kConflict, "409");
+  if (fails(2)) return fail(ErrorCode::kInvalid, "422");
+  const bool late = fails(12);
+  const std::size_t flight = wire_.random.below(late ? kLongestFlightMs : kUsualFlightMs);
+  const int id = world_.send(binding, clock_.now() + std::chrono::milliseconds(flight));
+  wire_.meanwhile();
+  if (late) {
+    ++counts_.late;
+    world_.abandon(id);
+    return fail(ErrorCode::kUnknown, "the time is up");
+  }
+  Result<void> answer = world_.land(id);
+  wire_.meanwhile();
+  if (fails(5)) return fail(ErrorCode::kUnknown, "the connection was lost");
+  return answer;
+}
+
+Result<std::optional<PodFacts>> ClusterApi::get_pod(std::string_view name_space,
+                                                    std::string_view name) {
+  wire_.meanwhile();
+  if (fails(8)) return fail(ErrorCode::kUnavailable, "connection refused");
+  const SimPod* pod = world_.find(name_space, name);
+  std::optional<PodFacts> read;
+  if (pod != nullptr) read = pod->facts;
+  if (pod != nullptr && lies_ && wire_.faults && wire_.random.chance(10)) {
+    ++counts_.lies;
+    world_.set_apart(pod->facts.uid);
+    read = std::nullopt;
+  }
+  wire_.meanwhile();
+  return read;
+}
+
+Result<void> ClusterApi::touch_room(Generation /*room*/) {
+  if (fails(20)) return fail(ErrorCode::kUnavailable, "connection refused");
+  return {};
+}
+
+}  // namespace snug

@@ -1,0 +1,52 @@
+// One Snug's way to the simulated API server, where another Snug has one of its own: calls fail in
+// every way that a client must expect, and a binding may be carried out after its Snug has given it
+// up or has died; but never later than the two time-outs after it was sent, which is what the fence
+// rests on (docs/decisions/0023). Deterministic; not thread-safe.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "sim/harness/lease_store.hpp"
+#include "sim/harness/world.hpp"
+#include "snug/service/ports.hpp"
+
+namespace snug {
+
+class ClusterApi final : public ApiPort {
+ public:
+  struct Counts {
+    int posts = 0;
+    int late = 0;      // carried out, if at all, after they were given up
+    int too_late = 0;  // not sent, since they came out after their time
+    int lies = 0;
+  };
+
+  /// `posted`: a binding is on its way out.
+  ClusterApi(World& world, Wire& wire, const Clock& clock,
+             std::function<void(const Binding&)> posted)
+      : world_(world), wire_(wire), clock_(clock), posted_(std::move(posted)) {}
+
+  Result<void> bind(const Binding& binding) override;
+  Result<std::optional<PodFacts>> get_pod(std::string_view name_space,
+                                          std::string_view name) override;
+  Result<void> touch_room(Generation room) override;
+  void warn(const Notice& /*notice*/) override {}
+
+  /// Now and then a pod that lives is "not found".
+  void tell_lies(bool on) { lies_ = on; }
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+
+ private:
+  [[nodiscard]] bool fails(std::size_t percent);
+
+  World& world_;
+  Wire& wire_;
+  const Clock& clock_;
+  std::function<void(const Binding&)> posted_;
+  bool lies_ = false;
+  Counts counts_;
+};
+
+}  // namespace snug

@@ -1,0 +1,69 @@
+// A Lease in the simulated API server, and a Snug's way to it, which fails as any call does:
+// unreachable, done without an answer, done later than the client has given up. Deterministic; not
+// thread-safe.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/harness/random.hpp"
+#include "snug/base/clock.hpp"
+#include "snug/service/ports.hpp"
+
+namespace snug {
+
+class LeaseStore {
+ public:
+  explicit LeaseStore(const Clock& clock) : clock_(clock) {}
+
+  [[nodiscard]] const std::optional<Lease>& read();
+  Result<Lease> write(const LeaseRecord& record, const std::optional<Lease>& over);
+  /// Carried out at `due`, if the Lease is still `over`.
+  void write_late(const LeaseRecord& record, const std::optional<Lease>& over, TimePoint due);
+  /// Somebody writes it, whatever it says.
+  void put(const std::string& holder);
+  void remove();
+
+ private:
+  struct Late {
+    LeaseRecord record;
+    std::optional<Lease> over;
+    TimePoint due;
+  };
+
+  Result<Lease> carry_out(const LeaseRecord& record, const std::optional<Lease>& over,
+                          TimePoint now);
+  void catch_up();
+
+  const Clock& clock_;
+  std::optional<Lease> lease_;
+  int version_ = 0;
+  std::vector<Late> late_;
+};
+
+/// What both Leases and the API of one Snug have in common.
+struct Wire {
+  Random& random;
+  std::function<void()> meanwhile;  // a call is under way
+  bool faults = true;
+  bool cut = false;  // no call comes through
+  int failed = 0;    // calls that did not end as they should
+};
+
+class SimLease final : public LeasePort {
+ public:
+  SimLease(LeaseStore& store, Wire& wire, const Clock& clock)
+      : store_(store), wire_(wire), clock_(clock) {}
+
+  Result<std::optional<Lease>> read() override;
+  Result<Lease> write(const LeaseRecord& record, const Lease* over) override;
+
+ private:
+  LeaseStore& store_;
+  Wire& wire_;
+  const Clock& clock_;
+};
+
+}  // namespace snug

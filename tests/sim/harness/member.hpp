@@ -1,0 +1,115 @@
+// One of several Snugs of a simulated cluster: its process, which is killed and started again, its
+// watches, which may be silent or down while its calls work, and its view of the Lease.
+// Deterministic; not thread-safe.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "sim/harness/cluster_api.hpp"
+#include "sim/harness/feed.hpp"
+#include "sim/harness/lease_store.hpp"
+#include "sim/harness/naive_model.hpp"
+#include "sim/harness/snug_instance.hpp"
+#include "sim/harness/world.hpp"
+#include "snug/service/leader_elector.hpp"
+
+namespace snug {
+
+/// What comes of the watches of nodes and pods.
+enum class Link {
+  kUp,
+  kSilent,  // half open: nothing comes, and nobody says so
+  kDown,    // they cannot be established, and no list comes either
+};
+
+class Member final : public ClusterSource {
+ public:
+  struct Surroundings {
+    World& world;
+    ManualClock& clock;
+    Random& random;
+    LeaseStore& lease;
+    LeaseStore* scheduler_lease;  // null: no scheduler is followed
+    bool elect = true;
+  };
+  struct Hooks {
+    std::function<void(Member&, const Binding&)> posted;
+    std::function<void(Member&)> meanwhile;
+    std::function<void(std::string)> note;
+  };
+
+  Member(std::string host, const Surroundings& around, const Hooks& hooks);
+
+  // Its process.
+  enum class Identity { kSame, kNew };
+  /// Starts it, as a container that is restarted, or as another pod on the host.
+  void start(Identity identity, const std::string& policy);
+  /// SIGKILL. What it has sent is under way still.
+  void kill();
+  /// SIGTERM came: it gives its Lease away.
+  void resign();
+  [[nodiscard]] bool lives() const { return snug_ != nullptr; }
+  /// SIGSTOP: no thread of it goes on.
+  void set_stopped(bool stopped) { stopped_ = stopped; }
+  [[nodiscard]] bool runs() const { return lives() && !stopped_; }
+  [[nodiscard]] SnugInstance& snug() { return *snug_; }
+  [[nodiscard]] bool decides() { return lives() && snug_->decides(); }
+  /// What its threads do on their own.
+  void tick_election();
+  void tick_reconciler();
+  /// Its watches of the Leases show what they are.
+  void hint();
+
+  // What it is told.
+  void set_link(Link link);
+  [[nodiscard]] Link link() const { return link_; }
+  [[nodiscard]] std::string identity() const { return host_ + "_" + std::to_string(identity_); }
+  /// Bytes come, if the watches are well: call it as time passes.
+  void hear();
+  void deliver_pods(std::size_t events);
+  void deliver_node();
+  void progress_list();
+  void list_nodes();
+  void deliver_everything();
+  /// Whether its view is older than it may be.
+  [[nodiscard]] bool view_is_too_old() const;
+  [[nodiscard]] Feed& feed() { return feed_; }
+
+  void set_faults(bool on) { wire_.faults = on; }
+  void set_cut(bool cut) { wire_.cut = cut; }
+  [[nodiscard]] ClusterApi& api() { return api_; }
+  [[nodiscard]] const Wire& wire() const { return wire_; }
+  [[nodiscard]] NaiveModel& model() { return model_; }
+  [[nodiscard]] const std::string& host() const { return host_; }
+
+  // ClusterSource
+  void start(ClusterSink& /*sink*/) override {}
+  void relist() override;
+  void stop() override {}
+
+ private:
+  [[nodiscard]] bool may_list() const;
+
+  const std::string host_;
+  Surroundings around_;
+  Wire wire_;
+  Feed feed_;
+  NaiveModel model_;
+  ClusterApi api_;
+  SimLease lease_;
+  std::unique_ptr<SimLease> scheduler_lease_;
+  std::unique_ptr<SnugInstance> snug_;
+  std::unique_ptr<LeaderElector> elector_;
+  int identity_ = 0;
+  bool stopped_ = false;
+  bool ticks_election_ = false;
+  bool ticks_reconciler_ = false;
+  Link link_ = Link::kUp;
+  TimePoint heard_;
+  TimePoint lost_;  // where the link is down
+  TimePoint lists_from_;
+};
+
+}  // namespace snug

@@ -1,0 +1,66 @@
+// What throws is reported, and called again.
+#include "app/ticker.hpp"
+
+#include <gtest/gtest.h>
+
+#include <latch>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace snug {
+namespace {
+
+using std::chrono::milliseconds;
+
+class RecordingLog final : public Log {
+ public:
+  void write(LogLevel level, std::string_view text) override {
+    EXPECT_EQ(level, LogLevel::kError);
+    const std::lock_guard lock(mutex_);
+    lines_.emplace_back(text);
+  }
+  [[nodiscard]] std::vector<std::string> lines() const {
+    const std::lock_guard lock(mutex_);
+    return lines_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> lines_;  // guarded by mutex_
+};
+
+TEST(TickerTest, AnExceptionIsLoggedAndTheFunctionIsCalledAgain) {
+  RecordingLog log;
+  std::latch thrice{3};
+  int calls = 0;
+  Ticker ticker("election", milliseconds{1}, log, [&] {
+    if (++calls > 3) return;
+    thrice.count_down();
+    if (calls == 1) throw std::runtime_error("no memory");
+    if (calls == 2) throw 7;
+  });
+  thrice.wait();
+  ticker.stop();
+  EXPECT_EQ(log.lines(),
+            (std::vector<std::string>{"a tick of the election failed: no memory",
+                                      "a tick of the election failed: an unknown exception"}));
+}
+
+TEST(TickerTest, AfterStopTheFunctionRunsNoMore) {
+  RecordingLog log;
+  std::latch once{1};
+  int calls = 0;
+  Ticker ticker("tables", milliseconds{1}, log, [&] {
+    if (++calls == 1) once.count_down();
+  });
+  once.wait();
+  ticker.stop();
+  const int before = calls;  // a data race, if the thread still ran
+  ticker.stop();
+  EXPECT_EQ(calls, before);
+}
+
+}  // namespace
+}  // namespace snug

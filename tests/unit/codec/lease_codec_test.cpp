@@ -1,0 +1,82 @@
+// What is a Lease and what is none; a write keeps whatever else the Lease says.
+#include "snug/codec/lease_codec.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace snug {
+namespace {
+
+using nlohmann::json;
+
+std::string with_spec(const std::string& spec) {
+  return R"({"metadata":{"resourceVersion":"7"},"spec":)" + spec + "}";
+}
+
+TEST(LeaseCodecTest, FieldsThatAreAbsentOrNullAreEmpty) {
+  for (const char* text :
+       {R"({"metadata":{"resourceVersion":"7"}})",
+        R"({"metadata":{"resourceVersion":"7"},"spec":null})",
+        R"({"metadata":{"resourceVersion":"7"},"spec":{}})",
+        R"({"metadata":{"resourceVersion":"7"},"spec":{"holderIdentity":null}})"}) {
+    const auto lease = read_lease(text);
+    ASSERT_TRUE(lease.has_value()) << text << ": " << lease.error().message;
+    EXPECT_EQ(lease->record, LeaseRecord{}) << text;
+    EXPECT_EQ(lease->resource_version, "7");
+  }
+}
+
+TEST(LeaseCodecTest, WhatIsNoLeaseIsRefused) {
+  struct Row {
+    std::string text;
+    const char* message;
+  };
+  for (const Row& row :
+       {Row{"", "it is no Lease of the API server"}, Row{"[]", "it is no Lease of the API server"},
+        Row{R"({"spec":{}})", "it is no Lease of the API server"},
+        Row{R"({"metadata":{"resourceVersion":7},"spec":{}})", "it is no Lease of the API server"},
+        Row{std::string(100'000, '['), "it is no Lease of the API server"},
+        Row{with_spec(R"({"x":)" + std::string(40, '[') + std::string(40, ']') + "}"),
+            "it is no Lease of the API server"},
+        Row{with_spec(R"({"leaseDurationSeconds":9223372036})"),
+            "spec.leaseDurationSeconds of the Lease has a wrong type or is too large"},
+        Row{with_spec(R"({"leaseTransitions":-9223372036854775808})"),
+            "spec.leaseTransitions of the Lease has a wrong type or is too large"},
+        Row{with_spec("[]"), "spec of the Lease is not an object"},
+        Row{with_spec("\"x\""), "spec of the Lease is not an object"},
+        Row{with_spec("7"), "spec of the Lease is not an object"},
+        Row{with_spec("false"), "spec of the Lease is not an object"},
+        Row{with_spec(R"({"holderIdentity":7})"),
+            "spec.holderIdentity of the Lease has a wrong type or is too large"},
+        Row{with_spec(R"({"leaseTransitions":"7"})"),
+            "spec.leaseTransitions of the Lease has a wrong type or is too large"}}) {
+    const auto lease = read_lease(row.text);
+    ASSERT_FALSE(lease.has_value()) << row.text;
+    EXPECT_EQ(lease.error().code, ErrorCode::kInvalid) << row.text;
+    EXPECT_EQ(lease.error().message, row.message) << row.text;
+    EXPECT_FALSE(read_lease_event(R"({"type":"MODIFIED","object":)" + row.text + "}").has_value())
+        << row.text;
+  }
+}
+
+TEST(LeaseCodecTest, AWriteKeepsWhatElseTheLeaseSays) {
+  const LeaseRecord record{.holder = "me", .duration_s = 15, .transitions = 2};
+  for (const char* spec : {"null", "{}", R"({"strategy":"x","holderIdentity":"you"})"}) {
+    const auto over = read_lease(with_spec(spec));
+    ASSERT_TRUE(over.has_value());
+    const json written = json::parse(write_lease({"ns", "n"}, record, &*over, "now"));
+    EXPECT_EQ(written.at("metadata"),
+              (json{{"resourceVersion", "7"}, {"namespace", "ns"}, {"name", "n"}}));
+    const json& now = written.at("spec");
+    EXPECT_EQ(now.at("holderIdentity"), "me");
+    EXPECT_EQ(now.at("leaseTransitions"), 2);
+    EXPECT_EQ(now.at("renewTime"), "now");
+    EXPECT_EQ(now.at("acquireTime"), "now");
+    EXPECT_EQ(now.contains("strategy"), std::string(spec).contains("strategy"));
+  }
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,146 @@
+// What holders of a GPU count for when its reported memory changes under them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snug/fit/charge.hpp"
+#include "snug/fit/usage.hpp"
+#include "support/states.hpp"
+
+namespace snug {
+namespace {
+
+/// Of pods that asked for this, on a GPU of so many MiB then and now.
+struct Resized {
+  std::string_view why;
+  std::int64_t then = 0;
+  std::int64_t now = 0;
+  std::vector<Ask> asks;
+  std::int64_t used = 0;  // MiB
+  GpuClosure closure = GpuClosure::kOpen;
+  std::optional<int> percent;  // gpu-compute of each
+};
+
+NodeStatePtr resized(const Resized& row) {
+  std::vector<HoldingPtr> holdings;
+  for (const Ask& ask : row.asks) {
+    ContainerRequest asked{.ask = ask};
+    asked.compute_percent = row.percent;
+    const Charge cost = charge(asked, {row.then});
+    const bool whole = std::holds_alternative<WholeAsk>(ask);
+    const ReservedDevice device = whole ? make_whole_device(0, cost.memory.value)
+                                        : make_share(0, cost.memory.value, cost.compute.value);
+    auto holding = make_holding("p" + std::to_string(holdings.size()), "n1", {device});
+    holding->asks = {asked};
+    holdings.push_back(std::move(holding));
+  }
+  return make_state("n1: A100 " + std::to_string(row.now), holdings);
+}
+
+constexpr auto kOpen = GpuClosure::kOpen;
+constexpr auto kOver = GpuClosure::kOverCommitted;
+
+void expect_rows(const std::vector<Resized>& rows) {
+  for (const Resized& row : rows) {
+    SCOPED_TRACE(row.why);
+    const NodeStatePtr node = resized(row);
+    EXPECT_EQ(node->gpus[0].used_memory, MebiBytes{row.used});
+    EXPECT_EQ(node->gpus[0].closure, row.closure);
+    EXPECT_GE(node->gpus[0].room, 0);
+    EXPECT_GE(node->gpus[0].left, 0);
+  }
+}
+
+TEST(ResizedGpuTest, SharesByFractionFollowTheSizeOfTheirGpu) {
+  const std::vector<Ask> quarters(4, FractionAsk{250});
+  const std::vector<Ask> thirds(3, FractionAsk{333});
+  expect_rows({
+      {"another driver", 81920, 81559, quarters, 81556, kOpen, {}},
+      {"an odd size", 81920, 81919, quarters, 81916, kOpen, {}},
+      {"and back", 81559, 81920, quarters, 81920, kOpen, {}},
+      {"thirds", 81920, 81559, thirds, 81477, kOpen, {}},
+      {"a whole GPU", 81920, 81559, {WholeAsk{}}, 81559, kOpen, {}},
+      {"whole and grown", 81559, 81920, {WholeAsk{}}, 81920, kOpen, {}},
+  });
+}
+
+TEST(ResizedGpuTest, WhatWasAskedInMebibytesStaysAndClosesWhatItNoLongerFitsByMoreThanRounding) {
+  const Ask quarter = FractionAsk{250};
+  expect_rows({{"by memory alone it does not shrink",
+                81920,
+                81559,
+                {MemoryAsk{{40960}}, MemoryAsk{{40960}}},
+                81920,
+                kOver,
+                {}},
+               {"what was asked in MiB stays",
+                81920,
+                81559,
+                {FractionAsk{500}, MemoryAsk{{40960}}},
+                81739,
+                kOver,
+                {}},
+               {"and is no trouble where there was room",
+                81920,
+                81559,
+                {FractionAsk{500}, MemoryAsk{{40000}}},
+                80779,
+                kOpen,
+                {}},
+               {"one share of each kind, 1 MiB too much",
+                81920,
+                81918,
+                {FractionAsk{500}, MemoryAsk{{40960}}},
+                81919,
+                kOver,
+                {}},
+               // 4 x 20479 + 3 = 81919 before; each quarter has 1 MiB more after.
+               {"rounding in a GPU that grows",
+                81919,
+                81920,
+                {quarter, quarter, quarter, quarter, MemoryAsk{{3}}},
+                81923,
+                kOpen,
+                20},
+               {"more than rounding",
+                81919,
+                81920,
+                {quarter, quarter, quarter, quarter, MemoryAsk{{4}}},
+                81924,
+                kOver,
+                20},
+               {"tiny shares", 2000, 1999, std::vector<Ask>(3, FractionAsk{1}), 3, kOpen, {}}});
+}
+
+TEST(ResizedGpuTest, WhateverTheSizeFractionsThatFittedStillDo) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  const auto below = [&](std::int64_t most) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+  };
+  for (int i = 0; i < 3'000; ++i) {
+    Resized row{.why = "drawn", .then = 2'000 + below(90'000)};
+    const std::int64_t ninth = row.then / 9;
+    row.now = row.then - ninth + below(2 * ninth);
+    for (int left = 1000; left > 0;) {
+      const int thousandths = std::min(left, 1 + static_cast<int>(below(500)));
+      row.asks.emplace_back(FractionAsk{thousandths});
+      left -= thousandths;
+    }
+    const NodeStatePtr node = resized(row);
+    ASSERT_EQ(node->gpus[0].closure, GpuClosure::kOpen) << row.then << " to " << row.now;
+    ASSERT_LE(node->gpus[0].used_memory.value, row.now);
+    ASSERT_EQ(node->gpus[0].used_compute, kWholeGpu);
+  }
+}
+
+}  // namespace
+}  // namespace snug
