@@ -54,6 +54,7 @@ class Process:
 
     def __init__(self, name, command, folder, env=None):
         self.name = name
+        self._terminated = False
         folder = pathlib.Path(folder)
         self.stdout = folder / f"{name}.out"
         self.stderr = folder / f"{name}.err"
@@ -92,8 +93,11 @@ class Process:
         self._signal(signal.SIGHUP)
 
     def terminate(self):
-        """SIGTERM; stop() waits for the end."""
-        self._signal(signal.SIGTERM)
+        """SIGTERM, once: a second one makes kube-scheduler exit before it releases its Lease.
+        stop() waits for the end."""
+        if not self._terminated:
+            self._terminated = True
+            self._signal(signal.SIGTERM)
 
     def pause(self):
         """SIGSTOP: the program stands still, and its connections stay open."""
@@ -110,7 +114,7 @@ class Process:
     def stop(self, seconds=10.0):
         """SIGTERM, then SIGKILL. Returns the exit code (negative: the signal)."""
         if self.running():
-            self._signal(signal.SIGTERM)
+            self.terminate()
             try:
                 self._popen.wait(timeout=seconds)
             except subprocess.TimeoutExpired:
