@@ -1,7 +1,7 @@
-// How long a list of all pods keeps others from the ledger, and what pods cost on a node that has
-// very many of them. Exit code 1 where something grows as it would if each change added up all
-// holdings, or where one lock held for the whole list would be no worse.
-// Run: build/dev/bench/ledger_bench
+// How long a list of all pods, or of all nodes, keeps others from the ledger, and what pods cost on
+// a node that has very many of them. Exit code 1 where something grows as it would if each change
+// added up all holdings, or where one lock held for the whole list would be no worse. Run:
+// build/dev/bench/ledger_bench
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -26,6 +26,7 @@ using Pods = std::vector<HoldingPtr>;
 constexpr int kNodes = 1'200;
 constexpr int kSharesPerNode = 16;
 constexpr int kPodsPerNode = 80;
+constexpr int kManyNodes = 20'000;
 constexpr int kRounds = 5;
 constexpr int kFew = 1'250;
 constexpr int kMany = 16 * kFew;
@@ -213,6 +214,43 @@ bool measure_lists() {
   return verdict(wait < list / 20, "who reserves waits for less than a twentieth of a list");
 }
 
+/// A tenth of all nodes have another inventory in each generation.
+std::vector<NodeInventory> cluster_nodes(int generation) {
+  std::vector<NodeInventory> nodes;
+  for (int i = 0; i < kManyNodes; ++i) {
+    nodes.push_back(node_of(node_name(i), 8));
+    if (i % 10 == generation % 10) nodes.back().gpus.front().healthy = false;
+  }
+  nodes.push_back(node_of("spare", 8));
+  return nodes;
+}
+
+bool measure_node_lists() {
+  SteadyClock clock;
+  const Limits limits;
+  Ledger ledger(clock, limits);
+  ledger.replace_nodes(cluster_nodes(0));
+  std::vector<double> lists;
+  std::vector<double> waits;
+  {
+    Binder binder(ledger);
+    for (int round = 1; round <= kRounds; ++round) {
+      std::vector<NodeInventory> nodes = cluster_nodes(round);
+      (void)binder.longest();
+      const auto start = Clock::now();
+      ledger.replace_nodes(std::move(nodes));
+      lists.push_back(micros_since(start));
+      waits.push_back(binder.longest());
+    }
+  }
+  const double list = median(lists);
+  const double wait = median(waits);
+  std::printf("%d nodes of 8 GPUs, a tenth of them others in each list\n", kManyNodes);
+  std::printf("  a list %.1f ms by the clock; the longest reserve and release meanwhile %.2f ms\n",
+              list / 1000, wait / 1000);
+  return verdict(wait < list / 4, "who reserves waits for less than a quarter of a list of nodes");
+}
+
 struct OneNode {
   double rebuild = 0;  // microseconds
   double end = 0;      // of one pod
@@ -267,6 +305,7 @@ bool measure_nodes() {
 
 int main() {
   const bool lists = snug::measure_lists();
+  const bool node_lists = snug::measure_node_lists();
   const bool nodes = snug::measure_nodes();
-  return lists && nodes ? 0 : 1;
+  return lists && node_lists && nodes ? 0 : 1;
 }

@@ -167,6 +167,47 @@ BENCHMARK(plan_by_hostile_models)
     ->Args({5'000, 8, 24})
     ->Unit(benchmark::kMillisecond);
 
+/// Over nodes of eight GPUs outside of MIG mode, for a pod that names a MIG profile, which the card
+/// could have or not: its name, of so many bytes, tells.
+void plan_by_profile(benchmark::State& state) {
+  SteadyClock clock;
+  const Limits limits;
+  Ledger ledger(clock, limits);
+  std::vector<std::string> names;
+  for (int n = 0; n < state.range(0); ++n) {
+    NodeInventory node = node_of(n, 8);
+    for (GpuInfo& gpu : node.gpus) {
+      gpu.model = "a100";
+      while (gpu.model.size() + 5 <= static_cast<std::size_t>(state.range(1))) gpu.model += " a100";
+      gpu.memory = {46'068 + gpu.index};
+    }
+    names.push_back(node.name);
+    ledger.put_node(std::move(node));
+  }
+  GpuRequest request = quarter();
+  request.containers.front().ask = SliceAsk{"1g.5gb"};
+  const Profile profile = profile_of("best-fit");
+  const ProfileChoice profiles(profile);
+  const SharingRules sharing;
+  const PodRank rank{.uid = "pod"};
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  const SnapshotPtr snapshot = ledger.snapshot();
+  for (auto _ : state) {
+    const Claim claim{.name_space = "default",
+                      .rank = rank,
+                      .request = request,
+                      .profiles = profiles,
+                      .sharing = sharing};
+    benchmark::DoNotOptimize(plan({.snapshot = *snapshot, .claim = claim}, candidates));
+  }
+}
+BENCHMARK(plan_by_profile)
+    ->ArgNames({"nodes", "bytes"})
+    ->Args({100, 128})
+    ->Args({5'000, 128})
+    ->Args({5'000, 16})
+    ->Unit(benchmark::kMillisecond);
+
 /// On a node of eight GPUs with so many pods of equal size on each, for a pod that wants so many
 /// whole GPUs: most pods are equals, so that the search ends late.
 void choose_victims_on_a_node(benchmark::State& state) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What deploy/'s admission policies cost the API server: each request with them and without, as a ratio.
 
-    bench/e2e/admission.py [--rounds 10] [--policy FILE]... [--annotations 0 5000 20000 60000]
+    bench/e2e/admission.py [--rounds 10] [--policy FILE]... [--annotations 0 5000 20000 60000] [--record]
 
 The policies are bound to one of two namespaces. Each round sends every request to a pod in either
 namespace, and the two take turns to be first, so both see the same API server at the same time.
@@ -14,9 +14,12 @@ above 1.5, or a request is refused.
 
 import argparse
 import collections
+import datetime
 import itertools
 import json
+import os
 import pathlib
+import shlex
 import statistics
 import string
 import sys
@@ -25,6 +28,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/e2e"))
 
+import report  # noqa: E402
 from harness import manifests  # noqa: E402
 from harness.api import MERGE_PATCH, ApiError  # noqa: E402
 from harness.controlplane import EXTENDER_USER, ControlPlane, build_programs  # noqa: E402
@@ -32,6 +36,7 @@ from harness.objects import ANNOTATION_BYTES, many_annotations, pod  # noqa: E40
 from harness.processes import wait_until  # noqa: E402
 from harness.scenario import pods_of  # noqa: E402
 
+RESULTS = ROOT / "bench/results/admission.md"
 MOST_RATIO = 1.5
 JUDGED = "PATCH status"  # what kubelets send all the time; it leaves the annotations alone
 WITH, WITHOUT = "with-policy", "without-policy"
@@ -146,21 +151,34 @@ def row(count, title, pairs):
 
 
 def measure(plane, arguments):
-    """The ratios that are judged, all of them printed row by row; a request that is refused counts as one without end."""
+    """(the ratios that are judged, the lines of the table); each line is printed when it is measured.
+    A request that is refused counts as one without end."""
     bench = Bench(plane, arguments.policy)
-    ratios = []
-    print(HEADING)
+    ratios, lines = [], []
+
+    def say(line):
+        lines.append(line)
+        print(line, flush=True)
+    say(HEADING)
     for count in arguments.annotations:
         try:
             for title, pairs in bench.rows(count, arguments.rounds):
                 text, ratio = row(count, title, pairs)
-                print(text, flush=True)
+                say(text)
                 if title == JUDGED:
                     ratios.append(ratio)
         except (ApiError, OSError) as error:
-            print(f"| {count} | {error} | | | | |", flush=True)
+            say(f"| {count} | {error} | | | | |")
             ratios.append(float("inf"))
-    return ratios
+    return ratios, lines
+
+
+def page(lines, verdict):
+    command = shlex.join(["bench/e2e/admission.py", *sys.argv[1:]])
+    table = "\n".join(lines)
+    return (f"# What the admission policies cost the API server\n\n    {command}\n\n"
+            f"{datetime.date.today().isoformat()}, {os.cpu_count()} cores of {report.cpu_model()}. The "
+            f"ratio is of processor time.\n\n{table}\n\n{verdict}\n")
 
 
 def parse_arguments():
@@ -169,6 +187,7 @@ def parse_arguments():
     parser.add_argument("--annotations", type=int, nargs="+", default=[0, 5000, 20000, 60000])
     parser.add_argument("--policy", action="append", metavar="FILE",
                         help="a file with policies; default: those of the dedicated shape")
+    parser.add_argument("--record", action="store_true", help="write bench/results/admission.md")
     return parser.parse_args()
 
 
@@ -182,13 +201,16 @@ def main():
     plane = ControlPlane(programs, deployed=("rbac.yaml",), audited=False)
     try:
         plane.start()
-        ratios = measure(plane, arguments)
+        ratios, lines = measure(plane, arguments)
     finally:
         plane.stop()
     worst = max(ratios)
     good = worst <= MOST_RATIO
-    print(f"{'PASS' if good else 'FAIL'}: with the policies a status patch costs the API server up to "
-          f"{worst:.2f} times as much; it may be at most {MOST_RATIO:.2f} times.")
+    verdict = (f"{'PASS' if good else 'FAIL'}: with the policies a status patch costs the API server up to "
+               f"{worst:.2f} times as much; it may be at most {MOST_RATIO:.2f} times.")
+    print(verdict)
+    if arguments.record:
+        RESULTS.write_text(page(lines, verdict))
     return 0 if good else 1
 
 

@@ -107,7 +107,7 @@ def page(command, shape, rows, verdict):
     """bench/results/e2e.md"""
     asked = ", ".join(f"{key} {value}" for key, value in shape.items())
     return (f"# Pods per second of kube-scheduler\n\n    {command}\n\n"
-            f"{datetime.date.today().isoformat()}, {os.cpu_count()} cores of {_cpu_model()}. "
+            f"{datetime.date.today().isoformat()}, {os.cpu_count()} cores of {cpu_model()}. "
             f"{asked}.\nMedians over the runs; a ratio is to the mean of the runs without an extender just "
             f"before and after. Milliseconds are processor time for each pod. Where posting the pods took "
             f"over {MOST_POSTING:.0%} of the time, the load generator's end was reached and not the "
@@ -116,7 +116,7 @@ def page(command, shape, rows, verdict):
             f"certificate at each request, and remembers a token.\n\n{table(rows)}\n\n{verdict}\n")
 
 
-def _cpu_model():
+def cpu_model():
     for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
             return line.partition(": ")[2]

@@ -22,6 +22,7 @@ AdminReply show_metrics(Core& core, PrometheusMetrics& metrics) {
   gauges.ready = core.readiness.ready();
   gauges.leads = core.readiness.leads();
   gauges.in_conflict = core.readiness.in_conflict();
+  if (gauges.in_conflict) gauges.lease_holder = core.readiness.leader();
   for (const Resource resource : {Resource::kNodes, Resource::kPods}) {
     const auto age = core.readiness.age(resource).value_or(std::chrono::milliseconds(0));
     gauges.streams.emplace(to_string(resource),

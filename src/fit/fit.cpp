@@ -142,7 +142,7 @@ ReasonCode fit(const NodeState& node, const Tenant& tenant, FitMemo& memo, Place
   const ReasonCode reason = request.containers.size() > 1
                                 ? fit_several(node, tenant, memo, options).reason
                                 : fit_single(node, tenant, memo, options);
-  return closest_reason(node, request, reason);
+  return closest_reason(node, memo, reason);
 }
 
 bool can_fit(const NodeState& node, const Tenant& tenant, FitMemo& memo) {

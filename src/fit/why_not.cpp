@@ -1,6 +1,8 @@
 #include "fit/why_not.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "fit/levels.hpp"
@@ -19,13 +21,31 @@ ProfileSet profiles_on(const NodeInventory& node, const GpuState& gpu) {
 
 /// Whether the GPU has the profile, or could have. Outside of MIG mode its card decides, since the
 /// operator may switch the mode. A vanished GPU may have been any card: it could.
-bool could_have(const NodeInventory& node, const GpuState& gpu, const SliceNeed& need) {
+bool could_have(const NodeInventory& node, const GpuState& gpu, const SliceNeed& need,
+                FitMemo& memo) {
   if (gpu.closure == GpuClosure::kVanished) return true;
   if (takes_slices(*gpu.info)) {
     return smallest_profile(*gpu.info->mig_table, need, profiles_on(node, gpu)).has_value();
   }
+  // A step takes as long as reading so many bytes of a model's words.
+  constexpr std::size_t kBytesOfStep = 16;
+  memo.count_steps(static_cast<std::int64_t>(1 + gpu.info->model.size() / kBytesOfStep));
   const MigCard* const card = find_mig_card(gpu.info->model, gpu.memory);
   return card != nullptr && smallest_profile(*card->table, need).has_value();
+}
+
+/// Whether could_have() says the same of both, neither of which takes slices.
+bool same_card(const GpuState& a, const GpuState& b) {
+  return a.closure == b.closure && a.memory == b.memory && a.info->model == b.info->model &&
+         !takes_slices(*a.info) && !takes_slices(*b.info);
+}
+
+bool any_could_have(const NodeState& node, const SliceNeed& need, FitMemo& memo) {
+  for (std::size_t i = 0; i < node.gpus.size(); ++i) {
+    if (i > 0 && same_card(node.gpus[i], node.gpus[i - 1])) continue;
+    if (could_have(*node.inventory, node.gpus[i], need, memo)) return true;
+  }
+  return false;
 }
 
 /// Whether the container asks for more than the GPU, or any of its slices, has. False of a vanished
@@ -43,15 +63,13 @@ bool too_small(const NodeInventory& node, const GpuState& gpu, const ContainerRe
 
 }  // namespace
 
-ReasonCode closest_reason(const NodeState& node, const GpuRequest& request, ReasonCode found) {
+ReasonCode closest_reason(const NodeState& node, FitMemo& memo, ReasonCode found) {
   if (found < ReasonCode::kWrongMode) return found;
-  for (const ContainerRequest& asked : request.containers) {
+  for (const ContainerRequest& asked : memo.request().containers) {
     const std::optional<SliceNeed> need = slice_need(asked);
     if (!need) continue;
     if (!need->profile.empty()) {
-      const bool any = std::ranges::any_of(
-          node.gpus, [&](const GpuState& gpu) { return could_have(*node.inventory, gpu, *need); });
-      if (!any) return ReasonCode::kNoProfile;
+      if (!any_could_have(node, *need, memo)) return ReasonCode::kNoProfile;
     } else if (found == ReasonCode::kWrongMode &&
                std::ranges::all_of(node.gpus, [&](const GpuState& gpu) {
                  return too_small(*node.inventory, gpu, asked, *need);

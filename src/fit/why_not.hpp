@@ -1,8 +1,8 @@
 // Why a node cannot serve a request, said more closely than the levels of fit/levels.hpp do.
 #pragma once
 
+#include "snug/fit/fit.hpp"
 #include "snug/model/refusal.hpp"
-#include "snug/model/request.hpp"
 #include "snug/model/snapshot.hpp"
 
 namespace snug {
@@ -14,7 +14,7 @@ namespace snug {
 ///   has,
 ///     and more than any slice that exists there;
 ///   - else `found` itself.
-[[nodiscard]] ReasonCode closest_reason(const NodeState& node, const GpuRequest& request,
-                                        ReasonCode found);
+/// Names of cards that it reads count as steps of `memo`, whose request it is.
+[[nodiscard]] ReasonCode closest_reason(const NodeState& node, FitMemo& memo, ReasonCode found);
 
 }  // namespace snug

@@ -147,6 +147,11 @@ struct Ledger::Impl {
     return true;
   }
 
+  std::vector<std::string> node_names() {
+    const std::lock_guard lock(mutex);
+    return nodes.names();
+  }
+
   enum class Shown : std::uint8_t { kListed, kWatched, kRead };
   bool hold(const HoldingPtr& holding, Shown shown);
   void bring_up_to_date(LedgerEntry& entry, const Holding& shown);
@@ -300,16 +305,24 @@ void Ledger::remove_node(std::string_view name) {
 }
 
 std::size_t Ledger::replace_nodes(std::vector<NodeInventory> inventories) {
-  const std::lock_guard lock(impl_->mutex);
+  // A node's inventory takes some microseconds, and more where it has changed.
+  constexpr std::size_t kAtOnce = 32;
   std::unordered_set<std::string> listed;
   for (const NodeInventory& inventory : inventories) listed.insert(inventory.name);
-  for (const std::string& name : impl_->nodes.names()) {
-    if (!listed.contains(name)) impl_->remove_node(name);
-  }
+  std::vector<std::string> absent = impl_->node_names();
+  std::erase_if(absent, [&](const std::string& name) { return listed.contains(name); });
+  const auto in_parts = [&](std::size_t count, const auto& take) {
+    for (std::size_t next = 0; next < count;) {
+      const std::lock_guard lock(impl_->mutex);
+      for (const std::size_t last = std::min(next + kAtOnce, count); next < last; ++next)
+        take(next);
+    }
+  };
+  in_parts(absent.size(), [&](std::size_t i) { impl_->remove_node(absent[i]); });
   std::size_t left_out = 0;
-  for (NodeInventory& inventory : inventories) {
-    if (!impl_->put_node(std::move(inventory))) ++left_out;
-  }
+  in_parts(inventories.size(), [&](std::size_t i) {
+    if (!impl_->put_node(std::move(inventories[i]))) ++left_out;
+  });
   return left_out;
 }
 

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iterator>
+#include <string>
+#include <utility>
 
 #include "snug/mig/catalog.hpp"
 #include "snug/model/glob.hpp"
@@ -65,36 +68,57 @@ bool same_word(std::string_view said, std::string_view known) {
                            known.ends_with("gb") && known.starts_with(said));
 }
 
+/// A naming, with its lists split into words.
+struct Product {
+  const MigCard* card = nullptr;
+  Words must;
+  Words known;  // all that may be said: `must`, `may`, and what is said of any card
+};
+
+/// In the order of mig_cards().
+const std::vector<Product>& products() {
+  static const std::vector<Product> all = [] {
+    std::vector<Product> made;
+    for (const MigCard& card : mig_cards()) {
+      for (const Naming& naming : kNamings) {
+        if (naming.card != card.name) continue;
+        Product product{.card = &card, .must = words_of(naming.must), .known = {}};
+        for (const std::string_view list : {naming.must, naming.may, kSaidOfAny}) {
+          std::ranges::copy(words_of(list), std::back_inserter(product.known));
+        }
+        made.push_back(std::move(product));
+      }
+    }
+    return made;
+  }();
+  return all;
+}
+
 bool among(const Words& said, std::string_view known) {
   return std::ranges::any_of(said, [&](std::string_view word) { return same_word(word, known); });
 }
 
 /// Whether every word of `said` may stand in the product's name.
-bool may_say(const Naming& naming, const Words& said) {
+bool may_say(const Product& product, const Words& said) {
   return std::ranges::all_of(said, [&](std::string_view word) {
-    return std::ranges::any_of(
-        std::array{naming.must, naming.may, kSaidOfAny}, [&](std::string_view list) {
-          const Words known = words_of(list);
-          return std::ranges::any_of(known,
-                                     [&](std::string_view each) { return same_word(word, each); });
-        });
+    return std::ranges::any_of(product.known,
+                               [&](std::string_view known) { return same_word(word, known); });
   });
 }
 
-bool is_called(const Naming& naming, const Words& said) {
-  const Words must = words_of(naming.must);
-  return may_say(naming, said) &&
-         std::ranges::all_of(must, [&](std::string_view word) { return among(said, word); });
+bool is_called(const Product& product, const Words& said) {
+  return std::ranges::all_of(product.must,
+                             [&](std::string_view word) { return among(said, word); }) &&
+         may_say(product, said);
 }
 
 /// Whether `said` has the first of the words that it must, and none of the rest, of which there are
 /// some: `rtx 6000` is another product than the RTX PRO 6000.
-bool begins(const Naming& naming, const Words& said) {
-  const Words must = words_of(naming.must);
+bool begins(const Product& product, const Words& said) {
   const auto is_said = [&](std::string_view word) { return among(said, word); };
-  const auto missing = std::ranges::find_if_not(must, is_said);
-  return may_say(naming, said) && missing != must.begin() && missing != must.end() &&
-         std::none_of(missing, must.end(), is_said);
+  const auto missing = std::ranges::find_if_not(product.must, is_said);
+  return missing != product.must.begin() && missing != product.must.end() &&
+         std::none_of(missing, product.must.end(), is_said) && may_say(product, said);
 }
 
 /// Those with a name of which `holds` is true.
@@ -106,12 +130,9 @@ std::vector<const MigCard*> cards_where(std::string_view model, Holds holds) {
   std::string lower(bare);
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   const Words said = words_of(lower);
-  for (const MigCard& card : mig_cards()) {
-    if (std::ranges::any_of(kNamings, [&](const Naming& naming) {
-          return naming.card == card.name && holds(naming, said);
-        })) {
-      cards.push_back(&card);
-    }
+  for (const Product& product : products()) {
+    const bool found = !cards.empty() && cards.back() == product.card;
+    if (!found && holds(product, said)) cards.push_back(product.card);
   }
   return cards;
 }

@@ -111,19 +111,25 @@ class ReplicasTest(Scenario):
         self._settle([standby])
 
     def test_x_a_leader_that_ends_is_followed_at_once(self):
-        """x: SIGTERM of Snug's leader and its scheduler: the other decides within 2 s of its scheduler's turn"""
+        """x: SIGTERM of Snug's leader and its scheduler: the Snugs need at most 2 s, 5,000 pods or not"""
         replicas = self._start("one"), self._start("two")
         leader = self._leader(replicas)
         standby = replicas[1 - replicas.index(leader)]
         self.post_nodes(*(gpu_node(f"n{number:03}", 8) for number in range(160)))
         self.post_pods(*(share(f"pod-{number:04}", "0.25") for number in range(MANY)))
         self.wait_settled(MANY, seconds=240)
-        leader.stop()
-        released = self.admin.get(LEASE)["spec"]
+        holder = self._holder()
+        ended = time.monotonic()
+        leader.terminate()
+        wait_until("the Lease is released", lambda: self._holder() != holder, every=0.02)
+        release = time.monotonic() - ended
+        # kube-schedulers hand over in their own time (retryPeriod).
         wait_until("it is its scheduler's turn", lambda: self._scheduler_is_on(standby), 60, every=0.02)
         turn = time.monotonic()
         wait_until("the other decides", standby.decides, 60, every=0.02)
-        self.assertLessEqual(time.monotonic() - turn, 2.0, released)
+        takeover = time.monotonic() - turn
+        self.assertLessEqual(release + takeover, 2.0, (release, takeover))
+        leader.stop()
         self._settle([standby])
 
     def test_x_a_stale_standby_lists_before_it_decides(self):
@@ -171,9 +177,9 @@ class ReplicasTest(Scenario):
         self.post_pods(share("second", "0.9", scheduler="other"))
         uid = self.admin.get("/api/v1/namespaces/snug/pods/other-0")["metadata"]["uid"]
         event = wait_until("the event is written", lambda: self._conflict(uid, other), 90, every=0.5)
-        holder = self.admin.get(LEASE)["spec"]["holderIdentity"]
+        holder = self._holder()
         self.assertIn(f"Snug {holder} holds the Lease snug/snug-extender", event["note"])
-        self.assertEqual(other.metric("snug_lease_conflict"), 1)
+        self.assertEqual(other.metric("snug_lease_conflict", holder=holder), 1)
         status, text = other.readiness()
         self.assertEqual(status, 503)
         self.assertIn(holder, text)
@@ -202,6 +208,9 @@ class ReplicasTest(Scenario):
     def _scheduler_is_on(self, replica):
         lease = self.admin.find(SCHEDULER) or {"spec": {}}
         return (lease["spec"].get("holderIdentity") or "").startswith(replica.name + "_")
+
+    def _holder(self):
+        return self.admin.get(LEASE)["spec"].get("holderIdentity")
 
     def _renewed(self):
         return self.admin.get(LEASE)["spec"]["renewTime"]

@@ -73,8 +73,10 @@ class WaitingTest(Scenario):
     def _start_with_a_pod_that_rests(self):
         """A pod that its policy forbids, and that the scheduler has put aside."""
         policy = self.policy_file(CLOSED)
-        self.start(policy=policy)
+        # Before the start, so that both processes of a test list the same nodes: their numbers of
+        # changes are equal then.
         self.post_nodes(gpu_node("n1", 1))
+        self.start(policy=policy)
         self.post_pods(pod("picky", {"gpu-fraction": "0.5", "gpu-policy": "apart"}))
         self.wait_refused("picky", "ForbiddenPolicy")
         seen = {"calls": -1, "since": time.monotonic()}

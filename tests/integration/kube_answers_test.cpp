@@ -19,9 +19,10 @@ using ::testing::HasSubstr;
 Binding binding() { return {"ns", "pod-1", "uid-1", "node-1", {}}; }
 
 /// As the API server words a refusal.
-std::string status_json(int code, const std::string& message) {
+std::string status_json(int code, const std::string& message,
+                        const std::string& reason = "NotFound") {
   return json{{"kind", "Status"},    {"apiVersion", "v1"}, {"metadata", json::object()},
-              {"status", "Failure"}, {"message", message}, {"reason", "Because"},
+              {"status", "Failure"}, {"message", message}, {"reason", reason},
               {"code", code}}
       .dump();
 }
@@ -71,6 +72,7 @@ TEST_F(KubeAnswersTest, ARefusalOfABindThatIsNotTheApiServersLeavesItUnknown) {
   const Row rows[] = {
       {404, "404 page not found\n", ErrorCode::kUnknown},
       {404, "", ErrorCode::kUnknown},
+      {404, status_json(404, "no such page", "Because"), ErrorCode::kUnknown},
       {400, "<html>Bad Request</html>", ErrorCode::kUnknown},
       {401, R"({"error":"login"})", ErrorCode::kUnknown},
       {403, R"({"kind":"Status","apiVersion":"v1"})", ErrorCode::kUnknown},

@@ -356,7 +356,7 @@ TEST_F(KubeApiTest, RoomTouchesOneNodeElseAndAnotherWhenThatIsGone) {
   EXPECT_EQ(server.seen("one node").size(), 1U) << "the name is remembered";
   ScriptedReply gone;
   gone.status = 404;
-  gone.body = R"({"kind":"Status","apiVersion":"v1","code":404})";
+  gone.body = R"({"kind":"Status","apiVersion":"v1","code":404,"reason":"NotFound"})";
   server.script("patch", gone);
   one_node("n2");
   ASSERT_TRUE(api.touch_room(Generation{3}));

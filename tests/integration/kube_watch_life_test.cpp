@@ -11,6 +11,7 @@ namespace {
 using namespace snug::testing;  // NOLINT(google-build-using-namespace)
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 class KubeWatchLifeTest : public ::testing::Test {
  protected:
@@ -40,6 +41,17 @@ TEST_F(KubeWatchLifeTest, ARelistEndsTheWatchAndListsAtOnce) {
   ASSERT_TRUE(sink.wait_line("pods listed a b"));
   ASSERT_TRUE(server.wait_seen("watch pods", 2));
   EXPECT_THAT(server.seen("watch pods").at(1).target, HasSubstr("&resourceVersion=20&"));
+}
+
+TEST_F(KubeWatchLifeTest, TheSinkIsToldThatTheFirstListFails) {
+  ScriptedReply refused;
+  refused.status = 403;
+  refused.body = R"({"kind":"Status","message":"no"})";
+  server.script("list pods", refused);
+  list({}, "10");
+  start();
+  ASSERT_TRUE(server.wait_seen("watch pods", 1));
+  EXPECT_THAT(sink.pod_marks.get(), StartsWith("lost alive 10 lost "));
 }
 
 TEST_F(KubeWatchLifeTest, TheSinkIsToldWhetherTheWatchLives) {

@@ -30,10 +30,11 @@
 // nominated pods for tens of them: the bounds of base/limits.hpp), never over I/O or logging. A
 // list of pods is taken in by parts of 256 pods, or of the pods with GPUs of one node where those
 // are more: for each part the mutex is held for some 2 us a pod, and whoever waits for it comes
-// first. What changes on a node costs its pods with GPUs and, up to 1,024 of them, those without;
-// beyond that a pod without GPUs costs the same however many there are. bench/ledger_bench shows
-// both. After a change snapshot() costs the chunks of nodes that changed, a list of all chunks, the
-// intents and the nominations; until the next change nothing.
+// first. A list of nodes is taken in by parts of 32 nodes. What changes on a node costs its pods
+// with GPUs and, up to 1,024 of them, those without; beyond that a pod without GPUs costs the same
+// however many there are. bench/ledger_bench shows all three. After a change snapshot() costs the
+// chunks of nodes that changed, a list of all chunks, the intents and the nominations; until the
+// next change nothing.
 #pragma once
 
 #include <cstdint>
@@ -118,7 +119,8 @@ class Ledger {
   /// False: there are max_nodes nodes already, and this one is not taken in.
   bool put_node(NodeInventory inventory);
   void remove_node(std::string_view name);
-  /// The whole list: nodes that are not in it are gone. Returns how many were not taken in.
+  /// The whole list: nodes that are not in it are gone. Returns how many were not taken in. One
+  /// thread at a time puts, removes and replaces nodes; others may see the list half taken in.
   std::size_t replace_nodes(std::vector<NodeInventory> inventories);
 
   // What pods hold, as the API server shows it.

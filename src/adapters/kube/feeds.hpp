@@ -25,7 +25,7 @@ class ObjectFeed {
   /// The first list is in, or the watch has shown that it lives. `version` is how far it has shown
   /// the resource; empty: it has not said.
   virtual void alive(std::string_view version) = 0;
-  /// The watch has ended.
+  /// The watch has ended, or none has begun yet and a list has failed.
   virtual void lost() = 0;
 
   virtual void list_begins() = 0;

@@ -50,13 +50,15 @@ std::string random_word() {
   return text.data();
 }
 
-/// Whether the API server itself refused: a 4xx with a Status, or its plain 429. Any other 4xx may
-/// be that of a proxy which has passed the request on.
+/// Whether the API server itself refused: a 4xx with a Status, which gives a 404 the reason
+/// NotFound, or its plain 429. Any other 4xx may be that of a proxy which has passed the request
+/// on.
 bool is_refusal(const ApiReply& reply) {
   if (reply.status < 400 || reply.status >= 500) return false;
   if (reply.status == 429 && reply.body.starts_with(kTooManyRequests)) return true;
   const std::optional<ApiStatus> status = read_status(reply.body);
-  return status && status->code == reply.status;
+  return status && status->code == reply.status &&
+         (reply.status != 404 || status->reason == "NotFound");
 }
 
 /// What a refusal by the API server says about a write.

@@ -279,6 +279,7 @@ std::string ResourceStream::too_large() const {
 
 void ResourceStream::back_off(const std::string& what, const ApiExchange& exchange,
                               const std::string& why) {
+  if (!listed_before_) feed_->lost();  // its age counts from the first failure
   // A server that asks for patience gets it, up to our own longest wait.
   const auto asked = std::min<std::chrono::milliseconds>(
       exchange.retry_after, std::chrono::milliseconds(limits_.backoff_last_ms));

@@ -8,7 +8,9 @@
 
 #include <array>
 #include <charconv>
+#include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace snug {
@@ -117,6 +119,8 @@ struct PrometheusMetrics::Series {
   Counter& loaded_counter = reloads.Add({{"result", "loaded"}});
   Counter& refused_counter = reloads.Add({{"result", "refused"}});
   Gauge& up_to_date_gauge = up_to_date.Add({});
+  std::mutex lease_conflict_mutex;
+  Gauge* lease_conflict_gauge = nullptr;  // guarded by lease_conflict_mutex; never null
 
   Series() {
     for (std::size_t i = 0; i < kVerbs.size(); ++i) {
@@ -135,8 +139,17 @@ struct PrometheusMetrics::Series {
     for (const char* resource : {"nodes", "pods", "leases"}) {
       for (const char* why : kWatchEnds) watches.Add({{"resource", resource}, {"why", why}});
     }
+    lease_conflict_gauge = &lease_conflict.Add({{"holder", ""}});
     up_to_date_gauge.Set(1);  // without a good policy the program does not start
     for (const char* kind : kProblems) problems.Add({{"kind", kind}});
+  }
+
+  /// One series at a time, however many Snugs come and go.
+  void set_lease_conflict(bool in_conflict, const std::string& holder) {
+    const std::lock_guard lock(lease_conflict_mutex);
+    lease_conflict.Remove(lease_conflict_gauge);
+    lease_conflict_gauge = &lease_conflict.Add({{"holder", in_conflict ? holder : ""}});
+    lease_conflict_gauge->Set(in_conflict ? 1 : 0);
   }
 };
 
@@ -204,7 +217,7 @@ void PrometheusMetrics::set_gauges(const ClusterGauges& gauges) {
   };
   set(series.ready, {}, gauges.ready ? 1 : 0);
   set(series.leader, {}, gauges.leads ? 1 : 0);
-  set(series.lease_conflict, {}, gauges.in_conflict ? 1 : 0);
+  series.set_lease_conflict(gauges.in_conflict, gauges.lease_holder);
   for (const auto& [resource, stream] : gauges.streams) {
     const Labels labels{{"resource", resource}};
     set(series.stream_age, labels, static_cast<double>(stream.age.count()) / 1e3);

@@ -45,10 +45,14 @@ class Replica:
         self.scheduler = self._scenario.start_scheduler(
             extender_port=self.extender.port, elect=True, host=self.name)
 
-    def stop(self):
+    def terminate(self):
         """As a kubelet ends a pod: SIGTERM to both."""
         for program in (self.scheduler, self.extender.process):
             program.terminate()
+
+    def stop(self):
+        """terminate(), and both have ended."""
+        self.terminate()
         for program in (self.scheduler, self.extender.process):
             program.stop()
 

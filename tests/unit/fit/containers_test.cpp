@@ -237,6 +237,24 @@ NodeStatePtr node_of_models(int gpus, int first_number) {
   return add_up(std::move(node), {});
 }
 
+TEST(FitContainersTest, NamesOfCardsThatAreReadForAProfileAreCounted) {
+  const GpuRequest request = make_profile_ask("1g.5gb");
+  FitMemo memo(request);
+  PlacementList options;
+  EXPECT_EQ(fit(*node_of_models(64, 0), {}, memo, options), ReasonCode::kNoProfile);
+  const std::int64_t each = memo.steps();
+  EXPECT_GE(each, 64) << "each name counts towards the bound of a call";
+  auto alike = std::make_shared<NodeInventory>();
+  alike->name = "n1";
+  for (int i = 0; i < 64; ++i) {
+    alike->gpus.push_back(
+        {.index = i, .model = "NVIDIA-L40S", .memory = {46068}, .modes = {GpuMode::kTimeSlicing}});
+  }
+  EXPECT_EQ(fit(*add_up(std::move(alike), {}), {}, memo, options), ReasonCode::kNoProfile);
+  EXPECT_GT(memo.steps(), each);
+  EXPECT_LE(memo.steps(), each + 2) << "one of 64 GPUs of one card";
+}
+
 TEST(FitContainersTest, AModelWithANumberIsComparedOnce) {
   for (const std::int64_t containers : {1, 3}) {
     GpuRequest request = make_fraction(100);

@@ -125,6 +125,22 @@ TEST(MetricsTest, GaugesShowWhatTheyWereLastGiven) {
   EXPECT_EQ(value(metrics, "snug_ready"), 0);
 }
 
+TEST(MetricsTest, AConflictNamesTheHolderOfTheLeaseNow) {
+  PrometheusMetrics metrics;
+  EXPECT_EQ(value(metrics, R"(snug_lease_conflict{holder=""})"), 0);
+  ClusterGauges gauges;
+  gauges.in_conflict = true;
+  for (const std::string holder : {"one", "two"}) {
+    gauges.lease_holder = holder;
+    metrics.set_gauges(gauges);
+    EXPECT_EQ(value(metrics, R"(snug_lease_conflict{holder=")" + holder + R"("})"), 1);
+  }
+  EXPECT_EQ(value(metrics, R"(snug_lease_conflict{holder="one"})"), std::nullopt);
+  metrics.set_gauges({});
+  EXPECT_EQ(value(metrics, R"(snug_lease_conflict{holder=""})"), 0);
+  EXPECT_EQ(value(metrics, R"(snug_lease_conflict{holder="two"})"), std::nullopt);
+}
+
 TEST(MetricsTest, GaugesAreReadFromTheLedger) {
   const ManualClock clock;
   Ledger ledger(clock, Limits{});

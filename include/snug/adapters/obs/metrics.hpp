@@ -30,6 +30,7 @@ struct ClusterGauges {
   bool ready = false;
   bool leads = false;
   bool in_conflict = false;
+  std::string lease_holder;                                  // the other Snug, of a conflict
   std::map<std::string, StreamGauges, std::less<>> streams;  // by resource
   std::int64_t nodes = 0;
   std::int64_t nodes_in_conflict = 0;
