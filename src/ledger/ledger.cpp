@@ -147,11 +147,6 @@ struct Ledger::Impl {
     return true;
   }
 
-  std::vector<std::string> node_names() {
-    const std::lock_guard lock(mutex);
-    return nodes.names();
-  }
-
   enum class Shown : std::uint8_t { kListed, kWatched, kRead };
   bool hold(const HoldingPtr& holding, Shown shown);
   void bring_up_to_date(LedgerEntry& entry, const Holding& shown);
@@ -309,7 +304,10 @@ std::size_t Ledger::replace_nodes(std::vector<NodeInventory> inventories) {
   constexpr std::size_t kAtOnce = 32;
   std::unordered_set<std::string> listed;
   for (const NodeInventory& inventory : inventories) listed.insert(inventory.name);
-  std::vector<std::string> absent = impl_->node_names();
+  std::vector<std::string> absent = [this] {
+    const std::lock_guard lock(impl_->mutex);
+    return impl_->nodes.names();
+  }();
   std::erase_if(absent, [&](const std::string& name) { return listed.contains(name); });
   const auto in_parts = [&](std::size_t count, const auto& take) {
     for (std::size_t next = 0; next < count;) {
