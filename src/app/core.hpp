@@ -2,6 +2,7 @@
 // modes. The API server, the metrics, the log and the clock come from outside.
 #pragma once
 
+#include "snug/leader/election.hpp"
 #include "snug/service/extender_service.hpp"
 #include "snug/service/reconciler.hpp"
 #include "snug/service/repack_advisor.hpp"
@@ -26,7 +27,7 @@ class Core {
         pending(options.limits),
         demand(ledger),
         readiness(ports.clock, options.limits),
-        fence(ports.clock, unanswered_window(options)),
+        fence(ports.clock, unanswered_window(options.api_timeout, options.limits)),
         reconciler(
             {ledger, pending, demand, readiness, ports.api, ports.metrics, ports.log, ports.clock},
             options.limits),

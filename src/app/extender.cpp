@@ -132,7 +132,7 @@ Result<void> Extender::open_kubernetes() {
   parts_->source_starts = parts_->clock.now();
   if (!options_.leader_elect) {
     // A process before this one may have died with a binding under way.
-    parts_->source_starts += unanswered_window(service_options());
+    parts_->source_starts += unanswered_window(options_.api_timeout, options_.limits);
     return {};
   }
   const auto open = [&](const LeaseName& name) {
@@ -149,14 +149,8 @@ void Extender::open_election() {
   if (!parts_->lease) return;
   const std::uint64_t seed = random_number();
   identity_ = identity(seed);
-  const Limits& limits = options_.limits;
-  const auto window = unanswered_window(service_options());
-  const ElectionSettings election{
-      .identity = identity_,
-      .lease_duration = std::chrono::milliseconds(limits.lease_duration_ms),
-      .renew_deadline = std::chrono::milliseconds(limits.renew_deadline_ms),
-      .write_window = options_.api_timeout + std::chrono::milliseconds(limits.clock_skew_ms),
-      .orphan_window = window};
+  const ElectionSettings election =
+      election_settings(identity_, options_.api_timeout, options_.limits);
   const std::string pod = environment("POD_NAME");
   const Notice about = pod.empty() ? Notice{.name_space = options_.lease.name_space,
                                             .pod = options_.lease.name,
@@ -170,7 +164,7 @@ void Extender::open_election() {
                    parts_->source(), parts_->api(), parts_->log, parts_->clock},
       ElectorOptions{.lease_name = options_.lease.name_space + "/" + options_.lease.name,
                      .election = election,
-                     .retry = std::chrono::milliseconds(limits.lease_retry_ms),
+                     .retry = std::chrono::milliseconds(options_.limits.lease_retry_ms),
                      .about = about,
                      .seed = seed});
 }
@@ -297,7 +291,8 @@ void Extender::stop() {
     parts_->extender->stop();
   }
   if (parts_->election_ticker) {
-    const std::chrono::milliseconds unanswered = unanswered_window(service_options());
+    const std::chrono::milliseconds unanswered =
+        unanswered_window(options_.api_timeout, options_.limits);
     parts_->elector->wait_resigned(std::max(drain, unanswered));
   }
   if (parts_->admin) parts_->admin->stop();

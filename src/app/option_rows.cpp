@@ -7,6 +7,8 @@
 #include <charconv>
 #include <optional>
 
+#include "snug/leader/election.hpp"
+
 namespace snug {
 namespace {
 
@@ -221,7 +223,7 @@ namespace {
 /// The Lease is a fence only where a leader's last binding is over before it can be taken.
 Result<void> check_times(const Options& options) {
   const Limits& limits = options.limits;
-  const std::int64_t window = 2 * options.api_timeout.count() + limits.clock_skew_ms;
+  const std::int64_t window = unanswered_window(options.api_timeout, limits).count();
   const bool election = options.leader_elect && options.cluster.empty();
   if (election && limits.renew_deadline_ms + window > limits.lease_duration_ms) {
     return fail(ErrorCode::kInvalid,

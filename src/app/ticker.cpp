@@ -6,13 +6,18 @@
 #include <utility>
 
 namespace snug {
+namespace {
+
+constexpr std::size_t kMostNameBytes = 15;  // of a thread, on Linux
+
+}  // namespace
 
 Ticker::Ticker(std::string name, std::chrono::milliseconds every, Log& log,
                std::function<void()> what)
     : name_(std::move(name)), every_(every), log_(log), what_(std::move(what)), thread_([this] {
         run();
       }) {
-  pthread_setname_np(thread_.native_handle(), "snug-ticker");
+  pthread_setname_np(thread_.native_handle(), ("snug-" + name_).substr(0, kMostNameBytes).c_str());
 }
 
 Ticker::~Ticker() { stop(); }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codec/kube_reading.hpp"
+#include "codec/managed_fields.hpp"
 
 namespace snug {
 namespace {
@@ -170,7 +171,10 @@ Result<element> DomParser::parse_in_place(std::string& json) {
     }
   }
   element root;
-  const simdjson::error_code code = parser_->parse(json.data(), json.size(), false).get(root);
+  simdjson::error_code code = parser_->parse(json.data(), json.size(), false).get(root);
+  if (code != simdjson::SUCCESS && blank_managed_fields(json)) {
+    code = parser_->parse(json.data(), json.size(), false).get(root);
+  }
   if (code == simdjson::SUCCESS) return root;
   if (code == simdjson::DEPTH_ERROR) {
     return fail(ErrorCode::kTooLarge, "the JSON text is nested too deep; at most " +

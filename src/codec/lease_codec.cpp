@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
+#include "codec/managed_fields.hpp"
 #include "snug/base/limits.hpp"
 
 namespace snug {
@@ -22,15 +24,21 @@ const Json& member(const Json& value, const char* key) {
   return value.is_object() && found != value.end() ? *found : none;
 }
 
-/// Discarded: it is no JSON, or is nested more deeply than any Lease.
+/// Discarded: it is no JSON, or is nested more deeply than any Lease, but for its managedFields.
 Json parse(std::string_view text) {
-  bool too_deep = false;
-  const auto bound = [&](int depth, Json::parse_event_t, Json&) {
-    too_deep = too_deep || depth > kMostLeaseDepth;
-    return !too_deep;
+  const auto parse_once = [](std::string_view json) {
+    bool too_deep = false;
+    const auto bound = [&](int depth, Json::parse_event_t, Json&) {
+      too_deep = too_deep || depth > kMostLeaseDepth;
+      return !too_deep;
+    };
+    Json value = Json::parse(json, bound, false);
+    return too_deep ? Json(Json::value_t::discarded) : value;
   };
-  Json value = Json::parse(text, bound, false);
-  return too_deep ? Json(Json::value_t::discarded) : value;
+  Json value = parse_once(text);
+  if (!value.is_discarded()) return value;
+  std::string without(text);
+  return blank_managed_fields(without) ? parse_once(without) : value;
 }
 
 class SpecReader {

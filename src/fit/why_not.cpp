@@ -64,6 +64,7 @@ bool too_small(const NodeInventory& node, const GpuState& gpu, const ContainerRe
 }  // namespace
 
 ReasonCode closest_reason(const NodeState& node, FitMemo& memo, ReasonCode found) {
+  // In the order of the reasons: those before are of a GPU that could serve the request.
   if (found < ReasonCode::kWrongMode) return found;
   for (const ContainerRequest& asked : memo.request().containers) {
     const std::optional<SliceNeed> need = slice_need(asked);

@@ -10,9 +10,8 @@ namespace snug {
 /// The reason to tell instead of `found`, which the levels gave:
 ///   - kNoProfile where a container names a MIG profile that no GPU of the node has, or could have
 ///     in MIG mode;
-///   - kTooLarge instead of kWrongMode where a container asks for more than any GPU of the node
-///   has,
-///     and more than any slice that exists there;
+///   - kTooLarge instead of kWrongMode where a container asks for more than any GPU, and more than
+///     any slice, of the node has;
 ///   - else `found` itself.
 /// Names of cards that it reads count as steps of `memo`, whose request it is.
 [[nodiscard]] ReasonCode closest_reason(const NodeState& node, FitMemo& memo, ReasonCode found);

@@ -16,6 +16,15 @@ constexpr std::chrono::seconds kReleased{1};
 
 }  // namespace
 
+ElectionSettings election_settings(std::string identity, milliseconds api_timeout,
+                                   const Limits& limits) {
+  return {.identity = std::move(identity),
+          .lease_duration = milliseconds(limits.lease_duration_ms),
+          .renew_deadline = milliseconds(limits.renew_deadline_ms),
+          .write_window = carry_out_window(api_timeout, limits),
+          .orphan_window = unanswered_window(api_timeout, limits)};
+}
+
 Election::Election(ElectionSettings settings, TimePoint started)
     : settings_(std::move(settings)), started_(started) {}
 
@@ -50,7 +59,10 @@ std::string Election::other_holder(TimePoint now) const {
 
 LeaseRecord Election::placeholder() const {
   LeaseRecord record;
-  record.duration_s = std::chrono::ceil<std::chrono::seconds>(settings_.lease_duration).count();
+  // Never what says that a holder released it.
+  record.duration_s =
+      std::max(std::chrono::ceil<std::chrono::seconds>(settings_.lease_duration), 2 * kReleased)
+          .count();
   return record;
 }
 

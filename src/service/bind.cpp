@@ -11,6 +11,11 @@
 namespace snug {
 namespace {
 
+/// Whether the binding may have been carried out, or may yet be.
+bool may_be_carried_out(ErrorCode code) {
+  return code == ErrorCode::kUnknown || code == ErrorCode::kInternal;
+}
+
 Reply success() { return {200, write_bind("")}; }
 
 std::string pod_name(const BindCall& call) { return call.name_space + "/" + call.pod; }
@@ -145,7 +150,7 @@ Reply ExtenderService::bind_without_gpu(const Bind& call, const PodFacts& pod) {
     return after_refusal(call, Took::kNothing, written.error());
   }
   const ErrorCode code = written.error().code;
-  const BindEnd end = code == ErrorCode::kUnknown       ? BindEnd::kUnknown
+  const BindEnd end = may_be_carried_out(code)          ? BindEnd::kUnknown
                       : code == ErrorCode::kUnavailable ? BindEnd::kUnavailable
                                                         : BindEnd::kRefused;
   return bind_error(call, end,
@@ -161,9 +166,7 @@ Result<void> ExtenderService::send_binding(const Bind& call, StringMap annotatio
                                           .node = call.node,
                                           .annotations = std::move(annotations),
                                           .not_after = pass->not_after()});
-  const bool unknown = !written && (written.error().code == ErrorCode::kUnknown ||
-                                    written.error().code == ErrorCode::kInternal);
-  if (!unknown) pass->answered();
+  if (written || !may_be_carried_out(written.error().code)) pass->answered();
   return written;
 }
 
@@ -185,25 +188,20 @@ Reply ExtenderService::write_binding(const Bind& call, const PodFacts& pod,
     parts_.log.write(LogLevel::kDebug, "bound pod " + pod_name(call) + " to node " + call.node);
     return success();
   }
-  switch (written.error().code) {
-    case ErrorCode::kConflict:
-      return after_refusal(call, Took::kGpus, written.error());
-    case ErrorCode::kUnknown:
-    case ErrorCode::kInternal:
-      parts_.ledger.unsettled(call.uid);
-      return bind_error(call, BindEnd::kUnknown,
-                        "the outcome of binding pod " + pod_name(call) + " to node " + call.node +
-                            " is unknown, and its reservation is kept: " + written.error().message);
-    case ErrorCode::kUnavailable:
-      parts_.ledger.release(call.uid);
-      return bind_error(call, BindEnd::kUnavailable,
-                        "the binding was not sent: " + written.error().message);
-    case ErrorCode::kInvalid:
-    case ErrorCode::kNotFound:
-    case ErrorCode::kTooLarge:
-      break;
+  if (may_be_carried_out(written.error().code)) {
+    parts_.ledger.unsettled(call.uid);
+    return bind_error(call, BindEnd::kUnknown,
+                      "the outcome of binding pod " + pod_name(call) + " to node " + call.node +
+                          " is unknown, and its reservation is kept: " + written.error().message);
+  }
+  if (written.error().code == ErrorCode::kConflict) {
+    return after_refusal(call, Took::kGpus, written.error());
   }
   parts_.ledger.release(call.uid);
+  if (written.error().code == ErrorCode::kUnavailable) {
+    return bind_error(call, BindEnd::kUnavailable,
+                      "the binding was not sent: " + written.error().message);
+  }
   return bind_error(
       call, BindEnd::kRefused,
       "the API server refused to bind pod " + pod_name(call) + ": " + written.error().message);

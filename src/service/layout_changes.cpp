@@ -19,7 +19,6 @@ LayoutChanges::LayoutChanges(const Snapshot& snapshot) {
     if (snapshot.nodes[slot] == nullptr) continue;
     const NodeInventory& node = *snapshot.nodes[slot]->inventory;
     if (node.closed_to_all != ReasonCode::kReconfiguring) continue;
-    any_ = true;
     const auto comes = [&](std::string_view what) {
       const auto [first, is_new] = nodes_.try_emplace(what, node.name);
       if (!is_new) first->second = std::min(first->second, std::string_view(node.name));

@@ -149,8 +149,8 @@ std::string LeaderElector::why_nobody_leads(TimePoint now) const {
   const TimePoint free_at = election_.free_at();
   if (free_at == TimePoint::max() || free_at <= now) return {};
   const auto wait = std::chrono::ceil<std::chrono::seconds>(free_at - now);
-  return "bindings of an earlier leader may be under way for " + std::to_string(wait.count()) +
-         " s yet";
+  return "bindings of an earlier leader, if there was one, may be under way for " +
+         std::to_string(wait.count()) + " s yet";
 }
 
 /// What was seen last may be old by now: it is read again first.

@@ -117,6 +117,12 @@ std::string Readiness::why_not() const {
   } else {
     standby += why_nobody_.empty() ? "no leader is known" : why_nobody_;
   }
+  if (conflict_) {
+    standby +=
+        "; but a scheduler calls this Snug: there is another installation, or schedulerLease is "
+        "not "
+        "the Lease of that scheduler";
+  }
   if (!lease_problem_.empty()) standby += "; the Lease: " + lease_problem_;
   return why.empty() ? standby : standby + "; " + why;
 }

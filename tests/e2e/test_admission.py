@@ -13,6 +13,7 @@ KEY = "snug.dev/reservation"
 OURS = "by Snug alone"
 ASKS = "do not change once it has a node"
 WITH_NODE = "is not created with a node"
+FROM_CREATION = "from its creation on"
 REMEDY = "set spec.schedulerName: snug"
 DEFAULT = "default-scheduler"
 DRY = f"{PODS}?dryRun=All"
@@ -112,8 +113,8 @@ class AdmissionTest(Scenario):
         """m: others cannot make a pod that runs, with or without GPUs, ask for any"""
         self.post_pods(pod("plain", {"mine": "1"}, scheduler="nobody"),
                        share("part", "0.25", scheduler="nobody"))
-        self.admin.patch(f"{PODS}/plain", annotate({"gpu-fraction": "1"}))
-        self.admin.patch(f"{PODS}/plain", annotate({"gpu-fraction": None}))
+        for change in ({"gpu-fraction": "0.5"}, {"gpu-memory": "1G"}, {"gpu-fraction": "0.25", "gpu-memory": None}):
+            self.admin.patch(f"{PODS}/part", annotate(change))
         for name in ("plain", "part"):
             self.bind_by_hand(name, "n1")
             for key in self._request_keys():
@@ -128,6 +129,19 @@ class AdmissionTest(Scenario):
         self.admin.patch(f"{PODS}/part", annotate({"note": None}))
         self.admin.patch(f"{PODS}/part/status", {"status": {"phase": "Running"}})
         self.snug.patch(f"{PODS}/part", annotate({"gpu-fraction": "0.5"}))
+
+    def test_m_a_pod_asks_from_its_creation_on(self):
+        """m: a pod that was created without asking for GPUs never asks: Snug may be binding it just now"""
+        self.post_pods(pod("plain", {"note": "gpu-fraction"}, scheduler="nobody"),
+                       pod("units", {"gpu-policy": "tight"}, scheduler="nobody",
+                           limits={"nvidia.com/gpu": "1"}))
+        for key in self._request_keys():
+            for name in ("plain", "units"):
+                if (name, key) == ("units", "gpu-policy"):
+                    continue
+                self.assertTrue(self._refused("PATCH", f"{PODS}/{name}?dryRun=All",
+                                              annotate({key: "0.5"}), FROM_CREATION), (name, key))
+        self.admin.patch(f"{PODS}/plain", annotate(dict.fromkeys(NO_REQUESTS, "1")))
 
     def test_m_a_binding_asks_for_nothing(self):
         """m: nobody else makes a pod ask for GPUs by the annotations of its binding"""
@@ -166,17 +180,15 @@ class AdmissionTest(Scenario):
         forgotten = share("forgotten", "0.5", scheduler=DEFAULT)
         self.admin.create(DRY, forgotten)  # as in the shared shape, which leaves that file out
         old = share("old", "0.5", scheduler=DEFAULT)
-        gated = pod("gated", scheduler=DEFAULT)
-        for value in (old, gated):
-            value["spec"]["schedulingGates"] = [{"name": "snug.dev/e2e"}]
-        self.post_pods(old, gated)
+        old["spec"]["schedulingGates"] = [{"name": "snug.dev/e2e"}]
+        self.post_pods(old)
         self._apply_dedicated(forgotten)
         for key in self._request_keys():
             self.assertTrue(self._refused("POST", DRY, pod("made", {key: "1"}, scheduler=DEFAULT),
                                           REMEDY), key)
-            self.assertTrue(self._refused("PATCH", f"{PODS}/gated?dryRun=All", annotate({key: "1"}),
+            self.assertTrue(self._refused("PATCH", f"{PODS}/old?dryRun=All", annotate({key: "1"}),
                                           REMEDY), key)
-            self.assertTrue(self._refused("PATCH", f"{PODS}/gated/status?dryRun=All",
+            self.assertTrue(self._refused("PATCH", f"{PODS}/old/status?dryRun=All",
                                           annotate({key: "1"}), "not by its status"), key)
         del forgotten["spec"]["schedulerName"]
         self.assertTrue(self._refused("POST", DRY, forgotten, REMEDY))

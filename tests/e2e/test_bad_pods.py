@@ -1,7 +1,10 @@
 """Scenario g: what cannot be understood is refused with a sentence, and harms nobody else."""
 
+import json
+
+from harness.api import MERGE_PATCH
 from harness.objects import gpu_node, pod, share
-from harness.scenario import Scenario
+from harness.scenario import NODES, PODS, Scenario
 
 # Annotations, and what the sentence must name.
 MALFORMED = [
@@ -18,6 +21,18 @@ MALFORMED = [
 
 # Of one value. etcd holds objects of 1.5 MiB, and JSON writes a `<` as six bytes.
 LARGEST = 1_450_000
+
+
+# What the API server takes, keeps and gives back as it is.
+FIELDS = b'{"f:a":' * 400 + b"{}" + b"}" * 400
+
+
+def _managed(value):
+    """The object with FIELDS in its managedFields, as JSON."""
+    value.setdefault("metadata", {})["managedFields"] = [{
+        "manager": "e2e", "operation": "Update", "apiVersion": "v1", "time": "2026-01-01T00:00:00Z",
+        "fieldsType": "FieldsV1", "fieldsV1": "FIELDS"}]
+    return json.dumps(value).encode().replace(b'"FIELDS"', FIELDS)
 
 
 class BadPodsTest(Scenario):
@@ -45,6 +60,21 @@ class BadPodsTest(Scenario):
         self.wait_refused("both", "Malformed: ")
         self.assertIn("nvidia.com/gpu", self._why("both"))
         self.place(share("good", "0.5"))
+        self.check_cluster()
+
+    def test_g_whatever_stands_in_managed_fields(self):
+        """g: nobody's managedFields keep a Snug that starts from its lists, nor a running one from its watch"""
+        self.start()
+        self.post_nodes(gpu_node("n1", 2))
+        self.place(share("before", "0.5"))
+        status, answer = self.admin.send("POST", PODS, _managed(pod("odd", scheduler="nobody")))
+        self.assertEqual(status, 201, answer)
+        status, answer = self.admin.send("PATCH", f"{NODES}/n1", _managed({}), MERGE_PATCH)
+        self.assertEqual(status, 200, answer)
+        self.place(share("between", "0.5"))
+        self.extender.kill()
+        self.extender.start()
+        self.place(share("after", "0.5"))
         self.check_cluster()
 
     def test_g_a_pod_as_large_as_etcd_holds(self):

@@ -1,7 +1,10 @@
 #include "snug/adapters/kube/kube_api.hpp"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <nlohmann/json.hpp>
 #include <set>
@@ -15,8 +18,12 @@ namespace {
 
 using namespace snug::testing;  // NOLINT(google-build-using-namespace)
 using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::Each;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 
 Binding binding() {
   return {"ns", "pod-1", "uid-1", "node-1", {{"snug.dev/reservation", R"({"version":1})"}}};
@@ -341,6 +348,30 @@ TEST_F(KubeApiTest, ABindingDoesNotLeaveAfterItsTime) {
   EXPECT_TRUE(server.seen("bind").empty());
   late.not_after = bench.clock.now() + std::chrono::hours(1);
   EXPECT_TRUE(api.bind(late));
+}
+
+/// TCP_USER_TIMEOUT of this process's connections to the port; 0: it is not set.
+std::vector<int> user_timeouts(int port) {
+  std::vector<int> found;
+  for (int fd = 0; fd < 1'024; ++fd) {
+    sockaddr_in peer{};
+    socklen_t size = sizeof peer;
+    if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0) continue;
+    if (peer.sin_family != AF_INET || ntohs(peer.sin_port) != port) continue;
+    unsigned timeout = 0;
+    size = sizeof timeout;
+    if (::getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, &size) == 0) {
+      found.push_back(static_cast<int>(timeout));
+    }
+  }
+  return found;
+}
+
+TEST_F(KubeApiTest, WhatTheApiServerDoesNotAcknowledgeIsGivenUpWithinTheTimeout) {
+  KubeApi api(server.endpoint(), bench.options, bench.context());
+  ASSERT_TRUE(api.bind(binding()));
+  const int timeout = static_cast<int>(bench.options.api_timeout.count());
+  EXPECT_THAT(user_timeouts(server.port()), AllOf(Not(IsEmpty()), Each(timeout)));
 }
 
 TEST_F(KubeApiTest, RoomTouchesOneNodeElseAndAnotherWhenThatIsGone) {

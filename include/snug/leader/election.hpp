@@ -29,20 +29,39 @@
 #include <string>
 
 #include "snug/base/clock.hpp"
+#include "snug/base/limits.hpp"
 #include "snug/leader/lease.hpp"
 
 namespace snug {
+
+/// The two times that make the Lease a fence (docs/decisions/0023).
+/// How long a binding may still be carried out after the moment until which it could be sent: so
+/// long the API server may take.
+[[nodiscard]] inline std::chrono::milliseconds carry_out_window(
+    std::chrono::milliseconds api_timeout, const Limits& limits) {
+  return api_timeout + std::chrono::milliseconds(limits.clock_skew_ms);
+}
+/// How long an unanswered binding may still be carried out after it was sent: so long it may take
+/// to reach the API server, and then the same.
+[[nodiscard]] inline std::chrono::milliseconds unanswered_window(
+    std::chrono::milliseconds api_timeout, const Limits& limits) {
+  return api_timeout + carry_out_window(api_timeout, limits);
+}
 
 struct ElectionSettings {
   /// Of this process: HOST_SUFFIX. Two processes that run at once never share one.
   std::string identity;
   std::chrono::milliseconds lease_duration{15'000};
   std::chrono::milliseconds renew_deadline{10'000};
-  /// How long after its holder could last send one a binding may still be carried out.
+  /// carry_out_window(): of bindings of a holder that could send until its Lease ended.
   std::chrono::milliseconds write_window{1'500};
-  /// How long a binding may still be carried out that a process sent which has died since.
+  /// unanswered_window(): of bindings that a process sent which has died since.
   std::chrono::milliseconds orphan_window{2'500};
 };
+
+[[nodiscard]] ElectionSettings election_settings(std::string identity,
+                                                 std::chrono::milliseconds api_timeout,
+                                                 const Limits& limits);
 
 class Election {
  public:
@@ -57,8 +76,8 @@ class Election {
   [[nodiscard]] bool is_free(TimePoint now) const { return free_at() <= now; }
   /// The last Lease seen; nothing: there is none.
   [[nodiscard]] const std::optional<Lease>& lease() const { return lease_; }
-  /// When it will be, if its record does not change; TimePoint::max(): it is absent, or was never
-  /// read.
+  /// When the Lease will be free, if its record does not change; TimePoint::max(): it is absent, or
+  /// was never read.
   [[nodiscard]] TimePoint free_at() const;
   [[nodiscard]] bool is_absent() const { return observed_ && !lease_; }
   /// What to create where the Lease is absent.
@@ -66,7 +85,8 @@ class Election {
   /// The holder of a Lease that is not free, if it is not this process; empty: none.
   [[nodiscard]] std::string other_holder(TimePoint now) const;
 
-  /// What to write to acquire or to renew the Lease. The writer fills in the renew time, and the
+  /// What to write to acquire or to renew the Lease; from here on a Lease with this process's
+  /// identity may be of its own write. The writer fills in the renew time, and the
   /// acquire time where it is empty.
   [[nodiscard]] LeaseRecord claim();
   /// claim() was written; the write was sent at `asked`.

@@ -20,7 +20,7 @@ struct LeaseRecord {
   std::string holder;           // holderIdentity; empty: nobody holds the Lease
   std::int64_t duration_s = 0;  // leaseDurationSeconds
   std::string acquire_time;
-  std::string renew_time;  // empty: nobody has ever held it
+  std::string renew_time;
   std::int64_t transitions = 0;
 
   friend bool operator==(const LeaseRecord&, const LeaseRecord&) = default;

@@ -22,14 +22,13 @@ class LayoutChanges {
  public:
   explicit LayoutChanges(const Snapshot& snapshot);
 
-  [[nodiscard]] bool any() const { return any_; }
+  [[nodiscard]] bool any() const { return !nodes_.empty(); }
   /// The node that the request may be waiting for: it asks for slices (nvidia.com/mig-*) or for
   /// nvidia.com/gpu, no other node offers that, and this is the first by name of those whose layout
   /// is being changed and whose cards can have it. Empty: it waits for none.
   [[nodiscard]] std::string_view awaited_by(const GpuRequest& request) const;
 
  private:
-  bool any_ = false;
   std::map<std::string_view, std::string_view> nodes_;  // by profile, or nvidia.com/gpu
   std::set<std::string_view> open_elsewhere_;           // resources
 };

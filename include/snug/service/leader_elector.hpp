@@ -52,7 +52,7 @@ struct ElectorOptions {
   std::string lease_name;  // NAMESPACE/NAME, for people
   ElectionSettings election;
   std::chrono::milliseconds retry{2'000};
-  /// About which object an event about a second installation is written, uid included.
+  /// About which object an event about a second installation is written; a pod with its uid.
   Notice about;
   std::uint64_t seed = 1;
 };
@@ -62,7 +62,7 @@ class LeaderElector {
   /// Stands by from here on.
   LeaderElector(ElectorParts parts, ElectorOptions options);
 
-  /// Whatever is due by the clock: call it about every 50 ms.
+  /// Whatever is due by the clock: call it every 20 ms.
   void tick();
 
   /// Hints of the watches: what they show is read again at the next tick.

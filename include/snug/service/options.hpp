@@ -22,15 +22,9 @@ struct ServiceOptions {
   AnswerMode answer = AnswerMode::kAuto;
   int kubernetes_minor = 36;                 // of the scheduler; decides where lack of room goes
   std::vector<std::string> scheduler_names;  // empty: serves all
-  /// Of one call to the API server, and of the time-out that each binding carries.
+  /// Of one call to the API server, and the `timeout=` that each binding carries.
   std::chrono::milliseconds api_timeout{1000};
   Limits limits;
 };
-
-/// How long after it was sent a binding may still be carried out that was not answered: so long it
-/// may take to reach the API server, so long the API server may take.
-[[nodiscard]] inline std::chrono::milliseconds unanswered_window(const ServiceOptions& options) {
-  return 2 * options.api_timeout + std::chrono::milliseconds(options.limits.clock_skew_ms);
-}
 
 }  // namespace snug

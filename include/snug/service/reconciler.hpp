@@ -92,7 +92,8 @@ class Reconciler final : public ClusterSink {
   std::map<std::string, NodeFacts> left_out_;
   std::size_t told_left_out_ = 0;
   // tick() only.
-  bool woken_ = false;  // pods that other processes may have refused, since this one decides
+  /// Whether waiting pods were woken since this Snug leads: another one may have refused them.
+  bool woken_ = false;
   Generation touched_;
   std::string told_touch_;  // why the last wake-up failed; empty: it did not
   std::optional<TimePoint> last_touch_;

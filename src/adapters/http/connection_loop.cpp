@@ -162,7 +162,12 @@ bool ConnectionLoop::make_room() {
 
 void ConnectionLoop::hand_over(Connected connection) {
   ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, connection->socket(), nullptr);
-  hooks_.head_came(std::move(connection));
+  try {
+    hooks_.head_came(std::move(connection));
+  } catch (const std::bad_alloc&) {  // nothing is left of the connection; others are served
+    const std::lock_guard lock(mutex_);
+    if (--open_ == 0) all_ended_.notify_all();
+  }
 }
 
 void ConnectionLoop::take_back(Connected connection, AfterRequest after) {
@@ -311,6 +316,7 @@ bool ConnectionLoop::drain(std::chrono::milliseconds at_most) {
   if (!draining_.exchange(true) && drain_fd_ >= 0) signal(drain_fd_);
   wake();
   std::unique_lock lock(mutex_);
+  if (!thread_.joinable()) return open_ == 0;  // it was never started: nobody will say drained_
   return all_ended_.wait_for(lock, at_most, [this] { return drained_ && open_ == 0; });
 }
 

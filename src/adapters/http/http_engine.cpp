@@ -145,7 +145,7 @@ void HttpEngine::refuse(const httplib::Request& request, httplib::Response& resp
                         const Refused& refused) const {
   serving->refuse_rest();
   // httplib would cut this reply to the ranges that were asked for. The request is a local variable
-  // of its own, and no constant.
+  // of httplib's, which is not const.
   const_cast<httplib::Request&>(request).ranges.clear();
   response.status = refused.status;
   response.body = error_body_(request.path, refused.sentence);

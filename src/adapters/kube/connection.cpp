@@ -198,10 +198,13 @@ ApiConnection::~ApiConnection() {
 void ApiConnection::remember_socket(int socket) {
   socket_is_new_ = true;
   // The kernel gives up what the API server has not acknowledged within this time. Otherwise it
-  // would repeat it for minutes, even after this process has died.
+  // would repeat it for minutes, even after this process has died. A connection without it is not
+  // used.
   const auto silence = static_cast<unsigned>(silence_.count());
-  static_cast<void>(::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence, sizeof silence));
+  const bool bounded =
+      ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence, sizeof silence) == 0;
   const std::lock_guard lock(mutex_);
+  if (!bounded) aborted_ = true;
   if (socket_ >= 0) ::close(socket_);
   socket_ = ::fcntl(socket, F_DUPFD_CLOEXEC, 0);
   if (aborted_ && socket_ >= 0) ::shutdown(socket_, SHUT_RDWR);

@@ -41,24 +41,18 @@ void Member::start(Identity identity, const std::string& policy) {
   lists_from_ = around_.clock.now();
   heard_ = around_.clock.now();
   if (!around_.elect) {
-    lists_from_ += unanswered_window(options);
+    lists_from_ += unanswered_window(options.api_timeout, options.limits);
     return;
   }
   const Limits& limits = options.limits;
   elector_ = std::make_unique<LeaderElector>(
       ElectorParts{lease_, scheduler_lease_.get(), snug_->readiness(), snug_->fence(), *this, api_,
                    snug_->log(), around_.clock},
-      ElectorOptions{
-          .lease_name = "snug/snug-extender",
-          .election = {.identity = this->identity(),
-                       .lease_duration = std::chrono::milliseconds(limits.lease_duration_ms),
-                       .renew_deadline = std::chrono::milliseconds(limits.renew_deadline_ms),
-                       .write_window =
-                           options.api_timeout + std::chrono::milliseconds(limits.clock_skew_ms),
-                       .orphan_window = unanswered_window(options)},
-          .retry = std::chrono::milliseconds(limits.lease_retry_ms),
-          .about = {.name_space = "snug", .pod = host_, .uid = host_},
-          .seed = 1 + around_.random.below(1'000'000)});
+      ElectorOptions{.lease_name = "snug/snug-extender",
+                     .election = election_settings(this->identity(), options.api_timeout, limits),
+                     .retry = std::chrono::milliseconds(limits.lease_retry_ms),
+                     .about = {.name_space = "snug", .pod = host_, .uid = host_},
+                     .seed = 1 + around_.random.below(1'000'000)});
 }
 
 void Member::kill() {

@@ -5,6 +5,8 @@
 #include <utility>
 #include <variant>
 
+#include "snug/leader/election.hpp"
+
 namespace snug {
 namespace {
 
@@ -55,7 +57,7 @@ SnugInstance::SnugInstance(const Clock& clock, ApiPort& api, ServiceOptions opti
       pending_(options.limits),
       demand_(ledger_),
       readiness_(clock, options.limits),
-      fence_(clock, unanswered_window(options)),
+      fence_(clock, unanswered_window(options.api_timeout, options.limits)),
       limits_(options.limits),
       policy_(policy_of(policy, options.limits)),
       reconciler_({ledger_, pending_, demand_, readiness_, api, metrics_, log_, clock},

@@ -248,6 +248,40 @@ TEST(KubeObjectsTest, NestingUpToTheLimitIsReadAndOneMoreIsTooLarge) {
   }
 }
 
+TEST(KubeObjectsTest, WhateverStandsInManagedFieldsNothingElseIsLost) {
+  const auto deep = [](std::size_t levels) {
+    std::string text;
+    for (std::size_t i = 0; i < levels; ++i) text += R"({"f:a":)";
+    return text + "{}" + std::string(levels, '}');
+  };
+  const std::string fields[] = {"",
+                                deep(60),
+                                deep(1'200),
+                                "{\"f:\xff\xfe\":{}}",
+                                R"({"f:]\"":[[{"]":1e999}]]})",
+                                R"({"managedFields":[]})"};
+  KubeObjectReader reader{Limits{}};
+  for (const std::string& text : fields) {
+    for (const std::string space : {"", " ", "\n  "}) {
+      const std::string managed = R"("managedFields":)" + space + "[" + text + "]";
+      const std::string metadata = R"("metadata":{)" + managed +
+                                   R"(,"name":"p","namespace":"d","annotations":)" +
+                                   R"({"a":"\"managedFields\":[","gpu-fraction":"0.5"}})";
+      const std::string pod = "{" + metadata + R"(,"spec":{"nodeName":"n1"}})";
+      const auto read = reader.read_pod(pod);
+      ASSERT_TRUE(read) << text.substr(0, 40) << ": " << read.error().message;
+      EXPECT_EQ(read->name, "p");
+      EXPECT_EQ(read->node_name, "n1");
+      EXPECT_EQ(read->annotations.at("gpu-fraction"), "0.5");
+      const auto event = reader.read_node_event(R"({"type":"ADDED","object":{)" + metadata +
+                                                R"(,"kind":"Node"}})");
+      ASSERT_TRUE(event) << text.substr(0, 40) << ": " << event.error().message;
+      EXPECT_EQ(event->node.name, "p");
+    }
+  }
+  EXPECT_FALSE(reader.read_pod(R"({"metadata":{"managedFields":[{"f:a":"]"}})"));
+}
+
 TEST(KubeObjectsTest, AnObjectOverTheLimitIsTooLarge) {
   Limits limits;
   limits.max_object_bytes = 65'536;

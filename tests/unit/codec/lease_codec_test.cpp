@@ -61,6 +61,16 @@ TEST(LeaseCodecTest, WhatIsNoLeaseIsRefused) {
   }
 }
 
+TEST(LeaseCodecTest, WhateverStandsInManagedFieldsTheLeaseIsRead) {
+  const std::string deep = std::string(60, '[') + std::string(60, ']');
+  for (const std::string& fields : {deep, std::string("{\"f:\xff\":{}}")}) {
+    const auto lease = read_lease(R"({"metadata":{"resourceVersion":"7","managedFields":[)" +
+                                  fields + R"(]},"spec":{"holderIdentity":"you"}})");
+    ASSERT_TRUE(lease) << lease.error().message;
+    EXPECT_EQ(lease->record.holder, "you");
+  }
+}
+
 TEST(LeaseCodecTest, AWriteKeepsWhatElseTheLeaseSays) {
   const LeaseRecord record{.holder = "me", .duration_s = 15, .transitions = 2};
   for (const char* spec : {"null", "{}", R"({"strategy":"x","holderIdentity":"you"})"}) {

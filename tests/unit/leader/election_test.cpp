@@ -93,6 +93,15 @@ TEST(ElectionTest, AnAbsentLeaseIsNeverFreeAndOneCreatedInItsPlaceNotAtOnce) {
   EXPECT_EQ(election.free_at(), at(seconds(3600) + milliseconds(16'500)));
 }
 
+TEST(ElectionTest, WhatIsCreatedInPlaceOfAnAbsentLeaseNeverSaysThatItIsReleased) {
+  ElectionSettings shortest = settings();
+  shortest.lease_duration = seconds(1);
+  Election election(shortest, kStart);
+  election.observe(std::nullopt, kStart);
+  election.observe(written(election.placeholder()), kStart);
+  EXPECT_EQ(election.free_at(), at(milliseconds(2'500)));
+}
+
 TEST(ElectionTest, TheProcessBeforeThisOneDiedBeforeItStartedHoweverLateItsLeaseIsSeen) {
   Election election(settings(), kStart);
   election.observe(held_by("a_1", "t"), at(seconds(5)));

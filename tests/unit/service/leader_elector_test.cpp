@@ -365,7 +365,8 @@ TEST_F(ElectorTest, AStandbyNamesWhyNobodyLeads) {
   b->list();
   run(seconds(1), {b.get()});
   EXPECT_EQ(b->readiness.why_not(),
-            "this Snug is a standby, and bindings of an earlier leader may be under way for 16 s "
+            "this Snug is a standby, and bindings of an earlier leader, if there was one, may be "
+            "under way for 16 s "
             "yet");
   EXPECT_TRUE(b->readiness.warm());
 }

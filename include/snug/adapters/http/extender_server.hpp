@@ -3,9 +3,9 @@
 // which its connection is closed, so that what is left of it is never read as another request.
 //
 // One thread for each request whose head has come, started on demand up to limits.max_connections;
-// further requests wait. Beyond limits.max_queued_connections more connections, another one makes
-// room. Handlers are called from these threads, any number at once. The server's own functions are
-// called from one thread.
+// further requests wait. When limits.max_queued_connections further connections are open, a new
+// one closes an older one. Handlers are called from these threads, any number at once. The server's
+// own functions are called from one thread.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,6 @@
 // One Lease of a real API server: read and written over a connection of its own, so that it never
-// waits behind binds, and watched in a thread. Each call ends within apiTimeout. Thread-safe.
+// waits behind binds, and watched in a thread. Each call ends within apiTimeout. read() and write()
+// may be called by any thread, start_watch() and stop_watch() by one.
 #pragma once
 
 #include <memory>
