@@ -31,7 +31,7 @@ class StartTest(unittest.TestCase):
                  for thread in Path(f"/proc/{process.pid}/task").iterdir()}
         self.assertEqual(names.pop(str(process.pid)), "snug-extender")
         # A thread without a name of its own has the program's.
-        self.assertLessEqual({"snug-accept", "snug-admin", "snug-ticker"}, set(names.values()))
+        self.assertLessEqual({"snug-accept", "snug-admin", "snug-ledger"}, set(names.values()))
         self.assertNotIn("snug-extender", names.values())
 
     def test_without_a_cluster_it_says_what_to_name(self):
