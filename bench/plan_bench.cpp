@@ -118,31 +118,16 @@ BENCHMARK(reserve_release_snapshot)
     ->Arg(20000)
     ->Unit(benchmark::kMicrosecond);
 
-/// Over nodes of so many GPUs, each of a model of its own whose name has so many bytes, for a pod
-/// of eight containers, each with a gpu-model that is the slowest to compare with these names and
-/// matches none of them.
-void plan_by_hostile_models(benchmark::State& state) {
+/// Plans for the request over all of these nodes, again and again, remembering nothing in between.
+void plan_cold(benchmark::State& state, std::vector<NodeInventory> nodes,
+               const GpuRequest& request) {
   SteadyClock clock;
   const Limits limits;
   Ledger ledger(clock, limits);
   std::vector<std::string> names;
-  for (int n = 0; n < state.range(0); ++n) {
-    NodeInventory node = node_of(n, static_cast<int>(state.range(1)));
-    for (GpuInfo& gpu : node.gpus) {
-      gpu.model = gpu.uuid;
-      gpu.model.insert(0, static_cast<std::size_t>(state.range(2)) - gpu.model.size(), 'a');
-    }
+  for (NodeInventory& node : nodes) {
     names.push_back(node.name);
     ledger.put_node(std::move(node));
-  }
-  GpuRequest request;
-  for (int c = 0; c < 8; ++c) {
-    ContainerRequest asked = quarter().containers.front();
-    asked.container = "c" + std::to_string(c);
-    asked.ask = FractionAsk{100 + c};
-    const std::string slow = '*' + std::string(62, 'a') + 'b';
-    asked.models.wanted = {slow, slow, slow, slow.substr(0, 60) + 'c'};
-    request.containers.push_back(std::move(asked));
   }
   const Profile profile = profile_of("best-fit");
   const ProfileChoice profiles(profile);
@@ -159,6 +144,31 @@ void plan_by_hostile_models(benchmark::State& state) {
     benchmark::DoNotOptimize(plan({.snapshot = *snapshot, .claim = claim}, candidates));
   }
 }
+
+/// Over nodes of so many GPUs, each of a model of its own whose name has so many bytes, for a pod
+/// of eight containers, each with a gpu-model that is the slowest to compare with these names and
+/// matches none of them.
+void plan_by_hostile_models(benchmark::State& state) {
+  std::vector<NodeInventory> nodes;
+  for (int n = 0; n < state.range(0); ++n) {
+    NodeInventory node = node_of(n, static_cast<int>(state.range(1)));
+    for (GpuInfo& gpu : node.gpus) {
+      gpu.model = gpu.uuid;
+      gpu.model.insert(0, static_cast<std::size_t>(state.range(2)) - gpu.model.size(), 'a');
+    }
+    nodes.push_back(std::move(node));
+  }
+  GpuRequest request;
+  for (int c = 0; c < 8; ++c) {
+    ContainerRequest asked = quarter().containers.front();
+    asked.container = "c" + std::to_string(c);
+    asked.ask = FractionAsk{100 + c};
+    const std::string slow = '*' + std::string(62, 'a') + 'b';
+    asked.models.wanted = {slow, slow, slow, slow.substr(0, 60) + 'c'};
+    request.containers.push_back(std::move(asked));
+  }
+  plan_cold(state, std::move(nodes), request);
+}
 BENCHMARK(plan_by_hostile_models)
     ->ArgNames({"nodes", "gpus", "bytes"})
     ->Args({1, 64, 128})
@@ -170,10 +180,7 @@ BENCHMARK(plan_by_hostile_models)
 /// Over nodes of eight GPUs outside of MIG mode, for a pod that names a MIG profile, which the card
 /// could have or not: its name, of so many bytes, tells.
 void plan_by_profile(benchmark::State& state) {
-  SteadyClock clock;
-  const Limits limits;
-  Ledger ledger(clock, limits);
-  std::vector<std::string> names;
+  std::vector<NodeInventory> nodes;
   for (int n = 0; n < state.range(0); ++n) {
     NodeInventory node = node_of(n, 8);
     for (GpuInfo& gpu : node.gpus) {
@@ -181,25 +188,11 @@ void plan_by_profile(benchmark::State& state) {
       while (gpu.model.size() + 5 <= static_cast<std::size_t>(state.range(1))) gpu.model += " a100";
       gpu.memory = {46'068 + gpu.index};
     }
-    names.push_back(node.name);
-    ledger.put_node(std::move(node));
+    nodes.push_back(std::move(node));
   }
   GpuRequest request = quarter();
   request.containers.front().ask = SliceAsk{"1g.5gb"};
-  const Profile profile = profile_of("best-fit");
-  const ProfileChoice profiles(profile);
-  const SharingRules sharing;
-  const PodRank rank{.uid = "pod"};
-  const std::vector<std::string_view> candidates(names.begin(), names.end());
-  const SnapshotPtr snapshot = ledger.snapshot();
-  for (auto _ : state) {
-    const Claim claim{.name_space = "default",
-                      .rank = rank,
-                      .request = request,
-                      .profiles = profiles,
-                      .sharing = sharing};
-    benchmark::DoNotOptimize(plan({.snapshot = *snapshot, .claim = claim}, candidates));
-  }
+  plan_cold(state, std::move(nodes), request);
 }
 BENCHMARK(plan_by_profile)
     ->ArgNames({"nodes", "bytes"})

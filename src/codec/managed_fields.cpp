@@ -38,11 +38,10 @@ bool blank_managed_fields(std::string& json) {
     const std::size_t begin = json.find_first_not_of(" \t\r\n", found + kKey.size());
     if (begin == std::string::npos || json[begin] != '[') continue;
     const std::size_t end = end_of_array(json, begin);
-    if (end == json.size() || end == begin + 1) continue;
-    const auto from = json.begin() + static_cast<std::ptrdiff_t>(begin) + 1;
-    const auto to = json.begin() + static_cast<std::ptrdiff_t>(end);
-    replaced = replaced || std::any_of(from, to, [](char c) { return c != ' '; });
-    std::fill(from, to, ' ');
+    if (end == json.size()) break;  // it is no JSON
+    std::fill(json.begin() + static_cast<std::ptrdiff_t>(begin) + 1,
+              json.begin() + static_cast<std::ptrdiff_t>(end), ' ');
+    replaced = true;
   }
   return replaced;
 }

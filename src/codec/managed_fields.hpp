@@ -6,8 +6,9 @@
 
 namespace snug {
 
-/// Replaces what stands in the arrays called managedFields by blanks, whatever it is, in `json` as
-/// the API server or kube-scheduler writes it. False: there was nothing to replace.
+/// Overwrites the contents of all arrays called managedFields with blanks, in `json` as the API
+/// server or kube-scheduler writes it. False: there is no such array. Takes time in proportion to
+/// the text.
 [[nodiscard]] bool blank_managed_fields(std::string& json);
 
 }  // namespace snug

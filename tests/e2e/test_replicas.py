@@ -95,12 +95,8 @@ class ReplicasTest(Scenario):
 
     def test_x_the_leader_is_killed_among_5000_pods(self):
         """x: kill -9 of scheduler and Snug: the other decides within the Lease and 3 s"""
-        replicas = self._start("one"), self._start("two")
-        leader = self._leader(replicas)
-        standby = replicas[1 - replicas.index(leader)]
-        self.post_nodes(*(gpu_node(f"n{number:03}", 8) for number in range(160)))
-        self.post_pods(*(share(f"pod-{number:04}", "0.25") for number in range(MANY)))
-        self.wait_settled(MANY, seconds=240)
+        leader, standby = self._pair()
+        self._place_many()
         renewed = self._renewed()
         wait_until("the Lease is renewed", lambda: self._renewed() != renewed, every=0.01)
         killed = time.monotonic()
@@ -112,12 +108,8 @@ class ReplicasTest(Scenario):
 
     def test_x_a_leader_that_ends_is_followed_at_once(self):
         """x: SIGTERM of Snug's leader and its scheduler: the Snugs need at most 2 s, 5,000 pods or not"""
-        replicas = self._start("one"), self._start("two")
-        leader = self._leader(replicas)
-        standby = replicas[1 - replicas.index(leader)]
-        self.post_nodes(*(gpu_node(f"n{number:03}", 8) for number in range(160)))
-        self.post_pods(*(share(f"pod-{number:04}", "0.25") for number in range(MANY)))
-        self.wait_settled(MANY, seconds=240)
+        leader, standby = self._pair()
+        self._place_many()
         holder = self._holder()
         ended = time.monotonic()
         leader.terminate()
@@ -134,9 +126,7 @@ class ReplicasTest(Scenario):
 
     def test_x_a_stale_standby_lists_before_it_decides(self):
         """x: the watches of a standby are half-open when it becomes the leader: no GPU twice"""
-        replicas = self._start("one"), self._start("two")
-        leader = self._leader(replicas)
-        standby = replicas[1 - replicas.index(leader)]
+        leader, standby = self._pair()
         self.post_nodes(gpu_node("n1", 2))
         self.place(share("before", "0.9"))
         wait_until("the standby knows", lambda: self._knows(standby, "before"))
@@ -151,9 +141,7 @@ class ReplicasTest(Scenario):
 
     def test_x_a_paused_leader_binds_nothing_when_it_wakes(self):
         """x: SIGSTOP of the leader and its scheduler in a burst, until another leads: no GPU twice"""
-        replicas = self._start("one"), self._start("two")
-        leader = self._leader(replicas)
-        standby = replicas[1 - replicas.index(leader)]
+        leader, standby = self._pair()
         self.post_nodes(*(gpu_node(f"n{number}", 8) for number in range(12)))
         self.post_pods(*(share(f"pod-{number:03}", "0.3") for number in range(280)))
         wait_until("some pods are bound", lambda: self._bound() > 30, 60, every=0.01)
@@ -190,6 +178,17 @@ class ReplicasTest(Scenario):
         replica = Replica(self, name)
         replica.start()
         return replica
+
+    def _pair(self):
+        """Two replicas: the one that decides, and its standby."""
+        replicas = self._start("one"), self._start("two")
+        leader = self._leader(replicas)
+        return leader, replicas[1 - replicas.index(leader)]
+
+    def _place_many(self):
+        self.post_nodes(*(gpu_node(f"n{number:03}", 8) for number in range(160)))
+        self.post_pods(*(share(f"pod-{number:04}", "0.25") for number in range(MANY)))
+        self.wait_settled(MANY, seconds=240)
 
     def _leader(self, replicas):
         """The one that decides, once the one beside the active scheduler does; the others are warm."""

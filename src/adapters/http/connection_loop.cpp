@@ -164,9 +164,8 @@ void ConnectionLoop::hand_over(Connected connection) {
   ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, connection->socket(), nullptr);
   try {
     hooks_.head_came(std::move(connection));
-  } catch (const std::bad_alloc&) {  // nothing is left of the connection; others are served
-    const std::lock_guard lock(mutex_);
-    if (--open_ == 0) all_ended_.notify_all();
+  } catch (const std::bad_alloc&) {
+    close(nullptr);  // it is gone already, and others are served
   }
 }
 
