@@ -16,7 +16,7 @@
 #include "snug/codec/policy_codec.hpp"
 #include "unit/service/fixture.hpp"
 
-namespace snug::testing {
+namespace snug::testing::golden_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -92,4 +92,4 @@ INSTANTIATE_TEST_SUITE_P(Samples, GoldenTest, ::testing::ValuesIn(samples()), []
 });
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::golden_test

@@ -16,7 +16,7 @@
 #include "adapters/kube/unreadable.hpp"
 #include "snug/codec/kube_objects.hpp"
 
-namespace snug {
+namespace snug::watch_test {
 namespace {
 
 const std::filesystem::path kSamples =
@@ -118,4 +118,4 @@ TEST(WatchContractTest, TheHostsPartOfARealPodIsRead) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::watch_test

@@ -15,7 +15,7 @@
 
 #include "integration/kube_support.hpp"
 
-namespace snug::testing {
+namespace snug::testing::buffered_socket_test {
 namespace {
 
 constexpr std::chrono::seconds kLong{20};
@@ -234,4 +234,4 @@ TEST_P(BufferedSocketTest, APeerThatIsGoneBreaksItUntilTheNextSocketAndNothingHa
 }
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::buffered_socket_test

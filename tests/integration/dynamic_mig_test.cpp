@@ -28,7 +28,7 @@
 #include "snug/codec/manifests.hpp"
 #include "snug/codec/policy_codec.hpp"
 
-namespace snug::testing {
+namespace snug::testing::dynamic_mig_test {
 namespace {
 
 using nlohmann::json;
@@ -412,4 +412,4 @@ TEST_F(DynamicMigTest, AfterThreeRestartsTheLedgerIsWhatTheAnnotationsSay) {
 }
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::dynamic_mig_test

@@ -9,7 +9,7 @@
 #include "integration/http_client.hpp"
 #include "snug/adapters/http/admin_server.hpp"
 
-namespace snug::testing {
+namespace snug::testing::http_admin_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -143,4 +143,4 @@ TEST_F(HttpAdminTest, ProbesOnOneConnectionAreAllAnswered) {
 }
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::http_admin_test

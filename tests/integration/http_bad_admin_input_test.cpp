@@ -9,7 +9,7 @@
 #include "integration/http_fixture.hpp"
 #include "integration/http_rows.hpp"
 
-namespace snug::testing {
+namespace snug::testing::http_bad_admin_input_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -97,4 +97,4 @@ TEST(HttpBadAdminInputTest, TheUidOfADeletedPodIsNotUsedAgain) {
 }
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::http_bad_admin_input_test

@@ -12,7 +12,7 @@
 #include "integration/http_fixture.hpp"
 #include "integration/http_rows.hpp"
 
-namespace snug::testing {
+namespace snug::testing::http_bad_input_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -376,4 +376,4 @@ TEST(HttpUnknownNamesTest, WhatCannotBeBoundIsSaidAndChangesNothing) {
 }
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::http_bad_input_test

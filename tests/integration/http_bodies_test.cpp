@@ -11,7 +11,7 @@
 #include "integration/http_client.hpp"
 #include "integration/http_fixture.hpp"
 
-namespace snug::testing {
+namespace snug::testing::http_bodies_test {
 namespace {
 
 /// Bytes that are allocated and not freed; sanitizers say 0.
@@ -78,4 +78,4 @@ TEST(HttpBodiesTest, ALargeBodyLeavesNothingBehind) {
 }
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::http_bodies_test

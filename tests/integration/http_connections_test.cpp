@@ -15,7 +15,7 @@
 #include "integration/http_client.hpp"
 #include "integration/http_fixture.hpp"
 
-namespace snug::testing {
+namespace snug::testing::http_connections_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -384,4 +384,4 @@ TEST(HttpConnectionsTest, DrainGivesUpInTheEnd) {
 }
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::http_connections_test

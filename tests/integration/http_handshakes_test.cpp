@@ -20,7 +20,7 @@
 #include "adapters/http/tls_keeper.hpp"
 #include "integration/kube_support.hpp"
 
-namespace snug::testing {
+namespace snug::testing::http_handshakes_test {
 namespace {
 
 using std::chrono::seconds;
@@ -183,4 +183,4 @@ TEST_F(HttpHandshakesTest, NoneIsTakenOnlyToEndItsConnectionForANewOne) {
 }
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::http_handshakes_test

@@ -11,7 +11,7 @@
 #include "integration/http_fixture.hpp"
 #include "integration/http_rows.hpp"
 
-namespace snug::testing {
+namespace snug::testing::http_head_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -95,4 +95,4 @@ TEST(HttpListenTest, AnAddressThatCannotBeBoundIsNamed) {
 }
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::http_head_test

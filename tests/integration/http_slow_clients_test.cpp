@@ -17,7 +17,7 @@
 #include "snug/adapters/http/admin_server.hpp"
 #include "snug/base/clock.hpp"
 
-namespace snug::testing {
+namespace snug::testing::http_slow_clients_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -264,4 +264,4 @@ TEST(HttpSlowHandshakeTest, HandshakesThatDripTakeNoThread) {
 }
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::http_slow_clients_test

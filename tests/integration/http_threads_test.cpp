@@ -14,7 +14,7 @@
 #include "adapters/http/request_threads.hpp"
 #include "integration/http_client.hpp"
 
-namespace snug::testing {
+namespace snug::testing::http_threads_test {
 namespace {
 
 /// Requests that last until the test ends them.
@@ -112,4 +112,4 @@ TEST(ConnectionLoopTest, ADrainTakesNoMoreThanTheBacklog) {
 }
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::http_threads_test

@@ -9,7 +9,7 @@
 #include "integration/http_fixture.hpp"
 #include "integration/kube_support.hpp"
 
-namespace snug::testing {
+namespace snug::testing::http_tls_test {
 namespace {
 
 using ::testing::EndsWith;
@@ -138,4 +138,4 @@ TEST_F(HttpTlsTest, FilesThatCannotBeUsedAreNamedAtStartWithTheReason) {
 }
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::http_tls_test

@@ -9,7 +9,7 @@
 #include "integration/kube_support.hpp"
 #include "snug/adapters/kube/kube_api.hpp"
 
-namespace snug {
+namespace snug::kube_answers_test {
 namespace {
 
 using namespace snug::testing;  // NOLINT(google-build-using-namespace)
@@ -167,4 +167,4 @@ TEST_F(KubeAnswersTest, APodIsAbsentWhereTheApiServerSaysSoOfThatVeryPod) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::kube_answers_test

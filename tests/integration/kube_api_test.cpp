@@ -13,7 +13,7 @@
 #include "snug/codec/proto_wire.hpp"
 #include "support/kube_proto.hpp"
 
-namespace snug {
+namespace snug::kube_api_test {
 namespace {
 
 using namespace snug::testing;  // NOLINT(google-build-using-namespace)
@@ -469,4 +469,4 @@ TEST(KubeApiFaultTest, WarningsNeverWaitAndTheQueueIsBounded) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::kube_api_test

@@ -6,7 +6,7 @@
 #include "adapters/kube/credentials.hpp"
 #include "integration/kube_support.hpp"
 
-namespace snug {
+namespace snug::kube_credentials_test {
 namespace {
 
 using namespace snug::testing;  // NOLINT(google-build-using-namespace)
@@ -289,4 +289,4 @@ TEST(KubeCredentialsTest, WhatIsHalfRotatedLeavesTheLastGoodStateInForce) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::kube_credentials_test

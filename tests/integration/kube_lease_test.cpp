@@ -8,7 +8,7 @@
 
 #include "integration/kube_support.hpp"
 
-namespace snug {
+namespace snug::kube_lease_test {
 namespace {
 
 using namespace snug::testing;  // NOLINT(google-build-using-namespace)
@@ -149,4 +149,4 @@ TEST_F(KubeLeaseTest, TheWatchShowsEachHolder) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::kube_lease_test

@@ -7,7 +7,7 @@
 #include "integration/kube_support.hpp"
 #include "support/kube_proto.hpp"
 
-namespace snug {
+namespace snug::kube_parts_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -204,4 +204,4 @@ TEST(KubeLineSplitterTest, TooLongALineIsTold) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::kube_parts_test

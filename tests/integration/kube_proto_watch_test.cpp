@@ -7,7 +7,7 @@
 #include "snug/adapters/kube/kube_source.hpp"
 #include "support/kube_proto.hpp"
 
-namespace snug {
+namespace snug::kube_proto_watch_test {
 namespace {
 
 using namespace snug::testing;  // NOLINT(google-build-using-namespace)
@@ -152,4 +152,4 @@ TEST_F(KubeProtoWatchTest, ARefusalInProtobufIsASentenceAndSaysWhetherToListAfre
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::kube_proto_watch_test

@@ -5,7 +5,7 @@
 
 #include "integration/kube_support.hpp"
 
-namespace snug {
+namespace snug::kube_source_test {
 namespace {
 
 using namespace snug::testing;  // NOLINT(google-build-using-namespace)
@@ -481,4 +481,4 @@ TEST(KubeSourceFaultTest, AServerThatIsNotThereIsNamed) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::kube_source_test

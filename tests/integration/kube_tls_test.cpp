@@ -5,7 +5,7 @@
 #include "snug/adapters/kube/kube_api.hpp"
 #include "snug/adapters/kube/kube_source.hpp"
 
-namespace snug {
+namespace snug::kube_tls_test {
 namespace {
 
 using namespace snug::testing;  // NOLINT(google-build-using-namespace)
@@ -176,4 +176,4 @@ TEST(KubeTlsFaultTest, AHandshakeThatHangsEndsWithTheTimeOut) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::kube_tls_test

@@ -5,7 +5,7 @@
 #include "integration/kube_support.hpp"
 #include "snug/adapters/kube/kube_source.hpp"
 
-namespace snug {
+namespace snug::kube_watch_life_test {
 namespace {
 
 using namespace snug::testing;  // NOLINT(google-build-using-namespace)
@@ -73,4 +73,4 @@ TEST_F(KubeWatchLifeTest, TheSinkIsToldWhetherTheWatchLives) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::kube_watch_life_test

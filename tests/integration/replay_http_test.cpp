@@ -20,7 +20,7 @@
 #include "snug/codec/trace_codec.hpp"
 #include "snug/sim/replay.hpp"
 
-namespace snug::testing {
+namespace snug::testing::replay_http_test {
 namespace {
 
 constexpr std::size_t kArrivals = 2'000;
@@ -231,4 +231,4 @@ INSTANTIATE_TEST_SUITE_P(Policies, ReplayHttpTest, ::testing::Values("tight", "b
                          });
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::replay_http_test

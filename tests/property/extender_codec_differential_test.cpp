@@ -14,7 +14,7 @@
 #include "schedule_oracle.hpp"
 #include "snug/codec/extender_codec.hpp"
 
-namespace snug {
+namespace snug::extender_codec_differential_test {
 namespace {
 
 using nlohmann::json;
@@ -269,4 +269,4 @@ TEST(ExtenderCodecDifferentialTest, TwoReadersAgreeOnRandomBodies) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::extender_codec_differential_test

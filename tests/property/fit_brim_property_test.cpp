@@ -14,7 +14,7 @@
 #include "snug/fit/pod_charge.hpp"
 #include "support/states.hpp"
 
-namespace snug {
+namespace snug::fit_brim_property_test {
 namespace {
 
 struct Brim {
@@ -187,4 +187,4 @@ TEST(FitBrimProperty, TheNodesOfACallDoNotChangeEachOthersAnswers) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::fit_brim_property_test

@@ -17,7 +17,7 @@
 #include "support/claims.hpp"
 #include "support/states.hpp"
 
-namespace snug {
+namespace snug::fit_property_test {
 namespace {
 
 struct Site {
@@ -274,4 +274,4 @@ TEST_P(FitProperty, RefusesExactlyWhereNoAssignmentExistsAndTheReasonIsTrue) {
 INSTANTIATE_TEST_SUITE_P(Cases, FitProperty, testing::Range(0, 10));
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::fit_property_test

@@ -13,7 +13,7 @@
 #include "snug/codec/proto_wire.hpp"
 #include "support/kube_proto.hpp"
 
-namespace snug {
+namespace snug::kube_proto_property_test {
 namespace {
 
 using nlohmann::json;
@@ -193,4 +193,4 @@ TEST(KubeProtoPropertyTest, BrokenAndRandomBytesAreAnErrorAtMost) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::kube_proto_property_test

@@ -15,7 +15,7 @@
 #include "snug/ledger/ledger.hpp"
 #include "support/states.hpp"
 
-namespace snug {
+namespace snug::ledger_nodes_property_test {
 namespace {
 
 constexpr int kFew = 14;
@@ -176,4 +176,4 @@ void sums_property() {
 TEST(LedgerNodesProperty, ANodeShowsWhatAllOfItsHoldingsAddUpTo) { holds_in(200, sums_property); }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::ledger_nodes_property_test

@@ -18,7 +18,7 @@
 #include "support/claims.hpp"
 #include "support/states.hpp"
 
-namespace snug {
+namespace snug::ledger_property_test {
 namespace {
 
 const std::vector<std::string> kNames = {"a", "b", "c"};
@@ -452,4 +452,4 @@ TEST(LedgerProperty, AmongForeignPodsItGrantsExactlyWhatIsPossible) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::ledger_property_test

@@ -16,7 +16,7 @@
 #include "snug/plan/preempt.hpp"
 #include "support/claims.hpp"
 
-namespace snug {
+namespace snug::nominated_property_test {
 namespace {
 
 using Mask = std::uint32_t;
@@ -272,4 +272,4 @@ TEST(NominatedProperty, VictimsMakeRoomBesideThoseThatAreKeptAndNoneIsNeedless) 
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::nominated_property_test

@@ -15,7 +15,7 @@
 #include "random_cluster.hpp"
 #include "support/claims.hpp"
 
-namespace snug {
+namespace snug::nominated_shapes_property_test {
 namespace {
 
 SharingRules draw_rules() {
@@ -160,4 +160,4 @@ TEST(NominatedShapesProperty, TheFirstOfAnyShapeCanHaveWhatItCouldHave) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::nominated_shapes_property_test

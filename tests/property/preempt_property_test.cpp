@@ -13,7 +13,7 @@
 #include "random_cluster.hpp"
 #include "support/eviction.hpp"
 
-namespace snug {
+namespace snug::preempt_property_test {
 namespace {
 
 using Mask = std::uint32_t;
@@ -203,4 +203,4 @@ TEST(PreemptProperty, VictimsAreTheFewestAndLeastImportantThatMakeRoom) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::preempt_property_test

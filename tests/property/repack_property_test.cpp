@@ -15,7 +15,7 @@
 #include "random_cluster.hpp"
 #include "support/repacking.hpp"
 
-namespace snug {
+namespace snug::repack_property_test {
 namespace {
 
 /// A cluster whose pods are moved one after another, by the rules alone.
@@ -355,4 +355,4 @@ TEST(RepackProperty, WhatIsAdvisedHolds) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::repack_property_test

@@ -11,7 +11,7 @@
 #include "random_cluster.hpp"
 #include "snug/request/parse.hpp"
 
-namespace snug {
+namespace snug::request_property_test {
 namespace {
 
 const std::vector<std::string> kContainers = {"setup", "proxy", "late", "first", "second"};
@@ -171,4 +171,4 @@ void other_texts_property() {
 TEST(RequestProperty, ATextIsReadAsItStandsOrNotAtAll) { holds_in(50'000, other_texts_property); }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::request_property_test

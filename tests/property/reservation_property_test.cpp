@@ -19,7 +19,7 @@
 #include "support/claims.hpp"
 #include "support/states.hpp"
 
-namespace snug {
+namespace snug::reservation_property_test {
 namespace {
 
 const std::vector<std::string> kResources = {"nvidia.com/gpu", "nvidia.com/gpu.shared",
@@ -268,4 +268,4 @@ TEST(ReservationBytesTest, TheLargestReservationOfDevicesFitsIntoWhatTheLimitsDe
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::reservation_property_test

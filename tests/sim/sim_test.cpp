@@ -14,7 +14,7 @@
 #include "sim/harness/cluster_simulation.hpp"
 #include "sim/harness/simulation.hpp"
 
-namespace snug {
+namespace snug::sim_test {
 namespace {
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -209,4 +209,4 @@ TEST(SimulationRunTest, TheSameSeedGivesTheSameRun) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::sim_test

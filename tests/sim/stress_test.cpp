@@ -16,7 +16,7 @@
 #include "sim/harness/snug_instance.hpp"
 #include "sim/harness/world.hpp"
 
-namespace snug {
+namespace snug::stress_test {
 namespace {
 
 constexpr int kThreads = 32;
@@ -284,4 +284,4 @@ TEST(StressTest, ThirtyTwoThreadsNeverOverCommitAndEndEqualToTheTruth) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::stress_test

@@ -5,7 +5,7 @@
 #include <ostream>
 #include <string>
 
-namespace snug {
+namespace snug::bad_flags_test {
 namespace {
 
 struct Row {
@@ -64,4 +64,4 @@ INSTANTIATE_TEST_SUITE_P(
                     Row{"ask --must 1 --times 0", "--times: Value 0 not in range 1 to 9"}));
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::bad_flags_test

@@ -11,7 +11,7 @@
 #include "app/option_file.hpp"
 #include "app/option_rows.hpp"
 
-namespace snug {
+namespace snug::options_test {
 namespace {
 
 Result<Options> read(const std::vector<std::string>& flags) {
@@ -440,4 +440,4 @@ TEST(OptionsTest, TextMayStandInQuotesInTheFile) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::options_test

@@ -13,7 +13,7 @@
 
 #include "snug/adapters/obs/metrics.hpp"
 
-namespace snug {
+namespace snug::policy_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -271,4 +271,4 @@ TEST_F(PolicyFileTest, ABadFirstPolicyIsAnError) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::policy_file_test

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace snug {
+namespace snug::ticker_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -63,4 +63,4 @@ TEST(TickerTest, AfterStopTheFunctionRunsNoMore) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::ticker_test

@@ -15,7 +15,7 @@
 #include "snug/base/result.hpp"
 #include "snug/base/units.hpp"
 
-namespace snug {
+namespace snug::base_test {
 namespace {
 
 TEST(LimitsTest, EveryDefaultLiesBetweenItsBounds) {
@@ -124,4 +124,4 @@ TEST(CheckTest, AConditionThatHoldsIsEvaluatedOnceAndPasses) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::base_test

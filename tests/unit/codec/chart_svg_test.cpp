@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace snug {
+namespace snug::chart_svg_test {
 namespace {
 
 /// Why the text is no XML of elements, attributes in double quotes and text; empty: it is.
@@ -112,4 +112,4 @@ TEST(ChartTest, TheAxisEndsBehindTheLastArrival) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::chart_svg_test

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace snug {
+namespace snug::extender_codec_test {
 namespace {
 
 using nlohmann::json;
@@ -291,4 +291,4 @@ TEST(ExtenderCodecTest, AnyTextIsEscapedIntoValidJson) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::extender_codec_test

@@ -10,7 +10,7 @@
 #include "snug/fit/usage.hpp"
 #include "support/cluster.hpp"
 
-namespace snug {
+namespace snug::gpu_replicas_test {
 namespace {
 
 constexpr const char* kT4 =
@@ -155,4 +155,4 @@ TEST(GpuReplicasTest, SlicesThatAreSharedInTimeAreSharesToo) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::gpu_replicas_test

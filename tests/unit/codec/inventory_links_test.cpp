@@ -6,7 +6,7 @@
 
 #include "snug/codec/inventory.hpp"
 
-namespace snug {
+namespace snug::inventory_links_test {
 namespace {
 
 /// A node whose GPUs have these indices, in this order.
@@ -58,4 +58,4 @@ TEST(InventoryLinksTest, AMatrixThatContradictsItselfClosesTheNode) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::inventory_links_test

@@ -9,7 +9,7 @@
 #include "snug/codec/inventory.hpp"
 #include "snug/mig/catalog.hpp"
 
-namespace snug {
+namespace snug::inventory_mig_test {
 namespace {
 
 NodeInventory read(const std::string& gpu, const std::string& more = "") {
@@ -235,4 +235,4 @@ TEST(InventoryMigTest, AnInstanceIsNamedAsItsTableNamesIt) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::inventory_mig_test

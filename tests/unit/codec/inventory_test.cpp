@@ -6,7 +6,7 @@
 
 #include "snug/mig/catalog.hpp"
 
-namespace snug {
+namespace snug::inventory_test {
 namespace {
 
 NodeFacts annotated(std::string inventory) {
@@ -490,4 +490,4 @@ TEST(InventoryTest, ANodeIsEnforcedByItsLabelAndHasItsHost) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::inventory_test

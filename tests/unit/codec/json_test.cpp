@@ -9,7 +9,7 @@
 
 #include "snug/codec/reservation_codec.hpp"
 
-namespace snug {
+namespace snug::json_test {
 namespace {
 
 /// A reservation that is in order but for what stands in it.
@@ -222,4 +222,4 @@ TEST(JsonRootTest, MustBeAnObject) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::json_test

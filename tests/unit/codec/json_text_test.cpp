@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace snug {
+namespace snug::json_text_test {
 namespace {
 
 std::string in_json(std::string_view text) {
@@ -75,4 +75,4 @@ TEST(JsonTextTest, AnyBytesAreWrittenAsNlohmannWritesThem) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::json_text_test

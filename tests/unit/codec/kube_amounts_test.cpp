@@ -9,7 +9,7 @@
 #include "snug/codec/kube_objects.hpp"
 #include "support/kube_proto.hpp"
 
-namespace snug {
+namespace snug::kube_amounts_test {
 namespace {
 
 using nlohmann::json;
@@ -254,4 +254,4 @@ TEST(KubeAmountsTest, ANodeHasWhatIsAllocatable) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::kube_amounts_test

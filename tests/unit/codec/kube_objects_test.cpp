@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace snug {
+namespace snug::kube_objects_test {
 namespace {
 
 constexpr std::string_view kFullPod = R"({
@@ -399,4 +399,4 @@ TEST(KubeObjectsTest, ABadWatchEventIsRefused) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::kube_objects_test

@@ -10,7 +10,7 @@
 #include "snug/codec/kube_objects.hpp"
 #include "snug/codec/proto_wire.hpp"
 
-namespace snug {
+namespace snug::kube_proto_test {
 namespace {
 
 using nlohmann::json;
@@ -385,4 +385,4 @@ TEST(KubeProtoTest, NamesAreFoundInWhatIsThere) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::kube_proto_test

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace snug {
+namespace snug::lease_codec_test {
 namespace {
 
 using nlohmann::json;
@@ -89,4 +89,4 @@ TEST(LeaseCodecTest, AWriteKeepsWhatElseTheLeaseSays) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::lease_codec_test

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace snug {
+namespace snug::manifests_test {
 namespace {
 
 constexpr const char* kNode = R"({"kind":"Node","metadata":{"name":"n1"}})";
@@ -187,4 +187,4 @@ TEST(ManifestsTest, JsonHasALimitToo) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::manifests_test

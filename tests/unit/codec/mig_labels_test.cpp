@@ -14,7 +14,7 @@
 #include "snug/fit/usage.hpp"
 #include "support/cluster.hpp"
 
-namespace snug {
+namespace snug::mig_labels_test {
 namespace {
 
 constexpr ReasonCode kOpen = ReasonCode::kNone;
@@ -495,4 +495,4 @@ TEST(MigSlicesTest, ATableOfTheNodeWinsOverOurs) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::mig_labels_test

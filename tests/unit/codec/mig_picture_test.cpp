@@ -8,7 +8,7 @@
 
 #include "snug/mig/layouts.hpp"
 
-namespace snug {
+namespace snug::mig_picture_test {
 namespace {
 
 const MigCard& card(std::string_view name) { return **one_mig_card(name); }
@@ -97,4 +97,4 @@ TEST(MigJsonTest, SaysWhatTheTableDoes) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::mig_picture_test

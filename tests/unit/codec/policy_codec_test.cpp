@@ -7,7 +7,7 @@
 #include <ostream>
 #include <sstream>
 
-namespace snug {
+namespace snug::policy_codec_test {
 namespace {
 
 struct Row {
@@ -228,4 +228,4 @@ TEST(PolicyCodecTest, EveryShippedPolicyLoads) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::policy_codec_test

@@ -5,7 +5,7 @@
 
 #include "snug/codec/policy_codec.hpp"
 
-namespace snug {
+namespace snug::policy_rows_test {
 namespace {
 
 struct Row {
@@ -241,4 +241,4 @@ TEST(PolicyRowsTest, RowsAndTheirEntriesHaveALimit) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::policy_rows_test

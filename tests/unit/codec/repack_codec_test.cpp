@@ -7,7 +7,7 @@
 
 #include "support/repacking.hpp"
 
-namespace snug {
+namespace snug::repack_codec_test {
 namespace {
 
 RepackAdvice advice_of_one_move() {
@@ -62,4 +62,4 @@ TEST(RepackCodecTest, AnotherTextIsAnError) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::repack_codec_test

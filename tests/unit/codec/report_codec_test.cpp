@@ -5,7 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-namespace snug {
+namespace snug::report_codec_test {
 namespace {
 
 SimulationReport full_report() {
@@ -110,4 +110,4 @@ TEST(ReportCodecTest, WhatARunDoesNotDefineIsNull) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::report_codec_test

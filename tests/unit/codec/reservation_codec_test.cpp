@@ -4,7 +4,7 @@
 
 #include <ostream>
 
-namespace snug {
+namespace snug::reservation_codec_test {
 namespace {
 
 ReservedDevice device(int index, std::string uuid, GpuMode mode, std::int64_t memory,
@@ -477,4 +477,4 @@ TEST(ReservationCodecTest, UnitsOtherThanTheirRequestAreSuspect) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::reservation_codec_test

@@ -7,7 +7,7 @@
 #include "snug/fit/usage.hpp"
 #include "snug/mig/catalog.hpp"
 
-namespace snug {
+namespace snug::state_codec_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -267,4 +267,4 @@ TEST(StateCodecTest, TextsThatAreNoUtf8DoNotBreakTheReply) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::state_codec_test

@@ -8,7 +8,7 @@
 
 #include "snug/codec/mig_picture.hpp"
 
-namespace snug {
+namespace snug::trace_codec_test {
 namespace {
 
 const std::string kNodeHeader = "sn,cpu_milli,memory_mib,gpu,model\n";
@@ -306,4 +306,4 @@ TEST(TraceCodecTest, AfterAnErrorTheTraceIsAsItWas) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::trace_codec_test

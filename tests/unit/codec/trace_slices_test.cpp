@@ -8,7 +8,7 @@
 
 #include "snug/codec/trace_codec.hpp"
 
-namespace snug {
+namespace snug::trace_slices_test {
 namespace {
 
 const std::string kHeader = "sn,cpu_milli,memory_mib,gpu,model,mig\n";
@@ -127,4 +127,4 @@ INSTANTIATE_TEST_SUITE_P(
                 "one, or none"}));
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::trace_slices_test

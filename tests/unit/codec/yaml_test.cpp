@@ -4,7 +4,7 @@
 
 #include <ostream>
 
-namespace snug {
+namespace snug::yaml_test {
 namespace {
 
 struct Refused {
@@ -133,4 +133,4 @@ TEST(YamlTest, IntegersBeyond64BitsStayNumbers) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::yaml_test

@@ -14,7 +14,7 @@
 #include "shapes.hpp"
 #include "snug/base/limits.hpp"
 
-namespace snug {
+namespace snug::learner_test {
 namespace {
 
 const Supply kSupply = make_supply({300, 100});
@@ -366,4 +366,4 @@ TEST(DemandLearnerTest, TheSameEventsTeachTheSame) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::learner_test

@@ -12,7 +12,7 @@
 
 #include "support/random.hpp"
 
-namespace snug {
+namespace snug::prices_test {
 namespace {
 
 using Shares = std::vector<ShareDemand>;
@@ -269,4 +269,4 @@ TEST(WorthOfRoomTest, WhereNothingIsSoldNoRoomIsWorthAnything) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::prices_test

@@ -11,7 +11,7 @@
 
 #include "support/cluster.hpp"
 
-namespace snug {
+namespace snug::shape_test {
 namespace {
 
 ContainerRequest container(const GpuRequest& of, ContainerKind kind = ContainerKind::kApp) {
@@ -170,4 +170,4 @@ TEST(ShapeTest, WhatNoClusterHasDoesNotOverflow) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::shape_test

@@ -15,7 +15,7 @@
 #include "shapes.hpp"
 #include "snug/mig/catalog.hpp"
 
-namespace snug {
+namespace snug::slices_test {
 namespace {
 
 MigTablePtr table_named(std::string_view card) { return find_mig_card(card, {})->table; }
@@ -267,4 +267,4 @@ TEST(SliceWorthTest, WherePodsLeaveRoomsAndWhatIsTakenCountAsDefined) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::slices_test

@@ -13,7 +13,7 @@
 #include "snug/demand/tables.hpp"
 #include "support/cluster.hpp"
 
-namespace snug {
+namespace snug::supply_test {
 namespace {
 
 struct Host {
@@ -104,4 +104,4 @@ TEST(SupplyTest, OnlyTheMostFrequentSizesAreKept) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::supply_test

@@ -13,7 +13,7 @@
 #include "snug/base/limits.hpp"
 #include "snug/demand/typical.hpp"
 
-namespace snug {
+namespace snug::tables_test {
 namespace {
 
 const Supply kSupply = make_supply({300, 100});
@@ -358,4 +358,4 @@ TEST(LeftOverTableTest, ValuesAreWhatRoomsAreWorth) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::tables_test

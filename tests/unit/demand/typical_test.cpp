@@ -11,7 +11,7 @@
 #include "shapes.hpp"
 #include "snug/base/limits.hpp"
 
-namespace snug {
+namespace snug::typical_test {
 namespace {
 
 const Supply kSupply = make_supply({10, 20});
@@ -148,4 +148,4 @@ TEST(ModelsTest, AreThoseThatTheGlobsAllow) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::typical_test

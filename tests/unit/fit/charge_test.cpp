@@ -7,7 +7,7 @@
 
 #include "support/cluster.hpp"
 
-namespace snug {
+namespace snug::charge_test {
 namespace {
 
 struct Row {
@@ -104,4 +104,4 @@ TEST(ChargeTest, RoomAddsThousandthsOfMemoryAndCompute) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::charge_test

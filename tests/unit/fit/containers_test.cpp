@@ -10,7 +10,7 @@
 #include "pods.hpp"
 #include "snug/fit/pod_charge.hpp"
 
-namespace snug {
+namespace snug::containers_test {
 namespace {
 
 HoldingPtr held(int gpu, std::int64_t memory, std::int64_t compute,
@@ -278,4 +278,4 @@ TEST(FitContainersTest, AModelWithANumberIsComparedOnce) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::containers_test

@@ -7,7 +7,7 @@
 
 #include "support/states.hpp"
 
-namespace snug {
+namespace snug::fit_test {
 namespace {
 
 struct Row {
@@ -307,4 +307,4 @@ TEST(FitTest, AnOptionSaysWhatItTakes) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::fit_test

@@ -9,7 +9,7 @@
 
 #include "pods.hpp"
 
-namespace snug {
+namespace snug::links_test {
 namespace {
 
 /// Islands of eight GPUs, all linked inside, none to another.
@@ -77,4 +77,4 @@ TEST(FitLinksTest, ContainersOfOnePodHangTogetherEach) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::links_test

@@ -11,7 +11,7 @@
 #include "pods.hpp"
 #include "support/slices.hpp"
 
-namespace snug {
+namespace snug::slice_usage_test {
 namespace {
 
 constexpr std::string_view kDynamic = "n1: A100 40960 mig | dynamic";
@@ -248,4 +248,4 @@ TEST(SlicePlausibleTest, ItsMemoryMayBeAnEighthOffAndItsComputeNot) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::slice_usage_test

@@ -11,7 +11,7 @@
 
 #include "pods.hpp"
 
-namespace snug {
+namespace snug::slices_test {
 namespace {
 
 constexpr std::string_view kCard = "n1: A100 40960 mig | dynamic";
@@ -387,4 +387,4 @@ TEST(FitSlicesTest, GpusThatLookAlikeAndHaveOtherSlicesAreLookedAt) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::slices_test

@@ -8,7 +8,7 @@
 
 #include "pods.hpp"
 
-namespace snug {
+namespace snug::tenant_test {
 namespace {
 
 const SharingRules kApart({{{"secret"}, {.own_namespace_only = true}}});
@@ -162,4 +162,4 @@ TEST(TenantTest, WhatAHoldingCountsForUnderACap) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::tenant_test

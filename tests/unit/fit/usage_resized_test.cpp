@@ -14,7 +14,7 @@
 #include "snug/fit/usage.hpp"
 #include "support/states.hpp"
 
-namespace snug {
+namespace snug::usage_resized_test {
 namespace {
 
 /// Of pods that asked for this, on a GPU of so many MiB then and now.
@@ -143,4 +143,4 @@ TEST(ResizedGpuTest, WhateverTheSizeFractionsThatFittedStillDo) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::usage_resized_test

@@ -8,7 +8,7 @@
 
 #include "support/states.hpp"
 
-namespace snug {
+namespace snug::usage_test {
 namespace {
 
 constexpr std::string_view kTwo = "n1: A100 40960 x2";
@@ -366,4 +366,4 @@ TEST(UsageTest, TheOrderOfHoldingsDoesNotChangeWhatIsUsed) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::usage_test

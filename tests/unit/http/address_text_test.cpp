@@ -2,7 +2,7 @@
 
 #include "snug/adapters/http/http_options.hpp"
 
-namespace snug {
+namespace snug::address_text_test {
 namespace {
 
 TEST(AddressTextTest, AnIpv6HostStandsInBrackets) {
@@ -13,4 +13,4 @@ TEST(AddressTextTest, AnIpv6HostStandsInBrackets) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::address_text_test

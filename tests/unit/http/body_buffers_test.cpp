@@ -7,7 +7,7 @@
 #include <memory>
 #include <thread>
 
-namespace snug {
+namespace snug::body_buffers_test {
 namespace {
 
 constexpr std::size_t kLarge = 600'000;
@@ -76,4 +76,4 @@ TEST(BodyBuffersTest, ClosingRefusesWhoWaits) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::body_buffers_test

@@ -14,7 +14,7 @@
 
 #include "snug/base/clock.hpp"
 
-namespace snug {
+namespace snug::connection_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -74,4 +74,4 @@ TEST_F(ConnectionTest, TheWaitForRoomCountsForNoneOfTheBodysTime) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::connection_test

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <vector>
 
-namespace snug {
+namespace snug::connection_timers_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -84,4 +84,4 @@ TEST_F(ConnectionTimersTest, RefusedOnesGoFirstThenHeadsThenIdleOnesTheOldestOfE
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::connection_timers_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace snug {
+namespace snug::head_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -106,4 +106,4 @@ TEST(HeadTest, ItEndsAtTheSamePlaceHoweverItComes) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::head_test

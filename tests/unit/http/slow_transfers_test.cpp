@@ -7,7 +7,7 @@
 #include <chrono>
 #include <vector>
 
-namespace snug {
+namespace snug::slow_transfers_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -58,4 +58,4 @@ TEST(SlowTransfersTest, TheSlowestGoFirstAndNoMoreThanAreWanted) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::slow_transfers_test

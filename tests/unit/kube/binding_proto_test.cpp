@@ -4,7 +4,7 @@
 
 #include "support/kube_proto.hpp"
 
-namespace snug {
+namespace snug::binding_proto_test {
 namespace {
 
 TEST(KubeBindingProtoTest, ABindingIsWrittenAsTheApiServerReadsIt) {
@@ -29,4 +29,4 @@ TEST(KubeBindingProtoTest, ABindingIsWrittenAsTheApiServerReadsIt) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::binding_proto_test

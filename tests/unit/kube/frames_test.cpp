@@ -10,7 +10,7 @@
 #include "adapters/kube/unreadable.hpp"
 #include "support/kube_proto.hpp"
 
-namespace snug {
+namespace snug::frames_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -150,4 +150,4 @@ TEST(KubeUnreadableTest, BytesWithoutANameAreShownSafely) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::frames_test

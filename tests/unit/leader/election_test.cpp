@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace snug {
+namespace snug::election_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -180,4 +180,4 @@ TEST(ElectionTest, NobodyElseHoldsALeaseThatIsAbsentOrOursOrFreeWhateverTheTime)
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::election_test

@@ -9,7 +9,7 @@
 #include "snug/base/clock.hpp"
 #include "support/cluster.hpp"
 
-namespace snug {
+namespace snug::demand_keeper_test {
 namespace {
 
 PodShape share(std::int64_t milli) {
@@ -109,4 +109,4 @@ TEST_F(DemandKeeperTest, EventsFromSeveralThreadsAreAllCounted) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::demand_keeper_test

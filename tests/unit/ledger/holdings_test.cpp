@@ -5,7 +5,7 @@
 
 #include "ledger_fixture.hpp"
 
-namespace snug {
+namespace snug::holdings_test {
 namespace {
 
 HoldingPtr share_of(std::string_view uid, std::string_view node, std::int64_t milli = 250) {
@@ -240,4 +240,4 @@ TEST(LedgerListTest, AListThatShowsWhatIsKnownChangesNothing) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::holdings_test

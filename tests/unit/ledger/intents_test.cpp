@@ -7,7 +7,7 @@
 
 #include "ledger_fixture.hpp"
 
-namespace snug {
+namespace snug::intents_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -236,4 +236,4 @@ TEST(LedgerIntentTest, APodsOwnIntentIsNotInItsWay) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::intents_test

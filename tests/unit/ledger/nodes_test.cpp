@@ -6,7 +6,7 @@
 
 #include "ledger_fixture.hpp"
 
-namespace snug {
+namespace snug::nodes_test {
 namespace {
 
 HoldingPtr share_of(std::string_view uid, std::string_view node) {
@@ -228,4 +228,4 @@ TEST(LedgerNodeTest, ThousandsOfPodsWithoutGpusAreCountedAndNotListed) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::nodes_test

@@ -5,7 +5,7 @@
 
 #include "unit/ledger/ledger_fixture.hpp"
 
-namespace snug {
+namespace snug::nominations_test {
 namespace {
 
 NominationPtr nominated(std::string_view uid, std::string_view node, std::int32_t priority = 0) {
@@ -165,4 +165,4 @@ TEST(LedgerNominationTest, AListTellsHowManyAreNotKept) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::nominations_test

@@ -16,7 +16,7 @@
 #include "support/slices.hpp"
 #include "support/states.hpp"
 
-namespace snug {
+namespace snug::slice_layouts_test {
 namespace {
 
 /// A slice as the driver knows it, by what its name says.
@@ -288,4 +288,4 @@ TEST(SliceLayoutsTest, InWhicheverOrderSlicesComeTheStateIsTheSame) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::slice_layouts_test

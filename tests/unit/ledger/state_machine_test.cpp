@@ -8,7 +8,7 @@
 
 #include "ledger_fixture.hpp"
 
-namespace snug {
+namespace snug::state_machine_test {
 namespace {
 
 constexpr std::string_view kPod = "p";
@@ -358,4 +358,4 @@ TEST(LedgerReserveTest, TheSecondOfTwoForTheLastPlaceIsRefused) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::state_machine_test

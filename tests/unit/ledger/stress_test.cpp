@@ -12,7 +12,7 @@
 #include "ledger_fixture.hpp"
 #include "support/arithmetic.hpp"
 
-namespace snug {
+namespace snug::stress_test {
 namespace {
 
 constexpr int kThreads = 8;
@@ -222,4 +222,4 @@ TEST(LedgerStressTest, ThreadsNeverOverCommitAndTheEndIsTheSum) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::stress_test

@@ -9,7 +9,7 @@
 #include "snug/base/limits.hpp"
 #include "support/slices.hpp"
 
-namespace snug {
+namespace snug::tables_test {
 namespace {
 
 /// A table that no other pointer points to.
@@ -85,4 +85,4 @@ TEST(LedgerTablesTest, TooManyTablesAreNotNumberedAndServe) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::tables_test

@@ -5,7 +5,7 @@
 
 #include "ledger_fixture.hpp"
 
-namespace snug {
+namespace snug::tombstones_test {
 namespace {
 
 HoldingPtr share_of(std::string_view uid, std::string_view node, std::int64_t milli = 250) {
@@ -151,4 +151,4 @@ TEST(LedgerTombstoneTest, APodThatEndsAnewIsRememberedAsLongAsTheOthers) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::tombstones_test

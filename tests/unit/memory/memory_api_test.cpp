@@ -5,7 +5,7 @@
 #include <barrier>
 #include <set>
 
-namespace snug {
+namespace snug::memory_api_test {
 namespace {
 
 PodFacts pod(std::string name, std::string uid) {
@@ -338,4 +338,4 @@ TEST(MemoryApiTest, ManyThreadsBindEveryPodOnceAndEveryChangeIsTold) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::memory_api_test

@@ -5,7 +5,7 @@
 
 #include "snug/mig/catalog.hpp"
 
-namespace snug {
+namespace snug::card_names_test {
 namespace {
 
 std::string found(std::string_view model, std::int64_t memory = 0) {
@@ -211,4 +211,4 @@ TEST(MigCardNamesTest, HostileNamesAreNoCards) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::card_names_test

@@ -11,7 +11,7 @@
 
 #include "snug/mig/layouts.hpp"
 
-namespace snug {
+namespace snug::catalog_test {
 namespace {
 
 struct Expected {
@@ -252,4 +252,4 @@ TEST(MigCatalogTest, OneNameMeansDifferentSlicesOfDifferentCards) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::catalog_test

@@ -10,7 +10,7 @@
 #include "snug/base/limits.hpp"
 #include "snug/mig/catalog.hpp"
 
-namespace snug {
+namespace snug::layouts_test {
 namespace {
 
 MigTable table_of(std::string_view card) { return *find_mig_card(card, {})->table; }
@@ -240,4 +240,4 @@ TEST(MigLayoutsTest, TheLargestNumberOfLayoutsIsStillGiven) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::layouts_test

@@ -6,7 +6,7 @@
 #include "snug/mig/catalog.hpp"
 #include "snug/mig/layouts.hpp"
 
-namespace snug {
+namespace snug::published_test {
 namespace {
 
 TEST(MigNameTest, NvidiasGrammarIsRead) {
@@ -183,4 +183,4 @@ TEST(MigTableTest, WhatIsNoTableIsRefused) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::published_test

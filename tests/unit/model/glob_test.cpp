@@ -7,7 +7,7 @@
 
 #include "support/random.hpp"
 
-namespace snug {
+namespace snug::glob_test {
 namespace {
 
 TEST(GlobTest, AStarIsAnyTextAndAQuestionMarkAnyOneByte) {
@@ -178,4 +178,4 @@ TEST(ModelFilterTest, AnEqualsSignIsTheVeryName) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::glob_test

@@ -14,7 +14,7 @@
 #include "snug/model/snapshot.hpp"
 #include "support/cluster.hpp"
 
-namespace snug {
+namespace snug::model_test {
 namespace {
 
 TEST(ReasonTest, CodesAreUniqueWordsAndOnlyNoReasonHasNone) {
@@ -152,4 +152,4 @@ TEST(ClusterTextTest, ANodeIsReadFromOneLine) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::model_test

@@ -13,7 +13,7 @@
 
 #include "snug/base/name_hash.hpp"
 
-namespace snug {
+namespace snug::name_index_test {
 namespace {
 
 TEST(NameIndexTest, AnEmptyOneKnowsNothing) {
@@ -70,4 +70,4 @@ TEST(NameIndexTest, NamesWithTheSameHashAreTold) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::name_index_test

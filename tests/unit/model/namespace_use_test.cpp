@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace snug {
+namespace snug::namespace_use_test {
 namespace {
 
 TEST(NamespaceUseTest, AddsUpByNamespace) {
@@ -47,4 +47,4 @@ TEST(NamespaceUseTest, ACopyStaysAsItWasWhateverHappensToTheOther) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::namespace_use_test

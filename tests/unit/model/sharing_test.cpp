@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace snug {
+namespace snug::sharing_test {
 namespace {
 
 SharingRules make_rules() {
@@ -35,4 +35,4 @@ TEST(SharingRulesTest, WhetherAnybodyKeepsApartIsKnownBeforehand) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::sharing_test

@@ -7,7 +7,7 @@
 #include <regex>
 #include <sstream>
 
-namespace snug {
+namespace snug::log_test {
 namespace {
 
 TEST(LogTest, ATextLineHasTimeLevelAndMessage) {
@@ -61,4 +61,4 @@ TEST(LogTest, LowerLevelsAreNotWritten) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::log_test

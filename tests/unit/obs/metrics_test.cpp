@@ -7,7 +7,7 @@
 #include <sstream>
 #include <thread>
 
-namespace snug {
+namespace snug::metrics_test {
 namespace {
 
 /// The value of the series written `name{labels}`; nothing: there is no such series.
@@ -217,4 +217,4 @@ TEST(MetricsTest, ThreadsCountTogether) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::metrics_test

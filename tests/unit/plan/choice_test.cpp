@@ -8,7 +8,7 @@
 #include "support/claims.hpp"
 #include "support/states.hpp"
 
-namespace snug {
+namespace snug::choice_test {
 namespace {
 
 TEST(OfferTest, OthersIntentsLeaveWhatPodsThatAreNotListedHave) {
@@ -32,4 +32,4 @@ TEST(OfferTest, OthersIntentsLeaveWhatPodsThatAreNotListedHave) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::choice_test

@@ -9,7 +9,7 @@
 
 #include "snug/base/limits.hpp"
 
-namespace snug {
+namespace snug::memos_test {
 namespace {
 
 constexpr std::uint64_t kVersion = 7;
@@ -114,4 +114,4 @@ TEST(PlanMemoTest, ForgetsWhereWhatIsLearnedIsAnother) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::memos_test

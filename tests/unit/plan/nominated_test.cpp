@@ -12,7 +12,7 @@
 #include "support/claims.hpp"
 #include "support/states.hpp"
 
-namespace snug {
+namespace snug::nominated_test {
 namespace {
 
 constexpr std::string_view kEarly = "2026-01-01T00:00:00Z";
@@ -413,4 +413,4 @@ TEST(NominatedFirstTest, WhoGoesGivesItsPartOfTheCapBack) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::nominated_test

@@ -12,7 +12,7 @@
 #include "support/claims.hpp"
 #include "support/states.hpp"
 
-namespace snug {
+namespace snug::plan_test {
 namespace {
 
 /// A snapshot of these nodes with these holdings and intents, each put on the node that it names.
@@ -413,4 +413,4 @@ TEST(PlanTest, ComparingModelsCountsTowardsWhatOneCallMayCost) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::plan_test

@@ -8,7 +8,7 @@
 
 #include "support/eviction.hpp"
 
-namespace snug {
+namespace snug::preempt_test {
 namespace {
 
 using Uids = std::vector<std::string>;
@@ -309,4 +309,4 @@ TEST(PreemptTest, ManyPodsAreChosenFromWithoutTryingAllOfTheirSets) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::preempt_test

@@ -7,7 +7,7 @@
 
 #include "support/repacking.hpp"
 
-namespace snug {
+namespace snug::repack_test {
 namespace {
 
 constexpr const char* kNoRoomElsewhere =
@@ -297,4 +297,4 @@ TEST(RepackTest, MoreMovesThanAreAdvisedAreNotTried) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::repack_test

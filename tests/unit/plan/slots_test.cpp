@@ -13,7 +13,7 @@
 #include "support/claims.hpp"
 #include "support/random.hpp"
 
-namespace snug {
+namespace snug::slots_test {
 namespace {
 
 struct World {
@@ -159,4 +159,4 @@ TEST(PlanMemoTest, WhatWasLearnedSinceDecidesThoughTheNodesAreRemembered) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::slots_test

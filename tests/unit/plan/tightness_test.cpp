@@ -7,7 +7,7 @@
 
 #include "support/states.hpp"
 
-namespace snug {
+namespace snug::tightness_test {
 namespace {
 
 /// The GPUs of the placements that the node offers, the tightest first: `1 0 2`.
@@ -47,4 +47,4 @@ TEST(TightnessTest, ThePlacementsSizeIsWhatItTakesOfMemoryAndCompute) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::tightness_test

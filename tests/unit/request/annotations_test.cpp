@@ -8,7 +8,7 @@
 #include "snug/request/parse.hpp"
 #include "support/cluster.hpp"
 
-namespace snug {
+namespace snug::annotations_test {
 namespace {
 
 constexpr std::string_view kFractionAllowed =
@@ -204,4 +204,4 @@ TEST(AnnotationsTest, ContainerNamesOver47CharactersAreRefusedOnlyBesideGpuAnnot
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::annotations_test

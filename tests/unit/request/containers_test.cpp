@@ -6,7 +6,7 @@
 
 #include "unit/request/asked.hpp"
 
-namespace snug {
+namespace snug::containers_test {
 namespace {
 
 const std::string kDefault = "kubectl.kubernetes.io/default-container";
@@ -245,4 +245,4 @@ TEST(ContainersTest, APodWithoutAnyAppContainerIsRefused) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::containers_test

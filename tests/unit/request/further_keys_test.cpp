@@ -6,7 +6,7 @@
 
 #include "unit/request/asked.hpp"
 
-namespace snug {
+namespace snug::further_keys_test {
 namespace {
 
 constexpr std::string_view kModelsAllowed =
@@ -232,4 +232,4 @@ TEST(FurtherKeysTest, BesideWholeGpusOnlyModelsAndAnyIsolationMakeSense) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::further_keys_test

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace snug {
+namespace snug::host_test {
 namespace {
 
 constexpr auto kApp = ContainerKind::kApp;
@@ -79,4 +79,4 @@ TEST(HostTest, SumsStopAtTheLargestNumber) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::host_test

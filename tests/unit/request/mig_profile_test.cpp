@@ -6,7 +6,7 @@
 
 #include "unit/request/asked.hpp"
 
-namespace snug {
+namespace snug::mig_profile_test {
 namespace {
 
 const std::string kKey = "gpu-mig-profile";
@@ -188,4 +188,4 @@ TEST(MigProfileTest, AnInitContainerUsesTheSliceThatAnotherHasOrAShare) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::mig_profile_test

@@ -8,7 +8,7 @@
 #include "support/cluster.hpp"
 #include "unit/request/asked.hpp"
 
-namespace snug {
+namespace snug::number_forms_test {
 namespace {
 
 /// Whether each of the keys takes the value.
@@ -110,4 +110,4 @@ TEST(NumberFormsTest, ANumberWithoutAUnitIsSaidToBeMiB) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::number_forms_test

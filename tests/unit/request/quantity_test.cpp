@@ -11,7 +11,7 @@
 
 #include "snug/request/parse.hpp"
 
-namespace snug {
+namespace snug::quantity_test {
 namespace {
 
 struct Row {
@@ -243,4 +243,4 @@ TEST(QuantityTest, AHostHasNothingThatIsNoQuantity) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::quantity_test

@@ -6,7 +6,7 @@
 
 #include "snug/request/parse.hpp"
 
-namespace snug {
+namespace snug::request_text_test {
 namespace {
 
 TEST(RequestTextTest, TheTextOfARequestMeansWhatTheRequestMeant) {
@@ -111,4 +111,4 @@ TEST(RequestTextTest, AnyOtherTextMeansNothing) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::request_text_test

@@ -7,7 +7,7 @@
 #include "snug/request/parse.hpp"
 #include "support/cluster.hpp"
 
-namespace snug {
+namespace snug::resources_test {
 namespace {
 
 constexpr ContainerKind kApp = ContainerKind::kApp;
@@ -174,4 +174,4 @@ TEST(ResourcesTest, APolicyBesideAZeroCountIsRefused) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::resources_test

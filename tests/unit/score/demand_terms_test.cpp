@@ -12,7 +12,7 @@
 #include "demands.hpp"
 #include "snug/score/policy.hpp"
 
-namespace snug {
+namespace snug::demand_terms_test {
 namespace {
 
 const GpuRequest kRequest = make_fraction(100);
@@ -275,4 +275,4 @@ TEST(DemandTermsTest, SharesNeverGainByWhatTheyLeave) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::demand_terms_test

@@ -10,7 +10,7 @@
 
 #include "demands.hpp"
 
-namespace snug {
+namespace snug::fragment_test {
 namespace {
 
 constexpr std::int64_t kPlenty = 1'000'000'000;
@@ -166,4 +166,4 @@ TEST(FgdTest, WhereNoPodIsTypicalAllNodesAreAlike) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::fragment_test

@@ -11,7 +11,7 @@
 #include "support/random.hpp"
 #include "support/states.hpp"
 
-namespace snug {
+namespace snug::policy_test {
 namespace {
 
 using Labels = std::map<std::string, std::string, std::less<>>;
@@ -259,4 +259,4 @@ TEST(ProfileTest, WeightsAndQuantumGoByRegime) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::policy_test

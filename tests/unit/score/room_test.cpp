@@ -11,7 +11,7 @@
 
 #include "demands.hpp"
 
-namespace snug {
+namespace snug::room_test {
 namespace {
 
 /// One GPU as the definition sees it: by the pods on it, then by its position.
@@ -264,4 +264,4 @@ TEST(RoomViewTest, OfANodeThatSaysNothingOfItsCpuOnlyTheGpusCount) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::room_test

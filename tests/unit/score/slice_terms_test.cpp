@@ -15,7 +15,7 @@
 #include "support/slices.hpp"
 #include "support/states.hpp"
 
-namespace snug {
+namespace snug::slice_terms_test {
 namespace {
 
 constexpr std::string_view kCard = "A100-40GB";
@@ -197,4 +197,4 @@ TEST(SliceValueTest, ASliceAndAShareAreOnOneScale) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::slice_terms_test

@@ -13,7 +13,7 @@
 #include "snug/score/policy.hpp"
 #include "support/states.hpp"
 
-namespace snug {
+namespace snug::terms_test {
 namespace {
 
 /// The term's value for the option that starts at GPU `gpu`.
@@ -255,4 +255,4 @@ TEST(PolicyTest, TheDefaultProfileIsFoundByName) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::terms_test

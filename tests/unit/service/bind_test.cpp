@@ -4,7 +4,7 @@
 #include "snug/codec/reservation_codec.hpp"
 #include "unit/service/fixture.hpp"
 
-namespace snug::testing {
+namespace snug::testing::bind_test {
 namespace {
 
 using BindTest = ServiceTest;
@@ -296,4 +296,4 @@ TEST_F(BindTest, NothingIsBoundBeforeTheLedgerIsRebuilt) {
 }
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::bind_test

@@ -12,7 +12,7 @@
 
 #include "fixture.hpp"
 
-namespace snug {
+namespace snug::closures_test {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -200,4 +200,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::closures_test

@@ -2,7 +2,7 @@
 
 #include "unit/service/fixture.hpp"
 
-namespace snug::testing {
+namespace snug::testing::filter_test {
 namespace {
 
 using nlohmann::json;
@@ -203,4 +203,4 @@ TEST_F(FilterTest, APodThatCannotBeCreatedIsAnErrorAndLeavesNothing) {
 }
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::filter_test

@@ -3,7 +3,7 @@
 #include "snug/service/state_view.hpp"
 #include "unit/service/fixture.hpp"
 
-namespace snug::testing {
+namespace snug::testing::layout_changes_test {
 namespace {
 
 constexpr const char* kSlice = "nvidia.com/mig-1g.5gb";
@@ -123,4 +123,4 @@ TEST_F(LayoutChangesTest, AnotherNodeThatOffersTheSliceIsAskedAbout) {
 }
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::layout_changes_test

@@ -7,7 +7,7 @@
 
 #include "unit/service/fixture.hpp"
 
-namespace snug::testing {
+namespace snug::testing::leader_elector_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -421,4 +421,4 @@ TEST_F(ElectorTest, AConflictEndsWhenTheCallsDoAndIsToldOnce) {
 }
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::leader_elector_test

@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-namespace snug {
+namespace snug::policy_store_test {
 namespace {
 
 PolicyPtr numbered(std::uint64_t number) {
@@ -47,4 +47,4 @@ TEST(PolicyStoreTest, ReadersSeeAPolicyWithItsOwnVersion) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::policy_store_test

@@ -2,7 +2,7 @@
 
 #include "unit/service/fixture.hpp"
 
-namespace snug::testing {
+namespace snug::testing::preempt_test {
 namespace {
 
 using nlohmann::json;
@@ -181,4 +181,4 @@ TEST_F(PreemptTest, NobodyIsEvictedBeforeTheLedgerIsRebuilt) {
 }
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::preempt_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace snug {
+namespace snug::readiness_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -142,4 +142,4 @@ TEST_F(ReadinessTest, AStreamThatWasNeverEstablishedIsAsOldAsItsFirstFailure) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::readiness_test

@@ -6,7 +6,7 @@
 
 #include "unit/service/fixture.hpp"
 
-namespace snug::testing {
+namespace snug::testing::reconciler_limits_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -114,4 +114,4 @@ TEST_F(NominationsTest, ThatRoomIsNotKeptForEveryNominatedPodIsSaidOnce) {
 }
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::reconciler_limits_test

@@ -1,6 +1,6 @@
 #include "unit/service/fixture.hpp"
 
-namespace snug::testing {
+namespace snug::testing::reconciler_test {
 namespace {
 
 class ReconcilerTest : public ServiceTest {
@@ -467,4 +467,4 @@ TEST_F(ReconcilerTest, ABindThatEndsWhileAListIsUnderWayIsNotForgotten) {
 }
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::reconciler_test

@@ -8,7 +8,7 @@
 #include "snug/request/parse.hpp"
 #include "unit/service/fixture.hpp"
 
-namespace snug::testing {
+namespace snug::testing::relearning_test {
 namespace {
 
 /// A power of two, so that tables are made when the last of so many has come.
@@ -214,4 +214,4 @@ TEST_F(RelearningTest, PodsThatLeftUnseenAreGoneWithTheNextList) {
 }
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::relearning_test

@@ -7,7 +7,7 @@
 
 #include "fixture.hpp"
 
-namespace snug::testing {
+namespace snug::testing::repack_advisor_test {
 namespace {
 
 using nlohmann::json;
@@ -142,4 +142,4 @@ TEST_F(RepackAdvisorTest, BadQuestionsGetASentence) {
 }
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::repack_advisor_test

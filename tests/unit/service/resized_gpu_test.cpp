@@ -4,7 +4,7 @@
 
 #include "unit/service/fixture.hpp"
 
-namespace snug::testing {
+namespace snug::testing::resized_gpu_test {
 namespace {
 
 class ResizedNodeTest : public ServiceTest {
@@ -61,4 +61,4 @@ TEST_F(ResizedNodeTest, HalvesByMemoryDoNotAndCloseItAndARestartAgrees) {
 }
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::resized_gpu_test

@@ -4,7 +4,7 @@
 
 #include "unit/service/fixture.hpp"
 
-namespace snug::testing {
+namespace snug::testing::revived_pod_test {
 namespace {
 
 class RevivedPodTest : public ServiceTest {
@@ -84,4 +84,4 @@ TEST_F(RevivedPodTest, AnUnboundPodThatALaterListShowsWaitsAgain) {
 }
 
 }  // namespace
-}  // namespace snug::testing
+}  // namespace snug::testing::revived_pod_test

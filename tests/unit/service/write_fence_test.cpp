@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace snug {
+namespace snug::write_fence_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -63,4 +63,4 @@ TEST_F(FenceTest, ItIsQuietOnlyAfterAnUnansweredBindingCanNoLongerBeCarriedOut) 
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::write_fence_test

@@ -8,7 +8,7 @@
 #include "snug/base/limits.hpp"
 #include "snug/sim/trace.hpp"
 
-namespace snug {
+namespace snug::draw_arrivals_test {
 namespace {
 
 std::vector<TracePod> pods_of(const std::vector<int>& millis) {
@@ -106,4 +106,4 @@ TEST(DrawArrivalsTest, TheirNumberHasALimit) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::draw_arrivals_test

@@ -14,7 +14,7 @@
 #include "support/random.hpp"
 #include "support/states.hpp"
 
-namespace snug {
+namespace snug::replay_slices_test {
 namespace {
 
 TraceNode node_of(const std::string& model, bool mig, int gpus) {
@@ -217,4 +217,4 @@ TEST(ReplaySlicesTest, AShareOnAGpuInMigModeTakesMemorySlicesToo) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::replay_slices_test

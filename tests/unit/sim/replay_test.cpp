@@ -17,7 +17,7 @@
 #include "support/random.hpp"
 #include "support/states.hpp"
 
-namespace snug {
+namespace snug::replay_test {
 namespace {
 
 /// The naive simulator's choice among the candidates, by what the ledger shows of the nodes.
@@ -391,4 +391,4 @@ TEST(ReplayTest, OfNothingDividesByNothing) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::replay_test
