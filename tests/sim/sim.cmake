@@ -7,6 +7,8 @@ target_link_libraries(snug_sim_harness PUBLIC snug_service)
 # Deliberately broken copies: each patch changes one source file of src/, and the changed object
 # stands before the library that holds the right one. A test for each: the naive model must find it.
 find_program(PATCH patch REQUIRED)
+add_library(snug_mutant_main OBJECT ${CMAKE_CURRENT_SOURCE_DIR}/sim/mutants/mutant_main.cpp)
+target_link_libraries(snug_mutant_main PUBLIC snug_sim_harness)
 file(GLOB patches CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/sim/mutants/*.patch)
 foreach(patch ${patches})
   get_filename_component(name ${patch} NAME_WE)
@@ -20,10 +22,10 @@ foreach(patch ${patches})
     DEPENDS ${patch} ${PROJECT_SOURCE_DIR}/${source}
     COMMENT "Breaking ${source}: ${name}"
     VERBATIM)
-  add_executable(sim_mutant_${name} ${CMAKE_CURRENT_SOURCE_DIR}/sim/mutants/mutant_main.cpp ${mutated})
+  add_executable(sim_mutant_${name} ${mutated})
   target_include_directories(sim_mutant_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_compile_options(sim_mutant_${name} PRIVATE -w)  # it is meant to be wrong
-  target_link_libraries(sim_mutant_${name} PRIVATE snug_sim_harness)
+  target_link_libraries(sim_mutant_${name} PRIVATE snug_mutant_main)
   target_link_options(sim_mutant_${name} PRIVATE -s)
   add_test(NAME sim_mutant.${name} COMMAND sim_mutant_${name})
   set_tests_properties(sim_mutant.${name} PROPERTIES TIMEOUT 300)

@@ -8,7 +8,7 @@
 namespace snug {
 namespace {
 
-constexpr std::size_t kMostDecisions = 8;
+constexpr std::size_t kMostCallDecisions = 8;
 
 }  // namespace
 
@@ -132,7 +132,7 @@ void Simulation::schedule_pod() {
   if (node == "unknown") return;
   if (random_.chance(60)) {
     (void)bind(pod, node);
-  } else if (decisions_.size() < kMostDecisions) {
+  } else if (decisions_.size() < kMostCallDecisions) {
     decisions_.push_back({*uid, node});
   }
 }

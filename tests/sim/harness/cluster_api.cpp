@@ -4,7 +4,7 @@ namespace snug {
 namespace {
 
 /// apiTimeout to reach the API server, and apiTimeout to be carried out.
-constexpr std::size_t kLongestFlightMs = 2'000;
+constexpr std::size_t kLongestBindFlightMs = 2'000;
 constexpr std::size_t kUsualFlightMs = 50;
 
 }  // namespace
@@ -28,7 +28,7 @@ Result<void> ClusterApi::bind(const Binding& binding) {
   if (fails(2)) return fail(ErrorCode::kConflict, "409");
   if (fails(2)) return fail(ErrorCode::kInvalid, "422");
   const bool late = fails(12);
-  const std::size_t flight = wire_.random.below(late ? kLongestFlightMs : kUsualFlightMs);
+  const std::size_t flight = wire_.random.below(late ? kLongestBindFlightMs : kUsualFlightMs);
   const int id = world_.send(binding, clock_.now() + std::chrono::milliseconds(flight));
   wire_.meanwhile();
   if (late) {

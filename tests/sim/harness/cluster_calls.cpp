@@ -9,7 +9,7 @@
 namespace snug {
 namespace {
 
-constexpr std::size_t kMostDecisions = 8;
+constexpr std::size_t kMostClusterDecisions = 8;
 
 }  // namespace
 
@@ -83,7 +83,7 @@ void ClusterSimulation::schedule_pod() {
   const std::string node = random_.pick(filtered.kept);
   if (random_.chance(70)) {
     (void)bind(*member, pod, node);
-  } else if (decisions_.size() < kMostDecisions) {
+  } else if (decisions_.size() < kMostClusterDecisions) {
     decisions_.push_back({*uid, node});
   }
 }

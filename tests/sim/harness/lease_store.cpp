@@ -7,7 +7,7 @@ namespace snug {
 namespace {
 
 /// A request reaches the API server within apiTimeout, and is carried out within apiTimeout.
-constexpr std::size_t kLongestFlightMs = 2'000;
+constexpr std::size_t kLongestLeaseFlightMs = 2'000;
 
 std::string text(TimePoint time) { return std::to_string(time.time_since_epoch().count()); }
 
@@ -81,7 +81,7 @@ Result<Lease> SimLease::write(const LeaseRecord& record, const Lease* over) {
   if (wire_.cut || drawn >= 95) return fail(ErrorCode::kUnavailable, "connection refused");
   if (drawn >= 90) return fail(ErrorCode::kUnknown, "500");
   if (drawn >= 85) {
-    const std::chrono::milliseconds flight(wire_.random.below(kLongestFlightMs));
+    const std::chrono::milliseconds flight(wire_.random.below(kLongestLeaseFlightMs));
     store_.write_late(record, replaced, clock_.now() + flight);
     return fail(ErrorCode::kUnknown, "the time is up");
   }

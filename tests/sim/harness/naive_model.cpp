@@ -8,8 +8,7 @@
 namespace snug {
 namespace {
 
-constexpr std::int64_t kWhole = 1000;
-constexpr std::int64_t kNoCap = std::int64_t{1} << 60;
+constexpr std::int64_t kNoNaiveCap = std::int64_t{1} << 60;
 
 std::string reservation_in(const StringMap& annotations) {
   const auto found = annotations.find("snug.dev/reservation");
@@ -155,7 +154,7 @@ std::vector<Holder> NaiveModel::holders(bool only_known) {
 std::int64_t NaiveModel::cap_left(const std::string& name_space, const std::vector<Holder>& all,
                                   const std::map<std::string, SimNode>& nodes) const {
   const std::int64_t cap = policy_.of(name_space).cap;
-  if (cap < 0) return kNoCap;
+  if (cap < 0) return kNoNaiveCap;
   std::int64_t held = 0;
   for (const Holder& holder : all) {
     if (holder.pod->name_space == name_space) held += compute_of(holder, nodes);
@@ -181,7 +180,7 @@ void NaiveModel::check_truth() {
       const PlainContainer* ask = holder.held->ask.find(device.container);
       Part part;
       if (ask != nullptr) part = {ask->runs, ask->position, {}};
-      part.amounts = {device.memory, device.mode == "whole" ? kWhole : device.compute};
+      part.amounts = {device.memory, device.mode == "whole" ? kWholeMilli : device.compute};
       parts[gpu].push_back(part);
       const bool fraction = ask != nullptr && ask->kind == PlainContainer::Kind::kFraction;
       sums[gpu].rounding += fraction ? 1 : 0;
@@ -197,7 +196,7 @@ void NaiveModel::check_truth() {
   for (const auto& [gpu, sum] : sums) {
     const bool whole = sum.modes.contains("whole");
     const std::int64_t capacity = world_.largest(gpu.first, gpu.second);
-    if (sum.amounts.memory <= capacity + sum.rounding && sum.amounts.compute <= kWhole &&
+    if (sum.amounts.memory <= capacity + sum.rounding && sum.amounts.compute <= kWholeMilli &&
         sum.modes.size() == 1 && (!whole || sum.pods.size() == 1)) {
       continue;
     }

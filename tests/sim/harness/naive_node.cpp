@@ -7,8 +7,6 @@
 namespace snug {
 namespace {
 
-constexpr std::int64_t kWhole = 1000;
-
 bool allows(const SimGpu& gpu, const std::string& mode) {
   if (gpu.mig) return mode == "mig";
   return std::ranges::find(gpu.modes, mode) != gpu.modes.end();
@@ -38,7 +36,7 @@ std::optional<std::size_t> position_of(const SimNode& node, const Device& device
 /// What the device counts for on that GPU; closes it where that is not what it should be.
 Amounts counted(const Device& device, const PlainContainer* ask, const SimGpu& gpu, GpuUse& use) {
   const Amounts stated{device.memory, device.compute};
-  Amounts amounts = device.mode == "whole" ? Amounts{gpu.memory, kWhole} : stated;
+  Amounts amounts = device.mode == "whole" ? Amounts{gpu.memory, kWholeMilli} : stated;
   if (!device.uuid.empty() && !gpu.uuid.empty() && device.uuid != gpu.uuid) use.closed = true;
   if (!allows(gpu, device.mode)) use.closed = true;
   const bool sized = ask != nullptr && device.mode != "mig";
@@ -86,8 +84,9 @@ void add_holder(const SimNode& node, const Holder& holder, NodeUse& use) {
     GpuUse& gpu = at ? use.gpus[*at] : use.vanished[{device.index, device.uuid}];
     Part part;
     if (ask != nullptr) part = {ask->runs, ask->position, {}};
-    part.amounts = at ? counted(device, ask, node.gpus[*at], gpu)
-                      : Amounts{device.memory, device.mode == "whole" ? kWhole : device.compute};
+    part.amounts =
+        at ? counted(device, ask, node.gpus[*at], gpu)
+           : Amounts{device.memory, device.mode == "whole" ? kWholeMilli : device.compute};
     if (at && node.gpus[*at].mig && !device.slice.profile.empty()) {
       const Amounts cost = add_slice(node, node.gpus[*at], device.slice, gpu, slices[&gpu]);
       part.amounts.memory = std::max(part.amounts.memory, cost.memory);
@@ -121,7 +120,7 @@ NodeUse use_of(const SimNode& node, const std::vector<Holder>& holders) {
     GpuUse& gpu = use.gpus[i];
     // Rounded to MiB, each share by fraction may cost almost 1 MiB more than when it was given.
     const std::int64_t beyond = gpu.used.memory - node.gpus[i].memory;
-    const bool over = (beyond > 0 && beyond >= gpu.fractions) || gpu.used.compute > kWhole;
+    const bool over = (beyond > 0 && beyond >= gpu.fractions) || gpu.used.compute > kWholeMilli;
     const bool too_much = over && !node.gpus[i].mig;  // slices are not added up, but side by side
     if (!node.gpus[i].healthy || gpu.modes.size() > 1 || too_much) gpu.closed = true;
   }
@@ -134,7 +133,7 @@ std::int64_t compute_of(const Holder& holder, const std::map<std::string, SimNod
     const PlainContainer* ask = holder.held->ask.find(device.container);
     Part part;
     if (ask != nullptr) part = {ask->runs, ask->position, {}};
-    part.amounts.compute = device.mode == "whole" ? kWhole : device.compute;
+    part.amounts.compute = device.mode == "whole" ? kWholeMilli : device.compute;
     parts[{device.index, device.uuid}].push_back(part);
   }
   std::int64_t sum = 0;
@@ -142,7 +141,7 @@ std::int64_t compute_of(const Holder& holder, const std::map<std::string, SimNod
   const auto node = nodes.find(holder.node);
   for (const auto& [resource, count] : holder.held->held.units) {
     if (node == nodes.end()) continue;
-    sum += count * ((kWhole + node->second.replicas - 1) / node->second.replicas);
+    sum += count * ((kWholeMilli + node->second.replicas - 1) / node->second.replicas);
   }
   return sum;
 }
@@ -239,7 +238,7 @@ const char* obstacle_on(const Asks& asks, const Room& room, std::size_t at, std:
     }
   }
   const bool room_left =
-      all.memory <= gpu.memory - use.used.memory && all.compute <= kWhole - use.used.compute;
+      all.memory <= gpu.memory - use.used.memory && all.compute <= kWholeMilli - use.used.compute;
   return room_left ? nullptr : "there is no room";
 }
 
@@ -279,7 +278,7 @@ const char* obstacle_to_kind(const PlainAsk& ask, const Room& room) {
   if (use.devices || use.unplaced) return "the other kind is there";
   if (node.replicated() && !enforced) return "replicas are not enforced";
   if (ask.units > node.units() - use.units) return "there are no units left";
-  if (ask.units * ((kWhole + node.replicas - 1) / node.replicas) > room.cap_left) {
+  if (ask.units * ((kWholeMilli + node.replicas - 1) / node.replicas) > room.cap_left) {
     return "the namespace may not have so much";
   }
   for (const std::string& other : use.namespaces) {

@@ -7,8 +7,6 @@
 namespace snug {
 namespace {
 
-constexpr std::int64_t kWhole = 1000;
-
 /// Case does not matter; `pattern` has been lowered.
 bool like(std::string_view pattern, std::string_view text) {
   if (pattern.empty()) return text.empty();
@@ -99,7 +97,7 @@ std::int64_t units_of(const PodFacts& pod) {
 }  // namespace
 
 Amounts PlainContainer::cost(std::int64_t capacity) const {
-  if (whole()) return {capacity, kWhole};
+  if (whole()) return {capacity, kWholeMilli};
   Amounts cost{amount, amount};
   if (kind == Kind::kFraction) cost.memory = std::max<std::int64_t>(1, amount * capacity / 1000);
   if (kind == Kind::kMemory) cost.compute = std::max<std::int64_t>(1, 1000 * amount / capacity);

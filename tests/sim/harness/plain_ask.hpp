@@ -12,6 +12,8 @@
 
 namespace snug {
 
+inline constexpr std::int64_t kWholeMilli = 1000;  // the compute of one GPU
+
 struct Amounts {
   std::int64_t memory = 0;   // MiB
   std::int64_t compute = 0;  // thousandths of a GPU

@@ -13,7 +13,7 @@ const std::vector<int> kAnySeventh{0, 1, 2, 3, 4, 5, 6};
 const std::vector<int> kThirds{0, 3, 6, 9};
 const std::vector<int> kHalves{0, 6};
 
-PlainCard a100() {
+PlainCard plain_a100() {
   return {.model = "NVIDIA-A100-SXM4-40GB",
           .memory = 40'960,
           .axis = 8,
@@ -27,7 +27,7 @@ PlainCard a100() {
                        {"7g.40gb", 7, 8, 40'192, {0}}}};
 }
 
-PlainCard a30() {
+PlainCard plain_a30() {
   return {.model = "NVIDIA-A30",
           .memory = 24'576,
           .axis = 4,
@@ -40,7 +40,7 @@ PlainCard a30() {
 }
 
 /// With less memory than the known table says.
-PlainCard rtx() {
+PlainCard plain_rtx() {
   return {.model = "NVIDIA-RTX-PRO-6000-Blackwell-Server-Edition",
           .memory = 97'887,
           .axis = 12,
@@ -59,7 +59,7 @@ PlainCard rtx() {
 }  // namespace
 
 const std::vector<PlainCard>& plain_cards() {
-  static const std::vector<PlainCard> kCards{a100(), a30(), rtx()};
+  static const std::vector<PlainCard> kCards{plain_a100(), plain_a30(), plain_rtx()};
   return kCards;
 }
 
