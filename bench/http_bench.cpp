@@ -1,6 +1,9 @@
 // What kube-scheduler waits for: starts snug-extender in its embedded mode on 5,000 nodes × 8 GPUs
-// and measures filter (NodeNames, shuffled) and bind over one keep-alive connection on loopback.
+// and measures filter (NodeNames, shuffled) and bind over one keep-alive connection on loopback,
+// beside a raw socket server that only parses and echoes the names.
 // Exit code 1 where a median is over its bound. How to run it: bench/README.md.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -10,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "raw_server.hpp"
 #include "report.hpp"
 #include "server.hpp"
 
@@ -58,10 +62,12 @@ std::string winner_of(const std::string& reply) {
 struct Times {
   std::vector<double> filter_us;
   std::vector<double> bind_us;
+  std::vector<double> raw_us;  // the raw server parses and echoes
 };
 
-/// One pod after the other: filter over all names, then bind to the winner.
-Times measure(int fd, const Options& options) {
+/// One pod after the other: filter over all names, then bind to the winner; and the same bytes to
+/// the raw server in between, so that all see the same machine.
+Times measure(int fd, int raw_fd, const Options& options) {
   const std::string names = shuffled_names(options.nodes);
   Times times;
   for (int pod = 0; pod < options.calls; ++pod) {
@@ -75,6 +81,7 @@ Times measure(int fd, const Options& options) {
                                 R"(","Node":")" + winner_of(reply) + "\"}";
     times.bind_us.push_back(timed([&] { reply = post(fd, "/bind", binding); }));
     if (reply != R"({"Error":""})") die("bind failed: " + reply);
+    times.raw_us.push_back(timed([&] { reply = post(raw_fd, "/filter", args); }));
   }
   return times;
 }
@@ -106,7 +113,10 @@ Options read_options(int argc, char** argv) {
 int main(int argc, char** argv) {
   const Options options = read_options(argc, argv);
   snug_bench::Server server(options.program, options.nodes);
-  const Times times = measure(snug_bench::connect_to(server.port()), options);
+  const snug_bench::RawServer raw;
+  const int raw_fd = snug_bench::connect_to(raw.port());
+  const Times times = measure(snug_bench::connect_to(server.port()), raw_fd, options);
+  close(raw_fd);
   const bool ended_well = server.stop();
 
   snug_bench::Report report(std::to_string(options.nodes) + " nodes x " +
@@ -115,6 +125,7 @@ int main(int argc, char** argv) {
                             snug_bench::Judged::kMedian);
   report.add("filter", times.filter_us, options.filter_us);
   report.add("bind", times.bind_us, options.bind_us);
+  report.compare("filter", times.filter_us, "a raw server that parses and echoes", times.raw_us);
   std::fputs(report.text().c_str(), stdout);
   if (options.record) {
     report.write(SNUG_SOURCE_DIR "/bench/results/http.md", "Latency of filter and bind", argv);

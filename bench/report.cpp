@@ -59,6 +59,18 @@ void Report::add(std::string_view what, std::vector<double> micros, int most_us)
       {std::string(what), micros.size(), at(0.5), at(0.9), at(0.99), micros.back(), most_us});
 }
 
+void Report::compare(std::string_view what, std::vector<double> micros, std::string_view floor,
+                     std::vector<double> floor_micros) {
+  const auto median = [](std::vector<double>& of) {
+    std::ranges::nth_element(of, of.begin() + std::ssize(of) / 2);
+    return of[of.size() / 2];
+  };
+  const double ours = median(micros);
+  const double least = median(floor_micros);
+  ratios_ += std::string(what) + ": " + one_digit(ours) + " us; " + std::string(floor) + ": " +
+             one_digit(least) + " us; ratio " + one_digit(ours / least) + "\n";
+}
+
 bool Report::passed() const {
   return std::ranges::all_of(rows_, [this](const Row& row) { return judged(row) <= row.most_us; });
 }
@@ -69,7 +81,7 @@ double Report::judged(const Row& row) const {
 
 const char* Report::judged_name() const { return judged_ == Judged::kMedian ? "median" : "worst"; }
 
-std::string Report::text() const { return shape_ + "\n\n" + table() + "\n" + verdicts(); }
+std::string Report::text() const { return shape_ + "\n\n" + table() + "\n" + ratios_ + verdicts(); }
 
 std::string Report::table() const {
   std::string text = "| call | calls | median us | p90 us | p99 us | worst us | ";
@@ -97,7 +109,7 @@ void Report::write(const char* path, const char* title, char** argv) const {
   std::string command = std::string("build/dev/bench/") + program_invocation_short_name;
   for (char** word = argv + 1; *word != nullptr; ++word) command += std::string(" ") + *word;
   write_page(path, std::string("# ") + title + "\n\n    " + command + "\n\n" + day_and_machine() +
-                       ". " + shape_ + ".\n\n" + table() + "\n" + verdicts());
+                       ". " + shape_ + ".\n\n" + table() + "\n" + ratios_ + verdicts());
 }
 
 }  // namespace snug_bench

@@ -22,6 +22,10 @@ class Report {
   /// `micros` is not empty; `most_us` bounds what is judged of it.
   void add(std::string_view what, std::vector<double> micros, int most_us);
 
+  /// Both medians and their ratio, without a bound. Neither list is empty.
+  void compare(std::string_view what, std::vector<double> micros, std::string_view floor,
+               std::vector<double> floor_micros);
+
   [[nodiscard]] bool passed() const;
   /// The shape, a table, and a sentence for each verdict.
   [[nodiscard]] std::string text() const;
@@ -47,6 +51,7 @@ class Report {
   std::string shape_;
   Judged judged_;
   std::vector<Row> rows_;
+  std::string ratios_;  // a sentence each
 };
 
 }  // namespace snug_bench

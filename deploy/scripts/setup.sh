@@ -11,7 +11,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/say.sh"
 demo_packages=(curl python3 python3-yaml)
 build_packages=(
   "${demo_packages[@]}" g++ cmake ninja-build ccache pkg-config git ca-certificates
-  libcpp-httplib-dev nlohmann-json3-dev libspdlog-dev libyaml-cpp-dev
+  libcpp-httplib-dev libcurl4-openssl-dev nlohmann-json3-dev libspdlog-dev libyaml-cpp-dev
   libsimdjson-dev libprotozero-dev prometheus-cpp-dev libcli11-dev libssl-dev
   libboost-graph-dev)
 test_packages=(

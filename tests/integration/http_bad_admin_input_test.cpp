@@ -43,7 +43,7 @@ std::vector<BadRow> bad_admin_requests() {
       {"no Host", end + " HTTP/1.1\r\n\r\n", 400, "Host is missing"},
       {"Host :", end + " HTTP/1.1\r\nHost : t\r\n\r\n", 400, "no blank before the colon"},
       {"a folded header", line(end, "X: a\r\n\tb\r\n"), 400, "one line"},
-      {"NUL", line(end, std::string("X: \0\r\n", 6)), 400, "a NUL"},
+      {"NUL", line(end, std::string("X: \0\r\n", 6)), 400, "a control character"},
       {"another expectation", line(end, "Expect: 100-continues\r\n"), 417, "Expect"},
       {"no HTTP", "hello there\r\n\r\n", 400, "no valid HTTP"},
   };

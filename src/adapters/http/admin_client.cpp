@@ -1,10 +1,10 @@
 #include "snug/adapters/http/admin_client.hpp"
 
-#include <httplib.h>
+#include <curl/curl.h>
 
-#include <chrono>
-#include <csignal>
 #include <cstddef>
+#include <memory>
+#include <string_view>
 
 #include "snug/base/limits.hpp"
 
@@ -21,42 +21,80 @@ std::string checked(std::string server) {
   return good ? server : "";
 }
 
-std::string problem_of(httplib::Error error) {
-  switch (error) {
-    case httplib::Error::Connection:
-    case httplib::Error::ConnectionTimeout:
-    case httplib::Error::BindIPAddress:
+void append_escaped(std::string& url, const std::string& text) {
+  const std::unique_ptr<char, decltype(&curl_free)> escaped(
+      curl_easy_escape(nullptr, text.data(), static_cast<int>(text.size())), &curl_free);
+  if (escaped != nullptr) url += escaped.get();
+}
+
+std::string problem_of(CURLcode code) {
+  switch (code) {
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_COULDNT_RESOLVE_HOST:
       return "cannot be connected to";
     default:
-      return "does not answer (" + httplib::to_string(error) + ")";
+      return std::string{"does not answer ("} + curl_easy_strerror(code) + ")";
   }
+}
+
+struct Body {
+  std::string text;
+  bool too_large = false;
+};
+
+std::size_t take(char* data, std::size_t, std::size_t size, void* into) {
+  Body& body = *static_cast<Body*>(into);
+  body.too_large = body.text.size() + size > kMostAskedBytes;
+  if (body.too_large) return 0;
+  body.text.append(data, size);
+  return size;
+}
+
+void set_up(CURL* curl, const std::string& url, Body& body) {
+  curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http");
+  curl_easy_setopt(curl, CURLOPT_PROXY, "");  // the admin port is near: no proxy of the environment
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(kAskConnectMs));
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, static_cast<long>(kAskSilenceMs / 1'000));
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &take);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &body);
 }
 
 }  // namespace
 
 Result<AdminAnswer> ask_admin(const std::string& server, const std::string& path,
                               const std::multimap<std::string, std::string>& query) {
-  const std::string url = checked(server);
-  httplib::Client client(url);
-  if (url.empty() || !client.is_valid()) {
+  const std::string base = checked(server);
+  const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl(curl_easy_init(),
+                                                                 &curl_easy_cleanup);
+  if (base.empty() || curl == nullptr) {
     return fail(ErrorCode::kInvalid,
                 "the server is \"" + server + "\"; allowed is http://HOST:PORT");
   }
-  std::signal(SIGPIPE, SIG_IGN);  // httplib writes to sockets that the other side may have closed
-  client.set_connection_timeout(std::chrono::milliseconds{kAskConnectMs});
-  client.set_read_timeout(std::chrono::milliseconds{kAskSilenceMs});
-  client.set_write_timeout(std::chrono::milliseconds{kAskSilenceMs});
-  std::string body;
-  bool too_large = false;
-  const httplib::Result reply =
-      client.Get(path, query, httplib::Headers(), [&](const char* data, std::size_t size) {
-        too_large = body.size() + size > kMostAskedBytes;
-        if (!too_large) body.append(data, size);
-        return !too_large;
-      });
-  if (too_large) return fail(ErrorCode::kTooLarge, url + " answers with more than Snug ever would");
-  if (!reply) return fail(ErrorCode::kUnavailable, url + " " + problem_of(reply.error()));
-  return AdminAnswer{.status = reply->status, .body = std::move(body)};
+  std::string url = base + path;
+  for (char separator = '?'; const auto& [key, value] : query) {
+    url += separator;
+    append_escaped(url, key);
+    url += '=';
+    append_escaped(url, value);
+    separator = '&';
+  }
+  Body body;
+  set_up(curl.get(), url, body);
+  const CURLcode code = curl_easy_perform(curl.get());
+  if (body.too_large) {
+    return fail(ErrorCode::kTooLarge, base + " answers with more than Snug ever would");
+  }
+  if (code == CURLE_URL_MALFORMAT) {
+    return fail(ErrorCode::kInvalid,
+                "the server is \"" + server + "\"; allowed is http://HOST:PORT");
+  }
+  if (code != CURLE_OK) return fail(ErrorCode::kUnavailable, base + " " + problem_of(code));
+  long status = 0;
+  curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
+  return AdminAnswer{.status = static_cast<int>(status), .body = std::move(body.text)};
 }
 
 }  // namespace snug

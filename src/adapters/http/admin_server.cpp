@@ -7,14 +7,14 @@
 #include <string_view>
 #include <utility>
 
-#include "adapters/http/http_engine.hpp"
+#include "adapters/http/http_server.hpp"
 #include "snug/codec/extender_codec.hpp"
 #include "snug/codec/in_quotes.hpp"
 
 namespace snug {
 namespace {
 
-EngineBounds bounds_of(const Limits& limits) {
+ServerBounds bounds_of(const Limits& limits) {
   return {.threads = static_cast<std::size_t>(limits.max_admin_connections),
           .thread_name = "snug-admin",
           .keep_alive = std::chrono::milliseconds{limits.admin_keep_alive_ms},
@@ -22,7 +22,7 @@ EngineBounds bounds_of(const Limits& limits) {
 }
 
 /// `{"Error":…}` for every path.
-std::string error_body(const std::string&, std::string_view sentence) {
+std::string error_body(std::string_view, std::string_view sentence) {
   return write_error(ReplyShape::kBind, sentence);
 }
 
@@ -54,17 +54,17 @@ std::optional<decltype(AdminRequest::variables)> match(std::string_view pattern,
 
 /// What is wrong with the query; nothing: all is well. Probes and scrapers may add what they like
 /// (`/readyz?verbose`); people who misspell a question get no answer to another one.
-std::optional<std::string> check_query(const AdminRoute& route, const httplib::Params& query) {
+std::optional<std::string> check_query(const AdminRoute& route, const RequestHead& request) {
   if (!route.pattern.starts_with("/v1/")) return std::nullopt;
-  for (auto at = query.begin(); at != query.end(); at = query.upper_bound(at->first)) {
-    if (std::ranges::find(route.query, at->first) == route.query.end()) {
+  for (const auto& [key, value] : request.query) {
+    if (std::ranges::find(route.query, key) == route.query.end()) {
       std::string allowed;
-      for (const std::string& key : route.query) allowed += (allowed.empty() ? "" : ", ") + key;
-      return "the query of " + route.pattern + " has the unknown key " + in_quotes(at->first) +
-             "; " + (allowed.empty() ? "it takes none" : "it may have " + allowed);
+      for (const std::string& one : route.query) allowed += (allowed.empty() ? "" : ", ") + one;
+      return "the query of " + route.pattern + " has the unknown key " + in_quotes(key) + "; " +
+             (allowed.empty() ? "it takes none" : "it may have " + allowed);
     }
-    if (query.count(at->first) > 1) {
-      return "the query of " + route.pattern + " has the key " + at->first + " more than once";
+    if (std::ranges::count(request.query, key, [](const auto& pair) { return pair.first; }) > 1) {
+      return "the query of " + route.pattern + " has the key " + key + " more than once";
     }
   }
   return std::nullopt;
@@ -79,10 +79,10 @@ std::string list_of(const std::vector<AdminRoute>& routes) {
   return nlohmann::ordered_json{{"endpoints", std::move(endpoints)}}.dump(2) + "\n";
 }
 
-bool has_body(const httplib::Request& request) {
-  return request.has_header("Transfer-Encoding") ||
-         (request.has_header("Content-Length") &&
-          request.get_header_value("Content-Length") != "0");
+bool has_body(const RequestHead& request) {
+  const std::size_t lengths = request.count("Content-Length");
+  return request.count("Transfer-Encoding") > 0 || lengths > 1 ||
+         (lengths == 1 && request.value("Content-Length") != "0");
 }
 
 }  // namespace
@@ -90,24 +90,22 @@ bool has_body(const httplib::Request& request) {
 class AdminServer::Impl {
  public:
   Impl(std::vector<AdminRoute> routes, HttpOptions options, const Limits& limits)
-      : routes_(std::move(routes)), engine_(std::move(options), bounds_of(limits), limits) {
+      : routes_(std::move(routes)),
+        server_(
+            {.answer = [this](const RequestHead& request, Connection&) { return answer(request); },
+             .error_body = error_body},
+            std::move(options), bounds_of(limits), limits) {
     routes_.push_back({"GET", "/", "this list", [this](const AdminRequest&) {
                          return AdminReply{.body = list_of(routes_)};
                        }});
-    engine_.set_error_body(error_body);
-    engine_.set_gate([this](const httplib::Request& request, httplib::Response& response) {
-      answer(request, response);
-      return true;
-    });
   }
 
-  HttpEngine& engine() { return engine_; }
+  HttpServer& server() { return server_; }
 
  private:
-  void answer(const httplib::Request& request, httplib::Response& response) const {
-    if (has_body(request) || request.has_header("Range")) {
-      return engine_.refuse(request, response,
-                            {400, "no request to this port takes a body or a Range"});
+  [[nodiscard]] HttpReply answer(const RequestHead& request) const {
+    if (has_body(request) || request.count("Range") > 0) {
+      return server_.refuse(request, {400, "no request to this port takes a body or a Range"});
     }
     std::set<std::string> allowed;
     for (const AdminRoute& route : routes_) {
@@ -115,41 +113,41 @@ class AdminServer::Impl {
       if (!variables) continue;
       allowed.insert(route.method);
       if (route.method != (request.method == "HEAD" ? "GET" : request.method)) continue;
-      if (const auto wrong = check_query(route, request.params)) {
-        return engine_.refuse(request, response, {400, *wrong});
+      if (const auto wrong = check_query(route, request)) {
+        return server_.refuse(request, {400, *wrong});
       }
-      return call(route, request, std::move(*variables), response);
+      return call(route, request, std::move(*variables));
     }
     if (allowed.empty()) {
-      return engine_.refuse(request, response,
-                            {404, "there is no such path; GET / lists them all"});
+      return server_.refuse(request, {404, "there is no such path; GET / lists them all"});
     }
     std::string methods;
     for (const std::string& method : allowed) methods += (methods.empty() ? "" : ", ") + method;
-    engine_.refuse(request, response, {405, "the method must be " + methods});
-    response.set_header("Allow", methods);
+    HttpReply reply = server_.refuse(request, {405, "the method must be " + methods});
+    reply.allow = methods;
+    return reply;
   }
 
-  static void call(const AdminRoute& route, const httplib::Request& request,
-                   decltype(AdminRequest::variables) variables, httplib::Response& response) {
+  static HttpReply call(const AdminRoute& route, const RequestHead& request,
+                        decltype(AdminRequest::variables) variables) {
     AdminRequest asked{.path = request.path, .variables = std::move(variables), .query = {}};
-    for (const auto& [key, value] : request.params) asked.query.emplace(key, value);
+    for (const auto& [key, value] : request.query) asked.query.emplace(key, value);
     AdminReply reply = route.handler(asked);
-    response.status = reply.status;
-    response.body = std::move(reply.body);
-    response.set_header("Content-Type", reply.content_type);
+    return {.status = reply.status,
+            .body = std::move(reply.body),
+            .content_type = std::move(reply.content_type)};
   }
 
   std::vector<AdminRoute> routes_;
-  HttpEngine engine_;
+  HttpServer server_;
 };
 
 AdminServer::AdminServer(std::vector<AdminRoute> routes, HttpOptions options, const Limits& limits)
     : impl_(std::make_unique<Impl>(std::move(routes), std::move(options), limits)) {}
 AdminServer::~AdminServer() = default;
 
-Result<void> AdminServer::start() { return impl_->engine().start(); }
-int AdminServer::port() const { return impl_->engine().port(); }
-void AdminServer::stop() { impl_->engine().stop(); }
+Result<void> AdminServer::start() { return impl_->server().start(); }
+int AdminServer::port() const { return impl_->server().port(); }
+void AdminServer::stop() { impl_->server().stop(); }
 
 }  // namespace snug

@@ -18,11 +18,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// The most that one read takes, of a body and of a head. A head's read is smaller, since what
-/// comes behind the head is kept with the connection. These and kOutBuffer only matter for speed,
-/// so that they are no limits to set.
-constexpr std::size_t kInBuffer = 65'536;
-constexpr std::size_t kHeadRead = 16'384;
+/// The most that one read of a head takes. These buffers only matter for speed, so that their sizes
+/// are not settable.
+constexpr std::size_t kInBuffer = 16'384;
 /// Smaller writes are gathered: a reply's head leaves together with its body.
 constexpr std::size_t kOutBuffer = 16'384;
 
@@ -76,7 +74,7 @@ Connection::Step Connection::advance() {
   }
   for (;;) {
     Step step = Step::kEnd;
-    const ssize_t got = receive_now(thread_buffer(), kHeadRead, step);
+    const ssize_t got = receive_now(thread_buffer(), kInBuffer, step);
     if (got <= 0) return step;
     pending_.append(thread_buffer(), static_cast<std::size_t>(got));
     if (find_head()) return Step::kHead;
@@ -102,18 +100,9 @@ std::string_view Connection::head() const {
   return std::string_view{pending_}.substr(0, head_end_.value_or(pending_.size()));
 }
 
-void Connection::accept_head(const HeadFacts& head) {
-  expects_continue_ = !head.expect.empty();
-  if (!expects_continue_) return;
-  // head_end_ is too large from here on; nothing reads head() of this request again.
-  pending_.erase(static_cast<std::size_t>(head.expect.data() - pending_.data()),
-                 head.expect.size());
-}
-
 void Connection::begin_request(bool may_wait) {
-  unread_ = pending_;
+  unread_ = std::string_view{pending_}.substr(head_end_.value_or(pending_.size()));
   may_wait_ = may_wait;
-  replied_ = false;
   begin_transfer();
 }
 
@@ -125,8 +114,7 @@ void Connection::begin_transfer() {
 }
 
 void Connection::begin_body() {
-  if (expects_continue_ && unread_.empty()) out_.append("HTTP/1.1 100 Continue\r\n\r\n");
-  expects_continue_ = false;
+  if (request_.expects_continue && unread_.empty()) out_.append("HTTP/1.1 100 Continue\r\n\r\n");
   begin_transfer();
 }
 
@@ -189,33 +177,31 @@ ssize_t Connection::receive(char* out, std::size_t size) {
   }
 }
 
-ssize_t Connection::read(char* out, std::size_t size) {
-  if (unread_.empty()) {
-    if (!flush()) return -1;
-    const ssize_t got = receive(thread_buffer(), kInBuffer);
-    if (got <= 0) return got;
-    unread_ = {thread_buffer(), static_cast<std::size_t>(got)};
-  }
-  const std::size_t count = std::min(size, unread_.size());
-  std::memcpy(out, unread_.data(), count);
-  unread_.remove_prefix(count);
-  return static_cast<ssize_t>(count);
+bool Connection::read_body(std::size_t length, std::string& body) {
+  body.assign(unread_.substr(0, length));
+  unread_.remove_prefix(body.size());
+  if (body.size() < length && !flush()) return false;
+  const std::size_t come = body.size();
+  body.resize_and_overwrite(length, [&](char* out, std::size_t) {
+    std::size_t size = come;
+    while (size < length) {
+      const ssize_t got = receive(out + size, length - size);
+      if (got <= 0) break;
+      size += static_cast<std::size_t>(got);
+    }
+    return size;
+  });
+  return body.size() == length;
 }
 
-ssize_t Connection::write(const char* data, std::size_t size) {
-  if (broken_) return -1;
-  if (!replied_) {
-    replied_ = true;
-    begin_transfer();
-  }
-  if (out_.size() + size <= kOutBuffer) {
-    out_.append(data, size);
-    return static_cast<ssize_t>(size);
-  }
-  return send_all({data, size}) ? static_cast<ssize_t>(size) : -1;
+bool Connection::send_reply(std::string_view head, std::string_view body) {
+  if (broken_) return false;
+  begin_transfer();
+  out_.append(head);
+  if (out_.size() + body.size() > kOutBuffer) return send_all(body);
+  out_.append(body);
+  return send_all({});
 }
-
-bool Connection::flush() { return !broken_ && (out_.empty() || send_all({})); }
 
 /// One call for both parts, so that they leave in as few packets as possible.
 ssize_t Connection::send_now(std::string_view data, std::size_t from, Step& step) {
@@ -289,16 +275,6 @@ Transfer Connection::transfer() const { return {since_, bytes_, waits_}; }
 void Connection::cut() {
   cut_ = true;
   ::shutdown(fd_, SHUT_RDWR);
-}
-
-void Connection::get_remote_ip_and_port(std::string& ip, int& port) const {
-  ip.clear();
-  port = 0;
-}
-
-void Connection::get_local_ip_and_port(std::string& ip, int& port) const {
-  ip.clear();
-  port = 0;
 }
 
 }  // namespace snug

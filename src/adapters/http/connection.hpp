@@ -1,13 +1,12 @@
-// One accepted connection, plain or TLS, and as httplib's Stream while a request of it is served.
-// httplib's own stream bounds neither the head nor the time that a slow client takes.
+// One accepted connection, plain or TLS: reads heads without waiting, then the body and the reply
+// of one request within the request's deadlines.
 //
-// Used by one thread at a time: the loop's, which never waits for it (advance, drop), or that of
-// its request, which waits within the request's deadlines. transfer() and cut() may be called by
-// others meanwhile.
+// Used by one thread at a time: the loop's, which never waits for the client (advance, drop), or
+// the thread of its request. transfer() and cut() may be called by other threads meanwhile.
 #pragma once
 
-#include <httplib.h>
 #include <openssl/types.h>
+#include <sys/types.h>
 
 #include <atomic>
 #include <chrono>
@@ -19,7 +18,7 @@
 #include <string_view>
 #include <utility>
 
-#include "adapters/http/head.hpp"
+#include "adapters/http/request_head.hpp"
 #include "adapters/http/slow_transfers.hpp"
 #include "snug/base/clock.hpp"
 #include "snug/base/limits.hpp"
@@ -30,7 +29,7 @@ namespace snug {
 /// which is read and thrown away (kDrop), or the end of the connection (kClose).
 enum class AfterRequest { kAnother, kDrop, kClose };
 
-class Connection final : public httplib::Stream {
+class Connection {
  public:
   /// How far an operation came that does not wait: it goes on once the socket can be read
   /// (kWaitRead) or written (kWaitWrite), a whole head is there (kHead), or the connection is over
@@ -39,7 +38,7 @@ class Connection final : public httplib::Stream {
 
   /// `fd` is non-blocking and closed with the connection; `tls` null: plain.
   Connection(int fd, SSL_CTX* tls, const Limits& limits, const Clock& clock);
-  ~Connection() override;
+  ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -57,28 +56,26 @@ class Connection final : public httplib::Stream {
   /// The head with its empty line; or, where more than maxHeaderBytes have come without one, all of
   /// them.
   [[nodiscard]] std::string_view head() const;
-  /// Removes the Expect line from the stored head; `head` must have been read from head(). A client
-  /// that asked for 100 Continue gets it when its body is read.
-  void accept_head(const HeadFacts& head);
+  /// `request` must have been read from head(). Valid until end_request().
+  void accept(RequestHead request) { request_ = std::move(request); }
+  [[nodiscard]] const RequestHead& request() const { return request_; }
 
-  /// Begins to serve the request of head(). Where `may_wait` is false, a read or write fails that
-  /// would have to wait for the client.
+  /// Begins to serve request(). Where `may_wait` is false, a read or write fails that would have to
+  /// wait for the client.
   void begin_request(bool may_wait);
   /// To be called before the body is read: its time begins here, after whatever it has waited for.
+  /// A client that asked for 100 Continue gets it now.
   void begin_body();
+  /// Reads a body of `length` bytes into `body`. False: it did not come whole.
+  [[nodiscard]] bool read_body(std::size_t length, std::string& body);
   /// To be called when the reply has left, or never will.
   void end_request();
   /// Keeps `thing` until end_request().
   void keep_until_sent(std::shared_ptr<const void> thing) { kept_ = std::move(thing); }
-  /// The request is refused before all of it was read: the rest must not be read as another one.
-  void refuse_rest() { refused_ = true; }
-  [[nodiscard]] bool refused() const { return refused_; }
-  /// The reply tells the client that the connection ends with it.
-  void end_after_reply() { ending_ = true; }
-  [[nodiscard]] bool ending() const { return ending_; }
   [[nodiscard]] bool timed_out() const { return timed_out_; }
 
-  bool flush();
+  /// Sends all of it. False: the client is gone, or took too long.
+  [[nodiscard]] bool send_reply(std::string_view head, std::string_view body);
   /// Sends a reply without waiting; what cannot leave at once is lost.
   void say(std::string_view reply);
   /// Ends the sending side. The caller then calls drop() until the client has ended its own: a
@@ -92,14 +89,7 @@ class Connection final : public httplib::Stream {
   void cut();
   [[nodiscard]] bool is_cut() const { return cut_; }
 
-  bool is_readable() const override { return !unread_.empty(); }
-  bool is_writable() const override { return !broken_; }
-  ssize_t read(char* out, std::size_t size) override;
-  ssize_t write(const char* data, std::size_t size) override;
-  // Addresses are not used; both functions give none.
-  void get_remote_ip_and_port(std::string& ip, int& port) const override;
-  void get_local_ip_and_port(std::string& ip, int& port) const override;
-  socket_t socket() const override { return fd_; }
+  [[nodiscard]] int socket() const { return fd_; }
 
  private:
   struct FreeSsl {
@@ -112,6 +102,7 @@ class Connection final : public httplib::Stream {
   /// The count of bytes, 0 at the end of the stream; negative: none now, and `step` says why.
   [[nodiscard]] ssize_t receive_now(char* out, std::size_t size, Step& step);
   [[nodiscard]] ssize_t receive(char* out, std::size_t size);
+  [[nodiscard]] bool flush() { return !broken_ && (out_.empty() || send_all({})); }
   /// Sends out_ and then `data`, without the first `from` bytes of the two; result and `step` as in
   /// receive_now.
   [[nodiscard]] ssize_t send_now(std::string_view data, std::size_t from, Step& step);
@@ -131,7 +122,8 @@ class Connection final : public httplib::Stream {
   std::string pending_;  // the next head, and what came behind it in the same read
   std::size_t searched_ = 0;
   std::optional<std::size_t> head_end_;
-  std::string_view unread_;  // in pending_, and once that is used up in the thread's buffer
+  RequestHead request_;
+  std::string_view unread_;  // in pending_: what came behind the head
   std::string out_;
   std::shared_ptr<const void> kept_;
   TimePoint deadline_{};
@@ -142,12 +134,8 @@ class Connection final : public httplib::Stream {
   std::atomic<bool> cut_{false};
 
   bool shaken_;
-  bool expects_continue_ = false;
   bool may_wait_ = true;
   bool timed_out_ = false;
-  bool replied_ = false;
-  bool refused_ = false;
-  bool ending_ = false;
   bool broken_ = false;
 };
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "adapters/http/body_buffers.hpp"
-#include "adapters/http/http_engine.hpp"
+#include "adapters/http/http_server.hpp"
 #include "snug/codec/extender_codec.hpp"
 
 namespace snug {
@@ -23,7 +23,7 @@ constexpr const char* kPreempt = "/preempt";
 constexpr const char* kBind = "/bind";
 constexpr std::array<std::string_view, 4> kPaths{kFilter, kPrioritize, kPreempt, kBind};
 
-std::string error_body(const std::string& path, std::string_view sentence) {
+std::string error_body(std::string_view path, std::string_view sentence) {
   ReplyShape shape = ReplyShape::kBind;
   if (path == kFilter) shape = ReplyShape::kFilter;
   if (path == kPrioritize) shape = ReplyShape::kPrioritize;
@@ -31,13 +31,14 @@ std::string error_body(const std::string& path, std::string_view sentence) {
   return write_error(shape, sentence);
 }
 
-EngineBounds bounds_of(const Limits& limits) {
+ServerBounds bounds_of(const Limits& limits) {
   return {.threads = static_cast<std::size_t>(limits.max_connections),
           .thread_name = "snug-verbs",
           .keep_alive = std::chrono::milliseconds{limits.keep_alive_ms}};
 }
 
-bool is_json_type(std::string value) {
+bool is_json_type(std::string_view text) {
+  std::string value{text};
   value.resize(std::min(value.size(), value.find(';')));
   value.resize(value.find_last_not_of(" \t") + 1);
   std::ranges::transform(value, value.begin(), [](char c) {
@@ -56,8 +57,8 @@ std::optional<std::size_t> parse_length(std::string_view text) {
   return parsed.ec == std::errc{} ? length : static_cast<std::size_t>(-1);
 }
 
-std::optional<Refused> check_length(const httplib::Request& request, std::size_t most) {
-  switch (request.get_header_value_count("Content-Length")) {
+std::optional<Refused> check_length(const RequestHead& request, std::size_t most) {
+  switch (request.count("Content-Length")) {
     case 0:
       return Refused{411, "the header Content-Length is missing; a request must have one"};
     case 1:
@@ -65,7 +66,7 @@ std::optional<Refused> check_length(const httplib::Request& request, std::size_t
     default:
       return Refused{400, "the header Content-Length came more than once"};
   }
-  const auto length = parse_length(request.get_header_value("Content-Length"));
+  const auto length = parse_length(request.value("Content-Length"));
   if (!length) return Refused{400, "the header Content-Length must be a number of bytes"};
   if (*length == 0) return Refused{400, "the body is empty; it must be a JSON object"};
   if (*length > most) {
@@ -83,96 +84,85 @@ class ExtenderServer::Impl {
       : max_body_(static_cast<std::size_t>(limits.max_body_bytes)),
         no_room_("other bodies fill the " + std::to_string(limits.max_body_bytes_at_once) +
                  " bytes that are allowed at once (limit maxBodyBytesAtOnce); try again"),
-        bodies_(limits, [this] { engine_.waiting_grew(); }),
-        engine_(std::move(options), bounds_of(limits), limits) {
-    engine_.set_error_body(error_body);
-    engine_.set_waiting([this] { return bodies_.waiting(); });
-    engine_.set_gate([this](const httplib::Request& request, httplib::Response& response) {
-      const std::optional<Refused> refused = check(request);
-      if (refused) engine_.refuse(request, response, *refused);
-      if (refused && refused->status == 405) response.set_header("Allow", "POST");
-      return refused.has_value();
-    });
-    route(kFilter, std::move(handlers.filter));
-    route(kPrioritize, std::move(handlers.prioritize));
-    route(kPreempt, std::move(handlers.preempt));
-    route(kBind, std::move(handlers.bind));
-  }
+        bodies_(limits, [this] { server_.waiting_grew(); }),
+        handlers_(std::move(handlers)),
+        server_({.answer = [this](const RequestHead& request,
+                                  Connection& connection) { return answer(request, connection); },
+                 .error_body = error_body,
+                 .waiting = [this] { return bodies_.waiting(); }},
+                std::move(options), bounds_of(limits), limits) {}
 
-  HttpEngine& engine() { return engine_; }
+  HttpServer& server() { return server_; }
   void stop() {
     bodies_.close();
-    engine_.stop();
+    server_.stop();
   }
 
  private:
   using Handler = std::function<Reply(std::string&)>;
 
   /// Everything that can be said before the body is read.
-  [[nodiscard]] std::optional<Refused> check(const httplib::Request& request) const {
+  [[nodiscard]] std::optional<Refused> check(const RequestHead& request) const {
     if (std::ranges::find(kPaths, request.path) == kPaths.end()) {
       return Refused{404,
                      "there are POST /filter, /prioritize, /preempt and /bind, and nothing else"};
     }
     if (request.method != "POST") return Refused{405, "the method must be POST"};
-    if (request.has_header("Transfer-Encoding")) {
+    if (request.count("Transfer-Encoding") > 0) {
       return Refused{411, "Transfer-Encoding is not accepted; send a Content-Length"};
     }
-    if (request.has_header("Content-Encoding")) {
+    if (request.count("Content-Encoding") > 0) {
       return Refused{415, "Content-Encoding is not accepted; send the JSON as it is"};
     }
-    if (request.has_header("Range")) return Refused{400, "the header Range is not accepted"};
-    if (!is_json_type(request.get_header_value("Content-Type"))) {
+    if (request.count("Range") > 0) return Refused{400, "the header Range is not accepted"};
+    if (!is_json_type(request.value("Content-Type"))) {
       return Refused{415, "the header Content-Type must be application/json"};
     }
     return check_length(request, max_body_);
   }
 
-  void route(const char* path, Handler handler) {
-    engine_.Post(path, [this, handler = std::move(handler)](const httplib::Request& request,
-                                                            httplib::Response& response,
-                                                            const httplib::ContentReader& reader) {
-      const std::size_t length =
-          parse_length(request.get_header_value("Content-Length")).value_or(0);
-      const std::shared_ptr<BodyBuffers::Lent> body = bodies_.lend(length);
-      if (body == nullptr) return engine_.refuse(request, response, {503, no_room_});
-      // A reply may be as large as the body that it answers.
-      HttpEngine::keep_until_sent(body);
-      if (!read_body(reader, length, body->text())) {
-        return engine_.refuse_incomplete(request, response);
-      }
-      Reply reply = handler(body->text());
-      response.status = reply.status;
-      response.body = std::move(reply.body);
-      response.set_header("Content-Type", kJsonType);
-    });
+  HttpReply answer(const RequestHead& request, Connection& connection) {
+    if (const std::optional<Refused> refused = check(request)) {
+      HttpReply reply = server_.refuse(request, *refused);
+      if (refused->status == 405) reply.allow = "POST";
+      return reply;
+    }
+    const std::size_t length = parse_length(request.value("Content-Length")).value_or(0);
+    const std::shared_ptr<BodyBuffers::Lent> body = bodies_.lend(length);
+    if (body == nullptr) return server_.refuse(request, {503, no_room_});
+    // A reply may be as large as the body that it answers.
+    connection.keep_until_sent(body);
+    connection.begin_body();
+    if (!connection.read_body(length, body->text())) {
+      return server_.refuse_incomplete(request, connection);
+    }
+    Reply reply = verb(request.path)(body->text());
+    return {.status = reply.status, .body = std::move(reply.body)};
   }
 
-  static bool read_body(const httplib::ContentReader& reader, std::size_t length,
-                        std::string& body) {
-    HttpEngine::begin_body();
-    const bool complete = reader([&](const char* data, std::size_t size) {
-      if (size > length - body.size()) return false;
-      body.append(data, size);
-      return true;
-    });
-    return complete && body.size() == length;
+  /// `path` is one of kPaths.
+  [[nodiscard]] const Handler& verb(std::string_view path) const {
+    if (path == kFilter) return handlers_.filter;
+    if (path == kPrioritize) return handlers_.prioritize;
+    if (path == kPreempt) return handlers_.preempt;
+    return handlers_.bind;
   }
 
   const std::size_t max_body_;
   const std::string no_room_;
   BodyBuffers bodies_;
-  HttpEngine engine_;
+  const ExtenderHandlers handlers_;
+  HttpServer server_;
 };
 
 ExtenderServer::ExtenderServer(ExtenderHandlers handlers, HttpOptions options, const Limits& limits)
     : impl_(std::make_unique<Impl>(std::move(handlers), std::move(options), limits)) {}
 ExtenderServer::~ExtenderServer() = default;
 
-Result<void> ExtenderServer::start() { return impl_->engine().start(); }
-int ExtenderServer::port() const { return impl_->engine().port(); }
+Result<void> ExtenderServer::start() { return impl_->server().start(); }
+int ExtenderServer::port() const { return impl_->server().port(); }
 bool ExtenderServer::drain(std::chrono::milliseconds at_most) {
-  return impl_->engine().drain(at_most);
+  return impl_->server().drain(at_most);
 }
 void ExtenderServer::stop() { impl_->stop(); }
 

@@ -1,5 +1,5 @@
 // What makes a head no valid one, and where it ends.
-#include "adapters/http/head.hpp"
+#include "adapters/http/request_head.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace snug::head_test {
+namespace snug::request_head_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -16,7 +16,7 @@ std::string with(const std::string& headers) {
   return "POST /filter?x=1 HTTP/1.1\r\n" + headers + "\r\n";
 }
 
-TEST(HeadTest, HeadsThatAreValid) {
+TEST(RequestHeadTest, HeadsThatAreValid) {
   Limits limits;
   limits.max_headers = 3;
   for (const std::string& head : {
@@ -32,7 +32,7 @@ TEST(HeadTest, HeadsThatAreValid) {
   }
 }
 
-TEST(HeadTest, HeadsThatAreNot) {
+TEST(RequestHeadTest, HeadsThatAreNot) {
   struct Row {
     std::string head;
     int status;
@@ -50,12 +50,22 @@ TEST(HeadTest, HeadsThatAreNot) {
       {with("Host: a\r\nX: a\r\n b\r\n"), 400, "second line"},
       {with("Host: a\r\nX: a\r\n\tb: c\r\n"), 400, "second line"},
       {with(" Host: a\r\n"), 400, "second line"},
-      {with("Host: a" + nul + "\r\n"), 400, "a NUL"},
-      {with("Host: a\r\nX" + nul + ": a\r\n"), 400, "a NUL"},
-      {"GET /" + nul + " HTTP/1.1\r\nHost: a\r\n\r\n", 400, "a NUL"},
-      {with("Host: a\r\nX: a\rb\r\n"), 400, "a CR"},
+      {with("Host: a" + nul + "\r\n"), 400, "a control character"},
+      {with("Host: a\r\nX" + nul + ": a\r\n"), 400, "a control character"},
+      {"GET /" + nul + " HTTP/1.1\r\nHost: a\r\n\r\n", 400, "a control character"},
+      {with("Host: a\r\nX: a\rb\r\n"), 400, "a control character"},
       {with("Host: a\nX: a\r\n"), 400, "CR LF"},
       {"GET / HTTP/1.1\nHost: a\r\n\r\n", 400, "CR LF"},
+      {"GET /\r\nHost: a\r\n\r\n", 400, "no valid HTTP/1.1"},
+      {"GET  HTTP/1.1\r\nHost: a\r\n\r\n", 400, "no valid HTTP/1.1"},
+      {"GET / HTTP/1.1 \r\nHost: a\r\n\r\n", 400, "no valid HTTP/1.1"},
+      {"GET /a b HTTP/1.1\r\nHost: a\r\n\r\n", 400, "no valid HTTP/1.1"},
+      {"GET / HTTP/2.0\r\nHost: a\r\n\r\n", 400, "no valid HTTP/1.1"},
+      {"GET / http/1.1\r\nHost: a\r\n\r\n", 400, "no valid HTTP/1.1"},
+      {"G(T / HTTP/1.1\r\nHost: a\r\n\r\n", 400, "no valid HTTP/1.1"},
+      {"\r\n", 400, "no valid HTTP/1.1"},
+      {with("Host: a\r\nConnection: keep alive\r\n"), 400, "a list of names"},
+      {"GET /" + std::string(8'192, 'x') + " HTTP/1.1\r\nHost: a\r\n\r\n", 414, "path is too long"},
       {with("Host: a\r\nExpect: 200-ok\r\n"), 417, "100-continue"},
       {with("Host: a\r\nexpect:100-continue, x\r\n"), 417, "100-continue"},
       {with("Host: a\r\nExpect: 100-continue\r\nExpect: 100-continue\r\n"), 417, "once"},
@@ -75,14 +85,43 @@ TEST(HeadTest, HeadsThatAreNot) {
   }
 }
 
-TEST(HeadTest, WhatItAsksFor) {
-  const std::string head = with("Host: a\r\nEXPECT:\t100-Continue \r\nX: y\r\n");
-  const auto facts = read_head(head, {});
-  ASSERT_TRUE(facts);
-  EXPECT_EQ(facts->method, "POST");
-  EXPECT_EQ(facts->path, "/filter");
-  EXPECT_EQ(facts->expect, "EXPECT:\t100-Continue \r\n");
-  EXPECT_EQ(read_head(with("Host: a\r\n"), {})->expect, "");
+TEST(RequestHeadTest, WhatIsReadFromIt) {
+  const std::string text =
+      "GET /v1/pods/d/a%20b%2f%zz?name=a+b%26c&&flag&x=1=2 HTTP/1.1\r\n"
+      "Host: a\r\nEXPECT:\t100-Continue \r\nX: y\r\nx: z\r\n\r\n";
+  const auto head = read_head(text, {});
+  ASSERT_TRUE(head);
+  EXPECT_EQ(head->method, "GET");
+  EXPECT_EQ(head->path, "/v1/pods/d/a b/%zz");
+  const std::vector<std::pair<std::string, std::string>> query{
+      {"name", "a b&c"}, {"flag", ""}, {"x", "1=2"}};
+  EXPECT_EQ(head->query, query);
+  EXPECT_TRUE(head->expects_continue);
+  EXPECT_EQ(head->count("x"), 2U);
+  EXPECT_EQ(head->value("X"), "y");
+  EXPECT_EQ(head->value("Y"), "");
+  EXPECT_FALSE(read_head(with("Host: a\r\n"), {})->expects_continue);
+}
+
+TEST(RequestHeadTest, WhetherTheConnectionGoesOn) {
+  struct Row {
+    std::string version, connection;
+    bool keep_alive;
+  };
+  for (const Row& row : std::vector<Row>{{"HTTP/1.1", "", true},
+                                         {"HTTP/1.1", "Connection: upgrade, keep-alive\r\n", true},
+                                         {"HTTP/1.1", "Connection: Close\r\n", false},
+                                         {"HTTP/1.1", "Connection: upgrade , close\r\n", false},
+                                         {"HTTP/1.0", "", false},
+                                         {"HTTP/1.0", "Connection: Keep-Alive\r\n", false}}) {
+    const auto head =
+        read_head("GET / " + row.version + "\r\nHost: a\r\n" + row.connection + "\r\n", {});
+    ASSERT_TRUE(head);
+    EXPECT_EQ(head->keep_alive, row.keep_alive) << row.version << " " << row.connection;
+  }
+}
+
+TEST(RequestHeadTest, ThePathOfABrokenHead) {
   for (const auto& [line, path] :
        std::vector<std::pair<std::string, std::string>>{{"GET /livez HTTP/1.1\r\nX: ", "/livez"},
                                                         {"GET /livez", "/livez"},
@@ -92,7 +131,7 @@ TEST(HeadTest, WhatItAsksFor) {
   }
 }
 
-TEST(HeadTest, ItEndsAtTheSamePlaceHoweverItComes) {
+TEST(RequestHeadTest, ItEndsAtTheSamePlaceHoweverItComes) {
   const std::string head = with("Host: a\r\nX: \r\n");
   const std::string bytes = head + "\r\n\r\nbody";
   std::size_t seen = 0;
@@ -106,4 +145,4 @@ TEST(HeadTest, ItEndsAtTheSamePlaceHoweverItComes) {
 }
 
 }  // namespace
-}  // namespace snug::head_test
+}  // namespace snug::request_head_test

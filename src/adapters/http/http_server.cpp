@@ -1,0 +1,253 @@
+#include "adapters/http/http_server.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <exception>
+#include <utility>
+
+#include "adapters/http/listen.hpp"
+
+namespace snug {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// kStayMs: how long a thread waits for the next request of its connection after a reply, unless
+/// other requests wait for a thread. A scheduler at work sends it within that time, and is answered
+/// sooner than by way of the loop. kProbeThreads: a probe's thread waits for no client, so that two
+/// are enough. Neither bounds what a client may do, so that they are not settable.
+constexpr int kStayMs = 5;
+constexpr std::size_t kProbeThreads = 2;
+
+constexpr std::string_view kLate = "the request did not arrive in time";
+
+const Clock& clock_of(const HttpOptions& options) {
+  static const SteadyClock steady;
+  return options.clock == nullptr ? steady : *options.clock;
+}
+
+LoopBounds loop_bounds(const ServerBounds& bounds, const Limits& limits) {
+  return {.open = bounds.threads + static_cast<std::size_t>(limits.max_queued_connections),
+          .backlog = static_cast<std::size_t>(limits.listen_backlog),
+          .timers = {.head = milliseconds{limits.head_ms},
+                     .idle = bounds.keep_alive,
+                     .refused = milliseconds{limits.request_silence_ms}}};
+}
+
+/// The reason phrase of each status that this server sends (RFC 9110, section 15).
+std::string_view reason_phrase(int status) {
+  struct Row {
+    int status;
+    std::string_view phrase;
+  };
+  static constexpr auto kRows = std::to_array<Row>({{200, "OK"},
+                                                    {202, "Accepted"},
+                                                    {204, "No Content"},
+                                                    {400, "Bad Request"},
+                                                    {403, "Forbidden"},
+                                                    {404, "Not Found"},
+                                                    {405, "Method Not Allowed"},
+                                                    {408, "Request Timeout"},
+                                                    {409, "Conflict"},
+                                                    {411, "Length Required"},
+                                                    {413, "Content Too Large"},
+                                                    {414, "URI Too Long"},
+                                                    {415, "Unsupported Media Type"},
+                                                    {417, "Expectation Failed"},
+                                                    {422, "Unprocessable Content"},
+                                                    {429, "Too Many Requests"},
+                                                    {431, "Request Header Fields Too Large"},
+                                                    {500, "Internal Server Error"},
+                                                    {503, "Service Unavailable"}});
+  const auto* row = std::ranges::find(kRows, status, &Row::status);
+  return row == kRows.end() ? std::string_view{"Unknown"} : row->phrase;
+}
+
+/// The status line and the headers, with the empty line.
+std::string head_of(const HttpReply& reply, bool closes) {
+  std::string head = "HTTP/1.1 " + std::to_string(reply.status) + " ";
+  head.append(reason_phrase(reply.status));
+  if (closes) head += "\r\nConnection: close";
+  if (!reply.allow.empty()) head += "\r\nAllow: " + reply.allow;
+  head += "\r\nContent-Type: " + reply.content_type;
+  head += "\r\nContent-Length: " + std::to_string(reply.body.size()) + "\r\n\r\n";
+  return head;
+}
+
+}  // namespace
+
+HttpServer::HttpServer(HttpHandlers handlers, HttpOptions options, ServerBounds bounds,
+                       const Limits& limits)
+    : handlers_(std::move(handlers)),
+      options_(std::move(options)),
+      bounds_(std::move(bounds)),
+      limits_(limits),
+      clock_(clock_of(options_)),
+      loop_(loop_bounds(bounds_, limits), clock_, loop_hooks()),
+      threads_(bounds_.threads, bounds_.thread_name, thread_hooks(false)),
+      probe_threads_(kProbeThreads, "snug-probes", thread_hooks(true)) {}
+
+HttpServer::~HttpServer() { stop(); }
+
+ConnectionLoop::Hooks HttpServer::loop_hooks() {
+  return {
+      .open = [this](int fd) { return open(fd); },
+      .head_came = [this](Connected connection) { head_came(std::move(connection)); },
+      .head_late =
+          [this](Connection& connection) { refuse_head(connection, {408, std::string{kLate}}); },
+      .turn =
+          [this] {
+            return threads_.relieve(clock_.now(), limits_.min_bytes_per_s, handlers_.waiting());
+          }};
+}
+
+RequestThreads::Hooks HttpServer::thread_hooks(bool probes) {
+  return {.serve = [this, probes](Connection& connection) { return serve(connection, probes); },
+          .served = [this](Connected connection,
+                           AfterRequest after) { loop_.take_back(std::move(connection), after); }};
+}
+
+HttpReply HttpServer::refuse(const RequestHead& request, const Refused& refused) const {
+  return {.status = refused.status,
+          .body = handlers_.error_body(request.path, refused.sentence),
+          .refused = true};
+}
+
+HttpReply HttpServer::refuse_incomplete(const RequestHead& request,
+                                        const Connection& connection) const {
+  if (connection.timed_out()) return refuse(request, {408, std::string{kLate}});
+  return refuse(request, {400, "the body ended before its Content-Length"});
+}
+
+void HttpServer::refuse_head(Connection& connection, const Refused& refused) const {
+  const FirstLine first = read_first_line(connection.head());
+  const HttpReply reply{.status = refused.status,
+                        .body = handlers_.error_body(first.path, refused.sentence)};
+  connection.say(head_of(reply, true) + (first.method == "HEAD" ? "" : reply.body));
+  connection.end_sending();
+}
+
+Result<void> HttpServer::start() {
+  if (options_.tls) {
+    // OpenSSL writes to sockets that the client may have closed, without MSG_NOSIGNAL.
+    std::signal(SIGPIPE, SIG_IGN);
+    tls_ = std::make_unique<TlsKeeper>(*options_.tls, options_.on_problem);
+    if (Result<void> opened = tls_->open(); !opened) return opened;
+  }
+  Result<Listening> listening =
+      listen_on(options_.host, options_.port, static_cast<int>(limits_.listen_backlog));
+  if (!listening) return std::unexpected(std::move(listening.error()));
+  port_ = listening->port;
+  if (!loop_.start(listening->fd)) {
+    return fail(ErrorCode::kUnavailable, "there is no thread or descriptor left to listen with");
+  }
+  return {};
+}
+
+void HttpServer::stop() {
+  loop_.stop();
+  threads_.stop();
+  probe_threads_.stop();
+}
+
+HttpServer::Connected HttpServer::open(int fd) {
+  try {
+    const std::shared_ptr<SSL_CTX> context = tls_ == nullptr ? nullptr : tls_->current();
+    return std::make_unique<Connection>(fd, context.get(), limits_, clock_);
+  } catch (const std::exception& error) {
+    ::close(fd);
+    report(std::string{"a connection ended: "} + error.what());
+    return nullptr;
+  }
+}
+
+void HttpServer::head_came(Connected connection) {
+  switch (judge_head(*connection)) {
+    case Verdict::kRequest:
+      return threads_.submit(std::move(connection));
+    case Verdict::kProbe:
+      return probe_threads_.submit(std::move(connection));
+    case Verdict::kRefused:
+      return loop_.take_back(std::move(connection), AfterRequest::kDrop);
+  }
+}
+
+HttpServer::Verdict HttpServer::judge_head(Connection& connection) const {
+  auto head = read_head(connection.head(), limits_);
+  if (!head) {
+    refuse_head(connection, head.error());
+    return Verdict::kRefused;
+  }
+  const bool probe = std::ranges::find(bounds_.probes, head->path) != bounds_.probes.end();
+  connection.accept(std::move(*head));
+  return probe ? Verdict::kProbe : Verdict::kRequest;
+}
+
+AfterRequest HttpServer::serve(Connection& connection, bool probe) {
+  AfterRequest after = AfterRequest::kClose;
+  try {
+    do {
+      connection.begin_request(!probe);
+      after = serve_one(connection);
+    } while (after == AfterRequest::kAnother && !probe && stay(connection, after));
+  } catch (const std::exception& error) {
+    report(std::string{"a connection ended: "} + error.what());
+    after = AfterRequest::kClose;
+  }
+  return after;
+}
+
+HttpReply HttpServer::answer(Connection& connection) const {
+  const RequestHead& request = connection.request();
+  try {
+    return handlers_.answer(request, connection);
+  } catch (const std::exception& error) {
+    report(std::string{"a request handler threw: "} + error.what());
+  } catch (...) {
+    report("a request handler threw something unknown");
+  }
+  return refuse(request, {500, "an internal error; the log says more"});
+}
+
+AfterRequest HttpServer::serve_one(Connection& connection) {
+  const HttpReply reply = answer(connection);
+  const RequestHead& request = connection.request();
+  const bool closes = reply.refused || !request.keep_alive || loop_.draining();
+  const bool sent = connection.send_reply(
+      head_of(reply, closes),
+      request.method == "HEAD" ? std::string_view{} : std::string_view{reply.body});
+  connection.end_request();
+  if (reply.refused) {
+    connection.end_sending();
+    return AfterRequest::kDrop;
+  }
+  return sent && !closes ? AfterRequest::kAnother : AfterRequest::kClose;
+}
+
+bool HttpServer::stay(Connection& connection, AfterRequest& after) const {
+  if (threads_.crowded()) return false;
+  std::array<pollfd, 2> fds{{{connection.socket(), POLLIN, 0}, {loop_.drain_fd(), POLLIN, 0}}};
+  if (!connection.holds_bytes() && ::poll(fds.data(), fds.size(), kStayMs) <= 0) return false;
+  switch (connection.advance()) {
+    case Connection::Step::kHead:
+      break;
+    case Connection::Step::kEnd:
+      after = AfterRequest::kClose;
+      return false;
+    default:
+      return false;
+  }
+  if (judge_head(connection) != Verdict::kRefused) return true;
+  after = AfterRequest::kDrop;
+  return false;
+}
+
+void HttpServer::report(std::string_view problem) const {
+  if (options_.on_problem) options_.on_problem(problem);
+}
+
+}  // namespace snug

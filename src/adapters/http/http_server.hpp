@@ -1,0 +1,112 @@
+// The HTTP/1.1 server that both ports share: a socket, TLS, the threads, and the checks of each
+// request's head. It knows no paths; a handler answers each request.
+//
+// A connection costs a thread only from the end of a head until its reply has left; before and
+// after it is in the ConnectionLoop. If all threads are taken, clients that are slow with a body or
+// a reply lose their connections to requests that wait (RequestThreads::relieve). Probes have
+// threads of their own, which wait for no client.
+//
+// Calls of the handler come from many threads at once; the server's own functions are called from
+// one thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "adapters/http/connection.hpp"
+#include "adapters/http/connection_loop.hpp"
+#include "adapters/http/request_head.hpp"
+#include "adapters/http/request_threads.hpp"
+#include "adapters/http/tls_keeper.hpp"
+#include "snug/adapters/http/http_options.hpp"
+#include "snug/base/limits.hpp"
+#include "snug/base/result.hpp"
+
+namespace snug {
+
+inline constexpr std::string_view kJsonType = "application/json; charset=utf-8";
+
+struct ServerBounds {
+  std::size_t threads = 0;
+  const char* thread_name = "snug-http";
+  std::chrono::milliseconds keep_alive{};
+  std::vector<std::string> probes = {};  // paths
+};
+
+struct HttpReply {
+  int status = 200;
+  std::string body;
+  std::string content_type{kJsonType};
+  std::string allow = {};  // the header Allow, of a 405
+  /// Not all of the request was read: the connection ends with this reply.
+  bool refused = false;
+};
+
+struct HttpHandlers {
+  /// Answers a request. The handler reads the body from the connection, if there is one; it must
+  /// read all of it or refuse().
+  std::function<HttpReply(const RequestHead&, Connection&)> answer;
+  /// The body of a refusal, in the shape that the client of this path expects.
+  std::function<std::string(std::string_view path, std::string_view sentence)> error_body;
+  /// How many requests have a thread and wait for memory that slow clients may hold.
+  std::function<std::size_t()> waiting = [] { return std::size_t{0}; };
+};
+
+class HttpServer {
+ public:
+  HttpServer(HttpHandlers handlers, HttpOptions options, ServerBounds bounds, const Limits& limits);
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  [[nodiscard]] Result<void> start();
+  [[nodiscard]] int port() const { return port_; }
+  /// Accepts no more connections, closes idle ones and waits for the others; true: all have ended.
+  bool drain(std::chrono::milliseconds at_most) { return loop_.drain(at_most); }
+  void stop();
+  /// To be called when the count of HttpHandlers::waiting has grown. Thread-safe.
+  void waiting_grew() { loop_.wake(); }
+
+  /// An error after which the connection is closed.
+  [[nodiscard]] HttpReply refuse(const RequestHead& request, const Refused& refused) const;
+  /// Refuses a request whose body did not come whole.
+  [[nodiscard]] HttpReply refuse_incomplete(const RequestHead& request,
+                                            const Connection& connection) const;
+
+ private:
+  using Connected = std::unique_ptr<Connection>;
+  enum class Verdict { kRequest, kProbe, kRefused };
+
+  [[nodiscard]] ConnectionLoop::Hooks loop_hooks();
+  [[nodiscard]] RequestThreads::Hooks thread_hooks(bool probes);
+  [[nodiscard]] Connected open(int fd);
+  void head_came(Connected connection);
+  /// Reads the head, and refuses the request if the head is not valid.
+  [[nodiscard]] Verdict judge_head(Connection& connection) const;
+  void refuse_head(Connection& connection, const Refused& refused) const;
+  [[nodiscard]] AfterRequest serve(Connection& connection, bool probe);
+  [[nodiscard]] AfterRequest serve_one(Connection& connection);
+  [[nodiscard]] HttpReply answer(Connection& connection) const;
+  /// Waits up to kStayMs for the next head. True: this thread serves it. False: `after` says what
+  /// becomes of the connection.
+  [[nodiscard]] bool stay(Connection& connection, AfterRequest& after) const;
+  void report(std::string_view problem) const;
+
+  const HttpHandlers handlers_;
+  const HttpOptions options_;
+  const ServerBounds bounds_;
+  const Limits limits_;
+  const Clock& clock_;
+  std::unique_ptr<TlsKeeper> tls_;
+  int port_ = 0;
+  ConnectionLoop loop_;
+  RequestThreads threads_;
+  RequestThreads probe_threads_;
+};
+
+}  // namespace snug
