@@ -6,13 +6,13 @@
 #include <unordered_set>
 #include <utility>
 
-#include "ledger/fair_mutex.hpp"
 #include "ledger/intents.hpp"
 #include "ledger/nominations.hpp"
 #include "ledger/relist.hpp"
 #include "ledger/shown.hpp"
 #include "ledger/slots.hpp"
 #include "ledger/tombstones.hpp"
+#include "snug/base/mutex.hpp"
 #include "snug/fit/usage.hpp"
 #include "snug/plan/plan.hpp"
 

@@ -1,0 +1,115 @@
+// Mutexes that Clang's thread-safety analysis understands. Use these in place of <mutex> and
+// <condition_variable>, and mark each member that a mutex guards with SNUG_GUARDED_BY.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "snug/base/thread_annotations.hpp"
+
+namespace snug {
+
+class SNUG_CAPABILITY("mutex") Mutex {
+ public:
+  void lock() SNUG_ACQUIRE() { mutex_.lock(); }
+  void unlock() SNUG_RELEASE() { mutex_.unlock(); }
+  bool try_lock() SNUG_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
+
+ private:
+  friend class Condition;
+  std::mutex mutex_;
+};
+
+// A mutex that a thread cannot lock again while another thread waits for it. A thread that does
+// long work in parts, and unlocks only between them, would keep all others out of a plain mutex.
+class SNUG_CAPABILITY("mutex") FairMutex {
+ public:
+  void lock() SNUG_ACQUIRE() SNUG_NO_THREAD_ANALYSIS {
+    const std::lock_guard turn(next_);
+    held_.lock();
+  }
+  void unlock() SNUG_RELEASE() SNUG_NO_THREAD_ANALYSIS { held_.unlock(); }
+
+ private:
+  std::mutex next_;  // held by the thread that gets `held_` next
+  std::mutex held_;
+};
+
+// Locks for its lifetime. unlock() and lock() are for a stretch in between without the lock.
+template <typename AnyMutex = Mutex>
+class SNUG_SCOPED_CAPABILITY MutexLock {
+ public:
+  explicit MutexLock(AnyMutex& mutex) SNUG_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
+  ~MutexLock() SNUG_RELEASE() {
+    if (locked_) mutex_.unlock();
+  }
+  MutexLock(const MutexLock&) = delete;
+  MutexLock& operator=(const MutexLock&) = delete;
+
+  void unlock() SNUG_RELEASE() {
+    locked_ = false;
+    mutex_.unlock();
+  }
+  void lock() SNUG_ACQUIRE() {
+    mutex_.lock();
+    locked_ = true;
+  }
+
+ private:
+  AnyMutex& mutex_;
+  bool locked_ = true;
+};
+
+// A condition variable. A predicate that reads guarded members is written
+// `[this]() SNUG_REQUIRES(mutex_) { return …; }`; it must not throw.
+class Condition {
+ public:
+  void notify_one() { changed_.notify_one(); }
+  void notify_all() { changed_.notify_all(); }
+
+  // Waits until it is notified. May wake early, so the caller loops.
+  void wait(Mutex& mutex) SNUG_REQUIRES(mutex) {
+    Adopted adopted(mutex);
+    changed_.wait(adopted.lock);
+  }
+  template <typename Predicate>
+  void wait(Mutex& mutex, Predicate done) SNUG_REQUIRES(mutex) {
+    Adopted adopted(mutex);
+    changed_.wait(adopted.lock, done);
+  }
+  // Waits until it is notified or `deadline` has passed. May wake early, so the caller loops.
+  template <typename Clock, typename Duration>
+  void wait_until(Mutex& mutex, std::chrono::time_point<Clock, Duration> deadline)
+      SNUG_REQUIRES(mutex) {
+    Adopted adopted(mutex);
+    changed_.wait_until(adopted.lock, deadline);
+  }
+  // Whether `done` came true before the time was over.
+  template <typename Clock, typename Duration, typename Predicate>
+  bool wait_until(Mutex& mutex, std::chrono::time_point<Clock, Duration> deadline, Predicate done)
+      SNUG_REQUIRES(mutex) {
+    Adopted adopted(mutex);
+    return changed_.wait_until(adopted.lock, deadline, done);
+  }
+  template <typename Rep, typename Period, typename Predicate>
+  bool wait_for(Mutex& mutex, std::chrono::duration<Rep, Period> time, Predicate done)
+      SNUG_REQUIRES(mutex) {
+    Adopted adopted(mutex);
+    return changed_.wait_for(adopted.lock, time, done);
+  }
+
+ private:
+  // What std::condition_variable waits with; leaves the mutex locked.
+  struct Adopted {
+    explicit Adopted(Mutex& mutex) : lock(mutex.mutex_, std::adopt_lock) {}
+    ~Adopted() { lock.release(); }
+    Adopted(const Adopted&) = delete;
+    Adopted& operator=(const Adopted&) = delete;
+    std::unique_lock<std::mutex> lock;
+  };
+
+  std::condition_variable changed_;
+};
+
+}  // namespace snug
