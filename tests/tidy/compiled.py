@@ -77,19 +77,31 @@ def run_cached(tree, folder, jobs):
         return {path: text for path, text in pool.map(one, jobs.items()) if text is not None}
 
 
+def first_included(tree):
+    """The headers that some source includes before anything else: the build compiles these alone."""
+    found = set()
+    for path in tree.cpp("src", "tests", "bench"):
+        names = [name for _, name, _ in includes(tree.text(path))] if path.endswith(".cpp") else []
+        if names:
+            beside = path.rsplit("/", 1)[0] + "/"
+            found |= {folder + names[0] for folder in (beside, "include/", "src/", "tests/")}
+    return found
+
+
 def headers_stand_alone(tree):
-    """Each header compiles alone."""
+    """Each header compiles alone; one that a source includes first is left to the build."""
     compiler = os.environ.get("CXX", "g++")
     flags = output_of("pkg-config", "--cflags", *PACKAGES).split()
     version = output_of(compiler, "--version").split("\n")[0]
     jobs = {}
+    built = first_included(tree)
     for path in tree.cpp("include", "src", "tests", "bench"):
-        if path.endswith(".hpp"):
+        if path.endswith(".hpp") and path not in built:
             command = [compiler, "-std=c++23", "-fsyntax-only", "-x", "c++", "-Wall", "-Wextra",
                        "-DSNUG_SOURCE_DIR=\".\"", *flags, "-Iinclude", "-Isrc", "-Itests",
                        "-include", path, os.devnull]
             jobs[path] = (command, version + " ".join(command))
-    if not jobs:
+    if not jobs and not built:
         yield Finding("include", 1, "there is no header to compile")
     for path, text in run_cached(tree, "headers", jobs).items():
         match = re.search(r"[^\n]*:\d+: (?:fatal )?error: .*", text)

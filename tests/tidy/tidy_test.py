@@ -204,6 +204,11 @@ ROWS = [
     ("names_exist", "an option and a built program", {"docs/a.md": "`--listen` and `build/dev/x.sh`\n"}, None),
     ("headers_stand_alone", "a header that needs another",
      {"include/snug/fit/a.hpp": HPP + "std::string text;\n"}, "does not compile alone"),
+    ("headers_stand_alone", "a header that needs another, and that a source includes second",
+     {"include/snug/fit/a.hpp": HPP + "std::string text;\n",
+      "src/fit/a.cpp": "#include <string>\n#include \"snug/fit/a.hpp\"\n"}, "does not compile alone"),
+    ("headers_stand_alone", "a header that a source includes first, so that the build compiles it alone",
+     {"include/snug/fit/a.hpp": HPP + "std::string text;\n", "src/fit/a.cpp": "#include \"snug/fit/a.hpp\"\n"}, None),
     ("headers_stand_alone", "a header with what it needs",
      {"include/snug/fit/a.hpp": HPP + "#include <string>\ninline std::string text;\n"}, None),
 ]
