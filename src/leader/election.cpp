@@ -10,8 +10,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// The duration in a record without a holder that says that its holder released it, as client-go
-/// writes it.
+/// client-go releases a Lease by writing a record without a holder and with this duration.
 constexpr std::chrono::seconds kReleased{1};
 
 }  // namespace
@@ -59,7 +58,7 @@ std::string Election::other_holder(TimePoint now) const {
 
 LeaseRecord Election::placeholder() const {
   LeaseRecord record;
-  // Never what says that a holder released it.
+  // Longer than kReleased, which would mark the Lease as released.
   record.duration_s =
       std::max(std::chrono::ceil<std::chrono::seconds>(settings_.lease_duration), 2 * kReleased)
           .count();
@@ -73,7 +72,7 @@ LeaseRecord Election::claim() {
   if (!lease_) return record;
   const bool ours = lease_->record.holder == settings_.identity;
   if (ours) record.acquire_time = lease_->record.acquire_time;
-  // The API server takes 32 bits.
+  // The API server accepts 32 bits.
   record.transitions = std::min<std::int64_t>(lease_->record.transitions + (ours ? 0 : 1),
                                               std::numeric_limits<std::int32_t>::max());
   return record;

@@ -11,16 +11,16 @@
 namespace snug {
 namespace {
 
-/// Lists of words, with one space between.
+/// The product names of one card, as lists of words separated by one space.
 struct Naming {
   std::string_view card;
-  std::string_view must;  // said by the product's name
-  std::string_view may;   // said beside them; any other word makes it another product
+  std::string_view required;  // each stands in the product's name
+  std::string_view allowed;   // may stand there as well; any other word means another product
 };
 
-// NVML's product names, as device lists have them (mig-parted, NVIDIA's open kernel modules); H20
-// and PG506 are in mig-parted's group of the 96 GB cards, and a GH200 with 96 GB is called by its
-// CPU's 120 or 480 GB.
+// NVML's product names, from the device lists of mig-parted and of NVIDIA's open kernel modules.
+// mig-parted lists H20 and PG506 with the 96 GB cards. The name of a GH200 with 96 GB states the
+// memory of its CPU, 120 or 480 GB.
 constexpr auto kNamings = std::to_array<Naming>({
     {"A30", "a30", "24gb pcie"},
     {"A100-40GB", "a100", "40gb pcie sxm sxm4"},
@@ -45,11 +45,11 @@ constexpr auto kNamings = std::to_array<Naming>({
     {"RTX-PRO-5000", "rtx pro 5000", "blackwell 48gb"},
     {"RTX-PRO-4500", "rtx pro 4500", "blackwell server edition 32gb"},
 });
-constexpr std::string_view kSaidOfAny = "nvidia tensor core gpu";
+constexpr std::string_view kAllowedForAll = "nvidia tensor core gpu";
 
 using Words = std::vector<std::string_view>;
 
-/// Bytes that are none of the separators belong to words, so that odd ones make an unknown word.
+/// Splits at separators only: any other byte is part of a word, and makes the word unknown.
 Words words_of(std::string_view text) {
   constexpr std::string_view kSeparators = " -_";
   Words words;
@@ -62,17 +62,17 @@ Words words_of(std::string_view text) {
   }
 }
 
-/// `144G` is `144GB`.
-bool same_word(std::string_view said, std::string_view known) {
-  return said == known || (said.ends_with('g') && known.size() == said.size() + 1 &&
-                           known.ends_with("gb") && known.starts_with(said));
+/// Whether the words are equal; `144g` equals `144gb`.
+bool same_word(std::string_view word, std::string_view known) {
+  return word == known || (word.ends_with('g') && known.size() == word.size() + 1 &&
+                           known.ends_with("gb") && known.starts_with(word));
 }
 
-/// A naming, with its lists split into words.
+/// A Naming whose lists are split into words.
 struct Product {
   const MigCard* card = nullptr;
-  Words must;
-  Words known;  // all that may be said: `must`, `may`, and what is said of any card
+  Words required;
+  Words known;  // the required and all allowed words
 };
 
 /// In the order of mig_cards().
@@ -82,8 +82,8 @@ const std::vector<Product>& products() {
     for (const MigCard& card : mig_cards()) {
       for (const Naming& naming : kNamings) {
         if (naming.card != card.name) continue;
-        Product product{.card = &card, .must = words_of(naming.must), .known = {}};
-        for (const std::string_view list : {naming.must, naming.may, kSaidOfAny}) {
+        Product product{.card = &card, .required = words_of(naming.required), .known = {}};
+        for (const std::string_view list : {naming.required, naming.allowed, kAllowedForAll}) {
           std::ranges::copy(words_of(list), std::back_inserter(product.known));
         }
         made.push_back(std::move(product));
@@ -94,45 +94,45 @@ const std::vector<Product>& products() {
   return all;
 }
 
-bool among(const Words& said, std::string_view known) {
-  return std::ranges::any_of(said, [&](std::string_view word) { return same_word(word, known); });
+bool contains(const Words& name, std::string_view known) {
+  return std::ranges::any_of(name, [&](std::string_view word) { return same_word(word, known); });
 }
 
-/// Whether every word of `said` may stand in the product's name.
-bool may_say(const Product& product, const Words& said) {
-  return std::ranges::all_of(said, [&](std::string_view word) {
+/// Whether every word of `name` is known for the product.
+bool knows_all(const Product& product, const Words& name) {
+  return std::ranges::all_of(name, [&](std::string_view word) {
     return std::ranges::any_of(product.known,
                                [&](std::string_view known) { return same_word(word, known); });
   });
 }
 
-bool is_called(const Product& product, const Words& said) {
-  return std::ranges::all_of(product.must,
-                             [&](std::string_view word) { return among(said, word); }) &&
-         may_say(product, said);
+bool is_name_of(const Product& product, const Words& name) {
+  return std::ranges::all_of(product.required,
+                             [&](std::string_view word) { return contains(name, word); }) &&
+         knows_all(product, name);
 }
 
-/// Whether `said` has the first of the words that it must, and none of the rest, of which there are
-/// some: `rtx 6000` is another product than the RTX PRO 6000.
-bool begins(const Product& product, const Words& said) {
-  const auto is_said = [&](std::string_view word) { return among(said, word); };
-  const auto missing = std::ranges::find_if_not(product.must, is_said);
-  return missing != product.must.begin() && missing != product.must.end() &&
-         std::none_of(missing, product.must.end(), is_said) && may_say(product, said);
+/// Whether `name` has the first of the required words but not all, and none after the first missing
+/// one: `rtx 6000` is not the start of RTX PRO 6000.
+bool starts_name_of(const Product& product, const Words& name) {
+  const auto stands = [&](std::string_view word) { return contains(name, word); };
+  const auto missing = std::ranges::find_if_not(product.required, stands);
+  return missing != product.required.begin() && missing != product.required.end() &&
+         std::none_of(missing, product.required.end(), stands) && knows_all(product, name);
 }
 
-/// Those with a name of which `holds` is true.
-template <typename Holds>
-std::vector<const MigCard*> cards_where(std::string_view model, Holds holds) {
+/// The cards with a product for which `matches(product, words of model)` is true.
+template <typename Matches>
+std::vector<const MigCard*> cards_where(std::string_view model, Matches matches) {
   std::vector<const MigCard*> cards;
   const std::string_view bare = bare_model(model);
   if (bare.size() > kMostModelBytes) return cards;
   std::string lower(bare);
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  const Words said = words_of(lower);
+  const Words name = words_of(lower);
   for (const Product& product : products()) {
     const bool found = !cards.empty() && cards.back() == product.card;
-    if (!found && holds(product, said)) cards.push_back(product.card);
+    if (!found && matches(product, name)) cards.push_back(product.card);
   }
   return cards;
 }
@@ -141,19 +141,19 @@ std::int64_t distance(const MigCard& card, MebiBytes memory) {
   return std::abs(card.memory.value - memory.value);
 }
 
-/// Whether a card may report so much: drivers report up to 2 % less than its nominal memory.
-bool may_have(const MigCard& card, MebiBytes memory) {
+/// Whether `memory` can be what a driver reports for the card: up to 2 % less than nominal.
+bool can_report(const MigCard& card, MebiBytes memory) {
   return distance(card, memory) <= card.memory.value / 16;
 }
 
 }  // namespace
 
 std::vector<const MigCard*> mig_cards_called(std::string_view model) {
-  return cards_where(model, is_called);
+  return cards_where(model, is_name_of);
 }
 
 std::vector<const MigCard*> mig_cards_beginning(std::string_view model) {
-  return cards_where(model, begins);
+  return cards_where(model, starts_name_of);
 }
 
 const MigCard* find_mig_card(std::string_view model, MebiBytes memory) {
@@ -162,7 +162,7 @@ const MigCard* find_mig_card(std::string_view model, MebiBytes memory) {
   if (memory.value == 0) return cards.size() == 1 ? cards.front() : nullptr;
   const MigCard* nearest = *std::ranges::min_element(
       cards, {}, [&](const MigCard* card) { return distance(*card, memory); });
-  return may_have(*nearest, memory) ? nearest : nullptr;
+  return can_report(*nearest, memory) ? nearest : nullptr;
 }
 
 }  // namespace snug

@@ -9,70 +9,72 @@
 namespace snug {
 namespace {
 
-/// Profiles of one kind of card, their memory apart.
-struct Kind {
+/// A profile without its memory, which differs between cards of one pattern.
+struct ProfileShape {
   int compute;
   int size;  // memory slices
   std::string_view attribute;
   std::uint32_t starts;  // bit s: may start at memory slice s
 };
 
+/// The profiles that several cards have in common.
 struct Pattern {
   int axis;
-  std::span<const Kind> kinds;
+  std::span<const ProfileShape> shapes;
 };
 
-// `-lgipp` of A100-40, H100-80 and H100 NVL; of the others the guide's diagrams say the same.
-constexpr auto kSevenSliceKinds = std::to_array<Kind>({{1, 1, "", 0b0111'1111},
-                                                       {1, 1, "+me", 0b0111'1111},
-                                                       {1, 2, "", 0b0101'0101},
-                                                       {2, 2, "", 0b0001'0101},
-                                                       {3, 4, "", 0b0001'0001},
-                                                       {4, 4, "", 0b0000'0001},
-                                                       {7, 8, "", 0b0000'0001}});
-constexpr Pattern kSevenSlices{8, kSevenSliceKinds};
+// Sources: `-lgipp` of A100-40, H100-80 and H100 NVL; the guide's diagrams agree for the others.
+constexpr auto kSevenSliceShapes = std::to_array<ProfileShape>({{1, 1, "", 0b0111'1111},
+                                                                {1, 1, "+me", 0b0111'1111},
+                                                                {1, 2, "", 0b0101'0101},
+                                                                {2, 2, "", 0b0001'0101},
+                                                                {3, 4, "", 0b0001'0001},
+                                                                {4, 4, "", 0b0000'0001},
+                                                                {7, 8, "", 0b0000'0001}});
+constexpr Pattern kSevenSlices{8, kSevenSliceShapes};
 
 // go-nvml a30.go; guide.
-constexpr auto kFourSliceKinds = std::to_array<Kind>({{1, 1, "", 0b1111},
-                                                      {1, 1, "+me", 0b1111},
-                                                      {2, 2, "", 0b0101},
-                                                      {2, 2, "+me", 0b0101},
-                                                      {4, 4, "", 0b0001}});
-constexpr Pattern kFourSlices{4, kFourSliceKinds};
+constexpr auto kFourSliceShapes = std::to_array<ProfileShape>({{1, 1, "", 0b1111},
+                                                               {1, 1, "+me", 0b1111},
+                                                               {2, 2, "", 0b0101},
+                                                               {2, 2, "+me", 0b0101},
+                                                               {4, 4, "", 0b0001}});
+constexpr Pattern kFourSlices{4, kFourSliceShapes};
 
 // `-lgipp` of a Server Edition.
-constexpr auto kTwelveSliceKinds = std::to_array<Kind>({{1, 3, "", 0b0010'0100'1001},
-                                                        {1, 3, "+me", 0b0010'0100'1001},
-                                                        {1, 3, "+gfx", 0b0010'0100'1001},
-                                                        {1, 3, "+me.all", 0b0010'0100'1001},
-                                                        {1, 3, "-me", 0b0010'0100'1001},
-                                                        {2, 6, "", 0b0000'0100'0001},
-                                                        {2, 6, "+gfx", 0b0000'0100'0001},
-                                                        {2, 6, "+me.all", 0b0000'0100'0001},
-                                                        {2, 6, "-me", 0b0000'0100'0001},
-                                                        {4, 12, "", 1},
-                                                        {4, 12, "+gfx", 1}});
-constexpr Pattern kTwelveSlices{12, kTwelveSliceKinds};
+constexpr auto kTwelveSliceShapes =
+    std::to_array<ProfileShape>({{1, 3, "", 0b0010'0100'1001},
+                                 {1, 3, "+me", 0b0010'0100'1001},
+                                 {1, 3, "+gfx", 0b0010'0100'1001},
+                                 {1, 3, "+me.all", 0b0010'0100'1001},
+                                 {1, 3, "-me", 0b0010'0100'1001},
+                                 {2, 6, "", 0b0000'0100'0001},
+                                 {2, 6, "+gfx", 0b0000'0100'0001},
+                                 {2, 6, "+me.all", 0b0000'0100'0001},
+                                 {2, 6, "-me", 0b0000'0100'0001},
+                                 {4, 12, "", 1},
+                                 {4, 12, "+gfx", 1}});
+constexpr Pattern kTwelveSlices{12, kTwelveSliceShapes};
 
-// Guide, which counts profiles; no placements are published, so that a slice of this axis is the
-// smallest profile.
-constexpr auto kHalvesWithMediaKinds = std::to_array<Kind>({{1, 1, "", 0b11},
-                                                            {1, 1, "+me", 0b11},
+// Source: the guide, which gives the number of each profile but no placements. One slice of this
+// axis is the smallest profile.
+constexpr auto kHalvesWithMediaShapes = std::to_array<ProfileShape>({{1, 1, "", 0b11},
+                                                                     {1, 1, "+me", 0b11},
+                                                                     {1, 1, "+gfx", 0b11},
+                                                                     {1, 1, "+me.all", 0b11},
+                                                                     {1, 1, "-me", 0b11},
+                                                                     {2, 2, "", 0b01},
+                                                                     {2, 2, "+gfx", 0b01}});
+constexpr Pattern kHalvesWithMedia{2, kHalvesWithMediaShapes};
+constexpr auto kHalvesShapes = std::to_array<ProfileShape>({{1, 1, "", 0b11},
                                                             {1, 1, "+gfx", 0b11},
                                                             {1, 1, "+me.all", 0b11},
                                                             {1, 1, "-me", 0b11},
                                                             {2, 2, "", 0b01},
                                                             {2, 2, "+gfx", 0b01}});
-constexpr Pattern kHalvesWithMedia{2, kHalvesWithMediaKinds};
-constexpr auto kHalvesKinds = std::to_array<Kind>({{1, 1, "", 0b11},
-                                                   {1, 1, "+gfx", 0b11},
-                                                   {1, 1, "+me.all", 0b11},
-                                                   {1, 1, "-me", 0b11},
-                                                   {2, 2, "", 0b01},
-                                                   {2, 2, "+gfx", 0b01}});
-constexpr Pattern kHalves{2, kHalvesKinds};
+constexpr Pattern kHalves{2, kHalvesShapes};
 
-/// What profiles of one size are called, and have.
+/// The memory of the profiles of one size: as in their names, and as the driver reports it.
 struct Part {
   int size;
   int gigabytes;
@@ -83,11 +85,12 @@ struct Row {
   std::string_view name;
   int mib;
   const Pattern* pattern;
-  std::array<Part, 4> parts;  // by size; size 0: no more
+  std::array<Part, 4> parts;  // ascending size; unused elements have size 0
 };
 
-// Names: guide, or mig-parted (GH200-144GB, GB200, B300, GB300). Memory: as each row says; "part":
-// of no transcript, so the nominal part of the card, of which a real one has a little less.
+// Source of the names: the guide, or mig-parted for GH200-144GB, GB200, B300 and GB300. Source of
+// the memory: see each row. "Nominal": no transcript is known, so a profile has its nominal part of
+// the card; a real slice has slightly less.
 constexpr auto kRows = std::to_array<Row>({
     // go-nvml a30.go
     {"A30", 24'576, &kFourSlices, {{{1, 6, 5'836}, {2, 12, 11'672}, {4, 24, 23'344}}}},
@@ -111,22 +114,23 @@ constexpr auto kRows = std::to_array<Row>({
      96'256,
      &kSevenSlices,
      {{{1, 12, 11'008}, {2, 24, 22'144}, {4, 47, 47'488}, {8, 94, 95'360}}}},
-    // -lgip of H20 for 1g, the others times that
+    // -lgip of H20 for 1g; the others are multiples of it
     {"H100-96GB",
      98'304,
      &kSevenSlices,
      {{{1, 12, 12'032}, {2, 24, 24'064}, {4, 48, 48'128}, {8, 96, 96'256}}}},
-    // a listing of unknown origin, 3g and 4g twice the half of it: the nominal 1g is more than fits
+    // a listing of unknown origin; 3g and 4g: twice its 2g; its 1g is below nominal, of which eight
+    // do not fit
     {"H200-141GB",
      144'384,
      &kSevenSlices,
      {{{1, 18, 16'384}, {2, 35, 33'280}, {4, 71, 66'560}, {8, 141, 143'360}}}},
-    // part
+    // nominal
     {"GH200-144GB",
      147'456,
      &kSevenSlices,
      {{{1, 18, 18'432}, {2, 36, 36'864}, {4, 72, 73'728}, {8, 144, 147'456}}}},
-    // go-nvml b200.go, but 1g: part, since the nominal one is more than fits
+    // go-nvml b200.go; 1g: nominal, since eight of go-nvml's 1g do not fit
     {"B200",
      184'320,
      &kSevenSlices,
@@ -136,7 +140,7 @@ constexpr auto kRows = std::to_array<Row>({
      190'464,
      &kSevenSlices,
      {{{1, 23, 23'808}, {2, 47, 47'616}, {4, 93, 95'232}, {8, 186, 190'464}}}},
-    // part
+    // nominal
     {"B300",
      275'456,
      &kSevenSlices,
@@ -151,9 +155,9 @@ constexpr auto kRows = std::to_array<Row>({
      98'304,
      &kTwelveSlices,
      {{{3, 24, 24'192}, {6, 48, 48'512}, {12, 96, 97'408}}}},
-    // part
+    // nominal
     {"RTX-PRO-5000", 49'152, &kHalvesWithMedia, {{{1, 24, 24'576}, {2, 48, 49'152}}}},
-    // part
+    // nominal
     {"RTX-PRO-4500", 32'768, &kHalves, {{{1, 16, 16'384}, {2, 32, 32'768}}}},
 });
 
@@ -163,24 +167,25 @@ struct Alias {
   std::string_view alias;
 };
 
-// go-nvlib rounds the A100's memory so (HAMi, nos). mig-parted names slices of a GB200 with 189 GB
-// besides those of the one with 186; a driver of either knows its own names alone.
+// go-nvlib, and so HAMi and nos, round the A100's memory down to 79 GB. mig-parted lists a GB200
+// with 189 GB besides the one with 186 GB; the driver of each knows only its own names.
 constexpr auto kAliases = std::to_array<Alias>({{"A100-80GB", "7g.80gb", "7g.79gb"},
                                                 {"GB200", "3g.93gb", "3g.95gb"},
                                                 {"GB200", "4g.93gb", "4g.95gb"},
                                                 {"GB200", "7g.186gb", "7g.189gb"}});
 
-constexpr const Part& part_of(const Row& row, const Kind& kind) {
-  return *std::ranges::find(row.parts, kind.size, &Part::size);
+constexpr const Part& part_of(const Row& row, const ProfileShape& shape) {
+  return *std::ranges::find(row.parts, shape.size, &Part::size);
 }
 
-/// Whether each profile has its memory, all of them at once fit the card's, and lie on its axis.
+/// Whether each profile of the row has its memory, a start and a place on the axis, and an axis
+/// full of one profile does not exceed the card's memory.
 constexpr bool consistent(const Row& row) {
-  return std::ranges::all_of(row.pattern->kinds, [&](const Kind& kind) {
-    const auto part = std::ranges::find(row.parts, kind.size, &Part::size);
-    return part != row.parts.end() && kind.starts != 0 &&
-           part->mib * row.pattern->axis <= row.mib * kind.size &&
-           (std::uint64_t{kind.starts} << (kind.size - 1)) >> row.pattern->axis == 0;
+  return std::ranges::all_of(row.pattern->shapes, [&](const ProfileShape& shape) {
+    const auto part = std::ranges::find(row.parts, shape.size, &Part::size);
+    return part != row.parts.end() && shape.starts != 0 &&
+           part->mib * row.pattern->axis <= row.mib * shape.size &&
+           (std::uint64_t{shape.starts} << (shape.size - 1)) >> row.pattern->axis == 0;
   });
 }
 static_assert(std::ranges::all_of(kRows, consistent));
@@ -191,15 +196,15 @@ std::string alias_of(std::string_view card, std::string_view profile) {
   return found == kAliases.end() ? "" : std::string(found->alias);
 }
 
-MigProfile profile_of(const Row& row, const Kind& kind) {
-  const Part& part = part_of(row, kind);
-  MigProfile profile{.name = std::to_string(kind.compute) + "g." + std::to_string(part.gigabytes) +
-                             "gb" + std::string(kind.attribute),
-                     .size = kind.size,
+MigProfile profile_of(const Row& row, const ProfileShape& shape) {
+  const Part& part = part_of(row, shape);
+  MigProfile profile{.name = std::to_string(shape.compute) + "g." + std::to_string(part.gigabytes) +
+                             "gb" + std::string(shape.attribute),
+                     .size = shape.size,
                      .memory{part.mib}};
   profile.alias = alias_of(row.name, profile.name);
   for (int start = 0; start < row.pattern->axis; ++start) {
-    if ((kind.starts >> start & 1) != 0) profile.starts.push_back(start);
+    if ((shape.starts >> start & 1) != 0) profile.starts.push_back(start);
   }
   return profile;
 }
@@ -208,7 +213,8 @@ std::vector<MigCard> build_cards() {
   std::vector<MigCard> cards;
   for (const Row& row : kRows) {
     std::vector<MigProfile> profiles;
-    for (const Kind& kind : row.pattern->kinds) profiles.push_back(profile_of(row, kind));
+    for (const ProfileShape& shape : row.pattern->shapes)
+      profiles.push_back(profile_of(row, shape));
     MigTablePtr table = mig_table_of(std::move(profiles));
     SNUG_CHECK(table != nullptr && table->axis == row.pattern->axis);
     cards.push_back({std::string(row.name), {row.mib}, std::move(table)});

@@ -8,8 +8,8 @@
 namespace snug {
 namespace {
 
-/// Goes through the layouts by where their slices start. A gap that would hold a slice without
-/// engines ends the way to a maximal one, so that few of the others are looked at.
+/// Enumerates layouts depth first, by ascending start of the slices. A maximal layout has no gap in
+/// which a slice without engines fits, so the search for maximal layouts stops at such a gap.
 class Search {
  public:
   Search(const MigTable& table, std::vector<MigPlacement> slices, bool maximal)
@@ -19,16 +19,16 @@ class Search {
     if (maximal) find_fillers();
   }
 
-  /// Empty: the bounds do not suffice.
+  /// Empty: a limit was reached.
   std::vector<MigLayout> all() {
-    look({}, 0, 0);
+    extend({}, 0, 0);
     if (!within_bounds()) return {};
     std::ranges::sort(found_);
     return std::move(found_);
   }
 
  private:
-  /// filled_by_[p]: so much of the axis from p on is needed for some slice without engines to fit.
+  /// filled_by_[p]: the smallest end of a slice without engines that starts at p or later.
   void find_fillers() {
     for (const MigPlacement slice : slices_) {
       const MigProfile& profile = table_.profiles[slice.profile];
@@ -50,9 +50,9 @@ class Search {
     });
   }
 
-  /// `layout_` takes `use`, all of it before `end`; slices from position `next` on start there.
-  // NOLINTNEXTLINE(misc-no-recursion): as deep as the axis has slices
-  void look(const MigUse& use, int end, std::size_t next) {
+  /// Adds to `layout_`, which uses `use` and ends at `end`, each slice from position `next` on.
+  // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the axis has slices
+  void extend(const MigUse& use, int end, std::size_t next) {
     const int reach = filled_by_[static_cast<std::size_t>(end)];
     if (reach > table_.axis && (!maximal_ || !can_grow(use))) found_.push_back(layout_);
     for (std::size_t i = next; i < slices_.size() && within_bounds(); ++i) {
@@ -62,8 +62,8 @@ class Search {
       if (slice.start >= reach) break;
       if (!has_room(table_, use, slice)) continue;
       layout_.push_back(slice);
-      look(with_slice(table_, use, slice), slice.start + table_.profiles[slice.profile].size,
-           i + 1);
+      extend(with_slice(table_, use, slice), slice.start + table_.profiles[slice.profile].size,
+             i + 1);
       layout_.pop_back();
     }
   }
@@ -99,7 +99,7 @@ std::vector<MigPlacement> placements(const MigTable& table) {
   return all;
 }
 
-/// All have one size, so that to take the first that has room leaves most for the others.
+/// All slices of a profile have one size, so taking the first that fits is optimal.
 int most_slices(const MigTable& table, std::size_t profile) {
   MigUse use;
   int most = 0;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMostDigits = 4;
 
-/// The number in front, taken off with the unit behind it; nothing: the text does not begin so.
+/// Removes a number and `unit` from the front of `text`. Nullopt: `text` does not start with them.
 std::optional<int> take(std::string_view& text, std::string_view unit) {
   int number = 0;
   const auto [stopped, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -30,8 +30,8 @@ bool is_attribute(std::string_view text) {
   return std::ranges::find(kAttributes, text) != kAttributes.end();
 }
 
-/// Whether the axis is long enough for them all; puts them in ascending order, none twice.
-bool put_in_order(std::vector<int>& starts, int size) {
+/// Sorts the starts and removes duplicates. False: a slice would lie beyond the longest axis.
+bool normalize(std::vector<int>& starts, int size) {
   std::ranges::sort(starts);
   const auto [first, last] = std::ranges::unique(starts);
   starts.erase(first, last);
@@ -39,15 +39,15 @@ bool put_in_order(std::vector<int>& starts, int size) {
   return starts.empty() || (starts.front() >= 0 && starts.back() <= kMostAxisSlices - size);
 }
 
-/// Where a card lets slices do without media engines, or take all, it has one for each compute
-/// slice (RTX PRO 6000: 4 for 4, of which 1g has 1 and 2g has 2).
+/// Whether the card counts media engines. It then has one for each compute slice (RTX PRO 6000: 4,
+/// of which a 1g uses 1 and a 2g uses 2).
 bool counts_media(const std::vector<std::string>& attributes) {
   return std::ranges::any_of(attributes, [](const std::string& attribute) {
     return attribute == "-me" || attribute == "+me.all";
   });
 }
 
-MigEngines drawn_by(int compute, std::string_view attribute, MigEngines all) {
+MigEngines engines_of(int compute, std::string_view attribute, MigEngines all) {
   const int media = attribute == "-me" ? 0 : std::min(compute, all.media);
   if (attribute == "+me.all") return {.media = all.media, .extension = 1};
   return {.media = media, .extension = attribute == "+me" ? 1 : 0};
@@ -76,7 +76,7 @@ MigTablePtr mig_table_of(std::vector<MigProfile> published) {
   std::vector<std::string> attributes;
   for (MigProfile& profile : published) {
     const std::optional<MigName> name = parse_mig_name(profile.name);
-    if (!name || table.find(name->name) || !put_in_order(profile.starts, profile.size)) {
+    if (!name || table.find(name->name) || !normalize(profile.starts, profile.size)) {
       return nullptr;
     }
     profile.name = name->name;
@@ -92,7 +92,7 @@ MigTablePtr mig_table_of(std::vector<MigProfile> published) {
   if (counts_media(attributes)) table.engines.media = table.compute;
   for (std::size_t i = 0; i < attributes.size(); ++i) {
     MigProfile& profile = table.profiles[i];
-    profile.engines = drawn_by(profile.compute, attributes[i], table.engines);
+    profile.engines = engines_of(profile.compute, attributes[i], table.engines);
     table.engines.extension = std::max(table.engines.extension, profile.engines.extension);
   }
   return std::make_shared<const MigTable>(std::move(table));

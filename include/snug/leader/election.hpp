@@ -1,27 +1,29 @@
-// Leader election by a Lease, by client-go's rules (tools/leaderelection), and the two times that
-// make it a fence for bindings.
+// Leader election with a Lease by the rules of client-go (tools/leaderelection), extended by two
+// windows that make the Lease a fence for bindings (docs/decisions/0023).
 //
-//   - A Lease counts as held until its duration has passed, on this process's clock, since its
-//     record was last seen to change. Times written by other machines are never compared.
-//   - The leader renews the Lease. It may send bindings until the renew deadline has passed since
-//     it *asked* for the last renewal that succeeded. The renew deadline is shorter than the
-//     Lease's duration, so nobody else can hold the Lease by then.
-//   - Whoever gets the Lease lists the cluster and then decides. So nobody takes the Lease before
-//     every binding of earlier leaders has been carried out or never will be. The Lease is free
+//   - A Lease is held until its duration has passed, on this process's clock, since this process
+//     last saw its record change. Times written by other machines are never compared.
+//   - The leader renews the Lease. It may send bindings until the renew deadline after it *sent*
+//   the
+//     last successful renewal. The renew deadline is shorter than the Lease's duration, so no other
+//     process can hold the Lease by then.
+//   - A new leader lists the cluster and then decides. So a process must not acquire the Lease
+//     before every binding of earlier leaders has either been executed or can no longer be. The
+//     Lease becomes free:
 //
-//       released by its holder    at once: it is released after the last binding was answered
-//       held by another           its duration and `write_window` after its record last changed;
-//                                 a duration below our own counts as our own
-//       held by this identity     `orphan_window` after this process started, if this process
-//                                 wrote that, or found it so at its start: the process that held
-//                                 it before has died
-//       else                      our own duration and `write_window` after it was first seen so:
-//                                 somebody deleted or edited it, and its holder may not know yet
+//       released by its holder    at once: the holder releases it after its last binding was
+//       answered held by another process   its duration (at least our own) plus `write_window`
+//       after its
+//                                 record last changed
+//       held by this identity     `orphan_window` after this process started, if this process wrote
+//                                 the record or found it at its start: the previous process died
+//       otherwise                 our own duration plus `write_window` after this was first seen:
+//                                 the Lease was deleted or edited, and its holder may not know yet
 //
-//     A Lease that is absent is never free. It is created without a holder first: between two reads
-//     of nothing another Lease could have come and gone, and a record shows that none has.
+//     An absent Lease is never free: another Lease may come and go between two reads that find
+//     none. It is first created without a holder; its record then shows whether it has changed.
 //
-// Pure: every time is passed in. Not thread-safe.
+// Pure: every time is a parameter. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -34,28 +36,27 @@
 
 namespace snug {
 
-/// The two times that make the Lease a fence (docs/decisions/0023).
-/// How long a binding may still be carried out after the moment until which it could be sent: so
-/// long the API server may take.
+/// How long the API server may take to execute a binding that was sent at the last permitted
+/// moment.
 [[nodiscard]] inline std::chrono::milliseconds carry_out_window(
     std::chrono::milliseconds api_timeout, const Limits& limits) {
   return api_timeout + std::chrono::milliseconds(limits.clock_skew_ms);
 }
-/// How long an unanswered binding may still be carried out after it was sent: so long it may take
-/// to reach the API server, and then the same.
+/// How long after it was sent an unanswered binding may be executed: the time to reach the API
+/// server plus carry_out_window().
 [[nodiscard]] inline std::chrono::milliseconds unanswered_window(
     std::chrono::milliseconds api_timeout, const Limits& limits) {
   return api_timeout + carry_out_window(api_timeout, limits);
 }
 
 struct ElectionSettings {
-  /// Of this process: HOST_SUFFIX. Two processes that run at once never share one.
+  /// HOST_SUFFIX of this process. No two running processes share an identity.
   std::string identity;
   std::chrono::milliseconds lease_duration{15'000};
   std::chrono::milliseconds renew_deadline{10'000};
-  /// carry_out_window(): of bindings of a holder that could send until its Lease ended.
+  /// carry_out_window(): the wait after the Lease of another holder has expired.
   std::chrono::milliseconds write_window{1'500};
-  /// unanswered_window(): of bindings that a process sent which has died since.
+  /// unanswered_window(): the wait after the start for bindings of the previous, dead process.
   std::chrono::milliseconds orphan_window{2'500};
 };
 
@@ -65,49 +66,48 @@ struct ElectionSettings {
 
 class Election {
  public:
-  /// `started`: when the process started, or later.
+  /// `started`: not before the start of the process.
   Election(ElectionSettings settings, TimePoint started);
 
-  /// What a read, or the watch, shows of the Lease at `now`; nothing: there is none. A leader that
-  /// sees another holder leads no more.
+  /// Records the state of the Lease that a read or the watch shows at `now`; nullopt: it is absent.
+  /// A leader that sees another holder stops leading.
   void observe(const std::optional<Lease>& lease, TimePoint now);
 
-  /// Whether the Lease may be claimed.
+  /// Whether this process may claim the Lease.
   [[nodiscard]] bool is_free(TimePoint now) const { return free_at() <= now; }
-  /// The last Lease seen; nothing: there is none.
+  /// The Lease as last observed; nullopt: absent.
   [[nodiscard]] const std::optional<Lease>& lease() const { return lease_; }
-  /// When the Lease will be free, if its record does not change; TimePoint::max(): it is absent, or
-  /// was never read.
+  /// When the Lease becomes free if its record does not change. TimePoint::max(): it is absent, or
+  /// has not been read.
   [[nodiscard]] TimePoint free_at() const;
   [[nodiscard]] bool is_absent() const { return observed_ && !lease_; }
-  /// What to create where the Lease is absent.
+  /// The record to create if the Lease is absent: without a holder.
   [[nodiscard]] LeaseRecord placeholder() const;
-  /// The holder of a Lease that is not free, if it is not this process; empty: none.
+  /// The other process that holds the Lease; empty: none does.
   [[nodiscard]] std::string other_holder(TimePoint now) const;
 
-  /// What to write to acquire or to renew the Lease; from here on a Lease with this process's
-  /// identity may be of its own write. The writer fills in the renew time, and the
-  /// acquire time where it is empty.
+  /// The record to write to acquire or renew the Lease. From now on, a Lease with this identity may
+  /// be this process's own write. The writer sets the renew time, and the acquire time if empty.
   [[nodiscard]] LeaseRecord claim();
-  /// claim() was written; the write was sent at `asked`.
+  /// Records that claim() was written by a request sent at `asked`.
   void claimed(Lease written, TimePoint asked);
-  /// What to write to give the Lease away.
+  /// The record to write to release the Lease.
   [[nodiscard]] LeaseRecord release() const;
-  /// The Lease was given away, or could not be renewed in time.
+  /// Stops leading: the Lease was released, or could not be renewed in time.
   void resign();
 
   [[nodiscard]] bool leading() const { return leading_; }
-  /// Of the leader: the time before which a binding may be sent.
+  /// The deadline for sending bindings. Meaningful only while leading.
   [[nodiscard]] TimePoint write_until() const { return renewed_ + settings_.renew_deadline; }
 
  private:
   const ElectionSettings settings_;
   const TimePoint started_;
   std::optional<Lease> lease_;
-  bool observed_ = false;  // false until the first read: lease_ means nothing before
-  TimePoint observed_at_;  // when its record was seen to change
-  /// Whether a Lease of this identity can be of our own write or of the process before this one.
-  /// False: somebody else has held the Lease since.
+  bool observed_ = false;  // lease_ is meaningful only after the first read
+  TimePoint observed_at_;  // when its record was last seen to change
+  /// Whether a Lease with this identity can have been written by this process or the previous one.
+  /// False after another holder was seen.
   bool may_be_ours_ = true;
   bool leading_ = false;
   TimePoint renewed_;

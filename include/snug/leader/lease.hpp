@@ -14,10 +14,10 @@ struct LeaseName {
   friend bool operator==(const LeaseName&, const LeaseName&) = default;
 };
 
-/// The spec. The times are texts of whoever wrote them (RFC 3339, microseconds): they tell people
-/// when, and tell programs only that the record changed.
+/// The spec. The times are the writer's text (RFC 3339 with microseconds), for people to read;
+/// programs only use them to see that the record changed.
 struct LeaseRecord {
-  std::string holder;           // holderIdentity; empty: nobody holds the Lease
+  std::string holder;           // holderIdentity; empty: no holder
   std::int64_t duration_s = 0;  // leaseDurationSeconds
   std::string acquire_time;
   std::string renew_time;
@@ -28,12 +28,11 @@ struct LeaseRecord {
 
 struct Lease {
   LeaseRecord record;
-  std::string resource_version;  // a write over another one is refused
-  std::string object;            // the whole, as JSON, so that a write keeps what else it says
+  std::string resource_version;  // a write succeeds only if it is unchanged
+  std::string object;            // the whole object as JSON, so that a write keeps its other fields
 };
 
-/// The host in `holder`, an identity of client-go's form HOST_SUFFIX; all of it where it has no
-/// `_`.
+/// The host part of `holder`, which has client-go's form HOST_SUFFIX; all of it without a `_`.
 [[nodiscard]] inline std::string_view host_of(std::string_view holder) {
   return holder.substr(0, holder.find('_'));
 }

@@ -1,5 +1,5 @@
-// Which profile of a card serves a request, and where on the card a slice of it blocks the least.
-// Pure.
+// Chooses the profile of a card that serves a request, and the starts at which a slice of it blocks
+// the fewest other slices. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,43 +14,44 @@
 
 namespace snug {
 
-/// Profiles of one table as bits, by position.
+/// A set of profiles of one table: bit i is the profile at position i.
 using ProfileSet = std::uint64_t;
 inline constexpr ProfileSet kAllProfiles = ~ProfileSet{0};
 
-/// What a slice must have to serve a request. Of `profile`, `memory` and `thousandths` one is set.
+/// The minimum that a slice needs to serve a request. Exactly one of `profile`, `memory` and
+/// `thousandths` is set.
 struct SliceNeed {
-  std::string profile;  // exactly this; empty: any plain one that has the rest
+  std::string profile;  // this profile; empty: any plain profile that is large enough
   MebiBytes memory;
-  int thousandths = 0;  // of the axis
+  int thousandths = 0;  // of the memory slices of the axis
   int compute_percent = 0;
 
   friend auto operator<=>(const SliceNeed&, const SliceNeed&) = default;
 };
-/// Nothing: the request is for whole GPUs, or for units of the kubelet's.
+/// Nullopt: the request is for whole GPUs, or for devices that the kubelet assigns.
 [[nodiscard]] std::optional<SliceNeed> slice_need(const ContainerRequest& asked);
 
-/// Whether a slice of this profile has what is needed, whatever it has beyond.
+/// Whether a slice of this profile is large enough for `need`.
 [[nodiscard]] bool serves(const MigTable& table, const MigProfile& profile, const SliceNeed& need);
 
-/// The one of `among` that serves with the fewest memory slices, and of those the fewest compute
-/// slices, of equals the first. Nothing: none does.
+/// The profile of `among` that serves `need` with the fewest memory slices; ties: the fewest
+/// compute slices, then the first. Nullopt: no profile serves it.
 [[nodiscard]] std::optional<std::uint16_t> smallest_profile(const MigTable& table,
                                                             const SliceNeed& need,
                                                             ProfileSet among = kAllProfiles);
 
-/// What one slice is of its card's compute: floor(1000·c/C).
+/// The compute of one slice: floor(1000·c/C), with c of the card's C compute slices.
 [[nodiscard]] MilliGpu slice_compute(const MigTable& table, const MigProfile& profile);
 
-/// So many thousandths of the card's memory slices, rounded down.
+/// The part of the card's axis that `slices` are, in thousandths, rounded down.
 [[nodiscard]] std::int32_t axis_thousandths(const MigTable& table, AxisMask slices);
 
-/// How much may still come: the memory slices of all placements of plain profiles for which there
-/// is room, each counted for itself.
+/// How many placements remain possible: the sum of the memory slices of every placement of a plain
+/// profile that fits beside `use`. Overlapping placements all count.
 [[nodiscard]] std::int64_t openness(const MigTable& table, const MigUse& use);
 
-/// The starts of a profile, of which there is at least one, the one first that leaves an empty card
-/// the most open, of equals the highest.
+/// The starts of a profile, best first: by the openness() that the slice leaves on an empty card,
+/// ties by the highest start. Requires a profile with at least one start.
 [[nodiscard]] std::vector<std::uint16_t> starts_that_block_least(const MigTable& table,
                                                                  std::uint16_t profile);
 

@@ -1,10 +1,11 @@
-// What a MIG-capable card can be divided into. A slice (NVIDIA: GPU instance) is a profile at a
-// start on the card's memory-slice axis. A profile's name means nothing without the card: tables
-// differ by model, and one that a node publishes wins over the built-in one (mig/catalog).
+// How a MIG-capable card can be partitioned. A slice (NVIDIA: GPU instance) is a profile at a start
+// on the card's axis of memory slices. A profile's name has a meaning only for one card: tables
+// differ by model, and a table that a node publishes takes precedence over the built-in one
+// (mig/catalog).
 //
-// Two slices go together if and only if their ranges on the axis are disjoint and no engine is
-// drawn more often than the card has it (NVIDIA MIG User Guide; nvml.h,
-// nvmlGpuInstancePlacement_t). Plain data.
+// Slices can exist together if and only if their ranges on the axis are disjoint and they use no
+// more engines than the card has (NVIDIA MIG User Guide; nvml.h, nvmlGpuInstancePlacement_t). Plain
+// data.
 #pragma once
 
 #include <algorithm>
@@ -26,17 +27,18 @@ namespace snug {
 using AxisMask = std::uint64_t;
 inline constexpr int kMostAxisSlices = 64;
 
-/// The slices from `start` on, `size` of them; all on the axis.
+/// `size` slices from `start` on. Requires that they end within kMostAxisSlices.
 [[nodiscard]] constexpr AxisMask axis_range(int start, int size) {
   const AxisMask ones = size >= kMostAxisSlices ? ~AxisMask{0} : (AxisMask{1} << size) - 1;
   return ones << start;
 }
 
-/// What slices draw from their card besides memory: engines that not all of them can have.
+/// What slices use of their card besides memory and compute: engines that are too few for every
+/// slice.
 struct MigEngines {
-  /// The media engines, where a card lets slices do without (`-me`) or take all (`+me.all`).
+  /// Media engines, on a card with profiles that use none (`-me`) or all (`+me.all`) of them.
   int media = 0;
-  /// What a card has once, for the slice whose name ends in `+me` or `+me.all`.
+  /// The one set of media extensions, used by a slice whose name ends in `+me` or `+me.all`.
   int extension = 0;
 
   friend MigEngines operator+(MigEngines a, MigEngines b) {
@@ -50,14 +52,14 @@ struct MigEngines {
 
 struct MigProfile {
   std::string name;         // `2g.10gb`, `1g.5gb+me`
-  std::string alias{};      // another spelling of the same; empty: there is none
+  std::string alias{};      // a second spelling of the name; empty: none
   int compute = 0;          // compute slices
   int size = 0;             // memory slices
-  MebiBytes memory;         // what a slice has for its holder: less than its part of the card
-  std::vector<int> starts;  // ascending; start + size is on the axis
-  MigEngines engines;       // drawn by one slice
+  MebiBytes memory;         // usable memory of a slice: less than its part of the card
+  std::vector<int> starts;  // ascending; start + size does not exceed the axis
+  MigEngines engines;       // used by one slice
 
-  /// Neither `+` nor `-`: what a request that names no profile may get.
+  /// Whether the name has no attribute. A request that names no profile gets a plain one.
   [[nodiscard]] bool plain() const { return name.find_first_of("+-") == std::string::npos; }
   friend auto operator<=>(const MigProfile&, const MigProfile&) = default;
 };
@@ -65,10 +67,10 @@ struct MigProfile {
 struct MigTable {
   int axis = 0;        // memory slices, 1..kMostAxisSlices
   int compute = 0;     // compute slices
-  MigEngines engines;  // that the card has
+  MigEngines engines;  // of the card
   std::vector<MigProfile> profiles;
 
-  /// The position of the profile with this name or alias; nothing: the card has none.
+  /// The position of the profile with this name or alias; nullopt: there is none.
   [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const {
     const auto found = std::ranges::find_if(profiles, [&](const MigProfile& profile) {
       return profile.name == name || (!profile.alias.empty() && profile.alias == name);
@@ -80,11 +82,11 @@ struct MigTable {
 };
 using MigTablePtr = std::shared_ptr<const MigTable>;
 
-/// A table that many GPUs share: equal where the tables are, whichever of equal ones it points to.
+/// A table that many GPUs share. Compares by the content of the table, not by address.
 class MigTableRef {
  public:
   MigTableRef() = default;
-  // NOLINTNEXTLINE(google-explicit-constructor): it is the pointer, but for how it compares.
+  // NOLINTNEXTLINE(google-explicit-constructor): a MigTablePtr that differs only in comparison.
   MigTableRef(MigTablePtr table) : table_(std::move(table)) {}
 
   [[nodiscard]] explicit operator bool() const { return table_ != nullptr; }
@@ -94,7 +96,7 @@ class MigTableRef {
   friend bool operator==(const MigTableRef& a, const MigTableRef& b) {
     return a.table_ == b.table_ || (a && b && *a == *b);
   }
-  /// By content, none before all.
+  /// By content; null is least.
   friend std::strong_ordering operator<=>(const MigTableRef& a, const MigTableRef& b) {
     if (a.table_ == b.table_) return std::strong_ordering::equal;
     if (!a || !b) return static_cast<bool>(a) <=> static_cast<bool>(b);
@@ -102,12 +104,12 @@ class MigTableRef {
   }
 
  private:
-  MigTablePtr table_;  // null: no table is known
+  MigTablePtr table_;  // null: the card's table is unknown
 };
 
 inline constexpr std::size_t kMostMigProfiles = 64;  // of one table
 
-/// A slice by its table.
+/// A slice as a profile of a table and a start.
 struct MigPlacement {
   std::uint16_t profile = 0;  // position in MigTable::profiles
   std::uint16_t start = 0;
@@ -118,7 +120,7 @@ struct MigPlacement {
   friend auto operator<=>(const MigPlacement&, const MigPlacement&) = default;
 };
 
-/// What is taken of one card.
+/// What the slices of one card use.
 struct MigUse {
   AxisMask taken = 0;
   MigEngines engines;
