@@ -23,7 +23,7 @@ std::string_view without_brand(std::string_view model) {
 
 }  // namespace
 
-/// Linear but for going back to the last star, as no earlier one can do better.
+/// Backtracks only to the last star: no earlier one can give a better match.
 bool glob_matches(std::string_view pattern, std::string_view text, LetterCase letters) {
   std::size_t p = 0;
   std::size_t t = 0;
@@ -81,21 +81,21 @@ bool ModelText::matches_any(std::span<const std::string> patterns) const {
                              [&](const std::string& pattern) { return matches(pattern); });
 }
 
-/// Goes through the pattern once, with all the bytes of the text after which it may be.
+/// Scans the pattern once and keeps the set of positions in the text that it can have reached.
 bool ModelText::matches_from(std::size_t begin, std::string_view pattern) const {
-  bool nowhere_yet = begin == 0;  // the pattern so far may match no byte at all
+  bool may_be_empty = begin == 0;  // whether the pattern so far can match an empty text
   Bytes after = begin == 0 ? Bytes{0} : Bytes{1} << (begin - 1);
   for (const char c : pattern) {
     if (c == '*') {
-      after = nowhere_yet ? ~Bytes{0} : after | -after;  // from the lowest bit on
+      after = may_be_empty ? ~Bytes{0} : after | -after;  // from the lowest bit on
       continue;
     }
-    after = after << 1 | Bytes{nowhere_yet};
+    after = after << 1 | Bytes{may_be_empty};
     if (c != '?') after &= places_.at(static_cast<unsigned char>(lower(c)));
-    nowhere_yet = false;
+    may_be_empty = false;
     if (after == 0) return false;
   }
-  if (bare_.empty()) return nowhere_yet;
+  if (bare_.empty()) return may_be_empty;
   return (after >> (bare_.size() - 1) & 1) != 0;
 }
 

@@ -1,5 +1,5 @@
-// SNUG_CHECK is for broken invariants of our own, never for input: it prints where and why and ends
-// the process; a restart rebuilds the ledger from the API server.
+// SNUG_CHECK verifies our own invariants, never input. If one is broken it prints where and why and
+// aborts the process; a restart rebuilds the ledger from the API server.
 #pragma once
 
 namespace snug {

@@ -1,5 +1,4 @@
-// The clock as a port: decisions never read the time, and what does takes it from here, so that
-// tests drive it. Thread-safe.
+// The clock as a port, so that tests control time. Decision code never reads the time. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -20,7 +19,7 @@ class SteadyClock final : public Clock {
   [[nodiscard]] TimePoint now() const override { return std::chrono::steady_clock::now(); }
 };
 
-/// Stands still until told to move.
+/// A clock that only moves when a test sets it.
 class ManualClock final : public Clock {
  public:
   [[nodiscard]] TimePoint now() const override {

@@ -1,4 +1,4 @@
-// Distinct types for things that are all numbers.
+// Distinct types for numbers that must not be confused.
 #pragma once
 
 #include <compare>
@@ -12,7 +12,7 @@ struct NodeIndex {
   friend constexpr auto operator<=>(NodeIndex, NodeIndex) = default;
 };
 
-/// Counts changes of the ledger. A snapshot carries the generation that it shows.
+/// Counts changes of the ledger. A snapshot has the generation of the ledger that it shows.
 struct Generation {
   std::uint64_t value = 0;
   friend constexpr auto operator<=>(Generation, Generation) = default;

@@ -1,7 +1,7 @@
-// A hash of names. A scheduler names every node of the cluster in every call, so that this is much
-// of what filter does, and the standard library's is a call per name that reads eight bytes a turn.
-// Folded multiplication, after Wang Yi's wyhash. Seeded anew in each process, so that nobody
-// outside can choose names that meet; hence not to be stored, nor to be an order.
+// A hash of node names. A scheduler names every node of the cluster in every call, so hashing is a
+// large part of filter's work, and the standard library's hash costs a call per name and reads
+// eight bytes per step. Folded multiplication, after Wang Yi's wyhash. Seeded per process, so that
+// nobody can choose colliding names; hence never store a hash or use it as an order.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ std::uint64_t load(const char* from) {
   for (; left > 16; at += 16, left -= 16) {
     hash = fold(load<std::uint64_t>(at) ^ kSecond, load<std::uint64_t>(at + 8) ^ hash);
   }
-  std::uint64_t head = 0;  // the first and the last bytes of what is left; they may overlap
+  std::uint64_t head = 0;  // the first and the last of the remaining bytes; they may overlap
   std::uint64_t tail = 0;
   if (left >= 8) {
     head = load<std::uint64_t>(at);

@@ -1,5 +1,5 @@
-// Quantities of the ledger: integers with a unit, never floating point. The range is far inside
-// 64 bits by the limits of base/limits.hpp, so sums of one node cannot overflow.
+// Quantities of the ledger: integers with a unit, never floating point. The limits in
+// base/limits.hpp keep values far below 64 bits, so sums over a node cannot overflow.
 #pragma once
 
 #include <compare>
@@ -28,8 +28,8 @@ using MilliGpu = Quantity<struct MilliGpuUnit>;
 
 inline constexpr MilliGpu kWholeGpu{1000};
 
-/// The largest number of MiB or of units that any text may state: more than any GPU or node has,
-/// and far from overflow when summed.
+/// The largest number of MiB or units that is accepted from any input: more than any GPU or node
+/// has, and small enough that sums do not overflow.
 inline constexpr std::int64_t kLargestQuantity = 1'000'000'000;
 
 }  // namespace snug

@@ -1,6 +1,6 @@
-// CPU and memory of nodes and pods, as kube-scheduler's NodeResourcesFit counts them. They decide
-// nothing about GPUs: terms may score them, and preempt must not free a GPU on a node that stays
-// short of them.
+// CPU and memory of nodes and pods, counted as kube-scheduler's NodeResourcesFit does. They do not
+// decide about GPUs. Score terms read them, and preempt uses them so as not to free a GPU on a node
+// that would still lack CPU or memory.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace snug {
 
-/// Not below 0. Sums stop at the largest number: what pods ask has no limit but 64 bits.
+/// Never negative. Sums saturate, since requests may be as large as 64 bits allow.
 struct HostAmounts {
   std::int64_t cpu_milli = 0;     // thousandths of a core
   std::int64_t memory_bytes = 0;  // bytes
@@ -20,7 +20,7 @@ struct HostAmounts {
     return *this;
   }
   friend HostAmounts operator+(HostAmounts a, const HostAmounts& b) { return a += b; }
-  /// The larger in each.
+  /// The maximum of each amount.
   [[nodiscard]] static HostAmounts max(const HostAmounts& a, const HostAmounts& b) {
     return {.cpu_milli = std::max(a.cpu_milli, b.cpu_milli),
             .memory_bytes = std::max(a.memory_bytes, b.memory_bytes)};
@@ -34,13 +34,13 @@ struct HostAmounts {
   }
 };
 
-/// What nobody has asked of a node yet; below 0 where more is asked than it has.
+/// The unrequested part of a node; negative if pods request more than it has.
 struct HostLeft {
   std::int64_t cpu_milli = 0;   // thousandths of a core
   std::int64_t memory_mib = 0;  // MiB, rounded down
 };
 
-/// A node's allocatable; nothing is known of a node that states none.
+/// A node's allocatable; `known` is false for a node that does not state it.
 struct HostCapacity {
   HostAmounts amounts;
   std::int64_t pods = 0;

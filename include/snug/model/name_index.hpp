@@ -1,8 +1,8 @@
-// Node names to their slots in a NodeTable. Filled once, then only read, by any number of threads.
+// Maps node names to their slots in a NodeTable. Filled once, then read-only and thread-safe.
 //
-// A scheduler names every node of the cluster in every call, in any order, so that each look-up
-// waits for memory twice: for the cell and for the text of the name. find_all() looks up many at
-// once, and hides most of that (bench/http_bench).
+// A scheduler names every node of the cluster in every call, in any order, so each lookup misses
+// the cache twice: for the cell and for the name's text. find_all() looks up many names at once and
+// hides most of this latency (bench/http_bench).
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace snug {
 class NameIndex {
  public:
   void reserve(std::size_t names);
-  /// The name is not in it yet.
+  /// Requires that the name is not in the index.
   void emplace(std::string_view name, NodeIndex node);
 
   [[nodiscard]] std::optional<NodeIndex> find(std::string_view name) const;
@@ -35,7 +35,7 @@ class NameIndex {
   struct Cell {
     std::uint32_t hash = 0;
     std::uint32_t next_length = 0;  // the name's length plus 1; 0: the cell is free
-    std::uint32_t text = 0;         // where the name begins in text_
+    std::uint32_t text = 0;         // offset of the name in text_
     std::uint32_t node = 0;
   };
 

@@ -1,5 +1,5 @@
-// How much of the cluster's GPUs each namespace holds, for caps. A value: copies share what has not
-// changed since, so that a snapshot costs little however many namespaces there are.
+// How much GPU compute each namespace holds in the cluster, for caps. A value type with
+// copy-on-write parts, so that a snapshot is cheap however many namespaces there are.
 #pragma once
 
 #include <array>

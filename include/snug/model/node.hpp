@@ -1,6 +1,6 @@
-// What Snug reads of a Kubernetes node (NodeFacts), and what a node has to give (NodeInventory:
-// codec/inventory makes the one from the other). Plain data. What is taken on a node is no part of
-// this: see model/snapshot.hpp.
+// What Snug reads of a Kubernetes node (NodeFacts), and the capacity that follows from it
+// (NodeInventory, made by codec/inventory). Plain data. For what is in use on a node, see
+// model/snapshot.hpp.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ struct NodeFacts {
 enum class GpuMode : std::uint8_t { kNone, kWhole, kTimeSlicing, kMps, kMig };
 
 [[nodiscard]] std::string_view to_string(GpuMode mode);
-/// kNone for a text that is no mode's name.
+/// kNone if `text` is not the name of a mode.
 [[nodiscard]] GpuMode mode_from(std::string_view text);
 
 /// A MIG instance as a range on the GPU's memory-slice axis.
@@ -47,38 +47,38 @@ struct Slice {
   std::string profile;
   int start = 0;
   int size = 0;
-  std::string uuid;  // empty: still to be created
+  std::string uuid;  // empty: not created yet
 
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
-/// The slice by its card's table, whichever spelling of the profile it has; nothing: the table has
-/// no such profile of this size, or not at this start.
+/// The slice as a placement of its card's table; the profile may be spelled either way. Nullopt:
+/// the table has no such profile of this size, or not at this start.
 [[nodiscard]] std::optional<MigPlacement> placement_of(const MigTable& table, const Slice& slice);
 
 struct GpuInfo {
   int index = 0;
-  std::string uuid;  // empty: known by its index alone
+  std::string uuid;  // empty: known only by its index
   std::string model;
-  /// Equal for equal models, within one ledger, which gives the numbers; 0: not numbered, or one
-  /// of too many.
+  /// Assigned by the ledger, so that equal numbers mean equal models within one ledger. 0: not
+  /// numbered, or beyond the number of models that are distinguished.
   std::uint8_t model_number = 0;
   MebiBytes memory;
   bool healthy = true;
   bool mig = false;  // MIG mode is on: the GPU takes slices only
   int numa = -1;
-  std::vector<GpuMode> modes;        // what the operator allows on it, in the operator's order
-  std::vector<Slice> mig_instances;  // those that exist, by what the node says
-  /// The card's own table, else the built-in one; null: none is known, and the GPU takes no slices.
+  std::vector<GpuMode> modes;        // those that the operator allows, in the operator's order
+  std::vector<Slice> mig_instances;  // existing slices, as the node reports them
+  /// The table that the node publishes, else the built-in one; null: unknown, so no slices fit.
   MigTableRef mig_table;
-  /// Equal for equal tables, within one ledger, which gives the numbers; 0: as `model_number`.
+  /// Assigned by the ledger: equal numbers mean equal tables. 0: as for `model_number`.
   std::uint8_t mig_number = 0;
-  AxisMask mig_failed = 0;  // where the agent could not create a slice
+  AxisMask mig_failed = 0;  // memory slices where the agent failed to create a slice
 
   friend bool operator==(const GpuInfo&, const GpuInfo&) = default;
 };
 
-/// Whom the operator gives the node to (label snug.dev/pool).
+/// The pods for which the operator reserves the node (label snug.dev/pool).
 enum class Pool : std::uint8_t { kAuto, kShares, kWhole };
 
 [[nodiscard]] std::string_view to_string(Pool pool);
@@ -90,36 +90,36 @@ struct NodeInventory {
   /// links[i][j]: NVLinks between gpus[i] and gpus[j], 0 = PCIe; empty: unknown.
   std::vector<std::vector<int>> links;
   bool dynamic_mig = false;
-  bool enforced = false;  // label snug.dev/enforced=true: what shares may use is enforced here
-  /// The most units that the device plug-in offers one GPU or slice as.
+  bool enforced = false;  // label snug.dev/enforced=true: the limits of shares are enforced here
+  /// The largest number of units as which the device plug-in offers one GPU or slice.
   std::int64_t replicas = 1;
   HostCapacity host;
-  /// Units of nvidia.com/* that the kubelet hands out here, by resource name.
+  /// Allocatable units of nvidia.com/*, which the kubelet assigns, by resource name.
   std::map<std::string, std::int64_t, std::less<>> kubelet_units;
-  /// The same with every GPU healthy: what `kubelet_units` lack of it may come back.
+  /// The same if every GPU were healthy: units missing from `kubelet_units` may come back.
   std::map<std::string, std::int64_t, std::less<>> kubelet_capacity;
-  /// What a unit is of a GPU, where MIG slices are among the units; a resource that is not here is
-  /// whole GPUs or their replicas. 0: nobody knows.
+  /// The part of a GPU that one unit of a MIG resource is. A resource that is not in the map
+  /// consists of whole GPUs or their replicas. 0: unknown.
   std::map<std::string, MilliGpu, std::less<>> unit_milli;
-  /// Profiles, in each of their spellings, of which the device plug-in offers slices: the kubelet
-  /// gives any of these to any pod, and Snug gives none of them.
+  /// Profiles, in every spelling, of which the device plug-in offers slices. The kubelet may assign
+  /// any of these slices to any pod, so Snug assigns none of them.
   std::set<std::string, std::less<>> plugin_profiles;
-  bool plugin_has_all_slices = false;  // all slices of the node are the plug-in's
+  bool plugin_has_all_slices = false;  // every slice of the node belongs to the plug-in
   /// While the MIG layout is being changed (`closed_to_all` is kReconfiguring): the profiles, in
-  /// each of their spellings, that the tables of the node's cards have. Empty: none is known.
+  /// every spelling, of the tables of the node's cards. Empty: unknown.
   std::set<std::string, std::less<>> coming_profiles;
-  /// Why annotated pods, or GPU pods at all, are kept away from this node whatever it holds.
-  /// kNone: they are not.
+  /// Why the node accepts no annotated pods, or no GPU pods at all, whatever its free capacity.
+  /// kNone: it accepts them.
   ReasonCode closed_to_annotated = ReasonCode::kNone;
   ReasonCode closed_to_all = ReasonCode::kNone;
-  /// The sentence for people behind either of the two, with the details; empty: not closed.
+  /// The sentence that explains either of the two to people, with details; empty: not closed.
   std::string closed_because;
 
-  /// The position in `gpus` of the one that a device reserved with this index and uuid is charged
-  /// to; nothing: none of them.
-  ///   - By uuid, wherever the index of that GPU is now;
-  ///   - where that uuid is gone but the index exists, the GPU at the index;
-  ///   - a device held by index alone is charged to whatever GPU has that index.
+  /// The position in `gpus` of the GPU that a device reserved with this index and uuid is charged
+  /// to. Nullopt: none.
+  ///   - the GPU with this uuid, whatever its index is now;
+  ///   - else, the GPU with this index;
+  ///   - for a device reserved by index alone, the GPU with this index.
   [[nodiscard]] std::optional<std::size_t> gpu_of(int index, std::string_view uuid) const;
 
   friend bool operator==(const NodeInventory&, const NodeInventory&) = default;

@@ -1,4 +1,4 @@
-// The very devices chosen for a request on one node, before anything is reserved.
+// The devices chosen for a request on one node. Nothing is reserved yet.
 #pragma once
 
 #include <cstddef>
@@ -11,35 +11,37 @@
 
 namespace snug {
 
-/// What one container takes of one GPU. `gpu` is a position in NodeState::gpus.
+/// What one container takes of one GPU.
 struct DeviceTake {
   std::uint16_t container = 0;  // position in GpuRequest::containers
-  std::uint16_t gpu = 0;
+  std::uint16_t gpu = 0;        // position in NodeState::gpus
   GpuMode mode = GpuMode::kNone;
-  // Of GpuState::room and of GpuState::left, beyond what earlier takes of the placement have.
+  // By how much the take lowers GpuState::room and GpuState::left, after the placement's earlier
+  // takes.
   std::int32_t room = 0;
   std::int32_t milli = 0;
   MebiBytes memory;
   MilliGpu compute;
-  MigPlacement slice;  // with mode kMig, by the table of the GPU
+  MigPlacement slice;  // of the GPU's table; only with mode kMig
 };
 
-/// Empty takes: a kubelet-assigned request, charged to the node by count.
+/// Has no takes for a kubelet-assigned request, which is charged to the node by count.
 struct Placement {
   std::vector<DeviceTake> takes;
 };
 
-/// A placement that stands elsewhere.
+/// A non-owning view of a placement.
 struct PlacementView {
   std::span<const DeviceTake> takes;
 
   explicit PlacementView(std::span<const DeviceTake> the_takes) : takes(the_takes) {}
-  // NOLINTNEXTLINE(google-explicit-constructor): a view of what it names.
+  // NOLINTNEXTLINE(google-explicit-constructor): a view converts from what it views.
   PlacementView(const Placement& placement) : takes(placement.takes) {}
   [[nodiscard]] Placement copy() const { return {{takes.begin(), takes.end()}}; }
 };
 
-/// Several containers may take of one GPU: whether the take is the first of those on its GPU.
+/// Whether `take` is the first of the placement's takes on its GPU, which several containers may
+/// share.
 [[nodiscard]] inline bool is_first_on_its_gpu(PlacementView placement, const DeviceTake& take) {
   for (const DeviceTake& other : placement.takes) {
     if (&other == &take) return true;
@@ -48,14 +50,14 @@ struct PlacementView {
   return true;
 }
 
-/// The placements that a node offers, in one block of memory that is reused from node to node.
+/// The feasible placements on a node, in one block of memory that is reused from node to node.
 class PlacementList {
  public:
   void clear() {
     takes_.clear();
     ends_.clear();
   }
-  /// A take of the placement that the next close() ends.
+  /// Adds a take to the current placement, which close() completes.
   void add(const DeviceTake& take) { takes_.push_back(take); }
   void close() { ends_.push_back(takes_.size()); }
 

@@ -1,6 +1,6 @@
-// What Snug reads of a Kubernetes pod: plain facts, the same whether they came in a filter call, a
-// list, a watch event or a manifest (codec/kube_objects reads them). No meaning is given to them
-// here: request/ says what the pod asks.
+// What Snug reads of a Kubernetes pod (codec/kube_objects), whether it came in a filter call, a
+// list, a watch event or a manifest. Plain facts without interpretation: request/parse derives the
+// request from them.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,7 @@ enum class ContainerKind : std::uint8_t {
 struct ContainerFacts {
   std::string name;
   ContainerKind kind = ContainerKind::kApp;
-  /// `limits` (and, for a name that has no limit, `requests`) of nvidia.com/* resources, as
-  /// written.
+  /// nvidia.com/* resources as written: the limit, or the request of a resource without a limit.
   std::map<std::string, std::string, std::less<>> gpu_resources;
   HostAmounts host;  // its requests of cpu and memory
 
@@ -42,24 +41,24 @@ struct PodFacts {
   std::string creation_timestamp;   // RFC 3339, compared bytewise
   std::string resource_version;
   std::int32_t priority = 0;
-  bool terminating = false;  // metadata.deletionTimestamp is set; it still holds its GPUs
-  bool finished = false;     // phase Succeeded or Failed; it holds nothing any more
-  bool gated = false;        // spec.schedulingGates is not empty: nobody may bind it yet
+  bool terminating = false;  // metadata.deletionTimestamp is set; the pod keeps its GPUs
+  bool finished = false;     // phase Succeeded or Failed; the pod holds nothing
+  bool gated = false;        // spec.schedulingGates is not empty: the pod must not be bound yet
   bool soft_preferences =
       false;  // preferred node or pod (anti-)affinity, or ScheduleAnyway spreading
-  /// Something besides cpu, memory and GPUs ties the pod to what else is on its node: host ports,
-  /// claims of volumes or devices, required pod (anti-)affinity, DoNotSchedule spreading, requests
-  /// of other resources.
+  /// Whether the pod depends on other state of its node than CPU, memory and GPUs: host ports,
+  /// volume or device claims, required pod (anti-)affinity, DoNotSchedule spreading, or requests of
+  /// other resources.
   bool other_constraints = false;
   HostAmounts overhead;  // spec.overhead
-  // spec.resources.requests, which stand for the sum of the containers'.
+  // spec.resources.requests, which replace the sum over the containers.
   std::optional<std::int64_t> pod_cpu_milli;
   std::optional<std::int64_t> pod_memory_bytes;
-  std::vector<ContainerFacts> containers;  // init containers first, in the order of the lists
+  std::vector<ContainerFacts> containers;  // init containers first, in the order of the spec
   /// Only the keys that Snug reads: gpu-*, snug.dev/*, kubectl.kubernetes.io/default-container.
   std::map<std::string, std::string, std::less<>> annotations;
   std::map<std::string, std::string, std::less<>> labels;
-  std::size_t annotation_bytes = 0;  // of all keys and values, those not read here included
+  std::size_t annotation_bytes = 0;  // of all keys and values, including those not kept here
 
   friend bool operator==(const PodFacts&, const PodFacts&) = default;
 };

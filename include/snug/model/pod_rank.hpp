@@ -1,5 +1,5 @@
-// Which of two pods comes first where only one can have its way: the one with the higher priority,
-// among equals the older (creationTimestamp, bytewise), then the one with the lower uid.
+// The order of pods that compete for one place: higher priority first, then older
+// (creationTimestamp, compared bytewise), then lower uid.
 #pragma once
 
 #include <compare>

@@ -1,5 +1,5 @@
-// What a pod asks, understood: the result of request/parse. Quantities that depend on the GPU
-// (a fraction of its memory) stay as asked; fit/charge turns them into MiB and milli-GPU.
+// What a pod requests, as request/parse reads it. Quantities that depend on the GPU, such as a
+// fraction of its memory, are kept as written; fit/charge converts them to MiB and milli-GPU.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct MemoryAsk {
   friend bool operator==(const MemoryAsk&, const MemoryAsk&) = default;
 };
 
-/// `gpu-fraction: 2`: entire GPUs that Snug chooses.
+/// `gpu-fraction: 2`: whole GPUs, chosen by Snug.
 struct WholeAsk {
   friend bool operator==(const WholeAsk&, const WholeAsk&) = default;
 };
@@ -40,7 +40,7 @@ struct SliceAsk {
   friend bool operator==(const SliceAsk&, const SliceAsk&) = default;
 };
 
-/// `nvidia.com/gpu: 2` in a container's limits: units whose device the kubelet picks.
+/// `nvidia.com/gpu: 2` in a container's limits: units whose devices the kubelet chooses.
 struct KubeletAsk {
   std::string resource;
   friend bool operator==(const KubeletAsk&, const KubeletAsk&) = default;
@@ -52,25 +52,25 @@ using Ask = std::variant<FractionAsk, MemoryAsk, WholeAsk, SliceAsk, KubeletAsk>
   return std::holds_alternative<FractionAsk>(ask) || std::holds_alternative<MemoryAsk>(ask);
 }
 
-/// `gpu-isolation`: how the neighbours on a GPU must be kept apart.
+/// `gpu-isolation`: the mechanism that must isolate pods on one GPU.
 enum class Isolation : std::uint8_t { kAny, kTimeSlicing, kMps, kMig };
 
 struct ContainerRequest {
   std::string container;
   ContainerKind kind = ContainerKind::kApp;
   Ask ask;
-  std::int64_t count = 1;              // that on each of so many different GPUs, or so many units
-  std::optional<int> compute_percent;  // `gpu-compute`, 1..100: instead of what the ask implies
+  std::int64_t count = 1;              // number of different GPUs, each with the ask, or of units
+  std::optional<int> compute_percent;  // `gpu-compute`, 1..100: overrides what the ask implies
   Isolation isolation = Isolation::kAny;
   ModelFilter models;
-  std::string text;  // as the pod said it: `gpu-fraction=0.25`, `gpu-memory=4G;gpu-count=2`
+  std::string text;  // as the pod states it: `gpu-fraction=0.25`, `gpu-memory=4G;gpu-count=2`
 
   friend bool operator==(const ContainerRequest&, const ContainerRequest&) = default;
 };
 
-/// A pod asks either Snug or the kubelet, never both: all containers are of one kind.
+/// All containers are either annotated (Snug assigns) or kubelet-assigned: a pod never mixes them.
 struct GpuRequest {
-  std::vector<ContainerRequest> containers;  // in the pod's order: init containers, then the others
+  std::vector<ContainerRequest> containers;  // in the pod's order, init containers first
   std::string main_container;                // receives the unsuffixed flat annotations
   std::string policy;                        // `gpu-policy`; empty: the operator's rules choose
 

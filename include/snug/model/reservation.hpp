@@ -1,5 +1,5 @@
-// The GPUs given to one pod, as the annotation snug.dev/reservation keeps them
-// (codec/reservation_codec writes and reads it). The source of truth after a restart.
+// The GPUs reserved for one pod, as stored in the annotation snug.dev/reservation
+// (codec/reservation_codec). The source of truth after a restart.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@ namespace snug {
 
 struct ReservedDevice {
   int index = 0;
-  std::string uuid;  // empty: held by index
+  std::string uuid;  // empty: reserved by index
   GpuMode mode = GpuMode::kNone;
   MebiBytes memory;
   MilliGpu compute;
-  std::optional<Slice> slice;  // with mode kMig
+  std::optional<Slice> slice;  // only with mode kMig
 
   friend bool operator==(const ReservedDevice&, const ReservedDevice&) = default;
 };
 
-/// Units whose device the kubelet picks.
+/// Units whose devices the kubelet chooses.
 struct KubeletUnits {
   std::string resource;
   std::int64_t count = 0;
@@ -51,35 +51,35 @@ struct Reservation {
   friend bool operator==(const Reservation&, const Reservation&) = default;
 };
 
-/// One pod's hold on one node (its GPUs, if it has any, and its host's cpu and memory), shared
-/// between the ledger and its snapshots. Immutable.
+/// What one pod holds on one node: its GPUs, if any, and its CPU and memory. Immutable; shared
+/// between the ledger and its snapshots.
 struct Holding {
   std::string name_space;
   std::string pod;
   std::string uid;
   Reservation reservation;
-  /// What the reservation's containers ask, in their order; nothing: the text is not understood.
-  /// Empty: what they hold is not compared with it.
+  /// The request of each container of the reservation, in order; nullopt: its text does not parse.
+  /// Empty: the devices are not compared with requests.
   std::vector<std::optional<ContainerRequest>> asks;
-  /// What the reservation's containers are, in their order, which is the pod's; missing: apps.
+  /// The kind of each container of the reservation, in order; a missing one is an app container.
   std::vector<ContainerKind> kinds;
-  std::string request;  // as the pod said it
+  std::string request;  // as the pod states it
   std::string main_container;
-  /// Annotated, bound by someone else, and given no device: the node takes no annotated pod while
-  /// it lives and asks.
+  /// The pod is annotated, was bound by another scheduler, and has no device. Its node accepts no
+  /// annotated pods while it lives.
   bool unplaced = false;
-  /// The reservation stands in the pod's annotations, or will by its binding; false: it is only how
-  /// a pod that someone else bound is counted.
+  /// The reservation is stored in the pod's annotations, or its binding will store it. False: it
+  /// only counts a pod that another scheduler bound.
   bool written = false;
-  /// Its devices are not of the kind and number that its own request asks for: they close while it
-  /// lives.
+  /// The devices do not match the pod's own request in type or number; they are closed while the
+  /// pod lives.
   bool suspect = false;
-  bool terminating = false;        // its deletion has begun; it holds all it has until it is gone
-  bool other_constraints = false;  // PodFacts
+  bool terminating = false;        // being deleted; it holds everything until it is gone
+  bool other_constraints = false;  // PodFacts::other_constraints
   HostAmounts host;                // by kube-scheduler's formula
   PodRank rank;
 
-  /// It has no GPU, and asked for none.
+  /// Whether it holds no GPU and requested none.
   [[nodiscard]] bool of_host_alone() const { return !unplaced && reservation.containers.empty(); }
   [[nodiscard]] ContainerKind kind_of(std::size_t container) const {
     return container < kinds.size() ? kinds[container] : ContainerKind::kApp;

@@ -1,5 +1,5 @@
-// What tenants share, as the operator's policy says it (`sharing:`): plain data, which fit and plan
-// read and codec/policy_codec fills.
+// Which tenants may share GPUs, from the policy's `sharing:` (codec/policy_codec). Plain data, read
+// by fit and plan.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace snug {
 
 struct SharingRule {
   bool own_namespace_only = false;   // neighbours: namespace
-  std::optional<MilliGpu> cap;       // of all that the namespace holds, in the whole cluster
+  std::optional<MilliGpu> cap;       // on what the namespace holds in the whole cluster
   bool require_enforcement = false;  // shares only on nodes labelled snug.dev/enforced=true
 
   friend bool operator==(const SharingRule&, const SharingRule&) = default;
@@ -26,14 +26,14 @@ struct SharingRow {
   friend bool operator==(const SharingRow&, const SharingRow&) = default;
 };
 
-/// The first row whose globs match a namespace counts; where none does, nothing is restricted.
+/// The first row whose globs match a namespace applies; without one, nothing is restricted.
 class SharingRules {
  public:
   SharingRules() = default;
   explicit SharingRules(std::vector<SharingRow> rows);
 
   [[nodiscard]] const SharingRule& of(std::string_view name_space) const;
-  /// Whether any namespace keeps others off its GPUs: where none does, nobody need look.
+  /// Whether any row restricts neighbours. If not, no GPU needs to be checked for them.
   [[nodiscard]] bool any_apart() const { return any_apart_; }
   [[nodiscard]] const std::vector<SharingRow>& rows() const { return rows_; }
 

@@ -1,6 +1,5 @@
-// An immutable view of the ledger: what every node has, what is taken, and who holds it. Decisions
-// read snapshots only. A snapshot is complete when made, never changes, and may be read by any
-// number of threads.
+// An immutable view of the ledger: each node's capacity, use and holders. Decisions read only
+// snapshots. Thread-safe, since a snapshot never changes.
 #pragma once
 
 #include <algorithm>
@@ -27,65 +26,65 @@
 
 namespace snug {
 
-/// Why a GPU takes nothing new. Its holders stay counted.
+/// Why a GPU accepts no new pods. Its holders stay counted.
 enum class GpuClosure : std::uint8_t {
   kOpen,
-  kUnhealthy,      // the inventory says so
-  kVanished,       // reserved, and no longer in the inventory
-  kChanged,        // the index now has another uuid than a reservation names
-  kOverCommitted,  // holders add up to more than the GPU has
-  kModeConflict,   // holders of different modes meet
-  kSuspect,        // a reservation disagrees with its own request or with the inventory
-  kNoMigTable,     // in MIG mode, and nobody says what slices its card can have
+  kUnhealthy,      // by the inventory
+  kVanished,       // reserved, but no longer in the inventory
+  kChanged,        // the GPU at the index has another uuid than a reservation names
+  kOverCommitted,  // its holders use more than the GPU has
+  kModeConflict,   // its holders have different modes
+  kSuspect,        // a reservation contradicts its own request or the inventory
+  kNoMigTable,     // in MIG mode, but the card's profiles are unknown
 };
 
 [[nodiscard]] std::string_view to_string(GpuClosure closure);
 
-/// Why holders on a node cannot all be right, though no single GPU shows it. All stay counted.
+/// A conflict between holders of a node that no single GPU shows. All holders stay counted.
 enum class NodeConflict : std::uint8_t {
   kNone,
-  kMixedKinds,      // pods with devices of Snug's beside pods whose devices the kubelet picks
-  kUnitsOverTaken,  // the kubelet's pods hold more units of a resource than the node has
+  kMixedKinds,      // pods with devices chosen by Snug beside kubelet-assigned pods
+  kUnitsOverTaken,  // kubelet-assigned pods hold more units of a resource than the node has
 };
 
 [[nodiscard]] std::string_view to_string(NodeConflict conflict);
 
-/// What a pod counts in GpuState::crowd.
+/// What one pod adds to GpuState::crowd.
 inline constexpr std::int32_t kCrowdOfPod = 1000;
 
-/// One GPU's use. `info` lives as long as the NodeState that holds it.
+/// One GPU's use.
 struct GpuState {
-  const GpuInfo* info = nullptr;
-  MebiBytes memory;  // capacity
+  const GpuInfo* info = nullptr;  // lives as long as the NodeState that holds this
+  MebiBytes memory;               // capacity
   MebiBytes used_memory;
   MilliGpu used_compute;
   GpuMode mode = GpuMode::kNone;
-  /// The mode in which it would serve a share: the one it is in while the operator allows that,
-  /// else the first sharing entry of what the operator allows; kNone: it serves none.
+  /// The mode in which it serves a share: its current mode if the operator allows it, else the
+  /// first sharing mode that the operator allows; kNone: it serves no shares.
   GpuMode sharing = GpuMode::kNone;
-  /// What its pods ask of the node, and how many thousandths of pods they are: one that has several
-  /// GPUs counts the same part on each.
+  /// The CPU and memory requests of its pods, and the number of its pods in thousandths. A pod with
+  /// several GPUs is divided equally between them.
   HostAmounts host;
   std::int32_t crowd = 0;
-  bool takes_whole = false;  // as the operator allows, whatever is on it now
-  bool shares_both = false;  // the operator allows both modes for shares
+  bool takes_whole = false;  // the operator allows whole-GPU pods, whatever its current use
+  bool shares_both = false;  // the operator allows both sharing modes
   GpuClosure closure = GpuClosure::kOpen;
-  /// The position of the node's first GPU of the same model: equal numbers, equal models.
+  /// The position of the node's first GPU of the same model: equal numbers mean equal models.
   std::uint16_t model = 0;
-  MigUse mig;  // what its holders have, in MIG mode
-  /// Not 0: something that is not its state tells it from all GPUs with another number.
+  MigUse mig;  // what its holders use, in MIG mode
+  /// GPUs with different numbers must not be treated as interchangeable although their states are
+  /// equal (see same_as()).
   std::uint16_t told_apart = 0;
-  /// What is left for others, thousandths of the memory plus thousandths of the compute: 0..2000;
-  /// 0 when closed.
+  /// Free memory plus free compute, each in thousandths of the GPU: 0..2000; 0 when closed.
   std::int32_t room = 0;
-  /// The same as one number, thousandths of the GPU: what is left of its memory or of its compute,
-  /// whichever is less; of memory slices, in MIG mode; 0 when closed.
+  /// Free thousandths of the GPU, 0..1000: the minimum of its free memory and free compute, or its
+  /// free memory slices in MIG mode; 0 when closed.
   std::int32_t left = 0;
 
   [[nodiscard]] MebiBytes free_memory() const { return memory - used_memory; }
   [[nodiscard]] MilliGpu free_compute() const { return kWholeGpu - used_compute; }
   [[nodiscard]] bool empty() const { return mode == GpuMode::kNone; }
-  /// Nothing but their positions tells the two apart. Of GPUs of one node.
+  /// Whether two GPUs of one node differ only in their positions.
   [[nodiscard]] bool same_as(const GpuState& other) const {
     return memory == other.memory && used_memory == other.used_memory &&
            used_compute == other.used_compute && mode == other.mode && sharing == other.sharing &&
@@ -93,7 +92,7 @@ struct GpuState {
            closure == other.closure && model == other.model && told_apart == other.told_apart &&
            info->mig == other.info->mig && (!info->mig || same_slices_as(other));
   }
-  /// Of GPUs in MIG mode: what they have of slices, their uuids aside.
+  /// Whether two GPUs in MIG mode have equal slices, apart from their uuids.
   [[nodiscard]] bool same_slices_as(const GpuState& other) const {
     return mig == other.mig && info->mig_table == other.info->mig_table &&
            info->mig_failed == other.info->mig_failed &&
@@ -104,14 +103,15 @@ struct GpuState {
   }
 };
 
-/// One node's use: always the sum of its holdings over its inventory (fit/usage makes it).
+/// One node's use: the sum of its holdings, applied to its inventory (fit/usage computes it).
 struct NodeState {
-  // What every decision reads stands first, and together.
+  // The fields that every decision reads come first, for locality.
   std::shared_ptr<const NodeInventory> inventory;
-  std::vector<GpuState> gpus;  // the inventory's in its order, then the vanished ones
+  std::vector<GpuState> gpus;  // the inventory's in order, then the vanished ones
   std::int64_t room = 0;       // sum over the GPUs
-  std::int64_t left = 0;       // sum over the GPUs, less what the kubelet's pods hold by count
-  /// Why the node as a whole takes no pod of either kind, whatever its GPUs; kNone: it does.
+  std::int64_t left = 0;       // sum over the GPUs, minus kubelet_milli
+  /// Why the node accepts no annotated pods, or no kubelet-assigned pods, whatever its GPUs; kNone:
+  /// it accepts them.
   ReasonCode annotated_gate = ReasonCode::kNone;
   ReasonCode kubelet_gate = ReasonCode::kNone;
   NodeConflict conflict = NodeConflict::kNone;
@@ -119,14 +119,14 @@ struct NodeState {
   int snug_assigned = 0;          // holdings with devices
   int kubelet_assigned = 0;       // holdings by count
   int unplaced = 0;               // holdings that close the node to annotated pods
-  std::vector<GpuInfo> vanished;  // GPUs that only reservations still name
+  std::vector<GpuInfo> vanished;  // GPUs that are reserved but no longer in the inventory
   std::map<std::string, std::int64_t, std::less<>> kubelet_used;  // units by resource
-  std::int64_t kubelet_milli = 0;                                 // the same as thousandths of GPUs
-  HostAmounts host_used;  // of all pods on the node, those without GPUs included
+  std::int64_t kubelet_milli = 0;                                 // the same in milli-GPU
+  HostAmounts host_used;  // of all pods on the node, including those without GPUs
   std::int64_t pods = 0;
   std::vector<HoldingPtr> holdings;
-  /// The part of `host_used` and of `pods` that is of pods which `holdings` does not list: pods
-  /// without GPUs, where a node has very many of them.
+  /// The part of `host_used` and `pods` that belongs to pods which `holdings` leaves out: pods
+  /// without GPUs, on a node that has very many of them.
   HostAmounts unlisted_host_used;
   std::int64_t unlisted_pods = 0;
 
@@ -137,10 +137,10 @@ struct NodeState {
 
   [[nodiscard]] const std::string& name() const { return inventory->name; }
 
-  /// The position in `gpus` of the one that a reserved device is charged to: the inventory's
-  /// (NodeInventory::gpu_of), else the vanished one with its index and uuid; nothing: none of them.
+  /// The position in `gpus` of the GPU that a reserved device is charged to: by
+  /// NodeInventory::gpu_of(), else the vanished GPU with its index and uuid. Nullopt: none.
   [[nodiscard]] std::optional<std::size_t> gpu_of(const ReservedDevice& device) const;
-  /// NVLinks between the GPUs at two positions; 0 where none are known.
+  /// The number of NVLinks between the GPUs at two positions; 0 if unknown.
   [[nodiscard]] int links(std::size_t a, std::size_t b) const {
     const auto& all = inventory->links;
     return a < all.size() && b < all.size() ? all[a][b] : 0;
@@ -148,22 +148,22 @@ struct NodeState {
 };
 using NodeStatePtr = std::shared_ptr<const NodeState>;
 
-/// Node states by slot, in chunks that tables share: a new table after a change of one node costs a
-/// chunk and a list of chunks, not a pointer for every node.
+/// Node states by slot. Tables share chunks of states, so a new table after a change of one node
+/// copies one chunk and the list of chunks, not a pointer for every node.
 class NodeTable {
  public:
   static constexpr std::size_t kChunk = 64;
-  /// Of so many slots; apart, since most decisions look at most nodes' versions alone.
+  /// Versions are apart from states, since most decisions read only the versions of most nodes.
   struct Chunk {
-    std::array<NodeStatePtr, kChunk> states;          // null: the slot's node is gone
-    std::array<std::uint64_t, kChunk> versions = {};  // in one slot of one ledger, no two states
-                                                      // have the same but 0
+    std::array<NodeStatePtr, kChunk> states;  // null: the slot's node is gone
+    /// Distinct for each state that one slot of one ledger has had; 0: not numbered.
+    std::array<std::uint64_t, kChunk> versions = {};
   };
 
   NodeTable() = default;
   NodeTable(std::vector<std::shared_ptr<const Chunk>> chunks, std::size_t size)
       : chunks_(std::move(chunks)), size_(size) {}
-  /// Without versions.
+  /// A table whose versions are all 0.
   explicit NodeTable(const std::vector<NodeStatePtr>& nodes);
 
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -187,8 +187,7 @@ struct StringHash {
   }
 };
 
-/// An unbound pod that kube-scheduler nominated to a node, where others were evicted for it
-/// (status.nominatedNodeName).
+/// An unbound pod with status.nominatedNodeName: kube-scheduler evicted others for it on that node.
 struct Nomination {
   std::string name_space;
   std::string node;
@@ -196,32 +195,32 @@ struct Nomination {
   GpuRequest request;
 };
 using NominationPtr = std::shared_ptr<const Nomination>;
-/// Of one node, the first by rank first.
+/// Of one node, in the order of rank.
 using Nominations = std::vector<NominationPtr>;
 
-/// Placements on one node that were named as their pods' winners, and that are not bound yet, the
-/// earliest first: they count as taken for other pods.
+/// Placements on one node that filter named as winners and that are not bound yet, earliest first.
+/// Other pods see them as taken.
 using Intents = std::vector<HoldingPtr>;
 
 struct Snapshot {
   Generation generation;       // of the ledger
-  Generation room_generation;  // counts the changes that may have made room
-  /// Counts the intents whose places came free: that ended otherwise than by their pods' binds.
+  Generation room_generation;  // counts changes that may have freed capacity
+  /// Counts intents that ended other than by their pods' binds, and so freed their places.
   Generation intents_ended;
-  Generation inventories;  // counts the changes of what nodes have
+  Generation inventories;  // counts changes of inventories
   NodeTable nodes;         // by NodeIndex
-  /// Names to slots of `nodes`.
+  /// The slots of `nodes` by name.
   std::shared_ptr<const NameIndex> names;
-  std::unordered_map<std::uint32_t, Intents> intents;  // by node; none is empty
-  /// Pods without a holding that are nominated to a node, by node: what they ask is kept for them.
+  std::unordered_map<std::uint32_t, Intents> intents;  // by node; no entry is empty
+  /// Nominated pods that hold nothing yet, by node: their requests are kept free for them.
   std::unordered_map<std::uint32_t, Nominations> nominations;
-  /// What the holdings of each namespace have of GPUs' compute.
+  /// The GPU compute that the holdings of each namespace have.
   NamespaceUse held;
-  /// GPU models by their number (GpuInfo::model_number), the first of them nameless. Null: none.
+  /// GPU models by GpuInfo::model_number; element 0 is empty. Null: there are none.
   std::shared_ptr<const std::vector<std::string>> models;
-  /// MIG tables by their number (GpuInfo::mig_number), the first of them none. Null: none.
+  /// MIG tables by GpuInfo::mig_number; element 0 is null. Null: there are none.
   std::shared_ptr<const std::vector<MigTableRef>> mig_tables;
-  /// What has been learned of the pods that ask for GPUs. Never null.
+  /// The learned demand for GPUs. Never null.
   DemandPtr demand{DemandPtr{}, &kNothingLearned};
 };
 using SnapshotPtr = std::shared_ptr<const Snapshot>;
