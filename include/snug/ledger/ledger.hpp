@@ -49,6 +49,7 @@
 #include "snug/base/clock.hpp"
 #include "snug/base/ids.hpp"
 #include "snug/base/limits.hpp"
+#include "snug/base/mutex.hpp"
 #include "snug/model/snapshot.hpp"
 #include "snug/plan/claim.hpp"
 
@@ -192,8 +193,9 @@ class Ledger {
   [[nodiscard]] bool ended_since(ListMark mark, std::string_view uid) const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  struct State;
+  mutable FairMutex mutex_;
+  const std::unique_ptr<State> state_ SNUG_PT_GUARDED_BY(mutex_);
 };
 
 }  // namespace snug
