@@ -47,6 +47,7 @@
 #include <vector>
 
 #include "snug/base/clock.hpp"
+#include "snug/base/enum_names.hpp"
 #include "snug/base/ids.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/base/mutex.hpp"
@@ -56,6 +57,10 @@
 namespace snug {
 
 enum class HoldingState : std::uint8_t { kReserved, kUnsettled, kBound };
+
+inline constexpr EnumNames kHoldingStateNames{std::array{
+    EnumName{HoldingState::kReserved, "reserved"}, EnumName{HoldingState::kUnsettled, "unsettled"},
+    EnumName{HoldingState::kBound, "bound"}}};
 
 struct LedgerEntry {
   HoldingPtr holding;
