@@ -65,7 +65,7 @@ struct Extender::Parts {
 
   SteadyClock clock;
   SpdlogLog log;
-  PrometheusMetrics metrics;
+  const std::unique_ptr<PrometheusMetrics> metrics = make_prometheus_metrics();
   std::unique_ptr<MemoryApi> memory;  // embedded mode; else the two below
   std::unique_ptr<KubeApi> kube_api;
   std::unique_ptr<KubeSource> kube_source;
@@ -96,7 +96,7 @@ Extender::~Extender() { stop(); }
 Result<void> Extender::open_policy() {
   parts_->policy_file = std::make_unique<PolicyFile>(
       options_.policy,
-      PolicyFile::Context{options_.limits, parts_->metrics, parts_->log, parts_->clock});
+      PolicyFile::Context{options_.limits, *parts_->metrics, parts_->log, parts_->clock});
   Result<PolicyPtr> policy = parts_->policy_file->open();
   if (!policy) return std::unexpected(policy.error());
   parts_->policy_store = std::make_unique<PolicyStore>(*std::move(policy));
@@ -126,7 +126,7 @@ Result<void> Extender::open_kubernetes() {
                          .own_namespace = environment("POD_NAMESPACE"),
                          .own_pod = environment("POD_NAME"),
                          .seed = random_number()};
-  const KubeContext context{options_.limits, parts_->metrics, parts_->log, parts_->clock};
+  const KubeContext context{options_.limits, *parts_->metrics, parts_->log, parts_->clock};
   parts_->kube_api = std::make_unique<KubeApi>(*endpoint, kube, context);
   parts_->kube_source = std::make_unique<KubeSource>(*endpoint, kube, context);
   parts_->source_starts = parts_->clock.now();
@@ -192,7 +192,7 @@ Result<void> Extender::start() {
   const Result<void> opened = options_.cluster.empty() ? open_kubernetes() : open_memory();
   if (!opened) return opened;
   parts_->core =
-      std::make_unique<Core>(CorePorts{*parts_->policy_store, parts_->api(), parts_->metrics,
+      std::make_unique<Core>(CorePorts{*parts_->policy_store, parts_->api(), *parts_->metrics,
                                        parts_->log, parts_->clock, parts_->memory.get()},
                              service_options());
   parts_->policy_file->feed(*parts_->policy_store,
@@ -267,7 +267,7 @@ Result<void> Extender::serve() {
       extender_handlers(parts.core->service),
       HttpOptions{options_.listen.host, options_.listen.port, tls, on_problem}, options_.limits);
   parts.admin = std::make_unique<AdminServer>(
-      admin_routes(*parts.core, parts.metrics, parts.memory.get()),
+      admin_routes(*parts.core, *parts.metrics, parts.memory.get()),
       HttpOptions{options_.admin_listen.host, options_.admin_listen.port, std::nullopt, on_problem},
       options_.limits);
   if (Result<void> started = parts.extender->start(); !started) return started;

@@ -25,7 +25,7 @@ PolicyFile::PolicyFile(std::string path, const Context& context)
 
 Result<PolicyPtr> PolicyFile::open() {
   if (path_.empty()) return parse(default_policy_yaml(), "the default policy", context_.limits);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stamp_ = stamp();
   piped_ = !stamp_.regular;
   settled_ = false;
@@ -36,14 +36,14 @@ Result<PolicyPtr> PolicyFile::open() {
 }
 
 void PolicyFile::feed(PolicyStore& store, std::function<void()> on_change) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   store_ = &store;
   on_change_ = std::move(on_change);
 }
 
 void PolicyFile::poll() {
   if (path_.empty()) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const TimePoint now = context_.clock.now();
   if (now - looked_ < std::chrono::milliseconds(context_.limits.policy_reread_ms)) return;
   looked_ = now;
@@ -57,7 +57,7 @@ void PolicyFile::reload() {
                        "the policy that is compiled in stays in force");
     return;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   read_again(Asked::kYes);
 }
 

@@ -11,11 +11,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 
 #include "snug/base/clock.hpp"
 #include "snug/base/limits.hpp"
+#include "snug/base/mutex.hpp"
 #include "snug/base/result.hpp"
 #include "snug/service/policy_store.hpp"
 #include "snug/service/ports.hpp"
@@ -62,23 +62,25 @@ class PolicyFile {
   enum class Asked : std::uint8_t { kNo, kYes };
 
   [[nodiscard]] Stamp stamp() const;
-  [[nodiscard]] Result<std::string> read() const;
-  void read_again(Asked asked);
-  void use(const Result<std::string>& text);
+  [[nodiscard]] Result<std::string> read() const SNUG_REQUIRES(mutex_);
+  void read_again(Asked asked) SNUG_REQUIRES(mutex_);
+  void use(const Result<std::string>& text) SNUG_REQUIRES(mutex_);
   void refuse(const Error& error);
 
   const std::string path_;
   const Context context_;
-  std::mutex mutex_;
-  // All guarded by mutex_.
-  PolicyStore* store_ = nullptr;
-  std::function<void()> on_change_;
-  TimePoint looked_;
-  bool piped_ = false;  // what came from a pipe at the start is all that there is
-  Stamp stamp_;         // taken before the file was read, so that a change in between shows
-  bool settled_ =
-      true;           // false: written so lately that a later write may have left stamp_ as it is
-  std::string seen_;  // the text that was read last, or why there was none
+  Mutex mutex_;
+  PolicyStore* store_ SNUG_GUARDED_BY(mutex_) = nullptr;
+  std::function<void()> on_change_ SNUG_GUARDED_BY(mutex_);
+  TimePoint looked_ SNUG_GUARDED_BY(mutex_);
+  /// The policy came from a pipe at the start, which cannot be read again.
+  bool piped_ SNUG_GUARDED_BY(mutex_) = false;
+  /// Taken before the file was read, so that a change in between shows.
+  Stamp stamp_ SNUG_GUARDED_BY(mutex_);
+  /// False: written so lately that a later write may have left `stamp_` as it is.
+  bool settled_ SNUG_GUARDED_BY(mutex_) = true;
+  /// The text that was read last, or the error of that read.
+  std::string seen_ SNUG_GUARDED_BY(mutex_);
 };
 
 }  // namespace snug

@@ -18,16 +18,16 @@ constexpr const char* kPlainText = "text/plain; charset=utf-8";
 AdminReply to_admin(Reply reply) { return {.status = reply.status, .body = std::move(reply.body)}; }
 
 AdminReply show_metrics(Core& core, PrometheusMetrics& metrics) {
-  ClusterGauges gauges = read_gauges(core.ledger);
+  ClusterGauges gauges;
   gauges.ready = core.readiness.ready();
   gauges.leads = core.readiness.leads();
   gauges.in_conflict = core.readiness.in_conflict();
   if (gauges.in_conflict) gauges.lease_holder = core.readiness.leader();
-  for (const Resource resource : {Resource::kNodes, Resource::kPods}) {
+  for (const Resource resource : kResourceNames.values()) {
     const auto age = core.readiness.age(resource).value_or(std::chrono::milliseconds(0));
-    gauges.streams.emplace(to_string(resource),
-                           StreamGauges{age, core.readiness.version(resource)});
+    gauges.streams.emplace(resource, StreamGauges{age, core.readiness.version(resource)});
   }
+  gauges.ledger = totals_of(core.ledger);
   gauges.pending_pods = static_cast<std::int64_t>(core.pending.size());
   metrics.set_gauges(gauges);
   return {.body = metrics.exposition(), .content_type = "text/plain; version=0.0.4"};

@@ -23,8 +23,9 @@ Ticker::Ticker(std::string name, std::chrono::milliseconds every, Log& log,
 Ticker::~Ticker() { stop(); }
 
 void Ticker::run() {
-  std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, every_, [this] { return stopping_; })) {
+  MutexLock lock(mutex_);
+  const auto stopping = [this]() SNUG_REQUIRES(mutex_) { return stopping_; };
+  while (!wake_.wait_for(mutex_, every_, stopping)) {
     lock.unlock();
     tick();
     lock.lock();
@@ -45,7 +46,7 @@ void Ticker::tick() {
 
 void Ticker::stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   wake_.notify_all();

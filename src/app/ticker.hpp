@@ -3,12 +3,11 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 
+#include "snug/base/mutex.hpp"
 #include "snug/service/ports.hpp"
 
 namespace snug {
@@ -32,9 +31,9 @@ class Ticker {
   const std::chrono::milliseconds every_;
   Log& log_;
   const std::function<void()> what_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  Condition wake_;
+  bool stopping_ SNUG_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

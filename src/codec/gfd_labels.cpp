@@ -16,6 +16,9 @@ namespace {
 constexpr std::string_view kCount = "nvidia.com/gpu.count";
 
 enum class Strategy : std::uint8_t { kNone, kSingle, kMixed };
+constexpr EnumNames kStrategyNames{std::array{EnumName{Strategy::kNone, "none"},
+                                              EnumName{Strategy::kSingle, "single"},
+                                              EnumName{Strategy::kMixed, "mixed"}}};
 
 struct Labels {
   Strategy strategy = Strategy::kNone;
@@ -30,9 +33,8 @@ struct Labels {
 
 Result<Strategy> read_strategy(const NodeFacts& node) {
   const std::string_view text = value_of(node.labels, kStrategyLabel);
-  if (text.empty() || text == "none") return Strategy::kNone;
-  if (text == "single") return Strategy::kSingle;
-  if (text == "mixed") return Strategy::kMixed;
+  if (text.empty()) return Strategy::kNone;
+  if (const auto strategy = kStrategyNames.find(text)) return *strategy;
   return fail(ErrorCode::kInvalid, "the label nvidia.com/mig.strategy is " + in_quotes(text) +
                                        "; allowed are none, single and mixed");
 }

@@ -14,11 +14,9 @@ namespace {
 void read_pool(const NodeFacts& node, NodeInventory& inventory) {
   const auto label = node.labels.find("snug.dev/pool");
   if (label == node.labels.end()) return;
-  for (const Pool pool : {Pool::kAuto, Pool::kShares, Pool::kWhole}) {
-    if (label->second == to_string(pool)) {
-      inventory.pool = pool;
-      return;
-    }
+  if (const std::optional<Pool> pool = kPoolNames.find(label->second)) {
+    inventory.pool = *pool;
+    return;
   }
   close_to_all(inventory, ReasonCode::kBadInventory,
                "the label snug.dev/pool is " + in_quotes(label->second) +

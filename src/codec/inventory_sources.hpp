@@ -11,11 +11,10 @@
 #include "snug/base/limits.hpp"
 #include "snug/base/result.hpp"
 #include "snug/model/node.hpp"
+#include "snug/model/request.hpp"
 
 namespace snug {
 
-inline constexpr std::string_view kGpuResource = "nvidia.com/gpu";
-inline constexpr std::string_view kSharedResource = "nvidia.com/gpu.shared";
 inline constexpr std::string_view kMemoryLabel = "nvidia.com/gpu.memory";
 inline constexpr std::string_view kReplicasLabel = "nvidia.com/gpu.replicas";
 inline constexpr std::int64_t kMostReplicas = 1'000'000;

@@ -246,15 +246,6 @@ PodFacts read_pod_facts(Walk& walk, const typename Walk::Value& value, const Whe
   return pod;
 }
 
-inline std::optional<WatchKind> watch_kind(std::string_view type) {
-  if (type == "ADDED") return WatchKind::kAdded;
-  if (type == "MODIFIED") return WatchKind::kModified;
-  if (type == "DELETED") return WatchKind::kDeleted;
-  if (type == "BOOKMARK") return WatchKind::kBookmark;
-  if (type == "ERROR") return WatchKind::kError;
-  return std::nullopt;
-}
-
 inline bool carries_object(const WatchEvent& event) {
   return event.kind != WatchKind::kError && event.kind != WatchKind::kBookmark;
 }
@@ -267,7 +258,7 @@ WatchEvent read_event_head(Walk& walk, const typename Walk::Value& root, const W
   std::string type;
   walk.fields(root, where, wanted);
   walk.text(wanted[0], where, type);
-  const std::optional<WatchKind> kind = watch_kind(type);
+  const std::optional<WatchKind> kind = kWatchKindNames.find(type);
   if (!kind) {
     walk.fail_at(Where{&where, "type"}, "must be ADDED, MODIFIED, DELETED, BOOKMARK or ERROR");
   }

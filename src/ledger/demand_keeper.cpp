@@ -7,7 +7,7 @@
 namespace snug {
 
 void DemandKeeper::seen(const Seen& pod) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   began_ = true;
   look_at_nodes();
   learner_.arrived(pod.uid, pod.shape, supply_);
@@ -16,7 +16,7 @@ void DemandKeeper::seen(const Seen& pod) {
 }
 
 void DemandKeeper::listed(std::span<const Seen> pods) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   look_at_nodes();
   std::unordered_set<std::string_view> living;
   for (const Seen& pod : pods) living.insert(pod.uid);
@@ -34,18 +34,18 @@ void DemandKeeper::listed(std::span<const Seen> pods) {
 }
 
 void DemandKeeper::nodes_listed() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   look_at_nodes();
   publish();
 }
 
 void DemandKeeper::placed(std::string_view uid) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   learner_.placed(uid);
 }
 
 void DemandKeeper::gone(std::string_view uid) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   learner_.gone(uid, supply_);
 }
 

@@ -1,7 +1,6 @@
 #include "snug/ledger/ledger.hpp"
 
 #include <algorithm>
-#include <mutex>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -17,8 +16,9 @@
 #include "snug/plan/plan.hpp"
 
 namespace snug {
-struct Ledger::Impl {
-  Impl(const Clock& the_clock, const Limits& limits)
+/// What the ledger's mutex guards.
+struct Ledger::State {
+  State(const Clock& the_clock, const Limits& limits)
       : clock(the_clock),
         intents(limits),
         nominations(limits),
@@ -26,8 +26,6 @@ struct Ledger::Impl {
         max_nodes(static_cast<std::size_t>(limits.max_nodes)) {}
 
   const Clock& clock;
-  mutable FairMutex mutex;
-  // All below are guarded by `mutex`.
   std::unordered_map<std::string, LedgerEntry, StringHash, std::equal_to<>> entries;
   std::unordered_set<std::string, StringHash, std::equal_to<>> unconfirmed;  // uids in `entries`
   NodeSlots nodes;
@@ -155,7 +153,7 @@ struct Ledger::Impl {
   std::optional<ReserveFailure> held_already(const ReserveInput& input);
 };
 
-bool Ledger::Impl::hold(const HoldingPtr& holding, Shown shown) {
+bool Ledger::State::hold(const HoldingPtr& holding, Shown shown) {
   const bool watched = shown != Shown::kRead;
   const bool revived = ended.contains(holding->uid);
   if (revived) {
@@ -201,7 +199,7 @@ bool Ledger::Impl::hold(const HoldingPtr& holding, Shown shown) {
 }
 
 /// What the API server says of the pod beside its GPUs.
-void Ledger::Impl::bring_up_to_date(LedgerEntry& entry, const Holding& shown) {
+void Ledger::State::bring_up_to_date(LedgerEntry& entry, const Holding& shown) {
   if (same_pod(*entry.holding, shown)) return;
   auto next = std::make_shared<Holding>(*entry.holding);
   next->host = shown.host;
@@ -214,7 +212,7 @@ void Ledger::Impl::bring_up_to_date(LedgerEntry& entry, const Holding& shown) {
 }
 
 /// A list that was begun at `mark` does not show the pod bound.
-void Ledger::Impl::not_shown_bound(const std::string& uid, std::uint64_t mark, bool lives) {
+void Ledger::State::not_shown_bound(const std::string& uid, std::uint64_t mark, bool lives) {
   const LedgerEntry& entry = entries.find(uid)->second;
   if (entry.sequence > mark) return;
   if (!lives) {
@@ -226,7 +224,7 @@ void Ledger::Impl::not_shown_bound(const std::string& uid, std::uint64_t mark, b
 
 /// The best devices on the node, beside what was promised to other pods there. Of two pods that
 /// were promised one place the earlier has it.
-NodeChoice Ledger::Impl::choose(NodeIndex node, const ReserveInput& input) {
+NodeChoice Ledger::State::choose(NodeIndex node, const ReserveInput& input) {
   const Nominations nominated = nominations.on(input.node, waiting());
   const Intents promised = intents.before(input.node, input.claim.rank.uid);
   return choose_on(*nodes.state(node), input.claim,
@@ -236,7 +234,7 @@ NodeChoice Ledger::Impl::choose(NodeIndex node, const ReserveInput& input) {
                     .demand = *demand});
 }
 
-std::optional<ReserveFailure> Ledger::Impl::held_already(const ReserveInput& input) {
+std::optional<ReserveFailure> Ledger::State::held_already(const ReserveInput& input) {
   using Kind = ReserveFailure::Kind;
   if (ended.contains(input.claim.rank.uid)) return ReserveFailure{.kind = Kind::kEnded};
   const LedgerEntry* entry = find(input.claim.rank.uid);
@@ -256,47 +254,47 @@ std::optional<ReserveFailure> Ledger::Impl::held_already(const ReserveInput& inp
 }
 
 Ledger::Ledger(const Clock& clock, const Limits& limits)
-    : impl_(std::make_unique<Impl>(clock, limits)) {}
+    : state_(std::make_unique<State>(clock, limits)) {}
 Ledger::~Ledger() = default;
 
 SnapshotPtr Ledger::snapshot() {
-  const std::lock_guard lock(impl_->mutex);
-  impl_->expire_intents();
-  if (impl_->current == nullptr) {
+  const MutexLock lock(mutex_);
+  state_->expire_intents();
+  if (state_->current == nullptr) {
     auto snapshot = std::make_shared<Snapshot>();
-    snapshot->generation = impl_->generation;
-    snapshot->room_generation = impl_->room;
-    snapshot->intents_ended = impl_->intents_ended;
-    snapshot->inventories = impl_->nodes.inventories();
-    snapshot->nodes = impl_->nodes.table();
-    snapshot->names = impl_->nodes.name_index();
-    for (HoldingPtr& intent : impl_->intents.all()) {
-      if (const auto node = impl_->nodes.find(intent->reservation.node)) {
+    snapshot->generation = state_->generation;
+    snapshot->room_generation = state_->room;
+    snapshot->intents_ended = state_->intents_ended;
+    snapshot->inventories = state_->nodes.inventories();
+    snapshot->nodes = state_->nodes.table();
+    snapshot->names = state_->nodes.name_index();
+    for (HoldingPtr& intent : state_->intents.all()) {
+      if (const auto node = state_->nodes.find(intent->reservation.node)) {
         snapshot->intents[node->value].push_back(std::move(intent));
       }
     }
-    for (const std::string& name : impl_->nominations.nodes()) {
-      const auto node = impl_->nodes.find(name);
-      Nominations nominated = impl_->nominations.on(name, impl_->waiting());
+    for (const std::string& name : state_->nominations.nodes()) {
+      const auto node = state_->nodes.find(name);
+      Nominations nominated = state_->nominations.on(name, state_->waiting());
       if (node && !nominated.empty()) snapshot->nominations[node->value] = std::move(nominated);
     }
-    snapshot->held = impl_->nodes.held();
-    snapshot->demand = impl_->demand;
-    snapshot->models = impl_->nodes.models();
-    snapshot->mig_tables = impl_->nodes.mig_tables();
-    impl_->current = std::move(snapshot);
+    snapshot->held = state_->nodes.held();
+    snapshot->demand = state_->demand;
+    snapshot->models = state_->nodes.models();
+    snapshot->mig_tables = state_->nodes.mig_tables();
+    state_->current = std::move(snapshot);
   }
-  return impl_->current;
+  return state_->current;
 }
 
 bool Ledger::put_node(NodeInventory inventory) {
-  const std::lock_guard lock(impl_->mutex);
-  return impl_->put_node(std::move(inventory));
+  const MutexLock lock(mutex_);
+  return state_->put_node(std::move(inventory));
 }
 
 void Ledger::remove_node(std::string_view name) {
-  const std::lock_guard lock(impl_->mutex);
-  impl_->remove_node(name);
+  const MutexLock lock(mutex_);
+  state_->remove_node(name);
 }
 
 std::size_t Ledger::replace_nodes(std::vector<NodeInventory> inventories) {
@@ -305,196 +303,197 @@ std::size_t Ledger::replace_nodes(std::vector<NodeInventory> inventories) {
   std::unordered_set<std::string> listed;
   for (const NodeInventory& inventory : inventories) listed.insert(inventory.name);
   std::vector<std::string> absent = [this] {
-    const std::lock_guard lock(impl_->mutex);
-    return impl_->nodes.names();
+    const MutexLock lock(mutex_);
+    return state_->nodes.names();
   }();
   std::erase_if(absent, [&](const std::string& name) { return listed.contains(name); });
   const auto in_parts = [&](std::size_t count, const auto& take) {
     for (std::size_t next = 0; next < count;) {
-      const std::lock_guard lock(impl_->mutex);
+      const MutexLock lock(mutex_);
       for (const std::size_t last = std::min(next + kAtOnce, count); next < last; ++next)
         take(next);
     }
   };
-  in_parts(absent.size(), [&](std::size_t i) { impl_->remove_node(absent[i]); });
+  in_parts(absent.size(),
+           [&](std::size_t i) SNUG_REQUIRES(mutex_) { state_->remove_node(absent[i]); });
   std::size_t left_out = 0;
-  in_parts(inventories.size(), [&](std::size_t i) {
-    if (!impl_->put_node(std::move(inventories[i]))) ++left_out;
+  in_parts(inventories.size(), [&](std::size_t i) SNUG_REQUIRES(mutex_) {
+    if (!state_->put_node(std::move(inventories[i]))) ++left_out;
   });
   return left_out;
 }
 
 bool Ledger::hold(const HoldingPtr& holding) {
-  const std::lock_guard lock(impl_->mutex);
-  return impl_->hold(holding, Impl::Shown::kWatched);
+  const MutexLock lock(mutex_);
+  return state_->hold(holding, State::Shown::kWatched);
 }
 
 bool Ledger::hold_as_read(const HoldingPtr& holding) {
-  const std::lock_guard lock(impl_->mutex);
-  return impl_->hold(holding, Impl::Shown::kRead);
+  const MutexLock lock(mutex_);
+  return state_->hold(holding, State::Shown::kRead);
 }
 
 bool Ledger::nominate(NominationPtr nomination) {
-  const std::lock_guard lock(impl_->mutex);
-  return impl_->nominate(std::move(nomination)) == nullptr;
+  const MutexLock lock(mutex_);
+  return state_->nominate(std::move(nomination)) == nullptr;
 }
 
 void Ledger::end_nomination(std::string_view uid) {
-  const std::lock_guard lock(impl_->mutex);
-  impl_->end_nomination(uid);
+  const MutexLock lock(mutex_);
+  state_->end_nomination(uid);
 }
 
 Generation Ledger::inventories() const {
-  const std::lock_guard lock(impl_->mutex);
-  return impl_->nodes.inventories();
+  const MutexLock lock(mutex_);
+  return state_->nodes.inventories();
 }
 
 void Ledger::put_demand(DemandPtr demand) {
-  const std::lock_guard lock(impl_->mutex);
-  impl_->demand.swap(demand);  // the old one ends outside of the lock
-  impl_->changed();
+  const MutexLock lock(mutex_);
+  state_->demand.swap(demand);  // the old one ends outside of the lock
+  state_->changed();
 }
 
 void Ledger::policy_changed() {
-  const std::lock_guard lock(impl_->mutex);
-  impl_->room_made();
+  const MutexLock lock(mutex_);
+  state_->room_made();
 }
 
 void Ledger::gone(std::string_view uid) {
-  const std::lock_guard lock(impl_->mutex);
-  impl_->end_pod(uid, Tombstones::Source::kStream);
+  const MutexLock lock(mutex_);
+  state_->end_pod(uid, Tombstones::Source::kStream);
 }
 
 bool Ledger::gone_as_read(std::string_view uid, std::uint64_t sequence) {
-  const std::lock_guard lock(impl_->mutex);
-  const LedgerEntry* entry = impl_->find(uid);
+  const MutexLock lock(mutex_);
+  const LedgerEntry* entry = state_->find(uid);
   if (entry == nullptr || entry->sequence != sequence) return false;
-  impl_->end_pod(uid, Tombstones::Source::kRead);
+  state_->end_pod(uid, Tombstones::Source::kRead);
   return true;
 }
 
 ListMark Ledger::list_begins() {
-  const std::lock_guard lock(impl_->mutex);
-  return {impl_->sequence};
+  const MutexLock lock(mutex_);
+  return {state_->sequence};
 }
 
 ListResult Ledger::replace_holdings(ListMark mark, const ListedPods& listed) {
-  ListResult result{.edited = Relist<Impl>(*impl_, mark, listed).take_in()};
-  const std::lock_guard lock(impl_->mutex);
+  ListResult result{.edited = Relist<State>(mutex_, state_.get(), mark, listed).take_in()};
+  const MutexLock lock(mutex_);
   std::unordered_set<std::string_view> nominated;
   for (const NominationPtr& nomination : listed.nominated) nominated.insert(nomination->rank.uid);
-  for (const std::string& uid : impl_->nominations.until(mark.sequence)) {
-    if (!nominated.contains(uid)) impl_->end_nomination(uid);
+  for (const std::string& uid : state_->nominations.until(mark.sequence)) {
+    if (!nominated.contains(uid)) state_->end_nomination(uid);
   }
-  result.not_kept = impl_->nominate_all(listed.nominated);
+  result.not_kept = state_->nominate_all(listed.nominated);
   std::ranges::sort(result.edited);
   return result;
 }
 
 std::expected<HoldingPtr, ReserveFailure> Ledger::reserve(const ReserveInput& input) {
-  const std::lock_guard lock(impl_->mutex);
-  impl_->expire_intents();
-  if (auto held = impl_->held_already(input)) return std::unexpected(*std::move(held));
-  if (LedgerEntry* unsettled = impl_->find(input.claim.rank.uid)) {
-    impl_->set_state(*unsettled, HoldingState::kReserved);
+  const MutexLock lock(mutex_);
+  state_->expire_intents();
+  if (auto held = state_->held_already(input)) return std::unexpected(*std::move(held));
+  if (LedgerEntry* unsettled = state_->find(input.claim.rank.uid)) {
+    state_->set_state(*unsettled, HoldingState::kReserved);
     return unsettled->holding;
   }
-  const std::optional<NodeIndex> node = impl_->nodes.find(input.node);
+  const std::optional<NodeIndex> node = state_->nodes.find(input.node);
   if (!node) return std::unexpected(ReserveFailure{.reason = ReasonCode::kUnknownNode});
-  const NodeChoice choice = impl_->choose(*node, input);
+  const NodeChoice choice = state_->choose(*node, input);
   if (choice.reason != ReasonCode::kNone) {
     return std::unexpected(ReserveFailure{.reason = choice.reason});
   }
-  const NodeState& live = *impl_->nodes.state(*node);
+  const NodeState& live = *state_->nodes.state(*node);
   auto holding = to_holding(live, input.claim, choice.placement);
-  const HoldingPtr intent = impl_->intents.end(input.claim.rank.uid);
-  if (intent != nullptr && frees_more(*intent, *holding, live)) impl_->intent_ended();
+  const HoldingPtr intent = state_->intents.end(input.claim.rank.uid);
+  if (intent != nullptr && frees_more(*intent, *holding, live)) state_->intent_ended();
   holding->pod = input.pod;
   holding->host = input.claim.host;
   holding->other_constraints = input.other_constraints;
-  impl_->insert(holding, HoldingState::kReserved);
+  state_->insert(holding, HoldingState::kReserved);
   return holding;
 }
 
 void Ledger::bound(std::string_view uid) {
-  const std::lock_guard lock(impl_->mutex);
-  LedgerEntry* entry = impl_->find(uid);
+  const MutexLock lock(mutex_);
+  LedgerEntry* entry = state_->find(uid);
   if (entry == nullptr || entry->state == HoldingState::kBound) return;
-  impl_->set_state(*entry, HoldingState::kBound);
+  state_->set_state(*entry, HoldingState::kBound);
 }
 
 void Ledger::release(std::string_view uid) {
-  const std::lock_guard lock(impl_->mutex);
-  LedgerEntry* entry = impl_->find(uid);
+  const MutexLock lock(mutex_);
+  LedgerEntry* entry = state_->find(uid);
   if (entry == nullptr || entry->state == HoldingState::kBound) return;
   if (!entry->doubt) {
-    impl_->erase(uid);
+    state_->erase(uid);
     return;
   }
-  impl_->set_state(*entry, HoldingState::kUnsettled);
+  state_->set_state(*entry, HoldingState::kUnsettled);
   entry->since = *entry->doubt;
 }
 
 void Ledger::unsettled(std::string_view uid) {
-  const std::lock_guard lock(impl_->mutex);
-  LedgerEntry* entry = impl_->find(uid);
+  const MutexLock lock(mutex_);
+  LedgerEntry* entry = state_->find(uid);
   if (entry == nullptr || entry->state != HoldingState::kReserved) return;
-  impl_->set_state(*entry, HoldingState::kUnsettled);
+  state_->set_state(*entry, HoldingState::kUnsettled);
   entry->doubt = entry->since;
 }
 
 void Ledger::release_unsettled(std::string_view uid, std::uint64_t sequence) {
-  const std::lock_guard lock(impl_->mutex);
-  const LedgerEntry* entry = impl_->find(uid);
+  const MutexLock lock(mutex_);
+  const LedgerEntry* entry = state_->find(uid);
   if (entry == nullptr || entry->state != HoldingState::kUnsettled) return;
-  if (entry->sequence == sequence) impl_->erase(uid);
+  if (entry->sequence == sequence) state_->erase(uid);
 }
 
 void Ledger::note_intent(HoldingPtr intent) {
-  const std::lock_guard lock(impl_->mutex);
-  if (impl_->find(intent->uid) != nullptr || impl_->ended.contains(intent->uid)) return;
-  if (impl_->intents.note(std::move(intent), impl_->clock.now())) ++impl_->intents_ended.value;
-  impl_->changed();
+  const MutexLock lock(mutex_);
+  if (state_->find(intent->uid) != nullptr || state_->ended.contains(intent->uid)) return;
+  if (state_->intents.note(std::move(intent), state_->clock.now())) ++state_->intents_ended.value;
+  state_->changed();
 }
 
 void Ledger::end_intent(std::string_view uid) {
-  const std::lock_guard lock(impl_->mutex);
-  impl_->end_intent(uid);
+  const MutexLock lock(mutex_);
+  state_->end_intent(uid);
 }
 
 std::optional<LedgerEntry> Ledger::find(std::string_view uid) const {
-  const std::lock_guard lock(impl_->mutex);
-  const LedgerEntry* entry = impl_->find(uid);
+  const MutexLock lock(mutex_);
+  const LedgerEntry* entry = state_->find(uid);
   if (entry == nullptr) return std::nullopt;
   return *entry;
 }
 
 std::vector<LedgerEntry> Ledger::entries() const {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(mutex_);
   std::vector<LedgerEntry> result;
-  for (const auto& [uid, entry] : impl_->entries) {
+  for (const auto& [uid, entry] : state_->entries) {
     if (!entry.holding->of_host_alone()) result.push_back(entry);
   }
   return result;
 }
 
 std::vector<LedgerEntry> Ledger::unconfirmed() const {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(mutex_);
   std::vector<LedgerEntry> result;
-  result.reserve(impl_->unconfirmed.size());
-  for (const std::string& uid : impl_->unconfirmed)
-    result.push_back(impl_->entries.find(uid)->second);
+  result.reserve(state_->unconfirmed.size());
+  for (const std::string& uid : state_->unconfirmed)
+    result.push_back(state_->entries.find(uid)->second);
   return result;
 }
 
 bool Ledger::ended(std::string_view uid) const {
-  const std::lock_guard lock(impl_->mutex);
-  return impl_->ended.contains(uid);
+  const MutexLock lock(mutex_);
+  return state_->ended.contains(uid);
 }
 
 bool Ledger::ended_since(ListMark mark, std::string_view uid) const {
-  const std::lock_guard lock(impl_->mutex);
-  return impl_->ended.since(uid, mark.sequence);
+  const MutexLock lock(mutex_);
+  return state_->ended.since(uid, mark.sequence);
 }
 
 }  // namespace snug

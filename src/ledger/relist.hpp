@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,17 +16,18 @@
 #include <vector>
 
 #include "ledger/slots.hpp"
+#include "snug/base/mutex.hpp"
 #include "snug/ledger/ledger.hpp"
 
 namespace snug {
 
-/// A part of Ledger::Impl that locks the Impl's mutex itself.
-template <typename Impl>
+/// Reads and changes Ledger::State, and locks the ledger's mutex itself.
+template <typename State>
 class Relist {
  public:
   /// Sorts the list, without the lock.
-  Relist(Impl& ledger, ListMark mark, const ListedPods& listed)
-      : ledger_(ledger), mark_(mark.sequence), living_(listed.living) {
+  Relist(FairMutex& mutex, State* state, ListMark mark, const ListedPods& listed)
+      : mutex_(mutex), state_(state), mark_(mark.sequence), living_(listed.living) {
     std::vector<std::tuple<bool, std::string_view, std::size_t>> order;
     order.reserve(listed.bound.size());
     for (const HoldingPtr& holding : listed.bound) {
@@ -68,26 +68,26 @@ class Relist {
   /// Pods that ended before the list began, and that it shows living, live after all.
   void note_living() {
     for (auto uid = living_.begin(); uid != living_.end();) {
-      const std::lock_guard lock(ledger_.mutex);
+      const MutexLock lock(mutex_);
       for (std::size_t i = 0; i < kLookUpsAtOnce && uid != living_.end(); ++i, ++uid) {
-        if (!ledger_.ended.since(*uid, mark_)) ledger_.ended.erase(*uid);
+        if (!state_->ended.since(*uid, mark_)) state_->ended.erase(*uid);
       }
     }
-    const std::lock_guard lock(ledger_.mutex);
-    ledger_.ended.listed(mark_, living_);
+    const MutexLock lock(mutex_);
+    state_->ended.listed(mark_, living_);
   }
 
   void take_part(std::span<const HoldingPtr> part) {
-    const std::lock_guard lock(ledger_.mutex);
-    const NodeSlots::Batch batch(ledger_.nodes);
+    const MutexLock lock(mutex_);
+    const NodeSlots::Batch batch(state_->nodes);
     for (const HoldingPtr& holding : part) {
-      if (!ledger_.hold(holding, Impl::Shown::kListed)) edited_.push_back(holding->uid);
+      if (!state_->hold(holding, State::Shown::kListed)) edited_.push_back(holding->uid);
     }
     std::string_view last;
     for (const HoldingPtr& holding : part) {
       if (holding->of_host_alone() || holding->reservation.node == last) continue;
       last = holding->reservation.node;
-      for (const std::string& uid : ledger_.nodes.with_gpus(last)) end_if_absent(uid);
+      for (const std::string& uid : state_->nodes.with_gpus(last)) end_if_absent(uid);
     }
   }
 
@@ -96,8 +96,8 @@ class Relist {
   void end_absent() {
     std::size_t buckets = 0;
     for (std::size_t bucket = 0;;) {
-      const std::lock_guard lock(ledger_.mutex);
-      const auto& entries = ledger_.entries;
+      const MutexLock lock(mutex_);
+      const auto& entries = state_->entries;
       if (entries.bucket_count() != buckets) bucket = 0;
       buckets = entries.bucket_count();
       if (bucket == buckets) return;
@@ -108,16 +108,17 @@ class Relist {
           if (!shown_bound_.contains(entry->first)) uids.push_back(entry->first);
         }
       }
-      const NodeSlots::Batch batch(ledger_.nodes);
+      const NodeSlots::Batch batch(state_->nodes);
       for (const std::string& uid : uids) end_if_absent(uid);
     }
   }
 
-  void end_if_absent(const std::string& uid) {
-    if (!shown_bound_.contains(uid)) ledger_.not_shown_bound(uid, mark_, living_.contains(uid));
+  void end_if_absent(const std::string& uid) SNUG_REQUIRES(mutex_) {
+    if (!shown_bound_.contains(uid)) state_->not_shown_bound(uid, mark_, living_.contains(uid));
   }
 
-  Impl& ledger_;
+  FairMutex& mutex_;
+  State* const state_ SNUG_PT_GUARDED_BY(mutex_);
   const std::uint64_t mark_;
   const std::unordered_set<std::string_view>& living_;
   std::vector<HoldingPtr> bound_;                     // with GPUs, by node; then of the host alone

@@ -1,19 +1,9 @@
 #include "snug/model/node.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 
 namespace snug {
-namespace {
-
-constexpr auto kModeNames =
-    std::to_array<std::string_view>({"none", "whole", "time-slicing", "mps", "mig"});
-
-}  // namespace
-
-std::string_view to_string(GpuMode mode) { return kModeNames.at(static_cast<std::size_t>(mode)); }
-
 std::optional<MigPlacement> placement_of(const MigTable& table, const Slice& slice) {
   const auto found = table.find(slice.profile);
   if (!found) return std::nullopt;
@@ -21,25 +11,6 @@ std::optional<MigPlacement> placement_of(const MigTable& table, const Slice& sli
   const bool starts = std::ranges::find(profile.starts, slice.start) != profile.starts.end();
   if (profile.size != slice.size || !starts) return std::nullopt;
   return MigPlacement{static_cast<std::uint16_t>(*found), static_cast<std::uint16_t>(slice.start)};
-}
-
-GpuMode mode_from(std::string_view text) {
-  for (std::size_t i = 1; i < kModeNames.size(); ++i) {
-    if (kModeNames.at(i) == text) return static_cast<GpuMode>(i);
-  }
-  return GpuMode::kNone;
-}
-
-std::string_view to_string(Pool pool) {
-  switch (pool) {
-    case Pool::kShares:
-      return "shares";
-    case Pool::kWhole:
-      return "whole";
-    case Pool::kAuto:
-      break;
-  }
-  return "auto";
 }
 
 std::optional<std::size_t> NodeInventory::gpu_of(int index, std::string_view uuid) const {

@@ -49,7 +49,7 @@ std::vector<KubeletCount> held_units(const std::vector<KubeletCount>& asked) {
 }  // namespace
 
 bool is_kubelet_resource(std::string_view name) {
-  return name == "nvidia.com/gpu" || name == "nvidia.com/gpu.shared" ||
+  return name == kGpuResource || name == kSharedResource ||
          name.starts_with(kMigResource);
 }
 

@@ -8,13 +8,10 @@
 namespace snug {
 namespace {
 
-constexpr std::string_view kOverCommitment = "over_commitment";
-constexpr std::string_view kGpuClosed = "gpu_closed";
-
-std::string_view kind_of(GpuClosure closure) {
+ReservationProblem problem_of(GpuClosure closure) {
   const bool shared_out_twice =
       closure == GpuClosure::kOverCommitted || closure == GpuClosure::kModeConflict;
-  return shared_out_twice ? kOverCommitment : kGpuClosed;
+  return shared_out_twice ? ReservationProblem::kOverCommitment : ReservationProblem::kGpuClosed;
 }
 
 /// An unhealthy GPU is its operator's news, not ours.
@@ -68,9 +65,9 @@ void ClosureReporter::look_at(const Snapshot& snapshot) {
 void ClosureReporter::look_at_node(const NodeState& node, Told& told) {
   if (node.conflict != NodeConflict::kNone) {
     const std::string text = "node " + node.name() + ": " + std::string(to_string(node.conflict));
-    if (say(kOverCommitment, text, told)) {
+    if (say(ReservationProblem::kOverCommitment, text, told)) {
       for (const HoldingPtr& holding : node.holdings) {
-        if (!holding->of_host_alone()) warn(*holding, kOverCommitment, text);
+        if (!holding->of_host_alone()) warn(*holding, ReservationProblem::kOverCommitment, text);
       }
     }
   }
@@ -78,30 +75,32 @@ void ClosureReporter::look_at_node(const NodeState& node, Told& told) {
   for (std::size_t i = 0; i < node.gpus.size(); ++i) {
     const GpuState& gpu = node.gpus[i];
     if (!is_news(gpu.closure)) continue;
-    const std::string_view kind = kind_of(gpu.closure);
+    const ReservationProblem problem = problem_of(gpu.closure);
     const std::string text = "GPU " + std::to_string(gpu.info->index) + " of node " + node.name() +
                              " is closed: " + std::string(to_string(gpu.closure));
-    if (!say(kind, text, told)) continue;
+    if (!say(problem, text, told)) continue;
     if (holders.empty()) holders = holders_by_gpu(node);
-    for (const Holding* holding : holders[i]) warn(*holding, kind, text);
+    for (const Holding* holding : holders[i]) warn(*holding, problem, text);
   }
 }
 
-bool ClosureReporter::say(std::string_view kind, const std::string& text, Told& told) {
+bool ClosureReporter::say(ReservationProblem problem, const std::string& text, Told& told) {
   // Two GPUs that vanished may have had one index: that is one text, said once.
   const bool is_new = told.now.insert(text).second && !told.before.contains(text);
   if (!is_new) return false;
-  metrics_.reservation_problem(kind);
+  metrics_.reservation_problem(problem);
   log_.write(LogLevel::kError, text);
   return true;
 }
 
-void ClosureReporter::warn(const Holding& holding, std::string_view kind, const std::string& text) {
-  api_.warn({.name_space = holding.name_space,
-             .pod = holding.pod,
-             .uid = holding.uid,
-             .reason = kind == kOverCommitment ? "GpuOverCommitted" : "GpuClosed",
-             .note = text});
+void ClosureReporter::warn(const Holding& holding, ReservationProblem problem,
+                           const std::string& text) {
+  api_.warn(
+      {.name_space = holding.name_space,
+       .pod = holding.pod,
+       .uid = holding.uid,
+       .reason = problem == ReservationProblem::kOverCommitment ? "GpuOverCommitted" : "GpuClosed",
+       .note = text});
 }
 
 }  // namespace snug

@@ -8,12 +8,6 @@
 #include "snug/request/parse.hpp"
 
 namespace snug {
-namespace {
-
-constexpr std::string_view kGpus = "nvidia.com/gpu";
-
-}  // namespace
-
 LayoutChanges::LayoutChanges(const Snapshot& snapshot) {
   for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot) {
     if (snapshot.nodes[slot] == nullptr) continue;
@@ -25,7 +19,7 @@ LayoutChanges::LayoutChanges(const Snapshot& snapshot) {
     };
     for (const std::string& profile : node.coming_profiles) comes(profile);
     // Whole GPUs, or slices under the strategy `single`.
-    if (!node.coming_profiles.empty()) comes(kGpus);
+    if (!node.coming_profiles.empty()) comes(kGpuResource);
   }
   if (!any()) return;
   for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot) {

@@ -12,10 +12,6 @@ std::int64_t nanoseconds(TimePoint time) { return time.time_since_epoch().count(
 
 }  // namespace
 
-std::string_view to_string(Resource resource) {
-  return resource == Resource::kNodes ? "nodes" : "pods";
-}
-
 Readiness::Readiness(const Clock& clock, const Limits& limits)
     : clock_(clock),
       silence_(std::chrono::seconds(limits.watch_silence_s)),
@@ -90,7 +86,7 @@ bool Readiness::warm() const {
 
 std::string Readiness::why_stream_is_not(Resource resource) const {
   const Stream& stream = at(resource);
-  const std::string name(to_string(resource));
+  const std::string name(kResourceNames[resource]);
   if (stream.listed_view == 0) return "the list of " + name + " is not in yet";
   if (!is_alive(stream)) {
     const auto age = std::chrono::duration_cast<std::chrono::seconds>(

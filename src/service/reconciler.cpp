@@ -166,7 +166,7 @@ void Reconciler::report(const PodFacts& pod, const std::string& problem) {
     if (reported_.size() >= static_cast<std::size_t>(limits_.max_tombstones)) reported_.clear();
     if (!reported_.insert(pod.uid).second) return;
   }
-  parts_.metrics.reservation_problem("reservation");
+  parts_.metrics.reservation_problem(ReservationProblem::kReservation);
   parts_.log.write(LogLevel::kWarn, "pod " + pod.name_space + "/" + pod.name + ": " + problem);
   parts_.api.warn({.name_space = pod.name_space,
                    .pod = pod.name,
@@ -186,7 +186,7 @@ NodeInventory Reconciler::take_in(const NodeFacts& node) {
     told = inventory.closed_because;
     // A layout that is being changed is nobody's fault, and would raise an alert each time.
     if (inventory.closed_to_all != ReasonCode::kReconfiguring) {
-      parts_.metrics.reservation_problem("node_closed");
+      parts_.metrics.reservation_problem(ReservationProblem::kNodeClosed);
     }
     parts_.log.write(LogLevel::kWarn, "node " + node.name + ": " + told);
   }

@@ -89,12 +89,12 @@ HeldSlice slice_of(std::string node, const json& gpu, const json& slice, std::st
 class Life {
  public:
   Life(MemoryApi& api, const PolicyStore& policy, const Limits& limits)
-      : api_(api), core_({policy, api, metrics_, log_, clock_, &api}, options(limits)) {
+      : api_(api), core_({policy, api, *metrics_, log_, clock_, &api}, options(limits)) {
     api_.start(core_.reconciler);
     extender_ =
         std::make_unique<ExtenderServer>(extender_handlers(core_.service), HttpOptions{}, limits);
     admin_ =
-        std::make_unique<AdminServer>(admin_routes(core_, metrics_, &api_), HttpOptions{}, limits);
+        std::make_unique<AdminServer>(admin_routes(core_, *metrics_, &api_), HttpOptions{}, limits);
     EXPECT_TRUE(extender_->start());
     EXPECT_TRUE(admin_->start());
     verbs_ = std::make_unique<HttpClient>(extender_->port());
@@ -137,7 +137,7 @@ class Life {
   MemoryApi& api_;
   SteadyClock clock_;
   SpdlogLog log_{{.level = LogLevel::kError}};
-  PrometheusMetrics metrics_;
+  const std::unique_ptr<PrometheusMetrics> metrics_ = make_prometheus_metrics();
   Core core_;
   std::unique_ptr<ExtenderServer> extender_;
   std::unique_ptr<AdminServer> admin_;

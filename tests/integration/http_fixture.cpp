@@ -94,12 +94,12 @@ struct ServedSnug::Parts {
   Parts(const Limits& limits, const ServiceOptions& service)
       : api(cluster(limits), limits),
         policy(default_policy(limits)),
-        core({policy, api, metrics, log, clock, &api}, service),
+        core({policy, api, *metrics, log, clock, &api}, service),
         sink(core.reconciler) {}
 
   SteadyClock clock;
   SpdlogLog log{{.level = LogLevel::kError}};
-  PrometheusMetrics metrics;
+  const std::unique_ptr<PrometheusMetrics> metrics = make_prometheus_metrics();
   MemoryApi api;
   PolicyStore policy;
   Core core;
@@ -119,7 +119,7 @@ ServedSnug::ServedSnug(const Limits& limits, HttpOptions options) {
   parts_->extender = std::make_unique<ExtenderServer>(
       watched(extender_handlers(parts_->core.service)), std::move(options), limits);
   parts_->admin = std::make_unique<AdminServer>(
-      admin_routes(parts_->core, parts_->metrics, &parts_->api), admin_options, limits);
+      admin_routes(parts_->core, *parts_->metrics, &parts_->api), admin_options, limits);
   const Result<void> started = parts_->extender->start();
   EXPECT_TRUE(started) << started.error().message;
   EXPECT_TRUE(parts_->admin->start());

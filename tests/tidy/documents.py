@@ -211,16 +211,6 @@ def annotations_in_api(tree):
                 yield Finding(path, line, f"`{value}` is not described under api/")
 
 
-def metrics_documented(tree):
-    """Every metric that the code says stands in docs/operations.md."""
-    doc = "docs/operations.md"
-    described = tree.text(doc) if tree.has(doc) else ""
-    for path in tree.cpp("src/adapters/obs", "include/snug/adapters/obs"):
-        for line, value in strings(tree.text(path)):
-            if re.fullmatch(r"snug_[a-z_]+", value) and f"`{value}`" not in described:
-                yield Finding(path, line, f"{doc} does not name the metric `{value}`")
-
-
 def settings_documented(tree):
     """Every setting of the program stands in docs/operations.md."""
     doc, rows = "docs/operations.md", "src/app/option_rows.cpp"

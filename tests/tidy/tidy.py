@@ -17,6 +17,7 @@ import documents  # noqa: E402
 import e2e  # noqa: E402
 import form  # noqa: E402
 import layers  # noqa: E402
+import locks  # noqa: E402
 from tree import Tree  # noqa: E402
 
 CHECKS = {check.__name__: check for check in (
@@ -26,6 +27,7 @@ CHECKS = {check.__name__: check for check in (
     layers.library_doors,
     layers.cmake_order,
     layers.one_definition,
+    locks.mutexes_are_checked,
     form.function_length,
     form.file_length,
     form.top_level,
@@ -42,7 +44,6 @@ CHECKS = {check.__name__: check for check in (
     documents.policies_in_guide,
     documents.deployed_policy_is_the_default,
     documents.annotations_in_api,
-    documents.metrics_documented,
     documents.settings_documented,
     documents.names_exist,
     compiled.headers_stand_alone,

@@ -59,6 +59,11 @@ class EnumNames {
   }
   // In the order of the enumerators.
   constexpr const std::array<std::string_view, kSize>& names() const { return names_; }
+  static constexpr std::array<Enum, kSize> values() {
+    std::array<Enum, kSize> values{};
+    for (std::size_t i = 0; i < kSize; ++i) values[i] = static_cast<Enum>(i);
+    return values;
+  }
   static constexpr std::size_t size() { return kSize; }
 
  private:

@@ -61,6 +61,19 @@ class SNUG_SCOPED_CAPABILITY MutexLock {
   bool locked_ = true;
 };
 
+// Unlocks for its lifetime a mutex that the caller holds.
+template <typename AnyMutex = Mutex>
+class SNUG_SCOPED_CAPABILITY MutexUnlock {
+ public:
+  explicit MutexUnlock(AnyMutex& mutex) SNUG_RELEASE(mutex) : mutex_(mutex) { mutex_.unlock(); }
+  ~MutexUnlock() SNUG_RELEASE() { mutex_.lock(); }
+  MutexUnlock(const MutexUnlock&) = delete;
+  MutexUnlock& operator=(const MutexUnlock&) = delete;
+
+ private:
+  AnyMutex& mutex_;
+};
+
 // A condition variable. A predicate that reads guarded members is written
 // `[this]() SNUG_REQUIRES(mutex_) { return …; }`; it must not throw.
 class Condition {

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "snug/base/enum_names.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/base/result.hpp"
 #include "snug/model/node.hpp"
@@ -17,6 +18,11 @@
 namespace snug {
 
 enum class WatchKind : std::uint8_t { kAdded, kModified, kDeleted, kBookmark, kError };
+
+inline constexpr EnumNames kWatchKindNames{std::array{
+    EnumName{WatchKind::kAdded, "ADDED"}, EnumName{WatchKind::kModified, "MODIFIED"},
+    EnumName{WatchKind::kDeleted, "DELETED"}, EnumName{WatchKind::kBookmark, "BOOKMARK"},
+    EnumName{WatchKind::kError, "ERROR"}}};
 
 /// How a watch is written: in lines of JSON, or in frames of protobuf (codec/proto_wire).
 enum class WireFormat : std::uint8_t { kJson, kProtobuf };

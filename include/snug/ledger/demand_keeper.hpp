@@ -5,10 +5,10 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <string_view>
 
+#include "snug/base/mutex.hpp"
 #include "snug/demand/learner.hpp"
 #include "snug/ledger/ledger.hpp"
 
@@ -37,18 +37,17 @@ class DemandKeeper {
 
  private:
   /// Measures supply anew where nodes have changed.
-  void look_at_nodes();
-  void publish();
+  void look_at_nodes() SNUG_REQUIRES(mutex_);
+  void publish() SNUG_REQUIRES(mutex_);
 
   Ledger& ledger_;
-  std::mutex mutex_;
-  // Guarded by mutex_.
-  DemandLearner learner_;
-  Supply supply_;
-  Generation known_;            // Snapshot::inventories of `supply_`
-  bool nodes_changed_ = false;  // since the tables were made
-  DemandPtr published_{DemandPtr{}, &kNothingLearned};
-  bool began_ = false;
+  Mutex mutex_;
+  DemandLearner learner_ SNUG_GUARDED_BY(mutex_);
+  Supply supply_ SNUG_GUARDED_BY(mutex_);
+  Generation known_ SNUG_GUARDED_BY(mutex_);            // Snapshot::inventories of `supply_`
+  bool nodes_changed_ SNUG_GUARDED_BY(mutex_) = false;  // since the tables were built
+  DemandPtr published_ SNUG_GUARDED_BY(mutex_){DemandPtr{}, &kNothingLearned};
+  bool began_ SNUG_GUARDED_BY(mutex_) = false;  // a pod or a list has been seen
 };
 
 }  // namespace snug

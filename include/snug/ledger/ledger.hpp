@@ -47,14 +47,20 @@
 #include <vector>
 
 #include "snug/base/clock.hpp"
+#include "snug/base/enum_names.hpp"
 #include "snug/base/ids.hpp"
 #include "snug/base/limits.hpp"
+#include "snug/base/mutex.hpp"
 #include "snug/model/snapshot.hpp"
 #include "snug/plan/claim.hpp"
 
 namespace snug {
 
 enum class HoldingState : std::uint8_t { kReserved, kUnsettled, kBound };
+
+inline constexpr EnumNames kHoldingStateNames{std::array{
+    EnumName{HoldingState::kReserved, "reserved"}, EnumName{HoldingState::kUnsettled, "unsettled"},
+    EnumName{HoldingState::kBound, "bound"}}};
 
 struct LedgerEntry {
   HoldingPtr holding;
@@ -192,8 +198,9 @@ class Ledger {
   [[nodiscard]] bool ended_since(ListMark mark, std::string_view uid) const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  struct State;
+  mutable FairMutex mutex_;
+  const std::unique_ptr<State> state_ SNUG_PT_GUARDED_BY(mutex_);
 };
 
 }  // namespace snug

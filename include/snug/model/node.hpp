@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "snug/base/enum_names.hpp"
 #include "snug/base/units.hpp"
 #include "snug/model/host.hpp"
 #include "snug/model/mig.hpp"
@@ -38,9 +39,16 @@ struct NodeFacts {
 /// How a GPU is used at one time. It changes only while the GPU is empty.
 enum class GpuMode : std::uint8_t { kNone, kWhole, kTimeSlicing, kMps, kMig };
 
-[[nodiscard]] std::string_view to_string(GpuMode mode);
+inline constexpr EnumNames kGpuModeNames{std::array{
+    EnumName{GpuMode::kNone, "none"}, EnumName{GpuMode::kWhole, "whole"},
+    EnumName{GpuMode::kTimeSlicing, "time-slicing"}, EnumName{GpuMode::kMps, "mps"},
+    EnumName{GpuMode::kMig, "mig"}}};
+
+[[nodiscard]] constexpr std::string_view to_string(GpuMode mode) { return kGpuModeNames[mode]; }
 /// kNone if `text` is not the name of a mode.
-[[nodiscard]] GpuMode mode_from(std::string_view text);
+[[nodiscard]] constexpr GpuMode mode_from(std::string_view text) {
+  return kGpuModeNames.find(text).value_or(GpuMode::kNone);
+}
 
 /// A MIG instance as a range on the GPU's memory-slice axis.
 struct Slice {
@@ -81,7 +89,11 @@ struct GpuInfo {
 /// The pods for which the operator reserves the node (label snug.dev/pool).
 enum class Pool : std::uint8_t { kAuto, kShares, kWhole };
 
-[[nodiscard]] std::string_view to_string(Pool pool);
+inline constexpr EnumNames kPoolNames{std::array{EnumName{Pool::kAuto, "auto"},
+                                                EnumName{Pool::kShares, "shares"},
+                                                EnumName{Pool::kWhole, "whole"}}};
+
+[[nodiscard]] constexpr std::string_view to_string(Pool pool) { return kPoolNames[pool]; }
 
 struct NodeInventory {
   std::string name;

@@ -40,6 +40,11 @@ struct SliceAsk {
   friend bool operator==(const SliceAsk&, const SliceAsk&) = default;
 };
 
+/// Extended resources of NVIDIA's device plug-in: GPUs, or replicas of them. It uses the second name
+/// where it renames replicas.
+inline constexpr std::string_view kGpuResource = "nvidia.com/gpu";
+inline constexpr std::string_view kSharedResource = "nvidia.com/gpu.shared";
+
 /// `nvidia.com/gpu: 2` in a container's limits: units whose devices the kubelet chooses.
 struct KubeletAsk {
   std::string resource;

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "snug/base/enum_names.hpp"
 #include "snug/base/ids.hpp"
 #include "snug/base/units.hpp"
 #include "snug/model/demand.hpp"
@@ -38,7 +39,33 @@ enum class GpuClosure : std::uint8_t {
   kNoMigTable,     // in MIG mode, but the card's profiles are unknown
 };
 
-[[nodiscard]] std::string_view to_string(GpuClosure closure);
+/// What metrics call them.
+inline constexpr EnumNames kGpuClosureNames{std::array{
+    EnumName{GpuClosure::kOpen, "open"}, EnumName{GpuClosure::kUnhealthy, "unhealthy"},
+    EnumName{GpuClosure::kVanished, "vanished"}, EnumName{GpuClosure::kChanged, "changed"},
+    EnumName{GpuClosure::kOverCommitted, "over_committed"},
+    EnumName{GpuClosure::kModeConflict, "mode_conflict"},
+    EnumName{GpuClosure::kSuspect, "suspect"},
+    EnumName{GpuClosure::kNoMigTable, "no_mig_table"}}};
+
+/// What logs, events and GET /v1/nodes say to people; empty: the GPU is open.
+inline constexpr EnumNames kGpuClosureSentences{std::array{
+    EnumName{GpuClosure::kOpen, ""}, EnumName{GpuClosure::kUnhealthy, "unhealthy"},
+    EnumName{GpuClosure::kVanished, "reserved, and no longer in the node's inventory"},
+    EnumName{GpuClosure::kChanged,
+             "it, or a slice of it, is no longer the one that reservations name"},
+    EnumName{GpuClosure::kOverCommitted,
+             "over-committed: its holders add up to more than it has"},
+    EnumName{GpuClosure::kModeConflict, "holders of different modes meet on it"},
+    EnumName{GpuClosure::kSuspect,
+             "a reservation on it disagrees with its own request or with the inventory"},
+    EnumName{GpuClosure::kNoMigTable,
+             "in MIG mode, and the inventory gives no migProfiles for this model and memory, "
+             "nor are they built in"}}};
+
+[[nodiscard]] constexpr std::string_view to_string(GpuClosure closure) {
+  return kGpuClosureSentences[closure];
+}
 
 /// A conflict between holders of a node that no single GPU shows. All holders stay counted.
 enum class NodeConflict : std::uint8_t {
@@ -47,7 +74,17 @@ enum class NodeConflict : std::uint8_t {
   kUnitsOverTaken,  // kubelet-assigned pods hold more units of a resource than the node has
 };
 
-[[nodiscard]] std::string_view to_string(NodeConflict conflict);
+/// What logs, events and GET /v1/nodes say to people; empty: there is no conflict.
+inline constexpr EnumNames kNodeConflictSentences{std::array{
+    EnumName{NodeConflict::kNone, ""},
+    EnumName{NodeConflict::kMixedKinds,
+             "annotated and kubelet-assigned pods meet on it, and may have been given one GPU"},
+    EnumName{NodeConflict::kUnitsOverTaken,
+             "over-committed: its kubelet-assigned pods hold more units than it has"}}};
+
+[[nodiscard]] constexpr std::string_view to_string(NodeConflict conflict) {
+  return kNodeConflictSentences[conflict];
+}
 
 /// What one pod adds to GpuState::crowd.
 inline constexpr std::int32_t kCrowdOfPod = 1000;

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -34,8 +33,8 @@ class ClosureReporter {
 
   void look_at_node(const NodeState& node, Told& told);
   /// True: it is said for the first time.
-  bool say(std::string_view kind, const std::string& text, Told& told);
-  void warn(const Holding& holding, std::string_view kind, const std::string& text);
+  bool say(ReservationProblem problem, const std::string& text, Told& told);
+  void warn(const Holding& holding, ReservationProblem problem, const std::string& text);
 
   ApiPort& api_;
   Metrics& metrics_;

@@ -2,6 +2,7 @@
 // of these in adapters/; tests and the embedded mode put others behind them. All are thread-safe.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "snug/base/clock.hpp"
+#include "snug/base/enum_names.hpp"
 #include "snug/base/ids.hpp"
 #include "snug/base/result.hpp"
 #include "snug/leader/lease.hpp"
@@ -97,7 +99,9 @@ class FirstSight {
 
 /// What a stream of lists and watch events is about.
 enum class Resource : std::uint8_t { kNodes, kPods };
-inline constexpr std::size_t kResources = 2;
+inline constexpr EnumNames kResourceNames{
+    std::array{EnumName{Resource::kNodes, "nodes"}, EnumName{Resource::kPods, "pods"}}};
+inline constexpr std::size_t kResources = kResourceNames.size();
 
 /// What the cluster tells: one call for each list or watch event, in the order of the stream.
 /// Node and pod calls may come from two threads; each of the two kinds from one at a time.
@@ -138,16 +142,58 @@ class ClusterSource {
 };
 
 enum class Verb : std::uint8_t { kFilter, kPrioritize, kPreempt, kBind };
+inline constexpr EnumNames kVerbNames{
+    std::array{EnumName{Verb::kFilter, "filter"}, EnumName{Verb::kPrioritize, "prioritize"},
+               EnumName{Verb::kPreempt, "preempt"}, EnumName{Verb::kBind, "bind"}}};
 
-/// How a bind ended, for the metric.
+/// How a bind ended.
 enum class BindEnd : std::uint8_t {
-  kBound,     // reserved (where it asks for a GPU) and bound
-  kRepeated,  // was bound already
-  kLostRace,  // the room that filter saw was taken in between
-  kRefused,   // the pod or the API server did not allow it
-  kUnknown,   // outcome unknown, reservation kept
-  kUnavailable,
+  kBound,        // reserved (where it asks for a GPU) and bound
+  kRepeated,     // was bound already
+  kLostRace,     // the capacity that filter saw was taken in between
+  kRefused,      // the pod or the API server did not allow it
+  kUnknown,      // outcome unknown, reservation kept
+  kUnavailable,  // the request did not reach the API server
 };
+inline constexpr EnumNames kBindEndNames{std::array{
+    EnumName{BindEnd::kBound, "bound"}, EnumName{BindEnd::kRepeated, "repeated"},
+    EnumName{BindEnd::kLostRace, "lost_race"}, EnumName{BindEnd::kRefused, "refused"},
+    EnumName{BindEnd::kUnknown, "unknown"}, EnumName{BindEnd::kUnavailable, "unavailable"}}};
+
+/// How a watch ended.
+enum class WatchEnd : std::uint8_t {
+  kEnded,        // by the API server, as it does every few minutes
+  kLost,         // the connection broke
+  kSilent,       // nothing came for watchSilence
+  kExpired,      // 410: the resource version is too old
+  kErrorEvent,   // an ERROR event
+  kGarbage,      // bytes that are no watch event
+  kUnreadable,   // an event whose object cannot be read
+  kRefused,      // a 4xx other than 410 and 429
+  kBusy,         // a 429 or 5xx
+  kUnreachable,  // no reply
+};
+inline constexpr EnumNames kWatchEndNames{std::array{
+    EnumName{WatchEnd::kEnded, "ended"}, EnumName{WatchEnd::kLost, "lost"},
+    EnumName{WatchEnd::kSilent, "silent"}, EnumName{WatchEnd::kExpired, "expired"},
+    EnumName{WatchEnd::kErrorEvent, "error"}, EnumName{WatchEnd::kGarbage, "garbage"},
+    EnumName{WatchEnd::kUnreadable, "unreadable"}, EnumName{WatchEnd::kRefused, "refused"},
+    EnumName{WatchEnd::kBusy, "busy"}, EnumName{WatchEnd::kUnreachable, "unreachable"}}};
+
+/// What is wrong with what pods hold, or with an object that says so.
+enum class ReservationProblem : std::uint8_t {
+  kOverCommitment,  // holders add up to more than a GPU or node has, or may have
+  kGpuClosed,       // a GPU that is held vanished, changed or has a suspect reservation
+  kNodeClosed,      // an inventory cannot be used
+  kReservation,     // a reservation is missing, unreadable, edited or added by hand
+  kUnreadable,      // an object of the API server cannot be read
+};
+inline constexpr EnumNames kReservationProblemNames{
+    std::array{EnumName{ReservationProblem::kOverCommitment, "over_commitment"},
+               EnumName{ReservationProblem::kGpuClosed, "gpu_closed"},
+               EnumName{ReservationProblem::kNodeClosed, "node_closed"},
+               EnumName{ReservationProblem::kReservation, "reservation"},
+               EnumName{ReservationProblem::kUnreadable, "unreadable"}}};
 
 /// Numbers for operators. Implementations never wait.
 class Metrics {
@@ -157,10 +203,10 @@ class Metrics {
   virtual void bind_ended(BindEnd end) = 0;
   /// `what`: a short constant snake_case word, counted in snug_api_requests_total.
   virtual void api_request(std::string_view what, bool ok) = 0;
-  virtual void watch_restarted(std::string_view resource, std::string_view why) = 0;
+  virtual void watch_restarted(std::string_view resource, WatchEnd why) = 0;
   virtual void room_touched() = 0;
   virtual void event_dropped() = 0;
-  virtual void reservation_problem(std::string_view kind) = 0;
+  virtual void reservation_problem(ReservationProblem kind) = 0;
   /// The policy file changed: its policy is in force now, or (not ok) was refused.
   virtual void policy_reloaded(bool ok) = 0;
 };

@@ -108,6 +108,4 @@ class Readiness {
   std::string lease_problem_;
 };
 
-[[nodiscard]] std::string_view to_string(Resource resource);
-
 }  // namespace snug

@@ -23,8 +23,8 @@ BodyBuffers::BodyBuffers(const Limits& limits, std::function<void()> on_wait)
 std::shared_ptr<BodyBuffers::Lent> BodyBuffers::lend(std::size_t size) {
   std::shared_ptr<Lent> lent;
   {
-    std::unique_lock lock(mutex_);
-    if (!wait_for_room(lock, size)) return nullptr;
+    const MutexLock lock(mutex_);
+    if (!wait_for_room(size)) return nullptr;
     lent = std::make_shared<Lent>(*this, size);
     lent_ += counted(size);
     if (!idle_.empty()) {
@@ -37,18 +37,20 @@ std::shared_ptr<BodyBuffers::Lent> BodyBuffers::lend(std::size_t size) {
   return lent;
 }
 
-bool BodyBuffers::wait_for_room(std::unique_lock<std::mutex>& lock, std::size_t size) {
-  const auto has_room = [&] { return lent_ == 0 || lent_ + size <= most_; };
-  if (counted(size) == 0 || has_room()) return true;
+bool BodyBuffers::has_room(std::size_t size) const { return lent_ == 0 || lent_ + size <= most_; }
+
+bool BodyBuffers::wait_for_room(std::size_t size) {
+  if (counted(size) == 0 || has_room(size)) return true;
   ++waiting_;
   on_wait_();
-  room_came_.wait_for(lock, patience_, [&] { return closed_ || has_room(); });
+  room_came_.wait_for(mutex_, patience_,
+                      [this, size]() SNUG_REQUIRES(mutex_) { return closed_ || has_room(size); });
   --waiting_;
-  return has_room();
+  return has_room(size);
 }
 
 void BodyBuffers::give_back(std::size_t size, std::string buffer) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   lent_ -= counted(size);
   if (buffer.capacity() <= kKeptBytes && idle_.size() < kKeptBuffers) {
     idle_.push_back(std::move(buffer));
@@ -57,13 +59,13 @@ void BodyBuffers::give_back(std::size_t size, std::string buffer) {
 }
 
 void BodyBuffers::close() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   closed_ = true;
   room_came_.notify_all();
 }
 
 std::size_t BodyBuffers::waiting() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return waiting_;
 }
 

@@ -7,15 +7,14 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "snug/base/limits.hpp"
+#include "snug/base/mutex.hpp"
 
 namespace snug {
 
@@ -50,18 +49,19 @@ class BodyBuffers {
   [[nodiscard]] std::size_t waiting() const;
 
  private:
-  [[nodiscard]] bool wait_for_room(std::unique_lock<std::mutex>& lock, std::size_t size);
+  [[nodiscard]] bool has_room(std::size_t size) const SNUG_REQUIRES(mutex_);
+  [[nodiscard]] bool wait_for_room(std::size_t size) SNUG_REQUIRES(mutex_);
   void give_back(std::size_t size, std::string buffer);
 
   const std::size_t most_;
   const std::chrono::milliseconds patience_;
   const std::function<void()> on_wait_;
-  mutable std::mutex mutex_;
-  std::condition_variable room_came_;
-  std::size_t lent_ = 0;           // guarded by mutex_: bytes
-  std::size_t waiting_ = 0;        // guarded by mutex_
-  bool closed_ = false;            // guarded by mutex_
-  std::vector<std::string> idle_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  Condition room_came_;
+  std::size_t lent_ SNUG_GUARDED_BY(mutex_) = 0;  // bytes
+  std::size_t waiting_ SNUG_GUARDED_BY(mutex_) = 0;
+  bool closed_ SNUG_GUARDED_BY(mutex_) = false;
+  std::vector<std::string> idle_ SNUG_GUARDED_BY(mutex_);
 };
 
 }  // namespace snug

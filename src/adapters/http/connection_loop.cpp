@@ -127,7 +127,7 @@ bool ConnectionLoop::accept_one() {
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   bool full = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     full = open_ >= bounds_.open;
   }
   if (full && !make_room()) {
@@ -137,7 +137,7 @@ bool ConnectionLoop::accept_one() {
   Connected connection = hooks_.open(fd);
   if (connection == nullptr) return true;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++open_;
   }
   timers_.accepted(fd, clock_.now());
@@ -171,7 +171,7 @@ void ConnectionLoop::hand_over(Connected connection) {
 
 void ConnectionLoop::take_back(Connected connection, AfterRequest after) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (after != AfterRequest::kClose && !ended_) {
       returned_.emplace_back(std::move(connection), after);
     }
@@ -183,7 +183,7 @@ void ConnectionLoop::take_back(Connected connection, AfterRequest after) {
 void ConnectionLoop::take_returned() {
   std::vector<Returned> returned;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     returned.swap(returned_);
   }
   for (auto& [connection, after] : returned) {
@@ -288,7 +288,7 @@ void ConnectionLoop::begin_drain() {
       come_on(fd);
     }
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   drained_ = true;
   if (open_ == 0) all_ended_.notify_all();
 }
@@ -303,7 +303,7 @@ ConnectionLoop::Connected ConnectionLoop::remove(int fd) {
 
 void ConnectionLoop::close(Connected connection) {
   connection.reset();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (--open_ == 0) all_ended_.notify_all();
 }
 
@@ -314,9 +314,10 @@ void ConnectionLoop::wake() {
 bool ConnectionLoop::drain(std::chrono::milliseconds at_most) {
   if (!draining_.exchange(true) && drain_fd_ >= 0) signal(drain_fd_);
   wake();
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!thread_.joinable()) return open_ == 0;  // it was never started: nobody will say drained_
-  return all_ended_.wait_for(lock, at_most, [this] { return drained_ && open_ == 0; });
+  return all_ended_.wait_for(mutex_, at_most,
+                             [this]() SNUG_REQUIRES(mutex_) { return drained_ && open_ == 0; });
 }
 
 void ConnectionLoop::stop() {
@@ -325,7 +326,7 @@ void ConnectionLoop::stop() {
   if (thread_.joinable()) thread_.join();
   std::vector<Returned> returned;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ended_ = true;
     returned.swap(returned_);
   }

@@ -15,13 +15,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -30,6 +28,7 @@
 #include "adapters/http/connection.hpp"
 #include "adapters/http/connection_timers.hpp"
 #include "snug/base/clock.hpp"
+#include "snug/base/mutex.hpp"
 
 namespace snug {
 
@@ -115,12 +114,12 @@ class ConnectionLoop {
   std::unordered_map<int, Connected> waiting_;  // by descriptor
   std::deque<int> handshakes_;                  // descriptors whose next step can be taken
 
-  std::mutex mutex_;
-  std::condition_variable all_ended_;
-  std::size_t open_ = 0;            // guarded by mutex_
-  bool drained_ = false;            // guarded by mutex_: no more accepts, idle ones are closed
-  bool ended_ = false;              // guarded by mutex_: take_back() closes
-  std::vector<Returned> returned_;  // guarded by mutex_
+  Mutex mutex_;
+  Condition all_ended_;
+  std::size_t open_ SNUG_GUARDED_BY(mutex_) = 0;
+  bool drained_ SNUG_GUARDED_BY(mutex_) = false;  // no more accepts, idle connections are closed
+  bool ended_ SNUG_GUARDED_BY(mutex_) = false;    // take_back() closes
+  std::vector<Returned> returned_ SNUG_GUARDED_BY(mutex_);
 };
 
 }  // namespace snug

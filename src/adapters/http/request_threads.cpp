@@ -19,7 +19,7 @@ RequestThreads::RequestThreads(std::size_t threads, const char* name, Hooks hook
 RequestThreads::~RequestThreads() { stop(); }
 
 void RequestThreads::submit(Connected connection) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stopping_) return;
   if (!waiters_.empty()) {
     Waiter& last = *waiters_.back();
@@ -49,8 +49,8 @@ void RequestThreads::start_thread() {
 }
 
 void RequestThreads::work() {
-  std::unique_lock lock(mutex_);
-  while (Connected connection = next(lock)) {
+  MutexLock lock(mutex_);
+  while (Connected connection = next()) {
     serving_.insert(connection.get());
     lock.unlock();
     const AfterRequest after = hooks_.serve(*connection);
@@ -65,11 +65,11 @@ void RequestThreads::work() {
 }
 
 std::size_t RequestThreads::idle() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return waiters_.size();
 }
 
-RequestThreads::Connected RequestThreads::next(std::unique_lock<std::mutex>& lock) {
+RequestThreads::Connected RequestThreads::next() {
   --coming_;
   if (stopping_) return nullptr;
   if (!queue_.empty()) {
@@ -80,12 +80,13 @@ RequestThreads::Connected RequestThreads::next(std::unique_lock<std::mutex>& loc
   }
   Waiter self;
   waiters_.push_back(&self);
-  self.woken.wait(lock, [&] { return stopping_ || self.connection != nullptr; });
+  self.woken.wait(mutex_,
+                  [&]() SNUG_REQUIRES(mutex_) { return stopping_ || self.connection != nullptr; });
   return stopping_ ? nullptr : std::move(self.connection);
 }
 
 bool RequestThreads::relieve(TimePoint now, std::int64_t min_bytes_per_s, std::size_t others) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (waiting() > 0) start_thread();
   const std::size_t wanted = waiting() + others;
   if (wanted == 0) return false;
@@ -109,7 +110,7 @@ void RequestThreads::stop() {
   std::vector<std::thread> threads;
   std::deque<Connected> unserved;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     for (Connection* const connection : serving_) connection->cut();
     threads.swap(threads_);

@@ -8,19 +8,18 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <unordered_set>
 #include <vector>
 
 #include "adapters/http/connection.hpp"
 #include "snug/base/clock.hpp"
+#include "snug/base/mutex.hpp"
 
 namespace snug {
 
@@ -54,31 +53,31 @@ class RequestThreads {
  private:
   /// A thread without a request.
   struct Waiter {
-    std::condition_variable woken;
+    Condition woken;
     Connected connection;
   };
 
   void work();
-  /// Under mutex_. Waits for the next connection; null: the threads stop.
-  [[nodiscard]] Connected next(std::unique_lock<std::mutex>& lock);
-  /// Under mutex_. Starts one more thread unless the bound is reached.
-  void start_thread();
-  /// Under mutex_. How many requests in the queue no thread is about to take.
-  [[nodiscard]] std::size_t waiting() const;
+  /// Waits for the next connection; null: the threads stop.
+  [[nodiscard]] Connected next() SNUG_REQUIRES(mutex_);
+  /// Starts one more thread unless the bound is reached.
+  void start_thread() SNUG_REQUIRES(mutex_);
+  /// How many requests in the queue no thread is about to take.
+  [[nodiscard]] std::size_t waiting() const SNUG_REQUIRES(mutex_);
 
   const std::size_t most_;
   const char* const name_;
   const Hooks hooks_;
   std::atomic<bool> crowded_{false};
 
-  mutable std::mutex mutex_;
-  bool stopping_ = false;  // guarded by mutex_
-  /// Started or just finished threads that will take the next request. Guarded by mutex_.
-  std::size_t coming_ = 0;
-  std::deque<Connected> queue_;              // guarded by mutex_
-  std::unordered_set<Connection*> serving_;  // guarded by mutex_
-  std::vector<Waiter*> waiters_;             // guarded by mutex_: the last one has waited the least
-  std::vector<std::thread> threads_;         // guarded by mutex_
+  mutable Mutex mutex_;
+  bool stopping_ SNUG_GUARDED_BY(mutex_) = false;
+  /// Threads that have just started or finished a request, and will take the next one.
+  std::size_t coming_ SNUG_GUARDED_BY(mutex_) = 0;
+  std::deque<Connected> queue_ SNUG_GUARDED_BY(mutex_);
+  std::unordered_set<Connection*> serving_ SNUG_GUARDED_BY(mutex_);
+  std::vector<Waiter*> waiters_ SNUG_GUARDED_BY(mutex_);  // the last one has waited the least
+  std::vector<std::thread> threads_ SNUG_GUARDED_BY(mutex_);
 };
 
 }  // namespace snug

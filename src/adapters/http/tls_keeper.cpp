@@ -85,7 +85,7 @@ TlsKeeper::Stamps TlsKeeper::stamps() const {
 }
 
 Result<void> TlsKeeper::open() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   read_ = stamps();
   Result<std::shared_ptr<SSL_CTX>> context = make_context(files_);
   if (!context) return std::unexpected(std::move(context.error()));
@@ -94,7 +94,7 @@ Result<void> TlsKeeper::open() {
 }
 
 std::shared_ptr<SSL_CTX> TlsKeeper::current() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Stamps now = stamps();
   if (now == read_) return context_;
   // Taken before the files are read, so that a change in between is seen the next time.

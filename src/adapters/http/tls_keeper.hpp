@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string_view>
 
 #include "snug/adapters/http/http_options.hpp"
+#include "snug/base/mutex.hpp"
 #include "snug/base/result.hpp"
 
 namespace snug {
@@ -41,9 +41,9 @@ class TlsKeeper {
 
   const TlsFiles files_;
   const std::function<void(std::string_view)> on_problem_;
-  std::mutex mutex_;
-  Stamps read_{};                     // guarded by mutex_
-  std::shared_ptr<SSL_CTX> context_;  // guarded by mutex_
+  Mutex mutex_;
+  Stamps read_ SNUG_GUARDED_BY(mutex_){};  // of the files as `context_` has them
+  std::shared_ptr<SSL_CTX> context_ SNUG_GUARDED_BY(mutex_);
 };
 
 }  // namespace snug

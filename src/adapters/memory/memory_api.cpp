@@ -45,25 +45,28 @@ PodFacts& MemoryApi::store_pod(PodFacts pod) {
   return pods_.emplace(std::move(key), std::move(pod)).first->second;
 }
 
-void MemoryApi::publish(Lock& lock, Event event) {
+void MemoryApi::publish(Event event) {
   if (sink_ == nullptr) return;
   queue_.push_back(std::move(event));
-  deliver(lock, ++published_);
+  deliver(++published_);
 }
 
 /// Returns when event number `ticket` is delivered, by this thread or by the one that is at it.
-void MemoryApi::deliver(Lock& lock, std::uint64_t ticket) {
+void MemoryApi::deliver(std::uint64_t ticket) {
   if (deliverer_ == std::this_thread::get_id()) return;
-  delivered_more_.wait(lock, [&] { return delivered_ >= ticket || !deliverer_; });
+  delivered_more_.wait(mutex_, [this, ticket]() SNUG_REQUIRES(mutex_) {
+    return delivered_ >= ticket || !deliverer_;
+  });
   if (delivered_ >= ticket) return;
   deliverer_ = std::this_thread::get_id();
   while (!queue_.empty()) {
     const Event event = std::move(queue_.front());
     queue_.pop_front();
     ClusterSink* sink = sink_;
-    lock.unlock();
-    if (sink != nullptr) event(*sink);
-    lock.lock();
+    {
+      const MutexUnlock unlocked(mutex_);
+      if (sink != nullptr) event(*sink);
+    }
     ++delivered_;
     delivered_more_.notify_all();
   }
@@ -88,14 +91,14 @@ MemoryApi::Event MemoryApi::list_event() const {
 
 void MemoryApi::start(ClusterSink& sink) {
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     sink_ = &sink;
   }
   relist();
 }
 
 void MemoryApi::relist() {
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   ClusterSink* sink = sink_;
   lock.unlock();
   if (sink == nullptr) return;
@@ -103,17 +106,17 @@ void MemoryApi::relist() {
   sink->nodes_list_begins();
   sink->pods_list_begins();
   lock.lock();
-  publish(lock, list_event());
+  publish(list_event());
 }
 
 void MemoryApi::stop() {
-  Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   sink_ = nullptr;
-  delivered_more_.wait(lock, [&] { return !deliverer_; });
+  delivered_more_.wait(mutex_, [this]() SNUG_REQUIRES(mutex_) { return !deliverer_; });
 }
 
 Result<void> MemoryApi::bind(const Binding& binding) {
-  Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = pods_.find({binding.name_space, binding.pod});
   const std::string name = binding.name_space + "/" + binding.pod;
   if (found == pods_.end()) return fail(ErrorCode::kNotFound, "there is no pod " + name);
@@ -136,26 +139,26 @@ Result<void> MemoryApi::bind(const Binding& binding) {
   pod.node_name = binding.node;
   for (const auto& [key, value] : binding.annotations) pod.annotations[key] = value;
   pod.resource_version = next_version();
-  publish(lock, [changed = pod](ClusterSink& sink) { sink.pod_changed(changed); });
+  publish([changed = pod](ClusterSink& sink) { sink.pod_changed(changed); });
   return {};
 }
 
 Result<std::optional<PodFacts>> MemoryApi::get_pod(std::string_view name_space,
                                                    std::string_view name) {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = pods_.find({std::string(name_space), std::string(name)});
   if (found == pods_.end()) return std::nullopt;
   return found->second;
 }
 
 Result<void> MemoryApi::touch_room(Generation) {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   ++room_touches_;
   return {};
 }
 
 void MemoryApi::warn(const Notice& notice) {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   notices_.push_back(notice);
   while (static_cast<std::int64_t>(notices_.size()) > limits_.max_queued_events) {
     notices_.pop_front();
@@ -172,7 +175,7 @@ Result<void> MemoryApi::post_pod(const PodFacts& pod) {
                                          " has spec.schedulingGates; a scheduler asks about it "
                                          "when they are gone");
   }
-  Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto there = pods_.find({pod.name_space, pod.name});
   const bool runs_there = there != pods_.end() && there->second.node_name == pod.node_name;
   if (!pod.node_name.empty() && !runs_there) {
@@ -182,7 +185,7 @@ Result<void> MemoryApi::post_pod(const PodFacts& pod) {
                     "stand in the files of --cluster");
   }
   if (const auto known = uids_.find(pod.uid); known != uids_.end()) {
-    return post_again(lock, pod, known->second);
+    return post_again(pod, known->second);
   }
   if (there != pods_.end()) return fail_first_stays(pod, "another uid");
   if (static_cast<std::int64_t>(pods_.size()) >= limits_.max_pending_pods) {
@@ -190,12 +193,12 @@ Result<void> MemoryApi::post_pod(const PodFacts& pod) {
                                           " pods already (limit maxPendingPods)");
   }
   const PodFacts& stored = store_pod(pod);
-  publish(lock, [changed = stored](ClusterSink& sink) { sink.pod_changed(changed); });
+  publish([changed = stored](ClusterSink& sink) { sink.pod_changed(changed); });
   return {};
 }
 
 /// A pod whose uid is, or was, that of the pod `holder`.
-Result<void> MemoryApi::post_again(Lock& lock, const PodFacts& pod, const PodKey& holder) {
+Result<void> MemoryApi::post_again(const PodFacts& pod, const PodKey& holder) {
   const auto found = pods_.find(holder);
   if (found == pods_.end() || found->second.uid != pod.uid) {
     return fail(ErrorCode::kConflict, "the uid " + pod.uid + " was that of the pod " +
@@ -210,7 +213,7 @@ Result<void> MemoryApi::post_again(Lock& lock, const PodFacts& pod, const PodKey
   if (found->second.gated) {  // a scheduler asks: somebody has removed its gates
     found->second.gated = false;
     found->second.resource_version = next_version();
-    publish(lock, [changed = found->second](ClusterSink& sink) { sink.pod_changed(changed); });
+    publish([changed = found->second](ClusterSink& sink) { sink.pod_changed(changed); });
   }
   return {};
 }
@@ -224,7 +227,7 @@ Result<void> MemoryApi::fail_first_stays(const PodFacts& pod, std::string_view d
 }
 
 Result<void> MemoryApi::delete_pod(std::string_view name_space, std::string_view name) {
-  Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = pods_.find({std::string(name_space), std::string(name)});
   if (found == pods_.end()) {
     return fail(ErrorCode::kNotFound,
@@ -238,32 +241,32 @@ Result<void> MemoryApi::delete_pod(std::string_view name_space, std::string_view
     ended_uids_.pop_front();
   }
   pod.resource_version = next_version();
-  publish(lock, [gone = std::move(pod)](ClusterSink& sink) { sink.pod_gone(gone); });
+  publish([gone = std::move(pod)](ClusterSink& sink) { sink.pod_gone(gone); });
   return {};
 }
 
 void MemoryApi::put_node(NodeFacts node) {
-  Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   node.resource_version = next_version();
   const NodeFacts& stored = nodes_[node.name] = std::move(node);
-  publish(lock, [changed = stored](ClusterSink& sink) { sink.node_changed(changed); });
+  publish([changed = stored](ClusterSink& sink) { sink.node_changed(changed); });
 }
 
 void MemoryApi::delete_node(std::string_view name) {
-  Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = nodes_.find(name);
   if (found == nodes_.end()) return;
   nodes_.erase(found);
-  publish(lock, [gone = std::string(name)](ClusterSink& sink) { sink.node_gone(gone); });
+  publish([gone = std::string(name)](ClusterSink& sink) { sink.node_gone(gone); });
 }
 
 std::uint64_t MemoryApi::room_touches() const {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return room_touches_;
 }
 
 std::vector<Notice> MemoryApi::notices() const {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return {notices_.begin(), notices_.end()};
 }
 

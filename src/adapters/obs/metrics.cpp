@@ -8,10 +8,13 @@
 
 #include <array>
 #include <charconv>
-#include <mutex>
+#include <cstddef>
 #include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
+#include <system_error>
+
+#include "snug/base/mutex.hpp"
 
 namespace snug {
 namespace {
@@ -22,23 +25,12 @@ using prometheus::Gauge;
 using prometheus::Histogram;
 using prometheus::Labels;
 
-constexpr std::array<const char*, 4> kVerbs{"filter", "prioritize", "preempt", "bind"};
-constexpr std::array<const char*, 6> kBindEnds{"bound",   "repeated", "lost_race",
-                                               "refused", "unknown",  "unavailable"};
-constexpr std::array<const char*, 8> kClosures{"open",    "unhealthy",      "vanished",
-                                               "changed", "over_committed", "mode_conflict",
-                                               "suspect", "no_mig_table"};
-constexpr std::array<const char*, 3> kHoldingStates{"reserved", "unsettled", "bound"};
-// What the adapters and the service count today; any other word starts its series when it comes.
+// What the adapters count today; any other word starts its series when it comes.
 constexpr std::array<const char*, 13> kApiCalls{
     "bind",        "get_pod",      "touch_room", "get_lease",     "write_lease",
     "list_leases", "watch_leases", "event",      "list_one_node", "list_nodes",
     "list_pods",   "watch_nodes",  "watch_pods"};
-constexpr std::array<const char*, 10> kWatchEnds{"ended", "lost",       "silent",     "expired",
-                                                 "error", "garbage",    "unreadable", "refused",
-                                                 "busy",  "unreachable"};
-constexpr std::array<const char*, 5> kProblems{"over_commitment", "gpu_closed", "node_closed",
-                                               "reservation", "unreadable"};
+constexpr std::array<const char*, 3> kWatched{"nodes", "pods", "leases"};
 
 const char* result_word(bool ok) { return ok ? "ok" : "error"; }
 
@@ -57,191 +49,178 @@ std::optional<double> number_of(const std::string& version) {
   return static_cast<double>(number);
 }
 
-template <typename Enum>
-double value_of(const std::map<Enum, std::int64_t>& counts, std::size_t key) {
-  const auto found = counts.find(static_cast<Enum>(key));
-  return found == counts.end() ? 0 : static_cast<double>(found->second);
-}
+/// One series for each enumerator, with the enumerator's name as the value of one label.
+template <typename Metric, const auto& kNames>
+class SeriesByEnum {
+ public:
+  using Enum = std::remove_cvref_t<decltype(kNames.values().front())>;
 
-}  // namespace
+  /// `more` follows the labels in Family::Add.
+  template <typename... More>
+  SeriesByEnum(Family<Metric>& family, const char* label, Labels labels, const More&... more) {
+    for (const Enum value : kNames.values()) {
+      labels[label] = kNames[value];
+      series_[static_cast<std::size_t>(value)] = &family.Add(labels, more...);
+    }
+  }
+  Metric& operator[](Enum value) const { return *series_[static_cast<std::size_t>(value)]; }
 
-struct PrometheusMetrics::Series {
-  prometheus::Registry registry;
+ private:
+  std::array<Metric*, kNames.size()> series_{};
+};
 
+class RegistryMetrics final : public PrometheusMetrics {
+ public:
+  RegistryMetrics() {
+    for (const char* what : kApiCalls) {
+      for (const bool ok : {false, true}) api_.Add({{"what", what}, {"result", result_word(ok)}});
+    }
+    for (const char* resource : kWatched) {
+      SeriesByEnum<Counter, kWatchEndNames>(watches_, "why", {{"resource", resource}});
+    }
+    up_to_date_.Set(1);  // without a good policy the program does not start
+    RegistryMetrics::set_gauges({});
+  }
+
+  void verb_done(Verb verb, bool ok, std::int64_t microseconds) override {
+    (ok ? verbs_ok_ : verbs_failed_)[verb].Increment();
+    verb_durations_[verb].Observe(static_cast<double>(microseconds) / 1e6);
+  }
+  void bind_ended(BindEnd end) override { binds_[end].Increment(); }
+  void api_request(std::string_view what, bool ok) override {
+    api_.Add({{"what", std::string(what)}, {"result", result_word(ok)}}).Increment();
+  }
+  void watch_restarted(std::string_view resource, WatchEnd why) override {
+    const std::string word(kWatchEndNames[why]);
+    watches_.Add({{"resource", std::string(resource)}, {"why", word}}).Increment();
+  }
+  void room_touched() override { touches_.Increment(); }
+  void event_dropped() override { dropped_.Increment(); }
+  void reservation_problem(ReservationProblem kind) override { problems_[kind].Increment(); }
+  void policy_reloaded(bool ok) override {
+    (ok ? policies_loaded_ : policies_refused_).Increment();
+    up_to_date_.Set(ok ? 1 : 0);
+  }
+
+  void set_gauges(const ClusterGauges& gauges) override {
+    ready_.Set(gauges.ready ? 1 : 0);
+    leader_.Set(gauges.leads ? 1 : 0);
+    set_lease_conflict(gauges.in_conflict, gauges.lease_holder);
+    for (const auto& [resource, stream] : gauges.streams) {
+      const Labels labels{{"resource", std::string(kResourceNames[resource])}};
+      set(stream_age_, labels, static_cast<double>(stream.age.count()) / 1e3);
+      if (const auto version = number_of(stream.version)) set(stream_version_, labels, *version);
+    }
+    set_totals(gauges.ledger);
+    pending_.Set(static_cast<double>(gauges.pending_pods));
+  }
+
+  [[nodiscard]] std::string exposition() const override {
+    const prometheus::Serializer& serializer = prometheus::TextSerializer{};
+    return serializer.Serialize(registry_.Collect());
+  }
+
+ private:
   Family<Counter>& counter(const char* name, const char* help) {
-    return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
+    return prometheus::BuildCounter().Name(name).Help(help).Register(registry_);
   }
   Family<Gauge>& gauge(const char* name, const char* help) {
-    return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
+    return prometheus::BuildGauge().Name(name).Help(help).Register(registry_);
+  }
+  Family<Histogram>& histogram(const char* name, const char* help) {
+    return prometheus::BuildHistogram().Name(name).Help(help).Register(registry_);
   }
 
-  Family<Histogram>& verb_durations = prometheus::BuildHistogram()
-                                          .Name("snug_verb_duration_seconds")
-                                          .Help("Time from a call's body to its reply")
-                                          .Register(registry);
-  Family<Counter>& verbs = counter("snug_verb_total", "Calls of kube-scheduler");
-  Family<Counter>& binds = counter("snug_bind_total", "Binds, by how they ended");
-  Family<Counter>& api = counter("snug_api_requests_total", "Requests to the API server");
-  Family<Counter>& watches = counter("snug_watch_restarts_total", "Watches that ended");
-  Family<Counter>& touches =
-      counter("snug_room_touches_total", "Wake-ups of waiting pods after room appeared");
-  Family<Counter>& dropped =
-      counter("snug_events_dropped_total", "Kubernetes events that found their queue full");
-  Family<Counter>& problems =
-      counter("snug_reservation_problems_total", "Reservations that are not as they should be");
-  Family<Counter>& reloads =
-      counter("snug_policy_reloads_total", "Changed policy files that were read");
-  Family<Gauge>& up_to_date =
-      gauge("snug_policy_up_to_date", "0: the policy file was refused, an older one is in force");
-  Family<Gauge>& ready = gauge("snug_ready", "1: this Snug decides, on a view that is fresh");
-  Family<Gauge>& leader =
-      gauge("snug_leader", "1: this Snug holds the Lease and lists or decides; 0: it is a standby");
-  Family<Gauge>& lease_conflict = gauge(
-      "snug_lease_conflict", "1: a scheduler calls this Snug while another one holds the Lease");
-  Family<Gauge>& stream_age =
-      gauge("snug_watch_age_seconds", "Time since a list or watch last showed anything");
-  Family<Gauge>& stream_version =
-      gauge("snug_watch_resource_version", "The last resource version that a watch has shown");
-  Family<Gauge>& nodes = gauge("snug_nodes", "Nodes in the ledger");
-  Family<Gauge>& conflicts =
-      gauge("snug_nodes_in_conflict", "Nodes whose pods cannot all be right");
-  Family<Gauge>& gpus = gauge("snug_gpus", "GPUs in the ledger");
-  Family<Gauge>& closed = gauge("snug_gpus_closed", "GPUs that take nothing new");
-  Family<Gauge>& holdings = gauge("snug_holdings", "Pods that hold GPUs");
-  Family<Gauge>& memory = gauge("snug_gpu_memory_mebibytes", "GPU memory, all and taken");
-  Family<Gauge>& pending = gauge("snug_pending_pods", "Unbound pods that the watch has shown");
+  template <typename Number>
+  static void set(Family<Gauge>& family, const Labels& labels, Number value) {
+    family.Add(labels).Set(static_cast<double>(value));
+  }
+  template <typename Enum>
+  static std::int64_t count_of(const std::map<Enum, std::int64_t>& counts, Enum key) {
+    const auto found = counts.find(key);
+    return found == counts.end() ? 0 : found->second;
+  }
 
-  std::array<std::array<Counter*, 2>, kVerbs.size()> verb_counters{};
-  std::array<Histogram*, kVerbs.size()> verb_histograms{};
-  std::array<Counter*, kBindEnds.size()> bind_counters{};
-  Counter& touch_counter = touches.Add({});
-  Counter& dropped_counter = dropped.Add({});
-  Counter& loaded_counter = reloads.Add({{"result", "loaded"}});
-  Counter& refused_counter = reloads.Add({{"result", "refused"}});
-  Gauge& up_to_date_gauge = up_to_date.Add({});
-  std::mutex lease_conflict_mutex;
-  Gauge* lease_conflict_gauge = nullptr;  // guarded by lease_conflict_mutex; never null
-
-  Series() {
-    for (std::size_t i = 0; i < kVerbs.size(); ++i) {
-      for (const bool ok : {false, true}) {
-        verb_counters[i][ok ? 1 : 0] =
-            &verbs.Add({{"verb", kVerbs[i]}, {"result", result_word(ok)}});
-      }
-      verb_histograms[i] = &verb_durations.Add({{"verb", kVerbs[i]}}, latency_buckets());
+  void set_totals(const LedgerTotals& totals) {
+    nodes_.Set(static_cast<double>(totals.nodes));
+    conflicts_.Set(static_cast<double>(totals.nodes_in_conflict));
+    gpus_.Set(static_cast<double>(totals.gpus));
+    for (const GpuClosure closure : kGpuClosureNames.values()) {
+      if (closure == GpuClosure::kOpen) continue;
+      const Labels labels{{"reason", std::string(kGpuClosureNames[closure])}};
+      set(closed_, labels, count_of(totals.gpus_closed, closure));
     }
-    for (std::size_t i = 0; i < kBindEnds.size(); ++i) {
-      bind_counters[i] = &binds.Add({{"end", kBindEnds[i]}});
+    for (const HoldingState state : kHoldingStateNames.values()) {
+      const Labels labels{{"state", std::string(kHoldingStateNames[state])}};
+      set(holdings_, labels, count_of(totals.holdings, state));
     }
-    for (const char* what : kApiCalls) {
-      for (const bool ok : {false, true}) api.Add({{"what", what}, {"result", result_word(ok)}});
-    }
-    for (const char* resource : {"nodes", "pods", "leases"}) {
-      for (const char* why : kWatchEnds) watches.Add({{"resource", resource}, {"why", why}});
-    }
-    lease_conflict_gauge = &lease_conflict.Add({{"holder", ""}});
-    up_to_date_gauge.Set(1);  // without a good policy the program does not start
-    for (const char* kind : kProblems) problems.Add({{"kind", kind}});
+    set(memory_, {{"state", "capacity"}}, totals.memory_capacity.value);
+    set(memory_, {{"state", "used"}}, totals.memory_used.value);
   }
 
   /// One series at a time, however many Snugs come and go.
   void set_lease_conflict(bool in_conflict, const std::string& holder) {
-    const std::lock_guard lock(lease_conflict_mutex);
-    lease_conflict.Remove(lease_conflict_gauge);
-    lease_conflict_gauge = &lease_conflict.Add({{"holder", in_conflict ? holder : ""}});
-    lease_conflict_gauge->Set(in_conflict ? 1 : 0);
+    const MutexLock lock(mutex_);
+    if (lease_conflict_ != nullptr) lease_conflicts_.Remove(lease_conflict_);
+    lease_conflict_ = &lease_conflicts_.Add({{"holder", in_conflict ? holder : ""}});
+    lease_conflict_->Set(in_conflict ? 1 : 0);
   }
+
+  prometheus::Registry registry_;
+
+  Family<Counter>& verbs_ = counter("snug_verb_total", "Calls of kube-scheduler");
+  SeriesByEnum<Counter, kVerbNames> verbs_ok_{verbs_, "verb", {{"result", result_word(true)}}};
+  SeriesByEnum<Counter, kVerbNames> verbs_failed_{verbs_, "verb", {{"result", result_word(false)}}};
+  SeriesByEnum<Histogram, kVerbNames> verb_durations_{
+      histogram("snug_verb_duration_seconds", "Time from a call's body to its reply"),
+      "verb",
+      {},
+      latency_buckets()};
+  SeriesByEnum<Counter, kBindEndNames> binds_{
+      counter("snug_bind_total", "Binds, by how they ended"), "end", {}};
+  Family<Counter>& api_ = counter("snug_api_requests_total", "Requests to the API server");
+  Family<Counter>& watches_ = counter("snug_watch_restarts_total", "Watches that ended");
+  Counter& touches_ =
+      counter("snug_room_touches_total", "Wake-ups of waiting pods after room appeared").Add({});
+  Counter& dropped_ =
+      counter("snug_events_dropped_total", "Kubernetes events that found their queue full").Add({});
+  SeriesByEnum<Counter, kReservationProblemNames> problems_{
+      counter("snug_reservation_problems_total", "Reservations that are not as they should be"),
+      "kind",
+      {}};
+  Family<Counter>& reloads_ =
+      counter("snug_policy_reloads_total", "Changed policy files that were read");
+  Counter& policies_loaded_ = reloads_.Add({{"result", "loaded"}});
+  Counter& policies_refused_ = reloads_.Add({{"result", "refused"}});
+  Gauge& up_to_date_ =
+      gauge("snug_policy_up_to_date", "0: the policy file was refused, an older one is in force")
+          .Add({});
+  Gauge& ready_ = gauge("snug_ready", "1: this Snug decides, on a view that is fresh").Add({});
+  Gauge& leader_ =
+      gauge("snug_leader", "1: this Snug holds the Lease and lists or decides; 0: it is a standby")
+          .Add({});
+  Family<Gauge>& lease_conflicts_ = gauge(
+      "snug_lease_conflict", "1: a scheduler calls this Snug while another one holds the Lease");
+  Mutex mutex_;
+  Gauge* lease_conflict_ SNUG_GUARDED_BY(mutex_) = nullptr;
+  Family<Gauge>& stream_age_ =
+      gauge("snug_watch_age_seconds", "Time since a list or watch last showed anything");
+  Family<Gauge>& stream_version_ =
+      gauge("snug_watch_resource_version", "The last resource version that a watch has shown");
+  Gauge& nodes_ = gauge("snug_nodes", "Nodes in the ledger").Add({});
+  Gauge& conflicts_ =
+      gauge("snug_nodes_in_conflict", "Nodes whose pods cannot all be right").Add({});
+  Gauge& gpus_ = gauge("snug_gpus", "GPUs in the ledger").Add({});
+  Family<Gauge>& closed_ = gauge("snug_gpus_closed", "GPUs that take nothing new");
+  Family<Gauge>& holdings_ = gauge("snug_holdings", "Pods that hold GPUs");
+  Family<Gauge>& memory_ = gauge("snug_gpu_memory_mebibytes", "GPU memory, all and taken");
+  Gauge& pending_ = gauge("snug_pending_pods", "Unbound pods that the watch has shown").Add({});
 };
 
-ClusterGauges read_gauges(Ledger& ledger) {
-  ClusterGauges gauges;
-  const SnapshotPtr snapshot = ledger.snapshot();
-  for (std::size_t slot = 0; slot < snapshot->nodes.size(); ++slot) {
-    const NodeStatePtr& node = snapshot->nodes[slot];
-    if (node == nullptr) continue;
-    ++gauges.nodes;
-    if (node->conflict != NodeConflict::kNone) ++gauges.nodes_in_conflict;
-    for (const GpuState& gpu : node->gpus) {
-      ++gauges.gpus;
-      gauges.memory_capacity += gpu.memory;
-      gauges.memory_used += gpu.used_memory;
-      if (gpu.closure != GpuClosure::kOpen) ++gauges.gpus_closed[gpu.closure];
-    }
-  }
-  for (const LedgerEntry& entry : ledger.entries()) ++gauges.holdings[entry.state];
-  return gauges;
-}
+}  // namespace
 
-PrometheusMetrics::PrometheusMetrics() : series_(std::make_unique<Series>()) {
-  set_gauges(ClusterGauges{});
-}
-
-PrometheusMetrics::~PrometheusMetrics() = default;
-
-void PrometheusMetrics::verb_done(Verb verb, bool ok, std::int64_t microseconds) {
-  const auto position = static_cast<std::size_t>(verb);
-  series_->verb_counters.at(position)[ok ? 1 : 0]->Increment();
-  series_->verb_histograms.at(position)->Observe(static_cast<double>(microseconds) / 1e6);
-}
-
-void PrometheusMetrics::bind_ended(BindEnd end) {
-  series_->bind_counters.at(static_cast<std::size_t>(end))->Increment();
-}
-
-void PrometheusMetrics::api_request(std::string_view what, bool ok) {
-  series_->api.Add({{"what", std::string(what)}, {"result", result_word(ok)}}).Increment();
-}
-
-void PrometheusMetrics::watch_restarted(std::string_view resource, std::string_view why) {
-  series_->watches.Add({{"resource", std::string(resource)}, {"why", std::string(why)}})
-      .Increment();
-}
-
-void PrometheusMetrics::room_touched() { series_->touch_counter.Increment(); }
-
-void PrometheusMetrics::event_dropped() { series_->dropped_counter.Increment(); }
-
-void PrometheusMetrics::reservation_problem(std::string_view kind) {
-  series_->problems.Add({{"kind", std::string(kind)}}).Increment();
-}
-
-void PrometheusMetrics::policy_reloaded(bool ok) {
-  (ok ? series_->loaded_counter : series_->refused_counter).Increment();
-  series_->up_to_date_gauge.Set(ok ? 1 : 0);
-}
-
-void PrometheusMetrics::set_gauges(const ClusterGauges& gauges) {
-  Series& series = *series_;
-  const auto set = [](Family<Gauge>& family, const Labels& labels, auto value) {
-    family.Add(labels).Set(static_cast<double>(value));
-  };
-  set(series.ready, {}, gauges.ready ? 1 : 0);
-  set(series.leader, {}, gauges.leads ? 1 : 0);
-  series.set_lease_conflict(gauges.in_conflict, gauges.lease_holder);
-  for (const auto& [resource, stream] : gauges.streams) {
-    const Labels labels{{"resource", resource}};
-    set(series.stream_age, labels, static_cast<double>(stream.age.count()) / 1e3);
-    if (const auto version = number_of(stream.version)) {
-      set(series.stream_version, labels, *version);
-    }
-  }
-  set(series.nodes, {}, gauges.nodes);
-  set(series.conflicts, {}, gauges.nodes_in_conflict);
-  set(series.gpus, {}, gauges.gpus);
-  for (std::size_t i = 1; i < kClosures.size(); ++i) {
-    set(series.closed, {{"reason", kClosures[i]}}, value_of(gauges.gpus_closed, i));
-  }
-  for (std::size_t i = 0; i < kHoldingStates.size(); ++i) {
-    set(series.holdings, {{"state", kHoldingStates[i]}}, value_of(gauges.holdings, i));
-  }
-  set(series.memory, {{"state", "capacity"}}, gauges.memory_capacity.value);
-  set(series.memory, {{"state", "used"}}, gauges.memory_used.value);
-  set(series.pending, {}, gauges.pending_pods);
-}
-
-std::string PrometheusMetrics::exposition() const {
-  const prometheus::Serializer& serializer = prometheus::TextSerializer{};
-  return serializer.Serialize(series_->registry.Collect());
+std::unique_ptr<PrometheusMetrics> make_prometheus_metrics() {
+  return std::make_unique<RegistryMetrics>();
 }
 
 }  // namespace snug

@@ -45,7 +45,7 @@ class PolicyFileTest : public testing::Test {
 
   /// Opens the file and feeds the store.
   void start() {
-    file_.emplace(path_, PolicyFile::Context{limits_, metrics_, log_, clock_});
+    file_.emplace(path_, PolicyFile::Context{limits_, *metrics_, log_, clock_});
     Result<PolicyPtr> first = file_->open();
     ASSERT_TRUE(first.has_value()) << first.error().message;
     store_.emplace(*first);
@@ -61,7 +61,7 @@ class PolicyFileTest : public testing::Test {
 
   /// The value of `snug_policy_…` in the metrics.
   [[nodiscard]] int metric(const std::string& series) const {
-    const std::string text = metrics_.exposition();
+    const std::string text = metrics_->exposition();
     const auto found = text.find("\nsnug_policy_" + series + " ");
     return found == std::string::npos ? -1 : std::stoi(text.substr(found + series.size() + 14));
   }
@@ -72,7 +72,7 @@ class PolicyFileTest : public testing::Test {
   std::string folder_;
   std::string path_ = folder_ + "/policy.yaml";
   Limits limits_;
-  PrometheusMetrics metrics_;
+  const std::unique_ptr<PrometheusMetrics> metrics_ = make_prometheus_metrics();
   KeptLog log_;
   ManualClock clock_;
   std::optional<PolicyFile> file_;
@@ -260,13 +260,13 @@ TEST_F(PolicyFileTest, WhatCameFromAPipeStays) {
 TEST_F(PolicyFileTest, ABadFirstPolicyIsAnError) {
   for (const std::string text : {"", "version: 1\n"}) {
     write(text);
-    PolicyFile file(path_, {limits_, metrics_, log_, clock_});
+    PolicyFile file(path_, {limits_, *metrics_, log_, clock_});
     const auto first = file.open();
     ASSERT_FALSE(first.has_value());
     EXPECT_EQ(first.error().code, ErrorCode::kInvalid);
     EXPECT_TRUE(first.error().message.starts_with(path_ + ":1:1: ")) << first.error().message;
   }
-  PolicyFile nowhere(path_ + "-not", {limits_, metrics_, log_, clock_});
+  PolicyFile nowhere(path_ + "-not", {limits_, *metrics_, log_, clock_});
   EXPECT_EQ(nowhere.open().error().code, ErrorCode::kInvalid);
 }
 

@@ -21,6 +21,7 @@ TEST(EnumNamesTest, EachEnumeratorHasItsNameAndEachNameItsEnumerator) {
   EXPECT_EQ(kColorNames.find("Green"), std::nullopt);
   EXPECT_EQ(kColorNames.find(""), std::nullopt);
   EXPECT_EQ(kColorNames.size(), 3U);
+  EXPECT_EQ(kColorNames.values(), (std::array{Color::kRed, Color::kGreen, Color::kBlue}));
 }
 
 // What the constructor goes by to find an enumerator without a name.

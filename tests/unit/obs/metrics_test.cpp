@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <optional>
 #include <regex>
 #include <sstream>
@@ -18,8 +19,13 @@ std::optional<double> value(const PrometheusMetrics& metrics, const std::string&
   return std::stod(text.substr(found + series.size() + 2));
 }
 
-TEST(MetricsTest, EverySeriesExistsFromTheStartWithZero) {
-  const PrometheusMetrics metrics;
+class MetricsTest : public testing::Test {
+ protected:
+  const std::unique_ptr<PrometheusMetrics> owned_ = make_prometheus_metrics();
+  PrometheusMetrics& metrics = *owned_;
+};
+
+TEST_F(MetricsTest, EverySeriesExistsFromTheStartWithZero) {
   for (const char* series : {R"(snug_verb_total{result="ok",verb="filter"})",
                              R"(snug_verb_total{result="error",verb="prioritize"})",
                              R"(snug_verb_total{result="ok",verb="preempt"})",
@@ -54,8 +60,7 @@ TEST(MetricsTest, EverySeriesExistsFromTheStartWithZero) {
   EXPECT_EQ(value(metrics, R"(snug_verb_total{result="ok",verb="mutate"})"), std::nullopt);
 }
 
-TEST(MetricsTest, WhatHappensIsCounted) {
-  PrometheusMetrics metrics;
+TEST_F(MetricsTest, WhatHappensIsCounted) {
   metrics.verb_done(Verb::kFilter, true, 700);
   metrics.verb_done(Verb::kFilter, true, 3'000);
   metrics.verb_done(Verb::kBind, false, 1);
@@ -63,10 +68,10 @@ TEST(MetricsTest, WhatHappensIsCounted) {
   metrics.bind_ended(BindEnd::kUnavailable);
   metrics.api_request("bind", true);
   metrics.api_request("a_new_word", false);
-  metrics.watch_restarted("nodes", "expired");
+  metrics.watch_restarted("nodes", WatchEnd::kExpired);
   metrics.room_touched();
   metrics.event_dropped();
-  metrics.reservation_problem("gpu_closed");
+  metrics.reservation_problem(ReservationProblem::kGpuClosed);
   EXPECT_EQ(value(metrics, R"(snug_verb_total{result="ok",verb="filter"})"), 2);
   EXPECT_EQ(value(metrics, R"(snug_verb_total{result="error",verb="bind"})"), 1);
   EXPECT_EQ(value(metrics, R"(snug_verb_duration_seconds_count{verb="filter"})"), 2);
@@ -84,8 +89,7 @@ TEST(MetricsTest, WhatHappensIsCounted) {
   EXPECT_EQ(value(metrics, R"(snug_reservation_problems_total{kind="gpu_closed"})"), 1);
 }
 
-TEST(MetricsTest, APolicyIsUpToDateUntilOneIsRefused) {
-  PrometheusMetrics metrics;
+TEST_F(MetricsTest, APolicyIsUpToDateUntilOneIsRefused) {
   EXPECT_EQ(value(metrics, "snug_policy_up_to_date"), 1);
   metrics.policy_reloaded(false);
   metrics.set_gauges({});
@@ -97,17 +101,16 @@ TEST(MetricsTest, APolicyIsUpToDateUntilOneIsRefused) {
   EXPECT_EQ(value(metrics, R"(snug_policy_reloads_total{result="refused"})"), 2);
 }
 
-TEST(MetricsTest, GaugesShowWhatTheyWereLastGiven) {
-  PrometheusMetrics metrics;
+TEST_F(MetricsTest, GaugesShowWhatTheyWereLastGiven) {
   ClusterGauges gauges;
   gauges.ready = true;
-  gauges.nodes = 5;
-  gauges.nodes_in_conflict = 2;
-  gauges.gpus = 40;
-  gauges.gpus_closed = {{GpuClosure::kVanished, 2}};
-  gauges.holdings = {{HoldingState::kBound, 7}};
-  gauges.memory_capacity = {1'638'400};
-  gauges.memory_used = {3};
+  gauges.ledger.nodes = 5;
+  gauges.ledger.nodes_in_conflict = 2;
+  gauges.ledger.gpus = 40;
+  gauges.ledger.gpus_closed = {{GpuClosure::kVanished, 2}};
+  gauges.ledger.holdings = {{HoldingState::kBound, 7}};
+  gauges.ledger.memory_capacity = {1'638'400};
+  gauges.ledger.memory_used = {3};
   gauges.pending_pods = 9;
   metrics.set_gauges(gauges);
   EXPECT_EQ(value(metrics, "snug_ready"), 1);
@@ -125,8 +128,7 @@ TEST(MetricsTest, GaugesShowWhatTheyWereLastGiven) {
   EXPECT_EQ(value(metrics, "snug_ready"), 0);
 }
 
-TEST(MetricsTest, AConflictNamesTheHolderOfTheLeaseNow) {
-  PrometheusMetrics metrics;
+TEST_F(MetricsTest, AConflictNamesTheHolderOfTheLeaseNow) {
   EXPECT_EQ(value(metrics, R"(snug_lease_conflict{holder=""})"), 0);
   ClusterGauges gauges;
   gauges.in_conflict = true;
@@ -141,55 +143,7 @@ TEST(MetricsTest, AConflictNamesTheHolderOfTheLeaseNow) {
   EXPECT_EQ(value(metrics, R"(snug_lease_conflict{holder="two"})"), std::nullopt);
 }
 
-TEST(MetricsTest, GaugesAreReadFromTheLedger) {
-  const ManualClock clock;
-  Ledger ledger(clock, Limits{});
-  NodeInventory inventory;
-  inventory.name = "n1";
-  for (const bool healthy : {true, false}) {
-    GpuInfo gpu;
-    gpu.index = healthy ? 0 : 1;
-    gpu.memory = {40960};
-    gpu.healthy = healthy;
-    gpu.modes = {GpuMode::kMps};
-    inventory.gpus.push_back(gpu);
-  }
-  ledger.put_node(inventory);
-  Holding holding;
-  holding.uid = "u1";
-  holding.reservation = {
-      "u1",
-      "n1",
-      {{"main", "", std::vector<ReservedDevice>{{0, "", GpuMode::kMps, {1000}, {250}, {}}}}}};
-  (void)ledger.hold(std::make_shared<Holding>(holding));
-  const ClusterGauges gauges = read_gauges(ledger);
-  EXPECT_EQ(gauges.nodes, 1);
-  EXPECT_EQ(gauges.nodes_in_conflict, 0);
-  EXPECT_EQ(gauges.gpus, 2);
-  EXPECT_EQ(gauges.memory_capacity, MebiBytes{81920});
-  EXPECT_EQ(gauges.memory_used, MebiBytes{1000});
-  EXPECT_EQ(gauges.gpus_closed, (std::map<GpuClosure, std::int64_t>{{GpuClosure::kUnhealthy, 1}}));
-  EXPECT_EQ(gauges.holdings, (std::map<HoldingState, std::int64_t>{{HoldingState::kBound, 1}}));
-}
-
-TEST(MetricsTest, ANodeWithMoreUnitsTakenThanItHasIsInConflict) {
-  const ManualClock clock;
-  Ledger ledger(clock, Limits{});
-  for (const char* name : {"n1", "n2"}) {
-    NodeInventory inventory;
-    inventory.name = name;
-    ledger.put_node(inventory);
-  }
-  Holding holding;
-  holding.uid = "u1";
-  holding.reservation = {"u1", "n1", {{"main", "", KubeletUnits{"nvidia.com/gpu", 1}}}};
-  (void)ledger.hold(std::make_shared<Holding>(holding));
-  EXPECT_EQ(read_gauges(ledger).nodes, 2);
-  EXPECT_EQ(read_gauges(ledger).nodes_in_conflict, 1);
-}
-
-TEST(MetricsTest, EveryLineIsOfTheTextFormat) {
-  PrometheusMetrics metrics;
+TEST_F(MetricsTest, EveryLineIsOfTheTextFormat) {
   metrics.api_request("bind", true);
   std::istringstream lines(metrics.exposition());
   const std::regex allowed(
@@ -199,8 +153,7 @@ TEST(MetricsTest, EveryLineIsOfTheTextFormat) {
   }
 }
 
-TEST(MetricsTest, ThreadsCountTogether) {
-  PrometheusMetrics metrics;
+TEST_F(MetricsTest, ThreadsCountTogether) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {

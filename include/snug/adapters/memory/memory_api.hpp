@@ -9,12 +9,10 @@
 // the sink is at.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +22,7 @@
 #include <vector>
 
 #include "snug/base/limits.hpp"
+#include "snug/base/mutex.hpp"
 #include "snug/codec/manifests.hpp"
 #include "snug/service/ports.hpp"
 
@@ -64,34 +63,36 @@ class MemoryApi final : public ApiPort, public FirstSight, public ClusterSource 
  private:
   using PodKey = std::pair<std::string, std::string>;  // namespace, name
   using Event = std::function<void(ClusterSink&)>;
-  using Lock = std::unique_lock<std::mutex>;
 
-  PodFacts& store_pod(PodFacts pod);
-  [[nodiscard]] Result<void> post_again(Lock& lock, const PodFacts& pod, const PodKey& holder);
+  PodFacts& store_pod(PodFacts pod) SNUG_REQUIRES(mutex_);
+  [[nodiscard]] Result<void> post_again(const PodFacts& pod, const PodKey& holder)
+      SNUG_REQUIRES(mutex_);
   [[nodiscard]] static Result<void> fail_first_stays(const PodFacts& pod,
                                                      std::string_view difference);
-  [[nodiscard]] std::string make_uid(const PodFacts& pod) const;
-  [[nodiscard]] std::string next_version();
-  void publish(Lock& lock, Event event);
-  void deliver(Lock& lock, std::uint64_t ticket);
-  [[nodiscard]] Event list_event() const;
+  [[nodiscard]] std::string make_uid(const PodFacts& pod) const SNUG_REQUIRES(mutex_);
+  [[nodiscard]] std::string next_version() SNUG_REQUIRES(mutex_);
+  /// Unlocks the mutex while the sink is called.
+  void publish(Event event) SNUG_REQUIRES(mutex_);
+  void deliver(std::uint64_t ticket) SNUG_REQUIRES(mutex_);
+  [[nodiscard]] Event list_event() const SNUG_REQUIRES(mutex_);
 
   const Limits limits_;
-  mutable std::mutex mutex_;
-  std::condition_variable delivered_more_;
-  // Guarded by mutex_.
-  std::map<PodKey, PodFacts> pods_;
-  std::unordered_map<std::string, PodKey> uids_;  // of ended pods too
-  std::deque<std::string> ended_uids_;            // the last max_tombstones of them
-  std::map<std::string, NodeFacts, std::less<>> nodes_;
-  std::uint64_t version_ = 0;
-  std::uint64_t room_touches_ = 0;
-  std::deque<Notice> notices_;
-  ClusterSink* sink_ = nullptr;
-  std::deque<Event> queue_;
-  std::uint64_t published_ = 0;  // events ever queued
-  std::uint64_t delivered_ = 0;  // events done with
-  std::optional<std::thread::id> deliverer_;
+  mutable Mutex mutex_;
+  Condition delivered_more_;
+  std::map<PodKey, PodFacts> pods_ SNUG_GUARDED_BY(mutex_);
+  std::unordered_map<std::string, PodKey> uids_ SNUG_GUARDED_BY(mutex_);  // of ended pods too
+  /// The last max_tombstones of them.
+  std::deque<std::string> ended_uids_ SNUG_GUARDED_BY(mutex_);
+  std::map<std::string, NodeFacts, std::less<>> nodes_ SNUG_GUARDED_BY(mutex_);
+  std::uint64_t version_ SNUG_GUARDED_BY(mutex_) = 0;
+  std::uint64_t room_touches_ SNUG_GUARDED_BY(mutex_) = 0;
+  std::deque<Notice> notices_ SNUG_GUARDED_BY(mutex_);
+  ClusterSink* sink_ SNUG_GUARDED_BY(mutex_) = nullptr;
+  std::deque<Event> queue_ SNUG_GUARDED_BY(mutex_);
+  std::uint64_t published_ SNUG_GUARDED_BY(mutex_) = 0;  // events ever queued
+  std::uint64_t delivered_ SNUG_GUARDED_BY(mutex_) = 0;  // events that the sink has returned from
+  /// The thread that calls the sink; nothing: no thread does.
+  std::optional<std::thread::id> deliverer_ SNUG_GUARDED_BY(mutex_);
 };
 
 }  // namespace snug

@@ -1,0 +1,28 @@
+// Sums over all nodes and holdings of a ledger: what gauges show to operators. Each call costs all
+// of the ledger's GPUs and holdings.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "snug/base/units.hpp"
+#include "snug/ledger/ledger.hpp"
+#include "snug/model/snapshot.hpp"
+
+namespace snug {
+
+struct LedgerTotals {
+  std::int64_t nodes = 0;
+  std::int64_t nodes_in_conflict = 0;
+  std::int64_t gpus = 0;
+  std::map<GpuClosure, std::int64_t> gpus_closed;  // without kOpen
+  std::map<HoldingState, std::int64_t> holdings;   // those with GPUs (Ledger::entries)
+  MebiBytes memory_capacity;                       // of all GPUs
+  MebiBytes memory_used;
+};
+
+/// Nodes and holdings are read one after the other, so that a bind between the two counts in only
+/// one of them.
+[[nodiscard]] LedgerTotals totals_of(Ledger& ledger);
+
+}  // namespace snug
