@@ -54,7 +54,7 @@ void DemandKeeper::look_at_nodes() {
   const SnapshotPtr snapshot = ledger_.snapshot();
   known_ = snapshot->inventories;
   Supply supply = supply_of(*snapshot);
-  // Agents tell of each slice that they make, which changes nothing of what there is.
+  // An agent reports each slice that it creates, which does not change the supply.
   if (supply == supply_) return;
   supply_ = std::move(supply);
   nodes_changed_ = true;
@@ -69,7 +69,7 @@ void DemandKeeper::publish() {
   nodes_changed_ = false;
   auto demand = std::make_shared<Demand>(learner_.demand());
   demand->version = published_->version;
-  if (*demand == *published_) return;  // what is remembered by it stays true
+  if (*demand == *published_) return;  // results cached with it remain valid
   ++demand->version;
   published_ = std::move(demand);
   ledger_.put_demand(published_);

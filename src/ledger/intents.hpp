@@ -1,6 +1,6 @@
-// Intents: placements that were named as winners to kube-scheduler and are not bound yet. They
-// count as taken for other pods. There are at most max_intents, and each lives at most
-// intent_ttl_ms. Not thread-safe: the ledger's mutex guards it.
+// Intents: placements that kube-scheduler was told as winners and that are not bound yet. Other
+// pods see them as taken. There are at most max_intents, each for at most intent_ttl_ms. Not
+// thread-safe: guarded by the ledger's mutex.
 #pragma once
 
 #include <list>
@@ -14,9 +14,9 @@
 
 namespace snug {
 
-/// A pod with an intent now has a holding. Whether others that were refused because of the intent
-/// may fit beside the holding: it is not what was intended, or it opens a GPU that is empty in
-/// `before` in another mode than the GPU opens in by default, which others may wait for.
+/// A pod with an intent now has a holding. Whether pods that were refused because of the intent may
+/// fit beside the holding: it differs from the intent, or it puts a GPU that is empty in `before`
+/// into a mode that is not the GPU's default, which others may need.
 [[nodiscard]] bool frees_more(const Holding& intent, const Holding& holding,
                               const NodeState& before);
 
@@ -25,18 +25,18 @@ class IntentTable {
   explicit IntentTable(const Limits& limits)
       : ttl_(limits.intent_ttl_ms), most_(static_cast<std::size_t>(limits.max_intents)) {}
 
-  /// Replaces the pod's earlier one; the oldest goes when there are too many. True: a place that
-  /// was intended is intended no more.
+  /// Replaces the pod's earlier intent, and drops the oldest intent if there are too many. True:
+  /// some place is no longer intended.
   bool note(HoldingPtr intent, TimePoint now);
   /// The intent that ends; null: the pod had none.
   HoldingPtr end(std::string_view uid);
   /// False: none has expired.
   bool expire(TimePoint now);
 
-  /// The earliest first.
+  /// Earliest first.
   [[nodiscard]] Intents all() const;
-  /// Those on the node that come before the pod's own there, the earliest first; all of them where
-  /// it has none there.
+  /// The intents on the node that are earlier than the pod's own there, earliest first; all of them
+  /// if it has none there.
   [[nodiscard]] Intents before(std::string_view node, std::string_view uid) const;
 
  private:

@@ -46,7 +46,7 @@ struct Ledger::State {
     current = nullptr;
   }
   void room_made() { changed(true); }
-  /// An intent has ended, and what it would have taken is there for others.
+  /// An intent has ended, and its place is free for others.
   void intent_ended() {
     ++intents_ended.value;
     changed();
@@ -67,7 +67,7 @@ struct Ledger::State {
     entry.sequence = ++sequence;
     track(entry);
   }
-  /// Call it after any change of state or `seen`.
+  /// Must be called after any change of `state`, `seen` or `revived`.
   void track(const LedgerEntry& entry) {
     const std::string& uid = entry.holding->uid;
     const bool unseen = entry.state == HoldingState::kBound && (!entry.seen || entry.revived);
@@ -81,7 +81,8 @@ struct Ledger::State {
     LedgerEntry& entry = entries[holding->uid];
     entry = LedgerEntry{.holding = holding};
     set_state(entry, state);
-    // What was kept for the pod elsewhere, or for one that finds no room now, is free for others.
+    // What was kept for this pod on another node, or for a pod that no longer fits here, is now
+    // free.
     const bool kept_less =
         nominations.contains(holding->uid) || nominations.any_on(holding->reservation.node);
     nodes.add(std::move(holding));
@@ -107,7 +108,7 @@ struct Ledger::State {
     erase(uid);
   }
 
-  /// The one for which nothing is kept any more, or null: there is room for all of them.
+  /// Returns the nomination that was dropped because there are too many; null: none.
   NominationPtr nominate(NominationPtr nomination) {
     const std::string& uid = nomination->rank.uid;
     const LedgerEntry* entry = find(uid);
@@ -118,14 +119,15 @@ struct Ledger::State {
     if (put.changed) changed(moves || put.left_out != nullptr);
     return std::move(put.left_out);
   }
-  /// What a pod holds already need not be kept for it.
+  /// Selects pods that hold nothing yet: for others nothing needs to be kept.
   auto waiting() const {
     return [this](const Nomination& pod) { return !entries.contains(pod.rank.uid); };
   }
 
-  /// How many, of these and of those that were there, nothing is kept for any more.
+  /// Returns how many nominations, old or listed, were dropped.
   std::size_t nominate_all(const Nominations& listed) {
-    std::unordered_set<std::string> left_out;  // one made since the mark may be in the list too
+    // A set, since a nomination made after the mark may be in the list as well.
+    std::unordered_set<std::string> left_out;
     for (const NominationPtr& nomination : listed) {
       if (const NominationPtr one = nominate(nomination)) left_out.insert(one->rank.uid);
     }
@@ -134,7 +136,7 @@ struct Ledger::State {
   }
 
   void remove_node(std::string_view name) {
-    // Units of the kubelet count against their namespace's cap by the node's inventory.
+    // The node's inventory says how much its kubelet units count against their namespace's cap.
     const bool frees_caps = !nodes.with_gpus(name).empty();
     if (nodes.remove(name)) changed(frees_caps);
   }
@@ -157,7 +159,7 @@ bool Ledger::State::hold(const HoldingPtr& holding, Shown shown) {
   const bool watched = shown != Shown::kRead;
   const bool revived = ended.contains(holding->uid);
   if (revived) {
-    // A list that is newer than the end has ended the tombstone already.
+    // A list that started after the end has already erased the tombstone.
     if (shown != Shown::kWatched || ended.only_read(holding->uid)) return true;
     ended.erase(holding->uid);
   }
@@ -171,7 +173,7 @@ bool Ledger::State::hold(const HoldingPtr& holding, Shown shown) {
     track(*entry);
     return true;
   }
-  bool added = false;  // a reservation, by hand: that is told as an edit of one is
+  bool added = false;  // somebody added a reservation by hand, which is reported like an edit
   if (gives_way(*entry->holding, *holding)) {
     const LedgerEntry before = *entry;
     added = holding->written;
@@ -184,7 +186,7 @@ bool Ledger::State::hold(const HoldingPtr& holding, Shown shown) {
   const bool same_node = entry->holding->reservation.node == holding->reservation.node;
   const bool settled = entry->state == HoldingState::kBound && same_node;
   if (!same && !settled) {
-    // The API server shows a binding that is not the one we tried: its word counts.
+    // The API server shows another binding than the one that we tried, and it decides.
     erase(holding->uid);
     entry = &insert(holding, HoldingState::kBound);
   } else if (!settled) {
@@ -198,7 +200,7 @@ bool Ledger::State::hold(const HoldingPtr& holding, Shown shown) {
   return (same && !added) || !settled;
 }
 
-/// What the API server says of the pod beside its GPUs.
+/// Updates the facts of the pod other than its GPUs.
 void Ledger::State::bring_up_to_date(LedgerEntry& entry, const Holding& shown) {
   if (same_pod(*entry.holding, shown)) return;
   auto next = std::make_shared<Holding>(*entry.holding);
@@ -211,7 +213,7 @@ void Ledger::State::bring_up_to_date(LedgerEntry& entry, const Holding& shown) {
   changed();
 }
 
-/// A list that was begun at `mark` does not show the pod bound.
+/// A list that started at `mark` does not show the pod bound.
 void Ledger::State::not_shown_bound(const std::string& uid, std::uint64_t mark, bool lives) {
   const LedgerEntry& entry = entries.find(uid)->second;
   if (entry.sequence > mark) return;
@@ -222,8 +224,8 @@ void Ledger::State::not_shown_bound(const std::string& uid, std::uint64_t mark, 
   }
 }
 
-/// The best devices on the node, beside what was promised to other pods there. Of two pods that
-/// were promised one place the earlier has it.
+/// The best devices on the node that are not intended for other pods. If two pods have intents for
+/// one place, the earlier has it.
 NodeChoice Ledger::State::choose(NodeIndex node, const ReserveInput& input) {
   const Nominations nominated = nominations.on(input.node, waiting());
   const Intents promised = intents.before(input.node, input.claim.rank.uid);
@@ -298,7 +300,7 @@ void Ledger::remove_node(std::string_view name) {
 }
 
 std::size_t Ledger::replace_nodes(std::vector<NodeInventory> inventories) {
-  // A node's inventory takes some microseconds, and more where it has changed.
+  // One node takes some microseconds, and more if its inventory has changed.
   constexpr std::size_t kAtOnce = 32;
   std::unordered_set<std::string> listed;
   for (const NodeInventory& inventory : inventories) listed.insert(inventory.name);
@@ -350,7 +352,7 @@ Generation Ledger::inventories() const {
 
 void Ledger::put_demand(DemandPtr demand) {
   const MutexLock lock(mutex_);
-  state_->demand.swap(demand);  // the old one ends outside of the lock
+  state_->demand.swap(demand);  // the old value is destroyed without the lock
   state_->changed();
 }
 

@@ -1,6 +1,6 @@
-// Unbound pods that kube-scheduler nominated to a node, so that what they ask is kept for them: at
-// most max_nominations, and where there are more, the first of them by rank. Not thread-safe: the
-// ledger's mutex guards it.
+// Unbound pods that kube-scheduler nominated to a node, where their requests are kept free for
+// them. If there are more than max_nominations, those first by rank. Not thread-safe: guarded by
+// the ledger's mutex.
 #pragma once
 
 #include <cstddef>
@@ -24,20 +24,20 @@ class NominationTable {
       : most_(static_cast<std::size_t>(limits.max_nominations)) {}
 
   struct Put {
-    bool changed = false;    // what the table shows
-    NominationPtr left_out;  // the last by rank, this one or another; null: there was room
+    bool changed = false;    // whether the table's content changed
+    NominationPtr left_out;  // the one dropped: the last by rank; null: none
   };
-  /// Replaces the pod's earlier one, which leaves nobody out.
+  /// Replaces the pod's earlier nomination, if any.
   Put put(NominationPtr nomination, std::uint64_t sequence);
   /// False: the pod had none.
   bool end(std::string_view uid);
 
   [[nodiscard]] bool contains(std::string_view uid) const { return by_uid_.contains(uid); }
   [[nodiscard]] bool any_on(std::string_view node) const { return by_node_.contains(node); }
-  /// Those to which some pod is nominated.
+  /// The nodes with a nominated pod.
   [[nodiscard]] auto nodes() const { return std::views::keys(by_node_); }
 
-  /// Those to the node that pass, the first by rank first.
+  /// The node's nominations for which `passes` is true, in the order of rank.
   template <typename Which>
   [[nodiscard]] Nominations on(std::string_view node, const Which& passes) const {
     Nominations found;
@@ -48,7 +48,7 @@ class NominationTable {
     }
     return found;
   }
-  /// Uids of those made no later than at `sequence`.
+  /// The uids of nominations made at `sequence` or earlier.
   [[nodiscard]] std::vector<std::string> until(std::uint64_t sequence) const;
 
  private:

@@ -1,8 +1,7 @@
-// Takes a list of all pods into the ledger in parts. The lock is given up between two parts, so
-// that other threads get their turn. Between parts they see a mixture of old and new nodes, but
-// never a new pod on a node's GPUs beside a pod that the list lacks: where the list shows pods with
-// GPUs on a node, all of the node's are replaced in one step. On any other node they end, in any
-// number of steps.
+// Applies a list of all pods to the ledger in parts, and unlocks between two parts so that other
+// threads can proceed. Between parts they see a mixture of old and new nodes, but never a new pod
+// on a node's GPUs beside a pod that the list lacks: if the list shows pods with GPUs on a node,
+// all pods of that node are replaced in one step. On other nodes pods end in any number of steps.
 #pragma once
 
 #include <algorithm>

@@ -12,9 +12,9 @@
 namespace snug {
 namespace {
 
-/// A state lists up to so many pods without GPUs, which preemption may choose; of more it has the
-/// sums alone. A kubelet has some hundred pods; only a virtual-kubelet has thousands, and those are
-/// not copied into every state. No limit of base/limits.hpp: no operator would set it.
+/// A state lists up to this many pods without GPUs, which preemption may choose; beyond that it has
+/// only their sums. A kubelet has some hundred pods. A virtual-kubelet may have thousands, which
+/// must not be copied into every state. Not in base/limits.hpp, since no operator would change it.
 constexpr std::size_t kMostHostsListed = 1'024;
 
 }  // namespace
@@ -116,7 +116,7 @@ std::vector<std::string> NodeSlots::with_gpus(std::string_view node) const {
   return uids;
 }
 
-/// The units that the kubelet hands out are of as much as the inventory says.
+/// The inventory says what part of a GPU each of the kubelet's units is.
 void NodeSlots::set_inventory(std::uint32_t slot, std::shared_ptr<const NodeInventory> inventory) {
   ++inventories_.value;
   Slot& node = slots_[slot];
@@ -155,7 +155,7 @@ const std::shared_ptr<const NameIndex>& NodeSlots::name_index() {
   return index_;
 }
 
-/// A number once given stays, so that nodes can come and go.
+/// A number stays assigned to its model, so that nodes may come and go.
 std::uint8_t NodeSlots::number_of(const std::string& model) {
   if (models_ == nullptr) models_ = std::make_shared<const std::vector<std::string>>(1);
   const auto found = std::ranges::find(models_->begin() + 1, models_->end(), model);
@@ -168,7 +168,7 @@ std::uint8_t NodeSlots::number_of(const std::string& model) {
   return static_cast<std::uint8_t>(number);
 }
 
-/// Equal tables become one.
+/// Equal tables get the same number and are stored once.
 void NodeSlots::number_table(GpuInfo& gpu) {
   if (!gpu.mig_table) return;
   if (mig_tables_ == nullptr) mig_tables_ = std::make_shared<const std::vector<MigTableRef>>(1);

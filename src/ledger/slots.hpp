@@ -1,5 +1,5 @@
-// The nodes of the ledger: who is where, what each has, and the states that snapshots share.
-// Not thread-safe: the ledger's mutex guards it.
+// The nodes of the ledger: their inventories, their holdings, and the node states that snapshots
+// share. Not thread-safe: guarded by the ledger's mutex.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +17,29 @@ namespace snug {
 
 class NodeSlots {
  public:
-  /// The slot of a node that exists; nothing: no such node.
+  /// The slot of an existing node; nullopt: there is no such node.
   [[nodiscard]] std::optional<NodeIndex> find(std::string_view name) const;
-  /// Of a slot that find() gave.
+  /// The state of a slot that find() returned.
   [[nodiscard]] const NodeStatePtr& state(NodeIndex index) const;
   [[nodiscard]] std::vector<std::string> names() const;
   /// How many nodes exist.
   [[nodiscard]] std::size_t size() const { return existing_; }
 
-  /// False: the node had this very inventory already.
+  /// False: the node already had an equal inventory.
   bool put(NodeInventory inventory);
-  /// The node goes; its holdings stay for when it comes back. False: there was no such node.
+  /// Removes the node; its holdings remain for its return. False: there was no such node.
   bool remove(std::string_view name);
 
-  /// The node need not exist (yet).
+  /// The node need not exist.
   void add(HoldingPtr holding);
   void remove(const Holding& holding);
-  /// In the place of the one with the same uid, node and reservation.
+  /// Replaces the holding with the same uid, node and reservation.
   void replace(const HoldingPtr& holding);
-  /// Uids of the node's holdings, except those of the host alone.
+  /// The uids of the node's holdings with GPUs.
   [[nodiscard]] std::vector<std::string> with_gpus(std::string_view node) const;
 
-  /// While a Batch exists no state may be read. States that change meanwhile are made once each,
-  /// when it is destroyed.
+  /// Defers the computation of node states: each state that changes while a Batch exists is
+  /// computed once, when the Batch is destroyed. No state may be read meanwhile.
   class Batch {
    public:
     explicit Batch(NodeSlots& nodes) : nodes_(nodes) { nodes_.in_batch_ = true; }
@@ -51,12 +51,12 @@ class NodeSlots {
     NodeSlots& nodes_;
   };
 
-  /// Counts the changes of what nodes have.
+  /// Counts the changes of inventories.
   [[nodiscard]] Generation inventories() const { return inventories_; }
-  /// What the holdings of each namespace have of GPUs' compute.
+  /// The GPU compute that the holdings of each namespace have.
   [[nodiscard]] const NamespaceUse& held() const { return held_; }
 
-  /// The states as they are now; costs what changed since the last call.
+  /// The current states. Takes time in proportion to the changes since the last call.
   [[nodiscard]] NodeTable table();
   [[nodiscard]] const std::shared_ptr<const NameIndex>& name_index();
   /// GPU models by their numbers.
@@ -69,8 +69,8 @@ class NodeSlots {
  private:
   __extension__ using Wide = __int128;
 
-  /// What pods without GPUs have of a host. Wider than HostAmounts, whose sums stop at the largest
-  /// number, so that a pod can be subtracted again.
+  /// The sum over pods without GPUs. Wider than HostAmounts, whose sums saturate, so that a pod can
+  /// be subtracted again.
   struct HostSum {
     Wide cpu_milli = 0;
     Wide memory_bytes = 0;
@@ -81,8 +81,8 @@ class NodeSlots {
   struct Slot {
     std::string name;
     std::shared_ptr<const NodeInventory> inventory;  // null: the node is gone
-    std::vector<HoldingPtr> holdings;                // except those of the host alone
-    std::map<std::string_view, HoldingPtr> hosts;    // of the host alone, by their own uids
+    std::vector<HoldingPtr> holdings;                // with GPUs or unplaced
+    std::map<std::string_view, HoldingPtr> hosts;    // the others, by uid (a view into the holding)
     HostSum hosts_use;                               // the sum over `hosts`
     NodeStatePtr state;                              // null: the node is gone
     std::uint64_t version = 0;                       // of the state
@@ -104,7 +104,7 @@ class NodeSlots {
   std::size_t existing_ = 0;
   Generation inventories_;
   NamespaceUse held_;          // the sum of compute_held() over all holdings
-  std::uint64_t version_ = 0;  // the last that a state was given
+  std::uint64_t version_ = 0;  // the last version assigned to a state
   std::unordered_map<std::string, std::uint32_t, StringHash, std::equal_to<>> by_name_;
   std::shared_ptr<const std::vector<std::string>> models_;       // null: none yet
   std::shared_ptr<const std::vector<MigTableRef>> mig_tables_;   // null: none yet

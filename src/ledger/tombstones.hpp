@@ -1,5 +1,5 @@
-// The uids of the pods that ended last, so that a late event cannot bring one back, and what said
-// that they ended. Not thread-safe: the ledger's mutex guards it.
+// The uids of the pods that ended most recently, so that a late event cannot revive one, and which
+// source reported the end. Not thread-safe: guarded by the ledger's mutex.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace snug {
 
 class Tombstones {
  public:
-  /// kStream: a list, or a watch event after it; these have one order. kRead: a GET of the pod,
-  /// which has no place in that order.
+  /// kStream: a list or a watch event, which are ordered. kRead: a GET of the pod, which has no
+  /// place in that order.
   enum class Source { kStream, kRead };
 
   explicit Tombstones(std::size_t most) : most_(most) {}
@@ -51,10 +51,10 @@ class Tombstones {
     const auto found = known_.find(uid);
     return found != known_.end() && found->second->sequence > sequence;
   }
-  /// Whether only a read has said that the pod ended: the watch may still deliver older events.
+  /// Whether only a read has reported the end, so that the watch may still deliver older events.
   [[nodiscard]] bool only_read(std::string_view uid) const { return read_.contains(uid); }
-  /// A whole list, begun at `sequence`, has only these pods: of all others that had ended by then
-  /// the stream has now said it too.
+  /// A list that started at `sequence` shows exactly these pods: the stream has now reported the
+  /// end of every other pod that had ended by then.
   void listed(std::uint64_t sequence, const std::unordered_set<std::string_view>& living) {
     std::erase_if(read_, [&](std::string_view uid) {
       return !since(uid, sequence) && !living.contains(uid);
@@ -68,8 +68,8 @@ class Tombstones {
   };
 
   std::size_t most_;
-  std::list<Row> by_age_;  // the one that ended last is last
-  // Their keys live in by_age_.
+  std::list<Row> by_age_;  // in the order in which the pods ended
+  // The keys are views into by_age_.
   std::unordered_map<std::string_view, std::list<Row>::iterator> known_;
   std::unordered_set<std::string_view> read_;
 };

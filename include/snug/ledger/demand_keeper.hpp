@@ -1,7 +1,7 @@
-// Feeds what happens to pods to the learner, and what it has learned to the ledger: what is learned
-// changes with a number of events, never with time. The service and the simulator use the same.
+// Passes pod events to the demand learner, and publishes the learned demand to the ledger. It
+// changes after a number of events, never with time. Used by the service and by the simulator.
 //
-// Thread-safe. Tables are made outside of the ledger's lock, by the thread that reports the event.
+// Thread-safe. The thread that reports an event builds the tables, without the ledger's lock.
 #pragma once
 
 #include <cstdint>

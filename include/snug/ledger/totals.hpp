@@ -1,5 +1,5 @@
-// Sums over all nodes and holdings of a ledger: what gauges show to operators. Each call costs all
-// of the ledger's GPUs and holdings.
+// Sums over all nodes and holdings of a ledger, for gauges. A call takes time in proportion to the
+// number of GPUs and holdings.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct LedgerTotals {
   MebiBytes memory_used;
 };
 
-/// Nodes and holdings are read one after the other, so that a bind between the two counts in only
-/// one of them.
+/// Nodes and holdings are read one after the other, so a bind in between counts in only one of
+/// them.
 [[nodiscard]] LedgerTotals totals_of(Ledger& ledger);
 
 }  // namespace snug
