@@ -1,11 +1,10 @@
-#include "ctl/policy_check.hpp"
-
 #include <array>
 #include <memory>
 
-#include "app/files.hpp"
-#include "app/options.hpp"
+#include "ctl/commands.hpp"
 #include "snug/codec/policy_codec.hpp"
+#include "snug/config/files.hpp"
+#include "snug/config/options.hpp"
 
 namespace snug {
 namespace {
