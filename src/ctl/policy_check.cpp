@@ -1,4 +1,5 @@
 #include <array>
+#include <cstdio>
 #include <memory>
 
 #include "ctl/commands.hpp"
