@@ -1,14 +1,19 @@
-// What plan() found out about node states, for one request, one ask of CPU and memory, one profile
-// and one state of what is learned of demand: a state never changes, and between two decisions few
-// nodes get another. Only speed depends on it: what is remembered is what fit and score would say
-// again.
+// A cache of plan()'s verdicts on node states, for one request, one amount of cpu and memory, one
+// profile and one table of learned demand. A node state never changes, and between two decisions
+// few nodes get a new one. Results do not depend on it: a cached verdict is what fit and score
+// would say again.
 //
-// Whoever keeps one uses it for a single ledger, request and profile, from one thread at a time. It
-// grows to the number of the ledger's slots.
+// Use one memo for a single ledger, request and profile, and from one thread at a time. It grows to
+// the number of the ledger's slots.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "snug/model/refusal.hpp"
@@ -16,7 +21,7 @@
 namespace snug {
 
 class PlanMemo {
-  /// Enough for a change in each nanosecond of two years.
+  /// Enough for one change per nanosecond for two years.
   static constexpr int kVersionBits = 56;
 
  public:
@@ -27,18 +32,18 @@ class PlanMemo {
   };
   static_assert(sizeof(Known) == 16);  // a decision reads one for each node
 
-  /// What is remembered was found out with another state of learning: it is forgotten.
+  /// Forgets all verdicts that were reached with another table of learned demand.
   void learned(std::uint64_t demand_version) {
     if (demand_version == demand_version_) return;
     demand_version_ = demand_version;
     by_slot_.clear();
   }
-  /// Null: nothing is known of this state.
+  /// Null: no verdict on this state is cached.
   [[nodiscard]] const Known* find(std::size_t slot, std::uint64_t version) const {
     const bool known = version != 0 && slot < by_slot_.size() && by_slot_[slot].version == version;
     return known ? &by_slot_[slot] : nullptr;
   }
-  /// How many slots are remembered.
+  /// The number of slots with room for a verdict.
   [[nodiscard]] std::size_t size() const { return by_slot_.size(); }
   void remember(std::size_t slot, std::uint64_t version, ReasonCode reason,
                 std::int64_t score_class) {
@@ -50,6 +55,30 @@ class PlanMemo {
  private:
   std::uint64_t demand_version_ = 0;
   std::vector<Known> by_slot_;
+};
+
+/// The memos of the most recent kinds of claims, by memo_key(). For one ledger. Not thread-safe.
+class PlanMemos {
+ public:
+  /// The memo with this key, or a new one. The caller owns it until it is kept again.
+  [[nodiscard]] std::unique_ptr<PlanMemo> take(std::string_view key);
+  /// Replaces a memo with the same key, and drops the least recently used memos beyond the bounds
+  /// (kKeptMemos, kKeptVerdicts).
+  void keep(std::string key, std::unique_ptr<PlanMemo> memo);
+
+ private:
+  struct Kept {
+    std::string key;
+    std::unique_ptr<PlanMemo> memo;
+    std::size_t verdicts = 0;
+  };
+  using Rows = std::list<Kept>;
+
+  void drop(Rows::iterator row);
+
+  Rows rows_;  // the most recently used first
+  std::unordered_map<std::string_view, Rows::iterator> by_key_;
+  std::size_t verdicts_ = 0;  // of all
 };
 
 }  // namespace snug
