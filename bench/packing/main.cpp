@@ -250,7 +250,7 @@ int run_bench(int argc, char** argv) {
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    return complain(kWrong, snug::bad_flags_sentence(app, error) + "; --help says what there is");
+    return complain(kWrong, snug::bad_flags_sentence(app, error) + "; see --help");
   }
   if (flags.seeds && !flags.regimes && !flags.mig) {
     return complain(kWrong, "--seeds belongs to --regimes or --mig, which are missing");

@@ -106,10 +106,6 @@ std::string set_api_timeout(Options& options, std::string_view value) {
   return "";
 }
 
-std::string refuse_webhook(Options&, std::string_view) {
-  return "is not available in this version of Snug; remove it";
-}
-
 std::string set_leader_elect(Options& options, std::string_view value) {
   if (value != "true" && value != "false") return "must be true or false";
   options.leader_elect = value == "true";
@@ -159,7 +155,6 @@ constexpr auto kRows = std::to_array<OptionRow>({
      set_host_port<&Options::listen>},
     {"adminListen", "HOST:PORT", "where health, metrics and state are served",
      set_host_port<&Options::admin_listen>},
-    {"webhookListen", "HOST:PORT", "not available in this version", refuse_webhook},
     {"policy", "FILE", "the policy; without it the one that is compiled in",
      set_file<&Options::policy>},
     {"answer", "winner|all|advise|auto", "how much Snug decides for kube-scheduler", set_answer},

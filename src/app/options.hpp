@@ -1,7 +1,7 @@
-// The settings of snug-extender: every one is a key of the configuration file (--config, YAML) and
-// a flag of the same name; flags win. What is wrong is an error that names the flag, or the file's
-// line and column, and says what is allowed. Reads the command line and that one file; whether the
-// other files exist is for whoever opens them to say.
+// The settings of snug-extender. Each is a key of the configuration file (--config, YAML) in
+// camelCase and a flag in kebab-case; flags win. An error names the flag, or the file's line and
+// column, and says what is allowed. Reads only the command line and that file: whoever opens the
+// other files reports if one is missing.
 #pragma once
 
 #include <chrono>

@@ -101,7 +101,7 @@ int run(const DefragFlags& flags) {
   if (names_pod == states) {
     return complain(kWrong,
                     "defrag takes --pod (with --namespace), or a request (--gpu-fraction, "
-                    "--gpu-memory…), and not both; --help says what there is");
+                    "--gpu-memory…), and not both; see --help");
   }
   const Result<AdminAnswer> answer = ask_admin(flags.server, kQuestion, query);
   if (!answer) {

@@ -34,7 +34,7 @@ int run(int argc, const char* const* argv) {
     std::puts(version.what());
     return kDone;
   } catch (const CLI::ParseError& error) {
-    return complain(kWrong, snug::bad_flags_sentence(app, error) + "; --help says what there is");
+    return complain(kWrong, snug::bad_flags_sentence(app, error) + "; see --help");
   }
   return chosen();
 }
