@@ -27,15 +27,8 @@ struct OptionRow {
 /// As the setting spells it.
 [[nodiscard]] std::string_view answer_word(AnswerMode answer);
 
-/// What stands under `limits`, and where: `FILE:LINE:COLUMN: `, or empty for a flag.
-struct LimitText {
-  std::string_view key;
-  std::string_view value;
-  std::string place;
-};
-
-/// The keys under `limits`, each an integer in its bounds; what is wrong, or empty.
-[[nodiscard]] std::string set_limit(Options& options, const LimitText& text);
+/// Sets a key under `limits` to an integer in its bounds; returns what is wrong, or empty.
+[[nodiscard]] std::string set_limit(Options& options, std::string_view key, std::string_view value);
 
 /// What no single setting shows: settings that exclude or need each other.
 [[nodiscard]] Result<void> check_together(const Options& options);

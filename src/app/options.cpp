@@ -40,7 +40,8 @@ Result<CommandLine> parse(int argc, const char* const* argv) {
     if (row.list == nullptr) option->expected(1);
   }
   app.get_option("--leader-elect")->expected(0, 1)->default_str("true");
-  app.add_option("--limits", line.limits, "bounds of the system; docs/limits.md lists them")
+  app.add_option("--limits", line.limits,
+                 "limits on memory, calls and times; docs/limits.md lists them")
       ->type_name("KEY=N");
   try {
     std::vector<std::string> words;  // CLI11 takes them from the back
@@ -76,7 +77,7 @@ Result<void> apply_limits(const CommandLine& line, Options& options) {
     }
     std::string key = pair.substr(0, equals);
     const std::string value = pair.substr(equals + 1);
-    const std::string wrong = set_limit(options, {.key = key, .value = value, .place = ""});
+    const std::string wrong = set_limit(options, key, value);
     if (!wrong.empty()) return bad_flag("--limits", key.append(" ").append(wrong));
   }
   return {};
@@ -110,9 +111,7 @@ Result<Options> read_options(int argc, const char* const* argv) {
   options.show = line->show;
   if (!options.show.empty()) return options;
   if (!line->config.empty()) {
-    // The file is read within the limits of the command line.
-    auto read = apply_limits(*line, options);
-    if (read) read = apply_file(line->config, options);
+    const auto read = apply_file(line->config, options);
     if (!read) return std::unexpected(read.error());
   }
   auto applied = apply_flags(*line, options);

@@ -45,9 +45,6 @@ struct Options {
   std::string client_ca;
   LogOptions log;
   Limits limits;
-  /// Where the file sets the last of the limits that a reservation's size depends on, as
-  /// `FILE:LINE:COLUMN: `; empty: it sets none, or a flag does.
-  std::string reservation_place;
 };
 
 /// Errors are kInvalid or kTooLarge, and mean exit code 2.

@@ -80,7 +80,7 @@ class BadDayTest(Scenario):
     def test_y_a_token_is_rotated(self):
         """y: the token is replaced under load, and the old one is refused from then on"""
         self.start(kubeconfig=self.plane.extender_token_kubeconfig(),
-                   flags={"limits": "credentialsRereadMs=1000"})
+                   flags={"limits": "credentials_reread_ms=1000"})
         self.post_nodes(gpu_node("n1", 8))
         with self._load(60, pause=0.05) as bound:
             self._wait_count(bound, 10)

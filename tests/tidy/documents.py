@@ -33,9 +33,14 @@ def _grouped(number):
     return f"{int(number.replace(chr(39), '')):,}"
 
 
-def limit_row(key, default, smallest, largest, meaning):
-    """A row of docs/limits.md."""
-    return f"| `{key}` | {_grouped(default)} | {_grouped(smallest)} | {_grouped(largest)} | {meaning} |"
+_KEYED_LIMIT = r'ROW\(\s*\w+\s*,\s*"(\w+)"\s*,\s*([\d\']+)\s*,\s*([\d\']+)\s*,\s*([\d\']+)\s*,\s*"([^"]*)"\s*\)'
+_FIXED_LIMIT = r'ROW\(\s*(\w+)\s*,\s*([\d\']+)\s*,\s*"([^"]*)"\s*\)'
+
+
+def limit_row(key, *cells):
+    """A row of docs/limits.md: the key or name, its numbers, and the meaning."""
+    *numbers, meaning = cells
+    return f"| `{key}` | {' | '.join(map(_grouped, numbers))} | {meaning} |"
 
 
 def _compare_tables(doc, doc_text, expected, key_pattern):
@@ -58,17 +63,17 @@ def _compare_tables(doc, doc_text, expected, key_pattern):
 
 
 def limits_documented(tree):
-    """docs/limits.md has the same rows as base/limits.hpp."""
+    """docs/limits.md has the same rows as base/limits.hpp, of the keys and of the fixed limits."""
     doc = "docs/limits.md"
     yield from _missing(tree, doc, LIMITS)
     if not (tree.has(doc) and tree.has(LIMITS)):
         return
-    rows = re.findall(
-        r'ROW\(\s*\w+\s*,\s*"(\w+)"\s*,\s*([\d\']+)\s*,\s*([\d\']+)\s*,\s*([\d\']+)\s*,\s*"([^"]*)"\s*\)',
-        tree.text(LIMITS))
-    if not rows:
-        yield Finding(LIMITS, 1, "no limit row can be read here")
-    expected = {row[0]: limit_row(*row) for row in rows}
+    expected = {}
+    for kind, pattern in (("keys", _KEYED_LIMIT), ("fixed limits", _FIXED_LIMIT)):
+        rows = re.findall(pattern, tree.text(LIMITS))
+        if not rows:
+            yield Finding(LIMITS, 1, f"no row of the {kind} can be read here")
+        expected.update({row[0]: limit_row(*row) for row in rows})
     yield from _compare_tables(doc, tree.text(doc), expected, r"\| `(\w+)` \|")
 
 

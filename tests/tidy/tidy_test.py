@@ -14,8 +14,11 @@ from tree import Tree  # noqa: E402
 
 HPP = "// A header of the tests.\n#pragma once\n"
 LONG_CPP = "void f() {\n" + "  g();\n" * 60 + "}\n"
-LIMIT = 'ROW(max_x, "maxX", 1\'000, 1, 2\'000, "xs of one y")\n'
-LIMIT_ROW = "| `maxX` | 1,000 | 1 | 2,000 | xs of one y |\n"
+LIMIT = ('ROW(max_x, "maxX", 1\'000, 1, 2\'000, "xs of one y")\n'
+         'ROW(max_z, 3\'000, "zs; there are few")\n')
+KEYED_ROW = "| `maxX` | 1,000 | 1 | 2,000 | xs of one y |\n"
+FIXED_ROW = "| `max_z` | 3,000 | zs; there are few |\n"
+LIMIT_ROW = KEYED_ROW + FIXED_ROW
 REASON = 'ROW(kNone, "", false, "") \\\nROW(kNoRoom, "NoRoom", true, "no room")\n'
 BOUND = "constexpr std::int32_t kTermBound = 1'000;\n"
 TERMS = 'constexpr auto k = {\n    {"best-fit", best_fit, "tight"},\n};\n'
@@ -147,9 +150,14 @@ ROWS = [
     ("limits_documented", "another default",
      {"include/snug/base/limits.hpp": LIMIT, "docs/limits.md": LIMIT_ROW.replace("1,000", "999")},
      "should read"),
+    ("limits_documented", "another value of a fixed limit",
+     {"include/snug/base/limits.hpp": LIMIT, "docs/limits.md": LIMIT_ROW.replace("3,000", "999")},
+     "should read"),
     ("limits_documented", "a row too many",
-     {"include/snug/base/limits.hpp": LIMIT, "docs/limits.md": LIMIT_ROW + LIMIT_ROW.replace("X", "Z")},
+     {"include/snug/base/limits.hpp": LIMIT, "docs/limits.md": LIMIT_ROW + KEYED_ROW.replace("X", "Y")},
      "not in the code"),
+    ("limits_documented", "no fixed limit",
+     {"include/snug/base/limits.hpp": LIMIT, "docs/limits.md": KEYED_ROW}, "a row is missing"),
     ("limits_documented", "a row too few",
      {"include/snug/base/limits.hpp": LIMIT, "docs/limits.md": "# Limits\n"}, "a row is missing"),
     ("limits_documented", "the same rows",
