@@ -143,7 +143,7 @@ std::string set_file(Options& options, std::string_view value) {
   return set_text(options.*member, value);
 }
 
-template <std::vector<std::string> Options::* member>
+template <auto member>  // of Options or of ServiceOptions
 std::string append(Options& options, std::string_view value) {
   return set_text((options.*member).emplace_back(), value);
 }

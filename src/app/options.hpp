@@ -4,12 +4,10 @@
 // other files reports if one is missing.
 #pragma once
 
-#include <chrono>
 #include <string>
 #include <vector>
 
 #include "snug/adapters/obs/log.hpp"
-#include "snug/base/limits.hpp"
 #include "snug/base/result.hpp"
 #include "snug/leader/lease.hpp"
 #include "snug/service/options.hpp"
@@ -23,7 +21,8 @@ struct HostPort {
   friend bool operator==(const HostPort&, const HostPort&) = default;
 };
 
-struct Options {
+/// The settings that the service reads, and those of the program around it.
+struct Options : ServiceOptions {
   /// Not empty: print this and exit 0 (--help, --version).
   std::string show;
 
@@ -32,11 +31,7 @@ struct Options {
   std::string policy;                // file; empty: the policy that is compiled in
   std::string kubeconfig;            // file; empty: in-cluster
   std::vector<std::string> cluster;  // files; not empty: the embedded mode
-  AnswerMode answer = AnswerMode::kAuto;
-  int kubernetes_minor = 36;
-  std::vector<std::string> scheduler_names;  // empty: serves all
-  std::chrono::milliseconds api_timeout{1000};
-  bool leader_elect = true;  // not in the embedded mode
+  bool leader_elect = true;          // not in the embedded mode
   LeaseName lease{"snug", "snug-extender"};
   /// Of the kube-scheduler that calls this Snug; both empty: it need not be the leader's host.
   LeaseName scheduler_lease;
@@ -44,7 +39,6 @@ struct Options {
   std::string tls_key;
   std::string client_ca;
   LogOptions log;
-  Limits limits;
 };
 
 /// Errors are kInvalid or kTooLarge, and mean exit code 2.

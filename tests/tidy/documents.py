@@ -227,7 +227,7 @@ def metrics_documented(tree):
 
 
 def settings_documented(tree):
-    """Every setting of the program stands in docs/operations.md."""
+    """The table of settings in docs/operations.md has the same keys as the program."""
     doc, rows = "docs/operations.md", "src/app/option_rows.cpp"
     yield from _missing(tree, doc, rows)
     if not (tree.has(doc) and tree.has(rows)):
@@ -235,6 +235,12 @@ def settings_documented(tree):
     keys = re.findall(r'^    \{"([a-z][A-Za-z]*)", "', tree.text(rows), re.M)
     if not keys:
         yield Finding(rows, 1, "no setting can be read here")
+    section = re.search(r"^## Settings$.*?(?=^##)", tree.text(doc) + "\n##", re.M | re.S)
+    text = section[0] if section else ""
+    described = [key for cell in re.findall(r"^\| (`[^|]*) \|", text, re.M) for key in re.findall(r"`(\w+)`", cell)]
     for key in keys:
-        if f"`{key}`" not in tree.text(doc):
+        if key not in described:
             yield Finding(rows, 1, f"{doc} does not explain the setting `{key}`")
+    for key in described:
+        if key not in [*keys, "limits"]:
+            yield Finding(doc, 1, f"there is no setting `{key}`")
