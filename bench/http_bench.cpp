@@ -93,8 +93,8 @@ Options read_options(int argc, char** argv) {
   app.add_option("--extender", options.program, "the program snug-extender")->type_name("PROGRAM");
   app.add_option("--nodes", options.nodes, "nodes of 8 GPUs")->check(CLI::Range(1, 50'000));
   app.add_option("--calls", options.calls, "filter and bind calls")->check(CLI::Range(1, 100'000));
-  app.add_option("--filterUs", options.filter_us, "the most that filter's median may be");
-  app.add_option("--bindUs", options.bind_us, "the most that bind's median may be");
+  app.add_option("--filter-us", options.filter_us, "the most that filter's median may be");
+  app.add_option("--bind-us", options.bind_us, "the most that bind's median may be");
   app.add_flag("--record", options.record, "write bench/results/http.md");
   try {
     app.parse(argc, argv);

@@ -70,7 +70,7 @@ def bodies(nodes):
 class Extender:
     def __init__(self, program, cluster):
         self.process = subprocess.Popen(
-            [program, "--cluster", cluster, "--listen", "127.0.0.1:0", "--adminListen", "127.0.0.1:0"],
+            [program, "--cluster", cluster, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.port = int(re.search(r"extender=127\.0\.0\.1:(\d+)", self.process.stdout.readline())[1])
 

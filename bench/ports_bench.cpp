@@ -226,11 +226,11 @@ Options read_options(int argc, char** argv) {
   app.add_option("--seconds", options.seconds, "how long")->check(CLI::Range(0, 86'400));
   app.add_option("--connections", options.connections, "slow connections to each port")
       ->check(CLI::Range(0, 10'000));
-  app.add_option("--byteMs", options.byte_ms, "time between two bytes of each")
+  app.add_option("--byte-ms", options.byte_ms, "time between two bytes of each")
       ->check(CLI::Range(1, 60'000));
-  app.add_option("--everyMs", options.every_ms, "time between two probes, and two filters")
+  app.add_option("--every-ms", options.every_ms, "time between two probes, and two filters")
       ->check(CLI::Range(0, 60'000));
-  app.add_option("--mostMs", options.most_ms, "the most that the worst may be");
+  app.add_option("--most-ms", options.most_ms, "the most that the worst may be");
   app.add_flag("--mixed", options.mixed,
                "slow bodies, slow readers of replies and silent connections too, not heads alone");
   app.add_flag("--record", options.record, "write bench/results/ports.md, or ports-mixed.md");

@@ -71,7 +71,7 @@ Server::Server(const std::string& program, int nodes) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(pipe_ends[1], STDOUT_FILENO);
     execl(program.c_str(), program.c_str(), "--cluster", manifest.c_str(), "--listen",
-          "127.0.0.1:0", "--adminListen", "127.0.0.1:0", "--logLevel", "error", nullptr);
+          "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--log-level", "error", nullptr);
     die_of_errno(program);
   }
   close(pipe_ends[1]);

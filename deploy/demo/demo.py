@@ -45,7 +45,7 @@ class Extender:
     def __init__(self, program, cluster):
         try:
             self.process = subprocess.Popen(
-                [program, "--cluster", str(cluster), "--listen", "127.0.0.1:0", "--adminListen", "127.0.0.1:0"],
+                [program, "--cluster", str(cluster), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"],
                 stdout=subprocess.PIPE, text=True, start_new_session=True)
         except OSError as error:
             raise DemoError(f"{program} cannot be started: {error.strerror}.") from error

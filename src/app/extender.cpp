@@ -178,14 +178,6 @@ void Extender::start_election() {
                                                      [this] { parts_->elector->tick(); });
 }
 
-ServiceOptions Extender::service_options() const {
-  return {.answer = options_.answer,
-          .kubernetes_minor = options_.kubernetes_minor,
-          .scheduler_names = options_.scheduler_names,
-          .api_timeout = options_.api_timeout,
-          .limits = options_.limits};
-}
-
 Result<void> Extender::start() {
   if (const Result<void> opened = open_policy(); !opened) return opened;
   const Result<void> opened = options_.cluster.empty() ? open_kubernetes() : open_memory();
@@ -193,7 +185,7 @@ Result<void> Extender::start() {
   parts_->core =
       std::make_unique<Core>(CorePorts{*parts_->policy_store, parts_->api(), *parts_->metrics,
                                        parts_->log, parts_->clock, parts_->memory.get()},
-                             service_options());
+                             options_);
   parts_->policy_file->feed(*parts_->policy_store,
                             [this] { parts_->core->ledger.policy_changed(); });
   const Result<void> serving = serve();

@@ -33,7 +33,6 @@ class Extender {
   [[nodiscard]] Result<void> open_policy();
   [[nodiscard]] Result<void> open_memory();
   [[nodiscard]] Result<void> open_kubernetes();
-  [[nodiscard]] ServiceOptions service_options() const;
   void open_election();
   void start_election();
   [[nodiscard]] std::string election_text() const;

@@ -42,7 +42,7 @@ class PolicyFile {
   /// must not call back, is called. Before any poll().
   void feed(PolicyStore& store, std::function<void()> on_change);
 
-  /// Reads the file again if it changed; looks no more often than every policyRereadMs.
+  /// Reads the file again if it changed; looks no more often than every policy_reread_ms.
   void poll();
   /// Reads the file again now, and says what came of it even where nothing did.
   void reload();

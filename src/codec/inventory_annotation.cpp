@@ -65,8 +65,8 @@ class AnnotationReader {
     const JsonAt gpus = json_.required(root, "gpus");
     const auto items = json_.items(gpus);
     if (static_cast<std::int64_t>(items.size()) > limits_.max_gpus_per_node) {
-      json_.complain(gpus, "must have at most " + std::to_string(limits_.max_gpus_per_node) +
-                               " entries (limit maxGpusPerNode)");
+      json_.complain(gpus,
+                     "must have at most " + std::to_string(limits_.max_gpus_per_node) + " entries");
     }
     for (const JsonAt& item : items) {
       if (!json_.ok()) break;
@@ -340,8 +340,7 @@ void read_inventory_annotation(const NodeFacts& node, const Limits& limits,
                  "the annotation snug.dev/inventory is malformed: " + problem);
   };
   if (static_cast<std::int64_t>(text.size()) > limits.max_inventory_bytes) {
-    refuse("it has more than " + std::to_string(limits.max_inventory_bytes) +
-           " bytes (limit maxInventoryBytes)");
+    refuse("it has more than " + std::to_string(limits.max_inventory_bytes) + " bytes");
     return;
   }
   const auto document = parse_json(text, limits.max_json_depth);

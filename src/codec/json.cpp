@@ -23,8 +23,8 @@ Result<std::string> retell(std::string_view text, std::int64_t max_depth) {
     const bool opens =
         event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
     if (opens && depth >= max_depth) {
-      problem = "is nested too deeply; at most " + std::to_string(max_depth) +
-                " levels are allowed (limit maxJsonDepth)";
+      problem =
+          "is nested too deeply; at most " + std::to_string(max_depth) + " levels are allowed";
       return false;
     }
     if (event == json::parse_event_t::object_start) keys.emplace_back();

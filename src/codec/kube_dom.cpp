@@ -178,8 +178,7 @@ Result<element> DomParser::parse_in_place(std::string& json) {
   if (code == simdjson::SUCCESS) return root;
   if (code == simdjson::DEPTH_ERROR) {
     return fail(ErrorCode::kTooLarge, "the JSON text is nested too deep; at most " +
-                                          std::to_string(max_depth_) +
-                                          " levels are allowed (limit maxJsonDepth)");
+                                          std::to_string(max_depth_) + " levels are allowed");
   }
   if (code == simdjson::EMPTY) return fail(ErrorCode::kInvalid, "the JSON text is empty");
   if (code == simdjson::UTF8_ERROR) {

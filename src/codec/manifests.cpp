@@ -139,8 +139,7 @@ Result<Manifests> read_manifests(std::string_view text, std::string_view source,
                                  const Limits& limits) {
   if (static_cast<std::int64_t>(text.size()) > limits.max_manifest_bytes) {
     return fail(ErrorCode::kTooLarge, std::string(source) + ": the manifest has more than " +
-                                          std::to_string(limits.max_manifest_bytes) +
-                                          " bytes (limit maxManifestBytes)");
+                                          std::to_string(limits.max_manifest_bytes) + " bytes");
   }
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && text[first] == '{') {

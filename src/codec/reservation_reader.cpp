@@ -70,8 +70,8 @@ class ReservationReader {
     Devices devices;
     const auto items = json_.items(at);
     if (items.empty() || static_cast<std::int64_t>(items.size()) > limits_.max_gpus_per_node) {
-      json_.complain(at, "must have 1 to " + std::to_string(limits_.max_gpus_per_node) +
-                             " entries (limit maxGpusPerNode)");
+      json_.complain(at,
+                     "must have 1 to " + std::to_string(limits_.max_gpus_per_node) + " entries");
     }
     for (const JsonAt& item : items) devices.push_back(read_device(item));
     return devices;
@@ -208,9 +208,8 @@ Result<ReadReservation> read_reservation(std::string_view json, const Limits& li
     return fail(code, "the annotation snug.dev/reservation is malformed: " + what);
   };
   if (static_cast<std::int64_t>(json.size()) > limits.max_reservation_bytes) {
-    return malformed(ErrorCode::kTooLarge, "it has more than " +
-                                               std::to_string(limits.max_reservation_bytes) +
-                                               " bytes (limit maxReservationBytes)");
+    return malformed(ErrorCode::kTooLarge,
+                     "it has more than " + std::to_string(limits.max_reservation_bytes) + " bytes");
   }
   const auto document = parse_json(json, limits.max_json_depth);
   if (!document) return malformed(ErrorCode::kInvalid, "it " + document.error().message);

@@ -104,8 +104,8 @@ class TreeBuilder final : public YAML::EventHandler {
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
     if (static_cast<std::int64_t>(stack_.size()) >= max_depth_) {
-      throw Problem{mark, "nested too deeply; at most " + std::to_string(max_depth_) +
-                              " levels are allowed (limit maxJsonDepth)"};
+      throw Problem{
+          mark, "nested too deeply; at most " + std::to_string(max_depth_) + " levels are allowed"};
     }
     stack_.push_back(Frame{make(kind, mark), mark, {}, {}, false});
   }
@@ -220,8 +220,7 @@ Result<YamlNode> parse_yaml(std::string_view text, std::string_view source, cons
   if (static_cast<std::int64_t>(text.size()) > limits.max_config_bytes) {
     return fail(ErrorCode::kTooLarge, std::string(source) + ": " + std::to_string(text.size()) +
                                           " bytes of YAML are too many; at most " +
-                                          std::to_string(limits.max_config_bytes) +
-                                          " are allowed (limit maxConfigBytes)");
+                                          std::to_string(limits.max_config_bytes) + " are allowed");
   }
   if (auto checked = check_characters(text, source); !checked) {
     return std::unexpected(checked.error());

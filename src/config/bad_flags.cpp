@@ -9,8 +9,8 @@ namespace {
 
 using Options = std::vector<const CLI::Option*>;
 
-/// The innermost command that was named, or the first of those on the way to it of which words
-/// remain that it does not know.
+/// The first command on the way to the innermost one that was given words that it does not know,
+/// or the innermost.
 const CLI::App& blamed_command(const CLI::App& app) {
   const CLI::App* at = &app;
   for (auto named = at->get_subcommands(); at->remaining().empty() && !named.empty();
@@ -28,11 +28,19 @@ std::string commands_of(const CLI::App& app) {
   return names.empty() ? "" : (commands.size() == 1 ? "allowed is " : "allowed are ") + names;
 }
 
+/// Flags in camelCase, like the keys of the configuration file, are refused with the right name.
+std::string about_unknown_flag(const CLI::App& command, const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  const std::string right = kebab_case(name);
+  const bool exists = right != name && command.get_option_no_throw(right) != nullptr;
+  return exists ? "the flag " + name + " is written " + right : "unknown flag " + word;
+}
+
 std::string about_extras(const CLI::App& command) {
   const std::vector<std::string> words = command.remaining();
   if (words.empty()) return "";
   const std::string& word = words.front();
-  if (word.size() > 1 && word.starts_with('-')) return "unknown flag " + word;
+  if (word.size() > 1 && word.starts_with('-')) return about_unknown_flag(command, word);
   const std::string commands = commands_of(command);
   if (commands.empty()) return in_quotes(word) + " is one word too many";
   return "unknown command " + in_quotes(word) + "; " + commands;
@@ -77,6 +85,18 @@ std::string about_company(const CLI::App& command) {
 }
 
 }  // namespace
+
+std::string kebab_case(std::string_view camel_case) {
+  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  std::string kebab;
+  bool in_capitals = false;
+  for (const char c : camel_case) {
+    if (is_upper(c) && !in_capitals) kebab += '-';
+    in_capitals = is_upper(c);
+    kebab += in_capitals ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return kebab;
+}
 
 std::string bad_flags_sentence(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = blamed_command(app);

@@ -78,9 +78,7 @@ class ConfigReader {
     for (const auto& [key, value] : limits.entries) {
       const bool plain = value.kind == YamlNode::Kind::kScalar && !value.quoted;
       const std::string wrong =
-          set_limit(options_, {.key = key.text,
-                               .value = plain ? std::string_view(value.text) : "",
-                               .place = yaml_error(source_, value, "").message});
+          set_limit(options_, key.text, plain ? std::string_view(value.text) : "");
       if (!wrong.empty()) return problem(value, key.text + " " + wrong + unquoted(value));
     }
     return {};

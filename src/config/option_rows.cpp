@@ -106,10 +106,6 @@ std::string set_api_timeout(Options& options, std::string_view value) {
   return "";
 }
 
-std::string refuse_webhook(Options&, std::string_view) {
-  return "is not available in this version of Snug; remove it";
-}
-
 std::string set_leader_elect(Options& options, std::string_view value) {
   if (value != "true" && value != "false") return "must be true or false";
   options.leader_elect = value == "true";
@@ -147,7 +143,7 @@ std::string set_file(Options& options, std::string_view value) {
   return set_text(options.*member, value);
 }
 
-template <std::vector<std::string> Options::* member>
+template <auto member>  // of Options or of ServiceOptions
 std::string append(Options& options, std::string_view value) {
   return set_text((options.*member).emplace_back(), value);
 }
@@ -159,7 +155,6 @@ constexpr auto kRows = std::to_array<OptionRow>({
      set_host_port<&Options::listen>},
     {"adminListen", "HOST:PORT", "where health, metrics and state are served",
      set_host_port<&Options::admin_listen>},
-    {"webhookListen", "HOST:PORT", "not available in this version", refuse_webhook},
     {"policy", "FILE", "the policy; without it the one that is compiled in",
      set_file<&Options::policy>},
     {"answer", "winner|all|advise|auto", "how much Snug decides for kube-scheduler", set_answer},
@@ -196,9 +191,9 @@ std::string_view answer_word(AnswerMode answer) {
   return std::ranges::find(kAnswers, answer, &Word<AnswerMode>::value)->text;
 }
 
-std::string set_limit(Options& options, const LimitText& text) {
+std::string set_limit(Options& options, std::string_view key, std::string_view value) {
   const auto rows = limit_rows();
-  const auto row = std::ranges::find(rows, text.key, &LimitRow::key);
+  const auto row = std::ranges::find(rows, key, &LimitRow::key);
   if (row == rows.end()) {
     std::string allowed;
     for (const LimitRow& each : rows) {
@@ -206,15 +201,12 @@ std::string set_limit(Options& options, const LimitText& text) {
     }
     return "is no limit; the limits are " + allowed;
   }
-  const auto number = parse_number(text.value);
+  const auto number = parse_number(value);
   if (!number || *number < row->smallest || *number > row->largest) {
     return "must be an integer from " + std::to_string(row->smallest) + " to " +
            std::to_string(row->largest);
   }
   options.limits.*row->field = *number;
-  if (row->field == &Limits::max_reservation_bytes || row->field == &Limits::max_gpus_per_node) {
-    options.reservation_place = text.place;
-  }
   return "";
 }
 
@@ -228,13 +220,11 @@ Result<void> check_times(const Options& options) {
   if (election && limits.renew_deadline_ms + window > limits.lease_duration_ms) {
     return fail(ErrorCode::kInvalid,
                 "leaseDurationMs (" + std::to_string(limits.lease_duration_ms) +
-                    ") must be at least renewDeadlineMs + 2 * apiTimeout + clockSkewMs (" +
+                    ") must be at least renewDeadlineMs + 2 * apiTimeout + " +
+                    std::to_string(limits.clock_skew_ms) + " ms (" +
                     std::to_string(limits.renew_deadline_ms + window) +
                     "), so that a leader's last binding is over before another can lead; raise it, "
                     "or lower apiTimeout");
-  }
-  if (election && limits.renew_deadline_ms < 2 * limits.lease_retry_ms) {
-    return fail(ErrorCode::kInvalid, "renewDeadlineMs must be at least twice leaseRetryMs");
   }
   if (limits.watch_silence_s <= 2 * limits.watch_timeout_s) {
     return fail(ErrorCode::kInvalid,
@@ -276,15 +266,7 @@ Result<void> check_together(const Options& options) {
     return fail(ErrorCode::kInvalid, "clientCA needs tlsCert and tlsKey; give them or remove it");
   }
   if (Result<void> times = check_times(options); !times) return times;
-  if (Result<void> election = check_election(options); !election) return election;
-  const std::int64_t needed = kReservationBytesPerGpu * options.limits.max_gpus_per_node;
-  if (options.limits.max_reservation_bytes < needed) {
-    return fail(ErrorCode::kInvalid,
-                options.reservation_place + "maxReservationBytes must be at least " +
-                    std::to_string(needed) +
-                    " with this maxGpusPerNode, so that what Snug writes can be read back");
-  }
-  return {};
+  return check_election(options);
 }
 
 bool open_to_all(const Options& options) {

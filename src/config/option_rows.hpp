@@ -24,15 +24,9 @@ struct OptionRow {
 
 [[nodiscard]] std::span<const OptionRow> option_rows();
 
-/// An entry of `limits`. `place`: `FILE:LINE:COLUMN: `, or empty for a flag.
-struct LimitText {
-  std::string_view key;
-  std::string_view value;
-  std::string place;
-};
-
-/// Sets the limit, an integer within its bounds; returns what is wrong, or an empty text.
-[[nodiscard]] std::string set_limit(Options& options, const LimitText& text);
+/// Sets a key under `limits` to an integer within its bounds; returns what is wrong, or an empty
+/// text.
+[[nodiscard]] std::string set_limit(Options& options, std::string_view key, std::string_view value);
 
 /// Checks settings that exclude or need each other.
 [[nodiscard]] Result<void> check_together(const Options& options);

@@ -65,17 +65,16 @@ void add_simulate(CLI::App& app, Action& chosen) {
     return command->add_option(name, value, meaning)->type_name(type);
   };
   add("--nodes", flags->nodes, "CSV",
-      "the nodes: sn, cpu_milli, memory_mib, gpu, model, and mig, which may be left out: 1 where "
-      "the "
-      "node's GPUs are in MIG mode")
+      "the nodes: columns sn, cpu_milli, memory_mib, gpu, model; optional mig: 1 if the GPUs are "
+      "in "
+      "MIG mode")
       ->required();
   add("--pods", flags->pods, "CSV",
-      "the pods: name, cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec; needed for lines p and "
-      "--seed");
+      "the pods: columns name, cpu_milli, memory_mib, num_gpu, gpu_milli; optional gpu_spec: the "
+      "models that it may use; needed for lines p and --seed");
   add("--arrivals", flags->arrivals, "FILE",
       "who arrives: lines p ROW [LIFETIME] for a pod of --pods, m PROFILE [LIFETIME] for one that "
-      "asks "
-      "for a MIG slice, and n NODE RANK for ties");
+      "asks for a MIG slice, and n NODE RANK for ties");
   add("--seed", flags->seed, "N",
       "instead of --arrivals: all pods in an order that N decides, then pods drawn among them");
   add("--inflate", flags->inflate, "TIMES",

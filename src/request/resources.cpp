@@ -13,8 +13,8 @@
 namespace snug {
 namespace {
 
-/// Containers, each counted for every resource of its own, that may ask for units: so many fit into
-/// the smallest maxReservationBytes.
+/// The most containers that may ask for units, each counted once for every resource: so many fit
+/// into half of max_reservation_bytes.
 constexpr std::size_t kMaxKubeletRequests = 64;
 
 struct KubeletCount {

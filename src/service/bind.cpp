@@ -179,7 +179,7 @@ Reply ExtenderService::write_binding(const Bind& call, const PodFacts& pod,
     return bind_error(call, BindEnd::kRefused,
                       "the reservation of pod " + pod_name(call) + " has more than " +
                           std::to_string(options_.limits.max_reservation_bytes) +
-                          " bytes (limit maxReservationBytes) and could not be read back");
+                          " bytes and could not be read back");
   }
   const Result<void> written = send_binding(call, std::move(annotations));
   if (written) {

@@ -138,8 +138,8 @@ void Reconciler::say_nominations(Kept kept) {
     return;
   }
   parts_.log.write(LogLevel::kWarn,
-                   "for some nominated pods no room is kept: there are more than maxNominations (" +
-                       std::to_string(limits_.max_nominations) + ")");
+                   "for some nominated pods no room is kept: there are more than " +
+                       std::to_string(limits_.max_nominations));
 }
 
 void Reconciler::apply_bound(const PodFacts& pod, Shown shown) {

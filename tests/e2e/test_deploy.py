@@ -125,8 +125,8 @@ class DeployTest(Scenario):
     def test_m_the_shared_shape_over_tls(self):
         """m: the cluster's own scheduler asks Snug over TLS, with a client certificate"""
         made = self._certificates_of_the_page()
-        self.start(flags={"tlsCert": made / "server.crt", "tlsKey": made / "server.key",
-                          "clientCA": made / "ca.crt"},
+        self.start(flags={"tls-cert": made / "server.crt", "tls-key": made / "server.key",
+                          "client-ca": made / "ca.crt"},
                    shared_tls={"caFile": str(made / "ca.crt"), "certFile": str(made / "client.crt"),
                                "keyFile": str(made / "client.key")})
         self.post_nodes(gpu_node("n1", 1))

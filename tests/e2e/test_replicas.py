@@ -14,7 +14,7 @@ from harness.scenario import PODS, Scenario
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/snug/leases/snug-extender"
 SCHEDULER = "/apis/coordination.k8s.io/v1/namespaces/snug/leases/snug-scheduler"
 LEASE_SECONDS = 15
-# After the Lease has run out: apiTimeout, clockSkewMs, and one list.
+# After the Lease has run out: apiTimeout, clock_skew_ms, and one list.
 AFTER_LEASE_SECONDS = 3
 MANY = 5_000
 

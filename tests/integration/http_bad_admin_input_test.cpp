@@ -31,7 +31,7 @@ std::vector<BadRow> bad_admin_requests() {
        "takes a body"},
       {"a range", line(end, "Range: bytes=0-1\r\n"), 400, "a Range"},
       {"101 headers", line(end, many_headers(101)), 431, "more than the 100 headers"},
-      {"10,000 headers", line(end, many_headers(10'000)), 431, "limit maxHeaderBytes"},
+      {"10,000 headers", line(end, many_headers(10'000)), 431, "bytes that are allowed"},
       {"a header of 9,000 bytes", line(end, "X: " + std::string(9'000, 'x') + "\r\n"), 431,
        "a header is longer than the 8192 bytes"},
       {"a long path", line("GET /" + std::string(10'000, 'x')), 414, "path is too long"},

@@ -95,7 +95,7 @@ class HttpVerdictTest(unittest.TestCase):
                                    ((most, 0), 1, "FAIL: the median of bind")):
             with self.subTest(bounds=bounds):
                 done = run(BUILD / "bench/http_bench", "--extender", EXTENDER, "--nodes", 20, "--calls", 20,
-                           "--filterUs", bounds[0], "--bindUs", bounds[1])
+                           "--filter-us", bounds[0], "--bind-us", bounds[1])
                 self.assertEqual(done.returncode, code, done.stdout)
                 self.assertIn(word, done.stdout)
 
@@ -111,7 +111,7 @@ class PortsVerdictTest(unittest.TestCase):
         for most_ms, code, word in ((60_000, 0, "PASS"), (0, 1, "FAIL")):
             with self.subTest(most_ms=most_ms):
                 done = run(BUILD / "bench/ports_bench", "--extender", EXTENDER, "--seconds", 0, "--connections", 20,
-                           "--mixed", "--mostMs", most_ms)
+                           "--mixed", "--most-ms", most_ms)
                 self.assertEqual(done.returncode, code, done.stdout)
                 for call in ("GET /livez", "filter of 5 nodes"):
                     self.assertIn(f"{word}: the worst of {call} is ", done.stdout)

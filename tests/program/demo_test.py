@@ -40,8 +40,8 @@ class DemoTest(unittest.TestCase):
                 self.assertIn("expects", done.stdout)
 
     def test_a_verb_that_fails_is_an_error(self):
-        program = self.folder / "few-names"
-        program.write_text(f'#!/bin/sh\nexec "{EXTENDER}" "$@" --limits maxNamesPerCall=1\n')
+        program = self.folder / "small-bodies"
+        program.write_text(f'#!/bin/sh\nexec "{EXTENDER}" "$@" --limits maxBodyBytes=1024\n')
         program.chmod(0o755)
         pods = self._demo_py("--extender", program)
         self.assertEqual(pods.returncode, 1, pods.stdout)

@@ -69,7 +69,7 @@ class KustomizationTest(unittest.TestCase):
         self.assertEqual(deployed_images()["registry.k8s.io/kube-scheduler"], tested)
         minor = tested.split(".")[1]
         for name in SHAPES:
-            self.assertIn(f"--kubernetesMinor={minor}\n", (DEPLOY / name).read_text())
+            self.assertIn(f"--kubernetes-minor={minor}\n", (DEPLOY / name).read_text())
 
 
 class AdmissionTest(unittest.TestCase):
@@ -102,7 +102,7 @@ class SchedulerTest(unittest.TestCase):
         defaults = (ROOT / "include/snug/config/options.hpp").read_text()
         api_timeout = int(re.search(r"api_timeout\{(\d+)\}", defaults)[1])
         for name in SHAPES:
-            self.assertNotIn("--apiTimeout", (DEPLOY / name).read_text())
+            self.assertNotIn("--api-timeout", (DEPLOY / name).read_text())
         for name in ("scheduler-config.yaml", "shared-scheduler-config.yaml"):
             [config] = documents(DEPLOY / name)
             [extender] = config["extenders"]

@@ -56,8 +56,8 @@ class PackingTest(unittest.TestCase):
                                   ("--first-seed belongs to --seeds, which is missing", 2, ["--mig", "--first-seed", "5"]),
                                   ("--first-seed belongs to --seeds, which is missing", 2,
                                    ["--regimes", "--first-seed", "5"]),
-                                  ("packing_bench: --only belongs to --regimes, which is missing; --help says what "
-                                   "there is\n", 2, ["--only", "big"]),
+                                  ("packing_bench: --only belongs to --regimes, which is missing; see --help\n", 2,
+                                   ["--only", "big"]),
                                   ("none/out.svg cannot be written", 1, ["--svg", "none/out.svg"])):
             with self.subTest(said=said):
                 done = run(BENCH, *flags)

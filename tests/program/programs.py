@@ -49,7 +49,7 @@ def start(case: unittest.TestCase, *command, **variables):
 def start_on(case, cluster, *flags):
     """(process, URL of the verbs, URL of the admin port) of the extender on this cluster."""
     process = start(case, EXTENDER, "--cluster", cluster, "--listen", "127.0.0.1:0",
-                    "--adminListen", "127.0.0.1:0", *flags)
+                    "--admin-listen", "127.0.0.1:0", *flags)
     line = process.stdout.readline()
     match = FIRST_LINE.fullmatch(line)
     case.assertTrue(match, line)

@@ -18,7 +18,7 @@ class StartTest(unittest.TestCase):
         self.assertEqual(process.wait(10), 0)
 
     def test_a_port_that_others_reach_without_a_certificate_is_warned_of(self):
-        process = start(self, EXTENDER, "--cluster", CLUSTER, "--listen", "0.0.0.0:0", "--adminListen", "127.0.0.1:0")
+        process = start(self, EXTENDER, "--cluster", CLUSTER, "--listen", "0.0.0.0:0", "--admin-listen", "127.0.0.1:0")
         process.stderr.readline()
         self.assertRegex(process.stderr.readline(),
                          r"warn.* the extender port 0\.0\.0\.0:\d+ is not on the loopback interface and asks for no "

@@ -33,9 +33,14 @@ def _grouped(number):
     return f"{int(number.replace(chr(39), '')):,}"
 
 
-def limit_row(key, default, smallest, largest, meaning):
-    """A row of docs/limits.md."""
-    return f"| `{key}` | {_grouped(default)} | {_grouped(smallest)} | {_grouped(largest)} | {meaning} |"
+_KEYED_LIMIT = r'ROW\(\s*\w+\s*,\s*"(\w+)"\s*,\s*([\d\']+)\s*,\s*([\d\']+)\s*,\s*([\d\']+)\s*,\s*"([^"]*)"\s*\)'
+_FIXED_LIMIT = r'ROW\(\s*(\w+)\s*,\s*([\d\']+)\s*,\s*"([^"]*)"\s*\)'
+
+
+def limit_row(key, *cells):
+    """A row of docs/limits.md: the key or name, its numbers, and the meaning."""
+    *numbers, meaning = cells
+    return f"| `{key}` | {' | '.join(map(_grouped, numbers))} | {meaning} |"
 
 
 def _compare_tables(doc, doc_text, expected, key_pattern):
@@ -58,17 +63,17 @@ def _compare_tables(doc, doc_text, expected, key_pattern):
 
 
 def limits_documented(tree):
-    """docs/limits.md has the same rows as base/limits.hpp."""
+    """docs/limits.md has the same rows as base/limits.hpp, of the keys and of the fixed limits."""
     doc = "docs/limits.md"
     yield from _missing(tree, doc, LIMITS)
     if not (tree.has(doc) and tree.has(LIMITS)):
         return
-    rows = re.findall(
-        r'ROW\(\s*\w+\s*,\s*"(\w+)"\s*,\s*([\d\']+)\s*,\s*([\d\']+)\s*,\s*([\d\']+)\s*,\s*"([^"]*)"\s*\)',
-        tree.text(LIMITS))
-    if not rows:
-        yield Finding(LIMITS, 1, "no limit row can be read here")
-    expected = {row[0]: limit_row(*row) for row in rows}
+    expected = {}
+    for kind, pattern in (("keys", _KEYED_LIMIT), ("fixed limits", _FIXED_LIMIT)):
+        rows = re.findall(pattern, tree.text(LIMITS))
+        if not rows:
+            yield Finding(LIMITS, 1, f"no row of the {kind} can be read here")
+        expected.update({row[0]: limit_row(*row) for row in rows})
     yield from _compare_tables(doc, tree.text(doc), expected, r"\| `(\w+)` \|")
 
 
@@ -212,7 +217,7 @@ def annotations_in_api(tree):
 
 
 def settings_documented(tree):
-    """Every setting of the program stands in docs/operations.md."""
+    """The table of settings in docs/operations.md has the same keys as the program."""
     doc, rows = "docs/operations.md", "src/config/option_rows.cpp"
     yield from _missing(tree, doc, rows)
     if not (tree.has(doc) and tree.has(rows)):
@@ -220,6 +225,12 @@ def settings_documented(tree):
     keys = re.findall(r'^    \{"([a-z][A-Za-z]*)", "', tree.text(rows), re.M)
     if not keys:
         yield Finding(rows, 1, "no setting can be read here")
+    section = re.search(r"^## Settings$.*?(?=^##)", tree.text(doc) + "\n##", re.M | re.S)
+    text = section[0] if section else ""
+    described = [key for cell in re.findall(r"^\| (`[^|]*) \|", text, re.M) for key in re.findall(r"`(\w+)`", cell)]
     for key in keys:
-        if f"`{key}`" not in tree.text(doc):
+        if key not in described:
             yield Finding(rows, 1, f"{doc} does not explain the setting `{key}`")
+    for key in described:
+        if key not in [*keys, "limits"]:
+            yield Finding(doc, 1, f"there is no setting `{key}`")

@@ -14,8 +14,11 @@ from tree import Tree  # noqa: E402
 
 HPP = "// A header of the tests.\n#pragma once\n"
 LONG_CPP = "void f() {\n" + "  g();\n" * 60 + "}\n"
-LIMIT = 'ROW(max_x, "maxX", 1\'000, 1, 2\'000, "xs of one y")\n'
-LIMIT_ROW = "| `maxX` | 1,000 | 1 | 2,000 | xs of one y |\n"
+LIMIT = ('ROW(max_x, "maxX", 1\'000, 1, 2\'000, "xs of one y")\n'
+         'ROW(max_z, 3\'000, "zs; there are few")\n')
+KEYED_ROW = "| `maxX` | 1,000 | 1 | 2,000 | xs of one y |\n"
+FIXED_ROW = "| `max_z` | 3,000 | zs; there are few |\n"
+LIMIT_ROW = KEYED_ROW + FIXED_ROW
 REASON = 'ROW(kNone, "", false, "") \\\nROW(kNoRoom, "NoRoom", true, "no room")\n'
 BOUND = "constexpr std::int32_t kTermBound = 1'000;\n"
 TERMS = 'constexpr auto k = {\n    {"best-fit", best_fit, "tight"},\n};\n'
@@ -181,9 +184,14 @@ ROWS = [
     ("limits_documented", "another default",
      {"include/snug/base/limits.hpp": LIMIT, "docs/limits.md": LIMIT_ROW.replace("1,000", "999")},
      "should read"),
+    ("limits_documented", "another value of a fixed limit",
+     {"include/snug/base/limits.hpp": LIMIT, "docs/limits.md": LIMIT_ROW.replace("3,000", "999")},
+     "should read"),
     ("limits_documented", "a row too many",
-     {"include/snug/base/limits.hpp": LIMIT, "docs/limits.md": LIMIT_ROW + LIMIT_ROW.replace("X", "Z")},
+     {"include/snug/base/limits.hpp": LIMIT, "docs/limits.md": LIMIT_ROW + KEYED_ROW.replace("X", "Y")},
      "not in the code"),
+    ("limits_documented", "no fixed limit",
+     {"include/snug/base/limits.hpp": LIMIT, "docs/limits.md": KEYED_ROW}, "a row is missing"),
     ("limits_documented", "a row too few",
      {"include/snug/base/limits.hpp": LIMIT, "docs/limits.md": "# Limits\n"}, "a row is missing"),
     ("limits_documented", "the same rows",
@@ -224,7 +232,14 @@ ROWS = [
      {"src/request/a.cpp": 'auto k = "snug.dev/pool";\n', "api/annotations.md": "`snug.dev/pool`\n"}, None),
     ("settings_documented", "a setting nobody explains",
      {"src/config/option_rows.cpp": '    {"listen", "HOST:PORT", "where", f},\n    {"secret", "FILE", "what", f},\n',
-      "docs/operations.md": "`listen`\n"}, "`secret`"),
+      "docs/operations.md": "## Settings\n| `listen` | x | y |\n\n## Others\n| `secret` | x | y |\n"},
+     "does not explain the setting `secret`"),
+    ("settings_documented", "a setting that is gone",
+     {"src/config/option_rows.cpp": '    {"listen", "HOST:PORT", "where", f},\n',
+      "docs/operations.md": "## Settings\n| `listen`, `gone` | x | y |\n"}, "there is no setting `gone`"),
+    ("settings_documented", "the same settings",
+     {"src/config/option_rows.cpp": '    {"listen", "HOST:PORT", "where", f},\n',
+      "docs/operations.md": "## Settings\n| `listen` | x | y |\n| `limits` | | z |\n"}, None),
     ("names_exist", "a function that is gone",
      {"docs/life-of-a-pod.md": "| 1 | it fits | `fit`, `refit` | `src/fit/fit.cpp` |\n", "src/fit/fit.cpp": "int fit();\n"},
      "`refit` does not stand in"),

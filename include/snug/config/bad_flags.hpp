@@ -1,12 +1,16 @@
-// What is wrong with a command line, in this project's sentences instead of CLI11's.
+// Error messages for a wrong command line: one sentence each, instead of CLI11's own.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <string_view>
 
 namespace snug {
 
-/// One sentence about the arguments for which parsing by `app` threw `error`.
+/// The name of the flag for a setting: `client-ca` for the key `clientCA`.
+[[nodiscard]] std::string kebab_case(std::string_view camel_case);
+
+/// Describes the command line for which `app` threw `error`.
 [[nodiscard]] std::string bad_flags_sentence(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace snug

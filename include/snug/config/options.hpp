@@ -1,16 +1,14 @@
-// The settings of snug-extender: each is a key of the configuration file (--config, YAML) and a
-// flag of the same name; flags win. An error names the flag, or the file's line and column, and
-// says what is allowed. Only the command line and the configuration file are read: whether other
-// files exist is checked where they are opened.
+// The settings of snug-extender. Each is a key of the configuration file (--config, YAML) in
+// camelCase and a flag in kebab-case; flags win. An error names the flag, or the file's line and
+// column, and says what is allowed. Reads only the command line and that file: whoever opens the
+// other files reports if one is missing.
 #pragma once
 
-#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "snug/adapters/obs/log.hpp"
-#include "snug/base/limits.hpp"
 #include "snug/base/result.hpp"
 #include "snug/leader/lease.hpp"
 #include "snug/service/options.hpp"
@@ -24,7 +22,8 @@ struct HostPort {
   friend bool operator==(const HostPort&, const HostPort&) = default;
 };
 
-struct Options {
+/// The settings that the service reads, and those of the program around it.
+struct Options : ServiceOptions {
   /// Not empty: print this and exit 0 (--help, --version).
   std::string show;
 
@@ -33,11 +32,7 @@ struct Options {
   std::string policy;                // file; empty: the policy that is compiled in
   std::string kubeconfig;            // file; empty: in-cluster
   std::vector<std::string> cluster;  // files; not empty: the embedded mode
-  AnswerMode answer = AnswerMode::kAuto;
-  int kubernetes_minor = 36;
-  std::vector<std::string> scheduler_names;  // empty: serves all
-  std::chrono::milliseconds api_timeout{1000};
-  bool leader_elect = true;  // not in the embedded mode
+  bool leader_elect = true;          // not in the embedded mode
   LeaseName lease{"snug", "snug-extender"};
   /// The Lease of the kube-scheduler that calls this Snug; both empty: Snug may lead on any host.
   LeaseName scheduler_lease;
@@ -45,10 +40,6 @@ struct Options {
   std::string tls_key;
   std::string client_ca;
   LogOptions log;
-  Limits limits;
-  /// Where the file last sets a limit on which a reservation's size depends, as
-  /// `FILE:LINE:COLUMN: `; empty: nowhere, or a flag overrides it.
-  std::string reservation_place;
 };
 
 /// Errors are kInvalid or kTooLarge, and mean exit code 2.

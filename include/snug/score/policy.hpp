@@ -75,9 +75,9 @@ struct Profile {
 /// The profiles that score one pod's placements, on the GPUs of one ledger. Points into the policy
 /// that made it. Not thread-safe, not even where it is const: of() remembers what it has found.
 ///
-/// What comparing costs: a policy's patterns are together no longer than its file (maxConfigBytes),
-/// and a model with a number (GpuInfo::model_number) is compared with them once: 0.1 us for a few
-/// patterns, 0.7 ms for a file that is full of them.
+/// What comparing costs: a policy's patterns are together no longer than its file
+/// (max_config_bytes), and a model with a number (GpuInfo::model_number) is compared with them
+/// once: 0.1 us for a few patterns, 0.7 ms for a file that is full of them.
 class ProfileChoice {
  public:
   /// `profile` for every placement.

@@ -3,7 +3,7 @@
 //   - this Snug leads (where there is an election; service/leader_elector.hpp),
 //   - lists of nodes and pods that were begun since it leads are applied: its view is fresh,
 //   - both streams are alive: each has shown something within watchSilenceS, and one that is not
-//     established was lost no longer than watchLostMs ago. A source that has no streams reports
+//     established was lost no longer than watch_lost_ms ago. A source that has no streams reports
 //     nothing, and is alive.
 //
 // While it leads nobody else binds pods to shares, so what a stream has not shown yet can only be

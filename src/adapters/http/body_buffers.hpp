@@ -1,7 +1,7 @@
 // Buffers for request bodies, each lent to one request. A body costs many times its size while it
 // is parsed, so that the bodies held at once are bounded (maxBodyBytesAtOnce): a body that finds no
-// room waits up to bodyWaitMs, and is then refused before any of it is read. A lone body always has
-// room. A small one neither waits nor counts, so that binds pass while large bodies come in.
+// room waits up to body_wait_ms, and is then refused before any of it is read. A lone body always
+// has room. A small one neither waits nor counts, so that binds pass while large bodies come in.
 //
 // Thread-safe. Outlives what it lends.
 #pragma once

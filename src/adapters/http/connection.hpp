@@ -53,8 +53,8 @@ class Connection {
   /// Bytes that have left the socket wait to be read, so that a poll of the socket may not show
   /// them.
   [[nodiscard]] bool holds_bytes() const;
-  /// The head with its empty line; or, where more than maxHeaderBytes have come without one, all of
-  /// them.
+  /// The head with its empty line; or, where more than max_header_bytes have come without one, all
+  /// of them.
   [[nodiscard]] std::string_view head() const;
   /// `request` must have been read from head(). Valid until end_request().
   void accept(RequestHead request) { request_ = std::move(request); }

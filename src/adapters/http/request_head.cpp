@@ -73,8 +73,7 @@ Refused too_large(std::string_view head, const Limits& limits) {
     if (take_line(rest).size() > kMaxHeaderLine) return too_long_a_header();
   }
   return {431, "the request's line and headers are larger than the " +
-                   std::to_string(limits.max_header_bytes) +
-                   " bytes that are allowed (limit maxHeaderBytes)"};
+                   std::to_string(limits.max_header_bytes) + " bytes that are allowed"};
 }
 
 /// Reads one head line by line; the first problem found is the refusal.

@@ -51,7 +51,8 @@ struct RequestHead {
 /// number of bytes that earlier calls have searched.
 [[nodiscard]] std::optional<std::size_t> find_head_end(std::string_view bytes, std::size_t seen);
 
-/// Parses a head that ends with its empty line, or is longer than maxHeaderBytes (and so refused).
+/// Parses a head that ends with its empty line, or is longer than max_header_bytes (and so
+/// refused).
 [[nodiscard]] std::expected<RequestHead, Refused> read_head(std::string_view head,
                                                             const Limits& limits);
 

@@ -189,8 +189,8 @@ Result<void> MemoryApi::post_pod(const PodFacts& pod) {
   }
   if (there != pods_.end()) return fail_first_stays(pod, "another uid");
   if (static_cast<std::int64_t>(pods_.size()) >= limits_.max_pending_pods) {
-    return fail(ErrorCode::kTooLarge, "there are " + std::to_string(pods_.size()) +
-                                          " pods already (limit maxPendingPods)");
+    return fail(ErrorCode::kTooLarge,
+                "there are " + std::to_string(pods_.size()) + " pods already");
   }
   const PodFacts& stored = store_pod(pod);
   publish([changed = stored](ClusterSink& sink) { sink.pod_changed(changed); });

@@ -17,6 +17,7 @@ SCHEDULER_USER = "system:kube-scheduler"
 BUILD = pathlib.Path(__file__).resolve().parents[1] / "controlplane/build.sh"
 NO_GO = 3  # build.sh: no Go >= 1.26
 TOKEN_SECONDS = 86_400  # longer than any run
+SECRETS = "/api/v1/namespaces/snug/secrets"
 DEPLOYED = ("rbac.yaml", "admission-policy.yaml")
 
 RELEASED_LEASE = {
@@ -69,6 +70,8 @@ class ControlPlane:
         self.audit = AuditLog(self.folder / "audit.log")
         self.admin = None
         self.etcd = None  # its URL
+        self._token_file = self.folder / "pki" / "extender.token"
+        self._token_secret = None
         self._api_server = None
 
     def start(self):
@@ -139,19 +142,31 @@ class ControlPlane:
 
     def extender_token_kubeconfig(self):
         """The extender's service account by a token in a file, as a pod would have it."""
-        path = self.folder / "pki" / "extender.token"
-        self.write_extender_token(path)
-        return self.pki.kubeconfig("extender-token", self.server, {"tokenFile": str(path)})
+        self._write_extender_token()
+        return self.pki.kubeconfig("extender-token", self.server, {"tokenFile": str(self._token_file)})
 
-    def write_extender_token(self, path):
-        """A new token in place of the one in the file, as the kubelet does it."""
+    def rotate_extender_token(self):
+        """Puts a new token into the file, as the kubelet does it, and revokes the one before; returns
+        a client with the old token. The API server refuses it once its cache has forgotten it."""
+        old, secret = self._token_file.read_text(), self._token_secret
+        self._write_extender_token()
+        self.admin.delete(f"{SECRETS}/{secret}")
+        return Api(self.port, self.pki.ca, token=old)
+
+    def _write_extender_token(self):
+        """The token is valid while a Secret of its own exists."""
+        secret = self.admin.create(SECRETS, {"apiVersion": "v1", "kind": "Secret",
+                                             "metadata": {"generateName": "extender-token-"}})
+        self._token_secret = secret["metadata"]["name"]
+        bound_to = {"apiVersion": "v1", "kind": "Secret", "name": self._token_secret,
+                    "uid": secret["metadata"]["uid"]}
         answer = self.admin.create(
             "/api/v1/namespaces/snug/serviceaccounts/snug-extender/token",
             {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
-             "spec": {"expirationSeconds": TOKEN_SECONDS}})
-        fresh = path.with_suffix(".new")
+             "spec": {"expirationSeconds": TOKEN_SECONDS, "boundObjectRef": bound_to}})
+        fresh = self._token_file.with_suffix(".new")
         fresh.write_text(answer["status"]["token"])
-        fresh.replace(path)
+        fresh.replace(self._token_file)
 
     def _start_etcd(self):
         client = f"http://127.0.0.1:{free_port()}"

@@ -26,7 +26,7 @@ class Extender:
         self._plane = plane
         self._host = host
         self._flags = {"kubeconfig": kubeconfig, "listen": "127.0.0.1:0",
-                       "adminListen": "127.0.0.1:0", **flags}
+                       "admin-listen": "127.0.0.1:0", **flags}
         # A container that is restarted keeps its pod's uid.
         self._env = {"POD_UID": str(uuid.uuid4()), **(env or {})}
         self.process = None
@@ -45,7 +45,7 @@ class Extender:
             raise RuntimeError(f"the first line of snug-extender is {line!r}")
         self.port, self.admin_port = (int(port) for port in match.groups())
         self._flags["listen"] = f"127.0.0.1:{self.port}"
-        self._flags["adminListen"] = f"127.0.0.1:{self.admin_port}"
+        self._flags["admin-listen"] = f"127.0.0.1:{self.admin_port}"
         if wait_ready:
             wait_until("snug-extender is ready", self.ready, 30)
 

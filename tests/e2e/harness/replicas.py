@@ -34,7 +34,7 @@ class Replica:
         self.extender = scenario.make_extender(
             policy=POLICY, own_pod=name, host=name,
             kubeconfig=scenario.plane.extender_kubeconfig(self.relay.port),
-            flags={"schedulerLease": SCHEDULER_LEASE, **(flags or {})})
+            flags={"scheduler-lease": SCHEDULER_LEASE, **(flags or {})})
         self.scheduler = None
 
     def start(self):

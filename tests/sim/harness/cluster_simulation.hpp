@@ -6,7 +6,7 @@
 //   - not both are ready with an open fence;
 //   - what is bound is in the ledger of the one that decides;
 //   - nothing is sent that was let in during an earlier term as leader;
-//   - nobody is ready whose view is older than watchSilenceS and watchLostMs allow.
+//   - nobody is ready whose view is older than watchSilenceS and watch_lost_ms allow.
 //
 // When all is quiet one of them decides and agrees with the naive model. The same seed gives the
 // same run. Not thread-safe.

@@ -29,7 +29,7 @@ TEST(LimitsTest, EveryDefaultLiesBetweenItsBounds) {
   }
 }
 
-TEST(LimitsTest, EveryRowHasAKeyAndAFieldOfItsOwn) {
+TEST(LimitsTest, EveryRowOfTheKeysHasAKeyAndAFieldOfItsOwn) {
   std::set<std::string> keys;
   Limits limits;
   std::int64_t next = 0;
@@ -41,7 +41,25 @@ TEST(LimitsTest, EveryRowHasAKeyAndAFieldOfItsOwn) {
   }
   next = 0;
   for (const LimitRow& row : limit_rows()) EXPECT_EQ(limits.*row.field, ++next) << row.key;
-  EXPECT_EQ(sizeof(Limits), limit_rows().size() * sizeof(std::int64_t));
+#define SNUG_COUNT(name, value, meaning) +1
+  constexpr std::size_t kFixed = SNUG_FIXED_LIMITS(SNUG_COUNT);
+#undef SNUG_COUNT
+  EXPECT_EQ(sizeof(Limits), (limit_rows().size() + kFixed) * sizeof(std::int64_t));
+}
+
+TEST(LimitsTest, LimitsThatDependOnEachOtherAgree) {
+  constexpr Limits kLimits;
+  for (const LimitRow& row : limit_rows()) {
+    if (row.key == "maxNodes") {
+      EXPECT_GE(kLimits.max_names_per_call, row.largest);
+    } else if (row.key == "renewDeadlineMs") {
+      EXPECT_GE(row.smallest, 2 * kLimits.lease_retry_ms);
+    } else if (row.key == "leaseDurationMs") {
+      // NTP slews a clock by at most 500 millionths; two clocks may be slewed in opposite
+      // directions.
+      EXPECT_GE(kLimits.clock_skew_ms, row.largest / 1'000);
+    }
+  }
 }
 
 TEST(UnitsTest, QuantitiesAddSubtractAndCompare) {

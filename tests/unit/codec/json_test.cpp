@@ -57,8 +57,7 @@ std::string no_json_at(int byte) { return "is no valid JSON at byte " + std::to_
 std::string twice(const std::string& key) { return "has the key \"" + key + "\" twice"; }
 
 constexpr const char* kTooLarge = "has a number that is too large to be read";
-constexpr const char* kTooDeep =
-    "is nested too deeply; at most 64 levels are allowed (limit maxJsonDepth)";
+constexpr const char* kTooDeep = "is nested too deeply; at most 64 levels are allowed";
 
 const std::string kInOrder = with_later("0");
 

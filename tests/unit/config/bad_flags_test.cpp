@@ -32,6 +32,7 @@ TEST_P(BadFlagsTest, AreOneSentence) {
   CLI::Option* as_json = ask->add_flag("--json", json);
   ask->add_flag("--svg", svg)->excludes(as_json);
   ask->add_option("--must", must)->required();
+  ask->add_flag("--as-json", json);
   CLI::App* policy = app.add_subcommand("policy");
   policy->require_subcommand(1);
   policy->add_subcommand("check");
@@ -53,6 +54,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Row{"policy check x", "\"x\" is one word too many"},
                     Row{"--no-such ask --must 1", "unknown flag --no-such"},
                     Row{"ask --must 1 --no-such", "unknown flag --no-such"},
+                    Row{"ask --must 1 --Server=a", "unknown flag --Server=a"},
+                    Row{"ask --must 1 --asJson", "the flag --asJson is written --as-json"},
+                    Row{"ask --must 1 --asJson=1", "the flag --asJson is written --as-json"},
+                    Row{"ask --must 1 --asXml", "unknown flag --asXml"},
                     Row{"ask --must 1 stray", "\"stray\" is one word too many"},
                     Row{"ask", "--must is required"},
                     Row{"ask --json --must 1 --server a --server b",

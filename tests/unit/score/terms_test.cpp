@@ -238,12 +238,8 @@ TEST(PolicyScoreTest, IsTheWeightedSumAndOrderMeansNothing) {
 }
 
 TEST(PolicyScoreTest, TheHeaviestPolicyThatLimitsAllowCannotOverflow) {
-  std::int64_t most_terms = 0;
-  for (const LimitRow& row : limit_rows()) {
-    if (row.key == "maxPolicyTerms") most_terms = row.largest;
-  }
-  ASSERT_GT(most_terms, 0);
-  EXPECT_LT(kMaxWeight * kTermBound, std::numeric_limits<std::int64_t>::max() / most_terms);
+  EXPECT_LT(kMaxWeight * kTermBound,
+            std::numeric_limits<std::int64_t>::max() / Limits{}.max_policy_terms);
 }
 
 TEST(PolicyTest, TheDefaultProfileIsFoundByName) {

@@ -90,8 +90,7 @@ TEST_F(NominationsTest, ThatRoomIsNotKeptForEveryNominatedPodIsSaidOnce) {
     pod.nominated_node_name = "n1";
     return pod;
   };
-  const std::string why =
-      "for some nominated pods no room is kept: there are more than maxNominations (1)";
+  const std::string why = "for some nominated pods no room is kept: there are more than 1";
   other.pod_changed(nominated("a"));
   EXPECT_THAT(said.said(), IsEmpty());
   for (const char* name : {"b", "c", "b"}) other.pod_changed(nominated(name));
