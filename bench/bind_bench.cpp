@@ -1,5 +1,6 @@
-// What a bind costs in this process: processor time, latency and binds per second of KubeApi against
-// a server in another process, which reads each request and answers 201 without looking at it.
+// What a bind costs in this process: processor time, latency and binds per second of KubeApi
+// against a server in another process, which reads each request and answers 201 without looking at
+// it.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -172,9 +173,11 @@ struct Shape {
 };
 
 std::vector<double> bind_many(KubeApi& api, int binds) {
-  const Binding binding{
-      "default", "train-5f6d8c9b7-x2x9k", "6d7d3a4e-5f5b-4a6f-9f3d-9a1f4f5f2b11", "gpu-node-017",
-      {{"snug.dev/reservation", std::string(400, 'r')}}};
+  const Binding binding{"default",
+                        "train-5f6d8c9b7-x2x9k",
+                        "6d7d3a4e-5f5b-4a6f-9f3d-9a1f4f5f2b11",
+                        "gpu-node-017",
+                        {{"snug.dev/reservation", std::string(400, 'r')}}};
   std::vector<double> micros;
   micros.reserve(static_cast<std::size_t>(binds));
   for (int i = 0; i < binds; ++i) {
@@ -218,10 +221,11 @@ void measure(const Shape& shape) {
   for (const auto& part : all) micros.insert(micros.end(), part.begin(), part.end());
   std::ranges::sort(micros);
   const auto count = static_cast<double>(micros.size());
-  std::printf("%-5s %3d threads  %6.1f us of processor time per bind  p50 %6.1f us  p99 %7.1f us  "
-              "%7.0f binds/s\n",
-              shape.tls ? "TLS" : "plain", shape.threads, (cpu_us() - cpu) / count,
-              micros[micros.size() / 2], micros[micros.size() * 99 / 100], count / seconds);
+  std::printf(
+      "%-5s %3d threads  %6.1f us of processor time per bind  p50 %6.1f us  p99 %7.1f us  "
+      "%7.0f binds/s\n",
+      shape.tls ? "TLS" : "plain", shape.threads, (cpu_us() - cpu) / count,
+      micros[micros.size() / 2], micros[micros.size() * 99 / 100], count / seconds);
 }
 
 }  // namespace

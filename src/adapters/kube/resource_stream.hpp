@@ -6,16 +6,16 @@
 //            ▲                  │  ▲                                                          │
 //            └─ expired, broken ┘  └──────────────────────────────────────────────────────────┘
 //
-// A watch that gave no object and lasted less than a second counts as a failure too, but where its
-// version had expired and the watch before did not end like that. An object that
-// cannot be read makes a list worthless and breaks a watch: what it might have said is not known,
-// so nothing is concluded from its absence. Lists are read in JSON, which can be split without
-// standing in memory; watches in the first form of the feed's that the server speaks.
+// A watch that gave no object and lasted less than a second counts as a failure too, unless its
+// version had expired and the watch before did not end that way. An object that cannot be read
+// invalidates a list and ends a watch, since the state that it carries is unknown. Lists are read
+// in JSON, which can be split while it arrives; watches in the first of the feed's media types that
+// the server supports. The functions other than relist(), begin_stop() and stop() run in the
+// thread.
 #pragma once
 
-#include <condition_variable>
+#include <array>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <random>
 #include <string>
@@ -24,8 +24,29 @@
 #include "adapters/kube/backoff.hpp"
 #include "adapters/kube/feeds.hpp"
 #include "adapters/kube/stream_client.hpp"
+#include "snug/base/enum_names.hpp"
 
 namespace snug {
+
+enum class WatchEnd : std::uint8_t {
+  kEnded,        // the server ended it in order
+  kLost,         // the connection was lost
+  kSilent,       // no byte for watchSilenceS
+  kExpired,      // the resourceVersion is too old (410)
+  kErrorEvent,   // an ERROR event other than 410
+  kGarbage,      // a part of the stream is no event
+  kUnreadable,   // an object that Snug cannot read
+  kRefused,      // the server answered 4xx
+  kBusy,         // the server answered 429 or 5xx
+  kUnreachable,  // there was no reply
+};
+/// The label `reason` of snug_watch_restarts_total.
+inline constexpr EnumNames kWatchEndNames{std::array{
+    EnumName{WatchEnd::kEnded, "ended"}, EnumName{WatchEnd::kLost, "lost"},
+    EnumName{WatchEnd::kSilent, "silent"}, EnumName{WatchEnd::kExpired, "expired"},
+    EnumName{WatchEnd::kErrorEvent, "error"}, EnumName{WatchEnd::kGarbage, "garbage"},
+    EnumName{WatchEnd::kUnreadable, "unreadable"}, EnumName{WatchEnd::kRefused, "refused"},
+    EnumName{WatchEnd::kBusy, "busy"}, EnumName{WatchEnd::kUnreachable, "unreachable"}}};
 
 class ResourceStream {
  public:
@@ -35,32 +56,20 @@ class ResourceStream {
   ResourceStream(const ResourceStream&) = delete;
   ResourceStream& operator=(const ResourceStream&) = delete;
 
-  /// Ends whatever is under way and lists afresh; from any thread.
+  /// Ends the list or watch under way and lists again. From any thread.
   void relist() { client_.interrupt(); }
-  /// The first half of stop(), to end several streams at once.
+  /// Makes the thread end, without waiting for it: to end several streams at once.
   void begin_stop() { client_.stop(); }
-  /// Returns when the thread has ended.
+  /// Ends the thread and waits for it.
   void stop();
 
  private:
-  enum class WatchEnd : std::uint8_t {
-    kEnded,
-    kLost,
-    kSilent,
-    kExpired,
-    kErrorEvent,
-    kGarbage,
-    kUnreadable,
-    kRefused,
-    kBusy,
-    kUnreachable,
-  };
   struct Watch {
     std::chrono::steady_clock::time_point began;
     std::chrono::steady_clock::time_point last_byte;
     bool gave_objects = false;
     WireFormat format = WireFormat::kJson;
-    /// Set by what came in the stream; else the exchange says how it ended.
+    /// Set by an event of the stream; if not, the exchange tells how the watch ended.
     std::optional<WatchEnd> end;
     std::string why;
   };
@@ -73,7 +82,7 @@ class ResourceStream {
   [[nodiscard]] bool is_silent(const Watch& watch) const;
   [[nodiscard]] WatchEnd how_ended(const ApiExchange& exchange, const Watch& watch) const;
   void after_watch(const ApiExchange& exchange, Watch& watch);
-  /// Counts it; the sentence about it.
+  /// Counts the object in the metrics and returns a message about it.
   [[nodiscard]] std::string unreadable(std::string_view object, WireFormat format,
                                        const std::string& why);
   [[nodiscard]] std::string too_large() const;
@@ -91,10 +100,6 @@ class ResourceStream {
   std::string resource_version_;  // empty: list first
   bool listed_before_ = false;
   bool relisted_at_once_ = false;  // after the last watch
-
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  bool has_ended_ = false;
   std::thread thread_;
 };
 
