@@ -30,7 +30,7 @@ TEST(KubeProxyRulesTest, ProxiesAreReadAsUrls) {
   for (const Row& row : rows) {
     const auto proxy = parse_proxy(row.text, "HTTPS_PROXY");
     ASSERT_EQ(proxy.has_value(), row.proxy != nullptr) << row.text;
-    if (proxy) EXPECT_EQ(*proxy, row.proxy);
+    EXPECT_EQ(proxy.value_or(""), row.proxy == nullptr ? "" : row.proxy) << row.text;
   }
 }
 
