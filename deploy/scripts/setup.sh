@@ -11,11 +11,11 @@ source "$(dirname "${BASH_SOURCE[0]}")/say.sh"
 demo_packages=(curl python3 python3-yaml)
 build_packages=(
   "${demo_packages[@]}" g++ cmake ninja-build ccache pkg-config git ca-certificates
-  libcpp-httplib-dev libcurl4-openssl-dev nlohmann-json3-dev libspdlog-dev libyaml-cpp-dev
+  libcurl4-openssl-dev nlohmann-json3-dev libspdlog-dev libyaml-cpp-dev
   libsimdjson-dev libprotozero-dev prometheus-cpp-dev libcli11-dev libssl-dev
   libboost-graph-dev)
 test_packages=(
-  libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
+  libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libcpp-httplib-dev
   openssl patch python3-jsonschema python3-pip python3-venv)
 lint_packages=(clang-tidy-19 clang-format-19)
 

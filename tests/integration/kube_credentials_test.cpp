@@ -118,7 +118,7 @@ TEST(KubeconfigTest, WhatCannotBeUsedIsRefusedWithOneSentence) {
       {"{server: \"https://\"}", "{token: t}", "`server` must be a URL"},
       {"{server: [1]}", "{token: t}", "`server` must be a string"},
       {"{}", "{token: t}", "`server` must be a URL"},
-      {"{server: \"https://h\", proxy-url: \"http://p\"}", "{token: t}", "`proxy-url` is not"},
+      {"{server: \"https://h\", proxy-url: p}", "{token: t}", "`proxy-url` must be a proxy"},
       {"{server: \"https://h\", insecure-skip-tls-verify: 1}", "{token: t}", "true or false"},
       {"{server: \"https://h\", certificate-authority: noise}", "{token: t}",
        "holds no PEM certificate"},

@@ -11,7 +11,7 @@ STANDARD = re.compile(
     r"|shared_lock))\b")
 MEMBER = re.compile(r"^\s+(?:mutable\s+)?(?:Fair)?Mutex (\w+);", re.M)
 # Layers that still lock by the standard library.
-EXEMPT = re.compile(r"(?:src|include/snug)/(?:adapters/kube|service)/")
+EXEMPT = re.compile(r"(?:src|include/snug)/service/")
 
 
 def mutexes_are_checked(tree):

@@ -160,18 +160,18 @@ inline constexpr EnumNames kBindEndNames{std::array{
     EnumName{BindEnd::kLostRace, "lost_race"}, EnumName{BindEnd::kRefused, "refused"},
     EnumName{BindEnd::kUnknown, "unknown"}, EnumName{BindEnd::kUnavailable, "unavailable"}}};
 
-/// How a watch ended.
+/// How a watch ended; the label `why` of snug_watch_restarts_total.
 enum class WatchEnd : std::uint8_t {
-  kEnded,        // by the API server, as it does every few minutes
-  kLost,         // the connection broke
-  kSilent,       // nothing came for watchSilence
-  kExpired,      // 410: the resource version is too old
-  kErrorEvent,   // an ERROR event
-  kGarbage,      // bytes that are no watch event
-  kUnreadable,   // an event whose object cannot be read
-  kRefused,      // a 4xx other than 410 and 429
-  kBusy,         // a 429 or 5xx
-  kUnreachable,  // no reply
+  kEnded,        // the server ended it in order
+  kLost,         // the connection was lost
+  kSilent,       // no byte for watchSilenceS
+  kExpired,      // the resourceVersion is too old (410)
+  kErrorEvent,   // an ERROR event other than 410
+  kGarbage,      // a part of the stream is no event
+  kUnreadable,   // an object that Snug cannot read
+  kRefused,      // the server answered 4xx
+  kBusy,         // the server answered 429 or 5xx
+  kUnreachable,  // there was no reply
 };
 inline constexpr EnumNames kWatchEndNames{std::array{
     EnumName{WatchEnd::kEnded, "ended"}, EnumName{WatchEnd::kLost, "lost"},

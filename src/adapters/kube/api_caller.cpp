@@ -32,7 +32,7 @@ Result<ApiReply> ApiCaller::call_until(CallDeadline deadline, std::string_view w
 Result<ApiCaller::Attempt> ApiCaller::attempt(const ApiRequest& request, const CredentialView& view,
                                               CallDeadline deadline) {
   auto first = attempt_once(request, view, deadline, false);
-  if (!first || !first->stale) return first;
+  if (!first || !first->exchange.stale) return first;
   return attempt_once(request, view, deadline, true);
 }
 
@@ -48,14 +48,8 @@ Result<ApiCaller::Attempt> ApiCaller::attempt_once(const ApiRequest& request,
     if (!made.too_large) made.body += piece;
     return !made.too_large;
   };
-  made.exchange = (*lease)->run(request, view.token, handlers);
-  const ApiExchange& exchange = made.exchange;
-  if (!exchange.complete) {
-    lease->spoil();
-    // What changes nothing, or has not left, may be sent again.
-    const bool repeatable = request.method == "GET" || !exchange.body_sent;
-    made.stale = lease->used_before() && exchange.status == 0 && repeatable && !(*lease)->aborted();
-  }
+  made.exchange = (*lease)->run(request, view.token, handlers, deadline);
+  if (!made.exchange.complete) lease->spoil();
   return made;
 }
 
@@ -66,7 +60,7 @@ Result<ApiReply> ApiCaller::conclude(const ApiRequest& request, Attempt&& attemp
     return fail(ErrorCode::kTooLarge, "the API server's reply is larger than " +
                                           std::to_string(max_reply_bytes_) + " bytes");
   }
-  // A refusal, or a success of a write, says enough in its status even where its text was cut.
+  // The status of a refusal, or of a write's success, is enough even if the text was cut.
   const bool told = exchange.status >= 400 || (exchange.success() && request.method != "GET");
   if (exchange.complete || told) {
     ApiReply reply{exchange.status, exchange.body};
@@ -76,7 +70,8 @@ Result<ApiReply> ApiCaller::conclude(const ApiRequest& request, Attempt&& attemp
   const bool late = std::chrono::steady_clock::now() >= deadline;
   const std::string why =
       late ? "it did not answer within " + std::to_string(timeout_.count()) + " ms" : exchange.why;
-  return fail(exchange.body_sent ? ErrorCode::kUnknown : ErrorCode::kUnavailable,
+  const bool unknown = exchange.sent && request.method != "GET";
+  return fail(unknown ? ErrorCode::kUnknown : ErrorCode::kUnavailable,
               "the API server failed: " + why);
 }
 

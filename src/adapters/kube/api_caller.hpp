@@ -1,5 +1,5 @@
-// One call to the API server from start to end: credentials, a connection, the deadline, the second
-// attempt after a 401 or on a connection that turned out to be closed, and the count. Thread-safe.
+// One call to the API server: credentials, a connection, the deadline, a second attempt after a 401
+// or if the connection could not be used, and the count in the metrics. Thread-safe.
 #pragma once
 
 #include <string>
@@ -19,8 +19,8 @@ class ApiCaller {
  public:
   ApiCaller(const ApiEndpoint& endpoint, const KubeOptions& options, const KubeContext& context);
 
-  /// A reply of whatever status, or kUnavailable: the request surely did not reach the API server;
-  /// kUnknown: it may have; kTooLarge: it was carried out and its reply is over the limit. `what`
+  /// A reply of any status. kUnavailable: the request did not reach the API server; kUnknown: it
+  /// may have reached it; kTooLarge: it was carried out, and its reply is over the limit. `what`
   /// names the call in the metrics.
   [[nodiscard]] Result<ApiReply> call(std::string_view what, const ApiRequest& request) {
     return call_until(new_deadline(), what, request);
@@ -31,14 +31,13 @@ class ApiCaller {
   [[nodiscard]] CallDeadline new_deadline() const {
     return std::chrono::steady_clock::now() + timeout_;
   }
-  /// Ends all calls, those still to come too.
+  /// Ends all calls, also later ones.
   void abort_all() { pool_.abort_all(); }
 
  private:
   struct Attempt {
     ApiExchange exchange;
     std::string body;
-    bool stale = false;  // the connection had been closed before it was used
     bool too_large = false;
   };
 

@@ -1,5 +1,4 @@
-// How long to wait after a failure: doubling, with jitter, afresh after a quiet time. Not
-// thread-safe.
+// Exponential back-off with jitter, reset after backoffResetMs without a failure. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -15,7 +14,7 @@ class Backoff {
  public:
   Backoff(const Limits& limits, std::uint64_t seed);
 
-  /// The wait after a failure now: the step × 1..2; the next step is twice as long.
+  /// The wait after a failure now: the step times a random 1..2. The next step is twice as long.
   [[nodiscard]] std::chrono::milliseconds next(TimePoint now);
 
  private:

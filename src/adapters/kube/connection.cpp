@@ -1,276 +1,461 @@
 #include "adapters/kube/connection.hpp"
 
-#include <fcntl.h>
-#include <httplib.h>
+#include <curl/curl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/ssl.h>
+#include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
+#include <array>
+#include <atomic>
+#include <climits>
 #include <csignal>
+#include <cstdlib>
+#include <optional>
 #include <utility>
+
+#include "adapters/kube/proxy.hpp"
 
 namespace snug {
 namespace {
 
-/// More than any Status; sentences show a few hundred bytes of it, so nobody need set it.
+using Real = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+/// More than any Status; messages show a few hundred bytes of it.
 constexpr std::size_t kMaxRefusalBytes = 16'384;
-/// An API server's head has some 500 bytes. httplib itself would read on for ever, and reads the
-/// first line by a regular expression that takes stack for each byte.
+/// An API server's head has some 500 bytes.
 constexpr std::size_t kMaxFirstLine = 8'192;
-constexpr std::size_t kMaxOtherLines = 57'344;
+constexpr std::size_t kMaxHead = 65'536;
 constexpr const char* kUserAgent = "snug-extender";
 
-/// httplib and OpenSSL write to sockets that the other side may have closed.
+using HeaderList = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
+
+/// OpenSSL writes to sockets that the other side may have closed.
 void ignore_broken_pipes() {
-  static const bool done = [] {
-    struct sigaction current{};
-    if (::sigaction(SIGPIPE, nullptr, &current) == 0 && current.sa_handler == SIG_DFL) {
-      std::signal(SIGPIPE, SIG_IGN);
-    }
-    return true;
+  struct sigaction current{};
+  if (::sigaction(SIGPIPE, nullptr, &current) == 0 && current.sa_handler == SIG_DFL) {
+    std::signal(SIGPIPE, SIG_IGN);
+  }
+}
+
+bool start_libcurl() {
+  static const bool started = [] {
+    ignore_broken_pipes();
+    return curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
   }();
-  static_cast<void>(done);
+  return started;
 }
 
-std::string host_header(const ApiEndpoint& endpoint) {
-  const bool v6 = endpoint.host.find(':') != std::string::npos;
-  return (v6 ? "[" + endpoint.host + "]" : endpoint.host) + ":" + std::to_string(endpoint.port);
+/// With brackets around an IPv6 address.
+std::string authority(const std::string& host, std::uint16_t port) {
+  const bool v6 = host.find(':') != std::string::npos;
+  return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
-std::string describe(httplib::Error error, const std::string& url) {
-  switch (error) {
-    case httplib::Error::Connection:
-    case httplib::Error::ConnectionTimeout:
-    case httplib::Error::BindIPAddress:
-      return url + " cannot be connected to";
-    case httplib::Error::SSLConnection:
-    case httplib::Error::SSLLoadingCerts:
-    case httplib::Error::SSLServerVerification: {
-      const std::string reason = take_tls_error();
-      return "the TLS handshake with " + url + " failed" +
-             (reason.empty() ? "" : " (" + reason + ")");
-    }
-    case httplib::Error::Write:
-      return "the connection was lost while sending";
-    case httplib::Error::Read:
-      return "the connection was lost or silent while receiving";
-    case httplib::Error::Unknown:
-      return "the connection had ended, or brought what nobody asked for";
-    default:
-      return "the exchange failed (" + httplib::to_string(error) + ")";
-  }
+/// NUL-terminated, or null.
+const char* variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr || *value == '\0' ? nullptr : value;
 }
 
-/// Seconds; the header's other form, a date, is not used by API servers.
-std::chrono::seconds retry_after(const httplib::Response& reply) {
-  const std::string text = reply.get_header_value("Retry-After");
-  int seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  const bool valid = error == std::errc() && end == text.data() + text.size() && seconds > 0;
-  return std::chrono::seconds(valid ? seconds : 0);
+bool append(HeaderList& list, const std::string& line) {
+  curl_slist* longer = curl_slist_append(list.get(), line.c_str());
+  if (longer == nullptr) return false;
+  static_cast<void>(list.release());
+  list.reset(longer);
+  return true;
 }
 
-httplib::Request to_httplib(const ApiRequest& request, const std::string& token) {
-  httplib::Request out;
-  out.method = request.method;
-  out.headers.emplace("Accept", request.accept);
-  out.headers.emplace("Accept-Encoding", "identity");
-  out.headers.emplace("User-Agent", kUserAgent);
-  if (!token.empty()) out.headers.emplace("Authorization", "Bearer " + token);
-  if (!request.content_type.empty()) out.headers.emplace("Content-Type", request.content_type);
-  return out;
-}
-
-/// The buffers as httplib's stream.
-class Stream final : public httplib::Stream {
- public:
-  Stream(BufferedSocket& buffers, int socket, ReplyHead& head)
-      : buffers_(buffers), socket_(socket), head_(head) {}
-
-  [[nodiscard]] bool is_readable() const override { return buffers_.has_rest(); }
-  [[nodiscard]] bool is_writable() const override { return !buffers_.broken(); }
-  ssize_t read(char* out, std::size_t size) override {
-    if (head_.has_come) return buffers_.read(out, size);
-    if (head_.left == 0) return -1;
-    const ssize_t got = buffers_.read(out, std::min(size, head_.left));
-    if (got <= 0) return got;
-    const std::string_view bytes(out, static_cast<std::size_t>(got));
-    head_.left -= bytes.size();
-    if (head_.in_first_line && bytes.find('\n') != bytes.npos) {
-      head_.in_first_line = false;
-      head_.left += kMaxOtherLines;
-    }
-    return got;
-  }
-  ssize_t write(const char* data, std::size_t size) override {
-    return buffers_.write({data, size}) ? static_cast<ssize_t>(size) : -1;
-  }
-  void get_remote_ip_and_port(std::string& ip, int& port) const override { forget(ip, port); }
-  void get_local_ip_and_port(std::string& ip, int& port) const override { forget(ip, port); }
-  [[nodiscard]] socket_t socket() const override { return socket_; }
-
- private:
-  static void forget(std::string& ip, int& port) {
-    ip.clear();
-    port = 0;
-  }
-
-  BufferedSocket& buffers_;
-  int socket_;
-  ReplyHead& head_;
+/// One run() while it lasts.
+struct Exchange {
+  const ApiRequest& request;
+  const ReplyHandlers& handlers;
+  ApiExchange result;
+  std::size_t head_bytes = 0;
+  bool head_is_complete = false;
+  /// REQUEST_SIZE when the request was to be sent for the first time: a proxy's CONNECT counts too.
+  std::optional<long> size_before;
+  Real::time_point last_byte = Real::now();  // or the last step towards one
 };
 
 }  // namespace
 
-/// httplib's own streams read heads byte by byte, each a call of OpenSSL, and send a request's head
-/// and body as two records.
-template <typename Client>
-class ApiConnection::Buffered final : public Client {
+std::string server_url(const ApiEndpoint& endpoint) {
+  return (endpoint.tls ? "https://" : "http://") + authority(endpoint.host, endpoint.port) +
+         endpoint.base_path;
+}
+
+class ApiConnection::Curl {
  public:
-  Buffered(const ApiEndpoint& endpoint, ApiConnection& connection)
-      : Client(endpoint.host, endpoint.port), connection_(connection) {}
+  Curl(const ApiEndpoint& endpoint, PemTextsPtr tls, const SocketTimes& times)
+      : url_(server_url(endpoint)),
+        asked_url_(asked_url(endpoint)),
+        host_header_("Host: " + authority(endpoint.host, endpoint.port)),
+        proxy_(endpoint.proxy),
+        tls_(std::move(tls)),
+        times_(times) {}
+
+  /// False: libcurl does not accept an option, or there is no memory.
+  [[nodiscard]] bool set_up(const ApiEndpoint& endpoint);
+  [[nodiscard]] ApiExchange run(const ApiRequest& request, const std::string& token,
+                                const ReplyHandlers& handlers, CallDeadline deadline);
+  void abort() {
+    aborted_ = true;
+    curl_multi_wakeup(multi_.get());
+  }
+  [[nodiscard]] const PemTextsPtr& tls() const { return tls_; }
 
  private:
-  bool process_socket(const typename Client::Socket& socket,
-                      std::function<bool(httplib::Stream&)> callback) override {
-    BufferedSocket& buffers = connection_.buffers_;
-    if (std::exchange(connection_.socket_is_new_, false)) buffers.attach(socket.sock, socket.ssl);
-    if (!buffers.begin_request()) return false;
-    connection_.head_ = {.left = kMaxFirstLine};
-    Stream stream(buffers, socket.sock, connection_.head_);
-    return callback(stream);
-  }
+  static std::string asked_url(ApiEndpoint endpoint);
+  static int on_socket(void* self, curl_socket_t socket, curlsocktype purpose);
+  static int before_request(void* self, char*, char*, int, int);
+  static std::size_t on_head_line(char* data, std::size_t one, std::size_t size, void* self);
+  static std::size_t on_body(char* data, std::size_t one, std::size_t size, void* self);
 
-  ApiConnection& connection_;
+  template <typename Value>
+  void set(CURLoption option, Value value) {
+    set_up_ = set_up_ && curl_easy_setopt(easy_.get(), option, value) == CURLE_OK;
+  }
+  void set_blob(CURLoption option, const std::string& text);
+  void set_tls(const ApiEndpoint& endpoint);
+  void set_callbacks();
+  [[nodiscard]] bool set_request(const ApiRequest& request, const std::string& token,
+                                 HeaderList& headers);
+  [[nodiscard]] CURLcode perform(CallDeadline deadline);
+  [[nodiscard]] bool take_head_line(std::string_view line);
+  [[nodiscard]] bool take_body(std::string_view piece);
+  [[nodiscard]] bool has_unasked_bytes();
+  [[nodiscard]] long request_size() const;
+  [[nodiscard]] std::string describe(CURLcode code) const;
+
+  const std::string url_;        // for people
+  const std::string asked_url_;  // for libcurl: its host is the name in the certificate
+  const std::string host_header_;
+  const std::string proxy_;
+  const PemTextsPtr tls_;
+  const SocketTimes times_;
+  std::atomic<bool> aborted_ = false;
+  bool set_up_ = true;
+  /// Of the connection that the next request may reuse.
+  curl_socket_t idle_socket_ = CURL_SOCKET_BAD;
+  Exchange* exchange_ = nullptr;
+  std::array<char, CURL_ERROR_SIZE> error_{};
+  HeaderList connect_to_{nullptr, &curl_slist_free_all};
+  std::unique_ptr<CURLM, decltype(&curl_multi_cleanup)> multi_{curl_multi_init(),
+                                                               &curl_multi_cleanup};
+  std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy_{curl_easy_init(), &curl_easy_cleanup};
 };
 
-std::string server_url(const ApiEndpoint& endpoint) {
-  return (endpoint.tls ? "https://" : "http://") + host_header(endpoint) + endpoint.base_path;
+/// libcurl checks the certificate for the URL's host; CURLOPT_CONNECT_TO leads to the real one.
+std::string ApiConnection::Curl::asked_url(ApiEndpoint endpoint) {
+  if (endpoint.tls && !endpoint.tls_server_name.empty()) endpoint.host = endpoint.tls_server_name;
+  return server_url(endpoint);
 }
 
-ApiConnection::ApiConnection(const ApiEndpoint& endpoint, TlsMaterialPtr tls,
-                             std::chrono::milliseconds silence)
-    : host_header_(host_header(endpoint)),
-      url_(server_url(endpoint)),
-      base_path_(endpoint.base_path),
-      tls_(std::move(tls)),
-      silence_(silence),
-      peer_{endpoint.tls_server_name.empty() ? endpoint.host : endpoint.tls_server_name,
-            endpoint.verify_server},
-      buffers_(silence) {}
+bool ApiConnection::Curl::set_up(const ApiEndpoint& endpoint) {
+  if (multi_ == nullptr || easy_ == nullptr) return false;
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_PROTOCOLS_STR, endpoint.tls ? "https" : "http");
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  set(CURLOPT_PATH_AS_IS, 1L);
+  set(CURLOPT_USERAGENT, kUserAgent);
+  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(times_.connect.count()));
+  set(CURLOPT_ERRORBUFFER, error_.data());
+  // The endpoint has its proxy, so libcurl must not look at the environment.
+  set(CURLOPT_PROXY, proxy_.c_str());
+  set(CURLOPT_NOPROXY, "");
+  set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  if (asked_url_ != url_) {
+    set_up_ = append(connect_to_, "::" + authority(endpoint.host, endpoint.port)) && set_up_;
+    set(CURLOPT_CONNECT_TO, connect_to_.get());
+  }
+  if (endpoint.tls) set_tls(endpoint);
+  set_callbacks();
+  return set_up_ && curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, 1L) == CURLM_OK;
+}
+
+/// libcurl keeps no copy: `text` is of tls_.
+void ApiConnection::Curl::set_blob(CURLoption option, const std::string& text) {
+  curl_blob blob{const_cast<char*>(text.data()), text.size(), CURL_BLOB_NOCOPY};
+  set(option, &blob);
+}
+
+void ApiConnection::Curl::set_tls(const ApiEndpoint& endpoint) {
+  const long verify = endpoint.verify_server ? 1L : 0L;
+  set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  set(CURLOPT_SSL_VERIFYPEER, verify);
+  set(CURLOPT_SSL_VERIFYHOST, 2 * verify);
+  // A proxy that is reached by https is trusted as the API server is: so does client-go.
+  set(CURLOPT_PROXY_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  set(CURLOPT_PROXY_SSL_VERIFYPEER, verify);
+  set(CURLOPT_PROXY_SSL_VERIFYHOST, 2 * verify);
+  if (!tls_->authorities.empty()) {
+    set_blob(CURLOPT_CAINFO_BLOB, tls_->authorities);
+    set_blob(CURLOPT_PROXY_CAINFO_BLOB, tls_->authorities);
+    // Else the system's authorities would be trusted too.
+    set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
+    set(CURLOPT_PROXY_CAPATH, static_cast<const char*>(nullptr));
+  } else {
+    // What OpenSSL and Go read; libcurl itself does not.
+    if (const char* file = variable("SSL_CERT_FILE")) set(CURLOPT_CAINFO, file);
+    if (const char* folder = variable("SSL_CERT_DIR")) set(CURLOPT_CAPATH, folder);
+  }
+  if (!tls_->certificate.empty()) {
+    set_blob(CURLOPT_SSLCERT_BLOB, tls_->certificate);
+    set_blob(CURLOPT_SSLKEY_BLOB, tls_->key);
+  }
+}
+
+void ApiConnection::Curl::set_callbacks() {
+  set(CURLOPT_SOCKOPTFUNCTION, &on_socket);
+  set(CURLOPT_SOCKOPTDATA, this);
+  set(CURLOPT_PREREQFUNCTION, &before_request);
+  set(CURLOPT_PREREQDATA, this);
+  set(CURLOPT_HEADERFUNCTION, &on_head_line);
+  set(CURLOPT_HEADERDATA, this);
+  set(CURLOPT_WRITEFUNCTION, &on_body);
+  set(CURLOPT_WRITEDATA, this);
+}
+
+/// A new connection. The kernel gives up what the other side has not acknowledged within `silence`.
+/// Otherwise it would repeat it for minutes, even after this process has died.
+int ApiConnection::Curl::on_socket(void* self, curl_socket_t socket, curlsocktype) {
+  Curl& curl = *static_cast<Curl*>(self);
+  curl.idle_socket_ = CURL_SOCKET_BAD;
+  const auto silence = static_cast<unsigned>(curl.times_.silence.count());
+  return ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence, sizeof silence) == 0
+             ? CURL_SOCKOPT_OK
+             : CURL_SOCKOPT_ERROR;
+}
+
+/// Called on a ready connection before each attempt to send the request, also before those that
+/// libcurl makes by itself.
+int ApiConnection::Curl::before_request(void* self, char*, char*, int, int) {
+  Curl& curl = *static_cast<Curl*>(self);
+  Exchange& exchange = *curl.exchange_;
+  exchange.last_byte = Real::now();
+  const long size = curl.request_size();
+  if (!exchange.size_before) exchange.size_before = size;
+  if (exchange.request.method != "GET" && size > *exchange.size_before) {
+    exchange.result.why = "the connection was lost before the reply";
+  } else if (exchange.last_byte >= exchange.request.not_after) {
+    exchange.result.why = "the time by which it had to be sent has passed";
+  } else if (curl.has_unasked_bytes()) {
+    exchange.result.stale = true;
+    exchange.result.why = "the connection had bytes that belong to no request";
+  } else {
+    return CURL_PREREQFUNC_OK;
+  }
+  return CURL_PREREQFUNC_ABORT;
+}
+
+/// On a connection that was used before. They would be taken for the reply to this request.
+bool ApiConnection::Curl::has_unasked_bytes() {
+  if (idle_socket_ == CURL_SOCKET_BAD) return false;
+  pollfd fd{idle_socket_, POLLIN, 0};
+  if (::poll(&fd, 1, 0) != 0) return true;
+  curl_tlssessioninfo* session = nullptr;
+  if (curl_easy_getinfo(easy_.get(), CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK) return false;
+  if (session->backend != CURLSSLBACKEND_OPENSSL || session->internals == nullptr) return false;
+  return SSL_pending(static_cast<const SSL*>(session->internals)) > 0;
+}
+
+long ApiConnection::Curl::request_size() const {
+  long size = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_REQUEST_SIZE, &size);
+  return size;
+}
+
+/// Exceptions must not pass through libcurl: 0 ends the exchange.
+std::size_t ApiConnection::Curl::on_head_line(char* data, std::size_t, std::size_t size,
+                                              void* self) {
+  Curl& curl = *static_cast<Curl*>(self);
+  try {
+    const bool good = curl.take_head_line({data, size});
+    curl.exchange_->last_byte = Real::now();
+    return good ? size : 0;
+  } catch (const std::exception& problem) {
+    curl.exchange_->result.why = problem.what();
+    return 0;
+  }
+}
+
+std::size_t ApiConnection::Curl::on_body(char* data, std::size_t, std::size_t size, void* self) {
+  Curl& curl = *static_cast<Curl*>(self);
+  try {
+    const bool good = curl.take_body({data, size});
+    curl.exchange_->last_byte = Real::now();
+    return good ? size : 0;
+  } catch (const std::exception& problem) {
+    curl.exchange_->result.why = problem.what();
+    return 0;
+  }
+}
+
+bool ApiConnection::Curl::take_head_line(std::string_view line) {
+  Exchange& exchange = *exchange_;
+  if (exchange.head_is_complete) return true;  // a trailer
+  const bool first = exchange.head_bytes == 0;
+  exchange.head_bytes += line.size();
+  if (exchange.head_bytes > (first ? kMaxFirstLine : kMaxHead)) {
+    exchange.result.why = "the head of the reply is too long";
+    return false;
+  }
+  if (line != "\r\n" && line != "\n") return true;
+  long status = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
+  if (status < 200) {
+    exchange.result.why = "the reply is the interim status " + std::to_string(status);
+    return false;
+  }
+  exchange.head_is_complete = true;
+  exchange.result.status = static_cast<int>(status);
+  if (exchange.result.success()) {
+    const char* type = nullptr;
+    curl_easy_getinfo(easy_.get(), CURLINFO_CONTENT_TYPE, &type);
+    exchange.handlers.on_success(type == nullptr ? "" : type);
+  }
+  return true;
+}
+
+bool ApiConnection::Curl::take_body(std::string_view piece) {
+  ApiExchange& result = exchange_->result;
+  if (result.success()) {
+    result.refused = !exchange_->handlers.on_piece(piece);
+    return !result.refused;
+  }
+  result.body += piece.substr(0, kMaxRefusalBytes - result.body.size());
+  return result.body.size() < kMaxRefusalBytes;
+}
+
+bool ApiConnection::Curl::set_request(const ApiRequest& request, const std::string& token,
+                                      HeaderList& headers) {
+  set_up_ = true;
+  set(CURLOPT_URL, (asked_url_ + request.target).c_str());
+  if (request.body.empty()) {
+    set(CURLOPT_HTTPGET, 1L);
+  } else {
+    // Head and body leave together, and libcurl reads the body where it is.
+    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    set(CURLOPT_POSTFIELDS, request.body.data());
+  }
+  set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  for (const std::string& line :
+       {host_header_, "Accept: " + request.accept, std::string("Accept-Encoding: identity"),
+        std::string("Expect:"),  // none
+        request.content_type.empty() ? "" : "Content-Type: " + request.content_type,
+        token.empty() ? "" : "Authorization: Bearer " + token}) {
+    if (!line.empty()) set_up_ = append(headers, line) && set_up_;
+  }
+  set(CURLOPT_HTTPHEADER, headers.get());
+  return set_up_;
+}
+
+ApiExchange ApiConnection::Curl::run(const ApiRequest& request, const std::string& token,
+                                     const ReplyHandlers& handlers, CallDeadline deadline) {
+  Exchange exchange{.request = request, .handlers = handlers};
+  ApiExchange& result = exchange.result;
+  HeaderList headers(nullptr, &curl_slist_free_all);
+  if (!set_request(request, token, headers)) {
+    result.why = "libcurl cannot be set up for a request to " + url_;
+    return std::move(result);
+  }
+  exchange_ = &exchange;
+  error_[0] = '\0';
+  const CURLcode code = perform(deadline);
+  exchange_ = nullptr;
+  result.complete = code == CURLE_OK;
+  result.sent = exchange.size_before && request_size() > *exchange.size_before;
+  curl_off_t seconds = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_RETRY_AFTER, &seconds);
+  result.retry_after = std::chrono::seconds(std::max<curl_off_t>(seconds, 0));
+  if (!result.complete && result.why.empty()) result.why = describe(code);
+  return std::move(result);
+}
+
+CURLcode ApiConnection::Curl::perform(CallDeadline deadline) {
+  if (curl_multi_add_handle(multi_.get(), easy_.get()) != CURLM_OK) return CURLE_FAILED_INIT;
+  CURLcode code = CURLE_OPERATION_TIMEDOUT;
+  while (true) {
+    const auto end = std::min(deadline, exchange_->last_byte + times_.silence);
+    const auto left = std::chrono::ceil<milliseconds>(end - Real::now()).count();
+    if (aborted_ || left <= 0) break;
+    int running = 0;
+    if (curl_multi_perform(multi_.get(), &running) != CURLM_OK) break;
+    if (running == 0) {
+      int more = 0;
+      const CURLMsg* message = curl_multi_info_read(multi_.get(), &more);
+      code = message == nullptr ? CURLE_FAILED_INIT : message->data.result;
+      break;
+    }
+    const int most = static_cast<int>(std::min<milliseconds::rep>(left, INT_MAX));
+    curl_multi_poll(multi_.get(), nullptr, 0, most, nullptr);
+  }
+  if (code != CURLE_OK ||
+      curl_easy_getinfo(easy_.get(), CURLINFO_ACTIVESOCKET, &idle_socket_) != CURLE_OK) {
+    idle_socket_ = CURL_SOCKET_BAD;
+  }
+  curl_multi_remove_handle(multi_.get(), easy_.get());
+  return code;
+}
+
+std::string ApiConnection::Curl::describe(CURLcode code) const {
+  const std::string detail(error_.data());
+  const std::string reason = detail.empty() ? "" : " (" + detail + ")";
+  const std::string server =
+      proxy_.empty() ? url_ : url_ + " by the proxy " + proxy_without_password(proxy_);
+  switch (code) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_PROXY:
+      return server + " cannot be connected to" + reason;
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CIPHER:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION:
+      return "the TLS handshake with " + server + " failed" + reason;
+    case CURLE_SEND_ERROR:
+      return "the connection was lost while sending";
+    case CURLE_RECV_ERROR:
+    case CURLE_GOT_NOTHING:
+    case CURLE_PARTIAL_FILE:
+      return "the connection was lost while receiving";
+    case CURLE_OPERATION_TIMEDOUT:
+      if (!detail.empty()) return server + " cannot be connected to" + reason;
+      return aborted_ ? "it was ended" : "the connection was silent for too long";
+    default:
+      return "the exchange failed (" +
+             (detail.empty() ? std::string(curl_easy_strerror(code)) : detail) + ")";
+  }
+}
 
 Result<std::unique_ptr<ApiConnection>> ApiConnection::make(const ApiEndpoint& endpoint,
-                                                           TlsMaterialPtr tls,
+                                                           PemTextsPtr tls,
                                                            const SocketTimes& times) {
-  ignore_broken_pipes();
-  std::unique_ptr<ApiConnection> made(new ApiConnection(endpoint, std::move(tls), times.silence));
-  if (endpoint.tls) {
-    auto client = std::make_unique<Buffered<httplib::SSLClient>>(endpoint, *made);
-    // httplib would trust the system's authorities beside ours, and checks after the handshake
-    // only: OpenSSL itself verifies instead.
-    client->enable_server_certificate_verification(false);
-    auto set_up = set_up_tls(client->ssl_context(), *made->tls_, made->peer_);
-    if (!set_up) return std::unexpected(set_up.error());
-    made->client_ = std::move(client);
-  } else {
-    made->client_ = std::make_unique<Buffered<httplib::ClientImpl>>(endpoint, *made);
+  auto curl = start_libcurl() ? std::make_unique<Curl>(endpoint, std::move(tls), times) : nullptr;
+  if (curl == nullptr || !curl->set_up(endpoint)) {
+    return fail(ErrorCode::kInternal, "libcurl cannot be set up for " + server_url(endpoint));
   }
-  httplib::ClientImpl& client = *made->client_;
-  client.set_keep_alive(true);
-  client.set_tcp_nodelay(true);
-  client.set_url_encode(false);
-  client.set_decompress(false);
-  client.set_connection_timeout(times.connect);
-  client.set_read_timeout(times.silence);
-  client.set_write_timeout(times.silence);
-  client.set_socket_options([self = made.get()](int socket) { self->remember_socket(socket); });
-  return made;
+  return std::unique_ptr<ApiConnection>(new ApiConnection(std::move(curl)));
 }
 
-ApiConnection::~ApiConnection() {
-  client_.reset();
-  if (socket_ >= 0) ::close(socket_);
-}
+ApiConnection::ApiConnection(std::unique_ptr<Curl> curl) : curl_(std::move(curl)) {}
 
-void ApiConnection::remember_socket(int socket) {
-  socket_is_new_ = true;
-  // The kernel gives up what the API server has not acknowledged within this time. Otherwise it
-  // would repeat it for minutes, even after this process has died. A connection without it is not
-  // used.
-  const auto silence = static_cast<unsigned>(silence_.count());
-  const bool bounded =
-      ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence, sizeof silence) == 0;
-  const std::lock_guard lock(mutex_);
-  if (!bounded) aborted_ = true;
-  if (socket_ >= 0) ::close(socket_);
-  socket_ = ::fcntl(socket, F_DUPFD_CLOEXEC, 0);
-  if (aborted_ && socket_ >= 0) ::shutdown(socket_, SHUT_RDWR);
-}
-
-void ApiConnection::abort() {
-  const std::lock_guard lock(mutex_);
-  aborted_ = true;
-  if (socket_ >= 0) ::shutdown(socket_, SHUT_RDWR);
-}
-
-bool ApiConnection::aborted() const {
-  const std::lock_guard lock(mutex_);
-  return aborted_;
-}
+ApiConnection::~ApiConnection() = default;
 
 ApiExchange ApiConnection::run(const ApiRequest& request, const std::string& token,
-                               const ReplyHandlers& handlers) {
-  ApiExchange exchange;
-  httplib::Request out = to_httplib(request, token);
-  out.path = base_path_ + request.target;
-  out.headers.emplace("Host", host_header_);
-  if (!request.body.empty()) {
-    // A provider instead of `body`, to know whether any of it may have left.
-    out.content_length_ = request.body.size();
-    out.content_provider_ = [&](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
-      // Checked here, since connecting and other waits lie before.
-      if (std::chrono::steady_clock::now() >= request.not_after) return false;
-      exchange.body_sent = true;
-      return sink.write(request.body.data() + offset, length);
-    };
-  }
-  out.response_handler = [&](const httplib::Response& reply) {
-    head_.has_come = true;
-    exchange.status = reply.status;
-    exchange.retry_after = retry_after(reply);
-    if (exchange.success()) handlers.on_success(reply.get_header_value("Content-Type"));
-    return true;
-  };
-  out.content_receiver = [&](const char* data, std::size_t size, std::uint64_t, std::uint64_t) {
-    const std::string_view piece(data, size);
-    if (!exchange.success()) {
-      exchange.body += piece.substr(0, kMaxRefusalBytes - exchange.body.size());
-      return exchange.body.size() < kMaxRefusalBytes;
-    }
-    exchange.refused = !handlers.on_piece(piece);
-    return !exchange.refused;
-  };
-
-  httplib::Response reply;
-  auto error = httplib::Error::Success;
-  static_cast<void>(take_tls_error());  // of earlier failures
-  try {
-    exchange.complete = client_->send(out, reply, error);
-    if (exchange.complete) exchange.status = reply.status;  // 204 has no body, so no handler
-    if (exchange.status > 0 && exchange.status < 200) {     // the answer itself is yet to come
-      exchange.complete = false;
-      error = httplib::Error::Unknown;
-    }
-    if (!exchange.complete && buffers_.broken()) error = httplib::Error::Write;
-    if (!exchange.complete) exchange.why = describe(error, url_);
-  } catch (const std::exception& problem) {
-    exchange.why = problem.what();
-  }
-  exchange.body_sent = exchange.body_sent && buffers_.sent_any();
-  return exchange;
+                               const ReplyHandlers& handlers, CallDeadline deadline) {
+  return curl_->run(request, token, handlers, deadline);
 }
+
+void ApiConnection::abort() { curl_->abort(); }
+
+const PemTextsPtr& ApiConnection::tls() const { return curl_->tls(); }
 
 }  // namespace snug

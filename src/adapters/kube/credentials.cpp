@@ -50,14 +50,14 @@ Credentials::Credentials(const ApiEndpoint& endpoint, const KubeContext& context
     : endpoint_(endpoint), limits_(context.limits), log_(context.log), clock_(context.clock) {}
 
 Result<CredentialView> Credentials::view() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!loaded_ || clock_.now() >= next_read_) reread();
   if (!loaded_) return std::unexpected(problem_);
   return view_;
 }
 
 bool Credentials::renew(const CredentialView& used) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (view_.token == used.token && view_.tls == used.tls) reread();
   return loaded_ && (view_.token != used.token || view_.tls != used.tls);
 }
@@ -65,13 +65,11 @@ bool Credentials::renew(const CredentialView& used) {
 void Credentials::reread() {
   next_read_ = clock_.now() + std::chrono::milliseconds(limits_.credentials_reread_ms);
   auto texts = read_texts();
-  if (texts && endpoint_.tls && (!view_.tls || texts->pem != pem_)) {
-    auto material = read_tls_material(texts->pem);
-    if (material) {
-      view_.tls = *std::move(material);
-      pem_ = texts->pem;
+  if (texts && endpoint_.tls && (!view_.tls || texts->pem != *view_.tls)) {
+    if (const auto usable = check_pem(texts->pem); usable) {
+      view_.tls = std::make_shared<const PemTexts>(std::move(texts->pem));
     } else {
-      texts = std::unexpected(material.error());
+      texts = std::unexpected(usable.error());
     }
   }
   if (!texts) {
@@ -98,9 +96,7 @@ Result<void> check_credentials(const ApiEndpoint& endpoint, const Limits& limits
   const auto pem = resolve_pem(endpoint, limits);
   if (!pem) return std::unexpected(pem.error());
   if (!endpoint.tls) return {};
-  const auto material = read_tls_material(*pem);
-  if (!material) return std::unexpected(material.error());
-  return {};
+  return check_pem(*pem);
 }
 
 }  // namespace snug

@@ -1,20 +1,20 @@
-// Who we are, as it stands now: token and TLS material of an endpoint. Files are read again when
-// the interval is over and when the API server said 401; what cannot be read (half-way through a
-// rotation, say) leaves the last good state in force and is logged. Thread-safe.
+// The current token and PEM texts of an endpoint. Files are read again after credentialsRereadMs
+// and when the API server answers 401. If a file cannot be read or used (during a rotation, for
+// example), the last good state stays in force and the problem is logged. Thread-safe.
 #pragma once
 
-#include <mutex>
 #include <string>
 
-#include "adapters/kube/tls.hpp"
+#include "adapters/kube/pem.hpp"
 #include "snug/adapters/kube/endpoint.hpp"
 #include "snug/adapters/kube/kube_context.hpp"
+#include "snug/base/mutex.hpp"
 
 namespace snug {
 
 struct CredentialView {
-  std::string token;   // empty: none
-  TlsMaterialPtr tls;  // null: plain http; another pointer: the material changed
+  std::string token;  // empty: none
+  PemTextsPtr tls;    // null: plain http; another pointer: the texts changed
 };
 
 class Credentials {
@@ -22,9 +22,9 @@ class Credentials {
   Credentials(const ApiEndpoint& endpoint, const KubeContext& context);
 
   /// An error only while nothing usable was ever read.
-  [[nodiscard]] Result<CredentialView> view();
-  /// Reads the files now, after `used` was refused; true: there is something else to try.
-  [[nodiscard]] bool renew(const CredentialView& used);
+  [[nodiscard]] Result<CredentialView> view() SNUG_EXCLUDES(mutex_);
+  /// Reads the files now, since `used` was refused. True: there are other credentials to try.
+  [[nodiscard]] bool renew(const CredentialView& used) SNUG_EXCLUDES(mutex_);
 
  private:
   struct Texts {
@@ -32,7 +32,7 @@ class Credentials {
     PemTexts pem;
   };
 
-  void reread();
+  void reread() SNUG_REQUIRES(mutex_);
   [[nodiscard]] Result<Texts> read_texts() const;
 
   const ApiEndpoint endpoint_;
@@ -40,12 +40,11 @@ class Credentials {
   Log& log_;
   const Clock& clock_;
 
-  std::mutex mutex_;
-  TimePoint next_read_{};
-  bool loaded_ = false;
-  Error problem_;
-  PemTexts pem_;
-  CredentialView view_;
+  Mutex mutex_;
+  TimePoint next_read_ SNUG_GUARDED_BY(mutex_){};
+  bool loaded_ SNUG_GUARDED_BY(mutex_) = false;
+  Error problem_ SNUG_GUARDED_BY(mutex_);  // while nothing is loaded
+  CredentialView view_ SNUG_GUARDED_BY(mutex_);
 };
 
 /// Whether everything that the endpoint names can be read and used.

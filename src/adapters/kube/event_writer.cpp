@@ -51,7 +51,7 @@ EventWriter::EventWriter(ApiCaller& caller, const KubeOptions& options, const Ku
 
 EventWriter::~EventWriter() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ending_ = true;
     wake_.notify_all();
   }
@@ -62,16 +62,16 @@ EventWriter::~EventWriter() {
 void EventWriter::warn(const Notice& notice) {
   std::string key = notice.uid;
   key.append("\n").append(notice.reason).append("\n").append(notice.note);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   forget_old();
-  if (said_index_.contains(key)) return;
+  if (recent_index_.contains(key)) return;
   if (queue_.size() >= static_cast<std::size_t>(limits_.max_queued_events)) {
     metrics_.event_dropped();
     return;
   }
-  if (said_.size() >= static_cast<std::size_t>(limits_.max_queued_events)) forget_oldest();
-  said_.emplace_back(clock_.now(), key);
-  said_index_.insert(std::move(key));
+  if (recent_.size() >= static_cast<std::size_t>(limits_.max_queued_events)) forget_oldest();
+  recent_.emplace_back(clock_.now(), key);
+  recent_index_.insert(std::move(key));
   queue_.push_back(notice);
   wake_.notify_one();
 }
@@ -79,18 +79,18 @@ void EventWriter::warn(const Notice& notice) {
 void EventWriter::forget_old() {
   const std::chrono::milliseconds window(limits_.event_repeat_ms);
   const TimePoint now = clock_.now();
-  while (!said_.empty() && now - said_.front().first >= window) forget_oldest();
+  while (!recent_.empty() && now - recent_.front().first >= window) forget_oldest();
 }
 
 void EventWriter::forget_oldest() {
-  said_index_.erase(said_.front().second);
-  said_.pop_front();
+  recent_index_.erase(recent_.front().second);
+  recent_.pop_front();
 }
 
 void EventWriter::run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    wake_.wait(lock, [this] { return ending_ || !queue_.empty(); });
+    wake_.wait(mutex_, [this]() SNUG_REQUIRES(mutex_) { return ending_ || !queue_.empty(); });
     if (ending_) return;
     const Notice next = std::move(queue_.front());
     queue_.pop_front();

@@ -1,17 +1,17 @@
-// Writes Kubernetes Warning events in a thread of its own: a bounded queue in front, a bounded
-// memory of what was said lately, so that the same sentence about the same pod is not repeated.
-// warn() never waits for the network. What cannot be written is dropped. Thread-safe.
+// Writes Kubernetes Warning events in a thread of its own, from a bounded queue. It remembers
+// recent events, so that the same note about the same pod is not repeated within eventRepeatMs.
+// warn() never waits for the network. An event that cannot be written is logged and dropped.
+// Thread-safe.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <random>
 #include <string>
 #include <thread>
 #include <unordered_set>
 
 #include "adapters/kube/api_caller.hpp"
+#include "snug/base/mutex.hpp"
 
 namespace snug {
 
@@ -23,12 +23,12 @@ class EventWriter {
   EventWriter(const EventWriter&) = delete;
   EventWriter& operator=(const EventWriter&) = delete;
 
-  void warn(const Notice& notice);
+  void warn(const Notice& notice) SNUG_EXCLUDES(mutex_);
 
  private:
-  void forget_old();
-  void forget_oldest();
-  void run();
+  void forget_old() SNUG_REQUIRES(mutex_);
+  void forget_oldest() SNUG_REQUIRES(mutex_);
+  void run() SNUG_EXCLUDES(mutex_);
   void write(const Notice& notice);
   [[nodiscard]] std::string event_json(const Notice& notice);
 
@@ -38,15 +38,15 @@ class EventWriter {
   const Clock& clock_;
   const Limits limits_;
   const std::string host_;
-  std::mt19937_64 random_;  // the writing thread's
+  std::mt19937_64 random_;  // used by the writing thread alone
 
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<Notice> queue_;
-  /// What was said and when, the oldest first; and the same, to be found quickly.
-  std::deque<std::pair<TimePoint, std::string>> said_;
-  std::unordered_set<std::string> said_index_;
-  bool ending_ = false;
+  Mutex mutex_;
+  Condition wake_;
+  std::deque<Notice> queue_ SNUG_GUARDED_BY(mutex_);
+  /// The recent events and their times, the oldest first, and an index of them.
+  std::deque<std::pair<TimePoint, std::string>> recent_ SNUG_GUARDED_BY(mutex_);
+  std::unordered_set<std::string> recent_index_ SNUG_GUARDED_BY(mutex_);
+  bool ending_ SNUG_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -1,5 +1,6 @@
-// What a stream does with the objects of one resource: reads each and hands it to the sink. There
-// are feeds for pods, for nodes and (kube_lease.cpp) for one Lease; each belongs to one thread.
+// The part of a ResourceStream that depends on the resource: parses each object and passes it to
+// the sink. There are feeds for pods, for nodes and (kube_lease.cpp) for one Lease. Each belongs to
+// one thread.
 #pragma once
 
 #include <memory>
@@ -17,22 +18,22 @@ class ObjectFeed {
  public:
   virtual ~ObjectFeed() = default;
   [[nodiscard]] virtual std::string_view resource() const = 0;
-  /// Path of the collection and its selectors, `?` or `&` at the end.
+  /// Path of the collection and its selectors; ends with `?` or `&`.
   [[nodiscard]] virtual std::string_view target() const = 0;
-  /// The media types that event() can read, the best first.
+  /// The media types that event() can parse, the preferred one first.
   [[nodiscard]] virtual std::string_view watch_accept() const = 0;
 
-  /// The first list is in, or the watch has shown that it lives. `version` is how far it has shown
-  /// the resource; empty: it has not said.
+  /// The first list is complete, or bytes of the watch have come. `version`: the resourceVersion up
+  /// to which the resource is known; empty: not told.
   virtual void alive(std::string_view version) = 0;
-  /// The watch has ended, or none has begun yet and a list has failed.
+  /// The watch has ended, or a list has failed before the first watch.
   virtual void lost() = 0;
 
   virtual void list_begins() = 0;
   [[nodiscard]] virtual Result<void> list_item(std::string_view json) = 0;
   virtual void list_ends() = 0;
 
-  /// Where the stream stands after one watch event.
+  /// What one watch event says about the stream.
   struct Step {
     WatchKind kind = WatchKind::kBookmark;
     std::string resource_version;

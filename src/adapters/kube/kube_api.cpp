@@ -3,7 +3,6 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -11,6 +10,7 @@
 #include "adapters/kube/binding_proto.hpp"
 #include "adapters/kube/event_writer.hpp"
 #include "adapters/kube/text.hpp"
+#include "snug/base/mutex.hpp"
 #include "snug/codec/kube_objects.hpp"
 #include "snug/codec/proto_wire.hpp"
 
@@ -108,8 +108,8 @@ struct KubeApi::State {
   Result<void> patch_room(CallDeadline deadline, const std::string& path, Generation room);
   Result<std::string> some_node(CallDeadline deadline);
   Result<void> touch_some_node(CallDeadline deadline, Generation room);
-  std::string known_node();
-  void remember_node(const std::string& name);
+  std::string known_node() SNUG_EXCLUDES(mutex);
+  void remember_node(const std::string& name) SNUG_EXCLUDES(mutex);
 
   const KubeOptions options;
   const Limits limits;
@@ -118,8 +118,8 @@ struct KubeApi::State {
   std::atomic<std::uint64_t> touches{0};
   ApiCaller caller;
   EventWriter events;
-  std::mutex mutex;
-  std::string node;  // touched last; empty: none is known
+  Mutex mutex;
+  std::string node SNUG_GUARDED_BY(mutex);  // touched last; empty: none is known
 };
 
 KubeApi::KubeApi(const ApiEndpoint& endpoint, const KubeOptions& options,
@@ -209,12 +209,12 @@ Result<std::string> KubeApi::State::some_node(CallDeadline deadline) {
 }
 
 std::string KubeApi::State::known_node() {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   return node;
 }
 
 void KubeApi::State::remember_node(const std::string& name) {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   node = name;
 }
 

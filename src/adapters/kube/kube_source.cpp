@@ -2,10 +2,20 @@
 
 #include <memory>
 
+#include "adapters/kube/proxy.hpp"
 #include "adapters/kube/resource_stream.hpp"
 #include "snug/base/check.hpp"
 
 namespace snug {
+namespace {
+
+std::string described(const ApiEndpoint& endpoint) {
+  const std::string url = server_url(endpoint);
+  if (endpoint.proxy.empty()) return url;
+  return url + ", reached by the proxy " + proxy_without_password(endpoint.proxy);
+}
+
+}  // namespace
 
 struct KubeSource::State {
   const ApiEndpoint endpoint;
@@ -25,7 +35,7 @@ KubeSource::~KubeSource() { stop(); }
 void KubeSource::start(ClusterSink& sink) {
   SNUG_CHECK(!state_->started);
   state_->started = true;
-  state_->context.log.write(LogLevel::kInfo, "the API server is " + server_url(state_->endpoint));
+  state_->context.log.write(LogLevel::kInfo, "the API server is " + described(state_->endpoint));
   const auto stream = [this](std::uint64_t number, std::unique_ptr<ObjectFeed> feed) {
     // Streams wait differently although they share a seed.
     KubeOptions options = state_->options;

@@ -1,10 +1,11 @@
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
 
 #include "adapters/kube/credentials.hpp"
+#include "adapters/kube/proxy.hpp"
 #include "adapters/kube/text.hpp"
+#include "adapters/kube/url.hpp"
 #include "snug/adapters/kube/endpoint.hpp"
 #include "snug/codec/yaml.hpp"
 
@@ -74,69 +75,33 @@ Result<const YamlNode*> named(const Source& source, const YamlNode& root, std::s
                  "`" + std::string(list) + "` has no entry named `" + name + "`");
 }
 
-struct Url {
-  bool tls = true;
-  std::string host;
-  std::uint16_t port = 0;
-  std::string path;
-};
-
-std::optional<Url> parse_url(std::string_view text) {
-  Url url;
-  if (text.starts_with("https://")) {
-    text.remove_prefix(8);
-  } else if (text.starts_with("http://")) {
-    url.tls = false;
-    text.remove_prefix(7);
-  } else {
-    return std::nullopt;
+/// The kubeconfig's proxy, which wins over the environment's, also if NO_PROXY covers the server.
+Result<void> read_proxy(const Source& source, const YamlNode& cluster, ApiEndpoint& endpoint) {
+  auto text = string_at(source, cluster, "proxy-url");
+  if (!text) return std::unexpected(text.error());
+  auto proxy = text->empty() ? environment_proxy(endpoint, proxy_variables())
+                             : parse_proxy(*text, "`proxy-url`");
+  if (!proxy && !text->empty()) {
+    return fail_at(source, *cluster.find("proxy-url"), proxy.error().message);
   }
-  url.port = url.tls ? 443 : 80;
-  const std::size_t slash = std::min(text.find('/'), text.size());
-  std::string_view authority = text.substr(0, slash);
-  url.path = text.substr(slash);
-  while (url.path.ends_with('/')) url.path.pop_back();
-
-  std::size_t host_end = authority.find(':');
-  if (authority.starts_with('[')) {
-    const std::size_t bracket = authority.find(']');
-    if (bracket == std::string_view::npos) return std::nullopt;
-    url.host = authority.substr(1, bracket - 1);
-    host_end = bracket + 1;
-  } else {
-    host_end = std::min(host_end, authority.size());
-    url.host = authority.substr(0, host_end);
-  }
-  authority.remove_prefix(host_end);
-  if (authority.size() > 1 && authority.front() == ':') {
-    const char* end = authority.data() + authority.size();
-    const auto [rest, error] = std::from_chars(authority.data() + 1, end, url.port);
-    if (error != std::errc() || rest != end || url.port == 0) return std::nullopt;
-  } else if (!authority.empty()) {
-    return std::nullopt;
-  }
-  const bool clean = url.host.find_first_of(" @?#%\r\n\t\"<>\\") == std::string::npos &&
-                     url.path.find_first_of(" ?#\r\n\t\"<>\\") == std::string::npos;
-  if (url.host.empty() || !clean) return std::nullopt;
-  return url;
+  if (!proxy) return std::unexpected(proxy.error());
+  endpoint.proxy = *std::move(proxy);
+  return {};
 }
 
 Result<void> read_cluster(const Source& source, const YamlNode& cluster, ApiEndpoint& endpoint) {
   auto server = string_at(source, cluster, "server");
   if (!server) return std::unexpected(server.error());
-  const auto url = parse_url(*server);
+  const auto url = parse_http_url(*server);
   if (!url) {
     return fail_at(source, cluster,
                    "`server` must be a URL like https://host:6443, not `" + *server + "`");
   }
   endpoint.tls = url->tls;
-  endpoint.host = url->host;
-  endpoint.port = url->port;
+  endpoint.host = url->server.host;
+  endpoint.port = url->server.port;
   endpoint.base_path = url->path;
-  if (const YamlNode* proxy = cluster.find("proxy-url")) {
-    return fail_at(source, *proxy,
-                   "`proxy-url` is not supported; connect to the API server itself");
-  }
+  if (auto read = read_proxy(source, cluster, endpoint); !read) return read;
   auto name = string_at(source, cluster, "tls-server-name");
   if (!name) return std::unexpected(name.error());
   endpoint.tls_server_name = *std::move(name);
@@ -261,17 +226,20 @@ Result<ApiEndpoint> in_cluster(const Limits& limits, const std::string& folder) 
   const bool bracketed = name.find(':') != std::string_view::npos;
   std::string url = "https://";
   url.append(bracketed ? "[" : "").append(name).append(bracketed ? "]" : "");
-  const auto server = parse_url(url.append(":").append(port));
+  const auto server = parse_http_url(url.append(":").append(port));
   if (!server || !server->path.empty()) {
     return fail(ErrorCode::kInvalid,
                 "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT name no host and port: `" +
                     clip_text(url, 200) + "`");
   }
   ApiEndpoint endpoint;
-  endpoint.host = server->host;
-  endpoint.port = server->port;
+  endpoint.host = server->server.host;
+  endpoint.port = server->server.port;
   endpoint.token.path = folder + "/token";
   endpoint.authorities.path = folder + "/ca.crt";
+  auto proxy = environment_proxy(endpoint, proxy_variables());
+  if (!proxy) return std::unexpected(proxy.error());
+  endpoint.proxy = *std::move(proxy);
   if (auto usable = check_credentials(endpoint, limits); !usable) {
     return std::unexpected(usable.error());
   }

@@ -17,35 +17,20 @@ namespace {
 using Real = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kTooShort{1};  // for a watch that gave nothing to be no failure
-/// An abort may fall between the making of a socket and its connect, and then does nothing.
-constexpr std::chrono::milliseconds kStopAgain{20};
 
 std::string refusal(const ApiExchange& exchange) {
   return "the API server answered " + std::to_string(exchange.status) + ": " +
          status_message(exchange.body);
 }
 
-/// A server in need of rest is not asked for a whole list. One that does not know our version yet
-/// (its cache is behind, or it was restored) answers 504 as well, and a list cures that.
+/// An overloaded server is not asked for a whole list. A server whose cache has not reached our
+/// version (it is behind, or was restored from a backup) answers 504 too, and a list solves that.
 bool is_busy(const ApiExchange& exchange) {
   const bool resting = exchange.status == 429 || exchange.status >= 500;
   return resting && exchange.body.find("Too large resource version") == std::string::npos;
 }
 
-/// The next watch would end in the same way, so that it has to wait.
-bool failed(WatchEnd end) {
-  return end != WatchEnd::kEnded && end != WatchEnd::kLost && end != WatchEnd::kSilent &&
-         end != WatchEnd::kExpired;
-}
-
-/// The watch cannot go on from the last resource version.
-bool needs_list(WatchEnd end) {
-  const bool api_server_away = end == WatchEnd::kBusy || end == WatchEnd::kUnreachable;
-  return end == WatchEnd::kExpired || (failed(end) && !api_server_away);
-}
-
-/// What the sink threw is an object that could not be taken in: nothing may go on as if it had
-/// been.
+/// An exception of the sink means that the object was not taken in, which the caller must know.
 template <typename Call>
 auto take(const Call& call) -> decltype(call()) {
   try {
@@ -53,6 +38,31 @@ auto take(const Call& call) -> decltype(call()) {
   } catch (const std::exception& problem) {
     return fail(ErrorCode::kInvalid, problem.what());
   }
+}
+
+/// The version cannot be continued from.
+bool needs_list(WatchEnd end) {
+  switch (end) {
+    case WatchEnd::kExpired:
+    case WatchEnd::kErrorEvent:
+    case WatchEnd::kGarbage:
+    case WatchEnd::kUnreadable:
+    case WatchEnd::kRefused:
+      return true;
+    case WatchEnd::kEnded:
+    case WatchEnd::kLost:
+    case WatchEnd::kSilent:
+    case WatchEnd::kBusy:
+    case WatchEnd::kUnreachable:
+      return false;
+  }
+  return true;
+}
+
+/// The stream backs off after it, however long the watch lasted.
+bool is_failure(WatchEnd end) {
+  return end == WatchEnd::kBusy || end == WatchEnd::kUnreachable ||
+         (needs_list(end) && end != WatchEnd::kExpired);
 }
 
 std::string why_incomplete(const ApiExchange& exchange) {
@@ -80,11 +90,7 @@ ResourceStream::~ResourceStream() { stop(); }
 
 void ResourceStream::stop() {
   if (!thread_.joinable()) return;
-  std::unique_lock lock(mutex_);
-  do {
-    client_.stop();
-  } while (!ended_.wait_for(lock, kStopAgain, [this] { return has_ended_; }));
-  lock.unlock();
+  client_.stop();
   thread_.join();
 }
 
@@ -97,9 +103,6 @@ void ResourceStream::run() {
       watch();
     }
   }
-  const std::lock_guard lock(mutex_);
-  has_ended_ = true;
-  ended_.notify_all();
 }
 
 void ResourceStream::list() {
@@ -253,7 +256,7 @@ void ResourceStream::after_watch(const ApiExchange& exchange, Watch& watch) {
   metrics_.watch_restarted(feed_->resource(), end);
   const std::string what = "watch of " + std::string(feed_->resource());
   const std::string why = watch.why.empty() ? why_incomplete(exchange) : watch.why;
-  if (failed(end) || (too_short && !cured)) {
+  if (is_failure(end) || (too_short && !cured)) {
     return back_off(what, exchange, why.empty() ? "it ended at once" : why);
   }
   log_.write(LogLevel::kDebug, what + " " + std::string(kWatchEndNames[end]) +

@@ -6,16 +6,16 @@
 //            ▲                  │  ▲                                                          │
 //            └─ expired, broken ┘  └──────────────────────────────────────────────────────────┘
 //
-// A watch that gave no object and lasted less than a second counts as a failure too, but where its
-// version had expired and the watch before did not end like that. An object that
-// cannot be read makes a list worthless and breaks a watch: what it might have said is not known,
-// so nothing is concluded from its absence. Lists are read in JSON, which can be split without
-// standing in memory; watches in the first form of the feed's that the server speaks.
+// A watch that gave no object and lasted less than a second counts as a failure too, unless its
+// version had expired and the watch before did not end that way. An object that cannot be read
+// invalidates a list and ends a watch, since the state that it carries is unknown. Lists are read
+// in JSON, which can be split while it arrives; watches in the first of the feed's media types that
+// the server supports. The functions other than relist(), begin_stop() and stop() run in the
+// thread.
 #pragma once
 
-#include <condition_variable>
+#include <array>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <random>
 #include <string>
@@ -24,6 +24,7 @@
 #include "adapters/kube/backoff.hpp"
 #include "adapters/kube/feeds.hpp"
 #include "adapters/kube/stream_client.hpp"
+#include "snug/service/ports.hpp"
 
 namespace snug {
 
@@ -35,11 +36,11 @@ class ResourceStream {
   ResourceStream(const ResourceStream&) = delete;
   ResourceStream& operator=(const ResourceStream&) = delete;
 
-  /// Ends whatever is under way and lists afresh; from any thread.
+  /// Ends the list or watch under way and lists again. From any thread.
   void relist() { client_.interrupt(); }
-  /// The first half of stop(), to end several streams at once.
+  /// Makes the thread end, without waiting for it: to end several streams at once.
   void begin_stop() { client_.stop(); }
-  /// Returns when the thread has ended.
+  /// Ends the thread and waits for it.
   void stop();
 
  private:
@@ -48,7 +49,7 @@ class ResourceStream {
     std::chrono::steady_clock::time_point last_byte;
     bool gave_objects = false;
     WireFormat format = WireFormat::kJson;
-    /// Set by what came in the stream; else the exchange says how it ended.
+    /// Set by an event of the stream; if not, the exchange tells how the watch ended.
     std::optional<WatchEnd> end;
     std::string why;
   };
@@ -61,7 +62,7 @@ class ResourceStream {
   [[nodiscard]] bool is_silent(const Watch& watch) const;
   [[nodiscard]] WatchEnd how_ended(const ApiExchange& exchange, const Watch& watch) const;
   void after_watch(const ApiExchange& exchange, Watch& watch);
-  /// Counts it; the sentence about it.
+  /// Counts the object in the metrics and returns a message about it.
   [[nodiscard]] std::string unreadable(std::string_view object, WireFormat format,
                                        const std::string& why);
   [[nodiscard]] std::string too_large() const;
@@ -79,10 +80,6 @@ class ResourceStream {
   std::string resource_version_;  // empty: list first
   bool listed_before_ = false;
   bool relisted_at_once_ = false;  // after the last watch
-
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  bool has_ended_ = false;
   std::thread thread_;
 };
 

@@ -1,7 +1,7 @@
-// Streams become single objects without ever standing in memory as a whole. Only brackets, strings
-// and escapes of JSON and the lengths of frames are understood here; each object is read for itself
-// by codec/kube_objects. An object over the limit is told by its beginning. Views given to
-// callbacks die when these return. Not thread-safe.
+// Split a stream into its objects as it arrives, so that memory holds one object at a time. They
+// know only brackets, strings and escapes of JSON, and the lengths of frames; codec/kube_objects
+// parses the objects. Of an object over the limit the callback gets the beginning. The views that
+// callbacks get are valid until these return. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -37,18 +37,19 @@ class LineSplitter {
   bool oversize_ = false;
 };
 
-/// The frames of a watch in protobuf: a length of four bytes, the first the highest, then as many
-/// bytes. One that comes in one piece is given without being copied.
+/// The frames of a watch in protobuf: a big-endian length of four bytes, then that many bytes. A
+/// frame that arrives in one piece is not copied.
 class FrameSplitter {
  public:
   FrameSplitter(std::size_t max_bytes, SplitterCallbacks callbacks);
-  /// False: a callback said stop. One that is too large is told as soon as its beginning is here.
+  /// False: a callback said stop. A frame that is too large is reported once its beginning has
+  /// come.
   bool feed(std::string_view piece);
   /// The end of a frame has not come.
   [[nodiscard]] bool in_frame() const { return length_digits_ > 0; }
 
  private:
-  /// Both take what they need from the front of the piece.
+  /// Both remove from the front of the piece what they consume.
   void take_length(std::string_view& piece);
   bool take_frame(std::string_view& piece);
   void end_frame();
@@ -57,17 +58,17 @@ class FrameSplitter {
   const SplitterCallbacks callbacks_;
   std::size_t length_digits_ = 0;  // bytes of the length that have come; 4: the frame has begun
   std::size_t left_ = 0;           // bytes of the frame that have not come
-  std::size_t wanted_ = 0;         // bytes from the frame's front that a callback gets
-  std::string kept_;               // those of them that came in earlier pieces
+  std::size_t wanted_ = 0;         // bytes of the frame's beginning that a callback gets
+  std::string kept_;               // of these, what came in earlier pieces
   bool oversize_ = false;
-  bool told_ = false;  // an oversize frame; its rest is skipped
+  bool told_ = false;  // the callback was called; the rest of the frame is skipped
 };
 
 /// The objects of a list's `items`, and its metadata.resourceVersion wherever that stands.
 class ListSplitter {
  public:
   ListSplitter(std::size_t max_bytes, SplitterCallbacks callbacks);
-  /// False: a callback said stop, or this is no list.
+  /// False: a callback said stop, or this is not a list.
   bool feed(std::string_view piece);
   /// After the last piece: the resourceVersion, or what is wrong with the list.
   [[nodiscard]] Result<std::string> finish();
@@ -75,7 +76,7 @@ class ListSplitter {
  private:
   enum class Capture : std::uint8_t { kNothing, kKey, kMetadata, kItem };
 
-  /// Both get the position of the byte to look at and leave it behind what they took.
+  /// Both advance `at` past the bytes that they consume.
   bool in_string(std::string_view piece, std::size_t& at);
   bool outside_string(std::string_view piece, std::size_t& at);
   bool open(char bracket, std::size_t at);

@@ -1,24 +1,19 @@
-// Requests whose replies stream in: each on a connection of its own, ended by stop() from another
-// thread, or by a watchdog when it lasts too long. run() and wait() belong to one thread.
+// Requests whose replies stream in, each on a connection of its own. run(), wait() and
+// take_interrupt() belong to one thread; the other functions may be called from any thread.
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
-#include <memory>
-#include <mutex>
 #include <string>
-#include <string_view>
-#include <thread>
 
 #include "adapters/kube/connection.hpp"
 #include "adapters/kube/credentials.hpp"
+#include "snug/base/mutex.hpp"
 
 namespace snug {
 
 class StreamClient {
  public:
   StreamClient(const ApiEndpoint& endpoint, const KubeOptions& options, const KubeContext& context);
-  ~StreamClient();
   StreamClient(const StreamClient&) = delete;
   StreamClient& operator=(const StreamClient&) = delete;
 
@@ -26,43 +21,40 @@ class StreamClient {
     std::string what;                   // in the metrics
     std::string target;                 // path and query
     std::string accept;                 // media types
-    std::chrono::milliseconds silence;  // longest wait for a byte
-    std::chrono::seconds total;         // longest time until the end of the reply
+    std::chrono::milliseconds silence;  // the longest wait for a byte
+    std::chrono::seconds total;         // the longest time until the end of the reply
   };
-  /// After a 401 once more, if the credentials changed. Reports no status where no request left.
-  [[nodiscard]] ApiExchange run(const Call& call, const ReplyHandlers& handlers);
-  /// False: stopped or interrupted meanwhile.
-  bool wait(std::chrono::milliseconds time);
+  /// Repeats the request once after a 401 if the credentials changed. The exchange has no status if
+  /// no request was sent.
+  [[nodiscard]] ApiExchange run(const Call& call, const ReplyHandlers& handlers)
+      SNUG_EXCLUDES(mutex_);
+  /// False: it was stopped or interrupted meanwhile.
+  bool wait(std::chrono::milliseconds time) SNUG_EXCLUDES(mutex_);
 
-  /// Ends the exchange or wait that is under way, or else the next one, from any thread.
-  void interrupt();
-  [[nodiscard]] bool interrupted() const;
-  /// Whether interrupt() was called since the last call of this; what runs next is not ended by it.
-  [[nodiscard]] bool take_interrupt();
+  /// Ends the exchange or wait under way, or else the next one.
+  void interrupt() SNUG_EXCLUDES(mutex_);
+  [[nodiscard]] bool interrupted() const SNUG_EXCLUDES(mutex_);
+  /// Whether interrupt() was called since the last call of this. It does not end what runs next.
+  [[nodiscard]] bool take_interrupt() SNUG_EXCLUDES(mutex_);
 
-  /// From any thread, again and again until the thread of run() is seen to end: an abort that falls
-  /// between the making of a socket and its connect does nothing.
-  void stop();
-  [[nodiscard]] bool stopped() const;
+  /// Ends the exchange or wait under way and all later ones.
+  void stop() SNUG_EXCLUDES(mutex_);
+  [[nodiscard]] bool stopped() const SNUG_EXCLUDES(mutex_);
 
  private:
   [[nodiscard]] ApiExchange run_once(const Call& call, const CredentialView& view,
-                                     const ReplyHandlers& handlers);
-  void watch_deadline();
+                                     const ReplyHandlers& handlers) SNUG_EXCLUDES(mutex_);
 
   const ApiEndpoint endpoint_;
   const std::chrono::milliseconds connect_time_;
   Metrics& metrics_;
   Credentials credentials_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  ApiConnection* running_ = nullptr;
-  std::chrono::steady_clock::time_point next_abort_;  // of what is running
-  bool overdue_ = false;                              // what is running has been aborted
-  bool interrupted_ = false;
-  bool stopped_ = false;
-  std::thread watchdog_;
+  mutable Mutex mutex_;
+  Condition wake_;
+  ApiConnection* running_ SNUG_GUARDED_BY(mutex_) = nullptr;
+  bool interrupted_ SNUG_GUARDED_BY(mutex_) = false;
+  bool stopped_ SNUG_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace snug

@@ -1,4 +1,4 @@
-// Whom a sentence about an object that cannot be read may name.
+// The name of an object that cannot be parsed, for messages.
 #pragma once
 
 #include <string>
@@ -8,13 +8,12 @@
 
 namespace snug {
 
-/// `NAMESPACE/NAME` or `NAME` of an object, or of the object in a watch event, if its beginning
-/// tells; else `the object that begins …`. Of a large object the first kNamedWithin bytes are
-/// enough.
+/// `NAMESPACE/NAME` or `NAME` of an object, or of the object in a watch event, if the beginning has
+/// it; else `the object that begins …`. The first kNamedWithin bytes of a large object are enough.
 [[nodiscard]] std::string name_unreadable(std::string_view beginning,
                                           WireFormat format = WireFormat::kJson);
 
-/// The API server writes names before all else that may be long; together they have some 600 bytes.
+/// The API server writes the names, some 600 bytes, before everything that may be long.
 inline constexpr std::size_t kNamedWithin = 2048;
 
 }  // namespace snug

@@ -1,7 +1,8 @@
-// Where the API server is and how to prove who we are: read from a kubeconfig or from the files
-// that a pod finds in its container. Plain data; what stands in files is read again when it rotates
-// (adapters/kube/credentials). Exec plug-ins, auth providers, passwords, impersonation and proxies
-// are refused with one sentence. Reading checks that every file, certificate and key is usable.
+// The address of the API server and the credentials for it, read from a kubeconfig or from the
+// files of a pod's service account. Plain data. Credentials in files are read again when they
+// rotate (adapters/kube/credentials). Loading fails with one sentence, kInvalid, if a file, a
+// certificate, a key or a proxy is not usable, or if the kubeconfig asks for exec plug-ins, auth
+// providers, passwords or impersonation.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace snug {
 
-/// A text given in place, or a file that holds it and may change. Both empty: not given.
+/// A text, or the path of a file that holds it and may change. Both empty: not given.
 struct CredentialText {
   std::string text;
   std::string path;  // read when `text` is empty
@@ -27,6 +28,9 @@ struct ApiEndpoint {
   std::string base_path;        // of the server's URL, without a slash at its end; mostly empty
   std::string tls_server_name;  // the name that the certificate must carry; empty: `host`
   bool verify_server = true;
+  /// scheme://[user[:password]@]host:port; empty: none. A kubeconfig's `proxy-url`, or else that of
+  /// the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY), as in client-go.
+  std::string proxy;
   CredentialText authorities;  // PEM; not given: the system's
   CredentialText token;
   CredentialText certificate;  // PEM, the chain behind it included
@@ -39,7 +43,7 @@ struct ApiEndpoint {
 inline constexpr const char* kServiceAccountFolder =
     "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// From KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT and the service account's files.
+/// From KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT and the files of the service account.
 [[nodiscard]] Result<ApiEndpoint> in_cluster(const Limits& limits,
                                              const std::string& folder = kServiceAccountFolder);
 

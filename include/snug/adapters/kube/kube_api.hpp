@@ -1,9 +1,9 @@
 // Calls to a real API server: bind, get, touch, warn. At most limits.api_connections connections
-// are open, kept alive between calls. A call, the wait for a free connection included, ends within
-// api_timeout whatever the other side does (the look-up of a host name alone is the C library's and
-// has its own limits). A 401 reads the credentials again, and repeats the call if they changed.
-// Thread-safe; no call may be under way when it is destroyed. Events still queued then are lost.
-// Ignores SIGPIPE for the process unless it is handled already.
+// are open; they are kept alive between calls. A call, including the wait for a free connection,
+// ends within api_timeout; only the look-up of a host name, which the C library does, may take
+// longer. After a 401 the credentials are read again, and the call is repeated if they changed.
+// Thread-safe. No call may be in progress when it is destroyed; queued events are lost then. The
+// first connection makes the process ignore SIGPIPE, unless the signal has a handler.
 #pragma once
 
 #include <memory>

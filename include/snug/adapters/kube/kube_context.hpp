@@ -1,4 +1,4 @@
-// What KubeApi and KubeSource are made with, besides the endpoint.
+// The options and collaborators of KubeApi, KubeSource and KubeLease.
 #pragma once
 
 #include <chrono>
@@ -13,15 +13,15 @@ namespace snug {
 
 struct KubeOptions {
   std::chrono::milliseconds api_timeout{1000};
-  /// Snug's own pod, for the wake-up of waiting pods; empty: a node is touched instead.
+  /// Snug's own pod, which is touched to wake pending pods; empty: a node is touched instead.
   std::string own_namespace;
   std::string own_pod;
-  std::uint64_t seed = 1;  // of every random wait and name
+  std::uint64_t seed = 1;  // for random waits and names
 };
 
-/// All must outlive what is made with them. The clock says when files are due to be read again,
-/// when an event may be repeated and when back-off starts afresh; time-outs of sockets take real
-/// time.
+/// All references must outlive the objects that are made with them. The clock decides when files
+/// are read again, when an event may be repeated and when the back-off is reset; time-outs of
+/// sockets use real time.
 struct KubeContext {
   const Limits& limits;
   Metrics& metrics;

@@ -1,6 +1,6 @@
-// One Lease of a real API server: read and written over a connection of its own, so that it never
-// waits behind binds, and watched in a thread. Each call ends within apiTimeout. read() and write()
-// may be called by any thread, start_watch() and stop_watch() by one.
+// One Lease of a real API server. It has its own connection, so that it never waits for binds, and
+// a thread that watches the Lease. Each call ends within apiTimeout. read() and write() may be
+// called from any thread, start_watch() and stop_watch() from one.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ class KubeLease final : public LeasePort {
   [[nodiscard]] Result<std::optional<Lease>> read() override;
   [[nodiscard]] Result<Lease> write(const LeaseRecord& record, const Lease* over) override;
 
-  /// Once only; the sink outlives stop_watch().
+  /// May be called once. The sink must outlive stop_watch().
   void start_watch(LeaseSink& sink);
   void stop_watch();
 

@@ -1,10 +1,11 @@
-// List and watch of nodes and pods against a real API server: two threads, one for each, that feed
-// the sink until stop(). A list is read from the API server's store (resourceVersion "") and parsed
-// object by object as it streams in. A watch goes on from the last resourceVersion after it ends,
-// is cut or falls silent; what has expired (410) or is no valid stream is listed afresh. Failures
-// back off with jitter. A list in which an object cannot be read is not handed on, since it would
-// free what the object holds; a watch is listed afresh after one. Nothing ends the threads but
-// stop(), which also ends what waits on the network.
+// Lists and watches nodes and pods of a real API server, in a thread each, and feeds the sink until
+// stop(). A list is read from the API server's store (resourceVersion "") and parsed object by
+// object as it arrives. A watch that ends, is cut or falls silent continues from the last
+// resourceVersion; after an expired version (410) or an invalid stream the resource is listed
+// again. Failures back off with jitter. A list with an object that cannot be read is discarded,
+// since applying it would free what the object holds; a watch with such an object is ended and the
+// resource listed again. stop() also ends waits on the network. start(), relist() and stop() may be
+// called from any one thread.
 #pragma once
 
 #include <memory>
@@ -22,7 +23,7 @@ class KubeSource final : public ClusterSource {
   KubeSource(const KubeSource&) = delete;
   KubeSource& operator=(const KubeSource&) = delete;
 
-  /// Once only.
+  /// May be called once.
   void start(ClusterSink& sink) override;
   void relist() override;
   void stop() override;

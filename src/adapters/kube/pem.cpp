@@ -1,0 +1,62 @@
+#include "adapters/kube/pem.hpp"
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
+namespace snug {
+namespace {
+
+using BioPtr = std::unique_ptr<BIO, decltype(&BIO_free)>;
+using CertificatePtr = std::unique_ptr<X509, decltype(&X509_free)>;
+using KeyPtr = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
+
+BioPtr open_text(const std::string& text) {
+  return {BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), &BIO_free};
+}
+
+/// Without this OpenSSL would ask for a key's pass phrase on the terminal.
+int no_pass_phrase(char*, int, int, void*) { return 0; }
+
+/// `sentence` with the first of OpenSSL's reasons: later ones follow from it.
+std::unexpected<Error> openssl_fail(std::string sentence) {
+  const char* reason = ERR_reason_error_string(ERR_peek_error());
+  ERR_clear_error();
+  if (reason != nullptr) sentence.append(" (").append(reason).append(")");
+  return fail(ErrorCode::kInvalid, std::move(sentence));
+}
+
+/// The first certificate of a PEM text; null: it holds none.
+CertificatePtr first_certificate(const std::string& pem) {
+  const BioPtr bio = open_text(pem);
+  CertificatePtr found(PEM_read_bio_X509(bio.get(), nullptr, &no_pass_phrase, nullptr), &X509_free);
+  ERR_clear_error();
+  return found;
+}
+
+}  // namespace
+
+Result<void> check_pem(const PemTexts& texts) {
+  if (!texts.authorities.empty() && first_certificate(texts.authorities) == nullptr) {
+    return fail(ErrorCode::kInvalid, "the certificate authority holds no PEM certificate");
+  }
+  if (texts.certificate.empty() != texts.key.empty()) {
+    return fail(ErrorCode::kInvalid, "a client certificate and a client key need each other");
+  }
+  if (texts.certificate.empty()) return {};
+  const CertificatePtr certificate = first_certificate(texts.certificate);
+  if (certificate == nullptr) {
+    return fail(ErrorCode::kInvalid, "the client certificate holds no PEM certificate");
+  }
+  ERR_clear_error();
+  const BioPtr bio = open_text(texts.key);
+  const KeyPtr key(PEM_read_bio_PrivateKey(bio.get(), nullptr, &no_pass_phrase, nullptr),
+                   &EVP_PKEY_free);
+  if (key == nullptr) return openssl_fail("the client key is no unencrypted PEM private key");
+  if (X509_check_private_key(certificate.get(), key.get()) != 1) {
+    return openssl_fail("the client key does not belong to the client certificate");
+  }
+  return {};
+}
+
+}  // namespace snug
