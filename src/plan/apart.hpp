@@ -1,4 +1,4 @@
-// GPUs that are alike today and will not be when some pods are gone. Pure.
+// Marks GPUs that are equal now and will differ once some pods are gone. Pure.
 #pragma once
 
 #include <vector>
@@ -7,14 +7,14 @@
 
 namespace snug {
 
-/// Which of a node's GPUs, by position; empty: none.
+/// Of a node's GPUs, by position; empty: none.
 using GpuMarks = std::vector<bool>;
 
-/// Marks those that the pod has devices of.
+/// Marks the GPUs of which the pod has devices.
 void mark_gpus(const NodeState& node, const Holding& holding, GpuMarks& marks);
 
-/// The same state, but that a marked GPU is like no other (GpuState::same_as), so that fit() does
-/// not offer another in its stead. To be used while `state` is there.
+/// A copy in which no marked GPU is equal to another (GpuState::same_as). fit() offers one of
+/// several equal GPUs; of the copy it offers each marked one. Valid while `state` is.
 [[nodiscard]] NodeStatePtr told_apart(const NodeState& state, const GpuMarks& marks);
 
 }  // namespace snug

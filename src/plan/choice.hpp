@@ -1,4 +1,4 @@
-// The steps that filter and bind share.
+// The decision about one node, which filter and bind share.
 #pragma once
 
 #include <cstddef>
@@ -17,38 +17,36 @@ struct Best {
   std::int64_t score_class = 0;
 };
 
-/// `options` is not empty. The first of equals.
+/// Precondition: `options` is not empty. The first of equally good ones.
 [[nodiscard]] Best best_option(const NodeState& node, const Claim& claim, const Demand& demand,
                                const PlacementList& options);
 
-/// Who asks, as fit() wants to hear it.
+/// The arguments of fit() that depend on the pod.
 struct Asking {
   const Claim& claim;
   const Tenant& tenant;
   FitMemo& memo;  // of the claim's request
 };
 
-/// What find() has found.
+/// The result of Offer::find().
 struct Offered {
   ReasonCode reason = ReasonCode::kNone;  // kNone: there is a placement
-  /// The node with the intents of other pods on it: the placements fit there. Null: the node has no
-  /// intent that counts.
+  /// The node with other pods' intents, on which the placements fit. Null: there are none.
   NodeStatePtr later;
 };
 
-/// Finds what one node offers a claim beside the intents of other pods there, and beside the pods
-/// that are nominated to it. Filter and bind both decide by it.
+/// Finds the placements that a node offers a pod beside other pods' intents and nominated pods.
 class Offer {
  public:
-  /// What is named outlives it. `options`: where the answers go.
+  /// All arguments outlive it. `options`: receives the placements.
   Offer(const NodeState& node, const Asking& asking, const Around& around, PlacementList& options)
       : node_(node), asking_(asking), around_(around), options_(options) {}
 
-  /// Fills the options with placements that
-  ///   - fit beside the intents of others;
+  /// The placements
+  ///   - fit beside other pods' intents;
   ///   - open an empty GPU only in the mode in which it would open without those intents;
-  ///   - leave room for the nominated pods that come first, which is reckoned without intents.
-  /// Where there would be placements but for the intents, the reason is kPromised.
+  ///   - leave the nominated pods that outrank the pod what they need, computed without intents.
+  /// kPromised: there are placements without the intents, and none with them.
   Offered find();
 
  private:
@@ -63,11 +61,11 @@ class Offer {
   Asking asking_;
   Around around_;
   PlacementList& options_;
-  std::optional<NominatedFirst> nominated_;  // nothing: not looked at yet
-  std::int64_t known_work_ = 0;              // of finding out who they are
+  std::optional<NominatedFirst> nominated_;  // nothing: not computed yet
+  std::int64_t known_work_ = 0;              // of computing it
 };
 
-/// As choose_on(). `memo`: of the claim's request; its work is also that for nominated pods.
+/// As choose_on(). `memo`: of the claim's request; it also counts the work for nominated pods.
 [[nodiscard]] NodeChoice choose_with(FitMemo& memo, const NodeState& node, const Claim& claim,
                                      const Around& around);
 

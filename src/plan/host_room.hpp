@@ -1,5 +1,5 @@
-// Whether a node has cpu, memory and a place for one more pod, as kube-scheduler's NodeResourcesFit
-// counts them. Pure.
+// Whether a node has CPU, memory and a place for one more pod, by the rules of kube-scheduler's
+// NodeResourcesFit. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace snug {
 
-/// Whether a pod that asks for `asked` has room beside `pods` others that use `used`. True where
-/// the node's allocatable is not known. An amount of which the pod asks for nothing, or of which
-/// the node states nothing, counts as enough, even where others use more than there is.
+/// Whether a pod that asks for `asked` fits beside `pods` others that use `used`. True if the
+/// node's allocatable is not known. A resource that the pod does not ask for, or that the node does
+/// not state, always suffices, even if others use more than there is.
 [[nodiscard]] inline bool host_has_room(const HostCapacity& all, const HostAmounts& used,
                                         std::int64_t pods, const HostAmounts& asked) {
   const auto enough = [](std::int64_t wanted, std::int64_t taken, std::int64_t has) {

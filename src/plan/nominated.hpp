@@ -1,5 +1,5 @@
-// Keeps what nominated pods ask on their node (status.nominatedNodeName): others were evicted for
-// them, and whoever comes after them by rank may not take the room before they are back.
+// Protects what nominated pods need on their node (status.nominatedNodeName): pods were evicted for
+// them, and a pod that they outrank may not take the freed GPUs before they are scheduled again.
 #pragma once
 
 #include <cstddef>
@@ -14,37 +14,35 @@
 
 namespace snug {
 
-/// The pods nominated to one node that come before a claim's. Each is to have its GPUs: on the node
-/// as it is; where there is no room, as it will be when its terminating pods are gone; where that
-/// is not enough (the API server has not shown the evictions yet), without all pods of lower
-/// priority. One that could have none even so, beside those that come before it, stands in nobody's
-/// way.
+/// The pods nominated to one node that outrank a pod. Each is protected with the fewest others
+/// gone: on the node as it is; else without its terminating pods; else, since the API server may
+/// not have shown the evictions yet, without all pods of lower priority than the nominated one. A
+/// nominated pod that fits not even then, beside those that outrank it, is not protected.
 ///
-/// They are placed in thought, tightly and by nobody's score, so that what is kept depends on no
-/// claim's profile, where fit() offers them places. For one pod the answers are exact. Several are
-/// placed one after another, with a bounded number of trials; where these run out, one more is not
-/// kept, or a placement counts as leaving no room (docs/decisions/0017). Not thread-safe; for one
-/// decision.
+/// The protected pods are placed tentatively on a copy of the node, each as tightly as possible, so
+/// that the outcome does not depend on any profile. Exact for one nominated pod. Several are placed
+/// by backtracking with a bounded number of trials; if these run out, one more pod is not
+/// protected, or a placement counts as taking what they need (docs/decisions/0017). Not
+/// thread-safe; for one decision.
 class NominatedFirst {
  public:
   NominatedFirst(const NodeState& node, const Claim& claim, const Around& around);
 
-  /// No nominated pod comes before the claim's: every placement may be taken.
+  /// No pod is protected: every placement is allowed.
   [[nodiscard]] bool none() const { return kept_.empty(); }
-  /// Whether they still can when the claim's pod takes this placement, and wait for nobody for whom
-  /// they need not wait without it.
+  /// Whether all protected pods fit beside this placement, with no more pods gone than without it.
   [[nodiscard]] bool leaves_room(PlacementView placement);
-  /// The node with GPUs told apart that are alike today, but not for one that waits for others to
-  /// end. Null: there are none. To be used while `state` is there.
+  /// told_apart() of the GPUs that a protected pod sees without some of their pods. Null: there are
+  /// none. Valid while `state` is.
   [[nodiscard]] NodeStatePtr told_apart(const NodeState& state) const;
-  /// What has been tried for them so far, in the units of FitMemo::work.
+  /// In the units of FitMemo::work.
   [[nodiscard]] std::int64_t work() const;
-  /// What they hold in thought while the claim's pod is not there.
+  /// What the protected pods hold tentatively, without the claim's pod.
   [[nodiscard]] const std::vector<HoldingPtr>& in_thought() const { return in_thought_; }
 
  private:
   class Thought;
-  /// Whose end a nominated pod may be waiting for; of those that it needs, the fewest.
+  /// Which pods must be gone for a nominated pod to fit; the fewest that suffice.
   enum class Waits : std::uint8_t { kForNobody, kForTerminating, kForAllAfterIt };
   struct Kept {
     const Nomination* pod = nullptr;
@@ -61,7 +59,7 @@ class NominatedFirst {
   const Claim& claim_;
   Around around_;
   std::vector<std::unique_ptr<FitMemo>> memos_;
-  std::vector<Kept> kept_;  // the first by rank first
+  std::vector<Kept> kept_;  // by rank
   std::vector<HoldingPtr> in_thought_;
   std::vector<bool> apart_;  // GPUs by position; empty: none
   int searches_left_;

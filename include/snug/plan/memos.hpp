@@ -1,5 +1,5 @@
-// What plan() remembers, for the kinds of claims that were asked about last. For one ledger. Not
-// thread-safe.
+// The caches of plan()'s verdicts, by memo_key(), the least recently used dropped first. For one
+// ledger. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@ namespace snug {
 
 class PlanMemos {
  public:
-  /// A new one, where nothing is remembered by this key. It is the caller's until it is kept again.
+  /// Moves the cache out, or makes a new one. It belongs to the caller until keep().
   [[nodiscard]] std::unique_ptr<PlanMemo> take(std::string_view key);
-  /// What was kept by the same key meanwhile, and what was used the longest ago beyond the bounds
-  /// (kKeptMemos, kKeptVerdicts), is forgotten.
+  /// Replaces what was kept under the same key meanwhile, and drops the least recently used caches
+  /// beyond kKeptMemos and kKeptVerdicts.
   void keep(std::string key, std::unique_ptr<PlanMemo> memo);
 
  private:
