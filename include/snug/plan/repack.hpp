@@ -1,10 +1,10 @@
-// Finds a few pods to move to other GPUs so that a request fits which fits nowhere now. Advice
-// only: nothing is reserved and nobody is evicted. Pure: the same snapshot and claim give the same
-// answer; work is bounded by steps, not by time. Ties go to the bytewise lower node name, then to
-// the lower uid. The rules are in docs/decisions/0022-repacking-advice.md.
+// Which few pods to move to other GPUs so that a request fits that fits nowhere now. Advice alone:
+// nothing is reserved and nobody is evicted. Pure: the same snapshot and claim give the same
+// answer, however long it takes; ties go to the bytewise lower node name, then to lower uids.
+// docs/decisions/0022-repacking-advice.md has the rules.
 //
-// To move a pod is to delete it: its controller creates a new one, which is scheduled like any
-// other. So moves have an order, and each must fit on the cluster that the moves before it leave.
+// A pod is moved by its end: its controller makes it anew, and it is placed as if it had just come.
+// So moves come in an order, and each is judged on the cluster as the moves before it leave it.
 #pragma once
 
 #include <optional>
@@ -21,33 +21,35 @@ namespace snug {
 
 struct RepackInput {
   const Snapshot& snapshot;
-  Claim claim;  // the pod holds nothing
-  /// Sorted uids of pods that must not be moved.
+  Claim claim;  // of a pod that holds nothing
+  /// Pods that stay where they are whatever the snapshot says of them, sorted by uid.
   std::span<const std::string_view> spared;
 };
 
 struct PodMove {
   HoldingPtr pod;  // as it is now
-  Reservation to;  // what it holds after the move
+  Reservation to;  // what it would hold instead
 };
 
 struct RepackAdvice {
-  bool fits = false;  // without any move
-  /// What the request gets on the cluster after the moves; nothing: no moves were found.
+  bool fits = false;  // without any move; then there are none
+  /// What the request would have, by fit and score on the cluster after the moves; nothing: no way
+  /// was found.
   std::optional<Reservation> reservation;
-  /// In order. Each pod fits in its new place on the cluster after the moves before it, and closes
-  /// no GPU; the request fits after all of them.
+  /// In the order in which they are to be made. Each pod fits in its new place by fit(), on the
+  /// cluster as the moves before it leave it, and closes no GPU; after all of them the request
+  /// does.
   std::vector<PodMove> moves;
-  std::string because;  // a sentence for people, if no moves were found
+  std::string because;  // one sentence for a person where no way was found
 };
 
-/// The fewest moves, then those of the least milli-GPU, found within kMostRepackWork; optimal up to
-/// two moves unless the work runs out.
-///   - Only pods are moved whose request is known and which nothing ties to their node as far as
-///   the
-///     snapshot tells: no pods with devices of the kubelet's choice, no terminating, suspect or
-///     spared ones, none with other constraints (Holding).
-///   - The target node also has the request's CPU, memory and place among its pods, if known.
+/// The fewest moves, then those of the least milli-GPU, that were found within a bound on work
+/// (kMostRepackWork); exact up to two moves while the work lasts.
+///   - Only pods are moved whose own request is known and whom nothing else ties to their node, so
+///     far as a snapshot tells: not those whose devices the kubelet picks, nor terminating, suspect
+///     or spared ones, nor those with other constraints (Holding).
+///   - The node of a claim that fits, and of one that fits after moves, has its cpu, memory and
+///     place among the node's pods, where these are known.
 [[nodiscard]] RepackAdvice repack(const RepackInput& input);
 
 }  // namespace snug
