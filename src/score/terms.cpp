@@ -120,23 +120,23 @@ std::int32_t nvlink_locality(const TermInput& input) {
 }
 
 constexpr auto kTerms = std::to_array<TermRow>({
-    {"best-fit", best_fit, "the less the placement leaves on its GPUs, then on its node"},
-    {"fgd", fgd, "the less the placement adds to what typical pods cannot use (FGD)"},
+    {"best-fit", best_fit, "the less the placement leaves free on its GPUs, then on its node"},
+    {"fgd", fgd, "the less the placement adds to the node's fragmentation (FGD)"},
     {"left-over-size", left_over_size, "the less a share leaves of its GPU"},
     {"left-over-value", left_over_value,
-     "the less could still have been sold of what the shares leave of their GPUs"},
+     "the less a share takes from the value of its GPU's left-over, beyond its price"},
     {"model-scarcity", model_scarcity,
-     "the less pods need the GPUs' models that can have no others, measured by how many there are"},
+     "the less demand is limited to the GPUs' models, in proportion to their number"},
     {"multi-gpu-room", multi_gpu_room,
-     "the less room it takes from the pods that need several GPUs at once"},
+     "the less headroom it takes from pods that need several GPUs at once"},
     {"nvlink-locality", nvlink_locality,
      "the more NVLinks join a container's GPUs, and the fewer are cut between empty ones"},
-    {"slice-reuse", slice_reuse, "the fewer MIG slices have to be created for it"},
+    {"slice-reuse", slice_reuse, "the fewer MIG slices have to be created"},
     {"slice-value", slice_value,
-     "the less MIG cards lose for the slices that will come, beyond what the pod's own is worth"},
-    {"spread", spread, "the more the placement leaves on its node, then on its GPUs"},
+     "the less value MIG cards lose for the slices to come, beyond the price of the pod's own"},
+    {"spread", spread, "the more the placement leaves free on its node, then on its GPUs"},
     {"stranded-gpu", stranded_gpu,
-     "the less idle GPU is left without the CPU and memory that pods need with it"},
+     "the less idle GPU it strands without the CPU and memory that pods need with it"},
 });
 
 }  // namespace
