@@ -126,10 +126,9 @@ class PolicyReader {
     std::int64_t largest;
   };
 
-  /// A number's keys: while no pod leaves, in a cluster that churns, and in one that has no room
-  /// besides. Empty: there is no such key.
+  /// The keys of a number in each regime. Empty: there is no such key.
   struct RegimeKeys {
-    std::string_view still;
+    std::string_view filling;
     std::string_view churning;
     std::string_view saturated;
   };
@@ -138,12 +137,12 @@ class PolicyReader {
   /// first; nothing: that must be there.
   Result<ByRegime> read_by_regime(const YamlNode& node, const RegimeKeys& keys, const Range& range,
                                   std::optional<std::int64_t> missing) const {
-    if (node.find(keys.still) == nullptr && !missing) {
-      return yaml_.problem(node, "the key " + std::string(keys.still) + " is missing; it must be " +
-                                     an_integer(range));
+    if (node.find(keys.filling) == nullptr && !missing) {
+      return yaml_.problem(node, "the key " + std::string(keys.filling) +
+                                     " is missing; it must be " + an_integer(range));
     }
     std::array<std::int64_t, 3> numbers{missing.value_or(0)};
-    const std::array names{keys.still, keys.churning, keys.saturated};
+    const std::array names{keys.filling, keys.churning, keys.saturated};
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       if (i > 0) numbers[i] = numbers[i - 1];
       const YamlNode* found = names[i].empty() ? nullptr : node.find(names[i]);
@@ -152,7 +151,7 @@ class PolicyReader {
       if (!number) return std::unexpected(number.error());
       numbers[i] = *number;
     }
-    return ByRegime(numbers[0], numbers[1], numbers[2]);
+    return ByRegime({.filling = numbers[0], .churning = numbers[1], .saturated = numbers[2]});
   }
 
   static std::string an_integer(const Range& range) {

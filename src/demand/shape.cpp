@@ -21,9 +21,9 @@ std::int64_t PodShape::milli_each(MebiBytes of_gpu) const {
 
 namespace {
 
-constexpr std::int64_t kMostGpus = 1'000'000;  // as kMostOfHost
+constexpr std::int64_t kMostGpus = 1'000'000;  // a bound, as kMostOfHost
 
-/// The profile of a slice that is named, by an annotation or to the kubelet; empty: it is none.
+/// The MIG profile that an annotation or a resource name names; empty: none.
 std::string profile_of(const Ask& ask) {
   if (const auto* slice = std::get_if<SliceAsk>(&ask)) return slice->profile;
   const auto* units = std::get_if<KubeletAsk>(&ask);
@@ -33,7 +33,7 @@ std::string profile_of(const Ask& ask) {
   return name ? name->name : std::string(part);
 }
 
-/// What containers ask for that run at one time.
+/// What containers that run at the same time ask for.
 class Together {
  public:
   void add(const ContainerRequest& asked) {
@@ -76,7 +76,7 @@ class Together {
 
  private:
   std::int64_t wholes_ = 0;
-  std::int64_t gpus_ = 0;  // that shares lie on
+  std::int64_t gpus_ = 0;  // for the shares
   std::int64_t milli_ = 0;
   MebiBytes memory_;
   std::map<std::string, std::int64_t> slices_;  // by profile

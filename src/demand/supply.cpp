@@ -54,13 +54,13 @@ ModelSet models_of(const PodShape& shape, const Supply& supply) {
     all = all && may;
   }
   if (all) return kAnyModel;
-  // What has no number may be what is named.
+  // A model without a number may match the filter.
   return supply.by_model[0] > 0 ? set | 1 : set;
 }
 
 namespace {
 
-/// Of the first card that has the profile; null: none has.
+/// On the first card that has the profile; null: none has it.
 const MigProfile* profile_named(const Supply& supply, const std::string& name,
                                 const MigTable*& table) {
   if (supply.mig_tables == nullptr) return nullptr;
@@ -74,7 +74,7 @@ const MigProfile* profile_named(const Supply& supply, const std::string& name,
 }  // namespace
 
 std::int64_t Supply::milli(const PodShape& shape) const {
-  const std::int64_t whole = shape.milli(usual_memory());
+  const std::int64_t whole = shape.milli(most_common_memory());
   const MigTable* table = nullptr;
   const MigProfile* profile =
       shape.slices > 0 ? profile_named(*this, shape.mig_profile, table) : nullptr;
@@ -82,7 +82,7 @@ std::int64_t Supply::milli(const PodShape& shape) const {
   return whole + shape.slices * kWholeGpu.value * profile->size / table->axis;
 }
 
-/// Slices that a device plug-in offers need no table.
+/// MIG slices always count as possible: a device plug-in may offer some that no table has.
 bool Supply::may_hold(const PodShape& shape) const {
   if (most_gpus == 0) return true;
   if (shape.gpus > most_gpus || models_of(shape, *this) == 0) return false;

@@ -9,50 +9,42 @@
 #include <tuple>
 #include <utility>
 
-#include "demand/prices.hpp"
-#include "demand/slices.hpp"
+#include "demand/cutting_stock.hpp"
+#include "demand/slice_value.hpp"
 #include "snug/base/limits.hpp"
+#include "snug/demand/fitted.hpp"
 #include "snug/demand/typical.hpp"
 
 namespace snug {
 namespace {
 
-/// As much demand as so many GPUs' is thought to name models, each alike, before any has been seen:
-/// else the first pod that names one would make its GPUs look scarce.
-constexpr double kNamingGpusBeforeAll = 50;
-/// From this part of the demand on, pods with several GPUs count in full.
-constexpr double kCommonRooms = 0.05;
+std::int64_t to_fixed_point(double part) { return std::llround(part * static_cast<double>(kOne)); }
 
-std::int64_t in_parts(double part) { return std::llround(part * static_cast<double>(kOne)); }
-
-/// The widths of the bins: thousandths of a core, MiB.
-constexpr std::int64_t kCpuWidth = 250;
-constexpr std::int64_t kMemoryWidth = 2'048;
-
+/// What pods need of CPU or memory with a GPU, weighted by the GPUs that they ask for.
 class Histogram {
  public:
   explicit Histogram(std::int64_t width) : width_(width) {}
 
-  /// Of so many GPUs, the need with a whole one, and that of one pod for its part of one. What
-  /// needs nothing is never short of it.
-  void add(double gpus, double need, double of_one) {
+  /// `need`: with a whole GPU. `alone`: of one pod for its GPU or its part of one. A pod without a
+  /// need is never short of it.
+  void add(double gpus, double need, double alone) {
     if (need <= 0) return;
     Row& row = rows_[bin_of(need)];
     row.gpus += gpus;
     row.needs += gpus * need;
-    rows_[bin_of(of_one)].fed += 1000 * gpus / std::max(need, least());
+    rows_[bin_of(alone)].served_per_unit += 1000 * gpus / std::max(need, smallest_need());
   }
 
-  [[nodiscard]] StrandTable::Bins bins(double all_gpus) const {
-    StrandTable::Bins bins{};
+  [[nodiscard]] StrandingTable::Bins bins(double all_gpus) const {
+    StrandingTable::Bins bins{};
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      bins[i].fed = in_parts(StrandTable::kFine * rows_[i].fed / all_gpus);
+      bins[i].served_per_unit =
+          to_fixed_point(StrandingTable::kServedScale * rows_[i].served_per_unit / all_gpus);
       if (rows_[i].gpus <= 0) continue;
-      // A need near nothing is never short; it must not divide by nothing. One beyond what any node
-      // has always is; sums stay inside 64 bits.
-      constexpr double kMostNeed = 1e9;
-      bins[i].share = in_parts(rows_[i].gpus / all_gpus);
-      bins[i].need = std::llround(std::clamp(rows_[i].needs / rows_[i].gpus, least(), kMostNeed));
+      constexpr double kMostNeed = 1e9;  // more than any node has; sums stay within 64 bits
+      bins[i].share = to_fixed_point(rows_[i].gpus / all_gpus);
+      bins[i].mean_need =
+          std::llround(std::clamp(rows_[i].needs / rows_[i].gpus, smallest_need(), kMostNeed));
     }
     return bins;
   }
@@ -61,17 +53,21 @@ class Histogram {
   struct Row {
     double gpus = 0;
     double needs = 0;
-    double fed = 0;
+    double served_per_unit = 0;
   };
-  [[nodiscard]] double least() const { return std::max(1.0, static_cast<double>(width_) / 25); }
+  /// A divisor that is not 0; pods that need less are never short of it.
+  [[nodiscard]] double smallest_need() const {
+    return std::max(1.0, static_cast<double>(width_) / 25);
+  }
   [[nodiscard]] std::size_t bin_of(double need) const {
-    return std::min(StrandTable::kBins - 1,
+    return std::min(StrandingTable::kBins - 1,
                     static_cast<std::size_t>(need / static_cast<double>(width_)));
   }
-  std::array<Row, StrandTable::kBins> rows_{};
+  std::array<Row, StrandingTable::kBins> rows_{};
   std::int64_t width_;
 };
 
+/// The kPricedSizes sizes of shares that take the most GPUs, the heaviest first.
 std::vector<ShareDemand> priced_shares(const ShapeCounts& pods, MebiBytes memory) {
   std::map<std::int64_t, double> by_size;
   for (const auto& [shape, count] : pods) {
@@ -90,17 +86,16 @@ std::vector<ShareDemand> priced_shares(const ShapeCounts& pods, MebiBytes memory
   return shares;
 }
 
-LeftOverTable left_over_of(const ShapeCounts& pods, MebiBytes memory) {
+LeftOverTable make_left_over_table(const ShapeCounts& pods, MebiBytes memory) {
   constexpr double kMillionths = 1e6;
   const std::vector<ShareDemand> shares = priced_shares(pods, memory);
-  const std::vector<double> prices = cutting_prices(shares);
-  const std::vector<double> worth = worth_of_room(shares, prices);
+  const std::vector<double> prices = cutting_stock_prices(shares);
+  const std::vector<double> values = knapsack_values(shares, prices);
   LeftOverTable table{.memory = memory};
   for (std::size_t i = 0; i < LeftOverTable::kSizes; ++i) {
-    table.value[i] = static_cast<std::int32_t>(std::lround(kMillionths * worth[i]));
+    table.value[i] = static_cast<std::int32_t>(std::lround(kMillionths * values[i]));
   }
-  // A share of another size is worth what its room is.
-  table.price = table.value;
+  table.price = table.value;  // of the other sizes
   for (std::size_t i = 0; i < shares.size(); ++i) {
     table.price[static_cast<std::size_t>(shares[i].size)] =
         static_cast<std::int32_t>(std::lround(kMillionths * prices[i]));
@@ -108,58 +103,61 @@ LeftOverTable left_over_of(const ShapeCounts& pods, MebiBytes memory) {
   return table;
 }
 
-/// Each pod that has to leave first makes a room of eight GPUs count kFadePerPod times as much; a
-/// smaller one in proportion less, since smaller rooms come free more often.
-std::array<std::int64_t, RoomShape::kFadeSteps> fade_of(std::int64_t gpus, int churn) {
-  constexpr double kFadePerPod = 0.35;
-  constexpr std::int64_t kLargeRoom = 8;
-  const double of_pod = kFadePerPod * churn / Demand::kFullChurn *
-                        static_cast<double>(std::min(gpus, kLargeRoom)) /
-                        static_cast<double>(kLargeRoom);
-  std::array<std::int64_t, RoomShape::kFadeSteps> fade{};
-  for (std::size_t eighths = 0; eighths < fade.size(); ++eighths) {
-    fade[eighths] = in_parts(std::pow(of_pod, static_cast<double>(eighths) / 8));
+/// MultiGpuShape::discount, as demand/fitted.hpp has the formula.
+std::array<std::int64_t, MultiGpuShape::kDiscountSteps> discount_for(std::int64_t gpus, int churn) {
+  const double of_pod = kBlockDiscount * churn / Demand::kFullChurn *
+                        static_cast<double>(std::min(gpus, kLargeBlock)) /
+                        static_cast<double>(kLargeBlock);
+  std::array<std::int64_t, MultiGpuShape::kDiscountSteps> discount{};
+  for (std::size_t eighths = 0; eighths < discount.size(); ++eighths) {
+    discount[eighths] = to_fixed_point(std::pow(of_pod, static_cast<double>(eighths) / 8));
   }
-  return fade;
+  return discount;
 }
 
-std::vector<RoomShape> rooms_of(const ShapeCounts& pods, const Supply& supply, double all_gpus) {
-  std::vector<RoomShape> rooms;
+/// The GPUs that all pods of a shape ask for.
+double gpus_of(const PodShape& shape, double pods, const Supply& supply) {
+  return pods * static_cast<double>(shape.milli(supply.most_common_memory())) / kWholeGpu.value;
+}
+
+/// The heaviest first. Without discounts, which depend on the regime.
+std::vector<MultiGpuShape> multi_gpu_shapes_of(const ShapeCounts& pods, const Supply& supply,
+                                               double all_gpus) {
+  std::vector<MultiGpuShape> shapes;
   for (const auto& [shape, count] : pods) {
-    // A share on each of several GPUs needs none of them idle.
-    if (shape.gpus < 2 || shape.milli_each(supply.usual_memory()) < kWholeGpu.value) continue;
-    const double asked =
-        count * static_cast<double>(shape.milli(supply.usual_memory())) / kWholeGpu.value;
-    rooms.push_back({.gpus = shape.gpus,
-                     .cpu_milli = shape.cpu_milli,
-                     .memory_mib = shape.memory_mib,
-                     .models = models_of(shape, supply),
-                     .share = in_parts(asked / all_gpus)});
+    // Shares on several GPUs need no idle ones.
+    const bool whole = shape.milli_each(supply.most_common_memory()) >= kWholeGpu.value;
+    if (shape.gpus < 2 || !whole) continue;
+    shapes.push_back({.gpus = shape.gpus,
+                      .cpu_milli = shape.cpu_milli,
+                      .memory_mib = shape.memory_mib,
+                      .models = models_of(shape, supply),
+                      .share = to_fixed_point(gpus_of(shape, count, supply) / all_gpus)});
   }
   std::int64_t all = 0;
-  for (const RoomShape& room : rooms) all += room.share;
-  // Where such pods are rare, their rooms must not bend how shares are packed.
-  const std::int64_t common = in_parts(kCommonRooms);
-  for (RoomShape& room : rooms) {
-    if (all < common) room.share = room.share * all / common;
+  for (const MultiGpuShape& shape : shapes) all += shape.share;
+  const std::int64_t common = to_fixed_point(kCommonMultiGpuShare);
+  for (MultiGpuShape& shape : shapes) {
+    if (all < common) shape.share = shape.share * all / common;
   }
-  std::ranges::sort(rooms, {}, [](const RoomShape& room) {
-    return std::tuple(-room.share, room.cpu_milli, room.memory_mib, room.gpus, room.models);
+  std::ranges::sort(shapes, {}, [](const MultiGpuShape& shape) {
+    return std::tuple(-shape.share, shape.cpu_milli, shape.memory_mib, shape.gpus, shape.models);
   });
-  if (rooms.size() > kMostRoomShapes) rooms.resize(kMostRoomShapes);
-  return rooms;
+  if (shapes.size() > kMostRoomShapes) shapes.resize(kMostRoomShapes);
+  return shapes;
 }
 
-std::array<std::int64_t, kMostModels> scarcity_of(const ShapeCounts& pods, const Supply& supply,
-                                                  double doubt) {
+/// Demand::scarcity: (GPUs that are asked for of the model / all that are asked for) / the model's
+/// part of the GPUs.
+std::array<std::int64_t, kMostModels> model_scarcity_of(const ShapeCounts& pods,
+                                                        const Supply& supply, double prior_weight) {
   std::array<std::int64_t, kMostModels> scarcity{};
   if (supply.models == nullptr || supply.models->size() < 2) return scarcity;
   const std::size_t models = supply.models->size();
-  std::vector<double> named(models, doubt * kNamingGpusBeforeAll / static_cast<double>(models - 1));
-  double all = doubt * kNamingGpusBeforeAll;
+  double all = prior_weight * kPriorNamingGpus;
+  std::vector<double> named(models, all / static_cast<double>(models - 1));
   for (const auto& [shape, count] : pods) {
-    const double gpus =
-        count * static_cast<double>(shape.milli(supply.usual_memory())) / kWholeGpu.value;
+    const double gpus = gpus_of(shape, count, supply);
     all += gpus;
     const ModelSet set = models_of(shape, supply);
     if (set == kAnyModel) continue;
@@ -171,99 +169,73 @@ std::array<std::int64_t, kMostModels> scarcity_of(const ShapeCounts& pods, const
   for (std::size_t i = 1; i < models; ++i) {
     if (supply.by_model[i] == 0) continue;
     const double part = static_cast<double>(supply.by_model[i]) / static_cast<double>(supply.gpus);
-    if (all > 0) scarcity[i] = in_parts(named[i] / all / part);
+    if (all > 0) scarcity[i] = to_fixed_point(named[i] / all / part);
   }
   return scarcity;
 }
 
 }  // namespace
 
-ShapeCounts pods_before_all(const Supply& supply) {
-  struct Row {
-    std::int64_t gpus;
-    std::int64_t milli;
-    double pods;
-  };
-  // Half of a GPU's part of the node for each, so that some is left for others.
-  ShapeCounts pods;
-  const std::int64_t gpus = std::max<std::int64_t>(1, supply.gpus);
-  const std::int64_t cpu = supply.cpu_milli / gpus / 2;
-  const std::int64_t memory = supply.memory_mib / gpus / 2;
-  for (const Row& row : {Row{1, 250, 3}, Row{1, 500, 5}, Row{1, 1000, 9}, Row{2, 1000, 1},
-                         Row{4, 1000, 1}, Row{8, 1000, 1}}) {
-    PodShape shape;
-    shape.gpus = row.gpus;
-    shape.gpu_milli = row.milli;
-    shape.cpu_milli = cpu * row.gpus * row.milli / 1000;
-    shape.memory_mib = memory * row.gpus * row.milli / 1000;
-    pods.emplace(std::move(shape), row.pods);
-  }
-  return pods;
-}
-
-double doubt_after(double pods) {
-  constexpr double kFadesOver = 4'000;
-  return std::max(0.0, 1 - pods / kFadesOver);
-}
-
-DemandTables::DemandTables(const ShapeCounts& pods, const Supply& supply, double doubt) {
+DemandTables::DemandTables(const ShapeCounts& pods, const Supply& supply, double prior_weight) {
   double all_gpus = 0;
-  ByUse<Histogram> cpu{Histogram(kCpuWidth), Histogram(kCpuWidth)};
-  ByUse<Histogram> memory{Histogram(kMemoryWidth), Histogram(kMemoryWidth)};
+  ByBasis<Histogram> cpu{Histogram(kCpuBinMilli), Histogram(kCpuBinMilli)};
+  ByBasis<Histogram> memory{Histogram(kMemoryBinMib), Histogram(kMemoryBinMib)};
   for (const auto& [shape, count] : pods) {
-    const double each =
-        static_cast<double>(shape.milli_each(supply.usual_memory())) / kWholeGpu.value;
+    const double part =
+        static_cast<double>(shape.milli_each(supply.most_common_memory())) / kWholeGpu.value;
     const double devices = static_cast<double>(shape.gpus);
-    const double gpus = count * each * devices;
+    const double gpus = count * part * devices;
     if (gpus <= 0) continue;
     all_gpus += gpus;
-    const double cores = static_cast<double>(shape.cpu_milli) / devices;
-    cpu.of_device.add(gpus, cores, cores);
-    cpu.of_used.add(gpus, cores / each, cores);
-    const double mebibytes = static_cast<double>(shape.memory_mib) / devices;
-    memory.of_device.add(gpus, mebibytes, mebibytes);
-    memory.of_used.add(gpus, mebibytes / each, mebibytes);
+    const double cpu_milli = static_cast<double>(shape.cpu_milli) / devices;
+    cpu.per_device.add(gpus, cpu_milli, cpu_milli);
+    cpu.per_gpu_used.add(gpus, cpu_milli / part, cpu_milli);
+    const double memory_mib = static_cast<double>(shape.memory_mib) / devices;
+    memory.per_device.add(gpus, memory_mib, memory_mib);
+    memory.per_gpu_used.add(gpus, memory_mib / part, memory_mib);
   }
   for (const SliceDemand& demand : slice_demand(pods, supply)) {
-    slices_.still.push_back(slice_worth(demand, false));
-    slices_.churning.push_back(slice_worth(demand, true));
+    slice_values_.filling.push_back(make_slice_value_table(demand, Regime::kFilling));
+    slice_values_.churning.push_back(make_slice_value_table(demand, Regime::kChurning));
   }
   if (all_gpus <= 0) return;
-  cpu_ = {cpu.of_device.bins(all_gpus), cpu.of_used.bins(all_gpus)};
-  memory_ = {memory.of_device.bins(all_gpus), memory.of_used.bins(all_gpus)};
+  cpu_ = {cpu.per_device.bins(all_gpus), cpu.per_gpu_used.bins(all_gpus)};
+  memory_ = {memory.per_device.bins(all_gpus), memory.per_gpu_used.bins(all_gpus)};
   for (const Supply::Size& size : supply.sizes) {
-    rest_.left_over.push_back(left_over_of(pods, size.memory));
+    base_.left_over.push_back(make_left_over_table(pods, size.memory));
   }
-  rest_.rooms = rooms_of(pods, supply, all_gpus);
-  rest_.scarcity = scarcity_of(pods, supply, doubt);
-  rest_.typical = typical_pods({pods.begin(), pods.end()}, supply);
+  base_.multi_gpu_shapes = multi_gpu_shapes_of(pods, supply, all_gpus);
+  base_.scarcity = model_scarcity_of(pods, supply, prior_weight);
+  base_.typical = typical_pods({pods.begin(), pods.end()}, supply);
 }
 
-StrandTable DemandTables::mixed(const ByUse<StrandTable::Bins>& bins, std::int64_t width,
-                                int churn) {
-  StrandTable::Bins mix{};
-  for (std::size_t i = 0; i < mix.size(); ++i) {
-    const StrandTable::Bin& still = bins.of_device[i];
-    const StrandTable::Bin& churning = bins.of_used[i];
-    mix[i].fed =
-        (still.fed * (Demand::kFullChurn - churn) + churning.fed * churn) / Demand::kFullChurn;
-    const std::int64_t a = still.share * (Demand::kFullChurn - churn);
+StrandingTable DemandTables::interpolated(const Needs& needs, std::int64_t width, int churn) {
+  StrandingTable::Bins bins{};
+  for (std::size_t i = 0; i < bins.size(); ++i) {
+    const StrandingTable::Bin& filling = needs.per_device[i];
+    const StrandingTable::Bin& churning = needs.per_gpu_used[i];
+    bins[i].served_per_unit = (filling.served_per_unit * (Demand::kFullChurn - churn) +
+                               churning.served_per_unit * churn) /
+                              Demand::kFullChurn;
+    const std::int64_t a = filling.share * (Demand::kFullChurn - churn);
     const std::int64_t b = churning.share * churn;
     if (a + b == 0) continue;
-    mix[i].share = (a + b) / Demand::kFullChurn;
-    mix[i].need = (a * still.need + b * churning.need) / (a + b);
+    bins[i].share = (a + b) / Demand::kFullChurn;
+    bins[i].mean_need = (a * filling.mean_need + b * churning.mean_need) / (a + b);
   }
-  return {mix, width};
+  return {bins, width};
 }
 
-Demand DemandTables::at(int churn) const {
-  Demand demand = rest_;
+Demand DemandTables::at_churn(int churn) const {
+  Demand demand = base_;
   demand.churn = churn;
-  const bool churns = 2 * churn >= Demand::kFullChurn;
-  demand.slices = churns ? slices_.churning : slices_.still;
-  for (RoomShape& room : demand.rooms) room.fade = fade_of(room.gpus, churn);
-  demand.cpu = mixed(cpu_, kCpuWidth, churn);
-  demand.memory = mixed(memory_, kMemoryWidth, churn);
+  demand.cpu = interpolated(cpu_, kCpuBinMilli, churn);
+  demand.memory = interpolated(memory_, kMemoryBinMib, churn);
+  demand.slice_values =
+      2 * churn >= Demand::kFullChurn ? slice_values_.churning : slice_values_.filling;
+  for (MultiGpuShape& shape : demand.multi_gpu_shapes) {
+    shape.discount = discount_for(shape.gpus, churn);
+  }
   return demand;
 }
 

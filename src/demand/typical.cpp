@@ -6,14 +6,15 @@
 #include <map>
 #include <utility>
 
-#include "demand/slices.hpp"
+#include "demand/slice_value.hpp"
 #include "snug/base/limits.hpp"
+#include "snug/demand/fitted.hpp"
 
 namespace snug {
 
 namespace {
 
-/// FGD does not tell pods by the memory that they take of the node.
+/// FGD ignores the memory that pods ask of the node.
 std::vector<CountedShape> without_memory(const std::vector<CountedShape>& pods) {
   std::map<PodShape, std::size_t> known;
   std::vector<CountedShape> counted;
@@ -27,7 +28,7 @@ std::vector<CountedShape> without_memory(const std::vector<CountedShape>& pods) 
   return counted;
 }
 
-/// The most frequent first, equally frequent ones in their order.
+/// Most frequent first; stable.
 void sort_by_count(std::vector<CountedShape>& pods) {
   std::vector<std::pair<double, std::size_t>> order;
   order.reserve(pods.size());
@@ -39,6 +40,7 @@ void sort_by_count(std::vector<CountedShape>& pods) {
   pods = std::move(sorted);
 }
 
+/// TypicalPod::profiles.
 std::vector<std::uint16_t> profiles_of(const PodShape& shape, const Supply& supply) {
   std::vector<std::uint16_t> profiles;
   const std::optional<SliceNeed> need = slice_need(shape);
@@ -53,14 +55,13 @@ std::vector<std::uint16_t> profiles_of(const PodShape& shape, const Supply& supp
 }  // namespace
 
 std::vector<TypicalPod> typical_pods(std::vector<CountedShape> pods, const Supply& supply) {
-  constexpr double kCovered = 0.95;
   pods = without_memory(pods);
   sort_by_count(pods);
   double all = 0;
   for (const auto& [shape, count] : pods) all += count;
   double covered = 0;
   std::size_t kept = 0;
-  while (kept < pods.size() && kept < kMostTypicalPods && covered < kCovered * all) {
+  while (kept < pods.size() && kept < kMostTypicalPods && covered < kTypicalPart * all) {
     covered += pods[kept++].second;
   }
   std::vector<TypicalPod> typical;
@@ -68,8 +69,9 @@ std::vector<TypicalPod> typical_pods(std::vector<CountedShape> pods, const Suppl
     const auto& [shape, count] = pods[i];
     typical.push_back({.cpu_milli = shape.cpu_milli,
                        .gpus = shape.gpus + shape.slices,
-                       .gpu_milli = shape.slices > 0 ? kWholeGpu.value + 1
-                                                     : shape.milli_each(supply.usual_memory()),
+                       .gpu_milli = shape.slices > 0
+                                        ? kWholeGpu.value + 1
+                                        : shape.milli_each(supply.most_common_memory()),
                        .models = models_of(shape, supply),
                        .share = std::llround(count / covered * static_cast<double>(kOne)),
                        .profiles = profiles_of(shape, supply)});

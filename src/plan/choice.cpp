@@ -39,8 +39,8 @@ void keep_if(PlacementList& options, const Keep& keep) {
   options = std::move(kept);
 }
 
-/// Whether the GPU would be in that mode for these takes if it were empty: in the first that its
-/// operator allows, or in the one that some of them asks for.
+/// Whether the take may open the GPU in its mode: if the GPU is empty, the mode must be the first
+/// that the operator allows, or one that a container on it asks for.
 bool opens_so(const NodeState& node, const GpuRequest& request, PlacementView placement,
               const DeviceTake& take) {
   const GpuState& gpu = node.gpus[take.gpu];
@@ -74,8 +74,8 @@ Offered Offer::find() {
           .later = std::move(later)};
 }
 
-/// The node as others' intents will make it. A pod that is nominated to the node waits for no pod
-/// that comes after it: bind keeps the room for it, so that such an intent would not come true.
+/// The node with other pods' intents. For a pod that is nominated here, intents of pods that it
+/// outranks do not count: bind would refuse those pods for its sake.
 NodeStatePtr Offer::with_intents() const {
   if (around_.intents == nullptr) return nullptr;
   const PodRank& own = asking_.claim.rank;
@@ -109,10 +109,10 @@ ReasonCode Offer::on(const NodeState& state) {
   return options_.empty() ? ReasonCode::kNominated : ReasonCode::kNone;
 }
 
-/// fit() offers some of many placements, and of GPUs that are alike the first: the one that leaves
-/// room may be another. Beside the nominated pods as they stand in thought it offers only such; but
-/// a GPU on which one of them waits for others to end has more than it can hold, and is passed
-/// over.
+/// fit() offers some of many placements, and the first of equal GPUs, so a placement beside the
+/// nominated pods may not be among them. First equal GPUs that will differ are told apart. Then the
+/// nominated pods are put on the node, so that every offered placement is beside them; GPUs on
+/// which one of them waits for others to end are over-committed by that, and offer nothing.
 void Offer::look_further(NominatedFirst& nominated, const NodeState& state) {
   if (const NodeStatePtr told = nominated.told_apart(state)) offer_of(*told, nominated);
   if (!options_.empty()) return;
@@ -136,8 +136,8 @@ void Offer::keep_as_without_others() {
   });
 }
 
-/// Caps too are looked at here: what the nominated pods will have of the claim's. Beside many
-/// nominated pods not every placement is judged: some that leave room are enough.
+/// Drops the placements that leave nominated pods too little, of GPUs or of their namespaces' caps.
+/// Work is bounded: with many nominated pods the first few good placements are kept.
 void Offer::keep_for(NominatedFirst& nominated) {
   const std::int64_t before = nominated.work();
   PlacementList kept;

@@ -21,8 +21,7 @@ bool NominatedFirst::goes(const Holding& holding, const Nomination& pod, Waits w
   return waits == Waits::kForAllAfterIt && holding.rank.priority < pod.rank.priority;
 }
 
-/// The node and the pods that will be on it: those that hold something now, and those that are
-/// placed in thought.
+/// The node with its holdings and the pods that are placed tentatively.
 class NominatedFirst::Thought {
  public:
   Thought(const NodeState& node, const Claim& claim, const NamespaceUse& held)
@@ -30,7 +29,7 @@ class NominatedFirst::Thought {
 
   [[nodiscard]] const std::vector<HoldingPtr>& placed() const { return placed_; }
 
-  /// Another thought about the same node.
+  /// `other` is of the same node.
   void become(Thought&& other) {
     held_ = std::move(other.held_);
     placed_ = std::move(other.placed_);
@@ -41,22 +40,21 @@ class NominatedFirst::Thought {
     held_.add(claim.name_space, compute_of(*placed_.back()));
   }
 
-  /// Whether the pod has room beside those placed, without those that go; then, the size of what it
-  /// would take.
+  /// The size of the pod's tightest placement beside those placed; nothing: it does not fit.
   [[nodiscard]] std::optional<std::int64_t> room_for(const Kept& pod) const {
     const Ways ways(*this, pod);
     if (ways.order.empty()) return std::nullopt;
     return size_of(ways.options[ways.order.front()]);
   }
 
-  /// Places the pod as tightly as it goes, after room_for().
+  /// Precondition: room_for() found a placement.
   void place_tightly(const Kept& pod) {
     const Ways ways(*this, pod);
     place(claim_of(*pod.pod), ways.options[ways.order.front()]);
   }
 
-  /// Places them all, one after another. False: that came to nothing within so many trials, and
-  /// nothing is placed.
+  /// Places all pods by backtracking. False: no way was found within `trials`, and nothing is
+  /// placed.
   bool place_all(const std::vector<Kept>& pods, const GpuMarks& apart,
                  int trials = kMostPlacingTrials) {
     apart_ = apart;
@@ -88,9 +86,9 @@ class NominatedFirst::Thought {
     std::vector<std::size_t> order;  // positions in `options`, the tightest first
   };
 
-  /// Who sees most of the others first: what fits in its place then does so for all who come later.
-  /// Of equals, who takes any mode joins a GPU that is open, and the small fill what the large
-  /// leave.
+  /// The order of placing: first the pods for which the fewest others are gone, since what fits for
+  /// them fits for those after them too. Then those that ask for a mode, so that the others can
+  /// join the GPUs that they open. Then the large ones, so that small ones fill what is left over.
   static std::vector<Kept> in_turn(const std::vector<Kept>& pods) {
     const auto sees_less = [](const Kept& kept) {
       return kept.waits == Waits::kForAllAfterIt ? kept.pod->rank.priority : 0;
@@ -112,8 +110,8 @@ class NominatedFirst::Thought {
     return turns;
   }
 
-  /// `first`: so far each pod is where it is placed first. That costs no trials; beyond it a pod
-  /// that is hard to place counts for as many as take that long.
+  /// `first`: all pods so far have their first choice, which costs no trials. Other choices cost as
+  /// many trials as fit() takes work.
   bool place_rest(std::span<const Kept> pods, int& trials, bool first = true) {
     if (pods.empty()) return true;
     if (!first && trials <= 0) return false;
@@ -134,7 +132,7 @@ class NominatedFirst::Thought {
     placed_.pop_back();
   }
 
-  /// Nobody looks at its profiles.
+  /// Its profiles are not used.
   [[nodiscard]] Claim claim_of(const Nomination& pod) const {
     return {.name_space = pod.name_space,
             .rank = pod.rank,
@@ -151,7 +149,7 @@ class NominatedFirst::Thought {
   const Claim& claim_;
   NamespaceUse held_;
   std::vector<HoldingPtr> placed_;
-  GpuMarks apart_;  // those that no other is like
+  GpuMarks apart_;  // the GPUs to tell apart
 };
 
 NominatedFirst::NominatedFirst(const NodeState& node, const Claim& claim, const Around& around)
@@ -168,8 +166,8 @@ NominatedFirst::NominatedFirst(const NodeState& node, const Claim& claim, const 
   apart_ = apart();
 }
 
-/// Those with a pod on them that goes before one of the nominated comes: it sees a GPU that for
-/// others, who come earlier, is like its neighbour.
+/// The GPUs with a pod that is gone for a protected pod: equal to others now, different for that
+/// pod.
 GpuMarks NominatedFirst::apart() const {
   GpuMarks marks;
   for (const HoldingPtr& holding : node_.holdings) {
@@ -180,8 +178,8 @@ GpuMarks NominatedFirst::apart() const {
   return marks;
 }
 
-/// Who comes first by rank is kept first; but before one more is left out, all are placed anew: the
-/// tightest place for one alone need not be the best for all.
+/// Called by rank. If a pod does not fit beside the tightest placements of those before it, all are
+/// placed anew by backtracking before it is given up.
 void NominatedFirst::keep(const Nomination& pod, Thought& thought) {
   memos_.push_back(std::make_unique<FitMemo>(pod.request));
   Kept kept{.pod = &pod, .memo = memos_.back().get()};
@@ -218,9 +216,9 @@ std::int64_t NominatedFirst::work() const {
 bool NominatedFirst::leaves_room(PlacementView placement) {
   Thought thought(node_, claim_, around_.held);
   thought.place(claim_, placement);
-  // Mostly the tightest place for each will do.
+  // The tightest placement of each usually suffices.
   if (thought.place_all(kept_, apart_, 0)) return true;
-  // One that has none on its own has none with the others, and that is soon found out.
+  // A cheap necessary condition: each fits alone.
   const bool each = std::ranges::all_of(
       kept_, [&](const Kept& kept) { return thought.room_for(kept).has_value(); });
   return each && kept_.size() > 1 && thought.place_all(kept_, apart_);

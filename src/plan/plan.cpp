@@ -14,10 +14,10 @@
 namespace snug {
 namespace {
 
-/// Of differences of scores, which may need a bit more than a score.
+/// A difference of two scores may need 65 bits.
 __extension__ using Wide = __int128;
 
-/// With the uuid of the slice that is there already, if it is the same.
+/// The slice of the take, with its uuid if it exists already.
 std::optional<Slice> slice_of(const GpuInfo& gpu, const DeviceTake& take) {
   if (take.mode != GpuMode::kMig) return std::nullopt;
   const MigProfile& profile = gpu.mig_table->profiles[take.slice.profile];
@@ -28,7 +28,7 @@ std::optional<Slice> slice_of(const GpuInfo& gpu, const DeviceTake& take) {
   return slice;
 }
 
-/// What one container gets by a placement.
+/// What one container gets from a placement.
 std::variant<std::vector<ReservedDevice>, KubeletUnits> given(const NodeState& node,
                                                               const ContainerRequest& asked,
                                                               std::size_t container,
@@ -58,7 +58,7 @@ class Planner {
         tenant_(tenant_of(claim_.name_space, claim_.sharing, input.snapshot.held)),
         fit_memo_(claim_.request) {}
 
-  /// Names to slots; kNoSlot where the snapshot has no such node.
+  /// By name; kNoSlot if the node is not in the snapshot.
   static std::vector<std::uint32_t> slots_of(const Snapshot& snapshot,
                                              std::span<const std::string_view> names) {
     std::vector<std::uint32_t> slots;
@@ -69,7 +69,7 @@ class Planner {
     return slots;
   }
 
-  /// `before`: whether one candidate's name comes before the other's, by their positions.
+  /// `before`: whether the name of one candidate precedes another's, by position.
   template <typename Before>
   Plan run(std::vector<std::uint32_t> slots, const Before& before) {
     slots_ = std::move(slots);
@@ -86,7 +86,7 @@ class Planner {
       }
     }
     if (plan_.winner) {
-      judge(*plan_.winner);  // now for its placement
+      judge(*plan_.winner);  // for its placement
       SNUG_CHECK(!options_.empty());
       plan_.placement = options_[best_].copy();
     }
@@ -112,7 +112,7 @@ class Planner {
     return found == input_.snapshot.nominations.end() ? nullptr : &found->second;
   }
 
-  /// Sets the verdicts that take no look at the node; the other candidates must be judged.
+  /// Sets the verdicts that are known without the node's state; the others go to to_judge_.
   template <typename Before>
   void recall(const Before& before) {
     const NodeTable& nodes = input_.snapshot.nodes;
@@ -136,15 +136,15 @@ class Planner {
     }
   }
 
-  /// Candidates come in any order and a cluster's states exceed the cache: asking for them some
-  /// nodes ahead hides the wait for memory (bench/plan_bench).
+  /// Prefetches the states of the next candidates, since those of a large cluster exceed the
+  /// processor's cache (bench/plan_bench).
   void fetch_ahead(std::size_t now) const {
     constexpr std::size_t kFar = 12;
     constexpr std::size_t kNear = 6;
     constexpr std::size_t kCacheLine = 64;
     if (now + kFar < to_judge_.size()) {
       const NodeState& node = state(to_judge_[now + kFar]);
-      __builtin_prefetch(&node.inventory);  // the two ends of what is read of it
+      __builtin_prefetch(&node.inventory);  // the first and the last member that are read
       __builtin_prefetch(&node.annotated_gate);
     }
     if (now + kNear < to_judge_.size()) {
@@ -175,7 +175,7 @@ class Planner {
       verdict.score_class = best.score_class;
       best_ = best.option;
     }
-    // What others intend or wait for ends without the node's state changing.
+    // Intents and nominations end without a new version of the node's state.
     if (input_.memo != nullptr && nominations == nullptr && offered.later == nullptr) {
       const std::size_t slot = slots_[candidate];
       input_.memo->remember(slot, input_.snapshot.nodes.version(slot), verdict.reason,

@@ -25,7 +25,7 @@ class Decision {
         terminating_(node_.holdings.size()) {}
 
   std::vector<std::string_view> run() {
-    // What filter calls beyond eviction is so here too.
+    // Filter reports such reasons as unresolvable too.
     const ReasonCode now = after_.reason_now();
     if (now != ReasonCode::kNone && !reason(now).evictable) return {};
     if (!sort_pods()) return {};
@@ -35,8 +35,8 @@ class Decision {
     if (chosen_may_live()) bound_to_go.assign(bound_to_go.size(), false);
     gone = either(chosen_, terminating_);
     if (after_.fits(gone)) {
-      // Those whom kube-scheduler chose stay chosen where they suffice: it knows the disruption
-      // budgets. But nobody need go for what those that are ending anyway leave.
+      // kube-scheduler's victims suffice: keep to them, since it knows the disruption budgets, but
+      // drop those that terminating pods make needless.
       reprieve(after_, where([&](std::size_t i) { return chosen_[i] && !bound_to_go[i]; }), gone);
     } else {
       gone = either(bound_to_go, terminating_);
@@ -49,7 +49,7 @@ class Decision {
                              .preferred = chosen_});
     }
     after_.begin_last_pass();
-    // Those that are ending anyway are named only where the pod needs their end.
+    // Terminating pods are victims only if the pod needs their GPUs.
     reprieve(after_, where([&](std::size_t i) { return terminating_[i] && !bound_to_go[i]; }),
              gone);
     if (others_come_first() || after_.ran_out()) reprieve_again(bound_to_go, gone);
@@ -77,7 +77,7 @@ class Decision {
     return set;
   }
 
-  /// False: kube-scheduler chose somebody who does not come after the pod.
+  /// False: kube-scheduler chose a pod that is not of lower priority.
   bool sort_pods() {
     for (const std::string_view uid : offer_.chosen) {
       const auto found = std::ranges::find(node_.holdings, uid, &Holding::uid);
@@ -95,9 +95,9 @@ class Decision {
     return true;
   }
 
-  /// Of a pod that is nominated and comes first, more evictions may make one that can start at
-  /// once, and then it must be able to: fewer of them may do where more do not. So whoever was
-  /// needed among many is asked again among few.
+  /// Repeats reprieve() until nothing changes. With nominated pods, fits() is not monotone: after
+  /// more evictions a nominated pod may fit at once, and then must keep fitting, so a victim that
+  /// was needed among many may be needless among few.
   void reprieve_again(const PodSet& bound_to_go, PodSet& gone) {
     PodSet before;
     do {
@@ -106,8 +106,8 @@ class Decision {
     } while (gone != before);
   }
 
-  /// Whether it is sure that kube-scheduler chose its victims for nothing but cpu, memory, places
-  /// or units of the kubelet: then those who free them may as well be others.
+  /// Whether kube-scheduler certainly chose its victims for CPU, memory, places or units of the
+  /// kubelet alone: then other pods that free them may replace its victims.
   [[nodiscard]] bool chosen_may_live() {
     if (!node_.inventory->host.known || preemptor_.other_constraints || !unknown_.empty() ||
         others_come_first()) {
@@ -117,8 +117,8 @@ class Decision {
     for (const std::size_t position : pods()) {
       if (!chosen_[position]) continue;
       if (pod(position).other_constraints) return false;
-      // It names nobody whose end it does not need: if the others' end is enough as far as is known
-      // here, there is a reason that is not known here.
+      // kube-scheduler chooses no needless victim. If the others suffice by what is known here, it
+      // had a reason that is not known here.
       gone[position] = false;
       const bool needless = after_.host_fits(gone) &&
                             (!preemptor_.claim.request.kubelet_assigned() || after_.gpus_fit(gone));
@@ -128,8 +128,8 @@ class Decision {
     return true;
   }
 
-  /// Pods nominated to the node that come first: kube-scheduler counts their cpu and memory, which
-  /// are not known here.
+  /// Whether nominated pods outrank the preemptor: kube-scheduler counts their CPU and memory,
+  /// which are not known here.
   [[nodiscard]] bool others_come_first() const {
     const Nominations* nominations = offer_.around.nominations;
     const PodRank& rank = preemptor_.claim.rank;
@@ -138,7 +138,7 @@ class Decision {
            });
   }
 
-  /// Who may go beside those who go in any case.
+  /// The pods that may be evicted besides `gone`.
   [[nodiscard]] Pods pool_beside(const PodSet& gone, std::int32_t highest_priority) const {
     Pods pool;
     for (const std::size_t position : pods()) {
@@ -153,8 +153,8 @@ class Decision {
     return pool;
   }
 
-  /// The lowest priority up to which pods have to go. Below that of a pod that goes in any case
-  /// nothing is to be gained.
+  /// The lowest priority such that evicting all pods up to it suffices, and at least that of the
+  /// pods that go in any case: sparing less important pods than those gains nothing.
   [[nodiscard]] std::int32_t threshold_beside(const PodSet& gone) {
     constexpr auto kLowest = std::numeric_limits<std::int32_t>::min();
     constexpr auto kHighest = std::numeric_limits<std::int32_t>::max();
@@ -176,7 +176,7 @@ class Decision {
     return enough == levels.end() ? kHighest : *enough;
   }
 
-  /// The most important first.
+  /// Most important first.
   template <typename Condition>
   [[nodiscard]] Pods where(Condition condition) const {
     Pods some;
@@ -202,7 +202,7 @@ class Decision {
   const NodeState& node_;
   AfterEviction after_;
   PodSet chosen_;
-  PodSet terminating_;  // only those that may go
+  PodSet terminating_;  // of lower priority
   std::vector<std::string_view> unknown_;
 };
 

@@ -1,4 +1,4 @@
-// Which of several placements leaves the least unused beside it, whatever anybody's profile says.
+// Orders placements by how little they leave free, independently of any profile. Pure.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace snug {
 
-/// Positions in `options`, the tightest first: that which opens the fewest empty GPUs; then that
-/// which leaves the least room on the GPUs that it takes; then the first.
+/// Positions in `options`, tightest first: by the number of empty GPUs that it opens, then by what
+/// it leaves free on its GPUs, then by position.
 [[nodiscard]] std::vector<std::size_t> by_tightness(const NodeState& node,
                                                     const PlacementList& options);
 

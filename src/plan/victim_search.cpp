@@ -14,14 +14,14 @@ namespace {
 
 using Pods = std::vector<std::size_t>;
 
-// How far the exact search goes, within the bound on the decision's work (kMostEvictionWork). With
-// so many pods it nearly always ends within its steps; where it does not, the best found so far is
-// taken. Beside nominated pods a step costs ten times as much and more.
+// Bounds of the exact search, within the decision's kMostEvictionWork. With this many pods it
+// nearly always ends; if not, the best result so far is taken. With nominated pods a step costs
+// more than ten times as much.
 constexpr std::size_t kMostForExactSearch = 16;
 constexpr int kMostSteps = 500;
 constexpr int kMostStepsBesideNominated = 50;
 
-/// What ends with some pods, in the order in which that matters.
+/// The cost of evicting some pods, the most significant part first.
 struct Loss {
   std::size_t pods = 0;
   std::size_t not_preferred = 0;
@@ -30,7 +30,7 @@ struct Loss {
   std::vector<std::string_view> uids;     // sorted
 };
 
-/// An empty time is the youngest.
+/// An empty time is younger than any.
 bool older(std::string_view a, std::string_view b) { return !a.empty() && (b.empty() || a < b); }
 
 bool less(const Loss& a, const Loss& b) {
@@ -58,7 +58,7 @@ class Search {
       PodSet chosen = in_.gone;
       branch(0, chosen, open);
     }
-    // Where the bound on work was reached, nobody may have been found who can live.
+    // Without a result, the bound on work was reached.
     return best_.empty() ? with(in_.gone, in_.pool) : std::move(best_);
   }
 
@@ -72,13 +72,13 @@ class Search {
     return set;
   }
 
-  /// Where cpu, memory and places suffice already, pods without GPUs need not go.
+  /// Pods without GPUs need not go if CPU, memory and places suffice already.
   void drop_bystanders() {
     if (!in_.after.host_fits(in_.gone)) return;
     std::erase_if(in_.pool, [&](std::size_t position) { return !in_.after.has_gpus(position); });
   }
 
-  /// Those without whose end there is no room, whoever else goes.
+  /// Pods that must go, whichever others go.
   void take_needed() {
     std::ranges::sort(in_.pool,
                       [&](std::size_t a, std::size_t b) { return more_important(pod(a), pod(b)); });
@@ -96,7 +96,7 @@ class Search {
     in_.pool = std::move(others);
   }
 
-  /// The whole pool goes but those that may live, asked in this order.
+  /// The whole pool without those that reprieve() removes in this order.
   PodSet reprieved(const Pods& order) {
     PodSet gone = with(in_.gone, in_.pool);
     reprieve(in_.after, order, gone);
@@ -115,8 +115,7 @@ class Search {
     return order;
   }
 
-  /// How many of the pool's pods would have to leave a GPU: of the GPUs that the pod is on, the
-  /// fewest.
+  /// By pod the number of the pool's pods on the least crowded of its GPUs.
   [[nodiscard]] std::vector<std::size_t> neighbours() const {
     std::vector<std::size_t> on_gpu(in_.node.gpus.size(), 0);
     for (const std::size_t position : in_.pool) {
@@ -131,8 +130,8 @@ class Search {
     return fewest;
   }
 
-  /// Ways to ask who may live: the most important first, as kube-scheduler does; those that free
-  /// little first; those on crowded GPUs first.
+  /// Orders of reprieve: most important first, as kube-scheduler does; those that free the least
+  /// first, by each resource; those on crowded GPUs first.
   [[nodiscard]] std::vector<Pods> orders() const {
     const std::vector<std::size_t> fewest = neighbours();
     const NodeInventory* inventory = in_.node.inventory.get();
@@ -159,8 +158,8 @@ class Search {
     return gpus;
   }
 
-  /// For each GPU that suffices without its holders: whoever holds nothing on it lives where cpu,
-  /// memory and places allow that; then of its holders whoever need not go.
+  /// For each GPU that suffices without its holders: reprieves the other pods as far as CPU, memory
+  /// and places allow, then those of its holders that need not go.
   void try_each_gpu() {
     std::map<std::size_t, PodSet> holders;
     for (const std::size_t position : in_.pool) {
@@ -215,9 +214,9 @@ class Search {
     least_ = std::move(loss);
   }
 
-  /// `chosen` go, the pool's pods before `next` that are not `open` live, about the others nothing
-  /// is said yet. Without all that are open there is room. A part of the pool is looked at only
-  /// while it may be no larger than the best and the rest can still make room.
+  /// Branch and bound over the pool's pods from `next` on: those before are decided. `chosen` go.
+  /// `open`: `chosen` and the undecided ones, without all of which the preemptor fits. A branch is
+  /// cut if it has more pods than the best result, or if `open` no longer suffices.
   void branch(std::size_t next, PodSet& chosen, PodSet& open, std::size_t count = 0) {
     if (steps_left_-- <= 0) return;
     if (in_.after.fits(chosen)) return keep_if_better(chosen);

@@ -1,5 +1,5 @@
-// The search for the fewest and least important pods whose end makes room. Exact while that takes
-// few trials, else the best of several ways to let pods live one after another.
+// Searches the fewest and least important pods whose eviction makes the preemptor fit. Exact for
+// few pods, by branch and bound; else the best result of several orders of reprieve.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,21 @@ namespace snug {
 struct SearchInput {
   const NodeState& node;
   AfterEviction& after;
-  PodSet gone;                    // whoever goes in any case
-  std::vector<std::size_t> pool;  // who else may go: without them all there is room
-  PodSet preferred;               // of equals, rather these
+  PodSet gone;                    // pods that go in any case
+  std::vector<std::size_t> pool;  // the others that may go; without all of them the preemptor fits
+  PodSet preferred;               // preferred as victims among equals
 };
 
-/// Whether the first of two comes before the other where only one can live: it has the higher
-/// priority, or is older.
+/// By higher priority, then by age.
 [[nodiscard]] inline bool more_important(const Holding& a, const Holding& b) {
   return a.rank.before(b.rank);
 }
 
-/// `gone` and the best part of the pool: without them there is room. Fewest pods; then most
-/// preferred ones; lowest sum of priorities; younger pods rather than older; lower uids.
+/// `gone` and the best part of the pool: the fewest pods, then the most preferred ones, the lowest
+/// sum of priorities, the youngest pods, the lower uids.
 [[nodiscard]] PodSet search_victims(SearchInput input);
 
-/// Takes back those of `pods`, in this order, that need not go.
+/// Removes from `gone` those of `pods`, in this order, without whose eviction the preemptor fits.
 void reprieve(AfterEviction& after, const std::vector<std::size_t>& pods, PodSet& gone);
 
 }  // namespace snug

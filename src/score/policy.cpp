@@ -39,7 +39,7 @@ const Profile& ProfileChoice::of(const NodeState& node, PlacementView placement)
   const std::size_t gpu = placement.takes.empty() ? 0 : placement.takes.front().gpu;
   if (gpu >= node.gpus.size()) return *otherwise_;
   const GpuInfo& info = *node.gpus[gpu].info;
-  if (info.model_number == 0) return compare(info.model);  // it may be any of several
+  if (info.model_number == 0) return compare(info.model);  // several models share it
   const Profile*& known = known_.at(info.model_number);
   if (known == nullptr) known = &compare(info.model);
   return *known;

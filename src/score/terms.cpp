@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "score/demand_terms.hpp"
+#include "score/fgd.hpp"
+#include "score/slice_terms.hpp"
 
 namespace snug {
 namespace {
@@ -13,30 +15,30 @@ namespace {
 constexpr std::int64_t kFull = 1000;        // thousandths
 constexpr std::int64_t kRoomPerGpu = 2000;  // GpuState::room of an empty GPU
 
-struct Left {
-  std::int64_t on_node = 0;  // thousandths of what the node's GPUs have
+/// What the placement leaves free.
+struct FreeAfter {
+  std::int64_t on_node = 0;  // thousandths of all GPUs of the node
   std::int64_t on_gpus = 0;  // thousandths of the GPUs that the placement uses, their mean
 };
 
-/// Room in thousandths of what so many GPUs have, at least 0.
+/// `room` as thousandths of as many GPUs, at least 0.
 std::int32_t thousandths(std::int64_t room, std::size_t gpus) {
   constexpr std::int64_t kDivisor = kRoomPerGpu / kFull;
   return std::max(0, static_cast<std::int32_t>(room) /
                          static_cast<std::int32_t>(kDivisor * static_cast<std::int64_t>(gpus)));
 }
 
-/// What the placement leaves free.
-Left left_after(const TermInput& input) {
+FreeAfter free_after(const TermInput& input) {
   const NodeState& node = input.node;
-  Left left;
+  FreeAfter free;
   if (input.placement.takes.empty()) {
     std::int64_t all = 0;
     std::int64_t used = 0;
     for (const auto& [resource, units] : node.inventory->kubelet_units) all += units;
     for (const auto& [resource, units] : node.kubelet_used) used += units;
     for (const ContainerRequest& container : input.request.containers) used += container.count;
-    left.on_node = all > 0 ? std::clamp(kFull * (all - used) / all, std::int64_t{0}, kFull) : 0;
-    return left;
+    free.on_node = all > 0 ? std::clamp(kFull * (all - used) / all, std::int64_t{0}, kFull) : 0;
+    return free;
   }
   std::int64_t node_room = node.room;
   std::int64_t gpu_room = 0;
@@ -48,25 +50,25 @@ Left left_after(const TermInput& input) {
     gpu_room += node.gpus[take.gpu].room;
     ++gpus;
   }
-  left.on_node = thousandths(node_room, node.gpus.size());
-  left.on_gpus = thousandths(gpu_room, gpus);
-  return left;
+  free.on_node = thousandths(node_room, node.gpus.size());
+  free.on_gpus = thousandths(gpu_room, gpus);
+  return free;
 }
 
-/// The tightest GPU first, then the fullest node: 90 parts of the one to 10 of the other.
+/// kTermBound - (90 * on_gpus + 10 * on_node): the fullest GPU first, then the fullest node.
 std::int32_t best_fit(const TermInput& input) {
-  const Left left = left_after(input);
-  return static_cast<std::int32_t>(kTermBound - (90 * left.on_gpus + 10 * left.on_node));
+  const FreeAfter free = free_after(input);
+  return static_cast<std::int32_t>(kTermBound - (90 * free.on_gpus + 10 * free.on_node));
 }
 
-/// The emptiest node first, then the emptiest GPU.
+/// 90 * on_node + 10 * on_gpus: the emptiest node first, then the emptiest GPU.
 std::int32_t spread(const TermInput& input) {
-  const Left left = left_after(input);
-  return static_cast<std::int32_t>(90 * left.on_node + 10 * left.on_gpus);
+  const FreeAfter free = free_after(input);
+  return static_cast<std::int32_t>(90 * free.on_node + 10 * free.on_gpus);
 }
 
-/// Whether some container has both GPUs, and so uses what links them.
-bool joined(PlacementView placement, std::size_t a, std::size_t b) {
+/// Whether some container has both GPUs, and so can use the NVLinks between them.
+bool share_container(PlacementView placement, std::size_t a, std::size_t b) {
   for (const DeviceTake& one : placement.takes) {
     if (one.gpu != a) continue;
     for (const DeviceTake& other : placement.takes) {
@@ -76,11 +78,11 @@ bool joined(PlacementView placement, std::size_t a, std::size_t b) {
   return false;
 }
 
-/// The NVLinks at the GPUs of a placement, each counted from either end.
+/// NVLinks at the GPUs of a placement, each counted at both ends.
 struct Links {
-  std::int64_t inside = 0;  // between GPUs that one container has
-  std::int64_t cut = 0;     // between empty GPUs of which one container gets just one
-  std::int64_t most = 0;    // of any one GPU, times the placement's GPUs
+  std::int64_t inside = 0;  // between two GPUs of one container
+  std::int64_t cut = 0;     // between two empty GPUs that no container has both of
+  std::int64_t most = 0;    // the largest number at any GPU of the node * GPUs of the placement
 };
 
 Links links_of(const NodeState& node, PlacementView placement) {
@@ -94,7 +96,7 @@ Links links_of(const NodeState& node, PlacementView placement) {
       const int between = a == b ? 0 : node.links(a, b);
       all += between;
       if (!taken[a] || between == 0) continue;
-      if (taken[b] && joined(placement, a, b)) {
+      if (taken[b] && share_container(placement, a, b)) {
         links.inside += between;
       } else if (node.gpus[a].empty() && node.gpus[b].empty()) {
         links.cut += between;
@@ -107,8 +109,7 @@ Links links_of(const NodeState& node, PlacementView placement) {
   return links;
 }
 
-/// Half for the links that join a container's own GPUs, half for those of empty GPUs that are not
-/// torn from each other, in parts of what so many GPUs could have.
+/// kTermBound / 2 * (inside - cut) / most.
 std::int32_t nvlink_locality(const TermInput& input) {
   const NodeState& node = input.node;
   if (input.placement.takes.empty() || node.inventory->links.empty()) return 0;
@@ -119,23 +120,23 @@ std::int32_t nvlink_locality(const TermInput& input) {
 }
 
 constexpr auto kTerms = std::to_array<TermRow>({
-    {"best-fit", best_fit, "the less the placement leaves on its GPUs, then on its node"},
-    {"fgd", fgd, "the less the placement adds to what typical pods cannot use (FGD)"},
+    {"best-fit", best_fit, "the less the placement leaves free on its GPUs, then on its node"},
+    {"fgd", fgd, "the less the placement adds to the node's fragmentation (FGD)"},
     {"left-over-size", left_over_size, "the less a share leaves of its GPU"},
     {"left-over-value", left_over_value,
-     "the less could still have been sold of what the shares leave of their GPUs"},
+     "the less a share takes from the value of its GPU's left-over, beyond its price"},
     {"model-scarcity", model_scarcity,
-     "the less pods need the GPUs' models that can have no others, measured by how many there are"},
+     "the less demand is limited to the GPUs' models, in proportion to their number"},
     {"multi-gpu-room", multi_gpu_room,
-     "the less room it takes from the pods that need several GPUs at once"},
+     "the less headroom it takes from pods that need several GPUs at once"},
     {"nvlink-locality", nvlink_locality,
      "the more NVLinks join a container's GPUs, and the fewer are cut between empty ones"},
-    {"slice-reuse", slice_reuse, "the fewer MIG slices have to be created for it"},
+    {"slice-reuse", slice_reuse, "the fewer MIG slices have to be created"},
     {"slice-value", slice_value,
-     "the less MIG cards lose for the slices that will come, beyond what the pod's own is worth"},
-    {"spread", spread, "the more the placement leaves on its node, then on its GPUs"},
+     "the less value MIG cards lose for the slices to come, beyond the price of the pod's own"},
+    {"spread", spread, "the more the placement leaves free on its node, then on its GPUs"},
     {"stranded-gpu", stranded_gpu,
-     "the less idle GPU is left without the CPU and memory that pods need with it"},
+     "the less idle GPU it strands without the CPU and memory that pods need with it"},
 });
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "snug/base/units.hpp"
 #include "snug/demand/supply.hpp"
 #include "snug/mig/catalog.hpp"
-#include "snug/score/fragment.hpp"
+#include "snug/score/fragmentation.hpp"
 #include "snug/sim/replay.hpp"
 
 namespace snug {
@@ -130,7 +130,7 @@ double Measures::fragmented(const Snapshot& snapshot) {
   for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot) {
     if (known_[slot] != snapshot.nodes[slot]) {
       known_[slot] = snapshot.nodes[slot];
-      fragment_[slot] = fragment(fragment_view(*known_[slot]), typical_);
+      fragment_[slot] = fragmentation(fragmentation_view(*known_[slot]), typical_);
     }
     sum += static_cast<double>(fragment_[slot]) / static_cast<double>(kOne);
   }

@@ -1,10 +1,10 @@
-// Learns what pods ask for from the pods that have come and gone, by counting them: by events,
-// never by the clock, so that the same events in the same order teach the same. Every pod counts
-// once, by its uid, when it is first seen, whether it finds room or not.
+// Learns the demand by counting pods: once each, by uid, when first seen, whether placed or
+// refused. Driven by events alone, never by a clock, so that the same events in the same order give
+// the same tables (docs/decisions/0018).
 //
-// Pods that ask for no GPU are not counted, and what no node could hold teaches nothing. Memory:
-// the living pods, kMostWaiting of those that wait, and kMostShapes shapes; where there are more,
-// all counts are halved and what has come to nothing is dropped. Not thread-safe.
+// Not counted: pods that ask for no GPU, and pods that would fit on no node even if it were empty.
+// Memory: the living pods, kMostWaiting waiting pods and kMostShapes shapes; when there are more
+// shapes, all counts are halved and those below 1 are dropped. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -26,83 +26,80 @@ namespace snug {
 
 class DemandLearner {
  public:
-  /// A pod that asks for GPUs; nothing happens where it is known.
+  /// A pod was created. Ignored if it asks for no GPU or is known.
   void arrived(std::string_view uid, const PodShape& shape, const Supply& supply);
-  /// A pod that was there when learning began: it says what is asked for, and nothing of how fast
-  /// pods come.
+  /// A pod existed when learning began: counted, but it is no arrival for the regime.
   void was_there(std::string_view uid, const PodShape& shape);
-  /// It holds GPUs from now on. Nothing happens where it is not known.
+  /// The pod holds GPUs from now on. Ignored if the pod is not known.
   void placed(std::string_view uid);
-  /// It is gone; what it held is free.
+  /// The pod ended; what it held is free.
   void gone(std::string_view uid, const Supply& supply);
-  /// Of those that it knows, all but these are gone.
+  /// All known pods but these have ended.
   void keep_only(const std::unordered_set<std::string_view>& living, const Supply& supply);
-  [[nodiscard]] bool knows(std::string_view uid) const { return living_.contains(uid); }
+  [[nodiscard]] bool knows(std::string_view uid) const { return live_pods_.contains(uid); }
 
-  /// Whether enough has come since the tables were made to make them anew.
+  /// Whether enough pods have arrived since the last build_tables().
   [[nodiscard]] bool tables_due() const;
-  /// Measured by what there is. Takes less than a millisecond for some hundred shapes, some tens of
-  /// them where thousands name models.
+  /// Takes less than a millisecond for some hundred shapes, some tens of milliseconds if thousands
+  /// of them name models.
   void build_tables(const Supply& supply);
-  /// How much pods leave, as Demand::churn.
-  [[nodiscard]] int churn() const { return churn_.at(); }
-  /// How much of what comes finds no room, as Demand::saturation.
-  [[nodiscard]] int saturation() const { return saturation_.at(); }
-  /// What has been learned; without a version.
+  /// As Demand::churn.
+  [[nodiscard]] int churn() const { return churn_.level(); }
+  /// As Demand::saturation.
+  [[nodiscard]] int saturation() const { return saturation_.level(); }
+  /// The tables and the regime; Demand::version is 0.
   [[nodiscard]] Demand demand() const;
 
  private:
-  struct Living {
-    /// GPUs alone. Measured when it goes: pods may be listed before the nodes that say what a GPU
-    /// has.
+  struct LivePod {
+    /// Its GPUs alone. Converted to milli-GPU when the pod ends, since pods may be listed before
+    /// the nodes that state a GPU's memory.
     PodShape asks;
     bool placed = false;
   };
 
-  /// A pod that asks for one GPU, a share of it or a slice.
-  struct Waiting {
+  /// A pod with one GPU, share or slice that has not been placed.
+  struct WaitingPod {
     std::string uid;
     double milli = 0;
-    int passed = 0;  // pods that came after it and have been placed
+    int overtaken_by = 0;  // pods that arrived later and have been placed
   };
 
-  /// Follows a measure in whole steps, and stays where the measure stays within three quarters of
-  /// one: a measure that trembles about a boundary would make decisions look at every node again
-  /// and again.
-  class Steps {
+  /// A value from 0 to 1 in whole steps, with hysteresis (kRegimeHysteresis).
+  class HysteresisLevel {
    public:
-    explicit Steps(int most) : most_(most) {}
-    /// `part`: of the way from 0 to `most`; more than all of it is all.
-    void follow(double part);
-    [[nodiscard]] int at() const { return at_; }
+    explicit HysteresisLevel(int max_level) : max_level_(max_level) {}
+    /// Values above 1 count as 1.
+    void update(double value);
+    [[nodiscard]] int level() const { return level_; }
 
    private:
-    int most_;
-    int at_ = 0;
+    int max_level_;
+    int level_ = 0;
   };
 
-  void forget_the_rarest();
-  void wait(std::string_view uid, double milli);
-  void end_wait(std::string_view uid);
-  void judge(double milli, bool refused);
-  void know(std::string_view uid, const PodShape& shape);
-  void count(const PodShape& shape);
-  void follow_leaving();
+  void add_live_pod(std::string_view uid, const PodShape& shape);
+  void count_shape(const PodShape& shape);
+  void forget_rarest_shapes();
+  void start_waiting(std::string_view uid, double milli);
+  void stop_waiting(std::string_view uid);
+  void record_outcome(double milli, bool refused);
+  void update_churn();
 
-  ShapeCounts pods_;
-  std::unordered_map<std::string, Living, StringHash, std::equal_to<>> living_;
-  std::int64_t counted_ = 0;
-  std::int64_t next_build_ = 1;
+  ShapeCounts shape_counts_;
+  std::unordered_map<std::string, LivePod, StringHash, std::equal_to<>> live_pods_;
+  std::int64_t counted_pods_ = 0;
+  std::int64_t next_build_at_ = 1;
   DemandTables tables_;
-  // Moving means over arrivals, in milli-GPU for each.
+  // Moving averages of milli-GPU (demand/fitted.hpp).
   std::int64_t arrivals_ = 0;
-  double arriving_ = 0;
-  double leaving_ = 0;
-  Steps churn_{Demand::kFullChurn};
-  double judged_ = 0;
-  double refused_ = 0;  // of these
-  Steps saturation_{Demand::kFullSaturation};
-  std::deque<Waiting> waiting_;  // in the order in which they came
+  double arriving_milli_ = 0;
+  double leaving_milli_ = 0;
+  HysteresisLevel churn_{Demand::kFullChurn};
+  double judged_milli_ = 0;
+  double refused_milli_ = 0;
+  HysteresisLevel saturation_{Demand::kFullSaturation};
+  std::deque<WaitingPod> waiting_;  // by arrival
 };
 
 }  // namespace snug

@@ -1,4 +1,4 @@
-// The GPUs that demand is measured by. Pure.
+// What the cluster has, by which demand is measured. Pure.
 #pragma once
 
 #include <array>
@@ -23,40 +23,39 @@ struct Supply {
   };
 
   std::int64_t gpus = 0;
-  // Of the nodes that have GPUs.
+  // Of all nodes with GPUs.
   std::int64_t cpu_milli = 0;
   std::int64_t memory_mib = 0;
-  std::array<std::int64_t, kMostModels> by_model{};  // GPUs, by the model's number
-  /// Of the largest GPU of each model, by the model's number.
-  std::array<MebiBytes, kMostModels> memory_by_model{};
+  // By GpuInfo::model_number.
+  std::array<std::int64_t, kMostModels> by_model{};        // GPUs
+  std::array<MebiBytes, kMostModels> memory_by_model{};    // of the largest GPU
   std::shared_ptr<const std::vector<std::string>> models;  // names by number; null: none
-  /// MIG tables by their number (GpuInfo::mig_number), and how many GPUs in MIG mode have each.
+  // By GpuInfo::mig_number; the first is no table.
   std::shared_ptr<const std::vector<MigTableRef>> mig_tables;
-  std::array<std::int64_t, kMostMigTables> by_mig_table{};
-  /// The most that any one node has of each. 0 GPUs: no node is known; 0 CPU: no node says what it
-  /// has.
+  std::array<std::int64_t, kMostMigTables> by_mig_table{};  // GPUs in MIG mode
+  // The most that any one node has. 0 GPUs: no node is known; 0 CPU: no node states its capacity.
   std::int64_t most_gpus = 0;
   std::int64_t most_cpu_milli = 0;
   std::int64_t most_memory_mib = 0;
-  std::vector<Size> sizes;  // that which most GPUs have first, kMostGpuSizes at most
+  std::vector<Size> sizes;  // the most common first, kMostGpuSizes at most
 
-  /// False: no node could hold such a pod, even empty.
+  /// False: such a pod fits on no node, even an empty one.
   [[nodiscard]] bool may_hold(const PodShape& shape) const;
-  /// Of a GPU, what the pods of this shape ask for in all: a slice by its part of the first card
-  /// that has its profile, memory by what a GPU has in most cases.
+  /// Milli-GPU that a pod of this shape takes. A slice counts as its part of the first card that
+  /// has the profile, GPU memory as its part of the most common one.
   [[nodiscard]] std::int64_t milli(const PodShape& shape) const;
-  /// What a GPU has in most cases; 0: there are none.
-  [[nodiscard]] MebiBytes usual_memory() const {
+  /// Of a GPU; 0: there are no GPUs.
+  [[nodiscard]] MebiBytes most_common_memory() const {
     return sizes.empty() ? MebiBytes{} : sizes.front().memory;
   }
-  /// Of what there is: a list that the ledger made anew for more is another.
+  /// Compares `models` and `mig_tables` by address: the ledger makes new lists when they grow.
   friend bool operator==(const Supply&, const Supply&) = default;
 };
 
 [[nodiscard]] Supply supply_of(const Snapshot& snapshot);
 
-/// The models that the shape's pods may have: those that they name, where a GPU has as much memory
-/// as they ask for. kAnyModel: all that there are.
+/// The models on which the shape's pods fit, by their model filter and the memory that they ask
+/// for. kAnyModel: all models of the cluster.
 [[nodiscard]] ModelSet models_of(const PodShape& shape, const Supply& supply);
 
 }  // namespace snug

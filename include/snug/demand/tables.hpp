@@ -1,4 +1,4 @@
-// From counts of pods to the tables that the score terms read.
+// From counts of pods to the tables that the score terms read. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,42 +13,39 @@ namespace snug {
 
 using ShapeCounts = std::map<PodShape, double>;
 
-/// Generic pods that are thought to have come before all others: while few have come, they stand
-/// for what nobody knows yet.
-[[nodiscard]] ShapeCounts pods_before_all(const Supply& supply);
-/// How much those count beside so many that have come: from 1, falling to 0.
-[[nodiscard]] double doubt_after(double pods);
-
-/// All tables but what depends on `churn`, which is given apart so that a change of it alone costs
-/// little.
+/// Built once for some counts; then at_churn() is cheap, since only the regime changes between
+/// builds.
 class DemandTables {
  public:
   DemandTables() = default;
-  /// `doubt`: how much the demand that is thought to name models before any has been seen counts.
-  DemandTables(const ShapeCounts& pods, const Supply& supply, double doubt = 1);
+  /// `pods`: with the prior's pods among them. `prior_weight`: of the prior's demand that names
+  /// models (kPriorNamingGpus), 0..1.
+  DemandTables(const ShapeCounts& pods, const Supply& supply, double prior_weight = 1);
 
-  /// `churn`: 0..Demand::kFullChurn.
-  [[nodiscard]] Demand at(int churn) const;
+  /// The tables for a churn of 0..Demand::kFullChurn; without version and saturation.
+  [[nodiscard]] Demand at_churn(int churn) const;
 
  private:
-  /// What pods need of the node, by how it is measured.
+  /// What a pod needs of CPU or memory with a whole GPU. The needs per device count while the
+  /// cluster fills, those per GPU used in full churn, and in proportion between.
   template <typename T>
-  struct ByUse {
-    T of_device;  // for each GPU of which a pod has a part
-    T of_used;    // for as much as a whole GPU
+  struct ByBasis {
+    T per_device;    // amount / GPUs of which it has a part
+    T per_gpu_used;  // amount / (milli-GPU that it takes / 1000)
   };
+  using Needs = ByBasis<StrandingTable::Bins>;
 
-  [[nodiscard]] static StrandTable mixed(const ByUse<StrandTable::Bins>& bins, std::int64_t width,
-                                         int churn);
+  [[nodiscard]] static StrandingTable interpolated(const Needs& needs, std::int64_t width,
+                                                   int churn);
 
-  /// By GpuInfo::mig_number; where half of full churn is reached the second.
+  Needs cpu_{};
+  Needs memory_{};
+  /// By GpuInfo::mig_number. Churning: from half of kFullChurn on.
   struct {
-    std::vector<SliceWorth> still;
-    std::vector<SliceWorth> churning;
-  } slices_;
-  ByUse<StrandTable::Bins> cpu_{};
-  ByUse<StrandTable::Bins> memory_{};
-  Demand rest_;
+    std::vector<SliceValueTable> filling;
+    std::vector<SliceValueTable> churning;
+  } slice_values_;
+  Demand base_;  // the tables that do not depend on the regime
 };
 
 }  // namespace snug

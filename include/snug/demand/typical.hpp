@@ -1,4 +1,4 @@
-// Which pods are typical, as FGD has it. Pure.
+// FGD's typical pods. Pure.
 #pragma once
 
 #include <utility>
@@ -12,8 +12,8 @@ namespace snug {
 
 using CountedShape = std::pair<PodShape, double>;
 
-/// The most frequent shapes that together make 95 % of the pods, kMostTypicalPods at most, the most
-/// frequent first, with their parts of all those. Of equally frequent ones those given first.
+/// The most frequent shapes that together make kTypicalPart of the pods, kMostTypicalPods at most,
+/// most frequent first, in the order given if equally frequent. Their shares add up to one.
 [[nodiscard]] std::vector<TypicalPod> typical_pods(std::vector<CountedShape> pods,
                                                    const Supply& supply);
 

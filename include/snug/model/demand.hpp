@@ -1,9 +1,9 @@
-// What has been learned of the pods that come and go (demand/learner), as the score terms read it:
-// tables of integers, complete when made and never changed, so that a snapshot can share them and a
-// decision repeats bit for bit. Plain data; any number of threads may read it.
+// The learned demand (demand/learner) as the score terms read it: tables of integers that are never
+// changed once built, so that snapshots share them and a decision repeats bit for bit. Plain data;
+// any number of threads may read it.
 //
-// Parts of one are in units of 2^-20 (kOne). Milli-GPU are thousandths of one GPU: of its memory or
-// of its compute, whichever is more.
+// Parts of one are in units of 2^-20 (kOne). A milli-GPU is a thousandth of a GPU's memory or of
+// its compute, whichever is more.
 #pragma once
 
 #include <array>
@@ -21,151 +21,165 @@ inline constexpr int kPartBits = 20;
 inline constexpr std::int64_t kOne = std::int64_t{1} << kPartBits;
 
 /// GPU models as bits: bit n is the model with number n (GpuInfo::model_number); bit 0 stands for
-/// all beyond kMostModels.
+/// all models beyond kMostModels.
 using ModelSet = std::uint64_t;
 inline constexpr std::size_t kMostModels = 64;
 inline constexpr ModelSet kAnyModel = ~ModelSet{0};
 
-/// How much of something of the node's (CPU, memory) pods need with a GPU, as a histogram weighted
-/// by the GPUs that they ask for.
-class StrandTable {
+/// Stranded GPU capacity: idle GPU that pods cannot use because the node lacks CPU, or memory. One
+/// table for each of the two resources: a histogram of what pods need of it with a whole GPU,
+/// weighted by the GPUs that they ask for.
+class StrandingTable {
  public:
   static constexpr std::size_t kBins = 260;
-  /// Feeds are kept in such parts, so that rounding does not add up.
-  static constexpr std::int64_t kFine = 1024;
+  /// Fixed-point scale of `served_per_unit`, so that rounding errors do not add up.
+  static constexpr std::int64_t kServedScale = 1024;
 
   struct Bin {
-    std::int64_t share = 0;  // of the GPUs asked for, in parts of kOne
-    std::int64_t need = 0;   // mean need with a whole GPU; not 0 where `share` is not
-    /// Of the pods of which each needs so much for one GPU or its share of one: the milli-GPU that
-    /// one of what is needed feeds, times their share, times kFine.
-    std::int64_t fed = 0;
+    std::int64_t share = 0;      // of the GPUs asked for, in parts of kOne
+    std::int64_t mean_need = 0;  // with a whole GPU; not 0 if `share` is not
+    /// The milli-GPU that one unit of the resource serves, of the pods of which one alone needs as
+    /// much as this bin says: the sum of their share * 1000 * kServedScale / need.
+    std::int64_t served_per_unit = 0;
   };
   using Bins = std::array<Bin, kBins>;
 
   /// No demand: nothing is ever stranded.
-  StrandTable() = default;
-  /// Bin n has the needs from n times `width` on, the last all above.
-  StrandTable(const Bins& bins, std::int64_t width);
+  StrandingTable() = default;
+  /// Bin n has the needs from n * width on, the last one all above.
+  StrandingTable(const Bins& bins, std::int64_t width);
 
-  /// Of so much idle GPU, what cannot be used for want of `have`, in parts of kOne of a milli-GPU,
-  /// in the mean over the demand: for a need of r with a GPU max(0, gpu - have/r), and all of it
-  /// where a pod needs more for one GPU or its share than the node `has` with nobody on it.
-  [[nodiscard]] std::int64_t stranded(std::int64_t have, std::int64_t has,
-                                      std::int64_t gpu_milli) const;
+  /// Of `gpu` idle milli-GPU those that are stranded on a node with `free` of the resource, in the
+  /// mean over the demand, in parts of kOne of a milli-GPU:
+  ///
+  ///   sum over pods of share * max(0, gpu - 1000 * free / need)
+  ///
+  /// and all of `gpu` for a pod that alone needs more than `allocatable`, so that the node could
+  /// not hold it even empty.
+  [[nodiscard]] std::int64_t stranded(std::int64_t free, std::int64_t allocatable,
+                                      std::int64_t gpu) const;
 
-  friend bool operator==(const StrandTable&, const StrandTable&) = default;
+  friend bool operator==(const StrandingTable&, const StrandingTable&) = default;
 
  private:
-  struct Sum {
-    std::int64_t share = 0;  // of the bins from here on
-    std::int64_t fed = 0;    // milli-GPU that one of what is needed feeds, times share and kFine
-    std::int64_t lost = 0;   // the same, of the pods of which one needs so much
-    friend bool operator==(const Sum&, const Sum&) = default;
+  /// Sums over a bin and all above it.
+  struct Tail {
+    std::int64_t share = 0;
+    std::int64_t served_per_unit = 0;     // share * 1000 * kServedScale / mean_need
+    std::int64_t oversized_per_unit = 0;  // Bin::served_per_unit
+    friend bool operator==(const Tail&, const Tail&) = default;
   };
-  /// What is beyond have/r.
-  [[nodiscard]] std::int64_t unfed(std::int64_t have, std::int64_t gpu_milli) const;
-  /// What have/r would feed of those that need more than the node has for one pod; of less than a
-  /// whole GPU in part.
-  [[nodiscard]] std::int64_t lost(std::int64_t have, std::int64_t has,
-                                  std::int64_t gpu_milli) const;
+  /// The sum above over all pods.
+  [[nodiscard]] std::int64_t unserved(std::int64_t free, std::int64_t gpu) const;
+  /// What `free` would serve of the pods that are too large for the node; in part if `gpu` is less
+  /// than a whole one.
+  [[nodiscard]] std::int64_t oversized(std::int64_t free, std::int64_t allocatable,
+                                       std::int64_t gpu) const;
 
-  std::array<Sum, kBins + 1> from_{};
-  std::int64_t width_ = 1;
+  std::array<Tail, kBins + 1> suffix_sums_{};
+  std::int64_t bin_width_ = 1;
 };
 
-/// What shares still sold into a GPU's left-over are worth, for GPUs of one size of memory.
+/// What the free part of a GPU is worth to the shares that will come: a knapsack with the
+/// cutting-stock prices of the shares' sizes (src/demand/cutting_stock.hpp). For GPUs of one size
+/// of memory. Both tables are by milli-GPU, in millionths of a GPU.
 struct LeftOverTable {
   static constexpr std::size_t kSizes = 1001;  // 0 to 1000 milli-GPU
 
-  MebiBytes memory;                          // the size
-  std::array<std::int32_t, kSizes> value{};  // of so much left, millionths of a GPU
-  std::array<std::int32_t, kSizes> price{};  // of a share of that size, millionths of a GPU
+  MebiBytes memory;                          // of the GPUs
+  std::array<std::int32_t, kSizes> value{};  // of this much left over
+  std::array<std::int32_t, kSizes> price{};  // of a share of this size
 
   friend bool operator==(const LeftOverTable&, const LeftOverTable&) = default;
 };
 
-/// What a MIG card is worth to the slices that will come, by what of it is taken.
-struct SliceWorth {
-  /// Cards whose placements divide the axis into more ranges have no such table.
+/// What a MIG card is worth to the slices that will come, by which of its cells are taken. Cells
+/// are the ranges into which the card's placements divide its axis of memory slices.
+struct SliceValueTable {
+  /// A card with more cells has no table.
   static constexpr std::size_t kMostCells = 8;
 
-  std::vector<AxisMask> cells;      // the ranges into which placements divide the axis
-  std::vector<std::int32_t> worth;  // millionths of a card, by the cells of which any part is taken
+  std::vector<AxisMask> cells;
+  /// Millionths of a card; bit i of the position says whether any part of cell i is taken.
+  std::vector<std::int32_t> value_by_state;
 
-  [[nodiscard]] bool known() const { return !worth.empty(); }
-  /// Where it is known.
-  [[nodiscard]] std::int32_t of(AxisMask taken) const {
+  [[nodiscard]] bool known() const { return !value_by_state.empty(); }
+  /// Precondition: known().
+  [[nodiscard]] std::int32_t value_of(AxisMask taken) const {
     std::size_t state = 0;
     for (std::size_t i = 0; i < cells.size(); ++i) {
       state |= std::size_t{(cells[i] & taken) != 0} << i;
     }
-    return worth[state];
+    return value_by_state[state];
   }
-  friend bool operator==(const SliceWorth&, const SliceWorth&) = default;
+  friend bool operator==(const SliceValueTable&, const SliceValueTable&) = default;
 };
 
-/// A kind of pod that needs several GPUs at once.
-struct RoomShape {
-  /// What a room counts for which so many eighths of a pod have to leave; beyond them nothing.
-  static constexpr std::size_t kFadeSteps = 80;
+/// Pods that need the same number of whole GPUs at once, and as much of the node with them.
+struct MultiGpuShape {
+  /// By eighths of a pod; beyond the table a block counts nothing.
+  static constexpr std::size_t kDiscountSteps = 80;
 
   std::int64_t gpus = 0;
   std::int64_t cpu_milli = 0;
   std::int64_t memory_mib = 0;
   ModelSet models = kAnyModel;
-  /// Of the GPUs asked for by all pods, in parts of kOne; less where few pods are of such kinds.
+  /// Of the GPUs that all pods ask for, in parts of kOne; less if multi-GPU pods are rare
+  /// (kCommonMultiGpuShare).
   std::int64_t share = 0;
-  std::array<std::int64_t, kFadeSteps> fade{kOne};  // in parts of kOne, falling from that
+  /// What a block of GPUs counts that so many eighths of a pod have to leave first, in parts of
+  /// kOne, falling from kOne (kBlockDiscount).
+  std::array<std::int64_t, kDiscountSteps> discount{kOne};
 
-  friend bool operator==(const RoomShape&, const RoomShape&) = default;
+  friend bool operator==(const MultiGpuShape&, const MultiGpuShape&) = default;
 };
 
-/// A frequent kind of pod (FGD's "typical pods").
+/// One of FGD's typical pods.
 struct TypicalPod {
   std::int64_t cpu_milli = 0;
   std::int64_t gpus = 0;       // 0: asks for none
-  std::int64_t gpu_milli = 0;  // of each; more than any GPU has where it must be a slice
+  std::int64_t gpu_milli = 0;  // of each GPU; more than a GPU has if the pod needs a MIG slice
   ModelSet models = kAnyModel;
-  std::int64_t share = 0;  // of the pods, in parts of kOne
-  /// On MIG cards, by GpuInfo::mig_number, the profile that it takes, counted from 1; 0, or
-  /// missing: it can have none.
+  std::int64_t share = 0;  // of the typical pods, in parts of kOne
+  /// By GpuInfo::mig_number the profile that it takes, counted from 1; 0 or missing: it can have
+  /// none.
   std::vector<std::uint16_t> profiles{};
 
   friend bool operator==(const TypicalPod&, const TypicalPod&) = default;
 };
 
 struct Demand {
-  /// How much pods leave, from 0 (none ever does) to kFullChurn.
   static constexpr int kFullChurn = 16;
   static constexpr int kFullSaturation = 4;
 
-  std::uint64_t version = 0;  // another for other contents, within one ledger; 0: nothing learned
+  /// Within one ledger, different contents have different versions; 0: nothing learned.
+  std::uint64_t version = 0;
+  /// The regime (demand/fitted.hpp). 0: no pod leaves; kFullChurn: the cluster is in balance.
   int churn = 0;
-  /// Where pods leave, how much of what comes finds no room, from 0 to kFullSaturation.
+  /// 0: every pod finds a place; kFullSaturation: many do not. Counts only as far as pods leave.
   int saturation = 0;
-  StrandTable cpu;                       // thousandths of a core
-  StrandTable memory;                    // MiB
-  std::vector<LeftOverTable> left_over;  // the size that most GPUs have first; may be empty
-  std::vector<SliceWorth> slices;        // by GpuInfo::mig_number; may have fewer
-  std::vector<RoomShape> rooms;
-  /// How much more of a model's GPUs is asked for than there are of it: the part of the demand that
-  /// can have no other, or one of few, over the model's part of the GPUs, in parts of kOne.
+  StrandingTable cpu;                         // thousandths of a core
+  StrandingTable memory;                      // MiB
+  std::vector<LeftOverTable> left_over;       // the most common size of memory first; may be empty
+  std::vector<SliceValueTable> slice_values;  // by GpuInfo::mig_number; may have fewer
+  std::vector<MultiGpuShape> multi_gpu_shapes;
+  /// By model: the part of the GPU demand that is limited to the model, over the model's part of
+  /// the GPUs, in parts of kOne. Demand that is limited to k models counts 1/k for each.
   std::array<std::int64_t, kMostModels> scarcity{};
   std::vector<TypicalPod> typical;
 
-  /// For GPUs of this size, else those of the size that most have; null: nothing is known.
-  [[nodiscard]] const LeftOverTable* left_over_of(MebiBytes of_gpu) const {
+  /// For GPUs of this memory, else for those of the most common one; null: nothing is known.
+  [[nodiscard]] const LeftOverTable* left_over_for(MebiBytes of_gpu) const {
     for (const LeftOverTable& table : left_over) {
       if (table.memory == of_gpu) return &table;
     }
     return left_over.empty() ? nullptr : left_over.data();
   }
 
-  /// Of the cards with this number; null: nothing is known.
-  [[nodiscard]] const SliceWorth* slices_of(std::uint8_t mig_number) const {
-    const bool known = mig_number < slices.size() && slices[mig_number].known();
-    return known ? &slices[mig_number] : nullptr;
+  /// Null: nothing is known.
+  [[nodiscard]] const SliceValueTable* slice_values_for(std::uint8_t mig_number) const {
+    const bool known = mig_number < slice_values.size() && slice_values[mig_number].known();
+    return known ? &slice_values[mig_number] : nullptr;
   }
 
   friend bool operator==(const Demand&, const Demand&) = default;

@@ -1,5 +1,5 @@
-// A pod's claim on GPUs: who asks, for what, and by which of the operator's rules. Plain references
-// to what lives elsewhere for as long as the decision takes.
+// The pod that a decision is about: its namespace, rank and request, and the rules of the policy
+// for it. Plain references, valid while the decision is made.
 #pragma once
 
 #include <string>
@@ -18,24 +18,24 @@ struct Claim {
   std::string_view name_space;
   const PodRank& rank;  // its uid is the pod's
   const GpuRequest& request;
-  HostAmounts host;  // what it asks of the node besides
+  HostAmounts host;  // CPU and memory that it asks for
   const ProfileChoice& profiles;
   const SharingRules& sharing;
 };
 
-/// What a decision about one node has to know besides the node. The views outlive it.
+/// What a decision about one node needs besides the node. The referenced objects outlive it.
 struct Around {
-  const NamespaceUse& held;                  // of all holdings; the pod has none
+  const NamespaceUse& held;                  // by all holdings; the pod has none
   const Nominations* nominations = nullptr;  // to that node; null: none
-  const Intents* intents = nullptr;          // on that node, in the order of notes; null: none
+  const Intents* intents = nullptr;          // on that node, oldest first; null: none
   const Demand& demand = kNothingLearned;
 };
 
-/// The same for claims that get the same verdict on the same node state by what is known of demand;
-/// empty: what such a claim gets depends on more (its namespace has a cap). Within one policy.
+/// Pods with equal keys get the same verdict on the same node state and learned demand, within one
+/// policy. Empty: the verdict depends on more than these (the namespace has a cap).
 [[nodiscard]] std::string memo_key(const Claim& claim);
 
-/// The namespace as fit sees it, when all its holdings come to what is held.
+/// The namespace as fit() sees it, if `held` is what all its pods hold.
 [[nodiscard]] Tenant tenant_of(std::string_view name_space, const SharingRules& sharing,
                                const NamespaceUse& held);
 

@@ -1,6 +1,7 @@
-// A decision over many nodes: fit each, keep what nominated pods wait for, score what remains, name
-// the best. Pure: the same snapshot and claim give the same answer, bit for bit. Ties go to the
-// bytewise lower node name, inside a node to the lower GPU position.
+// A decision over many nodes: find the placements that fit on each, drop those that would take what
+// nominated pods wait for, score the rest, and choose the best node. Pure: the same snapshot and
+// claim give the same answer, bit for bit. Ties go to the bytewise lower node name, on a node to
+// the lower GPU position.
 #pragma once
 
 #include <cstdint>
@@ -26,18 +27,18 @@ struct Verdict {
 struct PlanInput {
   const Snapshot& snapshot;
   Claim claim;               // the pod's own intent and nomination do not count against it
-  PlanMemo* memo = nullptr;  // of this ledger, and of claims with this memo_key()
+  PlanMemo* memo = nullptr;  // of this ledger and the claim's memo_key(); null: no cache
 };
 
 struct Plan {
-  std::vector<Verdict> verdicts;      // one for each candidate, in their order
+  std::vector<Verdict> verdicts;      // by candidate
   std::optional<std::size_t> winner;  // position of the best candidate
   Placement placement;                // the winner's
 };
 
-/// Candidates are node names; one that the snapshot does not know is UnknownNode.
+/// Candidates are node names; one that is not in the snapshot gets UnknownNode.
 [[nodiscard]] Plan plan(const PlanInput& input, std::span<const std::string_view> candidates);
-/// The same for nodes that the snapshot has, ascending by name.
+/// The same for nodes of the snapshot, in ascending order of names.
 [[nodiscard]] Plan plan(const PlanInput& input, std::span<const NodeIndex> candidates);
 
 struct NodeChoice {
@@ -52,11 +53,11 @@ struct NodeChoice {
 /// kube-scheduler's MaxExtenderPriority.
 inline constexpr int kBestScore = 10;
 
-/// Classes of the candidates that fit as scores from 0 to kBestScore: only the best reaches it, the
-/// others are in proportion below. Others (not fitting) get 0.
+/// By candidate a score from 0 to kBestScore, in proportion to its score class. Only candidates of
+/// the best class get kBestScore; those that do not fit get 0.
 [[nodiscard]] std::vector<int> advise(const Plan& plan);
 
-/// What the pod would hold by a placement on this node.
+/// What the pod holds once it has the placement on this node.
 [[nodiscard]] std::shared_ptr<Holding> to_holding(const NodeState& node, const Claim& claim,
                                                   PlacementView placement);
 

@@ -1,6 +1,5 @@
-// Score terms: each says how good one placement is, as an integer; higher is better. A new term is
-// one pure function here, one row in the table, one row in a test, one line in
-// docs/policy-guide.md.
+// Score terms: pure functions that rate one placement by an integer, higher is better.
+// CONTRIBUTING.md says what a new term needs.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +12,17 @@
 
 namespace snug {
 
-/// A placement that fits, on the node as it is before the placement.
+/// A placement that fits, and the node before it.
 struct TermInput {
   const NodeState& node;
   const GpuRequest& request;
   PlacementView placement;
-  HostAmounts host;  // what the pod asks of the node besides
+  HostAmounts host;  // CPU and memory that the pod asks for
   const Demand& demand = kNothingLearned;
 };
 
-/// Between -kTermBound and kTermBound, so that weights compare terms on one scale. What a term has
-/// nothing to say about is 0.
+/// From -kTermBound to kTermBound, so that weights compare terms on one scale; 0 for a placement
+/// that the term does not rate.
 using TermFunction = std::int32_t (*)(const TermInput&);
 inline constexpr std::int32_t kTermBound = 100'000;
 

@@ -154,17 +154,16 @@ INSTANTIATE_TEST_SUITE_P(
         Numbers{"{terms: [{term: spread, weight: 7}]}", 1, 7},
         Numbers{"{terms: [{term: spread, weight: 7}], quantum: 1}", 1, 7},
         Numbers{"{quantum: 1000000000000, terms: [{term: spread, weight: 7}]}", kMaxQuantum, 7},
-        Numbers{"{terms: [{term: spread, weight: 7}], quantum: 30, churnQuantum: 2}", {30, 2}, 7},
-        Numbers{"{terms: [{term: spread, weight: 7}], churnQuantum: 5}", {1, 5}, 7},
+        Numbers{"{terms: [{term: spread, weight: 7}], quantum: 30, churnQuantum: 2}",
+                ByRegime({30, 2, 2}), 7},
+        Numbers{"{terms: [{term: spread, weight: 7}], churnQuantum: 5}", ByRegime({1, 5, 5}), 7},
         Numbers{"{terms: [{term: spread, weight: 7, churnWeight: 7}]}", 1, 7},
-        Numbers{"{terms: [{churnWeight: -1000000, term: fgd, weight: 1000000}]}",
-                1,
-                {1'000'000, -1'000'000}},
-        Numbers{"{terms: [{term: fgd, weight: 0, churnWeight: 1}]}", 1, {0, 1}},
-        Numbers{"{terms: [{term: fgd, weight: 3, saturatedWeight: 9}]}", 1, {3, 3, 9}},
-        Numbers{"{terms: [{term: fgd, weight: 3, churnWeight: 4, saturatedWeight: 9}]}",
-                1,
-                {3, 4, 9}}));
+        Numbers{"{terms: [{churnWeight: -1000000, term: fgd, weight: 1000000}]}", 1,
+                ByRegime({1'000'000, -1'000'000, -1'000'000})},
+        Numbers{"{terms: [{term: fgd, weight: 0, churnWeight: 1}]}", 1, ByRegime({0, 1, 1})},
+        Numbers{"{terms: [{term: fgd, weight: 3, saturatedWeight: 9}]}", 1, ByRegime({3, 3, 9})},
+        Numbers{"{terms: [{term: fgd, weight: 3, churnWeight: 4, saturatedWeight: 9}]}", 1,
+                ByRegime({3, 4, 9})}));
 
 TEST(PolicyCodecTest, ProfilesKeepTheirTermsAndWeights) {
   const auto policy = read_policy(

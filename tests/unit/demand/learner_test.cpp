@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "demand/prior.hpp"
 #include "shapes.hpp"
 #include "snug/base/limits.hpp"
 
@@ -23,11 +24,11 @@ const Supply kSupply = make_supply({300, 100});
 void expect_counted(DemandLearner& learner, const ShapeCounts& counted, double came = 0) {
   double pods = 0;
   for (const auto& [shape, count] : counted) pods += count;
-  const double doubt = doubt_after(std::max(came, pods));
+  const double doubt = prior_weight_after(std::max(came, pods));
   ShapeCounts all = counted;
-  for (const auto& [shape, count] : pods_before_all(kSupply)) all[shape] += doubt * count;
+  for (const auto& [shape, count] : prior_pods(kSupply)) all[shape] += doubt * count;
   learner.build_tables(kSupply);
-  expect_same(learner.demand(), DemandTables(all, kSupply, doubt).at(learner.churn()));
+  expect_same(learner.demand(), DemandTables(all, kSupply, doubt).at_churn(learner.churn()));
 }
 
 TEST(DemandLearnerTest, BeforeAnythingHasComeItKnowsTheGenericPods) {
@@ -246,7 +247,7 @@ TEST(DemandLearnerTest, WhatNoNodeCouldHoldTeachesNothing) {
   }
   learner.build_tables(supply);
   other.build_tables(supply);
-  EXPECT_TRUE(learner.demand().rooms == other.demand().rooms);
+  EXPECT_TRUE(learner.demand().multi_gpu_shapes == other.demand().multi_gpu_shapes);
   EXPECT_TRUE(learner.demand().cpu == other.demand().cpu);
   EXPECT_EQ(learner.demand().scarcity, other.demand().scarcity);
   EXPECT_EQ(learner.churn(), other.churn());
@@ -291,7 +292,8 @@ TEST(DemandLearnerTest, TablesAreDueAtTheFirstPodAndThenEverMoreSeldomUpToABound
 class NaiveChurn {
  public:
   void arrived(double milli) {
-    const double window = std::min(kWindowOfChurn, static_cast<double>(++arrivals_));
+    const double window =
+        std::min(static_cast<double>(kRegimeWindow), static_cast<double>(++arrivals_));
     arriving_ += (milli - arriving_) / window;
     leaving_ += (left_ - leaving_) / window;
     left_ = 0;
@@ -300,8 +302,9 @@ class NaiveChurn {
   /// In steps of Demand::churn.
   [[nodiscard]] double exact() const {
     if (arriving_ == 0) return 0;
-    const double window = std::max(1.0, std::min(kWindowOfChurn, static_cast<double>(arrivals_)));
-    const double part = (leaving_ + left_ / window) / arriving_ / kRatioOfFullChurn;
+    const double window =
+        std::max(1.0, std::min(static_cast<double>(kRegimeWindow), static_cast<double>(arrivals_)));
+    const double part = (leaving_ + left_ / window) / arriving_ / kFullChurnRatio;
     return Demand::kFullChurn * std::min(1.0, part);
   }
 
@@ -313,7 +316,7 @@ class NaiveChurn {
 };
 
 TEST(DemandLearnerTest, ChurnFollowsWhatLeavesByWhatComesAndDoesNotTremble) {
-  constexpr double kStays = 0.75;
+  constexpr double kStays = kRegimeHysteresis;
   constexpr double kSlack = 0.05;  // what has left may count at once
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -1,5 +1,4 @@
-// Shapes, GPUs and counts for tests of what is learned, and the numbers of src/demand that these
-// tests know. Pure.
+// Shapes, supplies and counts for tests of learned demand. Pure.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,17 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "snug/demand/fitted.hpp"
 #include "snug/demand/tables.hpp"
 #include "support/random.hpp"
 
 namespace snug {
-
-// As in src/demand: whoever tunes them there changes them here.
-inline constexpr std::int64_t kBinOfCpu = 250;       // thousandths of a core
-inline constexpr std::int64_t kBinOfMemory = 2'048;  // MiB
-inline constexpr double kNamedBeforeAll = 50;        // GPUs
-inline constexpr double kRatioOfFullChurn = 0.2;
-inline constexpr double kWindowOfChurn = 1'000;  // arrivals
 
 inline constexpr MebiBytes kUsual{40'960};
 
@@ -97,11 +90,12 @@ inline void expect_same(const Demand& a, const Demand& b) {
     EXPECT_EQ(a.left_over[i].value, b.left_over[i].value);
     EXPECT_EQ(a.left_over[i].price, b.left_over[i].price);
   }
-  const auto room = [](const RoomShape& r) {
+  const auto room = [](const MultiGpuShape& r) {
     return std::tuple(r.gpus, r.cpu_milli, r.memory_mib, r.models, r.share);
   };
-  ASSERT_EQ(a.rooms.size(), b.rooms.size());
-  for (std::size_t i = 0; i < a.rooms.size(); ++i) EXPECT_EQ(room(a.rooms[i]), room(b.rooms[i]));
+  ASSERT_EQ(a.multi_gpu_shapes.size(), b.multi_gpu_shapes.size());
+  for (std::size_t i = 0; i < a.multi_gpu_shapes.size(); ++i)
+    EXPECT_EQ(room(a.multi_gpu_shapes[i]), room(b.multi_gpu_shapes[i]));
   const auto typical = [](const TypicalPod& t) {
     return std::tuple(t.cpu_milli, t.gpus, t.gpu_milli, t.models, t.share);
   };

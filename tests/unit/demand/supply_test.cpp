@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "demand/prior.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/demand/tables.hpp"
 #include "support/cluster.hpp"
@@ -50,7 +51,7 @@ TEST(SupplyTest, WhatNoNodeHasDoesNotOverflow) {
       supply_of_nodes({{"a: A 40960", kMost, kMost >> 20}, {"b: A 40960", kMost, kMost >> 20}});
   EXPECT_EQ(supply.cpu_milli, 2 * kMostOfHost);
   EXPECT_EQ(supply.memory_mib, 2 * kMostOfHost);
-  for (const auto& [shape, pods] : pods_before_all(supply)) {
+  for (const auto& [shape, pods] : prior_pods(supply)) {
     EXPECT_GT(shape.cpu_milli, 0);
     EXPECT_GT(shape.memory_mib, 0);
   }
@@ -70,7 +71,7 @@ TEST(SupplyTest, CountsTheGpusAndWhatTheirNodesHave) {
   EXPECT_EQ(supply.sizes[0].memory.value, 16'384);
   EXPECT_EQ(supply.sizes[0].gpus, 5);
   EXPECT_EQ(supply.sizes[1].gpus, 4);
-  EXPECT_EQ(supply.usual_memory().value, 16'384);
+  EXPECT_EQ(supply.most_common_memory().value, 16'384);
 }
 
 TEST(SupplyTest, OfNoGpusIsNothing) {
@@ -79,14 +80,14 @@ TEST(SupplyTest, OfNoGpusIsNothing) {
     EXPECT_EQ(supply.gpus, 0);
     EXPECT_EQ(supply.cpu_milli, 0);
     EXPECT_TRUE(supply.sizes.empty());
-    EXPECT_EQ(supply.usual_memory().value, 0);
+    EXPECT_EQ(supply.most_common_memory().value, 0);
   }
 }
 
 TEST(SupplyTest, OfEquallyFrequentSizesTheSmallerIsFirstAndOneOfNothingIsNone) {
   const Supply supply = supply_of_nodes({{"a: A 40960 x2, A 16384 x2, A 0 x5", 1000, 1}});
   ASSERT_EQ(supply.sizes.size(), 2U);
-  EXPECT_EQ(supply.usual_memory().value, 16'384);
+  EXPECT_EQ(supply.most_common_memory().value, 16'384);
   EXPECT_EQ(supply.gpus, 9);
 }
 

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "demand/prices.hpp"
+#include "demand/cutting_stock.hpp"
+#include "demand/prior.hpp"
 #include "shapes.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/demand/typical.hpp"
@@ -38,7 +39,7 @@ double lacking(double have, double gpu, double need) {
 /// `has`, by bins, and of less than a GPU a part.
 double lost(double have, double has, double gpu, double need, double of_one, double width) {
   const auto bin_of = [&](double of) {
-    return std::min(std::floor(of / width), StrandTable::kBins - 1.0);
+    return std::min(std::floor(of / width), StrandingTable::kBins - 1.0);
   };
   if (need <= 0 || bin_of(of_one) <= std::floor(has / width)) return 0;
   return have * 1000 / need * std::min(1.0, gpu / 1000);
@@ -68,8 +69,8 @@ Between naive_strand(const ShapeCounts& pods, std::int64_t PodShape::* what, con
     if (need <= 0) return;
     const double width = static_cast<double>(ask.width);
     const double bin = std::floor(need / width);
-    const bool last = bin + 1 >= static_cast<double>(StrandTable::kBins);
-    sum.least += part * lacking(have, gpu, std::min(bin, StrandTable::kBins - 1.0) * width);
+    const bool last = bin + 1 >= static_cast<double>(StrandingTable::kBins);
+    sum.least += part * lacking(have, gpu, std::min(bin, StrandingTable::kBins - 1.0) * width);
     sum.most += part * (last ? gpu : lacking(have, gpu, (bin + 1) * width));
     const double none = part * lost(have, static_cast<double>(ask.has), gpu,
                                     std::max(need, width / 25), of_one, width);
@@ -89,7 +90,7 @@ Between naive_strand(const ShapeCounts& pods, std::int64_t PodShape::* what, con
   return sum;
 }
 
-void expect_between(const StrandTable& table, const ShapeCounts& pods,
+void expect_between(const StrandingTable& table, const ShapeCounts& pods,
                     std::int64_t PodShape::* what, const Ask& ask) {
   const double got =
       static_cast<double>(table.stranded(ask.have, ask.has, ask.gpu)) / static_cast<double>(kOne);
@@ -99,36 +100,36 @@ void expect_between(const StrandTable& table, const ShapeCounts& pods,
   EXPECT_LE(got, expected.most + rounding) << ask.have << " for " << ask.gpu;
 }
 
-TEST(StrandTableTest, IsTheSumOverThePodsAsFarAsBinsTell) {
+TEST(StrandingTableTest, IsTheSumOverThePodsAsFarAsBinsTell) {
   for (std::uint64_t seed = 0; seed < 80; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     ShapeCounts pods = draw_counts(random);
-    if (random.one_in(2)) pods.merge(pods_before_all(kSupply));
+    if (random.one_in(2)) pods.merge(prior_pods(kSupply));
     if (all_gpus(pods) == 0) continue;
     const DemandTables tables(pods, kSupply);
     for (const int churn : {0, 5, Demand::kFullChurn}) {
-      const Demand demand = tables.at(churn);
+      const Demand demand = tables.at_churn(churn);
       EXPECT_EQ(demand.churn, churn);
       for (int i = 0; i < 60; ++i) {
         const std::int64_t gpu = random.from_to(1, random.one_in(2) ? 1000 : 16'000);
         const std::int64_t cpu = random.draw(random.one_in(2) ? 200'000 : 20'000);
         const std::int64_t more = random.one_in(2) ? 0 : random.draw(100'000);
         expect_between(demand.cpu, pods, &PodShape::cpu_milli,
-                       {cpu, cpu + more, gpu, churn, kBinOfCpu});
+                       {cpu, cpu + more, gpu, churn, kCpuBinMilli});
         const std::int64_t memory = random.draw(random.one_in(2) ? 2'000'000 : 100'000);
         expect_between(demand.memory, pods, &PodShape::memory_mib,
-                       {memory, memory + more, gpu, churn, kBinOfMemory});
+                       {memory, memory + more, gpu, churn, kMemoryBinMib});
       }
     }
   }
 }
 
-TEST(StrandTableTest, LessOfWhatIsNeededAndMoreIdleGpuStrandMore) {
+TEST(StrandingTableTest, LessOfWhatIsNeededAndMoreIdleGpuStrandMore) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    const StrandTable table = DemandTables(draw_counts(random), kSupply).at(3).cpu;
+    const StrandingTable table = DemandTables(draw_counts(random), kSupply).at_churn(3).cpu;
     for (int i = 0; i < 200; ++i) {
       const std::int64_t have = random.draw(100'000);
       const std::int64_t gpu = random.from_to(1000, 8000);
@@ -145,12 +146,12 @@ TEST(StrandTableTest, LessOfWhatIsNeededAndMoreIdleGpuStrandMore) {
   }
 }
 
-TEST(StrandTableTest, OfOneKindOfPodIsItsNeed) {
+TEST(StrandingTableTest, OfOneKindOfPodIsItsNeed) {
   const ShapeCounts pods{{make_shape(1, 500, 2000), 4}};
   const DemandTables tables(pods, kSupply);
   const auto stranded = [&](int churn, std::int64_t have, std::int64_t gpu,
                             std::int64_t has = 8000) {
-    return static_cast<double>(tables.at(churn).cpu.stranded(have, has, gpu)) / kOne;
+    return static_cast<double>(tables.at_churn(churn).cpu.stranded(have, has, gpu)) / kOne;
   };
   EXPECT_NEAR(stranded(0, 2000, 1000), 0, 0.1) << "two cores for each GPU of which it has a part";
   EXPECT_NEAR(stranded(0, 1000, 1000), 500, 0.1);
@@ -161,21 +162,22 @@ TEST(StrandTableTest, OfOneKindOfPodIsItsNeed) {
   EXPECT_NEAR(stranded(Demand::kFullChurn, 2000, 1000), 500, 0.1) << "four for a whole one";
   EXPECT_NEAR(stranded(Demand::kFullChurn / 2, 2000, 1000), 250, 0.1) << "half of the pods each";
   EXPECT_EQ(stranded(0, 1000, 0), 0);
-  EXPECT_EQ(StrandTable().stranded(0, 0, 8000), 0) << "no demand";
+  EXPECT_EQ(StrandingTable().stranded(0, 0, 8000), 0) << "no demand";
   const DemandTables of_nothing({{make_shape(1, 500), 4}}, kSupply);
-  EXPECT_EQ(of_nothing.at(0).cpu.stranded(0, 0, 1000), 0) << "what needs none is never short of it";
+  EXPECT_EQ(of_nothing.at_churn(0).cpu.stranded(0, 0, 1000), 0)
+      << "what needs none is never short of it";
 }
 
-TEST(StrandTableTest, NeedsThatNoNodeMeetsDoNotOverflow) {
+TEST(StrandingTableTest, NeedsThatNoNodeMeetsDoNotOverflow) {
   constexpr std::int64_t kHuge = 1'000'000'000;
   const ShapeCounts pods{{make_shape(1, 1, kHuge, kHuge), 1e6},
                          {make_shape(8, 1000, kHuge), 1},
                          {make_shape(1, 1000), 1}};
   for (const int churn : {0, 7, Demand::kFullChurn}) {
-    const Demand demand = DemandTables(pods, kSupply).at(churn);
+    const Demand demand = DemandTables(pods, kSupply).at_churn(churn);
     for (const std::int64_t have : {std::int64_t{0}, kHuge, INT64_MAX, INT64_MIN}) {
       for (const std::int64_t gpu : {1, 1000, 1'024'000}) {
-        for (const StrandTable* table : {&demand.cpu, &demand.memory}) {
+        for (const StrandingTable* table : {&demand.cpu, &demand.memory}) {
           for (const std::int64_t has : {std::int64_t{0}, kHuge, INT64_MAX}) {
             EXPECT_GE(table->stranded(have, has, gpu), 0);
             EXPECT_LE(table->stranded(have, has, gpu), gpu * (kOne + 300));
@@ -186,9 +188,9 @@ TEST(StrandTableTest, NeedsThatNoNodeMeetsDoNotOverflow) {
   }
 }
 
-TEST(PodsBeforeAllTest, AreFewOfRoundSizesAndLeaveCpuAndMemoryToOthers) {
+TEST(PriorPodsTest, AreFewOfRoundSizesAndLeaveCpuAndMemoryToOthers) {
   double all = 0;
-  for (const auto& [shape, pods] : pods_before_all(kSupply)) {
+  for (const auto& [shape, pods] : prior_pods(kSupply)) {
     all += pods;
     EXPECT_EQ(shape.gpu_milli % 250, 0);
     EXPECT_LE(shape.cpu_milli * kSupply.gpus * 1000, kSupply.cpu_milli * shape.milli(kUsual));
@@ -197,20 +199,20 @@ TEST(PodsBeforeAllTest, AreFewOfRoundSizesAndLeaveCpuAndMemoryToOthers) {
   }
   EXPECT_GT(all, 0);
   EXPECT_LE(all, 50) << "a few hundred real ones outweigh them";
-  for (const auto& [shape, pods] : pods_before_all(Supply{})) EXPECT_EQ(shape.cpu_milli, 0);
+  for (const auto& [shape, pods] : prior_pods(Supply{})) EXPECT_EQ(shape.cpu_milli, 0);
 }
 
 TEST(DemandTablesTest, OfNobodyAreEmpty) {
   PodShape none = make_shape(1, 0);
   for (const ShapeCounts& pods :
        {ShapeCounts{}, ShapeCounts{{make_shape(0, 0, 9), 3}}, ShapeCounts{{none, 1}}}) {
-    const Demand demand = DemandTables(pods, kSupply).at(0);
+    const Demand demand = DemandTables(pods, kSupply).at_churn(0);
     EXPECT_TRUE(demand.left_over.empty());
-    EXPECT_TRUE(demand.rooms.empty());
+    EXPECT_TRUE(demand.multi_gpu_shapes.empty());
     EXPECT_TRUE(demand.typical.empty());
     EXPECT_EQ(demand.scarcity, Demand{}.scarcity);
     EXPECT_EQ(demand.cpu.stranded(0, 0, 1000), 0);
-    EXPECT_EQ(demand.left_over_of(kUsual), nullptr);
+    EXPECT_EQ(demand.left_over_for(kUsual), nullptr);
   }
 }
 
@@ -234,13 +236,13 @@ TEST(ScarcityTest, IsTheDemandByNameOverThePartThatThereIs) {
            {"all that there are", {{make_shape(1, 1000, 0, 0, {"A", "B"}), 10}}, 0, 0},
            {"all but one", {{not_a, 6}}, 0, 6},
            {"one that there is not", {{make_shape(1, 1000, 0, 0, {"X"}), 6}}, 0, 0}}) {
-    const Demand demand = DemandTables(row.pods, kSupply).at(0);
-    const double all = kNamedBeforeAll + all_gpus(row.pods);
+    const Demand demand = DemandTables(row.pods, kSupply).at_churn(0);
+    const double all = kPriorNamingGpus + all_gpus(row.pods);
     EXPECT_NEAR(static_cast<double>(demand.scarcity[1]) / kOne,
-                (kNamedBeforeAll / 2 + row.a) / all / 0.75, 1e-5)
+                (kPriorNamingGpus / 2 + row.a) / all / 0.75, 1e-5)
         << row.why;
     EXPECT_NEAR(static_cast<double>(demand.scarcity[2]) / kOne,
-                (kNamedBeforeAll / 2 + row.b) / all / 0.25, 1e-5)
+                (kPriorNamingGpus / 2 + row.b) / all / 0.25, 1e-5)
         << row.why;
     EXPECT_EQ(demand.scarcity[0], 0) << "GPUs without a number";
     EXPECT_EQ(demand.scarcity[3], 0);
@@ -249,10 +251,11 @@ TEST(ScarcityTest, IsTheDemandByNameOverThePartThatThereIs) {
 
 TEST(ScarcityTest, IsNothingOfModelsThatAreGoneAndWhereThereAreNone) {
   const ShapeCounts pods{{make_shape(1, 1000, 0, 0, {"A"}), 5}};
-  EXPECT_EQ(DemandTables(pods, make_supply({0, 10})).at(0).scarcity[1], 0);
-  EXPECT_GT(DemandTables(pods, make_supply({0, 10})).at(0).scarcity[2], 0) << "thought before all";
+  EXPECT_EQ(DemandTables(pods, make_supply({0, 10})).at_churn(0).scarcity[1], 0);
+  EXPECT_GT(DemandTables(pods, make_supply({0, 10})).at_churn(0).scarcity[2], 0)
+      << "thought before all";
   for (const Supply& supply : {Supply{}, make_supply({})}) {
-    EXPECT_EQ(DemandTables(pods, supply).at(0).scarcity, Demand{}.scarcity);
+    EXPECT_EQ(DemandTables(pods, supply).at_churn(0).scarcity, Demand{}.scarcity);
   }
 }
 
@@ -268,19 +271,19 @@ TEST(ScarcityTest, CountsThoseWhoNeedMoreMemoryThanOtherModelsHave) {
   EXPECT_EQ(models_of(asks(16'384), supply), kAnyModel);
   EXPECT_EQ(models_of(asks(16'385), supply), ModelSet{0b100});
   EXPECT_EQ(models_of(asks(81'921), supply), ModelSet{0});
-  const Demand small = DemandTables({{asks(10'000), 100}}, supply).at(0);
-  const Demand large = DemandTables({{asks(60'000), 100}}, supply).at(0);
+  const Demand small = DemandTables({{asks(10'000), 100}}, supply).at_churn(0);
+  const Demand large = DemandTables({{asks(60'000), 100}}, supply).at_churn(0);
   EXPECT_GT(large.scarcity[2], 2 * small.scarcity[2]);
   EXPECT_LT(large.scarcity[1], kOne / 2);
 }
 
-TEST(RoomShapesTest, AreThePodsWithSeveralGpusTheHeaviestFirst) {
+TEST(MultiGpuShapesTest, AreThePodsWithSeveralGpusTheHeaviestFirst) {
   const ShapeCounts pods{{make_shape(1, 1000, 1), 50},
                          {make_shape(2, 1000, 2, 20), 5},
                          {make_shape(8, 1000, 3, 30, {"B"}), 4},
                          {make_shape(4, 500, 4), 3},
                          {make_shape(1, 500, 5), 4}};
-  const std::vector<RoomShape> rooms = DemandTables(pods, kSupply).at(0).rooms;
+  const std::vector<MultiGpuShape> rooms = DemandTables(pods, kSupply).at_churn(0).multi_gpu_shapes;
   ASSERT_EQ(rooms.size(), 2U) << "a share on each of four needs none of them idle";
   const double all = 50 + 10 + 32 + 6 + 2;
   EXPECT_EQ(rooms[0].gpus, 8);
@@ -293,15 +296,15 @@ TEST(RoomShapesTest, AreThePodsWithSeveralGpusTheHeaviestFirst) {
   EXPECT_NEAR(static_cast<double>(rooms[1].share) / kOne, 10 / all, 1e-5);
 }
 
-TEST(RoomShapesTest, TheirNumberHasALimit) {
+TEST(MultiGpuShapesTest, TheirNumberHasALimit) {
   ShapeCounts pods;
   for (std::int64_t i = 0; i < 3 * static_cast<std::int64_t>(kMostRoomShapes); ++i) {
     pods[make_shape(2, 1000, i)] = static_cast<double>(1 + i);
   }
-  const std::vector<RoomShape> rooms = DemandTables(pods, kSupply).at(0).rooms;
+  const std::vector<MultiGpuShape> rooms = DemandTables(pods, kSupply).at_churn(0).multi_gpu_shapes;
   ASSERT_EQ(rooms.size(), kMostRoomShapes);
   EXPECT_EQ(rooms.front().cpu_milli, 3 * static_cast<std::int64_t>(kMostRoomShapes) - 1);
-  EXPECT_TRUE(std::ranges::is_sorted(rooms, std::ranges::greater{}, &RoomShape::share));
+  EXPECT_TRUE(std::ranges::is_sorted(rooms, std::ranges::greater{}, &MultiGpuShape::share));
 }
 
 TEST(LeftOverTableTest, HasTheCuttingStocksPricesAndWhatRoomIsWorthByThem) {
@@ -315,17 +318,17 @@ TEST(LeftOverTableTest, HasTheCuttingStocksPricesAndWhatRoomIsWorthByThem) {
                          {make_shape(1, 1000), 500}};
   Supply supply = kSupply;
   supply.sizes = {{kUsual, 300}, {MebiBytes{16'384}, 100}};
-  const Demand demand = DemandTables(pods, supply).at(0);
+  const Demand demand = DemandTables(pods, supply).at_churn(0);
   ASSERT_EQ(demand.left_over.size(), 2U);
   for (const std::int64_t memory : {kUsual.value, std::int64_t{16'384}}) {
-    const LeftOverTable* table = demand.left_over_of({memory});
+    const LeftOverTable* table = demand.left_over_for({memory});
     ASSERT_NE(table, nullptr);
     EXPECT_EQ(table->memory.value, memory);
     const std::vector<ShareDemand> shares = {
         {810, 120}, {190, 1000}, {300, 80}, {8192 * 1000 / memory, 70}};
     double expected = 0;
     double priced = 0;
-    const std::vector<double> prices = cutting_prices(shares);
+    const std::vector<double> prices = cutting_stock_prices(shares);
     for (std::size_t i = 0; i < shares.size(); ++i) {
       expected += shares[i].pods * prices[i];
       priced += shares[i].pods * table->price[static_cast<std::size_t>(shares[i].size)] / 1e6;
@@ -335,14 +338,14 @@ TEST(LeftOverTableTest, HasTheCuttingStocksPricesAndWhatRoomIsWorthByThem) {
     }
     EXPECT_NEAR(priced, expected, 0.01) << "prices may differ where equally much is gained";
   }
-  EXPECT_EQ(demand.left_over_of({999}), demand.left_over_of(kUsual)) << "the usual size";
+  EXPECT_EQ(demand.left_over_for({999}), demand.left_over_for(kUsual)) << "the usual size";
 }
 
 TEST(LeftOverTableTest, ValuesAreWhatRoomsAreWorth) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    const Demand demand = DemandTables(draw_counts(random), kSupply).at(0);
+    const Demand demand = DemandTables(draw_counts(random), kSupply).at_churn(0);
     ASSERT_EQ(demand.left_over.size(), 1U);
     const LeftOverTable& table = demand.left_over.front();
     EXPECT_EQ(table.value[0], 0);

@@ -152,14 +152,14 @@ TEST(LeftOverSizeTest, CostsWhatAShareLeavesOfItsGpu) {
 
 TEST(MultiGpuRoomTest, CostsTheRoomThatIsTaken) {
   Demand demand;
-  demand.rooms = {fading({.gpus = 2, .share = kOne / 2})};
+  demand.multi_gpu_shapes = {fading({.gpus = 2, .share = kOne / 2})};
   check("multi-gpu-room", demand,
         {{"a room that was free", two(0), {{0, 250}}, {}, 1000 * (1 - kFadeOfPod)},
          {"one that was not", two(500), {{0, 250}}, {}, 1000 * kFadeOfPod * (1 - kFadeOfPod)},
          {"by a pod that needs one", two(0), {{0, 1000}, {1, 1000}}, {}, 1000 * (1 - kFadeOfPod)},
          {"there never was one", make_hosting({"n1: A 1000", 1, 1, {}}), {{0, 250}}, {}, 0}},
         1);
-  demand.rooms = {fading({.gpus = 2, .cpu_milli = 8000, .share = kOne})};
+  demand.multi_gpu_shapes = {fading({.gpus = 2, .cpu_milli = 8000, .share = kOne})};
   check("multi-gpu-room", demand,
         {{"its CPU", two(0, 10'000), {}, host_amounts(4000, 0), 2000 * (1 - kFadeOfPod)},
          {"CPU that it does not need", two(0, 10'000), {}, host_amounts(2000, 0), 0},
@@ -205,9 +205,9 @@ Demand heavy_demand() {
   demand.memory = strand_table(100, 2048);
   demand.left_over = {left_over_table(501, {0}), left_over_table(1, {16'384})};
   for (std::int64_t gpus = 2; gpus <= 16; ++gpus) {
-    demand.rooms.push_back({.gpus = gpus, .cpu_milli = gpus * 1000, .share = kOne});
+    demand.multi_gpu_shapes.push_back({.gpus = gpus, .cpu_milli = gpus * 1000, .share = kOne});
   }
-  demand.rooms.push_back(
+  demand.multi_gpu_shapes.push_back(
       {.gpus = 2, .cpu_milli = 1'000'000'000, .memory_mib = 1'000'000'000, .share = kOne});
   demand.scarcity.fill(1000 * kOne);
   demand.typical = {{.cpu_milli = 1, .gpus = 1, .gpu_milli = 1, .share = kOne},

@@ -18,23 +18,25 @@ namespace snug {
 inline constexpr double kFadeOfPod = 0.35;  // of a room of fading(), for a pod that has to leave
 /// Of a term, for a milli-GPU: kPointsPerMilli of src/score.
 inline constexpr double kPointsOfMilli = 10;
-/// A room that counts less may count nothing: kFadeOfPod to the power of kFadeSteps / 8.
+/// A room that counts less may count nothing: kFadeOfPod to the power of kDiscountSteps / 8.
 inline constexpr double kLeastThatCounts = 4e-5;
 
 /// A room of it counts so much less for each pod that has to leave.
-inline RoomShape fading(RoomShape shape) {
-  for (std::size_t eighths = 0; eighths < shape.fade.size(); ++eighths) {
-    shape.fade[eighths] = static_cast<std::int64_t>(
+inline MultiGpuShape fading(MultiGpuShape shape) {
+  for (std::size_t eighths = 0; eighths < shape.discount.size(); ++eighths) {
+    shape.discount[eighths] = static_cast<std::int64_t>(
         std::round(kOne * std::pow(kFadeOfPod, static_cast<double>(eighths) / 8)));
   }
   return shape;
 }
 
 /// A need of so much with each GPU, of pods with a whole one, in a table with bins of this width.
-inline StrandTable strand_table(std::int64_t need, std::int64_t width = 250) {
-  StrandTable::Bins bins{};
+inline StrandingTable strand_table(std::int64_t need, std::int64_t width = 250) {
+  StrandingTable::Bins bins{};
   bins[static_cast<std::size_t>(need / width)] = {
-      .share = kOne, .need = need, .fed = kOne * 1000 * StrandTable::kFine / need};
+      .share = kOne,
+      .mean_need = need,
+      .served_per_unit = kOne * 1000 * StrandingTable::kServedScale / need};
   return {bins, width};
 }
 

@@ -160,15 +160,20 @@ Demand churning(int churn, int saturation = 0) {
   return demand;
 }
 
+/// Saturation changes nothing.
+ByRegime from_to(std::int64_t filling, std::int64_t churning) {
+  return ByRegime({.filling = filling, .churning = churning, .saturated = churning});
+}
+
 TEST(ByRegimeTest, TheThirdCountsWhereAChurningClusterHasNoRoom) {
   constexpr int kFull = Demand::kFullChurn;
   constexpr int kNoRoom = Demand::kFullSaturation;
-  const ByRegime number(0, 100, 900);
+  const ByRegime number({.filling = 0, .churning = 100, .saturated = 900});
   EXPECT_EQ(number.at(churning(kFull, kNoRoom)), 900);
   EXPECT_EQ(number.at(churning(kFull, kNoRoom / 2)), 500);
   EXPECT_EQ(number.at(churning(kFull / 2, kNoRoom)), 50 + 425);
   EXPECT_EQ(number.at(churning(0, kNoRoom)), 0) << "while nothing leaves it says nothing";
-  EXPECT_EQ(ByRegime(3, 7).at(churning(kFull, kNoRoom)), 7) << "without one";
+  EXPECT_EQ(from_to(3, 7).at(churning(kFull, kNoRoom)), 7) << "the same as in churn";
 }
 
 TEST(ByRegimeTest, IsTheOneWhileNothingLeavesTheOtherInFullChurnAndBetweenThem) {
@@ -181,15 +186,15 @@ TEST(ByRegimeTest, IsTheOneWhileNothingLeavesTheOtherInFullChurnAndBetweenThem) 
   for (const Row& row : std::vector<Row>{{7, 0, 7},
                                          {7, kFull / 2, 7},
                                          {7, kFull, 7},
-                                         {{10, 20}, 0, 10},
-                                         {{10, 20}, kFull / 2, 15},
-                                         {{10, 20}, kFull, 20},
-                                         {{0, kFull}, 1, 1},
-                                         {{-100, 100}, kFull / 2, 0},
-                                         {{100, -100}, kFull / 4, 50},
-                                         {{kMaxWeight, -kMaxWeight}, kFull, -kMaxWeight},
-                                         {{1, kMaxQuantum}, kFull, kMaxQuantum},
-                                         {{1, 1}, 5, 1}}) {
+                                         {from_to(10, 20), 0, 10},
+                                         {from_to(10, 20), kFull / 2, 15},
+                                         {from_to(10, 20), kFull, 20},
+                                         {from_to(0, kFull), 1, 1},
+                                         {from_to(-100, 100), kFull / 2, 0},
+                                         {from_to(100, -100), kFull / 4, 50},
+                                         {from_to(kMaxWeight, -kMaxWeight), kFull, -kMaxWeight},
+                                         {from_to(1, kMaxQuantum), kFull, kMaxQuantum},
+                                         {from_to(1, 1), 5, 1}}) {
     EXPECT_EQ(row.number.at(churning(row.churn)), row.at) << row.churn;
   }
 }
@@ -243,7 +248,8 @@ TEST(ProfileTest, WithoutAQuantumEveryScoreIsAClass) {
 }
 
 TEST(ProfileTest, WeightsAndQuantumGoByRegime) {
-  const Profile profile{.name = "a", .terms = {{find_term("spread"), {0, 16}}}, .quantum = {10, 1}};
+  const Profile profile{
+      .name = "a", .terms = {{find_term("spread"), from_to(0, 16)}}, .quantum = from_to(10, 1)};
   EXPECT_EQ(profile.class_of(20, churning(0)), 2);
   EXPECT_EQ(profile.class_of(20, churning(Demand::kFullChurn)), 20);
   const NodeStatePtr node = make_state("n1: A 1000 x2");

@@ -1,4 +1,4 @@
-#include "demand/slices.hpp"
+#include "demand/slice_value.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 #include "shapes.hpp"
 #include "snug/mig/catalog.hpp"
 
-namespace snug::slices_test {
+namespace snug::slice_value_test {
 namespace {
 
 MigTablePtr table_named(std::string_view card) { return find_mig_card(card, {})->table; }
@@ -38,8 +38,9 @@ PodShape slice_shape(std::string profile, std::int64_t slices = 1) {
 /// In parts of what is asked of the card, by profile.
 std::map<std::string, double> parts(const SliceDemand& demand) {
   std::map<std::string, double> parts;
-  for (std::size_t i = 0; i < demand.part.size(); ++i) {
-    if (demand.part[i] > 0.01) parts[demand.table->profiles[i].name] = demand.part[i];
+  for (std::size_t i = 0; i < demand.share_by_profile.size(); ++i) {
+    if (demand.share_by_profile[i] > 0.01)
+      parts[demand.table->profiles[i].name] = demand.share_by_profile[i];
   }
   return parts;
 }
@@ -77,9 +78,9 @@ TEST(SliceDemandTest, BeforeAnyPodEveryPlainProfileIsAskedForAlike) {
   const std::vector<SliceDemand> demands =
       slice_demand({}, supply_with({table_named("RTX-PRO-6000")}));
   ASSERT_EQ(demands.size(), 2U);
-  for (std::size_t i = 0; i < demands[1].part.size(); ++i) {
+  for (std::size_t i = 0; i < demands[1].share_by_profile.size(); ++i) {
     const bool plain = demands[1].table->profiles[i].plain();
-    EXPECT_DOUBLE_EQ(demands[1].part[i], plain ? 1.0 / 3 : 0);
+    EXPECT_DOUBLE_EQ(demands[1].share_by_profile[i], plain ? 1.0 / 3 : 0);
   }
 }
 
@@ -87,8 +88,8 @@ TEST(SliceDemandTest, FewCardsArePatientWithFewPodsAndLearnSlowly) {
   struct Row {
     std::int64_t cards;
     double pods;
-    double patience;
-    double doubt;
+    double other_card;
+    double prior_weight;
   };
   // Six plain profiles are thought to have come before all others.
   for (const Row& row : {Row{1, 0, 0.362719, 0.891184},
@@ -100,8 +101,8 @@ TEST(SliceDemandTest, FewCardsArePatientWithFewPodsAndLearnSlowly) {
     Supply supply = supply_with({table_named("A100-40GB")});
     supply.by_mig_table[1] = row.cards;
     const SliceDemand demand = slice_demand({{slice_shape("1g.5gb"), row.pods}}, supply)[1];
-    EXPECT_NEAR(demand.patience, row.patience, 1e-4) << row.cards;
-    EXPECT_NEAR(demand.doubt, row.doubt, 1e-4) << row.cards << " " << row.pods;
+    EXPECT_NEAR(demand.other_card, row.other_card, 1e-4) << row.cards;
+    EXPECT_NEAR(demand.prior_weight, row.prior_weight, 1e-4) << row.cards << " " << row.pods;
   }
 }
 
@@ -118,101 +119,106 @@ int most_apart(const MigProfile& profile) {
 }
 
 /// What is still sold of a card, by the definition and by slices of the axis.
-double naive_sold(const SliceDemand& demand, AxisMask taken, double patience) {
+double naive_sold(const SliceDemand& demand, AxisMask taken, double other_card) {
   double sum = 0;
-  double waiting = 0;
+  double passing = 0;
   double mean = 0;
-  for (std::size_t p = 0; p < demand.part.size(); ++p) {
-    mean += demand.part[p] * 8.0 * demand.table->profiles[p].size / demand.table->axis;
+  for (std::size_t p = 0; p < demand.share_by_profile.size(); ++p) {
+    mean += demand.share_by_profile[p] * 8.0 * demand.table->profiles[p].size / demand.table->axis;
   }
-  for (std::size_t p = 0; p < demand.part.size(); ++p) {
+  for (std::size_t p = 0; p < demand.share_by_profile.size(); ++p) {
     const MigProfile& profile = demand.table->profiles[p];
     double best = -1;
     for (const int start : profile.starts) {
       const AxisMask range = axis_range(start, profile.size);
       if ((taken & range) != 0) continue;
       best = std::max(best, 8.0 * profile.size / demand.table->axis +
-                                naive_sold(demand, taken | range, patience));
+                                naive_sold(demand, taken | range, other_card));
     }
-    if (best >= 0) sum += demand.part[p] * best;
-    if (best >= 0 || demand.part[p] <= 0) continue;
-    const double asked = 8 * demand.part[p] / mean;
+    if (best >= 0) sum += demand.share_by_profile[p] * best;
+    if (best >= 0 || demand.share_by_profile[p] <= 0) continue;
+    const double asked = 8 * demand.share_by_profile[p] / mean;
     const double had = most_apart(profile) < asked ? most_apart(profile) / asked : 1;
-    waiting += patience * demand.part[p] * had * had;
+    passing += other_card * demand.share_by_profile[p] * had * had;
   }
-  return sum > 0 ? sum / (1 - waiting) : 0;
+  return sum > 0 ? sum / (1 - passing) : 0;
 }
 
-TEST(SliceWorthTest, WhatIsStillSoldIsByTheDefinitionWherePodsStay) {
+TEST(SliceValueTableTest, WhatIsStillSoldIsByTheDefinitionWherePodsStay) {
   for (const char* card : {"A30", "RTX-PRO-6000"}) {
     const MigTablePtr table = table_named(card);
-    SliceDemand demand{.table = table, .part = std::vector<double>(table->profiles.size())};
-    for (std::size_t p = 0; p < demand.part.size(); ++p) {
-      demand.part[p] = table->profiles[p].plain() ? 1.0 + static_cast<double>(p) : 0;
+    SliceDemand demand{.table = table,
+                       .share_by_profile = std::vector<double>(table->profiles.size())};
+    for (std::size_t p = 0; p < demand.share_by_profile.size(); ++p) {
+      demand.share_by_profile[p] = table->profiles[p].plain() ? 1.0 + static_cast<double>(p) : 0;
     }
     double all = 0;
-    for (const double part : demand.part) all += part;
-    for (double& part : demand.part) part /= all;
-    for (const double patience : {0.0, 0.5, 0.98}) {
-      demand.patience = patience;
-      const SliceWorth worth = slice_worth(demand, false);
+    for (const double part : demand.share_by_profile) all += part;
+    for (double& part : demand.share_by_profile) part /= all;
+    for (const double other_card : {0.0, 0.5, 0.98}) {
+      demand.other_card = other_card;
+      const SliceValueTable values = make_slice_value_table(demand, Regime::kFilling);
       for (AxisMask taken = 0; taken < (AxisMask{1} << table->axis); ++taken) {
         // A range of which any part is taken is lost.
         AxisMask lost = 0;
-        for (const AxisMask cell : worth.cells) lost |= (cell & taken) != 0 ? cell : 0;
-        EXPECT_NEAR(worth.of(taken), 1e6 / 8 * naive_sold(demand, lost, patience), 1)
+        for (const AxisMask cell : values.cells) lost |= (cell & taken) != 0 ? cell : 0;
+        EXPECT_NEAR(values.value_of(taken), 1e6 / 8 * naive_sold(demand, lost, other_card), 1)
             << card << taken;
       }
     }
   }
 }
 
-TEST(SliceWorthTest, WhatMoreIsAskedForThanCardsCanHaveIsNotWaitedFor) {
+TEST(SliceValueTableTest, WhatMoreIsAskedForThanCardsCanHaveIsNotWaitedFor) {
   const MigTablePtr table = table_named("A100-40GB");
   const auto demand_of = [&](double small, double large) {
-    SliceDemand demand{.table = table, .part = std::vector<double>(table->profiles.size())};
-    demand.part[table->find("1g.5gb").value()] = small;
-    demand.part[table->find("3g.20gb").value()] = 0.1;
-    demand.part[table->find("2g.10gb").value()] = 0.9 - small - large;
-    demand.part[table->find("4g.20gb").value()] = large;
-    demand.patience = 0.98;
+    SliceDemand demand{.table = table,
+                       .share_by_profile = std::vector<double>(table->profiles.size())};
+    demand.share_by_profile[table->find("1g.5gb").value()] = small;
+    demand.share_by_profile[table->find("3g.20gb").value()] = 0.1;
+    demand.share_by_profile[table->find("2g.10gb").value()] = 0.9 - small - large;
+    demand.share_by_profile[table->find("4g.20gb").value()] = large;
+    demand.other_card = 0.98;
     return demand;
   };
   const auto keeps_half = [&](const SliceDemand& demand) {
-    const SliceWorth worth = slice_worth(demand, false);
-    return worth.of(axis_range(6, 1)) > worth.of(axis_range(3, 1));
+    const SliceValueTable values = make_slice_value_table(demand, Regime::kFilling);
+    return values.value_of(axis_range(6, 1)) > values.value_of(axis_range(3, 1));
   };
   // One card has one 4g.20gb: two thirds of the slices that are asked for are too many of them.
   EXPECT_TRUE(keeps_half(demand_of(0.2, 0.5)));
   for (const double large : {0.1, 0.5, 0.7}) {
     const SliceDemand demand = demand_of(0.2, large);
-    const SliceWorth worth = slice_worth(demand, false);
+    const SliceValueTable values = make_slice_value_table(demand, Regime::kFilling);
     for (AxisMask taken = 0; taken < 256; ++taken) {
-      EXPECT_NEAR(worth.of(taken), 1e6 / 8 * naive_sold(demand, taken, 0.98), 1) << taken;
+      EXPECT_NEAR(values.value_of(taken), 1e6 / 8 * naive_sold(demand, taken, 0.98), 1) << taken;
     }
   }
 }
 
-TEST(SliceWorthTest, CardsHaveAsManyCellsAsTheirPlacementsTellApart) {
+TEST(SliceValueTableTest, CardsHaveAsManyCellsAsTheirPlacementsTellApart) {
   for (const auto& [card, cells] :
        {std::pair{"A100-40GB", 8U}, {"A30", 4U}, {"RTX-PRO-6000", 4U}, {"H200", 8U}}) {
     const std::vector<SliceDemand> demands = slice_demand({}, supply_with({table_named(card)}));
-    for (const bool churns : {false, true}) {
-      const SliceWorth worth = slice_worth(demands[1], churns);
-      EXPECT_EQ(worth.cells.size(), cells) << card;
-      EXPECT_EQ(worth.worth.size(), std::size_t{1} << cells) << card;
-      EXPECT_EQ(worth.of(~AxisMask{0} >> (64 - demands[1].table->axis)) == 0, !churns) << card;
+    for (const Regime regime : {Regime::kFilling, Regime::kChurning}) {
+      const SliceValueTable values = make_slice_value_table(demands[1], regime);
+      EXPECT_EQ(values.cells.size(), cells) << card;
+      EXPECT_EQ(values.value_by_state.size(), std::size_t{1} << cells) << card;
+      EXPECT_EQ(values.value_of(~AxisMask{0} >> (64 - demands[1].table->axis)) == 0,
+                regime == Regime::kFilling)
+          << card;
     }
   }
 }
 
-TEST(SliceWorthTest, ACardDividedTooOftenHasNone) {
+TEST(SliceValueTableTest, ACardDividedTooOftenHasNone) {
   MigProfile small{.name = "1g.1gb", .size = 1, .memory = {1024}, .starts = {}};
   for (int start = 0; start < 9; ++start) small.starts.push_back(start);
   const MigTablePtr table = mig_table_of({small});
   ASSERT_NE(table, nullptr);
-  EXPECT_FALSE(slice_worth(slice_demand({}, supply_with({table}))[1], false).known());
-  EXPECT_FALSE(slice_worth(SliceDemand{}, false).known());
+  EXPECT_FALSE(
+      make_slice_value_table(slice_demand({}, supply_with({table}))[1], Regime::kFilling).known());
+  EXPECT_FALSE(make_slice_value_table(SliceDemand{}, Regime::kFilling).known());
 }
 
 /// The sum over j of fade^(the least eighths that must come free for j rooms of a profile at once),
@@ -240,31 +246,32 @@ double naive_rooms(const MigTable& table, const MigProfile& profile, AxisMask ta
   return sum;
 }
 
-TEST(SliceWorthTest, WherePodsLeaveRoomsAndWhatIsTakenCountAsDefined) {
+TEST(SliceValueTableTest, WherePodsLeaveRoomsAndWhatIsTakenCountAsDefined) {
   for (const char* card : {"A100-40GB", "A30"}) {
     const MigTablePtr table = table_named(card);
-    SliceDemand demand{.table = table, .part = std::vector<double>(table->profiles.size())};
-    demand.part[0] = 0.5;                       // the smallest
-    demand.part[demand.part.size() - 1] = 0.5;  // the whole card
+    SliceDemand demand{.table = table,
+                       .share_by_profile = std::vector<double>(table->profiles.size())};
+    demand.share_by_profile[0] = 0.5;                                   // the smallest
+    demand.share_by_profile[demand.share_by_profile.size() - 1] = 0.5;  // the whole card
     double mean = 0;
-    for (std::size_t p = 0; p < demand.part.size(); ++p) {
-      mean += demand.part[p] * 8.0 * table->profiles[p].size / table->axis;
+    for (std::size_t p = 0; p < demand.share_by_profile.size(); ++p) {
+      mean += demand.share_by_profile[p] * 8.0 * table->profiles[p].size / table->axis;
     }
-    demand.patience = std::string_view(card) == "A30" ? 0.7 : 0.98;
-    const SliceWorth worth = slice_worth(demand, true);
+    demand.other_card = std::string_view(card) == "A30" ? 0.7 : 0.98;
+    const SliceValueTable values = make_slice_value_table(demand, Regime::kChurning);
     for (AxisMask taken = 0; taken < (AxisMask{1} << table->axis); ++taken) {
-      double expected = naive_sold(demand, taken, std::min(demand.patience, 0.9));
-      for (std::size_t p = 0; p < demand.part.size(); ++p) {
+      double expected = naive_sold(demand, taken, std::min(demand.other_card, 0.9));
+      for (std::size_t p = 0; p < demand.share_by_profile.size(); ++p) {
         const double size = 8.0 * table->profiles[p].size / table->axis;
-        expected += 0.4 * demand.part[p] * size * size / mean *
+        expected += 0.4 * demand.share_by_profile[p] * size * size / mean *
                     naive_rooms(*table, table->profiles[p], taken);
       }
       const double used = 8.0 * std::popcount(taken) / table->axis;
       expected += 0.06 * used * used;
-      EXPECT_NEAR(worth.of(taken), 1e6 / 8 * expected, 1) << card << " " << taken;
+      EXPECT_NEAR(values.value_of(taken), 1e6 / 8 * expected, 1) << card << " " << taken;
     }
   }
 }
 
 }  // namespace
-}  // namespace snug::slices_test
+}  // namespace snug::slice_value_test

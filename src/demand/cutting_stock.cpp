@@ -1,4 +1,4 @@
-#include "demand/prices.hpp"
+#include "demand/cutting_stock.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -9,13 +9,13 @@ namespace {
 
 constexpr std::size_t kGpu = 1000;  // milli
 constexpr double kEpsilon = 1e-9;
-/// A dozen sizes take some dozens; only speed depends on it, and rounding cannot make it endless.
+/// A dozen sizes take a few dozen pivots. The bound keeps rounding errors from looping for ever.
 constexpr int kMostPivots = 2'000;
 
 using Matrix = std::vector<std::vector<double>>;
 
-/// The linear program "fewest GPUs for all pods", a column for each way to cut a GPU, by the
-/// revised simplex method.
+/// The linear program "fewest GPUs for all pods", with a column for each cut of a GPU, by the
+/// revised simplex method with column generation.
 class CuttingStock {
  public:
   explicit CuttingStock(const std::vector<ShareDemand>& demand)
@@ -23,7 +23,7 @@ class CuttingStock {
         inverse_(demand.size(), std::vector<double>(demand.size(), 0)),
         gpus_(demand.size()),
         prices_(demand.size()) {
-    // To begin with, each GPU is cut into shares of one size.
+    // The initial basis: each cut has shares of one size.
     for (std::size_t i = 0; i < demand.size(); ++i) {
       const std::int64_t copies = static_cast<std::int64_t>(kGpu) / demand[i].size;
       inverse_[i][i] = 1 / static_cast<double>(copies);
@@ -49,35 +49,37 @@ class CuttingStock {
     }
   }
 
-  /// How often each size stands in the most valuable cut; empty: none is worth more than a GPU.
+  /// The cut of the largest value, as the number of shares of each size; empty: no cut is worth
+  /// more than a GPU, so the prices are optimal.
   [[nodiscard]] std::vector<double> best_cut() const {
-    std::vector<double> worth(kGpu + 1, 0);
+    std::vector<double> value(kGpu + 1, 0);
     std::vector<std::size_t> last(kGpu + 1, demand_.size());
-    for (std::size_t room = 1; room <= kGpu; ++room) {
-      worth[room] = worth[room - 1];
+    for (std::size_t left = 1; left <= kGpu; ++left) {
+      value[left] = value[left - 1];
       for (std::size_t i = 0; i < demand_.size(); ++i) {
         const auto size = static_cast<std::size_t>(demand_[i].size);
-        if (size > room || worth[room - size] + prices_[i] <= worth[room] + kEpsilon) continue;
-        worth[room] = worth[room - size] + prices_[i];
-        last[room] = i;
+        if (size > left || value[left - size] + prices_[i] <= value[left] + kEpsilon) continue;
+        value[left] = value[left - size] + prices_[i];
+        last[left] = i;
       }
     }
-    if (worth[kGpu] <= 1 + 1e-7) return {};
+    if (value[kGpu] <= 1 + 1e-7) return {};
     std::vector<double> cut(demand_.size(), 0);
-    std::size_t room = kGpu;
-    while (room > 0) {
-      const std::size_t i = last[room];
+    std::size_t left = kGpu;
+    while (left > 0) {
+      const std::size_t i = last[left];
       if (i == demand_.size()) {
-        --room;
+        --left;
       } else {
         cut[i] += 1;
-        room -= static_cast<std::size_t>(demand_[i].size);
+        left -= static_cast<std::size_t>(demand_[i].size);
       }
     }
     return cut;
   }
 
-  /// False: nothing would leave, which only rounding can cause.
+  /// Replaces a column of the basis by the cut. False: no column would leave, which only rounding
+  /// errors can cause.
   bool enter(const std::vector<double>& cut) {
     const std::size_t rows = demand_.size();
     std::vector<double> column(rows, 0);
@@ -96,7 +98,7 @@ class CuttingStock {
       if (i != leaves) gpus_[i] -= least * column[i];
     }
     gpus_[leaves] = least;
-    for (double& value : inverse_[leaves]) value /= column[leaves];
+    for (double& entry : inverse_[leaves]) entry /= column[leaves];
     for (std::size_t i = 0; i < rows; ++i) {
       if (i == leaves) continue;
       for (std::size_t k = 0; k < rows; ++k) inverse_[i][k] -= column[i] * inverse_[leaves][k];
@@ -106,27 +108,27 @@ class CuttingStock {
 
   const std::vector<ShareDemand>& demand_;
   Matrix inverse_;            // of the basis
-  std::vector<double> gpus_;  // cut in the basis' ways
+  std::vector<double> gpus_;  // for each cut of the basis
   std::vector<double> prices_;
 };
 
 }  // namespace
 
-std::vector<double> cutting_prices(const std::vector<ShareDemand>& demand) {
+std::vector<double> cutting_stock_prices(const std::vector<ShareDemand>& demand) {
   return CuttingStock(demand).solve();
 }
 
-std::vector<double> worth_of_room(const std::vector<ShareDemand>& demand,
-                                  const std::vector<double>& prices) {
-  std::vector<double> worth(kGpu + 1, 0);
-  for (std::size_t room = 1; room <= kGpu; ++room) {
-    worth[room] = worth[room - 1];
+std::vector<double> knapsack_values(const std::vector<ShareDemand>& demand,
+                                    const std::vector<double>& prices) {
+  std::vector<double> value(kGpu + 1, 0);
+  for (std::size_t left = 1; left <= kGpu; ++left) {
+    value[left] = value[left - 1];
     for (std::size_t i = 0; i < demand.size(); ++i) {
       const auto size = static_cast<std::size_t>(demand[i].size);
-      if (size <= room) worth[room] = std::max(worth[room], worth[room - size] + prices[i]);
+      if (size <= left) value[left] = std::max(value[left], value[left - size] + prices[i]);
     }
   }
-  return worth;
+  return value;
 }
 
 }  // namespace snug

@@ -1,4 +1,4 @@
-#include "score/room.hpp"
+#include "score/multi_gpu_headroom.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 #include "demands.hpp"
 
-namespace snug::room_test {
+namespace snug::multi_gpu_headroom_test {
 namespace {
 
 /// One GPU as the definition sees it: by the pods on it, then by its position.
@@ -38,7 +38,7 @@ double pods_for(double missing, double used, double pods) {
 
 /// How many pods have to leave before the j-th room of the shape exists; infinite: it never does.
 double leaving(const NodeState& node, const std::vector<NaiveGpu>& gpus, double rooms,
-               const RoomShape& shape) {
+               const MultiGpuShape& shape) {
   double crowd = 0;
   double cpu =
       static_cast<double>(node.inventory->host.amounts.cpu_milli - node.host_used.cpu_milli);
@@ -69,9 +69,9 @@ struct Between {
 };
 
 /// In milli-GPU. Between: pods that are told to an eighth, and rooms that hardly count.
-Between naive_rooms(const NodeState& node, const std::vector<RoomShape>& shapes) {
+Between naive_rooms(const NodeState& node, const std::vector<MultiGpuShape>& shapes) {
   Between sum;
-  for (const RoomShape& shape : shapes) {
+  for (const MultiGpuShape& shape : shapes) {
     std::vector<NaiveGpu> gpus;
     for (std::size_t i = 0; i < std::min(node.gpus.size(), kMostRoomGpus); ++i) {
       const GpuState& gpu = node.gpus[i];
@@ -98,8 +98,8 @@ Between naive_rooms(const NodeState& node, const std::vector<RoomShape>& shapes)
   return sum;
 }
 
-std::vector<RoomShape> draw_rooms(Random& random) {
-  std::vector<RoomShape> shapes;
+std::vector<MultiGpuShape> draw_rooms(Random& random) {
+  std::vector<MultiGpuShape> shapes;
   const std::int64_t count = random.from_to(1, 5);
   for (std::int64_t i = 0; i < count; ++i) {
     shapes.push_back(fading({.gpus = random.from_to(2, 8),
@@ -113,44 +113,44 @@ std::vector<RoomShape> draw_rooms(Random& random) {
 
 double milli(std::int64_t parts) { return static_cast<double>(parts) / kOne; }
 
-TEST(RoomViewTest, OfRandomNodesIsWhatTheDefinitionSays) {
+TEST(MultiGpuHeadroomTest, OfRandomNodesIsWhatTheDefinitionSays) {
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     const NodeStatePtr node = draw_hosting(random);
-    const std::vector<RoomShape> shapes = draw_rooms(random);
-    const double got = milli(RoomView(*node).value(shapes));
+    const std::vector<MultiGpuShape> shapes = draw_rooms(random);
+    const double got = milli(MultiGpuHeadroom(*node).value(shapes));
     const Between expected = naive_rooms(*node, shapes);
     ASSERT_GE(got, expected.least * 0.999 - 0.1) << describe(*node);
     ASSERT_LE(got, expected.most * 1.001 + 0.1) << describe(*node);
   }
 }
 
-TEST(RoomViewTest, AfterAPlacementIsThatOfTheNodeAsItWillBe) {
+TEST(MultiGpuHeadroomTest, AfterAPlacementIsThatOfTheNodeAsItWillBe) {
   int placements = 0;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     const NodeStatePtr node = draw_hosting(random);
-    const std::vector<RoomShape> shapes = draw_rooms(random);
+    const std::vector<MultiGpuShape> shapes = draw_rooms(random);
     const Placement placement = draw_placement(random, *node);
     if (placement.takes.empty()) continue;
     ++placements;
     const HostAmounts host = host_amounts(random.draw(8000), random.draw(30'000));
     const NodeStatePtr after = placed_on(*node, placement, host);
-    const RoomView view = RoomView(*node).with(placement, 0, host);
+    const MultiGpuHeadroom view = MultiGpuHeadroom(*node).after(placement, 0, host);
     // What of the host falls to each of several GPUs is rounded on the way.
-    ASSERT_NEAR(milli(view.value(shapes)), milli(RoomView(*after).value(shapes)),
+    ASSERT_NEAR(milli(view.value(shapes)), milli(MultiGpuHeadroom(*after).value(shapes)),
                 placement.takes.size() == 1 ? 0.1 : 40)
         << describe(*node);
   }
   EXPECT_GT(placements, 500);
 }
 
-TEST(RoomViewTest, AfterAPlacementOfSeveralContainersAPodIsOnePodOnEachOfItsGpus) {
+TEST(MultiGpuHeadroomTest, AfterAPlacementOfSeveralContainersAPodIsOnePodOnEachOfItsGpus) {
   const NodeStatePtr node = make_hosting({"n1: A 1000 x4", 8000, 8000, {}});
-  const std::vector<RoomShape> pairs = {fading({.gpus = 2, .cpu_milli = 1000, .share = kOne}),
-                                        fading({.gpus = 4, .cpu_milli = 8000, .share = kOne})};
+  const std::vector<MultiGpuShape> pairs = {fading({.gpus = 2, .cpu_milli = 1000, .share = kOne}),
+                                            fading({.gpus = 4, .cpu_milli = 8000, .share = kOne})};
   const HostAmounts host = host_amounts(3000, 300);
   for (const std::vector<std::uint16_t>& gpus :
        std::vector<std::vector<std::uint16_t>>{{0, 0}, {0, 0, 1}, {2, 1, 2, 2}, {3, 0, 3, 1}}) {
@@ -164,16 +164,16 @@ TEST(RoomViewTest, AfterAPlacementOfSeveralContainersAPodIsOnePodOnEachOfItsGpus
                                  .compute = {100}});
     }
     const NodeStatePtr after = placed_on(*node, placement, host);
-    EXPECT_NEAR(milli(RoomView(*node).with(placement, 0, host).value(pairs)),
-                milli(RoomView(*after).value(pairs)), 1)
+    EXPECT_NEAR(milli(MultiGpuHeadroom(*node).after(placement, 0, host).value(pairs)),
+                milli(MultiGpuHeadroom(*after).value(pairs)), 1)
         << testing::PrintToString(gpus);
   }
 }
 
-const std::vector<RoomShape> kPairs = {fading({.gpus = 2, .share = kOne})};
+const std::vector<MultiGpuShape> kPairs = {fading({.gpus = 2, .share = kOne})};
 
 /// The device plug-in chooses the GPUs: those that nobody has are thought to be they.
-TEST(RoomViewTest, UnitsOfTheKubeletsHoldAsManyGpusThatNobodyHas) {
+TEST(MultiGpuHeadroomTest, UnitsOfTheKubeletsHoldAsManyGpusThatNobodyHas) {
   const HostAmounts host = host_amounts(1000, 1000);
   const auto units = [&](std::string_view uid, std::int64_t count) {
     auto holding = make_units_holding(uid, "n1", count);
@@ -189,23 +189,25 @@ TEST(RoomViewTest, UnitsOfTheKubeletsHoldAsManyGpusThatNobodyHas) {
       holdings.push_back(units("second", second));
       const NodeStatePtr node = make_hosting(text);
       const NodeStatePtr after = make_hosting({text.node, 64'000, 64'000, holdings});
-      const std::vector<RoomShape> all_four = {fading({.gpus = 4, .share = kOne})};
-      EXPECT_NEAR(milli(RoomView(*node).with(Placement{}, 1000 * second, host).value(all_four)),
-                  milli(RoomView(*after).value(all_four)), 1);
+      const std::vector<MultiGpuShape> all_four = {fading({.gpus = 4, .share = kOne})};
+      EXPECT_NEAR(
+          milli(MultiGpuHeadroom(*node).after(Placement{}, 1000 * second, host).value(all_four)),
+          milli(MultiGpuHeadroom(*after).value(all_four)), 1);
       const std::int64_t idle = 4 - first - second;
-      const std::vector<RoomShape> all_idle = {
+      const std::vector<MultiGpuShape> all_idle = {
           {.gpus = std::max<std::int64_t>(1, idle), .share = kOne}};
-      EXPECT_NEAR(milli(RoomView(*after).value(all_idle)), 1000.0 * static_cast<double>(idle), 0.1);
+      EXPECT_NEAR(milli(MultiGpuHeadroom(*after).value(all_idle)),
+                  1000.0 * static_cast<double>(idle), 0.1);
     }
   }
 }
 
-TEST(RoomViewTest, OfAnEmptyNodeIsAllItsGpus) {
+TEST(MultiGpuHeadroomTest, OfAnEmptyNodeIsAllItsGpus) {
   const NodeStatePtr node = make_hosting({"n1: A 1000 x8", 64'000, 64'000, {}});
-  EXPECT_NEAR(milli(RoomView(*node).value(kPairs)), 8000, 0.1);
+  EXPECT_NEAR(milli(MultiGpuHeadroom(*node).value(kPairs)), 8000, 0.1);
   struct Row {
     std::string_view why;
-    RoomShape shape;
+    MultiGpuShape shape;
     double milli;
   };
   for (const Row& row : std::vector<Row>{
@@ -217,17 +219,18 @@ TEST(RoomViewTest, OfAnEmptyNodeIsAllItsGpus) {
            {"CPU for three", {.gpus = 2, .cpu_milli = 20'000, .share = kOne}, 6000},
            {"CPU for none", {.gpus = 2, .cpu_milli = 64'001, .share = kOne}, 0},
            {"memory for one", {.gpus = 2, .memory_mib = 40'000, .share = kOne}, 2000}}) {
-    EXPECT_NEAR(milli(RoomView(*node).value(std::vector{row.shape})), row.milli, 0.1) << row.why;
+    EXPECT_NEAR(milli(MultiGpuHeadroom(*node).value(std::vector{row.shape})), row.milli, 0.1)
+        << row.why;
   }
 }
 
-TEST(RoomViewTest, ARoomThatPodsHaveToLeaveCountsLessForEach) {
+TEST(MultiGpuHeadroomTest, ARoomThatPodsHaveToLeaveCountsLessForEach) {
   const auto share = [](int gpu, std::string_view uid) {
     return HoldingPtr(make_holding(uid, "n1", {make_share(gpu, 100, 100)}));
   };
   const auto rooms = [](std::vector<HoldingPtr> holdings) {
     const NodeStatePtr node = make_hosting({"n1: A 1000 x2", 8000, 8000, std::move(holdings)});
-    return milli(RoomView(*node).value(kPairs));
+    return milli(MultiGpuHeadroom(*node).value(kPairs));
   };
   EXPECT_NEAR(rooms({}), 2000, 0.1);
   EXPECT_NEAR(rooms({share(0, "a")}), 2000 * kFadeOfPod, 1);
@@ -238,30 +241,30 @@ TEST(RoomViewTest, ARoomThatPodsHaveToLeaveCountsLessForEach) {
       << "one pod on both";
 }
 
-TEST(RoomViewTest, APodIsOnePodOnHoweverManyGpus) {
+TEST(MultiGpuHeadroomTest, APodIsOnePodOnHoweverManyGpus) {
   for (int gpus = 2; gpus <= 8; ++gpus) {
     std::vector<ReservedDevice> devices;
     for (int i = 0; i < gpus; ++i) devices.push_back(make_whole_device(i, 1000));
     const NodeStatePtr node = make_hosting(
         {"n1: A 1000 x" + std::to_string(gpus), 8000, 8000, {make_holding("a", "n1", devices)}});
-    const std::vector<RoomShape> all = {fading({.gpus = gpus, .share = kOne})};
-    EXPECT_NEAR(milli(RoomView(*node).value(all)), 1000 * gpus * kFadeOfPod, 1) << gpus;
+    const std::vector<MultiGpuShape> all = {fading({.gpus = gpus, .share = kOne})};
+    EXPECT_NEAR(milli(MultiGpuHeadroom(*node).value(all)), 1000 * gpus * kFadeOfPod, 1) << gpus;
   }
 }
 
-TEST(RoomViewTest, GpusThatTakeNoWholePodMakeNoRoom) {
+TEST(MultiGpuHeadroomTest, GpusThatTakeNoWholePodMakeNoRoom) {
   for (const std::string_view node :
        {"n1: A 1000 x1", "n1: A 1000 x2 unhealthy", "n1: A 1000 x2 modes=time-slicing",
         "n1: A 1000 x2 mig", "n1: A 1000, A 1000 unhealthy", "n1:"}) {
-    EXPECT_EQ(RoomView(*make_hosting({std::string(node), 1000, 1000, {}})).value(kPairs), 0)
+    EXPECT_EQ(MultiGpuHeadroom(*make_hosting({std::string(node), 1000, 1000, {}})).value(kPairs), 0)
         << node;
   }
 }
 
-TEST(RoomViewTest, OfANodeThatSaysNothingOfItsCpuOnlyTheGpusCount) {
-  const std::vector<RoomShape> shapes = {{.gpus = 2, .cpu_milli = 99'000, .share = kOne}};
-  EXPECT_NEAR(milli(RoomView(*make_state("n1: A 1000 x4")).value(shapes)), 4000, 0.1);
+TEST(MultiGpuHeadroomTest, OfANodeThatSaysNothingOfItsCpuOnlyTheGpusCount) {
+  const std::vector<MultiGpuShape> shapes = {{.gpus = 2, .cpu_milli = 99'000, .share = kOne}};
+  EXPECT_NEAR(milli(MultiGpuHeadroom(*make_state("n1: A 1000 x4")).value(shapes)), 4000, 0.1);
 }
 
 }  // namespace
-}  // namespace snug::room_test
+}  // namespace snug::multi_gpu_headroom_test

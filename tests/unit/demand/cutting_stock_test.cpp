@@ -1,4 +1,4 @@
-#include "demand/prices.hpp"
+#include "demand/cutting_stock.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 
 #include "support/random.hpp"
 
-namespace snug::prices_test {
+namespace snug::cutting_stock_test {
 namespace {
 
 using Shares = std::vector<ShareDemand>;
@@ -166,7 +166,7 @@ struct Row {
   std::vector<double> prices;
 };
 
-TEST(CuttingPricesTest, OfAFewSizesAreWhatOneWorksOutByHand) {
+TEST(CuttingStockPricesTest, OfAFewSizesAreWhatOneWorksOutByHand) {
   for (const Row& row : std::vector<Row>{
            {"nothing is asked for", {}, {}},
            {"two on a GPU", {{500, 3}}, {0.5}},
@@ -181,7 +181,7 @@ TEST(CuttingPricesTest, OfAFewSizesAreWhatOneWorksOutByHand) {
            {"more than enough", {{810, 100}, {190, 1000}}, {0.8, 0.2}},
            {"two that never share", {{700, 5}, {600, 9}}, {1, 1}},
            {"one that divides the other", {{250, 400}, {500, 10}}, {0.25, 0.5}}}) {
-    const std::vector<double> prices = cutting_prices(row.shares);
+    const std::vector<double> prices = cutting_stock_prices(row.shares);
     ASSERT_EQ(prices.size(), row.prices.size()) << row.why;
     for (std::size_t i = 0; i < prices.size(); ++i) {
       EXPECT_NEAR(prices[i], row.prices[i], kNear) << row.why << ", size " << row.shares[i].size;
@@ -189,7 +189,7 @@ TEST(CuttingPricesTest, OfAFewSizesAreWhatOneWorksOutByHand) {
   }
 }
 
-TEST(CuttingPricesTest, AreWithinEveryCutAndTheMostThatThatAllows) {
+TEST(CuttingStockPricesTest, AreWithinEveryCutAndTheMostThatThatAllows) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     Random random(seed);
     Shares shares = draw_shares(random, 6, 80);
@@ -198,7 +198,7 @@ TEST(CuttingPricesTest, AreWithinEveryCutAndTheMostThatThatAllows) {
     }
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + text_of(shares));
     const std::vector<Cut> cuts = cuts_of(shares);
-    const std::vector<double> prices = cutting_prices(shares);
+    const std::vector<double> prices = cutting_stock_prices(shares);
     for (const double price : prices) ASSERT_GE(price, 0);
     double dearest = 0;
     for (const Cut& cut : cuts) dearest = std::max(dearest, worth_of(cut, prices));
@@ -226,13 +226,13 @@ double first_fit(Shares shares) {
   return static_cast<double>(left.size());
 }
 
-TEST(CuttingPricesTest, OfManySizesLieBetweenWhatThePodsAskForAndAPackingOfThem) {
+TEST(CuttingStockPricesTest, OfManySizesLieBetweenWhatThePodsAskForAndAPackingOfThem) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     Random random(seed);
     const Shares shares = draw_shares(random, 12, 1);
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + text_of(shares));
-    const std::vector<double> prices = cutting_prices(shares);
-    ASSERT_LE(worth_of_room(shares, prices).back(), 1 + kNear);
+    const std::vector<double> prices = cutting_stock_prices(shares);
+    ASSERT_LE(knapsack_values(shares, prices).back(), 1 + kNear);
     double asked = 0;
     for (const ShareDemand& share : shares) {
       asked += share.pods * static_cast<double>(share.size) / 1000;
@@ -240,11 +240,11 @@ TEST(CuttingPricesTest, OfManySizesLieBetweenWhatThePodsAskForAndAPackingOfThem)
     const double sum = total(shares, prices);
     EXPECT_GE(sum, asked * (1 - kNear));
     EXPECT_LE(sum, first_fit(shares) * (1 + kNear));
-    EXPECT_EQ(cutting_prices(shares), prices) << "the same question has the same answer";
+    EXPECT_EQ(cutting_stock_prices(shares), prices) << "the same question has the same answer";
   }
 }
 
-TEST(WorthOfRoomTest, IsTheBestCutOfTheRoom) {
+TEST(KnapsackValuesTest, IsTheBestCutOfTheRoom) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     Random random(seed);
     const Shares shares = draw_shares(random, 5, 90);
@@ -253,7 +253,7 @@ TEST(WorthOfRoomTest, IsTheBestCutOfTheRoom) {
       prices.push_back(static_cast<double>(random.draw(1000)) / 1000);
     }
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + text_of(shares));
-    const std::vector<double> worth = worth_of_room(shares, prices);
+    const std::vector<double> worth = knapsack_values(shares, prices);
     ASSERT_EQ(worth.size(), 1001U);
     for (int i = 0; i < 12; ++i) {
       const std::int64_t room = i == 0 ? 0 : i == 1 ? 1000 : random.draw(1001);
@@ -264,9 +264,9 @@ TEST(WorthOfRoomTest, IsTheBestCutOfTheRoom) {
   }
 }
 
-TEST(WorthOfRoomTest, WhereNothingIsSoldNoRoomIsWorthAnything) {
-  EXPECT_EQ(worth_of_room({}, {}), std::vector<double>(1001, 0));
+TEST(KnapsackValuesTest, WhereNothingIsSoldNoRoomIsWorthAnything) {
+  EXPECT_EQ(knapsack_values({}, {}), std::vector<double>(1001, 0));
 }
 
 }  // namespace
-}  // namespace snug::prices_test
+}  // namespace snug::cutting_stock_test

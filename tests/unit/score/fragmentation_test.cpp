@@ -1,4 +1,4 @@
-#include "snug/score/fragment.hpp"
+#include "snug/score/fragmentation.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 #include "demands.hpp"
 
-namespace snug::fragment_test {
+namespace snug::fragmentation_test {
 namespace {
 
 constexpr std::int64_t kPlenty = 1'000'000'000;
@@ -51,18 +51,18 @@ std::int64_t naive_fragment(const NodeState& node, const std::vector<TypicalPod>
   return sum;
 }
 
-TEST(FragmentTest, OfRandomNodesIsWhatTheDefinitionSays) {
+TEST(FragmentationTest, OfRandomNodesIsWhatTheDefinitionSays) {
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     const NodeStatePtr node = draw_hosting(random);
     const std::vector<TypicalPod> typical = draw_typical(random);
-    ASSERT_EQ(fragment(fragment_view(*node), typical), naive_fragment(*node, typical))
+    ASSERT_EQ(fragmentation(fragmentation_view(*node), typical), naive_fragment(*node, typical))
         << describe(*node);
   }
 }
 
-TEST(FragmentTest, ByHand) {
+TEST(FragmentationTest, ByHand) {
   const NodeStatePtr node = make_hosting({"n1: A 1000, A 1000, B 1000",
                                           8000,
                                           8000,
@@ -85,9 +85,10 @@ TEST(FragmentTest, ByHand) {
                         {"one model of two", {.gpus = 1, .gpu_milli = 1, .models = 0b100}, 1400}}) {
     TypicalPod pod = row.pod;
     pod.share = kOne / 2;
-    EXPECT_EQ(fragment(fragment_view(*node), std::vector{pod}), row.milli * kOne / 2) << row.why;
+    EXPECT_EQ(fragmentation(fragmentation_view(*node), std::vector{pod}), row.milli * kOne / 2)
+        << row.why;
   }
-  EXPECT_EQ(fragment(fragment_view(*node), {}), 0);
+  EXPECT_EQ(fragmentation(fragmentation_view(*node), {}), 0);
 }
 
 /// FGD's score of a decrease of so many GPUs, times 1000.
@@ -166,4 +167,4 @@ TEST(FgdTest, WhereNoPodIsTypicalAllNodesAreAlike) {
 }
 
 }  // namespace
-}  // namespace snug::fragment_test
+}  // namespace snug::fragmentation_test

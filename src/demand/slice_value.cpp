@@ -1,0 +1,231 @@
+#include "demand/slice_value.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include "snug/demand/fitted.hpp"
+#include "snug/mig/choose.hpp"
+#include "snug/mig/layouts.hpp"
+
+namespace snug {
+namespace {
+
+constexpr double kEighths = 8;
+
+/// SliceValueTable::cells.
+std::vector<AxisMask> cells_of(const MigTable& table) {
+  std::set<int> ends{0, table.axis};
+  for (const MigPlacement& slice : placements(table)) {
+    ends.insert(slice.start);
+    ends.insert(slice.start + table.profiles[slice.profile].size);
+  }
+  std::vector<AxisMask> cells;
+  for (auto begin = ends.begin(), end = std::next(begin); end != ends.end(); ++begin, ++end) {
+    cells.push_back(axis_range(*begin, *end - *begin));
+  }
+  return cells;
+}
+
+/// The functions of slice_value.hpp over the states of a card: which of its cells are taken, as
+/// bits.
+class CardStates {
+ public:
+  explicit CardStates(const SliceDemand& demand)
+      : demand_(demand), table_(*demand.table), cells_(cells_of(table_)) {
+    if (cells_.size() > SliceValueTable::kMostCells) return;
+    starts_.resize(table_.profiles.size());
+    for (std::size_t p = 0; p < starts_.size(); ++p)
+      mean_size_ += demand_.share_by_profile[p] * size(p);
+    for (const MigPlacement& slice : placements(table_)) {
+      starts_[slice.profile].push_back(state_of(slice.range(table_)));
+    }
+  }
+
+  [[nodiscard]] bool has_few_cells() const { return cells_.size() <= SliceValueTable::kMostCells; }
+  [[nodiscard]] const std::vector<AxisMask>& cells() const { return cells_; }
+  [[nodiscard]] std::size_t states() const { return std::size_t{1} << cells_.size(); }
+
+  /// T(s).
+  [[nodiscard]] double taken_eighths(std::size_t state) const {
+    double slices = 0;
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      if ((state >> i & 1U) != 0) slices += std::popcount(cells_[i]);
+    }
+    return in_eighths(slices);
+  }
+
+  /// prior(s).
+  [[nodiscard]] double prior(std::size_t state) const {
+    AxisMask taken = 0;
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      if ((state >> i & 1U) != 0) taken |= cells_[i];
+    }
+    const auto all = static_cast<double>(std::max<std::int64_t>(1, openness(table_, {})));
+    return kEighths * static_cast<double>(openness(table_, {taken, {}})) / all;
+  }
+
+  /// V of all states, from the full card to the empty one.
+  [[nodiscard]] std::vector<double> expected_sold(double other_card) const {
+    std::vector<double> sold(states());
+    std::vector<double> passes(starts_.size());  // d_p * f_p
+    for (std::size_t p = 0; p < passes.size(); ++p) {
+      passes[p] = other_card * available_part(p) * demand_.share_by_profile[p];
+    }
+    for (std::size_t state = states(); state-- > 0;) {
+      double sum = 0;
+      double passing = 0;
+      for (std::size_t p = 0; p < starts_.size(); ++p) {
+        double best = -1;
+        for (const std::size_t start : starts_[p]) {
+          if ((state & start) == 0) best = std::max(best, size(p) + sold[state | start]);
+        }
+        if (best < 0) {
+          passing += passes[p];
+        } else {
+          sum += demand_.share_by_profile[p] * best;
+        }
+      }
+      sold[state] = sum > 0 ? sum / (1 - passing) : 0;
+    }
+    return sold;
+  }
+
+  /// P of all states.
+  [[nodiscard]] std::vector<double> headroom() const {
+    std::vector<double> sums(states());
+    for (std::size_t p = 0; p < starts_.size(); ++p) {
+      if (demand_.share_by_profile[p] <= 0) continue;
+      const double weight = demand_.share_by_profile[p] * size(p) * size(p) / mean_size_;
+      for (std::size_t state = 0; state < states(); ++state) {
+        sums[state] += weight * discounted_headroom(p, state);
+      }
+    }
+    return sums;
+  }
+
+ private:
+  [[nodiscard]] double in_eighths(double slices) const { return kEighths * slices / table_.axis; }
+  [[nodiscard]] double size(std::size_t profile) const {
+    return in_eighths(table_.profiles[profile].size);
+  }
+
+  /// min(1, m_p / a_p)^2.
+  [[nodiscard]] double available_part(std::size_t profile) const {
+    const double asked = kEighths * demand_.share_by_profile[profile] / mean_size_;
+    const double part = std::min(1.0, most_slices(table_, profile) / std::max(asked, 1e-9));
+    return part * part;
+  }
+
+  [[nodiscard]] std::size_t state_of(AxisMask range) const {
+    std::size_t state = 0;
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      if ((cells_[i] & range) != 0) state |= std::size_t{1} << i;
+    }
+    return state;
+  }
+
+  /// The sum over j of P(s). least[i][n]: the eighths that must come free for n slices of the
+  /// profile on its first i starts.
+  [[nodiscard]] double discounted_headroom(std::size_t profile, std::size_t state) const {
+    const std::vector<std::size_t>& starts = starts_[profile];
+    constexpr double kNever = 1e9;
+    constexpr std::size_t kMost = SliceValueTable::kMostCells;  // starts are in distinct cells
+    std::array<std::array<double, kMost + 1>, kMost + 1> least{};
+    for (auto& row : least) row.fill(kNever);
+    least[0][0] = 0;
+    for (std::size_t i = 1; i <= starts.size(); ++i) {
+      std::size_t before = i - 1;  // starts whose slices do not overlap this one's
+      while (before > 0 && (starts[before - 1] & starts[i - 1]) != 0) --before;
+      const double freed = taken_eighths(state & starts[i - 1]);
+      least[i][0] = 0;
+      for (std::size_t n = 1; n <= i; ++n) {
+        least[i][n] = std::min(least[i - 1][n], least[before][n - 1] + freed);
+      }
+    }
+    double sum = 0;
+    for (std::size_t n = 1; n <= starts.size() && least[starts.size()][n] < kNever; ++n) {
+      sum += std::pow(kHeadroomDiscount, least[starts.size()][n]);
+    }
+    return sum;
+  }
+
+  const SliceDemand& demand_;
+  const MigTable& table_;
+  std::vector<AxisMask> cells_;
+  double mean_size_ = 0;
+  std::vector<std::vector<std::size_t>> starts_;  // by profile and start: the cells it takes
+};
+
+SliceDemand demand_for(const ShapeCounts& pods, const MigTableRef& table, std::int64_t cards) {
+  SliceDemand demand{.table = table.pointer(), .share_by_profile = {}};
+  demand.other_card = 1 - std::pow(static_cast<double>(cards + 1), -kOtherCardExponent);
+  for (const MigProfile& profile : table->profiles) {
+    demand.share_by_profile.push_back(profile.plain() ? kPriorSlices : 0);
+  }
+  for (const auto& [shape, count] : pods) {
+    const std::optional<SliceNeed> need = slice_need(shape);
+    const auto profile = need ? smallest_profile(*table, *need) : std::nullopt;
+    if (!profile) continue;
+    const std::int64_t each = shape.slices > 0 ? shape.slices : shape.gpus;
+    demand.share_by_profile[*profile] += count * static_cast<double>(each);
+  }
+  const double all =
+      std::accumulate(demand.share_by_profile.begin(), demand.share_by_profile.end(), 0.0);
+  demand.prior_weight = std::max(0.0, 1 - demand.other_card * all / kEnoughSlices);
+  for (double& share : demand.share_by_profile) share = all > 0 ? share / all : 0;
+  return demand;
+}
+
+}  // namespace
+
+std::optional<SliceNeed> slice_need(const PodShape& shape) {
+  if (shape.slices > 0) return SliceNeed{.profile = shape.mig_profile};
+  if (shape.gpus == 0) return std::nullopt;
+  if (shape.gpu_memory.value > 0) return SliceNeed{.memory = shape.gpu_memory};
+  if (shape.gpu_milli >= kWholeGpu.value) return std::nullopt;
+  return SliceNeed{.thousandths = static_cast<int>(shape.gpu_milli)};
+}
+
+std::vector<SliceDemand> slice_demand(const ShapeCounts& pods, const Supply& supply) {
+  std::vector<SliceDemand> demands;
+  if (supply.mig_tables == nullptr) return demands;
+  demands.resize(1);
+  for (std::size_t i = 1; i < supply.mig_tables->size(); ++i) {
+    const std::int64_t cards = supply.by_mig_table[i];
+    demands.push_back(cards > 0 ? demand_for(pods, (*supply.mig_tables)[i], cards) : SliceDemand{});
+  }
+  return demands;
+}
+
+SliceValueTable make_slice_value_table(const SliceDemand& demand, Regime regime) {
+  if (demand.table == nullptr) return {};
+  const CardStates card(demand);
+  if (!card.has_few_cells()) return {};
+  const bool churns = regime == Regime::kChurning;
+  const double other_card =
+      churns ? std::min(demand.other_card, kMostOtherCardInChurn) : demand.other_card;
+  const std::vector<double> sold = card.expected_sold(other_card);
+  const std::vector<double> headroom =
+      churns ? card.headroom() : std::vector<double>(card.states());
+  SliceValueTable table{.cells = card.cells(), .value_by_state = {}};
+  for (std::size_t state = 0; state < card.states(); ++state) {
+    const double taken = card.taken_eighths(state);
+    const double kept =
+        churns ? kHeadroomWeight * headroom[state] + kDrainWeight * taken * taken : 0;
+    const double known = sold[state] + kept;
+    const double eighths =
+        demand.prior_weight * card.prior(state) + (1 - demand.prior_weight) * known;
+    table.value_by_state.push_back(
+        static_cast<std::int32_t>(std::lround(1e6 * eighths / kEighths)));
+  }
+  return table;
+}
+
+}  // namespace snug
