@@ -64,6 +64,13 @@ class ResultsTest(SimulateTest):
                          [None, 2, 2, 5, None, None])
         self.assertEqual(list(report["decision_us"]), ["p50", "p99"])
 
+    def test_a_list_of_pods_without_gpu_spec_is_a_list_of_pods_of_any_model(self):
+        rows = [line.rpartition(",") for line in PODS.splitlines()]
+        self.assertEqual(rows[0][2], "gpu_spec")
+        self.pods.write_text("".join(f"{row[0]}\n" for row in rows))
+        report = self.report(*self.trace("p 4\np 4\n"))
+        self.assertEqual(report["accepted"], 2, "the pod that asks for model B takes either GPU")
+
     def test_who_was_placed_and_who_was_not(self):
         report = self.report(*self.trace("p 1\np 1\np 2\np 1\np 3\np 2\np 0\n"))
         self.assertEqual((report["accepted"], report["rejected"]), (4, {"cpu": 0, "share": 1, "one": 1, "multi": 1}))

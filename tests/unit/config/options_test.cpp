@@ -185,10 +185,10 @@ TEST(OptionsTest, AFlagIsItsKeyInKebabCase) {
     const std::string& flag = kebab.at(row.key);
     const std::string value = good_value(row.key);
     const std::string camel = "--" + std::string(row.key);
-    for (const std::string& separator : {"=", " "}) {
+    for (const bool joined : {false, true}) {
       const auto words = [&](const std::string& name) {
-        return separator == "=" ? std::vector<std::string>{name + "=" + value}
-                                : std::vector<std::string>{name, value};
+        return joined ? std::vector<std::string>{name + "=" + value}
+                      : std::vector<std::string>{name, value};
       };
       // Some flags need others, and so may still be refused.
       const auto options = read(words(flag));
