@@ -130,15 +130,18 @@ TEST_P(KubeResendTest, AReplyThatBreaksOffInItsHeadLeavesTheBindUnknown) {
 TEST_P(KubeResendTest, AConnectionThatEndedBeforeThePostIsReplaced) {
   for (const bool hard : {false, true}) {
     heard.change([](int& count) { count = 0; });
+    Watched<bool> bound_once;
     RawPeer peer({[&](Session& session) {
                     hear(session);
                     session.say(created());
+                    EXPECT_TRUE(bound_once.wait([](bool done) { return done; }));
                     if (hard) session.reset();
                   },
                   serve_all()},
                  certificate());
     KubeApi api(endpoint(peer), bench.options, bench.context());
-    ASSERT_TRUE(api.bind(binding()));
+    EXPECT_TRUE(api.bind(binding()));
+    bound_once.change([](bool& done) { done = true; });
     ASSERT_TRUE(peer.closed.wait([](int count) { return count == 1; }));
     const auto bound = api.bind(binding());
     EXPECT_TRUE(bound) << bound.error().message;
