@@ -73,7 +73,7 @@ Demand asked_for(const std::vector<std::string>& profiles, int churn) {
     shape.slices = 1;
     pods[shape] = 100'000;
   }
-  return DemandTables(pods, supply).at(churn);
+  return DemandTables(pods, supply).at_churn(churn);
 }
 
 /// `gpu:profile@start` of the placement that one term likes best.
