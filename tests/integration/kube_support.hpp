@@ -70,15 +70,16 @@ class RecordingMetrics final : public Metrics {
   void api_request(std::string_view what, bool ok) override {
     counts.change([&](Counts& c) { ++c.requests[std::string(what) + (ok ? " ok" : " failed")]; });
   }
-  void watch_restarted(std::string_view resource, std::string_view why) override {
-    counts.change([&](Counts& c) { ++c.restarts[std::string(resource) + " " + std::string(why)]; });
+  void watch_restarted(std::string_view resource, WatchEnd why) override {
+    const std::string what = std::string(resource) + " " + std::string(kWatchEndNames[why]);
+    counts.change([&](Counts& c) { ++c.restarts[what]; });
   }
   void room_touched() override {}
   void event_dropped() override {
     counts.change([](Counts& c) { ++c.dropped; });
   }
-  void reservation_problem(std::string_view kind) override {
-    counts.change([&](Counts& c) { ++c.problems[std::string(kind)]; });
+  void reservation_problem(ReservationProblem kind) override {
+    counts.change([&](Counts& c) { ++c.problems[std::string(kReservationProblemNames[kind])]; });
   }
   void policy_reloaded(bool) override {}
 

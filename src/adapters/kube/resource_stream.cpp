@@ -43,6 +43,30 @@ auto take(const Call& call) -> decltype(call()) {
   }
 }
 
+struct AfterWatch {
+  bool back_off;  // in any case
+  bool relist;
+};
+AfterWatch after(WatchEnd end) {
+  switch (end) {
+    case WatchEnd::kEnded:
+    case WatchEnd::kLost:
+    case WatchEnd::kSilent:
+      return {.back_off = false, .relist = false};
+    case WatchEnd::kExpired:
+      return {.back_off = false, .relist = true};
+    case WatchEnd::kBusy:
+    case WatchEnd::kUnreachable:
+      return {.back_off = true, .relist = false};
+    case WatchEnd::kErrorEvent:
+    case WatchEnd::kGarbage:
+    case WatchEnd::kUnreadable:
+    case WatchEnd::kRefused:
+      break;
+  }
+  return {.back_off = true, .relist = true};
+}
+
 std::string why_incomplete(const ApiExchange& exchange) {
   return exchange.status != 0 && !exchange.success() ? refusal(exchange) : exchange.why;
 }
@@ -219,8 +243,7 @@ bool ResourceStream::watch_event(std::string_view bytes, Watch& watch) {
   return true;
 }
 
-ResourceStream::WatchEnd ResourceStream::how_ended(const ApiExchange& exchange,
-                                                   const Watch& watch) const {
+WatchEnd ResourceStream::how_ended(const ApiExchange& exchange, const Watch& watch) const {
   if (watch.end) return *watch.end;
   if (exchange.status == 410) return WatchEnd::kExpired;
   const bool silent = is_silent(watch);
@@ -232,43 +255,27 @@ ResourceStream::WatchEnd ResourceStream::how_ended(const ApiExchange& exchange,
 }
 
 void ResourceStream::after_watch(const ApiExchange& exchange, Watch& watch) {
-  struct Row {
-    std::string_view word;
-    bool failed;  // back off in any case
-    bool relist;
-  };
-  static constexpr Row kRows[] = {
-      {"ended", false, false},      // kEnded
-      {"lost", false, false},       // kLost
-      {"silent", false, false},     // kSilent
-      {"expired", false, true},     // kExpired
-      {"error", true, true},        // kErrorEvent
-      {"garbage", true, true},      // kGarbage
-      {"unreadable", true, true},   // kUnreadable
-      {"refused", true, true},      // kRefused
-      {"busy", true, false},        // kBusy
-      {"unreachable", true, false}  // kUnreachable
-  };
-  const Row& row = kRows[static_cast<std::size_t>(how_ended(exchange, watch))];
-  if (row.relist) resource_version_.clear();
+  const WatchEnd end = how_ended(exchange, watch);
+  const AfterWatch next = after(end);
+  if (next.relist) resource_version_.clear();
   const bool too_short = !watch.gave_objects && Real::now() - watch.began < kTooShort;
   // A version that expires at once may be of before a long absence: a list cures that, once.
-  const bool before = std::exchange(relisted_at_once_, too_short && row.relist);
+  const bool before = std::exchange(relisted_at_once_, too_short && next.relist);
   const bool cured = relisted_at_once_ && !before;
-  metrics_.watch_restarted(feed_->resource(), row.word);
+  metrics_.watch_restarted(feed_->resource(), end);
   const std::string what = "watch of " + std::string(feed_->resource());
   const std::string why = watch.why.empty() ? why_incomplete(exchange) : watch.why;
-  if (row.failed || (too_short && !cured)) {
+  if (next.back_off || (too_short && !cured)) {
     return back_off(what, exchange, why.empty() ? "it ended at once" : why);
   }
-  log_.write(LogLevel::kDebug, what + " " + std::string(row.word) +
+  log_.write(LogLevel::kDebug, what + " " + std::string(kWatchEndNames[end]) +
                                    (why.empty() ? "" : ": " + why) +
-                                   (row.relist ? "; listing again" : "; watching again"));
+                                   (next.relist ? "; listing again" : "; watching again"));
 }
 
 std::string ResourceStream::unreadable(std::string_view object, WireFormat format,
                                        const std::string& why) {
-  metrics_.reservation_problem("unreadable");
+  metrics_.reservation_problem(ReservationProblem::kUnreadable);
   return name_unreadable(object, format) + " cannot be read: " + why;
 }
 

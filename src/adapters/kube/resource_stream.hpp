@@ -43,18 +43,6 @@ class ResourceStream {
   void stop();
 
  private:
-  enum class WatchEnd : std::uint8_t {
-    kEnded,
-    kLost,
-    kSilent,
-    kExpired,
-    kErrorEvent,
-    kGarbage,
-    kUnreadable,
-    kRefused,
-    kBusy,
-    kUnreachable,
-  };
   struct Watch {
     std::chrono::steady_clock::time_point began;
     std::chrono::steady_clock::time_point last_byte;

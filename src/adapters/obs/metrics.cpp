@@ -22,9 +22,6 @@ using prometheus::Gauge;
 using prometheus::Histogram;
 using prometheus::Labels;
 
-constexpr std::array<const char*, 4> kVerbs{"filter", "prioritize", "preempt", "bind"};
-constexpr std::array<const char*, 6> kBindEnds{"bound",   "repeated", "lost_race",
-                                               "refused", "unknown",  "unavailable"};
 constexpr std::array<const char*, 8> kClosures{"open",    "unhealthy",      "vanished",
                                                "changed", "over_committed", "mode_conflict",
                                                "suspect", "no_mig_table"};
@@ -34,11 +31,6 @@ constexpr std::array<const char*, 13> kApiCalls{
     "bind",        "get_pod",      "touch_room", "get_lease",     "write_lease",
     "list_leases", "watch_leases", "event",      "list_one_node", "list_nodes",
     "list_pods",   "watch_nodes",  "watch_pods"};
-constexpr std::array<const char*, 10> kWatchEnds{"ended", "lost",       "silent",     "expired",
-                                                 "error", "garbage",    "unreadable", "refused",
-                                                 "busy",  "unreachable"};
-constexpr std::array<const char*, 5> kProblems{"over_commitment", "gpu_closed", "node_closed",
-                                               "reservation", "unreadable"};
 
 const char* result_word(bool ok) { return ok ? "ok" : "error"; }
 
@@ -111,9 +103,9 @@ struct PrometheusMetrics::Series {
   Family<Gauge>& memory = gauge("snug_gpu_memory_mebibytes", "GPU memory, all and taken");
   Family<Gauge>& pending = gauge("snug_pending_pods", "Unbound pods that the watch has shown");
 
-  std::array<std::array<Counter*, 2>, kVerbs.size()> verb_counters{};
-  std::array<Histogram*, kVerbs.size()> verb_histograms{};
-  std::array<Counter*, kBindEnds.size()> bind_counters{};
+  std::array<std::array<Counter*, 2>, kVerbNames.size()> verb_counters{};
+  std::array<Histogram*, kVerbNames.size()> verb_histograms{};
+  std::array<Counter*, kBindEndNames.size()> bind_counters{};
   Counter& touch_counter = touches.Add({});
   Counter& dropped_counter = dropped.Add({});
   Counter& loaded_counter = reloads.Add({{"result", "loaded"}});
@@ -123,25 +115,30 @@ struct PrometheusMetrics::Series {
   Gauge* lease_conflict_gauge = nullptr;  // guarded by lease_conflict_mutex; never null
 
   Series() {
-    for (std::size_t i = 0; i < kVerbs.size(); ++i) {
+    for (std::size_t i = 0; i < kVerbNames.size(); ++i) {
       for (const bool ok : {false, true}) {
         verb_counters[i][ok ? 1 : 0] =
-            &verbs.Add({{"verb", kVerbs[i]}, {"result", result_word(ok)}});
+            &verbs.Add({{"verb", std::string(kVerbNames.names()[i])}, {"result", result_word(ok)}});
       }
-      verb_histograms[i] = &verb_durations.Add({{"verb", kVerbs[i]}}, latency_buckets());
+      verb_histograms[i] =
+          &verb_durations.Add({{"verb", std::string(kVerbNames.names()[i])}}, latency_buckets());
     }
-    for (std::size_t i = 0; i < kBindEnds.size(); ++i) {
-      bind_counters[i] = &binds.Add({{"end", kBindEnds[i]}});
+    for (std::size_t i = 0; i < kBindEndNames.size(); ++i) {
+      bind_counters[i] = &binds.Add({{"end", std::string(kBindEndNames.names()[i])}});
     }
     for (const char* what : kApiCalls) {
       for (const bool ok : {false, true}) api.Add({{"what", what}, {"result", result_word(ok)}});
     }
     for (const char* resource : {"nodes", "pods", "leases"}) {
-      for (const char* why : kWatchEnds) watches.Add({{"resource", resource}, {"why", why}});
+      for (const std::string_view why : kWatchEndNames.names()) {
+        watches.Add({{"resource", resource}, {"why", std::string(why)}});
+      }
     }
     lease_conflict_gauge = &lease_conflict.Add({{"holder", ""}});
     up_to_date_gauge.Set(1);  // without a good policy the program does not start
-    for (const char* kind : kProblems) problems.Add({{"kind", kind}});
+    for (const std::string_view kind : kReservationProblemNames.names()) {
+      problems.Add({{"kind", std::string(kind)}});
+    }
   }
 
   /// One series at a time, however many Snugs come and go.
@@ -192,8 +189,9 @@ void PrometheusMetrics::api_request(std::string_view what, bool ok) {
   series_->api.Add({{"what", std::string(what)}, {"result", result_word(ok)}}).Increment();
 }
 
-void PrometheusMetrics::watch_restarted(std::string_view resource, std::string_view why) {
-  series_->watches.Add({{"resource", std::string(resource)}, {"why", std::string(why)}})
+void PrometheusMetrics::watch_restarted(std::string_view resource, WatchEnd why) {
+  series_->watches
+      .Add({{"resource", std::string(resource)}, {"why", std::string(kWatchEndNames[why])}})
       .Increment();
 }
 
@@ -201,8 +199,8 @@ void PrometheusMetrics::room_touched() { series_->touch_counter.Increment(); }
 
 void PrometheusMetrics::event_dropped() { series_->dropped_counter.Increment(); }
 
-void PrometheusMetrics::reservation_problem(std::string_view kind) {
-  series_->problems.Add({{"kind", std::string(kind)}}).Increment();
+void PrometheusMetrics::reservation_problem(ReservationProblem kind) {
+  series_->problems.Add({{"kind", std::string(kReservationProblemNames[kind])}}).Increment();
 }
 
 void PrometheusMetrics::policy_reloaded(bool ok) {

@@ -63,10 +63,10 @@ TEST(MetricsTest, WhatHappensIsCounted) {
   metrics.bind_ended(BindEnd::kUnavailable);
   metrics.api_request("bind", true);
   metrics.api_request("a_new_word", false);
-  metrics.watch_restarted("nodes", "expired");
+  metrics.watch_restarted("nodes", WatchEnd::kExpired);
   metrics.room_touched();
   metrics.event_dropped();
-  metrics.reservation_problem("gpu_closed");
+  metrics.reservation_problem(ReservationProblem::kGpuClosed);
   EXPECT_EQ(value(metrics, R"(snug_verb_total{result="ok",verb="filter"})"), 2);
   EXPECT_EQ(value(metrics, R"(snug_verb_total{result="error",verb="bind"})"), 1);
   EXPECT_EQ(value(metrics, R"(snug_verb_duration_seconds_count{verb="filter"})"), 2);

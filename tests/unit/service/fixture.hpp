@@ -65,10 +65,12 @@ class CountingMetrics final : public Metrics {
   void verb_done(Verb /*verb*/, bool /*ok*/, std::int64_t /*microseconds*/) override {}
   void bind_ended(BindEnd end) override { ++ends[end]; }
   void api_request(std::string_view /*what*/, bool /*ok*/) override {}
-  void watch_restarted(std::string_view /*resource*/, std::string_view /*why*/) override {}
+  void watch_restarted(std::string_view /*resource*/, WatchEnd /*why*/) override {}
   void room_touched() override {}
   void event_dropped() override {}
-  void reservation_problem(std::string_view kind) override { ++problems[std::string(kind)]; }
+  void reservation_problem(ReservationProblem kind) override {
+    ++problems[std::string(kReservationProblemNames[kind])];
+  }
   void policy_reloaded(bool /*ok*/) override {}
 
   std::map<BindEnd, int> ends;

@@ -55,10 +55,10 @@ class PrometheusMetrics final : public Metrics {
   void verb_done(Verb verb, bool ok, std::int64_t microseconds) override;
   void bind_ended(BindEnd end) override;
   void api_request(std::string_view what, bool ok) override;
-  void watch_restarted(std::string_view resource, std::string_view why) override;
+  void watch_restarted(std::string_view resource, WatchEnd why) override;
   void room_touched() override;
   void event_dropped() override;
-  void reservation_problem(std::string_view kind) override;
+  void reservation_problem(ReservationProblem kind) override;
   void policy_reloaded(bool ok) override;
 
   void set_gauges(const ClusterGauges& gauges);
