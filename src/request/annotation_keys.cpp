@@ -32,9 +32,9 @@ std::optional<int> small_number(std::string_view text) {
   return to_int(text);
 }
 
-constexpr EnumNames kIsolationNames{std::array{
-    EnumName{Isolation::kAny, "any"}, EnumName{Isolation::kTimeSlicing, "time-slicing"},
-    EnumName{Isolation::kMps, "mps"}, EnumName{Isolation::kMig, "mig"}}};
+constexpr EnumNames kIsolationNames{
+    std::array{EnumName{Isolation::kAny, "any"}, EnumName{Isolation::kTimeSlicing, "time-slicing"},
+               EnumName{Isolation::kMps, "mps"}, EnumName{Isolation::kMig, "mig"}}};
 
 /// Reads a value into the request. The value as ContainerRequest::text repeats it, or what is
 /// allowed.
@@ -216,9 +216,8 @@ std::expected<const KeyRow*, Refusal> find_asking(const ContainerAnnotations& an
   if (other == nullptr) {
     return malformed("the container has no annotation; allowed is " + asking_keys());
   }
-  return malformed(shown(other->key) + " is \"" + shown(other->value) +
-                   "\", and the same container has neither of " + asking_keys() +
-                   "; allowed is it beside one of them");
+  return malformed(shown(other->key) + " is \"" + shown(other->value) + "\" without " +
+                   asking_keys() + " for the same container; allowed is one of them beside it");
 }
 
 std::optional<Refusal> read_row(const KeyRow& row, const Annotation& annotation,

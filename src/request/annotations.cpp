@@ -197,8 +197,8 @@ std::expected<GpuRequest, Refusal> parse_annotations(const PodFacts& pod,
   const std::optional<Annotation>& named = annotations.main_container;
   if (named && by_container[*target].empty()) {
     return malformed(shown(named->key) + " is \"" + shown(named->value) +
-                     "\", and that container has no request; allowed is it beside " +
-                     asking_keys());
+                     "\", and no annotation requests a GPU for that container; allowed is " +
+                     asking_keys() + " beside it");
   }
   GpuRequest request;
   request.main_container = pod.containers[*target].name;

@@ -23,8 +23,8 @@ constexpr std::int64_t kBytesPerFurtherContainer = 1'024;
 constexpr std::int64_t kBytesPerDevice = 512;
 constexpr std::int64_t kMostDevices = 128;  // more are TooLarge anywhere
 
-/// The API server takes a binding whose annotations are too large, and then nobody, not even the
-/// kubelet, can update the pod any more.
+/// The API server accepts a binding that makes the annotations too large, and then refuses every
+/// update of the pod, the kubelet's too.
 std::expected<GpuRequest, Refusal> with_room_for_reservation(const PodFacts& pod,
                                                              GpuRequest request) {
   if (request.empty()) return request;
@@ -46,7 +46,7 @@ std::expected<GpuRequest, Refusal> with_room_for_reservation(const PodFacts& pod
       "container after the first");
 }
 
-/// The pod asks the kubelet, or nobody.
+/// The pod asks by limits, or not at all.
 std::expected<GpuRequest, Refusal> with_policy(GpuRequest request,
                                                const std::optional<Annotation>& policy) {
   if (!policy) return request;
@@ -60,8 +60,8 @@ std::expected<GpuRequest, Refusal> with_policy(GpuRequest request,
   return request;
 }
 
-/// Containers, each counted for every resource of its own, that may ask for units: so many fit into
-/// the smallest maxReservationBytes.
+/// Containers, each counted once for each resource, that may ask for units: their reservation fits
+/// into the smallest maxReservationBytes.
 constexpr std::size_t kMaxKubeletRequests = 64;
 
 struct KubeletCount {
@@ -69,9 +69,9 @@ struct KubeletCount {
   std::int64_t count;
 };
 
-/// The containers' units of one resource, reduced to what the pod holds at any one time: apps and
-/// sidecars together, and of the plain init containers (whose devices the apps reuse) only what the
-/// largest needs beyond that, beside the sidecars started before it.
+/// The containers' units of one resource, reduced to what the pod holds at any one time: those of
+/// app containers and sidecars, and of the plain init containers (whose devices the apps reuse)
+/// only what the largest needs beyond that, beside the sidecars started before it.
 std::vector<KubeletCount> held_units(const std::vector<KubeletCount>& asked) {
   std::vector<KubeletCount> held;
   std::int64_t running = 0;
@@ -120,7 +120,8 @@ std::expected<GpuRequest, Refusal> parse_resources(const PodFacts& pod) {
   }
   if (request.containers.size() > kMaxKubeletRequests) {
     return malformed(
-        "more containers of the pod ask for GPU units than can be kept account of; "
+        std::to_string(request.containers.size()) +
+        " containers of the pod, each counted once for each resource, ask for nvidia.com/* units; "
         "allowed are " +
         std::to_string(kMaxKubeletRequests));
   }

@@ -116,15 +116,16 @@ TEST_F(AdminDefragTest, AStandbyAdvisesUnlessTheLeaseIsOutOfReach) {
 
 TEST_F(AdminDefragTest, BadQuestionsGetASentence) {
   EXPECT_EQ(defrag(of_pod("w"), 503).at("Error"),
-            "Snug is not ready: the list of nodes is not in yet; the list of pods is not in yet");
+            "Snug is not ready: the first list of nodes is not in yet; the first list of pods is "
+            "not in yet");
   fill();
   EXPECT_EQ(defrag(of_pod("w"), 404).at("Error"), "no pod default/w is pending");
   EXPECT_EQ(defrag(of_pod("a"), 404).at("Error"), "no pod default/a is pending");
   arrive("plain", {});
   EXPECT_EQ(defrag(of_pod("plain"), 400).at("Error"), "the pod asks for no GPU");
   EXPECT_EQ(defrag({}, 400).at("Error"),
-            "the query asks for nothing; allowed are namespace and pod, or a request as "
-            "annotations state it: gpu-fraction, gpu-memory…");
+            "the query has neither a pod nor a request; allowed are pod and namespace, or the keys "
+            "of annotations: gpu-fraction, gpu-memory…");
   EXPECT_EQ(defrag(of_pod(""), 400).at("Error"), "the query's pod is empty; allowed is a name");
   RepackQuestion nowhere = stated({{"gpu-fraction", "1"}});
   nowhere.name_space = "";
@@ -132,7 +133,7 @@ TEST_F(AdminDefragTest, BadQuestionsGetASentence) {
   RepackQuestion both = of_pod("w");
   both.request["gpu-fraction"] = "1";
   EXPECT_EQ(defrag(both, 400).at("Error"),
-            "the query names a pod and states a request; allowed is one of the two");
+            "the query has both a pod and a request; allowed is one of the two");
   EXPECT_EQ(defrag(stated({{"gpu-fraction", "1.5"}}), 400)
                 .at("Error")
                 .get<std::string>()
