@@ -3,9 +3,9 @@
 #pragma once
 
 #include "snug/leader/election.hpp"
+#include "snug/service/admin_service.hpp"
 #include "snug/service/extender_service.hpp"
 #include "snug/service/reconciler.hpp"
-#include "snug/service/repack_advisor.hpp"
 #include "snug/service/write_fence.hpp"
 
 namespace snug {
@@ -34,7 +34,7 @@ class Core {
         service({ledger, pending, readiness, fence, ports.policy, ports.api, ports.metrics,
                  ports.log, ports.clock, ports.first_sight},
                 options),
-        repack_advisor(ledger, pending, readiness, ports.policy) {}
+        admin({ledger, pending, readiness, ports.policy}) {}
 
   Ledger ledger;
   PendingPods pending;
@@ -43,7 +43,7 @@ class Core {
   WriteFence fence;
   Reconciler reconciler;
   ExtenderService service;
-  RepackAdvisor repack_advisor;
+  AdminService admin;
 };
 
 }  // namespace snug

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "snug/codec/repack_codec.hpp"
-#include "snug/service/state_view.hpp"
 
 namespace snug {
 namespace {
@@ -60,7 +59,7 @@ std::optional<std::string_view> parameter(const AdminRequest& request, std::stri
   return found->second;
 }
 
-AdminReply show_repacking(RepackAdvisor& advisor, const AdminRequest& request) {
+AdminReply defrag(AdminService& admin, const AdminRequest& request) {
   RepackQuestion question;
   for (const auto& [key, value] : request.query) {
     if (key == "namespace") {
@@ -68,10 +67,10 @@ AdminReply show_repacking(RepackAdvisor& advisor, const AdminRequest& request) {
     } else if (key == "pod") {
       question.pod = value;
     } else {
-      question.stated.emplace(key, value);
+      question.request.emplace(key, value);
     }
   }
-  return to_admin(advisor.advise(question));
+  return to_admin(admin.defrag(question));
 }
 
 std::vector<std::string> names_of(std::span<const RepackKey> keys) {
@@ -102,17 +101,15 @@ std::vector<AdminRoute> admin_routes(Core& core, PrometheusMetrics& metrics, Mem
        "/v1/nodes",
        "every GPU and who holds it (?name=NODE: of one node)",
        [&core](const AdminRequest& request) {
-         return to_admin(show_nodes(core.ledger, parameter(request, "name")));
+         return to_admin(core.admin.nodes(parameter(request, "name")));
        },
        {"name"}},
       {"GET", "/v1/pods", "every GPU pod, its state and its reservation",
-       [&core](const AdminRequest&) { return to_admin(show_pods(core.ledger, core.pending)); }},
+       [&core](const AdminRequest&) { return to_admin(core.admin.pods()); }},
       {"GET", "/v1/defrag",
        "which few pods to move so that a pod that waits fits (?namespace=N&pod=P), or a request "
        "(?gpu-memory=4G…)",
-       [&core](const AdminRequest& request) {
-         return show_repacking(core.repack_advisor, request);
-       },
+       [&core](const AdminRequest& request) { return defrag(core.admin, request); },
        names_of(repack_keys())},
       {"DELETE", "/v1/pods/{namespace}/{name}", "ends a pod (embedded mode alone)",
        [memory](const AdminRequest& request) { return end_pod(memory, request); }},

@@ -6,8 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "request/sentences.hpp"
-#include "request/values.hpp"
+#include "request/malformed.hpp"
 #include "snug/base/limits.hpp"
 
 namespace snug {
@@ -25,50 +24,52 @@ std::optional<std::size_t> find_container(const Containers& containers, std::str
   return static_cast<std::size_t>(found - containers.begin());
 }
 
-std::optional<Refusal> put(std::optional<Said>& place, const Said& said) {
+std::optional<Refusal> put(std::optional<Annotation>& place, const Annotation& annotation) {
   if (place) {
-    return malformed(shown(place->key) + " and " + shown(said.key) +
+    return malformed(shown(place->key) + " and " + shown(annotation.key) +
                      " are two names of one setting; allowed is one of the two")
         .error();
   }
-  place = said;
+  place = annotation;
   return std::nullopt;
 }
 
-std::optional<Refusal> put_policy(SortedAnnotations& sorted, const Said& said) {
-  if (said.value.empty() || said.value.size() > kMaxPolicyName ||
-      !std::ranges::all_of(said.value, is_printable)) {
-    return bad_value(said.key, said.value, "the name of a profile, of 1 to 63 printable characters")
+std::optional<Refusal> put_policy(SortedAnnotations& sorted, const Annotation& annotation) {
+  if (annotation.value.empty() || annotation.value.size() > kMaxPolicyName ||
+      !std::ranges::all_of(annotation.value, is_printable)) {
+    return bad_value(annotation.key, annotation.value,
+                     "the name of a profile, of 1 to 63 printable characters")
         .error();
   }
-  sorted.policy = said;
+  sorted.policy = annotation;
   return std::nullopt;
 }
 
 std::optional<Refusal> sort_one(const Containers& containers, const FoundKey& found,
-                                const Said& said, SortedAnnotations& sorted) {
-  if (found.container && !found.per_container) {
-    return malformed(shown(said.key) + " names a container; allowed is " +
-                     shown(said.key.substr(0, said.key.find('.'))) + ", which is for the whole pod")
+                                const Annotation& annotation, SortedAnnotations& sorted) {
+  if (found.container && found.scope != KeyScope::kContainer) {
+    return malformed(shown(annotation.key) + " names a container; allowed is " +
+                     shown(annotation.key.substr(0, annotation.key.find('.'))) +
+                     ", which is for the whole pod")
         .error();
   }
-  if (found.key == Key::kPolicy) return put_policy(sorted, said);
+  if (found.scope == KeyScope::kPolicy) return put_policy(sorted, annotation);
   sorted.ask = true;
-  if (found.key == Key::kContainer) return put(sorted.container, said);
-  if (!found.container) return put(sorted.unsuffixed[found.key], said);
+  if (found.scope == KeyScope::kMainContainer) return put(sorted.main_container, annotation);
+  if (!found.container) return put(sorted.unsuffixed.rows[found.row], annotation);
   const auto position = find_container(containers, *found.container);
   if (!position) {
-    return malformed(shown(said.key) + " is for the container \"" + shown(*found.container) +
+    return malformed(shown(annotation.key) + " is for the container \"" + shown(*found.container) +
                      "\"; allowed is the name of one of the pod's containers")
         .error();
   }
   sorted.suffixed.resize(containers.size());
-  return put(sorted.suffixed[*position][found.key], said);
+  return put(sorted.suffixed[*position].rows[found.row], annotation);
 }
 
-/// Who receives what the unsuffixed keys ask for.
+/// The container that keys without `.<container>` apply to.
 std::expected<std::size_t, Refusal> target_of(const PodFacts& pod,
-                                              const std::optional<Said>& named) {
+                                              const std::optional<Annotation>& named) {
   const Containers& containers = pod.containers;
   if (named) {
     if (const auto position = find_container(containers, named->value)) return *position;
@@ -182,28 +183,28 @@ std::expected<SortedAnnotations, Refusal> sort_annotations(const PodFacts& pod) 
 std::expected<GpuRequest, Refusal> parse_annotations(const PodFacts& pod,
                                                      SortedAnnotations annotations) {
   if (auto refusal = check_names(pod.containers)) return std::unexpected(*std::move(refusal));
-  const auto target = target_of(pod, annotations.container);
+  const auto target = target_of(pod, annotations.main_container);
   if (!target) return std::unexpected(target.error());
-  std::vector<ContainerSays> says = std::move(annotations.suffixed);
-  says.resize(pod.containers.size());
-  for (const std::optional<Said>& said : annotations.unsuffixed.said) {
-    if (!said) continue;
-    const auto key = static_cast<std::size_t>(&said - annotations.unsuffixed.said.data());
-    if (auto refusal = put(says[*target].said[key], *said)) {
+  std::vector<ContainerAnnotations> by_container = std::move(annotations.suffixed);
+  by_container.resize(pod.containers.size());
+  for (std::size_t row = 0; row < ContainerAnnotations::kMaxRows; ++row) {
+    const std::optional<Annotation>& annotation = annotations.unsuffixed.rows[row];
+    if (!annotation) continue;
+    if (auto refusal = put(by_container[*target].rows[row], *annotation)) {
       return std::unexpected(*std::move(refusal));
     }
   }
-  if (annotations.container && !says[*target].anything()) {
-    return malformed(
-        shown(annotations.container->key) + " is \"" + shown(annotations.container->value) +
-        "\", and nothing says what that container receives; allowed is gpu-fraction, " +
-        "gpu-memory or gpu-mig-profile beside it");
+  const std::optional<Annotation>& named = annotations.main_container;
+  if (named && by_container[*target].empty()) {
+    return malformed(shown(named->key) + " is \"" + shown(named->value) +
+                     "\", and no annotation requests a GPU for that container; allowed is " +
+                     asking_keys() + " beside it");
   }
   GpuRequest request;
   request.main_container = pod.containers[*target].name;
-  for (std::size_t i = 0; i < says.size(); ++i) {
-    if (!says[i].anything()) continue;
-    auto asked = read_container_request(says[i]);
+  for (std::size_t i = 0; i < by_container.size(); ++i) {
+    if (by_container[i].empty()) continue;
+    auto asked = read_container_request(by_container[i]);
     if (!asked) return std::unexpected(asked.error());
     asked->container = pod.containers[i].name;
     asked->kind = pod.containers[i].kind;

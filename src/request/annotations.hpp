@@ -5,27 +5,27 @@
 #include <optional>
 #include <vector>
 
-#include "request/keys.hpp"
+#include "request/annotation_keys.hpp"
 #include "snug/model/pod.hpp"
 #include "snug/model/refusal.hpp"
 #include "snug/model/request.hpp"
 
 namespace snug {
 
-/// The annotations sorted by whom they speak of. Views into the pod's facts.
+/// The annotations of a pod's request, by what they apply to. Views into the pod's facts.
 struct SortedAnnotations {
-  bool ask = false;  // any but gpu-policy, which may stand beside container limits too
-  std::optional<Said> policy;
-  std::optional<Said> container;
-  ContainerSays unsuffixed;
-  std::vector<ContainerSays> suffixed;  // as PodFacts::containers; empty: there are none
+  bool ask = false;  // any except gpu-policy, which may stand beside container limits too
+  std::optional<Annotation> policy;
+  std::optional<Annotation> main_container;
+  ContainerAnnotations unsuffixed;
+  std::vector<ContainerAnnotations> suffixed;  // as PodFacts::containers; empty: there are none
 };
 
-/// Refuses keys that this version cannot honour, that name no container of the pod or one where
-/// none may stand, or that say the same thing twice, and a malformed gpu-policy.
+/// Refuses a key with `.<container>` that is for the whole pod or names no container of the pod,
+/// two names of one key, and a malformed gpu-policy.
 [[nodiscard]] std::expected<SortedAnnotations, Refusal> sort_annotations(const PodFacts& pod);
 
-/// What annotations that ask mean.
+/// `annotations.ask` is true.
 [[nodiscard]] std::expected<GpuRequest, Refusal> parse_annotations(const PodFacts& pod,
                                                                    SortedAnnotations annotations);
 

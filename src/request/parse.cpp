@@ -1,12 +1,18 @@
 #include "snug/request/parse.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "request/annotations.hpp"
-#include "request/resources.hpp"
-#include "request/sentences.hpp"
+#include "request/malformed.hpp"
+#include "snug/mig/catalog.hpp"
+#include "snug/request/quantity.hpp"
 
 namespace snug {
 namespace {
@@ -17,8 +23,8 @@ constexpr std::int64_t kBytesPerFurtherContainer = 1'024;
 constexpr std::int64_t kBytesPerDevice = 512;
 constexpr std::int64_t kMostDevices = 128;  // more are TooLarge anywhere
 
-/// The API server takes a binding whose annotations are too large, and then nobody, not even the
-/// kubelet, can update the pod any more.
+/// The API server accepts a binding that makes the annotations too large, and then refuses every
+/// update of the pod, the kubelet's too.
 std::expected<GpuRequest, Refusal> with_room_for_reservation(const PodFacts& pod,
                                                              GpuRequest request) {
   if (request.empty()) return request;
@@ -40,9 +46,9 @@ std::expected<GpuRequest, Refusal> with_room_for_reservation(const PodFacts& pod
       "container after the first");
 }
 
-/// The pod asks the kubelet, or nobody.
+/// The pod asks by limits, or not at all.
 std::expected<GpuRequest, Refusal> with_policy(GpuRequest request,
-                                               const std::optional<Said>& policy) {
+                                               const std::optional<Annotation>& policy) {
   if (!policy) return request;
   if (request.empty()) {
     return malformed(
@@ -54,7 +60,80 @@ std::expected<GpuRequest, Refusal> with_policy(GpuRequest request,
   return request;
 }
 
+/// Containers, each counted once for each resource, that may ask for units: their reservation fits
+/// into the smallest maxReservationBytes.
+constexpr std::size_t kMaxKubeletRequests = 64;
+
+struct KubeletCount {
+  const ContainerFacts* container;
+  std::int64_t count;
+};
+
+/// The containers' units of one resource, reduced to what the pod holds at any one time: those of
+/// app containers and sidecars, and of the plain init containers (whose devices the apps reuse)
+/// only what the largest needs beyond that, beside the sidecars started before it.
+std::vector<KubeletCount> held_units(const std::vector<KubeletCount>& asked) {
+  std::vector<KubeletCount> held;
+  std::int64_t running = 0;
+  for (const KubeletCount& row : asked) {
+    if (row.container->kind == ContainerKind::kInit) continue;
+    held.push_back(row);
+    running += row.count;
+  }
+  KubeletCount largest{nullptr, 0};
+  std::int64_t sidecars = 0;
+  for (const KubeletCount& row : asked) {
+    if (row.container->kind == ContainerKind::kSidecar) sidecars += row.count;
+    const std::int64_t excess = row.count + sidecars - running;
+    if (row.container->kind == ContainerKind::kInit && excess > largest.count) {
+      largest = {row.container, excess};
+    }
+  }
+  if (largest.container != nullptr) held.push_back(largest);
+  return held;
+}
+
+/// nvidia.com/* in containers' limits. Empty: the limits ask for nothing.
+std::expected<GpuRequest, Refusal> parse_resources(const PodFacts& pod) {
+  std::map<std::string_view, std::vector<KubeletCount>> asked;
+  for (const ContainerFacts& container : pod.containers) {
+    for (const auto& [resource, value] : container.gpu_resources) {
+      if (!is_kubelet_resource(resource)) continue;
+      const std::optional<std::int64_t> count = parse_units(value);
+      if (!count) {
+        return bad_value(resource, value,
+                         "a whole number of units, at most " + std::to_string(kLargestQuantity));
+      }
+      if (*count > 0) asked[resource].push_back({&container, *count});
+    }
+  }
+  GpuRequest request;
+  for (const auto& [resource, rows] : asked) {
+    for (const KubeletCount& row : held_units(rows)) {
+      request.containers.push_back(
+          {.container = row.container->name,
+           .kind = row.container->kind,
+           .ask = KubeletAsk{std::string(resource)},
+           .count = row.count,
+           .text = std::string(resource) + "=" + std::to_string(row.count)});
+    }
+  }
+  if (request.containers.size() > kMaxKubeletRequests) {
+    return malformed(
+        std::to_string(request.containers.size()) +
+        " containers of the pod, each counted once for each resource, ask for nvidia.com/* units; "
+        "allowed are " +
+        std::to_string(kMaxKubeletRequests));
+  }
+  if (!request.empty()) request.main_container = request.containers.front().container;
+  return request;
+}
+
 }  // namespace
+
+bool is_kubelet_resource(std::string_view name) {
+  return name == kGpuResource || name == kSharedResource || name.starts_with(kMigResource);
+}
 
 std::expected<GpuRequest, Refusal> parse_request(const PodFacts& pod) {
   auto annotations = sort_annotations(pod);

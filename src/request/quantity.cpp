@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "snug/request/parse.hpp"
+#include "snug/model/host.hpp"
 
 namespace snug {
 namespace {

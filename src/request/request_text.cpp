@@ -4,9 +4,9 @@
 #include <string_view>
 #include <utility>
 
-#include "request/keys.hpp"
-#include "request/values.hpp"
+#include "request/annotation_keys.hpp"
 #include "snug/request/parse.hpp"
+#include "snug/request/quantity.hpp"
 
 namespace snug {
 namespace {
@@ -22,31 +22,31 @@ std::optional<ContainerRequest> parse_units_text(std::string_view text) {
 }
 
 /// The parts of `gpu-memory=4G;gpu-count=2` by their keys.
-std::optional<ContainerSays> take_apart(std::string_view text) {
-  ContainerSays says;
+std::optional<ContainerAnnotations> split(std::string_view text) {
+  ContainerAnnotations annotations;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(';', begin), text.size());
     const std::string_view part = text.substr(begin, end - begin);
     begin = end + 1;
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos) return std::nullopt;
-    const Said said{.key = part.substr(0, equals), .value = part.substr(equals + 1)};
-    const std::optional<FoundKey> found = find_key(said.key);
-    if (!found || static_cast<std::size_t>(found->key) >= kContainerKeys) return std::nullopt;
-    if (says[found->key]) return std::nullopt;
-    says[found->key] = said;
+    const Annotation annotation{.key = part.substr(0, equals), .value = part.substr(equals + 1)};
+    const std::optional<FoundKey> found = find_key(annotation.key);
+    if (!found || found->scope != KeyScope::kContainer) return std::nullopt;
+    if (annotations.rows[found->row]) return std::nullopt;
+    annotations.rows[found->row] = annotation;
   }
-  return says;
+  return annotations;
 }
 
 }  // namespace
 
 std::optional<ContainerRequest> parse_request_text(std::string_view text) {
   if (auto units = parse_units_text(text)) return units;
-  const std::optional<ContainerSays> says = take_apart(text);
-  if (!says) return std::nullopt;
-  auto request = read_container_request(*says);
-  // Another order, an alias or a blank is nothing that Snug wrote.
+  const std::optional<ContainerAnnotations> annotations = split(text);
+  if (!annotations) return std::nullopt;
+  auto request = read_container_request(*annotations);
+  // Snug writes no other order, no alias and no blank.
   if (!request || request->text != text) return std::nullopt;
   return *std::move(request);
 }

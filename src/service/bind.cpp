@@ -1,12 +1,12 @@
-// bind: check the pod → reserve under the ledger's lock → one POST → confirm, release or keep.
+// bind: check the pod → reserve under the ledger's lock → one POST → confirm, release or keep the
+// reservation.
 #include <algorithm>
 #include <utility>
 
+#include "service/bound_pods.hpp"
 #include "service/readers.hpp"
 #include "snug/codec/reservation_codec.hpp"
-#include "snug/request/parse.hpp"
 #include "snug/service/extender_service.hpp"
-#include "snug/service/holding.hpp"
 
 namespace snug {
 namespace {
@@ -41,7 +41,7 @@ std::string describe(const ReserveFailure& failure, const BindCall& call) {
 }  // namespace
 
 Reply ExtenderService::bind_error(const BindCall& call, BindEnd end, std::string_view sentence) {
-  // The scheduler asks about the pod anew before it binds it again.
+  // kube-scheduler calls filter again before it tries another bind.
   parts_.ledger.end_intent(call.uid);
   parts_.metrics.bind_ended(end);
   parts_.log.write(LogLevel::kInfo, "bind of pod " + pod_name(call) + " to node " + call.node +
@@ -58,7 +58,7 @@ Reply ExtenderService::run_bind(std::string& body, WriteFence::Term term) {
     return {status_of(read.error()), write_error(ReplyShape::kBind, read.error().message)};
   }
   const Bind call{*std::move(read), term};
-  PodPtr known = parts_.pending.find(call.uid);
+  PodInfoPtr known = parts_.pending.find(call.uid);
   if (known == nullptr) {
     const std::optional<LedgerEntry> entry = parts_.ledger.find(call.uid);
     if (entry && entry->state == HoldingState::kBound &&
@@ -80,12 +80,13 @@ Reply ExtenderService::run_bind(std::string& body, WriteFence::Term term) {
     if (found->finished) {
       return bind_error(call, BindEnd::kRefused, "pod " + pod_name(call) + " has finished");
     }
-    known = std::make_shared<const PodFacts>(*std::move(found));
+    known = std::make_shared<const PodInfo>(*std::move(found));
   }
-  return bind_pod(call, *known);
+  return bind_pod(call, known);
 }
 
-Reply ExtenderService::bind_pod(const Bind& call, const PodFacts& pod) {
+Reply ExtenderService::bind_pod(const Bind& call, const PodInfoPtr& info) {
+  const PodFacts& pod = info->facts;
   if (pod.name_space != call.name_space || pod.name != call.pod) {
     return bind_error(call, BindEnd::kRefused,
                       "uid " + call.uid + " is not that of pod " + pod_name(call));
@@ -99,20 +100,22 @@ Reply ExtenderService::bind_pod(const Bind& call, const PodFacts& pod) {
     parts_.metrics.bind_ended(BindEnd::kRepeated);
     return success();
   }
-  const auto request = parse_request(pod);
-  if (!request) return bind_error(call, BindEnd::kRefused, message(request.error()));
-  if (request->empty()) return bind_without_gpu(call, pod);
+  if (!info->request) {
+    return bind_error(call, BindEnd::kRefused, message(info->request.error()));
+  }
+  if (info->request->empty()) return bind_without_gpu(call, pod);
   if (!serves(pod)) {
     return bind_error(call, BindEnd::kRefused,
                       "pod " + pod_name(call) + " names the scheduler " + pod.scheduler_name +
                           ", which Snug does not serve");
   }
-  const auto claim = PodClaim::make(pod, *request, parts_.policy.current());
+  const auto claim = PodClaim::make(info, parts_.policy.current());
   if (!claim) return bind_error(call, BindEnd::kRefused, message(claim.error()));
-  return bind_claim(call, pod, *claim);
+  return bind_claim(call, *claim);
 }
 
-Reply ExtenderService::bind_claim(const Bind& call, const PodFacts& pod, const PodClaim& claim) {
+Reply ExtenderService::bind_claim(const Bind& call, const PodClaim& claim) {
+  const PodFacts& pod = claim.pod().facts;
   const auto reserved = parts_.ledger.reserve({.claim = claim.view(),
                                                .pod = call.pod,
                                                .node = call.node,
@@ -121,7 +124,7 @@ Reply ExtenderService::bind_claim(const Bind& call, const PodFacts& pod, const P
     try {
       return write_binding(call, pod, **reserved);
     } catch (...) {
-      parts_.ledger.unsettled(call.uid);  // nobody knows how far it came
+      parts_.ledger.unsettled(call.uid);  // the binding may have been sent
       throw;
     }
   }
@@ -159,7 +162,7 @@ Reply ExtenderService::bind_without_gpu(const Bind& call, const PodFacts& pod) {
 
 Result<void> ExtenderService::send_binding(const Bind& call, StringMap annotations) {
   std::optional<WriteFence::Pass> pass = parts_.fence.let_out(call.term);
-  if (!pass) return fail(ErrorCode::kUnavailable, "this Snug has ceased to be the leader");
+  if (!pass) return fail(ErrorCode::kUnavailable, "this Snug is no longer the leader");
   Result<void> written = parts_.api.bind({.name_space = call.name_space,
                                           .pod = call.pod,
                                           .uid = call.uid,
@@ -207,30 +210,32 @@ Reply ExtenderService::write_binding(const Bind& call, const PodFacts& pod,
       "the API server refused to bind pod " + pod_name(call) + ": " + written.error().message);
 }
 
-/// 409: the pod is bound already (perhaps by an earlier try of ours), is being deleted, or has
-/// another uid. A read says which.
+/// 409: the pod is bound already (perhaps by an earlier bind of ours), is being deleted, or has
+/// another uid. A GET of the pod shows which.
 Reply ExtenderService::after_refusal(const Bind& call, Took took, const Error& error) {
-  const auto fetched = parts_.api.get_pod(call.name_space, call.pod);
+  auto fetched = parts_.api.get_pod(call.name_space, call.pod);
   if (!fetched) {
     if (took == Took::kGpus) parts_.ledger.unsettled(call.uid);
     return bind_error(call, BindEnd::kUnknown,
                       "the API server refused to bind pod " + pod_name(call) +
                           ", and the pod could not be read again: " + fetched.error().message);
   }
-  const std::optional<PodFacts>& found = *fetched;
+  std::optional<PodFacts>& found = *fetched;
   if (!found || found->uid != call.uid || found->node_name.empty() || found->finished) {
     if (took == Took::kGpus) parts_.ledger.release(call.uid);
     return bind_error(
         call, BindEnd::kRefused,
         "the API server refused to bind pod " + pod_name(call) + ": " + error.message);
   }
-  const PodFacts& pod = *found;
+  const PodInfo pod(*std::move(found));
   const ReadHolding held = read_holding(pod, options_.limits);
   parts_.ledger.hold_as_read(held.holding);
-  if (took == Took::kGpus) parts_.ledger.release(call.uid);  // nothing, where that has settled it
-  if (pod.node_name != call.node) {
-    return bind_error(call, BindEnd::kRefused,
-                      "pod " + pod_name(call) + " is bound to node " + pod.node_name + " already");
+  // Does nothing if the line above has made it a Bound entry.
+  if (took == Took::kGpus) parts_.ledger.release(call.uid);
+  if (pod.facts.node_name != call.node) {
+    return bind_error(
+        call, BindEnd::kRefused,
+        "pod " + pod_name(call) + " is bound to node " + pod.facts.node_name + " already");
   }
   parts_.metrics.bind_ended(BindEnd::kRepeated);
   return success();

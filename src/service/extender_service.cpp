@@ -19,7 +19,7 @@ ExtenderService::~ExtenderService() = default;
 
 namespace {
 
-/// Runs one call, counts it, and answers for those that must not run yet.
+/// Runs one call and counts it; while Snug is not ready the answer is 503.
 template <typename Call>
 Reply measured(const ServiceParts& parts, Verb verb, ReplyShape shape, const Call& call) {
   const TimePoint start = parts.clock.now();
@@ -32,6 +32,18 @@ Reply measured(const ServiceParts& parts, Verb verb, ReplyShape shape, const Cal
       std::chrono::duration_cast<std::chrono::microseconds>(parts.clock.now() - start);
   parts.metrics.verb_done(verb, reply.status == 200, took.count());
   return reply;
+}
+
+/// For a pod that holds GPUs of `node` from an earlier bind: no other node can take it.
+Plan stay_on(std::string_view node, std::span<const std::string_view> candidates) {
+  Plan result;
+  result.verdicts.assign(candidates.size(), {.reason = ReasonCode::kUnsettled});
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (candidates[i] != node) continue;
+    result.verdicts[i].reason = ReasonCode::kNone;
+    result.winner = i;
+  }
+  return result;
 }
 
 }  // namespace
@@ -64,30 +76,22 @@ AnswerMode ExtenderService::mode_for(const PodFacts& pod) const {
   return pod.soft_preferences ? AnswerMode::kAdvise : AnswerMode::kWinner;
 }
 
-Plan ExtenderService::decide(const ScheduleCall& call, const PodClaim& claim,
+Plan ExtenderService::decide(Names candidates, const PodClaim& claim,
                              const Snapshot& snapshot) const {
-  Memos::Lent memo(*memos_, claim.key());
-  Plan result = plan({.snapshot = snapshot, .claim = claim.view(), .memo = memo.get()}, call.names);
-  const std::optional<LedgerEntry> entry = parts_.ledger.find(call.pod.uid);
-  if (!entry) return result;
-  // What an earlier bind took is the pod's own: only its node can still take it.
-  result.winner = std::nullopt;
-  result.placement = {};
-  for (std::size_t i = 0; i < call.names.size(); ++i) {
-    const bool same = call.names[i] == entry->holding->reservation.node;
-    result.verdicts[i].reason = same ? ReasonCode::kNone : ReasonCode::kUnsettled;
-    if (same) result.winner = i;
+  if (const auto entry = parts_.ledger.find(claim.pod().facts.uid)) {
+    return stay_on(entry->holding->reservation.node, candidates);
   }
-  return result;
+  Memos::Lent memo(*memos_, claim.key());
+  return plan({.snapshot = snapshot, .claim = claim.view(), .memo = memo.get()}, candidates);
 }
 
-void ExtenderService::note_winner(const ScheduleCall& call, const PodClaim& claim, const Plan& plan,
+void ExtenderService::note_winner(Names candidates, const PodClaim& claim, const Plan& plan,
                                   const Snapshot& snapshot) {
   if (!plan.winner || plan.placement.takes.empty()) return;
-  const auto found = snapshot.names->find(call.names[*plan.winner]);
+  const auto found = snapshot.names->find(candidates[*plan.winner]);
   if (!found) return;
   auto intent = to_holding(*snapshot.nodes[found->value], claim.view(), plan.placement);
-  intent->pod = call.pod.name;
+  intent->pod = claim.pod().facts.name;
   parts_.ledger.note_intent(std::move(intent));
 }
 

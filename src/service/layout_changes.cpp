@@ -1,11 +1,10 @@
-#include "snug/service/layout_changes.hpp"
+#include "service/layout_changes.hpp"
 
 #include <algorithm>
 #include <string_view>
 #include <variant>
 
 #include "snug/mig/catalog.hpp"
-#include "snug/request/parse.hpp"
 
 namespace snug {
 LayoutChanges::LayoutChanges(const Snapshot& snapshot) {
@@ -50,11 +49,10 @@ void LayoutReporter::look_at(const Snapshot& snapshot, const PendingPods& pendin
     return;
   }
   for (const PendingRow& row : pending.rows()) {
-    const PodFacts& pod = *row.pod;
-    const auto request = parse_request(pod);
-    if (!request) continue;
-    const std::string_view node = changes.awaited_by(*request);
-    if (node.empty() || told_.size() >= most_) continue;
+    const PodFacts& pod = row.pod->facts;
+    if (!row.pod->request) continue;
+    const std::string_view node = changes.awaited_by(*row.pod->request);
+    if (node.empty() || told_.size() >= max_told_) continue;
     if (!told_.insert(pod.uid + " " + std::string(node)).second) continue;
     api_.warn({.name_space = pod.name_space,
                .pod = pod.name,

@@ -5,7 +5,7 @@
 namespace snug {
 namespace {
 
-/// client-go's jitter between two tries of a standby.
+/// client-go's JitterFactor for the retries of a standby.
 constexpr double kMostJitter = 1.2;
 
 }  // namespace
@@ -23,12 +23,12 @@ LeaderElector::LeaderElector(ElectorParts parts, ElectorOptions options)
 void LeaderElector::resign() { resigning_ = true; }
 
 void LeaderElector::wait_resigned(std::chrono::milliseconds time) {
-  std::unique_lock lock(mutex_);
-  resigned_changed_.wait_for(lock, time, [this] { return resigned_; });
+  const MutexLock lock(mutex_);
+  resigned_changed_.wait_for(mutex_, time, [this]() SNUG_REQUIRES(mutex_) { return resigned_; });
 }
 
 void LeaderElector::tick() {
-  look_at_scheduler();
+  read_scheduler_lease();
   const TimePoint now = parts_.clock.now();
   if (election_.leading()) {
     lead(now);
@@ -37,21 +37,21 @@ void LeaderElector::tick() {
   }
   if (election_.leading()) decide_if_wanted();
   if (resigning_ && !election_.leading()) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     resigned_ = true;
     resigned_changed_.notify_all();
   }
 }
 
-void LeaderElector::look_at_scheduler() {
+void LeaderElector::read_scheduler_lease() {
   if (parts_.scheduler_lease == nullptr) return;
   const TimePoint now = parts_.clock.now();
   const bool news = scheduler_hint_.take_news(scheduler_);
-  if (!news && now < next_look_at_scheduler_) return;
-  next_look_at_scheduler_ = now + options_.retry;
+  if (!news && now < next_scheduler_read_) return;
+  next_scheduler_read_ = now + options_.retry;
   auto read = parts_.scheduler_lease->read();
-  if (!read) return say_failure(scheduler_trouble_, read.error());
-  clear_failure(scheduler_trouble_);
+  if (!read) return note_failure(scheduler_failure_, read.error());
+  clear_failure(scheduler_failure_);
   scheduler_known_ = true;
   scheduler_ = *std::move(read);
 }
@@ -68,20 +68,20 @@ std::string LeaderElector::scheduler() const { return scheduler_ ? scheduler_->r
 void LeaderElector::lead(TimePoint now) {
   if (now >= election_.write_until()) {
     election_.resign();
-    return lost_lead(LogLevel::kWarn, "could not renew it in time");
+    return lost_lead(LogLevel::kWarn, "it could not be renewed in time");
   }
   if (!wanted()) {
     stop_deciding();
-    if (parts_.fence.is_quiet()) return give_away();
+    if (parts_.fence.is_quiet()) return release();
   }
   if (lease_hint_.take_news(election_.lease())) read_lease();
   if (election_.leading() && now >= next_renewal_) renew();
   if (election_.leading()) return;
-  lost_lead(LogLevel::kWarn, election_.lease() ? "somebody else wrote it" : "somebody deleted it");
+  lost_lead(LogLevel::kWarn, election_.lease() ? "another client wrote it" : "it was deleted");
 }
 
-/// In this order: a bind that takes the fence's term after it opened finds Snug not ready until the
-/// lists that begin here are applied.
+/// In this order: a bind that reads the fence's term after it has opened finds Snug not ready until
+/// the lists that begin here are applied.
 void LeaderElector::decide_if_wanted() {
   if (decides_ || !wanted()) return;
   decides_ = true;
@@ -102,33 +102,35 @@ void LeaderElector::renew() {
   if (renewed) return;
   const ErrorCode code = renewed.error().code;
   if (code != ErrorCode::kConflict && code != ErrorCode::kNotFound) return;
-  // Somebody wrote it, perhaps only its labels.
+  // Another client wrote it, perhaps only its labels.
   read_lease();
   if (!election_.leading()) return;
-  // What failed is told, and tried again when the next renewal is due.
+  // write_claim() notes a failure; the next renewal is the next try.
   [[maybe_unused]] const Result<void> again = write_claim();
 }
 
-void LeaderElector::give_away() {
+void LeaderElector::release() {
   const auto write_release = [this] {
     const std::optional<Lease>& over = election_.lease();
     return parts_.lease.write(election_.release(), over ? &*over : nullptr);
   };
   auto written = write_release();
   if (!written && written.error().code == ErrorCode::kConflict) {
-    // Somebody wrote it, perhaps only its labels.
+    // Another client wrote it, perhaps only its labels.
     read_lease();
     if (election_.leading()) written = write_release();
   }
   election_.resign();
   if (written) election_.observe(*written, parts_.clock.now());
   next_read_ = parts_.clock.now() + options_.retry;
-  const std::string why = resigning_ ? "this Snug ends" : "the active scheduler is " + scheduler();
-  lost_lead(LogLevel::kInfo, (written ? "released it, since " : "lets it run out, since ") + why);
+  const std::string why =
+      resigning_ ? "this Snug is stopping" : "the active scheduler is " + scheduler();
+  lost_lead(LogLevel::kInfo,
+            (written ? "it was released, since " : "it is left to expire, since ") + why);
 }
 
 void LeaderElector::stand_by(TimePoint now) {
-  look_for_conflict(now);
+  check_for_conflict(now);
   if (resigning_) return;
   const bool due = now >= next_read_;
   if (lease_hint_.take_news(election_.lease()) || due) read_lease();
@@ -139,7 +141,7 @@ void LeaderElector::stand_by(TimePoint now) {
   }
   parts_.readiness.stand_by(election_.other_holder(now), why_nobody_leads(now));
   const bool free = election_.is_free(parts_.clock.now());
-  if (wanted() && (free || election_.is_absent())) try_to_get();
+  if (wanted() && (free || election_.is_absent())) try_to_acquire();
 }
 
 std::string LeaderElector::why_nobody_leads(TimePoint now) const {
@@ -149,12 +151,12 @@ std::string LeaderElector::why_nobody_leads(TimePoint now) const {
   const TimePoint free_at = election_.free_at();
   if (free_at == TimePoint::max() || free_at <= now) return {};
   const auto wait = std::chrono::ceil<std::chrono::seconds>(free_at - now);
-  return "bindings of an earlier leader, if there was one, may be under way for " +
-         std::to_string(wait.count()) + " s yet";
+  return "bindings of an earlier leader, if there was one, may still be under way for " +
+         std::to_string(wait.count()) + " s";
 }
 
-/// What was seen last may be old by now: it is read again first.
-void LeaderElector::try_to_get() {
+/// Reads the Lease again first, since the last read may be old.
+void LeaderElector::try_to_acquire() {
   const TimePoint now = parts_.clock.now();
   if (now < next_claim_) return;
   next_claim_ = now + options_.retry;
@@ -166,20 +168,20 @@ void LeaderElector::try_to_get() {
   end_conflict();
   parts_.log.write(LogLevel::kInfo, "this Snug (" + options_.election.identity +
                                         ") has the Lease " + options_.lease_name +
-                                        ": it lists the cluster and then decides");
+                                        ": it lists the cluster, then decides");
 }
 
 void LeaderElector::create_lease() {
   const auto created = parts_.lease.write(election_.placeholder(), nullptr);
-  if (!created) return say_failure(lease_trouble_, created.error());
-  clear_failure(lease_trouble_);
+  if (!created) return note_failure(lease_failure_, created.error());
+  clear_failure(lease_failure_);
   election_.observe(*created, parts_.clock.now());
 }
 
 void LeaderElector::read_lease() {
   const auto read = parts_.lease.read();
-  if (!read) return say_failure(lease_trouble_, read.error());
-  clear_failure(lease_trouble_);
+  if (!read) return note_failure(lease_failure_, read.error());
+  clear_failure(lease_failure_);
   election_.observe(*read, parts_.clock.now());
 }
 
@@ -188,10 +190,10 @@ Result<void> LeaderElector::write_claim() {
   const std::optional<Lease>& over = election_.lease();
   auto written = parts_.lease.write(election_.claim(), over ? &*over : nullptr);
   if (!written) {
-    say_failure(lease_trouble_, written.error());
+    note_failure(lease_failure_, written.error());
     return std::unexpected(written.error());
   }
-  clear_failure(lease_trouble_);
+  clear_failure(lease_failure_);
   election_.claimed(*std::move(written), asked);
   if (decides_) parts_.fence.open_until(election_.write_until());
   return {};
@@ -201,16 +203,16 @@ void LeaderElector::lost_lead(LogLevel level, std::string_view why) {
   stop_deciding();
   parts_.readiness.stand_by(election_.other_holder(parts_.clock.now()), "");
   parts_.log.write(level, "this Snug (" + options_.election.identity +
-                              ") stands by: it had the Lease " + options_.lease_name + ", and " +
-                              std::string(why));
+                              ") is a standby now: it had the Lease " + options_.lease_name +
+                              ", and " + std::string(why));
 }
 
-/// One stray call, or calls after which nobody calls again, are no second installation.
-void LeaderElector::look_for_conflict(TimePoint now) {
+/// A single call, or calls that cease, do not show a second installation.
+void LeaderElector::check_for_conflict(TimePoint now) {
   const std::string other = election_.other_holder(now);
   const bool called = parts_.readiness.take_refused_call();
   if (other.empty() || !wanted()) {
-    told_conflict_.clear();
+    reported_conflict_.clear();
     return end_conflict();
   }
   const auto duration = options_.election.lease_duration;
@@ -224,13 +226,13 @@ void LeaderElector::look_for_conflict(TimePoint now) {
 
 void LeaderElector::report_conflict(const std::string& other) {
   parts_.readiness.set_conflict(true);
-  if (told_conflict_ == other) return;
-  told_conflict_ = other;
+  if (reported_conflict_ == other) return;
+  reported_conflict_ = other;
   Notice notice = options_.about;
   notice.reason = "AnotherSnugDecides";
   notice.note = "Snug " + other + " holds the Lease " + options_.lease_name +
                 " of this cluster, so this Snug (" + options_.election.identity +
-                ") refuses to decide, though a scheduler calls it: two installations serve one "
+                ") refuses to decide, although a scheduler calls it: two installations serve one "
                 "cluster (remove one of them), or schedulerLease does not name the Lease of that "
                 "scheduler";
   parts_.log.write(LogLevel::kError, notice.note);
@@ -242,22 +244,22 @@ void LeaderElector::end_conflict() {
   parts_.readiness.set_conflict(false);
 }
 
-void LeaderElector::say_failure(std::string& told, const Error& error) {
-  if (error.message == told) return;
-  told = error.message;
-  show_troubles();
-  parts_.log.write(LogLevel::kWarn, "a Lease is out of reach: " + error.message);
+void LeaderElector::note_failure(std::string& logged, const Error& error) {
+  if (error.message == logged) return;
+  logged = error.message;
+  publish_failures();
+  parts_.log.write(LogLevel::kWarn, "a Lease cannot be read or written: " + error.message);
 }
 
-void LeaderElector::clear_failure(std::string& told) {
-  if (told.empty()) return;
-  told.clear();
-  show_troubles();
+void LeaderElector::clear_failure(std::string& logged) {
+  if (logged.empty()) return;
+  logged.clear();
+  publish_failures();
 }
 
-void LeaderElector::show_troubles() {
-  const std::string& scheduler = scheduler_trouble_;
-  const std::string& own = lease_trouble_;
+void LeaderElector::publish_failures() {
+  const std::string& scheduler = scheduler_failure_;
+  const std::string& own = lease_failure_;
   parts_.readiness.set_lease_problem(own.empty() || scheduler.empty() ? own + scheduler
                                                                       : own + "; " + scheduler);
 }

@@ -1,11 +1,11 @@
-// PlanMemos for many threads: each memo is lent to one call at a time. Thread-safe.
+// PlanMemos that many calls share: each memo is used by one call at a time. Thread-safe.
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
+#include "snug/base/mutex.hpp"
 #include "snug/plan/memo.hpp"
 #include "snug/service/extender_service.hpp"
 
@@ -15,7 +15,7 @@ class ExtenderService::Memos {
  public:
   class Lent {
    public:
-    /// `key`: PodClaim::key(); empty: nothing can be remembered, and get() is null.
+    /// `key`: PodClaim::key(); empty: no memo can be used, and get() is null.
     Lent(Memos& owner, std::string key)
         : owner_(owner), key_(std::move(key)), memo_(key_.empty() ? nullptr : owner.take(key_)) {}
     ~Lent() {
@@ -33,16 +33,16 @@ class ExtenderService::Memos {
 
  private:
   std::unique_ptr<PlanMemo> take(const std::string& key) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return memos_.take(key);
   }
   void give_back(std::string key, std::unique_ptr<PlanMemo> memo) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     memos_.keep(std::move(key), std::move(memo));
   }
 
-  std::mutex mutex_;
-  PlanMemos memos_;  // guarded by mutex_
+  Mutex mutex_;
+  PlanMemos memos_ SNUG_GUARDED_BY(mutex_);
 };
 
 }  // namespace snug

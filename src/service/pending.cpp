@@ -5,36 +5,59 @@
 namespace snug {
 
 PendingPods::PendingPods(const Limits& limits)
-    : most_(static_cast<std::size_t>(limits.max_pending_pods)) {}
+    : capacity_(static_cast<std::size_t>(limits.max_pending_pods)) {}
 
-void PendingPods::put(PodFacts pod) {
-  const std::lock_guard lock(mutex_);
-  if (const auto found = pods_.find(pod.uid); found != pods_.end()) {
-    found->second = std::make_shared<const PodFacts>(std::move(pod));
-  } else if (pods_.size() < most_) {
-    std::string uid = pod.uid;
-    pods_.emplace(std::move(uid), std::make_shared<const PodFacts>(std::move(pod)));
+PodInfoPtr PendingPods::intern(PodFacts facts) {
+  facts.resource_version.clear();  // as PodInfo has it
+  PodInfoPtr shown;
+  PodInfoPtr interned;
+  {
+    const MutexLock lock(mutex_);
+    if (const auto found = pods_.find(facts.uid); found != pods_.end()) shown = found->second;
+    const auto found = interned_.find(facts.uid);
+    if (found != interned_.end()) interned = found->second;
+  }
+  if (shown != nullptr && shown->facts == facts) return shown;
+  if (interned != nullptr && interned->facts == facts) return interned;
+  auto made = std::make_shared<const PodInfo>(std::move(facts));
+  const MutexLock lock(mutex_);
+  const bool known = interned_.contains(made->facts.uid);
+  if (!known && interned_.size() >= capacity_) interned_.erase(interned_.begin());
+  interned_.insert_or_assign(made->facts.uid, made);
+  return made;
+}
+
+void PendingPods::put(PodInfoPtr pod) {
+  const MutexLock lock(mutex_);
+  const std::string& uid = pod->facts.uid;
+  interned_.erase(uid);
+  if (const auto found = pods_.find(uid); found != pods_.end()) {
+    found->second = std::move(pod);
+  } else if (pods_.size() < capacity_) {
+    pods_.emplace(uid, std::move(pod));
   }
 }
 
 void PendingPods::remove(std::string_view uid) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto found = pods_.find(uid); found != pods_.end()) pods_.erase(found);
+  if (const auto found = interned_.find(uid); found != interned_.end()) interned_.erase(found);
   forget_refusal(uid);
 }
 
 void PendingPods::list_begins() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   listed_from_ = sequence_;
 }
 
-void PendingPods::replace(std::vector<PodFacts> pods) {
-  const std::lock_guard lock(mutex_);
+void PendingPods::replace(std::vector<PodInfoPtr> pods) {
+  const MutexLock lock(mutex_);
   pods_.clear();
-  for (PodFacts& pod : pods) {
-    if (pods_.size() >= most_) break;
-    std::string uid = pod.uid;
-    pods_.insert_or_assign(std::move(uid), std::make_shared<const PodFacts>(std::move(pod)));
+  interned_.clear();
+  for (PodInfoPtr& pod : pods) {
+    if (pods_.size() >= capacity_) break;
+    const std::string& uid = pod->facts.uid;
+    pods_.insert_or_assign(uid, std::move(pod));
   }
   std::vector<std::string> gone;
   for (const auto& [uid, refused] : refused_) {
@@ -43,14 +66,14 @@ void PendingPods::replace(std::vector<PodFacts> pods) {
   for (const std::string& uid : gone) forget_refusal(uid);
 }
 
-PodPtr PendingPods::find(std::string_view uid) const {
-  const std::lock_guard lock(mutex_);
+PodInfoPtr PendingPods::find(std::string_view uid) const {
+  const MutexLock lock(mutex_);
   const auto found = pods_.find(uid);
   return found == pods_.end() ? nullptr : found->second;
 }
 
 std::vector<PendingRow> PendingPods::rows() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<PendingRow> rows;
   rows.reserve(pods_.size());
   for (const auto& [uid, pod] : pods_) {
@@ -61,26 +84,26 @@ std::vector<PendingRow> PendingPods::rows() const {
 }
 
 std::size_t PendingPods::size() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return pods_.size();
 }
 
 void PendingPods::note_refused(std::string_view uid, std::string message, const Awaits& awaits) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   forget_refusal(uid);
-  if (refused_.size() >= most_) forget_refusal(std::string(refused_.begin()->first));
+  if (refused_.size() >= capacity_) forget_refusal(std::string(refused_.begin()->first));
   refused_.emplace(uid, Refused{std::move(message), awaits, ++sequence_});
   ++awaits_room_[awaits.room];
   ++awaits_intents_[awaits.intents_ended];
 }
 
 void PendingPods::note_accepted(std::string_view uid) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   forget_refusal(uid);
 }
 
 bool PendingPods::any_waiting(Generation room, Generation intents_ended) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (refused_.empty()) return false;
   return awaits_room_.begin()->first < room || awaits_intents_.begin()->first < intents_ended;
 }

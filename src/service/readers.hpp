@@ -1,12 +1,12 @@
-// Parsers with their buffers, lent to one call each. Few are kept for the next calls, and none of
-// them keeps what a large body took. Thread-safe.
+// A pool of parsers with their buffers, each used by one call at a time. At most kKeptBuffers idle
+// parsers are kept, without the memory that a large body needed. Thread-safe.
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "snug/base/mutex.hpp"
 #include "snug/codec/extender_codec.hpp"
 #include "snug/service/extender_service.hpp"
 
@@ -31,7 +31,7 @@ class ExtenderService::Readers {
 
  private:
   std::unique_ptr<ExtenderReader> take() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (idle_.empty()) return std::make_unique<ExtenderReader>(limits_);
     auto reader = std::move(idle_.back());
     idle_.pop_back();
@@ -39,13 +39,13 @@ class ExtenderService::Readers {
   }
   void give_back(std::unique_ptr<ExtenderReader> reader) {
     reader->trim();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (idle_.size() < kKeptBuffers) idle_.push_back(std::move(reader));
   }
 
-  Limits limits_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<ExtenderReader>> idle_;
+  const Limits limits_;
+  Mutex mutex_;
+  std::vector<std::unique_ptr<ExtenderReader>> idle_ SNUG_GUARDED_BY(mutex_);
 };
 
 /// The status of a reply about a body that could not be read.

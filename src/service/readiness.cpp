@@ -6,8 +6,6 @@
 namespace snug {
 namespace {
 
-constexpr std::array<Resource, kResources> kAll{Resource::kNodes, Resource::kPods};
-
 std::int64_t nanoseconds(TimePoint time) { return time.time_since_epoch().count(); }
 
 }  // namespace
@@ -25,13 +23,13 @@ void Readiness::lead() {
 
 void Readiness::stand_by(std::string leader, std::string why_nobody) {
   leads_ = false;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   leader_ = std::move(leader);
   why_nobody_ = std::move(why_nobody);
 }
 
 void Readiness::set_lease_problem(std::string problem) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   lease_problem_ = std::move(problem);
 }
 
@@ -48,8 +46,8 @@ void Readiness::alive(Resource resource, std::string_view version) {
   stream.established = true;
   stream.reported = true;
   if (version.empty()) return;
-  const std::lock_guard lock(mutex_);
-  stream.version = version;
+  const MutexLock lock(mutex_);
+  versions_[static_cast<std::size_t>(resource)] = version;
 }
 
 void Readiness::lost(Resource resource) {
@@ -76,7 +74,7 @@ bool Readiness::ready() const {
 
 bool Readiness::warm() const {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!lease_problem_.empty()) return false;
   }
   return !conflict_ && std::ranges::all_of(streams_, [this](const Stream& stream) {
@@ -87,26 +85,27 @@ bool Readiness::warm() const {
 std::string Readiness::why_stream_is_not(Resource resource) const {
   const Stream& stream = at(resource);
   const std::string name(kResourceNames[resource]);
-  if (stream.listed_view == 0) return "the list of " + name + " is not in yet";
+  if (stream.listed_view == 0) return "the first list of " + name + " is not in yet";
   if (!is_alive(stream)) {
     const auto age = std::chrono::duration_cast<std::chrono::seconds>(
         this->age(resource).value_or(std::chrono::milliseconds(0)));
-    return std::string("the watch of ") + name + (stream.established ? "" : " is away, and") +
-           " has shown nothing for " + std::to_string(age.count()) +
-           " s, so the view of this Snug may be out of date";
+    return std::string("the watch of ") + name +
+           (stream.established ? "" : " is not established, and") + " has shown nothing for " +
+           std::to_string(age.count()) + " s, so the view of this Snug may be out of date";
   }
-  if (!is_listed(stream)) return name + " are listed again, since this Snug has just become leader";
+  if (!is_listed(stream))
+    return name + " are being listed again, since this Snug has just become leader";
   return "";
 }
 
 std::string Readiness::why_not() const {
   std::string why;
-  for (const Resource resource : kAll) {
+  for (const Resource resource : {Resource::kNodes, Resource::kPods}) {
     const std::string one = why_stream_is_not(resource);
     if (!one.empty()) why += (why.empty() ? "" : "; ") + one;
   }
   if (leads_) return why;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::string standby = "this Snug is a standby, and ";
   if (!leader_.empty()) {
     standby += "the leader is " + leader_;
@@ -124,7 +123,7 @@ std::string Readiness::why_not() const {
 }
 
 std::string Readiness::leader() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return leader_;
 }
 
@@ -136,8 +135,8 @@ std::optional<std::chrono::milliseconds> Readiness::age(Resource resource) const
 }
 
 std::string Readiness::version(Resource resource) const {
-  const std::lock_guard lock(mutex_);
-  return at(resource).version;
+  const MutexLock lock(mutex_);
+  return versions_[static_cast<std::size_t>(resource)];
 }
 
 }  // namespace snug

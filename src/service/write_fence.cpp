@@ -8,23 +8,23 @@ WriteFence::WriteFence(const Clock& clock, std::chrono::milliseconds unanswered)
     : clock_(clock), unanswered_(unanswered) {}
 
 WriteFence::Term WriteFence::term() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return term_;
 }
 
 void WriteFence::open_until(TimePoint time) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (until_ == TimePoint::min()) ++term_;
   until_ = time;
 }
 
 void WriteFence::close() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   until_ = TimePoint::min();
 }
 
 std::optional<WriteFence::Pass> WriteFence::let_out(Term term) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (term != term_ || clock_.now() >= until_) return std::nullopt;
   ++under_way_;
   return Pass(*this, until_);
@@ -35,14 +35,14 @@ WriteFence::Pass::~Pass() {
 }
 
 void WriteFence::end(bool answered) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   --under_way_;
-  // It may have been sent as late as now.
+  // It may have been sent just now.
   if (!answered) quiet_from_ = std::max(quiet_from_, clock_.now() + unanswered_);
 }
 
 bool WriteFence::is_quiet() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return under_way_ == 0 && clock_.now() >= quiet_from_;
 }
 

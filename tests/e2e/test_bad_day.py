@@ -103,7 +103,7 @@ class BadDayTest(Scenario):
         self.admin.call("PUT", ROLE, {**role, "rules": rules})
         status, text = wait_until("it is not ready", self._why_not_ready, 60, every=0.5)
         self.assertEqual(status, 503)
-        self.assertRegex(text, "the watch of (nodes|pods) is away, and has shown nothing for ")
+        self.assertRegex(text, "the watch of (nodes|pods) is not established, and has shown nothing for ")
         self.assertEqual(self.extender.metric("snug_ready"), 0)
         metric, threshold = manifests.threshold_of("SnugWatchStale")
         wait_until("the condition of SnugWatchStale holds", lambda: self.extender.metric(

@@ -71,9 +71,8 @@ class RecordingMetrics final : public Metrics {
     counts.change([&](Counts& c) { ++c.requests[std::string(what) + (ok ? " ok" : " failed")]; });
   }
   void watch_restarted(std::string_view resource, WatchEnd why) override {
-    counts.change([&](Counts& c) {
-      ++c.restarts[std::string(resource) + " " + std::string(kWatchEndNames[why])];
-    });
+    const std::string what = std::string(resource) + " " + std::string(kWatchEndNames[why]);
+    counts.change([&](Counts& c) { ++c.restarts[what]; });
   }
   void room_touched() override {}
   void event_dropped() override {

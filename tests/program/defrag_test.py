@@ -129,7 +129,7 @@ class DefragTest(unittest.TestCase):
 
     def test_what_cannot_be_answered_is_one_sentence(self):
         done = self.defrag("--namespace", "team", "--pod", "nobody")
-        self.assertEqual((done.returncode, done.stdout), (1, "snugctl: no pod team/nobody waits for a node\n"))
+        self.assertEqual((done.returncode, done.stdout), (1, "snugctl: no pod team/nobody is pending\n"))
         done = run(SNUGCTL, "defrag", "--gpu-fraction", "1", "--server", "http://127.0.0.1:1")
         self.assertEqual((done.returncode, done.stdout), (
             1, "snugctl: http://127.0.0.1:1 cannot be connected to\n"))

@@ -1,5 +1,6 @@
 """Rules that keep the documents true: tables, links, names."""
 
+import json
 import posixpath
 import re
 
@@ -9,6 +10,9 @@ from tree import Finding
 
 LIMITS = "include/snug/base/limits.hpp"
 REASONS = "include/snug/model/refusal.hpp"
+KEYS = "src/request/annotation_keys.cpp"
+KEYS_SCHEMA = "api/annotations.schema.json"
+KEYS_GUIDE = "docs/user-guide.md"
 TERMS = "src/score/terms.cpp"
 TERM_BOUND = "include/snug/score/terms.hpp"
 DEFAULT_POLICY = "policies/tight.yaml"
@@ -206,8 +210,40 @@ def deployed_policy_is_the_default(tree):
                 yield Finding(path, line, f"this policy is not that of {DEFAULT_POLICY}")
 
 
+def _table_of_keys(tree):
+    """The names in the table of annotation keys, and whether `.<container>` may follow each."""
+    rows = re.findall(r'\{\.name = "([^"]+)"(?:, \.scope = KeyScope::(\w+))?[^}]*?(?:\.alias_of = "([^"]+)")?\}',
+                      tree.text(KEYS))
+    scopes = {name: scope or "kContainer" for name, scope, _ in rows}
+    return {name: scopes.get(alias or name) == "kContainer" for name, _, alias in rows}
+
+
+def _keys_described(tree):
+    """Findings where the table of annotation keys, the schema and the user guide differ."""
+    keys = _table_of_keys(tree)
+    if not keys:
+        yield Finding(KEYS, 1, "no annotation key can be read here")
+        return
+    schema = json.loads(tree.text(KEYS_SCHEMA))
+    guide = tree.text(KEYS_GUIDE) if tree.has(KEYS_GUIDE) else ""
+    for name, of_container in keys.items():
+        if name not in schema["properties"]:
+            yield Finding(KEYS_SCHEMA, 1, f"`{name}` has no property here")
+        patterns = [value for pattern, value in schema["patternProperties"].items() if re.search(pattern, name + ".main")]
+        if len(patterns) != 1 or (patterns[0]["$ref"] == "#/$defs/ofThePod") == of_container:
+            yield Finding(KEYS_SCHEMA, 1, f"one patternProperty must match `{name}.<container>`, "
+                          + ("with the schema of its values" if of_container else "with ofThePod"))
+        if not re.search(rf"\b{name}(?![-\w])", guide):
+            yield Finding(KEYS_GUIDE, 1, f"`{name}` is not described here")
+    for name in schema["properties"]:
+        if name not in keys:
+            yield Finding(KEYS_SCHEMA, 1, f"`{name}` is not in the table of {KEYS}")
+
+
 def annotations_in_api(tree):
-    """Every annotation or label key that the code says is described under api/."""
+    """api/ describes every annotation and label key of the code; the request keys are the same in table, schema and guide."""
+    if tree.has(KEYS) and tree.has(KEYS_SCHEMA):
+        yield from _keys_described(tree)
     described = "\n".join(tree.text(path) for path in tree.under(["api"]))
     for path in tree.cpp("include", "src"):
         for line, value in strings(tree.text(path)):

@@ -10,14 +10,12 @@ STANDARD = re.compile(
     r"\bstd::(?:(?:shared_|recursive_|timed_)*mutex|condition_variable(?:_any)?|(?:lock_guard|unique_lock|scoped_lock"
     r"|shared_lock))\b")
 MEMBER = re.compile(r"^\s+(?:mutable\s+)?(?:Fair)?Mutex (\w+);", re.M)
-# Layers that still lock by the standard library.
-EXEMPT = re.compile(r"(?:src|include/snug)/service/")
 
 
 def mutexes_are_checked(tree):
     """Locks are those of base/mutex.hpp, and each Mutex member is named by a SNUG_GUARDED_BY."""
     for path in tree.cpp("include", "src"):
-        if path == HOME or EXEMPT.match(path):
+        if path == HOME:
             continue
         code = code_only(tree.text(path))
         for line, text in enumerate(code.split("\n"), 1):

@@ -1,6 +1,7 @@
-// What a pod asks: annotations and container limits → GpuRequest. Pure; the arithmetic that needs a
-// GPU's size is in fit/charge. A malformed value is refused with one sentence that names the key,
-// the value and what is allowed; it never falls back to another meaning.
+// What a pod requests of GPUs (annotations or container limits → GpuRequest) and of its node's CPU
+// and memory. Pure; the arithmetic that needs a GPU's size is in fit/charge. A malformed value is
+// refused with one sentence that names the key, the value and what is allowed; it is never replaced
+// by a default.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-#include "snug/base/units.hpp"
+#include "snug/model/host.hpp"
 #include "snug/model/pod.hpp"
 #include "snug/model/refusal.hpp"
 #include "snug/model/request.hpp"
@@ -18,23 +19,21 @@ namespace snug {
 /// An empty request: the pod asks for no GPU. The refusal is always Malformed.
 [[nodiscard]] std::expected<GpuRequest, Refusal> parse_request(const PodFacts& pod);
 
-/// Whether the annotation key is one that a pod asks with (`gpu-fraction`, `gpu-memory.main`…).
+/// As kube-scheduler counts CPU and memory (k8s.io/component-helpers/resource, PodRequests): of
+/// each the larger of
+///   - the sum of the app containers and the sidecars, and
+///   - each plain init container with the sidecars started before it;
+/// a request of the pod as a whole replaces that; the overhead is added.
+[[nodiscard]] HostAmounts host_request(const PodFacts& pod);
+
+/// Whether the annotation is part of a GPU request (`gpu-fraction`, `gpu-memory.main`…).
 [[nodiscard]] bool is_request_key(std::string_view key);
 
-/// What one container's request means by its text alone (ContainerRequest::text, as a reservation
-/// repeats it): all but the container and its kind. Nothing: this version writes no such text.
+/// Reads ContainerRequest::text back, as a reservation repeats it: everything except the container
+/// and its kind. Nothing: this version writes no such text.
 [[nodiscard]] std::optional<ContainerRequest> parse_request_text(std::string_view text);
-
-/// A Kubernetes quantity with a suffix (`4G`, `4Gi`, `0.5Gi`) or a bare integer, meaning MiB,
-/// rounded up to MiB and capped at 2^63 bytes. At least 1 byte; no exponent and no `m`, `u`, `n`
-/// suffix; any other text gets what is allowed instead.
-[[nodiscard]] std::expected<MebiBytes, std::string_view> parse_memory(std::string_view text);
 
 /// Whether the kubelet hands out GPUs under this resource name.
 [[nodiscard]] bool is_kubelet_resource(std::string_view name);
-
-/// A whole number of units as the API server writes it (`8`, `1k`, `2M`), at most kLargestQuantity;
-/// nothing for any other text.
-[[nodiscard]] std::optional<std::int64_t> parse_units(std::string_view text);
 
 }  // namespace snug

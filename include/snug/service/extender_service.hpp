@@ -1,14 +1,17 @@
 // The use cases behind kube-scheduler's calls: filter, prioritize and preempt read a snapshot,
 // reserve nothing and do no I/O (in the embedded mode filter creates the pod, see FirstSight); bind
-// reserves, writes the binding, and confirms or releases. Each is one file (src/service/filter.cpp,
-// prioritize.cpp, preempt.cpp, bind.cpp) that reads top to bottom.
+// reserves, writes the binding, and then confirms or releases the reservation. Each is one file
+// (src/service/filter.cpp, prioritize.cpp, preempt.cpp, bind.cpp) that reads top to bottom.
 //
 // Thread-safe: any number of calls at once. Every body gets a reply of the verb's shape; a
 // body that cannot be read changes nothing.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "snug/base/clock.hpp"
 #include "snug/codec/extender_codec.hpp"
@@ -16,16 +19,15 @@
 #include "snug/plan/plan.hpp"
 #include "snug/service/options.hpp"
 #include "snug/service/pending.hpp"
-#include "snug/service/pod_claim.hpp"
+#include "snug/service/pod_info.hpp"
 #include "snug/service/policy_store.hpp"
 #include "snug/service/ports.hpp"
 #include "snug/service/readiness.hpp"
-#include "snug/service/reply.hpp"
 #include "snug/service/write_fence.hpp"
 
 namespace snug {
 
-/// What the service works with; all outlive it.
+/// All outlive the service.
 struct ServiceParts {
   Ledger& ledger;
   PendingPods& pending;
@@ -46,7 +48,7 @@ class ExtenderService {
   ExtenderService(const ExtenderService&) = delete;
   ExtenderService& operator=(const ExtenderService&) = delete;
 
-  /// `body` is the request's JSON; it may be grown by padding.
+  /// `body` is the JSON of the call; padding bytes may be appended to it.
   [[nodiscard]] Reply filter(std::string& body);
   [[nodiscard]] Reply prioritize(std::string& body);
   [[nodiscard]] Reply preempt(std::string& body);
@@ -55,6 +57,7 @@ class ExtenderService {
  private:
   class Readers;
   class Memos;
+  using Names = std::span<const std::string_view>;
   /// A bind call, and the term of the fence in which it was let in.
   struct Bind : BindCall {
     WriteFence::Term term = 0;
@@ -63,14 +66,14 @@ class ExtenderService {
   /// Whether the pod's scheduler is one of schedulerNames.
   [[nodiscard]] bool serves(const PodFacts& pod) const;
   [[nodiscard]] AnswerMode mode_for(const PodFacts& pod) const;
-  [[nodiscard]] Plan decide(const ScheduleCall& call, const PodClaim& claim,
+  [[nodiscard]] Plan decide(Names candidates, const PodClaim& claim,
                             const Snapshot& snapshot) const;
-  void note_winner(const ScheduleCall& call, const PodClaim& claim, const Plan& plan,
+  void note_winner(Names candidates, const PodClaim& claim, const Plan& plan,
                    const Snapshot& snapshot);
   [[nodiscard]] Reply filter_claim(const ScheduleCall& call, const PodClaim& claim,
                                    const Snapshot& snapshot);
-  [[nodiscard]] Reply refuse_everywhere(const ScheduleCall& call, const Refusal& refusal,
-                                        const Awaits& awaits);
+  [[nodiscard]] Reply refuse_everywhere(const ScheduleCall& call, std::string_view uid,
+                                        const Refusal& refusal, const Awaits& awaits);
   [[nodiscard]] Reply refuse_each(const ScheduleCall& call, const PodClaim& claim, const Plan& plan,
                                   const Snapshot& snapshot);
   void note_refused(std::string_view uid, const std::string& text, const Awaits& awaits);
@@ -78,13 +81,13 @@ class ExtenderService {
   [[nodiscard]] Reply run_prioritize(std::string& body);
   [[nodiscard]] Reply run_preempt(std::string& body);
   [[nodiscard]] Reply run_bind(std::string& body, WriteFence::Term term);
-  [[nodiscard]] Reply bind_pod(const Bind& call, const PodFacts& pod);
-  [[nodiscard]] Reply bind_claim(const Bind& call, const PodFacts& pod, const PodClaim& claim);
+  [[nodiscard]] Reply bind_pod(const Bind& call, const PodInfoPtr& pod);
+  [[nodiscard]] Reply bind_claim(const Bind& call, const PodClaim& claim);
   [[nodiscard]] Reply bind_without_gpu(const Bind& call, const PodFacts& pod);
   [[nodiscard]] Reply write_binding(const Bind& call, const PodFacts& pod, const Holding& holding);
-  /// The POST, while the fence lets it out.
+  /// The POST of the binding, unless the fence is closed.
   [[nodiscard]] Result<void> send_binding(const Bind& call, StringMap annotations);
-  /// What the bind has taken in the ledger, and so has to give back.
+  /// Whether the bind has a reservation in the ledger, which it must release.
   enum class Took : std::uint8_t { kNothing, kGpus };
   [[nodiscard]] Reply after_refusal(const Bind& call, Took took, const Error& error);
   [[nodiscard]] Reply bind_error(const BindCall& call, BindEnd end, std::string_view sentence);

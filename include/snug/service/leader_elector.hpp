@@ -1,17 +1,17 @@
-// Gets, renews and gives away the Lease by which one Snug of a cluster decides, by the rules of
-// leader/election.hpp, and tells readiness and the write fence what follows.
+// Acquires, renews and releases the Lease by which one Snug of a cluster leads, by the rules of
+// leader/election.hpp, and opens and closes readiness and the write fence accordingly.
 //
 //              Lease is free, this Snug is wanted
-//   standby ───────────────────────────────────────► leader: lists, then decides
+//   standby ───────────────────────────────────────► leader: lists the cluster, then decides
 //      ▲                                                │
 //      │  another holds it, it could not be renewed,    │
-//      └──────── or it was given away ◄─────────────────┘
+//      └────────────── or it was released ◄─────────────┘
 //
-// Where a scheduler's Lease is followed, this Snug is wanted while a scheduler on this Snug's host
-// holds that Lease, or nobody does; a leader that is not wanted gives its Lease away once its last
-// binding is answered. Being asked never makes a Snug the leader.
+// If a scheduler's Lease is followed, this Snug is wanted while a scheduler on this Snug's host
+// holds that Lease, or nobody does; a leader that is not wanted releases its Lease once its last
+// binding is answered. Calls of a scheduler never make a Snug the leader.
 //
-// A standby that is wanted and that is called again and again for two durations of the Lease, while
+// A standby that is wanted and that is called repeatedly for two durations of the Lease, while
 // another Snug holds it, concludes that two installations serve the cluster. It reports that once
 // for each holder, by log and event.
 //
@@ -20,8 +20,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <random>
 #include <string>
@@ -30,6 +28,7 @@
 
 #include "snug/base/clock.hpp"
 #include "snug/base/limits.hpp"
+#include "snug/base/mutex.hpp"
 #include "snug/leader/election.hpp"
 #include "snug/service/ports.hpp"
 #include "snug/service/readiness.hpp"
@@ -49,57 +48,57 @@ struct ElectorParts {
 };
 
 struct ElectorOptions {
-  std::string lease_name;  // NAMESPACE/NAME, for people
+  std::string lease_name;  // NAMESPACE/NAME, for messages
   ElectionSettings election;
   std::chrono::milliseconds retry{2'000};
-  /// About which object an event about a second installation is written; a pod with its uid.
+  /// The object of the event about a second installation; a pod needs its uid.
   Notice about;
   std::uint64_t seed = 1;
 };
 
 class LeaderElector {
  public:
-  /// Stands by from here on.
+  /// Starts as a standby.
   LeaderElector(ElectorParts parts, ElectorOptions options);
 
-  /// Whatever is due by the clock: call it every 20 ms.
+  /// Does what is due by the clock: call it every 20 ms.
   void tick();
 
-  /// Hints of the watches: what they show is read again at the next tick.
+  /// For the watches: what they show is read again at the next tick.
   [[nodiscard]] LeaseSink& lease_sink() { return lease_hint_; }
   [[nodiscard]] LeaseSink& scheduler_sink() { return scheduler_hint_; }
-  /// Gives the Lease away as soon as no binding is under way, and gets it no more; tick() does it.
+  /// Makes tick() release the Lease as soon as no binding is under way, and never acquire it again.
   void resign();
-  /// Waits until that is done or there was nothing to give away; at most `time`.
+  /// Waits until that is done or there was no Lease to release; at most `time`.
   void wait_resigned(std::chrono::milliseconds time);
 
  private:
   class Hint final : public LeaseSink {
    public:
     void lease_shown(std::string_view resource_version) override {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       shown_ = resource_version;
     }
     /// Whether another version than `known` was shown since the last call.
     [[nodiscard]] bool take_news(const std::optional<Lease>& known) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       const auto shown = std::exchange(shown_, std::nullopt);
       return shown && *shown != (known ? known->resource_version : "");
     }
 
    private:
-    std::mutex mutex_;
-    std::optional<std::string> shown_;  // guarded by mutex_
+    Mutex mutex_;
+    std::optional<std::string> shown_ SNUG_GUARDED_BY(mutex_);
   };
 
-  void look_at_scheduler();
+  void read_scheduler_lease();
   [[nodiscard]] bool wanted() const;
   [[nodiscard]] std::string scheduler() const;
   void lead(TimePoint now);
   void renew();
-  void give_away();
+  void release();
   void stand_by(TimePoint now);
-  void try_to_get();
+  void try_to_acquire();
   void create_lease();
   void read_lease();
   [[nodiscard]] Result<void> write_claim();
@@ -107,12 +106,12 @@ class LeaderElector {
   void stop_deciding();
   void lost_lead(LogLevel level, std::string_view why);
   [[nodiscard]] std::string why_nobody_leads(TimePoint now) const;
-  void look_for_conflict(TimePoint now);
+  void check_for_conflict(TimePoint now);
   void report_conflict(const std::string& other);
   void end_conflict();
-  void say_failure(std::string& told, const Error& error);
-  void clear_failure(std::string& told);
-  void show_troubles();
+  void note_failure(std::string& logged, const Error& error);
+  void clear_failure(std::string& logged);
+  void publish_failures();
 
   ElectorParts parts_;
   const ElectorOptions options_;
@@ -127,19 +126,20 @@ class LeaderElector {
   bool decides_ = false;  // readiness and the fence know that this Snug leads
   TimePoint next_renewal_;
   TimePoint next_read_;   // of a standby
-  TimePoint next_claim_;  // of a Lease that is free
-  TimePoint next_look_at_scheduler_;
+  TimePoint next_claim_;  // of a free Lease
+  TimePoint next_scheduler_read_;
   bool scheduler_known_ = false;  // false until the first read: scheduler_ means nothing before
   std::optional<Lease> scheduler_;
-  std::optional<TimePoint> called_since_;  // calls that were refused, without a long pause
+  std::optional<TimePoint>
+      called_since_;  // start of a series of refused calls without a long pause
   TimePoint called_last_;
-  std::string told_conflict_;  // the holder
-  std::string lease_trouble_;  // why it is out of reach; empty: it is not
-  std::string scheduler_trouble_;
+  std::string reported_conflict_;  // the holder
+  std::string lease_failure_;      // of the last read or write; empty: it succeeded
+  std::string scheduler_failure_;
 
-  std::mutex mutex_;
-  std::condition_variable resigned_changed_;
-  bool resigned_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  Condition resigned_changed_;
+  bool resigned_ SNUG_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace snug

@@ -1,17 +1,14 @@
-// Pods that are not bound: what the watch says of them (bind needs their request), and which of
-// them Snug has refused, so that they can be woken when room appears.
+// Pods that are not bound: the record of each, and which of them Snug has refused, so that they can
+// be woken when capacity is freed.
 //
 // A refusal carries the ledger's generations that it was decided on: a pod is waiting while one of
 // the ledger's is higher, however late the refusal is noted.
 //
-// Thread-safe; bounded by max_pending_pods in each of its two tables.
+// Thread-safe; each of its three tables has at most max_pending_pods entries.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -19,20 +16,19 @@
 
 #include "snug/base/ids.hpp"
 #include "snug/base/limits.hpp"
-#include "snug/model/pod.hpp"
+#include "snug/base/mutex.hpp"
 #include "snug/model/snapshot.hpp"
+#include "snug/service/pod_info.hpp"
 
 namespace snug {
 
-using PodPtr = std::shared_ptr<const PodFacts>;
-
 struct PendingRow {
-  PodPtr pod;
+  PodInfoPtr pod;
   std::string reason;  // of its last refusal; empty: none
 };
 
-/// What the ledger has to get past for a refused pod to be tried again; kNever: nothing of that
-/// kind helps it.
+/// The generations that the ledger has to pass before a refused pod is tried again; kNever: passing
+/// that one does not help the pod.
 struct Awaits {
   Generation room = kNever;           // Snapshot::room_generation
   Generation intents_ended = kNever;  // Snapshot::intents_ended
@@ -42,24 +38,29 @@ class PendingPods {
  public:
   explicit PendingPods(const Limits& limits);
 
+  /// The record of the pod in this state: the one that was made when the watch or a call first
+  /// showed it, or a new one, which is kept until the pod is seen bound or gone. A record that only
+  /// a call has shown is not found by find().
+  [[nodiscard]] PodInfoPtr intern(PodFacts facts);
+
   /// An unbound pod, as the API server shows it. Ignored when the table is full.
-  void put(PodFacts pod);
+  void put(PodInfoPtr pod);
   /// The pod is bound, deleted or finished.
   void remove(std::string_view uid);
   /// Before a list is asked for.
   void list_begins();
   /// The whole list: what is not in it is not pending. A refusal noted since the list began stays:
   /// its pod may be younger than the list.
-  void replace(std::vector<PodFacts> pods);
+  void replace(std::vector<PodInfoPtr> pods);
 
-  /// Null: not known (yet).
-  [[nodiscard]] PodPtr find(std::string_view uid) const;
+  /// As the API server has shown it. Null: it has not shown the pod (yet).
+  [[nodiscard]] PodInfoPtr find(std::string_view uid) const;
   [[nodiscard]] std::vector<PendingRow> rows() const;
   [[nodiscard]] std::size_t size() const;
 
   void note_refused(std::string_view uid, std::string message, const Awaits& awaits);
   void note_accepted(std::string_view uid);
-  /// Whether there is by now what a refused pod awaits.
+  /// Whether a refused pod awaits a generation that has been passed.
   [[nodiscard]] bool any_waiting(Generation room, Generation intents_ended) const;
 
  private:
@@ -71,18 +72,18 @@ class PendingPods {
   template <typename T>
   using ByUid = std::unordered_map<std::string, T, StringHash, std::equal_to<>>;
 
-  void forget_refusal(std::string_view uid);
+  void forget_refusal(std::string_view uid) SNUG_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::size_t most_;
-  // Guarded by mutex_.
-  ByUid<PodPtr> pods_;
-  ByUid<Refused> refused_;
-  // How many refusals, by what they await.
-  std::map<Generation, std::size_t> awaits_room_;
-  std::map<Generation, std::size_t> awaits_intents_;
-  std::uint64_t sequence_ = 0;     // of the last refusal
-  std::uint64_t listed_from_ = 0;  // sequence_ when the list began
+  const std::size_t capacity_;
+  mutable Mutex mutex_;
+  ByUid<PodInfoPtr> pods_ SNUG_GUARDED_BY(mutex_);      // as the API server shows them
+  ByUid<PodInfoPtr> interned_ SNUG_GUARDED_BY(mutex_);  // the last new records of other pods
+  ByUid<Refused> refused_ SNUG_GUARDED_BY(mutex_);
+  // How many refusals await each generation.
+  std::map<Generation, std::size_t> awaits_room_ SNUG_GUARDED_BY(mutex_);
+  std::map<Generation, std::size_t> awaits_intents_ SNUG_GUARDED_BY(mutex_);
+  std::uint64_t sequence_ SNUG_GUARDED_BY(mutex_) = 0;     // of the last refusal
+  std::uint64_t listed_from_ SNUG_GUARDED_BY(mutex_) = 0;  // sequence_ when the list began
 };
 
 }  // namespace snug

@@ -1,14 +1,14 @@
-// The policy in force. Decisions take it once and keep what they took, so that a new one never
-// changes a decision in the middle; whoever remembers what a policy said compares versions.
+// The policy in force. A decision takes it once and keeps it, so that a new policy never changes a
+// decision half-way; a cache of what a policy gave compares versions.
 //
 // Thread-safe. Never empty.
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <utility>
 
 #include "snug/base/check.hpp"
+#include "snug/base/mutex.hpp"
 #include "snug/score/policy.hpp"
 
 namespace snug {
@@ -20,26 +20,26 @@ struct CurrentPolicy {
 
 class PolicyStore {
  public:
-  explicit PolicyStore(PolicyPtr first) : now_{std::move(first), 1} {
-    SNUG_CHECK(now_.policy != nullptr);
+  explicit PolicyStore(PolicyPtr first) : current_{std::move(first), 1} {
+    SNUG_CHECK(current_.policy != nullptr);
   }
 
   [[nodiscard]] CurrentPolicy current() const {
-    const std::lock_guard lock(mutex_);
-    return now_;
+    const MutexLock lock(mutex_);
+    return current_;
   }
 
   void replace(PolicyPtr policy) {
     SNUG_CHECK(policy != nullptr);
-    const std::lock_guard lock(mutex_);
-    // The old one is given back to the caller's variable, and so ends outside of the lock.
-    now_.policy.swap(policy);
-    ++now_.version;
+    const MutexLock lock(mutex_);
+    // The parameter gets the old policy, and so destroys it after the lock is released.
+    current_.policy.swap(policy);
+    ++current_.version;
   }
 
  private:
-  mutable std::mutex mutex_;
-  CurrentPolicy now_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  CurrentPolicy current_ SNUG_GUARDED_BY(mutex_);
 };
 
 }  // namespace snug

@@ -1,8 +1,10 @@
-// What the service needs from the outside, as interfaces. Everything that does I/O implements one
-// of these in adapters/; tests and the embedded mode put others behind them. All are thread-safe.
+// What the service needs from the outside, as interfaces: whatever does I/O implements one of them
+// in adapters/; tests and the embedded mode have other implementations. All are thread-safe. And
+// Reply, which the service gives to the HTTP servers.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,6 +21,12 @@
 
 namespace snug {
 
+/// What the service answers to a call, independent of HTTP.
+struct Reply {
+  int status = 200;  // as in HTTP
+  std::string body;
+};
+
 /// The one write of a bind: nodeName and annotations together, guarded by the uid.
 struct Binding {
   std::string name_space;
@@ -26,7 +34,7 @@ struct Binding {
   std::string uid;
   std::string node;
   StringMap annotations;
-  /// It must not leave this process later.
+  /// It must not be sent later.
   TimePoint not_after = TimePoint::max();
 };
 
@@ -54,8 +62,8 @@ class ApiPort {
   [[nodiscard]] virtual Result<std::optional<PodFacts>> get_pod(std::string_view name_space,
                                                                 std::string_view name) = 0;
 
-  /// Gives an annotation of Snug's own pod, else of a node, a value that it never had, so that
-  /// kube-scheduler tries again the pods that it was refused.
+  /// Gives an annotation of Snug's own pod, or else of a node, a value that it never had, so that
+  /// kube-scheduler tries refused pods again.
   [[nodiscard]] virtual Result<void> touch_room(Generation room) = 0;
 
   /// Queues a Warning event; never waits. Dropped (and counted) when the queue is full.
@@ -67,16 +75,16 @@ class LeasePort {
  public:
   virtual ~LeasePort() = default;
 
-  /// Nothing: the API server says that there is no such Lease.
+  /// Nothing: there is no such Lease.
   [[nodiscard]] virtual Result<std::optional<Lease>> read() = 0;
-  /// Writes the record with the time of the write as its renew time, and as its acquire time where
-  /// that is empty. `over`: the Lease that it replaces, null to create it. kConflict: it was
-  /// written or created by somebody else; kNotFound: it is gone; kUnknown: it may or may not be
-  /// written.
+  /// Writes the record with the current time as its renew time, and as its acquire time if that is
+  /// empty. `over`: the Lease that it replaces, null to create it. kConflict: another client has
+  /// written or created it; kNotFound: it is gone; kUnknown: it may or may not be written.
   [[nodiscard]] virtual Result<Lease> write(const LeaseRecord& record, const Lease* over) = 0;
 };
 
-/// Told by a watch that a Lease has changed; late, and only as a hint. Called from one thread.
+/// Notified by a watch that a Lease has changed: a hint, which may come late. Called from one
+/// thread.
 class LeaseSink {
  public:
   virtual ~LeaseSink() = default;
@@ -84,14 +92,14 @@ class LeaseSink {
   virtual void lease_shown(std::string_view resource_version) = 0;
 };
 
-/// What must know a pod before filter decides on it: the embedded mode's API server, which creates
-/// a pod when a call shows it for the first time, as if a user had done so. No I/O.
+/// Sees each pod before filter decides on it: the embedded mode's API server, which creates a pod
+/// when a call shows it for the first time, as if a user had done so. No I/O.
 class FirstSight {
  public:
   virtual ~FirstSight() = default;
 
-  /// A pod that is there already and asks for the same changes nothing. kConflict: it asks for
-  /// something else, another pod has its name or its uid, or a pod that ended had its uid;
+  /// A pod that exists already with the same request is left as it is. kConflict: its request is
+  /// another, another pod has its name or its uid, or a pod that ended had its uid;
   /// kInvalid: it lacks uid, name or namespace, or no scheduler would ask about it, since it is
   /// gated, or assigned to a node that it does not run on here; kTooLarge: there are too many pods.
   [[nodiscard]] virtual Result<void> post_pod(const PodFacts& pod) = 0;
@@ -103,16 +111,16 @@ inline constexpr EnumNames kResourceNames{
     std::array{EnumName{Resource::kNodes, "nodes"}, EnumName{Resource::kPods, "pods"}}};
 inline constexpr std::size_t kResources = kResourceNames.size();
 
-/// What the cluster tells: one call for each list or watch event, in the order of the stream.
+/// Receives the cluster's state: one call for each list or watch event, in the order of the stream.
 /// Node and pod calls may come from two threads; each of the two kinds from one at a time.
 class ClusterSink {
  public:
   virtual ~ClusterSink() = default;
 
-  /// The first list is in, or bytes of a watch have come. `version`: how far it has shown the
-  /// resource; empty: it has not said.
+  /// The first list is in, or bytes of a watch have come. `version`: the resource version that has
+  /// been reached; empty: not known.
   virtual void stream_alive(Resource /*resource*/, std::string_view /*version*/) {}
-  /// There is no watch, until the next stream_alive.
+  /// No watch is established until the next stream_alive.
   virtual void stream_lost(Resource /*resource*/) {}
 
   /// Before a list is asked for. What happens after this call may be missing from that list.
@@ -135,7 +143,7 @@ class ClusterSource {
   virtual ~ClusterSource() = default;
   /// Starts to feed the sink, which must outlive stop().
   virtual void start(ClusterSink& sink) = 0;
-  /// Begins new lists of nodes and pods, whatever is under way, and returns before they end.
+  /// Starts new lists of nodes and pods, whatever is under way, and returns before they end.
   virtual void relist() = 0;
   /// Returns when no further call to the sink will be made.
   virtual void stop() = 0;

@@ -1,13 +1,13 @@
 // Whether Snug may decide, and if not, why. Three things must hold:
 //
-//   - this Snug leads (where there is an election; service/leader_elector.hpp),
+//   - this Snug leads (if there is an election; service/leader_elector.hpp),
 //   - lists of nodes and pods that were begun since it leads are applied: its view is fresh,
-//   - both streams are alive: each has shown something within watchSilenceS, and one that is not
-//     established was lost no longer than watch_lost_ms ago. A source that has no streams reports
-//     nothing, and is alive.
+//   - both streams are alive: each has shown something within watchSilenceS, and if its watch is
+//     not established, it was lost no longer than watch_lost_ms ago. A source without streams
+//     reports nothing, and counts as alive.
 //
-// While it leads nobody else binds pods to shares, so what a stream has not shown yet can only be
-// room. A standby that is `warm` lacks nothing but the lead.
+// While it leads no other Snug binds pods, so what a stream has not shown yet can only be freed
+// capacity. A standby is `warm` if only the lead is missing.
 //
 // Thread-safe; ready() costs some atomic reads and the clock.
 #pragma once
@@ -16,36 +16,36 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "snug/base/clock.hpp"
 #include "snug/base/limits.hpp"
+#include "snug/base/mutex.hpp"
 #include "snug/service/ports.hpp"
 
 namespace snug {
 
 class Readiness {
  public:
-  /// Leads from the start, as where there is no election.
+  /// Leads from the start, as without an election.
   Readiness(const Clock& clock, const Limits& limits);
 
   // The lead.
-  /// Only lists that begin after this call make it ready.
+  /// From here on, ready() needs lists that begin after this call.
   void lead();
-  /// `leader`: who leads instead; empty: nobody, or it is not known. `why_nobody`: why nobody leads
-  /// or may lead yet, as a clause; empty: it is not known. Both for people.
+  /// `leader`: who leads instead; empty: nobody, or not known. `why_nobody`: a clause that says why
+  /// nobody leads or may lead yet; empty: not known. Both are shown to people.
   void stand_by(std::string leader, std::string why_nobody);
-  /// True: a second installation of Snug holds the Lease although this Snug is being called.
+  /// True: a scheduler calls this Snug although another installation of Snug holds the Lease.
   void set_conflict(bool conflict) { conflict_ = conflict; }
 
-  /// Of a standby: why the Lease cannot be read or written; empty: it can.
+  /// Why the Lease cannot be read or written; empty: it can.
   void set_lease_problem(std::string problem);
-  /// A verb was refused, since Snug is not ready.
+  /// A call was answered with 503, since Snug is not ready.
   void note_refused_call() { refused_call_ = true; }
-  /// Whether one was since this was asked last.
+  /// Whether there was one since the last call of this function.
   [[nodiscard]] bool take_refused_call() { return refused_call_.exchange(false); }
 
   // The streams.
@@ -57,15 +57,15 @@ class Readiness {
   /// Whether verbs are answered.
   [[nodiscard]] bool ready() const;
   [[nodiscard]] bool leads() const { return leads_; }
-  /// Ready but for the lead, and nothing stands in the way of that: what /readyz says.
+  /// Ready except for the lead, which it could get: /readyz answers 200.
   [[nodiscard]] bool warm() const;
   [[nodiscard]] bool in_conflict() const { return conflict_; }
-  /// One sentence without a full stop; empty: it is ready.
+  /// One sentence without a full stop; empty: ready.
   [[nodiscard]] std::string why_not() const;
   [[nodiscard]] std::string leader() const;
 
-  /// Since the last sign of life or, before the first, since the stream could first not be
-  /// established; nothing: neither has happened.
+  /// Time since the stream last showed anything or, before that, since it first failed; nothing:
+  /// neither has happened.
   [[nodiscard]] std::optional<std::chrono::milliseconds> age(Resource resource) const;
   /// The last resource version that the stream has shown; empty: none.
   [[nodiscard]] std::string version(Resource resource) const;
@@ -74,11 +74,10 @@ class Readiness {
   struct Stream {
     std::atomic<std::uint64_t> begun_view{1};   // of the list that began last
     std::atomic<std::uint64_t> listed_view{0};  // of the last applied list; 0: none
-    std::atomic<bool> reported{false};  // false: nothing says whether it lives, as in memory
+    std::atomic<bool> reported{false};          // alive() or lost() was called
     std::atomic<bool> established{false};
     std::atomic<std::int64_t> alive_at{0};  // nanoseconds of the clock
     std::atomic<std::int64_t> lost_at{0};   // of a stream that is not established
-    std::string version;                    // guarded by mutex_
   };
 
   [[nodiscard]] const Stream& at(Resource resource) const {
@@ -96,16 +95,16 @@ class Readiness {
   const Clock& clock_;
   const std::chrono::nanoseconds silence_;
   const std::chrono::nanoseconds lost_;
-  std::array<Stream, kResources> streams_;
-  std::atomic<std::uint64_t> view_{1};  // counts the times it began to lead
+  std::array<Stream, kResourceNames.size()> streams_;
+  std::atomic<std::uint64_t> view_{1};  // how often it has begun to lead
   std::atomic<bool> leads_{true};
   std::atomic<bool> conflict_{false};
   std::atomic<bool> refused_call_{false};
-  mutable std::mutex mutex_;
-  // Guarded by mutex_.
-  std::string leader_;
-  std::string why_nobody_;
-  std::string lease_problem_;
+  mutable Mutex mutex_;
+  std::array<std::string, kResourceNames.size()> versions_ SNUG_GUARDED_BY(mutex_);
+  std::string leader_ SNUG_GUARDED_BY(mutex_);
+  std::string why_nobody_ SNUG_GUARDED_BY(mutex_);
+  std::string lease_problem_ SNUG_GUARDED_BY(mutex_);
 };
 
 }  // namespace snug

@@ -1,35 +1,35 @@
-// Keeps bindings inside the time of the Lease: none is sent after it, none is sent that was decided
-// in an earlier term as leader, and the Lease is not given away while one may still be carried out.
-// Thread-safe.
+// Keeps bindings inside the time of the Lease: none is sent after the Lease ends, none is sent that
+// was decided in an earlier term as leader, and the Lease is not released while one may still be
+// carried out. Thread-safe.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "snug/base/clock.hpp"
+#include "snug/base/mutex.hpp"
 
 namespace snug {
 
 class WriteFence {
  public:
-  /// `unanswered`: how long after it was sent a binding that was not answered may be carried out.
-  /// Open for ever until the first close(), as where there is no election.
+  /// `unanswered`: how long after it was sent a binding without an answer may still be carried out.
+  /// Open without end until the first close(), as without an election.
   WriteFence(const Clock& clock, std::chrono::milliseconds unanswered);
 
-  /// A number for each time that the fence opened anew. Take it before readiness is asked.
+  /// Counts how often the fence was reopened. Read it before readiness is checked.
   using Term = std::uint64_t;
   [[nodiscard]] Term term() const;
 
-  /// Bindings may be sent before `time`; where the fence was closed, a new term begins.
+  /// Bindings may be sent before `time`; a new term begins if the fence was closed.
   void open_until(TimePoint time);
   void close();
 
-  /// One binding's way out. Until it ends the Lease is not given away; where it was not answered(),
-  /// nor for as long as it may be carried out yet.
+  /// Permission to send one binding. The Lease is not released while it exists and, unless
+  /// answered() was called, as long after that as the binding may still be carried out.
   class Pass {
    public:
     Pass(WriteFence& fence, TimePoint not_after) : fence_(&fence), not_after_(not_after) {}
@@ -48,11 +48,11 @@ class WriteFence {
     TimePoint not_after_;
     bool answered_ = false;
   };
-  /// For a binding that was decided in `term`; nothing: the fence is closed, or another term has
+  /// For a binding that was decided in `term`; nothing: the fence is closed, or a later term has
   /// begun.
   [[nodiscard]] std::optional<Pass> let_out(Term term);
 
-  /// No binding is under way, and none that was not answered can still be carried out.
+  /// No binding is under way, and none without an answer can still be carried out.
   [[nodiscard]] bool is_quiet() const;
 
  private:
@@ -60,12 +60,11 @@ class WriteFence {
 
   const Clock& clock_;
   const std::chrono::milliseconds unanswered_;
-  mutable std::mutex mutex_;
-  // Guarded by mutex_.
-  TimePoint until_ = TimePoint::max();  // min: closed
-  Term term_ = 0;
-  std::size_t under_way_ = 0;
-  TimePoint quiet_from_ = TimePoint::min();
+  mutable Mutex mutex_;
+  TimePoint until_ SNUG_GUARDED_BY(mutex_) = TimePoint::max();  // min: closed
+  Term term_ SNUG_GUARDED_BY(mutex_) = 0;
+  std::size_t under_way_ SNUG_GUARDED_BY(mutex_) = 0;
+  TimePoint quiet_from_ SNUG_GUARDED_BY(mutex_) = TimePoint::min();
 };
 
 }  // namespace snug

@@ -95,7 +95,7 @@ Observed SnugInstance::observe() {
       seen.nominations.emplace(pod->rank.uid, pod->node);
     }
   }
-  for (const PendingRow& row : pending_.rows()) seen.pending.insert(row.pod->uid);
+  for (const PendingRow& row : pending_.rows()) seen.pending.insert(row.pod->facts.uid);
   return seen;
 }
 

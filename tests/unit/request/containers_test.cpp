@@ -131,13 +131,16 @@ TEST(ContainersTest, KeysOfTheWholePodTakeNoContainer) {
 TEST(ContainersTest, AReceiverOfNothingIsRefused) {
   expect_rows({
       {{{"gpu-container", "first"}},
-       "gpu-container is \"first\", and nothing says what that container receives; allowed is "
+       "gpu-container is \"first\", and no annotation requests a GPU for that container; allowed "
+       "is "
        "gpu-fraction, gpu-memory or gpu-mig-profile beside it"},
       {{{"gpu-fraction-container-name", "second"}, {"gpu-fraction.first", "0.5"}},
-       "gpu-fraction-container-name is \"second\", and nothing says what that container receives; "
+       "gpu-fraction-container-name is \"second\", and no annotation requests a GPU for that "
+       "container; "
        "allowed is gpu-fraction, gpu-memory or gpu-mig-profile beside it"},
       {{{"gpu-container", "second"}, {"gpu-policy", "spread"}},
-       "gpu-container is \"second\", and nothing says what that container receives; allowed is "
+       "gpu-container is \"second\", and no annotation requests a GPU for that container; allowed "
+       "is "
        "gpu-fraction, gpu-memory or gpu-mig-profile beside it"},
   });
 }
@@ -174,11 +177,13 @@ TEST(ContainersTest, AFractionAndAMemoryOfDifferentContainersAreNoContradiction)
       {{{"gpu-fraction", "0.5"}, {"gpu-memory.second", "4G"}},
        "first{gpu-fraction=0.5} second{gpu-memory=4G} main=first"},
       {{{"gpu-fraction", "0.5"}, {"gpu-memory.first", "4G"}},
-       "gpu-fraction and gpu-memory.first both ask for the same container; allowed is one"},
+       "gpu-fraction and gpu-memory.first both ask for the same container; allowed is one of the "
+       "two"},
       {{{"gpu-fraction.second", "0.5"}, {"gpu-memory.second", "4G"}},
-       "gpu-fraction.second and gpu-memory.second both ask for the same container; allowed is one"},
+       "gpu-fraction.second and gpu-memory.second both ask for the same container; allowed is one "
+       "of the two"},
       {{{"gpu-fraction", "0.5"}, {"gpu-memory", ""}},
-       "gpu-fraction and gpu-memory both ask for the same container; allowed is one"},
+       "gpu-fraction and gpu-memory both ask for the same container; allowed is one of the two"},
   });
 }
 

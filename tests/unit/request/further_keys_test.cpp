@@ -10,8 +10,8 @@ namespace snug::further_keys_test {
 namespace {
 
 constexpr std::string_view kModelsAllowed =
-    "a comma list of model names, in which * and ? stand for others and a leading ! excludes, of "
-    "at most 253 printable characters without ; and =";
+    "a list of model names, separated by commas, in which * and ? are wildcards and a leading ! "
+    "excludes, of at most 253 printable characters without ; and =";
 
 /// What `main` asks for with gpu-fraction: 0.5 and one more annotation.
 std::string half_with(const std::string& key, const std::string& value) {
@@ -212,10 +212,10 @@ TEST(FurtherKeysTest, BesideWholeGpusOnlyModelsAndAnyIsolationMakeSense) {
     std::string asked;
   };
   const std::string share =
-      "\" beside a whole number of GPUs; allowed is a share of a GPU to go with it (gpu-fraction "
+      "\" beside a whole number of GPUs; allowed is a share of a GPU (gpu-fraction "
       "below 1, or gpu-memory)";
   const std::string any =
-      "\" beside a whole number of GPUs; allowed is any, since a whole GPU has no neighbours";
+      "\" beside a whole number of GPUs; allowed is any, since a whole GPU is not shared";
   for (const Row& row : std::vector<Row>{
            {"gpu-count", "2", "gpu-count is \"2" + share},
            {"gpu-count", "1", "gpu-count is \"1" + share},

@@ -1,11 +1,11 @@
-#include "snug/request/host.hpp"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "snug/request/parse.hpp"
 
 namespace snug::host_test {
 namespace {

@@ -106,7 +106,7 @@ TEST(MigProfileTest, CountsModelsAndPoliciesGoWithIt) {
 
 TEST(MigProfileTest, ComputeAndOtherKindsOfNeighboursAreRefusedBesideIt) {
   const std::string_view mig_or_any =
-      "\" beside gpu-mig-profile; allowed is mig or any, since a profile is a slice";
+      "\" beside gpu-mig-profile; allowed is mig or any, since a MIG profile is a slice";
   for (const std::string value : {"time-slicing", "mps"}) {
     EXPECT_EQ(asked_by(make_pod("p", {{kKey, "1g.5gb"}, {"gpu-isolation", value}})),
               "gpu-isolation is \"" + value + std::string(mig_or_any));
@@ -114,7 +114,7 @@ TEST(MigProfileTest, ComputeAndOtherKindsOfNeighboursAreRefusedBesideIt) {
   for (const std::string key : {"gpu-compute", "gpu-compute.main"}) {
     EXPECT_EQ(asked_by(make_pod("p", {{kKey + ".main", "1g.5gb"}, {key, "50"}})),
               key +
-                  " is \"50\" beside gpu-mig-profile; allowed is a share of a GPU to go with it "
+                  " is \"50\" beside gpu-mig-profile; allowed is a share of a GPU "
                   "(gpu-fraction below 1, or gpu-memory)");
   }
 }
@@ -122,13 +122,16 @@ TEST(MigProfileTest, ComputeAndOtherKindsOfNeighboursAreRefusedBesideIt) {
 TEST(MigProfileTest, OneContainerAsksInOneWay) {
   expect_rows({
       {{{kKey, "1g.5gb"}, {"gpu-fraction", "0.5"}},
-       "gpu-fraction and gpu-mig-profile both ask for the same container; allowed is one"},
+       "gpu-fraction and gpu-mig-profile both ask for the same container; allowed is one of the "
+       "two"},
       {{{kKey, "1g.5gb"}, {"gpu-fraction", "1"}},
-       "gpu-fraction and gpu-mig-profile both ask for the same container; allowed is one"},
+       "gpu-fraction and gpu-mig-profile both ask for the same container; allowed is one of the "
+       "two"},
       {{{kKey, "1g.5gb"}, {"gpu-memory", "4G"}},
-       "gpu-memory and gpu-mig-profile both ask for the same container; allowed is one"},
+       "gpu-memory and gpu-mig-profile both ask for the same container; allowed is one of the two"},
       {{{kKey + ".first", "x"}, {"gpu-memory", "y"}},
-       "gpu-memory and gpu-mig-profile.first both ask for the same container; allowed is one"},
+       "gpu-memory and gpu-mig-profile.first both ask for the same container; allowed is one of "
+       "the two"},
       {{{kKey, "1g.5gb"}, {kKey + ".first", "1g.5gb"}},
        "gpu-mig-profile.first and gpu-mig-profile are two names of one setting; allowed is one of "
        "the two"},

@@ -112,8 +112,8 @@ TEST(ResourcesTest, APodAsksInAtMost64Places) {
   EXPECT_TRUE(parse_request(pod_of(containers)).has_value());
   containers.front().resources.emplace("nvidia.com/mig-1g.5gb", "1");
   EXPECT_EQ(held(pod_of(containers)),
-            "more containers of the pod ask for GPU units than can be kept account of; allowed are "
-            "64");
+            "65 containers of the pod, each counted once for each resource, ask for nvidia.com/* "
+            "units; allowed are 64");
 }
 
 TEST(ResourcesTest, AskingBothWaysIsRefused) {

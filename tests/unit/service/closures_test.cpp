@@ -1,5 +1,5 @@
 // What is said of closures over a run of snapshots.
-#include "snug/service/closures.hpp"
+#include "service/closures.hpp"
 
 #include <gtest/gtest.h>
 

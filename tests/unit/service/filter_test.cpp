@@ -142,6 +142,48 @@ TEST_F(FilterTest, ABindThatFailsEndsThePromise) {
   EXPECT_EQ(filter(b, {"n1"})["NodeNames"], json({"n1"}));
 }
 
+class HeldPodTest : public ServiceTest, public ::testing::WithParamInterface<AnswerMode> {};
+
+/// A bind of unknown outcome keeps its reservation: nothing is planned for the pod anew, however
+/// good other nodes are.
+TEST_P(HeldPodTest, OnlyTheNodeOfItsReservationIsKept) {
+  start(GetParam());
+  list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
+  ASSERT_EQ(bind(arrive("other", {{"gpu-fraction", "0.5"}}), "n2"), "");  // n2 is better now
+  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  api.bind_answers.push_back(fail(ErrorCode::kUnknown, "time-out"));
+  ASSERT_NE(bind(pod, "n1"), "");
+  const Generation before = ledger.snapshot()->generation;
+
+  const json kept = filter(pod, {"n2", "n1", "n9"});
+  EXPECT_EQ(kept["NodeNames"], json({"n1"}));
+  const json without = filter(pod, {"n2", "n9"});
+  EXPECT_EQ(without["NodeNames"], json::array());
+  for (const char* name : {"n2", "n9"}) {
+    EXPECT_EQ(without["FailedAndUnresolvableNodes"][name], message(ReasonCode::kUnsettled));
+  }
+  for (const json& score : prioritize(pod, {"n2", "n1"})) {
+    EXPECT_EQ(score["Score"], score["Host"] == "n1" ? 10 : 0);
+  }
+  EXPECT_EQ(ledger.snapshot()->generation, before) << "no intent is noted beside the reservation";
+  EXPECT_EQ(bind(pod, "n1"), "");
+}
+
+/// The node of a reservation may be gone from the ledger.
+TEST_P(HeldPodTest, ItsNodeIsKeptThoughTheLedgerDoesNotKnowIt) {
+  start(GetParam());
+  list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
+  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  api.bind_answers.push_back(fail(ErrorCode::kUnknown, "time-out"));
+  ASSERT_NE(bind(pod, "n1"), "");
+  reconciler.node_gone("n1");
+  EXPECT_EQ(filter(pod, {"n1", "n2"})["NodeNames"], json({"n1"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, HeldPodTest,
+                         ::testing::Values(AnswerMode::kWinner, AnswerMode::kAll,
+                                           AnswerMode::kAdvise));
+
 TEST_F(FilterTest, ARequestThatIsMalformedSinceEndsThePromise) {
   start(AnswerMode::kWinner);
   list({make_node("n1", 1, 40960)});

@@ -1,6 +1,6 @@
-#include "snug/service/layout_changes.hpp"
+#include "service/layout_changes.hpp"
 
-#include "snug/service/state_view.hpp"
+#include "snug/service/admin_service.hpp"
 #include "unit/service/fixture.hpp"
 
 namespace snug::testing::layout_changes_test {
@@ -28,7 +28,8 @@ class LayoutChangesTest : public ServiceTest {
   }
   /// What GET /v1/pods says.
   std::string reason_of(const std::string& name) {
-    const auto shown = nlohmann::json::parse(show_pods(ledger, pending).body);
+    AdminService admin({ledger, pending, readiness, *policy_store});
+    const auto shown = nlohmann::json::parse(admin.pods().body);
     for (const auto& row : shown["pods"]) {
       if (row["pod"] == name) return row.value("reason", "");
     }

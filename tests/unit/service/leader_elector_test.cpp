@@ -364,10 +364,10 @@ TEST_F(ElectorTest, AStandbyNamesWhyNobodyLeads) {
   const auto b = make("b_1");
   b->list();
   run(seconds(1), {b.get()});
-  EXPECT_EQ(b->readiness.why_not(),
-            "this Snug is a standby, and bindings of an earlier leader, if there was one, may be "
-            "under way for 16 s "
-            "yet");
+  EXPECT_EQ(
+      b->readiness.why_not(),
+      "this Snug is a standby, and bindings of an earlier leader, if there was one, may still "
+      "be under way for 16 s");
   EXPECT_TRUE(b->readiness.warm());
 }
 

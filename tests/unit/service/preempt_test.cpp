@@ -177,7 +177,8 @@ TEST_F(PreemptTest, BadBodiesAreRefusedWithASentence) {
 TEST_F(PreemptTest, NobodyIsEvictedBeforeTheLedgerIsRebuilt) {
   start();
   EXPECT_EQ(preempt(call(pod_json(make_pod("c", {})), json::object()), 503),
-            "Snug is not ready: the list of nodes is not in yet; the list of pods is not in yet");
+            "Snug is not ready: the first list of nodes is not in yet; the first list of pods is "
+            "not in yet");
 }
 
 }  // namespace

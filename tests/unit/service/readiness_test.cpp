@@ -30,7 +30,7 @@ TEST_F(ReadinessTest, BothListsMustBeIn) {
   EXPECT_FALSE(readiness.ready());
   list(Resource::kNodes);
   EXPECT_FALSE(readiness.ready());
-  EXPECT_EQ(readiness.why_not(), "the list of pods is not in yet");
+  EXPECT_EQ(readiness.why_not(), "the first list of pods is not in yet");
   list(Resource::kPods);
   EXPECT_TRUE(readiness.ready());
   EXPECT_EQ(readiness.why_not(), "");
@@ -47,7 +47,8 @@ TEST_F(ReadinessTest, ANewLeaderIsNotReadyUntilListsThatBeganSinceThenAreIn) {
   readiness.listed(Resource::kPods);
   list(Resource::kNodes);
   EXPECT_FALSE(readiness.ready());
-  EXPECT_EQ(readiness.why_not(), "pods are listed again, since this Snug has just become leader");
+  EXPECT_EQ(readiness.why_not(),
+            "pods are being listed again, since this Snug has just become leader");
   list(Resource::kPods);
   EXPECT_TRUE(readiness.ready());
 }
@@ -59,10 +60,10 @@ TEST_F(ReadinessTest, AWatchThatCannotBeEstablishedEndsItAfterWatchLostMs) {
   EXPECT_TRUE(readiness.ready());
   clock.advance(milliseconds(1));
   EXPECT_FALSE(readiness.ready());
-  EXPECT_EQ(
-      readiness.why_not(),
-      "the watch of pods is away, and has shown nothing for 15 s, so the view of this Snug may "
-      "be out of date");
+  EXPECT_EQ(readiness.why_not(),
+            "the watch of pods is not established, and has shown nothing for 15 s, so the view of "
+            "this Snug may "
+            "be out of date");
   readiness.alive(Resource::kPods, "");
   EXPECT_TRUE(readiness.ready());
 }

@@ -90,7 +90,7 @@ TEST_F(NominationsTest, ThatRoomIsNotKeptForEveryNominatedPodIsSaidOnce) {
     pod.nominated_node_name = "n1";
     return pod;
   };
-  const std::string why = "for some nominated pods no room is kept: there are more than 1";
+  const std::string why = "for some nominated pods no GPU is kept free: there are more than 1";
   other.pod_changed(nominated("a"));
   EXPECT_THAT(said.said(), IsEmpty());
   for (const char* name : {"b", "c", "b"}) other.pod_changed(nominated(name));
@@ -100,7 +100,7 @@ TEST_F(NominationsTest, ThatRoomIsNotKeptForEveryNominatedPodIsSaidOnce) {
   EXPECT_THAT(said.said(), IsEmpty());
   other.pods_list_begins();
   other.pods_listed({nominated("c")});
-  EXPECT_THAT(said.said(), ElementsAre("room is kept for every nominated pod again"));
+  EXPECT_THAT(said.said(), ElementsAre("GPUs are kept free for every nominated pod again"));
   other.pods_list_begins();
   other.pod_changed(nominated("b"));  // while the list is under way, which shows one more
   EXPECT_THAT(said.said(), ElementsAre(why));
@@ -109,7 +109,7 @@ TEST_F(NominationsTest, ThatRoomIsNotKeptForEveryNominatedPodIsSaidOnce) {
   other.pods_list_begins();
   other.pod_gone(nominated("b"));
   other.pods_listed({nominated("b"), nominated("c")});
-  EXPECT_THAT(said.said(), ElementsAre("room is kept for every nominated pod again"));
+  EXPECT_THAT(said.said(), ElementsAre("GPUs are kept free for every nominated pod again"));
 }
 
 }  // namespace

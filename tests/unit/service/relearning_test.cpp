@@ -4,7 +4,6 @@
 
 #include "snug/demand/learner.hpp"
 #include "snug/demand/supply.hpp"
-#include "snug/request/host.hpp"
 #include "snug/request/parse.hpp"
 #include "unit/service/fixture.hpp"
 

@@ -16,7 +16,7 @@
 #include "snug/adapters/http/http_options.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/base/result.hpp"
-#include "snug/service/reply.hpp"
+#include "snug/service/ports.hpp"
 
 namespace snug {
 

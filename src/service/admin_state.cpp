@@ -1,13 +1,11 @@
-#include "snug/service/state_view.hpp"
-
 #include <algorithm>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "service/layout_changes.hpp"
 #include "snug/codec/state_codec.hpp"
-#include "snug/request/parse.hpp"
-#include "snug/service/layout_changes.hpp"
+#include "snug/service/admin_service.hpp"
 
 namespace snug {
 namespace {
@@ -26,8 +24,8 @@ PodRow held_row(const LedgerEntry& entry) {
           .holding = held.written ? entry.holding : nullptr};
 }
 
-/// Its last refusal; of a pod that Snug has not refused, what it waits for without Snug being
-/// asked.
+/// Of its last refusal. A pod that Snug has not refused may wait for a change of a MIG layout,
+/// about which kube-scheduler does not call Snug.
 std::string reason_of(const PendingRow& pending, const GpuRequest& request,
                       const LayoutChanges& layouts) {
   if (!pending.reason.empty() || layouts.awaited_by(request).empty()) return pending.reason;
@@ -36,8 +34,8 @@ std::string reason_of(const PendingRow& pending, const GpuRequest& request,
 
 /// Nothing: the pod asks for no GPU.
 std::optional<PodRow> pending_row(const PendingRow& pending, const LayoutChanges& layouts) {
-  const PodFacts& pod = *pending.pod;
-  const auto request = parse_request(pod);
+  const PodFacts& pod = pending.pod->facts;
+  const auto& request = pending.pod->request;
   if (request && request->empty()) return std::nullopt;
   return PodRow{
       .name_space = pod.name_space,
@@ -52,19 +50,20 @@ std::optional<PodRow> pending_row(const PendingRow& pending, const LayoutChanges
 
 }  // namespace
 
-Reply show_nodes(Ledger& ledger, std::optional<std::string_view> name) {
-  std::optional<std::string> body = write_nodes(*ledger.snapshot(), name);
+Reply AdminService::nodes(std::optional<std::string_view> name) {
+  std::optional<std::string> body = write_nodes(*parts_.ledger.snapshot(), name);
   if (body) return {200, *std::move(body)};
   return {404, R"({"Error":"Snug knows no node of this name"})"};
 }
 
-Reply show_pods(Ledger& ledger, const PendingPods& pending) {
+Reply AdminService::pods() {
+  Ledger& ledger = parts_.ledger;
   const SnapshotPtr snapshot = ledger.snapshot();
   const LayoutChanges layouts(*snapshot);
   std::vector<PodRow> rows;
   for (const LedgerEntry& entry : ledger.entries()) rows.push_back(held_row(entry));
-  for (const PendingRow& row : pending.rows()) {
-    if (ledger.find(row.pod->uid)) continue;
+  for (const PendingRow& row : parts_.pending.rows()) {
+    if (ledger.find(row.pod->facts.uid)) continue;
     if (auto shown = pending_row(row, layouts)) rows.push_back(*std::move(shown));
   }
   std::sort(rows.begin(), rows.end(), [](const PodRow& a, const PodRow& b) {

@@ -1,4 +1,4 @@
-#include "request/sentences.hpp"
+#include "request/malformed.hpp"
 
 #include <utility>
 

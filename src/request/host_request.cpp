@@ -1,4 +1,4 @@
-#include "snug/request/host.hpp"
+#include "snug/request/parse.hpp"
 
 namespace snug {
 

@@ -1,6 +1,6 @@
-// Pods by limits whose slices are gone while a node's MIG layout is changed. Such a node has none
-// of them allocatable, so that kube-scheduler's own filter refuses the pods, and Snug is never
-// asked: GET /v1/pods and an event say what they wait for.
+// Pods that ask for MIG slices by limits, while a node's MIG layout is changed. Such a node has no
+// slice allocatable, so kube-scheduler's own filter refuses the pods and never calls Snug: an event
+// and GET /v1/pods show what they wait for.
 #pragma once
 
 #include <map>
@@ -23,9 +23,9 @@ class LayoutChanges {
   explicit LayoutChanges(const Snapshot& snapshot);
 
   [[nodiscard]] bool any() const { return !nodes_.empty(); }
-  /// The node that the request may be waiting for: it asks for slices (nvidia.com/mig-*) or for
-  /// nvidia.com/gpu, no other node offers that, and this is the first by name of those whose layout
-  /// is being changed and whose cards can have it. Empty: it waits for none.
+  /// The node that the request may be waiting for: the request names nvidia.com/mig-* or
+  /// nvidia.com/gpu, no other node offers that, and this is the first by name of the nodes whose
+  /// layout is being changed and whose cards can have it. Empty: it waits for none.
   [[nodiscard]] std::string_view awaited_by(const GpuRequest& request) const;
 
  private:
@@ -37,13 +37,13 @@ class LayoutChanges {
 class LayoutReporter {
  public:
   LayoutReporter(ApiPort& api, const Limits& limits)
-      : api_(api), most_(static_cast<std::size_t>(limits.max_pending_pods)) {}
+      : api_(api), max_told_(static_cast<std::size_t>(limits.max_pending_pods)) {}
 
   void look_at(const Snapshot& snapshot, const PendingPods& pending);
 
  private:
   ApiPort& api_;
-  std::size_t most_;
+  std::size_t max_told_;
   std::unordered_set<std::string> told_;  // uid and node; empty while no layout is changed
 };
 

@@ -1,23 +1,22 @@
-#include "snug/service/repack_advisor.hpp"
-
 #include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "fixture.hpp"
+#include "snug/service/admin_service.hpp"
 
-namespace snug::testing::repack_advisor_test {
+namespace snug::testing::admin_defrag_test {
 namespace {
 
 using nlohmann::json;
 
-class RepackAdvisorTest : public ServiceTest {
+class AdminDefragTest : public ServiceTest {
  protected:
   void SetUp() override {
     policy_yaml = "version: 1\ndefault: a\nprofiles: {a: {terms: [{term: spread, weight: 1}]}}\n";
     start();
-    advisor.emplace(ledger, pending, readiness, *policy_store);
+    admin.emplace(AdminParts{ledger, pending, readiness, *policy_store});
   }
   /// A share on each of two GPUs of n1, and of the one GPU of n2.
   void fill() {
@@ -30,25 +29,25 @@ class RepackAdvisorTest : public ServiceTest {
       reconciler.pod_changed(bound(pod, api.bindings.back()));
     }
   }
-  json advise(const RepackQuestion& question, int status = 200) {
-    const Reply reply = advisor->advise(question);
+  json defrag(const RepackQuestion& question, int status = 200) {
+    const Reply reply = admin->defrag(question);
     EXPECT_EQ(reply.status, status) << reply.body;
     return json::parse(reply.body);
   }
   static RepackQuestion of_pod(const std::string& name) {
-    return {.name_space = "default", .pod = name, .stated = {}};
+    return {.name_space = "default", .pod = name, .request = {}};
   }
   static RepackQuestion stated(const StringMap& annotations) {
-    return {.name_space = {}, .pod = {}, .stated = annotations};
+    return {.name_space = {}, .pod = {}, .request = annotations};
   }
 
-  std::optional<RepackAdvisor> advisor;
+  std::optional<AdminService> admin;
 };
 
-TEST_F(RepackAdvisorTest, APodThatWaitsIsToldWhoToMove) {
+TEST_F(AdminDefragTest, APodThatWaitsIsToldWhoToMove) {
   fill();
   arrive("w", {{"gpu-fraction", "1"}});
-  const json advice = advise(of_pod("w"));
+  const json advice = defrag(of_pod("w"));
   const json device{{"index", 1},
                     {"uuid", "GPU-n1-1"},
                     {"mode", "time-slicing"},
@@ -71,70 +70,71 @@ TEST_F(RepackAdvisorTest, APodThatWaitsIsToldWhoToMove) {
   EXPECT_FALSE(advice.contains("because"));
 }
 
-TEST_F(RepackAdvisorTest, ARequestCanBeStated) {
+TEST_F(AdminDefragTest, ARequestCanBeStated) {
   fill();
-  const json fits = advise(stated({{"gpu-fraction", "0.5"}}));
+  const json fits = defrag(stated({{"gpu-fraction", "0.5"}}));
   EXPECT_EQ(fits.at("fits"), true);
   EXPECT_EQ(fits.at("node"), "n1");
   EXPECT_EQ(fits.at("moves"), json::array());
   EXPECT_EQ(fits.at("reservation").at("uid"), "stated");
-  const json helps = advise(stated({{"gpu-memory", "40960"}, {"gpu-model", "*A100*"}}));
+  const json helps = defrag(stated({{"gpu-memory", "40960"}, {"gpu-model", "*A100*"}}));
   EXPECT_EQ(helps.at("request"), "gpu-memory=40960;gpu-model=*A100*");
   EXPECT_EQ(helps.at("moves").at(0).at("pod"), "b");
-  const json nothing = advise(stated({{"gpu-fraction", "3"}}));
+  const json nothing = defrag(stated({{"gpu-fraction", "3"}}));
   EXPECT_EQ(nothing.at("fits"), false);
   EXPECT_EQ(nothing.at("moves"), json::array());
   EXPECT_FALSE(nothing.contains("node"));
   EXPECT_NE(nothing.at("because").get<std::string>().find("TooLarge"), std::string::npos);
 }
 
-TEST_F(RepackAdvisorTest, ThosePodsWhoseBindIsUnderWayStay) {
+TEST_F(AdminDefragTest, ThosePodsWhoseBindIsUnderWayStay) {
   fill();
   const PodFacts pod = arrive("d", {{"gpu-fraction", "0.1"}});
   reconciler.pod_gone(make_pod("b", {}));
   api.on_bind = [&](const Binding&) {
-    EXPECT_EQ(advise(stated({{"gpu-fraction", "2"}})).at("moves"), json::array());
+    EXPECT_EQ(defrag(stated({{"gpu-fraction", "2"}})).at("moves"), json::array());
   };
   ASSERT_EQ(bind(pod, "n1"), "");
 }
 
-TEST_F(RepackAdvisorTest, ALeaderAdvisesWhileTheLeaseCannotBeRenewed) {
+TEST_F(AdminDefragTest, ALeaderAdvisesWhileTheLeaseCannotBeRenewed) {
   fill();
   readiness.set_lease_problem("the API server answered 500");
   ASSERT_TRUE(readiness.ready());
-  EXPECT_EQ(advise(stated({{"gpu-fraction", "0.5"}})).at("fits"), true);
+  EXPECT_EQ(defrag(stated({{"gpu-fraction", "0.5"}})).at("fits"), true);
 }
 
-TEST_F(RepackAdvisorTest, AStandbyAdvisesUnlessTheLeaseIsOutOfReach) {
+TEST_F(AdminDefragTest, AStandbyAdvisesUnlessTheLeaseIsOutOfReach) {
   fill();
   readiness.stand_by("other", "");
-  EXPECT_EQ(advise(stated({{"gpu-fraction", "0.5"}})).at("fits"), true);
+  EXPECT_EQ(defrag(stated({{"gpu-fraction", "0.5"}})).at("fits"), true);
   readiness.set_lease_problem("the API server answered 500");
-  EXPECT_EQ(advise(stated({{"gpu-fraction", "0.5"}}), 503).at("Error"),
+  EXPECT_EQ(defrag(stated({{"gpu-fraction", "0.5"}}), 503).at("Error"),
             "Snug is not ready: this Snug is a standby, and the leader is other; the Lease: the "
             "API server answered 500");
 }
 
-TEST_F(RepackAdvisorTest, BadQuestionsGetASentence) {
-  EXPECT_EQ(advise(of_pod("w"), 503).at("Error"),
-            "Snug is not ready: the list of nodes is not in yet; the list of pods is not in yet");
+TEST_F(AdminDefragTest, BadQuestionsGetASentence) {
+  EXPECT_EQ(defrag(of_pod("w"), 503).at("Error"),
+            "Snug is not ready: the first list of nodes is not in yet; the first list of pods is "
+            "not in yet");
   fill();
-  EXPECT_EQ(advise(of_pod("w"), 404).at("Error"), "no pod default/w waits for a node");
-  EXPECT_EQ(advise(of_pod("a"), 404).at("Error"), "no pod default/a waits for a node");
+  EXPECT_EQ(defrag(of_pod("w"), 404).at("Error"), "no pod default/w is pending");
+  EXPECT_EQ(defrag(of_pod("a"), 404).at("Error"), "no pod default/a is pending");
   arrive("plain", {});
-  EXPECT_EQ(advise(of_pod("plain"), 400).at("Error"), "the pod asks for no GPU");
-  EXPECT_EQ(advise({}, 400).at("Error"),
-            "the query asks for nothing; allowed are namespace and pod, or a request as "
-            "annotations state it: gpu-fraction, gpu-memory…");
-  EXPECT_EQ(advise(of_pod(""), 400).at("Error"), "the query's pod is empty; allowed is a name");
+  EXPECT_EQ(defrag(of_pod("plain"), 400).at("Error"), "the pod asks for no GPU");
+  EXPECT_EQ(defrag({}, 400).at("Error"),
+            "the query has neither a pod nor a request; allowed are pod and namespace, or the keys "
+            "of annotations: gpu-fraction, gpu-memory…");
+  EXPECT_EQ(defrag(of_pod(""), 400).at("Error"), "the query's pod is empty; allowed is a name");
   RepackQuestion nowhere = stated({{"gpu-fraction", "1"}});
   nowhere.name_space = "";
-  EXPECT_EQ(advise(nowhere, 400).at("Error"), "the query's namespace is empty; allowed is a name");
+  EXPECT_EQ(defrag(nowhere, 400).at("Error"), "the query's namespace is empty; allowed is a name");
   RepackQuestion both = of_pod("w");
-  both.stated["gpu-fraction"] = "1";
-  EXPECT_EQ(advise(both, 400).at("Error"),
-            "the query names a pod and states a request; allowed is one of the two");
-  EXPECT_EQ(advise(stated({{"gpu-fraction", "1.5"}}), 400)
+  both.request["gpu-fraction"] = "1";
+  EXPECT_EQ(defrag(both, 400).at("Error"),
+            "the query has both a pod and a request; allowed is one of the two");
+  EXPECT_EQ(defrag(stated({{"gpu-fraction", "1.5"}}), 400)
                 .at("Error")
                 .get<std::string>()
                 .find("Malformed: gpu-fraction is \"1.5\""),
@@ -142,4 +142,4 @@ TEST_F(RepackAdvisorTest, BadQuestionsGetASentence) {
 }
 
 }  // namespace
-}  // namespace snug::testing::repack_advisor_test
+}  // namespace snug::testing::admin_defrag_test

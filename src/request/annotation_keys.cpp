@@ -1,0 +1,283 @@
+#include "request/annotation_keys.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "request/malformed.hpp"
+#include "snug/base/enum_names.hpp"
+#include "snug/mig/catalog.hpp"
+#include "snug/request/parse.hpp"
+#include "snug/request/quantity.hpp"
+
+namespace snug {
+namespace {
+
+constexpr std::size_t kMaxModelBytes = 253;  // a reservation repeats it, and must stay small
+
+bool all_digits(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+int to_int(std::string_view digits) {
+  int value = 0;
+  for (const char c : digits) value = value * 10 + (c - '0');
+  return value;
+}
+
+/// A number from 1 to 999 as people write it: no sign, no leading zero.
+std::optional<int> small_number(std::string_view text) {
+  if (text.size() > 3 || !all_digits(text) || text.front() == '0') return std::nullopt;
+  return to_int(text);
+}
+
+constexpr EnumNames kIsolationNames{
+    std::array{EnumName{Isolation::kAny, "any"}, EnumName{Isolation::kTimeSlicing, "time-slicing"},
+               EnumName{Isolation::kMps, "mps"}, EnumName{Isolation::kMig, "mig"}}};
+
+/// Reads a value into the request. The value as ContainerRequest::text repeats it, or what is
+/// allowed.
+using ReadText = std::expected<std::string, std::string_view>;
+
+ReadText read_fraction(std::string_view value, ContainerRequest& request) {
+  constexpr std::string_view kAllowed =
+      "a number above 0 and below 1 with at most 3 decimals (0.25), or a whole number of GPUs from "
+      "1 to 999";
+  if (const auto number = small_number(value)) {
+    request.ask = WholeAsk{};
+    request.count = *number;
+    return std::string(value);
+  }
+  if (!value.starts_with("0.") || value.size() < 3 || value.size() > 5) {
+    return std::unexpected(kAllowed);
+  }
+  const std::string_view decimals = value.substr(2);
+  if (!all_digits(decimals)) return std::unexpected(kAllowed);
+  int thousandths = to_int(decimals);
+  for (std::size_t i = decimals.size(); i < 3; ++i) thousandths *= 10;
+  if (thousandths == 0) return std::unexpected(kAllowed);
+  request.ask = FractionAsk{thousandths};
+  return std::string(value);
+}
+
+ReadText read_memory(std::string_view value, ContainerRequest& request) {
+  // The reservation repeats the value as it is, and must stay small enough to be read.
+  if (value.size() > kMaxShownValue) {
+    return std::unexpected("a quantity of at most 63 characters");
+  }
+  const auto memory = parse_memory(value);
+  if (!memory) return std::unexpected(memory.error());
+  request.ask = MemoryAsk{*memory};
+  return std::string(value);
+}
+
+ReadText read_profile(std::string_view value, ContainerRequest& request) {
+  const std::optional<MigName> profile = parse_mig_name(value);
+  if (!profile) {
+    return std::unexpected(
+        "a MIG profile as NVIDIA names it, in lower case: 2g.10gb, 1g.5gb+me or 1g.24gb-me, and of "
+        "compute instances only the largest (3c.3g.20gb)");
+  }
+  request.ask = SliceAsk{profile->name};
+  return profile->name;
+}
+
+ReadText read_count(std::string_view value, ContainerRequest& request) {
+  const auto number = small_number(value);
+  if (!number) return std::unexpected("a whole number of GPUs from 1 to 999");
+  request.count = *number;
+  return std::string(value);
+}
+
+ReadText read_compute(std::string_view value, ContainerRequest& request) {
+  const auto percent = small_number(value);
+  if (!percent || *percent > 100) {
+    return std::unexpected("a whole number of percent from 1 to 100");
+  }
+  request.compute_percent = percent;
+  return std::string(value);
+}
+
+ReadText read_isolation(std::string_view value, ContainerRequest& request) {
+  const auto isolation = kIsolationNames.find(value);
+  if (!isolation) return std::unexpected("any, time-slicing, mps or mig");
+  request.isolation = *isolation;
+  return std::string(value);
+}
+
+std::string_view without_blanks(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+bool is_glob_character(char c) { return is_printable(c) && c != ';' && c != '='; }
+
+ReadText read_models(std::string_view value, ContainerRequest& request) {
+  constexpr std::string_view kAllowed =
+      "a list of model names, separated by commas, in which * and ? are wildcards and a leading ! "
+      "excludes, of at most 253 printable characters without ; and =";
+  if (value.size() > kMaxModelBytes || !std::ranges::all_of(value, is_glob_character)) {
+    return std::unexpected(kAllowed);
+  }
+  std::string text;
+  for (std::size_t begin = 0; begin <= value.size();) {
+    const std::size_t end = std::min(value.find(',', begin), value.size());
+    std::string_view glob = without_blanks(value.substr(begin, end - begin));
+    begin = end + 1;
+    const bool excluded = glob.starts_with('!');
+    if (excluded) glob = without_blanks(glob.substr(1));
+    // A second `!` would exclude a name that no model has.
+    if (glob.empty() || glob.starts_with('!')) return std::unexpected(kAllowed);
+    (excluded ? request.models.excluded : request.models.wanted).emplace_back(glob);
+    if (!text.empty()) text += ',';
+    text.append(excluded ? "!" : "").append(glob);
+  }
+  return text;
+}
+
+/// What is allowed instead of a key's value beside the rest of the request; empty: it is allowed.
+using Conflict = std::string_view (*)(const ContainerRequest& request);
+
+constexpr std::string_view kAShare = "a share of a GPU (gpu-fraction below 1, or gpu-memory)";
+
+bool is_whole(const ContainerRequest& request) {
+  return std::holds_alternative<WholeAsk>(request.ask);
+}
+
+std::string_view not_beside_whole(const ContainerRequest& request) {
+  return is_whole(request) ? kAShare : std::string_view{};
+}
+
+std::string_view only_beside_share(const ContainerRequest& request) {
+  return is_share(request.ask) ? std::string_view{} : kAShare;
+}
+
+std::string_view isolation_conflict(const ContainerRequest& request) {
+  if (request.isolation == Isolation::kAny || is_share(request.ask)) return {};
+  if (is_whole(request)) return "any, since a whole GPU is not shared";
+  if (request.isolation == Isolation::kMig) return {};
+  return "mig or any, since a MIG profile is a slice";
+}
+
+struct KeyRow {
+  std::string_view name;
+  KeyScope scope = KeyScope::kContainer;
+  ReadText (*read)(std::string_view value, ContainerRequest& request) = nullptr;
+  bool asks = false;  // a container with a request has exactly one of these keys
+  Conflict conflict = nullptr;
+  std::string_view alias_of = {};
+};
+
+/// In the order of ContainerRequest::text. KAI's names are aliases: a pod with
+/// `gpu-fraction-num-devices` would get one GPU if that were ignored.
+constexpr auto kKeys = std::to_array<KeyRow>(
+    {{.name = "gpu-fraction", .read = read_fraction, .asks = true},
+     {.name = "gpu-memory", .read = read_memory, .asks = true},
+     {.name = "gpu-mig-profile", .read = read_profile, .asks = true},
+     {.name = "gpu-count", .read = read_count, .conflict = not_beside_whole},
+     {.name = "gpu-compute", .read = read_compute, .conflict = only_beside_share},
+     {.name = "gpu-isolation", .read = read_isolation, .conflict = isolation_conflict},
+     {.name = "gpu-model", .read = read_models},
+     {.name = "gpu-container", .scope = KeyScope::kMainContainer},
+     {.name = "gpu-policy", .scope = KeyScope::kPolicy},
+     {.name = "gpu-fraction-num-devices", .alias_of = "gpu-count"},
+     {.name = "gpu-fraction-container-name", .alias_of = "gpu-container"}});
+static_assert(kKeys.size() <= ContainerAnnotations::kMaxRows);
+
+constexpr std::size_t row_of(std::string_view name) {
+  const auto row = std::ranges::find(kKeys, name, &KeyRow::name);
+  return static_cast<std::size_t>(row - kKeys.begin());
+}
+
+const Annotation* get(const ContainerAnnotations& annotations, const KeyRow& row) {
+  const auto& found = annotations.rows[static_cast<std::size_t>(&row - kKeys.data())];
+  return found ? &*found : nullptr;
+}
+
+/// The asking key of the container.
+std::expected<const KeyRow*, Refusal> find_asking(const ContainerAnnotations& annotations) {
+  const KeyRow* asking = nullptr;
+  const Annotation* other = nullptr;
+  for (const KeyRow& row : kKeys) {
+    const Annotation* annotation = get(annotations, row);
+    if (annotation == nullptr) continue;
+    if (!row.asks) {
+      if (other == nullptr) other = annotation;
+    } else if (asking == nullptr) {
+      asking = &row;
+    } else {
+      return malformed(shown(get(annotations, *asking)->key) + " and " + shown(annotation->key) +
+                       " both ask for the same container; allowed is one of the two");
+    }
+  }
+  if (asking != nullptr) return asking;
+  if (other == nullptr) {
+    return malformed("the container has no annotation; allowed is " + asking_keys());
+  }
+  return malformed(shown(other->key) + " is \"" + shown(other->value) + "\" without " +
+                   asking_keys() + " for the same container; allowed is one of them beside it");
+}
+
+std::optional<Refusal> read_row(const KeyRow& row, const Annotation& annotation,
+                                ContainerRequest& request) {
+  const auto text = row.read(annotation.value, request);
+  if (!text) return bad_value(annotation.key, annotation.value, text.error()).error();
+  const std::string_view allowed =
+      row.conflict == nullptr ? std::string_view{} : row.conflict(request);
+  if (!allowed.empty()) {
+    return malformed(shown(annotation.key) + " is \"" + shown(annotation.value) + "\" beside " +
+                     (is_whole(request) ? "a whole number of GPUs" : "gpu-mig-profile") +
+                     "; allowed is " + std::string(allowed))
+        .error();
+  }
+  if (!request.text.empty()) request.text += ';';
+  request.text.append(row.name).append("=").append(*text);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<FoundKey> find_key(std::string_view annotation) {
+  for (const KeyRow& named : kKeys) {
+    if (!annotation.starts_with(named.name)) continue;
+    const std::string_view rest = annotation.substr(named.name.size());
+    if (!rest.empty() && rest.front() != '.') continue;
+    FoundKey found;
+    found.row = row_of(named.alias_of.empty() ? named.name : named.alias_of);
+    found.scope = kKeys[found.row].scope;
+    if (!rest.empty()) found.container = rest.substr(1);
+    return found;
+  }
+  return std::nullopt;
+}
+
+bool is_request_key(std::string_view key) { return find_key(key).has_value(); }
+
+std::string asking_keys() {
+  std::string names;
+  for (const KeyRow& row : kKeys) {
+    if (!row.asks) continue;
+    const bool last = !kKeys[static_cast<std::size_t>(&row - kKeys.data()) + 1].asks;
+    names.append(names.empty() ? "" : last ? " or " : ", ").append(row.name);
+  }
+  return names;
+}
+
+std::expected<ContainerRequest, Refusal> read_container_request(
+    const ContainerAnnotations& annotations) {
+  const auto asking = find_asking(annotations);
+  if (!asking) return std::unexpected(asking.error());
+  ContainerRequest request;
+  for (const KeyRow& row : kKeys) {
+    const Annotation* annotation = get(annotations, row);
+    if (annotation == nullptr) continue;
+    if (auto refusal = read_row(row, *annotation, request)) {
+      return std::unexpected(*std::move(refusal));
+    }
+  }
+  return request;
+}
+
+}  // namespace snug

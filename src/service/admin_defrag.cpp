@@ -1,0 +1,111 @@
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "snug/codec/extender_codec.hpp"
+#include "snug/codec/repack_codec.hpp"
+#include "snug/plan/repack.hpp"
+#include "snug/service/admin_service.hpp"
+
+namespace snug {
+namespace {
+
+/// The uid of the pod that stands for a request of the query.
+constexpr std::string_view kStatedUid = "stated";
+
+class ClearAtExit {
+ public:
+  explicit ClearAtExit(std::atomic<bool>& flag) : flag_(flag) {}
+  ~ClearAtExit() { flag_ = false; }
+  ClearAtExit(const ClearAtExit&) = delete;
+  ClearAtExit& operator=(const ClearAtExit&) = delete;
+
+ private:
+  std::atomic<bool>& flag_;
+};
+
+Reply refuse(int status, std::string_view sentence) {
+  return {status, write_error(ReplyShape::kBind, sentence)};
+}
+
+PodInfoPtr pod_of(const RepackQuestion& question) {
+  PodFacts pod;
+  pod.name_space = question.name_space.value_or("default");
+  pod.name = kStatedUid;
+  pod.uid = kStatedUid;
+  pod.containers.push_back({.name = "main"});
+  pod.annotations = question.request;
+  return std::make_shared<const PodInfo>(std::move(pod));
+}
+
+/// Null: no pending pod has this name.
+PodInfoPtr find_pending(const PendingPods& pending, std::string_view name_space,
+                        std::string_view name) {
+  for (PendingRow& row : pending.rows()) {
+    const PodFacts& pod = row.pod->facts;
+    if (pod.name_space == name_space && pod.name == name) return std::move(row.pod);
+  }
+  return nullptr;
+}
+
+/// Pods whose binds are under way or of unknown outcome: they cannot be evicted yet.
+std::vector<std::string> in_flight(const Ledger& ledger) {
+  std::vector<std::string> uids;
+  for (const LedgerEntry& entry : ledger.entries()) {
+    if (entry.state != HoldingState::kBound) uids.push_back(entry.holding->uid);
+  }
+  std::ranges::sort(uids);
+  return uids;
+}
+
+}  // namespace
+
+Reply AdminService::defrag(const RepackQuestion& question) {
+  // A leader is not warm after a failed renewal of its Lease, but its view is fresh until the Lease
+  // ends.
+  if (!parts_.readiness.ready() && !parts_.readiness.warm()) {
+    return refuse(503, "Snug is not ready: " + parts_.readiness.why_not());
+  }
+  if (question.pod == "" || question.name_space == "") {
+    return refuse(400, std::string("the query's ") + (question.pod == "" ? "pod" : "namespace") +
+                           " is empty; allowed is a name");
+  }
+  if (question.pod && !question.request.empty()) {
+    return refuse(400, "the query has both a pod and a request; allowed is one of the two");
+  }
+  if (!question.pod) {
+    if (!question.request.empty()) return defrag_for(pod_of(question));
+    return refuse(
+        400,
+        "the query has neither a pod nor a request; allowed are pod and namespace, or the "
+        "keys of annotations: gpu-fraction, gpu-memory…");
+  }
+  const std::string name_space = question.name_space.value_or("default");
+  const PodInfoPtr pod = find_pending(parts_.pending, name_space, *question.pod);
+  if (pod == nullptr || parts_.ledger.find(pod->facts.uid)) {
+    return refuse(404, "no pod " + name_space + "/" + *question.pod + " is pending");
+  }
+  return defrag_for(pod);
+}
+
+Reply AdminService::defrag_for(const PodInfoPtr& pod) {
+  if (!pod->request) return refuse(400, message(pod->request.error()));
+  if (pod->request->empty()) return refuse(400, "the pod asks for no GPU");
+  const auto claim = PodClaim::make(pod, parts_.policy.current());
+  if (!claim) return refuse(400, message(claim.error()));
+  if (defrag_runs_.exchange(true)) {
+    return refuse(503, "another defrag request is running; try again");
+  }
+  const ClearAtExit clear(defrag_runs_);
+  // Taken before the list of binds in flight, which then has every such bind of the snapshot.
+  const SnapshotPtr snapshot = parts_.ledger.snapshot();
+  const std::vector<std::string> flying = in_flight(parts_.ledger);
+  const std::vector<std::string_view> spared(flying.begin(), flying.end());
+  const RepackAdvice advice =
+      repack({.snapshot = *snapshot, .claim = claim->view(), .spared = spared});
+  return {200, write_repack_advice(snapshot->generation, to_text(*pod->request), advice)};
+}
+
+}  // namespace snug

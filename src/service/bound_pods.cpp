@@ -1,0 +1,173 @@
+#include "service/bound_pods.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "snug/codec/reservation_codec.hpp"
+#include "snug/request/parse.hpp"
+
+namespace snug {
+namespace {
+
+constexpr std::string_view kEdited =
+    "its reservation was edited after binding; the ledger keeps the reservation that was bound";
+constexpr std::string_view kAdded =
+    "its reservation was added after it was bound without a GPU; it counts, as it would after a "
+    "restart";
+
+std::shared_ptr<Holding> holding_of(const PodInfo& pod) {
+  const PodFacts& facts = pod.facts;
+  auto holding = std::make_shared<Holding>();
+  holding->name_space = facts.name_space;
+  holding->pod = facts.name;
+  holding->uid = facts.uid;
+  holding->reservation.uid = facts.uid;
+  holding->reservation.node = facts.node_name;
+  holding->terminating = facts.terminating;
+  holding->other_constraints = facts.other_constraints;
+  holding->host = pod.host;
+  holding->rank = pod.rank;
+  return holding;
+}
+
+std::string request_text(const Reservation& reservation) {
+  std::vector<RequestText> texts;
+  texts.reserve(reservation.containers.size());
+  for (const ReservedContainer& container : reservation.containers) {
+    texts.emplace_back(container.name, container.request);
+  }
+  return to_text(texts);
+}
+
+/// What the reservation's containers are in the pod; one that the pod does not have counts as an
+/// app.
+std::vector<ContainerKind> kinds_of(const Reservation& reservation, const PodFacts& pod) {
+  std::vector<ContainerKind> kinds;
+  for (const ReservedContainer& container : reservation.containers) {
+    const auto known = std::ranges::find(pod.containers, container.name, &ContainerFacts::name);
+    kinds.push_back(known == pod.containers.end() ? ContainerKind::kApp : known->kind);
+  }
+  return kinds;
+}
+
+/// The request that counts is the one that the pod was bound with; a later edit is only reported.
+/// Empty: there was none.
+std::string edited_since(const PodInfo& pod, const std::string& bound_with) {
+  if (pod.request && to_text(*pod.request) == bound_with) return {};
+  return "its request was edited after binding; the request that it was bound with counts: " +
+         bound_with;
+}
+
+bool asks_by_annotation(const PodFacts& pod) {
+  return std::any_of(pod.annotations.begin(), pod.annotations.end(),
+                     [](const auto& annotation) { return is_request_key(annotation.first); });
+}
+
+/// A pod that was bound without a (valid) reservation: counted by its request of today, since
+/// nothing else shows what it was given.
+ReadHolding without_reservation(const PodInfo& pod, std::string problem) {
+  const auto& request = pod.request;
+  auto holding = holding_of(pod);
+  if (request && request->empty()) return {std::move(holding), std::move(problem)};
+  if (request && request->kubelet_assigned()) {
+    holding->request = to_text(*request);
+    for (const ContainerRequest& container : request->containers) {
+      holding->reservation.containers.push_back(
+          {.name = container.container,
+           .request = container.text,
+           .given = KubeletUnits{std::get<KubeletAsk>(container.ask).resource, container.count}});
+    }
+    return {std::move(holding), std::move(problem)};
+  }
+  holding->unplaced = true;
+  if (request) holding->request = to_text(*request);
+  if (problem.empty() && asks_by_annotation(pod.facts)) {
+    problem = "it asks for a GPU by annotation and was bound without a reservation";
+  } else if (problem.empty()) {
+    problem = "it asks for GPUs in a way that cannot be counted: " + request.error().sentence;
+  }
+  return {std::move(holding), problem + "; it was given no device, and node " +
+                                  pod.facts.node_name + " accepts no other GPU pods until it ends"};
+}
+
+}  // namespace
+
+ReadHolding read_holding(const PodInfo& pod, const Limits& limits) {
+  const PodFacts& facts = pod.facts;
+  const auto found = facts.annotations.find(kReservationKey);
+  if (found == facts.annotations.end() || found->second.empty()) {
+    return without_reservation(pod, {});
+  }
+  Result<ReadReservation> read = read_reservation(found->second, limits);
+  if (!read) {
+    return without_reservation(pod, "its reservation is ignored: " + read.error().message);
+  }
+  Reservation& reservation = read->reservation;
+  if (reservation.uid != facts.uid || reservation.node != facts.node_name) {
+    return without_reservation(pod, "its reservation is ignored: it names another " +
+                                        std::string(reservation.uid != facts.uid ? "pod" : "node"));
+  }
+  auto holding = holding_of(pod);
+  holding->written = true;
+  holding->suspect = read->suspect;
+  holding->asks = std::move(read->asks);
+  holding->request = request_text(reservation);
+  holding->kinds = kinds_of(reservation, facts);
+  holding->reservation = std::move(reservation);
+  std::string problem = std::move(read->suspect_why);
+  if (problem.empty()) problem = edited_since(pod, holding->request);
+  return {std::move(holding), std::move(problem)};
+}
+
+void BoundPods::apply(const PodInfo& pod, ShownBy source) {
+  const ReadHolding read = read_holding(pod, limits_);
+  const bool as_known = source == ShownBy::kWatch ? parts_.ledger.hold(read.holding)
+                                                  : parts_.ledger.hold_as_read(read.holding);
+  if (!as_known) {
+    report(pod, describe_edit(pod, *read.holding));
+  } else if (!read.problem.empty()) {
+    report(pod, read.problem);
+  }
+}
+
+HoldingPtr BoundPods::read(const PodInfo& pod) {
+  ReadHolding read = read_holding(pod, limits_);
+  if (!read.problem.empty()) report(pod, read.problem);
+  return std::move(read.holding);
+}
+
+void BoundPods::report_edit(const PodInfo& pod) {
+  report(pod, describe_edit(pod, *read_holding(pod, limits_).holding));
+}
+
+void BoundPods::forget(std::string_view uid) {
+  const MutexLock lock(mutex_);
+  reported_.erase(std::string(uid));
+}
+
+std::string_view BoundPods::describe_edit(const PodInfo& pod, const Holding& shown) const {
+  const auto entry = parts_.ledger.find(pod.facts.uid);
+  const bool counts = entry && entry->holding->reservation == shown.reservation;
+  return counts ? kAdded : kEdited;
+}
+
+void BoundPods::report(const PodInfo& pod, std::string_view problem) {
+  if (!parts_.readiness.leads()) return;  // the leader reports it
+  const PodFacts& facts = pod.facts;
+  {
+    const MutexLock lock(mutex_);
+    if (reported_.size() >= static_cast<std::size_t>(limits_.max_tombstones)) reported_.clear();
+    if (!reported_.insert(facts.uid).second) return;
+  }
+  parts_.metrics.reservation_problem(ReservationProblem::kReservation);
+  parts_.log.write(LogLevel::kWarn, "pod " + pod.full_name() + ": " + std::string(problem));
+  parts_.api.warn({.name_space = facts.name_space,
+                   .pod = facts.name,
+                   .uid = facts.uid,
+                   .reason = "GpuReservationProblem",
+                   .note = std::string(problem)});
+}
+
+}  // namespace snug

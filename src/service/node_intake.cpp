@@ -1,0 +1,89 @@
+#include "service/node_intake.hpp"
+
+#include <unordered_set>
+#include <utility>
+
+#include "snug/codec/inventory.hpp"
+
+namespace snug {
+
+void NodeIntake::replace(std::vector<NodeFacts> nodes) {
+  std::vector<NodeInventory> inventories;
+  inventories.reserve(nodes.size());
+  std::unordered_set<std::string_view> listed;
+  for (const NodeFacts& node : nodes) {
+    inventories.push_back(read(node));
+    listed.insert(node.name);
+  }
+  std::erase_if(logged_closed_, [&](const auto& row) { return !listed.contains(row.first); });
+  left_out_.clear();
+  if (ledger_.replace_nodes(std::move(inventories)) > 0) {
+    const auto names = ledger_.snapshot()->names;
+    for (NodeFacts& node : nodes) {
+      if (!names->contains(node.name)) leave_out(std::move(node));
+    }
+  }
+  log_left_out();
+}
+
+void NodeIntake::put(NodeFacts node) {
+  if (ledger_.put_node(read(node))) {
+    left_out_.erase(node.name);
+  } else {
+    leave_out(std::move(node));
+  }
+  log_left_out();
+}
+
+void NodeIntake::remove(std::string_view name) {
+  logged_closed_.erase(std::string(name));
+  left_out_.erase(std::string(name));
+  ledger_.remove_node(name);
+  fill_free_slots();
+  log_left_out();
+}
+
+NodeInventory NodeIntake::read(const NodeFacts& node) {
+  NodeInventory inventory = read_inventory(node, limits_);
+  if (inventory.closed_because.empty()) {
+    logged_closed_.erase(node.name);
+    return inventory;
+  }
+  std::string& logged = logged_closed_[node.name];
+  if (logged != inventory.closed_because) {
+    logged = inventory.closed_because;
+    // A change of the MIG layout is no fault, and counting it would raise an alert each time.
+    if (inventory.closed_to_all != ReasonCode::kReconfiguring) {
+      metrics_.reservation_problem(ReservationProblem::kNodeClosed);
+    }
+    log_.write(LogLevel::kWarn, "node " + node.name + ": " + logged);
+  }
+  return inventory;
+}
+
+void NodeIntake::leave_out(NodeFacts node) {
+  const bool known = left_out_.contains(node.name);
+  if (!known && left_out_.size() >= static_cast<std::size_t>(limits_.max_nodes)) return;
+  std::string name = node.name;
+  left_out_.insert_or_assign(std::move(name), std::move(node));
+}
+
+void NodeIntake::fill_free_slots() {
+  while (!left_out_.empty() && ledger_.put_node(read(left_out_.begin()->second))) {
+    left_out_.erase(left_out_.begin());
+  }
+}
+
+void NodeIntake::log_left_out() {
+  if (left_out_.size() == std::exchange(logged_left_out_, left_out_.size())) return;
+  if (left_out_.empty()) {
+    log_.write(LogLevel::kInfo, "no node is left out any more");
+    return;
+  }
+  const bool all_counted = left_out_.size() < static_cast<std::size_t>(limits_.max_nodes);
+  log_.write(LogLevel::kError, (all_counted ? "" : "at least ") + std::to_string(left_out_.size()) +
+                                   " nodes are left out: there are more than maxNodes (" +
+                                   std::to_string(limits_.max_nodes) + ")");
+}
+
+}  // namespace snug

@@ -1,0 +1,43 @@
+#include "service/pod_nominator.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace snug {
+
+NominationPtr PodNominator::nomination_of(const PodInfo& pod) {
+  const PodFacts& facts = pod.facts;
+  if (facts.nominated_node_name.empty() || facts.terminating || !pod.asks_for_gpus()) {
+    return nullptr;
+  }
+  return std::make_shared<const Nomination>(Nomination{.name_space = facts.name_space,
+                                                       .node = facts.nominated_node_name,
+                                                       .rank = pod.rank,
+                                                       .request = *pod.request});
+}
+
+void PodNominator::update(const PodInfo& pod) {
+  NominationPtr nomination = nomination_of(pod);
+  if (nomination == nullptr) {
+    ledger_.end_nomination(pod.facts.uid);
+  } else if (!ledger_.nominate(std::move(nomination))) {
+    log_kept(Kept::kSome);
+  }
+}
+
+void PodNominator::replaced(std::size_t not_kept) {
+  log_kept(not_kept > 0 ? Kept::kSome : Kept::kAll);
+}
+
+void PodNominator::log_kept(Kept kept) {
+  if (kept == std::exchange(logged_, kept)) return;
+  if (kept == Kept::kAll) {
+    log_.write(LogLevel::kInfo, "GPUs are kept free for every nominated pod again");
+    return;
+  }
+  log_.write(LogLevel::kWarn, "for some nominated pods no GPU is kept free: there are more than " +
+                                  std::to_string(max_nominations_));
+}
+
+}  // namespace snug
