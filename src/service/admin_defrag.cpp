@@ -6,7 +6,7 @@
 
 #include "snug/codec/extender_codec.hpp"
 #include "snug/codec/repack_codec.hpp"
-#include "snug/plan/repack.hpp"
+#include "snug/advice/repack.hpp"
 #include "snug/service/admin_service.hpp"
 
 namespace snug {

@@ -160,7 +160,7 @@ inline constexpr std::int64_t kMostEvictionWork = 5'000;
 inline constexpr std::int64_t kLastPassWork = 1'000;
 inline constexpr std::int64_t kMostEvictionWorkOfCall = 200'000;
 
-// What advice on repacking may cost (plan/repack.hpp), some hundred milliseconds in all. Work is
+// What advice on repacking may cost (advice/repack.hpp), some hundred milliseconds in all. Work is
 // counted in calls of fit() and, a few each, in node states that are added up.
 inline constexpr std::int64_t kMostRepackWork = 300'000;
 /// An advice has no more moves than this; nodes with more pods that may be moved are not searched
