@@ -6,6 +6,7 @@
 #include "codec/mig_labels.hpp"
 #include "snug/base/text.hpp"
 #include "snug/request/parse.hpp"
+#include "snug/request/quantity.hpp"
 
 namespace snug {
 namespace {

@@ -173,7 +173,7 @@ class Recount {
 
 TEST(ReplaySlicesTest, SlicesGoTogetherAndTheFiguresAreThoseOfARecount) {
   std::vector<WeightedTerm> all;
-  for (const TermRow& term : all_terms()) all.push_back({&term, {10, 300}});
+  for (const TermRow& term : all_terms()) all.push_back({&term, ByRegime({.filling = 10, .churning = 300, .saturated = 300})});
   const std::vector<PolicyPtr> policies{policy_of({{find_term("best-fit"), 1}}),
                                         policy_of({{find_term("slice-value"), 1}}), policy_of(all),
                                         policy_of({})};

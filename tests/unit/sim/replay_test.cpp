@@ -188,7 +188,7 @@ PolicyPtr policy_of(std::vector<WeightedTerm> terms, std::int64_t quantum = 1) {
 /// All terms at once: whatever they say, what fits somewhere is placed, and only where it fits.
 TEST(ReplayTest, APolicyPlacesWhateverFitsAndNothingElse) {
   std::vector<WeightedTerm> terms;
-  for (const TermRow& term : all_terms()) terms.push_back({&term, {10, 300}});
+  for (const TermRow& term : all_terms()) terms.push_back({&term, ByRegime({.filling = 10, .churning = 300, .saturated = 300})});
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
