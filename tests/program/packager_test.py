@@ -13,6 +13,8 @@ from programs import ROOT, run
 # Includes a header of nearly every layer; all of its code together would take minutes.
 WIDE = "src/app/extender.cpp"
 SMALL = "src/request/sentences.cpp"
+# g++ 12 warns falsely of this one at -O3 (-Wrestrict), unless the build says otherwise.
+WARNED = "src/adapters/kube/kubeconfig.cpp"
 # As if they were not installed.
 NO_TEST_PACKAGES = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("GTest", "rapidcheck", "benchmark")]
 
@@ -39,7 +41,7 @@ class PackagerTest(unittest.TestCase):
 
     def test_a_release_by_gcc_has_no_warnings_and_makes_none_errors(self):
         self.configure("g++", "Release")
-        command, said = self.compile(SMALL)
+        command, said = self.compile(WARNED)
         self.assertIn(" -O3 ", command)
         self.assertNotIn("-Werror", command)
         self.assertEqual(said, "")
