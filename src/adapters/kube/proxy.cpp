@@ -154,7 +154,7 @@ Result<std::string> parse_proxy(std::string_view text, std::string_view source) 
   rest.remove_prefix(user.size());
   const bool clean = std::ranges::all_of(user, [](char c) { return c > ' ' && c < '\x7f'; }) &&
                      user.find_first_of("/?#") == std::string_view::npos;
-  const auto server = parse_host_port(rest, scheme->port);
+  const auto server = parse_authority(rest, scheme->port);
   if (!server || !clean) return refused();
   const bool v6 = server->host.find(':') != std::string::npos;
   std::string url(scheme->of_libcurl);

@@ -5,8 +5,8 @@
 
 namespace snug {
 
-std::optional<HostPort> parse_host_port(std::string_view text, std::uint16_t default_port) {
-  HostPort found{.host = {}, .port = default_port};
+std::optional<UrlAuthority> parse_authority(std::string_view text, std::uint16_t default_port) {
+  UrlAuthority found{.host = {}, .port = default_port};
   std::size_t host_end = std::min(text.find(':'), text.size());
   if (text.starts_with('[')) {
     const std::size_t bracket = text.find(']');
@@ -40,7 +40,7 @@ std::optional<HttpUrl> parse_http_url(std::string_view text) {
     return std::nullopt;
   }
   const std::size_t slash = std::min(text.find('/'), text.size());
-  auto server = parse_host_port(text.substr(0, slash), url.tls ? 443 : 80);
+  auto server = parse_authority(text.substr(0, slash), url.tls ? 443 : 80);
   if (!server) return std::nullopt;
   url.server = *std::move(server);
   url.path = text.substr(slash);

@@ -8,18 +8,18 @@
 
 namespace snug {
 
-struct HostPort {
+struct UrlAuthority {
   std::string host;  // a name or an address, without brackets
   std::uint16_t port = 0;
 };
 
 /// `host`, `host:port`, `[v6]` or `[v6]:port`; without a port `default_port`. Nothing: malformed.
-[[nodiscard]] std::optional<HostPort> parse_host_port(std::string_view text,
-                                                      std::uint16_t default_port);
+[[nodiscard]] std::optional<UrlAuthority> parse_authority(std::string_view text,
+                                                          std::uint16_t default_port);
 
 struct HttpUrl {
   bool tls = true;
-  HostPort server;
+  UrlAuthority server;
   std::string path;  // without slashes at its end
 };
 
