@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "snug/advice/repack.hpp"
 #include "snug/fit/fit.hpp"
 #include "snug/fit/usage.hpp"
 #include "snug/ledger/ledger.hpp"
 #include "snug/plan/plan.hpp"
 #include "snug/plan/preempt.hpp"
-#include "snug/plan/repack.hpp"
 
 namespace snug {
 namespace {

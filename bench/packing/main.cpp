@@ -18,7 +18,6 @@
 #include <tuple>
 #include <vector>
 
-#include "app/bad_flags.hpp"
 #include "comparison.hpp"
 #include "contest.hpp"
 #include "growth.hpp"
@@ -28,7 +27,8 @@
 #include "published.hpp"
 #include "refusals.hpp"
 #include "regimes.hpp"
-#include "snug/codec/chart_svg.hpp"
+#include "snug/config/bad_flags.hpp"
+#include "snug/sim_codec/report_codec.hpp"
 
 namespace snug_bench {
 namespace {
@@ -78,7 +78,7 @@ bool write_svg(const std::string& path, const std::vector<PolicyResults>& result
   std::vector<snug::SimulationReport> firsts;
   for (const PolicyResults& each : results) firsts.push_back(each.fill.front());
   std::ofstream file(path);
-  file << snug::write_chart(firsts) << std::flush;
+  file << snug::report_chart(firsts) << std::flush;
   return file.good();
 }
 
@@ -250,7 +250,7 @@ int run_bench(int argc, char** argv) {
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    return complain(kWrong, snug::bad_flags_sentence(app, error) + "; --help says what there is");
+    return complain(kWrong, snug::bad_flags_sentence(app, error) + "; see --help");
   }
   if (flags.seeds && !flags.regimes && !flags.mig) {
     return complain(kWrong, "--seeds belongs to --regimes or --mig, which are missing");

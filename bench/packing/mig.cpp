@@ -15,7 +15,7 @@
 #include "mig_rules.hpp"
 #include "openb.hpp"
 #include "row.hpp"
-#include "snug/codec/trace_codec.hpp"
+#include "snug/sim_codec/trace_codec.hpp"
 
 namespace snug_bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <utility>
 
-#include "snug/codec/trace_codec.hpp"
+#include "snug/sim_codec/trace_codec.hpp"
 
 namespace snug_bench {
 namespace {

@@ -14,7 +14,7 @@
 #include "holding.hpp"
 #include "snug/base/check.hpp"
 #include "snug/score/policy.hpp"
-#include "snug/sim/typical.hpp"
+#include "snug/sim/replay.hpp"
 
 namespace snug_bench {
 namespace {

@@ -11,8 +11,6 @@
 #include <utility>
 
 #include "app/core.hpp"
-#include "app/files.hpp"
-#include "app/option_rows.hpp"
 #include "app/policy_file.hpp"
 #include "app/routes.hpp"
 #include "app/ticker.hpp"
@@ -25,6 +23,7 @@
 #include "snug/adapters/obs/log.hpp"
 #include "snug/adapters/obs/metrics.hpp"
 #include "snug/codec/manifests.hpp"
+#include "snug/config/files.hpp"
 #include "snug/service/leader_elector.hpp"
 #include "snug/service/policy_store.hpp"
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "app/options.hpp"
 #include "snug/base/result.hpp"
+#include "snug/config/options.hpp"
 
 namespace snug {
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include "app/files.hpp"
 #include "snug/codec/policy_codec.hpp"
+#include "snug/config/files.hpp"
 
 namespace snug {
 namespace {

@@ -3,9 +3,8 @@
 
 #include "codec/inventory_sources.hpp"
 #include "codec/json.hpp"
-#include "codec/labels.hpp"
 #include "codec/mig_labels.hpp"
-#include "codec/text.hpp"
+#include "snug/base/text.hpp"
 #include "snug/model/glob.hpp"
 #include "snug/model/mig.hpp"
 #include "snug/request/parse.hpp"

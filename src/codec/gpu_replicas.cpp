@@ -1,9 +1,8 @@
 #include <algorithm>
 
 #include "codec/inventory_sources.hpp"
-#include "codec/labels.hpp"
 #include "codec/mig_labels.hpp"
-#include "codec/text.hpp"
+#include "snug/base/text.hpp"
 
 namespace snug {
 namespace {

@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "codec/inventory_sources.hpp"
-#include "codec/json.hpp"
 #include "codec/mig_labels.hpp"
-#include "codec/text.hpp"
+#include "snug/base/text.hpp"
 #include "snug/request/parse.hpp"
 
 namespace snug {
@@ -41,6 +40,21 @@ void close_to_annotated(NodeInventory& inventory, ReasonCode reason, std::string
   if (inventory.closed_to_annotated != ReasonCode::kNone) return;
   inventory.closed_to_annotated = reason;
   if (inventory.closed_because.empty()) inventory.closed_because = std::move(because);
+}
+
+std::string_view value_of(const StringMap& map, std::string_view key) {
+  const auto found = map.find(key);
+  return found == map.end() ? std::string_view{} : std::string_view{found->second};
+}
+
+Result<std::int64_t> read_number(const NodeFacts& node, std::string_view key, IntegerRange range) {
+  const std::string_view text = value_of(node.labels, key);
+  const auto number = parse_integer(text);
+  if (number && *number >= range.smallest && *number <= range.largest) return *number;
+  const std::string stands = node.labels.contains(key) ? in_quotes(text) : "missing";
+  return fail(ErrorCode::kInvalid,
+              "the label " + printable(key) + " is " + stands + "; it must be an integer from " +
+                  std::to_string(range.smallest) + " to " + std::to_string(range.largest));
 }
 
 Result<std::int64_t> read_units(std::string_view resource, std::string_view text) {

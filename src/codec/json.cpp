@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "codec/text.hpp"
+#include "snug/base/text.hpp"
 
 namespace snug {
 namespace {

@@ -1,7 +1,7 @@
-// Small JSON texts of our own formats (inventory, reservation) → typed values. A JsonReader
-// collects the first problem and answers with defaults after it, so that a decoder reads straight
-// down and asks once at its end. Unknown keys are ignored; a known key of a wrong type is a problem
-// that names its place. Not thread-safe.
+// Small JSON texts of our own formats (inventory, reservation) → typed values. A JsonReader keeps
+// the first problem and returns defaults after it, so that a decoder reads straight down and checks
+// once at its end. Unknown keys are ignored; a known key of a wrong type is a problem that names
+// its place. Not thread-safe.
 #pragma once
 
 #include <simdjson.h>
@@ -20,7 +20,7 @@
 
 namespace snug {
 
-/// A parsed text. What it gave lives as long as it, wherever it is moved.
+/// A parsed text. Its elements live as long as it does, also when it is moved.
 class JsonDocument {
  public:
   [[nodiscard]] const simdjson::dom::element& root() const { return root_; }
@@ -35,7 +35,7 @@ class JsonDocument {
   simdjson::dom::element root_;
 };
 
-/// Refuses what is no JSON, deeper than `max_depth`, or has a key twice in one object.
+/// Refuses invalid JSON, nesting deeper than `max_depth`, and duplicate keys in one object.
 [[nodiscard]] Result<JsonDocument> parse_json(std::string_view text, std::int64_t max_depth);
 
 struct IntegerRange {
@@ -50,8 +50,8 @@ inline constexpr IntegerRange kGpuIndex{0, 65'535};
 inline constexpr IntegerRange kAxisStart{0, kMostAxisSlices - 1};
 inline constexpr IntegerRange kAxisSize{1, kMostAxisSlices};
 
-/// A value and its place, like `gpus[2].memoryMiB`, which is spelled out only for a problem. Lives
-/// no longer than what it lies in.
+/// A value with its place, like `gpus[2].memoryMiB`, whose text is made only for a problem. The
+/// value around it outlives it.
 struct JsonAt {
   std::optional<simdjson::dom::element> value;  // nothing: the key is absent
   const JsonAt* inside = nullptr;               // null: the whole text
@@ -69,12 +69,12 @@ class JsonReader {
   [[nodiscard]] const std::string& problem() const { return problem_; }
   void complain(const JsonAt& at, std::string_view what);
 
-  /// The member, absent where the object lacks it or is no object (a problem).
+  /// The member; absent if the object lacks it. Not an object: a problem.
   [[nodiscard]] JsonAt member(const JsonAt& object, std::string_view key);
   /// The member, which must be there.
   [[nodiscard]] JsonAt required(const JsonAt& object, std::string_view key);
   [[nodiscard]] std::vector<JsonAt> items(const JsonAt& at);
-  // What lies in a temporary would outlive it.
+  // The result refers to the argument, which must not be a temporary.
   JsonAt member(const JsonAt&& object, std::string_view key) = delete;
   JsonAt required(const JsonAt&& object, std::string_view key) = delete;
   std::vector<JsonAt> items(const JsonAt&& at) = delete;

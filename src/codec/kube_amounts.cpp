@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "codec/text.hpp"
+#include "snug/base/text.hpp"
 #include "snug/request/quantity.hpp"
 
 namespace snug {

@@ -17,7 +17,7 @@ inline bool counted_resource(std::string_view name) {
   return nvidia_key(name) || name == "cpu" || name == "memory";
 }
 
-/// What one list says of the host.
+/// The amounts of one list.
 struct AmountList {
   std::optional<std::int64_t> cpu_milli;
   std::optional<std::int64_t> memory_bytes;
@@ -28,13 +28,14 @@ struct AmountList {
   }
 };
 
-/// Takes cpu and memory out of the list. A text that is no quantity is an error at its place.
+/// Removes cpu and memory from the list and returns them. An invalid quantity is an error at its
+/// place.
 [[nodiscard]] AmountList take_amounts(WalkErrors& walk, const Where& list, StringMap& resources);
 
-/// The same of a node's allocatable, with its pods.
+/// The same for a node's allocatable, with its pods.
 [[nodiscard]] HostCapacity take_capacity(WalkErrors& walk, const Where& list, StringMap& resources);
 
-/// `gpu_resources`, empty so far, gets what the list has of nvidia.com/*.
+/// Adds the list's nvidia.com/* entries to `gpu_resources`, which is empty before.
 template <typename Walk>
 AmountList read_amounts(Walk& walk, const typename Walk::Field& list, const Where& parent,
                         StringMap& gpu_resources) {
@@ -52,7 +53,7 @@ AmountList read_amounts(Walk& walk, const typename Walk::Field& list, const Wher
   return read_amounts(walk, list, parent, resources);
 }
 
-/// Fills what the requests leave open from the limits, as the API server does where it can.
+/// Absent requests default to the limits, as the API server does it.
 inline void default_to(AmountList& requests, const AmountList& limits) {
   if (!requests.cpu_milli) requests.cpu_milli = limits.cpu_milli;
   if (!requests.memory_bytes) requests.memory_bytes = limits.memory_bytes;

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "codec/json_scan.hpp"
 #include "codec/kube_reading.hpp"
-#include "codec/managed_fields.hpp"
 
 namespace snug {
 namespace {

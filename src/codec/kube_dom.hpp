@@ -1,7 +1,7 @@
-// Pods and nodes out of a simdjson DOM: shared by kube_objects and extender_codec, so that there is
-// one reader of Kubernetes objects. Unknown fields are ignored, null counts as absent, a field that
-// is read may be given once and must have its type; the first error ends a walk and names its
-// place. Not thread-safe. Elements and views die at their parser's next parse.
+// Reads pods and nodes from a simdjson DOM; shared by kube_objects and extender_codec, so that
+// there is one reader of Kubernetes objects. Unknown fields are ignored, null counts as absent, a
+// known field may come once and must have its type; the first error ends a walk and names its
+// place. Not thread-safe. Elements and views are valid until their parser's next parse.
 #pragma once
 
 #include <simdjson.h>
@@ -33,17 +33,17 @@ class DomWalk : public WalkErrors {
   /// Fills `wanted` from the object; each of them at most once in it.
   void fields(const simdjson::dom::element& object, const Where& where, std::span<Field> wanted,
               KeyCase key_case = KeyCase::kExact);
-  /// The message that stands in `object` as `field`: JSON has the fields of what Go embeds among
-  /// the object's own.
+  /// The message that protobuf embeds in `object` as `field`: in JSON its fields are among the
+  /// object's own.
   static simdjson::dom::element embedded(const simdjson::dom::element& object,
                                          const Field& /*field*/, const Where& /*where*/) {
     return object;
   }
   void text(const Field& field, const Where& parent, std::string& out);
   void number(const Field& field, const Where& parent, std::int32_t& out);
-  /// The text of a time; false: it is not set.
+  /// The text of a time; false: the field is absent.
   bool time(const Field& field, const Where& parent, std::string& out);
-  /// Copies the entries whose keys are kept. A kept key may come once, even when its value is null.
+  /// Copies the entries whose keys are kept. A kept key may come only once, even with null.
   void map(const Field& field, const Where& parent, const MapRule& rule, StringMap& out);
 
   /// Calls visit(element, Where) for each item of the array.
@@ -67,10 +67,10 @@ class DomParser {
 
   /// Copies the text.
   [[nodiscard]] Result<simdjson::dom::element> parse(std::string_view json);
-  /// Parses in place; the text gets spare capacity for simdjson's padding, and must outlive the
+  /// Parses in place: adds capacity to the text for simdjson's padding. The text outlives the
   /// element.
   [[nodiscard]] Result<simdjson::dom::element> parse_in_place(std::string& json);
-  /// Gives back what a text over kKeptBytes took. Elements die.
+  /// Frees buffers beyond kKeptBytes. Invalidates all elements.
   void trim();
 
  private:

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "codec/kube_dom.hpp"
-#include "codec/kube_proto.hpp"
 #include "codec/kube_reading.hpp"
 
 namespace snug {

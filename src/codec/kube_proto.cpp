@@ -1,5 +1,3 @@
-#include "codec/kube_proto.hpp"
-
 #include <simdjson.h>
 
 #include <array>
@@ -14,9 +12,8 @@
 
 #include "codec/kube_reading.hpp"
 #include "codec/kube_walk.hpp"
-#include "codec/text.hpp"
+#include "snug/base/text.hpp"
 #include "snug/codec/proto_wire.hpp"
-#include "snug/codec/utf8.hpp"
 
 namespace snug {
 namespace {

@@ -1,6 +1,6 @@
-// What Snug reads of a pod and of a watch event, and by which rules: the one place for both wires,
-// so that the same object gives the same facts in each. `Walk` is DomWalk or ProtoWalk; the numbers
-// are those of Kubernetes' generated.proto. The first error stays in the walk.
+// The fields of pods and watch events that Snug reads, and their rules: one place for both
+// encodings, so that the same object gives the same facts. `Walk` is DomWalk or ProtoWalk; field
+// numbers are those of Kubernetes' generated.proto. The walk keeps the first error.
 #pragma once
 
 #include <array>
@@ -297,5 +297,12 @@ void read_event_without_object(Walk& walk, const typename Walk::Value& object, W
   walk.text(version[0], here, event.resource_version);
   if (event.resource_version.empty()) walk.fail_at(here, "has no resourceVersion");
 }
+
+/// A watch event in Kubernetes' protobuf: a metav1.WatchEvent, bare as the API server sends it or
+/// in an envelope, and in it the object in its envelope. Decodes as Go does: unknown fields are
+/// skipped, the last of a repeated scalar counts, parts of a repeated message are merged, and each
+/// byte that is not UTF-8 becomes U+FFFD. A known field of another wire type is an error. No
+/// exception leaves.
+[[nodiscard]] Result<WatchEvent> pod_event_from_proto(std::string_view frame);
 
 }  // namespace snug

@@ -1,6 +1,6 @@
 #include "codec/kube_walk.hpp"
 
-#include "codec/text.hpp"
+#include "snug/base/text.hpp"
 
 namespace snug {
 

@@ -1,6 +1,6 @@
-// What the walks over Kubernetes objects share, whatever these are written in: places, fields, and
-// the first error. DomWalk (kube_dom) walks JSON and ProtoWalk (kube_proto) protobuf; kube_reading
-// says what is read with them. Not thread-safe.
+// What the walks over Kubernetes objects share: places, fields, and the first error. DomWalk
+// (kube_dom) walks JSON, ProtoWalk (kube_proto) walks protobuf, and kube_reading reads pods and
+// nodes with either. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ struct Where {
   [[nodiscard]] bool in_words() const { return up == nullptr && name.starts_with("the "); }
 };
 
-/// A field that a reader wants of an object: JSON knows it by its key, protobuf by its number.
-/// Absent or null: `present` stays false.
+/// A field to be read: JSON finds it by its key, protobuf by its number. `present` stays false if
+/// it is absent or null.
 template <typename Value>
 struct WalkField {
   std::string_view key;
@@ -40,8 +40,8 @@ struct MapRule {
   bool (*keep)(std::string_view key);
   bool quantities = false;       // values are resource quantities, and keep their text
   std::size_t* bytes = nullptr;  // counts all keys and values, kept or not
-  bool* others = nullptr;        // set where a key is not kept
-  std::size_t most = SIZE_MAX;   // so many are kept, the first of them
+  bool* others = nullptr;        // set to true if a key is not kept
+  std::size_t most = SIZE_MAX;   // the first `most` entries are kept
 };
 
 /// Remembers the first error; after one, every call of a walk is a no-op.

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "codec/managed_fields.hpp"
+#include "codec/json_scan.hpp"
 #include "snug/base/limits.hpp"
 
 namespace snug {

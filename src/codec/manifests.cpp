@@ -7,9 +7,9 @@
 #include <set>
 #include <utility>
 
+#include "codec/json_scan.hpp"
 #include "codec/kube_dom.hpp"
-#include "codec/list_split.hpp"
-#include "codec/text.hpp"
+#include "snug/base/text.hpp"
 #include "snug/codec/yaml.hpp"
 
 namespace snug {

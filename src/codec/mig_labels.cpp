@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "codec/inventory_sources.hpp"
-#include "codec/labels.hpp"
-#include "codec/text.hpp"
+#include "snug/base/text.hpp"
 #include "snug/mig/catalog.hpp"
 
 namespace snug {

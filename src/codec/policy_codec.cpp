@@ -5,10 +5,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "codec/policy_rows.hpp"
 #include "codec/policy_yaml.hpp"
-#include "codec/text.hpp"
 #include "default_policy.hpp"
+#include "snug/base/text.hpp"
 #include "snug/codec/yaml.hpp"
 
 namespace snug {

@@ -1,9 +1,7 @@
-#include "codec/policy_rows.hpp"
-
 #include <array>
 #include <utility>
 
-#include "codec/policy_sharing.hpp"
+#include "codec/policy_yaml.hpp"
 #include "codec/taken_namespaces.hpp"
 
 namespace snug {

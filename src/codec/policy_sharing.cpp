@@ -1,11 +1,10 @@
-#include "codec/policy_sharing.hpp"
-
 #include <array>
 #include <optional>
 #include <utility>
 
+#include "codec/policy_yaml.hpp"
 #include "codec/taken_namespaces.hpp"
-#include "codec/text.hpp"
+#include "snug/base/text.hpp"
 #include "snug/base/units.hpp"
 
 namespace snug {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "codec/text.hpp"
+#include "snug/base/text.hpp"
 
 namespace snug {
 

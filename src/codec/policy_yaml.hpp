@@ -1,4 +1,5 @@
-// What the readers of a policy's parts share: the form of its errors, and of its maps and lists.
+// The parts of a policy file's reader: the form of errors, maps and lists, and the readers of the
+// lists `rules`, `podChoice` and `sharing`.
 #pragma once
 
 #include <span>
@@ -9,13 +10,15 @@
 #include "snug/base/limits.hpp"
 #include "snug/base/result.hpp"
 #include "snug/codec/yaml.hpp"
+#include "snug/model/sharing.hpp"
+#include "snug/score/policy.hpp"
 
 namespace snug {
 
 /// The words with commas between them.
 [[nodiscard]] std::string join(std::span<const std::string_view> words);
 
-/// Whether the text has only ASCII characters that one can see, or blanks.
+/// Whether the text has only printable ASCII characters.
 [[nodiscard]] bool is_printable(std::string_view text);
 
 class PolicyYaml {
@@ -25,24 +28,24 @@ class PolicyYaml {
 
   [[nodiscard]] std::unexpected<Error> problem(const YamlNode& at, const std::string& text) const;
 
-  /// That `map`, in words `what`, is a map without other keys than these.
+  /// Checks that `map`, called `what` in messages, is a map without other keys than these.
   [[nodiscard]] Result<void> check_keys(const YamlNode& map, std::string_view what,
                                         std::span<const std::string_view> keys) const;
-  /// That `list`, the value of `key`, has 1 to maxPolicyRows entries.
+  /// Checks that `list`, the value of `key`, has 1 to maxPolicyRows entries.
   [[nodiscard]] Result<void> check_list(const YamlNode& list, std::string_view key,
                                         std::string_view entries) const;
-  /// The entries of a list: texts, none empty and none twice.
+  /// The entries of a list: texts, not empty and without duplicates.
   [[nodiscard]] Result<std::vector<std::string>> texts(const YamlNode& list, std::string_view key,
                                                        std::string_view entries) const;
 
-  /// A list of patterns, each of which some namespace can match.
+  /// A list of patterns, each of which can match a namespace.
   [[nodiscard]] Result<std::vector<std::string>> namespaces(const YamlNode& list) const;
-  /// The map's key `namespaces`, in rows that open or close something: nobody is meant by leaving
-  /// it out.
+  /// The value of the map's key `namespaces`, in rows that grant or forbid something: it must not
+  /// be left out.
   [[nodiscard]] Result<std::vector<std::string>> needed_namespaces(const YamlNode& map) const;
-  /// Whether one of the patterns is of stars alone.
+  /// Whether one of the patterns consists of stars.
   [[nodiscard]] static bool every_namespace(const std::vector<std::string>& patterns);
-  /// `what` comes after one that matches every pod.
+  /// The error for a row, called `what`, behind one that matches every pod.
   [[nodiscard]] std::unexpected<Error> never_reached(const YamlNode& item,
                                                      const YamlNode& takes_all,
                                                      std::string_view what) const;
@@ -53,5 +56,14 @@ class PolicyYaml {
   std::string_view source_;
   const Limits& limits_;
 };
+
+/// Reads `rules`, `podChoice` and `sharing`, each of which may be missing, from the file's root
+/// into `policy`, whose profiles are there already. A row that no pod can reach is an error too:
+/// whoever wrote it expects it to count.
+[[nodiscard]] Result<void> read_policy_rows(const YamlNode& root, const PolicyYaml& yaml,
+                                            Policy& policy);
+
+/// The rows of `sharing`.
+[[nodiscard]] Result<SharingRules> read_sharing(const YamlNode& list, const PolicyYaml& yaml);
 
 }  // namespace snug

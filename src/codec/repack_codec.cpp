@@ -2,8 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "codec/json_text.hpp"
-#include "codec/reservation_json.hpp"
+#include "codec/json_writer.hpp"
 
 namespace snug {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "codec/json.hpp"
-#include "codec/text.hpp"
+#include "snug/base/text.hpp"
 #include "snug/codec/reservation_codec.hpp"
 #include "snug/request/parse.hpp"
 

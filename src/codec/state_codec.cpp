@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "codec/reservation_json.hpp"
+#include "codec/json_writer.hpp"
 #include "snug/mig/catalog.hpp"
 
 namespace snug {

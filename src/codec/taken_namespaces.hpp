@@ -1,4 +1,4 @@
-// Finds, in a list of which the first row that matches counts, an entry that can never count.
+// Finds namespaces of a list's rows that can never count: the first row that matches a pod counts.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 
 namespace snug {
 
-/// One list's patterns so far. Call both with a row that has been read.
+/// The patterns of a list's rows so far. Call both functions with each row that has been read.
 class TakenNamespaces {
  public:
   /// `what` is a row's name in messages. Both outlive this.
   TakenNamespaces(const PolicyYaml& yaml, std::string_view what) : yaml_(yaml), what_(what) {}
 
-  /// Refuses an entry of the row's key `namespaces` that stands in an earlier row, or that the
-  /// pattern of one covers.
+  /// Refuses an entry of the row's key `namespaces` that an earlier row has, or that a pattern of
+  /// one covers.
   [[nodiscard]] Result<void> check(const YamlNode& row) const;
-  /// From here on no other row gets what this one names.
+  /// Pods of the row's namespaces reach no later row.
   void take(const YamlNode& row);
 
  private:

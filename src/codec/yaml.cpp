@@ -9,7 +9,7 @@
 #include <sstream>
 #include <utility>
 
-#include "snug/codec/utf8.hpp"
+#include "snug/base/text.hpp"
 
 namespace snug {
 namespace {

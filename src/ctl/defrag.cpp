@@ -1,5 +1,3 @@
-#include "ctl/defrag.hpp"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -9,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "ctl/output.hpp"
+#include "ctl/commands.hpp"
 #include "snug/adapters/http/admin_client.hpp"
 #include "snug/codec/repack_codec.hpp"
 
@@ -101,7 +99,7 @@ int run(const DefragFlags& flags) {
   if (names_pod == states) {
     return complain(kWrong,
                     "defrag takes --pod (with --namespace), or a request (--gpu-fraction, "
-                    "--gpu-memory…), and not both; --help says what there is");
+                    "--gpu-memory…), and not both; see --help");
   }
   const Result<AdminAnswer> answer = ask_admin(flags.server, kQuestion, query);
   if (!answer) {

@@ -1,12 +1,10 @@
-#include "ctl/mig.hpp"
-
 #include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "ctl/output.hpp"
-#include "snug/codec/mig_picture.hpp"
+#include "ctl/commands.hpp"
+#include "snug/sim_codec/mig_picture.hpp"
 
 namespace snug {
 namespace {

@@ -1,11 +1,11 @@
-#include "ctl/policy_check.hpp"
-
 #include <array>
+#include <cstdio>
 #include <memory>
 
-#include "app/files.hpp"
-#include "app/options.hpp"
+#include "ctl/commands.hpp"
 #include "snug/codec/policy_codec.hpp"
+#include "snug/config/files.hpp"
+#include "snug/config/options.hpp"
 
 namespace snug {
 namespace {

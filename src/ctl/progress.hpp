@@ -1,5 +1,4 @@
-// How far a long run is, in one line on stderr that is drawn anew; nothing where stderr is no
-// terminal. Not thread-safe.
+// Shows the progress of a long run in one line on stderr, if stderr is a terminal. Not thread-safe.
 #pragma once
 
 #include <string>
@@ -11,14 +10,14 @@ namespace snug {
 
 class Progress {
  public:
-  /// `all` arrivals are to come, under this name.
+  /// `all`: the number of arrivals that the run has.
   Progress(std::string name, std::size_t all, const Clock& clock);
-  /// Takes the line away.
+  /// Clears the line.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// One more has come.
+  /// One more arrival is done.
   void step();
 
  private:

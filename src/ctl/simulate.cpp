@@ -1,15 +1,11 @@
-#include "ctl/simulate.hpp"
-
 #include <memory>
 
-#include "app/files.hpp"
-#include "ctl/output.hpp"
+#include "ctl/commands.hpp"
 #include "ctl/progress.hpp"
-#include "ctl/report_table.hpp"
 #include "ctl/simulate_input.hpp"
-#include "snug/codec/chart_svg.hpp"
-#include "snug/codec/report_codec.hpp"
+#include "snug/config/files.hpp"
 #include "snug/sim/replay.hpp"
+#include "snug/sim_codec/report_codec.hpp"
 
 namespace snug {
 namespace {
@@ -31,13 +27,13 @@ std::vector<SimulationReport> simulate(const SimulateInput& input) {
 Result<void> write_results(const SimulateFlags& flags,
                            const std::vector<SimulationReport>& reports) {
   const bool json_alone = flags.json == "-";
-  if (const auto done = print(json_alone ? write_reports(reports) : report_table(reports)); !done) {
+  if (const auto done = print(json_alone ? report_json(reports) : report_table(reports)); !done) {
     return done;
   }
   if (flags.json && !json_alone) {
-    if (const auto done = write_file(*flags.json, write_reports(reports)); !done) return done;
+    if (const auto done = write_file(*flags.json, report_json(reports)); !done) return done;
   }
-  if (flags.svg) return write_file(*flags.svg, write_chart(reports));
+  if (flags.svg) return write_file(*flags.svg, report_chart(reports));
   return {};
 }
 

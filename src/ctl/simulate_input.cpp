@@ -7,10 +7,10 @@
 #include <memory>
 #include <utility>
 
-#include "app/files.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/codec/policy_codec.hpp"
-#include "snug/codec/trace_codec.hpp"
+#include "snug/config/files.hpp"
+#include "snug/sim_codec/trace_codec.hpp"
 
 namespace snug {
 namespace {

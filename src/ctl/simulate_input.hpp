@@ -1,4 +1,4 @@
-// What `snugctl simulate` is given, from its flags and the files that they name.
+// The input of `snugctl simulate`: its flags, and what the files have that they name.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace snug {
 
-/// As they were typed.
+/// As typed.
 struct SimulateFlags {
   std::string nodes;
   std::optional<std::string> pods;
@@ -25,7 +25,7 @@ struct SimulateFlags {
 };
 
 struct NamedPolicy {
-  std::string name;  // no other has it
+  std::string name;  // unique
   PolicyPtr policy;
 };
 

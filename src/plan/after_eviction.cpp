@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <utility>
 
-#include "plan/choice.hpp"
-#include "plan/host_room.hpp"
 #include "snug/fit/fit.hpp"
 #include "snug/fit/usage.hpp"
+#include "snug/plan/choice.hpp"
+#include "snug/plan/host_room.hpp"
 #include "snug/plan/plan.hpp"
 
 namespace snug {

@@ -1,4 +1,4 @@
-#include "plan/apart.hpp"
+#include "snug/plan/apart.hpp"
 
 #include <cstddef>
 #include <cstdint>

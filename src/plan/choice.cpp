@@ -1,13 +1,13 @@
-#include "plan/choice.hpp"
+#include "snug/plan/choice.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
-#include "plan/apart.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/fit/fit.hpp"
 #include "snug/fit/usage.hpp"
+#include "snug/plan/apart.hpp"
 
 namespace snug {
 

@@ -1,4 +1,4 @@
-#include "plan/nominated.hpp"
+#include "snug/plan/nominated.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -6,11 +6,11 @@
 #include <tuple>
 #include <utility>
 
-#include "plan/apart.hpp"
 #include "plan/tightness.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/fit/fit.hpp"
 #include "snug/fit/usage.hpp"
+#include "snug/plan/apart.hpp"
 #include "snug/plan/plan.hpp"
 
 namespace snug {

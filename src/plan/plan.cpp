@@ -6,10 +6,10 @@
 #include <utility>
 #include <variant>
 
-#include "plan/choice.hpp"
 #include "snug/base/check.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/fit/usage.hpp"
+#include "snug/plan/choice.hpp"
 
 namespace snug {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "snug/plan/memos.hpp"
+#include "snug/plan/memo.hpp"
 #include "snug/service/extender_service.hpp"
 
 namespace snug {

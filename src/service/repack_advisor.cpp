@@ -7,7 +7,7 @@
 
 #include "snug/codec/extender_codec.hpp"
 #include "snug/codec/repack_codec.hpp"
-#include "snug/plan/repack.hpp"
+#include "snug/advice/repack.hpp"
 #include "snug/request/parse.hpp"
 #include "snug/service/pod_claim.hpp"
 

@@ -7,7 +7,7 @@
 #include "snug/demand/supply.hpp"
 #include "snug/mig/catalog.hpp"
 #include "snug/score/fragmentation.hpp"
-#include "snug/sim/typical.hpp"
+#include "snug/sim/replay.hpp"
 
 namespace snug {
 namespace {

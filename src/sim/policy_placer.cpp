@@ -6,7 +6,7 @@
 
 #include "snug/base/check.hpp"
 #include "snug/ledger/demand_keeper.hpp"
-#include "snug/plan/memos.hpp"
+#include "snug/plan/memo.hpp"
 #include "snug/plan/plan.hpp"
 #include "snug/sim/replay.hpp"
 

@@ -1,4 +1,4 @@
-#include "snug/sim/typical.hpp"
+#include "snug/demand/typical.hpp"
 
 #include <cstddef>
 #include <map>
@@ -6,7 +6,7 @@
 
 #include "sim/trace_objects.hpp"
 #include "snug/demand/shape.hpp"
-#include "snug/demand/typical.hpp"
+#include "snug/sim/replay.hpp"
 
 namespace snug {
 

@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "app/files.hpp"
 #include "integration/replay_extender.hpp"
 #include "sim/trace_objects.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/codec/policy_codec.hpp"
-#include "snug/codec/trace_codec.hpp"
+#include "snug/config/files.hpp"
 #include "snug/sim/replay.hpp"
+#include "snug/sim_codec/trace_codec.hpp"
 
 namespace snug::testing::replay_http_test {
 namespace {

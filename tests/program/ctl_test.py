@@ -102,13 +102,13 @@ class FlagsTest(unittest.TestCase):
                       ["policy", "check", "a", "b"], ["policy", "check", "--no-such", "a"]):
             done = run(SNUGCTL, *flags)
             self.assertEqual(done.returncode, 2, flags)
-            self.assertRegex(done.stdout, r"^snugctl: .*; --help says what there is\n$")
+            self.assertRegex(done.stdout, r"^snugctl: .*; see --help\n$")
 
     def test_an_unknown_command_is_named_with_those_that_exist(self):
         for words, said in ((["polcy", "check", "x"], 'unknown command "polcy"; allowed are defrag, mig, policy, simulate'),
                             (["policy", "chek", "x"], 'unknown command "chek"; allowed is check')):
             done = run(SNUGCTL, *words)
-            self.assertEqual((done.returncode, done.stdout), (2, f"snugctl: {said}; --help says what there is\n"))
+            self.assertEqual((done.returncode, done.stdout), (2, f"snugctl: {said}; see --help\n"))
 
 
 class GuideTest(unittest.TestCase):

@@ -118,7 +118,7 @@ class DefragTest(unittest.TestCase):
                             (["--gpu-mig-profile", ""], "--gpu-mig-profile is empty; "),
                             (["--gpu-fraction", "1", "--namespace", ""], "--namespace is empty; "),
                             (["--server", "b"], "--server was given 2 times; allowed is once; "),
-                            (["--no-such"], "--help says what there is")):
+                            (["--no-such"], "see --help")):
             done = self.defrag(*flags)
             self.assertEqual(done.returncode, 2, done.stdout)
             self.assertIn(said, done.stdout)

@@ -99,7 +99,7 @@ class SchedulerTest(unittest.TestCase):
             self.assertFalse(extender["ignorable"], name)
 
     def test_it_waits_for_the_three_calls_of_a_bind(self):
-        defaults = (ROOT / "src/app/options.hpp").read_text()
+        defaults = (ROOT / "include/snug/config/options.hpp").read_text()
         api_timeout = int(re.search(r"api_timeout\{(\d+)\}", defaults)[1])
         for name in SHAPES:
             self.assertNotIn("--apiTimeout", (DEPLOY / name).read_text())

@@ -98,7 +98,7 @@ class MigTest(unittest.TestCase):
         for words in (["--no-such"], ["A30", "--no-such"]):
             done = mig(*words)
             self.assertEqual(done.returncode, 2, words)
-            self.assertRegex(done.stdout, r"^snugctl: .*; --help says what there is\n$")
+            self.assertRegex(done.stdout, r"^snugctl: .*; see --help\n$")
         self.assertIn("MODEL", mig("--help").stdout)
 
     def test_an_output_that_cannot_be_written_is_an_error(self):

@@ -236,7 +236,7 @@ class RefusedTest(SimulateTest):
     def test_flags(self):
         seed = ("--nodes", self.nodes, "--pods", self.pods, "--seed", "1")
         for said, flags in (
-                ("--nodes is required; --help says what there is", []),
+                ("--nodes is required; see --help", []),
                 ("by one of --arrivals and --seed", ["--nodes", "n"]),
                 ("--arrivals and --seed were both given", [*seed, "--arrivals", "x"]),
                 ("--seed needs --pods", ["--nodes", self.nodes, "--seed", "1"]),

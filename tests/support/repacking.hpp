@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "snug/advice/repack.hpp"
 #include "snug/fit/tenant.hpp"
-#include "snug/plan/repack.hpp"
 #include "support/claims.hpp"
 #include "support/slices.hpp"
 #include "support/states.hpp"

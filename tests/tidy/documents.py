@@ -223,7 +223,7 @@ def metrics_documented(tree):
 
 def settings_documented(tree):
     """Every setting of the program stands in docs/operations.md."""
-    doc, rows = "docs/operations.md", "src/app/option_rows.cpp"
+    doc, rows = "docs/operations.md", "src/config/option_rows.cpp"
     yield from _missing(tree, doc, rows)
     if not (tree.has(doc) and tree.has(rows)):
         return

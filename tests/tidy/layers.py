@@ -5,9 +5,13 @@ import re
 from cpp import code_only, includes
 from tree import Finding
 
-ORDER = ["base", "model", "mig", "request", "fit", "demand", "score", "plan", "ledger", "sim", "leader", "codec", "service",
-         "adapters", "app", "ctl"]
-PURE = ["base", "model", "mig", "request", "fit", "demand", "score", "plan", "ledger", "sim", "leader"]
+# The layers of the tools come last: snug-extender links none of them.
+TOOLS = ["sim", "sim_codec", "ctl"]
+ORDER = ["base", "model", "mig", "request", "fit", "demand", "score", "plan", "advice", "ledger", "leader", "codec",
+         "service", "adapters", "config", "app"] + TOOLS
+PURE = ["base", "model", "mig", "request", "fit", "demand", "score", "plan", "advice", "ledger", "leader", "sim"]
+# A program's main file belongs to the last layer that the program links.
+PROGRAMS = {"snug_extender.cpp": "app", "snugctl.cpp": "ctl"}
 
 # Headers of libraries and of the system that decisions have no business with.
 IMPURE_HEADER = re.compile(
@@ -18,11 +22,12 @@ IMPURE_CODE = re.compile(
     r"::now\s*\(|\bf?printf\s*\(|\bputs\s*\(|\bstd::j?thread\b|\bstd::async\b|\bgetenv\s*\(|\bs?rand\s*\("
     r"|\bstd::c(?:out|err|in)\b|\bsleep_(?:for|until)\b")
 FLOAT = re.compile(r"\b(?:float|double)\b")
-INTEGER_ONLY = ["base", "model", "mig", "request", "fit", "score", "plan", "ledger", "leader"]
+INTEGER_ONLY = ["base", "model", "mig", "request", "fit", "score", "plan", "advice", "ledger", "leader"]
 LOCKS = re.compile(r"^(mutex|shared_mutex|atomic)$")
 # What one file of a pure layer may do that the others may not.
 ALLOWED = {
     "include/snug/base/clock.hpp": re.compile(r"^(::now\(|atomic)$"),
+    "include/snug/base/mutex.hpp": re.compile(r"^(condition_variable|mutex)$"),
     "src/base/check.cpp": re.compile(r"^(cstdio|fprintf\()$"),
     "src/sim/draw_arrivals.cpp": re.compile(r"^random$"),
 }
@@ -36,8 +41,8 @@ def layer_of(path):
         parts = path.split("/")[1:]
     else:
         return None
-    if parts == ["main.cpp"]:
-        return "app", ""
+    if path.startswith("src/") and len(parts) == 1 and parts[0] in PROGRAMS:
+        return PROGRAMS[parts[0]], ""
     if len(parts) < 2 or parts[0] not in ORDER:
         return None
     return parts[0], parts[1] if parts[0] == "adapters" and len(parts) > 2 else ""
@@ -58,9 +63,9 @@ def _include_problem(source, target, target_path):
         return f"layer {source[0]} may not include layer {target[0]}, which stands below it"
     if target[0] == "adapters" and source[0] == "adapters" and target[1] != source[1]:
         return f"adapter {source[1]} may not include adapter {target[1]}"
-    # Wiring is what makes the adapters, so app alone sees their own headers; snugctl shares app's.
-    ours = source[0] == "app" or (source[0], target[0]) == ("ctl", "app")
-    if target_path.startswith("src/") and target != source and not ours:
+    # Wiring is what makes the adapters, so app alone sees their own headers.
+    wiring = source[0] == "app" and target[0] == "adapters"
+    if target_path.startswith("src/") and target != source and not wiring:
         return f"{target_path} is private to its own folder"
     return None
 
@@ -136,15 +141,15 @@ def library_doors(tree):
         (r"^simdjson", r"src/codec/", "src/codec"),
         (r"^protozero/", r"src/(?:codec/(?:kube_proto|proto_wire)|adapters/kube/binding_proto)\.cpp",
          "src/codec/kube_proto.cpp, src/codec/proto_wire.cpp and src/adapters/kube/binding_proto.cpp"),
-        (r"^nlohmann/", any_of + r"(?:codec|adapters)/", "codec and adapters"),
+        (r"^nlohmann/", any_of + r"(?:codec|adapters|sim_codec)/", "codec, adapters and sim_codec"),
         (r"^yaml-cpp/", r"src/codec/yaml\.cpp", "src/codec/yaml.cpp"),
         (r"^httplib", any_of + r"adapters/kube/", "adapters/kube"),
         (r"^curl/", any_of + r"adapters/(?:http|kube)/", "adapters/http and adapters/kube"),
         (r"^openssl/", any_of + r"adapters/(?:http|kube)/", "adapters/http and adapters/kube"),
         (r"^spdlog/", any_of + r"adapters/obs/", "adapters/obs"),
         (r"^prometheus/", any_of + r"adapters/obs/", "adapters/obs"),
-        (r"^CLI/", r"src/(?:app/|ctl/|main\.cpp)", "src/app and src/ctl"),
-        (r"^boost/", r"src/plan/cheapest_flow\.cpp", "src/plan/cheapest_flow.cpp"),
+        (r"^CLI/", any_of + r"(?:config/|ctl/|snugctl\.cpp)", "config, ctl and src/snugctl.cpp"),
+        (r"^boost/", any_of + r"advice/", "advice"),
     ]
     for path in tree.cpp("include", "src"):
         for line, name, _ in includes(tree.text(path)):
@@ -153,18 +158,29 @@ def library_doors(tree):
                     yield Finding(path, line, f"<{name}> may be included only in {where}")
 
 
+def _links(text):
+    """(line, what links, all that it names) of each call in a CMakeLists.txt that links something."""
+    for match in re.finditer(r"\b(?:snug_layer|snug_program|target_link_libraries)\((\S+)([^()]*)\)", text):
+        line = text.count("\n", 0, match.start()) + 1
+        yield line, match.group(1).removeprefix("snug_"), re.findall(r"\bsnug_(\w+)", match.group(2))
+
+
 def cmake_order(tree):
     """The libraries of CMakeLists.txt link only layers above themselves."""
-    adapters = {"http", "kube", "memory", "obs"}
     rank = {name: index for index, name in enumerate(ORDER)}
-    rank.update({name: rank["adapters"] for name in adapters})
-    for number, line in tree.lines("CMakeLists.txt") if tree.has("CMakeLists.txt") else []:
-        match = re.match(r"snug_layer\((\w+)(.*)\)", line)
-        if not match or match.group(1) not in rank:
-            continue
-        for linked in re.findall(r"\bsnug_(\w+)", match.group(2)):
-            if rank.get(linked, len(ORDER)) >= rank[match.group(1)]:
-                yield Finding("CMakeLists.txt", number, f"{match.group(1)} may not link {linked}")
+    rank.update({name: rank["adapters"] for name in ("http", "kube", "memory", "obs")})
+    for line, name, linked in _links(tree.text("CMakeLists.txt") if tree.has("CMakeLists.txt") else ""):
+        for other in linked:
+            if name in rank and rank.get(other, len(ORDER)) >= rank[name]:
+                yield Finding("CMakeLists.txt", line, f"{name} may not link {other}")
+
+
+def extender_without_tools(tree):
+    """snug-extender links no layer of the tools."""
+    for line, name, linked in _links(tree.text("CMakeLists.txt") if tree.has("CMakeLists.txt") else ""):
+        for other in linked:
+            if name == "snug-extender" and other in TOOLS:
+                yield Finding("CMakeLists.txt", line, f"snug-extender may not link {other}, a layer of the tools")
 
 
 def one_definition(tree):

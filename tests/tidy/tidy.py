@@ -25,6 +25,7 @@ CHECKS = {check.__name__: check for check in (
     layers.fit_and_score_at_home,
     layers.library_doors,
     layers.cmake_order,
+    layers.extender_without_tools,
     layers.one_definition,
     form.function_length,
     form.file_length,

@@ -1,7 +1,7 @@
 // kube-scheduler's wire: bodies of filter, prioritize, preempt and bind ↔ plain values
-// (k8s.io/kube-scheduler/extender/v1). Keys are read in any letter case and written in the exact
-// one. A key that is read given twice, both or neither of two forms, and anything that is no valid
-// JSON is an error. Not thread-safe: one reader per thread.
+// (k8s.io/kube-scheduler/extender/v1). Keys are read in any letter case, as Go reads them, and
+// written in their exact case. A known key given twice, both or neither of two alternative keys,
+// and invalid JSON are errors. Not thread-safe: one reader per thread.
 #pragma once
 
 #include <cstddef>
@@ -22,20 +22,21 @@ namespace snug {
 /// ExtenderArgs, of filter and of prioritize.
 struct ScheduleCall {
   PodFacts pod;
-  bool nodes_form = false;              // `Nodes` came, not `NodeNames`
-  std::vector<std::string_view> names;  // in the order of the body, each once
-  /// Nodes form: the objects, to be echoed; names[i] is objects[i].
+  bool nodes_form = false;              // the call has `Nodes`, not `NodeNames`
+  std::vector<std::string_view> names;  // in the order of the body, without duplicates
+  /// Nodes form: the node objects, to be sent back; objects[i] is named names[i].
   std::vector<std::string> objects;
 };
 
-/// A node that kube-scheduler would evict pods on, or where it evicted none. Views live elsewhere.
+/// A node with the pods that kube-scheduler would evict there, which may be none. The strings live
+/// elsewhere.
 struct NodeVictims {
   std::string_view node;
-  std::vector<std::string_view> uids;  // each once
+  std::vector<std::string_view> uids;  // without duplicates
   std::int64_t pdb_violations = 0;
 };
 
-/// ExtenderPreemptionArgs. Of the form with whole pods their uids are read, and nothing else.
+/// ExtenderPreemptionArgs. In the form with whole pods, only their uids are read.
 struct PreemptCall {
   PodFacts pod;
   std::vector<NodeVictims> offers;  // in the order of the body
@@ -56,12 +57,12 @@ class ExtenderReader {
   ExtenderReader(ExtenderReader&&) noexcept;
   ExtenderReader& operator=(ExtenderReader&&) noexcept;
 
-  /// `body` may grow by padding bytes; the views in the call point into this reader and die at its
-  /// next call.
+  /// `body` may grow by padding bytes. The views in the result point into this reader, and are
+  /// valid until its next call.
   [[nodiscard]] Result<ScheduleCall> read_schedule(std::string& body);
   [[nodiscard]] Result<PreemptCall> read_preempt(std::string& body);
   [[nodiscard]] Result<BindCall> read_bind(std::string& body);
-  /// Gives back what a large body took, many times its size; a call that was read dies.
+  /// Frees the memory that a large body took, many times its size. Invalidates the last result.
   void trim();
 
  private:
@@ -69,17 +70,17 @@ class ExtenderReader {
   std::unique_ptr<State> state_;
 };
 
-/// What filter answers: positions in ScheduleCall::names.
+/// The result of filter: positions in ScheduleCall::names.
 struct FilterAnswer {
   std::vector<std::size_t> kept;
-  /// (position, message); resolvable: eviction could help (FailedNodes).
+  /// (position, message) of nodes on which eviction could help (FailedNodes).
   std::vector<std::pair<std::size_t, std::string_view>> failed;
   std::vector<std::pair<std::size_t, std::string_view>> failed_for_good;
 };
 
-/// ExtenderFilterResult in the form that the call came in.
+/// ExtenderFilterResult, with nodes or names as the call had them.
 [[nodiscard]] std::string write_filter(const ScheduleCall& call, const FilterAnswer& answer);
-/// All names or objects of the call.
+/// The same with all names or objects of the call kept.
 [[nodiscard]] std::string write_filter_all(const ScheduleCall& call);
 
 struct HostScore {
@@ -88,16 +89,15 @@ struct HostScore {
 };
 /// HostPriorityList.
 [[nodiscard]] std::string write_prioritize(std::span<const HostScore> scores);
-/// ExtenderPreemptionResult, for either form of the call. A node with nobody to evict is left out:
-/// kube-scheduler takes it for an error.
+/// ExtenderPreemptionResult, for either form of the call. Leaves out nodes without victims, which
+/// kube-scheduler would treat as an error.
 [[nodiscard]] std::string write_preempt(std::span<const NodeVictims> victims);
 /// ExtenderBindingResult; empty error: success.
 [[nodiscard]] std::string write_bind(std::string_view error);
 
 enum class ReplyShape : std::uint8_t { kFilter, kPrioritize, kPreempt, kBind };
-/// A body of the verb's shape whose `Error` is the sentence (prioritize and preempt, which have
-/// none:
-/// `{"Error":…}`).
+/// A reply of the verb with the sentence as `Error`. The replies of prioritize and preempt have no
+/// such field: for them it is `{"Error":…}`.
 [[nodiscard]] std::string write_error(ReplyShape shape, std::string_view sentence);
 
 }  // namespace snug

@@ -1,7 +1,7 @@
-// Kubernetes objects → plain facts. The one reader of pods and nodes: filter bodies, lists, watch
-// events and manifests all come through here. Unknown fields are ignored; a field of a wrong type
-// is an error that names it; a missing name is an error. The same object gives the same facts in
-// JSON and in protobuf. Not thread-safe: one reader per thread. It keeps its buffers between calls.
+// Kubernetes objects → plain facts. The one reader of pods and nodes, in filter bodies, lists,
+// watch events and manifests. Unknown fields are ignored; a known field of a wrong type is an error
+// that names it; a missing name is an error. The same object gives the same facts in JSON and
+// protobuf. Not thread-safe: one reader per thread. It keeps its buffers between calls.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ namespace snug {
 
 enum class WatchKind : std::uint8_t { kAdded, kModified, kDeleted, kBookmark, kError };
 
-/// How a watch is written: in lines of JSON, or in frames of protobuf (codec/proto_wire).
+/// The encoding of a watch: lines of JSON, or frames of protobuf (codec/proto_wire).
 enum class WireFormat : std::uint8_t { kJson, kProtobuf };
 
-/// One line or frame of a watch stream. `pod` or `node` is set by what was asked for.
+/// One line or frame of a watch stream. `pod` or `node` is set, by the function that read it.
 struct WatchEvent {
   WatchKind kind = WatchKind::kBookmark;
   PodFacts pod;
@@ -40,7 +40,7 @@ class KubeObjectReader {
 
   [[nodiscard]] Result<PodFacts> read_pod(std::string_view json);
   [[nodiscard]] Result<NodeFacts> read_node(std::string_view json);
-  /// A line, or a frame without its length.
+  /// `bytes`: a line, or a frame without its length.
   [[nodiscard]] Result<WatchEvent> read_pod_event(std::string_view bytes,
                                                   WireFormat format = WireFormat::kJson);
   [[nodiscard]] Result<WatchEvent> read_node_event(std::string_view json);

@@ -10,12 +10,12 @@
 
 namespace snug {
 
-/// An object of kind Lease, or an item of a list, which says no kind. Fields of the spec that are
-/// absent or null are empty; a wrong type is an error, as is a spec that is not an object.
+/// An object of kind Lease, or an item of a list, which has no kind. Absent and null fields of the
+/// spec are empty; a field of a wrong type is an error, as is a spec that is not an object.
 [[nodiscard]] Result<Lease> read_lease(std::string_view json);
 
-/// What to send to create the Lease, or to replace `over`, which read_lease() has read: it keeps
-/// what else that one says. `now` is a MicroTime.
+/// The body that creates the Lease, or replaces `over`, a result of read_lease(), whose other
+/// fields it keeps. `now` is a MicroTime.
 [[nodiscard]] std::string write_lease(const LeaseName& name, const LeaseRecord& record,
                                       const Lease* over, std::string_view now);
 

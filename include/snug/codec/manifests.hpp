@@ -23,8 +23,8 @@ struct Manifests {
 [[nodiscard]] Result<Manifests> read_manifests(std::string_view text, std::string_view source,
                                                const Limits& limits);
 
-/// Adds what one more file has. kInvalid: it has a node, a pod or a uid that is there already, or a
-/// uid twice; `source` names the file.
+/// Adds the objects of one more file. kInvalid: a node, pod or uid is there already, or a uid comes
+/// twice; `source` names the file in messages.
 [[nodiscard]] Result<void> append(Manifests& all, Manifests more, std::string_view source);
 
 }  // namespace snug

@@ -15,10 +15,10 @@ namespace snug {
 [[nodiscard]] Result<Policy> read_policy(std::string_view yaml, std::string_view source,
                                          const Limits& limits);
 
-/// What a policy has, in a few words for a log: `default a, 2 profiles, 1 rule, …`.
+/// A summary for a log: `default a, 2 profiles, 1 rule, …`.
 [[nodiscard]] std::string summary_of(const Policy& policy);
 
-/// The policy that is used when none is named; compiled in from policies/.
+/// The policy that is used if no file is named: policies/tight.yaml, compiled in.
 [[nodiscard]] std::string_view default_policy_yaml();
 
 }  // namespace snug

@@ -17,12 +17,12 @@ namespace snug {
 
 inline constexpr std::string_view kReservationKey = "snug.dev/reservation";
 
-/// All annotations of the binding. Every other snug.dev/* key that the pod carries comes back with
-/// an empty value.
+/// All annotations of the binding. Every other snug.dev/* key of the pod is included with an empty
+/// value.
 [[nodiscard]] StringMap write_reservation(const Reservation& reservation,
                                           std::string_view main_container, const PodFacts& pod);
 
-/// Only what a binding that reserves nothing must blank: every snug.dev/* key of the pod.
+/// The annotations of a binding that reserves nothing: every snug.dev/* key of the pod, empty.
 [[nodiscard]] StringMap blank_annotations(const PodFacts& pod);
 
 struct ReadReservation {
@@ -32,9 +32,9 @@ struct ReadReservation {
   std::string suspect_why;
 };
 
-/// The value of snug.dev/reservation. Wrong version, shape or type is an error that says where.
-/// Whether its devices are charged with what its requests cost is for fit/usage to say, which knows
-/// the node's GPUs.
+/// Reads the value of snug.dev/reservation. A wrong version, structure or type is an error with its
+/// place. Whether the devices are charged what the requests cost is judged by fit/usage, which
+/// knows the node's GPUs.
 [[nodiscard]] Result<ReadReservation> read_reservation(std::string_view json, const Limits& limits);
 
 }  // namespace snug

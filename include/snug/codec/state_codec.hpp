@@ -13,7 +13,7 @@
 
 namespace snug {
 
-/// All nodes in bytewise order of their names, or the named one alone; nothing: no such node.
+/// All nodes in bytewise order of their names, or only the named one; nothing: no such node.
 [[nodiscard]] std::optional<std::string> write_nodes(const Snapshot& snapshot,
                                                      std::optional<std::string_view> only);
 
@@ -24,7 +24,7 @@ struct PodRow {
   std::string node;        // empty: none
   std::string_view state;  // pending | reserved | bound | terminating
   std::string reason;      // empty: none
-  std::string request;     // as the pod said it
+  std::string request;     // the pod's own words
   HoldingPtr holding;      // null: no reservation
 };
 [[nodiscard]] std::string write_pods(Generation generation, std::span<const PodRow> rows);

@@ -1,6 +1,6 @@
-// The one door to yaml-cpp: a text becomes a strict tree of plain values with positions, or an
-// error that says where. Refused: aliases and anchors, duplicate keys, several documents, texts
-// over the limit. Scalars keep their text, so that `012` and `no` are not reinterpreted.
+// Parses YAML, with yaml-cpp, into a tree of plain values with positions; an error has its
+// position. Refused: aliases and anchors, duplicate keys, several documents, texts over the limit.
+// Scalars keep their text, so that `012` and `no` are not reinterpreted.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct YamlNode {
   enum class Kind : std::uint8_t { kNull, kScalar, kSequence, kMap };
   Kind kind = Kind::kNull;
   std::string text;                // kScalar
-  bool quoted = false;             // kScalar in quotes: a string whatever it looks like
+  bool quoted = false;             // kScalar in quotes: always a string
   std::vector<YamlNode> items;     // kSequence
   std::vector<YamlEntry> entries;  // kMap, in the order of the file
   int line = 1;                    // 1-based

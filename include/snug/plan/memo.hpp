@@ -1,12 +1,19 @@
-// A cache of plan()'s verdicts by node state, for one memo_key() and one version of the learned
-// demand. States are immutable, and few nodes get a new one between two decisions. A cached verdict
-// equals what fit() and score() would return, so only speed depends on the cache.
+// A cache of plan()'s verdicts on node states, for one request, one amount of cpu and memory, one
+// profile and one table of learned demand. A node state never changes, and between two decisions
+// few nodes get a new one. Results do not depend on it: a cached verdict is what fit and score
+// would say again.
 //
-// For one ledger, from one thread at a time. Grows to the number of the ledger's slots.
+// Use one memo for a single ledger, request and profile, and from one thread at a time. It grows to
+// the number of the ledger's slots.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "snug/model/refusal.hpp"
@@ -14,29 +21,29 @@
 namespace snug {
 
 class PlanMemo {
-  /// Enough for a change every nanosecond for two years.
+  /// Enough for one change per nanosecond for two years.
   static constexpr int kVersionBits = 56;
 
  public:
   struct Known {
-    std::uint64_t version : kVersionBits = 0;  // NodeTable::version; 0: no entry
+    std::uint64_t version : kVersionBits = 0;  // NodeTable::version; 0: nothing is known
     ReasonCode reason : 8 = ReasonCode::kNone;
-    std::int64_t score_class = 0;  // of the best placement, if the reason is kNone
+    std::int64_t score_class = 0;  // of the best placement, where the reason is kNone
   };
   static_assert(sizeof(Known) == 16);  // a decision reads one for each node
 
-  /// Clears the cache if its verdicts are of another version.
+  /// Forgets all verdicts that were reached with another table of learned demand.
   void learned(std::uint64_t demand_version) {
     if (demand_version == demand_version_) return;
     demand_version_ = demand_version;
     by_slot_.clear();
   }
-  /// Null: no verdict for this state.
+  /// Null: no verdict on this state is cached.
   [[nodiscard]] const Known* find(std::size_t slot, std::uint64_t version) const {
     const bool known = version != 0 && slot < by_slot_.size() && by_slot_[slot].version == version;
     return known ? &by_slot_[slot] : nullptr;
   }
-  /// The slots up to the last one with an entry.
+  /// The number of slots with room for a verdict.
   [[nodiscard]] std::size_t size() const { return by_slot_.size(); }
   void remember(std::size_t slot, std::uint64_t version, ReasonCode reason,
                 std::int64_t score_class) {
@@ -48,6 +55,30 @@ class PlanMemo {
  private:
   std::uint64_t demand_version_ = 0;
   std::vector<Known> by_slot_;
+};
+
+/// The memos of the most recent kinds of claims, by memo_key(). For one ledger. Not thread-safe.
+class PlanMemos {
+ public:
+  /// The memo with this key, or a new one. The caller owns it until it is kept again.
+  [[nodiscard]] std::unique_ptr<PlanMemo> take(std::string_view key);
+  /// Replaces a memo with the same key, and drops the least recently used memos beyond the bounds
+  /// (kKeptMemos, kKeptVerdicts).
+  void keep(std::string key, std::unique_ptr<PlanMemo> memo);
+
+ private:
+  struct Kept {
+    std::string key;
+    std::unique_ptr<PlanMemo> memo;
+    std::size_t verdicts = 0;
+  };
+  using Rows = std::list<Kept>;
+
+  void drop(Rows::iterator row);
+
+  Rows rows_;  // the most recently used first
+  std::unordered_map<std::string_view, Rows::iterator> by_key_;
+  std::size_t verdicts_ = 0;  // of all
 };
 
 }  // namespace snug

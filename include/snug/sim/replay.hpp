@@ -18,6 +18,7 @@
 #include "snug/base/ids.hpp"
 #include "snug/demand/supply.hpp"
 #include "snug/ledger/ledger.hpp"
+#include "snug/model/demand.hpp"
 #include "snug/model/node.hpp"
 #include "snug/model/request.hpp"
 #include "snug/sim/report.hpp"
@@ -78,5 +79,8 @@ struct ReplayInput {
 
 /// `policy` and `seed` of the report are left for the caller.
 [[nodiscard]] SimulationReport replay(const ReplayInput& input, Placer& placer);
+
+/// The typical pods of a whole trace, by which fragmentation is measured.
+[[nodiscard]] std::vector<TypicalPod> typical_of(const Trace& trace, const Supply& supply);
 
 }  // namespace snug

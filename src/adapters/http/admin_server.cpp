@@ -9,7 +9,7 @@
 
 #include "adapters/http/http_server.hpp"
 #include "snug/codec/extender_codec.hpp"
-#include "snug/codec/in_quotes.hpp"
+#include "snug/base/text.hpp"
 
 namespace snug {
 namespace {

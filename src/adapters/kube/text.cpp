@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "snug/codec/proto_wire.hpp"
-#include "snug/codec/utf8.hpp"
+#include "snug/base/text.hpp"
 
 namespace snug {
 namespace {

@@ -1,4 +1,4 @@
-#include "plan/choice.hpp"
+#include "snug/plan/choice.hpp"
 
 #include <gtest/gtest.h>
 

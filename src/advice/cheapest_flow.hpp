@@ -1,0 +1,28 @@
+// The cheapest assignment of pods of several kinds to bins: a min-cost flow, source → kind → bin →
+// sink. Pure; the same problem gives the same flow.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace snug {
+
+struct FlowEdge {
+  std::size_t kind = 0;
+  std::size_t bin = 0;
+  int most = 0;           // capacity of the bin for pods of this kind
+  std::int64_t cost = 0;  // per pod, not negative
+};
+
+struct FlowProblem {
+  std::vector<int> pods;  // by kind
+  std::vector<int> most;  // by bin: its capacity for pods of all kinds
+  std::vector<FlowEdge> edges;
+};
+
+/// The number of pods along each edge; nothing: not all pods can have a bin.
+[[nodiscard]] std::optional<std::vector<int>> cheapest_flow(const FlowProblem& problem);
+
+}  // namespace snug

@@ -1,0 +1,69 @@
+#include "snug/base/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace snug {
+namespace {
+
+constexpr std::size_t kShown = 63;
+
+bool is_forbidden_control(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7F;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string shown{text.substr(0, kShown)};
+  std::ranges::replace_if(shown, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return shown;
+}
+
+std::string in_quotes(std::string_view text) {
+  return '"' + printable(text) + (text.size() > kShown ? "...\"" : "\"");
+}
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
+  if (digits.empty() || (digits.size() > 1 && digits.front() == '0')) return std::nullopt;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::size_t character_length(std::string_view text) {
+  if (text.empty()) return 0;
+  const auto byte = [&](std::size_t at) {
+    return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
+  };
+  const auto follows = [&](std::size_t offset) { return (byte(offset) & 0xC0U) == 0x80U; };
+  const unsigned first = byte(0);
+  if (first < 0x80U) return 1;
+  if (first >= 0xC2U && first <= 0xDFU) return follows(1) ? 2 : 0;
+  if (first >= 0xE0U && first <= 0xEFU) {
+    const bool overlong = first == 0xE0U && byte(1) < 0xA0U;
+    const bool surrogate = first == 0xEDU && byte(1) > 0x9FU;
+    return follows(1) && follows(2) && !overlong && !surrogate ? 3 : 0;
+  }
+  if (first >= 0xF0U && first <= 0xF4U) {
+    const bool overlong = first == 0xF0U && byte(1) < 0x90U;
+    const bool beyond = first == 0xF4U && byte(1) > 0x8FU;
+    return follows(1) && follows(2) && follows(3) && !overlong && !beyond ? 4 : 0;
+  }
+  return 0;
+}
+
+std::string_view::size_type find_bad_text(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t length = character_length(text.substr(at));
+    if (length == 0 || is_forbidden_control(text[at])) return at;
+    at += length;
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace snug

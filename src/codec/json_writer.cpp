@@ -1,0 +1,104 @@
+#include "codec/json_writer.hpp"
+
+#include <cstdint>
+#include <cstring>
+
+#include "snug/base/text.hpp"
+
+namespace snug {
+namespace {
+
+constexpr std::uint64_t kOnes = 0x0101010101010101;
+constexpr std::uint64_t kHighs = 0x8080808080808080;
+
+/// Not zero if one of the eight bytes is a control character, a quote, a backslash or not ASCII. A
+/// borrow may flag a harmless byte too, which only costs the slow way.
+std::uint64_t special_bytes(std::uint64_t bytes) {
+  const auto has_zero = [](std::uint64_t x) { return (x - kOnes) & ~x & kHighs; };
+  return (bytes & kHighs) | ((bytes - kOnes * ' ') & kHighs) | has_zero(bytes ^ (kOnes * '"')) |
+         has_zero(bytes ^ (kOnes * '\\'));
+}
+
+bool plain_char(unsigned char c) { return c >= ' ' && c < 0x80 && c != '"' && c != '\\'; }
+
+/// Names and messages are plain ASCII, so this is nearly always the whole work.
+bool is_plain(std::string_view text) {
+  std::size_t at = 0;
+  for (; at + sizeof(std::uint64_t) <= text.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data() + at, sizeof bytes);
+    if (special_bytes(bytes) != 0) return false;
+  }
+  for (; at < text.size(); ++at) {
+    if (!plain_char(static_cast<unsigned char>(text[at]))) return false;
+  }
+  return true;
+}
+
+void append_escaped(std::string& out, char c) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  const auto byte = static_cast<unsigned char>(c);
+  switch (c) {
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\b':
+      out += "\\b";
+      return;
+    case '\f':
+      out += "\\f";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      out += "\\u00";
+      out += kHex[byte >> 4U];
+      out += kHex[byte & 0xFU];
+  }
+}
+
+/// How many bytes at the front, where no valid character is, could have begun one.
+std::size_t broken_length(std::string_view text) {
+  std::size_t length = 1;
+  while (length < text.size() && length < 3) {
+    const std::string completed = std::string(text.substr(0, length + 1)) + "\x80\x80";
+    if (character_length(completed) == 0) break;
+    ++length;
+  }
+  return length;
+}
+
+}  // namespace
+
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  if (is_plain(text)) {
+    out += text;
+    text = {};
+  }
+  while (!text.empty()) {
+    std::size_t length = character_length(text);
+    if (length == 0) {
+      length = broken_length(text);
+      out += "\xEF\xBF\xBD";
+    } else if (length > 1 || plain_char(static_cast<unsigned char>(text.front()))) {
+      out += text.substr(0, length);
+    } else {
+      append_escaped(out, text.front());
+    }
+    text.remove_prefix(length);
+  }
+  out += '"';
+}
+
+}  // namespace snug

@@ -1,0 +1,151 @@
+#include <algorithm>
+#include <utility>
+
+#include "codec/json_writer.hpp"
+#include "snug/codec/reservation_codec.hpp"
+
+namespace snug {
+namespace {
+
+using Devices = std::vector<ReservedDevice>;
+
+constexpr std::string_view kPrefix = "snug.dev/";
+constexpr std::string_view kVisibleDevices = "snug.dev/visible-devices";
+constexpr std::string_view kMemoryLimit = "snug.dev/memory-limit";
+constexpr std::string_view kComputePercent = "snug.dev/compute-percent";
+
+/// Appends `before`, which ends in a key and its colon, and the text in quotes.
+void append(std::string& out, std::string_view before, std::string_view text) {
+  out += before;
+  append_json_string(out, text);
+}
+
+void append(std::string& out, std::string_view before, std::int64_t number) {
+  out += before;
+  out += std::to_string(number);
+}
+
+template <typename Item>
+void append_list(std::string& out, const std::vector<Item>& items,
+                 void (*append_item)(std::string&, const Item&)) {
+  out += '[';
+  for (const Item& item : items) {
+    if (&item != items.data()) out += ',';
+    append_item(out, item);
+  }
+  out += ']';
+}
+
+void append_device(std::string& out, const ReservedDevice& device) {
+  append(out, R"({"index":)", device.index);
+  if (!device.uuid.empty()) append(out, R"(,"uuid":)", device.uuid);
+  append(out, R"(,"mode":)", to_string(device.mode));
+  append(out, R"(,"memoryMiB":)", device.memory.value);
+  append(out, R"(,"computeMilli":)", device.compute.value);
+  if (device.slice) {
+    append(out, R"(,"mig":{"profile":)", device.slice->profile);
+    append(out, R"(,"start":)", device.slice->start);
+    append(out, R"(,"size":)", device.slice->size);
+    if (!device.slice->uuid.empty()) append(out, R"(,"uuid":)", device.slice->uuid);
+    out += '}';
+  }
+  out += '}';
+}
+
+void append_container(std::string& out, const ReservedContainer& container) {
+  append(out, R"({"name":)", container.name);
+  append(out, R"(,"request":)", container.request);
+  if (const auto* units = std::get_if<KubeletUnits>(&container.given)) {
+    append(out, R"(,"assignedBy":"kubelet","resource":)", units->resource);
+    append(out, R"(,"count":)", units->count);
+  } else {
+    out += R"(,"devices":)";
+    append_list(out, std::get<Devices>(container.given), append_device);
+  }
+  out += '}';
+}
+
+/// The three flat values of one container. The runtime numbers a container's devices by their
+/// position on the node, whatever order they are named in.
+struct Flat {
+  std::string visible_devices;
+  std::string memory_limit;
+  std::string compute_percent;
+};
+
+std::string device_name(const ReservedDevice& device, bool all_have_uuids) {
+  if (device.slice) return device.slice->uuid;
+  return all_have_uuids ? device.uuid : std::to_string(device.index);
+}
+
+Flat flatten(Devices devices) {
+  std::ranges::sort(devices, {}, [](const ReservedDevice& device) {
+    return std::pair(device.index, device.slice ? device.slice->start : 0);
+  });
+  const bool all_have_uuids =
+      std::ranges::none_of(devices, [](const auto& d) { return !d.slice && d.uuid.empty(); });
+  const bool to_be_created =
+      std::ranges::any_of(devices, [](const auto& d) { return d.slice && d.slice->uuid.empty(); });
+  Flat flat;
+  std::int64_t least_compute = kWholeGpu.value;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const ReservedDevice& device = devices[i];
+    const char* comma = i == 0 ? "" : ",";
+    flat.visible_devices += comma + device_name(device, all_have_uuids);
+    flat.memory_limit +=
+        comma + std::to_string(i) + "=" + std::to_string(device.memory.value) + "M";
+    least_compute = std::min(least_compute, device.compute.value);
+  }
+  if (to_be_created) flat.visible_devices = "void";
+  flat.compute_percent = std::to_string(std::max<std::int64_t>(1, least_compute / 10));
+  return flat;
+}
+
+void put(StringMap& annotations, const std::string& suffix, const Flat& flat) {
+  annotations[std::string(kVisibleDevices) + suffix] = flat.visible_devices;
+  annotations[std::string(kMemoryLimit) + suffix] = flat.memory_limit;
+  annotations[std::string(kComputePercent) + suffix] = flat.compute_percent;
+}
+
+}  // namespace
+
+void append_reservation(std::string& out, const Reservation& reservation) {
+  append(out, R"({"version":1,"uid":)", reservation.uid);
+  append(out, R"(,"node":)", reservation.node);
+  out += R"(,"containers":)";
+  append_list(out, reservation.containers, append_container);
+  out += '}';
+}
+
+void append_devices(std::string& out, const Reservation& reservation) {
+  Devices all;
+  for (const ReservedContainer& container : reservation.containers) {
+    const auto* devices = std::get_if<Devices>(&container.given);
+    if (devices != nullptr) all.insert(all.end(), devices->begin(), devices->end());
+  }
+  append_list(out, all, append_device);
+}
+
+StringMap blank_annotations(const PodFacts& pod) {
+  StringMap annotations;
+  for (const auto& [key, value] : pod.annotations) {
+    if (key.starts_with(kPrefix)) annotations.emplace(key, "");
+  }
+  return annotations;
+}
+
+StringMap write_reservation(const Reservation& reservation, std::string_view main_container,
+                            const PodFacts& pod) {
+  StringMap annotations = blank_annotations(pod);
+  append_reservation(annotations[std::string(kReservationKey)], reservation);
+  for (const ReservedContainer& container : reservation.containers) {
+    const auto* devices = std::get_if<Devices>(&container.given);
+    if (devices == nullptr || devices->empty()) continue;
+    const Flat flat = flatten(*devices);
+    put(annotations, "." + container.name, flat);
+    if (container.name == main_container) put(annotations, "", flat);
+  }
+  return annotations;
+}
+
+}  // namespace snug

@@ -1,0 +1,105 @@
+#include "snug/config/bad_flags.hpp"
+
+#include <vector>
+
+#include "snug/base/text.hpp"
+
+namespace snug {
+namespace {
+
+using Options = std::vector<const CLI::Option*>;
+
+/// The innermost command that was named, or the first of those on the way to it of which words
+/// remain that it does not know.
+const CLI::App& blamed_command(const CLI::App& app) {
+  const CLI::App* at = &app;
+  for (auto named = at->get_subcommands(); at->remaining().empty() && !named.empty();
+       named = at->get_subcommands()) {
+    at = named.front();
+  }
+  return *at;
+}
+
+/// `allowed is check`, or empty where there are none.
+std::string commands_of(const CLI::App& app) {
+  std::string names;
+  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+  for (const CLI::App* each : commands) names += (names.empty() ? "" : ", ") + each->get_name();
+  return names.empty() ? "" : (commands.size() == 1 ? "allowed is " : "allowed are ") + names;
+}
+
+std::string about_extras(const CLI::App& command) {
+  const std::vector<std::string> words = command.remaining();
+  if (words.empty()) return "";
+  const std::string& word = words.front();
+  if (word.size() > 1 && word.starts_with('-')) return "unknown flag " + word;
+  const std::string commands = commands_of(command);
+  if (commands.empty()) return in_quotes(word) + " is one word too many";
+  return "unknown command " + in_quotes(word) + "; " + commands;
+}
+
+std::string about_missing(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_required() && option->count() == 0) return option->get_name() + " is required";
+  }
+  if (!command.remaining().empty()) return about_extras(command);
+  const std::string commands = commands_of(command);
+  return commands.empty() ? "" : "a command is required; " + commands;
+}
+
+/// Of an option that was given more often than it may be, or without its value.
+std::string about_counts(const CLI::App& command, const std::string& said) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_multi_option_policy() != CLI::MultiOptionPolicy::Throw) continue;
+    if (option->count() > static_cast<std::size_t>(option->get_items_expected_max())) {
+      return option->get_name() + " was given " + std::to_string(option->count()) +
+             " times; allowed is once";
+    }
+  }
+  const CLI::Option* option = command.get_option_no_throw(said.substr(0, said.find(':')));
+  return option == nullptr ? "" : option->get_name() + " needs a value: " + option->get_type_name();
+}
+
+std::string about_company(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() == 0) continue;
+    for (const CLI::Option* other : option->get_needs()) {
+      if (other->count() > 0) continue;
+      return option->get_name() + " belongs to " + other->get_name() + ", which is missing";
+    }
+    for (const CLI::Option* other : option->get_excludes()) {
+      if (other->count() == 0) continue;
+      return option->get_name() + " and " + other->get_name() +
+             " were both given; allowed is one of them";
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string bad_flags_sentence(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = blamed_command(app);
+  const std::string said = error.what();
+  std::string sentence;
+  switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
+    case CLI::ExitCodes::ExtrasError:
+      sentence = about_extras(command);
+      break;
+    case CLI::ExitCodes::RequiredError:
+      sentence = about_missing(command);
+      break;
+    case CLI::ExitCodes::ArgumentMismatch:
+      sentence = about_counts(command, said);
+      break;
+    case CLI::ExitCodes::RequiresError:
+    case CLI::ExitCodes::ExcludesError:
+      sentence = about_company(command);
+      break;
+    default:
+      break;
+  }
+  return sentence.empty() ? said : sentence;
+}
+
+}  // namespace snug

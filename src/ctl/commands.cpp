@@ -1,0 +1,21 @@
+#include "ctl/commands.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace snug {
+
+Result<void> print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};
+  return fail(ErrorCode::kUnavailable,
+              std::string("stdout: cannot be written: ") + std::strerror(errno));
+}
+
+int complain(int code, const std::string& what) {
+  std::fprintf(stderr, "snugctl: %s\n", what.c_str());
+  return code;
+}
+
+}  // namespace snug

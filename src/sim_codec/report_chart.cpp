@@ -1,0 +1,219 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+#include "snug/base/text.hpp"
+#include "snug/sim_codec/report_codec.hpp"
+
+namespace snug {
+namespace {
+
+// All in the SVG's own units, which are pixels unless it is scaled.
+constexpr double kLeft = 70;
+constexpr double kTop = 70;
+constexpr double kPlotWidth = 720;
+constexpr double kPlotHeight = 480;
+constexpr double kLegendWidth = 250;
+constexpr double kLegendRow = 24;
+constexpr double kWidth = kLeft + kPlotWidth + kLegendWidth;
+constexpr double kHeight = kTop + kPlotHeight + 60;
+constexpr double kMostTicks = 14;
+constexpr std::size_t kShownName = 24;
+
+/// Of Okabe and Ito, who chose them for eyes that see few colours, without the yellow.
+constexpr auto kColours = std::to_array<std::string_view>(
+    {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00"});
+/// As many as have no divisor with the colours in common, so that pairs repeat late.
+constexpr auto kDashes = std::to_array<std::string_view>({"", "9 4", "2 3", "12 3 2 3", "5 2"});
+
+/// With at most two decimals, whatever the locale.
+std::string number(double value) {
+  std::array<char, 64> text{};
+  const auto [end, error] =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed, 2);
+  std::string shown(text.data(), error == std::errc{} ? end : text.data());
+  if (shown.find('.') == std::string::npos) return shown;
+  while (shown.ends_with('0')) shown.pop_back();
+  if (shown.ends_with('.')) shown.pop_back();
+  return shown;
+}
+
+std::string escaped_character(std::string_view character) {
+  switch (character.front()) {
+    case '&':
+      return "&amp;";
+    case '<':
+      return "&lt;";
+    case '>':
+      return "&gt;";
+    case '"':
+      return "&quot;";
+    case '\'':
+      return "&apos;";
+    default:
+      return find_bad_text(character) == std::string_view::npos ? std::string(character) : "?";
+  }
+}
+
+/// Text for XML, at most so many characters of it.
+std::string escaped(std::string_view text, std::size_t most) {
+  std::string out;
+  std::size_t shown = 0;
+  while (!text.empty() && shown++ < most) {
+    const std::size_t length = std::max<std::size_t>(character_length(text), 1);
+    out += escaped_character(text.substr(0, length));
+    text.remove_prefix(length);
+  }
+  return text.empty() ? out : out + "…";
+}
+
+std::string attribute(std::string_view name, std::string_view value) {
+  return ' ' + std::string(name) + "=\"" + std::string(value) + '"';
+}
+
+/// A line of text whose anchor (start, middle, end) is at x.
+std::string label(double x, double y, std::string_view anchor, std::string_view escaped_text) {
+  return "<text" + attribute("x", number(x)) + attribute("y", number(y)) +
+         attribute("text-anchor", anchor) + '>' + std::string(escaped_text) + "</text>\n";
+}
+
+std::string straight(double x1, double y1, double x2, double y2, std::string_view colour) {
+  return "<line" + attribute("x1", number(x1)) + attribute("y1", number(y1)) +
+         attribute("x2", number(x2)) + attribute("y2", number(y2)) + attribute("stroke", colour) +
+         "/>\n";
+}
+
+/// The values 0..last that an axis shows, at steps that people count in.
+struct Axis {
+  double last = 100;
+  double step = 10;
+
+  static Axis up_to(double largest) {
+    Axis axis{.last = std::max(largest, 1.0)};
+    double power = std::pow(10.0, std::floor(std::log10(axis.last / kMostTicks)));
+    for (const double factor : {1.0, 2.0, 5.0, 10.0}) {
+      axis.step = power * factor;
+      if (axis.last / axis.step <= kMostTicks) break;
+    }
+    axis.last = std::ceil(axis.last / axis.step - 1e-9) * axis.step;
+    return axis;
+  }
+};
+
+bool shown(const CurvePoint& point) {
+  return std::isfinite(point.x) && std::isfinite(point.allocation_pct) && point.x >= 0;
+}
+
+class Chart {
+ public:
+  explicit Chart(std::span<const SimulationReport> reports) : reports_(reports) {
+    double largest_x = 0;
+    double largest_y = 100;
+    for (const SimulationReport& report : reports) {
+      for (const CurvePoint& point : report.curve) {
+        if (!shown(point)) continue;
+        largest_x = std::max(largest_x, point.x);
+        largest_y = std::max(largest_y, point.allocation_pct);
+      }
+    }
+    across_ = Axis::up_to(largest_x > 0 ? largest_x : 100);
+    up_ = Axis::up_to(largest_y);
+  }
+
+  std::string write() {
+    out_ = "<svg xmlns=\"http://www.w3.org/2000/svg\"" + attribute("width", number(kWidth)) +
+           attribute("height", number(kHeight)) +
+           attribute("viewBox", "0 0 " + number(kWidth) + ' ' + number(kHeight)) +
+           " role=\"img\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#222222\">\n";
+    write_title();
+    write_across();
+    write_up();
+    for (std::size_t i = 0; i < reports_.size(); ++i) write_curve(i);
+    return std::move(out_) + "</svg>\n";
+  }
+
+ private:
+  [[nodiscard]] double x_of(double value) const {
+    return kLeft + value / across_.last * kPlotWidth;
+  }
+  [[nodiscard]] double y_of(double value) const {
+    return kTop + kPlotHeight - value / up_.last * kPlotHeight;
+  }
+  void write_title() {
+    const std::string title = "GPUs in use as demand arrives";
+    out_ += "<title>" + title + "</title>\n";
+    // Viewers draw on their own background, which may be dark.
+    out_ += "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
+    out_ +=
+        "<g font-size=\"18\" font-weight=\"bold\">" + label(kLeft, 30, "start", title) + "</g>\n";
+    if (reports_.empty()) return;
+    const SimulationReport& first = reports_.front();
+    std::string about = std::to_string(first.nodes) + " nodes, " + std::to_string(first.gpus) +
+                        " GPUs, " + std::to_string(first.arrivals) + " arrivals";
+    if (first.seed) about += ", seed " + std::to_string(*first.seed);
+    out_ += label(kLeft, 52, "start", about);
+  }
+
+  void write_across() {
+    const double bottom = kTop + kPlotHeight;
+    for (double value = 0; value <= across_.last + across_.step / 2; value += across_.step) {
+      out_ += straight(x_of(value), kTop, x_of(value), bottom, "#e4e4e4");
+      out_ += label(x_of(value), bottom + 18, "middle", number(value));
+    }
+    out_ += straight(kLeft, bottom, kLeft + kPlotWidth, bottom, "#222222");
+    out_ += label(kLeft + kPlotWidth / 2, bottom + 44, "middle",
+                  "GPUs that arrived pods ask for (% of the cluster's GPUs)");
+  }
+
+  void write_up() {
+    for (double value = 0; value <= up_.last + up_.step / 2; value += up_.step) {
+      out_ += straight(kLeft, y_of(value), kLeft + kPlotWidth, y_of(value), "#e4e4e4");
+      out_ += label(kLeft - 8, y_of(value) + 4, "end", number(value));
+    }
+    out_ += straight(kLeft, kTop, kLeft, kTop + kPlotHeight, "#222222");
+    const double middle = kTop + kPlotHeight / 2;
+    out_ += "<g transform=\"rotate(-90 20 " + number(middle) + ")\">" +
+            label(20, middle, "middle", "GPUs in use (% of the cluster's GPUs)") + "</g>\n";
+  }
+
+  /// Of the report's line, wherever it is drawn.
+  static std::string look(std::size_t report) {
+    const std::string_view dash = kDashes[report % kDashes.size()];
+    return attribute("stroke", kColours[report % kColours.size()]) +
+           (dash.empty() ? "" : attribute("stroke-dasharray", dash)) +
+           " fill=\"none\" stroke-width=\"2\"";
+  }
+
+  void write_curve(std::size_t i) {
+    const SimulationReport& report = reports_[i];
+    std::string points;
+    for (const CurvePoint& point : report.curve) {
+      if (!shown(point)) continue;
+      points += (points.empty() ? "" : " ") + number(x_of(point.x)) + ',' +
+                number(y_of(point.allocation_pct));
+    }
+    out_ += "<polyline" + look(i) + attribute("points", points) + "/>\n";
+    const double x = kLeft + kPlotWidth + 20;
+    const double y = kTop + 10 + static_cast<double>(i) * kLegendRow;
+    out_ +=
+        "<polyline" + look(i) +
+        attribute("points", number(x) + ',' + number(y) + ' ' + number(x + 40) + ',' + number(y)) +
+        "/>\n";
+    out_ += label(x + 48, y + 4, "start", escaped(report.policy, kShownName));
+  }
+
+  std::span<const SimulationReport> reports_;
+  Axis across_;
+  Axis up_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string report_chart(std::span<const SimulationReport> reports) {
+  return Chart(reports).write();
+}
+
+}  // namespace snug

@@ -1,0 +1,136 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "snug/sim_codec/report_codec.hpp"
+
+namespace snug {
+namespace {
+
+using Reports = std::span<const SimulationReport>;
+using Cell = std::function<std::string(const SimulationReport&)>;
+
+struct Row {
+  std::string_view name;
+  Cell cell;
+};
+
+std::string with_unit(std::optional<double> value, int decimals, const char* unit) {
+  if (!value || !std::isfinite(*value)) return "-";
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.*f %s", decimals, *value, unit);
+  return text.data();
+}
+
+std::string percent(std::optional<double> value) { return with_unit(value, 2, "%"); }
+
+Cell rejected(std::int64_t RejectedPods::* kind) {
+  return [kind](const SimulationReport& report) { return std::to_string(report.rejected.*kind); };
+}
+
+Cell at(AtDemand SimulationReport::* what, std::optional<double> AtDemand::* demand) {
+  return [what, demand](const SimulationReport& report) { return percent(report.*what.*demand); };
+}
+
+/// Figures of traces whose pods leave.
+template <typename Field>
+Cell churn(Field field) {
+  return [field](const SimulationReport& report) {
+    return report.churn ? percent((*report.churn).*field) : "-";
+  };
+}
+
+/// Figures of traces whose pods ask for MIG profiles.
+template <typename Field>
+Cell mig(Field field) {
+  return [field](const SimulationReport& report) {
+    return report.mig ? percent((*report.mig).*field) : "-";
+  };
+}
+
+std::vector<Row> rows_for(Reports reports) {
+  std::vector<Row> rows{
+      {"accepted", [](const auto& report) { return std::to_string(report.accepted); }},
+      {"rejected, no GPU asked", rejected(&RejectedPods::cpu)},
+      {"rejected, share", rejected(&RejectedPods::share)},
+      {"rejected, one GPU", rejected(&RejectedPods::one)},
+      {"rejected, several GPUs", rejected(&RejectedPods::multi)}};
+  const bool churns =
+      std::ranges::any_of(reports, [](const auto& report) { return report.churn.has_value(); });
+  const auto add = [&](std::string_view name, Cell cell) {
+    rows.push_back({name, std::move(cell)});
+  };
+  if (std::ranges::any_of(reports, [](const auto& report) { return report.mig.has_value(); })) {
+    add(churns ? "later half: mean memory slices in use" : "memory slices in use",
+        mig(&MigReport::memory_slices_pct));
+    add(churns ? "later half: asking profiles, rejected" : "asking profiles, rejected",
+        mig(&MigReport::rejected_pct));
+    add(churns ? "later half: of 4 slices or more, rejected" : "of 4 slices or more, rejected",
+        mig(&MigReport::rejected_4_slices_or_more_pct));
+  }
+  if (!churns) {
+    add("allocation at 100 % demand", at(&SimulationReport::allocation, &AtDemand::at100));
+    add("allocation at 130 % demand", at(&SimulationReport::allocation, &AtDemand::at130));
+  }
+  add("allocation at the end", [](const auto& report) { return percent(report.final_allocation); });
+  if (churns) {
+    add("later half: mean allocation", churn(&ChurnReport::allocation_mean));
+    add("later half: GPU demand accepted", churn(&ChurnReport::gpu_accepted_pct));
+    add("later half: pods rejected", churn(&ChurnReport::rejected_pct));
+    add("later half: of several GPUs, rejected", churn(&ChurnReport::multi_rejected_pct));
+  } else {
+    add("fragmentation at 100 % demand", at(&SimulationReport::fragmentation, &AtDemand::at100));
+    add("fragmentation at 130 % demand", at(&SimulationReport::fragmentation, &AtDemand::at130));
+  }
+  add("decision p50",
+      [](const auto& report) { return with_unit(report.decision_us_p50, 1, "us"); });
+  add("decision p99",
+      [](const auto& report) { return with_unit(report.decision_us_p99, 1, "us"); });
+  add("wall", [](const auto& report) { return with_unit(report.wall_s, 2, "s"); });
+  return rows;
+}
+
+std::string count(std::int64_t number, std::string_view of) {
+  return std::to_string(number).append(of).append(number == 1 ? "" : "s");
+}
+
+void append_padded(std::string& line, const std::string& cell, std::size_t width) {
+  line += "  " + std::string(width - std::min(width, cell.size()), ' ') + cell;
+}
+
+}  // namespace
+
+std::string report_table(Reports reports) {
+  if (reports.empty()) return "";
+  const SimulationReport& first = reports.front();
+  std::string table = count(first.nodes, " node") + ", " + count(first.gpus, " GPU") + ", " +
+                      count(first.arrivals, " arrival");
+  if (first.seed) table += ", seed " + std::to_string(*first.seed);
+  table += "\n\n";
+
+  std::vector<Row> rows = rows_for(reports);
+  rows.insert(rows.begin(), {"", [](const auto& report) { return report.policy; }});
+  std::size_t names = 0;
+  for (const Row& row : rows) names = std::max(names, row.name.size());
+  std::vector<std::size_t> widths;
+  for (const SimulationReport& report : reports) {
+    std::size_t& width = widths.emplace_back(0);
+    for (const Row& row : rows) width = std::max(width, row.cell(report).size());
+  }
+  for (const Row& row : rows) {
+    table += std::string(row.name) + std::string(names - row.name.size(), ' ');
+    for (std::size_t i = 0; i < reports.size(); ++i) {
+      append_padded(table, row.cell(reports[i]), widths[i]);
+    }
+    table += '\n';
+  }
+  return table;
+}
+
+}  // namespace snug

@@ -1,0 +1,71 @@
+// snug-extender: read the options, start, wait for SIGTERM or SIGINT, drain.
+#include <malloc.h>
+
+#include <csignal>
+#include <cstdio>
+
+#include "app/extender.hpp"
+#include "snug/config/options.hpp"
+
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kFailed = 1;
+constexpr int kBadConfiguration = 2;
+
+/// Request bodies are large and come one after the other: keep their memory instead of giving it
+/// back to the kernel each time.
+void keep_memory() {
+  mallopt(M_MMAP_THRESHOLD, 64 << 20);
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+}
+
+/// Before any thread exists, so that all inherit it: the signals wait for the main thread.
+sigset_t block_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
+/// Until the process is told to end.
+void wait_for_end(const sigset_t& signals, snug::Extender& extender) {
+  int signal = SIGHUP;
+  while (sigwait(&signals, &signal) == 0 && signal == SIGHUP) extender.reload_policy();
+}
+
+int exit_code(const snug::Error& error) {
+  const bool wrong =
+      error.code == snug::ErrorCode::kInvalid || error.code == snug::ErrorCode::kTooLarge;
+  return wrong ? kBadConfiguration : kFailed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  keep_memory();
+  const sigset_t signals = block_signals();
+  auto options = snug::read_options(argc, argv);
+  if (!options) {
+    std::fprintf(stderr, "snug-extender: %s\n", options.error().message.c_str());
+    return kBadConfiguration;
+  }
+  if (!options->show.empty()) {
+    std::fputs(options->show.c_str(), stdout);
+    return kDone;
+  }
+  snug::Extender extender(*std::move(options));
+  if (const auto started = extender.start(); !started) {
+    std::fprintf(stderr, "snug-extender: %s\n", started.error().message.c_str());
+    return exit_code(started.error());
+  }
+  std::puts(extender.listening().c_str());
+  std::fflush(stdout);
+  wait_for_end(signals, extender);
+  extender.stop();
+  return kDone;
+}
