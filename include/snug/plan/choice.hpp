@@ -44,8 +44,8 @@ class Offer {
   Offer(const NodeState& node, const Asking& asking, const Around& around, PlacementList& options)
       : node_(node), asking_(asking), around_(around), options_(options) {}
 
-  /// The placements
-  ///   - fit beside other pods' intents;
+  /// Fills the options with placements that
+  ///   - fit beside the intents of others;
   ///   - open an empty GPU only in the mode in which it would open without those intents;
   ///   - leave room for the nominated pods that come first, computed without intents.
   /// If there would be placements without the intents, the reason is kPromised.

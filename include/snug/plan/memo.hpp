@@ -26,9 +26,9 @@ class PlanMemo {
 
  public:
   struct Known {
-    std::uint64_t version : kVersionBits = 0;  // NodeTable::version; 0: no entry
+    std::uint64_t version : kVersionBits = 0;  // NodeTable::version; 0: nothing is known
     ReasonCode reason : 8 = ReasonCode::kNone;
-    std::int64_t score_class = 0;  // of the best placement, if the reason is kNone
+    std::int64_t score_class = 0;  // of the best placement, where the reason is kNone
   };
   static_assert(sizeof(Known) == 16);  // a decision reads one for each node
 
