@@ -143,10 +143,10 @@ class NoMetrics final : public Metrics {
   void verb_done(Verb, bool, std::int64_t) override {}
   void bind_ended(BindEnd) override {}
   void api_request(std::string_view, bool) override {}
-  void watch_restarted(std::string_view, std::string_view) override {}
+  void watch_restarted(std::string_view, WatchEnd) override {}
   void room_touched() override {}
   void event_dropped() override {}
-  void reservation_problem(std::string_view) override {}
+  void reservation_problem(ReservationProblem) override {}
   void policy_reloaded(bool) override {}
 };
 
