@@ -37,7 +37,7 @@ Result<void> write_results(const SimulateFlags& flags,
   return {};
 }
 
-/// Before minutes of work are lost to a folder that is not there.
+/// Checked before the simulation, which may take minutes.
 Result<void> check_writable_results(const SimulateFlags& flags) {
   for (const auto& path : {flags.json, flags.svg}) {
     if (!path || path == "-") continue;
