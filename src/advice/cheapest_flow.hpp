@@ -1,5 +1,5 @@
-// The cheapest assignment of pods of several kinds to bins: a min-cost flow, source → kind → bin →
-// sink. Pure; the same problem gives the same flow.
+// Assigns pods of several kinds to bins at minimal cost, as a min-cost flow: source → kind → bin →
+// sink. Pure and deterministic.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct FlowProblem {
   std::vector<FlowEdge> edges;
 };
 
-/// The number of pods along each edge; nothing: not all pods can have a bin.
+/// The number of pods on each edge; nullopt: not all pods can be assigned to a bin.
 [[nodiscard]] std::optional<std::vector<int>> cheapest_flow(const FlowProblem& problem);
 
 }  // namespace snug

@@ -10,13 +10,13 @@
 namespace snug {
 namespace {
 
-/// The request that the pod made, from its reservation and the parsed requests of its containers.
+/// Rebuilds the pod's request from its reservation and the parsed requests of its containers.
 GpuRequest request_of(const Holding& pod) {
   GpuRequest request;
   request.main_container = pod.main_container;
   for (std::size_t c = 0; c < pod.asks.size(); ++c) {
     const std::optional<ContainerRequest>& ask = pod.asks[c];
-    if (!ask) continue;  // cannot be: may_move() demands all of them
+    if (!ask) continue;  // unreachable: may_move() requires all of them
     ContainerRequest& asked = request.containers.emplace_back(*ask);
     asked.container = pod.reservation.containers[c].name;
     asked.kind = pod.kind_of(c);
@@ -69,7 +69,7 @@ RepackCluster::RepackCluster(const RepackInput& input) : input_(input) {
     const std::int64_t left_a = states_[a]->left;
     const std::int64_t left_b = states_[b]->left;
     if (left_a != left_b) return left_a < left_b;
-    return ranks_[a] > ranks_[b];  // so that lower names come first when read backwards
+    return ranks_[a] > ranks_[b];  // in reverse order, lower names come first
   });
 }
 
@@ -99,7 +99,7 @@ std::size_t RepackCluster::kind_of(const Holding& pod) {
 std::vector<Mover> RepackCluster::movers(Slot slot) {
   const NodeState& node = *states_[slot];
   std::vector<Mover> movers;
-  // Behind the bound pods come other pods' intents, which hold nothing yet.
+  // The constructor has appended intents to the node's holdings; those are not pods to move.
   const std::size_t bound = input_.snapshot.nodes[slot]->holdings.size();
   for (std::size_t i = 0; i < bound; ++i) {
     const HoldingPtr& pod = node.holdings[i];

@@ -1,6 +1,6 @@
-// What repacking knows of the cluster: its nodes with other pods' intents on them, which pods may
-// be moved and what they ask for, and the cluster after some moves. Counts the work of the search.
-// Not thread-safe; for one decision.
+// The cluster as repacking sees it: nodes with the intents of other pods counted as taken, the pods
+// that may be moved with their requests, and the cluster after a sequence of moves. Counts the work
+// of the search. Not thread-safe; serves one decision.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@ namespace snug {
 
 using Slot = std::uint32_t;  // of Snapshot::nodes
 
-/// Pods that fit and score cannot tell from each other.
+/// A class of pods that are equal to fit() and to score().
 struct MoverKind {
   MoverKind(const Holding& pod, GpuRequest asked);
 
   std::string name_space;
-  PodRank rank;  // of the first of them
+  PodRank rank;  // of the first pod in the class
   GpuRequest request;
   HostAmounts host;
   FitMemo memo;
@@ -52,25 +52,26 @@ class RepackCluster {
   [[nodiscard]] const std::vector<Slot>& fullest_first() const { return fullest_first_; }
   /// Its position in by_name().
   [[nodiscard]] std::size_t rank(Slot slot) const { return ranks_[slot]; }
-  /// The node with the intents of other pods in flight counted as taken.
+  /// The node, with the intents of other pods counted as taken.
   [[nodiscard]] const NodeStatePtr& state(Slot slot) const { return states_[slot]; }
-  /// Pods that are nominated to the node; null: none.
+  /// The pods that are nominated to the node; null: none.
   [[nodiscard]] const Nominations* nominations(Slot slot) const;
 
-  /// The node's pods that may be moved, by milli-GPU descending, then by uid.
+  /// The pods of the node that may be moved, in descending order of milli-GPU, then by uid.
   [[nodiscard]] std::vector<Mover> movers(Slot slot);
   [[nodiscard]] MoverKind& kind(std::size_t number) { return *kinds_[number]; }
   [[nodiscard]] std::size_t kinds() const { return kinds_.size(); }
-  /// The kind's claim, by the scoring profile and sharing rules of the input's claim.
+  /// A claim for a pod of the kind, with the scoring profiles and sharing rules of the input's
+  /// claim.
   [[nodiscard]] Claim claim_of(const MoverKind& kind) const;
 
-  /// fit(), with its work counted.
+  /// Calls fit() and counts its work.
   [[nodiscard]] ReasonCode fit_on(const NodeState& node, const Tenant& tenant, FitMemo& memo,
                                   PlacementList& options);
-  /// with_holdings(), with its work counted.
+  /// Calls with_holdings() and counts its work.
   [[nodiscard]] NodeStatePtr with_holdings_on(const NodeState& node,
                                               std::vector<HoldingPtr> holdings);
-  /// In the units of kMostRepackWork.
+  /// The work so far, in the unit of kMostRepackWork.
   [[nodiscard]] std::int64_t work() const { return work_; }
   void count_work(std::int64_t units) { work_ += units; }
 
@@ -88,17 +89,17 @@ class RepackCluster {
   std::int64_t work_ = 0;
 };
 
-/// The cluster after some moves. Copies share what has not changed.
+/// The cluster after some moves. Copies share the unchanged nodes.
 class AfterMoves {
  public:
   explicit AfterMoves(RepackCluster& cluster) : cluster_(&cluster), held_(cluster.held()) {}
 
   [[nodiscard]] const NodeStatePtr& state(Slot slot) const;
   [[nodiscard]] const NamespaceUse& held() const { return held_; }
-  /// The pod with this uid is on the node.
+  /// Precondition: the pod is on the node.
   void remove_pod(Slot slot, const Holding& pod);
   void add_pod(Slot slot, const HoldingPtr& pod);
-  /// The nodes that the moves have changed.
+  /// The nodes that the moves have changed, in their new state.
   [[nodiscard]] const std::vector<std::pair<Slot, NodeStatePtr>>& changed() const {
     return changed_;
   }

@@ -70,7 +70,7 @@ ReasonCode Leavers::reason_without_all() { return reason_without(all()); }
 
 bool Leavers::host_fits_without_all() const { return host_fits(all()); }
 
-/// Counts what namespaces hold as it is now: a pod that moves holds as much elsewhere.
+/// Namespace usage stays as it is now: a pod that moves holds the same amount on another node.
 ReasonCode Leavers::reason_without(const MoverSet& gone) {
   std::vector<HoldingPtr> left = others_;
   for (std::size_t i = 0; i < gone.size(); ++i) {
@@ -107,22 +107,23 @@ bool Leavers::fits(const MoverSet& gone) {
   return found->second;
 }
 
-/// A cheap bound: if it is not enough that all pods of these GPUs leave, no subset is enough.
+/// A cheap necessary condition: if the departure of all pods on these GPUs is not sufficient, no
+/// subset is.
 bool Leavers::fits_without_all_on(const Gpus& gpus) {
   MoverSet gone(movers_.size());
   for (std::size_t i = 0; i < gone.size(); ++i) gone[i] = meet(gpus_[i], gpus);
   return fits(gone);
 }
 
-/// Of identical pods the first leave, so that no set is tried twice: true for a set in which a
-/// later one leaves instead.
+/// Breaks the symmetry of identical pods, of which the first ones leave: true if the set contains
+/// `mover` without the identical pod before it. Such a set is equivalent to one that is tried.
 bool Leavers::told_by_twin(std::size_t mover, const MoverSet& set) const {
   const std::optional<std::size_t> twin = twin_[mover];
   return twin && !set[*twin];
 }
 
-/// A cheap bound: `pods` pods free at most the GPUs that they are on, so that the request must fit
-/// already with so many GPUs fewer.
+/// A cheap necessary condition: `pods` pods free at most the GPUs that they use, so the request
+/// minus that number of GPUs must fit now.
 bool Leavers::may_do(std::int64_t pods) {
   const GpuRequest& request = asking_.claim.request;
   if (request.containers.size() > 1 || request.kubelet_assigned()) return true;
@@ -174,7 +175,7 @@ std::vector<MoverSet> Leavers::pairs() {
   return found;
 }
 
-/// The GPUs with movers, each a group of its own, the most crowded first.
+/// The GPUs with movers, one group for each, in descending order of pods, then of milli-GPU.
 std::vector<Leavers::Gpus> Leavers::groups() const {
   std::map<std::size_t, std::pair<std::int64_t, std::int64_t>> crowds;  // pods and milli, negative
   for (std::size_t i = 0; i < movers_.size(); ++i) {
@@ -193,7 +194,7 @@ std::vector<Leavers::Gpus> Leavers::groups() const {
   return groups;
 }
 
-/// Takes back those of `gone` that can stay: all pods of one GPU at once, then one after another.
+/// Removes from `gone` the pods that can stay: first all pods of a GPU at once, then single pods.
 MoverSet Leavers::reprieved(MoverSet gone, const std::vector<Gpus>& groups, bool large_first) {
   const auto keep = [&](MoverSet kept) {
     if (fits(kept)) gone = std::move(kept);

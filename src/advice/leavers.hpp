@@ -1,5 +1,5 @@
-// Which of a node's pods would have to leave it so that a request fits there. Caches its trials.
-// Not thread-safe; for one node and one claim.
+// Finds sets of pods that must leave a node so that a request fits there. Caches the result for
+// each set. Not thread-safe; serves one node and one claim.
 #pragma once
 
 #include <cstddef>
@@ -13,30 +13,30 @@
 
 namespace snug {
 
-/// Which of the node's movers, by position.
+/// A subset of the node's movers: true at the position of each member.
 using MoverSet = std::vector<bool>;
 
 class Leavers {
  public:
-  /// All arguments outlive it. Where the node keeps room for nominated pods, the tenant is the
-  /// claim's namespace as of now.
+  /// The arguments must outlive it. On a node with nominated pods, the tenant is derived from the
+  /// claim's namespace and the present holdings; asking.tenant is not used.
   Leavers(RepackCluster& cluster, Slot slot, const Asking& asking);
 
-  /// What a MoverSet refers to.
+  /// The movers that a MoverSet refers to, in its order.
   [[nodiscard]] const std::vector<Mover>& movers() const { return movers_; }
   [[nodiscard]] std::vector<Mover> of(const MoverSet& set) const;
 
-  /// Why the request has no place even if all movers leave; kNone: it has one.
+  /// Why the request does not fit even if all movers leave; kNone: it fits.
   [[nodiscard]] ReasonCode reason_without_all();
-  /// Whether the node has its cpu, memory and pod slot then.
+  /// Whether the node has enough CPU, memory and pod slots for the request if all movers leave.
   [[nodiscard]] bool host_fits_without_all() const;
-  /// All movers that are enough to leave alone; of identical ones the first.
+  /// All movers whose departure alone is sufficient; only the first of identical movers.
   [[nodiscard]] std::vector<MoverSet> singles();
-  /// Pairs that are enough to leave together, and not alone: all of them, unless the node has many
-  /// pods (kMostPodsForPairs).
+  /// All pairs whose joint departure is sufficient while neither mover alone is. Empty if the node
+  /// has more than kMostPodsForPairs movers.
   [[nodiscard]] std::vector<MoverSet> pairs();
-  /// Minimal sets that are enough to leave, of preferred pods alone if these are enough. Two for
-  /// each GPU, which rather empty that GPU than others, and rather keep crowded GPUs as they are.
+  /// Minimal sufficient sets, chosen from `preferred` alone if its departure is sufficient. At most
+  /// two for each GPU: each prefers to empty that GPU and to keep the pods of crowded GPUs.
   [[nodiscard]] std::vector<MoverSet> several(const MoverSet& preferred);
 
  private:
@@ -58,9 +58,9 @@ class Leavers {
   const Nominations* nominations_;
   Asking asking_;
   std::vector<Mover> movers_;
-  std::vector<HoldingPtr> others_;                // pods with GPUs that may not be moved
-  std::vector<Gpus> gpus_;                        // of each mover
-  std::vector<std::optional<std::size_t>> twin_;  // of each: an identical one before it
+  std::vector<HoldingPtr> others_;                // pods with GPUs that must not be moved
+  std::vector<Gpus> gpus_;                        // by mover
+  std::vector<std::optional<std::size_t>> twin_;  // by mover: the previous identical mover
   MoverSet enough_alone_;                         // after singles()
   std::unordered_map<MoverSet, bool> known_;
 };

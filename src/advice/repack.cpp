@@ -23,17 +23,17 @@
 namespace snug {
 namespace {
 
-/// Percent of kMostRepackWork that may be used up when each step of the search ends, so that every
-/// step gets its share.
+/// The cumulative percentage of kMostRepackWork at which each step of the search ends, so that a
+/// costly step leaves work for those after it.
 struct WorkShares {
-  static constexpr std::int64_t kLook = 20;      // which nodes a move could help
-  static constexpr std::int64_t kOne = 35;       // one pod leaves: find it
-  static constexpr std::int64_t kOneTrial = 45;  // and place it elsewhere
-  static constexpr std::int64_t kPair = 55;      // two leave
+  static constexpr std::int64_t kLook = 20;      // find the nodes that moves can help
+  static constexpr std::int64_t kOne = 35;       // find single pods that must leave
+  static constexpr std::int64_t kOneTrial = 45;  // place them elsewhere
+  static constexpr std::int64_t kPair = 55;      // the same for pairs
   static constexpr std::int64_t kPairTrial = 62;
-  static constexpr std::int64_t kChain = 68;  // one leaves, and another makes room for it elsewhere
+  static constexpr std::int64_t kChain = 68;  // one pod leaves after another has left its new node
   static constexpr std::int64_t kChainTrial = 72;
-  static constexpr std::int64_t kMany = 86;  // several leave
+  static constexpr std::int64_t kMany = 86;  // several pods leave
   static constexpr std::int64_t kAll = 100;
 };
 
@@ -59,15 +59,15 @@ class Search {
   }
 
  private:
-  /// A node on which the request fits when some of its pods have left.
+  /// A node on which the request fits after some pods have left.
   struct Node {
     Slot slot = 0;
     Leavers leavers;
-    bool judged = false;          // by_one() has looked at it
-    std::vector<MoverSet> alone;  // pods each of which is enough to leave
+    bool judged = false;          // by_one() has filled `alone`
+    std::vector<MoverSet> alone;  // single pods whose departure is sufficient
   };
   using Candidates = std::vector<RepackCandidate>;
-  /// A node that no move helps, and why.
+  /// A node that no move can help, and the reason. Ordered by how near the node is to fitting.
   struct Nearest {
     std::size_t distance = 0;
     std::size_t rank = 0;  // of the node by name
@@ -82,7 +82,7 @@ class Search {
     return may;
   }
 
-  /// Where kube-scheduler and Snug together would place the request now.
+  /// The reservation that the request would get now; nullopt: no node can take it.
   [[nodiscard]] std::optional<Reservation> without_moves() {
     const Claim& claim = input_.claim;
     std::vector<NodeIndex> nodes;
@@ -98,7 +98,7 @@ class Search {
   void find_nodes() {
     const Asking asking{input_.claim, tenant_, memo_};
     PlacementList options;
-    // The emptiest first: they need the fewest pods to leave, and the work may run out.
+    // The emptiest nodes first: the fewest pods must leave them, and the search may end early.
     for (const Slot slot : std::views::reverse(cluster_.fullest_first())) {
       const ReasonCode now = cluster_.fit_on(*cluster_.state(slot), tenant_, memo_, options);
       if (now != ReasonCode::kNone && !reason(now).evictable) {
@@ -130,7 +130,8 @@ class Search {
     return sum;
   }
 
-  /// By number of pods, then by milli-GPU; ties by node name and uids.
+  /// Sorts by number of pods, then by milli-GPU, node name and uids, and keeps the first
+  /// kMostRepackSets.
   void sort(Candidates& candidates) const {
     std::vector<std::tuple<std::size_t, std::int64_t, std::size_t, std::size_t>> keys;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -181,10 +182,11 @@ class Search {
     return try_all(std::move(candidates), WorkShares::kPairTrial);
   }
 
-  /// One pod is enough to leave, but has no place elsewhere until another pod has made room for it.
+  /// The departure of one pod is sufficient, but the pod fits elsewhere only after another pod has
+  /// left that node.
   std::optional<Repacking> by_chain() {
     Candidates candidates;
-    std::map<std::size_t, std::vector<Mover>> makers;  // by kind: each makes room for it alone
+    std::map<std::size_t, std::vector<Mover>> makers;  // by kind: makers_of_room()
     for (const Node& node : nodes_) {
       for (const MoverSet& set : node.alone) {
         if (!may_go_on(WorkShares::kChain)) break;
@@ -203,12 +205,13 @@ class Search {
     return try_all(std::move(candidates), WorkShares::kChainTrial);
   }
 
+  /// Pods each of which alone must leave its node so that a pod of the kind fits there.
   [[nodiscard]] std::vector<Mover> makers_of_room(std::size_t number) {
     std::vector<Mover> makers;
     MoverKind& kind = cluster_.kind(number);
     const Claim claim = cluster_.claim_of(kind);
     Tenant tenant = tenant_of(claim.name_space, claim.sharing, cluster_.held());
-    tenant.cap_left = kNoCap;  // the pod's own holdings already count towards the cap
+    tenant.cap_left = kNoCap;  // the pod itself already counts towards its namespace's cap
     PlacementList options;
     for (const Slot slot : cluster_.by_name()) {
       if (!may_go_on(WorkShares::kChain)) break;
@@ -239,18 +242,17 @@ class Search {
 
   [[nodiscard]] std::string why_no_node() const {
     if (ran_out_) return why_no_way();
-    if (cluster_.by_name().empty()) return "Snug knows no node";
+    if (cluster_.by_name().empty()) return "no nodes are known";
     if (!nearest_) {
-      return "no node has the cpu, the memory or the place for one more pod, even if every pod "
-             "that may be moved left it";
+      return "no node has enough CPU, memory or pod slots, even if every movable pod left it";
     }
-    return "no node could take the request even if every pod that may be moved left it; node " +
-           cluster_.state(nearest_->slot)->name() + " comes nearest: " + message(nearest_->code);
+    return "the request fits on no node, even if every movable pod left it; the nearest is node " +
+           cluster_.state(nearest_->slot)->name() + ": " + message(nearest_->code);
   }
 
   [[nodiscard]] std::string why_no_way() const {
-    return ran_out_ ? "no way was found within what a search may cost"
-                    : "the pods that would have to leave a node have no room elsewhere";
+    return ran_out_ ? "no solution was found within the search limit"
+                    : "the pods that would have to leave a node do not fit elsewhere";
   }
 
   const RepackInput& input_;
@@ -259,8 +261,8 @@ class Search {
   Tenant tenant_;
   RepackTrials trials_;
   std::vector<Node> nodes_;         // the emptiest first
-  std::optional<Nearest> nearest_;  // of the nodes that no move helps
-  bool ran_out_ = false;            // something was left untried
+  std::optional<Nearest> nearest_;  // among the nodes that no move can help
+  bool ran_out_ = false;            // the search ended before all candidates were tried
 };
 
 }  // namespace

@@ -16,10 +16,10 @@
 namespace snug {
 namespace {
 
-/// Up to this many pods are tried in every order and on every node.
+/// At most this many pods are tried in every order, and even if the flow finds no assignment.
 constexpr std::size_t kInAnyOrder = 2;
 
-/// Positions in `options`, the best by score first.
+/// Positions in `options`, sorted by descending score.
 std::vector<std::size_t> by_score(const NodeState& node, const Claim& claim, const Demand& demand,
                                   const PlacementList& options) {
   std::vector<std::pair<std::int64_t, std::size_t>> keyed;
@@ -34,7 +34,7 @@ std::vector<std::size_t> by_score(const NodeState& node, const Claim& claim, con
   return order;
 }
 
-/// The pod with the devices of a placement instead of its own.
+/// A copy of the pod's holding with another reservation.
 std::shared_ptr<Holding> with_devices(const Holding& pod, Reservation reservation) {
   auto moved = std::make_shared<Holding>(pod);
   moved->reservation = std::move(reservation);
@@ -46,9 +46,9 @@ bool is_shared(const ReservedDevice& device) {
   return device.mode == GpuMode::kTimeSlicing || device.mode == GpuMode::kMps;
 }
 
-/// The request with its shares in the modes of the other pod's shares on the same GPUs, unless it
-/// asks for a mode itself: it is placed last, on GPUs that have their modes by then. Null: no mode
-/// differs.
+/// A copy of the request whose shares have the modes of `other`'s shares on the same GPUs. The
+/// request is placed last, when these GPUs already have their modes. Containers that ask for a mode
+/// are unchanged. Null: no mode differs.
 HoldingPtr in_modes_of(const Holding& request, const Holding& other) {
   if (request.reservation.node != other.reservation.node) return nullptr;
   std::shared_ptr<Holding> adapted;
@@ -78,9 +78,9 @@ bool same_place(const Reservation& a, const Reservation& b) {
   return a.node == b.node && a.containers == b.containers;
 }
 
-/// The flow along each edge. A node whose GPUs differ may take more pods of different kinds than of
-/// any one kind. So the first problem bounds each node by its largest count; if that has no
-/// solution, the second leaves out these bounds.
+/// The edges with the flow along them as `most`. The first attempt bounds each node by its largest
+/// count for one kind. A node whose GPUs differ can take more pods of different kinds than of any
+/// one kind, so the second attempt drops these bounds.
 std::optional<std::vector<FlowEdge>> flow_of(FlowProblem problem) {
   auto flow = cheapest_flow(problem);
   if (!flow) {
@@ -96,20 +96,19 @@ std::optional<std::vector<FlowEdge>> flow_of(FlowProblem problem) {
 
 }  // namespace
 
-/// The cluster after the moves so far, and after all of them: the pods that have yet to move are
-/// gone from it, and the request is placed.
+/// Two states of the cluster during the search.
 struct RepackTrials::Worlds {
-  AfterMoves now;
-  AfterMoves last;
-  HoldingPtr request;  // as it is in `last`
+  AfterMoves now;      // after the moves so far
+  AfterMoves last;     // the same, without the pods that are yet to move and with the request
+  HoldingPtr request;  // as in `last`
 };
 
-/// One way to place the request, and the pods that are being placed beside it.
+/// The search for the movers' placements, given one placement of the request.
 struct RepackTrials::Search {
   const RepackCandidate& candidate;
-  std::map<std::size_t, std::vector<Slot>> given;  // nodes by kind, one for each pod of it
+  std::map<std::size_t, std::vector<Slot>> given;  // by kind: one node for each pod, from the flow
   std::vector<bool> placed;                        // by mover
-  /// Movers, and what they become, in order.
+  /// The movers placed so far, in order, with their new holdings.
   std::vector<std::pair<std::size_t, HoldingPtr>> moves;
   int steps_left = kMostRepackSteps;
   std::optional<Repacking> found = std::nullopt;
@@ -125,7 +124,7 @@ std::optional<Repacking> RepackTrials::run(const RepackCandidate& candidate) {
                   .moves = {}};
     Worlds worlds{AfterMoves(cluster_), cleared, request};
     worlds.last.add_pod(candidate.target, request);
-    // Few pods are tried in any case: counts know nothing of the modes in which GPUs would open.
+    // Few pods are tried in any case: the flow's counts ignore the modes that empty GPUs can take.
     const bool possible = give_nodes(search, worlds.last);
     if (!possible && candidate.movers.size() > kInAnyOrder) continue;
     if (place_rest(search, worlds)) return std::move(search.found);
@@ -133,7 +132,7 @@ std::optional<Repacking> RepackTrials::run(const RepackCandidate& candidate) {
   return std::nullopt;
 }
 
-/// The request's placements when all movers have left, the best by score first.
+/// The request's placements after all movers have left, sorted by descending score.
 std::vector<HoldingPtr> RepackTrials::ways_of_request(const RepackCandidate& candidate,
                                                       const AfterMoves& cleared) {
   const Claim& claim = cluster_.claim();
@@ -157,14 +156,14 @@ std::vector<HoldingPtr> RepackTrials::ways_of_request(const RepackCandidate& can
   return ways;
 }
 
-/// Leaves out nodes with nominated pods: their room is kept for these.
+/// Excludes nodes with nominated pods: their free GPUs are kept for these pods.
 const std::vector<Slot>& RepackTrials::places(std::size_t kind) {
   const auto [known, is_new] = places_.try_emplace(kind);
   if (!is_new) return known->second;
   MoverKind& mover = cluster_.kind(kind);
   const Claim claim = cluster_.claim_of(mover);
   Tenant tenant = tenant_of(claim.name_space, claim.sharing, cluster_.held());
-  // The pod's own holdings count towards the cap until it has left; the cap is checked then.
+  // The pod itself counts towards its namespace's cap until it has left. place_on() checks the cap.
   tenant.cap_left = kNoCap;
   PlacementList options;
   std::vector<std::tuple<std::int64_t, std::size_t, Slot>> keyed;
@@ -181,7 +180,7 @@ const std::vector<Slot>& RepackTrials::places(std::size_t kind) {
   return known->second;
 }
 
-/// How many pods of the kind the node takes one after another, up to `most`.
+/// The number of pods of the kind that fit on the node together, at most `most`.
 int RepackTrials::copies(std::size_t kind, NodeStatePtr state, int most) {
   MoverKind& mover = cluster_.kind(kind);
   const Claim claim = cluster_.claim_of(mover);
@@ -198,8 +197,8 @@ int RepackTrials::copies(std::size_t kind, NodeStatePtr state, int most) {
   return most;
 }
 
-/// False: by counts alone, not all pods have a node. Prefers the nodes on which movers are now,
-/// which satisfy the pods' node selectors, then nodes by score.
+/// Solves the flow. False: according to the counts, not all pods can be assigned to a node. Prefers
+/// the nodes on which movers are now, which satisfy these pods' node selectors, then higher scores.
 bool RepackTrials::give_nodes(Search& search, const AfterMoves& last) {
   constexpr std::int64_t kOtherNode = 1'000'000;
   std::map<std::size_t, int> kinds;
@@ -212,7 +211,7 @@ bool RepackTrials::give_nodes(Search& search, const AfterMoves& last) {
     std::vector<Slot> nodes;
     for (const auto& [slot, state] : last.changed()) nodes.push_back(slot);
     const std::size_t own = nodes.size();
-    // As many other nodes as there are pods are enough: more would add no solution.
+    // One other node for each pod is sufficient; more nodes would add no solution.
     for (const Slot slot : places(kind)) {
       if (nodes.size() == own + search.placed.size()) break;
       if (std::ranges::find(nodes, slot) == nodes.end()) nodes.push_back(slot);
@@ -242,7 +241,7 @@ bool RepackTrials::give_nodes(Search& search, const AfterMoves& last) {
   return true;
 }
 
-/// Either of two pods may have to move first; more of them move in the order of their size.
+/// Two pods are tried in both orders; more pods move in the order of their size.
 bool RepackTrials::place_rest(Search& search, const Worlds& worlds) {
   if (search.moves.size() == search.placed.size()) return finish(search, worlds.now);
   for (std::size_t mover = 0; mover < search.placed.size(); ++mover) {
@@ -273,7 +272,7 @@ bool RepackTrials::place(Search& search, std::size_t number, const Worlds& world
   return false;
 }
 
-/// Places the mover on the node so that the request still has its place after all moves.
+/// Places the mover on the node so that the request's placement remains valid after all moves.
 bool RepackTrials::place_on(Search& search, std::size_t number, const Worlds& worlds, Slot slot) {
   const Mover& mover = search.candidate.movers[number];
   MoverKind& kind = cluster_.kind(mover.kind);
@@ -311,7 +310,8 @@ bool RepackTrials::place_on(Search& search, std::size_t number, const Worlds& wo
   return false;
 }
 
-/// GPUs that are identical now differ once pods have left them and the request is placed.
+/// Marks the GPUs of movers and of the request as distinct: fit() must not treat them as identical
+/// to other GPUs, because they will differ after the moves.
 NodeStatePtr RepackTrials::told_apart_on(const RepackCandidate& candidate, const NodeState& node,
                                          const Holding* request) {
   GpuMarks marks;
@@ -324,7 +324,8 @@ NodeStatePtr RepackTrials::told_apart_on(const RepackCandidate& candidate, const
   return told_apart(node, marks);
 }
 
-/// All movers are placed: does the request fit somewhere on its node, and does no GPU close?
+/// Called when all movers are placed. True, with search.found set: the request fits on its node,
+/// and no GPU closes.
 bool RepackTrials::finish(Search& search, const AfterMoves& now) {
   const Slot target = search.candidate.target;
   const Claim& claim = cluster_.claim();
@@ -351,7 +352,7 @@ bool RepackTrials::finish(Search& search, const AfterMoves& now) {
   return true;
 }
 
-/// Whether no GPU of the node closes that is open now, nor the node itself.
+/// Whether the changes close no GPU of the node and cause no conflict on it.
 bool RepackTrials::sound_on(const AfterMoves& after, Slot slot) const {
   const NodeState& before = *cluster_.state(slot);
   const NodeState& node = *after.state(slot);

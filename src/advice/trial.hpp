@@ -1,7 +1,7 @@
-// Whether some pods can be moved so that a request fits on one node, and where to. In two steps: a
-// min-cost flow assigns each pod a node, by counts of pods alone; then the pods are placed one
-// after another by fit, each on the cluster as the moves before it leave it, the flow's nodes
-// first. Not thread-safe; for one decision.
+// Tries to move a given set of pods so that a request fits on one node. A min-cost flow assigns a
+// node to each pod, from counts of pods alone. Then fit() places the pods one after another, each
+// on the cluster after the moves before it, and tries the flow's nodes first. Not thread-safe;
+// serves one decision.
 #pragma once
 
 #include <cstddef>
@@ -15,21 +15,22 @@
 namespace snug {
 
 struct RepackCandidate {
-  Slot target = 0;            // where the request is to fit
-  std::vector<Mover> movers;  // those that leave it, and those that make room for them elsewhere
+  Slot target = 0;  // the node for the request
+  std::vector<Mover>
+      movers;  // pods that leave the target, and pods that leave the others' new nodes
 };
 
 struct Repacking {
   std::vector<PodMove> moves;
-  Reservation reservation;  // the request's
+  Reservation reservation;  // of the request
 };
 
 class RepackTrials {
  public:
-  /// `memo`: of the claim's request. All outlive it.
+  /// `memo` belongs to the claim's request. Both arguments must outlive it.
   RepackTrials(RepackCluster& cluster, FitMemo& memo) : cluster_(cluster), memo_(memo) {}
 
-  /// Nothing: none was found within kMostRepackSteps for each placement of the request.
+  /// nullopt: no solution was found within kMostRepackSteps for each placement of the request.
   [[nodiscard]] std::optional<Repacking> run(const RepackCandidate& candidate);
   /// Whether a pod of the kind fits on some node without any move.
   [[nodiscard]] bool has_place(std::size_t kind) { return !places(kind).empty(); }
@@ -38,8 +39,8 @@ class RepackTrials {
   struct Worlds;
   struct Search;
 
-  /// Nodes on which a pod of the kind fits without any move: the kMostRepackPlaces fullest, the
-  /// best by score first.
+  /// The kMostRepackPlaces fullest nodes on which a pod of the kind fits without any move, sorted
+  /// by descending score.
   [[nodiscard]] const std::vector<Slot>& places(std::size_t kind);
   [[nodiscard]] std::vector<HoldingPtr> ways_of_request(const RepackCandidate& candidate,
                                                         const AfterMoves& cleared);

@@ -16,7 +16,7 @@ using simdjson::dom::element;
 
 constexpr std::size_t kLongestName = 253;  // of any Kubernetes object; uids are shorter
 
-/// Which names came already: an open-addressing table over the call's names, kept between calls.
+/// Detects duplicate names: an open-addressing hash table over the call's names, reused by calls.
 class SeenNames {
  public:
   void start(std::size_t most) {
@@ -146,7 +146,7 @@ class VictimsReader {
   std::int64_t victims_ = 0;
 };
 
-/// The views in the call die with the element.
+/// The views in the call are valid as long as the element.
 Result<PreemptCall> preempt_from(const element& body, const Limits& limits) {
   DomWalk walk;
   std::array<Field, 3> wanted{{{"Pod"}, {"NodeNameToVictims"}, {"NodeNameToMetaVictims"}}};

@@ -17,7 +17,7 @@ struct FilterParts {
   std::span<const std::pair<std::size_t, std::string_view>> failed_for_good;
 };
 
-/// Room for the whole reply, so that it is never copied while it grows.
+/// Reserves capacity for the whole reply, to avoid reallocation.
 std::size_t reply_size(const FilterParts& parts) {
   constexpr std::size_t kFrame = 256;
   constexpr std::size_t kQuotes = 6;

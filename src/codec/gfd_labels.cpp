@@ -124,7 +124,7 @@ std::string check_capacity(const Offered& offered, const Labels& labels) {
          std::to_string(labels.no_replicas ? 0 : labels.replicas);
 }
 
-/// Where GPUs are in MIG mode, labels do not say what is on which.
+/// Closes a node with GPUs in MIG mode: the labels do not state which GPU has which slices.
 void close_where_mig(const NodeFacts& node, const Labels& labels, const Offered& offered,
                      NodeInventory& inventory) {
   const bool mixed = labels.strategy == Strategy::kMixed;
@@ -145,7 +145,8 @@ void close_where_mig(const NodeFacts& node, const Labels& labels, const Offered&
   }
 }
 
-/// Where the device plug-in withdrew units, a GPU is unhealthy and nobody says which.
+/// Closes a node with fewer allocatable units than capacity: a GPU is unhealthy, and the labels do
+/// not state which.
 void check_allocatable(const NodeFacts& node, NodeInventory& inventory) {
   for (const auto& [resource, text] : node.allocatable) {
     const auto capacity = node.capacity.find(resource);

@@ -13,7 +13,7 @@
 namespace snug {
 namespace {
 
-/// What NVIDIA's runtime takes for something else than one device's uuid in such a list.
+/// Texts to which NVIDIA's runtime gives a special meaning in a list of devices.
 bool is_taken(std::string_view text) {
   return text == "all" || text == "none" || text == "void" ||
          std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
@@ -35,7 +35,7 @@ std::string as_in_tables(std::string profile) {
   return name ? std::move(name->name) : std::move(profile);
 }
 
-/// Of the whole A100 with 80 GB, which some drivers round down.
+/// The other spelling of the A100 80 GB's largest profile, whose size some drivers round down.
 std::string other_spelling(std::string_view profile) {
   if (profile == "7g.79gb") return "7g.80gb";
   return profile == "7g.80gb" ? "7g.79gb" : "";

@@ -26,7 +26,7 @@ inline std::vector<GpuMode> default_modes() { return {GpuMode::kWhole, GpuMode::
 /// The rule of is_model(), for messages.
 [[nodiscard]] std::string model_rule();
 
-/// Keep the first reason, which is the one to look at.
+/// Close the node, unless it is closed already: the first reason is kept.
 void close_to_all(NodeInventory& inventory, ReasonCode reason, std::string because);
 void close_to_annotated(NodeInventory& inventory, ReasonCode reason, std::string because);
 
@@ -34,9 +34,9 @@ void close_to_annotated(NodeInventory& inventory, ReasonCode reason, std::string
 void read_inventory_annotation(const NodeFacts& node, const Limits& limits,
                                NodeInventory& inventory);
 
-/// Empty: there is no such key, or its value is empty.
+/// The value; empty if there is no such key.
 [[nodiscard]] std::string_view value_of(const StringMap& map, std::string_view key);
-/// The label as a number; the error names it, what stands there and what is allowed.
+/// The label as a number; the error names the label, its value and what is allowed.
 [[nodiscard]] Result<std::int64_t> read_number(const NodeFacts& node, std::string_view key,
                                                IntegerRange range);
 
@@ -48,24 +48,25 @@ void read_gfd_labels(const NodeFacts& node, const Limits& limits, NodeInventory&
 /// `k`.
 [[nodiscard]] Result<std::int64_t> read_units(std::string_view resource, std::string_view text);
 
-/// How many units the device plug-in makes of one GPU; 1 if the label is missing or invalid.
+/// The number of units that the device plug-in makes of one GPU; 1 if the label is missing or
+/// invalid.
 [[nodiscard]] std::int64_t replicas_label(const NodeFacts& node, std::string_view key);
-/// Whether by the node's labels or capacity the stock device plug-in offers each GPU as several
-/// units, shared by time-slicing or MPS.
+/// Whether, according to the node's labels or capacity, the NVIDIA device plug-in offers each GPU
+/// as several units, shared by time-slicing or MPS.
 [[nodiscard]] bool says_replicas(const NodeFacts& node);
-/// Closes such a node to annotated pods, unless its pool is `shares`: the kubelet may put pods on
-/// any of its GPUs, without knowing what Snug placed there.
+/// Closes a node with replicas to annotated pods, unless its pool is `shares`: the kubelet may
+/// assign any of its GPUs to pods, without knowing which of them Snug has assigned.
 void close_where_replicated(const NodeFacts& node, NodeInventory& inventory);
 /// Closes a node for which offers_all_as_slices() is true to annotated pods: the kubelet assigns
 /// its slices, whatever its pool is.
 void close_where_all_slices(NodeInventory& inventory);
-/// Fills NodeInventory::replicas, once the units have been read: more units than GPUs mean replicas
-/// too.
+/// Fills NodeInventory::replicas. Precondition: the units have been read, because more units than
+/// GPUs also mean replicas.
 void read_replicas(const NodeFacts& node, NodeInventory& inventory);
 
-/// The units that the kubelet hands out of each resource: allocatable, else capacity, else (if the
-/// node states no such resource at all) one unit of nvidia.com/gpu for each healthy GPU without
-/// MIG; and the units that it would hand out if all were healthy.
+/// Fills the number of units of each resource that the kubelet can assign: allocatable, else
+/// capacity, else (if the node states no such resource) one unit of nvidia.com/gpu for each healthy
+/// GPU without MIG. Also fills the number of units if all GPUs were healthy.
 void read_kubelet_units(const NodeFacts& node, NodeInventory& inventory);
 
 }  // namespace snug

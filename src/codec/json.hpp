@@ -1,7 +1,7 @@
-// Small JSON texts of our own formats (inventory, reservation) → typed values. A JsonReader keeps
-// the first problem and returns defaults after it, so that a decoder reads straight down and checks
-// once at its end. Unknown keys are ignored; a known key of a wrong type is a problem that names
-// its place. Not thread-safe.
+// Reads small JSON texts of Snug's own formats (inventory, reservation) into typed values. A
+// JsonReader keeps the first problem and returns defaults after it, so that a decoder checks for
+// errors once, at its end. Unknown keys are ignored; a known key of a wrong type is a problem that
+// names its path. Not thread-safe.
 #pragma once
 
 #include <simdjson.h>
@@ -20,7 +20,7 @@
 
 namespace snug {
 
-/// A parsed text. Its elements live as long as it does, also when it is moved.
+/// A parsed text. Its elements are valid during its lifetime, also after it has been moved.
 class JsonDocument {
  public:
   [[nodiscard]] const simdjson::dom::element& root() const { return root_; }
@@ -28,7 +28,7 @@ class JsonDocument {
  private:
   friend Result<JsonDocument> parse_json(std::string_view text, std::int64_t max_depth);
 
-  /// False: simdjson refuses the text, or we do for its keys or depth.
+  /// False: the text is invalid, has duplicate keys, or is nested too deeply.
   [[nodiscard]] bool parse(std::string_view text, std::int64_t max_depth);
 
   std::unique_ptr<simdjson::dom::parser> parser_;
@@ -50,10 +50,10 @@ inline constexpr IntegerRange kGpuIndex{0, 65'535};
 inline constexpr IntegerRange kAxisStart{0, kMostAxisSlices - 1};
 inline constexpr IntegerRange kAxisSize{1, kMostAxisSlices};
 
-/// A value with its place, like `gpus[2].memoryMiB`, whose text is made only for a problem. The
-/// value around it outlives it.
+/// A value with its path, like `gpus[2].memoryMiB`. The path's text is built only for a problem.
+/// The enclosing value must outlive it.
 struct JsonAt {
-  std::optional<simdjson::dom::element> value;  // nothing: the key is absent
+  std::optional<simdjson::dom::element> value;  // nullopt: the key is absent
   const JsonAt* inside = nullptr;               // null: the whole text
   std::string_view key;
   std::ptrdiff_t index = -1;  // not negative: an item of a list
@@ -69,9 +69,9 @@ class JsonReader {
   [[nodiscard]] const std::string& problem() const { return problem_; }
   void complain(const JsonAt& at, std::string_view what);
 
-  /// The member; absent if the object lacks it. Not an object: a problem.
+  /// The member; absent if the object lacks it. A problem if the value is not an object.
   [[nodiscard]] JsonAt member(const JsonAt& object, std::string_view key);
-  /// The member, which must be there.
+  /// The member; a problem if it is absent.
   [[nodiscard]] JsonAt required(const JsonAt& object, std::string_view key);
   [[nodiscard]] std::vector<JsonAt> items(const JsonAt& at);
   // The result refers to the argument, which must not be a temporary.

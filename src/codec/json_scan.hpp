@@ -1,5 +1,4 @@
-// JSON texts from Kubernetes, scanned for one key without being parsed. Pure; takes time in
-// proportion to the text.
+// Scans JSON texts from Kubernetes for one key without parsing them. Pure; takes linear time.
 #pragma once
 
 #include <string>
@@ -8,18 +7,18 @@
 
 namespace snug {
 
-/// A list cut into its items, so that a large list is parsed one item at a time. Frame and items
-/// together hold the whole text, so that parsing each of them finds every error.
+/// A list split into its items, so that a large list is parsed one item at a time. Frame and items
+/// together contain the whole text, so that parsing all of them finds every error.
 struct SplitList {
   std::string frame;                    // the text, with `[]` in place of the array under "items"
   std::vector<std::string_view> items;  // views into the text
 };
 [[nodiscard]] SplitList split_list(std::string_view text);
 
-/// Overwrites the contents of all arrays called managedFields with blanks, in `json` as the API
-/// server or kube-scheduler writes it. False: there is no such array. The API server keeps there
-/// whatever JSON its author wrote, nested a thousand levels deep or with bytes that are not UTF-8,
-/// and Snug reads none of it.
+/// Overwrites the contents of all arrays named managedFields with blanks. False: there is no such
+/// array. Snug does not need them, and they may contain arbitrary JSON of clients, nested a
+/// thousand levels deep or with bytes that are not UTF-8. `json` must be formatted as the API
+/// server or kube-scheduler does.
 [[nodiscard]] bool blank_managed_fields(std::string& json);
 
 }  // namespace snug

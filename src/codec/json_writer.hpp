@@ -1,4 +1,5 @@
-// JSON written by hand where speed matters, and the parts that several of our replies share.
+// Writes JSON directly into strings, for speed: strings, and the objects that several replies
+// share.
 #pragma once
 
 #include <string>
@@ -12,9 +13,9 @@ namespace snug {
 /// A run of bytes that is cut from one UTF-8 character becomes one U+FFFD.
 void append_json_string(std::string& out, std::string_view text);
 
-/// The reservation as an object: the value of snug.dev/reservation, and what /v1/pods shows.
+/// Appends the reservation as an object, as in snug.dev/reservation and in /v1/pods.
 void append_reservation(std::string& out, const Reservation& reservation);
-/// Its devices as one list, those of all containers in the containers' order.
+/// Appends the devices of all containers as one list, in the containers' order.
 void append_devices(std::string& out, const Reservation& reservation);
 
 }  // namespace snug

@@ -83,7 +83,7 @@ std::string time_text(std::int64_t second) {
   return text += 'Z';
 }
 
-/// Typed access to protobuf. Values die with the walk or with the frame.
+/// Typed access to protobuf. Values are valid as long as both the walk and the frame.
 class ProtoWalk : public WalkErrors {
  public:
   using Value = ProtoValue;

@@ -21,7 +21,7 @@ std::string term_names() {
   return join(names);
 }
 
-/// What ends the sentence about a number.
+/// The end of a message about a number: points out quotes, which make the value a string.
 std::string unquoted(const YamlNode& value) { return value.quoted ? ", without quotes" : ""; }
 
 class PolicyReader {

@@ -8,8 +8,8 @@
 namespace snug {
 namespace {
 
-/// With so many patterns each entry is compared; a file of tens of thousands would take seconds. Of
-/// more only the same text is found.
+/// Up to this many patterns, each pair is compared: tens of thousands would take seconds. Beyond it
+/// only identical texts are found.
 constexpr std::size_t kMostWild = 256;
 
 bool is_wild(std::string_view pattern) { return pattern.find_first_of("*?") != pattern.npos; }

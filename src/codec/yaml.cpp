@@ -181,7 +181,7 @@ class NothingMore final : public YAML::EventHandler {
   int last_position_ = -1;
 };
 
-/// People mean a pattern by a `*`, and YAML an alias.
+/// A hint for a value that begins with `*`: its author means a pattern, but YAML reads an alias.
 std::string_view hint_for(std::string_view problem) {
   const bool alias = problem.starts_with(YAML::ErrorMsg::ALIAS_NOT_FOUND) ||
                      problem.starts_with(YAML::ErrorMsg::CHAR_IN_ALIAS) ||

@@ -126,7 +126,7 @@ void add_defrag(CLI::App& app, Action& chosen) {
   command->add_option("--server", flags->server, "the admin port of snug-extender")
       ->type_name("URL")
       ->capture_default_str();
-  command->add_flag("--json", flags->json, "the reply as it comes");
+  command->add_flag("--json", flags->json, "print the JSON reply unchanged");
   command->callback([flags, &chosen] { chosen = [flags] { return run(*flags); }; });
 }
 

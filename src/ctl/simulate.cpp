@@ -37,7 +37,7 @@ Result<void> write_results(const SimulateFlags& flags,
   return {};
 }
 
-/// Before minutes of work are lost to a folder that is not there.
+/// Checked before the simulation, which may take minutes.
 Result<void> check_writable_results(const SimulateFlags& flags) {
   for (const auto& path : {flags.json, flags.svg}) {
     if (!path || path == "-") continue;
@@ -78,7 +78,7 @@ void add_simulate(CLI::App& app, Action& chosen) {
   add("--seed", flags->seed, "N",
       "instead of --arrivals: all pods in an order that N decides, then pods drawn among them");
   add("--inflate", flags->inflate, "TIMES",
-      "with --seed: until they have asked for so many times the cluster's GPUs; 1.3 by default");
+      "with --seed: draw pods until they request TIMES the cluster's GPUs; 1.3 by default");
   add("--policy", flags->policies, "FILE",
       "a policy (YAML), again for several side by side; without it the default policy")
       ->allow_extra_args(false);

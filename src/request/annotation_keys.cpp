@@ -14,7 +14,7 @@
 namespace snug {
 namespace {
 
-constexpr std::size_t kMaxModelBytes = 253;  // a reservation repeats it, and must stay small
+constexpr std::size_t kMaxModelBytes = 253;  // the reservation, which repeats it, must stay small
 
 bool all_digits(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
@@ -26,7 +26,7 @@ int to_int(std::string_view digits) {
   return value;
 }
 
-/// A number from 1 to 999 as people write it: no sign, no leading zero.
+/// An integer from 1 to 999 without a sign or leading zeros.
 std::optional<int> small_number(std::string_view text) {
   if (text.size() > 3 || !all_digits(text) || text.front() == '0') return std::nullopt;
   return to_int(text);
@@ -36,8 +36,7 @@ constexpr EnumNames kIsolationNames{
     std::array{EnumName{Isolation::kAny, "any"}, EnumName{Isolation::kTimeSlicing, "time-slicing"},
                EnumName{Isolation::kMps, "mps"}, EnumName{Isolation::kMig, "mig"}}};
 
-/// Reads a value into the request. The value as ContainerRequest::text repeats it, or what is
-/// allowed.
+/// The value in the form that ContainerRequest::text repeats; the error states what is allowed.
 using ReadText = std::expected<std::string, std::string_view>;
 
 ReadText read_fraction(std::string_view value, ContainerRequest& request) {
@@ -62,7 +61,7 @@ ReadText read_fraction(std::string_view value, ContainerRequest& request) {
 }
 
 ReadText read_memory(std::string_view value, ContainerRequest& request) {
-  // The reservation repeats the value as it is, and must stay small enough to be read.
+  // The reservation repeats the value unchanged, and readers limit its size.
   if (value.size() > kMaxShownValue) {
     return std::unexpected("a quantity of at most 63 characters");
   }
@@ -128,7 +127,7 @@ ReadText read_models(std::string_view value, ContainerRequest& request) {
     begin = end + 1;
     const bool excluded = glob.starts_with('!');
     if (excluded) glob = without_blanks(glob.substr(1));
-    // A second `!` would exclude a name that no model has.
+    // No model name begins with `!`, so a second one is a mistake.
     if (glob.empty() || glob.starts_with('!')) return std::unexpected(kAllowed);
     (excluded ? request.models.excluded : request.models.wanted).emplace_back(glob);
     if (!text.empty()) text += ',';
@@ -137,7 +136,8 @@ ReadText read_models(std::string_view value, ContainerRequest& request) {
   return text;
 }
 
-/// What is allowed instead of a key's value beside the rest of the request; empty: it is allowed.
+/// Checks a key's value against the rest of the request. Returns what is allowed instead; empty: no
+/// conflict.
 using Conflict = std::string_view (*)(const ContainerRequest& request);
 
 constexpr std::string_view kAShare = "a share of a GPU (gpu-fraction below 1, or gpu-memory)";
@@ -170,8 +170,8 @@ struct KeyRow {
   std::string_view alias_of = {};
 };
 
-/// In the order of ContainerRequest::text. KAI's names are aliases: a pod with
-/// `gpu-fraction-num-devices` would get one GPU if that were ignored.
+/// In the order of ContainerRequest::text. The keys of KAI Scheduler are aliases: if Snug ignored
+/// `gpu-fraction-num-devices`, the pod would get one GPU only.
 constexpr auto kKeys = std::to_array<KeyRow>(
     {{.name = "gpu-fraction", .read = read_fraction, .asks = true},
      {.name = "gpu-memory", .read = read_memory, .asks = true},
@@ -196,7 +196,7 @@ const Annotation* get(const ContainerAnnotations& annotations, const KeyRow& row
   return found ? &*found : nullptr;
 }
 
-/// The asking key of the container.
+/// The one key of the container that asks for devices.
 std::expected<const KeyRow*, Refusal> find_asking(const ContainerAnnotations& annotations) {
   const KeyRow* asking = nullptr;
   const Annotation* other = nullptr;

@@ -1,5 +1,5 @@
-// The annotation keys of a GPU request. Their table is in annotation_keys.cpp: the name of each
-// key, how its value is read, and beside which others it may stand.
+// The annotation keys of a GPU request. The table in annotation_keys.cpp states the name of each
+// key, how its value is parsed, and with which other keys it may be combined.
 #pragma once
 
 #include <algorithm>
@@ -17,24 +17,24 @@
 namespace snug {
 
 enum class KeyScope : std::uint8_t {
-  kContainer,      // part of one container's request; `.<container>` may follow
-  kMainContainer,  // names the container that keys without `.<container>` apply to
+  kContainer,      // part of one container's request; may have the suffix `.<container>`
+  kMainContainer,  // names the container that keys without the suffix apply to
   kPolicy,
 };
 
 struct FoundKey {
-  std::size_t row = 0;  // of the table; an alias has the row of its key
+  std::size_t row = 0;  // in the table; an alias has the row of the key that it stands for
   KeyScope scope = KeyScope::kContainer;
-  std::optional<std::string_view> container;  // what follows the point, if there is one
+  std::optional<std::string_view> container;  // the suffix, without its dot
 };
 
-/// Nothing: the annotation is not part of a request.
+/// nullopt: the annotation is not part of a request.
 [[nodiscard]] std::optional<FoundKey> find_key(std::string_view annotation);
 
-/// The keys of which each container with a request has exactly one: `gpu-fraction, … or …`.
+/// Lists the keys of which each container with a request has exactly one: `gpu-fraction, … or …`.
 [[nodiscard]] std::string asking_keys();
 
-/// As the pod has it: views into PodFacts.
+/// One annotation of a pod; views into PodFacts.
 struct Annotation {
   std::string_view key;
   std::string_view value;
@@ -50,7 +50,8 @@ struct ContainerAnnotations {
   }
 };
 
-/// The request without container and kind. Refuses malformed values and contradictions.
+/// Parses one container's request, without the container's name and kind. Refuses malformed values
+/// and contradictory keys.
 [[nodiscard]] std::expected<ContainerRequest, Refusal> read_container_request(
     const ContainerAnnotations& annotations);
 

@@ -13,7 +13,7 @@ namespace snug {
 namespace {
 
 constexpr std::string_view kDefaultContainerKey = "kubectl.kubernetes.io/default-container";
-constexpr std::size_t kMaxContainerName = 47;  // so that every annotation key ends at 63
+constexpr std::size_t kMaxContainerName = 47;  // keeps every annotation key within 63 characters
 constexpr std::size_t kMaxPolicyName = kMaxShownValue;
 
 using Containers = std::vector<ContainerFacts>;
@@ -118,9 +118,8 @@ Kind kind_of(const ContainerRequest& asked) {
   return std::holds_alternative<SliceAsk>(asked.ask) ? Kind::kSlice : Kind::kShare;
 }
 
-/// Whether an init container can use what a container that runs after it has: a whole GPU serves a
-/// share before it serves its owner, but a shared one cannot be had whole, and a slice is what it
-/// is.
+/// Whether an init container can use the devices of a container that runs after it. Any device can
+/// serve a share first; a whole GPU needs a whole GPU, and a slice needs the same profile.
 bool may_use(const ContainerRequest& init, const ContainerRequest& later) {
   const Kind wanted = kind_of(init);
   if (wanted == Kind::kShare) return true;
@@ -139,7 +138,7 @@ std::string_view in_words(Kind kind) {
   return "a share";
 }
 
-/// What the init container may ask for instead, beside one that asks for something else.
+/// What the init container may ask for instead, for the refusal.
 std::string_view instead(Kind wanted, Kind other) {
   if (other == Kind::kShare) return "a share for the init container too";
   return wanted == other ? "a share for the init container, or the same profile"
@@ -198,7 +197,7 @@ std::expected<GpuRequest, Refusal> parse_annotations(const PodFacts& pod,
   if (named && by_container[*target].empty()) {
     return malformed(shown(named->key) + " is \"" + shown(named->value) +
                      "\", and no annotation requests a GPU for that container; allowed is " +
-                     asking_keys() + " beside it");
+                     asking_keys() + " for it");
   }
   GpuRequest request;
   request.main_container = pod.containers[*target].name;

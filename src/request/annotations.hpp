@@ -1,4 +1,4 @@
-// A pod's gpu-* annotations → GpuRequest.
+// Parses a pod's gpu-* annotations into a GpuRequest.
 #pragma once
 
 #include <expected>
@@ -12,20 +12,20 @@
 
 namespace snug {
 
-/// The annotations of a pod's request, by what they apply to. Views into the pod's facts.
+/// The request's annotations, grouped by what they apply to. Views into the pod's facts.
 struct SortedAnnotations {
-  bool ask = false;  // any except gpu-policy, which may stand beside container limits too
+  bool ask = false;  // any key except gpu-policy, which is also allowed with container limits
   std::optional<Annotation> policy;
   std::optional<Annotation> main_container;
   ContainerAnnotations unsuffixed;
-  std::vector<ContainerAnnotations> suffixed;  // as PodFacts::containers; empty: there are none
+  std::vector<ContainerAnnotations> suffixed;  // parallel to PodFacts::containers; empty: none
 };
 
-/// Refuses a key with `.<container>` that is for the whole pod or names no container of the pod,
-/// two names of one key, and a malformed gpu-policy.
+/// Refuses a key that is given under two names, a malformed gpu-policy, and a suffix `.<container>`
+/// that names no container of the pod or follows a pod-level key.
 [[nodiscard]] std::expected<SortedAnnotations, Refusal> sort_annotations(const PodFacts& pod);
 
-/// `annotations.ask` is true.
+/// Precondition: `annotations.ask`.
 [[nodiscard]] std::expected<GpuRequest, Refusal> parse_annotations(const PodFacts& pod,
                                                                    SortedAnnotations annotations);
 

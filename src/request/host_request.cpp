@@ -5,7 +5,7 @@ namespace snug {
 HostAmounts host_request(const PodFacts& pod) {
   HostAmounts sidecars;
   HostAmounts apps;
-  HostAmounts starting;  // the most that is taken while an init container runs
+  HostAmounts starting;  // the maximum while a plain init container runs
   for (const ContainerFacts& container : pod.containers) {
     switch (container.kind) {
       case ContainerKind::kApp:

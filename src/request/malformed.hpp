@@ -1,5 +1,5 @@
-// The sentences by which a request is refused. Whatever a pod's author wrote is shown in at most 63
-// printable characters, so that every sentence is short and safe to log.
+// Builds the messages of refused requests. User input is shown in at most kMaxShownValue printable
+// characters, so that every message is short and safe to log.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ inline constexpr std::size_t kMaxShownValue = 63;
 
 [[nodiscard]] bool is_printable(char c);
 
-/// A value as messages show it; where it is cut, `...` says so.
+/// A value as messages show it: `?` for each unprintable byte, `...` after a truncated value.
 [[nodiscard]] std::string shown(std::string_view value);
 
 [[nodiscard]] std::unexpected<Refusal> malformed(std::string sentence);

@@ -18,13 +18,13 @@ namespace snug {
 namespace {
 
 constexpr std::int64_t kMaxAnnotationBytes = 262'144;  // Kubernetes' TotalAnnotationSizeLimitB
-constexpr std::int64_t kBytesWritten = 2'048;          // one container's names and texts included
+constexpr std::int64_t kBytesWritten = 2'048;          // includes one container's names and texts
 constexpr std::int64_t kBytesPerFurtherContainer = 1'024;
 constexpr std::int64_t kBytesPerDevice = 512;
-constexpr std::int64_t kMostDevices = 128;  // more are TooLarge anywhere
+constexpr std::int64_t kMostDevices = 128;  // a request for more is TooLarge on every node
 
-/// The API server accepts a binding that makes the annotations too large, and then refuses every
-/// update of the pod, the kubelet's too.
+/// Refuses a pod whose annotations would exceed Kubernetes' limit with its reservation. The API
+/// server accepts such a binding, but then rejects every update of the pod, also by the kubelet.
 std::expected<GpuRequest, Refusal> with_room_for_reservation(const PodFacts& pod,
                                                              GpuRequest request) {
   if (request.empty()) return request;
@@ -32,7 +32,7 @@ std::expected<GpuRequest, Refusal> with_room_for_reservation(const PodFacts& pod
   for (const ContainerRequest& container : request.containers) {
     devices += request.kubelet_assigned() ? 1 : container.count;
   }
-  // Units are written once, in fewer bytes than a device, and with no flat annotations.
+  // A kubelet-assigned request is written once, in fewer bytes than a device, without flat keys.
   const auto further =
       request.kubelet_assigned() ? 0 : static_cast<std::int64_t>(request.containers.size()) - 1;
   const auto needed = kBytesWritten + kBytesPerFurtherContainer * further +
@@ -46,22 +46,21 @@ std::expected<GpuRequest, Refusal> with_room_for_reservation(const PodFacts& pod
       "container after the first");
 }
 
-/// The pod asks by limits, or not at all.
+/// Adds gpu-policy to a request by container limits.
 std::expected<GpuRequest, Refusal> with_policy(GpuRequest request,
                                                const std::optional<Annotation>& policy) {
   if (!policy) return request;
   if (request.empty()) {
-    return malformed(
-        shown(policy->key) + " is \"" + shown(policy->value) +
-        "\" on a pod that asks for no GPU; allowed is gpu-policy beside gpu-fraction, " +
-        "gpu-memory, gpu-mig-profile or nvidia.com/* limits");
+    return malformed(shown(policy->key) + " is \"" + shown(policy->value) +
+                     "\" on a pod that asks for no GPU; allowed is gpu-policy with gpu-fraction, " +
+                     "gpu-memory, gpu-mig-profile or nvidia.com/* limits");
   }
   request.policy = policy->value;
   return request;
 }
 
-/// Containers, each counted once for each resource, that may ask for units: their reservation fits
-/// into the smallest maxReservationBytes.
+/// The maximum number of (container, resource) pairs: the reservation of as many fits into the
+/// smallest allowed maxReservationBytes.
 constexpr std::size_t kMaxKubeletRequests = 64;
 
 struct KubeletCount {
@@ -69,9 +68,9 @@ struct KubeletCount {
   std::int64_t count;
 };
 
-/// The containers' units of one resource, reduced to what the pod holds at any one time: those of
-/// app containers and sidecars, and of the plain init containers (whose devices the apps reuse)
-/// only what the largest needs beyond that, beside the sidecars started before it.
+/// Reduces the containers' units of one resource to the maximum that the pod holds at one time.
+/// These are the units of app containers and sidecars, plus the largest excess of a plain init
+/// container (with the sidecars started before it), because app containers reuse its devices.
 std::vector<KubeletCount> held_units(const std::vector<KubeletCount>& asked) {
   std::vector<KubeletCount> held;
   std::int64_t running = 0;
@@ -93,7 +92,7 @@ std::vector<KubeletCount> held_units(const std::vector<KubeletCount>& asked) {
   return held;
 }
 
-/// nvidia.com/* in containers' limits. Empty: the limits ask for nothing.
+/// Parses nvidia.com/* in the containers' limits. The request is empty if there are none.
 std::expected<GpuRequest, Refusal> parse_resources(const PodFacts& pod) {
   std::map<std::string_view, std::vector<KubeletCount>> asked;
   for (const ContainerFacts& container : pod.containers) {

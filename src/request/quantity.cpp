@@ -14,15 +14,15 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-constexpr int kMaxDigits = 19;  // fit into 64 bits
+constexpr int kMaxDigits = 19;  // of a mantissa that fits into 64 bits
 constexpr int kMaxMemoryDigits = 18;
-/// 2^63 bytes, where Kubernetes caps its quantities too; more than any GPU has.
+/// 2^63 bytes, the limit of Kubernetes quantities; more than any GPU has.
 constexpr std::int64_t kMaxMebiBytes = std::int64_t{1} << 43;
 
 struct Suffix {
   std::string_view text;
-  int ten;  // power of ten
-  int two;  // power of two
+  int ten;  // exponent of ten
+  int two;  // exponent of two
 };
 constexpr auto kSuffixes = std::to_array<Suffix>({{"Ki", 0, 10},
                                                   {"Mi", 0, 20},
@@ -37,7 +37,7 @@ constexpr auto kSuffixes = std::to_array<Suffix>({{"Ki", 0, 10},
                                                   {"P", 15, 0},
                                                   {"E", 18, 0}});
 
-/// Below one; no GPU has so little memory.
+/// Suffixes below 1, which `gpu-memory` does not accept.
 constexpr auto kSmallSuffixes = std::to_array<Suffix>({{"m", -3, 0}, {"u", -6, 0}, {"n", -9, 0}});
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -45,15 +45,15 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 struct Number {
   std::uint64_t mantissa = 0;
   int ten = 0;     // value = mantissa × 10^ten
-  int digits = 0;  // without leading zeros; of more than kMaxDigits the mantissa is rounded up
+  int digits = 0;  // without leading zeros; beyond kMaxDigits the mantissa is rounded up
   bool has_point = false;
 };
 
-/// Takes digits and at most one point from the front of `text`.
+/// Removes digits and at most one decimal point from the front of `text`.
 std::optional<Number> take_number(std::string_view& text) {
   Number number;
   bool has_digits = false;
-  bool rest = false;  // of digits that the mantissa has no place for
+  bool rest = false;  // a digit other than 0 was dropped
   while (!text.empty() && (is_digit(text.front()) || text.front() == '.')) {
     const char c = text.front();
     text.remove_prefix(1);
@@ -77,7 +77,7 @@ std::optional<Number> take_number(std::string_view& text) {
   return number;
 }
 
-/// The powers of ten and of two that a suffix stands for. Nothing: the text is no such suffix.
+/// The exponents of ten and of two that the suffix stands for. nullopt: unknown suffix.
 std::optional<std::pair<int, int>> read_suffix(std::string_view tail) {
   for (const Suffix& suffix : kSuffixes) {
     if (tail == suffix.text) return std::pair{suffix.ten, suffix.two};
@@ -101,11 +101,12 @@ std::optional<std::pair<int, int>> read_exponent(std::string_view tail) {
 
 struct Whole {
   Wide value = 0;
-  bool below_one = false;  // before it was rounded up
+  bool below_one = false;  // before rounding up
 };
 
-/// ceil(mantissa × 10^ten × 2^two), or a number above 2^64 where it is above that. Exact: mantissa
-/// and 2^two have 64 and 60 bits at the most, which leave room for one more digit.
+/// ceil(mantissa × 10^ten × 2^two), or any number above 2^64 if the result is above 2^64. Does not
+/// overflow: the mantissa has at most 64 bits and 2^two at most 60, so 128 bits can hold one more
+/// decimal digit.
 Whole round_up(std::uint64_t mantissa, int ten, int two) {
   constexpr Wide kBound = Wide{1} << 64;
   if (mantissa == 0) return {0, true};
@@ -120,7 +121,7 @@ Whole round_up(std::uint64_t mantissa, int ten, int two) {
   return {(value + divisor - 1) / divisor};
 }
 
-/// In MiB, at most kMaxMebiBytes; nothing below one byte.
+/// The value in MiB, at most kMaxMebiBytes; nullopt if it is below one byte.
 std::optional<std::int64_t> to_mebibytes(std::uint64_t mantissa, int ten, int two) {
   constexpr Wide kBytesPerMebiByte = Wide{1} << 20;
   const Whole bytes = round_up(mantissa, ten, two);
@@ -129,7 +130,7 @@ std::optional<std::int64_t> to_mebibytes(std::uint64_t mantissa, int ten, int tw
   return static_cast<std::int64_t>(std::min(result, static_cast<Wide>(kMaxMebiBytes)));
 }
 
-/// The same for a host: no suffix means one, and there are suffixes below it.
+/// The exponents that the suffix or exponent of a CPU or memory quantity stands for.
 std::optional<std::pair<int, int>> read_host_tail(std::string_view tail) {
   if (tail.empty()) return std::pair{0, 0};
   for (const Suffix& suffix : kSmallSuffixes) {
@@ -139,7 +140,7 @@ std::optional<std::pair<int, int>> read_host_tail(std::string_view tail) {
   return suffix ? suffix : read_exponent(tail);
 }
 
-/// The quantity times 10^more, rounded up.
+/// The quantity times 10^more, rounded up. nullopt: malformed or negative.
 std::optional<std::int64_t> parse_scaled(std::string_view text, int more) {
   constexpr Wide kLargest = std::numeric_limits<std::int64_t>::max();
   if (text.starts_with('+')) text.remove_prefix(1);
@@ -193,7 +194,7 @@ std::expected<MebiBytes, std::string_view> parse_memory(std::string_view text) {
     ten += suffix->first;
     two = suffix->second;
   } else {
-    // 4096.0, like 4e3, would be bytes to Kubernetes, and is MiB to whoever writes it.
+    // 4096.0, like 4e3, means bytes in Kubernetes, but its author probably means MiB.
     if (sign || number->has_point) return std::unexpected(kAllowed);
     two = 20;
   }

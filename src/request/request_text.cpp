@@ -21,7 +21,7 @@ std::optional<ContainerRequest> parse_units_text(std::string_view text) {
       .ask = KubeletAsk{std::string(resource)}, .count = count, .text = std::string(text)};
 }
 
-/// The parts of `gpu-memory=4G;gpu-count=2` by their keys.
+/// Splits `gpu-memory=4G;gpu-count=2` into annotations.
 std::optional<ContainerAnnotations> split(std::string_view text) {
   ContainerAnnotations annotations;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -46,7 +46,7 @@ std::optional<ContainerRequest> parse_request_text(std::string_view text) {
   const std::optional<ContainerAnnotations> annotations = split(text);
   if (!annotations) return std::nullopt;
   auto request = read_container_request(*annotations);
-  // Snug writes no other order, no alias and no blank.
+  // A text in another order, with an alias or with blanks was not written by Snug.
   if (!request || request->text != text) return std::nullopt;
   return *std::move(request);
 }

@@ -1,4 +1,4 @@
-// What a replay counts on its way. Not thread-safe.
+// Collects the measurements of a replay. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace snug {
 
-/// What a pod was given of the cluster.
+/// The capacity that a pod takes.
 struct GivenParts {
   std::int64_t milli = 0;   // milli-GPU
   std::int64_t slices = 0;  // memory slices
@@ -26,9 +26,10 @@ class Measures {
 
   /// How long one decision took.
   void decided(std::chrono::nanoseconds took) { took_.push_back(took); }
-  /// After the placement; in the order of the arrivals. Given nothing: it was refused.
+  /// Called after each placement, in the order of arrivals. `given` is nullopt if the pod was
+  /// refused.
   void arrived(const TracePod& pod, const std::optional<GivenParts>& given, Ledger& ledger);
-  /// A pod that had been given so much has left.
+  /// A pod that took `given` has left.
   void left(const GivenParts& given) {
     used_ -= given.milli;
     slices_used_ -= given.slices;

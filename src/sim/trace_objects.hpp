@@ -1,5 +1,5 @@
-// What a trace's nodes and pods are to the service: the inventory that a node would publish, the
-// request that a pod's annotations would state.
+// Converts a trace's nodes and pods into the objects of the service: the inventory that a node
+// would publish, and the request that a pod's annotations would state.
 #pragma once
 
 #include <cstddef>

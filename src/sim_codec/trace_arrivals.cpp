@@ -1,4 +1,4 @@
-// The file of arrivals of a trace: who comes when, and which node wins a tie.
+// Reads the arrivals file of a trace: the pods in the order of their arrival, and the nodes' ranks.
 #include <algorithm>
 #include <array>
 #include <charconv>

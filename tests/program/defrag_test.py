@@ -87,7 +87,7 @@ class DefragTest(unittest.TestCase):
         done = self.defrag("--gpu-fraction", "2")
         self.assertEqual((done.returncode, done.stdout), (
             0, "request: gpu-fraction=2\n"
-               "nothing helps: the pods that would have to leave a node have no room elsewhere\n"))
+               "nothing helps: the pods that would have to leave a node do not fit elsewhere\n"))
 
     def test_the_json_is_the_reply_and_as_described(self):
         done = self.defrag("--gpu-fraction", "1", "--json")

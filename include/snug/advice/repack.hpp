@@ -1,10 +1,10 @@
-// Which few pods to move to other GPUs so that a request fits that fits nowhere now. Advice only:
-// nothing is reserved and no pod is evicted. Pure: the same snapshot and claim give the same
-// answer; ties go to the bytewise lower node name, then to lower uids.
-// docs/decisions/0022-repacking-advice.md has the rules.
+// Advises which pods to move to other GPUs so that a request becomes feasible that no node can
+// take now. Advice only: nothing is reserved and no pod is evicted. Pure: the same snapshot and
+// claim produce the same advice; ties go to the bytewise lower node name, then to lower uids.
+// The rules are in docs/decisions/0022-repacking-advice.md.
 //
-// To move a pod is to delete it: its controller creates a new one, which is placed like any other.
-// So moves have an order, and each is judged on the cluster as the moves before it leave it.
+// A pod is moved by deleting it: its controller creates a new pod, which is placed like any other.
+// The moves are therefore ordered, and each must be feasible after the moves before it.
 #pragma once
 
 #include <optional>
@@ -21,35 +21,33 @@ namespace snug {
 
 struct RepackInput {
   const Snapshot& snapshot;
-  Claim claim;  // of a pod that holds nothing
-  /// Uids of further pods that must not be moved, sorted.
+  Claim claim;  // its pod has no holding
+  /// Sorted uids of pods that must not be moved, in addition to those that repack() excludes.
   std::span<const std::string_view> spared;
 };
 
 struct PodMove {
-  HoldingPtr pod;  // what it holds now
-  Reservation to;  // what it would hold after the move
+  HoldingPtr pod;  // its holding before the move
+  Reservation to;  // its reservation after the move
 };
 
 struct RepackAdvice {
-  bool fits = false;  // without any move; then there are none
-  /// What the request would get, by fit and score on the cluster after the moves; nothing: no way
-  /// was found.
+  bool fits = false;  // the request is feasible without moves, and `moves` is empty
+  /// The reservation that the request would get after the moves; nullopt: no solution was found.
   std::optional<Reservation> reservation;
-  /// In the order in which they are to be made. By fit(), each pod fits in its new place on the
-  /// cluster as the moves before it leave it, and closes no GPU; after all moves so does the
-  /// request.
+  /// In the order in which they must be made. Each placement is feasible (fit()) after the moves
+  /// before it and closes no GPU; the same holds for the request after all moves.
   std::vector<PodMove> moves;
-  std::string because;  // one sentence for a person where no way was found
+  std::string because;  // if no solution was found: one sentence that explains it to the user
 };
 
-/// The fewest moves, then those of the least milli-GPU, that are found within a bound on work
-/// (kMostRepackWork); up to two moves the minimum is exact unless the work runs out.
-///   - A pod is moved only if its own request is known and nothing that a snapshot shows ties it to
-///     its node: not if the kubelet picks its devices, nor if it is terminating, suspect or spared,
-///     or has other constraints (Holding).
-///   - The node on which the request fits has enough cpu, memory and pod slots for it, where these
-///     are known.
+/// Finds the fewest moves, and among equally many those of the fewest milli-GPU, within a bound on
+/// the work of the search (kMostRepackWork). A result of one or two moves is minimal unless the
+/// search reached that bound.
+///   - A pod is moved only if its request is known and the snapshot shows nothing that binds it to
+///     its node. The kubelet must not assign its devices, and it must not be terminating, suspect,
+///     in `spared`, or have other constraints (Holding).
+///   - The node for the request has enough CPU, memory and pod slots, if these are known.
 [[nodiscard]] RepackAdvice repack(const RepackInput& input);
 
 }  // namespace snug

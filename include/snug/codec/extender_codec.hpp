@@ -1,7 +1,7 @@
-// kube-scheduler's wire: bodies of filter, prioritize, preempt and bind ↔ plain values
-// (k8s.io/kube-scheduler/extender/v1). Keys are read in any letter case, as Go reads them, and
-// written in their exact case. A known key given twice, both or neither of two alternative keys,
-// and invalid JSON are errors. Not thread-safe: one reader per thread.
+// Reads and writes kube-scheduler's extender API, k8s.io/kube-scheduler/extender/v1: the bodies of
+// filter, prioritize, preempt and bind. Keys are matched case-insensitively, as in Go, and written
+// in their exact case. Errors: invalid JSON, a known key given twice, and both or neither of two
+// alternative keys. Not thread-safe: one reader per thread.
 #pragma once
 
 #include <cstddef>
@@ -22,21 +22,21 @@ namespace snug {
 /// ExtenderArgs, of filter and of prioritize.
 struct ScheduleCall {
   PodFacts pod;
-  bool nodes_form = false;              // the call has `Nodes`, not `NodeNames`
+  bool nodes_form = false;              // the call has `Nodes` instead of `NodeNames`
   std::vector<std::string_view> names;  // in the order of the body, without duplicates
-  /// Nodes form: the node objects, to be sent back; objects[i] is named names[i].
+  /// Nodes form: the node objects, which the reply repeats; objects[i] is the node names[i].
   std::vector<std::string> objects;
 };
 
-/// A node with the pods that kube-scheduler would evict there, which may be none. The strings live
-/// elsewhere.
+/// A node with the pods that kube-scheduler would evict there; possibly none. Does not own the
+/// strings.
 struct NodeVictims {
   std::string_view node;
   std::vector<std::string_view> uids;  // without duplicates
   std::int64_t pdb_violations = 0;
 };
 
-/// ExtenderPreemptionArgs. In the form with whole pods, only their uids are read.
+/// ExtenderPreemptionArgs. If the victims are whole pods, only their uids are read.
 struct PreemptCall {
   PodFacts pod;
   std::vector<NodeVictims> offers;  // in the order of the body
@@ -57,12 +57,12 @@ class ExtenderReader {
   ExtenderReader(ExtenderReader&&) noexcept;
   ExtenderReader& operator=(ExtenderReader&&) noexcept;
 
-  /// `body` may grow by padding bytes. The views in the result point into this reader, and are
-  /// valid until its next call.
+  /// May add capacity to `body` for padding. The views in the result are valid until the next call
+  /// of this reader.
   [[nodiscard]] Result<ScheduleCall> read_schedule(std::string& body);
   [[nodiscard]] Result<PreemptCall> read_preempt(std::string& body);
   [[nodiscard]] Result<BindCall> read_bind(std::string& body);
-  /// Frees the memory that a large body took, many times its size. Invalidates the last result.
+  /// Frees large buffers: parsing takes many times the size of a body. Invalidates the last result.
   void trim();
 
  private:
@@ -78,9 +78,9 @@ struct FilterAnswer {
   std::vector<std::pair<std::size_t, std::string_view>> failed_for_good;
 };
 
-/// ExtenderFilterResult, with nodes or names as the call had them.
+/// ExtenderFilterResult, with nodes or names according to the form of the call.
 [[nodiscard]] std::string write_filter(const ScheduleCall& call, const FilterAnswer& answer);
-/// The same with all names or objects of the call kept.
+/// The same for a filter that keeps all nodes of the call.
 [[nodiscard]] std::string write_filter_all(const ScheduleCall& call);
 
 struct HostScore {
@@ -89,15 +89,15 @@ struct HostScore {
 };
 /// HostPriorityList.
 [[nodiscard]] std::string write_prioritize(std::span<const HostScore> scores);
-/// ExtenderPreemptionResult, for either form of the call. Leaves out nodes without victims, which
-/// kube-scheduler would treat as an error.
+/// ExtenderPreemptionResult, for either form of the call. Omits nodes without victims, because
+/// kube-scheduler treats them as an error.
 [[nodiscard]] std::string write_preempt(std::span<const NodeVictims> victims);
-/// ExtenderBindingResult; empty error: success.
+/// ExtenderBindingResult; an empty error means success.
 [[nodiscard]] std::string write_bind(std::string_view error);
 
 enum class ReplyShape : std::uint8_t { kFilter, kPrioritize, kPreempt, kBind };
-/// A reply of the verb with the sentence as `Error`. The replies of prioritize and preempt have no
-/// such field: for them it is `{"Error":…}`.
+/// A reply with the message as `Error`. The result types of prioritize and preempt have no such
+/// field; their replies are `{"Error":…}`.
 [[nodiscard]] std::string write_error(ReplyShape shape, std::string_view sentence);
 
 }  // namespace snug

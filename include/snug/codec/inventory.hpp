@@ -1,7 +1,7 @@
-// The GPUs of a node: NodeFacts → NodeInventory. Reads the annotation snug.dev/inventory if it is
-// present, else the labels of GPU Feature Discovery if product, count and memory are all valid;
-// else the node has no GPUs. A malformed or stale inventory closes the node, with a reason; nothing
-// is guessed.
+// Reads the GPUs of a node: NodeFacts → NodeInventory. The source is the annotation
+// snug.dev/inventory if it is present, else the labels of GPU Feature Discovery if product, count
+// and memory are valid; else the node has no GPUs. A malformed or stale inventory closes the node,
+// with a reason; no value is guessed.
 #pragma once
 
 #include "snug/base/limits.hpp"
@@ -9,7 +9,7 @@
 
 namespace snug {
 
-/// Never fails: problems are in closed_to_all, closed_to_annotated and closed_because.
+/// Never fails: problems are reported in closed_to_all, closed_to_annotated and closed_because.
 [[nodiscard]] NodeInventory read_inventory(const NodeFacts& node, const Limits& limits);
 
 }  // namespace snug

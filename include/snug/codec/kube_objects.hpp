@@ -1,7 +1,7 @@
-// Kubernetes objects → plain facts. The one reader of pods and nodes, in filter bodies, lists,
-// watch events and manifests. Unknown fields are ignored; a known field of a wrong type is an error
-// that names it; a missing name is an error. The same object gives the same facts in JSON and
-// protobuf. Not thread-safe: one reader per thread. It keeps its buffers between calls.
+// Reads pods and nodes from lists, watch events and manifests into plain facts. Unknown fields are
+// ignored; a missing name and a known field of a wrong type are errors that name the field. The
+// same object in JSON and in protobuf yields the same facts. Not thread-safe: one reader per
+// thread, which reuses its buffers.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@ namespace snug {
 
 enum class WatchKind : std::uint8_t { kAdded, kModified, kDeleted, kBookmark, kError };
 
-inline constexpr EnumNames kWatchKindNames{std::array{
-    EnumName{WatchKind::kAdded, "ADDED"}, EnumName{WatchKind::kModified, "MODIFIED"},
-    EnumName{WatchKind::kDeleted, "DELETED"}, EnumName{WatchKind::kBookmark, "BOOKMARK"},
-    EnumName{WatchKind::kError, "ERROR"}}};
+inline constexpr EnumNames kWatchKindNames{
+    std::array{EnumName{WatchKind::kAdded, "ADDED"}, EnumName{WatchKind::kModified, "MODIFIED"},
+               EnumName{WatchKind::kDeleted, "DELETED"}, EnumName{WatchKind::kBookmark, "BOOKMARK"},
+               EnumName{WatchKind::kError, "ERROR"}}};
 
 /// The encoding of a watch: lines of JSON, or frames of protobuf (codec/proto_wire).
 enum class WireFormat : std::uint8_t { kJson, kProtobuf };
 
-/// One line or frame of a watch stream. `pod` or `node` is set, by the function that read it.
+/// One line or frame of a watch stream. The function that read it sets either `pod` or `node`.
 struct WatchEvent {
   WatchKind kind = WatchKind::kBookmark;
   PodFacts pod;
@@ -46,7 +46,7 @@ class KubeObjectReader {
 
   [[nodiscard]] Result<PodFacts> read_pod(std::string_view json);
   [[nodiscard]] Result<NodeFacts> read_node(std::string_view json);
-  /// `bytes`: a line, or a frame without its length.
+  /// `bytes` is a line, or a frame without its length prefix.
   [[nodiscard]] Result<WatchEvent> read_pod_event(std::string_view bytes,
                                                   WireFormat format = WireFormat::kJson);
   [[nodiscard]] Result<WatchEvent> read_node_event(std::string_view json);

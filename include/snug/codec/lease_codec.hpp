@@ -1,4 +1,4 @@
-// A coordination.k8s.io/v1 Lease ↔ Lease. Pure.
+// Reads and writes coordination.k8s.io/v1 Lease objects as JSON. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace snug {
 
-/// An object of kind Lease, or an item of a list, which has no kind. Absent and null fields of the
-/// spec are empty; a field of a wrong type is an error, as is a spec that is not an object.
+/// Reads an object of kind Lease, or an item of a list, which has no kind. Absent and null fields
+/// of the spec are empty. A field of a wrong type and a spec that is not an object are errors.
 [[nodiscard]] Result<Lease> read_lease(std::string_view json);
 
-/// The body that creates the Lease, or replaces `over`, a result of read_lease(), whose other
-/// fields it keeps. `now` is a MicroTime.
+/// The request body that creates the Lease if `over` is null. Otherwise it replaces `over`, a
+/// result of read_lease(), and keeps its other fields. `now` is a MicroTime.
 [[nodiscard]] std::string write_lease(const LeaseName& name, const LeaseRecord& record,
                                       const Lease* over, std::string_view now);
 

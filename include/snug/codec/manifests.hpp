@@ -1,6 +1,6 @@
-// Manifest files of the embedded mode, as `kubectl get nodes,pods -A -o json|yaml` prints them: a
-// List of Nodes and Pods, or one object. YAML up to max_config_bytes, JSON beyond. Objects of other
-// kinds are an error that names them.
+// Reads the manifest files of the embedded mode, as `kubectl get nodes,pods -A -o json|yaml` prints
+// them: a List of Nodes and Pods, or one object. YAML is limited to max_config_bytes; larger files
+// must be JSON. An object of another kind is an error that names it.
 #pragma once
 
 #include <string>
@@ -23,8 +23,8 @@ struct Manifests {
 [[nodiscard]] Result<Manifests> read_manifests(std::string_view text, std::string_view source,
                                                const Limits& limits);
 
-/// Adds the objects of one more file. kInvalid: a node, pod or uid is there already, or a uid comes
-/// twice; `source` names the file in messages.
+/// Adds the objects of another file, which `source` names in messages. kInvalid: a node, pod or uid
+/// is a duplicate.
 [[nodiscard]] Result<void> append(Manifests& all, Manifests more, std::string_view source);
 
 }  // namespace snug

@@ -1,5 +1,5 @@
-// Policy files (YAML, version 1) → Policy. Strict: unknown keys, duplicates, aliases and wrong
-// types are errors of the form `FILE:LINE:COLUMN: what is wrong; what is expected`.
+// Reads policy files (YAML, version 1). Unknown keys, duplicates, aliases and wrong types are
+// errors of the form `FILE:LINE:COLUMN: what is wrong; what is expected`.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ namespace snug {
 /// A summary for a log: `default a, 2 profiles, 1 rule, …`.
 [[nodiscard]] std::string summary_of(const Policy& policy);
 
-/// The policy that is used if no file is named: policies/tight.yaml, compiled in.
+/// The policy that is used if no file is configured: policies/tight.yaml, embedded in the binary.
 [[nodiscard]] std::string_view default_policy_yaml();
 
 }  // namespace snug

@@ -1,5 +1,5 @@
-// Kubernetes' protobuf wire: each object stands in an envelope, four bytes and runtime.Unknown,
-// which says the object's kind; codec/kube_objects reads it. Pure.
+// The envelope of Kubernetes' protobuf encoding: four magic bytes and a runtime.Unknown message,
+// which states the object's kind and contains it. codec/kube_objects reads the objects. Pure.
 #pragma once
 
 #include <string>
@@ -8,8 +8,7 @@
 namespace snug {
 
 inline constexpr std::string_view kProtobufType = "application/vnd.kubernetes.protobuf";
-/// What an envelope begins with. No message of Kubernetes begins so: as a field it would be a
-/// group.
+/// The magic bytes. No message of Kubernetes begins with them: `k` would be the tag of a group.
 inline constexpr std::string_view kEnvelopeMark{"k8s\0", 4};
 
 struct ObjectNames {
@@ -17,14 +16,15 @@ struct ObjectNames {
   std::string name;
 };
 
-/// The names of an object, or of the object in a watch event, as far as they stand whole in the
-/// bytes, which may be cut or no protobuf at all; empty else. Nothing says that they are valid.
+/// The names of an object, or of the object in a watch event. The bytes may be truncated or no
+/// protobuf at all; a name that is not complete in them is empty. The names are not validated.
 [[nodiscard]] ObjectNames names_in_proto(std::string_view beginning);
 
-/// Whether the frame of a watch is an event with an object in an envelope, whatever that holds.
+/// Whether the frame of a watch is an event with an object in an envelope. Does not check the
+/// object.
 [[nodiscard]] bool is_proto_event(std::string_view frame);
 
-/// The message of a metav1.Status in its envelope; empty: there is none.
+/// The message of a metav1.Status in its envelope; empty if there is none.
 [[nodiscard]] std::string_view status_message_in_proto(std::string_view bytes);
 
 }  // namespace snug

@@ -1,4 +1,4 @@
-// Advice on repacking as JSON: the reply of GET /v1/defrag, which snugctl defrag reads back.
+// Repacking advice as JSON: the reply of GET /v1/defrag, which snugctl defrag reads.
 #pragma once
 
 #include <span>
@@ -18,19 +18,18 @@ struct RepackKey {
   const char* value;
   const char* meaning;
 };
-/// All of them. A request without a pod is given by the annotations that a pod would have
-/// (`gpu-…`).
+/// All query parameters. A request without a pod is given by its annotations (`gpu-…`).
 [[nodiscard]] std::span<const RepackKey> repack_keys();
 
-/// `request`: the pod's own words.
+/// `request` is the request's text, as the pod's annotations or limits state it.
 [[nodiscard]] std::string write_repack_advice(Generation generation, std::string_view request,
                                               const RepackAdvice& advice);
 
-/// A reply, for people.
+/// The parts of a reply that snugctl shows.
 struct ShownAdvice {
   struct Place {
     std::string node;
-    std::string devices;  // `0,3`, slices with profile and start; empty: the kubelet picks
+    std::string devices;  // `0,3`, slices with profile and start; empty: the kubelet assigns them
   };
   struct Move {
     std::string name_space;
@@ -41,14 +40,14 @@ struct ShownAdvice {
 
   std::string request;
   bool fits = false;
-  Place place;  // of the request; without a node: no way was found
+  Place place;  // of the request; without a node: no solution was found
   std::vector<Move> moves;
   std::string because;
 };
 
-/// An error: the text was not written by write_repack_advice().
+/// Fails if the text was not written by write_repack_advice().
 [[nodiscard]] Result<ShownAdvice> read_repack_advice(std::string_view json);
-/// The field `Error` of a reply's body; empty: there is none.
+/// The field `Error` of a reply's body; empty if there is none.
 [[nodiscard]] std::string read_error_sentence(std::string_view json);
 
 }  // namespace snug

@@ -1,7 +1,7 @@
-// What a pod requests of GPUs (annotations or container limits → GpuRequest) and of its node's CPU
-// and memory. Pure; the arithmetic that needs a GPU's size is in fit/charge. A malformed value is
-// refused with one sentence that names the key, the value and what is allowed; it is never replaced
-// by a default.
+// Parses the requests of a pod: GPUs (annotations or container limits → GpuRequest), CPU and
+// memory. Pure; arithmetic that depends on a GPU's size is in fit/charge. A malformed value is
+// refused with one sentence that names the key, the value and what is allowed; no default replaces
+// it.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,24 @@
 
 namespace snug {
 
-/// An empty request: the pod asks for no GPU. The refusal is always Malformed.
+/// The request is empty if the pod asks for no GPU. The refusal is always Malformed.
 [[nodiscard]] std::expected<GpuRequest, Refusal> parse_request(const PodFacts& pod);
 
-/// As kube-scheduler counts CPU and memory (k8s.io/component-helpers/resource, PodRequests): of
-/// each the larger of
-///   - the sum of the app containers and the sidecars, and
-///   - each plain init container with the sidecars started before it;
-/// a request of the pod as a whole replaces that; the overhead is added.
+/// The pod's CPU and memory requests, computed as in kube-scheduler
+/// (k8s.io/component-helpers/resource, PodRequests). For each resource the maximum of
+///   - the sum over the app containers and the sidecars, and
+///   - the sum over each plain init container and the sidecars started before it.
+/// A pod-level request replaces this maximum. The pod's overhead is added.
 [[nodiscard]] HostAmounts host_request(const PodFacts& pod);
 
-/// Whether the annotation is part of a GPU request (`gpu-fraction`, `gpu-memory.main`…).
+/// Whether the annotation key is part of a GPU request (`gpu-fraction`, `gpu-memory.main`…).
 [[nodiscard]] bool is_request_key(std::string_view key);
 
-/// Reads ContainerRequest::text back, as a reservation repeats it: everything except the container
-/// and its kind. Nothing: this version writes no such text.
+/// Parses ContainerRequest::text, which a reservation repeats. The result lacks the container's
+/// name and kind. nullopt: this version does not write such a text.
 [[nodiscard]] std::optional<ContainerRequest> parse_request_text(std::string_view text);
 
-/// Whether the kubelet hands out GPUs under this resource name.
+/// Whether the kubelet assigns GPUs or MIG slices under this resource name.
 [[nodiscard]] bool is_kubelet_resource(std::string_view name);
 
 }  // namespace snug

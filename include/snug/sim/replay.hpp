@@ -1,7 +1,6 @@
-// Drives a ledger with a trace, the way kube-scheduler and the API server drive the service's: what
-// decides is the service's own fit, score, plan and ledger. A node's name in the ledger is its
-// rank, so that ties go to the lower rank. CPU and memory of nodes decide here which are asked, as
-// kube-scheduler does before it asks an extender.
+// Replays a trace against a ledger, with the same fit, score and plan as the service. A node's name
+// in the ledger is its rank, so that ties go to the lower rank. Like kube-scheduler, the replay
+// filters nodes by CPU and memory before it asks the placer.
 //
 // Not thread-safe; each replay has a ledger of its own, so several may run at once.
 #pragma once
@@ -34,12 +33,12 @@ struct ArrivingPod {
   HostAmounts host;
 };
 
-/// Who chooses among the nodes with enough CPU and memory. Of one replay: it may remember its
-/// ledger.
+/// Chooses among the nodes with enough CPU and memory. Serves one replay: it may keep a pointer to
+/// the ledger.
 class Placer {
  public:
   virtual ~Placer() = default;
-  /// A pod has come, and is to be placed next.
+  /// A pod has arrived and will be placed next.
   virtual void arrives(const ArrivingPod& /*arriving*/, Ledger& /*ledger*/) {}
   /// Decides; the ledger is only looked at. Nothing: no candidate takes it. `candidates`: slots of
   /// the ledger, which are ranks, ascending.
@@ -52,9 +51,9 @@ class Placer {
   virtual void gone(std::string_view /*uid*/, Ledger& /*ledger*/) {}
 };
 
-/// The service's way: by a policy, and by what is learned of the pods on the way.
+/// Decides as the service does, by a policy and by the demand learned from the pods so far.
 [[nodiscard]] std::unique_ptr<Placer> policy_placer(PolicyPtr policy);
-/// The same, but for what is known of demand: that is said once, and nothing is learned.
+/// The same with a fixed demand: `known` is called once, and nothing is learned.
 [[nodiscard]] std::unique_ptr<Placer> policy_placer(PolicyPtr policy,
                                                     std::function<Demand(const Supply&)> known);
 

@@ -1,5 +1,5 @@
-// What a replay of a trace found out. Percentages are 0 to 100, of what the names say; what a run
-// does not define is absent. codec/report_codec writes it.
+// The results of a replay. Percentages are 0 to 100; a value that the run does not define is
+// absent. sim_codec/report_codec writes it.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace snug {
 
-/// How many pods no node took, by what they ask: nothing of GPUs, a share, one GPU, several.
+/// The number of rejected pods by request: no GPU, a share, one GPU, several GPUs.
 struct RejectedPods {
   std::int64_t cpu = 0;
   std::int64_t share = 0;

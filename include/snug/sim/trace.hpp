@@ -1,6 +1,6 @@
-// A cluster and the pods that arrive at it, as codec/trace_codec reads them: the nodes in the order
-// in which they win ties, and the arrivals in their order. Plain data. The arrival with 0-based
-// number t happens at time t; before it, every pod with arrival + lifetime <= t has left.
+// A cluster and the pods that arrive at it, as sim_codec/trace_codec reads them: the nodes in the
+// order in which they win ties, and the arrivals in time order. Plain data. Arrival t (0-based)
+// happens at time t; before it, every pod with arrival + lifetime <= t has left.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Results of simulations, written as JSON, as a table for people, and as a chart. All reports of
-// one call are of one trace; names of policies may be any text.
+// Writes simulation reports as JSON, as a text table and as a chart. All reports of one call are of
+// the same trace. Policy names may be any text.
 #pragma once
 
 #include <span>

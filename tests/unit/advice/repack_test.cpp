@@ -11,7 +11,7 @@ namespace snug::repack_test {
 namespace {
 
 constexpr const char* kNoRoomElsewhere =
-    "the pods that would have to leave a node have no room elsewhere";
+    "the pods that would have to leave a node do not fit elsewhere";
 
 struct Row {
   const char* why;
@@ -119,9 +119,9 @@ TEST(RepackTest, WhereNothingHelpsItSaysSo) {
         {"n1: A 1000 x2"},
         {"a n1 g0:600"},
         make_whole(3),
-        "no node could take the request even if every pod that may be moved left it; node n1 comes "
-        "nearest: TooLarge: the request is larger than the node's GPUs even when they are empty"},
-       {"there is no node", {}, {}, make_whole(1), "Snug knows no node"}});
+        "the request fits on no node, even if every movable pod left it; the nearest is node n1: "
+        "TooLarge: the request is larger than the node's GPUs even when they are empty"},
+       {"there is no node", {}, {}, make_whole(1), "no nodes are known"}});
 }
 
 TEST(RepackTest, OfNodesThatNothingHelpsItNamesTheOneThatComesNearest) {
@@ -131,14 +131,16 @@ TEST(RepackTest, OfNodesThatNothingHelpsItNamesTheOneThatComesNearest) {
     std::string nearest;
   };
   for (const Cluster& row : std::vector<Cluster>{
-           {{"n1:", "n2: A 100", "n3: A 1000 unhealthy"}, {}, "n3 comes nearest: Unhealthy"},
-           {{"n1:", "n2: A 1000 | pool=whole"}, {}, "n2 comes nearest: WrongPool"},
+           {{"n1:", "n2: A 100", "n3: A 1000 unhealthy"}, {}, "the nearest is node n3: Unhealthy"},
+           {{"n1:", "n2: A 1000 | pool=whole"}, {}, "the nearest is node n2: WrongPool"},
            {{"n1: A 1000 | pool=whole", "n2: A 1000"},
             {"a n2 g0:700 tied"},
-            "n2 comes nearest: NoRoom"},
-           {{"n1: A 100", "n2: A 1000 | closed=Reconfiguring"}, {}, "n2 comes nearest: Reconf"},
-           {{"n1:", "n2: A 100"}, {}, "n2 comes nearest: TooLarge"},
-           {{"n2:", "n1:"}, {}, "n1 comes nearest: NoGpu"}}) {
+            "the nearest is node n2: NoRoom"},
+           {{"n1: A 100", "n2: A 1000 | closed=Reconfiguring"},
+            {},
+            "the nearest is node n2: Reconf"},
+           {{"n1:", "n2: A 100"}, {}, "the nearest is node n2: TooLarge"},
+           {{"n2:", "n1:"}, {}, "the nearest is node n1: NoGpu"}}) {
     const std::string text = Repacked(row.nodes, row.pods, make_memory(500)).text();
     EXPECT_NE(text.find(row.nearest), std::string::npos) << text;
   }
@@ -230,8 +232,7 @@ TEST(RepackTest, CpuIsLookedAtWhereItIsKnown) {
   for (const std::size_t node : {0, 1, 2}) give(node, 4);
   on.claim.host.cpu_milli = 5;
   EXPECT_EQ(on.text(),
-            "no node has the cpu, the memory or the place for one more pod, even if every pod that "
-            "may be moved left it");
+            "no node has enough CPU, memory or pod slots, even if every movable pod left it");
 }
 
 TEST(RepackTest, WhatFitsByGpusAndLacksCpuDoesNotFit) {
@@ -254,7 +255,7 @@ TEST(RepackTest, PodsThatAreOnlyCountedKeepTheirPlacesBesideIntentsAndMoves) {
   on.counted["n1"] = {.used = {.cpu_milli = 7}, .pods = 1100, .listed = {}};
   EXPECT_EQ(on.text(), "a n1:0>n1:1; n1:0") << "n2 has no cpu for a";
   on.holdings[1] = make_movable("b n1 g1:800 cpu=1");
-  EXPECT_EQ(on.text(), "the pods that would have to leave a node have no room elsewhere");
+  EXPECT_EQ(on.text(), "the pods that would have to leave a node do not fit elsewhere");
 }
 
 TEST(RepackTest, TenantsKeepApart) {
@@ -270,9 +271,10 @@ TEST(RepackTest, NoMoveLiftsACap) {
   on.claim.sharing = SharingRules({{{"default"}, {.cap = MilliGpu{1700}}}});
   EXPECT_EQ(on.text(), "a n1:0>n1:1; n1:0") << "who moves holds no more than before";
   on.claim.sharing = SharingRules({{{"default"}, {.cap = MilliGpu{1699}}}});
-  EXPECT_EQ(on.text(),
-            "no node could take the request even if every pod that may be moved left it; node n1 "
-            "comes nearest: CapReached: the namespace's cap is reached");
+  EXPECT_EQ(
+      on.text(),
+      "the request fits on no node, even if every movable pod left it; the nearest is node n1: "
+      "CapReached: the namespace's cap is reached");
 }
 
 TEST(RepackTest, NobodyTakesTheRoomOfPodsInFlightOrNominated) {
@@ -293,7 +295,7 @@ TEST(RepackTest, MoreMovesThanAreAdvisedAreNotTried) {
     pods.push_back("p" + std::to_string(100 + i) + " n1 g" + std::to_string(i) + ":100");
   }
   EXPECT_EQ(Repacked({gpus, "n2: A 1000 x8"}, pods, make_whole(36)).text(),
-            "no way was found within what a search may cost");
+            "no solution was found within the search limit");
 }
 
 }  // namespace

@@ -133,15 +133,15 @@ TEST(ContainersTest, AReceiverOfNothingIsRefused) {
       {{{"gpu-container", "first"}},
        "gpu-container is \"first\", and no annotation requests a GPU for that container; allowed "
        "is "
-       "gpu-fraction, gpu-memory or gpu-mig-profile beside it"},
+       "gpu-fraction, gpu-memory or gpu-mig-profile for it"},
       {{{"gpu-fraction-container-name", "second"}, {"gpu-fraction.first", "0.5"}},
        "gpu-fraction-container-name is \"second\", and no annotation requests a GPU for that "
        "container; "
-       "allowed is gpu-fraction, gpu-memory or gpu-mig-profile beside it"},
+       "allowed is gpu-fraction, gpu-memory or gpu-mig-profile for it"},
       {{{"gpu-container", "second"}, {"gpu-policy", "spread"}},
        "gpu-container is \"second\", and no annotation requests a GPU for that container; allowed "
        "is "
-       "gpu-fraction, gpu-memory or gpu-mig-profile beside it"},
+       "gpu-fraction, gpu-memory or gpu-mig-profile for it"},
   });
 }
 

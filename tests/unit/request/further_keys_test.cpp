@@ -176,7 +176,7 @@ TEST(FurtherKeysTest, APolicyIsNamedByPrintableCharacters) {
 
 TEST(FurtherKeysTest, APolicyOfAPodThatAsksForNothingIsRefused) {
   EXPECT_EQ(asked_by(make_pod("p", {{"gpu-policy", "spread"}})),
-            "gpu-policy is \"spread\" on a pod that asks for no GPU; allowed is gpu-policy beside "
+            "gpu-policy is \"spread\" on a pod that asks for no GPU; allowed is gpu-policy with "
             "gpu-fraction, gpu-memory, gpu-mig-profile or nvidia.com/* limits");
 }
 

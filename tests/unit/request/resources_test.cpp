@@ -169,7 +169,7 @@ TEST(ResourcesTest, APolicyBesideAZeroCountIsRefused) {
   PodFacts pod = pod_of({{"a", kApp, gpus(0)}});
   pod.annotations.emplace("gpu-policy", "spread");
   EXPECT_EQ(held(pod),
-            "gpu-policy is \"spread\" on a pod that asks for no GPU; allowed is gpu-policy beside "
+            "gpu-policy is \"spread\" on a pod that asks for no GPU; allowed is gpu-policy with "
             "gpu-fraction, gpu-memory, gpu-mig-profile or nvidia.com/* limits");
 }
 
