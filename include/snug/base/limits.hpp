@@ -1,6 +1,6 @@
 // All limits of the system. docs/limits.md repeats the two tables; tests/tidy compares them.
-// No other file may define a limit of a queue, a body, a depth or a wait; a constant that looks like
-// one has a comment that says why it is not a limit.
+// No other file may define a limit of a queue, a body, a depth or a wait; a constant that looks
+// like one has a comment that says why it is not a limit.
 //
 // SNUG_LIMITS: the limits that an operator may set under `limits:` in the configuration file, as
 // rows of (C++ name, key, default, smallest, largest, meaning). SNUG_FIXED_LIMITS: the others, as
@@ -92,8 +92,8 @@ inline constexpr std::int64_t kReservationBytesPerGpu = 256;
 static_assert(Limits{}.max_reservation_bytes >=
               kReservationBytesPerGpu * Limits{}.max_gpus_per_node);
 
-// Buffers that are pooled for the next calls, for bodies and for parsers each: their number, and the
-// largest size in bytes. They affect only speed, so they cannot be set.
+// Buffers that are pooled for the next calls, for bodies and for parsers each: their number, and
+// the largest size in bytes. They affect only speed, so they cannot be set.
 inline constexpr std::size_t kKeptBuffers = 8;
 inline constexpr std::size_t kKeptBytes = 1'048'576;
 /// Caches of plan()'s verdicts: their number, and their verdicts in all, at 16 bytes each.
@@ -103,8 +103,8 @@ inline constexpr std::size_t kKeptVerdicts = 4'000'000;
 /// milliseconds). If the search reaches it, the node is not feasible (docs/decisions/0015).
 inline constexpr std::int64_t kMostFitSteps = 20'000;
 /// Steps of that search in one call, including comparisons of models (some hundred milliseconds).
-/// Nodes that have not been evaluated by then are not feasible in this call. The next call evaluates
-/// them first, since the verdicts on the others are cached (plan/memo.hpp).
+/// Nodes that have not been evaluated by then are not feasible in this call. The next call
+/// evaluates them first, since the verdicts on the others are cached (plan/memo.hpp).
 inline constexpr std::int64_t kMostFitStepsOfCall = 1'000'000;
 /// Steps of the search for starts of several containers' slices on one GPU. No known card needs
 /// more.
@@ -128,18 +128,18 @@ inline constexpr std::int64_t kMostMigLayoutSteps = 4'000'000;
 
 // Learned demand (demand/learner.hpp): keeps its tables small and cheap to read. What exceeds a
 // limit is what matters least.
-inline constexpr std::size_t kMostShapes = 4'096;     // pod shapes that are counted separately
-inline constexpr std::size_t kMostWaiting = 1'024;    // waiting pods that are watched for being overtaken
-inline constexpr std::size_t kPricedSizes = 16;       // sizes of shares with their own prices
-inline constexpr std::size_t kMostRoomShapes = 32;    // shapes of pods with several GPUs
-inline constexpr std::size_t kMostRoomGpus = 16;      // GPUs of a node that count for headroom
-inline constexpr std::size_t kMostTypicalPods = 128;  // typical pods (FGD)
+inline constexpr std::size_t kMostShapes = 4'096;       // pod shapes that are counted separately
+inline constexpr std::size_t kMostWaiting = 1'024;      // waiting pods that others may overtake
+inline constexpr std::size_t kPricedSizes = 16;         // sizes of shares with their own prices
+inline constexpr std::size_t kMostRoomShapes = 32;      // shapes of pods with several GPUs
+inline constexpr std::size_t kMostRoomGpus = 16;        // GPUs of a node that count for headroom
+inline constexpr std::size_t kMostTypicalPods = 128;    // typical pods (FGD)
 inline constexpr std::size_t kMostMigPlacements = 512;  // of a MIG card, over all its profiles
 inline constexpr std::size_t kMostMigTables = 64;       // distinct tables of MIG cards
-inline constexpr std::size_t kMostGpuSizes = 8;  // sizes of GPU memory with their own prices
+inline constexpr std::size_t kMostGpuSizes = 8;         // sizes of GPU memory with their own prices
 
-// Cost of reserving capacity for nominated pods on one node (src/plan/nominated.hpp). Work is in the
-// units of FitMemo::work, some microseconds each.
+// Cost of reserving capacity for nominated pods on one node (src/plan/nominated.hpp). Work is in
+// the units of FitMemo::work, some microseconds each.
 /// Pods nominated to a node for which capacity is reserved, the first by rank.
 inline constexpr std::size_t kMostNominatedOnNode = 64;
 /// Trials of one search that places several nominated pods together, beyond the first placement of
@@ -151,21 +151,21 @@ inline constexpr int kMostPlacingSearches = 16;
 /// applies once a placement that leaves enough free has been found.
 inline constexpr std::int64_t kMostWorkBesideNominated = 4'000;
 inline constexpr std::int64_t kEnoughWorkBesideNominated = 500;
-/// Work to choose the victims on one node (src/plan/victim_search.hpp): pods that have not been tried
-/// by then stay victims. A part is reserved for the last pass over the victims. Then the work of one
-/// call, after which no more nodes are evaluated.
+/// Work to choose the victims on one node (src/plan/victim_search.hpp): pods that have not been
+/// tried by then stay victims. A part is reserved for the last pass over the victims. Then the work
+/// of one call, after which no more nodes are evaluated.
 inline constexpr std::int64_t kMostEvictionWork = 5'000;
 inline constexpr std::int64_t kLastPassWork = 1'000;
 inline constexpr std::int64_t kMostEvictionWorkOfCall = 200'000;
 
-// Cost of repacking advice (advice/repack.hpp), some hundred milliseconds in all. Work is counted in
-// calls of fit(); computing a node state counts as a few.
+// Cost of repacking advice (advice/repack.hpp), some hundred milliseconds in all. Work is counted
+// in calls of fit(); computing a node state counts as a few.
 inline constexpr std::int64_t kMostRepackWork = 300'000;
 /// Moves of one advice. Then the movable pods of a node up to which all pairs of them are tried.
 inline constexpr std::size_t kMostRepackMoves = 32;
 inline constexpr std::size_t kMostPodsForPairs = 32;
-/// Sets of pods to move that are tried, those with the fewest and smallest pods first; placements of
-/// the request for each set; trials to place the moved pods for each of these.
+/// Sets of pods to move that are tried, those with the fewest and smallest pods first; placements
+/// of the request for each set; trials to place the moved pods for each of these.
 inline constexpr std::size_t kMostRepackSets = 20'000;
 inline constexpr std::size_t kMostRequestWays = 8;
 inline constexpr int kMostRepackSteps = 256;
