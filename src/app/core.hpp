@@ -1,5 +1,5 @@
-// Everything between the ports: ledger, tables, reconciler and service, wired together once for all
-// modes. The API server, the metrics, the log and the clock come from outside.
+// Constructs ledger, reconciler and services and connects them, for all modes. The API server, the
+// metrics, the log and the clock are passed in.
 #pragma once
 
 #include "snug/leader/election.hpp"

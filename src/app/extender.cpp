@@ -58,7 +58,7 @@ std::string identity(std::uint64_t seed) {
 
 }  // namespace
 
-/// In the order of construction: what comes later uses what came before.
+/// In the order of construction: each part may use those before it.
 struct Extender::Parts {
   explicit Parts(const LogOptions& log_options) : log(log_options) {}
 
@@ -212,7 +212,8 @@ Result<void> Extender::start() {
 }
 
 std::string Extender::election_text() const {
-  if (!options_.leader_elect) return "no leader election: no other Snug may run in this cluster";
+  if (!options_.leader_elect)
+    return "leader election is off: no other Snug may run in this cluster";
   const auto text = [](const LeaseName& name) { return name.name_space + "/" + name.name; };
   std::string line = "leader election by the Lease " + text(options_.lease) + " as " + identity_;
   if (options_.scheduler_lease.name.empty()) return line;
@@ -232,7 +233,7 @@ void Extender::say_readiness() {
   if (ready == parts_->said_ready) return;
   parts_->said_ready = ready;
   if (ready) {
-    parts_->log.write(LogLevel::kInfo, "ready: the lists of nodes and pods are in");
+    parts_->log.write(LogLevel::kInfo, "ready: nodes and pods are listed");
   } else if (readiness.leads()) {
     parts_->log.write(LogLevel::kWarn, "not ready: " + readiness.why_not());
   }

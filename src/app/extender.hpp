@@ -1,5 +1,5 @@
-// The whole program as an object: made from its options, started, drained. Which API server stands
-// behind the ports, the real one or the one in memory, is decided here and nowhere else.
+// The program as an object: constructed from its options, started, drained. Only this class chooses
+// between the real API server and the one in memory.
 #pragma once
 
 #include <memory>

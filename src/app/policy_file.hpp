@@ -1,6 +1,6 @@
-// The policy file of a running program: read at the start, and again when it changes or when
-// somebody asks. A file that cannot be used changes nothing: the last good policy stays, and the
-// log, a counter and a gauge say so.
+// The policy file of a running program: read at the start, and again when it changes or on
+// request. An invalid file has no effect: the last valid policy stays in force, and the log, a
+// counter and a gauge report it.
 //
 // A change shows in the file's device, inode, size or time of change, symbolic links followed: a
 // ConfigMap's volume swaps a link to a folder above the file, which then has another inode.

@@ -1,5 +1,5 @@
-// A thread that calls one function again and again until it is stopped. An exception of the
-// function is logged, and the function is called again when it is due.
+// A thread that calls one function periodically until it is stopped. An exception of the function
+// is logged and does not end the thread.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ class Ticker {
   Ticker(const Ticker&) = delete;
   Ticker& operator=(const Ticker&) = delete;
 
-  /// Returns when the function runs no more.
+  /// Stops the thread; returns after the last call of the function.
   void stop();
 
  private:

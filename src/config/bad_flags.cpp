@@ -55,7 +55,7 @@ std::string about_missing(const CLI::App& command) {
   return commands.empty() ? "" : "a command is required; " + commands;
 }
 
-/// Of an option that was given more often than it may be, or without its value.
+/// About an option that is repeated too often, or has no value.
 std::string about_counts(const CLI::App& command, const std::string& said) {
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_multi_option_policy() != CLI::MultiOptionPolicy::Throw) continue;

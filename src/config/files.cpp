@@ -16,7 +16,7 @@ std::unexpected<Error> unwritable(const std::string& path, const char* why) {
   return fail(ErrorCode::kUnavailable, path + ": cannot be written: " + why);
 }
 
-/// Where what is written goes.
+/// The destination of a write.
 struct Target {
   fs::path file;
   fs::path first;  // written before it takes the place of `file`; the same where none is needed

@@ -47,7 +47,7 @@ Result<CommandLine> parse(int argc, const char* const* argv) {
     for (int i = argc - 1; i > 0; --i) words.emplace_back(argv[i]);
     app.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
-    // The help shows defaults; "true" is only what the bare flag means.
+    // The help would show "true" as the default; it is only the value of the bare flag.
     app.get_option("--leader-elect")->default_str("");
     line.show = app.help();
   } catch (const CLI::CallForVersion& version) {

@@ -56,7 +56,7 @@ ReasonCode AfterEviction::reason_on(const NodeState& state, const NamespaceUse& 
   return fit(state, tenant_of(claim.name_space, claim.sharing, held), memo_, options);
 }
 
-/// What namespaces hold without these pods, for their caps.
+/// The use of namespaces without these pods, for their caps.
 NamespaceUse AfterEviction::held_without(const PodSet& gone) const {
   NamespaceUse held = around_.held;
   for (const std::size_t pod : gpu_pods_) {

@@ -1,5 +1,5 @@
-// Whether the preemptor fits on a node without some of its pods. Caches its answers. Not
-// thread-safe; for one decision.
+// Decides whether the preemptor fits on a node after some of its pods have been evicted. Caches the
+// results. Not thread-safe; for one decision.
 #pragma once
 
 #include <cstddef>
@@ -12,29 +12,29 @@
 
 namespace snug {
 
-/// Which of NodeState::holdings, by position.
+/// A set of NodeState::holdings, indexed by position.
 using PodSet = std::vector<bool>;
 
 class AfterEviction {
  public:
-  /// All arguments outlive it. `memo`: of the preemptor's request.
+  /// All arguments must outlive it. `memo` must belong to the preemptor's request.
   AfterEviction(const Preemptor& preemptor, const NodeState& node, const Around& around,
                 FitMemo& memo);
 
-  /// Why its GPUs do not fit without evictions; kNone: they do.
+  /// Why its GPU request does not fit without evictions; kNone: it fits.
   [[nodiscard]] ReasonCode reason_now() { return reason_on(node_, around_.held); }
   [[nodiscard]] bool fits(const PodSet& gone) { return host_fits(gone) && gpus_fit(gone); }
-  /// False beyond the bound on work, without trying.
+  /// Returns false without a trial once the limit on work has been reached.
   [[nodiscard]] bool gpus_fit(const PodSet& gone);
-  /// As kube-scheduler's NodeResourcesFit; true if the node's allocatable is not known.
+  /// As kube-scheduler's NodeResourcesFit; true if the node's allocatable is unknown.
   [[nodiscard]] bool host_fits(const PodSet& gone) const;
 
   [[nodiscard]] bool has_gpus(std::size_t pod) const {
     return !node_.holdings[pod]->of_host_alone();
   }
-  /// Whether the bound on work was reached.
+  /// Whether the limit on work has been reached.
   [[nodiscard]] bool ran_out() const { return ran_out_; }
-  /// Releases the work that is reserved for the last pass.
+  /// Makes the work available that is reserved for the last pass.
   void begin_last_pass() { most_work_ = kMostEvictionWork; }
   /// Whether pods are nominated to the node.
   [[nodiscard]] bool keeps_for_others() const {

@@ -39,8 +39,8 @@ void keep_if(PlacementList& options, const Keep& keep) {
   options = std::move(kept);
 }
 
-/// Whether the take may open the GPU in its mode: if the GPU is empty, the mode must be the first
-/// that the operator allows, or one that a container on it asks for.
+/// Whether the take may open the GPU in its mode. On an empty GPU the mode must be the first one
+/// that the operator allows, or one that a container on this GPU requests.
 bool opens_so(const NodeState& node, const GpuRequest& request, PlacementView placement,
               const DeviceTake& take) {
   const GpuState& gpu = node.gpus[take.gpu];
@@ -59,8 +59,8 @@ Offered Offer::find() {
   if (later == nullptr) return {.reason = on(node_), .later = nullptr};
   ReasonCode beside = on(*later);
   if (beside == ReasonCode::kNone && options_.empty()) {
-    // fit() offers only the first of identical GPUs; that one may owe its mode to an intent. Mark
-    // the GPUs of intents as different and try again.
+    // fit() offers only the first of identical GPUs, and an intent may determine the mode of that
+    // one. Mark the GPUs of intents as different and try again.
     GpuMarks marks;
     for (std::size_t i = node_.holdings.size(); i < later->holdings.size(); ++i) {
       mark_gpus(node_, *later->holdings[i], marks);
@@ -74,8 +74,8 @@ Offered Offer::find() {
           .later = std::move(later)};
 }
 
-/// The node with other pods' intents. For a pod that is nominated here, intents of pods that it
-/// outranks do not count: bind would refuse those pods for its sake.
+/// The node with other pods' intents as holdings. Null: none counts. If the claim's pod is
+/// nominated to this node, intents of pods of lower rank do not count: bind refuses those pods.
 NodeStatePtr Offer::with_intents() const {
   if (around_.intents == nullptr) return nullptr;
   const PodRank& own = asking_.claim.rank;
@@ -109,10 +109,10 @@ ReasonCode Offer::on(const NodeState& state) {
   return options_.empty() ? ReasonCode::kNominated : ReasonCode::kNone;
 }
 
-/// fit() offers some of many placements, and the first of equal GPUs, so a placement beside the
-/// nominated pods may not be among them. First equal GPUs that will differ are told apart. Then the
-/// nominated pods are put on the node, so that every offered placement is beside them; GPUs on
-/// which one of them waits for others to end are over-committed by that, and offer nothing.
+/// fit() returns only some of many placements, and only the first of identical GPUs, so none of
+/// them may leave enough free for the nominated pods. First marks identical GPUs that will differ.
+/// Then adds the nominated pods to the node, so that every placement respects them; GPUs on which a
+/// nominated pod waits for others to end are over-committed then and not available.
 void Offer::look_further(NominatedFirst& nominated, const NodeState& state) {
   if (const NodeStatePtr told = nominated.told_apart(state)) offer_of(*told, nominated);
   if (!options_.empty()) return;
@@ -136,8 +136,8 @@ void Offer::keep_as_without_others() {
   });
 }
 
-/// Drops the placements that leave nominated pods too little, of GPUs or of their namespaces' caps.
-/// Work is bounded: with many nominated pods the first few good placements are kept.
+/// Removes the placements that leave too little for nominated pods, of GPUs or of their namespaces'
+/// caps. Work is limited: with many nominated pods only the first few valid placements are kept.
 void Offer::keep_for(NominatedFirst& nominated) {
   const std::int64_t before = nominated.work();
   PlacementList kept;

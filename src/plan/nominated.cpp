@@ -29,7 +29,7 @@ class NominatedFirst::Thought {
 
   [[nodiscard]] const std::vector<HoldingPtr>& placed() const { return placed_; }
 
-  /// `other` is of the same node.
+  /// `other` must belong to the same node.
   void become(Thought&& other) {
     held_ = std::move(other.held_);
     placed_ = std::move(other.placed_);
@@ -40,7 +40,7 @@ class NominatedFirst::Thought {
     held_.add(claim.name_space, compute_of(*placed_.back()));
   }
 
-  /// The size of the pod's tightest placement beside those placed; nothing: it does not fit.
+  /// The size of the pod's tightest placement besides the placed pods; nullopt: it does not fit.
   [[nodiscard]] std::optional<std::int64_t> room_for(const Kept& pod) const {
     const Ways ways(*this, pod);
     if (ways.order.empty()) return std::nullopt;
@@ -53,8 +53,7 @@ class NominatedFirst::Thought {
     place(claim_of(*pod.pod), ways.options[ways.order.front()]);
   }
 
-  /// Places all pods by backtracking. False: no way was found within `trials`, and nothing is
-  /// placed.
+  /// Places all pods by backtracking. False: `trials` did not suffice, and no pod is placed.
   bool place_all(const std::vector<Kept>& pods, const GpuMarks& apart,
                  int trials = kMostPlacingTrials) {
     apart_ = apart;
@@ -83,12 +82,12 @@ class NominatedFirst::Thought {
     }
 
     PlacementList options;
-    std::vector<std::size_t> order;  // positions in `options`, the tightest first
+    std::vector<std::size_t> order;  // positions in `options`, the tightest placement first
   };
 
-  /// The order of placing: first the pods for which the fewest others are gone, since what fits for
-  /// them fits for those after them too. Then those that ask for a mode, so that the others can
-  /// join the GPUs that they open. Then the large ones, so that small ones fill what is left over.
+  /// The order of placing. Pods for which the fewest other pods must end come first: the GPUs that
+  /// are free for them are also free for later pods. Then pods that request a mode, so that others
+  /// can join the GPUs that they open. Then large pods, so that small ones fill the gaps.
   static std::vector<Kept> in_turn(const std::vector<Kept>& pods) {
     const auto sees_less = [](const Kept& kept) {
       return kept.waits == Waits::kForAllAfterIt ? kept.pod->rank.priority : 0;
@@ -110,8 +109,8 @@ class NominatedFirst::Thought {
     return turns;
   }
 
-  /// `first`: all pods so far have their first choice, which costs no trials. Other choices cost as
-  /// many trials as fit() takes work.
+  /// `first`: all pods so far have their tightest placement, which costs no trials. Another
+  /// placement costs as many trials as the work of fit().
   bool place_rest(std::span<const Kept> pods, int& trials, bool first = true) {
     if (pods.empty()) return true;
     if (!first && trials <= 0) return false;
@@ -132,7 +131,7 @@ class NominatedFirst::Thought {
     placed_.pop_back();
   }
 
-  /// Its profiles are not used.
+  /// The profiles of the result are not used.
   [[nodiscard]] Claim claim_of(const Nomination& pod) const {
     return {.name_space = pod.name_space,
             .rank = pod.rank,
@@ -149,7 +148,7 @@ class NominatedFirst::Thought {
   const Claim& claim_;
   NamespaceUse held_;
   std::vector<HoldingPtr> placed_;
-  GpuMarks apart_;  // the GPUs to tell apart
+  GpuMarks apart_;  // GPUs to mark as different
 };
 
 NominatedFirst::NominatedFirst(const NodeState& node, const Claim& claim, const Around& around)
@@ -166,8 +165,8 @@ NominatedFirst::NominatedFirst(const NodeState& node, const Claim& claim, const 
   apart_ = apart();
 }
 
-/// The GPUs with a pod that is gone for a protected pod: equal to others now, different for that
-/// pod.
+/// The GPUs with a pod that must end for a nominated pod: they may be identical to others now, but
+/// not for the nominated pod.
 GpuMarks NominatedFirst::apart() const {
   GpuMarks marks;
   for (const HoldingPtr& holding : node_.holdings) {
@@ -178,8 +177,8 @@ GpuMarks NominatedFirst::apart() const {
   return marks;
 }
 
-/// Called by rank. If a pod does not fit beside the tightest placements of those before it, all are
-/// placed anew by backtracking before it is given up.
+/// Called in the order of ranks. If the pod does not fit besides the tightest placements of those
+/// before it, tries to place all of them again by backtracking.
 void NominatedFirst::keep(const Nomination& pod, Thought& thought) {
   memos_.push_back(std::make_unique<FitMemo>(pod.request));
   Kept kept{.pod = &pod, .memo = memos_.back().get()};

@@ -14,10 +14,10 @@
 namespace snug {
 namespace {
 
-/// A difference of two scores may need 65 bits.
+/// The difference of two scores may need 65 bits.
 __extension__ using Wide = __int128;
 
-/// The slice of the take, with its uuid if it exists already.
+/// The slice of the take, with its uuid if the slice exists already.
 std::optional<Slice> slice_of(const GpuInfo& gpu, const DeviceTake& take) {
   if (take.mode != GpuMode::kMig) return std::nullopt;
   const MigProfile& profile = gpu.mig_table->profiles[take.slice.profile];
@@ -28,7 +28,7 @@ std::optional<Slice> slice_of(const GpuInfo& gpu, const DeviceTake& take) {
   return slice;
 }
 
-/// What one container gets from a placement.
+/// The devices or units that one container has in a placement.
 std::variant<std::vector<ReservedDevice>, KubeletUnits> given(const NodeState& node,
                                                               const ContainerRequest& asked,
                                                               std::size_t container,
@@ -69,7 +69,7 @@ class Planner {
     return slots;
   }
 
-  /// `before`: whether the name of one candidate precedes another's, by position.
+  /// `before` says whether the name of one candidate precedes that of another, both by position.
   template <typename Before>
   Plan run(std::vector<std::uint32_t> slots, const Before& before) {
     slots_ = std::move(slots);
@@ -112,7 +112,7 @@ class Planner {
     return found == input_.snapshot.nominations.end() ? nullptr : &found->second;
   }
 
-  /// Sets the verdicts that are known without the node's state; the others go to to_judge_.
+  /// Sets the verdicts that are cached; adds the other candidates to to_judge_.
   template <typename Before>
   void recall(const Before& before) {
     const NodeTable& nodes = input_.snapshot.nodes;
@@ -136,7 +136,7 @@ class Planner {
     }
   }
 
-  /// Prefetches the states of the next candidates, since those of a large cluster exceed the
+  /// Prefetches the states of the next candidates: the states of a large cluster exceed the
   /// processor's cache (bench/plan_bench).
   void fetch_ahead(std::size_t now) const {
     constexpr std::size_t kFar = 12;
@@ -156,7 +156,7 @@ class Planner {
     }
   }
 
-  /// Leaves the node's best placement in options_[best_].
+  /// Sets the candidate's verdict; options_[best_] is its best placement.
   void judge(std::size_t candidate) {
     const NodeState& node = state(candidate);
     Verdict& verdict = plan_.verdicts[candidate];
@@ -175,7 +175,8 @@ class Planner {
       verdict.score_class = best.score_class;
       best_ = best.option;
     }
-    // Intents and nominations end without a new version of the node's state.
+    // Not cached if it depends on intents or nominations: the node's version does not change with
+    // them.
     if (input_.memo != nullptr && nominations == nullptr && offered.later == nullptr) {
       const std::size_t slot = slots_[candidate];
       input_.memo->remember(slot, input_.snapshot.nodes.version(slot), verdict.reason,
@@ -198,7 +199,7 @@ class Planner {
   const Claim& claim_;
   Tenant tenant_;
   Plan plan_;
-  std::int64_t leader_ = 0;  // the class of the winner so far
+  std::int64_t leader_ = 0;  // score class of the winner so far
   FitMemo fit_memo_;
   std::vector<std::uint32_t> slots_;   // of the candidates
   std::vector<std::size_t> to_judge_;  // candidates

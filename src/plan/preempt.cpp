@@ -25,7 +25,7 @@ class Decision {
         terminating_(node_.holdings.size()) {}
 
   std::vector<std::string_view> run() {
-    // Filter reports such reasons as unresolvable too.
+    // filter reports these reasons as unresolvable too.
     const ReasonCode now = after_.reason_now();
     if (now != ReasonCode::kNone && !reason(now).evictable) return {};
     if (!sort_pods()) return {};
@@ -35,8 +35,8 @@ class Decision {
     if (chosen_may_live()) bound_to_go.assign(bound_to_go.size(), false);
     gone = either(chosen_, terminating_);
     if (after_.fits(gone)) {
-      // kube-scheduler's victims suffice: keep to them, since it knows the disruption budgets, but
-      // drop those that terminating pods make needless.
+      // kube-scheduler's victims suffice. Add no others, since it considers disruption budgets;
+      // only reprieve those that are unnecessary because of terminating pods.
       reprieve(after_, where([&](std::size_t i) { return chosen_[i] && !bound_to_go[i]; }), gone);
     } else {
       gone = either(bound_to_go, terminating_);
@@ -49,7 +49,7 @@ class Decision {
                              .preferred = chosen_});
     }
     after_.begin_last_pass();
-    // Terminating pods are victims only if the pod needs their GPUs.
+    // Terminating pods are victims only if the preemptor needs their GPUs.
     reprieve(after_, where([&](std::size_t i) { return terminating_[i] && !bound_to_go[i]; }),
              gone);
     if (others_come_first() || after_.ran_out()) reprieve_again(bound_to_go, gone);
@@ -77,7 +77,7 @@ class Decision {
     return set;
   }
 
-  /// False: kube-scheduler chose a pod that is not of lower priority.
+  /// False: one of kube-scheduler's victims is not of lower priority.
   bool sort_pods() {
     for (const std::string_view uid : offer_.chosen) {
       const auto found = std::ranges::find(node_.holdings, uid, &Holding::uid);
@@ -96,8 +96,8 @@ class Decision {
   }
 
   /// Repeats reprieve() until nothing changes. With nominated pods, fits() is not monotone: after
-  /// more evictions a nominated pod may fit at once, and then must keep fitting, so a victim that
-  /// was needed among many may be needless among few.
+  /// more evictions a nominated pod may fit at once, and must then continue to fit. So a victim
+  /// that is necessary among many may be unnecessary among few.
   void reprieve_again(const PodSet& bound_to_go, PodSet& gone) {
     PodSet before;
     do {
@@ -106,8 +106,8 @@ class Decision {
     } while (gone != before);
   }
 
-  /// Whether kube-scheduler certainly chose its victims for CPU, memory, places or units of the
-  /// kubelet alone: then other pods that free them may replace its victims.
+  /// Whether kube-scheduler certainly chose its victims only for CPU, memory, pod slots or units of
+  /// the kubelet. Then other pods may replace them.
   [[nodiscard]] bool chosen_may_live() {
     if (!node_.inventory->host.known || preemptor_.other_constraints || !unknown_.empty() ||
         others_come_first()) {
@@ -117,7 +117,7 @@ class Decision {
     for (const std::size_t position : pods()) {
       if (!chosen_[position]) continue;
       if (pod(position).other_constraints) return false;
-      // kube-scheduler chooses no needless victim. If the others suffice by what is known here, it
+      // kube-scheduler chooses no unnecessary victim. If the other victims appear to suffice, it
       // had a reason that is not known here.
       gone[position] = false;
       const bool needless = after_.host_fits(gone) &&
@@ -153,8 +153,8 @@ class Decision {
     return pool;
   }
 
-  /// The lowest priority such that evicting all pods up to it suffices, and at least that of the
-  /// pods that go in any case: sparing less important pods than those gains nothing.
+  /// The lowest priority such that evicting all pods up to it suffices, but at least the highest
+  /// one of the pods that are evicted in any case: sparing pods below that has no benefit.
   [[nodiscard]] std::int32_t threshold_beside(const PodSet& gone) {
     constexpr auto kLowest = std::numeric_limits<std::int32_t>::min();
     constexpr auto kHighest = std::numeric_limits<std::int32_t>::max();

@@ -8,7 +8,7 @@ namespace {
 
 struct Loose {
   std::int64_t opened = 0;  // GPUs that were empty
-  std::int64_t left = 0;    // free on the GPUs that it takes, in the units of GpuState::room
+  std::int64_t left = 0;    // free on its GPUs, in the units of GpuState::room
 
   friend auto operator<=>(const Loose&, const Loose&) = default;
 };

@@ -1,4 +1,4 @@
-// Orders placements by how little they leave free, independently of any profile. Pure.
+// Orders placements by how little capacity they leave free, independently of any profile. Pure.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@
 
 namespace snug {
 
-/// Positions in `options`, tightest first: by the number of empty GPUs that it opens, then by what
-/// it leaves free on its GPUs, then by position.
+/// Positions in `options`, the tightest placement first: by the number of empty GPUs that it opens,
+/// then by the capacity that it leaves free on its GPUs, then by position.
 [[nodiscard]] std::vector<std::size_t> by_tightness(const NodeState& node,
                                                     const PlacementList& options);
 
-/// What the placement takes, in the units of DeviceTake::room.
+/// The capacity that the placement takes, in the units of DeviceTake::room.
 [[nodiscard]] std::int64_t size_of(PlacementView placement);
 
 }  // namespace snug

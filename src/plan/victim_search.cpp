@@ -14,8 +14,8 @@ namespace {
 
 using Pods = std::vector<std::size_t>;
 
-// Bounds of the exact search, within the decision's kMostEvictionWork. With this many pods it
-// nearly always ends; if not, the best result so far is taken. With nominated pods a step costs
+// Limits of the exact search, in addition to kMostEvictionWork. With at most this many pods it
+// nearly always completes; if not, the best result so far is used. With nominated pods a step costs
 // more than ten times as much.
 constexpr std::size_t kMostForExactSearch = 16;
 constexpr int kMostSteps = 500;
@@ -30,7 +30,7 @@ struct Loss {
   std::vector<std::string_view> uids;     // sorted
 };
 
-/// An empty time is younger than any.
+/// An empty time counts as the youngest.
 bool older(std::string_view a, std::string_view b) { return !a.empty() && (b.empty() || a < b); }
 
 bool less(const Loss& a, const Loss& b) {
@@ -58,7 +58,7 @@ class Search {
       PodSet chosen = in_.gone;
       branch(0, chosen, open);
     }
-    // Without a result, the bound on work was reached.
+    // Without a result, the limit on work was reached.
     return best_.empty() ? with(in_.gone, in_.pool) : std::move(best_);
   }
 
@@ -72,13 +72,13 @@ class Search {
     return set;
   }
 
-  /// Pods without GPUs need not go if CPU, memory and places suffice already.
+  /// Pods without GPUs need not be evicted if CPU, memory and pod slots suffice already.
   void drop_bystanders() {
     if (!in_.after.host_fits(in_.gone)) return;
     std::erase_if(in_.pool, [&](std::size_t position) { return !in_.after.has_gpus(position); });
   }
 
-  /// Pods that must go, whichever others go.
+  /// Moves the pods that must be evicted in any case from the pool to `gone`.
   void take_needed() {
     std::ranges::sort(in_.pool,
                       [&](std::size_t a, std::size_t b) { return more_important(pod(a), pod(b)); });
@@ -115,7 +115,7 @@ class Search {
     return order;
   }
 
-  /// By pod the number of the pool's pods on the least crowded of its GPUs.
+  /// For each pod, the number of the pool's pods on the least crowded of its GPUs.
   [[nodiscard]] std::vector<std::size_t> neighbours() const {
     std::vector<std::size_t> on_gpu(in_.node.gpus.size(), 0);
     for (const std::size_t position : in_.pool) {
@@ -130,8 +130,8 @@ class Search {
     return fewest;
   }
 
-  /// Orders of reprieve: most important first, as kube-scheduler does; those that free the least
-  /// first, by each resource; those on crowded GPUs first.
+  /// Orders of reprieve: the most important first, as in kube-scheduler; for each resource, those
+  /// that free the least first; those on crowded GPUs first.
   [[nodiscard]] std::vector<Pods> orders() const {
     const std::vector<std::size_t> fewest = neighbours();
     const NodeInventory* inventory = in_.node.inventory.get();
@@ -158,8 +158,8 @@ class Search {
     return gpus;
   }
 
-  /// For each GPU that suffices without its holders: reprieves the other pods as far as CPU, memory
-  /// and places allow, then those of its holders that need not go.
+  /// For each GPU that suffices without its pods: reprieves the other pods as far as CPU, memory
+  /// and pod slots permit, then the pods of this GPU that need not be evicted.
   void try_each_gpu() {
     std::map<std::size_t, PodSet> holders;
     for (const std::size_t position : in_.pool) {
@@ -214,9 +214,9 @@ class Search {
     least_ = std::move(loss);
   }
 
-  /// Branch and bound over the pool's pods from `next` on: those before are decided. `chosen` go.
-  /// `open`: `chosen` and the undecided ones, without all of which the preemptor fits. A branch is
-  /// cut if it has more pods than the best result, or if `open` no longer suffices.
+  /// Branch and bound over the pool's pods from `next` on; the pods before it are decided. `chosen`
+  /// are evicted. `open` are `chosen` and the undecided pods; evicting all of them suffices. A
+  /// branch is cut if it has more pods than the best result, or if `open` no longer suffices.
   void branch(std::size_t next, PodSet& chosen, PodSet& open, std::size_t count = 0) {
     if (steps_left_-- <= 0) return;
     if (in_.after.fits(chosen)) return keep_if_better(chosen);

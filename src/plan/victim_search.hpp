@@ -1,5 +1,5 @@
-// Searches the fewest and least important pods whose eviction makes the preemptor fit. Exact for
-// few pods, by branch and bound; else the best result of several orders of reprieve.
+// Searches for the fewest and least important pods whose eviction makes the preemptor fit. Exact
+// for few pods, by branch and bound; for more, the best result of several orders of reprieve.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +12,21 @@ namespace snug {
 struct SearchInput {
   const NodeState& node;
   AfterEviction& after;
-  PodSet gone;                    // pods that go in any case
-  std::vector<std::size_t> pool;  // the others that may go; without all of them the preemptor fits
+  PodSet gone;                    // pods that are evicted in any case
+  std::vector<std::size_t> pool;  // other possible victims; evicting all of them suffices
   PodSet preferred;               // preferred as victims among equals
 };
 
-/// By higher priority, then by age.
+/// A higher priority comes first, then the older pod.
 [[nodiscard]] inline bool more_important(const Holding& a, const Holding& b) {
   return a.rank.before(b.rank);
 }
 
-/// `gone` and the best part of the pool: the fewest pods, then the most preferred ones, the lowest
-/// sum of priorities, the youngest pods, the lower uids.
+/// `gone` and the best subset of the pool: the fewest pods, then the most preferred ones, the
+/// lowest sum of priorities, the youngest pods, the lower uids.
 [[nodiscard]] PodSet search_victims(SearchInput input);
 
-/// Removes from `gone` those of `pods`, in this order, without whose eviction the preemptor fits.
+/// Removes from `gone`, in the order of `pods`, each pod whose eviction is not necessary.
 void reprieve(AfterEviction& after, const std::vector<std::size_t>& pods, PodSet& gone);
 
 }  // namespace snug

@@ -1,4 +1,5 @@
-// GPUs that are identical now and will differ once some pods have left them. Pure.
+// Marks GPUs that are identical now but will differ when some of their pods have ended, so that
+// fit() treats them as different. Pure.
 #pragma once
 
 #include <vector>
@@ -7,14 +8,14 @@
 
 namespace snug {
 
-/// A subset of a node's GPUs, by position; empty: none.
+/// A set of a node's GPUs, indexed by position; may be empty for none.
 using GpuMarks = std::vector<bool>;
 
 /// Marks the GPUs on which the pod has devices.
 void mark_gpus(const NodeState& node, const Holding& holding, GpuMarks& marks);
 
-/// The same state, except that a marked GPU equals no other (GpuState::same_as), so that fit() does
-/// not offer an identical one in its place. `state` outlives it.
+/// A copy of the state in which each marked GPU differs from all others (GpuState::same_as), so
+/// that fit() does not offer an identical GPU instead. `state` must outlive the copy.
 [[nodiscard]] NodeStatePtr told_apart(const NodeState& state, const GpuMarks& marks);
 
 }  // namespace snug

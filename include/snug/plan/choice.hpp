@@ -1,4 +1,4 @@
-// Steps of a decision about one node that filter, bind, preemption and repacking share.
+// The decision for one node, shared by filter, bind, preemption and repacking.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,12 @@ struct Best {
   std::int64_t score_class = 0;
 };
 
-/// The placement with the best score; of equal ones the first. `options` is not empty.
+/// The placement with the best score; the first one if several are equal. `options` must not be
+/// empty.
 [[nodiscard]] Best best_option(const NodeState& node, const Claim& claim, const Demand& demand,
                                const PlacementList& options);
 
-/// A claim with what fit() needs besides.
+/// A claim with the other inputs of fit().
 struct Asking {
   const Claim& claim;
   const Tenant& tenant;
@@ -31,24 +32,25 @@ struct Asking {
 /// What Offer::find() found.
 struct Offered {
   ReasonCode reason = ReasonCode::kNone;  // kNone: there is a placement
-  /// The node with the intents of other pods counted as taken: the placements fit there. Null: no
-  /// intent counts on this node.
+  /// The node with the intents of other pods counted as holdings; the placements fit there. Null:
+  /// no intent counts on this node.
   NodeStatePtr later;
 };
 
-/// Finds the placements that one node offers to a claim beside the intents of other pods and beside
-/// the pods nominated to the node. filter and bind both decide by it.
+/// Finds the placements for a claim on one node that respect the intents of other pods and the pods
+/// nominated to the node. Both filter and bind use it.
 class Offer {
  public:
-  /// All arguments outlive it. `options` receives the placements.
+  /// All arguments must outlive it. `options` receives the placements.
   Offer(const NodeState& node, const Asking& asking, const Around& around, PlacementList& options)
       : node_(node), asking_(asking), around_(around), options_(options) {}
 
-  /// Fills the options with placements that
-  ///   - fit beside the intents of others;
+  /// The placements
+  ///   - fit when other pods' intents count as holdings;
   ///   - open an empty GPU only in the mode in which it would open without those intents;
-  ///   - leave room for the nominated pods that come first, computed without intents.
-  /// If there would be placements without the intents, the reason is kPromised.
+  ///   - leave enough free for the nominated pods of higher rank, which is computed without
+  ///   intents.
+  /// The reason is kPromised if only the intents prevent a placement.
   Offered find();
 
  private:
@@ -63,11 +65,12 @@ class Offer {
   Asking asking_;
   Around around_;
   PlacementList& options_;
-  std::optional<NominatedFirst> nominated_;  // nothing: not computed yet
-  std::int64_t known_work_ = 0;              // the work of computing nominated_
+  std::optional<NominatedFirst> nominated_;  // nullopt: not computed yet
+  std::int64_t known_work_ = 0;              // work of computing nominated_
 };
 
-/// choose_on() with a memo of the claim's request, which also counts the work for nominated pods.
+/// As choose_on(). `memo` must belong to the claim's request; it also counts the work for nominated
+/// pods.
 [[nodiscard]] NodeChoice choose_with(FitMemo& memo, const NodeState& node, const Claim& claim,
                                      const Around& around);
 

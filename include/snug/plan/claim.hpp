@@ -1,5 +1,5 @@
-// The pod that a decision is about: its namespace, rank and request, and the rules of the policy
-// for it. Plain references, valid while the decision is made.
+// The pod that a decision is about: its namespace, rank and request, and the policy's rules for it.
+// Consists of references that must stay valid during the decision.
 #pragma once
 
 #include <string>
@@ -18,24 +18,26 @@ struct Claim {
   std::string_view name_space;
   const PodRank& rank;  // its uid is the pod's
   const GpuRequest& request;
-  HostAmounts host;  // CPU and memory that it asks for
+  HostAmounts host;  // requested CPU and memory
   const ProfileChoice& profiles;
   const SharingRules& sharing;
 };
 
-/// What a decision about one node needs besides the node. The referenced objects outlive it.
+/// The inputs of a decision about one node, except the node. The referenced objects must outlive
+/// it.
 struct Around {
-  const NamespaceUse& held;                  // by all holdings; the pod has none
-  const Nominations* nominations = nullptr;  // to that node; null: none
-  const Intents* intents = nullptr;          // on that node, oldest first; null: none
+  const NamespaceUse& held;                  // of all holdings; the pod has none
+  const Nominations* nominations = nullptr;  // to the node; null: none
+  const Intents* intents = nullptr;          // on the node, oldest first; null: none
   const Demand& demand = kNothingLearned;
 };
 
-/// Pods with equal keys get the same verdict on the same node state and learned demand, within one
-/// policy. Empty: the verdict depends on more than these (the namespace has a cap).
+/// Under one policy, pods with equal keys have the same verdict for the same node state and learned
+/// demand. Empty: the verdict is not cacheable, since it also depends on the use of the namespace,
+/// which has a cap.
 [[nodiscard]] std::string memo_key(const Claim& claim);
 
-/// The namespace as fit() sees it, if `held` is what all its pods hold.
+/// The namespace as an input of fit(). `held` is the use of all namespaces.
 [[nodiscard]] Tenant tenant_of(std::string_view name_space, const SharingRules& sharing,
                                const NamespaceUse& held);
 

@@ -1,5 +1,5 @@
-// Whether a node has cpu, memory and a pod slot for one more pod, by the rules of kube-scheduler's
-// NodeResourcesFit. Pure.
+// Decides whether a node has enough CPU, memory and pod slots for one more pod, according to
+// kube-scheduler's plugin NodeResourcesFit. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace snug {
 
-/// Whether a pod that asks for `asked` fits beside `pods` others that use `used`. True if the
-/// node's allocatable is not known. An amount that the pod does not ask for, or that the node does
-/// not state, counts as enough, even if others use more than there is.
+/// Whether a pod that requests `asked` fits on a node whose `pods` other pods use `used`. True if
+/// the node's allocatable is unknown. A resource that the pod does not request, or that the node
+/// does not publish, always suffices, even if the node is over-committed.
 [[nodiscard]] inline bool host_has_room(const HostCapacity& all, const HostAmounts& used,
                                         std::int64_t pods, const HostAmounts& asked) {
   const auto enough = [](std::int64_t wanted, std::int64_t taken, std::int64_t has) {

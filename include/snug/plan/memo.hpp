@@ -1,10 +1,10 @@
-// A cache of plan()'s verdicts on node states, for one request, one amount of cpu and memory, one
-// profile and one table of learned demand. A node state never changes, and between two decisions
-// few nodes get a new one. Results do not depend on it: a cached verdict is what fit and score
-// would say again.
+// A cache of plan()'s verdicts on node states, for one request with its CPU and memory, one profile
+// and one table of learned demand. Node states are immutable, and between two decisions few nodes
+// get a new one. The cache does not change results: a cached verdict equals the one that fit and
+// score would compute.
 //
-// Use one memo for a single ledger, request and profile, and from one thread at a time. It grows to
-// the number of the ledger's slots.
+// Use a memo for one ledger, request and profile only, and from one thread at a time. Its size is
+// up to the number of the ledger's slots.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 namespace snug {
 
 class PlanMemo {
-  /// Enough for one change per nanosecond for two years.
+  /// Enough for one change per nanosecond during two years.
   static constexpr int kVersionBits = 56;
 
  public:
@@ -30,9 +30,9 @@ class PlanMemo {
     ReasonCode reason : 8 = ReasonCode::kNone;
     std::int64_t score_class = 0;  // of the best placement, where the reason is kNone
   };
-  static_assert(sizeof(Known) == 16);  // a decision reads one for each node
+  static_assert(sizeof(Known) == 16);  // a decision reads one per node
 
-  /// Forgets all verdicts that were reached with another table of learned demand.
+  /// Clears the cache if its verdicts were computed with another table of learned demand.
   void learned(std::uint64_t demand_version) {
     if (demand_version == demand_version_) return;
     demand_version_ = demand_version;
@@ -43,7 +43,7 @@ class PlanMemo {
     const bool known = version != 0 && slot < by_slot_.size() && by_slot_[slot].version == version;
     return known ? &by_slot_[slot] : nullptr;
   }
-  /// The number of slots with room for a verdict.
+  /// The number of slots for which memory is allocated.
   [[nodiscard]] std::size_t size() const { return by_slot_.size(); }
   void remember(std::size_t slot, std::uint64_t version, ReasonCode reason,
                 std::int64_t score_class) {
@@ -57,13 +57,13 @@ class PlanMemo {
   std::vector<Known> by_slot_;
 };
 
-/// The memos of the most recent kinds of claims, by memo_key(). For one ledger. Not thread-safe.
+/// The most recently used memos, by memo_key(). For one ledger. Not thread-safe.
 class PlanMemos {
  public:
-  /// The memo with this key, or a new one. The caller owns it until it is kept again.
+  /// Removes and returns the memo with this key, or returns a new one.
   [[nodiscard]] std::unique_ptr<PlanMemo> take(std::string_view key);
-  /// Replaces a memo with the same key, and drops the least recently used memos beyond the bounds
-  /// (kKeptMemos, kKeptVerdicts).
+  /// Stores a memo in place of any with the same key. Evicts the least recently used memos beyond
+  /// kKeptMemos and kKeptVerdicts.
   void keep(std::string key, std::unique_ptr<PlanMemo> memo);
 
  private:

@@ -1,5 +1,5 @@
-// Keeps room for nominated pods on their node (status.nominatedNodeName): pods were evicted for
-// them, and no pod of lower rank may take that room before they are bound.
+// Reserves capacity for nominated pods on their node (status.nominatedNodeName): pods were evicted
+// for them, and no pod of lower rank may take the freed capacity before they are bound.
 #pragma once
 
 #include <cstddef>
@@ -14,38 +14,38 @@
 
 namespace snug {
 
-/// The pods nominated to one node that rank before a claim's pod. Room is kept for each: on the
-/// node as it is; if it does not fit there, on the node as it will be when its terminating pods are
-/// gone; if that is not enough (the API server has not shown the evictions yet), without all pods
-/// of lower priority. A pod that fits in none of these, beside those that rank before it, blocks
-/// nobody.
+/// The pods nominated to one node that rank before a claim's pod. Capacity is reserved for each of
+/// them in the first of these states in which it fits together with those that rank before it: the
+/// node as it is; the node without its terminating pods; the node without all pods of lower
+/// priority (the API server has not shown the evictions yet). A pod that fits in none of them
+/// blocks no other pod.
 ///
-/// They are placed tentatively, where fit() offers them places, tightly and without scores, so that
-/// what is kept does not depend on a claim's profile. For one pod the answers are exact. Several
-/// are placed one after another, with a bounded number of trials; when these run out, no room is
-/// kept for one more, or a placement counts as leaving no room (docs/decisions/0017). Not
-/// thread-safe; for one decision.
+/// The pods are placed tentatively: at placements of fit(), the tightest first, without scores, so
+/// that the result does not depend on a claim's profile. The result is exact for one pod. Several
+/// pods are placed with a limited number of trials; beyond it, no capacity is reserved for the next
+/// pod, or a placement counts as leaving too little free (docs/decisions/0017). Not thread-safe;
+/// for one decision.
 class NominatedFirst {
  public:
   NominatedFirst(const NodeState& node, const Claim& claim, const Around& around);
 
-  /// No nominated pod ranks before the claim's pod: every placement may be taken.
+  /// True: no capacity is reserved, and the claim's pod may take any placement.
   [[nodiscard]] bool none() const { return kept_.empty(); }
-  /// Whether all of them still fit when the claim's pod takes this placement, without waiting for
-  /// the end of more pods than they wait for anyway.
+  /// Whether all of them fit after the claim's pod takes this placement, without more pods having
+  /// to end for them than before.
   [[nodiscard]] bool leaves_room(PlacementView placement);
-  /// The node with those GPUs marked as different (told_apart() in plan/apart.hpp) that are
-  /// identical now, but differ for a pod that waits for others to end. Null: there are none.
-  /// `state` outlives it.
+  /// A copy of the state that marks the GPUs which are identical now but differ for a nominated pod
+  /// that waits for other pods to end (told_apart() in plan/apart.hpp). Null: there are none.
+  /// `state` must outlive the copy.
   [[nodiscard]] NodeStatePtr told_apart(const NodeState& state) const;
-  /// The work done for them so far, in the units of FitMemo::work.
+  /// The work done so far, in the units of FitMemo::work.
   [[nodiscard]] std::int64_t work() const;
-  /// Their tentative placements while the claim's pod is not placed.
+  /// Their tentative placements before the claim's pod is placed.
   [[nodiscard]] const std::vector<HoldingPtr>& in_thought() const { return in_thought_; }
 
  private:
   class Thought;
-  /// Which pods must end before a nominated pod fits; the first that is enough.
+  /// Which pods must end before a nominated pod fits: the first that suffices.
   enum class Waits : std::uint8_t { kForNobody, kForTerminating, kForAllAfterIt };
   struct Kept {
     const Nomination* pod = nullptr;

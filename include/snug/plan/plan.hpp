@@ -1,7 +1,7 @@
-// A decision over many nodes: find the placements that fit on each, drop those that would take what
-// nominated pods wait for, score the rest, and choose the best node. Pure: the same snapshot and
-// claim give the same answer, bit for bit. Ties go to the bytewise lower node name, on a node to
-// the lower GPU position.
+// A decision over many nodes: finds the feasible placements on each, removes those that would take
+// capacity reserved for nominated pods, scores the others, and chooses the best node. Pure: equal
+// inputs have equal results, bit for bit. Ties are broken by the bytewise lower node name, and on a
+// node by the lower GPU position.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 namespace snug {
 
 struct Verdict {
-  ReasonCode reason = ReasonCode::kNone;  // kNone: the node fits
+  ReasonCode reason = ReasonCode::kNone;  // kNone: the node is feasible
   std::int64_t score_class = 0;           // of its best placement (Profile::class_of)
 };
 
@@ -31,14 +31,14 @@ struct PlanInput {
 };
 
 struct Plan {
-  std::vector<Verdict> verdicts;      // by candidate
+  std::vector<Verdict> verdicts;      // one for each candidate
   std::optional<std::size_t> winner;  // position of the best candidate
   Placement placement;                // the winner's
 };
 
-/// Candidates are node names; one that is not in the snapshot gets UnknownNode.
+/// Candidates are node names. One that is not in the snapshot has the reason kUnknownNode.
 [[nodiscard]] Plan plan(const PlanInput& input, std::span<const std::string_view> candidates);
-/// The same for nodes of the snapshot, in ascending order of names.
+/// The same for nodes of the snapshot, which must be in ascending order of names.
 [[nodiscard]] Plan plan(const PlanInput& input, std::span<const NodeIndex> candidates);
 
 struct NodeChoice {
@@ -47,17 +47,17 @@ struct NodeChoice {
   Placement placement;
 };
 
-/// The best placement on one node, as bind needs it.
+/// The best placement on one node, for bind.
 [[nodiscard]] NodeChoice choose_on(const NodeState& node, const Claim& claim, const Around& around);
 
 /// kube-scheduler's MaxExtenderPriority.
 inline constexpr int kBestScore = 10;
 
-/// By candidate a score from 0 to kBestScore, in proportion to its score class. Only candidates of
-/// the best class get kBestScore; those that do not fit get 0.
+/// A score from 0 to kBestScore for each candidate, linear in its score class. Only candidates of
+/// the best class have kBestScore; infeasible ones have 0.
 [[nodiscard]] std::vector<int> advise(const Plan& plan);
 
-/// What the pod holds once it has the placement on this node.
+/// The holding of the claim's pod with this placement on this node.
 [[nodiscard]] std::shared_ptr<Holding> to_holding(const NodeState& node, const Claim& claim,
                                                   PlacementView placement);
 

@@ -1,7 +1,7 @@
-// Chooses the victims on one node whose eviction makes a pod fit: its GPUs, CPU, memory and place
-// among the node's pods. Corrects the choice of kube-scheduler, which knows CPU, memory and
-// extended resources alone, and chooses where kube-scheduler found no need to evict. The rules are
-// in docs/preemption.md. Pure: the same input gives the same answer.
+// Chooses the victims on one node whose eviction makes the node feasible for a pod: its GPUs, CPU,
+// memory and pod slot. Corrects the choice of kube-scheduler, which knows only CPU, memory and
+// extended resources, also if kube-scheduler has chosen no victim. docs/preemption.md has the
+// rules. Pure.
 #pragma once
 
 #include <span>
@@ -21,25 +21,27 @@ struct Preemptor {
   bool other_constraints = false;  // PodFacts
 };
 
-/// One node that kube-scheduler offers. The referenced objects outlive the decision.
+/// One node that kube-scheduler proposes for preemption. The referenced objects must outlive the
+/// decision.
 struct EvictionOffer {
   const NodeState& node;
   Around around;
-  /// The uids of the pods that kube-scheduler would evict, distinct; empty: it found no need to.
+  /// The distinct uids of kube-scheduler's victims; empty: it needs none.
   std::span<const std::string_view> chosen;
-  /// Sorted uids of pods that kube-scheduler may not know on this node: never added as victims.
+  /// Sorted uids of pods that kube-scheduler may not know on this node; they are never added as
+  /// victims.
   std::span<const std::string_view> spared;
 };
 
-/// The uids of the victims, views into the offer: most important first, as kube-scheduler expects,
-/// then those that are not on the node. Empty: no eviction makes the pod fit, or none is needed.
-///   - All victims on the node have a lower priority than the pod, and without them it fits.
-///   - Without any of them that kube-scheduler did not choose it would not fit. A pod that
-///     kube-scheduler chose is dropped only if its reason was certainly CPU, memory, GPUs or
-///     places.
-/// Work is bounded (kMostEvictionWork): with very many pods, or a request that is hard to place,
-/// needless victims may remain. `memo`: of the pod's request; what it learned on other nodes saves
-/// work within that bound and changes nothing else.
+/// The uids of the victims, as views into the offer: the most important first, as kube-scheduler
+/// expects, then those that are not on the node. Empty: no eviction makes the pod fit, or none is
+/// needed.
+///   - All victims on the node have a lower priority than the pod, and their eviction suffices.
+///   - Each victim that kube-scheduler did not choose is necessary. A victim that kube-scheduler
+///     chose is removed only if it was certainly chosen for CPU, memory, GPUs or pod slots.
+/// Work is limited (kMostEvictionWork): with very many pods, or a request that is hard to place,
+/// unnecessary victims may remain. `memo` must belong to the pod's request; its entries from other
+/// nodes save work within that limit and have no other effect.
 [[nodiscard]] std::vector<std::string_view> choose_victims(const Preemptor& preemptor,
                                                            const EvictionOffer& offer,
                                                            FitMemo& memo);

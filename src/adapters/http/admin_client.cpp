@@ -53,7 +53,7 @@ std::size_t take(char* data, std::size_t, std::size_t size, void* into) {
 void set_up(CURL* curl, const std::string& url, Body& body) {
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http");
-  curl_easy_setopt(curl, CURLOPT_PROXY, "");  // the admin port is near: no proxy of the environment
+  curl_easy_setopt(curl, CURLOPT_PROXY, "");  // not through a proxy of the environment
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(kAskConnectMs));
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
@@ -85,7 +85,7 @@ Result<AdminAnswer> ask_admin(const std::string& server, const std::string& path
   set_up(curl.get(), url, body);
   const CURLcode code = curl_easy_perform(curl.get());
   if (body.too_large) {
-    return fail(ErrorCode::kTooLarge, base + " answers with more than Snug ever would");
+    return fail(ErrorCode::kTooLarge, base + " sent a reply that is too large");
   }
   if (code == CURLE_URL_MALFORMAT) {
     return fail(ErrorCode::kInvalid,

@@ -1,9 +1,9 @@
-// Buffers for request bodies, each lent to one request. A body costs many times its size while it
-// is parsed, so that the bodies held at once are bounded (maxBodyBytesAtOnce): a body that finds no
-// room waits up to body_wait_ms, and is then refused before any of it is read. A lone body always
-// has room. A small one neither waits nor counts, so that binds pass while large bodies come in.
+// Buffers for request bodies, each lent to one request. Parsing a body needs many times its size,
+// so the total size of bodies is limited (maxBodyBytesAtOnce): a body that exceeds it waits up to
+// body_wait_ms, and is then refused before it is read. A single body is always admitted. Small
+// bodies neither wait nor count, so that binds are not delayed by large bodies.
 //
-// Thread-safe. Outlives what it lends.
+// Thread-safe. Must outlive the buffers that it lends.
 #pragma once
 
 #include <chrono>
@@ -43,7 +43,7 @@ class BodyBuffers {
 
   /// Lends a buffer for a body of `size` bytes; may wait. Null: there was no room in time.
   [[nodiscard]] std::shared_ptr<Lent> lend(std::size_t size);
-  /// Refuses all that wait, and from now on each that would have to wait.
+  /// Refuses all waiting bodies, and from now on each that would have to wait.
   void close();
   /// How many bodies wait for room.
   [[nodiscard]] std::size_t waiting() const;

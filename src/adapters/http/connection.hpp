@@ -44,14 +44,13 @@ class Connection {
 
   /// Continues the handshake, then reads the next head. kHead: head() has it.
   [[nodiscard]] Step advance();
-  /// Part of a handshake or of a head has come.
+  /// Whether part of a handshake or of a head has been received.
   [[nodiscard]] bool begun() const;
-  /// The TLS handshake is over, or there is none.
+  /// Whether the TLS handshake is complete, or not needed.
   [[nodiscard]] bool shaken() const { return shaken_; }
-  /// Part of a head has come, and the TLS handshake is over, so that a reply can be sent.
+  /// Whether part of a head has been received after the TLS handshake, so that a reply can be sent.
   [[nodiscard]] bool in_head() const { return shaken_ && !pending_.empty(); }
-  /// Bytes that have left the socket wait to be read, so that a poll of the socket may not show
-  /// them.
+  /// Whether bytes are buffered here; a poll of the socket does not show them.
   [[nodiscard]] bool holds_bytes() const;
   /// The head with its empty line; or, where more than max_header_bytes have come without one, all
   /// of them.
@@ -68,20 +67,20 @@ class Connection {
   void begin_body();
   /// Reads a body of `length` bytes into `body`. False: it did not come whole.
   [[nodiscard]] bool read_body(std::size_t length, std::string& body);
-  /// To be called when the reply has left, or never will.
+  /// Must be called when the reply has been sent, or sending has failed.
   void end_request();
-  /// Keeps `thing` until end_request().
+  /// Keeps `thing` alive until end_request().
   void keep_until_sent(std::shared_ptr<const void> thing) { kept_ = std::move(thing); }
   [[nodiscard]] bool timed_out() const { return timed_out_; }
 
-  /// Sends all of it. False: the client is gone, or took too long.
+  /// Sends the whole reply. False: the client has disconnected, or the deadline has passed.
   [[nodiscard]] bool send_reply(std::string_view head, std::string_view body);
-  /// Sends a reply without waiting; what cannot leave at once is lost.
+  /// Sends a reply without waiting; discards what cannot be sent at once.
   void say(std::string_view reply);
   /// Ends the sending side. The caller then calls drop() until the client has ended its own: a
   /// close with bytes unread would reset the connection, and the last reply could be lost.
   void end_sending();
-  /// Reads and throws away what has come.
+  /// Reads and discards received bytes.
   [[nodiscard]] Step drop();
 
   [[nodiscard]] Transfer transfer() const;

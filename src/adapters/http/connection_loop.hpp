@@ -1,16 +1,16 @@
-// One thread that accepts connections and waits for all that have no request to be served: it
-// shakes hands, reads heads, keeps idle connections, and drops what refused clients still send. So
-// none of these costs a thread of its own, however slow its client is; a connection leaves the loop
-// when a head is complete, and comes back when its reply has left. How long each may stay, and
-// which one goes where there is no room for another, is said by ConnectionTimers.
+// One thread that accepts connections and handles all that have no request in service: TLS
+// handshakes, incomplete heads, idle connections, and discarding what refused clients send. So none
+// of these needs its own thread, however slow its client is. A connection leaves the loop when a
+// head is complete, and returns after its reply has been sent. ConnectionTimers decides how long
+// each may stay and which one is closed in favour of a new one.
 //
 // One step of a TLS handshake can take a millisecond of processor time. The loop therefore takes at
 // most one such step in each turn, and clients in handshakes wait for each other in a queue: they
 // delay the head of an established connection, or an accept, by one step and not by one for each
 // client.
 //
-// Ends in two steps: drain (no new connections, idle ones go) and stop. start, drain and stop are
-// called from one thread; the rest is thread-safe.
+// Ends in two steps: drain (accepts no connections, closes idle ones) and stop. start, drain and
+// stop are called from one thread; the rest is thread-safe.
 #pragma once
 
 #include <atomic>
@@ -60,7 +60,7 @@ class ConnectionLoop {
 
   /// Owns `listen_fd` from here on. False: no descriptor or thread is left.
   [[nodiscard]] bool start(int listen_fd);
-  /// Gives a connection back that head_came took.
+  /// Returns a connection that head_came took over.
   void take_back(Connected connection, AfterRequest after);
   /// Makes the loop take a turn now.
   void wake();

@@ -1,5 +1,5 @@
-// The connections that have no thread: how long each may wait, and which one is closed first to
-// make room for a new one. Pure: the caller gives the ids and the time.
+// Deadlines of the connections that have no thread, and the order in which they are closed in
+// favour of new ones. Pure: the caller passes the ids and the time.
 //
 // | state                                            | ends after              |
 // |--------------------------------------------------|-------------------------|
@@ -8,9 +8,9 @@
 // | in a head, of one that has been answered before  | `head` from its 1st byte|
 // | idle                                             | `idle`                  |
 //
-// A new connection is in a head from its accept, TLS handshake included. To make room, a refused
-// connection is closed first, then one in a head, then an idle one; within a state, the one that
-// has been in it the longest.
+// A new connection is in a head from its accept, TLS handshake included. In favour of a new one, a
+// refused connection is closed first, then one in a head, then an idle one; within a state, the one
+// that has been in it the longest.
 #pragma once
 
 #include <array>

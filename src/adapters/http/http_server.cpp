@@ -143,7 +143,8 @@ Result<void> HttpServer::start() {
   if (!listening) return std::unexpected(std::move(listening.error()));
   port_ = listening->port;
   if (!loop_.start(listening->fd)) {
-    return fail(ErrorCode::kUnavailable, "there is no thread or descriptor left to listen with");
+    return fail(ErrorCode::kUnavailable,
+                "no thread or file descriptor is available for the server");
   }
   return {};
 }
@@ -208,7 +209,7 @@ HttpReply HttpServer::answer(Connection& connection) const {
   } catch (const std::exception& error) {
     report(std::string{"a request handler threw: "} + error.what());
   } catch (...) {
-    report("a request handler threw something unknown");
+    report("a request handler threw an unknown exception");
   }
   return refuse(request, {500, "an internal error; the log says more"});
 }

@@ -1,10 +1,10 @@
 // The HTTP/1.1 server that both ports share: a socket, TLS, the threads, and the checks of each
 // request's head. It knows no paths; a handler answers each request.
 //
-// A connection costs a thread only from the end of a head until its reply has left; before and
-// after it is in the ConnectionLoop. If all threads are taken, clients that are slow with a body or
-// a reply lose their connections to requests that wait (RequestThreads::relieve). Probes have
-// threads of their own, which wait for no client.
+// A connection needs a thread only from the end of a head until its reply has been sent; otherwise
+// it is in the ConnectionLoop. If all threads are busy and requests wait, connections with slow
+// bodies or replies are closed (RequestThreads::relieve). Probes have their own threads, which
+// never wait for a client.
 //
 // Calls of the handler come from many threads at once; the server's own functions are called from
 // one thread.
@@ -43,7 +43,7 @@ struct HttpReply {
   std::string body;
   std::string content_type{kJsonType};
   std::string allow = {};  // the header Allow, of a 405
-  /// Not all of the request was read: the connection ends with this reply.
+  /// The request was not read completely: the connection is closed after this reply.
   bool refused = false;
 };
 
@@ -74,7 +74,7 @@ class HttpServer {
 
   /// An error after which the connection is closed.
   [[nodiscard]] HttpReply refuse(const RequestHead& request, const Refused& refused) const;
-  /// Refuses a request whose body did not come whole.
+  /// Refuses a request whose body is incomplete.
   [[nodiscard]] HttpReply refuse_incomplete(const RequestHead& request,
                                             const Connection& connection) const;
 

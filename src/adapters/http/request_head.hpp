@@ -1,6 +1,6 @@
 // The head of an HTTP/1.1 request, from its first line to the empty line (RFC 9112): finds its end
-// and parses it. The parser accepts less than the RFC allows a server to: whatever servers and
-// proxies are known to read in different ways is refused. Pure.
+// and parses it. The parser is stricter than the RFC requires: it refuses whatever servers and
+// proxies are known to interpret differently. Pure.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +47,7 @@ struct RequestHead {
   [[nodiscard]] std::string_view value(std::string_view name) const;
 };
 
-/// The length of the head with its empty line; nothing: that line has not come yet. `seen` is the
+/// The length of the head with its empty line; nullopt: that line has not arrived. `seen` is the
 /// number of bytes that earlier calls have searched.
 [[nodiscard]] std::optional<std::size_t> find_head_end(std::string_view bytes, std::size_t seen);
 

@@ -1,10 +1,10 @@
-// Serves requests whose heads have come, each with a thread of its own until its reply has left.
-// Threads are started on demand up to a bound and then kept; further requests wait in the order in
-// which they came. Of threads without a request, the last to have had one gets the next: what it
-// worked with is still in the processor's caches.
+// Serves requests whose heads are complete, each on its own thread until its reply has been sent.
+// Threads are started on demand up to a limit and then kept; further requests are queued in order
+// of arrival. The most recently used idle thread serves the next request, since its data may be in
+// the processor's caches.
 //
 // While requests wait, relieve() ends connections whose clients are slow with a body or a reply.
-// Thread-safe, but for stop, which is called from one thread.
+// Thread-safe, except for stop, which must be called from one thread.
 #pragma once
 
 #include <atomic>
@@ -47,7 +47,7 @@ class RequestThreads {
   /// `others`, which the caller counts. Connections that are ending already count as ended. True:
   /// requests waited.
   bool relieve(TimePoint now, std::int64_t min_bytes_per_s, std::size_t others);
-  /// Cuts every connection and returns when none is served any more.
+  /// Closes every connection and returns when none is being served.
   void stop();
 
  private:

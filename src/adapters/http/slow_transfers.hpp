@@ -1,5 +1,5 @@
-// Picks the clients that lose their connections while requests wait for threads or for room: those
-// that send a body, or take a reply, at less than min_bytes_per_s. Pure.
+// Chooses the connections that are closed while requests wait for threads or memory: those that
+// send a body, or receive a reply, at less than min_bytes_per_s. Pure.
 #pragma once
 
 #include <chrono>

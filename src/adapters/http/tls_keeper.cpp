@@ -44,7 +44,7 @@ Result<void> require_client_certificates(SSL_CTX* context, const std::string& fi
 Result<std::shared_ptr<SSL_CTX>> make_context(const TlsFiles& files) {
   ERR_clear_error();
   std::shared_ptr<SSL_CTX> context{SSL_CTX_new(TLS_server_method()), SSL_CTX_free};
-  if (context == nullptr) return fail(ErrorCode::kInternal, "OpenSSL gives no TLS context");
+  if (context == nullptr) return fail(ErrorCode::kInternal, "OpenSSL cannot create a TLS context");
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
   SSL_CTX_set_options(context.get(), SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_mode(context.get(),

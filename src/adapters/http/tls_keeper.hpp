@@ -1,5 +1,5 @@
-// The server's certificate, key and client authority, read again when their files change. A change
-// that cannot be read is reported once and keeps the last good ones. Thread-safe.
+// The server's certificate, key and client authority, reloaded when their files change. A failed
+// reload is reported once, and the last valid ones stay in use. Thread-safe.
 #pragma once
 
 #include <openssl/types.h>

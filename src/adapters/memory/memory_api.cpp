@@ -3,7 +3,7 @@
 namespace snug {
 namespace {
 
-/// Whether both ask for the same. What Snug itself writes at a bind is no difference.
+/// Whether both pods have the same request. Annotations that Snug writes at a bind do not count.
 bool same_asks(const PodFacts& one, const PodFacts& other) {
   const auto asked = [](const PodFacts& pod) {
     StringMap annotations;
@@ -29,7 +29,7 @@ MemoryApi::MemoryApi(Manifests manifests, const Limits& limits) : limits_(limits
   }
 }
 
-/// Like no other: no name has a `/` in it, and a pod that was given such a uid keeps it.
+/// Unique: names contain no `/`, and the loop avoids the uids of existing pods.
 std::string MemoryApi::make_uid(const PodFacts& pod) const {
   std::string uid = "memory:" + pod.name_space + "/" + pod.name;
   while (uids_.contains(uid)) uid += '/';
@@ -51,7 +51,7 @@ void MemoryApi::publish(Event event) {
   deliver(++published_);
 }
 
-/// Returns when event number `ticket` is delivered, by this thread or by the one that is at it.
+/// Returns when event number `ticket` has been delivered, by this thread or by the deliverer.
 void MemoryApi::deliver(std::uint64_t ticket) {
   if (deliverer_ == std::this_thread::get_id()) return;
   delivered_more_.wait(mutex_, [this, ticket]() SNUG_REQUIRES(mutex_) {
@@ -197,7 +197,7 @@ Result<void> MemoryApi::post_pod(const PodFacts& pod) {
   return {};
 }
 
-/// A pod whose uid is, or was, that of the pod `holder`.
+/// Posts a pod whose uid belongs, or belonged, to the pod `holder`.
 Result<void> MemoryApi::post_again(const PodFacts& pod, const PodKey& holder) {
   const auto found = pods_.find(holder);
   if (found == pods_.end() || found->second.uid != pod.uid) {
@@ -210,7 +210,7 @@ Result<void> MemoryApi::post_again(const PodFacts& pod, const PodKey& holder) {
                                           "/" + holder.second + "; another pod needs another uid");
   }
   if (!same_asks(found->second, pod)) return fail_first_stays(pod, "another request");
-  if (found->second.gated) {  // a scheduler asks: somebody has removed its gates
+  if (found->second.gated) {  // a scheduler asks only about pods without gates
     found->second.gated = false;
     found->second.resource_version = next_version();
     publish([changed = found->second](ClusterSink& sink) { sink.pod_changed(changed); });

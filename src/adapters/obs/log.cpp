@@ -26,7 +26,7 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
   return spdlog::level::err;
 }
 
-/// spdlog's patterns do not escape, so the message comes to them as it shall stand in the line.
+/// Escapes the message for its line, since spdlog's patterns do not.
 std::string escape(std::string_view message, LogFormat format) {
   if (format == LogFormat::kJson) {
     return nlohmann::json(message).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

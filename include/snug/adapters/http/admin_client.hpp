@@ -1,5 +1,4 @@
-// Asks the admin port of a running extender, for programs of people. No threads; one question at a
-// time.
+// A client of the admin port, for command-line programs. Starts no threads; one request at a time.
 #pragma once
 
 #include <map>
@@ -14,9 +13,9 @@ struct AdminAnswer {
   std::string body;
 };
 
-/// GET. `server`: `http://HOST:PORT`; another form is kInvalid. kUnavailable: it does not answer;
-/// kTooLarge: its reply is larger than anything that it would say. The message says so of this
-/// server in one sentence.
+/// Sends a GET. `server` must be `http://HOST:PORT`, else kInvalid. kUnavailable: the server does
+/// not answer; kTooLarge: its reply exceeds kMostAskedBytes. The message is a sentence with the
+/// server's address.
 [[nodiscard]] Result<AdminAnswer> ask_admin(const std::string& server, const std::string& path,
                                             const std::multimap<std::string, std::string>& query);
 

@@ -1,5 +1,6 @@
-// The port for people and tools: routes from a table, `/` lists them. Apart from the extender's, so
-// that probes and metrics are answered while every extender thread is busy. No route takes a body.
+// The port for people and tools, with a table of routes; `GET /` lists them. It is separate from
+// the extender port, so that probes and metrics are served while all extender threads are busy. No
+// route accepts a body.
 //
 // Threads and calls as in ExtenderServer, with limits.max_admin_connections. /livez and /readyz
 // have threads of their own, so that slow clients and slow routes do not delay them.
@@ -19,7 +20,7 @@ namespace snug {
 
 struct AdminRequest {
   std::string path;
-  /// What stands in the pattern's {…}; never empty texts.
+  /// The values of the pattern's {…}; never empty.
   std::map<std::string, std::string, std::less<>> variables;
   /// Query parameters: keys of the route, each at most once.
   std::map<std::string, std::string, std::less<>> query;
@@ -36,7 +37,7 @@ struct AdminRoute {
   std::string pattern;  // `/v1/nodes`, `/v1/pods/{namespace}/{name}`
   std::string summary;  // one line for the list of endpoints
   std::function<AdminReply(const AdminRequest&)> handler;
-  std::vector<std::string> query = {};  // the keys that it takes; under /v1/ any other is refused
+  std::vector<std::string> query = {};  // allowed keys; under /v1/ others are refused
 };
 
 class AdminServer {
@@ -48,7 +49,7 @@ class AdminServer {
 
   [[nodiscard]] Result<void> start();
   [[nodiscard]] int port() const;
-  /// Ends what is open at once: nothing here is worth waiting for.
+  /// Closes all connections without waiting for requests in flight.
   void stop();
 
  private:

@@ -1,11 +1,11 @@
 // The port that kube-scheduler calls: POST /filter, /prioritize, /preempt and /bind. A request
-// comes in whole and within its bounds, or is refused with a sentence in the verb's shape, after
-// which its connection is closed, so that what is left of it is never read as another request.
+// that is incomplete or exceeds a limit is refused with an error reply in the verb's format. Then
+// its connection is closed, so that the rest of the request is never read as another request.
 //
-// One thread for each request whose head has come, started on demand up to limits.max_connections;
-// further requests wait. When limits.max_queued_connections further connections are open, a new
-// one closes an older one. Handlers are called from these threads, any number at once. The server's
-// own functions are called from one thread.
+// Each request whose head is complete has a thread; threads are started on demand, up to
+// limits.max_connections, and further requests wait. If limits.max_queued_connections further
+// connections are open, a new one closes an older one. Handlers are called concurrently from these
+// threads. The server's functions must be called from one thread.
 #pragma once
 
 #include <chrono>
@@ -39,10 +39,10 @@ class ExtenderServer {
   [[nodiscard]] Result<void> start();
   /// The port in use; after start().
   [[nodiscard]] int port() const;
-  /// Accepts no more connections and waits, at most so long, for the requests that came already;
-  /// idle connections are closed. True: all of them have their replies.
+  /// Stops accepting connections, closes idle ones, and waits up to `at_most` for requests in
+  /// flight. True: all of them have been answered.
   bool drain(std::chrono::milliseconds at_most);
-  /// Cuts every connection and returns when no handler runs any more.
+  /// Closes every connection and returns when no handler is running.
   void stop();
 
  private:

@@ -1,8 +1,7 @@
-// An API server in memory, over the objects of manifest files: the embedded mode puts it behind the
-// same ports that the real one stands behind, and tests do; and behind FirstSight, since nobody
-// posts pods to it. It binds as the API server does
-// (uid precondition, 409 for a pod that is assigned, gated or terminating, 404), and tells its one
-// sink of every change.
+// An API server in memory, with the objects of manifest files, for the embedded mode and tests. It
+// implements the same ports as the real one, and FirstSight, since no client creates pods in it. It
+// binds as the API server does (uid precondition; 409 for a pod that is assigned, gated or
+// terminating; 404), and notifies its only sink of every change.
 //
 // Thread-safe. A change's event is delivered by the time the call returns, in the order of the
 // changes and with no lock held; a change made by the sink itself is delivered after the event that

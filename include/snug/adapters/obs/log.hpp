@@ -1,6 +1,6 @@
 // The log: one line for each message on standard error (standard output's first line is part of the
-// contract), as text or as JSON. What a message holds cannot break its line or forge another.
-// Thread-safe and synchronous; no message is lost.
+// contract), as text or as JSON. Messages are escaped, so that none can break its line or forge
+// another. Thread-safe and synchronous; no message is lost.
 #pragma once
 
 #include <iosfwd>
