@@ -132,7 +132,7 @@ std::int64_t worth_lost(const TermInput& input, std::size_t position) {
   const bool dynamic = input.node.inventory->dynamic_mig;
   const SliceWorth* worth = input.demand.slices_of(gpu.info->mig_number);
   if (dynamic && worth == nullptr) return 0;
-  AxisMask taken = mig_room(*input.node.inventory, gpu).use.taken;
+  AxisMask taken = mig_free(*input.node.inventory, gpu).use.taken;
   std::int64_t lost = dynamic ? worth->of(taken) : 0;
   for (const DeviceTake& each : input.placement.takes) {
     if (each.gpu != position || each.milli == 0) continue;

@@ -15,7 +15,7 @@ FragmentView fragment_view(const NodeState& node) {
         view.gpus.emplace_back(FragmentView::Gpu{gpu.left, ModelSet{1} << gpu.info->model_number});
     if (!takes_slices(*gpu.info)) continue;
     seen.mig_number = gpu.info->mig_number;
-    seen.slices = mig_room(*node.inventory, gpu);
+    seen.slices = mig_free(*node.inventory, gpu);
   }
   return view;
 }

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "snug/fit/mig_room.hpp"
+#include "snug/fit/mig_free.hpp"
 #include "snug/model/demand.hpp"
 #include "snug/model/snapshot.hpp"
 
@@ -19,7 +19,7 @@ struct FragmentView {
     std::int32_t left = 0;  // milli-GPU
     ModelSet model = 0;
     std::uint8_t mig_number = 0;
-    std::optional<MigRoom> slices{};  // of a GPU that takes nothing else
+    std::optional<MigFree> slices{};  // of a GPU that takes nothing else
   };
   std::vector<Gpu> gpus;
 };

@@ -1,48 +1,14 @@
-// The constraints of a placement, one after another. With the first n of them a request may be
-// possible on a node or not; the first that makes it impossible names the reason, so that a reason
-// always says what would have to change.
+// In which mode a GPU serves a share, and what is left of it.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "snug/fit/charge.hpp"
-#include "snug/fit/tenant.hpp"
-#include "snug/model/refusal.hpp"
 #include "snug/model/request.hpp"
 #include "snug/model/snapshot.hpp"
 
 namespace snug {
-
-enum class Level : std::uint8_t {
-  kSize,     // the GPUs are as large and as many as asked for
-  kModel,    // gpu-model takes them
-  kMode,     // the operator allows what is asked, and a GPU that is shared is so as asked
-  kHealth,   // they are open
-  kCap,      // the namespace may take as much
-  kRoom,     // there is room beside what they hold
-  kTenants,  // and beside whose it is
-};
-
-[[nodiscard]] constexpr ReasonCode reason_at(Level level) {
-  switch (level) {
-    case Level::kSize:
-      return ReasonCode::kTooLarge;
-    case Level::kModel:
-      return ReasonCode::kModelExcluded;
-    case Level::kMode:
-      return ReasonCode::kWrongMode;
-    case Level::kHealth:
-      return ReasonCode::kUnhealthy;
-    case Level::kCap:
-      return ReasonCode::kCapReached;
-    case Level::kRoom:
-      return ReasonCode::kNoRoom;
-    case Level::kTenants:
-      break;
-  }
-  return ReasonCode::kOtherNamespace;
-}
 
 [[nodiscard]] constexpr bool shares(GpuMode mode) {
   return mode == GpuMode::kTimeSlicing || mode == GpuMode::kMps;
@@ -82,7 +48,7 @@ enum class Level : std::uint8_t {
   return suits(gpu.sharing, isolation) ? gpu.sharing : GpuMode::kNone;
 }
 
-/// GpuState::left, beside what costs so much more.
+/// What GpuState::left is once something of this cost is added.
 inline std::int32_t left_beside(const GpuState& gpu, const Charge& cost) {
   if (gpu.closure != GpuClosure::kOpen || gpu.memory.value <= 0) return 0;
   const std::int64_t memory = 1000 * (gpu.free_memory() - cost.memory).value / gpu.memory.value;
