@@ -14,15 +14,17 @@ namespace {
 /// More than any GPU has: what a vanished one may have had.
 constexpr MebiBytes kAnySize{kLargestQuantity};
 
+MebiBytes capacity_of(const GpuView& view) { return view.vanished() ? kAnySize : view.gpu.memory; }
+
 /// TooLarge: the GPU is as large as what is asked for. It is empty, and all modes are allowed.
 void restrict_to_size(Allocatable& offered, const GpuView& view) {
-  offered.capacity = view.vanished() ? kAnySize : view.gpu().memory;
+  offered.capacity = capacity_of(view);
   offered.free = {.memory = offered.capacity, .compute = kWholeGpu};
   offered.allowed = ~ContainerBits{0};
   offered.shared_as.fill(GpuMode::kTimeSlicing);
   offered.whole = true;
   offered.any_profile = true;
-  offered.mig = MigFree::empty_card(*view.gpu().info);
+  if (takes_slices(*view.gpu.info)) offered.mig = MigFree::empty_card(*view.gpu.info);
 }
 
 /// ModelExcluded: the container accepts its model.
@@ -33,7 +35,7 @@ void restrict_to_model(Allocatable& offered, const GpuView& view) {
 /// WrongMode: the operator allows what is asked for, and a shared GPU is shared as asked.
 void restrict_to_modes(Allocatable& offered, const GpuView& view) {
   if (view.vanished()) return;
-  const GpuState& gpu = view.gpu();
+  const GpuState& gpu = view.gpu;
   offered.whole = gpu.takes_whole;
   offered.any_profile = false;
   const bool sliced = static_cast<bool>(offered.mig.table);
@@ -50,8 +52,8 @@ void restrict_to_modes(Allocatable& offered, const GpuView& view) {
 
 /// Unhealthy: the GPU is open, and slices can be created.
 void restrict_to_healthy(Allocatable& offered, const GpuView& view) {
-  if (view.gpu().closure != GpuClosure::kOpen) offered.allowed = 0;
-  if (offered.mig.table) offered.mig.remove_failed(*view.gpu().info);
+  if (view.gpu.closure != GpuClosure::kOpen) offered.allowed = 0;
+  if (offered.mig.table) offered.mig.remove_failed(*view.gpu.info);
 }
 
 /// CapReached: the namespace may take as much.
@@ -61,7 +63,7 @@ void restrict_to_cap(Allocatable& offered, const GpuView& view) {
 
 /// NoRoom: it is free beside what the GPU's holders have.
 void restrict_to_free(Allocatable& offered, const GpuView& view) {
-  const GpuState& gpu = view.gpu();
+  const GpuState& gpu = view.gpu;
   offered.free = {.memory = gpu.free_memory(), .compute = gpu.free_compute()};
   if (offered.mig.table) {
     offered.mig.remove_taken(gpu);
@@ -73,9 +75,7 @@ void restrict_to_free(Allocatable& offered, const GpuView& view) {
 
 /// OtherNamespace: the pod may meet those holders.
 void restrict_to_neighbours(Allocatable& offered, const GpuView& view) {
-  if (!view.on.apart.empty() && view.on.apart[view.position]) {
-    offered.shared_as.fill(GpuMode::kNone);
-  }
+  if (view.apart) offered.shared_as.fill(GpuMode::kNone);
 }
 
 bool has_cap(const NodeView& on) { return on.tenant.cap_left != kNoCap; }
@@ -93,8 +93,8 @@ constexpr auto kConstraints = std::to_array<Constraint>({
 static_assert(std::ranges::is_sorted(kConstraints, std::ranges::greater{}, &Constraint::reason),
               "the GPU that meets the most constraints speaks for its node");
 
-/// Whether the only container of a request can have what the GPU offers.
-bool serves(const Allocatable& offered, const ContainerNeed& need) {
+/// Whether the only container of a request, which costs so much, can have what the GPU offers.
+bool serves(const Allocatable& offered, const ContainerNeed& need, const Charge& cost) {
   if ((offered.allowed & 1U) == 0) return false;
   const bool whole = std::holds_alternative<WholeAsk>(need.asked.ask);
   if (!(whole ? offered.whole : offered.shares_for(need.asked.isolation) != GpuMode::kNone)) {
@@ -108,8 +108,22 @@ bool serves(const Allocatable& offered, const ContainerNeed& need) {
            slice_charge(*offered.mig.table, *profile).compute.value <= offered.cap_left;
   }
   if (named && !offered.any_profile) return false;
-  const Charge& cost = need.prices.of(0, offered.capacity).cost;
   return offered.has_free(cost) && cost.compute.value <= offered.cap_left;
+}
+
+/// Unrolled, so that the compiler sees which functions are called: it is the inner loop of filter.
+template <std::size_t... Row>
+std::size_t met_in_order(const GpuView& view, const ContainerNeed& need,
+                         std::index_sequence<Row...> /*rows*/) {
+  const Charge& cost = need.prices.of(0, capacity_of(view)).cost;
+  Allocatable offered;
+  std::size_t met = 0;
+  const auto meets = [&](const Constraint& constraint) {
+    constraint.restrict_to(offered, view);
+    return serves(offered, need, cost);
+  };
+  (void)((meets(kConstraints[Row]) && ++met != 0) && ...);
+  return met;
 }
 
 }  // namespace
@@ -135,14 +149,7 @@ Allocatable allocatable(const GpuView& view, std::size_t constraints) {
 }
 
 std::size_t constraints_met(const GpuView& view, const ContainerNeed& need) {
-  Allocatable offered;
-  std::size_t met = 0;
-  for (const Constraint& constraint : kConstraints) {
-    constraint.restrict_to(offered, view);
-    if (!serves(offered, need)) break;
-    ++met;
-  }
-  return met;
+  return met_in_order(view, need, std::make_index_sequence<kConstraints.size()>());
 }
 
 }  // namespace snug

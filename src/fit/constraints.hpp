@@ -26,16 +26,22 @@ struct NodeView {
   NodeView(const NodeState& the_node, const Tenant& the_tenant, std::vector<bool> kept_apart);
 };
 
-/// And on one of its GPUs.
+/// And what they go by on one of its GPUs.
 struct GpuView {
   const NodeView& on;
-  std::size_t position = 0;        // of the GPU on the node
+  const GpuState& gpu;
+  bool apart = false;              // somebody holds it whom the pod may not meet
   ContainerBits takers = 0;        // the containers that accept its model
   std::int64_t cap_left = kNoCap;  // no cap where it is on the sum over several GPUs
 
-  [[nodiscard]] const GpuState& gpu() const { return on.node.gpus[position]; }
+  /// `takers` and `cap_left` are for the caller to set.
+  GpuView(const NodeView& the_node, std::size_t position)
+      : on(the_node),
+        gpu(the_node.node.gpus[position]),
+        apart(!the_node.apart.empty() && the_node.apart[position]) {}
+
   /// A reservation is all that is known of a vanished GPU: it may have been of any kind.
-  [[nodiscard]] bool vanished() const { return gpu().closure == GpuClosure::kVanished; }
+  [[nodiscard]] bool vanished() const { return gpu.closure == GpuClosure::kVanished; }
 };
 
 struct Constraint {

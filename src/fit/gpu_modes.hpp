@@ -18,18 +18,9 @@ namespace snug {
   return !gpu.mig && std::find(gpu.modes.begin(), gpu.modes.end(), mode) != gpu.modes.end();
 }
 
-/// The mode in which an empty GPU would serve a share with this isolation; kNone: in none.
-[[nodiscard]] inline GpuMode opened_as(const GpuInfo& gpu, Isolation isolation) {
-  switch (isolation) {
-    case Isolation::kTimeSlicing:
-      return allows(gpu, GpuMode::kTimeSlicing) ? GpuMode::kTimeSlicing : GpuMode::kNone;
-    case Isolation::kMps:
-      return allows(gpu, GpuMode::kMps) ? GpuMode::kMps : GpuMode::kNone;
-    case Isolation::kMig:
-      return GpuMode::kNone;
-    case Isolation::kAny:
-      break;
-  }
+/// The mode in which an empty GPU serves a share that asks for none: the first sharing mode that
+/// the operator allows; kNone: there is none.
+[[nodiscard]] inline GpuMode opened_as(const GpuInfo& gpu) {
   const auto first = std::find_if(gpu.modes.begin(), gpu.modes.end(), shares);
   return gpu.mig || first == gpu.modes.end() ? GpuMode::kNone : *first;
 }
@@ -43,9 +34,9 @@ namespace snug {
 /// The mode in which this GPU, as it is now, serves a share with this isolation; kNone: in none. A
 /// shared GPU goes on in its mode while the operator allows that.
 [[nodiscard]] inline GpuMode serving_mode(const GpuState& gpu, Isolation isolation) {
-  if (isolation == Isolation::kAny) return gpu.sharing;
-  if (!shares(gpu.mode)) return opened_as(*gpu.info, isolation);
-  return suits(gpu.sharing, isolation) ? gpu.sharing : GpuMode::kNone;
+  if (suits(gpu.sharing, isolation)) return gpu.sharing;
+  if (shares(gpu.mode) || !gpu.shares_both || isolation == Isolation::kMig) return GpuMode::kNone;
+  return isolation == Isolation::kMps ? GpuMode::kMps : GpuMode::kTimeSlicing;
 }
 
 /// What GpuState::left is once something of this cost is added.

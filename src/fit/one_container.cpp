@@ -74,8 +74,9 @@ class OneContainer {
   }
 
   std::size_t constraints_met(std::size_t position, std::int64_t cap_left) {
-    GpuView view{.on = view_, .position = position, .cap_left = cap_left};
-    if (!view.vanished()) view.takers = memo_.takers(*view.gpu().info);
+    GpuView view(view_, position);
+    view.cap_left = cap_left;
+    if (!view.vanished()) view.takers = memo_.takers(*view.gpu.info);
     return snug::constraints_met(view, need_);
   }
 

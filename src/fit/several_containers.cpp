@@ -157,9 +157,9 @@ class SeveralContainers {
     const std::int64_t before = several_.book.steps();
     std::vector<Bin> bins;
     for (std::size_t gpu = 0; gpu < node_.gpus.size(); ++gpu) {
-      GpuKind kind{
-          .offered = allocatable({.on = view_, .position = gpu, .takers = takers_[gpu]}, first),
-          .weigh_at = weigh_at_};
+      GpuView view(view_, gpu);
+      view.takers = takers_[gpu];
+      GpuKind kind{.offered = allocatable(view, first), .weigh_at = weigh_at_};
       kind.offered.allowed &= everybody();
       if (kind.offered.allowed == 0) continue;
       const Patterns& patterns = several_.book.of(kind);

@@ -71,7 +71,7 @@ class Adder {
       node.gpus.push_back(
           {.info = &gpu,
            .memory = gpu.memory,
-           .sharing = opened_as(gpu, Isolation::kAny),
+           .sharing = opened_as(gpu),
            .takes_whole = allows(gpu, GpuMode::kWhole),
            .shares_both = allows(gpu, GpuMode::kTimeSlicing) && allows(gpu, GpuMode::kMps),
            .closure = gpu.healthy ? GpuClosure::kOpen : GpuClosure::kUnhealthy,

@@ -71,7 +71,8 @@ TEST(ConstraintsTest, WithoutTheLastOnesAGpuOffersWhatTheyTakeAway) {
   const NodeStatePtr node = make_state("n1: A 10000", {holder});
   const Tenant tenant{.name_space = "other", .rules = &own_namespace_only()};
   const NodeView view(*node, tenant, kept_apart(*node, tenant));
-  const GpuView gpu{.on = view, .position = 0, .takers = 1};
+  GpuView gpu(view, 0);
+  gpu.takers = 1;
   const std::size_t all = constraints().size();
   EXPECT_EQ(allocatable(gpu, all).shares_for(Isolation::kAny), GpuMode::kNone);
   EXPECT_EQ(allocatable(gpu, all - 1).shares_for(Isolation::kAny), GpuMode::kTimeSlicing);
