@@ -54,7 +54,7 @@ TEST(ConstraintsTest, OneContainerAndSeveralGetTheSameReason) {
   for (const FitRow& row : refusals()) {
     const NodeStatePtr node = make_state(row.node, row.holdings);
     const std::string asks(row.asks);
-    for (const std::string& more : {"", "; app 0.001", "; side 0.001", "; init 0.001"}) {
+    for (const char* more : {"", "; app 0.001", "; side 0.001", "; init 0.001"}) {
       EXPECT_EQ(takes_text(*node, make_asks(asks + more), row.tenant), row.expected)
           << row.why << more;
     }
