@@ -16,7 +16,7 @@ HPP = "// A header of the tests.\n#pragma once\n"
 LONG_CPP = "void f() {\n" + "  g();\n" * 60 + "}\n"
 LIMIT = 'ROW(max_x, "maxX", 1\'000, 1, 2\'000, "xs of one y")\n'
 LIMIT_ROW = "| `maxX` | 1,000 | 1 | 2,000 | xs of one y |\n"
-REASON = 'ROW(kNone, "", false, "") \\\nROW(kNoRoom, "NoRoom", true, "no room")\n'
+REASON = 'ROW(kNone, "", false, kFar, "") \\\nROW(kNoRoom, "NoRoom", true, 40, "no room")\n'
 BOUND = "constexpr std::int32_t kTermBound = 1'000;\n"
 TERMS = 'constexpr auto k = {\n    {"best-fit", best_fit, "tight"},\n};\n'
 CONFIG_MAP = "kind: ConfigMap\ndata:\n  policy.yaml: |\n    default: a  # the same\n"
