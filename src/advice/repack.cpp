@@ -16,7 +16,6 @@
 #include "advice/trial.hpp"
 #include "snug/base/ids.hpp"
 #include "snug/base/limits.hpp"
-#include "snug/fit/nearness.hpp"
 #include "snug/plan/host_room.hpp"
 #include "snug/plan/plan.hpp"
 
@@ -120,7 +119,7 @@ class Search {
 
   void note_reason(ReasonCode code, Slot slot) {
     if (code == ReasonCode::kNone) return;
-    const Nearest next{distance_by(code), cluster_.rank(slot), code, slot};
+    const Nearest next{reason(code).distance, cluster_.rank(slot), code, slot};
     if (!nearest_ || next < *nearest_) nearest_ = next;
   }
 

@@ -1,9 +1,6 @@
 #include "snug/fit/charge.hpp"
 
 #include <algorithm>
-#include <optional>
-
-#include "snug/mig/choose.hpp"
 
 namespace snug {
 namespace {
@@ -49,28 +46,6 @@ const Prices::Price& Prices::of(std::size_t container, MebiBytes capacity) {
     known.price.room = known.price.cost.room(capacity);
   }
   return known.price;
-}
-
-bool plausible(const ContainerRequest& asked, const Charge& stated, MebiBytes capacity) {
-  const MebiBytes eighth{capacity.value / 8};
-  const Charge on_smaller = charge(asked, capacity - eighth);
-  const Charge on_larger = charge(asked, capacity + eighth);
-  // A fraction's memory grows with the GPU, a memory request's part of the compute shrinks.
-  return stated.memory >= on_smaller.memory && stated.memory <= on_larger.memory &&
-         stated.compute <= on_smaller.compute && stated.compute >= on_larger.compute;
-}
-
-bool plausible(const MigTable& table, std::uint16_t profile, const ContainerRequest& asked) {
-  std::optional<SliceNeed> need = slice_need(asked);
-  if (!need) return false;
-  need->memory.value -= need->memory.value / 8;
-  return serves(table, table.profiles[profile], *need);
-}
-
-bool plausible(const Charge& today, const Charge& stated) {
-  const std::int64_t eighth = today.memory.value / 8;
-  return stated.compute == today.compute && stated.memory.value >= today.memory.value - eighth &&
-         stated.memory.value <= today.memory.value + eighth;
 }
 
 }  // namespace snug

@@ -35,17 +35,17 @@ CoverSearch::CoverSearch(const PatternBook& book, std::vector<Bin> bins, std::in
       bins_(std::move(bins)),
       cap_left_(cap_left),
       steps_(steps),
-      sets_(std::size_t{1} << book.others()) {
+      sets_(std::size_t{1} << book.regular_containers()) {
   add_up_bounds();
-  for (std::size_t turn = book_.others(); turn < book_.containers(); ++turn) {
+  for (std::size_t turn = book_.regular_containers(); turn < book_.containers(); ++turn) {
     const bool any_mode = book_.asked(turn).isolation == Isolation::kAny;
     const bool alone = std::ranges::all_of(bins_, [&](const Bin& bin) {
       const bool beside = (bin.patterns->inits_beside(0) & bit(turn)) != 0;
-      return beside == bin.patterns->serves(bit(turn)) && !bin.patterns->kind().mig.table;
+      return beside == bin.patterns->serves(bit(turn)) && !bin.patterns->offered().mig.table;
     });
     if (!any_mode || !alone) inits_independent_ = false;
   }
-  const bool inits = book_.containers() > book_.others();
+  const bool inits = book_.containers() > book_.regular_containers();
   // A state has a byte for each number of GPUs: with more GPUs the search goes without.
   const bool few = bins_.size() <= UINT8_MAX;
   remembers_ = few && (!inits || (inits_independent_ && cap_left_ == kNoCap));
@@ -62,7 +62,7 @@ void CoverSearch::add_up_bounds() {
     add(most_, bin, patterns.most());
     add(most_compute_, bin, patterns.most_compute());
     add(most_memory_, bin, patterns.most_memory());
-    for (std::size_t turn = 0; turn < book_.others(); ++turn) {
+    for (std::size_t turn = 0; turn < book_.regular_containers(); ++turn) {
       if ((patterns.served() & bit(turn)) == 0) continue;
       cheapest_.at(turn) = std::min(cheapest_.at(turn), patterns.cost(bit(turn)).compute.value);
     }
@@ -74,52 +74,53 @@ void CoverSearch::run(Aim aim, std::function<bool(const Cover&)> found) {
   aim_ = aim;
   found_ = std::move(found);
   cover_.assign(bins_.size(), 0);
-  could_.fill(0);
+  init_capacity_.fill(0);
   open_ = 0;
   compute_ = 0;
-  weight_left_ = {};
+  unplaced_weight_ = {};
   covers_ = 0;
   nogoods_.clear();
   stopped_ = false;
   ran_out_ = false;
   for (std::size_t turn = 0; turn < book_.containers(); ++turn) {
-    left_.at(turn) = book_.asked(turn).count;
-    if (turn >= book_.others()) continue;
+    unplaced_.at(turn) = book_.asked(turn).count;
+    if (turn >= book_.regular_containers()) continue;
     open_ |= bit(turn);
-    for (std::int64_t i = 0; i < left_.at(turn) && !bins_.empty(); ++i) {
-      weight_left_ += bins_.front().patterns->weight(bit(turn));
+    for (std::int64_t i = 0; i < unplaced_.at(turn) && !bins_.empty(); ++i) {
+      unplaced_weight_ += bins_.front().patterns->weight(bit(turn));
     }
   }
   for (std::size_t bin = 0; bin < bins_.size(); ++bin) {
-    for (std::size_t turn = book_.others(); turn < book_.containers(); ++turn) {
-      could_.at(turn) += (bins_[bin].patterns->inits() & bit(turn)) != 0 ? 1 : 0;
+    for (std::size_t turn = book_.regular_containers(); turn < book_.containers(); ++turn) {
+      init_capacity_.at(turn) += (bins_[bin].patterns->inits() & bit(turn)) != 0 ? 1 : 0;
     }
   }
-  if (hopeful(0)) extend(0, 0);
+  if (within_bounds(0)) extend(0, 0);
 }
 
-/// Whether what is left may have room on this bin and those after it, as far as bounds can tell.
-bool CoverSearch::hopeful(std::size_t bin) {
+/// Whether no bound shows that this bin and those after it cannot take all that is unplaced.
+bool CoverSearch::within_bounds(std::size_t bin) {
   const std::int32_t* most = &most_[bin * sets_];
-  // Each set of those that have anything left, from the smallest on.
+  // Every subset of the containers that have unplaced devices, in ascending order.
   for (ContainerSet set = open_ & -open_; set != 0; set = (set - open_) & open_) {
-    need_[set] = need_[set & (set - 1)] + static_cast<std::int32_t>(left_.at(lowest(set)));
+    need_[set] = need_[set & (set - 1)] + static_cast<std::int32_t>(unplaced_.at(lowest(set)));
     if (need_[set] > most[set]) return false;
   }
-  for (std::size_t turn = book_.others(); turn < book_.containers(); ++turn) {
-    if (could_.at(turn) < left_.at(turn)) return false;
+  for (std::size_t turn = book_.regular_containers(); turn < book_.containers(); ++turn) {
+    if (init_capacity_.at(turn) < unplaced_.at(turn)) return false;
   }
   std::int64_t least = compute_;
   for (ContainerSet rest = open_; rest != 0; rest &= rest - 1) {
-    least += left_.at(lowest(rest)) * cheapest_.at(lowest(rest));
+    least += unplaced_.at(lowest(rest)) * cheapest_.at(lowest(rest));
   }
   const std::size_t open = bin * sets_ + open_;
-  return weight_left_.compute.value <= most_compute_[open] &&
-         weight_left_.memory.value <= most_memory_[open] && least <= cap_left_;
+  return unplaced_weight_.compute.value <= most_compute_[open] &&
+         unplaced_weight_.memory.value <= most_memory_[open] && least <= cap_left_;
 }
 
-/// Whether the GPU could serve another container's share as well, without being lost to an init
-/// container: then nothing is lost by doing so. It would be where a cap makes GPUs differ in price.
+/// Whether the GPU could serve one more container and as many init containers beside it: then a
+/// cover with this set can be turned into one with the larger set. Not under a cap, by which a GPU
+/// may be too expensive for the larger set.
 bool CoverSearch::dominated(const Patterns& patterns, ContainerSet set) const {
   if (aim_ != Aim::kAny || cap_left_ != kNoCap || !inits_independent_) return false;
   for (ContainerSet rest = open_ & ~set & ~book_.wholes(); rest != 0; rest &= rest - 1) {
@@ -131,25 +132,26 @@ bool CoverSearch::dominated(const Patterns& patterns, ContainerSet set) const {
   return false;
 }
 
-/// Whether a container that asks for the same has more left to place: then that one goes first, and
-/// of equals the lower.
-bool CoverSearch::renamed(ContainerSet set) const {
+/// Whether a container that asks for the same should be placed first: the one with more unplaced
+/// devices, of equals the lower.
+bool CoverSearch::breaks_symmetry(ContainerSet set) const {
   if (aim_ != Aim::kAny) return false;
   for (ContainerSet rest = set; rest != 0; rest &= rest - 1) {
     const std::size_t turn = lowest(rest);
     for (ContainerSet twins = book_.twins(turn) & open_ & ~set; twins != 0; twins &= twins - 1) {
       const std::size_t twin = lowest(twins);
-      if (std::pair(-left_.at(twin), twin) < std::pair(-left_.at(turn), turn)) return true;
+      if (std::pair(-unplaced_.at(twin), twin) < std::pair(-unplaced_.at(turn), turn)) return true;
     }
   }
   return false;
 }
 
-/// All that what follows depends on: of init containers, how many GPUs may yet be lost to them.
+/// All that the rest of the search depends on. For init containers: how many GPUs may still become
+/// unable to serve them.
 CoverSearch::Nogood CoverSearch::state(std::size_t bin, std::size_t from) const {
-  auto left = left_;
+  auto left = unplaced_;
   if (aim_ == Aim::kAny) {
-    for (std::size_t turn = 1; turn < book_.others(); ++turn) {
+    for (std::size_t turn = 1; turn < book_.regular_containers(); ++turn) {
       for (std::size_t other = 0; other < turn; ++other) {
         const bool twins = (book_.twins(turn) & bit(other)) != 0;
         if (twins && left.at(other) < left.at(turn)) std::swap(left.at(other), left.at(turn));
@@ -157,12 +159,12 @@ CoverSearch::Nogood CoverSearch::state(std::size_t bin, std::size_t from) const 
     }
   }
   Nogood nogood;
-  for (std::size_t turn = 0; turn < book_.others(); ++turn) {
+  for (std::size_t turn = 0; turn < book_.regular_containers(); ++turn) {
     nogood.left = nogood.left << 8U | static_cast<std::uint64_t>(left.at(turn));
   }
   const auto to_come = static_cast<std::int64_t>(bins_.size() - bin);
-  for (std::size_t turn = book_.others(); turn < book_.containers(); ++turn) {
-    const std::int64_t spare = std::min(could_.at(turn) - left_.at(turn), to_come);
+  for (std::size_t turn = book_.regular_containers(); turn < book_.containers(); ++turn) {
+    const std::int64_t spare = std::min(init_capacity_.at(turn) - unplaced_.at(turn), to_come);
     nogood.left = nogood.left << 8U | static_cast<std::uint64_t>(spare);
   }
   const std::int64_t compute = cap_left_ == kNoCap ? 0 : compute_;
@@ -193,13 +195,13 @@ void CoverSearch::try_patterns(std::size_t bin, std::size_t from) {
   const auto order = aim_ == Aim::kSpread ? patterns.fewest_first() : patterns.heaviest_first();
   for (std::size_t i = from; i < order.size(); ++i) {
     const ContainerSet set = order[i];
-    if ((set & ~open_) != 0 || dominated(patterns, set) || renamed(set)) continue;
+    if ((set & ~open_) != 0 || dominated(patterns, set) || breaks_symmetry(set)) continue;
     if (steps_-- <= 0) {
       ran_out_ = stopped_ = true;
       return;
     }
     put(bin, set);
-    if (hopeful(bin + 1)) extend(bin + 1, i);
+    if (within_bounds(bin + 1)) extend(bin + 1, i);
     take_back(bin);
     if (stopped_) return;
   }
@@ -208,10 +210,10 @@ void CoverSearch::try_patterns(std::size_t bin, std::size_t from) {
 void CoverSearch::put(std::size_t bin, ContainerSet set) {
   cover_[bin] = set;
   for (ContainerSet rest = set; rest != 0; rest &= rest - 1) {
-    if (--left_.at(lowest(rest)) == 0) open_ &= ~(rest & -rest);
+    if (--unplaced_.at(lowest(rest)) == 0) open_ &= ~(rest & -rest);
   }
   compute_ += bins_[bin].patterns->cost(set).compute.value;
-  weight_left_ -= bins_[bin].patterns->weight(set);
+  unplaced_weight_ -= bins_[bin].patterns->weight(set);
   count_inits(bin, 1);
 }
 
@@ -219,23 +221,23 @@ void CoverSearch::take_back(std::size_t bin) {
   const ContainerSet set = cover_[bin];
   count_inits(bin, -1);
   compute_ -= bins_[bin].patterns->cost(set).compute.value;
-  weight_left_ += bins_[bin].patterns->weight(set);
-  for (ContainerSet rest = set; rest != 0; rest &= rest - 1) ++left_.at(lowest(rest));
+  unplaced_weight_ += bins_[bin].patterns->weight(set);
+  for (ContainerSet rest = set; rest != 0; rest &= rest - 1) ++unplaced_.at(lowest(rest));
   open_ |= set;
   cover_[bin] = 0;
 }
 
-/// Which init containers the bin could serve beside what it serves, instead of at all.
+/// Corrects init_capacity_ by the init containers that the bin cannot serve beside its set.
 void CoverSearch::count_inits(std::size_t bin, std::int64_t sign) {
   const Patterns& patterns = *bins_[bin].patterns;
-  for (std::size_t turn = book_.others(); turn < book_.containers(); ++turn) {
+  for (std::size_t turn = book_.regular_containers(); turn < book_.containers(); ++turn) {
     const std::int64_t beside = (patterns.inits_beside(cover_[bin]) & bit(turn)) != 0 ? 1 : 0;
     const std::int64_t at_all = (patterns.inits() & bit(turn)) != 0 ? 1 : 0;
-    could_.at(turn) += sign * (beside - at_all);
+    init_capacity_.at(turn) += sign * (beside - at_all);
   }
 }
 
-/// Those of the apps, in the order of the list, then those of the sidecars, then the others.
+/// First the bins of apps, in the order of the containers, then those of sidecars, then the rest.
 std::vector<std::size_t> CoverSearch::bins_for_inits() const {
   std::vector<std::size_t> order(bins_.size());
   for (std::size_t bin = 0; bin < order.size(); ++bin) order[bin] = bin;
@@ -250,19 +252,19 @@ std::vector<std::size_t> CoverSearch::bins_for_inits() const {
 }
 
 void CoverSearch::place_inits() {
-  if (book_.containers() == book_.others()) {
+  if (book_.containers() == book_.regular_containers()) {
     accept();
     return;
   }
   init_order_ = bins_for_inits();
   inits_placed_ = false;
-  place_init(book_.others(), 0, 0);
+  place_init(book_.regular_containers(), 0, 0);
 }
 
-/// What the set is charged; a lower bound where the GPU serves it only with further init
+/// What the set is charged. A lower bound if the GPU serves the set only with further init
 /// containers.
 std::int64_t CoverSearch::least_compute(const Patterns& patterns, ContainerSet set) const {
-  const ContainerSet charged = patterns.serves(set) ? set : set & book_.all_others();
+  const ContainerSet charged = patterns.serves(set) ? set : set & book_.all_regular();
   return patterns.cost(charged).compute.value;
 }
 

@@ -1,13 +1,13 @@
 // The search for the GPUs of a pod's containers: which pattern each GPU of a node serves, so that
 // every container is on as many GPUs as it asks for. Exact within its steps. Pure.
 //
-// It goes from GPU to GPU. A branch ends where what is left to place is more than the GPUs left can
-// take, by any of these bounds:
-//   - of any set of apps and sidecars, no GPU serves more than its largest pattern in that set
-//     (a container on as many GPUs as can serve it; of those that are larger than half a GPU, one
-//     each);
-//   - no GPU takes more compute, or memory, than its heaviest pattern;
-//   - each init container finds as many GPUs beside what is placed;
+// It goes from GPU to GPU. A branch ends as soon as one of these bounds shows that the remaining
+// GPUs cannot take all that is unplaced:
+//   - of any set of apps and sidecars, a GPU serves at most its largest pattern in that set (so a
+//     container is on at most as many GPUs as can serve it, and of the containers that need more
+//     than half a GPU, a GPU serves one);
+//   - a GPU takes at most the compute, and the memory, of its heaviest pattern;
+//   - each init container needs enough GPUs that can serve it beside what is placed;
 //   - the cap.
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace snug {
 
-/// One GPU that may serve something.
+/// One GPU that can serve something.
 struct Bin {
   const Patterns* patterns = nullptr;
   std::size_t gpu = 0;         // NodeState's position
@@ -35,21 +35,21 @@ using Cover = std::vector<ContainerSet>;
 class CoverSearch {
  public:
   enum class Aim : std::uint8_t {
-    kAny,     // one cover, whichever is found soonest
-    kFull,    // those first that fill the first bins
-    kSpread,  // those first that put little on each
+    kAny,     // one cover, whichever is found first
+    kFull,    // first the covers that fill the first bins
+    kSpread,  // first the covers that put little on each bin
   };
 
-  /// What is named outlives it. `steps` is used up by what is tried.
+  /// `book` and `steps` must outlive the search, which counts `steps` down to 0 at most.
   CoverSearch(const PatternBook& book, std::vector<Bin> bins, std::int64_t cap_left,
               std::int64_t& steps);
 
-  /// Calls `found` for each cover, until it returns false. Of covers that nothing but positions
-  /// tells apart only the first; the init containers of each cover in one way alone, on GPUs of the
-  /// apps rather than of sidecars rather than others.
+  /// Calls `found` for each cover, until it returns false. Of covers that differ in the positions
+  /// of equal GPUs alone it finds the first. Init containers are placed in one way for each cover:
+  /// on GPUs of apps if possible, else on GPUs of sidecars, else on other GPUs.
   void run(Aim aim, std::function<bool(const Cover&)> found);
 
-  /// The last run ended before it had tried everything.
+  /// Whether the last run ended because `steps` were used up.
   [[nodiscard]] bool ran_out() const { return ran_out_; }
 
  private:
@@ -63,9 +63,9 @@ class CoverSearch {
   };
 
   void add_up_bounds();
-  [[nodiscard]] bool hopeful(std::size_t bin);
+  [[nodiscard]] bool within_bounds(std::size_t bin);
   [[nodiscard]] bool dominated(const Patterns& patterns, ContainerSet set) const;
-  [[nodiscard]] bool renamed(ContainerSet set) const;
+  [[nodiscard]] bool breaks_symmetry(ContainerSet set) const;
   [[nodiscard]] Nogood state(std::size_t bin, std::size_t from) const;
   void extend(std::size_t bin, std::size_t last);
   void try_patterns(std::size_t bin, std::size_t from);
@@ -94,16 +94,17 @@ class CoverSearch {
   Aim aim_ = Aim::kAny;
   std::function<bool(const Cover&)> found_;
   Cover cover_;
-  std::array<std::int64_t, kMostAskingContainers> left_{};   // to place, of each container
-  std::array<std::int64_t, kMostAskingContainers> could_{};  // bins for each init container
-  /// Whether one init container finds its GPUs whatever GPUs the others have: they run one after
-  /// another, and none needs another for the mode of a GPU, or minds the one that it has.
+  std::array<std::int64_t, kMostAskingContainers> unplaced_{};  // devices of each container
+  std::array<std::int64_t, kMostAskingContainers>
+      init_capacity_{};  // bins that can serve each init container
+  /// Whether each init container can be placed without regard to the others: they run one after
+  /// another, and no mode of a GPU depends on them.
   bool inits_independent_ = true;
-  bool remembers_ = true;           // what came to nothing
-  ContainerSet open_ = 0;           // those that left_ has any of
+  bool remembers_ = true;           // no-goods: states from which there is no cover
+  ContainerSet open_ = 0;           // the containers with unplaced devices
   std::int64_t compute_ = 0;        // that is placed
-  Charge weight_left_;              // to place, at GpuKind::weigh_at
-  std::vector<std::int32_t> need_;  // of each set, what is left to place
+  Charge unplaced_weight_;          // at GpuKind::weigh_at
+  std::vector<std::int32_t> need_;  // how many devices of each set are unplaced
   std::vector<std::size_t> init_order_;
   std::unordered_set<Nogood, NogoodHash> nogoods_;
   std::size_t covers_ = 0;

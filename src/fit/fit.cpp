@@ -5,9 +5,9 @@
 #include <map>
 #include <utility>
 
-#include "fit/search.hpp"
+#include "fit/one_container.hpp"
+#include "fit/several_containers.hpp"
 #include "fit/several_memo.hpp"
-#include "fit/single.hpp"
 #include "fit/slices.hpp"
 #include "fit/why_not.hpp"
 #include "snug/mig/catalog.hpp"
@@ -140,8 +140,8 @@ ReasonCode fit(const NodeState& node, const Tenant& tenant, FitMemo& memo, Place
     return result;
   }
   const ReasonCode reason = request.containers.size() > 1
-                                ? fit_several(node, tenant, memo, options).reason
-                                : fit_single(node, tenant, memo, options);
+                                ? fit_several_containers(node, tenant, memo, options).reason
+                                : fit_one_container(node, tenant, memo, options);
   return closest_reason(node, memo, reason);
 }
 
@@ -149,7 +149,8 @@ bool can_fit(const NodeState& node, const Tenant& tenant, FitMemo& memo) {
   const GpuRequest& request = memo.request();
   if (request.containers.size() > 1 && !request.kubelet_assigned()) {
     memo.count_calls(1);
-    return gate(node, request, tenant) == ReasonCode::kNone && can_fit_several(node, tenant, memo);
+    return gate(node, request, tenant) == ReasonCode::kNone &&
+           can_fit_several_containers(node, tenant, memo);
   }
   PlacementList options;
   return fit(node, tenant, memo, options) == ReasonCode::kNone;

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "fit/levels.hpp"
+#include "fit/gpu_modes.hpp"
 #include "fit/slices.hpp"
 
 namespace snug {
@@ -83,9 +83,9 @@ DeviceTake Offers::share_take(const Patterns& patterns, std::size_t gpu, Contain
 /// Of a slice that several containers share the first has all.
 DeviceTake Offers::slice_take(const Patterns& patterns, std::size_t gpu, ContainerSet set,
                               std::size_t turn) const {
-  const MigRoom& room = patterns.kind().mig;
-  const MigTable& table = *room.table;
-  AxisMask idle = room.idle();
+  const MigFree& free = patterns.offered().mig;
+  const MigTable& table = *free.table;
+  AxisMask idle = free.idle();
   MigPlacement slice;
   for (const SetSlice& each : patterns.slices(set)) {
     slice = each.slice;

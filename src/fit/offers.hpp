@@ -1,5 +1,5 @@
-// Covers as placements. Of covers that nothing but positions tells apart one is offered: of GPUs
-// that are alike the lower ones serve the containers that come first. For one node.
+// Turns covers into placements. Of covers that differ in the positions of equal GPUs alone, one is
+// offered: the one in which the lower GPUs serve the containers that come first. For one node.
 #pragma once
 
 #include <vector>
@@ -13,12 +13,12 @@ namespace snug {
 
 class Offers {
  public:
-  /// What is named outlives it.
+  /// The arguments must outlive it.
   Offers(const NodeState& node, const PatternBook& book, PlacementList& options)
       : node_(node), book_(book), options_(options) {}
 
   void add(const std::vector<Bin>& bins, const Cover& cover);
-  /// The same, but for one that has been added before, of these bins or others.
+  /// Does nothing if an equal placement has been added, from these bins or others.
   void add_new(const std::vector<Bin>& bins, const Cover& cover);
 
  private:
@@ -32,7 +32,7 @@ class Offers {
   const NodeState& node_;
   const PatternBook& book_;
   PlacementList& options_;
-  Cover sets_;  // what each GPU of the node serves
+  Cover sets_;  // that the GPUs of the node serve
   std::vector<Cover> offered_;
 };
 

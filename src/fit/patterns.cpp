@@ -18,10 +18,6 @@ bool wants_whole(const ContainerRequest& asked) {
   return std::holds_alternative<WholeAsk>(asked.ask);
 }
 
-bool fits_in(const Charge& cost, const Charge& free) {
-  return cost.memory <= free.memory && cost.compute <= free.compute;
-}
-
 /// The most that `own` says of a pattern in each set, of the patterns that stand in `serves`.
 template <typename Value, typename Own>
 std::vector<Value> most_in(const std::vector<bool>& serves, std::size_t sets, Own own) {
@@ -46,7 +42,7 @@ PatternBook::PatternBook(const GpuRequest& request) : request_(request) {
     return std::tuple(init, init && !wants_whole(request.containers[c]), c);
   };
   std::ranges::sort(turns_, {}, order);
-  others_ = static_cast<std::size_t>(std::ranges::count_if(
+  regular_ = static_cast<std::size_t>(std::ranges::count_if(
       request.containers,
       [](const ContainerRequest& asked) { return asked.kind != ContainerKind::kInit; }));
   for (std::size_t turn = 0; turn < turns_.size(); ++turn) {
@@ -64,12 +60,12 @@ PatternBook::PatternBook(const GpuRequest& request) : request_(request) {
 /// A sidecar counts beside the init containers that come after it, so that its place matters where
 /// there are any.
 void PatternBook::find_twins() {
-  for (std::size_t a = 0; a < others_; ++a) {
-    for (std::size_t b = 0; b < others_; ++b) {
+  for (std::size_t a = 0; a < regular_; ++a) {
+    for (std::size_t b = 0; b < regular_; ++b) {
       const ContainerRequest& one = asked(a);
       const ContainerRequest& other = asked(b);
       const bool same_turn =
-          one.kind == other.kind && (one.kind == ContainerKind::kApp || others_ == containers());
+          one.kind == other.kind && (one.kind == ContainerKind::kApp || regular_ == containers());
       if (a != b && same_turn && one.ask == other.ask && one.isolation == other.isolation &&
           one.compute_percent == other.compute_percent && one.models == other.models) {
         twins_.at(a) |= bit(b);
@@ -79,11 +75,12 @@ void PatternBook::find_twins() {
 }
 
 std::size_t PatternBook::KindHash::operator()(const GpuKind& kind) const {
+  const Allocatable& offered = kind.offered;
   const std::hash<std::uint64_t> hash;
   std::size_t value = 0;
   for (const std::int64_t part :
-       {kind.free.memory.value, kind.free.compute.value, kind.capacity.value,
-        std::int64_t{kind.allowed}, static_cast<std::int64_t>(kind.mig.use.taken)}) {
+       {offered.free.memory.value, offered.free.compute.value, offered.capacity.value,
+        std::int64_t{offered.allowed}, static_cast<std::int64_t>(offered.mig.use.taken)}) {
     value = value * 1'000'003 + hash(static_cast<std::uint64_t>(part));
   }
   return value;
@@ -123,51 +120,52 @@ std::shared_ptr<const std::vector<Charge>> PatternBook::costs(MebiBytes capacity
 /// A whole GPU is one container's, and of init containers before it, whole or in part: the pod's
 /// own whole GPU has no neighbours, and none of the others runs yet. A shared one is opened as some
 /// of its containers ask, else as its operator prefers.
-GpuMode PatternBook::mode_of(const GpuKind& kind, ContainerSet set) const {
+GpuMode PatternBook::mode_of(const Allocatable& offered, ContainerSet set) const {
   if ((set & wholes_) != 0) {
-    const ContainerSet owners = set & all_others();
+    const ContainerSet owners = set & all_regular();
     const ContainerSet shares = set & ~wholes_;
     const bool alone = std::has_single_bit(owners) || owners == 0;
     const bool asks_mode = (shares & ~by_isolation_[0]) != 0;
     const bool possible = alone && (owners & ~wholes_) == 0 && !asks_mode;
-    return kind.whole && possible ? GpuMode::kWhole : GpuMode::kNone;
+    return offered.whole && possible ? GpuMode::kWhole : GpuMode::kNone;
   }
-  if (!kind.any_profile && (set & named_) != 0) return GpuMode::kNone;
+  if (!offered.any_profile && (set & named_) != 0) return GpuMode::kNone;
   GpuMode mode = GpuMode::kNone;
   for (std::size_t isolation = 1; isolation < by_isolation_.size(); ++isolation) {
     if ((set & by_isolation_.at(isolation)) == 0) continue;
-    const GpuMode asked = kind.shared_as.at(isolation);
+    const GpuMode asked = offered.shared_as.at(isolation);
     if (asked == GpuMode::kNone || (mode != GpuMode::kNone && mode != asked)) return GpuMode::kNone;
     mode = asked;
   }
-  return mode == GpuMode::kNone ? kind.shared_as[0] : mode;
+  return mode == GpuMode::kNone ? offered.shared_as[0] : mode;
 }
 
 Patterns PatternBook::make(const GpuKind& kind) {
+  const Allocatable& offered = kind.offered;
   Patterns patterns;
   patterns.kind_ = kind;
   patterns.number_ = made_++;
-  patterns.costs_ = costs(kind.capacity);
+  patterns.costs_ = costs(offered.capacity);
   patterns.weights_ = costs(kind.weigh_at);
   const std::size_t sets = patterns.costs_->size();
   patterns.serves_.resize(sets);
   patterns.modes_.resize(sets);
-  patterns.beside_.resize(std::size_t{1} << others_);
+  patterns.beside_.resize(std::size_t{1} << regular_);
   patterns.serves_[0] = true;
-  if (kind.mig.table) serve_slices(patterns);
+  if (offered.mig.table) serve_slices(patterns);
   for (ContainerSet set = 1; set < sets; ++set) {
-    if ((set & ~kind.allowed) != 0) continue;
-    const bool as_slices = kind.mig.table && (set & wholes_) == 0;
-    if (!as_slices && fits_in(patterns.cost(set), kind.free)) {
-      patterns.modes_[set] = mode_of(kind, set);
+    if ((set & ~offered.allowed) != 0) continue;
+    const bool as_slices = offered.mig.table && (set & wholes_) == 0;
+    if (!as_slices && offered.has_free(patterns.cost(set))) {
+      patterns.modes_[set] = mode_of(offered, set);
     }
     if (patterns.modes_[set] == GpuMode::kNone) continue;
     patterns.serves_[set] = true;
     patterns.served_ |= set;
-    patterns.beside_[set & all_others()] |= set & ~all_others();
+    patterns.beside_[set & all_regular()] |= set & ~all_regular();
   }
-  patterns.inits_ = patterns.served_ & ~all_others();
-  if (kind.mig.table && others_ + 1 < containers()) serve_in_company(patterns);
+  patterns.inits_ = patterns.served_ & ~all_regular();
+  if (offered.mig.table && regular_ + 1 < containers()) serve_in_company(patterns);
   weigh(patterns);
   return patterns;
 }
@@ -175,14 +173,14 @@ Patterns PatternBook::make(const GpuKind& kind) {
 void PatternBook::serve_in_company(Patterns& patterns) const {
   patterns.in_company_ = patterns.serves_;
   for (auto set = static_cast<ContainerSet>(patterns.serves_.size()); set-- > 0;) {
-    for (std::size_t turn = others_; turn < containers(); ++turn) {
+    for (std::size_t turn = regular_; turn < containers(); ++turn) {
       if (patterns.in_company_[set | bit(turn)]) patterns.in_company_[set] = true;
     }
   }
 }
 
 void PatternBook::weigh(Patterns& patterns) const {
-  const std::size_t sets = std::size_t{1} << others_;
+  const std::size_t sets = std::size_t{1} << regular_;
   const std::vector<Charge>& weights = *patterns.weights_;
   patterns.most_ = most_in<std::int32_t>(patterns.serves_, sets,
                                          [](ContainerSet set) { return std::popcount(set); });

@@ -1,6 +1,6 @@
 // Which sets of a pod's containers one GPU can serve at once: the patterns of bin packing. They are
-// worked out once for each kind of GPU that a request meets, since the GPUs of a cluster are in few
-// different states. Not thread-safe; for one request.
+// computed once for each kind of GPU that a request meets, because the GPUs of a cluster are in few
+// different states. For one request. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "fit/allocatable.hpp"
 #include "fit/slices.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/fit/charge.hpp"
@@ -19,21 +20,15 @@
 
 namespace snug {
 
-/// Bit b is the container of turn b. Apps and sidecars have the low bits, in the pod's order, plain
-/// init containers the others: first those that ask for whole GPUs, since others may use such a GPU
-/// that could not use it alone.
+/// Bit b is the container of turn b. Regular containers (apps and sidecars) have the low bits, in
+/// the pod's order. Plain init containers have the high bits: first those that ask for whole GPUs,
+/// because they let other init containers use a GPU that could not use it alone.
 using ContainerSet = std::uint32_t;
 
-/// All of a GPU that decides whom it can serve. Of equal kinds nothing but scores tells GPUs apart.
+/// GPUs of equal kinds serve the same sets.
 struct GpuKind {
-  Charge free;
-  MebiBytes capacity;
-  ContainerSet allowed = 0;            // by gpu-model; nobody: the GPU is closed
-  std::array<GpuMode, 4> shared_as{};  // by Isolation: the mode in which it would serve a share
-  bool whole = false;                  // whether it can be one pod's alone
-  bool any_profile = false;            // whether it counts as having any slice that is named
-  MigRoom mig;                         // with a table: shares and named slices are slices
-  MebiBytes weigh_at;                  // the capacity by which Pattern weights are told
+  Allocatable offered;  // the containers by their turns
+  MebiBytes weigh_at;   // the capacity for which Patterns::weight() is computed
 
   /// A total order by content, the fullest first.
   friend auto operator<=>(const GpuKind&, const GpuKind&) = default;
@@ -48,43 +43,43 @@ struct SetSlice {
 /// What one kind of GPU can serve.
 class Patterns {
  public:
-  /// Whether it serves all of them at once. The empty set it always does.
+  /// Whether it serves all of them at once. It always serves the empty set.
   [[nodiscard]] bool serves(ContainerSet set) const { return serves_[set]; }
-  /// Whether it serves them all at once, or would if further plain init containers were with them:
-  /// an init container for which no slice is left may share the slice of another with a larger
-  /// need.
+  /// Whether it serves them all at once, perhaps only together with further plain init containers:
+  /// an init container for which no slice is free may share the slice of another one that needs
+  /// more.
   [[nodiscard]] bool serves_in_company(ContainerSet set) const {
     return in_company_.empty() ? serves_[set] : in_company_[set];
   }
-  /// Those that it can serve at all, alone or in company.
+  /// The containers that it serves in some set.
   [[nodiscard]] ContainerSet served() const { return served_; }
-  /// Of the init containers those that it can serve beside these apps and sidecars, alone or in
-  /// company.
-  [[nodiscard]] ContainerSet inits_beside(ContainerSet others) const { return beside_[others]; }
-  /// Those that it can serve beside some.
+  /// The init containers that it serves beside exactly these regular containers, each in some set.
+  [[nodiscard]] ContainerSet inits_beside(ContainerSet regular) const { return beside_[regular]; }
+  /// The init containers that it serves in some set.
   [[nodiscard]] ContainerSet inits() const { return inits_; }
-  /// All patterns of apps and sidecars, the heaviest first, the empty one last.
+  /// All patterns of regular containers, the heaviest first, the empty one last.
   [[nodiscard]] std::span<const ContainerSet> heaviest_first() const { return heaviest_first_; }
-  /// The same, those of the fewest containers first and of those the heaviest, the empty one last.
+  /// The same, by ascending number of containers, of equals the heaviest first, the empty one last.
   [[nodiscard]] std::span<const ContainerSet> fewest_first() const { return fewest_first_; }
 
-  /// For any set of apps and sidecars: the size of the largest pattern in it, and the most compute
-  /// and memory that a pattern in it has at GpuKind::weigh_at.
+  /// By set of regular containers: the size of the largest pattern in it, and the most compute and
+  /// memory of a pattern in it at GpuKind::weigh_at.
   [[nodiscard]] const std::vector<std::int32_t>& most() const { return most_; }
   [[nodiscard]] const std::vector<std::int64_t>& most_compute() const { return most_compute_; }
   [[nodiscard]] const std::vector<std::int64_t>& most_memory() const { return most_memory_; }
 
-  /// What a set weighs at GpuKind::weigh_at, whatever this GPU's capacity is.
+  /// What a set is charged on a GPU of the capacity GpuKind::weigh_at.
   [[nodiscard]] const Charge& weight(ContainerSet set) const { return (*weights_)[set]; }
   /// What a set is charged on this GPU.
   [[nodiscard]] const Charge& cost(ContainerSet set) const { return (*costs_)[set]; }
-  /// In which mode it serves the set, which is not empty; kNone: it does not.
+  /// The mode in which it serves the set, which is not empty; kNone: it does not serve it.
   [[nodiscard]] GpuMode mode(ContainerSet set) const { return modes_[set]; }
-  /// In mode kMig: the slices of the set's containers, by their turns; a plain init container may
-  /// share one.
+  /// In mode kMig: the slices of the set's containers, in the order of their turns. A plain init
+  /// container may share the slice of another container.
   [[nodiscard]] std::span<const SetSlice> slices(ContainerSet set) const { return slices_[set]; }
   [[nodiscard]] const GpuKind& kind() const { return kind_; }
-  /// Different from that of any other kind, of the same request.
+  [[nodiscard]] const Allocatable& offered() const { return kind_.offered; }
+  /// Unique among the kinds of one request.
   [[nodiscard]] std::size_t number() const { return number_; }
 
  private:
@@ -92,7 +87,7 @@ class Patterns {
   GpuKind kind_;
   std::size_t number_ = 0;
   std::vector<bool> serves_;
-  std::vector<bool> in_company_;  // empty: no different from serves_
+  std::vector<bool> in_company_;  // empty: equal to serves_
   std::vector<GpuMode> modes_;
   ContainerSet served_ = 0;
   ContainerSet inits_ = 0;
@@ -110,29 +105,28 @@ class Patterns {
 /// The patterns of all kinds of GPU that one request has met.
 class PatternBook {
  public:
-  /// `request` outlives it, asks for GPUs in at most kMostAskingContainers, and nothing of the
-  /// kubelet.
+  /// `request` must outlive it. It asks Snug for GPUs, in at most kMostAskingContainers.
   explicit PatternBook(const GpuRequest& request);
 
   /// Valid until forget().
   [[nodiscard]] const Patterns& of(const GpuKind& kind);
   [[nodiscard]] std::size_t kinds() const { return known_.size(); }
   void forget();
-  /// Steps of search that making patterns has taken.
+  /// Search steps that making patterns has taken.
   [[nodiscard]] std::int64_t steps() const { return slice_steps_; }
 
   [[nodiscard]] std::size_t containers() const { return turns_.size(); }
-  /// How many apps and sidecars there are: they have the turns 0..others()-1.
-  [[nodiscard]] std::size_t others() const { return others_; }
-  [[nodiscard]] ContainerSet all_others() const { return (ContainerSet{1} << others_) - 1; }
-  /// Its position in the request.
+  /// How many apps and sidecars there are. They have the turns 0..regular_containers()-1.
+  [[nodiscard]] std::size_t regular_containers() const { return regular_; }
+  [[nodiscard]] ContainerSet all_regular() const { return (ContainerSet{1} << regular_) - 1; }
+  /// The position of the container in the request.
   [[nodiscard]] std::size_t position(std::size_t turn) const { return turns_[turn]; }
   [[nodiscard]] const ContainerRequest& asked(std::size_t turn) const {
     return request_.containers[turns_[turn]];
   }
   [[nodiscard]] ContainerSet wholes() const { return wholes_; }
   [[nodiscard]] ContainerSet apps() const { return apps_; }
-  /// The other apps and sidecars that can stand wherever this one does.
+  /// The other regular containers that a GPU serves if and only if it serves this one.
   [[nodiscard]] ContainerSet twins(std::size_t turn) const { return twins_.at(turn); }
 
  private:
@@ -142,7 +136,7 @@ class PatternBook {
 
   void find_twins();
   [[nodiscard]] std::shared_ptr<const std::vector<Charge>> costs(MebiBytes capacity);
-  [[nodiscard]] GpuMode mode_of(const GpuKind& kind, ContainerSet set) const;
+  [[nodiscard]] GpuMode mode_of(const Allocatable& offered, ContainerSet set) const;
   [[nodiscard]] Patterns make(const GpuKind& kind);
   void serve_slices(Patterns& patterns);
   void serve_in_company(Patterns& patterns) const;
@@ -150,7 +144,7 @@ class PatternBook {
 
   const GpuRequest& request_;
   std::vector<std::size_t> turns_;
-  std::size_t others_ = 0;
+  std::size_t regular_ = 0;
   ContainerSet wholes_ = 0;
   ContainerSet named_ = 0;  // those that ask for a slice by its profile
   ContainerSet apps_ = 0;

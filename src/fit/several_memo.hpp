@@ -1,4 +1,4 @@
-// What fit() remembers of a request for several containers, from node to node.
+// What fit() remembers about a request of several containers, from node to node.
 #pragma once
 
 #include <compare>
@@ -18,13 +18,13 @@ class SeveralMemo {
   struct Question {
     std::vector<std::size_t> kinds;  // of a node's GPUs (Patterns::number), sorted
     std::int64_t cap_left = 0;
-    bool in_full = false;  // by all constraints; else for a reason, with fewer steps
+    bool in_full = false;  // under all constraints; else for a reason, with fewer steps
     friend auto operator<=>(const Question&, const Question&) = default;
   };
   struct Known {
     bool possible = false;
-    bool ran_out = false;  // not possible, as far as was tried
-    /// If possible, a cover: what GPUs of which kind serve.
+    bool ran_out = false;  // none was found before the steps were used up
+    /// If possible, a cover: for each GPU its kind and the set that it serves.
     std::vector<std::pair<std::size_t, ContainerSet>> cover;
   };
 
@@ -38,7 +38,7 @@ class SeveralMemo {
     return &known_.emplace(std::move(question), std::move(known)).first->second;
   }
 
-  /// Gives memory back where much has been seen. Nothing that was found stays valid.
+  /// Frees memory if much is remembered. Pointers from find() and remember() become invalid.
   void tidy() {
     constexpr std::size_t kMany = 4'096;
     if (book.kinds() + known_.size() <= kMany) return;

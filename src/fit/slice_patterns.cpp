@@ -19,14 +19,14 @@ constexpr ContainerSet bit(std::size_t turn) { return ContainerSet{1} << turn; }
 /// an app, or of another init container, where that has what it needs.
 class SlicesOfSet {
  public:
-  SlicesOfSet(const PatternBook& book, const MigRoom& room) : book_(book), room_(room) {
+  SlicesOfSet(const PatternBook& book, const MigFree& free) : book_(book), free_(free) {
     for (std::size_t turn = 0; turn < book.containers(); ++turn) {
       Wanted& wanted = by_turn_.emplace_back();
       wanted.turn = turn;
       const std::optional<SliceNeed> need = slice_need(book.asked(turn));
       if (!need) continue;
       wanted.need = *need;
-      wanted.profile = smallest_profile(*room.table, *need, room.profiles);
+      wanted.profile = free.profile_for(*need);
     }
   }
 
@@ -55,7 +55,7 @@ class SlicesOfSet {
     std::vector<std::uint16_t> profiles(wanted_.size());
     std::ranges::transform(wanted_, profiles.begin(),
                            [](const Wanted& each) { return each.profile.value_or(0); });
-    const auto placed = place_together(room_, profiles, starts, steps);
+    const auto placed = place_together(free_, profiles, starts, steps);
     if (!placed) return std::nullopt;
     std::vector<SetSlice> slices;
     slices.reserve(wanted_.size() + shared_.size());
@@ -79,7 +79,7 @@ class SlicesOfSet {
 
   /// Where there is one.
   [[nodiscard]] const MigProfile& profile_of(const Wanted& each) const {
-    return room_.table->profiles[each.profile.value_or(0)];
+    return free_.table->profiles[each.profile.value_or(0)];
   }
 
   void share() {
@@ -96,7 +96,7 @@ class SlicesOfSet {
     for (const Wanted& init : inits) {
       const auto owner = std::ranges::find_if(wanted_, [&](const Wanted& each) {
         return book_.asked(each.turn).kind != ContainerKind::kSidecar &&
-               serves(*room_.table, profile_of(each), init.need);
+               serves(*free_.table, profile_of(each), init.need);
       });
       if (owner == wanted_.end()) {
         wanted_.push_back(init);
@@ -107,7 +107,7 @@ class SlicesOfSet {
   }
 
   const PatternBook& book_;
-  const MigRoom& room_;
+  const MigFree& free_;
   std::vector<Wanted> by_turn_;
   std::vector<Wanted> wanted_;                               // those with slices of their own
   std::vector<std::pair<std::size_t, std::size_t>> shared_;  // and those that use another's
@@ -117,19 +117,18 @@ class SlicesOfSet {
 
 /// Where a slice is named that the GPU cannot have, and that does not matter yet, it takes nothing.
 void PatternBook::serve_slices(Patterns& patterns) {
-  const GpuKind& kind = patterns.kind_;
+  const Allocatable& offered = patterns.offered();
   std::vector<Charge> costs = *patterns.costs_;
   patterns.slices_.resize(costs.size());
-  SlicesOfSet slices(*this, kind.mig);
+  SlicesOfSet slices(*this, offered.mig);
   for (ContainerSet set = 1; set < costs.size(); ++set) {
-    if ((set & wholes_) != 0 || (set & ~kind.allowed) != 0) continue;
+    if ((set & wholes_) != 0 || (set & ~offered.allowed) != 0) continue;
     bool allowed = true;
     ContainerSet placed = set;
     for (std::size_t turn = 0; turn < containers(); ++turn) {
       if ((set & bit(turn)) == 0) continue;
-      const auto isolation = static_cast<std::size_t>(asked(turn).isolation);
-      allowed = allowed && kind.shared_as.at(isolation) != GpuMode::kNone;
-      const bool nameless = kind.any_profile && (named_ & bit(turn)) != 0;
+      allowed = allowed && offered.shares_for(asked(turn).isolation) != GpuMode::kNone;
+      const bool nameless = offered.any_profile && (named_ & bit(turn)) != 0;
       if (nameless && !slices.has_profile(turn)) placed &= ~bit(turn);
     }
     if (!allowed || !slices.choose(placed)) continue;
@@ -138,7 +137,7 @@ void PatternBook::serve_slices(Patterns& patterns) {
     PodCharge sum;
     for (const SetSlice& each : *found) {
       sum.add(asked(each.turn).kind, position(each.turn),
-              slice_charge(*kind.mig.table, each.slice.profile));
+              slice_charge(*offered.mig.table, each.slice.profile));
     }
     costs[set] = sum.total();
     patterns.modes_[set] = GpuMode::kMig;

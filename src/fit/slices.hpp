@@ -1,4 +1,4 @@
-// What slices of a GPU cost, and where several go together.
+// What slices of a GPU cost, and where several can be placed together.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "fit/levels.hpp"
 #include "snug/fit/charge.hpp"
-#include "snug/fit/mig_room.hpp"
+#include "snug/fit/mig_free.hpp"
 #include "snug/mig/choose.hpp"
 #include "snug/model/mig.hpp"
 #include "snug/model/placement.hpp"
 #include "snug/model/snapshot.hpp"
 
 namespace snug {
-
-/// As mig_room(), by the constraints up to this one.
-[[nodiscard]] MigRoom mig_room_by(const NodeInventory& node, const GpuState& gpu, Level level);
 
 [[nodiscard]] constexpr bool may_be_slice(Isolation isolation) {
   return isolation == Isolation::kAny || isolation == Isolation::kMig;
@@ -28,11 +24,11 @@ namespace snug {
 /// What a slice costs its holder.
 [[nodiscard]] Charge slice_charge(const MigTable& table, std::uint16_t profile);
 
-/// The slice of a card of which these memory slices are idle; whose it is, and of which GPU, is for
-/// the caller to say.
+/// The slice on a card that has these memory slices idle. The caller sets the container and the
+/// GPU.
 [[nodiscard]] DeviceTake slice_take(const MigTable& table, AxisMask idle, MigPlacement slice);
 
-/// In which order the starts of a profile are tried: starts_that_block_least(), remembered. Not
+/// The order in which the starts of a profile are tried: starts_that_block_least(), cached. Not
 /// thread-safe.
 class StartOrders {
  public:
@@ -47,11 +43,11 @@ class StartOrders {
   std::map<std::pair<const MigTable*, std::uint16_t>, Order> orders_;
 };
 
-/// Places for slices of these profiles together, in their order; nothing: there are none, or the
-/// search came to its bound (kMostSliceSteps). `steps` grows by what it took. It is quick where
-/// equal profiles stand together and the larger ones first.
+/// Places for slices of all these profiles, in their order; nothing: there are none, or the search
+/// came to its limit (kMostSliceSteps). Adds the steps that it took to `steps`. It is fast if equal
+/// profiles are adjacent and the larger ones come first.
 [[nodiscard]] std::optional<std::vector<MigPlacement>> place_together(
-    const MigRoom& room, std::span<const std::uint16_t> profiles, StartOrders& orders,
+    const MigFree& free, std::span<const std::uint16_t> profiles, StartOrders& orders,
     std::int64_t& steps);
 
 }  // namespace snug

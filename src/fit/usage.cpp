@@ -7,23 +7,15 @@
 #include <string_view>
 #include <utility>
 
-#include "fit/levels.hpp"
-#include "fit/slices.hpp"
+#include "fit/gpu_modes.hpp"
+#include "fit/plausible.hpp"
 #include "snug/fit/charge.hpp"
+#include "snug/fit/mig_free.hpp"
 #include "snug/fit/pod_charge.hpp"
 #include "snug/fit/tenant.hpp"
 
 namespace snug {
 namespace {
-
-/// Slices are there in MIG mode only, and nothing else is.
-bool may_hold(const GpuInfo& gpu, GpuMode mode) {
-  return gpu.mig ? mode == GpuMode::kMig : allows(gpu, mode);
-}
-
-Charge larger(const Charge& a, const Charge& b) {
-  return {.memory = std::max(a.memory, b.memory), .compute = std::max(a.compute, b.compute)};
-}
 
 /// A shared GPU goes on in its mode while the operator still allows it, and takes no other until it
 /// is empty.
@@ -54,7 +46,7 @@ ReasonCode gate_for_kubelet(const NodeState& node) {
   return node.snug_assigned + node.unplaced > 0 ? ReasonCode::kOtherKind : ReasonCode::kNone;
 }
 
-bool says_less_than_over_committed(GpuClosure closure) {
+bool outranked_by_over_commit(GpuClosure closure) {
   return closure == GpuClosure::kOpen || closure == GpuClosure::kUnhealthy ||
          closure == GpuClosure::kSuspect;
 }
@@ -79,7 +71,7 @@ class Adder {
       node.gpus.push_back(
           {.info = &gpu,
            .memory = gpu.memory,
-           .sharing = opened_as(gpu, Isolation::kAny),
+           .sharing = opened_as(gpu),
            .takes_whole = allows(gpu, GpuMode::kWhole),
            .shares_both = allows(gpu, GpuMode::kTimeSlicing) && allows(gpu, GpuMode::kMps),
            .closure = gpu.healthy ? GpuClosure::kOpen : GpuClosure::kUnhealthy,
@@ -187,15 +179,15 @@ class Adder {
   }
 
   static void over_commit(GpuState& gpu) {
-    if (says_less_than_over_committed(gpu.closure)) gpu.closure = GpuClosure::kOverCommitted;
+    if (outranked_by_over_commit(gpu.closure)) gpu.closure = GpuClosure::kOverCommitted;
   }
 
   /// In MIG mode there is none for slices of an unknown table.
   void set_room(GpuState& gpu) const {
     if (gpu.info->mig && !takes_slices(*gpu.info)) return;
     if (takes_slices(*gpu.info)) {
-      const MigRoom room = mig_room(*node_.inventory, gpu);
-      gpu.left = axis_thousandths(*room.table, room.idle());
+      const MigFree free = mig_free(*node_.inventory, gpu);
+      gpu.left = axis_thousandths(*free.table, free.idle());
       gpu.room = 2 * gpu.left;
       return;
     }
@@ -215,39 +207,29 @@ class Adder {
     GpuState& gpu = node_.gpus[position];
     const bool conflict = gpu.mode != GpuMode::kNone && gpu.mode != device.mode;
     if (gpu.mode == GpuMode::kNone) gpu.mode = device.mode;
-    const Charge stated{.memory = device.memory, .compute = device.compute};
-    Charge counted = stated;
-    // Whatever a reservation says of its size, a whole GPU is a whole GPU.
-    if (device.mode == GpuMode::kWhole) {
-      counted = {.memory = gpu.memory.value > 0 ? gpu.memory : stated.memory, .compute = kWholeGpu};
-    }
+    CountedDevice counted = count_device(device, holder.asked, gpu);
+    if (counted.rounded) ++rounded_[position];
     if (gpu.closure != GpuClosure::kVanished) {
-      const bool sized = holder.asked != nullptr && device.mode != GpuMode::kMig;
-      if (sized && !plausible(*holder.asked, stated, gpu.memory)) {
-        counted = larger(larger(counted, stated), charge(*holder.asked, gpu.memory));
-        suspect = true;
-      } else if (sized && std::holds_alternative<FractionAsk>(holder.asked->ask)) {
-        counted.memory = charge(*holder.asked, gpu.memory).memory;
-        ++rounded_[position];
-      }
       if (takes_slices(*gpu.info)) {
-        const bool good = device.slice && take_slice(position, *device.slice, holder, counted);
-        suspect = suspect || !good;
+        if (device.slice) {
+          take_slice(position, *device.slice, holder, counted);
+        } else {
+          counted.suspect = true;
+        }
       } else if (gpu.info->mig && device.slice) {
         take_unknown(position, *device.slice, holder.kind);
       }
-      suspect = suspect || !may_hold(*gpu.info, device.mode);
     }
     if (gpu.closure == GpuClosure::kOpen) {
-      if (suspect) gpu.closure = GpuClosure::kSuspect;
+      if (suspect || counted.suspect) gpu.closure = GpuClosure::kSuspect;
       if (conflict) gpu.closure = GpuClosure::kModeConflict;
     }
-    return {position, counted};
+    return {position, counted.cost};
   }
 
-  /// False: it is no slice of the card, or not one that serves what was asked. `counted` becomes
-  /// what it costs, if that is more.
-  bool take_slice(std::size_t position, const Slice& slice, const Holder& holder, Charge& counted) {
+  /// `counted` becomes suspect if this is no slice of the card, or none that serves what was asked.
+  void take_slice(std::size_t position, const Slice& slice, const Holder& holder,
+                  CountedDevice& counted) {
     GpuState& gpu = node_.gpus[position];
     const MigTable& table = *gpu.info->mig_table;
     const std::optional<MigPlacement> placement = placement_of(table, slice);
@@ -257,19 +239,18 @@ class Adder {
           on_axis ? axis_range(slice.start, slice.size) : axis_range(0, table.axis);
       if ((gpu.mig.taken & range) != 0) over_commit(gpu);
       gpu.mig.taken |= range;
-      return false;
+      counted.suspect = true;
+      return;
     }
-    const Charge cost = slice_charge(table, placement->profile);
-    const bool good =
-        (holder.asked == nullptr || plausible(table, placement->profile, *holder.asked)) &&
-        plausible(cost, counted);
-    counted = larger(counted, cost);
-    if (!take_own({position, *placement, holder.kind})) return good;
+    const CountedDevice as_slice =
+        count_slice(table, placement->profile, holder.asked, counted.cost);
+    counted.cost = as_slice.cost;
+    counted.suspect = counted.suspect || as_slice.suspect;
+    if (!take_own({position, *placement, holder.kind})) return;
     if (!has_room(table, gpu.mig, *placement)) over_commit(gpu);
     gpu.mig = with_slice(table, gpu.mig, *placement);
     const bool changed = !exists(gpu, *placement, slice.uuid);
     if (changed && gpu.closure == GpuClosure::kOpen) gpu.closure = GpuClosure::kChanged;
-    return good;
   }
 
   /// Of a card whose table is not known.

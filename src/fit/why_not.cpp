@@ -5,36 +5,38 @@
 #include <cstdint>
 #include <optional>
 
-#include "fit/levels.hpp"
 #include "fit/slices.hpp"
 #include "snug/fit/charge.hpp"
+#include "snug/fit/mig_free.hpp"
 #include "snug/mig/catalog.hpp"
 #include "snug/mig/choose.hpp"
 
 namespace snug {
 namespace {
 
-/// The profiles of the slices that the GPU, which takes slices, has or could be given.
-ProfileSet profiles_on(const NodeInventory& node, const GpuState& gpu) {
-  return mig_room_by(node, gpu, Level::kMode).profiles;
+/// What the GPU, which takes slices, has or could be given when it is empty.
+MigFree offered_slices(const NodeInventory& node, const GpuState& gpu) {
+  MigFree free = MigFree::empty_card(*gpu.info);
+  free.keep_what_node_offers(node, *gpu.info);
+  return free;
 }
 
-/// Whether the GPU has the profile, or could have. Outside of MIG mode its card decides, since the
-/// operator may switch the mode. A vanished GPU may have been any card: it could.
+/// Whether the GPU has the profile, or could have it. Outside of MIG mode its card decides, because
+/// the operator can switch the mode on. A vanished GPU may have been any card.
 bool could_have(const NodeInventory& node, const GpuState& gpu, const SliceNeed& need,
                 FitMemo& memo) {
   if (gpu.closure == GpuClosure::kVanished) return true;
   if (takes_slices(*gpu.info)) {
-    return smallest_profile(*gpu.info->mig_table, need, profiles_on(node, gpu)).has_value();
+    return offered_slices(node, gpu).profile_for(need).has_value();
   }
-  // A step takes as long as reading so many bytes of a model's words.
+  // One step takes as long as reading so many bytes of a model's name.
   constexpr std::size_t kBytesOfStep = 16;
   memo.count_steps(static_cast<std::int64_t>(1 + gpu.info->model.size() / kBytesOfStep));
   const MigCard* const card = find_mig_card(gpu.info->model, gpu.memory);
   return card != nullptr && smallest_profile(*card->table, need).has_value();
 }
 
-/// Whether could_have() says the same of both, neither of which takes slices.
+/// Whether could_have() gives the same answer for both, neither of which takes slices.
 bool same_card(const GpuState& a, const GpuState& b) {
   return a.closure == b.closure && a.memory == b.memory && a.info->model == b.info->model &&
          !takes_slices(*a.info) && !takes_slices(*b.info);
@@ -56,15 +58,14 @@ bool too_small(const NodeInventory& node, const GpuState& gpu, const ContainerRe
   if (!takes_slices(*gpu.info)) {
     return !gpu.info->mig && charge(asked, gpu.memory).memory > gpu.memory;
   }
-  const ProfileSet profiles = profiles_on(node, gpu);
-  return may_be_slice(asked.isolation) && profiles != 0 &&
-         !smallest_profile(*gpu.info->mig_table, need, profiles);
+  const MigFree slices = offered_slices(node, gpu);
+  return may_be_slice(asked.isolation) && slices.profiles != 0 && !slices.profile_for(need);
 }
 
 }  // namespace
 
 ReasonCode closest_reason(const NodeState& node, FitMemo& memo, ReasonCode found) {
-  // In the order of the reasons: those before are of a GPU that could serve the request.
+  // The reasons before it in the table are those of a GPU that could serve the request.
   if (found < ReasonCode::kWrongMode) return found;
   for (const ContainerRequest& asked : memo.request().containers) {
     const std::optional<SliceNeed> need = slice_need(asked);

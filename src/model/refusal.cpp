@@ -7,7 +7,8 @@ namespace snug {
 namespace {
 
 constexpr auto kRows = std::to_array<ReasonRow>({
-#define SNUG_REASON_ROW(name, code, evictable, sentence) {code, evictable, sentence},
+#define SNUG_REASON_ROW(name, code, evictable, distance, sentence) \
+  {code, evictable, distance, sentence},
     SNUG_REASONS(SNUG_REASON_ROW)
 #undef SNUG_REASON_ROW
 });

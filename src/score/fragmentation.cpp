@@ -16,7 +16,7 @@ FragmentationView fragmentation_view(const NodeState& node) {
         FragmentationView::Gpu{gpu.left, ModelSet{1} << gpu.info->model_number});
     if (!takes_slices(*gpu.info)) continue;
     added.mig_number = gpu.info->mig_number;
-    added.slices = mig_room(*node.inventory, gpu);
+    added.slices = mig_free(*node.inventory, gpu);
   }
   return view;
 }

@@ -7,7 +7,7 @@
 #include "score/cost.hpp"
 #include "snug/demand/fitted.hpp"
 #include "snug/fit/charge.hpp"
-#include "snug/fit/mig_room.hpp"
+#include "snug/fit/mig_free.hpp"
 
 namespace snug {
 namespace {
@@ -42,7 +42,7 @@ std::int64_t value_lost(const TermInput& input, std::size_t position) {
   const bool dynamic = input.node.inventory->dynamic_mig;
   const SliceValueTable* values = input.demand.slice_values_for(gpu.info->mig_number);
   if (dynamic && values == nullptr) return 0;
-  AxisMask taken = mig_room(*input.node.inventory, gpu).use.taken;
+  AxisMask taken = mig_free(*input.node.inventory, gpu).use.taken;
   std::int64_t lost = dynamic ? values->value_of(taken) : 0;
   for (const DeviceTake& each : input.placement.takes) {
     if (each.gpu != position || each.milli == 0) continue;

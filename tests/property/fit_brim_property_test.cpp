@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "fit/search.hpp"
+#include "fit/several_containers.hpp"
 #include "fit_oracle.hpp"
 #include "many.hpp"
 #include "random_cluster.hpp"
@@ -133,7 +133,7 @@ bool is_found(const Brim& brim) {
   RC_LOG() << describe(*node);
   FitMemo memo(brim.request);
   PlacementList options;
-  const auto [reason, gave_up] = fit_several(*node, {}, memo, options);
+  const auto [reason, gave_up] = fit_several_containers(*node, {}, memo, options);
   RC_TAG(std::to_string(brim.request.containers.size()) + " containers",
          reason == ReasonCode::kNone ? "found" : "given up");
   RC_ASSERT(can_fit(*node, {}, memo) == (reason == ReasonCode::kNone));

@@ -87,7 +87,7 @@ def reasons_documented(tree):
     yield from _missing(tree, doc, REASONS)
     if not (tree.has(doc) and tree.has(REASONS)):
         return
-    rows = re.findall(r'ROW\(\s*\w+\s*,\s*"(\w+)"\s*,\s*(true|false)\s*,\s*"([^"]*)"\s*\)', tree.text(REASONS))
+    rows = re.findall(r'ROW\(\s*\w+\s*,\s*"(\w+)"\s*,\s*(true|false)\s*,\s*\w+\s*,\s*"([^"]*)"\s*\)', tree.text(REASONS))
     if not rows:
         yield Finding(REASONS, 1, "no reason can be read here")
     have = _rows(tree.text(doc), r"^\| `(\w+)` \| (yes|no) \| ([^|]*) \|")

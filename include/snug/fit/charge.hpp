@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "snug/base/units.hpp"
-#include "snug/model/mig.hpp"
 #include "snug/model/request.hpp"
 
 namespace snug {
@@ -21,7 +20,7 @@ struct Charge {
   MebiBytes memory;
   MilliGpu compute;
 
-  /// Thousandths of the GPU's memory plus thousandths of its compute, as GpuState::room counts.
+  /// Thousandths of the GPU's memory plus thousandths of its compute, the unit of GpuState::room.
   [[nodiscard]] std::int32_t room(MebiBytes capacity) const {
     return static_cast<std::int32_t>(1000 * memory.value / capacity.value + compute.value);
   }
@@ -38,12 +37,12 @@ struct Charge {
   friend auto operator<=>(const Charge&, const Charge&) = default;
 };
 
-/// `capacity` > 0. Asks that name no single GPU's share (slices, kubelet units) cost nothing here.
-/// The result may exceed the capacity: that is for fit to refuse.
+/// `capacity` > 0. Slices and kubelet units cost nothing here. The result may exceed the capacity:
+/// fit refuses that.
 [[nodiscard]] Charge charge(const ContainerRequest& asked, MebiBytes capacity);
 
-/// What each container of a request costs, remembered for the GPU size that was asked for last: the
-/// GPUs of a cluster have few sizes. `request` must outlive it. Not thread-safe.
+/// What each container of a request costs, cached for the GPU size of the last call: the GPUs of a
+/// cluster have few sizes. `request` must outlive it. Not thread-safe.
 class Prices {
  public:
   struct Price {
@@ -64,17 +63,5 @@ class Prices {
 
   std::vector<Known> known_;
 };
-
-/// Whether a reservation may state this charge for what was asked on a GPU that has `capacity` > 0
-/// today. What follows from the GPU's size may be off as far as if it had been an eighth smaller or
-/// larger at binding (docs/decisions/0011).
-[[nodiscard]] bool plausible(const ContainerRequest& asked, const Charge& stated,
-                             MebiBytes capacity);
-/// The same of a slice: whether one of this profile may have been given for what was asked, and
-/// whether one that costs so much today may have cost what is stated. Drivers differ in what memory
-/// a profile has.
-[[nodiscard]] bool plausible(const MigTable& table, std::uint16_t profile,
-                             const ContainerRequest& asked);
-[[nodiscard]] bool plausible(const Charge& today, const Charge& stated);
 
 }  // namespace snug

@@ -1,9 +1,11 @@
 // Feasibility: the only place that decides whether a pod can have devices of a node, and which.
 // Pure functions of one node's state, a request, and what the operator lets its namespace share.
 //
-// A request of one container is judged GPU by GPU (src/fit/single.cpp), one of several by search
-// (src/fit/search.cpp). Both find a placement if and only if there is one; only a request made to
-// be hard may come to the search's bound (kMostFitSteps), and then counts as not fitting.
+// The rules stand in one table (src/fit/constraints.cpp). A request of one container is judged GPU
+// by GPU (src/fit/one_container.cpp), a request of several by search
+// (src/fit/several_containers.cpp). Both find a placement if and only if there is one; only a
+// request made to be hard can come to the limit of the search (kMostFitSteps), and then counts as
+// not fitting.
 #pragma once
 
 #include <array>
@@ -30,9 +32,9 @@ class StartOrders;
 /// Containers of a request that asks Snug for devices: bit i is the one at position i.
 using ContainerBits = std::uint32_t;
 
-/// What is worked out once for a request and serves on every node: prices, and for several
-/// containers which of them a GPU can serve, and which models they take. Answers do not depend on
-/// it. Not thread-safe; `request` outlives it.
+/// What is computed once for a request and used on every node: prices, which models the containers
+/// accept, and for several containers which of them a GPU can serve. Answers do not depend on it.
+/// `request` must outlive it. Not thread-safe.
 class FitMemo {
  public:
   explicit FitMemo(const GpuRequest& request);
@@ -43,17 +45,18 @@ class FitMemo {
   [[nodiscard]] const GpuRequest& request() const { return request_; }
   [[nodiscard]] Prices& prices() { return prices_; }
   [[nodiscard]] SeveralMemo& several();
-  /// Of the first container, as a slice; of one that can be none it says nothing.
+  /// What a slice needs to serve the first container. Meaningful only if a slice can serve it.
   [[nodiscard]] const SliceNeed& slice_need() const { return slice_need_; }
   [[nodiscard]] StartOrders& starts();
-  /// Which containers take GPUs of this one's model, by their positions in the request, which asks
-  /// nothing of the kubelet. A model with a number is compared once; each time counts as steps.
+  /// The containers that accept the GPU's model, by their positions in the request, which asks Snug
+  /// for devices. A model with a number is compared once. Each comparison counts as steps.
   [[nodiscard]] ContainerBits takers(const GpuInfo& gpu);
 
-  /// What has been done with it so far, in units of some microseconds: calls of fit(), and their
-  /// steps of search. Whoever makes many calls bounds them by it, since it is the same everywhere.
+  /// The work done with it so far, in units of some microseconds: calls of fit() and their search
+  /// steps. A caller that makes many calls limits them by this, because it does not depend on the
+  /// machine.
   [[nodiscard]] std::int64_t work() const { return calls_ + steps_ / kStepsOfWork; }
-  /// Steps of search alone.
+  /// Search steps alone.
   [[nodiscard]] std::int64_t steps() const { return steps_; }
   void count_calls(std::int64_t calls) { calls_ += calls; }
   void count_steps(std::int64_t steps) { steps_ += steps; }
@@ -64,7 +67,7 @@ class FitMemo {
   [[nodiscard]] ContainerBits compare(std::string_view model);
 
   const GpuRequest& request_;
-  bool any_model_ = true;                                         // all containers take all models
+  bool any_model_ = true;                                         // all containers accept all
   std::array<std::optional<ContainerBits>, kMostModels> takers_;  // by the model's number
   std::string unnumbered_;  // the model that takers_[0] is about: the last one without a number
   Prices prices_;
@@ -75,21 +78,21 @@ class FitMemo {
   std::int64_t steps_ = 0;
 };
 
-/// The placements of memo.request() on `node` that score terms may choose among, written to
-/// `options`, whose memory is reused. Where one GPU is asked for these are all, in ascending order
-/// of GPU position, of neighbours in the same state (GpuState::same_as) only the first, and on one
-/// GPU in the order of starts_that_block_least() where it is a slice; where more are, those that
-/// differ, up to some number. kNone: there is at least one. Any other reason: there is none,
-/// `options` is empty, and the reason is true of the node: without the constraint that it names
-/// (and those that Level in src/fit/levels.hpp lists after it) there would be one. A pod that asks
-/// for nothing has one placement on every node: without takes.
+/// Writes the placements of memo.request() on `node` that score terms may choose among to
+/// `options`, whose memory is reused. If one GPU is asked for, these are all placements, in
+/// ascending order of GPU position (of adjacent GPUs in the same state (GpuState::same_as) only the
+/// first), and for slices of one GPU in the order of starts_that_block_least(). If more are asked
+/// for, they are placements that differ, up to a limit. kNone: there is at least one. Any other
+/// reason: there is none, `options` is empty, and without the constraint that the reason names (and
+/// those after it in src/fit/constraints.cpp) there would be one. A pod that asks for nothing has
+/// one placement on every node: without takes.
 [[nodiscard]] ReasonCode fit(const NodeState& node, const Tenant& tenant, FitMemo& memo,
                              PlacementList& options);
 
-/// What is said of a node to which a call did not get (kMostFitStepsOfCall).
+/// The reason of a node that a call did not judge, because it came to kMostFitStepsOfCall.
 inline constexpr ReasonCode kNotJudged = ReasonCode::kNoRoom;
 
-/// Whether fit() would find any.
+/// Whether fit() would find a placement.
 [[nodiscard]] bool can_fit(const NodeState& node, const Tenant& tenant, FitMemo& memo);
 
 }  // namespace snug

@@ -1,8 +1,8 @@
-// What the containers of one pod take of one GPU together. Per dimension it is the larger of
+// What the containers of one pod take of one GPU together. In each dimension it is the maximum of
 //   apps + sidecars, and
 //   each plain init container + the sidecars started before it,
 // for the pod's whole life: plain init containers run one after another, before the apps.
-// Not thread-safe; made anew for each pod and GPU.
+// One object for each pod and GPU. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@ namespace snug {
 
 class PodCharge {
  public:
-  /// `position`: the container's in the pod's order. In any order; what a container has more than
-  /// once, as a reservation made by hand may say, adds up.
+  /// `position`: of the container in the pod. Calls may come in any order. If a container is added
+  /// twice, as a reservation made by hand may say, its costs add up.
   void add(ContainerKind kind, std::size_t position, const Charge& cost) {
     parts_.push_back({kind, position, cost});
   }
   void remove_last() { parts_.pop_back(); }
-  /// Nothing of no containers.
+  /// Zero for no containers.
   [[nodiscard]] Charge total() const;
 
  private:

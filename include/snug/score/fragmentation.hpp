@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "snug/fit/mig_room.hpp"
+#include "snug/fit/mig_free.hpp"
 #include "snug/model/demand.hpp"
 #include "snug/model/snapshot.hpp"
 
@@ -19,7 +19,7 @@ struct FragmentationView {
     std::int32_t free_milli = 0;
     ModelSet model = 0;
     std::uint8_t mig_number = 0;
-    std::optional<MigRoom> slices{};  // set if the GPU takes nothing but slices
+    std::optional<MigFree> slices{};  // set if the GPU takes nothing but slices
   };
   std::vector<Gpu> gpus;
 };

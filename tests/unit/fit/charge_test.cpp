@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fit/plausible.hpp"
 #include "support/cluster.hpp"
 
 namespace snug::charge_test {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "fit/plausible.hpp"
 #include "pods.hpp"
 #include "support/slices.hpp"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <string>
@@ -57,6 +58,20 @@ TEST(ReasonTest, TheCodesOnTheWireAndWhatEvictionResolvesAreStable) {
   for (const Row& row : rows) {
     EXPECT_EQ(reason(row.code).code, row.wire);
     EXPECT_EQ(reason(row.code).evictable, row.evictable) << row.wire;
+  }
+}
+
+TEST(ReasonTest, TheNearestNodeWaitsForPodsThenForItsOperatorThenForAnotherRequest) {
+  const std::vector<ReasonCode> nearest_first = {ReasonCode::kPromised,  ReasonCode::kNominated,
+                                                 ReasonCode::kNoRoom,    ReasonCode::kUnhealthy,
+                                                 ReasonCode::kWrongPool, ReasonCode::kModelExcluded,
+                                                 ReasonCode::kTooLarge,  ReasonCode::kMalformed};
+  EXPECT_TRUE(std::ranges::is_sorted(nearest_first, std::ranges::less{},
+                                     [](ReasonCode code) { return reason(code).distance; }));
+  std::set<std::uint16_t> distances;
+  for (const ReasonRow& row : all_reasons()) {
+    EXPECT_TRUE(row.distance == kFar || distances.insert(row.distance).second) << row.code;
+    EXPECT_TRUE(row.distance < kFar || !row.evictable) << row.code;
   }
 }
 

@@ -1,4 +1,4 @@
-#include "fit/search.hpp"
+#include "fit/several_containers.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -7,9 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "fit/constraints.hpp"
 #include "fit/cover.hpp"
-#include "fit/kinds.hpp"
-#include "fit/levels.hpp"
 #include "fit/offers.hpp"
 #include "fit/several_memo.hpp"
 #include "snug/base/limits.hpp"
@@ -29,62 +28,51 @@ constexpr std::int64_t kMostReasonSteps = 1'000;
 /// What either search for options may cost beyond the one that shows that there is any.
 constexpr std::int64_t kMostOptionSteps = 1'000;
 
-/// By all constraints.
-constexpr Level kAll = Level::kTenants;
+/// The capacity by which weights are told for all GPUs of the node: the largest that it has.
+MebiBytes weigh_at(const NodeState& node) {
+  MebiBytes largest;
+  for (const GpuState& gpu : node.gpus) {
+    if (gpu.closure != GpuClosure::kVanished) largest = std::max(largest, gpu.memory);
+  }
+  return largest.value > 0 ? largest : MebiBytes{kLargestQuantity};
+}
 
-class Several {
+class SeveralContainers {
  public:
-  Several(const NodeState& node, const Tenant& tenant, FitMemo& memo)
+  SeveralContainers(const NodeState& node, const Tenant& tenant, FitMemo& memo)
       : node_(node),
         tenant_(tenant),
         memo_(memo),
         several_(memo.several()),
-        apart_(kept_apart(node, tenant)),
-        unenforced_(!node.inventory->enforced && tenant.wants_enforcement()),
+        view_(node, tenant, kept_apart(node, tenant)),
         weigh_at_(weigh_at(node)) {
     several_.tidy();
     for (const GpuState& gpu : node.gpus) takers_.push_back(takers_of(gpu));
   }
 
-  /// Whether there is a cover by the constraints up to this one. The bins are tried in an order
-  /// that depends on their kinds alone, so that nodes with GPUs of the same kinds get the same
-  /// answer, whichever was asked about first.
-  bool possible(Level level) {
-    std::vector<Bin> bins = bins_by(level);
-    std::ranges::sort(bins, {},
-                      [](const Bin& bin) { return std::pair(bin.patterns->kind(), bin.gpu); });
-    const std::int64_t cap = level >= Level::kCap ? tenant_.cap_left : kNoCap;
-    SeveralMemo::Question question{.kinds = {}, .cap_left = cap, .in_full = level == kAll};
-    for (const Bin& bin : bins) question.kinds.push_back(bin.patterns->number());
-    std::ranges::sort(question.kinds);
-    known_ = several_.find(question);
-    if (known_ != nullptr) return known_->possible;
-    const std::int64_t most = question.in_full ? kMostFitSteps : kMostReasonSteps;
-    SeveralMemo::Known known;
-    const bool all = run(Aim::kAny, bins, cap, most, [&](const Cover& cover) {
-      known.possible = true;
-      for (std::size_t i = 0; i < bins.size(); ++i) {
-        known.cover.emplace_back(bins[i].patterns->number(), cover[i]);
+  bool possible() { return possible_under(constraints().size()); }
+
+  /// After possible() said no: the reason of the first constraint under which there is no cover.
+  Answer refusal() {
+    std::size_t refusing = constraints().size();
+    bool gave_up = known_->ran_out;
+    for (std::size_t i = constraints().size(); i-- > 0;) {
+      const Constraint& constraint = constraints()[i];
+      if (constraint.applies != nullptr && !constraint.applies(view_)) continue;
+      if (refusing != constraints().size()) {
+        if (possible_under(i + 1)) break;
+        gave_up = known_->ran_out;
       }
-      return false;
-    });
-    known.ran_out = !known.possible && !all;
-    known_ = several_.remember(std::move(question), std::move(known));
-    return known_->possible;
+      refusing = i;
+    }
+    return {gave_up ? ReasonCode::kNoRoom : constraints()[refusing].reason, gave_up};
   }
 
-  /// Whether whose GPUs they are, or a cap, speaks against any.
-  [[nodiscard]] bool has_neighbours() const { return !apart_.empty(); }
-  [[nodiscard]] bool has_cap() const { return tenant_.cap_left != kNoCap; }
-
-  /// The last possible() said no since it ended before it had tried everything.
-  [[nodiscard]] bool ran_out() const { return known_->ran_out; }
-
-  /// After possible() by all constraints: fills the list with those covers that score terms may
-  /// choose among, with one at least.
+  /// After possible() said yes: fills the list with those covers that score terms may choose among,
+  /// with one at least.
   void collect(PlacementList& options) {
     Offers offers(node_, several_.book, options);
-    std::vector<Bin> bins = bins_by(kAll);
+    std::vector<Bin> bins = bins_under(constraints().size());
     std::ranges::sort(bins, {}, [&](const Bin& bin) {
       return std::tuple(node_.gpus[bin.gpu].room, first_like(bin.gpu), bin.gpu);
     });
@@ -108,6 +96,34 @@ class Several {
   }
 
  private:
+  /// Whether there is a cover under the first so many constraints. The bins are tried in an order
+  /// that depends on their kinds alone, so that nodes with GPUs of the same kinds get the same
+  /// answer, whichever was asked about first.
+  bool possible_under(std::size_t first) {
+    std::vector<Bin> bins = bins_under(first);
+    std::ranges::sort(bins, {},
+                      [](const Bin& bin) { return std::pair(bin.patterns->kind(), bin.gpu); });
+    const std::int64_t cap = include_cap(first) ? tenant_.cap_left : kNoCap;
+    SeveralMemo::Question question{
+        .kinds = {}, .cap_left = cap, .in_full = first == constraints().size()};
+    for (const Bin& bin : bins) question.kinds.push_back(bin.patterns->number());
+    std::ranges::sort(question.kinds);
+    known_ = several_.find(question);
+    if (known_ != nullptr) return known_->possible;
+    const std::int64_t most = question.in_full ? kMostFitSteps : kMostReasonSteps;
+    SeveralMemo::Known known;
+    const bool all = run(Aim::kAny, bins, cap, most, [&](const Cover& cover) {
+      known.possible = true;
+      for (std::size_t i = 0; i < bins.size(); ++i) {
+        known.cover.emplace_back(bins[i].patterns->number(), cover[i]);
+      }
+      return false;
+    });
+    known.ran_out = !known.possible && !all;
+    known_ = several_.remember(std::move(question), std::move(known));
+    return known_->possible;
+  }
+
   /// False: it ended before everything was tried.
   template <typename Found>
   bool run(Aim aim, const std::vector<Bin>& bins, std::int64_t cap_left, std::int64_t most_steps,
@@ -136,17 +152,17 @@ class Several {
     return cover;
   }
 
-  /// The GPUs that can serve anything, by position.
-  std::vector<Bin> bins_by(Level level) {
+  /// The GPUs that can serve anything under the first so many constraints, by position.
+  std::vector<Bin> bins_under(std::size_t first) {
     const std::int64_t before = several_.book.steps();
     std::vector<Bin> bins;
     for (std::size_t gpu = 0; gpu < node_.gpus.size(); ++gpu) {
-      const KindView view{.level = level,
-                          .takers = level < Level::kModel ? everybody() : takers_[gpu],
-                          .apart = !apart_.empty() && apart_[gpu],
-                          .unenforced = unenforced_,
-                          .weigh_at = weigh_at_};
-      const Patterns& patterns = several_.book.of(kind_of(node_, gpu, view));
+      GpuView view(view_, gpu);
+      view.takers = takers_[gpu];
+      GpuKind kind{.offered = allocatable(view, first), .weigh_at = weigh_at_};
+      kind.offered.allowed &= everybody();
+      if (kind.offered.allowed == 0) continue;
+      const Patterns& patterns = several_.book.of(kind);
       if (patterns.served() != 0) bins.push_back({.patterns = &patterns, .gpu = gpu});
     }
     memo_.count_steps(several_.book.steps() - before);
@@ -184,43 +200,32 @@ class Several {
     return first;
   }
   [[nodiscard]] bool alike(std::size_t a, std::size_t b) const {
-    return node_.gpus[a].same_as(node_.gpus[b]) && (apart_.empty() || apart_[a] == apart_[b]);
+    return node_.gpus[a].same_as(node_.gpus[b]) &&
+           (view_.apart.empty() || view_.apart[a] == view_.apart[b]);
   }
 
   const NodeState& node_;
   const Tenant& tenant_;
   FitMemo& memo_;
   SeveralMemo& several_;
-  std::vector<bool> apart_;
-  bool unenforced_;
+  NodeView view_;
   MebiBytes weigh_at_;
   std::vector<ContainerSet> takers_;           // of each GPU
-  const SeveralMemo::Known* known_ = nullptr;  // what the last possible() found
+  const SeveralMemo::Known* known_ = nullptr;  // what the last possible_under() found
 };
 
 }  // namespace
 
-bool can_fit_several(const NodeState& node, const Tenant& tenant, FitMemo& memo) {
-  return Several(node, tenant, memo).possible(kAll);
+bool can_fit_several_containers(const NodeState& node, const Tenant& tenant, FitMemo& memo) {
+  return SeveralContainers(node, tenant, memo).possible();
 }
 
-Answer fit_several(const NodeState& node, const Tenant& tenant, FitMemo& memo,
-                   PlacementList& options) {
-  Several several(node, tenant, memo);
-  if (several.possible(kAll)) {
-    several.collect(options);
-    return {ReasonCode::kNone};
-  }
-  Level last = several.has_neighbours() ? Level::kTenants : Level::kRoom;
-  bool gave_up = several.ran_out();
-  for (const Level level :
-       {Level::kRoom, Level::kCap, Level::kHealth, Level::kMode, Level::kModel, Level::kSize}) {
-    if (level == last || (level == Level::kCap && !several.has_cap())) continue;
-    if (several.possible(level)) break;
-    last = level;
-    gave_up = several.ran_out();
-  }
-  return {gave_up ? ReasonCode::kNoRoom : reason_at(last), gave_up};
+Answer fit_several_containers(const NodeState& node, const Tenant& tenant, FitMemo& memo,
+                              PlacementList& options) {
+  SeveralContainers containers(node, tenant, memo);
+  if (!containers.possible()) return containers.refusal();
+  containers.collect(options);
+  return {};
 }
 
 }  // namespace snug

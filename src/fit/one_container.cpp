@@ -1,0 +1,191 @@
+#include "fit/one_container.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "fit/constraints.hpp"
+#include "fit/gpu_modes.hpp"
+#include "fit/slices.hpp"
+#include "fit/subsets.hpp"
+#include "snug/model/snapshot.hpp"
+
+namespace snug {
+namespace {
+
+/// A GPU's slices for the request.
+struct SliceOffer {
+  MigFree free;
+  std::uint16_t profile = 0;
+  std::vector<std::uint16_t> starts;  // that are free, the one that blocks the least first
+};
+
+class OneContainer {
+ public:
+  OneContainer(const NodeState& node, const Tenant& tenant, FitMemo& memo)
+      : node_(node),
+        asked_(memo.request().containers.front()),
+        memo_(memo),
+        need_{asked_, memo.slice_need(), memo.prices()},
+        whole_(std::holds_alternative<WholeAsk>(asked_.ask)),
+        view_(node, tenant, whole_ ? std::vector<bool>{} : kept_apart(node, tenant)) {}
+
+  /// One GPU is asked for: the common case, in which every node of a cluster is judged.
+  ReasonCode on_one_gpu(PlacementList& options) {
+    const bool alike = node_.inventory->links.empty() && view_.apart.empty();
+    std::size_t most_met = 0;
+    for (std::size_t i = 0; i < node_.gpus.size(); ++i) {
+      // Every score is equal, and of equals the first wins.
+      if (alike && i > 0 && node_.gpus[i].same_as(node_.gpus[i - 1])) continue;
+      const std::size_t met = constraints_met(i, cap_left());
+      if (met == constraints().size()) offer_each(i, options);
+      most_met = std::max(most_met, met);
+    }
+    return most_met == constraints().size() ? ReasonCode::kNone : constraints()[most_met].reason;
+  }
+
+  /// The cap is on the sum, for which the cheapest GPUs count.
+  ReasonCode on_several_gpus(PlacementList& options) {
+    std::vector<std::size_t> met(node_.gpus.size());
+    for (std::size_t i = 0; i < met.size(); ++i) met[i] = constraints_met(i, kNoCap);
+    const std::size_t all = constraints().size();
+    for (std::size_t first = 1; first <= all; ++first) {
+      const std::vector<std::size_t> gpus = that_meet(first, met);
+      if (gpus.size() < count() || (include_cap(first) && !within_cap(cheapest(gpus)))) {
+        return constraints()[first - 1].reason;
+      }
+    }
+    const std::vector<std::size_t> fitting = that_meet(all, met);
+    for (const std::vector<std::size_t>& gpus : subsets(node_, fitting, count())) {
+      if (within_cap(gpus)) offer(gpus, options);
+    }
+    // None of the sets that were tried may be within the cap.
+    if (options.empty()) offer(cheapest(fitting), options);
+    return ReasonCode::kNone;
+  }
+
+ private:
+  [[nodiscard]] std::size_t count() const { return static_cast<std::size_t>(asked_.count); }
+  [[nodiscard]] std::int64_t cap_left() const { return view_.tenant.cap_left; }
+  [[nodiscard]] bool is_slice_of(const GpuState& gpu) const {
+    return !whole_ && takes_slices(*gpu.info);
+  }
+
+  std::size_t constraints_met(std::size_t position, std::int64_t cap_left) {
+    GpuView view(view_, position);
+    view.cap_left = cap_left;
+    if (!view.vanished()) view.takers = memo_.takers(*view.gpu.info);
+    return snug::constraints_met(view, need_);
+  }
+
+  /// The GPUs that meet the first so many constraints.
+  static std::vector<std::size_t> that_meet(std::size_t constraints,
+                                            const std::vector<std::size_t>& met) {
+    std::vector<std::size_t> gpus;
+    for (std::size_t i = 0; i < met.size(); ++i) {
+      if (met[i] >= constraints) gpus.push_back(i);
+    }
+    return gpus;
+  }
+
+  /// On a GPU on which the request can be a slice.
+  SliceOffer slices_on(const GpuState& gpu) {
+    SliceOffer offer{.free = mig_free(*node_.inventory, gpu)};
+    offer.profile = offer.free.profile_for(need_.slice).value_or(0);
+    offer.starts =
+        offer.free.open_starts(offer.profile, memo_.starts().of(offer.free.table, offer.profile));
+    return offer;
+  }
+
+  static DeviceTake take_at(const SliceOffer& offer, std::size_t position, std::uint16_t start) {
+    DeviceTake take =
+        slice_take(*offer.free.table, offer.free.idle(), MigPlacement{offer.profile, start});
+    take.gpu = static_cast<std::uint16_t>(position);
+    return take;
+  }
+
+  DeviceTake take_of(std::size_t position) {
+    const GpuState& gpu = node_.gpus[position];
+    const Prices::Price& price = need_.prices.of(0, gpu.memory);
+    return {.container = 0,
+            .gpu = static_cast<std::uint16_t>(position),
+            .mode = whole_ ? GpuMode::kWhole : serving_mode(gpu, asked_.isolation),
+            .room = whole_ ? gpu.room : price.room,
+            .milli = whole_ ? gpu.left : gpu.left - left_beside(gpu, price.cost),
+            .memory = price.cost.memory,
+            .compute = price.cost.compute};
+  }
+
+  /// Every placement on one GPU: of a slice one for each start.
+  void offer_each(std::size_t position, PlacementList& options) {
+    const GpuState& gpu = node_.gpus[position];
+    if (!is_slice_of(gpu)) {
+      options.add(take_of(position));
+      options.close();
+      return;
+    }
+    const SliceOffer offer = slices_on(gpu);
+    for (const std::uint16_t start : offer.starts) {
+      options.add(take_at(offer, position, start));
+      options.close();
+    }
+  }
+
+  void offer(const std::vector<std::size_t>& gpus, PlacementList& options) {
+    for (const std::size_t position : gpus) {
+      const GpuState& gpu = node_.gpus[position];
+      if (!is_slice_of(gpu)) {
+        options.add(take_of(position));
+      } else {
+        const SliceOffer slices = slices_on(gpu);
+        options.add(take_at(slices, position, slices.starts.front()));
+      }
+    }
+    options.close();
+  }
+
+  std::int64_t compute_on(std::size_t position) {
+    const GpuState& gpu = node_.gpus[position];
+    if (!is_slice_of(gpu)) return need_.prices.of(0, gpu.memory).cost.compute.value;
+    const MigFree free = mig_free(*node_.inventory, gpu);
+    const auto profile = free.profile_for(need_.slice);
+    return profile ? slice_charge(*free.table, *profile).compute.value : 0;
+  }
+
+  /// Of at least as many GPUs as are asked for, as many that cost the least, in ascending order.
+  std::vector<std::size_t> cheapest(std::vector<std::size_t> gpus) {
+    if (cap_left() != kNoCap) {
+      std::ranges::sort(gpus, {}, [&](std::size_t gpu) { return std::pair(compute_on(gpu), gpu); });
+    }
+    gpus.resize(count());
+    std::ranges::sort(gpus);
+    return gpus;
+  }
+
+  bool within_cap(const std::vector<std::size_t>& gpus) {
+    if (cap_left() == kNoCap) return true;
+    std::int64_t sum = 0;
+    for (const std::size_t gpu : gpus) sum += compute_on(gpu);
+    return sum <= cap_left();
+  }
+
+  const NodeState& node_;
+  const ContainerRequest& asked_;
+  FitMemo& memo_;
+  ContainerNeed need_;
+  bool whole_;
+  NodeView view_;
+};
+
+}  // namespace
+
+ReasonCode fit_one_container(const NodeState& node, const Tenant& tenant, FitMemo& memo,
+                             PlacementList& options) {
+  OneContainer container(node, tenant, memo);
+  const bool one = memo.request().containers.front().count == 1;
+  return one ? container.on_one_gpu(options) : container.on_several_gpus(options);
+}
+
+}  // namespace snug

@@ -1,0 +1,13 @@
+// Requests for devices in one container: every GPU is judged for itself, and as many are needed as
+// the container asks for.
+#pragma once
+
+#include "snug/fit/fit.hpp"
+
+namespace snug {
+
+/// As fit(), for a request that asks Snug for devices in one container.
+[[nodiscard]] ReasonCode fit_one_container(const NodeState& node, const Tenant& tenant,
+                                           FitMemo& memo, PlacementList& options);
+
+}  // namespace snug

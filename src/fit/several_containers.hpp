@@ -1,0 +1,23 @@
+// Requests for devices in several containers: which GPUs of the node serve which of them.
+// src/fit/patterns.hpp says what one GPU can serve, src/fit/cover.hpp searches for a way to serve
+// all.
+#pragma once
+
+#include "snug/fit/fit.hpp"
+
+namespace snug {
+
+struct Answer {
+  ReasonCode reason = ReasonCode::kNone;
+  bool gave_up = false;  // refused only because the search came to its limit
+};
+
+/// As fit(), for a request that asks Snug for devices in several containers.
+[[nodiscard]] Answer fit_several_containers(const NodeState& node, const Tenant& tenant,
+                                            FitMemo& memo, PlacementList& options);
+
+/// As can_fit(), for such a request.
+[[nodiscard]] bool can_fit_several_containers(const NodeState& node, const Tenant& tenant,
+                                              FitMemo& memo);
+
+}  // namespace snug
