@@ -138,21 +138,21 @@ class Server {
   pid_t process_ = -1;
 };
 
-class NoMetrics final : public Metrics {
+class NoMetrics final : public service::Metrics {
  public:
-  void verb_done(Verb, bool, std::int64_t) override {}
-  void bind_ended(BindEnd) override {}
+  void verb_done(service::Verb, bool, std::int64_t) override {}
+  void bind_ended(service::BindOutcome) override {}
   void api_request(std::string_view, bool) override {}
-  void watch_restarted(std::string_view, WatchEnd) override {}
-  void room_touched() override {}
+  void watch_restarted(std::string_view, service::WatchEnd) override {}
+  void pods_woken() override {}
   void event_dropped() override {}
-  void reservation_problem(ReservationProblem) override {}
+  void reservation_problem(service::ReservationProblem) override {}
   void policy_reloaded(bool) override {}
 };
 
-class StderrLog final : public Log {
+class StderrLog final : public service::Log {
  public:
-  void write(LogLevel, std::string_view message) override {
+  void write(service::LogLevel, std::string_view message) override {
     std::fprintf(stderr, "%.*s\n", static_cast<int>(message.size()), message.data());
   }
 };
@@ -172,12 +172,12 @@ struct Shape {
   int binds;  // of each thread
 };
 
-std::vector<double> bind_many(KubeApi& api, int binds) {
-  const Binding binding{"default",
-                        "train-5f6d8c9b7-x2x9k",
-                        "6d7d3a4e-5f5b-4a6f-9f3d-9a1f4f5f2b11",
-                        "gpu-node-017",
-                        {{"snug.dev/reservation", std::string(400, 'r')}}};
+std::vector<double> bind_many(kube::KubeApi& api, int binds) {
+  const service::Binding binding{"default",
+                                 "train-5f6d8c9b7-x2x9k",
+                                 "6d7d3a4e-5f5b-4a6f-9f3d-9a1f4f5f2b11",
+                                 "gpu-node-017",
+                                 {{"snug.dev/reservation", std::string(400, 'r')}}};
   std::vector<double> micros;
   micros.reserve(static_cast<std::size_t>(binds));
   for (int i = 0; i < binds; ++i) {
@@ -193,18 +193,18 @@ std::vector<double> bind_many(KubeApi& api, int binds) {
 
 void measure(const Shape& shape) {
   const Server server(shape.tls);
-  ApiEndpoint endpoint;
+  kube::ApiEndpoint endpoint;
   endpoint.tls = shape.tls;
   endpoint.host = "127.0.0.1";
   endpoint.port = server.port();
   endpoint.verify_server = false;
-  const Limits limits;
+  const base::Limits limits;
   NoMetrics metrics;
   StderrLog log;
-  SteadyClock clock;
-  KubeOptions options;
+  base::SteadyClock clock;
+  kube::KubeOptions options;
   options.api_timeout = std::chrono::seconds(10);
-  KubeApi api(endpoint, options, {limits, metrics, log, clock});
+  kube::KubeApi api(endpoint, options, {limits, metrics, log, clock});
   bind_many(api, shape.binds / 10);
 
   std::vector<std::vector<double>> all(static_cast<std::size_t>(shape.threads));

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "snug/fit/usage.hpp"
+#include "snug/fit/node_usage.hpp"
 #include "snug/ledger/ledger.hpp"
 #include "snug/score/policy.hpp"
 
@@ -21,7 +21,7 @@ namespace snug {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Pods = std::vector<HoldingPtr>;
+using Pods = std::vector<model::HoldingPtr>;
 
 constexpr int kNodes = 1'200;
 constexpr int kSharesPerNode = 16;
@@ -50,21 +50,21 @@ double median(std::vector<double> all) {
 
 std::string node_name(int node) { return "gpu-node-" + std::to_string(10'000 + node) + ".local"; }
 
-NodeInventory node_of(const std::string& name, int gpus) {
-  NodeInventory node;
+model::NodeInventory node_of(const std::string& name, int gpus) {
+  model::NodeInventory node;
   node.name = name;
   for (int i = 0; i < gpus; ++i) {
     node.gpus.push_back({.index = i,
                          .uuid = "GPU-" + name + "-" + std::to_string(i),
                          .model = "NVIDIA-A100-SXM4-40GB",
                          .memory = {40'960},
-                         .modes = {GpuMode::kWhole, GpuMode::kTimeSlicing}});
+                         .allowed_modes = {model::GpuMode::kWhole, model::GpuMode::kTimeSlicing}});
   }
   return node;
 }
 
-std::shared_ptr<Holding> pod_of(const std::string& uid, const std::string& node) {
-  auto pod = std::make_shared<Holding>();
+std::shared_ptr<model::Holding> pod_of(const std::string& uid, const std::string& node) {
+  auto pod = std::make_shared<model::Holding>();
   pod->name_space = "team-" + std::to_string(uid.size() % 7);
   pod->pod = "pod-" + uid;
   pod->uid = "0b5c2c1e-7d7e-4f0e-9d3b-" + uid;
@@ -75,20 +75,20 @@ std::shared_ptr<Holding> pod_of(const std::string& uid, const std::string& node)
   return pod;
 }
 
-HoldingPtr share_of(const std::string& uid, const std::string& node, int gpu) {
+model::HoldingPtr share_of(const std::string& uid, const std::string& node, int gpu) {
   auto pod = pod_of(uid, node);
-  pod->written = true;
-  pod->request = "gpu-fraction=0.25";
-  pod->asks = {
-      ContainerRequest{.container = "main", .ask = FractionAsk{250}, .text = pod->request}};
-  pod->reservation.containers.push_back(
-      {.name = "main",
-       .request = pod->request,
-       .given = std::vector{ReservedDevice{.index = gpu,
-                                           .uuid = "GPU-" + node + "-" + std::to_string(gpu),
-                                           .mode = GpuMode::kTimeSlicing,
-                                           .memory = {10'240},
-                                           .compute = {250}}}});
+  pod->reservation_written = true;
+  pod->request_text = "gpu-fraction=0.25";
+  pod->container_requests = {model::ContainerRequest{
+      .container = "main", .device = model::FractionRequest{250}, .text = pod->request_text}};
+  pod->reservation.containers.push_back({.name = "main",
+                                         .request_text = pod->request_text,
+                                         .assigned = std::vector{model::ReservedDevice{
+                                             .index = gpu,
+                                             .uuid = "GPU-" + node + "-" + std::to_string(gpu),
+                                             .mode = model::GpuMode::kTimeSlicing,
+                                             .memory = {10'240},
+                                             .compute = {250}}}});
   return pod;
 }
 
@@ -112,10 +112,10 @@ Pods pods_on(const std::string& node, int count) {
   return pods;
 }
 
-ListedPods listed(const Pods& pods) {
-  ListedPods all;
+ledger::ListedPods listed(const Pods& pods) {
+  ledger::ListedPods all;
   all.bound = pods;
-  for (const HoldingPtr& pod : pods) all.living.insert(pod->uid);
+  for (const model::HoldingPtr& pod : pods) all.living.insert(pod->uid);
   return all;
 }
 
@@ -124,9 +124,9 @@ struct Took {
   double busy = 0;
 };
 
-Took take_list(Ledger& ledger, const Pods& pods) {
-  const ListMark mark = ledger.list_begins();
-  const ListedPods all = listed(pods);
+Took take_list(ledger::Ledger& ledger, const Pods& pods) {
+  const ledger::ListMark mark = ledger.begin_list();
+  const ledger::ListedPods all = listed(pods);
   const auto start = Clock::now();
   const double busy = busy_micros();
   (void)ledger.replace_holdings(mark, all);
@@ -136,7 +136,7 @@ Took take_list(Ledger& ledger, const Pods& pods) {
 /// Takes and gives back a GPU of its own node, again and again, and remembers the longest wait.
 class Binder {
  public:
-  explicit Binder(Ledger& ledger) : ledger_(ledger), thread_([this] { run(); }) {}
+  explicit Binder(ledger::Ledger& ledger) : ledger_(ledger), thread_([this] { run(); }) {}
   ~Binder() {
     stop_ = true;
     thread_.join();
@@ -146,21 +146,21 @@ class Binder {
 
  private:
   void run() {
-    GpuRequest request;
+    model::GpuRequest request;
     request.main_container = "main";
     request.containers.push_back(
-        {.container = "main", .ask = FractionAsk{250}, .text = "gpu-fraction=0.25"});
-    const Profile profile{"best-fit", {{find_term("best-fit"), 1}}};
-    const ProfileChoice profiles{profile};
-    const SharingRules sharing;
-    const PodRank rank{.uid = "binder"};
+        {.container = "main", .device = model::FractionRequest{250}, .text = "gpu-fraction=0.25"});
+    const score::Profile profile{"best-fit", {{score::find_term("best-fit"), 1}}};
+    const score::ProfileChoice profiles{profile};
+    const model::SharingRules sharing;
+    const model::PodRank rank{.uid = "binder"};
     while (!stop_) {
       const auto start = Clock::now();
-      (void)ledger_.reserve({.claim = {.name_space = "default",
-                                       .rank = rank,
-                                       .request = request,
-                                       .profiles = profiles,
-                                       .sharing = sharing},
+      (void)ledger_.reserve({.incoming = {.name_space = "default",
+                                          .rank = rank,
+                                          .request = request,
+                                          .profiles = profiles,
+                                          .sharing = sharing},
                              .pod = "binder",
                              .node = "spare"});
       ledger_.release("binder");
@@ -170,7 +170,7 @@ class Binder {
     }
   }
 
-  Ledger& ledger_;
+  ledger::Ledger& ledger_;
   std::atomic<bool> stop_ = false;
   std::atomic<double> longest_ = 0;
   std::thread thread_;
@@ -182,9 +182,9 @@ bool verdict(bool good, const char* sentence) {
 }
 
 bool measure_lists() {
-  SteadyClock clock;
-  const Limits limits;
-  Ledger ledger(clock, limits);
+  base::SteadyClock clock;
+  const base::Limits limits;
+  ledger::Ledger ledger(clock, limits);
   for (int node = 0; node < kNodes; ++node) ledger.put_node(node_of(node_name(node), 8));
   ledger.put_node(node_of("spare", 8));
   const Took first = take_list(ledger, cluster_pods(0));
@@ -215,8 +215,8 @@ bool measure_lists() {
 }
 
 /// A tenth of all nodes have another inventory in each generation.
-std::vector<NodeInventory> cluster_nodes(int generation) {
-  std::vector<NodeInventory> nodes;
+std::vector<model::NodeInventory> cluster_nodes(int generation) {
+  std::vector<model::NodeInventory> nodes;
   for (int i = 0; i < kManyNodes; ++i) {
     nodes.push_back(node_of(node_name(i), 8));
     if (i % 10 == generation % 10) nodes.back().gpus.front().healthy = false;
@@ -226,16 +226,16 @@ std::vector<NodeInventory> cluster_nodes(int generation) {
 }
 
 bool measure_node_lists() {
-  SteadyClock clock;
-  const Limits limits;
-  Ledger ledger(clock, limits);
+  base::SteadyClock clock;
+  const base::Limits limits;
+  ledger::Ledger ledger(clock, limits);
   ledger.replace_nodes(cluster_nodes(0));
   std::vector<double> lists;
   std::vector<double> waits;
   {
     Binder binder(ledger);
     for (int round = 1; round <= kRounds; ++round) {
-      std::vector<NodeInventory> nodes = cluster_nodes(round);
+      std::vector<model::NodeInventory> nodes = cluster_nodes(round);
       (void)binder.longest();
       const auto start = Clock::now();
       ledger.replace_nodes(std::move(nodes));
@@ -258,21 +258,21 @@ struct OneNode {
 };
 
 OneNode measure_node(int count, int gpus) {
-  SteadyClock clock;
-  const Limits limits;
-  Ledger ledger(clock, limits);
+  base::SteadyClock clock;
+  const base::Limits limits;
+  ledger::Ledger ledger(clock, limits);
   ledger.put_node(node_of("virtual", gpus));
   const Pods pods = pods_on("virtual", count);
   OneNode node;
   node.rebuild = take_list(ledger, pods).busy;
   const double before = busy_micros();
-  for (int i = 0; i < kEnds; ++i) ledger.gone(pods[static_cast<std::size_t>(i)]->uid);
+  for (int i = 0; i < kEnds; ++i) ledger.end_pod(pods[static_cast<std::size_t>(i)]->uid);
   node.end = (busy_micros() - before) / kEnds;
-  const auto inventory = std::make_shared<const NodeInventory>(node_of("virtual", gpus));
+  const auto inventory = std::make_shared<const model::NodeInventory>(node_of("virtual", gpus));
   std::vector<double> naive;
   for (int i = 0; i < 21; ++i) {
     const double began = busy_micros();
-    const NodeStatePtr state = add_up(inventory, pods);
+    const model::NodeStatePtr state = fit::build_node_state(inventory, pods);
     naive.push_back(busy_micros() - began);
   }
   node.naive = median(naive);

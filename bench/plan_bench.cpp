@@ -11,41 +11,41 @@
 
 #include "snug/advice/repack.hpp"
 #include "snug/fit/fit.hpp"
-#include "snug/fit/usage.hpp"
+#include "snug/fit/node_usage.hpp"
 #include "snug/ledger/ledger.hpp"
+#include "snug/plan/choose_victims.hpp"
 #include "snug/plan/plan.hpp"
-#include "snug/plan/preempt.hpp"
 
 namespace snug {
 namespace {
 
-NodeInventory node_of(int number, int gpus) {
-  NodeInventory node;
+model::NodeInventory node_of(int number, int gpus) {
+  model::NodeInventory node;
   node.name = "gpu-node-" + std::to_string(100000 + number) + ".cluster.local";
   for (int i = 0; i < gpus; ++i) {
     node.gpus.push_back({.index = i,
                          .uuid = "GPU-" + std::to_string(number * 100 + i),
                          .model = "NVIDIA-A100-SXM4-40GB",
                          .memory = {40960},
-                         .modes = {GpuMode::kWhole, GpuMode::kTimeSlicing}});
+                         .allowed_modes = {model::GpuMode::kWhole, model::GpuMode::kTimeSlicing}});
   }
   return node;
 }
 
-GpuRequest quarter() {
-  GpuRequest request;
+model::GpuRequest quarter() {
+  model::GpuRequest request;
   request.main_container = "main";
   request.containers.push_back(
-      {.container = "main", .ask = FractionAsk{250}, .text = "gpu-fraction=0.25"});
+      {.container = "main", .device = model::FractionRequest{250}, .text = "gpu-fraction=0.25"});
   return request;
 }
 
-Profile profile_of(const char* term) { return {term, {{find_term(term), 1}}}; }
+score::Profile profile_of(const char* term) { return {term, {{score::find_term(term), 1}}}; }
 
 struct Cluster {
   explicit Cluster(int nodes) : ledger(clock, limits) {
     for (int i = 0; i < nodes; ++i) {
-      NodeInventory node = node_of(i, 8);
+      model::NodeInventory node = node_of(i, 8);
       names.push_back(node.name);
       ledger.put_node(std::move(node));
     }
@@ -57,14 +57,14 @@ struct Cluster {
     // Half of the cluster is taken.
     for (int pod = 0; pod < nodes * 16; ++pod) {
       const std::string uid = "uid-" + std::to_string(pod);
-      const PodRank rank{.uid = uid};
+      const model::PodRank rank{.uid = uid};
       const auto held = ledger.reserve(
-          {.claim = claim_of(rank), .pod = uid, .node = names[random() % names.size()]});
-      if (held) ledger.bound(uid);
+          {.incoming = claim_of(rank), .pod = uid, .node = names[random() % names.size()]});
+      if (held) ledger.mark_bound(uid);
     }
   }
 
-  [[nodiscard]] Claim claim_of(const PodRank& rank) const {
+  [[nodiscard]] plan::IncomingPod claim_of(const model::PodRank& rank) const {
     return {.name_space = "default",
             .rank = rank,
             .request = request,
@@ -72,13 +72,13 @@ struct Cluster {
             .sharing = sharing};
   }
 
-  SteadyClock clock;
-  Limits limits;
-  Ledger ledger;
-  GpuRequest request = quarter();
-  Profile profile = profile_of("best-fit");
-  ProfileChoice profiles{profile};
-  SharingRules sharing;
+  base::SteadyClock clock;
+  base::Limits limits;
+  ledger::Ledger ledger;
+  model::GpuRequest request = quarter();
+  score::Profile profile = profile_of("best-fit");
+  score::ProfileChoice profiles{profile};
+  model::SharingRules sharing;
   std::vector<std::string> names;
   std::vector<std::string_view> shuffled;
 };
@@ -86,10 +86,10 @@ struct Cluster {
 void plan_all_nodes(benchmark::State& state) {
   Cluster cluster(static_cast<int>(state.range(0)));
   for (auto _ : state) {
-    const SnapshotPtr snapshot = cluster.ledger.snapshot();
-    const PodRank rank{.uid = "pod"};
+    const model::SnapshotPtr snapshot = cluster.ledger.snapshot();
+    const model::PodRank rank{.uid = "pod"};
     benchmark::DoNotOptimize(
-        plan({.snapshot = *snapshot, .claim = cluster.claim_of(rank)}, cluster.shuffled));
+        plan::plan({.snapshot = *snapshot, .incoming = cluster.claim_of(rank)}, cluster.shuffled));
   }
 }
 BENCHMARK(plan_all_nodes)
@@ -104,9 +104,9 @@ void reserve_release_snapshot(benchmark::State& state) {
   std::size_t next = 0;
   for (auto _ : state) {
     const std::string uid = "extra";
-    const PodRank rank{.uid = uid};
+    const model::PodRank rank{.uid = uid};
     const auto held = cluster.ledger.reserve(
-        {.claim = cluster.claim_of(rank), .pod = uid, .node = cluster.names[next]});
+        {.incoming = cluster.claim_of(rank), .pod = uid, .node = cluster.names[next]});
     benchmark::DoNotOptimize(cluster.ledger.snapshot());
     if (held) cluster.ledger.release(uid);
     next = (next + 7) % cluster.names.size();
@@ -119,29 +119,29 @@ BENCHMARK(reserve_release_snapshot)
     ->Unit(benchmark::kMicrosecond);
 
 /// Plans for the request over all of these nodes, again and again, remembering nothing in between.
-void plan_cold(benchmark::State& state, std::vector<NodeInventory> nodes,
-               const GpuRequest& request) {
-  SteadyClock clock;
-  const Limits limits;
-  Ledger ledger(clock, limits);
+void plan_cold(benchmark::State& state, std::vector<model::NodeInventory> nodes,
+               const model::GpuRequest& request) {
+  base::SteadyClock clock;
+  const base::Limits limits;
+  ledger::Ledger ledger(clock, limits);
   std::vector<std::string> names;
-  for (NodeInventory& node : nodes) {
+  for (model::NodeInventory& node : nodes) {
     names.push_back(node.name);
     ledger.put_node(std::move(node));
   }
-  const Profile profile = profile_of("best-fit");
-  const ProfileChoice profiles(profile);
-  const SharingRules sharing;
-  const PodRank rank{.uid = "pod"};
+  const score::Profile profile = profile_of("best-fit");
+  const score::ProfileChoice profiles(profile);
+  const model::SharingRules sharing;
+  const model::PodRank rank{.uid = "pod"};
   const std::vector<std::string_view> candidates(names.begin(), names.end());
-  const SnapshotPtr snapshot = ledger.snapshot();
+  const model::SnapshotPtr snapshot = ledger.snapshot();
   for (auto _ : state) {
-    const Claim claim{.name_space = "default",
-                      .rank = rank,
-                      .request = request,
-                      .profiles = profiles,
-                      .sharing = sharing};
-    benchmark::DoNotOptimize(plan({.snapshot = *snapshot, .claim = claim}, candidates));
+    const plan::IncomingPod incoming{.name_space = "default",
+                                     .rank = rank,
+                                     .request = request,
+                                     .profiles = profiles,
+                                     .sharing = sharing};
+    benchmark::DoNotOptimize(plan::plan({.snapshot = *snapshot, .incoming = incoming}, candidates));
   }
 }
 
@@ -149,22 +149,22 @@ void plan_cold(benchmark::State& state, std::vector<NodeInventory> nodes,
 /// of eight containers, each with a gpu-model that is the slowest to compare with these names and
 /// matches none of them.
 void plan_by_hostile_models(benchmark::State& state) {
-  std::vector<NodeInventory> nodes;
+  std::vector<model::NodeInventory> nodes;
   for (int n = 0; n < state.range(0); ++n) {
-    NodeInventory node = node_of(n, static_cast<int>(state.range(1)));
-    for (GpuInfo& gpu : node.gpus) {
+    model::NodeInventory node = node_of(n, static_cast<int>(state.range(1)));
+    for (model::GpuInfo& gpu : node.gpus) {
       gpu.model = gpu.uuid;
       gpu.model.insert(0, static_cast<std::size_t>(state.range(2)) - gpu.model.size(), 'a');
     }
     nodes.push_back(std::move(node));
   }
-  GpuRequest request;
+  model::GpuRequest request;
   for (int c = 0; c < 8; ++c) {
-    ContainerRequest asked = quarter().containers.front();
+    model::ContainerRequest asked = quarter().containers.front();
     asked.container = "c" + std::to_string(c);
-    asked.ask = FractionAsk{100 + c};
+    asked.device = model::FractionRequest{100 + c};
     const std::string slow = '*' + std::string(62, 'a') + 'b';
-    asked.models.wanted = {slow, slow, slow, slow.substr(0, 60) + 'c'};
+    asked.models.included = {slow, slow, slow, slow.substr(0, 60) + 'c'};
     request.containers.push_back(std::move(asked));
   }
   plan_cold(state, std::move(nodes), request);
@@ -180,18 +180,18 @@ BENCHMARK(plan_by_hostile_models)
 /// Over nodes of eight GPUs outside of MIG mode, for a pod that names a MIG profile, which the card
 /// could have or not: its name, of so many bytes, tells.
 void plan_by_profile(benchmark::State& state) {
-  std::vector<NodeInventory> nodes;
+  std::vector<model::NodeInventory> nodes;
   for (int n = 0; n < state.range(0); ++n) {
-    NodeInventory node = node_of(n, 8);
-    for (GpuInfo& gpu : node.gpus) {
+    model::NodeInventory node = node_of(n, 8);
+    for (model::GpuInfo& gpu : node.gpus) {
       gpu.model = "a100";
       while (gpu.model.size() + 5 <= static_cast<std::size_t>(state.range(1))) gpu.model += " a100";
       gpu.memory = {46'068 + gpu.index};
     }
     nodes.push_back(std::move(node));
   }
-  GpuRequest request = quarter();
-  request.containers.front().ask = SliceAsk{"1g.5gb"};
+  model::GpuRequest request = quarter();
+  request.containers.front().device = model::SliceRequest{"1g.5gb"};
   plan_cold(state, std::move(nodes), request);
 }
 BENCHMARK(plan_by_profile)
@@ -204,39 +204,43 @@ BENCHMARK(plan_by_profile)
 /// On a node of eight GPUs with so many pods of equal size on each, for a pod that wants so many
 /// whole GPUs: most pods are equals, so that the search ends late.
 void choose_victims_on_a_node(benchmark::State& state) {
-  std::vector<HoldingPtr> holdings;
+  std::vector<model::HoldingPtr> holdings;
   for (int i = 0; i < 8 * state.range(0); ++i) {
-    auto holding = std::make_shared<Holding>();
+    auto holding = std::make_shared<model::Holding>();
     holding->uid = "uid-" + std::to_string(i);
     holding->rank.uid = holding->uid;
-    const ReservedDevice device{.index = i % 8,
-                                .mode = GpuMode::kTimeSlicing,
-                                .memory = {40960 / state.range(0)},
-                                .compute = {1000 / state.range(0)}};
+    const model::ReservedDevice device{.index = i % 8,
+                                       .mode = model::GpuMode::kTimeSlicing,
+                                       .memory = {40960 / state.range(0)},
+                                       .compute = {1000 / state.range(0)}};
     holding->reservation.containers.push_back(
-        {.name = "main", .request = {}, .given = std::vector{device}});
+        {.name = "main", .request_text = {}, .assigned = std::vector{device}});
     holdings.push_back(std::move(holding));
   }
-  const NodeStatePtr node =
-      add_up(std::make_shared<const NodeInventory>(node_of(0, 8)), std::move(holdings));
-  GpuRequest request = quarter();
-  request.containers.front().ask = WholeAsk{};
+  const model::NodeStatePtr node = fit::build_node_state(
+      std::make_shared<const model::NodeInventory>(node_of(0, 8)), std::move(holdings));
+  model::GpuRequest request = quarter();
+  request.containers.front().device = model::WholeGpuRequest{};
   request.containers.front().count = state.range(1);
-  const PodRank rank{.priority = 1, .created = {}, .uid = "pod"};
-  const Profile profile = profile_of("best-fit");
-  const ProfileChoice profiles(profile);
-  const SharingRules sharing;
-  const NamespaceUse held;
-  const Preemptor preemptor{.claim = {.name_space = "default",
-                                      .rank = rank,
-                                      .request = request,
-                                      .host = {},
-                                      .profiles = profiles,
-                                      .sharing = sharing}};
+  const model::PodRank rank{.priority = 1, .created = {}, .uid = "pod"};
+  const score::Profile profile = profile_of("best-fit");
+  const score::ProfileChoice profiles(profile);
+  const model::SharingRules sharing;
+  const model::NamespaceUsage held;
+  const plan::Preemptor preemptor{.incoming = {.name_space = "default",
+                                               .rank = rank,
+                                               .request = request,
+                                               .host = {},
+                                               .profiles = profiles,
+                                               .sharing = sharing}};
   for (auto _ : state) {
-    FitMemo memo(request);
-    benchmark::DoNotOptimize(choose_victims(
-        preemptor, {.node = *node, .around = {.held = held}, .chosen = {}, .spared = {}}, memo));
+    fit::FitMemo memo(request);
+    benchmark::DoNotOptimize(plan::choose_victims(preemptor,
+                                                  {.node = *node,
+                                                   .context = {.namespace_usage = held},
+                                                   .proposed_victims = {},
+                                                   .protected_uids = {}},
+                                                  memo));
   }
 }
 BENCHMARK(choose_victims_on_a_node)
@@ -252,47 +256,49 @@ BENCHMARK(choose_victims_on_a_node)
 /// On a node of eight GPUs that hold a third each, for a pod that wants a tenth of one, beside so
 /// many nominated pods of so many containers that want so many hundredths of one each.
 void choose_beside_nominated(benchmark::State& state) {
-  std::vector<HoldingPtr> holdings;
+  std::vector<model::HoldingPtr> holdings;
   for (int i = 0; i < 24; ++i) {
-    auto holding = std::make_shared<Holding>();
+    auto holding = std::make_shared<model::Holding>();
     holding->uid = "uid-" + std::to_string(i);
     holding->rank.uid = holding->uid;
     const int hundredths = 10 + i % 3;
-    const ReservedDevice device{.index = i % 8,
-                                .mode = GpuMode::kTimeSlicing,
-                                .memory = {40960LL * hundredths / 100},
-                                .compute = {10LL * hundredths}};
+    const model::ReservedDevice device{.index = i % 8,
+                                       .mode = model::GpuMode::kTimeSlicing,
+                                       .memory = {40960LL * hundredths / 100},
+                                       .compute = {10LL * hundredths}};
     holding->reservation.containers.push_back(
-        {.name = "main", .request = {}, .given = std::vector{device}});
+        {.name = "main", .request_text = {}, .assigned = std::vector{device}});
     holdings.push_back(std::move(holding));
   }
-  const NodeStatePtr node =
-      add_up(std::make_shared<const NodeInventory>(node_of(0, 8)), std::move(holdings));
-  Nominations nominations;
+  const model::NodeStatePtr node = fit::build_node_state(
+      std::make_shared<const model::NodeInventory>(node_of(0, 8)), std::move(holdings));
+  model::Nominations nominations;
   for (std::int64_t i = 0; i < state.range(0); ++i) {
-    auto pod = std::make_shared<Nomination>();
+    auto pod = std::make_shared<model::Nomination>();
     pod->rank = {.priority = 1, .created = {}, .uid = "nominated-" + std::to_string(100 + i)};
     pod->request = quarter();
-    pod->request.containers.front().ask = FractionAsk{static_cast<int>(10 * state.range(1))};
+    pod->request.containers.front().device =
+        model::FractionRequest{static_cast<int>(10 * state.range(1))};
     pod->request.containers.resize(static_cast<std::size_t>(state.range(2)),
                                    pod->request.containers.front());
     nominations.push_back(std::move(pod));
   }
-  GpuRequest request = quarter();
-  request.containers.front().ask = FractionAsk{100};
-  const PodRank rank{.uid = "pod"};
-  const Profile profile = profile_of("best-fit");
-  const ProfileChoice profiles(profile);
-  const SharingRules sharing;
-  const NamespaceUse held;
-  const Claim claim{.name_space = "default",
-                    .rank = rank,
-                    .request = request,
-                    .host = {},
-                    .profiles = profiles,
-                    .sharing = sharing};
+  model::GpuRequest request = quarter();
+  request.containers.front().device = model::FractionRequest{100};
+  const model::PodRank rank{.uid = "pod"};
+  const score::Profile profile = profile_of("best-fit");
+  const score::ProfileChoice profiles(profile);
+  const model::SharingRules sharing;
+  const model::NamespaceUsage held;
+  const plan::IncomingPod incoming{.name_space = "default",
+                                   .rank = rank,
+                                   .request = request,
+                                   .host = {},
+                                   .profiles = profiles,
+                                   .sharing = sharing};
   for (auto _ : state) {
-    benchmark::DoNotOptimize(choose_on(*node, claim, {.held = held, .nominations = &nominations}));
+    benchmark::DoNotOptimize(plan::choose_placement(
+        *node, incoming, {.namespace_usage = held, .nominations = &nominations}));
   }
 }
 BENCHMARK(choose_beside_nominated)
@@ -309,29 +315,30 @@ BENCHMARK(choose_beside_nominated)
 /// fit() of so many containers on a node of 8 GPUs that hold 10·i percent each, of 0.35 of a GPU
 /// each, which fits, or (second argument) of two thirds of three GPUs each, which several do not.
 void fit_containers(benchmark::State& state) {
-  GpuRequest request;
+  model::GpuRequest request;
   for (int c = 0; c < state.range(0); ++c) {
-    request.containers.push_back({.container = "c" + std::to_string(c),
-                                  .ask = FractionAsk{state.range(1) == 0 ? 350 : 650 + 7 * c},
-                                  .count = state.range(1) == 0 ? 1 : 3});
+    request.containers.push_back(
+        {.container = "c" + std::to_string(c),
+         .device = model::FractionRequest{state.range(1) == 0 ? 350 : 650 + 7 * c},
+         .count = state.range(1) == 0 ? 1 : 3});
   }
-  std::vector<HoldingPtr> holdings;
+  std::vector<model::HoldingPtr> holdings;
   for (int i = 1; i < 8; ++i) {
-    auto holding = std::make_shared<Holding>();
+    auto holding = std::make_shared<model::Holding>();
     holding->reservation.containers.push_back(
         {.name = "main",
-         .given = std::vector<ReservedDevice>{{.index = i,
-                                               .mode = GpuMode::kTimeSlicing,
-                                               .memory = {4096 * i},
-                                               .compute = {100 * i}}}});
+         .assigned = std::vector<model::ReservedDevice>{{.index = i,
+                                                         .mode = model::GpuMode::kTimeSlicing,
+                                                         .memory = {4096 * i},
+                                                         .compute = {100 * i}}}});
     holdings.push_back(std::move(holding));
   }
-  const NodeStatePtr node =
-      add_up(std::make_shared<const NodeInventory>(node_of(1, 8)), std::move(holdings));
-  FitMemo memo(request);
-  PlacementList options;
+  const model::NodeStatePtr node = fit::build_node_state(
+      std::make_shared<const model::NodeInventory>(node_of(1, 8)), std::move(holdings));
+  fit::FitMemo memo(request);
+  model::PlacementList options;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(fit(*node, {}, memo, options));
+    benchmark::DoNotOptimize(fit::fit(*node, {}, memo, options));
   }
   state.counters["options"] = static_cast<double>(options.size());
 }
@@ -341,26 +348,26 @@ BENCHMARK(fit_containers)
     ->Unit(benchmark::kMicrosecond);
 
 /// A share of so many thousandths on one GPU of the node.
-HoldingPtr share_on(const NodeInventory& node, int gpu, int thousandths) {
+model::HoldingPtr share_on(const model::NodeInventory& node, int gpu, int thousandths) {
   static int made = 0;
-  auto holding = std::make_shared<Holding>();
+  auto holding = std::make_shared<model::Holding>();
   holding->name_space = "default";
   holding->uid = "uid-" + std::to_string(made++);
   holding->rank.uid = holding->uid;
-  holding->written = true;
-  ContainerRequest asked = quarter().containers.front();
-  asked.ask = FractionAsk{thousandths};
+  holding->reservation_written = true;
+  model::ContainerRequest asked = quarter().containers.front();
+  asked.device = model::FractionRequest{thousandths};
   asked.text = "gpu-fraction=0." + std::to_string(1000 + thousandths).substr(1);
-  const GpuInfo& on = node.gpus[static_cast<std::size_t>(gpu)];
-  const ReservedDevice device{.index = on.index,
-                              .uuid = on.uuid,
-                              .mode = GpuMode::kTimeSlicing,
-                              .memory = {on.memory.value * thousandths / 1000},
-                              .compute = {thousandths}};
+  const model::GpuInfo& on = node.gpus[static_cast<std::size_t>(gpu)];
+  const model::ReservedDevice device{.index = on.index,
+                                     .uuid = on.uuid,
+                                     .mode = model::GpuMode::kTimeSlicing,
+                                     .memory = {on.memory.value * thousandths / 1000},
+                                     .compute = {thousandths}};
   holding->reservation = {.uid = holding->uid, .node = node.name, .containers = {}};
   holding->reservation.containers.push_back(
-      {.name = "main", .request = asked.text, .given = std::vector{device}});
-  holding->asks.emplace_back(std::move(asked));
+      {.name = "main", .request_text = asked.text, .assigned = std::vector{device}});
+  holding->container_requests.emplace_back(std::move(asked));
   return holding;
 }
 
@@ -369,12 +376,12 @@ HoldingPtr share_on(const NodeInventory& node, int gpu, int thousandths) {
 void advise_on_repacking(benchmark::State& state) {
   std::mt19937_64 random(42);
   const int filled = static_cast<int>(state.range(1));
-  Snapshot snapshot;
-  std::vector<NodeStatePtr> states;
-  auto names = std::make_shared<NameIndex>();
+  model::Snapshot snapshot;
+  std::vector<model::NodeStatePtr> states;
+  auto names = std::make_shared<model::NameIndex>();
   for (int n = 0; n < state.range(0); ++n) {
-    auto node = std::make_shared<const NodeInventory>(node_of(n, 8));
-    std::vector<HoldingPtr> holdings;
+    auto node = std::make_shared<const model::NodeInventory>(node_of(n, 8));
+    std::vector<model::HoldingPtr> holdings;
     for (int gpu = 0; gpu < 8; ++gpu) {
       for (int left = filled; left > 0;) {
         const int size = std::min(left, 50 * static_cast<int>(1 + random() % 12));
@@ -382,28 +389,29 @@ void advise_on_repacking(benchmark::State& state) {
         left -= size;
       }
     }
-    names->emplace(node->name, NodeIndex{static_cast<std::uint32_t>(n)});
-    states.push_back(add_up(node, std::move(holdings)));
+    names->emplace(node->name, base::NodeIndex{static_cast<std::uint32_t>(n)});
+    states.push_back(fit::build_node_state(node, std::move(holdings)));
   }
-  snapshot.nodes = NodeTable(states);
+  snapshot.nodes = model::NodeTable(states);
   snapshot.names = std::move(names);
-  GpuRequest request = quarter();
-  request.containers.front().ask = WholeAsk{};
+  model::GpuRequest request = quarter();
+  request.containers.front().device = model::WholeGpuRequest{};
   request.containers.front().count = state.range(2);
-  const Profile profile = profile_of("best-fit");
-  const ProfileChoice profiles{profile};
-  const SharingRules sharing;
-  const PodRank rank{.uid = "pod"};
-  const Claim claim{.name_space = "default",
-                    .rank = rank,
-                    .request = request,
-                    .profiles = profiles,
-                    .sharing = sharing};
+  const score::Profile profile = profile_of("best-fit");
+  const score::ProfileChoice profiles{profile};
+  const model::SharingRules sharing;
+  const model::PodRank rank{.uid = "pod"};
+  const plan::IncomingPod incoming{.name_space = "default",
+                                   .rank = rank,
+                                   .request = request,
+                                   .profiles = profiles,
+                                   .sharing = sharing};
   std::size_t moves = 0;
   for (auto _ : state) {
-    const RepackAdvice advice = repack({.snapshot = snapshot, .claim = claim, .spared = {}});
+    const advice::RepackAdvice advice =
+        advice::repack({.snapshot = snapshot, .incoming = incoming, .protected_uids = {}});
     moves = advice.moves.size();
-    state.SetLabel(advice.because);
+    state.SetLabel(advice.explanation);
   }
   state.counters["moves"] = static_cast<double>(moves);
 }

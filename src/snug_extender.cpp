@@ -33,14 +33,14 @@ sigset_t block_signals() {
 }
 
 /// Until the process is told to end.
-void wait_for_end(const sigset_t& signals, snug::Extender& extender) {
+void wait_for_end(const sigset_t& signals, snug::app::Extender& extender) {
   int signal = SIGHUP;
   while (sigwait(&signals, &signal) == 0 && signal == SIGHUP) extender.reload_policy();
 }
 
-int exit_code(const snug::Error& error) {
-  const bool wrong =
-      error.code == snug::ErrorCode::kInvalid || error.code == snug::ErrorCode::kTooLarge;
+int exit_code(const snug::base::Error& error) {
+  const bool wrong = error.code == snug::base::ErrorCode::kInvalid ||
+                     error.code == snug::base::ErrorCode::kTooLarge;
   return wrong ? kBadConfiguration : kFailed;
 }
 
@@ -49,21 +49,21 @@ int exit_code(const snug::Error& error) {
 int main(int argc, char** argv) {
   keep_memory();
   const sigset_t signals = block_signals();
-  auto options = snug::read_options(argc, argv);
+  auto options = snug::config::read_options(argc, argv);
   if (!options) {
     std::fprintf(stderr, "snug-extender: %s\n", options.error().message.c_str());
     return kBadConfiguration;
   }
-  if (!options->show.empty()) {
-    std::fputs(options->show.c_str(), stdout);
+  if (!options->print_and_exit.empty()) {
+    std::fputs(options->print_and_exit.c_str(), stdout);
     return kDone;
   }
-  snug::Extender extender(*std::move(options));
+  snug::app::Extender extender(*std::move(options));
   if (const auto started = extender.start(); !started) {
     std::fprintf(stderr, "snug-extender: %s\n", started.error().message.c_str());
     return exit_code(started.error());
   }
-  std::puts(extender.listening().c_str());
+  std::puts(extender.listening_line().c_str());
   std::fflush(stdout);
   wait_for_end(signals, extender);
   extender.stop();

@@ -3,34 +3,34 @@
 #include <cstdio>
 
 #include "ctl/commands.hpp"
-#include "snug/config/bad_flags.hpp"
+#include "snug/config/flag_errors.hpp"
 
 namespace {
 
-using snug::complain;
-using snug::kDone;
-using snug::kWrong;
+using snug::ctl::kExitOk;
+using snug::ctl::kExitUsage;
+using snug::ctl::report_error;
 
 int run(int argc, const char* const* argv) {
   CLI::App app("Asks about Snug's files and a running Snug, and simulates its decisions.",
                "snugctl");
   app.set_version_flag("--version", "snugctl " SNUG_VERSION, "Print the version and exit");
   app.require_subcommand(1);
-  snug::Action chosen;
-  snug::add_defrag(app, chosen);
-  snug::add_mig(app, chosen);
-  snug::add_policy_check(app, chosen);
-  snug::add_simulate(app, chosen);
+  snug::ctl::Action chosen;
+  snug::ctl::add_defrag(app, chosen);
+  snug::ctl::add_mig(app, chosen);
+  snug::ctl::add_policy_check(app, chosen);
+  snug::ctl::add_simulate(app, chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     std::fputs(app.help().c_str(), stdout);
-    return kDone;
+    return kExitOk;
   } catch (const CLI::CallForVersion& version) {
     std::puts(version.what());
-    return kDone;
+    return kExitOk;
   } catch (const CLI::ParseError& error) {
-    return complain(kWrong, snug::bad_flags_sentence(app, error) + "; see --help");
+    return report_error(kExitUsage, snug::config::flag_error_message(app, error) + "; see --help");
   }
   return chosen();
 }
@@ -41,6 +41,6 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const std::exception& problem) {
-    return complain(snug::kFailed, problem.what());
+    return report_error(snug::ctl::kExitFailure, problem.what());
   }
 }

@@ -9,7 +9,7 @@
 namespace snug_bench {
 namespace {
 
-using snug::SimulationReport;
+using snug::sim::SimulationReport;
 
 double mean(const std::vector<SimulationReport>& reports,
             const std::function<double(const SimulationReport&)>& of) {

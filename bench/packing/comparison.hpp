@@ -15,8 +15,8 @@ namespace snug_bench {
 struct PolicyResults {
   std::string name;
   bool ours = false;  // Snug's, not the paper's
-  std::vector<snug::SimulationReport> fill;
-  std::vector<snug::SimulationReport> churn;
+  std::vector<snug::sim::SimulationReport> fill;
+  std::vector<snug::sim::SimulationReport> churn;
 
   [[nodiscard]] double at100() const;
   [[nodiscard]] double at130() const;

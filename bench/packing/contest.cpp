@@ -16,34 +16,37 @@
 namespace snug_bench {
 
 Contender contender_of(const std::string& policy_file) {
-  const auto policy = snug::read_policy(text_of(policy_file), policy_file, snug::Limits{});
+  const auto policy =
+      snug::codec::read_policy(text_of(policy_file), policy_file, snug::base::Limits{});
   if (!policy) {
     std::fprintf(stderr, "packing_bench: %s\n", policy.error().message.c_str());
     std::exit(2);
   }
-  const auto shared = std::make_shared<const snug::Policy>(*policy);
-  std::string name = shared->default_profile;
+  const auto shared = std::make_shared<const snug::score::Policy>(*policy);
+  std::string name = shared->default_profile_name;
   const auto& published = published_names();
   if (std::ranges::find(published, name) != published.end()) name += " (Snug)";
-  return {std::move(name), true,
-          [shared](const snug::Trace&, std::uint64_t) { return snug::policy_placer(shared); }};
+  return {std::move(name), true, [shared](const snug::sim::Trace&, std::uint64_t) {
+            return snug::sim::policy_placer(shared);
+          }};
 }
 
 Contender published_contender(std::string_view name) {
-  return {std::string(name), false, [name](const snug::Trace& trace, std::uint64_t seed) {
+  return {std::string(name), false, [name](const snug::sim::Trace& trace, std::uint64_t seed) {
             return published_placer(name, trace, seed);
           }};
 }
 
 Contender mig_rule_contender(std::string_view name) {
   return {std::string(name), false,
-          [name](const snug::Trace&, std::uint64_t) { return mig_rule(name); }};
+          [name](const snug::sim::Trace&, std::uint64_t) { return mig_rule(name); }};
 }
 
-snug::SimulationReport run(const Contender& who, const snug::Trace& trace, std::uint64_t seed) {
-  const snug::SteadyClock clock;
+snug::sim::SimulationReport run(const Contender& who, const snug::sim::Trace& trace,
+                                std::uint64_t seed) {
+  const snug::base::SteadyClock clock;
   const auto placer = who.placer(trace, seed);
-  snug::SimulationReport report = snug::replay({trace, clock, {}}, *placer);
+  snug::sim::SimulationReport report = snug::sim::replay({trace, clock, {}}, *placer);
   report.policy = who.name;
   report.seed = seed;
   return report;

@@ -14,7 +14,8 @@ namespace snug_bench {
 struct Contender {
   std::string name;
   bool ours = false;  // a policy of Snug's, not of the paper's
-  std::function<std::unique_ptr<snug::Placer>(const snug::Trace&, std::uint64_t seed)> placer;
+  std::function<std::unique_ptr<snug::sim::Placer>(const snug::sim::Trace&, std::uint64_t seed)>
+      placer;
 };
 
 /// Ends the program with a sentence where the file is no policy. Named by its default profile, and
@@ -26,8 +27,8 @@ struct Contender {
 /// `name`: one of mig_rule_names().
 [[nodiscard]] Contender mig_rule_contender(std::string_view name);
 
-[[nodiscard]] snug::SimulationReport run(const Contender& who, const snug::Trace& trace,
-                                         std::uint64_t seed);
+[[nodiscard]] snug::sim::SimulationReport run(const Contender& who, const snug::sim::Trace& trace,
+                                              std::uint64_t seed);
 
 /// Each task once, by so many threads, in any order; how many are done goes to a terminal.
 void run_all(const std::vector<std::function<void()>>& tasks, unsigned jobs);

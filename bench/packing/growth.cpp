@@ -5,20 +5,20 @@
 namespace snug_bench {
 namespace {
 
-constexpr double kMostMicroseconds = 20;
+constexpr double kMaxMicroseconds = 20;
 /// The part of the trace's lifetimes that lets 50,000 arrivals fill and churn sixteen times its
 /// nodes.
 constexpr double kOfLifetime = 0.3;
 
-snug::Trace times_over(const snug::Trace& trace, std::size_t times) {
-  snug::Trace more = trace;
+snug::sim::Trace times_over(const snug::sim::Trace& trace, std::size_t times) {
+  snug::sim::Trace more = trace;
   for (std::size_t i = 1; i < times; ++i) {
-    for (snug::TraceNode node : trace.nodes) {
+    for (snug::sim::TraceNode node : trace.nodes) {
       node.name += "-" + std::to_string(i);
       more.nodes.push_back(std::move(node));
     }
   }
-  for (snug::Arrival& arrival : more.arrivals) {
+  for (snug::sim::Arrival& arrival : more.arrivals) {
     if (arrival.lifetime) *arrival.lifetime *= kOfLifetime * static_cast<double>(times);
   }
   return more;
@@ -48,7 +48,7 @@ std::string table(const std::vector<GrowthRow>& rows) {
 std::vector<std::string> findings(const std::vector<GrowthRow>& rows) {
   std::vector<std::string> found;
   const double first = rows.front().report.decision_us_p50;
-  if (first > kMostMicroseconds) {
+  if (first > kMaxMicroseconds) {
     found.push_back(row_of("a decision takes %.1f us at the median, must be 20 at most", first));
   }
   for (const GrowthRow& row : rows) {

@@ -12,7 +12,7 @@ namespace snug_bench {
 
 struct GrowthRow {
   std::size_t times = 1;  // the trace's nodes
-  snug::SimulationReport report;
+  snug::sim::SimulationReport report;
 };
 
 /// One after another, since times are what is measured.

@@ -7,20 +7,21 @@
 
 namespace snug_bench {
 
-snug::HoldingPtr holding_of(const snug::ArrivingPod& arriving, const snug::NodeState& node,
-                            const snug::Placement& placement) {
-  static const snug::Profile nobodys{};
-  const snug::ProfileChoice profiles(nobodys);
-  const snug::SharingRules sharing;
-  const snug::PodRank rank{.uid = std::string(arriving.uid)};
-  const auto holding = to_holding(node,
-                                  {.name_space = "default",
-                                   .rank = rank,
-                                   .request = arriving.request,
-                                   .host = arriving.host,
-                                   .profiles = profiles,
-                                   .sharing = sharing},
-                                  placement);
+snug::model::HoldingPtr holding_of(const snug::sim::ArrivingPod& arriving,
+                                   const snug::model::NodeState& node,
+                                   const snug::model::Placement& placement) {
+  static const snug::score::Profile nobodys{};
+  const snug::score::ProfileChoice profiles(nobodys);
+  const snug::model::SharingRules sharing;
+  const snug::model::PodRank rank{.uid = std::string(arriving.uid)};
+  const auto holding = plan::to_holding(node,
+                                        {.name_space = "default",
+                                         .rank = rank,
+                                         .request = arriving.request,
+                                         .host = arriving.host,
+                                         .profiles = profiles,
+                                         .sharing = sharing},
+                                        placement);
   holding->host = arriving.host;
   return holding;
 }

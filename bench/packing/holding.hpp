@@ -8,8 +8,8 @@
 namespace snug_bench {
 
 /// The pod, as bound with this placement.
-[[nodiscard]] snug::HoldingPtr holding_of(const snug::ArrivingPod& arriving,
-                                          const snug::NodeState& node,
-                                          const snug::Placement& placement);
+[[nodiscard]] snug::model::HoldingPtr holding_of(const snug::sim::ArrivingPod& arriving,
+                                                 const snug::model::NodeState& node,
+                                                 const snug::model::Placement& placement);
 
 }  // namespace snug_bench

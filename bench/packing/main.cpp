@@ -27,7 +27,7 @@
 #include "published.hpp"
 #include "refusals.hpp"
 #include "regimes.hpp"
-#include "snug/config/bad_flags.hpp"
+#include "snug/config/flag_errors.hpp"
 #include "snug/sim_codec/report_codec.hpp"
 
 namespace snug_bench {
@@ -75,10 +75,10 @@ std::vector<Contender> contenders(const Flags& flags) {
 
 /// The first fill run of each policy. False: the file cannot be written.
 bool write_svg(const std::string& path, const std::vector<PolicyResults>& results) {
-  std::vector<snug::SimulationReport> firsts;
+  std::vector<snug::sim::SimulationReport> firsts;
   for (const PolicyResults& each : results) firsts.push_back(each.fill.front());
   std::ofstream file(path);
-  file << snug::report_chart(firsts) << std::flush;
+  file << snug::sim_codec::report_chart(firsts) << std::flush;
   return file.good();
 }
 
@@ -96,7 +96,8 @@ int compare_on_openb(const Flags& flags, const Openb& openb) {
     results.back().churn.resize(openb.churn().size());
   }
   std::vector<std::function<void()>> tasks;
-  const auto add = [&](const Contender& who, const OpenbRun& one, snug::SimulationReport& into) {
+  const auto add = [&](const Contender& who, const OpenbRun& one,
+                       snug::sim::SimulationReport& into) {
     tasks.emplace_back([&who, &one, &into] { into = run(who, one.trace, one.seed); });
   };
   for (std::size_t p = 0; p < all.size(); ++p) {
@@ -132,7 +133,7 @@ int compare_in_regimes(const Flags& flags, const Openb& openb) {
     for (unsigned i = 0; i < seeds; ++i) {
       tasks.emplace_back([&, i] {
         const unsigned seed = flags.first_seed.value_or(1) + i;
-        const snug::Trace trace = draw(each.regime, openb.fill().front().trace, seed);
+        const snug::sim::Trace trace = draw(each.regime, openb.fill().front().trace, seed);
         for (std::size_t p = 0; p < all.size(); ++p) {
           PolicyResults& policy = each.policies[p];
           (each.regime.churns ? policy.churn : policy.fill)[i] = run(all[p], trace, seed);
@@ -250,7 +251,7 @@ int run_bench(int argc, char** argv) {
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    return complain(kWrong, snug::bad_flags_sentence(app, error) + "; see --help");
+    return complain(kWrong, snug::config::flag_error_message(app, error) + "; see --help");
   }
   if (flags.seeds && !flags.regimes && !flags.mig) {
     return complain(kWrong, "--seeds belongs to --regimes or --mig, which are missing");

@@ -20,8 +20,8 @@
 namespace snug_bench {
 namespace {
 
-using snug::SimulationReport;
-using snug::Trace;
+using snug::sim::SimulationReport;
+using snug::sim::Trace;
 
 constexpr std::array kProfiles = {"1g.5gb", "1g.10gb", "2g.10gb", "3g.20gb", "4g.20gb", "7g.40gb"};
 constexpr std::array kSizes = {1, 2, 2, 4, 4, 8};
@@ -47,7 +47,7 @@ constexpr int kAxis = 8;
 constexpr double kMayBeBehind = 0.5;  // points, where one run's luck decides
 
 template <typename T>
-T must(snug::Result<T> result) {
+T must(snug::base::Result<T> result) {
   if (result) return *std::move(result);
   std::fprintf(stderr, "packing_bench: %s\n", result.error().message.c_str());
   std::exit(2);
@@ -56,7 +56,8 @@ T must(snug::Result<T> result) {
 Trace cluster(const std::string& folder) {
   const std::string path = folder + "/nodes.csv";
   Trace trace;
-  trace.nodes = must(snug::read_trace_nodes({text_of(path), path}, snug::Limits{}));
+  trace.nodes =
+      must(snug::sim_codec::read_trace_nodes({text_of(path), path}, snug::base::Limits{}));
   return trace;
 }
 
@@ -70,7 +71,7 @@ void keep_cards(Trace& trace, int cards) {
 }
 
 void read_arrivals(const std::string& text, const std::string& source, Trace& trace) {
-  if (const auto read = snug::read_trace_arrivals({text, source}, trace); !read) {
+  if (const auto read = snug::sim_codec::read_trace_arrivals({text, source}, trace); !read) {
     std::fprintf(stderr, "packing_bench: %s\n", read.error().message.c_str());
     std::exit(2);
   }

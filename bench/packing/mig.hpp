@@ -15,7 +15,7 @@ namespace snug_bench {
 struct MigRun {
   std::string mix;
   std::uint64_t seed = 0;
-  snug::Trace trace;
+  snug::sim::Trace trace;
 };
 
 struct MigFigure {
@@ -36,7 +36,7 @@ struct MigFigure {
 /// What the contenders made of one run, in their order.
 struct MigResult {
   const MigRun* run = nullptr;
-  std::vector<snug::SimulationReport> reports;
+  std::vector<snug::sim::SimulationReport> reports;
 };
 
 /// A table in Markdown: memory slices in use, for each run and contender, and the best of

@@ -15,6 +15,6 @@ namespace snug_bench {
 
 /// `name`: one of mig_rule_names(). For traces all of whose pods ask for profiles, on nodes of one
 /// model.
-[[nodiscard]] std::unique_ptr<snug::Placer> mig_rule(std::string_view name);
+[[nodiscard]] std::unique_ptr<snug::sim::Placer> mig_rule(std::string_view name);
 
 }  // namespace snug_bench

@@ -13,7 +13,7 @@ namespace snug_bench {
 namespace {
 
 template <typename T>
-T must(snug::Result<T> result) {
+T must(snug::base::Result<T> result) {
   if (result) return *std::move(result);
   std::fprintf(stderr, "packing_bench: %s\n", result.error().message.c_str());
   std::exit(2);
@@ -21,19 +21,19 @@ T must(snug::Result<T> result) {
 
 std::vector<OpenbRun> runs(const std::string& folder, const std::string& prefix,
                            std::vector<std::uint64_t> seeds) {
-  const snug::Limits limits;
+  const snug::base::Limits limits;
   const std::string nodes = folder + "/openb_node_list_gpu_node.csv";
   const std::string pods = folder + "/openb_pod_list_default.csv";
-  snug::Trace cluster;
-  cluster.nodes = must(snug::read_trace_nodes({text_of(nodes), nodes}, limits));
-  cluster.pods = must(snug::read_trace_pods({text_of(pods), pods}, limits));
+  snug::sim::Trace cluster;
+  cluster.nodes = must(snug::sim_codec::read_trace_nodes({text_of(nodes), nodes}, limits));
+  cluster.pods = must(snug::sim_codec::read_trace_pods({text_of(pods), pods}, limits));
   std::vector<OpenbRun> all;
   for (const std::uint64_t seed : seeds) {
     std::string name = prefix + "." + std::to_string(seed);
     const std::string path = folder + "/arrivals/" + name + ".txt";
     OpenbRun& run = all.emplace_back(OpenbRun{std::move(name), seed, cluster});
     const std::string text = text_of(path);
-    if (const auto read = snug::read_trace_arrivals({text, path}, run.trace); !read) {
+    if (const auto read = snug::sim_codec::read_trace_arrivals({text, path}, run.trace); !read) {
       std::fprintf(stderr, "packing_bench: %s\n", read.error().message.c_str());
       std::exit(2);
     }

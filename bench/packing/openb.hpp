@@ -13,7 +13,7 @@ namespace snug_bench {
 struct OpenbRun {
   std::string name;  // of the file of arrivals
   std::uint64_t seed = 0;
-  snug::Trace trace;
+  snug::sim::Trace trace;
 };
 
 struct PublishedFigure {

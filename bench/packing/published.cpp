@@ -19,15 +19,15 @@
 namespace snug_bench {
 namespace {
 
-using snug::ArrivingPod;
-using snug::GpuState;
-using snug::Ledger;
-using snug::NodeIndex;
-using snug::NodeState;
-using snug::TracePod;
+using snug::base::NodeIndex;
+using snug::ledger::Ledger;
+using snug::model::GpuState;
+using snug::model::NodeState;
+using snug::sim::ArrivingPod;
+using snug::sim::TracePod;
 
-constexpr std::int64_t kMostCpuMilli = 128'000;  // of any node
-constexpr std::int64_t kMostGpuMilli = 8'000;    // of any node
+constexpr std::int64_t kMaxCpuMilli = 128'000;  // of any node
+constexpr std::int64_t kMaxGpuMilli = 8'000;    // of any node
 constexpr std::int32_t kIdle = 1000;
 
 using Gpus = std::vector<std::size_t>;  // positions on the node
@@ -40,7 +40,7 @@ struct Offer {
 
   [[nodiscard]] bool fits(const GpuState& gpu) const {
     const auto& models = pod.models;
-    return gpu.left >= pod.gpu_milli &&
+    return gpu.free_milli >= pod.gpu_milli &&
            (models.empty() || std::ranges::find(models, gpu.info->model) != models.end());
   }
   [[nodiscard]] bool fits() const {
@@ -48,7 +48,7 @@ struct Offer {
            pod.gpus;
   }
   [[nodiscard]] std::int64_t cpu_left() const {
-    return node.inventory->host.amounts.cpu_milli - node.host_used.cpu_milli;
+    return node.inventory->host.resources.cpu_milli - node.host_used.cpu_milli;
   }
 };
 
@@ -59,7 +59,7 @@ Gpus best_fit_gpus(const Offer& offer) {
   if (offer.pod.gpus == 1) {
     std::optional<std::size_t> best;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (offer.fits(all[i]) && (!best || all[i].left < all[*best].left)) best = i;
+      if (offer.fits(all[i]) && (!best || all[i].free_milli < all[*best].free_milli)) best = i;
     }
     gpus.push_back(*best);
     return gpus;
@@ -71,24 +71,26 @@ Gpus best_fit_gpus(const Offer& offer) {
 }
 
 /// The pod on these GPUs.
-snug::Placement placement_of(const ArrivingPod& arriving, const Gpus& gpus) {
-  snug::Placement placement;
+snug::model::Placement placement_of(const ArrivingPod& arriving, const Gpus& gpus) {
+  snug::model::Placement placement;
   for (const std::size_t gpu : gpus) {
     const bool whole = arriving.pod.gpu_milli == kIdle;
-    placement.takes.push_back({.gpu = static_cast<std::uint16_t>(gpu),
-                               .mode = whole ? snug::GpuMode::kWhole : snug::GpuMode::kTimeSlicing,
-                               .memory = {snug::kTraceGpuMiB * arriving.pod.gpu_milli / kIdle},
-                               .compute = {arriving.pod.gpu_milli}});
+    placement.allocations.push_back(
+        {.gpu = static_cast<std::uint16_t>(gpu),
+         .mode = whole ? snug::model::GpuMode::kWhole : snug::model::GpuMode::kTimeSlicing,
+         .memory = {snug::sim::kTraceGpuMiB * arriving.pod.gpu_milli / kIdle},
+         .compute = {arriving.pod.gpu_milli}});
   }
   return placement;
 }
 
 /// A policy that scores nodes: the highest wins, the first of equals.
-class Scoring : public snug::Placer {
+class Scoring : public snug::sim::Placer {
  public:
-  std::optional<NodeIndex> choose(const ArrivingPod& arriving,
-                                  std::span<const NodeIndex> candidates, Ledger& ledger) override {
-    const snug::SnapshotPtr snapshot = ledger.snapshot();
+  std::optional<NodeIndex> choose_node(const ArrivingPod& arriving,
+                                       std::span<const NodeIndex> candidates,
+                                       Ledger& ledger) override {
+    const snug::model::SnapshotPtr snapshot = ledger.snapshot();
     std::vector<Offer> fitting;
     for (const NodeIndex node : candidates) {
       const Offer offer{node, *snapshot->nodes[node.value], arriving.pod};
@@ -99,8 +101,8 @@ class Scoring : public snug::Placer {
     chosen_gpus_ = arriving.pod.gpus == 0 ? Gpus{} : gpus_on(chosen);
     return chosen.index;
   }
-  void hold(const ArrivingPod& arriving, NodeIndex node, Ledger& ledger) override {
-    const snug::NodeStatePtr state = ledger.snapshot()->nodes[node.value];
+  void commit(const ArrivingPod& arriving, NodeIndex node, Ledger& ledger) override {
+    const snug::model::NodeStatePtr state = ledger.snapshot()->nodes[node.value];
     ledger.hold(holding_of(arriving, *state, placement_of(arriving, chosen_gpus_)));
     placed(arriving, node);
   }
@@ -158,9 +160,9 @@ class DotProduct final : public Scoring {
       return static_cast<double>(value) / static_cast<double>(most);
     };
     const double cpu =
-        part(offer.cpu_left(), kMostCpuMilli) * part(offer.pod.cpu_milli, kMostCpuMilli);
+        part(offer.cpu_left(), kMaxCpuMilli) * part(offer.pod.cpu_milli, kMaxCpuMilli);
     const double gpu =
-        part(offer.node.left, kMostGpuMilli) * part(offer.pod.milli(), kMostGpuMilli);
+        part(offer.node.free_milli, kMaxGpuMilli) * part(offer.pod.milli(), kMaxGpuMilli);
     return static_cast<std::int64_t>(100 * (1 - (cpu + gpu) / 2));
   }
 };
@@ -171,8 +173,8 @@ class BestFit final : public Scoring {
       return 0.5 * static_cast<double>(value) / static_cast<double>(most);
     };
     return static_cast<std::int64_t>(
-        100 * (1 - left(offer.cpu_left() - offer.pod.cpu_milli, kMostCpuMilli) -
-               left(offer.node.left - offer.pod.milli(), kMostGpuMilli)));
+        100 * (1 - left(offer.cpu_left() - offer.pod.cpu_milli, kMaxCpuMilli) -
+               left(offer.node.free_milli - offer.pod.milli(), kMaxGpuMilli)));
   }
   /// Stretched to 0 to 100 over the nodes that fit, in integers.
   std::size_t best_of(const std::vector<Offer>& fitting) override {
@@ -190,13 +192,13 @@ class Packing final : public Scoring {
   std::int64_t score(const Offer& offer) override {
     if (offer.pod.gpus == 0) return 0;
     const std::vector<GpuState>& gpus = offer.node.gpus;
-    const auto idle = std::ranges::count(gpus, kIdle, &GpuState::left);
+    const auto idle = std::ranges::count(gpus, kIdle, &GpuState::free_milli);
     if (std::cmp_equal(idle, gpus.size())) return std::max<std::int64_t>(33 - idle, idle);
     std::int64_t opened = 0;
     std::int64_t left = 0;
     for (const std::size_t gpu : best_fit_gpus(offer)) {
-      opened += gpus[gpu].left == kIdle ? 1 : 0;
-      left += gpus[gpu].left * 100 / kIdle;
+      opened += gpus[gpu].free_milli == kIdle ? 1 : 0;
+      left += gpus[gpu].free_milli * 100 / kIdle;
     }
     if (opened > 0) return std::max<std::int64_t>(50 - opened, 33);
     return 100 - left / 10;
@@ -215,7 +217,7 @@ class Clustering final : public Scoring {
     const std::map<Kind, int>& kinds = on_node_[offer.index.value];
     const bool same = kinds.contains(kind_of(offer.pod));
     const std::int64_t base = kinds.empty() ? 25 : !same ? 0 : kinds.size() == 1 ? 75 : 50;
-    const double full = static_cast<double>(kMostGpuMilli - offer.node.left) / kMostGpuMilli;
+    const double full = static_cast<double>(kMaxGpuMilli - offer.node.free_milli) / kMaxGpuMilli;
     return base + static_cast<std::int64_t>(25 * full);
   }
   void placed(const ArrivingPod& arriving, NodeIndex node) override {
@@ -224,7 +226,7 @@ class Clustering final : public Scoring {
     ++on_node_[node.value][kind];
     living_.emplace(arriving.uid, std::pair(node.value, kind));
   }
-  void gone(std::string_view uid, Ledger& /*ledger*/) override {
+  void pod_left(std::string_view uid, Ledger& /*ledger*/) override {
     const auto found = living_.find(uid);
     if (found == living_.end()) return;
     const auto [node, kind] = found->second;
@@ -238,13 +240,13 @@ class Clustering final : public Scoring {
 };
 
 /// The term of the policy engine alone, which knows all pods of the trace beforehand.
-std::unique_ptr<snug::Placer> fgd(const snug::Trace& trace) {
-  auto policy = std::make_shared<snug::Policy>();
-  policy->default_profile = "fgd";
-  policy->profiles["fgd"] = {.name = "fgd", .terms = {{snug::find_term("fgd"), 1}}};
-  return snug::policy_placer(policy, [&trace](const snug::Supply& supply) {
-    snug::Demand demand;
-    demand.typical = snug::typical_of(trace, supply);
+std::unique_ptr<snug::sim::Placer> fgd(const snug::sim::Trace& trace) {
+  auto policy = std::make_shared<snug::score::Policy>();
+  policy->default_profile_name = "fgd";
+  policy->profiles["fgd"] = {.name = "fgd", .terms = {{snug::score::find_term("fgd"), 1}}};
+  return snug::sim::policy_placer(policy, [&trace](const snug::demand::Supply& supply) {
+    snug::model::Demand demand;
+    demand.typical_pods = snug::sim::typical_pods_of(trace, supply);
     return demand;
   });
 }
@@ -257,8 +259,9 @@ const std::vector<std::string_view>& published_names() {
   return names;
 }
 
-std::unique_ptr<snug::Placer> published_placer(std::string_view name, const snug::Trace& trace,
-                                               std::uint64_t seed) {
+std::unique_ptr<snug::sim::Placer> published_placer(std::string_view name,
+                                                    const snug::sim::Trace& trace,
+                                                    std::uint64_t seed) {
   if (name == "random") return std::make_unique<Random>(seed);
   if (name == "dotprod") return std::make_unique<DotProduct>();
   if (name == "clustering") return std::make_unique<Clustering>();

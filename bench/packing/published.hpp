@@ -19,8 +19,8 @@ namespace snug_bench {
 
 /// `name`: one of published_names(). `seed`: of the policy that draws. `trace`: FGD knows all its
 /// pods beforehand.
-[[nodiscard]] std::unique_ptr<snug::Placer> published_placer(std::string_view name,
-                                                             const snug::Trace& trace,
-                                                             std::uint64_t seed);
+[[nodiscard]] std::unique_ptr<snug::sim::Placer> published_placer(std::string_view name,
+                                                                  const snug::sim::Trace& trace,
+                                                                  std::uint64_t seed);
 
 }  // namespace snug_bench

@@ -8,20 +8,20 @@
 namespace snug_bench {
 namespace {
 
-using snug::ArrivingPod;
-using snug::Ledger;
-using snug::NodeIndex;
+using snug::base::NodeIndex;
+using snug::ledger::Ledger;
+using snug::sim::ArrivingPod;
 
-RefusedPod refused(const ArrivingPod& pod, const snug::Snapshot& snapshot) {
+RefusedPod refused(const ArrivingPod& pod, const snug::model::Snapshot& snapshot) {
   RefusedPod refusal{.asks = static_cast<int>(pod.pod.gpus)};
   for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot) {
-    const std::vector<snug::GpuState>& gpus = snapshot.nodes[slot]->gpus;
+    const std::vector<snug::model::GpuState>& gpus = snapshot.nodes[slot]->gpus;
     std::size_t idle = 0;
-    for (const snug::GpuState& gpu : gpus) {
+    for (const snug::model::GpuState& gpu : gpus) {
       if (gpu.empty()) {
         ++idle;
       } else {
-        refusal.left_of_shared += gpu.left / 1000.0;
+        refusal.left_of_shared += gpu.free_milli / 1000.0;
       }
     }
     refusal.idle += static_cast<int>(idle);
@@ -31,35 +31,36 @@ RefusedPod refused(const ArrivingPod& pod, const snug::Snapshot& snapshot) {
 }
 
 /// Another's, of which it notes what is refused.
-class Noting final : public snug::Placer {
+class Noting final : public snug::sim::Placer {
  public:
-  Noting(std::unique_ptr<snug::Placer> placer, const OpenbRun& run)
+  Noting(std::unique_ptr<snug::sim::Placer> placer, const OpenbRun& run)
       : placer_(std::move(placer)), run_(run) {}
 
-  void arrives(const ArrivingPod& pod, Ledger& ledger) override {
+  void pod_arrived(const ArrivingPod& pod, Ledger& ledger) override {
     ++come_;
-    placer_->arrives(pod, ledger);
+    placer_->pod_arrived(pod, ledger);
   }
-  std::optional<NodeIndex> choose(const ArrivingPod& pod, std::span<const NodeIndex> candidates,
-                                  Ledger& ledger) override {
-    const std::optional<NodeIndex> node = placer_->choose(pod, candidates, ledger);
+  std::optional<NodeIndex> choose_node(const ArrivingPod& pod,
+                                       std::span<const NodeIndex> candidates,
+                                       Ledger& ledger) override {
+    const std::optional<NodeIndex> node = placer_->choose_node(pod, candidates, ledger);
     const std::size_t arrival = come_ - 1;
-    if (!node && pod.pod.gpus > 1 && run_.trace.is_late(arrival)) {
+    if (!node && pod.pod.gpus > 1 && run_.trace.is_in_later_half(arrival)) {
       RefusedPod& refusal = noted.emplace_back(refused(pod, *ledger.snapshot()));
       refusal.run = run_.name;
       refusal.arrival = arrival;
     }
     return node;
   }
-  void hold(const ArrivingPod& pod, NodeIndex node, Ledger& ledger) override {
-    placer_->hold(pod, node, ledger);
+  void commit(const ArrivingPod& pod, NodeIndex node, Ledger& ledger) override {
+    placer_->commit(pod, node, ledger);
   }
-  void gone(std::string_view uid, Ledger& ledger) override { placer_->gone(uid, ledger); }
+  void pod_left(std::string_view uid, Ledger& ledger) override { placer_->pod_left(uid, ledger); }
 
   std::vector<RefusedPod> noted;
 
  private:
-  std::unique_ptr<snug::Placer> placer_;
+  std::unique_ptr<snug::sim::Placer> placer_;
   const OpenbRun& run_;
   std::size_t come_ = 0;
 };
@@ -68,9 +69,9 @@ class Noting final : public snug::Placer {
 
 std::vector<RefusedPod> refused_pods(const Contender& who, const OpenbRun& run) {
   Noting placer(who.placer(run.trace, run.seed), run);
-  const snug::SteadyClock clock;
-  const snug::ReplayInput input{run.trace, clock, nullptr};
-  static_cast<void>(replay(input, placer));
+  const snug::base::SteadyClock clock;
+  const snug::sim::ReplayInput input{run.trace, clock, nullptr};
+  static_cast<void>(sim::replay(input, placer));
   return std::move(placer.noted);
 }
 

@@ -11,9 +11,9 @@
 namespace snug_bench {
 namespace {
 
-using snug::Trace;
-using snug::TraceNode;
-using snug::TracePod;
+using snug::sim::Trace;
+using snug::sim::TraceNode;
+using snug::sim::TracePod;
 
 constexpr std::size_t kArrivals = 50'000;  // of a trace whose pods leave
 constexpr double kFilledTo = 1.305;        // of the GPUs, so that 130 % is passed

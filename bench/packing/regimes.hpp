@@ -46,6 +46,7 @@ struct Regime {
 [[nodiscard]] std::vector<Regime> regimes();
 
 /// `base`: the nodes and the pods of the trace.
-[[nodiscard]] snug::Trace draw(const Regime& regime, const snug::Trace& base, std::uint64_t seed);
+[[nodiscard]] snug::sim::Trace draw(const Regime& regime, const snug::sim::Trace& base,
+                                    std::uint64_t seed);
 
 }  // namespace snug_bench

@@ -11,15 +11,15 @@
 #include <tuple>
 #include <utility>
 
-#include "advice/cluster.hpp"
-#include "advice/leavers.hpp"
-#include "advice/trial.hpp"
+#include "advice/cluster_states.hpp"
+#include "advice/departures.hpp"
+#include "advice/move_trials.hpp"
 #include "snug/base/ids.hpp"
 #include "snug/base/limits.hpp"
-#include "snug/plan/host_room.hpp"
+#include "snug/plan/node_resources_fit.hpp"
 #include "snug/plan/plan.hpp"
 
-namespace snug {
+namespace snug::advice {
 namespace {
 
 /// The cumulative percentage of kMostRepackWork at which each step of the search ends, so that a
@@ -36,96 +36,100 @@ struct WorkShares {
   static constexpr std::int64_t kAll = 100;
 };
 
-class Search {
+class RepackSearch {
  public:
-  explicit Search(const RepackInput& input)
+  explicit RepackSearch(const RepackInput& input)
       : input_(input),
         cluster_(input),
-        memo_(input.claim.request),
-        tenant_(tenant_of(input.claim.name_space, input.claim.sharing, cluster_.held())),
+        memo_(input.incoming.request),
+        tenant_(plan::tenant_of(input.incoming.name_space, input.incoming.sharing,
+                                cluster_.namespace_usage())),
         trials_(cluster_, memo_) {}
 
   RepackAdvice run() {
-    if (auto placed = without_moves()) return {.fits = true, .reservation = std::move(placed)};
-    find_nodes();
-    if (nodes_.empty()) return {.because = why_no_node()};
-    std::optional<Repacking> found = by_one();
-    if (!found) found = by_two();
-    if (!found) found = by_chain();
-    if (!found) found = by_many();
-    if (!found) return {.because = why_no_way()};
+    if (auto placed = fit_now()) return {.fits_now = true, .reservation = std::move(placed)};
+    find_targets();
+    if (targets_.empty()) return {.explanation = explain_no_target()};
+    std::optional<RepackPlan> found = move_one();
+    if (!found) found = move_two();
+    if (!found) found = move_chain();
+    if (!found) found = move_many();
+    if (!found) return {.explanation = explain_no_plan()};
     return {.reservation = std::move(found->reservation), .moves = std::move(found->moves)};
   }
 
  private:
   /// A node on which the request fits after some pods have left.
-  struct Node {
+  struct Target {
     Slot slot = 0;
-    Leavers leavers;
-    bool judged = false;          // by_one() has filled `alone`
-    std::vector<MoverSet> alone;  // single pods whose departure is sufficient
+    DepartureSearch departures;
+    bool judged = false;                         // by_one() has filled `alone`
+    std::vector<DepartureSet> sufficient_alone;  // single pods whose departure is sufficient
   };
   using Candidates = std::vector<RepackCandidate>;
   /// A node that no move can help, and the reason. Ordered by how near the node is to fitting.
   struct Nearest {
     std::size_t distance = 0;
     std::size_t rank = 0;  // of the node by name
-    ReasonCode code = ReasonCode::kNone;
+    model::ReasonCode code = model::ReasonCode::kNone;
     Slot slot = 0;
     friend auto operator<=>(const Nearest&, const Nearest&) = default;
   };
 
-  [[nodiscard]] bool may_go_on(std::int64_t share) {
-    const bool may = cluster_.work() <= kMostRepackWork / 100 * share;
-    ran_out_ = ran_out_ || !may;
+  [[nodiscard]] bool within_budget(std::int64_t share) {
+    const bool may = cluster_.work() <= base::kMaxRepackWork / 100 * share;
+    budget_exhausted_ = budget_exhausted_ || !may;
     return may;
   }
 
   /// The reservation that the request would get now; nullopt: no node can take it.
-  [[nodiscard]] std::optional<Reservation> without_moves() {
-    const Claim& claim = input_.claim;
-    std::vector<NodeIndex> nodes;
+  [[nodiscard]] std::optional<model::Reservation> fit_now() {
+    const plan::IncomingPod& incoming = input_.incoming;
+    std::vector<base::NodeIndex> nodes;
     for (const Slot slot : cluster_.by_name()) {
-      if (host_has_room(*input_.snapshot.nodes[slot], claim.host)) nodes.push_back({slot});
+      if (plan::node_resources_fit(*input_.snapshot.nodes[slot], incoming.host))
+        nodes.push_back({slot});
     }
-    const Plan now = plan({.snapshot = input_.snapshot, .claim = claim}, nodes);
+    const plan::Plan now = plan::plan({.snapshot = input_.snapshot, .incoming = incoming}, nodes);
     if (!now.winner) return std::nullopt;
-    const NodeState& node = *input_.snapshot.nodes[nodes[*now.winner].value];
-    return to_holding(node, claim, now.placement)->reservation;
+    const model::NodeState& node = *input_.snapshot.nodes[nodes[*now.winner].value];
+    return plan::to_holding(node, incoming, now.placement)->reservation;
   }
 
-  void find_nodes() {
-    const Asking asking{input_.claim, tenant_, memo_};
-    PlacementList options;
+  void find_targets() {
+    const plan::FitQuery query{input_.incoming, tenant_, memo_};
+    model::PlacementList options;
     // The emptiest nodes first: the fewest pods must leave them, and the search may end early.
     for (const Slot slot : std::views::reverse(cluster_.fullest_first())) {
-      const ReasonCode now = cluster_.fit_on(*cluster_.state(slot), tenant_, memo_, options);
-      if (now != ReasonCode::kNone && !reason(now).evictable) {
+      const model::ReasonCode now =
+          cluster_.counted_fit(*cluster_.state(slot), tenant_, memo_, options);
+      if (now != model::ReasonCode::kNone && !model::reason_row(now).resolvable) {
         note_reason(now, slot);
         continue;
       }
-      if (!may_go_on(WorkShares::kLook)) continue;
-      Node node{.slot = slot, .leavers = Leavers(cluster_, slot, asking)};
-      const ReasonCode emptied = node.leavers.reason_without_all();
-      const bool helped = emptied == ReasonCode::kNone && !node.leavers.movers().empty() &&
-                          node.leavers.host_fits_without_all();
+      if (!within_budget(WorkShares::kLook)) continue;
+      Target node{.slot = slot, .departures = DepartureSearch(cluster_, slot, query)};
+      const model::ReasonCode emptied = node.departures.reason_without_all();
+      const bool helped = emptied == model::ReasonCode::kNone &&
+                          !node.departures.movable_pods().empty() &&
+                          node.departures.host_fits_without_all();
       if (helped) {
-        nodes_.push_back(std::move(node));
+        targets_.push_back(std::move(node));
       } else {
         note_reason(emptied, slot);
       }
     }
   }
 
-  void note_reason(ReasonCode code, Slot slot) {
-    if (code == ReasonCode::kNone) return;
-    const Nearest next{reason(code).distance, cluster_.rank(slot), code, slot};
+  void note_reason(model::ReasonCode code, Slot slot) {
+    if (code == model::ReasonCode::kNone) return;
+    const Nearest next{model::reason_row(code).distance, cluster_.rank(slot), code, slot};
     if (!nearest_ || next < *nearest_) nearest_ = next;
   }
 
-  [[nodiscard]] static std::int64_t milli_of(const std::vector<Mover>& movers) {
+  [[nodiscard]] static std::int64_t milli_of(const std::vector<MovablePod>& movers) {
     std::int64_t sum = 0;
-    for (const Mover& mover : movers) sum += mover.milli;
+    for (const MovablePod& movable : movers) sum += movable.held_milli;
     return sum;
   }
 
@@ -135,21 +139,23 @@ class Search {
     std::vector<std::tuple<std::size_t, std::int64_t, std::size_t, std::size_t>> keys;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       const RepackCandidate& each = candidates[i];
-      keys.emplace_back(each.movers.size(), milli_of(each.movers), cluster_.rank(each.target), i);
+      keys.emplace_back(each.departing.size(), milli_of(each.departing), cluster_.rank(each.target),
+                        i);
     }
     std::ranges::sort(keys);
-    if (keys.size() > kMostRepackSets) keys.resize(kMostRepackSets);
+    if (keys.size() > base::kMaxRepackSets) keys.resize(base::kMaxRepackSets);
     Candidates sorted;
     for (const auto& key : keys) sorted.push_back(std::move(candidates[std::get<3>(key)]));
     candidates = std::move(sorted);
   }
 
-  [[nodiscard]] std::optional<Repacking> try_all(Candidates candidates, std::int64_t share) {
+  [[nodiscard]] std::optional<RepackPlan> try_candidates(Candidates candidates,
+                                                         std::int64_t share) {
     sort(candidates);
     for (const RepackCandidate& candidate : candidates) {
-      if (!may_go_on(share)) break;
-      if (candidate.movers.size() > kMostRepackMoves) {
-        ran_out_ = true;
+      if (!within_budget(share)) break;
+      if (candidate.departing.size() > base::kMaxRepackMoves) {
+        budget_exhausted_ = true;
         break;
       }
       if (auto found = trials_.run(candidate)) return found;
@@ -157,115 +163,120 @@ class Search {
     return std::nullopt;
   }
 
-  static void add(const Node& node, const std::vector<MoverSet>& sets, Candidates& candidates) {
-    for (const MoverSet& set : sets) candidates.push_back({node.slot, node.leavers.of(set)});
+  static void add(const Target& node, const std::vector<DepartureSet>& sets,
+                  Candidates& candidates) {
+    for (const DepartureSet& set : sets)
+      candidates.push_back({node.slot, node.departures.pods_in(set)});
   }
 
-  std::optional<Repacking> by_one() {
+  std::optional<RepackPlan> move_one() {
     Candidates candidates;
-    for (Node& node : nodes_) {
-      if (!may_go_on(WorkShares::kOne)) break;
-      node.alone = node.leavers.singles();
+    for (Target& node : targets_) {
+      if (!within_budget(WorkShares::kOne)) break;
+      node.sufficient_alone = node.departures.singles();
       node.judged = true;
-      add(node, node.alone, candidates);
+      add(node, node.sufficient_alone, candidates);
     }
-    return try_all(std::move(candidates), WorkShares::kOneTrial);
+    return try_candidates(std::move(candidates), WorkShares::kOneTrial);
   }
 
-  std::optional<Repacking> by_two() {
+  std::optional<RepackPlan> move_two() {
     Candidates candidates;
-    for (Node& node : nodes_) {
-      if (!node.judged || !may_go_on(WorkShares::kPair)) break;
-      add(node, node.leavers.pairs(), candidates);
+    for (Target& node : targets_) {
+      if (!node.judged || !within_budget(WorkShares::kPair)) break;
+      add(node, node.departures.pairs(), candidates);
     }
-    return try_all(std::move(candidates), WorkShares::kPairTrial);
+    return try_candidates(std::move(candidates), WorkShares::kPairTrial);
   }
 
   /// The departure of one pod is sufficient, but the pod fits elsewhere only after another pod has
   /// left that node.
-  std::optional<Repacking> by_chain() {
+  std::optional<RepackPlan> move_chain() {
     Candidates candidates;
-    std::map<std::size_t, std::vector<Mover>> makers;  // by kind: makers_of_room()
-    for (const Node& node : nodes_) {
-      for (const MoverSet& set : node.alone) {
-        if (!may_go_on(WorkShares::kChain)) break;
-        const Mover first = node.leavers.of(set).front();
-        for (const Mover& other : node.leavers.movers()) {
+    std::map<std::size_t, std::vector<MovablePod>> makers;  // by kind: makers_of_room()
+    for (const Target& node : targets_) {
+      for (const DepartureSet& set : node.sufficient_alone) {
+        if (!within_budget(WorkShares::kChain)) break;
+        const MovablePod first = node.departures.pods_in(set).front();
+        for (const MovablePod& other : node.departures.movable_pods()) {
           if (other.pod != first.pod) candidates.push_back({node.slot, {first, other}});
         }
-        const auto [known, is_new] = makers.try_emplace(first.kind);
-        if (is_new) known->second = makers_of_room(first.kind);
-        for (const Mover& maker : known->second) {
+        const auto [known, is_new] = makers.try_emplace(first.pod_class);
+        if (is_new) known->second = pods_freeing_for(first.pod_class);
+        for (const MovablePod& maker : known->second) {
           if (maker.from != node.slot) candidates.push_back({node.slot, {first, maker}});
         }
-        if (candidates.size() > kMostRepackSets) break;
+        if (candidates.size() > base::kMaxRepackSets) break;
       }
     }
-    return try_all(std::move(candidates), WorkShares::kChainTrial);
+    return try_candidates(std::move(candidates), WorkShares::kChainTrial);
   }
 
   /// Pods each of which alone must leave its node so that a pod of the kind fits there.
-  [[nodiscard]] std::vector<Mover> makers_of_room(std::size_t number) {
-    std::vector<Mover> makers;
-    MoverKind& kind = cluster_.kind(number);
-    const Claim claim = cluster_.claim_of(kind);
-    Tenant tenant = tenant_of(claim.name_space, claim.sharing, cluster_.held());
-    tenant.cap_left = kNoCap;  // the pod itself already counts towards its namespace's cap
-    PlacementList options;
+  [[nodiscard]] std::vector<MovablePod> pods_freeing_for(std::size_t number) {
+    std::vector<MovablePod> makers;
+    PodClass& kind = cluster_.pod_class(number);
+    const plan::IncomingPod incoming = cluster_.as_incoming(kind);
+    fit::Tenant tenant =
+        plan::tenant_of(incoming.name_space, incoming.sharing, cluster_.namespace_usage());
+    tenant.cap_remaining =
+        fit::kNoCap;  // the pod itself already counts towards its namespace's cap
+    model::PlacementList options;
     for (const Slot slot : cluster_.by_name()) {
-      if (!may_go_on(WorkShares::kChain)) break;
+      if (!within_budget(WorkShares::kChain)) break;
       if (cluster_.nominations(slot) != nullptr) continue;
-      const NodeState& node = *cluster_.state(slot);
-      const ReasonCode now = cluster_.fit_on(node, tenant, kind.memo, options);
-      const bool by_gpus = now == ReasonCode::kNone;
-      const bool has_room = by_gpus && host_has_room(node, kind.host);
-      if (has_room || (!by_gpus && !reason(now).evictable)) continue;
-      Leavers leavers(cluster_, slot, {claim, tenant, kind.memo});
-      for (const MoverSet& set : leavers.singles()) makers.push_back(leavers.of(set).front());
+      const model::NodeState& node = *cluster_.state(slot);
+      const model::ReasonCode now = cluster_.counted_fit(node, tenant, kind.fit_memo, options);
+      const bool by_gpus = now == model::ReasonCode::kNone;
+      const bool has_room = by_gpus && plan::node_resources_fit(node, kind.host);
+      if (has_room || (!by_gpus && !model::reason_row(now).resolvable)) continue;
+      DepartureSearch departures(cluster_, slot, {incoming, tenant, kind.fit_memo});
+      for (const DepartureSet& set : departures.singles())
+        makers.push_back(departures.pods_in(set).front());
     }
     return makers;
   }
 
-  std::optional<Repacking> by_many() {
+  std::optional<RepackPlan> move_many() {
     Candidates candidates;
-    for (Node& node : nodes_) {
-      if (!may_go_on(WorkShares::kMany)) break;
-      MoverSet placeable;
-      for (const Mover& mover : node.leavers.movers()) {
-        placeable.push_back(trials_.has_place(mover.kind));
+    for (Target& node : targets_) {
+      if (!within_budget(WorkShares::kMany)) break;
+      DepartureSet placeable;
+      for (const MovablePod& movable : node.departures.movable_pods()) {
+        placeable.push_back(trials_.has_node_for(movable.pod_class));
       }
-      add(node, node.leavers.several(placeable), candidates);
+      add(node, node.departures.larger_sets(placeable), candidates);
     }
-    return try_all(std::move(candidates), WorkShares::kAll);
+    return try_candidates(std::move(candidates), WorkShares::kAll);
   }
 
-  [[nodiscard]] std::string why_no_node() const {
-    if (ran_out_) return why_no_way();
+  [[nodiscard]] std::string explain_no_target() const {
+    if (budget_exhausted_) return explain_no_plan();
     if (cluster_.by_name().empty()) return "no nodes are known";
     if (!nearest_) {
       return "no node has enough CPU, memory or pod slots, even if every movable pod left it";
     }
     return "the request fits on no node, even if every movable pod left it; the nearest is node " +
-           cluster_.state(nearest_->slot)->name() + ": " + message(nearest_->code);
+           cluster_.state(nearest_->slot)->name() + ": " + model::message(nearest_->code);
   }
 
-  [[nodiscard]] std::string why_no_way() const {
-    return ran_out_ ? "no solution was found within the search limit"
-                    : "the pods that would have to leave a node do not fit elsewhere";
+  [[nodiscard]] std::string explain_no_plan() const {
+    return budget_exhausted_ ? "no solution was found within the search limit"
+                             : "the pods that would have to leave a node do not fit elsewhere";
   }
 
   const RepackInput& input_;
   RepackCluster cluster_;
-  FitMemo memo_;
-  Tenant tenant_;
+  fit::FitMemo memo_;
+  fit::Tenant tenant_;
   RepackTrials trials_;
-  std::vector<Node> nodes_;         // the emptiest first
+  std::vector<Target> targets_;     // the emptiest first
   std::optional<Nearest> nearest_;  // among the nodes that no move can help
-  bool ran_out_ = false;            // the search ended before all candidates were tried
+  bool budget_exhausted_ = false;   // the search ended before all candidates were tried
 };
 
 }  // namespace
 
-RepackAdvice repack(const RepackInput& input) { return Search(input).run(); }
+RepackAdvice repack(const RepackInput& input) { return RepackSearch(input).run(); }
 
-}  // namespace snug
+}  // namespace snug::advice

@@ -10,9 +10,9 @@
 #include <string>
 #include <utility>
 
-#include "app/core.hpp"
 #include "app/policy_file.hpp"
 #include "app/routes.hpp"
+#include "app/service_core.hpp"
 #include "app/ticker.hpp"
 #include "snug/adapters/http/admin_server.hpp"
 #include "snug/adapters/http/extender_server.hpp"
@@ -27,7 +27,7 @@
 #include "snug/service/leader_elector.hpp"
 #include "snug/service/policy_store.hpp"
 
-namespace snug {
+namespace snug::app {
 namespace {
 
 /// How often the ticker looks for work that is due; its default intervals are far longer.
@@ -60,82 +60,85 @@ std::string identity(std::uint64_t seed) {
 
 /// In the order of construction: each part may use those before it.
 struct Extender::Parts {
-  explicit Parts(const LogOptions& log_options) : log(log_options) {}
+  explicit Parts(const obs::LogOptions& log_options) : log(log_options) {}
 
-  SteadyClock clock;
-  SpdlogLog log;
-  const std::unique_ptr<PrometheusMetrics> metrics = make_prometheus_metrics();
-  std::unique_ptr<MemoryApi> memory;  // embedded mode; else the two below
-  std::unique_ptr<KubeApi> kube_api;
-  std::unique_ptr<KubeSource> kube_source;
-  std::unique_ptr<KubeLease> lease;            // null: no election
-  std::unique_ptr<KubeLease> scheduler_lease;  // null: none is followed
-  TimePoint source_starts;
+  base::SteadyClock clock;
+  obs::SpdlogLog log;
+  const std::unique_ptr<obs::PrometheusMetrics> metrics = obs::make_prometheus_metrics();
+  std::unique_ptr<memory::MemoryApi> memory;  // embedded mode; else the two below
+  std::unique_ptr<kube::KubeApi> kube_api;
+  std::unique_ptr<kube::KubeSource> kube_source;
+  std::unique_ptr<kube::KubeLease> lease;            // null: no election
+  std::unique_ptr<kube::KubeLease> scheduler_lease;  // null: none is followed
+  base::TimePoint source_starts;
   bool source_started = false;
   bool stopped = false;
   std::unique_ptr<PolicyFile> policy_file;
-  std::unique_ptr<PolicyStore> policy_store;
-  std::unique_ptr<Core> core;
-  std::unique_ptr<ExtenderServer> extender;
-  std::unique_ptr<AdminServer> admin;
-  bool said_ready = false;  // the ticker's
+  std::unique_ptr<service::PolicyStore> policy_store;
+  std::unique_ptr<ServiceCore> core;
+  std::unique_ptr<http::ExtenderServer> extender;
+  std::unique_ptr<http::AdminServer> admin;
+  bool logged_ready = false;  // the ticker's
   std::unique_ptr<Ticker> ticker;
-  std::unique_ptr<LeaderElector> elector;  // null: no election
+  std::unique_ptr<service::LeaderElector> elector;  // null: no election
   std::unique_ptr<Ticker> election_ticker;
 
-  ApiPort& api() { return memory ? static_cast<ApiPort&>(*memory) : *kube_api; }
-  ClusterSource& source() { return memory ? static_cast<ClusterSource&>(*memory) : *kube_source; }
+  service::ApiPort& api() { return memory ? static_cast<service::ApiPort&>(*memory) : *kube_api; }
+  service::ClusterSource& source() {
+    return memory ? static_cast<service::ClusterSource&>(*memory) : *kube_source;
+  }
 };
 
-Extender::Extender(Options options)
+Extender::Extender(config::Options options)
     : options_(std::move(options)), parts_(std::make_unique<Parts>(options_.log)) {}
 
 Extender::~Extender() { stop(); }
 
-Result<void> Extender::open_policy() {
+base::Result<void> Extender::open_policy() {
   parts_->policy_file = std::make_unique<PolicyFile>(
       options_.policy,
       PolicyFile::Context{options_.limits, *parts_->metrics, parts_->log, parts_->clock});
-  Result<PolicyPtr> policy = parts_->policy_file->open();
+  base::Result<score::PolicyPtr> policy = parts_->policy_file->open();
   if (!policy) return std::unexpected(policy.error());
-  parts_->policy_store = std::make_unique<PolicyStore>(*std::move(policy));
+  parts_->policy_store = std::make_unique<service::PolicyStore>(*std::move(policy));
   return {};
 }
 
-Result<void> Extender::open_memory() {
-  Manifests all;
+base::Result<void> Extender::open_memory() {
+  codec::Manifests all;
   for (const std::string& path : options_.cluster) {
-    const Result<std::string> text = read_file(path, options_.limits.max_manifest_bytes);
+    const base::Result<std::string> text =
+        config::read_file(path, options_.limits.max_manifest_bytes);
     if (!text) return std::unexpected(text.error());
-    Result<Manifests> read = read_manifests(*text, path, options_.limits);
+    base::Result<codec::Manifests> read = codec::read_manifests(*text, path, options_.limits);
     if (!read) return std::unexpected(read.error());
-    const Result<void> added = append(all, *std::move(read), path);
+    const base::Result<void> added = codec::append(all, *std::move(read), path);
     if (!added) return added;
   }
-  parts_->memory = std::make_unique<MemoryApi>(std::move(all), options_.limits);
+  parts_->memory = std::make_unique<memory::MemoryApi>(std::move(all), options_.limits);
   return {};
 }
 
-Result<void> Extender::open_kubernetes() {
-  const Result<ApiEndpoint> endpoint = options_.kubeconfig.empty()
-                                           ? in_cluster(options_.limits)
-                                           : load_kubeconfig(options_.kubeconfig, options_.limits);
+base::Result<void> Extender::open_kubernetes() {
+  const base::Result<kube::ApiEndpoint> endpoint =
+      options_.kubeconfig.empty() ? kube::in_cluster(options_.limits)
+                                  : kube::load_kubeconfig(options_.kubeconfig, options_.limits);
   if (!endpoint) return std::unexpected(endpoint.error());
-  const KubeOptions kube{.api_timeout = options_.api_timeout,
-                         .own_namespace = environment("POD_NAMESPACE"),
-                         .own_pod = environment("POD_NAME"),
-                         .seed = random_number()};
-  const KubeContext context{options_.limits, *parts_->metrics, parts_->log, parts_->clock};
-  parts_->kube_api = std::make_unique<KubeApi>(*endpoint, kube, context);
-  parts_->kube_source = std::make_unique<KubeSource>(*endpoint, kube, context);
+  const kube::KubeOptions kube{.api_timeout = options_.api_timeout,
+                               .own_namespace = environment("POD_NAMESPACE"),
+                               .own_pod = environment("POD_NAME"),
+                               .seed = random_number()};
+  const kube::KubeContext context{options_.limits, *parts_->metrics, parts_->log, parts_->clock};
+  parts_->kube_api = std::make_unique<kube::KubeApi>(*endpoint, kube, context);
+  parts_->kube_source = std::make_unique<kube::KubeSource>(*endpoint, kube, context);
   parts_->source_starts = parts_->clock.now();
   if (!options_.leader_elect) {
     // A process before this one may have died with a binding under way.
-    parts_->source_starts += unanswered_window(options_.api_timeout, options_.limits);
+    parts_->source_starts += leader::unanswered_window(options_.api_timeout, options_.limits);
     return {};
   }
-  const auto open = [&](const LeaseName& name) {
-    return std::make_unique<KubeLease>(*endpoint, kube, context, name);
+  const auto open = [&](const leader::LeaseName& name) {
+    return std::make_unique<kube::KubeLease>(*endpoint, kube, context, name);
   };
   parts_->lease = open(options_.lease);
   if (!options_.scheduler_lease.name.empty()) {
@@ -148,24 +151,26 @@ void Extender::open_election() {
   if (!parts_->lease) return;
   const std::uint64_t seed = random_number();
   identity_ = identity(seed);
-  const ElectionSettings election =
-      election_settings(identity_, options_.api_timeout, options_.limits);
+  const leader::ElectionSettings election =
+      leader::election_settings(identity_, options_.api_timeout, options_.limits);
   const std::string pod = environment("POD_NAME");
-  const Notice about = pod.empty() ? Notice{.name_space = options_.lease.name_space,
-                                            .pod = options_.lease.name,
-                                            .lease = true}
-                                   : Notice{.name_space = environment("POD_NAMESPACE"),
-                                            .pod = pod,
-                                            .uid = environment("POD_UID")};
-  Core& core = *parts_->core;
-  parts_->elector = std::make_unique<LeaderElector>(
-      ElectorParts{*parts_->lease, parts_->scheduler_lease.get(), core.readiness, core.fence,
-                   parts_->source(), parts_->api(), parts_->log, parts_->clock},
-      ElectorOptions{.lease_name = options_.lease.name_space + "/" + options_.lease.name,
-                     .election = election,
-                     .retry = std::chrono::milliseconds(options_.limits.lease_retry_ms),
-                     .about = about,
-                     .seed = seed});
+  const service::Notice about = pod.empty()
+                                    ? service::Notice{.name_space = options_.lease.name_space,
+                                                      .pod = options_.lease.name,
+                                                      .lease = true}
+                                    : service::Notice{.name_space = environment("POD_NAMESPACE"),
+                                                      .pod = pod,
+                                                      .uid = environment("POD_UID")};
+  ServiceCore& core = *parts_->core;
+  parts_->elector = std::make_unique<service::LeaderElector>(
+      service::ElectorParts{*parts_->lease, parts_->scheduler_lease.get(), core.readiness,
+                            core.fence, parts_->source(), parts_->api(), parts_->log,
+                            parts_->clock},
+      service::ElectorOptions{.lease_name = options_.lease.name_space + "/" + options_.lease.name,
+                              .election = election,
+                              .retry = std::chrono::milliseconds(options_.limits.lease_retry_ms),
+                              .about = about,
+                              .seed = seed});
 }
 
 void Extender::start_election() {
@@ -178,31 +183,31 @@ void Extender::start_election() {
                                                      [this] { parts_->elector->tick(); });
 }
 
-Result<void> Extender::start() {
-  if (const Result<void> opened = open_policy(); !opened) return opened;
-  const Result<void> opened = options_.cluster.empty() ? open_kubernetes() : open_memory();
+base::Result<void> Extender::start() {
+  if (const base::Result<void> opened = open_policy(); !opened) return opened;
+  const base::Result<void> opened = options_.cluster.empty() ? open_kubernetes() : open_memory();
   if (!opened) return opened;
-  parts_->core =
-      std::make_unique<Core>(CorePorts{*parts_->policy_store, parts_->api(), *parts_->metrics,
-                                       parts_->log, parts_->clock, parts_->memory.get()},
-                             options_);
-  parts_->policy_file->feed(*parts_->policy_store,
-                            [this] { parts_->core->ledger.policy_changed(); });
-  const Result<void> serving = serve();
+  parts_->core = std::make_unique<ServiceCore>(
+      CorePorts{*parts_->policy_store, parts_->api(), *parts_->metrics, parts_->log, parts_->clock,
+                parts_->memory.get()},
+      options_);
+  parts_->policy_file->attach_store(*parts_->policy_store,
+                                    [this] { parts_->core->ledger.policy_changed(); });
+  const base::Result<void> serving = serve();
   if (!serving) return serving;
   open_election();
   start_source();
   start_election();
-  parts_->log.write(LogLevel::kInfo,
+  parts_->log.write(service::LogLevel::kInfo,
                     "snug-extender " SNUG_VERSION " starts: answer " +
-                        std::string(answer_word(options_.answer)) + ", policy " +
-                        parts_->policy_store->current().policy->default_profile +
+                        std::string(config::answer_mode_name(options_.answer)) + ", policy " +
+                        parts_->policy_store->current().policy->default_profile_name +
                         (options_.cluster.empty() ? ", a real API server" : ", embedded mode"));
-  if (options_.cluster.empty()) parts_->log.write(LogLevel::kInfo, election_text());
-  if (open_to_all(options_)) {
-    parts_->log.write(LogLevel::kWarn,
+  if (options_.cluster.empty()) parts_->log.write(service::LogLevel::kInfo, election_log_line());
+  if (config::is_reachable_unauthenticated(options_)) {
+    parts_->log.write(service::LogLevel::kWarn,
                       "the extender port " +
-                          address_text(options_.listen.host, parts_->extender->port()) +
+                          http::address_text(options_.listen.host, parts_->extender->port()) +
                           " is not on the loopback interface and asks for no client certificate: "
                           "whoever reaches it can bind pods; set clientCA, tlsCert and tlsKey, or "
                           "listen on 127.0.0.1");
@@ -211,10 +216,10 @@ Result<void> Extender::start() {
   return {};
 }
 
-std::string Extender::election_text() const {
+std::string Extender::election_log_line() const {
   if (!options_.leader_elect)
     return "leader election is off: no other Snug may run in this cluster";
-  const auto text = [](const LeaseName& name) { return name.name_space + "/" + name.name; };
+  const auto text = [](const leader::LeaseName& name) { return name.name_space + "/" + name.name; };
   std::string line = "leader election by the Lease " + text(options_.lease) + " as " + identity_;
   if (options_.scheduler_lease.name.empty()) return line;
   return line + ", while a scheduler on this host, or nobody, holds the Lease " +
@@ -227,15 +232,15 @@ void Extender::start_source() {
   parts_->source().start(parts_->core->reconciler);
 }
 
-void Extender::say_readiness() {
-  const Readiness& readiness = parts_->core->readiness;
-  const bool ready = readiness.ready();
-  if (ready == parts_->said_ready) return;
-  parts_->said_ready = ready;
+void Extender::log_readiness() {
+  const service::Readiness& readiness = parts_->core->readiness;
+  const bool ready = readiness.is_ready();
+  if (ready == parts_->logged_ready) return;
+  parts_->logged_ready = ready;
   if (ready) {
-    parts_->log.write(LogLevel::kInfo, "ready: nodes and pods are listed");
-  } else if (readiness.leads()) {
-    parts_->log.write(LogLevel::kWarn, "not ready: " + readiness.why_not());
+    parts_->log.write(service::LogLevel::kInfo, "ready: nodes and pods are listed");
+  } else if (readiness.is_leader()) {
+    parts_->log.write(service::LogLevel::kWarn, "not ready: " + readiness.why_not());
   }
 }
 
@@ -243,32 +248,35 @@ void Extender::tick() {
   start_source();
   parts_->policy_file->poll();
   parts_->core->reconciler.tick();
-  say_readiness();
+  log_readiness();
 }
 
-Result<void> Extender::serve() {
+base::Result<void> Extender::serve() {
   Parts& parts = *parts_;
   const auto on_problem = [&parts](std::string_view what) {
-    parts.log.write(LogLevel::kWarn, what);
+    parts.log.write(service::LogLevel::kWarn, what);
   };
-  std::optional<TlsFiles> tls;
+  std::optional<http::TlsFiles> tls;
   if (!options_.tls_cert.empty()) {
-    tls = TlsFiles{options_.tls_cert, options_.tls_key, options_.client_ca};
+    tls = http::TlsFiles{options_.tls_cert, options_.tls_key, options_.client_ca};
   }
-  parts.extender = std::make_unique<ExtenderServer>(
+  parts.extender = std::make_unique<http::ExtenderServer>(
       extender_handlers(parts.core->service),
-      HttpOptions{options_.listen.host, options_.listen.port, tls, on_problem}, options_.limits);
-  parts.admin = std::make_unique<AdminServer>(
-      admin_routes(*parts.core, *parts.metrics, parts.memory.get()),
-      HttpOptions{options_.admin_listen.host, options_.admin_listen.port, std::nullopt, on_problem},
+      http::HttpOptions{options_.listen.host, options_.listen.port, tls, on_problem},
       options_.limits);
-  if (Result<void> started = parts.extender->start(); !started) return started;
+  parts.admin = std::make_unique<http::AdminServer>(
+      admin_routes(*parts.core, *parts.metrics, parts.memory.get()),
+      http::HttpOptions{options_.admin_listen.host, options_.admin_listen.port, std::nullopt,
+                        on_problem},
+      options_.limits);
+  if (base::Result<void> started = parts.extender->start(); !started) return started;
   return parts.admin->start();
 }
 
-std::string Extender::listening() const {
-  return "listening extender=" + address_text(options_.listen.host, parts_->extender->port()) +
-         " admin=" + address_text(options_.admin_listen.host, parts_->admin->port());
+std::string Extender::listening_line() const {
+  return "listening extender=" +
+         http::address_text(options_.listen.host, parts_->extender->port()) +
+         " admin=" + http::address_text(options_.admin_listen.host, parts_->admin->port());
 }
 
 void Extender::reload_policy() { parts_->policy_file->reload(); }
@@ -284,7 +292,7 @@ void Extender::stop() {
   }
   if (parts_->election_ticker) {
     const std::chrono::milliseconds unanswered =
-        unanswered_window(options_.api_timeout, options_.limits);
+        leader::unanswered_window(options_.api_timeout, options_.limits);
     parts_->elector->wait_resigned(std::max(drain, unanswered));
   }
   if (parts_->admin) parts_->admin->stop();
@@ -295,4 +303,4 @@ void Extender::stop() {
   parts_->source().stop();
 }
 
-}  // namespace snug
+}  // namespace snug::app

@@ -8,20 +8,20 @@
 #include "snug/base/result.hpp"
 #include "snug/config/options.hpp"
 
-namespace snug {
+namespace snug::app {
 
 class Extender {
  public:
-  explicit Extender(Options options);
+  explicit Extender(config::Options options);
   ~Extender();
   Extender(const Extender&) = delete;
   Extender& operator=(const Extender&) = delete;
 
   /// Reads policy, manifests and credentials, feeds the ledger and serves. kInvalid: the
   /// configuration or a file that it names is wrong.
-  [[nodiscard]] Result<void> start();
+  [[nodiscard]] base::Result<void> start();
   /// The first line on stdout: where it listens; after start().
-  [[nodiscard]] std::string listening() const;
+  [[nodiscard]] std::string listening_line() const;
   /// SIGHUP asks for it: reads the policy file again at once.
   void reload_policy();
   /// Takes no more calls, lets those under way end, and stops all threads.
@@ -30,21 +30,21 @@ class Extender {
  private:
   struct Parts;
 
-  [[nodiscard]] Result<void> open_policy();
-  [[nodiscard]] Result<void> open_memory();
-  [[nodiscard]] Result<void> open_kubernetes();
+  [[nodiscard]] base::Result<void> open_policy();
+  [[nodiscard]] base::Result<void> open_memory();
+  [[nodiscard]] base::Result<void> open_kubernetes();
   void open_election();
   void start_election();
-  [[nodiscard]] std::string election_text() const;
+  [[nodiscard]] std::string election_log_line() const;
   /// At most once, when it is time.
   void start_source();
-  [[nodiscard]] Result<void> serve();
-  void say_readiness();
+  [[nodiscard]] base::Result<void> serve();
+  void log_readiness();
   void tick();
 
-  Options options_;
+  config::Options options_;
   std::string identity_;  // in the election
   std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace snug
+}  // namespace snug::app

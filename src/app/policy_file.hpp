@@ -20,27 +20,27 @@
 #include "snug/service/policy_store.hpp"
 #include "snug/service/ports.hpp"
 
-namespace snug {
+namespace snug::app {
 
 class PolicyFile {
  public:
   /// What it works with; all outlive it.
   struct Context {
-    const Limits& limits;
-    Metrics& metrics;
-    Log& log;
-    const Clock& clock;
+    const base::Limits& limits;
+    service::Metrics& metrics;
+    service::Log& log;
+    const base::Clock& clock;
   };
 
   /// `path` is empty where no file is named: then the policy that is compiled in stays.
   PolicyFile(std::string path, const Context& context);
 
   /// The first policy. Errors are kInvalid or kTooLarge.
-  [[nodiscard]] Result<PolicyPtr> open();
+  [[nodiscard]] base::Result<score::PolicyPtr> open();
 
   /// From now on each further policy goes to `store`, and then `on_change`, which may be empty and
   /// must not call back, is called. Before any poll().
-  void feed(PolicyStore& store, std::function<void()> on_change);
+  void attach_store(service::PolicyStore& store, std::function<void()> on_change);
 
   /// Reads the file again if it changed; looks no more often than every policy_reread_ms.
   void poll();
@@ -59,28 +59,28 @@ class PolicyFile {
 
     friend bool operator==(const Stamp&, const Stamp&) = default;
   };
-  enum class Asked : std::uint8_t { kNo, kYes };
+  enum class Forced : std::uint8_t { kNo, kYes };
 
   [[nodiscard]] Stamp stamp() const;
-  [[nodiscard]] Result<std::string> read() const SNUG_REQUIRES(mutex_);
-  void read_again(Asked asked) SNUG_REQUIRES(mutex_);
-  void use(const Result<std::string>& text) SNUG_REQUIRES(mutex_);
-  void refuse(const Error& error);
+  [[nodiscard]] base::Result<std::string> read() const SNUG_REQUIRES(mutex_);
+  void reread(Forced asked) SNUG_REQUIRES(mutex_);
+  void apply(const base::Result<std::string>& text) SNUG_REQUIRES(mutex_);
+  void keep_last_good(const base::Error& error);
 
   const std::string path_;
   const Context context_;
-  Mutex mutex_;
-  PolicyStore* store_ SNUG_GUARDED_BY(mutex_) = nullptr;
+  base::Mutex mutex_;
+  service::PolicyStore* store_ SNUG_GUARDED_BY(mutex_) = nullptr;
   std::function<void()> on_change_ SNUG_GUARDED_BY(mutex_);
-  TimePoint looked_ SNUG_GUARDED_BY(mutex_);
+  base::TimePoint last_poll_ SNUG_GUARDED_BY(mutex_);
   /// The policy came from a pipe at the start, which cannot be read again.
-  bool piped_ SNUG_GUARDED_BY(mutex_) = false;
+  bool from_pipe_ SNUG_GUARDED_BY(mutex_) = false;
   /// Taken before the file was read, so that a change in between shows.
   Stamp stamp_ SNUG_GUARDED_BY(mutex_);
   /// False: written so lately that a later write may have left `stamp_` as it is.
-  bool settled_ SNUG_GUARDED_BY(mutex_) = true;
+  bool is_settled_ SNUG_GUARDED_BY(mutex_) = true;
   /// The text that was read last, or the error of that read.
-  std::string seen_ SNUG_GUARDED_BY(mutex_);
+  std::string last_seen_ SNUG_GUARDED_BY(mutex_);
 };
 
-}  // namespace snug
+}  // namespace snug::app

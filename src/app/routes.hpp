@@ -3,19 +3,20 @@
 
 #include <vector>
 
-#include "app/core.hpp"
+#include "app/service_core.hpp"
 #include "snug/adapters/http/admin_server.hpp"
 #include "snug/adapters/http/extender_server.hpp"
 #include "snug/adapters/memory/memory_api.hpp"
 #include "snug/adapters/obs/metrics.hpp"
 
-namespace snug {
+namespace snug::app {
 
 /// The service outlives the handlers.
-[[nodiscard]] ExtenderHandlers extender_handlers(ExtenderService& service);
+[[nodiscard]] http::ExtenderHandlers extender_handlers(service::ExtenderService& service);
 
 /// `memory` is null outside of the embedded mode. All outlive the routes.
-[[nodiscard]] std::vector<AdminRoute> admin_routes(Core& core, PrometheusMetrics& metrics,
-                                                   MemoryApi* memory);
+[[nodiscard]] std::vector<http::AdminRoute> admin_routes(ServiceCore& core,
+                                                         obs::PrometheusMetrics& metrics,
+                                                         memory::MemoryApi* memory);
 
-}  // namespace snug
+}  // namespace snug::app

@@ -10,12 +10,13 @@
 #include "snug/base/mutex.hpp"
 #include "snug/service/ports.hpp"
 
-namespace snug {
+namespace snug::app {
 
 class Ticker {
  public:
   /// `name` is what the log calls the ticks; the log outlives stop().
-  Ticker(std::string name, std::chrono::milliseconds every, Log& log, std::function<void()> what);
+  Ticker(std::string name, std::chrono::milliseconds every, service::Log& log,
+         std::function<void()> what);
   ~Ticker();
   Ticker(const Ticker&) = delete;
   Ticker& operator=(const Ticker&) = delete;
@@ -28,13 +29,13 @@ class Ticker {
   void tick();
 
   const std::string name_;
-  const std::chrono::milliseconds every_;
-  Log& log_;
-  const std::function<void()> what_;
-  Mutex mutex_;
-  Condition wake_;
+  const std::chrono::milliseconds interval_;
+  service::Log& log_;
+  const std::function<void()> function_;
+  base::Mutex mutex_;
+  base::Condition wake_;
   bool stopping_ SNUG_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 
-}  // namespace snug
+}  // namespace snug::app

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace snug {
+namespace snug::base {
 
 void check_failed(const char* condition, const char* file, int line) {
   std::fprintf(stderr, "broken invariant: %s (%s:%d)\n", condition, file, line);
@@ -11,4 +11,4 @@ void check_failed(const char* condition, const char* file, int line) {
   std::abort();
 }
 
-}  // namespace snug
+}  // namespace snug::base

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace snug {
+namespace snug::base {
 namespace {
 
 constexpr auto kRows = std::to_array<LimitRow>({
@@ -16,4 +16,4 @@ constexpr auto kRows = std::to_array<LimitRow>({
 
 std::span<const LimitRow> limit_rows() { return kRows; }
 
-}  // namespace snug
+}  // namespace snug::base

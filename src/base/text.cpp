@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace snug {
+namespace snug::base {
 namespace {
 
 constexpr std::size_t kShown = 63;
@@ -15,14 +15,14 @@ bool is_forbidden_control(char c) {
 
 }  // namespace
 
-std::string printable(std::string_view text) {
+std::string printable_excerpt(std::string_view text) {
   std::string shown{text.substr(0, kShown)};
   std::ranges::replace_if(shown, [](char c) { return c < ' ' || c > '~'; }, '?');
   return shown;
 }
 
 std::string in_quotes(std::string_view text) {
-  return '"' + printable(text) + (text.size() > kShown ? "...\"" : "\"");
+  return '"' + printable_excerpt(text) + (text.size() > kShown ? "...\"" : "\"");
 }
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
@@ -56,7 +56,7 @@ std::size_t character_length(std::string_view text) {
   return 0;
 }
 
-std::string_view::size_type find_bad_text(std::string_view text) {
+std::string_view::size_type find_invalid_text(std::string_view text) {
   std::size_t at = 0;
   while (at < text.size()) {
     const std::size_t length = character_length(text.substr(at));
@@ -66,4 +66,4 @@ std::string_view::size_type find_bad_text(std::string_view text) {
   return std::string_view::npos;
 }
 
-}  // namespace snug
+}  // namespace snug::base

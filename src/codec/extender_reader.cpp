@@ -5,11 +5,11 @@
 #include <string>
 #include <utility>
 
-#include "codec/kube_dom.hpp"
+#include "codec/kube_json.hpp"
 #include "snug/base/name_hash.hpp"
 #include "snug/codec/extender_codec.hpp"
 
-namespace snug {
+namespace snug::codec {
 namespace {
 
 using simdjson::dom::element;
@@ -19,18 +19,20 @@ constexpr std::size_t kLongestName = 253;  // of any Kubernetes object; uids are
 /// Detects duplicate names: an open-addressing hash table over the call's names, reused by calls.
 class SeenNames {
  public:
-  void start(std::size_t most) {
+  void reset(std::size_t most) {
     slots_.assign(std::bit_ceil(most * 2 + 2), Slot{});
     mask_ = slots_.size() - 1;
   }
 
   void trim() {
-    if (slots_.capacity() * sizeof(Slot) > kKeptBytes) std::vector<Slot>{}.swap(slots_);
+    if (slots_.capacity() * sizeof(Slot) > base::kMaxPooledBufferBytes)
+      std::vector<Slot>{}.swap(slots_);
   }
 
   /// Whether the name is new; it is then names[position].
-  bool add(std::string_view name, std::size_t position, std::span<const std::string_view> names) {
-    const std::uint64_t hash = name_hash(name);
+  bool insert(std::string_view name, std::size_t position,
+              std::span<const std::string_view> names) {
+    const std::uint64_t hash = base::name_hash(name);
     const auto tag = static_cast<std::uint32_t>(hash >> 32U);
     for (std::size_t at = hash & mask_;; at = (at + 1) & mask_) {
       Slot& slot = slots_[at];
@@ -62,12 +64,12 @@ std::string_view repeated(std::vector<std::string_view> names) {
 class VictimsReader {
  public:
   /// `pod` is the uid of the one that is to come in.
-  VictimsReader(bool whole_pods, std::string_view pod, const Limits& limits)
+  VictimsReader(bool whole_pods, std::string_view pod, const base::Limits& limits)
       : whole_pods_(whole_pods), pod_(pod), limits_(limits) {}
 
-  Result<std::vector<NodeVictims>> read(const Field& map) {
-    walk_.each_entry(map, Where{},
-                     [&](std::string_view node, const element& value, const Where& where) {
+  base::Result<std::vector<NodeVictims>> read(const Field& map) {
+    walk_.each_entry(map, FieldPath{},
+                     [&](std::string_view node, const element& value, const FieldPath& where) {
                        read_node(node, value, where);
                      });
     if (!walk_.ok()) return walk_.take_error();
@@ -75,14 +77,14 @@ class VictimsReader {
     names.reserve(offers_.size());
     for (const NodeVictims& offer : offers_) names.push_back(offer.node);
     if (const std::string_view node = repeated(std::move(names)); !node.empty()) {
-      return fail(ErrorCode::kInvalid,
-                  std::string{map.key} + " has node " + std::string{node} + " twice");
+      return base::fail(base::ErrorCode::kInvalid,
+                        std::string{map.key} + " has node " + std::string{node} + " twice");
     }
     return std::move(offers_);
   }
 
  private:
-  void read_node(std::string_view node, const element& value, const Where& where) {
+  void read_node(std::string_view node, const element& value, const FieldPath& where) {
     if (node.empty()) return walk_.fail_at(where, "has an empty key; a node must have a name");
     if (std::cmp_equal(offers_.size(), limits_.max_names_per_call)) {
       return too_many("nodes", limits_.max_names_per_call);
@@ -93,10 +95,10 @@ class VictimsReader {
     walk_.fields(value, where, wanted, KeyCase::kAny);
     if (wanted[1].present && (wanted[1].value.get(offer.pdb_violations) != simdjson::SUCCESS ||
                               offer.pdb_violations < 0)) {
-      return walk_.fail_at(Where{&where, wanted[1].key},
+      return walk_.fail_at(FieldPath{&where, wanted[1].key},
                            "must be an integer of 64 bits, and not negative");
     }
-    walk_.each_item(wanted[0], where, [&](const element& pod, const Where& here) {
+    walk_.each_item(wanted[0], where, [&](const element& pod, const FieldPath& here) {
       if (std::cmp_equal(victims_, limits_.max_victims_per_call)) {
         return too_many("victims", limits_.max_victims_per_call);
       }
@@ -111,184 +113,189 @@ class VictimsReader {
     }
   }
 
-  std::string_view uid_of_pod(const element& pod, const Where& where) {
+  std::string_view uid_of_pod(const element& pod, const FieldPath& where) {
     std::array<Field, 1> metadata{{{"metadata"}}};
     walk_.fields(pod, where, metadata);
-    const Where here{&where, metadata[0].key};
+    const FieldPath here{&where, metadata[0].key};
     if (metadata[0].present) return uid_in(metadata[0].value, here, KeyCase::kExact);
     walk_.fail_at(here, "is missing");
     return {};
   }
 
   /// Uids are `uid` in Kubernetes objects and `UID` in the extender's own.
-  std::string_view uid_in(const element& object, const Where& where, KeyCase key_case) {
+  std::string_view uid_in(const element& object, const FieldPath& where, KeyCase key_case) {
     std::array<Field, 1> uid{{{key_case == KeyCase::kExact ? "uid" : "UID"}}};
     walk_.fields(object, where, uid, key_case);
     std::string_view text;
     if (walk_.ok() &&
         (!uid[0].present || uid[0].value.get(text) != simdjson::SUCCESS || text.empty())) {
-      walk_.fail_at(Where{&where, uid[0].key}, "must be a string that is not empty");
+      walk_.fail_at(FieldPath{&where, uid[0].key}, "must be a string that is not empty");
     }
     return text;
   }
 
   void too_many(std::string_view what, std::int64_t most) {
-    walk_.fail_with({.code = ErrorCode::kTooLarge,
+    walk_.fail_with({.code = base::ErrorCode::kTooLarge,
                      .message = "there are too many " + std::string{what} + "; at most " +
                                 std::to_string(most) + " are allowed"});
   }
 
   bool whole_pods_;
   std::string_view pod_;
-  const Limits& limits_;
+  const base::Limits& limits_;
   DomWalk walk_;
   std::vector<NodeVictims> offers_;
   std::int64_t victims_ = 0;
 };
 
 /// The views in the call are valid as long as the element.
-Result<PreemptCall> preempt_from(const element& body, const Limits& limits) {
+base::Result<PreemptCall> preempt_from(const element& body, const base::Limits& limits) {
   DomWalk walk;
   std::array<Field, 3> wanted{{{"Pod"}, {"NodeNameToVictims"}, {"NodeNameToMetaVictims"}}};
   const auto& [pod, whole, meta] = wanted;
-  walk.fields(body, Where{nullptr, "the body"}, wanted, KeyCase::kAny);
+  walk.fields(body, FieldPath{nullptr, "the body"}, wanted, KeyCase::kAny);
   if (!walk.ok()) return walk.take_error();
   if (!pod.present) {
-    return fail(ErrorCode::kInvalid, "Pod is missing or null; it must be an object");
+    return base::fail(base::ErrorCode::kInvalid, "Pod is missing or null; it must be an object");
   }
   if (whole.present == meta.present) {
-    return fail(ErrorCode::kInvalid,
-                std::string{whole.present ? "both" : "neither"} +
-                    " of NodeNameToVictims and NodeNameToMetaVictims came; there must be one");
+    return base::fail(
+        base::ErrorCode::kInvalid,
+        std::string{whole.present ? "both" : "neither"} +
+            " of NodeNameToVictims and NodeNameToMetaVictims came; there must be one");
   }
-  Result<PodFacts> facts = pod_from(pod.value, Where{nullptr, pod.key});
+  base::Result<model::PodFacts> facts = pod_from(pod.value, FieldPath{nullptr, pod.key});
   if (!facts) return std::unexpected(std::move(facts.error()));
   auto offers = VictimsReader(whole.present, facts->uid, limits).read(whole.present ? whole : meta);
   if (!offers) return std::unexpected(std::move(offers.error()));
-  return PreemptCall{.pod = std::move(*facts), .offers = std::move(*offers)};
+  return PreemptCall{.pod = std::move(*facts), .candidates = std::move(*offers)};
 }
 
 }  // namespace
 
 struct ExtenderReader::State {
-  explicit State(const Limits& the_limits)
+  explicit State(const base::Limits& the_limits)
       : limits{the_limits},
         parser{the_limits},
         max_names{static_cast<std::size_t>(the_limits.max_names_per_call)} {}
 
   /// Makes room for the names of a list, or says that there are too many of them.
-  Result<void> start_names(const element& list, std::string_view what, ScheduleCall& call) {
+  base::Result<void> start_names(const element& list, std::string_view what, ScheduleCall& call) {
     simdjson::dom::array items;
     if (list.get(items) != simdjson::SUCCESS) {
-      return fail(ErrorCode::kInvalid, std::string{what} + " must be an array");
+      return base::fail(base::ErrorCode::kInvalid, std::string{what} + " must be an array");
     }
     std::size_t count = items.size();
     // simdjson counts up to 2^24 - 1 only, which is far over the limit too.
     if (count > max_names) {
-      return fail(ErrorCode::kTooLarge, std::string{what} + " has " + std::to_string(count) +
-                                            " entries; at most " + std::to_string(max_names) +
-                                            " are allowed");
+      return base::fail(base::ErrorCode::kTooLarge,
+                        std::string{what} + " has " + std::to_string(count) + " entries; at most " +
+                            std::to_string(max_names) + " are allowed");
     }
-    seen.start(count);
-    call.names.reserve(count);
+    seen.reset(count);
+    call.node_names.reserve(count);
     return {};
   }
 
-  Result<void> read_names(const Field& field, ScheduleCall& call) {
-    if (Result<void> started = start_names(field.value, "NodeNames", call); !started) {
+  base::Result<void> read_names(const Field& field, ScheduleCall& call) {
+    if (base::Result<void> started = start_names(field.value, "NodeNames", call); !started) {
       return started;
     }
     DomWalk walk;
-    walk.each_item(field, Where{}, [&](const element& item, const Where& where) {
+    walk.each_item(field, FieldPath{}, [&](const element& item, const FieldPath& where) {
       std::string_view name;
       if (item.get(name) != simdjson::SUCCESS || name.empty()) {
         return walk.fail_at(where, "must be a string that is not empty");
       }
-      if (seen.add(name, call.names.size(), call.names)) call.names.push_back(name);
+      if (seen.insert(name, call.node_names.size(), call.node_names))
+        call.node_names.push_back(name);
     });
     if (!walk.ok()) return walk.take_error();
     return {};
   }
 
-  Result<void> read_objects(const Field& field, ScheduleCall& call) {
-    call.nodes_form = true;
-    const Where here{nullptr, field.key};
+  base::Result<void> read_objects(const Field& field, ScheduleCall& call) {
+    call.has_node_objects = true;
+    const FieldPath here{nullptr, field.key};
     DomWalk walk;
     std::array<Field, 1> items{{{"items"}}};
     walk.fields(field.value, here, items);
     if (!walk.ok()) return walk.take_error();
     if (!items[0].present) return {};
-    if (Result<void> started = start_names(items[0].value, "Nodes.items", call); !started) {
+    if (base::Result<void> started = start_names(items[0].value, "Nodes.items", call); !started) {
       return started;
     }
-    walk.each_item(items[0], here, [&](const element& item, const Where& where) {
-      const Result<std::string_view> name = object_name(item, where);
+    walk.each_item(items[0], here, [&](const element& item, const FieldPath& where) {
+      const base::Result<std::string_view> name = object_name(item, where);
       if (!name) return walk.fail_with(name.error());
-      if (!seen.add(*name, call.names.size(), call.names)) return;
-      call.names.push_back(*name);
-      call.objects.push_back(simdjson::minify(item));
+      if (!seen.insert(*name, call.node_names.size(), call.node_names)) return;
+      call.node_names.push_back(*name);
+      call.node_objects.push_back(simdjson::minify(item));
     });
     if (!walk.ok()) return walk.take_error();
     return {};
   }
 
-  Limits limits;
+  base::Limits limits;
   DomParser parser;
   SeenNames seen;
   std::size_t max_names;
 };
 
-ExtenderReader::ExtenderReader(const Limits& limits) : state_{std::make_unique<State>(limits)} {}
+ExtenderReader::ExtenderReader(const base::Limits& limits)
+    : state_{std::make_unique<State>(limits)} {}
 ExtenderReader::~ExtenderReader() = default;
 ExtenderReader::ExtenderReader(ExtenderReader&&) noexcept = default;
 ExtenderReader& ExtenderReader::operator=(ExtenderReader&&) noexcept = default;
 
-Result<ScheduleCall> ExtenderReader::read_schedule(std::string& body) {
-  const Result<element> root = state_->parser.parse_in_place(body);
+base::Result<ScheduleCall> ExtenderReader::read_schedule(std::string& body) {
+  const base::Result<element> root = state_->parser.parse_in_place(body);
   if (!root) return std::unexpected(root.error());
   DomWalk walk;
   std::array<Field, 3> wanted{{{"Pod"}, {"Nodes"}, {"NodeNames"}}};
   const auto& [pod, nodes, node_names] = wanted;
-  walk.fields(*root, Where{nullptr, "the body"}, wanted, KeyCase::kAny);
+  walk.fields(*root, FieldPath{nullptr, "the body"}, wanted, KeyCase::kAny);
   if (!walk.ok()) return walk.take_error();
   if (!pod.present) {
-    return fail(ErrorCode::kInvalid, "Pod is missing or null; it must be an object");
+    return base::fail(base::ErrorCode::kInvalid, "Pod is missing or null; it must be an object");
   }
   if (nodes.present == node_names.present) {
-    return fail(ErrorCode::kInvalid, std::string{nodes.present ? "both" : "neither"} +
-                                         " of Nodes and NodeNames came; there must be one");
+    return base::fail(base::ErrorCode::kInvalid,
+                      std::string{nodes.present ? "both" : "neither"} +
+                          " of Nodes and NodeNames came; there must be one");
   }
-  Result<PodFacts> facts = pod_from(pod.value, Where{nullptr, pod.key});
+  base::Result<model::PodFacts> facts = pod_from(pod.value, FieldPath{nullptr, pod.key});
   if (!facts) return std::unexpected(std::move(facts.error()));
   ScheduleCall call;
   call.pod = std::move(*facts);
-  Result<void> names =
+  base::Result<void> names =
       nodes.present ? state_->read_objects(nodes, call) : state_->read_names(node_names, call);
   if (!names) return std::unexpected(std::move(names.error()));
   return call;
 }
 
-Result<PreemptCall> ExtenderReader::read_preempt(std::string& body) {
-  const Result<element> root = state_->parser.parse_in_place(body);
+base::Result<PreemptCall> ExtenderReader::read_preempt(std::string& body) {
+  const base::Result<element> root = state_->parser.parse_in_place(body);
   if (!root) return std::unexpected(root.error());
   return preempt_from(*root, state_->limits);
 }
 
-Result<BindCall> ExtenderReader::read_bind(std::string& body) {
-  const Result<element> root = state_->parser.parse_in_place(body);
+base::Result<BindCall> ExtenderReader::read_bind(std::string& body) {
+  const base::Result<element> root = state_->parser.parse_in_place(body);
   if (!root) return std::unexpected(root.error());
   DomWalk walk;
-  const Where here{};
+  const FieldPath here{};
   std::array<Field, 4> wanted{{{"PodName"}, {"PodNamespace"}, {"PodUID"}, {"Node"}}};
-  walk.fields(*root, Where{nullptr, "the body"}, wanted, KeyCase::kAny);
+  walk.fields(*root, FieldPath{nullptr, "the body"}, wanted, KeyCase::kAny);
   BindCall call;
   std::array<std::string*, 4> texts{&call.pod, &call.name_space, &call.uid, &call.node};
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     walk.text(wanted[i], here, *texts[i]);
     if (texts[i]->empty()) {
-      walk.fail_at(Where{nullptr, wanted[i].key}, "must be a string that is not empty");
+      walk.fail_at(FieldPath{nullptr, wanted[i].key}, "must be a string that is not empty");
     } else if (texts[i]->size() > kLongestName) {
-      walk.fail_at(Where{nullptr, wanted[i].key}, "has more than 253 characters, as no name has");
+      walk.fail_at(FieldPath{nullptr, wanted[i].key},
+                   "has more than 253 characters, as no name has");
     }
   }
   if (!walk.ok()) return walk.take_error();
@@ -300,4 +307,4 @@ void ExtenderReader::trim() {
   state_->seen.trim();
 }
 
-}  // namespace snug
+}  // namespace snug::codec

@@ -5,16 +5,16 @@
 #include "codec/json_writer.hpp"
 #include "snug/codec/extender_codec.hpp"
 
-namespace snug {
+namespace snug::codec {
 namespace {
 
 /// Which of the five members of ExtenderFilterResult carry something.
 struct FilterParts {
   const ScheduleCall& call;
-  std::span<const std::size_t> kept;
-  bool all = false;  // every name is kept, whatever `kept` says
+  std::span<const std::size_t> feasible;
+  bool all_feasible = false;  // every name is kept, whatever `kept` says
   std::span<const std::pair<std::size_t, std::string_view>> failed;
-  std::span<const std::pair<std::size_t, std::string_view>> failed_for_good;
+  std::span<const std::pair<std::size_t, std::string_view>> unresolvable;
 };
 
 /// Reserves capacity for the whole reply, to avoid reallocation.
@@ -23,36 +23,36 @@ std::size_t reply_size(const FilterParts& parts) {
   constexpr std::size_t kQuotes = 6;
   std::size_t size = kFrame;
   const auto add_kept = [&](std::size_t position) {
-    size += kQuotes + (parts.call.nodes_form ? parts.call.objects[position].size()
-                                             : parts.call.names[position].size());
+    size += kQuotes + (parts.call.has_node_objects ? parts.call.node_objects[position].size()
+                                                   : parts.call.node_names[position].size());
   };
-  if (parts.all) {
-    for (std::size_t i = 0; i < parts.call.names.size(); ++i) add_kept(i);
+  if (parts.all_feasible) {
+    for (std::size_t i = 0; i < parts.call.node_names.size(); ++i) add_kept(i);
   }
-  for (const std::size_t position : parts.kept) add_kept(position);
-  for (const auto list : {parts.failed, parts.failed_for_good}) {
+  for (const std::size_t position : parts.feasible) add_kept(position);
+  for (const auto list : {parts.failed, parts.unresolvable}) {
     for (const auto& [position, message] : list) {
-      size += kQuotes + parts.call.names[position].size() + message.size();
+      size += kQuotes + parts.call.node_names[position].size() + message.size();
     }
   }
   return size;
 }
 
-void append_kept(std::string& out, const FilterParts& parts) {
+void append_feasible(std::string& out, const FilterParts& parts) {
   bool first = true;
   const auto append = [&](std::size_t position) {
     if (!first) out += ',';
     first = false;
-    if (parts.call.nodes_form) {
-      out += parts.call.objects[position];
+    if (parts.call.has_node_objects) {
+      out += parts.call.node_objects[position];
     } else {
-      append_json_string(out, parts.call.names[position]);
+      append_json_string(out, parts.call.node_names[position]);
     }
   };
-  if (parts.all) {
-    for (std::size_t i = 0; i < parts.call.names.size(); ++i) append(i);
+  if (parts.all_feasible) {
+    for (std::size_t i = 0; i < parts.call.node_names.size(); ++i) append(i);
   } else {
-    for (const std::size_t position : parts.kept) append(position);
+    for (const std::size_t position : parts.feasible) append(position);
   }
 }
 
@@ -69,7 +69,7 @@ void append_failed(std::string& out, const ScheduleCall& call,
   for (const auto& [position, message] : failed) {
     out += separator;
     separator = ',';
-    append_json_string(out, call.names[position]);
+    append_json_string(out, call.node_names[position]);
     out += ':';
     if (escaped.empty() || message != last) {
       escaped.clear();
@@ -84,45 +84,46 @@ void append_failed(std::string& out, const ScheduleCall& call,
 std::string write_parts(const FilterParts& parts) {
   std::string out;
   out.reserve(reply_size(parts));
-  if (parts.call.nodes_form) {
+  if (parts.call.has_node_objects) {
     out += R"({"Nodes":{"metadata":{},"items":[)";
-    append_kept(out, parts);
+    append_feasible(out, parts);
     out += R"(]},"NodeNames":null)";
   } else {
     out += R"({"Nodes":null,"NodeNames":[)";
-    append_kept(out, parts);
+    append_feasible(out, parts);
     out += ']';
   }
   out += R"(,"FailedNodes":)";
   append_failed(out, parts.call, parts.failed);
   out += R"(,"FailedAndUnresolvableNodes":)";
-  append_failed(out, parts.call, parts.failed_for_good);
+  append_failed(out, parts.call, parts.unresolvable);
   out += R"(,"Error":""})";
   return out;
 }
 
 }  // namespace
 
-std::string write_filter(const ScheduleCall& call, const FilterAnswer& answer) {
+std::string write_filter(const ScheduleCall& call, const FilterResult& result) {
   return write_parts({.call = call,
-                      .kept = answer.kept,
-                      .failed = answer.failed,
-                      .failed_for_good = answer.failed_for_good});
+                      .feasible = result.feasible,
+                      .failed = result.failed,
+                      .unresolvable = result.unresolvable});
 }
 
 std::string write_filter_all(const ScheduleCall& call) {
-  return write_parts({.call = call, .kept = {}, .all = true, .failed = {}, .failed_for_good = {}});
+  return write_parts(
+      {.call = call, .feasible = {}, .all_feasible = true, .failed = {}, .unresolvable = {}});
 }
 
-std::string write_prioritize(std::span<const HostScore> scores) {
+std::string write_prioritize(std::span<const HostPriority> scores) {
   constexpr std::size_t kFrame = 24;
   std::size_t size = 2;
-  for (const HostScore& score : scores) size += score.host.size() + kFrame;
+  for (const HostPriority& score : scores) size += score.host.size() + kFrame;
   std::string out;
   out.reserve(size);
   out += '[';
   bool first = true;
-  for (const HostScore& score : scores) {
+  for (const HostPriority& score : scores) {
     out += first ? R"({"Host":)" : R"(,{"Host":)";
     first = false;
     append_json_string(out, score.host);
@@ -172,4 +173,4 @@ std::string write_error(ReplyShape shape, std::string_view sentence) {
   return out;
 }
 
-}  // namespace snug
+}  // namespace snug::codec

@@ -6,15 +6,15 @@
 #include <utility>
 
 #include "codec/inventory_sources.hpp"
-#include "codec/json.hpp"
-#include "snug/mig/catalog.hpp"
-#include "snug/model/glob.hpp"
+#include "codec/json_reader.hpp"
+#include "snug/mig/card_catalog.hpp"
+#include "snug/model/model_patterns.hpp"
 
-namespace snug {
+namespace snug::codec {
 namespace {
 
 /// Texts to which NVIDIA's runtime gives a special meaning in a list of devices.
-bool is_taken(std::string_view text) {
+bool is_reserved_device_word(std::string_view text) {
   return text == "all" || text == "none" || text == "void" ||
          std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -30,19 +30,19 @@ bool is_uuid(std::string_view text) {
 }
 
 /// As tables spell it, where it is a profile's name.
-std::string as_in_tables(std::string profile) {
-  std::optional<MigName> name = parse_mig_name(profile);
-  return name ? std::move(name->name) : std::move(profile);
+std::string canonical_profile_name(std::string profile) {
+  std::optional<mig::MigProfileName> name = mig::parse_mig_profile_name(profile);
+  return name ? std::move(name->canonical) : std::move(profile);
 }
 
 /// The other spelling of the A100 80 GB's largest profile, whose size some drivers round down.
-std::string other_spelling(std::string_view profile) {
+std::string profile_alias(std::string_view profile) {
   if (profile == "7g.79gb") return "7g.80gb";
   return profile == "7g.80gb" ? "7g.79gb" : "";
 }
 
 /// `0, 2 or 4`.
-std::string any_of(const std::vector<int>& numbers) {
+std::string alternatives_text(const std::vector<int>& numbers) {
   std::string text;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const bool last = i + 1 == numbers.size();
@@ -53,200 +53,208 @@ std::string any_of(const std::vector<int>& numbers) {
 
 class AnnotationReader {
  public:
-  AnnotationReader(const NodeFacts& node, const Limits& limits) : node_(node), limits_(limits) {}
+  AnnotationReader(const model::NodeFacts& node, const base::Limits& limits)
+      : node_(node), limits_(limits) {}
 
   /// Empty: the inventory is filled; else what is wrong.
-  std::string read(const JsonDocument& document, NodeInventory& inventory) {
-    const JsonAt root{.value = document.root()};
+  std::string read(const JsonDocument& document, model::NodeInventory& inventory) {
+    const JsonCursor root{.value = document.root()};
     (void)json_.integer(json_.required(root, "version"), {1, 1});
     const std::string boot_id = json_.text(json_.member(root, "bootID"));
     dynamic_mig_ = json_.boolean(json_.member(root, "dynamicMig"));
     inventory.dynamic_mig = dynamic_mig_;
-    const JsonAt gpus = json_.required(root, "gpus");
+    const JsonCursor gpus = json_.required(root, "gpus");
     const auto items = json_.items(gpus);
     if (static_cast<std::int64_t>(items.size()) > limits_.max_gpus_per_node) {
-      json_.complain(gpus,
-                     "must have at most " + std::to_string(limits_.max_gpus_per_node) + " entries");
+      json_.report_problem(
+          gpus, "must have at most " + std::to_string(limits_.max_gpus_per_node) + " entries");
     }
-    for (const JsonAt& item : items) {
+    for (const JsonCursor& item : items) {
       if (!json_.ok()) break;
       inventory.gpus.push_back(read_gpu(item));
     }
-    inventory.links = read_links(json_.member(root, "links"), inventory.gpus.size());
+    inventory.nvlinks = read_links(json_.member(root, "links"), inventory.gpus.size());
     read_failures(json_.member(root, "migFailures"), inventory);
     if (!json_.ok()) return json_.problem();
     sort_by_index(inventory);
     if (!boot_id.empty() && !node_.boot_id.empty() && boot_id != node_.boot_id) {
-      close_to_all(inventory, ReasonCode::kBadInventory,
-                   "the annotation snug.dev/inventory is stale: its bootID is not the one of the "
-                   "node's status.nodeInfo");
+      close_to_all_gpu_pods(
+          inventory, model::ReasonCode::kBadInventory,
+          "the annotation snug.dev/inventory is stale: its bootID is not the one of the "
+          "node's status.nodeInfo");
     }
     return "";
   }
 
  private:
-  GpuInfo read_gpu(const JsonAt& at) {
-    GpuInfo gpu;
-    const JsonAt index = json_.required(at, "index");
+  model::GpuInfo read_gpu(const JsonCursor& cursor) {
+    model::GpuInfo gpu;
+    const JsonCursor index = json_.required(cursor, "index");
     gpu.index = static_cast<int>(json_.integer(index, kGpuIndex));
-    if (!indices_.insert(gpu.index).second) json_.complain(index, "stands there twice");
-    gpu.uuid = read_uuid(at);
-    gpu.model = read_model(at);
-    gpu.memory = {json_.integer(json_.required(at, "memoryMiB"), kPositive)};
-    if (const JsonAt healthy = json_.member(at, "healthy"); healthy.present()) {
+    if (!indices_.insert(gpu.index).second) json_.report_problem(index, "stands there twice");
+    gpu.uuid = read_uuid(cursor);
+    gpu.model = read_model(cursor);
+    gpu.memory = {json_.integer(json_.required(cursor, "memoryMiB"), kPositive)};
+    if (const JsonCursor healthy = json_.member(cursor, "healthy"); healthy.present()) {
       gpu.healthy = json_.boolean(healthy);
     }
-    if (const JsonAt numa = json_.member(at, "numa"); numa.present()) {
-      gpu.numa = static_cast<int>(json_.integer(numa, {-1, 65'535}));
+    if (const JsonCursor numa = json_.member(cursor, "numa"); numa.present()) {
+      gpu.numa_node = static_cast<int>(json_.integer(numa, {-1, 65'535}));
     }
-    gpu.mig = json_.boolean(json_.member(at, "mig"));
-    gpu.modes = read_modes(json_.member(at, "modes"));
-    gpu.mig_instances = read_instances(json_.member(at, "migInstances"));
-    read_table(json_.member(at, "migProfiles"), gpu);
-    if (json_.ok()) check_instances(json_.member(at, "migInstances"), gpu);
+    gpu.mig_enabled = json_.boolean(json_.member(cursor, "mig"));
+    gpu.allowed_modes = read_modes(json_.member(cursor, "modes"));
+    gpu.mig_instances = read_instances(json_.member(cursor, "migInstances"));
+    read_table(json_.member(cursor, "migProfiles"), gpu);
+    if (json_.ok()) check_instances(json_.member(cursor, "migInstances"), gpu);
     return gpu;
   }
 
   /// Out of MIG mode they count for nothing. A profile that the table does not have may be one of a
   /// newer driver.
-  void check_instances(const JsonAt& at, const GpuInfo& gpu) {
-    if (!gpu.mig) return;
-    const auto items = json_.items(at);
+  void check_instances(const JsonCursor& cursor, const model::GpuInfo& gpu) {
+    if (!gpu.mig_enabled) return;
+    const auto items = json_.items(cursor);
     for (std::size_t i = 0; i < items.size(); ++i) {
-      const Slice& slice = gpu.mig_instances[i];
+      const model::Slice& slice = gpu.mig_instances[i];
       if (slice.uuid.empty() && !dynamic_mig_) {
-        json_.complain(items[i],
-                       "must have a uuid, by which pods get it where dynamicMig is not true");
+        json_.report_problem(items[i],
+                             "must have a uuid, by which pods get it where dynamicMig is not true");
       }
-      const auto known = gpu.mig_table ? gpu.mig_table->find(slice.profile) : std::nullopt;
+      const auto known = gpu.mig_table ? gpu.mig_table->find_profile(slice.profile) : std::nullopt;
       if (!known) continue;
-      const MigProfile& profile = gpu.mig_table->profiles[*known];
+      const model::MigProfile& profile = gpu.mig_table->profiles[*known];
       if (slice.size != profile.size) {
-        json_.complain(items[i], "must have the size of its profile, which is " +
-                                     std::to_string(profile.size));
+        json_.report_problem(items[i], "must have the size of its profile, which is " +
+                                           std::to_string(profile.size));
       }
       if (!std::ranges::binary_search(profile.starts, slice.start)) {
-        json_.complain(items[i],
-                       "must start where its profile can, which is at " + any_of(profile.starts));
+        json_.report_problem(items[i], "must start where its profile can, which is at " +
+                                           alternatives_text(profile.starts));
       }
     }
   }
 
-  std::string read_model(const JsonAt& object) {
-    const JsonAt at = json_.required(object, "model");
-    std::string model = json_.text(at);
-    if (json_.ok() && !is_model(model)) json_.complain(at, "must have " + model_rule());
+  std::string read_model(const JsonCursor& object) {
+    const JsonCursor cursor = json_.required(object, "model");
+    std::string model = json_.text(cursor);
+    if (json_.ok() && !model::is_valid_model_name(model))
+      json_.report_problem(cursor, "must have " + model_name_rule());
     return model;
   }
 
-  std::string read_uuid(const JsonAt& object) {
-    const JsonAt at = json_.member(object, "uuid");
-    std::string uuid = json_.nonempty_text(at);
-    if (json_.ok() && at.present() && is_taken(uuid)) {
-      json_.complain(at, "must be a uuid, and not all, none, void or a number");
+  std::string read_uuid(const JsonCursor& object) {
+    const JsonCursor cursor = json_.member(object, "uuid");
+    std::string uuid = json_.nonempty_text(cursor);
+    if (json_.ok() && cursor.present() && is_reserved_device_word(uuid)) {
+      json_.report_problem(cursor, "must be a uuid, and not all, none, void or a number");
     }
-    if (json_.ok() && at.present() && !is_uuid(uuid)) {
-      json_.complain(at, "must have at most 64 characters, and only letters, digits and -_./:");
+    if (json_.ok() && cursor.present() && !is_uuid(uuid)) {
+      json_.report_problem(cursor,
+                           "must have at most 64 characters, and only letters, digits and -_./:");
     }
-    if (!uuid.empty() && !uuids_.insert(uuid).second) json_.complain(at, "stands there twice");
+    if (!uuid.empty() && !uuids_.insert(uuid).second)
+      json_.report_problem(cursor, "stands there twice");
     return uuid;
   }
 
-  std::vector<GpuMode> read_modes(const JsonAt& at) {
-    if (!at.present()) return default_modes();
-    std::vector<GpuMode> modes;
-    for (const JsonAt& item : json_.items(at)) {
-      const GpuMode mode = mode_from(json_.text(item));
-      if (mode == GpuMode::kNone || mode == GpuMode::kMig) {
-        json_.complain(item, "must be whole, time-slicing or mps");
+  std::vector<model::GpuMode> read_modes(const JsonCursor& cursor) {
+    if (!cursor.present()) return default_modes();
+    std::vector<model::GpuMode> modes;
+    for (const JsonCursor& item : json_.items(cursor)) {
+      const model::GpuMode mode = model::parse_gpu_mode(json_.text(item));
+      if (mode == model::GpuMode::kNone || mode == model::GpuMode::kMig) {
+        json_.report_problem(item, "must be whole, time-slicing or mps");
       }
-      if (std::ranges::find(modes, mode) != modes.end()) json_.complain(item, "stands there twice");
+      if (std::ranges::find(modes, mode) != modes.end())
+        json_.report_problem(item, "stands there twice");
       modes.push_back(mode);
     }
     return modes;
   }
 
-  std::vector<Slice> read_instances(const JsonAt& at) {
-    std::vector<Slice> slices;
-    for (const JsonAt& item : json_.items(at)) {
-      Slice slice;
+  std::vector<model::Slice> read_instances(const JsonCursor& cursor) {
+    std::vector<model::Slice> slices;
+    for (const JsonCursor& item : json_.items(cursor)) {
+      model::Slice slice;
       slice.profile = read_profile_name(json_.required(item, "profile"));
       slice.start = static_cast<int>(json_.integer(json_.required(item, "start"), kAxisStart));
       slice.size = static_cast<int>(json_.integer(json_.required(item, "size"), kAxisSize));
       slice.uuid = read_uuid(item);
-      const bool overlaps = std::ranges::any_of(slices, [&](const Slice& other) {
+      const bool overlaps = std::ranges::any_of(slices, [&](const model::Slice& other) {
         return slice.start < other.start + other.size && other.start < slice.start + slice.size;
       });
-      if (overlaps) json_.complain(item, "overlaps another instance");
+      if (overlaps) json_.report_problem(item, "overlaps another instance");
       slices.push_back(std::move(slice));
     }
     return slices;
   }
 
-  void check_profile_name(const JsonAt& at, std::string_view name) {
-    if (!json_.ok() || parse_mig_name(name)) return;
-    json_.complain(at, "must be a profile's name, such as 2g.10gb or 1g.5gb+me");
+  void check_profile_name(const JsonCursor& cursor, std::string_view name) {
+    if (!json_.ok() || mig::parse_mig_profile_name(name)) return;
+    json_.report_problem(cursor, "must be a profile's name, such as 2g.10gb or 1g.5gb+me");
   }
 
   /// As tables spell it.
-  std::string read_profile_name(const JsonAt& at) {
-    std::string name = json_.nonempty_text(at);
-    check_profile_name(at, name);
-    return as_in_tables(std::move(name));
+  std::string read_profile_name(const JsonCursor& cursor) {
+    std::string name = json_.nonempty_text(cursor);
+    check_profile_name(cursor, name);
+    return canonical_profile_name(std::move(name));
   }
 
   /// The card's own table, else the built-in one.
-  void read_table(const JsonAt& at, GpuInfo& gpu) {
-    if (!at.present()) {
-      const MigCard* card = gpu.mig && json_.ok() ? find_mig_card(gpu.model, gpu.memory) : nullptr;
+  void read_table(const JsonCursor& cursor, model::GpuInfo& gpu) {
+    if (!cursor.present()) {
+      const mig::MigCard* card =
+          gpu.mig_enabled && json_.ok() ? mig::find_mig_card(gpu.model, gpu.memory) : nullptr;
       if (card != nullptr) gpu.mig_table = card->table;
       return;
     }
-    std::vector<MigProfile> profiles = read_profiles(at);
+    std::vector<model::MigProfile> profiles = read_profiles(cursor);
     if (!json_.ok()) return;
-    gpu.mig_table = mig_table_of(std::move(profiles));
+    gpu.mig_table = mig::build_mig_table(std::move(profiles));
     if (!gpu.mig_table) {
-      json_.complain(at, "must have a profile with a start, and each under one spelling");
+      json_.report_problem(cursor, "must have a profile with a start, and each under one spelling");
     }
   }
 
-  std::vector<MigProfile> read_profiles(const JsonAt& at) {
-    std::vector<MigProfile> profiles;
+  std::vector<model::MigProfile> read_profiles(const JsonCursor& cursor) {
+    std::vector<model::MigProfile> profiles;
     std::set<std::string> names;
     std::size_t starts = 0;
-    const auto items = json_.items(at);
-    if (items.size() > kMostMigProfiles) {
-      json_.complain(at, "must have at most " + std::to_string(kMostMigProfiles) + " entries");
+    const auto items = json_.items(cursor);
+    if (items.size() > model::kMaxMigProfiles) {
+      json_.report_problem(
+          cursor, "must have at most " + std::to_string(model::kMaxMigProfiles) + " entries");
     }
-    for (const JsonAt& item : items) {
-      MigProfile profile;
-      const JsonAt name = json_.required(item, "profile");
+    for (const JsonCursor& item : items) {
+      model::MigProfile profile;
+      const JsonCursor name = json_.required(item, "profile");
       profile.name = json_.nonempty_text(name);
       check_profile_name(name, profile.name);
-      profile.alias = other_spelling(profile.name);
-      if (!names.insert(profile.name).second) json_.complain(name, "stands there twice");
+      profile.alias = profile_alias(profile.name);
+      if (!names.insert(profile.name).second) json_.report_problem(name, "stands there twice");
       profile.size = static_cast<int>(json_.integer(json_.required(item, "size"), kAxisSize));
       profile.memory = {json_.integer(json_.required(item, "memoryMiB"), kPositive)};
       read_starts(json_.required(item, "starts"), profile);
       starts += profile.starts.size();
       profiles.push_back(std::move(profile));
     }
-    if (starts > kMostMigPlacements) {
-      json_.complain(at, "must have at most " + std::to_string(kMostMigPlacements) +
-                             " starts over all profiles");
+    if (starts > base::kMaxMigPlacements) {
+      json_.report_problem(cursor, "must have at most " + std::to_string(base::kMaxMigPlacements) +
+                                       " starts over all profiles");
     }
     return profiles;
   }
 
-  void read_starts(const JsonAt& at, MigProfile& profile) {
-    for (const JsonAt& item : json_.items(at)) {
+  void read_starts(const JsonCursor& cursor, model::MigProfile& profile) {
+    for (const JsonCursor& item : json_.items(cursor)) {
       const auto start = static_cast<int>(json_.integer(item, kAxisStart));
-      if (start + profile.size > kMostAxisSlices) {
-        json_.complain(item, "must leave room for the size: the axis has at most " +
-                                 std::to_string(kMostAxisSlices) + " memory slices");
+      if (start + profile.size > model::kMaxAxisSlices) {
+        json_.report_problem(item, "must leave room for the size: the axis has at most " +
+                                       std::to_string(model::kMaxAxisSlices) + " memory slices");
       }
       if (std::ranges::find(profile.starts, start) != profile.starts.end()) {
-        json_.complain(item, "stands there twice");
+        json_.report_problem(item, "stands there twice");
       }
       profile.starts.push_back(start);
     }
@@ -254,73 +262,73 @@ class AnnotationReader {
   }
 
   /// Of a GPU or a profile that the node does not have now nothing can be created anyway.
-  void read_failures(const JsonAt& at, NodeInventory& inventory) {
-    for (const JsonAt& item : json_.items(at)) {
+  void read_failures(const JsonCursor& cursor, model::NodeInventory& inventory) {
+    for (const JsonCursor& item : json_.items(cursor)) {
       const std::string uuid = json_.nonempty_text(json_.required(item, "gpu"));
       const std::string profile =
-          as_in_tables(json_.nonempty_text(json_.required(item, "profile")));
+          canonical_profile_name(json_.nonempty_text(json_.required(item, "profile")));
       const auto start = static_cast<int>(json_.integer(json_.required(item, "start"), kAxisStart));
       (void)json_.nonempty_text(json_.member(item, "pod"));
       if (!json_.ok()) return;
-      for (GpuInfo& gpu : inventory.gpus) {
+      for (model::GpuInfo& gpu : inventory.gpus) {
         if (gpu.uuid != uuid || !gpu.mig_table) continue;
-        const auto known = gpu.mig_table->find(profile);
+        const auto known = gpu.mig_table->find_profile(profile);
         if (!known) continue;
-        const MigProfile& failed = gpu.mig_table->profiles[*known];
+        const model::MigProfile& failed = gpu.mig_table->profiles[*known];
         if (!std::ranges::binary_search(failed.starts, start)) continue;
-        gpu.mig_failed |= axis_range(start, failed.size);
+        gpu.mig_failed_slices |= model::axis_range(start, failed.size);
       }
     }
   }
 
-  std::vector<std::vector<int>> read_links(const JsonAt& at, std::size_t gpus) {
+  std::vector<std::vector<int>> read_links(const JsonCursor& cursor, std::size_t gpus) {
     std::vector<std::vector<int>> links;
-    for (const JsonAt& row : json_.items(at)) {
+    for (const JsonCursor& row : json_.items(cursor)) {
       std::vector<int>& numbers = links.emplace_back();
-      for (const JsonAt& item : json_.items(row)) {
+      for (const JsonCursor& item : json_.items(row)) {
         numbers.push_back(static_cast<int>(json_.integer(item, {0, 65'535})));
         check_link(item, links);
       }
-      if (numbers.size() != gpus) json_.complain(row, "must have one number for each GPU");
+      if (numbers.size() != gpus) json_.report_problem(row, "must have one number for each GPU");
     }
-    if (json_.ok() && at.present() && links.size() != gpus) {
-      json_.complain(at, "must have one row for each GPU");
+    if (json_.ok() && cursor.present() && links.size() != gpus) {
+      json_.report_problem(cursor, "must have one row for each GPU");
     }
     return links;
   }
 
   /// Of the last number so far. A matrix that contradicts itself was not measured.
-  void check_link(const JsonAt& at, const std::vector<std::vector<int>>& links) {
+  void check_link(const JsonCursor& cursor, const std::vector<std::vector<int>>& links) {
     const std::size_t row = links.size() - 1;
     const std::size_t column = links.back().size() - 1;
     const int number = links.back().back();
     if (column == row && number != 0) {
-      json_.complain(at, "must be 0: no GPU is linked to itself");
+      json_.report_problem(cursor, "must be 0: no GPU is linked to itself");
     } else if (column < row && row < links[column].size() && number != links[column][row]) {
-      json_.complain(at, "must be " + std::to_string(links[column][row]) + ", as links[" +
-                             std::to_string(column) + "][" + std::to_string(row) +
-                             "] is: a link joins two GPUs");
+      json_.report_problem(cursor, "must be " + std::to_string(links[column][row]) + ", as links[" +
+                                       std::to_string(column) + "][" + std::to_string(row) +
+                                       "] is: a link joins two GPUs");
     }
   }
 
-  static void sort_by_index(NodeInventory& inventory) {
+  static void sort_by_index(model::NodeInventory& inventory) {
     std::vector<std::size_t> order(inventory.gpus.size());
     std::iota(order.begin(), order.end(), 0U);
     std::ranges::sort(order, {}, [&](std::size_t i) { return inventory.gpus[i].index; });
-    std::vector<GpuInfo> gpus;
+    std::vector<model::GpuInfo> gpus;
     std::vector<std::vector<int>> links;
     for (const std::size_t from : order) {
       gpus.push_back(std::move(inventory.gpus[from]));
-      if (inventory.links.empty()) continue;
+      if (inventory.nvlinks.empty()) continue;
       std::vector<int>& row = links.emplace_back();
-      for (const std::size_t to : order) row.push_back(inventory.links[from][to]);
+      for (const std::size_t to : order) row.push_back(inventory.nvlinks[from][to]);
     }
     inventory.gpus = std::move(gpus);
-    inventory.links = std::move(links);
+    inventory.nvlinks = std::move(links);
   }
 
-  const NodeFacts& node_;
-  const Limits& limits_;
+  const model::NodeFacts& node_;
+  const base::Limits& limits_;
   JsonReader json_;
   bool dynamic_mig_ = false;
   std::set<int> indices_;
@@ -329,15 +337,15 @@ class AnnotationReader {
 
 }  // namespace
 
-void read_inventory_annotation(const NodeFacts& node, const Limits& limits,
-                               NodeInventory& inventory) {
+void read_inventory_annotation(const model::NodeFacts& node, const base::Limits& limits,
+                               model::NodeInventory& inventory) {
   const std::string& text = node.annotations.find("snug.dev/inventory")->second;
   const auto refuse = [&](const std::string& problem) {
     inventory.gpus.clear();
-    inventory.links.clear();
+    inventory.nvlinks.clear();
     inventory.dynamic_mig = false;
-    close_to_all(inventory, ReasonCode::kBadInventory,
-                 "the annotation snug.dev/inventory is malformed: " + problem);
+    close_to_all_gpu_pods(inventory, model::ReasonCode::kBadInventory,
+                          "the annotation snug.dev/inventory is malformed: " + problem);
   };
   if (static_cast<std::int64_t>(text.size()) > limits.max_inventory_bytes) {
     refuse("it has more than " + std::to_string(limits.max_inventory_bytes) + " bytes");
@@ -352,8 +360,8 @@ void read_inventory_annotation(const NodeFacts& node, const Limits& limits,
   if (!problem.empty()) {
     refuse(problem);
   } else if (inventory.gpus.empty()) {
-    close_to_all(inventory, ReasonCode::kNoGpu, "");
+    close_to_all_gpu_pods(inventory, model::ReasonCode::kNoGpu, "");
   }
 }
 
-}  // namespace snug
+}  // namespace snug::codec

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace snug {
+namespace snug::codec {
 namespace {
 
 constexpr std::string_view kSpaces = " \t\r\n";
@@ -122,4 +122,4 @@ bool blank_managed_fields(std::string& json) {
   return replaced;
 }
 
-}  // namespace snug
+}  // namespace snug::codec

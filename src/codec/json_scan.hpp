@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace snug {
+namespace snug::codec {
 
 /// A list split into its items, so that a large list is parsed one item at a time. Frame and items
 /// together contain the whole text, so that parsing all of them finds every error.
@@ -21,4 +21,4 @@ struct SplitList {
 /// server or kube-scheduler does.
 [[nodiscard]] bool blank_managed_fields(std::string& json);
 
-}  // namespace snug
+}  // namespace snug::codec

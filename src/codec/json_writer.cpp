@@ -5,7 +5,7 @@
 
 #include "snug/base/text.hpp"
 
-namespace snug {
+namespace snug::codec {
 namespace {
 
 constexpr std::uint64_t kOnes = 0x0101010101010101;
@@ -72,7 +72,7 @@ std::size_t broken_length(std::string_view text) {
   std::size_t length = 1;
   while (length < text.size() && length < 3) {
     const std::string completed = std::string(text.substr(0, length + 1)) + "\x80\x80";
-    if (character_length(completed) == 0) break;
+    if (base::character_length(completed) == 0) break;
     ++length;
   }
   return length;
@@ -87,7 +87,7 @@ void append_json_string(std::string& out, std::string_view text) {
     text = {};
   }
   while (!text.empty()) {
-    std::size_t length = character_length(text);
+    std::size_t length = base::character_length(text);
     if (length == 0) {
       length = broken_length(text);
       out += "\xEF\xBF\xBD";
@@ -101,4 +101,4 @@ void append_json_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
-}  // namespace snug
+}  // namespace snug::codec

@@ -2,18 +2,18 @@
 
 #include <utility>
 
-#include "codec/kube_dom.hpp"
-#include "codec/kube_reading.hpp"
+#include "codec/kube_json.hpp"
+#include "codec/kube_pod_reader.hpp"
 
-namespace snug {
+namespace snug::codec {
 namespace {
 
 using simdjson::dom::element;
 
 /// What every kind of event has; `object` is left for the kinds that carry one of the resource.
-Result<WatchEvent> read_frame(const element& root, element& object) {
+base::Result<WatchEvent> read_frame(const element& root, element& object) {
   DomWalk walk;
-  WatchEvent event = read_event_head(walk, root, Where{nullptr, "the watch event"}, object);
+  WatchEvent event = read_event_head(walk, root, FieldPath{nullptr, "the watch event"}, object);
   if (!carries_object(event)) read_event_without_object(walk, object, event);
   if (!walk.ok()) return walk.take_error();
   return event;
@@ -22,17 +22,17 @@ Result<WatchEvent> read_frame(const element& root, element& object) {
 }  // namespace
 
 struct KubeObjectReader::State {
-  explicit State(const Limits& limits)
+  explicit State(const base::Limits& limits)
       : parser{limits}, max_bytes{static_cast<std::size_t>(limits.max_object_bytes)} {}
 
-  [[nodiscard]] Result<void> check_size(std::string_view bytes) const {
+  [[nodiscard]] base::Result<void> check_size(std::string_view bytes) const {
     if (bytes.size() <= max_bytes) return {};
-    return fail(ErrorCode::kTooLarge, "the object has " + std::to_string(bytes.size()) +
-                                          " bytes; at most " + std::to_string(max_bytes) +
-                                          " are allowed");
+    return base::fail(base::ErrorCode::kTooLarge, "the object has " + std::to_string(bytes.size()) +
+                                                      " bytes; at most " +
+                                                      std::to_string(max_bytes) + " are allowed");
   }
 
-  Result<element> parse(std::string_view json) {
+  base::Result<element> parse(std::string_view json) {
     if (auto allowed = check_size(json); !allowed) return std::unexpected(allowed.error());
     return parser.parse(json);
   }
@@ -41,54 +41,55 @@ struct KubeObjectReader::State {
   std::size_t max_bytes;
 };
 
-KubeObjectReader::KubeObjectReader(const Limits& limits)
+KubeObjectReader::KubeObjectReader(const base::Limits& limits)
     : state_{std::make_unique<State>(limits)} {}
 KubeObjectReader::~KubeObjectReader() = default;
 KubeObjectReader::KubeObjectReader(KubeObjectReader&&) noexcept = default;
 KubeObjectReader& KubeObjectReader::operator=(KubeObjectReader&&) noexcept = default;
 
-Result<PodFacts> KubeObjectReader::read_pod(std::string_view json) {
-  const Result<element> root = state_->parse(json);
+base::Result<model::PodFacts> KubeObjectReader::read_pod(std::string_view json) {
+  const base::Result<element> root = state_->parse(json);
   if (!root) return std::unexpected(root.error());
-  return pod_from(*root, Where{nullptr, "pod"});
+  return pod_from(*root, FieldPath{nullptr, "pod"});
 }
 
-Result<NodeFacts> KubeObjectReader::read_node(std::string_view json) {
-  const Result<element> root = state_->parse(json);
+base::Result<model::NodeFacts> KubeObjectReader::read_node(std::string_view json) {
+  const base::Result<element> root = state_->parse(json);
   if (!root) return std::unexpected(root.error());
-  return node_from(*root, Where{nullptr, "node"});
+  return node_from(*root, FieldPath{nullptr, "node"});
 }
 
-Result<WatchEvent> KubeObjectReader::read_pod_event(std::string_view bytes, WireFormat format) {
+base::Result<WatchEvent> KubeObjectReader::read_pod_event(std::string_view bytes,
+                                                          WireFormat format) {
   if (format == WireFormat::kProtobuf) {
     if (auto allowed = state_->check_size(bytes); !allowed) {
       return std::unexpected(allowed.error());
     }
     return pod_event_from_proto(bytes);
   }
-  const Result<element> root = state_->parse(bytes);
+  const base::Result<element> root = state_->parse(bytes);
   if (!root) return std::unexpected(root.error());
   element object;
-  Result<WatchEvent> event = read_frame(*root, object);
+  base::Result<WatchEvent> event = read_frame(*root, object);
   if (!event || !carries_object(*event)) return event;
-  Result<PodFacts> pod = pod_from(object, Where{nullptr, "pod"});
+  base::Result<model::PodFacts> pod = pod_from(object, FieldPath{nullptr, "pod"});
   if (!pod) return std::unexpected(std::move(pod.error()));
   event->resource_version = pod->resource_version;
   event->pod = std::move(*pod);
   return event;
 }
 
-Result<WatchEvent> KubeObjectReader::read_node_event(std::string_view json) {
-  const Result<element> root = state_->parse(json);
+base::Result<WatchEvent> KubeObjectReader::read_node_event(std::string_view json) {
+  const base::Result<element> root = state_->parse(json);
   if (!root) return std::unexpected(root.error());
   element object;
-  Result<WatchEvent> event = read_frame(*root, object);
+  base::Result<WatchEvent> event = read_frame(*root, object);
   if (!event || !carries_object(*event)) return event;
-  Result<NodeFacts> node = node_from(object, Where{nullptr, "node"});
+  base::Result<model::NodeFacts> node = node_from(object, FieldPath{nullptr, "node"});
   if (!node) return std::unexpected(std::move(node.error()));
   event->resource_version = node->resource_version;
   event->node = std::move(*node);
   return event;
 }
 
-}  // namespace snug
+}  // namespace snug::codec

@@ -10,12 +10,12 @@
 #include <span>
 #include <string>
 
-#include "codec/kube_reading.hpp"
-#include "codec/kube_walk.hpp"
+#include "codec/kube_pod_reader.hpp"
+#include "codec/kube_walk_errors.hpp"
 #include "snug/base/text.hpp"
 #include "snug/codec/proto_wire.hpp"
 
-namespace snug {
+namespace snug::codec {
 namespace {
 
 using protozero::pbf_wire_type;
@@ -44,11 +44,11 @@ struct ProtoValue {
 };
 
 /// The text, or what `scratch` gets: the text with U+FFFD for each byte that is no UTF-8.
-std::string_view clean(std::string_view text, std::string& scratch) {
+std::string_view valid_utf8(std::string_view text, std::string& scratch) {
   if (simdjson::validate_utf8(text.data(), text.size())) return text;
   scratch.clear();
   while (!text.empty()) {
-    const std::size_t length = character_length(text);
+    const std::size_t length = base::character_length(text);
     if (length == 0) {
       scratch += "\xEF\xBF\xBD";
     } else {
@@ -89,34 +89,34 @@ class ProtoWalk : public WalkErrors {
   using Value = ProtoValue;
   using Field = WalkField<Value>;
 
-  void fields(const Value& value, const Where& where, std::span<Field> wanted);
+  void fields(const Value& value, const FieldPath& where, std::span<Field> wanted);
   /// The message that stands in `object` as `field`, which JSON does not know; empty without one.
-  Value embedded(const Value& object, const Field& field, const Where& where);
-  void text(const Field& field, const Where& parent, std::string& out);
-  void number(const Field& field, const Where& parent, std::int32_t& out);
+  Value embedded(const Value& object, const Field& field, const FieldPath& where);
+  void text(const Field& field, const FieldPath& parent, std::string& out);
+  void number(const Field& field, const FieldPath& parent, std::int32_t& out);
   /// False: the field is not there. The zero time has no text.
-  bool time(const Field& field, const Where& parent, std::string& out);
+  bool time(const Field& field, const FieldPath& parent, std::string& out);
   /// Copies the entries whose keys are kept.
-  void map(const Field& field, const Where& parent, const MapRule& rule, StringMap& out);
-  [[nodiscard]] std::string_view bytes(const Field& field, const Where& parent);
+  void map(const Field& field, const FieldPath& parent, const MapRule& rule, model::StringMap& out);
+  [[nodiscard]] std::string_view bytes(const Field& field, const FieldPath& parent);
   /// Calls visit(value, Where) for each occurrence of the field.
   template <typename Visit>
-  void each_item(const Field& field, const Where& parent, Visit visit);
+  void each_item(const Field& field, const FieldPath& parent, Visit visit);
 
  private:
   template <typename Visit>
-  void each_field(std::string_view message, const Where& where, Visit visit);
-  std::string_view merged(const Value& value, const Where& where);
-  bool has_type(const Value& value, const Where& where, pbf_wire_type type,
+  void each_field(std::string_view message, const FieldPath& where, Visit visit);
+  std::string_view merged(const Value& value, const FieldPath& where);
+  bool has_type(const Value& value, const FieldPath& where, pbf_wire_type type,
                 std::string_view expected);
-  std::string_view view(const Field& field, const Where& parent, std::string& scratch);
-  std::int64_t integer(const Field& field, const Where& parent);
+  std::string_view view(const Field& field, const FieldPath& parent, std::string& scratch);
+  std::int64_t integer(const Field& field, const FieldPath& parent);
 
   std::deque<std::string> merged_;  // messages that were given in parts
 };
 
 /// The reader's field. Must be called where the field is not skipped.
-ProtoValue take(protozero::pbf_reader& reader, std::string_view within) {
+ProtoValue take_field(protozero::pbf_reader& reader, std::string_view within) {
   ProtoValue value{.type = reader.wire_type(), .within = within, .number = reader.tag()};
   if (value.type == pbf_wire_type::varint) {
     value.varint = reader.get_uint64();
@@ -131,7 +131,7 @@ ProtoValue take(protozero::pbf_reader& reader, std::string_view within) {
 
 /// Calls visit(reader) at each field, for it to take or to skip.
 template <typename Visit>
-void ProtoWalk::each_field(std::string_view message, const Where& where, Visit visit) {
+void ProtoWalk::each_field(std::string_view message, const FieldPath& where, Visit visit) {
   try {
     protozero::pbf_reader reader{message.data(), message.size()};
     while (ok() && reader.next()) visit(reader);
@@ -142,7 +142,7 @@ void ProtoWalk::each_field(std::string_view message, const Where& where, Visit v
   }
 }
 
-bool ProtoWalk::has_type(const Value& value, const Where& where, pbf_wire_type type,
+bool ProtoWalk::has_type(const Value& value, const FieldPath& where, pbf_wire_type type,
                          std::string_view expected) {
   if (value.type == type) return true;
   fail_at(where,
@@ -151,12 +151,12 @@ bool ProtoWalk::has_type(const Value& value, const Where& where, pbf_wire_type t
 }
 
 /// The whole message: parts that follow each other are their merger.
-std::string_view ProtoWalk::merged(const Value& value, const Where& where) {
+std::string_view ProtoWalk::merged(const Value& value, const FieldPath& where) {
   if (!value.repeated) return value.bytes;
   std::string& parts = merged_.emplace_back();
   each_field(value.within, where, [&](protozero::pbf_reader& reader) {
     if (reader.tag() == value.number) {
-      parts += take(reader, value.within).bytes;
+      parts += take_field(reader, value.within).bytes;
     } else {
       reader.skip();
     }
@@ -164,17 +164,17 @@ std::string_view ProtoWalk::merged(const Value& value, const Where& where) {
   return parts;
 }
 
-void ProtoWalk::fields(const Value& value, const Where& where, std::span<Field> wanted) {
+void ProtoWalk::fields(const Value& value, const FieldPath& where, std::span<Field> wanted) {
   if (!ok() || !has_type(value, where, pbf_wire_type::length_delimited, "a message")) return;
   const std::string_view message = merged(value, where);
   each_field(message, where, [&](protozero::pbf_reader& reader) {
     for (Field& field : wanted) {
       if (field.number != reader.tag()) continue;
       const pbf_wire_type before = field.value.type;
-      field.value = take(reader, message);
+      field.value = take_field(reader, message);
       field.value.repeated = field.present;
       if (field.present && field.value.type != before) {
-        fail_at(Where{&where, field.key}, "is given in two wire types");
+        fail_at(FieldPath{&where, field.key}, "is given in two wire types");
       }
       field.seen = field.present = true;
       return;
@@ -183,56 +183,58 @@ void ProtoWalk::fields(const Value& value, const Where& where, std::span<Field> 
   });
 }
 
-ProtoValue ProtoWalk::embedded(const Value& object, const Field& field, const Where& where) {
+ProtoValue ProtoWalk::embedded(const Value& object, const Field& field, const FieldPath& where) {
   std::array<Field, 1> wanted{field};
   fields(object, where, wanted);
-  has_type(wanted[0].value, Where{&where, field.key}, pbf_wire_type::length_delimited, "a message");
+  has_type(wanted[0].value, FieldPath{&where, field.key}, pbf_wire_type::length_delimited,
+           "a message");
   return wanted[0].value;
 }
 
 template <typename Visit>
-void ProtoWalk::each_item(const Field& field, const Where& parent, Visit visit) {
+void ProtoWalk::each_item(const Field& field, const FieldPath& parent, Visit visit) {
   if (!ok() || !field.present) return;
   std::ptrdiff_t index = 0;
   each_field(field.value.within, parent, [&](protozero::pbf_reader& reader) {
     if (reader.tag() != field.number) return reader.skip();
-    const Value item = take(reader, field.value.within);
-    const Where where{&parent, field.key, index++};
+    const Value item = take_field(reader, field.value.within);
+    const FieldPath where{&parent, field.key, index++};
     if (has_type(item, where, pbf_wire_type::length_delimited, "a message")) visit(item, where);
   });
 }
 
-std::string_view ProtoWalk::bytes(const Field& field, const Where& parent) {
+std::string_view ProtoWalk::bytes(const Field& field, const FieldPath& parent) {
   if (!ok() || !field.present) return {};
-  has_type(field.value, Where{&parent, field.key}, pbf_wire_type::length_delimited, "bytes");
+  has_type(field.value, FieldPath{&parent, field.key}, pbf_wire_type::length_delimited, "bytes");
   return field.value.bytes;
 }
 
-std::string_view ProtoWalk::view(const Field& field, const Where& parent, std::string& scratch) {
+std::string_view ProtoWalk::view(const Field& field, const FieldPath& parent,
+                                 std::string& scratch) {
   if (!ok() || !field.present) return {};
-  const Where where{&parent, field.key};
+  const FieldPath where{&parent, field.key};
   has_type(field.value, where, pbf_wire_type::length_delimited, "a string");
-  return clean(field.value.bytes, scratch);
+  return valid_utf8(field.value.bytes, scratch);
 }
 
-void ProtoWalk::text(const Field& field, const Where& parent, std::string& out) {
+void ProtoWalk::text(const Field& field, const FieldPath& parent, std::string& out) {
   std::string scratch;
   if (ok() && field.present) out = view(field, parent, scratch);
 }
 
-std::int64_t ProtoWalk::integer(const Field& field, const Where& parent) {
+std::int64_t ProtoWalk::integer(const Field& field, const FieldPath& parent) {
   if (!ok() || !field.present) return 0;
-  has_type(field.value, Where{&parent, field.key}, pbf_wire_type::varint, "an integer");
+  has_type(field.value, FieldPath{&parent, field.key}, pbf_wire_type::varint, "an integer");
   return static_cast<std::int64_t>(field.value.varint);
 }
 
-void ProtoWalk::number(const Field& field, const Where& parent, std::int32_t& out) {
+void ProtoWalk::number(const Field& field, const FieldPath& parent, std::int32_t& out) {
   if (ok() && field.present) out = static_cast<std::int32_t>(integer(field, parent));
 }
 
-bool ProtoWalk::time(const Field& field, const Where& parent, std::string& out) {
+bool ProtoWalk::time(const Field& field, const FieldPath& parent, std::string& out) {
   if (!ok() || !field.present) return false;
-  const Where where{&parent, field.key};
+  const FieldPath where{&parent, field.key};
   Value last = field.value;
   last.repeated = false;  // Go reads each occurrence for itself
   std::array<Field, 1> seconds{{{"seconds", 1}}};
@@ -246,18 +248,19 @@ bool ProtoWalk::time(const Field& field, const Where& parent, std::string& out) 
   return true;
 }
 
-void ProtoWalk::map(const Field& field, const Where& parent, const MapRule& rule, StringMap& out) {
-  const Where here{&parent, field.key};
+void ProtoWalk::map(const Field& field, const FieldPath& parent, const MapRule& rule,
+                    model::StringMap& out) {
+  const FieldPath here{&parent, field.key};
   std::string key_scratch;
   std::string value_scratch;
-  each_item(field, parent, [&](const Value& item, const Where& where) {
+  each_item(field, parent, [&](const Value& item, const FieldPath& where) {
     std::array<Field, 2> entry{{{"key", 1}, {"value", 2}}};
     fields(item, where, entry);
     const std::string_view key = view(entry[0], where, key_scratch);
     const bool kept = ok() && rule.keep(key) && (out.size() < rule.most || out.contains(key));
     if (rule.others != nullptr && ok() && !rule.keep(key)) *rule.others = true;
     if (rule.quantities && !kept) return;
-    const Where place{&here, key};
+    const FieldPath place{&here, key};
     std::string_view value;
     if (!rule.quantities) {
       value = view(entry[1], where, value_scratch);
@@ -274,7 +277,7 @@ void ProtoWalk::map(const Field& field, const Where& parent, const MapRule& rule
 }
 
 /// The object in an envelope, which must be of that kind.
-ProtoValue open_envelope(ProtoWalk& walk, std::string_view bytes, const Where& where,
+ProtoValue open_envelope(ProtoWalk& walk, std::string_view bytes, const FieldPath& where,
                          std::string_view kind) {
   if (!walk.ok()) return {};
   if (!bytes.starts_with(kEnvelopeMark)) {
@@ -285,37 +288,37 @@ ProtoValue open_envelope(ProtoWalk& walk, std::string_view bytes, const Where& w
   std::array<ProtoWalk::Field, 1> type_kind{{{"kind", 2}}};
   walk.fields({.bytes = bytes.substr(kEnvelopeMark.size())}, where, unknown);
   if (unknown[0].present) {
-    walk.fields(unknown[0].value, Where{&where, unknown[0].key}, type_kind);
+    walk.fields(unknown[0].value, FieldPath{&where, unknown[0].key}, type_kind);
   }
   std::string found;
   std::string encoding;
-  walk.text(type_kind[0], Where{&where, unknown[0].key}, found);
+  walk.text(type_kind[0], FieldPath{&where, unknown[0].key}, found);
   walk.text(unknown[2], where, encoding);
   if (found != kind) {
-    walk.fail_at(where, "must be a " + std::string{kind} + ", not " + in_quotes(found));
+    walk.fail_at(where, "must be a " + std::string{kind} + ", not " + base::in_quotes(found));
   }
   if (!encoding.empty()) {
-    walk.fail_at(where, "must have no contentEncoding, not " + in_quotes(encoding));
+    walk.fail_at(where, "must have no contentEncoding, not " + base::in_quotes(encoding));
   }
   return {.bytes = walk.bytes(unknown[1], where)};
 }
 
 }  // namespace
 
-Result<WatchEvent> pod_event_from_proto(std::string_view frame) {
-  const Where where{nullptr, "the watch event"};
+base::Result<WatchEvent> pod_event_from_proto(std::string_view frame) {
+  const FieldPath where{nullptr, "the watch event"};
   ProtoWalk walk;
   ProtoValue root{.bytes = frame};
   if (frame.starts_with(kEnvelopeMark)) root = open_envelope(walk, frame, where, "WatchEvent");
   ProtoValue extension;
   WatchEvent event = read_event_head(walk, root, where, extension);
-  const Where place{&where, "object"};
+  const FieldPath place{&where, "object"};
   std::array<ProtoWalk::Field, 1> raw{{{"raw", 1}}};
   walk.fields(extension, place, raw);
   const ProtoValue object = open_envelope(walk, walk.bytes(raw[0], place), place,
-                                          event.kind == WatchKind::kError ? "Status" : "Pod");
+                                          event.type == WatchEventType::kError ? "Status" : "Pod");
   if (carries_object(event)) {
-    event.pod = read_pod_facts(walk, object, Where{nullptr, "pod"});
+    event.pod = read_pod_facts(walk, object, FieldPath{nullptr, "pod"});
     event.resource_version = event.pod.resource_version;
   } else {
     read_event_without_object(walk, object, event);
@@ -324,4 +327,4 @@ Result<WatchEvent> pod_event_from_proto(std::string_view frame) {
   return event;
 }
 
-}  // namespace snug
+}  // namespace snug::codec

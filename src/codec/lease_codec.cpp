@@ -8,12 +8,12 @@
 #include "codec/json_scan.hpp"
 #include "snug/base/limits.hpp"
 
-namespace snug {
+namespace snug::codec {
 namespace {
 
 using Json = nlohmann::json;
 
-std::string dump(const Json& value) {
+std::string dump_json(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -29,7 +29,7 @@ Json parse(std::string_view text) {
   const auto parse_once = [](std::string_view json) {
     bool too_deep = false;
     const auto bound = [&](int depth, Json::parse_event_t, Json&) {
-      too_deep = too_deep || depth > kMostLeaseDepth;
+      too_deep = too_deep || depth > base::kMaxLeaseDepth;
       return !too_deep;
     };
     Json value = Json::parse(json, bound, false);
@@ -48,7 +48,7 @@ class SpecReader {
   std::string text(const char* key) {
     const Json& value = member(spec_, key);
     if (value.is_string()) return value.get<std::string>();
-    if (!value.is_null()) wrong_ = key;
+    if (!value.is_null()) invalid_key_ = key;
     return {};
   }
   /// The API server's numbers have 32 bits.
@@ -58,45 +58,47 @@ class SpecReader {
       const auto number = value.get<std::int64_t>();
       if (std::in_range<std::int32_t>(number)) return number;
     }
-    if (!value.is_null()) wrong_ = key;
+    if (!value.is_null()) invalid_key_ = key;
     return 0;
   }
-  [[nodiscard]] const std::string& wrong() const { return wrong_; }
+  [[nodiscard]] const std::string& invalid_key() const { return invalid_key_; }
 
  private:
   const Json& spec_;
-  std::string wrong_;
+  std::string invalid_key_;
 };
 
-Result<Lease> to_lease(const Json& object) {
+base::Result<leader::Lease> to_lease(const Json& object) {
   const Json& version = member(member(object, "metadata"), "resourceVersion");
-  if (!version.is_string()) return fail(ErrorCode::kInvalid, "it is no Lease of the API server");
+  if (!version.is_string())
+    return base::fail(base::ErrorCode::kInvalid, "it is no Lease of the API server");
   const Json& spec_object = member(object, "spec");
   if (!spec_object.is_null() && !spec_object.is_object()) {
-    return fail(ErrorCode::kInvalid, "spec of the Lease is not an object");
+    return base::fail(base::ErrorCode::kInvalid, "spec of the Lease is not an object");
   }
   SpecReader spec(spec_object);
-  Lease lease;
+  leader::Lease lease;
   lease.record = {.holder = spec.text("holderIdentity"),
                   .duration_s = spec.number("leaseDurationSeconds"),
                   .acquire_time = spec.text("acquireTime"),
                   .renew_time = spec.text("renewTime"),
                   .transitions = spec.number("leaseTransitions")};
-  if (!spec.wrong().empty()) {
-    return fail(ErrorCode::kInvalid,
-                "spec." + spec.wrong() + " of the Lease has a wrong type or is too large");
+  if (!spec.invalid_key().empty()) {
+    return base::fail(
+        base::ErrorCode::kInvalid,
+        "spec." + spec.invalid_key() + " of the Lease has a wrong type or is too large");
   }
   lease.resource_version = version.get<std::string>();
-  lease.object = dump(object);
+  lease.object = dump_json(object);
   return lease;
 }
 
 }  // namespace
 
-Result<Lease> read_lease(std::string_view json) { return to_lease(parse(json)); }
+base::Result<leader::Lease> read_lease(std::string_view json) { return to_lease(parse(json)); }
 
-std::string write_lease(const LeaseName& name, const LeaseRecord& record, const Lease* over,
-                        std::string_view now) {
+std::string write_lease(const leader::LeaseName& name, const leader::LeaseRecord& record,
+                        const leader::Lease* over, std::string_view now) {
   Json object = over == nullptr ? Json::object() : Json::parse(over->object, nullptr, false);
   if (!object.is_object()) object = Json::object();
   object["apiVersion"] = "coordination.k8s.io/v1";
@@ -109,17 +111,17 @@ std::string write_lease(const LeaseName& name, const LeaseRecord& record, const 
   spec["acquireTime"] = record.acquire_time.empty() ? std::string(now) : record.acquire_time;
   spec["renewTime"] = now;
   spec["leaseTransitions"] = record.transitions;
-  return dump(object);
+  return dump_json(object);
 }
 
-Result<LeaseEvent> read_lease_event(std::string_view json) {
+base::Result<LeaseEvent> read_lease_event(std::string_view json) {
   const Json event = parse(json);
   const Json& type = member(event, "type");
   const Json& object = member(event, "object");
-  if (!type.is_string()) return fail(ErrorCode::kInvalid, "it is no watch event");
+  if (!type.is_string()) return base::fail(base::ErrorCode::kInvalid, "it is no watch event");
   LeaseEvent read;
   if (type == "ERROR") {
-    read.kind = LeaseEvent::Kind::kError;
+    read.type = LeaseEvent::Type::kError;
     const Json& code = member(object, "code");
     if (code.is_number_integer()) read.error_code = code.get<int>();
     const Json& message = member(object, "message");
@@ -129,9 +131,9 @@ Result<LeaseEvent> read_lease_event(std::string_view json) {
   auto lease = to_lease(object);
   if (!lease) return std::unexpected(lease.error());
   read.resource_version = lease->resource_version;
-  if (type == "DELETED") read.kind = LeaseEvent::Kind::kGone;
-  if (type == "ADDED" || type == "MODIFIED") read.kind = LeaseEvent::Kind::kShown;
+  if (type == "DELETED") read.type = LeaseEvent::Type::kDeleted;
+  if (type == "ADDED" || type == "MODIFIED") read.type = LeaseEvent::Type::kChanged;
   return read;
 }
 
-}  // namespace snug
+}  // namespace snug::codec

@@ -8,92 +8,94 @@
 #include <utility>
 
 #include "codec/json_scan.hpp"
-#include "codec/kube_dom.hpp"
+#include "codec/kube_json.hpp"
 #include "snug/base/text.hpp"
 #include "snug/codec/yaml.hpp"
 
-namespace snug {
+namespace snug::codec {
 namespace {
 
 using simdjson::dom::element;
 
 class ManifestReader {
  public:
-  ManifestReader(std::string_view source, const Limits& limits)
+  ManifestReader(std::string_view source, const base::Limits& limits)
       : source_(source), parser_(limits) {}
 
-  Result<Manifests> read(std::string_view json) {
+  base::Result<Manifests> read(std::string_view json) {
     const SplitList split = split_list(json);
     auto root = parser_.parse(split.frame);
-    if (!root) return problem(root.error());
-    const Where where{nullptr, "the manifest"};
+    if (!root) return with_source(root.error());
+    const FieldPath where{nullptr, "the manifest"};
     auto kind = read_kind(*root, where, "");
-    if (!kind) return problem(kind.error());
+    if (!kind) return with_source(kind.error());
     if (*kind == "Node" || *kind == "Pod") {
-      if (auto added = add(*root, *kind, where); !added) return problem(added.error());
+      if (auto added = add(*root, *kind, where); !added) return with_source(added.error());
       return std::move(manifests_);
     }
     std::string item_kind;
     if (*kind == "NodeList") item_kind = "Node";
     if (*kind == "PodList") item_kind = "Pod";
     if (item_kind.empty() && *kind != "List") {
-      return problem({ErrorCode::kInvalid, "the manifest is of kind " + in_quotes(*kind) +
-                                               "; allowed are List, NodeList, PodList, Node and "
-                                               "Pod"});
+      return with_source(
+          {base::ErrorCode::kInvalid, "the manifest is of kind " + base::in_quotes(*kind) +
+                                          "; allowed are List, NodeList, PodList, Node and "
+                                          "Pod"});
     }
-    if (auto checked = check_frame(*root, where); !checked) return problem(checked.error());
+    if (auto checked = check_frame(*root, where); !checked) return with_source(checked.error());
     for (std::size_t i = 0; i < split.items.size(); ++i) {
-      const Where here{nullptr, "items", static_cast<std::ptrdiff_t>(i)};
+      const FieldPath here{nullptr, "items", static_cast<std::ptrdiff_t>(i)};
       if (auto added = add_item(split.items[i], here, item_kind); !added) {
-        return problem(added.error());
+        return with_source(added.error());
       }
     }
     return std::move(manifests_);
   }
 
  private:
-  std::unexpected<Error> problem(const Error& error) const {
-    return fail(error.code, std::string(source_) + ": " + error.message);
+  std::unexpected<base::Error> with_source(const base::Error& error) const {
+    return base::fail(error.code, std::string(source_) + ": " + error.message);
   }
 
-  static Result<std::string> read_kind(const element& object, const Where& where,
-                                       const std::string& otherwise) {
+  static base::Result<std::string> read_kind(const element& object, const FieldPath& where,
+                                             const std::string& otherwise) {
     DomWalk walk;
     std::array<Field, 1> wanted{{{"kind"}}};
     std::string kind = otherwise;
     walk.fields(object, where, wanted);
     walk.text(wanted[0], where, kind);
-    if (walk.ok() && kind.empty()) walk.fail_at(Where{&where, "kind"}, "is missing");
+    if (walk.ok() && kind.empty()) walk.fail_at(FieldPath{&where, "kind"}, "is missing");
     if (!walk.ok()) return walk.take_error();
     return kind;
   }
 
   /// The items were cut out of the frame; none may be left in it.
-  static Result<void> check_frame(const element& root, const Where& where) {
+  static base::Result<void> check_frame(const element& root, const FieldPath& where) {
     DomWalk walk;
     std::array<Field, 1> wanted{{{"items"}}};
     walk.fields(root, where, wanted);
-    walk.each_item(wanted[0], where, [&](const element&, const Where& item) {
+    walk.each_item(wanted[0], where, [&](const element&, const FieldPath& item) {
       walk.fail_at(item, "stands under a key that is not written as plain \"items\"");
     });
     if (!walk.ok()) return walk.take_error();
     return {};
   }
 
-  Result<void> add_item(std::string_view text, const Where& where, const std::string& kind) {
+  base::Result<void> add_item(std::string_view text, const FieldPath& where,
+                              const std::string& kind) {
     auto item = parser_.parse(text);
-    if (!item) return fail(item.error().code, where.text() + ": " + item.error().message);
+    if (!item) return base::fail(item.error().code, where.to_text() + ": " + item.error().message);
     auto found = read_kind(*item, where, kind);
     if (!found) return std::unexpected(found.error());
     return add(*item, *found, where);
   }
 
-  Result<void> add(const element& object, const std::string& kind, const Where& where) {
+  base::Result<void> add(const element& object, const std::string& kind, const FieldPath& where) {
     if (kind == "Pod") {
       auto pod = pod_from(object, where);
       if (!pod) return std::unexpected(pod.error());
       if (!pods_.emplace(pod->name_space, pod->name).second) {
-        return twice(where, "pod " + pod->name_space + "/" + pod->name);
+        return duplicate_error(where, "pod " + pod->name_space + "/" + pod->name);
       }
       manifests_.pods.push_back(*std::move(pod));
       return {};
@@ -101,16 +103,19 @@ class ManifestReader {
     if (kind == "Node") {
       auto node = node_from(object, where);
       if (!node) return std::unexpected(node.error());
-      if (!nodes_.insert(node->name).second) return twice(where, "node " + node->name);
+      if (!nodes_.insert(node->name).second) return duplicate_error(where, "node " + node->name);
       manifests_.nodes.push_back(*std::move(node));
       return {};
     }
-    return fail(ErrorCode::kInvalid, where.text() + " is of kind " + in_quotes(kind) +
-                                         "; only Nodes and Pods are allowed");
+    return base::fail(base::ErrorCode::kInvalid, where.to_text() + " is of kind " +
+                                                     base::in_quotes(kind) +
+                                                     "; only Nodes and Pods are allowed");
   }
 
-  static std::unexpected<Error> twice(const Where& where, const std::string& what) {
-    return fail(ErrorCode::kInvalid, where.text() + ": the " + what + " is given twice");
+  static std::unexpected<base::Error> duplicate_error(const FieldPath& where,
+                                                      const std::string& what) {
+    return base::fail(base::ErrorCode::kInvalid,
+                      where.to_text() + ": the " + what + " is given twice");
   }
 
   std::string_view source_;
@@ -120,12 +125,12 @@ class ManifestReader {
   std::set<std::pair<std::string, std::string>> pods_;
 };
 
-Result<std::string> yaml_to_json(std::string_view text, std::string_view source,
-                                 const Limits& limits) {
+base::Result<std::string> yaml_to_json(std::string_view text, std::string_view source,
+                                       const base::Limits& limits) {
   const auto tree = parse_yaml(text, source, limits);
   if (tree) return to_json(*tree);
-  Error error = tree.error();
-  if (error.code == ErrorCode::kTooLarge) {
+  base::Error error = tree.error();
+  if (error.code == base::ErrorCode::kTooLarge) {
     error.message += "; give larger manifests as JSON";
   } else if (text.find("\n---") != std::string_view::npos) {
     error.message += "; several objects go into one List, as kubectl get -o yaml prints it";
@@ -135,11 +140,12 @@ Result<std::string> yaml_to_json(std::string_view text, std::string_view source,
 
 }  // namespace
 
-Result<Manifests> read_manifests(std::string_view text, std::string_view source,
-                                 const Limits& limits) {
+base::Result<Manifests> read_manifests(std::string_view text, std::string_view source,
+                                       const base::Limits& limits) {
   if (static_cast<std::int64_t>(text.size()) > limits.max_manifest_bytes) {
-    return fail(ErrorCode::kTooLarge, std::string(source) + ": the manifest has more than " +
-                                          std::to_string(limits.max_manifest_bytes) + " bytes");
+    return base::fail(base::ErrorCode::kTooLarge,
+                      std::string(source) + ": the manifest has more than " +
+                          std::to_string(limits.max_manifest_bytes) + " bytes");
   }
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && text[first] == '{') {
@@ -150,18 +156,18 @@ Result<Manifests> read_manifests(std::string_view text, std::string_view source,
   return ManifestReader(source, limits).read(*json);
 }
 
-Result<void> append(Manifests& all, Manifests more, std::string_view source) {
+base::Result<void> append(Manifests& all, Manifests more, std::string_view source) {
   std::set<std::string> known;
-  const auto add = [&](const std::string& what) -> Result<void> {
+  const auto add = [&](const std::string& what) -> base::Result<void> {
     if (known.insert(what).second) return {};
-    return fail(ErrorCode::kInvalid,
-                std::string(source) + ": the " + what + " is given twice among all files");
+    return base::fail(base::ErrorCode::kInvalid,
+                      std::string(source) + ": the " + what + " is given twice among all files");
   };
-  const auto add_all = [&](const Manifests& objects) -> Result<void> {
-    for (const NodeFacts& node : objects.nodes) {
+  const auto add_all = [&](const Manifests& objects) -> base::Result<void> {
+    for (const model::NodeFacts& node : objects.nodes) {
       if (auto added = add("node " + node.name); !added) return added;
     }
-    for (const PodFacts& pod : objects.pods) {
+    for (const model::PodFacts& pod : objects.pods) {
       if (auto added = add("pod " + pod.name_space + "/" + pod.name); !added) return added;
       if (pod.uid.empty()) continue;
       if (auto added = add("uid " + pod.uid); !added) return added;
@@ -175,4 +181,4 @@ Result<void> append(Manifests& all, Manifests more, std::string_view source) {
   return {};
 }
 
-}  // namespace snug
+}  // namespace snug::codec

@@ -7,36 +7,39 @@
 
 #include "codec/inventory_sources.hpp"
 #include "snug/base/text.hpp"
-#include "snug/mig/catalog.hpp"
+#include "snug/mig/card_catalog.hpp"
 
-namespace snug {
+namespace snug::codec {
 namespace {
 
-std::int64_t units_in(const StringMap& status, const std::string& resource) {
+std::int64_t units_of(const model::StringMap& status, const std::string& resource) {
   const auto found = status.find(resource);
   return found == status.end() ? 0 : read_units(resource, found->second).value_or(0);
 }
 
 std::string label_of(std::string_view profile, std::string_view what) {
-  return std::string(kMigResource) + std::string(profile) + "." + std::string(what);
+  return std::string(mig::kMigResourcePrefix) + std::string(profile) + "." + std::string(what);
 }
 
-bool is_mixed(const NodeFacts& node) { return value_of(node.labels, kStrategyLabel) == "mixed"; }
+bool is_mixed(const model::NodeFacts& node) {
+  return value_or_empty(node.labels, kStrategyLabel) == "mixed";
+}
 
 /// Profiles as labels and resources spell them.
-std::set<std::string, std::less<>> named_profiles(const NodeFacts& node) {
+std::set<std::string, std::less<>> named_profiles(const model::NodeFacts& node) {
   std::set<std::string, std::less<>> profiles;
-  for (const StringMap* status : {&node.capacity, &node.allocatable}) {
+  for (const model::StringMap* status : {&node.capacity, &node.allocatable}) {
     for (const auto& [resource, units] : *status) {
-      if (resource.starts_with(kMigResource)) profiles.emplace(profile_part(resource));
+      if (resource.starts_with(mig::kMigResourcePrefix))
+        profiles.emplace(mig::profile_in_resource(resource));
     }
   }
   if (!is_mixed(node)) return profiles;
   constexpr std::string_view kCount = ".count";
   for (const auto& [label, count] : node.labels) {
-    if (!label.starts_with(kMigResource) || !label.ends_with(kCount)) continue;
+    if (!label.starts_with(mig::kMigResourcePrefix) || !label.ends_with(kCount)) continue;
     std::string_view profile = label;
-    profile.remove_prefix(kMigResource.size());
+    profile.remove_prefix(mig::kMigResourcePrefix.size());
     profile.remove_suffix(std::min(kCount.size(), profile.size()));
     profiles.emplace(profile);
   }
@@ -44,88 +47,89 @@ std::set<std::string, std::less<>> named_profiles(const NodeFacts& node) {
 }
 
 /// What the labels say that the plug-in offers of this profile; none under other strategies.
-Result<std::int64_t> labelled_slices(const NodeFacts& node, std::string_view profile) {
+base::Result<std::int64_t> labelled_slices(const model::NodeFacts& node, std::string_view profile) {
   const std::string label = label_of(profile, "count");
   if (!is_mixed(node) || !node.labels.contains(label)) return 0;
-  const auto count = read_number(node, label, kNonNegative);
+  const auto count = read_label_number(node, label, kNonNegative);
   if (!count) return count;
   const std::string replicas_label = label_of(profile, "replicas");
   if (!node.labels.contains(replicas_label)) return *count;
-  const auto replicas = read_number(node, replicas_label, {0, kMostReplicas});
+  const auto replicas = read_label_number(node, replicas_label, {0, kMaxReplicas});
   if (!replicas) return replicas;
   return *count * std::max<std::int64_t>(1, *replicas);
 }
 
 /// Empty: they agree on this profile.
-std::string check_profile(const NodeFacts& node, const std::string& profile) {
+std::string check_profile(const model::NodeFacts& node, const std::string& profile) {
   const auto labelled = labelled_slices(node, profile);
   if (!labelled) return labelled.error().message;
-  const std::string resource = std::string(kMigResource) + profile;
+  const std::string resource = std::string(mig::kMigResourcePrefix) + profile;
   std::int64_t offered = 0;
-  for (const std::string& name : {resource, resource + std::string(kRenamedReplicas)}) {
-    if (!is_withdrawn_slice(node, name)) offered += units_in(node.capacity, name);
+  for (const std::string& name : {resource, resource + std::string(mig::kSharedResourceSuffix)}) {
+    if (!is_withdrawn_slice(node, name)) offered += units_of(node.capacity, name);
   }
   if (offered == *labelled) return "";
   const std::string has = "the node's capacity has " + std::to_string(offered) + " " +
-                          printable(resource) + ", but its labels ";
+                          base::printable_excerpt(resource) + ", but its labels ";
   return has + (is_mixed(node) ? "say " + std::to_string(*labelled)
                                : "do not say nvidia.com/mig.strategy=mixed");
 }
 
-MigTablePtr built_in_table(std::string_view model, MebiBytes memory) {
-  const MigCard* card = find_mig_card(model, memory);
+model::MigTablePtr built_in_table(std::string_view model, base::MebiBytes memory) {
+  const mig::MigCard* card = mig::find_mig_card(model, memory);
   return card == nullptr ? nullptr : card->table;
 }
 
-enum class Cards : std::uint8_t {
+enum class CardScope : std::uint8_t {
   kInMigMode,  // where the node says which these are; else all
   kAll,
 };
 
 /// The tables by which slices of the node's cards are named.
-std::vector<MigTablePtr> tables_of(const NodeFacts& node, const NodeInventory& inventory,
-                                   Cards cards) {
-  std::vector<MigTablePtr> tables;
-  const bool some =
-      cards == Cards::kInMigMode && std::ranges::any_of(inventory.gpus, &GpuInfo::mig);
-  for (const GpuInfo& gpu : inventory.gpus) {
-    if (some && !gpu.mig) continue;
-    MigTablePtr table =
+std::vector<model::MigTablePtr> tables_of(const model::NodeFacts& node,
+                                          const model::NodeInventory& inventory, CardScope cards) {
+  std::vector<model::MigTablePtr> tables;
+  const bool some = cards == CardScope::kInMigMode &&
+                    std::ranges::any_of(inventory.gpus, &model::GpuInfo::mig_enabled);
+  for (const model::GpuInfo& gpu : inventory.gpus) {
+    if (some && !gpu.mig_enabled) continue;
+    model::MigTablePtr table =
         gpu.mig_table ? gpu.mig_table.pointer() : built_in_table(gpu.model, gpu.memory);
     const bool known = std::ranges::find(tables, table) != tables.end();
     if (table != nullptr && !known) tables.push_back(std::move(table));
   }
   if (!inventory.gpus.empty()) return tables;
-  const MigProduct product = mig_product(value_of(node.labels, kProductLabel));
+  const MigProduct product = mig_product(value_or_empty(node.labels, kProductLabel));
   // Under `single` the label has a slice's memory.
   const bool whole = product.profile.empty();
-  const std::string_view memory = value_of(node.labels, kMemoryLabel);
-  MigTablePtr table =
-      built_in_table(product.model, {whole ? parse_integer(memory).value_or(0) : 0});
+  const std::string_view memory = value_or_empty(node.labels, kMemoryLabel);
+  model::MigTablePtr table =
+      built_in_table(product.model, {whole ? base::parse_integer(memory).value_or(0) : 0});
   if (table != nullptr) tables.push_back(std::move(table));
   return tables;
 }
 
 /// What a slice of the profile is of its GPU, rounded down; 0 where no table has it. Where cards
 /// differ that have it under one name, the most: a cap is not exceeded.
-std::int64_t slice_milli(const std::vector<MigTablePtr>& tables, std::string_view part) {
-  const auto profile = parse_profile_part(part);
+std::int64_t slice_milli(const std::vector<model::MigTablePtr>& tables, std::string_view part) {
+  const auto profile = mig::parse_resource_profile(part);
   std::int64_t milli = 0;
   if (!profile) return milli;
-  for (const MigTablePtr& table : tables) {
-    const auto row = table->find(profile->name);
-    if (!row || table->compute <= 0) continue;
-    milli = std::max(milli, kWholeGpu.value * table->profiles[*row].compute / table->compute);
+  for (const model::MigTablePtr& table : tables) {
+    const auto row = table->find_profile(profile->canonical);
+    if (!row || table->compute_slices <= 0) continue;
+    milli = std::max(milli, base::kWholeGpu.value * table->profiles[*row].compute_slices /
+                                table->compute_slices);
   }
   return milli;
 }
 
 /// The profile in every spelling that the tables know.
-void add_profile(const std::vector<MigTablePtr>& tables, const std::string& name,
+void add_profile(const std::vector<model::MigTablePtr>& tables, const std::string& name,
                  std::set<std::string, std::less<>>& profiles) {
   profiles.insert(name);
-  for (const MigTablePtr& table : tables) {
-    const auto row = table->find(name);
+  for (const model::MigTablePtr& table : tables) {
+    const auto row = table->find_profile(name);
     if (!row) continue;
     profiles.insert(table->profiles[*row].name);
     if (!table->profiles[*row].alias.empty()) profiles.insert(table->profiles[*row].alias);
@@ -134,12 +138,12 @@ void add_profile(const std::vector<MigTablePtr>& tables, const std::string& name
 
 /// Of a resource nvidia.com/mig-<part>. A node with several models is labelled with one of them,
 /// and each kind of slices with its own.
-std::int64_t resource_milli(const NodeFacts& node, const std::vector<MigTablePtr>& tables,
-                            std::string_view part) {
+std::int64_t resource_milli(const model::NodeFacts& node,
+                            const std::vector<model::MigTablePtr>& tables, std::string_view part) {
   const std::int64_t milli = slice_milli(tables, part);
   if (milli > 0) return milli;
-  const MigProduct product = mig_product(value_of(node.labels, label_of(part, "product")));
-  const MigTablePtr table = built_in_table(product.model, {0});
+  const MigProduct product = mig_product(value_or_empty(node.labels, label_of(part, "product")));
+  const model::MigTablePtr table = built_in_table(product.model, {0});
   return table == nullptr ? 0 : slice_milli({table}, part);
 }
 
@@ -154,77 +158,77 @@ MigProduct mig_product(std::string_view label) {
   return {.model = label.substr(0, suffix), .profile = label.substr(suffix + kMig.size())};
 }
 
-bool offers_all_as_slices(const NodeFacts& node) {
-  return !mig_product(value_of(node.labels, kProductLabel)).profile.empty() &&
-         value_of(node.labels, kStrategyLabel) == "single";
+bool plugin_offers_only_slices(const model::NodeFacts& node) {
+  return !mig_product(value_or_empty(node.labels, kProductLabel)).profile.empty() &&
+         value_or_empty(node.labels, kStrategyLabel) == "single";
 }
 
-void close_while_reconfiguring(const NodeFacts& node, NodeInventory& inventory) {
-  const std::string_view state = value_of(node.labels, "nvidia.com/mig.config.state");
+void close_while_reconfiguring(const model::NodeFacts& node, model::NodeInventory& inventory) {
+  const std::string_view state = value_or_empty(node.labels, "nvidia.com/mig.config.state");
   if (state.empty() || state == "success") return;
-  const std::string_view layout = value_of(node.labels, "nvidia.com/mig.config");
+  const std::string_view layout = value_or_empty(node.labels, "nvidia.com/mig.config");
   const std::string wanted =
-      layout.empty() ? "" : " (nvidia.com/mig.config is " + in_quotes(layout) + ")";
-  close_to_all(inventory, ReasonCode::kReconfiguring,
-               "the label nvidia.com/mig.config.state is " + in_quotes(state) + wanted +
-                   "; GPU pods come again when it is success");
+      layout.empty() ? "" : " (nvidia.com/mig.config is " + base::in_quotes(layout) + ")";
+  close_to_all_gpu_pods(inventory, model::ReasonCode::kReconfiguring,
+                        "the label nvidia.com/mig.config.state is " + base::in_quotes(state) +
+                            wanted + "; GPU pods come again when it is success");
 }
 
-bool is_withdrawn_slice(const NodeFacts& node, std::string_view resource) {
-  if (!resource.starts_with(kMigResource)) return false;
+bool is_withdrawn_slice(const model::NodeFacts& node, std::string_view resource) {
+  if (!resource.starts_with(mig::kMigResourcePrefix)) return false;
   const auto usable = node.allocatable.find(resource);
-  return usable != node.allocatable.end() && units_in(node.allocatable, usable->first) == 0 &&
-         labelled_slices(node, profile_part(resource)).value_or(1) == 0;
+  return usable != node.allocatable.end() && units_of(node.allocatable, usable->first) == 0 &&
+         labelled_slices(node, mig::profile_in_resource(resource)).value_or(1) == 0;
 }
 
-bool offers_slices(const NodeFacts& node) {
+bool plugin_offers_slices(const model::NodeFacts& node) {
   return std::ranges::any_of(node.capacity, [&](const auto& stated) {
-    return stated.first.starts_with(kMigResource) && stated.second != "0" &&
+    return stated.first.starts_with(mig::kMigResourcePrefix) && stated.second != "0" &&
            !is_withdrawn_slice(node, stated.first);
   });
 }
 
-std::string check_slices(const NodeFacts& node) {
+std::string check_slice_counts(const model::NodeFacts& node) {
   for (const std::string& profile : named_profiles(node)) {
     if (std::string problem = check_profile(node, profile); !problem.empty()) return problem;
   }
   return "";
 }
 
-void read_plugin_slices(const NodeFacts& node, NodeInventory& inventory) {
-  const MigProduct product = mig_product(value_of(node.labels, kProductLabel));
-  inventory.plugin_has_all_slices = offers_all_as_slices(node);
+void read_plugin_slices(const model::NodeFacts& node, model::NodeInventory& inventory) {
+  const MigProduct product = mig_product(value_or_empty(node.labels, kProductLabel));
+  inventory.plugin_owns_all_slices = plugin_offers_only_slices(node);
   const bool any = std::ranges::any_of(inventory.kubelet_capacity, [](const auto& units) {
-    return units.first.starts_with(kMigResource);
+    return units.first.starts_with(mig::kMigResourcePrefix);
   });
   if (!any && product.profile.empty()) return;
-  const std::vector<MigTablePtr> tables = tables_of(node, inventory, Cards::kInMigMode);
+  const std::vector<model::MigTablePtr> tables = tables_of(node, inventory, CardScope::kInMigMode);
   const std::int64_t gpu_replicas = inventory.replicas;
   for (const auto& [resource, units] : inventory.kubelet_capacity) {
-    std::int64_t whole = kWholeGpu.value;
+    std::int64_t whole = base::kWholeGpu.value;
     std::int64_t replicas = gpu_replicas;
-    if (resource.starts_with(kMigResource)) {
-      const std::string_view part = profile_part(resource);
-      const auto profile = parse_profile_part(part);
-      if (units > 0 && profile) add_profile(tables, profile->name, inventory.plugin_profiles);
+    if (resource.starts_with(mig::kMigResourcePrefix)) {
+      const std::string_view part = mig::profile_in_resource(resource);
+      const auto profile = mig::parse_resource_profile(part);
+      if (units > 0 && profile) add_profile(tables, profile->canonical, inventory.plugin_profiles);
       whole = resource_milli(node, tables, part);
-      replicas = replicas_label(node, label_of(part, "replicas"));
+      replicas = replicas_from_label(node, label_of(part, "replicas"));
     } else if (!product.profile.empty()) {
       whole = slice_milli(tables, product.profile);
     }
-    inventory.unit_milli[resource] = {(whole + replicas - 1) / replicas};
+    inventory.milli_per_unit[resource] = {(whole + replicas - 1) / replicas};
     inventory.replicas = std::max(inventory.replicas, replicas);
   }
 }
 
-void read_coming_profiles(const NodeFacts& node, NodeInventory& inventory) {
-  if (inventory.closed_to_all != ReasonCode::kReconfiguring) return;
-  for (const MigTablePtr& table : tables_of(node, inventory, Cards::kAll)) {
-    for (const MigProfile& profile : table->profiles) {
-      inventory.coming_profiles.insert(profile.name);
-      if (!profile.alias.empty()) inventory.coming_profiles.insert(profile.alias);
+void read_expected_profiles(const model::NodeFacts& node, model::NodeInventory& inventory) {
+  if (inventory.closed_to_all != model::ReasonCode::kReconfiguring) return;
+  for (const model::MigTablePtr& table : tables_of(node, inventory, CardScope::kAll)) {
+    for (const model::MigProfile& profile : table->profiles) {
+      inventory.expected_profiles.insert(profile.name);
+      if (!profile.alias.empty()) inventory.expected_profiles.insert(profile.alias);
     }
   }
 }
 
-}  // namespace snug
+}  // namespace snug::codec

@@ -11,9 +11,9 @@
 #include <string>
 #include <string_view>
 
-#include "snug/model/node.hpp"
+#include "snug/model/node_inventory.hpp"
 
-namespace snug {
+namespace snug::codec {
 
 inline constexpr std::string_view kStrategyLabel = "nvidia.com/mig.strategy";
 inline constexpr std::string_view kProductLabel = "nvidia.com/gpu.product";
@@ -30,27 +30,27 @@ struct MigProduct {
 
 /// Whether the device plug-in offers all GPUs of the node as slices: strategy `single`, in MIG
 /// mode.
-[[nodiscard]] bool offers_all_as_slices(const NodeFacts& node);
+[[nodiscard]] bool plugin_offers_only_slices(const model::NodeFacts& node);
 
 /// Closes a node whose MIG layout is being changed (nvidia.com/mig.config.state), or whose last
 /// change failed halfway.
-void close_while_reconfiguring(const NodeFacts& node, NodeInventory& inventory);
+void close_while_reconfiguring(const model::NodeFacts& node, model::NodeInventory& inventory);
 
 /// Whether the node's status offers slices that are not withdrawn. A resource that a plug-in no
 /// longer offers stays in the kubelet's capacity for minutes, with nothing of it allocatable.
-[[nodiscard]] bool offers_slices(const NodeFacts& node);
+[[nodiscard]] bool plugin_offers_slices(const model::NodeFacts& node);
 /// Whether the kubelet lists a resource that neither the plug-in nor the labels have any more.
-[[nodiscard]] bool is_withdrawn_slice(const NodeFacts& node, std::string_view resource);
+[[nodiscard]] bool is_withdrawn_slice(const model::NodeFacts& node, std::string_view resource);
 
 /// What differs between the slices in the labels and in the status; empty: nothing. After a new
 /// layout they change at different times, and until they agree the node's slices are unknown.
-[[nodiscard]] std::string check_slices(const NodeFacts& node);
+[[nodiscard]] std::string check_slice_counts(const model::NodeFacts& node);
 
 /// Fills NodeInventory::plugin_profiles, plugin_has_all_slices and unit_milli, once the units have
 /// been read.
-void read_plugin_slices(const NodeFacts& node, NodeInventory& inventory);
+void read_plugin_slices(const model::NodeFacts& node, model::NodeInventory& inventory);
 
 /// Fills NodeInventory::coming_profiles, once the GPUs have been read.
-void read_coming_profiles(const NodeFacts& node, NodeInventory& inventory);
+void read_expected_profiles(const model::NodeFacts& node, model::NodeInventory& inventory);
 
-}  // namespace snug
+}  // namespace snug::codec

@@ -10,36 +10,36 @@
 #include "snug/base/text.hpp"
 #include "snug/codec/yaml.hpp"
 
-namespace snug {
+namespace snug::codec {
 namespace {
 
 constexpr std::size_t kMaxProfileName = 63;  // as much as a pod can ask for by gpu-policy
 
 std::string term_names() {
   std::vector<std::string_view> names;
-  for (const TermRow& row : all_terms()) names.push_back(row.name);
+  for (const score::TermRow& row : score::all_terms()) names.push_back(row.name);
   return join(names);
 }
 
 /// The end of a message about a number: points out quotes, which make the value a string.
-std::string unquoted(const YamlNode& value) { return value.quoted ? ", without quotes" : ""; }
+std::string unquoted_hint(const YamlNode& value) { return value.quoted ? ", without quotes" : ""; }
 
 class PolicyReader {
  public:
   explicit PolicyReader(const PolicyYaml& yaml) : yaml_(yaml) {}
 
-  Result<Policy> read(const YamlNode& root) const {
+  base::Result<score::Policy> read(const YamlNode& root) const {
     constexpr std::array<std::string_view, 6> kKeys{"version", "default",   "profiles",
                                                     "rules",   "podChoice", "sharing"};
     if (auto checked = yaml_.check_keys(root, "a policy file", kKeys); !checked) {
       return std::unexpected(checked.error());
     }
     const YamlNode* version = root.find("version");
-    if (version == nullptr) return yaml_.problem(root, "the key version is missing; it must be 1");
-    if (version->kind != YamlNode::Kind::kScalar || version->quoted || version->text != "1") {
-      return yaml_.problem(*version, "version must be 1" + unquoted(*version));
+    if (version == nullptr) return yaml_.error_at(root, "the key version is missing; it must be 1");
+    if (version->type != YamlNode::Type::kScalar || version->quoted || version->text != "1") {
+      return yaml_.error_at(*version, "version must be 1" + unquoted_hint(*version));
     }
-    Policy policy;
+    score::Policy policy;
     if (auto read = read_profiles(root, policy); !read) return std::unexpected(read.error());
     if (auto read = read_default(root, policy); !read) return std::unexpected(read.error());
     if (auto read = read_policy_rows(root, yaml_, policy); !read) {
@@ -49,17 +49,17 @@ class PolicyReader {
   }
 
  private:
-  Result<void> read_profiles(const YamlNode& root, Policy& policy) const {
+  base::Result<void> read_profiles(const YamlNode& root, score::Policy& policy) const {
     const YamlNode* profiles = root.find("profiles");
-    if (profiles == nullptr) return yaml_.problem(root, "the key profiles is missing");
-    if (profiles->kind != YamlNode::Kind::kMap || profiles->entries.empty()) {
-      return yaml_.problem(*profiles, "profiles must be a map of at least one name to its terms");
+    if (profiles == nullptr) return yaml_.error_at(root, "the key profiles is missing");
+    if (profiles->type != YamlNode::Type::kMap || profiles->entries.empty()) {
+      return yaml_.error_at(*profiles, "profiles must be a map of at least one name to its terms");
     }
     for (const auto& [key, value] : profiles->entries) {
       if (key.text.empty() || key.text.size() > kMaxProfileName || !is_printable(key.text)) {
-        return yaml_.problem(key, "a profile's name must have 1 to " +
-                                      std::to_string(kMaxProfileName) +
-                                      " printable ASCII characters");
+        return yaml_.error_at(key, "a profile's name must have 1 to " +
+                                       std::to_string(kMaxProfileName) +
+                                       " printable ASCII characters");
       }
       auto profile = read_profile(key.text, value);
       if (!profile) return std::unexpected(profile.error());
@@ -68,21 +68,22 @@ class PolicyReader {
     return {};
   }
 
-  Result<Profile> read_profile(const std::string& name, const YamlNode& node) const {
+  base::Result<score::Profile> read_profile(const std::string& name, const YamlNode& node) const {
     constexpr std::array<std::string_view, 3> kKeys{"terms", "quantum", "churnQuantum"};
     if (auto checked = yaml_.check_keys(node, "a profile", kKeys); !checked) {
       return std::unexpected(checked.error());
     }
     const YamlNode* terms = node.find("terms");
     const auto most = static_cast<std::size_t>(yaml_.limits().max_policy_terms);
-    if (terms == nullptr || terms->kind != YamlNode::Kind::kSequence || terms->items.empty() ||
+    if (terms == nullptr || terms->type != YamlNode::Type::kSequence || terms->items.empty() ||
         terms->items.size() > most) {
-      return yaml_.problem(terms == nullptr ? node : *terms,
-                           "terms must be a list of 1 to " + std::to_string(most) +
-                               " terms, each " + "{term: NAME, weight: INTEGER}");
+      return yaml_.error_at(terms == nullptr ? node : *terms,
+                            "terms must be a list of 1 to " + std::to_string(most) +
+                                " terms, each " + "{term: NAME, weight: INTEGER}");
     }
-    Profile profile{.name = name};
-    auto quantum = read_by_regime(node, {"quantum", "churnQuantum", ""}, {1, kMaxQuantum}, 1);
+    score::Profile profile{.name = name};
+    auto quantum =
+        read_by_regime(node, {"quantum", "churnQuantum", ""}, {1, score::kMaxQuantum}, 1);
     if (!quantum) return std::unexpected(quantum.error());
     profile.quantum = *quantum;
     for (const YamlNode& item : terms->items) {
@@ -91,7 +92,7 @@ class PolicyReader {
       const bool twice =
           std::ranges::any_of(profile.terms, [&](const auto& t) { return t.term == term->term; });
       if (twice) {
-        return yaml_.problem(
+        return yaml_.error_at(
             item, "the term " + std::string(term->term->name) + " stands in this profile twice");
       }
       profile.terms.push_back(*term);
@@ -99,26 +100,27 @@ class PolicyReader {
     return profile;
   }
 
-  Result<WeightedTerm> read_term(const YamlNode& node) const {
+  base::Result<score::WeightedTerm> read_term(const YamlNode& node) const {
     constexpr std::array<std::string_view, 4> kKeys{"term", "weight", "churnWeight",
                                                     "saturatedWeight"};
     if (auto checked = yaml_.check_keys(node, "a term", kKeys); !checked) {
       return std::unexpected(checked.error());
     }
     const YamlNode* name = node.find("term");
-    const TermRow* row =
-        name == nullptr || name->kind != YamlNode::Kind::kScalar ? nullptr : find_term(name->text);
+    const score::TermRow* row = name == nullptr || name->type != YamlNode::Type::kScalar
+                                    ? nullptr
+                                    : score::find_term(name->text);
     if (row == nullptr) {
-      const bool named = name != nullptr && name->kind == YamlNode::Kind::kScalar;
-      return yaml_.problem(
+      const bool named = name != nullptr && name->type == YamlNode::Type::kScalar;
+      return yaml_.error_at(
           name == nullptr ? node : *name,
-          (named ? "unknown term " + in_quotes(name->text) : std::string("no term named")) +
+          (named ? "unknown term " + base::in_quotes(name->text) : std::string("no term named")) +
               "; the terms are " + term_names());
     }
     auto weight = read_by_regime(node, {"weight", "churnWeight", "saturatedWeight"},
-                                 {-kMaxWeight, kMaxWeight}, {});
+                                 {-score::kMaxWeight, score::kMaxWeight}, {});
     if (!weight) return std::unexpected(weight.error());
-    return WeightedTerm{row, *weight};
+    return score::WeightedTerm{row, *weight};
   }
 
   struct Range {
@@ -135,11 +137,12 @@ class PolicyReader {
 
   /// Without its key a number is what it is in the regime before. `missing`: what it is without the
   /// first; nothing: that must be there.
-  Result<ByRegime> read_by_regime(const YamlNode& node, const RegimeKeys& keys, const Range& range,
-                                  std::optional<std::int64_t> missing) const {
+  base::Result<score::ByRegime> read_by_regime(const YamlNode& node, const RegimeKeys& keys,
+                                               const Range& range,
+                                               std::optional<std::int64_t> missing) const {
     if (node.find(keys.filling) == nullptr && !missing) {
-      return yaml_.problem(node, "the key " + std::string(keys.filling) +
-                                     " is missing; it must be " + an_integer(range));
+      return yaml_.error_at(node, "the key " + std::string(keys.filling) +
+                                      " is missing; it must be " + an_integer(range));
     }
     std::array<std::int64_t, 3> numbers{missing.value_or(0)};
     const std::array names{keys.filling, keys.churning, keys.saturated};
@@ -151,7 +154,8 @@ class PolicyReader {
       if (!number) return std::unexpected(number.error());
       numbers[i] = *number;
     }
-    return ByRegime({.filling = numbers[0], .churning = numbers[1], .saturated = numbers[2]});
+    return score::ByRegime(
+        {.filling = numbers[0], .churning = numbers[1], .saturated = numbers[2]});
   }
 
   static std::string an_integer(const Range& range) {
@@ -159,25 +163,26 @@ class PolicyReader {
            std::to_string(range.largest);
   }
 
-  Result<std::int64_t> read_integer(const YamlNode& node, std::string_view key,
-                                    const Range& range) const {
-    const bool plain = node.kind == YamlNode::Kind::kScalar && !node.quoted;
-    const auto value = plain ? parse_integer(node.text) : std::nullopt;
+  base::Result<std::int64_t> read_integer(const YamlNode& node, std::string_view key,
+                                          const Range& range) const {
+    const bool plain = node.type == YamlNode::Type::kScalar && !node.quoted;
+    const auto value = plain ? base::parse_integer(node.text) : std::nullopt;
     if (value && *value >= range.smallest && *value <= range.largest) return *value;
-    return yaml_.problem(node, std::string(key) + " must be " + an_integer(range) + unquoted(node));
+    return yaml_.error_at(node,
+                          std::string(key) + " must be " + an_integer(range) + unquoted_hint(node));
   }
 
-  Result<void> read_default(const YamlNode& root, Policy& policy) const {
+  base::Result<void> read_default(const YamlNode& root, score::Policy& policy) const {
     std::vector<std::string_view> names;
     names.reserve(policy.profiles.size());
     for (const auto& [name, profile] : policy.profiles) names.push_back(name);
     const YamlNode* name = root.find("default");
-    if (name == nullptr || name->kind != YamlNode::Kind::kScalar ||
+    if (name == nullptr || name->type != YamlNode::Type::kScalar ||
         !policy.profiles.contains(name->text)) {
-      return yaml_.problem(name == nullptr ? root : *name,
-                           "default must name one of the profiles: " + join(names));
+      return yaml_.error_at(name == nullptr ? root : *name,
+                            "default must name one of the profiles: " + join(names));
     }
-    policy.default_profile = name->text;
+    policy.default_profile_name = name->text;
     return {};
   }
 
@@ -186,17 +191,18 @@ class PolicyReader {
 
 }  // namespace
 
-Result<Policy> read_policy(std::string_view yaml, std::string_view source, const Limits& limits) {
+base::Result<score::Policy> read_policy(std::string_view yaml, std::string_view source,
+                                        const base::Limits& limits) {
   const auto root = parse_yaml(yaml, source, limits);
   if (!root) return std::unexpected(root.error());
   return PolicyReader(PolicyYaml(source, limits)).read(*root);
 }
 
-std::string summary_of(const Policy& policy) {
+std::string summary_of(const score::Policy& policy) {
   const auto count = [](std::size_t number, const std::string& one, const std::string& more) {
     return ", " + std::to_string(number) + " " + (number == 1 ? one : more);
   };
-  return "default " + policy.default_profile +
+  return "default " + policy.default_profile_name +
          count(policy.profiles.size(), "profile", "profiles") +
          count(policy.rules.size(), "rule", "rules") +
          count(policy.pod_choice.size(), "row of podChoice", "rows of podChoice") +
@@ -205,4 +211,4 @@ std::string summary_of(const Policy& policy) {
 
 std::string_view default_policy_yaml() { return kDefaultPolicyYaml; }
 
-}  // namespace snug
+}  // namespace snug::codec

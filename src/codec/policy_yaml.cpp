@@ -4,7 +4,7 @@
 
 #include "snug/base/text.hpp"
 
-namespace snug {
+namespace snug::codec {
 
 std::string join(std::span<const std::string_view> words) {
   std::string text;
@@ -16,83 +16,87 @@ bool is_printable(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-std::unexpected<Error> PolicyYaml::problem(const YamlNode& at, const std::string& text) const {
+std::unexpected<base::Error> PolicyYaml::error_at(const YamlNode& at,
+                                                  const std::string& text) const {
   return std::unexpected(yaml_error(source_, at, text));
 }
 
-Result<void> PolicyYaml::check_keys(const YamlNode& map, std::string_view what,
-                                    std::span<const std::string_view> keys) const {
-  if (map.kind != YamlNode::Kind::kMap) {
-    return problem(map, std::string(what) + " must be a map with the keys " + join(keys));
+base::Result<void> PolicyYaml::check_keys(const YamlNode& map, std::string_view what,
+                                          std::span<const std::string_view> keys) const {
+  if (map.type != YamlNode::Type::kMap) {
+    return error_at(map, std::string(what) + " must be a map with the keys " + join(keys));
   }
   for (const auto& [key, value] : map.entries) {
     if (std::ranges::find(keys, key.text) != keys.end()) continue;
-    return problem(key, "unknown key " + in_quotes(key.text) + "; " + std::string(what) +
-                            " has the keys " + join(keys));
+    return error_at(key, "unknown key " + base::in_quotes(key.text) + "; " + std::string(what) +
+                             " has the keys " + join(keys));
   }
   return {};
 }
 
-Result<void> PolicyYaml::check_list(const YamlNode& list, std::string_view key,
-                                    std::string_view entries) const {
+base::Result<void> PolicyYaml::check_list(const YamlNode& list, std::string_view key,
+                                          std::string_view entries) const {
   const auto most = static_cast<std::size_t>(limits_.max_policy_rows);
-  if (list.kind == YamlNode::Kind::kSequence && !list.items.empty() && list.items.size() <= most) {
+  if (list.type == YamlNode::Type::kSequence && !list.items.empty() && list.items.size() <= most) {
     return {};
   }
-  return problem(list, std::string(key) + " must be a list of 1 to " + std::to_string(most) + " " +
-                           std::string(entries) + " (limit maxPolicyRows)");
+  return error_at(list, std::string(key) + " must be a list of 1 to " + std::to_string(most) + " " +
+                            std::string(entries) + " (limit maxPolicyRows)");
 }
 
-Result<std::vector<std::string>> PolicyYaml::texts(const YamlNode& list, std::string_view key,
-                                                   std::string_view entries) const {
+base::Result<std::vector<std::string>> PolicyYaml::string_list(const YamlNode& list,
+                                                               std::string_view key,
+                                                               std::string_view entries) const {
   if (auto checked = check_list(list, key, entries); !checked) {
     return std::unexpected(checked.error());
   }
   std::vector<std::string> texts;
   for (const YamlNode& item : list.items) {
     // Printable, since these texts come back in logs and as parts of keys.
-    if (item.kind != YamlNode::Kind::kScalar || item.text.empty() || !is_printable(item.text)) {
-      return problem(item, "each of " + std::string(key) +
-                               " must be a text that is not empty, of printable ASCII characters");
+    if (item.type != YamlNode::Type::kScalar || item.text.empty() || !is_printable(item.text)) {
+      return error_at(item, "each of " + std::string(key) +
+                                " must be a text that is not empty, of printable ASCII characters");
     }
     if (std::ranges::find(texts, item.text) != texts.end()) {
-      return problem(item, in_quotes(item.text) + " stands in " + std::string(key) + " twice");
+      return error_at(item,
+                      base::in_quotes(item.text) + " stands in " + std::string(key) + " twice");
     }
     texts.push_back(item.text);
   }
   return texts;
 }
 
-Result<std::vector<std::string>> PolicyYaml::namespaces(const YamlNode& list) const {
-  auto patterns = texts(list, "namespaces", "namespaces' names or patterns");
+base::Result<std::vector<std::string>> PolicyYaml::namespaces(const YamlNode& list) const {
+  auto patterns = string_list(list, "namespaces", "namespaces' names or patterns");
   if (!patterns) return patterns;
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789-*?";
   for (const YamlNode& item : list.items) {
     if (item.text.find_first_not_of(kAllowed) == std::string::npos) continue;
-    return problem(item, in_quotes(item.text) +
-                             " matches no namespace; a pattern has lower-case letters, digits, "
-                             "-, * (any text) and ? (any character)");
+    return error_at(item, base::in_quotes(item.text) +
+                              " matches no namespace; a pattern has lower-case letters, digits, "
+                              "-, * (any text) and ? (any character)");
   }
   return patterns;
 }
 
-Result<std::vector<std::string>> PolicyYaml::needed_namespaces(const YamlNode& map) const {
+base::Result<std::vector<std::string>> PolicyYaml::required_namespaces(const YamlNode& map) const {
   const YamlNode* list = map.find("namespaces");
   if (list != nullptr) return namespaces(*list);
-  return problem(map, "the key namespaces is missing; [\"*\"] means all of them");
+  return error_at(map, "the key namespaces is missing; [\"*\"] means all of them");
 }
 
-bool PolicyYaml::every_namespace(const std::vector<std::string>& patterns) {
+bool PolicyYaml::matches_every_namespace(const std::vector<std::string>& patterns) {
   return std::ranges::any_of(patterns, [](const std::string& pattern) {
     return pattern.find_first_not_of('*') == std::string::npos;
   });
 }
 
-std::unexpected<Error> PolicyYaml::never_reached(const YamlNode& item, const YamlNode& takes_all,
-                                                 std::string_view what) const {
-  return problem(item, "this " + std::string(what) + " never counts, since the one in line " +
-                           std::to_string(takes_all.line) +
-                           " matches every pod; put that one last");
+std::unexpected<base::Error> PolicyYaml::unreachable_error(const YamlNode& item,
+                                                           const YamlNode& takes_all,
+                                                           std::string_view what) const {
+  return error_at(item, "this " + std::string(what) + " never counts, since the one in line " +
+                            std::to_string(takes_all.line) +
+                            " matches every pod; put that one last");
 }
 
-}  // namespace snug
+}  // namespace snug::codec

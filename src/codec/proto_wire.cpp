@@ -3,21 +3,21 @@
 #include <protozero/exception.hpp>
 #include <protozero/pbf_reader.hpp>
 
-namespace snug {
+namespace snug::codec {
 namespace {
 
-enum class CutField { kDropped, kKept };
+enum class CutField { kOmitted, kPartial };
 
 /// The first such field of bytes. Of one that is cut: nothing, or what there is of it.
 std::string_view first_field(std::string_view message, protozero::pbf_tag_type number,
-                             CutField cut = CutField::kKept) {
+                             CutField cut = CutField::kPartial) {
   protozero::pbf_reader reader{message.data(), message.size()};
   try {
     if (!reader.next(number, protozero::pbf_wire_type::length_delimited)) return {};
     const protozero::data_view bytes = reader.get_view();
     return {bytes.data(), bytes.size()};
   } catch (const protozero::end_of_buffer_exception&) {
-    if (cut == CutField::kDropped || reader.tag() != number) return {};
+    if (cut == CutField::kOmitted || reader.tag() != number) return {};
     const protozero::data_view rest = reader.data();
     return {rest.data(), rest.size()};
   } catch (const protozero::exception&) {
@@ -43,20 +43,20 @@ std::string_view event_in(std::string_view frame) {
 
 }  // namespace
 
-ObjectNames names_in_proto(std::string_view beginning) {
+ObjectNames proto_object_names(std::string_view beginning) {
   const std::string_view unknown = unknown_in(beginning);
   const bool bare = !unknown.empty() && first_field(first_field(unknown, 1), 2) != "WatchEvent";
   const std::string_view object =
       first_field(bare ? unknown : envelope_in_event(event_in(beginning)), 2);
   const std::string_view metadata = first_field(object, 1);
-  return {std::string{first_field(metadata, 3, CutField::kDropped)},
-          std::string{first_field(metadata, 1, CutField::kDropped)}};
+  return {std::string{first_field(metadata, 3, CutField::kOmitted)},
+          std::string{first_field(metadata, 1, CutField::kOmitted)}};
 }
 
 bool is_proto_event(std::string_view frame) { return !envelope_in_event(event_in(frame)).empty(); }
 
-std::string_view status_message_in_proto(std::string_view bytes) {
+std::string_view proto_status_message(std::string_view bytes) {
   return first_field(first_field(unknown_in(bytes), 2), 3);
 }
 
-}  // namespace snug
+}  // namespace snug::codec

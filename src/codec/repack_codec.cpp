@@ -4,12 +4,12 @@
 
 #include "codec/json_writer.hpp"
 
-namespace snug {
+namespace snug::codec {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr RepackKey kKeys[] = {
+constexpr RepackQueryKey kKeys[] = {
     {"namespace", "NAME", "the pod's, or the request's; left out: default"},
     {"pod", "NAME", "a pod that waits for a node"},
     {"gpu-fraction", "F",
@@ -23,7 +23,7 @@ constexpr RepackKey kKeys[] = {
     {"gpu-policy", "NAME", "a profile of the policy"},
 };
 
-void append_place(std::string& out, const Reservation& reservation) {
+void append_place(std::string& out, const model::Reservation& reservation) {
   out += R"({"node":)";
   append_json_string(out, reservation.node);
   out += R"(,"devices":)";
@@ -31,15 +31,15 @@ void append_place(std::string& out, const Reservation& reservation) {
   out += '}';
 }
 
-void append_move(std::string& out, const PodMove& move) {
+void append_move(std::string& out, const advice::PodMove& move) {
   out += R"({"namespace":)";
-  append_json_string(out, move.pod->name_space);
+  append_json_string(out, move.from->name_space);
   out += R"(,"pod":)";
-  append_json_string(out, move.pod->pod);
+  append_json_string(out, move.from->pod);
   out += R"(,"uid":)";
-  append_json_string(out, move.pod->uid);
+  append_json_string(out, move.from->uid);
   out += R"(,"from":)";
-  append_place(out, move.pod->reservation);
+  append_place(out, move.from->reservation);
   out += R"(,"to":)";
   append_place(out, move.to);
   out += '}';
@@ -59,16 +59,16 @@ std::string devices_text(const Json& devices) {
   return text;
 }
 
-ShownAdvice::Place read_place(const Json& place) {
+ParsedAdvice::Place read_place(const Json& place) {
   return {place.at("node").get<std::string>(), devices_text(place.at("devices"))};
 }
 
-ShownAdvice read_advice(const Json& json) {
-  ShownAdvice advice{.request = json.at("request").get<std::string>(),
-                     .fits = json.at("fits").get<bool>(),
-                     .place = {},
-                     .moves = {},
-                     .because = json.value("because", "")};
+ParsedAdvice read_advice(const Json& json) {
+  ParsedAdvice advice{.request_text = json.at("request").get<std::string>(),
+                      .fits_now = json.at("fits").get<bool>(),
+                      .place = {},
+                      .moves = {},
+                      .explanation = json.value("because", "")};
   for (const Json& move : json.at("moves")) {
     advice.moves.push_back({.name_space = move.at("namespace").get<std::string>(),
                             .pod = move.at("pod").get<std::string>(),
@@ -87,19 +87,19 @@ ShownAdvice read_advice(const Json& json) {
 
 }  // namespace
 
-std::span<const RepackKey> repack_keys() { return kKeys; }
+std::span<const RepackQueryKey> repack_keys() { return kKeys; }
 
-std::string write_repack_advice(Generation generation, std::string_view request,
-                                const RepackAdvice& advice) {
+std::string write_repack_advice(base::Generation generation, std::string_view request,
+                                const advice::RepackAdvice& advice) {
   std::string out = "{\"generation\":" + std::to_string(generation.value) + ",\"request\":";
   append_json_string(out, request);
-  out += advice.fits ? R"(,"fits":true)" : R"(,"fits":false)";
+  out += advice.fits_now ? R"(,"fits":true)" : R"(,"fits":false)";
   if (advice.reservation) {
     out += R"(,"node":)";
     append_json_string(out, advice.reservation->node);
   }
   out += R"(,"moves":[)";
-  for (const PodMove& move : advice.moves) {
+  for (const advice::PodMove& move : advice.moves) {
     if (&move != advice.moves.data()) out += ',';
     append_move(out, move);
   }
@@ -108,18 +108,18 @@ std::string write_repack_advice(Generation generation, std::string_view request,
     out += R"(,"reservation":)";
     append_reservation(out, *advice.reservation);
   }
-  if (!advice.because.empty()) {
+  if (!advice.explanation.empty()) {
     out += R"(,"because":)";
-    append_json_string(out, advice.because);
+    append_json_string(out, advice.explanation);
   }
   return out + '}';
 }
 
-Result<ShownAdvice> read_repack_advice(std::string_view json) {
+base::Result<ParsedAdvice> read_repack_advice(std::string_view json) {
   try {
     return read_advice(Json::parse(json));
   } catch (const Json::exception& problem) {
-    return fail(ErrorCode::kInvalid, std::string("it is no advice: ") + problem.what());
+    return base::fail(base::ErrorCode::kInvalid, std::string("it is no advice: ") + problem.what());
   }
 }
 
@@ -130,4 +130,4 @@ std::string read_error_sentence(std::string_view json) {
   return error->get<std::string>();
 }
 
-}  // namespace snug
+}  // namespace snug::codec

@@ -4,10 +4,10 @@
 #include "codec/json_writer.hpp"
 #include "snug/codec/reservation_codec.hpp"
 
-namespace snug {
+namespace snug::codec {
 namespace {
 
-using Devices = std::vector<ReservedDevice>;
+using Devices = std::vector<model::ReservedDevice>;
 
 constexpr std::string_view kPrefix = "snug.dev/";
 constexpr std::string_view kVisibleDevices = "snug.dev/visible-devices";
@@ -36,10 +36,10 @@ void append_list(std::string& out, const std::vector<Item>& items,
   out += ']';
 }
 
-void append_device(std::string& out, const ReservedDevice& device) {
+void append_device(std::string& out, const model::ReservedDevice& device) {
   append(out, R"({"index":)", device.index);
   if (!device.uuid.empty()) append(out, R"(,"uuid":)", device.uuid);
-  append(out, R"(,"mode":)", to_string(device.mode));
+  append(out, R"(,"mode":)", model::to_string(device.mode));
   append(out, R"(,"memoryMiB":)", device.memory.value);
   append(out, R"(,"computeMilli":)", device.compute.value);
   if (device.slice) {
@@ -52,44 +52,44 @@ void append_device(std::string& out, const ReservedDevice& device) {
   out += '}';
 }
 
-void append_container(std::string& out, const ReservedContainer& container) {
+void append_container(std::string& out, const model::ReservedContainer& container) {
   append(out, R"({"name":)", container.name);
-  append(out, R"(,"request":)", container.request);
-  if (const auto* units = std::get_if<KubeletUnits>(&container.given)) {
+  append(out, R"(,"request":)", container.request_text);
+  if (const auto* units = std::get_if<model::KubeletUnits>(&container.assigned)) {
     append(out, R"(,"assignedBy":"kubelet","resource":)", units->resource);
     append(out, R"(,"count":)", units->count);
   } else {
     out += R"(,"devices":)";
-    append_list(out, std::get<Devices>(container.given), append_device);
+    append_list(out, std::get<Devices>(container.assigned), append_device);
   }
   out += '}';
 }
 
 /// The three flat values of one container. The runtime numbers a container's devices by their
 /// position on the node, whatever order they are named in.
-struct Flat {
+struct FlatAnnotations {
   std::string visible_devices;
   std::string memory_limit;
   std::string compute_percent;
 };
 
-std::string device_name(const ReservedDevice& device, bool all_have_uuids) {
+std::string device_name(const model::ReservedDevice& device, bool all_have_uuids) {
   if (device.slice) return device.slice->uuid;
   return all_have_uuids ? device.uuid : std::to_string(device.index);
 }
 
-Flat flatten(Devices devices) {
-  std::ranges::sort(devices, {}, [](const ReservedDevice& device) {
+FlatAnnotations flat_annotations(Devices devices) {
+  std::ranges::sort(devices, {}, [](const model::ReservedDevice& device) {
     return std::pair(device.index, device.slice ? device.slice->start : 0);
   });
   const bool all_have_uuids =
       std::ranges::none_of(devices, [](const auto& d) { return !d.slice && d.uuid.empty(); });
   const bool to_be_created =
       std::ranges::any_of(devices, [](const auto& d) { return d.slice && d.slice->uuid.empty(); });
-  Flat flat;
-  std::int64_t least_compute = kWholeGpu.value;
+  FlatAnnotations flat;
+  std::int64_t least_compute = base::kWholeGpu.value;
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    const ReservedDevice& device = devices[i];
+    const model::ReservedDevice& device = devices[i];
     const char* comma = i == 0 ? "" : ",";
     flat.visible_devices += comma + device_name(device, all_have_uuids);
     flat.memory_limit +=
@@ -101,7 +101,8 @@ Flat flatten(Devices devices) {
   return flat;
 }
 
-void put(StringMap& annotations, const std::string& suffix, const Flat& flat) {
+void put_annotations(model::StringMap& annotations, const std::string& suffix,
+                     const FlatAnnotations& flat) {
   annotations[std::string(kVisibleDevices) + suffix] = flat.visible_devices;
   annotations[std::string(kMemoryLimit) + suffix] = flat.memory_limit;
   annotations[std::string(kComputePercent) + suffix] = flat.compute_percent;
@@ -109,7 +110,7 @@ void put(StringMap& annotations, const std::string& suffix, const Flat& flat) {
 
 }  // namespace
 
-void append_reservation(std::string& out, const Reservation& reservation) {
+void append_reservation(std::string& out, const model::Reservation& reservation) {
   append(out, R"({"version":1,"uid":)", reservation.uid);
   append(out, R"(,"node":)", reservation.node);
   out += R"(,"containers":)";
@@ -117,35 +118,35 @@ void append_reservation(std::string& out, const Reservation& reservation) {
   out += '}';
 }
 
-void append_devices(std::string& out, const Reservation& reservation) {
+void append_devices(std::string& out, const model::Reservation& reservation) {
   Devices all;
-  for (const ReservedContainer& container : reservation.containers) {
-    const auto* devices = std::get_if<Devices>(&container.given);
+  for (const model::ReservedContainer& container : reservation.containers) {
+    const auto* devices = std::get_if<Devices>(&container.assigned);
     if (devices != nullptr) all.insert(all.end(), devices->begin(), devices->end());
   }
   append_list(out, all, append_device);
 }
 
-StringMap blank_annotations(const PodFacts& pod) {
-  StringMap annotations;
+model::StringMap blank_annotations(const model::PodFacts& pod) {
+  model::StringMap annotations;
   for (const auto& [key, value] : pod.annotations) {
     if (key.starts_with(kPrefix)) annotations.emplace(key, "");
   }
   return annotations;
 }
 
-StringMap write_reservation(const Reservation& reservation, std::string_view main_container,
-                            const PodFacts& pod) {
-  StringMap annotations = blank_annotations(pod);
+model::StringMap write_reservation(const model::Reservation& reservation,
+                                   std::string_view main_container, const model::PodFacts& pod) {
+  model::StringMap annotations = blank_annotations(pod);
   append_reservation(annotations[std::string(kReservationKey)], reservation);
-  for (const ReservedContainer& container : reservation.containers) {
-    const auto* devices = std::get_if<Devices>(&container.given);
+  for (const model::ReservedContainer& container : reservation.containers) {
+    const auto* devices = std::get_if<Devices>(&container.assigned);
     if (devices == nullptr || devices->empty()) continue;
-    const Flat flat = flatten(*devices);
-    put(annotations, "." + container.name, flat);
-    if (container.name == main_container) put(annotations, "", flat);
+    const FlatAnnotations flat = flat_annotations(*devices);
+    put_annotations(annotations, "." + container.name, flat);
+    if (container.name == main_container) put_annotations(annotations, "", flat);
   }
   return annotations;
 }
 
-}  // namespace snug
+}  // namespace snug::codec

@@ -11,21 +11,21 @@
 
 #include "snug/base/text.hpp"
 
-namespace snug {
+namespace snug::codec {
 namespace {
 
 std::string position(std::string_view source, int line, int column) {
   return std::string(source) + ":" + std::to_string(line) + ":" + std::to_string(column) + ": ";
 }
 
-Error error_at(std::string_view source, const YAML::Mark& mark, std::string_view problem) {
+base::Error error_at(std::string_view source, const YAML::Mark& mark, std::string_view problem) {
   // yaml-cpp counts from 0, and says -1 where it knows no place.
   std::string text = position(source, std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1);
-  return Error{ErrorCode::kInvalid, text + std::string(problem)};
+  return base::Error{base::ErrorCode::kInvalid, text + std::string(problem)};
 }
 
 /// Carries a problem of ours out of yaml-cpp's callbacks; it never leaves this file.
-struct Problem {
+struct YamlProblem {
   YAML::Mark mark;
   std::string text;
 };
@@ -43,18 +43,18 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     refuse_anchor(mark, anchor);
-    add(make(YamlNode::Kind::kNull, mark), mark);
+    add(make(YamlNode::Type::kNull, mark), mark);
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    throw Problem{mark, "aliases are not allowed; repeat the value"};
+    throw YamlProblem{mark, "aliases are not allowed; repeat the value"};
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
-    YamlNode node = make(YamlNode::Kind::kScalar, mark);
+    YamlNode node = make(YamlNode::Type::kScalar, mark);
     node.text = value;
     node.quoted = tag == "!";
     add(std::move(node), mark);
@@ -62,13 +62,13 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
-    open(YamlNode::Kind::kSequence, mark, tag, anchor);
+    open(YamlNode::Type::kSequence, mark, tag, anchor);
   }
   void OnSequenceEnd() override { close(); }
 
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
-    open(YamlNode::Kind::kMap, mark, tag, anchor);
+    open(YamlNode::Type::kMap, mark, tag, anchor);
   }
   void OnMapEnd() override { close(); }
 
@@ -81,30 +81,30 @@ class TreeBuilder final : public YAML::EventHandler {
     bool has_key = false;
   };
 
-  static YamlNode make(YamlNode::Kind kind, const YAML::Mark& mark) {
+  static YamlNode make(YamlNode::Type kind, const YAML::Mark& mark) {
     YamlNode node;
-    node.kind = kind;
+    node.type = kind;
     node.line = mark.line + 1;
     node.column = mark.column + 1;
     return node;
   }
 
   static void refuse_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) {
-    if (anchor != YAML::NullAnchor) throw Problem{mark, "anchors are not allowed"};
+    if (anchor != YAML::NullAnchor) throw YamlProblem{mark, "anchors are not allowed"};
   }
 
   static void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
     if (!tag.empty() && tag != "?" && tag != "!") {
-      throw Problem{mark, "tags are not allowed; write the value alone"};
+      throw YamlProblem{mark, "tags are not allowed; write the value alone"};
     }
   }
 
-  void open(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag,
+  void open(YamlNode::Type kind, const YAML::Mark& mark, const std::string& tag,
             YAML::anchor_t anchor) {
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
     if (static_cast<std::int64_t>(stack_.size()) >= max_depth_) {
-      throw Problem{
+      throw YamlProblem{
           mark, "nested too deeply; at most " + std::to_string(max_depth_) + " levels are allowed"};
     }
     stack_.push_back(Frame{make(kind, mark), mark, {}, {}, false});
@@ -122,7 +122,7 @@ class TreeBuilder final : public YAML::EventHandler {
       return;
     }
     Frame& frame = stack_.back();
-    if (frame.node.kind == YamlNode::Kind::kSequence) {
+    if (frame.node.type == YamlNode::Type::kSequence) {
       frame.node.items.push_back(std::move(node));
     } else if (!frame.has_key) {
       check_key(frame, node, mark);
@@ -135,10 +135,10 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   static void check_key(Frame& frame, const YamlNode& key, const YAML::Mark& mark) {
-    if (key.kind != YamlNode::Kind::kScalar) throw Problem{mark, "a key must be a plain word"};
-    if (key.text == "<<" && !key.quoted) throw Problem{mark, "merge keys (<<) are not allowed"};
+    if (key.type != YamlNode::Type::kScalar) throw YamlProblem{mark, "a key must be a plain word"};
+    if (key.text == "<<" && !key.quoted) throw YamlProblem{mark, "merge keys (<<) are not allowed"};
     if (!frame.keys.insert(key.text).second) {
-      throw Problem{mark, "the key \"" + key.text + "\" stands here twice"};
+      throw YamlProblem{mark, "the key \"" + key.text + "\" stands here twice"};
     }
   }
 
@@ -148,7 +148,7 @@ class TreeBuilder final : public YAML::EventHandler {
 };
 
 /// Accepts empty documents only.
-class NothingMore final : public YAML::EventHandler {
+class TrailingDocumentCheck final : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& mark) override {
     // Malformed text can make the parser hand out documents for ever without moving on.
@@ -175,14 +175,15 @@ class NothingMore final : public YAML::EventHandler {
 
  private:
   [[noreturn]] static void refuse(const YAML::Mark& mark) {
-    throw Problem{mark, "the text goes on after the end of its document; one document is allowed"};
+    throw YamlProblem{mark,
+                      "the text goes on after the end of its document; one document is allowed"};
   }
 
   int last_position_ = -1;
 };
 
 /// A hint for a value that begins with `*`: its author means a pattern, but YAML reads an alias.
-std::string_view hint_for(std::string_view problem) {
+std::string_view alias_hint(std::string_view problem) {
   const bool alias = problem.starts_with(YAML::ErrorMsg::ALIAS_NOT_FOUND) ||
                      problem.starts_with(YAML::ErrorMsg::CHAR_IN_ALIAS) ||
                      problem.starts_with(YAML::ErrorMsg::UNKNOWN_ANCHOR);
@@ -190,17 +191,18 @@ std::string_view hint_for(std::string_view problem) {
 }
 
 /// yaml-cpp takes some control characters for the end of the text, and passes broken UTF-8 on.
-Result<void> check_characters(std::string_view text, std::string_view source) {
-  const auto bad = find_bad_text(text);
+base::Result<void> check_characters(std::string_view text, std::string_view source) {
+  const auto bad = base::find_invalid_text(text);
   if (bad == std::string_view::npos) return {};
   const std::string_view before = text.substr(0, bad);
   int line = 1;
   for (const char c : before) line += c == '\n' ? 1 : 0;
   const auto line_start = before.rfind('\n');
   const auto column = line_start == std::string_view::npos ? bad : bad - line_start - 1;
-  return fail(ErrorCode::kInvalid, position(source, line, static_cast<int>(column) + 1) +
-                                       "neither control characters nor anything that is no valid "
-                                       "UTF-8 is allowed");
+  return base::fail(base::ErrorCode::kInvalid,
+                    position(source, line, static_cast<int>(column) + 1) +
+                        "neither control characters nor anything that is no valid "
+                        "UTF-8 is allowed");
 }
 
 }  // namespace
@@ -212,15 +214,18 @@ const YamlNode* YamlNode::find(std::string_view key) const {
   return nullptr;
 }
 
-Error yaml_error(std::string_view source, const YamlNode& at, std::string_view problem) {
-  return Error{ErrorCode::kInvalid, position(source, at.line, at.column) + std::string(problem)};
+base::Error yaml_error(std::string_view source, const YamlNode& at, std::string_view problem) {
+  return base::Error{base::ErrorCode::kInvalid,
+                     position(source, at.line, at.column) + std::string(problem)};
 }
 
-Result<YamlNode> parse_yaml(std::string_view text, std::string_view source, const Limits& limits) {
+base::Result<YamlNode> parse_yaml(std::string_view text, std::string_view source,
+                                  const base::Limits& limits) {
   if (static_cast<std::int64_t>(text.size()) > limits.max_config_bytes) {
-    return fail(ErrorCode::kTooLarge, std::string(source) + ": " + std::to_string(text.size()) +
-                                          " bytes of YAML are too many; at most " +
-                                          std::to_string(limits.max_config_bytes) + " are allowed");
+    return base::fail(base::ErrorCode::kTooLarge,
+                      std::string(source) + ": " + std::to_string(text.size()) +
+                          " bytes of YAML are too many; at most " +
+                          std::to_string(limits.max_config_bytes) + " are allowed");
   }
   if (auto checked = check_characters(text, source); !checked) {
     return std::unexpected(checked.error());
@@ -232,17 +237,17 @@ Result<YamlNode> parse_yaml(std::string_view text, std::string_view source, cons
     YAML::Parser parser(stream);
     TreeBuilder builder(limits.max_json_depth);
     if (!parser.HandleNextDocument(builder)) return YamlNode{};
-    NothingMore rest;
+    TrailingDocumentCheck rest;
     while (parser.HandleNextDocument(rest)) {
     }
     return builder.take();
-  } catch (const Problem& problem) {
+  } catch (const YamlProblem& problem) {
     return std::unexpected(error_at(source, problem.mark, problem.text));
   } catch (const YAML::Exception& exception) {
     return std::unexpected(
         error_at(source, exception.mark,
-                 "not valid YAML: " + exception.msg + std::string(hint_for(exception.msg))));
+                 "not valid YAML: " + exception.msg + std::string(alias_hint(exception.msg))));
   }
 }
 
-}  // namespace snug
+}  // namespace snug::codec

@@ -3,7 +3,7 @@
 
 #include "snug/codec/yaml.hpp"
 
-namespace snug {
+namespace snug::codec {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -60,20 +60,20 @@ Json number_or_text(std::string_view text) {
 }
 
 Json to_value(const YamlNode& node) {
-  switch (node.kind) {
-    case YamlNode::Kind::kNull:
+  switch (node.type) {
+    case YamlNode::Type::kNull:
       return nullptr;
-    case YamlNode::Kind::kScalar:
+    case YamlNode::Type::kScalar:
       if (node.quoted) return node.text;
       if (node.text == "true" || node.text == "True" || node.text == "TRUE") return true;
       if (node.text == "false" || node.text == "False" || node.text == "FALSE") return false;
       return number_or_text(node.text);
-    case YamlNode::Kind::kSequence: {
+    case YamlNode::Type::kSequence: {
       Json array = Json::array();
       for (const YamlNode& item : node.items) array.push_back(to_value(item));
       return array;
     }
-    case YamlNode::Kind::kMap: {
+    case YamlNode::Type::kMap: {
       // Assigning by key would search all entries each time; the parser knows them distinct.
       Json object = Json::object();
       auto& entries = object.get_ref<Json::object_t&>();
@@ -92,4 +92,4 @@ std::string to_json(const YamlNode& node) {
   return to_value(node).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-}  // namespace snug
+}  // namespace snug::codec

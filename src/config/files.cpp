@@ -7,27 +7,27 @@
 #include <filesystem>
 #include <fstream>
 
-namespace snug {
+namespace snug::config {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::unexpected<Error> unwritable(const std::string& path, const char* why) {
-  return fail(ErrorCode::kUnavailable, path + ": cannot be written: " + why);
+std::unexpected<base::Error> unwritable(const std::string& path, const char* why) {
+  return base::fail(base::ErrorCode::kUnavailable, path + ": cannot be written: " + why);
 }
 
 /// The destination of a write.
 struct Target {
   fs::path file;
-  fs::path first;  // written before it takes the place of `file`; the same where none is needed
+  fs::path temporary;  // written before it takes the place of `file`; the same where none is needed
 };
 
-Result<Target> target_of(const std::string& path) {
+base::Result<Target> target_of(const std::string& path) {
   std::error_code error;
   fs::path file = path;
   const fs::file_status status = fs::status(file, error);
   if (fs::is_directory(status)) {
-    return fail(ErrorCode::kUnavailable, path + ": is a folder; expected a file");
+    return base::fail(base::ErrorCode::kUnavailable, path + ": is a folder; expected a file");
   }
   if (fs::exists(status) && !fs::is_regular_file(status)) return Target{file, file};
   if (fs::is_symlink(file, error)) file = fs::weakly_canonical(file, error);
@@ -36,59 +36,61 @@ Result<Target> target_of(const std::string& path) {
 
 }  // namespace
 
-Result<void> write_file(const std::string& path, std::string_view text) {
-  const Result<Target> target = target_of(path);
+base::Result<void> write_file(const std::string& path, std::string_view text) {
+  const base::Result<Target> target = target_of(path);
   if (!target) return std::unexpected(target.error());
-  std::ofstream file(target->first, std::ios::binary | std::ios::trunc);
+  std::ofstream file(target->temporary, std::ios::binary | std::ios::trunc);
   if (!file) return unwritable(path, std::strerror(errno));
   file.write(text.data(), static_cast<std::streamsize>(text.size()));
   file.close();
   const int why = errno;
-  if (target->first == target->file) {
+  if (target->temporary == target->file) {
     if (!file) return unwritable(path, std::strerror(why));
     return {};
   }
   std::error_code error;
   if (file) {
-    fs::rename(target->first, target->file, error);
+    fs::rename(target->temporary, target->file, error);
     if (!error) return {};
   }
   const std::string reason = file ? error.message() : std::strerror(why);
-  fs::remove(target->first, error);
+  fs::remove(target->temporary, error);
   return unwritable(path, reason.c_str());
 }
 
-Result<void> check_writable(const std::string& path) {
-  const Result<Target> target = target_of(path);
+base::Result<void> check_writable(const std::string& path) {
+  const base::Result<Target> target = target_of(path);
   if (!target) return std::unexpected(target.error());
-  if (target->first == target->file) return {};
-  std::ofstream file(target->first, std::ios::binary | std::ios::trunc);
+  if (target->temporary == target->file) return {};
+  std::ofstream file(target->temporary, std::ios::binary | std::ios::trunc);
   if (!file) return unwritable(path, std::strerror(errno));
   file.close();
   std::error_code error;
-  fs::remove(target->first, error);
+  fs::remove(target->temporary, error);
   return {};
 }
 
-Result<std::string> read_file(const std::string& path, std::int64_t most) {
+base::Result<std::string> read_file(const std::string& path, std::int64_t most) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {
-    return fail(ErrorCode::kInvalid, path + ": is a folder; expected a file");
+    return base::fail(base::ErrorCode::kInvalid, path + ": is a folder; expected a file");
   }
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    return fail(ErrorCode::kInvalid, path + ": cannot be read: " + std::strerror(errno));
+    return base::fail(base::ErrorCode::kInvalid,
+                      path + ": cannot be read: " + std::strerror(errno));
   }
   std::string text;
   char block[65536];
   while (file.read(block, sizeof block) || file.gcount() > 0) {
     text.append(block, static_cast<std::size_t>(file.gcount()));
     if (static_cast<std::int64_t>(text.size()) > most) {
-      return fail(ErrorCode::kTooLarge, path + ": is larger than the " + std::to_string(most) +
-                                            " bytes that are allowed");
+      return base::fail(
+          base::ErrorCode::kTooLarge,
+          path + ": is larger than the " + std::to_string(most) + " bytes that are allowed");
     }
   }
   return text;
 }
 
-}  // namespace snug
+}  // namespace snug::config

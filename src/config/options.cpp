@@ -3,18 +3,18 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
-#include "config/option_rows.hpp"
-#include "snug/config/bad_flags.hpp"
+#include "config/option_table.hpp"
 #include "snug/config/files.hpp"
+#include "snug/config/flag_errors.hpp"
 
-namespace snug {
+namespace snug::config {
 namespace {
 
 using Values = std::vector<std::string>;
 
 /// The command line as words, before any value is checked.
 struct CommandLine {
-  std::string show;
+  std::string print_and_exit;
   std::string config;
   std::map<std::string_view, Values> values;  // by key; only the flags that were given
   Values limits;                              // KEY=VALUE
@@ -27,7 +27,7 @@ std::string description() {
 
 std::string flag_of(const OptionRow& row) { return "--" + kebab_case(row.key); }
 
-Result<CommandLine> parse(int argc, const char* const* argv) {
+base::Result<CommandLine> parse(int argc, const char* const* argv) {
   CommandLine line;
   CLI::App app(description(), "snug-extender");
   app.set_version_flag("--version", "snug-extender " SNUG_VERSION, "Print the version and exit");
@@ -36,7 +36,7 @@ Result<CommandLine> parse(int argc, const char* const* argv) {
   for (const OptionRow& row : option_rows()) {
     CLI::Option* option = app.add_option(flag_of(row), given[row.key], std::string(row.help));
     option->type_name(std::string(row.placeholder));
-    if (row.list == nullptr) option->expected(1);
+    if (row.list_member == nullptr) option->expected(1);
   }
   app.get_option("--leader-elect")->expected(0, 1)->default_str("true");
   app.add_option("--limits", line.limits,
@@ -49,11 +49,11 @@ Result<CommandLine> parse(int argc, const char* const* argv) {
   } catch (const CLI::CallForHelp&) {
     // The help would show "true" as the default; it is only the value of the bare flag.
     app.get_option("--leader-elect")->default_str("");
-    line.show = app.help();
+    line.print_and_exit = app.help();
   } catch (const CLI::CallForVersion& version) {
-    line.show = version.what() + std::string("\n");
+    line.print_and_exit = version.what() + std::string("\n");
   } catch (const CLI::ParseError& error) {
-    return fail(ErrorCode::kInvalid, bad_flags_sentence(app, error) + "; see --help");
+    return base::fail(base::ErrorCode::kInvalid, flag_error_message(app, error) + "; see --help");
   }
   for (const OptionRow& row : option_rows()) {
     if (app.count(flag_of(row)) == 0) continue;
@@ -64,11 +64,11 @@ Result<CommandLine> parse(int argc, const char* const* argv) {
   return line;
 }
 
-std::unexpected<Error> bad_flag(const std::string& flag, const std::string& wrong) {
-  return fail(ErrorCode::kInvalid, flag + " " + wrong);
+std::unexpected<base::Error> bad_flag(const std::string& flag, const std::string& wrong) {
+  return base::fail(base::ErrorCode::kInvalid, flag + " " + wrong);
 }
 
-Result<void> apply_limits(const CommandLine& line, Options& options) {
+base::Result<void> apply_limits(const CommandLine& line, Options& options) {
   for (const std::string& pair : line.limits) {
     const auto equals = pair.find('=');
     if (equals == std::string::npos) {
@@ -82,41 +82,41 @@ Result<void> apply_limits(const CommandLine& line, Options& options) {
   return {};
 }
 
-Result<void> apply_flags(const CommandLine& line, Options& options) {
+base::Result<void> apply_flags(const CommandLine& line, Options& options) {
   for (const OptionRow& row : option_rows()) {
     const auto given = line.values.find(row.key);
     if (given == line.values.end()) continue;
-    if (row.list != nullptr) (options.*row.list).clear();
+    if (row.list_member != nullptr) (options.*row.list_member).clear();
     for (const std::string& value : given->second) {
-      const std::string wrong = row.set(options, value);
+      const std::string wrong = row.parse(options, value);
       if (!wrong.empty()) return bad_flag(flag_of(row), wrong);
     }
   }
   return apply_limits(line, options);
 }
 
-Result<void> apply_file(const std::string& path, Options& options) {
-  const Result<std::string> text = read_file(path, options.limits.max_config_bytes);
-  if (!text) return fail(text.error().code, "--config: " + text.error().message);
+base::Result<void> apply_file(const std::string& path, Options& options) {
+  const base::Result<std::string> text = read_file(path, options.limits.max_config_bytes);
+  if (!text) return base::fail(text.error().code, "--config: " + text.error().message);
   return read_config(*text, path, options);
 }
 
 }  // namespace
 
-Result<Options> read_options(int argc, const char* const* argv) {
+base::Result<Options> read_options(int argc, const char* const* argv) {
   const auto line = parse(argc, argv);
   if (!line) return std::unexpected(line.error());
   Options options;
-  options.show = line->show;
-  if (!options.show.empty()) return options;
+  options.print_and_exit = line->print_and_exit;
+  if (!options.print_and_exit.empty()) return options;
   if (!line->config.empty()) {
     const auto read = apply_file(line->config, options);
     if (!read) return std::unexpected(read.error());
   }
   auto applied = apply_flags(*line, options);
-  if (applied) applied = check_together(options);
+  if (applied) applied = check_consistency(options);
   if (!applied) return std::unexpected(applied.error());
   return options;
 }
 
-}  // namespace snug
+}  // namespace snug::config

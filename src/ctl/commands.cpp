@@ -4,18 +4,18 @@
 #include <cstdio>
 #include <cstring>
 
-namespace snug {
+namespace snug::ctl {
 
-Result<void> print(const std::string& text) {
+base::Result<void> print(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};
-  return fail(ErrorCode::kUnavailable,
-              std::string("stdout: cannot be written: ") + std::strerror(errno));
+  return base::fail(base::ErrorCode::kUnavailable,
+                    std::string("stdout: cannot be written: ") + std::strerror(errno));
 }
 
-int complain(int code, const std::string& what) {
+int report_error(int code, const std::string& what) {
   std::fprintf(stderr, "snugctl: %s\n", what.c_str());
   return code;
 }
 
-}  // namespace snug
+}  // namespace snug::ctl

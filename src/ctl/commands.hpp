@@ -7,11 +7,11 @@
 
 #include "snug/base/result.hpp"
 
-namespace snug {
+namespace snug::ctl {
 
-inline constexpr int kDone = 0;
-inline constexpr int kFailed = 1;
-inline constexpr int kWrong = 2;  // flags, or a file that a flag names
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailure = 1;
+inline constexpr int kExitUsage = 2;  // flags, or a file that a flag names
 
 /// What the command line asks for, to be called once it has been read; returns the exit code.
 using Action = std::function<int()>;
@@ -24,9 +24,9 @@ void add_policy_check(CLI::App& app, Action& chosen);  // is a policy file valid
 void add_simulate(CLI::App& app, Action& chosen);      // how policies pack a trace
 
 /// Writes the text to stdout. An error: stdout does not take all of it.
-[[nodiscard]] Result<void> print(const std::string& text);
+[[nodiscard]] base::Result<void> print(const std::string& text);
 
 /// Writes the sentence to stderr, and returns `code`.
-int complain(int code, const std::string& what);
+int report_error(int code, const std::string& what);
 
-}  // namespace snug
+}  // namespace snug::ctl

@@ -11,13 +11,13 @@
 #include "snug/adapters/http/admin_client.hpp"
 #include "snug/codec/repack_codec.hpp"
 
-namespace snug {
+namespace snug::ctl {
 namespace {
 
-constexpr int kOk = 200;
-constexpr int kBadRequest = 400;
-constexpr int kNotFound = 404;
-constexpr const char* kQuestion = "/v1/defrag";
+constexpr int kHttpOk = 200;
+constexpr int kHttpBadRequest = 400;
+constexpr int kHttpNotFound = 404;
+constexpr const char* kDefragPath = "/v1/defrag";
 
 struct DefragFlags {
   std::map<std::string, std::optional<std::string>> query;  // by the query's key
@@ -25,13 +25,13 @@ struct DefragFlags {
   bool json = false;
 };
 
-std::string text_of(const ShownAdvice::Place& place) {
+std::string place_text(const codec::ParsedAdvice::Place& place) {
   return place.node + (place.devices.empty() ? "" : " GPU " + place.devices);
 }
 
 using Row = std::array<std::string, 4>;
 
-std::string table_of(const std::vector<Row>& rows) {
+std::string table_text(const std::vector<Row>& rows) {
   std::array<std::size_t, 4> widths{};
   for (const Row& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
@@ -47,42 +47,43 @@ std::string table_of(const std::vector<Row>& rows) {
   return text;
 }
 
-std::string told(const ShownAdvice& advice) {
-  const std::string asked = "request: " + advice.request + "\n";
-  if (advice.place.node.empty()) return asked + "nothing helps: " + advice.because + "\n";
-  if (advice.fits) {
-    return asked + "it fits as things are, on " + text_of(advice.place) + "; no pod need move\n";
+std::string advice_text(const codec::ParsedAdvice& advice) {
+  const std::string asked = "request: " + advice.request_text + "\n";
+  if (advice.place.node.empty()) return asked + "nothing helps: " + advice.explanation + "\n";
+  if (advice.fits_now) {
+    return asked + "it fits as things are, on " + place_text(advice.place) + "; no pod need move\n";
   }
   std::vector<Row> rows{{"", "POD", "FROM", "TO"}};
-  for (const ShownAdvice::Move& move : advice.moves) {
+  for (const codec::ParsedAdvice::Move& move : advice.moves) {
     rows.push_back({std::to_string(rows.size()), move.name_space + "/" + move.pod,
-                    text_of(move.from), text_of(move.to)});
+                    place_text(move.from), place_text(move.to)});
   }
-  return asked + "it would fit on " + text_of(advice.place) +
+  return asked + "it would fit on " + place_text(advice.place) +
          (advice.moves.size() == 1 ? ", if this pod moved:\n\n"
                                    : ", if these pods moved, in this order:\n\n") +
-         table_of(rows) +
+         table_text(rows) +
          "\nNothing was changed. A pod moves when it is deleted and its controller makes it anew; "
          "where it goes\nthen is decided then.\n";
 }
 
 /// Whether `server` lists the question among those that it answers: no other port does.
 bool is_admin_port(const std::string& server) {
-  const Result<AdminAnswer> list = ask_admin(server, "/", {});
-  return list && list->status == kOk && list->body.find(kQuestion) != std::string::npos;
+  const base::Result<http::AdminResponse> list = http::get_from_admin(server, "/", {});
+  return list && list->status == kHttpOk && list->body.find(kDefragPath) != std::string::npos;
 }
 
-int refused(const DefragFlags& flags, const AdminAnswer& answer) {
-  if (answer.status == kNotFound && !is_admin_port(flags.server)) {
-    return complain(kFailed, flags.server +
-                                 " is not the admin address of snug-extender (adminListen, whose "
-                                 "port is 8889 by default)");
+int report_refusal(const DefragFlags& flags, const http::AdminResponse& response) {
+  if (response.status == kHttpNotFound && !is_admin_port(flags.server)) {
+    return report_error(kExitFailure,
+                        flags.server +
+                            " is not the admin address of snug-extender (adminListen, whose "
+                            "port is 8889 by default)");
   }
-  const std::string sentence = read_error_sentence(answer.body);
-  return complain(answer.status == kBadRequest ? kWrong : kFailed,
-                  sentence.empty()
-                      ? flags.server + " answers with status " + std::to_string(answer.status)
-                      : sentence);
+  const std::string sentence = codec::read_error_sentence(response.body);
+  return report_error(response.status == kHttpBadRequest ? kExitUsage : kExitFailure,
+                      sentence.empty()
+                          ? flags.server + " answers with status " + std::to_string(response.status)
+                          : sentence);
 }
 
 int run(const DefragFlags& flags) {
@@ -90,27 +91,28 @@ int run(const DefragFlags& flags) {
   for (const auto& [key, value] : flags.query) {
     if (!value) continue;
     if (value->empty())
-      return complain(kWrong, "--" + key + " is empty; give it a value or leave it out");
+      return report_error(kExitUsage, "--" + key + " is empty; give it a value or leave it out");
     query.emplace(key, *value);
   }
   const bool names_pod = query.contains("pod");
   const bool states =
       std::ranges::any_of(query, [](const auto& item) { return item.first.starts_with("gpu-"); });
   if (names_pod == states) {
-    return complain(kWrong,
-                    "defrag takes --pod (with --namespace), or a request (--gpu-fraction, "
-                    "--gpu-memory…), and not both; see --help");
+    return report_error(kExitUsage,
+                        "defrag takes --pod (with --namespace), or a request (--gpu-fraction, "
+                        "--gpu-memory…), and not both; see --help");
   }
-  const Result<AdminAnswer> answer = ask_admin(flags.server, kQuestion, query);
+  const base::Result<http::AdminResponse> answer =
+      http::get_from_admin(flags.server, kDefragPath, query);
   if (!answer) {
-    const bool flag = answer.error().code == ErrorCode::kInvalid;
-    return complain(flag ? kWrong : kFailed, answer.error().message);
+    const bool flag = answer.error().code == base::ErrorCode::kInvalid;
+    return report_error(flag ? kExitUsage : kExitFailure, answer.error().message);
   }
-  if (answer->status != kOk) return refused(flags, *answer);
-  const Result<ShownAdvice> advice = read_repack_advice(answer->body);
-  if (!advice) return complain(kFailed, flags.server + ": " + advice.error().message);
-  const auto printed = print(flags.json ? answer->body + "\n" : told(*advice));
-  return printed ? kDone : complain(kFailed, printed.error().message);
+  if (answer->status != kHttpOk) return report_refusal(flags, *answer);
+  const base::Result<codec::ParsedAdvice> advice = codec::read_repack_advice(answer->body);
+  if (!advice) return report_error(kExitFailure, flags.server + ": " + advice.error().message);
+  const auto printed = print(flags.json ? answer->body + "\n" : advice_text(*advice));
+  return printed ? kExitOk : report_error(kExitFailure, printed.error().message);
 }
 
 }  // namespace
@@ -119,9 +121,9 @@ void add_defrag(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "defrag", "Says which few pods to move so that a pod or a request fits; moves nobody");
   const auto flags = std::make_shared<DefragFlags>();
-  for (const RepackKey& key : repack_keys()) {
-    command->add_option(std::string("--") + key.name, flags->query[key.name], key.meaning)
-        ->type_name(key.value);
+  for (const codec::RepackQueryKey& key : codec::repack_keys()) {
+    command->add_option(std::string("--") + key.name, flags->query[key.name], key.help)
+        ->type_name(key.placeholder);
   }
   command->add_option("--server", flags->server, "the admin port of snug-extender")
       ->type_name("URL")
@@ -130,4 +132,4 @@ void add_defrag(CLI::App& app, Action& chosen) {
   command->callback([flags, &chosen] { chosen = [flags] { return run(*flags); }; });
 }
 
-}  // namespace snug
+}  // namespace snug::ctl

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "ctl/commands.hpp"
-#include "snug/sim_codec/mig_picture.hpp"
+#include "snug/sim_codec/mig_card_text.hpp"
 
-namespace snug {
+namespace snug::ctl {
 namespace {
 
 struct MigFlags {
@@ -16,27 +16,30 @@ struct MigFlags {
 };
 
 /// An error is one sentence about what was typed.
-Result<std::string> answer(const MigFlags& flags) {
+base::Result<std::string> mig_text(const MigFlags& flags) {
   if (flags.model.empty()) {
-    if (flags.all) return fail(ErrorCode::kInvalid, "--all belongs to a model, which is missing");
-    return flags.json ? write_mig_cards() : mig_card_list();
+    if (flags.all)
+      return base::fail(base::ErrorCode::kInvalid, "--all belongs to a model, which is missing");
+    return flags.json ? sim_codec::write_mig_cards() : sim_codec::mig_card_list();
   }
   if (std::ranges::find(flags.model, "-") != flags.model.end()) {
-    return fail(ErrorCode::kInvalid, "- is no word of a model; --json takes no file");
+    return base::fail(base::ErrorCode::kInvalid, "- is no word of a model; --json takes no file");
   }
   std::string model = flags.model.front();
   for (std::size_t i = 1; i < flags.model.size(); ++i) model += ' ' + flags.model[i];
-  const Result<const MigCard*> card = one_mig_card(model);
+  const base::Result<const mig::MigCard*> card = sim_codec::find_one_mig_card(model);
   if (!card) return std::unexpected(card.error());
-  const MigLayouts which = flags.all ? MigLayouts::kAll : MigLayouts::kPlain;
-  return flags.json ? write_mig_card(**card, which) : mig_picture(**card, which);
+  const sim_codec::LayoutScope which =
+      flags.all ? sim_codec::LayoutScope::kAll : sim_codec::LayoutScope::kPlain;
+  return flags.json ? sim_codec::write_mig_card(**card, which)
+                    : sim_codec::mig_picture(**card, which);
 }
 
 int run(const MigFlags& flags) {
-  const Result<std::string> text = answer(flags);
-  if (!text) return complain(kWrong, text.error().message);
+  const base::Result<std::string> text = mig_text(flags);
+  if (!text) return report_error(kExitUsage, text.error().message);
   const auto done = print(*text);
-  return done ? kDone : complain(kFailed, done.error().message);
+  return done ? kExitOk : report_error(kExitFailure, done.error().message);
 }
 
 }  // namespace
@@ -56,4 +59,4 @@ void add_mig(CLI::App& app, Action& chosen) {
   command->callback([flags, &chosen] { chosen = [flags] { return run(*flags); }; });
 }
 
-}  // namespace snug
+}  // namespace snug::ctl

@@ -7,7 +7,7 @@
 #include "snug/config/files.hpp"
 #include "snug/config/options.hpp"
 
-namespace snug {
+namespace snug::ctl {
 namespace {
 
 struct CheckFlags {
@@ -17,30 +17,31 @@ struct CheckFlags {
 
 /// Those that the extender would have with this configuration file; the defaults where `config` is
 /// empty. An error says where the file is wrong.
-Result<Limits> limits_of(const std::string& config) {
-  if (config.empty()) return Limits{};
+base::Result<base::Limits> limits_of(const std::string& config) {
+  if (config.empty()) return base::Limits{};
   const std::array argv{"snug-extender", "--config", config.c_str()};
-  const Result<Options> options = read_options(static_cast<int>(argv.size()), argv.data());
+  const base::Result<config::Options> options =
+      config::read_options(static_cast<int>(argv.size()), argv.data());
   if (!options) return std::unexpected(options.error());
   return options->limits;
 }
 
 /// One line about the file: `FILE: ok: …`. An error says where the file is wrong.
-Result<std::string> check_policy(const std::string& path, const Limits& limits) {
-  const Result<std::string> text = read_file(path, limits.max_config_bytes);
+base::Result<std::string> check_policy(const std::string& path, const base::Limits& limits) {
+  const base::Result<std::string> text = config::read_file(path, limits.max_config_bytes);
   if (!text) return std::unexpected(text.error());
-  const Result<Policy> policy = read_policy(*text, path, limits);
+  const base::Result<score::Policy> policy = codec::read_policy(*text, path, limits);
   if (!policy) return std::unexpected(policy.error());
-  return path + ": ok: " + summary_of(*policy);
+  return path + ": ok: " + codec::summary_of(*policy);
 }
 
 int run(const CheckFlags& flags) {
-  const Result<Limits> limits = limits_of(flags.config);
-  if (!limits) return complain(kWrong, limits.error().message);
-  const Result<std::string> line = check_policy(flags.file, *limits);
-  if (!line) return complain(kWrong, line.error().message);
+  const base::Result<base::Limits> limits = limits_of(flags.config);
+  if (!limits) return report_error(kExitUsage, limits.error().message);
+  const base::Result<std::string> line = check_policy(flags.file, *limits);
+  if (!line) return report_error(kExitUsage, line.error().message);
   std::puts(line->c_str());
-  return kDone;
+  return kExitOk;
 }
 
 }  // namespace
@@ -60,4 +61,4 @@ void add_policy_check(CLI::App& app, Action& chosen) {
   check->callback([flags, &chosen] { chosen = [flags] { return run(*flags); }; });
 }
 
-}  // namespace snug
+}  // namespace snug::ctl

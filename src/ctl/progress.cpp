@@ -8,11 +8,11 @@
 #include <cstdio>
 #include <utility>
 
-namespace snug {
+namespace snug::ctl {
 namespace {
 
 constexpr auto kBetweenDraws = std::chrono::milliseconds(100);
-constexpr std::size_t kBar = 24;
+constexpr std::size_t kBarWidth = 24;
 constexpr int kNameWidth = 20;  // so that the line stays below 80 characters
 
 /// `1:02:03` or `2:03`.
@@ -31,42 +31,42 @@ std::string clock_text(double seconds) {
 
 }  // namespace
 
-Progress::Progress(std::string name, std::size_t all, const Clock& clock)
+Progress::Progress(std::string name, std::size_t all, const base::Clock& clock)
     : name_(std::move(name)),
-      all_(std::max<std::size_t>(all, 1)),
+      total_(std::max<std::size_t>(all, 1)),
       clock_(clock),
-      shown_(::isatty(STDERR_FILENO) == 1),
+      is_terminal_(::isatty(STDERR_FILENO) == 1),
       start_(clock.now()),
-      drawn_(start_) {
-  if (shown_) draw(start_);
+      last_drawn_(start_) {
+  if (is_terminal_) draw(start_);
 }
 
 Progress::~Progress() {
   if (on_screen_) std::fputs("\r\x1b[K", stderr);
 }
 
-void Progress::step() {
+void Progress::advance() {
   ++done_;
-  if (!shown_) return;
-  const TimePoint now = clock_.now();
-  if (now - drawn_ < kBetweenDraws) return;
-  drawn_ = now;
+  if (!is_terminal_) return;
+  const base::TimePoint now = clock_.now();
+  if (now - last_drawn_ < kBetweenDraws) return;
+  last_drawn_ = now;
   draw(now);
 }
 
-void Progress::draw(TimePoint now) {
+void Progress::draw(base::TimePoint now) {
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const double rate = seconds > 0 ? static_cast<double>(done_) / seconds : 0;
   const std::string left =
-      rate > 0 ? clock_text(static_cast<double>(all_ - std::min(done_, all_)) / rate) : "-:--";
-  const std::size_t filled = std::min(kBar, done_ * kBar / all_);
-  const std::string bar = std::string(filled, '#') + std::string(kBar - filled, '.');
+      rate > 0 ? clock_text(static_cast<double>(total_ - std::min(done_, total_)) / rate) : "-:--";
+  const std::size_t filled = std::min(kBarWidth, done_ * kBarWidth / total_);
+  const std::string bar = std::string(filled, '#') + std::string(kBarWidth - filled, '.');
   std::fprintf(stderr, "\r%.*s [%s] %3d %%  %.0f arrivals/s  ETA %s\x1b[K", kNameWidth,
                name_.c_str(), bar.c_str(),
-               static_cast<int>(std::min<std::size_t>(100, done_ * 100 / all_)), rate,
+               static_cast<int>(std::min<std::size_t>(100, done_ * 100 / total_)), rate,
                left.c_str());
   std::fflush(stderr);
   on_screen_ = true;
 }
 
-}  // namespace snug
+}  // namespace snug::ctl

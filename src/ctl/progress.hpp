@@ -6,31 +6,31 @@
 
 #include "snug/base/clock.hpp"
 
-namespace snug {
+namespace snug::ctl {
 
 class Progress {
  public:
   /// `all`: the number of arrivals that the run has.
-  Progress(std::string name, std::size_t all, const Clock& clock);
+  Progress(std::string name, std::size_t all, const base::Clock& clock);
   /// Clears the line.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   /// One more arrival is done.
-  void step();
+  void advance();
 
  private:
-  void draw(TimePoint now);
+  void draw(base::TimePoint now);
 
   const std::string name_;
-  const std::size_t all_;
-  const Clock& clock_;
-  const bool shown_;
-  const TimePoint start_;
-  TimePoint drawn_;
+  const std::size_t total_;
+  const base::Clock& clock_;
+  const bool is_terminal_;
+  const base::TimePoint start_;
+  base::TimePoint last_drawn_;
   std::size_t done_ = 0;
   bool on_screen_ = false;
 };
 
-}  // namespace snug
+}  // namespace snug::ctl

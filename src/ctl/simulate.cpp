@@ -7,52 +7,56 @@
 #include "snug/sim/replay.hpp"
 #include "snug/sim_codec/report_codec.hpp"
 
-namespace snug {
+namespace snug::ctl {
 namespace {
 
-std::vector<SimulationReport> simulate(const SimulateInput& input) {
-  std::vector<SimulationReport> reports;
-  const SteadyClock clock;
+std::vector<sim::SimulationReport> simulate(const SimulateInput& input) {
+  std::vector<sim::SimulationReport> reports;
+  const base::SteadyClock clock;
   for (const NamedPolicy& each : input.policies) {
     Progress progress(each.name, input.trace.arrivals.size(), clock);
-    const auto placer = policy_placer(each.policy);
-    const ReplayInput replayed{input.trace, clock, [&](const Outcome&) { progress.step(); }};
-    SimulationReport& report = reports.emplace_back(replay(replayed, *placer));
+    const auto placer = sim::policy_placer(each.policy);
+    const sim::ReplayInput replayed{input.trace, clock,
+                                    [&](const sim::ArrivalOutcome&) { progress.advance(); }};
+    sim::SimulationReport& report = reports.emplace_back(sim::replay(replayed, *placer));
     report.policy = each.name;
     report.seed = input.seed;
   }
   return reports;
 }
 
-Result<void> write_results(const SimulateFlags& flags,
-                           const std::vector<SimulationReport>& reports) {
+base::Result<void> write_results(const SimulateFlags& flags,
+                                 const std::vector<sim::SimulationReport>& reports) {
   const bool json_alone = flags.json == "-";
-  if (const auto done = print(json_alone ? report_json(reports) : report_table(reports)); !done) {
+  if (const auto done =
+          print(json_alone ? sim_codec::report_json(reports) : sim_codec::report_table(reports));
+      !done) {
     return done;
   }
   if (flags.json && !json_alone) {
-    if (const auto done = write_file(*flags.json, report_json(reports)); !done) return done;
+    if (const auto done = config::write_file(*flags.json, sim_codec::report_json(reports)); !done)
+      return done;
   }
-  if (flags.svg) return write_file(*flags.svg, report_chart(reports));
+  if (flags.svg) return config::write_file(*flags.svg, sim_codec::report_chart(reports));
   return {};
 }
 
 /// Checked before the simulation, which may take minutes.
-Result<void> check_writable_results(const SimulateFlags& flags) {
+base::Result<void> check_results_writable(const SimulateFlags& flags) {
   for (const auto& path : {flags.json, flags.svg}) {
     if (!path || path == "-") continue;
-    if (const auto good = check_writable(*path); !good) return good;
+    if (const auto good = config::check_writable(*path); !good) return good;
   }
   return {};
 }
 
 int run(const SimulateFlags& flags) {
-  const Result<SimulateInput> input = read_input(flags);
-  if (!input) return complain(kWrong, input.error().message);
-  if (const auto good = check_writable_results(flags); !good)
-    return complain(kFailed, good.error().message);
+  const base::Result<SimulateInput> input = read_simulate_input(flags);
+  if (!input) return report_error(kExitUsage, input.error().message);
+  if (const auto good = check_results_writable(flags); !good)
+    return report_error(kExitFailure, good.error().message);
   const auto written = write_results(flags, simulate(*input));
-  return written ? kDone : complain(kFailed, written.error().message);
+  return written ? kExitOk : report_error(kExitFailure, written.error().message);
 }
 
 }  // namespace
@@ -87,4 +91,4 @@ void add_simulate(CLI::App& app, Action& chosen) {
   command->callback([flags, &chosen] { chosen = [flags] { return run(*flags); }; });
 }
 
-}  // namespace snug
+}  // namespace snug::ctl

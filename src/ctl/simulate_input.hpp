@@ -10,7 +10,7 @@
 #include "snug/score/policy.hpp"
 #include "snug/sim/trace.hpp"
 
-namespace snug {
+namespace snug::ctl {
 
 /// As typed.
 struct SimulateFlags {
@@ -26,16 +26,16 @@ struct SimulateFlags {
 
 struct NamedPolicy {
   std::string name;  // unique
-  PolicyPtr policy;
+  score::PolicyPtr policy;
 };
 
 struct SimulateInput {
-  Trace trace;
+  sim::Trace trace;
   std::optional<std::uint64_t> seed;
   std::vector<NamedPolicy> policies;  // at least one
 };
 
 /// An error is one sentence about a flag, or says where a file is wrong.
-[[nodiscard]] Result<SimulateInput> read_input(const SimulateFlags& flags);
+[[nodiscard]] base::Result<SimulateInput> read_simulate_input(const SimulateFlags& flags);
 
-}  // namespace snug
+}  // namespace snug::ctl

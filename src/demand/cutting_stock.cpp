@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <utility>
 
-namespace snug {
+namespace snug::demand {
 namespace {
 
-constexpr std::size_t kGpu = 1000;  // milli
+constexpr std::size_t kGpuMilli = 1000;  // milli
 constexpr double kEpsilon = 1e-9;
 /// A dozen sizes take a few dozen pivots. The bound keeps rounding errors from looping for ever.
-constexpr int kMostPivots = 2'000;
+constexpr int kMaxPivots = 2'000;
 
 using Matrix = std::vector<std::vector<double>>;
 
@@ -25,17 +25,17 @@ class CuttingStock {
         prices_(demand.size()) {
     // The initial basis: each cut has shares of one size.
     for (std::size_t i = 0; i < demand.size(); ++i) {
-      const std::int64_t copies = static_cast<std::int64_t>(kGpu) / demand[i].size;
+      const std::int64_t copies = static_cast<std::int64_t>(kGpuMilli) / demand[i].size;
       inverse_[i][i] = 1 / static_cast<double>(copies);
       gpus_[i] = demand[i].pods / static_cast<double>(copies);
     }
   }
 
   std::vector<double> solve() {
-    for (int pivot = 0; pivot < kMostPivots; ++pivot) {
+    for (int pivot = 0; pivot < kMaxPivots; ++pivot) {
       set_prices();
       const std::vector<double> cut = best_cut();
-      if (cut.empty() || !enter(cut)) break;
+      if (cut.empty() || !enter_basis(cut)) break;
     }
     for (double& price : prices_) price = std::max(0.0, price);
     return std::move(prices_);
@@ -52,9 +52,9 @@ class CuttingStock {
   /// The cut of the largest value, as the number of shares of each size; empty: no cut is worth
   /// more than a GPU, so the prices are optimal.
   [[nodiscard]] std::vector<double> best_cut() const {
-    std::vector<double> value(kGpu + 1, 0);
-    std::vector<std::size_t> last(kGpu + 1, demand_.size());
-    for (std::size_t left = 1; left <= kGpu; ++left) {
+    std::vector<double> value(kGpuMilli + 1, 0);
+    std::vector<std::size_t> last(kGpuMilli + 1, demand_.size());
+    for (std::size_t left = 1; left <= kGpuMilli; ++left) {
       value[left] = value[left - 1];
       for (std::size_t i = 0; i < demand_.size(); ++i) {
         const auto size = static_cast<std::size_t>(demand_[i].size);
@@ -63,9 +63,9 @@ class CuttingStock {
         last[left] = i;
       }
     }
-    if (value[kGpu] <= 1 + 1e-7) return {};
+    if (value[kGpuMilli] <= 1 + 1e-7) return {};
     std::vector<double> cut(demand_.size(), 0);
-    std::size_t left = kGpu;
+    std::size_t left = kGpuMilli;
     while (left > 0) {
       const std::size_t i = last[left];
       if (i == demand_.size()) {
@@ -80,7 +80,7 @@ class CuttingStock {
 
   /// Replaces a column of the basis by the cut. False: no column would leave, which only rounding
   /// errors can cause.
-  bool enter(const std::vector<double>& cut) {
+  bool enter_basis(const std::vector<double>& cut) {
     const std::size_t rows = demand_.size();
     std::vector<double> column(rows, 0);
     std::size_t leaves = rows;
@@ -120,8 +120,8 @@ std::vector<double> cutting_stock_prices(const std::vector<ShareDemand>& demand)
 
 std::vector<double> knapsack_values(const std::vector<ShareDemand>& demand,
                                     const std::vector<double>& prices) {
-  std::vector<double> value(kGpu + 1, 0);
-  for (std::size_t left = 1; left <= kGpu; ++left) {
+  std::vector<double> value(kGpuMilli + 1, 0);
+  for (std::size_t left = 1; left <= kGpuMilli; ++left) {
     value[left] = value[left - 1];
     for (std::size_t i = 0; i < demand.size(); ++i) {
       const auto size = static_cast<std::size_t>(demand[i].size);
@@ -131,4 +131,4 @@ std::vector<double> knapsack_values(const std::vector<ShareDemand>& demand,
   return value;
 }
 
-}  // namespace snug
+}  // namespace snug::demand

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace snug {
+namespace snug::demand {
 
 struct ShareDemand {
   std::int64_t size = 0;  // milli-GPU, 1..999
@@ -27,4 +27,4 @@ struct ShareDemand {
 [[nodiscard]] std::vector<double> knapsack_values(const std::vector<ShareDemand>& demand,
                                                   const std::vector<double>& prices);
 
-}  // namespace snug
+}  // namespace snug::demand

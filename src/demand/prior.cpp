@@ -7,7 +7,7 @@
 #include "snug/base/units.hpp"
 #include "snug/demand/fitted.hpp"
 
-namespace snug {
+namespace snug::demand {
 
 ShapeCounts prior_pods(const Supply& supply) {
   const std::int64_t all_gpus = std::max<std::int64_t>(1, supply.gpus);
@@ -18,8 +18,8 @@ ShapeCounts prior_pods(const Supply& supply) {
     PodShape shape;
     shape.gpus = prior.gpus;
     shape.gpu_milli = prior.gpu_milli;
-    shape.cpu_milli = cpu_milli * prior.gpus * prior.gpu_milli / kWholeGpu.value;
-    shape.memory_mib = memory_mib * prior.gpus * prior.gpu_milli / kWholeGpu.value;
+    shape.host_cpu_milli = cpu_milli * prior.gpus * prior.gpu_milli / base::kWholeGpu.value;
+    shape.host_memory_mib = memory_mib * prior.gpus * prior.gpu_milli / base::kWholeGpu.value;
     pods.emplace(std::move(shape), prior.pods);
   }
   return pods;
@@ -27,4 +27,4 @@ ShapeCounts prior_pods(const Supply& supply) {
 
 double prior_weight_after(double pods) { return std::max(0.0, 1 - pods / kPriorFadesOver); }
 
-}  // namespace snug
+}  // namespace snug::demand

@@ -2,14 +2,14 @@
 // that are. Pure.
 #pragma once
 
-#include "snug/demand/supply.hpp"
-#include "snug/demand/tables.hpp"
+#include "snug/demand/demand_tables.hpp"
+#include "snug/demand/gpu_supply.hpp"
 
-namespace snug {
+namespace snug::demand {
 
 /// kPriorPods, with CPU and memory in proportion to what the cluster has for each GPU.
 [[nodiscard]] ShapeCounts prior_pods(const Supply& supply);
 /// The weight of the prior after so many pods: max(0, 1 - pods / kPriorFadesOver).
 [[nodiscard]] double prior_weight_after(double pods);
 
-}  // namespace snug
+}  // namespace snug::demand

@@ -11,24 +11,24 @@
 #include <set>
 
 #include "snug/demand/fitted.hpp"
-#include "snug/mig/choose.hpp"
 #include "snug/mig/layouts.hpp"
+#include "snug/mig/profile_choice.hpp"
 
-namespace snug {
+namespace snug::demand {
 namespace {
 
 constexpr double kEighths = 8;
 
 /// SliceValueTable::cells.
-std::vector<AxisMask> cells_of(const MigTable& table) {
-  std::set<int> ends{0, table.axis};
-  for (const MigPlacement& slice : placements(table)) {
+std::vector<model::AxisMask> cells_of(const model::MigTable& table) {
+  std::set<int> ends{0, table.memory_slices};
+  for (const model::MigPlacement& slice : mig::all_placements(table)) {
     ends.insert(slice.start);
     ends.insert(slice.start + table.profiles[slice.profile].size);
   }
-  std::vector<AxisMask> cells;
+  std::vector<model::AxisMask> cells;
   for (auto begin = ends.begin(), end = std::next(begin); end != ends.end(); ++begin, ++end) {
-    cells.push_back(axis_range(*begin, *end - *begin));
+    cells.push_back(model::axis_range(*begin, *end - *begin));
   }
   return cells;
 }
@@ -39,17 +39,19 @@ class CardStates {
  public:
   explicit CardStates(const SliceDemand& demand)
       : demand_(demand), table_(*demand.table), cells_(cells_of(table_)) {
-    if (cells_.size() > SliceValueTable::kMostCells) return;
+    if (cells_.size() > model::SliceValueTable::kMostCells) return;
     starts_.resize(table_.profiles.size());
     for (std::size_t p = 0; p < starts_.size(); ++p)
       mean_size_ += demand_.share_by_profile[p] * size(p);
-    for (const MigPlacement& slice : placements(table_)) {
+    for (const model::MigPlacement& slice : mig::all_placements(table_)) {
       starts_[slice.profile].push_back(state_of(slice.range(table_)));
     }
   }
 
-  [[nodiscard]] bool has_few_cells() const { return cells_.size() <= SliceValueTable::kMostCells; }
-  [[nodiscard]] const std::vector<AxisMask>& cells() const { return cells_; }
+  [[nodiscard]] bool has_few_cells() const {
+    return cells_.size() <= model::SliceValueTable::kMostCells;
+  }
+  [[nodiscard]] const std::vector<model::AxisMask>& cells() const { return cells_; }
   [[nodiscard]] std::size_t states() const { return std::size_t{1} << cells_.size(); }
 
   /// T(s).
@@ -63,12 +65,13 @@ class CardStates {
 
   /// prior(s).
   [[nodiscard]] double prior(std::size_t state) const {
-    AxisMask taken = 0;
+    model::AxisMask taken = 0;
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       if ((state >> i & 1U) != 0) taken |= cells_[i];
     }
-    const auto all = static_cast<double>(std::max<std::int64_t>(1, openness(table_, {})));
-    return kEighths * static_cast<double>(openness(table_, {taken, {}})) / all;
+    const auto all =
+        static_cast<double>(std::max<std::int64_t>(1, mig::free_placement_slices(table_, {})));
+    return kEighths * static_cast<double>(mig::free_placement_slices(table_, {taken, {}})) / all;
   }
 
   /// V of all states, from the full card to the empty one.
@@ -111,7 +114,9 @@ class CardStates {
   }
 
  private:
-  [[nodiscard]] double in_eighths(double slices) const { return kEighths * slices / table_.axis; }
+  [[nodiscard]] double in_eighths(double slices) const {
+    return kEighths * slices / table_.memory_slices;
+  }
   [[nodiscard]] double size(std::size_t profile) const {
     return in_eighths(table_.profiles[profile].size);
   }
@@ -119,11 +124,11 @@ class CardStates {
   /// min(1, m_p / a_p)^2.
   [[nodiscard]] double available_part(std::size_t profile) const {
     const double asked = kEighths * demand_.share_by_profile[profile] / mean_size_;
-    const double part = std::min(1.0, most_slices(table_, profile) / std::max(asked, 1e-9));
+    const double part = std::min(1.0, mig::max_slices(table_, profile) / std::max(asked, 1e-9));
     return part * part;
   }
 
-  [[nodiscard]] std::size_t state_of(AxisMask range) const {
+  [[nodiscard]] std::size_t state_of(model::AxisMask range) const {
     std::size_t state = 0;
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       if ((cells_[i] & range) != 0) state |= std::size_t{1} << i;
@@ -136,7 +141,8 @@ class CardStates {
   [[nodiscard]] double discounted_headroom(std::size_t profile, std::size_t state) const {
     const std::vector<std::size_t>& starts = starts_[profile];
     constexpr double kNever = 1e9;
-    constexpr std::size_t kMost = SliceValueTable::kMostCells;  // starts are in distinct cells
+    constexpr std::size_t kMost =
+        model::SliceValueTable::kMostCells;  // starts are in distinct cells
     std::array<std::array<double, kMost + 1>, kMost + 1> least{};
     for (auto& row : least) row.fill(kNever);
     least[0][0] = 0;
@@ -157,23 +163,24 @@ class CardStates {
   }
 
   const SliceDemand& demand_;
-  const MigTable& table_;
-  std::vector<AxisMask> cells_;
+  const model::MigTable& table_;
+  std::vector<model::AxisMask> cells_;
   double mean_size_ = 0;
   std::vector<std::vector<std::size_t>> starts_;  // by profile and start: the cells it takes
 };
 
-SliceDemand demand_for(const ShapeCounts& pods, const MigTableRef& table, std::int64_t cards) {
+SliceDemand demand_for(const ShapeCounts& pods, const model::MigTableRef& table,
+                       std::int64_t cards) {
   SliceDemand demand{.table = table.pointer(), .share_by_profile = {}};
   demand.other_card = 1 - std::pow(static_cast<double>(cards + 1), -kOtherCardExponent);
-  for (const MigProfile& profile : table->profiles) {
-    demand.share_by_profile.push_back(profile.plain() ? kPriorSlices : 0);
+  for (const model::MigProfile& profile : table->profiles) {
+    demand.share_by_profile.push_back(profile.is_plain() ? kPriorSlices : 0);
   }
   for (const auto& [shape, count] : pods) {
-    const std::optional<SliceNeed> need = slice_need(shape);
-    const auto profile = need ? smallest_profile(*table, *need) : std::nullopt;
+    const std::optional<mig::SliceRequirement> need = slice_requirement(shape);
+    const auto profile = need ? mig::smallest_profile(*table, *need) : std::nullopt;
     if (!profile) continue;
-    const std::int64_t each = shape.slices > 0 ? shape.slices : shape.gpus;
+    const std::int64_t each = shape.slice_count > 0 ? shape.slice_count : shape.gpus;
     demand.share_by_profile[*profile] += count * static_cast<double>(each);
   }
   const double all =
@@ -185,12 +192,12 @@ SliceDemand demand_for(const ShapeCounts& pods, const MigTableRef& table, std::i
 
 }  // namespace
 
-std::optional<SliceNeed> slice_need(const PodShape& shape) {
-  if (shape.slices > 0) return SliceNeed{.profile = shape.mig_profile};
+std::optional<mig::SliceRequirement> slice_requirement(const PodShape& shape) {
+  if (shape.slice_count > 0) return mig::SliceRequirement{.profile = shape.mig_profile};
   if (shape.gpus == 0) return std::nullopt;
-  if (shape.gpu_memory.value > 0) return SliceNeed{.memory = shape.gpu_memory};
-  if (shape.gpu_milli >= kWholeGpu.value) return std::nullopt;
-  return SliceNeed{.thousandths = static_cast<int>(shape.gpu_milli)};
+  if (shape.gpu_memory.value > 0) return mig::SliceRequirement{.memory = shape.gpu_memory};
+  if (shape.gpu_milli >= base::kWholeGpu.value) return std::nullopt;
+  return mig::SliceRequirement{.thousandths = static_cast<int>(shape.gpu_milli)};
 }
 
 std::vector<SliceDemand> slice_demand(const ShapeCounts& pods, const Supply& supply) {
@@ -198,13 +205,13 @@ std::vector<SliceDemand> slice_demand(const ShapeCounts& pods, const Supply& sup
   if (supply.mig_tables == nullptr) return demands;
   demands.resize(1);
   for (std::size_t i = 1; i < supply.mig_tables->size(); ++i) {
-    const std::int64_t cards = supply.by_mig_table[i];
+    const std::int64_t cards = supply.gpus_by_mig_table[i];
     demands.push_back(cards > 0 ? demand_for(pods, (*supply.mig_tables)[i], cards) : SliceDemand{});
   }
   return demands;
 }
 
-SliceValueTable make_slice_value_table(const SliceDemand& demand, Regime regime) {
+model::SliceValueTable make_slice_value_table(const SliceDemand& demand, Regime regime) {
   if (demand.table == nullptr) return {};
   const CardStates card(demand);
   if (!card.has_few_cells()) return {};
@@ -214,7 +221,7 @@ SliceValueTable make_slice_value_table(const SliceDemand& demand, Regime regime)
   const std::vector<double> sold = card.expected_sold(other_card);
   const std::vector<double> headroom =
       churns ? card.headroom() : std::vector<double>(card.states());
-  SliceValueTable table{.cells = card.cells(), .value_by_state = {}};
+  model::SliceValueTable table{.cells = card.cells(), .value_by_state = {}};
   for (std::size_t state = 0; state < card.states(); ++state) {
     const double taken = card.taken_eighths(state);
     const double kept =
@@ -228,4 +235,4 @@ SliceValueTable make_slice_value_table(const SliceDemand& demand, Regime regime)
   return table;
 }
 
-}  // namespace snug
+}  // namespace snug::demand

@@ -26,16 +26,16 @@
 #include <optional>
 #include <vector>
 
-#include "snug/demand/tables.hpp"
-#include "snug/mig/choose.hpp"
+#include "snug/demand/demand_tables.hpp"
+#include "snug/mig/profile_choice.hpp"
 
-namespace snug {
+namespace snug::demand {
 
 enum class Regime : std::uint8_t { kFilling, kChurning };
 
 /// The demand for slices of the cards with one MIG table.
 struct SliceDemand {
-  MigTablePtr table;                     // null: there are no such cards
+  model::MigTablePtr table;              // null: there are no such cards
   std::vector<double> share_by_profile;  // f_p of the slices asked for; adds up to 1
   double prior_weight = 0;               // w
   double other_card = 0;                 // d, when filling
@@ -43,13 +43,14 @@ struct SliceDemand {
 
 /// What the shape's pods need of a MIG card: the slice that they name, or one that holds their
 /// share. Nothing: they need whole GPUs.
-[[nodiscard]] std::optional<SliceNeed> slice_need(const PodShape& shape);
+[[nodiscard]] std::optional<mig::SliceRequirement> slice_requirement(const PodShape& shape);
 
 /// By the supply's MIG table numbers. Shares count as the smallest slice that holds them. Without a
 /// table where no GPU in MIG mode has it.
 [[nodiscard]] std::vector<SliceDemand> slice_demand(const ShapeCounts& pods, const Supply& supply);
 
 /// Unknown for a card of more than SliceValueTable::kMostCells cells.
-[[nodiscard]] SliceValueTable make_slice_value_table(const SliceDemand& demand, Regime regime);
+[[nodiscard]] model::SliceValueTable make_slice_value_table(const SliceDemand& demand,
+                                                            Regime regime);
 
-}  // namespace snug
+}  // namespace snug::demand

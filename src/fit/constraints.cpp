@@ -8,23 +8,25 @@
 #include "fit/gpu_modes.hpp"
 #include "fit/slices.hpp"
 
-namespace snug {
+namespace snug::fit {
 namespace {
 
 /// More than any GPU has: what a vanished one may have had.
-constexpr MebiBytes kAnySize{kLargestQuantity};
+constexpr base::MebiBytes kAnySize{base::kLargestQuantity};
 
-MebiBytes capacity_of(const GpuView& view) { return view.vanished() ? kAnySize : view.gpu.memory; }
+base::MebiBytes capacity_of(const GpuView& view) {
+  return view.vanished() ? kAnySize : view.gpu.memory;
+}
 
 /// TooLarge: the GPU is as large as what is asked for. It is empty, and all modes are allowed.
 void restrict_to_size(Allocatable& offered, const GpuView& view) {
   offered.capacity = capacity_of(view);
-  offered.free = {.memory = offered.capacity, .compute = kWholeGpu};
+  offered.free = {.memory = offered.capacity, .compute = base::kWholeGpu};
   offered.allowed = ~ContainerBits{0};
-  offered.shared_as.fill(GpuMode::kTimeSlicing);
+  offered.shared_as.fill(model::GpuMode::kTimeSlicing);
   offered.whole = true;
   offered.any_profile = true;
-  if (takes_slices(*view.gpu.info)) offered.mig = MigFree::empty_card(*view.gpu.info);
+  if (serves_slices(*view.gpu.info)) offered.mig = MigFree::empty_card(*view.gpu.info);
 }
 
 /// ModelExcluded: the container accepts its model.
@@ -35,24 +37,25 @@ void restrict_to_model(Allocatable& offered, const GpuView& view) {
 /// WrongMode: the operator allows what is asked for, and a shared GPU is shared as asked.
 void restrict_to_modes(Allocatable& offered, const GpuView& view) {
   if (view.vanished()) return;
-  const GpuState& gpu = view.gpu;
-  offered.whole = gpu.takes_whole;
+  const model::GpuState& gpu = view.gpu;
+  offered.whole = gpu.allows_whole;
   offered.any_profile = false;
   const bool sliced = static_cast<bool>(offered.mig.table);
   if (sliced) offered.mig.keep_what_node_offers(*view.on.node.inventory, *gpu.info);
   for (std::size_t i = 0; i < offered.shared_as.size(); ++i) {
-    const auto isolation = static_cast<Isolation>(i);
+    const auto isolation = static_cast<model::Isolation>(i);
     if (sliced) {
-      offered.shared_as[i] = may_be_slice(isolation) ? GpuMode::kMig : GpuMode::kNone;
+      offered.shared_as[i] = may_be_slice(isolation) ? model::GpuMode::kMig : model::GpuMode::kNone;
     } else {
-      offered.shared_as[i] = view.on.unenforced ? GpuMode::kNone : serving_mode(gpu, isolation);
+      offered.shared_as[i] =
+          view.on.unenforced ? model::GpuMode::kNone : serving_mode(gpu, isolation);
     }
   }
 }
 
 /// Unhealthy: the GPU is open, and slices can be created.
 void restrict_to_healthy(Allocatable& offered, const GpuView& view) {
-  if (view.gpu.closure != GpuClosure::kOpen) offered.allowed = 0;
+  if (view.gpu.closure != model::GpuClosure::kOpen) offered.allowed = 0;
   if (offered.mig.table) offered.mig.remove_failed(*view.gpu.info);
 }
 
@@ -63,44 +66,45 @@ void restrict_to_cap(Allocatable& offered, const GpuView& view) {
 
 /// NoRoom: it is free beside what the GPU's holders have.
 void restrict_to_free(Allocatable& offered, const GpuView& view) {
-  const GpuState& gpu = view.gpu;
+  const model::GpuState& gpu = view.gpu;
   offered.free = {.memory = gpu.free_memory(), .compute = gpu.free_compute()};
   if (offered.mig.table) {
     offered.mig.remove_taken(gpu);
   } else if (!gpu.empty()) {
     offered.whole = false;
-    if (!shares(gpu.mode)) offered.shared_as.fill(GpuMode::kNone);
+    if (!shares(gpu.mode)) offered.shared_as.fill(model::GpuMode::kNone);
   }
 }
 
 /// OtherNamespace: the pod may meet those holders.
 void restrict_to_neighbours(Allocatable& offered, const GpuView& view) {
-  if (view.apart) offered.shared_as.fill(GpuMode::kNone);
+  if (view.apart) offered.shared_as.fill(model::GpuMode::kNone);
 }
 
-bool has_cap(const NodeView& on) { return on.tenant.cap_left != kNoCap; }
+bool has_cap(const NodeView& on) { return on.tenant.cap_remaining != kNoCap; }
 bool keeps_apart(const NodeView& on) { return !on.apart.empty(); }
 
 constexpr auto kConstraints = std::to_array<Constraint>({
-    {ReasonCode::kTooLarge, nullptr, restrict_to_size},
-    {ReasonCode::kModelExcluded, nullptr, restrict_to_model},
-    {ReasonCode::kWrongMode, nullptr, restrict_to_modes},
-    {ReasonCode::kUnhealthy, nullptr, restrict_to_healthy},
-    {ReasonCode::kCapReached, has_cap, restrict_to_cap},
-    {ReasonCode::kNoRoom, nullptr, restrict_to_free},
-    {ReasonCode::kOtherNamespace, keeps_apart, restrict_to_neighbours},
+    {model::ReasonCode::kTooLarge, nullptr, restrict_to_size},
+    {model::ReasonCode::kModelExcluded, nullptr, restrict_to_model},
+    {model::ReasonCode::kWrongMode, nullptr, restrict_to_modes},
+    {model::ReasonCode::kUnhealthy, nullptr, restrict_to_healthy},
+    {model::ReasonCode::kCapReached, has_cap, restrict_to_cap},
+    {model::ReasonCode::kNoRoom, nullptr, restrict_to_free},
+    {model::ReasonCode::kOtherNamespace, keeps_apart, restrict_to_neighbours},
 });
 static_assert(std::ranges::is_sorted(kConstraints, std::ranges::greater{}, &Constraint::reason),
               "the GPU that meets the most constraints speaks for its node");
 
 /// Whether the only container of a request, which costs so much, can have what the GPU offers.
-bool serves(const Allocatable& offered, const ContainerNeed& need, const Charge& cost) {
+bool satisfies(const Allocatable& offered, const ContainerNeed& need, const Charge& cost) {
   if ((offered.allowed & 1U) == 0) return false;
-  const bool whole = std::holds_alternative<WholeAsk>(need.asked.ask);
-  if (!(whole ? offered.whole : offered.shares_for(need.asked.isolation) != GpuMode::kNone)) {
+  const bool whole = std::holds_alternative<model::WholeGpuRequest>(need.asked.device);
+  if (!(whole ? offered.whole
+              : offered.shares_for(need.asked.isolation) != model::GpuMode::kNone)) {
     return false;
   }
-  const bool named = std::holds_alternative<SliceAsk>(need.asked.ask);
+  const bool named = std::holds_alternative<model::SliceRequest>(need.asked.device);
   if (offered.mig.table && !whole) {
     const auto profile = offered.mig.profile_for(need.slice);
     if (!profile) return named && offered.any_profile;
@@ -115,12 +119,12 @@ bool serves(const Allocatable& offered, const ContainerNeed& need, const Charge&
 template <std::size_t... Row>
 std::size_t met_in_order(const GpuView& view, const ContainerNeed& need,
                          std::index_sequence<Row...> /*rows*/) {
-  const Charge& cost = need.prices.of(0, capacity_of(view)).cost;
+  const Charge& cost = need.prices.price_of(0, capacity_of(view)).cost;
   Allocatable offered;
   std::size_t met = 0;
   const auto meets = [&](const Constraint& constraint) {
     constraint.restrict_to(offered, view);
-    return serves(offered, need, cost);
+    return satisfies(offered, need, cost);
   };
   (void)((meets(kConstraints[Row]) && ++met != 0) && ...);
   return met;
@@ -128,17 +132,18 @@ std::size_t met_in_order(const GpuView& view, const ContainerNeed& need,
 
 }  // namespace
 
-NodeView::NodeView(const NodeState& the_node, const Tenant& the_tenant,
+NodeView::NodeView(const model::NodeState& the_node, const Tenant& the_tenant,
                    std::vector<bool> kept_apart)
     : node(the_node),
       tenant(the_tenant),
       apart(std::move(kept_apart)),
-      unenforced(!the_node.inventory->enforced && the_tenant.wants_enforcement()) {}
+      unenforced(!the_node.inventory->enforces_shares && the_tenant.requires_enforcement()) {}
 
 std::span<const Constraint> constraints() { return kConstraints; }
 
 bool include_cap(std::size_t constraints) {
-  const auto cap = std::ranges::find(kConstraints, ReasonCode::kCapReached, &Constraint::reason);
+  const auto cap =
+      std::ranges::find(kConstraints, model::ReasonCode::kCapReached, &Constraint::reason);
   return cap < kConstraints.begin() + constraints;
 }
 
@@ -152,4 +157,4 @@ std::size_t constraints_met(const GpuView& view, const ContainerNeed& need) {
   return met_in_order(view, need, std::make_index_sequence<kConstraints.size()>());
 }
 
-}  // namespace snug
+}  // namespace snug::fit

@@ -11,25 +11,26 @@
 #include "fit/allocatable.hpp"
 #include "snug/fit/fit.hpp"
 #include "snug/fit/tenant.hpp"
-#include "snug/model/refusal.hpp"
+#include "snug/model/reasons.hpp"
 #include "snug/model/snapshot.hpp"
 
-namespace snug {
+namespace snug::fit {
 
 /// What the constraints on a node's GPUs go by. Valid as long as what it was made of.
 struct NodeView {
-  const NodeState& node;
+  const model::NodeState& node;
   const Tenant& tenant;
   std::vector<bool> apart;  // kept_apart(); empty if nobody can share a GPU with what is asked for
   bool unenforced = false;  // the tenant's shares must be enforced, and this node enforces nothing
 
-  NodeView(const NodeState& the_node, const Tenant& the_tenant, std::vector<bool> kept_apart);
+  NodeView(const model::NodeState& the_node, const Tenant& the_tenant,
+           std::vector<bool> kept_apart);
 };
 
 /// And what they go by on one of its GPUs.
 struct GpuView {
   const NodeView& on;
-  const GpuState& gpu;
+  const model::GpuState& gpu;
   bool apart = false;              // somebody holds it whom the pod may not meet
   ContainerBits takers = 0;        // the containers that accept its model
   std::int64_t cap_left = kNoCap;  // no cap where it is on the sum over several GPUs
@@ -41,11 +42,11 @@ struct GpuView {
         apart(!the_node.apart.empty() && the_node.apart[position]) {}
 
   /// A reservation is all that is known of a vanished GPU: it may have been of any kind.
-  [[nodiscard]] bool vanished() const { return gpu.closure == GpuClosure::kVanished; }
+  [[nodiscard]] bool vanished() const { return gpu.closure == model::GpuClosure::kVanished; }
 };
 
 struct Constraint {
-  ReasonCode reason;
+  model::ReasonCode reason;
   /// Whether it restricts anything for this tenant here; null: always.
   bool (*applies)(const NodeView& on);
   /// Takes away what the GPU does not offer under this constraint.
@@ -63,13 +64,13 @@ struct Constraint {
 
 /// A request for devices in one container, with what is worked out once for it.
 struct ContainerNeed {
-  const ContainerRequest& asked;
-  const SliceNeed& slice;  // as a slice
-  Prices& prices;          // that have it as their only container
+  const model::ContainerRequest& asked;
+  const mig::SliceRequirement& slice;  // as a slice
+  Prices& prices;                      // that have it as their only container
 };
 
 /// How many of the constraints, from the first on, let the GPU serve the container; all of them: it
 /// does serve it.
 [[nodiscard]] std::size_t constraints_met(const GpuView& view, const ContainerNeed& need);
 
-}  // namespace snug
+}  // namespace snug::fit

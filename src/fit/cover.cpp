@@ -7,7 +7,7 @@
 
 #include "snug/fit/tenant.hpp"
 
-namespace snug {
+namespace snug::fit {
 namespace {
 
 constexpr ContainerSet bit(std::size_t turn) { return ContainerSet{1} << turn; }
@@ -38,9 +38,9 @@ CoverSearch::CoverSearch(const PatternBook& book, std::vector<Bin> bins, std::in
       sets_(std::size_t{1} << book.regular_containers()) {
   add_up_bounds();
   for (std::size_t turn = book_.regular_containers(); turn < book_.containers(); ++turn) {
-    const bool any_mode = book_.asked(turn).isolation == Isolation::kAny;
+    const bool any_mode = book_.request_of(turn).isolation == model::Isolation::kAny;
     const bool alone = std::ranges::all_of(bins_, [&](const Bin& bin) {
-      const bool beside = (bin.patterns->inits_beside(0) & bit(turn)) != 0;
+      const bool beside = (bin.patterns->inits_with(0) & bit(turn)) != 0;
       return beside == bin.patterns->serves(bit(turn)) && !bin.patterns->offered().mig.table;
     });
     if (!any_mode || !alone) inits_independent_ = false;
@@ -53,15 +53,15 @@ CoverSearch::CoverSearch(const PatternBook& book, std::vector<Bin> bins, std::in
 
 void CoverSearch::add_up_bounds() {
   const std::size_t all = bins_.size();
-  most_.resize((all + 1) * sets_);
-  most_compute_.resize((all + 1) * sets_);
-  most_memory_.resize((all + 1) * sets_);
+  max_containers_.resize((all + 1) * sets_);
+  max_compute_.resize((all + 1) * sets_);
+  max_memory_.resize((all + 1) * sets_);
   cheapest_.fill(kNoCap);
   for (std::size_t bin = all; bin-- > 0;) {
     const Patterns& patterns = *bins_[bin].patterns;
-    add(most_, bin, patterns.most());
-    add(most_compute_, bin, patterns.most_compute());
-    add(most_memory_, bin, patterns.most_memory());
+    add(max_containers_, bin, patterns.max_containers());
+    add(max_compute_, bin, patterns.max_compute());
+    add(max_memory_, bin, patterns.max_memory());
     for (std::size_t turn = 0; turn < book_.regular_containers(); ++turn) {
       if ((patterns.served() & bit(turn)) == 0) continue;
       cheapest_.at(turn) = std::min(cheapest_.at(turn), patterns.cost(bit(turn)).compute.value);
@@ -83,7 +83,7 @@ void CoverSearch::run(Aim aim, std::function<bool(const Cover&)> found) {
   stopped_ = false;
   ran_out_ = false;
   for (std::size_t turn = 0; turn < book_.containers(); ++turn) {
-    unplaced_.at(turn) = book_.asked(turn).count;
+    unplaced_.at(turn) = book_.request_of(turn).count;
     if (turn >= book_.regular_containers()) continue;
     open_ |= bit(turn);
     for (std::int64_t i = 0; i < unplaced_.at(turn) && !bins_.empty(); ++i) {
@@ -100,7 +100,7 @@ void CoverSearch::run(Aim aim, std::function<bool(const Cover&)> found) {
 
 /// Whether no bound shows that this bin and those after it cannot take all that is unplaced.
 bool CoverSearch::within_bounds(std::size_t bin) {
-  const std::int32_t* most = &most_[bin * sets_];
+  const std::int32_t* most = &max_containers_[bin * sets_];
   // Every subset of the containers that have unplaced devices, in ascending order.
   for (ContainerSet set = open_ & -open_; set != 0; set = (set - open_) & open_) {
     need_[set] = need_[set & (set - 1)] + static_cast<std::int32_t>(unplaced_.at(lowest(set)));
@@ -114,8 +114,8 @@ bool CoverSearch::within_bounds(std::size_t bin) {
     least += unplaced_.at(lowest(rest)) * cheapest_.at(lowest(rest));
   }
   const std::size_t open = bin * sets_ + open_;
-  return unplaced_weight_.compute.value <= most_compute_[open] &&
-         unplaced_weight_.memory.value <= most_memory_[open] && least <= cap_left_;
+  return unplaced_weight_.compute.value <= max_compute_[open] &&
+         unplaced_weight_.memory.value <= max_memory_[open] && least <= cap_left_;
 }
 
 /// Whether the GPU could serve one more container and as many init containers beside it: then a
@@ -123,9 +123,10 @@ bool CoverSearch::within_bounds(std::size_t bin) {
 /// may be too expensive for the larger set.
 bool CoverSearch::dominated(const Patterns& patterns, ContainerSet set) const {
   if (aim_ != Aim::kAny || cap_left_ != kNoCap || !inits_independent_) return false;
-  for (ContainerSet rest = open_ & ~set & ~book_.wholes(); rest != 0; rest &= rest - 1) {
+  for (ContainerSet rest = open_ & ~set & ~book_.whole_gpu_containers(); rest != 0;
+       rest &= rest - 1) {
     const ContainerSet with = set | (rest & -rest);
-    if (patterns.serves(with) && patterns.inits_beside(with) == patterns.inits_beside(set)) {
+    if (patterns.serves(with) && patterns.inits_with(with) == patterns.inits_with(set)) {
       return true;
     }
   }
@@ -177,7 +178,7 @@ void CoverSearch::extend(std::size_t bin, std::size_t last) {
     place_inits();
     return;
   }
-  const bool goes_on = aim_ != Aim::kAny && bins_[bin].like_previous;
+  const bool goes_on = aim_ != Aim::kAny && bins_[bin].is_like_previous;
   const std::size_t from = goes_on ? last : 0;
   if (!remembers_) {
     try_patterns(bin, from);
@@ -200,14 +201,14 @@ void CoverSearch::try_patterns(std::size_t bin, std::size_t from) {
       ran_out_ = stopped_ = true;
       return;
     }
-    put(bin, set);
+    place(bin, set);
     if (within_bounds(bin + 1)) extend(bin + 1, i);
-    take_back(bin);
+    unplace(bin);
     if (stopped_) return;
   }
 }
 
-void CoverSearch::put(std::size_t bin, ContainerSet set) {
+void CoverSearch::place(std::size_t bin, ContainerSet set) {
   cover_[bin] = set;
   for (ContainerSet rest = set; rest != 0; rest &= rest - 1) {
     if (--unplaced_.at(lowest(rest)) == 0) open_ &= ~(rest & -rest);
@@ -217,7 +218,7 @@ void CoverSearch::put(std::size_t bin, ContainerSet set) {
   count_inits(bin, 1);
 }
 
-void CoverSearch::take_back(std::size_t bin) {
+void CoverSearch::unplace(std::size_t bin) {
   const ContainerSet set = cover_[bin];
   count_inits(bin, -1);
   compute_ -= bins_[bin].patterns->cost(set).compute.value;
@@ -231,7 +232,7 @@ void CoverSearch::take_back(std::size_t bin) {
 void CoverSearch::count_inits(std::size_t bin, std::int64_t sign) {
   const Patterns& patterns = *bins_[bin].patterns;
   for (std::size_t turn = book_.regular_containers(); turn < book_.containers(); ++turn) {
-    const std::int64_t beside = (patterns.inits_beside(cover_[bin]) & bit(turn)) != 0 ? 1 : 0;
+    const std::int64_t beside = (patterns.inits_with(cover_[bin]) & bit(turn)) != 0 ? 1 : 0;
     const std::int64_t at_all = (patterns.inits() & bit(turn)) != 0 ? 1 : 0;
     init_capacity_.at(turn) += sign * (beside - at_all);
   }
@@ -287,7 +288,7 @@ void CoverSearch::place_init(std::size_t turn, std::int64_t device, std::size_t 
     const Patterns& patterns = *bins_[bin].patterns;
     const ContainerSet before = cover_[bin];
     const ContainerSet with = before | bit(turn);
-    if (!patterns.serves_in_company(with)) continue;
+    if (!patterns.serves_with_inits(with)) continue;
     const std::int64_t more = least_compute(patterns, with) - least_compute(patterns, before);
     if (compute_ + more > cap_left_) continue;
     if (steps_-- <= 0) {
@@ -296,7 +297,7 @@ void CoverSearch::place_init(std::size_t turn, std::int64_t device, std::size_t 
     }
     cover_[bin] = with;
     compute_ += more;
-    if (device + 1 < book_.asked(turn).count) {
+    if (device + 1 < book_.request_of(turn).count) {
       place_init(turn, device + 1, i + 1);
     } else {
       place_init(turn + 1, 0, 0);
@@ -312,4 +313,4 @@ void CoverSearch::accept() {
   if (!found_(cover_)) stopped_ = true;
 }
 
-}  // namespace snug
+}  // namespace snug::fit

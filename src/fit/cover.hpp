@@ -20,13 +20,13 @@
 
 #include "fit/patterns.hpp"
 
-namespace snug {
+namespace snug::fit {
 
 /// One GPU that can serve something.
 struct Bin {
   const Patterns* patterns = nullptr;
-  std::size_t gpu = 0;         // NodeState's position
-  bool like_previous = false;  // nothing but its position tells it from the one before
+  std::size_t gpu = 0;            // NodeState's position
+  bool is_like_previous = false;  // nothing but its position tells it from the one before
 };
 
 /// What each bin serves.
@@ -69,8 +69,8 @@ class CoverSearch {
   [[nodiscard]] Nogood state(std::size_t bin, std::size_t from) const;
   void extend(std::size_t bin, std::size_t last);
   void try_patterns(std::size_t bin, std::size_t from);
-  void put(std::size_t bin, ContainerSet set);
-  void take_back(std::size_t bin);
+  void place(std::size_t bin, ContainerSet set);
+  void unplace(std::size_t bin);
   void count_inits(std::size_t bin, std::int64_t sign);
   [[nodiscard]] std::int64_t least_compute(const Patterns& patterns, ContainerSet set) const;
   [[nodiscard]] bool all_served() const;
@@ -86,16 +86,16 @@ class CoverSearch {
   std::size_t sets_;  // of apps and sidecars
 
   // Of the bins from each one on, for each set: the sums of Patterns::most…
-  std::vector<std::int32_t> most_;
-  std::vector<std::int64_t> most_compute_;
-  std::vector<std::int64_t> most_memory_;
-  std::array<std::int64_t, kMostAskingContainers> cheapest_{};  // compute of each alone
+  std::vector<std::int32_t> max_containers_;
+  std::vector<std::int64_t> max_compute_;
+  std::vector<std::int64_t> max_memory_;
+  std::array<std::int64_t, base::kMaxGpuContainers> cheapest_{};  // compute of each alone
 
   Aim aim_ = Aim::kAny;
   std::function<bool(const Cover&)> found_;
   Cover cover_;
-  std::array<std::int64_t, kMostAskingContainers> unplaced_{};  // devices of each container
-  std::array<std::int64_t, kMostAskingContainers>
+  std::array<std::int64_t, base::kMaxGpuContainers> unplaced_{};  // devices of each container
+  std::array<std::int64_t, base::kMaxGpuContainers>
       init_capacity_{};  // bins that can serve each init container
   /// Whether each init container can be placed without regard to the others: they run one after
   /// another, and no mode of a GPU depends on them.
@@ -113,4 +113,4 @@ class CoverSearch {
   bool ran_out_ = false;
 };
 
-}  // namespace snug
+}  // namespace snug::fit

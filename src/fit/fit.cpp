@@ -10,23 +10,26 @@
 #include "fit/several_memo.hpp"
 #include "fit/slices.hpp"
 #include "fit/why_not.hpp"
-#include "snug/mig/catalog.hpp"
+#include "snug/mig/card_catalog.hpp"
 
-namespace snug {
+namespace snug::fit {
 namespace {
 
 /// What speaks against the whole node before any GPU is looked at.
-ReasonCode gate(const NodeState& node, const GpuRequest& request, const Tenant& tenant) {
-  const bool units = request.kubelet_assigned();
-  const ReasonCode closed = units ? node.kubelet_gate : node.annotated_gate;
-  if (closed != ReasonCode::kNone) return closed;
-  if (node.inventory->enforced || !tenant.wants_enforcement()) return ReasonCode::kNone;
+model::ReasonCode gate(const model::NodeState& node, const model::GpuRequest& request,
+                       const Tenant& tenant) {
+  const bool units = request.is_kubelet_assigned();
+  const model::ReasonCode closed = units ? node.kubelet_refusal : node.annotated_refusal;
+  if (closed != model::ReasonCode::kNone) return closed;
+  if (node.inventory->enforces_shares || !tenant.requires_enforcement())
+    return model::ReasonCode::kNone;
   // The card itself keeps slices apart: where there may be any, it is looked at GPU by GPU.
-  const bool slices = std::ranges::any_of(node.inventory->gpus, takes_slices);
-  const bool refused = std::ranges::any_of(request.containers, [&](const ContainerRequest& asked) {
-    return units ? node.inventory->replicas > 1 : is_share(asked.ask) && !slices;
-  });
-  return refused ? ReasonCode::kNotEnforced : ReasonCode::kNone;
+  const bool slices = std::ranges::any_of(node.inventory->gpus, serves_slices);
+  const bool refused =
+      std::ranges::any_of(request.containers, [&](const model::ContainerRequest& asked) {
+        return units ? node.inventory->replicas > 1 : model::is_share(asked.device) && !slices;
+      });
+  return refused ? model::ReasonCode::kNotEnforced : model::ReasonCode::kNone;
 }
 
 std::int64_t units_of(const std::map<std::string, std::int64_t, std::less<>>& units,
@@ -35,65 +38,72 @@ std::int64_t units_of(const std::map<std::string, std::int64_t, std::less<>>& un
   return found == units.end() ? 0 : found->second;
 }
 
-ReasonCode fit_units(const NodeState& node, std::string_view resource, std::int64_t asked) {
-  const std::int64_t usable = units_of(node.inventory->kubelet_units, resource);
+model::ReasonCode fit_units(const model::NodeState& node, std::string_view resource,
+                            std::int64_t asked) {
+  const std::int64_t usable = units_of(node.inventory->kubelet_allocatable, resource);
   const std::int64_t all = std::max(usable, units_of(node.inventory->kubelet_capacity, resource));
   if (all == 0) {  // the device plug-in offers GPUs in another form
-    return resource.starts_with(kMigResource) ? ReasonCode::kNoProfile : ReasonCode::kWrongMode;
+    return resource.starts_with(mig::kMigResourcePrefix) ? model::ReasonCode::kNoProfile
+                                                         : model::ReasonCode::kWrongMode;
   }
-  if (asked > all) return ReasonCode::kTooLarge;
-  if (asked > usable) return ReasonCode::kUnhealthy;
-  return asked > usable - units_of(node.kubelet_used, resource) ? ReasonCode::kNoRoom
-                                                                : ReasonCode::kNone;
+  if (asked > all) return model::ReasonCode::kTooLarge;
+  if (asked > usable) return model::ReasonCode::kUnhealthy;
+  return asked > usable - units_of(node.kubelet_used, resource) ? model::ReasonCode::kNoRoom
+                                                                : model::ReasonCode::kNone;
 }
 
 /// The kubelet may pick any GPU of the node, where several pods can be on one.
-bool meets_others(const NodeState& node, const Tenant& tenant) {
-  return node.inventory->replicas > 1 && tenant.rules != nullptr && tenant.rules->any_apart() &&
-         std::ranges::any_of(node.holdings, [&](const HoldingPtr& holding) {
+bool meets_others(const model::NodeState& node, const Tenant& tenant) {
+  return node.inventory->replicas > 1 && tenant.rules != nullptr &&
+         tenant.rules->isolates_any_namespace() &&
+         std::ranges::any_of(node.holdings, [&](const model::HoldingPtr& holding) {
            return !holding->reservation.containers.empty() &&
-                  tenant.apart_from(holding->name_space);
+                  tenant.is_isolated_from(holding->name_space);
          });
 }
 
 /// All resources must be there at once, so that the reason which lasts longest is the node's: the
 /// last of them in the table.
-ReasonCode fit_kubelet(const NodeState& node, const GpuRequest& request, const Tenant& tenant) {
-  ReasonCode result = ReasonCode::kNone;
+model::ReasonCode fit_kubelet(const model::NodeState& node, const model::GpuRequest& request,
+                              const Tenant& tenant) {
+  model::ReasonCode result = model::ReasonCode::kNone;
   std::int64_t compute = 0;
-  for (const ContainerRequest& first : request.containers) {
-    const std::string& resource = std::get<KubeletAsk>(first.ask).resource;
+  for (const model::ContainerRequest& first : request.containers) {
+    const std::string& resource = std::get<model::KubeletRequest>(first.device).resource;
     std::int64_t asked = 0;
-    for (const ContainerRequest& other : request.containers) {
-      if (std::get<KubeletAsk>(other.ask).resource == resource) asked += other.count;
+    for (const model::ContainerRequest& other : request.containers) {
+      if (std::get<model::KubeletRequest>(other.device).resource == resource) asked += other.count;
     }
     result = std::max(result, fit_units(node, resource, asked));
     compute += first.count * unit_compute(*node.inventory, resource).value;
   }
-  if (result < ReasonCode::kCapReached && compute > tenant.cap_left) {
-    return ReasonCode::kCapReached;
+  if (result < model::ReasonCode::kCapReached && compute > tenant.cap_remaining) {
+    return model::ReasonCode::kCapReached;
   }
-  if (result == ReasonCode::kNone && meets_others(node, tenant)) return ReasonCode::kOtherNamespace;
+  if (result == model::ReasonCode::kNone && meets_others(node, tenant))
+    return model::ReasonCode::kOtherNamespace;
   return result;
 }
 
 }  // namespace
 
-FitMemo::FitMemo(const GpuRequest& request) : request_(request), prices_(request) {
+FitMemo::FitMemo(const model::GpuRequest& request) : request_(request), prices_(request) {
   if (request.empty()) return;
-  slice_need_ = snug::slice_need(request.containers.front()).value_or(SliceNeed{});
-  any_model_ = std::ranges::all_of(
-      request.containers, [](const ContainerRequest& asked) { return asked.models.empty(); });
+  slice_need_ =
+      snug::mig::slice_requirement(request.containers.front()).value_or(mig::SliceRequirement{});
+  any_model_ = std::ranges::all_of(request.containers, [](const model::ContainerRequest& asked) {
+    return asked.models.empty();
+  });
 }
 FitMemo::~FitMemo() = default;
 
-ContainerBits FitMemo::takers(const GpuInfo& gpu) {
+ContainerBits FitMemo::containers_taking(const model::GpuInfo& gpu) {
   if (any_model_) return ~ContainerBits{0};
-  if (gpu.model_number == 0 && gpu.model != unnumbered_) {
+  if (gpu.model_id == 0 && gpu.model != unnumbered_) {
     unnumbered_ = gpu.model;
     takers_[0].reset();
   }
-  std::optional<ContainerBits>& takers = takers_.at(gpu.model_number);
+  std::optional<ContainerBits>& takers = takers_.at(gpu.model_id);
   if (!takers) takers = compare(gpu.model);
   return *takers;
 }
@@ -101,12 +111,12 @@ ContainerBits FitMemo::takers(const GpuInfo& gpu) {
 /// A step takes as long as comparing a model with so many bytes of patterns.
 ContainerBits FitMemo::compare(std::string_view model) {
   constexpr std::size_t kBytesOfStep = 128;
-  const ModelText text(model);
+  const model::ModelMatcher text(model);
   ContainerBits takers = 0;
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < request_.containers.size(); ++i) {
-    const ModelFilter& filter = request_.containers[i].models;
-    bytes += filter.bytes();
+    const model::ModelFilter& filter = request_.containers[i].models;
+    bytes += filter.pattern_bytes();
     if (filter.allows(text)) takers |= ContainerBits{1} << i;
   }
   count_steps(static_cast<std::int64_t>(1 + bytes / kBytesOfStep));
@@ -118,42 +128,45 @@ StartOrders& FitMemo::starts() {
   return *starts_;
 }
 
-SeveralMemo& FitMemo::several() {
-  if (several_ == nullptr) several_ = std::make_unique<SeveralMemo>(request_);
-  return *several_;
+MultiContainerCache& FitMemo::multi_container() {
+  if (multi_container_ == nullptr)
+    multi_container_ = std::make_unique<MultiContainerCache>(request_);
+  return *multi_container_;
 }
 
-ReasonCode fit(const NodeState& node, const Tenant& tenant, FitMemo& memo, PlacementList& options) {
+model::ReasonCode fit(const model::NodeState& node, const Tenant& tenant, FitMemo& memo,
+                      model::PlacementList& options) {
   options.clear();
   memo.count_calls(1);
-  const GpuRequest& request = memo.request();
+  const model::GpuRequest& request = memo.request();
   if (request.empty()) {
     options.close();
-    return ReasonCode::kNone;
+    return model::ReasonCode::kNone;
   }
-  if (const ReasonCode closed = gate(node, request, tenant); closed != ReasonCode::kNone) {
+  if (const model::ReasonCode closed = gate(node, request, tenant);
+      closed != model::ReasonCode::kNone) {
     return closed;
   }
-  if (request.kubelet_assigned()) {
-    const ReasonCode result = fit_kubelet(node, request, tenant);
-    if (result == ReasonCode::kNone) options.close();
+  if (request.is_kubelet_assigned()) {
+    const model::ReasonCode result = fit_kubelet(node, request, tenant);
+    if (result == model::ReasonCode::kNone) options.close();
     return result;
   }
-  const ReasonCode reason = request.containers.size() > 1
-                                ? fit_several_containers(node, tenant, memo, options).reason
-                                : fit_one_container(node, tenant, memo, options);
+  const model::ReasonCode reason = request.containers.size() > 1
+                                       ? fit_several_containers(node, tenant, memo, options).reason
+                                       : fit_one_container(node, tenant, memo, options);
   return closest_reason(node, memo, reason);
 }
 
-bool can_fit(const NodeState& node, const Tenant& tenant, FitMemo& memo) {
-  const GpuRequest& request = memo.request();
-  if (request.containers.size() > 1 && !request.kubelet_assigned()) {
+bool can_fit(const model::NodeState& node, const Tenant& tenant, FitMemo& memo) {
+  const model::GpuRequest& request = memo.request();
+  if (request.containers.size() > 1 && !request.is_kubelet_assigned()) {
     memo.count_calls(1);
-    return gate(node, request, tenant) == ReasonCode::kNone &&
+    return gate(node, request, tenant) == model::ReasonCode::kNone &&
            can_fit_several_containers(node, tenant, memo);
   }
-  PlacementList options;
-  return fit(node, tenant, memo, options) == ReasonCode::kNone;
+  model::PlacementList options;
+  return fit(node, tenant, memo, options) == model::ReasonCode::kNone;
 }
 
-}  // namespace snug
+}  // namespace snug::fit

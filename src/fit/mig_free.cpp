@@ -4,18 +4,19 @@
 
 #include "snug/mig/layouts.hpp"
 
-namespace snug {
+namespace snug::fit {
 namespace {
 
-bool is_of_plugin(const NodeInventory& node, const Slice& slice) {
-  return node.plugin_has_all_slices || node.plugin_profiles.contains(slice.profile);
+bool is_of_plugin(const model::NodeInventory& node, const model::Slice& slice) {
+  return node.plugin_owns_all_slices || node.plugin_profiles.contains(slice.profile);
 }
 
 /// The slices that exist and that the device plug-in does not offer.
-std::vector<MigPlacement> existing_slices(const NodeInventory& node, const GpuInfo& gpu) {
-  std::vector<MigPlacement> slices;
-  for (const Slice& slice : gpu.mig_instances) {
-    const std::optional<MigPlacement> known = placement_of(*gpu.mig_table, slice);
+std::vector<model::MigPlacement> existing_slices(const model::NodeInventory& node,
+                                                 const model::GpuInfo& gpu) {
+  std::vector<model::MigPlacement> slices;
+  for (const model::Slice& slice : gpu.mig_instances) {
+    const std::optional<model::MigPlacement> known = model::find_placement(*gpu.mig_table, slice);
     if (known && !is_of_plugin(node, slice)) slices.push_back(*known);
   }
   std::ranges::sort(slices);
@@ -23,46 +24,49 @@ std::vector<MigPlacement> existing_slices(const NodeInventory& node, const GpuIn
 }
 
 /// Memory slices where the kubelet may put pods.
-AxisMask slices_of_plugin(const NodeInventory& node, const GpuInfo& gpu) {
-  AxisMask taken = 0;
-  for (const Slice& slice : gpu.mig_instances) {
-    const bool on_axis = slice.start + slice.size <= gpu.mig_table->axis;
-    if (on_axis && is_of_plugin(node, slice)) taken |= axis_range(slice.start, slice.size);
+model::AxisMask slices_of_plugin(const model::NodeInventory& node, const model::GpuInfo& gpu) {
+  model::AxisMask taken = 0;
+  for (const model::Slice& slice : gpu.mig_instances) {
+    const bool on_axis = slice.start + slice.size <= gpu.mig_table->memory_slices;
+    if (on_axis && is_of_plugin(node, slice)) taken |= model::axis_range(slice.start, slice.size);
   }
   return taken;
 }
 
 }  // namespace
 
-MigFree MigFree::empty_card(const GpuInfo& gpu) {
+MigFree MigFree::empty_card(const model::GpuInfo& gpu) {
   MigFree free;
-  if (takes_slices(gpu)) free.table = gpu.mig_table;
+  if (serves_slices(gpu)) free.table = gpu.mig_table;
   return free;
 }
 
-void MigFree::keep_what_node_offers(const NodeInventory& node, const GpuInfo& gpu) {
+void MigFree::keep_what_node_offers(const model::NodeInventory& node, const model::GpuInfo& gpu) {
   dynamic = node.dynamic_mig;
   if (!dynamic) {
     existing = existing_slices(node, gpu);
     profiles = 0;
-    for (const MigPlacement& slice : existing) profiles |= ProfileSet{1} << slice.profile;
+    for (const model::MigPlacement& slice : existing)
+      profiles |= mig::ProfileSet{1} << slice.profile;
   }
-  use.taken |= slices_of_plugin(node, gpu);
+  use.taken_slices |= slices_of_plugin(node, gpu);
 }
 
-void MigFree::remove_failed(const GpuInfo& gpu) { use.taken |= gpu.mig_failed; }
+void MigFree::remove_failed(const model::GpuInfo& gpu) {
+  use.taken_slices |= gpu.mig_failed_slices;
+}
 
-void MigFree::remove_taken(const GpuState& gpu) {
-  use.taken |= gpu.mig.taken;
+void MigFree::remove_taken(const model::GpuState& gpu) {
+  use.taken_slices |= gpu.mig.taken_slices;
   use.engines = gpu.mig.engines;
 }
 
-std::optional<std::uint16_t> MigFree::profile_for(const SliceNeed& need) const {
-  return smallest_profile(*table, need, profiles);
+std::optional<std::uint16_t> MigFree::profile_for(const mig::SliceRequirement& requirement) const {
+  return mig::smallest_profile(*table, requirement, profiles);
 }
 
-bool MigFree::open(const MigUse& beside, MigPlacement slice) const {
-  if (!has_room(*table, beside, slice)) return false;
+bool MigFree::open(const model::MigUse& beside, model::MigPlacement slice) const {
+  if (!mig::slice_fits(*table, beside, slice)) return false;
   return dynamic || std::ranges::binary_search(existing, slice);
 }
 
@@ -80,16 +84,16 @@ std::vector<std::uint16_t> MigFree::open_starts(std::uint16_t profile,
   return open_ones;
 }
 
-AxisMask MigFree::idle() const {
-  if (dynamic) return axis_range(0, table->axis) & ~use.taken;
-  AxisMask idle = 0;
-  for (const MigPlacement& slice : existing) {
+model::AxisMask MigFree::idle() const {
+  if (dynamic) return model::axis_range(0, table->memory_slices) & ~use.taken_slices;
+  model::AxisMask idle = 0;
+  for (const model::MigPlacement& slice : existing) {
     if (open(use, slice)) idle |= slice.range(*table);
   }
   return idle;
 }
 
-MigFree mig_free(const NodeInventory& node, const GpuState& gpu) {
+MigFree mig_free(const model::NodeInventory& node, const model::GpuState& gpu) {
   MigFree free = MigFree::empty_card(*gpu.info);
   if (!free.table) return free;
   free.keep_what_node_offers(node, *gpu.info);
@@ -98,4 +102,4 @@ MigFree mig_free(const NodeInventory& node, const GpuState& gpu) {
   return free;
 }
 
-}  // namespace snug
+}  // namespace snug::fit

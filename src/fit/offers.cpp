@@ -7,7 +7,7 @@
 #include "fit/gpu_modes.hpp"
 #include "fit/slices.hpp"
 
-namespace snug {
+namespace snug::fit {
 namespace {
 
 /// The one with the first container that not both have.
@@ -32,7 +32,7 @@ void Offers::assign(const std::vector<Bin>& bins, const Cover& cover) {
   sets_.assign(node_.gpus.size(), 0);
   for (std::size_t begin = 0; begin < bins.size();) {
     std::size_t end = begin + 1;
-    while (end < bins.size() && bins[end].like_previous) ++end;
+    while (end < bins.size() && bins[end].is_like_previous) ++end;
     if (end == begin + 1) {
       sets_[bins[begin].gpu] = cover[begin];
     } else {
@@ -56,7 +56,7 @@ void Offers::offer(const std::vector<Bin>& bins) {
       const ContainerSet set = sets_[gpu];
       if ((set & alone) == 0) continue;
       const Patterns& patterns = *std::ranges::find(bins, gpu, &Bin::gpu)->patterns;
-      const bool slice = patterns.mode(set) == GpuMode::kMig;
+      const bool slice = patterns.mode(set) == model::GpuMode::kMig;
       options_.add(slice ? slice_take(patterns, gpu, set, turn)
                          : share_take(patterns, gpu, set, turn));
     }
@@ -64,38 +64,38 @@ void Offers::offer(const std::vector<Bin>& bins) {
   options_.close();
 }
 
-DeviceTake Offers::share_take(const Patterns& patterns, std::size_t gpu, ContainerSet set,
-                              std::size_t turn) const {
+model::DeviceAllocation Offers::share_take(const Patterns& patterns, std::size_t gpu,
+                                           ContainerSet set, std::size_t turn) const {
   const ContainerSet alone = ContainerSet{1} << turn;
   const ContainerSet before = set & (alone - 1);
-  const GpuState& state = node_.gpus[gpu];
+  const model::GpuState& state = node_.gpus[gpu];
   return {.container = static_cast<std::uint16_t>(book_.position(turn)),
           .gpu = static_cast<std::uint16_t>(gpu),
           .mode = patterns.mode(set),
-          .room = patterns.cost(before | alone).room(state.memory) -
-                  patterns.cost(before).room(state.memory),
-          .milli = left_beside(state, patterns.cost(before)) -
-                   left_beside(state, patterns.cost(before | alone)),
+          .milli_sum = patterns.cost(before | alone).milli_sum(state.memory) -
+                       patterns.cost(before).milli_sum(state.memory),
+          .milli = free_milli_after(state, patterns.cost(before)) -
+                   free_milli_after(state, patterns.cost(before | alone)),
           .memory = patterns.cost(alone).memory,
           .compute = patterns.cost(alone).compute};
 }
 
 /// Of a slice that several containers share the first has all.
-DeviceTake Offers::slice_take(const Patterns& patterns, std::size_t gpu, ContainerSet set,
-                              std::size_t turn) const {
+model::DeviceAllocation Offers::slice_take(const Patterns& patterns, std::size_t gpu,
+                                           ContainerSet set, std::size_t turn) const {
   const MigFree& free = patterns.offered().mig;
-  const MigTable& table = *free.table;
-  AxisMask idle = free.idle();
-  MigPlacement slice;
+  const model::MigTable& table = *free.table;
+  model::AxisMask idle = free.idle();
+  model::MigPlacement slice;
   for (const SetSlice& each : patterns.slices(set)) {
     slice = each.slice;
     if (each.turn == turn) break;
     idle &= ~slice.range(table);
   }
-  DeviceTake take = snug::slice_take(table, idle, slice);
-  take.container = static_cast<std::uint16_t>(book_.position(turn));
-  take.gpu = static_cast<std::uint16_t>(gpu);
-  return take;
+  model::DeviceAllocation allocation = snug::slice_take(table, idle, slice);
+  allocation.container = static_cast<std::uint16_t>(book_.position(turn));
+  allocation.gpu = static_cast<std::uint16_t>(gpu);
+  return allocation;
 }
 
-}  // namespace snug
+}  // namespace snug::fit

@@ -9,12 +9,12 @@
 #include "snug/model/placement.hpp"
 #include "snug/model/snapshot.hpp"
 
-namespace snug {
+namespace snug::fit {
 
 class Offers {
  public:
   /// The arguments must outlive it.
-  Offers(const NodeState& node, const PatternBook& book, PlacementList& options)
+  Offers(const model::NodeState& node, const PatternBook& book, model::PlacementList& options)
       : node_(node), book_(book), options_(options) {}
 
   void add(const std::vector<Bin>& bins, const Cover& cover);
@@ -24,16 +24,16 @@ class Offers {
  private:
   void assign(const std::vector<Bin>& bins, const Cover& cover);
   void offer(const std::vector<Bin>& bins);
-  [[nodiscard]] DeviceTake share_take(const Patterns& patterns, std::size_t gpu, ContainerSet set,
-                                      std::size_t turn) const;
-  [[nodiscard]] DeviceTake slice_take(const Patterns& patterns, std::size_t gpu, ContainerSet set,
-                                      std::size_t turn) const;
+  [[nodiscard]] model::DeviceAllocation share_take(const Patterns& patterns, std::size_t gpu,
+                                                   ContainerSet set, std::size_t turn) const;
+  [[nodiscard]] model::DeviceAllocation slice_take(const Patterns& patterns, std::size_t gpu,
+                                                   ContainerSet set, std::size_t turn) const;
 
-  const NodeState& node_;
+  const model::NodeState& node_;
   const PatternBook& book_;
-  PlacementList& options_;
+  model::PlacementList& options_;
   Cover sets_;  // that the GPUs of the node serve
   std::vector<Cover> offered_;
 };
 
-}  // namespace snug
+}  // namespace snug::fit

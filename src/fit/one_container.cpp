@@ -12,7 +12,7 @@
 #include "fit/subsets.hpp"
 #include "snug/model/snapshot.hpp"
 
-namespace snug {
+namespace snug::fit {
 namespace {
 
 /// A GPU's slices for the request.
@@ -24,30 +24,31 @@ struct SliceOffer {
 
 class OneContainer {
  public:
-  OneContainer(const NodeState& node, const Tenant& tenant, FitMemo& memo)
+  OneContainer(const model::NodeState& node, const Tenant& tenant, FitMemo& memo)
       : node_(node),
         asked_(memo.request().containers.front()),
         memo_(memo),
         need_{asked_, memo.slice_need(), memo.prices()},
-        whole_(std::holds_alternative<WholeAsk>(asked_.ask)),
-        view_(node, tenant, whole_ ? std::vector<bool>{} : kept_apart(node, tenant)) {}
+        whole_(std::holds_alternative<model::WholeGpuRequest>(asked_.device)),
+        view_(node, tenant, whole_ ? std::vector<bool>{} : isolated_gpus(node, tenant)) {}
 
   /// One GPU is asked for: the common case, in which every node of a cluster is judged.
-  ReasonCode on_one_gpu(PlacementList& options) {
-    const bool alike = node_.inventory->links.empty() && view_.apart.empty();
+  model::ReasonCode on_one_gpu(model::PlacementList& options) {
+    const bool alike = node_.inventory->nvlinks.empty() && view_.apart.empty();
     std::size_t most_met = 0;
     for (std::size_t i = 0; i < node_.gpus.size(); ++i) {
       // Every score is equal, and of equals the first wins.
-      if (alike && i > 0 && node_.gpus[i].same_as(node_.gpus[i - 1])) continue;
+      if (alike && i > 0 && node_.gpus[i].is_interchangeable_with(node_.gpus[i - 1])) continue;
       const std::size_t met = constraints_met(i, cap_left());
       if (met == constraints().size()) offer_each(i, options);
       most_met = std::max(most_met, met);
     }
-    return most_met == constraints().size() ? ReasonCode::kNone : constraints()[most_met].reason;
+    return most_met == constraints().size() ? model::ReasonCode::kNone
+                                            : constraints()[most_met].reason;
   }
 
   /// The cap is on the sum, for which the cheapest GPUs count.
-  ReasonCode on_several_gpus(PlacementList& options) {
+  model::ReasonCode on_several_gpus(model::PlacementList& options) {
     std::vector<std::size_t> met(node_.gpus.size());
     for (std::size_t i = 0; i < met.size(); ++i) met[i] = constraints_met(i, kNoCap);
     const std::size_t all = constraints().size();
@@ -63,20 +64,20 @@ class OneContainer {
     }
     // None of the sets that were tried may be within the cap.
     if (options.empty()) offer(cheapest(fitting), options);
-    return ReasonCode::kNone;
+    return model::ReasonCode::kNone;
   }
 
  private:
   [[nodiscard]] std::size_t count() const { return static_cast<std::size_t>(asked_.count); }
-  [[nodiscard]] std::int64_t cap_left() const { return view_.tenant.cap_left; }
-  [[nodiscard]] bool is_slice_of(const GpuState& gpu) const {
-    return !whole_ && takes_slices(*gpu.info);
+  [[nodiscard]] std::int64_t cap_left() const { return view_.tenant.cap_remaining; }
+  [[nodiscard]] bool is_slice_of(const model::GpuState& gpu) const {
+    return !whole_ && serves_slices(*gpu.info);
   }
 
   std::size_t constraints_met(std::size_t position, std::int64_t cap_left) {
     GpuView view(view_, position);
     view.cap_left = cap_left;
-    if (!view.vanished()) view.takers = memo_.takers(*view.gpu.info);
+    if (!view.vanished()) view.takers = memo_.containers_taking(*view.gpu.info);
     return snug::constraints_met(view, need_);
   }
 
@@ -91,7 +92,7 @@ class OneContainer {
   }
 
   /// On a GPU on which the request can be a slice.
-  SliceOffer slices_on(const GpuState& gpu) {
+  SliceOffer slices_on(const model::GpuState& gpu) {
     SliceOffer offer{.free = mig_free(*node_.inventory, gpu)};
     offer.profile = offer.free.profile_for(need_.slice).value_or(0);
     offer.starts =
@@ -99,28 +100,29 @@ class OneContainer {
     return offer;
   }
 
-  static DeviceTake take_at(const SliceOffer& offer, std::size_t position, std::uint16_t start) {
-    DeviceTake take =
-        slice_take(*offer.free.table, offer.free.idle(), MigPlacement{offer.profile, start});
-    take.gpu = static_cast<std::uint16_t>(position);
-    return take;
+  static model::DeviceAllocation take_at(const SliceOffer& offer, std::size_t position,
+                                         std::uint16_t start) {
+    model::DeviceAllocation allocation =
+        slice_take(*offer.free.table, offer.free.idle(), model::MigPlacement{offer.profile, start});
+    allocation.gpu = static_cast<std::uint16_t>(position);
+    return allocation;
   }
 
-  DeviceTake take_of(std::size_t position) {
-    const GpuState& gpu = node_.gpus[position];
-    const Prices::Price& price = need_.prices.of(0, gpu.memory);
+  model::DeviceAllocation take_of(std::size_t position) {
+    const model::GpuState& gpu = node_.gpus[position];
+    const Prices::Price& price = need_.prices.price_of(0, gpu.memory);
     return {.container = 0,
             .gpu = static_cast<std::uint16_t>(position),
-            .mode = whole_ ? GpuMode::kWhole : serving_mode(gpu, asked_.isolation),
-            .room = whole_ ? gpu.room : price.room,
-            .milli = whole_ ? gpu.left : gpu.left - left_beside(gpu, price.cost),
+            .mode = whole_ ? model::GpuMode::kWhole : serving_mode(gpu, asked_.isolation),
+            .milli_sum = whole_ ? gpu.free_milli_sum : price.milli_sum,
+            .milli = whole_ ? gpu.free_milli : gpu.free_milli - free_milli_after(gpu, price.cost),
             .memory = price.cost.memory,
             .compute = price.cost.compute};
   }
 
   /// Every placement on one GPU: of a slice one for each start.
-  void offer_each(std::size_t position, PlacementList& options) {
-    const GpuState& gpu = node_.gpus[position];
+  void offer_each(std::size_t position, model::PlacementList& options) {
+    const model::GpuState& gpu = node_.gpus[position];
     if (!is_slice_of(gpu)) {
       options.add(take_of(position));
       options.close();
@@ -133,9 +135,9 @@ class OneContainer {
     }
   }
 
-  void offer(const std::vector<std::size_t>& gpus, PlacementList& options) {
+  void offer(const std::vector<std::size_t>& gpus, model::PlacementList& options) {
     for (const std::size_t position : gpus) {
-      const GpuState& gpu = node_.gpus[position];
+      const model::GpuState& gpu = node_.gpus[position];
       if (!is_slice_of(gpu)) {
         options.add(take_of(position));
       } else {
@@ -147,8 +149,8 @@ class OneContainer {
   }
 
   std::int64_t compute_on(std::size_t position) {
-    const GpuState& gpu = node_.gpus[position];
-    if (!is_slice_of(gpu)) return need_.prices.of(0, gpu.memory).cost.compute.value;
+    const model::GpuState& gpu = node_.gpus[position];
+    if (!is_slice_of(gpu)) return need_.prices.price_of(0, gpu.memory).cost.compute.value;
     const MigFree free = mig_free(*node_.inventory, gpu);
     const auto profile = free.profile_for(need_.slice);
     return profile ? slice_charge(*free.table, *profile).compute.value : 0;
@@ -171,8 +173,8 @@ class OneContainer {
     return sum <= cap_left();
   }
 
-  const NodeState& node_;
-  const ContainerRequest& asked_;
+  const model::NodeState& node_;
+  const model::ContainerRequest& asked_;
   FitMemo& memo_;
   ContainerNeed need_;
   bool whole_;
@@ -181,11 +183,11 @@ class OneContainer {
 
 }  // namespace
 
-ReasonCode fit_one_container(const NodeState& node, const Tenant& tenant, FitMemo& memo,
-                             PlacementList& options) {
+model::ReasonCode fit_one_container(const model::NodeState& node, const Tenant& tenant,
+                                    FitMemo& memo, model::PlacementList& options) {
   OneContainer container(node, tenant, memo);
   const bool one = memo.request().containers.front().count == 1;
   return one ? container.on_one_gpu(options) : container.on_several_gpus(options);
 }
 
-}  // namespace snug
+}  // namespace snug::fit

@@ -4,10 +4,11 @@
 
 #include "snug/fit/fit.hpp"
 
-namespace snug {
+namespace snug::fit {
 
 /// As fit(), for a request that asks Snug for devices in one container.
-[[nodiscard]] ReasonCode fit_one_container(const NodeState& node, const Tenant& tenant,
-                                           FitMemo& memo, PlacementList& options);
+[[nodiscard]] model::ReasonCode fit_one_container(const model::NodeState& node,
+                                                  const Tenant& tenant, FitMemo& memo,
+                                                  model::PlacementList& options);
 
-}  // namespace snug
+}  // namespace snug::fit

@@ -9,18 +9,18 @@
 #include "snug/base/check.hpp"
 #include "snug/fit/pod_charge.hpp"
 
-namespace snug {
+namespace snug::fit {
 namespace {
 
 constexpr ContainerSet bit(std::size_t turn) { return ContainerSet{1} << turn; }
 
-bool wants_whole(const ContainerRequest& asked) {
-  return std::holds_alternative<WholeAsk>(asked.ask);
+bool wants_whole(const model::ContainerRequest& asked) {
+  return std::holds_alternative<model::WholeGpuRequest>(asked.device);
 }
 
 /// The most that `own` says of a pattern in each set, of the patterns that stand in `serves`.
 template <typename Value, typename Own>
-std::vector<Value> most_in(const std::vector<bool>& serves, std::size_t sets, Own own) {
+std::vector<Value> max_in(const std::vector<bool>& serves, std::size_t sets, Own own) {
   std::vector<Value> most(sets);
   for (ContainerSet set = 1; set < sets; ++set) {
     Value best = serves[set] ? own(set) : Value{0};
@@ -34,25 +34,26 @@ std::vector<Value> most_in(const std::vector<bool>& serves, std::size_t sets, Ow
 
 }  // namespace
 
-PatternBook::PatternBook(const GpuRequest& request) : request_(request) {
-  SNUG_CHECK(request.containers.size() <= kMostAskingContainers);
+PatternBook::PatternBook(const model::GpuRequest& request) : request_(request) {
+  SNUG_CHECK(request.containers.size() <= base::kMaxGpuContainers);
   for (std::size_t c = 0; c < request.containers.size(); ++c) turns_.push_back(c);
   const auto order = [&](std::size_t c) {
-    const bool init = request.containers[c].kind == ContainerKind::kInit;
+    const bool init = request.containers[c].type == model::ContainerType::kInit;
     return std::tuple(init, init && !wants_whole(request.containers[c]), c);
   };
   std::ranges::sort(turns_, {}, order);
-  regular_ = static_cast<std::size_t>(std::ranges::count_if(
-      request.containers,
-      [](const ContainerRequest& asked) { return asked.kind != ContainerKind::kInit; }));
+  regular_ = static_cast<std::size_t>(
+      std::ranges::count_if(request.containers, [](const model::ContainerRequest& asked) {
+        return asked.type != model::ContainerType::kInit;
+      }));
   for (std::size_t turn = 0; turn < turns_.size(); ++turn) {
-    if (wants_whole(asked(turn))) {
-      wholes_ |= bit(turn);
+    if (wants_whole(request_of(turn))) {
+      whole_gpu_containers_ |= bit(turn);
     } else {
-      by_isolation_.at(static_cast<std::size_t>(asked(turn).isolation)) |= bit(turn);
+      by_isolation_.at(static_cast<std::size_t>(request_of(turn).isolation)) |= bit(turn);
     }
-    if (std::holds_alternative<SliceAsk>(asked(turn).ask)) named_ |= bit(turn);
-    if (asked(turn).kind == ContainerKind::kApp) apps_ |= bit(turn);
+    if (std::holds_alternative<model::SliceRequest>(request_of(turn).device)) named_ |= bit(turn);
+    if (request_of(turn).type == model::ContainerType::kApp) apps_ |= bit(turn);
   }
   find_twins();
 }
@@ -62,11 +63,11 @@ PatternBook::PatternBook(const GpuRequest& request) : request_(request) {
 void PatternBook::find_twins() {
   for (std::size_t a = 0; a < regular_; ++a) {
     for (std::size_t b = 0; b < regular_; ++b) {
-      const ContainerRequest& one = asked(a);
-      const ContainerRequest& other = asked(b);
-      const bool same_turn =
-          one.kind == other.kind && (one.kind == ContainerKind::kApp || regular_ == containers());
-      if (a != b && same_turn && one.ask == other.ask && one.isolation == other.isolation &&
+      const model::ContainerRequest& one = request_of(a);
+      const model::ContainerRequest& other = request_of(b);
+      const bool same_turn = one.type == other.type &&
+                             (one.type == model::ContainerType::kApp || regular_ == containers());
+      if (a != b && same_turn && one.device == other.device && one.isolation == other.isolation &&
           one.compute_percent == other.compute_percent && one.models == other.models) {
         twins_.at(a) |= bit(b);
       }
@@ -74,19 +75,19 @@ void PatternBook::find_twins() {
   }
 }
 
-std::size_t PatternBook::KindHash::operator()(const GpuKind& kind) const {
+std::size_t PatternBook::GpuClassHash::operator()(const GpuClass& kind) const {
   const Allocatable& offered = kind.offered;
   const std::hash<std::uint64_t> hash;
   std::size_t value = 0;
   for (const std::int64_t part :
        {offered.free.memory.value, offered.free.compute.value, offered.capacity.value,
-        std::int64_t{offered.allowed}, static_cast<std::int64_t>(offered.mig.use.taken)}) {
+        std::int64_t{offered.allowed}, static_cast<std::int64_t>(offered.mig.use.taken_slices)}) {
     value = value * 1'000'003 + hash(static_cast<std::uint64_t>(part));
   }
   return value;
 }
 
-const Patterns& PatternBook::of(const GpuKind& kind) {
+const Patterns& PatternBook::of(const GpuClass& kind) {
   const auto found = known_.find(kind);
   if (found != known_.end()) return found->second;
   return known_.emplace(kind, make(kind)).first->second;
@@ -97,19 +98,19 @@ void PatternBook::forget() {
   costs_.clear();
 }
 
-std::shared_ptr<const std::vector<Charge>> PatternBook::costs(MebiBytes capacity) {
+std::shared_ptr<const std::vector<Charge>> PatternBook::costs(base::MebiBytes capacity) {
   std::shared_ptr<const std::vector<Charge>>& known = costs_[capacity.value];
   if (known != nullptr) return known;
   std::vector<Charge> alone;
   alone.reserve(containers());
   for (std::size_t turn = 0; turn < containers(); ++turn) {
-    alone.push_back(charge(asked(turn), capacity));
+    alone.push_back(charge(request_of(turn), capacity));
   }
   std::vector<Charge> totals(std::size_t{1} << containers());
   for (ContainerSet set = 1; set < totals.size(); ++set) {
     PodCharge sum;
     for (std::size_t turn = 0; turn < containers(); ++turn) {
-      if ((set & bit(turn)) != 0) sum.add(asked(turn).kind, position(turn), alone[turn]);
+      if ((set & bit(turn)) != 0) sum.add(request_of(turn).type, position(turn), alone[turn]);
     }
     totals[set] = sum.total();
   }
@@ -120,49 +121,50 @@ std::shared_ptr<const std::vector<Charge>> PatternBook::costs(MebiBytes capacity
 /// A whole GPU is one container's, and of init containers before it, whole or in part: the pod's
 /// own whole GPU has no neighbours, and none of the others runs yet. A shared one is opened as some
 /// of its containers ask, else as its operator prefers.
-GpuMode PatternBook::mode_of(const Allocatable& offered, ContainerSet set) const {
-  if ((set & wholes_) != 0) {
+model::GpuMode PatternBook::mode_of(const Allocatable& offered, ContainerSet set) const {
+  if ((set & whole_gpu_containers_) != 0) {
     const ContainerSet owners = set & all_regular();
-    const ContainerSet shares = set & ~wholes_;
+    const ContainerSet shares = set & ~whole_gpu_containers_;
     const bool alone = std::has_single_bit(owners) || owners == 0;
     const bool asks_mode = (shares & ~by_isolation_[0]) != 0;
-    const bool possible = alone && (owners & ~wholes_) == 0 && !asks_mode;
-    return offered.whole && possible ? GpuMode::kWhole : GpuMode::kNone;
+    const bool possible = alone && (owners & ~whole_gpu_containers_) == 0 && !asks_mode;
+    return offered.whole && possible ? model::GpuMode::kWhole : model::GpuMode::kNone;
   }
-  if (!offered.any_profile && (set & named_) != 0) return GpuMode::kNone;
-  GpuMode mode = GpuMode::kNone;
+  if (!offered.any_profile && (set & named_) != 0) return model::GpuMode::kNone;
+  model::GpuMode mode = model::GpuMode::kNone;
   for (std::size_t isolation = 1; isolation < by_isolation_.size(); ++isolation) {
     if ((set & by_isolation_.at(isolation)) == 0) continue;
-    const GpuMode asked = offered.shared_as.at(isolation);
-    if (asked == GpuMode::kNone || (mode != GpuMode::kNone && mode != asked)) return GpuMode::kNone;
+    const model::GpuMode asked = offered.shared_as.at(isolation);
+    if (asked == model::GpuMode::kNone || (mode != model::GpuMode::kNone && mode != asked))
+      return model::GpuMode::kNone;
     mode = asked;
   }
-  return mode == GpuMode::kNone ? offered.shared_as[0] : mode;
+  return mode == model::GpuMode::kNone ? offered.shared_as[0] : mode;
 }
 
-Patterns PatternBook::make(const GpuKind& kind) {
+Patterns PatternBook::make(const GpuClass& kind) {
   const Allocatable& offered = kind.offered;
   Patterns patterns;
-  patterns.kind_ = kind;
+  patterns.gpu_class_ = kind;
   patterns.number_ = made_++;
   patterns.costs_ = costs(offered.capacity);
   patterns.weights_ = costs(kind.weigh_at);
   const std::size_t sets = patterns.costs_->size();
   patterns.serves_.resize(sets);
   patterns.modes_.resize(sets);
-  patterns.beside_.resize(std::size_t{1} << regular_);
+  patterns.inits_with_.resize(std::size_t{1} << regular_);
   patterns.serves_[0] = true;
   if (offered.mig.table) serve_slices(patterns);
   for (ContainerSet set = 1; set < sets; ++set) {
     if ((set & ~offered.allowed) != 0) continue;
-    const bool as_slices = offered.mig.table && (set & wholes_) == 0;
+    const bool as_slices = offered.mig.table && (set & whole_gpu_containers_) == 0;
     if (!as_slices && offered.has_free(patterns.cost(set))) {
       patterns.modes_[set] = mode_of(offered, set);
     }
-    if (patterns.modes_[set] == GpuMode::kNone) continue;
+    if (patterns.modes_[set] == model::GpuMode::kNone) continue;
     patterns.serves_[set] = true;
     patterns.served_ |= set;
-    patterns.beside_[set & all_regular()] |= set & ~all_regular();
+    patterns.inits_with_[set & all_regular()] |= set & ~all_regular();
   }
   patterns.inits_ = patterns.served_ & ~all_regular();
   if (offered.mig.table && regular_ + 1 < containers()) serve_in_company(patterns);
@@ -171,10 +173,10 @@ Patterns PatternBook::make(const GpuKind& kind) {
 }
 
 void PatternBook::serve_in_company(Patterns& patterns) const {
-  patterns.in_company_ = patterns.serves_;
+  patterns.serves_with_inits_ = patterns.serves_;
   for (auto set = static_cast<ContainerSet>(patterns.serves_.size()); set-- > 0;) {
     for (std::size_t turn = regular_; turn < containers(); ++turn) {
-      if (patterns.in_company_[set | bit(turn)]) patterns.in_company_[set] = true;
+      if (patterns.serves_with_inits_[set | bit(turn)]) patterns.serves_with_inits_[set] = true;
     }
   }
 }
@@ -182,11 +184,11 @@ void PatternBook::serve_in_company(Patterns& patterns) const {
 void PatternBook::weigh(Patterns& patterns) const {
   const std::size_t sets = std::size_t{1} << regular_;
   const std::vector<Charge>& weights = *patterns.weights_;
-  patterns.most_ = most_in<std::int32_t>(patterns.serves_, sets,
-                                         [](ContainerSet set) { return std::popcount(set); });
-  patterns.most_compute_ = most_in<std::int64_t>(
+  patterns.max_containers_ = max_in<std::int32_t>(
+      patterns.serves_, sets, [](ContainerSet set) { return std::popcount(set); });
+  patterns.max_compute_ = max_in<std::int64_t>(
       patterns.serves_, sets, [&](ContainerSet set) { return weights[set].compute.value; });
-  patterns.most_memory_ = most_in<std::int64_t>(
+  patterns.max_memory_ = max_in<std::int64_t>(
       patterns.serves_, sets, [&](ContainerSet set) { return weights[set].memory.value; });
 
   std::vector<ContainerSet>& order = patterns.heaviest_first_;
@@ -208,4 +210,4 @@ void PatternBook::weigh(Patterns& patterns) const {
   fewest.push_back(0);
 }
 
-}  // namespace snug
+}  // namespace snug::fit

@@ -6,14 +6,14 @@
 
 #include "fit/gpu_modes.hpp"
 #include "fit/slices.hpp"
-#include "snug/mig/choose.hpp"
+#include "snug/mig/profile_choice.hpp"
 
-namespace snug {
+namespace snug::fit {
 namespace {
 
 /// A GPU in MIG mode has slices and nothing else.
-bool may_hold(const GpuInfo& gpu, GpuMode mode) {
-  return gpu.mig ? mode == GpuMode::kMig : allows(gpu, mode);
+bool may_hold(const model::GpuInfo& gpu, model::GpuMode mode) {
+  return gpu.mig_enabled ? mode == model::GpuMode::kMig : allows(gpu, mode);
 }
 
 Charge larger(const Charge& a, const Charge& b) {
@@ -22,8 +22,9 @@ Charge larger(const Charge& a, const Charge& b) {
 
 }  // namespace
 
-bool plausible(const ContainerRequest& asked, const Charge& stated, MebiBytes capacity) {
-  const MebiBytes eighth{capacity.value / 8};
+bool plausible(const model::ContainerRequest& asked, const Charge& stated,
+               base::MebiBytes capacity) {
+  const base::MebiBytes eighth{capacity.value / 8};
   const Charge on_smaller = charge(asked, capacity - eighth);
   const Charge on_larger = charge(asked, capacity + eighth);
   // A fraction's memory grows with the GPU, a memory request's part of the compute shrinks.
@@ -31,11 +32,12 @@ bool plausible(const ContainerRequest& asked, const Charge& stated, MebiBytes ca
          stated.compute <= on_smaller.compute && stated.compute >= on_larger.compute;
 }
 
-bool plausible(const MigTable& table, std::uint16_t profile, const ContainerRequest& asked) {
-  std::optional<SliceNeed> need = slice_need(asked);
+bool plausible(const model::MigTable& table, std::uint16_t profile,
+               const model::ContainerRequest& asked) {
+  std::optional<mig::SliceRequirement> need = mig::slice_requirement(asked);
   if (!need) return false;
   need->memory.value -= need->memory.value / 8;
-  return serves(table, table.profiles[profile], *need);
+  return mig::satisfies(table, table.profiles[profile], *need);
 }
 
 bool plausible(const Charge& today, const Charge& stated) {
@@ -44,21 +46,21 @@ bool plausible(const Charge& today, const Charge& stated) {
          stated.memory.value <= today.memory.value + eighth;
 }
 
-CountedDevice count_device(const ReservedDevice& device, const ContainerRequest* asked,
-                           const GpuState& gpu) {
+CountedDevice count_device(const model::ReservedDevice& device,
+                           const model::ContainerRequest* asked, const model::GpuState& gpu) {
   const Charge stated{.memory = device.memory, .compute = device.compute};
   CountedDevice counted{.cost = stated};
   // Whatever a reservation says of its size, a whole GPU is a whole GPU.
-  if (device.mode == GpuMode::kWhole) {
+  if (device.mode == model::GpuMode::kWhole) {
     counted.cost = {.memory = gpu.memory.value > 0 ? gpu.memory : stated.memory,
-                    .compute = kWholeGpu};
+                    .compute = base::kWholeGpu};
   }
-  if (gpu.closure == GpuClosure::kVanished) return counted;
-  const bool sized = asked != nullptr && device.mode != GpuMode::kMig;
+  if (gpu.closure == model::GpuClosure::kVanished) return counted;
+  const bool sized = asked != nullptr && device.mode != model::GpuMode::kMig;
   if (sized && !plausible(*asked, stated, gpu.memory)) {
     counted.cost = larger(larger(counted.cost, stated), charge(*asked, gpu.memory));
     counted.suspect = true;
-  } else if (sized && std::holds_alternative<FractionAsk>(asked->ask)) {
+  } else if (sized && std::holds_alternative<model::FractionRequest>(asked->device)) {
     counted.cost.memory = charge(*asked, gpu.memory).memory;
     counted.rounded = true;
   }
@@ -66,12 +68,12 @@ CountedDevice count_device(const ReservedDevice& device, const ContainerRequest*
   return counted;
 }
 
-CountedDevice count_slice(const MigTable& table, std::uint16_t profile,
-                          const ContainerRequest* asked, const Charge& stated) {
+CountedDevice count_slice(const model::MigTable& table, std::uint16_t profile,
+                          const model::ContainerRequest* asked, const Charge& stated) {
   const Charge cost = slice_charge(table, profile);
   const bool good =
       (asked == nullptr || plausible(table, profile, *asked)) && plausible(cost, stated);
   return {.cost = larger(stated, cost), .suspect = !good};
 }
 
-}  // namespace snug
+}  // namespace snug::fit

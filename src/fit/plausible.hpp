@@ -11,15 +11,15 @@
 #include "snug/model/reservation.hpp"
 #include "snug/model/snapshot.hpp"
 
-namespace snug {
+namespace snug::fit {
 
 /// Whether a reservation may state this charge for what was asked on a GPU that has `capacity` > 0
 /// today.
-[[nodiscard]] bool plausible(const ContainerRequest& asked, const Charge& stated,
-                             MebiBytes capacity);
+[[nodiscard]] bool plausible(const model::ContainerRequest& asked, const Charge& stated,
+                             base::MebiBytes capacity);
 /// Whether a slice of this profile may have been given for what was asked.
-[[nodiscard]] bool plausible(const MigTable& table, std::uint16_t profile,
-                             const ContainerRequest& asked);
+[[nodiscard]] bool plausible(const model::MigTable& table, std::uint16_t profile,
+                             const model::ContainerRequest& asked);
 /// Whether a slice that costs so much today may have cost what is stated. Drivers differ in what
 /// memory a profile has.
 [[nodiscard]] bool plausible(const Charge& today, const Charge& stated);
@@ -32,10 +32,11 @@ struct CountedDevice {
 };
 
 /// `asked`: what the device was reserved for; null: not known. A vanished GPU contradicts nothing.
-[[nodiscard]] CountedDevice count_device(const ReservedDevice& device,
-                                         const ContainerRequest* asked, const GpuState& gpu);
+[[nodiscard]] CountedDevice count_device(const model::ReservedDevice& device,
+                                         const model::ContainerRequest* asked,
+                                         const model::GpuState& gpu);
 /// The same for a device that has this slice of a card and counts `stated` without regard to that.
-[[nodiscard]] CountedDevice count_slice(const MigTable& table, std::uint16_t profile,
-                                        const ContainerRequest* asked, const Charge& stated);
+[[nodiscard]] CountedDevice count_slice(const model::MigTable& table, std::uint16_t profile,
+                                        const model::ContainerRequest* asked, const Charge& stated);
 
-}  // namespace snug
+}  // namespace snug::fit

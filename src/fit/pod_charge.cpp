@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace snug {
+namespace snug::fit {
 namespace {
 
 void raise(Charge& most, const Charge& cost) {
@@ -16,14 +16,15 @@ Charge PodCharge::total() const {
   if (parts_.size() == 1) return parts_.front().cost;
   Charge running;
   for (const Part& part : parts_) {
-    if (part.kind != ContainerKind::kInit) running += part.cost;
+    if (part.type != model::ContainerType::kInit) running += part.cost;
   }
   Charge most = running;
   for (const Part& init : parts_) {
-    if (init.kind != ContainerKind::kInit) continue;
+    if (init.type != model::ContainerType::kInit) continue;
     Charge beside;
     for (const Part& part : parts_) {
-      const bool started = part.kind == ContainerKind::kSidecar && part.position < init.position;
+      const bool started =
+          part.type == model::ContainerType::kSidecar && part.position < init.position;
       if (started || part.position == init.position) beside += part.cost;
     }
     raise(most, beside);
@@ -31,4 +32,4 @@ Charge PodCharge::total() const {
   return most;
 }
 
-}  // namespace snug
+}  // namespace snug::fit

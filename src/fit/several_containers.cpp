@@ -13,7 +13,7 @@
 #include "fit/several_memo.hpp"
 #include "snug/base/limits.hpp"
 
-namespace snug {
+namespace snug::fit {
 namespace {
 
 using Aim = CoverSearch::Aim;
@@ -29,25 +29,25 @@ constexpr std::int64_t kMostReasonSteps = 1'000;
 constexpr std::int64_t kMostOptionSteps = 1'000;
 
 /// The capacity by which weights are told for all GPUs of the node: the largest that it has.
-MebiBytes weigh_at(const NodeState& node) {
-  MebiBytes largest;
-  for (const GpuState& gpu : node.gpus) {
-    if (gpu.closure != GpuClosure::kVanished) largest = std::max(largest, gpu.memory);
+base::MebiBytes weigh_at(const model::NodeState& node) {
+  base::MebiBytes largest;
+  for (const model::GpuState& gpu : node.gpus) {
+    if (gpu.closure != model::GpuClosure::kVanished) largest = std::max(largest, gpu.memory);
   }
-  return largest.value > 0 ? largest : MebiBytes{kLargestQuantity};
+  return largest.value > 0 ? largest : base::MebiBytes{base::kLargestQuantity};
 }
 
 class SeveralContainers {
  public:
-  SeveralContainers(const NodeState& node, const Tenant& tenant, FitMemo& memo)
+  SeveralContainers(const model::NodeState& node, const Tenant& tenant, FitMemo& memo)
       : node_(node),
         tenant_(tenant),
         memo_(memo),
-        several_(memo.several()),
-        view_(node, tenant, kept_apart(node, tenant)),
+        several_(memo.multi_container()),
+        view_(node, tenant, isolated_gpus(node, tenant)),
         weigh_at_(weigh_at(node)) {
-    several_.tidy();
-    for (const GpuState& gpu : node.gpus) takers_.push_back(takers_of(gpu));
+    several_.trim();
+    for (const model::GpuState& gpu : node.gpus) takers_.push_back(takers_of(gpu));
   }
 
   bool possible() { return possible_under(constraints().size()); }
@@ -65,20 +65,20 @@ class SeveralContainers {
       }
       refusing = i;
     }
-    return {gave_up ? ReasonCode::kNoRoom : constraints()[refusing].reason, gave_up};
+    return {gave_up ? model::ReasonCode::kNoRoom : constraints()[refusing].reason, gave_up};
   }
 
   /// After possible() said yes: fills the list with those covers that score terms may choose among,
   /// with one at least.
-  void collect(PlacementList& options) {
+  void collect(model::PlacementList& options) {
     Offers offers(node_, several_.book, options);
     std::vector<Bin> bins = bins_under(constraints().size());
     std::ranges::sort(bins, {}, [&](const Bin& bin) {
-      return std::tuple(node_.gpus[bin.gpu].room, first_like(bin.gpu), bin.gpu);
+      return std::tuple(node_.gpus[bin.gpu].free_milli_sum, first_like(bin.gpu), bin.gpu);
     });
     mark_likes(bins);
     const bool all =
-        run(Aim::kFull, bins, tenant_.cap_left, kMostOptionSteps, [&](const Cover& cover) {
+        run(Aim::kFull, bins, tenant_.cap_remaining, kMostOptionSteps, [&](const Cover& cover) {
           offers.add(bins, cover);
           return options.size() < kMostOptions;
         });
@@ -87,7 +87,7 @@ class SeveralContainers {
     std::ranges::reverse(emptiest_first);
     mark_likes(emptiest_first);
     std::size_t spread = 0;
-    (void)run(Aim::kSpread, emptiest_first, tenant_.cap_left, kMostOptionSteps,
+    (void)run(Aim::kSpread, emptiest_first, tenant_.cap_remaining, kMostOptionSteps,
               [&](const Cover& cover) {
                 offers.add_new(emptiest_first, cover);
                 return ++spread < kMostSpreadOptions;
@@ -102,16 +102,16 @@ class SeveralContainers {
   bool possible_under(std::size_t first) {
     std::vector<Bin> bins = bins_under(first);
     std::ranges::sort(bins, {},
-                      [](const Bin& bin) { return std::pair(bin.patterns->kind(), bin.gpu); });
-    const std::int64_t cap = include_cap(first) ? tenant_.cap_left : kNoCap;
-    SeveralMemo::Question question{
-        .kinds = {}, .cap_left = cap, .in_full = first == constraints().size()};
-    for (const Bin& bin : bins) question.kinds.push_back(bin.patterns->number());
-    std::ranges::sort(question.kinds);
+                      [](const Bin& bin) { return std::pair(bin.patterns->gpu_class(), bin.gpu); });
+    const std::int64_t cap = include_cap(first) ? tenant_.cap_remaining : kNoCap;
+    MultiContainerCache::Question question{
+        .gpu_classes = {}, .cap_left = cap, .all_constraints = first == constraints().size()};
+    for (const Bin& bin : bins) question.gpu_classes.push_back(bin.patterns->number());
+    std::ranges::sort(question.gpu_classes);
     known_ = several_.find(question);
     if (known_ != nullptr) return known_->possible;
-    const std::int64_t most = question.in_full ? kMostFitSteps : kMostReasonSteps;
-    SeveralMemo::Known known;
+    const std::int64_t most = question.all_constraints ? base::kMaxFitSteps : kMostReasonSteps;
+    MultiContainerCache::Known known;
     const bool all = run(Aim::kAny, bins, cap, most, [&](const Cover& cover) {
       known.possible = true;
       for (std::size_t i = 0; i < bins.size(); ++i) {
@@ -159,7 +159,7 @@ class SeveralContainers {
     for (std::size_t gpu = 0; gpu < node_.gpus.size(); ++gpu) {
       GpuView view(view_, gpu);
       view.takers = takers_[gpu];
-      GpuKind kind{.offered = allocatable(view, first), .weigh_at = weigh_at_};
+      GpuClass kind{.offered = allocatable(view, first), .weigh_at = weigh_at_};
       kind.offered.allowed &= everybody();
       if (kind.offered.allowed == 0) continue;
       const Patterns& patterns = several_.book.of(kind);
@@ -174,9 +174,9 @@ class SeveralContainers {
   }
 
   /// The containers whose gpu-model takes this GPU. A vanished one may have been of any model.
-  ContainerSet takers_of(const GpuState& gpu) {
-    if (gpu.closure == GpuClosure::kVanished) return everybody();
-    const ContainerBits by_position = memo_.takers(*gpu.info);
+  ContainerSet takers_of(const model::GpuState& gpu) {
+    if (gpu.closure == model::GpuClosure::kVanished) return everybody();
+    const ContainerBits by_position = memo_.containers_taking(*gpu.info);
     ContainerSet set = 0;
     for (std::size_t turn = 0; turn < several_.book.containers(); ++turn) {
       const std::size_t position = several_.book.position(turn);
@@ -187,45 +187,45 @@ class SeveralContainers {
 
   void mark_likes(std::vector<Bin>& bins) const {
     for (std::size_t i = 0; i < bins.size(); ++i) {
-      bins[i].like_previous = i > 0 && first_like(bins[i].gpu) == first_like(bins[i - 1].gpu);
+      bins[i].is_like_previous = i > 0 && first_like(bins[i].gpu) == first_like(bins[i - 1].gpu);
     }
   }
 
   /// The first GPU of the node that no score tells from this one. Where links are scored it is
   /// itself.
   [[nodiscard]] std::size_t first_like(std::size_t gpu) const {
-    if (!node_.inventory->links.empty()) return gpu;
+    if (!node_.inventory->nvlinks.empty()) return gpu;
     std::size_t first = 0;
     while (!alike(first, gpu)) ++first;
     return first;
   }
   [[nodiscard]] bool alike(std::size_t a, std::size_t b) const {
-    return node_.gpus[a].same_as(node_.gpus[b]) &&
+    return node_.gpus[a].is_interchangeable_with(node_.gpus[b]) &&
            (view_.apart.empty() || view_.apart[a] == view_.apart[b]);
   }
 
-  const NodeState& node_;
+  const model::NodeState& node_;
   const Tenant& tenant_;
   FitMemo& memo_;
-  SeveralMemo& several_;
+  MultiContainerCache& several_;
   NodeView view_;
-  MebiBytes weigh_at_;
-  std::vector<ContainerSet> takers_;           // of each GPU
-  const SeveralMemo::Known* known_ = nullptr;  // what the last possible_under() found
+  base::MebiBytes weigh_at_;
+  std::vector<ContainerSet> takers_;                   // of each GPU
+  const MultiContainerCache::Known* known_ = nullptr;  // what the last possible_under() found
 };
 
 }  // namespace
 
-bool can_fit_several_containers(const NodeState& node, const Tenant& tenant, FitMemo& memo) {
+bool can_fit_several_containers(const model::NodeState& node, const Tenant& tenant, FitMemo& memo) {
   return SeveralContainers(node, tenant, memo).possible();
 }
 
-Answer fit_several_containers(const NodeState& node, const Tenant& tenant, FitMemo& memo,
-                              PlacementList& options) {
+Answer fit_several_containers(const model::NodeState& node, const Tenant& tenant, FitMemo& memo,
+                              model::PlacementList& options) {
   SeveralContainers containers(node, tenant, memo);
   if (!containers.possible()) return containers.refusal();
   containers.collect(options);
   return {};
 }
 
-}  // namespace snug
+}  // namespace snug::fit

@@ -5,19 +5,19 @@
 
 #include "snug/fit/fit.hpp"
 
-namespace snug {
+namespace snug::fit {
 
 struct Answer {
-  ReasonCode reason = ReasonCode::kNone;
+  model::ReasonCode reason = model::ReasonCode::kNone;
   bool gave_up = false;  // refused only because the search came to its limit
 };
 
 /// As fit(), for a request that asks Snug for devices in several containers.
-[[nodiscard]] Answer fit_several_containers(const NodeState& node, const Tenant& tenant,
-                                            FitMemo& memo, PlacementList& options);
+[[nodiscard]] Answer fit_several_containers(const model::NodeState& node, const Tenant& tenant,
+                                            FitMemo& memo, model::PlacementList& options);
 
 /// As can_fit(), for such a request.
-[[nodiscard]] bool can_fit_several_containers(const NodeState& node, const Tenant& tenant,
+[[nodiscard]] bool can_fit_several_containers(const model::NodeState& node, const Tenant& tenant,
                                               FitMemo& memo);
 
-}  // namespace snug
+}  // namespace snug::fit

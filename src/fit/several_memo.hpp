@@ -10,15 +10,15 @@
 
 #include "fit/patterns.hpp"
 
-namespace snug {
+namespace snug::fit {
 
-class SeveralMemo {
+class MultiContainerCache {
  public:
   /// All that decides whether the request is possible.
   struct Question {
-    std::vector<std::size_t> kinds;  // of a node's GPUs (Patterns::number), sorted
+    std::vector<std::size_t> gpu_classes;  // of a node's GPUs (Patterns::number), sorted
     std::int64_t cap_left = 0;
-    bool in_full = false;  // under all constraints; else for a reason, with fewer steps
+    bool all_constraints = false;  // under all constraints; else for a reason, with fewer steps
     friend auto operator<=>(const Question&, const Question&) = default;
   };
   struct Known {
@@ -28,7 +28,7 @@ class SeveralMemo {
     std::vector<std::pair<std::size_t, ContainerSet>> cover;
   };
 
-  explicit SeveralMemo(const GpuRequest& request) : book(request) {}
+  explicit MultiContainerCache(const model::GpuRequest& request) : book(request) {}
 
   [[nodiscard]] const Known* find(const Question& question) const {
     const auto found = known_.find(question);
@@ -39,9 +39,9 @@ class SeveralMemo {
   }
 
   /// Frees memory if much is remembered. Pointers from find() and remember() become invalid.
-  void tidy() {
+  void trim() {
     constexpr std::size_t kMany = 4'096;
-    if (book.kinds() + known_.size() <= kMany) return;
+    if (book.class_count() + known_.size() <= kMany) return;
     book.forget();
     known_.clear();
   }
@@ -52,4 +52,4 @@ class SeveralMemo {
   std::map<Question, Known> known_;
 };
 
-}  // namespace snug
+}  // namespace snug::fit

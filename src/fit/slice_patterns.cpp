@@ -10,7 +10,7 @@
 #include "fit/patterns.hpp"
 #include "snug/fit/pod_charge.hpp"
 
-namespace snug {
+namespace snug::fit {
 namespace {
 
 constexpr ContainerSet bit(std::size_t turn) { return ContainerSet{1} << turn; }
@@ -23,7 +23,8 @@ class SlicesOfSet {
     for (std::size_t turn = 0; turn < book.containers(); ++turn) {
       Wanted& wanted = by_turn_.emplace_back();
       wanted.turn = turn;
-      const std::optional<SliceNeed> need = slice_need(book.asked(turn));
+      const std::optional<mig::SliceRequirement> need =
+          mig::slice_requirement(book.request_of(turn));
       if (!need) continue;
       wanted.need = *need;
       wanted.profile = free.profile_for(*need);
@@ -74,29 +75,29 @@ class SlicesOfSet {
   struct Wanted {
     std::size_t turn = 0;
     std::optional<std::uint16_t> profile;  // nothing: none serves it
-    SliceNeed need;
+    mig::SliceRequirement need;
   };
 
   /// Where there is one.
-  [[nodiscard]] const MigProfile& profile_of(const Wanted& each) const {
+  [[nodiscard]] const model::MigProfile& profile_of(const Wanted& each) const {
     return free_.table->profiles[each.profile.value_or(0)];
   }
 
   void share() {
     std::vector<Wanted> inits;
     std::erase_if(wanted_, [&](const Wanted& each) {
-      const bool init = book_.asked(each.turn).kind == ContainerKind::kInit;
+      const bool init = book_.request_of(each.turn).type == model::ContainerType::kInit;
       if (init) inits.push_back(each);
       return init;
     });
     std::ranges::sort(inits, {}, [&](const Wanted& each) {
-      const MigProfile& profile = profile_of(each);
-      return std::tuple(-profile.size, -profile.compute, each.turn);
+      const model::MigProfile& profile = profile_of(each);
+      return std::tuple(-profile.size, -profile.compute_slices, each.turn);
     });
     for (const Wanted& init : inits) {
       const auto owner = std::ranges::find_if(wanted_, [&](const Wanted& each) {
-        return book_.asked(each.turn).kind != ContainerKind::kSidecar &&
-               serves(*free_.table, profile_of(each), init.need);
+        return book_.request_of(each.turn).type != model::ContainerType::kSidecar &&
+               mig::satisfies(*free_.table, profile_of(each), init.need);
       });
       if (owner == wanted_.end()) {
         wanted_.push_back(init);
@@ -122,12 +123,12 @@ void PatternBook::serve_slices(Patterns& patterns) {
   patterns.slices_.resize(costs.size());
   SlicesOfSet slices(*this, offered.mig);
   for (ContainerSet set = 1; set < costs.size(); ++set) {
-    if ((set & wholes_) != 0 || (set & ~offered.allowed) != 0) continue;
+    if ((set & whole_gpu_containers_) != 0 || (set & ~offered.allowed) != 0) continue;
     bool allowed = true;
     ContainerSet placed = set;
     for (std::size_t turn = 0; turn < containers(); ++turn) {
       if ((set & bit(turn)) == 0) continue;
-      allowed = allowed && offered.shares_for(asked(turn).isolation) != GpuMode::kNone;
+      allowed = allowed && offered.shares_for(request_of(turn).isolation) != model::GpuMode::kNone;
       const bool nameless = offered.any_profile && (named_ & bit(turn)) != 0;
       if (nameless && !slices.has_profile(turn)) placed &= ~bit(turn);
     }
@@ -136,14 +137,14 @@ void PatternBook::serve_slices(Patterns& patterns) {
     if (!found) continue;
     PodCharge sum;
     for (const SetSlice& each : *found) {
-      sum.add(asked(each.turn).kind, position(each.turn),
+      sum.add(request_of(each.turn).type, position(each.turn),
               slice_charge(*offered.mig.table, each.slice.profile));
     }
     costs[set] = sum.total();
-    patterns.modes_[set] = GpuMode::kMig;
+    patterns.modes_[set] = model::GpuMode::kMig;
     patterns.slices_[set] = *std::move(found);
   }
   patterns.costs_ = std::make_shared<const std::vector<Charge>>(std::move(costs));
 }
 
-}  // namespace snug
+}  // namespace snug::fit

@@ -5,28 +5,30 @@
 
 #include "snug/base/limits.hpp"
 
-namespace snug {
-Charge slice_charge(const MigTable& table, std::uint16_t profile) {
-  const MigProfile& of = table.profiles[profile];
-  return {.memory = of.memory, .compute = slice_compute(table, of)};
+namespace snug::fit {
+Charge slice_charge(const model::MigTable& table, std::uint16_t profile) {
+  const model::MigProfile& of = table.profiles[profile];
+  return {.memory = of.memory, .compute = mig::slice_compute(table, of)};
 }
 
-DeviceTake slice_take(const MigTable& table, AxisMask idle, MigPlacement slice) {
+model::DeviceAllocation slice_take(const model::MigTable& table, model::AxisMask idle,
+                                   model::MigPlacement slice) {
   const Charge cost = slice_charge(table, slice.profile);
   const std::int32_t milli =
-      axis_thousandths(table, idle) - axis_thousandths(table, idle & ~slice.range(table));
-  return {.mode = GpuMode::kMig,
-          .room = 2 * milli,
+      mig::axis_thousandths(table, idle) - mig::axis_thousandths(table, idle & ~slice.range(table));
+  return {.mode = model::GpuMode::kMig,
+          .milli_sum = 2 * milli,
           .milli = milli,
           .memory = cost.memory,
           .compute = cost.compute,
           .slice = slice};
 }
 
-std::span<const std::uint16_t> StartOrders::of(const MigTableRef& table, std::uint16_t profile) {
+std::span<const std::uint16_t> StartOrders::of(const model::MigTableRef& table,
+                                               std::uint16_t profile) {
   const auto [known, is_new] = orders_.try_emplace({table.pointer().get(), profile});
   Order& order = known->second;
-  if (is_new) order = {table.pointer(), starts_that_block_least(*table, profile)};
+  if (is_new) order = {table.pointer(), mig::least_blocking_starts(*table, profile)};
   return order.starts;
 }
 
@@ -37,25 +39,25 @@ class Placing {
   Placing(const MigFree& free, std::span<const std::uint16_t> profiles, StartOrders& orders)
       : free_(free), profiles_(profiles), orders_(orders) {}
 
-  std::optional<std::vector<MigPlacement>> run(std::int64_t& steps) {
+  std::optional<std::vector<model::MigPlacement>> run(std::int64_t& steps) {
     const bool found = extend(free_.use, 0);
-    steps += kMostSliceSteps - std::max<std::int64_t>(0, steps_);
+    steps += base::kMaxSliceSteps - std::max<std::int64_t>(0, steps_);
     if (!found) return std::nullopt;
     return placed_;
   }
 
  private:
   /// `from`: of the orders of starts; of equal profiles the later has a later one.
-  bool extend(const MigUse& use, std::size_t from) {
+  bool extend(const model::MigUse& use, std::size_t from) {
     if (placed_.size() == profiles_.size()) return true;
     const std::uint16_t profile = profiles_[placed_.size()];
     const std::span<const std::uint16_t> starts = orders_.of(free_.table, profile);
     for (std::size_t i = from; i < starts.size() && steps_-- > 0; ++i) {
-      const MigPlacement slice{profile, starts[i]};
+      const model::MigPlacement slice{profile, starts[i]};
       if (!free_.open(use, slice)) continue;
       placed_.push_back(slice);
       const bool again = placed_.size() < profiles_.size() && profiles_[placed_.size()] == profile;
-      if (extend(with_slice(*free_.table, use, slice), again ? i + 1 : 0)) return true;
+      if (extend(mig::with_slice(*free_.table, use, slice), again ? i + 1 : 0)) return true;
       placed_.pop_back();
     }
     return false;
@@ -64,16 +66,16 @@ class Placing {
   const MigFree& free_;
   std::span<const std::uint16_t> profiles_;
   StartOrders& orders_;
-  std::vector<MigPlacement> placed_;
-  std::int64_t steps_ = kMostSliceSteps;  // that are left
+  std::vector<model::MigPlacement> placed_;
+  std::int64_t steps_ = base::kMaxSliceSteps;  // that are left
 };
 
 }  // namespace
 
-std::optional<std::vector<MigPlacement>> place_together(const MigFree& free,
-                                                        std::span<const std::uint16_t> profiles,
-                                                        StartOrders& orders, std::int64_t& steps) {
+std::optional<std::vector<model::MigPlacement>> place_together(
+    const MigFree& free, std::span<const std::uint16_t> profiles, StartOrders& orders,
+    std::int64_t& steps) {
   return Placing(free, profiles, orders).run(steps);
 }
 
-}  // namespace snug
+}  // namespace snug::fit

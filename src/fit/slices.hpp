@@ -10,44 +10,46 @@
 
 #include "snug/fit/charge.hpp"
 #include "snug/fit/mig_free.hpp"
-#include "snug/mig/choose.hpp"
+#include "snug/mig/profile_choice.hpp"
 #include "snug/model/mig.hpp"
 #include "snug/model/placement.hpp"
 #include "snug/model/snapshot.hpp"
 
-namespace snug {
+namespace snug::fit {
 
-[[nodiscard]] constexpr bool may_be_slice(Isolation isolation) {
-  return isolation == Isolation::kAny || isolation == Isolation::kMig;
+[[nodiscard]] constexpr bool may_be_slice(model::Isolation isolation) {
+  return isolation == model::Isolation::kAny || isolation == model::Isolation::kMig;
 }
 
 /// What a slice costs its holder.
-[[nodiscard]] Charge slice_charge(const MigTable& table, std::uint16_t profile);
+[[nodiscard]] Charge slice_charge(const model::MigTable& table, std::uint16_t profile);
 
 /// The slice on a card that has these memory slices idle. The caller sets the container and the
 /// GPU.
-[[nodiscard]] DeviceTake slice_take(const MigTable& table, AxisMask idle, MigPlacement slice);
+[[nodiscard]] model::DeviceAllocation slice_take(const model::MigTable& table, model::AxisMask idle,
+                                                 model::MigPlacement slice);
 
 /// The order in which the starts of a profile are tried: starts_that_block_least(), cached. Not
 /// thread-safe.
 class StartOrders {
  public:
   /// Valid as long as this is.
-  [[nodiscard]] std::span<const std::uint16_t> of(const MigTableRef& table, std::uint16_t profile);
+  [[nodiscard]] std::span<const std::uint16_t> of(const model::MigTableRef& table,
+                                                  std::uint16_t profile);
 
  private:
   struct Order {
-    MigTablePtr table;  // keeps the key valid
+    model::MigTablePtr table;  // keeps the key valid
     std::vector<std::uint16_t> starts;
   };
-  std::map<std::pair<const MigTable*, std::uint16_t>, Order> orders_;
+  std::map<std::pair<const model::MigTable*, std::uint16_t>, Order> orders_;
 };
 
 /// Places for slices of all these profiles, in their order; nothing: there are none, or the search
 /// came to its limit (kMostSliceSteps). Adds the steps that it took to `steps`. It is fast if equal
 /// profiles are adjacent and the larger ones come first.
-[[nodiscard]] std::optional<std::vector<MigPlacement>> place_together(
+[[nodiscard]] std::optional<std::vector<model::MigPlacement>> place_together(
     const MigFree& free, std::span<const std::uint16_t> profiles, StartOrders& orders,
     std::int64_t& steps);
 
-}  // namespace snug
+}  // namespace snug::fit

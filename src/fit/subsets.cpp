@@ -5,25 +5,25 @@
 #include <set>
 #include <utility>
 
-namespace snug {
+namespace snug::fit {
 namespace {
 
 using Set = std::vector<std::size_t>;
 
 /// So many sets are scored in some ten microseconds: all pairs and quartets of eight GPUs.
-constexpr std::size_t kMostSets = 96;
+constexpr std::size_t kMaxSets = 96;
 
 /// Whether there are more than kMostSets ways to choose `count` of `all`.
 bool too_many(std::size_t all, std::size_t count) {
   std::size_t ways = 1;
-  for (std::size_t i = 1; i <= count && ways <= kMostSets; ++i) ways = ways * (all - count + i) / i;
-  return ways > kMostSets;
+  for (std::size_t i = 1; i <= count && ways <= kMaxSets; ++i) ways = ways * (all - count + i) / i;
+  return ways > kMaxSets;
 }
 
 /// All sets in ascending order; without links, a GPU is passed over with all its likes.
 class Every {
  public:
-  Every(const NodeState& node, const Set& fitting, std::size_t count)
+  Every(const model::NodeState& node, const Set& fitting, std::size_t count)
       : node_(node), fitting_(fitting), count_(count) {}
 
   std::vector<Set> run() {
@@ -33,7 +33,7 @@ class Every {
 
  private:
   void extend(std::size_t from) {
-    if (found_.size() >= kMostSets) return;
+    if (found_.size() >= kMaxSets) return;
     if (chosen_.size() == count_) {
       found_.push_back(chosen_);
       return;
@@ -47,27 +47,28 @@ class Every {
   }
 
   [[nodiscard]] bool alike(std::size_t a, std::size_t b) const {
-    return node_.inventory->links.empty() && node_.gpus[a].same_as(node_.gpus[b]);
+    return node_.inventory->nvlinks.empty() && node_.gpus[a].is_interchangeable_with(node_.gpus[b]);
   }
 
-  const NodeState& node_;
+  const model::NodeState& node_;
   const Set& fitting_;
   std::size_t count_;
   Set chosen_;
   std::vector<Set> found_;
 };
 
-std::int64_t links_to(const NodeState& node, std::size_t gpu, const Set& others) {
+std::int64_t links_to(const model::NodeState& node, std::size_t gpu, const Set& others) {
   std::int64_t sum = 0;
   for (const std::size_t other : others) {
-    if (other != gpu) sum += node.links(gpu, other);
+    if (other != gpu) sum += node.nvlinks_between(gpu, other);
   }
   return sum;
 }
 
 /// From one GPU on, each time the one with the most links into the set; of equals the one with the
 /// fewest to the rest, so that what stays hangs together too.
-Set grown_from(const NodeState& node, std::size_t seed, const Set& fitting, std::size_t count) {
+Set grown_from(const model::NodeState& node, std::size_t seed, const Set& fitting,
+               std::size_t count) {
   Set set{seed};
   Set rest = fitting;
   std::erase(rest, seed);
@@ -84,12 +85,12 @@ Set grown_from(const NodeState& node, std::size_t seed, const Set& fitting, std:
 
 }  // namespace
 
-std::vector<Set> subsets(const NodeState& node, const Set& fitting, std::size_t count) {
-  const bool linked = !node.inventory->links.empty();
+std::vector<Set> subsets(const model::NodeState& node, const Set& fitting, std::size_t count) {
+  const bool linked = !node.inventory->nvlinks.empty();
   if (!linked || !too_many(fitting.size(), count)) return Every(node, fitting, count).run();
   std::set<Set> found{Set(fitting.begin(), fitting.begin() + static_cast<std::ptrdiff_t>(count))};
   for (const std::size_t seed : fitting) found.insert(grown_from(node, seed, fitting, count));
   return {found.begin(), found.end()};
 }
 
-}  // namespace snug
+}  // namespace snug::fit

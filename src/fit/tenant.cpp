@@ -5,20 +5,20 @@
 #include <utility>
 
 #include "snug/fit/pod_charge.hpp"
-#include "snug/mig/catalog.hpp"
+#include "snug/mig/card_catalog.hpp"
 
-namespace snug {
+namespace snug::fit {
 
-std::vector<bool> kept_apart(const NodeState& node, const Tenant& tenant) {
-  if (tenant.rules == nullptr || !tenant.rules->any_apart()) return {};
+std::vector<bool> isolated_gpus(const model::NodeState& node, const Tenant& tenant) {
+  if (tenant.rules == nullptr || !tenant.rules->isolates_any_namespace()) return {};
   std::vector<bool> apart;
-  for (const HoldingPtr& holding : node.holdings) {
-    if (holding->of_host_alone() || !tenant.apart_from(holding->name_space)) continue;
-    for (const ReservedContainer& container : holding->reservation.containers) {
-      const auto* devices = std::get_if<std::vector<ReservedDevice>>(&container.given);
+  for (const model::HoldingPtr& holding : node.holdings) {
+    if (holding->is_cpu_only() || !tenant.is_isolated_from(holding->name_space)) continue;
+    for (const model::ReservedContainer& container : holding->reservation.containers) {
+      const auto* devices = std::get_if<std::vector<model::ReservedDevice>>(&container.assigned);
       if (devices == nullptr) continue;
-      for (const ReservedDevice& device : *devices) {
-        if (const auto gpu = node.gpu_of(device)) {
+      for (const model::ReservedDevice& device : *devices) {
+        if (const auto gpu = node.find_gpu(device)) {
           apart.resize(node.gpus.size());
           apart[*gpu] = true;
         }
@@ -28,27 +28,29 @@ std::vector<bool> kept_apart(const NodeState& node, const Tenant& tenant) {
   return apart;
 }
 
-MilliGpu unit_compute(const NodeInventory& inventory, std::string_view resource) {
-  const auto known = inventory.unit_milli.find(resource);
-  if (known != inventory.unit_milli.end()) return known->second;
-  if (resource.starts_with(kMigResource)) return {0};
-  return {(kWholeGpu.value + inventory.replicas - 1) / inventory.replicas};
+base::MilliGpu unit_compute(const model::NodeInventory& inventory, std::string_view resource) {
+  const auto known = inventory.milli_per_unit.find(resource);
+  if (known != inventory.milli_per_unit.end()) return known->second;
+  if (resource.starts_with(mig::kMigResourcePrefix)) return {0};
+  return {(base::kWholeGpu.value + inventory.replicas - 1) / inventory.replicas};
 }
 
-MilliGpu compute_held(const Holding& holding, const NodeInventory* inventory) {
-  MilliGpu sum;
+base::MilliGpu held_compute(const model::Holding& holding, const model::NodeInventory* inventory) {
+  base::MilliGpu sum;
   std::map<std::pair<int, std::string_view>, PodCharge> by_gpu;
-  const std::vector<ReservedContainer>& containers = holding.reservation.containers;
+  const std::vector<model::ReservedContainer>& containers = holding.reservation.containers;
   for (std::size_t c = 0; c < containers.size(); ++c) {
-    const ContainerKind kind = holding.kind_of(c);
-    if (const auto* units = std::get_if<KubeletUnits>(&containers[c].given)) {
+    const model::ContainerType kind = holding.container_type(c);
+    if (const auto* units = std::get_if<model::KubeletUnits>(&containers[c].assigned)) {
       if (inventory != nullptr) {
         sum.value += units->count * unit_compute(*inventory, units->resource).value;
       }
       continue;
     }
-    for (const auto& device : std::get<std::vector<ReservedDevice>>(containers[c].given)) {
-      const MilliGpu compute = device.mode == GpuMode::kWhole ? kWholeGpu : device.compute;
+    for (const auto& device :
+         std::get<std::vector<model::ReservedDevice>>(containers[c].assigned)) {
+      const base::MilliGpu compute =
+          device.mode == model::GpuMode::kWhole ? base::kWholeGpu : device.compute;
       by_gpu[{device.index, device.uuid}].add(kind, c, {.memory = {}, .compute = compute});
     }
   }
@@ -56,4 +58,4 @@ MilliGpu compute_held(const Holding& holding, const NodeInventory* inventory) {
   return sum;
 }
 
-}  // namespace snug
+}  // namespace snug::fit

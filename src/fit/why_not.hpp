@@ -2,10 +2,10 @@
 #pragma once
 
 #include "snug/fit/fit.hpp"
-#include "snug/model/refusal.hpp"
+#include "snug/model/reasons.hpp"
 #include "snug/model/snapshot.hpp"
 
-namespace snug {
+namespace snug::fit {
 
 /// The reason to report instead of `found`, which a constraint gave:
 ///   - kNoProfile if a container names a MIG profile that no GPU of the node has, or could have in
@@ -14,6 +14,7 @@ namespace snug {
 ///     slice, of the node has;
 ///   - else `found` itself.
 /// Reading the names of cards counts as steps of `memo`.
-[[nodiscard]] ReasonCode closest_reason(const NodeState& node, FitMemo& memo, ReasonCode found);
+[[nodiscard]] model::ReasonCode closest_reason(const model::NodeState& node, FitMemo& memo,
+                                               model::ReasonCode found);
 
-}  // namespace snug
+}  // namespace snug::fit

@@ -5,29 +5,29 @@
 #include <limits>
 #include <utility>
 
-namespace snug {
+namespace snug::leader {
 namespace {
 
 using std::chrono::milliseconds;
 
 /// client-go releases a Lease by writing a record without a holder and with this duration.
-constexpr std::chrono::seconds kReleased{1};
+constexpr std::chrono::seconds kReleasedDuration{1};
 
 }  // namespace
 
 ElectionSettings election_settings(std::string identity, milliseconds api_timeout,
-                                   const Limits& limits) {
+                                   const base::Limits& limits) {
   return {.identity = std::move(identity),
           .lease_duration = milliseconds(limits.lease_duration_ms),
           .renew_deadline = milliseconds(limits.renew_deadline_ms),
-          .write_window = carry_out_window(api_timeout, limits),
+          .write_window = execution_window(api_timeout, limits),
           .orphan_window = unanswered_window(api_timeout, limits)};
 }
 
-Election::Election(ElectionSettings settings, TimePoint started)
+Election::Election(ElectionSettings settings, base::TimePoint started)
     : settings_(std::move(settings)), started_(started) {}
 
-void Election::observe(const std::optional<Lease>& lease, TimePoint now) {
+void Election::observe(const std::optional<Lease>& lease, base::TimePoint now) {
   const bool same = observed_ && lease.has_value() == lease_.has_value() &&
                     (!lease || lease->record == lease_->record);
   if (!same) observed_at_ = now;
@@ -35,23 +35,23 @@ void Election::observe(const std::optional<Lease>& lease, TimePoint now) {
   lease_ = lease;
   if (lease && lease->record.holder == settings_.identity) return;
   leading_ = false;
-  may_be_ours_ = false;
+  holder_may_be_predecessor_ = false;
 }
 
-TimePoint Election::free_at() const {
-  if (!lease_) return TimePoint::max();
+base::TimePoint Election::free_at() const {
+  if (!lease_) return base::TimePoint::max();
   const std::string& holder = lease_->record.holder;
   const bool ours = holder == settings_.identity;
-  if (ours && may_be_ours_) return started_ + settings_.orphan_window;
+  if (ours && holder_may_be_predecessor_) return started_ + settings_.orphan_window;
   const std::chrono::seconds stated(lease_->record.duration_s);
-  if (holder.empty() && stated == kReleased) return observed_at_;
-  const TimePoint after = observed_at_ + settings_.write_window;
+  if (holder.empty() && stated == kReleasedDuration) return observed_at_;
+  const base::TimePoint after = observed_at_ + settings_.write_window;
   const bool other = !holder.empty() && !ours;
   return after + (other ? std::max(settings_.lease_duration, milliseconds(stated))
                         : settings_.lease_duration);
 }
 
-std::string Election::other_holder(TimePoint now) const {
+std::string Election::other_holder(base::TimePoint now) const {
   if (!lease_ || lease_->record.holder == settings_.identity || is_free(now)) return {};
   return lease_->record.holder;
 }
@@ -59,14 +59,14 @@ std::string Election::other_holder(TimePoint now) const {
 LeaseRecord Election::placeholder() const {
   LeaseRecord record;
   // Longer than kReleased, which would mark the Lease as released.
-  record.duration_s =
-      std::max(std::chrono::ceil<std::chrono::seconds>(settings_.lease_duration), 2 * kReleased)
-          .count();
+  record.duration_s = std::max(std::chrono::ceil<std::chrono::seconds>(settings_.lease_duration),
+                               2 * kReleasedDuration)
+                          .count();
   return record;
 }
 
-LeaseRecord Election::claim() {
-  may_be_ours_ = true;
+LeaseRecord Election::claim_record() {
+  holder_may_be_predecessor_ = true;
   LeaseRecord record = placeholder();
   record.holder = settings_.identity;
   if (!lease_) return record;
@@ -78,7 +78,7 @@ LeaseRecord Election::claim() {
   return record;
 }
 
-void Election::claimed(Lease written, TimePoint asked) {
+void Election::confirm_claim(Lease written, base::TimePoint asked) {
   leading_ = true;
   renewed_ = asked;
   observed_ = true;
@@ -88,11 +88,11 @@ void Election::claimed(Lease written, TimePoint asked) {
 
 LeaseRecord Election::release() const {
   LeaseRecord record;
-  record.duration_s = kReleased.count();
+  record.duration_s = kReleasedDuration.count();
   record.transitions = lease_ ? lease_->record.transitions : 0;
   return record;
 }
 
 void Election::resign() { leading_ = false; }
 
-}  // namespace snug
+}  // namespace snug::leader

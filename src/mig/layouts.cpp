@@ -5,22 +5,22 @@
 
 #include "snug/base/limits.hpp"
 
-namespace snug {
+namespace snug::mig {
 namespace {
 
 /// Enumerates layouts depth first, by ascending start of the slices. A maximal layout has no gap in
 /// which a slice without engines fits, so the search for maximal layouts stops at such a gap.
-class Search {
+class LayoutSearch {
  public:
-  Search(const MigTable& table, std::vector<MigPlacement> slices, bool maximal)
+  LayoutSearch(const model::MigTable& table, std::vector<model::MigPlacement> slices, bool maximal)
       : table_(table), slices_(std::move(slices)), maximal_(maximal) {
-    std::ranges::sort(slices_, {}, &MigPlacement::start);
-    filled_by_.fill(maximal ? table.axis + 1 : kMostAxisSlices + 1);
-    if (maximal) find_fillers();
+    std::ranges::sort(slices_, {}, &model::MigPlacement::start);
+    fill_limit_.fill(maximal ? table.memory_slices + 1 : model::kMaxAxisSlices + 1);
+    if (maximal) find_fill_limits();
   }
 
   /// Empty: a limit was reached.
-  std::vector<MigLayout> all() {
+  std::vector<MigLayout> run() {
     extend({}, 0, 0);
     if (!within_bounds()) return {};
     std::ranges::sort(found_);
@@ -29,38 +29,38 @@ class Search {
 
  private:
   /// filled_by_[p]: the smallest end of a slice without engines that starts at p or later.
-  void find_fillers() {
-    for (const MigPlacement slice : slices_) {
-      const MigProfile& profile = table_.profiles[slice.profile];
-      if (profile.engines != MigEngines{}) continue;
+  void find_fill_limits() {
+    for (const model::MigPlacement slice : slices_) {
+      const model::MigProfile& profile = table_.profiles[slice.profile];
+      if (profile.engines != model::MigEngines{}) continue;
       for (std::size_t from = 0; from <= slice.start; ++from) {
-        filled_by_[from] = std::min(filled_by_[from], slice.start + profile.size);
+        fill_limit_[from] = std::min(fill_limit_[from], slice.start + profile.size);
       }
     }
   }
 
   [[nodiscard]] bool within_bounds() const {
-    return steps_ <= kMostMigLayoutSteps && found_.size() <= kMostMigLayouts;
+    return steps_ <= base::kMaxMigLayoutSteps && found_.size() <= base::kMaxMigLayouts;
   }
 
-  [[nodiscard]] bool can_grow(const MigUse& use) {
-    return std::ranges::any_of(slices_, [&](MigPlacement slice) {
+  [[nodiscard]] bool can_grow(const model::MigUse& use) {
+    return std::ranges::any_of(slices_, [&](model::MigPlacement slice) {
       ++steps_;
-      return has_room(table_, use, slice);
+      return slice_fits(table_, use, slice);
     });
   }
 
   /// Adds to `layout_`, which uses `use` and ends at `end`, each slice from position `next` on.
   // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the axis has slices
-  void extend(const MigUse& use, int end, std::size_t next) {
-    const int reach = filled_by_[static_cast<std::size_t>(end)];
-    if (reach > table_.axis && (!maximal_ || !can_grow(use))) found_.push_back(layout_);
+  void extend(const model::MigUse& use, int end, std::size_t next) {
+    const int reach = fill_limit_[static_cast<std::size_t>(end)];
+    if (reach > table_.memory_slices && (!maximal_ || !can_grow(use))) found_.push_back(layout_);
     for (std::size_t i = next; i < slices_.size() && within_bounds(); ++i) {
       ++steps_;
-      const MigPlacement slice = slices_[i];
+      const model::MigPlacement slice = slices_[i];
       if (slice.start < end) continue;
       if (slice.start >= reach) break;
-      if (!has_room(table_, use, slice)) continue;
+      if (!slice_fits(table_, use, slice)) continue;
       layout_.push_back(slice);
       extend(with_slice(table_, use, slice), slice.start + table_.profiles[slice.profile].size,
              i + 1);
@@ -68,10 +68,10 @@ class Search {
     }
   }
 
-  const MigTable& table_;
-  std::vector<MigPlacement> slices_;
+  const model::MigTable& table_;
+  std::vector<model::MigPlacement> slices_;
   const bool maximal_;
-  std::array<int, kMostAxisSlices + 1> filled_by_{};
+  std::array<int, model::kMaxAxisSlices + 1> fill_limit_{};
   MigLayout layout_;
   std::vector<MigLayout> found_;
   std::int64_t steps_ = 0;
@@ -79,18 +79,19 @@ class Search {
 
 }  // namespace
 
-bool has_room(const MigTable& table, const MigUse& use, MigPlacement slice) {
-  return (use.taken & slice.range(table)) == 0 &&
-         (use.engines + table.profiles[slice.profile].engines).within(table.engines);
+bool slice_fits(const model::MigTable& table, const model::MigUse& use, model::MigPlacement slice) {
+  return (use.taken_slices & slice.range(table)) == 0 &&
+         (use.engines + table.profiles[slice.profile].engines).fits_in(table.engines);
 }
 
-MigUse with_slice(const MigTable& table, MigUse use, MigPlacement slice) {
-  return {.taken = use.taken | slice.range(table),
+model::MigUse with_slice(const model::MigTable& table, model::MigUse use,
+                         model::MigPlacement slice) {
+  return {.taken_slices = use.taken_slices | slice.range(table),
           .engines = use.engines + table.profiles[slice.profile].engines};
 }
 
-std::vector<MigPlacement> placements(const MigTable& table) {
-  std::vector<MigPlacement> all;
+std::vector<model::MigPlacement> all_placements(const model::MigTable& table) {
+  std::vector<model::MigPlacement> all;
   for (std::size_t i = 0; i < table.profiles.size(); ++i) {
     for (const int start : table.profiles[i].starts) {
       all.push_back({static_cast<std::uint16_t>(i), static_cast<std::uint16_t>(start)});
@@ -100,28 +101,29 @@ std::vector<MigPlacement> placements(const MigTable& table) {
 }
 
 /// All slices of a profile have one size, so taking the first that fits is optimal.
-int most_slices(const MigTable& table, std::size_t profile) {
-  MigUse use;
+int max_slices(const model::MigTable& table, std::size_t profile) {
+  model::MigUse use;
   int most = 0;
-  for (const MigPlacement slice : placements(table)) {
-    if (slice.profile != profile || !has_room(table, use, slice)) continue;
+  for (const model::MigPlacement slice : all_placements(table)) {
+    if (slice.profile != profile || !slice_fits(table, use, slice)) continue;
     use = with_slice(table, use, slice);
     ++most;
   }
   return most;
 }
 
-std::vector<MigLayout> maximal_layouts(const MigTable& table, bool plain_only) {
-  std::vector<MigPlacement> slices = placements(table);
+std::vector<MigLayout> maximal_layouts(const model::MigTable& table, bool plain_only) {
+  std::vector<model::MigPlacement> slices = all_placements(table);
   if (plain_only) {
-    std::erase_if(slices,
-                  [&](MigPlacement slice) { return !table.profiles[slice.profile].plain(); });
+    std::erase_if(slices, [&](model::MigPlacement slice) {
+      return !table.profiles[slice.profile].is_plain();
+    });
   }
-  return Search(table, std::move(slices), true).all();
+  return LayoutSearch(table, std::move(slices), true).run();
 }
 
-std::vector<MigLayout> all_layouts(const MigTable& table) {
-  return Search(table, placements(table), false).all();
+std::vector<MigLayout> all_layouts(const model::MigTable& table) {
+  return LayoutSearch(table, all_placements(table), false).run();
 }
 
-}  // namespace snug
+}  // namespace snug::mig

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace snug {
+namespace snug::model {
 namespace {
 
 /// More than any node has of CPU or memory, so that products stay within 64 bits.
@@ -53,4 +53,4 @@ std::int64_t StrandingTable::oversized(std::int64_t free, std::int64_t allocatab
   return served * std::min<std::int64_t>(gpu, 1000) / 1000;
 }
 
-}  // namespace snug
+}  // namespace snug::model

@@ -1,6 +1,6 @@
 #include "snug/model/request.hpp"
 
-namespace snug {
+namespace snug::model {
 
 std::string to_text(std::span<const RequestText> requests) {
   std::string text;
@@ -21,4 +21,4 @@ std::string to_text(const GpuRequest& request) {
   return to_text(texts);
 }
 
-}  // namespace snug
+}  // namespace snug::model

@@ -5,15 +5,19 @@
 #include <utility>
 
 #include "snug/fit/fit.hpp"
-#include "snug/fit/usage.hpp"
-#include "snug/plan/choice.hpp"
-#include "snug/plan/host_room.hpp"
+#include "snug/fit/node_usage.hpp"
+#include "snug/plan/node_resources_fit.hpp"
+#include "snug/plan/placement_finder.hpp"
 #include "snug/plan/plan.hpp"
 
-namespace snug {
-AfterEviction::AfterEviction(const Preemptor& preemptor, const NodeState& node,
-                             const Around& around, FitMemo& memo)
-    : preemptor_(preemptor), node_(node), around_(around), memo_(memo), began_(memo.work()) {
+namespace snug::plan {
+AfterEviction::AfterEviction(const Preemptor& preemptor, const model::NodeState& node,
+                             const NodeContext& context, fit::FitMemo& memo)
+    : preemptor_(preemptor),
+      node_(node),
+      context_(context),
+      memo_(memo),
+      work_at_start_(memo.work()) {
   for (std::size_t i = 0; i < node.holdings.size(); ++i) {
     if (has_gpus(i)) gpu_pods_.push_back(i);
   }
@@ -22,60 +26,63 @@ AfterEviction::AfterEviction(const Preemptor& preemptor, const NodeState& node,
 bool AfterEviction::gpus_fit(const PodSet& gone) {
   PodSet key(gpu_pods_.size());
   for (std::size_t i = 0; i < gpu_pods_.size(); ++i) key[i] = gone[gpu_pods_[i]];
-  const auto found = known_.find(key);
-  if (found != known_.end()) return found->second;
-  if (memo_.work() - began_ > most_work_) {
-    ran_out_ = true;
+  const auto found = fits_without_.find(key);
+  if (found != fits_without_.end()) return found->second;
+  if (memo_.work() - work_at_start_ > work_budget_) {
+    budget_exhausted_ = true;
     return false;
   }
-  return known_.emplace(std::move(key), try_without(gone)).first->second;
+  return fits_without_.emplace(std::move(key), gpus_fit_without(gone)).first->second;
 }
 
-bool AfterEviction::try_without(const PodSet& gone) {
-  std::vector<HoldingPtr> left;
+bool AfterEviction::gpus_fit_without(const PodSet& gone) {
+  std::vector<model::HoldingPtr> left;
   left.reserve(gpu_pods_.size());
   for (const std::size_t pod : gpu_pods_) {
     if (!gone[pod]) left.push_back(node_.holdings[pod]);
   }
-  const NodeStatePtr state = with_holdings(node_, std::move(left));
-  const NamespaceUse held = held_without(gone);
-  const Claim& claim = preemptor_.claim;
-  return keeps_for_others()
-             ? reason_on(*state, held) == ReasonCode::kNone
-             : can_fit(*state, tenant_of(claim.name_space, claim.sharing, held), memo_);
+  const model::NodeStatePtr state = fit::with_holdings(node_, std::move(left));
+  const model::NamespaceUsage held = usage_without(gone);
+  const IncomingPod& incoming = preemptor_.incoming;
+  return has_nominations()
+             ? reason_on(*state, held) == model::ReasonCode::kNone
+             : fit::can_fit(*state, tenant_of(incoming.name_space, incoming.sharing, held), memo_);
 }
 
-ReasonCode AfterEviction::reason_on(const NodeState& state, const NamespaceUse& held) {
-  const Claim& claim = preemptor_.claim;
-  if (keeps_for_others()) {
-    return choose_with(memo_, state, claim,
-                       {.held = held, .nominations = around_.nominations, .demand = around_.demand})
+model::ReasonCode AfterEviction::reason_on(const model::NodeState& state,
+                                           const model::NamespaceUsage& held) {
+  const IncomingPod& incoming = preemptor_.incoming;
+  if (has_nominations()) {
+    return choose_placement_with(memo_, state, incoming,
+                                 {.namespace_usage = held,
+                                  .nominations = context_.nominations,
+                                  .demand = context_.demand})
         .reason;
   }
-  PlacementList options;
-  return fit(state, tenant_of(claim.name_space, claim.sharing, held), memo_, options);
+  model::PlacementList options;
+  return fit::fit(state, tenant_of(incoming.name_space, incoming.sharing, held), memo_, options);
 }
 
 /// The use of namespaces without these pods, for their caps.
-NamespaceUse AfterEviction::held_without(const PodSet& gone) const {
-  NamespaceUse held = around_.held;
+model::NamespaceUsage AfterEviction::usage_without(const PodSet& gone) const {
+  model::NamespaceUsage held = context_.namespace_usage;
   for (const std::size_t pod : gpu_pods_) {
     if (!gone[pod]) continue;
-    const Holding& holding = *node_.holdings[pod];
-    held.add(holding.name_space, -compute_held(holding, node_.inventory.get()));
+    const model::Holding& holding = *node_.holdings[pod];
+    held.add(holding.name_space, -fit::held_compute(holding, node_.inventory.get()));
   }
   return held;
 }
 
 bool AfterEviction::host_fits(const PodSet& gone) const {
-  const HostCapacity& all = node_.inventory->host;
+  const model::HostAllocatable& all = node_.inventory->host;
   if (!all.known) return true;
-  HostAmounts used = node_.unlisted_host_used;
+  model::HostResources used = node_.unlisted_host_used;
   for (std::size_t i = 0; i < gone.size(); ++i) {
     if (!gone[i]) used += node_.holdings[i]->host;
   }
-  const std::int64_t pods = node_.pods - std::ranges::count(gone, true);
-  return host_has_room(all, used, pods, preemptor_.claim.host);
+  const std::int64_t pods = node_.pod_count - std::ranges::count(gone, true);
+  return node_resources_fit(all, used, pods, preemptor_.incoming.host);
 }
 
-}  // namespace snug
+}  // namespace snug::plan

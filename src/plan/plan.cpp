@@ -8,44 +8,45 @@
 
 #include "snug/base/check.hpp"
 #include "snug/base/limits.hpp"
-#include "snug/fit/usage.hpp"
-#include "snug/plan/choice.hpp"
+#include "snug/fit/node_usage.hpp"
+#include "snug/plan/placement_finder.hpp"
 
-namespace snug {
+namespace snug::plan {
 namespace {
 
 /// The difference of two scores may need 65 bits.
 __extension__ using Wide = __int128;
 
 /// The slice of the take, with its uuid if the slice exists already.
-std::optional<Slice> slice_of(const GpuInfo& gpu, const DeviceTake& take) {
-  if (take.mode != GpuMode::kMig) return std::nullopt;
-  const MigProfile& profile = gpu.mig_table->profiles[take.slice.profile];
-  Slice slice{.profile = profile.name, .start = take.slice.start, .size = profile.size, .uuid = {}};
-  for (const Slice& known : gpu.mig_instances) {
-    if (placement_of(*gpu.mig_table, known) == take.slice) slice = known;
+std::optional<model::Slice> reserved_slice(const model::GpuInfo& gpu,
+                                           const model::DeviceAllocation& allocation) {
+  if (allocation.mode != model::GpuMode::kMig) return std::nullopt;
+  const model::MigProfile& profile = gpu.mig_table->profiles[allocation.slice.profile];
+  model::Slice slice{
+      .profile = profile.name, .start = allocation.slice.start, .size = profile.size, .uuid = {}};
+  for (const model::Slice& known : gpu.mig_instances) {
+    if (model::find_placement(*gpu.mig_table, known) == allocation.slice) slice = known;
   }
   return slice;
 }
 
 /// The devices or units that one container has in a placement.
-std::variant<std::vector<ReservedDevice>, KubeletUnits> given(const NodeState& node,
-                                                              const ContainerRequest& asked,
-                                                              std::size_t container,
-                                                              PlacementView placement) {
-  if (const auto* kubelet = std::get_if<KubeletAsk>(&asked.ask)) {
-    return KubeletUnits{kubelet->resource, asked.count};
+std::variant<std::vector<model::ReservedDevice>, model::KubeletUnits> assigned_to(
+    const model::NodeState& node, const model::ContainerRequest& asked, std::size_t container,
+    model::PlacementView placement) {
+  if (const auto* kubelet = std::get_if<model::KubeletRequest>(&asked.device)) {
+    return model::KubeletUnits{kubelet->resource, asked.count};
   }
-  std::vector<ReservedDevice> devices;
-  for (const DeviceTake& take : placement.takes) {
-    if (take.container != container) continue;
-    const GpuInfo& gpu = *node.gpus[take.gpu].info;
+  std::vector<model::ReservedDevice> devices;
+  for (const model::DeviceAllocation& allocation : placement.allocations) {
+    if (allocation.container != container) continue;
+    const model::GpuInfo& gpu = *node.gpus[allocation.gpu].info;
     devices.push_back({.index = gpu.index,
                        .uuid = gpu.uuid,
-                       .mode = take.mode,
-                       .memory = take.memory,
-                       .compute = take.compute,
-                       .slice = slice_of(gpu, take)});
+                       .mode = allocation.mode,
+                       .memory = allocation.memory,
+                       .compute = allocation.compute,
+                       .slice = reserved_slice(gpu, allocation)});
   }
   return devices;
 }
@@ -54,17 +55,17 @@ class Planner {
  public:
   explicit Planner(const PlanInput& input)
       : input_(input),
-        claim_(input.claim),
-        tenant_(tenant_of(claim_.name_space, claim_.sharing, input.snapshot.held)),
-        fit_memo_(claim_.request) {}
+        incoming_(input.incoming),
+        tenant_(tenant_of(incoming_.name_space, incoming_.sharing, input.snapshot.namespace_usage)),
+        fit_memo_(incoming_.request) {}
 
   /// By name; kNoSlot if the node is not in the snapshot.
-  static std::vector<std::uint32_t> slots_of(const Snapshot& snapshot,
+  static std::vector<std::uint32_t> slots_of(const model::Snapshot& snapshot,
                                              std::span<const std::string_view> names) {
     std::vector<std::uint32_t> slots;
     slots.reserve(names.size());
-    for (const std::optional<NodeIndex>& found : snapshot.names->find_all(names)) {
-      slots.push_back(found.value_or(NodeIndex{kNoSlot}).value);
+    for (const std::optional<base::NodeIndex>& found : snapshot.names->find_all(names)) {
+      slots.push_back(found.value_or(base::NodeIndex{kNoSlot}).value);
     }
     return slots;
   }
@@ -74,12 +75,13 @@ class Planner {
   Plan run(std::vector<std::uint32_t> slots, const Before& before) {
     slots_ = std::move(slots);
     plan_.verdicts.resize(slots_.size());
-    if (input_.memo != nullptr) input_.memo->learned(input_.snapshot.demand->version);
-    recall(before);
+    if (input_.cache != nullptr)
+      input_.cache->invalidate_if_demand_changed(input_.snapshot.demand->version);
+    read_cached_verdicts(before);
     for (std::size_t n = 0; n < to_judge_.size(); ++n) {
-      fetch_ahead(n);
-      if (fit_memo_.steps() > kMostFitStepsOfCall) {
-        plan_.verdicts[to_judge_[n]].reason = kNotJudged;
+      prefetch(n);
+      if (fit_memo_.steps() > base::kMaxFitStepsPerCall) {
+        plan_.verdicts[to_judge_[n]].reason = fit::kNotJudged;
       } else {
         judge(to_judge_[n]);
         keep_if_best(to_judge_[n], plan_.verdicts[to_judge_[n]], before);
@@ -88,7 +90,7 @@ class Planner {
     if (plan_.winner) {
       judge(*plan_.winner);  // for its placement
       SNUG_CHECK(!options_.empty());
-      plan_.placement = options_[best_].copy();
+      plan_.placement = options_[best_option_].copy();
     }
     return std::move(plan_);
   }
@@ -96,17 +98,17 @@ class Planner {
  private:
   static constexpr std::uint32_t kNoSlot = UINT32_MAX;
 
-  [[nodiscard]] const NodeState& state(std::size_t candidate) const {
+  [[nodiscard]] const model::NodeState& state(std::size_t candidate) const {
     return *input_.snapshot.nodes[slots_[candidate]];
   }
 
-  [[nodiscard]] const Intents* intents_on(std::size_t candidate) const {
+  [[nodiscard]] const model::Intents* intents_on(std::size_t candidate) const {
     if (input_.snapshot.intents.empty()) return nullptr;
     const auto found = input_.snapshot.intents.find(slots_[candidate]);
     return found == input_.snapshot.intents.end() ? nullptr : &found->second;
   }
 
-  [[nodiscard]] const Nominations* nominations_on(std::size_t candidate) const {
+  [[nodiscard]] const model::Nominations* nominations_on(std::size_t candidate) const {
     if (input_.snapshot.nominations.empty()) return nullptr;
     const auto found = input_.snapshot.nominations.find(slots_[candidate]);
     return found == input_.snapshot.nominations.end() ? nullptr : &found->second;
@@ -114,19 +116,19 @@ class Planner {
 
   /// Sets the verdicts that are cached; adds the other candidates to to_judge_.
   template <typename Before>
-  void recall(const Before& before) {
-    const NodeTable& nodes = input_.snapshot.nodes;
-    const PlanMemo* const memo = input_.memo;
+  void read_cached_verdicts(const Before& before) {
+    const model::NodeTable& nodes = input_.snapshot.nodes;
+    const VerdictCache* const cache = input_.cache;
     const bool others = !input_.snapshot.intents.empty() || !input_.snapshot.nominations.empty();
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       const std::uint32_t slot = slots_[i];
       if (slot == kNoSlot) {
-        plan_.verdicts[i].reason = ReasonCode::kUnknownNode;
+        plan_.verdicts[i].reason = model::ReasonCode::kUnknownNode;
         continue;
       }
       const bool by_state = !others || (intents_on(i) == nullptr && nominations_on(i) == nullptr);
-      const PlanMemo::Known* const known =
-          memo != nullptr && by_state ? memo->find(slot, nodes.version(slot)) : nullptr;
+      const VerdictCache::Entry* const known =
+          cache != nullptr && by_state ? cache->find(slot, nodes.version(slot)) : nullptr;
       if (known == nullptr) {
         to_judge_.push_back(i);
         continue;
@@ -138,19 +140,19 @@ class Planner {
 
   /// Prefetches the states of the next candidates: the states of a large cluster exceed the
   /// processor's cache (bench/plan_bench).
-  void fetch_ahead(std::size_t now) const {
+  void prefetch(std::size_t now) const {
     constexpr std::size_t kFar = 12;
     constexpr std::size_t kNear = 6;
     constexpr std::size_t kCacheLine = 64;
     if (now + kFar < to_judge_.size()) {
-      const NodeState& node = state(to_judge_[now + kFar]);
+      const model::NodeState& node = state(to_judge_[now + kFar]);
       __builtin_prefetch(&node.inventory);  // the first and the last member that are read
-      __builtin_prefetch(&node.annotated_gate);
+      __builtin_prefetch(&node.annotated_refusal);
     }
     if (now + kNear < to_judge_.size()) {
-      const std::vector<GpuState>& gpus = state(to_judge_[now + kNear]).gpus;
+      const std::vector<model::GpuState>& gpus = state(to_judge_[now + kNear]).gpus;
       const auto* first = reinterpret_cast<const char*>(gpus.data());
-      for (std::size_t at = 0; at < gpus.size() * sizeof(GpuState); at += kCacheLine) {
+      for (std::size_t at = 0; at < gpus.size() * sizeof(model::GpuState); at += kCacheLine) {
         __builtin_prefetch(first + at);
       }
     }
@@ -158,53 +160,53 @@ class Planner {
 
   /// Sets the candidate's verdict; options_[best_] is its best placement.
   void judge(std::size_t candidate) {
-    const NodeState& node = state(candidate);
+    const model::NodeState& node = state(candidate);
     Verdict& verdict = plan_.verdicts[candidate];
-    const Nominations* nominations = nominations_on(candidate);
-    Offer offer(node, {claim_, tenant_, fit_memo_},
-                Around{.held = input_.snapshot.held,
-                       .nominations = nominations,
-                       .intents = intents_on(candidate),
-                       .demand = *input_.snapshot.demand},
-                options_);
-    const Offered offered = offer.find();
-    verdict.reason = offered.reason;
-    if (offered.reason == ReasonCode::kNone) {
-      const NodeState& state = offered.later == nullptr ? node : *offered.later;
-      const Best best = best_option(state, claim_, *input_.snapshot.demand, options_);
+    const model::Nominations* nominations = nominations_on(candidate);
+    PlacementFinder finder(node, {incoming_, tenant_, fit_memo_},
+                           NodeContext{.namespace_usage = input_.snapshot.namespace_usage,
+                                       .nominations = nominations,
+                                       .intents = intents_on(candidate),
+                                       .demand = *input_.snapshot.demand},
+                           options_);
+    const FoundPlacements found = finder.find();
+    verdict.reason = found.reason;
+    if (found.reason == model::ReasonCode::kNone) {
+      const model::NodeState& state = found.with_intents == nullptr ? node : *found.with_intents;
+      const BestOption best = best_option(state, incoming_, *input_.snapshot.demand, options_);
       verdict.score_class = best.score_class;
-      best_ = best.option;
+      best_option_ = best.option;
     }
     // Not cached if it depends on intents or nominations: the node's version does not change with
     // them.
-    if (input_.memo != nullptr && nominations == nullptr && offered.later == nullptr) {
+    if (input_.cache != nullptr && nominations == nullptr && found.with_intents == nullptr) {
       const std::size_t slot = slots_[candidate];
-      input_.memo->remember(slot, input_.snapshot.nodes.version(slot), verdict.reason,
-                            verdict.score_class);
+      input_.cache->put(slot, input_.snapshot.nodes.version(slot), verdict.reason,
+                        verdict.score_class);
     }
   }
 
   template <typename Before>
   void keep_if_best(std::size_t candidate, const Verdict& verdict, const Before& before) {
-    if (verdict.reason != ReasonCode::kNone) return;
+    if (verdict.reason != model::ReasonCode::kNone) return;
     if (plan_.winner) {
-      if (verdict.score_class < leader_) return;
-      if (verdict.score_class == leader_ && !before(candidate, *plan_.winner)) return;
+      if (verdict.score_class < best_class_) return;
+      if (verdict.score_class == best_class_ && !before(candidate, *plan_.winner)) return;
     }
     plan_.winner = candidate;
-    leader_ = verdict.score_class;
+    best_class_ = verdict.score_class;
   }
 
   const PlanInput& input_;
-  const Claim& claim_;
-  Tenant tenant_;
+  const IncomingPod& incoming_;
+  fit::Tenant tenant_;
   Plan plan_;
-  std::int64_t leader_ = 0;  // score class of the winner so far
-  FitMemo fit_memo_;
+  std::int64_t best_class_ = 0;  // score class of the winner so far
+  fit::FitMemo fit_memo_;
   std::vector<std::uint32_t> slots_;   // of the candidates
   std::vector<std::size_t> to_judge_;  // candidates
-  PlacementList options_;
-  std::size_t best_ = 0;
+  model::PlacementList options_;
+  std::size_t best_option_ = 0;
 };
 
 }  // namespace
@@ -215,54 +217,55 @@ Plan plan(const PlanInput& input, std::span<const std::string_view> candidates) 
       [&](std::size_t one, std::size_t other) { return candidates[one] < candidates[other]; });
 }
 
-Plan plan(const PlanInput& input, std::span<const NodeIndex> candidates) {
+Plan plan(const PlanInput& input, std::span<const base::NodeIndex> candidates) {
   std::vector<std::uint32_t> slots(candidates.size());
-  std::ranges::transform(candidates, slots.begin(), &NodeIndex::value);
+  std::ranges::transform(candidates, slots.begin(), &base::NodeIndex::value);
   return Planner(input).run(std::move(slots),
                             [](std::size_t one, std::size_t other) { return one < other; });
 }
 
-std::vector<int> advise(const Plan& plan) {
+std::vector<int> extender_scores(const Plan& plan) {
   std::vector<int> scores(plan.verdicts.size(), 0);
   if (!plan.winner) return scores;
   const Verdict& best = plan.verdicts[*plan.winner];
   std::int64_t lowest = best.score_class;
   for (const Verdict& verdict : plan.verdicts) {
-    if (verdict.reason == ReasonCode::kNone) lowest = std::min(lowest, verdict.score_class);
+    if (verdict.reason == model::ReasonCode::kNone) lowest = std::min(lowest, verdict.score_class);
   }
   const Wide range = Wide{best.score_class} - lowest;
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const Verdict& verdict = plan.verdicts[i];
-    if (verdict.reason != ReasonCode::kNone) continue;
+    if (verdict.reason != model::ReasonCode::kNone) continue;
     if (verdict.score_class == best.score_class) {
-      scores[i] = kBestScore;
+      scores[i] = kMaxExtenderPriority;
     } else {
-      const Wide part = kBestScore * (Wide{verdict.score_class} - lowest) / range;
-      scores[i] = std::min(kBestScore - 1, static_cast<int>(part));
+      const Wide part = kMaxExtenderPriority * (Wide{verdict.score_class} - lowest) / range;
+      scores[i] = std::min(kMaxExtenderPriority - 1, static_cast<int>(part));
     }
   }
   return scores;
 }
 
-std::shared_ptr<Holding> to_holding(const NodeState& node, const Claim& claim,
-                                    PlacementView placement) {
-  auto holding = std::make_shared<Holding>();
-  holding->name_space = claim.name_space;
-  holding->uid = claim.rank.uid;
-  holding->written = true;
-  holding->request = to_text(claim.request);
-  holding->main_container = claim.request.main_container;
-  holding->rank = claim.rank;
-  holding->reservation = {.uid = claim.rank.uid, .node = node.name(), .containers = {}};
-  for (std::size_t c = 0; c < claim.request.containers.size(); ++c) {
-    const ContainerRequest& asked = claim.request.containers[c];
-    holding->asks.emplace_back(asked);
-    holding->kinds.push_back(asked.kind);
+std::shared_ptr<model::Holding> to_holding(const model::NodeState& node,
+                                           const IncomingPod& incoming,
+                                           model::PlacementView placement) {
+  auto holding = std::make_shared<model::Holding>();
+  holding->name_space = incoming.name_space;
+  holding->uid = incoming.rank.uid;
+  holding->reservation_written = true;
+  holding->request_text = model::to_text(incoming.request);
+  holding->main_container = incoming.request.main_container;
+  holding->rank = incoming.rank;
+  holding->reservation = {.uid = incoming.rank.uid, .node = node.name(), .containers = {}};
+  for (std::size_t c = 0; c < incoming.request.containers.size(); ++c) {
+    const model::ContainerRequest& asked = incoming.request.containers[c];
+    holding->container_requests.emplace_back(asked);
+    holding->container_types.push_back(asked.type);
     holding->reservation.containers.push_back({.name = asked.container,
-                                               .request = asked.text,
-                                               .given = given(node, asked, c, placement)});
+                                               .request_text = asked.text,
+                                               .assigned = assigned_to(node, asked, c, placement)});
   }
   return holding;
 }
 
-}  // namespace snug
+}  // namespace snug::plan

@@ -3,42 +3,44 @@
 #include <algorithm>
 #include <tuple>
 
-namespace snug {
+namespace snug::plan {
 namespace {
 
-struct Loose {
-  std::int64_t opened = 0;  // GPUs that were empty
-  std::int64_t left = 0;    // free on its GPUs, in the units of GpuState::room
+struct Slack {
+  std::int64_t opened_gpus = 0;     // GPUs that were empty
+  std::int64_t free_milli_sum = 0;  // free on its GPUs, in the units of GpuState::room
 
-  friend auto operator<=>(const Loose&, const Loose&) = default;
+  friend auto operator<=>(const Slack&, const Slack&) = default;
 };
 
-Loose looseness(const NodeState& node, PlacementView placement) {
-  Loose loose{.left = -size_of(placement)};
+Slack slack_of(const model::NodeState& node, model::PlacementView placement) {
+  Slack loose{.free_milli_sum = -placement_size(placement)};
   std::vector<std::uint16_t> seen;
-  for (const DeviceTake& take : placement.takes) {
-    if (std::ranges::find(seen, take.gpu) != seen.end()) continue;
-    seen.push_back(take.gpu);
-    const GpuState& gpu = node.gpus[take.gpu];
-    loose.left += gpu.room;
-    if (gpu.empty()) ++loose.opened;
+  for (const model::DeviceAllocation& allocation : placement.allocations) {
+    if (std::ranges::find(seen, allocation.gpu) != seen.end()) continue;
+    seen.push_back(allocation.gpu);
+    const model::GpuState& gpu = node.gpus[allocation.gpu];
+    loose.free_milli_sum += gpu.free_milli_sum;
+    if (gpu.empty()) ++loose.opened_gpus;
   }
   return loose;
 }
 
 }  // namespace
 
-std::int64_t size_of(PlacementView placement) {
+std::int64_t placement_size(model::PlacementView placement) {
   std::int64_t size = 0;
-  for (const DeviceTake& take : placement.takes) size += take.room;
+  for (const model::DeviceAllocation& allocation : placement.allocations)
+    size += allocation.milli_sum;
   return size;
 }
 
-std::vector<std::size_t> by_tightness(const NodeState& node, const PlacementList& options) {
-  std::vector<std::tuple<Loose, std::size_t>> keyed;
+std::vector<std::size_t> by_tightness(const model::NodeState& node,
+                                      const model::PlacementList& options) {
+  std::vector<std::tuple<Slack, std::size_t>> keyed;
   keyed.reserve(options.size());
   for (std::size_t i = 0; i < options.size(); ++i) {
-    keyed.emplace_back(looseness(node, options[i]), i);
+    keyed.emplace_back(slack_of(node, options[i]), i);
   }
   std::ranges::sort(keyed);
   std::vector<std::size_t> order;
@@ -47,4 +49,4 @@ std::vector<std::size_t> by_tightness(const NodeState& node, const PlacementList
   return order;
 }
 
-}  // namespace snug
+}  // namespace snug::plan

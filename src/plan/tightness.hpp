@@ -8,14 +8,14 @@
 #include "snug/model/placement.hpp"
 #include "snug/model/snapshot.hpp"
 
-namespace snug {
+namespace snug::plan {
 
 /// Positions in `options`, the tightest placement first: by the number of empty GPUs that it opens,
 /// then by the capacity that it leaves free on its GPUs, then by position.
-[[nodiscard]] std::vector<std::size_t> by_tightness(const NodeState& node,
-                                                    const PlacementList& options);
+[[nodiscard]] std::vector<std::size_t> by_tightness(const model::NodeState& node,
+                                                    const model::PlacementList& options);
 
 /// The capacity that the placement takes, in the units of DeviceTake::room.
-[[nodiscard]] std::int64_t size_of(PlacementView placement);
+[[nodiscard]] std::int64_t placement_size(model::PlacementView placement);
 
-}  // namespace snug
+}  // namespace snug::plan

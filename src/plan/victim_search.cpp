@@ -9,7 +9,7 @@
 
 #include "snug/fit/tenant.hpp"
 
-namespace snug {
+namespace snug::plan {
 namespace {
 
 using Pods = std::vector<std::size_t>;
@@ -17,12 +17,12 @@ using Pods = std::vector<std::size_t>;
 // Limits of the exact search, in addition to kMostEvictionWork. With at most this many pods it
 // nearly always completes; if not, the best result so far is used. With nominated pods a step costs
 // more than ten times as much.
-constexpr std::size_t kMostForExactSearch = 16;
-constexpr int kMostSteps = 500;
-constexpr int kMostStepsBesideNominated = 50;
+constexpr std::size_t kMaxPodsForExactSearch = 16;
+constexpr int kMaxSteps = 500;
+constexpr int kMaxStepsBesideNominated = 50;
 
 /// The cost of evicting some pods, the most significant part first.
-struct Loss {
+struct EvictionCost {
   std::size_t pods = 0;
   std::size_t not_preferred = 0;
   std::int64_t priorities = 0;
@@ -31,39 +31,39 @@ struct Loss {
 };
 
 /// An empty time counts as the youngest.
-bool older(std::string_view a, std::string_view b) { return !a.empty() && (b.empty() || a < b); }
+bool is_older(std::string_view a, std::string_view b) { return !a.empty() && (b.empty() || a < b); }
 
-bool less(const Loss& a, const Loss& b) {
+bool is_cheaper(const EvictionCost& a, const EvictionCost& b) {
   if (a.pods != b.pods) return a.pods < b.pods;
   if (a.not_preferred != b.not_preferred) return a.not_preferred < b.not_preferred;
   if (a.priorities != b.priorities) return a.priorities < b.priorities;
   for (std::size_t i = 0; i < a.created.size(); ++i) {
-    if (a.created[i] != b.created[i]) return older(b.created[i], a.created[i]);
+    if (a.created[i] != b.created[i]) return is_older(b.created[i], a.created[i]);
   }
   return a.uids < b.uids;
 }
 
-class Search {
+class VictimSearch {
  public:
-  explicit Search(SearchInput input) : in_(std::move(input)) {}
+  explicit VictimSearch(VictimSearchInput input) : in_(std::move(input)) {}
 
   PodSet run() {
-    drop_bystanders();
-    take_needed();
-    if (in_.after.fits(in_.gone)) return in_.gone;
+    drop_cpu_only_pods();
+    take_indispensable();
+    if (in_.after.fits(in_.evicted)) return in_.evicted;
     for (const Pods& order : orders()) keep_if_better(reprieved(order));
     try_each_gpu();
-    if (in_.pool.size() <= kMostForExactSearch) {
-      PodSet open = with(in_.gone, in_.pool);
-      PodSet chosen = in_.gone;
+    if (in_.pool.size() <= kMaxPodsForExactSearch) {
+      PodSet open = with(in_.evicted, in_.pool);
+      PodSet chosen = in_.evicted;
       branch(0, chosen, open);
     }
     // Without a result, the limit on work was reached.
-    return best_.empty() ? with(in_.gone, in_.pool) : std::move(best_);
+    return best_.empty() ? with(in_.evicted, in_.pool) : std::move(best_);
   }
 
  private:
-  [[nodiscard]] const Holding& pod(std::size_t position) const {
+  [[nodiscard]] const model::Holding& pod(std::size_t position) const {
     return *in_.node.holdings[position];
   }
 
@@ -73,23 +73,23 @@ class Search {
   }
 
   /// Pods without GPUs need not be evicted if CPU, memory and pod slots suffice already.
-  void drop_bystanders() {
-    if (!in_.after.host_fits(in_.gone)) return;
+  void drop_cpu_only_pods() {
+    if (!in_.after.host_fits(in_.evicted)) return;
     std::erase_if(in_.pool, [&](std::size_t position) { return !in_.after.has_gpus(position); });
   }
 
   /// Moves the pods that must be evicted in any case from the pool to `gone`.
-  void take_needed() {
+  void take_indispensable() {
     std::ranges::sort(in_.pool,
                       [&](std::size_t a, std::size_t b) { return more_important(pod(a), pod(b)); });
-    PodSet all = with(in_.gone, in_.pool);
+    PodSet all = with(in_.evicted, in_.pool);
     Pods others;
     for (const std::size_t position : in_.pool) {
       all[position] = false;
       if (in_.after.fits(all)) {
         others.push_back(position);
       } else {
-        in_.gone[position] = true;
+        in_.evicted[position] = true;
       }
       all[position] = true;
     }
@@ -98,7 +98,7 @@ class Search {
 
   /// The whole pool without those that reprieve() removes in this order.
   PodSet reprieved(const Pods& order) {
-    PodSet gone = with(in_.gone, in_.pool);
+    PodSet gone = with(in_.evicted, in_.pool);
     reprieve(in_.after, order, gone);
     return gone;
   }
@@ -116,7 +116,7 @@ class Search {
   }
 
   /// For each pod, the number of the pool's pods on the least crowded of its GPUs.
-  [[nodiscard]] std::vector<std::size_t> neighbours() const {
+  [[nodiscard]] std::vector<std::size_t> fewest_pods_on_gpu() const {
     std::vector<std::size_t> on_gpu(in_.node.gpus.size(), 0);
     for (const std::size_t position : in_.pool) {
       for (const std::size_t gpu : gpus_of(position)) ++on_gpu[gpu];
@@ -133,10 +133,11 @@ class Search {
   /// Orders of reprieve: the most important first, as in kube-scheduler; for each resource, those
   /// that free the least first; those on crowded GPUs first.
   [[nodiscard]] std::vector<Pods> orders() const {
-    const std::vector<std::size_t> fewest = neighbours();
-    const NodeInventory* inventory = in_.node.inventory.get();
+    const std::vector<std::size_t> fewest = fewest_pods_on_gpu();
+    const model::NodeInventory* inventory = in_.node.inventory.get();
     std::vector<Pods> all{in_.pool};
-    all.push_back(sorted_by([&](std::size_t i) { return compute_held(pod(i), inventory).value; }));
+    all.push_back(
+        sorted_by([&](std::size_t i) { return fit::held_compute(pod(i), inventory).value; }));
     all.push_back(sorted_by([&](std::size_t i) { return pod(i).host.cpu_milli; }));
     all.push_back(sorted_by([&](std::size_t i) { return pod(i).host.memory_bytes; }));
     all.push_back(sorted_by([&](std::size_t i) {
@@ -147,11 +148,11 @@ class Search {
 
   [[nodiscard]] Pods gpus_of(std::size_t position) const {
     Pods gpus;
-    for (const ReservedContainer& container : pod(position).reservation.containers) {
-      const auto* devices = std::get_if<std::vector<ReservedDevice>>(&container.given);
+    for (const model::ReservedContainer& container : pod(position).reservation.containers) {
+      const auto* devices = std::get_if<std::vector<model::ReservedDevice>>(&container.assigned);
       if (devices == nullptr) continue;
-      for (const ReservedDevice& device : *devices) {
-        const std::optional<std::size_t> gpu = in_.node.gpu_of(device);
+      for (const model::ReservedDevice& device : *devices) {
+        const std::optional<std::size_t> gpu = in_.node.find_gpu(device);
         if (gpu && std::ranges::find(gpus, *gpu) == gpus.end()) gpus.push_back(*gpu);
       }
     }
@@ -167,9 +168,9 @@ class Search {
         holders.try_emplace(gpu, in_.node.holdings.size()).first->second[position] = true;
       }
     }
-    const NodeInventory* inventory = in_.node.inventory.get();
+    const model::NodeInventory* inventory = in_.node.inventory.get();
     const Pods by_size =
-        sorted_by([&](std::size_t i) { return compute_held(pod(i), inventory).value; });
+        sorted_by([&](std::size_t i) { return fit::held_compute(pod(i), inventory).value; });
     for (const auto& [gpu, on_it] : holders) {
       for (const Pods& order : {in_.pool, by_size}) try_gpu(on_it, order);
     }
@@ -181,8 +182,8 @@ class Search {
     for (const std::size_t position : order) {
       (on_it[position] ? here : elsewhere).push_back(position);
     }
-    if (!in_.after.gpus_fit(with(in_.gone, here))) return;
-    PodSet gone = with(in_.gone, in_.pool);
+    if (!in_.after.gpus_fit(with(in_.evicted, here))) return;
+    PodSet gone = with(in_.evicted, in_.pool);
     for (const std::size_t position : elsewhere) {
       gone[position] = false;
       if (!in_.after.host_fits(gone)) gone[position] = true;
@@ -191,36 +192,36 @@ class Search {
     if (in_.after.fits(gone)) keep_if_better(std::move(gone));
   }
 
-  [[nodiscard]] Loss loss_of(const PodSet& gone) const {
-    Loss loss;
+  [[nodiscard]] EvictionCost cost_of(const PodSet& gone) const {
+    EvictionCost cost;
     for (const std::size_t position : in_.pool) {
       if (!gone[position]) continue;
-      const PodRank& rank = pod(position).rank;
-      ++loss.pods;
-      loss.not_preferred += in_.preferred[position] ? 0 : 1;
-      loss.priorities += rank.priority;
-      loss.created.push_back(rank.created);
-      loss.uids.push_back(pod(position).uid);
+      const model::PodRank& rank = pod(position).rank;
+      ++cost.pods;
+      cost.not_preferred += in_.preferred[position] ? 0 : 1;
+      cost.priorities += rank.priority;
+      cost.created.push_back(rank.created);
+      cost.uids.push_back(pod(position).uid);
     }
-    std::ranges::sort(loss.created, older);
-    std::ranges::sort(loss.uids);
-    return loss;
+    std::ranges::sort(cost.created, is_older);
+    std::ranges::sort(cost.uids);
+    return cost;
   }
 
   void keep_if_better(PodSet gone) {
-    Loss loss = loss_of(gone);
-    if (!best_.empty() && !less(loss, least_)) return;
+    EvictionCost cost = cost_of(gone);
+    if (!best_.empty() && !is_cheaper(cost, best_cost_)) return;
     best_ = std::move(gone);
-    least_ = std::move(loss);
+    best_cost_ = std::move(cost);
   }
 
   /// Branch and bound over the pool's pods from `next` on; the pods before it are decided. `chosen`
   /// are evicted. `open` are `chosen` and the undecided pods; evicting all of them suffices. A
   /// branch is cut if it has more pods than the best result, or if `open` no longer suffices.
   void branch(std::size_t next, PodSet& chosen, PodSet& open, std::size_t count = 0) {
-    if (steps_left_-- <= 0) return;
+    if (remaining_steps_-- <= 0) return;
     if (in_.after.fits(chosen)) return keep_if_better(chosen);
-    if (next == in_.pool.size() || count + 1 > least_.pods) return;
+    if (next == in_.pool.size() || count + 1 > best_cost_.pods) return;
     const std::size_t position = in_.pool[next];
     open[position] = false;
     if (in_.after.fits(open)) branch(next + 1, chosen, open, count);
@@ -230,15 +231,15 @@ class Search {
     chosen[position] = false;
   }
 
-  SearchInput in_;
+  VictimSearchInput in_;
   PodSet best_;  // empty: none yet
-  Loss least_;
-  int steps_left_ = in_.after.keeps_for_others() ? kMostStepsBesideNominated : kMostSteps;
+  EvictionCost best_cost_;
+  int remaining_steps_ = in_.after.has_nominations() ? kMaxStepsBesideNominated : kMaxSteps;
 };
 
 }  // namespace
 
-PodSet search_victims(SearchInput input) { return Search(std::move(input)).run(); }
+PodSet search_victims(VictimSearchInput input) { return VictimSearch(std::move(input)).run(); }
 
 void reprieve(AfterEviction& after, const std::vector<std::size_t>& pods, PodSet& gone) {
   for (const std::size_t position : pods) {
@@ -247,4 +248,4 @@ void reprieve(AfterEviction& after, const std::vector<std::size_t>& pods, PodSet
   }
 }
 
-}  // namespace snug
+}  // namespace snug::plan

@@ -7,11 +7,11 @@
 
 #include "request/malformed.hpp"
 #include "snug/base/enum_names.hpp"
-#include "snug/mig/catalog.hpp"
-#include "snug/request/parse.hpp"
+#include "snug/mig/card_catalog.hpp"
+#include "snug/request/pod_request_parser.hpp"
 #include "snug/request/quantity.hpp"
 
-namespace snug {
+namespace snug::request {
 namespace {
 
 constexpr std::size_t kMaxModelBytes = 253;  // the reservation, which repeats it, must stay small
@@ -32,19 +32,20 @@ std::optional<int> small_number(std::string_view text) {
   return to_int(text);
 }
 
-constexpr EnumNames kIsolationNames{
-    std::array{EnumName{Isolation::kAny, "any"}, EnumName{Isolation::kTimeSlicing, "time-slicing"},
-               EnumName{Isolation::kMps, "mps"}, EnumName{Isolation::kMig, "mig"}}};
+constexpr base::EnumNames kIsolationNames{std::array{
+    base::EnumName{model::Isolation::kAny, "any"},
+    base::EnumName{model::Isolation::kTimeSlicing, "time-slicing"},
+    base::EnumName{model::Isolation::kMps, "mps"}, base::EnumName{model::Isolation::kMig, "mig"}}};
 
 /// The value in the form that ContainerRequest::text repeats; the error states what is allowed.
 using ReadText = std::expected<std::string, std::string_view>;
 
-ReadText read_fraction(std::string_view value, ContainerRequest& request) {
+ReadText read_fraction(std::string_view value, model::ContainerRequest& request) {
   constexpr std::string_view kAllowed =
       "a number above 0 and below 1 with at most 3 decimals (0.25), or a whole number of GPUs from "
       "1 to 999";
   if (const auto number = small_number(value)) {
-    request.ask = WholeAsk{};
+    request.device = model::WholeGpuRequest{};
     request.count = *number;
     return std::string(value);
   }
@@ -56,40 +57,40 @@ ReadText read_fraction(std::string_view value, ContainerRequest& request) {
   int thousandths = to_int(decimals);
   for (std::size_t i = decimals.size(); i < 3; ++i) thousandths *= 10;
   if (thousandths == 0) return std::unexpected(kAllowed);
-  request.ask = FractionAsk{thousandths};
+  request.device = model::FractionRequest{thousandths};
   return std::string(value);
 }
 
-ReadText read_memory(std::string_view value, ContainerRequest& request) {
+ReadText read_memory(std::string_view value, model::ContainerRequest& request) {
   // The reservation repeats the value unchanged, and readers limit its size.
   if (value.size() > kMaxShownValue) {
     return std::unexpected("a quantity of at most 63 characters");
   }
-  const auto memory = parse_memory(value);
+  const auto memory = parse_gpu_memory(value);
   if (!memory) return std::unexpected(memory.error());
-  request.ask = MemoryAsk{*memory};
+  request.device = model::MemoryRequest{*memory};
   return std::string(value);
 }
 
-ReadText read_profile(std::string_view value, ContainerRequest& request) {
-  const std::optional<MigName> profile = parse_mig_name(value);
+ReadText read_profile(std::string_view value, model::ContainerRequest& request) {
+  const std::optional<mig::MigProfileName> profile = mig::parse_mig_profile_name(value);
   if (!profile) {
     return std::unexpected(
         "a MIG profile as NVIDIA names it, in lower case: 2g.10gb, 1g.5gb+me or 1g.24gb-me, and of "
         "compute instances only the largest (3c.3g.20gb)");
   }
-  request.ask = SliceAsk{profile->name};
-  return profile->name;
+  request.device = model::SliceRequest{profile->canonical};
+  return profile->canonical;
 }
 
-ReadText read_count(std::string_view value, ContainerRequest& request) {
+ReadText read_count(std::string_view value, model::ContainerRequest& request) {
   const auto number = small_number(value);
   if (!number) return std::unexpected("a whole number of GPUs from 1 to 999");
   request.count = *number;
   return std::string(value);
 }
 
-ReadText read_compute(std::string_view value, ContainerRequest& request) {
+ReadText read_compute(std::string_view value, model::ContainerRequest& request) {
   const auto percent = small_number(value);
   if (!percent || *percent > 100) {
     return std::unexpected("a whole number of percent from 1 to 100");
@@ -98,7 +99,7 @@ ReadText read_compute(std::string_view value, ContainerRequest& request) {
   return std::string(value);
 }
 
-ReadText read_isolation(std::string_view value, ContainerRequest& request) {
+ReadText read_isolation(std::string_view value, model::ContainerRequest& request) {
   const auto isolation = kIsolationNames.find(value);
   if (!isolation) return std::unexpected("any, time-slicing, mps or mig");
   request.isolation = *isolation;
@@ -113,7 +114,7 @@ std::string_view without_blanks(std::string_view text) {
 
 bool is_glob_character(char c) { return is_printable(c) && c != ';' && c != '='; }
 
-ReadText read_models(std::string_view value, ContainerRequest& request) {
+ReadText read_models(std::string_view value, model::ContainerRequest& request) {
   constexpr std::string_view kAllowed =
       "a list of model names, separated by commas, in which * and ? are wildcards and a leading ! "
       "excludes, of at most 253 printable characters without ; and =";
@@ -129,7 +130,7 @@ ReadText read_models(std::string_view value, ContainerRequest& request) {
     if (excluded) glob = without_blanks(glob.substr(1));
     // No model name begins with `!`, so a second one is a mistake.
     if (glob.empty() || glob.starts_with('!')) return std::unexpected(kAllowed);
-    (excluded ? request.models.excluded : request.models.wanted).emplace_back(glob);
+    (excluded ? request.models.excluded : request.models.included).emplace_back(glob);
     if (!text.empty()) text += ',';
     text.append(excluded ? "!" : "").append(glob);
   }
@@ -138,33 +139,33 @@ ReadText read_models(std::string_view value, ContainerRequest& request) {
 
 /// Checks a key's value against the rest of the request. Returns what is allowed instead; empty: no
 /// conflict.
-using Conflict = std::string_view (*)(const ContainerRequest& request);
+using Conflict = std::string_view (*)(const model::ContainerRequest& request);
 
 constexpr std::string_view kAShare = "a share of a GPU (gpu-fraction below 1, or gpu-memory)";
 
-bool is_whole(const ContainerRequest& request) {
-  return std::holds_alternative<WholeAsk>(request.ask);
+bool is_whole(const model::ContainerRequest& request) {
+  return std::holds_alternative<model::WholeGpuRequest>(request.device);
 }
 
-std::string_view not_beside_whole(const ContainerRequest& request) {
+std::string_view not_beside_whole(const model::ContainerRequest& request) {
   return is_whole(request) ? kAShare : std::string_view{};
 }
 
-std::string_view only_beside_share(const ContainerRequest& request) {
-  return is_share(request.ask) ? std::string_view{} : kAShare;
+std::string_view only_beside_share(const model::ContainerRequest& request) {
+  return model::is_share(request.device) ? std::string_view{} : kAShare;
 }
 
-std::string_view isolation_conflict(const ContainerRequest& request) {
-  if (request.isolation == Isolation::kAny || is_share(request.ask)) return {};
+std::string_view isolation_conflict(const model::ContainerRequest& request) {
+  if (request.isolation == model::Isolation::kAny || model::is_share(request.device)) return {};
   if (is_whole(request)) return "any, since a whole GPU is not shared";
-  if (request.isolation == Isolation::kMig) return {};
+  if (request.isolation == model::Isolation::kMig) return {};
   return "mig or any, since a MIG profile is a slice";
 }
 
 struct KeyRow {
   std::string_view name;
   KeyScope scope = KeyScope::kContainer;
-  ReadText (*read)(std::string_view value, ContainerRequest& request) = nullptr;
+  ReadText (*read)(std::string_view value, model::ContainerRequest& request) = nullptr;
   bool asks = false;  // a container with a request has exactly one of these keys
   Conflict conflict = nullptr;
   std::string_view alias_of = {};
@@ -197,7 +198,7 @@ const Annotation* get(const ContainerAnnotations& annotations, const KeyRow& row
 }
 
 /// The one key of the container that asks for devices.
-std::expected<const KeyRow*, Refusal> find_asking(const ContainerAnnotations& annotations) {
+std::expected<const KeyRow*, model::Refusal> find_asking(const ContainerAnnotations& annotations) {
   const KeyRow* asking = nullptr;
   const Annotation* other = nullptr;
   for (const KeyRow& row : kKeys) {
@@ -220,8 +221,8 @@ std::expected<const KeyRow*, Refusal> find_asking(const ContainerAnnotations& an
                    asking_keys() + " for the same container; allowed is one of them beside it");
 }
 
-std::optional<Refusal> read_row(const KeyRow& row, const Annotation& annotation,
-                                ContainerRequest& request) {
+std::optional<model::Refusal> read_row(const KeyRow& row, const Annotation& annotation,
+                                       model::ContainerRequest& request) {
   const auto text = row.read(annotation.value, request);
   if (!text) return bad_value(annotation.key, annotation.value, text.error()).error();
   const std::string_view allowed =
@@ -265,11 +266,11 @@ std::string asking_keys() {
   return names;
 }
 
-std::expected<ContainerRequest, Refusal> read_container_request(
+std::expected<model::ContainerRequest, model::Refusal> read_container_request(
     const ContainerAnnotations& annotations) {
   const auto asking = find_asking(annotations);
   if (!asking) return std::unexpected(asking.error());
-  ContainerRequest request;
+  model::ContainerRequest request;
   for (const KeyRow& row : kKeys) {
     const Annotation* annotation = get(annotations, row);
     if (annotation == nullptr) continue;
@@ -280,4 +281,4 @@ std::expected<ContainerRequest, Refusal> read_container_request(
   return request;
 }
 
-}  // namespace snug
+}  // namespace snug::request

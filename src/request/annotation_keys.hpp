@@ -11,10 +11,10 @@
 #include <string>
 #include <string_view>
 
-#include "snug/model/refusal.hpp"
+#include "snug/model/reasons.hpp"
 #include "snug/model/request.hpp"
 
-namespace snug {
+namespace snug::request {
 
 enum class KeyScope : std::uint8_t {
   kContainer,      // part of one container's request; may have the suffix `.<container>`
@@ -52,7 +52,7 @@ struct ContainerAnnotations {
 
 /// Parses one container's request, without the container's name and kind. Refuses malformed values
 /// and contradictory keys.
-[[nodiscard]] std::expected<ContainerRequest, Refusal> read_container_request(
+[[nodiscard]] std::expected<model::ContainerRequest, model::Refusal> read_container_request(
     const ContainerAnnotations& annotations);
 
-}  // namespace snug
+}  // namespace snug::request

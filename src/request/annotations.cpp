@@ -9,22 +9,22 @@
 #include "request/malformed.hpp"
 #include "snug/base/limits.hpp"
 
-namespace snug {
+namespace snug::request {
 namespace {
 
 constexpr std::string_view kDefaultContainerKey = "kubectl.kubernetes.io/default-container";
 constexpr std::size_t kMaxContainerName = 47;  // keeps every annotation key within 63 characters
 constexpr std::size_t kMaxPolicyName = kMaxShownValue;
 
-using Containers = std::vector<ContainerFacts>;
+using Containers = std::vector<model::ContainerFacts>;
 
 std::optional<std::size_t> find_container(const Containers& containers, std::string_view name) {
-  const auto found = std::ranges::find(containers, name, &ContainerFacts::name);
+  const auto found = std::ranges::find(containers, name, &model::ContainerFacts::name);
   if (found == containers.end()) return std::nullopt;
   return static_cast<std::size_t>(found - containers.begin());
 }
 
-std::optional<Refusal> put(std::optional<Annotation>& place, const Annotation& annotation) {
+std::optional<model::Refusal> put(std::optional<Annotation>& place, const Annotation& annotation) {
   if (place) {
     return malformed(shown(place->key) + " and " + shown(annotation.key) +
                      " are two names of one setting; allowed is one of the two")
@@ -34,7 +34,7 @@ std::optional<Refusal> put(std::optional<Annotation>& place, const Annotation& a
   return std::nullopt;
 }
 
-std::optional<Refusal> put_policy(SortedAnnotations& sorted, const Annotation& annotation) {
+std::optional<model::Refusal> put_policy(SortedAnnotations& sorted, const Annotation& annotation) {
   if (annotation.value.empty() || annotation.value.size() > kMaxPolicyName ||
       !std::ranges::all_of(annotation.value, is_printable)) {
     return bad_value(annotation.key, annotation.value,
@@ -45,8 +45,8 @@ std::optional<Refusal> put_policy(SortedAnnotations& sorted, const Annotation& a
   return std::nullopt;
 }
 
-std::optional<Refusal> sort_one(const Containers& containers, const FoundKey& found,
-                                const Annotation& annotation, SortedAnnotations& sorted) {
+std::optional<model::Refusal> sort_one(const Containers& containers, const FoundKey& found,
+                                       const Annotation& annotation, SortedAnnotations& sorted) {
   if (found.container && found.scope != KeyScope::kContainer) {
     return malformed(shown(annotation.key) + " names a container; allowed is " +
                      shown(annotation.key.substr(0, annotation.key.find('.'))) +
@@ -68,8 +68,8 @@ std::optional<Refusal> sort_one(const Containers& containers, const FoundKey& fo
 }
 
 /// The container that keys without `.<container>` apply to.
-std::expected<std::size_t, Refusal> target_of(const PodFacts& pod,
-                                              const std::optional<Annotation>& named) {
+std::expected<std::size_t, model::Refusal> target_of(const model::PodFacts& pod,
+                                                     const std::optional<Annotation>& named) {
   const Containers& containers = pod.containers;
   if (named) {
     if (const auto position = find_container(containers, named->value)) return *position;
@@ -79,13 +79,14 @@ std::expected<std::size_t, Refusal> target_of(const PodFacts& pod,
   if (by_default != pod.annotations.end()) {
     if (const auto position = find_container(containers, by_default->second)) return *position;
   }
-  const auto app = std::ranges::find(containers, ContainerKind::kApp, &ContainerFacts::kind);
+  const auto app =
+      std::ranges::find(containers, model::ContainerType::kApp, &model::ContainerFacts::type);
   if (app == containers.end()) return malformed("the pod asks for a GPU and has no container");
   return static_cast<std::size_t>(app - containers.begin());
 }
 
-std::optional<Refusal> check_names(const Containers& containers) {
-  for (const ContainerFacts& container : containers) {
+std::optional<model::Refusal> check_names(const Containers& containers) {
+  for (const model::ContainerFacts& container : containers) {
     if (container.name.size() <= kMaxContainerName) continue;
     return malformed("the container name " + shown(container.name) +
                      " is too long for a pod with GPU annotations; allowed are 47 characters")
@@ -94,18 +95,19 @@ std::optional<Refusal> check_names(const Containers& containers) {
   return std::nullopt;
 }
 
-std::optional<Refusal> check_numbers(const std::vector<ContainerRequest>& containers) {
-  if (containers.size() > kMostAskingContainers) {
+std::optional<model::Refusal> check_numbers(
+    const std::vector<model::ContainerRequest>& containers) {
+  if (containers.size() > base::kMaxGpuContainers) {
     return malformed(std::to_string(containers.size()) +
                      " containers of the pod ask for GPUs by annotation; allowed are " +
-                     std::to_string(kMostAskingContainers))
+                     std::to_string(base::kMaxGpuContainers))
         .error();
   }
   std::int64_t devices = 0;
-  for (const ContainerRequest& container : containers) devices += container.count;
-  if (containers.size() > 1 && devices > kMostDevicesOfSeveral) {
+  for (const model::ContainerRequest& container : containers) devices += container.count;
+  if (containers.size() > 1 && devices > base::kMaxMultiContainerDevices) {
     return malformed("several containers of the pod ask for " + std::to_string(devices) +
-                     " GPUs in all; allowed are " + std::to_string(kMostDevicesOfSeveral))
+                     " GPUs in all; allowed are " + std::to_string(base::kMaxMultiContainerDevices))
         .error();
   }
   return std::nullopt;
@@ -113,17 +115,17 @@ std::optional<Refusal> check_numbers(const std::vector<ContainerRequest>& contai
 
 enum class Kind : std::uint8_t { kShare, kWhole, kSlice };
 
-Kind kind_of(const ContainerRequest& asked) {
-  if (std::holds_alternative<WholeAsk>(asked.ask)) return Kind::kWhole;
-  return std::holds_alternative<SliceAsk>(asked.ask) ? Kind::kSlice : Kind::kShare;
+Kind kind_of(const model::ContainerRequest& asked) {
+  if (std::holds_alternative<model::WholeGpuRequest>(asked.device)) return Kind::kWhole;
+  return std::holds_alternative<model::SliceRequest>(asked.device) ? Kind::kSlice : Kind::kShare;
 }
 
 /// Whether an init container can use the devices of a container that runs after it. Any device can
 /// serve a share first; a whole GPU needs a whole GPU, and a slice needs the same profile.
-bool may_use(const ContainerRequest& init, const ContainerRequest& later) {
+bool may_use(const model::ContainerRequest& init, const model::ContainerRequest& later) {
   const Kind wanted = kind_of(init);
   if (wanted == Kind::kShare) return true;
-  return wanted == kind_of(later) && (wanted == Kind::kWhole || init.ask == later.ask);
+  return wanted == kind_of(later) && (wanted == Kind::kWhole || init.device == later.device);
 }
 
 std::string_view in_words(Kind kind) {
@@ -146,11 +148,12 @@ std::string_view instead(Kind wanted, Kind other) {
 }
 
 /// A plain init container uses the GPUs of the containers that run after it.
-std::optional<Refusal> check_init_containers(const std::vector<ContainerRequest>& containers) {
-  for (const ContainerRequest& init : containers) {
-    if (init.kind != ContainerKind::kInit) continue;
-    const auto other = std::ranges::find_if(containers, [&](const ContainerRequest& each) {
-      return each.kind != ContainerKind::kInit && !may_use(init, each);
+std::optional<model::Refusal> check_init_containers(
+    const std::vector<model::ContainerRequest>& containers) {
+  for (const model::ContainerRequest& init : containers) {
+    if (init.type != model::ContainerType::kInit) continue;
+    const auto other = std::ranges::find_if(containers, [&](const model::ContainerRequest& each) {
+      return each.type != model::ContainerType::kInit && !may_use(init, each);
     });
     if (other == containers.end()) continue;
     const Kind wanted = kind_of(init);
@@ -167,7 +170,7 @@ std::optional<Refusal> check_init_containers(const std::vector<ContainerRequest>
 
 }  // namespace
 
-std::expected<SortedAnnotations, Refusal> sort_annotations(const PodFacts& pod) {
+std::expected<SortedAnnotations, model::Refusal> sort_annotations(const model::PodFacts& pod) {
   SortedAnnotations sorted;
   for (const auto& [key, value] : pod.annotations) {
     const std::optional<FoundKey> found = find_key(key);
@@ -179,8 +182,8 @@ std::expected<SortedAnnotations, Refusal> sort_annotations(const PodFacts& pod) 
   return sorted;
 }
 
-std::expected<GpuRequest, Refusal> parse_annotations(const PodFacts& pod,
-                                                     SortedAnnotations annotations) {
+std::expected<model::GpuRequest, model::Refusal> parse_annotations(const model::PodFacts& pod,
+                                                                   SortedAnnotations annotations) {
   if (auto refusal = check_names(pod.containers)) return std::unexpected(*std::move(refusal));
   const auto target = target_of(pod, annotations.main_container);
   if (!target) return std::unexpected(target.error());
@@ -199,14 +202,14 @@ std::expected<GpuRequest, Refusal> parse_annotations(const PodFacts& pod,
                      "\", and no annotation requests a GPU for that container; allowed is " +
                      asking_keys() + " for it");
   }
-  GpuRequest request;
+  model::GpuRequest request;
   request.main_container = pod.containers[*target].name;
   for (std::size_t i = 0; i < by_container.size(); ++i) {
     if (by_container[i].empty()) continue;
     auto asked = read_container_request(by_container[i]);
     if (!asked) return std::unexpected(asked.error());
     asked->container = pod.containers[i].name;
-    asked->kind = pod.containers[i].kind;
+    asked->type = pod.containers[i].type;
     request.containers.push_back(*std::move(asked));
   }
   auto refusal = check_numbers(request.containers);
@@ -216,4 +219,4 @@ std::expected<GpuRequest, Refusal> parse_annotations(const PodFacts& pod,
   return request;
 }
 
-}  // namespace snug
+}  // namespace snug::request

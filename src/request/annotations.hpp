@@ -7,10 +7,10 @@
 
 #include "request/annotation_keys.hpp"
 #include "snug/model/pod.hpp"
-#include "snug/model/refusal.hpp"
+#include "snug/model/reasons.hpp"
 #include "snug/model/request.hpp"
 
-namespace snug {
+namespace snug::request {
 
 /// The request's annotations, grouped by what they apply to. Views into the pod's facts.
 struct SortedAnnotations {
@@ -23,10 +23,11 @@ struct SortedAnnotations {
 
 /// Refuses a key that is given under two names, a malformed gpu-policy, and a suffix `.<container>`
 /// that names no container of the pod or follows a pod-level key.
-[[nodiscard]] std::expected<SortedAnnotations, Refusal> sort_annotations(const PodFacts& pod);
+[[nodiscard]] std::expected<SortedAnnotations, model::Refusal> sort_annotations(
+    const model::PodFacts& pod);
 
 /// Precondition: `annotations.ask`.
-[[nodiscard]] std::expected<GpuRequest, Refusal> parse_annotations(const PodFacts& pod,
-                                                                   SortedAnnotations annotations);
+[[nodiscard]] std::expected<model::GpuRequest, model::Refusal> parse_annotations(
+    const model::PodFacts& pod, SortedAnnotations annotations);
 
-}  // namespace snug
+}  // namespace snug::request

@@ -1,28 +1,28 @@
-#include "snug/request/parse.hpp"
+#include "snug/request/pod_request_parser.hpp"
 
-namespace snug {
+namespace snug::request {
 
-HostAmounts host_request(const PodFacts& pod) {
-  HostAmounts sidecars;
-  HostAmounts apps;
-  HostAmounts starting;  // the maximum while a plain init container runs
-  for (const ContainerFacts& container : pod.containers) {
-    switch (container.kind) {
-      case ContainerKind::kApp:
+model::HostResources host_requests_of(const model::PodFacts& pod) {
+  model::HostResources sidecars;
+  model::HostResources apps;
+  model::HostResources starting;  // the maximum while a plain init container runs
+  for (const model::ContainerFacts& container : pod.containers) {
+    switch (container.type) {
+      case model::ContainerType::kApp:
         apps += container.host;
         break;
-      case ContainerKind::kInit:
-        starting = HostAmounts::max(starting, sidecars + container.host);
+      case model::ContainerType::kInit:
+        starting = model::HostResources::max(starting, sidecars + container.host);
         break;
-      case ContainerKind::kSidecar:
+      case model::ContainerType::kSidecar:
         sidecars += container.host;
         break;
     }
   }
-  HostAmounts request = HostAmounts::max(apps + sidecars, starting);
-  request.cpu_milli = pod.pod_cpu_milli.value_or(request.cpu_milli);
-  request.memory_bytes = pod.pod_memory_bytes.value_or(request.memory_bytes);
+  model::HostResources request = model::HostResources::max(apps + sidecars, starting);
+  request.cpu_milli = pod.pod_level_cpu_milli.value_or(request.cpu_milli);
+  request.memory_bytes = pod.pod_level_memory_bytes.value_or(request.memory_bytes);
   return request + pod.overhead;
 }
 
-}  // namespace snug
+}  // namespace snug::request

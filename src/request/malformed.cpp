@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace snug {
+namespace snug::request {
 
 bool is_printable(char c) { return c >= ' ' && c <= '~'; }
 
@@ -13,13 +13,13 @@ std::string shown(std::string_view value) {
   return text;
 }
 
-std::unexpected<Refusal> malformed(std::string sentence) {
-  return std::unexpected(Refusal{ReasonCode::kMalformed, std::move(sentence)});
+std::unexpected<model::Refusal> malformed(std::string sentence) {
+  return std::unexpected(model::Refusal{model::ReasonCode::kMalformed, std::move(sentence)});
 }
 
-std::unexpected<Refusal> bad_value(std::string_view key, std::string_view value,
-                                   std::string_view allowed) {
+std::unexpected<model::Refusal> bad_value(std::string_view key, std::string_view value,
+                                          std::string_view allowed) {
   return malformed(shown(key) + " is \"" + shown(value) + "\"; allowed is " + std::string(allowed));
 }
 
-}  // namespace snug
+}  // namespace snug::request

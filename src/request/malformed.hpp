@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "snug/model/refusal.hpp"
+#include "snug/model/reasons.hpp"
 
-namespace snug {
+namespace snug::request {
 
 inline constexpr std::size_t kMaxShownValue = 63;
 
@@ -18,10 +18,11 @@ inline constexpr std::size_t kMaxShownValue = 63;
 /// A value as messages show it: `?` for each unprintable byte, `...` after a truncated value.
 [[nodiscard]] std::string shown(std::string_view value);
 
-[[nodiscard]] std::unexpected<Refusal> malformed(std::string sentence);
+[[nodiscard]] std::unexpected<model::Refusal> malformed(std::string sentence);
 
 /// `gpu-fraction is "x"; allowed is …`
-[[nodiscard]] std::unexpected<Refusal> bad_value(std::string_view key, std::string_view value,
-                                                 std::string_view allowed);
+[[nodiscard]] std::unexpected<model::Refusal> bad_value(std::string_view key,
+                                                        std::string_view value,
+                                                        std::string_view allowed);
 
-}  // namespace snug
+}  // namespace snug::request

@@ -7,9 +7,9 @@
 #include <optional>
 #include <utility>
 
-#include "snug/model/host.hpp"
+#include "snug/model/host_resources.hpp"
 
-namespace snug {
+namespace snug::request {
 namespace {
 
 __extension__ using Wide = unsigned __int128;
@@ -160,7 +160,7 @@ std::optional<std::int64_t> parse_quantity_milli(std::string_view text) {
   return parse_scaled(text, 3);
 }
 
-std::optional<std::int64_t> parse_units(std::string_view text) {
+std::optional<std::int64_t> parse_unit_count(std::string_view text) {
   std::int64_t factor = 1;
   if (text.ends_with('k')) factor = 1'000;
   if (text.ends_with('M')) factor = 1'000'000;
@@ -171,12 +171,12 @@ std::optional<std::int64_t> parse_units(std::string_view text) {
   for (const char c : text) {
     if (!is_digit(c)) return std::nullopt;
     units = units * 10 + (c - '0');
-    if (units * factor > kLargestQuantity) return std::nullopt;
+    if (units * factor > base::kLargestQuantity) return std::nullopt;
   }
   return units * factor;
 }
 
-std::expected<MebiBytes, std::string_view> parse_memory(std::string_view text) {
+std::expected<base::MebiBytes, std::string_view> parse_gpu_memory(std::string_view text) {
   constexpr std::string_view kAllowed =
       "a Kubernetes quantity of at least 1 byte with a unit (4G, 4Gi, 4096Mi), of at most 18 "
       "digits; a number without a unit is a whole number of MiB (4096)";
@@ -200,7 +200,7 @@ std::expected<MebiBytes, std::string_view> parse_memory(std::string_view text) {
   }
   const std::optional<std::int64_t> result = to_mebibytes(number->mantissa, ten, two);
   if (!result) return std::unexpected(kAllowed);
-  return MebiBytes{*result};
+  return base::MebiBytes{*result};
 }
 
-}  // namespace snug
+}  // namespace snug::request

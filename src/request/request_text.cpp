@@ -5,20 +5,21 @@
 #include <utility>
 
 #include "request/annotation_keys.hpp"
-#include "snug/request/parse.hpp"
+#include "snug/request/pod_request_parser.hpp"
 #include "snug/request/quantity.hpp"
 
-namespace snug {
+namespace snug::request {
 namespace {
 
-std::optional<ContainerRequest> parse_units_text(std::string_view text) {
+std::optional<model::ContainerRequest> parse_units_text(std::string_view text) {
   const std::size_t equals = std::min(text.find('='), text.size());
   const std::string_view resource = text.substr(0, equals);
-  if (equals == text.size() || !is_kubelet_resource(resource)) return std::nullopt;
-  const std::int64_t count = parse_units(text.substr(equals + 1)).value_or(0);
+  if (equals == text.size() || !is_kubelet_gpu_resource(resource)) return std::nullopt;
+  const std::int64_t count = parse_unit_count(text.substr(equals + 1)).value_or(0);
   if (count == 0) return std::nullopt;
-  return ContainerRequest{
-      .ask = KubeletAsk{std::string(resource)}, .count = count, .text = std::string(text)};
+  return model::ContainerRequest{.device = model::KubeletRequest{std::string(resource)},
+                                 .count = count,
+                                 .text = std::string(text)};
 }
 
 /// Splits `gpu-memory=4G;gpu-count=2` into annotations.
@@ -41,7 +42,7 @@ std::optional<ContainerAnnotations> split(std::string_view text) {
 
 }  // namespace
 
-std::optional<ContainerRequest> parse_request_text(std::string_view text) {
+std::optional<model::ContainerRequest> parse_request_text(std::string_view text) {
   if (auto units = parse_units_text(text)) return units;
   const std::optional<ContainerAnnotations> annotations = split(text);
   if (!annotations) return std::nullopt;
@@ -51,4 +52,4 @@ std::optional<ContainerRequest> parse_request_text(std::string_view text) {
   return *std::move(request);
 }
 
-}  // namespace snug
+}  // namespace snug::request

@@ -8,7 +8,7 @@
 #include "snug/model/demand.hpp"
 #include "snug/score/terms.hpp"
 
-namespace snug {
+namespace snug::score {
 
 /// A milli-GPU that the pods to come cannot use any more costs this many points, so that
 /// kTermBound is the cost of ten GPUs.
@@ -16,8 +16,9 @@ inline constexpr std::int64_t kPointsPerMilli = 10;
 
 /// `cost`: in parts of kOne of a milli-GPU. What costs more scores less.
 [[nodiscard]] inline std::int32_t points(std::int64_t cost) {
-  constexpr std::int64_t kMost = kTermBound / kPointsPerMilli * kOne;
-  return static_cast<std::int32_t>(-kPointsPerMilli * std::clamp(cost, -kMost, kMost) / kOne);
+  constexpr std::int64_t kMost = kTermBound / kPointsPerMilli * model::kFixedPointOne;
+  return static_cast<std::int32_t>(-kPointsPerMilli * std::clamp(cost, -kMost, kMost) /
+                                   model::kFixedPointOne);
 }
 
 /// Requests from outside may be as large as 64 bits.
@@ -27,4 +28,4 @@ inline constexpr std::int64_t kPointsPerMilli = 10;
                                                         : rest;
 }
 
-}  // namespace snug
+}  // namespace snug::score

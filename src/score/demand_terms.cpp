@@ -10,10 +10,10 @@
 #include "snug/fit/charge.hpp"
 #include "snug/fit/tenant.hpp"
 
-namespace snug {
+namespace snug::score {
 namespace {
 
-HostLeft without(const HostLeft& free, const HostAmounts& requested) {
+model::HostFree host_without(const model::HostFree& free, const model::HostResources& requested) {
   return {saturating_subtract(free.cpu_milli, requested.cpu_milli),
           saturating_subtract(free.memory_mib, requested.memory_bytes >> 20)};
 }
@@ -21,27 +21,28 @@ HostLeft without(const HostLeft& free, const HostAmounts& requested) {
 /// What the pod takes of the node's GPUs.
 std::int64_t milli_of(const TermInput& input) {
   std::int64_t milli = 0;
-  for (const DeviceTake& take : input.placement.takes) milli += take.milli;
-  if (!input.request.kubelet_assigned()) return milli;
-  for (const ContainerRequest& asked : input.request.containers) {
-    const std::string& resource = std::get<KubeletAsk>(asked.ask).resource;
-    milli += asked.count * unit_compute(*input.node.inventory, resource).value;
+  for (const model::DeviceAllocation& allocation : input.placement.allocations)
+    milli += allocation.milli;
+  if (!input.request.is_kubelet_assigned()) return milli;
+  for (const model::ContainerRequest& asked : input.request.containers) {
+    const std::string& resource = std::get<model::KubeletRequest>(asked.device).resource;
+    milli += asked.count * fit::unit_compute(*input.node.inventory, resource).value;
   }
   return milli;
 }
 
-std::int64_t stranded(const TermInput& input, const HostLeft& free, std::int64_t gpu_milli) {
-  const HostAmounts& all = input.node.inventory->host.amounts;
+std::int64_t stranded(const TermInput& input, const model::HostFree& free, std::int64_t gpu_milli) {
+  const model::HostResources& all = input.node.inventory->host.resources;
   return std::max(input.demand.cpu.stranded(free.cpu_milli, all.cpu_milli, gpu_milli),
                   input.demand.memory.stranded(free.memory_mib, all.memory_bytes >> 20, gpu_milli));
 }
 
 /// What is free on the take's GPU beside the placement's earlier takes.
-std::int64_t free_for(const TermInput& input, const DeviceTake& take) {
-  std::int64_t free = input.node.gpus[take.gpu].left;
-  for (const DeviceTake& earlier : input.placement.takes) {
-    if (&earlier == &take) break;
-    if (earlier.gpu == take.gpu) free -= earlier.milli;
+std::int64_t free_for(const TermInput& input, const model::DeviceAllocation& allocation) {
+  std::int64_t free = input.node.gpus[allocation.gpu].free_milli;
+  for (const model::DeviceAllocation& earlier : input.placement.allocations) {
+    if (&earlier == &allocation) break;
+    if (earlier.gpu == allocation.gpu) free -= earlier.milli;
   }
   return free;
 }
@@ -49,41 +50,44 @@ std::int64_t free_for(const TermInput& input, const DeviceTake& take) {
 }  // namespace
 
 std::int32_t stranded_gpu(const TermInput& input) {
-  const NodeState& node = input.node;
-  if (!node.inventory->host.known || node.left == 0) return 0;
-  const std::int64_t idle_after = std::max<std::int64_t>(0, node.left - milli_of(input));
-  const HostLeft free = node.host_left();
-  return points(stranded(input, without(free, input.host), idle_after) -
-                stranded(input, free, node.left));
+  const model::NodeState& node = input.node;
+  if (!node.inventory->host.known || node.free_milli == 0) return 0;
+  const std::int64_t idle_after = std::max<std::int64_t>(0, node.free_milli - milli_of(input));
+  const model::HostFree free = node.host_free();
+  return points(stranded(input, host_without(free, input.host), idle_after) -
+                stranded(input, free, node.free_milli));
 }
 
 std::int32_t left_over_value(const TermInput& input) {
   std::int64_t cost = 0;  // millionths of a GPU
-  for (const DeviceTake& take : input.placement.takes) {
-    const GpuState& gpu = input.node.gpus[take.gpu];
-    const LeftOverTable* table = input.demand.left_over_for(gpu.memory);
-    const std::int64_t free = free_for(input, take);
-    const bool share = take.mode != GpuMode::kWhole && take.mode != GpuMode::kMig;
-    if (table == nullptr || !share || take.milli > free || take.milli < 0) continue;
+  for (const model::DeviceAllocation& allocation : input.placement.allocations) {
+    const model::GpuState& gpu = input.node.gpus[allocation.gpu];
+    const model::LeftOverTable* table = input.demand.left_over_for(gpu.memory);
+    const std::int64_t free = free_for(input, allocation);
+    const bool share =
+        allocation.mode != model::GpuMode::kWhole && allocation.mode != model::GpuMode::kMig;
+    if (table == nullptr || !share || allocation.milli > free || allocation.milli < 0) continue;
     const auto left = static_cast<std::size_t>(free);
-    const auto size = static_cast<std::size_t>(take.milli);
+    const auto size = static_cast<std::size_t>(allocation.milli);
     cost += std::max(0, table->value[left] - table->value[left - size] - table->price[size]);
   }
-  return points(cost * kOne / 1000);
+  return points(cost * model::kFixedPointOne / 1000);
 }
 
 std::int32_t left_over_size(const TermInput& input) {
   std::int64_t left = 0;
-  for (const DeviceTake& take : input.placement.takes) {
-    if (take.mode == GpuMode::kWhole || take.mode == GpuMode::kMig) continue;
-    if (is_first_on_its_gpu(input.placement, take)) left += input.node.gpus[take.gpu].left;
-    left -= take.milli;
+  for (const model::DeviceAllocation& allocation : input.placement.allocations) {
+    if (allocation.mode == model::GpuMode::kWhole || allocation.mode == model::GpuMode::kMig)
+      continue;
+    if (model::is_first_on_gpu(input.placement, allocation))
+      left += input.node.gpus[allocation.gpu].free_milli;
+    left -= allocation.milli;
   }
-  return points(left * kOne);
+  return points(left * model::kFixedPointOne);
 }
 
 std::int32_t multi_gpu_room(const TermInput& input) {
-  const std::vector<MultiGpuShape>& shapes = input.demand.multi_gpu_shapes;
+  const std::vector<model::MultiGpuShape>& shapes = input.demand.multi_gpu_shapes;
   if (shapes.empty()) return 0;
   const MultiGpuHeadroom before(input.node);
   return points(before.value(shapes) -
@@ -92,11 +96,11 @@ std::int32_t multi_gpu_room(const TermInput& input) {
 
 std::int32_t model_scarcity(const TermInput& input) {
   std::int64_t cost = 0;
-  for (const DeviceTake& take : input.placement.takes) {
-    const GpuState& gpu = input.node.gpus[take.gpu];
-    cost += take.milli * input.demand.scarcity[gpu.info->model_number];
+  for (const model::DeviceAllocation& allocation : input.placement.allocations) {
+    const model::GpuState& gpu = input.node.gpus[allocation.gpu];
+    cost += allocation.milli * input.demand.scarcity[gpu.info->model_id];
   }
   return points(cost);
 }
 
-}  // namespace snug
+}  // namespace snug::score

@@ -5,7 +5,7 @@
 
 #include "snug/score/terms.hpp"
 
-namespace snug {
+namespace snug::score {
 
 /// S(after) - S(before), S being the idle milli-GPU of the node that demand cannot use for want of
 /// CPU or of memory, the larger of the two (StrandingTable).
@@ -20,4 +20,4 @@ namespace snug {
 /// The sum over the GPUs of milli-GPU taken * Demand::scarcity of the model.
 [[nodiscard]] std::int32_t model_scarcity(const TermInput& input);
 
-}  // namespace snug
+}  // namespace snug::score

@@ -7,7 +7,7 @@
 #include "score/cost.hpp"
 #include "snug/score/fragmentation.hpp"
 
-namespace snug {
+namespace snug::score {
 namespace {
 
 /// The decreases d, in GPUs * 10^9, from which on floor(100 * sigmoid(d)) is 1, 2, ... 99: the
@@ -39,19 +39,19 @@ constexpr std::array<std::int64_t, 99> kSigmoidSteps = {
 
 std::int32_t fgd(const TermInput& input) {
   FragmentationView node = fragmentation_view(input.node);
-  const std::int64_t before = fragmentation(node, input.demand.typical);
+  const std::int64_t before = fragmentation(node, input.demand.typical_pods);
   node.free_cpu_milli = saturating_subtract(node.free_cpu_milli, input.host.cpu_milli);
-  for (const DeviceTake& take : input.placement.takes) {
-    FragmentationView::Gpu& gpu = node.gpus[take.gpu];
-    gpu.free_milli -= take.milli;
-    if (!gpu.slices || take.milli == 0) continue;
-    gpu.slices->use = with_slice(*gpu.slices->table, gpu.slices->use, take.slice);
+  for (const model::DeviceAllocation& allocation : input.placement.allocations) {
+    FragmentationView::Gpu& gpu = node.gpus[allocation.gpu];
+    gpu.free_milli -= allocation.milli;
+    if (!gpu.slices || allocation.milli == 0) continue;
+    gpu.slices->use = mig::with_slice(*gpu.slices->table, gpu.slices->use, allocation.slice);
   }
-  const std::int64_t decrease = before - fragmentation(node, input.demand.typical);
+  const std::int64_t decrease = before - fragmentation(node, input.demand.typical_pods);
   // From parts of kOne of a milli-GPU to GPUs * 10^9, rounded down.
-  const std::int64_t scaled = (decrease * 1'000'000) >> kPartBits;
+  const std::int64_t scaled = (decrease * 1'000'000) >> model::kFixedPointBits;
   const auto reached = std::ranges::upper_bound(kSigmoidSteps, scaled) - kSigmoidSteps.begin();
   return static_cast<std::int32_t>(1000 * reached);
 }
 
-}  // namespace snug
+}  // namespace snug::score

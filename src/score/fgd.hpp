@@ -4,9 +4,9 @@
 
 #include "snug/score/terms.hpp"
 
-namespace snug {
+namespace snug::score {
 
 /// 1000 * floor(100 * sigmoid(d)), d being the decrease of the node's fragmentation in GPUs.
 [[nodiscard]] std::int32_t fgd(const TermInput& input);
 
-}  // namespace snug
+}  // namespace snug::score

@@ -3,20 +3,20 @@
 #include <cstddef>
 #include <limits>
 
-namespace snug {
+namespace snug::score {
 
-FragmentationView fragmentation_view(const NodeState& node) {
+FragmentationView fragmentation_view(const model::NodeState& node) {
   constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max() / 2;
   FragmentationView view{
-      .free_cpu_milli = node.inventory->host.known ? node.host_left().cpu_milli : kUnlimited,
+      .free_cpu_milli = node.inventory->host.known ? node.host_free().cpu_milli : kUnlimited,
       .gpus = {}};
   view.gpus.reserve(node.gpus.size());
-  for (const GpuState& gpu : node.gpus) {
+  for (const model::GpuState& gpu : node.gpus) {
     FragmentationView::Gpu& added = view.gpus.emplace_back(
-        FragmentationView::Gpu{gpu.left, ModelSet{1} << gpu.info->model_number});
-    if (!takes_slices(*gpu.info)) continue;
-    added.mig_number = gpu.info->mig_number;
-    added.slices = mig_free(*node.inventory, gpu);
+        FragmentationView::Gpu{gpu.free_milli, model::ModelSet{1} << gpu.info->model_id});
+    if (!fit::serves_slices(*gpu.info)) continue;
+    added.mig_number = gpu.info->mig_table_id;
+    added.slices = fit::mig_free(*node.inventory, gpu);
   }
   return view;
 }
@@ -24,7 +24,7 @@ FragmentationView fragmentation_view(const NodeState& node) {
 namespace {
 
 /// Whether the GPU can hold one GPU's part of the pod.
-bool can_host(const FragmentationView::Gpu& gpu, const TypicalPod& pod) {
+bool can_host(const FragmentationView::Gpu& gpu, const model::TypicalPod& pod) {
   if ((gpu.model & pod.models) == 0) return false;
   if (!gpu.slices) return gpu.free_milli >= pod.gpu_milli;
   const std::size_t number = gpu.mig_number;
@@ -35,12 +35,13 @@ bool can_host(const FragmentationView::Gpu& gpu, const TypicalPod& pod) {
 
 }  // namespace
 
-std::int64_t fragmentation(const FragmentationView& node, std::span<const TypicalPod> typical) {
+std::int64_t fragmentation(const FragmentationView& node,
+                           std::span<const model::TypicalPod> typical) {
   std::int64_t free = 0;
   for (const FragmentationView::Gpu& gpu : node.gpus) free += gpu.free_milli;
   if (free == 0) return 0;
   std::int64_t sum = 0;
-  for (const TypicalPod& pod : typical) {
+  for (const model::TypicalPod& pod : typical) {
     std::int64_t fitting = 0;
     std::int64_t too_small = 0;
     for (const FragmentationView::Gpu& gpu : node.gpus) {
@@ -54,4 +55,4 @@ std::int64_t fragmentation(const FragmentationView& node, std::span<const Typica
   return sum;
 }
 
-}  // namespace snug
+}  // namespace snug::score

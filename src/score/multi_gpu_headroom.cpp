@@ -6,57 +6,60 @@
 
 #include "snug/base/units.hpp"
 
-namespace snug {
+namespace snug::score {
 namespace {
 
 constexpr std::int64_t kUnreachable = std::numeric_limits<std::int64_t>::max() / 2;
 
 /// Amounts from outside may be as large as 64 bits; bounded beyond what any node has, sums over
 /// GPUs do not overflow.
-std::int64_t bounded(std::int64_t amount) {
+std::int64_t clamped(std::int64_t amount) {
   constexpr std::int64_t kMost = 1'000'000'000'000;
   return std::clamp(amount, -kMost, kMost);
 }
 
-std::int64_t mebibytes(std::int64_t bytes) { return bounded(bytes >> 20); }
+std::int64_t mebibytes(std::int64_t bytes) { return clamped(bytes >> 20); }
 
 /// GPUs of which at least a part is taken.
-std::int64_t gpus_of(std::int64_t milli) { return (milli + kWholeGpu.value - 1) / kWholeGpu.value; }
+std::int64_t gpus_of(std::int64_t milli) {
+  return (milli + base::kWholeGpu.value - 1) / base::kWholeGpu.value;
+}
 
 /// What one of the pods has in the mean that use this much together.
 std::int64_t mean_per_pod(std::int64_t used, std::int64_t pod_milli) {
   return std::max<std::int64_t>(
-      1, used * kCrowdOfPod / std::max<std::int64_t>(kCrowdOfPod, pod_milli));
+      1, used * model::kPodMilli / std::max<std::int64_t>(model::kPodMilli, pod_milli));
 }
 
 /// Whole pods, in thousandths, that free what is missing if each frees this much.
 std::int64_t pods_freeing(std::int64_t missing, std::int64_t each) {
-  return missing <= 0 ? 0 : (missing + each - 1) / each * kCrowdOfPod;
+  return missing <= 0 ? 0 : (missing + each - 1) / each * model::kPodMilli;
 }
 
 }  // namespace
 
-MultiGpuHeadroom::MultiGpuHeadroom(const NodeState& node)
-    : gpu_count_(std::min(node.gpus.size(), kMostRoomGpus)),
+MultiGpuHeadroom::MultiGpuHeadroom(const model::NodeState& node)
+    : gpu_count_(std::min(node.gpus.size(), base::kMaxHeadroomGpus)),
       host_known_(node.inventory->host.known) {
-  const HostAmounts& all = node.inventory->host.amounts;
-  allocatable_ = {.pod_milli = node.pods * kCrowdOfPod,
-                  .cpu_milli = bounded(all.cpu_milli),
+  const model::HostResources& all = node.inventory->host.resources;
+  allocatable_ = {.pod_milli = node.pod_count * model::kPodMilli,
+                  .cpu_milli = clamped(all.cpu_milli),
                   .memory_mib = mebibytes(all.memory_bytes)};
   free_ = {.pod_milli = 0,
-           .cpu_milli = bounded(node.host_left().cpu_milli),
-           .memory_mib = bounded(node.host_left().memory_mib)};
+           .cpu_milli = clamped(node.host_free().cpu_milli),
+           .memory_mib = clamped(node.host_free().memory_mib)};
   for (std::size_t i = 0; i < gpu_count_; ++i) {
-    const GpuState& gpu = node.gpus[i];
-    const bool usable = gpu.takes_whole && gpu.closure == GpuClosure::kOpen;
-    gpus_[i] = {.model = usable ? ModelSet{1} << gpu.info->model_number : 0,
+    const model::GpuState& gpu = node.gpus[i];
+    const bool usable = gpu.allows_whole && gpu.closure == model::GpuClosure::kOpen;
+    gpus_[i] = {.model = usable ? model::ModelSet{1} << gpu.info->model_id : 0,
                 .position = static_cast<std::uint32_t>(i),
-                .pod_milli = gpu.crowd,
-                .cpu_milli = bounded(gpu.host.cpu_milli),
-                .memory_mib = mebibytes(gpu.host.memory_bytes)};
+                .pod_milli = gpu.pod_milli,
+                .cpu_milli = clamped(gpu.host_requested.cpu_milli),
+                .memory_mib = mebibytes(gpu.host_requested.memory_bytes)};
   }
   kubelet_milli_ = node.kubelet_milli;
-  occupy_by_count(gpus_of(kubelet_milli_), std::int64_t{node.kubelet_assigned} * kCrowdOfPod);
+  occupy_by_count(gpus_of(kubelet_milli_),
+                  std::int64_t{node.kubelet_assigned_pods} * model::kPodMilli);
   sort();
 }
 
@@ -81,27 +84,28 @@ void MultiGpuHeadroom::sort() {
   }
 }
 
-MultiGpuHeadroom MultiGpuHeadroom::after(PlacementView placement, std::int64_t milli,
-                                         const HostAmounts& host) const {
+MultiGpuHeadroom MultiGpuHeadroom::after(model::PlacementView placement, std::int64_t milli,
+                                         const model::HostResources& host) const {
   MultiGpuHeadroom result = *this;
-  result.free_.cpu_milli -= bounded(host.cpu_milli);
+  result.free_.cpu_milli -= clamped(host.cpu_milli);
   result.free_.memory_mib -= mebibytes(host.memory_bytes);
-  result.allocatable_.pod_milli += kCrowdOfPod;
-  const auto gpus =
-      static_cast<std::int32_t>(std::ranges::count_if(placement.takes, [&](const DeviceTake& take) {
-        return is_first_on_its_gpu(placement, take);
+  result.allocatable_.pod_milli += model::kPodMilli;
+  const auto gpus = static_cast<std::int32_t>(
+      std::ranges::count_if(placement.allocations, [&](const model::DeviceAllocation& allocation) {
+        return model::is_first_on_gpu(placement, allocation);
       }));
   if (gpus == 0) {
-    result.occupy_by_count(gpus_of(kubelet_milli_ + milli) - gpus_of(kubelet_milli_), kCrowdOfPod);
+    result.occupy_by_count(gpus_of(kubelet_milli_ + milli) - gpus_of(kubelet_milli_),
+                           model::kPodMilli);
     result.kubelet_milli_ += milli;
   }
-  for (const DeviceTake& take : placement.takes) {
-    if (!is_first_on_its_gpu(placement, take)) continue;
+  for (const model::DeviceAllocation& allocation : placement.allocations) {
+    if (!model::is_first_on_gpu(placement, allocation)) continue;
     for (std::size_t i = 0; i < gpu_count_; ++i) {
       Gpu& gpu = result.gpus_[i];
-      if (gpu.position != take.gpu) continue;
-      gpu.pod_milli += kCrowdOfPod / gpus;
-      gpu.cpu_milli += bounded(host.cpu_milli / gpus);
+      if (gpu.position != allocation.gpu) continue;
+      gpu.pod_milli += model::kPodMilli / gpus;
+      gpu.cpu_milli += clamped(host.cpu_milli / gpus);
       gpu.memory_mib += mebibytes(host.memory_bytes / gpus);
       break;
     }
@@ -110,7 +114,7 @@ MultiGpuHeadroom MultiGpuHeadroom::after(PlacementView placement, std::int64_t m
   return result;
 }
 
-std::size_t MultiGpuHeadroom::add_up(ModelSet models, Sums& sums) const {
+std::size_t MultiGpuHeadroom::add_up(model::ModelSet models, Sums& sums) const {
   std::size_t gpus = 0;
   sums[0] = free_;
   for (std::size_t i = 0; i < gpu_count_; ++i) {
@@ -129,7 +133,7 @@ std::size_t MultiGpuHeadroom::add_up(ModelSet models, Sums& sums) const {
 }
 
 std::int64_t MultiGpuHeadroom::pods_to_end(const Sum& sum, std::int64_t blocks,
-                                           const MultiGpuShape& shape) const {
+                                           const model::MultiGpuShape& shape) const {
   if (!host_known_) return sum.pod_milli;
   const std::int64_t cpu = blocks * shape.cpu_milli;
   const std::int64_t memory = blocks * shape.memory_mib;
@@ -138,12 +142,12 @@ std::int64_t MultiGpuHeadroom::pods_to_end(const Sum& sum, std::int64_t blocks,
                                   pods_freeing(memory - sum.memory_mib, sum.memory_each));
 }
 
-std::int64_t MultiGpuHeadroom::value(std::span<const MultiGpuShape> shapes) const {
+std::int64_t MultiGpuHeadroom::value(std::span<const model::MultiGpuShape> shapes) const {
   std::int64_t value = 0;
   Sums sums;
-  ModelSet summed = 0;
+  model::ModelSet summed = 0;
   std::size_t gpus = 0;
-  for (const MultiGpuShape& shape : shapes) {
+  for (const model::MultiGpuShape& shape : shapes) {
     if (summed != shape.models) gpus = add_up(summed = shape.models, sums);
     const auto of_block = static_cast<std::size_t>(shape.gpus);
     std::int64_t weight = 0;
@@ -151,14 +155,14 @@ std::int64_t MultiGpuHeadroom::value(std::span<const MultiGpuShape> shapes) cons
       const std::int64_t pod_milli =
           pods_to_end(sums[blocks * of_block], static_cast<std::int64_t>(blocks), shape);
       // Rounded to the nearest: thirds of a pod do not add up to a whole one.
-      constexpr std::int64_t kEighth = kCrowdOfPod / 8;
+      constexpr std::int64_t kEighth = model::kPodMilli / 8;
       const auto eighths = static_cast<std::size_t>((pod_milli + kEighth / 2) / kEighth);
       if (eighths >= shape.discount.size()) break;
       weight += shape.discount[eighths];
     }
-    value += shape.share * shape.gpus * weight / kOne * kWholeGpu.value;
+    value += shape.share * shape.gpus * weight / model::kFixedPointOne * base::kWholeGpu.value;
   }
   return value;
 }
 
-}  // namespace snug
+}  // namespace snug::score

@@ -12,7 +12,7 @@
 #include "snug/model/placement.hpp"
 #include "snug/model/snapshot.hpp"
 
-namespace snug {
+namespace snug::score {
 
 /// A node's headroom, in parts of kOne of a milli-GPU:
 ///
@@ -24,19 +24,19 @@ namespace snug {
 /// what is missing, in the mean. Of the node's GPUs the first kMostRoomGpus count.
 class MultiGpuHeadroom {
  public:
-  explicit MultiGpuHeadroom(const NodeState& node);
+  explicit MultiGpuHeadroom(const model::NodeState& node);
 
   /// The node as it will be with the placement of a pod that asks for `host`. Without takes, where
   /// the kubelet picks the devices, `milli` of GPUs are taken of the idle ones in their order.
-  [[nodiscard]] MultiGpuHeadroom after(PlacementView placement, std::int64_t milli,
-                                       const HostAmounts& host) const;
+  [[nodiscard]] MultiGpuHeadroom after(model::PlacementView placement, std::int64_t milli,
+                                       const model::HostResources& host) const;
 
-  [[nodiscard]] std::int64_t value(std::span<const MultiGpuShape> shapes) const;
+  [[nodiscard]] std::int64_t value(std::span<const model::MultiGpuShape> shapes) const;
 
  private:
   /// Pods are counted in thousandths (kCrowdOfPod): a pod on n GPUs is 1/n of a pod on each.
   struct Gpu {
-    ModelSet model = 0;  // 0: takes no whole pod
+    model::ModelSet model = 0;  // 0: takes no whole pod
     std::uint32_t position = 0;
     std::int32_t pod_milli = 0;  // 0: idle
     // Of the pods on it.
@@ -52,18 +52,18 @@ class MultiGpuHeadroom {
     std::int64_t cpu_each = 1;
     std::int64_t memory_each = 1;
   };
-  using Sums = std::array<Sum, kMostRoomGpus + 1>;
+  using Sums = std::array<Sum, base::kMaxHeadroomGpus + 1>;
 
   void sort();
   /// Spreads `pod_milli` over the first `gpus` idle GPUs.
   void occupy_by_count(std::int64_t gpus, std::int64_t pod_milli);
   /// Over the first 0, 1, 2, ... GPUs of these models; returns how many there are.
-  std::size_t add_up(ModelSet models, Sums& sums) const;
+  std::size_t add_up(model::ModelSet models, Sums& sums) const;
   /// D_j in thousandths, for j blocks whose GPUs add up to `sum`.
   [[nodiscard]] std::int64_t pods_to_end(const Sum& sum, std::int64_t blocks,
-                                         const MultiGpuShape& shape) const;
+                                         const model::MultiGpuShape& shape) const;
 
-  std::array<Gpu, kMostRoomGpus> gpus_;  // by pod_milli, then by position
+  std::array<Gpu, base::kMaxHeadroomGpus> gpus_;  // by pod_milli, then by position
   std::size_t gpu_count_ = 0;
   bool host_known_;
   std::int64_t kubelet_milli_ = 0;  // milli-GPU that the kubelet's pods hold
@@ -71,4 +71,4 @@ class MultiGpuHeadroom {
   Sum free_;
 };
 
-}  // namespace snug
+}  // namespace snug::score

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "snug/model/glob.hpp"
+#include "snug/model/model_patterns.hpp"
 
-namespace snug {
+namespace snug::score {
 namespace {
 
-bool covers(const std::vector<std::string>& namespaces, std::string_view name_space) {
-  return namespaces.empty() || any_glob_matches(namespaces, name_space);
+bool includes_namespace(const std::vector<std::string>& namespaces, std::string_view name_space) {
+  return namespaces.empty() || model::any_glob_matches(namespaces, name_space);
 }
 
 bool has_labels(const PolicySubject& pod, const std::map<std::string, std::string>& wanted) {
@@ -29,31 +29,32 @@ std::int64_t score(const Profile& profile, const TermInput& input) {
   return sum;
 }
 
-std::int64_t Profile::class_of(std::int64_t score, const Demand& demand) const {
+std::int64_t Profile::score_class_of(std::int64_t score, const model::Demand& demand) const {
   const std::int64_t size = quantum.at(demand);
   return score / size + (score % size > 0 ? 1 : 0);
 }
 
-const Profile& ProfileChoice::of(const NodeState& node, PlacementView placement) const {
-  if (by_model_.empty()) return *otherwise_;
-  const std::size_t gpu = placement.takes.empty() ? 0 : placement.takes.front().gpu;
-  if (gpu >= node.gpus.size()) return *otherwise_;
-  const GpuInfo& info = *node.gpus[gpu].info;
-  if (info.model_number == 0) return compare(info.model);  // several models share it
-  const Profile*& known = known_.at(info.model_number);
-  if (known == nullptr) known = &compare(info.model);
+const Profile& ProfileChoice::profile_for(const model::NodeState& node,
+                                          model::PlacementView placement) const {
+  if (by_model_.empty()) return *fallback_;
+  const std::size_t gpu = placement.allocations.empty() ? 0 : placement.allocations.front().gpu;
+  if (gpu >= node.gpus.size()) return *fallback_;
+  const model::GpuInfo& info = *node.gpus[gpu].info;
+  if (info.model_id == 0) return find_by_model(info.model);  // several models share it
+  const Profile*& known = cached_by_model_.at(info.model_id);
+  if (known == nullptr) known = &find_by_model(info.model);
   return *known;
 }
 
-const Profile& ProfileChoice::compare(std::string_view model) const {
-  const ModelText text(model);
+const Profile& ProfileChoice::find_by_model(std::string_view model) const {
+  const model::ModelMatcher text(model);
   const auto row = std::ranges::find_if(
       by_model_, [&](const Row& each) { return text.matches_any(*each.models); });
-  return row == by_model_.end() ? *otherwise_ : *row->profile;
+  return row == by_model_.end() ? *fallback_ : *row->profile;
 }
 
-std::string ProfileChoice::key() const {
-  std::string key = otherwise_->name;
+std::string ProfileChoice::cache_key() const {
+  std::string key = fallback_->name;
   for (const Row& row : by_model_) {
     key += '\n' + row.profile->name;
     for (const std::string& glob : *row.models) key += '\t' + glob;
@@ -61,21 +62,22 @@ std::string ProfileChoice::key() const {
   return key;
 }
 
-std::expected<ProfileChoice, Refusal> Policy::choose(const PolicySubject& pod) const {
-  if (!pod.asked.empty()) {
-    const auto profile = profiles.find(pod.asked);
+std::expected<ProfileChoice, model::Refusal> Policy::choose(const PolicySubject& pod) const {
+  if (!pod.requested_profile.empty()) {
+    const auto profile = profiles.find(pod.requested_profile);
     const bool open =
         profile != profiles.end() && std::ranges::any_of(pod_choice, [&](const PodChoice& choice) {
-          return covers(choice.namespaces, pod.name_space) &&
-                 std::ranges::find(choice.profiles, pod.asked) != choice.profiles.end();
+          return includes_namespace(choice.namespaces, pod.name_space) &&
+                 std::ranges::find(choice.profiles, pod.requested_profile) != choice.profiles.end();
         });
-    if (!open) return std::unexpected(Refusal{ReasonCode::kForbiddenPolicy, {}});
+    if (!open) return std::unexpected(model::Refusal{model::ReasonCode::kForbiddenPolicy, {}});
     return ProfileChoice(profile->second);
   }
   std::vector<const ProfileRule*> by_model;
-  const Profile* otherwise = &default_terms();
+  const Profile* otherwise = &default_profile();
   for (const ProfileRule& rule : rules) {
-    if (!covers(rule.namespaces, pod.name_space) || !has_labels(pod, rule.pod_labels)) continue;
+    if (!includes_namespace(rule.namespaces, pod.name_space) || !has_labels(pod, rule.pod_labels))
+      continue;
     if (rule.gpu_models.empty()) {
       otherwise = &profiles.find(rule.profile)->second;
       break;
@@ -89,4 +91,4 @@ std::expected<ProfileChoice, Refusal> Policy::choose(const PolicySubject& pod) c
   return choice;
 }
 
-}  // namespace snug
+}  // namespace snug::score

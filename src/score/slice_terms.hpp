@@ -3,7 +3,7 @@
 
 #include "snug/score/terms.hpp"
 
-namespace snug {
+namespace snug::score {
 
 /// What MIG cards lose for the slices that will come, beyond the price of the pod's own slices, as
 /// points of a cost (score/cost.hpp):
@@ -16,4 +16,4 @@ namespace snug {
 /// -kNewSlicePoints for each slice that has to be created.
 [[nodiscard]] std::int32_t slice_reuse(const TermInput& input);
 
-}  // namespace snug
+}  // namespace snug::score

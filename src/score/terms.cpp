@@ -9,11 +9,11 @@
 #include "score/fgd.hpp"
 #include "score/slice_terms.hpp"
 
-namespace snug {
+namespace snug::score {
 namespace {
 
-constexpr std::int64_t kFull = 1000;        // thousandths
-constexpr std::int64_t kRoomPerGpu = 2000;  // GpuState::room of an empty GPU
+constexpr std::int64_t kFull = 1000;            // thousandths
+constexpr std::int64_t kMilliSumPerGpu = 2000;  // GpuState::room of an empty GPU
 
 /// What the placement leaves free.
 struct FreeAfter {
@@ -23,31 +23,32 @@ struct FreeAfter {
 
 /// `room` as thousandths of as many GPUs, at least 0.
 std::int32_t thousandths(std::int64_t room, std::size_t gpus) {
-  constexpr std::int64_t kDivisor = kRoomPerGpu / kFull;
+  constexpr std::int64_t kDivisor = kMilliSumPerGpu / kFull;
   return std::max(0, static_cast<std::int32_t>(room) /
                          static_cast<std::int32_t>(kDivisor * static_cast<std::int64_t>(gpus)));
 }
 
 FreeAfter free_after(const TermInput& input) {
-  const NodeState& node = input.node;
+  const model::NodeState& node = input.node;
   FreeAfter free;
-  if (input.placement.takes.empty()) {
+  if (input.placement.allocations.empty()) {
     std::int64_t all = 0;
     std::int64_t used = 0;
-    for (const auto& [resource, units] : node.inventory->kubelet_units) all += units;
+    for (const auto& [resource, units] : node.inventory->kubelet_allocatable) all += units;
     for (const auto& [resource, units] : node.kubelet_used) used += units;
-    for (const ContainerRequest& container : input.request.containers) used += container.count;
+    for (const model::ContainerRequest& container : input.request.containers)
+      used += container.count;
     free.on_node = all > 0 ? std::clamp(kFull * (all - used) / all, std::int64_t{0}, kFull) : 0;
     return free;
   }
-  std::int64_t node_room = node.room;
+  std::int64_t node_room = node.free_milli_sum;
   std::int64_t gpu_room = 0;
   std::size_t gpus = 0;
-  for (const DeviceTake& take : input.placement.takes) {
-    node_room -= take.room;
-    gpu_room -= take.room;
-    if (!is_first_on_its_gpu(input.placement, take)) continue;
-    gpu_room += node.gpus[take.gpu].room;
+  for (const model::DeviceAllocation& allocation : input.placement.allocations) {
+    node_room -= allocation.milli_sum;
+    gpu_room -= allocation.milli_sum;
+    if (!model::is_first_on_gpu(input.placement, allocation)) continue;
+    gpu_room += node.gpus[allocation.gpu].free_milli_sum;
     ++gpus;
   }
   free.on_node = thousandths(node_room, node.gpus.size());
@@ -68,10 +69,10 @@ std::int32_t spread(const TermInput& input) {
 }
 
 /// Whether some container has both GPUs, and so can use the NVLinks between them.
-bool share_container(PlacementView placement, std::size_t a, std::size_t b) {
-  for (const DeviceTake& one : placement.takes) {
+bool share_container(model::PlacementView placement, std::size_t a, std::size_t b) {
+  for (const model::DeviceAllocation& one : placement.allocations) {
     if (one.gpu != a) continue;
-    for (const DeviceTake& other : placement.takes) {
+    for (const model::DeviceAllocation& other : placement.allocations) {
       if (other.gpu == b && other.container == one.container) return true;
     }
   }
@@ -80,43 +81,44 @@ bool share_container(PlacementView placement, std::size_t a, std::size_t b) {
 
 /// NVLinks at the GPUs of a placement, each counted at both ends.
 struct Links {
-  std::int64_t inside = 0;  // between two GPUs of one container
-  std::int64_t cut = 0;     // between two empty GPUs that no container has both of
-  std::int64_t most = 0;    // the largest number at any GPU of the node * GPUs of the placement
+  std::int64_t within_container = 0;  // between two GPUs of one container
+  std::int64_t cut = 0;               // between two empty GPUs that no container has both of
+  std::int64_t possible = 0;  // the largest number at any GPU of the node * GPUs of the placement
 };
 
-Links links_of(const NodeState& node, PlacementView placement) {
+Links links_of(const model::NodeState& node, model::PlacementView placement) {
   std::vector<bool> taken(node.gpus.size());
-  for (const DeviceTake& take : placement.takes) taken[take.gpu] = true;
+  for (const model::DeviceAllocation& allocation : placement.allocations)
+    taken[allocation.gpu] = true;
   Links links;
   std::int64_t most = 0;
   for (std::size_t a = 0; a < taken.size(); ++a) {
     std::int64_t all = 0;
     for (std::size_t b = 0; b < taken.size(); ++b) {
-      const int between = a == b ? 0 : node.links(a, b);
+      const int between = a == b ? 0 : node.nvlinks_between(a, b);
       all += between;
       if (!taken[a] || between == 0) continue;
       if (taken[b] && share_container(placement, a, b)) {
-        links.inside += between;
+        links.within_container += between;
       } else if (node.gpus[a].empty() && node.gpus[b].empty()) {
         links.cut += between;
       }
     }
     most = std::max(most, all);
-    links.most += taken[a] ? 1 : 0;
+    links.possible += taken[a] ? 1 : 0;
   }
-  links.most *= most;
+  links.possible *= most;
   return links;
 }
 
 /// kTermBound / 2 * (inside - cut) / most.
 std::int32_t nvlink_locality(const TermInput& input) {
-  const NodeState& node = input.node;
-  if (input.placement.takes.empty() || node.inventory->links.empty()) return 0;
+  const model::NodeState& node = input.node;
+  if (input.placement.allocations.empty() || node.inventory->nvlinks.empty()) return 0;
   const Links links = links_of(node, input.placement);
-  if (links.most == 0) return 0;
+  if (links.possible == 0) return 0;
   constexpr std::int64_t kHalf = kTermBound / 2;
-  return static_cast<std::int32_t>(kHalf * (links.inside - links.cut) / links.most);
+  return static_cast<std::int32_t>(kHalf * (links.within_container - links.cut) / links.possible);
 }
 
 constexpr auto kTerms = std::to_array<TermRow>({
@@ -149,4 +151,4 @@ const TermRow* find_term(std::string_view name) {
   return found == kTerms.end() ? nullptr : &*found;
 }
 
-}  // namespace snug
+}  // namespace snug::score

@@ -4,12 +4,12 @@
 #include <utility>
 #include <vector>
 
+#include "snug/advice/repack.hpp"
 #include "snug/codec/extender_codec.hpp"
 #include "snug/codec/repack_codec.hpp"
-#include "snug/advice/repack.hpp"
 #include "snug/service/admin_service.hpp"
 
-namespace snug {
+namespace snug::service {
 namespace {
 
 /// The uid of the pod that stands for a request of the query.
@@ -27,16 +27,16 @@ class ClearAtExit {
 };
 
 Reply refuse(int status, std::string_view sentence) {
-  return {status, write_error(ReplyShape::kBind, sentence)};
+  return {status, codec::write_error(codec::ReplyShape::kBind, sentence)};
 }
 
-PodInfoPtr pod_of(const RepackQuestion& question) {
-  PodFacts pod;
-  pod.name_space = question.name_space.value_or("default");
+PodInfoPtr pod_of(const RepackQuery& query) {
+  model::PodFacts pod;
+  pod.name_space = query.name_space.value_or("default");
   pod.name = kStatedUid;
   pod.uid = kStatedUid;
   pod.containers.push_back({.name = "main"});
-  pod.annotations = question.request;
+  pod.annotations = query.request;
   return std::make_shared<const PodInfo>(std::move(pod));
 }
 
@@ -44,17 +44,17 @@ PodInfoPtr pod_of(const RepackQuestion& question) {
 PodInfoPtr find_pending(const PendingPods& pending, std::string_view name_space,
                         std::string_view name) {
   for (PendingRow& row : pending.rows()) {
-    const PodFacts& pod = row.pod->facts;
+    const model::PodFacts& pod = row.pod->facts;
     if (pod.name_space == name_space && pod.name == name) return std::move(row.pod);
   }
   return nullptr;
 }
 
 /// Pods whose binds are under way or of unknown outcome: they cannot be evicted yet.
-std::vector<std::string> in_flight(const Ledger& ledger) {
+std::vector<std::string> in_flight(const ledger::Ledger& ledger) {
   std::vector<std::string> uids;
-  for (const LedgerEntry& entry : ledger.entries()) {
-    if (entry.state != HoldingState::kBound) uids.push_back(entry.holding->uid);
+  for (const ledger::LedgerEntry& entry : ledger.gpu_entries()) {
+    if (entry.state != ledger::HoldingState::kBound) uids.push_back(entry.holding->uid);
   }
   std::ranges::sort(uids);
   return uids;
@@ -62,10 +62,10 @@ std::vector<std::string> in_flight(const Ledger& ledger) {
 
 }  // namespace
 
-Reply AdminService::defrag(const RepackQuestion& question) {
+Reply AdminService::defrag(const RepackQuery& question) {
   // A leader is not warm after a failed renewal of its Lease, but its view is fresh until the Lease
   // ends.
-  if (!parts_.readiness.ready() && !parts_.readiness.warm()) {
+  if (!parts_.readiness.is_ready() && !parts_.readiness.is_warm_standby()) {
     return refuse(503, "Snug is not ready: " + parts_.readiness.why_not());
   }
   if (question.pod == "" || question.name_space == "") {
@@ -91,21 +91,22 @@ Reply AdminService::defrag(const RepackQuestion& question) {
 }
 
 Reply AdminService::defrag_for(const PodInfoPtr& pod) {
-  if (!pod->request) return refuse(400, message(pod->request.error()));
+  if (!pod->request) return refuse(400, model::message(pod->request.error()));
   if (pod->request->empty()) return refuse(400, "the pod asks for no GPU");
   const auto claim = PodClaim::make(pod, parts_.policy.current());
-  if (!claim) return refuse(400, message(claim.error()));
+  if (!claim) return refuse(400, model::message(claim.error()));
   if (defrag_runs_.exchange(true)) {
     return refuse(503, "another defrag request is running; try again");
   }
   const ClearAtExit clear(defrag_runs_);
   // Taken before the list of binds in flight, which then has every such bind of the snapshot.
-  const SnapshotPtr snapshot = parts_.ledger.snapshot();
+  const model::SnapshotPtr snapshot = parts_.ledger.snapshot();
   const std::vector<std::string> flying = in_flight(parts_.ledger);
   const std::vector<std::string_view> spared(flying.begin(), flying.end());
-  const RepackAdvice advice =
-      repack({.snapshot = *snapshot, .claim = claim->view(), .spared = spared});
-  return {200, write_repack_advice(snapshot->generation, to_text(*pod->request), advice)};
+  const advice::RepackAdvice advice =
+      advice::repack({.snapshot = *snapshot, .incoming = claim->view(), .protected_uids = spared});
+  return {200,
+          codec::write_repack_advice(snapshot->generation, model::to_text(*pod->request), advice)};
 }
 
-}  // namespace snug
+}  // namespace snug::service

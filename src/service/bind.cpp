@@ -8,25 +8,26 @@
 #include "snug/codec/reservation_codec.hpp"
 #include "snug/service/extender_service.hpp"
 
-namespace snug {
+namespace snug::service {
 namespace {
 
 /// Whether the binding may have been carried out, or may yet be.
-bool may_be_carried_out(ErrorCode code) {
-  return code == ErrorCode::kUnknown || code == ErrorCode::kInternal;
+bool may_be_carried_out(base::ErrorCode code) {
+  return code == base::ErrorCode::kUnknown || code == base::ErrorCode::kInternal;
 }
 
-Reply success() { return {200, write_bind("")}; }
+Reply success() { return {200, codec::write_bind("")}; }
 
-std::string pod_name(const BindCall& call) { return call.name_space + "/" + call.pod; }
+std::string pod_name(const codec::BindCall& call) { return call.name_space + "/" + call.pod; }
 
-std::string describe(const ReserveFailure& failure, const BindCall& call) {
-  using Kind = ReserveFailure::Kind;
-  switch (failure.kind) {
+std::string describe(const ledger::ReserveFailure& failure, const codec::BindCall& call) {
+  using Kind = ledger::ReserveFailure::Cause;
+  switch (failure.cause) {
     case Kind::kElsewhere:
       return "pod " + pod_name(call) + " holds GPUs on node " +
              failure.entry.holding->reservation.node + " already, from a bind that " +
-             (failure.entry.state == HoldingState::kBound ? "succeeded" : "is not settled yet");
+             (failure.entry.state == ledger::HoldingState::kBound ? "succeeded"
+                                                                  : "is not settled yet");
     case Kind::kInFlight:
       return "a bind of pod " + pod_name(call) + " to node " + call.node + " is under way";
     case Kind::kEnded:
@@ -35,50 +36,52 @@ std::string describe(const ReserveFailure& failure, const BindCall& call) {
     case Kind::kBound:
       break;
   }
-  return message(failure.reason);
+  return model::message(failure.reason);
 }
 
 }  // namespace
 
-Reply ExtenderService::bind_error(const BindCall& call, BindEnd end, std::string_view sentence) {
+Reply ExtenderService::bind_error(const codec::BindCall& call, BindOutcome outcome,
+                                  std::string_view sentence) {
   // kube-scheduler calls filter again before it tries another bind.
   parts_.ledger.end_intent(call.uid);
-  parts_.metrics.bind_ended(end);
+  parts_.metrics.bind_ended(outcome);
   parts_.log.write(LogLevel::kInfo, "bind of pod " + pod_name(call) + " to node " + call.node +
                                         " failed: " + std::string(sentence));
-  return {200, write_bind(sentence)};
+  return {200, codec::write_bind(sentence)};
 }
 
 Reply ExtenderService::run_bind(std::string& body, WriteFence::Term term) {
-  Result<BindCall> read = [&] {
+  base::Result<codec::BindCall> read = [&] {
     Readers::Lent reader(*readers_);
     return reader->read_bind(body);
   }();
   if (!read) {
-    return {status_of(read.error()), write_error(ReplyShape::kBind, read.error().message)};
+    return {status_of(read.error()),
+            codec::write_error(codec::ReplyShape::kBind, read.error().message)};
   }
   const Bind call{*std::move(read), term};
   PodInfoPtr known = parts_.pending.find(call.uid);
   if (known == nullptr) {
-    const std::optional<LedgerEntry> entry = parts_.ledger.find(call.uid);
-    if (entry && entry->state == HoldingState::kBound &&
+    const std::optional<ledger::LedgerEntry> entry = parts_.ledger.find(call.uid);
+    if (entry && entry->state == ledger::HoldingState::kBound &&
         entry->holding->reservation.node == call.node) {
-      parts_.metrics.bind_ended(BindEnd::kRepeated);
+      parts_.metrics.bind_ended(BindOutcome::kAlreadyBound);
       return success();
     }
     auto fetched = parts_.api.get_pod(call.name_space, call.pod);
     if (!fetched) {
-      return bind_error(call, BindEnd::kUnavailable,
+      return bind_error(call, BindOutcome::kUnavailable,
                         "pod " + pod_name(call) +
                             " could not be read from the API server: " + fetched.error().message);
     }
-    std::optional<PodFacts>& found = *fetched;
+    std::optional<model::PodFacts>& found = *fetched;
     if (!found || found->uid != call.uid) {
-      return bind_error(call, BindEnd::kRefused,
+      return bind_error(call, BindOutcome::kRefused,
                         "pod " + pod_name(call) + " with uid " + call.uid + " does not exist");
     }
     if (found->finished) {
-      return bind_error(call, BindEnd::kRefused, "pod " + pod_name(call) + " has finished");
+      return bind_error(call, BindOutcome::kRefused, "pod " + pod_name(call) + " has finished");
     }
     known = std::make_shared<const PodInfo>(*std::move(found));
   }
@@ -86,159 +89,162 @@ Reply ExtenderService::run_bind(std::string& body, WriteFence::Term term) {
 }
 
 Reply ExtenderService::bind_pod(const Bind& call, const PodInfoPtr& info) {
-  const PodFacts& pod = info->facts;
+  const model::PodFacts& pod = info->facts;
   if (pod.name_space != call.name_space || pod.name != call.pod) {
-    return bind_error(call, BindEnd::kRefused,
+    return bind_error(call, BindOutcome::kRefused,
                       "uid " + call.uid + " is not that of pod " + pod_name(call));
   }
   if (!pod.node_name.empty()) {
     if (pod.node_name != call.node) {
       return bind_error(
-          call, BindEnd::kRefused,
+          call, BindOutcome::kRefused,
           "pod " + pod_name(call) + " is bound to node " + pod.node_name + " already");
     }
-    parts_.metrics.bind_ended(BindEnd::kRepeated);
+    parts_.metrics.bind_ended(BindOutcome::kAlreadyBound);
     return success();
   }
   if (!info->request) {
-    return bind_error(call, BindEnd::kRefused, message(info->request.error()));
+    return bind_error(call, BindOutcome::kRefused, model::message(info->request.error()));
   }
   if (info->request->empty()) return bind_without_gpu(call, pod);
   if (!serves(pod)) {
-    return bind_error(call, BindEnd::kRefused,
+    return bind_error(call, BindOutcome::kRefused,
                       "pod " + pod_name(call) + " names the scheduler " + pod.scheduler_name +
                           ", which Snug does not serve");
   }
   const auto claim = PodClaim::make(info, parts_.policy.current());
-  if (!claim) return bind_error(call, BindEnd::kRefused, message(claim.error()));
+  if (!claim) return bind_error(call, BindOutcome::kRefused, model::message(claim.error()));
   return bind_claim(call, *claim);
 }
 
 Reply ExtenderService::bind_claim(const Bind& call, const PodClaim& claim) {
-  const PodFacts& pod = claim.pod().facts;
-  const auto reserved = parts_.ledger.reserve({.claim = claim.view(),
+  const model::PodFacts& pod = claim.pod().facts;
+  const auto reserved = parts_.ledger.reserve({.incoming = claim.view(),
                                                .pod = call.pod,
                                                .node = call.node,
-                                               .other_constraints = pod.other_constraints});
+                                               .has_other_constraints = pod.has_other_constraints});
   if (reserved) {
     try {
       return write_binding(call, pod, **reserved);
     } catch (...) {
-      parts_.ledger.unsettled(call.uid);  // the binding may have been sent
+      parts_.ledger.mark_unsettled(call.uid);  // the binding may have been sent
       throw;
     }
   }
-  const ReserveFailure& failure = reserved.error();
-  if (failure.kind == ReserveFailure::Kind::kBound) {
-    parts_.metrics.bind_ended(BindEnd::kRepeated);
+  const ledger::ReserveFailure& failure = reserved.error();
+  if (failure.cause == ledger::ReserveFailure::Cause::kBound) {
+    parts_.metrics.bind_ended(BindOutcome::kAlreadyBound);
     return success();
   }
-  const bool lost = failure.kind == ReserveFailure::Kind::kNoFit &&
-                    (failure.reason == ReasonCode::kPromised || reason(failure.reason).evictable);
-  return bind_error(call, lost ? BindEnd::kLostRace : BindEnd::kRefused, describe(failure, call));
+  const bool lost = failure.cause == ledger::ReserveFailure::Cause::kNoFit &&
+                    (failure.reason == model::ReasonCode::kPromised ||
+                     model::reason_row(failure.reason).resolvable);
+  return bind_error(call, lost ? BindOutcome::kPlaceTaken : BindOutcome::kRefused,
+                    describe(failure, call));
 }
 
-Reply ExtenderService::bind_without_gpu(const Bind& call, const PodFacts& pod) {
+Reply ExtenderService::bind_without_gpu(const Bind& call, const model::PodFacts& pod) {
   if (parts_.ledger.find(call.uid)) {
     return bind_error(
-        call, BindEnd::kRefused,
+        call, BindOutcome::kRefused,
         "pod " + pod_name(call) + " asked for GPUs before, and that bind is not settled");
   }
-  const Result<void> written = send_binding(call, blank_annotations(pod));
+  const base::Result<void> written = send_binding(call, codec::blank_annotations(pod));
   if (written) {
-    parts_.metrics.bind_ended(BindEnd::kBound);
+    parts_.metrics.bind_ended(BindOutcome::kBound);
     return success();
   }
-  if (written.error().code == ErrorCode::kConflict) {
-    return after_refusal(call, Took::kNothing, written.error());
+  if (written.error().code == base::ErrorCode::kConflict) {
+    return after_refusal(call, Reserved::kNothing, written.error());
   }
-  const ErrorCode code = written.error().code;
-  const BindEnd end = may_be_carried_out(code)          ? BindEnd::kUnknown
-                      : code == ErrorCode::kUnavailable ? BindEnd::kUnavailable
-                                                        : BindEnd::kRefused;
-  return bind_error(call, end,
+  const base::ErrorCode code = written.error().code;
+  const BindOutcome outcome = may_be_carried_out(code)                ? BindOutcome::kUnknown
+                              : code == base::ErrorCode::kUnavailable ? BindOutcome::kUnavailable
+                                                                      : BindOutcome::kRefused;
+  return bind_error(call, outcome,
                     "pod " + pod_name(call) + " was not bound: " + written.error().message);
 }
 
-Result<void> ExtenderService::send_binding(const Bind& call, StringMap annotations) {
-  std::optional<WriteFence::Pass> pass = parts_.fence.let_out(call.term);
-  if (!pass) return fail(ErrorCode::kUnavailable, "this Snug is no longer the leader");
-  Result<void> written = parts_.api.bind({.name_space = call.name_space,
-                                          .pod = call.pod,
-                                          .uid = call.uid,
-                                          .node = call.node,
-                                          .annotations = std::move(annotations),
-                                          .not_after = pass->not_after()});
+base::Result<void> ExtenderService::send_binding(const Bind& call, model::StringMap annotations) {
+  std::optional<WriteFence::Pass> pass = parts_.fence.acquire(call.term);
+  if (!pass) return base::fail(base::ErrorCode::kUnavailable, "this Snug is no longer the leader");
+  base::Result<void> written = parts_.api.bind({.name_space = call.name_space,
+                                                .pod = call.pod,
+                                                .uid = call.uid,
+                                                .node = call.node,
+                                                .annotations = std::move(annotations),
+                                                .not_after = pass->not_after()});
   if (written || !may_be_carried_out(written.error().code)) pass->answered();
   return written;
 }
 
-Reply ExtenderService::write_binding(const Bind& call, const PodFacts& pod,
-                                     const Holding& holding) {
-  StringMap annotations = write_reservation(holding.reservation, holding.main_container, pod);
-  if (std::cmp_greater(annotations.find(kReservationKey)->second.size(),
+Reply ExtenderService::write_binding(const Bind& call, const model::PodFacts& pod,
+                                     const model::Holding& holding) {
+  model::StringMap annotations =
+      codec::write_reservation(holding.reservation, holding.main_container, pod);
+  if (std::cmp_greater(annotations.find(codec::kReservationKey)->second.size(),
                        options_.limits.max_reservation_bytes)) {
     parts_.ledger.release(call.uid);
-    return bind_error(call, BindEnd::kRefused,
+    return bind_error(call, BindOutcome::kRefused,
                       "the reservation of pod " + pod_name(call) + " has more than " +
                           std::to_string(options_.limits.max_reservation_bytes) +
                           " bytes and could not be read back");
   }
-  const Result<void> written = send_binding(call, std::move(annotations));
+  const base::Result<void> written = send_binding(call, std::move(annotations));
   if (written) {
-    parts_.ledger.bound(call.uid);
-    parts_.metrics.bind_ended(BindEnd::kBound);
+    parts_.ledger.mark_bound(call.uid);
+    parts_.metrics.bind_ended(BindOutcome::kBound);
     parts_.log.write(LogLevel::kDebug, "bound pod " + pod_name(call) + " to node " + call.node);
     return success();
   }
   if (may_be_carried_out(written.error().code)) {
-    parts_.ledger.unsettled(call.uid);
-    return bind_error(call, BindEnd::kUnknown,
+    parts_.ledger.mark_unsettled(call.uid);
+    return bind_error(call, BindOutcome::kUnknown,
                       "the outcome of binding pod " + pod_name(call) + " to node " + call.node +
                           " is unknown, and its reservation is kept: " + written.error().message);
   }
-  if (written.error().code == ErrorCode::kConflict) {
-    return after_refusal(call, Took::kGpus, written.error());
+  if (written.error().code == base::ErrorCode::kConflict) {
+    return after_refusal(call, Reserved::kGpus, written.error());
   }
   parts_.ledger.release(call.uid);
-  if (written.error().code == ErrorCode::kUnavailable) {
-    return bind_error(call, BindEnd::kUnavailable,
+  if (written.error().code == base::ErrorCode::kUnavailable) {
+    return bind_error(call, BindOutcome::kUnavailable,
                       "the binding was not sent: " + written.error().message);
   }
   return bind_error(
-      call, BindEnd::kRefused,
+      call, BindOutcome::kRefused,
       "the API server refused to bind pod " + pod_name(call) + ": " + written.error().message);
 }
 
 /// 409: the pod is bound already (perhaps by an earlier bind of ours), is being deleted, or has
 /// another uid. A GET of the pod shows which.
-Reply ExtenderService::after_refusal(const Bind& call, Took took, const Error& error) {
+Reply ExtenderService::after_refusal(const Bind& call, Reserved took, const base::Error& error) {
   auto fetched = parts_.api.get_pod(call.name_space, call.pod);
   if (!fetched) {
-    if (took == Took::kGpus) parts_.ledger.unsettled(call.uid);
-    return bind_error(call, BindEnd::kUnknown,
+    if (took == Reserved::kGpus) parts_.ledger.mark_unsettled(call.uid);
+    return bind_error(call, BindOutcome::kUnknown,
                       "the API server refused to bind pod " + pod_name(call) +
                           ", and the pod could not be read again: " + fetched.error().message);
   }
-  std::optional<PodFacts>& found = *fetched;
+  std::optional<model::PodFacts>& found = *fetched;
   if (!found || found->uid != call.uid || found->node_name.empty() || found->finished) {
-    if (took == Took::kGpus) parts_.ledger.release(call.uid);
+    if (took == Reserved::kGpus) parts_.ledger.release(call.uid);
     return bind_error(
-        call, BindEnd::kRefused,
+        call, BindOutcome::kRefused,
         "the API server refused to bind pod " + pod_name(call) + ": " + error.message);
   }
   const PodInfo pod(*std::move(found));
-  const ReadHolding held = read_holding(pod, options_.limits);
-  parts_.ledger.hold_as_read(held.holding);
+  const ParsedHolding held = read_holding(pod, options_.limits);
+  parts_.ledger.hold_from_get(held.holding);
   // Does nothing if the line above has made it a Bound entry.
-  if (took == Took::kGpus) parts_.ledger.release(call.uid);
+  if (took == Reserved::kGpus) parts_.ledger.release(call.uid);
   if (pod.facts.node_name != call.node) {
     return bind_error(
-        call, BindEnd::kRefused,
+        call, BindOutcome::kRefused,
         "pod " + pod_name(call) + " is bound to node " + pod.facts.node_name + " already");
   }
-  parts_.metrics.bind_ended(BindEnd::kRepeated);
+  parts_.metrics.bind_ended(BindOutcome::kAlreadyBound);
   return success();
 }
 
-}  // namespace snug
+}  // namespace snug::service

@@ -4,14 +4,14 @@
 #include <chrono>
 #include <utility>
 
-namespace snug {
+namespace snug::service {
 
 using std::chrono::milliseconds;
 
 void BindSettler::settle() {
-  const TimePoint start = parts_.clock.now();
-  for (const LedgerEntry& entry : in_turn(parts_.ledger.unconfirmed())) {
-    const bool bound = entry.state == HoldingState::kBound;
+  const base::TimePoint start = parts_.clock.now();
+  for (const ledger::LedgerEntry& entry : in_turn(parts_.ledger.unconfirmed())) {
+    const bool bound = entry.state == ledger::HoldingState::kBound;
     const bool watch_may_show_it = start - entry.since < milliseconds(limits_.resync_ms);
     if (bound && watch_may_show_it) continue;
     asked_last_ = entry.holding->uid;
@@ -22,8 +22,9 @@ void BindSettler::settle() {
 
 /// Each round starts after the pod where the last one ended, so that a pod for which the API server
 /// never answers does not keep the others waiting.
-std::vector<LedgerEntry> BindSettler::in_turn(std::vector<LedgerEntry> entries) const {
-  const auto uid = [](const LedgerEntry& entry) -> const std::string& {
+std::vector<ledger::LedgerEntry> BindSettler::in_turn(
+    std::vector<ledger::LedgerEntry> entries) const {
+  const auto uid = [](const ledger::LedgerEntry& entry) -> const std::string& {
     return entry.holding->uid;
   };
   std::ranges::sort(entries, {}, uid);
@@ -32,19 +33,19 @@ std::vector<LedgerEntry> BindSettler::in_turn(std::vector<LedgerEntry> entries) 
 }
 
 /// False: the API server cannot be reached, so asking about other pods is useless.
-bool BindSettler::settle_one(const LedgerEntry& entry) {
-  const Holding& held = *entry.holding;
-  const TimePoint asked_at = parts_.clock.now();
+bool BindSettler::settle_one(const ledger::LedgerEntry& entry) {
+  const model::Holding& held = *entry.holding;
+  const base::TimePoint asked_at = parts_.clock.now();
   auto fetched = parts_.api.get_pod(held.name_space, held.pod);
   if (!fetched) {
-    const ErrorCode code = fetched.error().code;
-    return code != ErrorCode::kUnavailable && code != ErrorCode::kUnknown;
+    const base::ErrorCode code = fetched.error().code;
+    return code != base::ErrorCode::kUnavailable && code != base::ErrorCode::kUnknown;
   }
-  std::optional<PodFacts>& found = *fetched;
+  std::optional<model::PodFacts>& found = *fetched;
   if (!found || found->uid != held.uid || found->finished) {
-    if (!parts_.ledger.gone_as_read(held.uid, entry.sequence)) return true;
+    if (!parts_.ledger.end_pod_from_get(held.uid, entry.sequence)) return true;
     parts_.pending.remove(held.uid);
-    parts_.demand.gone(held.uid);
+    parts_.demand.pod_left(held.uid);
   } else if (!found->node_name.empty()) {
     parts_.pending.remove(held.uid);
     parts_.bound_pods.apply(PodInfo(*std::move(found)), BoundPods::ShownBy::kGet);
@@ -56,4 +57,4 @@ bool BindSettler::settle_one(const LedgerEntry& entry) {
   return true;
 }
 
-}  // namespace snug
+}  // namespace snug::service

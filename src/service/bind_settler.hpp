@@ -8,36 +8,38 @@
 #include "service/bound_pods.hpp"
 #include "snug/base/clock.hpp"
 #include "snug/base/limits.hpp"
-#include "snug/ledger/demand_keeper.hpp"
+#include "snug/ledger/demand_tracker.hpp"
 #include "snug/ledger/ledger.hpp"
-#include "snug/service/pending.hpp"
+#include "snug/service/pending_pods.hpp"
 #include "snug/service/ports.hpp"
 
-namespace snug {
+namespace snug::service {
 
 struct BindSettlerParts {
-  Ledger& ledger;
+  ledger::Ledger& ledger;
   PendingPods& pending;
-  DemandKeeper& demand;
+  ledger::DemandTracker& demand;
   BoundPods& bound_pods;
   ApiPort& api;
-  const Clock& clock;
+  const base::Clock& clock;
 };
 
 class BindSettler {
  public:
-  BindSettler(BindSettlerParts parts, const Limits& limits) : parts_(parts), limits_(limits) {}
+  BindSettler(BindSettlerParts parts, const base::Limits& limits)
+      : parts_(parts), limits_(limits) {}
 
   /// Asks about one pod after the other, for settleIntervalMs or until the API server fails.
   void settle();
 
  private:
-  [[nodiscard]] std::vector<LedgerEntry> in_turn(std::vector<LedgerEntry> entries) const;
-  [[nodiscard]] bool settle_one(const LedgerEntry& entry);
+  [[nodiscard]] std::vector<ledger::LedgerEntry> in_turn(
+      std::vector<ledger::LedgerEntry> entries) const;
+  [[nodiscard]] bool settle_one(const ledger::LedgerEntry& entry);
 
   BindSettlerParts parts_;
-  const Limits limits_;
+  const base::Limits limits_;
   std::string asked_last_;  // uid
 };
 
-}  // namespace snug
+}  // namespace snug::service

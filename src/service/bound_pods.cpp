@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "snug/codec/reservation_codec.hpp"
-#include "snug/request/parse.hpp"
+#include "snug/request/pod_request_parser.hpp"
 
-namespace snug {
+namespace snug::service {
 namespace {
 
 constexpr std::string_view kEdited =
@@ -17,37 +17,39 @@ constexpr std::string_view kAdded =
     "its reservation was added after it was bound without a GPU; it counts, as it would after a "
     "restart";
 
-std::shared_ptr<Holding> holding_of(const PodInfo& pod) {
-  const PodFacts& facts = pod.facts;
-  auto holding = std::make_shared<Holding>();
+std::shared_ptr<model::Holding> holding_of(const PodInfo& pod) {
+  const model::PodFacts& facts = pod.facts;
+  auto holding = std::make_shared<model::Holding>();
   holding->name_space = facts.name_space;
   holding->pod = facts.name;
   holding->uid = facts.uid;
   holding->reservation.uid = facts.uid;
   holding->reservation.node = facts.node_name;
   holding->terminating = facts.terminating;
-  holding->other_constraints = facts.other_constraints;
+  holding->has_other_constraints = facts.has_other_constraints;
   holding->host = pod.host;
   holding->rank = pod.rank;
   return holding;
 }
 
-std::string request_text(const Reservation& reservation) {
-  std::vector<RequestText> texts;
+std::string request_text(const model::Reservation& reservation) {
+  std::vector<model::RequestText> texts;
   texts.reserve(reservation.containers.size());
-  for (const ReservedContainer& container : reservation.containers) {
-    texts.emplace_back(container.name, container.request);
+  for (const model::ReservedContainer& container : reservation.containers) {
+    texts.emplace_back(container.name, container.request_text);
   }
-  return to_text(texts);
+  return model::to_text(texts);
 }
 
 /// What the reservation's containers are in the pod; one that the pod does not have counts as an
 /// app.
-std::vector<ContainerKind> kinds_of(const Reservation& reservation, const PodFacts& pod) {
-  std::vector<ContainerKind> kinds;
-  for (const ReservedContainer& container : reservation.containers) {
-    const auto known = std::ranges::find(pod.containers, container.name, &ContainerFacts::name);
-    kinds.push_back(known == pod.containers.end() ? ContainerKind::kApp : known->kind);
+std::vector<model::ContainerType> kinds_of(const model::Reservation& reservation,
+                                           const model::PodFacts& pod) {
+  std::vector<model::ContainerType> kinds;
+  for (const model::ReservedContainer& container : reservation.containers) {
+    const auto known =
+        std::ranges::find(pod.containers, container.name, &model::ContainerFacts::name);
+    kinds.push_back(known == pod.containers.end() ? model::ContainerType::kApp : known->type);
   }
   return kinds;
 }
@@ -55,34 +57,36 @@ std::vector<ContainerKind> kinds_of(const Reservation& reservation, const PodFac
 /// The request that counts is the one that the pod was bound with; a later edit is only reported.
 /// Empty: there was none.
 std::string edited_since(const PodInfo& pod, const std::string& bound_with) {
-  if (pod.request && to_text(*pod.request) == bound_with) return {};
+  if (pod.request && model::to_text(*pod.request) == bound_with) return {};
   return "its request was edited after binding; the request that it was bound with counts: " +
          bound_with;
 }
 
-bool asks_by_annotation(const PodFacts& pod) {
-  return std::any_of(pod.annotations.begin(), pod.annotations.end(),
-                     [](const auto& annotation) { return is_request_key(annotation.first); });
+bool asks_by_annotation(const model::PodFacts& pod) {
+  return std::any_of(pod.annotations.begin(), pod.annotations.end(), [](const auto& annotation) {
+    return request::is_request_key(annotation.first);
+  });
 }
 
 /// A pod that was bound without a (valid) reservation: counted by its request of today, since
 /// nothing else shows what it was given.
-ReadHolding without_reservation(const PodInfo& pod, std::string problem) {
+ParsedHolding without_reservation(const PodInfo& pod, std::string problem) {
   const auto& request = pod.request;
   auto holding = holding_of(pod);
   if (request && request->empty()) return {std::move(holding), std::move(problem)};
-  if (request && request->kubelet_assigned()) {
-    holding->request = to_text(*request);
-    for (const ContainerRequest& container : request->containers) {
+  if (request && request->is_kubelet_assigned()) {
+    holding->request_text = model::to_text(*request);
+    for (const model::ContainerRequest& container : request->containers) {
       holding->reservation.containers.push_back(
           {.name = container.container,
-           .request = container.text,
-           .given = KubeletUnits{std::get<KubeletAsk>(container.ask).resource, container.count}});
+           .request_text = container.text,
+           .assigned = model::KubeletUnits{
+               std::get<model::KubeletRequest>(container.device).resource, container.count}});
     }
     return {std::move(holding), std::move(problem)};
   }
   holding->unplaced = true;
-  if (request) holding->request = to_text(*request);
+  if (request) holding->request_text = model::to_text(*request);
   if (problem.empty() && asks_by_annotation(pod.facts)) {
     problem = "it asks for a GPU by annotation and was bound without a reservation";
   } else if (problem.empty()) {
@@ -94,37 +98,37 @@ ReadHolding without_reservation(const PodInfo& pod, std::string problem) {
 
 }  // namespace
 
-ReadHolding read_holding(const PodInfo& pod, const Limits& limits) {
-  const PodFacts& facts = pod.facts;
-  const auto found = facts.annotations.find(kReservationKey);
+ParsedHolding read_holding(const PodInfo& pod, const base::Limits& limits) {
+  const model::PodFacts& facts = pod.facts;
+  const auto found = facts.annotations.find(codec::kReservationKey);
   if (found == facts.annotations.end() || found->second.empty()) {
     return without_reservation(pod, {});
   }
-  Result<ReadReservation> read = read_reservation(found->second, limits);
+  base::Result<codec::ParsedReservation> read = codec::read_reservation(found->second, limits);
   if (!read) {
     return without_reservation(pod, "its reservation is ignored: " + read.error().message);
   }
-  Reservation& reservation = read->reservation;
+  model::Reservation& reservation = read->reservation;
   if (reservation.uid != facts.uid || reservation.node != facts.node_name) {
     return without_reservation(pod, "its reservation is ignored: it names another " +
                                         std::string(reservation.uid != facts.uid ? "pod" : "node"));
   }
   auto holding = holding_of(pod);
-  holding->written = true;
+  holding->reservation_written = true;
   holding->suspect = read->suspect;
-  holding->asks = std::move(read->asks);
-  holding->request = request_text(reservation);
-  holding->kinds = kinds_of(reservation, facts);
+  holding->container_requests = std::move(read->container_requests);
+  holding->request_text = request_text(reservation);
+  holding->container_types = kinds_of(reservation, facts);
   holding->reservation = std::move(reservation);
-  std::string problem = std::move(read->suspect_why);
-  if (problem.empty()) problem = edited_since(pod, holding->request);
+  std::string problem = std::move(read->suspect_reason);
+  if (problem.empty()) problem = edited_since(pod, holding->request_text);
   return {std::move(holding), std::move(problem)};
 }
 
 void BoundPods::apply(const PodInfo& pod, ShownBy source) {
-  const ReadHolding read = read_holding(pod, limits_);
+  const ParsedHolding read = read_holding(pod, limits_);
   const bool as_known = source == ShownBy::kWatch ? parts_.ledger.hold(read.holding)
-                                                  : parts_.ledger.hold_as_read(read.holding);
+                                                  : parts_.ledger.hold_from_get(read.holding);
   if (!as_known) {
     report(pod, describe_edit(pod, *read.holding));
   } else if (!read.problem.empty()) {
@@ -132,8 +136,8 @@ void BoundPods::apply(const PodInfo& pod, ShownBy source) {
   }
 }
 
-HoldingPtr BoundPods::read(const PodInfo& pod) {
-  ReadHolding read = read_holding(pod, limits_);
+model::HoldingPtr BoundPods::read(const PodInfo& pod) {
+  ParsedHolding read = read_holding(pod, limits_);
   if (!read.problem.empty()) report(pod, read.problem);
   return std::move(read.holding);
 }
@@ -143,21 +147,21 @@ void BoundPods::report_edit(const PodInfo& pod) {
 }
 
 void BoundPods::forget(std::string_view uid) {
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   reported_.erase(std::string(uid));
 }
 
-std::string_view BoundPods::describe_edit(const PodInfo& pod, const Holding& shown) const {
+std::string_view BoundPods::describe_edit(const PodInfo& pod, const model::Holding& shown) const {
   const auto entry = parts_.ledger.find(pod.facts.uid);
   const bool counts = entry && entry->holding->reservation == shown.reservation;
   return counts ? kAdded : kEdited;
 }
 
 void BoundPods::report(const PodInfo& pod, std::string_view problem) {
-  if (!parts_.readiness.leads()) return;  // the leader reports it
-  const PodFacts& facts = pod.facts;
+  if (!parts_.readiness.is_leader()) return;  // the leader reports it
+  const model::PodFacts& facts = pod.facts;
   {
-    const MutexLock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (reported_.size() >= static_cast<std::size_t>(limits_.max_tombstones)) reported_.clear();
     if (!reported_.insert(facts.uid).second) return;
   }
@@ -170,4 +174,4 @@ void BoundPods::report(const PodInfo& pod, std::string_view problem) {
                    .note = std::string(problem)});
 }
 
-}  // namespace snug
+}  // namespace snug::service

@@ -13,7 +13,7 @@
 #include "snug/model/snapshot.hpp"
 #include "snug/service/ports.hpp"
 
-namespace snug {
+namespace snug::service {
 
 class ClosureReporter {
  public:
@@ -22,7 +22,7 @@ class ClosureReporter {
 
   /// Snapshots of one ledger. Costs one comparison of versions for each node, and work for those
   /// that have changed since the last call.
-  void look_at(const Snapshot& snapshot);
+  void look_at(const model::Snapshot& snapshot);
 
  private:
   using Texts = std::unordered_set<std::string>;
@@ -31,17 +31,17 @@ class ClosureReporter {
     Texts now;     // of the current node
   };
 
-  void look_at_node(const NodeState& node, NodeTexts& texts);
+  void look_at_node(const model::NodeState& node, NodeTexts& texts);
   /// Counts and logs a problem that has just begun; false: it was reported before.
   bool is_first_report(ReservationProblem problem, const std::string& text, NodeTexts& texts);
-  void warn(const Holding& holding, ReservationProblem problem, const std::string& text);
+  void warn(const model::Holding& holding, ReservationProblem problem, const std::string& text);
 
   ApiPort& api_;
   Metrics& metrics_;
   Log& log_;
-  Generation seen_;
+  base::Generation seen_;
   std::vector<std::uint64_t> versions_;              // of the last call, by slot
   std::unordered_map<std::size_t, Texts> reported_;  // texts that are still true, by slot
 };
 
-}  // namespace snug
+}  // namespace snug::service

@@ -7,7 +7,7 @@
 #include "service/memos.hpp"
 #include "service/readers.hpp"
 
-namespace snug {
+namespace snug::service {
 
 ExtenderService::ExtenderService(ServiceParts parts, ServiceOptions options)
     : parts_(parts),
@@ -21,13 +21,13 @@ namespace {
 
 /// Runs one call and counts it; while Snug is not ready the answer is 503.
 template <typename Call>
-Reply measured(const ServiceParts& parts, Verb verb, ReplyShape shape, const Call& call) {
-  const TimePoint start = parts.clock.now();
-  const bool ready = parts.readiness.ready();
+Reply measured(const ServiceParts& parts, Verb verb, codec::ReplyShape shape, const Call& call) {
+  const base::TimePoint start = parts.clock.now();
+  const bool ready = parts.readiness.is_ready();
   if (!ready) parts.readiness.note_refused_call();
-  Reply reply =
-      ready ? call()
-            : Reply{503, write_error(shape, "Snug is not ready: " + parts.readiness.why_not())};
+  Reply reply = ready ? call()
+                      : Reply{503, codec::write_error(
+                                       shape, "Snug is not ready: " + parts.readiness.why_not())};
   const auto took =
       std::chrono::duration_cast<std::chrono::microseconds>(parts.clock.now() - start);
   parts.metrics.verb_done(verb, reply.status == 200, took.count());
@@ -35,12 +35,12 @@ Reply measured(const ServiceParts& parts, Verb verb, ReplyShape shape, const Cal
 }
 
 /// For a pod that holds GPUs of `node` from an earlier bind: no other node can take it.
-Plan stay_on(std::string_view node, std::span<const std::string_view> candidates) {
-  Plan result;
-  result.verdicts.assign(candidates.size(), {.reason = ReasonCode::kUnsettled});
+plan::Plan stay_on(std::string_view node, std::span<const std::string_view> candidates) {
+  plan::Plan result;
+  result.verdicts.assign(candidates.size(), {.reason = model::ReasonCode::kUnsettled});
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (candidates[i] != node) continue;
-    result.verdicts[i].reason = ReasonCode::kNone;
+    result.verdicts[i].reason = model::ReasonCode::kNone;
     result.winner = i;
   }
   return result;
@@ -49,50 +49,54 @@ Plan stay_on(std::string_view node, std::span<const std::string_view> candidates
 }  // namespace
 
 Reply ExtenderService::filter(std::string& body) {
-  return measured(parts_, Verb::kFilter, ReplyShape::kFilter, [&] { return run_filter(body); });
+  return measured(parts_, Verb::kFilter, codec::ReplyShape::kFilter,
+                  [&] { return run_filter(body); });
 }
 
 Reply ExtenderService::prioritize(std::string& body) {
-  return measured(parts_, Verb::kPrioritize, ReplyShape::kPrioritize,
+  return measured(parts_, Verb::kPrioritize, codec::ReplyShape::kPrioritize,
                   [&] { return run_prioritize(body); });
 }
 
 Reply ExtenderService::preempt(std::string& body) {
-  return measured(parts_, Verb::kPreempt, ReplyShape::kPreempt, [&] { return run_preempt(body); });
+  return measured(parts_, Verb::kPreempt, codec::ReplyShape::kPreempt,
+                  [&] { return run_preempt(body); });
 }
 
 Reply ExtenderService::bind(std::string& body) {
   const WriteFence::Term term = parts_.fence.term();
-  return measured(parts_, Verb::kBind, ReplyShape::kBind, [&] { return run_bind(body, term); });
+  return measured(parts_, Verb::kBind, codec::ReplyShape::kBind,
+                  [&] { return run_bind(body, term); });
 }
 
-bool ExtenderService::serves(const PodFacts& pod) const {
+bool ExtenderService::serves(const model::PodFacts& pod) const {
   const std::vector<std::string>& served = options_.scheduler_names;
   return served.empty() || std::ranges::find(served, pod.scheduler_name) != served.end();
 }
 
-AnswerMode ExtenderService::mode_for(const PodFacts& pod) const {
+AnswerMode ExtenderService::mode_for(const model::PodFacts& pod) const {
   if (options_.answer != AnswerMode::kAuto) return options_.answer;
-  return pod.soft_preferences ? AnswerMode::kAdvise : AnswerMode::kWinner;
+  return pod.has_soft_preferences ? AnswerMode::kAdvise : AnswerMode::kWinner;
 }
 
-Plan ExtenderService::decide(Names candidates, const PodClaim& claim,
-                             const Snapshot& snapshot) const {
+plan::Plan ExtenderService::decide(Names candidates, const PodClaim& claim,
+                                   const model::Snapshot& snapshot) const {
   if (const auto entry = parts_.ledger.find(claim.pod().facts.uid)) {
     return stay_on(entry->holding->reservation.node, candidates);
   }
   Memos::Lent memo(*memos_, claim.key());
-  return plan({.snapshot = snapshot, .claim = claim.view(), .memo = memo.get()}, candidates);
+  return plan::plan({.snapshot = snapshot, .incoming = claim.view(), .cache = memo.get()},
+                    candidates);
 }
 
-void ExtenderService::note_winner(Names candidates, const PodClaim& claim, const Plan& plan,
-                                  const Snapshot& snapshot) {
-  if (!plan.winner || plan.placement.takes.empty()) return;
+void ExtenderService::note_winner(Names candidates, const PodClaim& claim, const plan::Plan& plan,
+                                  const model::Snapshot& snapshot) {
+  if (!plan.winner || plan.placement.allocations.empty()) return;
   const auto found = snapshot.names->find(candidates[*plan.winner]);
   if (!found) return;
-  auto intent = to_holding(*snapshot.nodes[found->value], claim.view(), plan.placement);
+  auto intent = plan::to_holding(*snapshot.nodes[found->value], claim.view(), plan.placement);
   intent->pod = claim.pod().facts.name;
   parts_.ledger.note_intent(std::move(intent));
 }
 
-}  // namespace snug
+}  // namespace snug::service

@@ -12,21 +12,21 @@
 #include "snug/base/limits.hpp"
 #include "snug/model/request.hpp"
 #include "snug/model/snapshot.hpp"
-#include "snug/service/pending.hpp"
+#include "snug/service/pending_pods.hpp"
 #include "snug/service/ports.hpp"
 
-namespace snug {
+namespace snug::service {
 
 /// Read from one snapshot, which must outlive this object.
 class LayoutChanges {
  public:
-  explicit LayoutChanges(const Snapshot& snapshot);
+  explicit LayoutChanges(const model::Snapshot& snapshot);
 
   [[nodiscard]] bool any() const { return !nodes_.empty(); }
   /// The node that the request may be waiting for: the request names nvidia.com/mig-* or
   /// nvidia.com/gpu, no other node offers that, and this is the first by name of the nodes whose
   /// layout is being changed and whose cards can have it. Empty: it waits for none.
-  [[nodiscard]] std::string_view awaited_by(const GpuRequest& request) const;
+  [[nodiscard]] std::string_view awaited_by(const model::GpuRequest& request) const;
 
  private:
   std::map<std::string_view, std::string_view> nodes_;  // by profile, or nvidia.com/gpu
@@ -36,15 +36,15 @@ class LayoutChanges {
 /// Writes one event on each pod and for each node that it waits for. Used by one thread.
 class LayoutReporter {
  public:
-  LayoutReporter(ApiPort& api, const Limits& limits)
+  LayoutReporter(ApiPort& api, const base::Limits& limits)
       : api_(api), max_told_(static_cast<std::size_t>(limits.max_pending_pods)) {}
 
-  void look_at(const Snapshot& snapshot, const PendingPods& pending);
+  void look_at(const model::Snapshot& snapshot, const PendingPods& pending);
 
  private:
   ApiPort& api_;
   std::size_t max_told_;
-  std::unordered_set<std::string> told_;  // uid and node; empty while no layout is changed
+  std::unordered_set<std::string> reported_;  // uid and node; empty while no layout is changed
 };
 
-}  // namespace snug
+}  // namespace snug::service

@@ -2,18 +2,18 @@
 
 #include <utility>
 
-namespace snug {
+namespace snug::service {
 namespace {
 
 /// client-go's JitterFactor for the retries of a standby.
-constexpr double kMostJitter = 1.2;
+constexpr double kMaxJitter = 1.2;
 
 }  // namespace
 
 LeaderElector::LeaderElector(ElectorParts parts, ElectorOptions options)
     : parts_(parts),
       options_(std::move(options)),
-      host_(host_of(options_.election.identity)),
+      host_(leader::host_in_identity(options_.election.identity)),
       election_(options_.election, parts_.clock.now()),
       random_(options_.seed) {
   parts_.fence.close();
@@ -23,13 +23,13 @@ LeaderElector::LeaderElector(ElectorParts parts, ElectorOptions options)
 void LeaderElector::resign() { resigning_ = true; }
 
 void LeaderElector::wait_resigned(std::chrono::milliseconds time) {
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   resigned_changed_.wait_for(mutex_, time, [this]() SNUG_REQUIRES(mutex_) { return resigned_; });
 }
 
 void LeaderElector::tick() {
   read_scheduler_lease();
-  const TimePoint now = parts_.clock.now();
+  const base::TimePoint now = parts_.clock.now();
   if (election_.leading()) {
     lead(now);
   } else {
@@ -37,7 +37,7 @@ void LeaderElector::tick() {
   }
   if (election_.leading()) decide_if_wanted();
   if (resigning_ && !election_.leading()) {
-    const MutexLock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     resigned_ = true;
     resigned_changed_.notify_all();
   }
@@ -45,7 +45,7 @@ void LeaderElector::tick() {
 
 void LeaderElector::read_scheduler_lease() {
   if (parts_.scheduler_lease == nullptr) return;
-  const TimePoint now = parts_.clock.now();
+  const base::TimePoint now = parts_.clock.now();
   const bool news = scheduler_hint_.take_news(scheduler_);
   if (!news && now < next_scheduler_read_) return;
   next_scheduler_read_ = now + options_.retry;
@@ -56,23 +56,23 @@ void LeaderElector::read_scheduler_lease() {
   scheduler_ = *std::move(read);
 }
 
-bool LeaderElector::wanted() const {
+bool LeaderElector::is_wanted() const {
   if (resigning_) return false;
   if (parts_.scheduler_lease == nullptr) return true;
   if (!scheduler_known_) return false;
-  return scheduler().empty() || host_of(scheduler()) == host_;
+  return scheduler().empty() || leader::host_in_identity(scheduler()) == host_;
 }
 
 std::string LeaderElector::scheduler() const { return scheduler_ ? scheduler_->record.holder : ""; }
 
-void LeaderElector::lead(TimePoint now) {
-  if (now >= election_.write_until()) {
+void LeaderElector::lead(base::TimePoint now) {
+  if (now >= election_.may_write_until()) {
     election_.resign();
     return lost_lead(LogLevel::kWarn, "it could not be renewed in time");
   }
-  if (!wanted()) {
+  if (!is_wanted()) {
     stop_deciding();
-    if (parts_.fence.is_quiet()) return release();
+    if (parts_.fence.has_nothing_in_flight()) return release();
   }
   if (lease_hint_.take_news(election_.lease())) read_lease();
   if (election_.leading() && now >= next_renewal_) renew();
@@ -83,10 +83,10 @@ void LeaderElector::lead(TimePoint now) {
 /// In this order: a bind that reads the fence's term after it has opened finds Snug not ready until
 /// the lists that begin here are applied.
 void LeaderElector::decide_if_wanted() {
-  if (decides_ || !wanted()) return;
+  if (decides_ || !is_wanted()) return;
   decides_ = true;
-  parts_.readiness.lead();
-  parts_.fence.open_until(election_.write_until());
+  parts_.readiness.start_leading();
+  parts_.fence.open_until(election_.may_write_until());
   parts_.source.relist();
 }
 
@@ -98,24 +98,24 @@ void LeaderElector::stop_deciding() {
 
 void LeaderElector::renew() {
   next_renewal_ = parts_.clock.now() + options_.retry;
-  const Result<void> renewed = write_claim();
+  const base::Result<void> renewed = write_claim();
   if (renewed) return;
-  const ErrorCode code = renewed.error().code;
-  if (code != ErrorCode::kConflict && code != ErrorCode::kNotFound) return;
+  const base::ErrorCode code = renewed.error().code;
+  if (code != base::ErrorCode::kConflict && code != base::ErrorCode::kNotFound) return;
   // Another client wrote it, perhaps only its labels.
   read_lease();
   if (!election_.leading()) return;
   // write_claim() notes a failure; the next renewal is the next try.
-  [[maybe_unused]] const Result<void> again = write_claim();
+  [[maybe_unused]] const base::Result<void> again = write_claim();
 }
 
 void LeaderElector::release() {
   const auto write_release = [this] {
-    const std::optional<Lease>& over = election_.lease();
+    const std::optional<leader::Lease>& over = election_.lease();
     return parts_.lease.write(election_.release(), over ? &*over : nullptr);
   };
   auto written = write_release();
-  if (!written && written.error().code == ErrorCode::kConflict) {
+  if (!written && written.error().code == base::ErrorCode::kConflict) {
     // Another client wrote it, perhaps only its labels.
     read_lease();
     if (election_.leading()) written = write_release();
@@ -129,27 +129,27 @@ void LeaderElector::release() {
             (written ? "it was released, since " : "it is left to expire, since ") + why);
 }
 
-void LeaderElector::stand_by(TimePoint now) {
+void LeaderElector::stand_by(base::TimePoint now) {
   check_for_conflict(now);
   if (resigning_) return;
   const bool due = now >= next_read_;
   if (lease_hint_.take_news(election_.lease()) || due) read_lease();
   if (due) {
-    std::uniform_real_distribution<double> jitter(1.0, 1.0 + kMostJitter);
+    std::uniform_real_distribution<double> jitter(1.0, 1.0 + kMaxJitter);
     next_read_ = now + std::chrono::duration_cast<std::chrono::milliseconds>(options_.retry *
                                                                              jitter(random_));
   }
-  parts_.readiness.stand_by(election_.other_holder(now), why_nobody_leads(now));
+  parts_.readiness.stand_by(election_.other_holder(now), no_leader_reason(now));
   const bool free = election_.is_free(parts_.clock.now());
-  if (wanted() && (free || election_.is_absent())) try_to_acquire();
+  if (is_wanted() && (free || election_.is_absent())) try_to_acquire();
 }
 
-std::string LeaderElector::why_nobody_leads(TimePoint now) const {
-  if (scheduler_known_ && !wanted()) {
+std::string LeaderElector::no_leader_reason(base::TimePoint now) const {
+  if (scheduler_known_ && !is_wanted()) {
     return "the active scheduler is " + scheduler() + ", which is not on this host (" + host_ + ")";
   }
-  const TimePoint free_at = election_.free_at();
-  if (free_at == TimePoint::max() || free_at <= now) return {};
+  const base::TimePoint free_at = election_.free_at();
+  if (free_at == base::TimePoint::max() || free_at <= now) return {};
   const auto wait = std::chrono::ceil<std::chrono::seconds>(free_at - now);
   return "bindings of an earlier leader, if there was one, may still be under way for " +
          std::to_string(wait.count()) + " s";
@@ -157,7 +157,7 @@ std::string LeaderElector::why_nobody_leads(TimePoint now) const {
 
 /// Reads the Lease again first, since the last read may be old.
 void LeaderElector::try_to_acquire() {
-  const TimePoint now = parts_.clock.now();
+  const base::TimePoint now = parts_.clock.now();
   if (now < next_claim_) return;
   next_claim_ = now + options_.retry;
   read_lease();
@@ -185,17 +185,17 @@ void LeaderElector::read_lease() {
   election_.observe(*read, parts_.clock.now());
 }
 
-Result<void> LeaderElector::write_claim() {
-  const TimePoint asked = parts_.clock.now();
-  const std::optional<Lease>& over = election_.lease();
-  auto written = parts_.lease.write(election_.claim(), over ? &*over : nullptr);
+base::Result<void> LeaderElector::write_claim() {
+  const base::TimePoint asked = parts_.clock.now();
+  const std::optional<leader::Lease>& over = election_.lease();
+  auto written = parts_.lease.write(election_.claim_record(), over ? &*over : nullptr);
   if (!written) {
     note_failure(lease_failure_, written.error());
     return std::unexpected(written.error());
   }
   clear_failure(lease_failure_);
-  election_.claimed(*std::move(written), asked);
-  if (decides_) parts_.fence.open_until(election_.write_until());
+  election_.confirm_claim(*std::move(written), asked);
+  if (decides_) parts_.fence.open_until(election_.may_write_until());
   return {};
 }
 
@@ -208,10 +208,10 @@ void LeaderElector::lost_lead(LogLevel level, std::string_view why) {
 }
 
 /// A single call, or calls that cease, do not show a second installation.
-void LeaderElector::check_for_conflict(TimePoint now) {
+void LeaderElector::check_for_conflict(base::TimePoint now) {
   const std::string other = election_.other_holder(now);
   const bool called = parts_.readiness.take_refused_call();
-  if (other.empty() || !wanted()) {
+  if (other.empty() || !is_wanted()) {
     reported_conflict_.clear();
     return end_conflict();
   }
@@ -244,7 +244,7 @@ void LeaderElector::end_conflict() {
   parts_.readiness.set_conflict(false);
 }
 
-void LeaderElector::note_failure(std::string& logged, const Error& error) {
+void LeaderElector::note_failure(std::string& logged, const base::Error& error) {
   if (error.message == logged) return;
   logged = error.message;
   publish_failures();
@@ -264,4 +264,4 @@ void LeaderElector::publish_failures() {
                                                                       : own + "; " + scheduler);
 }
 
-}  // namespace snug
+}  // namespace snug::service

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "snug/base/mutex.hpp"
-#include "snug/plan/memo.hpp"
+#include "snug/plan/verdict_cache.hpp"
 #include "snug/service/extender_service.hpp"
 
-namespace snug {
+namespace snug::service {
 
 class ExtenderService::Memos {
  public:
@@ -23,26 +23,26 @@ class ExtenderService::Memos {
     }
     Lent(const Lent&) = delete;
     Lent& operator=(const Lent&) = delete;
-    PlanMemo* get() { return memo_.get(); }
+    plan::VerdictCache* get() { return memo_.get(); }
 
    private:
     Memos& owner_;
     std::string key_;
-    std::unique_ptr<PlanMemo> memo_;
+    std::unique_ptr<plan::VerdictCache> memo_;
   };
 
  private:
-  std::unique_ptr<PlanMemo> take(const std::string& key) {
-    const MutexLock lock(mutex_);
+  std::unique_ptr<plan::VerdictCache> take(const std::string& key) {
+    const base::MutexLock lock(mutex_);
     return memos_.take(key);
   }
-  void give_back(std::string key, std::unique_ptr<PlanMemo> memo) {
-    const MutexLock lock(mutex_);
-    memos_.keep(std::move(key), std::move(memo));
+  void give_back(std::string key, std::unique_ptr<plan::VerdictCache> memo) {
+    const base::MutexLock lock(mutex_);
+    memos_.put_back(std::move(key), std::move(memo));
   }
 
-  Mutex mutex_;
-  PlanMemos memos_ SNUG_GUARDED_BY(mutex_);
+  base::Mutex mutex_;
+  plan::VerdictCaches memos_ SNUG_GUARDED_BY(mutex_);
 };
 
-}  // namespace snug
+}  // namespace snug::service

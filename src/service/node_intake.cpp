@@ -3,15 +3,15 @@
 #include <unordered_set>
 #include <utility>
 
-#include "snug/codec/inventory.hpp"
+#include "snug/codec/inventory_codec.hpp"
 
-namespace snug {
+namespace snug::service {
 
-void NodeIntake::replace(std::vector<NodeFacts> nodes) {
-  std::vector<NodeInventory> inventories;
+void NodeIntake::replace(std::vector<model::NodeFacts> nodes) {
+  std::vector<model::NodeInventory> inventories;
   inventories.reserve(nodes.size());
   std::unordered_set<std::string_view> listed;
-  for (const NodeFacts& node : nodes) {
+  for (const model::NodeFacts& node : nodes) {
     inventories.push_back(read(node));
     listed.insert(node.name);
   }
@@ -19,14 +19,14 @@ void NodeIntake::replace(std::vector<NodeFacts> nodes) {
   left_out_.clear();
   if (ledger_.replace_nodes(std::move(inventories)) > 0) {
     const auto names = ledger_.snapshot()->names;
-    for (NodeFacts& node : nodes) {
+    for (model::NodeFacts& node : nodes) {
       if (!names->contains(node.name)) leave_out(std::move(node));
     }
   }
   log_left_out();
 }
 
-void NodeIntake::put(NodeFacts node) {
+void NodeIntake::put(model::NodeFacts node) {
   if (ledger_.put_node(read(node))) {
     left_out_.erase(node.name);
   } else {
@@ -43,17 +43,17 @@ void NodeIntake::remove(std::string_view name) {
   log_left_out();
 }
 
-NodeInventory NodeIntake::read(const NodeFacts& node) {
-  NodeInventory inventory = read_inventory(node, limits_);
-  if (inventory.closed_because.empty()) {
+model::NodeInventory NodeIntake::read(const model::NodeFacts& node) {
+  model::NodeInventory inventory = codec::read_inventory(node, limits_);
+  if (inventory.closed_message.empty()) {
     logged_closed_.erase(node.name);
     return inventory;
   }
   std::string& logged = logged_closed_[node.name];
-  if (logged != inventory.closed_because) {
-    logged = inventory.closed_because;
+  if (logged != inventory.closed_message) {
+    logged = inventory.closed_message;
     // A change of the MIG layout is no fault, and counting it would raise an alert each time.
-    if (inventory.closed_to_all != ReasonCode::kReconfiguring) {
+    if (inventory.closed_to_all != model::ReasonCode::kReconfiguring) {
       metrics_.reservation_problem(ReservationProblem::kNodeClosed);
     }
     log_.write(LogLevel::kWarn, "node " + node.name + ": " + logged);
@@ -61,7 +61,7 @@ NodeInventory NodeIntake::read(const NodeFacts& node) {
   return inventory;
 }
 
-void NodeIntake::leave_out(NodeFacts node) {
+void NodeIntake::leave_out(model::NodeFacts node) {
   const bool known = left_out_.contains(node.name);
   if (!known && left_out_.size() >= static_cast<std::size_t>(limits_.max_nodes)) return;
   std::string name = node.name;
@@ -86,4 +86,4 @@ void NodeIntake::log_left_out() {
                                    std::to_string(limits_.max_nodes) + ")");
 }
 
-}  // namespace snug
+}  // namespace snug::service

@@ -4,21 +4,22 @@
 #include <string>
 #include <utility>
 
-namespace snug {
+namespace snug::service {
 
-NominationPtr PodNominator::nomination_of(const PodInfo& pod) {
-  const PodFacts& facts = pod.facts;
+model::NominationPtr PodNominator::nomination_of(const PodInfo& pod) {
+  const model::PodFacts& facts = pod.facts;
   if (facts.nominated_node_name.empty() || facts.terminating || !pod.asks_for_gpus()) {
     return nullptr;
   }
-  return std::make_shared<const Nomination>(Nomination{.name_space = facts.name_space,
-                                                       .node = facts.nominated_node_name,
-                                                       .rank = pod.rank,
-                                                       .request = *pod.request});
+  return std::make_shared<const model::Nomination>(
+      model::Nomination{.name_space = facts.name_space,
+                        .node = facts.nominated_node_name,
+                        .rank = pod.rank,
+                        .request = *pod.request});
 }
 
 void PodNominator::update(const PodInfo& pod) {
-  NominationPtr nomination = nomination_of(pod);
+  model::NominationPtr nomination = nomination_of(pod);
   if (nomination == nullptr) {
     ledger_.end_nomination(pod.facts.uid);
   } else if (!ledger_.nominate(std::move(nomination))) {
@@ -40,4 +41,4 @@ void PodNominator::log_kept(Kept kept) {
                                   std::to_string(max_nominations_));
 }
 
-}  // namespace snug
+}  // namespace snug::service

@@ -10,15 +10,15 @@
 #include "snug/service/pod_info.hpp"
 #include "snug/service/ports.hpp"
 
-namespace snug {
+namespace snug::service {
 
 class PodNominator {
  public:
-  PodNominator(Ledger& ledger, Log& log, const Limits& limits)
+  PodNominator(ledger::Ledger& ledger, Log& log, const base::Limits& limits)
       : ledger_(ledger), log_(log), max_nominations_(limits.max_nominations) {}
 
   /// Null: the pod is not nominated, or asks for no GPU.
-  [[nodiscard]] static NominationPtr nomination_of(const PodInfo& pod);
+  [[nodiscard]] static model::NominationPtr nomination_of(const PodInfo& pod);
 
   /// An unbound pod has changed.
   void update(const PodInfo& pod);
@@ -30,10 +30,10 @@ class PodNominator {
   /// Logs changes. Only a list can show that all nominations are kept again.
   void log_kept(Kept kept);
 
-  Ledger& ledger_;
+  ledger::Ledger& ledger_;
   Log& log_;
   const std::int64_t max_nominations_;
   Kept logged_ = Kept::kAll;
 };
 
-}  // namespace snug
+}  // namespace snug::service

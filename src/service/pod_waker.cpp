@@ -2,20 +2,23 @@
 
 #include <utility>
 
-namespace snug {
+namespace snug::service {
 
 void PodWaker::wake() {
-  const SnapshotPtr snapshot = parts_.ledger.snapshot();
+  const model::SnapshotPtr snapshot = parts_.ledger.snapshot();
   // Both only grow, and so does their sum.
-  const Generation now_at{snapshot->room_generation.value + snapshot->intents_ended.value};
+  const base::Generation now_at{snapshot->freed_generation.value +
+                                snapshot->ended_intents_generation.value};
   if (woken_since_lead_) {
     if (now_at <= woken_at_) return;
-    if (!parts_.pending.any_waiting(snapshot->room_generation, snapshot->intents_ended)) return;
+    if (!parts_.pending.any_retryable(snapshot->freed_generation,
+                                      snapshot->ended_intents_generation))
+      return;
   }
-  const TimePoint now = parts_.clock.now();
+  const base::TimePoint now = parts_.clock.now();
   if (last_try_ && now - *last_try_ < interval_) return;
   last_try_ = now;
-  const Result<void> touched = parts_.api.touch_room(now_at);
+  const base::Result<void> touched = parts_.api.wake_pending_pods(now_at);
   if (!touched) {
     const std::string& why = touched.error().message;
     if (std::exchange(logged_failure_, why) == why) return;
@@ -25,7 +28,7 @@ void PodWaker::wake() {
   logged_failure_.clear();
   woken_since_lead_ = true;
   woken_at_ = now_at;
-  parts_.metrics.room_touched();
+  parts_.metrics.pods_woken();
 }
 
-}  // namespace snug
+}  // namespace snug::service

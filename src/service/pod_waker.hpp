@@ -9,23 +9,23 @@
 #include "snug/base/clock.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/ledger/ledger.hpp"
-#include "snug/service/pending.hpp"
+#include "snug/service/pending_pods.hpp"
 #include "snug/service/ports.hpp"
 
-namespace snug {
+namespace snug::service {
 
 struct PodWakerParts {
-  Ledger& ledger;
+  ledger::Ledger& ledger;
   const PendingPods& pending;
   ApiPort& api;
   Metrics& metrics;
   Log& log;
-  const Clock& clock;
+  const base::Clock& clock;
 };
 
 class PodWaker {
  public:
-  PodWaker(PodWakerParts parts, const Limits& limits)
+  PodWaker(PodWakerParts parts, const base::Limits& limits)
       : parts_(parts), interval_(limits.room_touch_interval_ms) {}
 
   /// At most once in roomTouchIntervalMs.
@@ -38,9 +38,9 @@ class PodWaker {
   PodWakerParts parts_;
   const std::chrono::milliseconds interval_;
   bool woken_since_lead_ = false;
-  Generation woken_at_;
-  std::optional<TimePoint> last_try_;
+  base::Generation woken_at_;
+  std::optional<base::TimePoint> last_try_;
   std::string logged_failure_;  // of the last try; empty: it succeeded
 };
 
-}  // namespace snug
+}  // namespace snug::service

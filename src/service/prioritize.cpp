@@ -5,30 +5,32 @@
 #include "snug/plan/plan.hpp"
 #include "snug/service/extender_service.hpp"
 
-namespace snug {
+namespace snug::service {
 
 Reply ExtenderService::run_prioritize(std::string& body) {
   Readers::Lent reader(*readers_);
-  Result<ScheduleCall> call = reader->read_schedule(body);
+  base::Result<codec::ScheduleCall> call = reader->read_schedule(body);
   if (!call) {
-    return {status_of(call.error()), write_error(ReplyShape::kPrioritize, call.error().message)};
+    return {status_of(call.error()),
+            codec::write_error(codec::ReplyShape::kPrioritize, call.error().message)};
   }
-  std::vector<HostScore> scores;
+  std::vector<codec::HostPriority> scores;
   const PodInfoPtr pod = parts_.pending.intern(std::move(call->pod));
-  if (!pod->asks_for_gpus()) return {200, write_prioritize(scores)};
+  if (!pod->asks_for_gpus()) return {200, codec::write_prioritize(scores)};
   const auto claim = PodClaim::make(pod, parts_.policy.current());
-  if (!claim) return {200, write_prioritize(scores)};
-  const SnapshotPtr snapshot = parts_.ledger.snapshot();
-  const Plan plan = decide(call->names, *claim, *snapshot);
-  if (!plan.winner) return {200, write_prioritize(scores)};
+  if (!claim) return {200, codec::write_prioritize(scores)};
+  const model::SnapshotPtr snapshot = parts_.ledger.snapshot();
+  const plan::Plan plan = decide(call->node_names, *claim, *snapshot);
+  if (!plan.winner) return {200, codec::write_prioritize(scores)};
   if (mode_for(pod->facts) == AnswerMode::kAdvise) {
-    const std::vector<int> values = advise(plan);
-    for (std::size_t i = 0; i < values.size(); ++i) scores.push_back({call->names[i], values[i]});
+    const std::vector<int> values = plan::extender_scores(plan);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      scores.push_back({call->node_names[i], values[i]});
   } else {
-    scores.push_back({call->names[*plan.winner], kBestScore});
-    note_winner(call->names, *claim, plan, *snapshot);
+    scores.push_back({call->node_names[*plan.winner], plan::kMaxExtenderPriority});
+    note_winner(call->node_names, *claim, plan, *snapshot);
   }
-  return {200, write_prioritize(scores)};
+  return {200, codec::write_prioritize(scores)};
 }
 
-}  // namespace snug
+}  // namespace snug::service

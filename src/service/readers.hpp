@@ -10,11 +10,11 @@
 #include "snug/codec/extender_codec.hpp"
 #include "snug/service/extender_service.hpp"
 
-namespace snug {
+namespace snug::service {
 
 class ExtenderService::Readers {
  public:
-  explicit Readers(const Limits& limits) : limits_(limits) {}
+  explicit Readers(const base::Limits& limits) : limits_(limits) {}
 
   class Lent {
    public:
@@ -22,33 +22,35 @@ class ExtenderService::Readers {
     ~Lent() { owner_.give_back(std::move(reader_)); }
     Lent(const Lent&) = delete;
     Lent& operator=(const Lent&) = delete;
-    ExtenderReader* operator->() { return reader_.get(); }
+    codec::ExtenderReader* operator->() { return reader_.get(); }
 
    private:
     Readers& owner_;
-    std::unique_ptr<ExtenderReader> reader_;
+    std::unique_ptr<codec::ExtenderReader> reader_;
   };
 
  private:
-  std::unique_ptr<ExtenderReader> take() {
-    const MutexLock lock(mutex_);
-    if (idle_.empty()) return std::make_unique<ExtenderReader>(limits_);
+  std::unique_ptr<codec::ExtenderReader> take() {
+    const base::MutexLock lock(mutex_);
+    if (idle_.empty()) return std::make_unique<codec::ExtenderReader>(limits_);
     auto reader = std::move(idle_.back());
     idle_.pop_back();
     return reader;
   }
-  void give_back(std::unique_ptr<ExtenderReader> reader) {
+  void give_back(std::unique_ptr<codec::ExtenderReader> reader) {
     reader->trim();
-    const MutexLock lock(mutex_);
-    if (idle_.size() < kKeptBuffers) idle_.push_back(std::move(reader));
+    const base::MutexLock lock(mutex_);
+    if (idle_.size() < base::kMaxPooledBuffers) idle_.push_back(std::move(reader));
   }
 
-  const Limits limits_;
-  Mutex mutex_;
-  std::vector<std::unique_ptr<ExtenderReader>> idle_ SNUG_GUARDED_BY(mutex_);
+  const base::Limits limits_;
+  base::Mutex mutex_;
+  std::vector<std::unique_ptr<codec::ExtenderReader>> idle_ SNUG_GUARDED_BY(mutex_);
 };
 
 /// The status of a reply about a body that could not be read.
-inline int status_of(const Error& error) { return error.code == ErrorCode::kTooLarge ? 413 : 400; }
+inline int status_of(const base::Error& error) {
+  return error.code == base::ErrorCode::kTooLarge ? 413 : 400;
+}
 
-}  // namespace snug
+}  // namespace snug::service

@@ -3,19 +3,19 @@
 #include <algorithm>
 #include <utility>
 
-namespace snug {
+namespace snug::service {
 namespace {
 
-std::int64_t nanoseconds(TimePoint time) { return time.time_since_epoch().count(); }
+std::int64_t nanoseconds(base::TimePoint time) { return time.time_since_epoch().count(); }
 
 }  // namespace
 
-Readiness::Readiness(const Clock& clock, const Limits& limits)
+Readiness::Readiness(const base::Clock& clock, const base::Limits& limits)
     : clock_(clock),
       silence_(std::chrono::seconds(limits.watch_silence_s)),
       lost_(std::chrono::milliseconds(limits.watch_lost_ms)) {}
 
-void Readiness::lead() {
+void Readiness::start_leading() {
   ++view_;
   leads_ = true;
   conflict_ = false;
@@ -23,34 +23,34 @@ void Readiness::lead() {
 
 void Readiness::stand_by(std::string leader, std::string why_nobody) {
   leads_ = false;
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   leader_ = std::move(leader);
   why_nobody_ = std::move(why_nobody);
 }
 
 void Readiness::set_lease_problem(std::string problem) {
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   lease_problem_ = std::move(problem);
 }
 
-void Readiness::list_begins(Resource resource) { at(resource).begun_view = view_.load(); }
+void Readiness::begin_list(Resource resource) { at(resource).begun_view = view_.load(); }
 
-void Readiness::listed(Resource resource) {
+void Readiness::mark_listed(Resource resource) {
   Stream& stream = at(resource);
   stream.listed_view = stream.begun_view.load();
 }
 
-void Readiness::alive(Resource resource, std::string_view version) {
+void Readiness::mark_alive(Resource resource, std::string_view version) {
   Stream& stream = at(resource);
   stream.alive_at = nanoseconds(clock_.now());
   stream.established = true;
   stream.reported = true;
   if (version.empty()) return;
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   versions_[static_cast<std::size_t>(resource)] = version;
 }
 
-void Readiness::lost(Resource resource) {
+void Readiness::mark_lost(Resource resource) {
   Stream& stream = at(resource);
   const std::int64_t now = nanoseconds(clock_.now());
   if (!stream.reported) stream.alive_at = now;
@@ -66,15 +66,15 @@ bool Readiness::is_alive(const Stream& stream) const {
   return stream.established || std::chrono::nanoseconds(now - stream.lost_at) <= lost_;
 }
 
-bool Readiness::ready() const {
+bool Readiness::is_ready() const {
   return leads_ && std::ranges::all_of(streams_, [this](const Stream& stream) {
            return is_listed(stream) && is_alive(stream);
          });
 }
 
-bool Readiness::warm() const {
+bool Readiness::is_warm_standby() const {
   {
-    const MutexLock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!lease_problem_.empty()) return false;
   }
   return !conflict_ && std::ranges::all_of(streams_, [this](const Stream& stream) {
@@ -105,7 +105,7 @@ std::string Readiness::why_not() const {
     if (!one.empty()) why += (why.empty() ? "" : "; ") + one;
   }
   if (leads_) return why;
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::string standby = "this Snug is a standby, and ";
   if (!leader_.empty()) {
     standby += "the leader is " + leader_;
@@ -123,7 +123,7 @@ std::string Readiness::why_not() const {
 }
 
 std::string Readiness::leader() const {
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return leader_;
 }
 
@@ -135,8 +135,8 @@ std::optional<std::chrono::milliseconds> Readiness::age(Resource resource) const
 }
 
 std::string Readiness::version(Resource resource) const {
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return versions_[static_cast<std::size_t>(resource)];
 }
 
-}  // namespace snug
+}  // namespace snug::service

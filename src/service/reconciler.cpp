@@ -14,10 +14,10 @@
 #include "service/pod_nominator.hpp"
 #include "service/pod_waker.hpp"
 
-namespace snug {
+namespace snug::service {
 
 struct Reconciler::Jobs {
-  Jobs(const ReconcilerParts& parts, const Limits& limits)
+  Jobs(const ReconcilerParts& parts, const base::Limits& limits)
       : bound_pods({parts.ledger, parts.readiness, parts.api, parts.metrics, parts.log}, limits),
         nominator(parts.ledger, parts.log, limits),
         nodes(parts.ledger, parts.metrics, parts.log, limits),
@@ -32,7 +32,7 @@ struct Reconciler::Jobs {
   BoundPods bound_pods;
   // The thread of pods.
   PodNominator nominator;
-  ListMark list_mark;
+  ledger::ListMark list_mark;
   // The thread of nodes.
   NodeIntake nodes;
   // The thread of tick().
@@ -41,46 +41,46 @@ struct Reconciler::Jobs {
   ClosureReporter closures;
   LayoutReporter layouts;
   const std::chrono::milliseconds settle_interval;
-  TimePoint last_settle;
+  base::TimePoint last_settle;
 };
 
 namespace {
 
 /// The pod as demand counts it; nothing: it asks for no GPU, or may not be placed yet.
-std::optional<DemandKeeper::Seen> demand_of(const PodInfo& pod) {
+std::optional<ledger::DemandTracker::ObservedPod> demand_of(const PodInfo& pod) {
   if (pod.facts.gated || !pod.shape) return std::nullopt;
-  return DemandKeeper::Seen{
+  return ledger::DemandTracker::ObservedPod{
       .uid = pod.facts.uid, .shape = *pod.shape, .placed = !pod.facts.node_name.empty()};
 }
 
 }  // namespace
 
-Reconciler::Reconciler(ReconcilerParts parts, const Limits& limits)
+Reconciler::Reconciler(ReconcilerParts parts, const base::Limits& limits)
     : parts_(parts), jobs_(std::make_unique<Jobs>(parts_, limits)) {}
 
 Reconciler::~Reconciler() = default;
 
 void Reconciler::stream_alive(Resource resource, std::string_view version) {
-  parts_.readiness.alive(resource, version);
+  parts_.readiness.mark_alive(resource, version);
 }
 
-void Reconciler::stream_lost(Resource resource) { parts_.readiness.lost(resource); }
+void Reconciler::stream_lost(Resource resource) { parts_.readiness.mark_lost(resource); }
 
-void Reconciler::pods_list_begins() {
-  parts_.readiness.list_begins(Resource::kPods);
-  jobs_->list_mark = parts_.ledger.list_begins();
+void Reconciler::pod_list_started() {
+  parts_.readiness.begin_list(Resource::kPods);
+  jobs_->list_mark = parts_.ledger.begin_list();
   parts_.pending.list_begins();
 }
 
-void Reconciler::pods_listed(std::vector<PodFacts> pods) {
-  ListedPods listed;
+void Reconciler::pods_listed(std::vector<model::PodFacts> pods) {
+  ledger::ListedPods listed;
   std::vector<PodInfoPtr> bound;
   std::vector<PodInfoPtr> unbound;
-  std::vector<DemandKeeper::Seen> demand;
-  for (PodFacts& facts : pods) {
+  std::vector<ledger::DemandTracker::ObservedPod> demand;
+  for (model::PodFacts& facts : pods) {
     if (facts.finished) continue;
     // A pod that ended while the list was on its way is neither counted nor pending again.
-    if (parts_.ledger.ended_since(jobs_->list_mark, facts.uid)) {
+    if (parts_.ledger.ended_after(jobs_->list_mark, facts.uid)) {
       listed.living.insert(facts.uid);
       continue;
     }
@@ -91,24 +91,24 @@ void Reconciler::pods_listed(std::vector<PodFacts> pods) {
     if (auto seen = demand_of(*pod)) demand.push_back(*std::move(seen));
     if (is_bound) {
       listed.bound.push_back(jobs_->bound_pods.read(*pod));
-    } else if (NominationPtr nomination = PodNominator::nomination_of(*pod)) {
+    } else if (model::NominationPtr nomination = PodNominator::nomination_of(*pod)) {
       listed.nominated.push_back(std::move(nomination));
     }
     (is_bound ? bound : unbound).push_back(pod);
   }
-  const ListResult result = parts_.ledger.replace_holdings(jobs_->list_mark, listed);
+  const ledger::ListResult result = parts_.ledger.replace_holdings(jobs_->list_mark, listed);
   for (const PodInfoPtr& pod : bound) {
-    if (std::ranges::binary_search(result.edited, pod->facts.uid)) {
+    if (std::ranges::binary_search(result.edited_uids, pod->facts.uid)) {
       jobs_->bound_pods.report_edit(*pod);
     }
   }
-  jobs_->nominator.replaced(result.not_kept);
-  parts_.demand.listed(demand);
+  jobs_->nominator.replaced(result.dropped_nominations);
+  parts_.demand.observe_pod_list(demand);
   parts_.pending.replace(std::move(unbound));
-  parts_.readiness.listed(Resource::kPods);
+  parts_.readiness.mark_listed(Resource::kPods);
 }
 
-void Reconciler::pod_changed(PodFacts pod) {
+void Reconciler::pod_changed(model::PodFacts pod) {
   if (pod.finished) {
     pod_gone(pod);
   } else if (pod.node_name.empty()) {
@@ -121,48 +121,48 @@ void Reconciler::pod_changed(PodFacts pod) {
   }
 }
 
-void Reconciler::unbound_pod_changed(PodFacts facts) {
-  if (parts_.ledger.ended(facts.uid)) return;
+void Reconciler::unbound_pod_changed(model::PodFacts facts) {
+  if (parts_.ledger.has_ended(facts.uid)) return;
   PodInfoPtr pod = parts_.pending.intern(std::move(facts));
   note_demand(*pod);
   jobs_->nominator.update(*pod);
   parts_.pending.put(std::move(pod));
 }
 
-void Reconciler::pod_gone(const PodFacts& pod) {
+void Reconciler::pod_gone(const model::PodFacts& pod) {
   // In this order: whoever notes a refusal of the pod after the second line sees that it has ended.
-  parts_.ledger.gone(pod.uid);
+  parts_.ledger.end_pod(pod.uid);
   parts_.pending.remove(pod.uid);
-  parts_.demand.gone(pod.uid);
+  parts_.demand.pod_left(pod.uid);
   jobs_->bound_pods.forget(pod.uid);
 }
 
 void Reconciler::note_demand(const PodInfo& pod) {
   const auto seen = demand_of(pod);
-  if (!seen || parts_.ledger.ended(pod.facts.uid)) return;
-  parts_.demand.seen(*seen);
+  if (!seen || parts_.ledger.has_ended(pod.facts.uid)) return;
+  parts_.demand.observe_pod(*seen);
   // tick() may have read that the pod has ended meanwhile.
-  if (parts_.ledger.ended(pod.facts.uid)) parts_.demand.gone(pod.facts.uid);
+  if (parts_.ledger.has_ended(pod.facts.uid)) parts_.demand.pod_left(pod.facts.uid);
 }
 
-void Reconciler::nodes_list_begins() { parts_.readiness.list_begins(Resource::kNodes); }
+void Reconciler::node_list_started() { parts_.readiness.begin_list(Resource::kNodes); }
 
-void Reconciler::nodes_listed(std::vector<NodeFacts> nodes) {
+void Reconciler::nodes_listed(std::vector<model::NodeFacts> nodes) {
   jobs_->nodes.replace(std::move(nodes));
-  parts_.demand.nodes_listed();
-  parts_.readiness.listed(Resource::kNodes);
+  parts_.demand.observe_nodes();
+  parts_.readiness.mark_listed(Resource::kNodes);
 }
 
-void Reconciler::node_changed(NodeFacts node) { jobs_->nodes.put(std::move(node)); }
+void Reconciler::node_changed(model::NodeFacts node) { jobs_->nodes.put(std::move(node)); }
 
 void Reconciler::node_gone(std::string_view name) { jobs_->nodes.remove(name); }
 
 void Reconciler::tick() {
   Jobs& jobs = *jobs_;
-  if (!parts_.readiness.leads()) jobs.waker.stand_by();
-  if (!parts_.readiness.ready()) return;
+  if (!parts_.readiness.is_leader()) jobs.waker.stand_by();
+  if (!parts_.readiness.is_ready()) return;
   jobs.waker.wake();
-  const TimePoint now = parts_.clock.now();
+  const base::TimePoint now = parts_.clock.now();
   if (now - jobs.last_settle >= jobs.settle_interval) {
     jobs.last_settle = now;
     jobs.layouts.look_at(*parts_.ledger.snapshot(), parts_.pending);
@@ -171,4 +171,4 @@ void Reconciler::tick() {
   jobs.closures.look_at(*parts_.ledger.snapshot());
 }
 
-}  // namespace snug
+}  // namespace snug::service

@@ -2,31 +2,31 @@
 
 #include <algorithm>
 
-namespace snug {
+namespace snug::service {
 
-WriteFence::WriteFence(const Clock& clock, std::chrono::milliseconds unanswered)
-    : clock_(clock), unanswered_(unanswered) {}
+WriteFence::WriteFence(const base::Clock& clock, std::chrono::milliseconds unanswered)
+    : clock_(clock), unanswered_window_(unanswered) {}
 
 WriteFence::Term WriteFence::term() const {
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return term_;
 }
 
-void WriteFence::open_until(TimePoint time) {
-  const MutexLock lock(mutex_);
-  if (until_ == TimePoint::min()) ++term_;
+void WriteFence::open_until(base::TimePoint time) {
+  const base::MutexLock lock(mutex_);
+  if (until_ == base::TimePoint::min()) ++term_;
   until_ = time;
 }
 
 void WriteFence::close() {
-  const MutexLock lock(mutex_);
-  until_ = TimePoint::min();
+  const base::MutexLock lock(mutex_);
+  until_ = base::TimePoint::min();
 }
 
-std::optional<WriteFence::Pass> WriteFence::let_out(Term term) {
-  const MutexLock lock(mutex_);
+std::optional<WriteFence::Pass> WriteFence::acquire(Term term) {
+  const base::MutexLock lock(mutex_);
   if (term != term_ || clock_.now() >= until_) return std::nullopt;
-  ++under_way_;
+  ++in_flight_;
   return Pass(*this, until_);
 }
 
@@ -35,15 +35,15 @@ WriteFence::Pass::~Pass() {
 }
 
 void WriteFence::end(bool answered) {
-  const MutexLock lock(mutex_);
-  --under_way_;
+  const base::MutexLock lock(mutex_);
+  --in_flight_;
   // It may have been sent just now.
-  if (!answered) quiet_from_ = std::max(quiet_from_, clock_.now() + unanswered_);
+  if (!answered) quiet_after_ = std::max(quiet_after_, clock_.now() + unanswered_window_);
 }
 
-bool WriteFence::is_quiet() const {
-  const MutexLock lock(mutex_);
-  return under_way_ == 0 && clock_.now() >= quiet_from_;
+bool WriteFence::has_nothing_in_flight() const {
+  const base::MutexLock lock(mutex_);
+  return in_flight_ == 0 && clock_.now() >= quiet_after_;
 }
 
-}  // namespace snug
+}  // namespace snug::service

@@ -6,7 +6,7 @@
 #include "snug/base/limits.hpp"
 #include "snug/sim/trace.hpp"
 
-namespace snug {
+namespace snug::sim {
 namespace {
 
 /// One of 0..count-1, each as likely as the others: numbers below 2^64 modulo count are thrown
@@ -34,7 +34,7 @@ std::vector<Arrival> draw_arrivals(const std::vector<TracePod>& pods, std::int64
   }
   if (arrived == 0) return arrivals;
   const double wanted = inflate * static_cast<double>(gpus * 1000);
-  while (static_cast<double>(arrived) < wanted && arrivals.size() < kMostTraceArrivals) {
+  while (static_cast<double>(arrived) < wanted && arrivals.size() < base::kMaxTraceArrivals) {
     const std::size_t pod = draw(generator, pods.size());
     arrivals.push_back({.pod = pod});
     arrived += pods[pod].milli();
@@ -42,4 +42,4 @@ std::vector<Arrival> draw_arrivals(const std::vector<TracePod>& pods, std::int64
   return arrivals;
 }
 
-}  // namespace snug
+}  // namespace snug::sim

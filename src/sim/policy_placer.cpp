@@ -5,84 +5,91 @@
 #include <utility>
 
 #include "snug/base/check.hpp"
-#include "snug/ledger/demand_keeper.hpp"
-#include "snug/plan/memo.hpp"
+#include "snug/ledger/demand_tracker.hpp"
 #include "snug/plan/plan.hpp"
+#include "snug/plan/verdict_cache.hpp"
 #include "snug/sim/replay.hpp"
 
-namespace snug {
+namespace snug::sim {
 namespace {
 
 constexpr std::string_view kNamespace = "default";
 
 class PolicyPlacer final : public Placer {
  public:
-  using Known = std::function<Demand(const Supply&)>;
+  using FixedDemand = std::function<model::Demand(const demand::Supply&)>;
 
-  PolicyPlacer(PolicyPtr policy, Known known)
-      : policy_(std::move(policy)), known_(std::move(known)) {
+  PolicyPlacer(score::PolicyPtr policy, FixedDemand known)
+      : policy_(std::move(policy)), fixed_demand_(std::move(known)) {
     const std::map<std::string, std::string, std::less<>> no_labels;
-    auto profiles = policy_->choose({.name_space = kNamespace, .labels = no_labels, .asked = ""});
+    auto profiles =
+        policy_->choose({.name_space = kNamespace, .labels = no_labels, .requested_profile = ""});
     SNUG_CHECK(profiles.has_value());  // only a pod's own wish can be forbidden
-    profiles_ = std::make_unique<const ProfileChoice>(*std::move(profiles));
+    profiles_ = std::make_unique<const score::ProfileChoice>(*std::move(profiles));
   }
 
-  void arrives(const ArrivingPod& arriving, Ledger& ledger) override {
+  void pod_arrived(const ArrivingPod& arriving, ledger::Ledger& ledger) override {
     if (ledger_ == nullptr) ledger_ = &ledger;
     SNUG_CHECK(ledger_ == &ledger);
-    if (known_) {
-      say_known(ledger);
+    if (fixed_demand_) {
+      publish_fixed_demand(ledger);
       return;
     }
-    if (keeper_ == nullptr) keeper_ = std::make_unique<DemandKeeper>(ledger);
-    keeper_->seen({.uid = arriving.uid, .shape = shape_of(arriving.request, arriving.host)});
+    if (demand_tracker_ == nullptr)
+      demand_tracker_ = std::make_unique<ledger::DemandTracker>(ledger);
+    demand_tracker_->observe_pod(
+        {.uid = arriving.uid, .shape = demand::shape_of(arriving.request, arriving.host)});
   }
 
-  std::optional<NodeIndex> choose(const ArrivingPod& arriving,
-                                  std::span<const NodeIndex> candidates, Ledger& ledger) override {
-    const PodRank rank{.uid = std::string(arriving.uid)};
-    const Claim claim = claim_of(arriving, rank);
-    const SnapshotPtr snapshot = ledger.snapshot();
-    std::string key = memo_key(claim);
-    auto memo = key.empty() ? nullptr : memos_.take(key);
-    const Plan best = plan({.snapshot = *snapshot, .claim = claim, .memo = memo.get()}, candidates);
-    if (memo != nullptr) memos_.keep(std::move(key), std::move(memo));
+  std::optional<base::NodeIndex> choose_node(const ArrivingPod& arriving,
+                                             std::span<const base::NodeIndex> candidates,
+                                             ledger::Ledger& ledger) override {
+    const model::PodRank rank{.uid = std::string(arriving.uid)};
+    const plan::IncomingPod incoming = as_incoming(arriving, rank);
+    const model::SnapshotPtr snapshot = ledger.snapshot();
+    std::string key = plan::verdict_cache_key(incoming);
+    auto memo = key.empty() ? nullptr : verdict_caches_.take(key);
+    const plan::Plan best =
+        plan::plan({.snapshot = *snapshot, .incoming = incoming, .cache = memo.get()}, candidates);
+    if (memo != nullptr) verdict_caches_.put_back(std::move(key), std::move(memo));
     if (!best.winner) return std::nullopt;
     return candidates[*best.winner];
   }
 
   /// As bind does: by its name, for whatever GPUs are the best by now, which are the same.
-  void hold(const ArrivingPod& arriving, NodeIndex node, Ledger& ledger) override {
-    const PodRank rank{.uid = std::string(arriving.uid)};
-    const Claim claim = claim_of(arriving, rank);
-    const NodeStatePtr state = ledger.snapshot()->nodes[node.value];
-    if (claim.request.empty()) {
-      const auto holding = to_holding(*state, claim, Placement{});
-      holding->host = claim.host;
+  void commit(const ArrivingPod& arriving, base::NodeIndex node, ledger::Ledger& ledger) override {
+    const model::PodRank rank{.uid = std::string(arriving.uid)};
+    const plan::IncomingPod incoming = as_incoming(arriving, rank);
+    const model::NodeStatePtr state = ledger.snapshot()->nodes[node.value];
+    if (incoming.request.empty()) {
+      const auto holding = plan::to_holding(*state, incoming, model::Placement{});
+      holding->host = incoming.host;
       ledger.hold(holding);
       return;
     }
     const auto reserved =
-        ledger.reserve({.claim = claim, .pod = claim.rank.uid, .node = state->name()});
+        ledger.reserve({.incoming = incoming, .pod = incoming.rank.uid, .node = state->name()});
     SNUG_CHECK(reserved.has_value());  // nothing has happened since it was chosen
-    ledger.bound(claim.rank.uid);
-    if (keeper_ != nullptr) keeper_->placed(claim.rank.uid);
+    ledger.mark_bound(incoming.rank.uid);
+    if (demand_tracker_ != nullptr) demand_tracker_->pod_placed(incoming.rank.uid);
   }
 
-  void gone(std::string_view uid, Ledger& /*ledger*/) override {
-    if (keeper_ != nullptr) keeper_->gone(uid);
+  void pod_left(std::string_view uid, ledger::Ledger& /*ledger*/) override {
+    if (demand_tracker_ != nullptr) demand_tracker_->pod_left(uid);
   }
 
  private:
-  void say_known(Ledger& ledger) {
-    if (said_) return;
-    auto demand = std::make_shared<Demand>(known_(supply_of(*ledger.snapshot())));
+  void publish_fixed_demand(ledger::Ledger& ledger) {
+    if (published_) return;
+    auto demand =
+        std::make_shared<model::Demand>(fixed_demand_(demand::supply_of(*ledger.snapshot())));
     demand->version = 1;
-    ledger.put_demand(std::move(demand));
-    said_ = true;
+    ledger.set_demand(std::move(demand));
+    published_ = true;
   }
 
-  [[nodiscard]] Claim claim_of(const ArrivingPod& arriving, const PodRank& rank) const {
+  [[nodiscard]] plan::IncomingPod as_incoming(const ArrivingPod& arriving,
+                                              const model::PodRank& rank) const {
     return {.name_space = kNamespace,
             .rank = rank,
             .request = arriving.request,
@@ -91,24 +98,25 @@ class PolicyPlacer final : public Placer {
             .sharing = policy_->sharing};
   }
 
-  PolicyPtr policy_;
-  std::unique_ptr<const ProfileChoice> profiles_;
-  Known known_;  // empty: it is learned
-  bool said_ = false;
-  const Ledger* ledger_ = nullptr;        // of the replay
-  std::unique_ptr<DemandKeeper> keeper_;  // of the ledger; null: no pod has come, or all is known
-  PlanMemos memos_;
+  score::PolicyPtr policy_;
+  std::unique_ptr<const score::ProfileChoice> profiles_;
+  FixedDemand fixed_demand_;  // empty: it is learned
+  bool published_ = false;
+  const ledger::Ledger* ledger_ = nullptr;  // of the replay
+  std::unique_ptr<ledger::DemandTracker>
+      demand_tracker_;  // of the ledger; null: no pod has come, or all is known
+  plan::VerdictCaches verdict_caches_;
 };
 
 }  // namespace
 
-std::unique_ptr<Placer> policy_placer(PolicyPtr policy) {
+std::unique_ptr<Placer> policy_placer(score::PolicyPtr policy) {
   return std::make_unique<PolicyPlacer>(std::move(policy), nullptr);
 }
 
-std::unique_ptr<Placer> policy_placer(PolicyPtr policy,
-                                      std::function<Demand(const Supply&)> known) {
+std::unique_ptr<Placer> policy_placer(score::PolicyPtr policy,
+                                      std::function<model::Demand(const demand::Supply&)> known) {
   return std::make_unique<PolicyPlacer>(std::move(policy), std::move(known));
 }
 
-}  // namespace snug
+}  // namespace snug::sim

@@ -10,12 +10,12 @@
 #include <variant>
 #include <vector>
 
-#include "sim/measures.hpp"
-#include "sim/trace_objects.hpp"
+#include "sim/replay_metrics.hpp"
+#include "sim/trace_conversion.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/base/units.hpp"
 
-namespace snug {
+namespace snug::sim {
 namespace {
 
 /// A pod of an arrival that leaves.
@@ -27,49 +27,49 @@ struct Departure {
   }
 };
 
-struct HostRoom {
+struct FreeHost {
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
 
-  [[nodiscard]] bool holds(const HostAmounts& asked) const {
+  [[nodiscard]] bool fits(const model::HostResources& asked) const {
     return asked.cpu_milli <= cpu_milli && asked.memory_bytes <= memory_bytes;
   }
-  void take(const HostAmounts& asked) {
+  void take(const model::HostResources& asked) {
     cpu_milli -= asked.cpu_milli;
     memory_bytes -= asked.memory_bytes;
   }
-  void give_back(const HostAmounts& asked) {
+  void give_back(const model::HostResources& asked) {
     cpu_milli += asked.cpu_milli;
     memory_bytes += asked.memory_bytes;
   }
 };
 
-class Run {
+class ReplayRun {
  public:
-  Run(const ReplayInput& input, Placer& placer)
+  ReplayRun(const ReplayInput& input, Placer& placer)
       : input_(input),
         trace_(input.trace),
         placer_(placer),
         ledger_(input.clock, limits_for(trace_)),
         requests_(requests_of(trace_)),
         node_of_(trace_.arrivals.size()),
-        given_(trace_.arrivals.size()),
+        allocated_(trace_.arrivals.size()),
         candidates_(trace_.nodes.size()),
         measures_(trace_) {
     for (std::size_t rank = 0; rank < trace_.nodes.size(); ++rank) {
-      NodeInventory inventory = inventory_of(trace_.nodes[rank], rank);
+      model::NodeInventory inventory = make_inventory(trace_.nodes[rank], rank);
       const bool sliced = !inventory.gpus.empty() && inventory.gpus.front().mig_table;
-      axes_.push_back(sliced ? inventory.gpus.front().mig_table->axis : 0);
+      memory_slices_.push_back(sliced ? inventory.gpus.front().mig_table->memory_slices : 0);
       ledger_.put_node(std::move(inventory));
-      const HostAmounts has = host_of(trace_.nodes[rank]);
-      left_.push_back({has.cpu_milli, has.memory_bytes});
+      const model::HostResources has = host_in_identity(trace_.nodes[rank]);
+      free_hosts_.push_back({has.cpu_milli, has.memory_bytes});
     }
   }
 
   SimulationReport run() {
-    const TimePoint start = input_.clock.now();
+    const base::TimePoint start = input_.clock.now();
     for (std::size_t i = 0; i < trace_.arrivals.size(); ++i) {
-      leave_before(i);
+      depart_before(i);
       arrive(i);
     }
     SimulationReport report = measures_.report();
@@ -78,8 +78,8 @@ class Run {
   }
 
  private:
-  static Limits limits_for(const Trace& trace) {
-    Limits limits;
+  static base::Limits limits_for(const Trace& trace) {
+    base::Limits limits;
     limits.max_nodes = std::max(limits.max_nodes, static_cast<std::int64_t>(trace.nodes.size()));
     return limits;
   }
@@ -88,74 +88,77 @@ class Run {
     return trace_.pods[trace_.arrivals[arrival].pod];
   }
 
-  void leave_before(std::size_t arrival) {
-    while (!leaving_.empty() && leaving_.top().at <= static_cast<double>(arrival)) {
-      const std::size_t gone = leaving_.top().arrival;
-      leaving_.pop();
-      left_[node_of_[gone]].give_back(host_of(pod_of(gone)));
+  void depart_before(std::size_t arrival) {
+    while (!departures_.empty() && departures_.top().at <= static_cast<double>(arrival)) {
+      const std::size_t gone = departures_.top().arrival;
+      departures_.pop();
+      free_hosts_[node_of_[gone]].give_back(host_in_identity(pod_of(gone)));
       const std::string uid = arrival_uid(gone);
-      ledger_.gone(uid);
-      placer_.gone(uid, ledger_);
-      measures_.left(given_[gone]);
+      ledger_.end_pod(uid);
+      placer_.pod_left(uid, ledger_);
+      measures_.pod_left(allocated_[gone]);
     }
   }
 
   void arrive(std::size_t arrival) {
-    const HostAmounts host = host_of(pod_of(arrival));
+    const model::HostResources host = host_in_identity(pod_of(arrival));
     const std::string uid = arrival_uid(arrival);
     const ArrivingPod arriving{.uid = uid,
                                .pod = pod_of(arrival),
                                .request = requests_[trace_.arrivals[arrival].pod],
                                .host = host};
-    placer_.arrives(arriving, ledger_);
-    const TimePoint start = input_.clock.now();
-    const std::optional<NodeIndex> node = placer_.choose(arriving, candidates_for(host), ledger_);
-    measures_.decided(input_.clock.now() - start);
+    placer_.pod_arrived(arriving, ledger_);
+    const base::TimePoint start = input_.clock.now();
+    const std::optional<base::NodeIndex> node =
+        placer_.choose_node(arriving, candidates_for(host), ledger_);
+    measures_.decision_took(input_.clock.now() - start);
     if (node) {
-      placer_.hold(arriving, *node, ledger_);
-      left_[node->value].take(host);
+      placer_.commit(arriving, *node, ledger_);
+      free_hosts_[node->value].take(host);
       node_of_[arrival] = node->value;
       if (const auto& lifetime = trace_.arrivals[arrival].lifetime) {
-        leaving_.push({static_cast<double>(arrival) + *lifetime, arrival});
+        departures_.push({static_cast<double>(arrival) + *lifetime, arrival});
       }
     } else {
-      placer_.gone(uid, ledger_);
+      placer_.pod_left(uid, ledger_);
     }
-    const Outcome outcome = outcome_of(arrival, uid);
-    if (node) given_[arrival] = given_in(outcome, *node);
-    measures_.arrived(arriving.pod, node ? std::optional(given_[arrival]) : std::nullopt, ledger_);
-    if (input_.watcher) input_.watcher(outcome);
+    const ArrivalOutcome outcome = outcome_of(arrival, uid);
+    if (node) allocated_[arrival] = allocated_in(outcome, *node);
+    measures_.pod_arrived(arriving.pod, node ? std::optional(allocated_[arrival]) : std::nullopt,
+                          ledger_);
+    if (input_.on_outcome) input_.on_outcome(outcome);
   }
 
-  std::span<const NodeIndex> candidates_for(const HostAmounts& host) {
+  std::span<const base::NodeIndex> candidates_for(const model::HostResources& host) {
     std::size_t count = 0;
-    for (std::uint32_t slot = 0; slot < left_.size(); ++slot) {
-      candidates_[count] = NodeIndex{slot};
-      count += left_[slot].holds(host) ? 1 : 0;
+    for (std::uint32_t slot = 0; slot < free_hosts_.size(); ++slot) {
+      candidates_[count] = base::NodeIndex{slot};
+      count += free_hosts_[slot].fits(host) ? 1 : 0;
     }
     return std::span(candidates_).first(count);
   }
 
   /// A profile's name may be another part of another card.
-  [[nodiscard]] GivenParts given_in(const Outcome& outcome, NodeIndex node) const {
+  [[nodiscard]] AllocatedAmounts allocated_in(const ArrivalOutcome& outcome,
+                                              base::NodeIndex node) const {
     const TracePod& pod = pod_of(outcome.arrival);
-    GivenParts given{.milli = pod.milli()};
-    for (const PlacedSlice& placed : outcome.slices) given.slices += placed.slice.size;
+    AllocatedAmounts allocated{.milli = pod.milli()};
+    for (const PlacedSlice& placed : outcome.slices) allocated.slices += placed.slice.size;
     if (!pod.mig_profile.empty()) {
-      given.milli = kWholeGpu.value * given.slices / axes_[node.value];
+      allocated.milli = base::kWholeGpu.value * allocated.slices / memory_slices_[node.value];
     }
-    return given;
+    return allocated;
   }
 
-  [[nodiscard]] Outcome outcome_of(std::size_t arrival, const std::string& uid) const {
-    Outcome outcome{.arrival = arrival, .node = std::nullopt, .gpus = {}};
+  [[nodiscard]] ArrivalOutcome outcome_of(std::size_t arrival, const std::string& uid) const {
+    ArrivalOutcome outcome{.arrival = arrival, .node = std::nullopt, .gpus = {}};
     const auto entry = ledger_.find(uid);
     if (!entry) return outcome;
     outcome.node = node_of_[arrival];
-    for (const ReservedContainer& container : entry->holding->reservation.containers) {
-      const auto* devices = std::get_if<std::vector<ReservedDevice>>(&container.given);
+    for (const model::ReservedContainer& container : entry->holding->reservation.containers) {
+      const auto* devices = std::get_if<std::vector<model::ReservedDevice>>(&container.assigned);
       if (devices == nullptr) continue;
-      for (const ReservedDevice& device : *devices) {
+      for (const model::ReservedDevice& device : *devices) {
         outcome.gpus.push_back(device.index);
         if (device.slice) outcome.slices.push_back({device.index, *device.slice});
       }
@@ -167,21 +170,21 @@ class Run {
   const ReplayInput& input_;
   const Trace& trace_;
   Placer& placer_;
-  Ledger ledger_;
-  std::vector<HostRoom> left_;          // of the nodes, by rank
-  std::vector<int> axes_;               // of their GPUs; 0: they take no slices
-  std::vector<GpuRequest> requests_;    // of the trace's pods
-  std::vector<std::uint32_t> node_of_;  // of the arrivals that were placed
-  std::vector<GivenParts> given_;       // to the arrivals that were placed
-  std::priority_queue<Departure, std::vector<Departure>, std::greater<>> leaving_;
-  std::vector<NodeIndex> candidates_;  // room for all nodes
-  Measures measures_;
+  ledger::Ledger ledger_;
+  std::vector<FreeHost> free_hosts_;         // of the nodes, by rank
+  std::vector<int> memory_slices_;           // of their GPUs; 0: they take no slices
+  std::vector<model::GpuRequest> requests_;  // of the trace's pods
+  std::vector<std::uint32_t> node_of_;       // of the arrivals that were placed
+  std::vector<AllocatedAmounts> allocated_;  // to the arrivals that were placed
+  std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures_;
+  std::vector<base::NodeIndex> candidates_;  // room for all nodes
+  ReplayMetrics measures_;
 };
 
 }  // namespace
 
 SimulationReport replay(const ReplayInput& input, Placer& placer) {
-  return Run(input, placer).run();
+  return ReplayRun(input, placer).run();
 }
 
-}  // namespace snug
+}  // namespace snug::sim

@@ -7,7 +7,7 @@
 #include "snug/base/text.hpp"
 #include "snug/sim_codec/report_codec.hpp"
 
-namespace snug {
+namespace snug::sim_codec {
 namespace {
 
 // All in the SVG's own units, which are pixels unless it is scaled.
@@ -19,7 +19,7 @@ constexpr double kLegendWidth = 250;
 constexpr double kLegendRow = 24;
 constexpr double kWidth = kLeft + kPlotWidth + kLegendWidth;
 constexpr double kHeight = kTop + kPlotHeight + 60;
-constexpr double kMostTicks = 14;
+constexpr double kMaxTicks = 14;
 constexpr std::size_t kShownName = 24;
 
 /// Of Okabe and Ito, who chose them for eyes that see few colours, without the yellow.
@@ -53,7 +53,8 @@ std::string escaped_character(std::string_view character) {
     case '\'':
       return "&apos;";
     default:
-      return find_bad_text(character) == std::string_view::npos ? std::string(character) : "?";
+      return base::find_invalid_text(character) == std::string_view::npos ? std::string(character)
+                                                                          : "?";
   }
 }
 
@@ -62,7 +63,7 @@ std::string escaped(std::string_view text, std::size_t most) {
   std::string out;
   std::size_t shown = 0;
   while (!text.empty() && shown++ < most) {
-    const std::size_t length = std::max<std::size_t>(character_length(text), 1);
+    const std::size_t length = std::max<std::size_t>(base::character_length(text), 1);
     out += escaped_character(text.substr(0, length));
     text.remove_prefix(length);
   }
@@ -92,34 +93,34 @@ struct Axis {
 
   static Axis up_to(double largest) {
     Axis axis{.last = std::max(largest, 1.0)};
-    double power = std::pow(10.0, std::floor(std::log10(axis.last / kMostTicks)));
+    double power = std::pow(10.0, std::floor(std::log10(axis.last / kMaxTicks)));
     for (const double factor : {1.0, 2.0, 5.0, 10.0}) {
       axis.step = power * factor;
-      if (axis.last / axis.step <= kMostTicks) break;
+      if (axis.last / axis.step <= kMaxTicks) break;
     }
     axis.last = std::ceil(axis.last / axis.step - 1e-9) * axis.step;
     return axis;
   }
 };
 
-bool shown(const CurvePoint& point) {
+bool is_drawable(const sim::CurvePoint& point) {
   return std::isfinite(point.x) && std::isfinite(point.allocation_pct) && point.x >= 0;
 }
 
 class Chart {
  public:
-  explicit Chart(std::span<const SimulationReport> reports) : reports_(reports) {
+  explicit Chart(std::span<const sim::SimulationReport> reports) : reports_(reports) {
     double largest_x = 0;
     double largest_y = 100;
-    for (const SimulationReport& report : reports) {
-      for (const CurvePoint& point : report.curve) {
-        if (!shown(point)) continue;
+    for (const sim::SimulationReport& report : reports) {
+      for (const sim::CurvePoint& point : report.curve) {
+        if (!is_drawable(point)) continue;
         largest_x = std::max(largest_x, point.x);
         largest_y = std::max(largest_y, point.allocation_pct);
       }
     }
-    across_ = Axis::up_to(largest_x > 0 ? largest_x : 100);
-    up_ = Axis::up_to(largest_y);
+    x_axis_ = Axis::up_to(largest_x > 0 ? largest_x : 100);
+    y_axis_ = Axis::up_to(largest_y);
   }
 
   std::string write() {
@@ -128,18 +129,18 @@ class Chart {
            attribute("viewBox", "0 0 " + number(kWidth) + ' ' + number(kHeight)) +
            " role=\"img\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#222222\">\n";
     write_title();
-    write_across();
-    write_up();
+    write_x_axis();
+    write_y_axis();
     for (std::size_t i = 0; i < reports_.size(); ++i) write_curve(i);
     return std::move(out_) + "</svg>\n";
   }
 
  private:
   [[nodiscard]] double x_of(double value) const {
-    return kLeft + value / across_.last * kPlotWidth;
+    return kLeft + value / x_axis_.last * kPlotWidth;
   }
   [[nodiscard]] double y_of(double value) const {
-    return kTop + kPlotHeight - value / up_.last * kPlotHeight;
+    return kTop + kPlotHeight - value / y_axis_.last * kPlotHeight;
   }
   void write_title() {
     const std::string title = "GPUs in use as demand arrives";
@@ -149,16 +150,16 @@ class Chart {
     out_ +=
         "<g font-size=\"18\" font-weight=\"bold\">" + label(kLeft, 30, "start", title) + "</g>\n";
     if (reports_.empty()) return;
-    const SimulationReport& first = reports_.front();
+    const sim::SimulationReport& first = reports_.front();
     std::string about = std::to_string(first.nodes) + " nodes, " + std::to_string(first.gpus) +
                         " GPUs, " + std::to_string(first.arrivals) + " arrivals";
     if (first.seed) about += ", seed " + std::to_string(*first.seed);
     out_ += label(kLeft, 52, "start", about);
   }
 
-  void write_across() {
+  void write_x_axis() {
     const double bottom = kTop + kPlotHeight;
-    for (double value = 0; value <= across_.last + across_.step / 2; value += across_.step) {
+    for (double value = 0; value <= x_axis_.last + x_axis_.step / 2; value += x_axis_.step) {
       out_ += straight(x_of(value), kTop, x_of(value), bottom, "#e4e4e4");
       out_ += label(x_of(value), bottom + 18, "middle", number(value));
     }
@@ -167,8 +168,8 @@ class Chart {
                   "GPUs that arrived pods ask for (% of the cluster's GPUs)");
   }
 
-  void write_up() {
-    for (double value = 0; value <= up_.last + up_.step / 2; value += up_.step) {
+  void write_y_axis() {
+    for (double value = 0; value <= y_axis_.last + y_axis_.step / 2; value += y_axis_.step) {
       out_ += straight(kLeft, y_of(value), kLeft + kPlotWidth, y_of(value), "#e4e4e4");
       out_ += label(kLeft - 8, y_of(value) + 4, "end", number(value));
     }
@@ -179,7 +180,7 @@ class Chart {
   }
 
   /// Of the report's line, wherever it is drawn.
-  static std::string look(std::size_t report) {
+  static std::string line_style(std::size_t report) {
     const std::string_view dash = kDashes[report % kDashes.size()];
     return attribute("stroke", kColours[report % kColours.size()]) +
            (dash.empty() ? "" : attribute("stroke-dasharray", dash)) +
@@ -187,33 +188,33 @@ class Chart {
   }
 
   void write_curve(std::size_t i) {
-    const SimulationReport& report = reports_[i];
+    const sim::SimulationReport& report = reports_[i];
     std::string points;
-    for (const CurvePoint& point : report.curve) {
-      if (!shown(point)) continue;
+    for (const sim::CurvePoint& point : report.curve) {
+      if (!is_drawable(point)) continue;
       points += (points.empty() ? "" : " ") + number(x_of(point.x)) + ',' +
                 number(y_of(point.allocation_pct));
     }
-    out_ += "<polyline" + look(i) + attribute("points", points) + "/>\n";
+    out_ += "<polyline" + line_style(i) + attribute("points", points) + "/>\n";
     const double x = kLeft + kPlotWidth + 20;
     const double y = kTop + 10 + static_cast<double>(i) * kLegendRow;
     out_ +=
-        "<polyline" + look(i) +
+        "<polyline" + line_style(i) +
         attribute("points", number(x) + ',' + number(y) + ' ' + number(x + 40) + ',' + number(y)) +
         "/>\n";
     out_ += label(x + 48, y + 4, "start", escaped(report.policy, kShownName));
   }
 
-  std::span<const SimulationReport> reports_;
-  Axis across_;
-  Axis up_;
+  std::span<const sim::SimulationReport> reports_;
+  Axis x_axis_;
+  Axis y_axis_;
   std::string out_;
 };
 
 }  // namespace
 
-std::string report_chart(std::span<const SimulationReport> reports) {
+std::string report_chart(std::span<const sim::SimulationReport> reports) {
   return Chart(reports).write();
 }
 
-}  // namespace snug
+}  // namespace snug::sim_codec

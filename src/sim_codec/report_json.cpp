@@ -4,7 +4,7 @@
 
 #include "snug/sim_codec/report_codec.hpp"
 
-namespace snug {
+namespace snug::sim_codec {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -18,7 +18,7 @@ Json rounded(std::optional<double> value, double parts) {
 Json percent(std::optional<double> value) { return rounded(value, 1e4); }
 Json duration(double value) { return rounded(value, 1e3); }
 
-Json churn_json(const std::optional<ChurnReport>& churn) {
+Json churn_json(const std::optional<sim::ChurnReport>& churn) {
   if (!churn) return nullptr;
   return {{"allocation_mean", percent(churn->allocation_mean)},
           {"gpu_accepted_pct", percent(churn->gpu_accepted_pct)},
@@ -26,15 +26,15 @@ Json churn_json(const std::optional<ChurnReport>& churn) {
           {"multi_rejected_pct", percent(churn->multi_rejected_pct)}};
 }
 
-Json mig_json(const std::optional<MigReport>& mig) {
+Json mig_json(const std::optional<sim::MigReport>& mig) {
   if (!mig) return nullptr;
   return {{"memory_slices_pct", percent(mig->memory_slices_pct)},
           {"rejected_pct", percent(mig->rejected_pct)},
           {"rejected_4_slices_or_more_pct", percent(mig->rejected_4_slices_or_more_pct)}};
 }
 
-Json one_report(const SimulationReport& report) {
-  const RejectedPods& rejected = report.rejected;
+Json one_report(const sim::SimulationReport& report) {
+  const sim::RejectedPods& rejected = report.rejected;
   return {{"policy", report.policy},
           {"seed", report.seed ? Json(*report.seed) : Json(nullptr)},
           {"nodes", report.nodes},
@@ -62,11 +62,11 @@ Json one_report(const SimulationReport& report) {
 
 }  // namespace
 
-std::string report_json(std::span<const SimulationReport> reports) {
+std::string report_json(std::span<const sim::SimulationReport> reports) {
   Json json = Json::array();
-  for (const SimulationReport& report : reports) json.push_back(one_report(report));
+  for (const sim::SimulationReport& report : reports) json.push_back(one_report(report));
   const Json& written = reports.size() == 1 ? json.front() : json;
   return written.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace snug
+}  // namespace snug::sim_codec

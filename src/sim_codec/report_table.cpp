@@ -10,11 +10,11 @@
 
 #include "snug/sim_codec/report_codec.hpp"
 
-namespace snug {
+namespace snug::sim_codec {
 namespace {
 
-using Reports = std::span<const SimulationReport>;
-using Cell = std::function<std::string(const SimulationReport&)>;
+using Reports = std::span<const sim::SimulationReport>;
+using Cell = std::function<std::string(const sim::SimulationReport&)>;
 
 struct Row {
   std::string_view name;
@@ -30,18 +30,21 @@ std::string with_unit(std::optional<double> value, int decimals, const char* uni
 
 std::string percent(std::optional<double> value) { return with_unit(value, 2, "%"); }
 
-Cell rejected(std::int64_t RejectedPods::* kind) {
-  return [kind](const SimulationReport& report) { return std::to_string(report.rejected.*kind); };
+Cell rejected(std::int64_t sim::RejectedPods::* kind) {
+  return
+      [kind](const sim::SimulationReport& report) { return std::to_string(report.rejected.*kind); };
 }
 
-Cell at(AtDemand SimulationReport::* what, std::optional<double> AtDemand::* demand) {
-  return [what, demand](const SimulationReport& report) { return percent(report.*what.*demand); };
+Cell at(sim::AtDemand sim::SimulationReport::* what,
+        std::optional<double> sim::AtDemand::* demand) {
+  return
+      [what, demand](const sim::SimulationReport& report) { return percent(report.*what.*demand); };
 }
 
 /// Figures of traces whose pods leave.
 template <typename Field>
 Cell churn(Field field) {
-  return [field](const SimulationReport& report) {
+  return [field](const sim::SimulationReport& report) {
     return report.churn ? percent((*report.churn).*field) : "-";
   };
 }
@@ -49,7 +52,7 @@ Cell churn(Field field) {
 /// Figures of traces whose pods ask for MIG profiles.
 template <typename Field>
 Cell mig(Field field) {
-  return [field](const SimulationReport& report) {
+  return [field](const sim::SimulationReport& report) {
     return report.mig ? percent((*report.mig).*field) : "-";
   };
 }
@@ -57,10 +60,10 @@ Cell mig(Field field) {
 std::vector<Row> rows_for(Reports reports) {
   std::vector<Row> rows{
       {"accepted", [](const auto& report) { return std::to_string(report.accepted); }},
-      {"rejected, no GPU asked", rejected(&RejectedPods::cpu)},
-      {"rejected, share", rejected(&RejectedPods::share)},
-      {"rejected, one GPU", rejected(&RejectedPods::one)},
-      {"rejected, several GPUs", rejected(&RejectedPods::multi)}};
+      {"rejected, no GPU asked", rejected(&sim::RejectedPods::cpu)},
+      {"rejected, share", rejected(&sim::RejectedPods::share)},
+      {"rejected, one GPU", rejected(&sim::RejectedPods::one)},
+      {"rejected, several GPUs", rejected(&sim::RejectedPods::multi)}};
   const bool churns =
       std::ranges::any_of(reports, [](const auto& report) { return report.churn.has_value(); });
   const auto add = [&](std::string_view name, Cell cell) {
@@ -68,25 +71,29 @@ std::vector<Row> rows_for(Reports reports) {
   };
   if (std::ranges::any_of(reports, [](const auto& report) { return report.mig.has_value(); })) {
     add(churns ? "later half: mean memory slices in use" : "memory slices in use",
-        mig(&MigReport::memory_slices_pct));
+        mig(&sim::MigReport::memory_slices_pct));
     add(churns ? "later half: asking profiles, rejected" : "asking profiles, rejected",
-        mig(&MigReport::rejected_pct));
+        mig(&sim::MigReport::rejected_pct));
     add(churns ? "later half: of 4 slices or more, rejected" : "of 4 slices or more, rejected",
-        mig(&MigReport::rejected_4_slices_or_more_pct));
+        mig(&sim::MigReport::rejected_4_slices_or_more_pct));
   }
   if (!churns) {
-    add("allocation at 100 % demand", at(&SimulationReport::allocation, &AtDemand::at100));
-    add("allocation at 130 % demand", at(&SimulationReport::allocation, &AtDemand::at130));
+    add("allocation at 100 % demand",
+        at(&sim::SimulationReport::allocation, &sim::AtDemand::at100));
+    add("allocation at 130 % demand",
+        at(&sim::SimulationReport::allocation, &sim::AtDemand::at130));
   }
   add("allocation at the end", [](const auto& report) { return percent(report.final_allocation); });
   if (churns) {
-    add("later half: mean allocation", churn(&ChurnReport::allocation_mean));
-    add("later half: GPU demand accepted", churn(&ChurnReport::gpu_accepted_pct));
-    add("later half: pods rejected", churn(&ChurnReport::rejected_pct));
-    add("later half: of several GPUs, rejected", churn(&ChurnReport::multi_rejected_pct));
+    add("later half: mean allocation", churn(&sim::ChurnReport::allocation_mean));
+    add("later half: GPU demand accepted", churn(&sim::ChurnReport::gpu_accepted_pct));
+    add("later half: pods rejected", churn(&sim::ChurnReport::rejected_pct));
+    add("later half: of several GPUs, rejected", churn(&sim::ChurnReport::multi_rejected_pct));
   } else {
-    add("fragmentation at 100 % demand", at(&SimulationReport::fragmentation, &AtDemand::at100));
-    add("fragmentation at 130 % demand", at(&SimulationReport::fragmentation, &AtDemand::at130));
+    add("fragmentation at 100 % demand",
+        at(&sim::SimulationReport::fragmentation, &sim::AtDemand::at100));
+    add("fragmentation at 130 % demand",
+        at(&sim::SimulationReport::fragmentation, &sim::AtDemand::at130));
   }
   add("decision p50",
       [](const auto& report) { return with_unit(report.decision_us_p50, 1, "us"); });
@@ -108,7 +115,7 @@ void append_padded(std::string& line, const std::string& cell, std::size_t width
 
 std::string report_table(Reports reports) {
   if (reports.empty()) return "";
-  const SimulationReport& first = reports.front();
+  const sim::SimulationReport& first = reports.front();
   std::string table = count(first.nodes, " node") + ", " + count(first.gpus, " GPU") + ", " +
                       count(first.arrivals, " arrival");
   if (first.seed) table += ", seed " + std::to_string(*first.seed);
@@ -119,7 +126,7 @@ std::string report_table(Reports reports) {
   std::size_t names = 0;
   for (const Row& row : rows) names = std::max(names, row.name.size());
   std::vector<std::size_t> widths;
-  for (const SimulationReport& report : reports) {
+  for (const sim::SimulationReport& report : reports) {
     std::size_t& width = widths.emplace_back(0);
     for (const Row& row : rows) width = std::max(width, row.cell(report).size());
   }
@@ -133,4 +140,4 @@ std::string report_table(Reports reports) {
   return table;
 }
 
-}  // namespace snug
+}  // namespace snug::sim_codec

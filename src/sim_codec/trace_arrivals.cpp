@@ -10,10 +10,10 @@
 
 #include "snug/base/text.hpp"
 #include "snug/base/units.hpp"
-#include "snug/mig/catalog.hpp"
+#include "snug/mig/card_catalog.hpp"
 #include "snug/sim_codec/trace_codec.hpp"
 
-namespace snug {
+namespace snug::sim_codec {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
@@ -47,18 +47,18 @@ std::optional<double> parse_lifetime(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  if (value > static_cast<double>(kLargestQuantity)) return std::nullopt;
+  if (value > static_cast<double>(base::kLargestQuantity)) return std::nullopt;
   return value;
 }
 
 class ArrivalsReader {
  public:
-  ArrivalsReader(const TraceFile& file, const Trace& trace) : file_(file), trace_(trace) {
+  ArrivalsReader(const TraceFile& file, const sim::Trace& trace) : file_(file), trace_(trace) {
     for (std::size_t i = 0; i < trace.nodes.size(); ++i) positions_.emplace(trace.nodes[i].name, i);
-    ranks_.resize(trace.nodes.size());
+    rank_lines_.resize(trace.nodes.size());
   }
 
-  Result<void> read() {
+  base::Result<void> read() {
     std::string_view rest = file_.text;
     if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
     for (; !rest.empty(); ++line_) {
@@ -67,66 +67,69 @@ class ArrivalsReader {
       rest.remove_prefix(std::min(length + 1, rest.size()));
     }
     line_ = std::max<std::int64_t>(line_ - 1, 1);  // the last
-    if (arrivals_.empty()) return problem("there is no arrival; expected lines p ROW or m PROFILE");
-    return all_ranked();
+    if (arrivals_.empty())
+      return error_here("there is no arrival; expected lines p ROW or m PROFILE");
+    return check_all_ranked();
   }
 
-  std::vector<Arrival> take_arrivals() { return std::move(arrivals_); }
+  std::vector<sim::Arrival> take_arrivals() { return std::move(arrivals_); }
   /// Those that ask for slices, which come after the trace's pods.
-  [[nodiscard]] const std::vector<TracePod>& slice_pods() const { return slice_pods_; }
+  [[nodiscard]] const std::vector<sim::TracePod>& slice_pods() const { return slice_pods_; }
 
   /// Positions of the trace's nodes, by rank.
   [[nodiscard]] std::vector<std::size_t> order() const {
     std::vector<std::size_t> order;
     order.reserve(trace_.nodes.size());
-    for (const auto& [rank, holder] : holders_) order.push_back(holder.node);
-    for (std::size_t i = 0; holders_.empty() && i < trace_.nodes.size(); ++i) order.push_back(i);
+    for (const auto& [rank, holder] : nodes_by_rank_) order.push_back(holder.node);
+    for (std::size_t i = 0; nodes_by_rank_.empty() && i < trace_.nodes.size(); ++i)
+      order.push_back(i);
     return order;
   }
 
  private:
-  struct Holder {
+  struct RankedNode {
     std::size_t node = 0;
     std::int64_t line = 0;
   };
 
-  [[nodiscard]] std::unexpected<Error> problem(const std::string& sentence) const {
-    return fail(ErrorCode::kInvalid,
-                std::string(file_.source) + ':' + std::to_string(line_) + ": " + sentence);
+  [[nodiscard]] std::unexpected<base::Error> error_here(const std::string& sentence) const {
+    return base::fail(base::ErrorCode::kInvalid,
+                      std::string(file_.source) + ':' + std::to_string(line_) + ": " + sentence);
   }
 
-  Result<void> read_line(const Words& words) {
+  base::Result<void> read_line(const Words& words) {
     if (words.size() == 0 || words[0].front() == '#') return {};
     if (words[0] == "p") return read_pod(words);
     if (words[0] == "n") return read_rank(words);
     if (words[0] == "m") return read_slice(words);
-    return problem(
+    return error_here(
         "a line must be p ROW or m PROFILE, each with or without a LIFETIME, or n NODE RANK, and "
         "cannot begin with " +
-        in_quotes(words[0]));
+        base::in_quotes(words[0]));
   }
 
-  Result<void> read_pod(const Words& words) {
+  base::Result<void> read_pod(const Words& words) {
     if (words.size() != 2 && words.size() != 3) {
-      return problem("a line p must be p ROW or p ROW LIFETIME");
+      return error_here("a line p must be p ROW or p ROW LIFETIME");
     }
-    const std::optional<std::int64_t> row = parse_integer(words[1]);
-    if (trace_.pods.empty()) return problem("a line p names a pod, and there is no file of pods");
+    const std::optional<std::int64_t> row = base::parse_integer(words[1]);
+    if (trace_.pods.empty())
+      return error_here("a line p names a pod, and there is no file of pods");
     const auto pods = static_cast<std::int64_t>(trace_.pods.size());
     if (!row || *row < 0 || *row >= pods) {
-      return problem("ROW must be an integer from 0 to " + std::to_string(pods - 1) +
-                     ", a row of the pods, not " + in_quotes(words[1]));
+      return error_here("ROW must be an integer from 0 to " + std::to_string(pods - 1) +
+                        ", a row of the pods, not " + base::in_quotes(words[1]));
     }
     return read_lifetime(words, {.pod = static_cast<std::size_t>(*row)});
   }
 
-  Result<void> read_slice(const Words& words) {
+  base::Result<void> read_slice(const Words& words) {
     if (words.size() != 2 && words.size() != 3) {
-      return problem("a line m must be m PROFILE or m PROFILE LIFETIME");
+      return error_here("a line m must be m PROFILE or m PROFILE LIFETIME");
     }
     auto known = pod_of_profile_.find(words[1]);
     if (known == pod_of_profile_.end()) {
-      const std::optional<TracePod> pod = pod_asking(words[1]);
+      const std::optional<sim::TracePod> pod = pod_for_profile(words[1]);
       if (!pod) return unknown_profile(words[1]);
       known = pod_of_profile_.emplace(words[1], trace_.pods.size() + slice_pods_.size()).first;
       slice_pods_.push_back(*pod);
@@ -135,126 +138,130 @@ class ArrivalsReader {
   }
 
   /// By the first node that has the profile.
-  [[nodiscard]] std::optional<TracePod> pod_asking(std::string_view text) const {
-    const std::optional<MigName> name = parse_mig_name(text);
+  [[nodiscard]] std::optional<sim::TracePod> pod_for_profile(std::string_view text) const {
+    const std::optional<mig::MigProfileName> name = mig::parse_mig_profile_name(text);
     if (!name) return std::nullopt;
-    for (const TraceNode& node : trace_.nodes) {
-      const MigCard* card = node.mig_card;
-      const auto found = card == nullptr ? std::nullopt : card->table->find(name->name);
+    for (const sim::TraceNode& node : trace_.nodes) {
+      const mig::MigCard* card = node.mig_card;
+      const auto found =
+          card == nullptr ? std::nullopt : card->table->find_profile(name->canonical);
       if (!found) continue;
       const int slices = card->table->profiles[*found].size;
-      return TracePod{.name = name->name,
-                      .gpus = 1,
-                      .gpu_milli = static_cast<int>(kWholeGpu.value) * slices / card->table->axis,
-                      .mig_profile = name->name,
-                      .mig_slices = slices};
+      return sim::TracePod{.name = name->canonical,
+                           .gpus = 1,
+                           .gpu_milli = static_cast<int>(base::kWholeGpu.value) * slices /
+                                        card->table->memory_slices,
+                           .mig_profile = name->canonical,
+                           .mig_slices = slices};
     }
     return std::nullopt;
   }
 
   /// Profiles of one card are named; where there are several, the cards.
-  [[nodiscard]] std::unexpected<Error> unknown_profile(std::string_view text) const {
-    std::vector<const MigCard*> cards;
-    for (const TraceNode& node : trace_.nodes) {
-      const MigCard* card = node.mig_card;
+  [[nodiscard]] std::unexpected<base::Error> unknown_profile(std::string_view text) const {
+    std::vector<const mig::MigCard*> cards;
+    for (const sim::TraceNode& node : trace_.nodes) {
+      const mig::MigCard* card = node.mig_card;
       if (card != nullptr && std::ranges::find(cards, card) == cards.end()) {
         cards.push_back(card);
       }
     }
     if (cards.empty()) {
-      return problem("a line m asks for a MIG slice, and no node with GPUs has mig 1");
+      return error_here("a line m asks for a MIG slice, and no node with GPUs has mig 1");
     }
     std::string allowed;
     const auto add = [&](std::string_view name) {
       allowed.append(allowed.empty() ? "" : ", ").append(name);
     };
     if (cards.size() > 1) {
-      for (const MigCard* card : cards) add(card->name);
+      for (const mig::MigCard* card : cards) add(card->name);
       allowed = "a profile of a card here (" + allowed + "), which snugctl mig CARD lists";
     } else {
-      for (const MigProfile& profile : cards.front()->table->profiles) add(profile.name);
+      for (const model::MigProfile& profile : cards.front()->table->profiles) add(profile.name);
       allowed = "one of " + allowed;
     }
-    return problem("PROFILE must be " + allowed + ", not " + in_quotes(text));
+    return error_here("PROFILE must be " + allowed + ", not " + base::in_quotes(text));
   }
 
   /// Of the words the third, if there is one.
-  Result<void> read_lifetime(const Words& words, Arrival arrival) {
+  base::Result<void> read_lifetime(const Words& words, sim::Arrival arrival) {
     if (words.size() == 3) {
       arrival.lifetime = parse_lifetime(words[2]);
       if (!arrival.lifetime) {
-        return problem("LIFETIME must be a decimal number from 0 to " +
-                       std::to_string(kLargestQuantity) + ", not " + in_quotes(words[2]));
+        return error_here("LIFETIME must be a decimal number from 0 to " +
+                          std::to_string(base::kLargestQuantity) + ", not " +
+                          base::in_quotes(words[2]));
       }
     }
     return add(arrival);
   }
 
-  Result<void> add(const Arrival& arrival) {
-    if (arrivals_.size() >= kMostTraceArrivals) {
-      return problem("there are more than " + std::to_string(kMostTraceArrivals) +
-                     " arrivals, which is as many as may be");
+  base::Result<void> add(const sim::Arrival& arrival) {
+    if (arrivals_.size() >= base::kMaxTraceArrivals) {
+      return error_here("there are more than " + std::to_string(base::kMaxTraceArrivals) +
+                        " arrivals, which is as many as may be");
     }
     if (!arrivals_.empty() &&
         arrivals_.front().lifetime.has_value() != arrival.lifetime.has_value()) {
-      return problem(std::string("this arrival has ") + (arrival.lifetime ? "a" : "no") +
-                     " lifetime, unlike those before it; either all have one, or none");
+      return error_here(std::string("this arrival has ") + (arrival.lifetime ? "a" : "no") +
+                        " lifetime, unlike those before it; either all have one, or none");
     }
     arrivals_.push_back(arrival);
     return {};
   }
 
-  Result<void> read_rank(const Words& words) {
-    if (words.size() != 3) return problem("a line n must be n NODE RANK");
+  base::Result<void> read_rank(const Words& words) {
+    if (words.size() != 3) return error_here("a line n must be n NODE RANK");
     const auto node = positions_.find(words[1]);
     if (node == positions_.end()) {
-      return problem("there is no node " + in_quotes(words[1]) + " in the file of nodes");
+      return error_here("there is no node " + base::in_quotes(words[1]) + " in the file of nodes");
     }
-    const std::optional<std::int64_t> rank = parse_integer(words[2]);
-    if (!rank || *rank < 0 || *rank > kLargestQuantity) {
-      return problem("RANK must be an integer from 0 to " + std::to_string(kLargestQuantity) +
-                     ", not " + in_quotes(words[2]));
+    const std::optional<std::int64_t> rank = base::parse_integer(words[2]);
+    if (!rank || *rank < 0 || *rank > base::kLargestQuantity) {
+      return error_here("RANK must be an integer from 0 to " +
+                        std::to_string(base::kLargestQuantity) + ", not " +
+                        base::in_quotes(words[2]));
     }
-    std::int64_t& ranked = ranks_[node->second];
+    std::int64_t& ranked = rank_lines_[node->second];
     if (ranked != 0) {
-      return problem("the node " + in_quotes(words[1]) + " has a rank in line " +
-                     std::to_string(ranked) + " already; each node has one");
+      return error_here("the node " + base::in_quotes(words[1]) + " has a rank in line " +
+                        std::to_string(ranked) + " already; each node has one");
     }
-    const auto [holder, added] = holders_.emplace(*rank, Holder{node->second, line_});
+    const auto [holder, added] = nodes_by_rank_.emplace(*rank, RankedNode{node->second, line_});
     if (!added) {
-      return problem("the rank " + std::to_string(*rank) + " stands in line " +
-                     std::to_string(holder->second.line) + " already; each rank is one node's");
+      return error_here("the rank " + std::to_string(*rank) + " stands in line " +
+                        std::to_string(holder->second.line) + " already; each rank is one node's");
     }
     ranked = line_;
     return {};
   }
 
-  [[nodiscard]] Result<void> all_ranked() const {
-    if (holders_.empty()) return {};
-    const auto missing = std::ranges::find(ranks_, 0);
-    if (missing == ranks_.end()) return {};
-    const auto& name = trace_.nodes[static_cast<std::size_t>(missing - ranks_.begin())].name;
-    return problem("the node " + in_quotes(name) +
-                   " has no rank; either all nodes have a line n, or none");
+  [[nodiscard]] base::Result<void> check_all_ranked() const {
+    if (nodes_by_rank_.empty()) return {};
+    const auto missing = std::ranges::find(rank_lines_, 0);
+    if (missing == rank_lines_.end()) return {};
+    const auto& name = trace_.nodes[static_cast<std::size_t>(missing - rank_lines_.begin())].name;
+    return error_here("the node " + base::in_quotes(name) +
+                      " has no rank; either all nodes have a line n, or none");
   }
 
   const TraceFile& file_;
-  const Trace& trace_;
+  const sim::Trace& trace_;
   std::map<std::string_view, std::size_t> positions_;  // of the trace's nodes, by name
-  std::vector<std::int64_t> ranks_;                    // lines; 0: none
-  std::map<std::int64_t, Holder> holders_;             // by rank
-  std::vector<Arrival> arrivals_;
-  std::vector<TracePod> slice_pods_;
+  std::vector<std::int64_t> rank_lines_;               // lines; 0: none
+  std::map<std::int64_t, RankedNode> nodes_by_rank_;   // by rank
+  std::vector<sim::Arrival> arrivals_;
+  std::vector<sim::TracePod> slice_pods_;
   std::map<std::string, std::size_t, std::less<>> pod_of_profile_;
   std::int64_t line_ = 1;
 };
 
 }  // namespace
 
-Result<void> read_trace_arrivals(const TraceFile& file, Trace& trace) {
+base::Result<void> read_trace_arrivals(const TraceFile& file, sim::Trace& trace) {
   ArrivalsReader reader(file, trace);
   if (const auto read = reader.read(); !read) return read;
-  std::vector<TraceNode> by_rank;
+  std::vector<sim::TraceNode> by_rank;
   by_rank.reserve(trace.nodes.size());
   for (const std::size_t position : reader.order()) by_rank.push_back(trace.nodes[position]);
   trace.nodes = std::move(by_rank);
@@ -263,4 +270,4 @@ Result<void> read_trace_arrivals(const TraceFile& file, Trace& trace) {
   return {};
 }
 
-}  // namespace snug
+}  // namespace snug::sim_codec

@@ -4,12 +4,12 @@
 #include <map>
 #include <string>
 
-#include "sim_codec/csv.hpp"
+#include "sim_codec/csv_table.hpp"
 #include "snug/base/text.hpp"
 #include "snug/base/units.hpp"
-#include "snug/sim_codec/mig_picture.hpp"
+#include "snug/sim_codec/mig_card_text.hpp"
 
-namespace snug {
+namespace snug::sim_codec {
 namespace {
 
 namespace node_column {
@@ -39,27 +39,29 @@ bool is_model_name(std::string_view text) {
 constexpr std::string_view kModelRule =
     "a GPU model has 1 to 63 letters, digits, - _ . + / ( ) and blanks between them";
 
-TraceNode read_node(CsvTable& table, const Limits& limits) {
+sim::TraceNode read_node(CsvTable& table, const base::Limits& limits) {
   using namespace node_column;
-  TraceNode node{.name = table.name(kName),
-                 .cpu_milli = table.number(kCpu, kLargestQuantity),
-                 .memory_mib = table.number(kMemory, kLargestQuantity),
-                 .gpus = static_cast<int>(table.number(kGpus, limits.max_gpus_per_node))};
+  sim::TraceNode node{.name = table.name(kName),
+                      .cpu_milli = table.number(kCpu, base::kLargestQuantity),
+                      .memory_mib = table.number(kMemory, base::kLargestQuantity),
+                      .gpus = static_cast<int>(table.number(kGpus, limits.max_gpus_per_node))};
   if (node.gpus > 0) {
     node.model = table.name(kModel);
     if (!is_model_name(node.model)) {
-      table.complain("model is " + in_quotes(node.model) + "; " + std::string(kModelRule));
+      table.report_problem("model is " + base::in_quotes(node.model) + "; " +
+                           std::string(kModelRule));
     }
   } else if (!table.field(kModel).empty()) {
-    table.complain("model must be empty where gpu is 0, not " + in_quotes(table.field(kModel)));
+    table.report_problem("model must be empty where gpu is 0, not " +
+                         base::in_quotes(table.field(kModel)));
   }
   const std::string_view mig = table.field(kMig);
   if (!mig.empty() && mig != "0" && mig != "1") {
-    table.complain("mig must be 0, 1 or empty, not " + in_quotes(mig));
+    table.report_problem("mig must be 0, 1 or empty, not " + base::in_quotes(mig));
   } else if (mig == "1" && node.gpus > 0) {
-    const Result<const MigCard*> card = one_mig_card(node.model);
+    const base::Result<const mig::MigCard*> card = find_one_mig_card(node.model);
     if (card) node.mig_card = *card;
-    if (!card) table.complain("mig is 1, and " + card.error().message);
+    if (!card) table.report_problem("mig is 1, and " + card.error().message);
   }
   return node;
 }
@@ -72,73 +74,76 @@ std::vector<std::string> read_models(CsvTable& table) {
     models.emplace_back(rest.substr(0, bar));
     const bool last = bar == std::string_view::npos;
     if (models.back().empty() || (!last && bar + 1 == rest.size())) {
-      table.complain("gpu_spec must be empty or models with | between them, not " +
-                     in_quotes(table.field(pod_column::kModels)));
+      table.report_problem("gpu_spec must be empty or models with | between them, not " +
+                           base::in_quotes(table.field(pod_column::kModels)));
     }
     if (!models.back().empty() && !is_model_name(models.back())) {
-      table.complain("gpu_spec names " + in_quotes(models.back()) + "; " + std::string(kModelRule));
+      table.report_problem("gpu_spec names " + base::in_quotes(models.back()) + "; " +
+                           std::string(kModelRule));
     }
     rest = last ? std::string_view() : rest.substr(bar + 1);
   }
   return models;
 }
 
-TracePod read_pod(CsvTable& table, const Limits& limits) {
+sim::TracePod read_pod(CsvTable& table, const base::Limits& limits) {
   using namespace pod_column;
-  TracePod pod{.name = table.name(kName),
-               .cpu_milli = table.number(kCpu, kLargestQuantity),
-               .memory_mib = table.number(kMemory, kLargestQuantity),
-               .gpus = static_cast<int>(table.number(kGpus, limits.max_gpus_per_node)),
-               .gpu_milli = static_cast<int>(table.number(kMilli, kWholeGpu.value)),
-               .models = read_models(table)};
+  sim::TracePod pod{.name = table.name(kName),
+                    .cpu_milli = table.number(kCpu, base::kLargestQuantity),
+                    .memory_mib = table.number(kMemory, base::kLargestQuantity),
+                    .gpus = static_cast<int>(table.number(kGpus, limits.max_gpus_per_node)),
+                    .gpu_milli = static_cast<int>(table.number(kMilli, base::kWholeGpu.value)),
+                    .models = read_models(table)};
   const std::string milli = ", not " + std::to_string(pod.gpu_milli);
   if (pod.gpus == 0 && pod.gpu_milli != 0) {
-    table.complain("gpu_milli must be 0 where num_gpu is 0" + milli);
+    table.report_problem("gpu_milli must be 0 where num_gpu is 0" + milli);
   } else if (pod.gpus == 1 && pod.gpu_milli == 0) {
-    table.complain("gpu_milli must be 1 to 1000 where num_gpu is 1" + milli);
-  } else if (pod.gpus > 1 && pod.gpu_milli != kWholeGpu.value) {
-    table.complain("gpu_milli must be 1000 where num_gpu is more than 1" + milli);
+    table.report_problem("gpu_milli must be 1 to 1000 where num_gpu is 1" + milli);
+  } else if (pod.gpus > 1 && pod.gpu_milli != base::kWholeGpu.value) {
+    table.report_problem("gpu_milli must be 1000 where num_gpu is more than 1" + milli);
   }
   return pod;
 }
 
 }  // namespace
 
-Result<std::vector<TraceNode>> read_trace_nodes(const TraceFile& file, const Limits& limits) {
+base::Result<std::vector<sim::TraceNode>> read_trace_nodes(const TraceFile& file,
+                                                           const base::Limits& limits) {
   CsvTable table(file.text, file.source, node_column::kAll);
-  std::vector<TraceNode> nodes;
+  std::vector<sim::TraceNode> nodes;
   std::map<std::string, std::int64_t, std::less<>> lines;
   while (table.next()) {
-    TraceNode node = read_node(table, limits);
+    sim::TraceNode node = read_node(table, limits);
     const auto [first, added] = lines.emplace(node.name, table.line());
     if (!added) {
-      table.complain("the node " + in_quotes(node.name) + " stands in line " +
-                     std::to_string(first->second) + " too; each may stand in one line");
+      table.report_problem("the node " + base::in_quotes(node.name) + " stands in line " +
+                           std::to_string(first->second) + " too; each may stand in one line");
     }
     nodes.push_back(std::move(node));
     if (static_cast<std::int64_t>(nodes.size()) > limits.max_nodes) {
-      table.complain("there are more than " + std::to_string(limits.max_nodes) +
-                     " nodes, which is as many as may be");
+      table.report_problem("there are more than " + std::to_string(limits.max_nodes) +
+                           " nodes, which is as many as may be");
     }
   }
-  if (nodes.empty()) table.complain("there is no node; expected at least one row");
+  if (nodes.empty()) table.report_problem("there is no node; expected at least one row");
   if (const auto& problem = table.problem()) return std::unexpected(*problem);
   return nodes;
 }
 
-Result<std::vector<TracePod>> read_trace_pods(const TraceFile& file, const Limits& limits) {
+base::Result<std::vector<sim::TracePod>> read_trace_pods(const TraceFile& file,
+                                                         const base::Limits& limits) {
   CsvTable table(file.text, file.source, pod_column::kAll);
-  std::vector<TracePod> pods;
+  std::vector<sim::TracePod> pods;
   while (table.next()) {
     pods.push_back(read_pod(table, limits));
-    if (pods.size() > kMostTracePods) {
-      table.complain("there are more than " + std::to_string(kMostTracePods) +
-                     " pods, which is as many as may be");
+    if (pods.size() > base::kMaxTracePods) {
+      table.report_problem("there are more than " + std::to_string(base::kMaxTracePods) +
+                           " pods, which is as many as may be");
     }
   }
-  if (pods.empty()) table.complain("there is no pod; expected at least one row");
+  if (pods.empty()) table.report_problem("there is no pod; expected at least one row");
   if (const auto& problem = table.problem()) return std::unexpected(*problem);
   return pods;
 }
 
-}  // namespace snug
+}  // namespace snug::sim_codec

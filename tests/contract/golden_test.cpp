@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "app/core.hpp"
+#include "app/service_core.hpp"
 #include "snug/adapters/memory/memory_api.hpp"
 #include "snug/codec/manifests.hpp"
 #include "snug/codec/policy_codec.hpp"
@@ -43,11 +43,11 @@ std::vector<std::string> samples() {
   return names;
 }
 
-AnswerMode answer_of(const json& sample) {
-  const std::map<std::string, AnswerMode> modes{{"winner", AnswerMode::kWinner},
-                                                {"all", AnswerMode::kAll},
-                                                {"advise", AnswerMode::kAdvise},
-                                                {"auto", AnswerMode::kAuto}};
+service::AnswerMode answer_of(const json& sample) {
+  const std::map<std::string, service::AnswerMode> modes{{"winner", service::AnswerMode::kWinner},
+                                                         {"all", service::AnswerMode::kAll},
+                                                         {"advise", service::AnswerMode::kAdvise},
+                                                         {"auto", service::AnswerMode::kAuto}};
   return modes.at(sample.value("options", json::object()).value("answer", "auto"));
 }
 
@@ -56,30 +56,30 @@ class GoldenTest : public ::testing::TestWithParam<std::string> {};
 TEST_P(GoldenTest, TheReplyIsTheVeryOneOfTheSample) {
   const json sample = json::parse(read_file(kExamples / (GetParam() + ".json")));
   const std::string cluster = sample.at("cluster").get<std::string>();
-  ServiceOptions options;
+  service::ServiceOptions options;
   options.answer = answer_of(sample);
   options.kubernetes_minor =
       sample.value("options", json::object()).value("kubernetesMinor", options.kubernetes_minor);
-  auto manifests = read_manifests(read_file(kExamples / cluster), cluster, options.limits);
+  auto manifests = codec::read_manifests(read_file(kExamples / cluster), cluster, options.limits);
   ASSERT_TRUE(manifests) << manifests.error().message;
-  auto policy = read_policy(default_policy_yaml(), "default", options.limits);
+  auto policy = codec::read_policy(codec::default_policy_yaml(), "default", options.limits);
   ASSERT_TRUE(policy) << policy.error().message;
 
-  SteadyClock clock;
+  base::SteadyClock clock;
   CountingMetrics metrics;
   SilentLog log;
-  MemoryApi api(*std::move(manifests), options.limits);
-  const PolicyStore store(std::make_shared<const Policy>(*std::move(policy)));
-  Core core({store, api, metrics, log, clock, &api}, options);
+  memory::MemoryApi api(*std::move(manifests), options.limits);
+  const service::PolicyStore store(std::make_shared<const score::Policy>(*std::move(policy)));
+  app::ServiceCore core({store, api, metrics, log, clock, &api}, options);
   api.start(core.reconciler);
 
   const json& request = sample.at("request");
   std::string body = request.is_string() ? request.get<std::string>() : request.dump();
   const std::string verb = sample.at("verb").get<std::string>();
-  const Reply reply = verb == "filter"       ? core.service.filter(body)
-                      : verb == "prioritize" ? core.service.prioritize(body)
-                      : verb == "preempt"    ? core.service.preempt(body)
-                                             : core.service.bind(body);
+  const service::Reply reply = verb == "filter"       ? core.service.filter(body)
+                               : verb == "prioritize" ? core.service.prioritize(body)
+                               : verb == "preempt"    ? core.service.preempt(body)
+                                                      : core.service.bind(body);
   EXPECT_EQ(reply.status, sample.value("status", 200));
   EXPECT_EQ(json::parse(reply.body), sample.at("reply")) << reply.body;
   api.stop();

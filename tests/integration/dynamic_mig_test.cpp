@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "app/core.hpp"
 #include "app/routes.hpp"
+#include "app/service_core.hpp"
 #include "integration/http_client.hpp"
 #include "snug/adapters/http/admin_server.hpp"
 #include "snug/adapters/memory/memory_api.hpp"
@@ -88,13 +88,13 @@ HeldSlice slice_of(std::string node, const json& gpu, const json& slice, std::st
 /// One life of the service over an API server that outlives it.
 class Life {
  public:
-  Life(MemoryApi& api, const PolicyStore& policy, const Limits& limits)
+  Life(memory::MemoryApi& api, const service::PolicyStore& policy, const base::Limits& limits)
       : api_(api), core_({policy, api, *metrics_, log_, clock_, &api}, options(limits)) {
     api_.start(core_.reconciler);
-    extender_ =
-        std::make_unique<ExtenderServer>(extender_handlers(core_.service), HttpOptions{}, limits);
-    admin_ =
-        std::make_unique<AdminServer>(admin_routes(core_, *metrics_, &api_), HttpOptions{}, limits);
+    extender_ = std::make_unique<http::ExtenderServer>(app::extender_handlers(core_.service),
+                                                       http::HttpOptions{}, limits);
+    admin_ = std::make_unique<http::AdminServer>(app::admin_routes(core_, *metrics_, &api_),
+                                                 http::HttpOptions{}, limits);
     EXPECT_TRUE(extender_->start());
     EXPECT_TRUE(admin_->start());
     verbs_ = std::make_unique<HttpClient>(extender_->port());
@@ -121,9 +121,9 @@ class Life {
   }
 
  private:
-  static ServiceOptions options(const Limits& limits) {
-    ServiceOptions service;
-    service.answer = AnswerMode::kWinner;
+  static service::ServiceOptions options(const base::Limits& limits) {
+    service::ServiceOptions service;
+    service.answer = service::AnswerMode::kWinner;
     service.limits = limits;
     return service;
   }
@@ -134,13 +134,13 @@ class Life {
     return json::parse(answer.body, nullptr, false);
   }
 
-  MemoryApi& api_;
-  SteadyClock clock_;
-  SpdlogLog log_{{.level = LogLevel::kError}};
-  const std::unique_ptr<PrometheusMetrics> metrics_ = make_prometheus_metrics();
-  Core core_;
-  std::unique_ptr<ExtenderServer> extender_;
-  std::unique_ptr<AdminServer> admin_;
+  memory::MemoryApi& api_;
+  base::SteadyClock clock_;
+  obs::SpdlogLog log_{{.level = service::LogLevel::kError}};
+  const std::unique_ptr<obs::PrometheusMetrics> metrics_ = obs::make_prometheus_metrics();
+  app::ServiceCore core_;
+  std::unique_ptr<http::ExtenderServer> extender_;
+  std::unique_ptr<http::AdminServer> admin_;
   std::unique_ptr<HttpClient> verbs_;
   std::unique_ptr<HttpClient> state_;
 };
@@ -156,10 +156,10 @@ class DynamicMigTest : public ::testing::Test {
       names_.push_back("n" + std::to_string(node));
       list["items"].push_back(node_json(node));
     }
-    api_ = std::make_unique<MemoryApi>(read_manifests(list.dump(), "the cluster", limits_).value(),
-                                       limits_);
-    policy_ = std::make_unique<PolicyStore>(std::make_shared<const Policy>(
-        read_policy(default_policy_yaml(), "the default policy", limits_).value()));
+    api_ = std::make_unique<memory::MemoryApi>(
+        codec::read_manifests(list.dump(), "the cluster", limits_).value(), limits_);
+    policy_ = std::make_unique<service::PolicyStore>(std::make_shared<const score::Policy>(
+        codec::read_policy(codec::default_policy_yaml(), "the default policy", limits_).value()));
     restart();
   }
 
@@ -370,17 +370,17 @@ class DynamicMigTest : public ::testing::Test {
     slices_ = std::move(next);
     for (int node = 0; node < kNodes; ++node) {
       api_->put_node(
-          read_manifests(node_json(node).dump(), "the agent", limits_).value().nodes.at(0));
+          codec::read_manifests(node_json(node).dump(), "the agent", limits_).value().nodes.at(0));
     }
   }
 
-  Limits limits_;
+  base::Limits limits_;
   std::mt19937_64 random_;
   std::vector<std::string> names_;
   std::map<std::string, json> slices_;  // that exist, by GPU
   int last_slice_ = 0;
-  std::unique_ptr<MemoryApi> api_;
-  std::unique_ptr<PolicyStore> policy_;
+  std::unique_ptr<memory::MemoryApi> api_;
+  std::unique_ptr<service::PolicyStore> policy_;
   std::unique_ptr<Life> life_;
   std::map<std::string, json> pods_;  // by name
   std::vector<std::string> bound_;    // their names

@@ -27,19 +27,20 @@ class HttpAdminTest : public ::testing::Test {
     return ask("GET " + target + " HTTP/1.1\r\nHost: t\r\n\r\n");
   }
 
-  static AdminReply echo(const AdminRequest& request) {
+  static http::AdminReply echo(const http::AdminRequest& request) {
     std::string text = request.path;
     for (const auto& [key, value] : request.variables) text += " " + key + "=" + value;
     for (const auto& [key, value] : request.query) text += " ?" + key + "=" + value;
     return {.body = text, .content_type = "text/plain"};
   }
 
-  AdminServer server_{
+  http::AdminServer server_{
       {{"GET", "/livez", "alive", echo},
        {"GET", "/v1/nodes", "nodes", echo, {"name", "x"}},
        {"GET", "/v1/broken", "throws",
-        [](const AdminRequest&) -> AdminReply { throw std::runtime_error("secret"); }},
-       {"GET", "/v1/busy", "says so", [](const AdminRequest&) { return AdminReply{503, "no"}; }},
+        [](const http::AdminRequest&) -> http::AdminReply { throw std::runtime_error("secret"); }},
+       {"GET", "/v1/busy", "says so",
+        [](const http::AdminRequest&) { return http::AdminReply{503, "no"}; }},
        {"DELETE", "/v1/pods/{namespace}/{name}", "ends a pod", echo}},
       {},
       {}};

@@ -264,8 +264,8 @@ std::vector<BadRow> bad_preempts() {
   };
 }
 
-Limits small_limits() {
-  Limits limits;
+base::Limits small_limits() {
+  base::Limits limits;
   limits.max_body_bytes = 65'536;
   limits.max_names_per_call = 4;
   return limits;

@@ -21,7 +21,7 @@ std::size_t bytes_in_use() {
 }
 
 TEST(HttpBodiesTest, BodiesBeyondWhatIsAllowedAtOnceAreRefusedAndBindsPass) {
-  Limits limits;
+  base::Limits limits;
   limits.max_body_bytes_at_once = 1'000'000;
   limits.body_wait_ms = 0;
   ServedSnug served{limits};

@@ -93,7 +93,7 @@ TEST(HttpConnectionsTest, AClientThatAsksMaySendItsBodyLater) {
 }
 
 TEST(HttpConnectionsTest, NobodyIsToldToSendABodyThatIsRefused) {
-  Limits limits;
+  base::Limits limits;
   limits.max_body_bytes = 65'536;
   ServedSnug served{limits};
   for (const auto& [headers, status] : std::vector<std::pair<std::string, int>>{
@@ -137,7 +137,7 @@ TEST(HttpConnectionsTest, AHundredConnectionsAreServedAtOnce) {
 TEST(HttpConnectionsTest, BeyondThreadsAndQueueAConnectionIsClosedAtOnce) {
   constexpr int kThreads = 8;
   constexpr int kQueued = 8;
-  Limits limits;
+  base::Limits limits;
   limits.max_connections = kThreads;
   limits.max_queued_connections = kQueued;
   ServedSnug served{limits};
@@ -193,8 +193,8 @@ int count_served(const std::vector<std::unique_ptr<HttpClient>>& clients,
 constexpr const char* kLivez = "GET /livez HTTP/1.1\r\nHost: t\r\n\r\n";
 
 /// Idle connections would be closed in an hour, silent ones in a minute; 16 may be open.
-Limits patient_and_narrow() {
-  Limits limits;
+base::Limits patient_and_narrow() {
+  base::Limits limits;
   limits.max_connections = 8;
   limits.max_admin_connections = 8;
   limits.keep_alive_ms = 3'600'000;
@@ -205,7 +205,7 @@ Limits patient_and_narrow() {
 }
 
 TEST(HttpConnectionsTest, IdleConnectionsCostNoThreadOnBothPorts) {
-  Limits limits = patient_and_narrow();
+  base::Limits limits = patient_and_narrow();
   limits.max_queued_connections = 100;
   ServedSnug served{limits};
   const std::string bind = post_text("/bind", kGoodBind);
@@ -243,8 +243,8 @@ TEST(HttpConnectionsTest, SilentConnectionsGoBeforeIdleOnesOnBothPorts) {
   }
 }
 
-Limits impatient() {
-  Limits limits;
+base::Limits impatient() {
+  base::Limits limits;
   limits.head_ms = 50;
   limits.request_silence_ms = 50;
   limits.request_ms = 300;
@@ -281,7 +281,7 @@ TEST(HttpConnectionsTest, AClientThatTricklesIsDroppedInTheEnd) {
 }
 
 TEST(HttpConnectionsTest, AnIdleConnectionIsClosedInTheEnd) {
-  Limits limits;
+  base::Limits limits;
   limits.keep_alive_ms = 100;
   ServedSnug served{limits};
   HttpClient client{served.port()};
@@ -291,7 +291,7 @@ TEST(HttpConnectionsTest, AnIdleConnectionIsClosedInTheEnd) {
 }
 
 TEST(HttpConnectionsTest, AConnectionThatNeverSaysAnythingIsClosedSoon) {
-  Limits limits;
+  base::Limits limits;
   limits.head_ms = 100;
   ServedSnug served{limits};
   HttpClient client{served.port()};
@@ -316,7 +316,7 @@ TEST(HttpConnectionsTest, AClientThatDiesInMidBodyChangesNothing) {
 }
 
 TEST(HttpConnectionsTest, AClientThatNeverReadsItsReplyIsDropped) {
-  Limits limits = impatient();
+  base::Limits limits = impatient();
   ServedSnug served{limits};
   HttpClient client{served.port()};
   const std::string request = post_text("/filter", filter_body(50'000));

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "app/core.hpp"
 #include "app/routes.hpp"
+#include "app/service_core.hpp"
 #include "snug/adapters/http/admin_server.hpp"
 #include "snug/adapters/memory/memory_api.hpp"
 #include "snug/adapters/obs/log.hpp"
@@ -43,37 +43,41 @@ json pod(const std::string& name, const std::string& uid, const std::string& fra
 
 const std::vector<std::string> kPods{"p", "waiting", "held"};
 
-Manifests cluster(const Limits& limits) {
+codec::Manifests cluster(const base::Limits& limits) {
   const json list{{"kind", "List"},
                   {"items",
                    {node("n1", 2), node("n2", 1), pod("p", "u"), pod("waiting", "u-waiting", "0.5"),
                     pod("held", "u-held", "0.5")}}};
-  return read_manifests(list.dump(), "the test's cluster", limits).value();
+  return codec::read_manifests(list.dump(), "the test's cluster", limits).value();
 }
 
-PolicyPtr default_policy(const Limits& limits) {
-  return std::make_shared<const Policy>(
-      read_policy(default_policy_yaml(), "the default policy", limits).value());
+score::PolicyPtr default_policy(const base::Limits& limits) {
+  return std::make_shared<const score::Policy>(
+      codec::read_policy(codec::default_policy_yaml(), "the default policy", limits).value());
 }
 
 /// Stands between API server and reconciler, and counts what it passes on.
-class CountingSink final : public ClusterSink {
+class CountingSink final : public service::ClusterSink {
  public:
-  explicit CountingSink(ClusterSink& next) : next_(next) {}
+  explicit CountingSink(service::ClusterSink& next) : next_(next) {}
 
-  void pods_list_begins() override { next_.pods_list_begins(); }
-  void pods_listed(std::vector<PodFacts> pods) override { next_.pods_listed(std::move(pods)); }
-  void pod_changed(PodFacts pod) override {
+  void pod_list_started() override { next_.pod_list_started(); }
+  void pods_listed(std::vector<model::PodFacts> pods) override {
+    next_.pods_listed(std::move(pods));
+  }
+  void pod_changed(model::PodFacts pod) override {
     ++changes;
     next_.pod_changed(std::move(pod));
   }
-  void pod_gone(const PodFacts& pod) override {
+  void pod_gone(const model::PodFacts& pod) override {
     ++changes;
     next_.pod_gone(pod);
   }
-  void nodes_list_begins() override { next_.nodes_list_begins(); }
-  void nodes_listed(std::vector<NodeFacts> nodes) override { next_.nodes_listed(std::move(nodes)); }
-  void node_changed(NodeFacts node) override {
+  void node_list_started() override { next_.node_list_started(); }
+  void nodes_listed(std::vector<model::NodeFacts> nodes) override {
+    next_.nodes_listed(std::move(nodes));
+  }
+  void node_changed(model::NodeFacts node) override {
     ++changes;
     next_.node_changed(std::move(node));
   }
@@ -85,42 +89,42 @@ class CountingSink final : public ClusterSink {
   std::atomic<int> changes{0};
 
  private:
-  ClusterSink& next_;
+  service::ClusterSink& next_;
 };
 
 }  // namespace
 
 struct ServedSnug::Parts {
-  Parts(const Limits& limits, const ServiceOptions& service)
+  Parts(const base::Limits& limits, const service::ServiceOptions& service)
       : api(cluster(limits), limits),
         policy(default_policy(limits)),
         core({policy, api, *metrics, log, clock, &api}, service),
         sink(core.reconciler) {}
 
-  SteadyClock clock;
-  SpdlogLog log{{.level = LogLevel::kError}};
-  const std::unique_ptr<PrometheusMetrics> metrics = make_prometheus_metrics();
-  MemoryApi api;
-  PolicyStore policy;
-  Core core;
+  base::SteadyClock clock;
+  obs::SpdlogLog log{{.level = service::LogLevel::kError}};
+  const std::unique_ptr<obs::PrometheusMetrics> metrics = obs::make_prometheus_metrics();
+  memory::MemoryApi api;
+  service::PolicyStore policy;
+  app::ServiceCore core;
   CountingSink sink;
-  std::unique_ptr<ExtenderServer> extender;
-  std::unique_ptr<AdminServer> admin;
+  std::unique_ptr<http::ExtenderServer> extender;
+  std::unique_ptr<http::AdminServer> admin;
 };
 
-ServedSnug::ServedSnug(const Limits& limits, HttpOptions options) {
-  ServiceOptions service;
+ServedSnug::ServedSnug(const base::Limits& limits, http::HttpOptions options) {
+  service::ServiceOptions service;
   service.limits = limits;
   parts_ = std::make_unique<Parts>(limits, service);
   parts_->api.start(parts_->sink);
   std::string bind = R"({"PodName":"held","PodNamespace":"d","PodUID":"u-held","Node":"n1"})";
   EXPECT_EQ(parts_->core.service.bind(bind).body, R"({"Error":""})");
-  const HttpOptions admin_options{.clock = options.clock};
-  parts_->extender = std::make_unique<ExtenderServer>(
-      watched(extender_handlers(parts_->core.service)), std::move(options), limits);
-  parts_->admin = std::make_unique<AdminServer>(
-      admin_routes(parts_->core, *parts_->metrics, &parts_->api), admin_options, limits);
-  const Result<void> started = parts_->extender->start();
+  const http::HttpOptions admin_options{.clock = options.clock};
+  parts_->extender = std::make_unique<http::ExtenderServer>(
+      watched(app::extender_handlers(parts_->core.service)), std::move(options), limits);
+  parts_->admin = std::make_unique<http::AdminServer>(
+      app::admin_routes(parts_->core, *parts_->metrics, &parts_->api), admin_options, limits);
+  const base::Result<void> started = parts_->extender->start();
   EXPECT_TRUE(started) << started.error().message;
   EXPECT_TRUE(parts_->admin->start());
 }
@@ -133,13 +137,13 @@ ServedSnug::~ServedSnug() {
 
 int ServedSnug::port() const { return parts_->extender->port(); }
 int ServedSnug::admin_port() const { return parts_->admin->port(); }
-ExtenderServer& ServedSnug::server() { return *parts_->extender; }
+http::ExtenderServer& ServedSnug::server() { return *parts_->extender; }
 
-ExtenderHandlers ServedSnug::watched(ExtenderHandlers handlers) {
-  const auto watch = [this](std::function<Reply(std::string&)> real) {
+http::ExtenderHandlers ServedSnug::watched(http::ExtenderHandlers handlers) {
+  const auto watch = [this](std::function<service::Reply(std::string&)> real) {
     return [this, real = std::move(real)](std::string& body) {
       meanwhile();
-      Reply reply = real(body);
+      service::Reply reply = real(body);
       if (reply.status == 200) ++understood;
       return reply;
     };

@@ -28,14 +28,14 @@ inline constexpr const char* kGpuFilter =
 
 class ServedSnug {
  public:
-  explicit ServedSnug(const Limits& limits = {}, HttpOptions options = {});
+  explicit ServedSnug(const base::Limits& limits = {}, http::HttpOptions options = {});
   ~ServedSnug();
   ServedSnug(const ServedSnug&) = delete;
   ServedSnug& operator=(const ServedSnug&) = delete;
 
   [[nodiscard]] int port() const;
   [[nodiscard]] int admin_port() const;
-  ExtenderServer& server();
+  http::ExtenderServer& server();
 
   /// Sends one request on a connection of its own.
   [[nodiscard]] static HttpAnswer ask(int port, const std::string& request);
@@ -50,7 +50,7 @@ class ServedSnug {
 
  private:
   struct Parts;
-  [[nodiscard]] ExtenderHandlers watched(ExtenderHandlers handlers);
+  [[nodiscard]] http::ExtenderHandlers watched(http::ExtenderHandlers handlers);
 
   std::unique_ptr<Parts> parts_;
 };

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "adapters/http/connection_loop.hpp"
-#include "adapters/http/listen.hpp"
-#include "adapters/http/tls_keeper.hpp"
+#include "adapters/http/listening_socket.hpp"
+#include "adapters/http/tls_context_reloader.hpp"
 #include "integration/kube_support.hpp"
 
 namespace snug::testing::http_handshakes_test {
@@ -80,29 +80,31 @@ class HttpHandshakesTest : public ::testing::Test {
   /// The first connection that has a whole head stops the loop's thread until release_ is there.
   void serve(std::size_t open) {
     const Pem pem = authority_.issue("snug", "IP:127.0.0.1");
-    keeper_ = std::make_unique<TlsKeeper>(
-        TlsFiles{folder_.write("crt", pem.certificate), folder_.write("key", pem.key), ""},
+    keeper_ = std::make_unique<http::TlsContextReloader>(
+        http::TlsFiles{folder_.write("crt", pem.certificate), folder_.write("key", pem.key), ""},
         nullptr);
     ASSERT_TRUE(keeper_->open());
-    const auto listening = listen_on("127.0.0.1", 0, 100);
+    const auto listening = http::listen_on("127.0.0.1", 0, 100);
     ASSERT_TRUE(listening);
     port_ = listening->port;
-    const TimerBounds never{.head = seconds{60}, .idle = seconds{60}, .refused = seconds{60}};
-    loop_ = std::make_unique<ConnectionLoop>(
-        LoopBounds{.open = open, .backlog = 0, .timers = never}, clock_,
-        ConnectionLoop::Hooks{
-            .open =
+    const http::TimerDurations never{
+        .head = seconds{60}, .idle = seconds{60}, .refused = seconds{60}};
+    loop_ = std::make_unique<http::ConnectionLoop>(
+        http::ConnectionLoopOptions{.max_open = open, .backlog = 0, .timers = never}, clock_,
+        http::ConnectionLoop::Hooks{
+            .open_connection =
                 [this](int fd) {
                   accepted_.change([](int& count) { ++count; });
-                  return std::make_unique<Connection>(fd, keeper_->current().get(), Limits{},
-                                                      clock_);
+                  return std::make_unique<http::Connection>(fd, keeper_->current().get(),
+                                                            base::Limits{}, clock_);
                 },
-            .head_came = [this](ConnectionLoop::Connected one) { head_came(std::move(one)); },
-            .head_late = [](Connection&) {},
-            .turn = [] { return false; }});
+            .on_head =
+                [this](http::ConnectionLoop::ConnectionPtr one) { head_came(std::move(one)); },
+            .on_head_timeout = [](http::Connection&) {},
+            .on_turn = [] { return false; }});
     ASSERT_TRUE(loop_->start(listening->fd));
   }
-  void head_came(ConnectionLoop::Connected connection) {
+  void head_came(http::ConnectionLoop::ConnectionPtr connection) {
     with_heads_.push_back(std::move(connection));
     if (with_heads_.size() == 1) {
       stopped_.count_down();
@@ -134,12 +136,12 @@ class HttpHandshakesTest : public ::testing::Test {
     return {bytes, static_cast<std::size_t>(size)};
   }
 
-  ManualClock clock_;
+  base::ManualClock clock_;
   TempFolder folder_;
   const TestAuthority authority_{"servers"};
   std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> client_context_{
       SSL_CTX_new(TLS_client_method()), SSL_CTX_free};
-  std::unique_ptr<TlsKeeper> keeper_;
+  std::unique_ptr<http::TlsContextReloader> keeper_;
   int port_ = 0;
   int connected_ = 0;
   Watched<int> accepted_;
@@ -148,8 +150,9 @@ class HttpHandshakesTest : public ::testing::Test {
   std::latch release_{1};
   std::latch second_{1};
   int answered_before_ = 0;
-  std::vector<ConnectionLoop::Connected> with_heads_;  // the loop's thread's, until it has ended
-  std::unique_ptr<ConnectionLoop> loop_;
+  std::vector<http::ConnectionLoop::ConnectionPtr>
+      with_heads_;  // the loop's thread's, until it has ended
+  std::unique_ptr<http::ConnectionLoop> loop_;
 };
 
 TEST_F(HttpHandshakesTest, AHeadWaitsForOneStepOfThemAtMost) {

@@ -51,7 +51,7 @@ TEST(HttpHeadTest, AsManyAndAsLongHeadersAsAreAllowedAreAccepted) {
 }
 
 TEST(HttpHeadTest, ABodyOfExactlyTheLimitIsRead) {
-  Limits limits;
+  base::Limits limits;
   limits.max_body_bytes = 65'536;
   ServedSnug served{limits};
   std::string body{kGoodFilter};
@@ -81,13 +81,13 @@ TEST(HttpHeadTest, AnExceptionInAHandlerLeaksNothingAndIsReported) {
 TEST(HttpListenTest, AnAddressThatCannotBeBoundIsNamed) {
   ServedSnug served;
   const std::string taken = "127.0.0.1:" + std::to_string(served.port());
-  const std::vector<std::pair<HttpOptions, std::string>> rows = {
+  const std::vector<std::pair<http::HttpOptions, std::string>> rows = {
       {{.port = served.port()}, "cannot listen on " + taken},
       {{.host = "192.0.2.1"}, "cannot listen on 192.0.2.1:0"},
       {{.host = "2001:db8::1"}, "cannot listen on [2001:db8::1]:0"},
   };
   for (const auto& [options, sentence] : rows) {
-    ExtenderServer second{{}, options, {}};
+    http::ExtenderServer second{{}, options, {}};
     const auto started = second.start();
     ASSERT_FALSE(started) << sentence;
     EXPECT_THAT(started.error().message, HasSubstr(sentence));

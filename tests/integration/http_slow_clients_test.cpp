@@ -28,8 +28,8 @@ constexpr const char* kHalfHead = "GET /livez HTTP/1.1\r\nHost: t\r\nX: ";
 using Clients = std::vector<std::unique_ptr<HttpClient>>;
 
 /// As few threads as may be.
-Limits narrow() {
-  Limits limits;
+base::Limits narrow() {
+  base::Limits limits;
   limits.max_connections = 8;
   limits.max_admin_connections = 2;
   return limits;
@@ -37,7 +37,7 @@ Limits narrow() {
 
 class HttpSlowClientsTest : public ::testing::Test {
  protected:
-  explicit HttpSlowClientsTest(const Limits& limits = narrow())
+  explicit HttpSlowClientsTest(const base::Limits& limits = narrow())
       : served_(limits, {.clock = &clock_}) {}
 
   void connect(Clients& clients, int port, const std::string& bytes) {
@@ -62,7 +62,7 @@ class HttpSlowClientsTest : public ::testing::Test {
     return kGoodFilter + std::string(bytes - std::string{kGoodFilter}.size(), ' ');
   }
 
-  ManualClock clock_;
+  base::ManualClock clock_;
   ServedSnug served_;
 };
 
@@ -150,8 +150,8 @@ TEST_F(HttpSlowClientsTest, TheSlowestBodyGoesForARequestThatWaits) {
 class HttpSlowLargeBodyTest : public HttpSlowClientsTest {
  protected:
   HttpSlowLargeBodyTest() : HttpSlowClientsTest(limits()) {}
-  static Limits limits() {
-    Limits limits;
+  static base::Limits limits() {
+    base::Limits limits;
     limits.max_body_bytes_at_once = 1'000'000;
     limits.body_wait_ms = 60'000;
     return limits;
@@ -207,12 +207,12 @@ TEST_F(HttpSlowLargeBodyTest, ABodyThatWaitedForRoomHasTimeFromThenOnThoughOther
 
 TEST(HttpProbesTest, TheyAreAnsweredWhileEveryThreadIsTaken) {
   std::latch release{1};
-  const auto busy = [&](const AdminRequest&) {
+  const auto busy = [&](const http::AdminRequest&) {
     release.wait();
-    return AdminReply{};
+    return http::AdminReply{};
   };
-  const auto well = [](const AdminRequest&) { return AdminReply{}; };
-  AdminServer server{
+  const auto well = [](const http::AdminRequest&) { return http::AdminReply{}; };
+  http::AdminServer server{
       {{"GET", "/livez", "", well}, {"GET", "/readyz", "", well}, {"GET", "/v1/busy", "", busy}},
       {},
       narrow()};
@@ -237,14 +237,14 @@ TEST(HttpProbesTest, TheyAreAnsweredWhileEveryThreadIsTaken) {
 
 /// A TLS handshake that stops in its midst costs no thread either.
 TEST(HttpSlowHandshakeTest, HandshakesThatDripTakeNoThread) {
-  ManualClock clock;
+  base::ManualClock clock;
   TempFolder folder;
   const TestAuthority authority{"servers"};
   const Pem pem = authority.issue("snug", "IP:127.0.0.1");
-  ServedSnug served{
-      narrow(),
-      {.tls = TlsFiles{folder.write("crt", pem.certificate), folder.write("key", pem.key), ""},
-       .clock = &clock}};
+  ServedSnug served{narrow(),
+                    {.tls = http::TlsFiles{folder.write("crt", pem.certificate),
+                                           folder.write("key", pem.key), ""},
+                     .clock = &clock}};
   const std::string hello_begins("\x16\x03\x01\x02\x00\x01\x00", 7);
   Clients slow;
   for (int i = 0; i < 50; ++i) {

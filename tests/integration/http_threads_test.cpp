@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "adapters/http/connection_loop.hpp"
-#include "adapters/http/listen.hpp"
+#include "adapters/http/listening_socket.hpp"
 #include "adapters/http/request_threads.hpp"
 #include "integration/http_client.hpp"
 
@@ -27,15 +27,15 @@ class Requests {
     std::array<int, 2> ends{};
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
     clients_.push_back(ends[1]);
-    threads_.submit(std::make_unique<Connection>(ends[0], nullptr, limits_, clock_));
+    threads_.submit(std::make_unique<http::Connection>(ends[0], nullptr, limits_, clock_));
     char byte = 0;
     ASSERT_EQ(::recv(ends[1], &byte, 1, 0), 1);
   }
   /// Returns when its thread has nothing to do.
   void end(std::size_t i) {
-    const std::size_t idle = threads_.idle();
+    const std::size_t idle = threads_.idle_count();
     ::close(clients_[i]);
-    while (threads_.idle() == idle) std::this_thread::yield();
+    while (threads_.idle_count() == idle) std::this_thread::yield();
   }
   [[nodiscard]] std::vector<std::thread::id> served_by() {
     const std::lock_guard lock(mutex_);
@@ -43,9 +43,9 @@ class Requests {
   }
 
  private:
-  RequestThreads::Hooks hooks() {
+  http::RequestThreads::Hooks hooks() {
     return {.serve =
-                [this](Connection& connection) {
+                [this](http::Connection& connection) {
                   {
                     const std::lock_guard lock(mutex_);
                     served_by_.push_back(std::this_thread::get_id());
@@ -53,17 +53,17 @@ class Requests {
                   ::send(connection.socket(), "!", 1, MSG_NOSIGNAL);
                   pollfd waited{connection.socket(), POLLIN, 0};
                   ::poll(&waited, 1, 30'000);
-                  return AfterRequest::kClose;
+                  return http::NextAction::kClose;
                 },
-            .served = [](RequestThreads::Connected, AfterRequest) {}};
+            .served = [](http::RequestThreads::ConnectionPtr, http::NextAction) {}};
   }
 
-  const Limits limits_;
-  const SteadyClock clock_;
+  const base::Limits limits_;
+  const base::SteadyClock clock_;
   std::mutex mutex_;
   std::vector<std::thread::id> served_by_;  // guarded by mutex_, in the order of beginnings
   std::vector<int> clients_;
-  RequestThreads threads_;
+  http::RequestThreads threads_;
 };
 
 TEST(RequestThreadsTest, TheThreadThatEndedItsRequestLastGetsTheNext) {
@@ -81,26 +81,27 @@ TEST(RequestThreadsTest, TheThreadThatEndedItsRequestLastGetsTheNext) {
 
 TEST(ConnectionLoopTest, ADrainTakesNoMoreThanTheBacklog) {
   constexpr std::size_t kBacklog = 3;
-  const auto listening = listen_on("127.0.0.1", 0, 64);
+  const auto listening = http::listen_on("127.0.0.1", 0, 64);
   ASSERT_TRUE(listening.has_value());
   std::vector<std::unique_ptr<HttpClient>> clients;
   while (clients.size() < kBacklog + 4) {
     clients.push_back(std::make_unique<HttpClient>(listening->port));
     ASSERT_TRUE(clients.back()->send("\r\n"));
   }
-  const Limits limits;
-  const SteadyClock clock;
-  ConnectionLoop* served = nullptr;
-  ConnectionLoop loop(
-      {.open = 8, .backlog = kBacklog, .timers = {}}, clock,
-      {.open = [&](int fd) { return std::make_unique<Connection>(fd, nullptr, limits, clock); },
-       .head_came =
-           [&](ConnectionLoop::Connected connection) {
-             connection->say("!");
-             served->take_back(std::move(connection), AfterRequest::kClose);
+  const base::Limits limits;
+  const base::SteadyClock clock;
+  http::ConnectionLoop* served = nullptr;
+  http::ConnectionLoop loop(
+      {.max_open = 8, .backlog = kBacklog, .timers = {}}, clock,
+      {.open_connection =
+           [&](int fd) { return std::make_unique<http::Connection>(fd, nullptr, limits, clock); },
+       .on_head =
+           [&](http::ConnectionLoop::ConnectionPtr connection) {
+             connection->send_best_effort("!");
+             served->take_back(std::move(connection), http::NextAction::kClose);
            },
-       .head_late = [](Connection&) {},
-       .turn = [] { return false; }});
+       .on_head_timeout = [](http::Connection&) {},
+       .on_turn = [] { return false; }});
   served = &loop;
   // All of them wait when the loop begins, and it drains from the beginning.
   EXPECT_TRUE(loop.drain(std::chrono::milliseconds{0})) << "it waits for no loop that never began";

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 class HttpTlsTest : public ::testing::Test {
  protected:
-  TlsFiles files(const TestAuthority& issuer, bool ask_clients) {
+  http::TlsFiles files(const TestAuthority& issuer, bool ask_clients) {
     put(issuer.issue("snug", "IP:127.0.0.1"));
     return {.cert = folder_.path("tls.crt"),
             .key = folder_.path("tls.key"),
@@ -110,13 +110,13 @@ TEST_F(HttpTlsTest, AChangeThatCannotBeReadKeepsTheLastGoodCertificate) {
 }
 
 TEST_F(HttpTlsTest, FilesThatCannotBeUsedAreNamedAtStartWithTheReason) {
-  const TlsFiles good = files(servers_, true);
+  const http::TlsFiles good = files(servers_, true);
   const std::string absent = folder_.path("absent");
   const std::string folder = folder_.path("");
   const std::string foreign = folder_.write("foreign", others_.issue("x").key);
   const std::string text = folder_.write("text", "no PEM at all");
   struct Row {
-    TlsFiles files;
+    http::TlsFiles files;
     std::string problem;
   };
   const Row rows[] = {
@@ -130,7 +130,7 @@ TEST_F(HttpTlsTest, FilesThatCannotBeUsedAreNamedAtStartWithTheReason) {
       {{text, good.key, ""}, "the certificate " + text + ": no start line"},
   };
   for (const Row& row : rows) {
-    ExtenderServer server{{}, {.tls = row.files}, {}};
+    http::ExtenderServer server{{}, {.tls = row.files}, {}};
     const auto started = server.start();
     ASSERT_FALSE(started) << row.problem;
     EXPECT_THAT(started.error().message, EndsWith(row.problem));

@@ -16,7 +16,7 @@ using namespace snug::testing;  // NOLINT(google-build-using-namespace)
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-Binding binding() { return {"ns", "pod-1", "uid-1", "node-1", {}}; }
+service::Binding binding() { return {"ns", "pod-1", "uid-1", "node-1", {}}; }
 
 /// As the API server words a refusal.
 std::string status_json(int code, const std::string& message,
@@ -36,17 +36,23 @@ class KubeAnswersTest : public ::testing::Test {
 TEST_F(KubeAnswersTest, EachAnswerToABindHasItsMeaning) {
   struct Row {
     int status;
-    std::optional<ErrorCode> code;
+    std::optional<base::ErrorCode> code;
   };
   const Row rows[] = {
-      {200, std::nullopt},         {201, std::nullopt},
-      {409, ErrorCode::kConflict}, {404, ErrorCode::kNotFound},
-      {400, ErrorCode::kInvalid},  {403, ErrorCode::kInvalid},
-      {422, ErrorCode::kInvalid},  {429, ErrorCode::kUnavailable},
-      {408, ErrorCode::kUnknown},  {500, ErrorCode::kUnknown},
-      {503, ErrorCode::kUnknown},  {504, ErrorCode::kUnknown},
+      {200, std::nullopt},
+      {201, std::nullopt},
+      {409, base::ErrorCode::kConflict},
+      {404, base::ErrorCode::kNotFound},
+      {400, base::ErrorCode::kInvalid},
+      {403, base::ErrorCode::kInvalid},
+      {422, base::ErrorCode::kInvalid},
+      {429, base::ErrorCode::kUnavailable},
+      {408, base::ErrorCode::kUnknown},
+      {500, base::ErrorCode::kUnknown},
+      {503, base::ErrorCode::kUnknown},
+      {504, base::ErrorCode::kUnknown},
   };
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   for (const Row& row : rows) {
     ScriptedReply reply;
     reply.status = row.status;
@@ -67,25 +73,25 @@ TEST_F(KubeAnswersTest, ARefusalOfABindThatIsNotTheApiServersLeavesItUnknown) {
   struct Row {
     int status;
     std::string body;
-    ErrorCode code;
+    base::ErrorCode code;
   };
   const Row rows[] = {
-      {404, "404 page not found\n", ErrorCode::kUnknown},
-      {404, "", ErrorCode::kUnknown},
-      {404, status_json(404, "no such page", "Because"), ErrorCode::kUnknown},
-      {400, "<html>Bad Request</html>", ErrorCode::kUnknown},
-      {401, R"({"error":"login"})", ErrorCode::kUnknown},
-      {403, R"({"kind":"Status","apiVersion":"v1"})", ErrorCode::kUnknown},
-      {403, R"({"kind":"Error","apiVersion":"v1","code":403})", ErrorCode::kUnknown},
-      {409, status_json(404, "of another reply"), ErrorCode::kUnknown},
-      {409, status_json(409, "it is there").substr(0, 40), ErrorCode::kUnknown},
-      {422, "unprocessable", ErrorCode::kUnknown},
-      {429, "slow down", ErrorCode::kUnknown},
-      {302, "elsewhere", ErrorCode::kUnknown},
+      {404, "404 page not found\n", base::ErrorCode::kUnknown},
+      {404, "", base::ErrorCode::kUnknown},
+      {404, status_json(404, "no such page", "Because"), base::ErrorCode::kUnknown},
+      {400, "<html>Bad Request</html>", base::ErrorCode::kUnknown},
+      {401, R"({"error":"login"})", base::ErrorCode::kUnknown},
+      {403, R"({"kind":"Status","apiVersion":"v1"})", base::ErrorCode::kUnknown},
+      {403, R"({"kind":"Error","apiVersion":"v1","code":403})", base::ErrorCode::kUnknown},
+      {409, status_json(404, "of another reply"), base::ErrorCode::kUnknown},
+      {409, status_json(409, "it is there").substr(0, 40), base::ErrorCode::kUnknown},
+      {422, "unprocessable", base::ErrorCode::kUnknown},
+      {429, "slow down", base::ErrorCode::kUnknown},
+      {302, "elsewhere", base::ErrorCode::kUnknown},
       // The API server turns requests away without a Status.
-      {429, "Too many requests, please try again later.\n", ErrorCode::kUnavailable},
+      {429, "Too many requests, please try again later.\n", base::ErrorCode::kUnavailable},
   };
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   for (const Row& row : rows) {
     ScriptedReply reply;
     reply.status = row.status;
@@ -95,21 +101,22 @@ TEST_F(KubeAnswersTest, ARefusalOfABindThatIsNotTheApiServersLeavesItUnknown) {
     ASSERT_FALSE(bound) << row.status;
     EXPECT_EQ(bound.error().code, row.code) << row.status << " " << row.body;
     const bool named = bound.error().message.starts_with("something that is not the API server");
-    EXPECT_EQ(named, row.code == ErrorCode::kUnknown) << bound.error().message;
+    EXPECT_EQ(named, row.code == base::ErrorCode::kUnknown) << bound.error().message;
   }
 }
 
 TEST_F(KubeAnswersTest, EachAnswerToAReadHasItsMeaning) {
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   struct Row {
     int status;
     std::string body;
-    ErrorCode code;
+    base::ErrorCode code;
   };
-  for (const Row& row :
-       {Row{403, status_json(403, "no rights"), ErrorCode::kInvalid},
-        Row{403, "garbage", ErrorCode::kUnavailable}, Row{429, "garbage", ErrorCode::kUnavailable},
-        Row{500, "garbage", ErrorCode::kUnavailable}, Row{200, "garbage", ErrorCode::kInvalid}}) {
+  for (const Row& row : {Row{403, status_json(403, "no rights"), base::ErrorCode::kInvalid},
+                         Row{403, "garbage", base::ErrorCode::kUnavailable},
+                         Row{429, "garbage", base::ErrorCode::kUnavailable},
+                         Row{500, "garbage", base::ErrorCode::kUnavailable},
+                         Row{200, "garbage", base::ErrorCode::kInvalid}}) {
     ScriptedReply reply;
     reply.status = row.status;
     reply.body = row.body;
@@ -148,7 +155,7 @@ TEST_F(KubeAnswersTest, APodIsAbsentWhereTheApiServerSaysSoOfThatVeryPod) {
       {with(R"({"name":"pod-1","kind":"pods"})", "{}"), false},
       {absent.substr(0, absent.size() - 1), false},
   };
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   for (const Row& row : rows) {
     ScriptedReply reply;
     reply.status = 404;
@@ -160,7 +167,7 @@ TEST_F(KubeAnswersTest, APodIsAbsentWhereTheApiServerSaysSoOfThatVeryPod) {
       EXPECT_FALSE(pod->has_value());
       continue;
     }
-    EXPECT_EQ(pod.error().code, ErrorCode::kUnavailable) << row.body;
+    EXPECT_EQ(pod.error().code, base::ErrorCode::kUnavailable) << row.body;
     EXPECT_THAT(pod.error().message,
                 HasSubstr("something that is not the API server answered 404"));
   }

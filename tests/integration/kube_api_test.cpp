@@ -25,7 +25,7 @@ using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 
-Binding binding() {
+service::Binding binding() {
   return {"ns", "pod-1", "uid-1", "node-1", {{"snug.dev/reservation", R"({"version":1})"}}};
 }
 
@@ -40,13 +40,13 @@ class KubeApiTest : public ::testing::Test {
 };
 
 TEST_F(KubeApiTest, BindIsOnePostWithUidAnnotationsAndNode) {
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   ASSERT_TRUE(api.bind(binding()));
   const auto seen = server.seen("bind");
   ASSERT_EQ(seen.size(), 1U);
   EXPECT_EQ(seen[0].target, "/api/v1/namespaces/ns/pods/pod-1/binding?timeout=" +
                                 std::to_string(bench.options.api_timeout.count()) + "ms");
-  EXPECT_EQ(seen[0].content_type, kProtobufType);
+  EXPECT_EQ(seen[0].content_type, codec::kProtobufType);
   EXPECT_EQ(seen[0].host, "127.0.0.1:" + std::to_string(server.port()));
   const json object = json::parse(R"({
       "metadata": {"name": "pod-1", "namespace": "ns", "uid": "uid-1",
@@ -63,7 +63,7 @@ TEST_F(KubeApiTest, ASuccessWhoseTextIsCutIsASuccess) {
   reply.pieces = {R"({"kind":)"};
   reply.end = ScriptedReply::End::kCut;
   server.script("bind", reply);
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   EXPECT_TRUE(api.bind(binding()));
 }
 
@@ -75,31 +75,31 @@ TEST_F(KubeApiTest, AReplyWithTooLongAHeadIsNoAnswer) {
       reply.headers["X-" + std::to_string(i)] = std::string(5000, 'x');
     server.script("bind", reply);
   }
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   EXPECT_TRUE(api.bind(binding()));
   const auto bound = api.bind(binding());
   ASSERT_FALSE(bound);
-  EXPECT_EQ(bound.error().code, ErrorCode::kUnknown) << bound.error().message;
+  EXPECT_EQ(bound.error().code, base::ErrorCode::kUnknown) << bound.error().message;
   EXPECT_TRUE(api.bind(binding())) << "over another connection";
 }
 
 TEST(KubeApiFaultTest, AFirstLineThatIsTooLongIsNoAnswer) {
   Bench bench;
   const BadServer server(BadServer::Manner::kLongFirstLine);
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   const auto bound = api.bind(binding());
   ASSERT_FALSE(bound);
-  EXPECT_EQ(bound.error().code, ErrorCode::kUnknown) << bound.error().message;
+  EXPECT_EQ(bound.error().code, base::ErrorCode::kUnknown) << bound.error().message;
 }
 
 TEST_F(KubeApiTest, AnAnswerBeforeTheAnswerIsNone) {
   ScriptedReply early;
   early.status = 103;
   server.script("bind", early);
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   const auto bound = api.bind(binding());
   ASSERT_FALSE(bound);
-  EXPECT_EQ(bound.error().code, ErrorCode::kUnknown) << bound.error().message;
+  EXPECT_EQ(bound.error().code, base::ErrorCode::kUnknown) << bound.error().message;
   EXPECT_TRUE(api.bind(binding()));
   const auto seen = server.seen("bind");
   ASSERT_EQ(seen.size(), 2U);
@@ -107,14 +107,15 @@ TEST_F(KubeApiTest, AnAnswerBeforeTheAnswerIsNone) {
 }
 
 TEST_F(KubeApiTest, NamesThatCouldLeaveThePathNeverReachTheServer) {
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   for (const char* evil : {"../../nodes/x", "a?b=c", "a/b", "", "a%2fb", "a\r\nX: y"}) {
-    for (std::string Binding::* field : {&Binding::name_space, &Binding::pod, &Binding::node}) {
-      Binding wrong = binding();
+    for (std::string service::Binding::* field :
+         {&service::Binding::name_space, &service::Binding::pod, &service::Binding::node}) {
+      service::Binding wrong = binding();
       wrong.*field = evil;
       const auto bound = api.bind(wrong);
       ASSERT_FALSE(bound);
-      EXPECT_EQ(bound.error().code, ErrorCode::kInvalid);
+      EXPECT_EQ(bound.error().code, base::ErrorCode::kInvalid);
     }
     EXPECT_FALSE(api.get_pod("ns", evil));
     EXPECT_FALSE(api.get_pod(evil, "pod"));
@@ -124,7 +125,7 @@ TEST_F(KubeApiTest, NamesThatCouldLeaveThePathNeverReachTheServer) {
 }
 
 TEST_F(KubeApiTest, OneConnectionServesCallsOneAfterAnother) {
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(api.bind(binding()));
   const auto seen = server.seen("bind");
   for (const auto& request : seen) EXPECT_EQ(request.port, seen[0].port);
@@ -132,7 +133,7 @@ TEST_F(KubeApiTest, OneConnectionServesCallsOneAfterAnother) {
 
 TEST_F(KubeApiTest, AConnectionThatWasIdleForTooLongIsReplaced) {
   bench.limits.api_idle_ms = 0;
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   ASSERT_TRUE(api.bind(binding()));
   ASSERT_TRUE(api.bind(binding()));
   const auto seen = server.seen("bind");
@@ -140,7 +141,7 @@ TEST_F(KubeApiTest, AConnectionThatWasIdleForTooLongIsReplaced) {
 }
 
 TEST_F(KubeApiTest, AConnectionThatTheServerClosedIsReplaced) {
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   for (int i = 0; i < 3; ++i) {
     ScriptedReply closing;
     closing.status = 201;
@@ -155,11 +156,11 @@ TEST_F(KubeApiTest, AConnectionThatTheServerClosedIsReplaced) {
 TEST(KubeApiFaultTest, WhereNothingListensNothingWasBound) {
   Bench bench;
   const BadServer server(BadServer::Manner::kNotListening);
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   const auto bound = api.bind(binding());
   ASSERT_FALSE(bound);
-  EXPECT_EQ(bound.error().code, ErrorCode::kUnavailable);
-  EXPECT_EQ(api.get_pod("ns", "pod-1").error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(bound.error().code, base::ErrorCode::kUnavailable);
+  EXPECT_EQ(api.get_pod("ns", "pod-1").error().code, base::ErrorCode::kUnavailable);
   EXPECT_EQ(bench.metrics.counts.get().requests["bind failed"], 1);
 }
 
@@ -167,29 +168,29 @@ TEST(KubeApiFaultTest, AConnectThatHangsEndsAndNothingWasBound) {
   Bench bench;
   bench.options.api_timeout = std::chrono::milliseconds(200);
   const BadServer server(BadServer::Manner::kNeverAccepts);
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   const auto bound = api.bind(binding());
   ASSERT_FALSE(bound);
-  EXPECT_EQ(bound.error().code, ErrorCode::kUnavailable) << bound.error().message;
+  EXPECT_EQ(bound.error().code, base::ErrorCode::kUnavailable) << bound.error().message;
 }
 
 TEST(KubeApiFaultTest, AConnectionThatEndsWithoutAnAnswerLeavesABindUnknown) {
   Bench bench;
   const BadServer server(BadServer::Manner::kCloseAfterRequest);
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   const auto bound = api.bind(binding());
   ASSERT_FALSE(bound);
-  EXPECT_EQ(bound.error().code, ErrorCode::kUnknown) << bound.error().message;
+  EXPECT_EQ(bound.error().code, base::ErrorCode::kUnknown) << bound.error().message;
   EXPECT_EQ(server.requests.get(), 1) << "a bind is never sent twice";
   const auto pod = api.get_pod("ns", "pod-1");
   ASSERT_FALSE(pod);
-  EXPECT_EQ(pod.error().code, ErrorCode::kUnavailable) << "a read changes nothing";
+  EXPECT_EQ(pod.error().code, base::ErrorCode::kUnavailable) << "a read changes nothing";
 }
 
 TEST(KubeApiFaultTest, AnAnswerThatNobodyAskedForIsTakenForNoOtherCallsAnswer) {
   Bench bench;
   const BadServer server(BadServer::Manner::kAnswersTwice);
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   for (int i = 0; i < 3; ++i) {
     const auto bound = api.bind(binding());
     EXPECT_TRUE(bound) << bound.error().message;
@@ -200,7 +201,7 @@ TEST(KubeApiFaultTest, AnAnswerThatNobodyAskedForIsTakenForNoOtherCallsAnswer) {
 TEST(KubeApiFaultTest, AnAnswerThatComesAfterTheCallIsTakenForNoOtherCallsEither) {
   Bench bench;
   BadServer server(BadServer::Manner::kAnswersAgain);
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   for (int i = 0; i < 3; ++i) {
     const auto bound = api.bind(binding());
     EXPECT_TRUE(bound) << bound.error().message;
@@ -213,10 +214,10 @@ TEST(KubeApiFaultTest, SilenceEndsWithTheTimeOutAndLeavesABindUnknown) {
   Bench bench;
   bench.options.api_timeout = std::chrono::milliseconds(200);
   const BadServer server(BadServer::Manner::kSilent);
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   const auto bound = api.bind(binding());
   ASSERT_FALSE(bound);
-  EXPECT_EQ(bound.error().code, ErrorCode::kUnknown) << bound.error().message;
+  EXPECT_EQ(bound.error().code, base::ErrorCode::kUnknown) << bound.error().message;
   EXPECT_THAT(bound.error().message, HasSubstr("within 200 ms"));
 }
 
@@ -226,8 +227,8 @@ TEST_F(KubeApiTest, ABodyThatNeverEndsIsCutOffByTheTimeOutToo) {
   slow.pieces = {"{"};
   slow.end = ScriptedReply::End::kHold;
   server.script("get pod", slow);
-  KubeApi api(server.endpoint(), bench.options, bench.context());
-  EXPECT_EQ(api.get_pod("ns", "pod-1").error().code, ErrorCode::kUnavailable);
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
+  EXPECT_EQ(api.get_pod("ns", "pod-1").error().code, base::ErrorCode::kUnavailable);
 }
 
 TEST(KubeApiFaultTest, WhereAllConnectionsAreBusyACallWaitsForOneAndNoLonger) {
@@ -235,12 +236,12 @@ TEST(KubeApiFaultTest, WhereAllConnectionsAreBusyACallWaitsForOneAndNoLonger) {
   bench.options.api_timeout = std::chrono::milliseconds(400);
   bench.limits.api_connections = 1;
   const BadServer server(BadServer::Manner::kSilent);
-  KubeApi api(server.endpoint(), bench.options, bench.context());
-  Watched<std::vector<ErrorCode>> codes;
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
+  Watched<std::vector<base::ErrorCode>> codes;
   const auto call = [&] {
     const auto bound = api.bind(binding());
-    codes.change([&](std::vector<ErrorCode>& all) {
-      all.push_back(bound ? ErrorCode::kInternal : bound.error().code);
+    codes.change([&](std::vector<base::ErrorCode>& all) {
+      all.push_back(bound ? base::ErrorCode::kInternal : bound.error().code);
     });
   };
   std::thread first(call);
@@ -250,13 +251,13 @@ TEST(KubeApiFaultTest, WhereAllConnectionsAreBusyACallWaitsForOneAndNoLonger) {
   second.join();
   const auto all = codes.get();
   // The second gets the connection in its last moments, or none: it is bounded either way.
-  EXPECT_EQ(std::count(all.begin(), all.end(), ErrorCode::kInternal), 0);
-  EXPECT_GE(std::count(all.begin(), all.end(), ErrorCode::kUnknown), 1);
+  EXPECT_EQ(std::count(all.begin(), all.end(), base::ErrorCode::kInternal), 0);
+  EXPECT_GE(std::count(all.begin(), all.end(), base::ErrorCode::kUnknown), 1);
 }
 
 TEST_F(KubeApiTest, AtMostTheAllowedConnectionsAreOpen) {
   bench.limits.api_connections = 3;
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   std::vector<std::thread> threads;
   for (int i = 0; i < 12; ++i) {
     threads.emplace_back([&] {
@@ -274,7 +275,7 @@ TEST_F(KubeApiTest, APodIsReadFromTheStore) {
   ScriptedReply reply;
   reply.body = pod_json("pod-1", 7);
   server.script("get pod", reply);
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   const auto pod = api.get_pod("ns", "pod-1");
   ASSERT_TRUE(pod && *pod) << pod.error().message;
   EXPECT_EQ((*pod)->uid, "uid-pod-1");
@@ -286,25 +287,25 @@ TEST_F(KubeApiTest, TooLongAReplyIsRefused) {
   ScriptedReply reply;
   reply.body = std::string(5000, ' ');
   server.script("get pod", reply);
-  KubeApi api(server.endpoint(), bench.options, bench.context());
-  EXPECT_EQ(api.get_pod("ns", "pod-1").error().code, ErrorCode::kTooLarge);
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
+  EXPECT_EQ(api.get_pod("ns", "pod-1").error().code, base::ErrorCode::kTooLarge);
   EXPECT_TRUE(api.bind(binding())) << "the next call is unaffected";
 }
 
 TEST_F(KubeApiTest, ARotatedTokenIsReadAfterA401AndTheCallRepeatedOnce) {
   const TempFolder folder;
-  ApiEndpoint endpoint = server.endpoint();
+  kube::ApiEndpoint endpoint = server.endpoint();
   endpoint.token.path = folder.write("token", "old\n");
   std::atomic<bool> new_only = false;
   server.guard([&](const httplib::Request& request) {
     return request.get_header_value("Authorization") == (new_only ? "Bearer new" : "Bearer old");
   });
-  KubeApi api(endpoint, bench.options, bench.context());
+  kube::KubeApi api(endpoint, bench.options, bench.context());
   ASSERT_TRUE(api.bind(binding()));
   new_only = true;
   auto refused = api.bind(binding());
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(refused.error().code, base::ErrorCode::kInvalid);
   EXPECT_EQ(server.seen("bind").size(), 2U) << "the token is the same: no second attempt";
   folder.write("token", "new\n");
   ASSERT_TRUE(api.bind(binding()));
@@ -314,8 +315,8 @@ TEST_F(KubeApiTest, ARotatedTokenIsReadAfterA401AndTheCallRepeatedOnce) {
 TEST_F(KubeApiTest, RoomTouchesTheOwnPodWhereThereIsOne) {
   bench.options.own_namespace = "snug-system";
   bench.options.own_pod = "snug-0";
-  KubeApi api(server.endpoint(), bench.options, bench.context());
-  ASSERT_TRUE(api.touch_room(Generation{42}));
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
+  ASSERT_TRUE(api.wake_pending_pods(base::Generation{42}));
   const auto seen = server.seen("patch");
   ASSERT_EQ(seen.size(), 1U);
   EXPECT_EQ(seen[0].target, "/api/v1/namespaces/snug-system/pods/snug-0");
@@ -329,9 +330,9 @@ TEST_F(KubeApiTest, NoTouchRepeatsAValueOfThisOrAnotherProcess) {
   bench.options.own_namespace = "snug-system";
   bench.options.own_pod = "snug-0";
   for (int process = 0; process < 3; ++process) {
-    KubeApi api(server.endpoint(), bench.options, bench.context());
-    ASSERT_TRUE(api.touch_room(Generation{1}));
-    ASSERT_TRUE(api.touch_room(Generation{1}));
+    kube::KubeApi api(server.endpoint(), bench.options, bench.context());
+    ASSERT_TRUE(api.wake_pending_pods(base::Generation{1}));
+    ASSERT_TRUE(api.wake_pending_pods(base::Generation{1}));
   }
   std::set<std::string> bodies;
   for (const SeenRequest& seen : server.seen("patch")) bodies.insert(seen.body);
@@ -339,12 +340,12 @@ TEST_F(KubeApiTest, NoTouchRepeatsAValueOfThisOrAnotherProcess) {
 }
 
 TEST_F(KubeApiTest, ABindingDoesNotLeaveAfterItsTime) {
-  KubeApi api(server.endpoint(), bench.options, bench.context());
-  Binding late = binding();
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
+  service::Binding late = binding();
   late.not_after = bench.clock.now();
   const auto refused = api.bind(late);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable) << refused.error().message;
+  EXPECT_EQ(refused.error().code, base::ErrorCode::kUnavailable) << refused.error().message;
   EXPECT_TRUE(server.seen("bind").empty());
   late.not_after = bench.clock.now() + std::chrono::hours(1);
   EXPECT_TRUE(api.bind(late));
@@ -368,7 +369,7 @@ std::vector<int> user_timeouts(int port) {
 }
 
 TEST_F(KubeApiTest, WhatTheApiServerDoesNotAcknowledgeIsGivenUpWithinTheTimeout) {
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   ASSERT_TRUE(api.bind(binding()));
   const int timeout = static_cast<int>(bench.options.api_timeout.count());
   EXPECT_THAT(user_timeouts(server.port()), AllOf(Not(IsEmpty()), Each(timeout)));
@@ -380,17 +381,17 @@ TEST_F(KubeApiTest, RoomTouchesOneNodeElseAndAnotherWhenThatIsGone) {
     reply.body = list_json("NodeList", {R"({"metadata":{"name":")" + name + R"("}})"}, "1");
     server.script("one node", reply);
   };
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   one_node("n1");
-  ASSERT_TRUE(api.touch_room(Generation{1}));
-  ASSERT_TRUE(api.touch_room(Generation{2}));
+  ASSERT_TRUE(api.wake_pending_pods(base::Generation{1}));
+  ASSERT_TRUE(api.wake_pending_pods(base::Generation{2}));
   EXPECT_EQ(server.seen("one node").size(), 1U) << "the name is remembered";
   ScriptedReply gone;
   gone.status = 404;
   gone.body = R"({"kind":"Status","apiVersion":"v1","code":404,"reason":"NotFound"})";
   server.script("patch", gone);
   one_node("n2");
-  ASSERT_TRUE(api.touch_room(Generation{3}));
+  ASSERT_TRUE(api.wake_pending_pods(base::Generation{3}));
   EXPECT_EQ(server.seen("patch").back().target, "/api/v1/nodes/n2");
   EXPECT_EQ(server.seen("one node").size(), 2U);
 }
@@ -399,14 +400,16 @@ TEST_F(KubeApiTest, RoomInAnEmptyClusterIsAnError) {
   ScriptedReply none;
   none.body = R"({"items":[]})";
   server.script("one node", none);
-  KubeApi api(server.endpoint(), bench.options, bench.context());
-  EXPECT_EQ(api.touch_room(Generation{1}).error().code, ErrorCode::kNotFound);
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
+  EXPECT_EQ(api.wake_pending_pods(base::Generation{1}).error().code, base::ErrorCode::kNotFound);
 }
 
-Notice notice(const std::string& note) { return {"ns", "pod-1", "uid-1", "Malformed", note}; }
+service::Notice notice(const std::string& note) {
+  return {"ns", "pod-1", "uid-1", "Malformed", note};
+}
 
 TEST_F(KubeApiTest, AWarningIsWrittenAsAnEventAboutThePod) {
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   api.warn(notice("gpu-fraction `2x` is wrong"));
   ASSERT_TRUE(server.wait_seen("event", 1));
   const auto seen = server.seen("event")[0];
@@ -429,8 +432,8 @@ TEST_F(KubeApiTest, AWarningIsWrittenAsAnEventAboutThePod) {
 }
 
 TEST_F(KubeApiTest, LongAndBrokenNotesAreMadeToFit) {
-  KubeApi api(server.endpoint(), bench.options, bench.context());
-  Notice long_one = notice(std::string(1023, 'x') + "\xC3\xA4\xFF");
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
+  service::Notice long_one = notice(std::string(1023, 'x') + "\xC3\xA4\xFF");
   long_one.pod = std::string(236, 'a') + "-" + std::string(16, 'b');
   api.warn(long_one);
   ASSERT_TRUE(server.wait_seen("event", 1));
@@ -440,7 +443,7 @@ TEST_F(KubeApiTest, LongAndBrokenNotesAreMadeToFit) {
 }
 
 TEST_F(KubeApiTest, TheSameWarningIsNotRepeatedUntilItsTimeIsOver) {
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   for (int i = 0; i < 10; ++i) api.warn(notice("a"));
   api.warn(notice("b"));
   ASSERT_TRUE(server.wait_seen("event", 2));
@@ -461,7 +464,7 @@ TEST(KubeApiFaultTest, WarningsNeverWaitAndTheQueueIsBounded) {
   Bench bench;
   bench.limits.max_queued_events = 4;
   const BadServer server(BadServer::Manner::kSilent);
-  KubeApi api(server.endpoint(), bench.options, bench.context());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   api.warn(notice("first"));
   ASSERT_TRUE(server.requests.wait([](int count) { return count == 1; }));
   for (int i = 0; i < 10; ++i) api.warn(notice(std::to_string(i)));

@@ -42,7 +42,7 @@ TEST(KubeconfigTest, ServersAreReadAsUrls) {
   for (const Row& row : rows) {
     const auto path = folder.write(
         "config", kubeconfig(std::string("{server: \"") + row.server + "\"}", "{token: secret}"));
-    const auto endpoint = load_kubeconfig(path, Limits{});
+    const auto endpoint = kube::load_kubeconfig(path, base::Limits{});
     ASSERT_TRUE(endpoint) << endpoint.error().message;
     EXPECT_EQ(endpoint->tls, row.tls) << row.server;
     EXPECT_EQ(endpoint->host, row.host);
@@ -60,7 +60,7 @@ TEST(KubeconfigTest, JsonIsYamlToo) {
       R"({"kind":"Config","current-context":"x","contexts":[{"name":"x","context":{"cluster":"c","user":"u"}}],)"
       R"("clusters":[{"name":"c","cluster":{"server":"https://h:1","tls-server-name":"n","insecure-skip-tls-verify":true}}],)"
       R"("users":[{"name":"u","user":{"token":"t"}}]})");
-  const auto endpoint = load_kubeconfig(path, Limits{});
+  const auto endpoint = kube::load_kubeconfig(path, base::Limits{});
   ASSERT_TRUE(endpoint) << endpoint.error().message;
   EXPECT_EQ(endpoint->host, "h");
   EXPECT_EQ(endpoint->tls_server_name, "n");
@@ -88,7 +88,7 @@ TEST(KubeconfigTest, DataAndFilesBothWorkAndPathsAreRelativeToTheKubeconfig) {
           "certificate-authority-data: " + encode_base64(authority.pem())}) {
       const auto path =
           folder.write("config", kubeconfig("{server: \"https://h\", " + ca + "}", user));
-      const auto endpoint = load_kubeconfig(path, Limits{});
+      const auto endpoint = kube::load_kubeconfig(path, base::Limits{});
       EXPECT_TRUE(endpoint) << endpoint.error().message;
     }
   }
@@ -139,9 +139,9 @@ TEST(KubeconfigTest, WhatCannotBeUsedIsRefusedWithOneSentence) {
   };
   for (const Row& row : rows) {
     const auto path = folder.write("config", kubeconfig(row.cluster, row.user));
-    const auto endpoint = load_kubeconfig(path, Limits{});
+    const auto endpoint = kube::load_kubeconfig(path, base::Limits{});
     ASSERT_FALSE(endpoint) << row.cluster << row.user;
-    EXPECT_EQ(endpoint.error().code, ErrorCode::kInvalid);
+    EXPECT_EQ(endpoint.error().code, base::ErrorCode::kInvalid);
     EXPECT_THAT(endpoint.error().message, HasSubstr(row.sentence));
     EXPECT_THAT(endpoint.error().message, HasSubstr(folder.path("")));
   }
@@ -166,11 +166,11 @@ TEST(KubeconfigTest, MissingPartsAreNamed) {
        "`users` has no entry named `u`"},
   };
   for (const Row& row : rows) {
-    const auto endpoint = load_kubeconfig(folder.write("config", row.text), Limits{});
+    const auto endpoint = kube::load_kubeconfig(folder.write("config", row.text), base::Limits{});
     ASSERT_FALSE(endpoint) << row.text;
     EXPECT_THAT(endpoint.error().message, HasSubstr(row.sentence));
   }
-  const auto gone = load_kubeconfig(folder.path("gone"), Limits{});
+  const auto gone = kube::load_kubeconfig(folder.path("gone"), base::Limits{});
   ASSERT_FALSE(gone);
   EXPECT_EQ(gone.error().message,
             "the kubeconfig " + folder.path("gone") +
@@ -197,7 +197,7 @@ TEST_F(InClusterTest, ThePodsOwnFilesAreUsed) {
   folder.write("ca.crt", authority.pem());
   for (const char* host : {"10.96.0.1", "fd00::1"}) {
     set(host, "443");
-    const auto endpoint = in_cluster(Limits{}, folder.path(""));
+    const auto endpoint = kube::in_cluster(base::Limits{}, folder.path(""));
     ASSERT_TRUE(endpoint) << endpoint.error().message;
     EXPECT_EQ(endpoint->host, host);
     EXPECT_EQ(endpoint->port, 443);
@@ -209,21 +209,23 @@ TEST_F(InClusterTest, ThePodsOwnFilesAreUsed) {
 TEST_F(InClusterTest, OutsideOfAPodItSaysSo) {
   const TempFolder folder;
   EXPECT_THAT(
-      in_cluster(Limits{}, folder.path("")).error().message,
+      kube::in_cluster(base::Limits{}, folder.path("")).error().message,
       HasSubstr("this is no pod; name a kubeconfig, or --cluster FILE for the embedded mode"));
   set("10.96.0.1", "a");
-  EXPECT_THAT(in_cluster(Limits{}, folder.path("")).error().message, HasSubstr("no host and port"));
+  EXPECT_THAT(kube::in_cluster(base::Limits{}, folder.path("")).error().message,
+              HasSubstr("no host and port"));
   set("10.96.0.1", "443");
-  EXPECT_THAT(in_cluster(Limits{}, folder.path("")).error().message, HasSubstr("token"));
+  EXPECT_THAT(kube::in_cluster(base::Limits{}, folder.path("")).error().message,
+              HasSubstr("token"));
 }
 
 TEST(KubeCredentialsTest, FilesAreReadAgainWhenDueAndNotBefore) {
   Bench bench;
   const TempFolder folder;
-  ApiEndpoint endpoint;
+  kube::ApiEndpoint endpoint;
   endpoint.tls = false;
   endpoint.token.path = folder.write("token", "first\n");
-  Credentials credentials(endpoint, bench.context());
+  kube::Credentials credentials(endpoint, bench.context());
   EXPECT_EQ(credentials.view()->token, "first");
   folder.write("token", "second");
   bench.clock.advance(std::chrono::milliseconds(bench.limits.credentials_reread_ms - 1));
@@ -240,9 +242,9 @@ TEST(KubeCredentialsTest, AFileThatCannotBeReadIsNamedWithTheReason) {
   };
   for (const Row& row : {Row{folder.path("absent"), " cannot be opened: No such file or directory"},
                          Row{folder.path(""), " is a folder"}}) {
-    ApiEndpoint endpoint;
+    kube::ApiEndpoint endpoint;
     endpoint.authorities.path = row.path;
-    const auto checked = check_credentials(endpoint, Limits{});
+    const auto checked = kube::check_credentials(endpoint, base::Limits{});
     ASSERT_FALSE(checked) << row.path;
     EXPECT_THAT(checked.error().message, HasSubstr(row.path + row.problem));
   }
@@ -251,10 +253,10 @@ TEST(KubeCredentialsTest, AFileThatCannotBeReadIsNamedWithTheReason) {
 TEST(KubeCredentialsTest, ARefusalReadsAtOnceAndSaysWhetherThereIsSomethingNew) {
   Bench bench;
   const TempFolder folder;
-  ApiEndpoint endpoint;
+  kube::ApiEndpoint endpoint;
   endpoint.tls = false;
   endpoint.token.path = folder.write("token", "first");
-  Credentials credentials(endpoint, bench.context());
+  kube::Credentials credentials(endpoint, bench.context());
   const auto first = *credentials.view();
   EXPECT_FALSE(credentials.renew(first));
   folder.write("token", "second");
@@ -269,10 +271,10 @@ TEST(KubeCredentialsTest, WhatIsHalfRotatedLeavesTheLastGoodStateInForce) {
   const Pem old_pair = authority.issue("old");
   const Pem new_pair = authority.issue("new");
   const TempFolder folder;
-  ApiEndpoint endpoint;
+  kube::ApiEndpoint endpoint;
   endpoint.certificate.path = folder.write("crt", old_pair.certificate);
   endpoint.key.path = folder.write("key", old_pair.key);
-  Credentials credentials(endpoint, bench.context());
+  kube::Credentials credentials(endpoint, bench.context());
   const auto first = *credentials.view();
   const auto due = std::chrono::milliseconds(bench.limits.credentials_reread_ms);
 

@@ -22,9 +22,9 @@ constexpr const char* kHeld =
         "spec":{"holderIdentity":"a_1","leaseDurationSeconds":15,"leaseTransitions":2,
         "acquireTime":"2026-01-01T00:00:00.000000Z","renewTime":"2026-01-01T00:00:05.000000Z"}})";
 
-class VersionSink final : public LeaseSink {
+class VersionSink final : public service::LeaseSink {
  public:
-  void lease_shown(std::string_view resource_version) override {
+  void lease_changed(std::string_view resource_version) override {
     versions.change([&](std::vector<std::string>& all) {
       all.emplace_back(resource_version.empty() ? "none" : resource_version);
     });
@@ -48,11 +48,12 @@ class KubeLeaseTest : public ::testing::Test {
 
 TEST_F(KubeLeaseTest, ALeaseIsReadWithWhatItSays) {
   answer("get lease", 200, kHeld);
-  KubeLease port(server.endpoint(), bench.options, bench.context(), {"snug", "snug-extender"});
+  kube::KubeLease port(server.endpoint(), bench.options, bench.context(),
+                       {"snug", "snug-extender"});
   const auto read = port.read();
   ASSERT_TRUE(read && *read);
-  EXPECT_EQ((*read)->record, (LeaseRecord{"a_1", 15, "2026-01-01T00:00:00.000000Z",
-                                          "2026-01-01T00:00:05.000000Z", 2}));
+  EXPECT_EQ((*read)->record, (leader::LeaseRecord{"a_1", 15, "2026-01-01T00:00:00.000000Z",
+                                                  "2026-01-01T00:00:05.000000Z", 2}));
   EXPECT_EQ((*read)->resource_version, "7");
   EXPECT_EQ(server.seen("get lease")[0].target,
             "/apis/coordination.k8s.io/v1/namespaces/snug/leases/snug-extender");
@@ -78,7 +79,8 @@ TEST_F(KubeLeaseTest, OnlyTheApiServersWordMeansThatThereIsNone) {
       {403, R"({"kind":"Status","reason":"Forbidden","message":"no"})", false},
       {503, "", false},
   };
-  KubeLease port(server.endpoint(), bench.options, bench.context(), {"snug", "snug-extender"});
+  kube::KubeLease port(server.endpoint(), bench.options, bench.context(),
+                       {"snug", "snug-extender"});
   for (const Row& row : rows) {
     answer("get lease", row.status, row.body);
     const auto read = port.read();
@@ -91,10 +93,11 @@ TEST_F(KubeLeaseTest, OnlyTheApiServersWordMeansThatThereIsNone) {
 TEST_F(KubeLeaseTest, AWriteKeepsWhatElseTheLeaseSays) {
   answer("get lease", 200, kHeld);
   answer("write lease", 200, kHeld);
-  KubeLease port(server.endpoint(), bench.options, bench.context(), {"snug", "snug-extender"});
+  kube::KubeLease port(server.endpoint(), bench.options, bench.context(),
+                       {"snug", "snug-extender"});
   const auto read = port.read();
   ASSERT_TRUE(read && *read);
-  LeaseRecord record = (*read)->record;
+  leader::LeaseRecord record = (*read)->record;
   record.renew_time.clear();
   ASSERT_TRUE(port.write(record, &**read));
   const json body = json::parse(server.seen("write lease").at(0).body);
@@ -111,13 +114,14 @@ TEST_F(KubeLeaseTest, AWriteKeepsWhatElseTheLeaseSays) {
 TEST_F(KubeLeaseTest, EachAnswerToAWriteHasItsMeaning) {
   struct Row {
     int status;
-    ErrorCode code;
+    base::ErrorCode code;
   };
-  const Row rows[] = {{409, ErrorCode::kConflict},
-                      {404, ErrorCode::kNotFound},
-                      {403, ErrorCode::kUnavailable},
-                      {504, ErrorCode::kUnknown}};
-  KubeLease port(server.endpoint(), bench.options, bench.context(), {"snug", "snug-extender"});
+  const Row rows[] = {{409, base::ErrorCode::kConflict},
+                      {404, base::ErrorCode::kNotFound},
+                      {403, base::ErrorCode::kUnavailable},
+                      {504, base::ErrorCode::kUnknown}};
+  kube::KubeLease port(server.endpoint(), bench.options, bench.context(),
+                       {"snug", "snug-extender"});
   for (const Row& row : rows) {
     answer("write lease", row.status, R"({"kind":"Status","message":"no"})");
     const auto written = port.write({.holder = "a_1", .duration_s = 15}, nullptr);
@@ -139,7 +143,8 @@ TEST_F(KubeLeaseTest, TheWatchShowsEachHolder) {
   }
   events.end = ScriptedReply::End::kHold;
   server.script("watch leases", events);
-  KubeLease port(server.endpoint(), bench.options, bench.context(), {"snug", "snug-extender"});
+  kube::KubeLease port(server.endpoint(), bench.options, bench.context(),
+                       {"snug", "snug-extender"});
   port.start_watch(sink);
   EXPECT_TRUE(sink.versions.wait([](const auto& all) { return all.size() >= 3; }));
   EXPECT_EQ(sink.versions.get(), (std::vector<std::string>{"7", "8", "none"}));

@@ -45,7 +45,7 @@ class KubeProtoWatchTest : public ::testing::Test {
     server.script("watch pods", reply);
   }
   void start() {
-    source = std::make_unique<KubeSource>(server.endpoint(), bench.options, bench.context());
+    source = std::make_unique<kube::KubeSource>(server.endpoint(), bench.options, bench.context());
     source->start(sink);
   }
   [[nodiscard]] std::string watched(std::size_t nth) {
@@ -55,7 +55,7 @@ class KubeProtoWatchTest : public ::testing::Test {
   Bench bench;
   RecordingSink sink;
   ScriptedApi server;  // outlives the source: a watch is held until it is released
-  std::unique_ptr<KubeSource> source;
+  std::unique_ptr<kube::KubeSource> source;
 };
 
 TEST_F(KubeProtoWatchTest, FramesAreReadInTheOrderOfTheStreamHoweverTheyAreCut) {

@@ -18,14 +18,14 @@ using ::testing::Not;
 using ::testing::StartsWith;
 using Session = RawPeer::Session;
 
-Binding binding() { return {"ns", "pod-1", "uid-1", "node-1", {}}; }
+service::Binding binding() { return {"ns", "pod-1", "uid-1", "node-1", {}}; }
 
 std::string proxy_url(const RawPeer& peer) {
   return "http://user:secret@127.0.0.1:" + std::to_string(peer.endpoint().port);
 }
 
-ApiEndpoint behind(const RawPeer& peer, bool tls) {
-  ApiEndpoint endpoint;
+kube::ApiEndpoint behind(const RawPeer& peer, bool tls) {
+  kube::ApiEndpoint endpoint;
   endpoint.tls = tls;
   endpoint.host = "api.test";
   endpoint.port = 6443;
@@ -42,7 +42,7 @@ TEST(KubeProxyTest, WithoutTlsTheProxyGetsTheRequestItself) {
     session.say(http_reply(201, "{}"));
     EXPECT_EQ(session.hear(), "");
   }});
-  KubeApi api(behind(peer, false), bench.options, bench.context());
+  kube::KubeApi api(behind(peer, false), bench.options, bench.context());
   const auto bound = api.bind(binding());
   ASSERT_TRUE(bound) << bound.error().message;
   EXPECT_THAT(heard.get(),
@@ -61,9 +61,9 @@ TEST(KubeProxyTest, WithTlsTheProxyGetsATunnelAndNoToken) {
     session.say("HTTP/1.1 200 Connection established\r\n\r\n");
     session.splice_to(server.port());
   }});
-  ApiEndpoint endpoint = behind(peer, true);
+  kube::ApiEndpoint endpoint = behind(peer, true);
   endpoint.authorities.text = authority.pem();
-  KubeApi api(endpoint, bench.options, bench.context());
+  kube::KubeApi api(endpoint, bench.options, bench.context());
   for (int i = 0; i < 3; ++i) {
     const auto bound = api.bind(binding());
     ASSERT_TRUE(bound) << bound.error().message;
@@ -84,10 +84,10 @@ TEST(KubeProxyTest, WhereTheProxyRefusesATunnelNothingWasBound) {
       EXPECT_NE(session.hear(), "");
       if (answers) session.say("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n");
     }});
-    KubeApi api(behind(peer, true), bench.options, bench.context());
+    kube::KubeApi api(behind(peer, true), bench.options, bench.context());
     const auto bound = api.bind(binding());
     ASSERT_FALSE(bound);
-    EXPECT_EQ(bound.error().code, ErrorCode::kUnavailable) << bound.error().message;
+    EXPECT_EQ(bound.error().code, base::ErrorCode::kUnavailable) << bound.error().message;
     EXPECT_THAT(bound.error().message, Not(HasSubstr("secret")));
   }
 }
@@ -95,10 +95,10 @@ TEST(KubeProxyTest, WhereTheProxyRefusesATunnelNothingWasBound) {
 TEST(KubeProxyTest, AProxyThatEndsAfterThePostLeavesTheBindUnknown) {
   Bench bench;
   RawPeer peer({[](Session& session) { EXPECT_NE(session.hear(), ""); }});
-  KubeApi api(behind(peer, false), bench.options, bench.context());
+  kube::KubeApi api(behind(peer, false), bench.options, bench.context());
   const auto bound = api.bind(binding());
   ASSERT_FALSE(bound);
-  EXPECT_EQ(bound.error().code, ErrorCode::kUnknown) << bound.error().message;
+  EXPECT_EQ(bound.error().code, base::ErrorCode::kUnknown) << bound.error().message;
 }
 
 class KubeProxyEnvironmentTest : public ::testing::Test {
@@ -108,13 +108,13 @@ class KubeProxyEnvironmentTest : public ::testing::Test {
       ::unsetenv(name);
     }
   }
-  [[nodiscard]] Result<ApiEndpoint> load(const std::string& more) const {
+  [[nodiscard]] base::Result<kube::ApiEndpoint> load(const std::string& more) const {
     const auto path =
         folder.write("config",
                      "current-context: c\ncontexts: [{name: c, context: {cluster: c}}]\n"
                      "clusters: [{name: c, cluster: {server: \"https://api.test\"" +
                          more + "}}]\n");
-    return load_kubeconfig(path, Limits{});
+    return kube::load_kubeconfig(path, base::Limits{});
   }
 
   TempFolder folder;

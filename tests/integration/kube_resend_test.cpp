@@ -16,7 +16,7 @@ using namespace snug::testing;  // NOLINT(google-build-using-namespace)
 using ::testing::HasSubstr;
 using Session = RawPeer::Session;
 
-Binding binding() { return {"ns", "pod-1", "uid-1", "node-1", {}}; }
+service::Binding binding() { return {"ns", "pod-1", "uid-1", "node-1", {}}; }
 
 const std::string& created() {
   static const std::string reply = http_reply(201, "{}");
@@ -37,8 +37,8 @@ class KubeResendTest : public ::testing::TestWithParam<bool> {
     if (!GetParam()) return std::nullopt;
     return authority.issue("server", "IP:127.0.0.1");
   }
-  [[nodiscard]] ApiEndpoint endpoint(const RawPeer& peer) const {
-    ApiEndpoint made = peer.endpoint();
+  [[nodiscard]] kube::ApiEndpoint endpoint(const RawPeer& peer) const {
+    kube::ApiEndpoint made = peer.endpoint();
     made.tls = GetParam();
     if (made.tls) made.authorities.text = authority.pem();
     return made;
@@ -81,10 +81,10 @@ TEST_P(KubeResendTest, AFreshConnectionThatEndsAfterThePostLeavesTheBindUnknown)
                   },
                   refuse()},
                  certificate());
-    KubeApi api(endpoint(peer), bench.options, bench.context());
+    kube::KubeApi api(endpoint(peer), bench.options, bench.context());
     const auto bound = api.bind(binding());
     ASSERT_FALSE(bound);
-    EXPECT_EQ(bound.error().code, ErrorCode::kUnknown) << bound.error().message;
+    EXPECT_EQ(bound.error().code, base::ErrorCode::kUnknown) << bound.error().message;
     EXPECT_EQ(heard.get(), 1);
   }
 }
@@ -100,11 +100,11 @@ TEST_P(KubeResendTest, AReusedConnectionThatEndsAfterThePostLeavesTheBindUnknown
                   },
                   refuse()},
                  certificate());
-    KubeApi api(endpoint(peer), bench.options, bench.context());
+    kube::KubeApi api(endpoint(peer), bench.options, bench.context());
     ASSERT_TRUE(api.bind(binding()));
     const auto bound = api.bind(binding());
     ASSERT_FALSE(bound);
-    EXPECT_EQ(bound.error().code, ErrorCode::kUnknown)
+    EXPECT_EQ(bound.error().code, base::ErrorCode::kUnknown)
         << "a 409 to a second POST would be a lost bind: " << bound.error().message;
     EXPECT_EQ(heard.get(), 2) << "the POST is not sent again";
   }
@@ -119,11 +119,11 @@ TEST_P(KubeResendTest, AReplyThatBreaksOffInItsHeadLeavesTheBindUnknown) {
                 },
                 refuse()},
                certificate());
-  KubeApi api(endpoint(peer), bench.options, bench.context());
+  kube::KubeApi api(endpoint(peer), bench.options, bench.context());
   ASSERT_TRUE(api.bind(binding()));
   const auto bound = api.bind(binding());
   ASSERT_FALSE(bound);
-  EXPECT_EQ(bound.error().code, ErrorCode::kUnknown) << bound.error().message;
+  EXPECT_EQ(bound.error().code, base::ErrorCode::kUnknown) << bound.error().message;
   EXPECT_EQ(heard.get(), 2);
 }
 
@@ -139,7 +139,7 @@ TEST_P(KubeResendTest, AConnectionThatEndedBeforeThePostIsReplaced) {
                   },
                   serve_all()},
                  certificate());
-    KubeApi api(endpoint(peer), bench.options, bench.context());
+    kube::KubeApi api(endpoint(peer), bench.options, bench.context());
     EXPECT_TRUE(api.bind(binding()));
     bound_once.change([](bool& done) { done = true; });
     ASSERT_TRUE(peer.closed.wait([](int count) { return count == 1; }));
@@ -151,12 +151,12 @@ TEST_P(KubeResendTest, AConnectionThatEndedBeforeThePostIsReplaced) {
 
 TEST_P(KubeResendTest, WhereTheServerHasGoneSinceTheLastBindNothingWasBound) {
   auto peer = std::make_unique<RawPeer>(std::vector<RawPeer::Script>{serve_all()}, certificate());
-  KubeApi api(endpoint(*peer), bench.options, bench.context());
+  kube::KubeApi api(endpoint(*peer), bench.options, bench.context());
   ASSERT_TRUE(api.bind(binding()));
   peer.reset();
   const auto bound = api.bind(binding());
   ASSERT_FALSE(bound);
-  EXPECT_EQ(bound.error().code, ErrorCode::kUnavailable) << bound.error().message;
+  EXPECT_EQ(bound.error().code, base::ErrorCode::kUnavailable) << bound.error().message;
 }
 
 TEST_P(KubeResendTest, AReadIsRepeatedOnANewConnection) {
@@ -170,7 +170,7 @@ TEST_P(KubeResendTest, AReadIsRepeatedOnANewConnection) {
                   session.say(http_reply(200, pod_json("pod-1", 7)));
                 }},
                certificate());
-  KubeApi api(endpoint(peer), bench.options, bench.context());
+  kube::KubeApi api(endpoint(peer), bench.options, bench.context());
   ASSERT_TRUE(api.bind(binding()));
   const auto pod = api.get_pod("ns", "pod-1");
   EXPECT_TRUE(pod && *pod);
@@ -192,7 +192,7 @@ TEST_P(KubeResendTest, BytesThatFollowAReplyAreNoReplyToTheNextRequest) {
                   },
                   serve_all()},
                  certificate());
-    KubeApi api(endpoint(peer), bench.options, bench.context());
+    kube::KubeApi api(endpoint(peer), bench.options, bench.context());
     ASSERT_TRUE(api.bind(binding()));
     ASSERT_TRUE(answered.wait([](bool all) { return all; }));
     const auto bound = api.bind(binding());
@@ -214,13 +214,13 @@ TEST(KubeResendTlsTest, WhereTheHandshakeFailsNothingWasBound) {
   for (const Row& row : {Row{{}, {}}, Row{{no_tls}, {}},
                          Row{{unreached}, stranger.issue("server", "IP:127.0.0.1")}}) {
     RawPeer peer(row.scripts, row.certificate);
-    ApiEndpoint where = peer.endpoint();
+    kube::ApiEndpoint where = peer.endpoint();
     where.tls = true;
     where.authorities.text = authority.pem();
-    KubeApi api(where, bench.options, bench.context());
+    kube::KubeApi api(where, bench.options, bench.context());
     const auto bound = api.bind(binding());
     ASSERT_FALSE(bound);
-    EXPECT_EQ(bound.error().code, ErrorCode::kUnavailable) << bound.error().message;
+    EXPECT_EQ(bound.error().code, base::ErrorCode::kUnavailable) << bound.error().message;
     EXPECT_THAT(bound.error().message, HasSubstr("TLS handshake"));
   }
 }

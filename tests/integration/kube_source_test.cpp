@@ -48,7 +48,7 @@ class KubeSourceTest : public ::testing::Test {
     server.script(kind, reply);
   }
   void start() {
-    source = std::make_unique<KubeSource>(server.endpoint(), bench.options, bench.context());
+    source = std::make_unique<kube::KubeSource>(server.endpoint(), bench.options, bench.context());
     source->start(sink);
   }
   [[nodiscard]] std::string watched_version(std::size_t nth) {
@@ -58,7 +58,7 @@ class KubeSourceTest : public ::testing::Test {
   Bench bench;
   RecordingSink sink;
   ScriptedApi server;  // outlives the source: a watch is held until it is released
-  std::unique_ptr<KubeSource> source;
+  std::unique_ptr<kube::KubeSource> source;
 };
 
 TEST_F(KubeSourceTest, AListThenItsWatchInTheOrderOfTheStream) {
@@ -408,7 +408,7 @@ TEST_F(KubeSourceTest, ARotatedTokenIsReadAfterA401) {
   // The source asks on until it is destroyed, after this body.
   const auto folder = std::make_shared<const TempFolder>();
   const auto rotated = std::make_shared<std::atomic<bool>>(false);
-  ApiEndpoint endpoint = server.endpoint();
+  kube::ApiEndpoint endpoint = server.endpoint();
   endpoint.token.path = folder->write("token", "old");
   server.guard([folder, rotated](const httplib::Request& request) {
     if (request.has_param("watch") && !rotated->exchange(true)) folder->write("token", "new");
@@ -416,7 +416,7 @@ TEST_F(KubeSourceTest, ARotatedTokenIsReadAfterA401) {
   });
   list({}, "10");
   watch({event_json("ADDED", pod_json("a", 11))}, End::kHold);
-  source = std::make_unique<KubeSource>(endpoint, bench.options, bench.context());
+  source = std::make_unique<kube::KubeSource>(endpoint, bench.options, bench.context());
   source->start(sink);
   ASSERT_TRUE(sink.wait_line("pod changed a@11"));
 }
@@ -444,7 +444,7 @@ TEST(KubeSourceFaultTest, StopEndsWhateverTheStreamsWaitFor) {
     bench.limits.backoff_last_ms = 3'600'000;
     RecordingSink sink;
     const BadServer server(manner);
-    KubeSource source(server.endpoint(), bench.options, bench.context());
+    kube::KubeSource source(server.endpoint(), bench.options, bench.context());
     source.start(sink);
     ASSERT_TRUE(sink.wait_line("pods begin"));
     if (manner == Manner::kSilent) {
@@ -462,7 +462,7 @@ TEST(KubeSourceFaultTest, AReplyWhoseHeadNeverEndsIsGivenUp) {
   bench.limits.list_total_s = 1;
   RecordingSink sink;
   const BadServer server(BadServer::Manner::kEndlessHead);
-  KubeSource source(server.endpoint(), bench.options, bench.context());
+  kube::KubeSource source(server.endpoint(), bench.options, bench.context());
   source.start(sink);
   EXPECT_TRUE(bench.log.wait_for("the list of pods failed: it had not ended after 1 s"));
   source.stop();
@@ -472,7 +472,7 @@ TEST(KubeSourceFaultTest, AServerThatIsNotThereIsNamed) {
   Bench bench;
   RecordingSink sink;
   const BadServer server(BadServer::Manner::kNotListening);
-  KubeSource source(server.endpoint(), bench.options, bench.context());
+  kube::KubeSource source(server.endpoint(), bench.options, bench.context());
   source.start(sink);
   const std::string url = "http://127.0.0.1:" + std::to_string(server.endpoint().port);
   EXPECT_TRUE(bench.log.wait_for("the list of pods failed: " + url + " cannot be connected to"));

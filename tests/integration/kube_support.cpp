@@ -86,8 +86,8 @@ ScriptedApi::~ScriptedApi() {
   thread_.join();
 }
 
-ApiEndpoint ScriptedApi::endpoint() const {
-  ApiEndpoint endpoint;
+kube::ApiEndpoint ScriptedApi::endpoint() const {
+  kube::ApiEndpoint endpoint;
   endpoint.tls = false;
   endpoint.host = address_;
   endpoint.port = static_cast<std::uint16_t>(port_);
@@ -209,8 +209,8 @@ BadServer::~BadServer() {
   ::close(socket_);
 }
 
-ApiEndpoint BadServer::endpoint() const {
-  ApiEndpoint endpoint;
+kube::ApiEndpoint BadServer::endpoint() const {
+  kube::ApiEndpoint endpoint;
   endpoint.tls = false;
   endpoint.host = "127.0.0.1";
   endpoint.port = static_cast<std::uint16_t>(port_);

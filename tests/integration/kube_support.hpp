@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "snug/adapters/kube/endpoint.hpp"
+#include "snug/adapters/kube/api_endpoint.hpp"
 #include "snug/adapters/kube/kube_context.hpp"
 #include "snug/service/ports.hpp"
 
@@ -63,23 +63,25 @@ struct Counts {
   int dropped = 0;
 };
 
-class RecordingMetrics final : public Metrics {
+class RecordingMetrics final : public service::Metrics {
  public:
-  void verb_done(Verb, bool, std::int64_t) override {}
-  void bind_ended(BindEnd) override {}
+  void verb_done(service::Verb, bool, std::int64_t) override {}
+  void bind_ended(service::BindOutcome) override {}
   void api_request(std::string_view what, bool ok) override {
     counts.change([&](Counts& c) { ++c.requests[std::string(what) + (ok ? " ok" : " failed")]; });
   }
-  void watch_restarted(std::string_view resource, WatchEnd why) override {
-    const std::string what = std::string(resource) + " " + std::string(kWatchEndNames[why]);
+  void watch_restarted(std::string_view resource, service::WatchEnd why) override {
+    const std::string what =
+        std::string(resource) + " " + std::string(service::kWatchEndNames[why]);
     counts.change([&](Counts& c) { ++c.restarts[what]; });
   }
-  void room_touched() override {}
+  void pods_woken() override {}
   void event_dropped() override {
     counts.change([](Counts& c) { ++c.dropped; });
   }
-  void reservation_problem(ReservationProblem kind) override {
-    counts.change([&](Counts& c) { ++c.problems[std::string(kReservationProblemNames[kind])]; });
+  void reservation_problem(service::ReservationProblem kind) override {
+    counts.change(
+        [&](Counts& c) { ++c.problems[std::string(service::kReservationProblemNames[kind])]; });
   }
   void policy_reloaded(bool) override {}
 
@@ -93,9 +95,9 @@ class RecordingMetrics final : public Metrics {
   Watched<Counts> counts;
 };
 
-class RecordingLog final : public Log {
+class RecordingLog final : public service::Log {
  public:
-  void write(LogLevel, std::string_view message) override {
+  void write(service::LogLevel, std::string_view message) override {
     text.change([&](std::string& t) { t.append(message).append("\n"); });
   }
   [[nodiscard]] bool wait_for(std::string_view part) const {
@@ -105,23 +107,27 @@ class RecordingLog final : public Log {
 };
 
 /// The calls to the sink, one line each: "pods begin", "pods listed a b", "pod changed a@5"…
-class RecordingSink final : public ClusterSink {
+class RecordingSink final : public service::ClusterSink {
  public:
-  void stream_alive(Resource resource, std::string_view version) override {
-    if (resource == Resource::kPods)
+  void stream_alive(service::Resource resource, std::string_view version) override {
+    if (resource == service::Resource::kPods)
       mark("alive" + (version.empty() ? "" : " " + std::string(version)));
   }
-  void stream_lost(Resource resource) override {
-    if (resource == Resource::kPods) mark("lost");
+  void stream_lost(service::Resource resource) override {
+    if (resource == service::Resource::kPods) mark("lost");
   }
-  void pods_list_begins() override { note("pods begin"); }
-  void pods_listed(std::vector<PodFacts> pods) override { note("pods listed" + names(pods)); }
-  void pod_changed(PodFacts pod) override {
+  void pod_list_started() override { note("pods begin"); }
+  void pods_listed(std::vector<model::PodFacts> pods) override {
+    note("pods listed" + names(pods));
+  }
+  void pod_changed(model::PodFacts pod) override {
     note("pod changed " + pod.name + "@" + pod.resource_version);
   }
-  void pod_gone(const PodFacts& pod) override { note("pod gone " + pod.name); }
-  void nodes_listed(std::vector<NodeFacts> nodes) override { note("nodes listed" + names(nodes)); }
-  void node_changed(NodeFacts node) override { note("node changed " + node.name); }
+  void pod_gone(const model::PodFacts& pod) override { note("pod gone " + pod.name); }
+  void nodes_listed(std::vector<model::NodeFacts> nodes) override {
+    note("nodes listed" + names(nodes));
+  }
+  void node_changed(model::NodeFacts node) override { note("node changed " + node.name); }
   void node_gone(std::string_view name) override { note("node gone " + std::string(name)); }
 
   [[nodiscard]] bool wait_line(const std::string& line, int at_least = 1) const {
@@ -187,7 +193,7 @@ class ScriptedApi {
   void script(const std::string& kind, ScriptedReply reply);
   /// What does not pass is answered with 401.
   void guard(Guard guard);
-  [[nodiscard]] ApiEndpoint endpoint() const;
+  [[nodiscard]] kube::ApiEndpoint endpoint() const;
   [[nodiscard]] int port() const { return port_; }
   [[nodiscard]] std::vector<SeenRequest> seen(const std::string& kind) const;
   [[nodiscard]] bool wait_seen(const std::string& kind, std::size_t at_least) const;
@@ -222,7 +228,7 @@ class BadServer {
   };
   explicit BadServer(Manner manner);
   ~BadServer();
-  [[nodiscard]] ApiEndpoint endpoint() const;
+  [[nodiscard]] kube::ApiEndpoint endpoint() const;
   /// Returns when all that is to come has been sent.
   void go_on();
 
@@ -285,13 +291,13 @@ class TestAuthority {
 /// Everything that a KubeApi or KubeSource is made with; limits are small, to end tests early.
 struct Bench {
   Bench();
-  [[nodiscard]] KubeContext context() { return {limits, metrics, log, clock}; }
+  [[nodiscard]] kube::KubeContext context() { return {limits, metrics, log, clock}; }
 
-  Limits limits;
-  KubeOptions options;
+  base::Limits limits;
+  kube::KubeOptions options;
   RecordingMetrics metrics;
   RecordingLog log;
-  ManualClock clock;
+  base::ManualClock clock;
 };
 
 [[nodiscard]] std::string pod_json(const std::string& name, int version);

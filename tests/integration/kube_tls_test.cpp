@@ -11,7 +11,7 @@ namespace {
 using namespace snug::testing;  // NOLINT(google-build-using-namespace)
 using ::testing::HasSubstr;
 
-Binding binding() { return {"ns", "pod-1", "uid-1", "node-1", {}}; }
+service::Binding binding() { return {"ns", "pod-1", "uid-1", "node-1", {}}; }
 
 class KubeTlsTest : public ::testing::Test {
  protected:
@@ -20,14 +20,14 @@ class KubeTlsTest : public ::testing::Test {
     return std::make_unique<ScriptedApi>(
         make_tls_server(authority.issue("server", names), authority), address);
   }
-  ApiEndpoint endpoint(const ScriptedApi& server) {
-    ApiEndpoint made = server.endpoint();
+  kube::ApiEndpoint endpoint(const ScriptedApi& server) {
+    kube::ApiEndpoint made = server.endpoint();
     made.tls = true;
     made.authorities.text = authority.pem();
     return made;
   }
-  Result<void> bind_once(const ApiEndpoint& where) {
-    KubeApi api(where, bench.options, bench.context());
+  base::Result<void> bind_once(const kube::ApiEndpoint& where) {
+    kube::KubeApi api(where, bench.options, bench.context());
     return api.bind(binding());
   }
 
@@ -42,14 +42,15 @@ TEST_F(KubeTlsTest, TheServersAddressIsCheckedAgainstItsCertificate) {
   const auto other = serve("IP:127.0.0.2,DNS:localhost");
   const auto refused = bind_once(endpoint(*other));
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
-  EXPECT_THAT(refused.error().message, HasSubstr("no alternative certificate subject name matches"));
+  EXPECT_EQ(refused.error().code, base::ErrorCode::kUnavailable);
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("no alternative certificate subject name matches"));
   EXPECT_TRUE(other->seen("bind").empty());
 }
 
 TEST_F(KubeTlsTest, AnotherNameForTheCertificateCanBeGiven) {
   const auto server = serve("DNS:kubernetes.default");
-  ApiEndpoint where = endpoint(*server);
+  kube::ApiEndpoint where = endpoint(*server);
   EXPECT_FALSE(bind_once(where));
   where.tls_server_name = "kubernetes.default";
   EXPECT_TRUE(bind_once(where));
@@ -60,7 +61,7 @@ TEST_F(KubeTlsTest, AnotherNameForTheCertificateCanBeGiven) {
 
 TEST_F(KubeTlsTest, HostNamesAreChecked) {
   const auto server = serve("DNS:localhost");
-  ApiEndpoint where = endpoint(*server);
+  kube::ApiEndpoint where = endpoint(*server);
   where.host = "localhost";
   EXPECT_TRUE(bind_once(where));
 }
@@ -75,7 +76,7 @@ TEST_F(KubeTlsTest, AnIpv6AddressIsAHostToo) {
 TEST_F(KubeTlsTest, OnlyTheGivenAuthorityIsTrusted) {
   const auto server = serve("IP:127.0.0.1");
   const TestAuthority stranger("authority");  // of the same name
-  ApiEndpoint where = endpoint(*server);
+  kube::ApiEndpoint where = endpoint(*server);
   where.authorities.text = stranger.pem();
   EXPECT_FALSE(bind_once(where));
   where.authorities.text = stranger.pem() + authority.pem();
@@ -100,7 +101,7 @@ TEST_F(KubeTlsTest, AServerBelowTls12IsRefused) {
 TEST_F(KubeTlsTest, TheClientCertificateProvesWhoWeAre) {
   const auto server = serve("IP:127.0.0.1");
   server->guard([](const httplib::Request& request) { return client_name(request) == "snug"; });
-  ApiEndpoint where = endpoint(*server);
+  kube::ApiEndpoint where = endpoint(*server);
   EXPECT_FALSE(bind_once(where)) << "no certificate";
   const Pem client = authority.issue("snug");
   where.certificate.text = client.certificate;
@@ -117,11 +118,11 @@ TEST_F(KubeTlsTest, ARotatedClientCertificateIsUsedAfterA401) {
   const TempFolder folder;
   const Pem first = authority.issue("first");
   const Pem second = authority.issue("second");
-  ApiEndpoint where = endpoint(*server);
+  kube::ApiEndpoint where = endpoint(*server);
   where.certificate.path = folder.write("tls.crt", first.certificate);
   where.key.path = folder.write("tls.key", first.key);
   where.certificate.text.clear();
-  KubeApi api(where, bench.options, bench.context());
+  kube::KubeApi api(where, bench.options, bench.context());
   ASSERT_TRUE(api.bind(binding()));
   second_only = true;
   EXPECT_FALSE(api.bind(binding()));
@@ -136,10 +137,10 @@ TEST_F(KubeTlsTest, ARotatedAuthorityIsReadWhenItsTimeHasCome) {
   const auto new_server =
       std::make_unique<ScriptedApi>(make_tls_server(next.issue("server", "IP:127.0.0.1"), next));
   const TempFolder folder;
-  ApiEndpoint where = endpoint(*new_server);
+  kube::ApiEndpoint where = endpoint(*new_server);
   where.authorities.text.clear();
   where.authorities.path = folder.write("ca.crt", authority.pem());
-  KubeApi api(where, bench.options, bench.context());
+  kube::KubeApi api(where, bench.options, bench.context());
   EXPECT_FALSE(api.bind(binding()));
   folder.write("ca.crt", next.pem());
   bench.clock.advance(std::chrono::milliseconds(bench.limits.credentials_reread_ms));
@@ -156,7 +157,7 @@ TEST_F(KubeTlsTest, ListsAndWatchesRunOverTlsAndStop) {
   watch.end = ScriptedReply::End::kHold;
   server->script("watch pods", watch);
   RecordingSink sink;
-  KubeSource source(endpoint(*server), bench.options, bench.context());
+  kube::KubeSource source(endpoint(*server), bench.options, bench.context());
   source.start(sink);
   ASSERT_TRUE(sink.wait_line("pods listed a"));
   ASSERT_TRUE(sink.wait_line("pod changed b@11"));
@@ -167,12 +168,12 @@ TEST(KubeTlsFaultTest, AHandshakeThatHangsEndsWithTheTimeOut) {
   Bench bench;
   bench.options.api_timeout = std::chrono::milliseconds(300);
   const BadServer server(BadServer::Manner::kSilent);
-  ApiEndpoint where = server.endpoint();
+  kube::ApiEndpoint where = server.endpoint();
   where.tls = true;
-  KubeApi api(where, bench.options, bench.context());
+  kube::KubeApi api(where, bench.options, bench.context());
   const auto bound = api.bind(binding());
   ASSERT_FALSE(bound);
-  EXPECT_EQ(bound.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(bound.error().code, base::ErrorCode::kUnavailable);
 }
 
 }  // namespace

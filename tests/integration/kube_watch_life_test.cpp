@@ -21,14 +21,14 @@ class KubeWatchLifeTest : public ::testing::Test {
     server.script("list pods", reply);
   }
   void start() {
-    source = std::make_unique<KubeSource>(server.endpoint(), bench.options, bench.context());
+    source = std::make_unique<kube::KubeSource>(server.endpoint(), bench.options, bench.context());
     source->start(sink);
   }
 
   Bench bench;
   RecordingSink sink;
   ScriptedApi server;  // outlives the source: a watch is held until it is released
-  std::unique_ptr<KubeSource> source;
+  std::unique_ptr<kube::KubeSource> source;
 };
 
 TEST_F(KubeWatchLifeTest, ARelistEndsTheWatchAndListsAtOnce) {

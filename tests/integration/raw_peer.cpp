@@ -110,8 +110,8 @@ RawPeer::~RawPeer() {
   ::close(socket_);
 }
 
-ApiEndpoint RawPeer::endpoint() const {
-  ApiEndpoint endpoint;
+kube::ApiEndpoint RawPeer::endpoint() const {
+  kube::ApiEndpoint endpoint;
   endpoint.tls = false;
   endpoint.host = "127.0.0.1";
   endpoint.port = static_cast<std::uint16_t>(port_);

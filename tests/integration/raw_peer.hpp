@@ -48,7 +48,7 @@ class RawPeer {
   RawPeer& operator=(const RawPeer&) = delete;
 
   /// Without TLS and without a certificate authority.
-  [[nodiscard]] ApiEndpoint endpoint() const;
+  [[nodiscard]] kube::ApiEndpoint endpoint() const;
   /// Connections whose script has ended and that are closed.
   Watched<int> closed;
 

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "sim/trace_objects.hpp"
+#include "sim/trace_conversion.hpp"
 
 namespace snug::testing {
 namespace {
@@ -19,22 +19,22 @@ using nlohmann::json;
 /// The admin port may idle between two pods that leave, however slow the build is.
 constexpr std::int64_t kKeepAliveMs = 3'600'000;
 
-json node_json(const TraceNode& node, std::size_t rank) {
+json node_json(const sim::TraceNode& node, std::size_t rank) {
   json inventory{{"version", 1}, {"gpus", json::array()}};
   for (int index = 0; index < node.gpus; ++index) {
     inventory["gpus"].push_back({{"index", index},
                                  {"model", node.model},
-                                 {"memoryMiB", kTraceGpuMiB},
+                                 {"memoryMiB", sim::kTraceGpuMiB},
                                  {"modes", {"whole", "time-slicing"}}});
   }
-  return {
-      {"kind", "Node"},
-      {"metadata",
-       {{"name", ranked_name(rank)}, {"annotations", {{"snug.dev/inventory", inventory.dump()}}}}},
-      {"status",
-       {{"allocatable",
-         {{"cpu", std::to_string(node.cpu_milli) + "m"},
-          {"memory", std::to_string(node.memory_mib) + "Mi"}}}}}};
+  return {{"kind", "Node"},
+          {"metadata",
+           {{"name", sim::node_name_of_rank(rank)},
+            {"annotations", {{"snug.dev/inventory", inventory.dump()}}}}},
+          {"status",
+           {{"allocatable",
+             {{"cpu", std::to_string(node.cpu_milli) + "m"},
+              {"memory", std::to_string(node.memory_mib) + "Mi"}}}}}};
 }
 
 /// The port in `… NAME=HOST:PORT …`.
@@ -51,33 +51,33 @@ std::vector<int> sorted(std::vector<int> numbers) {
 }  // namespace
 
 void PrintTo(const PlacedAt& placed, std::ostream* out) {
-  *out << (placed.node ? ranked_name(*placed.node) : "nowhere");
+  *out << (placed.node ? sim::node_name_of_rank(*placed.node) : "nowhere");
   for (std::size_t i = 0; i < placed.gpus.size(); ++i) {
     *out << (i == 0 ? " GPUs " : ",") << placed.gpus[i];
   }
 }
 
-ReplayExtender::ReplayExtender(const Trace& trace, const std::string& policy_file)
+ReplayExtender::ReplayExtender(const sim::Trace& trace, const std::string& policy_file)
     : trace_(trace), folder_(::testing::TempDir() + "snug-replay-XXXXXX") {
   EXPECT_NE(::mkdtemp(folder_.data()), nullptr);
   for (std::size_t rank = 0; rank < trace.nodes.size(); ++rank) {
-    quoted_.push_back('"' + ranked_name(rank) + '"');
-    ranks_.emplace(ranked_name(rank), rank);
+    quoted_.push_back('"' + sim::node_name_of_rank(rank) + '"');
+    ranks_.emplace(sim::node_name_of_rank(rank), rank);
   }
   write_cluster();
-  Options options;
+  config::Options options;
   options.listen.port = 0;
   options.admin_listen.port = 0;
   options.cluster = {folder_ + "/cluster.json"};
   options.policy = policy_file;
-  options.answer = AnswerMode::kWinner;
-  options.log.level = LogLevel::kError;
+  options.answer = service::AnswerMode::kWinner;
+  options.log.level = service::LogLevel::kError;
   options.limits.keep_alive_ms = kKeepAliveMs;
   options.limits.admin_keep_alive_ms = kKeepAliveMs;
-  extender_ = std::make_unique<Extender>(std::move(options));
-  const Result<void> started = extender_->start();
+  extender_ = std::make_unique<app::Extender>(std::move(options));
+  const base::Result<void> started = extender_->start();
   EXPECT_TRUE(started) << started.error().message;
-  const std::string line = extender_->listening();
+  const std::string line = extender_->listening_line();
   verbs_ = std::make_unique<HttpClient>(port_of(line, "extender"));
   admin_ = std::make_unique<HttpClient>(port_of(line, "admin"));
 }
@@ -98,10 +98,10 @@ void ReplayExtender::write_cluster() const {
 }
 
 std::string ReplayExtender::pod_json(std::size_t arrival) const {
-  const TracePod& pod = trace_.pods[trace_.arrivals[arrival].pod];
-  const std::string name = arrival_uid(arrival);
+  const sim::TracePod& pod = trace_.pods[trace_.arrivals[arrival].pod];
+  const std::string name = sim::arrival_uid(arrival);
   json annotations = json::object();
-  for (const auto& [key, value] : annotations_of(pod)) annotations[key] = value;
+  for (const auto& [key, value] : sim::annotations_of(pod)) annotations[key] = value;
   const json requests{{"cpu", std::to_string(pod.cpu_milli) + "m"},
                       {"memory", std::to_string(pod.memory_mib) + "Mi"}};
   return json{
@@ -143,23 +143,23 @@ Filtered ReplayExtender::filter(std::size_t arrival, std::span<const std::size_t
 }
 
 void ReplayExtender::bind(std::size_t arrival, std::size_t rank) {
-  const std::string name = arrival_uid(arrival);
+  const std::string name = sim::arrival_uid(arrival);
   const json call{{"PodName", name},
                   {"PodNamespace", "default"},
                   {"PodUID", name},
-                  {"Node", ranked_name(rank)}};
+                  {"Node", sim::node_name_of_rank(rank)}};
   EXPECT_EQ(ask(*verbs_, post_text("/bind", call.dump())), R"({"Error":""})") << name;
 }
 
 void ReplayExtender::end(std::size_t arrival) {
-  (void)ask(*admin_,
-            "DELETE /v1/pods/default/" + arrival_uid(arrival) + " HTTP/1.1\r\nHost: test\r\n\r\n");
+  (void)ask(*admin_, "DELETE /v1/pods/default/" + sim::arrival_uid(arrival) +
+                         " HTTP/1.1\r\nHost: test\r\n\r\n");
 }
 
 std::vector<int> ReplayExtender::gpus_held(std::size_t arrival, std::size_t rank) {
-  const json reply = json::parse(
-      ask(*admin_, "GET /v1/nodes?name=" + ranked_name(rank) + " HTTP/1.1\r\nHost: test\r\n\r\n"));
-  const std::string uid = arrival_uid(arrival);
+  const json reply = json::parse(ask(*admin_, "GET /v1/nodes?name=" + sim::node_name_of_rank(rank) +
+                                                  " HTTP/1.1\r\nHost: test\r\n\r\n"));
+  const std::string uid = sim::arrival_uid(arrival);
   std::vector<int> held;
   for (const json& gpu : reply.at("nodes").at(0).at("gpus")) {
     const json& holders = gpu.at("holders");

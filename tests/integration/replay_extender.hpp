@@ -40,7 +40,7 @@ struct Filtered {
 class ReplayExtender {
  public:
   /// Answers with the winner alone, by the policy of this file. The trace outlives it.
-  ReplayExtender(const Trace& trace, const std::string& policy_file);
+  ReplayExtender(const sim::Trace& trace, const std::string& policy_file);
   ~ReplayExtender();
   ReplayExtender(const ReplayExtender&) = delete;
   ReplayExtender& operator=(const ReplayExtender&) = delete;
@@ -60,11 +60,11 @@ class ReplayExtender {
   [[nodiscard]] std::string pod_json(std::size_t arrival) const;
   [[nodiscard]] std::string ask(HttpClient& client, const std::string& request);
 
-  const Trace& trace_;
+  const sim::Trace& trace_;
   std::string folder_;
   std::vector<std::string> quoted_;           // names of the nodes by rank, as JSON
   std::map<std::string, std::size_t> ranks_;  // of the names
-  std::unique_ptr<Extender> extender_;
+  std::unique_ptr<app::Extender> extender_;
   std::unique_ptr<HttpClient> verbs_;
   std::unique_ptr<HttpClient> admin_;
 };

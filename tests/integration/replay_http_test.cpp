@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "integration/replay_extender.hpp"
-#include "sim/trace_objects.hpp"
+#include "sim/trace_conversion.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/codec/policy_codec.hpp"
 #include "snug/config/files.hpp"
@@ -27,51 +27,57 @@ constexpr std::size_t kArrivals = 2'000;
 constexpr std::size_t kChurningNodes = 60;
 constexpr double kChurningLoad = 1.15;  // asked for, of the GPUs there are
 
-std::string text_of(const std::string& path) { return read_file(path, kMostTraceBytes).value(); }
+std::string text_of(const std::string& path) {
+  return config::read_file(path, base::kMaxTraceBytes).value();
+}
 
 /// The first of the arrivals of this name.
-Trace openb(const std::string& arrivals) {
+sim::Trace openb(const std::string& arrivals) {
   const std::string folder = SNUG_SOURCE_DIR "/bench/packing/openb/";
   const std::string nodes = text_of(folder + "openb_node_list_gpu_node.csv");
   const std::string pods = text_of(folder + "openb_pod_list_default.csv");
   const std::string order = text_of(folder + "arrivals/" + arrivals + ".txt");
-  const Limits limits;
-  Trace trace;
-  trace.nodes = read_trace_nodes({nodes, "nodes"}, limits).value();
-  trace.pods = read_trace_pods({pods, "pods"}, limits).value();
-  EXPECT_TRUE(read_trace_arrivals({order, arrivals}, trace));
+  const base::Limits limits;
+  sim::Trace trace;
+  trace.nodes = sim_codec::read_trace_nodes({nodes, "nodes"}, limits).value();
+  trace.pods = sim_codec::read_trace_pods({pods, "pods"}, limits).value();
+  EXPECT_TRUE(sim_codec::read_trace_arrivals({order, arrivals}, trace));
   trace.arrivals.resize(kArrivals);
   return trace;
 }
 
 /// A cluster that fills up, and none leaves.
-Trace filling() { return openb("default.42"); }
+sim::Trace filling() { return openb("default.42"); }
 
 /// A small cluster in balance: lifetimes are cut so that somewhat more is asked for than there is,
 /// and some find no room.
-Trace churning() {
-  Trace trace = openb("default-churn95.42");
+sim::Trace churning() {
+  sim::Trace trace = openb("default-churn95.42");
   trace.nodes.resize(kChurningNodes);
   double milli = 0;  // that live at a time, in the mean
-  for (const Arrival& arrival : trace.arrivals) {
+  for (const sim::Arrival& arrival : trace.arrivals) {
     milli += static_cast<double>(trace.pods[arrival.pod].milli()) * arrival.lifetime.value_or(0) /
              kArrivals;
   }
   const double factor = kChurningLoad * 1000.0 * static_cast<double>(trace.gpu_count()) / milli;
-  for (Arrival& arrival : trace.arrivals) arrival.lifetime = factor * arrival.lifetime.value_or(0);
+  for (sim::Arrival& arrival : trace.arrivals)
+    arrival.lifetime = factor * arrival.lifetime.value_or(0);
   return trace;
 }
 
-std::vector<Outcome> simulated(const Trace& trace, const std::string& policy_file) {
-  const Limits limits;
-  auto policy = read_policy(text_of(policy_file), policy_file, limits);
-  std::vector<Outcome> outcomes;
-  const SteadyClock clock;
-  const auto placer = policy_placer(std::make_shared<const Policy>(std::move(policy).value()));
-  (void)replay({.trace = trace,
-                .clock = clock,
-                .watcher = [&](const Outcome& outcome) { outcomes.push_back(outcome); }},
-               *placer);
+std::vector<sim::ArrivalOutcome> simulated(const sim::Trace& trace,
+                                           const std::string& policy_file) {
+  const base::Limits limits;
+  auto policy = codec::read_policy(text_of(policy_file), policy_file, limits);
+  std::vector<sim::ArrivalOutcome> outcomes;
+  const base::SteadyClock clock;
+  const auto placer =
+      sim::policy_placer(std::make_shared<const score::Policy>(std::move(policy).value()));
+  (void)sim::replay(
+      {.trace = trace,
+       .clock = clock,
+       .on_outcome = [&](const sim::ArrivalOutcome& outcome) { outcomes.push_back(outcome); }},
+      *placer);
   return outcomes;
 }
 
@@ -84,9 +90,9 @@ struct Seen {
 /// Replays a trace through the program, beside what the simulator decided.
 class HttpReplay {
  public:
-  HttpReplay(const Trace& trace, const std::string& policy_file)
+  HttpReplay(const sim::Trace& trace, const std::string& policy_file)
       : trace_(trace), expected_(simulated(trace, policy_file)), extender_(trace, policy_file) {
-    for (const TraceNode& node : trace.nodes) left_.push_back(host_of(node));
+    for (const sim::TraceNode& node : trace.nodes) left_.push_back(sim::host_in_identity(node));
   }
 
   void run() {
@@ -102,7 +108,7 @@ class HttpReplay {
   Seen seen;
 
  private:
-  [[nodiscard]] const TracePod& pod_of(std::size_t arrival) const {
+  [[nodiscard]] const sim::TracePod& pod_of(std::size_t arrival) const {
     return trace_.pods[trace_.arrivals[arrival].pod];
   }
 
@@ -110,19 +116,20 @@ class HttpReplay {
     while (!leaving_.empty() && leaving_.begin()->first <= static_cast<double>(arrival)) {
       const std::size_t gone = leaving_.begin()->second;
       leaving_.erase(leaving_.begin());
-      HostAmounts& left = left_[expected_[gone].node.value_or(0)];  // only placed ones leave
-      left.cpu_milli += host_of(pod_of(gone)).cpu_milli;
-      left.memory_bytes += host_of(pod_of(gone)).memory_bytes;
+      model::HostResources& left =
+          left_[expected_[gone].node.value_or(0)];  // only placed ones leave
+      left.cpu_milli += sim::host_in_identity(pod_of(gone)).cpu_milli;
+      left.memory_bytes += sim::host_in_identity(pod_of(gone)).memory_bytes;
       extender_.end(gone);
-      living_.erase(arrival_uid(gone));
+      living_.erase(sim::arrival_uid(gone));
       ++seen.left;
     }
   }
 
-  [[nodiscard]] std::vector<std::size_t> nodes_with_room(const HostAmounts& asked) const {
+  [[nodiscard]] std::vector<std::size_t> nodes_with_room(const model::HostResources& asked) const {
     std::vector<std::size_t> ranks;
     for (std::size_t rank = 0; rank < left_.size(); ++rank) {
-      const HostAmounts& left = left_[rank];
+      const model::HostResources& left = left_[rank];
       if (asked.cpu_milli <= left.cpu_milli && asked.memory_bytes <= left.memory_bytes) {
         ranks.push_back(rank);
       }
@@ -131,7 +138,7 @@ class HttpReplay {
   }
 
   void arrive(std::size_t arrival) {
-    const HostAmounts host = host_of(pod_of(arrival));
+    const model::HostResources host = sim::host_in_identity(pod_of(arrival));
     const std::vector<std::size_t> asked = nodes_with_room(host);
     const bool gpu = pod_of(arrival).gpus > 0;
     const PlacedAt extender = gpu ? place(arrival, asked) : pass(arrival, asked);
@@ -145,7 +152,7 @@ class HttpReplay {
     }
     left_[*extender.node].cpu_milli -= host.cpu_milli;
     left_[*extender.node].memory_bytes -= host.memory_bytes;
-    if (gpu) living_.emplace(arrival_uid(arrival), extender);
+    if (gpu) living_.emplace(sim::arrival_uid(arrival), extender);
     if (const auto& lifetime = trace_.arrivals[arrival].lifetime) {
       leaving_.emplace(static_cast<double>(arrival) + *lifetime, arrival);
     }
@@ -160,7 +167,7 @@ class HttpReplay {
       return {};
     }
     EXPECT_EQ(filtered.kept.size(), 1) << "there is one winner";
-    const auto winner = std::ranges::find(asked, filtered.kept.front(), ranked_name);
+    const auto winner = std::ranges::find(asked, filtered.kept.front(), sim::node_name_of_rank);
     if (winner == asked.end()) {
       ADD_FAILURE() << "arrival " << arrival << ": " << filtered.kept.front() << " was not asked";
       return {};
@@ -189,11 +196,11 @@ class HttpReplay {
     }
   }
 
-  const Trace& trace_;
-  std::vector<Outcome> expected_;
+  const sim::Trace& trace_;
+  std::vector<sim::ArrivalOutcome> expected_;
   ReplayExtender extender_;
   std::string refusal_;                               // what filter said last, where it refused
-  std::vector<HostAmounts> left_;                     // of the nodes, by rank
+  std::vector<model::HostResources> left_;            // of the nodes, by rank
   std::set<std::pair<double, std::size_t>> leaving_;  // when, who
   std::map<std::string, PlacedAt> living_;            // GPU pods
 };
@@ -206,7 +213,7 @@ class ReplayHttpTest : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(ReplayHttpTest, AFillingClusterIsPackedAsTheSimulatorPacksIt) {
-  const Trace trace = filling();
+  const sim::Trace trace = filling();
   HttpReplay replay(trace, policy_file());
   replay.run();
   if (HasFailure()) return;
@@ -214,7 +221,7 @@ TEST_P(ReplayHttpTest, AFillingClusterIsPackedAsTheSimulatorPacksIt) {
 }
 
 TEST_P(ReplayHttpTest, AChurningClusterIsPackedAsTheSimulatorPacksIt) {
-  const Trace trace = churning();
+  const sim::Trace trace = churning();
   HttpReplay replay(trace, policy_file());
   replay.run();
   if (HasFailure()) return;

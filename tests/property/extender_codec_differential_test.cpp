@@ -226,16 +226,17 @@ class Generator {
   std::mt19937_64 random_;
 };
 
-void expect_same(const ScheduleCall& call, OracleCall expected) {
+void expect_same(const codec::ScheduleCall& call, OracleCall expected) {
   // A repeated key that nobody reads stands there twice, and in the oracle's tree once.
   EXPECT_GE(call.pod.annotation_bytes, expected.pod.annotation_bytes);
   expected.pod.annotation_bytes = call.pod.annotation_bytes;
   EXPECT_EQ(call.pod, expected.pod);
-  EXPECT_EQ(call.nodes_form, expected.nodes_form);
-  EXPECT_EQ(std::vector<std::string>(call.names.begin(), call.names.end()), expected.names);
-  ASSERT_EQ(call.objects.size(), expected.objects.size());
-  for (std::size_t i = 0; i < call.objects.size(); ++i) {
-    EXPECT_EQ(oracle_object(call.objects[i], kDepth), expected.objects[i]);
+  EXPECT_EQ(call.has_node_objects, expected.nodes_form);
+  EXPECT_EQ(std::vector<std::string>(call.node_names.begin(), call.node_names.end()),
+            expected.names);
+  ASSERT_EQ(call.node_objects.size(), expected.objects.size());
+  for (std::size_t i = 0; i < call.node_objects.size(); ++i) {
+    EXPECT_EQ(oracle_object(call.node_objects[i], kDepth), expected.objects[i]);
   }
 }
 
@@ -243,10 +244,10 @@ TEST(ExtenderCodecDifferentialTest, TwoReadersAgreeOnRandomBodies) {
   const std::uint64_t seed = test_seed();
   std::cout << "SNUG_TEST_SEED=" << seed << '\n';
   Generator generator{seed};
-  Limits limits;
+  base::Limits limits;
   limits.max_json_depth = kDepth;
   limits.max_names_per_call = kNames;
-  ExtenderReader reader{limits};
+  codec::ExtenderReader reader{limits};
   int accepted = 0;
   int refused = 0;
   for (int round = 0; round < kRounds; ++round) {

@@ -12,54 +12,54 @@
 #include "many.hpp"
 #include "random_cluster.hpp"
 #include "snug/fit/pod_charge.hpp"
-#include "support/states.hpp"
+#include "support/node_states.hpp"
 
 namespace snug::fit_brim_property_test {
 namespace {
 
 struct Brim {
-  NodeInventory inventory;
-  std::vector<HoldingPtr> holdings;
-  GpuRequest request;
+  model::NodeInventory inventory;
+  std::vector<model::HoldingPtr> holdings;
+  model::GpuRequest request;
 };
 
-NodeInventory draw_box(int gpus) {
-  NodeInventory node;
+model::NodeInventory draw_box(int gpus) {
+  model::NodeInventory node;
   node.name = "n1";
   const bool mixed = one_in(3);
   std::int64_t capacity = draw_from<std::int64_t>({16384, 40960, 81920});
   for (int i = 0; i < gpus; ++i) {
     if (mixed && one_in(2)) capacity = draw_from<std::int64_t>({16384, 40960, 81920});
     node.gpus.push_back({.index = i,
-                         .uuid = gpu_uuid("n1", i),
+                         .uuid = make_gpu_uuid("n1", i),
                          .model = "A",
                          .memory = {capacity},
-                         .modes = {GpuMode::kWhole, GpuMode::kTimeSlicing}});
+                         .allowed_modes = {model::GpuMode::kWhole, model::GpuMode::kTimeSlicing}});
   }
   return node;
 }
 
-ContainerRequest draw_share(int style) {
-  ContainerRequest asked;
+model::ContainerRequest draw_share(int style) {
+  model::ContainerRequest asked;
   if (style == 0 && one_in(3)) {
-    asked.ask = MemoryAsk{{1000 + draw(12000)}};
+    asked.device = model::MemoryRequest{{1000 + draw(12000)}};
   } else if (style == 1) {
-    asked.ask = FractionAsk{50 * (1 + draw(14))};
+    asked.device = model::FractionRequest{50 * (1 + draw(14))};
   } else {
-    asked.ask = FractionAsk{style == 2 ? 250 + draw(200) : 100 + draw(600)};
+    asked.device = model::FractionRequest{style == 2 ? 250 + draw(200) : 100 + draw(600)};
   }
   if (style == 0 && one_in(3)) asked.compute_percent = 5 + draw(60);
   return asked;
 }
 
-GpuRequest draw_containers(bool with_inits) {
-  GpuRequest request;
+model::GpuRequest draw_containers(bool with_inits) {
+  model::GpuRequest request;
   const int containers = 2 + draw(7);
   const int style = draw(4);
   for (int c = 0; c < containers; ++c) {
-    ContainerRequest asked = draw_share(style);
-    if (one_in(12)) asked = {.ask = WholeAsk{}};
-    asked.kind = with_inits ? draw_kind() : ContainerKind::kApp;
+    model::ContainerRequest asked = draw_share(style);
+    if (one_in(12)) asked = {.device = model::WholeGpuRequest{}};
+    asked.type = with_inits ? draw_kind() : model::ContainerType::kApp;
     asked.container = "c" + std::to_string(c);
     asked.count = 0;
     request.containers.push_back(std::move(asked));
@@ -67,28 +67,28 @@ GpuRequest draw_containers(bool with_inits) {
   return request;
 }
 
-bool wants_whole(const ContainerRequest& asked) {
-  return std::holds_alternative<WholeAsk>(asked.ask);
+bool wants_whole(const model::ContainerRequest& asked) {
+  return std::holds_alternative<model::WholeGpuRequest>(asked.device);
 }
 
 /// Puts containers on the GPU in a random order while they fit, and fills what is left, or some of
 /// it, by a holding.
-void fill(Brim& brim, const GpuInfo& gpu, std::int64_t& devices) {
+void fill(Brim& brim, const model::GpuInfo& gpu, std::int64_t& devices) {
   constexpr std::int64_t kMostDevices = 64;
   std::vector<std::size_t> order(brim.request.containers.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   for (std::size_t i = order.size(); i > 1; --i) {
     std::swap(order[i - 1], order[static_cast<std::size_t>(draw(static_cast<int>(i)))]);
   }
-  PodCharge charge;
+  fit::PodCharge charge;
   bool used = false;
   bool whole = false;
   for (const std::size_t c : order) {
-    ContainerRequest& asked = brim.request.containers[c];
+    model::ContainerRequest& asked = brim.request.containers[c];
     if (devices == kMostDevices || whole || (used && wants_whole(asked))) continue;
     const auto cost = FitOracle::cost(asked, gpu.memory.value);
-    charge.add(asked.kind, c, {{cost.memory}, {cost.compute}});
-    if (charge.total().memory > gpu.memory || charge.total().compute > kWholeGpu) {
+    charge.add(asked.type, c, {{cost.memory}, {cost.compute}});
+    if (charge.total().memory > gpu.memory || charge.total().compute > base::kWholeGpu) {
       charge.remove_last();
       continue;
     }
@@ -98,9 +98,9 @@ void fill(Brim& brim, const GpuInfo& gpu, std::int64_t& devices) {
     ++devices;
   }
   if (whole || one_in(5)) return;
-  const Charge total = used ? charge.total() : Charge{};
-  const MebiBytes memory = gpu.memory - total.memory;
-  const MilliGpu compute = kWholeGpu - total.compute;
+  const fit::Charge total = used ? charge.total() : fit::Charge{};
+  const base::MebiBytes memory = gpu.memory - total.memory;
+  const base::MilliGpu compute = base::kWholeGpu - total.compute;
   if (memory.value == 0 || compute.value == 0) return;
   brim.holdings.push_back(make_holding("h" + std::to_string(gpu.index), "n1",
                                        {make_share(gpu.index, memory.value, compute.value)}));
@@ -111,37 +111,37 @@ Brim draw_brim(int most_gpus, bool with_inits) {
             .holdings = {},
             .request = draw_containers(with_inits)};
   std::int64_t devices = 0;
-  for (const GpuInfo& gpu : brim.inventory.gpus) fill(brim, gpu, devices);
+  for (const model::GpuInfo& gpu : brim.inventory.gpus) fill(brim, gpu, devices);
   std::erase_if(brim.request.containers,
-                [](const ContainerRequest& asked) { return asked.count == 0; });
+                [](const model::ContainerRequest& asked) { return asked.count == 0; });
   return brim;
 }
 
 /// False: the search gave up.
 bool is_found(const Brim& brim) {
-  const NodeStatePtr node =
-      add_up(std::make_shared<const NodeInventory>(brim.inventory), brim.holdings);
+  const model::NodeStatePtr node = fit::build_node_state(
+      std::make_shared<const model::NodeInventory>(brim.inventory), brim.holdings);
   RC_PRE(brim.request.containers.size() > 1);
-  for (const ContainerRequest& asked : brim.request.containers) {
+  for (const model::ContainerRequest& asked : brim.request.containers) {
     const auto cost = FitOracle::cost(asked, 40960);
-    RC_LOG() << (asked.kind == ContainerKind::kInit      ? "init"
-                 : asked.kind == ContainerKind::kSidecar ? "sidecar"
-                                                         : "app")
+    RC_LOG() << (asked.type == model::ContainerType::kInit      ? "init"
+                 : asked.type == model::ContainerType::kSidecar ? "sidecar"
+                                                                : "app")
              << " of " << cost.memory << " MiB, " << cost.compute << "m on 40960 MiB, "
              << asked.count << " times\n";
   }
   RC_LOG() << describe(*node);
-  FitMemo memo(brim.request);
-  PlacementList options;
-  const auto [reason, gave_up] = fit_several_containers(*node, {}, memo, options);
+  fit::FitMemo memo(brim.request);
+  model::PlacementList options;
+  const auto [reason, gave_up] = fit::fit_several_containers(*node, {}, memo, options);
   RC_TAG(std::to_string(brim.request.containers.size()) + " containers",
-         reason == ReasonCode::kNone ? "found" : "given up");
-  RC_ASSERT(can_fit(*node, {}, memo) == (reason == ReasonCode::kNone));
+         reason == model::ReasonCode::kNone ? "found" : "given up");
+  RC_ASSERT(fit::can_fit(*node, {}, memo) == (reason == model::ReasonCode::kNone));
   if (gave_up) return false;
-  RC_ASSERT(reason == ReasonCode::kNone);
+  RC_ASSERT(reason == model::ReasonCode::kNone);
   const FitOracle oracle(brim.inventory, brim.holdings);
   for (std::size_t i = 0; i < options.size(); ++i) {
-    RC_ASSERT(oracle.accepts(brim.request, options[i].takes));
+    RC_ASSERT(oracle.accepts(brim.request, options[i].allocations));
   }
   return true;
 }
@@ -166,21 +166,21 @@ TEST(FitBrimProperty, OnSixteenGpusFewAreGivenUp) { EXPECT_LE(given_up_of(1'000,
 TEST(FitBrimProperty, TheNodesOfACallDoNotChangeEachOthersAnswers) {
   holds_in(30, [] {
     Brim other = draw_brim(16, true);
-    const GpuRequest request = other.request;
+    const model::GpuRequest request = other.request;
     RC_PRE(request.containers.size() > 1);
-    FitMemo shared(request);
-    PlacementList together;
-    PlacementList alone;
+    fit::FitMemo shared(request);
+    model::PlacementList together;
+    model::PlacementList alone;
     for (int i = 0; i < 40; ++i) {
       if (i % 4 == 3) {
         other = draw_brim(16, false);
       } else {
         std::ranges::rotate(other.inventory.gpus, other.inventory.gpus.begin() + 1);
       }
-      const NodeStatePtr node =
-          add_up(std::make_shared<const NodeInventory>(other.inventory), other.holdings);
-      FitMemo fresh(request);
-      RC_ASSERT(fit(*node, {}, shared, together) == fit(*node, {}, fresh, alone));
+      const model::NodeStatePtr node = fit::build_node_state(
+          std::make_shared<const model::NodeInventory>(other.inventory), other.holdings);
+      fit::FitMemo fresh(request);
+      RC_ASSERT(fit::fit(*node, {}, shared, together) == fit::fit(*node, {}, fresh, alone));
       RC_ASSERT(together.size() == alone.size());
     }
   });

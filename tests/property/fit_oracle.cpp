@@ -9,32 +9,36 @@
 namespace snug {
 namespace {
 
-using Users = std::vector<const ContainerRequest*>;
+using Users = std::vector<const model::ContainerRequest*>;
 
 /// A GPU that is gone may have been of any size.
 constexpr std::int64_t kAnySize = std::int64_t{1} << 43;
 
-bool sharing(GpuMode mode) { return mode == GpuMode::kTimeSlicing || mode == GpuMode::kMps; }
-
-bool wants_whole(const ContainerRequest& asked) {
-  return std::holds_alternative<WholeAsk>(asked.ask);
+bool sharing(model::GpuMode mode) {
+  return mode == model::GpuMode::kTimeSlicing || mode == model::GpuMode::kMps;
 }
 
-bool names_slice(const ContainerRequest& asked) {
-  return std::holds_alternative<SliceAsk>(asked.ask);
+bool wants_whole(const model::ContainerRequest& asked) {
+  return std::holds_alternative<model::WholeGpuRequest>(asked.device);
 }
 
-bool is_init(const ContainerRequest& asked) { return asked.kind == ContainerKind::kInit; }
+bool names_slice(const model::ContainerRequest& asked) {
+  return std::holds_alternative<model::SliceRequest>(asked.device);
+}
 
-bool content_with(Isolation isolation, GpuMode mode) {
+bool is_init(const model::ContainerRequest& asked) {
+  return asked.type == model::ContainerType::kInit;
+}
+
+bool content_with(model::Isolation isolation, model::GpuMode mode) {
   switch (isolation) {
-    case Isolation::kAny:
+    case model::Isolation::kAny:
       return true;
-    case Isolation::kTimeSlicing:
-      return mode == GpuMode::kTimeSlicing;
-    case Isolation::kMps:
-      return mode == GpuMode::kMps;
-    case Isolation::kMig:
+    case model::Isolation::kTimeSlicing:
+      return mode == model::GpuMode::kTimeSlicing;
+    case model::Isolation::kMps:
+      return mode == model::GpuMode::kMps;
+    case model::Isolation::kMig:
       break;
   }
   return false;
@@ -51,11 +55,11 @@ bool matches(const std::string& glob, const std::string& text) {
          matches(glob.substr(1), text.substr(1));
 }
 
-bool takes_model(const ModelFilter& filter, std::string model) {
+bool takes_model(const model::ModelFilter& filter, std::string model) {
   model = model.substr(0, model.find("-SHARED"));
   model = model.substr(0, model.find("-MIG-"));
-  bool wanted = filter.wanted.empty();
-  for (const std::string& glob : filter.wanted) wanted = wanted || matches(glob, model);
+  bool wanted = filter.included.empty();
+  for (const std::string& glob : filter.included) wanted = wanted || matches(glob, model);
   for (const std::string& glob : filter.excluded) wanted = wanted && !matches(glob, model);
   return wanted;
 }
@@ -66,7 +70,7 @@ std::int64_t in(const std::map<std::string, std::int64_t, std::less<>>& units,
   return found == units.end() ? 0 : found->second;
 }
 
-std::int64_t milli_of_units(const NodeInventory& node, const std::string& resource,
+std::int64_t milli_of_units(const model::NodeInventory& node, const std::string& resource,
                             std::int64_t count) {
   if (resource.starts_with("nvidia.com/mig-")) return 0;
   const std::int64_t each = 1000 / node.replicas + (1000 % node.replicas == 0 ? 0 : 1);
@@ -75,14 +79,14 @@ std::int64_t milli_of_units(const NodeInventory& node, const std::string& resour
 
 }  // namespace
 
-FitOracle::FitOracle(const NodeInventory& node, const std::vector<HoldingPtr>& holdings,
-                     Asker asker)
+FitOracle::FitOracle(const model::NodeInventory& node,
+                     const std::vector<model::HoldingPtr>& holdings, Asker asker)
     : node_(node), asker_(std::move(asker)) {
-  for (const GpuInfo& info : node.gpus) {
+  for (const model::GpuInfo& info : node.gpus) {
     gpus_.push_back({.info = info, .closed = !info.healthy});
     if (const LiteralCard* card = card_of(info)) gpus_.back().slices.emplace(*card, info, node);
   }
-  for (const HoldingPtr& holding : holdings) hold(*holding);
+  for (const model::HoldingPtr& holding : holdings) hold(*holding);
   for (Gpu& gpu : gpus_) {
     if (gpu.slices) continue;
     const std::int64_t over = gpu.used.memory - gpu.info.memory.value;
@@ -91,19 +95,19 @@ FitOracle::FitOracle(const NodeInventory& node, const std::vector<HoldingPtr>& h
   }
 }
 
-void FitOracle::hold(const Holding& holding) {
+void FitOracle::hold(const model::Holding& holding) {
   bool devices = false;
   bool units = false;
   std::map<std::size_t, std::vector<Part>> parts;
   std::map<std::size_t, std::vector<MigOracle::Held>> slices;
   for (std::size_t c = 0; c < holding.reservation.containers.size(); ++c) {
-    const ReservedContainer& container = holding.reservation.containers[c];
-    if (const auto* count = std::get_if<KubeletUnits>(&container.given)) {
+    const model::ReservedContainer& container = holding.reservation.containers[c];
+    if (const auto* count = std::get_if<model::KubeletUnits>(&container.assigned)) {
       units_[count->resource] += count->count;
       units = true;
       continue;
     }
-    for (const auto& device : std::get<std::vector<ReservedDevice>>(container.given)) {
+    for (const auto& device : std::get<std::vector<model::ReservedDevice>>(container.assigned)) {
       devices = true;
       const std::size_t at = gpu_of(device);
       Gpu& gpu = gpus_[at];
@@ -112,15 +116,17 @@ void FitOracle::hold(const Holding& holding) {
       const bool other = !device.uuid.empty() && !gpu.info.uuid.empty();
       const bool changed = other && device.uuid != gpu.info.uuid;
       const bool wrong_mode =
-          device.mode == GpuMode::kMig ? !gpu.info.mig : !gpu.allows(device.mode);
-      const bool known = c < holding.asks.size() && holding.asks[c].has_value();
-      const ContainerRequest* const asked = known ? &*holding.asks[c] : nullptr;
+          device.mode == model::GpuMode::kMig ? !gpu.info.mig_enabled : !gpu.allows(device.mode);
+      const bool known =
+          c < holding.container_requests.size() && holding.container_requests[c].has_value();
+      const model::ContainerRequest* const asked =
+          known ? &*holding.container_requests[c] : nullptr;
       const bool forged = known && !gpu.vanished && !gpu.may_state(*asked, device);
-      if (gpu.slices) slices[at].push_back({&device, asked, holding.kind_of(c)});
+      if (gpu.slices) slices[at].push_back({&device, asked, holding.container_type(c)});
       const bool mixed = gpu.mode != device.mode;
       gpu.closed = gpu.closed || holding.suspect || wrong_mode || forged || changed || mixed;
       gpu.apart = gpu.apart || apart(holding.name_space);
-      parts[at].push_back({.kind = holding.kind_of(c),
+      parts[at].push_back({.kind = holding.container_type(c),
                            .position = c,
                            .cost = gpu.counts(device, forged ? nullptr : asked)});
     }
@@ -141,10 +147,10 @@ void FitOracle::hold(const Holding& holding) {
   apart_from_units_ = apart_from_units_ || (asks_gpus && apart(holding.name_space));
 }
 
-std::size_t FitOracle::gpu_of(const ReservedDevice& device) {
+std::size_t FitOracle::gpu_of(const model::ReservedDevice& device) {
   std::optional<std::size_t> by_index;
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
-    const GpuInfo& info = gpus_[i].info;
+    const model::GpuInfo& info = gpus_[i].info;
     if (gpus_[i].vanished) {
       if (!by_index && info.index == device.index && info.uuid == device.uuid) return i;
       continue;
@@ -164,7 +170,7 @@ std::size_t FitOracle::gpu_of(const ReservedDevice& device) {
 FitOracle::Cost FitOracle::together(const std::vector<Part>& parts) {
   std::set<std::size_t> moments;  // the position of the init container that runs then
   for (const Part& part : parts) {
-    if (part.kind == ContainerKind::kInit) moments.insert(part.position);
+    if (part.kind == model::ContainerType::kInit) moments.insert(part.position);
   }
   constexpr std::size_t kAllStarted = SIZE_MAX;
   moments.insert(kAllStarted);
@@ -172,9 +178,9 @@ FitOracle::Cost FitOracle::together(const std::vector<Part>& parts) {
   for (const std::size_t moment : moments) {
     Cost now;
     for (const Part& part : parts) {
-      const bool runs = part.kind == ContainerKind::kInit      ? part.position == moment
-                        : part.kind == ContainerKind::kSidecar ? part.position < moment
-                                                               : moment == kAllStarted;
+      const bool runs = part.kind == model::ContainerType::kInit      ? part.position == moment
+                        : part.kind == model::ContainerType::kSidecar ? part.position < moment
+                                                                      : moment == kAllStarted;
       if (!runs) continue;
       now.memory += part.cost.memory;
       now.compute += part.cost.compute;
@@ -186,23 +192,24 @@ FitOracle::Cost FitOracle::together(const std::vector<Part>& parts) {
 
 bool FitOracle::apart(const std::string& other) const {
   if (other == asker_.name_space) return false;
-  return asker_.rules.of(other).own_namespace_only ||
-         asker_.rules.of(asker_.name_space).own_namespace_only;
+  return asker_.rules.rule_for(other).own_namespace_only ||
+         asker_.rules.rule_for(asker_.name_space).own_namespace_only;
 }
 
 std::optional<std::int64_t> FitOracle::cap_left() const {
-  const auto& cap = asker_.rules.of(asker_.name_space).cap;
+  const auto& cap = asker_.rules.rule_for(asker_.name_space).cap;
   if (!cap) return std::nullopt;
   return cap->value - asker_.held;
 }
 
-bool FitOracle::Gpu::allows(GpuMode wanted) const {
-  return !info.mig && std::ranges::count(info.modes, wanted) > 0;
+bool FitOracle::Gpu::allows(model::GpuMode wanted) const {
+  return !info.mig_enabled && std::ranges::count(info.allowed_modes, wanted) > 0;
 }
 
 /// Some size from an eighth less to an eighth more than today's must explain what is stated.
-bool FitOracle::Gpu::may_state(const ContainerRequest& asked, const ReservedDevice& device) const {
-  if (device.mode == GpuMode::kMig) return true;
+bool FitOracle::Gpu::may_state(const model::ContainerRequest& asked,
+                               const model::ReservedDevice& device) const {
+  if (device.mode == model::GpuMode::kMig) return true;
   const std::int64_t eighth = info.memory.value / 8;
   const Cost small = cost(asked, info.memory.value - eighth);
   const Cost large = cost(asked, info.memory.value + eighth);
@@ -212,12 +219,12 @@ bool FitOracle::Gpu::may_state(const ContainerRequest& asked, const ReservedDevi
          device.compute.value >= least && device.compute.value <= most;
 }
 
-FitOracle::Cost FitOracle::cost(const ContainerRequest& asked, std::int64_t capacity) {
+FitOracle::Cost FitOracle::cost(const model::ContainerRequest& asked, std::int64_t capacity) {
   Cost cost{capacity, 1000};
-  if (const auto* fraction = std::get_if<FractionAsk>(&asked.ask)) {
+  if (const auto* fraction = std::get_if<model::FractionRequest>(&asked.device)) {
     const std::int64_t memory = (fraction->thousandths * capacity) / 1000;
     cost = {memory == 0 ? 1 : memory, fraction->thousandths};
-  } else if (const auto* memory = std::get_if<MemoryAsk>(&asked.ask)) {
+  } else if (const auto* memory = std::get_if<model::MemoryRequest>(&asked.device)) {
     const std::int64_t compute = (1000 * memory->memory.value) / capacity;
     cost = {memory->memory.value, compute == 0 ? 1 : compute};
   }
@@ -226,40 +233,41 @@ FitOracle::Cost FitOracle::cost(const ContainerRequest& asked, std::int64_t capa
   return cost;
 }
 
-std::int64_t FitOracle::held_by(const Holding& holding, const NodeInventory& node) {
+std::int64_t FitOracle::held_by(const model::Holding& holding, const model::NodeInventory& node) {
   std::int64_t sum = 0;
   std::map<std::pair<int, std::string>, std::vector<Part>> parts;
   for (std::size_t c = 0; c < holding.reservation.containers.size(); ++c) {
-    const auto& given = holding.reservation.containers[c].given;
-    if (const auto* units = std::get_if<KubeletUnits>(&given)) {
+    const auto& given = holding.reservation.containers[c].assigned;
+    if (const auto* units = std::get_if<model::KubeletUnits>(&given)) {
       sum += milli_of_units(node, units->resource, units->count);
       continue;
     }
-    for (const auto& device : std::get<std::vector<ReservedDevice>>(given)) {
-      const std::int64_t compute = device.mode == GpuMode::kWhole ? 1000 : device.compute.value;
-      parts[{device.index, device.uuid}].push_back({holding.kind_of(c), c, {0, compute}});
+    for (const auto& device : std::get<std::vector<model::ReservedDevice>>(given)) {
+      const std::int64_t compute =
+          device.mode == model::GpuMode::kWhole ? 1000 : device.compute.value;
+      parts[{device.index, device.uuid}].push_back({holding.container_type(c), c, {0, compute}});
     }
   }
   for (const auto& [gpu, of_gpu] : parts) sum += together(of_gpu).compute;
   return sum;
 }
 
-bool FitOracle::gate_says(ReasonCode reason, const GpuRequest& request) const {
-  const bool kubelet = request.kubelet_assigned();
-  if (reason == ReasonCode::kNone) return false;
+bool FitOracle::gate_says(model::ReasonCode reason, const model::GpuRequest& request) const {
+  const bool kubelet = request.is_kubelet_assigned();
+  if (reason == model::ReasonCode::kNone) return false;
   if (reason == node_.closed_to_all) return true;
   if (reason == node_.closed_to_annotated && !kubelet) return true;
   switch (reason) {
-    case ReasonCode::kWrongPool:
-      return node_.pool == (kubelet ? Pool::kShares : Pool::kWhole);
-    case ReasonCode::kOtherKind:
+    case model::ReasonCode::kWrongPool:
+      return node_.pool == (kubelet ? model::Pool::kShares : model::Pool::kWhole);
+    case model::ReasonCode::kOtherKind:
       return kubelet ? with_devices_ + unplaced_ > 0 : with_units_ > 0;
-    case ReasonCode::kNodeClosed:
+    case model::ReasonCode::kNodeClosed:
       return !kubelet && unplaced_ > 0;
-    case ReasonCode::kNoGpu:
+    case model::ReasonCode::kNoGpu:
       return !kubelet && node_.gpus.empty();
-    case ReasonCode::kNotEnforced: {
-      const auto share = [](const ContainerRequest& asked) {
+    case model::ReasonCode::kNotEnforced: {
+      const auto share = [](const model::ContainerRequest& asked) {
         return !wants_whole(asked) && !names_slice(asked);
       };
       const auto sliced = [](const Gpu& gpu) { return gpu.slices.has_value(); };
@@ -273,39 +281,39 @@ bool FitOracle::gate_says(ReasonCode reason, const GpuRequest& request) const {
 }
 
 bool FitOracle::wants_enforcement() const {
-  return !node_.enforced && asker_.rules.of(asker_.name_space).require_enforcement;
+  return !node_.enforces_shares && asker_.rules.rule_for(asker_.name_space).require_enforcement;
 }
 
-bool FitOracle::gates_open(const GpuRequest& request) const {
-  for (std::size_t code = 0; code < all_reasons().size(); ++code) {
-    if (gate_says(static_cast<ReasonCode>(code), request)) return false;
+bool FitOracle::gates_open(const model::GpuRequest& request) const {
+  for (std::size_t code = 0; code < model::all_reasons().size(); ++code) {
+    if (gate_says(static_cast<model::ReasonCode>(code), request)) return false;
   }
   return true;
 }
 
-bool FitOracle::possible(const GpuRequest& request) const {
+bool FitOracle::possible(const model::GpuRequest& request) const {
   if (!gates_open(request)) return false;
-  if (request.kubelet_assigned()) return reason_for_units(request) == ReasonCode::kNone;
+  if (request.is_kubelet_assigned()) return reason_for_units(request) == model::ReasonCode::kNone;
   return exists(request, Rule::kNeighbours);
 }
 
-bool FitOracle::possible_on(const GpuRequest& request, std::size_t gpu) const {
+bool FitOracle::possible_on(const model::GpuRequest& request, std::size_t gpu) const {
   return gates_open(request) &&
          alone(request.containers.front(), gpus_.at(gpu), Rule::kNeighbours) &&
          serves(request, Rule::kNeighbours, {1U << gpu});
 }
 
-ReasonCode FitOracle::reason_for_units(const GpuRequest& request) const {
+model::ReasonCode FitOracle::reason_for_units(const model::GpuRequest& request) const {
   std::map<std::string, std::int64_t> wanted;
   std::int64_t milli = 0;
-  for (const ContainerRequest& container : request.containers) {
-    const std::string& resource = std::get<KubeletAsk>(container.ask).resource;
+  for (const model::ContainerRequest& container : request.containers) {
+    const std::string& resource = std::get<model::KubeletRequest>(container.device).resource;
     wanted[resource] += container.count;
     milli += milli_of_units(node_, resource, container.count);
   }
   const auto any = [&](auto&& speaks_against) {
     return std::ranges::any_of(wanted, [&](const auto& entry) {
-      const std::int64_t now = in(node_.kubelet_units, entry.first);
+      const std::int64_t now = in(node_.kubelet_allocatable, entry.first);
       const std::int64_t ever = std::max(now, in(node_.kubelet_capacity, entry.first));
       const auto used = units_.find(entry.first);
       const std::int64_t free = now - (used == units_.end() ? 0 : used->second);
@@ -314,29 +322,32 @@ ReasonCode FitOracle::reason_for_units(const GpuRequest& request) const {
   };
   using Int = std::int64_t;
   if (any([](Int asked, Int ever, Int, Int) { return ever > 0 && asked > ever; })) {
-    return ReasonCode::kTooLarge;
+    return model::ReasonCode::kTooLarge;
   }
   const auto missing = [&](const auto& entry) {
-    const Int ever = in(node_.kubelet_units, entry.first) + in(node_.kubelet_capacity, entry.first);
+    const Int ever =
+        in(node_.kubelet_allocatable, entry.first) + in(node_.kubelet_capacity, entry.first);
     return ever == 0 && entry.first.starts_with("nvidia.com/mig-");
   };
-  if (std::ranges::any_of(wanted, missing)) return ReasonCode::kNoProfile;
-  if (any([](Int, Int ever, Int, Int) { return ever == 0; })) return ReasonCode::kWrongMode;
-  if (any([](Int asked, Int, Int now, Int) { return asked > now; })) return ReasonCode::kUnhealthy;
-  if (cap_left() && milli > *cap_left()) return ReasonCode::kCapReached;
-  if (any([](Int asked, Int, Int, Int free) { return asked > free; })) return ReasonCode::kNoRoom;
+  if (std::ranges::any_of(wanted, missing)) return model::ReasonCode::kNoProfile;
+  if (any([](Int, Int ever, Int, Int) { return ever == 0; })) return model::ReasonCode::kWrongMode;
+  if (any([](Int asked, Int, Int now, Int) { return asked > now; }))
+    return model::ReasonCode::kUnhealthy;
+  if (cap_left() && milli > *cap_left()) return model::ReasonCode::kCapReached;
+  if (any([](Int asked, Int, Int, Int free) { return asked > free; }))
+    return model::ReasonCode::kNoRoom;
   const bool meets = node_.replicas > 1 && apart_from_units_;
-  return meets ? ReasonCode::kOtherNamespace : ReasonCode::kNone;
+  return meets ? model::ReasonCode::kOtherNamespace : model::ReasonCode::kNone;
 }
 
-bool FitOracle::exists(const GpuRequest& request, Rule last) const {
+bool FitOracle::exists(const model::GpuRequest& request, Rule last) const {
   Assignment chosen;
   return extend(request, last, chosen);
 }
 
-bool FitOracle::extend(const GpuRequest& request, Rule last, Assignment& chosen) const {
+bool FitOracle::extend(const model::GpuRequest& request, Rule last, Assignment& chosen) const {
   if (chosen.size() == request.containers.size()) return serves(request, last, chosen);
-  const ContainerRequest& asked = request.containers[chosen.size()];
+  const model::ContainerRequest& asked = request.containers[chosen.size()];
   unsigned able = 0;
   for (std::size_t i = 0; i < gpus_.size(); ++i) able |= alone(asked, gpus_[i], last) ? 1U << i : 0;
   for (unsigned gpus = 1; gpus < (1U << gpus_.size()); ++gpus) {
@@ -349,7 +360,7 @@ bool FitOracle::extend(const GpuRequest& request, Rule last, Assignment& chosen)
 }
 
 /// What can be said of one container and one GPU.
-bool FitOracle::alone(const ContainerRequest& asked, const Gpu& gpu, Rule last) const {
+bool FitOracle::alone(const model::ContainerRequest& asked, const Gpu& gpu, Rule last) const {
   const Cost price = cost(asked, gpu.info.memory.value);
   const bool sized = !gpu.slices || wants_whole(asked);
   if (sized && (price.memory > gpu.info.memory.value || price.compute > 1000)) return false;
@@ -358,7 +369,8 @@ bool FitOracle::alone(const ContainerRequest& asked, const Gpu& gpu, Rule last) 
   return gpu.vanished || last < Rule::kModel || takes_model(asked.models, gpu.info.model);
 }
 
-bool FitOracle::serves(const GpuRequest& request, Rule last, const Assignment& chosen) const {
+bool FitOracle::serves(const model::GpuRequest& request, Rule last,
+                       const Assignment& chosen) const {
   std::int64_t compute = 0;
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
     const auto price = price_on(request, last, chosen, i);
@@ -368,7 +380,7 @@ bool FitOracle::serves(const GpuRequest& request, Rule last, const Assignment& c
   return last < Rule::kCap || !cap_left() || compute <= *cap_left();
 }
 
-std::optional<std::int64_t> FitOracle::price_on(const GpuRequest& request, Rule last,
+std::optional<std::int64_t> FitOracle::price_on(const model::GpuRequest& request, Rule last,
                                                 const Assignment& chosen, std::size_t at) const {
   const Gpu& gpu = gpus_[at];
   Users users;
@@ -376,13 +388,13 @@ std::optional<std::int64_t> FitOracle::price_on(const GpuRequest& request, Rule 
   std::vector<Part> parts;
   for (std::size_t c = 0; c < chosen.size(); ++c) {
     if ((chosen[c] >> at & 1U) == 0) continue;
-    const ContainerRequest& asked = request.containers[c];
+    const model::ContainerRequest& asked = request.containers[c];
     users.push_back(&asked);
     sliced.push_back({.asked = &asked, .position = c});
-    parts.push_back({asked.kind, c, cost(asked, gpu.info.memory.value)});
+    parts.push_back({asked.type, c, cost(asked, gpu.info.memory.value)});
   }
   if (users.empty()) return 0;
-  const auto whole = [](const ContainerRequest* asked) { return wants_whole(*asked); };
+  const auto whole = [](const model::ContainerRequest* asked) { return wants_whole(*asked); };
   if (gpu.slices && std::ranges::none_of(users, whole)) {
     return slices_price(gpu, sliced, std::move(parts), last);
   }
@@ -394,79 +406,84 @@ std::optional<std::int64_t> FitOracle::price_on(const GpuRequest& request, Rule 
   return room ? std::optional(price.compute) : std::nullopt;
 }
 
-std::optional<GpuMode> FitOracle::mode_for(const Gpu& gpu, const Users& users, Rule last) const {
-  const auto whole = [](const ContainerRequest* asked) { return wants_whole(*asked); };
+std::optional<model::GpuMode> FitOracle::mode_for(const Gpu& gpu, const Users& users,
+                                                  Rule last) const {
+  const auto whole = [](const model::ContainerRequest* asked) { return wants_whole(*asked); };
   if (std::ranges::any_of(users, whole)) {
     if (!may_be_whole(users)) return std::nullopt;
-    if (last >= Rule::kMode && !gpu.vanished && !gpu.allows(GpuMode::kWhole)) return std::nullopt;
+    if (last >= Rule::kMode && !gpu.vanished && !gpu.allows(model::GpuMode::kWhole))
+      return std::nullopt;
     if (last >= Rule::kRoom && gpu.held) return std::nullopt;
-    return GpuMode::kWhole;
+    return model::GpuMode::kWhole;
   }
-  if (last < Rule::kMode || gpu.vanished) return GpuMode::kTimeSlicing;
-  const auto named = [](const ContainerRequest* asked) { return names_slice(*asked); };
+  if (last < Rule::kMode || gpu.vanished) return model::GpuMode::kTimeSlicing;
+  const auto named = [](const model::ContainerRequest* asked) { return names_slice(*asked); };
   if (wants_enforcement() || std::ranges::any_of(users, named)) return std::nullopt;
-  std::optional<GpuMode> mode;
+  std::optional<model::GpuMode> mode;
   if (gpu.held && sharing(gpu.mode)) {
     mode = gpu.mode;
   } else if (last < Rule::kRoom || !gpu.held) {
     mode = opened_by(gpu, users);
   }
   if (!mode || !gpu.allows(*mode)) return std::nullopt;
-  const bool all = std::ranges::all_of(
-      users, [&](const ContainerRequest* asked) { return content_with(asked->isolation, *mode); });
+  const bool all = std::ranges::all_of(users, [&](const model::ContainerRequest* asked) {
+    return content_with(asked->isolation, *mode);
+  });
   return all ? mode : std::nullopt;
 }
 
 /// One container owns it; init containers may have it first, whole or in part.
 bool FitOracle::may_be_whole(const Users& users) {
   int owners = 0;
-  for (const ContainerRequest* asked : users) {
+  for (const model::ContainerRequest* asked : users) {
     if (!is_init(*asked)) ++owners;
     if (wants_whole(*asked)) continue;
-    if (!is_init(*asked) || asked->isolation != Isolation::kAny) return false;
+    if (!is_init(*asked) || asked->isolation != model::Isolation::kAny) return false;
   }
   return owners <= 1;
 }
 
 /// An empty GPU follows whoever asks for a mode; where nobody does, the operator.
-std::optional<GpuMode> FitOracle::opened_by(const Gpu& gpu, const Users& users) {
-  for (const ContainerRequest* asked : users) {
-    if (asked->isolation == Isolation::kTimeSlicing) return GpuMode::kTimeSlicing;
-    if (asked->isolation == Isolation::kMps) return GpuMode::kMps;
+std::optional<model::GpuMode> FitOracle::opened_by(const Gpu& gpu, const Users& users) {
+  for (const model::ContainerRequest* asked : users) {
+    if (asked->isolation == model::Isolation::kTimeSlicing) return model::GpuMode::kTimeSlicing;
+    if (asked->isolation == model::Isolation::kMps) return model::GpuMode::kMps;
   }
-  const auto first = std::ranges::find_if(gpu.info.modes, sharing);
-  if (first == gpu.info.modes.end()) return std::nullopt;
+  const auto first = std::ranges::find_if(gpu.info.allowed_modes, sharing);
+  if (first == gpu.info.allowed_modes.end()) return std::nullopt;
   return *first;
 }
 
-bool FitOracle::accepts(const GpuRequest& request, std::span<const DeviceTake> takes) const {
+bool FitOracle::accepts(const model::GpuRequest& request,
+                        std::span<const model::DeviceAllocation> takes) const {
   if (!gates_open(request)) return false;
-  if (request.kubelet_assigned()) {
-    return takes.empty() && reason_for_units(request) == ReasonCode::kNone;
+  if (request.is_kubelet_assigned()) {
+    return takes.empty() && reason_for_units(request) == model::ReasonCode::kNone;
   }
   Assignment chosen(request.containers.size());
-  for (const DeviceTake& take : takes) {
-    const Gpu& gpu = gpus_.at(take.gpu);
-    const ContainerRequest& asked = request.containers.at(take.container);
-    if ((chosen[take.container] >> take.gpu & 1U) != 0) return false;
+  for (const model::DeviceAllocation& allocation : takes) {
+    const Gpu& gpu = gpus_.at(allocation.gpu);
+    const model::ContainerRequest& asked = request.containers.at(allocation.container);
+    if ((chosen[allocation.container] >> allocation.gpu & 1U) != 0) return false;
     if (!alone(asked, gpu, Rule::kNeighbours)) return false;
     const Cost price = cost(asked, gpu.info.memory.value);
-    const bool stated = take.memory.value == price.memory && take.compute.value == price.compute;
+    const bool stated =
+        allocation.memory.value == price.memory && allocation.compute.value == price.compute;
     if (!gpu.slices && !stated) return false;
-    chosen[take.container] |= 1U << take.gpu;
+    chosen[allocation.container] |= 1U << allocation.gpu;
   }
   for (std::size_t c = 0; c < chosen.size(); ++c) {
     if (std::popcount(chosen[c]) != request.containers[c].count) return false;
   }
   if (!serves(request, Rule::kNeighbours, chosen)) return false;
   if (!accepts_slices(request, takes)) return false;
-  return std::ranges::all_of(takes, [&](const DeviceTake& take) {
-    if (gpus_.at(take.gpu).slices) return true;
+  return std::ranges::all_of(takes, [&](const model::DeviceAllocation& allocation) {
+    if (gpus_.at(allocation.gpu).slices) return true;
     Users users;
     for (std::size_t c = 0; c < chosen.size(); ++c) {
-      if ((chosen[c] >> take.gpu & 1U) != 0) users.push_back(&request.containers[c]);
+      if ((chosen[c] >> allocation.gpu & 1U) != 0) users.push_back(&request.containers[c]);
     }
-    return mode_for(gpus_.at(take.gpu), users, Rule::kNeighbours) == take.mode;
+    return mode_for(gpus_.at(allocation.gpu), users, Rule::kNeighbours) == allocation.mode;
   });
 }
 

@@ -3,14 +3,14 @@
 #include <variant>
 
 #include "fit_oracle.hpp"
-#include "snug/mig/catalog.hpp"
+#include "snug/mig/card_catalog.hpp"
 
 namespace snug {
 
-bool FitOracle::is_true(ReasonCode reason, const GpuRequest& request) const {
+bool FitOracle::is_true(model::ReasonCode reason, const model::GpuRequest& request) const {
   if (!gates_open(request)) return gate_says(reason, request);
-  if (request.kubelet_assigned()) return reason == reason_for_units(request);
-  ReasonCode first = ReasonCode::kNone;
+  if (request.is_kubelet_assigned()) return reason == reason_for_units(request);
+  model::ReasonCode first = model::ReasonCode::kNone;
   for (const Rule rule : {Rule::kNeighbours, Rule::kRoom, Rule::kCap, Rule::kHealth, Rule::kMode,
                           Rule::kModel, Rule::kSize}) {
     if (exists(request, rule)) break;
@@ -19,58 +19,63 @@ bool FitOracle::is_true(ReasonCode reason, const GpuRequest& request) const {
   return reason == closest(request, first);
 }
 
-ReasonCode FitOracle::reason_of(Rule rule) {
+model::ReasonCode FitOracle::reason_of(Rule rule) {
   switch (rule) {
     case Rule::kSize:
-      return ReasonCode::kTooLarge;
+      return model::ReasonCode::kTooLarge;
     case Rule::kModel:
-      return ReasonCode::kModelExcluded;
+      return model::ReasonCode::kModelExcluded;
     case Rule::kMode:
-      return ReasonCode::kWrongMode;
+      return model::ReasonCode::kWrongMode;
     case Rule::kHealth:
-      return ReasonCode::kUnhealthy;
+      return model::ReasonCode::kUnhealthy;
     case Rule::kCap:
-      return ReasonCode::kCapReached;
+      return model::ReasonCode::kCapReached;
     case Rule::kRoom:
-      return ReasonCode::kNoRoom;
+      return model::ReasonCode::kNoRoom;
     case Rule::kNeighbours:
       break;
   }
-  return ReasonCode::kOtherNamespace;
+  return model::ReasonCode::kOtherNamespace;
 }
 
-ReasonCode FitOracle::closest(const GpuRequest& request, ReasonCode first) const {
-  const bool of_cards = first == ReasonCode::kWrongMode || first == ReasonCode::kModelExcluded ||
-                        first == ReasonCode::kTooLarge;
+model::ReasonCode FitOracle::closest(const model::GpuRequest& request,
+                                     model::ReasonCode first) const {
+  const bool of_cards = first == model::ReasonCode::kWrongMode ||
+                        first == model::ReasonCode::kModelExcluded ||
+                        first == model::ReasonCode::kTooLarge;
   if (!of_cards) return first;
-  const auto has = [](const ContainerRequest& asked, const Gpu& gpu) {
+  const auto has = [](const model::ContainerRequest& asked, const Gpu& gpu) {
     if (gpu.vanished) return true;
     if (gpu.slices) return gpu.slices->offers_profile(asked).value_or(false);
-    const MigCard* const card = find_mig_card(gpu.info.model, gpu.info.memory);
+    const mig::MigCard* const card = mig::find_mig_card(gpu.info.model, gpu.info.memory);
     return card != nullptr &&
-           std::ranges::any_of(card->table->profiles, [&](const MigProfile& profile) {
-             const int least = asked.compute_percent.value_or(0) * card->table->compute;
-             const auto& name = std::get<SliceAsk>(asked.ask).profile;
+           std::ranges::any_of(card->table->profiles, [&](const model::MigProfile& profile) {
+             const int least = asked.compute_percent.value_or(0) * card->table->compute_slices;
+             const auto& name = std::get<model::SliceRequest>(asked.device).profile;
              return (profile.name == name || profile.alias == name) &&
-                    100 * profile.compute >= least;
+                    100 * profile.compute_slices >= least;
            });
   };
-  const auto exceeds = [](const ContainerRequest& asked, const Gpu& gpu) {
+  const auto exceeds = [](const model::ContainerRequest& asked, const Gpu& gpu) {
     if (gpu.vanished) return false;
-    const bool wall = asked.isolation == Isolation::kAny || asked.isolation == Isolation::kMig;
+    const bool wall =
+        asked.isolation == model::Isolation::kAny || asked.isolation == model::Isolation::kMig;
     if (gpu.slices) return wall && !gpu.slices->offers_profile(asked).value_or(true);
-    return !gpu.info.mig && cost(asked, gpu.info.memory.value).memory > gpu.info.memory.value;
+    return !gpu.info.mig_enabled &&
+           cost(asked, gpu.info.memory.value).memory > gpu.info.memory.value;
   };
-  for (const ContainerRequest& asked : request.containers) {
-    const bool named = std::holds_alternative<SliceAsk>(asked.ask);
-    const bool share = std::holds_alternative<FractionAsk>(asked.ask) ||
-                       std::holds_alternative<MemoryAsk>(asked.ask);
+  for (const model::ContainerRequest& asked : request.containers) {
+    const bool named = std::holds_alternative<model::SliceRequest>(asked.device);
+    const bool share = std::holds_alternative<model::FractionRequest>(asked.device) ||
+                       std::holds_alternative<model::MemoryRequest>(asked.device);
     const auto with = [&](const auto& says) {
       return [&](const Gpu& gpu) { return says(asked, gpu); };
     };
-    if (named && std::ranges::none_of(gpus_, with(has))) return ReasonCode::kNoProfile;
-    if (share && first == ReasonCode::kWrongMode && std::ranges::all_of(gpus_, with(exceeds))) {
-      return ReasonCode::kTooLarge;
+    if (named && std::ranges::none_of(gpus_, with(has))) return model::ReasonCode::kNoProfile;
+    if (share && first == model::ReasonCode::kWrongMode &&
+        std::ranges::all_of(gpus_, with(exceeds))) {
+      return model::ReasonCode::kTooLarge;
     }
   }
   return first;

@@ -20,7 +20,8 @@ std::optional<std::int64_t> FitOracle::slices_price(const Gpu& gpu,
                                                     const std::vector<MigOracle::User>& users,
                                                     std::vector<Part> parts, Rule last) {
   const bool walls = std::ranges::all_of(users, [](const MigOracle::User& user) {
-    return user.asked->isolation == Isolation::kAny || user.asked->isolation == Isolation::kMig;
+    return user.asked->isolation == model::Isolation::kAny ||
+           user.asked->isolation == model::Isolation::kMig;
   });
   if (!gpu.slices || (last >= Rule::kMode && !walls)) return std::nullopt;
   const auto prices = gpu.slices->prices(users, view_of(last));
@@ -29,18 +30,21 @@ std::optional<std::int64_t> FitOracle::slices_price(const Gpu& gpu,
   return together(parts).compute;
 }
 
-std::optional<std::size_t> FitOracle::starts_on(const GpuRequest& request, std::size_t gpu) const {
+std::optional<std::size_t> FitOracle::starts_on(const model::GpuRequest& request,
+                                                std::size_t gpu) const {
   const auto& slices = gpus_.at(gpu).slices;
   if (!slices) return std::nullopt;
   return slices->starts_for(request.containers.front());
 }
 
-bool FitOracle::accepts_slices(const GpuRequest& request, std::span<const DeviceTake> takes) const {
+bool FitOracle::accepts_slices(const model::GpuRequest& request,
+                               std::span<const model::DeviceAllocation> takes) const {
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
     std::vector<MigOracle::User> users;
-    for (const DeviceTake& take : takes) {
-      if (take.gpu != i) continue;
-      users.push_back({&request.containers[take.container], take.container, &take});
+    for (const model::DeviceAllocation& allocation : takes) {
+      if (allocation.gpu != i) continue;
+      users.push_back(
+          {&request.containers[allocation.container], allocation.container, &allocation});
     }
     const auto& slices = gpus_[i].slices;
     if (slices && !users.empty() && !slices->accepts(users)) return false;

@@ -151,10 +151,10 @@ json draw_pod() {
 void same_facts(std::function<int(int)> oddness) {
   const json pod = draw_pod();
   const std::string bytes = proto::Writer{std::move(oddness)}.message(pod, "Pod");
-  KubeObjectReader reader{Limits{}};
+  codec::KubeObjectReader reader{base::Limits{}};
   const auto from_json = reader.read_pod_event(json{{"type", "ADDED"}, {"object", pod}}.dump());
   const auto from_proto = reader.read_pod_event(
-      proto::event_of("ADDED", proto::envelope("Pod", bytes)), WireFormat::kProtobuf);
+      proto::event_of("ADDED", proto::envelope("Pod", bytes)), codec::WireFormat::kProtobuf);
   RC_ASSERT(from_json.has_value() == from_proto.has_value());
   if (from_json) {
     RC_ASSERT(from_json->resource_version == from_proto->resource_version);
@@ -184,10 +184,10 @@ TEST(KubeProtoPropertyTest, BrokenAndRandomBytesAreAnErrorAtMost) {
            std::string(20, '\x0A')});
       bytes.replace(at, static_cast<std::size_t>(draw(12)), junk);
     }
-    KubeObjectReader reader{Limits{}};
-    const auto event = reader.read_pod_event(bytes, WireFormat::kProtobuf);
+    codec::KubeObjectReader reader{base::Limits{}};
+    const auto event = reader.read_pod_event(bytes, codec::WireFormat::kProtobuf);
     RC_ASSERT(event || !event.error().message.empty());
-    const ObjectNames names = names_in_proto(bytes);
+    const codec::ObjectNames names = codec::proto_object_names(bytes);
     RC_ASSERT(names.name.size() + names.name_space.size() <= bytes.size());
   });
 }

@@ -13,7 +13,7 @@
 #include "many.hpp"
 #include "random_cluster.hpp"
 #include "snug/ledger/ledger.hpp"
-#include "support/states.hpp"
+#include "support/node_states.hpp"
 
 namespace snug::ledger_nodes_property_test {
 namespace {
@@ -24,13 +24,13 @@ constexpr int kPods = 600;  // more than a list is taken in at once
 const std::vector<std::string> kNames = {"a", "b", "host"};
 
 /// Some ask for more than 64 bits can add up.
-HostAmounts draw_host() {
+model::HostResources draw_host() {
   return {.cpu_milli = one_in(6) ? std::int64_t{1} << 62 : 100 * draw(40),
           .memory_bytes = one_in(6) ? std::int64_t{1} << 62 : std::int64_t{draw(64)} << 20};
 }
 
-HoldingPtr draw_pod(const std::string& uid, const NodeInventory& node) {
-  auto pod = std::make_shared<Holding>(*draw_holding(uid, node));
+model::HoldingPtr draw_pod(const std::string& uid, const model::NodeInventory& node) {
+  auto pod = std::make_shared<model::Holding>(*draw_holding(uid, node));
   if (node.gpus.empty() || one_in(2)) pod->reservation.containers.clear();
   pod->host = draw_host();
   pod->terminating = one_in(8);
@@ -41,10 +41,10 @@ class Cluster {
  public:
   Cluster() {
     for (const std::string& name : kNames) {
-      NodeInventory node = draw_node(name, true);
+      model::NodeInventory node = draw_node(name, true);
       if (name == "host") {
         node.gpus.clear();
-        node.links.clear();
+        node.nvlinks.clear();
         node.kubelet_capacity.clear();
       }
       ledger.put_node(node);
@@ -57,9 +57,10 @@ class Cluster {
     const std::string name = draw_from(kNames);
     switch (draw(9)) {
       case 0:
-        return ledger.gone(uid);
+        return ledger.end_pod(uid);
       case 1:
-        if (const auto entry = ledger.find(uid)) (void)ledger.gone_as_read(uid, entry->sequence);
+        if (const auto entry = ledger.find(uid))
+          (void)ledger.end_pod_from_get(uid, entry->sequence);
         return;
       case 2:
         return list();
@@ -69,13 +70,13 @@ class Cluster {
         return;
       case 4:
         if (const auto entry = ledger.find(uid)) {
-          auto changed = std::make_shared<Holding>(*entry->holding);
+          auto changed = std::make_shared<model::Holding>(*entry->holding);
           changed->host = draw_host();
           ledger.hold(changed);
         }
         return;
       case 5:
-        (void)ledger.hold_as_read(draw_pod(uid, nodes.at(name)));
+        (void)ledger.hold_from_get(draw_pod(uid, nodes.at(name)));
         return;
       default:
         (void)ledger.hold(draw_pod(uid, nodes.at(name)));
@@ -83,12 +84,12 @@ class Cluster {
   }
 
   void check() const {
-    const SnapshotPtr snapshot = ledger_snapshot();
+    const model::SnapshotPtr snapshot = ledger_snapshot();
     for (const auto& [name, inventory] : nodes) {
       const auto slot = snapshot->names->find(name);
       if (!slot) continue;
-      const NodeState& node = *snapshot->nodes[slot->value];
-      std::vector<HoldingPtr> all;
+      const model::NodeState& node = *snapshot->nodes[slot->value];
+      std::vector<model::HoldingPtr> all;
       std::vector<std::string> expected;
       for (int i = 0; i < kPods; ++i) {
         const auto entry = ledger.find("p" + std::to_string(i));
@@ -100,25 +101,25 @@ class Cluster {
     }
   }
 
-  mutable ManualClock clock;
-  mutable Ledger ledger{clock, Limits{}};
-  std::map<std::string, NodeInventory> nodes;
+  mutable base::ManualClock clock;
+  mutable ledger::Ledger ledger{clock, base::Limits{}};
+  std::map<std::string, model::NodeInventory> nodes;
 
  private:
-  [[nodiscard]] SnapshotPtr ledger_snapshot() const { return ledger.snapshot(); }
+  [[nodiscard]] model::SnapshotPtr ledger_snapshot() const { return ledger.snapshot(); }
 
-  static void check_node(const NodeState& node, std::vector<HoldingPtr> all,
+  static void check_node(const model::NodeState& node, std::vector<model::HoldingPtr> all,
                          std::vector<std::string> expected) {
     std::vector<std::string> shown;
-    for (const HoldingPtr& holding : node.holdings) shown.push_back(holding->uid);
+    for (const model::HoldingPtr& holding : node.holdings) shown.push_back(holding->uid);
     // In the order in which the ledger adds them up: the first on a GPU says its mode.
-    std::ranges::stable_sort(all, {}, [&](const HoldingPtr& holding) {
+    std::ranges::stable_sort(all, {}, [&](const model::HoldingPtr& holding) {
       return std::ranges::find(shown, holding->uid) - shown.begin();
     });
-    const NodeStatePtr added = add_up(node.inventory, all);
-    NodeState sum = *added;  // whose GPUs point into what was added
+    const model::NodeStatePtr added = fit::build_node_state(node.inventory, all);
+    model::NodeState sum = *added;  // whose GPUs point into what was added
     RC_ASSERT(node.host_used == sum.host_used);
-    RC_ASSERT(node.pods == sum.pods);
+    RC_ASSERT(node.pod_count == sum.pod_count);
     RC_ASSERT(node.kubelet_milli == sum.kubelet_milli);
     std::ranges::sort(shown);
     std::ranges::sort(expected);
@@ -129,15 +130,15 @@ class Cluster {
 
   /// Most pods as they are, some new, some gone; at times more than the ledger takes in at once.
   void list() {
-    const ListMark mark = ledger.list_begins();
-    std::vector<HoldingPtr> bound;
+    const ledger::ListMark mark = ledger.begin_list();
+    std::vector<model::HoldingPtr> bound;
     std::vector<std::string> unbound;
-    const HoldingPtr crowd = draw_pod("crowd", nodes.at(draw_from(kNames)));
+    const model::HoldingPtr crowd = draw_pod("crowd", nodes.at(draw_from(kNames)));
     const int most = one_in(4) ? kPods : kFew;
     const int shown = draw(3);
     for (int i = kFew; i < most; ++i) {
       if (i % 3 == shown) continue;
-      auto pod = std::make_shared<Holding>(*crowd);
+      auto pod = std::make_shared<model::Holding>(*crowd);
       pod->uid = "p" + std::to_string(i);
       pod->reservation.containers.clear();
       bound.push_back(std::move(pod));
@@ -153,13 +154,13 @@ class Cluster {
         bound.push_back(draw_pod(uid, nodes.at(draw_from(kNames))));
       }
     }
-    ListedPods listed{.bound = bound, .living = {}, .nominated = {}};
-    for (const HoldingPtr& pod : bound) listed.living.insert(pod->uid);
+    ledger::ListedPods listed{.bound = bound, .living = {}, .nominated = {}};
+    for (const model::HoldingPtr& pod : bound) listed.living.insert(pod->uid);
     for (const std::string& uid : unbound) listed.living.insert(uid);
     (void)ledger.replace_holdings(mark, listed);
     for (int i = 0; i < kPods; ++i) {
       const std::string uid = "p" + std::to_string(i);
-      const bool in_list = std::ranges::find(bound, uid, &Holding::uid) != bound.end();
+      const bool in_list = std::ranges::find(bound, uid, &model::Holding::uid) != bound.end();
       RC_ASSERT(ledger.find(uid).has_value() == in_list);
     }
   }

@@ -14,9 +14,9 @@
 #include "random_cluster.hpp"
 #include "snug/ledger/ledger.hpp"
 #include "snug/plan/plan.hpp"
-#include "support/arithmetic.hpp"
-#include "support/claims.hpp"
-#include "support/states.hpp"
+#include "support/expected_usage.hpp"
+#include "support/node_states.hpp"
+#include "support/owned_incoming_pod.hpp"
 
 namespace snug::ledger_property_test {
 namespace {
@@ -24,25 +24,25 @@ namespace {
 const std::vector<std::string> kNames = {"a", "b", "c"};
 
 struct World {
-  ManualClock clock;
-  Ledger ledger{clock, Limits{}};
-  Profile profile = make_profile(one_in(2) ? "spread" : "best-fit");
-  std::map<std::string, NodeInventory> nodes;  // what was put last; absent: gone
+  base::ManualClock clock;
+  ledger::Ledger ledger{clock, base::Limits{}};
+  score::Profile profile = make_profile(one_in(2) ? "spread" : "best-fit");
+  std::map<std::string, model::NodeInventory> nodes;  // what was put last; absent: gone
 
-  void put(NodeInventory node) {
+  void put(model::NodeInventory node) {
     nodes.insert_or_assign(node.name, node);
     ledger.put_node(std::move(node));
   }
 
-  std::expected<HoldingPtr, ReserveFailure> reserve(const std::string& uid, const std::string& node,
-                                                    const GpuRequest& request) {
-    const OwnClaim claim(request, profile, uid);
-    return ledger.reserve({.claim = claim.view(), .pod = uid, .node = node});
+  std::expected<model::HoldingPtr, ledger::ReserveFailure> reserve(
+      const std::string& uid, const std::string& node, const model::GpuRequest& request) {
+    const OwnedIncomingPod claim(request, profile, uid);
+    return ledger.reserve({.incoming = claim.view(), .pod = uid, .node = node});
   }
 
-  [[nodiscard]] std::vector<HoldingPtr> held_on(const std::string& node) const {
-    std::vector<HoldingPtr> holdings;
-    for (const LedgerEntry& entry : ledger.entries()) {
+  [[nodiscard]] std::vector<model::HoldingPtr> held_on(const std::string& node) const {
+    std::vector<model::HoldingPtr> holdings;
+    for (const ledger::LedgerEntry& entry : ledger.gpu_entries()) {
       if (entry.holding->reservation.node == node) holdings.push_back(entry.holding);
     }
     return holdings;
@@ -52,7 +52,7 @@ struct World {
 /// Nodes with whatever pods and events may have left on them.
 void populate(World& world, bool odd) {
   for (const std::string& name : kNames) {
-    const NodeInventory node = draw_node(name, odd);
+    const model::NodeInventory node = draw_node(name, odd);
     world.put(node);
     const int holdings = draw(odd ? 4 : 1);
     for (int i = 0; i < holdings; ++i) {
@@ -74,9 +74,9 @@ void populate(World& world, bool odd) {
 void identity_property() {
   World world;
   populate(world, true);
-  const GpuRequest request = draw_request();
+  const model::GpuRequest request = draw_request();
   const std::string before = describe(*world.ledger.snapshot());
-  RC_LOG() << to_text(request) << " on " << before;
+  RC_LOG() << model::to_text(request) << " on " << before;
   const bool reserved = world.reserve("new", draw_from(kNames), request).has_value();
   RC_CLASSIFY(reserved, "reserved");
   RC_ASSERT((describe(*world.ledger.snapshot()) != before) == reserved);
@@ -85,7 +85,7 @@ void identity_property() {
   RC_ASSERT(!world.ledger.find("new").has_value());
 }
 
-MigPlacement placement_of(const GpuInfo& gpu, const ReservedDevice& device) {
+model::MigPlacement placement_of(const model::GpuInfo& gpu, const model::ReservedDevice& device) {
   const LiteralCard* const card = card_of(gpu);
   if (card == nullptr || !device.slice) return {};
   const auto profile =
@@ -94,14 +94,15 @@ MigPlacement placement_of(const GpuInfo& gpu, const ReservedDevice& device) {
           static_cast<std::uint16_t>(device.slice->start)};
 }
 
-std::vector<DeviceTake> takes_of(const NodeInventory& node, const Holding& holding) {
-  std::vector<DeviceTake> takes;
-  const std::vector<ReservedContainer>& containers = holding.reservation.containers;
+std::vector<model::DeviceAllocation> takes_of(const model::NodeInventory& node,
+                                              const model::Holding& holding) {
+  std::vector<model::DeviceAllocation> takes;
+  const std::vector<model::ReservedContainer>& containers = holding.reservation.containers;
   for (std::size_t c = 0; c < containers.size(); ++c) {
-    const auto* devices = std::get_if<std::vector<ReservedDevice>>(&containers[c].given);
+    const auto* devices = std::get_if<std::vector<model::ReservedDevice>>(&containers[c].assigned);
     if (devices == nullptr) continue;
-    for (const ReservedDevice& device : *devices) {
-      const auto gpu = node.gpu_of(device.index, device.uuid);
+    for (const model::ReservedDevice& device : *devices) {
+      const auto gpu = node.find_gpu(device.index, device.uuid);
       if (!gpu) continue;
       takes.push_back({.container = static_cast<std::uint16_t>(c),
                        .gpu = static_cast<std::uint16_t>(*gpu),
@@ -118,27 +119,27 @@ std::vector<DeviceTake> takes_of(const NodeInventory& node, const Holding& holdi
 void agreement_property() {
   World world;
   populate(world, true);
-  const GpuRequest request = draw_request();
-  const SnapshotPtr snapshot = world.ledger.snapshot();
-  RC_LOG() << to_text(request) << " on " << describe(*snapshot);
+  const model::GpuRequest request = draw_request();
+  const model::SnapshotPtr snapshot = world.ledger.snapshot();
+  RC_LOG() << model::to_text(request) << " on " << describe(*snapshot);
   std::vector<std::string_view> names(kNames.begin(), kNames.end());
   names.insert(names.begin() + draw(4), "nowhere");
-  const OwnClaim claim(request, world.profile, "new");
-  const Plan answer = plan({.snapshot = *snapshot, .claim = claim.view()}, names);
+  const OwnedIncomingPod claim(request, world.profile, "new");
+  const plan::Plan answer = plan::plan({.snapshot = *snapshot, .incoming = claim.view()}, names);
   RC_ASSERT(answer.verdicts.size() == names.size());
   bool any = false;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto result = world.reserve("new", std::string(names[i]), request);
-    const ReasonCode expected = answer.verdicts[i].reason;
-    RC_ASSERT(result.has_value() == (expected == ReasonCode::kNone));
+    const model::ReasonCode expected = answer.verdicts[i].reason;
+    RC_ASSERT(result.has_value() == (expected == model::ReasonCode::kNone));
     any = any || result.has_value();
     if (!result) {
       RC_ASSERT(result.error().reason == expected);
       continue;
     }
     if (answer.winner == i) {
-      const NodeState& node = *snapshot->nodes[snapshot->names->find(names[i])->value];
-      const Reservation planned = reservation_by(node, request, answer.placement, "new");
+      const model::NodeState& node = *snapshot->nodes[snapshot->names->find(names[i])->value];
+      const model::Reservation planned = reservation_for(node, request, answer.placement, "new");
       RC_ASSERT((*result)->reservation == planned);
     }
     world.ledger.release("new");
@@ -155,26 +156,26 @@ void agreement_property() {
 void promise_property() {
   World world;
   populate(world, true);
-  const GpuRequest request = draw_request();
-  const auto name = [&](const GpuRequest& asked, const std::string& uid) -> std::string {
-    const SnapshotPtr snapshot = world.ledger.snapshot();
+  const model::GpuRequest request = draw_request();
+  const auto name = [&](const model::GpuRequest& asked, const std::string& uid) -> std::string {
+    const model::SnapshotPtr snapshot = world.ledger.snapshot();
     const std::vector<std::string_view> names(kNames.begin(), kNames.end());
-    const OwnClaim claim(asked, world.profile, uid);
-    const Plan answer = plan({.snapshot = *snapshot, .claim = claim.view()}, names);
-    if (!answer.winner || answer.placement.takes.empty()) return "";
+    const OwnedIncomingPod claim(asked, world.profile, uid);
+    const plan::Plan answer = plan::plan({.snapshot = *snapshot, .incoming = claim.view()}, names);
+    if (!answer.winner || answer.placement.allocations.empty()) return "";
     const std::string_view winner = names[*answer.winner];
-    const NodeState& node = *snapshot->nodes[snapshot->names->find(winner)->value];
-    world.ledger.note_intent(to_holding(node, claim.view(), answer.placement));
+    const model::NodeState& node = *snapshot->nodes[snapshot->names->find(winner)->value];
+    world.ledger.note_intent(plan::to_holding(node, claim.view(), answer.placement));
     return std::string(winner);
   };
-  RC_LOG() << to_text(request) << " on " << describe(*world.ledger.snapshot());
+  RC_LOG() << model::to_text(request) << " on " << describe(*world.ledger.snapshot());
   const std::string node = name(request, "first");
   RC_CLASSIFY(!node.empty(), "named");
   if (node.empty()) return;
   int taken = 0;
   for (int i = 0; i < 6; ++i) {
     const std::string uid = "later-" + std::to_string(i);
-    const GpuRequest other = draw_request();
+    const model::GpuRequest other = draw_request();
     if (one_in(2)) (void)name(other, uid);
     taken += world.reserve(uid, draw_from(kNames), other).has_value() ? 1 : 0;
   }
@@ -192,23 +193,23 @@ class OwnSteps {
     const auto entry = ledger_.find(pod);
     switch (draw(13)) {
       case 0:
-        return ledger_.bound(pod);
+        return ledger_.mark_bound(pod);
       case 1:
         return ledger_.release(pod);
       case 2:
-        return ledger_.unsettled(pod);
+        return ledger_.mark_unsettled(pod);
       case 3:
         return ledger_.release_unsettled(pod, entry ? entry->sequence : 0);
       case 4:
         ++lives_[pod_];
-        return ledger_.gone(pod);
+        return ledger_.end_pod(pod);
       case 5:
-        if (entry) ledger_.hold(one_in(2) ? terminating(entry->holding) : entry->holding);
+        if (entry) ledger_.hold(one_in(2) ? make_terminating(entry->holding) : entry->holding);
         return;
       case 6:
         return list();
       case 7:
-        mark_ = ledger_.list_begins();
+        mark_ = ledger_.begin_list();
         return;
       case 8:
         return change_node();
@@ -225,34 +226,34 @@ class OwnSteps {
 
   /// A list that may have begun earlier: it shows what is bound now, but for pods deleted since.
   void list() {
-    ListedPods listed;
-    std::vector<LedgerEntry> entries = ledger_.entries();
-    for (const LedgerEntry& entry : entries) {
+    ledger::ListedPods listed;
+    std::vector<ledger::LedgerEntry> entries = ledger_.gpu_entries();
+    for (const ledger::LedgerEntry& entry : entries) {
       if (one_in(4) && entry.sequence > mark_.sequence) continue;
       listed.living.insert(entry.holding->uid);
-      if (entry.state == HoldingState::kBound) listed.bound.push_back(entry.holding);
+      if (entry.state == ledger::HoldingState::kBound) listed.bound.push_back(entry.holding);
     }
     ledger_.replace_holdings(mark_, listed);
   }
 
   void change_node() {
     const std::string node = draw_from(kNames);
-    NodeInventory inventory = first_.try_emplace(node, world_.nodes.at(node)).first->second;
-    for (GpuInfo& gpu : inventory.gpus) gpu.healthy = !one_in(4);
+    model::NodeInventory inventory = first_.try_emplace(node, world_.nodes.at(node)).first->second;
+    for (model::GpuInfo& gpu : inventory.gpus) gpu.healthy = !one_in(4);
     if (one_in(2)) ledger_.remove_node(node);
     if (!one_in(4)) ledger_.put_node(std::move(inventory));
   }
 
   World& world_;
-  Ledger& ledger_;
+  ledger::Ledger& ledger_;
   std::map<int, int> lives_;
-  std::map<std::string, NodeInventory> first_;
+  std::map<std::string, model::NodeInventory> first_;
   int pod_ = 0;
-  ListMark mark_;
+  ledger::ListMark mark_;
 };
 
-std::vector<NodeStatePtr> nodes_of(const Snapshot& snapshot) {
-  std::vector<NodeStatePtr> nodes;
+std::vector<model::NodeStatePtr> nodes_of(const model::Snapshot& snapshot) {
+  std::vector<model::NodeStatePtr> nodes;
   for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot) {
     if (snapshot.nodes[slot] != nullptr) nodes.push_back(snapshot.nodes[slot]);
   }
@@ -260,13 +261,13 @@ std::vector<NodeStatePtr> nodes_of(const Snapshot& snapshot) {
   return nodes;
 }
 
-void expect_sums(const World& world, const Snapshot& snapshot) {
-  for (const NodeStatePtr& state : nodes_of(snapshot)) {
-    const NodeState& node = *state;
-    SumOfNode sum;
-    const std::vector<HoldingPtr> holdings = world.held_on(node.name());
-    for (const HoldingPtr& holding : holdings) add_to(sum, *holding);
-    RC_ASSERT(shown_by(node) == sum);
+void expect_sums(const World& world, const model::Snapshot& snapshot) {
+  for (const model::NodeStatePtr& state : nodes_of(snapshot)) {
+    const model::NodeState& node = *state;
+    NodeUsage sum;
+    const std::vector<model::HoldingPtr> holdings = world.held_on(node.name());
+    for (const model::HoldingPtr& holding : holdings) add_usage(sum, *holding);
+    RC_ASSERT(usage_shown_by(node) == sum);
     RC_ASSERT(node.holdings.size() == holdings.size());
   }
 }
@@ -277,24 +278,24 @@ void own_sequence_property() {
   OwnSteps steps(world);
   for (int i = 0; i < 60; ++i) {
     steps.step();
-    const SnapshotPtr snapshot = world.ledger.snapshot();
+    const model::SnapshotPtr snapshot = world.ledger.snapshot();
     RC_LOG() << describe(*snapshot) << "\n";
     RC_ASSERT(over_commitment(*snapshot) == "");
     expect_sums(world, *snapshot);
   }
 }
 
-bool same(const Plan& a, const Plan& b) {
-  const auto verdicts = [](const Verdict& x, const Verdict& y) {
-    const bool ranked = x.reason == ReasonCode::kNone;
+bool same(const plan::Plan& a, const plan::Plan& b) {
+  const auto verdicts = [](const plan::Verdict& x, const plan::Verdict& y) {
+    const bool ranked = x.reason == model::ReasonCode::kNone;
     return x.reason == y.reason && (!ranked || x.score_class == y.score_class);
   };
-  const auto takes = [](const DeviceTake& x, const DeviceTake& y) {
+  const auto takes = [](const model::DeviceAllocation& x, const model::DeviceAllocation& y) {
     return x.container == y.container && x.gpu == y.gpu && x.mode == y.mode &&
            x.memory == y.memory && x.compute == y.compute;
   };
   return std::ranges::equal(a.verdicts, b.verdicts, verdicts) && a.winner == b.winner &&
-         std::ranges::equal(a.placement.takes, b.placement.takes, takes);
+         std::ranges::equal(a.placement.allocations, b.placement.allocations, takes);
 }
 
 /// A plan that remembers says what one that does not says, whatever has happened in between.
@@ -302,10 +303,10 @@ void memory_property() {
   World world;
   populate(world, true);
   OwnSteps steps(world);
-  std::map<std::string, std::pair<GpuRequest, PlanMemo>> asked;
+  std::map<std::string, std::pair<model::GpuRequest, plan::VerdictCache>> asked;
   for (int i = 0; i < 3; ++i) {
-    GpuRequest request = draw_request();
-    asked.try_emplace(to_text(request), request, PlanMemo{});
+    model::GpuRequest request = draw_request();
+    asked.try_emplace(model::to_text(request), request, plan::VerdictCache{});
   }
   const std::vector<std::string_view> names(kNames.begin(), kNames.end());
   for (int i = 0; i < 40; ++i) {
@@ -316,27 +317,27 @@ void memory_property() {
                                             {draw_device(draw_node(node, false))}));
     }
     if (one_in(4)) world.ledger.end_intent("intent-" + std::to_string(draw(3)));
-    const SnapshotPtr snapshot = world.ledger.snapshot();
+    const model::SnapshotPtr snapshot = world.ledger.snapshot();
     for (auto& [text, of] : asked) {
       RC_LOG() << text << " on " << describe(*snapshot) << "\n";
-      const OwnClaim claim(of.first, world.profile, "intent-0");
-      PlanInput input{.snapshot = *snapshot, .claim = claim.view()};
-      const Plan fresh = plan(input, names);
-      input.memo = &of.second;
-      RC_ASSERT(same(plan(input, names), fresh));
+      const OwnedIncomingPod claim(of.first, world.profile, "intent-0");
+      plan::PlanInput input{.snapshot = *snapshot, .incoming = claim.view()};
+      const plan::Plan fresh = plan::plan(input, names);
+      input.cache = &of.second;
+      RC_ASSERT(same(plan::plan(input, names), fresh));
     }
   }
 }
 
 /// Of the containers that run at one time, however their GPUs are told apart.
-std::int64_t least_compute(const Holding& holding) {
+std::int64_t least_compute(const model::Holding& holding) {
   std::int64_t compute = 0;
-  const std::vector<ReservedContainer>& containers = holding.reservation.containers;
+  const std::vector<model::ReservedContainer>& containers = holding.reservation.containers;
   for (std::size_t c = 0; c < containers.size(); ++c) {
-    const auto* devices = std::get_if<std::vector<ReservedDevice>>(&containers[c].given);
-    if (devices == nullptr || holding.kind_of(c) == ContainerKind::kInit) continue;
-    for (const ReservedDevice& device : *devices) {
-      compute += device.mode == GpuMode::kWhole ? 1000 : device.compute.value;
+    const auto* devices = std::get_if<std::vector<model::ReservedDevice>>(&containers[c].assigned);
+    if (devices == nullptr || holding.container_type(c) == model::ContainerType::kInit) continue;
+    for (const model::ReservedDevice& device : *devices) {
+      compute += device.mode == model::GpuMode::kWhole ? 1000 : device.compute.value;
     }
   }
   return compute;
@@ -344,27 +345,27 @@ std::int64_t least_compute(const Holding& holding) {
 
 /// Resolution by uuid and index moves devices between GPUs of a node, so totals are compared. Where
 /// a GPU has changed since it was reserved, more may be counted than is stated, and never less.
-void expect_totals(const World& world, const Snapshot& snapshot) {
-  for (const NodeStatePtr& state : nodes_of(snapshot)) {
-    const NodeState& node = *state;
+void expect_totals(const World& world, const model::Snapshot& snapshot) {
+  for (const model::NodeStatePtr& state : nodes_of(snapshot)) {
+    const model::NodeState& node = *state;
     std::int64_t compute = 0;
-    SumOfNode sum;
-    const std::vector<HoldingPtr> holdings = world.held_on(node.name());
-    for (const HoldingPtr& holding : holdings) {
-      add_to(sum, *holding);
+    NodeUsage sum;
+    const std::vector<model::HoldingPtr> holdings = world.held_on(node.name());
+    for (const model::HoldingPtr& holding : holdings) {
+      add_usage(sum, *holding);
       compute += least_compute(*holding);
     }
-    for (const GpuState& gpu : node.gpus) compute -= gpu.used_compute.value;
+    for (const model::GpuState& gpu : node.gpus) compute -= gpu.used_compute.value;
     RC_ASSERT(compute <= 0);
-    RC_ASSERT(shown_by(node).units == sum.units);
+    RC_ASSERT(usage_shown_by(node).units == sum.units);
     RC_ASSERT(node.holdings.size() == holdings.size());
   }
 }
 
 /// What is held on the node, and what pods in flight mean to hold.
-std::vector<HoldingPtr> with_intents(World& world, const std::string& node) {
-  std::vector<HoldingPtr> holdings = world.held_on(node);
-  const SnapshotPtr snapshot = world.ledger.snapshot();
+std::vector<model::HoldingPtr> with_intents(World& world, const std::string& node) {
+  std::vector<model::HoldingPtr> holdings = world.held_on(node);
+  const model::SnapshotPtr snapshot = world.ledger.snapshot();
   const auto slot = snapshot->names->find(node);
   const auto intents = slot ? snapshot->intents.find(slot->value) : snapshot->intents.end();
   if (intents == snapshot->intents.end()) return holdings;
@@ -373,16 +374,19 @@ std::vector<HoldingPtr> with_intents(World& world, const std::string& node) {
 }
 
 /// Whether one of them means to open a GPU, empty now, in another mode than its first.
-bool opens_otherwise(const NodeInventory& node, const std::vector<HoldingPtr>& holdings) {
-  return std::ranges::any_of(holdings, [&](const HoldingPtr& holding) {
-    return std::ranges::any_of(takes_of(node, *holding), [&](const DeviceTake& take) {
-      const auto& modes = node.gpus[take.gpu].modes;
-      const auto first = std::ranges::find_if(modes, [](GpuMode mode) {
-        return mode == GpuMode::kTimeSlicing || mode == GpuMode::kMps;
-      });
-      const bool share = take.mode == GpuMode::kTimeSlicing || take.mode == GpuMode::kMps;
-      return share && (first == modes.end() || take.mode != *first);
-    });
+bool opens_otherwise(const model::NodeInventory& node,
+                     const std::vector<model::HoldingPtr>& holdings) {
+  return std::ranges::any_of(holdings, [&](const model::HoldingPtr& holding) {
+    return std::ranges::any_of(
+        takes_of(node, *holding), [&](const model::DeviceAllocation& allocation) {
+          const auto& modes = node.gpus[allocation.gpu].allowed_modes;
+          const auto first = std::ranges::find_if(modes, [](model::GpuMode mode) {
+            return mode == model::GpuMode::kTimeSlicing || mode == model::GpuMode::kMps;
+          });
+          const bool share = allocation.mode == model::GpuMode::kTimeSlicing ||
+                             allocation.mode == model::GpuMode::kMps;
+          return share && (first == modes.end() || allocation.mode != *first);
+        });
   });
 }
 
@@ -397,7 +401,7 @@ void foreign_sequence_property() {
     const std::string node = draw_from(kNames);
     switch (draw(8)) {
       case 0:
-        world.ledger.gone(uid);
+        world.ledger.end_pod(uid);
         break;
       case 1:
         world.ledger.hold(draw_holding(uid, world.nodes.at(node)));
@@ -409,21 +413,21 @@ void foreign_sequence_property() {
         world.ledger.release(uid);
         break;
       default: {
-        if (world.ledger.find(uid) || world.ledger.ended(uid)) break;
-        const GpuRequest request = draw_request();
+        if (world.ledger.find(uid) || world.ledger.has_ended(uid)) break;
+        const model::GpuRequest request = draw_request();
         const FitOracle oracle(world.nodes.at(node), world.held_on(node));
-        const std::vector<HoldingPtr> all = with_intents(world, node);
+        const std::vector<model::HoldingPtr> all = with_intents(world, node);
         const FitOracle later(world.nodes.at(node), all);
         const auto result = world.reserve(uid, node, request);
-        RC_LOG() << to_text(request) << " on " << describe(*world.ledger.snapshot());
+        RC_LOG() << model::to_text(request) << " on " << describe(*world.ledger.snapshot());
         if (!result) {
           // It joins nobody in a mode in which it would not open the GPU itself.
           RC_ASSERT(!later.possible(request) || opens_otherwise(world.nodes.at(node), all));
-          const bool promised = result.error().reason == ReasonCode::kPromised;
+          const bool promised = result.error().reason == model::ReasonCode::kPromised;
           RC_ASSERT(promised == oracle.possible(request));
           break;
         }
-        const std::vector<DeviceTake> takes = takes_of(world.nodes.at(node), **result);
+        const std::vector<model::DeviceAllocation> takes = takes_of(world.nodes.at(node), **result);
         RC_ASSERT(oracle.accepts(request, takes) && later.accepts(request, takes));
       }
     }

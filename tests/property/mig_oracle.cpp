@@ -9,7 +9,7 @@
 namespace snug {
 namespace {
 
-bool is_init(ContainerKind kind) { return kind == ContainerKind::kInit; }
+bool is_init(model::ContainerType kind) { return kind == model::ContainerType::kInit; }
 
 bool plain(const LiteralProfile& profile) {
   return profile.name.find_first_of("+-") == std::string::npos;
@@ -76,27 +76,28 @@ const std::vector<LiteralCard>& literal_cards() {
   return cards;
 }
 
-const LiteralCard* card_of(const GpuInfo& gpu) {
-  if (!gpu.mig || !gpu.mig_table) return nullptr;
+const LiteralCard* card_of(const model::GpuInfo& gpu) {
+  if (!gpu.mig_enabled || !gpu.mig_table) return nullptr;
   const auto& cards = literal_cards();
   const auto found = std::ranges::find_if(cards, [&](const LiteralCard& card) {
     return std::ranges::equal(card.profiles, gpu.mig_table->profiles, {}, &LiteralProfile::name,
-                              &MigProfile::name);
+                              &model::MigProfile::name);
   });
   return found == cards.end() ? nullptr : &*found;
 }
 
-MigOracle::MigOracle(const LiteralCard& card, const GpuInfo& gpu, const NodeInventory& node)
-    : card_(&card), dynamic_(node.dynamic_mig), failed_(gpu.mig_failed) {
-  for (const Slice& slice : gpu.mig_instances) {
-    const bool plugin = node.plugin_has_all_slices || node.plugin_profiles.contains(slice.profile);
+MigOracle::MigOracle(const LiteralCard& card, const model::GpuInfo& gpu,
+                     const model::NodeInventory& node)
+    : card_(&card), dynamic_(node.dynamic_mig), failed_(gpu.mig_failed_slices) {
+  for (const model::Slice& slice : gpu.mig_instances) {
+    const bool plugin = node.plugin_owns_all_slices || node.plugin_profiles.contains(slice.profile);
     listed_.push_back(slice);
     if (plugin) offered_.push_back(slice);
   }
   held_.cells.resize(static_cast<std::size_t>(card.axis));
 }
 
-const LiteralProfile* MigOracle::find(const Slice& slice) const {
+const LiteralProfile* MigOracle::find(const model::Slice& slice) const {
   for (const LiteralProfile& profile : card_->profiles) {
     const bool same = profile.name == slice.profile && profile.size == slice.size;
     if (same && std::ranges::count(profile.starts, slice.start) > 0) return &profile;
@@ -106,7 +107,7 @@ const LiteralProfile* MigOracle::find(const Slice& slice) const {
 
 /// And not the device plug-in's.
 bool MigOracle::listed(const LiteralProfile& profile, int start) const {
-  return std::ranges::any_of(listed_, [&](const Slice& slice) {
+  return std::ranges::any_of(listed_, [&](const model::Slice& slice) {
     return find(slice) == &profile && slice.start == start &&
            std::ranges::count(offered_, slice) == 0;
   });
@@ -118,21 +119,22 @@ bool MigOracle::has(Profile profile, View view) const {
   return std::ranges::any_of(of.starts, [&](int start) { return listed(of, start); });
 }
 
-bool MigOracle::serves(const LiteralProfile& profile, const ContainerRequest& asked,
+bool MigOracle::serves(const LiteralProfile& profile, const model::ContainerRequest& asked,
                        std::int64_t memory_off) const {
   const int percent = asked.compute_percent.value_or(0);
   const int compute = (percent * card_->compute + 99) / 100;
   if (profile.compute < compute) return false;
-  if (const auto* named = std::get_if<SliceAsk>(&asked.ask)) return named->profile == profile.name;
+  if (const auto* named = std::get_if<model::SliceRequest>(&asked.device))
+    return named->profile == profile.name;
   if (!plain(profile)) return false;
-  if (const auto* memory = std::get_if<MemoryAsk>(&asked.ask)) {
+  if (const auto* memory = std::get_if<model::MemoryRequest>(&asked.device)) {
     return profile.memory >= memory->memory.value - memory_off;
   }
-  const auto* fraction = std::get_if<FractionAsk>(&asked.ask);
+  const auto* fraction = std::get_if<model::FractionRequest>(&asked.device);
   return fraction != nullptr && profile.size * 1000 >= fraction->thousandths * card_->axis;
 }
 
-std::optional<MigOracle::Profile> MigOracle::smallest(const ContainerRequest& asked,
+std::optional<MigOracle::Profile> MigOracle::smallest(const model::ContainerRequest& asked,
                                                       View view) const {
   std::optional<std::tuple<int, int, Profile>> best;
   for (Profile i = 0; i < card_->profiles.size(); ++i) {
@@ -145,7 +147,7 @@ std::optional<MigOracle::Profile> MigOracle::smallest(const ContainerRequest& as
   return std::get<2>(*best);
 }
 
-std::optional<bool> MigOracle::offers_profile(const ContainerRequest& asked) const {
+std::optional<bool> MigOracle::offers_profile(const model::ContainerRequest& asked) const {
   bool any = false;
   for (Profile i = 0; i < card_->profiles.size(); ++i) any = any || has(i, View::kOffered);
   if (!any) return std::nullopt;
@@ -168,12 +170,12 @@ bool MigOracle::possible(const Use& use) const {
 bool MigOracle::hold(std::span<const Held> slices) {
   bool good = true;
   for (std::size_t i = 0; i < slices.size(); ++i) {
-    const ReservedDevice& device = *slices[i].device;
+    const model::ReservedDevice& device = *slices[i].device;
     if (!device.slice) {
       good = false;
       continue;
     }
-    const Slice& slice = *device.slice;
+    const model::Slice& slice = *device.slice;
     const LiteralProfile* const profile = find(slice);
     if (profile == nullptr) {
       const bool inside = slice.start + slice.size <= card_->axis;
@@ -183,13 +185,14 @@ bool MigOracle::hold(std::span<const Held> slices) {
       good = false;
       continue;
     }
-    const ContainerRequest* const asked = slices[i].asked;
-    const auto* memory = asked == nullptr ? nullptr : std::get_if<MemoryAsk>(&asked->ask);
+    const model::ContainerRequest* const asked = slices[i].asked;
+    const auto* memory =
+        asked == nullptr ? nullptr : std::get_if<model::MemoryRequest>(&asked->device);
     const std::int64_t off = memory == nullptr ? 0 : memory->memory.value / 8;
     good = good && (asked == nullptr || serves(*profile, *asked, off));
     good = good && device.compute.value == compute_of(*profile) &&
            std::abs(device.memory.value - profile->memory) <= profile->memory / 8;
-    const bool exists = std::ranges::any_of(listed_, [&](const Slice& known) {
+    const bool exists = std::ranges::any_of(listed_, [&](const model::Slice& known) {
       const bool same = known.profile == slice.profile && known.start == slice.start;
       return same && (known.uuid.empty() || slice.uuid.empty() || known.uuid == slice.uuid);
     });
@@ -200,8 +203,8 @@ bool MigOracle::hold(std::span<const Held> slices) {
       if (!theirs || find(*theirs) != profile || theirs->start != slice.start) continue;
       again = true;
       good = good && (is_init(slices[i].kind) || is_init(slices[other].kind)) &&
-             slices[i].kind != ContainerKind::kSidecar &&
-             slices[other].kind != ContainerKind::kSidecar;
+             slices[i].kind != model::ContainerType::kSidecar &&
+             slices[other].kind != model::ContainerType::kSidecar;
     }
     if (!again) add(held_, *profile, slice.start);
   }
@@ -213,7 +216,7 @@ MigOracle::Use MigOracle::taken(View view) const {
   use.cells.resize(held_.cells.size());
   if (view >= View::kFree) use = held_;
   if (view >= View::kOffered) {
-    for (const Slice& slice : offered_) {
+    for (const model::Slice& slice : offered_) {
       if (slice.start + slice.size > card_->axis) continue;
       for (int cell = slice.start; cell < slice.start + slice.size; ++cell) {
         use.cells[static_cast<std::size_t>(cell)] = 1;
@@ -252,12 +255,13 @@ bool MigOracle::share_out(const std::vector<User>& users, View view,
   std::iota(owners.begin(), owners.end(), 0U);
   for (const User& user : users) {
     profiles.push_back(smallest(*user.asked, view));
-    const bool in_vain = view < View::kOffered && std::holds_alternative<SliceAsk>(user.asked->ask);
+    const bool in_vain =
+        view < View::kOffered && std::holds_alternative<model::SliceRequest>(user.asked->device);
     if (!profiles.back() && !in_vain) return false;
   }
   const auto rank = [&](std::size_t i) {
     const LiteralProfile& profile = card_->profiles[*profiles[i]];
-    return std::tuple(is_init(users[i].asked->kind), -profile.size, -profile.compute,
+    return std::tuple(is_init(users[i].asked->type), -profile.size, -profile.compute,
                       users[i].position);
   };
   std::vector<std::size_t> order;
@@ -267,11 +271,11 @@ bool MigOracle::share_out(const std::vector<User>& users, View view,
   std::ranges::sort(order, {}, rank);
   for (std::size_t n = 0; n < order.size(); ++n) {
     const std::size_t user = order[n];
-    if (!is_init(users[user].asked->kind)) continue;
+    if (!is_init(users[user].asked->type)) continue;
     for (std::size_t before = 0; before < n && owners[user] == user; ++before) {
       const std::size_t owner = order[before];
       const bool own = owners[owner] == owner;
-      const bool sidecar = users[owner].asked->kind == ContainerKind::kSidecar;
+      const bool sidecar = users[owner].asked->type == model::ContainerType::kSidecar;
       if (own && !sidecar && serves(card_->profiles[*profiles[owner]], *users[user].asked)) {
         owners[user] = owner;
         profiles[user] = profiles[owner];
@@ -302,31 +306,32 @@ bool MigOracle::accepts(const std::vector<User>& users) const {
   if (!share_out(users, View::kFree, owners, profiles)) return false;
   Use use = taken(View::kFree);
   for (std::size_t i = 0; i < users.size(); ++i) {
-    const DeviceTake& take = *users[i].take;
-    const LiteralProfile& profile = card_->profiles.at(take.slice.profile);
+    const model::DeviceAllocation& allocation = *users[i].take;
+    const LiteralProfile& profile = card_->profiles.at(allocation.slice.profile);
     const bool shared = owners[i] != i;
-    if (take.mode != GpuMode::kMig || !serves(profile, *users[i].asked)) return false;
-    if (!shared && take.slice.profile != *profiles[i]) return false;
+    if (allocation.mode != model::GpuMode::kMig || !serves(profile, *users[i].asked)) return false;
+    if (!shared && allocation.slice.profile != *profiles[i]) return false;
     if (shared) {
       const bool known = std::ranges::any_of(users, [&](const User& other) {
         const auto at = static_cast<std::size_t>(&other - users.data());
-        return owners[at] == at && other.asked->kind != ContainerKind::kSidecar &&
-               other.take->slice == take.slice;
+        return owners[at] == at && other.asked->type != model::ContainerType::kSidecar &&
+               other.take->slice == allocation.slice;
       });
       if (!known) return false;
     } else {
-      if (std::ranges::count(profile.starts, take.slice.start) == 0) return false;
-      if (!offers(profile, take.slice.start, View::kFree)) return false;
-      add(use, profile, take.slice.start);
+      if (std::ranges::count(profile.starts, allocation.slice.start) == 0) return false;
+      if (!offers(profile, allocation.slice.start, View::kFree)) return false;
+      add(use, profile, allocation.slice.start);
     }
-    if (take.memory.value != profile.memory || take.compute.value != compute_of(profile)) {
+    if (allocation.memory.value != profile.memory ||
+        allocation.compute.value != compute_of(profile)) {
       return false;
     }
   }
   return possible(use);
 }
 
-std::size_t MigOracle::starts_for(const ContainerRequest& asked) const {
+std::size_t MigOracle::starts_for(const model::ContainerRequest& asked) const {
   const std::optional<Profile> profile = smallest(asked, View::kFree);
   if (!profile) return 0;
   const LiteralProfile& of = card_->profiles[*profile];

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "snug/model/node.hpp"
+#include "snug/model/node_inventory.hpp"
 #include "snug/model/placement.hpp"
 #include "snug/model/request.hpp"
 #include "snug/model/reservation.hpp"
@@ -38,7 +38,7 @@ struct LiteralCard {
 [[nodiscard]] const std::vector<LiteralCard>& literal_cards();
 
 /// The one whose table the GPU has; null: it takes no slices.
-[[nodiscard]] const LiteralCard* card_of(const GpuInfo& gpu);
+[[nodiscard]] const LiteralCard* card_of(const model::GpuInfo& gpu);
 
 class MigOracle {
  public:
@@ -47,18 +47,18 @@ class MigOracle {
 
   /// What a container of some pod has here.
   struct Held {
-    const ReservedDevice* device = nullptr;
-    const ContainerRequest* asked = nullptr;  // null: not known
-    ContainerKind kind = ContainerKind::kApp;
+    const model::ReservedDevice* device = nullptr;
+    const model::ContainerRequest* asked = nullptr;  // null: not known
+    model::ContainerType kind = model::ContainerType::kApp;
   };
   /// What a container would have here.
   struct User {
-    const ContainerRequest* asked = nullptr;
+    const model::ContainerRequest* asked = nullptr;
     std::size_t position = 0;
-    const DeviceTake* take = nullptr;
+    const model::DeviceAllocation* take = nullptr;
   };
 
-  MigOracle(const LiteralCard& card, const GpuInfo& gpu, const NodeInventory& node);
+  MigOracle(const LiteralCard& card, const model::GpuInfo& gpu, const model::NodeInventory& node);
 
   /// What one pod has here. False: it cannot be right.
   [[nodiscard]] bool hold(std::span<const Held> slices);
@@ -70,9 +70,9 @@ class MigOracle {
   [[nodiscard]] bool accepts(const std::vector<User>& users) const;
   /// Whether the node offers a profile that serves this, taken or not; of a card of which it offers
   /// none at all nothing is known.
-  [[nodiscard]] std::optional<bool> offers_profile(const ContainerRequest& asked) const;
+  [[nodiscard]] std::optional<bool> offers_profile(const model::ContainerRequest& asked) const;
   /// At how many starts one could have its slice.
-  [[nodiscard]] std::size_t starts_for(const ContainerRequest& asked) const;
+  [[nodiscard]] std::size_t starts_for(const model::ContainerRequest& asked) const;
 
  private:
   struct Use {
@@ -82,12 +82,13 @@ class MigOracle {
   };
   using Profile = std::size_t;
 
-  [[nodiscard]] const LiteralProfile* find(const Slice& slice) const;
+  [[nodiscard]] const LiteralProfile* find(const model::Slice& slice) const;
   [[nodiscard]] bool listed(const LiteralProfile& profile, int start) const;
   [[nodiscard]] bool has(Profile profile, View view) const;
-  [[nodiscard]] bool serves(const LiteralProfile& profile, const ContainerRequest& asked,
+  [[nodiscard]] bool serves(const LiteralProfile& profile, const model::ContainerRequest& asked,
                             std::int64_t memory_off = 0) const;
-  [[nodiscard]] std::optional<Profile> smallest(const ContainerRequest& asked, View view) const;
+  [[nodiscard]] std::optional<Profile> smallest(const model::ContainerRequest& asked,
+                                                View view) const;
   /// For each user the one whose slice it has, itself or another; and that one's profile.
   [[nodiscard]] bool share_out(const std::vector<User>& users, View view,
                                std::vector<std::size_t>& owners,
@@ -103,9 +104,9 @@ class MigOracle {
 
   const LiteralCard* card_;
   bool dynamic_;
-  std::vector<Slice> listed_;
-  std::vector<Slice> offered_;  // by the device plug-in
-  AxisMask failed_;
+  std::vector<model::Slice> listed_;
+  std::vector<model::Slice> offered_;  // by the device plug-in
+  model::AxisMask failed_;
   Use held_;
 };
 

@@ -23,7 +23,7 @@ struct OracleAsk {
 
 struct OraclePod {
   std::string name_space;
-  PodRank rank;
+  model::PodRank rank;
   OracleAsk ask;
 };
 
@@ -53,7 +53,7 @@ class NominatedOracle {
                   const std::vector<OraclePod>& nominated)
       : node_(node), claimant_(claimant) {
     for (const OraclePod& pod : nominated) {
-      if (pod.rank.uid == claimant.rank.uid || !pod.rank.before(claimant.rank)) continue;
+      if (pod.rank.uid == claimant.rank.uid || !pod.rank.outranks(claimant.rank)) continue;
       for (const Waits waits : {Waits::kForNobody, Waits::kForTerminating, Waits::kForAllAfterIt}) {
         rows_.push_back({&pod, waits});
         std::vector<OracleHolder> placed;

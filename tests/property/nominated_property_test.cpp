@@ -13,8 +13,8 @@
 #include "many.hpp"
 #include "nominated_oracle.hpp"
 #include "random_cluster.hpp"
-#include "snug/plan/preempt.hpp"
-#include "support/claims.hpp"
+#include "snug/plan/choose_victims.hpp"
+#include "support/owned_incoming_pod.hpp"
 
 namespace snug::nominated_property_test {
 namespace {
@@ -27,9 +27,9 @@ OracleAsk draw_ask(int gpus) {
   return {100 * (1 + draw(one_in(2) ? 9 : 5)), count};
 }
 
-GpuRequest request_of(const OracleAsk& ask) {
+model::GpuRequest request_of(const OracleAsk& ask) {
   if (ask.thousandths == 1000) return make_whole(ask.count);
-  GpuRequest request = make_fraction(ask.thousandths);
+  model::GpuRequest request = make_fraction(ask.thousandths);
   request.containers.front().count = ask.count;
   return request;
 }
@@ -98,7 +98,7 @@ Scene draw_scene(int most_gpus, int most_holders, int most_nominated) {
     scene.nominated.push_back(draw_oracle_pod(uid, 1 + draw(4), scene.node.gpus));
   }
   std::ranges::sort(scene.nominated,
-                    [](const OraclePod& a, const OraclePod& b) { return a.rank.before(b.rank); });
+                    [](const OraclePod& a, const OraclePod& b) { return a.rank.outranks(b.rank); });
   for (const OraclePod& pod : scene.nominated) RC_LOG() << "nominated " << text_of(pod) << "\n";
   RC_LOG() << text_of(scene.asking) << " on " << scene.node.gpus << " GPUs, cap " << scene.node.cap
            << "\n";
@@ -108,12 +108,12 @@ Scene draw_scene(int most_gpus, int most_holders, int most_nominated) {
 /// The same in the code's own words.
 class Staged {
  public:
-  explicit Staged(const Scene& scene, const Profile& profile = make_profile("best-fit"))
+  explicit Staged(const Scene& scene, const score::Profile& profile = make_profile("best-fit"))
       : claim_(request_of(scene.asking.ask), profile) {
-    const auto inventory = std::make_shared<const NodeInventory>(
+    const auto inventory = std::make_shared<const model::NodeInventory>(
         make_node("n: A 1000 x" + std::to_string(scene.node.gpus)));
     for (const OracleHolder& holder : scene.node.holders) {
-      std::vector<ReservedDevice> devices;
+      std::vector<model::ReservedDevice> devices;
       for (int gpu = 0; gpu < scene.node.gpus; ++gpu) {
         if ((holder.gpus >> static_cast<unsigned>(gpu) & 1U) == 0) continue;
         const int taken = holder.pod.ask.thousandths;
@@ -124,65 +124,68 @@ class Staged {
       holding->name_space = holder.pod.name_space;
       holding->rank = holder.pod.rank;
       holding->terminating = holder.terminating;
-      held_.add(holding->name_space, compute_held(*holding, inventory.get()));
+      held_.add(holding->name_space, fit::held_compute(*holding, inventory.get()));
       holdings_.push_back(std::move(holding));
     }
-    state_ = add_up(inventory, holdings_);
+    state_ = fit::build_node_state(inventory, holdings_);
     for (const OraclePod& pod : scene.nominated) {
-      nominations_.push_back(
-          std::make_shared<const Nomination>(Nomination{.name_space = pod.name_space,
-                                                        .node = "n",
-                                                        .rank = pod.rank,
-                                                        .request = request_of(pod.ask)}));
+      nominations_.push_back(std::make_shared<const model::Nomination>(
+          model::Nomination{.name_space = pod.name_space,
+                            .node = "n",
+                            .rank = pod.rank,
+                            .request = request_of(pod.ask)}));
     }
     claim_.name_space = scene.asking.name_space;
     claim_.rank = scene.asking.rank;
-    claim_.sharing = SharingRules({{{"*"}, {.cap = MilliGpu{scene.node.cap}}}});
+    claim_.sharing = model::SharingRules({{{"*"}, {.cap = base::MilliGpu{scene.node.cap}}}});
   }
 
-  [[nodiscard]] NodeChoice choose() const {
-    return choose_on(*state_, claim_.view(), {.held = held_, .nominations = &nominations_});
+  [[nodiscard]] plan::NodeChoice choose() const {
+    return plan::choose_placement(*state_, claim_.view(),
+                                  {.namespace_usage = held_, .nominations = &nominations_});
   }
   [[nodiscard]] std::vector<std::string> victims(
       const std::vector<std::string_view>& chosen = {}) const {
-    const Preemptor preemptor{.claim = claim_.view(), .other_constraints = false};
-    const EvictionOffer offer{.node = *state_,
-                              .around = {.held = held_, .nominations = &nominations_},
-                              .chosen = chosen,
-                              .spared = {}};
+    const plan::Preemptor preemptor{.incoming = claim_.view(), .has_other_constraints = false};
+    const plan::EvictionCandidate candidate{
+        .node = *state_,
+        .context = {.namespace_usage = held_, .nominations = &nominations_},
+        .proposed_victims = chosen,
+        .protected_uids = {}};
     std::vector<std::string> uids;
-    FitMemo memo(preemptor.claim.request);
-    for (const std::string_view uid : choose_victims(preemptor, offer, memo)) {
+    fit::FitMemo memo(preemptor.incoming.request);
+    for (const std::string_view uid : plan::choose_victims(preemptor, candidate, memo)) {
       uids.emplace_back(uid);
     }
     return uids;
   }
 
  private:
-  OwnClaim claim_;
-  NamespaceUse held_;
-  std::vector<HoldingPtr> holdings_;
-  NodeStatePtr state_;
-  Nominations nominations_;
+  OwnedIncomingPod claim_;
+  model::NamespaceUsage held_;
+  std::vector<model::HoldingPtr> holdings_;
+  model::NodeStatePtr state_;
+  model::Nominations nominations_;
 };
 
 /// A placement is given if and only if one leaves room for all that are kept, and it is such a one.
 void placement_property() {
   const Scene scene = draw_scene(4, 4, 3);
   const NominatedOracle oracle(scene.node, scene.asking, scene.nominated);
-  const Profile profile = make_profile(one_in(2) ? "spread" : "best-fit");
-  const NodeChoice choice = Staged(scene, profile).choose();
+  const score::Profile profile = make_profile(one_in(2) ? "spread" : "best-fit");
+  const plan::NodeChoice choice = Staged(scene, profile).choose();
   for (const auto& kept : oracle.kept()) {
     RC_LOG() << "kept " << kept.uid << " waits " << static_cast<int>(kept.waits) << "\n";
   }
   RC_TAG(std::to_string(oracle.kept().size()) + " kept, " +
-         std::string(reason(choice.reason).code));
-  RC_ASSERT((choice.reason == ReasonCode::kNone) == oracle.any_may_be_taken());
-  RC_ASSERT((choice.reason == ReasonCode::kNominated) ==
+         std::string(model::reason_row(choice.reason).code));
+  RC_ASSERT((choice.reason == model::ReasonCode::kNone) == oracle.any_may_be_taken());
+  RC_ASSERT((choice.reason == model::ReasonCode::kNominated) ==
             (oracle.any_fits() && !oracle.any_may_be_taken()));
-  if (choice.reason != ReasonCode::kNone) return;
+  if (choice.reason != model::ReasonCode::kNone) return;
   GpuSet gpus = 0;
-  for (const DeviceTake& take : choice.placement.takes) gpus |= 1U << take.gpu;
+  for (const model::DeviceAllocation& allocation : choice.placement.allocations)
+    gpus |= 1U << allocation.gpu;
   RC_ASSERT(oracle.fits(gpus));
   RC_ASSERT(oracle.leaves_room(gpus));
 }
@@ -195,7 +198,7 @@ TEST(NominatedProperty, APlacementIsGivenExactlyWhereItLeavesRoomForAllThatAreKe
 bool fits_without(const Scene& scene, Mask gone) {
   Scene left = scene;
   left.node = scene.without(gone);
-  return Staged(left).choose().reason == ReasonCode::kNone;
+  return Staged(left).choose().reason == model::ReasonCode::kNone;
 }
 
 /// More room never does harm, unless somebody is kept whom there was none for before, or for whose
@@ -253,8 +256,8 @@ void victims_property() {
   RC_TAG(std::string(kept ? "some kept, " : "none kept, ") + std::to_string(uids.size()) +
          " victims");
   if (uids.empty()) {
-    const ReasonCode now = Staged(scene).choose().reason;
-    const bool beyond = now != ReasonCode::kNone && !reason(now).evictable;
+    const model::ReasonCode now = Staged(scene).choose().reason;
+    const bool beyond = now != model::ReasonCode::kNone && !model::reason_row(now).resolvable;
     RC_ASSERT(beyond || (chosen == 0U && may_be_taken(0)) || !may_be_taken(may_go));
     return;
   }

@@ -13,57 +13,59 @@
 #include "fit_oracle.hpp"
 #include "many.hpp"
 #include "random_cluster.hpp"
-#include "support/claims.hpp"
+#include "support/owned_incoming_pod.hpp"
 
 namespace snug::nominated_shapes_property_test {
 namespace {
 
-SharingRules draw_rules() {
+model::SharingRules draw_rules() {
   if (one_in(2)) return {};
-  SharingRule rule{.own_namespace_only = one_in(3)};
-  if (one_in(2)) rule.cap = MilliGpu{500LL * (1 + draw(9))};
-  return SharingRules({{{one_in(2) ? "team-a" : "*"}, rule}});
+  model::SharingRule rule{.own_namespace_only = one_in(3)};
+  if (one_in(2)) rule.cap = base::MilliGpu{500LL * (1 + draw(9))};
+  return model::SharingRules({{{one_in(2) ? "team-a" : "*"}, rule}});
 }
 
 struct Shapes {
-  NodeInventory inventory;
-  std::vector<HoldingPtr> holdings;
-  NodeStatePtr state;
-  SharingRules rules;
-  OwnClaim asking{draw_request(), make_profile(one_in(2) ? "spread" : "best-fit"), "asking"};
-  Nominations nominations;
-  NamespaceUse held;
+  model::NodeInventory inventory;
+  std::vector<model::HoldingPtr> holdings;
+  model::NodeStatePtr state;
+  model::SharingRules rules;
+  OwnedIncomingPod asking{draw_request(), make_profile(one_in(2) ? "spread" : "best-fit"),
+                          "asking"};
+  model::Nominations nominations;
+  model::NamespaceUsage held;
 
-  const Nomination* first = nullptr;  // of those that could have room; null: none could
+  const model::Nomination* first = nullptr;  // of those that could have room; null: none could
   int waits = 0;  // for whom it has to: 0 nobody, 1 those that are ending, 2 all lower ones too
 
   /// Whether the nominated pod could have its GPUs without those that go, beside one more.
   template <typename Goes>
-  [[nodiscard]] bool possible(const Nomination& pod, const Goes& goes,
-                              const HoldingPtr& more) const {
-    std::vector<HoldingPtr> left;
-    for (const HoldingPtr& holding : holdings) {
+  [[nodiscard]] bool possible(const model::Nomination& pod, const Goes& goes,
+                              const model::HoldingPtr& more) const {
+    std::vector<model::HoldingPtr> left;
+    for (const model::HoldingPtr& holding : holdings) {
       if (!goes(*holding)) left.push_back(holding);
     }
     if (more != nullptr) left.push_back(more);
     Asker asker{.name_space = pod.name_space, .rules = rules, .held = 0};
-    for (const HoldingPtr& holding : left) {
+    for (const model::HoldingPtr& holding : left) {
       if (holding->name_space != asker.name_space) continue;
       asker.held += FitOracle::held_by(*holding, inventory);
     }
     return FitOracle(inventory, left, asker).possible(pod.request);
   }
-  [[nodiscard]] bool possible(const Nomination& pod, int its_waits, const HoldingPtr& more) const {
+  [[nodiscard]] bool possible(const model::Nomination& pod, int its_waits,
+                              const model::HoldingPtr& more) const {
     return possible(
         pod,
-        [&](const Holding& holding) {
+        [&](const model::Holding& holding) {
           const bool lower = holding.rank.priority < pod.rank.priority;
           return its_waits > 0 && (holding.terminating || (its_waits > 1 && lower));
         },
         more);
   }
   void find_first() {
-    for (const NominationPtr& pod : nominations) {
+    for (const model::NominationPtr& pod : nominations) {
       for (waits = 0; waits < 3; ++waits) {
         if (!possible(*pod, waits, nullptr)) continue;
         first = pod.get();
@@ -71,56 +73,58 @@ struct Shapes {
       }
     }
   }
-  [[nodiscard]] bool accepts(PlacementView placement) const {
+  [[nodiscard]] bool accepts(model::PlacementView placement) const {
     const Asker asker{
         .name_space = asking.name_space, .rules = rules, .held = held.of(asking.name_space).value};
-    return FitOracle(inventory, holdings, asker).accepts(asking.request, placement.takes);
+    return FitOracle(inventory, holdings, asker).accepts(asking.request, placement.allocations);
   }
-  [[nodiscard]] NodeChoice choose(const Nominations* kept) const {
-    return choose_on(*state, asking.view(), {.held = held, .nominations = kept});
+  [[nodiscard]] plan::NodeChoice choose(const model::Nominations* kept) const {
+    return plan::choose_placement(*state, asking.view(),
+                                  {.namespace_usage = held, .nominations = kept});
   }
-  [[nodiscard]] HoldingPtr taken(PlacementView placement) const {
-    return to_holding(*state, asking.view(), placement);
+  [[nodiscard]] model::HoldingPtr taken(model::PlacementView placement) const {
+    return plan::to_holding(*state, asking.view(), placement);
   }
 };
 
 Shapes draw_shapes() {
   Shapes drawn;
   drawn.inventory = draw_node("n", true);
-  const auto inventory = std::make_shared<const NodeInventory>(drawn.inventory);
+  const auto inventory = std::make_shared<const model::NodeInventory>(drawn.inventory);
   const int holders = draw(6);
   for (int i = 0; i < holders; ++i) {
-    OwnClaim claim(draw_request(), make_profile("best-fit"), "h" + std::to_string(i));
+    OwnedIncomingPod claim(draw_request(), make_profile("best-fit"), "h" + std::to_string(i));
     claim.name_space = draw_namespace();
     claim.rank.priority = draw(4);
-    const NodeStatePtr state = add_up(inventory, drawn.holdings);
-    const NodeChoice choice = choose_alone(*state, claim);
-    if (choice.reason != ReasonCode::kNone) continue;
-    auto holding = to_holding(*state, claim.view(), choice.placement);
+    const model::NodeStatePtr state = fit::build_node_state(inventory, drawn.holdings);
+    const plan::NodeChoice choice = choose_without_others(*state, claim);
+    if (choice.reason != model::ReasonCode::kNone) continue;
+    auto holding = plan::to_holding(*state, claim.view(), choice.placement);
     holding->terminating = one_in(4);
     drawn.held.add(holding->name_space, {FitOracle::held_by(*holding, drawn.inventory)});
     drawn.holdings.push_back(std::move(holding));
   }
-  drawn.state = add_up(inventory, drawn.holdings);
+  drawn.state = fit::build_node_state(inventory, drawn.holdings);
   drawn.rules = draw_rules();
   drawn.asking.name_space = draw_namespace();
   drawn.asking.sharing = drawn.rules;
   const int nominated = one_in(3) ? 2 + draw(2) : 1;
   for (int i = 0; i < nominated; ++i) {
-    drawn.nominations.push_back(std::make_shared<const Nomination>(Nomination{
+    drawn.nominations.push_back(std::make_shared<const model::Nomination>(model::Nomination{
         .name_space = draw_namespace(),
         .node = "n",
         .rank = {.priority = 1 + draw(4), .created = "2026", .uid = "n" + std::to_string(i)},
         .request = draw_request()}));
   }
-  std::ranges::sort(drawn.nominations, [](const NominationPtr& a, const NominationPtr& b) {
-    return a->rank.before(b->rank);
-  });
+  std::ranges::sort(drawn.nominations,
+                    [](const model::NominationPtr& a, const model::NominationPtr& b) {
+                      return a->rank.outranks(b->rank);
+                    });
   drawn.find_first();
-  RC_LOG() << to_text(drawn.asking.request) << " of " << drawn.asking.name_space << "\n";
-  for (const NominationPtr& pod : drawn.nominations) {
-    RC_LOG() << "nominated " << to_text(pod->request) << " of " << pod->name_space << " priority "
-             << pod->rank.priority << "\n";
+  RC_LOG() << model::to_text(drawn.asking.request) << " of " << drawn.asking.name_space << "\n";
+  for (const model::NominationPtr& pod : drawn.nominations) {
+    RC_LOG() << "nominated " << model::to_text(pod->request) << " of " << pod->name_space
+             << " priority " << pod->rank.priority << "\n";
   }
   RC_LOG() << describe(*drawn.state);
   return drawn;
@@ -128,29 +132,30 @@ Shapes draw_shapes() {
 
 void shapes_property() {
   const Shapes drawn = draw_shapes();
-  const NodeChoice alone = drawn.choose(nullptr);
-  const NodeChoice choice = drawn.choose(&drawn.nominations);
+  const plan::NodeChoice alone = drawn.choose(nullptr);
+  const plan::NodeChoice choice = drawn.choose(&drawn.nominations);
   RC_TAG(std::string(drawn.first != nullptr ? "kept, waits " + std::to_string(drawn.waits)
                                             : "not kept") +
          ", " +
-         std::string(choice.reason == ReasonCode::kNone        ? "placed"
-                     : choice.reason == ReasonCode::kNominated ? "Nominated"
-                                                               : "no room of its own"));
-  if (alone.reason != ReasonCode::kNone) {
+         std::string(choice.reason == model::ReasonCode::kNone        ? "placed"
+                     : choice.reason == model::ReasonCode::kNominated ? "Nominated"
+                                                                      : "no room of its own"));
+  if (alone.reason != model::ReasonCode::kNone) {
     RC_ASSERT(choice.reason == alone.reason);
     return;
   }
-  if (choice.reason == ReasonCode::kNone) {
-    if (!drawn.asking.request.kubelet_assigned()) RC_ASSERT(drawn.accepts(choice.placement));
+  if (choice.reason == model::ReasonCode::kNone) {
+    if (!drawn.asking.request.is_kubelet_assigned()) RC_ASSERT(drawn.accepts(choice.placement));
     if (drawn.first == nullptr) return;
     RC_ASSERT(drawn.possible(*drawn.first, drawn.waits, drawn.taken(choice.placement)));
     return;
   }
-  RC_ASSERT(choice.reason == ReasonCode::kNominated);
+  RC_ASSERT(choice.reason == model::ReasonCode::kNominated);
   RC_ASSERT(drawn.first != nullptr);
   if (drawn.nominations.size() > 1) return;
-  const Tenant tenant = tenant_of(drawn.asking.name_space, drawn.rules, drawn.held);
-  for (const Placement& option : fit_all(*drawn.state, drawn.asking.request, tenant).options) {
+  const fit::Tenant tenant = plan::tenant_of(drawn.asking.name_space, drawn.rules, drawn.held);
+  for (const model::Placement& option :
+       fit_all(*drawn.state, drawn.asking.request, tenant).options) {
     RC_ASSERT(!drawn.possible(*drawn.first, drawn.waits, drawn.taken(option)));
   }
 }

@@ -11,7 +11,7 @@
 
 #include "many.hpp"
 #include "random_cluster.hpp"
-#include "support/eviction.hpp"
+#include "support/preemption_scenario.hpp"
 
 namespace snug::preempt_property_test {
 namespace {
@@ -24,33 +24,34 @@ using Loss = std::pair<std::int64_t, int>;
 /// Judges sets of a node's pods, by what fit and simple sums say.
 class Judge {
  public:
-  explicit Judge(const Eviction& on) : on_(on), node_(on.state()) {}
+  explicit Judge(const PreemptionScenario& on) : on_(on), node_(on.state()) {}
 
   [[nodiscard]] std::size_t pods() const { return on_.holdings.size(); }
-  [[nodiscard]] const Holding& pod(std::size_t i) const { return *on_.holdings[i]; }
+  [[nodiscard]] const model::Holding& pod(std::size_t i) const { return *on_.holdings[i]; }
   [[nodiscard]] bool may_go(std::size_t i) const {
-    return pod(i).rank.priority < on_.claim.rank.priority;
+    return pod(i).rank.priority < on_.incoming.rank.priority;
   }
 
   [[nodiscard]] bool gpus_fit(Mask gone) const {
-    std::vector<HoldingPtr> left;
+    std::vector<model::HoldingPtr> left;
     for (std::size_t i = 0; i < pods(); ++i) {
       if ((gone >> i & 1U) == 0) left.push_back(on_.holdings[i]);
     }
-    const NodeStatePtr state = add_up(node_->inventory, std::move(left));
-    return choose_alone(*state, on_.claim).reason == ReasonCode::kNone;
+    const model::NodeStatePtr state = fit::build_node_state(node_->inventory, std::move(left));
+    return choose_without_others(*state, on_.incoming).reason == model::ReasonCode::kNone;
   }
   [[nodiscard]] bool host_fits(Mask gone) const {
-    const HostCapacity& host = node_->inventory->host;
+    const model::HostAllocatable& host = node_->inventory->host;
     if (!host.known) return true;
-    std::int64_t cpu = on_.wants.cpu_milli;
+    std::int64_t cpu = on_.host_request.cpu_milli;
     std::int64_t count = 1;
     for (std::size_t i = 0; i < pods(); ++i) {
       if ((gone >> i & 1U) != 0) continue;
       cpu += pod(i).host.cpu_milli;
       ++count;
     }
-    return count <= host.pods && (on_.wants.cpu_milli == 0 || cpu <= host.amounts.cpu_milli);
+    return count <= host.pod_slots &&
+           (on_.host_request.cpu_milli == 0 || cpu <= host.resources.cpu_milli);
   }
   [[nodiscard]] bool fits(Mask gone) const { return host_fits(gone) && gpus_fit(gone); }
 
@@ -90,7 +91,7 @@ class Judge {
       if (may_go(i)) order.push_back(i);
     }
     std::ranges::sort(
-        order, [&](std::size_t a, std::size_t b) { return pod(a).rank.before(pod(b).rank); });
+        order, [&](std::size_t a, std::size_t b) { return pod(a).rank.outranks(pod(b).rank); });
     for (const std::size_t i : order) {
       if (host_fits(gone & ~(Mask{1} << i))) gone &= ~(Mask{1} << i);
     }
@@ -98,8 +99,8 @@ class Judge {
   }
 
  private:
-  const Eviction& on_;
-  NodeStatePtr node_;
+  const PreemptionScenario& on_;
+  model::NodeStatePtr node_;
 };
 
 std::string draw_pod(int i, int gpus) {
@@ -124,24 +125,25 @@ std::string draw_pod(int i, int gpus) {
   return text;
 }
 
-Eviction draw_eviction() {
+PreemptionScenario draw_eviction() {
   const int gpus = 1 + draw(4);
   std::vector<std::string> pods;
   const int count = draw(10);
   for (int i = 0; i < count; ++i) pods.push_back(draw_pod(i, gpus));
   for (const std::string& pod : pods) RC_LOG() << pod << "\n";
-  GpuRequest request = one_in(3) ? make_whole(1 + draw(2)) : make_fraction(100 * (1 + draw(9)));
-  RC_LOG() << to_text(request) << " on " << gpus << " GPUs\n";
-  Eviction on("n: A 1000 x" + std::to_string(gpus), pods, std::move(request));
-  on.claim.rank.priority = 2 + draw(4);
+  model::GpuRequest request =
+      one_in(3) ? make_whole(1 + draw(2)) : make_fraction(100 * (1 + draw(9)));
+  RC_LOG() << model::to_text(request) << " on " << gpus << " GPUs\n";
+  PreemptionScenario on("n: A 1000 x" + std::to_string(gpus), pods, std::move(request));
+  on.incoming.rank.priority = 2 + draw(4);
   if (!one_in(4)) {
     const int cpu = 2 + draw(10);
     const int places = 3 + draw(8);
     const int asked = draw(4);
     RC_LOG() << "host " << cpu << " cpu, " << places << " places; asks " << asked << "\n";
-    on.host(cpu, 100, places).asks(asked);
+    on.host(cpu, 100, places).request_host(asked);
   }
-  on.tied = one_in(6);
+  on.has_other_constraints = one_in(6);
   return on;
 }
 
@@ -156,17 +158,17 @@ Mask mask_of(const Judge& judge, const std::vector<std::string>& uids) {
 }
 
 void victims_property() {
-  const Eviction on = draw_eviction();
+  const PreemptionScenario on = draw_eviction();
   const Judge judge(on);
   const Mask chosen = one_in(3) ? 0 : judge.chosen_by_scheduler().value_or(0);
   std::vector<std::string_view> chosen_uids;
-  bool tied = on.tied || !on.state()->inventory->host.known;
+  bool tied = on.has_other_constraints || !on.state()->inventory->host.known;
   Mask ending = 0;
   for (std::size_t i = 0; i < judge.pods(); ++i) {
     if (judge.pod(i).terminating && judge.may_go(i)) ending |= Mask{1} << i;
     if ((chosen >> i & 1U) == 0) continue;
     chosen_uids.push_back(judge.pod(i).uid);
-    tied = tied || judge.pod(i).other_constraints;
+    tied = tied || judge.pod(i).has_other_constraints;
     RC_LOG() << "chosen " << judge.pod(i).uid << "\n";
   }
   const std::vector<std::string> uids = on.victims(chosen_uids);

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "mig_oracle.hpp"
-#include "support/slices.hpp"
+#include "support/mig_nodes.hpp"
 
 namespace snug {
 
@@ -25,15 +25,15 @@ T draw_from(const std::vector<T>& values) {
   return values.at(static_cast<std::size_t>(draw(static_cast<int>(values.size()))));
 }
 
-inline std::vector<GpuMode> draw_modes() {
-  using enum GpuMode;
-  return draw_from<std::vector<GpuMode>>({{kWhole, kTimeSlicing},
-                                          {kWhole, kTimeSlicing, kMps},
-                                          {kMps, kTimeSlicing},
-                                          {kWhole},
-                                          {kMps, kWhole},
-                                          {kTimeSlicing},
-                                          {}});
+inline std::vector<model::GpuMode> draw_modes() {
+  using enum model::GpuMode;
+  return draw_from<std::vector<model::GpuMode>>({{kWhole, kTimeSlicing},
+                                                 {kWhole, kTimeSlicing, kMps},
+                                                 {kMps, kTimeSlicing},
+                                                 {kWhole},
+                                                 {kMps, kWhole},
+                                                 {kTimeSlicing},
+                                                 {}});
 }
 
 inline std::int64_t draw_capacity() {
@@ -59,23 +59,23 @@ inline std::vector<std::vector<int>> draw_links(std::size_t gpus) {
   return links;
 }
 
-inline GpuInfo draw_gpu(const std::string& node, int index) {
+inline model::GpuInfo draw_gpu(const std::string& node, int index) {
   return {.index = index,
-          .uuid = gpu_uuid(node, index),
+          .uuid = make_gpu_uuid(node, index),
           .model = "A",
           .memory = {draw_capacity()},
-          .modes = {GpuMode::kWhole, GpuMode::kTimeSlicing}};
+          .allowed_modes = {model::GpuMode::kWhole, model::GpuMode::kTimeSlicing}};
 }
 
-inline MigTablePtr table_of(const LiteralCard& card) {
-  if (!card.published) return find_mig_card(card.model, {card.memory})->table;
-  std::vector<MigProfile> profiles;
+inline model::MigTablePtr table_of(const LiteralCard& card) {
+  if (!card.published) return mig::find_mig_card(card.model, {card.memory})->table;
+  std::vector<model::MigProfile> profiles;
   for (const LiteralProfile& of : card.profiles) {
-    MigProfile profile{.name = of.name, .size = of.size, .memory = {of.memory}};
+    model::MigProfile profile{.name = of.name, .size = of.size, .memory = {of.memory}};
     profile.starts = of.starts;
     profiles.push_back(std::move(profile));
   }
-  return mig_table_of(std::move(profiles));
+  return mig::build_mig_table(std::move(profiles));
 }
 
 inline const LiteralProfile& draw_profile(const LiteralCard& card) {
@@ -83,13 +83,13 @@ inline const LiteralProfile& draw_profile(const LiteralCard& card) {
 }
 
 /// Slices that do not overlap.
-inline std::vector<Slice> draw_slices(const LiteralCard& card) {
-  std::vector<Slice> slices;
-  AxisMask taken = 0;
+inline std::vector<model::Slice> draw_slices(const LiteralCard& card) {
+  std::vector<model::Slice> slices;
+  model::AxisMask taken = 0;
   for (int tries = draw(9); tries > 0; --tries) {
     const LiteralProfile& profile = draw_profile(card);
     const int start = draw_from(profile.starts);
-    const AxisMask range = axis_range(start, profile.size);
+    const model::AxisMask range = model::axis_range(start, profile.size);
     if ((taken & range) != 0) continue;
     taken |= range;
     slices.push_back({.profile = profile.name,
@@ -101,86 +101,86 @@ inline std::vector<Slice> draw_slices(const LiteralCard& card) {
 }
 
 /// In MIG mode, of a card whose table is known.
-inline void make_sliced(GpuInfo& gpu) {
+inline void make_sliced(model::GpuInfo& gpu) {
   const LiteralCard& card = draw_from(literal_cards());
-  gpu.mig = true;
+  gpu.mig_enabled = true;
   gpu.model = card.model;
   gpu.memory = {card.memory};
   gpu.mig_table = table_of(card);
   if (!one_in(3)) gpu.mig_instances = draw_slices(card);
-  if (one_in(5)) gpu.mig_failed = axis_range(draw(card.axis), 1);
+  if (one_in(5)) gpu.mig_failed_slices = model::axis_range(draw(card.axis), 1);
 }
 
 /// With all that may be wrong with it, or different from its neighbours.
-inline GpuInfo draw_odd_gpu(const std::string& node, int index) {
-  GpuInfo gpu = draw_gpu(node, index);
+inline model::GpuInfo draw_odd_gpu(const std::string& node, int index) {
+  model::GpuInfo gpu = draw_gpu(node, index);
   if (one_in(4)) gpu.index += 10;
   if (one_in(4)) gpu.uuid.clear();
   gpu.model = draw_model();
   gpu.healthy = !one_in(6);
-  gpu.mig = one_in(10);
-  if (!one_in(3)) gpu.modes = draw_modes();
+  gpu.mig_enabled = one_in(10);
+  if (!one_in(3)) gpu.allowed_modes = draw_modes();
   if (one_in(4)) make_sliced(gpu);
   return gpu;
 }
 
 /// `odd`: with everything that may be wrong with a node.
-inline NodeInventory draw_node(const std::string& name, bool odd) {
-  NodeInventory node;
+inline model::NodeInventory draw_node(const std::string& name, bool odd) {
+  model::NodeInventory node;
   node.name = name;
   const int gpus = odd && one_in(50) ? 0 : 1 + draw(4);
   for (int i = 0; i < gpus; ++i) {
-    GpuInfo gpu = odd ? draw_odd_gpu(name, i) : draw_gpu(name, i);
+    model::GpuInfo gpu = odd ? draw_odd_gpu(name, i) : draw_gpu(name, i);
     // Boxes of GPUs that are all alike are the common case.
     if (i > 0 && one_in(3)) {
       gpu = node.gpus.front();
       gpu.index = i;
-      gpu.uuid = gpu.uuid.empty() ? "" : gpu_uuid(name, i);
+      gpu.uuid = gpu.uuid.empty() ? "" : make_gpu_uuid(name, i);
     }
     node.gpus.push_back(std::move(gpu));
   }
-  node.links = draw_links(node.gpus.size());
+  node.nvlinks = draw_links(node.gpus.size());
   if (odd && one_in(6)) node.replicas = 2 + draw(3);
-  if (!one_in(3)) node.kubelet_units.emplace("nvidia.com/gpu", gpus * node.replicas);
-  if (one_in(3)) node.kubelet_units.emplace("nvidia.com/mig-1g.5gb", draw(8));
-  node.kubelet_capacity = node.kubelet_units;
+  if (!one_in(3)) node.kubelet_allocatable.emplace("nvidia.com/gpu", gpus * node.replicas);
+  if (one_in(3)) node.kubelet_allocatable.emplace("nvidia.com/mig-1g.5gb", draw(8));
+  node.kubelet_capacity = node.kubelet_allocatable;
   if (!odd) return node;
   node.dynamic_mig = one_in(2);
   if (one_in(8)) node.plugin_profiles.insert(draw_profile(draw_from(literal_cards())).name);
-  node.plugin_has_all_slices = one_in(20);
-  node.enforced = one_in(2);
+  node.plugin_owns_all_slices = one_in(20);
+  node.enforces_shares = one_in(2);
   for (auto& [resource, units] : node.kubelet_capacity) units += one_in(4) ? draw(3) : 0;
-  if (one_in(15)) node.pool = draw_from<Pool>({Pool::kShares, Pool::kWhole});
-  if (one_in(60)) node.closed_to_all = ReasonCode::kBadInventory;
-  if (one_in(60)) node.closed_to_annotated = ReasonCode::kUnhealthy;
+  if (one_in(15)) node.pool = draw_from<model::Pool>({model::Pool::kShares, model::Pool::kWhole});
+  if (one_in(60)) node.closed_to_all = model::ReasonCode::kBadInventory;
+  if (one_in(60)) node.closed_to_annotated = model::ReasonCode::kUnhealthy;
   return node;
 }
 
-inline ReservedDevice draw_device(const NodeInventory& node) {
-  using enum GpuMode;
+inline model::ReservedDevice draw_device(const model::NodeInventory& node) {
+  using enum model::GpuMode;
   // Mostly what a GPU has room for, on a GPU that is there: what is wrong should not be the rule.
   const bool small = !one_in(5);
-  ReservedDevice device{
+  model::ReservedDevice device{
       .index = draw(one_in(4) ? 6 : std::max(1, static_cast<int>(node.gpus.size()))),
-      .mode = one_in(3) ? draw_from<GpuMode>({kWhole, kMps, kMig}) : kTimeSlicing,
+      .mode = one_in(3) ? draw_from<model::GpuMode>({kWhole, kMps, kMig}) : kTimeSlicing,
       .memory = {1 + draw(small ? 5000 : 50000)},
       .compute = {1 + draw(small ? 300 : 1100)}};
   if (one_in(8)) {
     device.uuid = "GPU-gone";
   } else if (one_in(2)) {
-    device.uuid = gpu_uuid(node.name, device.index);
+    device.uuid = make_gpu_uuid(node.name, device.index);
   }
   return device;
 }
 
 /// A slice of one of the node's GPUs: mostly one that it can have, at its price.
-inline ReservedDevice draw_slice_device(const NodeInventory& node) {
-  ReservedDevice device = draw_device(node);
-  const auto gpu = node.gpu_of(device.index, device.uuid);
+inline model::ReservedDevice draw_slice_device(const model::NodeInventory& node) {
+  model::ReservedDevice device = draw_device(node);
+  const auto gpu = node.find_gpu(device.index, device.uuid);
   const LiteralCard* card = gpu ? card_of(node.gpus[*gpu]) : nullptr;
   if (card == nullptr) return device;
-  const std::vector<Slice>& known = node.gpus[*gpu].mig_instances;
-  device.mode = GpuMode::kMig;
+  const std::vector<model::Slice>& known = node.gpus[*gpu].mig_instances;
+  device.mode = model::GpuMode::kMig;
   if (!known.empty() && !node.dynamic_mig && !one_in(8)) {
     device.slice = draw_from(known);
   } else {
@@ -198,53 +198,54 @@ inline ReservedDevice draw_slice_device(const NodeInventory& node) {
   return device;
 }
 
-inline ContainerKind draw_kind() {
-  return draw_from<ContainerKind>(
-      {ContainerKind::kInit, ContainerKind::kSidecar, ContainerKind::kApp});
+inline model::ContainerType draw_kind() {
+  return draw_from<model::ContainerType>(
+      {model::ContainerType::kInit, model::ContainerType::kSidecar, model::ContainerType::kApp});
 }
 
 /// What events may show, however wrong it is.
-inline HoldingPtr draw_holding(const std::string& uid, const NodeInventory& node) {
+inline model::HoldingPtr draw_holding(const std::string& uid, const model::NodeInventory& node) {
   if (one_in(10)) return make_units_holding(uid, node.name, 1 + draw(3));
   if (one_in(25)) return make_unplaced(uid, node.name);
   if (one_in(25)) return make_holding(uid, node.name, {});
   auto holding = make_holding(uid, node.name, {});
   holding->name_space = draw_namespace();
-  std::vector<ReservedContainer>& containers = holding->reservation.containers;
+  std::vector<model::ReservedContainer>& containers = holding->reservation.containers;
   containers.clear();
   const int asking = one_in(3) ? 2 + draw(2) : 1;
   for (int c = 0; c < asking; ++c) {
-    std::vector<ReservedDevice> devices;
+    std::vector<model::ReservedDevice> devices;
     const int count = 1 + draw(2);
     for (int i = 0; i < count; ++i) {
       devices.push_back(one_in(10) ? draw_device(node) : draw_slice_device(node));
     }
-    containers.push_back({.name = "c" + std::to_string(c), .request = "test", .given = devices});
-    holding->kinds.push_back(asking == 1 ? ContainerKind::kApp : draw_kind());
+    containers.push_back(
+        {.name = "c" + std::to_string(c), .request_text = "test", .assigned = devices});
+    holding->container_types.push_back(asking == 1 ? model::ContainerType::kApp : draw_kind());
   }
   holding->suspect = one_in(12);
   return holding;
 }
 
-inline ModelFilter draw_models() {
-  ModelFilter models;
+inline model::ModelFilter draw_models() {
+  model::ModelFilter models;
   const std::vector<std::string> globs = {"*A100*", "tesla-t?", "*80gb", "*", "H100*"};
-  if (one_in(2)) models.wanted.push_back(draw_from(globs));
-  if (one_in(4)) models.wanted.push_back(draw_from(globs));
+  if (one_in(2)) models.included.push_back(draw_from(globs));
+  if (one_in(4)) models.included.push_back(draw_from(globs));
   if (one_in(3)) models.excluded.push_back(draw_from(globs));
   return models;
 }
 
-inline std::string to_text(const ModelFilter& models) {
+inline std::string to_text(const model::ModelFilter& models) {
   std::string text;
-  for (const std::string& glob : models.wanted) text += (text.empty() ? "" : ",") + glob;
+  for (const std::string& glob : models.included) text += (text.empty() ? "" : ",") + glob;
   for (const std::string& glob : models.excluded) text += (text.empty() ? "!" : ",!") + glob;
   return text;
 }
 
 /// A share on one GPU or on each of several, as pods may describe it.
-inline ContainerRequest draw_share(int most_thousandths) {
-  ContainerRequest share =
+inline model::ContainerRequest draw_share(int most_thousandths) {
+  model::ContainerRequest share =
       one_in(4) ? make_memory(1 + draw_from<std::int64_t>({0, 6, 499, 2047, 3814, 8191, 12287,
                                                            16383, 16384, 40959, 90000}))
                       .containers.front()
@@ -260,15 +261,16 @@ inline ContainerRequest draw_share(int most_thousandths) {
   if (one_in(5)) {
     const std::vector<std::string> names = {"time-slicing", "mps", "mig"};
     const auto which = static_cast<std::size_t>(one_in(6) ? 2 : draw(2));
-    share.isolation = std::vector{Isolation::kTimeSlicing, Isolation::kMps, Isolation::kMig}[which];
+    share.isolation = std::vector{model::Isolation::kTimeSlicing, model::Isolation::kMps,
+                                  model::Isolation::kMig}[which];
     share.text += ";gpu-isolation=" + names[which];
   }
   return share;
 }
 
-inline ContainerRequest draw_slice_ask() {
-  ContainerRequest asked =
-      make_profile_ask(draw_profile(draw_from(literal_cards())).name).containers.front();
+inline model::ContainerRequest draw_slice_ask() {
+  model::ContainerRequest asked =
+      make_slice_request(draw_profile(draw_from(literal_cards())).name).containers.front();
   if (one_in(6)) {
     asked.count = 2;
     asked.text += ";gpu-count=2";
@@ -276,11 +278,13 @@ inline ContainerRequest draw_slice_ask() {
   return asked;
 }
 
-inline ContainerRequest draw_container(ContainerKind kind, bool whole, int most_thousandths) {
-  ContainerRequest asked = whole ? make_whole(1 + (one_in(3) ? draw(4) : 0)).containers.front()
-                                 : draw_share(most_thousandths);
-  if (!whole && kind != ContainerKind::kInit && one_in(5)) asked = draw_slice_ask();
-  asked.kind = kind;
+inline model::ContainerRequest draw_container(model::ContainerType kind, bool whole,
+                                              int most_thousandths) {
+  model::ContainerRequest asked = whole
+                                      ? make_whole(1 + (one_in(3) ? draw(4) : 0)).containers.front()
+                                      : draw_share(most_thousandths);
+  if (!whole && kind != model::ContainerType::kInit && one_in(5)) asked = draw_slice_ask();
+  asked.type = kind;
   if (one_in(6)) {
     asked.models = draw_models();
     if (!asked.models.empty()) asked.text += ";gpu-model=" + to_text(asked.models);
@@ -290,46 +294,47 @@ inline ContainerRequest draw_container(ContainerKind kind, bool whole, int most_
 
 /// Plain init containers and sidecars stand before the apps; whole GPUs for an init container only
 /// where no other container wants a share.
-inline GpuRequest draw_pod() {
-  GpuRequest request;
+inline model::GpuRequest draw_pod() {
+  model::GpuRequest request;
   const int asking = 2 + (one_in(3) ? draw(3) : 0);
   const int wholes = draw_from<int>({0, 0, 0, 3});  // so many of ten containers want whole GPUs
   bool shares = false;
   for (int c = asking; c > 0; --c) {
     const bool first = c < asking && one_in(2);
-    const ContainerKind kind =
-        !first ? ContainerKind::kApp
-               : draw_from<ContainerKind>({ContainerKind::kInit, ContainerKind::kSidecar});
-    const bool whole = draw(10) < wholes && (kind != ContainerKind::kInit || !shares);
-    shares = shares || (!whole && kind != ContainerKind::kInit);
+    const model::ContainerType kind =
+        !first ? model::ContainerType::kApp
+               : draw_from<model::ContainerType>(
+                     {model::ContainerType::kInit, model::ContainerType::kSidecar});
+    const bool whole = draw(10) < wholes && (kind != model::ContainerType::kInit || !shares);
+    shares = shares || (!whole && kind != model::ContainerType::kInit);
     auto& all = request.containers;
     all.push_back(draw_container(kind, whole, one_in(4) ? 999 : 400));
     all.back().container = "c" + std::to_string(c);
   }
-  const auto is_app = [](const ContainerRequest& asked) {
-    return asked.kind == ContainerKind::kApp;
+  const auto is_app = [](const model::ContainerRequest& asked) {
+    return asked.type == model::ContainerType::kApp;
   };
-  std::ranges::stable_partition(request.containers,
-                                [&](const ContainerRequest& asked) { return !is_app(asked); });
+  std::ranges::stable_partition(
+      request.containers, [&](const model::ContainerRequest& asked) { return !is_app(asked); });
   // A sidecar's share may have been drawn after an init container's whole GPUs.
-  for (ContainerRequest& asked : request.containers) {
-    const bool clash =
-        shares && asked.kind == ContainerKind::kInit && std::holds_alternative<WholeAsk>(asked.ask);
+  for (model::ContainerRequest& asked : request.containers) {
+    const bool clash = shares && asked.type == model::ContainerType::kInit &&
+                       std::holds_alternative<model::WholeGpuRequest>(asked.device);
     if (!clash) continue;
     const std::string name = asked.container;
-    asked = draw_container(ContainerKind::kInit, false, 999);
+    asked = draw_container(model::ContainerType::kInit, false, 999);
     asked.container = name;
   }
   request.main_container = request.containers.back().container;
   return request;
 }
 
-inline GpuRequest draw_request() {
+inline model::GpuRequest draw_request() {
   switch (draw(8)) {
     case 0: {
-      GpuRequest request = make_units(1 + draw(4));
+      model::GpuRequest request = make_units(1 + draw(4));
       if (one_in(3)) {
-        const GpuRequest more = make_units(1 + draw(4), "nvidia.com/mig-1g.5gb");
+        const model::GpuRequest more = make_units(1 + draw(4), "nvidia.com/mig-1g.5gb");
         request.containers.push_back(more.containers.front());
       }
       return request;
@@ -341,8 +346,8 @@ inline GpuRequest draw_request() {
     case 4:
       return draw_pod();
     default: {
-      GpuRequest request = make_fraction(1);
-      request.containers = {draw_container(ContainerKind::kApp, false, 999)};
+      model::GpuRequest request = make_fraction(1);
+      request.containers = {draw_container(model::ContainerType::kApp, false, 999)};
       return request;
     }
   }

@@ -13,7 +13,7 @@
 
 #include "many.hpp"
 #include "random_cluster.hpp"
-#include "support/repacking.hpp"
+#include "support/repack_scenario.hpp"
 
 namespace snug::repack_property_test {
 namespace {
@@ -21,20 +21,22 @@ namespace {
 /// A cluster whose pods are moved one after another, by the rules alone.
 class Board {
  public:
-  explicit Board(const Repacked& on) : on_(on), claim_(on.claim) {
-    for (const NodeInventory& inventory : on.inventories) {
-      inventories_.push_back(std::make_shared<const NodeInventory>(inventory));
+  explicit Board(const RepackScenario& on) : on_(on), claim_(on.incoming) {
+    for (const model::NodeInventory& inventory : on.inventories) {
+      inventories_.push_back(std::make_shared<const model::NodeInventory>(inventory));
       pods_.emplace_back();
-      for (const HoldingPtr& pod : on.holdings) {
+      for (const model::HoldingPtr& pod : on.holdings) {
         if (pod->reservation.node == inventory.name) pods_.back().push_back(pod);
       }
     }
   }
 
   [[nodiscard]] std::size_t nodes() const { return pods_.size(); }
-  [[nodiscard]] const std::vector<HoldingPtr>& pods(std::size_t node) const { return pods_[node]; }
-  [[nodiscard]] NodeStatePtr state(std::size_t node) const {
-    return add_up(inventories_[node], pods_[node]);
+  [[nodiscard]] const std::vector<model::HoldingPtr>& pods(std::size_t node) const {
+    return pods_[node];
+  }
+  [[nodiscard]] model::NodeStatePtr state(std::size_t node) const {
+    return fit::build_node_state(inventories_[node], pods_[node]);
   }
   [[nodiscard]] std::size_t node_named(std::string_view name) const {
     for (std::size_t n = 0; n < nodes(); ++n) {
@@ -42,26 +44,26 @@ class Board {
     }
     throw std::invalid_argument("no such node");
   }
-  [[nodiscard]] Tenant tenant(std::string_view name_space) const {
-    NamespaceUse held;
+  [[nodiscard]] fit::Tenant tenant(std::string_view name_space) const {
+    model::NamespaceUsage held;
     for (std::size_t n = 0; n < nodes(); ++n) {
-      for (const HoldingPtr& pod : pods_[n]) {
-        held.add(pod->name_space, compute_held(*pod, inventories_[n].get()));
+      for (const model::HoldingPtr& pod : pods_[n]) {
+        held.add(pod->name_space, fit::held_compute(*pod, inventories_[n].get()));
       }
     }
-    return tenant_of(name_space, on_.claim.sharing, held);
+    return plan::tenant_of(name_space, on_.incoming.sharing, held);
   }
-  [[nodiscard]] bool host_fits(std::size_t node, const HostAmounts& asked) const {
-    const HostCapacity& host = inventories_[node]->host;
+  [[nodiscard]] bool host_fits(std::size_t node, const model::HostResources& asked) const {
+    const model::HostAllocatable& host = inventories_[node]->host;
     if (!host.known) return true;
     std::int64_t cpu = 0;
-    for (const HoldingPtr& pod : pods_[node]) cpu += pod->host.cpu_milli;
-    return asked.cpu_milli == 0 || cpu + asked.cpu_milli <= host.amounts.cpu_milli;
+    for (const model::HoldingPtr& pod : pods_[node]) cpu += pod->host.cpu_milli;
+    return asked.cpu_milli == 0 || cpu + asked.cpu_milli <= host.resources.cpu_milli;
   }
   [[nodiscard]] bool request_fits_on(std::size_t node) const {
     return host_fits(node, claim_.host) &&
            fit_all(*state(node), claim_.request, tenant(claim_.name_space)).reason ==
-               ReasonCode::kNone;
+               model::ReasonCode::kNone;
   }
   [[nodiscard]] bool request_fits() const {
     for (std::size_t n = 0; n < nodes(); ++n) {
@@ -70,43 +72,47 @@ class Board {
     return false;
   }
 
-  [[nodiscard]] bool movable(const Holding& pod) const {
-    return !pod.terminating && !pod.other_constraints && pod.asks.front().has_value() &&
-           !std::holds_alternative<KubeletAsk>(pod.asks.front()->ask);
+  [[nodiscard]] bool movable(const model::Holding& pod) const {
+    return !pod.terminating && !pod.has_other_constraints &&
+           pod.container_requests.front().has_value() &&
+           !std::holds_alternative<model::KubeletRequest>(pod.container_requests.front()->device);
   }
-  [[nodiscard]] static GpuRequest request_of(const Holding& pod) {
-    GpuRequest request;
-    request.containers.push_back(*pod.asks.front());
+  [[nodiscard]] static model::GpuRequest request_of(const model::Holding& pod) {
+    model::GpuRequest request;
+    request.containers.push_back(*pod.container_requests.front());
     request.containers.front().container = "main";
     return request;
   }
-  void take(std::size_t node, const Holding& pod) {
-    std::erase_if(pods_[node], [&](const HoldingPtr& other) { return other->uid == pod.uid; });
+  void take(std::size_t node, const model::Holding& pod) {
+    std::erase_if(pods_[node],
+                  [&](const model::HoldingPtr& other) { return other->uid == pod.uid; });
   }
-  void give(std::size_t node, HoldingPtr pod) { pods_[node].push_back(std::move(pod)); }
+  void give(std::size_t node, model::HoldingPtr pod) { pods_[node].push_back(std::move(pod)); }
   /// What the pod, which is on no node, could be on this one.
-  [[nodiscard]] std::vector<HoldingPtr> ways(std::size_t node, const Holding& pod) const {
-    std::vector<HoldingPtr> ways;
+  [[nodiscard]] std::vector<model::HoldingPtr> ways(std::size_t node,
+                                                    const model::Holding& pod) const {
+    std::vector<model::HoldingPtr> ways;
     if (!host_fits(node, pod.host)) return ways;
-    const GpuRequest request = request_of(pod);
+    const model::GpuRequest request = request_of(pod);
     // GPUs that are alike now are not once some pod has left one of them.
-    NodeState told = *state(node);
+    model::NodeState told = *state(node);
     for (std::size_t gpu = 0; gpu < told.gpus.size(); ++gpu) {
-      told.gpus[gpu].told_apart = static_cast<std::uint16_t>(gpu + 1);
+      told.gpus[gpu].distinct_id = static_cast<std::uint16_t>(gpu + 1);
     }
-    for (const Placement& placement : fit_all(told, request, tenant(pod.name_space)).options) {
-      auto moved = std::make_shared<Holding>(pod);
-      moved->reservation = reservation_by(told, request, placement, pod.uid);
+    for (const model::Placement& placement :
+         fit_all(told, request, tenant(pod.name_space)).options) {
+      auto moved = std::make_shared<model::Holding>(pod);
+      moved->reservation = reservation_for(told, request, placement, pod.uid);
       ways.push_back(std::move(moved));
     }
     return ways;
   }
 
  private:
-  const Repacked& on_;
-  const OwnClaim& claim_;
-  std::vector<std::shared_ptr<const NodeInventory>> inventories_;
-  std::vector<std::vector<HoldingPtr>> pods_;
+  const RepackScenario& on_;
+  const OwnedIncomingPod& claim_;
+  std::vector<std::shared_ptr<const model::NodeInventory>> inventories_;
+  std::vector<std::vector<model::HoldingPtr>> pods_;
 };
 
 /// Whether the request fits after so many moves at most, in any way.
@@ -114,12 +120,12 @@ bool some_way(const Board& board, int moves) {
   if (board.request_fits()) return true;
   if (moves == 0) return false;
   for (std::size_t from = 0; from < board.nodes(); ++from) {
-    for (const HoldingPtr& pod : board.pods(from)) {
+    for (const model::HoldingPtr& pod : board.pods(from)) {
       if (!board.movable(*pod)) continue;
       Board without = board;
       without.take(from, *pod);
       for (std::size_t to = 0; to < board.nodes(); ++to) {
-        for (HoldingPtr& moved : without.ways(to, *pod)) {
+        for (model::HoldingPtr& moved : without.ways(to, *pod)) {
           Board next = without;
           next.give(to, std::move(moved));
           if (some_way(next, moves - 1)) return true;
@@ -130,11 +136,11 @@ bool some_way(const Board& board, int moves) {
   return false;
 }
 
-std::string shape(const Reservation& reservation) {
+std::string shape(const model::Reservation& reservation) {
   std::string text = reservation.node;
-  for (const ReservedDevice& device :
-       std::get<std::vector<ReservedDevice>>(reservation.containers.front().given)) {
-    text += ' ' + std::to_string(device.index) + std::string(to_string(device.mode)) +
+  for (const model::ReservedDevice& device :
+       std::get<std::vector<model::ReservedDevice>>(reservation.containers.front().assigned)) {
+    text += ' ' + std::to_string(device.index) + std::string(model::to_string(device.mode)) +
             std::to_string(device.memory.value) + '/' + std::to_string(device.compute.value);
     if (device.slice) text += device.slice->profile + '@' + std::to_string(device.slice->start);
   }
@@ -143,54 +149,55 @@ std::string shape(const Reservation& reservation) {
 
 /// Each move is to a place that its pod could have at its turn: the devices add up, and the pod
 /// would have room there if it came.
-void apply(Board& board, const PodMove& move) {
-  const std::size_t from = board.node_named(move.pod->reservation.node);
+void apply(Board& board, const advice::PodMove& move) {
+  const std::size_t from = board.node_named(move.from->reservation.node);
   const std::size_t to = board.node_named(move.to.node);
-  RC_ASSERT(board.movable(*move.pod));
-  RC_ASSERT(shape(move.to) != shape(move.pod->reservation));
-  board.take(from, *move.pod);
-  const NodeStatePtr before = board.state(to);
-  RC_ASSERT(!board.ways(to, *move.pod).empty());
-  auto moved = std::make_shared<Holding>(*move.pod);
+  RC_ASSERT(board.movable(*move.from));
+  RC_ASSERT(shape(move.to) != shape(move.from->reservation));
+  board.take(from, *move.from);
+  const model::NodeStatePtr before = board.state(to);
+  RC_ASSERT(!board.ways(to, *move.from).empty());
+  auto moved = std::make_shared<model::Holding>(*move.from);
   moved->reservation = move.to;
   board.give(to, moved);
-  const NodeStatePtr after = board.state(to);
-  const ContainerRequest& asked = *move.pod->asks.front();
-  for (const ReservedDevice& device :
-       std::get<std::vector<ReservedDevice>>(move.to.containers.front().given)) {
-    const std::size_t gpu = after->gpu_of(device).value();
-    RC_ASSERT(before->gpus[gpu].closure == GpuClosure::kOpen);
-    RC_ASSERT(after->gpus[gpu].closure == GpuClosure::kOpen);
+  const model::NodeStatePtr after = board.state(to);
+  const model::ContainerRequest& asked = *move.from->container_requests.front();
+  for (const model::ReservedDevice& device :
+       std::get<std::vector<model::ReservedDevice>>(move.to.containers.front().assigned)) {
+    const std::size_t gpu = after->find_gpu(device).value();
+    RC_ASSERT(before->gpus[gpu].closure == model::GpuClosure::kOpen);
+    RC_ASSERT(after->gpus[gpu].closure == model::GpuClosure::kOpen);
     RC_ASSERT(asked.models.allows(after->gpus[gpu].info->model));
-    RC_ASSERT(board.tenant(move.pod->name_space).cap_left >= 0);
-    for (const HoldingPtr& other : board.pods(to)) {
+    RC_ASSERT(board.tenant(move.from->name_space).cap_remaining >= 0);
+    for (const model::HoldingPtr& other : board.pods(to)) {
       const bool meets =
-          other->uid != move.pod->uid && gpu < after->inventory->gpus.size() &&
+          other->uid != move.from->uid && gpu < after->inventory->gpus.size() &&
           shape(other->reservation).find(' ' + std::to_string(device.index)) != std::string::npos;
-      RC_ASSERT(!meets || !board.tenant(move.pod->name_space).apart_from(other->name_space));
+      RC_ASSERT(!meets || !board.tenant(move.from->name_space).is_isolated_from(other->name_space));
     }
   }
 }
 
-void check_advice(const Repacked& on, const RepackAdvice& advice) {
+void check_advice(const RepackScenario& on, const advice::RepackAdvice& advice) {
   Board board(on);
-  RC_ASSERT(advice.fits == board.request_fits());
+  RC_ASSERT(advice.fits_now == board.request_fits());
   if (!advice.reservation) {
-    RC_ASSERT(advice.moves.empty() && !advice.because.empty());
+    RC_ASSERT(advice.moves.empty() && !advice.explanation.empty());
     return;
   }
-  RC_ASSERT(advice.fits == advice.moves.empty() && advice.because.empty());
-  for (const PodMove& move : advice.moves) apply(board, move);
+  RC_ASSERT(advice.fits_now == advice.moves.empty() && advice.explanation.empty());
+  for (const advice::PodMove& move : advice.moves) apply(board, move);
   const std::size_t node = board.node_named(advice.reservation->node);
   RC_ASSERT(board.request_fits_on(node));
-  const GpuRequest& request = on.claim.request;
-  if (request.kubelet_assigned()) return;
-  auto holding = std::make_shared<Holding>();
+  const model::GpuRequest& request = on.incoming.request;
+  if (request.is_kubelet_assigned()) return;
+  auto holding = std::make_shared<model::Holding>();
   holding->uid = "new";
   holding->reservation = *advice.reservation;
-  holding->asks.emplace_back(request.containers.front());
+  holding->container_requests.emplace_back(request.containers.front());
   board.give(node, holding);
-  for (const GpuState& gpu : board.state(node)->gpus) RC_ASSERT(gpu.closure == GpuClosure::kOpen);
+  for (const model::GpuState& gpu : board.state(node)->gpus)
+    RC_ASSERT(gpu.closure == model::GpuClosure::kOpen);
 }
 
 const std::vector<std::string> kProfiles{"1g.5gb",  "1g.5gb",  "1g.10gb",
@@ -198,7 +205,7 @@ const std::vector<std::string> kProfiles{"1g.5gb",  "1g.5gb",  "1g.10gb",
 
 /// Pods that fit where they are.
 /// `cards`: of GPUs in MIG mode.
-Repacked draw_cluster(int most_nodes, int most_gpus, int most_pods, bool cards = false) {
+RepackScenario draw_cluster(int most_nodes, int most_gpus, int most_pods, bool cards = false) {
   std::vector<std::string> nodes;
   std::vector<std::string> pods;
   const int count = 1 + draw(most_nodes);
@@ -215,7 +222,7 @@ Repacked draw_cluster(int most_nodes, int most_gpus, int most_pods, bool cards =
     nodes.push_back(text + (cards ? " | dynamic" : " |") +
                     " nvidia.com/gpu=" + std::to_string(gpus) + "/" + std::to_string(gpus));
   }
-  Repacked on(nodes, {}, make_whole(1));
+  RepackScenario on(nodes, {}, make_whole(1));
   Board board(on);
   const int wanted = most_pods / 2 + draw(most_pods);
   for (int p = 0; p < wanted; ++p) {
@@ -230,11 +237,11 @@ Repacked draw_cluster(int most_nodes, int most_gpus, int most_pods, bool cards =
                               : one_in(6) ? " w0"
                                           : " g0:" + std::to_string(100 * (1 + draw(6)));
     if (!cards && share != " w0" && one_in(6)) words += " isolation=mps";
-    HoldingPtr pod = make_movable("p" + std::to_string(p) + " n0" + share + words);
+    model::HoldingPtr pod = make_movable("p" + std::to_string(p) + " n0" + share + words);
     if (!cards && one_in(8) && share != " w0") {
-      auto on_two = std::make_shared<Holding>(*pod);
-      on_two->asks.front()->count = 2;
-      on_two->asks.front()->text += ";gpu-count=2";
+      auto on_two = std::make_shared<model::Holding>(*pod);
+      on_two->container_requests.front()->count = 2;
+      on_two->container_requests.front()->text += ";gpu-count=2";
       pod = on_two;
     }
     const auto node = static_cast<std::size_t>(draw(count));
@@ -243,67 +250,69 @@ Repacked draw_cluster(int most_nodes, int most_gpus, int most_pods, bool cards =
     board.give(node, draw_from(ways));
   }
   for (std::size_t n = 0; n < board.nodes(); ++n) {
-    for (const HoldingPtr& pod : board.pods(n)) on.holdings.push_back(pod);
+    for (const model::HoldingPtr& pod : board.pods(n)) on.holdings.push_back(pod);
   }
   return on;
 }
 
-void draw_rules(Repacked& on) {
-  if (one_in(6)) on.claim.sharing = SharingRules({{{"x"}, {.own_namespace_only = true}}});
+void draw_rules(RepackScenario& on) {
+  if (one_in(6)) on.incoming.sharing = model::SharingRules({{{"x"}, {.own_namespace_only = true}}});
   if (one_in(6)) {
-    on.claim.sharing = SharingRules({{{"default"}, {.cap = MilliGpu{500 * (1 + draw(6))}}}});
+    on.incoming.sharing =
+        model::SharingRules({{{"default"}, {.cap = base::MilliGpu{500 * (1 + draw(6))}}}});
   }
   if (one_in(3)) {
-    on.claim.host.cpu_milli = draw(4);
-    for (NodeInventory& inventory : on.inventories) {
-      inventory.host = {.amounts = {.cpu_milli = 1 + draw(12)}, .pods = 100, .known = true};
+    on.incoming.host.cpu_milli = draw(4);
+    for (model::NodeInventory& inventory : on.inventories) {
+      inventory.host = {.resources = {.cpu_milli = 1 + draw(12)}, .pod_slots = 100, .known = true};
     }
   }
 }
 
-std::string tell(const Repacked& on) {
-  const ContainerRequest& asked = on.claim.request.containers.front();
+std::string tell(const RepackScenario& on) {
+  const model::ContainerRequest& asked = on.incoming.request.containers.front();
   std::string text = "asked: " + asked.text + " on " + std::to_string(asked.count) +
-                     (asked.isolation == Isolation::kMps ? " mps" : "") +
+                     (asked.isolation == model::Isolation::kMps ? " mps" : "") +
                      (asked.models.empty() ? "" : " model A") + " cpu " +
-                     std::to_string(on.claim.host.cpu_milli) + "\n";
-  for (const NodeInventory& node : on.inventories) {
-    text += node.name + " cpu " + std::to_string(node.host.amounts.cpu_milli) + ":";
-    for (const GpuInfo& gpu : node.gpus) {
-      text += " " + gpu.model + (gpu.modes.size() > 2 ? "+mps" : "");
+                     std::to_string(on.incoming.host.cpu_milli) + "\n";
+  for (const model::NodeInventory& node : on.inventories) {
+    text += node.name + " cpu " + std::to_string(node.host.resources.cpu_milli) + ":";
+    for (const model::GpuInfo& gpu : node.gpus) {
+      text += " " + gpu.model + (gpu.allowed_modes.size() > 2 ? "+mps" : "");
     }
     text += "\n";
   }
-  for (const HoldingPtr& pod : on.holdings) {
+  for (const model::HoldingPtr& pod : on.holdings) {
     text += pod->uid + " " + pod->name_space + " " + shape(pod->reservation) + " (" +
-            pod->asks.front()->text + ") cpu " + std::to_string(pod->host.cpu_milli) +
-            (pod->terminating ? " ending" : "") + (pod->other_constraints ? " tied" : "") + "\n";
+            pod->container_requests.front()->text + ") cpu " + std::to_string(pod->host.cpu_milli) +
+            (pod->terminating ? " ending" : "") + (pod->has_other_constraints ? " tied" : "") +
+            "\n";
   }
-  for (const SharingRow& row : on.claim.sharing.rows()) {
+  for (const model::SharingRow& row : on.incoming.sharing.rows()) {
     text += "rule of " + row.namespaces.front() +
             (row.rule.cap ? " cap " + std::to_string(row.rule.cap->value) : " apart") + "\n";
   }
   return text;
 }
 
-GpuRequest draw_claim() {
-  GpuRequest request = make_fraction(100 * (5 + draw(5)));
+model::GpuRequest draw_claim() {
+  model::GpuRequest request = make_fraction(100 * (5 + draw(5)));
   if (one_in(2)) request = make_whole(1 + draw(2));
   if (one_in(12)) request = make_units(1 + draw(2));
-  ContainerRequest& asked = request.containers.front();
-  if (request.kubelet_assigned()) return request;
-  if (!std::holds_alternative<WholeAsk>(asked.ask)) {
+  model::ContainerRequest& asked = request.containers.front();
+  if (request.is_kubelet_assigned()) return request;
+  if (!std::holds_alternative<model::WholeGpuRequest>(asked.device)) {
     if (one_in(4)) asked.count = 2;
-    if (one_in(6)) asked.isolation = Isolation::kMps;
+    if (one_in(6)) asked.isolation = model::Isolation::kMps;
   }
-  if (one_in(4)) asked.models.wanted.push_back("A");
+  if (one_in(4)) asked.models.included.push_back("A");
   return request;
 }
 
 /// The advice is sound, and of at most two moves none is overlooked and none is too many. Counts
 /// what there was to advise.
-void check_least_advice(const Repacked& on, std::map<std::string, int>& seen) {
-  const RepackAdvice advice = on.advice();
+void check_least_advice(const RepackScenario& on, std::map<std::string, int>& seen) {
+  const advice::RepackAdvice advice = on.advice();
   RC_LOG() << tell(on) << on.text();
   check_advice(on, advice);
   const Board board(on);
@@ -321,8 +330,8 @@ void check_least_advice(const Repacked& on, std::map<std::string, int>& seen) {
 TEST(RepackProperty, OfAtMostTwoMovesNoneIsOverlookedAndNoneIsTooMany) {
   std::map<std::string, int> seen;
   holds_in(1500, [&] {
-    Repacked on = draw_cluster(3, 3, 7);
-    on.claim = OwnClaim(draw_claim());
+    RepackScenario on = draw_cluster(3, 3, 7);
+    on.incoming = OwnedIncomingPod(draw_claim());
     draw_rules(on);
     check_least_advice(on, seen);
   });
@@ -332,8 +341,9 @@ TEST(RepackProperty, OfAtMostTwoMovesNoneIsOverlookedAndNoneIsTooMany) {
 TEST(RepackProperty, OfSlicesTooNoneOfAtMostTwoMovesIsOverlooked) {
   std::map<std::string, int> seen;
   holds_in(300, [&] {
-    Repacked on = draw_cluster(2, 2, 7, true);
-    on.claim = OwnClaim(make_profile_ask(one_in(4) ? "7g.40gb" : draw_from(kProfiles)));
+    RepackScenario on = draw_cluster(2, 2, 7, true);
+    on.incoming =
+        OwnedIncomingPod(make_slice_request(one_in(4) ? "7g.40gb" : draw_from(kProfiles)));
     check_least_advice(on, seen);
   });
   for (const auto& [what, times] : seen) std::cout << what << ": " << times << "\n";
@@ -342,11 +352,11 @@ TEST(RepackProperty, OfSlicesTooNoneOfAtMostTwoMovesIsOverlooked) {
 TEST(RepackProperty, WhatIsAdvisedHolds) {
   std::map<std::size_t, int> seen;
   holds_in(1500, [&] {
-    Repacked on = draw_cluster(6, 6, 40);
-    on.claim = OwnClaim(draw_claim());
-    if (one_in(2)) on.claim = OwnClaim(make_whole(1 + draw(6)));
+    RepackScenario on = draw_cluster(6, 6, 40);
+    on.incoming = OwnedIncomingPod(draw_claim());
+    if (one_in(2)) on.incoming = OwnedIncomingPod(make_whole(1 + draw(6)));
     draw_rules(on);
-    const RepackAdvice advice = on.advice();
+    const advice::RepackAdvice advice = on.advice();
     RC_LOG() << tell(on) << on.text();
     check_advice(on, advice);
     ++seen[advice.moves.size()];

@@ -9,7 +9,7 @@
 
 #include "many.hpp"
 #include "random_cluster.hpp"
-#include "snug/request/parse.hpp"
+#include "snug/request/pod_request_parser.hpp"
 
 namespace snug::request_property_test {
 namespace {
@@ -30,7 +30,7 @@ std::string draw_models() {
 }
 
 /// Keys of one container that agree with each other.
-void ask_well(PodFacts& pod, const std::string& suffix) {
+void ask_well(model::PodFacts& pod, const std::string& suffix) {
   const auto say = [&](const std::string& key, const std::string& value) {
     pod.annotations.emplace(key + suffix, value);
   };
@@ -57,8 +57,8 @@ void ask_well(PodFacts& pod, const std::string& suffix) {
   if (one_in(2)) say("gpu-model", draw_models());
 }
 
-PodFacts draw_good_pod() {
-  PodFacts pod = pod_of_five();
+model::PodFacts draw_good_pod() {
+  model::PodFacts pod = make_pod_of_five();
   for (const std::string& container : kContainers) {
     if (one_in(2)) ask_well(pod, "." + container);
   }
@@ -67,8 +67,8 @@ PodFacts draw_good_pod() {
 }
 
 void texts_property() {
-  const PodFacts pod = draw_good_pod();
-  const auto request = parse_request(pod);
+  const model::PodFacts pod = draw_good_pod();
+  const auto request = request::parse_request(pod);
   RC_CLASSIFY(request.has_value(), "understood");
   if (!request) {
     // All that is random about the containers together.
@@ -80,13 +80,14 @@ void texts_property() {
     return;
   }
   std::size_t last = 0;
-  for (const ContainerRequest& asked : request->containers) {
-    ContainerRequest read = parse_request_text(asked.text).value();
+  for (const model::ContainerRequest& asked : request->containers) {
+    model::ContainerRequest read = request::parse_request_text(asked.text).value();
     read.container = asked.container;
-    read.kind = asked.kind;
+    read.type = asked.type;
     RC_ASSERT(read == asked);
-    const auto position = std::ranges::find(pod.containers, asked.container, &ContainerFacts::name);
-    RC_ASSERT(position->kind == asked.kind);
+    const auto position =
+        std::ranges::find(pod.containers, asked.container, &model::ContainerFacts::name);
+    RC_ASSERT(position->type == asked.type);
     const auto order = static_cast<std::size_t>(position - pod.containers.begin()) + 1;
     RC_ASSERT(order > last);
     last = order;
@@ -127,21 +128,21 @@ bool printable(std::string_view text) {
 }
 
 void soup_property() {
-  PodFacts pod = one_in(2) ? draw_good_pod() : pod_of_five();
+  model::PodFacts pod = one_in(2) ? draw_good_pod() : make_pod_of_five();
   if (one_in(10)) pod.containers.front().name = draw_bytes();
   if (one_in(10)) pod.containers.back().gpu_resources.emplace("nvidia.com/gpu", draw_value());
   for (int i = draw(5); i > 0; --i) pod.annotations.emplace(draw_key(), draw_value());
-  const auto request = parse_request(pod);
+  const auto request = request::parse_request(pod);
   RC_CLASSIFY(request.has_value() && !request->empty(), "asks");
   RC_CLASSIFY(!request, "refused");
   if (request) {
-    for (const ContainerRequest& asked : request->containers) {
-      RC_ASSERT(parse_request_text(asked.text).has_value());
+    for (const model::ContainerRequest& asked : request->containers) {
+      RC_ASSERT(request::parse_request_text(asked.text).has_value());
     }
     return;
   }
   RC_LOG() << request.error().sentence;
-  RC_ASSERT(request.error().code == ReasonCode::kMalformed);
+  RC_ASSERT(request.error().code == model::ReasonCode::kMalformed);
   RC_ASSERT(!request.error().sentence.empty());
   RC_ASSERT(request.error().sentence.size() <= 400U);
   RC_ASSERT(printable(request.error().sentence));
@@ -161,11 +162,11 @@ void other_texts_property() {
     const auto removed = static_cast<std::size_t>(draw(4));
     text.replace(place, removed, draw_from<std::string>({"", ";", "=", "1", ",", " ", "A", "!"}));
   }
-  const auto read = parse_request_text(text);
+  const auto read = request::parse_request_text(text);
   RC_CLASSIFY(read.has_value(), "understood");
   if (!read) return;
   RC_ASSERT(read->text == text);
-  RC_ASSERT(parse_request_text(read->text) == read);
+  RC_ASSERT(request::parse_request_text(read->text) == read);
 }
 
 TEST(RequestProperty, ATextIsReadAsItStandsOrNotAtAll) { holds_in(50'000, other_texts_property); }

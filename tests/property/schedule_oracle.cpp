@@ -10,14 +10,14 @@
 #include <stdexcept>
 #include <utility>
 
-#include "snug/model/node.hpp"
+#include "snug/model/node_inventory.hpp"
 
 namespace snug {
 namespace {
 
 using nlohmann::json;
 
-struct Refused : std::runtime_error {
+struct HttpRefusal : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
@@ -154,7 +154,7 @@ bool matters(const std::string& repeated) {
 }
 
 const json* find(const json& object, const char* key) {
-  if (!object.is_object()) throw Refused("an object was expected");
+  if (!object.is_object()) throw HttpRefusal("an object was expected");
   const auto at = object.find(key);
   return at == object.end() || at->is_null() ? nullptr : &*at;
 }
@@ -162,7 +162,7 @@ const json* find(const json& object, const char* key) {
 std::string text(const json& object, const char* key) {
   const json* value = find(object, key);
   if (value == nullptr) return {};
-  if (!value->is_string()) throw Refused("a string was expected");
+  if (!value->is_string()) throw HttpRefusal("a string was expected");
   return value->get<std::string>();
 }
 
@@ -170,7 +170,7 @@ const json& list(const json& object, const char* key) {
   static const json kNone = json::array();
   const json* value = find(object, key);
   if (value == nullptr) return kNone;
-  if (!value->is_array()) throw Refused("an array was expected");
+  if (!value->is_array()) throw HttpRefusal("an array was expected");
   return *value;
 }
 
@@ -179,7 +179,7 @@ std::int32_t number(const json& object, const char* key) {
   if (value == nullptr) return 0;
   if (!value->is_number_integer() || *value > std::numeric_limits<std::int32_t>::max() ||
       *value < std::numeric_limits<std::int32_t>::min()) {
-    throw Refused("32 bits were expected");
+    throw HttpRefusal("32 bits were expected");
   }
   return value->get<std::int32_t>();
 }
@@ -188,18 +188,18 @@ bool counted(const std::string& name) {
   return name == "cpu" || name == "memory" || name.starts_with("nvidia.com/");
 }
 
-StringMap quantities(const json& object, const char* key) {
-  StringMap out;
+model::StringMap quantities(const json& object, const char* key) {
+  model::StringMap out;
   const json* entries = find(object, key);
   if (entries == nullptr) return out;
-  if (!entries->is_object()) throw Refused("an object was expected");
+  if (!entries->is_object()) throw HttpRefusal("an object was expected");
   for (const auto& [name, value] : entries->items()) {
     if (value.is_null()) continue;
     if (!counted(name)) {
       out.emplace(name, "");  // that it is there is all that counts
       continue;
     }
-    if (!value.is_string() && !value.is_number()) throw Refused("a quantity was expected");
+    if (!value.is_string() && !value.is_number()) throw HttpRefusal("a quantity was expected");
     out.emplace(name, value.is_string() ? value.get<std::string>() : value.dump());
   }
   return out;
@@ -215,7 +215,7 @@ std::int64_t rounded_up(const std::string& text, long double factor) {
       {"P", 1e15L},    {"E", 1e18L},    {"Ki", 0x1p10L}, {"Mi", 0x1p20L},
       {"Gi", 0x1p30L}, {"Ti", 0x1p40L}, {"Pi", 0x1p50L}, {"Ei", 0x1p60L}};
   std::smatch parts;
-  if (!std::regex_match(text, parts, kQuantity)) throw Refused("no quantity");
+  if (!std::regex_match(text, parts, kQuantity)) throw HttpRefusal("no quantity");
   const auto suffix = kFactors.find(parts[2].str());
   const long double value = suffix == kFactors.end() ? std::stold(parts[1].str() + parts[2].str())
                                                      : std::stold(parts[1].str()) * suffix->second;
@@ -228,7 +228,7 @@ std::int64_t rounded_up(const std::string& text, long double factor) {
 struct Amounts {
   std::optional<std::int64_t> cpu, memory;
   bool others = false;
-  StringMap gpus;
+  model::StringMap gpus;
 };
 
 Amounts amounts(const json& object, const char* key) {
@@ -247,12 +247,13 @@ Amounts amounts(const json& object, const char* key) {
   return out;
 }
 
-void add_containers(PodFacts& pod, const json& spec, bool init) {
+void add_containers(model::PodFacts& pod, const json& spec, bool init) {
   for (const json& item : list(spec, init ? "initContainers" : "containers")) {
-    ContainerFacts container;
+    model::ContainerFacts container;
     container.name = text(item, "name");
     const bool always = text(item, "restartPolicy") == "Always";
-    if (init) container.kind = always ? ContainerKind::kSidecar : ContainerKind::kInit;
+    if (init)
+      container.type = always ? model::ContainerType::kSidecar : model::ContainerType::kInit;
     if (const json* resources = find(item, "resources"); resources != nullptr) {
       const Amounts limits = amounts(*resources, "limits");
       Amounts requests = amounts(*resources, "requests");
@@ -260,41 +261,42 @@ void add_containers(PodFacts& pod, const json& spec, bool init) {
       container.gpu_resources.merge(requests.gpus);
       container.host.cpu_milli = requests.cpu.value_or(limits.cpu.value_or(0));
       container.host.memory_bytes = requests.memory.value_or(limits.memory.value_or(0));
-      pod.other_constraints |= limits.others || requests.others;
+      pod.has_other_constraints |= limits.others || requests.others;
     }
     for (const json& port : list(item, "ports")) {
-      pod.other_constraints |= number(port, "hostPort") != 0;
+      pod.has_other_constraints |= number(port, "hostPort") != 0;
     }
-    if (container.name.empty()) throw Refused("a container without a name");
+    if (container.name.empty()) throw HttpRefusal("a container without a name");
     pod.containers.push_back(std::move(container));
   }
 }
 
-void read_pod_amounts(PodFacts& pod, const json& spec) {
+void read_pod_amounts(model::PodFacts& pod, const json& spec) {
   const Amounts overhead = amounts(spec, "overhead");
   pod.overhead = {overhead.cpu.value_or(0), overhead.memory.value_or(0)};
-  pod.other_constraints |= overhead.others;
+  pod.has_other_constraints |= overhead.others;
   const json* resources = find(spec, "resources");
   if (resources == nullptr) return;
   const Amounts limits = amounts(*resources, "limits");
   const Amounts requests = amounts(*resources, "requests");
-  pod.other_constraints |= limits.others || requests.others;
-  const auto none_asks = [&](std::int64_t HostAmounts::* amount) {
-    return std::ranges::all_of(pod.containers, [&](const ContainerFacts& container) {
+  pod.has_other_constraints |= limits.others || requests.others;
+  const auto none_asks = [&](std::int64_t model::HostResources::* amount) {
+    return std::ranges::all_of(pod.containers, [&](const model::ContainerFacts& container) {
       return container.host.*amount == 0;
     });
   };
-  pod.pod_cpu_milli = requests.cpu;
-  pod.pod_memory_bytes = requests.memory;
-  if (!requests.cpu && none_asks(&HostAmounts::cpu_milli)) pod.pod_cpu_milli = limits.cpu;
-  if (!requests.memory && none_asks(&HostAmounts::memory_bytes)) {
-    pod.pod_memory_bytes = limits.memory;
+  pod.pod_level_cpu_milli = requests.cpu;
+  pod.pod_level_memory_bytes = requests.memory;
+  if (!requests.cpu && none_asks(&model::HostResources::cpu_milli))
+    pod.pod_level_cpu_milli = limits.cpu;
+  if (!requests.memory && none_asks(&model::HostResources::memory_bytes)) {
+    pod.pod_level_memory_bytes = limits.memory;
   }
 }
 
-void read_constraints(PodFacts& pod, const json& spec) {
-  bool& soft = pod.soft_preferences;
-  bool& hard = pod.other_constraints;
+void read_constraints(model::PodFacts& pod, const json& spec) {
+  bool& soft = pod.has_soft_preferences;
+  bool& hard = pod.has_other_constraints;
   if (const json* affinity = find(spec, "affinity"); affinity != nullptr) {
     for (const char* kind : {"nodeAffinity", "podAffinity", "podAntiAffinity"}) {
       const json* terms = find(*affinity, kind);
@@ -315,7 +317,7 @@ void read_constraints(PodFacts& pod, const json& spec) {
   hard |= !list(spec, "resourceClaims").empty();
 }
 
-void read_metadata(PodFacts& pod, const json& metadata) {
+void read_metadata(model::PodFacts& pod, const json& metadata) {
   pod.name = text(metadata, "name");
   pod.name_space = text(metadata, "namespace");
   pod.uid = text(metadata, "uid");
@@ -323,30 +325,30 @@ void read_metadata(PodFacts& pod, const json& metadata) {
   pod.creation_timestamp = text(metadata, "creationTimestamp");
   pod.terminating = !text(metadata, "deletionTimestamp").empty();
   if (const json* labels = find(metadata, "labels"); labels != nullptr) {
-    if (!labels->is_object()) throw Refused("an object was expected");
+    if (!labels->is_object()) throw HttpRefusal("an object was expected");
     for (const auto& [key, value] : labels->items()) {
       if (value.is_null()) continue;
-      if (!value.is_string()) throw Refused("a string was expected");
+      if (!value.is_string()) throw HttpRefusal("a string was expected");
       pod.labels.emplace(key, value.get<std::string>());
     }
   }
   if (const json* annotations = find(metadata, "annotations"); annotations != nullptr) {
-    if (!annotations->is_object()) throw Refused("an object was expected");
+    if (!annotations->is_object()) throw HttpRefusal("an object was expected");
     for (const auto& [key, value] : annotations->items()) {
       pod.annotation_bytes +=
           key.size() + (value.is_string() ? value.get_ref<const std::string&>().size() : 0);
       if (!kept_annotation(key) || value.is_null()) continue;
-      if (!value.is_string()) throw Refused("a string was expected");
+      if (!value.is_string()) throw HttpRefusal("a string was expected");
       pod.annotations.emplace(key, value.get<std::string>());
     }
   }
-  if (pod.name.empty() || pod.name_space.empty()) throw Refused("a pod without a name");
+  if (pod.name.empty() || pod.name_space.empty()) throw HttpRefusal("a pod without a name");
 }
 
-PodFacts read_pod(const json& object) {
-  PodFacts pod;
+model::PodFacts read_pod(const json& object) {
+  model::PodFacts pod;
   const json* metadata = find(object, "metadata");
-  if (metadata == nullptr) throw Refused("a pod without metadata");
+  if (metadata == nullptr) throw HttpRefusal("a pod without metadata");
   read_metadata(pod, *metadata);
   if (const json* spec = find(object, "spec"); spec != nullptr) {
     pod.node_name = text(*spec, "nodeName");
@@ -367,7 +369,8 @@ PodFacts read_pod(const json& object) {
 }
 
 void add_name(OracleCall& call, const json& name, const json* object) {
-  if (!name.is_string() || name.get<std::string>().empty()) throw Refused("a name was expected");
+  if (!name.is_string() || name.get<std::string>().empty())
+    throw HttpRefusal("a name was expected");
   auto value = name.get<std::string>();
   if (std::ranges::find(call.names, value) != call.names.end()) return;
   call.names.push_back(std::move(value));
@@ -379,12 +382,12 @@ OracleCall read_call(const json& root, std::size_t max_names) {
   const json* pod = find(root, "pod");
   const json* nodes = find(root, "nodes");
   const json* names = find(root, "nodenames");
-  if (pod == nullptr) throw Refused("no pod");
-  if ((nodes == nullptr) == (names == nullptr)) throw Refused("both or neither");
+  if (pod == nullptr) throw HttpRefusal("no pod");
+  if ((nodes == nullptr) == (names == nullptr)) throw HttpRefusal("both or neither");
   call.pod = read_pod(*pod);
   call.nodes_form = nodes != nullptr;
   const json& items = call.nodes_form ? list(*nodes, "items") : *names;
-  if (!items.is_array() || items.size() > max_names) throw Refused("too many names");
+  if (!items.is_array() || items.size() > max_names) throw HttpRefusal("too many names");
   for (const json& item : items) {
     if (!call.nodes_form) {
       add_name(call, item, nullptr);
@@ -392,7 +395,7 @@ OracleCall read_call(const json& root, std::size_t max_names) {
     }
     const json* metadata = find(item, "metadata");
     const json* name = metadata == nullptr ? nullptr : find(*metadata, "name");
-    if (name == nullptr) throw Refused("a node without a name");
+    if (name == nullptr) throw HttpRefusal("a node without a name");
     add_name(call, *name, &item);
   }
   return call;
@@ -428,7 +431,7 @@ std::optional<OracleCall> oracle_read(const std::string& body, std::size_t max_d
   if (repeats_what_matters(builder)) return std::nullopt;
   try {
     return read_call(builder.root, max_names);
-  } catch (const Refused&) {
+  } catch (const HttpRefusal&) {
     return std::nullopt;
   }
 }

@@ -14,7 +14,7 @@
 namespace snug {
 
 struct OracleCall {
-  PodFacts pod;
+  model::PodFacts pod;
   bool nodes_form = false;
   std::vector<std::string> names;
   std::vector<nlohmann::json> objects;

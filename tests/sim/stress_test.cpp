@@ -22,13 +22,13 @@ namespace {
 constexpr int kThreads = 32;
 constexpr int kRounds = 400;
 constexpr int kNodes = 8;
-constexpr std::size_t kMostPods = 120;
+constexpr std::size_t kMaxPods = 120;
 constexpr std::uint64_t kSeed = 20'240'817;
 
 /// The simulated API server behind one lock.
-class SharedWorld final : public ApiPort {
+class SharedWorld final : public service::ApiPort {
  public:
-  explicit SharedWorld(ManualClock& clock)
+  explicit SharedWorld(base::ManualClock& clock)
       : random_(kSeed),
         feed_(random_, [](std::string) {}),
         world_(clock, random_),
@@ -36,20 +36,20 @@ class SharedWorld final : public ApiPort {
     world_.add_feed(feed_);
   }
 
-  Result<void> bind(const Binding& binding) override {
+  base::Result<void> bind(const service::Binding& binding) override {
     const std::lock_guard lock(mutex_);
     return world_.bind(binding);
   }
-  Result<std::optional<PodFacts>> get_pod(std::string_view name_space,
-                                          std::string_view name) override {
+  base::Result<std::optional<model::PodFacts>> get_pod(std::string_view name_space,
+                                                       std::string_view name) override {
     const std::lock_guard lock(mutex_);
     return world_.get_pod(name_space, name);
   }
-  Result<void> touch_room(Generation room) override {
+  base::Result<void> wake_pending_pods(base::Generation room) override {
     const std::lock_guard lock(mutex_);
-    return world_.touch_room(room);
+    return world_.wake_pending_pods(room);
   }
-  void warn(const Notice& /*notice*/) override {}
+  void warn(const service::Notice& /*notice*/) override {}
 
   /// Runs `use(world, feed, model)` while nobody else does.
   template <typename Use>
@@ -122,31 +122,32 @@ class Stress {
       if (random.chance(10)) say_nonsense(random);
       if (random.chance(40)) create(random, number * kRounds + round);
       if (random.chance(25)) end_one(random);
-      const std::optional<PodFacts> pod = any_pod(random);
+      const std::optional<model::PodFacts> pod = any_pod(random);
       if (pod) schedule_one(*pod, random);
     }
   }
 
   void create(Random& random, int number) {
     static const std::vector<std::string> kFractions{"0.1", "0.25", "0.5", "0.75", "1", "2", "1.5"};
-    PodFacts pod;
+    model::PodFacts pod;
     pod.name_space = "sim";
     pod.name = "p" + std::to_string(number);
     pod.uid = "uid-" + std::to_string(number);
-    pod.containers.push_back({.name = "main", .kind = ContainerKind::kApp, .gpu_resources = {}});
+    pod.containers.push_back(
+        {.name = "main", .type = model::ContainerType::kApp, .gpu_resources = {}});
     if (random.chance(15)) {
       pod.containers.front().gpu_resources[kGpuUnits] = "1";
     } else if (random.chance(90)) {
       pod.annotations["gpu-fraction"] = random.pick(kFractions);
     }
     shared_.locked([&](World& world, Feed&, NaiveModel&) {
-      if (world.pods().size() < kMostPods) world.create_pod(std::move(pod));
+      if (world.pods().size() < kMaxPods) world.create_pod(std::move(pod));
     });
   }
 
   void end_one(Random& random) {
     shared_.locked([&](World& world, Feed&, NaiveModel&) {
-      if (world.pods().size() < kMostPods / 2) return;
+      if (world.pods().size() < kMaxPods / 2) return;
       const std::string uid = nth(world, random)->first;
       if (world.pods().at(uid).facts.terminating || random.chance(50)) {
         world.remove_pod(uid);
@@ -161,14 +162,14 @@ class Stress {
                      static_cast<std::ptrdiff_t>(random.below(world.pods().size())));
   }
 
-  std::optional<PodFacts> any_pod(Random& random) {
-    return shared_.locked([&](World& world, Feed&, NaiveModel&) -> std::optional<PodFacts> {
+  std::optional<model::PodFacts> any_pod(Random& random) {
+    return shared_.locked([&](World& world, Feed&, NaiveModel&) -> std::optional<model::PodFacts> {
       if (world.pods().empty()) return std::nullopt;
       return nth(world, random)->second.facts;
     });
   }
 
-  void schedule_one(const PodFacts& pod, Random& random) {
+  void schedule_one(const model::PodFacts& pod, Random& random) {
     std::vector<std::string> nodes;
     for (int i = 0; i < kNodes; ++i) nodes.push_back("n" + std::to_string(i));
     std::string body = schedule_body(pod, nodes);
@@ -199,9 +200,9 @@ class Stress {
         "{\"Pod\":{\"metadata\":{\"name\":\"p\"}},\"NodeNames\":[\"n1\"],\"Nodes\":{}}"};
     std::string body = random.pick(kBodies);
     const std::size_t verb = random.below(3);
-    const Reply reply = verb == 0   ? snug_.service().filter(body)
-                        : verb == 1 ? snug_.service().prioritize(body)
-                                    : snug_.service().bind(body);
+    const service::Reply reply = verb == 0   ? snug_.service().filter(body)
+                                 : verb == 1 ? snug_.service().prioritize(body)
+                                             : snug_.service().bind(body);
     if (reply.status == 400 && nlohmann::json::accept(reply.body)) ++bad_;
   }
 
@@ -225,7 +226,7 @@ class Stress {
     } else if (feed.phase() == Feed::ListPhase::kTaken) {
       feed.finish_list();
     } else {
-      std::vector<PodFacts> pods;
+      std::vector<model::PodFacts> pods;
       for (const auto& [uid, pod] : world.pods()) pods.push_back(pod.facts);
       feed.take_list(std::move(pods));
     }
@@ -266,7 +267,7 @@ class Stress {
     });
   }
 
-  ManualClock clock_;
+  base::ManualClock clock_;
   SharedWorld shared_{clock_};
   SnugInstance snug_;
   std::atomic<int> bound_{0};

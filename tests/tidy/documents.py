@@ -9,7 +9,7 @@ from cpp import strings
 from tree import Finding
 
 LIMITS = "include/snug/base/limits.hpp"
-REASONS = "include/snug/model/refusal.hpp"
+REASONS = "include/snug/model/reasons.hpp"
 KEYS = "src/request/annotation_keys.cpp"
 KEYS_SCHEMA = "api/annotations.schema.json"
 KEYS_GUIDE = "docs/user-guide.md"
@@ -254,7 +254,7 @@ def annotations_in_api(tree):
 
 def settings_documented(tree):
     """The table of settings in docs/operations.md has the same keys as the program."""
-    doc, rows = "docs/operations.md", "src/config/option_rows.cpp"
+    doc, rows = "docs/operations.md", "src/config/option_table.cpp"
     yield from _missing(tree, doc, rows)
     if not (tree.has(doc) and tree.has(rows)):
         return

@@ -15,30 +15,30 @@
 
 #include "snug/model/reservation.hpp"
 #include "snug/model/snapshot.hpp"
-#include "snug/plan/claim.hpp"
+#include "snug/plan/incoming_pod.hpp"
 
-namespace snug {
+namespace snug::advice {
 
 struct RepackInput {
-  const Snapshot& snapshot;
-  Claim claim;  // its pod has no holding
+  const model::Snapshot& snapshot;
+  plan::IncomingPod incoming;  // its pod has no holding
   /// Sorted uids of pods that must not be moved, in addition to those that repack() excludes.
-  std::span<const std::string_view> spared;
+  std::span<const std::string_view> protected_uids;
 };
 
 struct PodMove {
-  HoldingPtr pod;  // its holding before the move
-  Reservation to;  // its reservation after the move
+  model::HoldingPtr from;  // its holding before the move
+  model::Reservation to;   // its reservation after the move
 };
 
 struct RepackAdvice {
-  bool fits = false;  // the request is feasible without moves, and `moves` is empty
+  bool fits_now = false;  // the request is feasible without moves, and `moves` is empty
   /// The reservation that the request would get after the moves; nullopt: no solution was found.
-  std::optional<Reservation> reservation;
+  std::optional<model::Reservation> reservation;
   /// In the order in which they must be made. Each placement is feasible (fit()) after the moves
   /// before it and closes no GPU; the same holds for the request after all moves.
   std::vector<PodMove> moves;
-  std::string because;  // if no solution was found: one sentence that explains it to the user
+  std::string explanation;  // if no solution was found: one sentence that explains it to the user
 };
 
 /// Finds the fewest moves, and among equally many those of the fewest milli-GPU, within a bound on
@@ -50,4 +50,4 @@ struct RepackAdvice {
 ///   - The node for the request has enough CPU, memory and pod slots, if these are known.
 [[nodiscard]] RepackAdvice repack(const RepackInput& input);
 
-}  // namespace snug
+}  // namespace snug::advice

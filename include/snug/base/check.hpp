@@ -2,15 +2,15 @@
 // aborts the process; a restart rebuilds the ledger from the API server.
 #pragma once
 
-namespace snug {
+namespace snug::base {
 
 [[noreturn]] void check_failed(const char* condition, const char* file, int line);
 
-}  // namespace snug
+}  // namespace snug::base
 
-#define SNUG_CHECK(condition)                               \
-  do {                                                      \
-    if (!(condition)) [[unlikely]] {                        \
-      ::snug::check_failed(#condition, __FILE__, __LINE__); \
-    }                                                       \
+#define SNUG_CHECK(condition)                                     \
+  do {                                                            \
+    if (!(condition)) [[unlikely]] {                              \
+      ::snug::base::check_failed(#condition, __FILE__, __LINE__); \
+    }                                                             \
   } while (false)

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <chrono>
 
-namespace snug {
+namespace snug::base {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
@@ -31,4 +31,4 @@ class ManualClock final : public Clock {
   std::atomic<std::int64_t> nanoseconds_{0};
 };
 
-}  // namespace snug
+}  // namespace snug::base

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace snug {
+namespace snug::base {
 
 template <typename Enum>
 struct EnumName {
@@ -70,4 +70,4 @@ class EnumNames {
   std::array<std::string_view, kSize> names_{};
 };
 
-}  // namespace snug
+}  // namespace snug::base

@@ -4,7 +4,7 @@
 #include <compare>
 #include <cstdint>
 
-namespace snug {
+namespace snug::base {
 
 /// A node's slot in the ledger and in every snapshot taken from it; stable while the node exists.
 struct NodeIndex {
@@ -20,4 +20,4 @@ struct Generation {
 /// Later than any.
 inline constexpr Generation kNever{UINT64_MAX};
 
-}  // namespace snug
+}  // namespace snug::base

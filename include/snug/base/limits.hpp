@@ -74,7 +74,7 @@
   ROW(credentials_reread_ms,   50'000,      "milliseconds between two reads of token and certificate files, as in client-go; a 401 reads them at once")
 // clang-format on
 
-namespace snug {
+namespace snug::base {
 
 struct Limits {
 #define SNUG_LIMIT_FIELD(name, key, default_value, smallest, largest, meaning) \
@@ -94,96 +94,96 @@ static_assert(Limits{}.max_reservation_bytes >=
 
 // Buffers that are pooled for the next calls, for bodies and for parsers each: their number, and
 // the largest size in bytes. They affect only speed, so they cannot be set.
-inline constexpr std::size_t kKeptBuffers = 8;
-inline constexpr std::size_t kKeptBytes = 1'048'576;
+inline constexpr std::size_t kMaxPooledBuffers = 8;
+inline constexpr std::size_t kMaxPooledBufferBytes = 1'048'576;
 /// Caches of plan()'s verdicts: their number, and their verdicts in all, at 16 bytes each.
-inline constexpr std::size_t kKeptMemos = 512;
-inline constexpr std::size_t kKeptVerdicts = 4'000'000;
+inline constexpr std::size_t kMaxVerdictCaches = 512;
+inline constexpr std::size_t kMaxCachedVerdicts = 4'000'000;
 /// Steps of the search for the GPUs of a pod with several containers, on one node (some
 /// milliseconds). If the search reaches it, the node is not feasible (docs/decisions/0015).
-inline constexpr std::int64_t kMostFitSteps = 20'000;
+inline constexpr std::int64_t kMaxFitSteps = 20'000;
 /// Steps of that search in one call, including comparisons of models (some hundred milliseconds).
 /// Nodes that have not been evaluated by then are not feasible in this call. The next call
 /// evaluates them first, since the verdicts on the others are cached (plan/memo.hpp).
-inline constexpr std::int64_t kMostFitStepsOfCall = 1'000'000;
+inline constexpr std::int64_t kMaxFitStepsPerCall = 1'000'000;
 /// Steps of the search for starts of several containers' slices on one GPU. No known card needs
 /// more.
-inline constexpr std::int64_t kMostSliceSteps = 5'000;
+inline constexpr std::int64_t kMaxSliceSteps = 5'000;
 /// Containers of a pod that may request GPUs by annotation, and the devices of a request of several
 /// containers. With these, a reservation fits into half of max_reservation_bytes whatever its names
 /// and texts are, and all sets of containers can be enumerated (src/fit/patterns.hpp).
-inline constexpr std::size_t kMostAskingContainers = 8;
-inline constexpr std::int64_t kMostDevicesOfSeveral = 64;
+inline constexpr std::size_t kMaxGpuContainers = 8;
+inline constexpr std::int64_t kMaxMultiContainerDevices = 64;
 /// Bytes of a GPU's model. NVML's names have at most 96, and values of labels 63. gpu-model is
 /// compared with the model byte by byte.
-inline constexpr std::size_t kMostModelBytes = 128;
+inline constexpr std::size_t kMaxModelBytes = 128;
 
 /// Nesting depth of a Lease; real ones stay below ten.
-inline constexpr int kMostLeaseDepth = 32;
+inline constexpr int kMaxLeaseDepth = 32;
 
 // Layouts of a MIG card's slices that are listed, and the steps to list them, of some nanoseconds
 // each (mig/layouts.hpp): a node may publish any table. Known cards have at most 2,300 layouts.
-inline constexpr std::size_t kMostMigLayouts = 65'536;
-inline constexpr std::int64_t kMostMigLayoutSteps = 4'000'000;
+inline constexpr std::size_t kMaxMigLayouts = 65'536;
+inline constexpr std::int64_t kMaxMigLayoutSteps = 4'000'000;
 
 // Learned demand (demand/learner.hpp): keeps its tables small and cheap to read. What exceeds a
 // limit is what matters least.
-inline constexpr std::size_t kMostShapes = 4'096;       // pod shapes that are counted separately
-inline constexpr std::size_t kMostWaiting = 1'024;      // waiting pods that others may overtake
-inline constexpr std::size_t kPricedSizes = 16;         // sizes of shares with their own prices
-inline constexpr std::size_t kMostRoomShapes = 32;      // shapes of pods with several GPUs
-inline constexpr std::size_t kMostRoomGpus = 16;        // GPUs of a node that count for headroom
-inline constexpr std::size_t kMostTypicalPods = 128;    // typical pods (FGD)
-inline constexpr std::size_t kMostMigPlacements = 512;  // of a MIG card, over all its profiles
-inline constexpr std::size_t kMostMigTables = 64;       // distinct tables of MIG cards
-inline constexpr std::size_t kMostGpuSizes = 8;         // sizes of GPU memory with their own prices
+inline constexpr std::size_t kMaxPodShapes = 4'096;      // pod shapes that are counted separately
+inline constexpr std::size_t kMaxWaitingPods = 1'024;    // waiting pods that others may overtake
+inline constexpr std::size_t kMaxPricedShareSizes = 16;  // sizes of shares with their own prices
+inline constexpr std::size_t kMaxMultiGpuShapes = 32;    // shapes of pods with several GPUs
+inline constexpr std::size_t kMaxHeadroomGpus = 16;      // GPUs of a node that count for headroom
+inline constexpr std::size_t kMaxTypicalPods = 128;      // typical pods (FGD)
+inline constexpr std::size_t kMaxMigPlacements = 512;    // of a MIG card, over all its profiles
+inline constexpr std::size_t kMaxMigTables = 64;         // distinct tables of MIG cards
+inline constexpr std::size_t kMaxGpuSizes = 8;  // sizes of GPU memory with their own prices
 
 // Cost of reserving capacity for nominated pods on one node (src/plan/nominated.hpp). Work is in
 // the units of FitMemo::work, some microseconds each.
 /// Pods nominated to a node for which capacity is reserved, the first by rank.
-inline constexpr std::size_t kMostNominatedOnNode = 64;
+inline constexpr std::size_t kMaxNominatedOnNode = 64;
 /// Trials of one search that places several nominated pods together, beyond the first placement of
 /// each. They suffice for all combinations of two pods with up to 63 placements each, or of three
 /// pods with up to 7 each, if each pod has one container. Then the number of such searches.
-inline constexpr int kMostPlacingTrials = 64;
-inline constexpr int kMostPlacingSearches = 16;
+inline constexpr int kMaxPlacingTrials = 64;
+inline constexpr int kMaxPlacingSearches = 16;
 /// Work after which no more pods are kept and no more placements are checked. The smaller value
 /// applies once a placement that leaves enough free has been found.
-inline constexpr std::int64_t kMostWorkBesideNominated = 4'000;
-inline constexpr std::int64_t kEnoughWorkBesideNominated = 500;
+inline constexpr std::int64_t kMaxWorkBesideNominated = 4'000;
+inline constexpr std::int64_t kSufficientWorkBesideNominated = 500;
 /// Work to choose the victims on one node (src/plan/victim_search.hpp): pods that have not been
 /// tried by then stay victims. A part is reserved for the last pass over the victims. Then the work
 /// of one call, after which no more nodes are evaluated.
-inline constexpr std::int64_t kMostEvictionWork = 5'000;
+inline constexpr std::int64_t kMaxEvictionWork = 5'000;
 inline constexpr std::int64_t kLastPassWork = 1'000;
-inline constexpr std::int64_t kMostEvictionWorkOfCall = 200'000;
+inline constexpr std::int64_t kMaxEvictionWorkPerCall = 200'000;
 
 // Cost of repacking advice (advice/repack.hpp), some hundred milliseconds in all. Work is counted
 // in calls of fit(); computing a node state counts as a few.
-inline constexpr std::int64_t kMostRepackWork = 300'000;
+inline constexpr std::int64_t kMaxRepackWork = 300'000;
 /// Moves of one advice. Then the movable pods of a node up to which all pairs of them are tried.
-inline constexpr std::size_t kMostRepackMoves = 32;
-inline constexpr std::size_t kMostPodsForPairs = 32;
+inline constexpr std::size_t kMaxRepackMoves = 32;
+inline constexpr std::size_t kMaxPodsForPairs = 32;
 /// Sets of pods to move that are tried, those with the fewest and smallest pods first; placements
 /// of the request for each set; trials to place the moved pods for each of these.
-inline constexpr std::size_t kMostRepackSets = 20'000;
-inline constexpr std::size_t kMostRequestWays = 8;
-inline constexpr int kMostRepackSteps = 256;
+inline constexpr std::size_t kMaxRepackSets = 20'000;
+inline constexpr std::size_t kMaxRequestPlacements = 8;
+inline constexpr int kMaxRepackSteps = 256;
 /// Feasible target nodes that are collected for pods of one shape, the fullest first: more than an
 /// advice has moves.
-inline constexpr std::size_t kMostRepackPlaces = 64;
+inline constexpr std::size_t kMaxRepackNodes = 64;
 
 // Requests of snugctl to a server: time to connect, time without a byte, and bytes of the reply.
-inline constexpr std::int64_t kAskConnectMs = 5'000;
-inline constexpr std::int64_t kAskSilenceMs = 30'000;
-inline constexpr std::size_t kMostAskedBytes = 67'108'864;
+inline constexpr std::int64_t kAdminConnectTimeoutMs = 5'000;
+inline constexpr std::int64_t kAdminIdleTimeoutMs = 30'000;
+inline constexpr std::size_t kMaxAdminReplyBytes = 67'108'864;
 
 // Size of a simulation. The default of maxNodes also limits its nodes, and max_gpus_per_node the
 // GPUs of one node or pod.
-inline constexpr std::int64_t kMostTraceBytes = 268'435'456;  // of each file
-inline constexpr std::size_t kMostTracePods = 1'000'000;
-inline constexpr std::size_t kMostTraceArrivals = 2'000'000;
-inline constexpr std::size_t kMostComparedPolicies = 16;
+inline constexpr std::int64_t kMaxTraceBytes = 268'435'456;  // of each file
+inline constexpr std::size_t kMaxTracePods = 1'000'000;
+inline constexpr std::size_t kMaxTraceArrivals = 2'000'000;
+inline constexpr std::size_t kMaxComparedPolicies = 16;
 
 struct LimitRow {
   std::string_view key;
@@ -191,10 +191,10 @@ struct LimitRow {
   std::int64_t default_value;
   std::int64_t smallest;
   std::int64_t largest;
-  std::string_view meaning;
+  std::string_view description;
 };
 
 /// The rows of SNUG_LIMITS, for the configuration reader.
 [[nodiscard]] std::span<const LimitRow> limit_rows();
 
-}  // namespace snug
+}  // namespace snug::base

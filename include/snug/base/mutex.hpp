@@ -8,7 +8,7 @@
 
 #include "snug/base/thread_annotations.hpp"
 
-namespace snug {
+namespace snug::base {
 
 class SNUG_CAPABILITY("mutex") Mutex {
  public:
@@ -125,4 +125,4 @@ class Condition {
   std::condition_variable changed_;
 };
 
-}  // namespace snug
+}  // namespace snug::base

@@ -9,14 +9,14 @@
 #include <cstring>
 #include <string_view>
 
-namespace snug {
+namespace snug::base {
 
 namespace name_hash_detail {
 
 __extension__ using Product = unsigned __int128;
 
-inline constexpr std::uint64_t kFirst = 0x9E3779B97F4A7C15U;   // 2^64 / the golden ratio
-inline constexpr std::uint64_t kSecond = 0xD1B54A32D192ED03U;  // odd, and unlike the first
+inline constexpr std::uint64_t kMultiplierA = 0x9E3779B97F4A7C15U;  // 2^64 / the golden ratio
+inline constexpr std::uint64_t kMultiplierB = 0xD1B54A32D192ED03U;  // odd, and unlike the first
 
 extern const std::uint64_t seed;
 
@@ -38,9 +38,9 @@ std::uint64_t load(const char* from) {
   using namespace name_hash_detail;  // NOLINT(google-build-using-namespace)
   const char* at = name.data();
   std::size_t left = name.size();
-  std::uint64_t hash = (left * kFirst) ^ seed;
+  std::uint64_t hash = (left * kMultiplierA) ^ seed;
   for (; left > 16; at += 16, left -= 16) {
-    hash = fold(load<std::uint64_t>(at) ^ kSecond, load<std::uint64_t>(at + 8) ^ hash);
+    hash = fold(load<std::uint64_t>(at) ^ kMultiplierB, load<std::uint64_t>(at + 8) ^ hash);
   }
   std::uint64_t head = 0;  // the first and the last of the remaining bytes; they may overlap
   std::uint64_t tail = 0;
@@ -54,7 +54,7 @@ std::uint64_t load(const char* from) {
     head = static_cast<unsigned char>(at[0]);
     tail = (load<std::uint8_t>(at + left / 2) << 8U) | load<std::uint8_t>(at + left - 1);
   }
-  return fold(head ^ hash ^ kFirst, tail ^ kSecond);
+  return fold(head ^ hash ^ kMultiplierA, tail ^ kMultiplierB);
 }
 
-}  // namespace snug
+}  // namespace snug::base

@@ -6,7 +6,7 @@
 #include <expected>
 #include <string>
 
-namespace snug {
+namespace snug::base {
 
 enum class ErrorCode {
   kInvalid,   // the input breaks its format or a rule; the message says where and what is allowed
@@ -30,4 +30,4 @@ using Result = std::expected<T, Error>;
   return std::unexpected<Error>(Error{code, std::move(message)});
 }
 
-}  // namespace snug
+}  // namespace snug::base

@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 
-namespace snug {
+namespace snug::base {
 
 /// The text for a message: its first 63 bytes, with `?` for each that is not printable ASCII.
-[[nodiscard]] std::string printable(std::string_view text);
+[[nodiscard]] std::string printable_excerpt(std::string_view text);
 /// The same in quotes; `...` before the closing quote means that the text was cut.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
@@ -24,6 +24,6 @@ namespace snug {
 
 /// The position of the first byte that starts no valid UTF-8 character, or is a control character
 /// other than tab, line feed and carriage return; npos: there is none.
-[[nodiscard]] std::string_view::size_type find_bad_text(std::string_view text);
+[[nodiscard]] std::string_view::size_type find_invalid_text(std::string_view text);
 
-}  // namespace snug
+}  // namespace snug::base

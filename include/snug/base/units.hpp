@@ -5,7 +5,7 @@
 #include <compare>
 #include <cstdint>
 
-namespace snug {
+namespace snug::base {
 
 template <typename Unit>
 struct Quantity {
@@ -32,4 +32,4 @@ inline constexpr MilliGpu kWholeGpu{1000};
 /// has, and small enough that sums do not overflow.
 inline constexpr std::int64_t kLargestQuantity = 1'000'000'000;
 
-}  // namespace snug
+}  // namespace snug::base

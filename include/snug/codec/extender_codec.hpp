@@ -17,15 +17,15 @@
 #include "snug/base/result.hpp"
 #include "snug/model/pod.hpp"
 
-namespace snug {
+namespace snug::codec {
 
 /// ExtenderArgs, of filter and of prioritize.
 struct ScheduleCall {
-  PodFacts pod;
-  bool nodes_form = false;              // the call has `Nodes` instead of `NodeNames`
-  std::vector<std::string_view> names;  // in the order of the body, without duplicates
+  model::PodFacts pod;
+  bool has_node_objects = false;             // the call has `Nodes` instead of `NodeNames`
+  std::vector<std::string_view> node_names;  // in the order of the body, without duplicates
   /// Nodes form: the node objects, which the reply repeats; objects[i] is the node names[i].
-  std::vector<std::string> objects;
+  std::vector<std::string> node_objects;
 };
 
 /// A node with the pods that kube-scheduler would evict there; possibly none. Does not own the
@@ -38,8 +38,8 @@ struct NodeVictims {
 
 /// ExtenderPreemptionArgs. If the victims are whole pods, only their uids are read.
 struct PreemptCall {
-  PodFacts pod;
-  std::vector<NodeVictims> offers;  // in the order of the body
+  model::PodFacts pod;
+  std::vector<NodeVictims> candidates;  // in the order of the body
 };
 
 /// ExtenderBindingArgs.
@@ -52,16 +52,16 @@ struct BindCall {
 
 class ExtenderReader {
  public:
-  explicit ExtenderReader(const Limits& limits);
+  explicit ExtenderReader(const base::Limits& limits);
   ~ExtenderReader();
   ExtenderReader(ExtenderReader&&) noexcept;
   ExtenderReader& operator=(ExtenderReader&&) noexcept;
 
   /// May add capacity to `body` for padding. The views in the result are valid until the next call
   /// of this reader.
-  [[nodiscard]] Result<ScheduleCall> read_schedule(std::string& body);
-  [[nodiscard]] Result<PreemptCall> read_preempt(std::string& body);
-  [[nodiscard]] Result<BindCall> read_bind(std::string& body);
+  [[nodiscard]] base::Result<ScheduleCall> read_schedule(std::string& body);
+  [[nodiscard]] base::Result<PreemptCall> read_preempt(std::string& body);
+  [[nodiscard]] base::Result<BindCall> read_bind(std::string& body);
   /// Frees large buffers: parsing takes many times the size of a body. Invalidates the last result.
   void trim();
 
@@ -71,24 +71,24 @@ class ExtenderReader {
 };
 
 /// The result of filter: positions in ScheduleCall::names.
-struct FilterAnswer {
-  std::vector<std::size_t> kept;
+struct FilterResult {
+  std::vector<std::size_t> feasible;
   /// (position, message) of nodes on which eviction could help (FailedNodes).
   std::vector<std::pair<std::size_t, std::string_view>> failed;
-  std::vector<std::pair<std::size_t, std::string_view>> failed_for_good;
+  std::vector<std::pair<std::size_t, std::string_view>> unresolvable;
 };
 
 /// ExtenderFilterResult, with nodes or names according to the form of the call.
-[[nodiscard]] std::string write_filter(const ScheduleCall& call, const FilterAnswer& answer);
+[[nodiscard]] std::string write_filter(const ScheduleCall& call, const FilterResult& result);
 /// The same for a filter that keeps all nodes of the call.
 [[nodiscard]] std::string write_filter_all(const ScheduleCall& call);
 
-struct HostScore {
+struct HostPriority {
   std::string_view host;
   int score = 0;  // 0..10
 };
 /// HostPriorityList.
-[[nodiscard]] std::string write_prioritize(std::span<const HostScore> scores);
+[[nodiscard]] std::string write_prioritize(std::span<const HostPriority> scores);
 /// ExtenderPreemptionResult, for either form of the call. Omits nodes without victims, because
 /// kube-scheduler treats them as an error.
 [[nodiscard]] std::string write_preempt(std::span<const NodeVictims> victims);
@@ -100,4 +100,4 @@ enum class ReplyShape : std::uint8_t { kFilter, kPrioritize, kPreempt, kBind };
 /// field; their replies are `{"Error":…}`.
 [[nodiscard]] std::string write_error(ReplyShape shape, std::string_view sentence);
 
-}  // namespace snug
+}  // namespace snug::codec

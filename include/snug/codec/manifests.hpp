@@ -9,22 +9,22 @@
 
 #include "snug/base/limits.hpp"
 #include "snug/base/result.hpp"
-#include "snug/model/node.hpp"
+#include "snug/model/node_inventory.hpp"
 #include "snug/model/pod.hpp"
 
-namespace snug {
+namespace snug::codec {
 
 struct Manifests {
-  std::vector<NodeFacts> nodes;
-  std::vector<PodFacts> pods;
+  std::vector<model::NodeFacts> nodes;
+  std::vector<model::PodFacts> pods;
 };
 
 /// `source` names the text in messages.
-[[nodiscard]] Result<Manifests> read_manifests(std::string_view text, std::string_view source,
-                                               const Limits& limits);
+[[nodiscard]] base::Result<Manifests> read_manifests(std::string_view text, std::string_view source,
+                                                     const base::Limits& limits);
 
 /// Adds the objects of another file, which `source` names in messages. kInvalid: a node, pod or uid
 /// is a duplicate.
-[[nodiscard]] Result<void> append(Manifests& all, Manifests more, std::string_view source);
+[[nodiscard]] base::Result<void> append(Manifests& all, Manifests more, std::string_view source);
 
-}  // namespace snug
+}  // namespace snug::codec

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace snug {
+namespace snug::codec {
 
 inline constexpr std::string_view kProtobufType = "application/vnd.kubernetes.protobuf";
 /// The magic bytes. No message of Kubernetes begins with them: `k` would be the tag of a group.
@@ -18,13 +18,13 @@ struct ObjectNames {
 
 /// The names of an object, or of the object in a watch event. The bytes may be truncated or no
 /// protobuf at all; a name that is not complete in them is empty. The names are not validated.
-[[nodiscard]] ObjectNames names_in_proto(std::string_view beginning);
+[[nodiscard]] ObjectNames proto_object_names(std::string_view beginning);
 
 /// Whether the frame of a watch is an event with an object in an envelope. Does not check the
 /// object.
 [[nodiscard]] bool is_proto_event(std::string_view frame);
 
 /// The message of a metav1.Status in its envelope; empty if there is none.
-[[nodiscard]] std::string_view status_message_in_proto(std::string_view bytes);
+[[nodiscard]] std::string_view proto_status_message(std::string_view bytes);
 
-}  // namespace snug
+}  // namespace snug::codec

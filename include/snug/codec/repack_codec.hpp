@@ -10,23 +10,23 @@
 #include "snug/base/ids.hpp"
 #include "snug/base/result.hpp"
 
-namespace snug {
+namespace snug::codec {
 
 /// A query parameter: its name, a placeholder for its value, and its meaning.
-struct RepackKey {
+struct RepackQueryKey {
   const char* name;
-  const char* value;
-  const char* meaning;
+  const char* placeholder;
+  const char* help;
 };
 /// All query parameters. A request without a pod is given by its annotations (`gpu-…`).
-[[nodiscard]] std::span<const RepackKey> repack_keys();
+[[nodiscard]] std::span<const RepackQueryKey> repack_keys();
 
 /// `request` is the request's text, as the pod's annotations or limits state it.
-[[nodiscard]] std::string write_repack_advice(Generation generation, std::string_view request,
-                                              const RepackAdvice& advice);
+[[nodiscard]] std::string write_repack_advice(base::Generation generation, std::string_view request,
+                                              const advice::RepackAdvice& advice);
 
 /// The parts of a reply that snugctl shows.
-struct ShownAdvice {
+struct ParsedAdvice {
   struct Place {
     std::string node;
     std::string devices;  // `0,3`, slices with profile and start; empty: the kubelet assigns them
@@ -38,16 +38,16 @@ struct ShownAdvice {
     Place to;
   };
 
-  std::string request;
-  bool fits = false;
+  std::string request_text;
+  bool fits_now = false;
   Place place;  // of the request; without a node: no solution was found
   std::vector<Move> moves;
-  std::string because;
+  std::string explanation;
 };
 
 /// Fails if the text was not written by write_repack_advice().
-[[nodiscard]] Result<ShownAdvice> read_repack_advice(std::string_view json);
+[[nodiscard]] base::Result<ParsedAdvice> read_repack_advice(std::string_view json);
 /// The field `Error` of a reply's body; empty if there is none.
 [[nodiscard]] std::string read_error_sentence(std::string_view json);
 
-}  // namespace snug
+}  // namespace snug::codec

@@ -13,28 +13,30 @@
 #include "snug/model/pod.hpp"
 #include "snug/model/reservation.hpp"
 
-namespace snug {
+namespace snug::codec {
 
 inline constexpr std::string_view kReservationKey = "snug.dev/reservation";
 
 /// All annotations of the binding. Every other snug.dev/* key of the pod is included with an empty
 /// value.
-[[nodiscard]] StringMap write_reservation(const Reservation& reservation,
-                                          std::string_view main_container, const PodFacts& pod);
+[[nodiscard]] model::StringMap write_reservation(const model::Reservation& reservation,
+                                                 std::string_view main_container,
+                                                 const model::PodFacts& pod);
 
 /// The annotations of a binding that reserves nothing: every snug.dev/* key of the pod, empty.
-[[nodiscard]] StringMap blank_annotations(const PodFacts& pod);
+[[nodiscard]] model::StringMap blank_annotations(const model::PodFacts& pod);
 
-struct ReadReservation {
-  Reservation reservation;
-  std::vector<std::optional<ContainerRequest>> asks;  // Holding::asks
-  bool suspect = false;                               // Holding::suspect
-  std::string suspect_why;
+struct ParsedReservation {
+  model::Reservation reservation;
+  std::vector<std::optional<model::ContainerRequest>> container_requests;  // Holding::asks
+  bool suspect = false;                                                    // Holding::suspect
+  std::string suspect_reason;
 };
 
 /// Reads the value of snug.dev/reservation. A wrong version, structure or type is an error with its
 /// place. Whether the devices are charged what the requests cost is judged by fit/usage, which
 /// knows the node's GPUs.
-[[nodiscard]] Result<ReadReservation> read_reservation(std::string_view json, const Limits& limits);
+[[nodiscard]] base::Result<ParsedReservation> read_reservation(std::string_view json,
+                                                               const base::Limits& limits);
 
-}  // namespace snug
+}  // namespace snug::codec

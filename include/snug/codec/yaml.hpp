@@ -10,13 +10,13 @@
 #include "snug/base/limits.hpp"
 #include "snug/base/result.hpp"
 
-namespace snug {
+namespace snug::codec {
 
 struct YamlEntry;
 
 struct YamlNode {
-  enum class Kind : std::uint8_t { kNull, kScalar, kSequence, kMap };
-  Kind kind = Kind::kNull;
+  enum class Type : std::uint8_t { kNull, kScalar, kSequence, kMap };
+  Type type = Type::kNull;
   std::string text;                // kScalar
   bool quoted = false;             // kScalar in quotes: always a string
   std::vector<YamlNode> items;     // kSequence
@@ -33,14 +33,14 @@ struct YamlEntry {
   YamlNode value;
 };
 
-[[nodiscard]] Result<YamlNode> parse_yaml(std::string_view text, std::string_view source,
-                                          const Limits& limits);
+[[nodiscard]] base::Result<YamlNode> parse_yaml(std::string_view text, std::string_view source,
+                                                const base::Limits& limits);
 
 /// `source:line:column: problem`.
-[[nodiscard]] Error yaml_error(std::string_view source, const YamlNode& at,
-                               std::string_view problem);
+[[nodiscard]] base::Error yaml_error(std::string_view source, const YamlNode& at,
+                                     std::string_view problem);
 
 /// The tree as JSON text, with YAML 1.2's core rules for plain scalars (manifests).
 [[nodiscard]] std::string to_json(const YamlNode& node);
 
-}  // namespace snug
+}  // namespace snug::codec

@@ -7,16 +7,16 @@
 
 #include "snug/base/result.hpp"
 
-namespace snug {
+namespace snug::config {
 
 /// The file's text; an error names the file. At most `most` bytes.
-[[nodiscard]] Result<std::string> read_file(const std::string& path, std::int64_t most);
+[[nodiscard]] base::Result<std::string> read_file(const std::string& path, std::int64_t most);
 
 /// Replaces the file's content atomically: writes a temporary file beside it and renames that. A
 /// device or pipe is written to directly. An error names the file.
-[[nodiscard]] Result<void> write_file(const std::string& path, std::string_view text);
+[[nodiscard]] base::Result<void> write_file(const std::string& path, std::string_view text);
 
 /// Whether write_file() could create the file; leaves everything as it was.
-[[nodiscard]] Result<void> check_writable(const std::string& path);
+[[nodiscard]] base::Result<void> check_writable(const std::string& path);
 
-}  // namespace snug
+}  // namespace snug::config

@@ -11,9 +11,9 @@
 #include "snug/adapters/obs/log.hpp"
 #include "snug/base/result.hpp"
 #include "snug/leader/lease.hpp"
-#include "snug/service/options.hpp"
+#include "snug/service/service_options.hpp"
 
-namespace snug {
+namespace snug::config {
 
 struct HostPort {
   std::string host;  // without brackets
@@ -23,9 +23,9 @@ struct HostPort {
 };
 
 /// The settings that the service reads, and those of the program around it.
-struct Options : ServiceOptions {
+struct Options : service::ServiceOptions {
   /// Not empty: print this and exit 0 (--help, --version).
-  std::string show;
+  std::string print_and_exit;
 
   HostPort listen{"127.0.0.1", 8888};
   HostPort admin_listen{"127.0.0.1", 8889};
@@ -33,25 +33,25 @@ struct Options : ServiceOptions {
   std::string kubeconfig;            // file; empty: in-cluster
   std::vector<std::string> cluster;  // files; not empty: the embedded mode
   bool leader_elect = true;          // not in the embedded mode
-  LeaseName lease{"snug", "snug-extender"};
+  leader::LeaseName lease{"snug", "snug-extender"};
   /// The Lease of the kube-scheduler that calls this Snug; both empty: Snug may lead on any host.
-  LeaseName scheduler_lease;
+  leader::LeaseName scheduler_lease;
   std::string tls_cert;  // file; empty: plain HTTP
   std::string tls_key;
   std::string client_ca;
-  LogOptions log;
+  obs::LogOptions log;
 };
 
 /// Errors are kInvalid or kTooLarge, and mean exit code 2.
-[[nodiscard]] Result<Options> read_options(int argc, const char* const* argv);
+[[nodiscard]] base::Result<Options> read_options(int argc, const char* const* argv);
 /// The configuration file alone. `source` names the text in messages; what the text does not set
 /// stays as it is.
-[[nodiscard]] Result<void> read_config(std::string_view yaml, std::string_view source,
-                                       Options& options);
+[[nodiscard]] base::Result<void> read_config(std::string_view yaml, std::string_view source,
+                                             Options& options);
 
 /// As the setting `answer` spells it.
-[[nodiscard]] std::string_view answer_word(AnswerMode answer);
+[[nodiscard]] std::string_view answer_mode_name(service::AnswerMode answer);
 /// Whether the extender port can be reached from other machines without a client certificate.
-[[nodiscard]] bool open_to_all(const Options& options);
+[[nodiscard]] bool is_reachable_unauthenticated(const Options& options);
 
-}  // namespace snug
+}  // namespace snug::config

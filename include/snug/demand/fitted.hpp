@@ -15,7 +15,7 @@
 #include <array>
 #include <cstdint>
 
-namespace snug {
+namespace snug::demand {
 
 // The regime. Both ratios are of exponentially weighted moving averages over arrivals, which weigh
 // the t-th arrival with 1 / min(kRegimeWindow, t).
@@ -146,4 +146,4 @@ inline constexpr std::int32_t kNewSlicePoints = 1'000;
 /// Typical pods are the most frequent ones that make this part of all [FGD].
 inline constexpr double kTypicalPart = 0.95;
 
-}  // namespace snug
+}  // namespace snug::demand

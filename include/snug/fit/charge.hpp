@@ -14,14 +14,14 @@
 #include "snug/base/units.hpp"
 #include "snug/model/request.hpp"
 
-namespace snug {
+namespace snug::fit {
 
 struct Charge {
-  MebiBytes memory;
-  MilliGpu compute;
+  base::MebiBytes memory;
+  base::MilliGpu compute;
 
   /// Thousandths of the GPU's memory plus thousandths of its compute, the unit of GpuState::room.
-  [[nodiscard]] std::int32_t room(MebiBytes capacity) const {
+  [[nodiscard]] std::int32_t milli_sum(base::MebiBytes capacity) const {
     return static_cast<std::int32_t>(1000 * memory.value / capacity.value + compute.value);
   }
   Charge& operator+=(const Charge& other) {
@@ -39,7 +39,7 @@ struct Charge {
 
 /// `capacity` > 0. Slices and kubelet units cost nothing here. The result may exceed the capacity:
 /// fit refuses that.
-[[nodiscard]] Charge charge(const ContainerRequest& asked, MebiBytes capacity);
+[[nodiscard]] Charge charge(const model::ContainerRequest& asked, base::MebiBytes capacity);
 
 /// What each container of a request costs, cached for the GPU size of the last call: the GPUs of a
 /// cluster have few sizes. `request` must outlive it. Not thread-safe.
@@ -47,21 +47,21 @@ class Prices {
  public:
   struct Price {
     Charge cost;
-    std::int32_t room = 0;  // Charge::room
+    std::int32_t milli_sum = 0;  // Charge::room
   };
 
-  explicit Prices(const GpuRequest& request);
+  explicit Prices(const model::GpuRequest& request);
   /// `container`: a position in the request's list. `capacity` > 0.
-  [[nodiscard]] const Price& of(std::size_t container, MebiBytes capacity);
+  [[nodiscard]] const Price& price_of(std::size_t container, base::MebiBytes capacity);
 
  private:
   struct Known {
-    const ContainerRequest* asked = nullptr;
-    MebiBytes capacity;  // 0: none yet
+    const model::ContainerRequest* asked = nullptr;
+    base::MebiBytes capacity;  // 0: none yet
     Price price;
   };
 
   std::vector<Known> known_;
 };
 
-}  // namespace snug
+}  // namespace snug::fit

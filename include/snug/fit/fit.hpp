@@ -16,17 +16,17 @@
 
 #include "snug/fit/charge.hpp"
 #include "snug/fit/tenant.hpp"
-#include "snug/mig/choose.hpp"
+#include "snug/mig/profile_choice.hpp"
 #include "snug/model/demand.hpp"
-#include "snug/model/node.hpp"
+#include "snug/model/node_inventory.hpp"
 #include "snug/model/placement.hpp"
-#include "snug/model/refusal.hpp"
+#include "snug/model/reasons.hpp"
 #include "snug/model/request.hpp"
 #include "snug/model/snapshot.hpp"
 
-namespace snug {
+namespace snug::fit {
 
-class SeveralMemo;
+class MultiContainerCache;
 class StartOrders;
 
 /// Containers of a request that asks Snug for devices: bit i is the one at position i.
@@ -37,20 +37,20 @@ using ContainerBits = std::uint32_t;
 /// `request` must outlive it. Not thread-safe.
 class FitMemo {
  public:
-  explicit FitMemo(const GpuRequest& request);
+  explicit FitMemo(const model::GpuRequest& request);
   ~FitMemo();
   FitMemo(const FitMemo&) = delete;
   FitMemo& operator=(const FitMemo&) = delete;
 
-  [[nodiscard]] const GpuRequest& request() const { return request_; }
+  [[nodiscard]] const model::GpuRequest& request() const { return request_; }
   [[nodiscard]] Prices& prices() { return prices_; }
-  [[nodiscard]] SeveralMemo& several();
+  [[nodiscard]] MultiContainerCache& multi_container();
   /// What a slice needs to serve the first container. Meaningful only if a slice can serve it.
-  [[nodiscard]] const SliceNeed& slice_need() const { return slice_need_; }
+  [[nodiscard]] const mig::SliceRequirement& slice_need() const { return slice_need_; }
   [[nodiscard]] StartOrders& starts();
   /// The containers that accept the GPU's model, by their positions in the request, which asks Snug
   /// for devices. A model with a number is compared once. Each comparison counts as steps.
-  [[nodiscard]] ContainerBits takers(const GpuInfo& gpu);
+  [[nodiscard]] ContainerBits containers_taking(const model::GpuInfo& gpu);
 
   /// The work done with it so far, in units of some microseconds: calls of fit() and their search
   /// steps. A caller that makes many calls limits them by this, because it does not depend on the
@@ -66,13 +66,13 @@ class FitMemo {
 
   [[nodiscard]] ContainerBits compare(std::string_view model);
 
-  const GpuRequest& request_;
-  bool any_model_ = true;                                         // all containers accept all
-  std::array<std::optional<ContainerBits>, kMostModels> takers_;  // by the model's number
+  const model::GpuRequest& request_;
+  bool any_model_ = true;                                               // all containers accept all
+  std::array<std::optional<ContainerBits>, model::kMaxModels> takers_;  // by the model's number
   std::string unnumbered_;  // the model that takers_[0] is about: the last one without a number
   Prices prices_;
-  std::unique_ptr<SeveralMemo> several_;  // null: not asked for yet
-  SliceNeed slice_need_;
+  std::unique_ptr<MultiContainerCache> multi_container_;  // null: not asked for yet
+  mig::SliceRequirement slice_need_;
   std::unique_ptr<StartOrders> starts_;  // null: not asked for yet
   std::int64_t calls_ = 0;
   std::int64_t steps_ = 0;
@@ -86,13 +86,13 @@ class FitMemo {
 /// reason: there is none, `options` is empty, and without the constraint that the reason names (and
 /// those after it in src/fit/constraints.cpp) there would be one. A pod that asks for nothing has
 /// one placement on every node: without takes.
-[[nodiscard]] ReasonCode fit(const NodeState& node, const Tenant& tenant, FitMemo& memo,
-                             PlacementList& options);
+[[nodiscard]] model::ReasonCode fit(const model::NodeState& node, const Tenant& tenant,
+                                    FitMemo& memo, model::PlacementList& options);
 
 /// The reason of a node that a call did not judge, because it came to kMostFitStepsOfCall.
-inline constexpr ReasonCode kNotJudged = ReasonCode::kNoRoom;
+inline constexpr model::ReasonCode kNotJudged = model::ReasonCode::kNoRoom;
 
 /// Whether fit() would find a placement.
-[[nodiscard]] bool can_fit(const NodeState& node, const Tenant& tenant, FitMemo& memo);
+[[nodiscard]] bool can_fit(const model::NodeState& node, const Tenant& tenant, FitMemo& memo);
 
-}  // namespace snug
+}  // namespace snug::fit

@@ -11,13 +11,13 @@
 #include "snug/fit/charge.hpp"
 #include "snug/model/pod.hpp"
 
-namespace snug {
+namespace snug::fit {
 
 class PodCharge {
  public:
   /// `position`: of the container in the pod. Calls may come in any order. If a container is added
   /// twice, as a reservation made by hand may say, its costs add up.
-  void add(ContainerKind kind, std::size_t position, const Charge& cost) {
+  void add(model::ContainerType kind, std::size_t position, const Charge& cost) {
     parts_.push_back({kind, position, cost});
   }
   void remove_last() { parts_.pop_back(); }
@@ -26,11 +26,11 @@ class PodCharge {
 
  private:
   struct Part {
-    ContainerKind kind;
+    model::ContainerType type;
     std::size_t position;
     Charge cost;
   };
   std::vector<Part> parts_;
 };
 
-}  // namespace snug
+}  // namespace snug::fit

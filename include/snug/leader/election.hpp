@@ -34,19 +34,19 @@
 #include "snug/base/limits.hpp"
 #include "snug/leader/lease.hpp"
 
-namespace snug {
+namespace snug::leader {
 
 /// How long the API server may take to execute a binding that was sent at the last permitted
 /// moment.
-[[nodiscard]] inline std::chrono::milliseconds carry_out_window(
-    std::chrono::milliseconds api_timeout, const Limits& limits) {
+[[nodiscard]] inline std::chrono::milliseconds execution_window(
+    std::chrono::milliseconds api_timeout, const base::Limits& limits) {
   return api_timeout + std::chrono::milliseconds(limits.clock_skew_ms);
 }
 /// How long after it was sent an unanswered binding may be executed: the time to reach the API
 /// server plus carry_out_window().
 [[nodiscard]] inline std::chrono::milliseconds unanswered_window(
-    std::chrono::milliseconds api_timeout, const Limits& limits) {
-  return api_timeout + carry_out_window(api_timeout, limits);
+    std::chrono::milliseconds api_timeout, const base::Limits& limits) {
+  return api_timeout + execution_window(api_timeout, limits);
 }
 
 struct ElectionSettings {
@@ -62,35 +62,35 @@ struct ElectionSettings {
 
 [[nodiscard]] ElectionSettings election_settings(std::string identity,
                                                  std::chrono::milliseconds api_timeout,
-                                                 const Limits& limits);
+                                                 const base::Limits& limits);
 
 class Election {
  public:
   /// `started`: not before the start of the process.
-  Election(ElectionSettings settings, TimePoint started);
+  Election(ElectionSettings settings, base::TimePoint started);
 
   /// Records the state of the Lease that a read or the watch shows at `now`; nullopt: it is absent.
   /// A leader that sees another holder stops leading.
-  void observe(const std::optional<Lease>& lease, TimePoint now);
+  void observe(const std::optional<Lease>& lease, base::TimePoint now);
 
   /// Whether this process may claim the Lease.
-  [[nodiscard]] bool is_free(TimePoint now) const { return free_at() <= now; }
+  [[nodiscard]] bool is_free(base::TimePoint now) const { return free_at() <= now; }
   /// The Lease as last observed; nullopt: absent.
   [[nodiscard]] const std::optional<Lease>& lease() const { return lease_; }
   /// When the Lease becomes free if its record does not change. TimePoint::max(): it is absent, or
   /// has not been read.
-  [[nodiscard]] TimePoint free_at() const;
+  [[nodiscard]] base::TimePoint free_at() const;
   [[nodiscard]] bool is_absent() const { return observed_ && !lease_; }
   /// The record to create if the Lease is absent: without a holder.
   [[nodiscard]] LeaseRecord placeholder() const;
   /// The other process that holds the Lease; empty: none does.
-  [[nodiscard]] std::string other_holder(TimePoint now) const;
+  [[nodiscard]] std::string other_holder(base::TimePoint now) const;
 
   /// The record to write to acquire or renew the Lease. From now on, a Lease with this identity may
   /// be this process's own write. The writer sets the renew time, and the acquire time if empty.
-  [[nodiscard]] LeaseRecord claim();
+  [[nodiscard]] LeaseRecord claim_record();
   /// Records that claim() was written by a request sent at `asked`.
-  void claimed(Lease written, TimePoint asked);
+  void confirm_claim(Lease written, base::TimePoint asked);
   /// The record to write to release the Lease.
   [[nodiscard]] LeaseRecord release() const;
   /// Stops leading: the Lease was released, or could not be renewed in time.
@@ -98,19 +98,21 @@ class Election {
 
   [[nodiscard]] bool leading() const { return leading_; }
   /// The deadline for sending bindings. Meaningful only while leading.
-  [[nodiscard]] TimePoint write_until() const { return renewed_ + settings_.renew_deadline; }
+  [[nodiscard]] base::TimePoint may_write_until() const {
+    return renewed_ + settings_.renew_deadline;
+  }
 
  private:
   const ElectionSettings settings_;
-  const TimePoint started_;
+  const base::TimePoint started_;
   std::optional<Lease> lease_;
-  bool observed_ = false;  // lease_ is meaningful only after the first read
-  TimePoint observed_at_;  // when its record was last seen to change
+  bool observed_ = false;        // lease_ is meaningful only after the first read
+  base::TimePoint observed_at_;  // when its record was last seen to change
   /// Whether a Lease with this identity can have been written by this process or the previous one.
   /// False after another holder was seen.
-  bool may_be_ours_ = true;
+  bool holder_may_be_predecessor_ = true;
   bool leading_ = false;
-  TimePoint renewed_;
+  base::TimePoint renewed_;
 };
 
-}  // namespace snug
+}  // namespace snug::leader

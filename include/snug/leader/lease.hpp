@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace snug {
+namespace snug::leader {
 
 struct LeaseName {
   std::string name_space;
@@ -33,8 +33,8 @@ struct Lease {
 };
 
 /// The host part of `holder`, which has client-go's form HOST_SUFFIX; all of it without a `_`.
-[[nodiscard]] inline std::string_view host_of(std::string_view holder) {
+[[nodiscard]] inline std::string_view host_in_identity(std::string_view holder) {
   return holder.substr(0, holder.find('_'));
 }
 
-}  // namespace snug
+}  // namespace snug::leader

@@ -57,47 +57,48 @@
 #include "snug/base/limits.hpp"
 #include "snug/base/mutex.hpp"
 #include "snug/model/snapshot.hpp"
-#include "snug/plan/claim.hpp"
+#include "snug/plan/incoming_pod.hpp"
 
-namespace snug {
+namespace snug::ledger {
 
 enum class HoldingState : std::uint8_t { kReserved, kUnsettled, kBound };
 
-inline constexpr EnumNames kHoldingStateNames{std::array{
-    EnumName{HoldingState::kReserved, "reserved"}, EnumName{HoldingState::kUnsettled, "unsettled"},
-    EnumName{HoldingState::kBound, "bound"}}};
+inline constexpr base::EnumNames kHoldingStateNames{
+    std::array{base::EnumName{HoldingState::kReserved, "reserved"},
+               base::EnumName{HoldingState::kUnsettled, "unsettled"},
+               base::EnumName{HoldingState::kBound, "bound"}}};
 
 struct LedgerEntry {
-  HoldingPtr holding;
+  model::HoldingPtr holding;
   HoldingState state = HoldingState::kReserved;
-  bool seen = false;           // whether a list or the watch has shown the pod bound
+  bool confirmed = false;      // whether a list or the watch has shown the pod bound
   std::uint64_t sequence = 0;  // of its last change
-  TimePoint since;             // of its last change of state, or of the GET that showed it bound
+  base::TimePoint since;       // of its last change of state, or of the GET that showed it bound
   /// The watch showed the pod bound after it had ended; a read or a list has yet to confirm it.
-  bool revived = false;
+  bool reappeared_after_end = false;
   /// When the outcome of one of its binds last became unknown. The API server may still execute
   /// that bind, whatever the outcome of later ones.
-  std::optional<TimePoint> doubt;
+  std::optional<base::TimePoint> last_unknown_bind;
 };
 
 struct ReserveInput {
-  Claim claim;
+  plan::IncomingPod incoming;
   std::string_view pod;
   std::string_view node;
-  bool other_constraints = false;  // PodFacts
+  bool has_other_constraints = false;  // PodFacts
 };
 
 /// Why reserve() failed.
 struct ReserveFailure {
-  enum class Kind : std::uint8_t {
+  enum class Cause : std::uint8_t {
     kNoFit,      // for `reason`
     kElsewhere,  // the pod already holds `entry`, on another node
     kInFlight,   // another bind of the pod to this node is in progress
     kBound,      // the pod is already bound to this node
     kEnded,      // the pod has been deleted or has finished
   };
-  Kind kind = Kind::kNoFit;
-  ReasonCode reason = ReasonCode::kNone;
+  Cause cause = Cause::kNoFit;
+  model::ReasonCode reason = model::ReasonCode::kNone;
   LedgerEntry entry;
 };
 
@@ -107,33 +108,33 @@ struct ListMark {
 };
 
 struct ListedPods {
-  std::vector<HoldingPtr> bound;
+  std::vector<model::HoldingPtr> bound;
   std::unordered_set<std::string_view> living;  // uids of all pods of the list
-  std::vector<NominationPtr> nominated;
+  std::vector<model::NominationPtr> nominated;
 };
 
 struct ListResult {
-  std::vector<std::string> edited;  // sorted uids of pods for which hold() would return false
-  std::size_t not_kept = 0;         // nominations beyond max_nominations
+  std::vector<std::string> edited_uids;  // sorted uids of pods for which hold() would return false
+  std::size_t dropped_nominations = 0;   // nominations beyond max_nominations
 };
 
 class Ledger {
  public:
-  Ledger(const Clock& clock, const Limits& limits);
+  Ledger(const base::Clock& clock, const base::Limits& limits);
   ~Ledger();
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
-  [[nodiscard]] SnapshotPtr snapshot();
+  [[nodiscard]] model::SnapshotPtr snapshot();
 
   // Inventories. A removed node keeps its holdings until their pods end.
   /// False: there are max_nodes nodes already, and this one is not added.
-  bool put_node(NodeInventory inventory);
+  bool put_node(model::NodeInventory inventory);
   void remove_node(std::string_view name);
   /// Applies a whole list: nodes that are not in it are removed. Returns the number of nodes that
   /// were not added. Only one thread at a time may put, remove and replace nodes; others may see
   /// the list partly applied.
-  std::size_t replace_nodes(std::vector<NodeInventory> inventories);
+  std::size_t replace_nodes(std::vector<model::NodeInventory> inventories);
 
   // Holdings, as the API server shows them.
   /// The pod is bound with this holding, which may consist of CPU and memory alone. The GPUs of a
@@ -142,16 +143,16 @@ class Ledger {
   /// requests one, and a holding without GPUs is replaced by the one shown, as after a restart. The
   /// other facts of the pod are updated. False: somebody edited the reservation, or added one by
   /// hand.
-  bool hold(const HoldingPtr& holding);
+  bool hold(const model::HoldingPtr& holding);
   /// The same from a GET of the pod. The entry stays unseen, since the watch may not have reached
   /// this state, and so may not report its end.
-  bool hold_as_read(const HoldingPtr& holding);
+  bool hold_from_get(const model::HoldingPtr& holding);
   /// The watch reports that the pod is deleted or finished; it may not have held anything.
-  void gone(std::string_view uid);
+  void end_pod(std::string_view uid);
   /// The same from a GET of the pod. False, and nothing changes: the entry has changed since
   /// `sequence`, so the read may be older.
-  bool gone_as_read(std::string_view uid, std::uint64_t sequence);
-  [[nodiscard]] ListMark list_begins();
+  bool end_pod_from_get(std::string_view uid, std::uint64_t sequence);
+  [[nodiscard]] ListMark begin_list();
   /// Applies a whole list, in parts: other threads see each node's GPUs either before or after, and
   /// some nodes before others. A pod that the list does not show bound, and that has not changed
   /// since the mark, holds nothing; a bind in progress or unsettled remains while its pod lives. A
@@ -164,14 +165,14 @@ class Ledger {
   // gone, or end_nomination() is called.
   /// False: there are more than max_nominations, and the last by rank, which may be this one or
   /// another, is dropped.
-  bool nominate(NominationPtr nomination);
+  bool nominate(model::NominationPtr nomination);
   void end_nomination(std::string_view uid);
 
   /// Snapshot::inventories, without a snapshot.
-  [[nodiscard]] Generation inventories() const;
+  [[nodiscard]] base::Generation inventory_generation() const;
 
   /// Sets the learned demand that decisions use from now on; not null.
-  void put_demand(DemandPtr demand);
+  void set_demand(model::DemandPtr demand);
 
   /// The policy's sharing rules or caps have changed, so pods that were refused may fit.
   void policy_changed();
@@ -179,35 +180,35 @@ class Ledger {
   // Binding.
   /// Chooses devices on the node by the live state and reserves them. An unsettled pod gets the
   /// reservation that it has.
-  [[nodiscard]] std::expected<HoldingPtr, ReserveFailure> reserve(const ReserveInput& input);
-  void bound(std::string_view uid);
+  [[nodiscard]] std::expected<model::HoldingPtr, ReserveFailure> reserve(const ReserveInput& input);
+  void mark_bound(std::string_view uid);
   /// The bind in progress certainly does not happen. If an earlier one may, the pod is unsettled
   /// again.
   void release(std::string_view uid);
-  void unsettled(std::string_view uid);
+  void mark_unsettled(std::string_view uid);
   /// Releases an unsettled holding if nothing happened to it since `sequence`.
   void release_unsettled(std::string_view uid, std::uint64_t sequence);
 
   // Intents: winners that filter or prioritize named and that are not bound yet. Other pods see
   // them as taken until they end: by reserve(), hold(), gone() or end_intent(), after
   // intent_ttl_ms, or when there are more than max_intents.
-  void note_intent(HoldingPtr intent);
+  void note_intent(model::HoldingPtr intent);
   void end_intent(std::string_view uid);
 
   [[nodiscard]] std::optional<LedgerEntry> find(std::string_view uid) const;
   /// The entries of pods that hold GPUs, and of unplaced pods.
-  [[nodiscard]] std::vector<LedgerEntry> entries() const;
+  [[nodiscard]] std::vector<LedgerEntry> gpu_entries() const;
   /// The entries that the API server has yet to confirm: unsettled ones, bound ones that neither a
   /// list nor the watch has shown, and revived ones. Takes time in proportion to their number.
   [[nodiscard]] std::vector<LedgerEntry> unconfirmed() const;
-  [[nodiscard]] bool ended(std::string_view uid) const;
+  [[nodiscard]] bool has_ended(std::string_view uid) const;
   /// Whether the pod ended after the mark, so that a list of that time may still show it.
-  [[nodiscard]] bool ended_since(ListMark mark, std::string_view uid) const;
+  [[nodiscard]] bool ended_after(ListMark mark, std::string_view uid) const;
 
  private:
   struct State;
-  mutable FairMutex mutex_;
+  mutable base::FairMutex mutex_;
   const std::unique_ptr<State> state_ SNUG_PT_GUARDED_BY(mutex_);
 };
 
-}  // namespace snug
+}  // namespace snug::ledger

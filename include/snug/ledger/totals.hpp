@@ -9,20 +9,20 @@
 #include "snug/ledger/ledger.hpp"
 #include "snug/model/snapshot.hpp"
 
-namespace snug {
+namespace snug::ledger {
 
 struct LedgerTotals {
   std::int64_t nodes = 0;
   std::int64_t nodes_in_conflict = 0;
   std::int64_t gpus = 0;
-  std::map<GpuClosure, std::int64_t> gpus_closed;  // without kOpen
-  std::map<HoldingState, std::int64_t> holdings;   // those with GPUs (Ledger::entries)
-  MebiBytes memory_capacity;                       // of all GPUs
-  MebiBytes memory_used;
+  std::map<model::GpuClosure, std::int64_t> gpus_closed;  // without kOpen
+  std::map<HoldingState, std::int64_t> holdings;          // those with GPUs (Ledger::entries)
+  base::MebiBytes memory_capacity;                        // of all GPUs
+  base::MebiBytes memory_used;
 };
 
 /// Nodes and holdings are read one after the other, so a bind in between counts in only one of
 /// them.
 [[nodiscard]] LedgerTotals totals_of(Ledger& ledger);
 
-}  // namespace snug
+}  // namespace snug::ledger

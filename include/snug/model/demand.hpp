@@ -15,15 +15,15 @@
 #include "snug/base/units.hpp"
 #include "snug/model/mig.hpp"
 
-namespace snug {
+namespace snug::model {
 
-inline constexpr int kPartBits = 20;
-inline constexpr std::int64_t kOne = std::int64_t{1} << kPartBits;
+inline constexpr int kFixedPointBits = 20;
+inline constexpr std::int64_t kFixedPointOne = std::int64_t{1} << kFixedPointBits;
 
 /// GPU models as bits: bit n is the model with number n (GpuInfo::model_number); bit 0 stands for
 /// all models beyond kMostModels.
 using ModelSet = std::uint64_t;
-inline constexpr std::size_t kMostModels = 64;
+inline constexpr std::size_t kMaxModels = 64;
 inline constexpr ModelSet kAnyModel = ~ModelSet{0};
 
 /// Stranded GPU capacity: idle GPU that pods cannot use because the node lacks CPU, or memory. One
@@ -86,7 +86,7 @@ class StrandingTable {
 struct LeftOverTable {
   static constexpr std::size_t kSizes = 1001;  // 0 to 1000 milli-GPU
 
-  MebiBytes memory;                          // of the GPUs
+  base::MebiBytes memory;                    // of the GPUs
   std::array<std::int32_t, kSizes> value{};  // of this much left over
   std::array<std::int32_t, kSizes> price{};  // of a share of this size
 
@@ -129,7 +129,7 @@ struct MultiGpuShape {
   std::int64_t share = 0;
   /// What a block of GPUs counts that so many eighths of a pod have to leave first, in parts of
   /// kOne, falling from kOne (kBlockDiscount).
-  std::array<std::int64_t, kDiscountSteps> discount{kOne};
+  std::array<std::int64_t, kDiscountSteps> discount{kFixedPointOne};
 
   friend bool operator==(const MultiGpuShape&, const MultiGpuShape&) = default;
 };
@@ -165,11 +165,11 @@ struct Demand {
   std::vector<MultiGpuShape> multi_gpu_shapes;
   /// By model: the part of the GPU demand that is limited to the model, over the model's part of
   /// the GPUs, in parts of kOne. Demand that is limited to k models counts 1/k for each.
-  std::array<std::int64_t, kMostModels> scarcity{};
-  std::vector<TypicalPod> typical;
+  std::array<std::int64_t, kMaxModels> scarcity{};
+  std::vector<TypicalPod> typical_pods;
 
   /// For GPUs of this memory, else for those of the most common one; null: nothing is known.
-  [[nodiscard]] const LeftOverTable* left_over_for(MebiBytes of_gpu) const {
+  [[nodiscard]] const LeftOverTable* left_over_for(base::MebiBytes of_gpu) const {
     for (const LeftOverTable& table : left_over) {
       if (table.memory == of_gpu) return &table;
     }
@@ -186,6 +186,6 @@ struct Demand {
 };
 using DemandPtr = std::shared_ptr<const Demand>;
 
-inline constexpr Demand kNothingLearned;
+inline constexpr Demand kNoDemand;
 
-}  // namespace snug
+}  // namespace snug::model

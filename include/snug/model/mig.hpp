@@ -21,15 +21,15 @@
 
 #include "snug/base/units.hpp"
 
-namespace snug {
+namespace snug::model {
 
 /// Memory slices of a card's axis: bit s is slice s.
 using AxisMask = std::uint64_t;
-inline constexpr int kMostAxisSlices = 64;
+inline constexpr int kMaxAxisSlices = 64;
 
 /// `size` slices from `start` on. Requires that they end within kMostAxisSlices.
 [[nodiscard]] constexpr AxisMask axis_range(int start, int size) {
-  const AxisMask ones = size >= kMostAxisSlices ? ~AxisMask{0} : (AxisMask{1} << size) - 1;
+  const AxisMask ones = size >= kMaxAxisSlices ? ~AxisMask{0} : (AxisMask{1} << size) - 1;
   return ones << start;
 }
 
@@ -44,7 +44,7 @@ struct MigEngines {
   friend MigEngines operator+(MigEngines a, MigEngines b) {
     return {a.media + b.media, a.extension + b.extension};
   }
-  [[nodiscard]] bool within(MigEngines all) const {
+  [[nodiscard]] bool fits_in(MigEngines all) const {
     return media <= all.media && extension <= all.extension;
   }
   friend auto operator<=>(const MigEngines&, const MigEngines&) = default;
@@ -53,25 +53,25 @@ struct MigEngines {
 struct MigProfile {
   std::string name;         // `2g.10gb`, `1g.5gb+me`
   std::string alias{};      // a second spelling of the name; empty: none
-  int compute = 0;          // compute slices
+  int compute_slices = 0;   // compute slices
   int size = 0;             // memory slices
-  MebiBytes memory;         // usable memory of a slice: less than its part of the card
+  base::MebiBytes memory;   // usable memory of a slice: less than its part of the card
   std::vector<int> starts;  // ascending; start + size does not exceed the axis
   MigEngines engines;       // used by one slice
 
   /// Whether the name has no attribute. A request that names no profile gets a plain one.
-  [[nodiscard]] bool plain() const { return name.find_first_of("+-") == std::string::npos; }
+  [[nodiscard]] bool is_plain() const { return name.find_first_of("+-") == std::string::npos; }
   friend auto operator<=>(const MigProfile&, const MigProfile&) = default;
 };
 
 struct MigTable {
-  int axis = 0;        // memory slices, 1..kMostAxisSlices
-  int compute = 0;     // compute slices
-  MigEngines engines;  // of the card
+  int memory_slices = 0;   // memory slices, 1..kMostAxisSlices
+  int compute_slices = 0;  // compute slices
+  MigEngines engines;      // of the card
   std::vector<MigProfile> profiles;
 
   /// The position of the profile with this name or alias; nullopt: there is none.
-  [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const {
+  [[nodiscard]] std::optional<std::size_t> find_profile(std::string_view name) const {
     const auto found = std::ranges::find_if(profiles, [&](const MigProfile& profile) {
       return profile.name == name || (!profile.alias.empty() && profile.alias == name);
     });
@@ -107,7 +107,7 @@ class MigTableRef {
   MigTablePtr table_;  // null: the card's table is unknown
 };
 
-inline constexpr std::size_t kMostMigProfiles = 64;  // of one table
+inline constexpr std::size_t kMaxMigProfiles = 64;  // of one table
 
 /// A slice as a profile of a table and a start.
 struct MigPlacement {
@@ -122,10 +122,10 @@ struct MigPlacement {
 
 /// What the slices of one card use.
 struct MigUse {
-  AxisMask taken = 0;
+  AxisMask taken_slices = 0;
   MigEngines engines;
 
   friend auto operator<=>(const MigUse&, const MigUse&) = default;
 };
 
-}  // namespace snug
+}  // namespace snug::model

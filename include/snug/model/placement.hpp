@@ -7,45 +7,46 @@
 #include <vector>
 
 #include "snug/base/units.hpp"
-#include "snug/model/node.hpp"
+#include "snug/model/node_inventory.hpp"
 
-namespace snug {
+namespace snug::model {
 
 /// What one container takes of one GPU.
-struct DeviceTake {
+struct DeviceAllocation {
   std::uint16_t container = 0;  // position in GpuRequest::containers
   std::uint16_t gpu = 0;        // position in NodeState::gpus
   GpuMode mode = GpuMode::kNone;
   // By how much the take lowers GpuState::room and GpuState::left, after the placement's earlier
   // takes.
-  std::int32_t room = 0;
+  std::int32_t milli_sum = 0;
   std::int32_t milli = 0;
-  MebiBytes memory;
-  MilliGpu compute;
+  base::MebiBytes memory;
+  base::MilliGpu compute;
   MigPlacement slice;  // of the GPU's table; only with mode kMig
 };
 
 /// Has no takes for a kubelet-assigned request, which is charged to the node by count.
 struct Placement {
-  std::vector<DeviceTake> takes;
+  std::vector<DeviceAllocation> allocations;
 };
 
 /// A non-owning view of a placement.
 struct PlacementView {
-  std::span<const DeviceTake> takes;
+  std::span<const DeviceAllocation> allocations;
 
-  explicit PlacementView(std::span<const DeviceTake> the_takes) : takes(the_takes) {}
+  explicit PlacementView(std::span<const DeviceAllocation> the_takes) : allocations(the_takes) {}
   // NOLINTNEXTLINE(google-explicit-constructor): a view converts from what it views.
-  PlacementView(const Placement& placement) : takes(placement.takes) {}
-  [[nodiscard]] Placement copy() const { return {{takes.begin(), takes.end()}}; }
+  PlacementView(const Placement& placement) : allocations(placement.allocations) {}
+  [[nodiscard]] Placement copy() const { return {{allocations.begin(), allocations.end()}}; }
 };
 
 /// Whether `take` is the first of the placement's takes on its GPU, which several containers may
 /// share.
-[[nodiscard]] inline bool is_first_on_its_gpu(PlacementView placement, const DeviceTake& take) {
-  for (const DeviceTake& other : placement.takes) {
-    if (&other == &take) return true;
-    if (other.gpu == take.gpu) return false;
+[[nodiscard]] inline bool is_first_on_gpu(PlacementView placement,
+                                          const DeviceAllocation& allocation) {
+  for (const DeviceAllocation& other : placement.allocations) {
+    if (&other == &allocation) return true;
+    if (other.gpu == allocation.gpu) return false;
   }
   return true;
 }
@@ -54,23 +55,23 @@ struct PlacementView {
 class PlacementList {
  public:
   void clear() {
-    takes_.clear();
+    allocations_.clear();
     ends_.clear();
   }
   /// Adds a take to the current placement, which close() completes.
-  void add(const DeviceTake& take) { takes_.push_back(take); }
-  void close() { ends_.push_back(takes_.size()); }
+  void add(const DeviceAllocation& allocation) { allocations_.push_back(allocation); }
+  void close() { ends_.push_back(allocations_.size()); }
 
   [[nodiscard]] std::size_t size() const { return ends_.size(); }
   [[nodiscard]] bool empty() const { return ends_.empty(); }
   [[nodiscard]] PlacementView operator[](std::size_t i) const {
     const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
-    return PlacementView(std::span(takes_).subspan(begin, ends_[i] - begin));
+    return PlacementView(std::span(allocations_).subspan(begin, ends_[i] - begin));
   }
 
  private:
-  std::vector<DeviceTake> takes_;
+  std::vector<DeviceAllocation> allocations_;
   std::vector<std::size_t> ends_;
 };
 
-}  // namespace snug
+}  // namespace snug::model

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "snug/model/host.hpp"
+#include "snug/model/host_resources.hpp"
 
-namespace snug {
+namespace snug::model {
 
-enum class ContainerKind : std::uint8_t {
+enum class ContainerType : std::uint8_t {
   kApp,
   kInit,
   kSidecar
@@ -23,10 +23,10 @@ enum class ContainerKind : std::uint8_t {
 
 struct ContainerFacts {
   std::string name;
-  ContainerKind kind = ContainerKind::kApp;
+  ContainerType type = ContainerType::kApp;
   /// nvidia.com/* resources as written: the limit, or the request of a resource without a limit.
   std::map<std::string, std::string, std::less<>> gpu_resources;
-  HostAmounts host;  // its requests of cpu and memory
+  HostResources host;  // its requests of cpu and memory
 
   friend bool operator==(const ContainerFacts&, const ContainerFacts&) = default;
 };
@@ -44,16 +44,16 @@ struct PodFacts {
   bool terminating = false;  // metadata.deletionTimestamp is set; the pod keeps its GPUs
   bool finished = false;     // phase Succeeded or Failed; the pod holds nothing
   bool gated = false;        // spec.schedulingGates is not empty: the pod must not be bound yet
-  bool soft_preferences =
+  bool has_soft_preferences =
       false;  // preferred node or pod (anti-)affinity, or ScheduleAnyway spreading
   /// Whether the pod depends on other state of its node than CPU, memory and GPUs: host ports,
   /// volume or device claims, required pod (anti-)affinity, DoNotSchedule spreading, or requests of
   /// other resources.
-  bool other_constraints = false;
-  HostAmounts overhead;  // spec.overhead
+  bool has_other_constraints = false;
+  HostResources overhead;  // spec.overhead
   // spec.resources.requests, which replace the sum over the containers.
-  std::optional<std::int64_t> pod_cpu_milli;
-  std::optional<std::int64_t> pod_memory_bytes;
+  std::optional<std::int64_t> pod_level_cpu_milli;
+  std::optional<std::int64_t> pod_level_memory_bytes;
   std::vector<ContainerFacts> containers;  // init containers first, in the order of the spec
   /// Only the keys that Snug reads: gpu-*, snug.dev/*, kubectl.kubernetes.io/default-container.
   std::map<std::string, std::string, std::less<>> annotations;
@@ -63,4 +63,4 @@ struct PodFacts {
   friend bool operator==(const PodFacts&, const PodFacts&) = default;
 };
 
-}  // namespace snug
+}  // namespace snug::model

@@ -6,14 +6,14 @@
 #include <cstdint>
 #include <string>
 
-namespace snug {
+namespace snug::model {
 
 struct PodRank {
   std::int32_t priority = 0;
   std::string created;  // RFC 3339; empty: younger than all
   std::string uid;
 
-  [[nodiscard]] bool before(const PodRank& other) const {
+  [[nodiscard]] bool outranks(const PodRank& other) const {
     if (priority != other.priority) return priority > other.priority;
     if (created != other.created) {
       return other.created.empty() || (!created.empty() && created < other.created);
@@ -23,4 +23,4 @@ struct PodRank {
   friend bool operator==(const PodRank&, const PodRank&) = default;
 };
 
-}  // namespace snug
+}  // namespace snug::model

@@ -12,49 +12,51 @@
 #include <vector>
 
 #include "snug/base/units.hpp"
-#include "snug/model/glob.hpp"
+#include "snug/model/model_patterns.hpp"
 #include "snug/model/pod.hpp"
 
-namespace snug {
+namespace snug::model {
 
 /// `gpu-fraction: 0.25`: thousandths of one GPU's memory and compute, 1..999.
-struct FractionAsk {
+struct FractionRequest {
   int thousandths = 0;
-  friend bool operator==(const FractionAsk&, const FractionAsk&) = default;
+  friend bool operator==(const FractionRequest&, const FractionRequest&) = default;
 };
 
 /// `gpu-memory: 4G`: MiB on one GPU, compute in proportion.
-struct MemoryAsk {
-  MebiBytes memory;
-  friend bool operator==(const MemoryAsk&, const MemoryAsk&) = default;
+struct MemoryRequest {
+  base::MebiBytes memory;
+  friend bool operator==(const MemoryRequest&, const MemoryRequest&) = default;
 };
 
 /// `gpu-fraction: 2`: whole GPUs, chosen by Snug.
-struct WholeAsk {
-  friend bool operator==(const WholeAsk&, const WholeAsk&) = default;
+struct WholeGpuRequest {
+  friend bool operator==(const WholeGpuRequest&, const WholeGpuRequest&) = default;
 };
 
 /// `gpu-mig-profile: 2g.10gb`.
-struct SliceAsk {
+struct SliceRequest {
   std::string profile;
-  friend bool operator==(const SliceAsk&, const SliceAsk&) = default;
+  friend bool operator==(const SliceRequest&, const SliceRequest&) = default;
 };
 
-/// Extended resources of NVIDIA's device plug-in: GPUs, or replicas of them. It uses the second name
-/// where it renames replicas.
+/// Extended resources of NVIDIA's device plug-in: GPUs, or replicas of them. It uses the second
+/// name where it renames replicas.
 inline constexpr std::string_view kGpuResource = "nvidia.com/gpu";
 inline constexpr std::string_view kSharedResource = "nvidia.com/gpu.shared";
 
 /// `nvidia.com/gpu: 2` in a container's limits: units whose devices the kubelet chooses.
-struct KubeletAsk {
+struct KubeletRequest {
   std::string resource;
-  friend bool operator==(const KubeletAsk&, const KubeletAsk&) = default;
+  friend bool operator==(const KubeletRequest&, const KubeletRequest&) = default;
 };
 
-using Ask = std::variant<FractionAsk, MemoryAsk, WholeAsk, SliceAsk, KubeletAsk>;
+using DeviceRequest =
+    std::variant<FractionRequest, MemoryRequest, WholeGpuRequest, SliceRequest, KubeletRequest>;
 
-[[nodiscard]] inline bool is_share(const Ask& ask) {
-  return std::holds_alternative<FractionAsk>(ask) || std::holds_alternative<MemoryAsk>(ask);
+[[nodiscard]] inline bool is_share(const DeviceRequest& device) {
+  return std::holds_alternative<FractionRequest>(device) ||
+         std::holds_alternative<MemoryRequest>(device);
 }
 
 /// `gpu-isolation`: the mechanism that must isolate pods on one GPU.
@@ -62,8 +64,8 @@ enum class Isolation : std::uint8_t { kAny, kTimeSlicing, kMps, kMig };
 
 struct ContainerRequest {
   std::string container;
-  ContainerKind kind = ContainerKind::kApp;
-  Ask ask;
+  ContainerType type = ContainerType::kApp;
+  DeviceRequest device;
   std::int64_t count = 1;              // number of different GPUs, each with the ask, or of units
   std::optional<int> compute_percent;  // `gpu-compute`, 1..100: overrides what the ask implies
   Isolation isolation = Isolation::kAny;
@@ -80,8 +82,8 @@ struct GpuRequest {
   std::string policy;                        // `gpu-policy`; empty: the operator's rules choose
 
   [[nodiscard]] bool empty() const { return containers.empty(); }
-  [[nodiscard]] bool kubelet_assigned() const {
-    return !containers.empty() && std::holds_alternative<KubeletAsk>(containers.front().ask);
+  [[nodiscard]] bool is_kubelet_assigned() const {
+    return !containers.empty() && std::holds_alternative<KubeletRequest>(containers.front().device);
   }
   friend bool operator==(const GpuRequest&, const GpuRequest&) = default;
 };
@@ -93,4 +95,4 @@ using RequestText = std::pair<std::string_view, std::string_view>;
 [[nodiscard]] std::string to_text(std::span<const RequestText> requests);
 [[nodiscard]] std::string to_text(const GpuRequest& request);
 
-}  // namespace snug
+}  // namespace snug::model

@@ -10,18 +10,18 @@
 #include <vector>
 
 #include "snug/base/units.hpp"
-#include "snug/model/node.hpp"
+#include "snug/model/node_inventory.hpp"
 #include "snug/model/pod_rank.hpp"
 #include "snug/model/request.hpp"
 
-namespace snug {
+namespace snug::model {
 
 struct ReservedDevice {
   int index = 0;
   std::string uuid;  // empty: reserved by index
   GpuMode mode = GpuMode::kNone;
-  MebiBytes memory;
-  MilliGpu compute;
+  base::MebiBytes memory;
+  base::MilliGpu compute;
   std::optional<Slice> slice;  // only with mode kMig
 
   friend bool operator==(const ReservedDevice&, const ReservedDevice&) = default;
@@ -37,8 +37,8 @@ struct KubeletUnits {
 
 struct ReservedContainer {
   std::string name;
-  std::string request;  // ContainerRequest::text
-  std::variant<std::vector<ReservedDevice>, KubeletUnits> given;
+  std::string request_text;  // ContainerRequest::text
+  std::variant<std::vector<ReservedDevice>, KubeletUnits> assigned;
 
   friend bool operator==(const ReservedContainer&, const ReservedContainer&) = default;
 };
@@ -60,31 +60,31 @@ struct Holding {
   Reservation reservation;
   /// The request of each container of the reservation, in order; nullopt: its text does not parse.
   /// Empty: the devices are not compared with requests.
-  std::vector<std::optional<ContainerRequest>> asks;
+  std::vector<std::optional<ContainerRequest>> container_requests;
   /// The kind of each container of the reservation, in order; a missing one is an app container.
-  std::vector<ContainerKind> kinds;
-  std::string request;  // as the pod states it
+  std::vector<ContainerType> container_types;
+  std::string request_text;  // as the pod states it
   std::string main_container;
   /// The pod is annotated, was bound by another scheduler, and has no device. Its node accepts no
   /// annotated pods while it lives.
   bool unplaced = false;
   /// The reservation is stored in the pod's annotations, or its binding will store it. False: it
   /// only counts a pod that another scheduler bound.
-  bool written = false;
+  bool reservation_written = false;
   /// The devices do not match the pod's own request in type or number; they are closed while the
   /// pod lives.
   bool suspect = false;
-  bool terminating = false;        // being deleted; it holds everything until it is gone
-  bool other_constraints = false;  // PodFacts::other_constraints
-  HostAmounts host;                // by kube-scheduler's formula
+  bool terminating = false;            // being deleted; it holds everything until it is gone
+  bool has_other_constraints = false;  // PodFacts::other_constraints
+  HostResources host;                  // by kube-scheduler's formula
   PodRank rank;
 
   /// Whether it holds no GPU and requested none.
-  [[nodiscard]] bool of_host_alone() const { return !unplaced && reservation.containers.empty(); }
-  [[nodiscard]] ContainerKind kind_of(std::size_t container) const {
-    return container < kinds.size() ? kinds[container] : ContainerKind::kApp;
+  [[nodiscard]] bool is_cpu_only() const { return !unplaced && reservation.containers.empty(); }
+  [[nodiscard]] ContainerType container_type(std::size_t container) const {
+    return container < container_types.size() ? container_types[container] : ContainerType::kApp;
   }
 };
 using HoldingPtr = std::shared_ptr<const Holding>;
 
-}  // namespace snug
+}  // namespace snug::model

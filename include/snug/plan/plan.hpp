@@ -12,53 +12,55 @@
 #include <vector>
 
 #include "snug/model/placement.hpp"
-#include "snug/model/refusal.hpp"
+#include "snug/model/reasons.hpp"
 #include "snug/model/snapshot.hpp"
-#include "snug/plan/claim.hpp"
-#include "snug/plan/memo.hpp"
+#include "snug/plan/incoming_pod.hpp"
+#include "snug/plan/verdict_cache.hpp"
 
-namespace snug {
+namespace snug::plan {
 
 struct Verdict {
-  ReasonCode reason = ReasonCode::kNone;  // kNone: the node is feasible
-  std::int64_t score_class = 0;           // of its best placement (Profile::class_of)
+  model::ReasonCode reason = model::ReasonCode::kNone;  // kNone: the node is feasible
+  std::int64_t score_class = 0;                         // of its best placement (Profile::class_of)
 };
 
 struct PlanInput {
-  const Snapshot& snapshot;
-  Claim claim;               // the pod's own intent and nomination do not count against it
-  PlanMemo* memo = nullptr;  // of this ledger and the claim's memo_key(); null: no cache
+  const model::Snapshot& snapshot;
+  IncomingPod incoming;           // the pod's own intent and nomination do not count against it
+  VerdictCache* cache = nullptr;  // of this ledger and the claim's memo_key(); null: no cache
 };
 
 struct Plan {
   std::vector<Verdict> verdicts;      // one for each candidate
   std::optional<std::size_t> winner;  // position of the best candidate
-  Placement placement;                // the winner's
+  model::Placement placement;         // the winner's
 };
 
 /// Candidates are node names. One that is not in the snapshot has the reason kUnknownNode.
 [[nodiscard]] Plan plan(const PlanInput& input, std::span<const std::string_view> candidates);
 /// The same for nodes of the snapshot, which must be in ascending order of names.
-[[nodiscard]] Plan plan(const PlanInput& input, std::span<const NodeIndex> candidates);
+[[nodiscard]] Plan plan(const PlanInput& input, std::span<const base::NodeIndex> candidates);
 
 struct NodeChoice {
-  ReasonCode reason = ReasonCode::kNone;
+  model::ReasonCode reason = model::ReasonCode::kNone;
   std::int64_t score_class = 0;
-  Placement placement;
+  model::Placement placement;
 };
 
 /// The best placement on one node, for bind.
-[[nodiscard]] NodeChoice choose_on(const NodeState& node, const Claim& claim, const Around& around);
+[[nodiscard]] NodeChoice choose_placement(const model::NodeState& node, const IncomingPod& incoming,
+                                          const NodeContext& context);
 
 /// kube-scheduler's MaxExtenderPriority.
-inline constexpr int kBestScore = 10;
+inline constexpr int kMaxExtenderPriority = 10;
 
 /// A score from 0 to kBestScore for each candidate, linear in its score class. Only candidates of
 /// the best class have kBestScore; infeasible ones have 0.
-[[nodiscard]] std::vector<int> advise(const Plan& plan);
+[[nodiscard]] std::vector<int> extender_scores(const Plan& plan);
 
 /// The holding of the claim's pod with this placement on this node.
-[[nodiscard]] std::shared_ptr<Holding> to_holding(const NodeState& node, const Claim& claim,
-                                                  PlacementView placement);
+[[nodiscard]] std::shared_ptr<model::Holding> to_holding(const model::NodeState& node,
+                                                         const IncomingPod& incoming,
+                                                         model::PlacementView placement);
 
-}  // namespace snug
+}  // namespace snug::plan

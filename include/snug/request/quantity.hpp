@@ -8,7 +8,7 @@
 
 #include "snug/base/units.hpp"
 
-namespace snug {
+namespace snug::request {
 
 /// A quantity of any resource (`2`, `500m`, `1.5Gi`, `12e6`), rounded up to an integer as in
 /// Kubernetes; saturates at 2^63 - 1. nullopt: malformed or negative.
@@ -20,10 +20,11 @@ namespace snug {
 /// The value of `gpu-memory`: a quantity with a suffix (`4G`, `4Gi`, `0.5Gi`) or an integer without
 /// one, which means MiB. Rounded up to MiB; saturates at 2^63 bytes. At least 1 byte; no exponent
 /// and no suffix `m`, `u` or `n`. The error states what is allowed.
-[[nodiscard]] std::expected<MebiBytes, std::string_view> parse_memory(std::string_view text);
+[[nodiscard]] std::expected<base::MebiBytes, std::string_view> parse_gpu_memory(
+    std::string_view text);
 
 /// A number of units as the API server writes it (`8`, `1k`, `2M`), at most kLargestQuantity;
 /// nullopt for any other text.
-[[nodiscard]] std::optional<std::int64_t> parse_units(std::string_view text);
+[[nodiscard]] std::optional<std::int64_t> parse_unit_count(std::string_view text);
 
-}  // namespace snug
+}  // namespace snug::request

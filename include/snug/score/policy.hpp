@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "snug/model/demand.hpp"
-#include "snug/model/refusal.hpp"
-#include "snug/model/sharing.hpp"
+#include "snug/model/reasons.hpp"
+#include "snug/model/sharing_rules.hpp"
 #include "snug/score/terms.hpp"
 
-namespace snug {
+namespace snug::score {
 
 inline constexpr std::int64_t kMaxWeight = 1'000'000;
 
@@ -45,9 +45,9 @@ class ByRegime {
   ///
   ///   n = filling + (churning - filling) * churn / kFullChurn
   ///   n + (saturated - n) * churn * saturation / (kFullChurn * kFullSaturation)
-  [[nodiscard]] std::int64_t at(const Demand& demand) const {
-    constexpr int kChurn = Demand::kFullChurn;
-    constexpr int kAll = kChurn * Demand::kFullSaturation;
+  [[nodiscard]] std::int64_t at(const model::Demand& demand) const {
+    constexpr int kChurn = model::Demand::kFullChurn;
+    constexpr int kAll = kChurn * model::Demand::kFullSaturation;
     const auto& [filling, churning, saturated] = numbers_;
     const std::int64_t number =
         (filling * (kChurn - demand.churn) + churning * demand.churn) / kChurn;
@@ -71,7 +71,7 @@ struct Profile {
   ByRegime quantum = 1;
 
   /// ceil(score / quantum): a cost of less than one quantum is in the class of 0.
-  [[nodiscard]] std::int64_t class_of(std::int64_t score, const Demand& demand) const;
+  [[nodiscard]] std::int64_t score_class_of(std::int64_t score, const model::Demand& demand) const;
 };
 
 /// The sum of weight * term, by which placements on one node are compared. Does not overflow within
@@ -87,17 +87,18 @@ class ProfileChoice {
  public:
   /// One profile for all placements.
   // NOLINTNEXTLINE(google-explicit-constructor): one profile is the simplest choice.
-  ProfileChoice(const Profile& profile) : otherwise_(&profile) {}
+  ProfileChoice(const Profile& profile) : fallback_(&profile) {}
 
   /// `profile` for placements on GPUs of these models; the first row that matches counts.
   void add(const std::vector<std::string>& models, const Profile& profile) {
     by_model_.push_back({&models, &profile});
-    known_ = {};
+    cached_by_model_ = {};
   }
   /// By the model of the placement's first GPU, or of the node's first GPU if the kubelet picks.
-  [[nodiscard]] const Profile& of(const NodeState& node, PlacementView placement) const;
+  [[nodiscard]] const Profile& profile_for(const model::NodeState& node,
+                                           model::PlacementView placement) const;
   /// Equal for choices that score alike, within one policy.
-  [[nodiscard]] std::string key() const;
+  [[nodiscard]] std::string cache_key() const;
 
  private:
   struct Row {
@@ -105,12 +106,12 @@ class ProfileChoice {
     const Profile* profile;
   };
 
-  [[nodiscard]] const Profile& compare(std::string_view model) const;
+  [[nodiscard]] const Profile& find_by_model(std::string_view model) const;
 
   std::vector<Row> by_model_;
   /// The cache of of(), by model number.
-  mutable std::array<const Profile*, kMostModels> known_{};
-  const Profile* otherwise_;
+  mutable std::array<const Profile*, model::kMaxModels> cached_by_model_{};
+  const Profile* fallback_;
 };
 
 /// An empty list or map matches every pod.
@@ -131,23 +132,23 @@ struct PodChoice {
 struct PolicySubject {
   std::string_view name_space;
   const std::map<std::string, std::string, std::less<>>& labels;
-  std::string_view asked;  // `gpu-policy`; empty: none
+  std::string_view requested_profile;  // `gpu-policy`; empty: none
 };
 
 struct Policy {
-  std::string default_profile;  // a key of `profiles`
+  std::string default_profile_name;  // a key of `profiles`
   std::map<std::string, Profile, std::less<>> profiles;
   std::vector<ProfileRule> rules;  // the first that matches counts
   std::vector<PodChoice> pod_choice;
-  SharingRules sharing;
+  model::SharingRules sharing;
 
-  [[nodiscard]] const Profile& default_terms() const {
-    return profiles.find(default_profile)->second;
+  [[nodiscard]] const Profile& default_profile() const {
+    return profiles.find(default_profile_name)->second;
   }
   /// The profile that the pod asks for, if it may (else ForbiddenPolicy); without one, the first
   /// rule that matches, then the default.
-  [[nodiscard]] std::expected<ProfileChoice, Refusal> choose(const PolicySubject& pod) const;
+  [[nodiscard]] std::expected<ProfileChoice, model::Refusal> choose(const PolicySubject& pod) const;
 };
 using PolicyPtr = std::shared_ptr<const Policy>;
 
-}  // namespace snug
+}  // namespace snug::score

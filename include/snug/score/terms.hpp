@@ -10,15 +10,15 @@
 #include "snug/model/request.hpp"
 #include "snug/model/snapshot.hpp"
 
-namespace snug {
+namespace snug::score {
 
 /// A placement that fits, and the node before it.
 struct TermInput {
-  const NodeState& node;
-  const GpuRequest& request;
-  PlacementView placement;
-  HostAmounts host;  // CPU and memory that the pod asks for
-  const Demand& demand = kNothingLearned;
+  const model::NodeState& node;
+  const model::GpuRequest& request;
+  model::PlacementView placement;
+  model::HostResources host;  // CPU and memory that the pod asks for
+  const model::Demand& demand = model::kNoDemand;
 };
 
 /// From -kTermBound to kTermBound, so that weights compare terms on one scale; 0 for a placement
@@ -36,4 +36,4 @@ struct TermRow {
 /// Null: no term has this name.
 [[nodiscard]] const TermRow* find_term(std::string_view name);
 
-}  // namespace snug
+}  // namespace snug::score

@@ -11,24 +11,24 @@
 #include <string_view>
 
 #include "snug/ledger/ledger.hpp"
-#include "snug/model/node.hpp"
-#include "snug/service/pending.hpp"
+#include "snug/model/node_inventory.hpp"
+#include "snug/service/pending_pods.hpp"
 #include "snug/service/policy_store.hpp"
 #include "snug/service/ports.hpp"
 #include "snug/service/readiness.hpp"
 
-namespace snug {
+namespace snug::service {
 
 /// A pending pod, by its name; or a request without a pod, in the words of annotations.
-struct RepackQuestion {
+struct RepackQuery {
   std::optional<std::string> name_space;  // nothing: `default`
   std::optional<std::string> pod;
-  StringMap request;  // gpu-fraction, gpu-memory…
+  model::StringMap request;  // gpu-fraction, gpu-memory…
 };
 
 /// All outlive the service.
 struct AdminParts {
-  Ledger& ledger;
+  ledger::Ledger& ledger;
   const PendingPods& pending;
   const Readiness& readiness;
   const PolicyStore& policy;
@@ -44,7 +44,7 @@ class AdminService {
   [[nodiscard]] Reply pods();
   /// GET /v1/defrag. 400: the question is malformed, or asks for no GPU. 404: no such pod is
   /// pending. 503: Snug is not ready, or another defrag request is running.
-  [[nodiscard]] Reply defrag(const RepackQuestion& question);
+  [[nodiscard]] Reply defrag(const RepackQuery& query);
 
  private:
   [[nodiscard]] Reply defrag_for(const PodInfoPtr& pod);
@@ -53,4 +53,4 @@ class AdminService {
   std::atomic<bool> defrag_runs_{false};
 };
 
-}  // namespace snug
+}  // namespace snug::service

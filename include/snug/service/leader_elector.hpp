@@ -34,7 +34,7 @@
 #include "snug/service/readiness.hpp"
 #include "snug/service/write_fence.hpp"
 
-namespace snug {
+namespace snug::service {
 
 struct ElectorParts {
   LeasePort& lease;
@@ -44,12 +44,12 @@ struct ElectorParts {
   ClusterSource& source;
   ApiPort& api;
   Log& log;
-  const Clock& clock;
+  const base::Clock& clock;
 };
 
 struct ElectorOptions {
   std::string lease_name;  // NAMESPACE/NAME, for messages
-  ElectionSettings election;
+  leader::ElectionSettings election;
   std::chrono::milliseconds retry{2'000};
   /// The object of the event about a second installation; a pod needs its uid.
   Notice about;
@@ -75,41 +75,41 @@ class LeaderElector {
  private:
   class Hint final : public LeaseSink {
    public:
-    void lease_shown(std::string_view resource_version) override {
-      const MutexLock lock(mutex_);
+    void lease_changed(std::string_view resource_version) override {
+      const base::MutexLock lock(mutex_);
       shown_ = resource_version;
     }
     /// Whether another version than `known` was shown since the last call.
-    [[nodiscard]] bool take_news(const std::optional<Lease>& known) {
-      const MutexLock lock(mutex_);
+    [[nodiscard]] bool take_news(const std::optional<leader::Lease>& known) {
+      const base::MutexLock lock(mutex_);
       const auto shown = std::exchange(shown_, std::nullopt);
       return shown && *shown != (known ? known->resource_version : "");
     }
 
    private:
-    Mutex mutex_;
+    base::Mutex mutex_;
     std::optional<std::string> shown_ SNUG_GUARDED_BY(mutex_);
   };
 
   void read_scheduler_lease();
-  [[nodiscard]] bool wanted() const;
+  [[nodiscard]] bool is_wanted() const;
   [[nodiscard]] std::string scheduler() const;
-  void lead(TimePoint now);
+  void lead(base::TimePoint now);
   void renew();
   void release();
-  void stand_by(TimePoint now);
+  void stand_by(base::TimePoint now);
   void try_to_acquire();
   void create_lease();
   void read_lease();
-  [[nodiscard]] Result<void> write_claim();
+  [[nodiscard]] base::Result<void> write_claim();
   void decide_if_wanted();
   void stop_deciding();
   void lost_lead(LogLevel level, std::string_view why);
-  [[nodiscard]] std::string why_nobody_leads(TimePoint now) const;
-  void check_for_conflict(TimePoint now);
+  [[nodiscard]] std::string no_leader_reason(base::TimePoint now) const;
+  void check_for_conflict(base::TimePoint now);
   void report_conflict(const std::string& other);
   void end_conflict();
-  void note_failure(std::string& logged, const Error& error);
+  void note_failure(std::string& logged, const base::Error& error);
   void clear_failure(std::string& logged);
   void publish_failures();
 
@@ -121,25 +121,25 @@ class LeaderElector {
   std::atomic<bool> resigning_{false};
 
   // tick() only.
-  Election election_;
+  leader::Election election_;
   std::mt19937_64 random_;
   bool decides_ = false;  // readiness and the fence know that this Snug leads
-  TimePoint next_renewal_;
-  TimePoint next_read_;   // of a standby
-  TimePoint next_claim_;  // of a free Lease
-  TimePoint next_scheduler_read_;
+  base::TimePoint next_renewal_;
+  base::TimePoint next_read_;   // of a standby
+  base::TimePoint next_claim_;  // of a free Lease
+  base::TimePoint next_scheduler_read_;
   bool scheduler_known_ = false;  // false until the first read: scheduler_ means nothing before
-  std::optional<Lease> scheduler_;
-  std::optional<TimePoint>
+  std::optional<leader::Lease> scheduler_;
+  std::optional<base::TimePoint>
       called_since_;  // start of a series of refused calls without a long pause
-  TimePoint called_last_;
+  base::TimePoint called_last_;
   std::string reported_conflict_;  // the holder
   std::string lease_failure_;      // of the last read or write; empty: it succeeded
   std::string scheduler_failure_;
 
-  Mutex mutex_;
-  Condition resigned_changed_;
+  base::Mutex mutex_;
+  base::Condition resigned_changed_;
   bool resigned_ SNUG_GUARDED_BY(mutex_) = false;
 };
 
-}  // namespace snug
+}  // namespace snug::service

@@ -7,27 +7,27 @@
 #include <optional>
 #include <string>
 
-#include "snug/demand/shape.hpp"
+#include "snug/demand/pod_shape.hpp"
 #include "snug/model/pod.hpp"
-#include "snug/model/refusal.hpp"
-#include "snug/plan/claim.hpp"
+#include "snug/model/reasons.hpp"
+#include "snug/plan/incoming_pod.hpp"
 #include "snug/service/policy_store.hpp"
 
-namespace snug {
+namespace snug::service {
 
 /// Made once for each state of a pod, where that state enters: by the watch, a list, a GET, or a
 /// call about a pod that the watch has not shown yet (PendingPods::intern).
 struct PodInfo {
-  explicit PodInfo(PodFacts pod_facts);
+  explicit PodInfo(model::PodFacts pod_facts);
 
   [[nodiscard]] bool asks_for_gpus() const { return request && !request->empty(); }
   [[nodiscard]] std::string full_name() const { return facts.name_space + "/" + facts.name; }
 
-  const PodFacts facts;  // without its resourceVersion
-  const std::expected<GpuRequest, Refusal> request;
-  const HostAmounts host;  // what it requests of its node's CPU and memory
-  const PodRank rank;
-  const std::optional<PodShape> shape;  // as demand counts it; nothing: it asks for no GPU
+  const model::PodFacts facts;  // without its resourceVersion
+  const std::expected<model::GpuRequest, model::Refusal> request;
+  const model::HostResources host;  // what it requests of its node's CPU and memory
+  const model::PodRank rank;
+  const std::optional<demand::PodShape> shape;  // as demand counts it; nothing: it asks for no GPU
 };
 
 using PodInfoPtr = std::shared_ptr<const PodInfo>;
@@ -37,10 +37,11 @@ using PodInfoPtr = std::shared_ptr<const PodInfo>;
 class PodClaim {
  public:
   /// ForbiddenPolicy: the pod names a profile that it may not use. `pod` asks for GPUs.
-  [[nodiscard]] static std::expected<PodClaim, Refusal> make(PodInfoPtr pod, CurrentPolicy policy);
+  [[nodiscard]] static std::expected<PodClaim, model::Refusal> make(PodInfoPtr pod,
+                                                                    CurrentPolicy policy);
 
   /// Views into this object.
-  [[nodiscard]] Claim view() const {
+  [[nodiscard]] plan::IncomingPod view() const {
     return {.name_space = pod_->facts.name_space,
             .rank = pod_->rank,
             .request = *pod_->request,
@@ -55,11 +56,11 @@ class PodClaim {
   [[nodiscard]] std::string key() const;
 
  private:
-  PodClaim(PodInfoPtr pod, CurrentPolicy policy, ProfileChoice profiles);
+  PodClaim(PodInfoPtr pod, CurrentPolicy policy, score::ProfileChoice profiles);
 
   PodInfoPtr pod_;
   CurrentPolicy policy_;
-  ProfileChoice profiles_;
+  score::ProfileChoice profiles_;
 };
 
-}  // namespace snug
+}  // namespace snug::service

@@ -11,35 +11,35 @@
 #include "snug/base/mutex.hpp"
 #include "snug/score/policy.hpp"
 
-namespace snug {
+namespace snug::service {
 
 struct CurrentPolicy {
-  PolicyPtr policy;
+  score::PolicyPtr policy;
   std::uint64_t version = 0;  // from 1; another number for each policy
 };
 
 class PolicyStore {
  public:
-  explicit PolicyStore(PolicyPtr first) : current_{std::move(first), 1} {
+  explicit PolicyStore(score::PolicyPtr first) : current_{std::move(first), 1} {
     SNUG_CHECK(current_.policy != nullptr);
   }
 
   [[nodiscard]] CurrentPolicy current() const {
-    const MutexLock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return current_;
   }
 
-  void replace(PolicyPtr policy) {
+  void replace(score::PolicyPtr policy) {
     SNUG_CHECK(policy != nullptr);
-    const MutexLock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     // The parameter gets the old policy, and so destroys it after the lock is released.
     current_.policy.swap(policy);
     ++current_.version;
   }
 
  private:
-  mutable Mutex mutex_;
+  mutable base::Mutex mutex_;
   CurrentPolicy current_ SNUG_GUARDED_BY(mutex_);
 };
 
-}  // namespace snug
+}  // namespace snug::service

@@ -16,10 +16,10 @@
 #include "snug/base/ids.hpp"
 #include "snug/base/result.hpp"
 #include "snug/leader/lease.hpp"
-#include "snug/model/node.hpp"
+#include "snug/model/node_inventory.hpp"
 #include "snug/model/pod.hpp"
 
-namespace snug {
+namespace snug::service {
 
 /// What the service answers to a call, independent of HTTP.
 struct Reply {
@@ -33,9 +33,9 @@ struct Binding {
   std::string pod;
   std::string uid;
   std::string node;
-  StringMap annotations;
+  model::StringMap annotations;
   /// It must not be sent later.
-  TimePoint not_after = TimePoint::max();
+  base::TimePoint not_after = base::TimePoint::max();
 };
 
 /// A Kubernetes event about a pod, or about a Lease.
@@ -56,15 +56,15 @@ class ApiPort {
   /// POST pods/binding. Errors: kConflict and kNotFound: the API server refused (409, 404), as did
   /// kInvalid (any other 4xx); kUnavailable: the request surely did not reach it; kUnknown: it may
   /// or may not have been carried out (time-out, lost connection, 5xx).
-  [[nodiscard]] virtual Result<void> bind(const Binding& binding) = 0;
+  [[nodiscard]] virtual base::Result<void> bind(const Binding& binding) = 0;
 
   /// GET of one pod, read from the API server's store; nothing: there is no such pod.
-  [[nodiscard]] virtual Result<std::optional<PodFacts>> get_pod(std::string_view name_space,
-                                                                std::string_view name) = 0;
+  [[nodiscard]] virtual base::Result<std::optional<model::PodFacts>> get_pod(
+      std::string_view name_space, std::string_view name) = 0;
 
   /// Gives an annotation of Snug's own pod, or else of a node, a value that it never had, so that
   /// kube-scheduler tries refused pods again.
-  [[nodiscard]] virtual Result<void> touch_room(Generation room) = 0;
+  [[nodiscard]] virtual base::Result<void> wake_pending_pods(base::Generation room) = 0;
 
   /// Queues a Warning event; never waits. Dropped (and counted) when the queue is full.
   virtual void warn(const Notice& notice) = 0;
@@ -76,11 +76,12 @@ class LeasePort {
   virtual ~LeasePort() = default;
 
   /// Nothing: there is no such Lease.
-  [[nodiscard]] virtual Result<std::optional<Lease>> read() = 0;
+  [[nodiscard]] virtual base::Result<std::optional<leader::Lease>> read() = 0;
   /// Writes the record with the current time as its renew time, and as its acquire time if that is
   /// empty. `over`: the Lease that it replaces, null to create it. kConflict: another client has
   /// written or created it; kNotFound: it is gone; kUnknown: it may or may not be written.
-  [[nodiscard]] virtual Result<Lease> write(const LeaseRecord& record, const Lease* over) = 0;
+  [[nodiscard]] virtual base::Result<leader::Lease> write(const leader::LeaseRecord& record,
+                                                          const leader::Lease* over) = 0;
 };
 
 /// Notified by a watch that a Lease has changed: a hint, which may come late. Called from one
@@ -89,26 +90,26 @@ class LeaseSink {
  public:
   virtual ~LeaseSink() = default;
   /// Empty: there is no such Lease.
-  virtual void lease_shown(std::string_view resource_version) = 0;
+  virtual void lease_changed(std::string_view resource_version) = 0;
 };
 
 /// Sees each pod before filter decides on it: the embedded mode's API server, which creates a pod
 /// when a call shows it for the first time, as if a user had done so. No I/O.
-class FirstSight {
+class PodCreator {
  public:
-  virtual ~FirstSight() = default;
+  virtual ~PodCreator() = default;
 
   /// A pod that exists already with the same request is left as it is. kConflict: its request is
   /// another, another pod has its name or its uid, or a pod that ended had its uid;
   /// kInvalid: it lacks uid, name or namespace, or no scheduler would ask about it, since it is
   /// gated, or assigned to a node that it does not run on here; kTooLarge: there are too many pods.
-  [[nodiscard]] virtual Result<void> post_pod(const PodFacts& pod) = 0;
+  [[nodiscard]] virtual base::Result<void> post_pod(const model::PodFacts& pod) = 0;
 };
 
 /// What a stream of lists and watch events is about.
 enum class Resource : std::uint8_t { kNodes, kPods };
-inline constexpr EnumNames kResourceNames{
-    std::array{EnumName{Resource::kNodes, "nodes"}, EnumName{Resource::kPods, "pods"}}};
+inline constexpr base::EnumNames kResourceNames{
+    std::array{base::EnumName{Resource::kNodes, "nodes"}, base::EnumName{Resource::kPods, "pods"}}};
 inline constexpr std::size_t kResources = kResourceNames.size();
 
 /// Receives the cluster's state: one call for each list or watch event, in the order of the stream.
@@ -124,16 +125,16 @@ class ClusterSink {
   virtual void stream_lost(Resource /*resource*/) {}
 
   /// Before a list is asked for. What happens after this call may be missing from that list.
-  virtual void pods_list_begins() = 0;
+  virtual void pod_list_started() = 0;
   /// The whole list: every pod that is not finished.
-  virtual void pods_listed(std::vector<PodFacts> pods) = 0;
-  virtual void pod_changed(PodFacts pod) = 0;
-  virtual void pod_gone(const PodFacts& pod) = 0;
+  virtual void pods_listed(std::vector<model::PodFacts> pods) = 0;
+  virtual void pod_changed(model::PodFacts pod) = 0;
+  virtual void pod_gone(const model::PodFacts& pod) = 0;
 
   /// As pods_list_begins.
-  virtual void nodes_list_begins() {}
-  virtual void nodes_listed(std::vector<NodeFacts> nodes) = 0;
-  virtual void node_changed(NodeFacts node) = 0;
+  virtual void node_list_started() {}
+  virtual void nodes_listed(std::vector<model::NodeFacts> nodes) = 0;
+  virtual void node_changed(model::NodeFacts node) = 0;
   virtual void node_gone(std::string_view name) = 0;
 };
 
@@ -150,23 +151,26 @@ class ClusterSource {
 };
 
 enum class Verb : std::uint8_t { kFilter, kPrioritize, kPreempt, kBind };
-inline constexpr EnumNames kVerbNames{
-    std::array{EnumName{Verb::kFilter, "filter"}, EnumName{Verb::kPrioritize, "prioritize"},
-               EnumName{Verb::kPreempt, "preempt"}, EnumName{Verb::kBind, "bind"}}};
+inline constexpr base::EnumNames kVerbNames{std::array{
+    base::EnumName{Verb::kFilter, "filter"}, base::EnumName{Verb::kPrioritize, "prioritize"},
+    base::EnumName{Verb::kPreempt, "preempt"}, base::EnumName{Verb::kBind, "bind"}}};
 
 /// How a bind ended.
-enum class BindEnd : std::uint8_t {
-  kBound,        // reserved (where it asks for a GPU) and bound
-  kRepeated,     // was bound already
-  kLostRace,     // the capacity that filter saw was taken in between
-  kRefused,      // the pod or the API server did not allow it
-  kUnknown,      // outcome unknown, reservation kept
-  kUnavailable,  // the request did not reach the API server
+enum class BindOutcome : std::uint8_t {
+  kBound,         // reserved (where it asks for a GPU) and bound
+  kAlreadyBound,  // was bound already
+  kPlaceTaken,    // the capacity that filter saw was taken in between
+  kRefused,       // the pod or the API server did not allow it
+  kUnknown,       // outcome unknown, reservation kept
+  kUnavailable,   // the request did not reach the API server
 };
-inline constexpr EnumNames kBindEndNames{std::array{
-    EnumName{BindEnd::kBound, "bound"}, EnumName{BindEnd::kRepeated, "repeated"},
-    EnumName{BindEnd::kLostRace, "lost_race"}, EnumName{BindEnd::kRefused, "refused"},
-    EnumName{BindEnd::kUnknown, "unknown"}, EnumName{BindEnd::kUnavailable, "unavailable"}}};
+inline constexpr base::EnumNames kBindEndNames{
+    std::array{base::EnumName{BindOutcome::kBound, "bound"},
+               base::EnumName{BindOutcome::kAlreadyBound, "repeated"},
+               base::EnumName{BindOutcome::kPlaceTaken, "lost_race"},
+               base::EnumName{BindOutcome::kRefused, "refused"},
+               base::EnumName{BindOutcome::kUnknown, "unknown"},
+               base::EnumName{BindOutcome::kUnavailable, "unavailable"}}};
 
 /// How a watch ended; the label `why` of snug_watch_restarts_total.
 enum class WatchEnd : std::uint8_t {
@@ -181,12 +185,13 @@ enum class WatchEnd : std::uint8_t {
   kBusy,         // the server answered 429 or 5xx
   kUnreachable,  // there was no reply
 };
-inline constexpr EnumNames kWatchEndNames{std::array{
-    EnumName{WatchEnd::kEnded, "ended"}, EnumName{WatchEnd::kLost, "lost"},
-    EnumName{WatchEnd::kSilent, "silent"}, EnumName{WatchEnd::kExpired, "expired"},
-    EnumName{WatchEnd::kErrorEvent, "error"}, EnumName{WatchEnd::kGarbage, "garbage"},
-    EnumName{WatchEnd::kUnreadable, "unreadable"}, EnumName{WatchEnd::kRefused, "refused"},
-    EnumName{WatchEnd::kBusy, "busy"}, EnumName{WatchEnd::kUnreachable, "unreachable"}}};
+inline constexpr base::EnumNames kWatchEndNames{std::array{
+    base::EnumName{WatchEnd::kEnded, "ended"}, base::EnumName{WatchEnd::kLost, "lost"},
+    base::EnumName{WatchEnd::kSilent, "silent"}, base::EnumName{WatchEnd::kExpired, "expired"},
+    base::EnumName{WatchEnd::kErrorEvent, "error"}, base::EnumName{WatchEnd::kGarbage, "garbage"},
+    base::EnumName{WatchEnd::kUnreadable, "unreadable"},
+    base::EnumName{WatchEnd::kRefused, "refused"}, base::EnumName{WatchEnd::kBusy, "busy"},
+    base::EnumName{WatchEnd::kUnreachable, "unreachable"}}};
 
 /// What is wrong with what pods hold, or with an object that says so.
 enum class ReservationProblem : std::uint8_t {
@@ -196,23 +201,23 @@ enum class ReservationProblem : std::uint8_t {
   kReservation,     // a reservation is missing, unreadable, edited or added by hand
   kUnreadable,      // an object of the API server cannot be read
 };
-inline constexpr EnumNames kReservationProblemNames{
-    std::array{EnumName{ReservationProblem::kOverCommitment, "over_commitment"},
-               EnumName{ReservationProblem::kGpuClosed, "gpu_closed"},
-               EnumName{ReservationProblem::kNodeClosed, "node_closed"},
-               EnumName{ReservationProblem::kReservation, "reservation"},
-               EnumName{ReservationProblem::kUnreadable, "unreadable"}}};
+inline constexpr base::EnumNames kReservationProblemNames{
+    std::array{base::EnumName{ReservationProblem::kOverCommitment, "over_commitment"},
+               base::EnumName{ReservationProblem::kGpuClosed, "gpu_closed"},
+               base::EnumName{ReservationProblem::kNodeClosed, "node_closed"},
+               base::EnumName{ReservationProblem::kReservation, "reservation"},
+               base::EnumName{ReservationProblem::kUnreadable, "unreadable"}}};
 
 /// Numbers for operators. Implementations never wait.
 class Metrics {
  public:
   virtual ~Metrics() = default;
   virtual void verb_done(Verb verb, bool ok, std::int64_t microseconds) = 0;
-  virtual void bind_ended(BindEnd end) = 0;
+  virtual void bind_ended(BindOutcome outcome) = 0;
   /// `what`: a short constant snake_case word, counted in snug_api_requests_total.
   virtual void api_request(std::string_view what, bool ok) = 0;
   virtual void watch_restarted(std::string_view resource, WatchEnd why) = 0;
-  virtual void room_touched() = 0;
+  virtual void pods_woken() = 0;
   virtual void event_dropped() = 0;
   virtual void reservation_problem(ReservationProblem kind) = 0;
   /// The policy file changed: its policy is in force now, or (not ok) was refused.
@@ -227,4 +232,4 @@ class Log {
   virtual void write(LogLevel level, std::string_view message) = 0;
 };
 
-}  // namespace snug
+}  // namespace snug::service

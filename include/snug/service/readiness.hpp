@@ -25,16 +25,16 @@
 #include "snug/base/mutex.hpp"
 #include "snug/service/ports.hpp"
 
-namespace snug {
+namespace snug::service {
 
 class Readiness {
  public:
   /// Leads from the start, as without an election.
-  Readiness(const Clock& clock, const Limits& limits);
+  Readiness(const base::Clock& clock, const base::Limits& limits);
 
   // The lead.
   /// From here on, ready() needs lists that begin after this call.
-  void lead();
+  void start_leading();
   /// `leader`: who leads instead; empty: nobody, or not known. `why_nobody`: a clause that says why
   /// nobody leads or may lead yet; empty: not known. Both are shown to people.
   void stand_by(std::string leader, std::string why_nobody);
@@ -49,17 +49,17 @@ class Readiness {
   [[nodiscard]] bool take_refused_call() { return refused_call_.exchange(false); }
 
   // The streams.
-  void list_begins(Resource resource);
-  void listed(Resource resource);
-  void alive(Resource resource, std::string_view version);
-  void lost(Resource resource);
+  void begin_list(Resource resource);
+  void mark_listed(Resource resource);
+  void mark_alive(Resource resource, std::string_view version);
+  void mark_lost(Resource resource);
 
   /// Whether verbs are answered.
-  [[nodiscard]] bool ready() const;
-  [[nodiscard]] bool leads() const { return leads_; }
+  [[nodiscard]] bool is_ready() const;
+  [[nodiscard]] bool is_leader() const { return leads_; }
   /// Ready except for the lead, which it could get: /readyz answers 200.
-  [[nodiscard]] bool warm() const;
-  [[nodiscard]] bool in_conflict() const { return conflict_; }
+  [[nodiscard]] bool is_warm_standby() const;
+  [[nodiscard]] bool is_in_conflict() const { return conflict_; }
   /// One sentence without a full stop; empty: ready.
   [[nodiscard]] std::string why_not() const;
   [[nodiscard]] std::string leader() const;
@@ -92,7 +92,7 @@ class Readiness {
   [[nodiscard]] bool is_alive(const Stream& stream) const;
   [[nodiscard]] std::string why_stream_is_not(Resource resource) const;
 
-  const Clock& clock_;
+  const base::Clock& clock_;
   const std::chrono::nanoseconds silence_;
   const std::chrono::nanoseconds lost_;
   std::array<Stream, kResourceNames.size()> streams_;
@@ -100,11 +100,11 @@ class Readiness {
   std::atomic<bool> leads_{true};
   std::atomic<bool> conflict_{false};
   std::atomic<bool> refused_call_{false};
-  mutable Mutex mutex_;
+  mutable base::Mutex mutex_;
   std::array<std::string, kResourceNames.size()> versions_ SNUG_GUARDED_BY(mutex_);
   std::string leader_ SNUG_GUARDED_BY(mutex_);
   std::string why_nobody_ SNUG_GUARDED_BY(mutex_);
   std::string lease_problem_ SNUG_GUARDED_BY(mutex_);
 };
 
-}  // namespace snug
+}  // namespace snug::service

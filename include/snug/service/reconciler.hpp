@@ -13,39 +13,39 @@
 
 #include "snug/base/clock.hpp"
 #include "snug/base/limits.hpp"
-#include "snug/ledger/demand_keeper.hpp"
+#include "snug/ledger/demand_tracker.hpp"
 #include "snug/ledger/ledger.hpp"
-#include "snug/service/pending.hpp"
+#include "snug/service/pending_pods.hpp"
 #include "snug/service/ports.hpp"
 #include "snug/service/readiness.hpp"
 
-namespace snug {
+namespace snug::service {
 
 struct ReconcilerParts {
-  Ledger& ledger;
+  ledger::Ledger& ledger;
   PendingPods& pending;
-  DemandKeeper& demand;
+  ledger::DemandTracker& demand;
   Readiness& readiness;
   ApiPort& api;
   Metrics& metrics;
   Log& log;
-  const Clock& clock;
+  const base::Clock& clock;
 };
 
 class Reconciler final : public ClusterSink {
  public:
-  Reconciler(ReconcilerParts parts, const Limits& limits);
+  Reconciler(ReconcilerParts parts, const base::Limits& limits);
   ~Reconciler() override;
 
   void stream_alive(Resource resource, std::string_view version) override;
   void stream_lost(Resource resource) override;
-  void pods_list_begins() override;
-  void pods_listed(std::vector<PodFacts> pods) override;
-  void pod_changed(PodFacts pod) override;
-  void pod_gone(const PodFacts& pod) override;
-  void nodes_list_begins() override;
-  void nodes_listed(std::vector<NodeFacts> nodes) override;
-  void node_changed(NodeFacts node) override;
+  void pod_list_started() override;
+  void pods_listed(std::vector<model::PodFacts> pods) override;
+  void pod_changed(model::PodFacts pod) override;
+  void pod_gone(const model::PodFacts& pod) override;
+  void node_list_started() override;
+  void nodes_listed(std::vector<model::NodeFacts> nodes) override;
+  void node_changed(model::NodeFacts node) override;
   void node_gone(std::string_view name) override;
 
   /// Whatever is due by the clock: call it about every 50 ms. May wait for the API server.
@@ -54,11 +54,11 @@ class Reconciler final : public ClusterSink {
  private:
   struct Jobs;
 
-  void unbound_pod_changed(PodFacts facts);
+  void unbound_pod_changed(model::PodFacts facts);
   void note_demand(const PodInfo& pod);
 
   ReconcilerParts parts_;
   std::unique_ptr<Jobs> jobs_;
 };
 
-}  // namespace snug
+}  // namespace snug::service

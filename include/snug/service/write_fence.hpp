@@ -12,27 +12,27 @@
 #include "snug/base/clock.hpp"
 #include "snug/base/mutex.hpp"
 
-namespace snug {
+namespace snug::service {
 
 class WriteFence {
  public:
   /// `unanswered`: how long after it was sent a binding without an answer may still be carried out.
   /// Open without end until the first close(), as without an election.
-  WriteFence(const Clock& clock, std::chrono::milliseconds unanswered);
+  WriteFence(const base::Clock& clock, std::chrono::milliseconds unanswered);
 
   /// Counts how often the fence was reopened. Read it before readiness is checked.
   using Term = std::uint64_t;
   [[nodiscard]] Term term() const;
 
   /// Bindings may be sent before `time`; a new term begins if the fence was closed.
-  void open_until(TimePoint time);
+  void open_until(base::TimePoint time);
   void close();
 
   /// Permission to send one binding. The Lease is not released while it exists and, unless
   /// answered() was called, as long after that as the binding may still be carried out.
   class Pass {
    public:
-    Pass(WriteFence& fence, TimePoint not_after) : fence_(&fence), not_after_(not_after) {}
+    Pass(WriteFence& fence, base::TimePoint not_after) : fence_(&fence), not_after_(not_after) {}
     ~Pass();
     Pass(Pass&& other) noexcept
         : fence_(std::exchange(other.fence_, nullptr)),
@@ -40,31 +40,31 @@ class WriteFence {
           answered_(other.answered_) {}
     Pass& operator=(Pass&&) = delete;
 
-    [[nodiscard]] TimePoint not_after() const { return not_after_; }
+    [[nodiscard]] base::TimePoint not_after() const { return not_after_; }
     void answered() { answered_ = true; }
 
    private:
     WriteFence* fence_;
-    TimePoint not_after_;
+    base::TimePoint not_after_;
     bool answered_ = false;
   };
   /// For a binding that was decided in `term`; nothing: the fence is closed, or a later term has
   /// begun.
-  [[nodiscard]] std::optional<Pass> let_out(Term term);
+  [[nodiscard]] std::optional<Pass> acquire(Term term);
 
   /// No binding is under way, and none without an answer can still be carried out.
-  [[nodiscard]] bool is_quiet() const;
+  [[nodiscard]] bool has_nothing_in_flight() const;
 
  private:
   void end(bool answered);
 
-  const Clock& clock_;
-  const std::chrono::milliseconds unanswered_;
-  mutable Mutex mutex_;
-  TimePoint until_ SNUG_GUARDED_BY(mutex_) = TimePoint::max();  // min: closed
+  const base::Clock& clock_;
+  const std::chrono::milliseconds unanswered_window_;
+  mutable base::Mutex mutex_;
+  base::TimePoint until_ SNUG_GUARDED_BY(mutex_) = base::TimePoint::max();  // min: closed
   Term term_ SNUG_GUARDED_BY(mutex_) = 0;
-  std::size_t under_way_ SNUG_GUARDED_BY(mutex_) = 0;
-  TimePoint quiet_from_ SNUG_GUARDED_BY(mutex_) = TimePoint::min();
+  std::size_t in_flight_ SNUG_GUARDED_BY(mutex_) = 0;
+  base::TimePoint quiet_after_ SNUG_GUARDED_BY(mutex_) = base::TimePoint::min();
 };
 
-}  // namespace snug
+}  // namespace snug::service

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace snug {
+namespace snug::sim {
 
 /// The number of rejected pods by request: no GPU, a share, one GPU, several GPUs.
 struct RejectedPods {
@@ -68,4 +68,4 @@ struct SimulationReport {
   std::vector<CurvePoint> curve;  // for the chart; no part of the JSON
 };
 
-}  // namespace snug
+}  // namespace snug::sim

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-namespace snug {
+#include "snug/mig/card_catalog.hpp"
 
-struct MigCard;  // mig/catalog
+namespace snug::sim {
 
 /// Each GPU has 1000 MiB, so that a milli-GPU is a MiB.
 inline constexpr std::int64_t kTraceGpuMiB = 1000;
@@ -23,7 +23,7 @@ struct TraceNode {
   int gpus = 0;
   std::string model;  // empty: no GPU
   /// What its GPUs are when they are in MIG mode, where slices are made as pods ask; else null.
-  const MigCard* mig_card = nullptr;
+  const mig::MigCard* mig_card = nullptr;
 };
 
 struct TracePod {
@@ -58,7 +58,9 @@ struct Trace {
     return !arrivals.empty() && arrivals.front().lifetime.has_value();
   }
   /// Whether the arrival, counted from 0, is one of the later half, over which churn is measured.
-  [[nodiscard]] bool is_late(std::size_t arrival) const { return arrival > arrivals.size() / 2; }
+  [[nodiscard]] bool is_in_later_half(std::size_t arrival) const {
+    return arrival > arrivals.size() / 2;
+  }
   [[nodiscard]] std::int64_t gpu_count() const {
     std::int64_t count = 0;
     for (const TraceNode& node : nodes) count += node.gpus;
@@ -74,4 +76,4 @@ struct Trace {
                                                  std::int64_t gpus, std::uint64_t seed,
                                                  double inflate);
 
-}  // namespace snug
+}  // namespace snug::sim

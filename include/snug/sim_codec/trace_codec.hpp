@@ -19,7 +19,7 @@
 #include "snug/base/result.hpp"
 #include "snug/sim/trace.hpp"
 
-namespace snug {
+namespace snug::sim_codec {
 
 struct TraceFile {
   std::string_view text;
@@ -27,14 +27,14 @@ struct TraceFile {
 };
 
 /// In the order of their rows. At least one.
-[[nodiscard]] Result<std::vector<TraceNode>> read_trace_nodes(const TraceFile& file,
-                                                              const Limits& limits);
+[[nodiscard]] base::Result<std::vector<sim::TraceNode>> read_trace_nodes(
+    const TraceFile& file, const base::Limits& limits);
 
-[[nodiscard]] Result<std::vector<TracePod>> read_trace_pods(const TraceFile& file,
-                                                            const Limits& limits);
+[[nodiscard]] base::Result<std::vector<sim::TracePod>> read_trace_pods(const TraceFile& file,
+                                                                       const base::Limits& limits);
 
 /// Gives the trace, which has its nodes and pods, its arrivals, and its nodes the order that the
 /// file says. After an error the trace is as it was.
-[[nodiscard]] Result<void> read_trace_arrivals(const TraceFile& file, Trace& trace);
+[[nodiscard]] base::Result<void> read_trace_arrivals(const TraceFile& file, sim::Trace& trace);
 
-}  // namespace snug
+}  // namespace snug::sim_codec

@@ -8,13 +8,13 @@
 
 #include "snug/base/limits.hpp"
 
-namespace snug {
+namespace snug::http {
 namespace {
 
 constexpr std::string_view kScheme = "http://";
 
 /// Without a slash at its end; empty: it is no such URL.
-std::string checked(std::string server) {
+std::string normalized_url(std::string server) {
   while (server.ends_with('/')) server.pop_back();
   const bool good = server.starts_with(kScheme) && server.size() > kScheme.size() &&
                     server.find_first_of("/?#@ ", kScheme.size()) == std::string::npos;
@@ -42,36 +42,38 @@ struct Body {
   bool too_large = false;
 };
 
-std::size_t take(char* data, std::size_t, std::size_t size, void* into) {
+std::size_t append_to_body(char* data, std::size_t, std::size_t size, void* into) {
   Body& body = *static_cast<Body*>(into);
-  body.too_large = body.text.size() + size > kMostAskedBytes;
+  body.too_large = body.text.size() + size > base::kMaxAdminReplyBytes;
   if (body.too_large) return 0;
   body.text.append(data, size);
   return size;
 }
 
-void set_up(CURL* curl, const std::string& url, Body& body) {
+void set_options(CURL* curl, const std::string& url, Body& body) {
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http");
   curl_easy_setopt(curl, CURLOPT_PROXY, "");  // not through a proxy of the environment
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(kAskConnectMs));
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
+                   static_cast<long>(base::kAdminConnectTimeoutMs));
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, static_cast<long>(kAskSilenceMs / 1'000));
-  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &take);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
+                   static_cast<long>(base::kAdminIdleTimeoutMs / 1'000));
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &append_to_body);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &body);
 }
 
 }  // namespace
 
-Result<AdminAnswer> ask_admin(const std::string& server, const std::string& path,
-                              const std::multimap<std::string, std::string>& query) {
-  const std::string base = checked(server);
+base::Result<AdminResponse> get_from_admin(const std::string& server, const std::string& path,
+                                           const std::multimap<std::string, std::string>& query) {
+  const std::string base = normalized_url(server);
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl(curl_easy_init(),
                                                                  &curl_easy_cleanup);
   if (base.empty() || curl == nullptr) {
-    return fail(ErrorCode::kInvalid,
-                "the server is \"" + server + "\"; allowed is http://HOST:PORT");
+    return base::fail(base::ErrorCode::kInvalid,
+                      "the server is \"" + server + "\"; allowed is http://HOST:PORT");
   }
   std::string url = base + path;
   for (char separator = '?'; const auto& [key, value] : query) {
@@ -82,19 +84,20 @@ Result<AdminAnswer> ask_admin(const std::string& server, const std::string& path
     separator = '&';
   }
   Body body;
-  set_up(curl.get(), url, body);
+  set_options(curl.get(), url, body);
   const CURLcode code = curl_easy_perform(curl.get());
   if (body.too_large) {
-    return fail(ErrorCode::kTooLarge, base + " sent a reply that is too large");
+    return base::fail(base::ErrorCode::kTooLarge, base + " sent a reply that is too large");
   }
   if (code == CURLE_URL_MALFORMAT) {
-    return fail(ErrorCode::kInvalid,
-                "the server is \"" + server + "\"; allowed is http://HOST:PORT");
+    return base::fail(base::ErrorCode::kInvalid,
+                      "the server is \"" + server + "\"; allowed is http://HOST:PORT");
   }
-  if (code != CURLE_OK) return fail(ErrorCode::kUnavailable, base + " " + problem_of(code));
+  if (code != CURLE_OK)
+    return base::fail(base::ErrorCode::kUnavailable, base + " " + problem_of(code));
   long status = 0;
   curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
-  return AdminAnswer{.status = static_cast<int>(status), .body = std::move(body.text)};
+  return AdminResponse{.status = static_cast<int>(status), .body = std::move(body.text)};
 }
 
-}  // namespace snug
+}  // namespace snug::http

@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "adapters/http/http_server.hpp"
-#include "snug/codec/extender_codec.hpp"
 #include "snug/base/text.hpp"
+#include "snug/codec/extender_codec.hpp"
 
-namespace snug {
+namespace snug::http {
 namespace {
 
-ServerBounds bounds_of(const Limits& limits) {
+HttpServerOptions bounds_of(const base::Limits& limits) {
   return {.threads = static_cast<std::size_t>(limits.max_admin_connections),
           .thread_name = "snug-admin",
           .keep_alive = std::chrono::milliseconds{limits.admin_keep_alive_ms},
@@ -23,7 +23,7 @@ ServerBounds bounds_of(const Limits& limits) {
 
 /// `{"Error":…}` for every path.
 std::string error_body(std::string_view, std::string_view sentence) {
-  return write_error(ReplyShape::kBind, sentence);
+  return codec::write_error(codec::ReplyShape::kBind, sentence);
 }
 
 /// Up to the next `/`, which goes too.
@@ -60,8 +60,8 @@ std::optional<std::string> check_query(const AdminRoute& route, const RequestHea
     if (std::ranges::find(route.query, key) == route.query.end()) {
       std::string allowed;
       for (const std::string& one : route.query) allowed += (allowed.empty() ? "" : ", ") + one;
-      return "the query of " + route.pattern + " has the unknown key " + in_quotes(key) + "; " +
-             (allowed.empty() ? "it takes none" : "it may have " + allowed);
+      return "the query of " + route.pattern + " has the unknown key " + base::in_quotes(key) +
+             "; " + (allowed.empty() ? "it takes none" : "it may have " + allowed);
     }
     if (std::ranges::count(request.query, key, [](const auto& pair) { return pair.first; }) > 1) {
       return "the query of " + route.pattern + " has the key " + key + " more than once";
@@ -89,7 +89,7 @@ bool has_body(const RequestHead& request) {
 
 class AdminServer::Impl {
  public:
-  Impl(std::vector<AdminRoute> routes, HttpOptions options, const Limits& limits)
+  Impl(std::vector<AdminRoute> routes, HttpOptions options, const base::Limits& limits)
       : routes_(std::move(routes)),
         server_(
             {.answer = [this](const RequestHead& request, Connection&) { return answer(request); },
@@ -142,12 +142,13 @@ class AdminServer::Impl {
   HttpServer server_;
 };
 
-AdminServer::AdminServer(std::vector<AdminRoute> routes, HttpOptions options, const Limits& limits)
+AdminServer::AdminServer(std::vector<AdminRoute> routes, HttpOptions options,
+                         const base::Limits& limits)
     : impl_(std::make_unique<Impl>(std::move(routes), std::move(options), limits)) {}
 AdminServer::~AdminServer() = default;
 
-Result<void> AdminServer::start() { return impl_->server().start(); }
+base::Result<void> AdminServer::start() { return impl_->server().start(); }
 int AdminServer::port() const { return impl_->server().port(); }
 void AdminServer::stop() { impl_->server().stop(); }
 
-}  // namespace snug
+}  // namespace snug::http

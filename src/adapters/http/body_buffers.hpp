@@ -16,7 +16,7 @@
 #include "snug/base/limits.hpp"
 #include "snug/base/mutex.hpp"
 
-namespace snug {
+namespace snug::http {
 
 class BodyBuffers {
  public:
@@ -24,14 +24,14 @@ class BodyBuffers {
   static constexpr std::size_t kSmallBody = 16'384;
 
   /// `on_wait` is called each time a body has to wait for room, before the wait.
-  explicit BodyBuffers(const Limits& limits, std::function<void()> on_wait = [] {});
+  explicit BodyBuffers(const base::Limits& limits, std::function<void()> on_wait = [] {});
 
-  class Lent {
+  class Buffer {
    public:
-    Lent(BodyBuffers& owner, std::size_t size) : owner_(owner), size_(size) {}
-    ~Lent();
-    Lent(const Lent&) = delete;
-    Lent& operator=(const Lent&) = delete;
+    Buffer(BodyBuffers& owner, std::size_t size) : owner_(owner), size_(size) {}
+    ~Buffer();
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
     /// Empty at first, with room for the body and for the parser's padding.
     std::string& text() { return text_; }
 
@@ -42,7 +42,7 @@ class BodyBuffers {
   };
 
   /// Lends a buffer for a body of `size` bytes; may wait. Null: there was no room in time.
-  [[nodiscard]] std::shared_ptr<Lent> lend(std::size_t size);
+  [[nodiscard]] std::shared_ptr<Buffer> acquire(std::size_t size);
   /// Refuses all waiting bodies, and from now on each that would have to wait.
   void close();
   /// How many bodies wait for room.
@@ -50,18 +50,18 @@ class BodyBuffers {
 
  private:
   [[nodiscard]] bool has_room(std::size_t size) const SNUG_REQUIRES(mutex_);
-  [[nodiscard]] bool wait_for_room(std::size_t size) SNUG_REQUIRES(mutex_);
-  void give_back(std::size_t size, std::string buffer);
+  [[nodiscard]] bool wait_for_memory(std::size_t size) SNUG_REQUIRES(mutex_);
+  void release(std::size_t size, std::string buffer);
 
-  const std::size_t most_;
-  const std::chrono::milliseconds patience_;
+  const std::size_t max_bytes_;
+  const std::chrono::milliseconds max_wait_;
   const std::function<void()> on_wait_;
-  mutable Mutex mutex_;
-  Condition room_came_;
-  std::size_t lent_ SNUG_GUARDED_BY(mutex_) = 0;  // bytes
+  mutable base::Mutex mutex_;
+  base::Condition memory_freed_;
+  std::size_t acquired_bytes_ SNUG_GUARDED_BY(mutex_) = 0;  // bytes
   std::size_t waiting_ SNUG_GUARDED_BY(mutex_) = 0;
   bool closed_ SNUG_GUARDED_BY(mutex_) = false;
   std::vector<std::string> idle_ SNUG_GUARDED_BY(mutex_);
 };
 
-}  // namespace snug
+}  // namespace snug::http

@@ -13,29 +13,29 @@
 #include <climits>
 #include <cstring>
 
-namespace snug {
+namespace snug::http {
 namespace {
 
 using std::chrono::milliseconds;
 
 /// The most that one read of a head takes. These buffers only matter for speed, so that their sizes
 /// are not settable.
-constexpr std::size_t kInBuffer = 16'384;
+constexpr std::size_t kReceiveBufferBytes = 16'384;
 /// Smaller writes are gathered: a reply's head leaves together with its body.
-constexpr std::size_t kOutBuffer = 16'384;
+constexpr std::size_t kSendBufferBytes = 16'384;
 
 /// A buffer of kInBuffer bytes that belongs to this thread. kube-scheduler opens connections all
 /// the time, and a buffer for each would be so large that the allocator consolidates its free
 /// memory whenever one is freed.
 char* thread_buffer() {
   thread_local const std::unique_ptr<char[]> buffer =
-      std::make_unique_for_overwrite<char[]>(kInBuffer);
+      std::make_unique_for_overwrite<char[]>(kReceiveBufferBytes);
   return buffer.get();
 }
 
 /// What the last call on a plain socket, which failed, waits for; `blocked` if the socket was not
 /// ready.
-Connection::Step plain_step(Connection::Step blocked) {
+Connection::Step socket_step(Connection::Step blocked) {
   return errno == EAGAIN || errno == EWOULDBLOCK ? blocked : Connection::Step::kEnd;
 }
 
@@ -43,20 +43,20 @@ Connection::Step plain_step(Connection::Step blocked) {
 
 void Connection::FreeSsl::operator()(SSL* ssl) const { SSL_free(ssl); }
 
-Connection::Connection(int fd, SSL_CTX* tls, const Limits& limits, const Clock& clock)
+Connection::Connection(int fd, SSL_CTX* tls, const base::Limits& limits, const base::Clock& clock)
     : fd_(fd),
       clock_(clock),
       ssl_(tls == nullptr ? nullptr : SSL_new(tls)),
-      silence_(limits.request_silence_ms),
-      whole_(limits.request_ms),
+      idle_timeout_(limits.request_silence_ms),
+      request_timeout_(limits.request_ms),
       max_head_(static_cast<std::size_t>(limits.max_header_bytes)),
-      shaken_(tls == nullptr) {
+      handshake_done_(tls == nullptr) {
   broken_ =
       (tls != nullptr && ssl_ == nullptr) || (ssl_ != nullptr && SSL_set_fd(ssl_.get(), fd_) != 1);
 }
 
 Connection::~Connection() {
-  if (ssl_ != nullptr && shaken_ && !broken_) {
+  if (ssl_ != nullptr && handshake_done_ && !broken_) {
     ERR_clear_error();
     SSL_shutdown(ssl_.get());
   }
@@ -66,77 +66,79 @@ Connection::~Connection() {
 Connection::Step Connection::advance() {
   if (find_head()) return Step::kHead;
   if (broken_) return Step::kEnd;
-  if (!shaken_) {
+  if (!handshake_done_) {
     ERR_clear_error();
     const int result = SSL_accept(ssl_.get());
     if (result != 1) return tls_step(result);
-    shaken_ = true;
+    handshake_done_ = true;
   }
   for (;;) {
     Step step = Step::kEnd;
-    const ssize_t got = receive_now(thread_buffer(), kInBuffer, step);
+    const ssize_t got = receive_now(thread_buffer(), kReceiveBufferBytes, step);
     if (got <= 0) return step;
-    pending_.append(thread_buffer(), static_cast<std::size_t>(got));
+    receive_buffer_.append(thread_buffer(), static_cast<std::size_t>(got));
     if (find_head()) return Step::kHead;
   }
 }
 
 bool Connection::find_head() {
-  if (!head_end_) head_end_ = find_head_end(pending_, searched_);
-  searched_ = pending_.size();
-  return head_end_ || pending_.size() > max_head_;
+  if (!head_end_) head_end_ = find_head_end(receive_buffer_, searched_bytes_);
+  searched_bytes_ = receive_buffer_.size();
+  return head_end_ || receive_buffer_.size() > max_head_;
 }
 
-bool Connection::begun() const {
-  if (!shaken_) return !broken_ && BIO_number_read(SSL_get_rbio(ssl_.get())) > 0;
-  return !pending_.empty();
+bool Connection::has_started() const {
+  if (!handshake_done_) return !broken_ && BIO_number_read(SSL_get_rbio(ssl_.get())) > 0;
+  return !receive_buffer_.empty();
 }
 
-bool Connection::holds_bytes() const {
-  return !pending_.empty() || (ssl_ != nullptr && SSL_pending(ssl_.get()) > 0);
+bool Connection::has_buffered_bytes() const {
+  return !receive_buffer_.empty() || (ssl_ != nullptr && SSL_pending(ssl_.get()) > 0);
 }
 
 std::string_view Connection::head() const {
-  return std::string_view{pending_}.substr(0, head_end_.value_or(pending_.size()));
+  return std::string_view{receive_buffer_}.substr(0, head_end_.value_or(receive_buffer_.size()));
 }
 
 void Connection::begin_request(bool may_wait) {
-  unread_ = std::string_view{pending_}.substr(head_end_.value_or(pending_.size()));
+  unread_body_ =
+      std::string_view{receive_buffer_}.substr(head_end_.value_or(receive_buffer_.size()));
   may_wait_ = may_wait;
   begin_transfer();
 }
 
 void Connection::begin_transfer() {
-  const TimePoint now = clock_.now();
-  deadline_ = now + whole_;
+  const base::TimePoint now = clock_.now();
+  deadline_ = now + request_timeout_;
   since_ = now;
   bytes_ = 0;
 }
 
 void Connection::begin_body() {
-  if (request_.expects_continue && unread_.empty()) out_.append("HTTP/1.1 100 Continue\r\n\r\n");
+  if (request_.expects_continue && unread_body_.empty())
+    send_buffer_.append("HTTP/1.1 100 Continue\r\n\r\n");
   begin_transfer();
 }
 
 void Connection::end_request() {
-  kept_.reset();
-  std::string rest{unread_};
-  unread_ = {};
-  pending_.swap(rest);
-  searched_ = 0;
+  kept_until_sent_.reset();
+  std::string rest{unread_body_};
+  unread_body_ = {};
+  receive_buffer_.swap(rest);
+  searched_bytes_ = 0;
   head_end_.reset();
 }
 
 bool Connection::wait(Step step) {
   if (!may_wait_ || step == Step::kEnd) return false;
-  const auto left = std::min<std::chrono::nanoseconds>(deadline_ - clock_.now(), silence_);
+  const auto left = std::min<std::chrono::nanoseconds>(deadline_ - clock_.now(), idle_timeout_);
   const auto ms = std::chrono::ceil<milliseconds>(left).count();
   pollfd fd{fd_, static_cast<short>(step == Step::kWaitRead ? POLLIN : POLLOUT), 0};
-  waits_ = true;
+  is_blocked_ = true;
   const int ready = ::poll(&fd, 1, static_cast<int>(std::clamp<std::int64_t>(ms, 0, INT_MAX)));
-  waits_ = false;
+  is_blocked_ = false;
   if (ready == 0) timed_out_ = true;
-  return !cut_ && (ready > 0 || (ready < 0 && errno == EINTR));
+  return !aborted_ && (ready > 0 || (ready < 0 && errno == EINTR));
 }
 
 Connection::Step Connection::tls_step(int result) const {
@@ -163,7 +165,7 @@ ssize_t Connection::receive_now(char* out, std::size_t size, Step& step) {
     do {
       got = ::recv(fd_, out, size, 0);
     } while (got < 0 && errno == EINTR);
-    if (got < 0) step = plain_step(Step::kWaitRead);
+    if (got < 0) step = socket_step(Step::kWaitRead);
   }
   if (got > 0) bytes_ += static_cast<std::uint64_t>(got);
   return got;
@@ -178,8 +180,8 @@ ssize_t Connection::receive(char* out, std::size_t size) {
 }
 
 bool Connection::read_body(std::size_t length, std::string& body) {
-  body.assign(unread_.substr(0, length));
-  unread_.remove_prefix(body.size());
+  body.assign(unread_body_.substr(0, length));
+  unread_body_.remove_prefix(body.size());
   if (body.size() < length && !flush()) return false;
   const std::size_t come = body.size();
   body.resize_and_overwrite(length, [&](char* out, std::size_t) {
@@ -197,9 +199,9 @@ bool Connection::read_body(std::size_t length, std::string& body) {
 bool Connection::send_reply(std::string_view head, std::string_view body) {
   if (broken_) return false;
   begin_transfer();
-  out_.append(head);
-  if (out_.size() + body.size() > kOutBuffer) return send_all(body);
-  out_.append(body);
+  send_buffer_.append(head);
+  if (send_buffer_.size() + body.size() > kSendBufferBytes) return send_all(body);
+  send_buffer_.append(body);
   return send_all({});
 }
 
@@ -208,13 +210,13 @@ ssize_t Connection::send_now(std::string_view data, std::size_t from, Step& step
   ssize_t sent = 0;
   if (ssl_ != nullptr) {
     ERR_clear_error();
-    const auto part = std::min<std::size_t>(out_.size() - from, INT_MAX);
-    sent = SSL_write(ssl_.get(), out_.data() + from, static_cast<int>(part));
+    const auto part = std::min<std::size_t>(send_buffer_.size() - from, INT_MAX);
+    sent = SSL_write(ssl_.get(), send_buffer_.data() + from, static_cast<int>(part));
     if (sent <= 0) step = tls_step(static_cast<int>(sent));
   } else {
-    const std::size_t head = std::min(from, out_.size());
+    const std::size_t head = std::min(from, send_buffer_.size());
     const std::size_t body = from - head;
-    std::array<iovec, 2> parts{{{out_.data() + head, out_.size() - head},
+    std::array<iovec, 2> parts{{{send_buffer_.data() + head, send_buffer_.size() - head},
                                 {const_cast<char*>(data.data()) + body, data.size() - body}}};
     msghdr message{};
     message.msg_iov = parts.data();
@@ -222,7 +224,7 @@ ssize_t Connection::send_now(std::string_view data, std::size_t from, Step& step
     do {
       sent = ::sendmsg(fd_, &message, MSG_NOSIGNAL);
     } while (sent < 0 && errno == EINTR);
-    if (sent < 0) step = plain_step(Step::kWaitWrite);
+    if (sent < 0) step = socket_step(Step::kWaitWrite);
   }
   if (sent > 0) bytes_ += static_cast<std::uint64_t>(sent);
   return sent;
@@ -230,10 +232,10 @@ ssize_t Connection::send_now(std::string_view data, std::size_t from, Step& step
 
 bool Connection::send_all(std::string_view data) {
   if (ssl_ != nullptr) {
-    out_.append(data);
+    send_buffer_.append(data);
     data = {};
   }
-  const std::size_t total = out_.size() + data.size();
+  const std::size_t total = send_buffer_.size() + data.size();
   for (std::size_t from = 0; from < total;) {
     Step step = Step::kEnd;
     const ssize_t sent = send_now(data, from, step);
@@ -244,17 +246,17 @@ bool Connection::send_all(std::string_view data) {
       return false;
     }
   }
-  out_.clear();
+  send_buffer_.clear();
   return true;
 }
 
-void Connection::say(std::string_view reply) {
+void Connection::send_best_effort(std::string_view reply) {
   may_wait_ = false;
-  out_.append(reply);
+  send_buffer_.append(reply);
   [[maybe_unused]] const bool sent = flush();
 }
 
-void Connection::end_sending() {
+void Connection::shutdown_send() {
   if (!flush()) return;
   if (ssl_ != nullptr) {
     ERR_clear_error();
@@ -264,17 +266,17 @@ void Connection::end_sending() {
   broken_ = true;
 }
 
-Connection::Step Connection::drop() {
-  const ssize_t got = ::recv(fd_, thread_buffer(), kInBuffer, 0);
+Connection::Step Connection::discard_input() {
+  const ssize_t got = ::recv(fd_, thread_buffer(), kReceiveBufferBytes, 0);
   if (got > 0 || (got < 0 && errno == EINTR)) return Step::kWaitRead;
-  return got == 0 ? Step::kEnd : plain_step(Step::kWaitRead);
+  return got == 0 ? Step::kEnd : socket_step(Step::kWaitRead);
 }
 
-Transfer Connection::transfer() const { return {since_, bytes_, waits_}; }
+Transfer Connection::transfer() const { return {since_, bytes_, is_blocked_}; }
 
-void Connection::cut() {
-  cut_ = true;
+void Connection::abort() {
+  aborted_ = true;
   ::shutdown(fd_, SHUT_RDWR);
 }
 
-}  // namespace snug
+}  // namespace snug::http

@@ -23,11 +23,11 @@
 #include "snug/base/clock.hpp"
 #include "snug/base/limits.hpp"
 
-namespace snug {
+namespace snug::http {
 
 /// What follows a reply: the next request (kAnother), the rest of what a refused client sends,
 /// which is read and thrown away (kDrop), or the end of the connection (kClose).
-enum class AfterRequest { kAnother, kDrop, kClose };
+enum class NextAction { kKeepAlive, kDiscardInput, kClose };
 
 class Connection {
  public:
@@ -37,7 +37,7 @@ class Connection {
   enum class Step { kWaitRead, kWaitWrite, kHead, kEnd };
 
   /// `fd` is non-blocking and closed with the connection; `tls` null: plain.
-  Connection(int fd, SSL_CTX* tls, const Limits& limits, const Clock& clock);
+  Connection(int fd, SSL_CTX* tls, const base::Limits& limits, const base::Clock& clock);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -45,13 +45,13 @@ class Connection {
   /// Continues the handshake, then reads the next head. kHead: head() has it.
   [[nodiscard]] Step advance();
   /// Whether part of a handshake or of a head has been received.
-  [[nodiscard]] bool begun() const;
+  [[nodiscard]] bool has_started() const;
   /// Whether the TLS handshake is complete, or not needed.
-  [[nodiscard]] bool shaken() const { return shaken_; }
+  [[nodiscard]] bool handshake_done() const { return handshake_done_; }
   /// Whether part of a head has been received after the TLS handshake, so that a reply can be sent.
-  [[nodiscard]] bool in_head() const { return shaken_ && !pending_.empty(); }
+  [[nodiscard]] bool is_reading_head() const { return handshake_done_ && !receive_buffer_.empty(); }
   /// Whether bytes are buffered here; a poll of the socket does not show them.
-  [[nodiscard]] bool holds_bytes() const;
+  [[nodiscard]] bool has_buffered_bytes() const;
   /// The head with its empty line; or, where more than max_header_bytes have come without one, all
   /// of them.
   [[nodiscard]] std::string_view head() const;
@@ -70,23 +70,25 @@ class Connection {
   /// Must be called when the reply has been sent, or sending has failed.
   void end_request();
   /// Keeps `thing` alive until end_request().
-  void keep_until_sent(std::shared_ptr<const void> thing) { kept_ = std::move(thing); }
+  void keep_alive_until_sent(std::shared_ptr<const void> thing) {
+    kept_until_sent_ = std::move(thing);
+  }
   [[nodiscard]] bool timed_out() const { return timed_out_; }
 
   /// Sends the whole reply. False: the client has disconnected, or the deadline has passed.
   [[nodiscard]] bool send_reply(std::string_view head, std::string_view body);
   /// Sends a reply without waiting; discards what cannot be sent at once.
-  void say(std::string_view reply);
+  void send_best_effort(std::string_view reply);
   /// Ends the sending side. The caller then calls drop() until the client has ended its own: a
   /// close with bytes unread would reset the connection, and the last reply could be lost.
-  void end_sending();
+  void shutdown_send();
   /// Reads and discards received bytes.
-  [[nodiscard]] Step drop();
+  [[nodiscard]] Step discard_input();
 
   [[nodiscard]] Transfer transfer() const;
   /// Shuts the connection down, which also ends a wait for the client.
-  void cut();
-  [[nodiscard]] bool is_cut() const { return cut_; }
+  void abort();
+  [[nodiscard]] bool is_aborted() const { return aborted_; }
 
   [[nodiscard]] int socket() const { return fd_; }
 
@@ -101,7 +103,7 @@ class Connection {
   /// The count of bytes, 0 at the end of the stream; negative: none now, and `step` says why.
   [[nodiscard]] ssize_t receive_now(char* out, std::size_t size, Step& step);
   [[nodiscard]] ssize_t receive(char* out, std::size_t size);
-  [[nodiscard]] bool flush() { return !broken_ && (out_.empty() || send_all({})); }
+  [[nodiscard]] bool flush() { return !broken_ && (send_buffer_.empty() || send_all({})); }
   /// Sends out_ and then `data`, without the first `from` bytes of the two; result and `step` as in
   /// receive_now.
   [[nodiscard]] ssize_t send_now(std::string_view data, std::size_t from, Step& step);
@@ -112,30 +114,30 @@ class Connection {
   void begin_transfer();
 
   const int fd_;
-  const Clock& clock_;
+  const base::Clock& clock_;
   std::unique_ptr<SSL, FreeSsl> ssl_;
-  const std::chrono::milliseconds silence_;
-  const std::chrono::milliseconds whole_;
+  const std::chrono::milliseconds idle_timeout_;
+  const std::chrono::milliseconds request_timeout_;
   const std::size_t max_head_;
 
-  std::string pending_;  // the next head, and what came behind it in the same read
-  std::size_t searched_ = 0;
+  std::string receive_buffer_;  // the next head, and what came behind it in the same read
+  std::size_t searched_bytes_ = 0;
   std::optional<std::size_t> head_end_;
   RequestHead request_;
-  std::string_view unread_;  // in pending_: what came behind the head
-  std::string out_;
-  std::shared_ptr<const void> kept_;
-  TimePoint deadline_{};
+  std::string_view unread_body_;  // in pending_: what came behind the head
+  std::string send_buffer_;
+  std::shared_ptr<const void> kept_until_sent_;
+  base::TimePoint deadline_{};
 
-  std::atomic<TimePoint> since_{TimePoint{}};
+  std::atomic<base::TimePoint> since_{base::TimePoint{}};
   std::atomic<std::uint64_t> bytes_{0};
-  std::atomic<bool> waits_{false};
-  std::atomic<bool> cut_{false};
+  std::atomic<bool> is_blocked_{false};
+  std::atomic<bool> aborted_{false};
 
-  bool shaken_;
+  bool handshake_done_;
   bool may_wait_ = true;
   bool timed_out_ = false;
   bool broken_ = false;
 };
 
-}  // namespace snug
+}  // namespace snug::http

@@ -15,7 +15,7 @@
 #include <climits>
 #include <system_error>
 
-namespace snug {
+namespace snug::http {
 namespace {
 
 using Step = Connection::Step;
@@ -24,10 +24,10 @@ using Step = Connection::Step;
 /// have run out. kSoonMs: the longest time until a turn that Hooks::turn asked for. Neither bounds
 /// a client's wait, so that they are no limits to set.
 constexpr int kShortageWaitMs = 10;
-constexpr int kSoonMs = 10;
+constexpr int kRequestedTurnMs = 10;
 /// The most in one turn, so that accepting, reading and closing take turns.
-constexpr std::size_t kEvents = 64;
-constexpr int kAcceptedAtOnce = 64;
+constexpr std::size_t kEventsPerTurn = 64;
+constexpr int kAcceptsPerTurn = 64;
 
 void watch(int epoll_fd, int fd, std::uint32_t events) {
   epoll_event event{.events = events, .data = {.fd = fd}};
@@ -45,7 +45,7 @@ void signal(int event_fd) {
 
 }  // namespace
 
-ConnectionLoop::ConnectionLoop(LoopBounds bounds, const Clock& clock, Hooks hooks)
+ConnectionLoop::ConnectionLoop(ConnectionLoopOptions bounds, const base::Clock& clock, Hooks hooks)
     : bounds_(bounds), clock_(clock), hooks_(std::move(hooks)), timers_(bounds.timers) {}
 
 ConnectionLoop::~ConnectionLoop() {
@@ -77,45 +77,45 @@ bool ConnectionLoop::start(int listen_fd) {
 }
 
 void ConnectionLoop::run() {
-  std::array<epoll_event, kEvents> events{};
+  std::array<epoll_event, kEventsPerTurn> events{};
   bool soon = false;
   while (!stopping_) {
-    const int count = ::epoll_wait(epoll_fd_, events.data(), kEvents, wait_time(soon));
+    const int count = ::epoll_wait(epoll_fd_, events.data(), kEventsPerTurn, wait_time(soon));
     for (int i = 0; i < count; ++i) {
       // Before new connections are accepted, which may need the places of those that end here.
       if (events[static_cast<std::size_t>(i)].data.fd != listen_fd_) {
-        come_on(events[static_cast<std::size_t>(i)].data.fd);
+        handle_event(events[static_cast<std::size_t>(i)].data.fd);
       }
     }
-    take_turn(soon);
-    shake_one();
+    run_turn(soon);
+    step_handshake();
   }
   if (listening_) ::close(listen_fd_);
-  while (!waiting_.empty()) close(remove(waiting_.begin()->first));
+  while (!connections_.empty()) close(remove(connections_.begin()->first));
 }
 
 int ConnectionLoop::wait_time(bool soon) const {
   if (!handshakes_.empty()) return 0;
   const auto next = timers_.next_deadline();
-  if (!next) return soon ? kSoonMs : -1;
+  if (!next) return soon ? kRequestedTurnMs : -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - clock_.now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, soon ? kSoonMs : INT_MAX));
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, soon ? kRequestedTurnMs : INT_MAX));
 }
 
-void ConnectionLoop::take_turn(bool& soon) {
+void ConnectionLoop::run_turn(bool& soon) {
   take_returned();
-  end_late();
-  for (int i = 0; listening_ && !draining_ && i < kAcceptedAtOnce && accept_one(); ++i) {
+  close_expired();
+  for (int i = 0; listening_ && !draining_ && i < kAcceptsPerTurn && accept_one(); ++i) {
   }
   if (draining_ && listening_) begin_drain();
-  soon = hooks_.turn();
+  soon = hooks_.on_turn();
 }
 
 bool ConnectionLoop::accept_one() {
   const int fd = ::accept4(listen_fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (fd < 0) {
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      if (make_room()) return true;
+      if (close_one()) return true;
       pollfd wake{wake_fd_, POLLIN, 0};
       ::poll(&wake, 1, kShortageWaitMs);
       return false;
@@ -127,52 +127,52 @@ bool ConnectionLoop::accept_one() {
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   bool full = false;
   {
-    const MutexLock lock(mutex_);
-    full = open_ >= bounds_.open;
+    const base::MutexLock lock(mutex_);
+    full = open_count_ >= bounds_.max_open;
   }
-  if (full && !make_room()) {
+  if (full && !close_one()) {
     ::close(fd);
     return true;
   }
-  Connected connection = hooks_.open(fd);
+  ConnectionPtr connection = hooks_.open_connection(fd);
   if (connection == nullptr) return true;
   {
-    const MutexLock lock(mutex_);
-    ++open_;
+    const base::MutexLock lock(mutex_);
+    ++open_count_;
   }
   timers_.accepted(fd, clock_.now());
-  keep(std::move(connection), Step::kWaitRead);
+  watch_connection(std::move(connection), Step::kWaitRead);
   return true;
 }
 
-bool ConnectionLoop::make_room() {
-  while (const auto first = timers_.first_to_go()) {
+bool ConnectionLoop::close_one() {
+  while (const auto first = timers_.first_to_close()) {
     const bool refused = timers_.is_refused(*first);
-    Connected connection = remove(*first);
+    ConnectionPtr connection = remove(*first);
     // A connection in its handshake is closed without the next step, which could be costly.
-    if (refused || !connection->shaken() || connection->advance() != Step::kHead) {
+    if (refused || !connection->handshake_done() || connection->advance() != Step::kHead) {
       close(std::move(connection));
       return true;
     }
     // A whole head had come, but had not been read yet: the request is served.
-    hand_over(std::move(connection));
+    hand_to_thread(std::move(connection));
   }
   return false;
 }
 
-void ConnectionLoop::hand_over(Connected connection) {
+void ConnectionLoop::hand_to_thread(ConnectionPtr connection) {
   ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, connection->socket(), nullptr);
   try {
-    hooks_.head_came(std::move(connection));
+    hooks_.on_head(std::move(connection));
   } catch (const std::bad_alloc&) {
     close(nullptr);  // it is gone already, and others are served
   }
 }
 
-void ConnectionLoop::take_back(Connected connection, AfterRequest after) {
+void ConnectionLoop::take_back(ConnectionPtr connection, NextAction after) {
   {
-    const MutexLock lock(mutex_);
-    if (after != AfterRequest::kClose && !ended_) {
+    const base::MutexLock lock(mutex_);
+    if (after != NextAction::kClose && !stopped_) {
       returned_.emplace_back(std::move(connection), after);
     }
   }
@@ -183,89 +183,89 @@ void ConnectionLoop::take_back(Connected connection, AfterRequest after) {
 void ConnectionLoop::take_returned() {
   std::vector<Returned> returned;
   {
-    const MutexLock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     returned.swap(returned_);
   }
   for (auto& [connection, after] : returned) {
     const int fd = connection->socket();
-    if (after == AfterRequest::kDrop && !draining_) {
+    if (after == NextAction::kDiscardInput && !draining_) {
       timers_.refused(fd, clock_.now());
-      keep(std::move(connection), Step::kWaitRead);
-    } else if (after == AfterRequest::kDrop) {
+      watch_connection(std::move(connection), Step::kWaitRead);
+    } else if (after == NextAction::kDiscardInput) {
       close(std::move(connection));
     } else {
       timers_.idle(fd, clock_.now());
       const Step step = connection->advance();
-      go_on(std::move(connection), step);
+      continue_with(std::move(connection), step);
     }
   }
 }
 
-void ConnectionLoop::keep(Connected connection, Step step) {
+void ConnectionLoop::watch_connection(ConnectionPtr connection, Step step) {
   const int fd = connection->socket();
   std::uint32_t events = step == Step::kWaitWrite ? EPOLLOUT : EPOLLIN;
   // One event puts it into handshakes_; the next one is due only after that step.
-  if (!connection->shaken()) events |= EPOLLONESHOT;
-  waiting_.insert_or_assign(fd, std::move(connection));
+  if (!connection->handshake_done()) events |= EPOLLONESHOT;
+  connections_.insert_or_assign(fd, std::move(connection));
   watch(epoll_fd_, fd, events);
 }
 
 /// An event of this descriptor, whose connection may have left the loop since.
-void ConnectionLoop::come_on(int fd) {
+void ConnectionLoop::handle_event(int fd) {
   if (fd == wake_fd_) {
     std::uint64_t count = 0;
     [[maybe_unused]] const ssize_t got = ::read(wake_fd_, &count, sizeof count);
     return;
   }
-  const auto found = waiting_.find(fd);
-  if (found == waiting_.end()) return;
-  if (!found->second->shaken()) return handshakes_.push_back(fd);
+  const auto found = connections_.find(fd);
+  if (found == connections_.end()) return;
+  if (!found->second->handshake_done()) return handshakes_.push_back(fd);
   take_step(fd);
 }
 
-void ConnectionLoop::shake_one() {
+void ConnectionLoop::step_handshake() {
   if (handshakes_.empty()) return;
   const int fd = handshakes_.front();
   handshakes_.pop_front();
   // The connection may have been closed, and its descriptor may be another's: a step too many does
   // that one no harm.
-  if (waiting_.contains(fd)) take_step(fd);
+  if (connections_.contains(fd)) take_step(fd);
 }
 
 void ConnectionLoop::take_step(int fd) {
-  const auto found = waiting_.find(fd);
-  Connected connection = std::move(found->second);
-  waiting_.erase(found);
+  const auto found = connections_.find(fd);
+  ConnectionPtr connection = std::move(found->second);
+  connections_.erase(found);
   if (!timers_.is_refused(fd)) {
     const Step step = connection->advance();
-    return go_on(std::move(connection), step);
+    return continue_with(std::move(connection), step);
   }
-  const Step step = connection->drop();
-  if (step != Step::kEnd) return keep(std::move(connection), step);
+  const Step step = connection->discard_input();
+  if (step != Step::kEnd) return watch_connection(std::move(connection), step);
   timers_.remove(fd);
   close(std::move(connection));
 }
 
-void ConnectionLoop::go_on(Connected connection, Step step) {
+void ConnectionLoop::continue_with(ConnectionPtr connection, Step step) {
   const int fd = connection->socket();
-  const bool ends = step == Step::kEnd || (draining_ && !connection->begun());
+  const bool ends = step == Step::kEnd || (draining_ && !connection->has_started());
   if (step != Step::kHead && !ends) {
-    if (connection->begun()) timers_.head_came_on(fd, clock_.now());
-    return keep(std::move(connection), step);
+    if (connection->has_started()) timers_.head_started(fd, clock_.now());
+    return watch_connection(std::move(connection), step);
   }
   timers_.remove(fd);
-  if (step == Step::kHead) return hand_over(std::move(connection));
+  if (step == Step::kHead) return hand_to_thread(std::move(connection));
   close(std::move(connection));
 }
 
-void ConnectionLoop::end_late() {
-  for (const int fd : timers_.late(clock_.now())) {
-    Connected& connection = waiting_.at(fd);
-    if (timers_.is_refused(fd) || !connection->in_head()) {
+void ConnectionLoop::close_expired() {
+  for (const int fd : timers_.expired(clock_.now())) {
+    ConnectionPtr& connection = connections_.at(fd);
+    if (timers_.is_refused(fd) || !connection->is_reading_head()) {
       close(remove(fd));
       continue;
     }
-    hooks_.head_late(*connection);
+    hooks_.on_head_timeout(*connection);
     timers_.refused(fd, clock_.now());
     watch(epoll_fd_, fd, EPOLLIN);
   }
@@ -279,32 +279,32 @@ void ConnectionLoop::begin_drain() {
   listening_ = false;
   ::close(listen_fd_);
   std::vector<int> all;
-  all.reserve(waiting_.size());
-  for (const auto& [fd, connection] : waiting_) all.push_back(fd);
+  all.reserve(connections_.size());
+  for (const auto& [fd, connection] : connections_) all.push_back(fd);
   for (const int fd : all) {
     if (timers_.is_refused(fd)) {
       close(remove(fd));
     } else {
-      come_on(fd);
+      handle_event(fd);
     }
   }
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   drained_ = true;
-  if (open_ == 0) all_ended_.notify_all();
+  if (open_count_ == 0) all_ended_.notify_all();
 }
 
-ConnectionLoop::Connected ConnectionLoop::remove(int fd) {
-  const auto found = waiting_.find(fd);
-  Connected connection = std::move(found->second);
-  waiting_.erase(found);
+ConnectionLoop::ConnectionPtr ConnectionLoop::remove(int fd) {
+  const auto found = connections_.find(fd);
+  ConnectionPtr connection = std::move(found->second);
+  connections_.erase(found);
   timers_.remove(fd);
   return connection;
 }
 
-void ConnectionLoop::close(Connected connection) {
+void ConnectionLoop::close(ConnectionPtr connection) {
   connection.reset();
-  const MutexLock lock(mutex_);
-  if (--open_ == 0) all_ended_.notify_all();
+  const base::MutexLock lock(mutex_);
+  if (--open_count_ == 0) all_ended_.notify_all();
 }
 
 void ConnectionLoop::wake() {
@@ -314,10 +314,11 @@ void ConnectionLoop::wake() {
 bool ConnectionLoop::drain(std::chrono::milliseconds at_most) {
   if (!draining_.exchange(true) && drain_fd_ >= 0) signal(drain_fd_);
   wake();
-  const MutexLock lock(mutex_);
-  if (!thread_.joinable()) return open_ == 0;  // it was never started: nobody will say drained_
-  return all_ended_.wait_for(mutex_, at_most,
-                             [this]() SNUG_REQUIRES(mutex_) { return drained_ && open_ == 0; });
+  const base::MutexLock lock(mutex_);
+  if (!thread_.joinable())
+    return open_count_ == 0;  // it was never started: nobody will say drained_
+  return all_ended_.wait_for(
+      mutex_, at_most, [this]() SNUG_REQUIRES(mutex_) { return drained_ && open_count_ == 0; });
 }
 
 void ConnectionLoop::stop() {
@@ -326,11 +327,11 @@ void ConnectionLoop::stop() {
   if (thread_.joinable()) thread_.join();
   std::vector<Returned> returned;
   {
-    const MutexLock lock(mutex_);
-    ended_ = true;
+    const base::MutexLock lock(mutex_);
+    stopped_ = true;
     returned.swap(returned_);
   }
   for (auto& [connection, after] : returned) close(std::move(connection));
 }
 
-}  // namespace snug
+}  // namespace snug::http

@@ -30,30 +30,30 @@
 #include "snug/base/clock.hpp"
 #include "snug/base/mutex.hpp"
 
-namespace snug {
+namespace snug::http {
 
-struct LoopBounds {
-  std::size_t open = 0;     // connections, those included that have left the loop for a thread
-  std::size_t backlog = 0;  // accepted at most after the drain has begun
-  TimerBounds timers;
+struct ConnectionLoopOptions {
+  std::size_t max_open = 0;  // connections, those included that have left the loop for a thread
+  std::size_t backlog = 0;   // accepted at most after the drain has begun
+  TimerDurations timers;
 };
 
 class ConnectionLoop {
  public:
-  using Connected = std::unique_ptr<Connection>;
+  using ConnectionPtr = std::unique_ptr<Connection>;
   /// Called by the loop's thread. They must not wait or throw.
   struct Hooks {
     /// Makes the connection of an accepted socket. Null: it could not, and has closed `fd`.
-    std::function<Connected(int fd)> open;
+    std::function<ConnectionPtr(int fd)> open_connection;
     /// Takes over a connection whose next head is complete.
-    std::function<void(Connected)> head_came;
+    std::function<void(ConnectionPtr)> on_head;
     /// Answers a client whose head did not come in time, without waiting; drop() follows.
-    std::function<void(Connection&)> head_late;
+    std::function<void(Connection&)> on_head_timeout;
     /// Called in each turn. True: it wants to be called again within milliseconds.
-    std::function<bool()> turn;
+    std::function<bool()> on_turn;
   };
 
-  ConnectionLoop(LoopBounds bounds, const Clock& clock, Hooks hooks);
+  ConnectionLoop(ConnectionLoopOptions bounds, const base::Clock& clock, Hooks hooks);
   ~ConnectionLoop();
   ConnectionLoop(const ConnectionLoop&) = delete;
   ConnectionLoop& operator=(const ConnectionLoop&) = delete;
@@ -61,7 +61,7 @@ class ConnectionLoop {
   /// Owns `listen_fd` from here on. False: no descriptor or thread is left.
   [[nodiscard]] bool start(int listen_fd);
   /// Returns a connection that head_came took over.
-  void take_back(Connected connection, AfterRequest after);
+  void take_back(ConnectionPtr connection, NextAction after);
   /// Makes the loop take a turn now.
   void wake();
 
@@ -75,30 +75,30 @@ class ConnectionLoop {
   void stop();
 
  private:
-  using Returned = std::pair<Connected, AfterRequest>;
+  using Returned = std::pair<ConnectionPtr, NextAction>;
 
   void run();
   [[nodiscard]] int wait_time(bool soon) const;
-  void take_turn(bool& soon);
+  void run_turn(bool& soon);
   /// False: no client waits to be accepted, or none can be accepted now.
   bool accept_one();
   /// Closes one connection. False: none is left in the loop.
-  [[nodiscard]] bool make_room();
+  [[nodiscard]] bool close_one();
   void take_returned();
-  void keep(Connected connection, Connection::Step step);
-  void come_on(int fd);
+  void watch_connection(ConnectionPtr connection, Connection::Step step);
+  void handle_event(int fd);
   /// Takes the next step of the first handshake in the queue.
-  void shake_one();
+  void step_handshake();
   void take_step(int fd);
-  void go_on(Connected connection, Connection::Step step);
-  void hand_over(Connected connection);
-  void end_late();
+  void continue_with(ConnectionPtr connection, Connection::Step step);
+  void hand_to_thread(ConnectionPtr connection);
+  void close_expired();
   void begin_drain();
-  [[nodiscard]] Connected remove(int fd);
-  void close(Connected connection);
+  [[nodiscard]] ConnectionPtr remove(int fd);
+  void close(ConnectionPtr connection);
 
-  const LoopBounds bounds_;
-  const Clock& clock_;
+  const ConnectionLoopOptions bounds_;
+  const base::Clock& clock_;
   const Hooks hooks_;
   int listen_fd_ = -1;
   int epoll_fd_ = -1;
@@ -111,15 +111,15 @@ class ConnectionLoop {
   // Used by the loop's thread alone.
   bool listening_ = true;
   ConnectionTimers timers_;
-  std::unordered_map<int, Connected> waiting_;  // by descriptor
-  std::deque<int> handshakes_;                  // descriptors whose next step can be taken
+  std::unordered_map<int, ConnectionPtr> connections_;  // by descriptor
+  std::deque<int> handshakes_;                          // descriptors whose next step can be taken
 
-  Mutex mutex_;
-  Condition all_ended_;
-  std::size_t open_ SNUG_GUARDED_BY(mutex_) = 0;
+  base::Mutex mutex_;
+  base::Condition all_ended_;
+  std::size_t open_count_ SNUG_GUARDED_BY(mutex_) = 0;
   bool drained_ SNUG_GUARDED_BY(mutex_) = false;  // no more accepts, idle connections are closed
-  bool ended_ SNUG_GUARDED_BY(mutex_) = false;    // take_back() closes
+  bool stopped_ SNUG_GUARDED_BY(mutex_) = false;  // take_back() closes
   std::vector<Returned> returned_ SNUG_GUARDED_BY(mutex_);
 };
 
-}  // namespace snug
+}  // namespace snug::http

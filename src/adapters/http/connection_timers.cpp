@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-namespace snug {
+namespace snug::http {
 
-void ConnectionTimers::set(int id, State state, TimePoint until) {
+void ConnectionTimers::set(int id, State state, base::TimePoint until) {
   remove(id);
   entries_.emplace(id, Entry{state, until});
   queues_[state].emplace(until, id);
@@ -17,7 +17,7 @@ void ConnectionTimers::remove(int id) {
   entries_.erase(found);
 }
 
-void ConnectionTimers::head_came_on(int id, TimePoint now) {
+void ConnectionTimers::head_started(int id, base::TimePoint now) {
   if (is_idle(id)) set(id, kHead, now + bounds_.head);
 }
 
@@ -31,8 +31,8 @@ bool ConnectionTimers::is_idle(int id) const {
   return found != entries_.end() && found->second.state == kIdle;
 }
 
-std::optional<TimePoint> ConnectionTimers::next_deadline() const {
-  std::optional<TimePoint> next;
+std::optional<base::TimePoint> ConnectionTimers::next_deadline() const {
+  std::optional<base::TimePoint> next;
   for (const auto& queue : queues_) {
     if (queue.empty()) continue;
     next = std::min(next.value_or(queue.begin()->first), queue.begin()->first);
@@ -40,7 +40,7 @@ std::optional<TimePoint> ConnectionTimers::next_deadline() const {
   return next;
 }
 
-std::vector<int> ConnectionTimers::late(TimePoint now) const {
+std::vector<int> ConnectionTimers::expired(base::TimePoint now) const {
   std::vector<int> late;
   for (const auto& queue : queues_) {
     for (auto at = queue.begin(); at != queue.end() && at->first <= now; ++at) {
@@ -50,11 +50,11 @@ std::vector<int> ConnectionTimers::late(TimePoint now) const {
   return late;
 }
 
-std::optional<int> ConnectionTimers::first_to_go() const {
+std::optional<int> ConnectionTimers::first_to_close() const {
   const auto found =
       std::ranges::find_if(queues_, [](const auto& queue) { return !queue.empty(); });
   if (found == queues_.end()) return std::nullopt;
   return found->begin()->second;
 }
 
-}  // namespace snug
+}  // namespace snug::http

@@ -24,9 +24,9 @@
 
 #include "snug/base/clock.hpp"
 
-namespace snug {
+namespace snug::http {
 
-struct TimerBounds {
+struct TimerDurations {
   std::chrono::milliseconds head{};
   std::chrono::milliseconds idle{};
   std::chrono::milliseconds refused{};
@@ -34,35 +34,35 @@ struct TimerBounds {
 
 class ConnectionTimers {
  public:
-  explicit ConnectionTimers(TimerBounds bounds) : bounds_(bounds) {}
+  explicit ConnectionTimers(TimerDurations bounds) : bounds_(bounds) {}
 
-  void accepted(int id, TimePoint now) { set(id, kHead, now + bounds_.head); }
+  void accepted(int id, base::TimePoint now) { set(id, kHead, now + bounds_.head); }
   /// Its request has been answered, and it may send another.
-  void idle(int id, TimePoint now) { set(id, kIdle, now + bounds_.idle); }
-  void refused(int id, TimePoint now) { set(id, kRefused, now + bounds_.refused); }
+  void idle(int id, base::TimePoint now) { set(id, kIdle, now + bounds_.idle); }
+  void refused(int id, base::TimePoint now) { set(id, kRefused, now + bounds_.refused); }
   /// Bytes of a head came; only the first of a head change anything.
-  void head_came_on(int id, TimePoint now);
+  void head_started(int id, base::TimePoint now);
   void remove(int id);
 
   [[nodiscard]] bool is_refused(int id) const;
   [[nodiscard]] bool is_idle(int id) const;
-  [[nodiscard]] std::optional<TimePoint> next_deadline() const;
-  [[nodiscard]] std::vector<int> late(TimePoint now) const;
-  [[nodiscard]] std::optional<int> first_to_go() const;
+  [[nodiscard]] std::optional<base::TimePoint> next_deadline() const;
+  [[nodiscard]] std::vector<int> expired(base::TimePoint now) const;
+  [[nodiscard]] std::optional<int> first_to_close() const;
 
  private:
   enum State : std::size_t { kRefused, kHead, kIdle, kStates };
   struct Entry {
     State state;
-    TimePoint until;
+    base::TimePoint until;
   };
 
-  void set(int id, State state, TimePoint until);
+  void set(int id, State state, base::TimePoint until);
 
-  TimerBounds bounds_;
+  TimerDurations bounds_;
   std::unordered_map<int, Entry> entries_;
   /// By state; within a state by deadline, so that the oldest is the first.
-  std::array<std::set<std::pair<TimePoint, int>>, kStates> queues_;
+  std::array<std::set<std::pair<base::TimePoint, int>>, kStates> queues_;
 };
 
-}  // namespace snug
+}  // namespace snug::http

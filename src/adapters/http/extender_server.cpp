@@ -14,7 +14,7 @@
 #include "adapters/http/http_server.hpp"
 #include "snug/codec/extender_codec.hpp"
 
-namespace snug {
+namespace snug::http {
 namespace {
 
 constexpr const char* kFilter = "/filter";
@@ -24,14 +24,14 @@ constexpr const char* kBind = "/bind";
 constexpr std::array<std::string_view, 4> kPaths{kFilter, kPrioritize, kPreempt, kBind};
 
 std::string error_body(std::string_view path, std::string_view sentence) {
-  ReplyShape shape = ReplyShape::kBind;
-  if (path == kFilter) shape = ReplyShape::kFilter;
-  if (path == kPrioritize) shape = ReplyShape::kPrioritize;
-  if (path == kPreempt) shape = ReplyShape::kPreempt;
-  return write_error(shape, sentence);
+  codec::ReplyShape shape = codec::ReplyShape::kBind;
+  if (path == kFilter) shape = codec::ReplyShape::kFilter;
+  if (path == kPrioritize) shape = codec::ReplyShape::kPrioritize;
+  if (path == kPreempt) shape = codec::ReplyShape::kPreempt;
+  return codec::write_error(shape, sentence);
 }
 
-ServerBounds bounds_of(const Limits& limits) {
+HttpServerOptions bounds_of(const base::Limits& limits) {
   return {.threads = static_cast<std::size_t>(limits.max_connections),
           .thread_name = "snug-verbs",
           .keep_alive = std::chrono::milliseconds{limits.keep_alive_ms}};
@@ -57,20 +57,20 @@ std::optional<std::size_t> parse_length(std::string_view text) {
   return parsed.ec == std::errc{} ? length : static_cast<std::size_t>(-1);
 }
 
-std::optional<Refused> check_length(const RequestHead& request, std::size_t most) {
+std::optional<HttpRefusal> check_length(const RequestHead& request, std::size_t most) {
   switch (request.count("Content-Length")) {
     case 0:
-      return Refused{411, "the header Content-Length is missing; a request must have one"};
+      return HttpRefusal{411, "the header Content-Length is missing; a request must have one"};
     case 1:
       break;
     default:
-      return Refused{400, "the header Content-Length came more than once"};
+      return HttpRefusal{400, "the header Content-Length came more than once"};
   }
   const auto length = parse_length(request.value("Content-Length"));
-  if (!length) return Refused{400, "the header Content-Length must be a number of bytes"};
-  if (*length == 0) return Refused{400, "the body is empty; it must be a JSON object"};
+  if (!length) return HttpRefusal{400, "the header Content-Length must be a number of bytes"};
+  if (*length == 0) return HttpRefusal{400, "the body is empty; it must be a JSON object"};
   if (*length > most) {
-    return Refused{
+    return HttpRefusal{
         413, "the body is larger than the " + std::to_string(most) + " bytes that are allowed"};
   }
   return std::nullopt;
@@ -80,16 +80,17 @@ std::optional<Refused> check_length(const RequestHead& request, std::size_t most
 
 class ExtenderServer::Impl {
  public:
-  Impl(ExtenderHandlers handlers, HttpOptions options, const Limits& limits)
+  Impl(ExtenderHandlers handlers, HttpOptions options, const base::Limits& limits)
       : max_body_(static_cast<std::size_t>(limits.max_body_bytes)),
-        no_room_("other bodies fill the " + std::to_string(limits.max_body_bytes_at_once) +
-                 " bytes that are allowed at once (limit maxBodyBytesAtOnce); try again"),
-        bodies_(limits, [this] { server_.waiting_grew(); }),
+        memory_full_message_(
+            "other bodies fill the " + std::to_string(limits.max_body_bytes_at_once) +
+            " bytes that are allowed at once (limit maxBodyBytesAtOnce); try again"),
+        bodies_(limits, [this] { server_.notify_waiting(); }),
         handlers_(std::move(handlers)),
         server_({.answer = [this](const RequestHead& request,
                                   Connection& connection) { return answer(request, connection); },
                  .error_body = error_body,
-                 .waiting = [this] { return bodies_.waiting(); }},
+                 .waiting_for_memory = [this] { return bodies_.waiting(); }},
                 std::move(options), bounds_of(limits), limits) {}
 
   HttpServer& server() { return server_; }
@@ -99,44 +100,44 @@ class ExtenderServer::Impl {
   }
 
  private:
-  using Handler = std::function<Reply(std::string&)>;
+  using Handler = std::function<service::Reply(std::string&)>;
 
   /// Everything that can be said before the body is read.
-  [[nodiscard]] std::optional<Refused> check(const RequestHead& request) const {
+  [[nodiscard]] std::optional<HttpRefusal> check(const RequestHead& request) const {
     if (std::ranges::find(kPaths, request.path) == kPaths.end()) {
-      return Refused{404,
-                     "there are POST /filter, /prioritize, /preempt and /bind, and nothing else"};
+      return HttpRefusal{
+          404, "there are POST /filter, /prioritize, /preempt and /bind, and nothing else"};
     }
-    if (request.method != "POST") return Refused{405, "the method must be POST"};
+    if (request.method != "POST") return HttpRefusal{405, "the method must be POST"};
     if (request.count("Transfer-Encoding") > 0) {
-      return Refused{411, "Transfer-Encoding is not accepted; send a Content-Length"};
+      return HttpRefusal{411, "Transfer-Encoding is not accepted; send a Content-Length"};
     }
     if (request.count("Content-Encoding") > 0) {
-      return Refused{415, "Content-Encoding is not accepted; send the JSON as it is"};
+      return HttpRefusal{415, "Content-Encoding is not accepted; send the JSON as it is"};
     }
-    if (request.count("Range") > 0) return Refused{400, "the header Range is not accepted"};
+    if (request.count("Range") > 0) return HttpRefusal{400, "the header Range is not accepted"};
     if (!is_json_type(request.value("Content-Type"))) {
-      return Refused{415, "the header Content-Type must be application/json"};
+      return HttpRefusal{415, "the header Content-Type must be application/json"};
     }
     return check_length(request, max_body_);
   }
 
   HttpReply answer(const RequestHead& request, Connection& connection) {
-    if (const std::optional<Refused> refused = check(request)) {
+    if (const std::optional<HttpRefusal> refused = check(request)) {
       HttpReply reply = server_.refuse(request, *refused);
       if (refused->status == 405) reply.allow = "POST";
       return reply;
     }
     const std::size_t length = parse_length(request.value("Content-Length")).value_or(0);
-    const std::shared_ptr<BodyBuffers::Lent> body = bodies_.lend(length);
-    if (body == nullptr) return server_.refuse(request, {503, no_room_});
+    const std::shared_ptr<BodyBuffers::Buffer> body = bodies_.acquire(length);
+    if (body == nullptr) return server_.refuse(request, {503, memory_full_message_});
     // A reply may be as large as the body that it answers.
-    connection.keep_until_sent(body);
+    connection.keep_alive_until_sent(body);
     connection.begin_body();
     if (!connection.read_body(length, body->text())) {
       return server_.refuse_incomplete(request, connection);
     }
-    Reply reply = verb(request.path)(body->text());
+    service::Reply reply = verb(request.path)(body->text());
     return {.status = reply.status, .body = std::move(reply.body)};
   }
 
@@ -149,21 +150,22 @@ class ExtenderServer::Impl {
   }
 
   const std::size_t max_body_;
-  const std::string no_room_;
+  const std::string memory_full_message_;
   BodyBuffers bodies_;
   const ExtenderHandlers handlers_;
   HttpServer server_;
 };
 
-ExtenderServer::ExtenderServer(ExtenderHandlers handlers, HttpOptions options, const Limits& limits)
+ExtenderServer::ExtenderServer(ExtenderHandlers handlers, HttpOptions options,
+                               const base::Limits& limits)
     : impl_(std::make_unique<Impl>(std::move(handlers), std::move(options), limits)) {}
 ExtenderServer::~ExtenderServer() = default;
 
-Result<void> ExtenderServer::start() { return impl_->server().start(); }
+base::Result<void> ExtenderServer::start() { return impl_->server().start(); }
 int ExtenderServer::port() const { return impl_->server().port(); }
 bool ExtenderServer::drain(std::chrono::milliseconds at_most) {
   return impl_->server().drain(at_most);
 }
 void ExtenderServer::stop() { impl_->stop(); }
 
-}  // namespace snug
+}  // namespace snug::http

@@ -9,9 +9,9 @@
 #include <exception>
 #include <utility>
 
-#include "adapters/http/listen.hpp"
+#include "adapters/http/listening_socket.hpp"
 
-namespace snug {
+namespace snug::http {
 namespace {
 
 using std::chrono::milliseconds;
@@ -20,18 +20,18 @@ using std::chrono::milliseconds;
 /// other requests wait for a thread. A scheduler at work sends it within that time, and is answered
 /// sooner than by way of the loop. kProbeThreads: a probe's thread waits for no client, so that two
 /// are enough. Neither bounds what a client may do, so that they are not settable.
-constexpr int kStayMs = 5;
+constexpr int kNextRequestWaitMs = 5;
 constexpr std::size_t kProbeThreads = 2;
 
-constexpr std::string_view kLate = "the request did not arrive in time";
+constexpr std::string_view kTimeoutMessage = "the request did not arrive in time";
 
-const Clock& clock_of(const HttpOptions& options) {
-  static const SteadyClock steady;
+const base::Clock& clock_of(const HttpOptions& options) {
+  static const base::SteadyClock steady;
   return options.clock == nullptr ? steady : *options.clock;
 }
 
-LoopBounds loop_bounds(const ServerBounds& bounds, const Limits& limits) {
-  return {.open = bounds.threads + static_cast<std::size_t>(limits.max_queued_connections),
+ConnectionLoopOptions loop_bounds(const HttpServerOptions& bounds, const base::Limits& limits) {
+  return {.max_open = bounds.threads + static_cast<std::size_t>(limits.max_queued_connections),
           .backlog = static_cast<std::size_t>(limits.listen_backlog),
           .timers = {.head = milliseconds{limits.head_ms},
                      .idle = bounds.keep_alive,
@@ -80,8 +80,8 @@ std::string head_of(const HttpReply& reply, bool closes) {
 
 }  // namespace
 
-HttpServer::HttpServer(HttpHandlers handlers, HttpOptions options, ServerBounds bounds,
-                       const Limits& limits)
+HttpServer::HttpServer(HttpHandlers handlers, HttpOptions options, HttpServerOptions bounds,
+                       const base::Limits& limits)
     : handlers_(std::move(handlers)),
       options_(std::move(options)),
       bounds_(std::move(bounds)),
@@ -94,57 +94,59 @@ HttpServer::HttpServer(HttpHandlers handlers, HttpOptions options, ServerBounds 
 HttpServer::~HttpServer() { stop(); }
 
 ConnectionLoop::Hooks HttpServer::loop_hooks() {
-  return {
-      .open = [this](int fd) { return open(fd); },
-      .head_came = [this](Connected connection) { head_came(std::move(connection)); },
-      .head_late =
-          [this](Connection& connection) { refuse_head(connection, {408, std::string{kLate}}); },
-      .turn =
-          [this] {
-            return threads_.relieve(clock_.now(), limits_.min_bytes_per_s, handlers_.waiting());
-          }};
+  return {.open_connection = [this](int fd) { return open_connection(fd); },
+          .on_head = [this](ConnectionPtr connection) { on_head(std::move(connection)); },
+          .on_head_timeout =
+              [this](Connection& connection) {
+                refuse_head(connection, {408, std::string{kTimeoutMessage}});
+              },
+          .on_turn =
+              [this] {
+                return threads_.abort_slow(clock_.now(), limits_.min_bytes_per_s,
+                                           handlers_.waiting_for_memory());
+              }};
 }
 
 RequestThreads::Hooks HttpServer::thread_hooks(bool probes) {
   return {.serve = [this, probes](Connection& connection) { return serve(connection, probes); },
-          .served = [this](Connected connection,
-                           AfterRequest after) { loop_.take_back(std::move(connection), after); }};
+          .served = [this](ConnectionPtr connection,
+                           NextAction after) { loop_.take_back(std::move(connection), after); }};
 }
 
-HttpReply HttpServer::refuse(const RequestHead& request, const Refused& refused) const {
+HttpReply HttpServer::refuse(const RequestHead& request, const HttpRefusal& refused) const {
   return {.status = refused.status,
           .body = handlers_.error_body(request.path, refused.sentence),
-          .refused = true};
+          .closes_connection = true};
 }
 
 HttpReply HttpServer::refuse_incomplete(const RequestHead& request,
                                         const Connection& connection) const {
-  if (connection.timed_out()) return refuse(request, {408, std::string{kLate}});
+  if (connection.timed_out()) return refuse(request, {408, std::string{kTimeoutMessage}});
   return refuse(request, {400, "the body ended before its Content-Length"});
 }
 
-void HttpServer::refuse_head(Connection& connection, const Refused& refused) const {
-  const FirstLine first = read_first_line(connection.head());
+void HttpServer::refuse_head(Connection& connection, const HttpRefusal& refused) const {
+  const RequestLine first = read_request_line(connection.head());
   const HttpReply reply{.status = refused.status,
                         .body = handlers_.error_body(first.path, refused.sentence)};
-  connection.say(head_of(reply, true) + (first.method == "HEAD" ? "" : reply.body));
-  connection.end_sending();
+  connection.send_best_effort(head_of(reply, true) + (first.method == "HEAD" ? "" : reply.body));
+  connection.shutdown_send();
 }
 
-Result<void> HttpServer::start() {
+base::Result<void> HttpServer::start() {
   if (options_.tls) {
     // OpenSSL writes to sockets that the client may have closed, without MSG_NOSIGNAL.
     std::signal(SIGPIPE, SIG_IGN);
-    tls_ = std::make_unique<TlsKeeper>(*options_.tls, options_.on_problem);
-    if (Result<void> opened = tls_->open(); !opened) return opened;
+    tls_ = std::make_unique<TlsContextReloader>(*options_.tls, options_.on_problem);
+    if (base::Result<void> opened = tls_->open(); !opened) return opened;
   }
-  Result<Listening> listening =
+  base::Result<ListeningSocket> listening =
       listen_on(options_.host, options_.port, static_cast<int>(limits_.listen_backlog));
   if (!listening) return std::unexpected(std::move(listening.error()));
   port_ = listening->port;
   if (!loop_.start(listening->fd)) {
-    return fail(ErrorCode::kUnavailable,
-                "no thread or file descriptor is available for the server");
+    return base::fail(base::ErrorCode::kUnavailable,
+                      "no thread or file descriptor is available for the server");
   }
   return {};
 }
@@ -155,49 +157,49 @@ void HttpServer::stop() {
   probe_threads_.stop();
 }
 
-HttpServer::Connected HttpServer::open(int fd) {
+HttpServer::ConnectionPtr HttpServer::open_connection(int fd) {
   try {
     const std::shared_ptr<SSL_CTX> context = tls_ == nullptr ? nullptr : tls_->current();
     return std::make_unique<Connection>(fd, context.get(), limits_, clock_);
   } catch (const std::exception& error) {
     ::close(fd);
-    report(std::string{"a connection ended: "} + error.what());
+    report_problem(std::string{"a connection ended: "} + error.what());
     return nullptr;
   }
 }
 
-void HttpServer::head_came(Connected connection) {
-  switch (judge_head(*connection)) {
-    case Verdict::kRequest:
+void HttpServer::on_head(ConnectionPtr connection) {
+  switch (classify_head(*connection)) {
+    case HeadKind::kRequest:
       return threads_.submit(std::move(connection));
-    case Verdict::kProbe:
+    case HeadKind::kProbe:
       return probe_threads_.submit(std::move(connection));
-    case Verdict::kRefused:
-      return loop_.take_back(std::move(connection), AfterRequest::kDrop);
+    case HeadKind::kRefused:
+      return loop_.take_back(std::move(connection), NextAction::kDiscardInput);
   }
 }
 
-HttpServer::Verdict HttpServer::judge_head(Connection& connection) const {
+HttpServer::HeadKind HttpServer::classify_head(Connection& connection) const {
   auto head = read_head(connection.head(), limits_);
   if (!head) {
     refuse_head(connection, head.error());
-    return Verdict::kRefused;
+    return HeadKind::kRefused;
   }
   const bool probe = std::ranges::find(bounds_.probes, head->path) != bounds_.probes.end();
   connection.accept(std::move(*head));
-  return probe ? Verdict::kProbe : Verdict::kRequest;
+  return probe ? HeadKind::kProbe : HeadKind::kRequest;
 }
 
-AfterRequest HttpServer::serve(Connection& connection, bool probe) {
-  AfterRequest after = AfterRequest::kClose;
+NextAction HttpServer::serve(Connection& connection, bool probe) {
+  NextAction after = NextAction::kClose;
   try {
     do {
       connection.begin_request(!probe);
       after = serve_one(connection);
-    } while (after == AfterRequest::kAnother && !probe && stay(connection, after));
+    } while (after == NextAction::kKeepAlive && !probe && wait_for_next_head(connection, after));
   } catch (const std::exception& error) {
-    report(std::string{"a connection ended: "} + error.what());
-    after = AfterRequest::kClose;
+    report_problem(std::string{"a connection ended: "} + error.what());
+    after = NextAction::kClose;
   }
   return after;
 }
@@ -207,48 +209,49 @@ HttpReply HttpServer::answer(Connection& connection) const {
   try {
     return handlers_.answer(request, connection);
   } catch (const std::exception& error) {
-    report(std::string{"a request handler threw: "} + error.what());
+    report_problem(std::string{"a request handler threw: "} + error.what());
   } catch (...) {
-    report("a request handler threw an unknown exception");
+    report_problem("a request handler threw an unknown exception");
   }
   return refuse(request, {500, "an internal error; the log says more"});
 }
 
-AfterRequest HttpServer::serve_one(Connection& connection) {
+NextAction HttpServer::serve_one(Connection& connection) {
   const HttpReply reply = answer(connection);
   const RequestHead& request = connection.request();
-  const bool closes = reply.refused || !request.keep_alive || loop_.draining();
+  const bool closes = reply.closes_connection || !request.keep_alive || loop_.draining();
   const bool sent = connection.send_reply(
       head_of(reply, closes),
       request.method == "HEAD" ? std::string_view{} : std::string_view{reply.body});
   connection.end_request();
-  if (reply.refused) {
-    connection.end_sending();
-    return AfterRequest::kDrop;
+  if (reply.closes_connection) {
+    connection.shutdown_send();
+    return NextAction::kDiscardInput;
   }
-  return sent && !closes ? AfterRequest::kAnother : AfterRequest::kClose;
+  return sent && !closes ? NextAction::kKeepAlive : NextAction::kClose;
 }
 
-bool HttpServer::stay(Connection& connection, AfterRequest& after) const {
-  if (threads_.crowded()) return false;
+bool HttpServer::wait_for_next_head(Connection& connection, NextAction& after) const {
+  if (threads_.has_queue()) return false;
   std::array<pollfd, 2> fds{{{connection.socket(), POLLIN, 0}, {loop_.drain_fd(), POLLIN, 0}}};
-  if (!connection.holds_bytes() && ::poll(fds.data(), fds.size(), kStayMs) <= 0) return false;
+  if (!connection.has_buffered_bytes() && ::poll(fds.data(), fds.size(), kNextRequestWaitMs) <= 0)
+    return false;
   switch (connection.advance()) {
     case Connection::Step::kHead:
       break;
     case Connection::Step::kEnd:
-      after = AfterRequest::kClose;
+      after = NextAction::kClose;
       return false;
     default:
       return false;
   }
-  if (judge_head(connection) != Verdict::kRefused) return true;
-  after = AfterRequest::kDrop;
+  if (classify_head(connection) != HeadKind::kRefused) return true;
+  after = NextAction::kDiscardInput;
   return false;
 }
 
-void HttpServer::report(std::string_view problem) const {
+void HttpServer::report_problem(std::string_view problem) const {
   if (options_.on_problem) options_.on_problem(problem);
 }
 
-}  // namespace snug
+}  // namespace snug::http

@@ -22,16 +22,16 @@
 #include "adapters/http/connection_loop.hpp"
 #include "adapters/http/request_head.hpp"
 #include "adapters/http/request_threads.hpp"
-#include "adapters/http/tls_keeper.hpp"
+#include "adapters/http/tls_context_reloader.hpp"
 #include "snug/adapters/http/http_options.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/base/result.hpp"
 
-namespace snug {
+namespace snug::http {
 
 inline constexpr std::string_view kJsonType = "application/json; charset=utf-8";
 
-struct ServerBounds {
+struct HttpServerOptions {
   std::size_t threads = 0;
   const char* thread_name = "snug-http";
   std::chrono::milliseconds keep_alive{};
@@ -44,7 +44,7 @@ struct HttpReply {
   std::string content_type{kJsonType};
   std::string allow = {};  // the header Allow, of a 405
   /// The request was not read completely: the connection is closed after this reply.
-  bool refused = false;
+  bool closes_connection = false;
 };
 
 struct HttpHandlers {
@@ -54,59 +54,60 @@ struct HttpHandlers {
   /// The body of a refusal, in the shape that the client of this path expects.
   std::function<std::string(std::string_view path, std::string_view sentence)> error_body;
   /// How many requests have a thread and wait for memory that slow clients may hold.
-  std::function<std::size_t()> waiting = [] { return std::size_t{0}; };
+  std::function<std::size_t()> waiting_for_memory = [] { return std::size_t{0}; };
 };
 
 class HttpServer {
  public:
-  HttpServer(HttpHandlers handlers, HttpOptions options, ServerBounds bounds, const Limits& limits);
+  HttpServer(HttpHandlers handlers, HttpOptions options, HttpServerOptions bounds,
+             const base::Limits& limits);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  [[nodiscard]] Result<void> start();
+  [[nodiscard]] base::Result<void> start();
   [[nodiscard]] int port() const { return port_; }
   /// Accepts no more connections, closes idle ones and waits for the others; true: all have ended.
   bool drain(std::chrono::milliseconds at_most) { return loop_.drain(at_most); }
   void stop();
   /// To be called when the count of HttpHandlers::waiting has grown. Thread-safe.
-  void waiting_grew() { loop_.wake(); }
+  void notify_waiting() { loop_.wake(); }
 
   /// An error after which the connection is closed.
-  [[nodiscard]] HttpReply refuse(const RequestHead& request, const Refused& refused) const;
+  [[nodiscard]] HttpReply refuse(const RequestHead& request, const HttpRefusal& refused) const;
   /// Refuses a request whose body is incomplete.
   [[nodiscard]] HttpReply refuse_incomplete(const RequestHead& request,
                                             const Connection& connection) const;
 
  private:
-  using Connected = std::unique_ptr<Connection>;
-  enum class Verdict { kRequest, kProbe, kRefused };
+  using ConnectionPtr = std::unique_ptr<Connection>;
+  enum class HeadKind { kRequest, kProbe, kRefused };
 
   [[nodiscard]] ConnectionLoop::Hooks loop_hooks();
   [[nodiscard]] RequestThreads::Hooks thread_hooks(bool probes);
-  [[nodiscard]] Connected open(int fd);
-  void head_came(Connected connection);
+  [[nodiscard]] ConnectionPtr open_connection(int fd);
+  void on_head(ConnectionPtr connection);
   /// Reads the head, and refuses the request if the head is not valid.
-  [[nodiscard]] Verdict judge_head(Connection& connection) const;
-  void refuse_head(Connection& connection, const Refused& refused) const;
-  [[nodiscard]] AfterRequest serve(Connection& connection, bool probe);
-  [[nodiscard]] AfterRequest serve_one(Connection& connection);
+  [[nodiscard]] HeadKind classify_head(Connection& connection) const;
+  void refuse_head(Connection& connection, const HttpRefusal& refused) const;
+  [[nodiscard]] NextAction serve(Connection& connection, bool probe);
+  [[nodiscard]] NextAction serve_one(Connection& connection);
   [[nodiscard]] HttpReply answer(Connection& connection) const;
   /// Waits up to kStayMs for the next head. True: this thread serves it. False: `after` says what
   /// becomes of the connection.
-  [[nodiscard]] bool stay(Connection& connection, AfterRequest& after) const;
-  void report(std::string_view problem) const;
+  [[nodiscard]] bool wait_for_next_head(Connection& connection, NextAction& after) const;
+  void report_problem(std::string_view problem) const;
 
   const HttpHandlers handlers_;
   const HttpOptions options_;
-  const ServerBounds bounds_;
-  const Limits limits_;
-  const Clock& clock_;
-  std::unique_ptr<TlsKeeper> tls_;
+  const HttpServerOptions bounds_;
+  const base::Limits limits_;
+  const base::Clock& clock_;
+  std::unique_ptr<TlsContextReloader> tls_;
   int port_ = 0;
   ConnectionLoop loop_;
   RequestThreads threads_;
   RequestThreads probe_threads_;
 };
 
-}  // namespace snug
+}  // namespace snug::http

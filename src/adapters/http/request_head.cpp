@@ -4,14 +4,14 @@
 #include <ranges>
 #include <utility>
 
-namespace snug {
+namespace snug::http {
 namespace {
 
 constexpr std::string_view kLineEnd = "\r\n";
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
-bool same_word(std::string_view one, std::string_view other) {
+bool equals_ignoring_case(std::string_view one, std::string_view other) {
   return std::ranges::equal(one, other, {}, lower, lower);
 }
 
@@ -45,7 +45,7 @@ int hex_value(char c) {
 }
 
 /// Replaces %XX by its byte; a % without two hexadecimal digits stays as it is.
-std::string decoded(std::string_view text, bool plus_is_blank) {
+std::string percent_decoded(std::string_view text, bool plus_is_blank) {
   std::string result;
   result.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -61,16 +61,16 @@ std::string decoded(std::string_view text, bool plus_is_blank) {
   return result;
 }
 
-Refused too_long_a_header() {
+HttpRefusal header_too_long() {
   return {431, "a header is longer than the " + std::to_string(kMaxHeaderLine) +
                    " bytes that are allowed"};
 }
 
-Refused too_large(std::string_view head, const Limits& limits) {
+HttpRefusal head_too_large(std::string_view head, const base::Limits& limits) {
   std::string_view rest = head.substr(0, static_cast<std::size_t>(limits.max_header_bytes) + 1);
   take_line(rest);
   while (!rest.empty()) {
-    if (take_line(rest).size() > kMaxHeaderLine) return too_long_a_header();
+    if (take_line(rest).size() > kMaxHeaderLine) return header_too_long();
   }
   return {431, "the request's line and headers are larger than the " +
                    std::to_string(limits.max_header_bytes) + " bytes that are allowed"};
@@ -79,113 +79,115 @@ Refused too_large(std::string_view head, const Limits& limits) {
 /// Reads one head line by line; the first problem found is the refusal.
 class HeadReader {
  public:
-  explicit HeadReader(const Limits& limits) : most_(static_cast<std::size_t>(limits.max_headers)) {}
+  explicit HeadReader(const base::Limits& limits)
+      : max_headers_(static_cast<std::size_t>(limits.max_headers)) {}
 
   /// METHOD TARGET HTTP/1.x
-  [[nodiscard]] std::optional<Refused> take_first(std::string_view line) {
+  [[nodiscard]] std::optional<HttpRefusal> parse_request_line(std::string_view line) {
     const std::size_t method_end = std::min(line.find(' '), line.size());
     const std::size_t target_end = line.rfind(' ');
     if (target_end == std::string_view::npos || target_end <= method_end) return invalid_line();
     head_.method = line.substr(0, method_end);
     const std::string_view target = line.substr(method_end + 1, target_end - method_end - 1);
     const std::string_view version = line.substr(target_end + 1);
-    old_version_ = version == "HTTP/1.0";
-    if (version != "HTTP/1.1" && !old_version_) return invalid_line();
+    is_http_1_0_ = version == "HTTP/1.0";
+    if (version != "HTTP/1.1" && !is_http_1_0_) return invalid_line();
     const bool printable = std::ranges::none_of(
         target, [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f'; });
     if (!is_token(head_.method) || target.empty() || !printable) return invalid_line();
-    if (target.size() > kMaxTarget) return Refused{414, "the request's path is too long"};
-    take_target(target);
+    if (target.size() > kMaxTarget) return HttpRefusal{414, "the request's path is too long"};
+    parse_target(target);
     return std::nullopt;
   }
 
-  [[nodiscard]] std::optional<Refused> take_header(std::string_view line) {
-    if (line.size() + kLineEnd.size() > kMaxHeaderLine) return too_long_a_header();
-    if (head_.headers.size() == most_) {
-      return Refused{431, "the request has more than the " + std::to_string(most_) +
-                              " headers that are allowed"};
+  [[nodiscard]] std::optional<HttpRefusal> parse_header(std::string_view line) {
+    if (line.size() + kLineEnd.size() > kMaxHeaderLine) return header_too_long();
+    if (head_.headers.size() == max_headers_) {
+      return HttpRefusal{431, "the request has more than the " + std::to_string(max_headers_) +
+                                  " headers that are allowed"};
     }
     if (line.starts_with(' ') || line.starts_with('\t')) {
-      return Refused{400, "a header goes on in a second line; each must stand on one line"};
+      return HttpRefusal{400, "a header goes on in a second line; each must stand on one line"};
     }
     const std::size_t colon = line.find(':');
     const std::string_view name = line.substr(0, colon);
     if (colon == std::string_view::npos || !is_token(name)) {
-      return Refused{400, "a header must be NAME: VALUE, with no blank before the colon"};
+      return HttpRefusal{400, "a header must be NAME: VALUE, with no blank before the colon"};
     }
     head_.headers.push_back({name, trim(line.substr(colon + 1))});
     return std::nullopt;
   }
 
   /// To be called after the last header.
-  [[nodiscard]] std::expected<RequestHead, Refused> end() {
+  [[nodiscard]] std::expected<RequestHead, HttpRefusal> finish() {
     const std::size_t hosts = head_.count("Host");
     if (hosts > 1) return refused("the header Host came more than once");
-    if (hosts == 0 && !old_version_) {
+    if (hosts == 0 && !is_http_1_0_) {
       return refused("the header Host is missing; a request must have one");
     }
     for (const auto& [name, value] : head_.headers) {
-      if (same_word(name, "Connection") && !take_connection(value)) {
+      if (equals_ignoring_case(name, "Connection") && !parse_connection_header(value)) {
         return refused("the header Connection must be a list of names");
       }
-      if (!same_word(name, "Expect") || value.empty()) continue;
-      if (head_.expects_continue || !same_word(value, "100-continue")) {
+      if (!equals_ignoring_case(name, "Expect") || value.empty()) continue;
+      if (head_.expects_continue || !equals_ignoring_case(value, "100-continue")) {
         return refused("the header Expect may only be 100-continue, and come once", 417);
       }
       head_.expects_continue = true;
     }
-    head_.keep_alive = !closes_ && !old_version_;
+    head_.keep_alive = !connection_close_ && !is_http_1_0_;
     return std::move(head_);
   }
 
  private:
-  static Refused invalid_line() { return {400, "the request is no valid HTTP/1.1"}; }
+  static HttpRefusal invalid_line() { return {400, "the request is no valid HTTP/1.1"}; }
 
-  static std::unexpected<Refused> refused(std::string sentence, int status = 400) {
-    return std::unexpected(Refused{status, std::move(sentence)});
+  static std::unexpected<HttpRefusal> refused(std::string sentence, int status = 400) {
+    return std::unexpected(HttpRefusal{status, std::move(sentence)});
   }
 
-  void take_target(std::string_view target) {
+  void parse_target(std::string_view target) {
     const std::size_t mark = std::min(target.find('?'), target.size());
-    head_.path = decoded(target.substr(0, mark), false);
+    head_.path = percent_decoded(target.substr(0, mark), false);
     if (mark == target.size()) return;
     for (const auto part : std::views::split(target.substr(mark + 1), '&')) {
       const std::string_view pair{part.begin(), part.end()};
       if (pair.empty()) continue;
       const std::size_t equals = std::min(pair.find('='), pair.size());
-      head_.query.emplace_back(decoded(pair.substr(0, equals), true),
-                               decoded(pair.substr(std::min(equals + 1, pair.size())), true));
+      head_.query.emplace_back(
+          percent_decoded(pair.substr(0, equals), true),
+          percent_decoded(pair.substr(std::min(equals + 1, pair.size())), true));
     }
   }
 
   /// A list of options, of which `close` counts. False: it is not a list of tokens.
-  [[nodiscard]] bool take_connection(std::string_view value) {
+  [[nodiscard]] bool parse_connection_header(std::string_view value) {
     for (const auto part : std::views::split(value, ',')) {
       const std::string_view option = trim(std::string_view{part.begin(), part.end()});
       if (!option.empty() && !is_token(option)) return false;
-      if (same_word(option, "close")) closes_ = true;
+      if (equals_ignoring_case(option, "close")) connection_close_ = true;
     }
     return true;
   }
 
-  const std::size_t most_;
+  const std::size_t max_headers_;
   RequestHead head_;
-  bool old_version_ = false;  // HTTP/1.0
-  bool closes_ = false;
+  bool is_http_1_0_ = false;  // HTTP/1.0
+  bool connection_close_ = false;
 };
 
 /// Refuses what servers and proxies read in different ways: a bare LF, and control characters.
 /// Removes the CR LF at the end of `line`.
-std::optional<Refused> take_line_end(std::string_view& line) {
+std::optional<HttpRefusal> take_line_end(std::string_view& line) {
   if (!line.ends_with(kLineEnd)) {
-    return Refused{400, "a line of the request's head does not end with CR LF"};
+    return HttpRefusal{400, "a line of the request's head does not end with CR LF"};
   }
   line.remove_suffix(kLineEnd.size());
   const auto is_control = [](char c) {
     return (static_cast<unsigned char>(c) < ' ' && c != '\t') || c == '\x7f';
   };
   if (std::ranges::any_of(line, is_control)) {
-    return Refused{400, "the request's head has a control character within a line"};
+    return HttpRefusal{400, "the request's head has a control character within a line"};
   }
   return std::nullopt;
 }
@@ -194,12 +196,12 @@ std::optional<Refused> take_line_end(std::string_view& line) {
 
 std::size_t RequestHead::count(std::string_view name) const {
   return static_cast<std::size_t>(std::ranges::count_if(
-      headers, [&](const Header& header) { return same_word(header.name, name); }));
+      headers, [&](const Header& header) { return equals_ignoring_case(header.name, name); }));
 }
 
 std::string_view RequestHead::value(std::string_view name) const {
   const auto found = std::ranges::find_if(
-      headers, [&](const Header& header) { return same_word(header.name, name); });
+      headers, [&](const Header& header) { return equals_ignoring_case(header.name, name); });
   return found == headers.end() ? std::string_view{} : found->value;
 }
 
@@ -212,27 +214,28 @@ std::optional<std::size_t> find_head_end(std::string_view bytes, std::size_t see
   return found + kEmptyLine.size();
 }
 
-FirstLine read_first_line(std::string_view head) {
+RequestLine read_request_line(std::string_view head) {
   const std::string_view line = head.substr(0, head.find_first_of("\r\n"));
-  FirstLine first{.method = line.substr(0, line.find(' ')), .path = {}};
+  RequestLine first{.method = line.substr(0, line.find(' ')), .path = {}};
   first.path = line.substr(std::min(line.size(), first.method.size() + 1));
   first.path = first.path.substr(0, first.path.find_first_of(" ?"));
   return first;
 }
 
-std::expected<RequestHead, Refused> read_head(std::string_view head, const Limits& limits) {
+std::expected<RequestHead, HttpRefusal> read_head(std::string_view head,
+                                                  const base::Limits& limits) {
   if (head.size() > static_cast<std::size_t>(limits.max_header_bytes)) {
-    return std::unexpected(too_large(head, limits));
+    return std::unexpected(head_too_large(head, limits));
   }
   HeadReader reader(limits);
   std::string_view rest = head;
   for (bool first = true; first || rest.size() > kLineEnd.size(); first = false) {
     std::string_view line = take_line(rest);
-    std::optional<Refused> refused = take_line_end(line);
-    if (!refused) refused = first ? reader.take_first(line) : reader.take_header(line);
+    std::optional<HttpRefusal> refused = take_line_end(line);
+    if (!refused) refused = first ? reader.parse_request_line(line) : reader.parse_header(line);
     if (refused) return std::unexpected(std::move(*refused));
   }
-  return reader.end();
+  return reader.finish();
 }
 
-}  // namespace snug
+}  // namespace snug::http

@@ -13,10 +13,10 @@
 
 #include "snug/base/limits.hpp"
 
-namespace snug {
+namespace snug::http {
 
 /// Why a request is refused: the status, and one sentence for a person.
-struct Refused {
+struct HttpRefusal {
   int status = 400;
   std::string sentence;
 };
@@ -53,14 +53,14 @@ struct RequestHead {
 
 /// Parses a head that ends with its empty line, or is longer than max_header_bytes (and so
 /// refused).
-[[nodiscard]] std::expected<RequestHead, Refused> read_head(std::string_view head,
-                                                            const Limits& limits);
+[[nodiscard]] std::expected<RequestHead, HttpRefusal> read_head(std::string_view head,
+                                                                const base::Limits& limits);
 
 /// The first two words of a head that may be incomplete or invalid, for the reply to it.
-struct FirstLine {
+struct RequestLine {
   std::string_view method;
   std::string_view path;  // without the query, not decoded
 };
-[[nodiscard]] FirstLine read_first_line(std::string_view head);
+[[nodiscard]] RequestLine read_request_line(std::string_view head);
 
-}  // namespace snug
+}  // namespace snug::http

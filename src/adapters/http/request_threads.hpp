@@ -21,16 +21,16 @@
 #include "snug/base/clock.hpp"
 #include "snug/base/mutex.hpp"
 
-namespace snug {
+namespace snug::http {
 
 class RequestThreads {
  public:
-  using Connected = std::unique_ptr<Connection>;
+  using ConnectionPtr = std::unique_ptr<Connection>;
   /// Called by the threads. They must not throw.
   struct Hooks {
-    std::function<AfterRequest(Connection&)> serve;
+    std::function<NextAction(Connection&)> serve;
     /// Takes the connection back after serve().
-    std::function<void(Connected, AfterRequest)> served;
+    std::function<void(ConnectionPtr, NextAction)> served;
   };
 
   RequestThreads(std::size_t threads, const char* name, Hooks hooks);
@@ -38,46 +38,47 @@ class RequestThreads {
   RequestThreads(const RequestThreads&) = delete;
   RequestThreads& operator=(const RequestThreads&) = delete;
 
-  void submit(Connected connection);
+  void submit(ConnectionPtr connection);
   /// Whether requests wait for a thread.
-  [[nodiscard]] bool crowded() const { return crowded_; }
+  [[nodiscard]] bool has_queue() const { return has_queue_; }
   /// How many threads have no request.
-  [[nodiscard]] std::size_t idle() const;
+  [[nodiscard]] std::size_t idle_count() const;
   /// Ends slow connections, one for each request that waits: those that wait for a thread here, and
   /// `others`, which the caller counts. Connections that are ending already count as ended. True:
   /// requests waited.
-  bool relieve(TimePoint now, std::int64_t min_bytes_per_s, std::size_t others);
+  bool abort_slow(base::TimePoint now, std::int64_t min_bytes_per_s, std::size_t others);
   /// Closes every connection and returns when none is being served.
   void stop();
 
  private:
   /// A thread without a request.
-  struct Waiter {
-    Condition woken;
-    Connected connection;
+  struct IdleThread {
+    base::Condition woken;
+    ConnectionPtr connection;
   };
 
-  void work();
+  void run_thread();
   /// Waits for the next connection; null: the threads stop.
-  [[nodiscard]] Connected next() SNUG_REQUIRES(mutex_);
+  [[nodiscard]] ConnectionPtr next_connection() SNUG_REQUIRES(mutex_);
   /// Starts one more thread unless the bound is reached.
   void start_thread() SNUG_REQUIRES(mutex_);
   /// How many requests in the queue no thread is about to take.
-  [[nodiscard]] std::size_t waiting() const SNUG_REQUIRES(mutex_);
+  [[nodiscard]] std::size_t queued_without_thread() const SNUG_REQUIRES(mutex_);
 
-  const std::size_t most_;
+  const std::size_t max_threads_;
   const char* const name_;
   const Hooks hooks_;
-  std::atomic<bool> crowded_{false};
+  std::atomic<bool> has_queue_{false};
 
-  mutable Mutex mutex_;
+  mutable base::Mutex mutex_;
   bool stopping_ SNUG_GUARDED_BY(mutex_) = false;
   /// Threads that have just started or finished a request, and will take the next one.
-  std::size_t coming_ SNUG_GUARDED_BY(mutex_) = 0;
-  std::deque<Connected> queue_ SNUG_GUARDED_BY(mutex_);
+  std::size_t starting_ SNUG_GUARDED_BY(mutex_) = 0;
+  std::deque<ConnectionPtr> queue_ SNUG_GUARDED_BY(mutex_);
   std::unordered_set<Connection*> serving_ SNUG_GUARDED_BY(mutex_);
-  std::vector<Waiter*> waiters_ SNUG_GUARDED_BY(mutex_);  // the last one has waited the least
+  std::vector<IdleThread*> idle_threads_
+      SNUG_GUARDED_BY(mutex_);  // the last one has waited the least
   std::vector<std::thread> threads_ SNUG_GUARDED_BY(mutex_);
 };
 
-}  // namespace snug
+}  // namespace snug::http

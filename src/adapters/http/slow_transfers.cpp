@@ -2,17 +2,17 @@
 
 #include <algorithm>
 
-namespace snug {
+namespace snug::http {
 
-std::vector<std::size_t> pick_slow(std::span<const Transfer> all, TimePoint now,
-                                   std::int64_t min_bytes_per_s, std::size_t most) {
+std::vector<std::size_t> pick_slow_transfers(std::span<const Transfer> all, base::TimePoint now,
+                                             std::int64_t min_bytes_per_s, std::size_t most) {
   const auto rate = [&](std::size_t i) {
-    const std::chrono::duration<double> elapsed = now - all[i].since;
+    const std::chrono::duration<double> elapsed = now - all[i].started;
     return static_cast<double>(all[i].bytes) / elapsed.count();
   };
   std::vector<std::size_t> slow;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!all[i].waits || now - all[i].since < kSlowAfter) continue;
+    if (!all[i].is_blocked || now - all[i].started < kSlowTransferGrace) continue;
     if (rate(i) < static_cast<double>(min_bytes_per_s)) slow.push_back(i);
   }
   std::ranges::sort(slow, {}, rate);
@@ -20,4 +20,4 @@ std::vector<std::size_t> pick_slow(std::span<const Transfer> all, TimePoint now,
   return slow;
 }
 
-}  // namespace snug
+}  // namespace snug::http

@@ -1,6 +1,6 @@
 #include "adapters/kube/api_caller.hpp"
 
-namespace snug {
+namespace snug::kube {
 
 ApiCaller::ApiCaller(const ApiEndpoint& endpoint, const KubeOptions& options,
                      const KubeContext& context)
@@ -11,8 +11,8 @@ ApiCaller::ApiCaller(const ApiEndpoint& endpoint, const KubeOptions& options,
       pool_(endpoint, {static_cast<std::size_t>(context.limits.api_connections), timeout_,
                        std::chrono::milliseconds(context.limits.api_idle_ms)}) {}
 
-Result<ApiReply> ApiCaller::call_until(CallDeadline deadline, std::string_view what,
-                                       const ApiRequest& request) {
+base::Result<ApiReply> ApiCaller::call_until(CallDeadline deadline, std::string_view what,
+                                             const ApiRequest& request) {
   for (bool second = false;; second = true) {
     const auto view = credentials_.view();
     if (!view) return std::unexpected(view.error());
@@ -29,16 +29,17 @@ Result<ApiReply> ApiCaller::call_until(CallDeadline deadline, std::string_view w
   }
 }
 
-Result<ApiCaller::Attempt> ApiCaller::attempt(const ApiRequest& request, const CredentialView& view,
-                                              CallDeadline deadline) {
+base::Result<ApiCaller::Attempt> ApiCaller::attempt(const ApiRequest& request,
+                                                    const CredentialView& view,
+                                                    CallDeadline deadline) {
   auto first = attempt_once(request, view, deadline, false);
   if (!first || !first->exchange.stale) return first;
   return attempt_once(request, view, deadline, true);
 }
 
-Result<ApiCaller::Attempt> ApiCaller::attempt_once(const ApiRequest& request,
-                                                   const CredentialView& view,
-                                                   CallDeadline deadline, bool fresh) {
+base::Result<ApiCaller::Attempt> ApiCaller::attempt_once(const ApiRequest& request,
+                                                         const CredentialView& view,
+                                                         CallDeadline deadline, bool fresh) {
   auto lease = pool_.take(view.tls, deadline, fresh);
   if (!lease) return std::unexpected(lease.error());
   Attempt made;
@@ -53,12 +54,12 @@ Result<ApiCaller::Attempt> ApiCaller::attempt_once(const ApiRequest& request,
   return made;
 }
 
-Result<ApiReply> ApiCaller::conclude(const ApiRequest& request, Attempt&& attempt,
-                                     CallDeadline deadline) const {
+base::Result<ApiReply> ApiCaller::conclude(const ApiRequest& request, Attempt&& attempt,
+                                           CallDeadline deadline) const {
   const ApiExchange& exchange = attempt.exchange;
   if (attempt.too_large) {
-    return fail(ErrorCode::kTooLarge, "the API server's reply is larger than " +
-                                          std::to_string(max_reply_bytes_) + " bytes");
+    return base::fail(base::ErrorCode::kTooLarge, "the API server's reply is larger than " +
+                                                      std::to_string(max_reply_bytes_) + " bytes");
   }
   // The status of a refusal, or of a write's success, is enough even if the text was cut.
   const bool told = exchange.status >= 400 || (exchange.success() && request.method != "GET");
@@ -71,8 +72,8 @@ Result<ApiReply> ApiCaller::conclude(const ApiRequest& request, Attempt&& attemp
   const std::string why =
       late ? "it did not answer within " + std::to_string(timeout_.count()) + " ms" : exchange.why;
   const bool unknown = exchange.sent && request.method != "GET";
-  return fail(unknown ? ErrorCode::kUnknown : ErrorCode::kUnavailable,
-              "the API server failed: " + why);
+  return base::fail(unknown ? base::ErrorCode::kUnknown : base::ErrorCode::kUnavailable,
+                    "the API server failed: " + why);
 }
 
-}  // namespace snug
+}  // namespace snug::kube

@@ -8,7 +8,7 @@
 #include "adapters/kube/connection_pool.hpp"
 #include "adapters/kube/credentials.hpp"
 
-namespace snug {
+namespace snug::kube {
 
 struct ApiReply {
   int status = 0;
@@ -22,12 +22,12 @@ class ApiCaller {
   /// A reply of any status. kUnavailable: the request did not reach the API server; kUnknown: it
   /// may have reached it; kTooLarge: it was carried out, and its reply is over the limit. `what`
   /// names the call in the metrics.
-  [[nodiscard]] Result<ApiReply> call(std::string_view what, const ApiRequest& request) {
+  [[nodiscard]] base::Result<ApiReply> call(std::string_view what, const ApiRequest& request) {
     return call_until(new_deadline(), what, request);
   }
   /// For several calls that share one deadline.
-  [[nodiscard]] Result<ApiReply> call_until(CallDeadline deadline, std::string_view what,
-                                            const ApiRequest& request);
+  [[nodiscard]] base::Result<ApiReply> call_until(CallDeadline deadline, std::string_view what,
+                                                  const ApiRequest& request);
   [[nodiscard]] CallDeadline new_deadline() const {
     return std::chrono::steady_clock::now() + timeout_;
   }
@@ -41,18 +41,19 @@ class ApiCaller {
     bool too_large = false;
   };
 
-  [[nodiscard]] Result<Attempt> attempt(const ApiRequest& request, const CredentialView& view,
-                                        CallDeadline deadline);
-  [[nodiscard]] Result<Attempt> attempt_once(const ApiRequest& request, const CredentialView& view,
-                                             CallDeadline deadline, bool fresh);
-  [[nodiscard]] Result<ApiReply> conclude(const ApiRequest& request, Attempt&& attempt,
-                                          CallDeadline deadline) const;
+  [[nodiscard]] base::Result<Attempt> attempt(const ApiRequest& request, const CredentialView& view,
+                                              CallDeadline deadline);
+  [[nodiscard]] base::Result<Attempt> attempt_once(const ApiRequest& request,
+                                                   const CredentialView& view,
+                                                   CallDeadline deadline, bool fresh);
+  [[nodiscard]] base::Result<ApiReply> conclude(const ApiRequest& request, Attempt&& attempt,
+                                                CallDeadline deadline) const;
 
   const std::chrono::milliseconds timeout_;
   const std::size_t max_reply_bytes_;
-  Metrics& metrics_;
+  service::Metrics& metrics_;
   Credentials credentials_;
   ConnectionPool pool_;
 };
 
-}  // namespace snug
+}  // namespace snug::kube

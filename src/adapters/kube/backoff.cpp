@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
-namespace snug {
+namespace snug::kube {
 
-Backoff::Backoff(const Limits& limits, std::uint64_t seed)
+Backoff::Backoff(const base::Limits& limits, std::uint64_t seed)
     : first_(limits.backoff_first_ms),
       last_(std::max(limits.backoff_first_ms, limits.backoff_last_ms)),
       reset_(limits.backoff_reset_ms),
       step_(first_),
       random_(seed) {}
 
-std::chrono::milliseconds Backoff::next(TimePoint now) {
+std::chrono::milliseconds Backoff::next(base::TimePoint now) {
   if (now - quiet_since_ >= reset_) step_ = first_;
   const std::chrono::milliseconds jitter(
       std::uniform_int_distribution<std::int64_t>(0, step_.count())(random_));
@@ -21,4 +21,4 @@ std::chrono::milliseconds Backoff::next(TimePoint now) {
   return wait;
 }
 
-}  // namespace snug
+}  // namespace snug::kube

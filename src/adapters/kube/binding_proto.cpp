@@ -4,12 +4,12 @@
 
 #include "snug/codec/proto_wire.hpp"
 
-namespace snug {
+namespace snug::kube {
 namespace {
 
 // The numbers of the fields are those of Kubernetes' generated.proto.
 
-std::string metadata(const Binding& binding) {
+std::string metadata(const service::Binding& binding) {
   std::string bytes;
   protozero::pbf_writer writer{bytes};
   writer.add_string(1, binding.pod);
@@ -23,7 +23,7 @@ std::string metadata(const Binding& binding) {
   return bytes;
 }
 
-std::string target(const Binding& binding) {
+std::string target(const service::Binding& binding) {
   std::string bytes;
   protozero::pbf_writer writer{bytes};
   writer.add_string(1, "Node");
@@ -34,8 +34,8 @@ std::string target(const Binding& binding) {
 
 }  // namespace
 
-std::string binding_proto(const Binding& binding) {
-  std::string bytes{kEnvelopeMark};
+std::string binding_proto(const service::Binding& binding) {
+  std::string bytes{codec::kEnvelopeMark};
   protozero::pbf_writer unknown{bytes};
   {
     protozero::pbf_writer type{unknown, 1};
@@ -49,4 +49,4 @@ std::string binding_proto(const Binding& binding) {
   return bytes;
 }
 
-}  // namespace snug
+}  // namespace snug::kube

@@ -5,9 +5,9 @@
 
 #include "snug/service/ports.hpp"
 
-namespace snug {
+namespace snug::kube {
 
 /// core/v1 Binding in its envelope; its type is kProtobufType (codec/proto_wire).
-[[nodiscard]] std::string binding_proto(const Binding& binding);
+[[nodiscard]] std::string binding_proto(const service::Binding& binding);
 
-}  // namespace snug
+}  // namespace snug::kube

@@ -18,7 +18,7 @@
 
 #include "adapters/kube/proxy.hpp"
 
-namespace snug {
+namespace snug::kube {
 namespace {
 
 using Real = std::chrono::steady_clock;
@@ -435,12 +435,13 @@ std::string ApiConnection::Curl::describe(CURLcode code) const {
   }
 }
 
-Result<std::unique_ptr<ApiConnection>> ApiConnection::make(const ApiEndpoint& endpoint,
-                                                           PemTextsPtr tls,
-                                                           const SocketTimes& times) {
+base::Result<std::unique_ptr<ApiConnection>> ApiConnection::make(const ApiEndpoint& endpoint,
+                                                                 PemTextsPtr tls,
+                                                                 const SocketTimes& times) {
   auto curl = start_libcurl() ? std::make_unique<Curl>(endpoint, std::move(tls), times) : nullptr;
   if (curl == nullptr || !curl->set_up(endpoint)) {
-    return fail(ErrorCode::kInternal, "libcurl cannot be set up for " + server_url(endpoint));
+    return base::fail(base::ErrorCode::kInternal,
+                      "libcurl cannot be set up for " + server_url(endpoint));
   }
   return std::unique_ptr<ApiConnection>(new ApiConnection(std::move(curl)));
 }
@@ -458,4 +459,4 @@ void ApiConnection::abort() { curl_->abort(); }
 
 const PemTextsPtr& ApiConnection::tls() const { return curl_->tls(); }
 
-}  // namespace snug
+}  // namespace snug::kube

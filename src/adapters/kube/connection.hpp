@@ -11,9 +11,9 @@
 
 #include "adapters/kube/exchange.hpp"
 #include "adapters/kube/pem.hpp"
-#include "snug/adapters/kube/endpoint.hpp"
+#include "snug/adapters/kube/api_endpoint.hpp"
 
-namespace snug {
+namespace snug::kube {
 
 struct SocketTimes {
   std::chrono::milliseconds connect;  // until TCP, the proxy and TLS are ready
@@ -27,9 +27,8 @@ class ApiConnection {
  public:
   /// Connects with the first run(). `tls` may be null for plain http only. kInternal: libcurl
   /// refuses to be set up.
-  [[nodiscard]] static Result<std::unique_ptr<ApiConnection>> make(const ApiEndpoint& endpoint,
-                                                                   PemTextsPtr tls,
-                                                                   const SocketTimes& times);
+  [[nodiscard]] static base::Result<std::unique_ptr<ApiConnection>> make(
+      const ApiEndpoint& endpoint, PemTextsPtr tls, const SocketTimes& times);
   ~ApiConnection();
   ApiConnection(const ApiConnection&) = delete;
   ApiConnection& operator=(const ApiConnection&) = delete;
@@ -51,4 +50,4 @@ class ApiConnection {
   std::unique_ptr<Curl> curl_;
 };
 
-}  // namespace snug
+}  // namespace snug::kube

@@ -1,6 +1,6 @@
 #include "adapters/kube/connection_pool.hpp"
 
-namespace snug {
+namespace snug::kube {
 
 ConnectionPool::ConnectionPool(const ApiEndpoint& endpoint, const Settings& settings)
     : endpoint_(endpoint), settings_(settings) {}
@@ -20,19 +20,19 @@ std::unique_ptr<ApiConnection> ConnectionPool::reuse(const PemTextsPtr& tls, boo
   return nullptr;
 }
 
-Result<ConnectionPool::Lease> ConnectionPool::take(const PemTextsPtr& tls, CallDeadline deadline,
-                                                   bool fresh) {
+base::Result<ConnectionPool::Lease> ConnectionPool::take(const PemTextsPtr& tls,
+                                                         CallDeadline deadline, bool fresh) {
   Connections ended;  // closed after the lock
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto is_free = [this]() SNUG_REQUIRES(mutex_) { return lent_.size() < settings_.size; };
   if (!free_.wait_until(mutex_, deadline, is_free)) {
-    return fail(ErrorCode::kUnavailable, "all connections to the API server are busy");
+    return base::fail(base::ErrorCode::kUnavailable, "all connections to the API server are busy");
   }
   auto connection = reuse(tls, fresh, ended);
   if (connection == nullptr) {
     const SocketTimes times{.connect = settings_.timeout, .silence = settings_.timeout};
     auto made = ApiConnection::make(endpoint_, tls, times);
-    if (!made) return fail(ErrorCode::kUnavailable, made.error().message);
+    if (!made) return base::fail(base::ErrorCode::kUnavailable, made.error().message);
     connection = *std::move(made);
   }
   if (aborting_) connection->abort();
@@ -41,7 +41,7 @@ Result<ConnectionPool::Lease> ConnectionPool::take(const PemTextsPtr& tls, CallD
 }
 
 void ConnectionPool::give_back(std::unique_ptr<ApiConnection> connection, bool spoiled) {
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::erase(lent_, connection.get());
   if (!spoiled && !aborting_) {
     idle_.push_back(Idle{std::move(connection), std::chrono::steady_clock::now()});
@@ -50,9 +50,9 @@ void ConnectionPool::give_back(std::unique_ptr<ApiConnection> connection, bool s
 }
 
 void ConnectionPool::abort_all() {
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   aborting_ = true;
   for (ApiConnection* connection : lent_) connection->abort();
 }
 
-}  // namespace snug
+}  // namespace snug::kube

@@ -11,7 +11,7 @@
 #include "adapters/kube/connection.hpp"
 #include "snug/base/mutex.hpp"
 
-namespace snug {
+namespace snug::kube {
 
 class ConnectionPool {
  public:
@@ -46,7 +46,7 @@ class ConnectionPool {
   ConnectionPool& operator=(const ConnectionPool&) = delete;
 
   /// Waits for a free connection until the deadline. `fresh` asks for one that was not used yet.
-  [[nodiscard]] Result<Lease> take(const PemTextsPtr& tls, CallDeadline deadline, bool fresh)
+  [[nodiscard]] base::Result<Lease> take(const PemTextsPtr& tls, CallDeadline deadline, bool fresh)
       SNUG_EXCLUDES(mutex_);
   /// Aborts all that are lent, and those lent from now on.
   void abort_all() SNUG_EXCLUDES(mutex_);
@@ -66,11 +66,11 @@ class ConnectionPool {
   const ApiEndpoint endpoint_;
   const Settings settings_;
 
-  Mutex mutex_;
-  Condition free_;
+  base::Mutex mutex_;
+  base::Condition free_;
   std::vector<Idle> idle_ SNUG_GUARDED_BY(mutex_);  // the last one was used last
   std::vector<ApiConnection*> lent_ SNUG_GUARDED_BY(mutex_);
   bool aborting_ SNUG_GUARDED_BY(mutex_) = false;
 };
 
-}  // namespace snug
+}  // namespace snug::kube

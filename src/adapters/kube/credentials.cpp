@@ -2,33 +2,34 @@
 
 #include <algorithm>
 
-#include "adapters/kube/text.hpp"
+#include "adapters/kube/api_text.hpp"
 
-namespace snug {
+namespace snug::kube {
 namespace {
 
-Result<std::string> resolve(const CredentialText& source, const Limits& limits) {
+base::Result<std::string> resolve(const CredentialText& source, const base::Limits& limits) {
   if (!source.text.empty() || source.path.empty()) return source.text;
   auto text = read_small_file(source.path, static_cast<std::size_t>(limits.max_config_bytes));
-  if (text && text->empty()) return fail(ErrorCode::kInvalid, source.path + " is empty");
+  if (text && text->empty())
+    return base::fail(base::ErrorCode::kInvalid, source.path + " is empty");
   return text;
 }
 
 /// A token goes into a header line: nothing but visible ASCII may stand in it.
-Result<std::string> resolve_token(const CredentialText& source, const Limits& limits) {
+base::Result<std::string> resolve_token(const CredentialText& source, const base::Limits& limits) {
   auto token = resolve(source, limits);
   if (!token) return token;
   const auto is_space = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
   while (!token->empty() && is_space(token->back())) token->pop_back();
   token->erase(token->begin(), std::ranges::find_if_not(*token, is_space));
   if (!std::ranges::all_of(*token, [](char c) { return c > ' ' && c < '\x7f'; })) {
-    return fail(ErrorCode::kInvalid, (source.path.empty() ? "the token" : source.path) +
-                                         " holds characters that no bearer token has");
+    return base::fail(base::ErrorCode::kInvalid, (source.path.empty() ? "the token" : source.path) +
+                                                     " holds characters that no bearer token has");
   }
   return token;
 }
 
-Result<PemTexts> resolve_pem(const ApiEndpoint& endpoint, const Limits& limits) {
+base::Result<PemTexts> resolve_pem(const ApiEndpoint& endpoint, const base::Limits& limits) {
   PemTexts pem;
   struct Part {
     const CredentialText& source;
@@ -49,15 +50,15 @@ Result<PemTexts> resolve_pem(const ApiEndpoint& endpoint, const Limits& limits) 
 Credentials::Credentials(const ApiEndpoint& endpoint, const KubeContext& context)
     : endpoint_(endpoint), limits_(context.limits), log_(context.log), clock_(context.clock) {}
 
-Result<CredentialView> Credentials::view() {
-  const MutexLock lock(mutex_);
+base::Result<CredentialView> Credentials::view() {
+  const base::MutexLock lock(mutex_);
   if (!loaded_ || clock_.now() >= next_read_) reread();
   if (!loaded_) return std::unexpected(problem_);
   return view_;
 }
 
 bool Credentials::renew(const CredentialView& used) {
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (view_.token == used.token && view_.tls == used.tls) reread();
   return loaded_ && (view_.token != used.token || view_.tls != used.tls);
 }
@@ -73,16 +74,16 @@ void Credentials::reread() {
     }
   }
   if (!texts) {
-    problem_ = Error{ErrorCode::kUnavailable,
-                     "the API server's credentials cannot be read: " + texts.error().message};
-    log_.write(LogLevel::kWarn, problem_.message);
+    problem_ = base::Error{base::ErrorCode::kUnavailable,
+                           "the API server's credentials cannot be read: " + texts.error().message};
+    log_.write(service::LogLevel::kWarn, problem_.message);
     return;
   }
   view_.token = texts->token;
   loaded_ = true;
 }
 
-Result<Credentials::Texts> Credentials::read_texts() const {
+base::Result<Credentials::Texts> Credentials::read_texts() const {
   auto token = resolve_token(endpoint_.token, limits_);
   if (!token) return std::unexpected(token.error());
   auto pem = resolve_pem(endpoint_, limits_);
@@ -90,7 +91,7 @@ Result<Credentials::Texts> Credentials::read_texts() const {
   return Texts{*std::move(token), *std::move(pem)};
 }
 
-Result<void> check_credentials(const ApiEndpoint& endpoint, const Limits& limits) {
+base::Result<void> check_credentials(const ApiEndpoint& endpoint, const base::Limits& limits) {
   const auto token = resolve_token(endpoint.token, limits);
   if (!token) return std::unexpected(token.error());
   const auto pem = resolve_pem(endpoint, limits);
@@ -99,4 +100,4 @@ Result<void> check_credentials(const ApiEndpoint& endpoint, const Limits& limits
   return check_pem(*pem);
 }
 
-}  // namespace snug
+}  // namespace snug::kube

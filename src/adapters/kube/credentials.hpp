@@ -6,11 +6,11 @@
 #include <string>
 
 #include "adapters/kube/pem.hpp"
-#include "snug/adapters/kube/endpoint.hpp"
+#include "snug/adapters/kube/api_endpoint.hpp"
 #include "snug/adapters/kube/kube_context.hpp"
 #include "snug/base/mutex.hpp"
 
-namespace snug {
+namespace snug::kube {
 
 struct CredentialView {
   std::string token;  // empty: none
@@ -22,7 +22,7 @@ class Credentials {
   Credentials(const ApiEndpoint& endpoint, const KubeContext& context);
 
   /// An error only while nothing usable was ever read.
-  [[nodiscard]] Result<CredentialView> view() SNUG_EXCLUDES(mutex_);
+  [[nodiscard]] base::Result<CredentialView> view() SNUG_EXCLUDES(mutex_);
   /// Reads the files now, since `used` was refused. True: there are other credentials to try.
   [[nodiscard]] bool renew(const CredentialView& used) SNUG_EXCLUDES(mutex_);
 
@@ -33,21 +33,22 @@ class Credentials {
   };
 
   void reread() SNUG_REQUIRES(mutex_);
-  [[nodiscard]] Result<Texts> read_texts() const;
+  [[nodiscard]] base::Result<Texts> read_texts() const;
 
   const ApiEndpoint endpoint_;
-  const Limits limits_;
-  Log& log_;
-  const Clock& clock_;
+  const base::Limits limits_;
+  service::Log& log_;
+  const base::Clock& clock_;
 
-  Mutex mutex_;
-  TimePoint next_read_ SNUG_GUARDED_BY(mutex_){};
+  base::Mutex mutex_;
+  base::TimePoint next_read_ SNUG_GUARDED_BY(mutex_){};
   bool loaded_ SNUG_GUARDED_BY(mutex_) = false;
-  Error problem_ SNUG_GUARDED_BY(mutex_);  // while nothing is loaded
+  base::Error problem_ SNUG_GUARDED_BY(mutex_);  // while nothing is loaded
   CredentialView view_ SNUG_GUARDED_BY(mutex_);
 };
 
 /// Whether everything that the endpoint names can be read and used.
-[[nodiscard]] Result<void> check_credentials(const ApiEndpoint& endpoint, const Limits& limits);
+[[nodiscard]] base::Result<void> check_credentials(const ApiEndpoint& endpoint,
+                                                   const base::Limits& limits);
 
-}  // namespace snug
+}  // namespace snug::kube

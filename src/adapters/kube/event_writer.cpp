@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "adapters/kube/text.hpp"
+#include "adapters/kube/api_text.hpp"
 
-namespace snug {
+namespace snug::kube {
 namespace {
 
 // Limits of the API server's own, for events.
@@ -51,7 +51,7 @@ EventWriter::EventWriter(ApiCaller& caller, const KubeOptions& options, const Ku
 
 EventWriter::~EventWriter() {
   {
-    const MutexLock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     ending_ = true;
     wake_.notify_all();
   }
@@ -59,10 +59,10 @@ EventWriter::~EventWriter() {
   thread_.join();
 }
 
-void EventWriter::warn(const Notice& notice) {
+void EventWriter::warn(const service::Notice& notice) {
   std::string key = notice.uid;
   key.append("\n").append(notice.reason).append("\n").append(notice.note);
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   forget_old();
   if (recent_index_.contains(key)) return;
   if (queue_.size() >= static_cast<std::size_t>(limits_.max_queued_events)) {
@@ -78,7 +78,7 @@ void EventWriter::warn(const Notice& notice) {
 
 void EventWriter::forget_old() {
   const std::chrono::milliseconds window(limits_.event_repeat_ms);
-  const TimePoint now = clock_.now();
+  const base::TimePoint now = clock_.now();
   while (!recent_.empty() && now - recent_.front().first >= window) forget_oldest();
 }
 
@@ -88,11 +88,11 @@ void EventWriter::forget_oldest() {
 }
 
 void EventWriter::run() {
-  MutexLock lock(mutex_);
+  base::MutexLock lock(mutex_);
   while (true) {
     wake_.wait(mutex_, [this]() SNUG_REQUIRES(mutex_) { return ending_ || !queue_.empty(); });
     if (ending_) return;
-    const Notice next = std::move(queue_.front());
+    const service::Notice next = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();
     write(next);
@@ -100,11 +100,11 @@ void EventWriter::run() {
   }
 }
 
-void EventWriter::write(const Notice& notice) {
+void EventWriter::write(const service::Notice& notice) {
   auto valid = check_name("namespace", notice.name_space);
   if (valid) valid = check_name(notice.lease ? "Lease" : "pod", notice.pod);
   if (!valid) {
-    log_.write(LogLevel::kWarn, "no event is written: " + valid.error().message);
+    log_.write(service::LogLevel::kWarn, "no event is written: " + valid.error().message);
     return;
   }
   ApiRequest request;
@@ -114,12 +114,13 @@ void EventWriter::write(const Notice& notice) {
   request.body = event_json(notice);
   const auto reply = caller_.call("event", request);
   if (reply && reply->status < 300) return;
-  log_.write(LogLevel::kWarn, "the event `" + notice.reason + "` about pod " + notice.name_space +
-                                  "/" + notice.pod + " was not written: " +
-                                  (reply ? status_message(reply->body) : reply.error().message));
+  log_.write(
+      service::LogLevel::kWarn,
+      "the event `" + notice.reason + "` about pod " + notice.name_space + "/" + notice.pod +
+          " was not written: " + (reply ? status_message(reply->body) : reply.error().message));
 }
 
-std::string EventWriter::event_json(const Notice& notice) {
+std::string EventWriter::event_json(const service::Notice& notice) {
   const nlohmann::json event = {
       {"apiVersion", "events.k8s.io/v1"},
       {"kind", "Event"},
@@ -141,4 +142,4 @@ std::string EventWriter::event_json(const Notice& notice) {
   return event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-}  // namespace snug
+}  // namespace snug::kube

@@ -13,7 +13,7 @@
 #include "adapters/kube/api_caller.hpp"
 #include "snug/base/mutex.hpp"
 
-namespace snug {
+namespace snug::kube {
 
 class EventWriter {
  public:
@@ -23,31 +23,31 @@ class EventWriter {
   EventWriter(const EventWriter&) = delete;
   EventWriter& operator=(const EventWriter&) = delete;
 
-  void warn(const Notice& notice) SNUG_EXCLUDES(mutex_);
+  void warn(const service::Notice& notice) SNUG_EXCLUDES(mutex_);
 
  private:
   void forget_old() SNUG_REQUIRES(mutex_);
   void forget_oldest() SNUG_REQUIRES(mutex_);
   void run() SNUG_EXCLUDES(mutex_);
-  void write(const Notice& notice);
-  [[nodiscard]] std::string event_json(const Notice& notice);
+  void write(const service::Notice& notice);
+  [[nodiscard]] std::string event_json(const service::Notice& notice);
 
   ApiCaller& caller_;
-  Metrics& metrics_;
-  Log& log_;
-  const Clock& clock_;
-  const Limits limits_;
+  service::Metrics& metrics_;
+  service::Log& log_;
+  const base::Clock& clock_;
+  const base::Limits limits_;
   const std::string host_;
   std::mt19937_64 random_;  // used by the writing thread alone
 
-  Mutex mutex_;
-  Condition wake_;
-  std::deque<Notice> queue_ SNUG_GUARDED_BY(mutex_);
+  base::Mutex mutex_;
+  base::Condition wake_;
+  std::deque<service::Notice> queue_ SNUG_GUARDED_BY(mutex_);
   /// The recent events and their times, the oldest first, and an index of them.
-  std::deque<std::pair<TimePoint, std::string>> recent_ SNUG_GUARDED_BY(mutex_);
+  std::deque<std::pair<base::TimePoint, std::string>> recent_ SNUG_GUARDED_BY(mutex_);
   std::unordered_set<std::string> recent_index_ SNUG_GUARDED_BY(mutex_);
   bool ending_ SNUG_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 
-}  // namespace snug
+}  // namespace snug::kube

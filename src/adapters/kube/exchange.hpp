@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace snug {
+namespace snug::kube {
 
 /// Real time: it bounds waits on sockets.
 using CallDeadline = std::chrono::steady_clock::time_point;
@@ -45,4 +45,4 @@ struct ReplyHandlers {
   std::function<bool(std::string_view)> on_piece = [](std::string_view) { return true; };
 };
 
-}  // namespace snug
+}  // namespace snug::kube

@@ -7,14 +7,14 @@
 #include <random>
 
 #include "adapters/kube/api_caller.hpp"
+#include "adapters/kube/api_text.hpp"
 #include "adapters/kube/binding_proto.hpp"
 #include "adapters/kube/event_writer.hpp"
-#include "adapters/kube/text.hpp"
 #include "snug/base/mutex.hpp"
 #include "snug/codec/kube_objects.hpp"
 #include "snug/codec/proto_wire.hpp"
 
-namespace snug {
+namespace snug::kube {
 namespace {
 
 constexpr const char* kMetadataOnly =
@@ -38,7 +38,7 @@ std::string pod_path(std::string_view name_space, std::string_view name) {
   return path.append(name_space).append("/pods/").append(name);
 }
 
-Result<void> check_pod_name(std::string_view name_space, std::string_view name) {
+base::Result<void> check_pod_name(std::string_view name_space, std::string_view name) {
   if (auto valid = check_name("namespace", name_space); !valid) return valid;
   return check_name("pod", name);
 }
@@ -62,28 +62,28 @@ bool is_refusal(const ApiReply& reply) {
 }
 
 /// What a refusal by the API server says about a write.
-ErrorCode code_of_refusal(int status) {
+base::ErrorCode code_of_refusal(int status) {
   switch (status) {
     case 404:
-      return ErrorCode::kNotFound;
+      return base::ErrorCode::kNotFound;
     case 408:
-      return ErrorCode::kUnknown;
+      return base::ErrorCode::kUnknown;
     case 409:
-      return ErrorCode::kConflict;
+      return base::ErrorCode::kConflict;
     case 429:
-      return ErrorCode::kUnavailable;
+      return base::ErrorCode::kUnavailable;
     default:
-      return ErrorCode::kInvalid;
+      return base::ErrorCode::kInvalid;
   }
 }
 
 /// What a reply says about a write.
-Result<void> write_outcome(const std::string& what, const ApiReply& reply) {
+base::Result<void> write_outcome(const std::string& what, const ApiReply& reply) {
   if (reply.status >= 200 && reply.status < 300) return {};
   const bool refused = is_refusal(reply);
-  return fail(refused ? code_of_refusal(reply.status) : ErrorCode::kUnknown,
-              who_answered(!refused && reply.status < 500) + std::to_string(reply.status) + " to " +
-                  what + ": " + status_message(reply.body));
+  return base::fail(refused ? code_of_refusal(reply.status) : base::ErrorCode::kUnknown,
+                    who_answered(!refused && reply.status < 500) + std::to_string(reply.status) +
+                        " to " + what + ": " + status_message(reply.body));
 }
 
 /// The name of the first object of a list; empty: there is none.
@@ -105,20 +105,21 @@ struct KubeApi::State {
         caller(endpoint, the_options, context),
         events(caller, the_options, context) {}
 
-  Result<void> patch_room(CallDeadline deadline, const std::string& path, Generation room);
-  Result<std::string> some_node(CallDeadline deadline);
-  Result<void> touch_some_node(CallDeadline deadline, Generation room);
+  base::Result<void> patch_room(CallDeadline deadline, const std::string& path,
+                                base::Generation room);
+  base::Result<std::string> some_node(CallDeadline deadline);
+  base::Result<void> touch_some_node(CallDeadline deadline, base::Generation room);
   std::string known_node() SNUG_EXCLUDES(mutex);
   void remember_node(const std::string& name) SNUG_EXCLUDES(mutex);
 
   const KubeOptions options;
-  const Limits limits;
-  const Clock& clock;
+  const base::Limits limits;
+  const base::Clock& clock;
   const std::string process;  // a random word, so that processes do not write the same values
   std::atomic<std::uint64_t> touches{0};
   ApiCaller caller;
   EventWriter events;
-  Mutex mutex;
+  base::Mutex mutex;
   std::string node SNUG_GUARDED_BY(mutex);  // touched last; empty: none is known
 };
 
@@ -128,7 +129,7 @@ KubeApi::KubeApi(const ApiEndpoint& endpoint, const KubeOptions& options,
 
 KubeApi::~KubeApi() = default;
 
-Result<void> KubeApi::bind(const Binding& binding) {
+base::Result<void> KubeApi::bind(const service::Binding& binding) {
   if (auto valid = check_pod_name(binding.name_space, binding.pod); !valid) return valid;
   if (auto valid = check_name("node", binding.node); !valid) return valid;
   ApiRequest request;
@@ -137,21 +138,21 @@ Result<void> KubeApi::bind(const Binding& binding) {
   // that none is carried out after this Snug has ceased to lead (docs/decisions/0023).
   request.target = pod_path(binding.name_space, binding.pod) +
                    "/binding?timeout=" + std::to_string(state_->options.api_timeout.count()) + "ms";
-  if (binding.not_after != TimePoint::max()) {
+  if (binding.not_after != base::TimePoint::max()) {
     request.not_after =
         std::chrono::steady_clock::now() + (binding.not_after - state_->clock.now());
   }
-  request.content_type = kProtobufType;
+  request.content_type = codec::kProtobufType;
   request.body = binding_proto(binding);
   const auto reply = state_->caller.call("bind", request);
   if (reply) return write_outcome("the binding", *reply);
   // A success whose text is too long is a success.
-  if (reply.error().code == ErrorCode::kTooLarge) return {};
+  if (reply.error().code == base::ErrorCode::kTooLarge) return {};
   return std::unexpected(reply.error());
 }
 
-Result<std::optional<PodFacts>> KubeApi::get_pod(std::string_view name_space,
-                                                 std::string_view name) {
+base::Result<std::optional<model::PodFacts>> KubeApi::get_pod(std::string_view name_space,
+                                                              std::string_view name) {
   if (auto valid = check_pod_name(name_space, name); !valid) {
     return std::unexpected(valid.error());
   }
@@ -164,18 +165,18 @@ Result<std::optional<PodFacts>> KubeApi::get_pod(std::string_view name_space,
     const bool another = reply->status < 500 && (reply->status == 404 || !is_refusal(*reply));
     const bool refused =
         !another && reply->status < 500 && reply->status != 408 && reply->status != 429;
-    return fail(refused ? ErrorCode::kInvalid : ErrorCode::kUnavailable,
-                who_answered(another) + std::to_string(reply->status) +
-                    " to the read of a pod: " + status_message(reply->body));
+    return base::fail(refused ? base::ErrorCode::kInvalid : base::ErrorCode::kUnavailable,
+                      who_answered(another) + std::to_string(reply->status) +
+                          " to the read of a pod: " + status_message(reply->body));
   }
-  KubeObjectReader reader(state_->limits);
+  codec::KubeObjectReader reader(state_->limits);
   auto pod = reader.read_pod(reply->body);
   if (!pod) return std::unexpected(pod.error());
   return *std::move(pod);
 }
 
-Result<void> KubeApi::State::patch_room(CallDeadline deadline, const std::string& path,
-                                        Generation room) {
+base::Result<void> KubeApi::State::patch_room(CallDeadline deadline, const std::string& path,
+                                              base::Generation room) {
   ApiRequest request;
   request.method = "PATCH";
   request.target = path;
@@ -190,38 +191,38 @@ Result<void> KubeApi::State::patch_room(CallDeadline deadline, const std::string
   return write_outcome("the patch of snug.dev/room", *reply);
 }
 
-Result<std::string> KubeApi::State::some_node(CallDeadline deadline) {
+base::Result<std::string> KubeApi::State::some_node(CallDeadline deadline) {
   ApiRequest request;
   request.target = "/api/v1/nodes?limit=1";
   request.accept = kMetadataListOnly;
   const auto reply = caller.call_until(deadline, "list_one_node", request);
   if (!reply) return std::unexpected(reply.error());
   if (reply->status != 200) {
-    return fail(ErrorCode::kUnavailable,
-                "the API server answered " + std::to_string(reply->status) +
-                    " to the list of one node: " + status_message(reply->body));
+    return base::fail(base::ErrorCode::kUnavailable,
+                      "the API server answered " + std::to_string(reply->status) +
+                          " to the list of one node: " + status_message(reply->body));
   }
   std::string name = first_name(reply->body);
   if (!is_object_name(name)) {
-    return fail(ErrorCode::kNotFound, "there is no node that could be touched");
+    return base::fail(base::ErrorCode::kNotFound, "there is no node that could be touched");
   }
   return name;
 }
 
 std::string KubeApi::State::known_node() {
-  const MutexLock lock(mutex);
+  const base::MutexLock lock(mutex);
   return node;
 }
 
 void KubeApi::State::remember_node(const std::string& name) {
-  const MutexLock lock(mutex);
+  const base::MutexLock lock(mutex);
   node = name;
 }
 
-Result<void> KubeApi::State::touch_some_node(CallDeadline deadline, Generation room) {
+base::Result<void> KubeApi::State::touch_some_node(CallDeadline deadline, base::Generation room) {
   if (const std::string known = known_node(); !known.empty()) {
     auto touched = patch_room(deadline, "/api/v1/nodes/" + known, room);
-    if (touched || touched.error().code != ErrorCode::kNotFound) return touched;
+    if (touched || touched.error().code != base::ErrorCode::kNotFound) return touched;
   }
   const auto found = some_node(deadline);
   remember_node(found ? *found : "");
@@ -229,7 +230,7 @@ Result<void> KubeApi::State::touch_some_node(CallDeadline deadline, Generation r
   return patch_room(deadline, "/api/v1/nodes/" + *found, room);
 }
 
-Result<void> KubeApi::touch_room(Generation room) {
+base::Result<void> KubeApi::wake_pending_pods(base::Generation room) {
   const KubeOptions& options = state_->options;
   const CallDeadline deadline = state_->caller.new_deadline();
   if (options.own_pod.empty() || options.own_namespace.empty()) {
@@ -239,6 +240,6 @@ Result<void> KubeApi::touch_room(Generation room) {
   return state_->patch_room(deadline, pod_path(options.own_namespace, options.own_pod), room);
 }
 
-void KubeApi::warn(const Notice& notice) { state_->events.warn(notice); }
+void KubeApi::warn(const service::Notice& notice) { state_->events.warn(notice); }
 
-}  // namespace snug
+}  // namespace snug::kube

@@ -3,15 +3,16 @@
 #include <utility>
 
 #include "adapters/kube/api_caller.hpp"
+#include "adapters/kube/api_text.hpp"
 #include "adapters/kube/resource_stream.hpp"
-#include "adapters/kube/text.hpp"
 
-namespace snug {
+namespace snug::kube {
 namespace {
 
 class LeaseFeed final : public ObjectFeed {
  public:
-  LeaseFeed(std::string target, LeaseSink& sink) : target_(std::move(target)), sink_(sink) {}
+  LeaseFeed(std::string target, service::LeaseSink& sink)
+      : target_(std::move(target)), sink_(sink) {}
 
   [[nodiscard]] std::string_view resource() const override { return "leases"; }
   [[nodiscard]] std::string_view target() const override { return target_; }
@@ -20,32 +21,32 @@ class LeaseFeed final : public ObjectFeed {
   void alive(std::string_view) override {}
   void lost() override {}
   void list_begins() override { listed_.clear(); }
-  [[nodiscard]] Result<void> list_item(std::string_view json) override {
-    auto lease = read_lease(json);
+  [[nodiscard]] base::Result<void> list_item(std::string_view json) override {
+    auto lease = codec::read_lease(json);
     if (!lease) return std::unexpected(lease.error());
     listed_ = lease->resource_version;
     return {};
   }
-  void list_ends() override { sink_.lease_shown(listed_); }
+  void list_ends() override { sink_.lease_changed(listed_); }
 
-  [[nodiscard]] Result<Step> event(std::string_view json, WireFormat) override {
-    auto event = read_lease_event(json);
+  [[nodiscard]] base::Result<Step> event(std::string_view json, codec::WireFormat) override {
+    auto event = codec::read_lease_event(json);
     if (!event) return std::unexpected(event.error());
-    Step step{WatchKind::kBookmark, event->resource_version, event->error_code,
+    Step step{codec::WatchEventType::kBookmark, event->resource_version, event->error_code,
               event->error_message};
-    switch (event->kind) {
-      case LeaseEvent::Kind::kShown:
-        step.kind = WatchKind::kModified;
-        sink_.lease_shown(event->resource_version);
+    switch (event->type) {
+      case codec::LeaseEvent::Type::kChanged:
+        step.kind = codec::WatchEventType::kModified;
+        sink_.lease_changed(event->resource_version);
         break;
-      case LeaseEvent::Kind::kGone:
-        step.kind = WatchKind::kDeleted;
-        sink_.lease_shown({});
+      case codec::LeaseEvent::Type::kDeleted:
+        step.kind = codec::WatchEventType::kDeleted;
+        sink_.lease_changed({});
         break;
-      case LeaseEvent::Kind::kError:
-        step.kind = WatchKind::kError;
+      case codec::LeaseEvent::Type::kError:
+        step.kind = codec::WatchEventType::kError;
         break;
-      case LeaseEvent::Kind::kBookmark:
+      case codec::LeaseEvent::Type::kBookmark:
         break;
     }
     return step;
@@ -53,16 +54,16 @@ class LeaseFeed final : public ObjectFeed {
 
  private:
   const std::string target_;
-  LeaseSink& sink_;
+  service::LeaseSink& sink_;
   std::string listed_;  // its resource version; empty: the list does not have it
 };
 
-std::string collection(const LeaseName& name) {
+std::string collection(const leader::LeaseName& name) {
   return "/apis/coordination.k8s.io/v1/namespaces/" + name.name_space + "/leases";
 }
 
 /// One connection is enough, since calls about the Lease come one at a time.
-Limits one_connection(Limits limits) {
+base::Limits one_connection(base::Limits limits) {
   limits.api_connections = 1;
   return limits;
 }
@@ -71,7 +72,7 @@ Limits one_connection(Limits limits) {
 
 struct KubeLease::State {
   State(const ApiEndpoint& the_endpoint, const KubeOptions& the_options,
-        const KubeContext& the_context, LeaseName the_name)
+        const KubeContext& the_context, leader::LeaseName the_name)
       : endpoint(the_endpoint),
         options(the_options),
         limits(one_connection(the_context.limits)),
@@ -79,67 +80,68 @@ struct KubeLease::State {
         name(std::move(the_name)),
         caller(endpoint, options, context) {}
 
-  [[nodiscard]] Result<void> check() const {
+  [[nodiscard]] base::Result<void> check() const {
     auto valid = check_name("namespace", name.name_space);
     return valid ? check_name("Lease", name.name) : valid;
   }
 
   const ApiEndpoint endpoint;
   const KubeOptions options;
-  const Limits limits;
+  const base::Limits limits;
   const KubeContext context;
-  const LeaseName name;
+  const leader::LeaseName name;
   ApiCaller caller;
   std::unique_ptr<ResourceStream> stream;
 };
 
 KubeLease::KubeLease(const ApiEndpoint& endpoint, const KubeOptions& options,
-                     const KubeContext& context, LeaseName name)
+                     const KubeContext& context, leader::LeaseName name)
     : state_(std::make_unique<State>(endpoint, options, context, std::move(name))) {}
 
 KubeLease::~KubeLease() { stop_watch(); }
 
-Result<std::optional<Lease>> KubeLease::read() {
+base::Result<std::optional<leader::Lease>> KubeLease::read() {
   if (auto valid = state_->check(); !valid) return std::unexpected(valid.error());
   ApiRequest request;
   request.target = collection(state_->name) + "/" + state_->name.name;
   const auto reply = state_->caller.call("get_lease", request);
   if (!reply) return std::unexpected(reply.error());
   if (reply->status == 404 && says_not_found(reply->body, "leases", state_->name.name)) {
-    return std::optional<Lease>();
+    return std::optional<leader::Lease>();
   }
   if (reply->status != 200) {
-    return fail(ErrorCode::kUnavailable,
-                "the API server answered " + std::to_string(reply->status) +
-                    " to the read of the Lease " + state_->name.name_space + "/" +
-                    state_->name.name + ": " + status_message(reply->body));
+    return base::fail(base::ErrorCode::kUnavailable,
+                      "the API server answered " + std::to_string(reply->status) +
+                          " to the read of the Lease " + state_->name.name_space + "/" +
+                          state_->name.name + ": " + status_message(reply->body));
   }
-  auto lease = read_lease(reply->body);
+  auto lease = codec::read_lease(reply->body);
   if (!lease) return std::unexpected(lease.error());
   return *std::move(lease);
 }
 
-Result<Lease> KubeLease::write(const LeaseRecord& record, const Lease* over) {
+base::Result<leader::Lease> KubeLease::write(const leader::LeaseRecord& record,
+                                             const leader::Lease* over) {
   if (auto valid = state_->check(); !valid) return std::unexpected(valid.error());
   ApiRequest request;
   request.method = over == nullptr ? "POST" : "PUT";
   request.target = collection(state_->name) + (over == nullptr ? "" : "/" + state_->name.name);
   request.content_type = "application/json";
   request.body =
-      write_lease(state_->name, record, over, micro_time(std::chrono::system_clock::now()));
+      codec::write_lease(state_->name, record, over, micro_time(std::chrono::system_clock::now()));
   const auto reply = state_->caller.call("write_lease", request);
   if (!reply) return std::unexpected(reply.error());
-  if (reply->status == 200 || reply->status == 201) return read_lease(reply->body);
-  ErrorCode code = ErrorCode::kUnavailable;
-  if (reply->status >= 500) code = ErrorCode::kUnknown;
-  if (reply->status == 404) code = ErrorCode::kNotFound;
-  if (reply->status == 409) code = ErrorCode::kConflict;
-  return fail(code, "the API server answered " + std::to_string(reply->status) +
-                        " to the write of the Lease " + state_->name.name_space + "/" +
-                        state_->name.name + ": " + status_message(reply->body));
+  if (reply->status == 200 || reply->status == 201) return codec::read_lease(reply->body);
+  base::ErrorCode code = base::ErrorCode::kUnavailable;
+  if (reply->status >= 500) code = base::ErrorCode::kUnknown;
+  if (reply->status == 404) code = base::ErrorCode::kNotFound;
+  if (reply->status == 409) code = base::ErrorCode::kConflict;
+  return base::fail(code, "the API server answered " + std::to_string(reply->status) +
+                              " to the write of the Lease " + state_->name.name_space + "/" +
+                              state_->name.name + ": " + status_message(reply->body));
 }
 
-void KubeLease::start_watch(LeaseSink& sink) {
+void KubeLease::start_watch(service::LeaseSink& sink) {
   if (auto valid = state_->check(); !valid) return;
   const std::string target = collection(state_->name) + "?fieldSelector=metadata.name%3D" +
                              encode_query(state_->name.name) + "&";
@@ -150,4 +152,4 @@ void KubeLease::start_watch(LeaseSink& sink) {
 
 void KubeLease::stop_watch() { state_->stream.reset(); }
 
-}  // namespace snug
+}  // namespace snug::kube

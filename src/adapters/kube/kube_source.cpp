@@ -6,7 +6,7 @@
 #include "adapters/kube/resource_stream.hpp"
 #include "snug/base/check.hpp"
 
-namespace snug {
+namespace snug::kube {
 namespace {
 
 std::string described(const ApiEndpoint& endpoint) {
@@ -32,10 +32,11 @@ KubeSource::KubeSource(const ApiEndpoint& endpoint, const KubeOptions& options,
 
 KubeSource::~KubeSource() { stop(); }
 
-void KubeSource::start(ClusterSink& sink) {
+void KubeSource::start(service::ClusterSink& sink) {
   SNUG_CHECK(!state_->started);
   state_->started = true;
-  state_->context.log.write(LogLevel::kInfo, "the API server is " + described(state_->endpoint));
+  state_->context.log.write(service::LogLevel::kInfo,
+                            "the API server is " + described(state_->endpoint));
   const auto stream = [this](std::uint64_t number, std::unique_ptr<ObjectFeed> feed) {
     // Streams wait differently although they share a seed.
     KubeOptions options = state_->options;
@@ -59,4 +60,4 @@ void KubeSource::stop() {
   state_->pods.reset();
 }
 
-}  // namespace snug
+}  // namespace snug::kube

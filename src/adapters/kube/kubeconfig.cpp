@@ -2,14 +2,14 @@
 #include <filesystem>
 #include <string_view>
 
+#include "adapters/kube/api_text.hpp"
 #include "adapters/kube/credentials.hpp"
 #include "adapters/kube/proxy.hpp"
-#include "adapters/kube/text.hpp"
 #include "adapters/kube/url.hpp"
-#include "snug/adapters/kube/endpoint.hpp"
+#include "snug/adapters/kube/api_endpoint.hpp"
 #include "snug/codec/yaml.hpp"
 
-namespace snug {
+namespace snug::kube {
 namespace {
 
 /// One file with what its readers need to name places in it.
@@ -18,21 +18,23 @@ struct Source {
   std::filesystem::path folder;
 };
 
-std::unexpected<Error> fail_at(const Source& source, const YamlNode& at, std::string_view problem) {
-  return std::unexpected(yaml_error(source.path, at, problem));
+std::unexpected<base::Error> fail_at(const Source& source, const codec::YamlNode& at,
+                                     std::string_view problem) {
+  return std::unexpected(codec::yaml_error(source.path, at, problem));
 }
 
 /// The text of a key; empty: the key is absent, null or empty.
-Result<std::string> string_at(const Source& source, const YamlNode& map, std::string_view key) {
-  const YamlNode* node = map.find(key);
-  if (node == nullptr || node->kind == YamlNode::Kind::kNull) return std::string();
-  if (node->kind != YamlNode::Kind::kScalar) {
+base::Result<std::string> string_at(const Source& source, const codec::YamlNode& map,
+                                    std::string_view key) {
+  const codec::YamlNode* node = map.find(key);
+  if (node == nullptr || node->type == codec::YamlNode::Type::kNull) return std::string();
+  if (node->type != codec::YamlNode::Type::kScalar) {
     return fail_at(source, *node, "`" + std::string(key) + "` must be a string");
   }
   return node->text;
 }
 
-Result<bool> bool_at(const Source& source, const YamlNode& map, std::string_view key) {
+base::Result<bool> bool_at(const Source& source, const codec::YamlNode& map, std::string_view key) {
   auto text = string_at(source, map, key);
   if (!text) return std::unexpected(text.error());
   if (*text == "true") return true;
@@ -41,7 +43,8 @@ Result<bool> bool_at(const Source& source, const YamlNode& map, std::string_view
 }
 
 /// `key` (a file) and `key`-data (base64); data win, as everywhere in Kubernetes.
-Result<CredentialText> pem_at(const Source& source, const YamlNode& map, const std::string& key) {
+base::Result<CredentialText> pem_at(const Source& source, const codec::YamlNode& map,
+                                    const std::string& key) {
   auto data = string_at(source, map, key + "-data");
   if (!data) return std::unexpected(data.error());
   auto path = string_at(source, map, key);
@@ -57,15 +60,17 @@ Result<CredentialText> pem_at(const Source& source, const YamlNode& map, const s
 }
 
 /// The map `kind` of the entry called `name` in the list `list`.
-Result<const YamlNode*> named(const Source& source, const YamlNode& root, std::string_view list,
-                              std::string_view kind, const std::string& name) {
-  const YamlNode* entries = root.find(list);
-  if (entries != nullptr && entries->kind == YamlNode::Kind::kSequence) {
-    for (const YamlNode& entry : entries->items) {
-      const YamlNode* its_name = entry.kind == YamlNode::Kind::kMap ? entry.find("name") : nullptr;
+base::Result<const codec::YamlNode*> named(const Source& source, const codec::YamlNode& root,
+                                           std::string_view list, std::string_view kind,
+                                           const std::string& name) {
+  const codec::YamlNode* entries = root.find(list);
+  if (entries != nullptr && entries->type == codec::YamlNode::Type::kSequence) {
+    for (const codec::YamlNode& entry : entries->items) {
+      const codec::YamlNode* its_name =
+          entry.type == codec::YamlNode::Type::kMap ? entry.find("name") : nullptr;
       if (its_name == nullptr || its_name->text != name) continue;
-      const YamlNode* body = entry.find(kind);
-      if (body == nullptr || body->kind != YamlNode::Kind::kMap) {
+      const codec::YamlNode* body = entry.find(kind);
+      if (body == nullptr || body->type != codec::YamlNode::Type::kMap) {
         return fail_at(source, entry, "`" + std::string(kind) + "` of this entry must be a map");
       }
       return body;
@@ -76,7 +81,8 @@ Result<const YamlNode*> named(const Source& source, const YamlNode& root, std::s
 }
 
 /// The kubeconfig's proxy, which wins over the environment's, also if NO_PROXY covers the server.
-Result<void> read_proxy(const Source& source, const YamlNode& cluster, ApiEndpoint& endpoint) {
+base::Result<void> read_proxy(const Source& source, const codec::YamlNode& cluster,
+                              ApiEndpoint& endpoint) {
   auto text = string_at(source, cluster, "proxy-url");
   if (!text) return std::unexpected(text.error());
   auto proxy = text->empty() ? environment_proxy(endpoint, proxy_variables())
@@ -89,7 +95,8 @@ Result<void> read_proxy(const Source& source, const YamlNode& cluster, ApiEndpoi
   return {};
 }
 
-Result<void> read_cluster(const Source& source, const YamlNode& cluster, ApiEndpoint& endpoint) {
+base::Result<void> read_cluster(const Source& source, const codec::YamlNode& cluster,
+                                ApiEndpoint& endpoint) {
   auto server = string_at(source, cluster, "server");
   if (!server) return std::unexpected(server.error());
   const auto url = parse_http_url(*server);
@@ -118,7 +125,7 @@ Result<void> read_cluster(const Source& source, const YamlNode& cluster, ApiEndp
   return {};
 }
 
-Result<void> refuse_unsupported(const Source& source, const YamlNode& user) {
+base::Result<void> refuse_unsupported(const Source& source, const codec::YamlNode& user) {
   struct Row {
     std::string_view key;
     std::string_view sentence;
@@ -137,15 +144,16 @@ Result<void> refuse_unsupported(const Source& source, const YamlNode& user) {
       {"as-user-extra", "impersonation is not supported; give the credentials of the user itself"},
   };
   for (const Row& row : kRefused) {
-    const YamlNode* node = user.find(row.key);
-    if (node != nullptr && node->kind != YamlNode::Kind::kNull) {
+    const codec::YamlNode* node = user.find(row.key);
+    if (node != nullptr && node->type != codec::YamlNode::Type::kNull) {
       return fail_at(source, *node, row.sentence);
     }
   }
   return {};
 }
 
-Result<void> read_user(const Source& source, const YamlNode& user, ApiEndpoint& endpoint) {
+base::Result<void> read_user(const Source& source, const codec::YamlNode& user,
+                             ApiEndpoint& endpoint) {
   if (auto allowed = refuse_unsupported(source, user); !allowed) return allowed;
   auto token = string_at(source, user, "token");
   if (!token) return std::unexpected(token.error());
@@ -165,7 +173,7 @@ Result<void> read_user(const Source& source, const YamlNode& user, ApiEndpoint& 
   return {};
 }
 
-Result<ApiEndpoint> read_current_context(const Source& source, const YamlNode& root) {
+base::Result<ApiEndpoint> read_current_context(const Source& source, const codec::YamlNode& root) {
   auto current = string_at(source, root, "current-context");
   if (!current) return std::unexpected(current.error());
   if (current->empty()) return fail_at(source, root, "`current-context` must name a context");
@@ -193,34 +201,36 @@ Result<ApiEndpoint> read_current_context(const Source& source, const YamlNode& r
 
 }  // namespace
 
-Result<ApiEndpoint> load_kubeconfig(const std::string& path, const Limits& limits) {
+base::Result<ApiEndpoint> load_kubeconfig(const std::string& path, const base::Limits& limits) {
   const Source source{path, std::filesystem::path(path).parent_path()};
   auto text = read_small_file(path, static_cast<std::size_t>(limits.max_config_bytes));
   if (!text) {
-    return fail(text.error().code,
-                "the kubeconfig " + text.error().message +
-                    "; name one that can be read, or none in a pod, which has its service account");
+    return base::fail(
+        text.error().code,
+        "the kubeconfig " + text.error().message +
+            "; name one that can be read, or none in a pod, which has its service account");
   }
-  auto root = parse_yaml(*text, path, limits);
+  auto root = codec::parse_yaml(*text, path, limits);
   if (!root) return std::unexpected(root.error());
-  if (root->kind != YamlNode::Kind::kMap) {
+  if (root->type != codec::YamlNode::Type::kMap) {
     return fail_at(source, *root, "a kubeconfig is a map with `current-context`");
   }
   auto endpoint = read_current_context(source, *root);
   if (!endpoint) return endpoint;
   if (auto usable = check_credentials(*endpoint, limits); !usable) {
-    return fail(ErrorCode::kInvalid, path + ": " + usable.error().message);
+    return base::fail(base::ErrorCode::kInvalid, path + ": " + usable.error().message);
   }
   return endpoint;
 }
 
-Result<ApiEndpoint> in_cluster(const Limits& limits, const std::string& folder) {
+base::Result<ApiEndpoint> in_cluster(const base::Limits& limits, const std::string& folder) {
   const char* host = std::getenv("KUBERNETES_SERVICE_HOST");
   const char* port = std::getenv("KUBERNETES_SERVICE_PORT");
   if (host == nullptr || *host == '\0' || port == nullptr) {
-    return fail(ErrorCode::kInvalid,
-                "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is no pod; "
-                "name a kubeconfig, or --cluster FILE for the embedded mode");
+    return base::fail(
+        base::ErrorCode::kInvalid,
+        "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is no pod; "
+        "name a kubeconfig, or --cluster FILE for the embedded mode");
   }
   const std::string_view name(host);
   const bool bracketed = name.find(':') != std::string_view::npos;
@@ -228,9 +238,10 @@ Result<ApiEndpoint> in_cluster(const Limits& limits, const std::string& folder) 
   url.append(bracketed ? "[" : "").append(name).append(bracketed ? "]" : "");
   const auto server = parse_http_url(url.append(":").append(port));
   if (!server || !server->path.empty()) {
-    return fail(ErrorCode::kInvalid,
-                "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT name no host and port: `" +
-                    clip_text(url, 200) + "`");
+    return base::fail(
+        base::ErrorCode::kInvalid,
+        "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT name no host and port: `" +
+            clip_text(url, 200) + "`");
   }
   ApiEndpoint endpoint;
   endpoint.host = server->server.host;
@@ -246,4 +257,4 @@ Result<ApiEndpoint> in_cluster(const Limits& limits, const std::string& folder) 
   return endpoint;
 }
 
-}  // namespace snug
+}  // namespace snug::kube

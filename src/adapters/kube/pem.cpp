@@ -4,7 +4,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
-namespace snug {
+namespace snug::kube {
 namespace {
 
 using BioPtr = std::unique_ptr<BIO, decltype(&BIO_free)>;
@@ -19,11 +19,11 @@ BioPtr open_text(const std::string& text) {
 int no_pass_phrase(char*, int, int, void*) { return 0; }
 
 /// `sentence` with the first of OpenSSL's reasons: later ones follow from it.
-std::unexpected<Error> openssl_fail(std::string sentence) {
+std::unexpected<base::Error> openssl_fail(std::string sentence) {
   const char* reason = ERR_reason_error_string(ERR_peek_error());
   ERR_clear_error();
   if (reason != nullptr) sentence.append(" (").append(reason).append(")");
-  return fail(ErrorCode::kInvalid, std::move(sentence));
+  return base::fail(base::ErrorCode::kInvalid, std::move(sentence));
 }
 
 /// The first certificate of a PEM text; null: it holds none.
@@ -36,17 +36,19 @@ CertificatePtr first_certificate(const std::string& pem) {
 
 }  // namespace
 
-Result<void> check_pem(const PemTexts& texts) {
+base::Result<void> check_pem(const PemTexts& texts) {
   if (!texts.authorities.empty() && first_certificate(texts.authorities) == nullptr) {
-    return fail(ErrorCode::kInvalid, "the certificate authority holds no PEM certificate");
+    return base::fail(base::ErrorCode::kInvalid,
+                      "the certificate authority holds no PEM certificate");
   }
   if (texts.certificate.empty() != texts.key.empty()) {
-    return fail(ErrorCode::kInvalid, "a client certificate and a client key need each other");
+    return base::fail(base::ErrorCode::kInvalid,
+                      "a client certificate and a client key need each other");
   }
   if (texts.certificate.empty()) return {};
   const CertificatePtr certificate = first_certificate(texts.certificate);
   if (certificate == nullptr) {
-    return fail(ErrorCode::kInvalid, "the client certificate holds no PEM certificate");
+    return base::fail(base::ErrorCode::kInvalid, "the client certificate holds no PEM certificate");
   }
   ERR_clear_error();
   const BioPtr bio = open_text(texts.key);
@@ -59,4 +61,4 @@ Result<void> check_pem(const PemTexts& texts) {
   return {};
 }
 
-}  // namespace snug
+}  // namespace snug::kube

@@ -7,7 +7,7 @@
 
 #include "snug/base/result.hpp"
 
-namespace snug {
+namespace snug::kube {
 
 struct PemTexts {
   std::string authorities;  // empty: the system's
@@ -20,6 +20,6 @@ struct PemTexts {
 using PemTextsPtr = std::shared_ptr<const PemTexts>;
 
 /// kInvalid: a text holds no certificate or key, or the key is not the certificate's.
-[[nodiscard]] Result<void> check_pem(const PemTexts& texts);
+[[nodiscard]] base::Result<void> check_pem(const PemTexts& texts);
 
-}  // namespace snug
+}  // namespace snug::kube

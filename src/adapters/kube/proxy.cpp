@@ -11,7 +11,7 @@
 
 #include "adapters/kube/url.hpp"
 
-namespace snug {
+namespace snug::kube {
 namespace {
 
 struct Scheme {
@@ -136,10 +136,10 @@ ProxyVariables proxy_variables() {
           .no_proxy = variable("NO_PROXY", "no_proxy")};
 }
 
-Result<std::string> parse_proxy(std::string_view text, std::string_view source) {
+base::Result<std::string> parse_proxy(std::string_view text, std::string_view source) {
   const auto refused = [&] {
-    return fail(
-        ErrorCode::kInvalid,
+    return base::fail(
+        base::ErrorCode::kInvalid,
         std::string(source) +
             " must be a proxy like http://host:3128, with the scheme http, https or socks5");
   };
@@ -174,8 +174,8 @@ bool is_exempt(std::string_view host, std::uint16_t port, std::string_view no_pr
   return false;
 }
 
-Result<std::string> environment_proxy(const ApiEndpoint& endpoint,
-                                      const ProxyVariables& variables) {
+base::Result<std::string> environment_proxy(const ApiEndpoint& endpoint,
+                                            const ProxyVariables& variables) {
   const std::string& text = endpoint.tls ? variables.https : variables.http;
   if (text.empty()) return std::string();
   // As in Go, the variables may lack the scheme.
@@ -192,4 +192,4 @@ std::string proxy_without_password(const std::string& proxy) {
   return proxy.substr(0, proxy.find("://") + 3) + proxy.substr(at + 1);
 }
 
-}  // namespace snug
+}  // namespace snug::kube

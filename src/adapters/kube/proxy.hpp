@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "snug/adapters/kube/endpoint.hpp"
+#include "snug/adapters/kube/api_endpoint.hpp"
 
-namespace snug {
+namespace snug::kube {
 
 /// The environment; empty: not set. The upper-case spelling wins over the lower-case one.
 struct ProxyVariables {
@@ -21,12 +21,12 @@ struct ProxyVariables {
 /// `SCHEME://[USER[:PASSWORD]@]HOST[:PORT]` with its port and in libcurl's words (socks5h for
 /// socks5, since Go leaves names to the proxy). `source` is what the error names; the error does
 /// not quote the text, which may hold a password.
-[[nodiscard]] Result<std::string> parse_proxy(std::string_view text, std::string_view source);
+[[nodiscard]] base::Result<std::string> parse_proxy(std::string_view text, std::string_view source);
 
 /// The proxy that the environment sets for a server; empty: none. localhost and loopback addresses
 /// never have one.
-[[nodiscard]] Result<std::string> environment_proxy(const ApiEndpoint& endpoint,
-                                                    const ProxyVariables& variables);
+[[nodiscard]] base::Result<std::string> environment_proxy(const ApiEndpoint& endpoint,
+                                                          const ProxyVariables& variables);
 
 /// Whether an entry of NO_PROXY covers a server: `*`, a name and its subdomains, `.name` or
 /// `*.name` for subdomains only, an address, each with or without `:port`, or a CIDR. Entries that
@@ -36,4 +36,4 @@ struct ProxyVariables {
 /// For messages.
 [[nodiscard]] std::string proxy_without_password(const std::string& proxy);
 
-}  // namespace snug
+}  // namespace snug::kube

@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "adapters/kube/api_text.hpp"
 #include "adapters/kube/splitters.hpp"
-#include "adapters/kube/text.hpp"
-#include "adapters/kube/unreadable.hpp"
+#include "adapters/kube/unreadable_object_name.hpp"
 #include "snug/codec/proto_wire.hpp"
 
-namespace snug {
+namespace snug::kube {
 namespace {
 
 using Real = std::chrono::steady_clock;
@@ -36,33 +36,33 @@ auto take(const Call& call) -> decltype(call()) {
   try {
     return call();
   } catch (const std::exception& problem) {
-    return fail(ErrorCode::kInvalid, problem.what());
+    return base::fail(base::ErrorCode::kInvalid, problem.what());
   }
 }
 
 /// The version cannot be continued from.
-bool needs_list(WatchEnd end) {
+bool needs_list(service::WatchEnd end) {
   switch (end) {
-    case WatchEnd::kExpired:
-    case WatchEnd::kErrorEvent:
-    case WatchEnd::kGarbage:
-    case WatchEnd::kUnreadable:
-    case WatchEnd::kRefused:
+    case service::WatchEnd::kExpired:
+    case service::WatchEnd::kErrorEvent:
+    case service::WatchEnd::kGarbage:
+    case service::WatchEnd::kUnreadable:
+    case service::WatchEnd::kRefused:
       return true;
-    case WatchEnd::kEnded:
-    case WatchEnd::kLost:
-    case WatchEnd::kSilent:
-    case WatchEnd::kBusy:
-    case WatchEnd::kUnreachable:
+    case service::WatchEnd::kEnded:
+    case service::WatchEnd::kLost:
+    case service::WatchEnd::kSilent:
+    case service::WatchEnd::kBusy:
+    case service::WatchEnd::kUnreachable:
       return false;
   }
   return true;
 }
 
 /// The stream backs off after it, however long the watch lasted.
-bool is_failure(WatchEnd end) {
-  return end == WatchEnd::kBusy || end == WatchEnd::kUnreachable ||
-         (needs_list(end) && end != WatchEnd::kExpired);
+bool is_failure(service::WatchEnd end) {
+  return end == service::WatchEnd::kBusy || end == service::WatchEnd::kUnreachable ||
+         (needs_list(end) && end != service::WatchEnd::kExpired);
 }
 
 std::string why_incomplete(const ApiExchange& exchange) {
@@ -115,11 +115,12 @@ void ResourceStream::list() {
                            ++count;
                            auto read = take([&] { return feed_->list_item(item); });
                            if (!read)
-                             worthless = unreadable(item, WireFormat::kJson, read.error().message);
+                             worthless =
+                                 unreadable(item, codec::WireFormat::kJson, read.error().message);
                            return worthless.empty() && !client_.stopped();
                          },
                          [&](std::string_view beginning) {
-                           worthless = unreadable(beginning, WireFormat::kJson, too_large());
+                           worthless = unreadable(beginning, codec::WireFormat::kJson, too_large());
                            return false;
                          }});
   ReplyHandlers handlers;
@@ -139,7 +140,7 @@ void ResourceStream::list() {
   if (!version) return back_off(what, exchange, version.error().message);
   const auto applied = take([&] {
     feed_->list_ends();
-    return Result<void>{};
+    return base::Result<void>{};
   });
   if (!applied) return back_off(what, exchange, applied.error().message);
   resource_version_ = *std::move(version);
@@ -148,8 +149,9 @@ void ResourceStream::list() {
     feed_->alive(resource_version_);
     feed_->lost();
   }
-  log_.write(LogLevel::kInfo, what + ": " + std::to_string(count) + " objects at version " +
-                                  clip_text(resource_version_, 63));
+  log_.write(service::LogLevel::kInfo, what + ": " + std::to_string(count) +
+                                           " objects at version " +
+                                           clip_text(resource_version_, 63));
 }
 
 std::string ResourceStream::watch_target(std::chrono::seconds time) const {
@@ -168,7 +170,7 @@ void ResourceStream::watch() {
   const SplitterCallbacks callbacks{
       [&](std::string_view bytes) { return watch_event(bytes, watch); },
       [&](std::string_view beginning) {
-        watch.end = WatchEnd::kUnreadable;
+        watch.end = service::WatchEnd::kUnreadable;
         watch.why = unreadable(beginning, watch.format, too_large());
         return false;
       }};
@@ -178,12 +180,12 @@ void ResourceStream::watch() {
   handlers.on_success = [&](std::string_view type) {
     watch.last_byte = Real::now();
     feed_->alive("");
-    if (type.starts_with(kProtobufType)) watch.format = WireFormat::kProtobuf;
+    if (type.starts_with(codec::kProtobufType)) watch.format = codec::WireFormat::kProtobuf;
   };
   handlers.on_piece = [&](std::string_view piece) {
     watch.last_byte = Real::now();
     feed_->alive("");
-    return watch.format == WireFormat::kJson ? lines.feed(piece) : frames.feed(piece);
+    return watch.format == codec::WireFormat::kJson ? lines.feed(piece) : frames.feed(piece);
   };
   const std::chrono::seconds time(
       std::uniform_int_distribution(limits_.watch_timeout_s, 2 * limits_.watch_timeout_s)(random_));
@@ -197,7 +199,7 @@ void ResourceStream::watch() {
   if (client_.stopped() || client_.interrupted()) return;
   // A length that lies swallows events in silence; a connection that is lost does not end so.
   if (frames.in_frame() && (exchange.complete || is_silent(watch))) {
-    watch.end = watch.end.value_or(WatchEnd::kGarbage);
+    watch.end = watch.end.value_or(service::WatchEnd::kGarbage);
     watch.why = "it ended in the midst of a frame";
   }
   after_watch(exchange, watch);
@@ -211,17 +213,18 @@ bool ResourceStream::watch_event(std::string_view bytes, Watch& watch) {
   if (client_.stopped()) return false;
   auto step = take([&] { return feed_->event(bytes, watch.format); });
   if (!step) {
-    const bool json = watch.format == WireFormat::kJson;
-    const bool garbage = json ? !nlohmann::json::accept(bytes) : !is_proto_event(bytes);
+    const bool json = watch.format == codec::WireFormat::kJson;
+    const bool garbage = json ? !nlohmann::json::accept(bytes) : !codec::is_proto_event(bytes);
     const std::string what =
         json ? "line of the stream is no JSON" : "frame of the stream is no event";
-    watch.end = garbage ? WatchEnd::kGarbage : WatchEnd::kUnreadable;
+    watch.end = garbage ? service::WatchEnd::kGarbage : service::WatchEnd::kUnreadable;
     watch.why = garbage ? "a " + what + ": " + step.error().message
                         : unreadable(bytes, watch.format, step.error().message);
     return false;
   }
-  if (step->kind == WatchKind::kError) {
-    watch.end = step->error_code == 410 ? WatchEnd::kExpired : WatchEnd::kErrorEvent;
+  if (step->kind == codec::WatchEventType::kError) {
+    watch.end =
+        step->error_code == 410 ? service::WatchEnd::kExpired : service::WatchEnd::kErrorEvent;
     watch.why = "the API server ended the stream with error " + std::to_string(step->error_code) +
                 ": " + clip_text(step->error_message, 512);
     return false;
@@ -230,23 +233,24 @@ bool ResourceStream::watch_event(std::string_view bytes, Watch& watch) {
     resource_version_ = step->resource_version;
     feed_->alive(resource_version_);
   }
-  watch.gave_objects = watch.gave_objects || step->kind != WatchKind::kBookmark;
+  watch.gave_objects = watch.gave_objects || step->kind != codec::WatchEventType::kBookmark;
   return true;
 }
 
-WatchEnd ResourceStream::how_ended(const ApiExchange& exchange, const Watch& watch) const {
+service::WatchEnd ResourceStream::how_ended(const ApiExchange& exchange, const Watch& watch) const {
   if (watch.end) return *watch.end;
-  if (exchange.status == 410) return WatchEnd::kExpired;
+  if (exchange.status == 410) return service::WatchEnd::kExpired;
   const bool silent = is_silent(watch);
-  if (exchange.status == 0) return silent ? WatchEnd::kSilent : WatchEnd::kUnreachable;
-  if (is_busy(exchange)) return WatchEnd::kBusy;
-  if (!exchange.success()) return WatchEnd::kRefused;
-  if (exchange.complete) return WatchEnd::kEnded;
-  return silent ? WatchEnd::kSilent : WatchEnd::kLost;
+  if (exchange.status == 0)
+    return silent ? service::WatchEnd::kSilent : service::WatchEnd::kUnreachable;
+  if (is_busy(exchange)) return service::WatchEnd::kBusy;
+  if (!exchange.success()) return service::WatchEnd::kRefused;
+  if (exchange.complete) return service::WatchEnd::kEnded;
+  return silent ? service::WatchEnd::kSilent : service::WatchEnd::kLost;
 }
 
 void ResourceStream::after_watch(const ApiExchange& exchange, Watch& watch) {
-  const WatchEnd end = how_ended(exchange, watch);
+  const service::WatchEnd end = how_ended(exchange, watch);
   const bool relist = needs_list(end);
   if (relist) resource_version_.clear();
   const bool too_short = !watch.gave_objects && Real::now() - watch.began < kTooShort;
@@ -259,14 +263,14 @@ void ResourceStream::after_watch(const ApiExchange& exchange, Watch& watch) {
   if (is_failure(end) || (too_short && !cured)) {
     return back_off(what, exchange, why.empty() ? "it ended at once" : why);
   }
-  log_.write(LogLevel::kDebug, what + " " + std::string(kWatchEndNames[end]) +
-                                   (why.empty() ? "" : ": " + why) +
-                                   (relist ? "; listing again" : "; watching again"));
+  log_.write(service::LogLevel::kDebug, what + " " + std::string(service::kWatchEndNames[end]) +
+                                            (why.empty() ? "" : ": " + why) +
+                                            (relist ? "; listing again" : "; watching again"));
 }
 
-std::string ResourceStream::unreadable(std::string_view object, WireFormat format,
+std::string ResourceStream::unreadable(std::string_view object, codec::WireFormat format,
                                        const std::string& why) {
-  metrics_.reservation_problem(ReservationProblem::kUnreadable);
+  metrics_.reservation_problem(service::ReservationProblem::kUnreadable);
   return name_unreadable(object, format) + " cannot be read: " + why;
 }
 
@@ -282,9 +286,9 @@ void ResourceStream::back_off(const std::string& what, const ApiExchange& exchan
   const auto asked = std::min<std::chrono::milliseconds>(
       exchange.retry_after, std::chrono::milliseconds(limits_.backoff_last_ms));
   const auto time = std::max(backoff_.next(clock_.now()), asked);
-  log_.write(LogLevel::kWarn, "the " + what + " failed: " + why + "; again in " +
-                                  std::to_string(time.count()) + " ms");
+  log_.write(service::LogLevel::kWarn, "the " + what + " failed: " + why + "; again in " +
+                                           std::to_string(time.count()) + " ms");
   client_.wait(time);
 }
 
-}  // namespace snug
+}  // namespace snug::kube

@@ -22,11 +22,11 @@
 #include <thread>
 
 #include "adapters/kube/backoff.hpp"
-#include "adapters/kube/feeds.hpp"
+#include "adapters/kube/object_feeds.hpp"
 #include "adapters/kube/stream_client.hpp"
 #include "snug/service/ports.hpp"
 
-namespace snug {
+namespace snug::kube {
 
 class ResourceStream {
  public:
@@ -48,9 +48,9 @@ class ResourceStream {
     std::chrono::steady_clock::time_point began;
     std::chrono::steady_clock::time_point last_byte;
     bool gave_objects = false;
-    WireFormat format = WireFormat::kJson;
+    codec::WireFormat format = codec::WireFormat::kJson;
     /// Set by an event of the stream; if not, the exchange tells how the watch ended.
-    std::optional<WatchEnd> end;
+    std::optional<service::WatchEnd> end;
     std::string why;
   };
 
@@ -60,19 +60,19 @@ class ResourceStream {
   [[nodiscard]] std::string watch_target(std::chrono::seconds time) const;
   bool watch_event(std::string_view bytes, Watch& watch);
   [[nodiscard]] bool is_silent(const Watch& watch) const;
-  [[nodiscard]] WatchEnd how_ended(const ApiExchange& exchange, const Watch& watch) const;
+  [[nodiscard]] service::WatchEnd how_ended(const ApiExchange& exchange, const Watch& watch) const;
   void after_watch(const ApiExchange& exchange, Watch& watch);
   /// Counts the object in the metrics and returns a message about it.
-  [[nodiscard]] std::string unreadable(std::string_view object, WireFormat format,
+  [[nodiscard]] std::string unreadable(std::string_view object, codec::WireFormat format,
                                        const std::string& why);
   [[nodiscard]] std::string too_large() const;
   /// Logs what failed, and waits.
   void back_off(const std::string& what, const ApiExchange& exchange, const std::string& why);
 
-  const Limits limits_;
-  Metrics& metrics_;
-  Log& log_;
-  const Clock& clock_;
+  const base::Limits limits_;
+  service::Metrics& metrics_;
+  service::Log& log_;
+  const base::Clock& clock_;
   std::unique_ptr<ObjectFeed> feed_;
   StreamClient client_;
   Backoff backoff_;
@@ -83,4 +83,4 @@ class ResourceStream {
   std::thread thread_;
 };
 
-}  // namespace snug
+}  // namespace snug::kube

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "adapters/kube/unreadable.hpp"
+#include "adapters/kube/unreadable_object_name.hpp"
 
-namespace snug {
+namespace snug::kube {
 namespace {
 
 constexpr std::size_t kLengthBytes = 4;    // in front of a frame
@@ -226,11 +226,11 @@ bool ListSplitter::broken(std::string problem) {
   return false;
 }
 
-Result<std::string> ListSplitter::finish() {
+base::Result<std::string> ListSplitter::finish() {
   if (problem_.empty() && !ended_) problem_ = "it ends in the middle";
   if (problem_.empty() && !items_seen_) problem_ = "it has no items";
   if (!problem_.empty()) {
-    return fail(ErrorCode::kInvalid, "the list cannot be read: " + problem_);
+    return base::fail(base::ErrorCode::kInvalid, "the list cannot be read: " + problem_);
   }
   const auto metadata = nlohmann::json::parse(metadata_, nullptr, false);
   if (metadata.is_object()) {
@@ -240,7 +240,8 @@ Result<std::string> ListSplitter::finish() {
       if (!version.empty()) return version;
     }
   }
-  return fail(ErrorCode::kInvalid, "the list cannot be read: it has no metadata.resourceVersion");
+  return base::fail(base::ErrorCode::kInvalid,
+                    "the list cannot be read: it has no metadata.resourceVersion");
 }
 
-}  // namespace snug
+}  // namespace snug::kube

@@ -12,7 +12,7 @@
 
 #include "snug/base/result.hpp"
 
-namespace snug {
+namespace snug::kube {
 
 struct SplitterCallbacks {
   /// One object; false stops the splitting.
@@ -71,7 +71,7 @@ class ListSplitter {
   /// False: a callback said stop, or this is not a list.
   bool feed(std::string_view piece);
   /// After the last piece: the resourceVersion, or what is wrong with the list.
-  [[nodiscard]] Result<std::string> finish();
+  [[nodiscard]] base::Result<std::string> finish();
 
  private:
   enum class Capture : std::uint8_t { kNothing, kKey, kMetadata, kItem };
@@ -107,4 +107,4 @@ class ListSplitter {
   std::string problem_;
 };
 
-}  // namespace snug
+}  // namespace snug::kube

@@ -2,10 +2,10 @@
 
 #include <utility>
 
-namespace snug {
+namespace snug::kube {
 namespace {
 
-ApiExchange not_sent(const Error& error) {
+ApiExchange not_sent(const base::Error& error) {
   ApiExchange none;
   none.why = error.message;
   return none;
@@ -42,7 +42,7 @@ ApiExchange StreamClient::run_once(const Call& call, const CredentialView& view,
   if (!made) return not_sent(made.error());
   ApiConnection& connection = **made;
   {
-    const MutexLock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     running_ = &connection;
     if (stopped_ || interrupted_) connection.abort();
   }
@@ -54,44 +54,44 @@ ApiExchange StreamClient::run_once(const Call& call, const CredentialView& view,
   if (!exchange.complete && std::chrono::steady_clock::now() >= deadline) {
     exchange.why = "it had not ended after " + std::to_string(call.total.count()) + " s";
   }
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   running_ = nullptr;
   return exchange;
 }
 
 bool StreamClient::wait(std::chrono::milliseconds time) {
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return !wake_.wait_for(mutex_, time,
                          [this]() SNUG_REQUIRES(mutex_) { return stopped_ || interrupted_; });
 }
 
 void StreamClient::interrupt() {
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   interrupted_ = true;
   if (running_ != nullptr) running_->abort();
   wake_.notify_all();
 }
 
 bool StreamClient::interrupted() const {
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return interrupted_;
 }
 
 bool StreamClient::take_interrupt() {
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return std::exchange(interrupted_, false);
 }
 
 void StreamClient::stop() {
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   stopped_ = true;
   if (running_ != nullptr) running_->abort();
   wake_.notify_all();
 }
 
 bool StreamClient::stopped() const {
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return stopped_;
 }
 
-}  // namespace snug
+}  // namespace snug::kube

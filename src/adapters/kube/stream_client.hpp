@@ -9,7 +9,7 @@
 #include "adapters/kube/credentials.hpp"
 #include "snug/base/mutex.hpp"
 
-namespace snug {
+namespace snug::kube {
 
 class StreamClient {
  public:
@@ -47,14 +47,14 @@ class StreamClient {
 
   const ApiEndpoint endpoint_;
   const std::chrono::milliseconds connect_time_;
-  Metrics& metrics_;
+  service::Metrics& metrics_;
   Credentials credentials_;
 
-  mutable Mutex mutex_;
-  Condition wake_;
+  mutable base::Mutex mutex_;
+  base::Condition wake_;
   ApiConnection* running_ SNUG_GUARDED_BY(mutex_) = nullptr;
   bool interrupted_ SNUG_GUARDED_BY(mutex_) = false;
   bool stopped_ SNUG_GUARDED_BY(mutex_) = false;
 };
 
-}  // namespace snug
+}  // namespace snug::kube

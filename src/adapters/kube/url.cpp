@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace snug {
+namespace snug::kube {
 
 std::optional<UrlAuthority> parse_authority(std::string_view text, std::uint16_t default_port) {
   UrlAuthority found{.host = {}, .port = default_port};
@@ -49,4 +49,4 @@ std::optional<HttpUrl> parse_http_url(std::string_view text) {
   return url;
 }
 
-}  // namespace snug
+}  // namespace snug::kube

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace snug {
+namespace snug::kube {
 
 struct UrlAuthority {
   std::string host;  // a name or an address, without brackets
@@ -26,4 +26,4 @@ struct HttpUrl {
 /// http or https, without user, query and fragment. Nothing: it is another text.
 [[nodiscard]] std::optional<HttpUrl> parse_http_url(std::string_view text);
 
-}  // namespace snug
+}  // namespace snug::kube

@@ -1,12 +1,12 @@
 #include "snug/adapters/memory/memory_api.hpp"
 
-namespace snug {
+namespace snug::memory {
 namespace {
 
 /// Whether both pods have the same request. Annotations that Snug writes at a bind do not count.
-bool same_asks(const PodFacts& one, const PodFacts& other) {
-  const auto asked = [](const PodFacts& pod) {
-    StringMap annotations;
+bool has_same_request(const model::PodFacts& one, const model::PodFacts& other) {
+  const auto asked = [](const model::PodFacts& pod) {
+    model::StringMap annotations;
     for (const auto& [key, value] : pod.annotations) {
       if (!key.starts_with("snug.dev/")) annotations.emplace(key, value);
     }
@@ -17,12 +17,12 @@ bool same_asks(const PodFacts& one, const PodFacts& other) {
 
 }  // namespace
 
-MemoryApi::MemoryApi(Manifests manifests, const Limits& limits) : limits_(limits) {
-  for (NodeFacts& node : manifests.nodes) {
+MemoryApi::MemoryApi(codec::Manifests manifests, const base::Limits& limits) : limits_(limits) {
+  for (model::NodeFacts& node : manifests.nodes) {
     if (node.resource_version.empty()) node.resource_version = next_version();
     nodes_.emplace(node.name, std::move(node));
   }
-  for (PodFacts& pod : manifests.pods) {
+  for (model::PodFacts& pod : manifests.pods) {
     if (pods_.contains({pod.name_space, pod.name}) || uids_.contains(pod.uid)) continue;
     if (pod.uid.empty()) pod.uid = make_uid(pod);
     store_pod(std::move(pod));
@@ -30,7 +30,7 @@ MemoryApi::MemoryApi(Manifests manifests, const Limits& limits) : limits_(limits
 }
 
 /// Unique: names contain no `/`, and the loop avoids the uids of existing pods.
-std::string MemoryApi::make_uid(const PodFacts& pod) const {
+std::string MemoryApi::make_uid(const model::PodFacts& pod) const {
   std::string uid = "memory:" + pod.name_space + "/" + pod.name;
   while (uids_.contains(uid)) uid += '/';
   return uid;
@@ -38,7 +38,7 @@ std::string MemoryApi::make_uid(const PodFacts& pod) const {
 
 std::string MemoryApi::next_version() { return std::to_string(++version_); }
 
-PodFacts& MemoryApi::store_pod(PodFacts pod) {
+model::PodFacts& MemoryApi::store_pod(model::PodFacts pod) {
   pod.resource_version = next_version();
   PodKey key{pod.name_space, pod.name};
   uids_.emplace(pod.uid, key);
@@ -53,187 +53,191 @@ void MemoryApi::publish(Event event) {
 
 /// Returns when event number `ticket` has been delivered, by this thread or by the deliverer.
 void MemoryApi::deliver(std::uint64_t ticket) {
-  if (deliverer_ == std::this_thread::get_id()) return;
+  if (delivering_thread_ == std::this_thread::get_id()) return;
   delivered_more_.wait(mutex_, [this, ticket]() SNUG_REQUIRES(mutex_) {
-    return delivered_ >= ticket || !deliverer_;
+    return delivered_ >= ticket || !delivering_thread_;
   });
   if (delivered_ >= ticket) return;
-  deliverer_ = std::this_thread::get_id();
+  delivering_thread_ = std::this_thread::get_id();
   while (!queue_.empty()) {
     const Event event = std::move(queue_.front());
     queue_.pop_front();
-    ClusterSink* sink = sink_;
+    service::ClusterSink* sink = sink_;
     {
-      const MutexUnlock unlocked(mutex_);
+      const base::MutexUnlock unlocked(mutex_);
       if (sink != nullptr) event(*sink);
     }
     ++delivered_;
     delivered_more_.notify_all();
   }
-  deliverer_.reset();
+  delivering_thread_.reset();
   delivered_more_.notify_all();
 }
 
 MemoryApi::Event MemoryApi::list_event() const {
-  std::vector<NodeFacts> nodes;
+  std::vector<model::NodeFacts> nodes;
   nodes.reserve(nodes_.size());
   for (const auto& [name, node] : nodes_) nodes.push_back(node);
-  std::vector<PodFacts> pods;
+  std::vector<model::PodFacts> pods;
   pods.reserve(pods_.size());
   for (const auto& [key, pod] : pods_) {
     if (!pod.finished) pods.push_back(pod);
   }
-  return [nodes = std::move(nodes), pods = std::move(pods)](ClusterSink& sink) {
+  return [nodes = std::move(nodes), pods = std::move(pods)](service::ClusterSink& sink) {
     sink.nodes_listed(nodes);
     sink.pods_listed(pods);
   };
 }
 
-void MemoryApi::start(ClusterSink& sink) {
+void MemoryApi::start(service::ClusterSink& sink) {
   {
-    const MutexLock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     sink_ = &sink;
   }
   relist();
 }
 
 void MemoryApi::relist() {
-  MutexLock lock(mutex_);
-  ClusterSink* sink = sink_;
+  base::MutexLock lock(mutex_);
+  service::ClusterSink* sink = sink_;
   lock.unlock();
   if (sink == nullptr) return;
   // Nothing that this list can lack has happened before this call.
-  sink->nodes_list_begins();
-  sink->pods_list_begins();
+  sink->node_list_started();
+  sink->pod_list_started();
   lock.lock();
   publish(list_event());
 }
 
 void MemoryApi::stop() {
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   sink_ = nullptr;
-  delivered_more_.wait(mutex_, [this]() SNUG_REQUIRES(mutex_) { return !deliverer_; });
+  delivered_more_.wait(mutex_, [this]() SNUG_REQUIRES(mutex_) { return !delivering_thread_; });
 }
 
-Result<void> MemoryApi::bind(const Binding& binding) {
-  const MutexLock lock(mutex_);
+base::Result<void> MemoryApi::bind(const service::Binding& binding) {
+  const base::MutexLock lock(mutex_);
   const auto found = pods_.find({binding.name_space, binding.pod});
   const std::string name = binding.name_space + "/" + binding.pod;
-  if (found == pods_.end()) return fail(ErrorCode::kNotFound, "there is no pod " + name);
-  PodFacts& pod = found->second;
+  if (found == pods_.end())
+    return base::fail(base::ErrorCode::kNotFound, "there is no pod " + name);
+  model::PodFacts& pod = found->second;
   if (!binding.uid.empty() && binding.uid != pod.uid) {
-    return fail(ErrorCode::kConflict,
-                "the pod " + name + " has the uid " + pod.uid + ", not " + binding.uid);
+    return base::fail(base::ErrorCode::kConflict,
+                      "the pod " + name + " has the uid " + pod.uid + ", not " + binding.uid);
   }
   if (pod.terminating) {
-    return fail(ErrorCode::kConflict, "the pod " + name + " is being deleted");
+    return base::fail(base::ErrorCode::kConflict, "the pod " + name + " is being deleted");
   }
   if (!pod.node_name.empty()) {
-    return fail(ErrorCode::kConflict,
-                "the pod " + name + " is already assigned to the node " + pod.node_name);
+    return base::fail(base::ErrorCode::kConflict,
+                      "the pod " + name + " is already assigned to the node " + pod.node_name);
   }
   if (pod.gated) {
-    return fail(ErrorCode::kConflict,
-                "the pod " + name + " has spec.schedulingGates, and cannot be bound");
+    return base::fail(base::ErrorCode::kConflict,
+                      "the pod " + name + " has spec.schedulingGates, and cannot be bound");
   }
   pod.node_name = binding.node;
   for (const auto& [key, value] : binding.annotations) pod.annotations[key] = value;
   pod.resource_version = next_version();
-  publish([changed = pod](ClusterSink& sink) { sink.pod_changed(changed); });
+  publish([changed = pod](service::ClusterSink& sink) { sink.pod_changed(changed); });
   return {};
 }
 
-Result<std::optional<PodFacts>> MemoryApi::get_pod(std::string_view name_space,
-                                                   std::string_view name) {
-  const MutexLock lock(mutex_);
+base::Result<std::optional<model::PodFacts>> MemoryApi::get_pod(std::string_view name_space,
+                                                                std::string_view name) {
+  const base::MutexLock lock(mutex_);
   const auto found = pods_.find({std::string(name_space), std::string(name)});
   if (found == pods_.end()) return std::nullopt;
   return found->second;
 }
 
-Result<void> MemoryApi::touch_room(Generation) {
-  const MutexLock lock(mutex_);
-  ++room_touches_;
+base::Result<void> MemoryApi::wake_pending_pods(base::Generation) {
+  const base::MutexLock lock(mutex_);
+  ++wake_ups_;
   return {};
 }
 
-void MemoryApi::warn(const Notice& notice) {
-  const MutexLock lock(mutex_);
+void MemoryApi::warn(const service::Notice& notice) {
+  const base::MutexLock lock(mutex_);
   notices_.push_back(notice);
   while (static_cast<std::int64_t>(notices_.size()) > limits_.max_queued_events) {
     notices_.pop_front();
   }
 }
 
-Result<void> MemoryApi::post_pod(const PodFacts& pod) {
+base::Result<void> MemoryApi::post_pod(const model::PodFacts& pod) {
   if (pod.uid.empty() || pod.name.empty() || pod.name_space.empty()) {
-    return fail(ErrorCode::kInvalid, "a pod must have a uid, a name and a namespace");
+    return base::fail(base::ErrorCode::kInvalid, "a pod must have a uid, a name and a namespace");
   }
   const std::string name = "the pod " + pod.name_space + "/" + pod.name;
   if (pod.gated) {
-    return fail(ErrorCode::kInvalid, name +
-                                         " has spec.schedulingGates; a scheduler asks about it "
-                                         "when they are gone");
+    return base::fail(base::ErrorCode::kInvalid,
+                      name +
+                          " has spec.schedulingGates; a scheduler asks about it "
+                          "when they are gone");
   }
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto there = pods_.find({pod.name_space, pod.name});
   const bool runs_there = there != pods_.end() && there->second.node_name == pod.node_name;
   if (!pod.node_name.empty() && !runs_there) {
-    return fail(ErrorCode::kInvalid,
-                name + " has spec.nodeName " + pod.node_name +
-                    "; a scheduler asks about pods that have none, and pods that run already "
-                    "stand in the files of --cluster");
+    return base::fail(base::ErrorCode::kInvalid,
+                      name + " has spec.nodeName " + pod.node_name +
+                          "; a scheduler asks about pods that have none, and pods that run already "
+                          "stand in the files of --cluster");
   }
   if (const auto known = uids_.find(pod.uid); known != uids_.end()) {
-    return post_again(pod, known->second);
+    return repost_pod(pod, known->second);
   }
-  if (there != pods_.end()) return fail_first_stays(pod, "another uid");
+  if (there != pods_.end()) return fail_already_posted(pod, "another uid");
   if (static_cast<std::int64_t>(pods_.size()) >= limits_.max_pending_pods) {
-    return fail(ErrorCode::kTooLarge,
-                "there are " + std::to_string(pods_.size()) + " pods already");
+    return base::fail(base::ErrorCode::kTooLarge,
+                      "there are " + std::to_string(pods_.size()) + " pods already");
   }
-  const PodFacts& stored = store_pod(pod);
-  publish([changed = stored](ClusterSink& sink) { sink.pod_changed(changed); });
+  const model::PodFacts& stored = store_pod(pod);
+  publish([changed = stored](service::ClusterSink& sink) { sink.pod_changed(changed); });
   return {};
 }
 
 /// Posts a pod whose uid belongs, or belonged, to the pod `holder`.
-Result<void> MemoryApi::post_again(const PodFacts& pod, const PodKey& holder) {
+base::Result<void> MemoryApi::repost_pod(const model::PodFacts& pod, const PodKey& holder) {
   const auto found = pods_.find(holder);
   if (found == pods_.end() || found->second.uid != pod.uid) {
-    return fail(ErrorCode::kConflict, "the uid " + pod.uid + " was that of the pod " +
-                                          holder.first + "/" + holder.second +
-                                          ", which is gone; a new pod needs a new uid");
+    return base::fail(base::ErrorCode::kConflict, "the uid " + pod.uid + " was that of the pod " +
+                                                      holder.first + "/" + holder.second +
+                                                      ", which is gone; a new pod needs a new uid");
   }
   if (holder != PodKey{pod.name_space, pod.name}) {
-    return fail(ErrorCode::kConflict, "the uid " + pod.uid + " is that of the pod " + holder.first +
-                                          "/" + holder.second + "; another pod needs another uid");
+    return base::fail(base::ErrorCode::kConflict, "the uid " + pod.uid + " is that of the pod " +
+                                                      holder.first + "/" + holder.second +
+                                                      "; another pod needs another uid");
   }
-  if (!same_asks(found->second, pod)) return fail_first_stays(pod, "another request");
+  if (!has_same_request(found->second, pod)) return fail_already_posted(pod, "another request");
   if (found->second.gated) {  // a scheduler asks only about pods without gates
     found->second.gated = false;
     found->second.resource_version = next_version();
-    publish([changed = found->second](ClusterSink& sink) { sink.pod_changed(changed); });
+    publish([changed = found->second](service::ClusterSink& sink) { sink.pod_changed(changed); });
   }
   return {};
 }
 
-Result<void> MemoryApi::fail_first_stays(const PodFacts& pod, std::string_view difference) {
+base::Result<void> MemoryApi::fail_already_posted(const model::PodFacts& pod,
+                                                  std::string_view difference) {
   const std::string name = pod.name_space + "/" + pod.name;
-  return fail(ErrorCode::kConflict, "there is a pod " + name + " already, with " +
-                                        std::string(difference) +
-                                        ": its first version stays until DELETE /v1/pods/" + name +
-                                        " on the admin port removes it");
+  return base::fail(base::ErrorCode::kConflict,
+                    "there is a pod " + name + " already, with " + std::string(difference) +
+                        ": its first version stays until DELETE /v1/pods/" + name +
+                        " on the admin port removes it");
 }
 
-Result<void> MemoryApi::delete_pod(std::string_view name_space, std::string_view name) {
-  const MutexLock lock(mutex_);
+base::Result<void> MemoryApi::delete_pod(std::string_view name_space, std::string_view name) {
+  const base::MutexLock lock(mutex_);
   const auto found = pods_.find({std::string(name_space), std::string(name)});
   if (found == pods_.end()) {
-    return fail(ErrorCode::kNotFound,
-                "there is no pod " + std::string(name_space) + "/" + std::string(name));
+    return base::fail(base::ErrorCode::kNotFound,
+                      "there is no pod " + std::string(name_space) + "/" + std::string(name));
   }
-  PodFacts pod = std::move(found->second);
+  model::PodFacts pod = std::move(found->second);
   pods_.erase(found);
   ended_uids_.push_back(pod.uid);
   if (static_cast<std::int64_t>(ended_uids_.size()) > limits_.max_tombstones) {
@@ -241,33 +245,33 @@ Result<void> MemoryApi::delete_pod(std::string_view name_space, std::string_view
     ended_uids_.pop_front();
   }
   pod.resource_version = next_version();
-  publish([gone = std::move(pod)](ClusterSink& sink) { sink.pod_gone(gone); });
+  publish([gone = std::move(pod)](service::ClusterSink& sink) { sink.pod_gone(gone); });
   return {};
 }
 
-void MemoryApi::put_node(NodeFacts node) {
-  const MutexLock lock(mutex_);
+void MemoryApi::put_node(model::NodeFacts node) {
+  const base::MutexLock lock(mutex_);
   node.resource_version = next_version();
-  const NodeFacts& stored = nodes_[node.name] = std::move(node);
-  publish([changed = stored](ClusterSink& sink) { sink.node_changed(changed); });
+  const model::NodeFacts& stored = nodes_[node.name] = std::move(node);
+  publish([changed = stored](service::ClusterSink& sink) { sink.node_changed(changed); });
 }
 
 void MemoryApi::delete_node(std::string_view name) {
-  const MutexLock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = nodes_.find(name);
   if (found == nodes_.end()) return;
   nodes_.erase(found);
-  publish([gone = std::string(name)](ClusterSink& sink) { sink.node_gone(gone); });
+  publish([gone = std::string(name)](service::ClusterSink& sink) { sink.node_gone(gone); });
 }
 
-std::uint64_t MemoryApi::room_touches() const {
-  const MutexLock lock(mutex_);
-  return room_touches_;
+std::uint64_t MemoryApi::wake_ups() const {
+  const base::MutexLock lock(mutex_);
+  return wake_ups_;
 }
 
-std::vector<Notice> MemoryApi::notices() const {
-  const MutexLock lock(mutex_);
+std::vector<service::Notice> MemoryApi::notices() const {
+  const base::MutexLock lock(mutex_);
   return {notices_.begin(), notices_.end()};
 }
 
-}  // namespace snug
+}  // namespace snug::memory

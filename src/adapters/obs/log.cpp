@@ -9,18 +9,18 @@
 #include <string>
 #include <utility>
 
-namespace snug {
+namespace snug::obs {
 namespace {
 
-spdlog::level::level_enum to_spdlog(LogLevel level) {
+spdlog::level::level_enum to_spdlog(service::LogLevel level) {
   switch (level) {
-    case LogLevel::kDebug:
+    case service::LogLevel::kDebug:
       return spdlog::level::debug;
-    case LogLevel::kInfo:
+    case service::LogLevel::kInfo:
       return spdlog::level::info;
-    case LogLevel::kWarn:
+    case service::LogLevel::kWarn:
       return spdlog::level::warn;
-    case LogLevel::kError:
+    case service::LogLevel::kError:
       break;
   }
   return spdlog::level::err;
@@ -73,9 +73,9 @@ SpdlogLog::SpdlogLog(LogOptions options, std::ostream& stream)
 
 SpdlogLog::~SpdlogLog() = default;
 
-void SpdlogLog::write(LogLevel level, std::string_view message) {
+void SpdlogLog::write(service::LogLevel level, std::string_view message) {
   if (level < options_.level) return;
   logger_->spdlog.log(to_spdlog(level), spdlog::string_view_t(escape(message, options_.format)));
 }
 
-}  // namespace snug
+}  // namespace snug::obs

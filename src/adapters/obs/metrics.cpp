@@ -16,7 +16,7 @@
 
 #include "snug/base/mutex.hpp"
 
-namespace snug {
+namespace snug::obs {
 namespace {
 
 using prometheus::Counter;
@@ -76,27 +76,29 @@ class RegistryMetrics final : public PrometheusMetrics {
       for (const bool ok : {false, true}) api_.Add({{"what", what}, {"result", result_word(ok)}});
     }
     for (const char* resource : kWatched) {
-      SeriesByEnum<Counter, kWatchEndNames>(watches_, "why", {{"resource", resource}});
+      SeriesByEnum<Counter, service::kWatchEndNames>(watches_, "why", {{"resource", resource}});
     }
     up_to_date_.Set(1);  // without a good policy the program does not start
     RegistryMetrics::set_gauges({});
   }
 
-  void verb_done(Verb verb, bool ok, std::int64_t microseconds) override {
+  void verb_done(service::Verb verb, bool ok, std::int64_t microseconds) override {
     (ok ? verbs_ok_ : verbs_failed_)[verb].Increment();
     verb_durations_[verb].Observe(static_cast<double>(microseconds) / 1e6);
   }
-  void bind_ended(BindEnd end) override { binds_[end].Increment(); }
+  void bind_ended(service::BindOutcome outcome) override { binds_[outcome].Increment(); }
   void api_request(std::string_view what, bool ok) override {
     api_.Add({{"what", std::string(what)}, {"result", result_word(ok)}}).Increment();
   }
-  void watch_restarted(std::string_view resource, WatchEnd why) override {
-    const std::string word(kWatchEndNames[why]);
+  void watch_restarted(std::string_view resource, service::WatchEnd why) override {
+    const std::string word(service::kWatchEndNames[why]);
     watches_.Add({{"resource", std::string(resource)}, {"why", word}}).Increment();
   }
-  void room_touched() override { touches_.Increment(); }
+  void pods_woken() override { touches_.Increment(); }
   void event_dropped() override { dropped_.Increment(); }
-  void reservation_problem(ReservationProblem kind) override { problems_[kind].Increment(); }
+  void reservation_problem(service::ReservationProblem kind) override {
+    problems_[kind].Increment();
+  }
   void policy_reloaded(bool ok) override {
     (ok ? policies_loaded_ : policies_refused_).Increment();
     up_to_date_.Set(ok ? 1 : 0);
@@ -107,7 +109,7 @@ class RegistryMetrics final : public PrometheusMetrics {
     leader_.Set(gauges.leads ? 1 : 0);
     set_lease_conflict(gauges.in_conflict, gauges.lease_holder);
     for (const auto& [resource, stream] : gauges.streams) {
-      const Labels labels{{"resource", std::string(kResourceNames[resource])}};
+      const Labels labels{{"resource", std::string(service::kResourceNames[resource])}};
       set(stream_age_, labels, static_cast<double>(stream.age.count()) / 1e3);
       if (const auto version = number_of(stream.version)) set(stream_version_, labels, *version);
     }
@@ -141,17 +143,17 @@ class RegistryMetrics final : public PrometheusMetrics {
     return found == counts.end() ? 0 : found->second;
   }
 
-  void set_totals(const LedgerTotals& totals) {
+  void set_totals(const ledger::LedgerTotals& totals) {
     nodes_.Set(static_cast<double>(totals.nodes));
     conflicts_.Set(static_cast<double>(totals.nodes_in_conflict));
     gpus_.Set(static_cast<double>(totals.gpus));
-    for (const GpuClosure closure : kGpuClosureNames.values()) {
-      if (closure == GpuClosure::kOpen) continue;
-      const Labels labels{{"reason", std::string(kGpuClosureNames[closure])}};
+    for (const model::GpuClosure closure : model::kGpuClosureNames.values()) {
+      if (closure == model::GpuClosure::kOpen) continue;
+      const Labels labels{{"reason", std::string(model::kGpuClosureNames[closure])}};
       set(closed_, labels, count_of(totals.gpus_closed, closure));
     }
-    for (const HoldingState state : kHoldingStateNames.values()) {
-      const Labels labels{{"state", std::string(kHoldingStateNames[state])}};
+    for (const ledger::HoldingState state : ledger::kHoldingStateNames.values()) {
+      const Labels labels{{"state", std::string(ledger::kHoldingStateNames[state])}};
       set(holdings_, labels, count_of(totals.holdings, state));
     }
     set(memory_, {{"state", "capacity"}}, totals.memory_capacity.value);
@@ -160,7 +162,7 @@ class RegistryMetrics final : public PrometheusMetrics {
 
   /// One series at a time, however many Snugs come and go.
   void set_lease_conflict(bool in_conflict, const std::string& holder) {
-    const MutexLock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (lease_conflict_ != nullptr) lease_conflicts_.Remove(lease_conflict_);
     lease_conflict_ = &lease_conflicts_.Add({{"holder", in_conflict ? holder : ""}});
     lease_conflict_->Set(in_conflict ? 1 : 0);
@@ -169,14 +171,16 @@ class RegistryMetrics final : public PrometheusMetrics {
   prometheus::Registry registry_;
 
   Family<Counter>& verbs_ = counter("snug_verb_total", "Calls of kube-scheduler");
-  SeriesByEnum<Counter, kVerbNames> verbs_ok_{verbs_, "verb", {{"result", result_word(true)}}};
-  SeriesByEnum<Counter, kVerbNames> verbs_failed_{verbs_, "verb", {{"result", result_word(false)}}};
-  SeriesByEnum<Histogram, kVerbNames> verb_durations_{
+  SeriesByEnum<Counter, service::kVerbNames> verbs_ok_{
+      verbs_, "verb", {{"result", result_word(true)}}};
+  SeriesByEnum<Counter, service::kVerbNames> verbs_failed_{
+      verbs_, "verb", {{"result", result_word(false)}}};
+  SeriesByEnum<Histogram, service::kVerbNames> verb_durations_{
       histogram("snug_verb_duration_seconds", "Time from a call's body to its reply"),
       "verb",
       {},
       latency_buckets()};
-  SeriesByEnum<Counter, kBindEndNames> binds_{
+  SeriesByEnum<Counter, service::kBindEndNames> binds_{
       counter("snug_bind_total", "Binds, by how they ended"), "end", {}};
   Family<Counter>& api_ = counter("snug_api_requests_total", "Requests to the API server");
   Family<Counter>& watches_ = counter("snug_watch_restarts_total", "Watches that ended");
@@ -184,7 +188,7 @@ class RegistryMetrics final : public PrometheusMetrics {
       counter("snug_room_touches_total", "Wake-ups of waiting pods after room appeared").Add({});
   Counter& dropped_ =
       counter("snug_events_dropped_total", "Kubernetes events that found their queue full").Add({});
-  SeriesByEnum<Counter, kReservationProblemNames> problems_{
+  SeriesByEnum<Counter, service::kReservationProblemNames> problems_{
       counter("snug_reservation_problems_total", "Reservations that are not as they should be"),
       "kind",
       {}};
@@ -201,7 +205,7 @@ class RegistryMetrics final : public PrometheusMetrics {
           .Add({});
   Family<Gauge>& lease_conflicts_ = gauge(
       "snug_lease_conflict", "1: a scheduler calls this Snug while another one holds the Lease");
-  Mutex mutex_;
+  base::Mutex mutex_;
   Gauge* lease_conflict_ SNUG_GUARDED_BY(mutex_) = nullptr;
   Family<Gauge>& stream_age_ =
       gauge("snug_watch_age_seconds", "Time since a list or watch last showed anything");
@@ -223,4 +227,4 @@ std::unique_ptr<PrometheusMetrics> make_prometheus_metrics() {
   return std::make_unique<RegistryMetrics>();
 }
 
-}  // namespace snug
+}  // namespace snug::obs

@@ -12,41 +12,42 @@ const std::string& any_of(const std::vector<std::string>& texts, Random& random)
   return random.pick(texts);
 }
 
-HostAmounts some_host(Random& random) {
+model::HostResources some_host(Random& random) {
   return {.cpu_milli = static_cast<std::int64_t>(100 * random.below(40)),
           .memory_bytes = static_cast<std::int64_t>(random.below(64)) << 26};
 }
 
-void add_containers(PodFacts& pod, Random& random) {
-  const auto add = [&](const char* name, ContainerKind kind) {
+void add_containers(model::PodFacts& pod, Random& random) {
+  const auto add = [&](const char* name, model::ContainerType kind) {
     pod.containers.push_back(
-        {.name = name, .kind = kind, .gpu_resources = {}, .host = some_host(random)});
+        {.name = name, .type = kind, .gpu_resources = {}, .host = some_host(random)});
   };
   const bool several = random.chance(40);
-  if (several && random.chance(25)) add("early", ContainerKind::kSidecar);
-  if (several && random.chance(60)) add("prepare", ContainerKind::kInit);
-  if (several && random.chance(25)) add("late", ContainerKind::kSidecar);
-  if (several && random.chance(15)) add("migrate", ContainerKind::kInit);
-  add("main", ContainerKind::kApp);
-  if (several && random.chance(50)) add("beside", ContainerKind::kApp);
+  if (several && random.chance(25)) add("early", model::ContainerType::kSidecar);
+  if (several && random.chance(60)) add("prepare", model::ContainerType::kInit);
+  if (several && random.chance(25)) add("late", model::ContainerType::kSidecar);
+  if (several && random.chance(15)) add("migrate", model::ContainerType::kInit);
+  add("main", model::ContainerType::kApp);
+  if (several && random.chance(50)) add("beside", model::ContainerType::kApp);
   if (random.chance(20)) pod.overhead = some_host(random);
 }
 
 /// What says more of a share.
-void refine(PodFacts& pod, const std::string& suffix, ContainerKind kind, Random& random) {
+void refine(model::PodFacts& pod, const std::string& suffix, model::ContainerType kind,
+            Random& random) {
   if (random.chance(15)) pod.annotations["gpu-count" + suffix] = random.chance(80) ? "2" : "3";
   if (random.chance(15)) {
     pod.annotations["gpu-compute" + suffix] = any_of({"1", "10", "40", "100"}, random);
   }
   // A plain init container adapts to the GPUs of those that run after it.
-  if (kind != ContainerKind::kInit && random.chance(25)) {
+  if (kind != model::ContainerType::kInit && random.chance(25)) {
     pod.annotations["gpu-isolation" + suffix] =
         any_of({"time-slicing", "mps", "mps", "any", "mig"}, random);
   }
 }
 
-void ask_by_annotation(PodFacts& pod, const std::string& suffix, ContainerKind kind, bool whole,
-                       Random& random) {
+void ask_by_annotation(model::PodFacts& pod, const std::string& suffix, model::ContainerType kind,
+                       bool whole, Random& random) {
   if (whole) {
     pod.annotations["gpu-fraction" + suffix] = random.chance(65) ? "1" : "2";
   } else {
@@ -65,7 +66,7 @@ void ask_by_annotation(PodFacts& pod, const std::string& suffix, ContainerKind k
   }
 }
 
-void ask_malformed(PodFacts& pod, Random& random) {
+void ask_malformed(model::PodFacts& pod, Random& random) {
   if (random.chance(30)) {
     pod.annotations["gpu-count"] = "2";
   } else {
@@ -73,20 +74,20 @@ void ask_malformed(PodFacts& pod, Random& random) {
   }
 }
 
-void ask_each(PodFacts& pod, Random& random) {
+void ask_each(model::PodFacts& pod, Random& random) {
   const bool whole = random.chance(25);
-  for (const ContainerFacts& container : pod.containers) {
+  for (const model::ContainerFacts& container : pod.containers) {
     const bool main = container.name == "main";
     if (!main && random.chance(35)) continue;
     // Mostly all ask alike, since a plain init container must not ask for whole GPUs otherwise.
-    const bool share_first = container.kind == ContainerKind::kInit && random.chance(50);
+    const bool share_first = container.type == model::ContainerType::kInit && random.chance(50);
     const std::string suffix = main && random.chance(70) ? "" : "." + container.name;
-    ask_by_annotation(pod, suffix, container.kind, whole && !share_first, random);
+    ask_by_annotation(pod, suffix, container.type, whole && !share_first, random);
   }
 }
 
 /// What a share may be besides, where there are slices.
-void refine_slice(PodFacts& pod, const std::string& suffix, Random& random) {
+void refine_slice(model::PodFacts& pod, const std::string& suffix, Random& random) {
   if (random.chance(15)) pod.annotations["gpu-count" + suffix] = random.chance(80) ? "2" : "3";
   if (random.chance(25)) pod.annotations["gpu-isolation" + suffix] = "mig";
   if (random.chance(15)) {
@@ -104,13 +105,13 @@ const std::string& any_profile(Random& random) {
   return random.pick(kProfiles);
 }
 
-void ask_sliced(PodFacts& pod, Random& random) {
+void ask_sliced(model::PodFacts& pod, Random& random) {
   const std::string profile = any_profile(random);
   const bool named = random.chance(45);
   const bool same = random.chance(50);
-  for (const ContainerFacts& container : pod.containers) {
+  for (const model::ContainerFacts& container : pod.containers) {
     const bool main = container.name == "main";
-    const bool init = container.kind == ContainerKind::kInit;
+    const bool init = container.type == model::ContainerType::kInit;
     if (!main && random.chance(35)) continue;
     const std::string suffix = main && random.chance(70) ? "" : "." + container.name;
     // An init container must not name a profile that others do not.
@@ -130,7 +131,7 @@ void ask_sliced(PodFacts& pod, Random& random) {
 
 }  // namespace
 
-void ask_something_sliced(PodFacts& pod, Random& random) {
+void ask_something_sliced(model::PodFacts& pod, Random& random) {
   if (random.chance(30)) {
     ask_something(pod, random);
     return;
@@ -139,13 +140,13 @@ void ask_something_sliced(PodFacts& pod, Random& random) {
   ask_sliced(pod, random);
 }
 
-void ask_something(PodFacts& pod, Random& random) {
+void ask_something(model::PodFacts& pod, Random& random) {
   add_containers(pod, random);
   const std::size_t drawn = random.below(100);
   if (drawn < 74) {
     ask_each(pod, random);
   } else if (drawn < 87) {
-    for (ContainerFacts& container : pod.containers) {
+    for (model::ContainerFacts& container : pod.containers) {
       if (container.name != "main" && random.chance(60)) continue;
       container.gpu_resources[kGpuUnits] = random.chance(60) ? "1" : "2";
     }

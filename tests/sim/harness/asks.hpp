@@ -7,8 +7,8 @@
 namespace snug {
 
 /// Gives the pod containers, and what they ask.
-void ask_something(PodFacts& pod, Random& random);
+void ask_something(model::PodFacts& pod, Random& random);
 /// The same in a cluster with slices.
-void ask_something_sliced(PodFacts& pod, Random& random);
+void ask_something_sliced(model::PodFacts& pod, Random& random);
 
 }  // namespace snug

@@ -8,14 +8,14 @@
 namespace snug {
 namespace {
 
-constexpr std::size_t kMostCallDecisions = 8;
+constexpr std::size_t kMaxCallDecisions = 8;
 
 }  // namespace
 
-Simulation::Filtered Simulation::filter(const PodFacts& pod,
+Simulation::Filtered Simulation::filter(const model::PodFacts& pod,
                                         const std::vector<std::string>& nodes) {
   std::string body = schedule_body(pod, nodes);
-  const Reply reply = snug_->service().filter(body);
+  const service::Reply reply = snug_->service().filter(body);
   const auto json = nlohmann::json::parse(reply.body, nullptr, false);
   Filtered result;
   if (reply.status != 200) {
@@ -50,9 +50,9 @@ Simulation::Filtered Simulation::filter(const PodFacts& pod,
   return result;
 }
 
-void Simulation::prioritize(const PodFacts& pod, const std::vector<std::string>& nodes) {
+void Simulation::prioritize(const model::PodFacts& pod, const std::vector<std::string>& nodes) {
   std::string body = schedule_body(pod, nodes);
-  const Reply reply = snug_->service().prioritize(body);
+  const service::Reply reply = snug_->service().prioritize(body);
   if (reply.status != 200) return;
   const auto rows = nlohmann::json::parse(reply.body);
   if (rows.size() == 1) {
@@ -67,7 +67,7 @@ void Simulation::prioritize(const PodFacts& pod, const std::vector<std::string>&
   }
 }
 
-Simulation::Bound Simulation::bind(const PodFacts& pod, const std::string& node) {
+Simulation::Bound Simulation::bind(const model::PodFacts& pod, const std::string& node) {
   note("  bind " + pod.uid + " to " + node);
   const auto before = world_.pods().find(pod.uid);
   std::optional<std::string> was_on;
@@ -78,7 +78,7 @@ Simulation::Bound Simulation::bind(const PodFacts& pod, const std::string& node)
   const SnugInstance* asked = snug_.get();
   posts_.push_back(0);
   std::string body = bind_body(pod, node);
-  const Reply reply = snug_->service().bind(body);
+  const service::Reply reply = snug_->service().bind(body);
   Bound result;
   result.posts = posts_.back();
   posts_.pop_back();
@@ -98,8 +98,8 @@ Simulation::Bound Simulation::bind(const PodFacts& pod, const std::string& node)
   return result;
 }
 
-void Simulation::check_bind(const PodFacts& pod, const std::string& node, const Bound& result,
-                            const std::optional<std::string>& was_on) {
+void Simulation::check_bind(const model::PodFacts& pod, const std::string& node,
+                            const Bound& result, const std::optional<std::string>& was_on) {
   if (result.posts > 1) model_.report("posts", pod.uid + " was posted more than once in one bind");
   if (!result.served && result.posts > 0) model_.report("posts", "a bind was posted before ready");
   const auto after = world_.pods().find(pod.uid);
@@ -121,7 +121,7 @@ void Simulation::check_bind(const PodFacts& pod, const std::string& node, const 
 void Simulation::schedule_pod() {
   const auto uid = users_.any_pod(random_.chance(5));
   if (!uid) return;
-  const PodFacts pod = world_.pods().at(*uid).facts;
+  const model::PodFacts pod = world_.pods().at(*uid).facts;
   std::vector<std::string> nodes = users_.some_nodes();
   if (random_.chance(10)) nodes.emplace_back("unknown");
   const Filtered filtered = filter(pod, nodes);
@@ -132,7 +132,7 @@ void Simulation::schedule_pod() {
   if (node == "unknown") return;
   if (random_.chance(60)) {
     (void)bind(pod, node);
-  } else if (decisions_.size() < kMostCallDecisions) {
+  } else if (decisions_.size() < kMaxCallDecisions) {
     decisions_.push_back({*uid, node});
   }
 }
@@ -145,21 +145,21 @@ void Simulation::bind_decided() {
   if (random_.chance(80)) decisions_.erase(decisions_.begin() + static_cast<std::ptrdiff_t>(at));
   const auto found = world_.pods().find(decision.uid);
   if (found == world_.pods().end()) return;
-  (void)bind(PodFacts(found->second.facts), decision.node);
+  (void)bind(model::PodFacts(found->second.facts), decision.node);
 }
 
 /// Any pod to any node, whatever filter would say.
 void Simulation::bind_anyhow() {
   const auto uid = users_.any_pod(random_.chance(50));
   if (!uid) return;
-  (void)bind(PodFacts(world_.pods().at(*uid).facts), users_.any_node());
+  (void)bind(model::PodFacts(world_.pods().at(*uid).facts), users_.any_node());
 }
 
 /// On a quiet cluster filter, bind and the naive model agree about every node.
-void Simulation::probe(const PodFacts& facts) {
+void Simulation::probe(const model::PodFacts& facts) {
   if (facts.terminating || facts.finished) return;
   using Fit = NaiveModel::Fit;
-  const PodFacts pod = facts;
+  const model::PodFacts pod = facts;
   std::vector<std::string> nodes;
   std::map<std::string, Fit> fits;
   std::vector<std::string> candidates;
@@ -200,7 +200,8 @@ void Simulation::probe(const PodFacts& facts) {
 }
 
 /// `beside`: whether the pod fits beside what has been promised so far.
-void Simulation::probe_bind(const PodFacts& pod, const std::string& node, NaiveModel::Fit beside) {
+void Simulation::probe_bind(const model::PodFacts& pod, const std::string& node,
+                            NaiveModel::Fit beside) {
   using Fit = NaiveModel::Fit;
   bool asked = false;  // about others
   for (std::size_t i = random_.below(3); i > 0; --i) {
@@ -208,7 +209,7 @@ void Simulation::probe_bind(const PodFacts& pod, const std::string& node, NaiveM
     if (!other || *other == pod.uid || world_.pods().at(*other).facts.terminating) continue;
     const std::vector<std::string> nodes =
         random_.chance(30) ? users_.some_nodes() : std::vector<std::string>{node};
-    (void)filter(PodFacts(world_.pods().at(*other).facts), nodes);
+    (void)filter(model::PodFacts(world_.pods().at(*other).facts), nodes);
     asked = true;
   }
   std::vector<Observed::Promise> promises = snug_->observe().promises;

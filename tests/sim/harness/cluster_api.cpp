@@ -15,18 +15,18 @@ bool ClusterApi::fails(std::size_t percent) {
   return true;
 }
 
-Result<void> ClusterApi::bind(const Binding& binding) {
+base::Result<void> ClusterApi::bind(const service::Binding& binding) {
   ++counts_.posts;
   posted_(binding);
   wire_.meanwhile();
   if (clock_.now() >= binding.not_after) {
     ++counts_.too_late;
-    return fail(ErrorCode::kUnavailable, "its time has passed");
+    return base::fail(base::ErrorCode::kUnavailable, "its time has passed");
   }
-  if (fails(5)) return fail(ErrorCode::kUnavailable, "connection refused");
-  if (fails(3)) return fail(ErrorCode::kUnknown, "500");
-  if (fails(2)) return fail(ErrorCode::kConflict, "409");
-  if (fails(2)) return fail(ErrorCode::kInvalid, "422");
+  if (fails(5)) return base::fail(base::ErrorCode::kUnavailable, "connection refused");
+  if (fails(3)) return base::fail(base::ErrorCode::kUnknown, "500");
+  if (fails(2)) return base::fail(base::ErrorCode::kConflict, "409");
+  if (fails(2)) return base::fail(base::ErrorCode::kInvalid, "422");
   const bool late = fails(12);
   const std::size_t flight = wire_.random.below(late ? kLongestBindFlightMs : kUsualFlightMs);
   const int id = world_.send(binding, clock_.now() + std::chrono::milliseconds(flight));
@@ -34,20 +34,20 @@ Result<void> ClusterApi::bind(const Binding& binding) {
   if (late) {
     ++counts_.late;
     world_.abandon(id);
-    return fail(ErrorCode::kUnknown, "the time is up");
+    return base::fail(base::ErrorCode::kUnknown, "the time is up");
   }
-  Result<void> answer = world_.land(id);
+  base::Result<void> answer = world_.land(id);
   wire_.meanwhile();
-  if (fails(5)) return fail(ErrorCode::kUnknown, "the connection was lost");
+  if (fails(5)) return base::fail(base::ErrorCode::kUnknown, "the connection was lost");
   return answer;
 }
 
-Result<std::optional<PodFacts>> ClusterApi::get_pod(std::string_view name_space,
-                                                    std::string_view name) {
+base::Result<std::optional<model::PodFacts>> ClusterApi::get_pod(std::string_view name_space,
+                                                                 std::string_view name) {
   wire_.meanwhile();
-  if (fails(8)) return fail(ErrorCode::kUnavailable, "connection refused");
+  if (fails(8)) return base::fail(base::ErrorCode::kUnavailable, "connection refused");
   const SimPod* pod = world_.find(name_space, name);
-  std::optional<PodFacts> read;
+  std::optional<model::PodFacts> read;
   if (pod != nullptr) read = pod->facts;
   if (pod != nullptr && lies_ && wire_.faults && wire_.random.chance(10)) {
     ++counts_.lies;
@@ -58,8 +58,8 @@ Result<std::optional<PodFacts>> ClusterApi::get_pod(std::string_view name_space,
   return read;
 }
 
-Result<void> ClusterApi::touch_room(Generation /*room*/) {
-  if (fails(20)) return fail(ErrorCode::kUnavailable, "connection refused");
+base::Result<void> ClusterApi::wake_pending_pods(base::Generation /*room*/) {
+  if (fails(20)) return base::fail(base::ErrorCode::kUnavailable, "connection refused");
   return {};
 }
 

@@ -14,7 +14,7 @@
 
 namespace snug {
 
-class ClusterApi final : public ApiPort {
+class ClusterApi final : public service::ApiPort {
  public:
   struct Counts {
     int posts = 0;
@@ -24,15 +24,15 @@ class ClusterApi final : public ApiPort {
   };
 
   /// `posted`: a binding is on its way out.
-  ClusterApi(World& world, Wire& wire, const Clock& clock,
-             std::function<void(const Binding&)> posted)
+  ClusterApi(World& world, Wire& wire, const base::Clock& clock,
+             std::function<void(const service::Binding&)> posted)
       : world_(world), wire_(wire), clock_(clock), posted_(std::move(posted)) {}
 
-  Result<void> bind(const Binding& binding) override;
-  Result<std::optional<PodFacts>> get_pod(std::string_view name_space,
-                                          std::string_view name) override;
-  Result<void> touch_room(Generation room) override;
-  void warn(const Notice& /*notice*/) override {}
+  base::Result<void> bind(const service::Binding& binding) override;
+  base::Result<std::optional<model::PodFacts>> get_pod(std::string_view name_space,
+                                                       std::string_view name) override;
+  base::Result<void> wake_pending_pods(base::Generation room) override;
+  void warn(const service::Notice& /*notice*/) override {}
 
   /// Now and then a pod that lives is "not found".
   void tell_lies(bool on) { lies_ = on; }
@@ -43,8 +43,8 @@ class ClusterApi final : public ApiPort {
 
   World& world_;
   Wire& wire_;
-  const Clock& clock_;
-  std::function<void(const Binding&)> posted_;
+  const base::Clock& clock_;
+  std::function<void(const service::Binding&)> posted_;
   bool lies_ = false;
   Counts counts_;
 };

@@ -9,7 +9,7 @@
 namespace snug {
 namespace {
 
-constexpr std::size_t kMostClusterDecisions = 8;
+constexpr std::size_t kMaxClusterDecisions = 8;
 
 }  // namespace
 
@@ -23,11 +23,11 @@ Member* ClusterSimulation::asked() {
   return member.runs() ? &member : nullptr;
 }
 
-ClusterSimulation::Filtered ClusterSimulation::filter(Member& member, const PodFacts& pod,
+ClusterSimulation::Filtered ClusterSimulation::filter(Member& member, const model::PodFacts& pod,
                                                       const std::vector<std::string>& nodes) {
   std::string body = schedule_body(pod, nodes);
-  const bool ready = member.snug().readiness().ready();
-  const Reply reply = member.snug().service().filter(body);
+  const bool ready = member.snug().readiness().is_ready();
+  const service::Reply reply = member.snug().service().filter(body);
   Filtered result;
   if (reply.status != 200) {
     ++tally_.refused_calls;
@@ -40,12 +40,12 @@ ClusterSimulation::Filtered ClusterSimulation::filter(Member& member, const PodF
   return result;
 }
 
-ClusterSimulation::Bound ClusterSimulation::bind(Member& member, const PodFacts& pod,
+ClusterSimulation::Bound ClusterSimulation::bind(Member& member, const model::PodFacts& pod,
                                                  const std::string& node) {
   note("  " + member.host() + ": bind " + pod.uid + " to " + node);
   std::string body = bind_body(pod, node);
   calls_.push_back({&member, member.snug().fence().term(), 0});
-  const Reply reply = member.snug().service().bind(body);
+  const service::Reply reply = member.snug().service().bind(body);
   Bound result{.ok = false, .posts = calls_.back().posts};
   calls_.pop_back();
   if (reply.status != 200) {
@@ -62,7 +62,7 @@ ClusterSimulation::Bound ClusterSimulation::bind(Member& member, const PodFacts&
   return result;
 }
 
-void ClusterSimulation::posted(Member& member, const Binding& binding) {
+void ClusterSimulation::posted(Member& member, const service::Binding& binding) {
   Call& call = calls_.back();
   ++call.posts;
   note("  " + member.host() + ": posts " + binding.uid + " to " + binding.node);
@@ -77,13 +77,13 @@ void ClusterSimulation::schedule_pod() {
   Member* member = asked();
   const auto uid = users_.any_pod(random_.chance(5));
   if (!uid || member == nullptr) return;
-  const PodFacts pod = world_.pods().at(*uid).facts;
+  const model::PodFacts pod = world_.pods().at(*uid).facts;
   const Filtered filtered = filter(*member, pod, users_.some_nodes());
   if (filtered.kept.empty()) return;
   const std::string node = random_.pick(filtered.kept);
   if (random_.chance(70)) {
     (void)bind(*member, pod, node);
-  } else if (decisions_.size() < kMostClusterDecisions) {
+  } else if (decisions_.size() < kMaxClusterDecisions) {
     decisions_.push_back({*uid, node});
   }
 }
@@ -97,7 +97,7 @@ void ClusterSimulation::bind_decided() {
   if (random_.chance(70)) decisions_.erase(decisions_.begin() + static_cast<std::ptrdiff_t>(at));
   const auto found = world_.pods().find(decision.uid);
   if (found == world_.pods().end()) return;
-  (void)bind(*member, PodFacts(found->second.facts), decision.node);
+  (void)bind(*member, model::PodFacts(found->second.facts), decision.node);
 }
 
 /// Any pod to any node, whatever filter would say.
@@ -105,15 +105,15 @@ void ClusterSimulation::bind_anyhow() {
   Member* member = asked();
   const auto uid = users_.any_pod(random_.chance(30));
   if (!uid || member == nullptr) return;
-  (void)bind(*member, PodFacts(world_.pods().at(*uid).facts), users_.any_node());
+  (void)bind(*member, model::PodFacts(world_.pods().at(*uid).facts), users_.any_node());
 }
 
 /// On a quiet cluster filter, bind and the naive model agree about every node.
-void ClusterSimulation::probe(Member& member, const PodFacts& facts) {
+void ClusterSimulation::probe(Member& member, const model::PodFacts& facts) {
   if (facts.terminating || facts.finished) return;
   using Fit = NaiveModel::Fit;
   NaiveModel& model = member.model();
-  const PodFacts pod = facts;
+  const model::PodFacts pod = facts;
   std::vector<std::string> nodes;
   std::map<std::string, Fit> fits;
   std::vector<Observed::Promise> promises = member.snug().observe().promises;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kDeepest = 2;
 constexpr int kNodes = 3;
-constexpr std::size_t kMostPods = 16;
+constexpr std::size_t kMaxPods = 16;
 /// Longer than a bind of unknown outcome takes to be settled, and than two takeovers.
 constexpr int kQuietSeconds = 110;
 
@@ -53,7 +53,7 @@ ClusterSimulation::ClusterSimulation(std::uint64_t seed, ClusterOptions options)
       scheduler_lease_(clock_),
       follows_(options.elect && random_.chance(60)),
       world_(clock_, random_),
-      users_(world_, random_, {.cluster = SimCluster::kShares, .nodes = kNodes, .pods = kMostPods},
+      users_(world_, random_, {.cluster = SimCluster::kShares, .nodes = kNodes, .pods = kMaxPods},
              [this](std::string line) { note(std::move(line)); }) {
   clock_.advance(std::chrono::hours(1));
   policy_ = random_policy(random_);
@@ -64,7 +64,8 @@ ClusterSimulation::ClusterSimulation(std::uint64_t seed, ClusterOptions options)
                                     .scheduler_lease = follows_ ? &scheduler_lease_ : nullptr,
                                     .elect = options.elect};
   const Member::Hooks hooks{
-      .posted = [this](Member& member, const Binding& binding) { posted(member, binding); },
+      .posted = [this](Member& member,
+                       const service::Binding& binding) { posted(member, binding); },
       .meanwhile = [this](Member& member) { meanwhile(member); },
       .note = [this](std::string line) { note(std::move(line)); }};
   for (std::size_t i = 0; i < members_.size(); ++i) {

@@ -92,7 +92,7 @@ class ClusterSimulation {
   /// A bind call under way.
   struct Call {
     const Member* member;
-    WriteFence::Term term = 0;
+    service::WriteFence::Term term = 0;
     int posts = 0;
   };
 
@@ -121,10 +121,11 @@ class ClusterSimulation {
     std::vector<std::string> kept;
     bool ok = false;
   };
-  Filtered filter(Member& member, const PodFacts& pod, const std::vector<std::string>& nodes);
-  Bound bind(Member& member, const PodFacts& pod, const std::string& node);
-  void posted(Member& member, const Binding& binding);
-  void probe(Member& member, const PodFacts& pod);
+  Filtered filter(Member& member, const model::PodFacts& pod,
+                  const std::vector<std::string>& nodes);
+  Bound bind(Member& member, const model::PodFacts& pod, const std::string& node);
+  void posted(Member& member, const service::Binding& binding);
+  void probe(Member& member, const model::PodFacts& pod);
   [[nodiscard]] Member* asked();
 
   // cluster_simulation.cpp
@@ -146,7 +147,7 @@ class ClusterSimulation {
 
   const ClusterOptions options_;
   Random random_;
-  ManualClock clock_;
+  base::ManualClock clock_;
   LeaseStore lease_;
   LeaseStore scheduler_lease_;
   bool follows_;  // the Snugs follow the scheduler's Lease

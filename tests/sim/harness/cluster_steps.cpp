@@ -27,7 +27,7 @@ void ClusterSimulation::lose_scheduler() { scheduler_lease_.put(""); }
 void ClusterSimulation::touch_lease() {
   const auto lease = lease_.read();
   if (!lease || random_.chance(40)) return lease_.remove();
-  LeaseRecord record = lease->record;
+  leader::LeaseRecord record = lease->record;
   if (!record.holder.empty() && random_.chance(30)) {
     record.holder.clear();
     record.duration_s = 15;

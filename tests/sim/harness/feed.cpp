@@ -10,7 +10,7 @@ constexpr std::size_t kRemembered = 24;
 
 }  // namespace
 
-void Feed::restart(ClusterSink& sink) {
+void Feed::restart(service::ClusterSink& sink) {
   sink_ = &sink;
   phase_ = ListPhase::kNone;
   pods_listed_ = false;
@@ -35,17 +35,18 @@ void Feed::relist() {
 }
 
 void Feed::alive() {
-  for (const Resource resource : {Resource::kNodes, Resource::kPods}) {
+  for (const service::Resource resource : {service::Resource::kNodes, service::Resource::kPods}) {
     sink_->stream_alive(resource, "");
   }
 }
 
 void Feed::lost() {
-  for (const Resource resource : {Resource::kNodes, Resource::kPods}) sink_->stream_lost(resource);
+  for (const service::Resource resource : {service::Resource::kNodes, service::Resource::kPods})
+    sink_->stream_lost(resource);
 }
 
-void Feed::pod_changed(const PodFacts& pod) { pod_events_[pod.uid].push_back({false, pod}); }
-void Feed::pod_gone(const PodFacts& pod) { pod_events_[pod.uid].push_back({true, pod}); }
+void Feed::pod_changed(const model::PodFacts& pod) { pod_events_[pod.uid].push_back({false, pod}); }
+void Feed::pod_gone(const model::PodFacts& pod) { pod_events_[pod.uid].push_back({true, pod}); }
 void Feed::node_changed(const SimNode& node) { node_events_.push_back({node.name, node}); }
 void Feed::node_gone(const std::string& name) { node_events_.push_back({name, std::nullopt}); }
 
@@ -110,10 +111,10 @@ void Feed::deliver_node_event() {
 void Feed::begin_list() {
   phase_ = ListPhase::kBegun;
   note_("  begins");
-  sink_->pods_list_begins();
+  sink_->pod_list_started();
 }
 
-void Feed::take_list(std::vector<PodFacts> pods) {
+void Feed::take_list(std::vector<model::PodFacts> pods) {
   phase_ = ListPhase::kTaken;
   note_("  is taken");
   list_ = std::move(pods);
@@ -127,7 +128,7 @@ void Feed::finish_list() {
   phase_ = ListPhase::kNone;
   pods_listed_ = !std::exchange(again_, false);
   note_("  is in");
-  for (const PodFacts& pod : list_) {
+  for (const model::PodFacts& pod : list_) {
     if (!pod.node_name.empty()) told_bound_.insert(pod.uid);
   }
   sink_->pods_listed(std::move(list_));
@@ -136,10 +137,10 @@ void Feed::finish_list() {
 
 void Feed::list_nodes(const std::map<std::string, SimNode>& nodes) {
   nodes_listed_ = true;
-  sink_->nodes_list_begins();
+  sink_->node_list_started();
   node_events_.clear();
   told_nodes_ = nodes;
-  std::vector<NodeFacts> facts;
+  std::vector<model::NodeFacts> facts;
   for (const auto& [name, node] : nodes) facts.push_back(to_facts(node));
   sink_->nodes_listed(std::move(facts));
 }

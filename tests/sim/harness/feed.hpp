@@ -31,7 +31,7 @@ class Feed {
       : random_(random), note_(std::move(note)) {}
 
   /// Snug is new and knows nothing.
-  void restart(ClusterSink& sink);
+  void restart(service::ClusterSink& sink);
   /// Snug asks for new lists. One that the API server has sent already may still come first.
   void relist();
   /// Bytes come, or come no more.
@@ -39,8 +39,8 @@ class Feed {
   void lost();
 
   // What happens in the API server.
-  void pod_changed(const PodFacts& pod);
-  void pod_gone(const PodFacts& pod);
+  void pod_changed(const model::PodFacts& pod);
+  void pod_gone(const model::PodFacts& pod);
   void node_changed(const SimNode& node);
   void node_gone(const std::string& name);
 
@@ -48,7 +48,7 @@ class Feed {
   void deliver_pod_event();
   void deliver_node_event();
   void begin_list();
-  void take_list(std::vector<PodFacts> pods);
+  void take_list(std::vector<model::PodFacts> pods);
   void finish_list();
   void list_nodes(const std::map<std::string, SimNode>& nodes);
   /// All events that wait; no list is under way.
@@ -66,7 +66,7 @@ class Feed {
  private:
   struct PodEvent {
     bool gone = false;
-    PodFacts pod;
+    model::PodFacts pod;
   };
   struct NodeEvent {
     std::string name;
@@ -80,7 +80,7 @@ class Feed {
 
   Random& random_;
   std::function<void(std::string)> note_;
-  ClusterSink* sink_ = nullptr;
+  service::ClusterSink* sink_ = nullptr;
   ListPhase phase_ = ListPhase::kNone;
   bool pods_listed_ = false;
   bool nodes_listed_ = false;
@@ -89,7 +89,7 @@ class Feed {
   std::deque<PodEvent> delivered_;                          // since the last list, for repeats
   std::map<std::string, PodEvent> latest_;                  // since the last list, by uid
   std::deque<NodeEvent> node_events_;
-  std::vector<PodFacts> list_;
+  std::vector<model::PodFacts> list_;
   std::set<std::string> told_bound_;
   std::map<std::string, SimNode> told_nodes_;
 };

@@ -9,29 +9,30 @@ namespace {
 /// A request reaches the API server within apiTimeout, and is carried out within apiTimeout.
 constexpr std::size_t kLongestLeaseFlightMs = 2'000;
 
-std::string text(TimePoint time) { return std::to_string(time.time_since_epoch().count()); }
+std::string text(base::TimePoint time) { return std::to_string(time.time_since_epoch().count()); }
 
 }  // namespace
 
-const std::optional<Lease>& LeaseStore::read() {
+const std::optional<leader::Lease>& LeaseStore::read() {
   catch_up();
   return lease_;
 }
 
-Result<Lease> LeaseStore::write(const LeaseRecord& record, const std::optional<Lease>& over) {
+base::Result<leader::Lease> LeaseStore::write(const leader::LeaseRecord& record,
+                                              const std::optional<leader::Lease>& over) {
   catch_up();
   return carry_out(record, over, clock_.now());
 }
 
-void LeaseStore::write_late(const LeaseRecord& record, const std::optional<Lease>& over,
-                            TimePoint due) {
+void LeaseStore::write_late(const leader::LeaseRecord& record,
+                            const std::optional<leader::Lease>& over, base::TimePoint due) {
   late_.push_back({record, over, due});
 }
 
 void LeaseStore::put(const std::string& holder) {
   catch_up();
   const std::string now = text(clock_.now());
-  lease_ = Lease{{holder, 15, now, now, 0}, std::to_string(++version_), "{}"};
+  lease_ = leader::Lease{{holder, 15, now, now, 0}, std::to_string(++version_), "{}"};
 }
 
 void LeaseStore::remove() {
@@ -39,14 +40,15 @@ void LeaseStore::remove() {
   lease_ = std::nullopt;
 }
 
-Result<Lease> LeaseStore::carry_out(const LeaseRecord& record, const std::optional<Lease>& over,
-                                    TimePoint now) {
-  if (!over && lease_) return fail(ErrorCode::kConflict, "it exists");
-  if (over && !lease_) return fail(ErrorCode::kNotFound, "it is gone");
+base::Result<leader::Lease> LeaseStore::carry_out(const leader::LeaseRecord& record,
+                                                  const std::optional<leader::Lease>& over,
+                                                  base::TimePoint now) {
+  if (!over && lease_) return base::fail(base::ErrorCode::kConflict, "it exists");
+  if (over && !lease_) return base::fail(base::ErrorCode::kNotFound, "it is gone");
   if (over && over->resource_version != lease_->resource_version) {
-    return fail(ErrorCode::kConflict, "it was written");
+    return base::fail(base::ErrorCode::kConflict, "it was written");
   }
-  Lease lease{record, std::to_string(++version_), "{}"};
+  leader::Lease lease{record, std::to_string(++version_), "{}"};
   lease.record.renew_time = text(now);
   if (record.acquire_time.empty()) lease.record.acquire_time = lease.record.renew_time;
   lease_ = lease;
@@ -62,32 +64,35 @@ void LeaseStore::catch_up() {
   }
 }
 
-Result<std::optional<Lease>> SimLease::read() {
+base::Result<std::optional<leader::Lease>> SimLease::read() {
   wire_.meanwhile();
   if (wire_.cut || (wire_.faults && wire_.random.chance(5))) {
     ++wire_.failed;
-    return fail(ErrorCode::kUnavailable, "connection refused");
+    return base::fail(base::ErrorCode::kUnavailable, "connection refused");
   }
-  std::optional<Lease> lease = store_.read();
+  std::optional<leader::Lease> lease = store_.read();
   wire_.meanwhile();
   return lease;
 }
 
-Result<Lease> SimLease::write(const LeaseRecord& record, const Lease* over) {
-  const std::optional<Lease> replaced = over == nullptr ? std::nullopt : std::optional(*over);
+base::Result<leader::Lease> SimLease::write(const leader::LeaseRecord& record,
+                                            const leader::Lease* over) {
+  const std::optional<leader::Lease> replaced =
+      over == nullptr ? std::nullopt : std::optional(*over);
   wire_.meanwhile();
   const std::size_t drawn = wire_.faults ? wire_.random.below(100) : 0;
   if (wire_.cut || drawn >= 80) ++wire_.failed;
-  if (wire_.cut || drawn >= 95) return fail(ErrorCode::kUnavailable, "connection refused");
-  if (drawn >= 90) return fail(ErrorCode::kUnknown, "500");
+  if (wire_.cut || drawn >= 95)
+    return base::fail(base::ErrorCode::kUnavailable, "connection refused");
+  if (drawn >= 90) return base::fail(base::ErrorCode::kUnknown, "500");
   if (drawn >= 85) {
     const std::chrono::milliseconds flight(wire_.random.below(kLongestLeaseFlightMs));
     store_.write_late(record, replaced, clock_.now() + flight);
-    return fail(ErrorCode::kUnknown, "the time is up");
+    return base::fail(base::ErrorCode::kUnknown, "the time is up");
   }
-  Result<Lease> written = store_.write(record, replaced);
+  base::Result<leader::Lease> written = store_.write(record, replaced);
   wire_.meanwhile();
-  if (drawn >= 80) return fail(ErrorCode::kUnknown, "the connection was lost");
+  if (drawn >= 80) return base::fail(base::ErrorCode::kUnknown, "the connection was lost");
   return written;
 }
 

@@ -16,29 +16,32 @@ namespace snug {
 
 class LeaseStore {
  public:
-  explicit LeaseStore(const Clock& clock) : clock_(clock) {}
+  explicit LeaseStore(const base::Clock& clock) : clock_(clock) {}
 
-  [[nodiscard]] const std::optional<Lease>& read();
-  Result<Lease> write(const LeaseRecord& record, const std::optional<Lease>& over);
+  [[nodiscard]] const std::optional<leader::Lease>& read();
+  base::Result<leader::Lease> write(const leader::LeaseRecord& record,
+                                    const std::optional<leader::Lease>& over);
   /// Carried out at `due`, if the Lease is still `over`.
-  void write_late(const LeaseRecord& record, const std::optional<Lease>& over, TimePoint due);
+  void write_late(const leader::LeaseRecord& record, const std::optional<leader::Lease>& over,
+                  base::TimePoint due);
   /// Somebody writes it, whatever it says.
   void put(const std::string& holder);
   void remove();
 
  private:
   struct Late {
-    LeaseRecord record;
-    std::optional<Lease> over;
-    TimePoint due;
+    leader::LeaseRecord record;
+    std::optional<leader::Lease> over;
+    base::TimePoint due;
   };
 
-  Result<Lease> carry_out(const LeaseRecord& record, const std::optional<Lease>& over,
-                          TimePoint now);
+  base::Result<leader::Lease> carry_out(const leader::LeaseRecord& record,
+                                        const std::optional<leader::Lease>& over,
+                                        base::TimePoint now);
   void catch_up();
 
-  const Clock& clock_;
-  std::optional<Lease> lease_;
+  const base::Clock& clock_;
+  std::optional<leader::Lease> lease_;
   int version_ = 0;
   std::vector<Late> late_;
 };
@@ -52,18 +55,19 @@ struct Wire {
   int failed = 0;    // calls that did not end as they should
 };
 
-class SimLease final : public LeasePort {
+class SimLease final : public service::LeasePort {
  public:
-  SimLease(LeaseStore& store, Wire& wire, const Clock& clock)
+  SimLease(LeaseStore& store, Wire& wire, const base::Clock& clock)
       : store_(store), wire_(wire), clock_(clock) {}
 
-  Result<std::optional<Lease>> read() override;
-  Result<Lease> write(const LeaseRecord& record, const Lease* over) override;
+  base::Result<std::optional<leader::Lease>> read() override;
+  base::Result<leader::Lease> write(const leader::LeaseRecord& record,
+                                    const leader::Lease* over) override;
 
  private:
   LeaseStore& store_;
   Wire& wire_;
-  const Clock& clock_;
+  const base::Clock& clock_;
 };
 
 }  // namespace snug

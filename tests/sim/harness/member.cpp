@@ -6,10 +6,10 @@
 namespace snug {
 namespace {
 
-ServiceOptions some_options(Random& random) {
-  ServiceOptions options;
-  constexpr std::array kModes{AnswerMode::kWinner, AnswerMode::kAll, AnswerMode::kAdvise,
-                              AnswerMode::kAuto};
+service::ServiceOptions some_options(Random& random) {
+  service::ServiceOptions options;
+  constexpr std::array kModes{service::AnswerMode::kWinner, service::AnswerMode::kAll,
+                              service::AnswerMode::kAdvise, service::AnswerMode::kAuto};
   options.answer = kModes.at(random.below(kModes.size()));
   return options;
 }
@@ -24,7 +24,7 @@ Member::Member(std::string host, const Surroundings& around, const Hooks& hooks)
             [this, hooks](std::string line) { hooks.note("  " + host_ + ":" + line); }),
       model_(around.world, feed_),
       api_(around.world, wire_, around.clock,
-           [this, hooks](const Binding& binding) { hooks.posted(*this, binding); }),
+           [this, hooks](const service::Binding& binding) { hooks.posted(*this, binding); }),
       lease_(around.lease, wire_, around.clock),
       scheduler_lease_(
           around.scheduler_lease == nullptr
@@ -32,7 +32,7 @@ Member::Member(std::string host, const Surroundings& around, const Hooks& hooks)
               : std::make_unique<SimLease>(*around.scheduler_lease, wire_, around.clock)) {}
 
 void Member::start(Identity identity, const std::string& policy) {
-  const ServiceOptions options = some_options(around_.random);
+  const service::ServiceOptions options = some_options(around_.random);
   if (identity == Identity::kNew) ++identity_;
   stopped_ = false;
   model_.restart();
@@ -41,18 +41,19 @@ void Member::start(Identity identity, const std::string& policy) {
   lists_from_ = around_.clock.now();
   heard_ = around_.clock.now();
   if (!around_.elect) {
-    lists_from_ += unanswered_window(options.api_timeout, options.limits);
+    lists_from_ += leader::unanswered_window(options.api_timeout, options.limits);
     return;
   }
-  const Limits& limits = options.limits;
-  elector_ = std::make_unique<LeaderElector>(
-      ElectorParts{lease_, scheduler_lease_.get(), snug_->readiness(), snug_->fence(), *this, api_,
-                   snug_->log(), around_.clock},
-      ElectorOptions{.lease_name = "snug/snug-extender",
-                     .election = election_settings(this->identity(), options.api_timeout, limits),
-                     .retry = std::chrono::milliseconds(limits.lease_retry_ms),
-                     .about = {.name_space = "snug", .pod = host_, .uid = host_},
-                     .seed = 1 + around_.random.below(1'000'000)});
+  const base::Limits& limits = options.limits;
+  elector_ = std::make_unique<service::LeaderElector>(
+      service::ElectorParts{lease_, scheduler_lease_.get(), snug_->readiness(), snug_->fence(),
+                            *this, api_, snug_->log(), around_.clock},
+      service::ElectorOptions{
+          .lease_name = "snug/snug-extender",
+          .election = leader::election_settings(this->identity(), options.api_timeout, limits),
+          .retry = std::chrono::milliseconds(limits.lease_retry_ms),
+          .about = {.name_space = "snug", .pod = host_, .uid = host_},
+          .seed = 1 + around_.random.below(1'000'000)});
 }
 
 void Member::kill() {
@@ -78,8 +79,8 @@ void Member::tick_reconciler() {
 
 void Member::hint() {
   if (!lives() || !elector_) return;
-  elector_->lease_sink().lease_shown("news");
-  elector_->scheduler_sink().lease_shown("news");
+  elector_->lease_sink().lease_changed("news");
+  elector_->scheduler_sink().lease_changed("news");
 }
 
 void Member::relist() {
@@ -101,7 +102,7 @@ void Member::hear() {
 }
 
 bool Member::view_is_too_old() const {
-  const TimePoint now = around_.clock.now();
+  const base::TimePoint now = around_.clock.now();
   if (link_ == Link::kUp) return false;
   if (now - heard_ > std::chrono::seconds(45)) return true;
   return link_ == Link::kDown && now - lost_ > std::chrono::seconds(15);
@@ -133,7 +134,7 @@ void Member::progress_list() {
       if (!feed_.nodes_listed()) feed_.list_nodes(around_.world.nodes());
       return feed_.begin_list();
     case Feed::ListPhase::kBegun: {
-      std::vector<PodFacts> pods;
+      std::vector<model::PodFacts> pods;
       for (const auto& [uid, pod] : around_.world.pods()) {
         if (!pod.facts.finished) pods.push_back(pod.facts);
       }

@@ -24,18 +24,18 @@ enum class Link {
   kDown,    // they cannot be established, and no list comes either
 };
 
-class Member final : public ClusterSource {
+class Member final : public service::ClusterSource {
  public:
   struct Surroundings {
     World& world;
-    ManualClock& clock;
+    base::ManualClock& clock;
     Random& random;
     LeaseStore& lease;
     LeaseStore* scheduler_lease;  // null: no scheduler is followed
     bool elect = true;
   };
   struct Hooks {
-    std::function<void(Member&, const Binding&)> posted;
+    std::function<void(Member&, const service::Binding&)> posted;
     std::function<void(Member&)> meanwhile;
     std::function<void(std::string)> note;
   };
@@ -85,7 +85,7 @@ class Member final : public ClusterSource {
   [[nodiscard]] const std::string& host() const { return host_; }
 
   // ClusterSource
-  void start(ClusterSink& /*sink*/) override {}
+  void start(service::ClusterSink& /*sink*/) override {}
   void relist() override;
   void stop() override {}
 
@@ -101,15 +101,15 @@ class Member final : public ClusterSource {
   SimLease lease_;
   std::unique_ptr<SimLease> scheduler_lease_;
   std::unique_ptr<SnugInstance> snug_;
-  std::unique_ptr<LeaderElector> elector_;
+  std::unique_ptr<service::LeaderElector> elector_;
   int identity_ = 0;
   bool stopped_ = false;
   bool ticks_election_ = false;
   bool ticks_reconciler_ = false;
   Link link_ = Link::kUp;
-  TimePoint heard_;
-  TimePoint lost_;  // where the link is down
-  TimePoint lists_from_;
+  base::TimePoint heard_;
+  base::TimePoint lost_;  // where the link is down
+  base::TimePoint lists_from_;
 };
 
 }  // namespace snug

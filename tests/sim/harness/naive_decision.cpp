@@ -6,7 +6,7 @@
 
 namespace snug {
 
-void NaiveModel::check_choice(const PodFacts& pod, const PlainHeld& held, const Room& room,
+void NaiveModel::check_choice(const model::PodFacts& pod, const PlainHeld& held, const Room& room,
                               Beside beside) {
   const std::string who = pod.uid + " on " + room.node.name;
   if (const char* why = obstacle_to_kind(held.ask, room)) {
@@ -61,7 +61,7 @@ void NaiveModel::check_choice(const PodFacts& pod, const PlainHeld& held, const 
 
 /// The slices on one GPU: of the profiles that the containers should have, where there is room, and
 /// with the uuids of those that exist.
-void NaiveModel::check_slices(const PodFacts& pod, const PlainHeld& held, const Room& room,
+void NaiveModel::check_slices(const model::PodFacts& pod, const PlainHeld& held, const Room& room,
                               const std::vector<Take>& takes, std::size_t gpu) {
   const SimGpu& on = room.node.gpus[gpu];
   const PlainCard& card = *card_of(on);
@@ -98,7 +98,7 @@ void NaiveModel::check_slices(const PodFacts& pod, const PlainHeld& held, const 
   }
 }
 
-void NaiveModel::check_modes(const PodFacts& pod, const PlainHeld& held, const Room& room,
+void NaiveModel::check_modes(const model::PodFacts& pod, const PlainHeld& held, const Room& room,
                              const std::vector<Take>& takes, Beside beside) {
   const std::string who = pod.uid + " on " + room.node.name;
   std::map<std::size_t, std::string> modes;
@@ -120,10 +120,10 @@ void NaiveModel::check_modes(const PodFacts& pod, const PlainHeld& held, const R
   }
 }
 
-void NaiveModel::check_decision(const Binding& binding, const Observed& seen) {
+void NaiveModel::check_decision(const service::Binding& binding, const Observed& seen) {
   const auto found = world_.pods().find(binding.uid);
   if (found == world_.pods().end()) return;  // gone meanwhile: it cannot be carried out
-  const PodFacts& pod = found->second.facts;
+  const model::PodFacts& pod = found->second.facts;
   const auto written = binding.annotations.find("snug.dev/reservation");
   const std::string text = written == binding.annotations.end() ? std::string() : written->second;
   if (plain_ask(pod).nothing()) {
@@ -160,14 +160,14 @@ void NaiveModel::check_decision(const Binding& binding, const Observed& seen) {
 std::vector<Holder> NaiveModel::holders_in(const Observed& seen) const {
   std::vector<Holder> all;
   for (const auto& [uid, known] : seen.pods) {
-    const PodFacts& pod = world_.born(uid);
+    const model::PodFacts& pod = world_.born(uid);
     auto held = std::make_shared<const PlainHeld>(known.held, plain_ask(pod));
     all.push_back({uid, known.node, &pod, std::move(held), known.terminating});
   }
   return all;
 }
 
-bool NaiveModel::finds_room(const PodFacts& pod, const SimNode& node,
+bool NaiveModel::finds_room(const model::PodFacts& pod, const SimNode& node,
                             const std::vector<Holder>& all,
                             const std::map<std::string, SimNode>& nodes, Waits waits,
                             const Holder* comer) const {
@@ -189,7 +189,7 @@ bool NaiveModel::finds_room(const PodFacts& pod, const SimNode& node,
                     [](const auto&) { return true; });
 }
 
-NaiveModel::Waits NaiveModel::waits_for(const PodFacts& pod, const SimNode& node,
+NaiveModel::Waits NaiveModel::waits_for(const model::PodFacts& pod, const SimNode& node,
                                         const std::vector<Holder>& all,
                                         const std::map<std::string, SimNode>& nodes) const {
   for (const Waits waits : {Waits::kForNobody, Waits::kForTerminating, Waits::kForAllAfterIt}) {
@@ -200,12 +200,12 @@ NaiveModel::Waits NaiveModel::waits_for(const PodFacts& pod, const SimNode& node
 
 /// Only the first of those that are nominated to the node is looked at: what is kept for the others
 /// depends on where it will be.
-void NaiveModel::check_nominated(const PodFacts& pod, const Binding& binding,
+void NaiveModel::check_nominated(const model::PodFacts& pod, const service::Binding& binding,
                                  const Observed& seen) {
-  const PodFacts* first = nullptr;
+  const model::PodFacts* first = nullptr;
   for (const auto& [uid, node] : seen.nominations) {
     if (node != binding.node || uid == pod.uid) continue;
-    const PodFacts& other = world_.born(uid);
+    const model::PodFacts& other = world_.born(uid);
     if (first == nullptr || comes_before(other, *first)) first = &other;
   }
   if (first == nullptr || !comes_before(*first, pod)) return;
@@ -224,12 +224,13 @@ void NaiveModel::check_nominated(const PodFacts& pod, const Binding& binding,
 
 /// What others were promised on the node. A pod that is nominated to it waits for nobody who comes
 /// after it.
-std::vector<Holder> NaiveModel::promised_to_others(const PodFacts& pod, const std::string& node,
+std::vector<Holder> NaiveModel::promised_to_others(const model::PodFacts& pod,
+                                                   const std::string& node,
                                                    const std::vector<Observed::Promise>& promises) {
   std::vector<Holder> others;
   for (const Observed::Promise& promise : promises) {
     if (promise.node != node || promise.uid == pod.uid) continue;
-    const PodFacts& other = world_.born(promise.uid);
+    const model::PodFacts& other = world_.born(promise.uid);
     if (pod.nominated_node_name == node && comes_before(pod, other)) continue;
     auto held = std::make_shared<const PlainHeld>(promise.held, plain_ask(other));
     others.push_back({promise.uid, node, &other, std::move(held), false});
@@ -237,7 +238,7 @@ std::vector<Holder> NaiveModel::promised_to_others(const PodFacts& pod, const st
   return others;
 }
 
-NaiveModel::Fit NaiveModel::fits(const PodFacts& pod, const std::string& node_name,
+NaiveModel::Fit NaiveModel::fits(const model::PodFacts& pod, const std::string& node_name,
                                  const std::vector<Observed::Promise>& promises) {
   const PlainAsk ask = plain_ask(pod);
   if (ask.nothing()) return Fit::kYes;
@@ -251,7 +252,7 @@ NaiveModel::Fit NaiveModel::fits(const PodFacts& pod, const std::string& node_na
                   .policy = policy_,
                   .name_space = pod.name_space,
                   .cap_left = cap_left(pod.name_space, all, world_.nodes())};
-  std::vector<std::pair<const PodFacts*, Waits>> kept;
+  std::vector<std::pair<const model::PodFacts*, Waits>> kept;
   int nominated = 0;
   for (const auto& [uid, other] : world_.pods()) {
     if (!other.waits() || other.facts.nominated_node_name != node_name || uid == pod.uid) continue;

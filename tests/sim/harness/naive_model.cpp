@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kNoNaiveCap = std::int64_t{1} << 60;
 
-std::string reservation_in(const StringMap& annotations) {
+std::string reservation_in(const model::StringMap& annotations) {
   const auto found = annotations.find("snug.dev/reservation");
   return found == annotations.end() ? std::string() : found->second;
 }
@@ -39,7 +39,8 @@ Held parse_reservation(const nlohmann::json& json) {
   return held;
 }
 
-std::string memo_key(const PodFacts& pod, const StringMap& annotations, const std::string& node) {
+std::string verdict_cache_key(const model::PodFacts& pod, const model::StringMap& annotations,
+                              const std::string& node) {
   std::string key = pod.uid + "|" + node;
   for (const auto& [name, value] : annotations) {
     if (name.starts_with("gpu-") || name == "snug.dev/reservation") {
@@ -100,9 +101,10 @@ void NaiveModel::report(std::string check, std::string text) {
   violations_.push_back({std::move(check), std::move(text)});
 }
 
-std::shared_ptr<const PlainHeld> NaiveModel::read(const PodFacts& pod, const StringMap& annotations,
+std::shared_ptr<const PlainHeld> NaiveModel::read(const model::PodFacts& pod,
+                                                  const model::StringMap& annotations,
                                                   const std::string& node) {
-  std::string key = memo_key(pod, annotations, node);
+  std::string key = verdict_cache_key(pod, annotations, node);
   if (const auto found = memo_.find(key); found != memo_.end()) return found->second;
   PlainHeld result{.held = {}, .ask = plain_ask(pod, annotations)};
   const auto json = nlohmann::json::parse(reservation_in(annotations), nullptr, false);
@@ -117,9 +119,9 @@ std::shared_ptr<const PlainHeld> NaiveModel::read(const PodFacts& pod, const Str
       .first->second;
 }
 
-std::shared_ptr<const PlainHeld> NaiveModel::read_binding(const PodFacts& pod,
-                                                          const Binding& binding) {
-  StringMap annotations = pod.annotations;
+std::shared_ptr<const PlainHeld> NaiveModel::read_binding(const model::PodFacts& pod,
+                                                          const service::Binding& binding) {
+  model::StringMap annotations = pod.annotations;
   for (const auto& [key, value] : binding.annotations) annotations[key] = value;
   return read(pod, annotations, binding.node);
 }
@@ -140,7 +142,7 @@ std::vector<Holder> NaiveModel::holders(bool only_known) {
   }
   // Of several bindings of one pod only one can be carried out.
   std::set<std::string> under_way;
-  for (const Binding& binding : world_.landing()) {
+  for (const service::Binding& binding : world_.landing()) {
     const SimPod& pod = world_.pods().at(binding.uid);
     if (pod.facts.finished || (only_known && pod.apart)) continue;
     if (!under_way.insert(binding.uid).second) continue;

@@ -43,7 +43,7 @@ class NaiveModel {
   void check_slices_of_all();
   /// A binding that Snug decided, with what its ledger shows just now: right in itself, with all
   /// that Snug has been told, and leaving to a nominated pod what is kept for it.
-  void check_decision(const Binding& binding, const Observed& seen);
+  void check_decision(const service::Binding& binding, const Observed& seen);
   /// What a living pod holds is never free in the ledger, once Snug bound it or was shown it.
   void check_ledger(const Observed& seen);
   /// Nothing is under way and everything has been told: ledger and truth are equal.
@@ -53,7 +53,7 @@ class NaiveModel {
   /// Whether the pod fits the node, by the truth and beside what was promised to others, when
   /// nothing is under way.
   enum class Fit { kNo, kYes, kUnsure };
-  [[nodiscard]] Fit fits(const PodFacts& pod, const std::string& node,
+  [[nodiscard]] Fit fits(const model::PodFacts& pod, const std::string& node,
                          const std::vector<Observed::Promise>& promises);
   /// What a bound pod of the truth holds.
   [[nodiscard]] const Held& held(const SimPod& pod);
@@ -66,9 +66,11 @@ class NaiveModel {
   [[nodiscard]] const std::vector<Violation>& violations() const { return violations_; }
 
  private:
-  std::shared_ptr<const PlainHeld> read(const PodFacts& pod, const StringMap& annotations,
+  std::shared_ptr<const PlainHeld> read(const model::PodFacts& pod,
+                                        const model::StringMap& annotations,
                                         const std::string& node);
-  std::shared_ptr<const PlainHeld> read_binding(const PodFacts& pod, const Binding& binding);
+  std::shared_ptr<const PlainHeld> read_binding(const model::PodFacts& pod,
+                                                const service::Binding& binding);
   /// All that Snug must count.
   std::vector<Holder> holders(bool only_known);
   [[nodiscard]] std::int64_t cap_left(const std::string& name_space, const std::vector<Holder>& all,
@@ -77,23 +79,26 @@ class NaiveModel {
   // naive_decision.cpp
   /// Whether there may be more on the node than the room shows.
   enum class Beside { kNobody, kMore };
-  void check_choice(const PodFacts& pod, const PlainHeld& held, const Room& room, Beside beside);
-  void check_slices(const PodFacts& pod, const PlainHeld& held, const Room& room,
+  void check_choice(const model::PodFacts& pod, const PlainHeld& held, const Room& room,
+                    Beside beside);
+  void check_slices(const model::PodFacts& pod, const PlainHeld& held, const Room& room,
                     const std::vector<Take>& takes, std::size_t gpu);
-  void check_modes(const PodFacts& pod, const PlainHeld& held, const Room& room,
+  void check_modes(const model::PodFacts& pod, const PlainHeld& held, const Room& room,
                    const std::vector<Take>& takes, Beside beside);
   [[nodiscard]] std::vector<Holder> holders_in(const Observed& seen) const;
   [[nodiscard]] std::vector<Holder> promised_to_others(
-      const PodFacts& pod, const std::string& node, const std::vector<Observed::Promise>& promises);
-  void check_nominated(const PodFacts& pod, const Binding& binding, const Observed& seen);
+      const model::PodFacts& pod, const std::string& node,
+      const std::vector<Observed::Promise>& promises);
+  void check_nominated(const model::PodFacts& pod, const service::Binding& binding,
+                       const Observed& seen);
   /// Whom the pods that hold something let a nominated pod wait for.
   enum class Waits { kForNobody, kForTerminating, kForAllAfterIt, kForever };
   /// `comer` holds something besides, and does not go.
-  [[nodiscard]] bool finds_room(const PodFacts& pod, const SimNode& node,
+  [[nodiscard]] bool finds_room(const model::PodFacts& pod, const SimNode& node,
                                 const std::vector<Holder>& all,
                                 const std::map<std::string, SimNode>& nodes, Waits waits,
                                 const Holder* comer = nullptr) const;
-  [[nodiscard]] Waits waits_for(const PodFacts& pod, const SimNode& node,
+  [[nodiscard]] Waits waits_for(const model::PodFacts& pod, const SimNode& node,
                                 const std::vector<Holder>& all,
                                 const std::map<std::string, SimNode>& nodes) const;
 

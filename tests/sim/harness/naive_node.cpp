@@ -213,7 +213,7 @@ const char* obstacle_on(const Asks& asks, const Room& room, std::size_t at, std:
     if (!ask->takes(gpu.model)) return "gpu-model does not take it";
     if (ask->kind == PlainContainer::Kind::kSlice) return "it has no slices";
     parts.push_back({ask->runs, ask->position, ask->cost(gpu.memory)});
-    const bool init = ask->runs == ContainerKind::kInit;
+    const bool init = ask->runs == model::ContainerType::kInit;
     if (ask->whole()) {
       whole = true;
       owners += init ? 0 : 1;

@@ -27,7 +27,7 @@ struct PlainHeld {
 struct Holder {
   std::string uid;
   std::string node;
-  const PodFacts* pod = nullptr;
+  const model::PodFacts* pod = nullptr;
   std::shared_ptr<const PlainHeld> held;
   bool terminating = false;
 };

@@ -26,7 +26,7 @@ std::uint64_t SimNode::failed_on(const SimGpu& gpu) const {
 
 namespace {
 
-void label(const SimNode& node, NodeFacts& facts) {
+void label(const SimNode& node, model::NodeFacts& facts) {
   const auto all = static_cast<std::int64_t>(node.gpus.size());
   facts.labels["nvidia.com/gpu.product"] = node.gpus.front().model;
   facts.labels["nvidia.com/gpu.count"] = std::to_string(all);
@@ -83,13 +83,13 @@ nlohmann::json inventory_json(const SimNode& node) {
 
 }  // namespace
 
-NodeFacts to_facts(const SimNode& node) {
-  NodeFacts facts;
+model::NodeFacts to_facts(const SimNode& node) {
+  model::NodeFacts facts;
   facts.name = node.name;
   facts.labels["snug.dev/pool"] = node.pool;
   if (node.enforced) facts.labels["snug.dev/enforced"] = "true";
-  facts.host = {.amounts = {.cpu_milli = 64'000, .memory_bytes = std::int64_t{256} << 30},
-                .pods = 110,
+  facts.host = {.resources = {.cpu_milli = 64'000, .memory_bytes = std::int64_t{256} << 30},
+                .pod_slots = 110,
                 .known = true};
   if (node.gpus.empty()) return facts;
   if (node.labels_only) {
@@ -103,16 +103,16 @@ NodeFacts to_facts(const SimNode& node) {
 
 namespace {
 
-nlohmann::json pod_json(const PodFacts& pod) {
+nlohmann::json pod_json(const model::PodFacts& pod) {
   nlohmann::json containers = nlohmann::json::array();
   nlohmann::json inits = nlohmann::json::array();
-  for (const ContainerFacts& container : pod.containers) {
+  for (const model::ContainerFacts& container : pod.containers) {
     nlohmann::json json{{"name", container.name}};
     if (!container.gpu_resources.empty()) json["resources"]["limits"] = container.gpu_resources;
     json["resources"]["requests"] = {{"cpu", std::to_string(container.host.cpu_milli) + "m"},
                                      {"memory", std::to_string(container.host.memory_bytes)}};
-    if (container.kind == ContainerKind::kSidecar) json["restartPolicy"] = "Always";
-    (container.kind == ContainerKind::kApp ? containers : inits).push_back(std::move(json));
+    if (container.type == model::ContainerType::kSidecar) json["restartPolicy"] = "Always";
+    (container.type == model::ContainerType::kApp ? containers : inits).push_back(std::move(json));
   }
   nlohmann::json metadata{{"name", pod.name},
                           {"namespace", pod.name_space},
@@ -133,11 +133,11 @@ nlohmann::json pod_json(const PodFacts& pod) {
 
 }  // namespace
 
-std::string schedule_body(const PodFacts& pod, const std::vector<std::string>& nodes) {
+std::string schedule_body(const model::PodFacts& pod, const std::vector<std::string>& nodes) {
   return nlohmann::json{{"Pod", pod_json(pod)}, {"NodeNames", nodes}}.dump();
 }
 
-std::string bind_body(const PodFacts& pod, std::string_view node) {
+std::string bind_body(const model::PodFacts& pod, std::string_view node) {
   return nlohmann::json{
       {"PodName", pod.name}, {"PodNamespace", pod.name_space}, {"PodUID", pod.uid}, {"Node", node}}
       .dump();

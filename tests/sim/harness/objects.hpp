@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/harness/slices.hpp"
-#include "snug/model/node.hpp"
+#include "snug/model/node_inventory.hpp"
 #include "snug/model/pod.hpp"
 
 namespace snug {
@@ -55,12 +55,12 @@ struct SimNode {
 };
 
 struct SimPod {
-  PodFacts facts;        // as the API server shows it now
-  bool by_snug = false;  // bound by a binding of Snug's
-  bool apart = false;    // not counted as a decision of Snug's, though bound by it
+  model::PodFacts facts;  // as the API server shows it now
+  bool by_snug = false;   // bound by a binding of Snug's
+  bool apart = false;     // not counted as a decision of Snug's, though bound by it
   /// The annotations that the running Snug must go by: as they were when it was first shown the pod
   /// bound, or bound it.
-  StringMap counted;
+  model::StringMap counted;
 
   [[nodiscard]] bool bound() const { return !facts.node_name.empty(); }
   /// Bound and not finished: it holds what it was given, terminating or not.
@@ -69,10 +69,11 @@ struct SimPod {
   [[nodiscard]] bool waits() const { return !bound() && !facts.finished && !facts.terminating; }
 };
 
-[[nodiscard]] NodeFacts to_facts(const SimNode& node);
+[[nodiscard]] model::NodeFacts to_facts(const SimNode& node);
 
 /// Bodies of the extender calls.
-[[nodiscard]] std::string schedule_body(const PodFacts& pod, const std::vector<std::string>& nodes);
-[[nodiscard]] std::string bind_body(const PodFacts& pod, std::string_view node);
+[[nodiscard]] std::string schedule_body(const model::PodFacts& pod,
+                                        const std::vector<std::string>& nodes);
+[[nodiscard]] std::string bind_body(const model::PodFacts& pod, std::string_view node);
 
 }  // namespace snug

@@ -25,7 +25,7 @@ std::string lowered(std::string_view text) {
   return result;
 }
 
-std::optional<std::string> said(const StringMap& annotations, const std::string& key,
+std::optional<std::string> said(const model::StringMap& annotations, const std::string& key,
                                 const std::string& container, bool main) {
   auto found = annotations.find(key + "." + container);
   if (found == annotations.end() && main) found = annotations.find(key);
@@ -52,7 +52,8 @@ void read_profile(const std::string& text, PlainContainer& ask) {
   ask.profile = instance == std::string::npos ? text : text.substr(instance + 2);
 }
 
-void read_container(const StringMap& annotations, PlainContainer ask, bool main, PlainAsk& all) {
+void read_container(const model::StringMap& annotations, PlainContainer ask, bool main,
+                    PlainAsk& all) {
   const auto of = [&](const char* key) { return said(annotations, key, ask.name, main); };
   const auto fraction = of("gpu-fraction");
   const auto memory = of("gpu-memory");
@@ -84,12 +85,12 @@ void read_container(const StringMap& annotations, PlainContainer ask, bool main,
   all.containers.push_back(std::move(ask));
 }
 
-std::int64_t units_of(const PodFacts& pod) {
+std::int64_t units_of(const model::PodFacts& pod) {
   std::vector<Part> parts;
   for (std::size_t i = 0; i < pod.containers.size(); ++i) {
     const auto found = pod.containers[i].gpu_resources.find(kGpuUnits);
     if (found == pod.containers[i].gpu_resources.end()) continue;
-    parts.push_back({pod.containers[i].kind, i, {std::stoll(found->second), 0}});
+    parts.push_back({pod.containers[i].type, i, {std::stoll(found->second), 0}});
   }
   return together(parts).memory;
 }
@@ -129,21 +130,22 @@ const PlainContainer* PlainAsk::find(std::string_view container) const {
   return found == containers.end() ? nullptr : &*found;
 }
 
-PlainAsk plain_ask(const PodFacts& pod, const StringMap& annotations) {
+PlainAsk plain_ask(const model::PodFacts& pod, const model::StringMap& annotations) {
   PlainAsk ask;
   bool had_app = false;
   for (std::size_t i = 0; i < pod.containers.size(); ++i) {
-    const ContainerFacts& container = pod.containers[i];
-    const bool app = container.kind == ContainerKind::kApp;
-    read_container(annotations, {.name = container.name, .runs = container.kind, .position = i},
+    const model::ContainerFacts& container = pod.containers[i];
+    const bool app = container.type == model::ContainerType::kApp;
+    read_container(annotations, {.name = container.name, .runs = container.type, .position = i},
                    app && !had_app, ask);
     had_app = had_app || app;
   }
   ask.units = units_of(pod);
   for (const PlainContainer& init : ask.containers) {
-    if (init.runs != ContainerKind::kInit || init.share()) continue;
+    if (init.runs != model::ContainerType::kInit || init.share()) continue;
     const auto other = [&](const PlainContainer& c) {
-      return c.runs != ContainerKind::kInit && (c.kind != init.kind || c.profile != init.profile);
+      return c.runs != model::ContainerType::kInit &&
+             (c.kind != init.kind || c.profile != init.profile);
     };
     ask.malformed = ask.malformed || std::ranges::any_of(ask.containers, other);
   }
@@ -152,20 +154,20 @@ PlainAsk plain_ask(const PodFacts& pod, const StringMap& annotations) {
   return ask;
 }
 
-PlainAsk plain_ask(const PodFacts& pod) { return plain_ask(pod, pod.annotations); }
+PlainAsk plain_ask(const model::PodFacts& pod) { return plain_ask(pod, pod.annotations); }
 
 Amounts together(const std::vector<Part>& parts) {
   Amounts most;
   for (const Part& part : parts) {
-    if (part.runs == ContainerKind::kInit) continue;
+    if (part.runs == model::ContainerType::kInit) continue;
     most.memory += part.amounts.memory;
     most.compute += part.amounts.compute;
   }
   for (const Part& init : parts) {
-    if (init.runs != ContainerKind::kInit) continue;
+    if (init.runs != model::ContainerType::kInit) continue;
     Amounts then = init.amounts;
     for (const Part& part : parts) {
-      if (part.runs != ContainerKind::kSidecar || part.position > init.position) continue;
+      if (part.runs != model::ContainerType::kSidecar || part.position > init.position) continue;
       then.memory += part.amounts.memory;
       then.compute += part.amounts.compute;
     }
@@ -175,17 +177,17 @@ Amounts together(const std::vector<Part>& parts) {
   return most;
 }
 
-std::pair<std::int64_t, std::int64_t> host_of(const PodFacts& pod) {
+std::pair<std::int64_t, std::int64_t> host_in_identity(const model::PodFacts& pod) {
   std::vector<Part> parts;
   for (std::size_t i = 0; i < pod.containers.size(); ++i) {
-    const ContainerFacts& container = pod.containers[i];
-    parts.push_back({container.kind, i, {container.host.memory_bytes, container.host.cpu_milli}});
+    const model::ContainerFacts& container = pod.containers[i];
+    parts.push_back({container.type, i, {container.host.memory_bytes, container.host.cpu_milli}});
   }
   const Amounts all = together(parts);
   return {all.compute + pod.overhead.cpu_milli, all.memory + pod.overhead.memory_bytes};
 }
 
-bool comes_before(const PodFacts& a, const PodFacts& b) {
+bool comes_before(const model::PodFacts& a, const model::PodFacts& b) {
   if (a.priority != b.priority) return a.priority > b.priority;
   if (a.creation_timestamp != b.creation_timestamp) {
     return a.creation_timestamp < b.creation_timestamp;

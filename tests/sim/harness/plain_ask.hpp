@@ -23,7 +23,7 @@ struct Amounts {
 struct PlainContainer {
   enum class Kind { kFraction, kMemory, kWhole, kSlice };
   std::string name;
-  ContainerKind runs = ContainerKind::kApp;
+  model::ContainerType runs = model::ContainerType::kApp;
   std::size_t position = 0;  // in the pod
   Kind kind = Kind::kFraction;
   std::int64_t amount = 0;   // thousandths, MiB
@@ -51,12 +51,12 @@ struct PlainAsk {
 };
 
 /// By these annotations instead of the pod's own.
-[[nodiscard]] PlainAsk plain_ask(const PodFacts& pod, const StringMap& annotations);
-[[nodiscard]] PlainAsk plain_ask(const PodFacts& pod);
+[[nodiscard]] PlainAsk plain_ask(const model::PodFacts& pod, const model::StringMap& annotations);
+[[nodiscard]] PlainAsk plain_ask(const model::PodFacts& pod);
 
 /// What one container takes.
 struct Part {
-  ContainerKind runs = ContainerKind::kApp;
+  model::ContainerType runs = model::ContainerType::kApp;
   std::size_t position = 0;  // in the pod
   Amounts amounts;
 };
@@ -65,9 +65,9 @@ struct Part {
 [[nodiscard]] Amounts together(const std::vector<Part>& parts);
 
 /// CPU (thousandths) and memory (bytes) by kube-scheduler's formula, which is the same.
-[[nodiscard]] std::pair<std::int64_t, std::int64_t> host_of(const PodFacts& pod);
+[[nodiscard]] std::pair<std::int64_t, std::int64_t> host_in_identity(const model::PodFacts& pod);
 
 /// Whether pod `a` comes before pod `b` where only one can have its way.
-[[nodiscard]] bool comes_before(const PodFacts& a, const PodFacts& b);
+[[nodiscard]] bool comes_before(const model::PodFacts& a, const model::PodFacts& b);
 
 }  // namespace snug

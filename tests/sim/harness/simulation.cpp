@@ -53,7 +53,7 @@ Simulation::Simulation(std::uint64_t seed, SimCluster cluster, std::size_t trace
              [this](std::string line) { note(std::move(line)); }),
       trace_lines_(trace_lines) {
   world_.set_hooks({.posted =
-                        [this](const Binding& binding) {
+                        [this](const service::Binding& binding) {
                           if (!posts_.empty()) ++posts_.back();
                           model_.check_decision(binding, snug_->observe());
                         },
@@ -116,9 +116,9 @@ void Simulation::restart() {
   world_.forget_history();
   model_.restart();
   named_.clear();
-  ServiceOptions options;
-  constexpr std::array kModes{AnswerMode::kWinner, AnswerMode::kAll, AnswerMode::kAdvise,
-                              AnswerMode::kAuto};
+  service::ServiceOptions options;
+  constexpr std::array kModes{service::AnswerMode::kWinner, service::AnswerMode::kAll,
+                              service::AnswerMode::kAdvise, service::AnswerMode::kAuto};
   options.answer = kModes.at(random_.below(kModes.size()));
   snug_ = std::make_unique<SnugInstance>(clock_, world_, options, policy_.yaml());
   feed_.restart(snug_->reconciler());

@@ -72,7 +72,7 @@ class Simulation {
   };
   struct Named {
     std::string node;
-    TimePoint since;
+    base::TimePoint since;
   };
   struct Refusal {
     int touches = 0;
@@ -96,18 +96,18 @@ class Simulation {
   void schedule_pod();
   void bind_decided();
   void bind_anyhow();
-  Filtered filter(const PodFacts& pod, const std::vector<std::string>& nodes);
-  void prioritize(const PodFacts& pod, const std::vector<std::string>& nodes);
+  Filtered filter(const model::PodFacts& pod, const std::vector<std::string>& nodes);
+  void prioritize(const model::PodFacts& pod, const std::vector<std::string>& nodes);
   struct Bound {
     bool ok = false;
     int posts = 0;
     bool served = false;
   };
-  Bound bind(const PodFacts& pod, const std::string& node);
-  void check_bind(const PodFacts& pod, const std::string& node, const Bound& result,
+  Bound bind(const model::PodFacts& pod, const std::string& node);
+  void check_bind(const model::PodFacts& pod, const std::string& node, const Bound& result,
                   const std::optional<std::string>& was_on);
-  void probe(const PodFacts& pod);
-  void probe_bind(const PodFacts& pod, const std::string& node, NaiveModel::Fit beside);
+  void probe(const model::PodFacts& pod);
+  void probe_bind(const model::PodFacts& pod, const std::string& node, NaiveModel::Fit beside);
 
   // simulation.cpp
   static const std::vector<Row>& rows(SimCluster cluster);
@@ -125,7 +125,7 @@ class Simulation {
 
   SimCluster cluster_;
   Random random_;
-  ManualClock clock_;
+  base::ManualClock clock_;
   Feed feed_;
   World world_;
   NaiveModel model_;

@@ -103,7 +103,7 @@ void SliceUse::add(const PlainCard& card, const PlainSlice& slice) {
   extension += profile.extension;
 }
 
-bool serves(const PlainCard& card, const PlainProfile& profile, const PlainContainer& ask) {
+bool satisfies(const PlainCard& card, const PlainProfile& profile, const PlainContainer& ask) {
   using Kind = PlainContainer::Kind;
   if (100 * profile.compute < ask.percent * card.compute) return false;
   if (ask.kind == Kind::kSlice) return profile.name == ask.profile;
@@ -119,7 +119,7 @@ const PlainProfile* smallest(const SimGpu& gpu, bool dynamic, const PlainContain
     const bool there = dynamic || std::ranges::any_of(gpu.instances, [&](const PlainSlice& slice) {
                          return slice.profile == profile.name;
                        });
-    if (!there || !serves(card, profile, ask)) continue;
+    if (!there || !satisfies(card, profile, ask)) continue;
     if (best == nullptr ||
         std::pair(profile.size, profile.compute) < std::pair(best->size, best->compute)) {
       best = &profile;
@@ -137,7 +137,7 @@ std::vector<SliceWant> slice_wants(const SimGpu& gpu, bool dynamic,
     const PlainProfile* profile = smallest(gpu, dynamic, *asks[i]);
     if (profile == nullptr) return {};
     wants.push_back({asks[i], profile, i});
-    (asks[i]->runs == ContainerKind::kInit ? inits : owners).push_back(i);
+    (asks[i]->runs == model::ContainerType::kInit ? inits : owners).push_back(i);
   }
   const auto position = [&](std::size_t i) { return asks[i]->position; };
   std::ranges::sort(owners, {}, position);
@@ -147,8 +147,8 @@ std::vector<SliceWant> slice_wants(const SimGpu& gpu, bool dynamic,
   });
   for (const std::size_t init : inits) {
     const auto owner = std::ranges::find_if(owners, [&](std::size_t other) {
-      return asks[other]->runs != ContainerKind::kSidecar &&
-             serves(*card_of(gpu), *wants[other].profile, *asks[init]);
+      return asks[other]->runs != model::ContainerType::kSidecar &&
+             satisfies(*card_of(gpu), *wants[other].profile, *asks[init]);
     });
     if (owner == owners.end()) {
       owners.push_back(init);

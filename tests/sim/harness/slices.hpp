@@ -74,8 +74,8 @@ struct SliceUse {
 };
 
 /// Whether a slice of the profile has what the container asks for.
-[[nodiscard]] bool serves(const PlainCard& card, const PlainProfile& profile,
-                          const PlainContainer& ask);
+[[nodiscard]] bool satisfies(const PlainCard& card, const PlainProfile& profile,
+                             const PlainContainer& ask);
 /// That serves with the fewest memory slices, then the fewest compute slices, of those that the GPU
 /// has. Null: none does. `dynamic`: the GPU has what its card allows.
 [[nodiscard]] const PlainProfile* smallest(const SimGpu& gpu, bool dynamic,

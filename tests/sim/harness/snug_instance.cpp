@@ -10,21 +10,23 @@
 namespace snug {
 namespace {
 
-PolicyPtr policy_of(const std::string& yaml, const Limits& limits) {
-  return std::make_shared<const Policy>(read_policy(yaml, "the policy", limits).value());
+score::PolicyPtr policy_of(const std::string& yaml, const base::Limits& limits) {
+  return std::make_shared<const score::Policy>(
+      codec::read_policy(yaml, "the policy", limits).value());
 }
 
-Held held_of(const Holding& holding) {
+Held held_of(const model::Holding& holding) {
   Held held;
   held.unplaced = holding.unplaced;
-  for (const ReservedContainer& container : holding.reservation.containers) {
-    if (const auto* units = std::get_if<KubeletUnits>(&container.given)) {
+  for (const model::ReservedContainer& container : holding.reservation.containers) {
+    if (const auto* units = std::get_if<model::KubeletUnits>(&container.assigned)) {
       held.units[units->resource] += units->count;
       continue;
     }
-    for (const ReservedDevice& device : std::get<std::vector<ReservedDevice>>(container.given)) {
+    for (const model::ReservedDevice& device :
+         std::get<std::vector<model::ReservedDevice>>(container.assigned)) {
       Device& seen = held.devices.emplace_back(Device{container.name, device.index, device.uuid,
-                                                      std::string(to_string(device.mode)),
+                                                      std::string(model::to_string(device.mode)),
                                                       device.memory.value, device.compute.value});
       if (const auto& slice = device.slice) {
         seen.slice = {slice->profile, slice->start, slice->size, slice->uuid};
@@ -35,29 +37,29 @@ Held held_of(const Holding& holding) {
   return held;
 }
 
-Observed::Node node_of(const NodeState& state) {
+Observed::Node node_of(const model::NodeState& state) {
   Observed::Node node;
   node.units = {state.kubelet_used.begin(), state.kubelet_used.end()};
   node.host_cpu = state.host_used.cpu_milli;
   node.host_memory = state.host_used.memory_bytes;
-  node.pods = state.pods;
-  for (const GpuState& gpu : state.gpus) {
+  node.pods = state.pod_count;
+  for (const model::GpuState& gpu : state.gpus) {
     node.gpus.push_back({gpu.info->index, gpu.info->uuid, gpu.used_memory.value,
-                         gpu.used_compute.value, gpu.mig.taken,
-                         gpu.closure == GpuClosure::kVanished});
+                         gpu.used_compute.value, gpu.mig.taken_slices,
+                         gpu.closure == model::GpuClosure::kVanished});
   }
   return node;
 }
 
 }  // namespace
 
-SnugInstance::SnugInstance(const Clock& clock, ApiPort& api, ServiceOptions options,
-                           const std::string& policy)
+SnugInstance::SnugInstance(const base::Clock& clock, service::ApiPort& api,
+                           service::ServiceOptions options, const std::string& policy)
     : ledger_(clock, options.limits),
       pending_(options.limits),
       demand_(ledger_),
       readiness_(clock, options.limits),
-      fence_(clock, unanswered_window(options.api_timeout, options.limits)),
+      fence_(clock, leader::unanswered_window(options.api_timeout, options.limits)),
       limits_(options.limits),
       policy_(policy_of(policy, options.limits)),
       reconciler_({ledger_, pending_, demand_, readiness_, api, metrics_, log_, clock},
@@ -72,30 +74,30 @@ void SnugInstance::change_policy(const std::string& yaml) {
 
 Observed SnugInstance::observe() {
   Observed seen;
-  seen.ready = readiness_.ready();
-  for (const LedgerEntry& entry : ledger_.entries()) {
+  seen.ready = readiness_.is_ready();
+  for (const ledger::LedgerEntry& entry : ledger_.gpu_entries()) {
     Held held = held_of(*entry.holding);
     if (!held.anything()) continue;
     seen.pods[entry.holding->uid] = {entry.holding->reservation.node, std::move(held),
-                                     entry.state == HoldingState::kBound,
+                                     entry.state == ledger::HoldingState::kBound,
                                      entry.holding->terminating};
   }
-  const SnapshotPtr snapshot = ledger_.snapshot();
+  const model::SnapshotPtr snapshot = ledger_.snapshot();
   for (std::size_t i = 0; i < snapshot->nodes.size(); ++i) {
-    const NodeStatePtr& node = snapshot->nodes[i];
+    const model::NodeStatePtr& node = snapshot->nodes[i];
     if (node != nullptr) seen.nodes[node->name()] = node_of(*node);
   }
   for (const auto& [node, intents] : snapshot->intents) {
-    for (const HoldingPtr& intent : intents) {
+    for (const model::HoldingPtr& intent : intents) {
       seen.promises.push_back({intent->uid, intent->reservation.node, held_of(*intent)});
     }
   }
   for (const auto& [node, nominations] : snapshot->nominations) {
-    for (const NominationPtr& pod : nominations) {
+    for (const model::NominationPtr& pod : nominations) {
       seen.nominations.emplace(pod->rank.uid, pod->node);
     }
   }
-  for (const PendingRow& row : pending_.rows()) seen.pending.insert(row.pod->facts.uid);
+  for (const service::PendingRow& row : pending_.rows()) seen.pending.insert(row.pod->facts.uid);
   return seen;
 }
 

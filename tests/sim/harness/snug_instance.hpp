@@ -13,44 +13,44 @@
 
 namespace snug {
 
-class NoMetrics final : public Metrics {
+class NoMetrics final : public service::Metrics {
  public:
-  void verb_done(Verb, bool, std::int64_t) override {}
-  void bind_ended(BindEnd) override {}
+  void verb_done(service::Verb, bool, std::int64_t) override {}
+  void bind_ended(service::BindOutcome) override {}
   void api_request(std::string_view, bool) override {}
-  void watch_restarted(std::string_view, WatchEnd) override {}
-  void room_touched() override {}
+  void watch_restarted(std::string_view, service::WatchEnd) override {}
+  void pods_woken() override {}
   void event_dropped() override {}
-  void reservation_problem(ReservationProblem) override {}
+  void reservation_problem(service::ReservationProblem) override {}
   void policy_reloaded(bool) override {}
 };
 
-class NoLog final : public Log {
+class NoLog final : public service::Log {
  public:
-  void write(LogLevel, std::string_view) override {}
+  void write(service::LogLevel, std::string_view) override {}
 };
 
 class SnugInstance {
  public:
   /// `policy`: the text of a policy file without mistakes.
-  SnugInstance(const Clock& clock, ApiPort& api, ServiceOptions options,
-               const std::string& policy = std::string(default_policy_yaml()));
+  SnugInstance(const base::Clock& clock, service::ApiPort& api, service::ServiceOptions options,
+               const std::string& policy = std::string(codec::default_policy_yaml()));
 
   /// The operator's file says something else now.
   void change_policy(const std::string& yaml);
 
   [[nodiscard]] Observed observe();
 
-  Reconciler& reconciler() { return reconciler_; }
-  ExtenderService& service() { return service_; }
-  Ledger& ledger() { return ledger_; }
-  Readiness& readiness() { return readiness_; }
-  WriteFence& fence() { return fence_; }
-  Log& log() { return log_; }
+  service::Reconciler& reconciler() { return reconciler_; }
+  service::ExtenderService& service() { return service_; }
+  ledger::Ledger& ledger() { return ledger_; }
+  service::Readiness& readiness() { return readiness_; }
+  service::WriteFence& fence() { return fence_; }
+  service::Log& log() { return log_; }
   /// It answers verbs, and may write.
   [[nodiscard]] bool decides() {
-    if (!readiness_.ready()) return false;
-    auto pass = fence_.let_out(fence_.term());
+    if (!readiness_.is_ready()) return false;
+    auto pass = fence_.acquire(fence_.term());
     if (pass) pass->answered();
     return pass.has_value();
   }
@@ -58,15 +58,15 @@ class SnugInstance {
  private:
   NoMetrics metrics_;
   NoLog log_;
-  Ledger ledger_;
-  PendingPods pending_;
-  DemandKeeper demand_;
-  Readiness readiness_;
-  WriteFence fence_;
-  Limits limits_;
-  PolicyStore policy_;
-  Reconciler reconciler_;
-  ExtenderService service_;
+  ledger::Ledger ledger_;
+  service::PendingPods pending_;
+  ledger::DemandTracker demand_;
+  service::Readiness readiness_;
+  service::WriteFence fence_;
+  base::Limits limits_;
+  service::PolicyStore policy_;
+  service::Reconciler reconciler_;
+  service::ExtenderService service_;
 };
 
 }  // namespace snug

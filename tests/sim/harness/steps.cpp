@@ -10,7 +10,7 @@ namespace snug {
 void Simulation::edit_pod() {
   const auto uid = users_.any_pod(true);
   if (!uid || !world_.pods().at(*uid).by_snug || !feed_.told_bound().contains(*uid)) return;
-  StringMap annotations;
+  model::StringMap annotations;
   if (random_.chance(50)) {
     annotations = world_.pods().at(*uid).facts.annotations;
     annotations["snug.dev/reservation"] = random_.chance(50) ? "" : "{";
@@ -56,7 +56,7 @@ void Simulation::progress_list() {
       feed_.begin_list();
       return;
     case Feed::ListPhase::kBegun: {
-      std::vector<PodFacts> pods;
+      std::vector<model::PodFacts> pods;
       for (const auto& [uid, pod] : world_.pods()) {
         if (!pod.facts.finished) pods.push_back(pod.facts);
       }

@@ -9,12 +9,12 @@
 namespace snug {
 namespace {
 
-constexpr int kMostNominated = 4;
+constexpr int kMaxNominated = 4;
 
-std::string spell(const PodFacts& pod) {
+std::string spell(const model::PodFacts& pod) {
   std::string text;
   for (const auto& [key, value] : pod.annotations) text += " " + key + "=" + value;
-  for (const ContainerFacts& container : pod.containers) {
+  for (const model::ContainerFacts& container : pod.containers) {
     for (const auto& [key, value] : container.gpu_resources) {
       text += " " + container.name + ": " + key + "=" + value;
     }
@@ -31,7 +31,7 @@ void Users::put_first_nodes() {
 void Users::create_pod() {
   if (world_.pods().size() >= shape_.pods) return;
   static const std::vector<std::int32_t> kPriorities{0, 0, 0, 10, 100};
-  PodFacts pod;
+  model::PodFacts pod;
   pod.name_space = random_.pick(sim_namespaces());
   // Few names, so that pods of one name follow each other.
   pod.name = "p" + std::to_string(random_.below(shape_.pods));
@@ -84,7 +84,7 @@ void Users::finish_pod() {
 void Users::nominate_pod() {
   const auto uid = any_pod(false);
   if (!uid || !world_.pods().at(*uid).waits()) return;
-  const PodFacts& pod = world_.pods().at(*uid).facts;
+  const model::PodFacts& pod = world_.pods().at(*uid).facts;
   if (!pod.nominated_node_name.empty() && random_.chance(60)) {
     note_("  " + *uid + " no more");
     world_.nominate(*uid, "");
@@ -93,7 +93,7 @@ void Users::nominate_pod() {
   const auto nominated = std::ranges::count_if(world_.pods(), [](const auto& row) {
     return row.second.waits() && !row.second.facts.nominated_node_name.empty();
   });
-  if (nominated >= kMostNominated) return;
+  if (nominated >= kMaxNominated) return;
   const std::string node = any_node();
   note_("  " + *uid + " to " + node);
   ++nominated_;

@@ -22,15 +22,15 @@ World::Fate World::draw_fate() {
   return drawn < 98 ? Fate::kConflict : Fate::kBad;
 }
 
-Result<void> World::bind(const Binding& binding) {
+base::Result<void> World::bind(const service::Binding& binding) {
   ++counts_.posts;
   if (hooks_.posted) hooks_.posted(binding);
   const Fate fate = draw_fate();
   const int id = ++last_flight_;
   const bool lands = fate == Fate::kDone || fate == Fate::kDoneUnanswered || fate == Fate::kLate;
-  flights_.push_back({id, binding, lands, TimePoint::max(), false});
+  flights_.push_back({id, binding, lands, base::TimePoint::max(), false});
   meanwhile();
-  Result<void> answer;
+  base::Result<void> answer;
   if (fate == Fate::kDone || fate == Fate::kDoneUnanswered) {
     end_flight(id);
     answer = carry_out(binding);
@@ -44,35 +44,36 @@ Result<void> World::bind(const Binding& binding) {
         if (flight.id != id) continue;
         flight.due = clock_.now() + std::chrono::milliseconds(random_.below(kLongestFlightMs));
       }
-      return fail(ErrorCode::kUnknown, "the time is up");
+      return base::fail(base::ErrorCode::kUnknown, "the time is up");
     case Fate::kDoneUnanswered:
-      return fail(ErrorCode::kUnknown, "the connection was lost");
+      return base::fail(base::ErrorCode::kUnknown, "the connection was lost");
     case Fate::kLostUnanswered:
       end_flight(id);
-      return fail(ErrorCode::kUnknown, "500");
+      return base::fail(base::ErrorCode::kUnknown, "500");
     case Fate::kUnreachable:
       end_flight(id);
-      return fail(ErrorCode::kUnavailable, "connection refused");
+      return base::fail(base::ErrorCode::kUnavailable, "connection refused");
     case Fate::kConflict:
       end_flight(id);
-      return fail(ErrorCode::kConflict, "409");
+      return base::fail(base::ErrorCode::kConflict, "409");
     case Fate::kBad:
       break;
   }
   end_flight(id);
-  return fail(ErrorCode::kInvalid, "422");
+  return base::fail(base::ErrorCode::kInvalid, "422");
 }
 
-std::optional<Error> World::obstacle(const Binding& binding) const {
+std::optional<base::Error> World::obstacle(const service::Binding& binding) const {
   const SimPod* pod = find(binding.name_space, binding.pod);
-  if (pod == nullptr) return Error{ErrorCode::kNotFound, "404"};
-  if (pod->facts.uid != binding.uid) return Error{ErrorCode::kConflict, "409: another uid"};
-  if (pod->facts.terminating) return Error{ErrorCode::kConflict, "409: being deleted"};
-  if (pod->bound()) return Error{ErrorCode::kConflict, "409: already assigned"};
+  if (pod == nullptr) return base::Error{base::ErrorCode::kNotFound, "404"};
+  if (pod->facts.uid != binding.uid)
+    return base::Error{base::ErrorCode::kConflict, "409: another uid"};
+  if (pod->facts.terminating) return base::Error{base::ErrorCode::kConflict, "409: being deleted"};
+  if (pod->bound()) return base::Error{base::ErrorCode::kConflict, "409: already assigned"};
   return std::nullopt;
 }
 
-Result<void> World::carry_out(const Binding& binding) {
+base::Result<void> World::carry_out(const service::Binding& binding) {
   if (auto error = obstacle(binding)) return std::unexpected(*std::move(error));
   SimPod& pod = pods_.at(binding.uid);
   pod.facts.node_name = binding.node;
@@ -83,19 +84,22 @@ Result<void> World::carry_out(const Binding& binding) {
   return {};
 }
 
-Result<std::optional<PodFacts>> World::get_pod(std::string_view name_space, std::string_view name) {
+base::Result<std::optional<model::PodFacts>> World::get_pod(std::string_view name_space,
+                                                            std::string_view name) {
   ++counts_.gets;
   meanwhile();
-  if (faults_ && random_.chance(8)) return fail(ErrorCode::kUnavailable, "connection refused");
+  if (faults_ && random_.chance(8))
+    return base::fail(base::ErrorCode::kUnavailable, "connection refused");
   const SimPod* pod = find(name_space, name);
-  std::optional<PodFacts> read;
+  std::optional<model::PodFacts> read;
   if (pod != nullptr) read = pod->facts;
   meanwhile();
   return read;
 }
 
-Result<void> World::touch_room(Generation /*room*/) {
-  if (faults_ && random_.chance(20)) return fail(ErrorCode::kUnavailable, "connection refused");
+base::Result<void> World::wake_pending_pods(base::Generation /*room*/) {
+  if (faults_ && random_.chance(20))
+    return base::fail(base::ErrorCode::kUnavailable, "connection refused");
   ++counts_.touches;
   return {};
 }
@@ -113,7 +117,7 @@ void World::changed(SimPod& pod) {
   for (Feed* feed : feeds_) feed->pod_changed(pod.facts);
 }
 
-void World::create_pod(PodFacts facts) {
+void World::create_pod(model::PodFacts facts) {
   std::string uid = facts.uid;
   born_[uid] = facts;
   SimPod& pod = pods_[std::move(uid)];
@@ -146,7 +150,7 @@ void World::remove_pod(const std::string& uid) {
   pods_.erase(found);
 }
 
-void World::edit_annotations(const std::string& uid, StringMap annotations) {
+void World::edit_annotations(const std::string& uid, model::StringMap annotations) {
   SimPod& pod = pods_.at(uid);
   // What was never given to it is not kept for it either.
   const auto held = pod.counted.find("snug.dev/reservation");
@@ -162,7 +166,7 @@ void World::nominate(const std::string& uid, const std::string& node) {
   changed(pod);
 }
 
-void World::resize(const std::string& uid, HostAmounts host) {
+void World::resize(const std::string& uid, model::HostResources host) {
   SimPod& pod = pods_.at(uid);
   pod.facts.containers.back().host = host;
   changed(pod);
@@ -193,16 +197,16 @@ void World::revive(const std::string& uid) {
 
 void World::set_apart(const std::string& uid) { pods_.at(uid).apart = true; }
 
-int World::send(const Binding& binding, TimePoint due) {
+int World::send(const service::Binding& binding, base::TimePoint due) {
   ++counts_.posts;
   flights_.push_back({++last_flight_, binding, true, due, true});
   return last_flight_;
 }
 
-Result<void> World::land(int id) {
+base::Result<void> World::land(int id) {
   if (auto landed = landed_.extract(id)) return std::move(landed.mapped());
   const auto flight = std::ranges::find(flights_, id, &Flight::id);
-  const Binding binding = std::move(flight->binding);
+  const service::Binding binding = std::move(flight->binding);
   flights_.erase(flight);
   return carry_out(binding);
 }
@@ -214,14 +218,14 @@ void World::abandon(int id) {
 }
 
 void World::advance(std::chrono::milliseconds by) {
-  const TimePoint target = clock_.now() + by;
+  const base::TimePoint target = clock_.now() + by;
   for (;;) {
     const auto next = std::ranges::min_element(flights_, {}, &Flight::due);
     if (next == flights_.end() || next->due > target) break;
     const Flight flight = *next;
     flights_.erase(next);
     if (flight.due > clock_.now()) clock_.advance(flight.due - clock_.now());
-    Result<void> outcome = carry_out(flight.binding);
+    base::Result<void> outcome = carry_out(flight.binding);
     if (flight.awaited) landed_.emplace(flight.id, std::move(outcome));
   }
   clock_.advance(target - clock_.now());
@@ -249,8 +253,8 @@ std::int64_t World::largest(const std::string& node, const std::string& gpu) con
   return found == largest_.end() ? 0 : found->second;
 }
 
-std::vector<Binding> World::landing() const {
-  std::vector<Binding> result;
+std::vector<service::Binding> World::landing() const {
+  std::vector<service::Binding> result;
   for (const Flight& flight : flights_) {
     if (flight.lands && !obstacle(flight.binding)) result.push_back(flight.binding);
   }

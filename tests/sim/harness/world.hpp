@@ -22,11 +22,12 @@
 
 namespace snug {
 
-class World final : public ApiPort {
+class World final : public service::ApiPort {
  public:
   struct Hooks {
-    std::function<void(const Binding&)> posted;  // a binding arrives, whatever becomes of it
-    std::function<void()> meanwhile;             // a call is under way
+    std::function<void(const service::Binding&)>
+        posted;                       // a binding arrives, whatever becomes of it
+    std::function<void()> meanwhile;  // a call is under way
   };
   struct Counts {
     int posts = 0;
@@ -34,31 +35,31 @@ class World final : public ApiPort {
     int touches = 0;
   };
 
-  World(ManualClock& clock, Random& random) : clock_(clock), random_(random) {}
+  World(base::ManualClock& clock, Random& random) : clock_(clock), random_(random) {}
 
   /// From here on a Snug is told what happens.
   void add_feed(Feed& feed) { feeds_.push_back(&feed); }
 
-  Result<void> bind(const Binding& binding) override;
-  Result<std::optional<PodFacts>> get_pod(std::string_view name_space,
-                                          std::string_view name) override;
-  Result<void> touch_room(Generation room) override;
-  void warn(const Notice& /*notice*/) override {}
+  base::Result<void> bind(const service::Binding& binding) override;
+  base::Result<std::optional<model::PodFacts>> get_pod(std::string_view name_space,
+                                                       std::string_view name) override;
+  base::Result<void> wake_pending_pods(base::Generation room) override;
+  void warn(const service::Notice& /*notice*/) override {}
 
   void set_hooks(Hooks hooks) { hooks_ = std::move(hooks); }
   void set_faults(bool on) { faults_ = on; }
 
   // What users, controllers and kubelets do. Uids are of pods that exist.
-  void create_pod(PodFacts facts);
+  void create_pod(model::PodFacts facts);
   void bind_by_hand(const std::string& uid, const std::string& node);
   void mark_terminating(const std::string& uid);
   void finish(const std::string& uid);
   void remove_pod(const std::string& uid);
-  void edit_annotations(const std::string& uid, StringMap annotations);
+  void edit_annotations(const std::string& uid, model::StringMap annotations);
   /// What kube-scheduler writes to the pod's status; empty: not nominated any more.
   void nominate(const std::string& uid, const std::string& node);
   /// The last container's requests become these while it runs.
-  void resize(const std::string& uid, HostAmounts host);
+  void resize(const std::string& uid, model::HostResources host);
   void put_node(SimNode node);
   void remove_node(const std::string& name);
 
@@ -69,9 +70,9 @@ class World final : public ApiPort {
 
   // What an API server of several Snugs does with a binding (cluster_api.hpp).
   /// It is under way, and carried out at `due`, or when land() comes first.
-  int send(const Binding& binding, TimePoint due);
+  int send(const service::Binding& binding, base::TimePoint due);
   /// What became of it.
-  Result<void> land(int id);
+  base::Result<void> land(int id);
   /// Nobody waits for its answer.
   void abandon(int id);
 
@@ -88,39 +89,39 @@ class World final : public ApiPort {
   /// The most memory that a node's GPU of this uuid (or index) ever had.
   [[nodiscard]] std::int64_t largest(const std::string& node, const std::string& gpu) const;
   /// Any pod that ever was, as it was created.
-  [[nodiscard]] const PodFacts& born(const std::string& uid) const { return born_.at(uid); }
+  [[nodiscard]] const model::PodFacts& born(const std::string& uid) const { return born_.at(uid); }
   /// Bindings under way that would be carried out now.
-  [[nodiscard]] std::vector<Binding> landing() const;
+  [[nodiscard]] std::vector<service::Binding> landing() const;
   [[nodiscard]] const Counts& counts() const { return counts_; }
 
  private:
   enum class Fate { kDone, kDoneUnanswered, kLate, kLostUnanswered, kUnreachable, kConflict, kBad };
   struct Flight {
     int id = 0;
-    Binding binding;
+    service::Binding binding;
     bool lands = false;
-    TimePoint due;
+    base::TimePoint due;
     bool awaited = false;  // somebody will ask what became of it
   };
 
   [[nodiscard]] Fate draw_fate();
-  Result<void> carry_out(const Binding& binding);
-  [[nodiscard]] std::optional<Error> obstacle(const Binding& binding) const;
+  base::Result<void> carry_out(const service::Binding& binding);
+  [[nodiscard]] std::optional<base::Error> obstacle(const service::Binding& binding) const;
   void end_flight(int id);
   void meanwhile();
   void changed(SimPod& pod);
 
-  ManualClock& clock_;
+  base::ManualClock& clock_;
   Random& random_;
   std::vector<Feed*> feeds_;
   Hooks hooks_;
   bool faults_ = true;
   std::map<std::string, SimPod> pods_;
-  std::map<std::string, PodFacts> born_;  // by uid
+  std::map<std::string, model::PodFacts> born_;  // by uid
   std::map<std::string, SimNode> nodes_;
   std::map<std::pair<std::string, std::string>, std::int64_t> largest_;  // by node and GPU
   std::vector<Flight> flights_;
-  std::map<int, Result<void>> landed_;  // awaited ones
+  std::map<int, base::Result<void>> landed_;  // awaited ones
   int last_flight_ = 0;
   std::int64_t version_ = 0;
   Counts counts_;

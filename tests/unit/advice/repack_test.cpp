@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "support/repacking.hpp"
+#include "support/repack_scenario.hpp"
 
 namespace snug::repack_test {
 namespace {
@@ -17,22 +17,22 @@ struct Row {
   const char* why;
   std::vector<std::string> nodes;
   std::vector<std::string> pods;
-  GpuRequest asked;
+  model::GpuRequest asked;
   std::string advice;
 };
 
 void expect_rows(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
-    EXPECT_EQ(Repacked(row.nodes, row.pods, row.asked).text(), row.advice) << row.why;
+    EXPECT_EQ(RepackScenario(row.nodes, row.pods, row.asked).text(), row.advice) << row.why;
   }
 }
 
-GpuRequest twice(int thousandths) {
-  return make_request(FractionAsk{thousandths}, 2, "gpu-fraction=0.5;gpu-count=2");
+model::GpuRequest twice(int thousandths) {
+  return make_request(model::FractionRequest{thousandths}, 2, "gpu-fraction=0.5;gpu-count=2");
 }
 
-GpuRequest of_model(GpuRequest request, const std::string& model) {
-  request.containers.front().models.wanted.push_back(model);
+model::GpuRequest of_model(model::GpuRequest request, const std::string& model) {
+  request.containers.front().models.included.push_back(model);
   return request;
 }
 
@@ -141,14 +141,14 @@ TEST(RepackTest, OfNodesThatNothingHelpsItNamesTheOneThatComesNearest) {
             "the nearest is node n2: Reconf"},
            {{"n1:", "n2: A 100"}, {}, "the nearest is node n2: TooLarge"},
            {{"n2:", "n1:"}, {}, "the nearest is node n1: NoGpu"}}) {
-    const std::string text = Repacked(row.nodes, row.pods, make_memory(500)).text();
+    const std::string text = RepackScenario(row.nodes, row.pods, make_memory(500)).text();
     EXPECT_NE(text.find(row.nearest), std::string::npos) << text;
   }
 }
 
 TEST(RepackTest, WhoMayNotBeMovedStays) {
   const auto advice_with = [](const std::string& word) {
-    return Repacked({"n1: A 1000 x2"}, {"a n1 g0:200 " + word, "b n1 g1:400"}, make_whole(1))
+    return RepackScenario({"n1: A 1000 x2"}, {"a n1 g0:200 " + word, "b n1 g1:400"}, make_whole(1))
         .text();
   };
   EXPECT_EQ(advice_with("cpu=1"), "a n1:0>n1:1; n1:0");
@@ -156,8 +156,8 @@ TEST(RepackTest, WhoMayNotBeMovedStays) {
     EXPECT_EQ(advice_with(word), "b n1:1>n1:0; n1:1") << word;
   }
   EXPECT_EQ(advice_with("suspect"), kNoRoomElsewhere) << "and its GPU takes nobody";
-  Repacked spared({"n1: A 1000 x2"}, {"a n1 g0:200", "b n1 g1:400"}, make_whole(1));
-  spared.spared = {"a"};
+  RepackScenario spared({"n1: A 1000 x2"}, {"a n1 g0:200", "b n1 g1:400"}, make_whole(1));
+  spared.protected_uids = {"a"};
   EXPECT_EQ(spared.text(), "b n1:1>n1:0; n1:1");
 }
 
@@ -206,71 +206,72 @@ TEST(RepackTest, SlicesMoveOnTheirOwnGpuToo) {
   expect_rows({{"along the axis",
                 {card + dynamic},
                 {"a n1 m0:1g.5gb@1", "b n1 m0:2g.10gb@4"},
-                make_profile_ask("3g.20gb"),
+                make_slice_request("3g.20gb"),
                 "a n1:0@1>n1:0@6; n1:0@0"},
                {"to another card",
                 {card + " x2" + dynamic},
                 {"a n1 m0:3g.20gb@0", "b n1 m1:3g.20gb@4"},
-                make_profile_ask("7g.40gb"),
+                make_slice_request("7g.40gb"),
                 "a n1:0@0>n1:1@0; n1:0@0"},
                {"not where the axis is full",
                 {card + dynamic},
                 {"a n1 m0:3g.20gb@0", "b n1 m0:3g.20gb@4"},
-                make_profile_ask("4g.20gb"),
+                make_slice_request("4g.20gb"),
                 kNoRoomElsewhere}});
 }
 
 TEST(RepackTest, CpuIsLookedAtWhereItIsKnown) {
-  Repacked on({"n1: A 1000", "n2: A 1000", "n3: A 1000"},
-              {"a n1 g0:300 cpu=4", "b n2 g0:600 cpu=4", "c n3 g0:700 cpu=4"}, make_whole(1));
+  RepackScenario on({"n1: A 1000", "n2: A 1000", "n3: A 1000"},
+                    {"a n1 g0:300 cpu=4", "b n2 g0:600 cpu=4", "c n3 g0:700 cpu=4"}, make_whole(1));
   const auto give = [&](std::size_t node, std::int64_t cpu) {
-    on.inventories[node].host = {.amounts = {.cpu_milli = cpu}, .pods = 10, .known = true};
+    on.inventories[node].host = {.resources = {.cpu_milli = cpu}, .pod_slots = 10, .known = true};
   };
   EXPECT_EQ(on.text(), "a n1:0>n3:0; n1:0");
   give(2, 6);
   EXPECT_EQ(on.text(), "a n1:0>n2:0; n1:0") << "n3 has no cpu for it";
   for (const std::size_t node : {0, 1, 2}) give(node, 4);
-  on.claim.host.cpu_milli = 5;
+  on.incoming.host.cpu_milli = 5;
   EXPECT_EQ(on.text(),
             "no node has enough CPU, memory or pod slots, even if every movable pod left it");
 }
 
 TEST(RepackTest, WhatFitsByGpusAndLacksCpuDoesNotFit) {
-  Repacked on({"n1: A 1000 x2", "n2: A 1000"}, {"a n1 g0:300 cpu=4", "b n2 g0:300"}, make_whole(1));
-  on.claim.host.cpu_milli = 4;
-  on.inventories[0].host = {.amounts = {.cpu_milli = 6}, .pods = 10, .known = true};
-  on.inventories[1].host = {.amounts = {.cpu_milli = 100}, .pods = 10, .known = true};
+  RepackScenario on({"n1: A 1000 x2", "n2: A 1000"}, {"a n1 g0:300 cpu=4", "b n2 g0:300"},
+                    make_whole(1));
+  on.incoming.host.cpu_milli = 4;
+  on.inventories[0].host = {.resources = {.cpu_milli = 6}, .pod_slots = 10, .known = true};
+  on.inventories[1].host = {.resources = {.cpu_milli = 100}, .pod_slots = 10, .known = true};
   EXPECT_EQ(on.text(), "a n1:0>n2:0; n1:0") << "a leaves its cpu on n1, where a GPU is free";
 }
 
 TEST(RepackTest, PodsThatAreOnlyCountedKeepTheirPlacesBesideIntentsAndMoves) {
-  Repacked on({"n1: A 1000 x2", "n2: A 1000 x2"}, {"a n1 g0:300 cpu=1", "b n1 g1:600 cpu=1"},
-              make_whole(1));
-  on.claim.host.cpu_milli = 1;
-  for (NodeInventory& node : on.inventories) {
-    node.host = {.amounts = {.cpu_milli = 10}, .pods = 2000, .known = true};
+  RepackScenario on({"n1: A 1000 x2", "n2: A 1000 x2"}, {"a n1 g0:300 cpu=1", "b n1 g1:600 cpu=1"},
+                    make_whole(1));
+  on.incoming.host.cpu_milli = 1;
+  for (model::NodeInventory& node : on.inventories) {
+    node.host = {.resources = {.cpu_milli = 10}, .pod_slots = 2000, .known = true};
   }
   on.intents.push_back(make_movable("flying n2 g0:200"));
-  on.counted["n2"] = {.used = {.cpu_milli = 10}, .pods = 1100, .listed = {}};
-  on.counted["n1"] = {.used = {.cpu_milli = 7}, .pods = 1100, .listed = {}};
+  on.unlisted["n2"] = {.requested = {.cpu_milli = 10}, .pod_count = 1100, .listed = {}};
+  on.unlisted["n1"] = {.requested = {.cpu_milli = 7}, .pod_count = 1100, .listed = {}};
   EXPECT_EQ(on.text(), "a n1:0>n1:1; n1:0") << "n2 has no cpu for a";
   on.holdings[1] = make_movable("b n1 g1:800 cpu=1");
   EXPECT_EQ(on.text(), "the pods that would have to leave a node do not fit elsewhere");
 }
 
 TEST(RepackTest, TenantsKeepApart) {
-  Repacked on({"n1: A 1000 x2", "n2: A 1000"},
-              {"a n1 g0:300 ns=x", "b n1 g1:400 ns=y", "c n2 g0:500 ns=x"}, make_whole(1));
+  RepackScenario on({"n1: A 1000 x2", "n2: A 1000"},
+                    {"a n1 g0:300 ns=x", "b n1 g1:400 ns=y", "c n2 g0:500 ns=x"}, make_whole(1));
   EXPECT_EQ(on.text(), "a n1:0>n1:1; n1:0");
-  on.claim.sharing = SharingRules({{{"y"}, {.own_namespace_only = true}}});
+  on.incoming.sharing = model::SharingRules({{{"y"}, {.own_namespace_only = true}}});
   EXPECT_EQ(on.text(), "a n1:0>n2:0; n1:0");
 }
 
 TEST(RepackTest, NoMoveLiftsACap) {
-  Repacked on({"n1: A 1000 x2"}, {"a n1 g0:300", "b n1 g1:400"}, make_whole(1));
-  on.claim.sharing = SharingRules({{{"default"}, {.cap = MilliGpu{1700}}}});
+  RepackScenario on({"n1: A 1000 x2"}, {"a n1 g0:300", "b n1 g1:400"}, make_whole(1));
+  on.incoming.sharing = model::SharingRules({{{"default"}, {.cap = base::MilliGpu{1700}}}});
   EXPECT_EQ(on.text(), "a n1:0>n1:1; n1:0") << "who moves holds no more than before";
-  on.claim.sharing = SharingRules({{{"default"}, {.cap = MilliGpu{1699}}}});
+  on.incoming.sharing = model::SharingRules({{{"default"}, {.cap = base::MilliGpu{1699}}}});
   EXPECT_EQ(
       on.text(),
       "the request fits on no node, even if every movable pod left it; the nearest is node n1: "
@@ -278,12 +279,12 @@ TEST(RepackTest, NoMoveLiftsACap) {
 }
 
 TEST(RepackTest, NobodyTakesTheRoomOfPodsInFlightOrNominated) {
-  Repacked on({"n1: A 1000", "n2: A 1000", "n3: A 1000"},
-              {"a n1 g0:300", "b n2 g0:600", "c n3 g0:650"}, make_whole(1));
+  RepackScenario on({"n1: A 1000", "n2: A 1000", "n3: A 1000"},
+                    {"a n1 g0:300", "b n2 g0:600", "c n3 g0:650"}, make_whole(1));
   EXPECT_EQ(on.text(), "a n1:0>n3:0; n1:0");
   on.intents.push_back(make_movable("flying n3 g0:200"));
   EXPECT_EQ(on.text(), "a n1:0>n2:0; n1:0");
-  on.nominated.push_back(std::make_shared<const Nomination>(Nomination{
+  on.nominated.push_back(std::make_shared<const model::Nomination>(model::Nomination{
       .name_space = "default", .node = "n2", .rank = {}, .request = make_fraction(100)}));
   EXPECT_EQ(on.text(), kNoRoomElsewhere);
 }
@@ -294,7 +295,7 @@ TEST(RepackTest, MoreMovesThanAreAdvisedAreNotTried) {
   for (int i = 0; i < 36; ++i) {
     pods.push_back("p" + std::to_string(100 + i) + " n1 g" + std::to_string(i) + ":100");
   }
-  EXPECT_EQ(Repacked({gpus, "n2: A 1000 x8"}, pods, make_whole(36)).text(),
+  EXPECT_EQ(RepackScenario({gpus, "n2: A 1000 x8"}, pods, make_whole(36)).text(),
             "no solution was found within the search limit");
 }
 

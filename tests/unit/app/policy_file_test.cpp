@@ -18,12 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class KeptLog final : public Log {
+class KeptLog final : public service::Log {
  public:
-  void write(LogLevel level, std::string_view message) override {
+  void write(service::LogLevel level, std::string_view message) override {
     lines.emplace_back(level, message);
   }
-  std::vector<std::pair<LogLevel, std::string>> lines;
+  std::vector<std::pair<service::LogLevel, std::string>> lines;
 };
 
 /// A good policy of one profile.
@@ -45,11 +45,11 @@ class PolicyFileTest : public testing::Test {
 
   /// Opens the file and feeds the store.
   void start() {
-    file_.emplace(path_, PolicyFile::Context{limits_, *metrics_, log_, clock_});
-    Result<PolicyPtr> first = file_->open();
+    file_.emplace(path_, app::PolicyFile::Context{limits_, *metrics_, log_, clock_});
+    base::Result<score::PolicyPtr> first = file_->open();
     ASSERT_TRUE(first.has_value()) << first.error().message;
     store_.emplace(*first);
-    file_->feed(*store_, [this] { ++changes_; });
+    file_->attach_store(*store_, [this] { ++changes_; });
   }
 
   void poll_later() {
@@ -57,7 +57,9 @@ class PolicyFileTest : public testing::Test {
     file_->poll();
   }
 
-  [[nodiscard]] std::string in_force() const { return store_->current().policy->default_profile; }
+  [[nodiscard]] std::string in_force() const {
+    return store_->current().policy->default_profile_name;
+  }
 
   /// The value of `snug_policy_…` in the metrics.
   [[nodiscard]] int metric(const std::string& series) const {
@@ -71,12 +73,12 @@ class PolicyFileTest : public testing::Test {
 
   std::string folder_;
   std::string path_ = folder_ + "/policy.yaml";
-  Limits limits_;
-  const std::unique_ptr<PrometheusMetrics> metrics_ = make_prometheus_metrics();
+  base::Limits limits_;
+  const std::unique_ptr<obs::PrometheusMetrics> metrics_ = obs::make_prometheus_metrics();
   KeptLog log_;
-  ManualClock clock_;
-  std::optional<PolicyFile> file_;
-  std::optional<PolicyStore> store_;
+  base::ManualClock clock_;
+  std::optional<app::PolicyFile> file_;
+  std::optional<service::PolicyStore> store_;
   int changes_ = 0;
 };
 
@@ -95,7 +97,7 @@ TEST_F(PolicyFileTest, AChangedFileIsReadOnceItIsDue) {
   EXPECT_EQ(loaded(), 1);
   EXPECT_TRUE(up_to_date());
   ASSERT_EQ(log_.lines.size(), 1U);
-  EXPECT_EQ(log_.lines[0].first, LogLevel::kInfo);
+  EXPECT_EQ(log_.lines[0].first, service::LogLevel::kInfo);
   EXPECT_EQ(log_.lines[0].second, "the policy is read again from " + path_ +
                                       ": default two, 1 profile, 0 rules, 0 rows of podChoice, "
                                       "0 rows of sharing");
@@ -123,7 +125,7 @@ TEST_F(PolicyFileTest, ABadFileKeepsTheLastGoodPolicyAndIsToldOnce) {
   EXPECT_EQ(refused(), 1);
   EXPECT_FALSE(up_to_date());
   ASSERT_EQ(log_.lines.size(), 1U);
-  EXPECT_EQ(log_.lines[0].first, LogLevel::kError);
+  EXPECT_EQ(log_.lines[0].first, service::LogLevel::kError);
   EXPECT_NE(log_.lines[0].second.find(path_ + ":1:10: version must be 1"), std::string::npos)
       << log_.lines[0].second;
 
@@ -260,14 +262,14 @@ TEST_F(PolicyFileTest, WhatCameFromAPipeStays) {
 TEST_F(PolicyFileTest, ABadFirstPolicyIsAnError) {
   for (const std::string text : {"", "version: 1\n"}) {
     write(text);
-    PolicyFile file(path_, {limits_, *metrics_, log_, clock_});
+    app::PolicyFile file(path_, {limits_, *metrics_, log_, clock_});
     const auto first = file.open();
     ASSERT_FALSE(first.has_value());
-    EXPECT_EQ(first.error().code, ErrorCode::kInvalid);
+    EXPECT_EQ(first.error().code, base::ErrorCode::kInvalid);
     EXPECT_TRUE(first.error().message.starts_with(path_ + ":1:1: ")) << first.error().message;
   }
-  PolicyFile nowhere(path_ + "-not", {limits_, *metrics_, log_, clock_});
-  EXPECT_EQ(nowhere.open().error().code, ErrorCode::kInvalid);
+  app::PolicyFile nowhere(path_ + "-not", {limits_, *metrics_, log_, clock_});
+  EXPECT_EQ(nowhere.open().error().code, base::ErrorCode::kInvalid);
 }
 
 }  // namespace

@@ -14,10 +14,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-class RecordingLog final : public Log {
+class RecordingLog final : public service::Log {
  public:
-  void write(LogLevel level, std::string_view text) override {
-    EXPECT_EQ(level, LogLevel::kError);
+  void write(service::LogLevel level, std::string_view text) override {
+    EXPECT_EQ(level, service::LogLevel::kError);
     const std::lock_guard lock(mutex_);
     lines_.emplace_back(text);
   }
@@ -35,7 +35,7 @@ TEST(TickerTest, AnExceptionIsLoggedAndTheFunctionIsCalledAgain) {
   RecordingLog log;
   std::latch thrice{3};
   int calls = 0;
-  Ticker ticker("election", milliseconds{1}, log, [&] {
+  app::Ticker ticker("election", milliseconds{1}, log, [&] {
     if (++calls > 3) return;
     thrice.count_down();
     if (calls == 1) throw std::runtime_error("no memory");
@@ -52,7 +52,7 @@ TEST(TickerTest, AfterStopTheFunctionRunsNoMore) {
   RecordingLog log;
   std::latch once{1};
   int calls = 0;
-  Ticker ticker("tables", milliseconds{1}, log, [&] {
+  app::Ticker ticker("tables", milliseconds{1}, log, [&] {
     if (++calls == 1) once.count_down();
   });
   once.wait();

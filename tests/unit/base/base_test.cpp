@@ -19,37 +19,38 @@ namespace snug::base_test {
 namespace {
 
 TEST(LimitsTest, EveryDefaultLiesBetweenItsBounds) {
-  for (const LimitRow& row : limit_rows()) {
+  for (const base::LimitRow& row : base::limit_rows()) {
     SCOPED_TRACE(row.key);
     EXPECT_LE(row.smallest, row.default_value);
     EXPECT_LE(row.default_value, row.largest);
     EXPECT_GE(row.smallest, 0);
-    EXPECT_EQ(Limits{}.*row.field, row.default_value);
-    EXPECT_FALSE(row.meaning.empty());
+    EXPECT_EQ(base::Limits{}.*row.field, row.default_value);
+    EXPECT_FALSE(row.description.empty());
   }
 }
 
 TEST(LimitsTest, EveryRowOfTheKeysHasAKeyAndAFieldOfItsOwn) {
   std::set<std::string> keys;
-  Limits limits;
+  base::Limits limits;
   std::int64_t next = 0;
-  for (const LimitRow& row : limit_rows()) {
+  for (const base::LimitRow& row : base::limit_rows()) {
     SCOPED_TRACE(row.key);
     EXPECT_TRUE(keys.emplace(row.key).second);
     for (const char c : row.key) EXPECT_TRUE(std::isalnum(static_cast<unsigned char>(c)) != 0);
     limits.*row.field = ++next;
   }
   next = 0;
-  for (const LimitRow& row : limit_rows()) EXPECT_EQ(limits.*row.field, ++next) << row.key;
+  for (const base::LimitRow& row : base::limit_rows())
+    EXPECT_EQ(limits.*row.field, ++next) << row.key;
 #define SNUG_COUNT(name, value, meaning) +1
   constexpr std::size_t kFixed = SNUG_FIXED_LIMITS(SNUG_COUNT);
 #undef SNUG_COUNT
-  EXPECT_EQ(sizeof(Limits), (limit_rows().size() + kFixed) * sizeof(std::int64_t));
+  EXPECT_EQ(sizeof(base::Limits), (base::limit_rows().size() + kFixed) * sizeof(std::int64_t));
 }
 
 TEST(LimitsTest, LimitsThatDependOnEachOtherAgree) {
-  constexpr Limits kLimits;
-  for (const LimitRow& row : limit_rows()) {
+  constexpr base::Limits kLimits;
+  for (const base::LimitRow& row : base::limit_rows()) {
     if (row.key == "maxNodes") {
       EXPECT_GE(kLimits.max_names_per_call, row.largest);
     } else if (row.key == "renewDeadlineMs") {
@@ -63,33 +64,33 @@ TEST(LimitsTest, LimitsThatDependOnEachOtherAgree) {
 }
 
 TEST(UnitsTest, QuantitiesAddSubtractAndCompare) {
-  constexpr MebiBytes kFour{4};
-  constexpr MebiBytes kSix{6};
-  static_assert(kFour + kSix == MebiBytes{10});
-  static_assert(kFour - kSix == MebiBytes{-2});
+  constexpr base::MebiBytes kFour{4};
+  constexpr base::MebiBytes kSix{6};
+  static_assert(kFour + kSix == base::MebiBytes{10});
+  static_assert(kFour - kSix == base::MebiBytes{-2});
   static_assert(kFour < kSix);
-  MebiBytes sum = kFour;
+  base::MebiBytes sum = kFour;
   sum += kSix;
-  EXPECT_EQ(sum, MebiBytes{10});
-  EXPECT_EQ(kWholeGpu.value, 1000);
+  EXPECT_EQ(sum, base::MebiBytes{10});
+  EXPECT_EQ(base::kWholeGpu.value, 1000);
 }
 
 TEST(UnitsTest, GenerationsAndNodesCompareByValue) {
-  EXPECT_LT(Generation{1}, Generation{2});
-  EXPECT_EQ(NodeIndex{7}, NodeIndex{7});
+  EXPECT_LT(base::Generation{1}, base::Generation{2});
+  EXPECT_EQ(base::NodeIndex{7}, base::NodeIndex{7});
 }
 
 TEST(ClockTest, AManualClockMovesOnlyWhenTold) {
-  ManualClock clock;
-  const TimePoint start = clock.now();
+  base::ManualClock clock;
+  const base::TimePoint start = clock.now();
   EXPECT_EQ(clock.now(), start);
   clock.advance(std::chrono::milliseconds(1500));
   EXPECT_EQ(clock.now() - start, std::chrono::milliseconds(1500));
 }
 
 TEST(ClockTest, TheSteadyClockNeverGoesBack) {
-  const SteadyClock clock;
-  const TimePoint first = clock.now();
+  const base::SteadyClock clock;
+  const base::TimePoint first = clock.now();
   EXPECT_LE(first, clock.now());
 }
 
@@ -97,12 +98,12 @@ TEST(NameHashTest, EveryByteOfANameCountsAndNothingBesideIt) {
   for (std::size_t length = 0; length <= 70; ++length) {
     const std::string name(length, 'n');
     const std::string copy = "x" + name + "y";
-    EXPECT_EQ(name_hash(name), name_hash(std::string_view(copy).substr(1, length)));
-    std::set<std::uint64_t> hashes = {name_hash(name), name_hash(name + "n")};
+    EXPECT_EQ(base::name_hash(name), base::name_hash(std::string_view(copy).substr(1, length)));
+    std::set<std::uint64_t> hashes = {base::name_hash(name), base::name_hash(name + "n")};
     for (std::size_t at = 0; at < length; ++at) {
       std::string other = name;
       other[at] = 'm';
-      hashes.insert(name_hash(other));
+      hashes.insert(base::name_hash(other));
     }
     EXPECT_EQ(hashes.size(), length + 2) << "of length " << length;
   }
@@ -114,7 +115,7 @@ TEST(NameHashTest, NumberedNamesSpreadOverATableAsRandomOnesWould) {
   std::set<std::uint64_t> low;
   std::set<std::uint64_t> high;
   for (int i = 0; i < 20'000; ++i) {
-    const std::uint64_t hash = name_hash("gpu-node-" + std::to_string(10'000 + i) + ".local");
+    const std::uint64_t hash = base::name_hash("gpu-node-" + std::to_string(10'000 + i) + ".local");
     low.insert(hash % kCells);
     high.insert(hash >> 32U);
   }
@@ -124,9 +125,9 @@ TEST(NameHashTest, NumberedNamesSpreadOverATableAsRandomOnesWould) {
 }
 
 TEST(ResultTest, AFailureCarriesItsCodeAndSentence) {
-  const Result<int> failed = fail(ErrorCode::kNotFound, "there is no such thing");
+  const base::Result<int> failed = base::fail(base::ErrorCode::kNotFound, "there is no such thing");
   ASSERT_FALSE(failed.has_value());
-  EXPECT_EQ(failed.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(failed.error().code, base::ErrorCode::kNotFound);
   EXPECT_EQ(failed.error().message, "there is no such thing");
 }
 

@@ -10,9 +10,9 @@ namespace {
 
 enum class Color : std::uint8_t { kRed, kGreen, kBlue };
 
-constexpr EnumNames kColorNames{std::array{EnumName{Color::kRed, "red"},
-                                           EnumName{Color::kGreen, "green"},
-                                           EnumName{Color::kBlue, "blue"}}};
+constexpr base::EnumNames kColorNames{std::array{base::EnumName{Color::kRed, "red"},
+                                                 base::EnumName{Color::kGreen, "green"},
+                                                 base::EnumName{Color::kBlue, "blue"}}};
 
 TEST(EnumNamesTest, EachEnumeratorHasItsNameAndEachNameItsEnumerator) {
   EXPECT_EQ(kColorNames[Color::kRed], "red");
@@ -26,8 +26,8 @@ TEST(EnumNamesTest, EachEnumeratorHasItsNameAndEachNameItsEnumerator) {
 
 // What the constructor goes by to find an enumerator without a name.
 TEST(EnumNamesTest, AValueBehindTheLastEnumeratorIsNone) {
-  EXPECT_TRUE((internal::is_enumerator<Color, Color::kBlue>()));
-  EXPECT_FALSE((internal::is_enumerator<Color, static_cast<Color>(3)>()));
+  EXPECT_TRUE((base::internal::is_enumerator<Color, Color::kBlue>()));
+  EXPECT_FALSE((base::internal::is_enumerator<Color, static_cast<Color>(3)>()));
 }
 
 }  // namespace

@@ -28,60 +28,60 @@ std::string with_nodes(std::string_view items) {
 }
 
 TEST(ExtenderCodecTest, TheNamesFormIsReadInItsOrder) {
-  ExtenderReader reader{Limits{}};
+  codec::ExtenderReader reader{base::Limits{}};
   std::string body = with_pod(R"(,"Nodes":null,"NodeNames":["n2","n1","n3"])");
   const auto call = reader.read_schedule(body);
   ASSERT_TRUE(call) << call.error().message;
   EXPECT_EQ(call->pod.name, "p");
   EXPECT_EQ(call->pod.uid, "u");
-  EXPECT_FALSE(call->nodes_form);
-  EXPECT_THAT(call->names, ElementsAre("n2", "n1", "n3"));
-  EXPECT_TRUE(call->objects.empty());
+  EXPECT_FALSE(call->has_node_objects);
+  EXPECT_THAT(call->node_names, ElementsAre("n2", "n1", "n3"));
+  EXPECT_TRUE(call->node_objects.empty());
 }
 
 TEST(ExtenderCodecTest, TheNodesFormIsReadWithItsObjects) {
-  ExtenderReader reader{Limits{}};
+  codec::ExtenderReader reader{base::Limits{}};
   const std::string first = R"({"metadata":{"name":"n1","labels":{"a":"\"é\n"}},"x":[1,2.5,null]})";
   const std::string second = R"({"kind":"Node","metadata":{"name":"n2"}})";
   std::string body = with_nodes("[" + first + "," + second + "]");
   const auto call = reader.read_schedule(body);
   ASSERT_TRUE(call) << call.error().message;
-  EXPECT_TRUE(call->nodes_form);
-  EXPECT_THAT(call->names, ElementsAre("n1", "n2"));
-  ASSERT_EQ(call->objects.size(), 2U);
-  EXPECT_EQ(json::parse(call->objects[0]), json::parse(first));
-  EXPECT_EQ(json::parse(call->objects[1]), json::parse(second));
+  EXPECT_TRUE(call->has_node_objects);
+  EXPECT_THAT(call->node_names, ElementsAre("n1", "n2"));
+  ASSERT_EQ(call->node_objects.size(), 2U);
+  EXPECT_EQ(json::parse(call->node_objects[0]), json::parse(first));
+  EXPECT_EQ(json::parse(call->node_objects[1]), json::parse(second));
 }
 
 TEST(ExtenderCodecTest, KeysAreReadInAnyLetterCase) {
-  ExtenderReader reader{Limits{}};
+  codec::ExtenderReader reader{base::Limits{}};
   for (const std::string keys : {"pod nodenames", "POD NODENAMES", "pOd nOdEnAmEs"}) {
     const auto space = keys.find(' ');
     std::string body = R"({")" + keys.substr(0, space) + R"(":)" + std::string{kPod} + R"(,")" +
                        keys.substr(space + 1) + R"(":["n"]})";
     const auto call = reader.read_schedule(body);
     ASSERT_TRUE(call) << keys << call.error().message;
-    EXPECT_THAT(call->names, ElementsAre("n"));
+    EXPECT_THAT(call->node_names, ElementsAre("n"));
   }
 }
 
 TEST(ExtenderCodecTest, ARepeatedNameIsKeptOnceAtItsFirstPlace) {
-  ExtenderReader reader{Limits{}};
+  codec::ExtenderReader reader{base::Limits{}};
   std::string names = with_pod(R"(,"NodeNames":["b","a","b","c","a","b"])");
   const auto by_names = reader.read_schedule(names);
   ASSERT_TRUE(by_names) << by_names.error().message;
-  EXPECT_THAT(by_names->names, ElementsAre("b", "a", "c"));
+  EXPECT_THAT(by_names->node_names, ElementsAre("b", "a", "c"));
   std::string nodes = with_nodes(
       R"([{"metadata":{"name":"b"},"x":1},{"metadata":{"name":"b"},"x":2},{"metadata":{"name":"a"}}])");
   const auto by_nodes = reader.read_schedule(nodes);
   ASSERT_TRUE(by_nodes) << by_nodes.error().message;
-  EXPECT_THAT(by_nodes->names, ElementsAre("b", "a"));
-  EXPECT_THAT(by_nodes->objects,
+  EXPECT_THAT(by_nodes->node_names, ElementsAre("b", "a"));
+  EXPECT_THAT(by_nodes->node_objects,
               ElementsAre(R"({"metadata":{"name":"b"},"x":1})", R"({"metadata":{"name":"a"}})"));
 }
 
 TEST(ExtenderCodecTest, ManyDistinctNamesAreAllKept) {
-  ExtenderReader reader{Limits{}};
+  codec::ExtenderReader reader{base::Limits{}};
   std::string body = R"(,"NodeNames":[)";
   for (int i = 0; i < 20'000; ++i) {
     body += (i == 0 ? "\"node-" : ",\"node-") + std::to_string(i) + '"';
@@ -89,16 +89,16 @@ TEST(ExtenderCodecTest, ManyDistinctNamesAreAllKept) {
   body = with_pod(body + "]");
   const auto call = reader.read_schedule(body);
   ASSERT_TRUE(call) << call.error().message;
-  ASSERT_EQ(call->names.size(), 20'000U);
-  EXPECT_EQ(call->names[19'999], "node-19999");
+  ASSERT_EQ(call->node_names.size(), 20'000U);
+  EXPECT_EQ(call->node_names[19'999], "node-19999");
 }
 
 TEST(ExtenderCodecTest, AnEmptyListOfNodesIsACallAboutNoNode) {
-  ExtenderReader reader{Limits{}};
+  codec::ExtenderReader reader{base::Limits{}};
   for (std::string body : {with_pod(R"(,"NodeNames":[])"), with_nodes("[]"), with_nodes("null")}) {
     const auto call = reader.read_schedule(body);
     ASSERT_TRUE(call) << call.error().message;
-    EXPECT_TRUE(call->names.empty());
+    EXPECT_TRUE(call->node_names.empty());
   }
 }
 
@@ -146,7 +146,7 @@ TEST(ExtenderCodecTest, ABadScheduleBodyIsRefused) {
       {R"({"x":)" + std::string(10'000, '[') + std::string(10'000, ']') + "}",
        "the JSON text is nested too deep"},
   };
-  ExtenderReader reader{Limits{}};
+  codec::ExtenderReader reader{base::Limits{}};
   for (const auto& [text, problem] : rows) {
     std::string body = text;
     const auto call = reader.read_schedule(body);
@@ -156,9 +156,9 @@ TEST(ExtenderCodecTest, ABadScheduleBodyIsRefused) {
 }
 
 TEST(ExtenderCodecTest, MoreNamesThanTheLimitAreTooLargeInBothForms) {
-  Limits limits;
+  base::Limits limits;
   limits.max_names_per_call = 2;
-  ExtenderReader reader{limits};
+  codec::ExtenderReader reader{limits};
   std::string two = with_pod(R"(,"NodeNames":["a","b"])");
   EXPECT_TRUE(reader.read_schedule(two));
   const std::string node = R"({"metadata":{"name":"a"}})";
@@ -166,13 +166,13 @@ TEST(ExtenderCodecTest, MoreNamesThanTheLimitAreTooLargeInBothForms) {
                            with_nodes("[" + node + "," + node + "," + node + "]")}) {
     const auto call = reader.read_schedule(body);
     ASSERT_FALSE(call);
-    EXPECT_EQ(call.error().code, ErrorCode::kTooLarge);
+    EXPECT_EQ(call.error().code, base::ErrorCode::kTooLarge);
     EXPECT_THAT(call.error().message, HasSubstr("3 entries; at most 2 are allowed"));
   }
 }
 
 TEST(ExtenderCodecTest, BindIsReadAsTheSchedulerWritesIt) {
-  ExtenderReader reader{Limits{}};
+  codec::ExtenderReader reader{base::Limits{}};
   for (
       std::string body :
       {R"({"PodName":"mypodname","PodNamespace":"mypodnamespace","PodUID":"mypoduid","Node":"mynode"})",
@@ -201,7 +201,7 @@ TEST(ExtenderCodecTest, ABadBindBodyIsRefused) {
        "the body's Node is given twice"},
       {R"({"PodName":"p","PodNamespace":"d","PodUID":"u","Node":"n")", "the text is not valid"},
   };
-  ExtenderReader reader{Limits{}};
+  codec::ExtenderReader reader{base::Limits{}};
   for (const auto& [text, problem] : rows) {
     std::string body = text;
     const auto call = reader.read_bind(body);
@@ -210,64 +210,65 @@ TEST(ExtenderCodecTest, ABadBindBodyIsRefused) {
   }
 }
 
-ScheduleCall names_call() {
-  ScheduleCall call;
-  call.names = {"n1", "n2", "n3"};
+codec::ScheduleCall names_call() {
+  codec::ScheduleCall call;
+  call.node_names = {"n1", "n2", "n3"};
   return call;
 }
 
 TEST(ExtenderCodecTest, AFilterReplyInNamesFormHasTheExactShape) {
-  FilterAnswer answer;
-  answer.kept = {1};
-  answer.failed = {{0, "NoRoom: full"}};
-  answer.failed_for_good = {{2, "UnknownNode: who"}};
-  EXPECT_EQ(write_filter(names_call(), answer),
+  codec::FilterResult result;
+  result.feasible = {1};
+  result.failed = {{0, "NoRoom: full"}};
+  result.unresolvable = {{2, "UnknownNode: who"}};
+  EXPECT_EQ(codec::write_filter(names_call(), result),
             R"({"Nodes":null,"NodeNames":["n2"],"FailedNodes":{"n1":"NoRoom: full"},)"
             R"("FailedAndUnresolvableNodes":{"n3":"UnknownNode: who"},"Error":""})");
 }
 
 TEST(ExtenderCodecTest, NoFitIsAnEmptyListAndNotNull) {
-  FilterAnswer answer;
-  answer.failed_for_good = {{0, "a"}, {1, "b"}, {2, "a"}};
-  EXPECT_EQ(write_filter(names_call(), answer),
+  codec::FilterResult result;
+  result.unresolvable = {{0, "a"}, {1, "b"}, {2, "a"}};
+  EXPECT_EQ(codec::write_filter(names_call(), result),
             R"({"Nodes":null,"NodeNames":[],"FailedNodes":null,)"
             R"("FailedAndUnresolvableNodes":{"n1":"a","n2":"b","n3":"a"},"Error":""})");
 }
 
 TEST(ExtenderCodecTest, AFilterReplyInNodesFormEchoesTheObjects) {
-  ScheduleCall call = names_call();
-  call.nodes_form = true;
-  call.objects = {R"({"a":1})", R"({"b":2})", R"({"c":3})"};
-  FilterAnswer answer;
-  answer.kept = {2, 0};
-  EXPECT_EQ(write_filter(call, answer),
+  codec::ScheduleCall call = names_call();
+  call.has_node_objects = true;
+  call.node_objects = {R"({"a":1})", R"({"b":2})", R"({"c":3})"};
+  codec::FilterResult result;
+  result.feasible = {2, 0};
+  EXPECT_EQ(codec::write_filter(call, result),
             R"({"Nodes":{"metadata":{},"items":[{"c":3},{"a":1}]},"NodeNames":null,)"
             R"("FailedNodes":null,"FailedAndUnresolvableNodes":null,"Error":""})");
-  EXPECT_EQ(write_filter_all(call),
+  EXPECT_EQ(codec::write_filter_all(call),
             R"({"Nodes":{"metadata":{},"items":[{"a":1},{"b":2},{"c":3}]},"NodeNames":null,)"
             R"("FailedNodes":null,"FailedAndUnresolvableNodes":null,"Error":""})");
 }
 
 TEST(ExtenderCodecTest, AllNamesComeBackInNamesForm) {
-  EXPECT_EQ(write_filter_all(names_call()),
+  EXPECT_EQ(codec::write_filter_all(names_call()),
             R"({"Nodes":null,"NodeNames":["n1","n2","n3"],"FailedNodes":null,)"
             R"("FailedAndUnresolvableNodes":null,"Error":""})");
 }
 
 TEST(ExtenderCodecTest, PrioritizeAndBindRepliesHaveTheExactShape) {
-  EXPECT_EQ(write_prioritize({}), "[]");
-  const std::vector<HostScore> scores = {{"myhost", 1}, {"b", 10}};
-  EXPECT_EQ(write_prioritize(scores), R"([{"Host":"myhost","Score":1},{"Host":"b","Score":10}])");
-  EXPECT_EQ(write_bind(""), R"({"Error":""})");
-  EXPECT_EQ(write_bind("it is gone"), R"({"Error":"it is gone"})");
+  EXPECT_EQ(codec::write_prioritize({}), "[]");
+  const std::vector<codec::HostPriority> scores = {{"myhost", 1}, {"b", 10}};
+  EXPECT_EQ(codec::write_prioritize(scores),
+            R"([{"Host":"myhost","Score":1},{"Host":"b","Score":10}])");
+  EXPECT_EQ(codec::write_bind(""), R"({"Error":""})");
+  EXPECT_EQ(codec::write_bind("it is gone"), R"({"Error":"it is gone"})");
 }
 
 TEST(ExtenderCodecTest, ErrorsHaveTheShapeOfTheirVerb) {
-  EXPECT_EQ(write_error(ReplyShape::kFilter, "no"),
+  EXPECT_EQ(codec::write_error(codec::ReplyShape::kFilter, "no"),
             R"({"Nodes":null,"NodeNames":null,"FailedNodes":null,)"
             R"("FailedAndUnresolvableNodes":null,"Error":"no"})");
-  EXPECT_EQ(write_error(ReplyShape::kPrioritize, "no"), R"({"Error":"no"})");
-  EXPECT_EQ(write_error(ReplyShape::kBind, "no"), R"({"Error":"no"})");
+  EXPECT_EQ(codec::write_error(codec::ReplyShape::kPrioritize, "no"), R"({"Error":"no"})");
+  EXPECT_EQ(codec::write_error(codec::ReplyShape::kBind, "no"), R"({"Error":"no"})");
 }
 
 TEST(ExtenderCodecTest, AnyTextIsEscapedIntoValidJson) {
@@ -283,7 +284,7 @@ TEST(ExtenderCodecTest, AnyTextIsEscapedIntoValidJson) {
       {"cut \xc3", "cut \xEF\xBF\xBD"},
   };
   for (const auto& [text, read_back] : rows) {
-    const std::string reply = write_bind(text);
+    const std::string reply = codec::write_bind(text);
     const json parsed = json::parse(reply, nullptr, false);
     ASSERT_FALSE(parsed.is_discarded()) << reply;
     EXPECT_EQ(parsed.at("Error").get<std::string>(), read_back);

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "snug/codec/inventory.hpp"
+#include "snug/codec/inventory_codec.hpp"
 #include "snug/fit/fit.hpp"
-#include "snug/fit/usage.hpp"
-#include "support/cluster.hpp"
+#include "snug/fit/node_usage.hpp"
+#include "support/test_objects.hpp"
 
 namespace snug::gpu_replicas_test {
 namespace {
@@ -23,8 +23,9 @@ constexpr const char* kMig =
 enum class Source { kLabels, kAnnotation };
 
 /// A node with one T4, as the device plug-in and GPU Feature Discovery describe it.
-NodeFacts t4_node(Source source, const StringMap& labels, const StringMap& units) {
-  NodeFacts node;
+model::NodeFacts t4_node(Source source, const model::StringMap& labels,
+                         const model::StringMap& units) {
+  model::NodeFacts node;
   node.name = "n1";
   node.labels = labels;
   if (source == Source::kAnnotation) node.annotations["snug.dev/inventory"] = kT4;
@@ -35,33 +36,35 @@ NodeFacts t4_node(Source source, const StringMap& labels, const StringMap& units
   return node;
 }
 
-const StringMap kTenReplicas{{"nvidia.com/gpu.replicas", "10"},
-                             {"nvidia.com/gpu.sharing-strategy", "time-slicing"}};
+const model::StringMap kTenReplicas{{"nvidia.com/gpu.replicas", "10"},
+                                    {"nvidia.com/gpu.sharing-strategy", "time-slicing"}};
 
-ReasonCode fit_of(const NodeInventory& inventory, std::vector<HoldingPtr> holdings,
-                  const GpuRequest& request) {
-  const auto state = add_up(std::make_shared<const NodeInventory>(inventory), std::move(holdings));
-  FitMemo memo(request);
-  PlacementList options;
-  return fit(*state, Tenant{}, memo, options);
+model::ReasonCode fit_of(const model::NodeInventory& inventory,
+                         std::vector<model::HoldingPtr> holdings,
+                         const model::GpuRequest& request) {
+  const auto state = fit::build_node_state(std::make_shared<const model::NodeInventory>(inventory),
+                                           std::move(holdings));
+  fit::FitMemo memo(request);
+  model::PlacementList options;
+  return fit::fit(*state, fit::Tenant{}, memo, options);
 }
 
 TEST(GpuReplicasTest, TenPodsFitOnATimeSlicedT4AndNotOneMore) {
   for (const Source source : {Source::kLabels, Source::kAnnotation}) {
     for (const std::string resource : {"nvidia.com/gpu", "nvidia.com/gpu.shared"}) {
-      const NodeInventory inventory =
-          read_inventory(t4_node(source, kTenReplicas, {{resource, "10"}}), Limits{});
+      const model::NodeInventory inventory =
+          codec::read_inventory(t4_node(source, kTenReplicas, {{resource, "10"}}), base::Limits{});
       EXPECT_EQ(inventory.replicas, 10);
-      EXPECT_EQ(inventory.closed_to_all, ReasonCode::kNone) << inventory.closed_because;
-      std::vector<HoldingPtr> holdings;
-      const GpuRequest one = make_units(1, resource);
+      EXPECT_EQ(inventory.closed_to_all, model::ReasonCode::kNone) << inventory.closed_message;
+      std::vector<model::HoldingPtr> holdings;
+      const model::GpuRequest one = make_units(1, resource);
       for (int i = 0; i < 10; ++i) {
-        EXPECT_EQ(fit_of(inventory, holdings, one), ReasonCode::kNone) << i << resource;
+        EXPECT_EQ(fit_of(inventory, holdings, one), model::ReasonCode::kNone) << i << resource;
         holdings.push_back(make_units_holding(std::to_string(i), "n1", 1, resource));
       }
-      EXPECT_EQ(fit_of(inventory, holdings, one), ReasonCode::kNoRoom);
-      for (const GpuRequest& annotated : {make_fraction(1), make_whole(1), make_memory(1)}) {
-        EXPECT_EQ(fit_of(inventory, {}, annotated), ReasonCode::kWrongMode);
+      EXPECT_EQ(fit_of(inventory, holdings, one), model::ReasonCode::kNoRoom);
+      for (const model::GpuRequest& annotated : {make_fraction(1), make_whole(1), make_memory(1)}) {
+        EXPECT_EQ(fit_of(inventory, {}, annotated), model::ReasonCode::kWrongMode);
       }
     }
   }
@@ -71,7 +74,7 @@ TEST(GpuReplicasTest, EverySignOfThemClosesTheNodeToAnnotatedPods) {
   struct Row {
     std::string name;
     const char* inventory;
-    StringMap labels, capacity;
+    model::StringMap labels, capacity;
     bool closed;
     std::int64_t replicas;
   };
@@ -99,59 +102,65 @@ TEST(GpuReplicasTest, EverySignOfThemClosesTheNodeToAnnotatedPods) {
       {"the label is exact", kTwo, {{label, "4"}}, {{gpu, "7"}}, true, 4},
   };
   for (const Row& row : rows) {
-    NodeFacts node{.name = "n1", .labels = row.labels, .capacity = row.capacity};
+    model::NodeFacts node{.name = "n1", .labels = row.labels, .capacity = row.capacity};
     node.annotations["snug.dev/inventory"] = row.inventory;
-    const NodeInventory inventory = read_inventory(node, Limits{});
+    const model::NodeInventory inventory = codec::read_inventory(node, base::Limits{});
     EXPECT_EQ(inventory.closed_to_annotated,
-              row.closed ? ReasonCode::kWrongMode : ReasonCode::kNone)
+              row.closed ? model::ReasonCode::kWrongMode : model::ReasonCode::kNone)
         << row.name;
     if (row.closed) {
-      EXPECT_NE(inventory.closed_because.find("several replicas"), std::string::npos) << row.name;
+      EXPECT_NE(inventory.closed_message.find("several replicas"), std::string::npos) << row.name;
     }
     EXPECT_EQ(inventory.replicas, row.replicas) << row.name;
     node.labels["snug.dev/pool"] = "shares";
-    EXPECT_EQ(read_inventory(node, Limits{}).closed_to_annotated, ReasonCode::kNone) << row.name;
-    EXPECT_EQ(read_inventory(node, Limits{}).replicas, row.replicas) << row.name;
+    EXPECT_EQ(codec::read_inventory(node, base::Limits{}).closed_to_annotated,
+              model::ReasonCode::kNone)
+        << row.name;
+    EXPECT_EQ(codec::read_inventory(node, base::Limits{}).replicas, row.replicas) << row.name;
     node.labels["snug.dev/pool"] = "whole";
-    EXPECT_EQ(read_inventory(node, Limits{}).closed_to_annotated, inventory.closed_to_annotated);
+    EXPECT_EQ(codec::read_inventory(node, base::Limits{}).closed_to_annotated,
+              inventory.closed_to_annotated);
   }
 }
 
 TEST(GpuReplicasTest, WhereTheKubeletHasLostTheNodeSharesFit) {
-  StringMap labels = kTenReplicas;
+  model::StringMap labels = kTenReplicas;
   labels["snug.dev/pool"] = "shares";
-  const NodeInventory inventory =
-      read_inventory(t4_node(Source::kLabels, labels, {{"nvidia.com/gpu", "10"}}), Limits{});
-  EXPECT_EQ(fit_of(inventory, {}, make_fraction(500)), ReasonCode::kNone);
-  EXPECT_EQ(fit_of(inventory, {}, make_units(1)), ReasonCode::kWrongPool);
+  const model::NodeInventory inventory = codec::read_inventory(
+      t4_node(Source::kLabels, labels, {{"nvidia.com/gpu", "10"}}), base::Limits{});
+  EXPECT_EQ(fit_of(inventory, {}, make_fraction(500)), model::ReasonCode::kNone);
+  EXPECT_EQ(fit_of(inventory, {}, make_units(1)), model::ReasonCode::kWrongPool);
 }
 
 TEST(GpuReplicasTest, ANodeThatLosesItsReplicasOpens) {
-  NodeFacts node = t4_node(Source::kLabels, kTenReplicas, {{"nvidia.com/gpu", "10"}});
-  EXPECT_EQ(read_inventory(node, Limits{}).closed_to_annotated, ReasonCode::kWrongMode);
+  model::NodeFacts node = t4_node(Source::kLabels, kTenReplicas, {{"nvidia.com/gpu", "10"}});
+  EXPECT_EQ(codec::read_inventory(node, base::Limits{}).closed_to_annotated,
+            model::ReasonCode::kWrongMode);
   node.labels["nvidia.com/gpu.replicas"] = "1";
   node.labels["nvidia.com/gpu.sharing-strategy"] = "none";
   node.capacity = node.allocatable = {{"nvidia.com/gpu", "1"}};
-  EXPECT_EQ(read_inventory(node, Limits{}).closed_to_annotated, ReasonCode::kNone);
+  EXPECT_EQ(codec::read_inventory(node, base::Limits{}).closed_to_annotated,
+            model::ReasonCode::kNone);
 }
 
 TEST(GpuReplicasTest, SlicesThatAreSharedInTimeAreSharesToo) {
-  NodeFacts node{.name = "n1"};
+  model::NodeFacts node{.name = "n1"};
   node.labels = {
       {"nvidia.com/mig.strategy", "mixed"}, {"nvidia.com/gpu.product", "NVIDIA-A100-SXM4-40GB"},
       {"nvidia.com/gpu.count", "2"},        {"nvidia.com/gpu.memory", "40960"},
       {"nvidia.com/mig-1g.5gb.count", "7"}, {"nvidia.com/mig-1g.5gb.replicas", "4"}};
   node.capacity = {{"nvidia.com/gpu", "1"}, {"nvidia.com/mig-1g.5gb", "28"}};
-  const NodeInventory inventory = read_inventory(node, Limits{});
-  EXPECT_EQ(inventory.closed_to_all, ReasonCode::kNone) << inventory.closed_because;
+  const model::NodeInventory inventory = codec::read_inventory(node, base::Limits{});
+  EXPECT_EQ(inventory.closed_to_all, model::ReasonCode::kNone) << inventory.closed_message;
   EXPECT_EQ(inventory.replicas, 4);
-  const SharingRules enforced({{{"*"}, {.require_enforcement = true}}});
-  const GpuRequest request = make_units(1, "nvidia.com/mig-1g.5gb");
-  FitMemo memo(request);
-  PlacementList options;
-  const auto state = add_up(std::make_shared<const NodeInventory>(inventory), {});
-  EXPECT_EQ(fit(*state, {.name_space = "x", .rules = &enforced}, memo, options),
-            ReasonCode::kNotEnforced);
+  const model::SharingRules enforced({{{"*"}, {.require_enforcement = true}}});
+  const model::GpuRequest request = make_units(1, "nvidia.com/mig-1g.5gb");
+  fit::FitMemo memo(request);
+  model::PlacementList options;
+  const auto state =
+      fit::build_node_state(std::make_shared<const model::NodeInventory>(inventory), {});
+  EXPECT_EQ(fit::fit(*state, {.name_space = "x", .rules = &enforced}, memo, options),
+            model::ReasonCode::kNotEnforced);
 }
 
 }  // namespace

@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "snug/codec/inventory.hpp"
+#include "snug/codec/inventory_codec.hpp"
 
 namespace snug::inventory_links_test {
 namespace {
 
 /// A node whose GPUs have these indices, in this order.
-NodeInventory read(const std::vector<int>& indices, const std::string& links) {
+model::NodeInventory read(const std::vector<int>& indices, const std::string& links) {
   std::string gpus;
   for (const int index : indices) {
     gpus.append(gpus.empty() ? "" : ",")
@@ -18,17 +18,17 @@ NodeInventory read(const std::vector<int>& indices, const std::string& links) {
         .append(std::to_string(index))
         .append("}");
   }
-  NodeFacts node;
+  model::NodeFacts node;
   node.name = "n1";
   node.annotations["snug.dev/inventory"] =
       R"({"version":1,"gpus":[)" + gpus + R"(],"links":)" + links + "}";
-  return read_inventory(node, Limits{});
+  return codec::read_inventory(node, base::Limits{});
 }
 
 TEST(InventoryLinksTest, TheyMoveWithTheirGpusIntoTheOrderOfIndices) {
-  const NodeInventory inventory = read({2, 0, 1}, "[[0,1,2],[1,0,3],[2,3,0]]");
-  EXPECT_EQ(inventory.closed_because, "");
-  EXPECT_EQ(inventory.links, (std::vector<std::vector<int>>{{0, 3, 1}, {3, 0, 2}, {1, 2, 0}}));
+  const model::NodeInventory inventory = read({2, 0, 1}, "[[0,1,2],[1,0,3],[2,3,0]]");
+  EXPECT_EQ(inventory.closed_message, "");
+  EXPECT_EQ(inventory.nvlinks, (std::vector<std::vector<int>>{{0, 3, 1}, {3, 0, 2}, {1, 2, 0}}));
 }
 
 TEST(InventoryLinksTest, AMatrixThatContradictsItselfClosesTheNode) {
@@ -49,10 +49,10 @@ TEST(InventoryLinksTest, AMatrixThatContradictsItselfClosesTheNode) {
            {"[[0,12],[7,0]]", "links[1][0] must be 12, as links[0][1] is: a link joins two GPUs"},
            {"[[4,12],[12,0]]", "links[0][0] must be 0: no GPU is linked to itself"},
            {"[[0,12],[12,4]]", "links[1][1] must be 0: no GPU is linked to itself"}}) {
-    const NodeInventory inventory = read({0, 1}, row.links);
-    EXPECT_EQ(inventory.closed_to_all, ReasonCode::kBadInventory) << row.links;
-    EXPECT_TRUE(inventory.gpus.empty() && inventory.links.empty()) << row.links;
-    EXPECT_EQ(inventory.closed_because,
+    const model::NodeInventory inventory = read({0, 1}, row.links);
+    EXPECT_EQ(inventory.closed_to_all, model::ReasonCode::kBadInventory) << row.links;
+    EXPECT_TRUE(inventory.gpus.empty() && inventory.nvlinks.empty()) << row.links;
+    EXPECT_EQ(inventory.closed_message,
               "the annotation snug.dev/inventory is malformed: " + row.why);
   }
 }

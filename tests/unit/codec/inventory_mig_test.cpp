@@ -6,19 +6,19 @@
 #include <utility>
 #include <vector>
 
-#include "snug/codec/inventory.hpp"
-#include "snug/mig/catalog.hpp"
+#include "snug/codec/inventory_codec.hpp"
+#include "snug/mig/card_catalog.hpp"
 
 namespace snug::inventory_mig_test {
 namespace {
 
-NodeInventory read(const std::string& gpu, const std::string& more = "") {
-  NodeFacts node;
+model::NodeInventory read(const std::string& gpu, const std::string& more = "") {
+  model::NodeFacts node;
   node.name = "n1";
   node.annotations["snug.dev/inventory"] =
       R"({"version":1,"dynamicMig":true,"gpus":[{"index":0,"uuid":"GPU-a","memoryMiB":40960,)" +
       gpu + "}]" + more + "}";
-  return read_inventory(node, Limits{});
+  return codec::read_inventory(node, base::Limits{});
 }
 
 std::string profile(const std::string& name, int size, const std::string& starts) {
@@ -55,12 +55,12 @@ TEST(InventoryMigTest, ACardsOwnTableMayHaveAnyAxisUpTo64) {
            {with_profiles(profile("3c.3g.20gb", 4, "4,0")), 8, 3, 1},
            {with_profiles(profile("1g.5gb", 1, "0") + "," + profile("7g.40gb", 8, "")), 1, 7, 2},
            {many_profiles(64), 64, 1, 64}}) {
-    const NodeInventory inventory = read(row.gpu);
-    ASSERT_EQ(inventory.closed_to_all, ReasonCode::kNone) << inventory.closed_because;
-    const MigTableRef& table = inventory.gpus[0].mig_table;
+    const model::NodeInventory inventory = read(row.gpu);
+    ASSERT_EQ(inventory.closed_to_all, model::ReasonCode::kNone) << inventory.closed_message;
+    const model::MigTableRef& table = inventory.gpus[0].mig_table;
     ASSERT_TRUE(table) << row.gpu;
-    EXPECT_EQ(table->axis, row.axis) << row.gpu;
-    EXPECT_EQ(table->compute, row.compute) << row.gpu;
+    EXPECT_EQ(table->memory_slices, row.axis) << row.gpu;
+    EXPECT_EQ(table->compute_slices, row.compute) << row.gpu;
     EXPECT_EQ(table->profiles.size(), row.profiles) << row.gpu;
   }
 }
@@ -69,14 +69,14 @@ TEST(InventoryMigTest, ACardsOwnTableWinsOverTheBuiltInOne) {
   const auto table_of = [](const std::string& gpu) { return read(gpu).gpus.at(0).mig_table; };
   const std::string a100 = R"("model":"NVIDIA-A100-SXM4-40GB")";
   EXPECT_EQ(table_of(a100 + R"(,"mig":true)"),
-            MigTableRef(find_mig_card("A100-SXM4-40GB", {40960})->table));
+            model::MigTableRef(mig::find_mig_card("A100-SXM4-40GB", {40960})->table));
   EXPECT_FALSE(table_of(a100)) << "it takes no slices";
   EXPECT_FALSE(table_of(R"("model":"Tesla-T4","mig":true)")) << "no card that is known";
   EXPECT_FALSE(table_of(R"("model":"NVIDIA-A100-SXM4-80GB","mig":true)")) << "it has 40960 MiB";
-  const MigTableRef own =
+  const model::MigTableRef own =
       table_of(a100 + R"(,"mig":true,"migProfiles":[)" + profile("1g.5gb", 1, "0") + "]");
   ASSERT_TRUE(own);
-  EXPECT_EQ(own->axis, 1);
+  EXPECT_EQ(own->memory_slices, 1);
 }
 
 struct Malformed {
@@ -89,11 +89,11 @@ void PrintTo(const Malformed& row, std::ostream* out) { *out << row.gpu.substr(0
 class InventoryMigMalformedTest : public testing::TestWithParam<Malformed> {};
 
 TEST_P(InventoryMigMalformedTest, ClosesTheNodeAndSaysWhy) {
-  const NodeInventory inventory = read(GetParam().gpu);
-  EXPECT_EQ(inventory.closed_to_all, ReasonCode::kBadInventory);
+  const model::NodeInventory inventory = read(GetParam().gpu);
+  EXPECT_EQ(inventory.closed_to_all, model::ReasonCode::kBadInventory);
   EXPECT_TRUE(inventory.gpus.empty());
-  EXPECT_NE(inventory.closed_because.find(GetParam().why), std::string::npos)
-      << inventory.closed_because;
+  EXPECT_NE(inventory.closed_message.find(GetParam().why), std::string::npos)
+      << inventory.closed_message;
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{R"("model":"A","migInstances":[{"profile":"1g.5gb","start":0,"size":65}])",
                   "migInstances[0].size must be an integer from 1 to 64"}));
 
-NodeInventory with_failures(const std::string& failures) {
+model::NodeInventory with_failures(const std::string& failures) {
   return read(with_profiles(profile("1g.5gb", 1, "0,1,6") + "," + profile("3c.3g.20gb", 4, "0,4")),
               R"(,"migFailures":[)" + failures + "]");
 }
@@ -142,7 +142,7 @@ std::string failure(const std::string& gpu, const std::string& profile, int star
 TEST(InventoryMigTest, WhereASliceCouldNotBeMadeItsRangeIsClosed) {
   struct Row {
     std::string failures;
-    AxisMask closed;
+    model::AxisMask closed;
   };
   for (const Row& row :
        std::vector<Row>{{"", 0},
@@ -157,18 +157,19 @@ TEST(InventoryMigTest, WhereASliceCouldNotBeMadeItsRangeIsClosed) {
                         {failure("GPU-a", "3g.20gb", 1), 0},
                         {failure("GPU-a", "3g.20gb", 63), 0},
                         {R"({"gpu":"GPU-a","profile":"1g.5gb","start":0})", 0b1}}) {
-    const NodeInventory inventory = with_failures(row.failures);
-    EXPECT_EQ(inventory.closed_to_all, ReasonCode::kNone) << inventory.closed_because;
+    const model::NodeInventory inventory = with_failures(row.failures);
+    EXPECT_EQ(inventory.closed_to_all, model::ReasonCode::kNone) << inventory.closed_message;
     ASSERT_EQ(inventory.gpus.size(), 1U);
-    EXPECT_EQ(inventory.gpus[0].mig_failed, row.closed) << row.failures;
+    EXPECT_EQ(inventory.gpus[0].mig_failed_slices, row.closed) << row.failures;
   }
 }
 
 TEST(InventoryMigTest, AFailureOnACardWithoutATableClosesNothing) {
-  const NodeInventory inventory = read(R"("model":"Tesla-T4","mig":true)",
-                                       R"(,"migFailures":[)" + failure("GPU-a", "1g.5gb", 0) + "]");
-  EXPECT_EQ(inventory.closed_to_all, ReasonCode::kNone) << inventory.closed_because;
-  EXPECT_EQ(inventory.gpus.at(0).mig_failed, 0U);
+  const model::NodeInventory inventory =
+      read(R"("model":"Tesla-T4","mig":true)",
+           R"(,"migFailures":[)" + failure("GPU-a", "1g.5gb", 0) + "]");
+  EXPECT_EQ(inventory.closed_to_all, model::ReasonCode::kNone) << inventory.closed_message;
+  EXPECT_EQ(inventory.gpus.at(0).mig_failed_slices, 0U);
 }
 
 TEST(InventoryMigTest, AMalformedFailureClosesTheNode) {
@@ -181,9 +182,9 @@ TEST(InventoryMigTest, AMalformedFailureClosesTheNode) {
            {failure("GPU-z", "1g.5gb", -1), "migFailures[0].start must be"},
            {R"({"gpu":"GPU-a","profile":"1g.5gb","start":0,"pod":""})",
             "migFailures[0].pod must not be empty"}}) {
-    const NodeInventory inventory = with_failures(failures);
-    EXPECT_EQ(inventory.closed_to_all, ReasonCode::kBadInventory) << failures;
-    EXPECT_NE(inventory.closed_because.find(why), std::string::npos) << inventory.closed_because;
+    const model::NodeInventory inventory = with_failures(failures);
+    EXPECT_EQ(inventory.closed_to_all, model::ReasonCode::kBadInventory) << failures;
+    EXPECT_NE(inventory.closed_message.find(why), std::string::npos) << inventory.closed_message;
   }
 }
 
@@ -210,28 +211,28 @@ TEST(InventoryMigTest, AnInstanceThatItsCardCannotHaveClosesTheNode) {
             false},
            {R"({"profile":"1g.5gb","start":6,"size":1)" + uuid, "", false},
            {R"({"profile":"1g.5gb","start":7,"size":1})", "", false, false}}) {
-    NodeFacts node;
+    model::NodeFacts node;
     node.name = "n1";
     node.annotations["snug.dev/inventory"] =
         std::string(R"({"version":1,"dynamicMig":)") + (row.dynamic ? "true" : "false") +
         R"(,"gpus":[{"index":0,"model":"A100","memoryMiB":40960,"mig":)" +
         (row.mig ? "true" : "false") + R"(,"migInstances":[)" + row.instance + "]}]}";
-    const NodeInventory inventory = read_inventory(node, Limits{});
+    const model::NodeInventory inventory = codec::read_inventory(node, base::Limits{});
     EXPECT_EQ(inventory.closed_to_all,
-              row.why.empty() ? ReasonCode::kNone : ReasonCode::kBadInventory)
-        << row.instance << inventory.closed_because;
-    EXPECT_NE(inventory.closed_because.find(row.why), std::string::npos)
-        << inventory.closed_because;
+              row.why.empty() ? model::ReasonCode::kNone : model::ReasonCode::kBadInventory)
+        << row.instance << inventory.closed_message;
+    EXPECT_NE(inventory.closed_message.find(row.why), std::string::npos)
+        << inventory.closed_message;
   }
 }
 
 TEST(InventoryMigTest, AnInstanceIsNamedAsItsTableNamesIt) {
-  const NodeInventory inventory =
+  const model::NodeInventory inventory =
       read(R"("model":"A100","migInstances":[{"profile":"3c.3g.20gb","start":0,"size":4},)"
            R"({"profile":"5g.99gb","start":4,"size":4}])");
-  ASSERT_EQ(inventory.gpus.size(), 1U) << inventory.closed_because;
+  ASSERT_EQ(inventory.gpus.size(), 1U) << inventory.closed_message;
   EXPECT_EQ(inventory.gpus[0].mig_instances,
-            (std::vector<Slice>{{"3g.20gb", 0, 4, ""}, {"5g.99gb", 4, 4, ""}}));
+            (std::vector<model::Slice>{{"3g.20gb", 0, 4, ""}, {"5g.99gb", 4, 4, ""}}));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 
 std::string in_json(std::string_view text) {
   std::string out = "before ";
-  append_json_string(out, text);
+  codec::append_json_string(out, text);
   return out.substr(7);
 }
 

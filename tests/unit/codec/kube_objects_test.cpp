@@ -31,10 +31,10 @@ constexpr std::string_view kFullPod = R"({
   "status": {"phase": "Running", "nominatedNodeName": "n2"}})";
 
 TEST(KubeObjectsTest, APodIsReadWithEveryFieldThatSnugUses) {
-  KubeObjectReader reader{Limits{}};
+  codec::KubeObjectReader reader{base::Limits{}};
   const auto pod = reader.read_pod(kFullPod);
   ASSERT_TRUE(pod) << pod.error().message;
-  PodFacts expected;
+  model::PodFacts expected;
   expected.name_space = "ml";
   expected.name = "train-0";
   expected.uid = "u-1";
@@ -44,10 +44,10 @@ TEST(KubeObjectsTest, APodIsReadWithEveryFieldThatSnugUses) {
   expected.creation_timestamp = "2026-11-20T08:00:00Z";
   expected.resource_version = "42";
   expected.priority = -5;
-  expected.containers = {{"fetch", ContainerKind::kInit, {}},
-                         {"side", ContainerKind::kSidecar, {}},
+  expected.containers = {{"fetch", model::ContainerType::kInit, {}},
+                         {"side", model::ContainerType::kSidecar, {}},
                          {"main",
-                          ContainerKind::kApp,
+                          model::ContainerType::kApp,
                           {{"nvidia.com/gpu", "2"}, {"nvidia.com/mig-1g.5gb", "1"}},
                           {.cpu_milli = 1'000, .memory_bytes = 1'073'741'824}}};
   expected.annotations = {{"gpu-fraction", "0.25"},
@@ -60,7 +60,7 @@ TEST(KubeObjectsTest, APodIsReadWithEveryFieldThatSnugUses) {
 }
 
 TEST(KubeObjectsTest, EveryAnnotationCountsForTheirSize) {
-  KubeObjectReader reader{Limits{}};
+  codec::KubeObjectReader reader{base::Limits{}};
   const auto pod =
       reader.read_pod(R"({"metadata":{"name":"p","namespace":"d","uid":"u","annotations":
       {"gpu-fraction":"0.5","other":"abc","none":null}},"spec":{"containers":[{"name":"m"}]}})");
@@ -73,7 +73,7 @@ TEST(KubeObjectsTest, OfVeryManyLabelsTheFirstAreKept) {
   for (int i = 0; i < 3000; ++i) {
     labels += (i > 0 ? ",\"" : "\"") + std::to_string(10000 + i) + "\":\"\"";
   }
-  KubeObjectReader reader{Limits{}};
+  codec::KubeObjectReader reader{base::Limits{}};
   const auto pod = reader.read_pod(R"({"metadata":{"name":"p","namespace":"d","labels":{)" +
                                    labels + R"(}},"spec":{"containers":[{"name":"m"}]}})");
   ASSERT_TRUE(pod) << pod.error().message;
@@ -82,7 +82,7 @@ TEST(KubeObjectsTest, OfVeryManyLabelsTheFirstAreKept) {
 }
 
 TEST(KubeObjectsTest, NullCountsAsAbsentAsGoClientsWriteIt) {
-  KubeObjectReader reader{Limits{}};
+  codec::KubeObjectReader reader{base::Limits{}};
   const auto pod = reader.read_pod(
       R"({"metadata":{"name":"p","namespace":"d","uid":null,"creationTimestamp":null,
           "annotations":null,"labels":null},
@@ -109,7 +109,7 @@ TEST(KubeObjectsTest, DeletionAndPhaseSayWhetherThePodStillHolds) {
       {"null", "Succeeded", false, true}, {R"("2026-11-20T08:00:00Z")", "Failed", true, true},
       {"null", "Unknown", false, false},
   };
-  KubeObjectReader reader{Limits{}};
+  codec::KubeObjectReader reader{base::Limits{}};
   for (const Row& row : rows) {
     const auto pod =
         reader.read_pod(R"({"metadata":{"name":"p","namespace":"d",)"
@@ -122,7 +122,7 @@ TEST(KubeObjectsTest, DeletionAndPhaseSayWhetherThePodStillHolds) {
 }
 
 TEST(KubeObjectsTest, AnySchedulingGateGatesAPod) {
-  KubeObjectReader reader{Limits{}};
+  codec::KubeObjectReader reader{base::Limits{}};
   for (const auto& [spec, gated] : std::vector<std::pair<std::string, bool>>{
            {R"({})", false},
            {R"({"schedulingGates":null})", false},
@@ -154,19 +154,19 @@ TEST(KubeObjectsTest, SoftPreferencesAreSeenAndHardOnesAreNot) {
            {"whenUnsatisfiable":"ScheduleAnyway"}]})",
        true},
   };
-  KubeObjectReader reader{Limits{}};
+  codec::KubeObjectReader reader{base::Limits{}};
   for (const auto& [spec, soft] : rows) {
     const auto pod =
         reader.read_pod(R"({"metadata":{"name":"p","namespace":"d"},"spec":)" + spec + "}");
     ASSERT_TRUE(pod) << pod.error().message;
-    EXPECT_EQ(pod->soft_preferences, soft) << spec;
+    EXPECT_EQ(pod->has_soft_preferences, soft) << spec;
   }
 }
 
 TEST(KubeObjectsTest, QuantitiesKeepTheirText) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {R"("1")", "1"}, {"1", "1"}, {"-1", "-1"}, {R"("1k")", "1k"}, {"0.5", "0.5"}, {R"("")", ""}};
-  KubeObjectReader reader{Limits{}};
+  codec::KubeObjectReader reader{base::Limits{}};
   for (const auto& [json, text] : rows) {
     const auto pod = reader.read_pod(
         R"({"metadata":{"name":"p","namespace":"d"},"spec":{"containers":[{"name":"c",)"
@@ -222,20 +222,20 @@ TEST(KubeObjectsTest, ABadPodIsRefusedWithItsPlace) {
       {"{\"metadata\":{\"name\":\"\xff\",\"namespace\":\"d\"}}",
        "the JSON text is not valid UTF-8"},
   };
-  KubeObjectReader reader{Limits{}};
+  codec::KubeObjectReader reader{base::Limits{}};
   for (const auto& [json, problem] : rows) {
     const auto pod = reader.read_pod(json);
     ASSERT_FALSE(pod) << json;
-    EXPECT_EQ(pod.error().code, ErrorCode::kInvalid) << json;
+    EXPECT_EQ(pod.error().code, base::ErrorCode::kInvalid) << json;
     EXPECT_TRUE(pod.error().message.starts_with(problem)) << json << "\n" << pod.error().message;
   }
   EXPECT_TRUE(reader.read_pod(kFullPod)) << "an error spoils nothing for the next text";
 }
 
 TEST(KubeObjectsTest, NestingUpToTheLimitIsReadAndOneMoreIsTooLarge) {
-  Limits limits;
+  base::Limits limits;
   limits.max_json_depth = 16;
-  KubeObjectReader reader{limits};
+  codec::KubeObjectReader reader{limits};
   const auto nested = [](std::size_t levels) {
     return R"({"metadata":{"name":"p","namespace":"d"},"x":)" + std::string(levels - 1, '[') +
            std::string(levels - 1, ']') + "}";
@@ -244,7 +244,7 @@ TEST(KubeObjectsTest, NestingUpToTheLimitIsReadAndOneMoreIsTooLarge) {
   for (const std::size_t levels : {17U, 10'000U, 1'000'000U}) {
     const auto pod = reader.read_pod(nested(levels));
     ASSERT_FALSE(pod) << levels;
-    EXPECT_EQ(pod.error().code, ErrorCode::kTooLarge) << pod.error().message;
+    EXPECT_EQ(pod.error().code, base::ErrorCode::kTooLarge) << pod.error().message;
   }
 }
 
@@ -260,7 +260,7 @@ TEST(KubeObjectsTest, WhateverStandsInManagedFieldsNothingElseIsLost) {
                                 "{\"f:\xff\xfe\":{}}",
                                 R"({"f:]\"":[[{"]":1e999}]]})",
                                 R"({"managedFields":[]})"};
-  KubeObjectReader reader{Limits{}};
+  codec::KubeObjectReader reader{base::Limits{}};
   for (const std::string& text : fields) {
     for (const std::string space : {"", " ", "\n  "}) {
       const std::string managed = R"("managedFields":)" + space + "[" + text + "]";
@@ -283,16 +283,16 @@ TEST(KubeObjectsTest, WhateverStandsInManagedFieldsNothingElseIsLost) {
 }
 
 TEST(KubeObjectsTest, AnObjectOverTheLimitIsTooLarge) {
-  Limits limits;
+  base::Limits limits;
   limits.max_object_bytes = 65'536;
-  KubeObjectReader reader{limits};
+  codec::KubeObjectReader reader{limits};
   const auto pod = reader.read_pod(std::string(65'537, ' '));
   ASSERT_FALSE(pod);
-  EXPECT_EQ(pod.error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(pod.error().code, base::ErrorCode::kTooLarge);
 }
 
 TEST(KubeObjectsTest, AHugeObjectAndThenASmallOneAreBothRead) {
-  KubeObjectReader reader{Limits{}};
+  codec::KubeObjectReader reader{base::Limits{}};
   const std::string huge = R"({"metadata":{"name":"p","namespace":"d"},"x":")" +
                            std::string(6 * 1024 * 1024, 'x') + R"("})";
   EXPECT_TRUE(reader.read_pod(huge));
@@ -301,7 +301,7 @@ TEST(KubeObjectsTest, AHugeObjectAndThenASmallOneAreBothRead) {
 }
 
 TEST(KubeObjectsTest, ANodeIsReadWithItsGpusAndItsHost) {
-  KubeObjectReader reader{Limits{}};
+  codec::KubeObjectReader reader{base::Limits{}};
   const auto node = reader.read_node(R"({
     "metadata": {"name": "n1", "resourceVersion": "7",
       "annotations": {"snug.dev/inventory": "{}", "other": "x"},
@@ -310,7 +310,7 @@ TEST(KubeObjectsTest, ANodeIsReadWithItsGpusAndItsHost) {
       "allocatable": {"cpu": "7500m", "memory": "1Gi", "pods": "110", "nvidia.com/gpu": 7, "nvidia.com/mig-1g.5gb": "2"},
       "nodeInfo": {"bootID": "b-1", "kernelVersion": "6"}}})");
   ASSERT_TRUE(node) << node.error().message;
-  NodeFacts expected;
+  model::NodeFacts expected;
   expected.name = "n1";
   expected.boot_id = "b-1";
   expected.resource_version = "7";
@@ -333,7 +333,7 @@ TEST(KubeObjectsTest, ABadNodeIsRefusedWithItsPlace) {
       {R"({"metadata":{"name":"n"},"status":{"nodeInfo":{"bootID":1}}})",
        "node.status.nodeInfo.bootID must be a string, not a number"},
   };
-  KubeObjectReader reader{Limits{}};
+  codec::KubeObjectReader reader{base::Limits{}};
   for (const auto& [json, problem] : rows) {
     const auto node = reader.read_node(json);
     ASSERT_FALSE(node) << json;
@@ -342,17 +342,17 @@ TEST(KubeObjectsTest, ABadNodeIsRefusedWithItsPlace) {
 }
 
 TEST(KubeObjectsTest, WatchEventsOfEveryKindAreRead) {
-  KubeObjectReader reader{Limits{}};
+  codec::KubeObjectReader reader{base::Limits{}};
   const std::string pod = R"({"metadata":{"name":"p","namespace":"d","resourceVersion":"9"}})";
-  const std::vector<std::pair<std::string, WatchKind>> rows = {
-      {"ADDED", WatchKind::kAdded},
-      {"MODIFIED", WatchKind::kModified},
-      {"DELETED", WatchKind::kDeleted},
+  const std::vector<std::pair<std::string, codec::WatchEventType>> rows = {
+      {"ADDED", codec::WatchEventType::kAdded},
+      {"MODIFIED", codec::WatchEventType::kModified},
+      {"DELETED", codec::WatchEventType::kDeleted},
   };
   for (const auto& [type, kind] : rows) {
     const auto event = reader.read_pod_event(R"({"type":")" + type + R"(","object":)" + pod + "}");
     ASSERT_TRUE(event) << event.error().message;
-    EXPECT_EQ(event->kind, kind);
+    EXPECT_EQ(event->type, kind);
     EXPECT_EQ(event->pod.name, "p");
     EXPECT_EQ(event->resource_version, "9");
   }
@@ -364,18 +364,18 @@ TEST(KubeObjectsTest, WatchEventsOfEveryKindAreRead) {
 }
 
 TEST(KubeObjectsTest, BookmarksAndErrorsCarryNoObjectOfTheResource) {
-  KubeObjectReader reader{Limits{}};
+  codec::KubeObjectReader reader{base::Limits{}};
   const auto bookmark = reader.read_node_event(
       R"({"type":"BOOKMARK","object":{"kind":"Node","metadata":{"resourceVersion":"12",
           "creationTimestamp":null}}})");
   ASSERT_TRUE(bookmark) << bookmark.error().message;
-  EXPECT_EQ(bookmark->kind, WatchKind::kBookmark);
+  EXPECT_EQ(bookmark->type, codec::WatchEventType::kBookmark);
   EXPECT_EQ(bookmark->resource_version, "12");
   const auto expired = reader.read_pod_event(
       R"({"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired",
           "message":"too old resource version"}})");
   ASSERT_TRUE(expired) << expired.error().message;
-  EXPECT_EQ(expired->kind, WatchKind::kError);
+  EXPECT_EQ(expired->type, codec::WatchEventType::kError);
   EXPECT_EQ(expired->error_code, 410);
   EXPECT_EQ(expired->error_message, "too old resource version");
 }
@@ -390,7 +390,7 @@ TEST(KubeObjectsTest, ABadWatchEventIsRefused) {
       {R"({"type":"ERROR","object":{"code":"x"}})", "object.code must be an integer"},
       {R"({"type":"ADDED","object":{"metadata":{"name":"p"}}})", "pod.metadata has no namespace"},
   };
-  KubeObjectReader reader{Limits{}};
+  codec::KubeObjectReader reader{base::Limits{}};
   for (const auto& [json, problem] : rows) {
     const auto event = reader.read_pod_event(json);
     ASSERT_FALSE(event) << json;

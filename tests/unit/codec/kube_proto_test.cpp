@@ -39,8 +39,9 @@ constexpr std::string_view kFullPod = R"({
 
 json full_pod() { return json::parse(kFullPod); }
 
-Result<WatchEvent> read(std::string_view frame) {
-  return KubeObjectReader{Limits{}}.read_pod_event(frame, WireFormat::kProtobuf);
+base::Result<codec::WatchEvent> read(std::string_view frame) {
+  return codec::KubeObjectReader{base::Limits{}}.read_pod_event(frame,
+                                                                codec::WireFormat::kProtobuf);
 }
 
 /// A watch event about the pod in these bytes.
@@ -57,16 +58,16 @@ std::string pod_with(std::string_view metadata, std::string_view spec = {},
          bytes_field(3, status);
 }
 
-PodFacts facts_of(std::string_view pod) {
+model::PodFacts facts_of(std::string_view pod) {
   const auto event = read(added(pod));
   EXPECT_TRUE(event) << event.error().message;
-  return event ? event->pod : PodFacts{};
+  return event ? event->pod : model::PodFacts{};
 }
 
 TEST(KubeProtoTest, APodIsReadWithEveryFieldThatSnugUses) {
   const auto event = read(proto::event("MODIFIED", full_pod()));
   ASSERT_TRUE(event) << event.error().message;
-  PodFacts expected;
+  model::PodFacts expected;
   expected.name_space = "ml";
   expected.name = "train-0";
   expected.uid = "u-1";
@@ -76,11 +77,11 @@ TEST(KubeProtoTest, APodIsReadWithEveryFieldThatSnugUses) {
   expected.creation_timestamp = "2026-11-20T08:00:00Z";
   expected.resource_version = "42";
   expected.priority = -5;
-  expected.soft_preferences = true;
-  expected.containers = {{"fetch", ContainerKind::kInit, {}},
-                         {"side", ContainerKind::kSidecar, {}},
+  expected.has_soft_preferences = true;
+  expected.containers = {{"fetch", model::ContainerType::kInit, {}},
+                         {"side", model::ContainerType::kSidecar, {}},
                          {"main",
-                          ContainerKind::kApp,
+                          model::ContainerType::kApp,
                           {{"nvidia.com/gpu", "2"}, {"nvidia.com/mig-1g.5gb", "1"}},
                           {.cpu_milli = 1'000, .memory_bytes = 1'073'741'824}}};
   expected.annotations = {{"gpu-fraction", "0.25"},
@@ -90,7 +91,7 @@ TEST(KubeProtoTest, APodIsReadWithEveryFieldThatSnugUses) {
   expected.labels = {{"gpu-label", "train"}};
   expected.annotation_bytes = 12 + 4 + 15 + 2 + 10 + 5 + 39 + 4 + 48 + 2 + 4 + 2 + 4;
   EXPECT_EQ(event->pod, expected);
-  EXPECT_EQ(event->kind, WatchKind::kModified);
+  EXPECT_EQ(event->type, codec::WatchEventType::kModified);
   EXPECT_EQ(event->resource_version, "42");
 }
 
@@ -121,7 +122,7 @@ TEST(KubeProtoTest, EachFieldGivesTheFactsThatJsonGives) {
       R"({"spec":{"topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule"},
           {"maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway"}]}})",
   };
-  KubeObjectReader reader{Limits{}};
+  codec::KubeObjectReader reader{base::Limits{}};
   for (const std::string& row : rows) {
     json pod = json::parse(row);
     pod["metadata"]["name"] = "p";
@@ -136,19 +137,19 @@ TEST(KubeProtoTest, AnEventMayStandInAnEnvelopeOfItsOwn) {
   const std::string bare = proto::event("DELETED", full_pod());
   const auto event = read(proto::envelope("WatchEvent", bare));
   ASSERT_TRUE(event) << event.error().message;
-  EXPECT_EQ(event->kind, WatchKind::kDeleted);
+  EXPECT_EQ(event->type, codec::WatchEventType::kDeleted);
   EXPECT_EQ(event->pod, read(bare)->pod);
 }
 
 TEST(KubeProtoTest, BookmarksAndErrorsCarryNoPod) {
   const auto bookmark = read(proto::event("BOOKMARK", {{"metadata", {{"resourceVersion", "12"}}}}));
   ASSERT_TRUE(bookmark) << bookmark.error().message;
-  EXPECT_EQ(bookmark->kind, WatchKind::kBookmark);
+  EXPECT_EQ(bookmark->type, codec::WatchEventType::kBookmark);
   EXPECT_EQ(bookmark->resource_version, "12");
   const auto expired = read(proto::event(
       "ERROR", {{"code", 410}, {"message", "too old \u00e4"}, {"status", "Failure"}}, "Status"));
   ASSERT_TRUE(expired) << expired.error().message;
-  EXPECT_EQ(expired->kind, WatchKind::kError);
+  EXPECT_EQ(expired->type, codec::WatchEventType::kError);
   EXPECT_EQ(expired->error_code, 410);
   EXPECT_EQ(expired->error_message, "too old \u00e4");
 }
@@ -171,30 +172,30 @@ TEST(KubeProtoTest, OfAScalarGivenTwiceTheLastCountsAndMessagesAreMerged) {
                number_field(25, 8) + affinity +
                    container(limit("nvidia.com/gpu", "1") + limit("nvidia.com/a", "2") +
                              limit("nvidia.com/gpu", "3")));
-  const PodFacts facts = facts_of(pod);
+  const model::PodFacts facts = facts_of(pod);
   EXPECT_EQ(facts.name, "q");
   EXPECT_EQ(facts.name_space, "d");
   EXPECT_EQ(facts.uid, "u");
   EXPECT_EQ(facts.creation_timestamp, "");
   EXPECT_EQ(facts.node_name, "n1");
   EXPECT_EQ(facts.priority, 8);
-  EXPECT_TRUE(facts.soft_preferences);
-  const std::vector<ContainerFacts> expected{
-      {"c", ContainerKind::kApp, {{"nvidia.com/a", "2"}, {"nvidia.com/gpu", "3"}}}};
+  EXPECT_TRUE(facts.has_soft_preferences);
+  const std::vector<model::ContainerFacts> expected{
+      {"c", model::ContainerType::kApp, {{"nvidia.com/a", "2"}, {"nvidia.com/gpu", "3"}}}};
   EXPECT_EQ(facts.containers, expected);
 }
 
 TEST(KubeProtoTest, WhatIsNotWrittenIsEmpty) {
-  const PodFacts facts = facts_of(
+  const model::PodFacts facts = facts_of(
       pod_with(bytes_field(8, "") + bytes_field(12, bytes_field(1, "gpu-a")) +
                    bytes_field(12, bytes_field(2, "value of no key")),
                bytes_field(2, bytes_field(1, "c") +
                                   bytes_field(8, bytes_field(1, bytes_field(1, "nvidia.com/a"))))));
   EXPECT_EQ(facts.creation_timestamp, "");
   EXPECT_FALSE(facts.terminating);
-  EXPECT_EQ(facts.annotations, (StringMap{{"gpu-a", ""}}));
+  EXPECT_EQ(facts.annotations, (model::StringMap{{"gpu-a", ""}}));
   EXPECT_EQ(facts.annotation_bytes, 5U + 15);
-  EXPECT_EQ(facts.containers.at(0).gpu_resources, (StringMap{{"nvidia.com/a", ""}}));
+  EXPECT_EQ(facts.containers.at(0).gpu_resources, (model::StringMap{{"nvidia.com/a", ""}}));
 }
 
 TEST(KubeProtoTest, ADeletionTimestampOfAnyTimeMeansTerminating) {
@@ -207,12 +208,12 @@ TEST(KubeProtoTest, BytesThatAreNoUtf8BecomeReplacementCharacters) {
   const std::string bad = "\xFF\xED\xA0\x80\xC3z\xC3\xA4\xE2\x98";
   const std::string shown =
       "\uFFFD\uFFFD\uFFFD\uFFFD\uFFFDz\u00e4\uFFFD\uFFFD";  // as encoding/json writes it
-  const PodFacts facts = facts_of(pod_with(
+  const model::PodFacts facts = facts_of(pod_with(
       bytes_field(5, bad) + bytes_field(12, bytes_field(1, "gpu-" + bad) + bytes_field(2, bad))));
   EXPECT_EQ(facts.uid, shown);
-  EXPECT_EQ(facts.annotations, (StringMap{{"gpu-" + shown, shown}}));
+  EXPECT_EQ(facts.annotations, (model::StringMap{{"gpu-" + shown, shown}}));
   EXPECT_EQ(facts.annotation_bytes, 4 + 2 * shown.size());
-  KubeObjectReader reader{Limits{}};
+  codec::KubeObjectReader reader{base::Limits{}};
   const auto same =
       reader.read_pod(R"({"metadata":{"name":"p","namespace":"d","uid":")" + shown +
                       R"(","annotations":{"gpu-)" + shown + R"(":")" + shown + R"("}}})");
@@ -273,7 +274,7 @@ TEST(KubeProtoTest, ABadPodIsRefusedWithItsPlace) {
   for (const auto& [pod, problem] : rows) {
     const auto event = read(added(pod));
     ASSERT_FALSE(event) << problem;
-    EXPECT_EQ(event.error().code, ErrorCode::kInvalid) << problem;
+    EXPECT_EQ(event.error().code, base::ErrorCode::kInvalid) << problem;
     EXPECT_TRUE(event.error().message.starts_with(problem)) << problem << "\n"
                                                             << event.error().message;
   }
@@ -314,14 +315,15 @@ TEST(KubeProtoTest, ABadWatchEventIsRefused) {
 }
 
 TEST(KubeProtoTest, AFrameOverTheLimitIsTooLarge) {
-  Limits limits;
+  base::Limits limits;
   limits.max_object_bytes = 65'536;
-  KubeObjectReader reader{limits};
+  codec::KubeObjectReader reader{limits};
   json pod = full_pod();
   pod["metadata"]["annotations"]["note"] = std::string(65'536, 'x');
-  const auto event = reader.read_pod_event(proto::event("ADDED", pod), WireFormat::kProtobuf);
+  const auto event =
+      reader.read_pod_event(proto::event("ADDED", pod), codec::WireFormat::kProtobuf);
   ASSERT_FALSE(event);
-  EXPECT_EQ(event.error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(event.error().code, base::ErrorCode::kTooLarge);
 }
 
 TEST(KubeProtoTest, EveryFrameThatWasCutIsRefused) {
@@ -334,7 +336,7 @@ TEST(KubeProtoTest, EveryFrameThatWasCutIsRefused) {
     for (std::size_t size = 0; size < needed; ++size) {
       const std::string cut = frame.substr(0, size);
       ASSERT_FALSE(read(cut)) << size;
-      const ObjectNames names = names_in_proto(cut);
+      const codec::ObjectNames names = codec::proto_object_names(cut);
       ASSERT_TRUE(names.name.empty() || names.name == "train-0") << size;
       ASSERT_TRUE(names.name_space.empty() || names.name_space == "ml") << size;
     }
@@ -351,7 +353,7 @@ TEST(KubeProtoTest, ABrokenByteIsReadOrRefusedAndNothingElse) {
       if (!event) {
         EXPECT_FALSE(event.error().message.empty());
       }
-      (void)names_in_proto(broken);
+      (void)codec::proto_object_names(broken);
     }
   }
 }
@@ -378,7 +380,7 @@ TEST(KubeProtoTest, NamesAreFoundInWhatIsThere) {
       {std::string(100, '\xFF'), "", ""},
   };
   for (const Case& row : rows) {
-    const ObjectNames names = names_in_proto(row.bytes);
+    const codec::ObjectNames names = codec::proto_object_names(row.bytes);
     EXPECT_EQ(names.name, row.name);
     EXPECT_EQ(names.name_space, row.name_space);
   }

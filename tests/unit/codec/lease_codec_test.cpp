@@ -21,9 +21,9 @@ TEST(LeaseCodecTest, FieldsThatAreAbsentOrNullAreEmpty) {
         R"({"metadata":{"resourceVersion":"7"},"spec":null})",
         R"({"metadata":{"resourceVersion":"7"},"spec":{}})",
         R"({"metadata":{"resourceVersion":"7"},"spec":{"holderIdentity":null}})"}) {
-    const auto lease = read_lease(text);
+    const auto lease = codec::read_lease(text);
     ASSERT_TRUE(lease.has_value()) << text << ": " << lease.error().message;
-    EXPECT_EQ(lease->record, LeaseRecord{}) << text;
+    EXPECT_EQ(lease->record, leader::LeaseRecord{}) << text;
     EXPECT_EQ(lease->resource_version, "7");
   }
 }
@@ -52,11 +52,12 @@ TEST(LeaseCodecTest, WhatIsNoLeaseIsRefused) {
             "spec.holderIdentity of the Lease has a wrong type or is too large"},
         Row{with_spec(R"({"leaseTransitions":"7"})"),
             "spec.leaseTransitions of the Lease has a wrong type or is too large"}}) {
-    const auto lease = read_lease(row.text);
+    const auto lease = codec::read_lease(row.text);
     ASSERT_FALSE(lease.has_value()) << row.text;
-    EXPECT_EQ(lease.error().code, ErrorCode::kInvalid) << row.text;
+    EXPECT_EQ(lease.error().code, base::ErrorCode::kInvalid) << row.text;
     EXPECT_EQ(lease.error().message, row.message) << row.text;
-    EXPECT_FALSE(read_lease_event(R"({"type":"MODIFIED","object":)" + row.text + "}").has_value())
+    EXPECT_FALSE(
+        codec::read_lease_event(R"({"type":"MODIFIED","object":)" + row.text + "}").has_value())
         << row.text;
   }
 }
@@ -64,19 +65,19 @@ TEST(LeaseCodecTest, WhatIsNoLeaseIsRefused) {
 TEST(LeaseCodecTest, WhateverStandsInManagedFieldsTheLeaseIsRead) {
   const std::string deep = std::string(60, '[') + std::string(60, ']');
   for (const std::string& fields : {deep, std::string("{\"f:\xff\":{}}")}) {
-    const auto lease = read_lease(R"({"metadata":{"resourceVersion":"7","managedFields":[)" +
-                                  fields + R"(]},"spec":{"holderIdentity":"you"}})");
+    const auto lease = codec::read_lease(R"({"metadata":{"resourceVersion":"7","managedFields":[)" +
+                                         fields + R"(]},"spec":{"holderIdentity":"you"}})");
     ASSERT_TRUE(lease) << lease.error().message;
     EXPECT_EQ(lease->record.holder, "you");
   }
 }
 
 TEST(LeaseCodecTest, AWriteKeepsWhatElseTheLeaseSays) {
-  const LeaseRecord record{.holder = "me", .duration_s = 15, .transitions = 2};
+  const leader::LeaseRecord record{.holder = "me", .duration_s = 15, .transitions = 2};
   for (const char* spec : {"null", "{}", R"({"strategy":"x","holderIdentity":"you"})"}) {
-    const auto over = read_lease(with_spec(spec));
+    const auto over = codec::read_lease(with_spec(spec));
     ASSERT_TRUE(over.has_value());
-    const json written = json::parse(write_lease({"ns", "n"}, record, &*over, "now"));
+    const json written = json::parse(codec::write_lease({"ns", "n"}, record, &*over, "now"));
     EXPECT_EQ(written.at("metadata"),
               (json{{"resourceVersion", "7"}, {"namespace", "ns"}, {"name", "n"}}));
     const json& now = written.at("spec");

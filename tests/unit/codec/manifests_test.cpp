@@ -21,7 +21,8 @@ std::string list_of(const std::string& items, const std::string& kind = "List") 
 }
 
 TEST(ManifestsTest, AListAsKubectlPrintsItIsRead) {
-  const auto read = read_manifests(list_of(std::string(kNode) + ",\n " + kPod), "f.json", Limits{});
+  const auto read =
+      codec::read_manifests(list_of(std::string(kNode) + ",\n " + kPod), "f.json", base::Limits{});
   ASSERT_TRUE(read.has_value()) << read.error().message;
   ASSERT_EQ(read->nodes.size(), 1U);
   ASSERT_EQ(read->pods.size(), 1U);
@@ -32,7 +33,7 @@ TEST(ManifestsTest, AListAsKubectlPrintsItIsRead) {
 }
 
 TEST(ManifestsTest, YamlSaysTheSame) {
-  const auto read = read_manifests(
+  const auto read = codec::read_manifests(
       "apiVersion: v1\n"
       "kind: List\n"
       "items:\n"
@@ -54,38 +55,38 @@ TEST(ManifestsTest, YamlSaysTheSame) {
       "    overhead: {cpu: 10m}\n"
       "    resourceClaims: [{name: nic}]\n"
       "    priority: 7\n",
-      "f.yaml", Limits{});
+      "f.yaml", base::Limits{});
   ASSERT_TRUE(read.has_value()) << read.error().message;
   ASSERT_EQ(read->nodes.size(), 1U);
   ASSERT_EQ(read->pods.size(), 1U);
   EXPECT_EQ(read->nodes[0].labels.at("nvidia.com/gpu.count"), "4");
   EXPECT_EQ(read->nodes[0].capacity.at("nvidia.com/gpu"), "4");
-  EXPECT_EQ(read->nodes[0].host, (HostCapacity{{7'500, 1'024}, 110, true}));
+  EXPECT_EQ(read->nodes[0].host, (model::HostAllocatable{{7'500, 1'024}, 110, true}));
   EXPECT_EQ(read->pods[0].annotations.at("gpu-fraction"), "0.25");
   EXPECT_EQ(read->pods[0].labels.at("app"), "train");
-  EXPECT_EQ(read->pods[0].containers.at(0).host, (HostAmounts{1'500, 1'024}));
-  EXPECT_EQ(read->pods[0].overhead, (HostAmounts{10, 0}));
-  EXPECT_TRUE(read->pods[0].other_constraints);
+  EXPECT_EQ(read->pods[0].containers.at(0).host, (model::HostResources{1'500, 1'024}));
+  EXPECT_EQ(read->pods[0].overhead, (model::HostResources{10, 0}));
+  EXPECT_TRUE(read->pods[0].has_other_constraints);
   EXPECT_EQ(read->pods[0].priority, 7);
 }
 
 TEST(ManifestsTest, TypedListsAndSingleObjectsAreRead) {
-  const auto nodes = read_manifests(
+  const auto nodes = codec::read_manifests(
       list_of(R"({"metadata":{"name":"n1"}},{"metadata":{"name":"n2"}})", "NodeList"), "f",
-      Limits{});
+      base::Limits{});
   ASSERT_TRUE(nodes.has_value()) << nodes.error().message;
   EXPECT_EQ(nodes->nodes.size(), 2U);
-  const auto pods = read_manifests(
+  const auto pods = codec::read_manifests(
       list_of(R"({"metadata":{"name":"p","namespace":"d"},"spec":{"containers":[{"name":"c"}]}})",
               "PodList"),
-      "f", Limits{});
+      "f", base::Limits{});
   ASSERT_TRUE(pods.has_value()) << pods.error().message;
   EXPECT_EQ(pods->pods.size(), 1U);
-  EXPECT_EQ(read_manifests(kNode, "f", Limits{})->nodes.size(), 1U);
-  EXPECT_EQ(read_manifests(kPod, "f", Limits{})->pods.size(), 1U);
+  EXPECT_EQ(codec::read_manifests(kNode, "f", base::Limits{})->nodes.size(), 1U);
+  EXPECT_EQ(codec::read_manifests(kPod, "f", base::Limits{})->pods.size(), 1U);
   for (const char* empty : {R"({"kind":"List","items":[ ]})", R"({"kind":"List","items":null})",
                             R"({"kind":"List"})", "kind: List\nitems: []\n"}) {
-    const auto read = read_manifests(empty, "f", Limits{});
+    const auto read = codec::read_manifests(empty, "f", base::Limits{});
     ASSERT_TRUE(read.has_value()) << empty << read.error().message;
     EXPECT_TRUE(read->nodes.empty() && read->pods.empty());
   }
@@ -93,10 +94,10 @@ TEST(ManifestsTest, TypedListsAndSingleObjectsAreRead) {
 
 TEST(ManifestsTest, BracketsAndQuotesInTextsDoNotCutAnItem) {
   const auto read =
-      read_manifests(list_of(R"({"kind":"Node","metadata":{"name":"n1","annotations":)"
-                             R"({"snug.dev/inventory":"{\"a\":[1,\"]}\\\\\"]}"}}},)"
-                             R"({"kind":"Node","metadata":{"name":"n2"}})"),
-                     "f", Limits{});
+      codec::read_manifests(list_of(R"({"kind":"Node","metadata":{"name":"n1","annotations":)"
+                                    R"({"snug.dev/inventory":"{\"a\":[1,\"]}\\\\\"]}"}}},)"
+                                    R"({"kind":"Node","metadata":{"name":"n2"}})"),
+                            "f", base::Limits{});
   ASSERT_TRUE(read.has_value()) << read.error().message;
   ASSERT_EQ(read->nodes.size(), 2U);
   EXPECT_EQ(read->nodes[0].annotations.at("snug.dev/inventory"), R"({"a":[1,"]}\\"]})");
@@ -113,7 +114,7 @@ void PrintTo(const Refused& row, std::ostream* out) { *out << row.text.substr(0,
 class ManifestRefusedTest : public testing::TestWithParam<Refused> {};
 
 TEST_P(ManifestRefusedTest, SaysWhere) {
-  const auto read = read_manifests(GetParam().text, "f", Limits{});
+  const auto read = codec::read_manifests(GetParam().text, "f", base::Limits{});
   ASSERT_FALSE(read.has_value());
   EXPECT_EQ(read.error().message.find("f:"), 0U) << read.error().message;
   EXPECT_NE(read.error().message.find(GetParam().why), std::string::npos) << read.error().message;
@@ -152,12 +153,12 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"# " + std::string(300'000, 'x'), "give larger manifests as JSON"}));
 
 TEST(ManifestsTest, NoTwoFilesMayHaveOneObjectOrOneUid) {
-  const auto node = [](std::string name) { return NodeFacts{.name = std::move(name)}; };
+  const auto node = [](std::string name) { return model::NodeFacts{.name = std::move(name)}; };
   const auto pod = [](std::string name, std::string uid) {
-    return PodFacts{.name_space = "ml", .name = std::move(name), .uid = std::move(uid)};
+    return model::PodFacts{.name_space = "ml", .name = std::move(name), .uid = std::move(uid)};
   };
   struct Row {
-    Manifests more;
+    codec::Manifests more;
     std::string why;  // empty: it is taken
   };
   const std::vector<Row> rows = {
@@ -167,8 +168,8 @@ TEST(ManifestsTest, NoTwoFilesMayHaveOneObjectOrOneUid) {
       {{{}, {pod("p2", "u1")}}, "b: the uid u1 is given twice"},
       {{{}, {pod("p2", "u2"), pod("p3", "u2")}}, "b: the uid u2 is given twice"}};
   for (const Row& row : rows) {
-    Manifests all{{node("n1")}, {pod("p1", "u1")}};
-    const Result<void> added = append(all, row.more, "b");
+    codec::Manifests all{{node("n1")}, {pod("p1", "u1")}};
+    const base::Result<void> added = codec::append(all, row.more, "b");
     ASSERT_EQ(added.has_value(), row.why.empty()) << row.why;
     if (!added) {
       EXPECT_EQ(added.error().message.find(row.why), 0U) << added.error().message;
@@ -178,11 +179,11 @@ TEST(ManifestsTest, NoTwoFilesMayHaveOneObjectOrOneUid) {
 }
 
 TEST(ManifestsTest, JsonHasALimitToo) {
-  Limits limits;
+  base::Limits limits;
   limits.max_manifest_bytes = 1'024;
-  const auto read = read_manifests(std::string(2'000, ' ') + kNode, "f", limits);
+  const auto read = codec::read_manifests(std::string(2'000, ' ') + kNode, "f", limits);
   ASSERT_FALSE(read.has_value());
-  EXPECT_EQ(read.error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(read.error().code, base::ErrorCode::kTooLarge);
   EXPECT_NE(read.error().message.find(" bytes"), std::string::npos);
 }
 

@@ -8,21 +8,21 @@
 #include <utility>
 #include <vector>
 
-#include "snug/codec/inventory.hpp"
+#include "snug/codec/inventory_codec.hpp"
 #include "snug/fit/fit.hpp"
+#include "snug/fit/node_usage.hpp"
 #include "snug/fit/tenant.hpp"
-#include "snug/fit/usage.hpp"
-#include "support/cluster.hpp"
+#include "support/test_objects.hpp"
 
 namespace snug::mig_labels_test {
 namespace {
 
-constexpr ReasonCode kOpen = ReasonCode::kNone;
-constexpr ReasonCode kBad = ReasonCode::kBadInventory;
-constexpr ReasonCode kWrong = ReasonCode::kWrongMode;
+constexpr model::ReasonCode kOpen = model::ReasonCode::kNone;
+constexpr model::ReasonCode kBad = model::ReasonCode::kBadInventory;
+constexpr model::ReasonCode kWrong = model::ReasonCode::kWrongMode;
 
 /// Keys without `nvidia.com/`; a value `-` removes the key.
-void write(StringMap& map, const StringMap& rows) {
+void write(model::StringMap& map, const model::StringMap& rows) {
   for (const auto& [key, value] : rows) {
     if (value == "-") {
       map.erase("nvidia.com/" + key);
@@ -33,9 +33,9 @@ void write(StringMap& map, const StringMap& rows) {
 }
 
 /// 8 A100-40 in 7 slices of 1g.5gb each, under `mixed`; `more` on top.
-NodeFacts mixed_node(const StringMap& labels, const StringMap& capacity = {},
-                     const StringMap& allocatable = {}) {
-  NodeFacts node;
+model::NodeFacts mixed_node(const model::StringMap& labels, const model::StringMap& capacity = {},
+                            const model::StringMap& allocatable = {}) {
+  model::NodeFacts node;
   node.name = "n1";
   write(node.labels, {{"mig.capable", "true"},
                       {"mig.strategy", "mixed"},
@@ -60,8 +60,9 @@ NodeFacts mixed_node(const StringMap& labels, const StringMap& capacity = {},
 }
 
 /// The same under `single`.
-NodeFacts single_node(const StringMap& labels, const StringMap& capacity = {}) {
-  NodeFacts node;
+model::NodeFacts single_node(const model::StringMap& labels,
+                             const model::StringMap& capacity = {}) {
+  model::NodeFacts node;
   node.name = "n1";
   write(node.labels, {{"mig.capable", "true"},
                       {"mig.strategy", "single"},
@@ -78,14 +79,16 @@ NodeFacts single_node(const StringMap& labels, const StringMap& capacity = {}) {
   return node;
 }
 
-NodeInventory read(const NodeFacts& node) { return read_inventory(node, Limits{}); }
+model::NodeInventory read(const model::NodeFacts& node) {
+  return codec::read_inventory(node, base::Limits{});
+}
 
 struct Row {
   std::string name;
-  NodeFacts node;
+  model::NodeFacts node;
   std::size_t gpus = 0;
-  ReasonCode closed_to_all = kOpen;
-  ReasonCode closed_to_annotated = kOpen;
+  model::ReasonCode closed_to_all = kOpen;
+  model::ReasonCode closed_to_annotated = kOpen;
   std::string because;                        // a part
   std::map<std::string, std::int64_t> milli;  // of a unit; keys without `nvidia.com/`
 };
@@ -96,23 +99,24 @@ class MigLabelsTest : public testing::TestWithParam<Row> {};
 
 TEST_P(MigLabelsTest, GiveTheInventory) {
   const Row& row = GetParam();
-  const NodeInventory inventory = read(row.node);
+  const model::NodeInventory inventory = read(row.node);
   EXPECT_EQ(inventory.gpus.size(), row.gpus);
-  EXPECT_EQ(inventory.closed_to_all, row.closed_to_all) << inventory.closed_because;
-  EXPECT_EQ(inventory.closed_to_annotated, row.closed_to_annotated) << inventory.closed_because;
-  EXPECT_EQ(inventory.closed_because.empty(), row.because.empty()) << inventory.closed_because;
-  EXPECT_NE(inventory.closed_because.find(row.because), std::string::npos)
-      << inventory.closed_because;
+  EXPECT_EQ(inventory.closed_to_all, row.closed_to_all) << inventory.closed_message;
+  EXPECT_EQ(inventory.closed_to_annotated, row.closed_to_annotated) << inventory.closed_message;
+  EXPECT_EQ(inventory.closed_message.empty(), row.because.empty()) << inventory.closed_message;
+  EXPECT_NE(inventory.closed_message.find(row.because), std::string::npos)
+      << inventory.closed_message;
   for (const auto& [resource, milli] : row.milli) {
-    EXPECT_EQ(unit_compute(inventory, "nvidia.com/" + resource), MilliGpu{milli}) << resource;
+    EXPECT_EQ(fit::unit_compute(inventory, "nvidia.com/" + resource), base::MilliGpu{milli})
+        << resource;
   }
 }
 
 // What a kubelet keeps for minutes of a resource that its plug-in no longer has.
-const StringMap kGone{{"mig-1g.5gb", "0"}};
-const StringMap kNoSmallSlices{{"mig-1g.5gb.count", "-"}, {"mig-1g.5gb.replicas", "-"}};
+const model::StringMap kGone{{"mig-1g.5gb", "0"}};
+const model::StringMap kNoSmallSlices{{"mig-1g.5gb.count", "-"}, {"mig-1g.5gb.replicas", "-"}};
 
-StringMap with(StringMap rows, const StringMap& more) {
+model::StringMap with(model::StringMap rows, const model::StringMap& more) {
   for (const auto& [key, value] : more) rows[key] = value;
   return rows;
 }
@@ -372,8 +376,8 @@ constexpr const char* kInventory =
     R"({"version":1,"gpus":[{"index":0,"model":"NVIDIA-A100-SXM4-40GB","memoryMiB":40960,"mig":true},)"
     R"({"index":1,"model":"NVIDIA-A100-SXM4-40GB","memoryMiB":40960}]})";
 
-NodeFacts annotated_node(const StringMap& labels, const StringMap& capacity) {
-  NodeFacts node;
+model::NodeFacts annotated_node(const model::StringMap& labels, const model::StringMap& capacity) {
+  model::NodeFacts node;
   node.name = "n1";
   node.annotations["snug.dev/inventory"] = kInventory;
   write(node.labels, labels);
@@ -381,27 +385,28 @@ NodeFacts annotated_node(const StringMap& labels, const StringMap& capacity) {
   return node;
 }
 
-ReasonCode fit_of(const NodeInventory& inventory, const GpuRequest& request,
-                  std::vector<HoldingPtr> holdings = {}) {
-  const auto state = add_up(std::make_shared<const NodeInventory>(inventory), std::move(holdings));
-  FitMemo memo(request);
-  PlacementList options;
-  return fit(*state, Tenant{}, memo, options);
+model::ReasonCode fit_of(const model::NodeInventory& inventory, const model::GpuRequest& request,
+                         std::vector<model::HoldingPtr> holdings = {}) {
+  const auto state = fit::build_node_state(std::make_shared<const model::NodeInventory>(inventory),
+                                           std::move(holdings));
+  fit::FitMemo memo(request);
+  model::PlacementList options;
+  return fit::fit(*state, fit::Tenant{}, memo, options);
 }
 
 TEST(MigReconfigurationTest, NoPodOfEitherKindComesUntilItHasSucceeded) {
   for (const char* state : {"pending", "rebooting", "failed", "something new"}) {
-    const StringMap labels{{"mig.config", "all-balanced"}, {"mig.config.state", state}};
-    for (const NodeFacts& node :
+    const model::StringMap labels{{"mig.config", "all-balanced"}, {"mig.config.state", state}};
+    for (const model::NodeFacts& node :
          {mixed_node(labels), single_node(labels), annotated_node(labels, {{"gpu", "1"}})}) {
-      const NodeInventory inventory = read(node);
-      EXPECT_EQ(inventory.closed_to_all, ReasonCode::kReconfiguring);
-      EXPECT_EQ(inventory.closed_because, "the label nvidia.com/mig.config.state is \"" +
+      const model::NodeInventory inventory = read(node);
+      EXPECT_EQ(inventory.closed_to_all, model::ReasonCode::kReconfiguring);
+      EXPECT_EQ(inventory.closed_message, "the label nvidia.com/mig.config.state is \"" +
                                               std::string(state) +
                                               "\" (nvidia.com/mig.config is \"all-balanced\"); GPU "
                                               "pods come again when it is success");
-      EXPECT_EQ(fit_of(inventory, make_units(1)), ReasonCode::kReconfiguring);
-      EXPECT_EQ(fit_of(inventory, make_fraction(100)), ReasonCode::kReconfiguring);
+      EXPECT_EQ(fit_of(inventory, make_units(1)), model::ReasonCode::kReconfiguring);
+      EXPECT_EQ(fit_of(inventory, make_fraction(100)), model::ReasonCode::kReconfiguring);
     }
   }
   for (const char* state : {"success", "", "-"}) {
@@ -411,87 +416,90 @@ TEST(MigReconfigurationTest, NoPodOfEitherKindComesUntilItHasSucceeded) {
 
 TEST(MigReconfigurationTest, HoldersStayCountedWhileItLasts) {
   const std::string slices = "nvidia.com/mig-1g.5gb";
-  const NodeInventory inventory = read(mixed_node({{"mig.config.state", "pending"}}));
-  const auto state = add_up(std::make_shared<const NodeInventory>(inventory),
-                            {make_units_holding("a", "n1", 3, slices)});
+  const model::NodeInventory inventory = read(mixed_node({{"mig.config.state", "pending"}}));
+  const auto state = fit::build_node_state(std::make_shared<const model::NodeInventory>(inventory),
+                                           {make_units_holding("a", "n1", 3, slices)});
   EXPECT_EQ(state->kubelet_used.at(slices), 3);
   EXPECT_EQ(state->kubelet_milli, 3 * 142);
 }
 
 TEST(MigReconfigurationTest, ItIsSaidBeforeWhatDoesNotAgreeMeanwhile) {
-  NodeFacts node = mixed_node({{"mig.config.state", "pending"}}, {{"mig-1g.5gb", "0"}});
-  EXPECT_EQ(read(node).closed_to_all, ReasonCode::kReconfiguring);
+  model::NodeFacts node = mixed_node({{"mig.config.state", "pending"}}, {{"mig-1g.5gb", "0"}});
+  EXPECT_EQ(read(node).closed_to_all, model::ReasonCode::kReconfiguring);
   node.labels = {{"nvidia.com/mig.config.state", "pending"}};
-  EXPECT_EQ(read(node).closed_to_all, ReasonCode::kReconfiguring) << "discovery has gone";
+  EXPECT_EQ(read(node).closed_to_all, model::ReasonCode::kReconfiguring) << "discovery has gone";
 }
 
 TEST(MigSlicesTest, FiftySixPodsFitAndNotOneMore) {
   const std::string slices = "nvidia.com/mig-1g.5gb";
-  const NodeInventory inventory = read(mixed_node({}));
-  const NodeInventory one_ill = read(mixed_node({}, {}, {{"mig-1g.5gb", "55"}}));
-  std::vector<HoldingPtr> holdings;
+  const model::NodeInventory inventory = read(mixed_node({}));
+  const model::NodeInventory one_ill = read(mixed_node({}, {}, {{"mig-1g.5gb", "55"}}));
+  std::vector<model::HoldingPtr> holdings;
   for (int i = 0; i < 55; ++i) {
     holdings.push_back(make_units_holding(std::to_string(i), "n1", 1, slices));
   }
   EXPECT_EQ(fit_of(inventory, make_units(1, slices), holdings), kOpen);
-  EXPECT_EQ(fit_of(one_ill, make_units(1, slices), holdings), ReasonCode::kNoRoom);
+  EXPECT_EQ(fit_of(one_ill, make_units(1, slices), holdings), model::ReasonCode::kNoRoom);
   holdings.push_back(make_units_holding("55", "n1", 1, slices));
-  EXPECT_EQ(fit_of(inventory, make_units(1, slices), holdings), ReasonCode::kNoRoom);
-  EXPECT_EQ(fit_of(inventory, make_units(1, "nvidia.com/mig-2g.10gb")), ReasonCode::kNoProfile);
+  EXPECT_EQ(fit_of(inventory, make_units(1, slices), holdings), model::ReasonCode::kNoRoom);
+  EXPECT_EQ(fit_of(inventory, make_units(1, "nvidia.com/mig-2g.10gb")),
+            model::ReasonCode::kNoProfile);
   EXPECT_EQ(fit_of(inventory, make_units(1)), kWrong);
 }
 
 TEST(MigSlicesTest, TheyCountTowardsACap) {
-  const NodeInventory inventory = read(mixed_node({}));
-  const auto state = add_up(std::make_shared<const NodeInventory>(inventory), {});
-  const GpuRequest request = make_units(2, "nvidia.com/mig-1g.5gb");
-  for (const auto& [left, reason] : {std::pair{284, kOpen}, {283, ReasonCode::kCapReached}}) {
-    FitMemo memo(request);
-    PlacementList options;
-    const Tenant tenant{.name_space = "x", .rules = nullptr, .cap_left = left};
-    EXPECT_EQ(fit(*state, tenant, memo, options), reason) << left;
+  const model::NodeInventory inventory = read(mixed_node({}));
+  const auto state =
+      fit::build_node_state(std::make_shared<const model::NodeInventory>(inventory), {});
+  const model::GpuRequest request = make_units(2, "nvidia.com/mig-1g.5gb");
+  for (const auto& [left, reason] :
+       {std::pair{284, kOpen}, {283, model::ReasonCode::kCapReached}}) {
+    fit::FitMemo memo(request);
+    model::PlacementList options;
+    const fit::Tenant tenant{.name_space = "x", .rules = nullptr, .cap_remaining = left};
+    EXPECT_EQ(fit::fit(*state, tenant, memo, options), reason) << left;
   }
 }
 
 TEST(MigSlicesTest, WhatThePlugInOffersIsTold) {
-  const NodeInventory offered = read(annotated_node({}, {{"gpu", "1"},
-                                                         {"mig-1g.5gb", "5"},
-                                                         {"mig-1g.5gb.me", "1"},
-                                                         {"mig-3c.3g.20gb", "1"},
-                                                         {"mig-2g.10gb", "0"}}));
+  const model::NodeInventory offered = read(annotated_node({}, {{"gpu", "1"},
+                                                                {"mig-1g.5gb", "5"},
+                                                                {"mig-1g.5gb.me", "1"},
+                                                                {"mig-3c.3g.20gb", "1"},
+                                                                {"mig-2g.10gb", "0"}}));
   EXPECT_EQ(offered.closed_to_all, kOpen);
   EXPECT_EQ(offered.closed_to_annotated, kOpen);
   EXPECT_EQ(offered.plugin_profiles,
             (std::set<std::string, std::less<>>{"1g.5gb", "1g.5gb+me", "3g.20gb"}));
-  EXPECT_FALSE(offered.plugin_has_all_slices);
-  EXPECT_EQ(unit_compute(offered, "nvidia.com/mig-1g.5gb"), MilliGpu{142});
-  EXPECT_EQ(unit_compute(offered, "nvidia.com/mig-3c.3g.20gb"), MilliGpu{428});
+  EXPECT_FALSE(offered.plugin_owns_all_slices);
+  EXPECT_EQ(fit::unit_compute(offered, "nvidia.com/mig-1g.5gb"), base::MilliGpu{142});
+  EXPECT_EQ(fit::unit_compute(offered, "nvidia.com/mig-3c.3g.20gb"), base::MilliGpu{428});
   EXPECT_TRUE(read(annotated_node({}, {{"gpu", "1"}})).plugin_profiles.empty());
-  NodeFacts two_names = annotated_node({}, {{"mig-7g.79gb", "1"}});
+  model::NodeFacts two_names = annotated_node({}, {{"mig-7g.79gb", "1"}});
   two_names.annotations["snug.dev/inventory"] =
       R"({"version":1,"gpus":[{"index":0,"model":"A100-SXM4-80GB","memoryMiB":81920,"mig":true}]})";
   EXPECT_TRUE(read(two_names).plugin_profiles.contains("7g.80gb"));
 }
 
 TEST(MigSlicesTest, UnderSingleAllAreThePlugIns) {
-  const StringMap labels{{"mig.strategy", "single"},
-                         {"gpu.product", "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"}};
-  for (const NodeFacts& node : {annotated_node(labels, {{"gpu", "14"}}), single_node({})}) {
-    const NodeInventory inventory = read(node);
-    EXPECT_TRUE(inventory.plugin_has_all_slices);
+  const model::StringMap labels{{"mig.strategy", "single"},
+                                {"gpu.product", "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"}};
+  for (const model::NodeFacts& node : {annotated_node(labels, {{"gpu", "14"}}), single_node({})}) {
+    const model::NodeInventory inventory = read(node);
+    EXPECT_TRUE(inventory.plugin_owns_all_slices);
     EXPECT_EQ(inventory.replicas, 1) << "slices are no replicas";
-    EXPECT_EQ(unit_compute(inventory, "nvidia.com/gpu"), MilliGpu{142});
+    EXPECT_EQ(fit::unit_compute(inventory, "nvidia.com/gpu"), base::MilliGpu{142});
   }
-  EXPECT_FALSE(read(annotated_node({{"mig.strategy", "single"}}, {})).plugin_has_all_slices);
+  EXPECT_FALSE(read(annotated_node({{"mig.strategy", "single"}}, {})).plugin_owns_all_slices);
 }
 
 TEST(MigSlicesTest, ATableOfTheNodeWinsOverOurs) {
-  NodeFacts node = annotated_node({}, {{"mig-1g.5gb", "1"}});
+  model::NodeFacts node = annotated_node({}, {{"mig-1g.5gb", "1"}});
   node.annotations["snug.dev/inventory"] =
       R"({"version":1,"gpus":[{"index":0,"model":"Card","memoryMiB":40960,"mig":true,"migProfiles":[)"
       R"({"profile":"1g.5gb","size":1,"memoryMiB":4864,"starts":[0,1,2,3]},)"
       R"({"profile":"4g.20gb","size":4,"memoryMiB":19968,"starts":[0]}]}]})";
-  EXPECT_EQ(unit_compute(read(node), "nvidia.com/mig-1g.5gb"), MilliGpu{250});
+  EXPECT_EQ(fit::unit_compute(read(node), "nvidia.com/mig-1g.5gb"), base::MilliGpu{250});
 }
 
 }  // namespace

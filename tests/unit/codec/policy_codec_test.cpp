@@ -20,9 +20,9 @@ void PrintTo(const Row& row, std::ostream* out) { *out << testing::PrintToString
 class PolicyRefusedTest : public testing::TestWithParam<Row> {};
 
 TEST_P(PolicyRefusedTest, SaysWhereAndWhatIsExpected) {
-  const auto policy = read_policy(GetParam().yaml, "p.yaml", Limits{});
+  const auto policy = codec::read_policy(GetParam().yaml, "p.yaml", base::Limits{});
   ASSERT_FALSE(policy.has_value());
-  EXPECT_EQ(policy.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(policy.error().code, base::ErrorCode::kInvalid);
   EXPECT_NE(policy.error().message.find(GetParam().message), std::string::npos)
       << policy.error().message;
 }
@@ -130,8 +130,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct Numbers {
   std::string profile;  // after its name
-  ByRegime quantum;
-  ByRegime weight;
+  score::ByRegime quantum;
+  score::ByRegime weight;
 };
 
 void PrintTo(const Numbers& row, std::ostream* out) { *out << testing::PrintToString(row.profile); }
@@ -140,9 +140,9 @@ class ByRegimeTest : public testing::TestWithParam<Numbers> {};
 
 TEST_P(ByRegimeTest, WithoutTheKeyForChurnANumberIsTheSameInBoth) {
   const auto policy =
-      read_policy(with_profiles("  a: " + GetParam().profile + "\n"), "p", Limits{});
+      codec::read_policy(with_profiles("  a: " + GetParam().profile + "\n"), "p", base::Limits{});
   ASSERT_TRUE(policy.has_value()) << policy.error().message;
-  const Profile& profile = policy->default_terms();
+  const score::Profile& profile = policy->default_profile();
   EXPECT_EQ(profile.quantum, GetParam().quantum);
   ASSERT_EQ(profile.terms.size(), 1U);
   EXPECT_EQ(profile.terms[0].weight, GetParam().weight);
@@ -150,23 +150,26 @@ TEST_P(ByRegimeTest, WithoutTheKeyForChurnANumberIsTheSameInBoth) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, ByRegimeTest,
-    testing::Values(
-        Numbers{"{terms: [{term: spread, weight: 7}]}", 1, 7},
-        Numbers{"{terms: [{term: spread, weight: 7}], quantum: 1}", 1, 7},
-        Numbers{"{quantum: 1000000000000, terms: [{term: spread, weight: 7}]}", kMaxQuantum, 7},
-        Numbers{"{terms: [{term: spread, weight: 7}], quantum: 30, churnQuantum: 2}",
-                ByRegime({30, 2, 2}), 7},
-        Numbers{"{terms: [{term: spread, weight: 7}], churnQuantum: 5}", ByRegime({1, 5, 5}), 7},
-        Numbers{"{terms: [{term: spread, weight: 7, churnWeight: 7}]}", 1, 7},
-        Numbers{"{terms: [{churnWeight: -1000000, term: fgd, weight: 1000000}]}", 1,
-                ByRegime({1'000'000, -1'000'000, -1'000'000})},
-        Numbers{"{terms: [{term: fgd, weight: 0, churnWeight: 1}]}", 1, ByRegime({0, 1, 1})},
-        Numbers{"{terms: [{term: fgd, weight: 3, saturatedWeight: 9}]}", 1, ByRegime({3, 3, 9})},
-        Numbers{"{terms: [{term: fgd, weight: 3, churnWeight: 4, saturatedWeight: 9}]}", 1,
-                ByRegime({3, 4, 9})}));
+    testing::Values(Numbers{"{terms: [{term: spread, weight: 7}]}", 1, 7},
+                    Numbers{"{terms: [{term: spread, weight: 7}], quantum: 1}", 1, 7},
+                    Numbers{"{quantum: 1000000000000, terms: [{term: spread, weight: 7}]}",
+                            score::kMaxQuantum, 7},
+                    Numbers{"{terms: [{term: spread, weight: 7}], quantum: 30, churnQuantum: 2}",
+                            score::ByRegime({30, 2, 2}), 7},
+                    Numbers{"{terms: [{term: spread, weight: 7}], churnQuantum: 5}",
+                            score::ByRegime({1, 5, 5}), 7},
+                    Numbers{"{terms: [{term: spread, weight: 7, churnWeight: 7}]}", 1, 7},
+                    Numbers{"{terms: [{churnWeight: -1000000, term: fgd, weight: 1000000}]}", 1,
+                            score::ByRegime({1'000'000, -1'000'000, -1'000'000})},
+                    Numbers{"{terms: [{term: fgd, weight: 0, churnWeight: 1}]}", 1,
+                            score::ByRegime({0, 1, 1})},
+                    Numbers{"{terms: [{term: fgd, weight: 3, saturatedWeight: 9}]}", 1,
+                            score::ByRegime({3, 3, 9})},
+                    Numbers{"{terms: [{term: fgd, weight: 3, churnWeight: 4, saturatedWeight: 9}]}",
+                            1, score::ByRegime({3, 4, 9})}));
 
 TEST(PolicyCodecTest, ProfilesKeepTheirTermsAndWeights) {
-  const auto policy = read_policy(
+  const auto policy = codec::read_policy(
       "version: 1\n"
       "default: tight\n"
       "profiles:\n"
@@ -174,42 +177,42 @@ TEST(PolicyCodecTest, ProfilesKeepTheirTermsAndWeights) {
       "  wide:\n"
       "    terms:\n"
       "    - {weight: 0, term: spread}\n",
-      "p", Limits{});
+      "p", base::Limits{});
   ASSERT_TRUE(policy.has_value()) << policy.error().message;
-  EXPECT_EQ(policy->default_profile, "tight");
+  EXPECT_EQ(policy->default_profile_name, "tight");
   ASSERT_EQ(policy->profiles.size(), 2U);
-  const Profile& tight = policy->default_terms();
+  const score::Profile& tight = policy->default_profile();
   EXPECT_EQ(tight.name, "tight");
   ASSERT_EQ(tight.terms.size(), 2U);
-  EXPECT_EQ(tight.terms[0].term, find_term("best-fit"));
-  EXPECT_EQ(tight.terms[0].weight, ByRegime(1000));
-  EXPECT_EQ(tight.terms[1].term, find_term("spread"));
-  EXPECT_EQ(tight.terms[1].weight, ByRegime(-1'000'000));
+  EXPECT_EQ(tight.terms[0].term, score::find_term("best-fit"));
+  EXPECT_EQ(tight.terms[0].weight, score::ByRegime(1000));
+  EXPECT_EQ(tight.terms[1].term, score::find_term("spread"));
+  EXPECT_EQ(tight.terms[1].weight, score::ByRegime(-1'000'000));
   EXPECT_EQ(policy->profiles.at("wide").terms[0].weight, 0);
 }
 
 TEST(PolicyCodecTest, ANameMayHaveAsManyCharactersAsAPodMayAskBy) {
   const std::string name(63, 'p');
-  const auto policy = read_policy("version: 1\ndefault: " + name + "\nprofiles:\n  " + name +
-                                      ": {terms: [{term: spread, weight: 1}]}\n",
-                                  "p", Limits{});
+  const auto policy = codec::read_policy("version: 1\ndefault: " + name + "\nprofiles:\n  " + name +
+                                             ": {terms: [{term: spread, weight: 1}]}\n",
+                                         "p", base::Limits{});
   ASSERT_TRUE(policy.has_value()) << policy.error().message;
-  EXPECT_EQ(policy->default_profile, name);
+  EXPECT_EQ(policy->default_profile_name, name);
 }
 
 TEST(PolicyCodecTest, TheNumberOfTermsHasALimit) {
-  Limits limits;
+  base::Limits limits;
   limits.max_policy_terms = 1;
-  const auto policy =
-      read_policy(with_term("{term: best-fit, weight: 1}, {term: spread, weight: 1}"), "p", limits);
+  const auto policy = codec::read_policy(
+      with_term("{term: best-fit, weight: 1}, {term: spread, weight: 1}"), "p", limits);
   ASSERT_FALSE(policy.has_value());
   EXPECT_NE(policy.error().message.find("1 to 1 terms"), std::string::npos);
 }
 
 TEST(PolicyCodecTest, TheDefaultPolicyLoads) {
-  const auto policy = read_policy(default_policy_yaml(), "default", Limits{});
+  const auto policy = codec::read_policy(codec::default_policy_yaml(), "default", base::Limits{});
   ASSERT_TRUE(policy.has_value()) << policy.error().message;
-  EXPECT_EQ(policy->default_profile, "tight");
+  EXPECT_EQ(policy->default_profile_name, "tight");
 }
 
 TEST(PolicyCodecTest, EveryShippedPolicyLoads) {
@@ -218,9 +221,10 @@ TEST(PolicyCodecTest, EveryShippedPolicyLoads) {
     std::ifstream file(entry.path());
     std::stringstream text;
     text << file.rdbuf();
-    const auto policy = read_policy(text.str(), entry.path().filename().string(), Limits{});
+    const auto policy =
+        codec::read_policy(text.str(), entry.path().filename().string(), base::Limits{});
     EXPECT_TRUE(policy.has_value()) << policy.error().message;
-    EXPECT_EQ(policy->default_profile, entry.path().stem().string());
+    EXPECT_EQ(policy->default_profile_name, entry.path().stem().string());
     ++files;
   }
   EXPECT_GE(files, 2);

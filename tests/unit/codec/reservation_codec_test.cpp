@@ -7,27 +7,28 @@
 namespace snug::reservation_codec_test {
 namespace {
 
-ReservedDevice device(int index, std::string uuid, GpuMode mode, std::int64_t memory,
-                      std::int64_t compute) {
+model::ReservedDevice device(int index, std::string uuid, model::GpuMode mode, std::int64_t memory,
+                             std::int64_t compute) {
   return {index, std::move(uuid), mode, {memory}, {compute}, std::nullopt};
 }
 
-Reservation share_reservation() {
+model::Reservation share_reservation() {
   return {"uid-1",
           "n1",
           {{"main", "gpu-fraction=0.25",
-            std::vector{device(3, "GPU-d", GpuMode::kTimeSlicing, 20480, 250)}}}};
+            std::vector{device(3, "GPU-d", model::GpuMode::kTimeSlicing, 20480, 250)}}}};
 }
 
-PodFacts pod_with(std::map<std::string, std::string, std::less<>> annotations) {
-  PodFacts pod;
+model::PodFacts pod_with(std::map<std::string, std::string, std::less<>> annotations) {
+  model::PodFacts pod;
   pod.annotations = std::move(annotations);
   return pod;
 }
 
 TEST(ReservationCodecTest, AShareIsWrittenAsTheContractSays) {
-  const StringMap written = write_reservation(share_reservation(), "main", PodFacts{});
-  const StringMap expected{
+  const model::StringMap written =
+      codec::write_reservation(share_reservation(), "main", model::PodFacts{});
+  const model::StringMap expected{
       {"snug.dev/reservation",
        R"({"version":1,"uid":"uid-1","node":"n1","containers":[{"name":"main",)"
        R"("request":"gpu-fraction=0.25","devices":[{"index":3,"uuid":"GPU-d",)"
@@ -42,94 +43,100 @@ TEST(ReservationCodecTest, AShareIsWrittenAsTheContractSays) {
 }
 
 TEST(ReservationCodecTest, EveryOtherKeyOfOursIsBlanked) {
-  const PodFacts pod = pod_with({{"snug.dev/reservation", "forged"},
-                                 {"snug.dev/visible-devices.other", "GPU-x"},
-                                 {"snug.dev/anything", "x"},
-                                 {"gpu-fraction", "0.25"}});
-  const StringMap written = write_reservation(share_reservation(), "main", pod);
+  const model::PodFacts pod = pod_with({{"snug.dev/reservation", "forged"},
+                                        {"snug.dev/visible-devices.other", "GPU-x"},
+                                        {"snug.dev/anything", "x"},
+                                        {"gpu-fraction", "0.25"}});
+  const model::StringMap written = codec::write_reservation(share_reservation(), "main", pod);
   EXPECT_EQ(written.at("snug.dev/visible-devices.other"), "");
   EXPECT_EQ(written.at("snug.dev/anything"), "");
   EXPECT_NE(written.at("snug.dev/reservation"), "forged");
   EXPECT_FALSE(written.contains("gpu-fraction"));
-  EXPECT_EQ(blank_annotations(pod), (StringMap{{"snug.dev/reservation", ""},
-                                               {"snug.dev/visible-devices.other", ""},
-                                               {"snug.dev/anything", ""}}));
+  EXPECT_EQ(codec::blank_annotations(pod), (model::StringMap{{"snug.dev/reservation", ""},
+                                                             {"snug.dev/visible-devices.other", ""},
+                                                             {"snug.dev/anything", ""}}));
 }
 
 TEST(ReservationCodecTest, OnlyTheMainContainerHasUnsuffixedKeys) {
-  Reservation reservation = share_reservation();
+  model::Reservation reservation = share_reservation();
   reservation.containers.push_back(
-      {"side", "gpu-memory=4G", std::vector{device(0, "GPU-a", GpuMode::kMps, 3815, 93)}});
-  const StringMap written = write_reservation(reservation, "side", PodFacts{});
+      {"side", "gpu-memory=4G", std::vector{device(0, "GPU-a", model::GpuMode::kMps, 3815, 93)}});
+  const model::StringMap written = codec::write_reservation(reservation, "side", model::PodFacts{});
   EXPECT_EQ(written.at("snug.dev/visible-devices"), "GPU-a");
   EXPECT_EQ(written.at("snug.dev/compute-percent"), "9");
   EXPECT_EQ(written.at("snug.dev/visible-devices.main"), "GPU-d");
   EXPECT_EQ(written.at("snug.dev/visible-devices.side"), "GPU-a");
 
-  const StringMap without = write_reservation(reservation, "third", PodFacts{});
+  const model::StringMap without =
+      codec::write_reservation(reservation, "third", model::PodFacts{});
   EXPECT_FALSE(without.contains("snug.dev/visible-devices"));
   EXPECT_FALSE(without.contains("snug.dev/memory-limit"));
   EXPECT_FALSE(without.contains("snug.dev/compute-percent"));
 }
 
 TEST(ReservationCodecTest, SeveralDevicesAreNumberedAsTheContainerSeesThem) {
-  Reservation reservation = share_reservation();
-  reservation.containers[0].given = std::vector{device(5, "GPU-f", GpuMode::kWhole, 81920, 1000),
-                                                device(2, "GPU-c", GpuMode::kWhole, 40960, 1000)};
-  const StringMap written = write_reservation(reservation, "main", PodFacts{});
+  model::Reservation reservation = share_reservation();
+  reservation.containers[0].assigned =
+      std::vector{device(5, "GPU-f", model::GpuMode::kWhole, 81920, 1000),
+                  device(2, "GPU-c", model::GpuMode::kWhole, 40960, 1000)};
+  const model::StringMap written = codec::write_reservation(reservation, "main", model::PodFacts{});
   EXPECT_EQ(written.at("snug.dev/visible-devices"), "GPU-c,GPU-f");
   EXPECT_EQ(written.at("snug.dev/memory-limit"), "0=40960M,1=81920M");
   EXPECT_EQ(written.at("snug.dev/compute-percent"), "100");
 }
 
 TEST(ReservationCodecTest, ADeviceWithoutUuidMakesIndicesOfAll) {
-  Reservation reservation = share_reservation();
-  reservation.containers[0].given = std::vector{device(1, "", GpuMode::kWhole, 10, 1000),
-                                                device(2, "GPU-c", GpuMode::kWhole, 10, 1000)};
-  EXPECT_EQ(write_reservation(reservation, "main", PodFacts{}).at("snug.dev/visible-devices"),
+  model::Reservation reservation = share_reservation();
+  reservation.containers[0].assigned =
+      std::vector{device(1, "", model::GpuMode::kWhole, 10, 1000),
+                  device(2, "GPU-c", model::GpuMode::kWhole, 10, 1000)};
+  EXPECT_EQ(codec::write_reservation(reservation, "main", model::PodFacts{})
+                .at("snug.dev/visible-devices"),
             "1,2");
 }
 
 TEST(ReservationCodecTest, ComputeIsNeverBelowOnePercent) {
   for (const auto& [milli, percent] :
        {std::pair{1, "1"}, {9, "1"}, {10, "1"}, {19, "1"}, {20, "2"}, {999, "99"}}) {
-    Reservation reservation = share_reservation();
-    reservation.containers[0].given = std::vector{device(0, "G", GpuMode::kMps, 10, milli)};
-    EXPECT_EQ(write_reservation(reservation, "main", PodFacts{}).at("snug.dev/compute-percent"),
+    model::Reservation reservation = share_reservation();
+    reservation.containers[0].assigned =
+        std::vector{device(0, "G", model::GpuMode::kMps, 10, milli)};
+    EXPECT_EQ(codec::write_reservation(reservation, "main", model::PodFacts{})
+                  .at("snug.dev/compute-percent"),
               percent);
   }
 }
 
 TEST(ReservationCodecTest, ASliceStillToBeCreatedIsVoid) {
-  Reservation reservation = share_reservation();
-  ReservedDevice slice = device(0, "GPU-a", GpuMode::kMig, 9856, 285);
-  slice.slice = Slice{"2g.10gb", 2, 2, ""};
-  reservation.containers[0].given = std::vector{slice};
-  StringMap written = write_reservation(reservation, "main", PodFacts{});
+  model::Reservation reservation = share_reservation();
+  model::ReservedDevice slice = device(0, "GPU-a", model::GpuMode::kMig, 9856, 285);
+  slice.slice = model::Slice{"2g.10gb", 2, 2, ""};
+  reservation.containers[0].assigned = std::vector{slice};
+  model::StringMap written = codec::write_reservation(reservation, "main", model::PodFacts{});
   EXPECT_EQ(written.at("snug.dev/visible-devices"), "void");
   EXPECT_NE(
       written.at("snug.dev/reservation").find(R"("mig":{"profile":"2g.10gb","start":2,"size":2}})"),
       std::string::npos);
 
   slice.slice->uuid = "MIG-1";
-  reservation.containers[0].given = std::vector{slice};
-  written = write_reservation(reservation, "main", PodFacts{});
+  reservation.containers[0].assigned = std::vector{slice};
+  written = codec::write_reservation(reservation, "main", model::PodFacts{});
   EXPECT_EQ(written.at("snug.dev/visible-devices"), "MIG-1");
 }
 
 TEST(ReservationCodecTest, KubeletAssignedContainersHaveOnlyTheReservation) {
-  const Reservation reservation{
-      "u", "n", {{"main", "nvidia.com/gpu=2", KubeletUnits{"nvidia.com/gpu", 2}}}};
-  const StringMap written = write_reservation(reservation, "main", PodFacts{});
+  const model::Reservation reservation{
+      "u", "n", {{"main", "nvidia.com/gpu=2", model::KubeletUnits{"nvidia.com/gpu", 2}}}};
+  const model::StringMap written = codec::write_reservation(reservation, "main", model::PodFacts{});
   EXPECT_EQ(written,
-            (StringMap{{"snug.dev/reservation",
-                        R"({"version":1,"uid":"u","node":"n","containers":[{"name":"main",)"
-                        R"("request":"nvidia.com/gpu=2","assignedBy":"kubelet",)"
-                        R"("resource":"nvidia.com/gpu","count":2}]})"}}));
+            (model::StringMap{{"snug.dev/reservation",
+                               R"({"version":1,"uid":"u","node":"n","containers":[{"name":"main",)"
+                               R"("request":"nvidia.com/gpu=2","assignedBy":"kubelet",)"
+                               R"("resource":"nvidia.com/gpu","count":2}]})"}}));
 }
 
 struct Written {
-  std::vector<ReservedContainer> containers;
+  std::vector<model::ReservedContainer> containers;
   std::string json;  // of the containers
 };
 
@@ -138,28 +145,29 @@ void PrintTo(const Written& row, std::ostream* out) { *out << row.json; }
 class ReservationWrittenTest : public testing::TestWithParam<Written> {};
 
 TEST_P(ReservationWrittenTest, ByteForByte) {
-  const Reservation reservation{"u\"1", "n\xC3\xA9", GetParam().containers};
-  EXPECT_EQ(write_reservation(reservation, "m", PodFacts{}).at("snug.dev/reservation"),
-            "{\"version\":1,\"uid\":\"u\\\"1\",\"node\":\"n\xC3\xA9\",\"containers\":" +
-                GetParam().json + "}");
+  const model::Reservation reservation{"u\"1", "n\xC3\xA9", GetParam().containers};
+  EXPECT_EQ(
+      codec::write_reservation(reservation, "m", model::PodFacts{}).at("snug.dev/reservation"),
+      "{\"version\":1,\"uid\":\"u\\\"1\",\"node\":\"n\xC3\xA9\",\"containers\":" + GetParam().json +
+          "}");
 }
 
-ReservedDevice sliced(std::string uuid, Slice slice) {
-  return {3, std::move(uuid), GpuMode::kMig, {9856}, {285}, std::move(slice)};
+model::ReservedDevice sliced(std::string uuid, model::Slice slice) {
+  return {3, std::move(uuid), model::GpuMode::kMig, {9856}, {285}, std::move(slice)};
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, ReservationWrittenTest,
     testing::Values(
         Written{{}, "[]"},
-        Written{{{"m", "", std::vector<ReservedDevice>{}}},
+        Written{{{"m", "", std::vector<model::ReservedDevice>{}}},
                 R"([{"name":"m","request":"","devices":[]}])"},
-        Written{{{"m", "r", std::vector{device(0, "", GpuMode::kMps, 0, 0)}}},
+        Written{{{"m", "r", std::vector{device(0, "", model::GpuMode::kMps, 0, 0)}}},
                 R"([{"name":"m","request":"r","devices":[{"index":0,"mode":"mps",)"
                 R"("memoryMiB":0,"computeMilli":0}]}])"},
         Written{{{"m", "r",
-                  std::vector{device(0, "A", GpuMode::kWhole, 81920, 1000),
-                              device(15, "", GpuMode::kWhole, 1'000'000'000, 1000)}}},
+                  std::vector{device(0, "A", model::GpuMode::kWhole, 81920, 1000),
+                              device(15, "", model::GpuMode::kWhole, 1'000'000'000, 1000)}}},
                 R"([{"name":"m","request":"r","devices":[{"index":0,"uuid":"A","mode":"whole",)"
                 R"("memoryMiB":81920,"computeMilli":1000},{"index":15,"mode":"whole",)"
                 R"("memoryMiB":1000000000,"computeMilli":1000}]}])"},
@@ -171,36 +179,39 @@ INSTANTIATE_TEST_SUITE_P(
                 R"([{"name":"m","request":"r","devices":[{"index":3,"mode":"mig",)"
                 R"("memoryMiB":9856,"computeMilli":285,"mig":{"profile":"1g.5gb+me","start":0,)"
                 R"("size":1}}]}])"},
-        Written{{{"a", "nvidia.com/gpu=2", KubeletUnits{"nvidia.com/gpu", 2}},
-                 {"b", "r", std::vector{device(1, "", GpuMode::kTimeSlicing, 1, 1)}}},
+        Written{{{"a", "nvidia.com/gpu=2", model::KubeletUnits{"nvidia.com/gpu", 2}},
+                 {"b", "r", std::vector{device(1, "", model::GpuMode::kTimeSlicing, 1, 1)}}},
                 R"([{"name":"a","request":"nvidia.com/gpu=2","assignedBy":"kubelet",)"
                 R"("resource":"nvidia.com/gpu","count":2},{"name":"b","request":"r",)"
                 R"("devices":[{"index":1,"mode":"time-slicing","memoryMiB":1,)"
                 R"("computeMilli":1}]}])"},
-        Written{{{"\"\\/\b\f\n\r\t\x01\x7F", "cut \xC3", KubeletUnits{"\xE2\x82\xAC\xFF", -1}}},
-                "[{\"name\":\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\x7F\",\"request\":"
-                "\"cut \xEF\xBF\xBD\",\"assignedBy\":\"kubelet\",\"resource\":"
-                "\"\xE2\x82\xAC\xEF\xBF\xBD\",\"count\":-1}]"}));
+        Written{
+            {{"\"\\/\b\f\n\r\t\x01\x7F", "cut \xC3", model::KubeletUnits{"\xE2\x82\xAC\xFF", -1}}},
+            "[{\"name\":\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\x7F\",\"request\":"
+            "\"cut \xEF\xBF\xBD\",\"assignedBy\":\"kubelet\",\"resource\":"
+            "\"\xE2\x82\xAC\xEF\xBF\xBD\",\"count\":-1}]"}));
 
 TEST(ReservationCodecTest, WhatIsWrittenIsReadBack) {
-  ReservedDevice slice = device(7, "", GpuMode::kMig, 9856, 285);
-  slice.slice = Slice{"2g.10gb", 2, 2, "MIG-1"};
-  Reservation mixed = share_reservation();
+  model::ReservedDevice slice = device(7, "", model::GpuMode::kMig, 9856, 285);
+  slice.slice = model::Slice{"2g.10gb", 2, 2, "MIG-1"};
+  model::Reservation mixed = share_reservation();
   mixed.containers.push_back({"b", "gpu-memory=8G", std::vector{slice}});
   mixed.containers.push_back({"c \"\n", "gpu-fraction=2",
-                              std::vector{device(0, "", GpuMode::kWhole, 1, 1000),
-                                          device(1, "GPU-1", GpuMode::kWhole, 1, 1000)}});
-  const Reservation kubelet{
-      "u", "n", {{"main", "nvidia.com/gpu=2", KubeletUnits{"nvidia.com/gpu", 2}}}};
-  Reservation two_resources = kubelet;
+                              std::vector{device(0, "", model::GpuMode::kWhole, 1, 1000),
+                                          device(1, "GPU-1", model::GpuMode::kWhole, 1, 1000)}});
+  const model::Reservation kubelet{
+      "u", "n", {{"main", "nvidia.com/gpu=2", model::KubeletUnits{"nvidia.com/gpu", 2}}}};
+  model::Reservation two_resources = kubelet;
   two_resources.containers.push_back(
-      {"main", "nvidia.com/mig-1g.5gb=1", KubeletUnits{"nvidia.com/mig-1g.5gb", 1}});
-  for (const Reservation& reservation : {share_reservation(), mixed, kubelet, two_resources}) {
-    const auto read = read_reservation(
-        write_reservation(reservation, "main", PodFacts{}).at("snug.dev/reservation"), Limits{});
+      {"main", "nvidia.com/mig-1g.5gb=1", model::KubeletUnits{"nvidia.com/mig-1g.5gb", 1}});
+  for (const model::Reservation& reservation :
+       {share_reservation(), mixed, kubelet, two_resources}) {
+    const auto read = codec::read_reservation(
+        codec::write_reservation(reservation, "main", model::PodFacts{}).at("snug.dev/reservation"),
+        base::Limits{});
     ASSERT_TRUE(read.has_value()) << read.error().message;
     EXPECT_EQ(read->reservation, reservation);
-    EXPECT_FALSE(read->suspect) << read->suspect_why;
+    EXPECT_FALSE(read->suspect) << read->suspect_reason;
   }
 }
 
@@ -214,7 +225,7 @@ void PrintTo(const Malformed& row, std::ostream* out) { *out << row.json.substr(
 class ReservationMalformedTest : public testing::TestWithParam<Malformed> {};
 
 TEST_P(ReservationMalformedTest, SaysWhere) {
-  const auto read = read_reservation(GetParam().json, Limits{});
+  const auto read = codec::read_reservation(GetParam().json, base::Limits{});
   ASSERT_FALSE(read.has_value());
   EXPECT_NE(read.error().message.find(GetParam().why), std::string::npos) << read.error().message;
 }
@@ -289,14 +300,14 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{std::string(10'000, '['), "nested too deeply"}));
 
 TEST(ReservationCodecTest, SizeHasALimit) {
-  const auto read = read_reservation(std::string(65'537, ' '), Limits{});
+  const auto read = codec::read_reservation(std::string(65'537, ' '), base::Limits{});
   ASSERT_FALSE(read.has_value());
-  EXPECT_EQ(read.error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(read.error().code, base::ErrorCode::kTooLarge);
 }
 
 struct Suspicion {
   std::string request;
-  std::vector<ReservedDevice> devices;
+  std::vector<model::ReservedDevice> devices;
   bool suspect;
 };
 
@@ -305,30 +316,33 @@ void PrintTo(const Suspicion& row, std::ostream* out) { *out << row.request; }
 class ReservationSuspectTest : public testing::TestWithParam<Suspicion> {};
 
 TEST_P(ReservationSuspectTest, IsWhatDisagreesWithItsOwnRequest) {
-  const Reservation reservation{"u", "n", {{"m", GetParam().request, GetParam().devices}}};
-  const auto read = read_reservation(
-      write_reservation(reservation, "m", PodFacts{}).at("snug.dev/reservation"), Limits{});
+  const model::Reservation reservation{"u", "n", {{"m", GetParam().request, GetParam().devices}}};
+  const auto read = codec::read_reservation(
+      codec::write_reservation(reservation, "m", model::PodFacts{}).at("snug.dev/reservation"),
+      base::Limits{});
   ASSERT_TRUE(read.has_value()) << read.error().message;
-  EXPECT_EQ(read->suspect, GetParam().suspect) << read->suspect_why;
-  EXPECT_EQ(read->suspect_why.empty(), !GetParam().suspect);
+  EXPECT_EQ(read->suspect, GetParam().suspect) << read->suspect_reason;
+  EXPECT_EQ(read->suspect_reason.empty(), !GetParam().suspect);
 }
 
-ReservedDevice share(std::int64_t memory, std::int64_t compute) {
-  return device(0, "", GpuMode::kTimeSlicing, memory, compute);
+model::ReservedDevice share(std::int64_t memory, std::int64_t compute) {
+  return device(0, "", model::GpuMode::kTimeSlicing, memory, compute);
 }
 
-ReservedDevice whole(int index) { return device(index, "", GpuMode::kWhole, 40960, 1000); }
+model::ReservedDevice whole(int index) {
+  return device(index, "", model::GpuMode::kWhole, 40960, 1000);
+}
 
-ReservedDevice mps(int index) { return device(index, "", GpuMode::kMps, 10240, 250); }
+model::ReservedDevice mps(int index) { return device(index, "", model::GpuMode::kMps, 10240, 250); }
 
-ReservedDevice slice_of(int index) {
-  ReservedDevice result = device(index, "", GpuMode::kMig, 9856, 285);
-  result.slice = Slice{"2g.10gb", 0, 2, ""};
+model::ReservedDevice slice_of(int index) {
+  model::ReservedDevice result = device(index, "", model::GpuMode::kMig, 9856, 285);
+  result.slice = model::Slice{"2g.10gb", 0, 2, ""};
   return result;
 }
 
-ReservedDevice second_slice_of(int index) {
-  ReservedDevice result = slice_of(index);
+model::ReservedDevice second_slice_of(int index) {
+  model::ReservedDevice result = slice_of(index);
   result.slice->start = 2;
   return result;
 }
@@ -402,14 +416,14 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ReservationCodecTest, AShareMayBeHadOfAGpuThatAnotherContainerHoldsWhole) {
   struct Row {
     std::string_view why;
-    ReservedContainer init;
-    ReservedContainer app;
+    model::ReservedContainer init;
+    model::ReservedContainer app;
     bool suspect;
   };
   const std::string half = "gpu-fraction=0.5";
   const std::string two = "gpu-fraction=2";
   const std::vector both{whole(0), whole(1)};
-  ReservedDevice other_uuid = whole(0);
+  model::ReservedDevice other_uuid = whole(0);
   other_uuid.uuid = "GPU-x";
   const std::vector<Row> rows = {
       {"the app's first", {"i", half, std::vector{whole(0)}}, {"a", two, both}, false},
@@ -429,35 +443,39 @@ TEST(ReservationCodecTest, AShareMayBeHadOfAGpuThatAnotherContainerHoldsWhole) {
        true},
       {"units are no devices",
        {"i", half, std::vector{whole(0)}},
-       {"a", two, KubeletUnits{"nvidia.com/gpu", 2}},
+       {"a", two, model::KubeletUnits{"nvidia.com/gpu", 2}},
        true}};
   for (const Row& row : rows) {
     for (const bool init_first : {true, false}) {
-      Reservation reservation{"u", "n", {row.init, row.app}};
+      model::Reservation reservation{"u", "n", {row.init, row.app}};
       if (!init_first) std::swap(reservation.containers[0], reservation.containers[1]);
-      const auto read = read_reservation(
-          write_reservation(reservation, "a", PodFacts{}).at("snug.dev/reservation"), Limits{});
+      const auto read = codec::read_reservation(
+          codec::write_reservation(reservation, "a", model::PodFacts{}).at("snug.dev/reservation"),
+          base::Limits{});
       ASSERT_TRUE(read.has_value()) << read.error().message;
-      EXPECT_EQ(read->suspect, row.suspect) << row.why << ": " << read->suspect_why;
+      EXPECT_EQ(read->suspect, row.suspect) << row.why << ": " << read->suspect_reason;
     }
   }
 }
 
 TEST(ReservationCodecTest, WhatEachContainerAsksIsReadFromItsText) {
-  const Reservation reservation{"u",
-                                "n",
-                                {{"a", "gpu-fraction=0.25", std::vector{share(10240, 250)}},
-                                 {"b", "later=1", std::vector{share(1, 1)}},
-                                 {"c", "gpu-memory=4G", std::vector{share(3815, 93)}}}};
-  const auto read = read_reservation(
-      write_reservation(reservation, "a", PodFacts{}).at("snug.dev/reservation"), Limits{});
+  const model::Reservation reservation{"u",
+                                       "n",
+                                       {{"a", "gpu-fraction=0.25", std::vector{share(10240, 250)}},
+                                        {"b", "later=1", std::vector{share(1, 1)}},
+                                        {"c", "gpu-memory=4G", std::vector{share(3815, 93)}}}};
+  const auto read = codec::read_reservation(
+      codec::write_reservation(reservation, "a", model::PodFacts{}).at("snug.dev/reservation"),
+      base::Limits{});
   ASSERT_TRUE(read.has_value()) << read.error().message;
-  ASSERT_EQ(read->asks.size(), 3U);
-  EXPECT_EQ(read->asks[0].value().ask, Ask(FractionAsk{250}));
-  EXPECT_FALSE(read->asks[1]);
-  EXPECT_EQ(read->asks[2].value().ask, Ask(MemoryAsk{{3815}}));
+  ASSERT_EQ(read->container_requests.size(), 3U);
+  EXPECT_EQ(read->container_requests[0].value().device,
+            model::DeviceRequest(model::FractionRequest{250}));
+  EXPECT_FALSE(read->container_requests[1]);
+  EXPECT_EQ(read->container_requests[2].value().device,
+            model::DeviceRequest(model::MemoryRequest{{3815}}));
   EXPECT_TRUE(read->suspect);
-  EXPECT_NE(read->suspect_why.find("\"b\""), std::string::npos) << read->suspect_why;
+  EXPECT_NE(read->suspect_reason.find("\"b\""), std::string::npos) << read->suspect_reason;
 }
 
 TEST(ReservationCodecTest, UnitsOtherThanTheirRequestAreSuspect) {
@@ -468,9 +486,11 @@ TEST(ReservationCodecTest, UnitsOtherThanTheirRequestAreSuspect) {
                                          {"gpu-fraction=2", true},
                                          {"gpu-fraction=0.5", true},
                                          {"later=2", true}}) {
-    const Reservation reservation{"u", "n", {{"m", request, KubeletUnits{"nvidia.com/gpu", 2}}}};
-    const auto read = read_reservation(
-        write_reservation(reservation, "m", PodFacts{}).at("snug.dev/reservation"), Limits{});
+    const model::Reservation reservation{
+        "u", "n", {{"m", request, model::KubeletUnits{"nvidia.com/gpu", 2}}}};
+    const auto read = codec::read_reservation(
+        codec::write_reservation(reservation, "m", model::PodFacts{}).at("snug.dev/reservation"),
+        base::Limits{});
     ASSERT_TRUE(read.has_value());
     EXPECT_EQ(read->suspect, suspect) << request;
   }

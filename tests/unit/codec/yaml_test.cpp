@@ -17,7 +17,7 @@ void PrintTo(const Refused& row, std::ostream* out) { *out << testing::PrintToSt
 class YamlRefusedTest : public testing::TestWithParam<Refused> {};
 
 TEST_P(YamlRefusedTest, SaysWhereAndWhy) {
-  const auto tree = parse_yaml(GetParam().yaml, "f.yaml", Limits{});
+  const auto tree = codec::parse_yaml(GetParam().yaml, "f.yaml", base::Limits{});
   ASSERT_FALSE(tree.has_value()) << GetParam().yaml;
   EXPECT_NE(tree.error().message.find(GetParam().message), std::string::npos)
       << tree.error().message;
@@ -53,83 +53,84 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{std::string("a: 1\0b: 2", 9), "f.yaml:1:5: neither control characters"}));
 
 TEST(YamlTest, EveryValueKnowsItsKindAndPlace) {
-  const auto tree = parse_yaml(
+  const auto tree = codec::parse_yaml(
       "# comment\n"
       "name: \"007\"\n"
       "list:\n"
       "- 012\n"
       "- {deep: no, empty: }\n",
-      "f.yaml", Limits{});
+      "f.yaml", base::Limits{});
   ASSERT_TRUE(tree.has_value()) << tree.error().message;
-  ASSERT_EQ(tree->kind, YamlNode::Kind::kMap);
-  const YamlNode* name = tree->find("name");
+  ASSERT_EQ(tree->type, codec::YamlNode::Type::kMap);
+  const codec::YamlNode* name = tree->find("name");
   ASSERT_NE(name, nullptr);
   EXPECT_EQ(name->text, "007");
   EXPECT_TRUE(name->quoted);
   EXPECT_EQ(name->line, 2);
   EXPECT_EQ(name->column, 7);
-  const YamlNode* list = tree->find("list");
+  const codec::YamlNode* list = tree->find("list");
   ASSERT_NE(list, nullptr);
   ASSERT_EQ(list->items.size(), 2U);
   EXPECT_EQ(list->items[0].text, "012");
   EXPECT_FALSE(list->items[0].quoted);
   EXPECT_EQ(list->items[1].find("deep")->text, "no");
-  EXPECT_EQ(list->items[1].find("empty")->kind, YamlNode::Kind::kNull);
+  EXPECT_EQ(list->items[1].find("empty")->type, codec::YamlNode::Type::kNull);
   EXPECT_EQ(tree->find("nothing"), nullptr);
-  EXPECT_EQ(yaml_error("f.yaml", *name, "is wrong").message, "f.yaml:2:7: is wrong");
+  EXPECT_EQ(codec::yaml_error("f.yaml", *name, "is wrong").message, "f.yaml:2:7: is wrong");
 }
 
 TEST(YamlTest, EndMarksCommentsAndEmptyTextAreNoSecondDocument) {
   for (const char* text :
        {"---\na: 1\n", "a: 1\n---\n", "a: 1\n...\n# end\n", "---\na: 1\n---\n# x\n"}) {
-    const auto tree = parse_yaml(text, "f", Limits{});
+    const auto tree = codec::parse_yaml(text, "f", base::Limits{});
     ASSERT_TRUE(tree.has_value()) << text << tree.error().message;
     EXPECT_EQ(tree->entries.size(), 1U) << text;
   }
   for (const char* text : {"", "# nothing\n", "---\n"}) {
-    const auto tree = parse_yaml(text, "f", Limits{});
+    const auto tree = codec::parse_yaml(text, "f", base::Limits{});
     ASSERT_TRUE(tree.has_value()) << text << tree.error().message;
-    EXPECT_EQ(tree->kind, YamlNode::Kind::kNull) << text;
+    EXPECT_EQ(tree->type, codec::YamlNode::Type::kNull) << text;
   }
 }
 
 TEST(YamlTest, SizeAndDepthHaveLimits) {
-  Limits limits;
+  base::Limits limits;
   limits.max_config_bytes = 8;
-  EXPECT_TRUE(parse_yaml("a: 12345", "f", limits).has_value());
-  const auto large = parse_yaml("a: 123456", "f", limits);
+  EXPECT_TRUE(codec::parse_yaml("a: 12345", "f", limits).has_value());
+  const auto large = codec::parse_yaml("a: 123456", "f", limits);
   ASSERT_FALSE(large.has_value());
-  EXPECT_EQ(large.error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(large.error().code, base::ErrorCode::kTooLarge);
 
   const auto nested = [](int levels) {
     return std::string(static_cast<std::size_t>(levels), '[') +
            std::string(static_cast<std::size_t>(levels), ']');
   };
-  EXPECT_TRUE(parse_yaml(nested(64), "f", Limits{}).has_value());
+  EXPECT_TRUE(codec::parse_yaml(nested(64), "f", base::Limits{}).has_value());
   for (const int levels : {65, 1'000, 100'000}) {
-    const auto deep = parse_yaml(nested(levels), "f", Limits{});
+    const auto deep = codec::parse_yaml(nested(levels), "f", base::Limits{});
     ASSERT_FALSE(deep.has_value()) << levels;
     EXPECT_NE(deep.error().message.find("nested too deeply"), std::string::npos);
   }
 }
 
 TEST(YamlTest, PlainScalarsBecomeJsonByTheCoreRules) {
-  const auto tree = parse_yaml(
+  const auto tree = codec::parse_yaml(
       "{i: 7, neg: -3, plus: +4, zero: 012, hex: 0x1F, oct: 0o17, r: 1.5, e: 1e3, t: true, f: "
       "False,"
       " no: no, q: \"7\", n: null, tilde: ~, inf: .inf, ver: 1.2.3, dash: -, list: [a, 4G], m: {}}",
-      "f", Limits{});
+      "f", base::Limits{});
   ASSERT_TRUE(tree.has_value()) << tree.error().message;
-  EXPECT_EQ(to_json(*tree),
+  EXPECT_EQ(codec::to_json(*tree),
             R"({"i":7,"neg":-3,"plus":4,"zero":12,"hex":31,"oct":15,"r":1.5,"e":1000.0,"t":true,)"
             R"("f":false,"no":"no","q":"7","n":null,"tilde":null,"inf":".inf","ver":"1.2.3",)"
             R"("dash":"-","list":["a","4G"],"m":{}})");
 }
 
 TEST(YamlTest, IntegersBeyond64BitsStayNumbers) {
-  const auto tree = parse_yaml("[9223372036854775807, 99999999999999999999]", "f", Limits{});
+  const auto tree =
+      codec::parse_yaml("[9223372036854775807, 99999999999999999999]", "f", base::Limits{});
   ASSERT_TRUE(tree.has_value());
-  EXPECT_EQ(to_json(*tree), "[9223372036854775807,1e+20]");
+  EXPECT_EQ(codec::to_json(*tree), "[9223372036854775807,1e+20]");
 }
 
 }  // namespace

@@ -8,20 +8,20 @@
 #include <map>
 #include <ostream>
 
-#include "config/option_rows.hpp"
+#include "config/option_table.hpp"
 
 namespace snug::options_test {
 namespace {
 
-Result<Options> read(const std::vector<std::string>& flags) {
+base::Result<config::Options> read(const std::vector<std::string>& flags) {
   std::vector<const char*> argv{"snug-extender"};
   for (const std::string& flag : flags) argv.push_back(flag.c_str());
-  return read_options(static_cast<int>(argv.size()), argv.data());
+  return config::read_options(static_cast<int>(argv.size()), argv.data());
 }
 
-Result<Options> read_yaml(const std::string& yaml) {
-  Options options;
-  if (auto done = read_config(yaml, "c.yaml", options); !done) {
+base::Result<config::Options> read_yaml(const std::string& yaml) {
+  config::Options options;
+  if (auto done = config::read_config(yaml, "c.yaml", options); !done) {
     return std::unexpected(done.error());
   }
   return options;
@@ -47,14 +47,14 @@ class ConfigFile {
 TEST(OptionsTest, WithoutFlagsEverythingHasItsDefault) {
   const auto options = read({});
   ASSERT_TRUE(options.has_value()) << options.error().message;
-  EXPECT_EQ(options->show, "");
-  EXPECT_EQ(options->listen, (HostPort{"127.0.0.1", 8888}));
-  EXPECT_EQ(options->admin_listen, (HostPort{"127.0.0.1", 8889}));
-  EXPECT_EQ(options->answer, AnswerMode::kAuto);
+  EXPECT_EQ(options->print_and_exit, "");
+  EXPECT_EQ(options->listen, (config::HostPort{"127.0.0.1", 8888}));
+  EXPECT_EQ(options->admin_listen, (config::HostPort{"127.0.0.1", 8889}));
+  EXPECT_EQ(options->answer, service::AnswerMode::kAuto);
   EXPECT_EQ(options->kubernetes_minor, 36);
   EXPECT_EQ(options->api_timeout, std::chrono::seconds(1));
-  EXPECT_EQ(options->log.level, LogLevel::kInfo);
-  EXPECT_EQ(options->log.format, LogFormat::kText);
+  EXPECT_EQ(options->log.level, service::LogLevel::kInfo);
+  EXPECT_EQ(options->log.format, obs::LogFormat::kText);
   EXPECT_TRUE(options->cluster.empty() && options->scheduler_names.empty());
   EXPECT_EQ(options->policy + options->kubeconfig + options->tls_cert, "");
 }
@@ -79,11 +79,11 @@ constexpr const char* kFull =
     "logFormat: json\n"
     "limits: {maxNodes: 7, drainMs: 0}\n";
 
-void expect_full(const Options& options) {
-  EXPECT_EQ(options.listen, (HostPort{"0.0.0.0", 0}));
-  EXPECT_EQ(options.admin_listen, (HostPort{"::1", 9}));
+void expect_full(const config::Options& options) {
+  EXPECT_EQ(options.listen, (config::HostPort{"0.0.0.0", 0}));
+  EXPECT_EQ(options.admin_listen, (config::HostPort{"::1", 9}));
   EXPECT_EQ(options.policy, "p.yaml");
-  EXPECT_EQ(options.answer, AnswerMode::kWinner);
+  EXPECT_EQ(options.answer, service::AnswerMode::kWinner);
   EXPECT_EQ(options.cluster, (std::vector<std::string>{"a.json", "b.json"}));
   EXPECT_EQ(options.kubernetes_minor, 38);
   EXPECT_EQ(options.scheduler_names, (std::vector<std::string>{"snug", "other"}));
@@ -92,13 +92,13 @@ void expect_full(const Options& options) {
   EXPECT_EQ(options.tls_key, "k.pem");
   EXPECT_EQ(options.client_ca, "ca.pem");
   EXPECT_TRUE(options.leader_elect);
-  EXPECT_EQ(options.lease, (LeaseName{"gpu", "snug"}));
-  EXPECT_EQ(options.scheduler_lease, (LeaseName{"kube-system", "kube-scheduler"}));
-  EXPECT_EQ(options.log.level, LogLevel::kWarn);
-  EXPECT_EQ(options.log.format, LogFormat::kJson);
+  EXPECT_EQ(options.lease, (leader::LeaseName{"gpu", "snug"}));
+  EXPECT_EQ(options.scheduler_lease, (leader::LeaseName{"kube-system", "kube-scheduler"}));
+  EXPECT_EQ(options.log.level, service::LogLevel::kWarn);
+  EXPECT_EQ(options.log.format, obs::LogFormat::kJson);
   EXPECT_EQ(options.limits.max_nodes, 7);
   EXPECT_EQ(options.limits.drain_ms, 0);
-  EXPECT_EQ(options.limits.max_intents, Limits{}.max_intents);
+  EXPECT_EQ(options.limits.max_intents, base::Limits{}.max_intents);
 }
 
 TEST(OptionsTest, EverySettingIsAKeyOfTheFile) {
@@ -180,7 +180,7 @@ TEST(OptionsTest, AFlagIsItsKeyInKebabCase) {
                                                       {"schedulerLease", "--scheduler-lease"},
                                                       {"logLevel", "--log-level"},
                                                       {"logFormat", "--log-format"}};
-  for (const OptionRow& row : option_rows()) {
+  for (const config::OptionRow& row : config::option_rows()) {
     ASSERT_TRUE(kebab.contains(row.key)) << row.key;
     const std::string& flag = kebab.at(row.key);
     const std::string value = good_value(row.key);
@@ -229,7 +229,7 @@ TEST(OptionsTest, FlagsWinOverTheFile) {
   const auto options = read({"--config", file.path(), "--answer", "all", "--cluster", "c.json",
                              "--limits", "maxNodes=8", "--api-timeout", "2s"});
   ASSERT_TRUE(options.has_value()) << options.error().message;
-  EXPECT_EQ(options->answer, AnswerMode::kAll);
+  EXPECT_EQ(options->answer, service::AnswerMode::kAll);
   EXPECT_EQ(options->cluster, std::vector<std::string>{"c.json"});
   EXPECT_EQ(options->limits.max_nodes, 8);
   EXPECT_EQ(options->limits.drain_ms, 0);
@@ -242,14 +242,15 @@ TEST(OptionsTest, HelpAndVersionAreTextsToShow) {
   ASSERT_TRUE(help.has_value());
   for (const char* word : {"--config", "--admin-listen", "--scheduler-names", "--limits",
                            "winner|all|advise|auto", "--leader-elect"}) {
-    EXPECT_NE(help->show.find(word), std::string::npos) << word;
+    EXPECT_NE(help->print_and_exit.find(word), std::string::npos) << word;
   }
-  EXPECT_NE(help->show.find("-h,--help "), std::string::npos) << help->show;
-  EXPECT_NE(help->show.find("--leader-elect true|false  "), std::string::npos) << help->show;
+  EXPECT_NE(help->print_and_exit.find("-h,--help "), std::string::npos) << help->print_and_exit;
+  EXPECT_NE(help->print_and_exit.find("--leader-elect true|false  "), std::string::npos)
+      << help->print_and_exit;
   const auto version = read({"--version"});
   ASSERT_TRUE(version.has_value());
-  EXPECT_EQ(version->show.find("snug-extender "), 0U);
-  EXPECT_EQ(version->show.back(), '\n');
+  EXPECT_EQ(version->print_and_exit.find("snug-extender "), 0U);
+  EXPECT_EQ(version->print_and_exit.back(), '\n');
 }
 
 struct Refused {
@@ -264,7 +265,7 @@ class FlagRefusedTest : public testing::TestWithParam<Refused> {};
 TEST_P(FlagRefusedTest, NamesTheFlagAndWhatIsAllowed) {
   const auto options = read(GetParam().flags);
   ASSERT_FALSE(options.has_value());
-  EXPECT_EQ(options.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(options.error().code, base::ErrorCode::kInvalid);
   EXPECT_NE(options.error().message.find(GetParam().message), std::string::npos)
       << options.error().message;
 }
@@ -382,7 +383,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedYaml{with("limits: {maxNodes: [7]}"), "c.yaml:2:20: maxNodes must be an integer"}));
 
 TEST(OptionsTest, EveryLimitCanBeSetToItsBounds) {
-  for (const LimitRow& row : limit_rows()) {
+  for (const base::LimitRow& row : base::limit_rows()) {
     for (const std::int64_t value : {row.smallest, row.largest}) {
       const auto options =
           read_yaml(with("limits: {" + std::string(row.key) + ": " + std::to_string(value) + "}"));
@@ -395,9 +396,9 @@ TEST(OptionsTest, EveryLimitCanBeSetToItsBounds) {
 
 TEST(OptionsTest, APortThatOthersReachIsOpenToAllUnlessItAsksForACertificate) {
   const auto open = [](const std::string& listen, const std::string& client_ca) {
-    Options options = *read({"--listen", listen});
+    config::Options options = *read({"--listen", listen});
     options.client_ca = client_ca;
-    return open_to_all(options);
+    return config::is_reachable_unauthenticated(options);
   };
   for (const char* listen : {"127.0.0.1:1", "127.8.9.1:1", "localhost:1", "[::1]:1"}) {
     EXPECT_FALSE(open(listen, "")) << listen;
@@ -413,19 +414,19 @@ TEST(OptionsTest, TheFileIsBounded) {
     const std::string start = with("# ");
     return start + std::string(static_cast<std::size_t>(bytes) - start.size(), '\n');
   };
-  const ConfigFile largest(padded_to(Limits{}.max_config_bytes));
+  const ConfigFile largest(padded_to(base::Limits{}.max_config_bytes));
   const auto read_largest = read({"--config", largest.path()});
   EXPECT_TRUE(read_largest.has_value()) << read_largest.error().message;
-  const ConfigFile larger(padded_to(Limits{}.max_config_bytes + 1));
+  const ConfigFile larger(padded_to(base::Limits{}.max_config_bytes + 1));
   const auto refused = read({"--config", larger.path()});
   ASSERT_FALSE(refused.has_value());
-  EXPECT_EQ(refused.error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(refused.error().code, base::ErrorCode::kTooLarge);
 }
 
 TEST(OptionsTest, TextMayStandInQuotesInTheFile) {
   const auto options = read_yaml(with("answer: 'all'\napiTimeout: \"2s\"\ncluster: ['a']"));
   ASSERT_TRUE(options.has_value()) << options.error().message;
-  EXPECT_EQ(options->answer, AnswerMode::kAll);
+  EXPECT_EQ(options->answer, service::AnswerMode::kAll);
   EXPECT_EQ(options->api_timeout, std::chrono::seconds(2));
   EXPECT_EQ(options->cluster, std::vector<std::string>{"a"});
 }

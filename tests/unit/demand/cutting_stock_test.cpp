@@ -15,7 +15,7 @@
 namespace snug::cutting_stock_test {
 namespace {
 
-using Shares = std::vector<ShareDemand>;
+using Shares = std::vector<demand::ShareDemand>;
 using Cut = std::vector<std::int64_t>;  // how often each size
 
 constexpr double kNear = 1e-6;
@@ -24,7 +24,7 @@ constexpr double kNear = 1e-6;
 void add_cuts(const Shares& shares, std::int64_t room, Cut& cut, std::vector<Cut>& cuts) {
   if (cut.size() == shares.size()) {
     const bool maximal = std::ranges::none_of(
-        shares, [room](const ShareDemand& share) { return share.size <= room; });
+        shares, [room](const demand::ShareDemand& share) { return share.size <= room; });
     if (maximal) cuts.push_back(cut);
     return;
   }
@@ -154,7 +154,7 @@ Shares draw_shares(Random& random, std::int64_t most, std::int64_t smallest) {
 
 std::string text_of(const Shares& shares) {
   std::string text;
-  for (const ShareDemand& share : shares) {
+  for (const demand::ShareDemand& share : shares) {
     text += std::to_string(share.size) + " x" + std::to_string(share.pods) + "  ";
   }
   return text;
@@ -181,7 +181,7 @@ TEST(CuttingStockPricesTest, OfAFewSizesAreWhatOneWorksOutByHand) {
            {"more than enough", {{810, 100}, {190, 1000}}, {0.8, 0.2}},
            {"two that never share", {{700, 5}, {600, 9}}, {1, 1}},
            {"one that divides the other", {{250, 400}, {500, 10}}, {0.25, 0.5}}}) {
-    const std::vector<double> prices = cutting_stock_prices(row.shares);
+    const std::vector<double> prices = demand::cutting_stock_prices(row.shares);
     ASSERT_EQ(prices.size(), row.prices.size()) << row.why;
     for (std::size_t i = 0; i < prices.size(); ++i) {
       EXPECT_NEAR(prices[i], row.prices[i], kNear) << row.why << ", size " << row.shares[i].size;
@@ -198,7 +198,7 @@ TEST(CuttingStockPricesTest, AreWithinEveryCutAndTheMostThatThatAllows) {
     }
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + text_of(shares));
     const std::vector<Cut> cuts = cuts_of(shares);
-    const std::vector<double> prices = cutting_stock_prices(shares);
+    const std::vector<double> prices = demand::cutting_stock_prices(shares);
     for (const double price : prices) ASSERT_GE(price, 0);
     double dearest = 0;
     for (const Cut& cut : cuts) dearest = std::max(dearest, worth_of(cut, prices));
@@ -210,9 +210,9 @@ TEST(CuttingStockPricesTest, AreWithinEveryCutAndTheMostThatThatAllows) {
 
 /// GPUs that one needs by putting each pod, the largest first, where it fits first.
 double first_fit(Shares shares) {
-  std::ranges::sort(shares, std::ranges::greater{}, &ShareDemand::size);
+  std::ranges::sort(shares, std::ranges::greater{}, &demand::ShareDemand::size);
   std::vector<std::int64_t> left;
-  for (const ShareDemand& share : shares) {
+  for (const demand::ShareDemand& share : shares) {
     for (double pod = 0; pod < share.pods; ++pod) {
       const auto room =
           std::ranges::find_if(left, [&](std::int64_t milli) { return milli >= share.size; });
@@ -231,16 +231,17 @@ TEST(CuttingStockPricesTest, OfManySizesLieBetweenWhatThePodsAskForAndAPackingOf
     Random random(seed);
     const Shares shares = draw_shares(random, 12, 1);
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + text_of(shares));
-    const std::vector<double> prices = cutting_stock_prices(shares);
-    ASSERT_LE(knapsack_values(shares, prices).back(), 1 + kNear);
+    const std::vector<double> prices = demand::cutting_stock_prices(shares);
+    ASSERT_LE(demand::knapsack_values(shares, prices).back(), 1 + kNear);
     double asked = 0;
-    for (const ShareDemand& share : shares) {
+    for (const demand::ShareDemand& share : shares) {
       asked += share.pods * static_cast<double>(share.size) / 1000;
     }
     const double sum = total(shares, prices);
     EXPECT_GE(sum, asked * (1 - kNear));
     EXPECT_LE(sum, first_fit(shares) * (1 + kNear));
-    EXPECT_EQ(cutting_stock_prices(shares), prices) << "the same question has the same answer";
+    EXPECT_EQ(demand::cutting_stock_prices(shares), prices)
+        << "the same question has the same answer";
   }
 }
 
@@ -253,7 +254,7 @@ TEST(KnapsackValuesTest, IsTheBestCutOfTheRoom) {
       prices.push_back(static_cast<double>(random.draw(1000)) / 1000);
     }
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + text_of(shares));
-    const std::vector<double> worth = knapsack_values(shares, prices);
+    const std::vector<double> worth = demand::knapsack_values(shares, prices);
     ASSERT_EQ(worth.size(), 1001U);
     for (int i = 0; i < 12; ++i) {
       const std::int64_t room = i == 0 ? 0 : i == 1 ? 1000 : random.draw(1001);
@@ -265,7 +266,7 @@ TEST(KnapsackValuesTest, IsTheBestCutOfTheRoom) {
 }
 
 TEST(KnapsackValuesTest, WhereNothingIsSoldNoRoomIsWorthAnything) {
-  EXPECT_EQ(knapsack_values({}, {}), std::vector<double>(1001, 0));
+  EXPECT_EQ(demand::knapsack_values({}, {}), std::vector<double>(1001, 0));
 }
 
 }  // namespace

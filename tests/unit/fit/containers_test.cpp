@@ -13,14 +13,14 @@
 namespace snug::containers_test {
 namespace {
 
-HoldingPtr held(int gpu, std::int64_t memory, std::int64_t compute,
-                GpuMode mode = GpuMode::kTimeSlicing) {
-  ReservedDevice device = make_share(gpu, memory, compute);
+model::HoldingPtr held(int gpu, std::int64_t memory, std::int64_t compute,
+                       model::GpuMode mode = model::GpuMode::kTimeSlicing) {
+  model::ReservedDevice device = make_share(gpu, memory, compute);
   device.mode = mode;
   return make_holding("h" + std::to_string(gpu), "n1", {device});
 }
 
-HoldingPtr held_whole(int gpu) {
+model::HoldingPtr held_whole(int gpu) {
   return make_holding("w" + std::to_string(gpu), "n1", {make_whole_device(gpu, 40960)});
 }
 
@@ -170,8 +170,8 @@ TEST(FitContainersTest, ModelsAreChosenWithinABox) {
 
 TEST(FitContainersTest, IsolationOpensAnEmptyGpuAndAcceptsAUsedOne) {
   constexpr std::string_view kMpsFirst = "n1: A 40960 modes=mps+time-slicing";
-  const std::vector<HoldingPtr> sliced = {held(0, 1024, 25)};
-  const std::vector<HoldingPtr> mps = {held(0, 1024, 25, GpuMode::kMps)};
+  const std::vector<model::HoldingPtr> sliced = {held(0, 1024, 25)};
+  const std::vector<model::HoldingPtr> mps = {held(0, 1024, 25, model::GpuMode::kMps)};
   check({{"any opens the first mode for shares", kMpsFirst, {}, "app 0.5", "0m"},
          {"another if asked", kMpsFirst, {}, "app 0.5 time-slicing", "0"},
          {"one that the operator does not allow", kOne, {}, "app 0.5 mps", "WrongMode"},
@@ -203,7 +203,8 @@ TEST(FitContainersTest, IsolationOpensAnEmptyGpuAndAcceptsAUsedOne) {
 }
 
 TEST(FitContainersTest, AVanishedGpuMayHaveServedAnything) {
-  const std::vector<HoldingPtr> gone = {make_holding("v", "n1", {make_whole_device(7, 40960)})};
+  const std::vector<model::HoldingPtr> gone = {
+      make_holding("v", "n1", {make_whole_device(7, 40960)})};
   constexpr std::string_view kMig = "n1: A 40960 mig";
   check({{"a share", kMig, gone, "app 0.5", "Unhealthy"},
          {"a share by isolation", kMig, gone, "app 0.5 mps", "Unhealthy"},
@@ -215,64 +216,70 @@ TEST(FitContainersTest, AVanishedGpuMayHaveServedAnything) {
 }
 
 TEST(PodChargeTest, WhatAContainerHasTwiceAddsUp) {
-  PodCharge charge;
-  charge.add(ContainerKind::kInit, 1, {{100}, {200}});
-  charge.add(ContainerKind::kInit, 1, {{100}, {200}});
-  charge.add(ContainerKind::kSidecar, 0, {{10}, {20}});
-  charge.add(ContainerKind::kApp, 2, {{1}, {400}});
-  EXPECT_EQ(charge.total(), (Charge{{210}, {420}}));
+  fit::PodCharge charge;
+  charge.add(model::ContainerType::kInit, 1, {{100}, {200}});
+  charge.add(model::ContainerType::kInit, 1, {{100}, {200}});
+  charge.add(model::ContainerType::kSidecar, 0, {{10}, {20}});
+  charge.add(model::ContainerType::kApp, 2, {{1}, {400}});
+  EXPECT_EQ(charge.total(), (fit::Charge{{210}, {420}}));
 }
 
 /// Nodes of so many GPUs, each of a model of its own; in a ledger they have numbers.
-NodeStatePtr node_of_models(int gpus, int first_number) {
-  auto node = std::make_shared<NodeInventory>();
+model::NodeStatePtr node_of_models(int gpus, int first_number) {
+  auto node = std::make_shared<model::NodeInventory>();
   node->name = "n";
   for (int i = 0; i < gpus; ++i) {
-    GpuInfo& gpu = node->gpus.emplace_back(GpuInfo{.index = i,
-                                                   .model = "M" + std::to_string(i),
-                                                   .memory = {40960},
-                                                   .modes = {GpuMode::kTimeSlicing}});
-    if (first_number > 0) gpu.model_number = static_cast<std::uint8_t>(first_number + i);
+    model::GpuInfo& gpu =
+        node->gpus.emplace_back(model::GpuInfo{.index = i,
+                                               .model = "M" + std::to_string(i),
+                                               .memory = {40960},
+                                               .allowed_modes = {model::GpuMode::kTimeSlicing}});
+    if (first_number > 0) gpu.model_id = static_cast<std::uint8_t>(first_number + i);
   }
-  return add_up(std::move(node), {});
+  return fit::build_node_state(std::move(node), {});
 }
 
 TEST(FitContainersTest, NamesOfCardsThatAreReadForAProfileAreCounted) {
-  const GpuRequest request = make_profile_ask("1g.5gb");
-  FitMemo memo(request);
-  PlacementList options;
-  EXPECT_EQ(fit(*node_of_models(64, 0), {}, memo, options), ReasonCode::kNoProfile);
+  const model::GpuRequest request = make_slice_request("1g.5gb");
+  fit::FitMemo memo(request);
+  model::PlacementList options;
+  EXPECT_EQ(fit::fit(*node_of_models(64, 0), {}, memo, options), model::ReasonCode::kNoProfile);
   const std::int64_t each = memo.steps();
   EXPECT_GE(each, 64) << "each name counts towards the bound of a call";
-  auto alike = std::make_shared<NodeInventory>();
+  auto alike = std::make_shared<model::NodeInventory>();
   alike->name = "n1";
   for (int i = 0; i < 64; ++i) {
-    alike->gpus.push_back(
-        {.index = i, .model = "NVIDIA-L40S", .memory = {46068}, .modes = {GpuMode::kTimeSlicing}});
+    alike->gpus.push_back({.index = i,
+                           .model = "NVIDIA-L40S",
+                           .memory = {46068},
+                           .allowed_modes = {model::GpuMode::kTimeSlicing}});
   }
-  EXPECT_EQ(fit(*add_up(std::move(alike), {}), {}, memo, options), ReasonCode::kNoProfile);
+  EXPECT_EQ(fit::fit(*fit::build_node_state(std::move(alike), {}), {}, memo, options),
+            model::ReasonCode::kNoProfile);
   EXPECT_GT(memo.steps(), each);
   EXPECT_LE(memo.steps(), each + 2) << "one of 64 GPUs of one card";
 }
 
 TEST(FitContainersTest, AModelWithANumberIsComparedOnce) {
   for (const std::int64_t containers : {1, 3}) {
-    GpuRequest request = make_fraction(100);
+    model::GpuRequest request = make_fraction(100);
     request.containers.resize(static_cast<std::size_t>(containers), request.containers.front());
-    for (ContainerRequest& asked : request.containers) asked.models.wanted = {"m3", "m5"};
-    FitMemo memo(request);
-    PlacementList options;
-    const NodeStatePtr numbered = node_of_models(8, 1);
-    EXPECT_EQ(fit(*numbered, {}, memo, options), ReasonCode::kNone);
+    for (model::ContainerRequest& asked : request.containers) asked.models.included = {"m3", "m5"};
+    fit::FitMemo memo(request);
+    model::PlacementList options;
+    const model::NodeStatePtr numbered = node_of_models(8, 1);
+    EXPECT_EQ(fit::fit(*numbered, {}, memo, options), model::ReasonCode::kNone);
     for (std::size_t i = 0; i < options.size(); ++i) {
-      for (const DeviceTake& take : options[i].takes) EXPECT_TRUE(take.gpu == 3 || take.gpu == 5);
+      for (const model::DeviceAllocation& allocation : options[i].allocations)
+        EXPECT_TRUE(allocation.gpu == 3 || allocation.gpu == 5);
     }
     const std::int64_t steps = memo.steps();
     EXPECT_GE(steps, 8);
-    for (ContainerRequest& asked : request.containers) asked.models.wanted = {"none"};
-    EXPECT_EQ(fit(*numbered, {}, memo, options), ReasonCode::kNone) << "it has been compared";
-    const NodeStatePtr unnumbered = node_of_models(8, 0);
-    EXPECT_EQ(fit(*unnumbered, {}, memo, options), ReasonCode::kModelExcluded);
+    for (model::ContainerRequest& asked : request.containers) asked.models.included = {"none"};
+    EXPECT_EQ(fit::fit(*numbered, {}, memo, options), model::ReasonCode::kNone)
+        << "it has been compared";
+    const model::NodeStatePtr unnumbered = node_of_models(8, 0);
+    EXPECT_EQ(fit::fit(*unnumbered, {}, memo, options), model::ReasonCode::kModelExcluded);
     EXPECT_GE(memo.steps() - steps, 8) << "each anew, and counted";
   }
 }

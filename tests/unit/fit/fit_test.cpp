@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "support/states.hpp"
+#include "support/node_states.hpp"
 
 namespace snug::fit_test {
 namespace {
@@ -13,25 +13,25 @@ namespace {
 struct Row {
   std::string_view why;
   std::string_view node;
-  std::vector<HoldingPtr> holdings;
-  GpuRequest request;
+  std::vector<model::HoldingPtr> holdings;
+  model::GpuRequest request;
   std::string_view expected;  // the GPUs of each option, or the reason
 };
 
 /// `0 1 3`: three options of one GPU each; `0+1`: one of two; `-`: one without devices.
-std::string fit_text(const NodeState& node, const GpuRequest& request) {
+std::string fit_text(const model::NodeState& node, const model::GpuRequest& request) {
   const auto [result, options] = fit_all(node, request);
-  if (result != ReasonCode::kNone) {
+  if (result != model::ReasonCode::kNone) {
     EXPECT_TRUE(options.empty());
-    return std::string(reason(result).code);
+    return std::string(model::reason_row(result).code);
   }
   EXPECT_FALSE(options.empty());
   std::string text;
-  for (const Placement& option : options) {
+  for (const model::Placement& option : options) {
     if (!text.empty()) text += " ";
-    if (option.takes.empty()) text += "-";
-    for (std::size_t i = 0; i < option.takes.size(); ++i) {
-      text += (i > 0 ? "+" : "") + std::to_string(option.takes[i].gpu);
+    if (option.allocations.empty()) text += "-";
+    for (std::size_t i = 0; i < option.allocations.size(); ++i) {
+      text += (i > 0 ? "+" : "") + std::to_string(option.allocations[i].gpu);
     }
   }
   return text;
@@ -39,21 +39,21 @@ std::string fit_text(const NodeState& node, const GpuRequest& request) {
 
 void check(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
-    const NodeStatePtr node = make_state(row.node, row.holdings);
+    const model::NodeStatePtr node = make_state(row.node, row.holdings);
     EXPECT_EQ(fit_text(*node, row.request), row.expected) << row.why;
   }
 }
 
-HoldingPtr held(int gpu, std::int64_t memory, std::int64_t compute) {
+model::HoldingPtr held(int gpu, std::int64_t memory, std::int64_t compute) {
   return make_holding("h" + std::to_string(gpu), "n1", {make_share(gpu, memory, compute)});
 }
 
-HoldingPtr held_whole(int gpu) {
+model::HoldingPtr held_whole(int gpu) {
   return make_holding("w" + std::to_string(gpu), "n1", {make_whole_device(gpu, 40960)});
 }
 
-HoldingPtr held_in(GpuMode mode, int gpu) {
-  ReservedDevice device = make_share(gpu, 1024, 25);
+model::HoldingPtr held_in(model::GpuMode mode, int gpu) {
+  model::ReservedDevice device = make_share(gpu, 1024, 25);
   device.mode = mode;
   return make_holding("m" + std::to_string(gpu), "n1", {device});
 }
@@ -102,39 +102,45 @@ TEST(FitTest, ShareAndWholeNeverMeetOnOneGpu) {
 
 TEST(FitTest, AGpuHasOneModeAtATime) {
   const std::string_view all = "n1: A 40960 modes=whole+time-slicing+mps";
-  const NodeStatePtr mps = make_state(all, {held_in(GpuMode::kMps, 0)});
-  const Fitted kept = fit_all(*mps, make_fraction(500));
+  const model::NodeStatePtr mps = make_state(all, {held_in(model::GpuMode::kMps, 0)});
+  const FitResult kept = fit_all(*mps, make_fraction(500));
   ASSERT_EQ(kept.options.size(), 1U);
-  EXPECT_EQ(kept.options[0].takes[0].mode, GpuMode::kMps) << "it keeps the mode it has";
-  const Fitted fresh = fit_all(*make_state(all), make_fraction(500));
+  EXPECT_EQ(kept.options[0].allocations[0].mode, model::GpuMode::kMps)
+      << "it keeps the mode it has";
+  const FitResult fresh = fit_all(*make_state(all), make_fraction(500));
   ASSERT_EQ(fresh.options.size(), 1U);
-  EXPECT_EQ(fresh.options[0].takes[0].mode, GpuMode::kTimeSlicing) << "the first sharing entry";
+  EXPECT_EQ(fresh.options[0].allocations[0].mode, model::GpuMode::kTimeSlicing)
+      << "the first sharing entry";
   check({{"a share beside a slice",
           all,
-          {held_in(GpuMode::kMig, 0)},
+          {held_in(model::GpuMode::kMig, 0)},
           make_fraction(500),
           "Unhealthy"},
-         {"a whole beside a slice", all, {held_in(GpuMode::kMig, 0)}, make_whole(1), "Unhealthy"},
+         {"a whole beside a slice",
+          all,
+          {held_in(model::GpuMode::kMig, 0)},
+          make_whole(1),
+          "Unhealthy"},
          {"the operator no longer allows the mode it is in",
           "n1: A 40960 modes=whole",
-          {held_in(GpuMode::kTimeSlicing, 0)},
+          {held_in(model::GpuMode::kTimeSlicing, 0)},
           make_fraction(500),
           "WrongMode"},
          {"it was switched to MIG while it was shared",
           "n1: A 40960 mig",
-          {held_in(GpuMode::kTimeSlicing, 0)},
+          {held_in(model::GpuMode::kTimeSlicing, 0)},
           make_fraction(500),
           "WrongMode"},
          {"nor another one until it is empty",
           "n1: A 40960 modes=mps",
-          {held_in(GpuMode::kTimeSlicing, 0)},
+          {held_in(model::GpuMode::kTimeSlicing, 0)},
           make_fraction(500),
           "WrongMode"}});
 }
 
 TEST(FitTest, EveryReasonIsTrueOfTheNode) {
-  const HoldingPtr over = make_holding("o", "n1", {make_share(0, 50000, 10)});
-  const HoldingPtr vanished = make_holding("v", "n1", {make_whole_device(7, 40960)});
+  const model::HoldingPtr over = make_holding("o", "n1", {make_share(0, 50000, 10)});
+  const model::HoldingPtr vanished = make_holding("v", "n1", {make_whole_device(7, 40960)});
   check({{"larger than the GPU", "n1: T 16384 x2", {}, make_memory(16385), "TooLarge"},
          {"larger, though held", "n1: T 16384", {held_whole(0)}, make_memory(16385), "TooLarge"},
          {"absurdly large", "n1: T 16384", {}, make_memory(std::int64_t{1} << 43), "TooLarge"},
@@ -183,7 +189,7 @@ TEST(FitTest, TheNearestReasonIsGivenWhereGpusDiffer) {
 }
 
 TEST(FitTest, ANodeWithoutGpusIsRefusedForThat) {
-  const HoldingPtr vanished = make_holding("v", "n1", {make_whole_device(7, 40960)});
+  const model::HoldingPtr vanished = make_holding("v", "n1", {make_whole_device(7, 40960)});
   check({{"share", "n1:", {}, make_fraction(500), "NoGpu"},
          {"whole", "n1:", {}, make_whole(1), "NoGpu"},
          {"only a vanished one, share", "n1:", {vanished}, make_fraction(500), "NoGpu"},
@@ -221,8 +227,8 @@ TEST(FitTest, PoolsKeepKindsApart) {
 
 TEST(FitTest, AnAutoNodeHoldsOneKindAtATime) {
   const std::string_view node = "n1: A 40960 x2 | nvidia.com/gpu=2";
-  const HoldingPtr units = make_units_holding("k", "n1", 1);
-  const HoldingPtr unplaced = make_unplaced("u", "n1");
+  const model::HoldingPtr units = make_units_holding("k", "n1", 1);
+  const model::HoldingPtr unplaced = make_unplaced("u", "n1");
   check({{"share where the kubelet is", node, {units}, make_fraction(1), "OtherKind"},
          {"whole where the kubelet is", node, {units}, make_whole(1), "OtherKind"},
          {"units where shares are", node, {held(0, 1, 1)}, make_units(1), "OtherKind"},
@@ -235,9 +241,9 @@ TEST(FitTest, AnAutoNodeHoldsOneKindAtATime) {
 
 TEST(FitTest, KubeletUnitsAreCountedByResource) {
   const std::string_view node = "n1: A 40960 x4 | nvidia.com/gpu=4 nvidia.com/mig-1g.5gb=7";
-  GpuRequest both = make_units(2);
+  model::GpuRequest both = make_units(2);
   both.containers.push_back(make_units(3).containers.front());
-  GpuRequest mixed = make_units(4);
+  model::GpuRequest mixed = make_units(4);
   mixed.containers.push_back(make_units(8, "nvidia.com/mig-1g.5gb").containers.front());
   check({{"all", node, {}, make_units(4), "-"},
          {"more than all", node, {}, make_units(5), "TooLarge"},
@@ -276,8 +282,8 @@ TEST(FitTest, AResourceThatTheNodeDoesNotOfferIsTheWrongMode) {
 
 TEST(FitTest, UnitsOfUnhealthyGpusMayComeBack) {
   const std::string_view node = "n1: A 40960 x4 | nvidia.com/gpu=3/4 nvidia.com/mig-1g.5gb=6/7";
-  const HoldingPtr three = make_units_holding("k", "n1", 3);
-  GpuRequest both = make_units(1);
+  const model::HoldingPtr three = make_units_holding("k", "n1", 3);
+  model::GpuRequest both = make_units(1);
   both.containers.push_back(make_units(7, "nvidia.com/mig-1g.5gb").containers.front());
   check({{"what is allocatable", node, {}, make_units(3), "-"},
          {"what is allocatable is held", node, {three}, make_units(3), "NoRoom"},
@@ -289,21 +295,21 @@ TEST(FitTest, UnitsOfUnhealthyGpusMayComeBack) {
 }
 
 TEST(FitTest, AnOptionSaysWhatItTakes) {
-  const NodeStatePtr node = make_state("n1: A 40960, T 16384", {held(0, 1024, 25)});
-  const Fitted share = fit_all(*node, make_memory(3815));
+  const model::NodeStatePtr node = make_state("n1: A 40960, T 16384", {held(0, 1024, 25)});
+  const FitResult share = fit_all(*node, make_memory(3815));
   ASSERT_EQ(share.options.size(), 2U);
-  const DeviceTake& first = share.options[0].takes[0];
-  EXPECT_EQ(first.memory, MebiBytes{3815});
-  EXPECT_EQ(first.compute, MilliGpu{93});
-  EXPECT_EQ(first.room, 93 + 93);
-  EXPECT_EQ(first.mode, GpuMode::kTimeSlicing);
-  const DeviceTake& second = share.options[1].takes[0];
-  EXPECT_EQ(second.compute, MilliGpu{232}) << "a smaller GPU gives a larger part";
-  const Fitted whole = fit_all(*node, make_whole(1));
+  const model::DeviceAllocation& first = share.options[0].allocations[0];
+  EXPECT_EQ(first.memory, base::MebiBytes{3815});
+  EXPECT_EQ(first.compute, base::MilliGpu{93});
+  EXPECT_EQ(first.milli_sum, 93 + 93);
+  EXPECT_EQ(first.mode, model::GpuMode::kTimeSlicing);
+  const model::DeviceAllocation& second = share.options[1].allocations[0];
+  EXPECT_EQ(second.compute, base::MilliGpu{232}) << "a smaller GPU gives a larger part";
+  const FitResult whole = fit_all(*node, make_whole(1));
   ASSERT_EQ(whole.options.size(), 1U);
-  EXPECT_EQ(whole.options[0].takes[0].memory, MebiBytes{16384});
-  EXPECT_EQ(whole.options[0].takes[0].compute, kWholeGpu);
-  EXPECT_EQ(whole.options[0].takes[0].room, 2000);
+  EXPECT_EQ(whole.options[0].allocations[0].memory, base::MebiBytes{16384});
+  EXPECT_EQ(whole.options[0].allocations[0].compute, base::kWholeGpu);
+  EXPECT_EQ(whole.options[0].allocations[0].milli_sum, 2000);
 }
 
 }  // namespace

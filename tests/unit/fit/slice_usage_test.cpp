@@ -10,7 +10,7 @@
 
 #include "fit/plausible.hpp"
 #include "pods.hpp"
-#include "support/slices.hpp"
+#include "support/mig_nodes.hpp"
 
 namespace snug::slice_usage_test {
 namespace {
@@ -18,37 +18,38 @@ namespace {
 constexpr std::string_view kDynamic = "n1: A100 40960 mig | dynamic";
 constexpr std::string_view kStatic = "n1: A100 40960 mig slices=3g.20gb@4+2g.10gb@2+1g.5gb@0";
 
-const MigTable& a100() { return *card_named("A100-40GB").table; }
+const model::MigTable& a100() { return *card_named("A100-40GB").table; }
 
-ReservedDevice slice(std::string profile, int start) {
+model::ReservedDevice slice(std::string profile, int start) {
   return make_slice_device(0, a100(), std::move(profile), start);
 }
 
-ReservedDevice with_uuid(ReservedDevice device, std::string uuid) {
-  Slice slice = device.slice.value();
+model::ReservedDevice with_uuid(model::ReservedDevice device, std::string uuid) {
+  model::Slice slice = device.slice.value();
   slice.uuid = std::move(uuid);
   device.slice = std::move(slice);
   return device;
 }
 
-ReservedDevice sized(ReservedDevice device, int size) {
-  Slice slice = device.slice.value();
+model::ReservedDevice sized(model::ReservedDevice device, int size) {
+  model::Slice slice = device.slice.value();
   slice.size = size;
   device.slice = std::move(slice);
   return device;
 }
 
-ReservedDevice stating(ReservedDevice device, std::int64_t memory, std::int64_t compute) {
+model::ReservedDevice stating(model::ReservedDevice device, std::int64_t memory,
+                              std::int64_t compute) {
   device.memory = {memory};
   device.compute = {compute};
   return device;
 }
 
 /// A device for each pod, which asked for its profile.
-std::vector<HoldingPtr> pods(const std::vector<ReservedDevice>& devices) {
-  std::vector<HoldingPtr> holdings;
+std::vector<model::HoldingPtr> pods(const std::vector<model::ReservedDevice>& devices) {
+  std::vector<model::HoldingPtr> holdings;
   holdings.reserve(devices.size());
-  for (const ReservedDevice& device : devices) {
+  for (const model::ReservedDevice& device : devices) {
     holdings.push_back(make_slice_holding("p" + std::to_string(holdings.size()), "n1", device));
   }
   return holdings;
@@ -58,11 +59,11 @@ TEST(SliceUsageTest, ClosuresSayWhatIsWrong) {
   struct Row {
     std::string_view why;
     std::string_view node;
-    std::vector<ReservedDevice> devices;  // of one pod each
-    GpuClosure closure;
+    std::vector<model::ReservedDevice> devices;  // of one pod each
+    model::GpuClosure closure;
   };
-  using enum GpuClosure;
-  ReservedDevice nothing = slice("1g.5gb", 0);
+  using enum model::GpuClosure;
+  model::ReservedDevice nothing = slice("1g.5gb", 0);
   nothing.slice.reset();
   const std::vector<Row> rows = {
       {"beside each other", kDynamic, {slice("3g.20gb", 4), slice("4g.20gb", 0)}, kOpen},
@@ -99,27 +100,27 @@ TEST(SliceUsageTest, ClosuresSayWhatIsWrong) {
       {"no slice is named", kDynamic, {nothing}, kSuspect}};
   for (const Row& row : rows) {
     SCOPED_TRACE(row.why);
-    std::vector<HoldingPtr> holdings;
-    for (const ReservedDevice& device : row.devices) {
+    std::vector<model::HoldingPtr> holdings;
+    for (const model::ReservedDevice& device : row.devices) {
       const std::string uid = "p" + std::to_string(holdings.size());
       holdings.push_back(device.slice ? make_slice_holding(uid, "n1", device)
                                       : make_holding(uid, "n1", {device}));
     }
-    const NodeStatePtr node = make_state(row.node, holdings);
+    const model::NodeStatePtr node = make_state(row.node, holdings);
     EXPECT_EQ(node->gpus[0].closure, row.closure);
-    EXPECT_EQ(node->gpus[0].mode, GpuMode::kMig);
-    MebiBytes stated;
-    for (const ReservedDevice& device : row.devices) stated += device.memory;
+    EXPECT_EQ(node->gpus[0].mode, model::GpuMode::kMig);
+    base::MebiBytes stated;
+    for (const model::ReservedDevice& device : row.devices) stated += device.memory;
     EXPECT_GE(node->gpus[0].used_memory, stated) << "all holders stay counted";
-    EXPECT_TRUE(row.closure == kOpen || node->gpus[0].room == 0);
+    EXPECT_TRUE(row.closure == kOpen || node->gpus[0].free_milli_sum == 0);
   }
 }
 
 TEST(SliceUsageTest, WhatIsLeftIsCountedInMemorySlices) {
   struct Row {
     std::string_view node;
-    std::vector<ReservedDevice> devices;
-    AxisMask taken;
+    std::vector<model::ReservedDevice> devices;
+    model::AxisMask taken;
     std::int64_t memory;
     std::int64_t compute;
     std::int32_t left;
@@ -142,29 +143,30 @@ TEST(SliceUsageTest, WhatIsLeftIsCountedInMemorySlices) {
       {"n1: A100 40960 mig failed=7 | dynamic", {}, 0, 0, 0, 875},
       {"n1: A30 24576 mig | dynamic", {}, 0, 0, 0, 1000}};
   for (const Row& row : rows) {
-    const NodeStatePtr node = make_state(row.node, pods(row.devices));
-    const GpuState& gpu = node->gpus[0];
+    const model::NodeStatePtr node = make_state(row.node, pods(row.devices));
+    const model::GpuState& gpu = node->gpus[0];
     SCOPED_TRACE(describe(*node));
-    EXPECT_EQ(gpu.mig.taken, row.taken);
-    EXPECT_EQ(gpu.used_memory, MebiBytes{row.memory});
-    EXPECT_EQ(gpu.used_compute, MilliGpu{row.compute});
-    EXPECT_EQ(gpu.left, row.left);
-    EXPECT_EQ(gpu.room, 2 * row.left);
+    EXPECT_EQ(gpu.mig.taken_slices, row.taken);
+    EXPECT_EQ(gpu.used_memory, base::MebiBytes{row.memory});
+    EXPECT_EQ(gpu.used_compute, base::MilliGpu{row.compute});
+    EXPECT_EQ(gpu.free_milli, row.left);
+    EXPECT_EQ(gpu.free_milli_sum, 2 * row.left);
   }
 }
 
 /// `init 0.1 1g.5gb@6; app 3g.20gb 3g.20gb@4`: what each container asked, and the slice it has.
-HoldingPtr pod_with(std::string_view text) {
+model::HoldingPtr pod_with(std::string_view text) {
   auto holding = make_holding("p", "n1", {});
   holding->reservation.containers.clear();
   for (const std::string& container : split(text, ';')) {
     const std::size_t last = container.rfind(' ');
-    const GpuRequest request = make_asks(container.substr(0, last));
-    const Slice given = slices_named(container.substr(last + 1)).front();
-    const std::vector<ReservedDevice> devices = {slice(given.profile, given.start)};
-    holding->reservation.containers.push_back({.name = container, .request = "", .given = devices});
-    holding->asks.emplace_back(request.containers.front());
-    holding->kinds.push_back(request.containers.front().kind);
+    const model::GpuRequest request = make_asks(container.substr(0, last));
+    const model::Slice given = parse_slices(container.substr(last + 1)).front();
+    const std::vector<model::ReservedDevice> devices = {slice(given.profile, given.start)};
+    holding->reservation.containers.push_back(
+        {.name = container, .request_text = "", .assigned = devices});
+    holding->container_requests.emplace_back(request.containers.front());
+    holding->container_types.push_back(request.containers.front().type);
   }
   return holding;
 }
@@ -172,11 +174,11 @@ HoldingPtr pod_with(std::string_view text) {
 TEST(SliceUsageTest, ContainersOfOnePodShareASliceOnlyAsInitContainersMay) {
   struct Row {
     std::string_view pod;
-    GpuClosure closure;
+    model::GpuClosure closure;
     std::int64_t memory;
     std::int64_t compute;
   };
-  using enum GpuClosure;
+  using enum model::GpuClosure;
   const std::vector<Row> rows = {
       {"init 0.1 3g.20gb@4; app 0.5 3g.20gb@4", kOpen, 19968, 428},
       {"init 0.1 3g.20gb@4; init 0.2 3g.20gb@4; app 0.5 3g.20gb@4", kOpen, 19968, 428},
@@ -194,22 +196,22 @@ TEST(SliceUsageTest, ContainersOfOnePodShareASliceOnlyAsInitContainersMay) {
       {"app whole 7g.40gb@0", kSuspect, 40192, 1000}};
   for (const Row& row : rows) {
     SCOPED_TRACE(row.pod);
-    const NodeStatePtr node = make_state(kDynamic, {pod_with(row.pod)});
+    const model::NodeStatePtr node = make_state(kDynamic, {pod_with(row.pod)});
     EXPECT_EQ(node->gpus[0].closure, row.closure);
-    EXPECT_EQ(node->gpus[0].used_memory, MebiBytes{row.memory});
-    EXPECT_EQ(node->gpus[0].used_compute, MilliGpu{row.compute});
+    EXPECT_EQ(node->gpus[0].used_memory, base::MebiBytes{row.memory});
+    EXPECT_EQ(node->gpus[0].used_compute, base::MilliGpu{row.compute});
   }
 }
 
 TEST(SliceUsageTest, ASliceIsTheSameUnderEitherSpelling) {
-  const MigTable& card = *card_named("A100-80GB").table;
+  const model::MigTable& card = *card_named("A100-80GB").table;
   for (const std::string_view listed : {"7g.80gb", "7g.79gb"}) {
     for (const std::string_view held : {"7g.80gb", "7g.79gb"}) {
       SCOPED_TRACE(std::string(listed) + " listed, held as " + std::string(held));
       const std::string node = "n1: A100 81920 mig slices=" + std::string(listed) + "@0";
-      const NodeStatePtr state = make_state(
+      const model::NodeStatePtr state = make_state(
           node, {make_slice_holding("p", "n1", make_slice_device(0, card, std::string(held), 0))});
-      EXPECT_EQ(state->gpus[0].closure, GpuClosure::kOpen);
+      EXPECT_EQ(state->gpus[0].closure, model::GpuClosure::kOpen);
     }
   }
 }
@@ -230,22 +232,23 @@ TEST(SlicePlausibleTest, ASliceServesWhatWasAskedAsDriversHaveIt) {
       {"7g.40gb", "app 0.999 100%", true}, {"7g.40gb", "app whole", false},
       {"3g.20gb", "app 0.5 mig", true}};
   for (const Row& row : rows) {
-    const auto profile = static_cast<std::uint16_t>(a100().find(row.profile).value_or(99));
-    EXPECT_EQ(plausible(a100(), profile, make_asks(row.asks).containers.front()), row.plausible)
+    const auto profile = static_cast<std::uint16_t>(a100().find_profile(row.profile).value_or(99));
+    EXPECT_EQ(fit::plausible(a100(), profile, make_asks(row.asks).containers.front()),
+              row.plausible)
         << row.profile << " for " << row.asks;
   }
-  EXPECT_FALSE(plausible(a100(), 0, make_units(1).containers.front()));
+  EXPECT_FALSE(fit::plausible(a100(), 0, make_units(1).containers.front()));
 }
 
 TEST(SlicePlausibleTest, ItsMemoryMayBeAnEighthOffAndItsComputeNot) {
-  const Charge today{.memory = {8000}, .compute = {285}};
-  EXPECT_TRUE(plausible(today, today));
-  EXPECT_TRUE(plausible(today, {{7000}, {285}}));
-  EXPECT_TRUE(plausible(today, {{9000}, {285}}));
-  EXPECT_FALSE(plausible(today, {{6999}, {285}}));
-  EXPECT_FALSE(plausible(today, {{9001}, {285}}));
-  EXPECT_FALSE(plausible(today, {{8000}, {284}}));
-  EXPECT_FALSE(plausible(today, {{8000}, {286}}));
+  const fit::Charge today{.memory = {8000}, .compute = {285}};
+  EXPECT_TRUE(fit::plausible(today, today));
+  EXPECT_TRUE(fit::plausible(today, {{7000}, {285}}));
+  EXPECT_TRUE(fit::plausible(today, {{9000}, {285}}));
+  EXPECT_FALSE(fit::plausible(today, {{6999}, {285}}));
+  EXPECT_FALSE(fit::plausible(today, {{9001}, {285}}));
+  EXPECT_FALSE(fit::plausible(today, {{8000}, {284}}));
+  EXPECT_FALSE(fit::plausible(today, {{8000}, {286}}));
 }
 
 }  // namespace

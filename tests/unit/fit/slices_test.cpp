@@ -1,6 +1,4 @@
 // What a GPU in MIG mode gives to whom: the profile and the place, and why not.
-#include "support/slices.hpp"
-
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "pods.hpp"
+#include "support/mig_nodes.hpp"
 
 namespace snug::slices_test {
 namespace {
@@ -20,15 +19,15 @@ constexpr std::string_view kTwo = "n1: A100 40960 mig x2 | dynamic";
 constexpr std::string_view kBalanced =
     "n1: A100 40960 mig slices=3g.20gb@4+2g.10gb@2+1g.5gb@1+1g.5gb@0";
 
-const MigTable& a100() { return *card_named("A100-40GB").table; }
+const model::MigTable& a100() { return *card_named("A100-40GB").table; }
 
-HoldingPtr held(int gpu, std::string profile, int start) {
+model::HoldingPtr held(int gpu, std::string profile, int start) {
   const std::string uid = "h" + std::to_string(gpu) + "-" + std::to_string(start);
   return make_slice_holding(uid, "n1", make_slice_device(gpu, a100(), std::move(profile), start));
 }
 
 /// Beside these, 1g.5gb has room at 3 alone.
-std::vector<HoldingPtr> nearly_full() {
+std::vector<model::HoldingPtr> nearly_full() {
   return {held(0, "2g.10gb", 0), held(0, "1g.5gb", 2), held(0, "3g.20gb", 4)};
 }
 
@@ -72,19 +71,19 @@ TEST(FitSlicesTest, ARequestGetsTheSmallestProfileThatServesIt) {
                                  {kRtx, "app 1g.24gb-me", "1g.24gb-me"},
                                  {"n1: A100 81920 mig | dynamic", "app 7g.79gb", "7g.80gb"}};
   for (const Row& row : rows) {
-    const NodeStatePtr node = make_state(row.node);
-    const Fitted fitted = fit_all(*node, make_asks(row.asks));
+    const model::NodeStatePtr node = make_state(row.node);
+    const FitResult fitted = fit_all(*node, make_asks(row.asks));
     ASSERT_FALSE(fitted.options.empty()) << row.asks;
-    const DeviceTake& take = fitted.options.front().takes.front();
-    const MigTable& table = *node->gpus[0].info->mig_table;
-    const MigProfile& profile = table.profiles[take.slice.profile];
+    const model::DeviceAllocation& allocation = fitted.options.front().allocations.front();
+    const model::MigTable& table = *node->gpus[0].info->mig_table;
+    const model::MigProfile& profile = table.profiles[allocation.slice.profile];
     EXPECT_EQ(profile.name, row.profile) << row.asks;
     EXPECT_EQ(fitted.options.size(), profile.starts.size()) << row.asks;
-    EXPECT_EQ(take.mode, GpuMode::kMig);
-    EXPECT_EQ(take.memory, profile.memory);
-    EXPECT_EQ(take.compute.value, 1000 * profile.compute / table.compute);
-    EXPECT_EQ(take.milli, 1000 * profile.size / table.axis);
-    EXPECT_EQ(take.room, 2 * take.milli);
+    EXPECT_EQ(allocation.mode, model::GpuMode::kMig);
+    EXPECT_EQ(allocation.memory, profile.memory);
+    EXPECT_EQ(allocation.compute.value, 1000 * profile.compute_slices / table.compute_slices);
+    EXPECT_EQ(allocation.milli, 1000 * profile.size / table.memory_slices);
+    EXPECT_EQ(allocation.milli_sum, 2 * allocation.milli);
   }
 }
 
@@ -247,8 +246,8 @@ TEST(FitSlicesTest, WhatADevicePluginOffersIsNotSnugs) {
 }
 
 TEST(FitSlicesTest, EnforcementIsForSharesOfGpusThatHaveNoWalls) {
-  const SharingRules rules({{{"*"}, {.require_enforcement = true}}});
-  const Tenant tenant{.name_space = "default", .rules = &rules};
+  const model::SharingRules rules({{{"*"}, {.require_enforcement = true}}});
+  const fit::Tenant tenant{.name_space = "default", .rules = &rules};
   constexpr std::string_view kMixed = "n1: A100 40960, A100 40960 mig | dynamic";
   check({{"a slice", kCard, {}, "app 4g.20gb", "0:4g.20gb@0", tenant},
          {"a share as a slice", kMixed, {}, "app 0.5", "1:3g.20gb@4 1:3g.20gb@0", tenant},
@@ -283,7 +282,7 @@ TEST(FitSlicesTest, EnforcementIsForSharesOfGpusThatHaveNoWalls) {
 
 TEST(FitSlicesTest, ACapIsOnTheComputeOfSlices) {
   const auto capped = [](std::int64_t milli) {
-    return Tenant{.name_space = "x", .cap_left = milli};
+    return fit::Tenant{.name_space = "x", .cap_remaining = milli};
   };
   check({{"3/7", kCard, {}, "app 0.5", "0:3g.20gb@4 0:3g.20gb@0", capped(428)},
          {"a thousandth less", kCard, {}, "app 0.5", "CapReached", capped(427)},
@@ -368,7 +367,7 @@ TEST(FitSlicesTest, APlainInitContainerUsesTheSliceOfAnAppThatHasWhatItNeeds) {
           {held(0, "2g.10gb", 2)},
           "init 9000; init 0.5; app 0.1",
           "CapReached",
-          Tenant{.name_space = "x", .cap_left = 427}},
+          fit::Tenant{.name_space = "x", .cap_remaining = 427}},
          {"media, which the app's has not",
           kCard,
           {},
@@ -377,11 +376,12 @@ TEST(FitSlicesTest, APlainInitContainerUsesTheSliceOfAnAppThatHasWhatItNeeds) {
 }
 
 TEST(FitSlicesTest, GpusThatLookAlikeAndHaveOtherSlicesAreLookedAt) {
-  NodeInventory none = make_mig_node("n1: A100 40960 modes=, A100 40960 mig | dynamic");
-  NodeInventory other = make_mig_node("n1: A100 40960 mig x2 | dynamic");
+  model::NodeInventory none = make_mig_node("n1: A100 40960 modes=, A100 40960 mig | dynamic");
+  model::NodeInventory other = make_mig_node("n1: A100 40960 mig x2 | dynamic");
   set_table(other.gpus[0], card_named("A30").table);
-  for (const NodeInventory& inventory : {none, other}) {
-    const NodeStatePtr node = add_up(std::make_shared<const NodeInventory>(inventory), {});
+  for (const model::NodeInventory& inventory : {none, other}) {
+    const model::NodeStatePtr node =
+        fit::build_node_state(std::make_shared<const model::NodeInventory>(inventory), {});
     EXPECT_EQ(takes_text(*node, make_asks("app 4g.20gb")), "1:4g.20gb@0");
   }
 }

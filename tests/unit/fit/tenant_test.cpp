@@ -11,20 +11,20 @@
 namespace snug::tenant_test {
 namespace {
 
-const SharingRules kApart({{{"secret"}, {.own_namespace_only = true}}});
-const SharingRules kEnforced({{{"*"}, {.require_enforcement = true}}});
+const model::SharingRules kApart({{{"secret"}, {.own_namespace_only = true}}});
+const model::SharingRules kEnforced({{{"*"}, {.require_enforcement = true}}});
 
-HoldingPtr of(std::string_view name_space, std::vector<ReservedDevice> devices) {
+model::HoldingPtr of(std::string_view name_space, std::vector<model::ReservedDevice> devices) {
   auto holding = make_holding(name_space, "n1", std::move(devices));
   holding->name_space = name_space;
   return holding;
 }
 
 TEST(TenantTest, NamespacesThatWantToBeAloneMeetNobody) {
-  const Tenant secret{.name_space = "secret", .rules = &kApart};
-  const Tenant other{.name_space = "other", .rules = &kApart};
-  const HoldingPtr others = of("other", {make_share(0, 1024, 25)});
-  const HoldingPtr secrets = of("secret", {make_share(0, 1024, 25)});
+  const fit::Tenant secret{.name_space = "secret", .rules = &kApart};
+  const fit::Tenant other{.name_space = "other", .rules = &kApart};
+  const model::HoldingPtr others = of("other", {make_share(0, 1024, 25)});
+  const model::HoldingPtr secrets = of("secret", {make_share(0, 1024, 25)});
   constexpr std::string_view kOne = "n1: A 40960";
   constexpr std::string_view kTwo = "n1: A 40960 x2";
   check(
@@ -47,10 +47,12 @@ TEST(TenantTest, NamespacesThatWantToBeAloneMeetNobody) {
 }
 
 TEST(TenantTest, ACapCountsWhatThePodTakesOfEachGpu) {
-  const auto left = [](std::int64_t milli) { return Tenant{.name_space = "x", .cap_left = milli}; };
+  const auto left = [](std::int64_t milli) {
+    return fit::Tenant{.name_space = "x", .cap_remaining = milli};
+  };
   constexpr std::string_view kSizes = "n1: T 16384, A 40960, H 81920";
-  const std::vector<HoldingPtr> full = {of("y", {make_share(1, 40960, 1000)}),
-                                        of("z", {make_share(2, 81920, 1000)})};
+  const std::vector<model::HoldingPtr> full = {of("y", {make_share(1, 40960, 1000)}),
+                                               of("z", {make_share(2, 81920, 1000)})};
   check({{"all of it", "n1: A 40960", {}, "app 0.5", "0", left(500)},
          {"a milli-GPU too little", "n1: A 40960", {}, "app 0.5", "CapReached", left(499)},
          {"nothing left", "n1: A 40960", {}, "app 0.001", "CapReached", left(0)},
@@ -88,10 +90,11 @@ TEST(TenantTest, ACapCountsWhatThePodTakesOfEachGpu) {
 
 /// Room, neighbours and cap are judged of the same GPUs.
 TEST(TenantTest, TheReasonOfSeveralGpusIsTheFirstThatMakesThemImpossible) {
-  Tenant secret{.name_space = "secret", .rules = &kApart, .cap_left = 300};
-  const HoldingPtr others = of("other", {make_share(2, 1024, 25), make_share(3, 1024, 25)});
-  const HoldingPtr full = of("secret", {make_share(2, 81920, 1000), make_share(3, 81920, 1000)});
-  const HoldingPtr neighbour = of("other", {make_share(1, 1024, 25)});
+  fit::Tenant secret{.name_space = "secret", .rules = &kApart, .cap_remaining = 300};
+  const model::HoldingPtr others = of("other", {make_share(2, 1024, 25), make_share(3, 1024, 25)});
+  const model::HoldingPtr full =
+      of("secret", {make_share(2, 81920, 1000), make_share(3, 81920, 1000)});
+  const model::HoldingPtr neighbour = of("other", {make_share(1, 1024, 25)});
   constexpr std::string_view kSizes = "n1: T 16384 x2, H 81920 x2";
   check({{"those that it can pay have room, but neighbours",
           kSizes,
@@ -108,11 +111,12 @@ TEST(TenantTest, TheReasonOfSeveralGpusIsTheFirstThatMakesThemImpossible) {
 }
 
 TEST(TenantTest, SharesMayHaveToBeEnforced) {
-  const Tenant wants{.name_space = "x", .rules = &kEnforced};
-  const NodeStatePtr plain = make_state("n1: A 40960 x2 | nvidia.com/gpu=2");
-  NodeInventory labelled = *plain->inventory;
-  labelled.enforced = true;
-  const NodeStatePtr enforced = add_up(std::make_shared<const NodeInventory>(labelled), {});
+  const fit::Tenant wants{.name_space = "x", .rules = &kEnforced};
+  const model::NodeStatePtr plain = make_state("n1: A 40960 x2 | nvidia.com/gpu=2");
+  model::NodeInventory labelled = *plain->inventory;
+  labelled.enforces_shares = true;
+  const model::NodeStatePtr enforced =
+      fit::build_node_state(std::make_shared<const model::NodeInventory>(labelled), {});
   struct Enforced {
     std::string_view asks;
     std::string_view there;
@@ -129,36 +133,38 @@ TEST(TenantTest, SharesMayHaveToBeEnforced) {
 }
 
 TEST(TenantTest, UnitsOfTheKubeletHaveNeighboursWhereAGpuIsOfferedSeveralTimes) {
-  NodeInventory inventory = make_node("n1: A 40960 | nvidia.com/gpu=3");
-  const auto other = std::make_shared<Holding>(*make_units_holding("k", "n1", 1));
+  model::NodeInventory inventory = make_node("n1: A 40960 | nvidia.com/gpu=3");
+  const auto other = std::make_shared<model::Holding>(*make_units_holding("k", "n1", 1));
   other->name_space = "other";
-  const auto said = [&](std::int64_t replicas, const Tenant& tenant) {
+  const auto said = [&](std::int64_t replicas, const fit::Tenant& tenant) {
     inventory.replicas = replicas;
-    const auto node = add_up(std::make_shared<const NodeInventory>(inventory), {other});
-    return std::string(reason(fit_all(*node, make_units(2), tenant).reason).code);
+    const auto node =
+        fit::build_node_state(std::make_shared<const model::NodeInventory>(inventory), {other});
+    return std::string(model::reason_row(fit_all(*node, make_units(2), tenant).reason).code);
   };
-  const Tenant secret{.name_space = "secret", .rules = &kApart};
+  const fit::Tenant secret{.name_space = "secret", .rules = &kApart};
   EXPECT_EQ(said(3, secret), "OtherNamespace");
   EXPECT_EQ(said(1, secret), "");
   EXPECT_EQ(said(3, {.name_space = "third", .rules = &kApart}), "");
-  EXPECT_EQ(said(3, {.name_space = "x", .cap_left = 667}), "CapReached") << "2 × 334";
-  EXPECT_EQ(said(3, {.name_space = "x", .cap_left = 668}), "");
+  EXPECT_EQ(said(3, {.name_space = "x", .cap_remaining = 667}), "CapReached") << "2 × 334";
+  EXPECT_EQ(said(3, {.name_space = "x", .cap_remaining = 668}), "");
 }
 
 TEST(TenantTest, WhatAHoldingCountsForUnderACap) {
-  const NodeInventory node = make_node("n1: A 40960 x2");
+  const model::NodeInventory node = make_node("n1: A 40960 x2");
   auto holding = make_holding("p", "n1", {make_share(0, 100, 300), make_share(1, 100, 300)});
-  EXPECT_EQ(compute_held(*holding, &node), MilliGpu{600});
+  EXPECT_EQ(fit::held_compute(*holding, &node), base::MilliGpu{600});
   auto& containers = holding->reservation.containers;
-  containers.push_back({.name = "app", .given = std::vector{make_share(0, 100, 500)}});
-  holding->kinds = {ContainerKind::kInit, ContainerKind::kApp};
-  EXPECT_EQ(compute_held(*holding, &node), MilliGpu{800}) << "500 of one, 300 of the other";
-  holding->kinds = {ContainerKind::kSidecar, ContainerKind::kApp};
-  EXPECT_EQ(compute_held(*holding, &node), MilliGpu{1100});
-  EXPECT_EQ(compute_held(*make_units_holding("k", "n1", 2), &node), MilliGpu{2000});
-  EXPECT_EQ(compute_held(*make_units_holding("k", "n1", 2), nullptr), MilliGpu{0});
-  EXPECT_EQ(compute_held(*make_units_holding("k", "n1", 2, "nvidia.com/mig-1g.5gb"), &node),
-            MilliGpu{0});
+  containers.push_back({.name = "app", .assigned = std::vector{make_share(0, 100, 500)}});
+  holding->container_types = {model::ContainerType::kInit, model::ContainerType::kApp};
+  EXPECT_EQ(fit::held_compute(*holding, &node), base::MilliGpu{800})
+      << "500 of one, 300 of the other";
+  holding->container_types = {model::ContainerType::kSidecar, model::ContainerType::kApp};
+  EXPECT_EQ(fit::held_compute(*holding, &node), base::MilliGpu{1100});
+  EXPECT_EQ(fit::held_compute(*make_units_holding("k", "n1", 2), &node), base::MilliGpu{2000});
+  EXPECT_EQ(fit::held_compute(*make_units_holding("k", "n1", 2), nullptr), base::MilliGpu{0});
+  EXPECT_EQ(fit::held_compute(*make_units_holding("k", "n1", 2, "nvidia.com/mig-1g.5gb"), &node),
+            base::MilliGpu{0});
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "snug/fit/charge.hpp"
-#include "snug/fit/usage.hpp"
-#include "support/states.hpp"
+#include "snug/fit/node_usage.hpp"
+#include "support/node_states.hpp"
 
 namespace snug::usage_resized_test {
 namespace {
@@ -22,82 +22,83 @@ struct Resized {
   std::string_view why;
   std::int64_t then = 0;
   std::int64_t now = 0;
-  std::vector<Ask> asks;
+  std::vector<model::DeviceRequest> asks;
   std::int64_t used = 0;  // MiB
-  GpuClosure closure = GpuClosure::kOpen;
+  model::GpuClosure closure = model::GpuClosure::kOpen;
   std::optional<int> percent;  // gpu-compute of each
 };
 
-NodeStatePtr resized(const Resized& row) {
-  std::vector<HoldingPtr> holdings;
-  for (const Ask& ask : row.asks) {
-    ContainerRequest asked{.ask = ask};
+model::NodeStatePtr resized(const Resized& row) {
+  std::vector<model::HoldingPtr> holdings;
+  for (const model::DeviceRequest& ask : row.asks) {
+    model::ContainerRequest asked{.device = ask};
     asked.compute_percent = row.percent;
-    const Charge cost = charge(asked, {row.then});
-    const bool whole = std::holds_alternative<WholeAsk>(ask);
-    const ReservedDevice device = whole ? make_whole_device(0, cost.memory.value)
-                                        : make_share(0, cost.memory.value, cost.compute.value);
+    const fit::Charge cost = fit::charge(asked, {row.then});
+    const bool whole = std::holds_alternative<model::WholeGpuRequest>(ask);
+    const model::ReservedDevice device = whole
+                                             ? make_whole_device(0, cost.memory.value)
+                                             : make_share(0, cost.memory.value, cost.compute.value);
     auto holding = make_holding("p" + std::to_string(holdings.size()), "n1", {device});
-    holding->asks = {asked};
+    holding->container_requests = {asked};
     holdings.push_back(std::move(holding));
   }
   return make_state("n1: A100 " + std::to_string(row.now), holdings);
 }
 
-constexpr auto kOpen = GpuClosure::kOpen;
-constexpr auto kOver = GpuClosure::kOverCommitted;
+constexpr auto kOpen = model::GpuClosure::kOpen;
+constexpr auto kOver = model::GpuClosure::kOverCommitted;
 
 void expect_rows(const std::vector<Resized>& rows) {
   for (const Resized& row : rows) {
     SCOPED_TRACE(row.why);
-    const NodeStatePtr node = resized(row);
-    EXPECT_EQ(node->gpus[0].used_memory, MebiBytes{row.used});
+    const model::NodeStatePtr node = resized(row);
+    EXPECT_EQ(node->gpus[0].used_memory, base::MebiBytes{row.used});
     EXPECT_EQ(node->gpus[0].closure, row.closure);
-    EXPECT_GE(node->gpus[0].room, 0);
-    EXPECT_GE(node->gpus[0].left, 0);
+    EXPECT_GE(node->gpus[0].free_milli_sum, 0);
+    EXPECT_GE(node->gpus[0].free_milli, 0);
   }
 }
 
 TEST(ResizedGpuTest, SharesByFractionFollowTheSizeOfTheirGpu) {
-  const std::vector<Ask> quarters(4, FractionAsk{250});
-  const std::vector<Ask> thirds(3, FractionAsk{333});
+  const std::vector<model::DeviceRequest> quarters(4, model::FractionRequest{250});
+  const std::vector<model::DeviceRequest> thirds(3, model::FractionRequest{333});
   expect_rows({
       {"another driver", 81920, 81559, quarters, 81556, kOpen, {}},
       {"an odd size", 81920, 81919, quarters, 81916, kOpen, {}},
       {"and back", 81559, 81920, quarters, 81920, kOpen, {}},
       {"thirds", 81920, 81559, thirds, 81477, kOpen, {}},
-      {"a whole GPU", 81920, 81559, {WholeAsk{}}, 81559, kOpen, {}},
-      {"whole and grown", 81559, 81920, {WholeAsk{}}, 81920, kOpen, {}},
+      {"a whole GPU", 81920, 81559, {model::WholeGpuRequest{}}, 81559, kOpen, {}},
+      {"whole and grown", 81559, 81920, {model::WholeGpuRequest{}}, 81920, kOpen, {}},
   });
 }
 
 TEST(ResizedGpuTest, WhatWasAskedInMebibytesStaysAndClosesWhatItNoLongerFitsByMoreThanRounding) {
-  const Ask quarter = FractionAsk{250};
+  const model::DeviceRequest quarter = model::FractionRequest{250};
   expect_rows({{"by memory alone it does not shrink",
                 81920,
                 81559,
-                {MemoryAsk{{40960}}, MemoryAsk{{40960}}},
+                {model::MemoryRequest{{40960}}, model::MemoryRequest{{40960}}},
                 81920,
                 kOver,
                 {}},
                {"what was asked in MiB stays",
                 81920,
                 81559,
-                {FractionAsk{500}, MemoryAsk{{40960}}},
+                {model::FractionRequest{500}, model::MemoryRequest{{40960}}},
                 81739,
                 kOver,
                 {}},
                {"and is no trouble where there was room",
                 81920,
                 81559,
-                {FractionAsk{500}, MemoryAsk{{40000}}},
+                {model::FractionRequest{500}, model::MemoryRequest{{40000}}},
                 80779,
                 kOpen,
                 {}},
                {"one share of each kind, 1 MiB too much",
                 81920,
                 81918,
-                {FractionAsk{500}, MemoryAsk{{40960}}},
+                {model::FractionRequest{500}, model::MemoryRequest{{40960}}},
                 81919,
                 kOver,
                 {}},
@@ -105,18 +106,24 @@ TEST(ResizedGpuTest, WhatWasAskedInMebibytesStaysAndClosesWhatItNoLongerFitsByMo
                {"rounding in a GPU that grows",
                 81919,
                 81920,
-                {quarter, quarter, quarter, quarter, MemoryAsk{{3}}},
+                {quarter, quarter, quarter, quarter, model::MemoryRequest{{3}}},
                 81923,
                 kOpen,
                 20},
                {"more than rounding",
                 81919,
                 81920,
-                {quarter, quarter, quarter, quarter, MemoryAsk{{4}}},
+                {quarter, quarter, quarter, quarter, model::MemoryRequest{{4}}},
                 81924,
                 kOver,
                 20},
-               {"tiny shares", 2000, 1999, std::vector<Ask>(3, FractionAsk{1}), 3, kOpen, {}}});
+               {"tiny shares",
+                2000,
+                1999,
+                std::vector<model::DeviceRequest>(3, model::FractionRequest{1}),
+                3,
+                kOpen,
+                {}}});
 }
 
 TEST(ResizedGpuTest, WhateverTheSizeFractionsThatFittedStillDo) {
@@ -132,13 +139,13 @@ TEST(ResizedGpuTest, WhateverTheSizeFractionsThatFittedStillDo) {
     row.now = row.then - ninth + below(2 * ninth);
     for (int left = 1000; left > 0;) {
       const int thousandths = std::min(left, 1 + static_cast<int>(below(500)));
-      row.asks.emplace_back(FractionAsk{thousandths});
+      row.asks.emplace_back(model::FractionRequest{thousandths});
       left -= thousandths;
     }
-    const NodeStatePtr node = resized(row);
-    ASSERT_EQ(node->gpus[0].closure, GpuClosure::kOpen) << row.then << " to " << row.now;
+    const model::NodeStatePtr node = resized(row);
+    ASSERT_EQ(node->gpus[0].closure, model::GpuClosure::kOpen) << row.then << " to " << row.now;
     ASSERT_LE(node->gpus[0].used_memory.value, row.now);
-    ASSERT_EQ(node->gpus[0].used_compute, kWholeGpu);
+    ASSERT_EQ(node->gpus[0].used_compute, base::kWholeGpu);
   }
 }
 

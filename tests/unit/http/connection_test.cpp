@@ -24,7 +24,7 @@ constexpr std::string_view kHead = "POST /filter HTTP/1.1\r\nHost: t\r\nContent-
 
 class ConnectionTest : public ::testing::Test {
  protected:
-  ConnectionTest() : ends_(pair()), connection_(ends_[0], nullptr, Limits{}, clock_) {}
+  ConnectionTest() : ends_(pair()), connection_(ends_[0], nullptr, base::Limits{}, clock_) {}
   ~ConnectionTest() override { ::close(ends_[1]); }
 
   static std::array<int, 2> pair() {
@@ -39,20 +39,20 @@ class ConnectionTest : public ::testing::Test {
   /// A request whose head has come, and whose body has waited so long for room.
   void begin_body_after(milliseconds wait) {
     client_sends(kHead);
-    ASSERT_EQ(connection_.advance(), Connection::Step::kHead);
+    ASSERT_EQ(connection_.advance(), http::Connection::Step::kHead);
     connection_.begin_request(true);
     clock_.advance(wait);
     connection_.begin_body();
   }
 
-  ManualClock clock_;
+  base::ManualClock clock_;
   std::array<int, 2> ends_;
-  Connection connection_;
+  http::Connection connection_;
 };
 
 TEST_F(ConnectionTest, ABodyThatWaitedForRoomHasItsTimeFromThenOn) {
   begin_body_after(milliseconds{1'000});
-  EXPECT_EQ(connection_.transfer().since, clock_.now());
+  EXPECT_EQ(connection_.transfer().started, clock_.now());
   client_sends("body");
   std::string body;
   EXPECT_TRUE(connection_.read_body(4, body));
@@ -61,10 +61,10 @@ TEST_F(ConnectionTest, ABodyThatWaitedForRoomHasItsTimeFromThenOn) {
 }
 
 TEST_F(ConnectionTest, TheWaitForRoomCountsForNoneOfTheBodysTime) {
-  begin_body_after(milliseconds{Limits{}.request_ms});
+  begin_body_after(milliseconds{base::Limits{}.request_ms});
   std::atomic<bool> ended{false};
   std::jthread client([&] {
-    while (!connection_.transfer().waits && !ended) std::this_thread::yield();
+    while (!connection_.transfer().is_blocked && !ended) std::this_thread::yield();
     client_sends("body");
   });
   std::string body;

@@ -17,16 +17,16 @@ using ::testing::IsEmpty;
 
 class ConnectionTimersTest : public ::testing::Test {
  protected:
-  [[nodiscard]] std::vector<int> late() const { return timers_.late(clock_.now()); }
+  [[nodiscard]] std::vector<int> late() const { return timers_.expired(clock_.now()); }
 
-  ManualClock clock_;
-  ConnectionTimers timers_{{.head = seconds{2}, .idle = seconds{90}, .refused = seconds{1}}};
+  base::ManualClock clock_;
+  http::ConnectionTimers timers_{{.head = seconds{2}, .idle = seconds{90}, .refused = seconds{1}}};
 };
 
 TEST_F(ConnectionTimersTest, AHeadHasTwoSecondsInAllFromTheAcceptHoweverItDrips) {
   timers_.accepted(7, clock_.now());
   for (int i = 0; i < 20; ++i) {
-    timers_.head_came_on(7, clock_.now());
+    timers_.head_started(7, clock_.now());
     EXPECT_THAT(late(), IsEmpty()) << i;
     clock_.advance(milliseconds{100});
   }
@@ -37,9 +37,9 @@ TEST_F(ConnectionTimersTest, OnAnIdleConnectionTheyBeginWithTheFirstByte) {
   timers_.idle(7, clock_.now());
   clock_.advance(seconds{89});
   EXPECT_THAT(late(), IsEmpty());
-  timers_.head_came_on(7, clock_.now());
+  timers_.head_started(7, clock_.now());
   clock_.advance(milliseconds{1'999});
-  timers_.head_came_on(7, clock_.now());
+  timers_.head_started(7, clock_.now());
   EXPECT_THAT(late(), IsEmpty());
   clock_.advance(milliseconds{1});
   EXPECT_THAT(late(), ElementsAre(7));
@@ -74,9 +74,9 @@ TEST_F(ConnectionTimersTest, RefusedOnesGoFirstThenHeadsThenIdleOnesTheOldestOfE
   }
   // Its next head has begun: it is the youngest of those.
   timers_.idle(9, clock_.now());
-  timers_.head_came_on(9, clock_.now());
+  timers_.head_started(9, clock_.now());
   std::vector<int> order;
-  while (const auto first = timers_.first_to_go()) {
+  while (const auto first = timers_.first_to_close()) {
     order.push_back(*first);
     timers_.remove(*first);
   }

@@ -17,7 +17,7 @@ std::string with(const std::string& headers) {
 }
 
 TEST(RequestHeadTest, HeadsThatAreValid) {
-  Limits limits;
+  base::Limits limits;
   limits.max_headers = 3;
   for (const std::string& head : {
            with("Host: a\r\n"),
@@ -28,7 +28,7 @@ TEST(RequestHeadTest, HeadsThatAreValid) {
            std::string{"GET /livez HTTP/1.0\r\n\r\n"},
            with("Host: a\r\nX:" + std::string(8'188, 'x') + "\r\n"),
        }) {
-    EXPECT_TRUE(read_head(head, limits)) << head;
+    EXPECT_TRUE(http::read_head(head, limits)) << head;
   }
 }
 
@@ -75,10 +75,10 @@ TEST(RequestHeadTest, HeadsThatAreNot) {
       {std::string(70'000, 'x'), 431, "larger than the 65536 bytes"},
       {"GET /" + std::string(65'536, 'x') + "\r\n\r\n", 431, "larger than the 65536 bytes"},
   };
-  Limits limits;
+  base::Limits limits;
   limits.max_headers = 3;
   for (const Row& row : rows) {
-    const auto head = read_head(row.head, limits);
+    const auto head = http::read_head(row.head, limits);
     ASSERT_FALSE(head) << row.head;
     EXPECT_EQ(head.error().status, row.status) << row.head;
     EXPECT_THAT(head.error().sentence, HasSubstr(row.sentence)) << row.head;
@@ -89,7 +89,7 @@ TEST(RequestHeadTest, WhatIsReadFromIt) {
   const std::string text =
       "GET /v1/pods/d/a%20b%2f%zz?name=a+b%26c&&flag&x=1=2 HTTP/1.1\r\n"
       "Host: a\r\nEXPECT:\t100-Continue \r\nX: y\r\nx: z\r\n\r\n";
-  const auto head = read_head(text, {});
+  const auto head = http::read_head(text, {});
   ASSERT_TRUE(head);
   EXPECT_EQ(head->method, "GET");
   EXPECT_EQ(head->path, "/v1/pods/d/a b/%zz");
@@ -100,7 +100,7 @@ TEST(RequestHeadTest, WhatIsReadFromIt) {
   EXPECT_EQ(head->count("x"), 2U);
   EXPECT_EQ(head->value("X"), "y");
   EXPECT_EQ(head->value("Y"), "");
-  EXPECT_FALSE(read_head(with("Host: a\r\n"), {})->expects_continue);
+  EXPECT_FALSE(http::read_head(with("Host: a\r\n"), {})->expects_continue);
 }
 
 TEST(RequestHeadTest, WhetherTheConnectionGoesOn) {
@@ -115,7 +115,7 @@ TEST(RequestHeadTest, WhetherTheConnectionGoesOn) {
                                          {"HTTP/1.0", "", false},
                                          {"HTTP/1.0", "Connection: Keep-Alive\r\n", false}}) {
     const auto head =
-        read_head("GET / " + row.version + "\r\nHost: a\r\n" + row.connection + "\r\n", {});
+        http::read_head("GET / " + row.version + "\r\nHost: a\r\n" + row.connection + "\r\n", {});
     ASSERT_TRUE(head);
     EXPECT_EQ(head->keep_alive, row.keep_alive) << row.version << " " << row.connection;
   }
@@ -127,7 +127,7 @@ TEST(RequestHeadTest, ThePathOfABrokenHead) {
                                                         {"GET /livez", "/livez"},
                                                         {"GET", ""},
                                                         {"", ""}}) {
-    EXPECT_EQ(read_first_line(line).path, path) << line;
+    EXPECT_EQ(http::read_request_line(line).path, path) << line;
   }
 }
 
@@ -136,12 +136,12 @@ TEST(RequestHeadTest, ItEndsAtTheSamePlaceHoweverItComes) {
   const std::string bytes = head + "\r\n\r\nbody";
   std::size_t seen = 0;
   for (std::size_t size = 0; size < head.size(); seen = size++) {
-    ASSERT_EQ(find_head_end(bytes.substr(0, size), seen), std::nullopt) << size;
+    ASSERT_EQ(http::find_head_end(bytes.substr(0, size), seen), std::nullopt) << size;
   }
   for (seen = 0; seen < head.size(); ++seen) {
-    EXPECT_EQ(find_head_end(bytes, seen), head.size()) << seen;
+    EXPECT_EQ(http::find_head_end(bytes, seen), head.size()) << seen;
   }
-  EXPECT_EQ(find_head_end("\r\nGET", 0), 2U);
+  EXPECT_EQ(http::find_head_end("\r\nGET", 0), 2U);
 }
 
 }  // namespace

@@ -34,27 +34,29 @@ TEST(SlowTransfersTest, WhoIsSlow) {
            Row{"is large and fast", 5'000, 50'000'000, true, false},
            Row{"waits for the server", 9'000, 6, false, false},
        }) {
-    ManualClock clock;
-    const Transfer transfer{clock.now(), row.bytes, row.waits};
+    base::ManualClock clock;
+    const http::Transfer transfer{clock.now(), row.bytes, row.waits};
     clock.advance(milliseconds{row.elapsed_ms});
-    EXPECT_EQ(pick_slow({&transfer, 1}, clock.now(), kRate, 5).size(), row.slow ? 1U : 0U)
+    EXPECT_EQ(http::pick_slow_transfers({&transfer, 1}, clock.now(), kRate, 5).size(),
+              row.slow ? 1U : 0U)
         << row.name;
-    EXPECT_THAT(pick_slow({&transfer, 1}, clock.now(), 0, 5), IsEmpty()) << "0 is for off";
+    EXPECT_THAT(http::pick_slow_transfers({&transfer, 1}, clock.now(), 0, 5), IsEmpty())
+        << "0 is for off";
   }
 }
 
 TEST(SlowTransfersTest, TheSlowestGoFirstAndNoMoreThanAreWanted) {
-  ManualClock clock;
-  const TimePoint start = clock.now();
+  base::ManualClock clock;
+  const base::TimePoint start = clock.now();
   clock.advance(milliseconds{1'000});
-  const std::vector<Transfer> all = {
+  const std::vector<http::Transfer> all = {
       {start, 5'000, true},     {start, 100, true},
       {start, 1, false},        {start + milliseconds{500}, 100, true},
       {start, 1'000'000, true},
   };
-  EXPECT_THAT(pick_slow(all, clock.now(), kRate, 0), IsEmpty());
-  EXPECT_THAT(pick_slow(all, clock.now(), kRate, 2), ElementsAre(1, 3));
-  EXPECT_THAT(pick_slow(all, clock.now(), kRate, 9), ElementsAre(1, 3, 0));
+  EXPECT_THAT(http::pick_slow_transfers(all, clock.now(), kRate, 0), IsEmpty());
+  EXPECT_THAT(http::pick_slow_transfers(all, clock.now(), kRate, 2), ElementsAre(1, 3));
+  EXPECT_THAT(http::pick_slow_transfers(all, clock.now(), kRate, 9), ElementsAre(1, 3, 0));
 }
 
 }  // namespace

@@ -8,22 +8,22 @@ namespace snug::binding_proto_test {
 namespace {
 
 TEST(KubeBindingProtoTest, ABindingIsWrittenAsTheApiServerReadsIt) {
-  const std::vector<StringMap> rows = {
+  const std::vector<model::StringMap> rows = {
       {},
       {{"snug.dev/reservation", R"({"devices":[{"index":0}]})"}},
       {{"snug.dev/reservation", std::string(70'000, 'x')}, {"snug.dev/x", "\u00e4"}, {"y", ""}},
   };
-  for (const StringMap& annotations : rows) {
-    const Binding binding{.name_space = "ml",
-                          .pod = "train-0",
-                          .uid = "u-1",
-                          .node = "n1",
-                          .annotations = annotations};
+  for (const model::StringMap& annotations : rows) {
+    const service::Binding binding{.name_space = "ml",
+                                   .pod = "train-0",
+                                   .uid = "u-1",
+                                   .node = "n1",
+                                   .annotations = annotations};
     const nlohmann::json object{
         {"metadata",
          {{"name", "train-0"}, {"namespace", "ml"}, {"uid", "u-1"}, {"annotations", annotations}}},
         {"target", {{"kind", "Node"}, {"name", "n1"}, {"apiVersion", "v1"}}}};
-    EXPECT_EQ(binding_proto(binding),
+    EXPECT_EQ(kube::binding_proto(binding),
               proto::short_envelope("Binding", proto::Writer{}.message(object, "Binding")));
   }
 }

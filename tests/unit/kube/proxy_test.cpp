@@ -28,7 +28,7 @@ TEST(KubeProxyRulesTest, ProxiesAreReadAsUrls) {
       {"http://proxy\r\nX: y", nullptr},
   };
   for (const Row& row : rows) {
-    const auto proxy = parse_proxy(row.text, "HTTPS_PROXY");
+    const auto proxy = kube::parse_proxy(row.text, "HTTPS_PROXY");
     ASSERT_EQ(proxy.has_value(), row.proxy != nullptr) << row.text;
     EXPECT_EQ(proxy.value_or(""), row.proxy == nullptr ? "" : row.proxy) << row.text;
   }
@@ -79,24 +79,25 @@ TEST(KubeProxyRulesTest, NoProxyIsReadAsGoReadsIt) {
       {"api.test", 443, "10.0.0.0/8,, x ,api.test", true},
   };
   for (const Row& row : rows) {
-    EXPECT_EQ(is_exempt(row.host, static_cast<std::uint16_t>(row.port), row.no_proxy), row.exempt)
+    EXPECT_EQ(kube::is_exempt(row.host, static_cast<std::uint16_t>(row.port), row.no_proxy),
+              row.exempt)
         << row.host << " " << row.no_proxy;
   }
 }
 
 TEST(KubeProxyRulesTest, TheVariableOfTheServersSchemeCounts) {
-  ApiEndpoint endpoint;
+  kube::ApiEndpoint endpoint;
   endpoint.host = "api.test";
-  const ProxyVariables variables{.http = "http://plain:1", .https = "tls:2", .no_proxy = ""};
-  EXPECT_EQ(environment_proxy(endpoint, variables), "http://tls:2");
+  const kube::ProxyVariables variables{.http = "http://plain:1", .https = "tls:2", .no_proxy = ""};
+  EXPECT_EQ(kube::environment_proxy(endpoint, variables), "http://tls:2");
   endpoint.tls = false;
-  EXPECT_EQ(environment_proxy(endpoint, variables), "http://plain:1");
-  EXPECT_EQ(environment_proxy(endpoint, ProxyVariables{}), "");
+  EXPECT_EQ(kube::environment_proxy(endpoint, variables), "http://plain:1");
+  EXPECT_EQ(kube::environment_proxy(endpoint, kube::ProxyVariables{}), "");
 }
 
 TEST(KubeProxyRulesTest, MessagesDoNotShowThePassword) {
-  EXPECT_EQ(proxy_without_password("http://user:secret@proxy:1"), "http://proxy:1");
-  EXPECT_EQ(proxy_without_password("http://proxy:1"), "http://proxy:1");
+  EXPECT_EQ(kube::proxy_without_password("http://user:secret@proxy:1"), "http://proxy:1");
+  EXPECT_EQ(kube::proxy_without_password("http://proxy:1"), "http://proxy:1");
 }
 
 }  // namespace

@@ -8,11 +8,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr TimePoint kStart{seconds(100)};
+constexpr base::TimePoint kStart{seconds(100)};
 
-TimePoint at(milliseconds after) { return kStart + after; }
+base::TimePoint at(milliseconds after) { return kStart + after; }
 
-ElectionSettings settings(std::string identity = "a_1") {
+leader::ElectionSettings settings(std::string identity = "a_1") {
   return {.identity = std::move(identity),
           .lease_duration = seconds(15),
           .renew_deadline = seconds(10),
@@ -20,26 +20,26 @@ ElectionSettings settings(std::string identity = "a_1") {
           .orphan_window = milliseconds(2500)};
 }
 
-Lease held_by(std::string holder, std::string renewed, std::int64_t duration_s = 15) {
+leader::Lease held_by(std::string holder, std::string renewed, std::int64_t duration_s = 15) {
   return {{std::move(holder), duration_s, "then", std::move(renewed), 3}, "7", "{}"};
 }
 
-Lease released() { return {{"", 1, "then", "then", 3}, "8", "{}"}; }
+leader::Lease released() { return {{"", 1, "then", "then", 3}, "8", "{}"}; }
 
 /// What writing the claim gives.
-Lease written(const LeaseRecord& record) {
-  Lease lease{record, "9", "{}"};
+leader::Lease written(const leader::LeaseRecord& record) {
+  leader::Lease lease{record, "9", "{}"};
   lease.record.renew_time = "now";
   return lease;
 }
 
-void take(Election& election, TimePoint now) {
-  const LeaseRecord record = election.claim();
-  election.claimed(written(record), now);
+void take(leader::Election& election, base::TimePoint now) {
+  const leader::LeaseRecord record = election.claim_record();
+  election.confirm_claim(written(record), now);
 }
 
 TEST(ElectionTest, NothingIsFreeBeforeTheLeaseHasBeenSeen) {
-  const Election election(settings(), kStart);
+  const leader::Election election(settings(), kStart);
   EXPECT_FALSE(election.is_free(at(seconds(3600))));
   EXPECT_FALSE(election.leading());
 }
@@ -47,10 +47,10 @@ TEST(ElectionTest, NothingIsFreeBeforeTheLeaseHasBeenSeen) {
 TEST(ElectionTest, ALeaseIsFreeWhenNoBindingOfAnEarlierLeaderCanBeCarriedOutAnyMore) {
   struct Row {
     std::string name;
-    Lease lease;
+    leader::Lease lease;
     milliseconds free;  // after it was seen
   };
-  const Lease by_hand{{"", 15, "then", "then", 3}, "8", "{}"};
+  const leader::Lease by_hand{{"", 15, "then", "then", 3}, "8", "{}"};
   const Row rows[] = {
       {"released", released(), milliseconds(0)},
       {"held by another", held_by("b_1", "t"), milliseconds(16'500)},
@@ -59,11 +59,11 @@ TEST(ElectionTest, ALeaseIsFreeWhenNoBindingOfAnEarlierLeaderCanBeCarriedOutAnyM
       {"its duration is missing", held_by("b_1", "t", 0), milliseconds(16'500)},
       {"its duration is below none", held_by("b_1", "t", -9), milliseconds(16'500)},
       {"its holder was edited away", by_hand, milliseconds(16'500)},
-      {"created by hand", Lease{{}, "1", "{}"}, milliseconds(16'500)},
+      {"created by hand", leader::Lease{{}, "1", "{}"}, milliseconds(16'500)},
       {"held by the process before this one", held_by("a_1", "t"), milliseconds(2'500)},
   };
   for (const Row& row : rows) {
-    Election election(settings(), kStart);
+    leader::Election election(settings(), kStart);
     election.observe(row.lease, kStart);
     EXPECT_EQ(election.free_at(), at(row.free)) << row.name;
     EXPECT_TRUE(election.is_free(at(row.free))) << row.name;
@@ -72,7 +72,7 @@ TEST(ElectionTest, ALeaseIsFreeWhenNoBindingOfAnEarlierLeaderCanBeCarriedOutAnyM
 }
 
 TEST(ElectionTest, TheTimeCountsFromWhenTheRecordWasSeenToChange) {
-  Election election(settings(), kStart);
+  leader::Election election(settings(), kStart);
   election.observe(held_by("b_1", "t1"), at(seconds(0)));
   election.observe(held_by("b_1", "t1"), at(seconds(14)));  // the same record
   EXPECT_EQ(election.free_at(), at(milliseconds(16'500)));
@@ -83,7 +83,7 @@ TEST(ElectionTest, TheTimeCountsFromWhenTheRecordWasSeenToChange) {
 }
 
 TEST(ElectionTest, AnAbsentLeaseIsNeverFreeAndOneCreatedInItsPlaceNotAtOnce) {
-  Election election(settings(), kStart);
+  leader::Election election(settings(), kStart);
   EXPECT_FALSE(election.is_absent());
   election.observe(std::nullopt, kStart);
   EXPECT_TRUE(election.is_absent());
@@ -94,22 +94,22 @@ TEST(ElectionTest, AnAbsentLeaseIsNeverFreeAndOneCreatedInItsPlaceNotAtOnce) {
 }
 
 TEST(ElectionTest, WhatIsCreatedInPlaceOfAnAbsentLeaseNeverSaysThatItIsReleased) {
-  ElectionSettings shortest = settings();
+  leader::ElectionSettings shortest = settings();
   shortest.lease_duration = seconds(1);
-  Election election(shortest, kStart);
+  leader::Election election(shortest, kStart);
   election.observe(std::nullopt, kStart);
   election.observe(written(election.placeholder()), kStart);
   EXPECT_EQ(election.free_at(), at(milliseconds(2'500)));
 }
 
 TEST(ElectionTest, TheProcessBeforeThisOneDiedBeforeItStartedHoweverLateItsLeaseIsSeen) {
-  Election election(settings(), kStart);
+  leader::Election election(settings(), kStart);
   election.observe(held_by("a_1", "t"), at(seconds(5)));
   EXPECT_TRUE(election.is_free(at(seconds(5))));
 }
 
 TEST(ElectionTest, ALeaseThatSomebodyElseGaveToThisProcessMayStillHaveItsHolder) {
-  Election election(settings(), kStart);
+  leader::Election election(settings(), kStart);
   election.observe(held_by("b_1", "t1"), at(seconds(3)));
   election.observe(held_by("a_1", "t1"), at(seconds(4)));
   EXPECT_EQ(election.free_at(), at(milliseconds(20'500)));
@@ -117,27 +117,28 @@ TEST(ElectionTest, ALeaseThatSomebodyElseGaveToThisProcessMayStillHaveItsHolder)
 }
 
 TEST(ElectionTest, AWriteOfUnknownOutcomeThatIsSeenIsOurs) {
-  Election election(settings(), kStart);
+  leader::Election election(settings(), kStart);
   election.observe(held_by("b_1", "t1"), kStart);
-  static_cast<void>(election.claim());  // its answer is lost
+  static_cast<void>(election.claim_record());  // its answer is lost
   election.observe(held_by("a_1", "t2"), at(seconds(17)));
   EXPECT_TRUE(election.is_free(at(seconds(17))));
 }
 
 TEST(ElectionTest, ARenewalMovesTheDeadlineFromWhenItWasAskedFor) {
-  Election election(settings(), kStart);
+  leader::Election election(settings(), kStart);
   election.observe(released(), kStart);
   take(election, at(seconds(1)));
   EXPECT_TRUE(election.leading());
-  EXPECT_EQ(election.write_until(), at(seconds(11)));
+  EXPECT_EQ(election.may_write_until(), at(seconds(11)));
   take(election, at(seconds(5)));
-  EXPECT_EQ(election.write_until(), at(seconds(15)));
+  EXPECT_EQ(election.may_write_until(), at(seconds(15)));
 }
 
 TEST(ElectionTest, ALeaderThatSeesAnotherHolderOrNoLeaseLeadsNoMore) {
-  for (const std::optional<Lease>& seen :
-       {std::optional<Lease>(), std::optional(held_by("b_1", "t")), std::optional(released())}) {
-    Election election(settings(), kStart);
+  for (const std::optional<leader::Lease>& seen :
+       {std::optional<leader::Lease>(), std::optional(held_by("b_1", "t")),
+        std::optional(released())}) {
+    leader::Election election(settings(), kStart);
     election.observe(released(), kStart);
     take(election, kStart);
     election.observe(seen, at(seconds(1)));
@@ -146,29 +147,29 @@ TEST(ElectionTest, ALeaderThatSeesAnotherHolderOrNoLeaseLeadsNoMore) {
 }
 
 TEST(ElectionTest, TheRecordSaysWhatClientGoWouldSay) {
-  Election election(settings(), kStart);
-  EXPECT_EQ(election.placeholder(), (LeaseRecord{"", 15, "", "", 0}));
+  leader::Election election(settings(), kStart);
+  EXPECT_EQ(election.placeholder(), (leader::LeaseRecord{"", 15, "", "", 0}));
   election.observe(held_by("b_1", "t"), kStart);
-  EXPECT_EQ(election.claim(), (LeaseRecord{"a_1", 15, "", "", 4}));  // a new holder
+  EXPECT_EQ(election.claim_record(), (leader::LeaseRecord{"a_1", 15, "", "", 4}));  // a new holder
   election.observe(held_by("a_1", "t"), kStart);
-  EXPECT_EQ(election.claim(), (LeaseRecord{"a_1", 15, "then", "", 3}));
-  EXPECT_EQ(election.release(), (LeaseRecord{"", 1, "", "", 3}));
-  Lease often = held_by("b_1", "t");
+  EXPECT_EQ(election.claim_record(), (leader::LeaseRecord{"a_1", 15, "then", "", 3}));
+  EXPECT_EQ(election.release(), (leader::LeaseRecord{"", 1, "", "", 3}));
+  leader::Lease often = held_by("b_1", "t");
   often.record.transitions = 2'147'483'647;
   election.observe(often, kStart);
-  EXPECT_EQ(election.claim().transitions, 2'147'483'647);
+  EXPECT_EQ(election.claim_record().transitions, 2'147'483'647);
 }
 
 TEST(LeaseTest, TheHostOfAHolderIsWhatStandsBeforeTheFirstUnderscore) {
-  EXPECT_EQ(host_of("node-1_5f0c"), "node-1");
-  EXPECT_EQ(host_of("node-1_5f0c_2"), "node-1");
-  EXPECT_EQ(host_of("node-1"), "node-1");
-  EXPECT_EQ(host_of(""), "");
+  EXPECT_EQ(leader::host_in_identity("node-1_5f0c"), "node-1");
+  EXPECT_EQ(leader::host_in_identity("node-1_5f0c_2"), "node-1");
+  EXPECT_EQ(leader::host_in_identity("node-1"), "node-1");
+  EXPECT_EQ(leader::host_in_identity(""), "");
 }
 
 TEST(ElectionTest, NobodyElseHoldsALeaseThatIsAbsentOrOursOrFreeWhateverTheTime) {
   // tick() takes the time once, and the read that follows it takes a while.
-  Election election(settings(), kStart);
+  leader::Election election(settings(), kStart);
   election.observe(std::nullopt, at(milliseconds(30)));
   EXPECT_EQ(election.other_holder(kStart), "");
   election.observe(released(), at(milliseconds(60)));

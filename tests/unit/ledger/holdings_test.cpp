@@ -8,7 +8,7 @@
 namespace snug::holdings_test {
 namespace {
 
-HoldingPtr share_of(std::string_view uid, std::string_view node, std::int64_t milli = 250) {
+model::HoldingPtr share_of(std::string_view uid, std::string_view node, std::int64_t milli = 250) {
   return make_holding(uid, node, {make_share(0, milli * 40960 / 1000, milli)});
 }
 
@@ -18,7 +18,7 @@ TEST(LedgerHoldTest, AHoldingSeenTwiceCountsOnce) {
   const std::string once = world.visible();
   EXPECT_TRUE(world.ledger.hold(share_of("p", "n1")));
   EXPECT_EQ(world.visible(), once);
-  EXPECT_EQ(world.ledger.entries().size(), 1U);
+  EXPECT_EQ(world.ledger.gpu_entries().size(), 1U);
 }
 
 TEST(LedgerHoldTest, ALaterEditChangesNothingAndIsTold) {
@@ -43,12 +43,12 @@ TEST(LedgerHoldTest, APodWithoutDeviceClosesItsNodeOnlyWhileItAsksForOne) {
   const std::string with_pod = other.visible();
   ASSERT_TRUE(world.ledger.hold(make_unplaced("p", "n1")));
   ASSERT_TRUE(world.ledger.hold(make_unplaced("p", "n1")));
-  EXPECT_EQ(world.node("n1")->unplaced, 1);
+  EXPECT_EQ(world.node("n1")->unplaced_pods, 1);
   ASSERT_TRUE(world.ledger.hold(plain_pod()));
   EXPECT_EQ(world.visible(), with_pod) << "it holds cpu and memory of its node, and no GPU";
-  EXPECT_TRUE(world.ledger.entries().empty());
+  EXPECT_TRUE(world.ledger.gpu_entries().empty());
   ASSERT_TRUE(world.ledger.hold(make_unplaced("p", "n1"))) << "and again when it asks again";
-  EXPECT_EQ(world.node("n1")->unplaced, 1);
+  EXPECT_EQ(world.node("n1")->unplaced_pods, 1);
   world.expect_sums();
 }
 
@@ -56,8 +56,8 @@ TEST(LedgerHoldTest, AReservationAddedToAPodOfTheHostAloneIsCountedAndTold) {
   auto plain_pod = make_holding("p", "n1", {});
   plain_pod->reservation.containers.clear();
   const auto reservation = [](std::int64_t milli) {
-    auto holding = std::make_shared<Holding>(*share_of("p", "n1", milli));
-    holding->written = true;
+    auto holding = std::make_shared<model::Holding>(*share_of("p", "n1", milli));
+    holding->reservation_written = true;
     return holding;
   };
   LedgerFixture restarted;
@@ -76,10 +76,10 @@ TEST(LedgerHoldTest, AReservationAddedToAPodOfTheHostAloneIsCountedAndTold) {
 
   LedgerFixture relisted;
   ASSERT_TRUE(relisted.ledger.hold(plain_pod));
-  const ListMark mark = relisted.ledger.list_begins();
-  const ListResult result = relisted.ledger.replace_holdings(
+  const ledger::ListMark mark = relisted.ledger.begin_list();
+  const ledger::ListResult result = relisted.ledger.replace_holdings(
       mark, {.bound = {reservation(250)}, .living = {"p"}, .nominated = {}});
-  EXPECT_EQ(result.edited, std::vector<std::string>{"p"});
+  EXPECT_EQ(result.edited_uids, std::vector<std::string>{"p"});
   EXPECT_EQ(relisted.visible(), by_a_restart);
 }
 
@@ -87,8 +87,8 @@ TEST(LedgerHoldTest, AReservationAddedToAPodWithoutDeviceChangesNothingAndIsTold
   LedgerFixture world;
   ASSERT_TRUE(world.ledger.hold(make_unplaced("p", "n1")));
   const std::string before = world.visible();
-  auto added = std::make_shared<Holding>(*share_of("p", "n1"));
-  added->written = true;
+  auto added = std::make_shared<model::Holding>(*share_of("p", "n1"));
+  added->reservation_written = true;
   EXPECT_FALSE(world.ledger.hold(added));
   EXPECT_EQ(world.visible(), before) << "the node stays closed to annotated pods";
 }
@@ -96,22 +96,22 @@ TEST(LedgerHoldTest, AReservationAddedToAPodWithoutDeviceChangesNothingAndIsTold
 TEST(LedgerHoldTest, AnEditAfterOurOwnBindChangesNothingEither) {
   LedgerFixture world;
   ASSERT_TRUE(world.reserve("p", "n1").has_value());
-  world.ledger.bound("p");
+  world.ledger.mark_bound("p");
   const std::string before = world.visible();
   EXPECT_FALSE(world.ledger.hold(share_of("p", "n1", 100)));
   EXPECT_EQ(world.visible(), before);
-  EXPECT_TRUE(world.ledger.find("p")->seen);
+  EXPECT_TRUE(world.ledger.find("p")->confirmed);
 }
 
 TEST(LedgerHoldTest, ABindingThatIsNotTheOneWeTriedReplacesIt) {
   for (const bool unsettled : {false, true}) {
     LedgerFixture world;
     ASSERT_TRUE(world.reserve("p", "n1", make_fraction(800)).has_value());
-    if (unsettled) world.ledger.unsettled("p");
+    if (unsettled) world.ledger.mark_unsettled("p");
     const std::uint64_t room = world.room();
     EXPECT_TRUE(world.ledger.hold(share_of("p", "n1", 100)));
     EXPECT_EQ(world.where("p"), "Bound@n1");
-    EXPECT_EQ(world.node("n1")->gpus[0].used_compute, MilliGpu{100});
+    EXPECT_EQ(world.node("n1")->gpus[0].used_compute, base::MilliGpu{100});
     EXPECT_GT(world.room(), room) << "less is held than before";
     world.ledger.release("p");
     EXPECT_EQ(world.where("p"), "Bound@n1") << "our late failure takes nothing away";
@@ -121,19 +121,19 @@ TEST(LedgerHoldTest, ABindingThatIsNotTheOneWeTriedReplacesIt) {
 TEST(LedgerHoldTest, BoundElsewhereMovesThePod) {
   LedgerFixture world;
   ASSERT_TRUE(world.ledger.hold(share_of("p", "n1")));
-  EXPECT_TRUE(world.ledger.hold(terminating(share_of("p", "n2"))));
+  EXPECT_TRUE(world.ledger.hold(make_terminating(share_of("p", "n2"))));
   EXPECT_TRUE(world.node("n1")->gpus[0].empty());
-  EXPECT_EQ(world.node("n2")->gpus[0].used_compute, MilliGpu{250});
+  EXPECT_EQ(world.node("n2")->gpus[0].used_compute, base::MilliGpu{250});
   EXPECT_TRUE(world.ledger.find("p")->holding->terminating);
 }
 
 TEST(LedgerHoldTest, ATerminatingPodKeepsItsGpusUntilItIsGone) {
   LedgerFixture world;
   ASSERT_TRUE(world.ledger.hold(share_of("p", "n1")));
-  ASSERT_TRUE(world.ledger.hold(terminating(share_of("p", "n1"))));
+  ASSERT_TRUE(world.ledger.hold(make_terminating(share_of("p", "n1"))));
   EXPECT_TRUE(world.ledger.find("p")->holding->terminating);
-  EXPECT_EQ(world.node("n1")->gpus[0].used_compute, MilliGpu{250});
-  world.ledger.gone("p");
+  EXPECT_EQ(world.node("n1")->gpus[0].used_compute, base::MilliGpu{250});
+  world.ledger.end_pod("p");
   EXPECT_TRUE(world.node("n1")->gpus[0].empty());
 }
 
@@ -141,57 +141,58 @@ TEST(LedgerHoldTest, OverCommitmentThatEventsRevealIsCountedAndCloses) {
   LedgerFixture world;
   ASSERT_TRUE(world.reserve("a", "n1", make_fraction(800)).has_value());
   EXPECT_TRUE(world.ledger.hold(share_of("b", "n1", 500)));
-  EXPECT_EQ(world.node("n1")->gpus[0].used_compute, MilliGpu{1300});
-  EXPECT_EQ(world.node("n1")->gpus[0].closure, GpuClosure::kOverCommitted);
-  EXPECT_EQ(world.reserve("c", "n1", make_fraction(1)).error().reason, ReasonCode::kUnhealthy);
-  world.ledger.gone("b");
-  EXPECT_EQ(world.node("n1")->gpus[0].closure, GpuClosure::kOpen);
+  EXPECT_EQ(world.node("n1")->gpus[0].used_compute, base::MilliGpu{1300});
+  EXPECT_EQ(world.node("n1")->gpus[0].closure, model::GpuClosure::kOverCommitted);
+  EXPECT_EQ(world.reserve("c", "n1", make_fraction(1)).error().reason,
+            model::ReasonCode::kUnhealthy);
+  world.ledger.end_pod("b");
+  EXPECT_EQ(world.node("n1")->gpus[0].closure, model::GpuClosure::kOpen);
   EXPECT_TRUE(world.reserve("c", "n1", make_fraction(200)).has_value());
 }
 
 TEST(LedgerHoldTest, SeenIsWhatTheApiServerHasShown) {
   LedgerFixture world;
-  const HoldingPtr own = world.reserve("p", "n1").value();
-  EXPECT_FALSE(world.ledger.find("p")->seen);
-  world.ledger.bound("p");
-  EXPECT_FALSE(world.ledger.find("p")->seen);
+  const model::HoldingPtr own = world.reserve("p", "n1").value();
+  EXPECT_FALSE(world.ledger.find("p")->confirmed);
+  world.ledger.mark_bound("p");
+  EXPECT_FALSE(world.ledger.find("p")->confirmed);
   world.ledger.hold(own);
-  EXPECT_TRUE(world.ledger.find("p")->seen);
+  EXPECT_TRUE(world.ledger.find("p")->confirmed);
 }
 
 TEST(LedgerHoldTest, WhatOnlyAGetShowedStaysUnseenUntilTheWatchShowsIt) {
   LedgerFixture world;
-  ASSERT_TRUE(world.ledger.hold_as_read(terminating(share_of("p", "n1"))));
-  EXPECT_FALSE(world.ledger.find("p")->seen);
+  ASSERT_TRUE(world.ledger.hold_from_get(make_terminating(share_of("p", "n1"))));
+  EXPECT_FALSE(world.ledger.find("p")->confirmed);
   EXPECT_TRUE(world.ledger.find("p")->holding->terminating);
   EXPECT_EQ(world.where("p"), "Bound@n1");
   world.clock.advance(std::chrono::seconds(3));
-  world.ledger.hold_as_read(terminating(share_of("p", "n1")));
-  EXPECT_EQ(world.ledger.find("p")->since - TimePoint{}, std::chrono::seconds(3));
+  world.ledger.hold_from_get(make_terminating(share_of("p", "n1")));
+  EXPECT_EQ(world.ledger.find("p")->since - base::TimePoint{}, std::chrono::seconds(3));
   world.ledger.hold(share_of("p", "n1"));
-  EXPECT_TRUE(world.ledger.find("p")->seen);
-  world.ledger.hold_as_read(share_of("p", "n1"));
-  EXPECT_TRUE(world.ledger.find("p")->seen) << "what was seen stays seen";
+  EXPECT_TRUE(world.ledger.find("p")->confirmed);
+  world.ledger.hold_from_get(share_of("p", "n1"));
+  EXPECT_TRUE(world.ledger.find("p")->confirmed) << "what was seen stays seen";
 }
 
 TEST(LedgerListTest, AListThatBeganBeforeABindDoesNotUndoIt) {
   LedgerFixture world;
-  const ListMark mark = world.ledger.list_begins();
+  const ledger::ListMark mark = world.ledger.begin_list();
   ASSERT_TRUE(world.reserve("p", "n1").has_value());
-  world.ledger.bound("p");
+  world.ledger.mark_bound("p");
   world.list(mark, {}, {"p"});
   EXPECT_EQ(world.where("p"), "Bound@n1");
   world.list(mark, {});
   EXPECT_EQ(world.where("p"), "Bound@n1");
-  world.list(world.ledger.list_begins(), {});
+  world.list(world.ledger.begin_list(), {});
   EXPECT_EQ(world.where("p"), "ended");
 }
 
 TEST(LedgerListTest, AListThatBeganBeforeTheBindWasConfirmedDoesNotUndoIt) {
   LedgerFixture world;
   ASSERT_TRUE(world.reserve("p", "n1").has_value());
-  const ListMark mark = world.ledger.list_begins();
-  world.ledger.bound("p");
+  const ledger::ListMark mark = world.ledger.begin_list();
+  world.ledger.mark_bound("p");
   world.list(mark, {}, {"p"});
   EXPECT_EQ(world.where("p"), "Bound@n1");
 }
@@ -199,8 +200,8 @@ TEST(LedgerListTest, AListThatBeganBeforeTheBindWasConfirmedDoesNotUndoIt) {
 TEST(LedgerListTest, AListThatBeganBeforeADeletionDoesNotBringThePodBack) {
   LedgerFixture world;
   world.ledger.hold(share_of("p", "n1"));
-  const ListMark mark = world.ledger.list_begins();
-  world.ledger.gone("p");
+  const ledger::ListMark mark = world.ledger.begin_list();
+  world.ledger.end_pod("p");
   world.list(mark, {share_of("p", "n1")});
   EXPECT_EQ(world.where("p"), "ended");
   EXPECT_TRUE(world.node("n1")->gpus[0].empty());
@@ -208,17 +209,17 @@ TEST(LedgerListTest, AListThatBeganBeforeADeletionDoesNotBringThePodBack) {
 
 TEST(LedgerListTest, OnlyWhatTheListLacksEnds) {
   LedgerFixture world({}, {"n1: A 40960 x8"});
-  const HoldingPtr kept = share_of("kept", "n1");
+  const model::HoldingPtr kept = share_of("kept", "n1");
   world.ledger.hold(kept);
   world.ledger.hold(share_of("deleted", "n1"));
   world.ledger.hold(share_of("unbound", "n1"));
   ASSERT_TRUE(world.reserve("flying", "n1").has_value());
   ASSERT_TRUE(world.reserve("lost", "n1").has_value());
-  world.ledger.unsettled("lost");
+  world.ledger.mark_unsettled("lost");
   ASSERT_TRUE(world.reserve("lost and deleted", "n1").has_value());
-  world.ledger.unsettled("lost and deleted");
+  world.ledger.mark_unsettled("lost and deleted");
   const std::uint64_t room = world.room();
-  world.list(world.ledger.list_begins(), {kept, share_of("new", "n1")},
+  world.list(world.ledger.begin_list(), {kept, share_of("new", "n1")},
              {"unbound", "flying", "lost"});
   EXPECT_EQ(world.where("kept"), "Bound@n1");
   EXPECT_EQ(world.where("new"), "Bound@n1");
@@ -235,7 +236,7 @@ TEST(LedgerListTest, AListThatShowsWhatIsKnownChangesNothing) {
   LedgerFixture world;
   world.ledger.hold(share_of("p", "n1"));
   const std::uint64_t generation = world.generation();
-  world.list(world.ledger.list_begins(), {share_of("p", "n1")});
+  world.list(world.ledger.begin_list(), {share_of("p", "n1")});
   EXPECT_EQ(world.generation(), generation);
 }
 

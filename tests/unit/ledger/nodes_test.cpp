@@ -9,7 +9,7 @@
 namespace snug::nodes_test {
 namespace {
 
-HoldingPtr share_of(std::string_view uid, std::string_view node) {
+model::HoldingPtr share_of(std::string_view uid, std::string_view node) {
   return make_holding(uid, node, {make_share(0, 10240, 250)});
 }
 
@@ -20,7 +20,7 @@ TEST(LedgerNodesTest, ANodeThatGoesAndComesBackFindsItsHoldings) {
   world.ledger.remove_node("n1");
   EXPECT_EQ(world.node("n1"), nullptr);
   EXPECT_EQ(world.where("p"), "Bound@n1");
-  EXPECT_EQ(world.reserve("q", "n1").error().reason, ReasonCode::kUnknownNode);
+  EXPECT_EQ(world.reserve("q", "n1").error().reason, model::ReasonCode::kUnknownNode);
   world.ledger.put_node(make_node("n1: A 40960"));
   EXPECT_EQ(world.visible(), before);
 }
@@ -30,7 +30,7 @@ TEST(LedgerNodesTest, APodMaySeeItsNodeBeforeWeDo) {
   world.ledger.hold(share_of("p", "n9"));
   EXPECT_EQ(world.node("n9"), nullptr);
   world.ledger.put_node(make_node("n9: A 40960"));
-  EXPECT_EQ(world.node("n9")->gpus[0].used_compute, MilliGpu{250});
+  EXPECT_EQ(world.node("n9")->gpus[0].used_compute, base::MilliGpu{250});
   world.expect_sums();
 }
 
@@ -38,7 +38,7 @@ TEST(LedgerNodesTest, APodThatEndsWhileItsNodeIsGoneLeavesNothing) {
   LedgerFixture world;
   world.ledger.hold(share_of("p", "n1"));
   world.ledger.remove_node("n1");
-  world.ledger.gone("p");
+  world.ledger.end_pod("p");
   world.ledger.put_node(make_node("n1: A 40960"));
   EXPECT_TRUE(world.node("n1")->gpus[0].empty());
   EXPECT_TRUE(world.node("n1")->holdings.empty());
@@ -51,19 +51,19 @@ TEST(LedgerNodesTest, SlotsAreReusedAndNeverMixedUp) {
       const std::string name = "r" + std::to_string(round) + "-" + std::to_string(i);
       world.ledger.put_node(make_node(name + ": A 40960 x" + std::to_string(1 + i % 3)));
     }
-    const SnapshotPtr snapshot = world.ledger.snapshot();
+    const model::SnapshotPtr snapshot = world.ledger.snapshot();
     EXPECT_EQ(snapshot->names->size(), 200U);
     EXPECT_LE(snapshot->nodes.size(), 200U) << "the slots of gone nodes are used again";
     for (int i = 0; i < 200; ++i) {
       const std::string name = "r" + std::to_string(round) + "-" + std::to_string(i);
-      const std::optional<NodeIndex> slot = snapshot->names->find(name);
+      const std::optional<base::NodeIndex> slot = snapshot->names->find(name);
       ASSERT_TRUE(slot) << name;
       ASSERT_NE(snapshot->nodes[slot->value], nullptr);
       EXPECT_EQ(snapshot->nodes[slot->value]->name(), name);
       world.ledger.remove_node(name);
     }
   }
-  const SnapshotPtr empty = world.ledger.snapshot();
+  const model::SnapshotPtr empty = world.ledger.snapshot();
   EXPECT_TRUE(empty->names->empty());
   for (std::size_t i = 0; i < empty->nodes.size(); ++i) EXPECT_EQ(empty->nodes[i], nullptr);
 }
@@ -76,7 +76,7 @@ TEST(LedgerNodesTest, AWholeListOfNodesReplacesAll) {
   ASSERT_NE(world.node("n2"), nullptr);
   ASSERT_NE(world.node("n3"), nullptr);
   world.ledger.replace_nodes({make_node("n1: A 40960")});
-  EXPECT_EQ(world.node("n1")->gpus[0].used_compute, MilliGpu{250});
+  EXPECT_EQ(world.node("n1")->gpus[0].used_compute, base::MilliGpu{250});
   EXPECT_EQ(world.node("n2"), nullptr);
   world.ledger.replace_nodes({});
   EXPECT_TRUE(world.ledger.snapshot()->names->empty());
@@ -85,39 +85,43 @@ TEST(LedgerNodesTest, AWholeListOfNodesReplacesAll) {
 TEST(LedgerNodesTest, WhatMayMakeRoomIsCountedAndWhatCannotIsNot) {
   struct Row {
     std::string_view why;
-    std::function<void(Ledger&)> change;
+    std::function<void(ledger::Ledger&)> change;
     bool changes;
     bool makes_room;
   };
   const std::vector<Row> rows = {
-      {"the same inventory", [](Ledger& l) { l.put_node(make_node("n1: A 40960")); }, false, false},
-      {"a new node", [](Ledger& l) { l.put_node(make_node("n3: A 40960")); }, true, true},
-      {"a GPU more", [](Ledger& l) { l.put_node(make_node("n1: A 40960 x2")); }, true, true},
-      {"the node goes", [](Ledger& l) { l.remove_node("n1"); }, true, false},
+      {"the same inventory", [](ledger::Ledger& l) { l.put_node(make_node("n1: A 40960")); }, false,
+       false},
+      {"a new node", [](ledger::Ledger& l) { l.put_node(make_node("n3: A 40960")); }, true, true},
+      {"a GPU more", [](ledger::Ledger& l) { l.put_node(make_node("n1: A 40960 x2")); }, true,
+       true},
+      {"the node goes", [](ledger::Ledger& l) { l.remove_node("n1"); }, true, false},
       {"a node with a pod goes",
-       [](Ledger& l) {
+       [](ledger::Ledger& l) {
          l.hold(share_of("p", "n1"));
          l.remove_node("n1");
        },
        true, true},
       {"a list without a node with a pod",
-       [](Ledger& l) {
+       [](ledger::Ledger& l) {
          l.hold(share_of("p", "n1"));
          l.replace_nodes({make_node("n2: A 40960")});
        },
        true, true},
-      {"an unknown node goes", [](Ledger& l) { l.remove_node("n9"); }, false, false},
+      {"an unknown node goes", [](ledger::Ledger& l) { l.remove_node("n9"); }, false, false},
       {"the same list",
-       [](Ledger& l) { l.replace_nodes({make_node("n1: A 40960"), make_node("n2: A 40960")}); },
+       [](ledger::Ledger& l) {
+         l.replace_nodes({make_node("n1: A 40960"), make_node("n2: A 40960")});
+       },
        false, false},
       {"a list with a node more",
-       [](Ledger& l) {
+       [](ledger::Ledger& l) {
          l.replace_nodes(
              {make_node("n1: A 40960"), make_node("n2: A 40960"), make_node("n3: A 40960")});
        },
        true, true},
-      {"a list with a node less", [](Ledger& l) { l.replace_nodes({make_node("n2: A 40960")}); },
-       true, false}};
+      {"a list with a node less",
+       [](ledger::Ledger& l) { l.replace_nodes({make_node("n2: A 40960")}); }, true, false}};
   for (const Row& row : rows) {
     SCOPED_TRACE(row.why);
     LedgerFixture world;
@@ -131,7 +135,7 @@ TEST(LedgerNodesTest, WhatMayMakeRoomIsCountedAndWhatCannotIsNot) {
 }
 
 TEST(LedgerNodesTest, NodesBeyondTheLimitAreNotTakenInAndKnownOnesStillChange) {
-  Limits limits;
+  base::Limits limits;
   limits.max_nodes = 2;
   LedgerFixture world(limits);
   const std::string before = world.visible();
@@ -142,19 +146,19 @@ TEST(LedgerNodesTest, NodesBeyondTheLimitAreNotTakenInAndKnownOnesStillChange) {
             2U);
   EXPECT_EQ(world.visible(), before);
   EXPECT_TRUE(world.ledger.put_node(make_node("n2: T 16384")));
-  EXPECT_EQ(world.node("n2")->gpus[0].memory, MebiBytes{16384});
+  EXPECT_EQ(world.node("n2")->gpus[0].memory, base::MebiBytes{16384});
   world.ledger.hold(share_of("p", "n9"));
   EXPECT_FALSE(world.ledger.put_node(make_node("n9: A 40960")));
   world.ledger.remove_node("n1");
   EXPECT_TRUE(world.ledger.put_node(make_node("n9: A 40960")));
-  EXPECT_EQ(world.node("n9")->gpus[0].used_compute, MilliGpu{250});
+  EXPECT_EQ(world.node("n9")->gpus[0].used_compute, base::MilliGpu{250});
   EXPECT_EQ(world.ledger.replace_nodes({make_node("a: A 40960"), make_node("b: A 40960")}), 0U)
       << "what goes makes place for what comes";
 }
 
 TEST(LedgerNodesTest, HealthThatComesBackMakesRoom) {
   LedgerFixture world({}, {"n1: A 40960 unhealthy"});
-  EXPECT_EQ(world.reserve("p", "n1").error().reason, ReasonCode::kUnhealthy);
+  EXPECT_EQ(world.reserve("p", "n1").error().reason, model::ReasonCode::kUnhealthy);
   const std::uint64_t room = world.room();
   world.ledger.put_node(make_node("n1: A 40960"));
   EXPECT_GT(world.room(), room);
@@ -165,11 +169,11 @@ TEST(LedgerSnapshotTest, AnOldSnapshotNeverChanges) {
   LedgerFixture world({}, {"n1: A 40960 x2", "n2: A 40960"});
   ASSERT_TRUE(world.reserve("a", "n1").has_value());
   world.ledger.note_intent(share_of("i", "n2"));
-  const SnapshotPtr old = world.ledger.snapshot();
+  const model::SnapshotPtr old = world.ledger.snapshot();
   const std::string before = describe(*old);
-  const Generation generation = old->generation;
+  const base::Generation generation = old->generation;
   ASSERT_TRUE(world.reserve("b", "n2").has_value());
-  world.ledger.gone("a");
+  world.ledger.end_pod("a");
   world.ledger.end_intent("i");
   world.ledger.put_node(make_node("n1: T 16384"));
   world.ledger.remove_node("n2");
@@ -181,7 +185,7 @@ TEST(LedgerSnapshotTest, AnOldSnapshotNeverChanges) {
 }
 
 TEST(LedgerSnapshotTest, OutlivesItsLedger) {
-  SnapshotPtr snapshot;
+  model::SnapshotPtr snapshot;
   std::string before;
   {
     LedgerFixture world;
@@ -194,10 +198,10 @@ TEST(LedgerSnapshotTest, OutlivesItsLedger) {
 
 TEST(LedgerSnapshotTest, IsTheSameUntilSomethingChanges) {
   LedgerFixture world;
-  const SnapshotPtr first = world.ledger.snapshot();
+  const model::SnapshotPtr first = world.ledger.snapshot();
   EXPECT_EQ(world.ledger.snapshot(), first);
   ASSERT_TRUE(world.reserve("a", "n1").has_value());
-  const SnapshotPtr second = world.ledger.snapshot();
+  const model::SnapshotPtr second = world.ledger.snapshot();
   EXPECT_NE(second, first);
   EXPECT_GT(second->generation, first->generation);
   const std::size_t n2 = second->names->find("n2")->value;
@@ -216,13 +220,13 @@ TEST(LedgerNodeTest, ThousandsOfPodsWithoutGpusAreCountedAndNotListed) {
   ASSERT_TRUE(world.reserve("share", "n1").has_value());
   for (int i = 0; i < kPods; ++i) ASSERT_TRUE(world.ledger.hold(pod(i)));
   EXPECT_EQ(world.node("n1")->holdings.size(), 1U);
-  EXPECT_EQ(world.node("n1")->pods, kPods + 1);
+  EXPECT_EQ(world.node("n1")->pod_count, kPods + 1);
   EXPECT_EQ(world.node("n1")->host_used.cpu_milli, 10 * kPods);
   EXPECT_EQ(world.node("n1")->host_used.memory_bytes, kPods * (kPods - 1) / 2);
-  for (int i = 100; i < kPods; ++i) world.ledger.gone("p" + std::to_string(i));
+  for (int i = 100; i < kPods; ++i) world.ledger.end_pod("p" + std::to_string(i));
   EXPECT_EQ(world.node("n1")->holdings.size(), 101U);
   EXPECT_EQ(world.node("n1")->holdings.front()->uid, "share");
-  EXPECT_EQ(world.node("n1")->pods, 101);
+  EXPECT_EQ(world.node("n1")->pod_count, 101);
   EXPECT_EQ(world.node("n1")->host_used.cpu_milli, 1'000);
   EXPECT_EQ(world.node("n1")->host_used.memory_bytes, 4'950);
 }

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "ledger_fixture.hpp"
-#include "snug/mig/catalog.hpp"
-#include "support/slices.hpp"
-#include "support/states.hpp"
+#include "snug/mig/card_catalog.hpp"
+#include "support/mig_nodes.hpp"
+#include "support/node_states.hpp"
 
 namespace snug::slice_layouts_test {
 namespace {
@@ -36,8 +36,8 @@ using Layout = std::set<Place>;
 /// has compute slices, and the card as many as it has.
 class Hardware {
  public:
-  explicit Hardware(const MigTable& table) : axis_(table.axis) {
-    for (const MigProfile& profile : table.profiles) {
+  explicit Hardware(const model::MigTable& table) : axis_(table.memory_slices) {
+    for (const model::MigProfile& profile : table.profiles) {
       const std::size_t end = std::min(profile.name.find("gb") + 2, profile.name.size());
       for (const int start : profile.starts) {
         places_.push_back({.profile = profile.name,
@@ -80,10 +80,10 @@ class Hardware {
 
 /// What decisions see of the GPU.
 struct Seen {
-  GpuClosure closure = GpuClosure::kOpen;
+  model::GpuClosure closure = model::GpuClosure::kOpen;
   std::int64_t memory = 0;
   std::int64_t compute = 0;
-  AxisMask taken = 0;
+  model::AxisMask taken = 0;
   int media = 0;
   int extension = 0;
   std::int32_t room = 0;
@@ -91,38 +91,38 @@ struct Seen {
   friend bool operator==(const Seen&, const Seen&) = default;
 };
 
-Seen seen(const GpuState& gpu) {
+Seen seen(const model::GpuState& gpu) {
   return {.closure = gpu.closure,
           .memory = gpu.used_memory.value,
           .compute = gpu.used_compute.value,
-          .taken = gpu.mig.taken,
+          .taken = gpu.mig.taken_slices,
           .media = gpu.mig.engines.media,
           .extension = gpu.mig.engines.extension,
-          .room = gpu.room};
+          .room = gpu.free_milli_sum};
 }
 
 class Card {
  public:
-  Card(std::string name, MigTablePtr table)
+  Card(std::string name, model::MigTablePtr table)
       : name_(std::move(name)), hardware_(*table), world_({}, {}) {
-    NodeInventory node = make_node("n1: A 1000000 mig | dynamic");
+    model::NodeInventory node = make_node("n1: A 1000000 mig | dynamic");
     set_table(node.gpus.front(), std::move(table));
-    inventory_ = std::make_shared<const NodeInventory>(node);
+    inventory_ = std::make_shared<const model::NodeInventory>(node);
     world_.ledger.put_node(std::move(node));
     for (const Place& place : hardware_.places()) {
       const std::string uid = place.profile + "@" + std::to_string(place.start);
       pods_[place] = make_slice_holding(
           uid, "n1", make_slice_device(0, this->table(), place.profile, place.start));
     }
-    for (const MigProfile& profile : this->table().profiles) {
-      asks_.emplace_back(profile.name, make_profile_ask(profile.name));
+    for (const model::MigProfile& profile : this->table().profiles) {
+      asks_.emplace_back(profile.name, make_slice_request(profile.name));
     }
   }
 
   /// Each layout with each slice beside it.
   void check_each_set() {
     for (const Layout& layout : layouts()) check_set(layout);
-    EXPECT_EQ(layouts_.size(), all_layouts(table()).size()) << name_;
+    EXPECT_EQ(layouts_.size(), mig::all_layouts(table()).size()) << name_;
   }
 
   /// Each layout in all orders in which its slices can come: every state is what it was when the
@@ -130,21 +130,21 @@ class Card {
   void check_each_order() {
     Layout none;
     extend(none);
-    EXPECT_EQ(by_layout_.size(), all_layouts(table()).size()) << name_;
+    EXPECT_EQ(by_layout_.size(), mig::all_layouts(table()).size()) << name_;
   }
 
  private:
-  [[nodiscard]] const MigTable& table() const { return *inventory_->gpus.front().mig_table; }
+  [[nodiscard]] const model::MigTable& table() const { return *inventory_->gpus.front().mig_table; }
 
-  [[nodiscard]] NodeStatePtr with(const Layout& layout, const Place* more) const {
-    std::vector<HoldingPtr> holdings;
+  [[nodiscard]] model::NodeStatePtr with(const Layout& layout, const Place* more) const {
+    std::vector<model::HoldingPtr> holdings;
     for (const Place& place : layout) holdings.push_back(pods_.at(place));
     if (more != nullptr) holdings.push_back(another(*more, "one-more"));
-    return add_up(inventory_, std::move(holdings));
+    return fit::build_node_state(inventory_, std::move(holdings));
   }
 
-  [[nodiscard]] HoldingPtr another(const Place& place, std::string uid) const {
-    auto pod = std::make_shared<Holding>(*pods_.at(place));
+  [[nodiscard]] model::HoldingPtr another(const Place& place, std::string uid) const {
+    auto pod = std::make_shared<model::Holding>(*pods_.at(place));
     pod->uid = std::move(uid);
     pod->reservation.uid = pod->uid;
     return pod;
@@ -167,31 +167,32 @@ class Card {
   }
 
   void check_set(const Layout& layout) {
-    const NodeStatePtr node = with(layout, nullptr);
-    ASSERT_EQ(node->gpus[0].closure, GpuClosure::kOpen) << text(layout);
+    const model::NodeStatePtr node = with(layout, nullptr);
+    ASSERT_EQ(node->gpus[0].closure, model::GpuClosure::kOpen) << text(layout);
     std::set<std::pair<std::string, int>> possible;
     for (const Place& place : hardware_.places()) {
       const bool room = hardware_.has_room(layout, place);
       if (room) possible.emplace(place.profile, place.start);
-      const NodeStatePtr more = with(layout, &place);
-      const GpuClosure expected = room ? GpuClosure::kOpen : GpuClosure::kOverCommitted;
+      const model::NodeStatePtr more = with(layout, &place);
+      const model::GpuClosure expected =
+          room ? model::GpuClosure::kOpen : model::GpuClosure::kOverCommitted;
       ASSERT_EQ(more->gpus[0].closure, expected)
           << text(layout) << "and " << place.profile << "@" << place.start;
-      const ReservedDevice device = device_of(place);
+      const model::ReservedDevice device = device_of(place);
       EXPECT_EQ(more->gpus[0].used_memory, node->gpus[0].used_memory + device.memory);
     }
     ASSERT_EQ(offered(*node), possible) << text(layout);
   }
 
-  std::set<std::pair<std::string, int>> offered(const NodeState& node) const {
+  std::set<std::pair<std::string, int>> offered(const model::NodeState& node) const {
     std::set<std::pair<std::string, int>> offered;
-    PlacementList options;
+    model::PlacementList options;
     for (const auto& [profile, asked] : asks_) {
-      FitMemo memo(asked);
-      const ReasonCode reason = fit(node, {}, memo, options);
-      EXPECT_EQ(reason, options.empty() ? ReasonCode::kNoRoom : ReasonCode::kNone);
+      fit::FitMemo memo(asked);
+      const model::ReasonCode reason = fit::fit(node, {}, memo, options);
+      EXPECT_EQ(reason, options.empty() ? model::ReasonCode::kNoRoom : model::ReasonCode::kNone);
       for (std::size_t i = 0; i < options.size(); ++i) {
-        const MigPlacement slice = options[i].takes[0].slice;
+        const model::MigPlacement slice = options[i].allocations[0].slice;
         EXPECT_EQ(table().profiles[slice.profile].name, profile);
         offered.emplace(profile, slice.start);
       }
@@ -204,21 +205,21 @@ class Card {
     const Seen now = seen(world_.node("n1")->gpus[0]);
     const auto [known, is_new] = by_layout_.try_emplace(layout, now);
     ASSERT_EQ(known->second, now) << text(layout) << "after another order";
-    ASSERT_EQ(now.closure, GpuClosure::kOpen) << text(layout);
+    ASSERT_EQ(now.closure, model::GpuClosure::kOpen) << text(layout);
     for (const Place& place : hardware_.places()) {
       if (layout.contains(place) || !hardware_.has_room(layout, place)) continue;
-      const HoldingPtr pod = another(place, std::to_string(++pods_held_));
+      const model::HoldingPtr pod = another(place, std::to_string(++pods_held_));
       ASSERT_TRUE(world_.ledger.hold(pod));
       layout.insert(place);
       extend(layout);
       layout.erase(place);
-      world_.ledger.gone(pod->uid);
+      world_.ledger.end_pod(pod->uid);
     }
   }
 
-  [[nodiscard]] const ReservedDevice& device_of(const Place& place) const {
-    const auto& given = pods_.at(place)->reservation.containers.front().given;
-    return std::get<std::vector<ReservedDevice>>(given).front();
+  [[nodiscard]] const model::ReservedDevice& device_of(const Place& place) const {
+    const auto& given = pods_.at(place)->reservation.containers.front().assigned;
+    return std::get<std::vector<model::ReservedDevice>>(given).front();
   }
 
   [[nodiscard]] std::string text(const Layout& layout) const {
@@ -232,9 +233,9 @@ class Card {
   std::string name_;
   Hardware hardware_;
   LedgerFixture world_;
-  std::shared_ptr<const NodeInventory> inventory_;
-  std::map<Place, std::shared_ptr<Holding>> pods_;
-  std::vector<std::pair<std::string, GpuRequest>> asks_;
+  std::shared_ptr<const model::NodeInventory> inventory_;
+  std::map<Place, std::shared_ptr<model::Holding>> pods_;
+  std::vector<std::pair<std::string, model::GpuRequest>> asks_;
   std::set<Layout> layouts_;
   std::map<Layout, Seen> by_layout_;
   int pods_held_ = 0;
@@ -242,44 +243,46 @@ class Card {
 
 struct Named {
   std::string name;
-  MigTablePtr table;
+  model::MigTablePtr table;
 };
 
 /// As nodes publish them: of no card that is known, and of one that is.
 std::vector<Named> published() {
   const auto profile = [](std::string name, int size, std::vector<int> starts) {
-    return MigProfile{.name = std::move(name),
-                      .size = size,
-                      .memory{std::int64_t{1000} * size},
-                      .starts = std::move(starts)};
+    return model::MigProfile{.name = std::move(name),
+                             .size = size,
+                             .memory{std::int64_t{1000} * size},
+                             .starts = std::move(starts)};
   };
-  return {{"odd", mig_table_of({profile("1g.8gb", 1, {0, 1, 2, 3, 4}),
-                                profile("1g.8gb+me", 1, {1, 4}), profile("2g.16gb", 2, {1, 3}),
-                                profile("3g.24gb", 3, {0, 2}), profile("5g.40gb", 5, {0})})},
-          {"media",
-           mig_table_of({profile("1g.8gb-me", 2, {0, 2, 3}), profile("1g.8gb+me.all", 2, {0, 3}),
-                         profile("1g.8gb+gfx", 1, {0, 1, 4}), profile("2g.16gb", 3, {0, 2})})},
-          {"A100-40GB as published", mig_table_of(card_named("A100-40GB").table->profiles)}};
+  return {
+      {"odd", mig::build_mig_table({profile("1g.8gb", 1, {0, 1, 2, 3, 4}),
+                                    profile("1g.8gb+me", 1, {1, 4}), profile("2g.16gb", 2, {1, 3}),
+                                    profile("3g.24gb", 3, {0, 2}), profile("5g.40gb", 5, {0})})},
+      {"media", mig::build_mig_table(
+                    {profile("1g.8gb-me", 2, {0, 2, 3}), profile("1g.8gb+me.all", 2, {0, 3}),
+                     profile("1g.8gb+gfx", 1, {0, 1, 4}), profile("2g.16gb", 3, {0, 2})})},
+      {"A100-40GB as published", mig::build_mig_table(card_named("A100-40GB").table->profiles)}};
 }
 
 /// What layouts a card has does not depend on its memory.
-bool like(const MigTable& a, const MigTable& b) {
-  return a.axis == b.axis &&
+bool like(const model::MigTable& a, const model::MigTable& b) {
+  return a.memory_slices == b.memory_slices &&
          std::ranges::equal(a.profiles, b.profiles,
-                            [](const MigProfile& one, const MigProfile& other) {
-                              return one.compute == other.compute && one.size == other.size &&
-                                     one.starts == other.starts && one.engines == other.engines;
+                            [](const model::MigProfile& one, const model::MigProfile& other) {
+                              return one.compute_slices == other.compute_slices &&
+                                     one.size == other.size && one.starts == other.starts &&
+                                     one.engines == other.engines;
                             });
 }
 
 TEST(SliceLayoutsTest, EveryLayoutOfEveryCardIsHeldAndNothingElseIs) {
-  for (const MigCard& card : mig_cards()) Card(card.name, card.table).check_each_set();
+  for (const mig::MigCard& card : mig::mig_cards()) Card(card.name, card.table).check_each_set();
   for (const Named& row : published()) Card(row.name, row.table).check_each_set();
 }
 
 TEST(SliceLayoutsTest, InWhicheverOrderSlicesComeTheStateIsTheSame) {
   std::vector<Named> tables = published();
-  for (const MigCard& card : mig_cards()) {
+  for (const mig::MigCard& card : mig::mig_cards()) {
     const bool known = std::ranges::any_of(
         tables, [&](const Named& other) { return like(*card.table, *other.table); });
     if (!known) tables.push_back({card.name, card.table});

@@ -14,13 +14,13 @@ namespace {
 constexpr std::string_view kPod = "p";
 
 struct World : LedgerFixture {
-  ListMark before;                   // the start state came after this list began
+  ledger::ListMark before;           // the start state came after this list began
   std::uint64_t start_sequence = 0;  // of the entry in the start state
   std::uint64_t earlier_sequence = 0;
-  HoldingPtr own;  // what the pod holds, or would hold on n1
+  model::HoldingPtr own;  // what the pod holds, or would hold on n1
 };
 
-HoldingPtr by_hand(std::string_view node) {
+model::HoldingPtr by_hand(std::string_view node) {
   auto holding = make_unplaced(kPod, node);
   return holding;
 }
@@ -32,17 +32,17 @@ constexpr std::array<std::string_view, kStarts> kStartNames = {
 void begin(World& world, Start start) {
   world.own = world.reserve(kPod, "n1").value();
   world.ledger.release(kPod);
-  world.before = world.ledger.list_begins();
-  if (start == kEnded) world.ledger.gone(kPod);
+  world.before = world.ledger.begin_list();
+  if (start == kEnded) world.ledger.end_pod(kPod);
   if (start == kNothing || start == kEnded) return;
   world.own = world.reserve(kPod, "n1").value();
   if (start == kEndedByRead) {
-    ASSERT_TRUE(world.ledger.gone_as_read(kPod, world.ledger.find(kPod)->sequence));
+    ASSERT_TRUE(world.ledger.end_pod_from_get(kPod, world.ledger.find(kPod)->sequence));
     return;
   }
   world.earlier_sequence = world.ledger.find(kPod)->sequence;
-  if (start == kUnsettled) world.ledger.unsettled(kPod);
-  if (start == kBound) world.ledger.bound(kPod);
+  if (start == kUnsettled) world.ledger.mark_unsettled(kPod);
+  if (start == kBound) world.ledger.mark_bound(kPod);
   world.start_sequence = world.ledger.find(kPod)->sequence;
 }
 
@@ -60,14 +60,14 @@ const std::vector<Operation> kOperations = {
      [](World& w) { (void)w.reserve(kPod, "n2"); },
      {"Reserved@n2", "Reserved@n1", "Unsettled@n1", "Bound@n1", "ended", "ended"}},
     {"bound",
-     [](World& w) { w.ledger.bound(kPod); },
+     [](World& w) { w.ledger.mark_bound(kPod); },
      {"-", "Bound@n1", "Bound@n1", "Bound@n1", "ended", "ended"}},
     // An unsettled bind may still be carried out, so that a later failure does not free it.
     {"release",
      [](World& w) { w.ledger.release(kPod); },
      {"-", "-", "Unsettled@n1", "Bound@n1", "ended", "ended"}},
     {"unsettled",
-     [](World& w) { w.ledger.unsettled(kPod); },
+     [](World& w) { w.ledger.mark_unsettled(kPod); },
      {"-", "Unsettled@n1", "Unsettled@n1", "Bound@n1", "ended", "ended"}},
     {"release_unsettled of now",
      [](World& w) { w.ledger.release_unsettled(kPod, w.start_sequence); },
@@ -79,7 +79,7 @@ const std::vector<Operation> kOperations = {
      [](World& w) { EXPECT_TRUE(w.ledger.hold(w.own)); },
      {"Bound@n1", "Bound@n1", "Bound@n1", "Bound@n1", "Bound@n1", "ended"}},
     {"hold as a GET shows it",
-     [](World& w) { EXPECT_TRUE(w.ledger.hold_as_read(w.own)); },
+     [](World& w) { EXPECT_TRUE(w.ledger.hold_from_get(w.own)); },
      {"Bound@n1", "Bound@n1", "Bound@n1", "Bound@n1", "ended", "ended"}},
     {"hold, bound to n1 by hand",
      [](World& w) { (void)w.ledger.hold(by_hand("n1")); },
@@ -88,22 +88,22 @@ const std::vector<Operation> kOperations = {
      [](World& w) { EXPECT_TRUE(w.ledger.hold(by_hand("n2"))); },
      {"Bound@n2", "Bound@n2", "Bound@n2", "Bound@n2", "Bound@n2", "ended"}},
     {"gone",
-     [](World& w) { w.ledger.gone(kPod); },
+     [](World& w) { w.ledger.end_pod(kPod); },
      {"ended", "ended", "ended", "ended", "ended", "ended"}},
     {"another pod is gone",
-     [](World& w) { w.ledger.gone("other"); },
+     [](World& w) { w.ledger.end_pod("other"); },
      {"-", "Reserved@n1", "Unsettled@n1", "Bound@n1", "ended", "ended"}},
     {"a list without it",
-     [](World& w) { w.list(w.ledger.list_begins(), {}); },
+     [](World& w) { w.list(w.ledger.begin_list(), {}); },
      {"-", "Reserved@n1", "ended", "ended", "ended", "ended"}},
     {"a list shows it unbound",
-     [](World& w) { w.list(w.ledger.list_begins(), {}, {std::string(kPod)}); },
+     [](World& w) { w.list(w.ledger.begin_list(), {}, {std::string(kPod)}); },
      {"-", "Reserved@n1", "Unsettled@n1", "-", "-", "-"}},
     {"a list shows it bound",
-     [](World& w) { w.list(w.ledger.list_begins(), {w.own}); },
+     [](World& w) { w.list(w.ledger.begin_list(), {w.own}); },
      {"Bound@n1", "Bound@n1", "Bound@n1", "Bound@n1", "Bound@n1", "Bound@n1"}},
     {"a list shows it bound to n2",
-     [](World& w) { w.list(w.ledger.list_begins(), {by_hand("n2")}); },
+     [](World& w) { w.list(w.ledger.begin_list(), {by_hand("n2")}); },
      {"Bound@n2", "Bound@n2", "Bound@n2", "Bound@n2", "Bound@n2", "Bound@n2"}},
     {"an older list without it",
      [](World& w) { w.list(w.before, {}); },
@@ -182,11 +182,11 @@ TEST(LedgerStateTest, NothingButWhatIsSurelyNewerBringsAnEndedPodBack) {
   }
 }
 
-std::int64_t free_memory(const Snapshot& snapshot) {
+std::int64_t free_memory(const model::Snapshot& snapshot) {
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < snapshot.nodes.size(); ++i) {
-    if (snapshot.nodes[i] == nullptr || snapshot.nodes[i]->unplaced > 0) continue;
-    for (const GpuState& gpu : snapshot.nodes[i]->gpus) sum += gpu.free_memory().value;
+    if (snapshot.nodes[i] == nullptr || snapshot.nodes[i]->unplaced_pods > 0) continue;
+    for (const model::GpuState& gpu : snapshot.nodes[i]->gpus) sum += gpu.free_memory().value;
   }
   return sum;
 }
@@ -198,23 +198,23 @@ TEST(LedgerGenerationTest, RoomCountsWheneverSomethingMayHaveBecomeFree) {
                    std::string(kStartNames[static_cast<std::size_t>(start)]));
       World world;
       begin(world, static_cast<Start>(start));
-      const SnapshotPtr before = world.ledger.snapshot();
+      const model::SnapshotPtr before = world.ledger.snapshot();
       operation.apply(world);
-      const SnapshotPtr after = world.ledger.snapshot();
+      const model::SnapshotPtr after = world.ledger.snapshot();
       if (free_memory(*after) > free_memory(*before)) {
-        EXPECT_GT(after->room_generation, before->room_generation);
+        EXPECT_GT(after->freed_generation, before->freed_generation);
       }
       if (describe(*after) != describe(*before)) {
         EXPECT_GT(after->generation, before->generation);
       } else {
-        EXPECT_EQ(after->room_generation, before->room_generation);
+        EXPECT_EQ(after->freed_generation, before->freed_generation);
       }
     }
   }
 }
 
 TEST(LedgerReserveTest, SaysWhyItDoesNotReserve) {
-  using Kind = ReserveFailure::Kind;
+  using Kind = ledger::ReserveFailure::Cause;
   struct Row {
     Start start;
     std::string_view node;
@@ -231,7 +231,7 @@ TEST(LedgerReserveTest, SaysWhyItDoesNotReserve) {
     begin(world, row.start);
     const auto result = world.reserve(kPod, row.node);
     ASSERT_FALSE(result.has_value());
-    EXPECT_EQ(result.error().kind, row.kind);
+    EXPECT_EQ(result.error().cause, row.kind);
     if (row.kind == Kind::kEnded) continue;
     ASSERT_NE(result.error().entry.holding, nullptr);
     EXPECT_EQ(result.error().entry.holding, world.own);
@@ -243,19 +243,19 @@ TEST(LedgerReserveTest, RefusesWithTheReasonOfFit) {
   ASSERT_TRUE(world.reserve("a", "n1", make_fraction(600)).has_value());
   struct Row {
     std::string_view node;
-    GpuRequest request;
-    ReasonCode reason;
+    model::GpuRequest request;
+    model::ReasonCode reason;
   };
   for (const Row& row :
-       std::vector<Row>{{"n1", make_fraction(500), ReasonCode::kNoRoom},
-                        {"n1", make_memory(40961), ReasonCode::kTooLarge},
-                        {"n1", make_units(1), ReasonCode::kOtherKind},
-                        {"bad", make_fraction(500), ReasonCode::kBadInventory},
-                        {"nowhere", make_fraction(500), ReasonCode::kUnknownNode}}) {
+       std::vector<Row>{{"n1", make_fraction(500), model::ReasonCode::kNoRoom},
+                        {"n1", make_memory(40961), model::ReasonCode::kTooLarge},
+                        {"n1", make_units(1), model::ReasonCode::kOtherKind},
+                        {"bad", make_fraction(500), model::ReasonCode::kBadInventory},
+                        {"nowhere", make_fraction(500), model::ReasonCode::kUnknownNode}}) {
     const std::uint64_t generation = world.generation();
     const auto result = world.reserve("b", row.node, row.request);
     ASSERT_FALSE(result.has_value());
-    EXPECT_EQ(result.error().kind, ReserveFailure::Kind::kNoFit);
+    EXPECT_EQ(result.error().cause, ledger::ReserveFailure::Cause::kNoFit);
     EXPECT_EQ(result.error().reason, row.reason);
     EXPECT_EQ(world.where("b"), "-");
     EXPECT_EQ(world.generation(), generation) << "a refusal changes nothing";
@@ -270,30 +270,31 @@ TEST(LedgerReserveTest, WritesDownEverythingThatTheBindingNeeds) {
   EXPECT_EQ((*holding)->name_space, "default");
   EXPECT_EQ((*holding)->pod, "p");
   EXPECT_EQ((*holding)->uid, "p");
-  EXPECT_EQ((*holding)->request, "gpu-memory=3815");
+  EXPECT_EQ((*holding)->request_text, "gpu-memory=3815");
   EXPECT_EQ((*holding)->main_container, "main");
   EXPECT_FALSE((*holding)->unplaced);
   EXPECT_FALSE((*holding)->suspect);
-  EXPECT_TRUE((*holding)->written);
-  const Reservation& reservation = (*holding)->reservation;
+  EXPECT_TRUE((*holding)->reservation_written);
+  const model::Reservation& reservation = (*holding)->reservation;
   EXPECT_EQ(reservation.uid, "p");
   EXPECT_EQ(reservation.node, "n1");
-  const std::vector<ReservedDevice> devices = {{.index = 0,
-                                                .uuid = gpu_uuid("n1", 0),
-                                                .mode = GpuMode::kTimeSlicing,
-                                                .memory = {3815},
-                                                .compute = {93}}};
-  EXPECT_EQ(std::get<std::vector<ReservedDevice>>(reservation.containers.at(0).given), devices);
-  const LedgerEntry entry = world.ledger.find("p").value();
-  EXPECT_EQ(entry.since - TimePoint{}, std::chrono::seconds(7));
-  EXPECT_FALSE(entry.seen);
+  const std::vector<model::ReservedDevice> devices = {{.index = 0,
+                                                       .uuid = make_gpu_uuid("n1", 0),
+                                                       .mode = model::GpuMode::kTimeSlicing,
+                                                       .memory = {3815},
+                                                       .compute = {93}}};
+  EXPECT_EQ(std::get<std::vector<model::ReservedDevice>>(reservation.containers.at(0).assigned),
+            devices);
+  const ledger::LedgerEntry entry = world.ledger.find("p").value();
+  EXPECT_EQ(entry.since - base::TimePoint{}, std::chrono::seconds(7));
+  EXPECT_FALSE(entry.confirmed);
   EXPECT_FALSE(entry.holding->terminating);
 }
 
 TEST(LedgerReserveTest, AnUnsettledPodGetsTheVeryReservationBack) {
   LedgerFixture world;
-  const HoldingPtr first = world.reserve("p", "n1", make_fraction(250)).value();
-  world.ledger.unsettled("p");
+  const model::HoldingPtr first = world.reserve("p", "n1", make_fraction(250)).value();
+  world.ledger.mark_unsettled("p");
   const std::string before = world.visible();
   const auto again = world.reserve("p", "n1", make_fraction(900));
   ASSERT_TRUE(again.has_value());
@@ -306,8 +307,8 @@ TEST(LedgerReserveTest, ASecondAttemptThatFailsDoesNotFreeWhatTheFirstMayStillTa
   world.clock.advance(std::chrono::seconds(5));
   ASSERT_TRUE(world.reserve("p", "n1").has_value());
   world.clock.advance(std::chrono::seconds(1));
-  world.ledger.unsettled("p");
-  const TimePoint in_doubt = world.ledger.find("p")->since;
+  world.ledger.mark_unsettled("p");
+  const base::TimePoint in_doubt = world.ledger.find("p")->since;
   world.clock.advance(std::chrono::seconds(30));
   ASSERT_TRUE(world.reserve("p", "n1").has_value());
   EXPECT_EQ(world.where("p"), "Reserved@n1");
@@ -331,7 +332,7 @@ TEST(LedgerReserveTest, ReservingMakesNoRoom) {
   ASSERT_TRUE(world.reserve("p", "n1").has_value());
   EXPECT_EQ(world.room(), room);
   EXPECT_GT(world.generation(), generation);
-  world.ledger.bound("p");
+  world.ledger.mark_bound("p");
   EXPECT_EQ(world.room(), room);
 }
 
@@ -339,13 +340,14 @@ TEST(LedgerReserveTest, ReserveAndReleaseLeaveNothingBehind) {
   LedgerFixture world;
   ASSERT_TRUE(world.reserve("other", "n1", make_fraction(250)).has_value());
   const std::string before = world.visible();
-  for (const GpuRequest& request : {make_fraction(750), make_memory(3815), make_fraction(1)}) {
+  for (const model::GpuRequest& request :
+       {make_fraction(750), make_memory(3815), make_fraction(1)}) {
     ASSERT_TRUE(world.reserve("p", "n1", request).has_value());
     EXPECT_NE(world.visible(), before);
     world.ledger.release("p");
     EXPECT_EQ(world.visible(), before);
     EXPECT_EQ(world.where("p"), "-");
-    EXPECT_FALSE(world.ledger.ended("p"));
+    EXPECT_FALSE(world.ledger.has_ended("p"));
   }
 }
 

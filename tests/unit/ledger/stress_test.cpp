@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ledger_fixture.hpp"
-#include "support/arithmetic.hpp"
+#include "support/expected_usage.hpp"
 
 namespace snug::stress_test {
 namespace {
@@ -25,7 +25,7 @@ std::string node_text(int node, bool healthy) {
          " | nvidia.com/gpu=4";
 }
 
-GpuRequest random_request(std::mt19937_64& random) {
+model::GpuRequest random_request(std::mt19937_64& random) {
   switch (random() % 5) {
     case 0:
       return make_memory(1 + static_cast<std::int64_t>(random() % 45'000));
@@ -80,12 +80,12 @@ class Walker {
       case 0:
         return ledger_.release(pod);
       case 1:
-        return ledger_.unsettled(pod);
+        return ledger_.mark_unsettled(pod);
       case 2:
-        return ledger_.bound(pod);
+        return ledger_.mark_bound(pod);
       case 3:
         ++lives_[slot_of(pod)];
-        return ledger_.gone(pod);
+        return ledger_.end_pod(pod);
       case 4:
         if (const auto entry = ledger_.find(pod)) ledger_.hold(entry->holding);
         return;
@@ -106,13 +106,13 @@ class Walker {
     if (result) {
       ++reserved_;
       if ((*result)->reservation.node != node) problem_ = pod + " was reserved elsewhere";
-    } else if (result.error().kind == ReserveFailure::Kind::kEnded) {
+    } else if (result.error().cause == ledger::ReserveFailure::Cause::kEnded) {
       problem_ = pod + " lives and is called ended";
     }
   }
 
   void look() {
-    const SnapshotPtr snapshot = ledger_.snapshot();
+    const model::SnapshotPtr snapshot = ledger_.snapshot();
     if (snapshot->generation < seen_) problem_ = "a generation went back";
     seen_ = snapshot->generation;
     if (std::string wrong = over_commitment(*snapshot); !wrong.empty()) problem_ = std::move(wrong);
@@ -123,11 +123,11 @@ class Walker {
   }
 
   LedgerFixture& world_;
-  Ledger& ledger_;
+  ledger::Ledger& ledger_;
   int number_;
   std::mt19937_64 random_;
   std::array<int, kPodsPerThread> lives_{};
-  Generation seen_;
+  base::Generation seen_;
   int reserved_ = 0;
   std::string problem_;
 };
@@ -139,16 +139,16 @@ class Lister {
 
   void run(const std::atomic<int>& walking) {
     do {
-      const ListMark mark = ledger_.list_begins();
-      const std::vector<LedgerEntry> entries = ledger_.entries();
-      std::vector<HoldingPtr> hosts;
+      const ledger::ListMark mark = ledger_.begin_list();
+      const std::vector<ledger::LedgerEntry> entries = ledger_.gpu_entries();
+      std::vector<model::HoldingPtr> hosts;
       for (int i = 0; i < kHosts; ++i)
         hosts.push_back(host_pod(i % 2 == 0 ? i : lists_ * kHosts + i));
-      ListedPods listed{.bound = hosts, .living = {}, .nominated = {}};
-      for (const HoldingPtr& pod : hosts) listed.living.insert(pod->uid);
-      for (const LedgerEntry& entry : entries) {
+      ledger::ListedPods listed{.bound = hosts, .living = {}, .nominated = {}};
+      for (const model::HoldingPtr& pod : hosts) listed.living.insert(pod->uid);
+      for (const ledger::LedgerEntry& entry : entries) {
         listed.living.insert(entry.holding->uid);
-        if (entry.state == HoldingState::kBound) listed.bound.push_back(entry.holding);
+        if (entry.state == ledger::HoldingState::kBound) listed.bound.push_back(entry.holding);
       }
       (void)ledger_.replace_holdings(mark, listed);
       ++lists_;
@@ -159,14 +159,14 @@ class Lister {
  private:
   static constexpr int kHosts = 900;
 
-  static HoldingPtr host_pod(int number) {
+  static model::HoldingPtr host_pod(int number) {
     auto pod =
         make_holding("host-" + std::to_string(number), "n" + std::to_string(number % kNodes), {});
     pod->reservation.containers.clear();
     return pod;
   }
 
-  Ledger& ledger_;
+  ledger::Ledger& ledger_;
   int lists_ = 0;
 };
 
@@ -211,14 +211,15 @@ TEST(LedgerStressTest, ThreadsNeverOverCommitAndTheEndIsTheSum) {
   EXPECT_GT(lister.lists(), 0);
   EXPECT_EQ(over_commitment(*world.ledger.snapshot()), "");
   world.expect_sums();
-  for (const LedgerEntry& entry : world.ledger.entries()) world.ledger.gone(entry.holding->uid);
-  world.list(world.ledger.list_begins(), {});
-  const SnapshotPtr empty = world.ledger.snapshot();
+  for (const ledger::LedgerEntry& entry : world.ledger.gpu_entries())
+    world.ledger.end_pod(entry.holding->uid);
+  world.list(world.ledger.begin_list(), {});
+  const model::SnapshotPtr empty = world.ledger.snapshot();
   for (std::size_t slot = 0; slot < empty->nodes.size(); ++slot) {
-    const NodeStatePtr& node = empty->nodes[slot];
+    const model::NodeStatePtr& node = empty->nodes[slot];
     EXPECT_TRUE(node == nullptr || node->holdings.empty()) << node->name();
   }
-  EXPECT_TRUE(world.ledger.entries().empty());
+  EXPECT_TRUE(world.ledger.gpu_entries().empty());
 }
 
 }  // namespace

@@ -8,56 +8,56 @@
 namespace snug::memory_api_test {
 namespace {
 
-PodFacts pod(std::string name, std::string uid) {
-  PodFacts result;
+model::PodFacts pod(std::string name, std::string uid) {
+  model::PodFacts result;
   result.name_space = "ml";
   result.name = std::move(name);
   result.uid = std::move(uid);
   return result;
 }
 
-NodeFacts node(std::string name) {
-  NodeFacts result;
+model::NodeFacts node(std::string name) {
+  model::NodeFacts result;
   result.name = std::move(name);
   return result;
 }
 
-Binding binding(std::string name, std::string uid, std::string to = "n1") {
+service::Binding binding(std::string name, std::string uid, std::string to = "n1") {
   return {"ml", std::move(name), std::move(uid), std::move(to), {{"snug.dev/reservation", "r"}}};
 }
 
 /// Writes down what it is told, one word for each call.
-class Recorder : public ClusterSink {
+class Recorder : public service::ClusterSink {
  public:
-  void pods_list_begins() override { log.push_back("begins"); }
-  void pods_listed(std::vector<PodFacts> pods) override {
+  void pod_list_started() override { log.push_back("begins"); }
+  void pods_listed(std::vector<model::PodFacts> pods) override {
     std::string text = "pods";
-    for (const PodFacts& each : pods) text += " " + each.name;
+    for (const model::PodFacts& each : pods) text += " " + each.name;
     log.push_back(text);
   }
-  void pod_changed(PodFacts changed) override {
+  void pod_changed(model::PodFacts changed) override {
     log.push_back("changed " + changed.name + "@" + changed.node_name);
     last = std::move(changed);
   }
-  void pod_gone(const PodFacts& gone) override { log.push_back("gone " + gone.name); }
-  void nodes_listed(std::vector<NodeFacts> nodes) override {
+  void pod_gone(const model::PodFacts& gone) override { log.push_back("gone " + gone.name); }
+  void nodes_listed(std::vector<model::NodeFacts> nodes) override {
     std::string text = "nodes";
-    for (const NodeFacts& each : nodes) text += " " + each.name;
+    for (const model::NodeFacts& each : nodes) text += " " + each.name;
     log.push_back(text);
   }
-  void node_changed(NodeFacts changed) override { log.push_back("node " + changed.name); }
+  void node_changed(model::NodeFacts changed) override { log.push_back("node " + changed.name); }
   void node_gone(std::string_view name) override { log.push_back("no node " + std::string(name)); }
 
   std::vector<std::string> log;
-  PodFacts last;
+  model::PodFacts last;
 };
 
 using Words = std::vector<std::string>;
 
 TEST(MemoryApiTest, AStartTellsTheListsThenEveryChangeInOrder) {
-  PodFacts done = pod("done", "u0");
+  model::PodFacts done = pod("done", "u0");
   done.finished = true;
-  MemoryApi api({{node("n2"), node("n1")}, {pod("a", "u1"), done}}, Limits{});
+  memory::MemoryApi api({{node("n2"), node("n1")}, {pod("a", "u1"), done}}, base::Limits{});
   Recorder recorder;
   EXPECT_TRUE(api.post_pod(pod("early", "u2")).has_value());
   api.start(recorder);
@@ -81,14 +81,14 @@ TEST(MemoryApiTest, AStartTellsTheListsThenEveryChangeInOrder) {
 }
 
 TEST(MemoryApiTest, ABindSetsTheNodeAndMergesAnnotations) {
-  PodFacts first = pod("a", "u1");
+  model::PodFacts first = pod("a", "u1");
   first.annotations = {{"gpu-fraction", "0.5"},
                        {"snug.dev/reservation", "forged"},
                        {"snug.dev/visible-devices", "forged"}};
-  MemoryApi api({{}, {first}}, Limits{});
+  memory::MemoryApi api({{}, {first}}, base::Limits{});
   Recorder recorder;
   api.start(recorder);
-  Binding to = binding("a", "u1");
+  service::Binding to = binding("a", "u1");
   to.annotations["snug.dev/visible-devices"] = "";
   ASSERT_TRUE(api.bind(to).has_value());
   const auto stored = api.get_pod("ml", "a");
@@ -101,34 +101,34 @@ TEST(MemoryApiTest, ABindSetsTheNodeAndMergesAnnotations) {
 }
 
 TEST(MemoryApiTest, ABindIsRefusedAsTheApiServerDoes) {
-  PodFacts dying = pod("dying", "u2");
+  model::PodFacts dying = pod("dying", "u2");
   dying.terminating = true;
-  MemoryApi api({{}, {pod("a", "u1"), dying}}, Limits{});
+  memory::MemoryApi api({{}, {pod("a", "u1"), dying}}, base::Limits{});
   Recorder recorder;
   api.start(recorder);
   recorder.log.clear();
-  EXPECT_EQ(api.bind(binding("none", "u1")).error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(api.bind(binding("a", "other")).error().code, ErrorCode::kConflict);
-  EXPECT_EQ(api.bind(binding("dying", "u2")).error().code, ErrorCode::kConflict);
+  EXPECT_EQ(api.bind(binding("none", "u1")).error().code, base::ErrorCode::kNotFound);
+  EXPECT_EQ(api.bind(binding("a", "other")).error().code, base::ErrorCode::kConflict);
+  EXPECT_EQ(api.bind(binding("dying", "u2")).error().code, base::ErrorCode::kConflict);
   EXPECT_TRUE(recorder.log.empty());
   EXPECT_TRUE(api.bind(binding("a", "")).has_value()) << "without a uid there is no precondition";
   const auto again = api.bind(binding("a", "u1", "n2"));
   ASSERT_FALSE(again.has_value());
-  EXPECT_EQ(again.error().code, ErrorCode::kConflict);
+  EXPECT_EQ(again.error().code, base::ErrorCode::kConflict);
   EXPECT_NE(again.error().message.find("already assigned to the node n1"), std::string::npos);
   EXPECT_EQ((*api.get_pod("ml", "a"))->node_name, "n1");
 }
 
 TEST(MemoryApiTest, AGatedPodIsNotBoundUntilItComesWithoutGates) {
-  PodFacts waits = pod("a", "u1");
+  model::PodFacts waits = pod("a", "u1");
   waits.gated = true;
-  MemoryApi api({{}, {waits}}, Limits{});
+  memory::MemoryApi api({{}, {waits}}, base::Limits{});
   Recorder recorder;
   api.start(recorder);
   recorder.log.clear();
   const auto refused = api.bind(binding("a", "u1"));
   ASSERT_FALSE(refused.has_value());
-  EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+  EXPECT_EQ(refused.error().code, base::ErrorCode::kConflict);
   EXPECT_EQ(refused.error().message, "the pod ml/a has spec.schedulingGates, and cannot be bound");
   EXPECT_EQ((*api.get_pod("ml", "a"))->node_name, "");
 
@@ -139,17 +139,17 @@ TEST(MemoryApiTest, AGatedPodIsNotBoundUntilItComesWithoutGates) {
 }
 
 TEST(MemoryApiTest, APodThatNoSchedulerAsksAboutIsNotPosted) {
-  MemoryApi api({{}, {pod("a", "u1")}}, Limits{});
+  memory::MemoryApi api({{}, {pod("a", "u1")}}, base::Limits{});
   Recorder recorder;
   api.start(recorder);
   recorder.log.clear();
   for (const char* uid : {"u1", "u2"}) {
     const std::string name = uid == std::string("u1") ? "a" : "b";
-    PodFacts waits = pod(name, uid);
+    model::PodFacts waits = pod(name, uid);
     waits.gated = true;
-    PodFacts assigned = pod(name, uid);
+    model::PodFacts assigned = pod(name, uid);
     assigned.node_name = "n2";
-    for (const auto& [posted, sentence] : std::vector<std::pair<PodFacts, std::string>>{
+    for (const auto& [posted, sentence] : std::vector<std::pair<model::PodFacts, std::string>>{
              {waits, "the pod ml/" + name +
                          " has spec.schedulingGates; a scheduler asks about it when they are gone"},
              {assigned,
@@ -158,7 +158,7 @@ TEST(MemoryApiTest, APodThatNoSchedulerAsksAboutIsNotPosted) {
                   "pods that run already stand in the files of --cluster"}}) {
       const auto refused = api.post_pod(posted);
       ASSERT_FALSE(refused.has_value()) << sentence;
-      EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+      EXPECT_EQ(refused.error().code, base::ErrorCode::kInvalid);
       EXPECT_EQ(refused.error().message, sentence);
     }
   }
@@ -166,13 +166,13 @@ TEST(MemoryApiTest, APodThatNoSchedulerAsksAboutIsNotPosted) {
   EXPECT_FALSE(api.get_pod("ml", "b")->has_value());
 
   ASSERT_TRUE(api.bind(binding("a", "u1")).has_value());
-  PodFacts as_bound = pod("a", "u1");
+  model::PodFacts as_bound = pod("a", "u1");
   as_bound.node_name = "n1";
   EXPECT_TRUE(api.post_pod(as_bound).has_value()) << "it is there, and on that node";
 }
 
 TEST(MemoryApiTest, AKnownUidIsNotPostedAgain) {
-  MemoryApi api({{}, {pod("a", "u1")}}, Limits{});
+  memory::MemoryApi api({{}, {pod("a", "u1")}}, base::Limits{});
   Recorder recorder;
   api.start(recorder);
   recorder.log.clear();
@@ -183,30 +183,30 @@ TEST(MemoryApiTest, AKnownUidIsNotPostedAgain) {
 }
 
 TEST(MemoryApiTest, APodThatCannotBeIsNotPosted) {
-  Limits limits;
+  base::Limits limits;
   limits.max_pending_pods = 2;
-  MemoryApi api({{}, {pod("a", "u1")}}, limits);
-  EXPECT_EQ(api.post_pod(pod("a", "u2")).error().code, ErrorCode::kConflict);
-  EXPECT_EQ(api.post_pod(pod("b", "")).error().code, ErrorCode::kInvalid);
-  EXPECT_EQ(api.post_pod(pod("", "u2")).error().code, ErrorCode::kInvalid);
+  memory::MemoryApi api({{}, {pod("a", "u1")}}, limits);
+  EXPECT_EQ(api.post_pod(pod("a", "u2")).error().code, base::ErrorCode::kConflict);
+  EXPECT_EQ(api.post_pod(pod("b", "")).error().code, base::ErrorCode::kInvalid);
+  EXPECT_EQ(api.post_pod(pod("", "u2")).error().code, base::ErrorCode::kInvalid);
   EXPECT_TRUE(api.post_pod(pod("b", "u2")).has_value());
-  EXPECT_EQ(api.post_pod(pod("c", "u3")).error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(api.post_pod(pod("c", "u3")).error().code, base::ErrorCode::kTooLarge);
   EXPECT_TRUE(api.delete_pod("ml", "a").has_value());
   EXPECT_TRUE(api.post_pod(pod("a", "u4")).has_value()) << "the name is free again";
 }
 
 TEST(MemoryApiTest, WhatIsThereStaysAsItWasFirstPosted) {
-  PodFacts first = pod("a", "u1");
+  model::PodFacts first = pod("a", "u1");
   first.annotations = {{"gpu-fraction", "0.5"}};
-  MemoryApi api({{}, {first}}, Limits{});
+  memory::MemoryApi api({{}, {first}}, base::Limits{});
   ASSERT_TRUE(api.bind(binding("a", "u1")).has_value());
-  PodFacts changed = first;
+  model::PodFacts changed = first;
   changed.annotations["gpu-fraction"] = "0.6";
-  PodFacts more = first;
+  model::PodFacts more = first;
   more.containers.push_back({.name = "second"});
   const std::string stays =
       ": its first version stays until DELETE /v1/pods/ml/a on the admin port removes it";
-  const std::vector<std::pair<PodFacts, std::string>> rows = {
+  const std::vector<std::pair<model::PodFacts, std::string>> rows = {
       {changed, "there is a pod ml/a already, with another request" + stays},
       {more, "there is a pod ml/a already, with another request" + stays},
       {pod("a", "u2"), "there is a pod ml/a already, with another uid" + stays},
@@ -215,21 +215,21 @@ TEST(MemoryApiTest, WhatIsThereStaysAsItWasFirstPosted) {
   for (const auto& [posted, sentence] : rows) {
     const auto refused = api.post_pod(posted);
     ASSERT_FALSE(refused.has_value()) << sentence;
-    EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+    EXPECT_EQ(refused.error().code, base::ErrorCode::kConflict);
     EXPECT_EQ(refused.error().message, sentence);
   }
   EXPECT_TRUE(api.post_pod(first).has_value()) << "what a bind wrote is no other request";
 }
 
 TEST(MemoryApiTest, AnEndedPodsUidIsRememberedForAWhile) {
-  Limits limits;
+  base::Limits limits;
   limits.max_tombstones = 2;
-  MemoryApi api({{}, {pod("a", "u1"), pod("b", "u2"), pod("c", "u3")}}, limits);
+  memory::MemoryApi api({{}, {pod("a", "u1"), pod("b", "u2"), pod("c", "u3")}}, limits);
   ASSERT_TRUE(api.delete_pod("ml", "a").has_value());
   ASSERT_TRUE(api.delete_pod("ml", "b").has_value());
   const auto refused = api.post_pod(pod("a", "u1"));
   ASSERT_FALSE(refused.has_value());
-  EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+  EXPECT_EQ(refused.error().code, base::ErrorCode::kConflict);
   EXPECT_EQ(refused.error().message,
             "the uid u1 was that of the pod ml/a, which is gone; a new pod needs a new uid");
   EXPECT_TRUE(api.post_pod(pod("a", "u4")).has_value());
@@ -239,15 +239,15 @@ TEST(MemoryApiTest, AnEndedPodsUidIsRememberedForAWhile) {
 }
 
 TEST(MemoryApiTest, ADeletedPodIsGone) {
-  MemoryApi api({{}, {pod("a", "u1")}}, Limits{});
-  EXPECT_EQ(api.delete_pod("ml", "b").error().code, ErrorCode::kNotFound);
+  memory::MemoryApi api({{}, {pod("a", "u1")}}, base::Limits{});
+  EXPECT_EQ(api.delete_pod("ml", "b").error().code, base::ErrorCode::kNotFound);
   EXPECT_TRUE(api.delete_pod("ml", "a").has_value());
   EXPECT_FALSE(api.get_pod("ml", "a")->has_value());
-  EXPECT_EQ(api.delete_pod("ml", "a").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(api.delete_pod("ml", "a").error().code, base::ErrorCode::kNotFound);
 }
 
 TEST(MemoryApiTest, PodsOfAManifestWithoutUidGetOne) {
-  MemoryApi api({{}, {pod("a", ""), pod("b", ""), pod("a", "again")}}, Limits{});
+  memory::MemoryApi api({{}, {pod("a", ""), pod("b", ""), pod("a", "again")}}, base::Limits{});
   const std::string a = (*api.get_pod("ml", "a"))->uid;
   const std::string b = (*api.get_pod("ml", "b"))->uid;
   EXPECT_FALSE(a.empty());
@@ -256,27 +256,27 @@ TEST(MemoryApiTest, PodsOfAManifestWithoutUidGetOne) {
 }
 
 TEST(MemoryApiTest, UidsThatAreMadeUpMeetNoOther) {
-  PodFacts one = pod("c", "");
+  model::PodFacts one = pod("c", "");
   one.name_space = "a-b";
-  PodFacts other = pod("b-c", "");
+  model::PodFacts other = pod("b-c", "");
   other.name_space = "a";
-  MemoryApi first({{}, {one, other}}, Limits{});
+  memory::MemoryApi first({{}, {one, other}}, base::Limits{});
   const std::string uid = (*first.get_pod("a-b", "c"))->uid;
   ASSERT_TRUE(first.get_pod("a", "b-c")->has_value());
   EXPECT_NE((*first.get_pod("a", "b-c"))->uid, uid);
 
-  MemoryApi second({{}, {pod("taken", uid), one}}, Limits{});
+  memory::MemoryApi second({{}, {pod("taken", uid), one}}, base::Limits{});
   EXPECT_EQ((*second.get_pod("ml", "taken"))->uid, uid);
   EXPECT_NE((*second.get_pod("a-b", "c"))->uid, uid);
 }
 
 TEST(MemoryApiTest, TouchesAreCountedAndTheLastNoticesKept) {
-  Limits limits;
+  base::Limits limits;
   limits.max_queued_events = 2;
-  MemoryApi api({}, limits);
-  EXPECT_TRUE(api.touch_room({1}).has_value());
-  EXPECT_TRUE(api.touch_room({2}).has_value());
-  EXPECT_EQ(api.room_touches(), 2U);
+  memory::MemoryApi api({}, limits);
+  EXPECT_TRUE(api.wake_pending_pods({1}).has_value());
+  EXPECT_TRUE(api.wake_pending_pods({2}).has_value());
+  EXPECT_EQ(api.wake_ups(), 2U);
   for (const char* name : {"a", "b", "c"}) api.warn({"ml", name, "u", "Reason", "note"});
   const auto notices = api.notices();
   ASSERT_EQ(notices.size(), 2U);
@@ -285,11 +285,11 @@ TEST(MemoryApiTest, TouchesAreCountedAndTheLastNoticesKept) {
 }
 
 TEST(MemoryApiTest, ASinkMayChangeTheClusterItself) {
-  MemoryApi api({{}, {pod("a", "u1")}}, Limits{});
+  memory::MemoryApi api({{}, {pod("a", "u1")}}, base::Limits{});
   class Meddler : public Recorder {
    public:
-    explicit Meddler(MemoryApi& api) : api_(api) {}
-    void pod_changed(PodFacts changed) override {
+    explicit Meddler(memory::MemoryApi& api) : api_(api) {}
+    void pod_changed(model::PodFacts changed) override {
       Recorder::pod_changed(changed);
       if (changed.name == "a") {
         EXPECT_TRUE(api_.delete_pod("ml", "a").has_value());
@@ -298,7 +298,7 @@ TEST(MemoryApiTest, ASinkMayChangeTheClusterItself) {
     }
 
    private:
-    MemoryApi& api_;
+    memory::MemoryApi& api_;
   };
   Meddler meddler(api);
   api.start(meddler);
@@ -310,11 +310,11 @@ TEST(MemoryApiTest, ASinkMayChangeTheClusterItself) {
 TEST(MemoryApiTest, ManyThreadsBindEveryPodOnceAndEveryChangeIsTold) {
   constexpr int kThreads = 8;
   constexpr int kPods = 200;
-  Manifests manifests;
+  codec::Manifests manifests;
   for (int i = 0; i < kPods; ++i) {
     manifests.pods.push_back(pod("p" + std::to_string(i), "u" + std::to_string(i)));
   }
-  MemoryApi api(std::move(manifests), Limits{});
+  memory::MemoryApi api(std::move(manifests), base::Limits{});
   Recorder recorder;
   api.start(recorder);
   recorder.log.clear();

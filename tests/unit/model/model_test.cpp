@@ -8,29 +8,29 @@
 #include <string>
 #include <vector>
 
-#include "snug/model/node.hpp"
-#include "snug/model/refusal.hpp"
+#include "snug/model/node_inventory.hpp"
+#include "snug/model/reasons.hpp"
 #include "snug/model/request.hpp"
 #include "snug/model/reservation.hpp"
 #include "snug/model/snapshot.hpp"
-#include "support/cluster.hpp"
+#include "support/test_objects.hpp"
 
 namespace snug::model_test {
 namespace {
 
 TEST(ReasonTest, CodesAreUniqueWordsAndOnlyNoReasonHasNone) {
   std::set<std::string_view> codes;
-  for (const ReasonRow& row : all_reasons()) {
+  for (const model::ReasonRow& row : model::all_reasons()) {
     EXPECT_TRUE(codes.insert(row.code).second) << row.code;
     EXPECT_TRUE(std::ranges::all_of(
         row.code, [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }));
   }
-  EXPECT_TRUE(reason(ReasonCode::kNone).code.empty());
+  EXPECT_TRUE(model::reason_row(model::ReasonCode::kNone).code.empty());
   EXPECT_EQ(codes.count(""), 1U);
 }
 
 TEST(ReasonTest, SentencesHoldNothingThatChanges) {
-  for (const ReasonRow& row : all_reasons().subspan(1)) {
+  for (const model::ReasonRow& row : model::all_reasons().subspan(1)) {
     SCOPED_TRACE(row.code);
     EXPECT_FALSE(row.sentence.empty());
     EXPECT_TRUE(std::ranges::none_of(
@@ -40,130 +40,135 @@ TEST(ReasonTest, SentencesHoldNothingThatChanges) {
 
 TEST(ReasonTest, TheCodesOnTheWireAndWhatEvictionResolvesAreStable) {
   struct Row {
-    ReasonCode code;
+    model::ReasonCode code;
     std::string_view wire;
     bool evictable;
   };
-  const std::vector<Row> rows = {{ReasonCode::kMalformed, "Malformed", false},
-                                 {ReasonCode::kForbiddenPolicy, "ForbiddenPolicy", false},
-                                 {ReasonCode::kTooLarge, "TooLarge", false},
-                                 {ReasonCode::kModelExcluded, "ModelExcluded", false},
-                                 {ReasonCode::kUnknownNode, "UnknownNode", false},
-                                 {ReasonCode::kCapReached, "CapReached", false},
-                                 {ReasonCode::kNoRoom, "NoRoom", true},
-                                 {ReasonCode::kWrongMode, "WrongMode", true},
-                                 {ReasonCode::kUnhealthy, "Unhealthy", true},
-                                 {ReasonCode::kPromised, "Promised", false},
-                                 {ReasonCode::kNoProfile, "NoProfile", false}};
+  const std::vector<Row> rows = {{model::ReasonCode::kMalformed, "Malformed", false},
+                                 {model::ReasonCode::kForbiddenPolicy, "ForbiddenPolicy", false},
+                                 {model::ReasonCode::kTooLarge, "TooLarge", false},
+                                 {model::ReasonCode::kModelExcluded, "ModelExcluded", false},
+                                 {model::ReasonCode::kUnknownNode, "UnknownNode", false},
+                                 {model::ReasonCode::kCapReached, "CapReached", false},
+                                 {model::ReasonCode::kNoRoom, "NoRoom", true},
+                                 {model::ReasonCode::kWrongMode, "WrongMode", true},
+                                 {model::ReasonCode::kUnhealthy, "Unhealthy", true},
+                                 {model::ReasonCode::kPromised, "Promised", false},
+                                 {model::ReasonCode::kNoProfile, "NoProfile", false}};
   for (const Row& row : rows) {
-    EXPECT_EQ(reason(row.code).code, row.wire);
-    EXPECT_EQ(reason(row.code).evictable, row.evictable) << row.wire;
+    EXPECT_EQ(model::reason_row(row.code).code, row.wire);
+    EXPECT_EQ(model::reason_row(row.code).resolvable, row.evictable) << row.wire;
   }
 }
 
 TEST(ReasonTest, TheNearestNodeWaitsForPodsThenForItsOperatorThenForAnotherRequest) {
-  const std::vector<ReasonCode> nearest_first = {ReasonCode::kPromised,  ReasonCode::kNominated,
-                                                 ReasonCode::kNoRoom,    ReasonCode::kUnhealthy,
-                                                 ReasonCode::kWrongPool, ReasonCode::kModelExcluded,
-                                                 ReasonCode::kTooLarge,  ReasonCode::kMalformed};
-  EXPECT_TRUE(std::ranges::is_sorted(nearest_first, std::ranges::less{},
-                                     [](ReasonCode code) { return reason(code).distance; }));
+  const std::vector<model::ReasonCode> nearest_first = {
+      model::ReasonCode::kPromised,  model::ReasonCode::kNominated,
+      model::ReasonCode::kNoRoom,    model::ReasonCode::kUnhealthy,
+      model::ReasonCode::kWrongPool, model::ReasonCode::kModelExcluded,
+      model::ReasonCode::kTooLarge,  model::ReasonCode::kMalformed};
+  EXPECT_TRUE(std::ranges::is_sorted(
+      nearest_first, std::ranges::less{},
+      [](model::ReasonCode code) { return model::reason_row(code).distance; }));
   std::set<std::uint16_t> distances;
-  for (const ReasonRow& row : all_reasons()) {
-    EXPECT_TRUE(row.distance == kFar || distances.insert(row.distance).second) << row.code;
-    EXPECT_TRUE(row.distance < kFar || !row.evictable) << row.code;
+  for (const model::ReasonRow& row : model::all_reasons()) {
+    EXPECT_TRUE(row.distance == model::kFar || distances.insert(row.distance).second) << row.code;
+    EXPECT_TRUE(row.distance < model::kFar || !row.resolvable) << row.code;
   }
 }
 
 TEST(ReasonTest, AMessageIsTheCodeAndOneSentence) {
-  EXPECT_EQ(message(ReasonCode::kNoRoom), "NoRoom: no GPU has room for the request");
-  EXPECT_EQ(message(Refusal{ReasonCode::kNoRoom, {}}), message(ReasonCode::kNoRoom));
-  EXPECT_EQ(message(Refusal{ReasonCode::kMalformed, "gpu-fraction is \"2x\""}),
+  EXPECT_EQ(model::message(model::ReasonCode::kNoRoom), "NoRoom: no GPU has room for the request");
+  EXPECT_EQ(model::message(model::Refusal{model::ReasonCode::kNoRoom, {}}),
+            model::message(model::ReasonCode::kNoRoom));
+  EXPECT_EQ(model::message(model::Refusal{model::ReasonCode::kMalformed, "gpu-fraction is \"2x\""}),
             "Malformed: gpu-fraction is \"2x\"");
 }
 
 TEST(GpuModeTest, NamesAreReadBackAndOtherTextIsNoMode) {
-  for (const GpuMode mode :
-       {GpuMode::kWhole, GpuMode::kTimeSlicing, GpuMode::kMps, GpuMode::kMig}) {
-    EXPECT_EQ(mode_from(to_string(mode)), mode);
+  for (const model::GpuMode mode : {model::GpuMode::kWhole, model::GpuMode::kTimeSlicing,
+                                    model::GpuMode::kMps, model::GpuMode::kMig}) {
+    EXPECT_EQ(model::parse_gpu_mode(model::to_string(mode)), mode);
   }
-  EXPECT_EQ(to_string(GpuMode::kTimeSlicing), "time-slicing");
+  EXPECT_EQ(model::to_string(model::GpuMode::kTimeSlicing), "time-slicing");
   for (const std::string_view text : {"", "none", "Whole", "timeslicing", "whole "}) {
-    EXPECT_EQ(mode_from(text), GpuMode::kNone) << text;
+    EXPECT_EQ(model::parse_gpu_mode(text), model::GpuMode::kNone) << text;
   }
 }
 
 TEST(PoolTest, NamesAreThoseOfTheLabel) {
-  EXPECT_EQ(to_string(Pool::kAuto), "auto");
-  EXPECT_EQ(to_string(Pool::kShares), "shares");
-  EXPECT_EQ(to_string(Pool::kWhole), "whole");
+  EXPECT_EQ(model::to_string(model::Pool::kAuto), "auto");
+  EXPECT_EQ(model::to_string(model::Pool::kShares), "shares");
+  EXPECT_EQ(model::to_string(model::Pool::kWhole), "whole");
 }
 
 TEST(GpuClosureTest, EveryClosureButOpenHasAReasonOfItsOwn) {
   std::set<std::string_view> texts;
-  for (int i = 0; i <= static_cast<int>(GpuClosure::kNoMigTable); ++i) {
-    const auto closure = static_cast<GpuClosure>(i);
-    EXPECT_EQ(to_string(closure).empty(), closure == GpuClosure::kOpen);
-    EXPECT_TRUE(texts.insert(to_string(closure)).second) << i;
+  for (int i = 0; i <= static_cast<int>(model::GpuClosure::kNoMigTable); ++i) {
+    const auto closure = static_cast<model::GpuClosure>(i);
+    EXPECT_EQ(model::to_string(closure).empty(), closure == model::GpuClosure::kOpen);
+    EXPECT_TRUE(texts.insert(model::to_string(closure)).second) << i;
   }
 }
 
 TEST(RequestTextTest, OneContainerStandsAloneAndSeveralAreNamed) {
-  GpuRequest request = make_fraction(250);
-  EXPECT_EQ(to_text(request), "gpu-fraction=0.250");
-  request.containers.push_back({.container = "side", .ask = WholeAsk{}, .text = "gpu-fraction=1"});
-  EXPECT_EQ(to_text(request), "main: gpu-fraction=0.250; side: gpu-fraction=1");
-  EXPECT_EQ(to_text(GpuRequest{}), "");
+  model::GpuRequest request = make_fraction(250);
+  EXPECT_EQ(model::to_text(request), "gpu-fraction=0.250");
+  request.containers.push_back(
+      {.container = "side", .device = model::WholeGpuRequest{}, .text = "gpu-fraction=1"});
+  EXPECT_EQ(model::to_text(request), "main: gpu-fraction=0.250; side: gpu-fraction=1");
+  EXPECT_EQ(model::to_text(model::GpuRequest{}), "");
 }
 
 TEST(RequestTest, KubeletAssignedIsToldByTheKindOfAsk) {
-  EXPECT_TRUE(make_units(1).kubelet_assigned());
-  EXPECT_FALSE(make_whole(1).kubelet_assigned());
-  EXPECT_FALSE(GpuRequest{}.kubelet_assigned());
-  EXPECT_TRUE(GpuRequest{}.empty());
+  EXPECT_TRUE(make_units(1).is_kubelet_assigned());
+  EXPECT_FALSE(make_whole(1).is_kubelet_assigned());
+  EXPECT_FALSE(model::GpuRequest{}.is_kubelet_assigned());
+  EXPECT_TRUE(model::GpuRequest{}.empty());
 }
 
-NodeStatePtr named(int number) {
-  auto inventory = std::make_shared<NodeInventory>();
+model::NodeStatePtr named(int number) {
+  auto inventory = std::make_shared<model::NodeInventory>();
   inventory->name = "n" + std::to_string(number);
-  auto state = std::make_shared<NodeState>();
+  auto state = std::make_shared<model::NodeState>();
   state->inventory = std::move(inventory);
   return state;
 }
 
 TEST(NodeTableTest, EverySlotIsFoundOverChunkBounds) {
   for (const std::size_t count : {0UL, 1UL, 63UL, 64UL, 65UL, 128UL, 129UL}) {
-    std::vector<NodeStatePtr> nodes;
+    std::vector<model::NodeStatePtr> nodes;
     for (std::size_t i = 0; i < count; ++i) {
       nodes.push_back(i % 7 == 3 ? nullptr : named(static_cast<int>(i)));
     }
-    const NodeTable table(nodes);
+    const model::NodeTable table(nodes);
     ASSERT_EQ(table.size(), count);
     for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(table[i], nodes[i]) << i << " of " << count;
   }
 }
 
 TEST(GpuStateTest, WhatIsFreeIsCapacityLessUse) {
-  const GpuState gpu{.memory = {100}, .used_memory = {30}, .used_compute = {250}};
-  EXPECT_EQ(gpu.free_memory(), MebiBytes{70});
-  EXPECT_EQ(gpu.free_compute(), MilliGpu{750});
+  const model::GpuState gpu{.memory = {100}, .used_memory = {30}, .used_compute = {250}};
+  EXPECT_EQ(gpu.free_memory(), base::MebiBytes{70});
+  EXPECT_EQ(gpu.free_compute(), base::MilliGpu{750});
 }
 
 TEST(ClusterTextTest, ANodeIsReadFromOneLine) {
-  const NodeInventory node = make_node(
+  const model::NodeInventory node = make_node(
       "n1: A100 81920 x2 modes=mps+whole, T4 16384 unhealthy mig by-index | pool=shares "
       "closed=BadInventory nvidia.com/gpu=6");
   ASSERT_EQ(node.gpus.size(), 3U);
   EXPECT_EQ(node.gpus[1].uuid, "GPU-n1-1");
-  EXPECT_EQ(node.gpus[1].modes, (std::vector{GpuMode::kMps, GpuMode::kWhole}));
+  EXPECT_EQ(node.gpus[1].allowed_modes,
+            (std::vector{model::GpuMode::kMps, model::GpuMode::kWhole}));
   EXPECT_EQ(node.gpus[2].index, 2);
-  EXPECT_EQ(node.gpus[2].memory, MebiBytes{16384});
+  EXPECT_EQ(node.gpus[2].memory, base::MebiBytes{16384});
   EXPECT_EQ(node.gpus[2].uuid, "");
   EXPECT_FALSE(node.gpus[2].healthy);
-  EXPECT_TRUE(node.gpus[2].mig);
-  EXPECT_EQ(node.pool, Pool::kShares);
-  EXPECT_EQ(node.closed_to_all, ReasonCode::kBadInventory);
-  EXPECT_EQ(node.kubelet_units.at("nvidia.com/gpu"), 6);
+  EXPECT_TRUE(node.gpus[2].mig_enabled);
+  EXPECT_EQ(node.pool, model::Pool::kShares);
+  EXPECT_EQ(node.closed_to_all, model::ReasonCode::kBadInventory);
+  EXPECT_EQ(node.kubelet_allocatable.at("nvidia.com/gpu"), 6);
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace {
 
 TEST(LogTest, ATextLineHasTimeLevelAndMessage) {
   std::ostringstream stream;
-  SpdlogLog log({LogLevel::kInfo, LogFormat::kText}, stream);
-  log.write(LogLevel::kWarn, "node n1: {} %v closed");
+  obs::SpdlogLog log({service::LogLevel::kInfo, obs::LogFormat::kText}, stream);
+  log.write(service::LogLevel::kWarn, "node n1: {} %v closed");
   EXPECT_TRUE(std::regex_match(
       stream.str(),
       std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z warning node n1: \{\} %v closed\n)")))
@@ -22,8 +22,8 @@ TEST(LogTest, ATextLineHasTimeLevelAndMessage) {
 
 TEST(LogTest, AMessageCannotForgeALine) {
   std::ostringstream stream;
-  SpdlogLog log({LogLevel::kInfo, LogFormat::kText}, stream);
-  log.write(LogLevel::kInfo, "pod \"evil\n2026 error all is lost\r\x1B[31m\"");
+  obs::SpdlogLog log({service::LogLevel::kInfo, obs::LogFormat::kText}, stream);
+  log.write(service::LogLevel::kInfo, "pod \"evil\n2026 error all is lost\r\x1B[31m\"");
   const std::string text = stream.str();
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
   EXPECT_NE(text.find("pod \"evil\\n2026 error all is lost??[31m\""), std::string::npos);
@@ -34,8 +34,8 @@ TEST(LogTest, AJsonLineIsJsonWhateverTheMessageHolds) {
        {std::string("plain"), std::string("pod \"evil\n\\\","), std::string("bad \xFF utf-8"),
         std::string("nul \0 inside", 12), std::string("{} %v")}) {
     std::ostringstream stream;
-    SpdlogLog log({LogLevel::kInfo, LogFormat::kJson}, stream);
-    log.write(LogLevel::kError, message);
+    obs::SpdlogLog log({service::LogLevel::kInfo, obs::LogFormat::kJson}, stream);
+    log.write(service::LogLevel::kError, message);
     const std::string text = stream.str();
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
     const auto json = nlohmann::json::parse(text, nullptr, false);
@@ -50,12 +50,12 @@ TEST(LogTest, AJsonLineIsJsonWhateverTheMessageHolds) {
 
 TEST(LogTest, LowerLevelsAreNotWritten) {
   std::ostringstream stream;
-  SpdlogLog log({LogLevel::kWarn, LogFormat::kText}, stream);
-  log.write(LogLevel::kDebug, "a");
-  log.write(LogLevel::kInfo, "b");
+  obs::SpdlogLog log({service::LogLevel::kWarn, obs::LogFormat::kText}, stream);
+  log.write(service::LogLevel::kDebug, "a");
+  log.write(service::LogLevel::kInfo, "b");
   EXPECT_EQ(stream.str(), "");
-  log.write(LogLevel::kWarn, "c");
-  log.write(LogLevel::kError, "d");
+  log.write(service::LogLevel::kWarn, "c");
+  log.write(service::LogLevel::kError, "d");
   EXPECT_NE(stream.str().find("warning c\n"), std::string::npos);
   EXPECT_NE(stream.str().find("error d\n"), std::string::npos);
 }

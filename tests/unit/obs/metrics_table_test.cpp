@@ -52,9 +52,10 @@ Table documented() {
 }
 
 Table served() {
-  const std::unique_ptr<PrometheusMetrics> metrics = make_prometheus_metrics();
-  ClusterGauges gauges;
-  for (const Resource resource : kResourceNames.values()) gauges.streams[resource] = {{}, "1"};
+  const std::unique_ptr<obs::PrometheusMetrics> metrics = obs::make_prometheus_metrics();
+  obs::ClusterGauges gauges;
+  for (const service::Resource resource : service::kResourceNames.values())
+    gauges.streams[resource] = {{}, "1"};
   metrics->set_gauges(gauges);
   Table table;
   std::string metric;

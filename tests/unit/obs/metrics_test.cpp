@@ -12,7 +12,7 @@ namespace snug::metrics_test {
 namespace {
 
 /// The value of the series written `name{labels}`; nothing: there is no such series.
-std::optional<double> value(const PrometheusMetrics& metrics, const std::string& series) {
+std::optional<double> value(const obs::PrometheusMetrics& metrics, const std::string& series) {
   const std::string text = "\n" + metrics.exposition();
   const auto found = text.find("\n" + series + " ");
   if (found == std::string::npos) return std::nullopt;
@@ -21,8 +21,8 @@ std::optional<double> value(const PrometheusMetrics& metrics, const std::string&
 
 class MetricsTest : public testing::Test {
  protected:
-  const std::unique_ptr<PrometheusMetrics> owned_ = make_prometheus_metrics();
-  PrometheusMetrics& metrics = *owned_;
+  const std::unique_ptr<obs::PrometheusMetrics> owned_ = obs::make_prometheus_metrics();
+  obs::PrometheusMetrics& metrics = *owned_;
 };
 
 TEST_F(MetricsTest, EverySeriesExistsFromTheStartWithZero) {
@@ -61,17 +61,17 @@ TEST_F(MetricsTest, EverySeriesExistsFromTheStartWithZero) {
 }
 
 TEST_F(MetricsTest, WhatHappensIsCounted) {
-  metrics.verb_done(Verb::kFilter, true, 700);
-  metrics.verb_done(Verb::kFilter, true, 3'000);
-  metrics.verb_done(Verb::kBind, false, 1);
-  metrics.bind_ended(BindEnd::kLostRace);
-  metrics.bind_ended(BindEnd::kUnavailable);
+  metrics.verb_done(service::Verb::kFilter, true, 700);
+  metrics.verb_done(service::Verb::kFilter, true, 3'000);
+  metrics.verb_done(service::Verb::kBind, false, 1);
+  metrics.bind_ended(service::BindOutcome::kPlaceTaken);
+  metrics.bind_ended(service::BindOutcome::kUnavailable);
   metrics.api_request("bind", true);
   metrics.api_request("a_new_word", false);
-  metrics.watch_restarted("nodes", WatchEnd::kExpired);
-  metrics.room_touched();
+  metrics.watch_restarted("nodes", service::WatchEnd::kExpired);
+  metrics.pods_woken();
   metrics.event_dropped();
-  metrics.reservation_problem(ReservationProblem::kGpuClosed);
+  metrics.reservation_problem(service::ReservationProblem::kGpuClosed);
   EXPECT_EQ(value(metrics, R"(snug_verb_total{result="ok",verb="filter"})"), 2);
   EXPECT_EQ(value(metrics, R"(snug_verb_total{result="error",verb="bind"})"), 1);
   EXPECT_EQ(value(metrics, R"(snug_verb_duration_seconds_count{verb="filter"})"), 2);
@@ -102,13 +102,13 @@ TEST_F(MetricsTest, APolicyIsUpToDateUntilOneIsRefused) {
 }
 
 TEST_F(MetricsTest, GaugesShowWhatTheyWereLastGiven) {
-  ClusterGauges gauges;
+  obs::ClusterGauges gauges;
   gauges.ready = true;
   gauges.ledger.nodes = 5;
   gauges.ledger.nodes_in_conflict = 2;
   gauges.ledger.gpus = 40;
-  gauges.ledger.gpus_closed = {{GpuClosure::kVanished, 2}};
-  gauges.ledger.holdings = {{HoldingState::kBound, 7}};
+  gauges.ledger.gpus_closed = {{model::GpuClosure::kVanished, 2}};
+  gauges.ledger.holdings = {{ledger::HoldingState::kBound, 7}};
   gauges.ledger.memory_capacity = {1'638'400};
   gauges.ledger.memory_used = {3};
   gauges.pending_pods = 9;
@@ -130,7 +130,7 @@ TEST_F(MetricsTest, GaugesShowWhatTheyWereLastGiven) {
 
 TEST_F(MetricsTest, AConflictNamesTheHolderOfTheLeaseNow) {
   EXPECT_EQ(value(metrics, R"(snug_lease_conflict{holder=""})"), 0);
-  ClusterGauges gauges;
+  obs::ClusterGauges gauges;
   gauges.in_conflict = true;
   for (const std::string holder : {"one", "two"}) {
     gauges.lease_holder = holder;
@@ -159,7 +159,7 @@ TEST_F(MetricsTest, ThreadsCountTogether) {
     threads.emplace_back([&] {
       for (int i = 0; i < 500; ++i) {
         metrics.api_request("bind", true);
-        metrics.verb_done(Verb::kBind, true, i);
+        metrics.verb_done(service::Verb::kBind, true, i);
         if (i % 100 == 0) metrics.set_gauges({});
       }
     });

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "support/claims.hpp"
-#include "support/states.hpp"
+#include "support/node_states.hpp"
+#include "support/owned_incoming_pod.hpp"
 
 namespace snug::plan_test {
 namespace {
@@ -18,52 +18,54 @@ namespace {
 /// A snapshot of these nodes with these holdings and intents, each put on the node that it names.
 class Cluster {
  public:
-  explicit Cluster(const std::vector<std::string>& nodes, std::vector<HoldingPtr> holdings = {}) {
-    std::vector<NodeStatePtr> states;
-    auto names = std::make_shared<NameIndex>();
+  explicit Cluster(const std::vector<std::string>& nodes,
+                   std::vector<model::HoldingPtr> holdings = {}) {
+    std::vector<model::NodeStatePtr> states;
+    auto names = std::make_shared<model::NameIndex>();
     for (const std::string& text : nodes) {
       const std::string name = text.substr(0, text.find(':'));
-      std::vector<HoldingPtr> on_it;
-      for (const HoldingPtr& holding : holdings) {
+      std::vector<model::HoldingPtr> on_it;
+      for (const model::HoldingPtr& holding : holdings) {
         if (holding->reservation.node == name) on_it.push_back(holding);
       }
-      names->emplace(name, NodeIndex{static_cast<std::uint32_t>(states.size())});
+      names->emplace(name, base::NodeIndex{static_cast<std::uint32_t>(states.size())});
       states.push_back(make_state(text, std::move(on_it)));
     }
-    snapshot_.nodes = NodeTable(states);
+    snapshot_.nodes = model::NodeTable(states);
     snapshot_.names = std::move(names);
   }
 
-  Cluster& intend(const HoldingPtr& intent) {
-    const NodeIndex node = snapshot_.names->find(intent->reservation.node).value();
+  Cluster& intend(const model::HoldingPtr& intent) {
+    const base::NodeIndex node = snapshot_.names->find(intent->reservation.node).value();
     snapshot_.intents[node.value].push_back(intent);
     return *this;
   }
 
-  [[nodiscard]] Plan plan_for(const GpuRequest& request,
-                              const std::vector<std::string_view>& candidates,
-                              const Profile& profile = make_profile("best-fit"),
-                              std::string_view uid = "asking") const {
-    const OwnClaim claim(request, profile, std::string(uid));
-    return plan({.snapshot = snapshot_, .claim = claim.view()}, candidates);
+  [[nodiscard]] plan::Plan plan_for(const model::GpuRequest& request,
+                                    const std::vector<std::string_view>& candidates,
+                                    const score::Profile& profile = make_profile("best-fit"),
+                                    std::string_view uid = "asking") const {
+    const OwnedIncomingPod claim(request, profile, std::string(uid));
+    return plan::plan({.snapshot = snapshot_, .incoming = claim.view()}, candidates);
   }
 
-  [[nodiscard]] const NodeState& node(std::string_view name) const {
+  [[nodiscard]] const model::NodeState& node(std::string_view name) const {
     return *snapshot_.nodes[snapshot_.names->find(name)->value];
   }
 
  private:
-  Snapshot snapshot_;
+  model::Snapshot snapshot_;
 };
 
-std::string winner(const Plan& plan, const std::vector<std::string_view>& candidates) {
+std::string winner(const plan::Plan& plan, const std::vector<std::string_view>& candidates) {
   if (!plan.winner) return "none";
   std::string text(candidates.at(*plan.winner));
-  for (const DeviceTake& take : plan.placement.takes) text += " " + std::to_string(take.gpu);
+  for (const model::DeviceAllocation& allocation : plan.placement.allocations)
+    text += " " + std::to_string(allocation.gpu);
   return text;
 }
 
-HoldingPtr half_of(std::string_view node, int gpu, std::string_view uid = "h") {
+model::HoldingPtr half_of(std::string_view node, int gpu, std::string_view uid = "h") {
   return make_holding(uid, node, {make_share(gpu, 20480, 500)});
 }
 
@@ -87,7 +89,7 @@ TEST(PlanTest, TiesGoToTheBytewiseLowerNodeNameAndTheLowerGpu) {
     const Cluster cluster(nodes);
     std::ranges::sort(candidates);
     do {
-      const Plan plan = cluster.plan_for(make_fraction(250), candidates);
+      const plan::Plan plan = cluster.plan_for(make_fraction(250), candidates);
       EXPECT_EQ(winner(plan, candidates), std::string(row.winner) + " 0");
     } while (std::ranges::next_permutation(candidates).found);
   }
@@ -102,7 +104,7 @@ TEST(PlanTest, TheScoreDecidesBeforeTheName) {
   EXPECT_EQ(
       winner(cluster.plan_for(make_fraction(250), names, make_profile("best-fit", -1000)), names),
       "n1 0");
-  EXPECT_EQ(winner(cluster.plan_for(make_fraction(250), names, Profile{}), names), "n1 0")
+  EXPECT_EQ(winner(cluster.plan_for(make_fraction(250), names, score::Profile{}), names), "n1 0")
       << "without terms all placements are equal";
 }
 
@@ -112,11 +114,13 @@ TEST(PlanTest, EveryCandidateGetsItsOwnVerdictInItsPlace) {
                         {make_holding("w", "full", {make_whole_device(0, 40960)})});
   const std::vector<std::string_view> names = {"closed", "nowhere", "mig", "ok",  "",
                                                "small",  "full",    "ok",  "FULL"};
-  const Plan plan = cluster.plan_for(make_memory(20000), names);
-  const std::vector<ReasonCode> expected = {
-      ReasonCode::kBadInventory, ReasonCode::kUnknownNode, ReasonCode::kWrongMode,
-      ReasonCode::kNone,         ReasonCode::kUnknownNode, ReasonCode::kTooLarge,
-      ReasonCode::kNoRoom,       ReasonCode::kNone,        ReasonCode::kUnknownNode};
+  const plan::Plan plan = cluster.plan_for(make_memory(20000), names);
+  const std::vector<model::ReasonCode> expected = {
+      model::ReasonCode::kBadInventory, model::ReasonCode::kUnknownNode,
+      model::ReasonCode::kWrongMode,    model::ReasonCode::kNone,
+      model::ReasonCode::kUnknownNode,  model::ReasonCode::kTooLarge,
+      model::ReasonCode::kNoRoom,       model::ReasonCode::kNone,
+      model::ReasonCode::kUnknownNode};
   ASSERT_EQ(plan.verdicts.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_EQ(plan.verdicts[i].reason, expected[i]) << i;
@@ -127,7 +131,7 @@ TEST(PlanTest, EveryCandidateGetsItsOwnVerdictInItsPlace) {
 TEST(PlanTest, NothingFitsOrNothingIsAsked) {
   const Cluster cluster({"n1: A 40960"}, {half_of("n1", 0)});
   EXPECT_EQ(cluster.plan_for(make_fraction(501), {"n1"}).winner, std::nullopt);
-  const Plan none = cluster.plan_for(make_fraction(500), {});
+  const plan::Plan none = cluster.plan_for(make_fraction(500), {});
   EXPECT_EQ(none.winner, std::nullopt);
   EXPECT_TRUE(none.verdicts.empty());
 }
@@ -137,9 +141,9 @@ TEST(PlanTest, TheSameQuestionHasTheSameAnswer) {
   const auto ask = [&names] {
     Cluster cluster({"n1: A 40960 x2", "n2: A 40960 x2", "n3: T 16384"}, {half_of("n1", 1)});
     cluster.intend(half_of("n2", 0, "other"));
-    const Plan plan = cluster.plan_for(make_fraction(250), names);
+    const plan::Plan plan = cluster.plan_for(make_fraction(250), names);
     std::string text = winner(plan, names);
-    for (const Verdict& verdict : plan.verdicts) {
+    for (const plan::Verdict& verdict : plan.verdicts) {
       text += " " + std::to_string(verdict.score_class);
     }
     return text;
@@ -154,11 +158,13 @@ TEST(PlanIntentTest, ANodeWhoseRoomIsPromisedToOthersDoesNotFit) {
   const std::vector<std::string_view> names = {"n1", "n2", "n3"};
   EXPECT_EQ(winner(cluster.plan_for(make_fraction(500), names), names), "n1 0");
   cluster.intend(half_of("n1", 0, "other")).intend(half_of("n3", 0, "another"));
-  const Plan plan = cluster.plan_for(make_fraction(500), names);
+  const plan::Plan plan = cluster.plan_for(make_fraction(500), names);
   EXPECT_EQ(winner(plan, names), "n2 0");
-  EXPECT_EQ(plan.verdicts[0].reason, ReasonCode::kPromised);
-  EXPECT_EQ(plan.verdicts[2].reason, ReasonCode::kNoRoom) << "nor would it without the intent";
-  EXPECT_EQ(cluster.plan_for(make_fraction(400), {"n1"}).verdicts[0].reason, ReasonCode::kPromised);
+  EXPECT_EQ(plan.verdicts[0].reason, model::ReasonCode::kPromised);
+  EXPECT_EQ(plan.verdicts[2].reason, model::ReasonCode::kNoRoom)
+      << "nor would it without the intent";
+  EXPECT_EQ(cluster.plan_for(make_fraction(400), {"n1"}).verdicts[0].reason,
+            model::ReasonCode::kPromised);
 }
 
 TEST(PlanIntentTest, APodsOwnIntentDoesNotCountAgainstIt) {
@@ -188,25 +194,26 @@ TEST(PlanIntentTest, AnIntentOfTheOtherKindPromisesTheWholeNode) {
   Cluster cluster({"n1: A 40960 | nvidia.com/gpu=1", "n2: A 40960 | nvidia.com/gpu=1"});
   cluster.intend(make_units_holding("other", "n1", 1));
   const std::vector<std::string_view> names = {"n1", "n2"};
-  const Plan plan = cluster.plan_for(make_fraction(500), names);
+  const plan::Plan plan = cluster.plan_for(make_fraction(500), names);
   EXPECT_EQ(winner(plan, names), "n2 0");
-  EXPECT_EQ(plan.verdicts[0].reason, ReasonCode::kPromised);
+  EXPECT_EQ(plan.verdicts[0].reason, model::ReasonCode::kPromised);
 }
 
 /// A pod that asks for no mode opens an empty GPU in its first one, and does not join it in the
 /// mode of a pod that is not there yet.
 TEST(PlanIntentTest, NobodyJoinsAPromisedGpuInAModeThatItWouldNotOpen) {
   Cluster cluster({"n1: A 40960 modes=time-slicing+mps"});
-  ReservedDevice device = make_share(0, 20480, 500);
-  device.mode = GpuMode::kMps;
+  model::ReservedDevice device = make_share(0, 20480, 500);
+  device.mode = model::GpuMode::kMps;
   cluster.intend(make_holding("other", "n1", {device}));
-  EXPECT_EQ(cluster.plan_for(make_fraction(250), {"n1"}).verdicts[0].reason, ReasonCode::kPromised);
+  EXPECT_EQ(cluster.plan_for(make_fraction(250), {"n1"}).verdicts[0].reason,
+            model::ReasonCode::kPromised);
 }
 
 /// Beside the intent both GPUs look alike, and the second is open in that mode already.
 TEST(PlanIntentTest, AGpuThatIsOpenIsFoundBesideOneThatIsPromisedInItsMode) {
-  ReservedDevice device = make_share(1, 10240, 250);
-  device.mode = GpuMode::kMps;
+  model::ReservedDevice device = make_share(1, 10240, 250);
+  device.mode = model::GpuMode::kMps;
   Cluster cluster({"n1: A 40960 x2 modes=time-slicing+mps"}, {make_holding("h", "n1", {device})});
   device.index = 0;
   cluster.intend(make_holding("other", "n1", {device}));
@@ -215,64 +222,72 @@ TEST(PlanIntentTest, AGpuThatIsOpenIsFoundBesideOneThatIsPromisedInItsMode) {
 
 TEST(PlanIntentTest, SlicesStandBesidePromisedOnesOnAnEmptyCard) {
   Cluster cluster({"n1: A100 40960 mig | dynamic"});
-  const GpuRequest half = make_profile_ask("3g.20gb");
-  const auto start_of = [](const Plan& plan) { return plan.placement.takes.at(0).slice.start; };
-  const Plan first = cluster.plan_for(half, {"n1"});
-  const OwnClaim claim(half, make_profile("best-fit"), "other");
-  cluster.intend(to_holding(cluster.node("n1"), claim.view(), first.placement));
-  const Plan second = cluster.plan_for(half, {"n1"});
-  ASSERT_EQ(second.verdicts[0].reason, ReasonCode::kNone);
+  const model::GpuRequest half = make_slice_request("3g.20gb");
+  const auto start_of = [](const plan::Plan& plan) {
+    return plan.placement.allocations.at(0).slice.start;
+  };
+  const plan::Plan first = cluster.plan_for(half, {"n1"});
+  const OwnedIncomingPod claim(half, make_profile("best-fit"), "other");
+  cluster.intend(plan::to_holding(cluster.node("n1"), claim.view(), first.placement));
+  const plan::Plan second = cluster.plan_for(half, {"n1"});
+  ASSERT_EQ(second.verdicts[0].reason, model::ReasonCode::kNone);
   EXPECT_NE(start_of(first), start_of(second));
-  const OwnClaim next(half, make_profile("best-fit"), "next");
-  cluster.intend(to_holding(cluster.node("n1"), next.view(), second.placement));
-  EXPECT_EQ(cluster.plan_for(half, {"n1"}).verdicts[0].reason, ReasonCode::kPromised);
+  const OwnedIncomingPod next(half, make_profile("best-fit"), "next");
+  cluster.intend(plan::to_holding(cluster.node("n1"), next.view(), second.placement));
+  EXPECT_EQ(cluster.plan_for(half, {"n1"}).verdicts[0].reason, model::ReasonCode::kPromised);
 }
 
 TEST(PlanIntentTest, ANominatedPodWaitsForNoPodThatComesAfterIt) {
   const auto ask = [](std::int32_t priority_of_other, bool nominated) {
-    Snapshot snapshot;
-    auto names = std::make_shared<NameIndex>();
-    names->emplace("n1", NodeIndex{0});
+    model::Snapshot snapshot;
+    auto names = std::make_shared<model::NameIndex>();
+    names->emplace("n1", base::NodeIndex{0});
     snapshot.names = std::move(names);
-    snapshot.nodes = NodeTable(std::vector{make_state("n1: A 40960", {half_of("n1", 0)})});
+    snapshot.nodes = model::NodeTable(std::vector{make_state("n1: A 40960", {half_of("n1", 0)})});
     auto other = make_holding("other", "n1", {make_share(0, 20480, 500)});
     other->rank = {.priority = priority_of_other, .created = "", .uid = "other"};
     snapshot.intents[0].push_back(std::move(other));
-    OwnClaim claim(make_fraction(500), make_profile("best-fit"), "asking");
+    OwnedIncomingPod claim(make_fraction(500), make_profile("best-fit"), "asking");
     claim.rank.priority = 5;
     if (nominated) {
-      snapshot.nominations[0].push_back(std::make_shared<const Nomination>(Nomination{
+      snapshot.nominations[0].push_back(std::make_shared<const model::Nomination>(model::Nomination{
           .name_space = "default", .node = "n1", .rank = claim.rank, .request = claim.request}));
     }
     const std::vector<std::string_view> candidates = {"n1"};
-    return plan({.snapshot = snapshot, .claim = claim.view()}, candidates).verdicts[0].reason;
+    return plan::plan({.snapshot = snapshot, .incoming = claim.view()}, candidates)
+        .verdicts[0]
+        .reason;
   };
-  EXPECT_EQ(ask(4, true), ReasonCode::kNone);
-  EXPECT_EQ(ask(6, true), ReasonCode::kPromised);
-  EXPECT_EQ(ask(4, false), ReasonCode::kPromised) << "a higher priority alone takes no promise";
+  EXPECT_EQ(ask(4, true), model::ReasonCode::kNone);
+  EXPECT_EQ(ask(6, true), model::ReasonCode::kPromised);
+  EXPECT_EQ(ask(4, false), model::ReasonCode::kPromised)
+      << "a higher priority alone takes no promise";
 }
 
 TEST(ChooseOnTest, FindsTheBestDevicesOfOneNodeAndSaysWhyNot) {
-  const NodeStatePtr node = make_state("n1: A 40960 x3", {half_of("n1", 1)});
-  const NodeChoice tight =
-      choose_alone(*node, OwnClaim(make_fraction(500), make_profile("best-fit")));
-  EXPECT_EQ(tight.reason, ReasonCode::kNone);
-  ASSERT_EQ(tight.placement.takes.size(), 1U);
-  EXPECT_EQ(tight.placement.takes[0].gpu, 1);
-  const NodeChoice wide = choose_alone(*node, OwnClaim(make_fraction(500), make_profile("spread")));
-  EXPECT_EQ(wide.placement.takes[0].gpu, 0);
-  EXPECT_EQ(choose_alone(*node, OwnClaim(make_whole(3), make_profile("spread"))).reason,
-            ReasonCode::kNoRoom);
+  const model::NodeStatePtr node = make_state("n1: A 40960 x3", {half_of("n1", 1)});
+  const plan::NodeChoice tight =
+      choose_without_others(*node, OwnedIncomingPod(make_fraction(500), make_profile("best-fit")));
+  EXPECT_EQ(tight.reason, model::ReasonCode::kNone);
+  ASSERT_EQ(tight.placement.allocations.size(), 1U);
+  EXPECT_EQ(tight.placement.allocations[0].gpu, 1);
+  const plan::NodeChoice wide =
+      choose_without_others(*node, OwnedIncomingPod(make_fraction(500), make_profile("spread")));
+  EXPECT_EQ(wide.placement.allocations[0].gpu, 0);
   EXPECT_EQ(
-      choose_alone(*make_state("n1:"), OwnClaim(make_fraction(1), make_profile("spread"))).reason,
-      ReasonCode::kNoGpu);
+      choose_without_others(*node, OwnedIncomingPod(make_whole(3), make_profile("spread"))).reason,
+      model::ReasonCode::kNoRoom);
+  EXPECT_EQ(choose_without_others(*make_state("n1:"),
+                                  OwnedIncomingPod(make_fraction(1), make_profile("spread")))
+                .reason,
+            model::ReasonCode::kNoGpu);
 }
 
-Plan ranked(const std::vector<Verdict>& verdicts) {
-  Plan plan;
+plan::Plan ranked(const std::vector<plan::Verdict>& verdicts) {
+  plan::Plan plan;
   plan.verdicts = verdicts;
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
-    if (verdicts[i].reason != ReasonCode::kNone) continue;
+    if (verdicts[i].reason != model::ReasonCode::kNone) continue;
     if (!plan.winner || verdicts[*plan.winner].score_class < verdicts[i].score_class) {
       plan.winner = i;
     }
@@ -280,14 +295,14 @@ Plan ranked(const std::vector<Verdict>& verdicts) {
   return plan;
 }
 
-Verdict fits(std::int64_t score) { return {.score_class = score}; }
+plan::Verdict fits(std::int64_t score) { return {.score_class = score}; }
 
 TEST(AdviseTest, OnlyTheBestReachesTen) {
-  const Verdict refused{.reason = ReasonCode::kNoRoom};
-  constexpr std::int64_t kMost = kMaxWeight * kTermBound * 32;
+  const plan::Verdict refused{.reason = model::ReasonCode::kNoRoom};
+  constexpr std::int64_t kMost = score::kMaxWeight * score::kTermBound * 32;
   struct Row {
     std::string_view why;
-    std::vector<Verdict> verdicts;
+    std::vector<plan::Verdict> verdicts;
     std::vector<int> scores;
   };
   for (const Row& row : std::vector<Row>{
@@ -303,64 +318,70 @@ TEST(AdviseTest, OnlyTheBestReachesTen) {
             {refused, fits(100), fits(90), fits(95)},
             {0, 10, 0, 5}},
            {"the ends of the range", {fits(-kMost), fits(kMost), fits(0)}, {0, 10, 5}}}) {
-    EXPECT_EQ(advise(ranked(row.verdicts)), row.scores) << row.why;
+    EXPECT_EQ(plan::extender_scores(ranked(row.verdicts)), row.scores) << row.why;
   }
 }
 
 TEST(ReservationTest, SaysTheVeryDevicesOfEachContainer) {
-  NodeInventory inventory = make_node("n1: A 40960 x2");
+  model::NodeInventory inventory = make_node("n1: A 40960 x2");
   inventory.gpus[0].index = 4;
   inventory.gpus[1].index = 6;
-  const NodeStatePtr node = add_up(std::make_shared<const NodeInventory>(inventory), {});
-  const GpuRequest request = make_whole(2);
-  const NodeChoice choice = choose_alone(*node, OwnClaim(request, make_profile("best-fit")));
-  const Reservation reservation = reservation_by(*node, request, choice.placement, "uid-1");
+  const model::NodeStatePtr node =
+      fit::build_node_state(std::make_shared<const model::NodeInventory>(inventory), {});
+  const model::GpuRequest request = make_whole(2);
+  const plan::NodeChoice choice =
+      choose_without_others(*node, OwnedIncomingPod(request, make_profile("best-fit")));
+  const model::Reservation reservation = reservation_for(*node, request, choice.placement, "uid-1");
   EXPECT_EQ(reservation.uid, "uid-1");
   EXPECT_EQ(reservation.node, "n1");
   ASSERT_EQ(reservation.containers.size(), 1U);
   EXPECT_EQ(reservation.containers[0].name, "main");
-  EXPECT_EQ(reservation.containers[0].request, "gpu-fraction=2");
-  const std::vector<ReservedDevice> expected = {{.index = 4,
-                                                 .uuid = gpu_uuid("n1", 0),
-                                                 .mode = GpuMode::kWhole,
-                                                 .memory = {40960},
-                                                 .compute = {1000}},
-                                                {.index = 6,
-                                                 .uuid = gpu_uuid("n1", 1),
-                                                 .mode = GpuMode::kWhole,
-                                                 .memory = {40960},
-                                                 .compute = {1000}}};
-  EXPECT_EQ(std::get<std::vector<ReservedDevice>>(reservation.containers[0].given), expected);
+  EXPECT_EQ(reservation.containers[0].request_text, "gpu-fraction=2");
+  const std::vector<model::ReservedDevice> expected = {{.index = 4,
+                                                        .uuid = make_gpu_uuid("n1", 0),
+                                                        .mode = model::GpuMode::kWhole,
+                                                        .memory = {40960},
+                                                        .compute = {1000}},
+                                                       {.index = 6,
+                                                        .uuid = make_gpu_uuid("n1", 1),
+                                                        .mode = model::GpuMode::kWhole,
+                                                        .memory = {40960},
+                                                        .compute = {1000}}};
+  EXPECT_EQ(std::get<std::vector<model::ReservedDevice>>(reservation.containers[0].assigned),
+            expected);
 }
 
 TEST(ReservationTest, UnitsOfTheKubeletHaveNoDevices) {
-  const NodeStatePtr node = make_state("n1: A 40960 x2 | nvidia.com/gpu=2");
-  const GpuRequest request = make_units(2);
-  const NodeChoice choice = choose_alone(*node, OwnClaim(request, make_profile("best-fit")));
-  const Reservation reservation = reservation_by(*node, request, choice.placement, "uid-1");
+  const model::NodeStatePtr node = make_state("n1: A 40960 x2 | nvidia.com/gpu=2");
+  const model::GpuRequest request = make_units(2);
+  const plan::NodeChoice choice =
+      choose_without_others(*node, OwnedIncomingPod(request, make_profile("best-fit")));
+  const model::Reservation reservation = reservation_for(*node, request, choice.placement, "uid-1");
   ASSERT_EQ(reservation.containers.size(), 1U);
-  EXPECT_EQ(std::get<KubeletUnits>(reservation.containers[0].given),
-            (KubeletUnits{"nvidia.com/gpu", 2}));
-  EXPECT_EQ(reservation.containers[0].request, "nvidia.com/gpu=2");
+  EXPECT_EQ(std::get<model::KubeletUnits>(reservation.containers[0].assigned),
+            (model::KubeletUnits{"nvidia.com/gpu", 2}));
+  EXPECT_EQ(reservation.containers[0].request_text, "nvidia.com/gpu=2");
 }
 
 TEST(ReservationTest, TakingWhatWasPlannedChargesExactlyThat) {
-  const NodeStatePtr node = make_state("n1: A 40960 x2", {half_of("n1", 0)});
-  for (const GpuRequest& request :
+  const model::NodeStatePtr node = make_state("n1: A 40960 x2", {half_of("n1", 0)});
+  for (const model::GpuRequest& request :
        {make_fraction(333), make_memory(3815), make_whole(1), make_fraction(1)}) {
-    const NodeChoice choice = choose_alone(*node, OwnClaim(request, make_profile("best-fit")));
-    auto holding = std::make_shared<Holding>();
+    const plan::NodeChoice choice =
+        choose_without_others(*node, OwnedIncomingPod(request, make_profile("best-fit")));
+    auto holding = std::make_shared<model::Holding>();
     holding->uid = "new";
-    holding->reservation = reservation_by(*node, request, choice.placement, "new");
-    std::vector<HoldingPtr> holdings = node->holdings;
+    holding->reservation = reservation_for(*node, request, choice.placement, "new");
+    std::vector<model::HoldingPtr> holdings = node->holdings;
     holdings.push_back(holding);
-    const NodeStatePtr after = add_up(node->inventory, holdings);
-    for (const DeviceTake& take : choice.placement.takes) {
-      EXPECT_EQ(after->gpus[take.gpu].used_memory, node->gpus[take.gpu].used_memory + take.memory);
-      EXPECT_EQ(after->gpus[take.gpu].used_compute,
-                node->gpus[take.gpu].used_compute + take.compute);
-      EXPECT_EQ(after->gpus[take.gpu].closure, GpuClosure::kOpen);
-      EXPECT_EQ(after->gpus[take.gpu].mode, take.mode);
+    const model::NodeStatePtr after = fit::build_node_state(node->inventory, holdings);
+    for (const model::DeviceAllocation& allocation : choice.placement.allocations) {
+      EXPECT_EQ(after->gpus[allocation.gpu].used_memory,
+                node->gpus[allocation.gpu].used_memory + allocation.memory);
+      EXPECT_EQ(after->gpus[allocation.gpu].used_compute,
+                node->gpus[allocation.gpu].used_compute + allocation.compute);
+      EXPECT_EQ(after->gpus[allocation.gpu].closure, model::GpuClosure::kOpen);
+      EXPECT_EQ(after->gpus[allocation.gpu].mode, allocation.mode);
     }
   }
 }
@@ -370,44 +391,44 @@ TEST(ReservationTest, TakingWhatWasPlannedChargesExactlyThat) {
 TEST(PlanTest, ComparingModelsCountsTowardsWhatOneCallMayCost) {
   constexpr std::size_t kNodes = 1'216;
   constexpr std::size_t kGpus = 64;
-  std::vector<std::shared_ptr<const NodeTable::Chunk>> chunks;
-  auto names = std::make_shared<NameIndex>();
+  std::vector<std::shared_ptr<const model::NodeTable::Chunk>> chunks;
+  auto names = std::make_shared<model::NameIndex>();
   std::vector<std::string> kept;
-  for (std::size_t first = 0; first < kNodes; first += NodeTable::kChunk) {
-    auto chunk = std::make_shared<NodeTable::Chunk>();
+  for (std::size_t first = 0; first < kNodes; first += model::NodeTable::kChunkSize) {
+    auto chunk = std::make_shared<model::NodeTable::Chunk>();
     chunk->versions.fill(1);
-    for (std::size_t n = first; n < first + NodeTable::kChunk; ++n) {
-      auto node = std::make_shared<NodeInventory>();
+    for (std::size_t n = first; n < first + model::NodeTable::kChunkSize; ++n) {
+      auto node = std::make_shared<model::NodeInventory>();
       node->name = "n" + std::to_string(10'000 + n);
       for (std::size_t gpu = 0; gpu < kGpus; ++gpu) {
         node->gpus.push_back({.index = static_cast<int>(gpu),
                               .model = "M" + std::to_string(n * kGpus + gpu),
                               .memory = {40960},
-                              .modes = {GpuMode::kTimeSlicing}});
+                              .allowed_modes = {model::GpuMode::kTimeSlicing}});
       }
-      names->emplace(node->name, NodeIndex{static_cast<std::uint32_t>(n)});
+      names->emplace(node->name, base::NodeIndex{static_cast<std::uint32_t>(n)});
       kept.push_back(node->name);
-      chunk->states.at(n - first) = add_up(std::move(node), {});
+      chunk->states.at(n - first) = fit::build_node_state(std::move(node), {});
     }
     chunks.push_back(std::move(chunk));
   }
-  Snapshot snapshot;
-  snapshot.nodes = NodeTable(std::move(chunks), kNodes);
+  model::Snapshot snapshot;
+  snapshot.nodes = model::NodeTable(std::move(chunks), kNodes);
   snapshot.names = std::move(names);
-  GpuRequest request = make_fraction(100);
+  model::GpuRequest request = make_fraction(100);
   request.containers.resize(8, request.containers.front());
-  for (ContainerRequest& asked : request.containers) {
-    asked.models.wanted = {std::string(250, '?'), "M77823"};  // the last GPU of all
+  for (model::ContainerRequest& asked : request.containers) {
+    asked.models.included = {std::string(250, '?'), "M77823"};  // the last GPU of all
   }
   const std::vector<std::string_view> candidates(kept.begin(), kept.end());
-  const OwnClaim claim(request);
-  PlanMemo memo;
-  const PlanInput input{.snapshot = snapshot, .claim = claim.view(), .memo = &memo};
-  const Plan first = plan(input, candidates);
+  const OwnedIncomingPod claim(request);
+  plan::VerdictCache cache;
+  const plan::PlanInput input{.snapshot = snapshot, .incoming = claim.view(), .cache = &cache};
+  const plan::Plan first = plan::plan(input, candidates);
   EXPECT_FALSE(first.winner);
-  EXPECT_EQ(first.verdicts.front().reason, ReasonCode::kModelExcluded);
-  EXPECT_EQ(first.verdicts.back().reason, kNotJudged);
-  const Plan second = plan(input, candidates);
+  EXPECT_EQ(first.verdicts.front().reason, model::ReasonCode::kModelExcluded);
+  EXPECT_EQ(first.verdicts.back().reason, fit::kNotJudged);
+  const plan::Plan second = plan::plan(input, candidates);
   ASSERT_TRUE(second.winner) << "the rest is judged in the next call";
   EXPECT_EQ(*second.winner, kNodes - 1);
 }

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "snug/request/parse.hpp"
-#include "support/cluster.hpp"
+#include "snug/request/pod_request_parser.hpp"
+#include "support/test_objects.hpp"
 
 namespace snug::annotations_test {
 namespace {
@@ -19,10 +19,10 @@ constexpr std::string_view kMemoryAllowed =
     "a number without a unit is a whole number of MiB (4096)";
 
 /// The sentence of the refusal, or why there is none.
-std::string refusal_of(const PodFacts& pod) {
-  const auto request = parse_request(pod);
-  if (request) return "accepted: " + to_text(*request);
-  EXPECT_EQ(request.error().code, ReasonCode::kMalformed);
+std::string refusal_of(const model::PodFacts& pod) {
+  const auto request = request::parse_request(pod);
+  if (request) return "accepted: " + model::to_text(*request);
+  EXPECT_EQ(request.error().code, model::ReasonCode::kMalformed);
   return request.error().sentence;
 }
 
@@ -32,28 +32,28 @@ std::string is_not(std::string_view key, std::string_view value, std::string_vie
 }
 
 TEST(AnnotationsTest, TheReservationMustFitIntoWhatKubernetesAllows) {
-  PodFacts share = make_pod("p", {{"gpu-fraction", "0.5"}});
-  PodFacts eight = make_pod("p", {{"gpu-fraction", "8"}});
-  PodFacts two = make_pod("p", {{"gpu-fraction.main", "3"}, {"gpu-fraction.side", "0.5"}});
+  model::PodFacts share = make_pod("p", {{"gpu-fraction", "0.5"}});
+  model::PodFacts eight = make_pod("p", {{"gpu-fraction", "8"}});
+  model::PodFacts two = make_pod("p", {{"gpu-fraction.main", "3"}, {"gpu-fraction.side", "0.5"}});
   two.containers.push_back({.name = "side"});
   for (const auto& [pod, most] : {std::pair{&share, 262'144 - 2'048 - 512},
                                   {&eight, 262'144 - 2'048 - 8 * 512},
                                   {&two, 262'144 - 2'048 - 4 * 512 - 1'024}}) {
     pod->annotation_bytes = static_cast<std::size_t>(most);
-    EXPECT_TRUE(parse_request(*pod).has_value());
+    EXPECT_TRUE(request::parse_request(*pod).has_value());
     ++pod->annotation_bytes;
     EXPECT_NE(refusal_of(*pod).find("too large to add its reservation"), std::string::npos);
   }
-  PodFacts plain = make_pod("p");
+  model::PodFacts plain = make_pod("p");
   plain.annotation_bytes = 262'144;
-  EXPECT_TRUE(parse_request(plain).has_value()) << "nothing is added to it";
+  EXPECT_TRUE(request::parse_request(plain).has_value()) << "nothing is added to it";
 }
 
 TEST(AnnotationsTest, APodThatAsksNothingHasAnEmptyRequest) {
-  for (const PodFacts& pod :
+  for (const model::PodFacts& pod :
        {make_pod("p"), make_pod("p", {{"snug.dev/room", "7"}, {"gpu", "1"}, {"gpu-size", "1"}}),
-        make_pod("p", {{"kubectl.kubernetes.io/default-container", "main"}}), PodFacts{}}) {
-    const auto request = parse_request(pod);
+        make_pod("p", {{"kubectl.kubernetes.io/default-container", "main"}}), model::PodFacts{}}) {
+    const auto request = request::parse_request(pod);
     ASSERT_TRUE(request.has_value());
     EXPECT_TRUE(request->empty());
   }
@@ -72,41 +72,44 @@ TEST(AnnotationsTest, AFractionIsThousandthsOfOneGpu) {
                                          {"0.10", 100},
                                          {"0.100", 100},
                                          {"0.999", 999}}) {
-    const auto request = parse_request(make_pod("p", {{"gpu-fraction", row.value}}));
+    const auto request = request::parse_request(make_pod("p", {{"gpu-fraction", row.value}}));
     ASSERT_TRUE(request.has_value()) << row.value;
     EXPECT_EQ(request->main_container, "main");
-    EXPECT_EQ(request->containers,
-              std::vector{(ContainerRequest{.container = "main",
-                                            .ask = FractionAsk{row.thousandths},
-                                            .text = "gpu-fraction=" + row.value})});
+    EXPECT_EQ(
+        request->containers,
+        std::vector{(model::ContainerRequest{.container = "main",
+                                             .device = model::FractionRequest{row.thousandths},
+                                             .text = "gpu-fraction=" + row.value})});
   }
 }
 
 TEST(AnnotationsTest, AWholeNumberAsksForThatManyGpus) {
   for (const int count : {1, 2, 9, 10, 16, 999}) {
     const std::string value = std::to_string(count);
-    const auto request = parse_request(make_pod("p", {{"gpu-fraction", value}}));
+    const auto request = request::parse_request(make_pod("p", {{"gpu-fraction", value}}));
     ASSERT_TRUE(request.has_value()) << value;
     EXPECT_EQ(request->containers,
-              std::vector{(ContainerRequest{.container = "main",
-                                            .ask = WholeAsk{},
-                                            .count = count,
-                                            .text = "gpu-fraction=" + value})});
+              std::vector{(model::ContainerRequest{.container = "main",
+                                                   .device = model::WholeGpuRequest{},
+                                                   .count = count,
+                                                   .text = "gpu-fraction=" + value})});
   }
 }
 
 TEST(AnnotationsTest, MemoryIsMebiBytesOnOneGpu) {
-  const auto request = parse_request(make_pod("p", {{"gpu-memory", "4G"}}));
+  const auto request = request::parse_request(make_pod("p", {{"gpu-memory", "4G"}}));
   ASSERT_TRUE(request.has_value());
-  EXPECT_EQ(request->containers,
-            std::vector{(ContainerRequest{
-                .container = "main", .ask = MemoryAsk{{3815}}, .text = "gpu-memory=4G"})});
+  EXPECT_EQ(
+      request->containers,
+      std::vector{(model::ContainerRequest{
+          .container = "main", .device = model::MemoryRequest{{3815}}, .text = "gpu-memory=4G"})});
 }
 
 TEST(AnnotationsTest, AHugeSizeIsUnderstoodAndLeftToFit) {
-  const auto request = parse_request(make_pod("p", {{"gpu-memory", "99Ei"}}));
+  const auto request = request::parse_request(make_pod("p", {{"gpu-memory", "99Ei"}}));
   ASSERT_TRUE(request.has_value());
-  EXPECT_EQ(request->containers.front().ask, Ask(MemoryAsk{{std::int64_t{1} << 43}}));
+  EXPECT_EQ(request->containers.front().device,
+            model::DeviceRequest(model::MemoryRequest{{std::int64_t{1} << 43}}));
 }
 
 TEST(AnnotationsTest, MalformedFractionsAreRefusedWithKeyValueAndWhatIsAllowed) {
@@ -178,29 +181,29 @@ TEST(AnnotationsTest, RequestKeysAreToldFromOthers) {
                                      "gpu-policy.main",
                                      "gpu-container.",
                                      "gpu-fraction-container-name.main"}) {
-    EXPECT_TRUE(is_request_key(key)) << key;
+    EXPECT_TRUE(request::is_request_key(key)) << key;
   }
   for (const std::string_view key :
        {"", "gpu", "gpu-", "gpu-fractio", "gpu-fractions", "gpu-fraction-", "gpu-memory-limit",
         "snug.dev/reservation", "GPU-fraction", "gpu-policys", "gpu-container-main",
         "gpu-fraction-container-names", "gpu-counts", "gpu-count/main", "x/gpu-fraction",
         "kubectl.kubernetes.io/default-container"}) {
-    EXPECT_FALSE(is_request_key(key)) << key;
+    EXPECT_FALSE(request::is_request_key(key)) << key;
   }
 }
 
 TEST(AnnotationsTest, ContainerNamesOver47CharactersAreRefusedOnlyBesideGpuAnnotations) {
-  PodFacts pod = make_pod("p", {{"gpu-fraction", "0.5"}});
+  model::PodFacts pod = make_pod("p", {{"gpu-fraction", "0.5"}});
   pod.containers.push_back({.name = std::string(47, 'c')});
-  EXPECT_TRUE(parse_request(pod).has_value());
+  EXPECT_TRUE(request::parse_request(pod).has_value());
   pod.containers.back().name = std::string(48, 'c');
   EXPECT_EQ(refusal_of(pod), "the container name " + std::string(48, 'c') +
                                  " is too long for a pod with GPU annotations; allowed are 47 "
                                  "characters");
   pod.annotations.clear();
-  EXPECT_TRUE(parse_request(pod).has_value());
+  EXPECT_TRUE(request::parse_request(pod).has_value());
   pod.containers.back().gpu_resources = {{"nvidia.com/gpu", "1"}};
-  EXPECT_TRUE(parse_request(pod).has_value());
+  EXPECT_TRUE(request::parse_request(pod).has_value());
 }
 
 }  // namespace

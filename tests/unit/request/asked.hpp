@@ -6,20 +6,20 @@
 #include <string>
 #include <utility>
 
-#include "snug/request/parse.hpp"
-#include "support/cluster.hpp"
+#include "snug/request/pod_request_parser.hpp"
+#include "support/test_objects.hpp"
 
 namespace snug {
 
 /// `a{gpu-fraction=0.5} b{gpu-memory=4G} main=a policy=spread`, or the sentence of the refusal.
-inline std::string asked_by(const PodFacts& pod) {
-  const auto request = parse_request(pod);
+inline std::string asked_by(const model::PodFacts& pod) {
+  const auto request = request::parse_request(pod);
   if (!request) {
-    EXPECT_EQ(request.error().code, ReasonCode::kMalformed);
+    EXPECT_EQ(request.error().code, model::ReasonCode::kMalformed);
     return request.error().sentence;
   }
   std::string text;
-  for (const ContainerRequest& container : request->containers) {
+  for (const model::ContainerRequest& container : request->containers) {
     text += container.container + "{" + container.text + "} ";
   }
   text += "main=" + request->main_container;

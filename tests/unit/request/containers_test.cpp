@@ -12,7 +12,7 @@ namespace {
 const std::string kDefault = "kubectl.kubernetes.io/default-container";
 
 struct Row {
-  StringMap annotations;
+  model::StringMap annotations;
   std::string_view asked;
 };
 
@@ -20,7 +20,7 @@ void expect_rows(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     std::string said;
     for (const auto& [key, value] : row.annotations) said += key + ": " + value + "\n";
-    EXPECT_EQ(asked_by(pod_of_five(row.annotations)), row.asked) << said;
+    EXPECT_EQ(asked_by(make_pod_of_five(row.annotations)), row.asked) << said;
   }
 }
 
@@ -75,15 +75,15 @@ TEST(ContainersTest, AKeyWithAContainerIsThatContainersInThePodsOrder) {
 }
 
 TEST(ContainersTest, TheKindOfTheContainerStandsInTheRequest) {
-  const auto request = parse_request(pod_of_five({{"gpu-fraction.setup", "0.5"},
-                                                  {"gpu-fraction.proxy", "0.5"},
-                                                  {"gpu-fraction.second", "0.5"}}));
+  const auto request = request::parse_request(make_pod_of_five({{"gpu-fraction.setup", "0.5"},
+                                                                {"gpu-fraction.proxy", "0.5"},
+                                                                {"gpu-fraction.second", "0.5"}}));
   ASSERT_TRUE(request.has_value());
   ASSERT_EQ(request->containers.size(), 3U);
-  EXPECT_EQ(request->containers[0].kind, ContainerKind::kInit);
-  EXPECT_EQ(request->containers[1].kind, ContainerKind::kSidecar);
-  EXPECT_EQ(request->containers[2].kind, ContainerKind::kApp);
-  EXPECT_EQ(to_text(*request),
+  EXPECT_EQ(request->containers[0].type, model::ContainerType::kInit);
+  EXPECT_EQ(request->containers[1].type, model::ContainerType::kSidecar);
+  EXPECT_EQ(request->containers[2].type, model::ContainerType::kApp);
+  EXPECT_EQ(model::to_text(*request),
             "setup: gpu-fraction=0.5; proxy: gpu-fraction=0.5; second: gpu-fraction=0.5");
 }
 
@@ -209,8 +209,8 @@ TEST(ContainersTest, AnInitContainerCannotHaveWholeWhatOthersShare) {
   });
 }
 
-PodFacts pod_of_many(int containers, std::string_view fraction) {
-  PodFacts pod = make_pod("p");
+model::PodFacts pod_of_many(int containers, std::string_view fraction) {
+  model::PodFacts pod = make_pod("p");
   pod.containers.clear();
   for (int i = 0; i < containers; ++i) {
     const std::string name = "c" + std::to_string(i);
@@ -221,30 +221,31 @@ PodFacts pod_of_many(int containers, std::string_view fraction) {
 }
 
 TEST(ContainersTest, AtMost8ContainersAskByAnnotation) {
-  EXPECT_TRUE(parse_request(pod_of_many(8, "0.5")).has_value());
+  EXPECT_TRUE(request::parse_request(pod_of_many(8, "0.5")).has_value());
   EXPECT_EQ(asked_by(pod_of_many(9, "0.5")),
             "9 containers of the pod ask for GPUs by annotation; allowed are 8");
-  PodFacts pod = pod_of_many(8, "0.5");
+  model::PodFacts pod = pod_of_many(8, "0.5");
   for (int i = 0; i < 50; ++i) pod.containers.push_back({.name = "idle" + std::to_string(i)});
-  EXPECT_TRUE(parse_request(pod).has_value()) << "what asks for nothing does not count";
+  EXPECT_TRUE(request::parse_request(pod).has_value()) << "what asks for nothing does not count";
 }
 
 TEST(ContainersTest, SeveralContainersAskForAtMost64DevicesInAll) {
-  EXPECT_TRUE(parse_request(pod_of_many(8, "8")).has_value());
-  PodFacts pod = pod_of_many(2, "32");
-  EXPECT_TRUE(parse_request(pod).has_value());
+  EXPECT_TRUE(request::parse_request(pod_of_many(8, "8")).has_value());
+  model::PodFacts pod = pod_of_many(2, "32");
+  EXPECT_TRUE(request::parse_request(pod).has_value());
   pod.annotations["gpu-fraction.c0"] = "33";
   EXPECT_EQ(asked_by(pod), "several containers of the pod ask for 65 GPUs in all; allowed are 64");
   pod.annotations = {{"gpu-fraction.c0", "0.1"}, {"gpu-count.c0", "64"}, {"gpu-memory.c1", "1G"}};
   EXPECT_EQ(asked_by(pod), "several containers of the pod ask for 65 GPUs in all; allowed are 64");
   pod.annotations.erase("gpu-memory.c1");
-  EXPECT_TRUE(parse_request(pod).has_value()) << "one container may ask for as many as it likes";
+  EXPECT_TRUE(request::parse_request(pod).has_value())
+      << "one container may ask for as many as it likes";
   pod.annotations["gpu-count.c0"] = "999";
-  EXPECT_TRUE(parse_request(pod).has_value());
+  EXPECT_TRUE(request::parse_request(pod).has_value());
 }
 
 TEST(ContainersTest, APodWithoutAnyAppContainerIsRefused) {
-  PodFacts pod = make_pod("p", {{"gpu-fraction", "0.5"}});
+  model::PodFacts pod = make_pod("p", {{"gpu-fraction", "0.5"}});
   pod.containers.clear();
   EXPECT_EQ(asked_by(pod), "the pod asks for a GPU and has no container");
 }

@@ -23,8 +23,8 @@ std::string is_not(std::string_view key, std::string_view value, std::string_vie
          std::string(allowed);
 }
 
-ContainerRequest main_of(const StringMap& annotations) {
-  const auto request = parse_request(make_pod("p", annotations));
+model::ContainerRequest main_of(const model::StringMap& annotations) {
+  const auto request = request::parse_request(make_pod("p", annotations));
   if (!request) {
     ADD_FAILURE() << request.error().sentence;
     return {};
@@ -33,24 +33,25 @@ ContainerRequest main_of(const StringMap& annotations) {
 }
 
 TEST(FurtherKeysTest, AllOfThemStandInTheTextInFixedOrder) {
-  EXPECT_EQ(main_of({{"gpu-model", "A100* , !*SXM*,H?00"},
-                     {"gpu-isolation", "mps"},
-                     {"gpu-compute", "30"},
-                     {"gpu-count", "2"},
-                     {"gpu-memory", "4G"}}),
-            (ContainerRequest{.container = "main",
-                              .ask = MemoryAsk{{3815}},
-                              .count = 2,
-                              .compute_percent = 30,
-                              .isolation = Isolation::kMps,
-                              .models = {.wanted = {"A100*", "H?00"}, .excluded = {"*SXM*"}},
-                              .text = "gpu-memory=4G;gpu-count=2;gpu-compute=30;"
-                                      "gpu-isolation=mps;gpu-model=A100*,!*SXM*,H?00"}));
+  EXPECT_EQ(
+      main_of({{"gpu-model", "A100* , !*SXM*,H?00"},
+               {"gpu-isolation", "mps"},
+               {"gpu-compute", "30"},
+               {"gpu-count", "2"},
+               {"gpu-memory", "4G"}}),
+      (model::ContainerRequest{.container = "main",
+                               .device = model::MemoryRequest{{3815}},
+                               .count = 2,
+                               .compute_percent = 30,
+                               .isolation = model::Isolation::kMps,
+                               .models = {.included = {"A100*", "H?00"}, .excluded = {"*SXM*"}},
+                               .text = "gpu-memory=4G;gpu-count=2;gpu-compute=30;"
+                                       "gpu-isolation=mps;gpu-model=A100*,!*SXM*,H?00"}));
 }
 
 TEST(FurtherKeysTest, CountsAreWholeNumbersFrom1To999) {
   for (const int count : {1, 2, 10, 64, 999}) {
-    const ContainerRequest asked =
+    const model::ContainerRequest asked =
         main_of({{"gpu-fraction", "0.5"}, {"gpu-count", std::to_string(count)}});
     EXPECT_EQ(asked.count, count);
     EXPECT_EQ(asked.text, "gpu-fraction=0.5;gpu-count=" + std::to_string(count));
@@ -65,7 +66,7 @@ TEST(FurtherKeysTest, CountsAreWholeNumbersFrom1To999) {
 
 TEST(FurtherKeysTest, ComputeIsAPercentFrom1To100) {
   for (const int percent : {1, 9, 10, 50, 99, 100}) {
-    const ContainerRequest asked =
+    const model::ContainerRequest asked =
         main_of({{"gpu-fraction", "0.5"}, {"gpu-compute", std::to_string(percent)}});
     EXPECT_EQ(asked.compute_percent, percent);
     EXPECT_EQ(asked.text, "gpu-fraction=0.5;gpu-compute=" + std::to_string(percent));
@@ -81,13 +82,14 @@ TEST(FurtherKeysTest, ComputeIsAPercentFrom1To100) {
 TEST(FurtherKeysTest, IsolationIsOneOfFourNames) {
   struct Row {
     std::string value;
-    Isolation isolation;
+    model::Isolation isolation;
   };
-  for (const Row& row : std::vector<Row>{{"any", Isolation::kAny},
-                                         {"time-slicing", Isolation::kTimeSlicing},
-                                         {"mps", Isolation::kMps},
-                                         {"mig", Isolation::kMig}}) {
-    const ContainerRequest asked = main_of({{"gpu-fraction", "0.5"}, {"gpu-isolation", row.value}});
+  for (const Row& row : std::vector<Row>{{"any", model::Isolation::kAny},
+                                         {"time-slicing", model::Isolation::kTimeSlicing},
+                                         {"mps", model::Isolation::kMps},
+                                         {"mig", model::Isolation::kMig}}) {
+    const model::ContainerRequest asked =
+        main_of({{"gpu-fraction", "0.5"}, {"gpu-isolation", row.value}});
     EXPECT_EQ(asked.isolation, row.isolation);
     EXPECT_EQ(asked.text, "gpu-fraction=0.5;gpu-isolation=" + row.value);
   }
@@ -120,8 +122,9 @@ TEST(FurtherKeysTest, ModelsAreGlobsSomeOfWhichExclude) {
       {"A!B", {"A!B"}, {}, "A!B"},
       {longest, {longest}, {}, longest}};
   for (const Row& row : rows) {
-    const ContainerRequest asked = main_of({{"gpu-fraction", "0.5"}, {"gpu-model", row.value}});
-    EXPECT_EQ(asked.models, (ModelFilter{.wanted = row.wanted, .excluded = row.excluded}));
+    const model::ContainerRequest asked =
+        main_of({{"gpu-fraction", "0.5"}, {"gpu-model", row.value}});
+    EXPECT_EQ(asked.models, (model::ModelFilter{.included = row.wanted, .excluded = row.excluded}));
     EXPECT_EQ(asked.text, "gpu-fraction=0.5;gpu-model=" + row.text);
   }
 }
@@ -196,12 +199,12 @@ TEST(FurtherKeysTest, TheyNeedAnAskOfTheSameContainer) {
         row.key + " is \"" + row.value +
         "\" without gpu-fraction, gpu-memory or gpu-mig-profile for the same container; allowed is "
         "one of them beside it";
-    StringMap annotations{{row.key, row.value}};
-    EXPECT_EQ(asked_by(pod_of_five(annotations)), refused);
+    model::StringMap annotations{{row.key, row.value}};
+    EXPECT_EQ(asked_by(make_pod_of_five(annotations)), refused);
     annotations.emplace("gpu-fraction.second", "0.5");
-    EXPECT_EQ(asked_by(pod_of_five(annotations)), refused);
+    EXPECT_EQ(asked_by(make_pod_of_five(annotations)), refused);
     annotations.emplace("gpu-policy", "spread");
-    EXPECT_EQ(asked_by(pod_of_five(annotations)), refused);
+    EXPECT_EQ(asked_by(make_pod_of_five(annotations)), refused);
   }
 }
 

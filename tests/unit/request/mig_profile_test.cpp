@@ -25,13 +25,13 @@ TEST(MigProfileTest, AProfileIsNamedAsNvidiaNamesIt) {
                                          {"3c.3g.20gb", "3g.20gb"},
                                          {"1c.1g.5gb+me", "1g.5gb+me"},
                                          {"7g.9999gb", "7g.9999gb"}}) {
-    const auto request = parse_request(make_pod("p", {{kKey, row.value}}));
+    const auto request = request::parse_request(make_pod("p", {{kKey, row.value}}));
     ASSERT_TRUE(request.has_value()) << row.value << ": " << request.error().sentence;
     EXPECT_EQ(request->main_container, "main");
     EXPECT_EQ(request->containers,
-              std::vector{(ContainerRequest{.container = "main",
-                                            .ask = SliceAsk{row.profile},
-                                            .text = "gpu-mig-profile=" + row.profile})});
+              std::vector{(model::ContainerRequest{.container = "main",
+                                                   .device = model::SliceRequest{row.profile},
+                                                   .text = "gpu-mig-profile=" + row.profile})});
   }
 }
 
@@ -75,7 +75,7 @@ TEST(MigProfileTest, WhatIsNoProfilesNameIsRefused) {
 }
 
 struct Row {
-  StringMap annotations;
+  model::StringMap annotations;
   std::string_view asked;
 };
 
@@ -83,7 +83,7 @@ void expect_rows(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     std::string said;
     for (const auto& [key, value] : row.annotations) said += key + ": " + value + "\n";
-    EXPECT_EQ(asked_by(pod_of_five(row.annotations)), row.asked) << said;
+    EXPECT_EQ(asked_by(make_pod_of_five(row.annotations)), row.asked) << said;
   }
 }
 

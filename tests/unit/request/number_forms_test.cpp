@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "support/cluster.hpp"
+#include "support/test_objects.hpp"
 #include "unit/request/asked.hpp"
 
 namespace snug::number_forms_test {
@@ -79,7 +79,7 @@ constexpr auto kRows = std::to_array<Row>({
 });
 
 /// `key` as `value`, beside `other` where something else has to ask.
-bool takes(std::string key, std::string_view value, StringMap beside = {}) {
+bool takes(std::string key, std::string_view value, model::StringMap beside = {}) {
   beside[key] = value;
   const std::string asked = asked_by(make_pod("p", beside));
   const bool taken = asked.starts_with("main{");

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "snug/request/parse.hpp"
+#include "snug/request/pod_request_parser.hpp"
 
 namespace snug::quantity_test {
 namespace {
@@ -55,7 +55,7 @@ TEST(QuantityTest, EveryFormIsReadAndRoundedUpToMebiBytes) {
       {std::string(500, '0') + "4Gi", 4096},
   };
   for (const Row& row : rows) {
-    const auto read = parse_memory(row.text);
+    const auto read = request::parse_gpu_memory(row.text);
     ASSERT_TRUE(read.has_value()) << row.text;
     EXPECT_EQ(read->value, row.mebibytes) << row.text;
   }
@@ -138,26 +138,26 @@ constexpr auto kOtherTexts = std::to_array<std::string_view>({"",
 
 TEST(QuantityTest, OtherTextIsRefusedAndNeverFallsBackToAnotherMeaning) {
   for (const std::string_view text : kOtherTexts) {
-    EXPECT_FALSE(parse_memory(text).has_value()) << '"' << text << '"';
+    EXPECT_FALSE(request::parse_gpu_memory(text).has_value()) << '"' << text << '"';
   }
-  EXPECT_FALSE(parse_memory(std::string("4G\0", 3)).has_value());
-  EXPECT_FALSE(parse_memory(std::string("4\0G", 3)).has_value());
+  EXPECT_FALSE(request::parse_gpu_memory(std::string("4G\0", 3)).has_value());
+  EXPECT_FALSE(request::parse_gpu_memory(std::string("4\0G", 3)).has_value());
 }
 
 TEST(QuantityTest, LessThanOneByteIsRefused) {
   for (const std::string_view text :
        {"0.5", "0.999", "0.0009Ki", "0.0009k", "0.00000000000000001Pi",
         "0.0000000000000000000000000000000000000000000001Ei"}) {
-    EXPECT_FALSE(parse_memory(text).has_value()) << text;
+    EXPECT_FALSE(request::parse_gpu_memory(text).has_value()) << text;
   }
-  EXPECT_FALSE(parse_memory("0." + std::string(10'000, '0') + "1Ei").has_value());
+  EXPECT_FALSE(request::parse_gpu_memory("0." + std::string(10'000, '0') + "1Ei").has_value());
 }
 
 TEST(QuantityTest, AbsurdSizesAreCappedAndDoNotWrapAround) {
   for (const std::string_view text :
        {"8Ei", "9Ei", "16Ei", "9.3E", "16777216Ti", "999999999999999999E", "999999999999999999Ei",
         "8796093022208", "8796093022209", "999999999999999999"}) {
-    EXPECT_EQ(parse_memory(text), (MebiBytes{std::int64_t{1} << 43})) << text;
+    EXPECT_EQ(request::parse_gpu_memory(text), (base::MebiBytes{std::int64_t{1} << 43})) << text;
   }
 }
 
@@ -165,13 +165,13 @@ TEST(QuantityTest, MoreThan18DigitsAreRefused) {
   for (const std::string_view text :
        {"9223372036854775807", "18446744073709551616", "18446744073709551617Mi",
         "1.000000000000000000Gi", "340282366920938463463374607431768211457"}) {
-    EXPECT_FALSE(parse_memory(text).has_value()) << text;
+    EXPECT_FALSE(request::parse_gpu_memory(text).has_value()) << text;
   }
-  EXPECT_FALSE(parse_memory(std::string(100'000, '9')).has_value());
+  EXPECT_FALSE(request::parse_gpu_memory(std::string(100'000, '9')).has_value());
 }
 
 TEST(QuantityTest, TheRefusalSaysWhatIsAllowed) {
-  EXPECT_EQ(parse_memory("4000m").error(),
+  EXPECT_EQ(request::parse_gpu_memory("4000m").error(),
             "a Kubernetes quantity of at least 1 byte with a unit (4G, 4Gi, 4096Mi), of at most 18 "
             "digits; a number without a unit is a whole number of MiB (4096)");
 }
@@ -227,8 +227,8 @@ TEST(QuantityTest, WhatAHostHasIsRoundedUpAsKubernetesDoes) {
       {"4." + std::string(500, '0'), 4, 4'000},
   };
   for (const HostRow& row : rows) {
-    EXPECT_EQ(parse_quantity(row.text), row.whole) << row.text;
-    EXPECT_EQ(parse_quantity_milli(row.text), row.milli) << row.text;
+    EXPECT_EQ(request::parse_quantity(row.text), row.whole) << row.text;
+    EXPECT_EQ(request::parse_quantity_milli(row.text), row.milli) << row.text;
   }
 }
 
@@ -237,8 +237,8 @@ TEST(QuantityTest, AHostHasNothingThatIsNoQuantity) {
        {"",     "-1",    "-0",  "+",   "+-1", ".",   "m",           "Gi", "e3",
         "1 ",   " 1",    "1x",  "1K",  "1mm", "1mi", "1Gim",        "1e", "1e+",
         "1e3m", "1.2.3", "0x1", "inf", "nan", "1,5", "\xEF\xBC\x91"}) {
-    EXPECT_FALSE(parse_quantity(text).has_value()) << '"' << text << '"';
-    EXPECT_FALSE(parse_quantity_milli(text).has_value()) << '"' << text << '"';
+    EXPECT_FALSE(request::parse_quantity(text).has_value()) << '"' << text << '"';
+    EXPECT_FALSE(request::parse_quantity_milli(text).has_value()) << '"' << text << '"';
   }
 }
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "snug/request/parse.hpp"
+#include "snug/request/pod_request_parser.hpp"
 
 namespace snug::request_text_test {
 namespace {
@@ -12,49 +12,50 @@ namespace {
 TEST(RequestTextTest, TheTextOfARequestMeansWhatTheRequestMeant) {
   struct Row {
     std::string text;
-    Ask ask;
+    model::DeviceRequest ask;
     std::int64_t count;
   };
   const std::vector<Row> rows = {
-      {"gpu-fraction=0.25", FractionAsk{250}, 1},
-      {"gpu-fraction=0.250", FractionAsk{250}, 1},
-      {"gpu-fraction=3", WholeAsk{}, 3},
-      {"gpu-memory=4G", MemoryAsk{{3815}}, 1},
-      {"gpu-memory=4096", MemoryAsk{{4096}}, 1},
-      {"gpu-mig-profile=2g.10gb", SliceAsk{"2g.10gb"}, 1},
-      {"gpu-mig-profile=1g.5gb+me", SliceAsk{"1g.5gb+me"}, 1},
-      {"nvidia.com/gpu=2", KubeletAsk{"nvidia.com/gpu"}, 2},
-      {"nvidia.com/gpu=1000000000", KubeletAsk{"nvidia.com/gpu"}, 1'000'000'000},
-      {"nvidia.com/mig-1g.5gb=1", KubeletAsk{"nvidia.com/mig-1g.5gb"}, 1}};
+      {"gpu-fraction=0.25", model::FractionRequest{250}, 1},
+      {"gpu-fraction=0.250", model::FractionRequest{250}, 1},
+      {"gpu-fraction=3", model::WholeGpuRequest{}, 3},
+      {"gpu-memory=4G", model::MemoryRequest{{3815}}, 1},
+      {"gpu-memory=4096", model::MemoryRequest{{4096}}, 1},
+      {"gpu-mig-profile=2g.10gb", model::SliceRequest{"2g.10gb"}, 1},
+      {"gpu-mig-profile=1g.5gb+me", model::SliceRequest{"1g.5gb+me"}, 1},
+      {"nvidia.com/gpu=2", model::KubeletRequest{"nvidia.com/gpu"}, 2},
+      {"nvidia.com/gpu=1000000000", model::KubeletRequest{"nvidia.com/gpu"}, 1'000'000'000},
+      {"nvidia.com/mig-1g.5gb=1", model::KubeletRequest{"nvidia.com/mig-1g.5gb"}, 1}};
   for (const Row& row : rows) {
-    EXPECT_EQ(parse_request_text(row.text),
-              (ContainerRequest{.ask = row.ask, .count = row.count, .text = row.text}))
+    EXPECT_EQ(request::parse_request_text(row.text),
+              (model::ContainerRequest{.device = row.ask, .count = row.count, .text = row.text}))
         << row.text;
   }
 }
 
 TEST(RequestTextTest, EveryKeyOfTheTextIsReadBack) {
-  const ContainerRequest all{.ask = MemoryAsk{{3815}},
-                             .count = 2,
-                             .compute_percent = 30,
-                             .isolation = Isolation::kMps,
-                             .models = {.wanted = {"A100*"}, .excluded = {"*MIG*"}},
-                             .text =
-                                 "gpu-memory=4G;gpu-count=2;gpu-compute=30;gpu-isolation=mps;"
-                                 "gpu-model=A100*,!*MIG*"};
-  EXPECT_EQ(parse_request_text(all.text), all);
-  const ContainerRequest whole{.ask = WholeAsk{},
-                               .count = 2,
-                               .models = {.wanted = {"T4"}, .excluded = {}},
-                               .text = "gpu-fraction=2;gpu-isolation=any;gpu-model=T4"};
-  EXPECT_EQ(parse_request_text(whole.text), whole);
-  const ContainerRequest slice{
-      .ask = SliceAsk{"1g.5gb+me"},
+  const model::ContainerRequest all{
+      .device = model::MemoryRequest{{3815}},
       .count = 2,
-      .isolation = Isolation::kMig,
-      .models = {.wanted = {"A100*"}, .excluded = {}},
+      .compute_percent = 30,
+      .isolation = model::Isolation::kMps,
+      .models = {.included = {"A100*"}, .excluded = {"*MIG*"}},
+      .text =
+          "gpu-memory=4G;gpu-count=2;gpu-compute=30;gpu-isolation=mps;"
+          "gpu-model=A100*,!*MIG*"};
+  EXPECT_EQ(request::parse_request_text(all.text), all);
+  const model::ContainerRequest whole{.device = model::WholeGpuRequest{},
+                                      .count = 2,
+                                      .models = {.included = {"T4"}, .excluded = {}},
+                                      .text = "gpu-fraction=2;gpu-isolation=any;gpu-model=T4"};
+  EXPECT_EQ(request::parse_request_text(whole.text), whole);
+  const model::ContainerRequest slice{
+      .device = model::SliceRequest{"1g.5gb+me"},
+      .count = 2,
+      .isolation = model::Isolation::kMig,
+      .models = {.included = {"A100*"}, .excluded = {}},
       .text = "gpu-mig-profile=1g.5gb+me;gpu-count=2;gpu-isolation=mig;gpu-model=A100*"};
-  EXPECT_EQ(parse_request_text(slice.text), slice);
+  EXPECT_EQ(request::parse_request_text(slice.text), slice);
 }
 
 TEST(RequestTextTest, AnyOtherTextMeansNothing) {
@@ -106,7 +107,7 @@ TEST(RequestTextTest, AnyOtherTextMeansNothing) {
                                       "gpu-fraction=0.5;nvidia.com/gpu=1",
                                       "nvidia.com/gpu=1;gpu-count=2",
                                       "nvidia.com/gpu=1;gpu-model=A"}) {
-    EXPECT_FALSE(parse_request_text(text).has_value()) << text;
+    EXPECT_FALSE(request::parse_request_text(text).has_value()) << text;
   }
 }
 

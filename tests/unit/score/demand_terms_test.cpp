@@ -9,13 +9,13 @@
 #include <string_view>
 #include <vector>
 
-#include "demands.hpp"
+#include "make_demands.hpp"
 #include "snug/score/policy.hpp"
 
 namespace snug::demand_terms_test {
 namespace {
 
-const GpuRequest kRequest = make_fraction(100);
+const model::GpuRequest kRequest = make_fraction(100);
 constexpr std::int64_t kPlenty = 1'000'000'000;
 
 struct Take {
@@ -23,38 +23,39 @@ struct Take {
   std::int32_t milli = 0;  // 1000: the whole GPU
 };
 
-Placement placement_of(const std::vector<Take>& takes) {
-  Placement placement;
+model::Placement placement_of(const std::vector<Take>& takes) {
+  model::Placement placement;
   for (const Take& take : takes) {
-    placement.takes.push_back({.gpu = take.gpu,
-                               .mode = take.milli == 1000 ? GpuMode::kWhole : GpuMode::kTimeSlicing,
-                               .milli = take.milli});
+    placement.allocations.push_back(
+        {.gpu = take.gpu,
+         .mode = take.milli == 1000 ? model::GpuMode::kWhole : model::GpuMode::kTimeSlicing,
+         .milli = take.milli});
   }
   return placement;
 }
 
 /// GPUs 0 and 1 of 1000 MiB with this much taken of the first.
-NodeStatePtr two(std::int64_t taken, std::int64_t cpu_milli = kPlenty,
-                 std::int64_t memory_mib = kPlenty) {
-  std::vector<HoldingPtr> holdings;
+model::NodeStatePtr two(std::int64_t taken, std::int64_t cpu_milli = kPlenty,
+                        std::int64_t memory_mib = kPlenty) {
+  std::vector<model::HoldingPtr> holdings;
   if (taken > 0) holdings.push_back(make_holding("h", "n1", {make_share(0, taken, taken)}));
   return make_hosting({"n1: A 1000, B 1000", cpu_milli, memory_mib, holdings});
 }
 
 struct Row {
   std::string why;
-  NodeStatePtr node;
+  model::NodeStatePtr node;
   std::vector<Take> takes;
-  HostAmounts host;
+  model::HostResources host;
   double cost = 0;  // milli-GPU
 };
 
-void check(std::string_view term, const Demand& demand, const std::vector<Row>& rows,
+void check(std::string_view term, const model::Demand& demand, const std::vector<Row>& rows,
            double near = 0.2) {
-  const TermRow* row_of_term = find_term(term);
+  const score::TermRow* row_of_term = score::find_term(term);
   ASSERT_NE(row_of_term, nullptr);
   for (const Row& row : rows) {
-    const Placement placement = placement_of(row.takes);
+    const model::Placement placement = placement_of(row.takes);
     const std::int32_t got =
         row_of_term->function({*row.node, kRequest, placement, row.host, demand});
     EXPECT_NEAR(got, -kPointsOfMilli * row.cost, kPointsOfMilli * near) << term << ": " << row.why;
@@ -62,9 +63,9 @@ void check(std::string_view term, const Demand& demand, const std::vector<Row>& 
 }
 
 TEST(StrandedGpuTest, CostsTheIdleGpuThatCannotBeFedAnyMore) {
-  Demand demand;
+  model::Demand demand;
   demand.cpu = strand_table(4000);
-  const NodeStatePtr unknown = make_state("n1: A 1000 x2");
+  const model::NodeStatePtr unknown = make_state("n1: A 1000 x2");
   check(
       "stranded-gpu", demand,
       {{"enough for all", two(0, 16'000), {{0, 500}}, host_amounts(2000, 0), 0},
@@ -94,7 +95,7 @@ TEST(StrandedGpuTest, CostsTheIdleGpuThatCannotBeFedAnyMore) {
 }
 
 TEST(StrandedGpuTest, MemoryCountsAsCpuDoes) {
-  Demand demand;
+  model::Demand demand;
   demand.memory = strand_table(65'536, 2048);
   const std::int64_t has = 131'072;
   check("stranded-gpu", demand,
@@ -114,7 +115,7 @@ TEST(StrandedGpuTest, MemoryCountsAsCpuDoes) {
 }
 
 TEST(LeftOverValueTest, CostsWhatCouldHaveBeenSoldBeyondThePodsPrice) {
-  Demand demand;
+  model::Demand demand;
   demand.left_over = {left_over_table(250, {1000})};
   check("left-over-value", demand,
         {{"a size that is sold", two(0), {{0, 250}}, {}, 0},
@@ -131,7 +132,7 @@ TEST(LeftOverValueTest, CostsWhatCouldHaveBeenSoldBeyondThePodsPrice) {
 }
 
 TEST(LeftOverValueTest, GoesByTheGpusSize) {
-  Demand demand;
+  model::Demand demand;
   demand.left_over = {left_over_table(500, {999}), left_over_table(250, {1000})};
   check("left-over-value", demand, {{"its own", two(0), {{0, 300}}, {}, 250}});
   demand.left_over = {left_over_table(500, {999}), left_over_table(250, {998})};
@@ -151,15 +152,16 @@ TEST(LeftOverSizeTest, CostsWhatAShareLeavesOfItsGpu) {
 }
 
 TEST(MultiGpuRoomTest, CostsTheRoomThatIsTaken) {
-  Demand demand;
-  demand.multi_gpu_shapes = {fading({.gpus = 2, .share = kOne / 2})};
+  model::Demand demand;
+  demand.multi_gpu_shapes = {fading({.gpus = 2, .share = model::kFixedPointOne / 2})};
   check("multi-gpu-room", demand,
         {{"a room that was free", two(0), {{0, 250}}, {}, 1000 * (1 - kFadeOfPod)},
          {"one that was not", two(500), {{0, 250}}, {}, 1000 * kFadeOfPod * (1 - kFadeOfPod)},
          {"by a pod that needs one", two(0), {{0, 1000}, {1, 1000}}, {}, 1000 * (1 - kFadeOfPod)},
          {"there never was one", make_hosting({"n1: A 1000", 1, 1, {}}), {{0, 250}}, {}, 0}},
         1);
-  demand.multi_gpu_shapes = {fading({.gpus = 2, .cpu_milli = 8000, .share = kOne})};
+  demand.multi_gpu_shapes = {
+      fading({.gpus = 2, .cpu_milli = 8000, .share = model::kFixedPointOne})};
   check("multi-gpu-room", demand,
         {{"its CPU", two(0, 10'000), {}, host_amounts(4000, 0), 2000 * (1 - kFadeOfPod)},
          {"CPU that it does not need", two(0, 10'000), {}, host_amounts(2000, 0), 0},
@@ -168,10 +170,10 @@ TEST(MultiGpuRoomTest, CostsTheRoomThatIsTaken) {
 }
 
 TEST(ModelScarcityTest, CostsTheMilliThatItTakesByTheModelsScarcity) {
-  Demand demand;
-  demand.scarcity[1] = 2 * kOne;
-  demand.scarcity[2] = kOne / 4;
-  const NodeStatePtr unnumbered = make_state("n1: A 1000 x2");
+  model::Demand demand;
+  demand.scarcity[1] = 2 * model::kFixedPointOne;
+  demand.scarcity[2] = model::kFixedPointOne / 4;
+  const model::NodeStatePtr unnumbered = make_state("n1: A 1000 x2");
   check("model-scarcity", demand,
         {{"a share of a scarce one", two(0), {{0, 250}}, {}, 500},
          {"of one that is not", two(0), {{1, 250}}, {}, 62.5},
@@ -181,16 +183,17 @@ TEST(ModelScarcityTest, CostsTheMilliThatItTakesByTheModelsScarcity) {
 }
 
 TEST(DemandTermsTest, SayNothingWhereNothingIsKnown) {
-  const NodeStatePtr plain = make_state("n1: A 1000 x4");
-  const NodeStatePtr hosting = two(300, 8000, 8000);
+  const model::NodeStatePtr plain = make_state("n1: A 1000 x4");
+  const model::NodeStatePtr hosting = two(300, 8000, 8000);
   for (const std::string_view name :
        {"stranded-gpu", "left-over-value", "multi-gpu-room", "model-scarcity"}) {
-    for (const NodeStatePtr& node : {plain, hosting}) {
+    for (const model::NodeStatePtr& node : {plain, hosting}) {
       for (const std::vector<Take>& takes :
            std::vector<std::vector<Take>>{{{1, 300}}, {{1, 1000}}, {}}) {
-        const Placement placement = placement_of(takes);
-        EXPECT_EQ(find_term(name)->function({*node, kRequest, placement, host_amounts(500, 500)}),
-                  0)
+        const model::Placement placement = placement_of(takes);
+        EXPECT_EQ(
+            score::find_term(name)->function({*node, kRequest, placement, host_amounts(500, 500)}),
+            0)
             << name;
       }
     }
@@ -198,31 +201,35 @@ TEST(DemandTermsTest, SayNothingWhereNothingIsKnown) {
 }
 
 /// Everything at once, and more of it than any cluster asks for.
-Demand heavy_demand() {
-  Demand demand;
-  demand.churn = Demand::kFullChurn;
+model::Demand heavy_demand() {
+  model::Demand demand;
+  demand.churn = model::Demand::kFullChurn;
   demand.cpu = strand_table(64'750);
   demand.memory = strand_table(100, 2048);
   demand.left_over = {left_over_table(501, {0}), left_over_table(1, {16'384})};
   for (std::int64_t gpus = 2; gpus <= 16; ++gpus) {
-    demand.multi_gpu_shapes.push_back({.gpus = gpus, .cpu_milli = gpus * 1000, .share = kOne});
+    demand.multi_gpu_shapes.push_back(
+        {.gpus = gpus, .cpu_milli = gpus * 1000, .share = model::kFixedPointOne});
   }
-  demand.multi_gpu_shapes.push_back(
-      {.gpus = 2, .cpu_milli = 1'000'000'000, .memory_mib = 1'000'000'000, .share = kOne});
-  demand.scarcity.fill(1000 * kOne);
-  demand.typical = {{.cpu_milli = 1, .gpus = 1, .gpu_milli = 1, .share = kOne},
-                    {.cpu_milli = 1'000'000'000, .gpus = 64, .gpu_milli = 1000, .share = kOne}};
+  demand.multi_gpu_shapes.push_back({.gpus = 2,
+                                     .cpu_milli = 1'000'000'000,
+                                     .memory_mib = 1'000'000'000,
+                                     .share = model::kFixedPointOne});
+  demand.scarcity.fill(1000 * model::kFixedPointOne);
+  demand.typical_pods = {
+      {.cpu_milli = 1, .gpus = 1, .gpu_milli = 1, .share = model::kFixedPointOne},
+      {.cpu_milli = 1'000'000'000, .gpus = 64, .gpu_milli = 1000, .share = model::kFixedPointOne}};
   return demand;
 }
 
-std::vector<NodeStatePtr> absurd_nodes() {
+std::vector<model::NodeStatePtr> absurd_nodes() {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  const HostAmounts all{.cpu_milli = kMost, .memory_bytes = kMost};
-  std::vector<NodeStatePtr> nodes;
+  const model::HostResources all{.cpu_milli = kMost, .memory_bytes = kMost};
+  std::vector<model::NodeStatePtr> nodes;
   for (const std::string_view text :
        {"n1: A 0 x2", "n1: A 1 x3", "n1: A 16384 x64", "n1: A 40960 x4 unhealthy",
         "n1: A 40960, B 16384 x2 unhealthy, A 8796093022208 x5", "n1: A 40960 x2 mig, A 7 x2"}) {
-    for (const auto& holdings : std::vector<std::vector<HoldingPtr>>{
+    for (const auto& holdings : std::vector<std::vector<model::HoldingPtr>>{
              {},
              {with_host(make_holding("h", "n1", {make_share(0, 99'999, 2500)}), all)},
              {with_host(make_holding("v", "n1", {make_whole_device(500, 40'960)}), all),
@@ -238,19 +245,20 @@ std::vector<NodeStatePtr> absurd_nodes() {
 
 TEST(DemandTermsTest, StayWithinTheirBoundsOnAbsurdNodes) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  const Demand demand = heavy_demand();
+  const model::Demand demand = heavy_demand();
   int placements = 0;
-  for (const NodeStatePtr& node : absurd_nodes()) {
-    for (const GpuRequest& request : {make_fraction(1), make_fraction(999), make_memory(1),
-                                      make_whole(1), make_whole(2), make_whole(64)}) {
-      for (const Placement& option : fit_all(*node, request).options) {
-        for (const HostAmounts& host :
-             {HostAmounts{}, host_amounts(64'000, 1 << 20), HostAmounts{kMost, kMost}}) {
+  for (const model::NodeStatePtr& node : absurd_nodes()) {
+    for (const model::GpuRequest& request : {make_fraction(1), make_fraction(999), make_memory(1),
+                                             make_whole(1), make_whole(2), make_whole(64)}) {
+      for (const model::Placement& option : fit_all(*node, request).options) {
+        for (const model::HostResources& host :
+             {model::HostResources{}, host_amounts(64'000, 1 << 20),
+              model::HostResources{kMost, kMost}}) {
           ++placements;
-          for (const TermRow& term : all_terms()) {
+          for (const score::TermRow& term : score::all_terms()) {
             const std::int32_t got = term.function({*node, request, option, host, demand});
-            EXPECT_GE(got, -kTermBound) << term.name << " " << describe(*node);
-            EXPECT_LE(got, kTermBound) << term.name << " " << describe(*node);
+            EXPECT_GE(got, -score::kTermBound) << term.name << " " << describe(*node);
+            EXPECT_LE(got, score::kTermBound) << term.name << " " << describe(*node);
           }
         }
       }
@@ -263,13 +271,14 @@ TEST(DemandTermsTest, SharesNeverGainByWhatTheyLeave) {
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    const NodeStatePtr node = draw_hosting(random);
-    const Placement placement = draw_placement(random, *node);
-    Demand demand;
+    const model::NodeStatePtr node = draw_hosting(random);
+    const model::Placement placement = draw_placement(random, *node);
+    model::Demand demand;
     demand.left_over = {left_over_table(random.from_to(1, 999), {1000})};
-    demand.scarcity.fill(random.draw(3 * kOne));
+    demand.scarcity.fill(random.draw(3 * model::kFixedPointOne));
     for (const std::string_view name : {"left-over-value", "left-over-size", "model-scarcity"}) {
-      ASSERT_LE(find_term(name)->function({*node, kRequest, placement, {}, demand}), 0) << name;
+      ASSERT_LE(score::find_term(name)->function({*node, kRequest, placement, {}, demand}), 0)
+          << name;
     }
   }
 }

@@ -8,44 +8,46 @@
 #include <string>
 #include <vector>
 
-#include "demands.hpp"
+#include "make_demands.hpp"
 
 namespace snug::fragmentation_test {
 namespace {
 
 constexpr std::int64_t kPlenty = 1'000'000'000;
 
-std::vector<TypicalPod> draw_typical(Random& random) {
-  std::vector<TypicalPod> pods;
+std::vector<model::TypicalPod> draw_typical(Random& random) {
+  std::vector<model::TypicalPod> pods;
   const std::int64_t kinds = random.from_to(1, 10);
   for (std::int64_t i = 0; i < kinds; ++i) {
     const std::int64_t gpus = random.of<std::int64_t>({0, 1, 1, 1, 2, 4, 8});
-    pods.push_back({.cpu_milli = random.one_in(3) ? 0 : random.draw(80'000),
-                    .gpus = gpus,
-                    .gpu_milli = gpus == 0  ? 0
-                                 : gpus > 1 ? 1000
-                                            : random.from_to(1, 1000),
-                    .models = random.of<ModelSet>({kAnyModel, kAnyModel, 2, 4, 0}),
-                    .share = random.draw(kOne / 5)});
+    pods.push_back(
+        {.cpu_milli = random.one_in(3) ? 0 : random.draw(80'000),
+         .gpus = gpus,
+         .gpu_milli = gpus == 0  ? 0
+                      : gpus > 1 ? 1000
+                                 : random.from_to(1, 1000),
+         .models = random.of<model::ModelSet>({model::kAnyModel, model::kAnyModel, 2, 4, 0}),
+         .share = random.draw(model::kFixedPointOne / 5)});
   }
   return pods;
 }
 
 /// The definition, word by word, in parts of kOne.
-std::int64_t naive_fragment(const NodeState& node, const std::vector<TypicalPod>& typical) {
-  const HostCapacity& host = node.inventory->host;
-  const std::int64_t cpu = host.amounts.cpu_milli - node.host_used.cpu_milli;
+std::int64_t naive_fragment(const model::NodeState& node,
+                            const std::vector<model::TypicalPod>& typical) {
+  const model::HostAllocatable& host = node.inventory->host;
+  const std::int64_t cpu = host.resources.cpu_milli - node.host_used.cpu_milli;
   std::int64_t sum = 0;
-  for (const TypicalPod& pod : typical) {
+  for (const model::TypicalPod& pod : typical) {
     std::int64_t can_have = 0;
-    for (const GpuState& gpu : node.gpus) {
-      const bool may = (pod.models >> gpu.info->model_number & 1) != 0;
-      if (may && gpu.left >= pod.gpu_milli) ++can_have;
+    for (const model::GpuState& gpu : node.gpus) {
+      const bool may = (pod.models >> gpu.info->model_id & 1) != 0;
+      if (may && gpu.free_milli >= pod.gpu_milli) ++can_have;
     }
     const bool cannot = pod.gpus == 0 || can_have < pod.gpus || (host.known && cpu < pod.cpu_milli);
-    for (const GpuState& gpu : node.gpus) {
-      const bool may = (pod.models >> gpu.info->model_number & 1) != 0;
-      if (cannot || !may || gpu.left < pod.gpu_milli) sum += pod.share * gpu.left;
+    for (const model::GpuState& gpu : node.gpus) {
+      const bool may = (pod.models >> gpu.info->model_id & 1) != 0;
+      if (cannot || !may || gpu.free_milli < pod.gpu_milli) sum += pod.share * gpu.free_milli;
     }
   }
   return sum;
@@ -55,21 +57,23 @@ TEST(FragmentationTest, OfRandomNodesIsWhatTheDefinitionSays) {
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    const NodeStatePtr node = draw_hosting(random);
-    const std::vector<TypicalPod> typical = draw_typical(random);
-    ASSERT_EQ(fragmentation(fragmentation_view(*node), typical), naive_fragment(*node, typical))
+    const model::NodeStatePtr node = draw_hosting(random);
+    const std::vector<model::TypicalPod> typical = draw_typical(random);
+    ASSERT_EQ(score::fragmentation(score::fragmentation_view(*node), typical),
+              naive_fragment(*node, typical))
         << describe(*node);
   }
 }
 
 TEST(FragmentationTest, ByHand) {
-  const NodeStatePtr node = make_hosting({"n1: A 1000, A 1000, B 1000",
-                                          8000,
-                                          8000,
-                                          {make_holding("h", "n1", {make_share(0, 600, 600)})}});
+  const model::NodeStatePtr node =
+      make_hosting({"n1: A 1000, A 1000, B 1000",
+                    8000,
+                    8000,
+                    {make_holding("h", "n1", {make_share(0, 600, 600)})}});
   struct Row {
     std::string why;
-    TypicalPod pod;
+    model::TypicalPod pod;
     std::int64_t milli;
   };
   for (const Row& row :
@@ -83,20 +87,21 @@ TEST(FragmentationTest, ByHand) {
                         {"too little CPU", {.cpu_milli = 8001, .gpus = 1, .gpu_milli = 1}, 2400},
                         {"another model", {.gpus = 1, .gpu_milli = 1, .models = 0b1000}, 2400},
                         {"one model of two", {.gpus = 1, .gpu_milli = 1, .models = 0b100}, 1400}}) {
-    TypicalPod pod = row.pod;
-    pod.share = kOne / 2;
-    EXPECT_EQ(fragmentation(fragmentation_view(*node), std::vector{pod}), row.milli * kOne / 2)
+    model::TypicalPod pod = row.pod;
+    pod.share = model::kFixedPointOne / 2;
+    EXPECT_EQ(score::fragmentation(score::fragmentation_view(*node), std::vector{pod}),
+              row.milli * model::kFixedPointOne / 2)
         << row.why;
   }
-  EXPECT_EQ(fragmentation(fragmentation_view(*node), {}), 0);
+  EXPECT_EQ(score::fragmentation(score::fragmentation_view(*node), {}), 0);
 }
 
 /// FGD's score of a decrease of so many GPUs, times 1000.
 double fgd_of(double gpus) { return 1000 * std::floor(100 / (1 + std::exp(-gpus))); }
 
-void expect_fgd(const TermInput& input, double gain) {
+void expect_fgd(const score::TermInput& input, double gain) {
   constexpr double kRounding = 1e-5;  // GPUs
-  const double got = find_term("fgd")->function(input);
+  const double got = score::find_term("fgd")->function(input);
   EXPECT_GE(got, fgd_of(gain - kRounding)) << gain;
   EXPECT_LE(got, fgd_of(gain + kRounding)) << gain;
 }
@@ -106,17 +111,17 @@ TEST(FgdTest, IsTheSigmoidOfTheFragmentsDecreaseOnRandomNodes) {
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    const NodeStatePtr node = draw_hosting(random);
-    Demand demand;
-    demand.typical = draw_typical(random);
-    const Placement placement = draw_placement(random, *node);
-    if (placement.takes.empty()) continue;
+    const model::NodeStatePtr node = draw_hosting(random);
+    model::Demand demand;
+    demand.typical_pods = draw_typical(random);
+    const model::Placement placement = draw_placement(random, *node);
+    if (placement.allocations.empty()) continue;
     ++placements;
-    const HostAmounts host = host_amounts(random.draw(20'000), 0);
-    const NodeStatePtr after = placed_on(*node, placement, host);
-    const double gain = static_cast<double>(naive_fragment(*node, demand.typical) -
-                                            naive_fragment(*after, demand.typical)) /
-                        kOne / 1000;
+    const model::HostResources host = host_amounts(random.draw(20'000), 0);
+    const model::NodeStatePtr after = placed_on(*node, placement, host);
+    const double gain = static_cast<double>(naive_fragment(*node, demand.typical_pods) -
+                                            naive_fragment(*after, demand.typical_pods)) /
+                        model::kFixedPointOne / 1000;
     expect_fgd({*node, make_fraction(1), placement, host, demand}, gain);
   }
   EXPECT_GT(placements, 800);
@@ -124,19 +129,19 @@ TEST(FgdTest, IsTheSigmoidOfTheFragmentsDecreaseOnRandomNodes) {
 
 /// Every step of the table, from the least decrease to the most.
 TEST(FgdTest, HasTheSigmoidsSteps) {
-  Demand useless;  // all that is idle is fragment, so that a pod takes some away
-  useless.typical = {{.cpu_milli = 1, .share = kOne}};
+  model::Demand useless;  // all that is idle is fragment, so that a pod takes some away
+  useless.typical_pods = {{.cpu_milli = 1, .share = model::kFixedPointOne}};
   for (std::int64_t gpus = 1; gpus <= 8; ++gpus) {
-    const NodeStatePtr node =
+    const model::NodeStatePtr node =
         make_hosting({"n1: A 1000 x" + std::to_string(gpus), kPlenty, kPlenty, {}});
-    Demand all;  // all GPUs of the node are needed at once, so that a share spoils the rest
-    all.typical = {{.gpus = gpus, .gpu_milli = 1000, .share = kOne}};
+    model::Demand all;  // all GPUs of the node are needed at once, so that a share spoils the rest
+    all.typical_pods = {{.gpus = gpus, .gpu_milli = 1000, .share = model::kFixedPointOne}};
     for (std::int32_t milli = 1; milli < 1000; milli += 7) {
-      Placement share{{{.gpu = 0, .mode = GpuMode::kTimeSlicing, .milli = milli}}};
+      model::Placement share{{{.gpu = 0, .mode = model::GpuMode::kTimeSlicing, .milli = milli}}};
       expect_fgd({*node, make_fraction(1), share, {}, all},
                  -static_cast<double>(1000 * gpus - milli) / 1000);
       for (std::uint16_t gpu = 1; gpu < gpus; ++gpu) {
-        share.takes.push_back({.gpu = gpu, .mode = GpuMode::kWhole, .milli = 1000});
+        share.allocations.push_back({.gpu = gpu, .mode = model::GpuMode::kWhole, .milli = 1000});
       }
       expect_fgd({*node, make_fraction(1), share, {}, useless},
                  static_cast<double>(1000 * (gpus - 1) + milli) / 1000);
@@ -145,24 +150,25 @@ TEST(FgdTest, HasTheSigmoidsSteps) {
 }
 
 TEST(FgdTest, TheLeastLossCountsAsOne) {
-  const NodeStatePtr node = make_hosting({"n1: A 1000", kPlenty, kPlenty, {}});
-  Demand demand;
-  demand.typical = {{.gpus = 1, .gpu_milli = 1000, .share = 1}};
-  const Placement least{{{.gpu = 0, .mode = GpuMode::kTimeSlicing, .milli = 1}}};
-  EXPECT_EQ(find_term("fgd")->function({*node, make_fraction(1), least, {}, demand}), 49'000);
-  const Placement all{{{.gpu = 0, .mode = GpuMode::kWhole, .milli = 1000}}};
-  EXPECT_EQ(find_term("fgd")->function({*node, make_fraction(1), all, {}, demand}), 50'000);
+  const model::NodeStatePtr node = make_hosting({"n1: A 1000", kPlenty, kPlenty, {}});
+  model::Demand demand;
+  demand.typical_pods = {{.gpus = 1, .gpu_milli = 1000, .share = 1}};
+  const model::Placement least{{{.gpu = 0, .mode = model::GpuMode::kTimeSlicing, .milli = 1}}};
+  EXPECT_EQ(score::find_term("fgd")->function({*node, make_fraction(1), least, {}, demand}),
+            49'000);
+  const model::Placement all{{{.gpu = 0, .mode = model::GpuMode::kWhole, .milli = 1000}}};
+  EXPECT_EQ(score::find_term("fgd")->function({*node, make_fraction(1), all, {}, demand}), 50'000);
 }
 
 TEST(FgdTest, WhereNoPodIsTypicalAllNodesAreAlike) {
-  const Placement share{{{.gpu = 0, .mode = GpuMode::kTimeSlicing, .milli = 300}}};
-  const Placement none;
-  const GpuRequest request = make_fraction(300);
+  const model::Placement share{{{.gpu = 0, .mode = model::GpuMode::kTimeSlicing, .milli = 300}}};
+  const model::Placement none;
+  const model::GpuRequest request = make_fraction(300);
   const std::int32_t usual =
-      find_term("fgd")->function({*make_state("n1: A 1000"), request, share});
+      score::find_term("fgd")->function({*make_state("n1: A 1000"), request, share});
   for (const std::string_view text : {"n1: A 1000 x8", "n1: A 40960, B 7"}) {
-    EXPECT_EQ(find_term("fgd")->function({*make_state(text), request, share}), usual);
-    EXPECT_EQ(find_term("fgd")->function({*make_state(text), request, none}), usual);
+    EXPECT_EQ(score::find_term("fgd")->function({*make_state(text), request, share}), usual);
+    EXPECT_EQ(score::find_term("fgd")->function({*make_state(text), request, none}), usual);
   }
 }
 

@@ -8,30 +8,30 @@
 #include <string>
 #include <vector>
 
+#include "support/node_states.hpp"
 #include "support/random.hpp"
-#include "support/states.hpp"
 
 namespace snug::policy_test {
 namespace {
 
 using Labels = std::map<std::string, std::string, std::less<>>;
 
-Policy make_policy() {
-  Policy policy;
+score::Policy make_policy() {
+  score::Policy policy;
   for (const char* name : {"usual", "ml", "batch", "a100", "big"}) {
-    policy.profiles.emplace(name, Profile{name, {{find_term("spread"), 1}}});
+    policy.profiles.emplace(name, score::Profile{name, {{score::find_term("spread"), 1}}});
   }
-  policy.default_profile = "usual";
+  policy.default_profile_name = "usual";
   return policy;
 }
 
 /// What the policy says of a pod's placement on the GPU at `gpu` of a node.
-std::string chosen(const Policy& policy, const PolicySubject& pod,
+std::string chosen(const score::Policy& policy, const score::PolicySubject& pod,
                    std::string_view node = "n1: T4 16384", std::uint16_t gpu = 0) {
   const auto choice = policy.choose(pod);
-  if (!choice) return message(choice.error());
-  const Placement placement{{{.gpu = gpu}}};
-  return choice->of(*make_state(node), placement).name;
+  if (!choice) return model::message(choice.error());
+  const model::Placement placement{{{.gpu = gpu}}};
+  return choice->profile_for(*make_state(node), placement).name;
 }
 
 const Labels kNone;
@@ -42,7 +42,7 @@ TEST(PolicyChooseTest, WithoutRulesEveryPodHasTheDefault) {
 }
 
 TEST(PolicyChooseTest, TheFirstRuleThatMatchesCounts) {
-  Policy policy = make_policy();
+  score::Policy policy = make_policy();
   policy.rules = {{{"ml-*"}, {{"tier", "batch"}}, {}, "batch"},
                   {{"ml-*", "science"}, {}, {}, "ml"},
                   {{}, {{"tier", "batch"}, {"zone", "a"}}, {}, "big"}};
@@ -58,7 +58,7 @@ TEST(PolicyChooseTest, TheFirstRuleThatMatchesCounts) {
 }
 
 TEST(PolicyChooseTest, ARuleForModelsAppliesToPlacementsOnThem) {
-  Policy policy = make_policy();
+  score::Policy policy = make_policy();
   policy.rules = {{{}, {}, {"*a100*", "H100"}, "a100"},
                   {{}, {}, {"*80GB", "L40"}, "big"},
                   {{"ml-*"}, {}, {}, "ml"},
@@ -75,32 +75,35 @@ TEST(PolicyChooseTest, ARuleForModelsAppliesToPlacementsOnThem) {
 }
 
 TEST(PolicyChooseTest, WhereTheKubeletPicksTheNodesFirstGpuCounts) {
-  Policy policy = make_policy();
+  score::Policy policy = make_policy();
   policy.rules = {{{}, {}, {"A100"}, "a100"}};
   const auto choice = policy.choose({"x", kNone, ""});
   ASSERT_TRUE(choice.has_value());
-  const Placement placement;
-  EXPECT_EQ(choice->of(*make_state("n1: A100 40960 x2 | nvidia.com/gpu=2"), placement).name,
-            "a100");
-  EXPECT_EQ(choice->of(*make_state("n1: T4 16384 x2 | nvidia.com/gpu=2"), placement).name, "usual");
+  const model::Placement placement;
+  EXPECT_EQ(
+      choice->profile_for(*make_state("n1: A100 40960 x2 | nvidia.com/gpu=2"), placement).name,
+      "a100");
+  EXPECT_EQ(choice->profile_for(*make_state("n1: T4 16384 x2 | nvidia.com/gpu=2"), placement).name,
+            "usual");
 }
 
 TEST(PolicyChooseTest, AnEqualsSignInAPatternIsACharacterLikeOthers) {
-  Policy policy = make_policy();
+  score::Policy policy = make_policy();
   policy.rules = {{{}, {}, {"=A100"}, "a100"}};
   EXPECT_EQ(chosen(policy, {"x", kNone, ""}, "n1: A100 40960"), "usual");
 }
 
 TEST(PolicyChooseTest, AModelWithANumberIsComparedOnce) {
-  Policy policy = make_policy();
+  score::Policy policy = make_policy();
   policy.rules = {{{}, {}, {"A100"}, "a100"}};
   const auto choice = policy.choose({"x", kNone, ""});
   ASSERT_TRUE(choice.has_value());
   const auto of_model = [&](std::string_view node, std::uint8_t number) {
-    NodeInventory inventory = make_node(node);
-    inventory.gpus[0].model_number = number;
-    const NodeStatePtr state = add_up(std::make_shared<const NodeInventory>(inventory), {});
-    return choice->of(*state, Placement{{{.gpu = 0}}}).name;
+    model::NodeInventory inventory = make_node(node);
+    inventory.gpus[0].model_id = number;
+    const model::NodeStatePtr state =
+        fit::build_node_state(std::make_shared<const model::NodeInventory>(inventory), {});
+    return choice->profile_for(*state, model::Placement{{{.gpu = 0}}}).name;
   };
   EXPECT_EQ(of_model("n1: T4 16384", 1), "usual");
   EXPECT_EQ(of_model("n1: A100 40960", 63), "a100");
@@ -110,7 +113,7 @@ TEST(PolicyChooseTest, AModelWithANumberIsComparedOnce) {
 }
 
 TEST(PolicyChooseTest, APodMayAskOnlyForWhatIsOpenToItsNamespace) {
-  Policy policy = make_policy();
+  score::Policy policy = make_policy();
   policy.rules = {{{}, {}, {}, "batch"}};
   policy.pod_choice = {{{"ml-*"}, {"ml"}}, {{"ml-big", "ops"}, {"big", "usual"}}};
   EXPECT_EQ(chosen(policy, {"ml-a", kNone, "ml"}), "ml");
@@ -118,7 +121,7 @@ TEST(PolicyChooseTest, APodMayAskOnlyForWhatIsOpenToItsNamespace) {
   EXPECT_EQ(chosen(policy, {"ml-big", kNone, "ml"}), "ml");
   EXPECT_EQ(chosen(policy, {"ops", kNone, "usual"}), "usual");
   EXPECT_EQ(chosen(policy, {"ml-a", kNone, ""}), "batch");
-  const std::string forbidden = message(ReasonCode::kForbiddenPolicy);
+  const std::string forbidden = model::message(model::ReasonCode::kForbiddenPolicy);
   EXPECT_EQ(chosen(policy, {"ml-a", kNone, "big"}), forbidden);
   EXPECT_EQ(chosen(policy, {"web", kNone, "ml"}), forbidden);
   EXPECT_EQ(chosen(policy, {"ml-a", kNone, "batch"}), forbidden);  // what a rule gives it anyway
@@ -127,11 +130,12 @@ TEST(PolicyChooseTest, APodMayAskOnlyForWhatIsOpenToItsNamespace) {
 }
 
 TEST(PolicyChooseTest, WithoutPodChoiceNothingIsOpen) {
-  EXPECT_EQ(chosen(make_policy(), {"x", kNone, "usual"}), message(ReasonCode::kForbiddenPolicy));
+  EXPECT_EQ(chosen(make_policy(), {"x", kNone, "usual"}),
+            model::message(model::ReasonCode::kForbiddenPolicy));
 }
 
 TEST(PolicyChooseTest, WhatAPodAskedForScoresOnEveryModel) {
-  Policy policy = make_policy();
+  score::Policy policy = make_policy();
   policy.rules = {{{}, {}, {"*"}, "a100"}};
   policy.pod_choice = {{{"*"}, {"big"}}};
   EXPECT_EQ(chosen(policy, {"x", kNone, "big"}), "big");
@@ -139,7 +143,7 @@ TEST(PolicyChooseTest, WhatAPodAskedForScoresOnEveryModel) {
 }
 
 TEST(ProfileChoiceTest, ChoicesThatScoreDifferentlyHaveDifferentKeys) {
-  Policy policy = make_policy();
+  score::Policy policy = make_policy();
   policy.rules = {{{"a"}, {}, {"T4"}, "ml"},
                   {{"b"}, {}, {"T4", "L4"}, "ml"},
                   {{"c"}, {}, {}, "ml"},
@@ -148,27 +152,28 @@ TEST(ProfileChoiceTest, ChoicesThatScoreDifferentlyHaveDifferentKeys) {
   for (const char* name_space : {"a", "b", "c", "d", "e"}) {
     const auto choice = policy.choose({name_space, kNone, ""});
     ASSERT_TRUE(choice.has_value());
-    EXPECT_TRUE(keys.insert(choice->key()).second) << name_space;
+    EXPECT_TRUE(keys.insert(choice->cache_key()).second) << name_space;
   }
-  EXPECT_EQ(policy.choose({"e", kNone, ""})->key(), policy.choose({"f", kBatch, ""})->key());
+  EXPECT_EQ(policy.choose({"e", kNone, ""})->cache_key(),
+            policy.choose({"f", kBatch, ""})->cache_key());
 }
 
-Demand churning(int churn, int saturation = 0) {
-  Demand demand;
+model::Demand churning(int churn, int saturation = 0) {
+  model::Demand demand;
   demand.churn = churn;
   demand.saturation = saturation;
   return demand;
 }
 
 /// Saturation changes nothing.
-ByRegime from_to(std::int64_t filling, std::int64_t churning) {
-  return ByRegime({.filling = filling, .churning = churning, .saturated = churning});
+score::ByRegime from_to(std::int64_t filling, std::int64_t churning) {
+  return score::ByRegime({.filling = filling, .churning = churning, .saturated = churning});
 }
 
 TEST(ByRegimeTest, TheThirdCountsWhereAChurningClusterHasNoRoom) {
-  constexpr int kFull = Demand::kFullChurn;
-  constexpr int kNoRoom = Demand::kFullSaturation;
-  const ByRegime number({.filling = 0, .churning = 100, .saturated = 900});
+  constexpr int kFull = model::Demand::kFullChurn;
+  constexpr int kNoRoom = model::Demand::kFullSaturation;
+  const score::ByRegime number({.filling = 0, .churning = 100, .saturated = 900});
   EXPECT_EQ(number.at(churning(kFull, kNoRoom)), 900);
   EXPECT_EQ(number.at(churning(kFull, kNoRoom / 2)), 500);
   EXPECT_EQ(number.at(churning(kFull / 2, kNoRoom)), 50 + 425);
@@ -178,23 +183,24 @@ TEST(ByRegimeTest, TheThirdCountsWhereAChurningClusterHasNoRoom) {
 
 TEST(ByRegimeTest, IsTheOneWhileNothingLeavesTheOtherInFullChurnAndBetweenThem) {
   struct Row {
-    ByRegime number;
+    score::ByRegime number;
     int churn;
     std::int64_t at;
   };
-  constexpr int kFull = Demand::kFullChurn;
-  for (const Row& row : std::vector<Row>{{7, 0, 7},
-                                         {7, kFull / 2, 7},
-                                         {7, kFull, 7},
-                                         {from_to(10, 20), 0, 10},
-                                         {from_to(10, 20), kFull / 2, 15},
-                                         {from_to(10, 20), kFull, 20},
-                                         {from_to(0, kFull), 1, 1},
-                                         {from_to(-100, 100), kFull / 2, 0},
-                                         {from_to(100, -100), kFull / 4, 50},
-                                         {from_to(kMaxWeight, -kMaxWeight), kFull, -kMaxWeight},
-                                         {from_to(1, kMaxQuantum), kFull, kMaxQuantum},
-                                         {from_to(1, 1), 5, 1}}) {
+  constexpr int kFull = model::Demand::kFullChurn;
+  for (const Row& row :
+       std::vector<Row>{{7, 0, 7},
+                        {7, kFull / 2, 7},
+                        {7, kFull, 7},
+                        {from_to(10, 20), 0, 10},
+                        {from_to(10, 20), kFull / 2, 15},
+                        {from_to(10, 20), kFull, 20},
+                        {from_to(0, kFull), 1, 1},
+                        {from_to(-100, 100), kFull / 2, 0},
+                        {from_to(100, -100), kFull / 4, 50},
+                        {from_to(score::kMaxWeight, -score::kMaxWeight), kFull, -score::kMaxWeight},
+                        {from_to(1, score::kMaxQuantum), kFull, score::kMaxQuantum},
+                        {from_to(1, 1), 5, 1}}) {
     EXPECT_EQ(row.number.at(churning(row.churn)), row.at) << row.churn;
   }
 }
@@ -218,12 +224,12 @@ TEST(ProfileTest, TheClassOfAScoreIsTheQuantumUpToWhichItLies) {
                                          {5, 1, 5},
                                          {-5, 1, -5},
                                          {0, 1, 0},
-                                         {-1, kMaxQuantum, 0},
-                                         {1, kMaxQuantum, 1},
-                                         {-kMaxQuantum, kMaxQuantum, -1},
-                                         {kMaxQuantum + 1, kMaxQuantum, 2}}) {
-    const Profile profile{.name = "a", .terms = {}, .quantum = row.quantum};
-    EXPECT_EQ(profile.class_of(row.score, churning(0)), row.of)
+                                         {-1, score::kMaxQuantum, 0},
+                                         {1, score::kMaxQuantum, 1},
+                                         {-score::kMaxQuantum, score::kMaxQuantum, -1},
+                                         {score::kMaxQuantum + 1, score::kMaxQuantum, 2}}) {
+    const score::Profile profile{.name = "a", .terms = {}, .quantum = row.quantum};
+    EXPECT_EQ(profile.score_class_of(row.score, churning(0)), row.of)
         << row.score << " by " << row.quantum;
   }
 }
@@ -233,8 +239,8 @@ TEST(ProfileTest, ClassesAreAllAsWideAndInTheOrderOfTheScores) {
   for (int i = 0; i < 20'000; ++i) {
     const std::int64_t size = random.one_in(3) ? 1 + random.draw(5) : 1 + random.draw(1'000'000);
     const std::int64_t score = random.draw(200'000'001) - 100'000'000;
-    const Profile profile{.name = "a", .terms = {}, .quantum = size};
-    const std::int64_t of = profile.class_of(score, churning(3));
+    const score::Profile profile{.name = "a", .terms = {}, .quantum = size};
+    const std::int64_t of = profile.score_class_of(score, churning(3));
     ASSERT_LE(score, of * size) << score << " by " << size;
     ASSERT_GT(score, (of - 1) * size) << score << " by " << size;
   }
@@ -243,24 +249,25 @@ TEST(ProfileTest, ClassesAreAllAsWideAndInTheOrderOfTheScores) {
 TEST(ProfileTest, WithoutAQuantumEveryScoreIsAClass) {
   for (const std::int64_t score : {std::numeric_limits<std::int64_t>::min(), std::int64_t{-1},
                                    std::int64_t{0}, std::numeric_limits<std::int64_t>::max()}) {
-    EXPECT_EQ(Profile{}.class_of(score, churning(0)), score);
+    EXPECT_EQ(score::Profile{}.score_class_of(score, churning(0)), score);
   }
 }
 
 TEST(ProfileTest, WeightsAndQuantumGoByRegime) {
-  const Profile profile{
-      .name = "a", .terms = {{find_term("spread"), from_to(0, 16)}}, .quantum = from_to(10, 1)};
-  EXPECT_EQ(profile.class_of(20, churning(0)), 2);
-  EXPECT_EQ(profile.class_of(20, churning(Demand::kFullChurn)), 20);
-  const NodeStatePtr node = make_state("n1: A 1000 x2");
-  const GpuRequest request = make_fraction(250);
-  const Placement placement = fit_all(*node, request).options.front();
-  Demand demand;
-  const TermInput input{*node, request, placement, {}, demand};
-  const std::int64_t term = find_term("spread")->function(input);
-  for (int churn = 0; churn <= Demand::kFullChurn; ++churn) {
+  const score::Profile profile{.name = "a",
+                               .terms = {{score::find_term("spread"), from_to(0, 16)}},
+                               .quantum = from_to(10, 1)};
+  EXPECT_EQ(profile.score_class_of(20, churning(0)), 2);
+  EXPECT_EQ(profile.score_class_of(20, churning(model::Demand::kFullChurn)), 20);
+  const model::NodeStatePtr node = make_state("n1: A 1000 x2");
+  const model::GpuRequest request = make_fraction(250);
+  const model::Placement placement = fit_all(*node, request).options.front();
+  model::Demand demand;
+  const score::TermInput input{*node, request, placement, {}, demand};
+  const std::int64_t term = score::find_term("spread")->function(input);
+  for (int churn = 0; churn <= model::Demand::kFullChurn; ++churn) {
     demand.churn = churn;
-    EXPECT_EQ(score(profile, input), churn * 16 / Demand::kFullChurn * term);
+    EXPECT_EQ(score::score(profile, input), churn * 16 / model::Demand::kFullChurn * term);
   }
 }
 

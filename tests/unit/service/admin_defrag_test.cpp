@@ -16,7 +16,7 @@ class AdminDefragTest : public ServiceTest {
   void SetUp() override {
     policy_yaml = "version: 1\ndefault: a\nprofiles: {a: {terms: [{term: spread, weight: 1}]}}\n";
     start();
-    admin.emplace(AdminParts{ledger, pending, readiness, *policy_store});
+    admin.emplace(service::AdminParts{ledger, pending, readiness, *policy_store});
   }
   /// A share on each of two GPUs of n1, and of the one GPU of n2.
   void fill() {
@@ -24,24 +24,24 @@ class AdminDefragTest : public ServiceTest {
     for (const auto& [name, node, share] :
          std::vector<std::tuple<std::string, std::string, std::string>>{
              {"a", "n1", "0.5"}, {"b", "n1", "0.4"}, {"c", "n2", "0.9"}}) {
-      const PodFacts pod = arrive(name, {{"gpu-fraction", share}});
+      const model::PodFacts pod = arrive(name, {{"gpu-fraction", share}});
       ASSERT_EQ(bind(pod, node), "");
       reconciler.pod_changed(bound(pod, api.bindings.back()));
     }
   }
-  json defrag(const RepackQuestion& question, int status = 200) {
-    const Reply reply = admin->defrag(question);
+  json defrag(const service::RepackQuery& query, int status = 200) {
+    const service::Reply reply = admin->defrag(query);
     EXPECT_EQ(reply.status, status) << reply.body;
     return json::parse(reply.body);
   }
-  static RepackQuestion of_pod(const std::string& name) {
+  static service::RepackQuery of_pod(const std::string& name) {
     return {.name_space = "default", .pod = name, .request = {}};
   }
-  static RepackQuestion stated(const StringMap& annotations) {
+  static service::RepackQuery stated(const model::StringMap& annotations) {
     return {.name_space = {}, .pod = {}, .request = annotations};
   }
 
-  std::optional<AdminService> admin;
+  std::optional<service::AdminService> admin;
 };
 
 TEST_F(AdminDefragTest, APodThatWaitsIsToldWhoToMove) {
@@ -89,9 +89,9 @@ TEST_F(AdminDefragTest, ARequestCanBeStated) {
 
 TEST_F(AdminDefragTest, ThosePodsWhoseBindIsUnderWayStay) {
   fill();
-  const PodFacts pod = arrive("d", {{"gpu-fraction", "0.1"}});
+  const model::PodFacts pod = arrive("d", {{"gpu-fraction", "0.1"}});
   reconciler.pod_gone(make_pod("b", {}));
-  api.on_bind = [&](const Binding&) {
+  api.on_bind = [&](const service::Binding&) {
     EXPECT_EQ(defrag(stated({{"gpu-fraction", "2"}})).at("moves"), json::array());
   };
   ASSERT_EQ(bind(pod, "n1"), "");
@@ -100,7 +100,7 @@ TEST_F(AdminDefragTest, ThosePodsWhoseBindIsUnderWayStay) {
 TEST_F(AdminDefragTest, ALeaderAdvisesWhileTheLeaseCannotBeRenewed) {
   fill();
   readiness.set_lease_problem("the API server answered 500");
-  ASSERT_TRUE(readiness.ready());
+  ASSERT_TRUE(readiness.is_ready());
   EXPECT_EQ(defrag(stated({{"gpu-fraction", "0.5"}})).at("fits"), true);
 }
 
@@ -127,10 +127,10 @@ TEST_F(AdminDefragTest, BadQuestionsGetASentence) {
             "the query has neither a pod nor a request; allowed are pod and namespace, or the keys "
             "of annotations: gpu-fraction, gpu-memory…");
   EXPECT_EQ(defrag(of_pod(""), 400).at("Error"), "the query's pod is empty; allowed is a name");
-  RepackQuestion nowhere = stated({{"gpu-fraction", "1"}});
+  service::RepackQuery nowhere = stated({{"gpu-fraction", "1"}});
   nowhere.name_space = "";
   EXPECT_EQ(defrag(nowhere, 400).at("Error"), "the query's namespace is empty; allowed is a name");
-  RepackQuestion both = of_pod("w");
+  service::RepackQuery both = of_pod("w");
   both.request["gpu-fraction"] = "1";
   EXPECT_EQ(defrag(both, 400).at("Error"),
             "the query has both a pod and a request; allowed is one of the two");

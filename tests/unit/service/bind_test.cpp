@@ -12,30 +12,32 @@ using BindTest = ServiceTest;
 TEST_F(BindTest, OnePostCarriesNodeAndReservation) {
   start();
   list({make_node("n1", 2, 40960)});
-  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.25"}, {"snug.dev/visible-devices", "x"}});
+  const model::PodFacts pod =
+      arrive("a", {{"gpu-fraction", "0.25"}, {"snug.dev/visible-devices", "x"}});
   EXPECT_EQ(bind(pod, "n1"), "");
   ASSERT_EQ(api.bindings.size(), 1U);
   EXPECT_EQ(api.gets, 0);
-  const Binding& binding = api.bindings.front();
+  const service::Binding& binding = api.bindings.front();
   EXPECT_EQ(binding.uid, "uid-a");
   EXPECT_EQ(binding.node, "n1");
-  const auto reservation = read_reservation(binding.annotations.at("snug.dev/reservation"), limits);
+  const auto reservation =
+      codec::read_reservation(binding.annotations.at("snug.dev/reservation"), limits);
   ASSERT_TRUE(reservation) << reservation.error().message;
   const auto& container = reservation->reservation.containers.at(0);
-  EXPECT_EQ(container.request, "gpu-fraction=0.25");
-  const auto& device = std::get<std::vector<ReservedDevice>>(container.given).at(0);
-  EXPECT_EQ(device.memory, MebiBytes{10240});
-  EXPECT_EQ(device.compute, MilliGpu{250});
-  EXPECT_EQ(device.mode, GpuMode::kTimeSlicing);
+  EXPECT_EQ(container.request_text, "gpu-fraction=0.25");
+  const auto& device = std::get<std::vector<model::ReservedDevice>>(container.assigned).at(0);
+  EXPECT_EQ(device.memory, base::MebiBytes{10240});
+  EXPECT_EQ(device.compute, base::MilliGpu{250});
+  EXPECT_EQ(device.mode, model::GpuMode::kTimeSlicing);
   EXPECT_EQ(binding.annotations.at("snug.dev/visible-devices"), "GPU-n1-0");
   EXPECT_EQ(used("n1", 0), 250);
-  EXPECT_EQ(metrics.ends[BindEnd::kBound], 1);
+  EXPECT_EQ(metrics.ends[service::BindOutcome::kBound], 1);
 }
 
 TEST_F(BindTest, TheSecondBindOfABoundPodIsSuccessWithoutAnyCall) {
   start();
   list({make_node("n1", 1, 40960)});
-  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
   ASSERT_EQ(bind(pod, "n1"), "");
   EXPECT_EQ(bind(pod, "n1"), "");
   reconciler.pod_changed(bound(pod, api.bindings.front()));
@@ -48,7 +50,7 @@ TEST_F(BindTest, TheSecondBindOfABoundPodIsSuccessWithoutAnyCall) {
 TEST_F(BindTest, APodThatIsBoundElsewhereIsAnError) {
   start();
   list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
-  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
   ASSERT_EQ(bind(pod, "n1"), "");
   EXPECT_THAT(bind(pod, "n2"), ::testing::HasSubstr("n1"));
   EXPECT_EQ(api.bindings.size(), 1U);
@@ -62,7 +64,7 @@ TEST_F(BindTest, ABindThatNoLongerFitsIsRefusedWithTheReasonAndNothingIsPosted) 
   EXPECT_THAT(bind(arrive("b", {{"gpu-fraction", "0.5"}}), "n1"),
               ::testing::StartsWith("NoRoom: "));
   EXPECT_EQ(api.bindings.size(), 1U);
-  EXPECT_EQ(metrics.ends[BindEnd::kLostRace], 1);
+  EXPECT_EQ(metrics.ends[service::BindOutcome::kPlaceTaken], 1);
   EXPECT_EQ(used("n1", 0), 750);
 }
 
@@ -77,8 +79,8 @@ TEST_F(BindTest, AReservationThatCouldNotBeReadBackIsNotWritten) {
 }
 
 struct RefusalRow {
-  ErrorCode code;
-  BindEnd end;
+  base::ErrorCode code;
+  service::BindOutcome end;
   std::int64_t kept;  // milli that stay reserved
 };
 
@@ -87,8 +89,8 @@ class BindRefusalTest : public ServiceTest, public ::testing::WithParamInterface
 TEST_P(BindRefusalTest, KeepsTheReservationOnlyWhereTheOutcomeIsUnknown) {
   start();
   list({make_node("n1", 1, 40960)});
-  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
-  api.bind_answers.emplace_back(fail(GetParam().code, "the API server's words"));
+  const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  api.bind_answers.emplace_back(base::fail(GetParam().code, "the API server's words"));
   EXPECT_THAT(bind(pod, "n1"), ::testing::HasSubstr("the API server's words"));
   EXPECT_EQ(metrics.ends[GetParam().end], 1);
   EXPECT_EQ(used("n1", 0), GetParam().kept);
@@ -96,22 +98,25 @@ TEST_P(BindRefusalTest, KeepsTheReservationOnlyWhereTheOutcomeIsUnknown) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, BindRefusalTest,
-    ::testing::Values(RefusalRow{ErrorCode::kUnavailable, BindEnd::kUnavailable, 0},
-                      RefusalRow{ErrorCode::kNotFound, BindEnd::kRefused, 0},
-                      RefusalRow{ErrorCode::kInvalid, BindEnd::kRefused, 0},
-                      RefusalRow{ErrorCode::kConflict, BindEnd::kRefused, 0},
-                      RefusalRow{ErrorCode::kUnknown, BindEnd::kUnknown, 500}));
+    ::testing::Values(RefusalRow{base::ErrorCode::kUnavailable, service::BindOutcome::kUnavailable,
+                                 0},
+                      RefusalRow{base::ErrorCode::kNotFound, service::BindOutcome::kRefused, 0},
+                      RefusalRow{base::ErrorCode::kInvalid, service::BindOutcome::kRefused, 0},
+                      RefusalRow{base::ErrorCode::kConflict, service::BindOutcome::kRefused, 0},
+                      RefusalRow{base::ErrorCode::kUnknown, service::BindOutcome::kUnknown, 500}));
 
 TEST_F(BindTest, AnUnknownOutcomeThatWasCarriedOutIsSettledByTheReadOfTheTick) {
   start();
   list({make_node("n1", 1, 40960)});
-  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
-  api.bind_answers.emplace_back(fail(ErrorCode::kUnknown, "timed out"));
-  api.on_bind = [&](const Binding& binding) { api.pods["default/a"] = bound(pod, binding); };
+  const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  api.bind_answers.emplace_back(base::fail(base::ErrorCode::kUnknown, "timed out"));
+  api.on_bind = [&](const service::Binding& binding) {
+    api.pods["default/a"] = bound(pod, binding);
+  };
   ASSERT_NE(bind(pod, "n1"), "");
   clock.advance(std::chrono::seconds(2));
   reconciler.tick();
-  EXPECT_EQ(ledger.find("uid-a")->state, HoldingState::kBound);
+  EXPECT_EQ(ledger.find("uid-a")->state, ledger::HoldingState::kBound);
   EXPECT_EQ(bind(pod, "n1"), "");
   EXPECT_EQ(api.bindings.size(), 1U);
 }
@@ -119,8 +124,8 @@ TEST_F(BindTest, AnUnknownOutcomeThatWasCarriedOutIsSettledByTheReadOfTheTick) {
 TEST_F(BindTest, AnUnknownOutcomeThatWasNotCarriedOutIsTriedAgainOnTheSameDevices) {
   start();
   list({make_node("n1", 2, 40960), make_node("n2", 1, 40960)});
-  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
-  api.bind_answers.emplace_back(fail(ErrorCode::kUnknown, "timed out"));
+  const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  api.bind_answers.emplace_back(base::fail(base::ErrorCode::kUnknown, "timed out"));
   ASSERT_NE(bind(pod, "n1"), "");
   EXPECT_EQ(filter(pod, {"n1", "n2"})["NodeNames"], nlohmann::json({"n1"}));
   EXPECT_THAT(bind(pod, "n2"), ::testing::HasSubstr("n1"));
@@ -134,13 +139,13 @@ TEST_F(BindTest, AnUnknownOutcomeThatWasNotCarriedOutIsTriedAgainOnTheSameDevice
 TEST_F(BindTest, AnUnknownOutcomeIsReleasedOnlyByAReadThatIsConclusive) {
   start();
   list({make_node("n1", 1, 40960)});
-  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
-  api.bind_answers.emplace_back(fail(ErrorCode::kUnknown, "timed out"));
+  const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  api.bind_answers.emplace_back(base::fail(base::ErrorCode::kUnknown, "timed out"));
   ASSERT_NE(bind(pod, "n1"), "");
   clock.advance(std::chrono::seconds(30));
   reconciler.tick();
   EXPECT_EQ(used("n1", 0), 500) << "a request of ours may still be under way";
-  api.get_error = Error{ErrorCode::kUnavailable, "away"};
+  api.get_error = base::Error{base::ErrorCode::kUnavailable, "away"};
   clock.advance(std::chrono::hours(1));
   reconciler.tick();
   EXPECT_EQ(used("n1", 0), 500) << "no reservation ends by time alone";
@@ -153,19 +158,21 @@ TEST_F(BindTest, AnUnknownOutcomeIsReleasedOnlyByAReadThatIsConclusive) {
 TEST_F(BindTest, AConflictOfAPodThatIsBoundHereAlreadyIsSuccess) {
   start();
   list({make_node("n1", 1, 40960)});
-  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
-  api.bind_answers.emplace_back(fail(ErrorCode::kConflict, "already assigned"));
-  api.on_bind = [&](const Binding& binding) { api.pods["default/a"] = bound(pod, binding); };
+  const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  api.bind_answers.emplace_back(base::fail(base::ErrorCode::kConflict, "already assigned"));
+  api.on_bind = [&](const service::Binding& binding) {
+    api.pods["default/a"] = bound(pod, binding);
+  };
   EXPECT_EQ(bind(pod, "n1"), "");
-  EXPECT_EQ(ledger.find("uid-a")->state, HoldingState::kBound);
+  EXPECT_EQ(ledger.find("uid-a")->state, ledger::HoldingState::kBound);
   EXPECT_EQ(used("n1", 0), 500);
 }
 
 TEST_F(BindTest, AConflictOfAPodThatSomeoneBoundElsewhereMovesNothingHere) {
   start();
   list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
-  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
-  api.bind_answers.emplace_back(fail(ErrorCode::kConflict, "already assigned"));
+  const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  api.bind_answers.emplace_back(base::fail(base::ErrorCode::kConflict, "already assigned"));
   api.pods["default/a"].node_name = "n2";
   EXPECT_THAT(bind(pod, "n1"), ::testing::HasSubstr("n2"));
   EXPECT_EQ(used("n1", 0), 0);
@@ -174,7 +181,7 @@ TEST_F(BindTest, AConflictOfAPodThatSomeoneBoundElsewhereMovesNothingHere) {
 TEST_F(BindTest, APodThatTheWatchDoesNotKnowCostsOneGet) {
   start();
   list({make_node("n1", 1, 40960)});
-  const PodFacts pod = make_pod("late", {{"gpu-fraction", "0.5"}});
+  const model::PodFacts pod = make_pod("late", {{"gpu-fraction", "0.5"}});
   EXPECT_THAT(bind(pod, "n1"), ::testing::HasSubstr("does not exist"));
   api.pods["default/late"] = pod;
   EXPECT_EQ(bind(pod, "n1"), "");
@@ -185,7 +192,7 @@ TEST_F(BindTest, APodThatTheWatchDoesNotKnowCostsOneGet) {
 TEST_F(BindTest, ThePodsOwnRequestCountsNotTheCallers) {
   start();
   list({make_node("n1", 1, 40960)});
-  PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
   pod.name = "b";
   EXPECT_NE(bind(pod, "n1"), "");
   pod.name = "a";
@@ -208,8 +215,8 @@ TEST_F(BindTest, APodWithoutRequestIsBoundWithoutReservationAndItsSnugKeysAreBla
   list({make_node("n1", 1, 40960)});
   EXPECT_EQ(bind(arrive("plain", {{"snug.dev/reservation", "forged"}}), "elsewhere"), "");
   ASSERT_EQ(api.bindings.size(), 1U);
-  EXPECT_EQ(api.bindings.front().annotations, (StringMap{{"snug.dev/reservation", ""}}));
-  EXPECT_TRUE(ledger.entries().empty());
+  EXPECT_EQ(api.bindings.front().annotations, (model::StringMap{{"snug.dev/reservation", ""}}));
+  EXPECT_TRUE(ledger.gpu_entries().empty());
 }
 
 TEST_F(BindTest, APodWithoutRequestPassesWhoeverSchedulesIt) {
@@ -223,10 +230,10 @@ TEST_F(BindTest, APodWithoutRequestPassesWhoeverSchedulesIt) {
 TEST_F(BindTest, WhatThrowsInTheMidstOfABindLeavesADoubtAndNoLeak) {
   start();
   list({make_node("n1", 1, 40960)});
-  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
-  api.on_bind = [](const Binding&) { throw std::runtime_error("no memory"); };
+  const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  api.on_bind = [](const service::Binding&) { throw std::runtime_error("no memory"); };
   EXPECT_THROW(bind(pod, "n1"), std::runtime_error);
-  EXPECT_EQ(ledger.find("uid-a")->state, HoldingState::kUnsettled);
+  EXPECT_EQ(ledger.find("uid-a")->state, ledger::HoldingState::kUnsettled);
   clock.advance(std::chrono::minutes(2));
   reconciler.tick();
   EXPECT_EQ(used("n1", 0), 0) << "the API server says that it is unbound";
@@ -235,8 +242,8 @@ TEST_F(BindTest, WhatThrowsInTheMidstOfABindLeavesADoubtAndNoLeak) {
 TEST_F(BindTest, APodThatAsksNoMoreDoesNotFreeWhatItsEarlierBindMayTake) {
   start();
   list({make_node("n1", 1, 40960)});
-  PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
-  api.bind_answers.emplace_back(fail(ErrorCode::kUnknown, "timed out"));
+  model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  api.bind_answers.emplace_back(base::fail(base::ErrorCode::kUnknown, "timed out"));
   ASSERT_NE(bind(pod, "n1"), "");
   pod.annotations.clear();
   reconciler.pod_changed(pod);
@@ -248,7 +255,7 @@ TEST_F(BindTest, APodThatAsksNoMoreDoesNotFreeWhatItsEarlierBindMayTake) {
 TEST_F(BindTest, AFinishedPodThatTheWatchDoesNotKnowIsNotBound) {
   start();
   list({make_node("n1", 1, 40960)});
-  PodFacts pod = make_pod("a", {{"gpu-fraction", "0.5"}});
+  model::PodFacts pod = make_pod("a", {{"gpu-fraction", "0.5"}});
   pod.finished = true;
   api.pods["default/a"] = pod;
   EXPECT_THAT(bind(pod, "n1"), ::testing::HasSubstr("has finished"));
@@ -260,12 +267,12 @@ TEST_F(BindTest, OnePodThatCannotBeReadKeepsNoOtherUnsettled) {
   start();
   list({make_node("n1", 4, 40960)});
   for (const char* name : {"a", "b", "c"}) {
-    const PodFacts pod = arrive(name, {{"gpu-fraction", "1"}});
-    api.bind_answers.emplace_back(fail(ErrorCode::kUnknown, "timed out"));
+    const model::PodFacts pod = arrive(name, {{"gpu-fraction", "1"}});
+    api.bind_answers.emplace_back(base::fail(base::ErrorCode::kUnknown, "timed out"));
     ASSERT_NE(bind(pod, "n1"), "");
   }
-  for (const ErrorCode code : {ErrorCode::kInvalid, ErrorCode::kUnavailable}) {
-    api.get_errors["default/b"] = Error{code, "b cannot be read"};
+  for (const base::ErrorCode code : {base::ErrorCode::kInvalid, base::ErrorCode::kUnavailable}) {
+    api.get_errors["default/b"] = base::Error{code, "b cannot be read"};
     for (int round = 0; round < 3; ++round) {
       clock.advance(std::chrono::minutes(2));
       reconciler.tick();
@@ -279,7 +286,7 @@ TEST_F(BindTest, OnePodThatCannotBeReadKeepsNoOtherUnsettled) {
 TEST_F(BindTest, ADeletedPodIsNotBound) {
   start();
   list({make_node("n1", 1, 40960)});
-  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
   reconciler.pod_gone(pod);
   EXPECT_NE(bind(pod, "n1"), "");
   EXPECT_TRUE(api.bindings.empty());
@@ -289,7 +296,7 @@ TEST_F(BindTest, ADeletedPodIsNotBound) {
 TEST_F(BindTest, NothingIsBoundBeforeTheLedgerIsRebuilt) {
   start();
   std::string body = R"({"PodName":"a","PodNamespace":"default","PodUID":"u","Node":"n1"})";
-  const Reply reply = service->bind(body);
+  const service::Reply reply = service->bind(body);
   EXPECT_EQ(reply.status, 503);
   EXPECT_NE(nlohmann::json::parse(reply.body).at("Error"), "");
   EXPECT_TRUE(api.bindings.empty());

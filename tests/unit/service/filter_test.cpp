@@ -9,7 +9,7 @@ using nlohmann::json;
 using FilterTest = ServiceTest;
 
 TEST_F(FilterTest, WinnerAnswersWithTheBestNodeAlone) {
-  start(AnswerMode::kWinner);
+  start(service::AnswerMode::kWinner);
   list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
   ASSERT_EQ(bind(arrive("a", {{"gpu-fraction", "0.5"}}), "n2"), "");
   const json reply = filter(arrive("b", {{"gpu-fraction", "0.25"}}), {"n1", "n2"});
@@ -18,28 +18,28 @@ TEST_F(FilterTest, WinnerAnswersWithTheBestNodeAlone) {
 }
 
 TEST_F(FilterTest, AllAnswersWithEveryNodeThatFitsAndPrioritizeNamesTheBestAlone) {
-  start(AnswerMode::kAll);
+  start(service::AnswerMode::kAll);
   list({make_node("n1", 1, 40960), make_node("n2", 1, 40960), make_node("n3", 1, 1000)});
   ASSERT_EQ(bind(arrive("a", {{"gpu-fraction", "0.5"}}), "n2"), "");
-  const PodFacts pod = arrive("b", {{"gpu-memory", "4G"}});
+  const model::PodFacts pod = arrive("b", {{"gpu-memory", "4G"}});
   EXPECT_EQ(filter(pod, {"n1", "n2", "n3"})["NodeNames"], json({"n1", "n2"}));
   EXPECT_EQ(prioritize(pod, {"n1", "n2"}), json::parse(R"([{"Host":"n2","Score":10}])"));
 }
 
 TEST_F(FilterTest, AdviseGivesTenToTheBestOnly) {
-  start(AnswerMode::kAdvise);
+  start(service::AnswerMode::kAdvise);
   list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
   ASSERT_EQ(bind(arrive("a", {{"gpu-fraction", "0.5"}}), "n2"), "");
-  const PodFacts pod = arrive("b", {{"gpu-fraction", "0.25"}});
+  const model::PodFacts pod = arrive("b", {{"gpu-fraction", "0.25"}});
   EXPECT_EQ(filter(pod, {"n1", "n2"})["NodeNames"], json({"n1", "n2"}));
   EXPECT_EQ(prioritize(pod, {"n1", "n2"}),
             json::parse(R"([{"Host":"n1","Score":0},{"Host":"n2","Score":10}])"));
 }
 
 TEST_F(FilterTest, AutoAdvisesPodsWithSoftPreferencesOnly) {
-  start(AnswerMode::kAuto);
+  start(service::AnswerMode::kAuto);
   list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
-  const PodFacts plain = arrive("a", {{"gpu-fraction", "0.5"}});
+  const model::PodFacts plain = arrive("a", {{"gpu-fraction", "0.5"}});
   EXPECT_EQ(filter(plain, {"n1", "n2"})["NodeNames"], json({"n1"}));
   json pod = pod_json(arrive("b", {{"gpu-fraction", "0.5"}}));
   pod["spec"]["affinity"] = json::parse(
@@ -100,49 +100,51 @@ TEST_F(FilterTest, OnlyPodsThatAskForGpusNeedAServedScheduler) {
 }
 
 TEST_F(FilterTest, TwoPodsInFlightDoNotRaceForOnePlace) {
-  start(AnswerMode::kWinner);
+  start(service::AnswerMode::kWinner);
   list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
-  const PodFacts a = arrive("a", {{"gpu-fraction", "1"}});
-  const PodFacts b = arrive("b", {{"gpu-fraction", "1"}});
+  const model::PodFacts a = arrive("a", {{"gpu-fraction", "1"}});
+  const model::PodFacts b = arrive("b", {{"gpu-fraction", "1"}});
   EXPECT_EQ(filter(a, {"n1", "n2"})["NodeNames"], json({"n1"}));
   EXPECT_EQ(filter(b, {"n1", "n2"})["NodeNames"], json({"n2"}));
-  const PodFacts c = arrive("c", {{"gpu-fraction", "1"}});
+  const model::PodFacts c = arrive("c", {{"gpu-fraction", "1"}});
   const json refused = filter(c, {"n1", "n2"});
   EXPECT_EQ(refused["NodeNames"], json::array());
   for (const char* name : {"n1", "n2"}) {
-    EXPECT_EQ(refused["FailedAndUnresolvableNodes"][name], message(ReasonCode::kPromised));
+    EXPECT_EQ(refused["FailedAndUnresolvableNodes"][name],
+              model::message(model::ReasonCode::kPromised));
   }
-  EXPECT_EQ(bind(c, "n1"), message(ReasonCode::kPromised));
-  EXPECT_EQ(metrics.ends[BindEnd::kLostRace], 1);
+  EXPECT_EQ(bind(c, "n1"), model::message(model::ReasonCode::kPromised));
+  EXPECT_EQ(metrics.ends[service::BindOutcome::kPlaceTaken], 1);
   EXPECT_EQ(bind(a, "n1"), "");
   EXPECT_EQ(bind(b, "n2"), "");
 }
 
 /// In `all` filter keeps several, and prioritize names the one that gets the promise.
 TEST_F(FilterTest, TheWinnerThatPrioritizeNamesIsPromisedToo) {
-  start(AnswerMode::kAll);
+  start(service::AnswerMode::kAll);
   list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
-  const PodFacts a = arrive("a", {{"gpu-fraction", "1"}});
+  const model::PodFacts a = arrive("a", {{"gpu-fraction", "1"}});
   EXPECT_EQ(filter(a, {"n1", "n2"})["NodeNames"], json({"n1", "n2"}));
   prioritize(a, {"n1", "n2"});
-  const PodFacts b = arrive("b", {{"gpu-fraction", "1"}});
+  const model::PodFacts b = arrive("b", {{"gpu-fraction", "1"}});
   EXPECT_EQ(filter(b, {"n1", "n2"})["NodeNames"], json({"n2"}));
   EXPECT_EQ(bind(a, "n1"), "");
   EXPECT_EQ(bind(b, "n2"), "");
 }
 
 TEST_F(FilterTest, ABindThatFailsEndsThePromise) {
-  start(AnswerMode::kWinner);
+  start(service::AnswerMode::kWinner);
   list({make_node("n1", 1, 40960), make_node("n2", 0, 40960)});
-  const PodFacts a = arrive("a", {{"gpu-fraction", "1"}});
-  const PodFacts b = arrive("b", {{"gpu-fraction", "1"}});
+  const model::PodFacts a = arrive("a", {{"gpu-fraction", "1"}});
+  const model::PodFacts b = arrive("b", {{"gpu-fraction", "1"}});
   filter(a, {"n1"});
   EXPECT_EQ(filter(b, {"n1"})["NodeNames"], json::array());
   EXPECT_NE(bind(a, "n2"), "");
   EXPECT_EQ(filter(b, {"n1"})["NodeNames"], json({"n1"}));
 }
 
-class HeldPodTest : public ServiceTest, public ::testing::WithParamInterface<AnswerMode> {};
+class HeldPodTest : public ServiceTest,
+                    public ::testing::WithParamInterface<service::AnswerMode> {};
 
 /// A bind of unknown outcome keeps its reservation: nothing is planned for the pod anew, however
 /// good other nodes are.
@@ -150,17 +152,18 @@ TEST_P(HeldPodTest, OnlyTheNodeOfItsReservationIsKept) {
   start(GetParam());
   list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
   ASSERT_EQ(bind(arrive("other", {{"gpu-fraction", "0.5"}}), "n2"), "");  // n2 is better now
-  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
-  api.bind_answers.push_back(fail(ErrorCode::kUnknown, "time-out"));
+  const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  api.bind_answers.push_back(base::fail(base::ErrorCode::kUnknown, "time-out"));
   ASSERT_NE(bind(pod, "n1"), "");
-  const Generation before = ledger.snapshot()->generation;
+  const base::Generation before = ledger.snapshot()->generation;
 
   const json kept = filter(pod, {"n2", "n1", "n9"});
   EXPECT_EQ(kept["NodeNames"], json({"n1"}));
   const json without = filter(pod, {"n2", "n9"});
   EXPECT_EQ(without["NodeNames"], json::array());
   for (const char* name : {"n2", "n9"}) {
-    EXPECT_EQ(without["FailedAndUnresolvableNodes"][name], message(ReasonCode::kUnsettled));
+    EXPECT_EQ(without["FailedAndUnresolvableNodes"][name],
+              model::message(model::ReasonCode::kUnsettled));
   }
   for (const json& score : prioritize(pod, {"n2", "n1"})) {
     EXPECT_EQ(score["Score"], score["Host"] == "n1" ? 10 : 0);
@@ -173,21 +176,21 @@ TEST_P(HeldPodTest, OnlyTheNodeOfItsReservationIsKept) {
 TEST_P(HeldPodTest, ItsNodeIsKeptThoughTheLedgerDoesNotKnowIt) {
   start(GetParam());
   list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
-  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
-  api.bind_answers.push_back(fail(ErrorCode::kUnknown, "time-out"));
+  const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  api.bind_answers.push_back(base::fail(base::ErrorCode::kUnknown, "time-out"));
   ASSERT_NE(bind(pod, "n1"), "");
   reconciler.node_gone("n1");
   EXPECT_EQ(filter(pod, {"n1", "n2"})["NodeNames"], json({"n1"}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, HeldPodTest,
-                         ::testing::Values(AnswerMode::kWinner, AnswerMode::kAll,
-                                           AnswerMode::kAdvise));
+                         ::testing::Values(service::AnswerMode::kWinner, service::AnswerMode::kAll,
+                                           service::AnswerMode::kAdvise));
 
 TEST_F(FilterTest, ARequestThatIsMalformedSinceEndsThePromise) {
-  start(AnswerMode::kWinner);
+  start(service::AnswerMode::kWinner);
   list({make_node("n1", 1, 40960)});
-  PodFacts a = arrive("a", {{"gpu-fraction", "1"}});
+  model::PodFacts a = arrive("a", {{"gpu-fraction", "1"}});
   filter(a, {"n1"});
   a.annotations["gpu-fraction"] = "1.5";
   filter(a, {"n1"});
@@ -200,21 +203,21 @@ TEST_F(FilterTest, BeforeTheListsAreInTheAnswerIs503) {
   EXPECT_NE(reply["Error"], "");
 }
 
-class RecordingFirstSight final : public FirstSight {
+class RecordingFirstSight final : public service::PodCreator {
  public:
-  [[nodiscard]] Result<void> post_pod(const PodFacts& pod) override {
+  [[nodiscard]] base::Result<void> post_pod(const model::PodFacts& pod) override {
     posted.push_back(pod.uid);
     return answer;
   }
   std::vector<std::string> posted;
-  Result<void> answer;
+  base::Result<void> answer;
 };
 
 TEST_F(FilterTest, APodIsCreatedOnceItsCallCanBeReadAndSnugIsReady) {
   RecordingFirstSight creates;
   first_sight = &creates;
   start();
-  const PodFacts pod = make_pod("a", {{"gpu-fraction", "0.5"}});
+  const model::PodFacts pod = make_pod("a", {{"gpu-fraction", "0.5"}});
   EXPECT_NE(filter(pod, {"n1"}, 503)["Error"], "");
   list({make_node("n1", 1, 40960)});
   std::string unreadable = json{{"Pod", pod_json(pod)}, {"NodeNames", {"n1", 7}}}.dump();
@@ -226,21 +229,21 @@ TEST_F(FilterTest, APodIsCreatedOnceItsCallCanBeReadAndSnugIsReady) {
 
 TEST_F(FilterTest, APodThatCannotBeCreatedIsAnErrorAndLeavesNothing) {
   struct Row {
-    ErrorCode code;
+    base::ErrorCode code;
     int status;
   };
-  for (const Row& row : {Row{ErrorCode::kConflict, 409}, Row{ErrorCode::kInvalid, 400},
-                         Row{ErrorCode::kTooLarge, 400}}) {
+  for (const Row& row : {Row{base::ErrorCode::kConflict, 409}, Row{base::ErrorCode::kInvalid, 400},
+                         Row{base::ErrorCode::kTooLarge, 400}}) {
     SCOPED_TRACE(row.status);
     RecordingFirstSight refuses;
-    refuses.answer = fail(row.code, "no such pod can be");
+    refuses.answer = base::fail(row.code, "no such pod can be");
     first_sight = &refuses;
     start();
     list({make_node("n1", 1, 40960)});
     const json reply = filter(make_pod("a", {{"gpu-fraction", "0.5"}}), {"n1"}, row.status);
     EXPECT_EQ(reply["Error"], "no such pod can be");
     EXPECT_TRUE(ledger.snapshot()->intents.empty());
-    EXPECT_FALSE(pending.any_waiting(kNever, kNever));
+    EXPECT_FALSE(pending.any_retryable(base::kNever, base::kNever));
   }
 }
 

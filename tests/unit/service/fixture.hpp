@@ -21,69 +21,69 @@
 namespace snug::testing {
 
 /// Records what it is asked; answers from a script, else with success.
-class ScriptedApi final : public ApiPort {
+class ScriptedApi final : public service::ApiPort {
  public:
-  Result<void> bind(const Binding& binding) override {
+  base::Result<void> bind(const service::Binding& binding) override {
     bindings.push_back(binding);
     if (on_bind) on_bind(binding);
     if (bind_answers.empty()) return {};
-    Result<void> answer = bind_answers.front();
+    base::Result<void> answer = bind_answers.front();
     bind_answers.pop_front();
     return answer;
   }
-  Result<std::optional<PodFacts>> get_pod(std::string_view name_space,
-                                          std::string_view name) override {
+  base::Result<std::optional<model::PodFacts>> get_pod(std::string_view name_space,
+                                                       std::string_view name) override {
     ++gets;
     if (get_error) return std::unexpected(*get_error);
     const std::string full = std::string(name_space) + "/" + std::string(name);
     if (get_errors.contains(full)) return std::unexpected(get_errors.at(full));
     const auto found = pods.find(full);
-    if (found == pods.end()) return std::optional<PodFacts>();
+    if (found == pods.end()) return std::optional<model::PodFacts>();
     return found->second;
   }
-  Result<void> touch_room(Generation room) override {
+  base::Result<void> wake_pending_pods(base::Generation room) override {
     touches.push_back(room);
     if (touch_error) return std::unexpected(*touch_error);
     return {};
   }
-  void warn(const Notice& notice) override { notices.push_back(notice); }
+  void warn(const service::Notice& notice) override { notices.push_back(notice); }
 
-  std::vector<Binding> bindings;
-  std::deque<Result<void>> bind_answers;
-  std::function<void(const Binding&)> on_bind;
-  std::map<std::string, PodFacts> pods;  // by namespace/name
-  std::optional<Error> get_error;
-  std::map<std::string, Error> get_errors;  // by namespace/name
-  std::optional<Error> touch_error;
+  std::vector<service::Binding> bindings;
+  std::deque<base::Result<void>> bind_answers;
+  std::function<void(const service::Binding&)> on_bind;
+  std::map<std::string, model::PodFacts> pods;  // by namespace/name
+  std::optional<base::Error> get_error;
+  std::map<std::string, base::Error> get_errors;  // by namespace/name
+  std::optional<base::Error> touch_error;
   int gets = 0;
-  std::vector<Generation> touches;
-  std::vector<Notice> notices;
+  std::vector<base::Generation> touches;
+  std::vector<service::Notice> notices;
 };
 
-class CountingMetrics final : public Metrics {
+class CountingMetrics final : public service::Metrics {
  public:
-  void verb_done(Verb /*verb*/, bool /*ok*/, std::int64_t /*microseconds*/) override {}
-  void bind_ended(BindEnd end) override { ++ends[end]; }
+  void verb_done(service::Verb /*verb*/, bool /*ok*/, std::int64_t /*microseconds*/) override {}
+  void bind_ended(service::BindOutcome outcome) override { ++ends[outcome]; }
   void api_request(std::string_view /*what*/, bool /*ok*/) override {}
-  void watch_restarted(std::string_view /*resource*/, WatchEnd /*why*/) override {}
-  void room_touched() override {}
+  void watch_restarted(std::string_view /*resource*/, service::WatchEnd /*why*/) override {}
+  void pods_woken() override {}
   void event_dropped() override {}
-  void reservation_problem(ReservationProblem kind) override {
-    ++problems[std::string(kReservationProblemNames[kind])];
+  void reservation_problem(service::ReservationProblem kind) override {
+    ++problems[std::string(service::kReservationProblemNames[kind])];
   }
   void policy_reloaded(bool /*ok*/) override {}
 
-  std::map<BindEnd, int> ends;
+  std::map<service::BindOutcome, int> ends;
   std::map<std::string, int> problems;
 };
 
-class SilentLog final : public Log {
+class SilentLog final : public service::Log {
  public:
-  void write(LogLevel /*level*/, std::string_view /*message*/) override {}
+  void write(service::LogLevel /*level*/, std::string_view /*message*/) override {}
 };
 
-inline PodFacts make_pod(const std::string& name, const StringMap& annotations) {
-  PodFacts pod;
+inline model::PodFacts make_pod(const std::string& name, const model::StringMap& annotations) {
+  model::PodFacts pod;
   pod.name_space = "default";
   pod.name = name;
   pod.uid = "uid-" + name;
@@ -94,7 +94,7 @@ inline PodFacts make_pod(const std::string& name, const StringMap& annotations) 
 }
 
 /// A node with an inventory annotation: `gpus` GPUs of `mib` MiB each.
-inline NodeFacts make_node(const std::string& name, int gpus, int mib) {
+inline model::NodeFacts make_node(const std::string& name, int gpus, int mib) {
   nlohmann::json inventory{{"version", 1}, {"gpus", nlohmann::json::array()}};
   for (int i = 0; i < gpus; ++i) {
     inventory["gpus"].push_back({{"index", i},
@@ -103,7 +103,7 @@ inline NodeFacts make_node(const std::string& name, int gpus, int mib) {
                                  {"memoryMiB", mib},
                                  {"healthy", true}});
   }
-  NodeFacts node;
+  model::NodeFacts node;
   node.name = name;
   node.annotations["snug.dev/inventory"] = inventory.dump();
   return node;
@@ -111,49 +111,50 @@ inline NodeFacts make_node(const std::string& name, int gpus, int mib) {
 
 /// A process that has just started, but for its service.
 struct ProcessParts {
-  Limits limits;
-  ManualClock clock;
-  Ledger ledger{clock, limits};
-  PendingPods pending{limits};
-  Readiness readiness{clock, limits};
-  WriteFence fence{clock, std::chrono::milliseconds(2500)};
+  base::Limits limits;
+  base::ManualClock clock;
+  ledger::Ledger ledger{clock, limits};
+  service::PendingPods pending{limits};
+  service::Readiness readiness{clock, limits};
+  service::WriteFence fence{clock, std::chrono::milliseconds(2500)};
   ScriptedApi api;
   CountingMetrics metrics;
   SilentLog log;
-  DemandKeeper demand{ledger};
-  Reconciler reconciler{{ledger, pending, demand, readiness, api, metrics, log, clock}, limits};
+  ledger::DemandTracker demand{ledger};
+  service::Reconciler reconciler{{ledger, pending, demand, readiness, api, metrics, log, clock},
+                                 limits};
 };
 
 class ServiceTest : public ::testing::Test, protected ProcessParts {
  protected:
-  void start(AnswerMode answer = AnswerMode::kAuto) {
-    ServiceOptions options;
+  void start(service::AnswerMode answer = service::AnswerMode::kAuto) {
+    service::ServiceOptions options;
     options.answer = answer;
     options.limits = limits;
     options.kubernetes_minor = kubernetes_minor;
     options.scheduler_names = scheduler_names;
-    Result<Policy> policy = read_policy(policy_yaml, "policy", limits);
+    base::Result<score::Policy> policy = codec::read_policy(policy_yaml, "policy", limits);
     ASSERT_TRUE(policy) << policy.error().message;
-    policy_store.emplace(std::make_shared<const Policy>(*std::move(policy)));
-    service = std::make_unique<ExtenderService>(
-        ServiceParts{ledger, pending, readiness, fence, *policy_store, api, metrics, log, clock,
-                     first_sight},
+    policy_store.emplace(std::make_shared<const score::Policy>(*std::move(policy)));
+    service = std::make_unique<service::ExtenderService>(
+        service::ServiceParts{ledger, pending, readiness, fence, *policy_store, api, metrics, log,
+                              clock, first_sight},
         options);
   }
-  void list(std::vector<NodeFacts> nodes, std::vector<PodFacts> pods = {}) {
+  void list(std::vector<model::NodeFacts> nodes, std::vector<model::PodFacts> pods = {}) {
     reconciler.nodes_listed(std::move(nodes));
-    reconciler.pods_list_begins();
+    reconciler.pod_list_started();
     reconciler.pods_listed(std::move(pods));
   }
   /// The pod arrives: the watch shows it unbound.
-  PodFacts arrive(const std::string& name, const StringMap& annotations) {
-    PodFacts pod = make_pod(name, annotations);
+  model::PodFacts arrive(const std::string& name, const model::StringMap& annotations) {
+    model::PodFacts pod = make_pod(name, annotations);
     reconciler.pod_changed(pod);
     api.pods["default/" + name] = pod;
     return pod;
   }
 
-  static nlohmann::json pod_json(const PodFacts& pod) {
+  static nlohmann::json pod_json(const model::PodFacts& pod) {
     nlohmann::json annotations = nlohmann::json::object();
     for (const auto& [key, value] : pod.annotations) annotations[key] = value;
     return {{"metadata",
@@ -163,50 +164,50 @@ class ServiceTest : public ::testing::Test, protected ProcessParts {
               {"annotations", annotations}}},
             {"spec", {{"containers", {{{"name", "main"}}}}}}};
   }
-  nlohmann::json filter(const PodFacts& pod, const std::vector<std::string>& names,
+  nlohmann::json filter(const model::PodFacts& pod, const std::vector<std::string>& names,
                         int status = 200) {
     std::string body =
         nlohmann::json{{"Pod", pod_json(pod)}, {"Nodes", nullptr}, {"NodeNames", names}}.dump();
-    const Reply reply = service->filter(body);
+    const service::Reply reply = service->filter(body);
     EXPECT_EQ(reply.status, status) << reply.body;
     return nlohmann::json::parse(reply.body);
   }
-  nlohmann::json prioritize(const PodFacts& pod, const std::vector<std::string>& names) {
+  nlohmann::json prioritize(const model::PodFacts& pod, const std::vector<std::string>& names) {
     std::string body =
         nlohmann::json{{"Pod", pod_json(pod)}, {"Nodes", nullptr}, {"NodeNames", names}}.dump();
-    const Reply reply = service->prioritize(body);
+    const service::Reply reply = service->prioritize(body);
     EXPECT_EQ(reply.status, 200) << reply.body;
     return nlohmann::json::parse(reply.body);
   }
   /// The reply's Error; empty: success.
-  std::string bind(const PodFacts& pod, const std::string& node) {
+  std::string bind(const model::PodFacts& pod, const std::string& node) {
     std::string body = nlohmann::json{
         {"PodName", pod.name},
         {"PodNamespace", pod.name_space},
         {"PodUID", pod.uid},
         {"Node", node}}.dump();
-    const Reply reply = service->bind(body);
+    const service::Reply reply = service->bind(body);
     EXPECT_EQ(reply.status, 200) << reply.body;
     return nlohmann::json::parse(reply.body).at("Error").get<std::string>();
   }
   /// What the API server shows of a pod after a binding.
-  static PodFacts bound(PodFacts pod, const Binding& binding) {
+  static model::PodFacts bound(model::PodFacts pod, const service::Binding& binding) {
     pod.node_name = binding.node;
     for (const auto& [key, value] : binding.annotations) pod.annotations[key] = value;
     return pod;
   }
   /// Milli-GPU in use on one GPU.
   std::int64_t used(const std::string& node, std::size_t gpu) {
-    const SnapshotPtr snapshot = ledger.snapshot();
+    const model::SnapshotPtr snapshot = ledger.snapshot();
     return snapshot->nodes[snapshot->names->find(node)->value]->gpus.at(gpu).used_compute.value;
   }
 
   int kubernetes_minor = 36;
   std::vector<std::string> scheduler_names;
-  std::string policy_yaml{default_policy_yaml()};
-  std::optional<PolicyStore> policy_store;
-  FirstSight* first_sight = nullptr;
-  std::unique_ptr<ExtenderService> service;
+  std::string policy_yaml{codec::default_policy_yaml()};
+  std::optional<service::PolicyStore> policy_store;
+  service::PodCreator* first_sight = nullptr;
+  std::unique_ptr<service::ExtenderService> service;
 };
 
 }  // namespace snug::testing

@@ -10,25 +10,25 @@ constexpr const char* kSlice = "nvidia.com/mig-1g.5gb";
 
 class LayoutChangesTest : public ServiceTest {
  protected:
-  static NodeFacts offering(const std::string& name, const std::string& resource) {
-    NodeFacts node = make_node(name, 1, 40960);
+  static model::NodeFacts offering(const std::string& name, const std::string& resource) {
+    model::NodeFacts node = make_node(name, 1, 40960);
     node.capacity[resource] = node.allocatable[resource] = "1";
     return node;
   }
-  static NodeFacts changing(const std::string& name, const std::string& state = "pending") {
-    NodeFacts node = make_node(name, 1, 40960);
+  static model::NodeFacts changing(const std::string& name, const std::string& state = "pending") {
+    model::NodeFacts node = make_node(name, 1, 40960);
     node.labels["nvidia.com/mig.config.state"] = state;
     return node;
   }
-  PodFacts wait_for(const std::string& name, const std::string& resource) {
-    PodFacts pod = make_pod(name, {});
+  model::PodFacts wait_for(const std::string& name, const std::string& resource) {
+    model::PodFacts pod = make_pod(name, {});
     pod.containers[0].gpu_resources[resource] = "1";
     reconciler.pod_changed(pod);
     return pod;
   }
   /// What GET /v1/pods says.
   std::string reason_of(const std::string& name) {
-    AdminService admin({ledger, pending, readiness, *policy_store});
+    service::AdminService admin({ledger, pending, readiness, *policy_store});
     const auto shown = nlohmann::json::parse(admin.pods().body);
     for (const auto& row : shown["pods"]) {
       if (row["pod"] == name) return row.value("reason", "");
@@ -48,18 +48,18 @@ TEST_F(LayoutChangesTest, APodThatOnlyAChangingNodeCouldServeIsToldSoOnce) {
   wait_for("whole", "nvidia.com/gpu");
   arrive("share", {{"gpu-fraction", "0.5"}});
   for (int i = 0; i < 3; ++i) tick();
-  EXPECT_EQ(reason_of("slice"), message(ReasonCode::kReconfiguring));
+  EXPECT_EQ(reason_of("slice"), model::message(model::ReasonCode::kReconfiguring));
   EXPECT_EQ(reason_of("whole"), "") << "n3 offers it";
   EXPECT_EQ(reason_of("share"), "") << "Snug is asked about it";
   ASSERT_EQ(api.notices.size(), 1U);
   EXPECT_EQ(api.notices[0].pod, "slice");
   EXPECT_EQ(api.notices[0].reason, "MigReconfiguring");
-  EXPECT_EQ(api.notices[0].note, "node n1: " + message(ReasonCode::kReconfiguring) +
+  EXPECT_EQ(api.notices[0].note, "node n1: " + model::message(model::ReasonCode::kReconfiguring) +
                                      "; no other node offers what the pod asks for");
 }
 
 TEST_F(LayoutChangesTest, OnlySlicesThatTheCardsCanHaveAreAwaited) {
-  const auto of_card = [](NodeFacts node, const std::string& model, int mib) {
+  const auto of_card = [](model::NodeFacts node, const std::string& model, int mib) {
     node.annotations.clear();
     node.labels["nvidia.com/gpu.product"] = model;
     node.labels["nvidia.com/gpu.memory"] = std::to_string(mib);
@@ -80,7 +80,7 @@ TEST_F(LayoutChangesTest, OnlySlicesThatTheCardsCanHaveAreAwaited) {
   wait_for("whole", "nvidia.com/gpu");
   tick();
   for (const char* name : {"a100", "h100", "media", "replica", "whole"}) {
-    EXPECT_EQ(reason_of(name), message(ReasonCode::kReconfiguring)) << name;
+    EXPECT_EQ(reason_of(name), model::message(model::ReasonCode::kReconfiguring)) << name;
   }
   for (const char* name : {"typo", "other-card", "no-slice"}) {
     EXPECT_EQ(reason_of(name), "") << name;

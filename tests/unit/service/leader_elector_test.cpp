@@ -15,30 +15,32 @@ using std::chrono::seconds;
 
 /// The API server's Leases; several Snugs see the same.
 struct LeaseStore {
-  std::optional<Lease> lease;
+  std::optional<leader::Lease> lease;
   int version = 0;
 };
 
-class StoredLease final : public LeasePort {
+class StoredLease final : public service::LeasePort {
  public:
-  StoredLease(LeaseStore& store, const Clock& clock) : store_(store), clock_(clock) {}
+  StoredLease(LeaseStore& store, const base::Clock& clock) : store_(store), clock_(clock) {}
 
-  Result<std::optional<Lease>> read() override {
-    if (down) return fail(ErrorCode::kUnavailable, "the API server is away");
+  base::Result<std::optional<leader::Lease>> read() override {
+    if (down) return base::fail(base::ErrorCode::kUnavailable, "the API server is away");
     return store_.lease;
   }
-  Result<Lease> write(const LeaseRecord& record, const Lease* over) override {
-    if (down) return fail(ErrorCode::kUnknown, "the API server is away");
-    if (over == nullptr && store_.lease) return fail(ErrorCode::kConflict, "it exists");
-    if (over != nullptr && !store_.lease) return fail(ErrorCode::kNotFound, "it is gone");
+  base::Result<leader::Lease> write(const leader::LeaseRecord& record,
+                                    const leader::Lease* over) override {
+    if (down) return base::fail(base::ErrorCode::kUnknown, "the API server is away");
+    if (over == nullptr && store_.lease) return base::fail(base::ErrorCode::kConflict, "it exists");
+    if (over != nullptr && !store_.lease)
+      return base::fail(base::ErrorCode::kNotFound, "it is gone");
     if (over != nullptr && over->resource_version != store_.lease->resource_version) {
-      return fail(ErrorCode::kConflict, "it was written");
+      return base::fail(base::ErrorCode::kConflict, "it was written");
     }
-    Lease lease{record, std::to_string(++store_.version), "{}"};
+    leader::Lease lease{record, std::to_string(++store_.version), "{}"};
     lease.record.renew_time = std::to_string(clock_.now().time_since_epoch().count());
     if (record.acquire_time.empty()) lease.record.acquire_time = lease.record.renew_time;
     store_.lease = lease;
-    if (reply_lost) return fail(ErrorCode::kUnknown, "the reply was lost");
+    if (reply_lost) return base::fail(base::ErrorCode::kUnknown, "the reply was lost");
     return lease;
   }
 
@@ -47,78 +49,80 @@ class StoredLease final : public LeasePort {
 
  private:
   LeaseStore& store_;
-  const Clock& clock_;
+  const base::Clock& clock_;
 };
 
-class CountingSource final : public ClusterSource {
+class CountingSource final : public service::ClusterSource {
  public:
-  void start(ClusterSink&) override {}
+  void start(service::ClusterSink&) override {}
   void relist() override { ++relists; }
   void stop() override {}
   int relists = 0;
 };
 
-class LineLog final : public Log {
+class LineLog final : public service::Log {
  public:
-  void write(LogLevel, std::string_view message) override { lines.emplace_back(message); }
+  void write(service::LogLevel, std::string_view message) override { lines.emplace_back(message); }
   std::vector<std::string> lines;
 };
 
 struct Snug {
-  Snug(LeaseStore& leases, LeaseStore* schedulers, const Clock& clock, std::string identity)
+  Snug(LeaseStore& leases, LeaseStore* schedulers, const base::Clock& clock, std::string identity)
       : readiness(clock, limits),
         fence(clock, milliseconds(2500)),
         lease(leases, clock),
-        elector(ElectorParts{lease, follow(schedulers, clock), readiness, fence, source, api, log,
-                             clock},
-                ElectorOptions{.lease_name = "snug/snug-extender",
-                               .election = {.identity = std::move(identity)},
-                               .about = {.name_space = "snug", .pod = "pod", .uid = "u"}}) {}
+        elector(
+            service::ElectorParts{lease, follow(schedulers, clock), readiness, fence, source, api,
+                                  log, clock},
+            service::ElectorOptions{.lease_name = "snug/snug-extender",
+                                    .election = {.identity = std::move(identity)},
+                                    .about = {.name_space = "snug", .pod = "pod", .uid = "u"}}) {}
 
-  LeasePort* follow(LeaseStore* schedulers, const Clock& clock) {
+  service::LeasePort* follow(LeaseStore* schedulers, const base::Clock& clock) {
     if (schedulers != nullptr) scheduler_lease.emplace(*schedulers, clock);
     return scheduler_lease ? &*scheduler_lease : nullptr;
   }
   /// The lists that it asked for are in.
   void list() {
-    for (const Resource resource : {Resource::kNodes, Resource::kPods}) {
-      readiness.list_begins(resource);
-      readiness.listed(resource);
+    for (const service::Resource resource : {service::Resource::kNodes, service::Resource::kPods}) {
+      readiness.begin_list(resource);
+      readiness.mark_listed(resource);
     }
   }
   [[nodiscard]] bool may_bind() {
-    auto pass = fence.let_out(fence.term());
+    auto pass = fence.acquire(fence.term());
     if (pass) pass->answered();
     return pass.has_value();
   }
 
-  Limits limits;
-  Readiness readiness;
-  WriteFence fence;
+  base::Limits limits;
+  service::Readiness readiness;
+  service::WriteFence fence;
   StoredLease lease;
   std::optional<StoredLease> scheduler_lease;
   CountingSource source;
   ScriptedApi api;
   LineLog log;
-  LeaderElector elector;
+  service::LeaderElector elector;
 };
 
 class ElectorTest : public ::testing::Test {
  protected:
   /// The Lease as an earlier Snug released it.
-  ElectorTest() { leases.lease = Lease{{"", 1, "then", "then", 0}, "0", "{}"}; }
+  ElectorTest() { leases.lease = leader::Lease{{"", 1, "then", "then", 0}, "0", "{}"}; }
 
   std::unique_ptr<Snug> make(std::string identity, bool follows = false) {
     return std::make_unique<Snug>(leases, follows ? &schedulers : nullptr, clock,
                                   std::move(identity));
   }
   void scheduler_is(const std::string& holder) {
-    schedulers.lease = Lease{{holder, 15, "t", "t", 0}, std::to_string(++schedulers.version), "{}"};
+    schedulers.lease =
+        leader::Lease{{holder, 15, "t", "t", 0}, std::to_string(++schedulers.version), "{}"};
   }
   /// As the watches do.
   void tell(Snug& snug) const {
-    snug.elector.lease_sink().lease_shown(version_of(leases));
-    snug.elector.scheduler_sink().lease_shown(version_of(schedulers));
+    snug.elector.lease_sink().lease_changed(version_of(leases));
+    snug.elector.scheduler_sink().lease_changed(version_of(schedulers));
   }
   static std::string version_of(const LeaseStore& store) {
     return store.lease ? store.lease->resource_version : "";
@@ -133,14 +137,14 @@ class ElectorTest : public ::testing::Test {
       }
       int deciding = 0;
       for (Snug* snug : snugs) {
-        if (snug->readiness.ready() && snug->may_bind()) ++deciding;
+        if (snug->readiness.is_ready() && snug->may_bind()) ++deciding;
       }
       ASSERT_LE(deciding, 1) << "two decide";
       clock.advance(milliseconds(50));
     }
   }
 
-  ManualClock clock;
+  base::ManualClock clock;
   LeaseStore leases;
   LeaseStore schedulers;
 };
@@ -151,9 +155,9 @@ TEST_F(ElectorTest, AReleasedLeaseIsTakenAtOnceAndNothingIsDecidedBeforeTheList)
   snug->elector.tick();
   EXPECT_EQ(leases.lease->record.holder, "a_1");
   EXPECT_EQ(snug->source.relists, 1);
-  EXPECT_FALSE(snug->readiness.ready());
+  EXPECT_FALSE(snug->readiness.is_ready());
   snug->list();
-  EXPECT_TRUE(snug->readiness.ready());
+  EXPECT_TRUE(snug->readiness.is_ready());
   EXPECT_TRUE(snug->may_bind());
 }
 
@@ -161,14 +165,14 @@ TEST_F(ElectorTest, AStandbyTakesOverAfterTheLeaseAndTheWindowAndNotBefore) {
   const auto a = make("a_1");
   const auto b = make("b_1");
   run(seconds(5), {a.get(), b.get()});
-  ASSERT_TRUE(a->readiness.ready());
-  ASSERT_FALSE(b->readiness.ready());
+  ASSERT_TRUE(a->readiness.is_ready());
+  ASSERT_FALSE(b->readiness.is_ready());
   EXPECT_EQ(b->readiness.leader(), "a_1");
   // a is killed.
   run(milliseconds(14'500), {b.get()});
   EXPECT_EQ(b->source.relists, 0);
   run(milliseconds(3'500), {b.get()});
-  EXPECT_TRUE(b->readiness.ready());
+  EXPECT_TRUE(b->readiness.is_ready());
   EXPECT_EQ(leases.lease->record.transitions, 2);
 }
 
@@ -176,20 +180,20 @@ TEST_F(ElectorTest, ALeaderThatCannotRenewStopsBeforeItsLeaseCanBeTaken) {
   const auto a = make("a_1");
   const auto b = make("b_1");
   run(seconds(5), {a.get(), b.get()});
-  const TimePoint cut = clock.now();
+  const base::TimePoint cut = clock.now();
   a->lease.down = true;
   while (a->may_bind()) {
     ASSERT_NO_FATAL_FAILURE(run(milliseconds(50), {a.get(), b.get()}));
   }
   EXPECT_LE(clock.now() - cut, seconds(10) + milliseconds(50));
   run(milliseconds(50), {a.get(), b.get()});
-  EXPECT_FALSE(a->readiness.ready());
+  EXPECT_FALSE(a->readiness.is_ready());
   EXPECT_EQ(leases.lease->record.holder, "a_1") << "b must not have it yet";
   ASSERT_NO_FATAL_FAILURE(run(seconds(8), {a.get(), b.get()}));
-  EXPECT_TRUE(b->readiness.ready());
+  EXPECT_TRUE(b->readiness.is_ready());
   a->lease.down = false;
   ASSERT_NO_FATAL_FAILURE(run(seconds(30), {a.get(), b.get()}));
-  EXPECT_TRUE(b->readiness.ready());
+  EXPECT_TRUE(b->readiness.is_ready());
   EXPECT_EQ(a->readiness.leader(), "b_1");
 }
 
@@ -200,7 +204,7 @@ TEST_F(ElectorTest, ARenewalWhoseReplyIsLostIsFoundByTheNextRead) {
   run(seconds(4), {a.get()});
   a->lease.reply_lost = false;
   run(seconds(20), {a.get()});
-  EXPECT_TRUE(a->readiness.ready());
+  EXPECT_TRUE(a->readiness.is_ready());
   EXPECT_EQ(a->source.relists, 1);
 }
 
@@ -213,13 +217,13 @@ TEST_F(ElectorTest, ALeaderThatResignsIsFollowedAtOnce) {
   EXPECT_EQ(a->may_bind(), false);
   tell(*b);
   run(milliseconds(100), {a.get(), b.get()});
-  EXPECT_TRUE(b->readiness.ready());
+  EXPECT_TRUE(b->readiness.is_ready());
 }
 
 TEST_F(ElectorTest, TheLeaseIsNotGivenAwayWhileABindingMayBeCarriedOut) {
   const auto a = make("a_1");
   run(seconds(1), {a.get()});
-  auto pass = a->fence.let_out(a->fence.term());
+  auto pass = a->fence.acquire(a->fence.term());
   a->elector.resign();
   run(seconds(4), {a.get()});
   EXPECT_EQ(leases.lease->record.holder, "a_1") << "a binding is under way";
@@ -231,7 +235,7 @@ TEST_F(ElectorTest, TheLeaseIsNotGivenAwayWhileABindingMayBeCarriedOut) {
 }
 
 TEST_F(ElectorTest, ALeaseThatSomebodyDeletedOrEditedIsNotTakenForReleased) {
-  using Edit = std::function<void(std::optional<Lease>&)>;
+  using Edit = std::function<void(std::optional<leader::Lease>&)>;
   const std::vector<std::pair<std::string, Edit>> rows = {
       {"deleted", [](auto& lease) { lease = std::nullopt; }},
       {"without its holder", [](auto& lease) { lease->record.holder.clear(); }},
@@ -239,11 +243,11 @@ TEST_F(ElectorTest, ALeaseThatSomebodyDeletedOrEditedIsNotTakenForReleased) {
       {"held by nobody that lives", [](auto& lease) { lease->record.holder = "c_1"; }}};
   for (const auto& [name, edit] : rows) {
     SCOPED_TRACE(name);
-    leases.lease = Lease{{"", 1, "then", "then", 0}, "0", "{}"};
+    leases.lease = leader::Lease{{"", 1, "then", "then", 0}, "0", "{}"};
     const auto a = make("a_1");
     const auto b = make("b_1");
     run(seconds(5), {a.get(), b.get()});
-    ASSERT_TRUE(a->readiness.ready());
+    ASSERT_TRUE(a->readiness.is_ready());
     a->lease.down = true;  // it does not learn of the edit, and may bind for a while
     edit(leases.lease);
     if (leases.lease) leases.lease->resource_version = std::to_string(++leases.version);
@@ -252,7 +256,7 @@ TEST_F(ElectorTest, ALeaseThatSomebodyDeletedOrEditedIsNotTakenForReleased) {
     EXPECT_EQ(b->source.relists, 0);
     a->lease.down = false;
     ASSERT_NO_FATAL_FAILURE(run(seconds(5), {a.get(), b.get()}));
-    EXPECT_NE(a->readiness.ready(), b->readiness.ready());
+    EXPECT_NE(a->readiness.is_ready(), b->readiness.is_ready());
   }
 }
 
@@ -268,7 +272,7 @@ TEST_F(ElectorTest, ASnugThatWaitsForEarlierBindingsReleasesNothingThatAnotherCo
   EXPECT_EQ(leases.lease->record.holder, "a_1");
   EXPECT_EQ(b->source.relists, 0);
   ASSERT_NO_FATAL_FAILURE(run(seconds(18), {next.get(), b.get()}));
-  EXPECT_TRUE(b->readiness.ready());
+  EXPECT_TRUE(b->readiness.is_ready());
 }
 
 TEST_F(ElectorTest, OfALeaseThatCameAndWentUnseenNothingIsConcluded) {
@@ -280,7 +284,7 @@ TEST_F(ElectorTest, OfALeaseThatCameAndWentUnseenNothingIsConcluded) {
   run(milliseconds(50), {b.get()});
   b->lease.down = true;
   run(seconds(25), {a.get(), b.get()});
-  ASSERT_TRUE(a->readiness.ready());
+  ASSERT_TRUE(a->readiness.is_ready());
   leases.lease = std::nullopt;  // before a or b has a look at it
   a->lease.down = true;
   b->lease.down = false;
@@ -297,7 +301,7 @@ TEST_F(ElectorTest, OfThreeNobodyDecidesBeforeTheHolderOfADeletedLeaseHasStopped
   run(seconds(1), {a.get(), b.get(), c.get()});
   a->lease.down = true;
   leases.lease = std::nullopt;
-  const TimePoint deleted = clock.now();
+  const base::TimePoint deleted = clock.now();
   for (int turn = 0; clock.now() < deleted + seconds(16); ++turn) {
     scheduler_is(turn % 2 == 0 ? "c_sched" : "b_sched");
     for (Snug* snug : {b.get(), c.get()}) tell(*snug);
@@ -305,7 +309,7 @@ TEST_F(ElectorTest, OfThreeNobodyDecidesBeforeTheHolderOfADeletedLeaseHasStopped
     EXPECT_EQ(b->source.relists + c->source.relists, 0);
   }
   ASSERT_NO_FATAL_FAILURE(run(seconds(5), {a.get(), b.get(), c.get()}));
-  EXPECT_NE(b->readiness.ready(), c->readiness.ready());
+  EXPECT_NE(b->readiness.is_ready(), c->readiness.is_ready());
 }
 
 TEST_F(ElectorTest, TheSnugOfTheSchedulersHostLeadsAndMovesWithIt) {
@@ -313,15 +317,15 @@ TEST_F(ElectorTest, TheSnugOfTheSchedulersHostLeadsAndMovesWithIt) {
   const auto a = make("a_1", true);
   const auto b = make("b_1", true);
   run(seconds(5), {a.get(), b.get()});
-  EXPECT_TRUE(a->readiness.ready());
+  EXPECT_TRUE(a->readiness.is_ready());
   scheduler_is("b_sched2");
   tell(*a);
   tell(*b);
   ASSERT_NO_FATAL_FAILURE(run(milliseconds(100), {a.get(), b.get()}));
   tell(*b);
   ASSERT_NO_FATAL_FAILURE(run(milliseconds(100), {a.get(), b.get()}));
-  EXPECT_FALSE(a->readiness.ready());
-  EXPECT_TRUE(b->readiness.ready());
+  EXPECT_FALSE(a->readiness.is_ready());
+  EXPECT_TRUE(b->readiness.is_ready());
 }
 
 TEST_F(ElectorTest, AStandbyThatCannotReadTheLeaseIsNotWarmAndSaysWhy) {
@@ -329,12 +333,12 @@ TEST_F(ElectorTest, AStandbyThatCannotReadTheLeaseIsNotWarmAndSaysWhy) {
   a->list();
   a->lease.down = true;
   run(seconds(3), {a.get()});
-  EXPECT_FALSE(a->readiness.warm());
+  EXPECT_FALSE(a->readiness.is_warm_standby());
   EXPECT_EQ(a->readiness.why_not(),
             "this Snug is a standby, and no leader is known; the Lease: the API server is away");
   a->lease.down = false;
   run(seconds(6), {a.get()});
-  EXPECT_TRUE(a->readiness.ready());
+  EXPECT_TRUE(a->readiness.is_ready());
 }
 
 TEST_F(ElectorTest, WithoutAWordOfTheSchedulersLeaseNobodyLeadsAndItIsToldOnce) {
@@ -343,13 +347,13 @@ TEST_F(ElectorTest, WithoutAWordOfTheSchedulersLeaseNobodyLeadsAndItIsToldOnce) 
   a->scheduler_lease->down = true;
   for (int second = 0; second < 60; ++second) {
     run(seconds(1), {a.get()});
-    ASSERT_FALSE(a->readiness.warm()) << "at second " << second;
+    ASSERT_FALSE(a->readiness.is_warm_standby()) << "at second " << second;
   }
   EXPECT_EQ(leases.lease->record.holder, "");
   EXPECT_EQ(a->log.lines.size(), 1U);
   a->scheduler_lease->down = false;
   run(seconds(3), {a.get()});
-  EXPECT_TRUE(a->readiness.ready());
+  EXPECT_TRUE(a->readiness.is_ready());
 }
 
 TEST_F(ElectorTest, AStandbyNamesWhyNobodyLeads) {
@@ -368,7 +372,7 @@ TEST_F(ElectorTest, AStandbyNamesWhyNobodyLeads) {
       b->readiness.why_not(),
       "this Snug is a standby, and bindings of an earlier leader, if there was one, may still "
       "be under way for 16 s");
-  EXPECT_TRUE(b->readiness.warm());
+  EXPECT_TRUE(b->readiness.is_warm_standby());
 }
 
 TEST_F(ElectorTest, BeingAskedNeverMakesALeaderAndASecondInstallationIsToldApart) {
@@ -378,29 +382,29 @@ TEST_F(ElectorTest, BeingAskedNeverMakesALeaderAndASecondInstallationIsToldApart
     other->readiness.note_refused_call();
     ASSERT_NO_FATAL_FAILURE(run(seconds(1), {a.get(), other.get()}));
   }
-  EXPECT_TRUE(a->readiness.ready());
-  EXPECT_FALSE(other->readiness.ready());
-  EXPECT_TRUE(other->readiness.in_conflict());
-  EXPECT_FALSE(other->readiness.warm());
+  EXPECT_TRUE(a->readiness.is_ready());
+  EXPECT_FALSE(other->readiness.is_ready());
+  EXPECT_TRUE(other->readiness.is_in_conflict());
+  EXPECT_FALSE(other->readiness.is_warm_standby());
   ASSERT_EQ(other->api.notices.size(), 1U);
   EXPECT_EQ(other->api.notices[0].reason, "AnotherSnugDecides");
   EXPECT_THAT(other->api.notices[0].note, ::testing::HasSubstr("Snug a_1 holds the Lease"));
   // The first installation is removed.
   a->elector.resign();
   run(seconds(10), {a.get(), other.get()});
-  EXPECT_TRUE(other->readiness.ready());
-  EXPECT_FALSE(other->readiness.in_conflict());
+  EXPECT_TRUE(other->readiness.is_ready());
+  EXPECT_FALSE(other->readiness.is_in_conflict());
 }
 
 TEST_F(ElectorTest, AStandbyThatIsNotCalledOrNowAndThenIsNoConflict) {
   const auto a = make("a_1");
   const auto b = make("b_1");
   run(seconds(120), {a.get(), b.get()});
-  EXPECT_FALSE(b->readiness.in_conflict());
+  EXPECT_FALSE(b->readiness.is_in_conflict());
   for (int call = 0; call < 10; ++call) {
     b->readiness.note_refused_call();
     run(seconds(16), {a.get(), b.get()});
-    EXPECT_FALSE(b->readiness.in_conflict());
+    EXPECT_FALSE(b->readiness.is_in_conflict());
   }
   EXPECT_TRUE(b->api.notices.empty());
 }
@@ -413,9 +417,9 @@ TEST_F(ElectorTest, AConflictEndsWhenTheCallsDoAndIsToldOnce) {
       b->readiness.note_refused_call();
       run(seconds(1), {a.get(), b.get()});
     }
-    EXPECT_TRUE(b->readiness.in_conflict());
+    EXPECT_TRUE(b->readiness.is_in_conflict());
     run(seconds(20), {a.get(), b.get()});
-    EXPECT_FALSE(b->readiness.in_conflict());
+    EXPECT_FALSE(b->readiness.is_in_conflict());
   }
   EXPECT_EQ(b->api.notices.size(), 1U);
 }

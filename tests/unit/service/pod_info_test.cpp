@@ -6,43 +6,43 @@ namespace snug::testing::pod_info_test {
 namespace {
 
 TEST(PodInfoTest, ItHasWhatEachReaderOfAPodNeeds) {
-  PodFacts facts = make_pod("a", {{"gpu-fraction", "0.5"}});
+  model::PodFacts facts = make_pod("a", {{"gpu-fraction", "0.5"}});
   facts.resource_version = "17";
   facts.priority = 3;
   facts.creation_timestamp = "2026-01-02T03:04:05Z";
   facts.containers[0].host = {.cpu_milli = 1500, .memory_bytes = std::int64_t{3} << 20};
-  const PodInfo pod(facts);
+  const service::PodInfo pod(facts);
   ASSERT_TRUE(pod.asks_for_gpus());
-  EXPECT_EQ(to_text(*pod.request), "gpu-fraction=0.5");
+  EXPECT_EQ(model::to_text(*pod.request), "gpu-fraction=0.5");
   EXPECT_EQ(pod.host, facts.containers[0].host);
-  EXPECT_EQ(pod.rank, (PodRank{3, "2026-01-02T03:04:05Z", "uid-a"}));
+  EXPECT_EQ(pod.rank, (model::PodRank{3, "2026-01-02T03:04:05Z", "uid-a"}));
   ASSERT_TRUE(pod.shape);
   EXPECT_EQ(pod.shape->gpu_milli, 500);
-  EXPECT_EQ(pod.shape->cpu_milli, 1500);
+  EXPECT_EQ(pod.shape->host_cpu_milli, 1500);
   EXPECT_EQ(pod.full_name(), "default/a");
   EXPECT_EQ(pod.facts.resource_version, "");
 }
 
 TEST(PodInfoTest, OnlyAPodThatAsksForGpusHasAShape) {
-  EXPECT_FALSE(PodInfo(make_pod("a", {})).shape);
-  const PodInfo malformed(make_pod("a", {{"gpu-fraction", "1.5"}}));
+  EXPECT_FALSE(service::PodInfo(make_pod("a", {})).shape);
+  const service::PodInfo malformed(make_pod("a", {{"gpu-fraction", "1.5"}}));
   EXPECT_FALSE(malformed.shape);
   EXPECT_FALSE(malformed.asks_for_gpus());
-  EXPECT_EQ(malformed.request.error().code, ReasonCode::kMalformed);
+  EXPECT_EQ(malformed.request.error().code, model::ReasonCode::kMalformed);
 }
 
 class InternTest : public ServiceTest {
  protected:
   void SetUp() override {
-    start(AnswerMode::kAll);
+    start(service::AnswerMode::kAll);
     list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
   }
   /// The facts that a call with this pod has.
-  static PodFacts as_called(const PodFacts& pod) {
+  static model::PodFacts as_called(const model::PodFacts& pod) {
     std::string body = nlohmann::json{{"Pod", pod_json(pod)}, {"NodeNames", {"n1"}}}.dump();
-    return ExtenderReader(Limits{}).read_schedule(body)->pod;
+    return codec::ExtenderReader(base::Limits{}).read_schedule(body)->pod;
   }
-  void call_each_verb(const PodFacts& pod) {
+  void call_each_verb(const model::PodFacts& pod) {
     filter(pod, {"n1", "n2"});
     prioritize(pod, {"n1", "n2"});
     std::string body =
@@ -53,9 +53,9 @@ class InternTest : public ServiceTest {
 };
 
 TEST_F(InternTest, CallsShareTheRecordOfTheWatch) {
-  const PodFacts facts = as_called(make_pod("a", {{"gpu-fraction", "0.5"}}));
+  const model::PodFacts facts = as_called(make_pod("a", {{"gpu-fraction", "0.5"}}));
   reconciler.pod_changed(facts);
-  const PodInfoPtr shown = pending.find("uid-a");
+  const service::PodInfoPtr shown = pending.find("uid-a");
   ASSERT_NE(shown, nullptr);
   call_each_verb(facts);
   // A verb that had made a record of its own would have left it here.
@@ -65,66 +65,66 @@ TEST_F(InternTest, CallsShareTheRecordOfTheWatch) {
 }
 
 TEST_F(InternTest, TheRecordOfAnUnknownPodIsSharedByCallsAndThenByTheWatch) {
-  const PodFacts facts = as_called(make_pod("a", {{"gpu-fraction", "0.5"}}));
+  const model::PodFacts facts = as_called(make_pod("a", {{"gpu-fraction", "0.5"}}));
   filter(facts, {"n1", "n2"});
-  const PodInfoPtr called = pending.intern(facts);
+  const service::PodInfoPtr called = pending.intern(facts);
   EXPECT_EQ(called.use_count(), 2) << "filter has made it, and the table keeps it";
   EXPECT_EQ(pending.find("uid-a"), nullptr) << "the API server has not shown it";
   call_each_verb(facts);
   EXPECT_EQ(pending.intern(facts), called);
   reconciler.pod_changed(facts);
   EXPECT_EQ(pending.find("uid-a"), called);
-  reconciler.pods_list_begins();
+  reconciler.pod_list_started();
   reconciler.pods_listed({facts});
   EXPECT_EQ(pending.find("uid-a"), called);
 }
 
 TEST_F(InternTest, AStatusUpdateKeepsTheRecord) {
-  PodFacts facts = make_pod("a", {{"gpu-fraction", "0.5"}});
+  model::PodFacts facts = make_pod("a", {{"gpu-fraction", "0.5"}});
   facts.resource_version = "1";
   reconciler.pod_changed(facts);
-  const PodInfoPtr first = pending.find("uid-a");
+  const service::PodInfoPtr first = pending.find("uid-a");
   facts.resource_version = "2";
   reconciler.pod_changed(facts);
   EXPECT_EQ(pending.find("uid-a"), first);
 }
 
 TEST_F(InternTest, AnEditedRequestMakesANewRecord) {
-  PodFacts facts = as_called(make_pod("a", {{"gpu-fraction", "0.5"}}));
+  model::PodFacts facts = as_called(make_pod("a", {{"gpu-fraction", "0.5"}}));
   reconciler.pod_changed(facts);
-  const PodInfoPtr before = pending.find("uid-a");
+  const service::PodInfoPtr before = pending.find("uid-a");
   facts = as_called(make_pod("a", {{"gpu-fraction", "0.25"}}));
-  const PodInfoPtr called = pending.intern(facts);
+  const service::PodInfoPtr called = pending.intern(facts);
   EXPECT_NE(called, before);
-  EXPECT_EQ(to_text(*called->request), "gpu-fraction=0.25");
+  EXPECT_EQ(model::to_text(*called->request), "gpu-fraction=0.25");
   EXPECT_EQ(pending.find("uid-a"), before) << "until the API server shows the edit";
   reconciler.pod_changed(facts);
   EXPECT_EQ(pending.find("uid-a"), called);
-  EXPECT_EQ(to_text(*before->request), "gpu-fraction=0.5") << "records never change";
+  EXPECT_EQ(model::to_text(*before->request), "gpu-fraction=0.5") << "records never change";
 }
 
 /// Whoever reaches the port can send any body.
 TEST_F(InternTest, ABodyWithAnotherPodsUidDoesNotChangeWhatBindKnows) {
-  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
-  PodFacts forged = make_pod("a", {{"gpu-fraction", "1"}});
+  const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  model::PodFacts forged = make_pod("a", {{"gpu-fraction", "1"}});
   filter(forged, {"n1"});
   ASSERT_EQ(bind(pod, "n1"), "");
   EXPECT_EQ(used("n1", 0), 500);
 }
 
 TEST_F(InternTest, RecordsOfCallsEndWithTheirPods) {
-  const PodFacts facts = make_pod("a", {{"gpu-fraction", "0.5"}});
-  std::weak_ptr<const PodInfo> record = pending.intern(facts);
+  const model::PodFacts facts = make_pod("a", {{"gpu-fraction", "0.5"}});
+  std::weak_ptr<const service::PodInfo> record = pending.intern(facts);
   EXPECT_FALSE(record.expired());
   reconciler.pod_gone(facts);
   EXPECT_TRUE(record.expired());
 }
 
 TEST(PendingPodsTest, RecordsOfCallsAreBounded) {
-  Limits limits;
+  base::Limits limits;
   limits.max_pending_pods = 3;
-  PendingPods pending(limits);
-  std::vector<std::weak_ptr<const PodInfo>> records;
+  service::PendingPods pending(limits);
+  std::vector<std::weak_ptr<const service::PodInfo>> records;
   for (int i = 0; i < 10; ++i) {
     records.emplace_back(pending.intern(make_pod("p" + std::to_string(i), {})));
   }

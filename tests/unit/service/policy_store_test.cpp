@@ -9,32 +9,33 @@
 namespace snug::policy_store_test {
 namespace {
 
-PolicyPtr numbered(std::uint64_t number) {
-  Policy policy;
-  policy.default_profile = std::to_string(number);
-  return std::make_shared<const Policy>(std::move(policy));
+score::PolicyPtr numbered(std::uint64_t number) {
+  score::Policy policy;
+  policy.default_profile_name = std::to_string(number);
+  return std::make_shared<const score::Policy>(std::move(policy));
 }
 
 TEST(PolicyStoreTest, EachPolicyHasAVersionOfItsOwn) {
-  PolicyStore store(numbered(1));
-  const CurrentPolicy first = store.current();
+  service::PolicyStore store(numbered(1));
+  const service::CurrentPolicy first = store.current();
   EXPECT_EQ(first.version, 1U);
   store.replace(first.policy);  // the same one counts too: whoever put it wants it looked at
   EXPECT_EQ(store.current().version, 2U);
   store.replace(numbered(3));
   EXPECT_EQ(store.current().version, 3U);
-  EXPECT_EQ(store.current().policy->default_profile, "3");
-  EXPECT_EQ(first.policy->default_profile, "1");  // whoever took it keeps it
+  EXPECT_EQ(store.current().policy->default_profile_name, "3");
+  EXPECT_EQ(first.policy->default_profile_name, "1");  // whoever took it keeps it
 }
 
 TEST(PolicyStoreTest, ReadersSeeAPolicyWithItsOwnVersion) {
   constexpr std::uint64_t kLast = 2'000;
-  PolicyStore store(numbered(1));
+  service::PolicyStore store(numbered(1));
   std::atomic<int> wrong = 0;
   const auto read = [&] {
     for (std::uint64_t seen = 0; seen < kLast;) {
-      const CurrentPolicy now = store.current();
-      if (now.policy->default_profile != std::to_string(now.version) || now.version < seen) ++wrong;
+      const service::CurrentPolicy now = store.current();
+      if (now.policy->default_profile_name != std::to_string(now.version) || now.version < seen)
+        ++wrong;
       seen = now.version;
     }
   };

@@ -10,14 +10,14 @@ using nlohmann::json;
 class PreemptTest : public ServiceTest {
  protected:
   /// A pod of this priority that is bound and shown by the watch.
-  void run_pod(const std::string& name, int priority, const StringMap& annotations,
+  void run_pod(const std::string& name, int priority, const model::StringMap& annotations,
                const std::string& node) {
-    PodFacts pod = arrive(name, annotations);
+    model::PodFacts pod = arrive(name, annotations);
     ASSERT_EQ(bind(pod, node), "");
     pod.priority = priority;
     reconciler.pod_changed(bound(pod, api.bindings.back()));
   }
-  static json with_priority(const PodFacts& pod, int priority) {
+  static json with_priority(const model::PodFacts& pod, int priority) {
     json object = pod_json(pod);
     object["spec"]["priority"] = priority;
     return object;
@@ -33,7 +33,7 @@ class PreemptTest : public ServiceTest {
   }
   json preempt(const json& args, int status = 200) {
     std::string body = args.is_string() ? args.get<std::string>() : args.dump();
-    const Reply reply = service->preempt(body);
+    const service::Reply reply = service->preempt(body);
     EXPECT_EQ(reply.status, status) << reply.body;
     const json answer = json::parse(reply.body);
     EXPECT_EQ(answer.size(), 1U) << reply.body;
@@ -76,7 +76,8 @@ TEST_F(PreemptTest, WhatIsNoConcernOfEvictionEvictsNobody) {
   list({make_node("n1", 1, 1000)});
   run_pod("a", 1, {{"gpu-fraction", "0.7"}}, "n1");
   const json offers{{"n1", {{"Pods", uids({"a"})}, {"NumPDBViolations", 0}}}};
-  const auto answer = [&](const StringMap& annotations, const std::string& scheduler = "snug") {
+  const auto answer = [&](const model::StringMap& annotations,
+                          const std::string& scheduler = "snug") {
     json pod = with_priority(make_pod("c", annotations), 5);
     pod["spec"]["schedulerName"] = scheduler;
     return preempt(call(pod, offers));
@@ -106,7 +107,7 @@ TEST_F(PreemptTest, APodWithoutGpuGetsItsVictimsBack) {
 TEST_F(PreemptTest, APodWhoseBindIsInDoubtIsSpared) {
   start();
   list({make_node("n1", 1, 1000)});
-  api.bind_answers.push_back(fail(ErrorCode::kUnknown, "lost"));
+  api.bind_answers.push_back(base::fail(base::ErrorCode::kUnknown, "lost"));
   ASSERT_NE(bind(arrive("a", {{"gpu-fraction", "0.7"}}), "n1"), "");
   const json pod = with_priority(arrive("c", {{"gpu-fraction", "0.5"}}), 5);
   const json empty{{"Pods", json::array()}, {"NumPDBViolations", 0}};
@@ -119,7 +120,7 @@ TEST_F(PreemptTest, AnswersChangeNothing) {
   run_pod("a", 1, {{"gpu-fraction", "0.7"}}, "n1");
   const json pod = with_priority(arrive("c", {{"gpu-fraction", "0.5"}}), 5);
   const json offers{{"n1", {{"Pods", uids({"a"})}, {"NumPDBViolations", 0}}}};
-  const Generation before = ledger.snapshot()->generation;
+  const base::Generation before = ledger.snapshot()->generation;
   EXPECT_EQ(preempt(call(pod, offers)), preempt(call(pod, offers)));
   EXPECT_EQ(ledger.snapshot()->generation, before);
   EXPECT_EQ(api.bindings.size(), 1U);

@@ -13,9 +13,11 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-class CollectingLog final : public Log {
+class CollectingLog final : public service::Log {
  public:
-  void write(LogLevel /*level*/, std::string_view message) override { lines.emplace_back(message); }
+  void write(service::LogLevel /*level*/, std::string_view message) override {
+    lines.emplace_back(message);
+  }
   /// What was said since the last call.
   std::vector<std::string> said() { return std::exchange(lines, {}); }
 
@@ -28,23 +30,24 @@ class LeftOutNodesTest : public ServiceTest {
  protected:
   LeftOutNodesTest() {
     small.max_nodes = 2;
-    few = std::make_unique<Ledger>(clock, small);
-    other = std::make_unique<Reconciler>(
-        ReconcilerParts{*few, pending, demand, readiness, api, metrics, log_lines, clock}, small);
+    few = std::make_unique<ledger::Ledger>(clock, small);
+    other = std::make_unique<service::Reconciler>(
+        service::ReconcilerParts{*few, pending, demand, readiness, api, metrics, log_lines, clock},
+        small);
   }
   std::vector<std::string> nodes() {
     std::vector<std::string> names;
-    const SnapshotPtr snapshot = few->snapshot();
+    const model::SnapshotPtr snapshot = few->snapshot();
     for (std::size_t slot = 0; slot < snapshot->nodes.size(); ++slot) {
       if (snapshot->nodes[slot] != nullptr) names.push_back(snapshot->nodes[slot]->name());
     }
     return names;
   }
 
-  Limits small;
+  base::Limits small;
   CollectingLog log_lines;
-  std::unique_ptr<Ledger> few;
-  std::unique_ptr<Reconciler> other;
+  std::unique_ptr<ledger::Ledger> few;
+  std::unique_ptr<service::Reconciler> other;
 };
 
 TEST_F(LeftOutNodesTest, OneIsTakenInWhenAnotherGoes) {
@@ -58,7 +61,7 @@ TEST_F(LeftOutNodesTest, OneIsTakenInWhenAnotherGoes) {
   other->node_changed(make_node("n5", 3, 40960));
   other->node_gone("n2");
   ASSERT_THAT(nodes(), UnorderedElementsAre("n4", "n5"));
-  const SnapshotPtr snapshot = few->snapshot();
+  const model::SnapshotPtr snapshot = few->snapshot();
   EXPECT_EQ(snapshot->nodes[snapshot->names->find("n5")->value]->gpus.size(), 3U) << "as last seen";
 }
 
@@ -80,13 +83,13 @@ TEST_F(LeftOutNodesTest, TheirNumberIsSaidWhenItChangesAndNotAtEachHeartbeat) {
 using NominationsTest = ServiceTest;
 
 TEST_F(NominationsTest, ThatRoomIsNotKeptForEveryNominatedPodIsSaidOnce) {
-  Limits small;
+  base::Limits small;
   small.max_nominations = 1;
-  Ledger few(clock, small);
+  ledger::Ledger few(clock, small);
   CollectingLog said;
-  Reconciler other({few, pending, demand, readiness, api, metrics, said, clock}, small);
+  service::Reconciler other({few, pending, demand, readiness, api, metrics, said, clock}, small);
   const auto nominated = [](const std::string& name) {
-    PodFacts pod = make_pod(name, {{"gpu-fraction", "0.5"}});
+    model::PodFacts pod = make_pod(name, {{"gpu-fraction", "0.5"}});
     pod.nominated_node_name = "n1";
     return pod;
   };
@@ -95,18 +98,18 @@ TEST_F(NominationsTest, ThatRoomIsNotKeptForEveryNominatedPodIsSaidOnce) {
   EXPECT_THAT(said.said(), IsEmpty());
   for (const char* name : {"b", "c", "b"}) other.pod_changed(nominated(name));
   EXPECT_THAT(said.said(), ElementsAre(why));
-  other.pods_list_begins();
+  other.pod_list_started();
   other.pods_listed({nominated("b"), nominated("c")});
   EXPECT_THAT(said.said(), IsEmpty());
-  other.pods_list_begins();
+  other.pod_list_started();
   other.pods_listed({nominated("c")});
   EXPECT_THAT(said.said(), ElementsAre("GPUs are kept free for every nominated pod again"));
-  other.pods_list_begins();
+  other.pod_list_started();
   other.pod_changed(nominated("b"));  // while the list is under way, which shows one more
   EXPECT_THAT(said.said(), ElementsAre(why));
   other.pods_listed({nominated("c")});
   EXPECT_THAT(said.said(), IsEmpty()) << "b is newer than the list, and there are two";
-  other.pods_list_begins();
+  other.pod_list_started();
   other.pod_gone(nominated("b"));
   other.pods_listed({nominated("b"), nominated("c")});
   EXPECT_THAT(said.said(), ElementsAre("GPUs are kept free for every nominated pod again"));

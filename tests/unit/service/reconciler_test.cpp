@@ -13,8 +13,8 @@ class ReconcilerTest : public ServiceTest {
   }
 };
 
-PodFacts by_kubelet(const std::string& name, const std::string& count) {
-  PodFacts pod = make_pod(name, {});
+model::PodFacts by_kubelet(const std::string& name, const std::string& count) {
+  model::PodFacts pod = make_pod(name, {});
   pod.containers[0].gpu_resources["nvidia.com/gpu"] = count;
   return pod;
 }
@@ -22,34 +22,34 @@ PodFacts by_kubelet(const std::string& name, const std::string& count) {
 TEST_F(ReconcilerTest, TheLedgerIsRebuiltFromAnnotations) {
   start();
   list({make_node("n1", 2, 40960)});
-  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.25"}});
+  const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.25"}});
   ASSERT_EQ(bind(pod, "n1"), "");
-  PodFacts shown = bound(pod, api.bindings.front());
+  model::PodFacts shown = bound(pod, api.bindings.front());
   shown.annotations["gpu-fraction"] = "0.75";  // edited since: a request is what was bound
 
-  Ledger rebuilt(clock, limits);
-  PendingPods nothing_pending(limits);
-  Readiness fresh{clock, limits};
-  DemandKeeper rebuilt_demand(rebuilt);
-  Reconciler other({rebuilt, nothing_pending, rebuilt_demand, fresh, api, metrics, log, clock},
-                   limits);
-  other.pods_list_begins();
+  ledger::Ledger rebuilt(clock, limits);
+  service::PendingPods nothing_pending(limits);
+  service::Readiness fresh{clock, limits};
+  ledger::DemandTracker rebuilt_demand(rebuilt);
+  service::Reconciler other(
+      {rebuilt, nothing_pending, rebuilt_demand, fresh, api, metrics, log, clock}, limits);
+  other.pod_list_started();
   other.pods_listed({shown});
-  EXPECT_FALSE(fresh.ready());
+  EXPECT_FALSE(fresh.is_ready());
   other.nodes_listed({make_node("n1", 2, 40960)});
-  EXPECT_TRUE(fresh.ready());
+  EXPECT_TRUE(fresh.is_ready());
   EXPECT_EQ(rebuilt.find("uid-a")->holding->reservation,
             ledger.find("uid-a")->holding->reservation);
-  EXPECT_EQ(rebuilt.snapshot()->nodes[0]->gpus[0].used_compute, MilliGpu{250});
+  EXPECT_EQ(rebuilt.snapshot()->nodes[0]->gpus[0].used_compute, base::MilliGpu{250});
   EXPECT_EQ(metrics.problems["reservation"], 1) << "the edit is reported, and that is all";
 }
 
 TEST_F(ReconcilerTest, ATerminatingPodHoldsUntilItIsGone) {
   start();
   list({make_node("n1", 1, 40960)});
-  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
   ASSERT_EQ(bind(pod, "n1"), "");
-  PodFacts shown = bound(pod, api.bindings.front());
+  model::PodFacts shown = bound(pod, api.bindings.front());
   shown.terminating = true;
   reconciler.pod_changed(shown);
   EXPECT_EQ(used("n1", 0), 500);
@@ -60,30 +60,30 @@ TEST_F(ReconcilerTest, ATerminatingPodHoldsUntilItIsGone) {
 
 TEST_F(ReconcilerTest, APodBoundByHandIsCounted) {
   start();
-  NodeFacts node = make_node("n1", 2, 40960);
+  model::NodeFacts node = make_node("n1", 2, 40960);
   node.allocatable["nvidia.com/gpu"] = "2";
   node.capacity["nvidia.com/gpu"] = "2";
   list({node});
-  PodFacts pod = by_kubelet("hand", "1");
+  model::PodFacts pod = by_kubelet("hand", "1");
   pod.node_name = "n1";
   reconciler.pod_changed(pod);
-  const SnapshotPtr snapshot = ledger.snapshot();
+  const model::SnapshotPtr snapshot = ledger.snapshot();
   EXPECT_EQ(snapshot->nodes[0]->kubelet_used.at("nvidia.com/gpu"), 1);
-  EXPECT_EQ(snapshot->nodes[0]->annotated_gate, ReasonCode::kOtherKind);
+  EXPECT_EQ(snapshot->nodes[0]->annotated_refusal, model::ReasonCode::kOtherKind);
   EXPECT_TRUE(api.notices.empty());
 }
 
 TEST_F(ReconcilerTest, AnAnnotatedPodBoundByHandClosesTheNodeAndIsReportedOnce) {
   start();
   list({make_node("n1", 2, 40960)});
-  PodFacts pod = make_pod("hand", {{"gpu-fraction", "0.5"}});
+  model::PodFacts pod = make_pod("hand", {{"gpu-fraction", "0.5"}});
   pod.node_name = "n1";
   reconciler.pod_changed(pod);
   reconciler.pod_changed(pod);
-  EXPECT_EQ(ledger.snapshot()->nodes[0]->annotated_gate, ReasonCode::kNodeClosed);
+  EXPECT_EQ(ledger.snapshot()->nodes[0]->annotated_refusal, model::ReasonCode::kNodeClosed);
   EXPECT_EQ(api.notices.size(), 1U);
   reconciler.pod_gone(pod);
-  EXPECT_EQ(ledger.snapshot()->nodes[0]->annotated_gate, ReasonCode::kNone);
+  EXPECT_EQ(ledger.snapshot()->nodes[0]->annotated_refusal, model::ReasonCode::kNone);
 }
 
 constexpr const char* kHalf = R"({"version":1,"uid":"uid-a","node":"n1","containers":[
@@ -95,13 +95,13 @@ class AddedReservationTest : public ReconcilerTest, public ::testing::WithParamI
 TEST_P(AddedReservationTest, OfAPodBoundWithoutGpusIsCountedAndReported) {
   start();
   list({make_node("n1", 1, 40960)});
-  PodFacts pod = make_pod("a", {});
+  model::PodFacts pod = make_pod("a", {});
   pod.node_name = "n1";
   reconciler.pod_changed(pod);
   ASSERT_TRUE(api.notices.empty());
   pod.annotations = {{"gpu-fraction", "0.5"}, {"snug.dev/reservation", kHalf}};
   if (GetParam()) {
-    reconciler.pods_list_begins();
+    reconciler.pod_list_started();
     reconciler.pods_listed({pod});
   }
   reconciler.pod_changed(pod);
@@ -122,17 +122,17 @@ INSTANTIATE_TEST_SUITE_P(Rows, AddedReservationTest, ::testing::Values(false, tr
 TEST_F(ReconcilerTest, ARequestAddedToAPodBoundWithoutGpusClosesItsNodeAndIsReported) {
   start();
   list({make_node("n1", 1, 40960)});
-  PodFacts pod = make_pod("a", {});
+  model::PodFacts pod = make_pod("a", {});
   pod.node_name = "n1";
   reconciler.pod_changed(pod);
   pod.annotations["gpu-fraction"] = "0.5";
   reconciler.pod_changed(pod);
-  EXPECT_EQ(ledger.snapshot()->nodes[0]->annotated_gate, ReasonCode::kNodeClosed);
+  EXPECT_EQ(ledger.snapshot()->nodes[0]->annotated_refusal, model::ReasonCode::kNodeClosed);
   ASSERT_EQ(api.notices.size(), 1U);
   EXPECT_NE(api.notices.front().note.find("bound without a reservation"), std::string::npos);
   pod.annotations.erase("gpu-fraction");
   reconciler.pod_changed(pod);
-  EXPECT_EQ(ledger.snapshot()->nodes[0]->annotated_gate, ReasonCode::kNone);
+  EXPECT_EQ(ledger.snapshot()->nodes[0]->annotated_refusal, model::ReasonCode::kNone);
 }
 
 struct ForgeryRow {
@@ -145,7 +145,7 @@ class ForgeryTest : public ServiceTest, public ::testing::WithParamInterface<For
 TEST_P(ForgeryTest, AReservationOfAnotherPodOrNodeIsIgnoredAndReported) {
   start();
   list({make_node("n1", 1, 40960)});
-  PodFacts pod = make_pod("a", {{"snug.dev/reservation", GetParam().reservation}});
+  model::PodFacts pod = make_pod("a", {{"snug.dev/reservation", GetParam().reservation}});
   pod.node_name = "n1";
   reconciler.pod_changed(pod);
   EXPECT_EQ(used("n1", 0), 0);
@@ -178,7 +178,7 @@ class SuspectTest : public ServiceTest, public ::testing::WithParamInterface<Sus
 TEST_P(SuspectTest, AReservationThatDisagreesIsCountedAndClosesItsGpuAndIsReported) {
   start();
   list({make_node("n1", 2, 40960)});
-  PodFacts pod = make_pod(
+  model::PodFacts pod = make_pod(
       "a",
       {{"snug.dev/reservation",
         std::string(R"({"version":1,"uid":"uid-a","node":"n1","containers":[{"name":"main",)") +
@@ -191,17 +191,17 @@ TEST_P(SuspectTest, AReservationThatDisagreesIsCountedAndClosesItsGpuAndIsReport
   }
   reconciler.pod_changed(pod);
   reconciler.tick();
-  const SnapshotPtr snapshot = ledger.snapshot();
-  const GpuState& gpu = snapshot->nodes[0]->gpus[0];
+  const model::SnapshotPtr snapshot = ledger.snapshot();
+  const model::GpuState& gpu = snapshot->nodes[0]->gpus[0];
   EXPECT_EQ(gpu.used_compute.value, GetParam().milli);
   EXPECT_EQ(gpu.used_memory.value, GetParam().mebibytes);
-  EXPECT_EQ(gpu.closure, GpuClosure::kSuspect);
-  EXPECT_EQ(snapshot->nodes[0]->gpus[1].closure, GpuClosure::kOpen);
+  EXPECT_EQ(gpu.closure, model::GpuClosure::kSuspect);
+  EXPECT_EQ(snapshot->nodes[0]->gpus[1].closure, model::GpuClosure::kOpen);
   EXPECT_EQ(metrics.problems["reservation"], GetParam().reservation_problems);
   EXPECT_EQ(metrics.problems["gpu_closed"], 1);
   EXPECT_FALSE(api.notices.empty());
   reconciler.pod_gone(pod);
-  EXPECT_EQ(ledger.snapshot()->nodes[0]->gpus[0].closure, GpuClosure::kOpen);
+  EXPECT_EQ(ledger.snapshot()->nodes[0]->gpus[0].closure, model::GpuClosure::kOpen);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -223,15 +223,15 @@ TEST_F(ReconcilerTest, AnInventoryThatDriftsALittleClosesNothing) {
   start();
   list({make_node("n1", 2, 40960)});
   for (const auto& [name, value] : {std::pair{"a", "0.5"}, {"b", "0.25"}, {"c", "1"}}) {
-    const PodFacts pod = arrive(name, {{"gpu-fraction", value}});
+    const model::PodFacts pod = arrive(name, {{"gpu-fraction", value}});
     ASSERT_EQ(bind(pod, "n1"), "");
     reconciler.pod_changed(bound(pod, api.bindings.back()));
   }
   for (const int mebibytes : {40950, 40970, 40960}) {
     reconciler.node_changed(make_node("n1", 2, mebibytes));
     reconciler.tick();
-    for (const GpuState& gpu : ledger.snapshot()->nodes[0]->gpus) {
-      EXPECT_EQ(gpu.closure, GpuClosure::kOpen) << mebibytes;
+    for (const model::GpuState& gpu : ledger.snapshot()->nodes[0]->gpus) {
+      EXPECT_EQ(gpu.closure, model::GpuClosure::kOpen) << mebibytes;
     }
   }
   EXPECT_TRUE(metrics.problems.empty());
@@ -240,9 +240,9 @@ TEST_F(ReconcilerTest, AnInventoryThatDriftsALittleClosesNothing) {
 TEST_F(ReconcilerTest, AnEditedReservationChangesNothingAndIsReported) {
   start();
   list({make_node("n1", 1, 40960)});
-  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
   ASSERT_EQ(bind(pod, "n1"), "");
-  PodFacts shown = bound(pod, api.bindings.front());
+  model::PodFacts shown = bound(pod, api.bindings.front());
   shown.annotations["snug.dev/reservation"] = "";
   reconciler.pod_changed(shown);
   EXPECT_EQ(used("n1", 0), 500);
@@ -262,7 +262,7 @@ TEST_F(ReconcilerTest, WaitingPodsAreWokenWhenRoomAppears) {
   start();
   list({make_node("n1", 1, 40960)});
   wake_those_of_before();
-  const PodFacts first = arrive("a", {{"gpu-fraction", "1"}});
+  const model::PodFacts first = arrive("a", {{"gpu-fraction", "1"}});
   ASSERT_EQ(bind(first, "n1"), "");
   reconciler.tick();
   EXPECT_TRUE(api.touches.empty()) << "nobody waits";
@@ -279,13 +279,13 @@ TEST_F(ReconcilerTest, ARefusalDecidedBeforeRoomAppearedWakesThePodHoweverLateIt
   start();
   list({make_node("n1", 1, 40960)});
   wake_those_of_before();
-  const PodFacts first = arrive("a", {{"gpu-fraction", "1"}});
+  const model::PodFacts first = arrive("a", {{"gpu-fraction", "1"}});
   ASSERT_EQ(bind(first, "n1"), "");
-  const Generation seen = ledger.snapshot()->room_generation;
+  const base::Generation seen = ledger.snapshot()->freed_generation;
   reconciler.pod_gone(first);
   reconciler.tick();
   EXPECT_TRUE(api.touches.empty());
-  pending.note_refused("uid-b", "NoRoom: …", {.room = seen});
+  pending.note_refused("uid-b", "NoRoom: …", {.freed = seen});
   reconciler.tick();
   EXPECT_EQ(api.touches.size(), 1U);
 }
@@ -293,30 +293,31 @@ TEST_F(ReconcilerTest, ARefusalDecidedBeforeRoomAppearedWakesThePodHoweverLateIt
 TEST_F(ReconcilerTest, WhoWasRefusedForAnIntentIsWokenWhenItEndsOtherwiseThanByItsBind) {
   struct Row {
     std::string_view why;
-    std::function<void(const PodFacts&)> end;
+    std::function<void(const model::PodFacts&)> end;
     bool wakes = true;
   };
-  start(AnswerMode::kWinner);
+  start(service::AnswerMode::kWinner);
   list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
   int turn = 0;
   for (const Row& row : std::vector<Row>{
            {"its time is over, and nobody calls",
-            [this](const PodFacts&) {
+            [this](const model::PodFacts&) {
               clock.advance(std::chrono::milliseconds(limits.intent_ttl_ms));
             }},
-           {"its pod is deleted", [this](const PodFacts& a) { reconciler.pod_gone(a); }},
-           {"its pod fits elsewhere", [this](const PodFacts& a) { filter(a, {"n2"}); }},
-           {"its pod is refused elsewhere", [this](const PodFacts& a) { filter(a, {"n3"}); }},
+           {"its pod is deleted", [this](const model::PodFacts& a) { reconciler.pod_gone(a); }},
+           {"its pod fits elsewhere", [this](const model::PodFacts& a) { filter(a, {"n2"}); }},
+           {"its pod is refused elsewhere",
+            [this](const model::PodFacts& a) { filter(a, {"n3"}); }},
            {"its pod is bound elsewhere",
-            [this](const PodFacts& a) { EXPECT_EQ(bind(a, "n2"), ""); }},
-           {"its pod is named anew for the place", [this](const PodFacts& a) { filter(a, {"n1"}); },
-            false},
-           {"its pod is bound there", [this](const PodFacts& a) { EXPECT_EQ(bind(a, "n1"), ""); },
-            false}}) {
+            [this](const model::PodFacts& a) { EXPECT_EQ(bind(a, "n2"), ""); }},
+           {"its pod is named anew for the place",
+            [this](const model::PodFacts& a) { filter(a, {"n1"}); }, false},
+           {"its pod is bound there",
+            [this](const model::PodFacts& a) { EXPECT_EQ(bind(a, "n1"), ""); }, false}}) {
     SCOPED_TRACE(row.why);
     wake_those_of_before();
-    const PodFacts a = arrive("a" + std::to_string(++turn), {{"gpu-fraction", "1"}});
-    const PodFacts b = arrive("b" + std::to_string(turn), {{"gpu-fraction", "1"}});
+    const model::PodFacts a = arrive("a" + std::to_string(++turn), {{"gpu-fraction", "1"}});
+    const model::PodFacts b = arrive("b" + std::to_string(turn), {{"gpu-fraction", "1"}});
     filter(a, {"n1"});
     filter(b, {"n1"});
     reconciler.tick();
@@ -330,7 +331,7 @@ TEST_F(ReconcilerTest, WhoWasRefusedForAnIntentIsWokenWhenItEndsOtherwiseThanByI
 }
 
 TEST_F(ReconcilerTest, AnIntentThatEndsWakesNobodyWhoWasRefusedForAnotherReason) {
-  start(AnswerMode::kWinner);
+  start(service::AnswerMode::kWinner);
   list({make_node("n1", 1, 40960)});
   wake_those_of_before();
   filter(arrive("a", {{"gpu-fraction", "0.5"}}), {"n1"});
@@ -345,7 +346,7 @@ TEST_F(ReconcilerTest, WakeUpsKeepTheirDistanceAndAreTriedAgain) {
   list({make_node("n1", 1, 40960)});
   wake_those_of_before();
   filter(arrive("b", {{"gpu-fraction", "3"}}), {"n1"});
-  api.touch_error = Error{ErrorCode::kUnavailable, "away"};
+  api.touch_error = base::Error{base::ErrorCode::kUnavailable, "away"};
   reconciler.node_changed(make_node("n2", 1, 40960));
   reconciler.tick();
   reconciler.tick();
@@ -361,11 +362,11 @@ TEST_F(ReconcilerTest, WakeUpsKeepTheirDistanceAndAreTriedAgain) {
 TEST_F(ReconcilerTest, AnOverCommitmentThatEventsRevealClosesTheGpuAndIsReported) {
   start();
   list({make_node("n1", 1, 40960)});
-  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.75"}});
+  const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.75"}});
   ASSERT_EQ(bind(pod, "n1"), "");
   reconciler.node_changed(make_node("n1", 1, 16384));
   reconciler.tick();
-  EXPECT_EQ(ledger.snapshot()->nodes[0]->gpus[0].closure, GpuClosure::kOverCommitted);
+  EXPECT_EQ(ledger.snapshot()->nodes[0]->gpus[0].closure, model::GpuClosure::kOverCommitted);
   EXPECT_EQ(used("n1", 0), 750);
   EXPECT_EQ(metrics.problems["over_commitment"], 1);
   ASSERT_EQ(api.notices.size(), 1U);
@@ -379,20 +380,20 @@ TEST_F(ReconcilerTest, AnOverCommitmentThatEventsRevealClosesTheGpuAndIsReported
 
 TEST_F(ReconcilerTest, KindsThatMeetOnANodeAreReportedOnEveryHolder) {
   start();
-  NodeFacts node = make_node("n1", 2, 40960);
+  model::NodeFacts node = make_node("n1", 2, 40960);
   node.allocatable["nvidia.com/gpu"] = "2";
   node.capacity["nvidia.com/gpu"] = "2";
   list({node});
-  const PodFacts share = arrive("share", {{"gpu-fraction", "0.5"}});
+  const model::PodFacts share = arrive("share", {{"gpu-fraction", "0.5"}});
   ASSERT_EQ(bind(share, "n1"), "");
-  PodFacts hand = by_kubelet("hand", "1");
+  model::PodFacts hand = by_kubelet("hand", "1");
   hand.node_name = "n1";
   reconciler.pod_changed(hand);
   reconciler.tick();
   reconciler.tick();
   EXPECT_EQ(metrics.problems["over_commitment"], 1);
   ASSERT_EQ(api.notices.size(), 2U);
-  for (const Notice& notice : api.notices) {
+  for (const service::Notice& notice : api.notices) {
     EXPECT_EQ(notice.reason, "GpuOverCommitted");
     EXPECT_EQ(notice.note,
               "node n1: annotated and kubelet-assigned pods meet on it, and may have been given "
@@ -401,7 +402,7 @@ TEST_F(ReconcilerTest, KindsThatMeetOnANodeAreReportedOnEveryHolder) {
   reconciler.pod_gone(hand);
   reconciler.tick();
   reconciler.pod_changed(hand = [&] {
-    PodFacts again = hand;
+    model::PodFacts again = hand;
     again.uid += "-2";
     return again;
   }());
@@ -412,12 +413,12 @@ TEST_F(ReconcilerTest, KindsThatMeetOnANodeAreReportedOnEveryHolder) {
 TEST_F(ReconcilerTest, AnEditThatOnlyARelistShowsIsReported) {
   start();
   list({make_node("n1", 1, 40960)});
-  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
   ASSERT_EQ(bind(pod, "n1"), "");
-  PodFacts shown = bound(pod, api.bindings.front());
+  model::PodFacts shown = bound(pod, api.bindings.front());
   std::string& text = shown.annotations["snug.dev/reservation"];
   text.replace(text.find("GPU-n1-0"), 8, "GPU-n1-9");
-  reconciler.pods_list_begins();
+  reconciler.pod_list_started();
   reconciler.pods_listed({shown});
   EXPECT_EQ(used("n1", 0), 500);
   EXPECT_EQ(metrics.problems["reservation"], 1);
@@ -426,14 +427,14 @@ TEST_F(ReconcilerTest, AnEditThatOnlyARelistShowsIsReported) {
 TEST_F(ReconcilerTest, ARefusalOfAnEndedPodKeepsNobodyWaiting) {
   start();
   list({make_node("n1", 1, 40960)});
-  const PodFacts pod = arrive("a", {{"gpu-fraction", "2"}});
+  const model::PodFacts pod = arrive("a", {{"gpu-fraction", "2"}});
   reconciler.pod_gone(pod);
   filter(pod, {"n1"});
-  EXPECT_FALSE(pending.any_waiting(kNever, kNever));
+  EXPECT_FALSE(pending.any_retryable(base::kNever, base::kNever));
 }
 
 TEST_F(ReconcilerTest, ANodeThatComesBackAsBadAsItWentIsSaidAgain) {
-  NodeFacts bad = make_node("n1", 1, 40960);
+  model::NodeFacts bad = make_node("n1", 1, 40960);
   bad.annotations["snug.dev/inventory"] = "{";
   reconciler.nodes_listed({bad});
   reconciler.nodes_listed({bad});
@@ -444,7 +445,7 @@ TEST_F(ReconcilerTest, ANodeThatComesBackAsBadAsItWentIsSaidAgain) {
 }
 
 TEST_F(ReconcilerTest, ALayoutThatIsBeingChangedIsNoProblem) {
-  NodeFacts node = make_node("n1", 1, 40960);
+  model::NodeFacts node = make_node("n1", 1, 40960);
   node.labels["nvidia.com/mig.config.state"] = "pending";
   reconciler.nodes_listed({node});
   EXPECT_EQ(metrics.problems["node_closed"], 0);
@@ -456,12 +457,12 @@ TEST_F(ReconcilerTest, ALayoutThatIsBeingChangedIsNoProblem) {
 TEST_F(ReconcilerTest, ABindThatEndsWhileAListIsUnderWayIsNotForgotten) {
   start();
   list({make_node("n1", 1, 40960)});
-  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
-  reconciler.pods_list_begins();
+  const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
+  reconciler.pod_list_started();
   ASSERT_EQ(bind(pod, "n1"), "");
   reconciler.pods_listed({pod});  // as it was when the list was taken
   EXPECT_EQ(used("n1", 0), 500);
-  reconciler.pods_list_begins();
+  reconciler.pod_list_started();
   reconciler.pods_listed({});
   EXPECT_EQ(used("n1", 0), 0);
 }

@@ -2,9 +2,9 @@
 // from there on the same events teach the same, bit for bit.
 #include <algorithm>
 
-#include "snug/demand/learner.hpp"
-#include "snug/demand/supply.hpp"
-#include "snug/request/parse.hpp"
+#include "snug/demand/demand_learner.hpp"
+#include "snug/demand/gpu_supply.hpp"
+#include "snug/request/pod_request_parser.hpp"
 #include "unit/service/fixture.hpp"
 
 namespace snug::testing::relearning_test {
@@ -17,58 +17,59 @@ constexpr int kGone = 40;
 constexpr int kFurther = 400;
 
 struct Process : ProcessParts {
-  void list(const std::vector<NodeFacts>& nodes, const std::vector<PodFacts>& pods) {
+  void list(const std::vector<model::NodeFacts>& nodes, const std::vector<model::PodFacts>& pods) {
     reconciler.nodes_listed(nodes);
     list_pods(pods);
   }
-  void list_pods(const std::vector<PodFacts>& pods) {
-    reconciler.pods_list_begins();
+  void list_pods(const std::vector<model::PodFacts>& pods) {
+    reconciler.pod_list_started();
     reconciler.pods_listed(pods);
   }
   /// But for the version, which says how often tables were made.
-  [[nodiscard]] Demand learned() {
-    Demand tables = *ledger.snapshot()->demand;
+  [[nodiscard]] model::Demand learned() {
+    model::Demand tables = *ledger.snapshot()->demand;
     tables.version = 0;
     return tables;
   }
 };
 
-std::vector<NodeFacts> nodes() {
-  std::vector<NodeFacts> all;
+std::vector<model::NodeFacts> nodes() {
+  std::vector<model::NodeFacts> all;
   for (int i = 0; i < 30; ++i) {
-    NodeFacts node = make_node("n" + std::to_string(i), 8, i % 3 == 0 ? 16384 : 40960);
-    node.host = {.amounts = {96'000, std::int64_t{512} << 30}, .pods = 110, .known = true};
+    model::NodeFacts node = make_node("n" + std::to_string(i), 8, i % 3 == 0 ? 16384 : 40960);
+    node.host = {.resources = {96'000, std::int64_t{512} << 30}, .pod_slots = 110, .known = true};
     all.push_back(std::move(node));
   }
   return all;
 }
 
 /// The n-th pod that comes, of one of some kinds.
-PodFacts nth_pod(int n) {
-  const std::vector<StringMap> kinds = {
+model::PodFacts nth_pod(int n) {
+  const std::vector<model::StringMap> kinds = {
       {{"gpu-fraction", "0.25"}}, {{"gpu-fraction", "1"}},
       {{"gpu-memory", "4Gi"}},    {{"gpu-fraction", "0.5"}},
       {{"gpu-fraction", "2"}},    {{"gpu-fraction", "0.1"}, {"gpu-model", "*A100*"}},
       {{"gpu-memory", "12Gi"}},
   };
   const auto kind = static_cast<std::size_t>(n) * 5 % kinds.size();
-  PodFacts pod = make_pod("p" + std::to_string(n), kinds[kind]);
+  model::PodFacts pod = make_pod("p" + std::to_string(n), kinds[kind]);
   pod.containers[0].host = {.cpu_milli = 1'000 + n % 9 * 1'500,
                             .memory_bytes = std::int64_t{1 + n % 4} << 32};
   return pod;
 }
 
 /// As the API server shows it after a bind.
-PodFacts on_a_node(PodFacts pod) {
+model::PodFacts on_a_node(model::PodFacts pod) {
   pod.node_name = "n1";
   return pod;
 }
 
-Demand taught_by(const std::vector<PodFacts>& pods, const Snapshot& snapshot) {
-  DemandLearner learner;
-  const Supply supply = supply_of(snapshot);
-  for (const PodFacts& pod : pods) {
-    learner.was_there(pod.uid, shape_of(*parse_request(pod), host_request(pod)));
+model::Demand taught_by(const std::vector<model::PodFacts>& pods, const model::Snapshot& snapshot) {
+  demand::DemandLearner learner;
+  const demand::Supply supply = demand::supply_of(snapshot);
+  for (const model::PodFacts& pod : pods) {
+    learner.pod_was_present(
+        pod.uid, demand::shape_of(*request::parse_request(pod), request::host_requests_of(pod)));
   }
   learner.build_tables(supply);
   return learner.demand();
@@ -76,7 +77,7 @@ Demand taught_by(const std::vector<PodFacts>& pods, const Snapshot& snapshot) {
 
 /// What happens after the restart, to all alike: pods come, are bound, leave.
 void further_event(Process& process, int n) {
-  const PodFacts pod = nth_pod(1'000 + n);
+  const model::PodFacts pod = nth_pod(1'000 + n);
   process.reconciler.pod_changed(pod);
   process.reconciler.pod_changed(on_a_node(pod));
   // Few leave, so that every one shows in Demand::churn.
@@ -87,7 +88,7 @@ void further_event(Process& process, int n) {
 /// That two processes have learned the same, and go on to.
 void expect_same_from_here(Process& one, Process& other) {
   ASSERT_TRUE(one.learned() == other.learned());
-  const Demand before = one.learned();
+  const model::Demand before = one.learned();
   for (int n = 0; n < kFurther; ++n) {
     further_event(one, n);
     further_event(other, n);
@@ -95,7 +96,7 @@ void expect_same_from_here(Process& one, Process& other) {
   }
   EXPECT_FALSE(one.learned() == before) << "the further pods must teach something";
   EXPECT_GT(one.learned().churn, 0) << "and pods must leave";
-  EXPECT_LT(one.learned().churn, Demand::kFullChurn)
+  EXPECT_LT(one.learned().churn, model::Demand::kFullChurn)
       << "but not so many that none makes more of it";
 }
 
@@ -109,25 +110,26 @@ class RelearningTest : public ServiceTest {
     for (int n = 0; n < kGone; ++n) {
       const int gone = n * 2;  // every other one of the first
       reconciler.pod_gone(nth_pod(gone));
-      std::erase_if(living, [&](const PodFacts& pod) { return pod.uid == nth_pod(gone).uid; });
+      std::erase_if(living,
+                    [&](const model::PodFacts& pod) { return pod.uid == nth_pod(gone).uid; });
     }
     ASSERT_EQ(living.size(), kLiving);
   }
-  void come(const PodFacts& pod, bool placed) {
+  void come(const model::PodFacts& pod, bool placed) {
     reconciler.pod_changed(pod);
     if (!placed) {
       living.push_back(pod);
       return;
     }
-    const std::vector<NodeFacts> all = nodes();
-    ASSERT_TRUE(std::ranges::any_of(all, [&](const NodeFacts& node) {
+    const std::vector<model::NodeFacts> all = nodes();
+    ASSERT_TRUE(std::ranges::any_of(all, [&](const model::NodeFacts& node) {
       return bind(pod, node.name).empty();
     })) << pod.name;
     living.push_back(bound(pod, api.bindings.back()));
     reconciler.pod_changed(living.back());
   }
 
-  std::vector<PodFacts> living;  // as the API server shows them
+  std::vector<model::PodFacts> living;  // as the API server shows them
 };
 
 TEST_F(RelearningTest, TheLivingPodsTeachWhatIsKnownAfterARestart) {
@@ -139,12 +141,12 @@ TEST_F(RelearningTest, TheLivingPodsTeachWhatIsKnownAfterARestart) {
 
   Process watched;  // the very same pods, one by one
   watched.list(nodes(), {});
-  for (const PodFacts& pod : living) watched.reconciler.pod_changed(pod);
-  Demand tables = watched.learned();
+  for (const model::PodFacts& pod : living) watched.reconciler.pod_changed(pod);
+  model::Demand tables = watched.learned();
   tables.saturation = 0;  // who waited how long, no list says either
   EXPECT_TRUE(restarted.learned() == tables);
 
-  std::vector<PodFacts> fewer = living;
+  std::vector<model::PodFacts> fewer = living;
   fewer.pop_back();
   EXPECT_FALSE(restarted.learned() == taught_by(fewer, *restarted.ledger.snapshot()));
 }
@@ -167,7 +169,7 @@ TEST_F(RelearningTest, AListThatComesAgainCountsNobodyTwice) {
   Process thrice;
   thrice.list(nodes(), living);
   thrice.list_pods(living);
-  for (const PodFacts& pod : living) thrice.reconciler.pod_changed(pod);
+  for (const model::PodFacts& pod : living) thrice.reconciler.pod_changed(pod);
   thrice.list(nodes(), living);
   expect_same_from_here(once, thrice);
 }
@@ -178,10 +180,10 @@ TEST_F(RelearningTest, APodThatHasEndedIsNotCountedAgain) {
   Process late;
   once.list(nodes(), living);
   late.list(nodes(), living);
-  late.reconciler.pods_list_begins();
-  for (const PodFacts& ended : {living.front(), living.back()}) {
+  late.reconciler.pod_list_started();
+  for (const model::PodFacts& ended : {living.front(), living.back()}) {
     once.reconciler.pod_gone(ended);
-    PodFacts finished = ended;
+    model::PodFacts finished = ended;
     finished.finished = true;
     late.reconciler.pod_gone(ended);
     // Of a pod with a node the event would say that it runs again.
@@ -199,12 +201,12 @@ TEST_F(RelearningTest, APodThatHasEndedIsNotCountedAgain) {
 
 TEST_F(RelearningTest, PodsThatLeftUnseenAreGoneWithTheNextList) {
   live();
-  const std::vector<PodFacts> half(living.begin(), living.begin() + kLiving / 2);
+  const std::vector<model::PodFacts> half(living.begin(), living.begin() + kLiving / 2);
   Process told;
   told.list(nodes(), living);
-  std::vector<PodFacts> left(living.begin() + kLiving / 2, living.end());
-  std::ranges::sort(left, {}, &PodFacts::uid);
-  for (const PodFacts& pod : left) told.reconciler.pod_gone(pod);
+  std::vector<model::PodFacts> left(living.begin() + kLiving / 2, living.end());
+  std::ranges::sort(left, {}, &model::PodFacts::uid);
+  for (const model::PodFacts& pod : left) told.reconciler.pod_gone(pod);
   Process listed;
   listed.list(nodes(), living);
   listed.list_pods(half);

@@ -9,10 +9,11 @@ namespace {
 
 class ResizedNodeTest : public ServiceTest {
  protected:
-  std::vector<PodFacts> bind_all(const std::string& key, const std::string& value, int count) {
-    std::vector<PodFacts> pods;
+  std::vector<model::PodFacts> bind_all(const std::string& key, const std::string& value,
+                                        int count) {
+    std::vector<model::PodFacts> pods;
     for (int i = 0; i < count; ++i) {
-      const PodFacts pod = arrive(key + std::to_string(i), {{key, value}});
+      const model::PodFacts pod = arrive(key + std::to_string(i), {{key, value}});
       EXPECT_EQ(bind(pod, "n1"), "");
       pods.push_back(bound(pod, api.bindings.back()));
       reconciler.pod_changed(pods.back());
@@ -20,12 +21,12 @@ class ResizedNodeTest : public ServiceTest {
     return pods;
   }
   /// As the running process and one that has just started see the GPU.
-  std::vector<GpuState> resize(int mebibytes, const std::vector<PodFacts>& pods) {
+  std::vector<model::GpuState> resize(int mebibytes, const std::vector<model::PodFacts>& pods) {
     reconciler.node_changed(make_node("n1", 1, mebibytes));
     reconciler.tick();
     ProcessParts restarted;
     restarted.reconciler.nodes_listed({make_node("n1", 1, mebibytes)});
-    restarted.reconciler.pods_list_begins();
+    restarted.reconciler.pod_list_started();
     restarted.reconciler.pods_listed(pods);
     return {ledger.snapshot()->nodes[0]->gpus[0], restarted.ledger.snapshot()->nodes[0]->gpus[0]};
   }
@@ -34,12 +35,12 @@ class ResizedNodeTest : public ServiceTest {
 TEST_F(ResizedNodeTest, FourQuartersFollowTheirGpuAndARestartAgrees) {
   start();
   list({make_node("n1", 1, 81920)});
-  const std::vector<PodFacts> pods = bind_all("gpu-fraction", "0.25", 4);
+  const std::vector<model::PodFacts> pods = bind_all("gpu-fraction", "0.25", 4);
   for (const int mebibytes : {81559, 81917, 82000, 81920}) {
-    for (const GpuState& gpu : resize(mebibytes, pods)) {
-      EXPECT_EQ(gpu.closure, GpuClosure::kOpen) << mebibytes;
+    for (const model::GpuState& gpu : resize(mebibytes, pods)) {
+      EXPECT_EQ(gpu.closure, model::GpuClosure::kOpen) << mebibytes;
       EXPECT_EQ(gpu.used_memory.value, 4 * (mebibytes / 4)) << mebibytes;
-      EXPECT_EQ(gpu.used_compute, kWholeGpu);
+      EXPECT_EQ(gpu.used_compute, base::kWholeGpu);
     }
   }
   EXPECT_TRUE(metrics.problems.empty());
@@ -51,9 +52,9 @@ TEST_F(ResizedNodeTest, FourQuartersFollowTheirGpuAndARestartAgrees) {
 TEST_F(ResizedNodeTest, HalvesByMemoryDoNotAndCloseItAndARestartAgrees) {
   start();
   list({make_node("n1", 1, 81920)});
-  const std::vector<PodFacts> pods = bind_all("gpu-memory", "40960", 2);
-  for (const GpuState& gpu : resize(81559, pods)) {
-    EXPECT_EQ(gpu.closure, GpuClosure::kOverCommitted);
+  const std::vector<model::PodFacts> pods = bind_all("gpu-memory", "40960", 2);
+  for (const model::GpuState& gpu : resize(81559, pods)) {
+    EXPECT_EQ(gpu.closure, model::GpuClosure::kOverCommitted);
     EXPECT_EQ(gpu.used_memory.value, 81920);
   }
   EXPECT_EQ(metrics.problems["over_commitment"], 1);

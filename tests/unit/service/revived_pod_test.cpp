@@ -13,15 +13,15 @@ class RevivedPodTest : public ServiceTest {
   void expect_closed_and_reported() {
     reconciler.tick();
     EXPECT_EQ(used("n1", 0), 1200);
-    EXPECT_EQ(ledger.snapshot()->nodes[0]->gpus[0].closure, GpuClosure::kOverCommitted);
+    EXPECT_EQ(ledger.snapshot()->nodes[0]->gpus[0].closure, model::GpuClosure::kOverCommitted);
     EXPECT_EQ(metrics.problems["over_commitment"], 1);
     ASSERT_EQ(api.notices.size(), 2U);
-    for (const Notice& notice : api.notices) EXPECT_EQ(notice.reason, "GpuOverCommitted");
+    for (const service::Notice& notice : api.notices) EXPECT_EQ(notice.reason, "GpuOverCommitted");
   }
-  PodFacts bind_and_show(const std::string& name) {
-    const PodFacts pod = arrive(name, {{"gpu-fraction", "0.6"}});
+  model::PodFacts bind_and_show(const std::string& name) {
+    const model::PodFacts pod = arrive(name, {{"gpu-fraction", "0.6"}});
     EXPECT_EQ(bind(pod, "n1"), "");
-    PodFacts shown = bound(pod, api.bindings.back());
+    model::PodFacts shown = bound(pod, api.bindings.back());
     api.pods["default/" + name] = shown;
     return shown;
   }
@@ -30,7 +30,7 @@ class RevivedPodTest : public ServiceTest {
 TEST_F(RevivedPodTest, APhaseThatGoesFromFailedToRunningClosesAGpuThatAnotherWasGiven) {
   start();
   list({make_node("n1", 1, 40960)});
-  const PodFacts first = bind_and_show("a");
+  const model::PodFacts first = bind_and_show("a");
   reconciler.pod_changed(first);
   reconciler.pod_gone(first);  // the field selector shows Failed as a deletion
   EXPECT_EQ(used("n1", 0), 0);
@@ -42,7 +42,7 @@ TEST_F(RevivedPodTest, APhaseThatGoesFromFailedToRunningClosesAGpuThatAnotherWas
 TEST_F(RevivedPodTest, ALateEventThatBringsAPodBackLastsUntilItIsAskedFor) {
   start();
   list({make_node("n1", 1, 40960)});
-  const PodFacts first = bind_and_show("a");
+  const model::PodFacts first = bind_and_show("a");
   reconciler.pod_changed(first);
   reconciler.pod_gone(first);
   reconciler.pod_changed(first);
@@ -57,16 +57,16 @@ TEST_F(RevivedPodTest, ALateEventThatBringsAPodBackLastsUntilItIsAskedFor) {
 TEST_F(RevivedPodTest, AReadThatWronglySaidGoneIsMadeUpForByTheNextList) {
   start();
   list({make_node("n1", 1, 40960)});
-  const PodFacts first = bind_and_show("a");
+  const model::PodFacts first = bind_and_show("a");
   api.pods.clear();
   clock.advance(std::chrono::seconds(61));
   reconciler.tick();
   EXPECT_EQ(used("n1", 0), 0);
   reconciler.pod_changed(first);
   EXPECT_EQ(used("n1", 0), 0) << "the event may be older than what was read";
-  const PodFacts second = bind_and_show("b");
+  const model::PodFacts second = bind_and_show("b");
   reconciler.pod_changed(second);
-  reconciler.pods_list_begins();
+  reconciler.pod_list_started();
   reconciler.pods_listed({first, second});
   expect_closed_and_reported();
 }
@@ -74,10 +74,10 @@ TEST_F(RevivedPodTest, AReadThatWronglySaidGoneIsMadeUpForByTheNextList) {
 TEST_F(RevivedPodTest, AnUnboundPodThatALaterListShowsWaitsAgain) {
   start();
   list({make_node("n1", 1, 40960)});
-  const PodFacts pod = arrive("a", {{"gpu-fraction", "0.6"}});
+  const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.6"}});
   reconciler.pod_gone(pod);
   EXPECT_EQ(pending.find("uid-a"), nullptr);
-  reconciler.pods_list_begins();
+  reconciler.pod_list_started();
   reconciler.pods_listed({pod});
   EXPECT_NE(pending.find("uid-a"), nullptr);
   EXPECT_EQ(bind(pod, "n1"), "");

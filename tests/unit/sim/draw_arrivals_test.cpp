@@ -11,8 +11,8 @@
 namespace snug::draw_arrivals_test {
 namespace {
 
-std::vector<TracePod> pods_of(const std::vector<int>& millis) {
-  std::vector<TracePod> pods;
+std::vector<sim::TracePod> pods_of(const std::vector<int>& millis) {
+  std::vector<sim::TracePod> pods;
   for (const int milli : millis) {
     pods.push_back({.name = "p" + std::to_string(pods.size()),
                     .gpus = milli > 0 ? std::max(1, milli / 1000) : 0,
@@ -21,10 +21,10 @@ std::vector<TracePod> pods_of(const std::vector<int>& millis) {
   return pods;
 }
 
-std::vector<std::size_t> drawn(const std::vector<TracePod>& pods, std::int64_t gpus,
+std::vector<std::size_t> drawn(const std::vector<sim::TracePod>& pods, std::int64_t gpus,
                                std::uint64_t seed, double inflate) {
   std::vector<std::size_t> rows;
-  for (const Arrival& arrival : draw_arrivals(pods, gpus, seed, inflate)) {
+  for (const sim::Arrival& arrival : sim::draw_arrivals(pods, gpus, seed, inflate)) {
     EXPECT_FALSE(arrival.lifetime.has_value());
     rows.push_back(arrival.pod);
   }
@@ -102,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(Rows, OnceTest,
                                          Once{{1000, 1000, 1000}, 2, 0.1}));  // more than enough
 
 TEST(DrawArrivalsTest, TheirNumberHasALimit) {
-  EXPECT_EQ(draw_arrivals(pods_of({1}), 1'000'000, 1, 100).size(), kMostTraceArrivals);
+  EXPECT_EQ(sim::draw_arrivals(pods_of({1}), 1'000'000, 1, 100).size(), base::kMaxTraceArrivals);
 }
 
 }  // namespace

@@ -35,13 +35,13 @@ struct NaiveNode {
   }
 };
 
-inline bool may_have(const TracePod& pod, const std::string& model) {
+inline bool may_have(const sim::TracePod& pod, const std::string& model) {
   return pod.models.empty() || std::ranges::find(pod.models, model) != pod.models.end();
 }
 
 /// The GPUs that the pod gets on the node: a share the fullest that has room, whole ones the first.
 /// Nothing: it does not fit, for whatever reason.
-inline std::optional<std::vector<int>> gpus_for(const TracePod& pod, const NaiveNode& node) {
+inline std::optional<std::vector<int>> gpus_for(const sim::TracePod& pod, const NaiveNode& node) {
   if (pod.cpu_milli > node.cpu || pod.memory_mib > node.memory) return std::nullopt;
   std::vector<int> gpus;
   if (pod.gpus == 0) return gpus;
@@ -63,8 +63,8 @@ inline std::pair<std::int64_t, std::int64_t> tightness(const NaiveNode& node) {
 
 class NaiveCluster {
  public:
-  explicit NaiveCluster(const Trace& trace) {
-    for (const TraceNode& node : trace.nodes) {
+  explicit NaiveCluster(const sim::Trace& trace) {
+    for (const sim::TraceNode& node : trace.nodes) {
       nodes_.push_back({node.cpu_milli, node.memory_mib,
                         std::vector<std::int64_t>(static_cast<std::size_t>(node.gpus), 1000),
                         node.model});
@@ -72,12 +72,12 @@ class NaiveCluster {
   }
 
   [[nodiscard]] const std::vector<NaiveNode>& nodes() const { return nodes_; }
-  [[nodiscard]] bool fits_somewhere(const TracePod& pod) const {
+  [[nodiscard]] bool fits_somewhere(const sim::TracePod& pod) const {
     return std::ranges::any_of(
         nodes_, [&](const NaiveNode& node) { return gpus_for(pod, node).has_value(); });
   }
   /// Takes (1) or gives back (-1). Nothing may be exceeded.
-  void change(const TracePod& pod, const Outcome& outcome, int sign) {
+  void change(const sim::TracePod& pod, const sim::ArrivalOutcome& outcome, int sign) {
     NaiveNode& node = nodes_.at(*outcome.node);
     node.cpu -= sign * pod.cpu_milli;
     node.memory -= sign * pod.memory_mib;
@@ -96,8 +96,9 @@ class NaiveCluster {
 };
 
 /// Best fit over all nodes.
-inline Outcome naive_choice(std::size_t arrival, const TracePod& pod, const NaiveCluster& cluster) {
-  Outcome best{.arrival = arrival, .node = std::nullopt, .gpus = {}};
+inline sim::ArrivalOutcome naive_choice(std::size_t arrival, const sim::TracePod& pod,
+                                        const NaiveCluster& cluster) {
+  sim::ArrivalOutcome best{.arrival = arrival, .node = std::nullopt, .gpus = {}};
   for (std::size_t i = 0; i < cluster.nodes().size(); ++i) {
     const NaiveNode& node = cluster.nodes()[i];
     auto gpus = gpus_for(pod, node);
@@ -111,10 +112,10 @@ inline Outcome naive_choice(std::size_t arrival, const TracePod& pod, const Naiv
 }
 
 /// The typical pods of a trace with how many they are: the most frequent ones that cover 95 %.
-inline std::vector<std::pair<TracePod, double>> naive_typical(const Trace& trace) {
-  std::vector<std::pair<TracePod, double>> kinds;
-  for (const TracePod& pod : trace.pods) {
-    const auto key = [](const TracePod& of) {
+inline std::vector<std::pair<sim::TracePod, double>> naive_typical(const sim::Trace& trace) {
+  std::vector<std::pair<sim::TracePod, double>> kinds;
+  for (const sim::TracePod& pod : trace.pods) {
+    const auto key = [](const sim::TracePod& of) {
       return std::tuple(of.cpu_milli, of.gpus, of.gpu_milli, of.models);
     };
     const auto known =
@@ -137,12 +138,12 @@ inline std::vector<std::pair<TracePod, double>> naive_typical(const Trace& trace
 }
 
 /// Idle milli-GPU that typical pods cannot use, in the mean.
-inline double naive_fragment(const Trace& trace, const NaiveCluster& cluster) {
+inline double naive_fragment(const sim::Trace& trace, const NaiveCluster& cluster) {
   double sum = 0;
   const auto typical = naive_typical(trace);
   for (const NaiveNode& node : cluster.nodes()) {
     for (const auto& [pod, part] : typical) {
-      TracePod host = pod;
+      sim::TracePod host = pod;
       host.memory_mib = 0;
       const bool hosted = pod.gpus > 0 && gpus_for(host, node).has_value();
       for (const std::int64_t left : node.left) {
@@ -168,15 +169,15 @@ struct NaiveMean {
 /// Goes through a trace's arrivals, with outcomes that somebody chose, and adds up the figures.
 class NaiveRun {
  public:
-  using Choose =
-      std::function<Outcome(std::size_t arrival, const TracePod& pod, const NaiveCluster& cluster)>;
+  using Choose = std::function<sim::ArrivalOutcome(std::size_t arrival, const sim::TracePod& pod,
+                                                   const NaiveCluster& cluster)>;
 
-  explicit NaiveRun(const Trace& trace) : trace_(trace), cluster_(trace) {}
+  explicit NaiveRun(const sim::Trace& trace) : trace_(trace), cluster_(trace) {}
 
-  SimulationReport run(const Choose& choose) {
+  sim::SimulationReport run(const Choose& choose) {
     for (std::size_t t = 0; t < trace_.arrivals.size(); ++t) {
       leave(t);
-      const TracePod& pod = trace_.pods.at(trace_.arrivals[t].pod);
+      const sim::TracePod& pod = trace_.pods.at(trace_.arrivals[t].pod);
       outcomes_.push_back(choose(t, pod, cluster_));
       arrive(t, pod);
     }
@@ -188,8 +189,8 @@ class NaiveRun {
     report_.fragmentation = {fragments100_.get(), fragments130_.get()};
     if (late_.count > 0) {
       const auto part = [](double of, double all) { return 100 * of / all; };
-      report_.churn = ChurnReport{.allocation_mean = *late_.get(),
-                                  .rejected_pct = part(late_rejected_, late_.count)};
+      report_.churn = sim::ChurnReport{.allocation_mean = *late_.get(),
+                                       .rejected_pct = part(late_rejected_, late_.count)};
       if (late_milli_ > 0) report_.churn->gpu_accepted_pct = part(late_accepted_, late_milli_);
       if (late_multi_ > 0)
         report_.churn->multi_rejected_pct = part(late_multi_rejected_, late_multi_);
@@ -197,7 +198,7 @@ class NaiveRun {
     return report_;
   }
 
-  [[nodiscard]] const std::vector<Outcome>& outcomes() const { return outcomes_; }
+  [[nodiscard]] const std::vector<sim::ArrivalOutcome>& outcomes() const { return outcomes_; }
 
  private:
   [[nodiscard]] double percent(double milli) const {
@@ -207,18 +208,18 @@ class NaiveRun {
 
   void leave(std::size_t t) {
     for (std::size_t i = 0; i < t; ++i) {
-      const Arrival& arrival = trace_.arrivals[i];
+      const sim::Arrival& arrival = trace_.arrivals[i];
       if (gone_[i] || !outcomes_[i].node || !arrival.lifetime) continue;
       if (static_cast<double>(i) + *arrival.lifetime > static_cast<double>(t)) continue;
       gone_[i] = true;
-      const TracePod& pod = trace_.pods[arrival.pod];
+      const sim::TracePod& pod = trace_.pods[arrival.pod];
       cluster_.change(pod, outcomes_[i], -1);
       used_ -= static_cast<double>(pod.milli());
     }
   }
 
-  void arrive(std::size_t t, const TracePod& pod) {
-    const Outcome& outcome = outcomes_[t];
+  void arrive(std::size_t t, const sim::TracePod& pod) {
+    const sim::ArrivalOutcome& outcome = outcomes_[t];
     const auto milli = static_cast<double>(pod.milli());
     arrived_ += milli;
     if (outcome.node) {
@@ -247,7 +248,7 @@ class NaiveRun {
     fragments.add(percent(naive_fragment(trace_, cluster_)));
   }
 
-  void count_late(const TracePod& pod, bool placed) {
+  void count_late(const sim::TracePod& pod, bool placed) {
     const auto milli = static_cast<double>(pod.milli());
     late_.add(percent(used_));
     late_milli_ += milli;
@@ -260,11 +261,11 @@ class NaiveRun {
     }
   }
 
-  const Trace& trace_;
+  const sim::Trace& trace_;
   NaiveCluster cluster_;
-  std::vector<Outcome> outcomes_;
+  std::vector<sim::ArrivalOutcome> outcomes_;
   std::map<std::size_t, bool> gone_;
-  SimulationReport report_;
+  sim::SimulationReport report_;
   double used_ = 0;
   double arrived_ = 0;
   NaiveMean at100_, at130_, fragments100_, fragments130_;

@@ -61,7 +61,7 @@ struct NaiveSlicedGpu {
   int milli = 0;
 
   /// What the pod gets here; null: no profile of the card will do.
-  [[nodiscard]] const NaiveProfile* profile_for(const TracePod& pod) const {
+  [[nodiscard]] const NaiveProfile* profile_for(const sim::TracePod& pod) const {
     const NaiveProfile* best = nullptr;
     for (const NaiveProfile& profile : card->profiles) {
       const bool serves = pod.mig_profile.empty()
@@ -77,7 +77,7 @@ struct NaiveSlicedGpu {
     return std::none_of(taken.begin() + start, taken.begin() + start + profile.size,
                         [](bool slice) { return slice; });
   }
-  [[nodiscard]] bool fits(const TracePod& pod) const {
+  [[nodiscard]] bool fits(const sim::TracePod& pod) const {
     if (card == nullptr) return pod.mig_profile.empty() && milli + pod.gpu_milli <= 1000;
     if (pod.mig_profile.empty() && pod.gpu_milli == 1000) return false;
     const NaiveProfile* profile = profile_for(pod);
@@ -89,8 +89,8 @@ struct NaiveSlicedGpu {
 
 class NaiveSlices {
  public:
-  explicit NaiveSlices(const Trace& trace) {
-    for (const TraceNode& node : trace.nodes) {
+  explicit NaiveSlices(const sim::Trace& trace) {
+    for (const sim::TraceNode& node : trace.nodes) {
       NaiveSlicedGpu gpu;
       if (node.mig_card) gpu.card = &naive_cards().at(node.model);
       if (node.mig_card) gpu.taken.resize(static_cast<std::size_t>(gpu.card->axis));
@@ -99,7 +99,7 @@ class NaiveSlices {
     }
   }
 
-  [[nodiscard]] bool fits(const TracePod& pod) const {
+  [[nodiscard]] bool fits(const sim::TracePod& pod) const {
     return std::ranges::any_of(nodes_, [&](const std::vector<NaiveSlicedGpu>& gpus) {
       return std::ranges::any_of(gpus, [&](const NaiveSlicedGpu& gpu) { return gpu.fits(pod); });
     });
@@ -112,11 +112,15 @@ class NaiveSlices {
     return 100.0 * static_cast<double>(taken) / all_;
   }
   /// Of a pod that asks for one GPU or a part of it.
-  void take(const TracePod& pod, const Outcome& outcome) { change(pod, outcome, true); }
-  void give_back(const TracePod& pod, const Outcome& outcome) { change(pod, outcome, false); }
+  void take(const sim::TracePod& pod, const sim::ArrivalOutcome& outcome) {
+    change(pod, outcome, true);
+  }
+  void give_back(const sim::TracePod& pod, const sim::ArrivalOutcome& outcome) {
+    change(pod, outcome, false);
+  }
 
  private:
-  void change(const TracePod& pod, const Outcome& outcome, bool taking) {
+  void change(const sim::TracePod& pod, const sim::ArrivalOutcome& outcome, bool taking) {
     ASSERT_EQ(outcome.gpus.size(), 1U);
     NaiveSlicedGpu& gpu = nodes_.at(*outcome.node).at(static_cast<std::size_t>(outcome.gpus[0]));
     ASSERT_EQ(outcome.slices.size(), gpu.card == nullptr ? 0U : 1U);
@@ -125,7 +129,7 @@ class NaiveSlices {
       EXPECT_LE(gpu.milli, 1000);
       return;
     }
-    const Slice& slice = outcome.slices[0].slice;
+    const model::Slice& slice = outcome.slices[0].slice;
     EXPECT_EQ(outcome.slices[0].gpu, outcome.gpus[0]);
     const NaiveProfile* profile = gpu.profile_for(pod);
     ASSERT_NE(profile, nullptr);

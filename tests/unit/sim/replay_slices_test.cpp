@@ -9,26 +9,26 @@
 #include <vector>
 
 #include "naive_slices.hpp"
-#include "snug/mig/catalog.hpp"
+#include "snug/mig/card_catalog.hpp"
 #include "snug/sim/replay.hpp"
+#include "support/node_states.hpp"
 #include "support/random.hpp"
-#include "support/states.hpp"
 
 namespace snug::replay_slices_test {
 namespace {
 
-TraceNode node_of(const std::string& model, bool mig, int gpus) {
+sim::TraceNode node_of(const std::string& model, bool mig, int gpus) {
   return {.name = model,
           .cpu_milli = 1,
           .memory_mib = 1,
           .gpus = gpus,
           .model = model,
-          .mig_card = mig ? find_mig_card(model, {}) : nullptr};
+          .mig_card = mig ? mig::find_mig_card(model, {}) : nullptr};
 }
 
 /// Of the profile as the first node has it.
-TracePod pod_asking(const Trace& trace, const std::string& name) {
-  for (const TraceNode& node : trace.nodes) {
+sim::TracePod pod_asking(const sim::Trace& trace, const std::string& name) {
+  for (const sim::TraceNode& node : trace.nodes) {
     if (node.mig_card == nullptr) continue;
     const NaiveCard& card = naive_cards().at(node.model);
     for (const NaiveProfile& profile : card.profiles) {
@@ -44,8 +44,8 @@ TracePod pod_asking(const Trace& trace, const std::string& name) {
   return {};
 }
 
-Trace draw_trace(Random& random, bool churns) {
-  Trace trace;
+sim::Trace draw_trace(Random& random, bool churns) {
+  sim::Trace trace;
   std::vector<std::string> names;
   const std::vector<std::string> models{"A100-40GB", "A100-80GB", "A30"};
   for (std::int64_t i = random.from_to(1, 4); i > 0; --i) {
@@ -62,7 +62,7 @@ Trace draw_trace(Random& random, bool churns) {
     if (mixed) trace.pods.push_back({.name = "share", .gpus = 1, .gpu_milli = milli});
   }
   for (std::int64_t i = random.from_to(1, 80); i > 0; --i) {
-    Arrival arrival{
+    sim::Arrival arrival{
         .pod = static_cast<std::size_t>(random.draw(static_cast<std::int64_t>(trace.pods.size())))};
     if (churns) arrival.lifetime = static_cast<double>(random.draw(60)) / 2;
     trace.arrivals.push_back(arrival);
@@ -70,24 +70,26 @@ Trace draw_trace(Random& random, bool churns) {
   return trace;
 }
 
-PolicyPtr policy_of(std::vector<WeightedTerm> terms) {
-  auto policy = std::make_shared<Policy>();
-  policy->default_profile = "a";
-  policy->profiles.emplace("a", Profile{"a", std::move(terms), 1});
+score::PolicyPtr policy_of(std::vector<score::WeightedTerm> terms) {
+  auto policy = std::make_shared<score::Policy>();
+  policy->default_profile_name = "a";
+  policy->profiles.emplace("a", score::Profile{"a", std::move(terms), 1});
   return policy;
 }
 
 struct Replayed {
-  SimulationReport report;
-  std::vector<Outcome> outcomes;
+  sim::SimulationReport report;
+  std::vector<sim::ArrivalOutcome> outcomes;
 };
 
-Replayed run(const Trace& trace, const PolicyPtr& policy) {
+Replayed run(const sim::Trace& trace, const score::PolicyPtr& policy) {
   Replayed replayed;
-  const ManualClock clock;
-  const auto watcher = [&](const Outcome& outcome) { replayed.outcomes.push_back(outcome); };
-  const auto placer = policy_placer(policy);
-  replayed.report = replay({.trace = trace, .clock = clock, .watcher = watcher}, *placer);
+  const base::ManualClock clock;
+  const auto watcher = [&](const sim::ArrivalOutcome& outcome) {
+    replayed.outcomes.push_back(outcome);
+  };
+  const auto placer = sim::policy_placer(policy);
+  replayed.report = sim::replay({.trace = trace, .clock = clock, .on_outcome = watcher}, *placer);
   return replayed;
 }
 
@@ -103,7 +105,7 @@ struct Part {
 /// Goes through the outcomes again, and counts for itself.
 class Recount {
  public:
-  Recount(const Trace& trace, const std::vector<Outcome>& outcomes)
+  Recount(const sim::Trace& trace, const std::vector<sim::ArrivalOutcome>& outcomes)
       : trace_(trace), outcomes_(outcomes), cluster_(trace) {}
 
   void run() {
@@ -116,7 +118,7 @@ class Recount {
     }
   }
 
-  void expect(const SimulationReport& report) {
+  void expect(const sim::SimulationReport& report) {
     EXPECT_EQ(report.rejected.share, share_);
     EXPECT_EQ(report.rejected.one, one_);
     ASSERT_EQ(report.mig.has_value(), asked_.all > 0);
@@ -130,13 +132,13 @@ class Recount {
   }
 
  private:
-  [[nodiscard]] const TracePod& pod_of(std::size_t arrival) const {
+  [[nodiscard]] const sim::TracePod& pod_of(std::size_t arrival) const {
     return trace_.pods.at(trace_.arrivals[arrival].pod);
   }
 
   void arrive(std::size_t t) {
-    const TracePod& pod = pod_of(t);
-    const Outcome& outcome = outcomes_[t];
+    const sim::TracePod& pod = pod_of(t);
+    const sim::ArrivalOutcome& outcome = outcomes_[t];
     EXPECT_EQ(outcome.node.has_value(), cluster_.fits(pod)) << "arrival " << t << ": " << pod.name;
     if (outcome.node) {
       cluster_.take(pod, outcome);
@@ -159,8 +161,8 @@ class Recount {
     much_.of += outcome.node ? 0 : 1;
   }
 
-  const Trace& trace_;
-  const std::vector<Outcome>& outcomes_;
+  const sim::Trace& trace_;
+  const std::vector<sim::ArrivalOutcome>& outcomes_;
   NaiveSlices cluster_;
   std::multimap<std::size_t, std::size_t> leaving_;  // arrivals, by that before which they leave
   int share_ = 0;
@@ -172,16 +174,17 @@ class Recount {
 };
 
 TEST(ReplaySlicesTest, SlicesGoTogetherAndTheFiguresAreThoseOfARecount) {
-  std::vector<WeightedTerm> all;
-  for (const TermRow& term : all_terms()) all.push_back({&term, ByRegime({.filling = 10, .churning = 300, .saturated = 300})});
-  const std::vector<PolicyPtr> policies{policy_of({{find_term("best-fit"), 1}}),
-                                        policy_of({{find_term("slice-value"), 1}}), policy_of(all),
-                                        policy_of({})};
+  std::vector<score::WeightedTerm> all;
+  for (const score::TermRow& term : score::all_terms())
+    all.push_back({&term, score::ByRegime({.filling = 10, .churning = 300, .saturated = 300})});
+  const std::vector<score::PolicyPtr> policies{policy_of({{score::find_term("best-fit"), 1}}),
+                                               policy_of({{score::find_term("slice-value"), 1}}),
+                                               policy_of(all), policy_of({})};
   int rejected = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    const Trace trace = draw_trace(random, seed % 2 == 1);
+    const sim::Trace trace = draw_trace(random, seed % 2 == 1);
     const Replayed replayed = run(trace, policies[seed / 2 % policies.size()]);
     ASSERT_EQ(replayed.outcomes.size(), trace.arrivals.size());
     Recount recount(trace, replayed.outcomes);
@@ -195,7 +198,7 @@ TEST(ReplaySlicesTest, SlicesGoTogetherAndTheFiguresAreThoseOfARecount) {
 
 /// A name that is 2 memory slices of one card and 1 of another.
 TEST(ReplaySlicesTest, MemorySlicesAreThoseOfTheCardThatHasThem) {
-  Trace trace;
+  sim::Trace trace;
   trace.nodes = {node_of("A100-40GB", true, 1), node_of("A100-80GB", true, 1)};
   trace.pods = {pod_asking(trace, "1g.10gb")};
   trace.arrivals.assign(12, {.pod = 0});
@@ -207,7 +210,7 @@ TEST(ReplaySlicesTest, MemorySlicesAreThoseOfTheCardThatHasThem) {
 }
 
 TEST(ReplaySlicesTest, AShareOnAGpuInMigModeTakesMemorySlicesToo) {
-  Trace trace;
+  sim::Trace trace;
   trace.nodes = {node_of("A100-40GB", true, 1)};
   trace.pods = {pod_asking(trace, "3g.20gb"), {.name = "s", .gpus = 1, .gpu_milli = 250}};
   trace.arrivals = {{.pod = 0}, {.pod = 1}};

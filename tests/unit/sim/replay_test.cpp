@@ -14,20 +14,21 @@
 #include <vector>
 
 #include "naive_sim.hpp"
+#include "support/node_states.hpp"
 #include "support/random.hpp"
-#include "support/states.hpp"
 
 namespace snug::replay_test {
 namespace {
 
 /// The naive simulator's choice among the candidates, by what the ledger shows of the nodes.
-class BestFitPlacer final : public Placer {
+class BestFitPlacer final : public sim::Placer {
  public:
-  std::optional<NodeIndex> choose(const ArrivingPod& arriving,
-                                  std::span<const NodeIndex> candidates, Ledger& ledger) override {
-    const SnapshotPtr snapshot = ledger.snapshot();
-    std::optional<NodeIndex> best;
-    for (const NodeIndex slot : candidates) {
+  std::optional<base::NodeIndex> choose_node(const sim::ArrivingPod& arriving,
+                                             std::span<const base::NodeIndex> candidates,
+                                             ledger::Ledger& ledger) override {
+    const model::SnapshotPtr snapshot = ledger.snapshot();
+    std::optional<base::NodeIndex> best;
+    for (const base::NodeIndex slot : candidates) {
       const NaiveNode node = shown(*snapshot->nodes[slot.value]);
       if (!gpus_for(arriving.pod, node)) continue;
       if (best && tightness(shown(*snapshot->nodes[best->value])) <= tightness(node)) continue;
@@ -35,23 +36,25 @@ class BestFitPlacer final : public Placer {
     }
     return best;
   }
-  void hold(const ArrivingPod& arriving, NodeIndex node, Ledger& ledger) override {
+  void commit(const sim::ArrivingPod& arriving, base::NodeIndex node,
+              ledger::Ledger& ledger) override {
     hold_on(*ledger.snapshot()->nodes[node.value], arriving, ledger);
   }
 
  private:
-  static NaiveNode shown(const NodeState& state) {
-    const HostAmounts& has = state.inventory->host.amounts;
+  static NaiveNode shown(const model::NodeState& state) {
+    const model::HostResources& has = state.inventory->host.resources;
     NaiveNode node{.cpu = has.cpu_milli - state.host_used.cpu_milli,
                    .memory = (has.memory_bytes - state.host_used.memory_bytes) >> 20,
                    .left = {},
                    .model = state.gpus.empty() ? "" : state.gpus.front().info->model};
-    for (const GpuState& gpu : state.gpus) node.left.push_back(gpu.left);
+    for (const model::GpuState& gpu : state.gpus) node.left.push_back(gpu.free_milli);
     return node;
   }
 
-  static void hold_on(const NodeState& state, const ArrivingPod& arriving, Ledger& ledger) {
-    std::vector<ReservedDevice> devices;
+  static void hold_on(const model::NodeState& state, const sim::ArrivingPod& arriving,
+                      ledger::Ledger& ledger) {
+    std::vector<model::ReservedDevice> devices;
     std::vector<int> gpus = gpus_for(arriving.pod, shown(state)).value();
     std::ranges::reverse(gpus);  // in whatever order, outcomes name them ascending
     for (const int gpu : gpus) {
@@ -66,9 +69,9 @@ class BestFitPlacer final : public Placer {
   }
 };
 
-TracePod draw_trace_pod(Random& random) {
-  TracePod pod{.cpu_milli = 500 * random.draw(random.one_in(5) ? 64 : 12),
-               .memory_mib = 1024 * random.draw(random.one_in(5) ? 64 : 12)};
+sim::TracePod draw_trace_pod(Random& random) {
+  sim::TracePod pod{.cpu_milli = 500 * random.draw(random.one_in(5) ? 64 : 12),
+                    .memory_mib = 1024 * random.draw(random.one_in(5) ? 64 : 12)};
   const std::int64_t kind = random.draw(8);
   if (kind == 0) return pod;
   pod.gpus = kind == 1 ? static_cast<int>(random.from_to(2, 4)) : 1;
@@ -79,8 +82,8 @@ TracePod draw_trace_pod(Random& random) {
   return pod;
 }
 
-Trace draw_trace(Random& random, bool churns) {
-  Trace trace;
+sim::Trace draw_trace(Random& random, bool churns) {
+  sim::Trace trace;
   const std::int64_t nodes = random.from_to(1, 7);
   for (std::int64_t i = 0; i < nodes; ++i) {
     const int gpus = random.one_in(6) ? 0 : static_cast<int>(random.from_to(1, 4));
@@ -97,7 +100,8 @@ Trace draw_trace(Random& random, bool churns) {
   }
   const std::int64_t arrivals = random.from_to(1, 90);
   for (std::int64_t i = 0; i < arrivals; ++i) {
-    Arrival arrival{.pod = static_cast<std::size_t>(random.draw(pods)), .lifetime = std::nullopt};
+    sim::Arrival arrival{.pod = static_cast<std::size_t>(random.draw(pods)),
+                         .lifetime = std::nullopt};
     const bool leaves = churns && (i == 0 || !random.one_in(6));
     if (leaves) arrival.lifetime = static_cast<double>(random.draw(50)) / 2;
     trace.arrivals.push_back(arrival);
@@ -106,15 +110,17 @@ Trace draw_trace(Random& random, bool churns) {
 }
 
 struct Replayed {
-  SimulationReport report;
-  std::vector<Outcome> outcomes;
+  sim::SimulationReport report;
+  std::vector<sim::ArrivalOutcome> outcomes;
 };
 
-Replayed run(const Trace& trace, Placer& placer) {
+Replayed run(const sim::Trace& trace, sim::Placer& placer) {
   Replayed replayed;
-  const ManualClock clock;
-  const auto watcher = [&](const Outcome& outcome) { replayed.outcomes.push_back(outcome); };
-  replayed.report = replay({.trace = trace, .clock = clock, .watcher = watcher}, placer);
+  const base::ManualClock clock;
+  const auto watcher = [&](const sim::ArrivalOutcome& outcome) {
+    replayed.outcomes.push_back(outcome);
+  };
+  replayed.report = sim::replay({.trace = trace, .clock = clock, .on_outcome = watcher}, placer);
   return replayed;
 }
 
@@ -126,7 +132,7 @@ void expect_near(const std::optional<double>& got, const std::optional<double>& 
   }
 }
 
-void expect_same(const SimulationReport& got, const SimulationReport& expected) {
+void expect_same(const sim::SimulationReport& got, const sim::SimulationReport& expected) {
   EXPECT_EQ(got.nodes, expected.nodes);
   EXPECT_EQ(got.gpus, expected.gpus);
   EXPECT_EQ(got.arrivals, expected.arrivals);
@@ -148,7 +154,8 @@ void expect_same(const SimulationReport& got, const SimulationReport& expected) 
   expect_near(got.churn->multi_rejected_pct, expected.churn->multi_rejected_pct, "multi rejected");
 }
 
-void expect_same(const std::vector<Outcome>& got, const std::vector<Outcome>& expected) {
+void expect_same(const std::vector<sim::ArrivalOutcome>& got,
+                 const std::vector<sim::ArrivalOutcome>& expected) {
   ASSERT_EQ(got.size(), expected.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
     ASSERT_EQ(got[i].arrival, i);
@@ -163,11 +170,11 @@ TEST(ReplayTest, OfRandomTracesIsWhatTheNaiveSimulatorFinds) {
   for (std::uint64_t seed = 0; seed < 600; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    const Trace trace = draw_trace(random, seed % 2 == 1);
+    const sim::Trace trace = draw_trace(random, seed % 2 == 1);
     BestFitPlacer placer;
     const Replayed replayed = run(trace, placer);
     NaiveRun naive(trace);
-    const SimulationReport expected = naive.run(naive_choice);
+    const sim::SimulationReport expected = naive.run(naive_choice);
     expect_same(replayed.outcomes, naive.outcomes());
     expect_same(replayed.report, expected);
     levels += expected.allocation.at100 ? 1 : 0;
@@ -178,34 +185,35 @@ TEST(ReplayTest, OfRandomTracesIsWhatTheNaiveSimulatorFinds) {
   EXPECT_GT(churning, 200);
 }
 
-PolicyPtr policy_of(std::vector<WeightedTerm> terms, std::int64_t quantum = 1) {
-  auto policy = std::make_shared<Policy>();
-  policy->default_profile = "a";
-  policy->profiles.emplace("a", Profile{"a", std::move(terms), quantum});
+score::PolicyPtr policy_of(std::vector<score::WeightedTerm> terms, std::int64_t quantum = 1) {
+  auto policy = std::make_shared<score::Policy>();
+  policy->default_profile_name = "a";
+  policy->profiles.emplace("a", score::Profile{"a", std::move(terms), quantum});
   return policy;
 }
 
 /// All terms at once: whatever they say, what fits somewhere is placed, and only where it fits.
 TEST(ReplayTest, APolicyPlacesWhateverFitsAndNothingElse) {
-  std::vector<WeightedTerm> terms;
-  for (const TermRow& term : all_terms()) terms.push_back({&term, ByRegime({.filling = 10, .churning = 300, .saturated = 300})});
+  std::vector<score::WeightedTerm> terms;
+  for (const score::TermRow& term : score::all_terms())
+    terms.push_back({&term, score::ByRegime({.filling = 10, .churning = 300, .saturated = 300})});
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    const Trace trace = draw_trace(random, seed % 2 == 1);
-    const auto placer = policy_placer(policy_of(terms, random.from_to(1, 100'000)));
+    const sim::Trace trace = draw_trace(random, seed % 2 == 1);
+    const auto placer = sim::policy_placer(policy_of(terms, random.from_to(1, 100'000)));
     const Replayed replayed = run(trace, *placer);
     ASSERT_EQ(replayed.outcomes.size(), trace.arrivals.size());
     NaiveRun naive(trace);
-    const auto as_replayed = [&](std::size_t arrival, const TracePod& pod,
+    const auto as_replayed = [&](std::size_t arrival, const sim::TracePod& pod,
                                  const NaiveCluster& cluster) {
-      const Outcome& outcome = replayed.outcomes[arrival];
+      const sim::ArrivalOutcome& outcome = replayed.outcomes[arrival];
       EXPECT_EQ(outcome.node.has_value(), cluster.fits_somewhere(pod)) << "arrival " << arrival;
       return outcome;
     };
     expect_same(replayed.report, naive.run(as_replayed));
-    const auto again = policy_placer(policy_of(terms, 1));
-    const auto once_more = policy_placer(policy_of(terms, 1));
+    const auto again = sim::policy_placer(policy_of(terms, 1));
+    const auto once_more = sim::policy_placer(policy_of(terms, 1));
     expect_same(run(trace, *again).outcomes, run(trace, *once_more).outcomes);
     if (testing::Test::HasFailure()) return;
   }
@@ -215,23 +223,24 @@ TEST(ReplayTest, TiesGoToTheLowerRankAndTheLowerGpu) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    const Trace trace = draw_trace(random, seed % 2 == 1);
-    const auto placer = policy_placer(policy_of({}));
+    const sim::Trace trace = draw_trace(random, seed % 2 == 1);
+    const auto placer = sim::policy_placer(policy_of({}));
     const Replayed replayed = run(trace, *placer);
     NaiveRun naive(trace);
-    (void)naive.run([&](std::size_t arrival, const TracePod& pod, const NaiveCluster& cluster) {
-      const Outcome& outcome = replayed.outcomes[arrival];
-      for (std::size_t node = 0; outcome.node && node < *outcome.node; ++node) {
-        EXPECT_FALSE(gpus_for(pod, cluster.nodes()[node])) << "arrival " << arrival;
-      }
-      return outcome;
-    });
+    (void)naive.run(
+        [&](std::size_t arrival, const sim::TracePod& pod, const NaiveCluster& cluster) {
+          const sim::ArrivalOutcome& outcome = replayed.outcomes[arrival];
+          for (std::size_t node = 0; outcome.node && node < *outcome.node; ++node) {
+            EXPECT_FALSE(gpus_for(pod, cluster.nodes()[node])) << "arrival " << arrival;
+          }
+          return outcome;
+        });
   }
 }
 
 /// What is remembered of nodes must not outlive what the namespace holds elsewhere.
 TEST(ReplayTest, ACapIsForTheWholeClusterAndEndsWithWhatIsHeld) {
-  Trace trace;
+  sim::Trace trace;
   trace.nodes = {{.name = "a", .cpu_milli = 64'000, .memory_mib = 1000, .gpus = 8, .model = "A"},
                  {.name = "b", .cpu_milli = 64'000, .memory_mib = 1000, .gpus = 8, .model = "B"}};
   trace.pods = {{.name = "on a", .gpus = 1, .gpu_milli = 1000, .models = {"A"}},
@@ -242,16 +251,17 @@ TEST(ReplayTest, ACapIsForTheWholeClusterAndEndsWithWhatIsHeld) {
     trace.arrivals.push_back({.pod = 1, .lifetime = 0.5});
     trace.arrivals.push_back({.pod = 1, .lifetime = 0.5});
   }
-  auto policy = std::make_shared<Policy>(*policy_of({{find_term("best-fit"), 1}}));
-  policy->sharing = SharingRules({{.namespaces = {"*"}, .rule = {.cap = MilliGpu{1000}}}});
-  const auto placer = policy_placer(policy);
+  auto policy = std::make_shared<score::Policy>(*policy_of({{score::find_term("best-fit"), 1}}));
+  policy->sharing =
+      model::SharingRules({{.namespaces = {"*"}, .rule = {.cap = base::MilliGpu{1000}}}});
+  const auto placer = sim::policy_placer(policy);
   const Replayed replayed = run(trace, *placer);
   EXPECT_EQ(replayed.report.accepted, 15) << "all but the second of each block";
   EXPECT_EQ(replayed.report.rejected.one, 5);
 }
 
 TEST(ReplayTest, AModelIsNamedExactly) {
-  Trace trace;
+  sim::Trace trace;
   trace.nodes = {
       {.name = "a", .cpu_milli = 1, .memory_mib = 1, .gpus = 8, .model = "NVIDIA-A10-SHARED"},
       {.name = "b", .cpu_milli = 1, .memory_mib = 1, .gpus = 8, .model = "G2"}};
@@ -259,15 +269,15 @@ TEST(ReplayTest, AModelIsNamedExactly) {
     trace.pods.push_back({.name = model, .gpus = 1, .gpu_milli = 500, .models = {model}});
   }
   for (std::size_t pod = 0; pod < trace.pods.size(); ++pod) trace.arrivals.push_back({.pod = pod});
-  const auto placer = policy_placer(policy_of({}));
+  const auto placer = sim::policy_placer(policy_of({}));
   const Replayed replayed = run(trace, *placer);
-  for (const Outcome& outcome : replayed.outcomes) {
+  for (const sim::ArrivalOutcome& outcome : replayed.outcomes) {
     EXPECT_EQ(outcome.node.has_value(), outcome.arrival < 2) << trace.pods[outcome.arrival].name;
   }
 }
 
 TEST(ReplayTest, ModelsThatAGlobTakesForOneAreTwo) {
-  Trace trace;
+  sim::Trace trace;
   for (const std::string model : {"NVIDIA-A10", "A10", "a10", "A10-SHARED", "A10-MIG-1g.5gb"}) {
     trace.nodes.push_back(
         {.name = model, .cpu_milli = 1, .memory_mib = 1, .gpus = 2, .model = model});
@@ -275,7 +285,7 @@ TEST(ReplayTest, ModelsThatAGlobTakesForOneAreTwo) {
   }
   for (std::size_t pod = trace.pods.size(); pod-- > 0;) trace.arrivals.push_back({.pod = pod});
   for (std::size_t pod = 0; pod < trace.pods.size(); ++pod) trace.arrivals.push_back({.pod = pod});
-  const auto placer = policy_placer(policy_of({{find_term("best-fit"), 1}}));
+  const auto placer = sim::policy_placer(policy_of({{score::find_term("best-fit"), 1}}));
   const Replayed replayed = run(trace, *placer);
   ASSERT_EQ(replayed.outcomes.size(), 10U);
   for (std::size_t i = 0; i < replayed.outcomes.size(); ++i) {
@@ -286,33 +296,37 @@ TEST(ReplayTest, ModelsThatAGlobTakesForOneAreTwo) {
 }
 
 /// A policy's, that tells how much it has learned of churn.
-class ChurnTellingPlacer final : public Placer {
+class ChurnTellingPlacer final : public sim::Placer {
  public:
-  void arrives(const ArrivingPod& arriving, Ledger& ledger) override {
-    placer_->arrives(arriving, ledger);
+  void pod_arrived(const sim::ArrivingPod& arriving, ledger::Ledger& ledger) override {
+    placer_->pod_arrived(arriving, ledger);
     churn = ledger.snapshot()->demand->churn;
   }
-  std::optional<NodeIndex> choose(const ArrivingPod& arriving,
-                                  std::span<const NodeIndex> candidates, Ledger& ledger) override {
-    return placer_->choose(arriving, candidates, ledger);
+  std::optional<base::NodeIndex> choose_node(const sim::ArrivingPod& arriving,
+                                             std::span<const base::NodeIndex> candidates,
+                                             ledger::Ledger& ledger) override {
+    return placer_->choose_node(arriving, candidates, ledger);
   }
-  void hold(const ArrivingPod& arriving, NodeIndex node, Ledger& ledger) override {
-    placer_->hold(arriving, node, ledger);
+  void commit(const sim::ArrivingPod& arriving, base::NodeIndex node,
+              ledger::Ledger& ledger) override {
+    placer_->commit(arriving, node, ledger);
   }
-  void gone(std::string_view uid, Ledger& ledger) override { placer_->gone(uid, ledger); }
+  void pod_left(std::string_view uid, ledger::Ledger& ledger) override {
+    placer_->pod_left(uid, ledger);
+  }
 
   int churn = 0;
 
  private:
-  std::unique_ptr<Placer> placer_ = policy_placer(policy_of({}));
+  std::unique_ptr<sim::Placer> placer_ = sim::policy_placer(policy_of({}));
 };
 
 TEST(ReplayTest, APolicyLearnsOfThePodsThatLeaveAndNotOfThoseRefused) {
-  Trace trace;
+  sim::Trace trace;
   trace.nodes = {{.name = "n", .cpu_milli = 1000, .memory_mib = 10, .gpus = 2, .model = "A"}};
   trace.pods = {{.name = "p", .gpus = 1, .gpu_milli = 500}};
   for (const auto& [lifetime, churn] : std::vector<std::pair<std::optional<double>, int>>{
-           {2, Demand::kFullChurn}, {1000, 0}, {std::nullopt, 0}}) {
+           {2, model::Demand::kFullChurn}, {1000, 0}, {std::nullopt, 0}}) {
     trace.arrivals.assign(300, {.pod = 0, .lifetime = lifetime});
     ChurnTellingPlacer placer;
     EXPECT_EQ(run(trace, placer).outcomes.size(), 300U);
@@ -322,13 +336,14 @@ TEST(ReplayTest, APolicyLearnsOfThePodsThatLeaveAndNotOfThoseRefused) {
 
 TEST(ReplayTest, WhatIsKnownIsSaidOnceAndNothingIsLearned) {
   Random random(3);
-  const Trace trace = draw_trace(random, true);
+  const sim::Trace trace = draw_trace(random, true);
   int asked = 0;
-  const auto placer = policy_placer(policy_of({{find_term("fgd"), 1}}), [&](const Supply& supply) {
-    ++asked;
-    EXPECT_EQ(supply.gpus, trace.gpu_count());
-    return Demand{};
-  });
+  const auto placer = sim::policy_placer(policy_of({{score::find_term("fgd"), 1}}),
+                                         [&](const demand::Supply& supply) {
+                                           ++asked;
+                                           EXPECT_EQ(supply.gpus, trace.gpu_count());
+                                           return model::Demand{};
+                                         });
   EXPECT_EQ(run(trace, *placer).outcomes.size(), trace.arrivals.size());
   EXPECT_EQ(asked, 1);
 }
@@ -344,13 +359,13 @@ TEST(ReplayTest, APodThatHasLeftByItsTimeMakesRoom) {
                                          {2, {true, false, true, false, true}},
                                          {2.001, {true, false, false, true, false}},
                                          {99, {true, false, false, false, false}}}) {
-    Trace trace;
+    sim::Trace trace;
     trace.nodes = {{.name = "n", .cpu_milli = 1000, .memory_mib = 10, .gpus = 1, .model = "A"}};
     trace.pods = {{.name = "p", .gpus = 1, .gpu_milli = 501}};
     for (int i = 0; i < 5; ++i) trace.arrivals.push_back({0, row.lifetime});
     BestFitPlacer placer;
     std::vector<bool> placed;
-    for (const Outcome& outcome : run(trace, placer).outcomes) {
+    for (const sim::ArrivalOutcome& outcome : run(trace, placer).outcomes) {
       placed.push_back(outcome.node.has_value());
     }
     EXPECT_EQ(placed, row.placed) << row.lifetime;
@@ -358,14 +373,15 @@ TEST(ReplayTest, APodThatHasLeftByItsTimeMakesRoom) {
 }
 
 TEST(ReplayTest, OfNothingDividesByNothing) {
-  const TraceNode plain{.name = "n", .cpu_milli = 1000, .memory_mib = 10, .gpus = 0, .model = ""};
-  const TracePod cpu{.name = "c", .cpu_milli = 600};
-  const TracePod share{.name = "s", .gpus = 1, .gpu_milli = 500};
+  const sim::TraceNode plain{
+      .name = "n", .cpu_milli = 1000, .memory_mib = 10, .gpus = 0, .model = ""};
+  const sim::TracePod cpu{.name = "c", .cpu_milli = 600};
+  const sim::TracePod share{.name = "s", .gpus = 1, .gpu_milli = 500};
   struct Row {
     std::string_view why;
-    std::vector<TraceNode> nodes;
-    std::vector<TracePod> pods;
-    std::vector<Arrival> arrivals;
+    std::vector<sim::TraceNode> nodes;
+    std::vector<sim::TracePod> pods;
+    std::vector<sim::Arrival> arrivals;
   };
   for (const Row& row :
        std::vector<Row>{{"nothing", {}, {}, {}},
@@ -376,13 +392,13 @@ TEST(ReplayTest, OfNothingDividesByNothing) {
                         {"no GPUs, churn", {plain}, {cpu, share}, {{0, 1}, {1, 1}, {0, 1}}},
                         {"one arrival, churn", {plain}, {cpu}, {{0, 1}}}}) {
     SCOPED_TRACE(row.why);
-    const Trace trace{row.nodes, row.pods, row.arrivals};
+    const sim::Trace trace{row.nodes, row.pods, row.arrivals};
     BestFitPlacer best_fit;
-    const auto by_policy = policy_placer(policy_of({{find_term("fgd"), 1}}));
-    for (Placer* placer : {static_cast<Placer*>(&best_fit), by_policy.get()}) {
+    const auto by_policy = sim::policy_placer(policy_of({{score::find_term("fgd"), 1}}));
+    for (sim::Placer* placer : {static_cast<sim::Placer*>(&best_fit), by_policy.get()}) {
       const Replayed replayed = run(trace, *placer);
       NaiveRun naive(trace);
-      const SimulationReport expected = naive.run(naive_choice);
+      const sim::SimulationReport expected = naive.run(naive_choice);
       expect_same(replayed.outcomes, naive.outcomes());
       expect_same(replayed.report, expected);
       EXPECT_EQ(replayed.report.final_allocation, std::nullopt) << "of no GPUs there are no parts";

@@ -43,8 +43,8 @@ std::vector<std::string> found(const std::string& svg, const std::string& patter
   return all;
 }
 
-SimulationReport report(std::string policy, std::vector<CurvePoint> curve) {
-  SimulationReport made{.policy = std::move(policy)};
+sim::SimulationReport report(std::string policy, std::vector<sim::CurvePoint> curve) {
+  sim::SimulationReport made{.policy = std::move(policy)};
   made.nodes = 2;
   made.gpus = 8;
   made.arrivals = 30;
@@ -53,10 +53,10 @@ SimulationReport report(std::string policy, std::vector<CurvePoint> curve) {
 }
 
 TEST(ChartTest, HasALineAndANameForEachPolicy) {
-  std::vector<SimulationReport> reports{report("best-fit", {{0, 0}, {65, 50}, {130, 100}}),
-                                        report("spread", {{0, 0}, {130, 80}})};
+  std::vector<sim::SimulationReport> reports{report("best-fit", {{0, 0}, {65, 50}, {130, 100}}),
+                                             report("spread", {{0, 0}, {130, 80}})};
   reports[0].seed = 42;
-  const std::string svg = report_chart(reports);
+  const std::string svg = sim_codec::report_chart(reports);
   EXPECT_EQ(broken(svg), "");
   EXPECT_EQ(found(svg, "<polyline [^>]*points=\"([^\"]*)\"").size(), 4U);  // and in the legend
   EXPECT_NE(svg.find("points=\"70,550 430,310 790,70\""), std::string::npos) << svg;
@@ -70,7 +70,7 @@ TEST(ChartTest, HasALineAndANameForEachPolicy) {
 }
 
 TEST(ChartTest, FetchesNothingAndRunsNothing) {
-  const std::string svg = report_chart({});
+  const std::string svg = sim_codec::report_chart({});
   EXPECT_EQ(broken(svg), "");
   EXPECT_EQ(found(svg, "(<script|<style|<image|href|url\\(|@import)").size(), 0U);
   EXPECT_NE(svg.find("<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>"), std::string::npos);
@@ -78,17 +78,18 @@ TEST(ChartTest, FetchesNothingAndRunsNothing) {
 
 TEST(ChartTest, NamesCannotBreakIt) {
   const auto named = report("<b a=\"1\">&'\x01\xFF h\xC3\xA9", {});
-  const std::string svg = report_chart({&named, 1});
+  const std::string svg = sim_codec::report_chart({&named, 1});
   EXPECT_EQ(broken(svg), "");
   EXPECT_NE(svg.find("&lt;b a=&quot;1&quot;&gt;&amp;&apos;?? h\xC3\xA9<"), std::string::npos)
       << svg;
   const auto longest = report(std::string(63, 'p'), {});
-  EXPECT_NE(report_chart({&longest, 1}).find(">" + std::string(24, 'p') + "…<"), std::string::npos);
+  EXPECT_NE(sim_codec::report_chart({&longest, 1}).find(">" + std::string(24, 'p') + "…<"),
+            std::string::npos);
 }
 
 TEST(ChartTest, ManyPoliciesAreToldApart) {
-  const std::vector<SimulationReport> reports(16, report("p", {{0, 0}, {1, 1}}));
-  const auto looks = found(report_chart(reports), "<polyline ([^>]*) points=");
+  const std::vector<sim::SimulationReport> reports(16, report("p", {{0, 0}, {1, 1}}));
+  const auto looks = found(sim_codec::report_chart(reports), "<polyline ([^>]*) points=");
   EXPECT_EQ(looks.size(), 32U);
   EXPECT_EQ(std::set<std::string>(looks.begin(), looks.end()).size(), 16U);
 }
@@ -97,7 +98,7 @@ TEST(ChartTest, WhatIsNoNumberIsLeftOut) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double huge = std::numeric_limits<double>::infinity();
   const auto odd = report("p", {{0, 0}, {nan, 1}, {1, nan}, {huge, 1}, {-1, 1}, {100, 100}});
-  const std::string svg = report_chart({&odd, 1});
+  const std::string svg = sim_codec::report_chart({&odd, 1});
   EXPECT_EQ(broken(svg), "");
   EXPECT_EQ(found(svg, "(nan|inf)").size(), 0U);
   EXPECT_NE(svg.find("points=\"70,550 790,70\""), std::string::npos) << svg;
@@ -105,7 +106,7 @@ TEST(ChartTest, WhatIsNoNumberIsLeftOut) {
 
 TEST(ChartTest, TheAxisEndsBehindTheLastArrival) {
   const auto churning = report("p", {{0, 0}, {633, 90}});
-  const std::string svg = report_chart({&churning, 1});
+  const std::string svg = sim_codec::report_chart({&churning, 1});
   EXPECT_EQ(broken(svg), "");
   EXPECT_NE(svg.find(">650</text>"), std::string::npos);
   EXPECT_EQ(svg.find(">700</text>"), std::string::npos);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "snug/sim_codec/mig_picture.hpp"
+#include "snug/sim_codec/mig_card_text.hpp"
 
 namespace snug::trace_codec_test {
 namespace {
@@ -14,22 +14,22 @@ namespace {
 const std::string kNodeHeader = "sn,cpu_milli,memory_mib,gpu,model\n";
 const std::string kPodHeader = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\n";
 
-Result<std::vector<TraceNode>> nodes_of(const std::string& text) {
-  return read_trace_nodes({text, "n.csv"}, Limits{});
+base::Result<std::vector<sim::TraceNode>> nodes_of(const std::string& text) {
+  return sim_codec::read_trace_nodes({text, "n.csv"}, base::Limits{});
 }
 
-Result<std::vector<TracePod>> pods_of(const std::string& text) {
-  return read_trace_pods({text, "p.csv"}, Limits{});
+base::Result<std::vector<sim::TracePod>> pods_of(const std::string& text) {
+  return sim_codec::read_trace_pods({text, "p.csv"}, base::Limits{});
 }
 
 /// Nodes a, b, c and two pods.
-Trace three_nodes() {
+sim::Trace three_nodes() {
   return {.nodes = {{.name = "a"}, {.name = "b"}, {.name = "c"}},
           .pods = {{.name = "x"}, {.name = "y"}}};
 }
 
-Result<Trace> arrivals_of(const std::string& text, Trace trace = three_nodes()) {
-  const auto read = read_trace_arrivals({text, "a.txt"}, trace);
+base::Result<sim::Trace> arrivals_of(const std::string& text, sim::Trace trace = three_nodes()) {
+  const auto read = sim_codec::read_trace_arrivals({text, "a.txt"}, trace);
   if (!read) return std::unexpected(read.error());
   return trace;
 }
@@ -42,9 +42,9 @@ struct Refused {
 void PrintTo(const Refused& row, std::ostream* out) { *out << testing::PrintToString(row.text); }
 
 template <typename T>
-void expect_refused(const Result<T>& read, const Refused& row) {
+void expect_refused(const base::Result<T>& read, const Refused& row) {
   ASSERT_FALSE(read.has_value());
-  EXPECT_EQ(read.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(read.error().code, base::ErrorCode::kInvalid);
   EXPECT_EQ(read.error().message, row.message);
 }
 
@@ -102,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{kNodeHeader + "\"a\"b,1,1,0,\n",
                 "n.csv:2: what follows a field in quotes must be a comma or the end of the line"},
         Refused{"sn,cpu_milli,memory_mib,gpu,model,mig\na,1,1,1,A,1\n",
-                "n.csv:2: mig is 1, and " + one_mig_card("A").error().message},
+                "n.csv:2: mig is 1, and " + sim_codec::find_one_mig_card("A").error().message},
         Refused{"sn,cpu_milli,memory_mib,gpu,model,mig\na,1,1,1,A100,1\n",
                 "n.csv:2: mig is 1, and \"A100\" may be A100-40GB or A100-80GB; say which"},
         Refused{"sn,cpu_milli,memory_mib,gpu,model,mig\na,1,1,1,A100-40GB,01\n",
@@ -209,7 +209,7 @@ TEST(TraceCodecTest, NodesAreReadByTheNamesOfTheirColumns) {
       ",0,,1,0,\"#b\",");
   ASSERT_TRUE(nodes.has_value()) << nodes.error().message;
   ASSERT_EQ(nodes->size(), 2U);
-  const TraceNode& first = nodes->front();
+  const sim::TraceNode& first = nodes->front();
   EXPECT_EQ(first.name, "a");
   EXPECT_EQ(first.cpu_milli, 96000);
   EXPECT_EQ(first.memory_mib, 393216);
@@ -228,14 +228,14 @@ TEST(TraceCodecTest, LinesWithinQuotesAreCounted) {
 }
 
 TEST(TraceCodecTest, NodesAndTheirGpusHaveLimits) {
-  Limits limits;
+  base::Limits limits;
   limits.max_nodes = 1;
   limits.max_gpus_per_node = 2;
   const std::string one = kNodeHeader + "a,1,1,2,A\n";
-  EXPECT_TRUE(read_trace_nodes({one, "n"}, limits).has_value());
-  EXPECT_EQ(read_trace_nodes({one + "b,1,1,0,\n", "n"}, limits).error().message,
+  EXPECT_TRUE(sim_codec::read_trace_nodes({one, "n"}, limits).has_value());
+  EXPECT_EQ(sim_codec::read_trace_nodes({one + "b,1,1,0,\n", "n"}, limits).error().message,
             "n:3: there are more than 1 nodes, which is as many as may be");
-  EXPECT_EQ(read_trace_nodes({kNodeHeader + "a,1,1,3,A\n", "n"}, limits).error().message,
+  EXPECT_EQ(sim_codec::read_trace_nodes({kNodeHeader + "a,1,1,3,A\n", "n"}, limits).error().message,
             "n:2: gpu must be an integer from 0 to 2, not \"3\"");
 }
 
@@ -247,19 +247,19 @@ TEST(TraceCodecTest, PodsSayHowManyGpusHowMuchOfEachAndWhichModels) {
       "BE,x,1,2,8,1000,V100M16|V100M32\n"
       "BE,z,1,2,1,1000,T4\n");
   ASSERT_TRUE(pods.has_value()) << pods.error().message;
-  const std::vector<TracePod> expected{{"x", 6000, 12288, 1, 460, {}},
-                                       {"y", 0, 0, 0, 0, {}},
-                                       {"x", 1, 2, 8, 1000, {"V100M16", "V100M32"}},
-                                       {"z", 1, 2, 1, 1000, {"T4"}}};
+  const std::vector<sim::TracePod> expected{{"x", 6000, 12288, 1, 460, {}},
+                                            {"y", 0, 0, 0, 0, {}},
+                                            {"x", 1, 2, 8, 1000, {"V100M16", "V100M32"}},
+                                            {"z", 1, 2, 1, 1000, {"T4"}}};
   EXPECT_EQ(*pods, expected);
   const auto of_any_model = pods_of("name,cpu_milli,memory_mib,num_gpu,gpu_milli\nx,1,2,1,460\n");
   ASSERT_TRUE(of_any_model.has_value()) << of_any_model.error().message;
-  EXPECT_EQ(*of_any_model, (std::vector<TracePod>{{"x", 1, 2, 1, 460, {}}}));
+  EXPECT_EQ(*of_any_model, (std::vector<sim::TracePod>{{"x", 1, 2, 1, 460, {}}}));
 }
 
-std::string names_of(const Trace& trace) {
+std::string names_of(const sim::Trace& trace) {
   std::string names;
-  for (const TraceNode& node : trace.nodes) names += node.name;
+  for (const sim::TraceNode& node : trace.nodes) names += node.name;
   return names;
 }
 
@@ -267,7 +267,7 @@ TEST(TraceCodecTest, ArrivalsKeepTheirOrderAndNodesWithoutRanksTheirs) {
   const auto trace = arrivals_of("\xEF\xBB\xBF# two\r\np 1\r\n\r\n \tp\t0 \np 1");
   ASSERT_TRUE(trace.has_value()) << trace.error().message;
   std::string pods;
-  for (const Arrival& arrival : trace->arrivals) {
+  for (const sim::Arrival& arrival : trace->arrivals) {
     pods += std::to_string(arrival.pod);
     EXPECT_FALSE(arrival.lifetime.has_value());
   }
@@ -291,7 +291,7 @@ TEST(TraceCodecTest, LifetimesAreDecimal) {
 }
 
 TEST(TraceCodecTest, PodsWithoutTheirFileAreMissed) {
-  Trace trace = three_nodes();
+  sim::Trace trace = three_nodes();
   trace.pods.clear();
   const auto read = arrivals_of("p 0\n", trace);
   ASSERT_FALSE(read.has_value());
@@ -299,8 +299,9 @@ TEST(TraceCodecTest, PodsWithoutTheirFileAreMissed) {
 }
 
 TEST(TraceCodecTest, AfterAnErrorTheTraceIsAsItWas) {
-  Trace trace = three_nodes();
-  ASSERT_FALSE(read_trace_arrivals({"p 0\nn b 1\nn a 2\nn c 3\np 9\n", "a"}, trace).has_value());
+  sim::Trace trace = three_nodes();
+  ASSERT_FALSE(
+      sim_codec::read_trace_arrivals({"p 0\nn b 1\nn a 2\nn c 3\np 9\n", "a"}, trace).has_value());
   EXPECT_EQ(names_of(trace), "abc");
   EXPECT_TRUE(trace.arrivals.empty());
 }

@@ -13,57 +13,57 @@ namespace {
 
 const std::string kHeader = "sn,cpu_milli,memory_mib,gpu,model,mig\n";
 
-Trace read_nodes(const std::string& rows) {
-  Trace trace;
-  auto nodes = read_trace_nodes({kHeader + rows, "n.csv"}, Limits{});
+sim::Trace read_nodes(const std::string& rows) {
+  sim::Trace trace;
+  auto nodes = sim_codec::read_trace_nodes({kHeader + rows, "n.csv"}, base::Limits{});
   EXPECT_TRUE(nodes.has_value()) << nodes.error().message;
   if (nodes) trace.nodes = *std::move(nodes);
   return trace;
 }
 
 /// With a pod of one GPU.
-Trace one_a100() {
-  Trace trace = read_nodes("a,1,1,8,NVIDIA-A100-SXM4-40GB,1\nb,1,1,8,T4,0\n");
+sim::Trace one_a100() {
+  sim::Trace trace = read_nodes("a,1,1,8,NVIDIA-A100-SXM4-40GB,1\nb,1,1,8,T4,0\n");
   trace.pods = {{.name = "x", .gpus = 1, .gpu_milli = 1000}};
   return trace;
 }
 
 TEST(TraceSlicesTest, TheColumnMigIs0Or1OrEmpty) {
-  const Trace trace = read_nodes(
+  const sim::Trace trace = read_nodes(
       "a,1,1,8,A100-40GB,1\nb,1,1,8,A100-40GB,0\nc,1,1,8,T4,\nd,1,1,0,,1\n"
       "e,1,1,1,RTX-PRO-6000,1\n");
   std::string mig;
-  for (const TraceNode& node : trace.nodes) mig += node.mig_card ? '1' : '0';
+  for (const sim::TraceNode& node : trace.nodes) mig += node.mig_card ? '1' : '0';
   EXPECT_EQ(mig, "10001");
 }
 
 TEST(TraceSlicesTest, APodAsksForOneSliceOfTheProfile) {
-  Trace trace = one_a100();
-  const auto read =
-      read_trace_arrivals({"m 1g.5gb\np 0\nm 3g.20gb\nm 1g.5gb\nm 3c.3g.20gb\n", "a"}, trace);
+  sim::Trace trace = one_a100();
+  const auto read = sim_codec::read_trace_arrivals(
+      {"m 1g.5gb\np 0\nm 3g.20gb\nm 1g.5gb\nm 3c.3g.20gb\n", "a"}, trace);
   ASSERT_TRUE(read.has_value()) << read.error().message;
   const auto asking = [](const std::string& profile, int milli, int slices) {
-    return TracePod{.name = profile,
-                    .gpus = 1,
-                    .gpu_milli = milli,
-                    .mig_profile = profile,
-                    .mig_slices = slices};
+    return sim::TracePod{.name = profile,
+                         .gpus = 1,
+                         .gpu_milli = milli,
+                         .mig_profile = profile,
+                         .mig_slices = slices};
   };
-  std::vector<TracePod> arrived;
-  for (const Arrival& arrival : trace.arrivals) {
+  std::vector<sim::TracePod> arrived;
+  for (const sim::Arrival& arrival : trace.arrivals) {
     arrived.push_back(trace.pods.at(arrival.pod));
     EXPECT_FALSE(arrival.lifetime.has_value());
   }
-  EXPECT_EQ(arrived, (std::vector<TracePod>{asking("1g.5gb", 125, 1), trace.pods[0],
-                                            asking("3g.20gb", 500, 4), asking("1g.5gb", 125, 1),
-                                            asking("3g.20gb", 500, 4)}));
+  EXPECT_EQ(arrived, (std::vector<sim::TracePod>{
+                         asking("1g.5gb", 125, 1), trace.pods[0], asking("3g.20gb", 500, 4),
+                         asking("1g.5gb", 125, 1), asking("3g.20gb", 500, 4)}));
   EXPECT_EQ(trace.pods.front().name, "x") << "rows keep their numbers";
 }
 
 TEST(TraceSlicesTest, TheyMayLeave) {
-  Trace trace = one_a100();
+  sim::Trace trace = one_a100();
   trace.pods.clear();
-  const auto read = read_trace_arrivals({"m 1g.5gb 8053.6\nm 7g.40gb 0\n", "a"}, trace);
+  const auto read = sim_codec::read_trace_arrivals({"m 1g.5gb 8053.6\nm 7g.40gb 0\n", "a"}, trace);
   ASSERT_TRUE(read.has_value()) << read.error().message;
   EXPECT_TRUE(trace.churns());
   EXPECT_EQ(trace.arrivals[0].lifetime, 8053.6);
@@ -72,8 +72,8 @@ TEST(TraceSlicesTest, TheyMayLeave) {
 }
 
 TEST(TraceSlicesTest, AttributesAndOtherAxesAreThoseOfTheCard) {
-  Trace trace = read_nodes("a,1,1,1,RTX-PRO-6000,1\n");
-  const auto read = read_trace_arrivals({"m 1g.24gb+gfx\nm 2g.48gb-me\n", "a"}, trace);
+  sim::Trace trace = read_nodes("a,1,1,1,RTX-PRO-6000,1\n");
+  const auto read = sim_codec::read_trace_arrivals({"m 1g.24gb+gfx\nm 2g.48gb-me\n", "a"}, trace);
   ASSERT_TRUE(read.has_value()) << read.error().message;
   EXPECT_EQ(trace.pods[0].mig_slices, 3);
   EXPECT_EQ(trace.pods[0].gpu_milli, 250);
@@ -92,9 +92,9 @@ void PrintTo(const Refused& row, std::ostream* out) { *out << testing::PrintToSt
 class SlicesRefusedTest : public testing::TestWithParam<Refused> {};
 
 TEST_P(SlicesRefusedTest, SaysWhereAndWhatIsExpected) {
-  Trace trace = read_nodes(GetParam().nodes);
+  sim::Trace trace = read_nodes(GetParam().nodes);
   trace.pods = {{.name = "x"}};
-  const auto read = read_trace_arrivals({GetParam().text, "a.txt"}, trace);
+  const auto read = sim_codec::read_trace_arrivals({GetParam().text, "a.txt"}, trace);
   ASSERT_FALSE(read.has_value());
   EXPECT_EQ(read.error().message, GetParam().message);
   EXPECT_TRUE(trace.arrivals.empty());

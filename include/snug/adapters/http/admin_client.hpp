@@ -6,9 +6,9 @@
 
 #include "snug/base/result.hpp"
 
-namespace snug {
+namespace snug::http {
 
-struct AdminAnswer {
+struct AdminResponse {
   int status = 0;  // as in HTTP
   std::string body;
 };
@@ -16,7 +16,8 @@ struct AdminAnswer {
 /// Sends a GET. `server` must be `http://HOST:PORT`, else kInvalid. kUnavailable: the server does
 /// not answer; kTooLarge: its reply exceeds kMostAskedBytes. The message is a sentence with the
 /// server's address.
-[[nodiscard]] Result<AdminAnswer> ask_admin(const std::string& server, const std::string& path,
-                                            const std::multimap<std::string, std::string>& query);
+[[nodiscard]] base::Result<AdminResponse> get_from_admin(
+    const std::string& server, const std::string& path,
+    const std::multimap<std::string, std::string>& query);
 
-}  // namespace snug
+}  // namespace snug::http

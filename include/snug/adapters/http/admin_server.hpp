@@ -16,7 +16,7 @@
 #include "snug/base/limits.hpp"
 #include "snug/base/result.hpp"
 
-namespace snug {
+namespace snug::http {
 
 struct AdminRequest {
   std::string path;
@@ -42,12 +42,12 @@ struct AdminRoute {
 
 class AdminServer {
  public:
-  AdminServer(std::vector<AdminRoute> routes, HttpOptions options, const Limits& limits);
+  AdminServer(std::vector<AdminRoute> routes, HttpOptions options, const base::Limits& limits);
   ~AdminServer();
   AdminServer(const AdminServer&) = delete;
   AdminServer& operator=(const AdminServer&) = delete;
 
-  [[nodiscard]] Result<void> start();
+  [[nodiscard]] base::Result<void> start();
   [[nodiscard]] int port() const;
   /// Closes all connections without waiting for requests in flight.
   void stop();
@@ -57,4 +57,4 @@ class AdminServer {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace snug
+}  // namespace snug::http

@@ -18,25 +18,25 @@
 #include "snug/base/result.hpp"
 #include "snug/service/ports.hpp"
 
-namespace snug {
+namespace snug::http {
 
 /// Each gets the request's body, which is never empty and may be changed.
 struct ExtenderHandlers {
-  std::function<Reply(std::string& body)> filter;
-  std::function<Reply(std::string& body)> prioritize;
-  std::function<Reply(std::string& body)> preempt;
-  std::function<Reply(std::string& body)> bind;
+  std::function<service::Reply(std::string& body)> filter;
+  std::function<service::Reply(std::string& body)> prioritize;
+  std::function<service::Reply(std::string& body)> preempt;
+  std::function<service::Reply(std::string& body)> bind;
 };
 
 class ExtenderServer {
  public:
-  ExtenderServer(ExtenderHandlers handlers, HttpOptions options, const Limits& limits);
+  ExtenderServer(ExtenderHandlers handlers, HttpOptions options, const base::Limits& limits);
   ~ExtenderServer();
   ExtenderServer(const ExtenderServer&) = delete;
   ExtenderServer& operator=(const ExtenderServer&) = delete;
 
   /// Binds, listens and serves. The error names the address or the file.
-  [[nodiscard]] Result<void> start();
+  [[nodiscard]] base::Result<void> start();
   /// The port in use; after start().
   [[nodiscard]] int port() const;
   /// Stops accepting connections, closes idle ones, and waits up to `at_most` for requests in
@@ -50,4 +50,4 @@ class ExtenderServer {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace snug
+}  // namespace snug::http

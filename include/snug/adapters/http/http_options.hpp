@@ -8,7 +8,7 @@
 
 #include "snug/base/clock.hpp"
 
-namespace snug {
+namespace snug::http {
 
 /// PEM files. They are reloaded when they change; after a failed reload the last valid ones stay.
 struct TlsFiles {
@@ -28,7 +28,7 @@ struct HttpOptions {
   /// in a handler), from any thread. The text never contains data from a client.
   std::function<void(std::string_view)> on_problem = {};
   /// Clock of all deadlines; null: SteadyClock. It outlives the server.
-  const Clock* clock = nullptr;
+  const base::Clock* clock = nullptr;
 };
 
-}  // namespace snug
+}  // namespace snug::http

@@ -8,28 +8,28 @@
 
 #include <memory>
 
-#include "snug/adapters/kube/endpoint.hpp"
+#include "snug/adapters/kube/api_endpoint.hpp"
 #include "snug/adapters/kube/kube_context.hpp"
 #include "snug/service/ports.hpp"
 
-namespace snug {
+namespace snug::kube {
 
-class KubeApi final : public ApiPort {
+class KubeApi final : public service::ApiPort {
  public:
   KubeApi(const ApiEndpoint& endpoint, const KubeOptions& options, const KubeContext& context);
   ~KubeApi() override;
   KubeApi(const KubeApi&) = delete;
   KubeApi& operator=(const KubeApi&) = delete;
 
-  [[nodiscard]] Result<void> bind(const Binding& binding) override;
-  [[nodiscard]] Result<std::optional<PodFacts>> get_pod(std::string_view name_space,
-                                                        std::string_view name) override;
-  [[nodiscard]] Result<void> touch_room(Generation room) override;
-  void warn(const Notice& notice) override;
+  [[nodiscard]] base::Result<void> bind(const service::Binding& binding) override;
+  [[nodiscard]] base::Result<std::optional<model::PodFacts>> get_pod(
+      std::string_view name_space, std::string_view name) override;
+  [[nodiscard]] base::Result<void> wake_pending_pods(base::Generation room) override;
+  void warn(const service::Notice& notice) override;
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
-}  // namespace snug
+}  // namespace snug::kube

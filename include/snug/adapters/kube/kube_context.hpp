@@ -9,7 +9,7 @@
 #include "snug/base/limits.hpp"
 #include "snug/service/ports.hpp"
 
-namespace snug {
+namespace snug::kube {
 
 struct KubeOptions {
   std::chrono::milliseconds api_timeout{1000};
@@ -23,10 +23,10 @@ struct KubeOptions {
 /// are read again, when an event may be repeated and when the back-off is reset; time-outs of
 /// sockets use real time.
 struct KubeContext {
-  const Limits& limits;
-  Metrics& metrics;
-  Log& log;
-  const Clock& clock;
+  const base::Limits& limits;
+  service::Metrics& metrics;
+  service::Log& log;
+  const base::Clock& clock;
 };
 
-}  // namespace snug
+}  // namespace snug::kube

@@ -5,26 +5,27 @@
 
 #include <memory>
 
-#include "snug/adapters/kube/endpoint.hpp"
+#include "snug/adapters/kube/api_endpoint.hpp"
 #include "snug/adapters/kube/kube_context.hpp"
 #include "snug/codec/lease_codec.hpp"
 #include "snug/service/ports.hpp"
 
-namespace snug {
+namespace snug::kube {
 
-class KubeLease final : public LeasePort {
+class KubeLease final : public service::LeasePort {
  public:
   KubeLease(const ApiEndpoint& endpoint, const KubeOptions& options, const KubeContext& context,
-            LeaseName name);
+            leader::LeaseName name);
   ~KubeLease() override;
   KubeLease(const KubeLease&) = delete;
   KubeLease& operator=(const KubeLease&) = delete;
 
-  [[nodiscard]] Result<std::optional<Lease>> read() override;
-  [[nodiscard]] Result<Lease> write(const LeaseRecord& record, const Lease* over) override;
+  [[nodiscard]] base::Result<std::optional<leader::Lease>> read() override;
+  [[nodiscard]] base::Result<leader::Lease> write(const leader::LeaseRecord& record,
+                                                  const leader::Lease* over) override;
 
   /// May be called once. The sink must outlive stop_watch().
-  void start_watch(LeaseSink& sink);
+  void start_watch(service::LeaseSink& sink);
   void stop_watch();
 
  private:
@@ -32,4 +33,4 @@ class KubeLease final : public LeasePort {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace snug
+}  // namespace snug::kube

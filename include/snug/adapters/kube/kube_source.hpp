@@ -10,13 +10,13 @@
 
 #include <memory>
 
-#include "snug/adapters/kube/endpoint.hpp"
+#include "snug/adapters/kube/api_endpoint.hpp"
 #include "snug/adapters/kube/kube_context.hpp"
 #include "snug/service/ports.hpp"
 
-namespace snug {
+namespace snug::kube {
 
-class KubeSource final : public ClusterSource {
+class KubeSource final : public service::ClusterSource {
  public:
   KubeSource(const ApiEndpoint& endpoint, const KubeOptions& options, const KubeContext& context);
   ~KubeSource() override;
@@ -24,7 +24,7 @@ class KubeSource final : public ClusterSource {
   KubeSource& operator=(const KubeSource&) = delete;
 
   /// May be called once.
-  void start(ClusterSink& sink) override;
+  void start(service::ClusterSink& sink) override;
   void relist() override;
   void stop() override;
 
@@ -33,4 +33,4 @@ class KubeSource final : public ClusterSource {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace snug
+}  // namespace snug::kube

@@ -25,73 +25,75 @@
 #include "snug/codec/manifests.hpp"
 #include "snug/service/ports.hpp"
 
-namespace snug {
+namespace snug::memory {
 
-class MemoryApi final : public ApiPort, public FirstSight, public ClusterSource {
+class MemoryApi final : public service::ApiPort,
+                        public service::PodCreator,
+                        public service::ClusterSource {
  public:
   /// Pods without a uid get one. Of objects given twice, which codec/manifests refuses, the first
   /// counts.
-  MemoryApi(Manifests manifests, const Limits& limits);
+  MemoryApi(codec::Manifests manifests, const base::Limits& limits);
 
   // ClusterSource
-  void start(ClusterSink& sink) override;
+  void start(service::ClusterSink& sink) override;
   void relist() override;
   /// Not to be called by the sink.
   void stop() override;
 
   // ApiPort
-  [[nodiscard]] Result<void> bind(const Binding& binding) override;
-  [[nodiscard]] Result<std::optional<PodFacts>> get_pod(std::string_view name_space,
-                                                        std::string_view name) override;
-  [[nodiscard]] Result<void> touch_room(Generation room) override;
-  void warn(const Notice& notice) override;
+  [[nodiscard]] base::Result<void> bind(const service::Binding& binding) override;
+  [[nodiscard]] base::Result<std::optional<model::PodFacts>> get_pod(
+      std::string_view name_space, std::string_view name) override;
+  [[nodiscard]] base::Result<void> wake_pending_pods(base::Generation room) override;
+  void warn(const service::Notice& notice) override;
 
   // FirstSight; at most max_pending_pods pods. One that was gated and comes without gates is so no
   // more: nobody else could remove them here.
-  [[nodiscard]] Result<void> post_pod(const PodFacts& pod) override;
+  [[nodiscard]] base::Result<void> post_pod(const model::PodFacts& pod) override;
 
   /// Ends a pod at once. kNotFound: there is none.
-  [[nodiscard]] Result<void> delete_pod(std::string_view name_space, std::string_view name);
-  void put_node(NodeFacts node);
+  [[nodiscard]] base::Result<void> delete_pod(std::string_view name_space, std::string_view name);
+  void put_node(model::NodeFacts node);
   void delete_node(std::string_view name);
 
-  [[nodiscard]] std::uint64_t room_touches() const;
+  [[nodiscard]] std::uint64_t wake_ups() const;
   /// The last max_queued_events of them, the oldest first.
-  [[nodiscard]] std::vector<Notice> notices() const;
+  [[nodiscard]] std::vector<service::Notice> notices() const;
 
  private:
   using PodKey = std::pair<std::string, std::string>;  // namespace, name
-  using Event = std::function<void(ClusterSink&)>;
+  using Event = std::function<void(service::ClusterSink&)>;
 
-  PodFacts& store_pod(PodFacts pod) SNUG_REQUIRES(mutex_);
-  [[nodiscard]] Result<void> post_again(const PodFacts& pod, const PodKey& holder)
+  model::PodFacts& store_pod(model::PodFacts pod) SNUG_REQUIRES(mutex_);
+  [[nodiscard]] base::Result<void> repost_pod(const model::PodFacts& pod, const PodKey& holder)
       SNUG_REQUIRES(mutex_);
-  [[nodiscard]] static Result<void> fail_first_stays(const PodFacts& pod,
-                                                     std::string_view difference);
-  [[nodiscard]] std::string make_uid(const PodFacts& pod) const SNUG_REQUIRES(mutex_);
+  [[nodiscard]] static base::Result<void> fail_already_posted(const model::PodFacts& pod,
+                                                              std::string_view difference);
+  [[nodiscard]] std::string make_uid(const model::PodFacts& pod) const SNUG_REQUIRES(mutex_);
   [[nodiscard]] std::string next_version() SNUG_REQUIRES(mutex_);
   /// Unlocks the mutex while the sink is called.
   void publish(Event event) SNUG_REQUIRES(mutex_);
   void deliver(std::uint64_t ticket) SNUG_REQUIRES(mutex_);
   [[nodiscard]] Event list_event() const SNUG_REQUIRES(mutex_);
 
-  const Limits limits_;
-  mutable Mutex mutex_;
-  Condition delivered_more_;
-  std::map<PodKey, PodFacts> pods_ SNUG_GUARDED_BY(mutex_);
+  const base::Limits limits_;
+  mutable base::Mutex mutex_;
+  base::Condition delivered_more_;
+  std::map<PodKey, model::PodFacts> pods_ SNUG_GUARDED_BY(mutex_);
   std::unordered_map<std::string, PodKey> uids_ SNUG_GUARDED_BY(mutex_);  // of ended pods too
   /// The last max_tombstones of them.
   std::deque<std::string> ended_uids_ SNUG_GUARDED_BY(mutex_);
-  std::map<std::string, NodeFacts, std::less<>> nodes_ SNUG_GUARDED_BY(mutex_);
+  std::map<std::string, model::NodeFacts, std::less<>> nodes_ SNUG_GUARDED_BY(mutex_);
   std::uint64_t version_ SNUG_GUARDED_BY(mutex_) = 0;
-  std::uint64_t room_touches_ SNUG_GUARDED_BY(mutex_) = 0;
-  std::deque<Notice> notices_ SNUG_GUARDED_BY(mutex_);
-  ClusterSink* sink_ SNUG_GUARDED_BY(mutex_) = nullptr;
+  std::uint64_t wake_ups_ SNUG_GUARDED_BY(mutex_) = 0;
+  std::deque<service::Notice> notices_ SNUG_GUARDED_BY(mutex_);
+  service::ClusterSink* sink_ SNUG_GUARDED_BY(mutex_) = nullptr;
   std::deque<Event> queue_ SNUG_GUARDED_BY(mutex_);
   std::uint64_t published_ SNUG_GUARDED_BY(mutex_) = 0;  // events ever queued
   std::uint64_t delivered_ SNUG_GUARDED_BY(mutex_) = 0;  // events that the sink has returned from
   /// The thread that calls the sink; nothing: no thread does.
-  std::optional<std::thread::id> deliverer_ SNUG_GUARDED_BY(mutex_);
+  std::optional<std::thread::id> delivering_thread_ SNUG_GUARDED_BY(mutex_);
 };
 
-}  // namespace snug
+}  // namespace snug::memory

@@ -9,16 +9,16 @@
 
 #include "snug/service/ports.hpp"
 
-namespace snug {
+namespace snug::obs {
 
 enum class LogFormat : std::uint8_t { kText, kJson };
 
 struct LogOptions {
-  LogLevel level = LogLevel::kInfo;  // lower ones are not written
+  service::LogLevel level = service::LogLevel::kInfo;  // lower ones are not written
   LogFormat format = LogFormat::kText;
 };
 
-class SpdlogLog final : public Log {
+class SpdlogLog final : public service::Log {
  public:
   explicit SpdlogLog(LogOptions options);
   /// To another stream, which outlives the log.
@@ -27,7 +27,7 @@ class SpdlogLog final : public Log {
   SpdlogLog(const SpdlogLog&) = delete;
   SpdlogLog& operator=(const SpdlogLog&) = delete;
 
-  void write(LogLevel level, std::string_view message) override;
+  void write(service::LogLevel level, std::string_view message) override;
 
  private:
   struct Logger;
@@ -35,4 +35,4 @@ class SpdlogLog final : public Log {
   std::unique_ptr<Logger> logger_;
 };
 
-}  // namespace snug
+}  // namespace snug::obs

@@ -14,7 +14,7 @@
 #include "snug/ledger/totals.hpp"
 #include "snug/service/ports.hpp"
 
-namespace snug {
+namespace snug::obs {
 
 /// A list and watch.
 struct StreamGauges {
@@ -28,12 +28,12 @@ struct ClusterGauges {
   bool leads = false;
   bool in_conflict = false;
   std::string lease_holder;  // the other Snug, of a conflict
-  std::map<Resource, StreamGauges> streams;
-  LedgerTotals ledger;
+  std::map<service::Resource, StreamGauges> streams;
+  ledger::LedgerTotals ledger;
   std::int64_t pending_pods = 0;
 };
 
-class PrometheusMetrics : public Metrics {
+class PrometheusMetrics : public service::Metrics {
  public:
   virtual void set_gauges(const ClusterGauges& gauges) = 0;
   /// The reply of GET /metrics, as text/plain; version=0.0.4.
@@ -42,4 +42,4 @@ class PrometheusMetrics : public Metrics {
 
 [[nodiscard]] std::unique_ptr<PrometheusMetrics> make_prometheus_metrics();
 
-}  // namespace snug
+}  // namespace snug::obs

@@ -1,0 +1,77 @@
+// Why a pod cannot have a node: a closed set of constant reasons in one table. A refusal is a
+// result, never an error. The sentences hold no counters, times or free amounts, since
+// kube-scheduler retries a pod whenever its message changes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace snug::model {
+
+/// ReasonRow::distance of a reason that says nothing about what a node lacks.
+inline constexpr std::uint16_t kFar = 1000;
+
+// Rows of (C++ name, code on the wire, whether eviction can resolve it, distance, sentence).
+// Ordered from the reason that says most about a node to the one that says least: if the GPUs of a
+// node have different reasons, the first of them in this table is the node's (NoRoom before
+// TooLarge, because some GPU is large enough). The distance orders nodes that cannot serve a pod:
+// first what the end of other pods changes, then what the operator can change, then what the node
+// is.
+// clang-format off
+#define SNUG_REASONS(ROW)                                                                                                                                          \
+  ROW(kNone,            "",                false, kFar, "")                                                                                                        \
+  ROW(kMalformed,       "Malformed",       false, kFar, "what the pod asks for cannot be understood")                                                              \
+  ROW(kForbiddenPolicy, "ForbiddenPolicy", false, kFar, "the pod names a policy that is not open to its namespace")                                                \
+  ROW(kNotServed,       "NotServed",       false, kFar, "the pod names a scheduler that Snug is not set to serve")                                                 \
+  ROW(kUnknownNode,     "UnknownNode",     false, kFar, "Snug does not know this node")                                                                            \
+  ROW(kNoGpu,           "NoGpu",           false, kFar, "the node has no GPU that Snug knows of")                                                                  \
+  ROW(kBadInventory,    "BadInventory",    false, 130,  "the node's GPU inventory is malformed or stale")                                                          \
+  ROW(kReconfiguring,   "Reconfiguring",   false, 80,   "the MIG layout of the node's GPUs is being changed, or its last change failed")                           \
+  ROW(kWrongPool,       "WrongPool",       false, 110,  "the node's pool does not take this kind of GPU pod")                                                      \
+  ROW(kNodeClosed,      "NodeClosed",      false, 90,   "a pod with GPU annotations was bound to the node without a reservation, so the node takes no other")      \
+  ROW(kUnsettled,       "Unsettled",       false, kFar, "the pod holds GPUs on another node from an earlier bind")                                                 \
+  ROW(kOtherKind,       "OtherKind",       true,  50,   "the node holds GPU pods of the other kind (assigned by Snug or by the kubelet)")                          \
+  ROW(kNotEnforced,     "NotEnforced",     false, 100,  "the policy wants shares of this namespace enforced, and the node is not labelled snug.dev/enforced=true") \
+  ROW(kNominated,       "Nominated",       true,  20,   "the room is kept for a pod that is nominated to the node and comes first")                                \
+  ROW(kPromised,        "Promised",        false, 10,   "the room that is left is promised to other pods, which are about to be bound")                            \
+  ROW(kOtherNamespace,  "OtherNamespace",  true,  30,   "the GPUs with room hold pods of namespaces that the policy keeps apart")                                  \
+  ROW(kNoRoom,          "NoRoom",          true,  40,   "no GPU has room for the request")                                                                         \
+  ROW(kCapReached,      "CapReached",      false, 60,   "the namespace's cap is reached")                                                                          \
+  ROW(kUnhealthy,       "Unhealthy",       true,  70,   "the GPUs that could serve the request are unhealthy or closed")                                           \
+  ROW(kWrongMode,       "WrongMode",       true,  120,  "no GPU is in a mode that can serve the request")                                                          \
+  ROW(kModelExcluded,   "ModelExcluded",   false, 140,  "the pod excludes the GPU models of this node")                                                            \
+  ROW(kNoProfile,       "NoProfile",       false, 150,  "no GPU of the node has a slice of this MIG profile, or could be given one")                               \
+  ROW(kTooLarge,        "TooLarge",        false, 160,  "the request is larger than the node's GPUs even when they are empty")
+// clang-format on
+
+enum class ReasonCode : std::uint8_t {
+#define SNUG_REASON_ENUM(name, code, evictable, distance, sentence) name,
+  SNUG_REASONS(SNUG_REASON_ENUM)
+#undef SNUG_REASON_ENUM
+};
+
+struct ReasonRow {
+  std::string_view code;
+  bool resolvable;
+  std::uint16_t distance;  // smaller: less has to happen until the node can serve the pod
+  std::string_view sentence;
+};
+
+[[nodiscard]] const ReasonRow& reason_row(ReasonCode code);
+[[nodiscard]] std::span<const ReasonRow> all_reasons();
+
+/// A reason that holds for the pod wherever it goes, with a sentence about this very pod.
+struct Refusal {
+  ReasonCode code = ReasonCode::kNone;
+  std::string sentence;  // constant for the pod; empty: the table's
+
+  friend bool operator==(const Refusal&, const Refusal&) = default;
+};
+
+/// `<Code>: <sentence>`, as replies and events show it.
+[[nodiscard]] std::string message(const Refusal& refusal);
+[[nodiscard]] std::string message(ReasonCode code);
+
+}  // namespace snug::model

@@ -1,0 +1,113 @@
+#include "adapters/http/tls_context_reloader.hpp"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace snug::http {
+namespace {
+
+base::Error tls_problem(std::string_view what, const std::string& file) {
+  const unsigned long code = ERR_peek_error();  // the first: later ones follow from it
+  ERR_clear_error();
+  std::string why = "OpenSSL does not say why";
+  std::error_code none;
+  if (std::filesystem::is_directory(file, none)) {
+    why = "is a folder";
+  } else if (ERR_SYSTEM_ERROR(code)) {
+    why = std::generic_category().message(ERR_GET_REASON(code));
+  } else if (const char* reason = ERR_reason_error_string(code); reason != nullptr) {
+    why = reason;
+  }
+  return {base::ErrorCode::kInvalid, std::string{what} + " " + file + ": " + why};
+}
+
+/// A key file with a passphrase is an error, not a question on the terminal.
+int no_passphrase(char*, int, int, void*) { return 0; }
+
+base::Result<void> require_client_certificates(SSL_CTX* context, const std::string& file) {
+  if (SSL_CTX_load_verify_locations(context, file.c_str(), nullptr) != 1) {
+    return std::unexpected(tls_problem("cannot read the client CA", file));
+  }
+  STACK_OF(X509_NAME)* names = SSL_load_client_CA_file(file.c_str());
+  if (names == nullptr) return std::unexpected(tls_problem("cannot read the client CA", file));
+  SSL_CTX_set_client_CA_list(context, names);
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  return {};
+}
+
+base::Result<std::shared_ptr<SSL_CTX>> make_context(const TlsFiles& files) {
+  ERR_clear_error();
+  std::shared_ptr<SSL_CTX> context{SSL_CTX_new(TLS_server_method()), SSL_CTX_free};
+  if (context == nullptr)
+    return base::fail(base::ErrorCode::kInternal, "OpenSSL cannot create a TLS context");
+  SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
+  SSL_CTX_set_options(context.get(), SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+  SSL_CTX_set_mode(context.get(),
+                   SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  // Without a context of ours, OpenSSL refuses to resume sessions that had a client certificate.
+  constexpr std::string_view kSessions = "snug";
+  SSL_CTX_set_session_id_context(context.get(),
+                                 reinterpret_cast<const unsigned char*>(kSessions.data()),
+                                 static_cast<unsigned>(kSessions.size()));
+  SSL_CTX_set_default_passwd_cb(context.get(), no_passphrase);
+  if (SSL_CTX_use_certificate_chain_file(context.get(), files.cert.c_str()) != 1) {
+    return std::unexpected(tls_problem("cannot read the certificate", files.cert));
+  }
+  if (SSL_CTX_use_PrivateKey_file(context.get(), files.key.c_str(), SSL_FILETYPE_PEM) != 1 ||
+      SSL_CTX_check_private_key(context.get()) != 1) {
+    return std::unexpected(tls_problem("cannot use the key", files.key));
+  }
+  if (!files.client_ca.empty()) {
+    const base::Result<void> required = require_client_certificates(context.get(), files.client_ca);
+    if (!required) return std::unexpected(required.error());
+  }
+  return context;
+}
+
+}  // namespace
+
+TlsContextReloader::TlsContextReloader(TlsFiles files,
+                                       std::function<void(std::string_view)> on_problem)
+    : files_(std::move(files)), on_problem_(std::move(on_problem)) {}
+
+TlsContextReloader::Stamp TlsContextReloader::stamp_of(const std::string& file) {
+  struct stat found{};
+  if (file.empty() || ::stat(file.c_str(), &found) != 0) return {};
+  return {found.st_ino, found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec};
+}
+
+TlsContextReloader::Stamps TlsContextReloader::stamps() const {
+  return {stamp_of(files_.cert), stamp_of(files_.key), stamp_of(files_.client_ca)};
+}
+
+base::Result<void> TlsContextReloader::open() {
+  const base::MutexLock lock(mutex_);
+  read_stamps_ = stamps();
+  base::Result<std::shared_ptr<SSL_CTX>> context = make_context(files_);
+  if (!context) return std::unexpected(std::move(context.error()));
+  context_ = std::move(*context);
+  return {};
+}
+
+std::shared_ptr<SSL_CTX> TlsContextReloader::current() {
+  const base::MutexLock lock(mutex_);
+  const Stamps now = stamps();
+  if (now == read_stamps_) return context_;
+  // Taken before the files are read, so that a change in between is seen the next time.
+  read_stamps_ = now;
+  base::Result<std::shared_ptr<SSL_CTX>> context = make_context(files_);
+  if (context) {
+    context_ = std::move(*context);
+  } else if (on_problem_) {
+    on_problem_(context.error().message + "; the last good certificate stays in use");
+  }
+  return context_;
+}
+
+}  // namespace snug::http

@@ -1,0 +1,119 @@
+// The cluster as repacking sees it: nodes with the intents of other pods counted as taken, the pods
+// that may be moved with their requests, and the cluster after a sequence of moves. Counts the work
+// of the search. Not thread-safe; serves one decision.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "snug/advice/repack.hpp"
+#include "snug/fit/fit.hpp"
+#include "snug/model/snapshot.hpp"
+
+namespace snug::advice {
+
+using Slot = std::uint32_t;  // of Snapshot::nodes
+
+/// A class of pods that are equal to fit() and to score().
+struct PodClass {
+  PodClass(const model::Holding& pod, model::GpuRequest asked);
+
+  std::string name_space;
+  model::PodRank rank;  // of the first pod in the class
+  model::GpuRequest request;
+  model::HostResources host;
+  fit::FitMemo fit_memo;
+};
+
+/// A pod that may be moved.
+struct MovablePod {
+  Slot from = 0;
+  model::HoldingPtr pod;
+  std::size_t pod_class = 0;
+  std::int64_t held_milli = 0;  // milli-GPU that it holds
+};
+
+class RepackCluster {
+ public:
+  /// The input outlives it.
+  explicit RepackCluster(const RepackInput& input);
+
+  [[nodiscard]] const plan::IncomingPod& incoming() const { return input_.incoming; }
+  [[nodiscard]] const model::Demand& demand() const { return *input_.snapshot.demand; }
+  [[nodiscard]] const model::NamespaceUsage& namespace_usage() const {
+    return input_.snapshot.namespace_usage;
+  }
+  /// All nodes, in the bytewise order of their names.
+  [[nodiscard]] const std::vector<Slot>& by_name() const { return by_name_; }
+  /// All nodes, those with the least free GPU capacity first.
+  [[nodiscard]] const std::vector<Slot>& fullest_first() const { return fullest_first_; }
+  /// Its position in by_name().
+  [[nodiscard]] std::size_t rank(Slot slot) const { return ranks_[slot]; }
+  /// The node, with the intents of other pods counted as taken.
+  [[nodiscard]] const model::NodeStatePtr& state(Slot slot) const { return states_[slot]; }
+  /// The pods that are nominated to the node; null: none.
+  [[nodiscard]] const model::Nominations* nominations(Slot slot) const;
+
+  /// The pods of the node that may be moved, in descending order of milli-GPU, then by uid.
+  [[nodiscard]] std::vector<MovablePod> movable_pods(Slot slot);
+  [[nodiscard]] PodClass& pod_class(std::size_t number) { return *classes_[number]; }
+  [[nodiscard]] std::size_t class_count() const { return classes_.size(); }
+  /// A claim for a pod of the kind, with the scoring profiles and sharing rules of the input's
+  /// claim.
+  [[nodiscard]] plan::IncomingPod as_incoming(const PodClass& kind) const;
+
+  /// Calls fit() and counts its work.
+  [[nodiscard]] model::ReasonCode counted_fit(const model::NodeState& node,
+                                              const fit::Tenant& tenant, fit::FitMemo& memo,
+                                              model::PlacementList& options);
+  /// Calls with_holdings() and counts its work.
+  [[nodiscard]] model::NodeStatePtr counted_with_holdings(const model::NodeState& node,
+                                                          std::vector<model::HoldingPtr> holdings);
+  /// The work so far, in the unit of kMostRepackWork.
+  [[nodiscard]] std::int64_t work() const { return work_; }
+  void count_work(std::int64_t units) { work_ += units; }
+
+ private:
+  [[nodiscard]] bool is_movable(const model::Holding& pod) const;
+  [[nodiscard]] std::size_t class_of(const model::Holding& pod);
+
+  const RepackInput& input_;
+  std::vector<model::NodeStatePtr> states_;  // by slot
+  std::vector<Slot> by_name_;
+  std::vector<Slot> fullest_first_;
+  std::vector<std::size_t> ranks_;  // by slot
+  std::vector<std::unique_ptr<PodClass>> classes_;
+  std::unordered_map<std::string, std::size_t> class_by_key_;
+  std::int64_t work_ = 0;
+};
+
+/// The cluster after some moves. Copies share the unchanged nodes.
+class ClusterAfterMoves {
+ public:
+  explicit ClusterAfterMoves(RepackCluster& cluster)
+      : cluster_(&cluster), namespace_usage_(cluster.namespace_usage()) {}
+
+  [[nodiscard]] const model::NodeStatePtr& state(Slot slot) const;
+  [[nodiscard]] const model::NamespaceUsage& namespace_usage() const { return namespace_usage_; }
+  /// Precondition: the pod is on the node.
+  void remove_pod(Slot slot, const model::Holding& pod);
+  void add_pod(Slot slot, const model::HoldingPtr& pod);
+  /// The nodes that the moves have changed, in their new state.
+  [[nodiscard]] const std::vector<std::pair<Slot, model::NodeStatePtr>>& changed() const {
+    return changed_;
+  }
+
+ private:
+  void set_holdings(Slot slot, std::vector<model::HoldingPtr> holdings);
+
+  RepackCluster* cluster_;
+  model::NamespaceUsage namespace_usage_;
+  std::vector<std::pair<Slot, model::NodeStatePtr>> changed_;
+};
+
+}  // namespace snug::advice

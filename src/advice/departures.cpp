@@ -1,0 +1,241 @@
+#include "advice/departures.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "snug/base/limits.hpp"
+#include "snug/plan/gpu_marks.hpp"
+#include "snug/plan/node_resources_fit.hpp"
+
+namespace snug::advice {
+namespace {
+
+std::vector<std::size_t> gpus_of(const model::NodeState& node, const model::Holding& pod) {
+  plan::GpuMarks marks;
+  plan::mark_gpus(node, pod, marks);
+  std::vector<std::size_t> gpus;
+  for (std::size_t gpu = 0; gpu < marks.size(); ++gpu) {
+    if (marks[gpu]) gpus.push_back(gpu);
+  }
+  return gpus;
+}
+
+bool intersect(const std::vector<std::size_t>& a, const std::vector<std::size_t>& b) {
+  return std::ranges::any_of(a,
+                             [&](std::size_t gpu) { return std::ranges::find(b, gpu) != b.end(); });
+}
+
+std::vector<std::size_t> united(const std::vector<std::size_t>& a,
+                                const std::vector<std::size_t>& b) {
+  std::vector<std::size_t> both;
+  std::ranges::set_union(a, b, std::back_inserter(both));
+  return both;
+}
+
+}  // namespace
+
+DepartureSearch::DepartureSearch(RepackCluster& cluster, Slot slot, const plan::FitQuery& query)
+    : cluster_(cluster),
+      node_(*cluster.state(slot)),
+      nominations_(cluster.nominations(slot)),
+      query_(query),
+      movable_pods_(cluster.movable_pods(slot)) {
+  for (const model::HoldingPtr& pod : node_.holdings) {
+    const bool moves = std::ranges::any_of(
+        movable_pods_, [&](const MovablePod& movable) { return movable.pod.get() == pod.get(); });
+    if (!moves && !pod->is_cpu_only()) staying_pods_.push_back(pod);
+  }
+  for (std::size_t i = 0; i < movable_pods_.size(); ++i) {
+    gpus_.push_back(gpus_of(node_, *movable_pods_[i].pod));
+    std::optional<std::size_t>& twin = earlier_twin_.emplace_back();
+    for (std::size_t before = i; before-- > 0 && !twin;) {
+      const bool alike = movable_pods_[before].pod_class == movable_pods_[i].pod_class &&
+                         gpus_[before] == gpus_[i] &&
+                         movable_pods_[before].pod->reservation.containers ==
+                             movable_pods_[i].pod->reservation.containers;
+      if (alike) twin = before;
+    }
+  }
+}
+
+std::vector<MovablePod> DepartureSearch::pods_in(const DepartureSet& set) const {
+  std::vector<MovablePod> some;
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    if (set[i]) some.push_back(movable_pods_[i]);
+  }
+  return some;
+}
+
+model::ReasonCode DepartureSearch::reason_without_all() { return reason_without(all()); }
+
+bool DepartureSearch::host_fits_without_all() const { return host_fits(all()); }
+
+/// Namespace usage stays as it is now: a pod that moves holds the same amount on another node.
+model::ReasonCode DepartureSearch::reason_without(const DepartureSet& departed) {
+  std::vector<model::HoldingPtr> left = staying_pods_;
+  for (std::size_t i = 0; i < departed.size(); ++i) {
+    if (!departed[i]) left.push_back(movable_pods_[i].pod);
+  }
+  const model::NodeStatePtr state = cluster_.counted_with_holdings(node_, std::move(left));
+  if (nominations_ != nullptr) {
+    const std::int64_t before = query_.memo.work();
+    const plan::NodeChoice choice =
+        plan::choose_placement_with(query_.memo, *state, query_.incoming,
+                                    {.namespace_usage = cluster_.namespace_usage(),
+                                     .nominations = nominations_,
+                                     .demand = cluster_.demand()});
+    cluster_.count_work(query_.memo.work() - before);
+    return choice.reason;
+  }
+  model::PlacementList options;
+  return cluster_.counted_fit(*state, query_.tenant, query_.memo, options);
+}
+
+bool DepartureSearch::host_fits(const DepartureSet& departed) const {
+  model::HostResources used = node_.host_used;
+  std::int64_t pods = node_.pod_count;
+  for (std::size_t i = 0; i < departed.size(); ++i) {
+    if (!departed[i]) continue;
+    used.cpu_milli -= movable_pods_[i].pod->host.cpu_milli;
+    used.memory_bytes -= movable_pods_[i].pod->host.memory_bytes;
+    --pods;
+  }
+  return plan::node_resources_fit(node_.inventory->host, used, pods, query_.incoming.host);
+}
+
+bool DepartureSearch::fits(const DepartureSet& departed) {
+  const auto [found, is_new] = fits_without_.try_emplace(departed, false);
+  if (is_new)
+    found->second = host_fits(departed) && reason_without(departed) == model::ReasonCode::kNone;
+  return found->second;
+}
+
+/// A cheap necessary condition: if the departure of all pods on these GPUs is not sufficient, no
+/// subset is.
+bool DepartureSearch::fits_without_all_on(const Gpus& gpus) {
+  DepartureSet departed(movable_pods_.size());
+  for (std::size_t i = 0; i < departed.size(); ++i) departed[i] = intersect(gpus_[i], gpus);
+  return fits(departed);
+}
+
+/// Breaks the symmetry of identical pods, of which the first ones leave: true if the set contains
+/// `mover` without the identical pod before it. Such a set is equivalent to one that is tried.
+bool DepartureSearch::is_redundant_twin(std::size_t mover, const DepartureSet& set) const {
+  const std::optional<std::size_t> twin = earlier_twin_[mover];
+  return twin && !set[*twin];
+}
+
+/// A cheap necessary condition: `pods` pods free at most the GPUs that they use, so the request
+/// minus that number of GPUs must fit now.
+bool DepartureSearch::could_suffice(std::int64_t pods) {
+  const model::GpuRequest& request = query_.incoming.request;
+  if (request.containers.size() > 1 || request.is_kubelet_assigned()) return true;
+  std::size_t widest = 0;
+  for (const Gpus& gpus : gpus_) widest = std::max(widest, gpus.size());
+  model::GpuRequest others = request;
+  std::int64_t& count = others.containers.front().count;
+  count -= pods * static_cast<std::int64_t>(widest);
+  if (count <= 0) return true;
+  fit::FitMemo memo(others);
+  model::PlacementList options;
+  fit::Tenant tenant = query_.tenant;
+  tenant.cap_remaining = fit::kNoCap;
+  return cluster_.counted_fit(node_, tenant, memo, options) == model::ReasonCode::kNone;
+}
+
+std::vector<DepartureSet> DepartureSearch::singles() {
+  std::vector<DepartureSet> found;
+  sufficient_alone_.assign(movable_pods_.size(), false);
+  if (!could_suffice(1)) return found;
+  for (std::size_t i = 0; i < movable_pods_.size(); ++i) {
+    if (const std::optional<std::size_t> twin = earlier_twin_[i]) {
+      sufficient_alone_[i] = sufficient_alone_[*twin];
+      continue;
+    }
+    DepartureSet departed(movable_pods_.size());
+    departed[i] = true;
+    if (!fits_without_all_on(gpus_[i]) || !fits(departed)) continue;
+    sufficient_alone_[i] = true;
+    found.push_back(std::move(departed));
+  }
+  return found;
+}
+
+std::vector<DepartureSet> DepartureSearch::pairs() {
+  std::vector<DepartureSet> found;
+  if (movable_pods_.size() > base::kMaxPodsForPairs || !could_suffice(2)) return found;
+  for (std::size_t i = 0; i < movable_pods_.size(); ++i) {
+    for (std::size_t j = i + 1; j < movable_pods_.size(); ++j) {
+      if (sufficient_alone_[i] || sufficient_alone_[j]) continue;
+      DepartureSet departed(movable_pods_.size());
+      departed[i] = departed[j] = true;
+      if (is_redundant_twin(i, departed) || is_redundant_twin(j, departed)) continue;
+      if (fits_without_all_on(united(gpus_[i], gpus_[j])) && fits(departed)) {
+        found.push_back(std::move(departed));
+      }
+    }
+  }
+  return found;
+}
+
+/// The GPUs with movers, one group for each, in descending order of pods, then of milli-GPU.
+std::vector<DepartureSearch::Gpus> DepartureSearch::gpus_by_crowding() const {
+  std::map<std::size_t, std::pair<std::int64_t, std::int64_t>> crowds;  // pods and milli, negative
+  for (std::size_t i = 0; i < movable_pods_.size(); ++i) {
+    for (const std::size_t gpu : gpus_[i]) {
+      --crowds[gpu].first;
+      crowds[gpu].second -= movable_pods_[i].held_milli;
+    }
+  }
+  std::vector<std::pair<std::pair<std::int64_t, std::int64_t>, std::size_t>> sorted;
+  sorted.reserve(crowds.size());
+  for (const auto& [gpu, crowd] : crowds) sorted.emplace_back(crowd, gpu);
+  std::ranges::sort(sorted);
+  std::vector<Gpus> groups;
+  groups.reserve(sorted.size());
+  for (const auto& [crowd, gpu] : sorted) groups.push_back({gpu});
+  return groups;
+}
+
+/// Removes from `gone` the pods that can stay: first all pods of a GPU at once, then single pods.
+DepartureSet DepartureSearch::after_reprieve(DepartureSet departed, const std::vector<Gpus>& groups,
+                                             bool large_first) {
+  const auto keep = [&](DepartureSet kept) {
+    if (fits(kept)) departed = std::move(kept);
+  };
+  for (const Gpus& gpus : groups) {
+    DepartureSet kept = departed;
+    for (std::size_t i = 0; i < kept.size(); ++i)
+      kept[i] = departed[i] && !intersect(gpus_[i], gpus);
+    keep(std::move(kept));
+  }
+  for (std::size_t n = 0; n < movable_pods_.size(); ++n) {
+    const std::size_t i = large_first ? n : movable_pods_.size() - 1 - n;
+    if (!departed[i]) continue;
+    DepartureSet kept = departed;
+    kept[i] = false;
+    keep(std::move(kept));
+  }
+  return departed;
+}
+
+std::vector<DepartureSet> DepartureSearch::larger_sets(const DepartureSet& preferred) {
+  std::vector<DepartureSet> found;
+  const DepartureSet departed = fits(preferred) ? preferred : all();
+  if (!fits(departed)) return found;
+  const std::vector<Gpus> crowded_first = gpus_by_crowding();
+  for (std::size_t last = 0; last < crowded_first.size(); ++last) {
+    std::vector<Gpus> order = crowded_first;
+    std::rotate(order.begin() + static_cast<std::ptrdiff_t>(last),
+                order.begin() + static_cast<std::ptrdiff_t>(last) + 1, order.end());
+    for (const bool large_first : {false, true})
+      found.push_back(after_reprieve(departed, order, large_first));
+  }
+  std::ranges::sort(found);
+  const auto twice = std::ranges::unique(found);
+  found.erase(twice.begin(), twice.end());
+  return found;
+}
+
+}  // namespace snug::advice

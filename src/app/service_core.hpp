@@ -1,0 +1,49 @@
+// Constructs ledger, reconciler and services and connects them, for all modes. The API server, the
+// metrics, the log and the clock are passed in.
+#pragma once
+
+#include "snug/leader/election.hpp"
+#include "snug/service/admin_service.hpp"
+#include "snug/service/extender_service.hpp"
+#include "snug/service/reconciler.hpp"
+#include "snug/service/write_fence.hpp"
+
+namespace snug::app {
+
+/// All outlive the core.
+struct CorePorts {
+  const service::PolicyStore& policy;
+  service::ApiPort& api;
+  service::Metrics& metrics;
+  service::Log& log;
+  const base::Clock& clock;
+  service::PodCreator* pod_creator = nullptr;  // of the embedded mode
+};
+
+class ServiceCore {
+ public:
+  ServiceCore(const CorePorts& ports, const service::ServiceOptions& options)
+      : ledger(ports.clock, options.limits),
+        pending(options.limits),
+        demand(ledger),
+        readiness(ports.clock, options.limits),
+        fence(ports.clock, leader::unanswered_window(options.api_timeout, options.limits)),
+        reconciler(
+            {ledger, pending, demand, readiness, ports.api, ports.metrics, ports.log, ports.clock},
+            options.limits),
+        service({ledger, pending, readiness, fence, ports.policy, ports.api, ports.metrics,
+                 ports.log, ports.clock, ports.pod_creator},
+                options),
+        admin({ledger, pending, readiness, ports.policy}) {}
+
+  ledger::Ledger ledger;
+  service::PendingPods pending;
+  ledger::DemandTracker demand;
+  service::Readiness readiness;
+  service::WriteFence fence;
+  service::Reconciler reconciler;
+  service::ExtenderService service;
+  service::AdminService admin;
+};
+
+}  // namespace snug::app

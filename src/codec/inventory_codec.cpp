@@ -1,0 +1,121 @@
+#include "snug/codec/inventory_codec.hpp"
+
+#include <algorithm>
+
+#include "codec/inventory_sources.hpp"
+#include "codec/mig_labels.hpp"
+#include "snug/base/text.hpp"
+#include "snug/request/pod_request_parser.hpp"
+#include "snug/request/quantity.hpp"
+
+namespace snug::codec {
+namespace {
+
+void read_pool(const model::NodeFacts& node, model::NodeInventory& inventory) {
+  const auto label = node.labels.find("snug.dev/pool");
+  if (label == node.labels.end()) return;
+  if (const std::optional<model::Pool> pool = model::kPoolNames.find(label->second)) {
+    inventory.pool = *pool;
+    return;
+  }
+  close_to_all_gpu_pods(inventory, model::ReasonCode::kBadInventory,
+                        "the label snug.dev/pool is " + base::in_quotes(label->second) +
+                            "; allowed are shares, whole and auto");
+}
+
+}  // namespace
+
+std::string model_name_rule() {
+  return "1 to " + std::to_string(base::kMaxModelBytes) + " printable ASCII characters";
+}
+
+void close_to_all_gpu_pods(model::NodeInventory& inventory, model::ReasonCode reason,
+                           std::string because) {
+  if (inventory.closed_to_all != model::ReasonCode::kNone) return;
+  inventory.closed_to_all = reason;
+  inventory.closed_message = std::move(because);
+}
+
+void close_to_annotated_pods(model::NodeInventory& inventory, model::ReasonCode reason,
+                             std::string because) {
+  if (inventory.closed_to_annotated != model::ReasonCode::kNone) return;
+  inventory.closed_to_annotated = reason;
+  if (inventory.closed_message.empty()) inventory.closed_message = std::move(because);
+}
+
+std::string_view value_or_empty(const model::StringMap& map, std::string_view key) {
+  const auto found = map.find(key);
+  return found == map.end() ? std::string_view{} : std::string_view{found->second};
+}
+
+base::Result<std::int64_t> read_label_number(const model::NodeFacts& node, std::string_view key,
+                                             IntegerRange range) {
+  const std::string_view text = value_or_empty(node.labels, key);
+  const auto number = base::parse_integer(text);
+  if (number && *number >= range.smallest && *number <= range.largest) return *number;
+  const std::string stands = node.labels.contains(key) ? base::in_quotes(text) : "missing";
+  return base::fail(base::ErrorCode::kInvalid,
+                    "the label " + base::printable_excerpt(key) + " is " + stands +
+                        "; it must be an integer from " + std::to_string(range.smallest) + " to " +
+                        std::to_string(range.largest));
+}
+
+base::Result<std::int64_t> read_units(std::string_view resource, std::string_view text) {
+  if (const std::optional<std::int64_t> units = request::parse_unit_count(text)) return *units;
+  return base::fail(base::ErrorCode::kInvalid,
+                    "the node's status gives " + base::printable_excerpt(resource) + " as " +
+                        base::in_quotes(text) + "; it must be a whole number");
+}
+
+void read_kubelet_units(const model::NodeFacts& node, model::NodeInventory& inventory) {
+  for (const model::StringMap* units : {&node.allocatable, &node.capacity}) {
+    for (const auto& [resource, text] : *units) {
+      if (!request::is_kubelet_gpu_resource(resource)) continue;
+      const auto count = read_units(resource, text);
+      if (!count)
+        close_to_all_gpu_pods(inventory, model::ReasonCode::kBadInventory, count.error().message);
+      inventory.kubelet_allocatable.emplace(resource,
+                                            count.value_or(0));  // allocatable is read first
+      std::int64_t& most = inventory.kubelet_capacity[resource];
+      most = std::max(most, count.value_or(0));
+    }
+  }
+  if (!inventory.kubelet_allocatable.empty() || inventory.gpus.empty()) return;
+  const auto takes_units = [](const model::GpuInfo& gpu) { return !gpu.mig_enabled; };
+  inventory.kubelet_capacity.emplace(model::kGpuResource,
+                                     std::ranges::count_if(inventory.gpus, takes_units));
+  inventory.kubelet_allocatable.emplace(
+      model::kGpuResource, std::ranges::count_if(inventory.gpus, [&](const model::GpuInfo& g) {
+        return g.healthy && takes_units(g);
+      }));
+}
+
+model::NodeInventory read_inventory(const model::NodeFacts& node, const base::Limits& limits) {
+  model::NodeInventory inventory;
+  inventory.name = node.name;
+  inventory.host = node.host;
+  const auto enforced = node.labels.find("snug.dev/enforced");
+  inventory.enforces_shares = enforced != node.labels.end() && enforced->second == "true";
+  read_pool(node, inventory);
+  close_while_reconfiguring(node, inventory);
+  // Before a GPU's illness can close it, which ends sooner.
+  if (advertises_replicas(node)) close_if_replicated(node, inventory);
+  if (node.annotations.contains("snug.dev/inventory")) {
+    read_inventory_annotation(node, limits, inventory);
+  } else if (has_gfd_labels(node)) {
+    read_gfd_labels(node, limits, inventory);
+  } else {
+    const bool offers = node.capacity.contains(model::kGpuResource);
+    close_to_all_gpu_pods(inventory, model::ReasonCode::kNoGpu,
+                          offers ? "the node offers nvidia.com/gpu, but has neither the annotation "
+                                   "snug.dev/inventory nor the labels of GPU Feature Discovery"
+                                 : "");
+  }
+  read_kubelet_units(node, inventory);
+  read_replicas(node, inventory);
+  read_plugin_slices(node, inventory);
+  read_expected_profiles(node, inventory);
+  return inventory;
+}
+
+}  // namespace snug::codec

@@ -1,0 +1,66 @@
+// The quantities of cpu and memory in a list of resources (`requests`, `limits`, `overhead`,
+// `allocatable`), in either wire. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "codec/kube_walk_errors.hpp"
+#include "snug/model/host_resources.hpp"
+#include "snug/model/node_inventory.hpp"
+
+namespace snug::codec {
+
+inline bool is_nvidia_key(std::string_view key) { return key.starts_with("nvidia.com/"); }
+inline bool is_relevant_resource(std::string_view name) {
+  return is_nvidia_key(name) || name == "cpu" || name == "memory";
+}
+
+/// The amounts of one list.
+struct HostRequests {
+  std::optional<std::int64_t> cpu_milli;
+  std::optional<std::int64_t> memory_bytes;
+  bool has_others = false;  // resources besides these two and nvidia.com/*
+
+  [[nodiscard]] model::HostResources resources() const {
+    return {.cpu_milli = cpu_milli.value_or(0), .memory_bytes = memory_bytes.value_or(0)};
+  }
+};
+
+/// Removes cpu and memory from the list and returns them. An invalid quantity is an error at its
+/// place.
+[[nodiscard]] HostRequests take_host_requests(WalkErrors& walk, const FieldPath& list,
+                                              model::StringMap& resources);
+
+/// The same for a node's allocatable, with its pods.
+[[nodiscard]] model::HostAllocatable take_allocatable(WalkErrors& walk, const FieldPath& list,
+                                                      model::StringMap& resources);
+
+/// Adds the list's nvidia.com/* entries to `gpu_resources`, which is empty before.
+template <typename Walk>
+HostRequests read_host_requests(Walk& walk, const typename Walk::Field& list,
+                                const FieldPath& parent, model::StringMap& gpu_resources) {
+  bool others = false;
+  walk.map(list, parent, {.keep = is_relevant_resource, .quantities = true, .others = &others},
+           gpu_resources);
+  HostRequests amounts = take_host_requests(walk, FieldPath{&parent, list.key}, gpu_resources);
+  amounts.has_others = others;
+  return amounts;
+}
+
+template <typename Walk>
+HostRequests read_host_requests(Walk& walk, const typename Walk::Field& list,
+                                const FieldPath& parent) {
+  model::StringMap resources;
+  return read_host_requests(walk, list, parent, resources);
+}
+
+/// Absent requests default to the limits, as the API server does it.
+inline void default_requests_to(HostRequests& requests, const HostRequests& limits) {
+  if (!requests.cpu_milli) requests.cpu_milli = limits.cpu_milli;
+  if (!requests.memory_bytes) requests.memory_bytes = limits.memory_bytes;
+  requests.has_others = requests.has_others || limits.has_others;
+}
+
+}  // namespace snug::codec

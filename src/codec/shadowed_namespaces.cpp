@@ -1,0 +1,60 @@
+#include "codec/shadowed_namespaces.hpp"
+
+#include <algorithm>
+
+#include "snug/base/text.hpp"
+#include "snug/model/model_patterns.hpp"
+
+namespace snug::codec {
+namespace {
+
+/// Up to this many patterns, each pair is compared: tens of thousands would take seconds. Beyond it
+/// only identical texts are found.
+constexpr std::size_t kMaxWildcardPatterns = 256;
+
+bool has_wildcard(std::string_view pattern) { return pattern.find_first_of("*?") != pattern.npos; }
+
+/// Whether `general` surely matches all that `pattern` does. A star in the pattern stands for any
+/// text, which a `?` is not.
+bool covers(std::string_view general, std::string_view pattern) {
+  const bool star_for_one = general.find('?') != general.npos && pattern.find('*') != pattern.npos;
+  return !star_for_one && model::glob_matches(general, pattern);
+}
+
+}  // namespace
+
+const ShadowedNamespaces::ShadowingRow* ShadowedNamespaces::shadowing_row_of(
+    std::string_view pattern) const {
+  if (const auto same = by_pattern_.find(pattern); same != by_pattern_.end()) return &same->second;
+  const auto found = std::ranges::find_if(
+      wildcards_, [&](const ShadowingRow& taker) { return covers(taker.first, pattern); });
+  return found == wildcards_.end() ? nullptr : &*found;
+}
+
+base::Result<void> ShadowedNamespaces::check_row(const YamlNode& row) const {
+  const YamlNode* list = row.find("namespaces");
+  if (list == nullptr) return {};
+  for (const YamlNode& item : list->items) {
+    const ShadowingRow* taker = shadowing_row_of(item.text);
+    if (taker == nullptr) continue;
+    return yaml_.error_at(
+        item, base::in_quotes(item.text) + " never counts here, since the " +
+                  std::string(row_name_) + " in line " + std::to_string(taker->second) +
+                  " takes it first (" + base::in_quotes(taker->first) +
+                  "); each namespace takes the first " + std::string(row_name_) + " that names it");
+  }
+  return {};
+}
+
+void ShadowedNamespaces::add_row(const YamlNode& row) {
+  const YamlNode* list = row.find("namespaces");
+  if (list == nullptr) return;
+  for (const YamlNode& item : list->items) {
+    const ShadowingRow taker{item.text, static_cast<std::size_t>(row.line)};
+    by_pattern_.emplace(item.text, taker);
+    if (has_wildcard(item.text) && wildcards_.size() < kMaxWildcardPatterns)
+      wildcards_.push_back(taker);
+  }
+}
+
+}  // namespace snug::codec

@@ -1,0 +1,100 @@
+#include <algorithm>
+
+#include "config/option_table.hpp"
+#include "snug/codec/yaml.hpp"
+#include "snug/config/options.hpp"
+
+namespace snug::config {
+namespace {
+
+class ConfigReader {
+ public:
+  ConfigReader(std::string_view source, Options& options) : source_(source), options_(options) {}
+
+  base::Result<void> read(const codec::YamlNode& root) {
+    if (root.type != codec::YamlNode::Type::kMap) {
+      return problem(root, "a configuration file must be a map with the key version");
+    }
+    const codec::YamlNode* version = root.find("version");
+    if (version == nullptr) return problem(root, "the key version is missing; it must be 1");
+    if (version->type != codec::YamlNode::Type::kScalar || version->quoted ||
+        version->text != "1") {
+      return problem(*version, "version must be 1" + unquoted(*version));
+    }
+    for (const auto& [key, value] : root.entries) {
+      if (key.text == "version") continue;
+      const auto read = key.text == "limits" ? read_limits(value) : read_key(key, value);
+      if (!read) return read;
+    }
+    return {};
+  }
+
+ private:
+  /// What ends the sentence about a number or a boolean.
+  static std::string unquoted(const codec::YamlNode& value) {
+    return value.quoted ? ", without quotes" : "";
+  }
+
+  std::unexpected<base::Error> problem(const codec::YamlNode& at, const std::string& text) const {
+    return std::unexpected(codec::yaml_error(source_, at, text));
+  }
+
+  base::Result<void> read_key(const codec::YamlNode& key, const codec::YamlNode& value) {
+    const auto rows = option_rows();
+    const auto row = std::ranges::find(rows, key.text, &OptionRow::key);
+    if (row == rows.end()) {
+      std::string allowed = "version";
+      for (const OptionRow& each : rows) allowed += ", " + std::string(each.key);
+      return problem(key, "unknown key \"" + key.text + "\"; the keys are " + allowed + ", limits");
+    }
+    if (row->list_member == nullptr) return set(*row, value);
+    (options_.*row->list_member).clear();
+    if (value.type != codec::YamlNode::Type::kSequence) {
+      return problem(value,
+                     key.text + " must be a list, like [" + std::string(row->placeholder) + "]");
+    }
+    for (const codec::YamlNode& item : value.items) {
+      if (auto done = set(*row, item); !done) return done;
+    }
+    return {};
+  }
+
+  base::Result<void> set(const OptionRow& row, const codec::YamlNode& value) {
+    const std::string key(row.key);
+    if (value.type != codec::YamlNode::Type::kScalar) {
+      return problem(value, (row.list_member == nullptr ? "" : "each of ") + key +
+                                " must be one value: " + std::string(row.placeholder));
+    }
+    if (row.is_unquoted && value.quoted)
+      return problem(value, key + " " + row.parse(options_, "") + unquoted(value));
+    const std::string wrong = row.parse(options_, value.text);
+    if (wrong.empty()) return {};
+    return problem(value, key + " " + wrong);
+  }
+
+  base::Result<void> read_limits(const codec::YamlNode& limits) {
+    if (limits.type != codec::YamlNode::Type::kMap) {
+      return problem(limits, "limits must be a map of limits to integers");
+    }
+    for (const auto& [key, value] : limits.entries) {
+      const bool plain = value.type == codec::YamlNode::Type::kScalar && !value.quoted;
+      const std::string wrong =
+          set_limit(options_, key.text, plain ? std::string_view(value.text) : "");
+      if (!wrong.empty()) return problem(value, key.text + " " + wrong + unquoted(value));
+    }
+    return {};
+  }
+
+  std::string_view source_;
+  Options& options_;
+};
+
+}  // namespace
+
+base::Result<void> read_config(std::string_view yaml, std::string_view source, Options& options) {
+  const auto root = codec::parse_yaml(yaml, source, options.limits);
+  if (!root) return std::unexpected(root.error());
+  return ConfigReader(source, options).read(*root);
+}
+
+}  // namespace snug::config

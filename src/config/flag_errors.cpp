@@ -1,0 +1,125 @@
+#include "snug/config/flag_errors.hpp"
+
+#include <vector>
+
+#include "snug/base/text.hpp"
+
+namespace snug::config {
+namespace {
+
+using Options = std::vector<const CLI::Option*>;
+
+/// The first command on the way to the innermost one that was given words that it does not know,
+/// or the innermost.
+const CLI::App& blamed_command(const CLI::App& app) {
+  const CLI::App* at = &app;
+  for (auto named = at->get_subcommands(); at->remaining().empty() && !named.empty();
+       named = at->get_subcommands()) {
+    at = named.front();
+  }
+  return *at;
+}
+
+/// `allowed is check`, or empty where there are none.
+std::string allowed_commands_text(const CLI::App& app) {
+  std::string names;
+  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+  for (const CLI::App* each : commands) names += (names.empty() ? "" : ", ") + each->get_name();
+  return names.empty() ? "" : (commands.size() == 1 ? "allowed is " : "allowed are ") + names;
+}
+
+/// Flags in camelCase, like the keys of the configuration file, are refused with the right name.
+std::string about_unknown_flag(const CLI::App& command, const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  const std::string right = kebab_case(name);
+  const bool exists = right != name && command.get_option_no_throw(right) != nullptr;
+  return exists ? "the flag " + name + " is written " + right : "unknown flag " + word;
+}
+
+std::string extra_words_message(const CLI::App& command) {
+  const std::vector<std::string> words = command.remaining();
+  if (words.empty()) return "";
+  const std::string& word = words.front();
+  if (word.size() > 1 && word.starts_with('-')) return about_unknown_flag(command, word);
+  const std::string commands = allowed_commands_text(command);
+  if (commands.empty()) return base::in_quotes(word) + " is one word too many";
+  return "unknown command " + base::in_quotes(word) + "; " + commands;
+}
+
+std::string missing_words_message(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_required() && option->count() == 0) return option->get_name() + " is required";
+  }
+  if (!command.remaining().empty()) return extra_words_message(command);
+  const std::string commands = allowed_commands_text(command);
+  return commands.empty() ? "" : "a command is required; " + commands;
+}
+
+/// About an option that is repeated too often, or has no value.
+std::string wrong_count_message(const CLI::App& command, const std::string& said) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_multi_option_policy() != CLI::MultiOptionPolicy::Throw) continue;
+    if (option->count() > static_cast<std::size_t>(option->get_items_expected_max())) {
+      return option->get_name() + " was given " + std::to_string(option->count()) +
+             " times; allowed is once";
+    }
+  }
+  const CLI::Option* option = command.get_option_no_throw(said.substr(0, said.find(':')));
+  return option == nullptr ? "" : option->get_name() + " needs a value: " + option->get_type_name();
+}
+
+std::string dependency_message(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() == 0) continue;
+    for (const CLI::Option* other : option->get_needs()) {
+      if (other->count() > 0) continue;
+      return option->get_name() + " belongs to " + other->get_name() + ", which is missing";
+    }
+    for (const CLI::Option* other : option->get_excludes()) {
+      if (other->count() == 0) continue;
+      return option->get_name() + " and " + other->get_name() +
+             " were both given; allowed is one of them";
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string kebab_case(std::string_view camel_case) {
+  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  std::string kebab;
+  bool in_capitals = false;
+  for (const char c : camel_case) {
+    if (is_upper(c) && !in_capitals) kebab += '-';
+    in_capitals = is_upper(c);
+    kebab += in_capitals ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return kebab;
+}
+
+std::string flag_error_message(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = blamed_command(app);
+  const std::string said = error.what();
+  std::string sentence;
+  switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
+    case CLI::ExitCodes::ExtrasError:
+      sentence = extra_words_message(command);
+      break;
+    case CLI::ExitCodes::RequiredError:
+      sentence = missing_words_message(command);
+      break;
+    case CLI::ExitCodes::ArgumentMismatch:
+      sentence = wrong_count_message(command, said);
+      break;
+    case CLI::ExitCodes::RequiresError:
+    case CLI::ExitCodes::ExcludesError:
+      sentence = dependency_message(command);
+      break;
+    default:
+      break;
+  }
+  return sentence.empty() ? said : sentence;
+}
+
+}  // namespace snug::config

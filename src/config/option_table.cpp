@@ -1,0 +1,287 @@
+#include "config/option_table.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+
+#include "snug/leader/election.hpp"
+
+namespace snug::config {
+namespace {
+
+/// A decimal number without sign that fills the text.
+std::optional<std::int64_t> parse_number(std::string_view text) {
+  std::int64_t value = 0;
+  if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string set_address(HostPort& address, std::string_view value) {
+  constexpr const char* kAllowed = "must be HOST:PORT, like 127.0.0.1:8888 or [::1]:8888";
+  const auto colon = value.rfind(':');
+  if (colon == std::string_view::npos) return kAllowed;
+  std::string_view host = value.substr(0, colon);
+  const auto port = parse_number(value.substr(colon + 1));
+  if (!port || *port > 65'535) return kAllowed;
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+  } else if (host.find(':') != std::string_view::npos) {
+    return kAllowed;
+  }
+  if (host.empty()) return kAllowed;
+  address = {std::string(host), static_cast<int>(*port)};
+  return "";
+}
+
+std::string set_text(std::string& target, std::string_view value) {
+  if (value.empty()) return "must not be empty";
+  target = value;
+  return "";
+}
+
+template <typename T>
+struct EnumWord {
+  std::string_view text;
+  T value;
+};
+
+template <typename T, std::size_t N>
+std::string set_enum(T& target, std::string_view value, const std::array<EnumWord<T>, N>& words) {
+  std::string allowed;
+  for (const EnumWord<T>& word : words) {
+    if (word.text == value) {
+      target = word.value;
+      return "";
+    }
+    allowed += (allowed.empty() ? "" : ", ") + std::string(word.text);
+  }
+  return "must be one of " + allowed;
+}
+
+constexpr std::array<EnumWord<service::AnswerMode>, 4> kAnswers{
+    {{"winner", service::AnswerMode::kWinner},
+     {"all", service::AnswerMode::kAll},
+     {"advise", service::AnswerMode::kAdvise},
+     {"auto", service::AnswerMode::kAuto}}};
+
+std::string set_answer(Options& options, std::string_view value) {
+  return set_enum(options.answer, value, kAnswers);
+}
+
+std::string set_log_level(Options& options, std::string_view value) {
+  static constexpr std::array<EnumWord<service::LogLevel>, 4> kWords{
+      {{"debug", service::LogLevel::kDebug},
+       {"info", service::LogLevel::kInfo},
+       {"warn", service::LogLevel::kWarn},
+       {"error", service::LogLevel::kError}}};
+  return set_enum(options.log.level, value, kWords);
+}
+
+std::string set_log_format(Options& options, std::string_view value) {
+  static constexpr std::array<EnumWord<obs::LogFormat>, 2> kWords{
+      {{"text", obs::LogFormat::kText}, {"json", obs::LogFormat::kJson}}};
+  return set_enum(options.log.format, value, kWords);
+}
+
+std::string set_minor(Options& options, std::string_view value) {
+  const auto number = parse_number(value);
+  if (!number || *number < 28 || *number > 99) {
+    return "must be the minor version of Kubernetes, an integer from 28 to 99";
+  }
+  options.kubernetes_minor = static_cast<int>(*number);
+  return "";
+}
+
+std::string set_api_timeout(Options& options, std::string_view value) {
+  const bool milliseconds = value.ends_with("ms");
+  const std::string_view digits = value.substr(0, value.size() - (milliseconds ? 2 : 1));
+  const auto number = milliseconds || value.ends_with('s') ? parse_number(digits) : std::nullopt;
+  if (!number || *number < 1 || *number > (milliseconds ? 60'000 : 60)) {
+    return "must be a duration from 1ms to 60s, like 500ms or 2s";
+  }
+  options.api_timeout = std::chrono::milliseconds(milliseconds ? *number : *number * 1000);
+  return "";
+}
+
+std::string set_leader_elect(Options& options, std::string_view value) {
+  if (value != "true" && value != "false") return "must be true or false";
+  options.leader_elect = value == "true";
+  return "";
+}
+
+/// As Kubernetes allows for names: it becomes a part of a path.
+bool is_plain_name(std::string_view text) {
+  return !text.empty() && text.size() <= 253 &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.") == text.npos &&
+         text.front() != '-' && text.front() != '.' && text.back() != '-' && text.back() != '.';
+}
+
+template <leader::LeaseName Options::* member>
+std::string set_object(Options& options, std::string_view value) {
+  const auto slash = value.find('/');
+  const std::string_view name_space = value.substr(0, slash);
+  const std::string_view name = slash == value.npos ? "" : value.substr(slash + 1);
+  if (!is_plain_name(name_space) || !is_plain_name(name)) {
+    return "must be NAMESPACE/NAME of a Lease, like kube-system/kube-scheduler";
+  }
+  options.*member = {std::string(name_space), std::string(name)};
+  return "";
+}
+
+using Set = std::string (*)(Options&, std::string_view);
+
+template <HostPort Options::* member>
+std::string set_host_port(Options& options, std::string_view value) {
+  return set_address(options.*member, value);
+}
+
+template <std::string Options::* member>
+std::string set_file(Options& options, std::string_view value) {
+  return set_text(options.*member, value);
+}
+
+template <auto member>  // of Options or of ServiceOptions
+std::string append(Options& options, std::string_view value) {
+  return set_text((options.*member).emplace_back(), value);
+}
+
+constexpr bool kUnquoted = true;
+
+constexpr auto kRows = std::to_array<OptionRow>({
+    {"listen", "HOST:PORT", "where kube-scheduler calls filter, prioritize and bind",
+     set_host_port<&Options::listen>},
+    {"adminListen", "HOST:PORT", "where health, metrics and state are served",
+     set_host_port<&Options::admin_listen>},
+    {"policy", "FILE", "the policy file; default: the built-in policy", set_file<&Options::policy>},
+    {"answer", "winner|all|advise|auto", "how much Snug decides for kube-scheduler", set_answer},
+    {"kubeconfig", "FILE", "kubeconfig of the API server; default: in-cluster configuration",
+     set_file<&Options::kubeconfig>},
+    {"cluster", "FILE", "manifests of an in-memory API server, instead of a real one",
+     append<&Options::cluster>, &Options::cluster},
+    {"kubernetesMinor", "N", "the scheduler's minor version, 28 to 99", set_minor, nullptr,
+     kUnquoted},
+    {"schedulerNames", "NAME", "serve only pods of these schedulers; default: all",
+     append<&Options::scheduler_names>, &Options::scheduler_names},
+    {"apiTimeout", "DURATION", "time-out of a call to the API server; below a third of httpTimeout",
+     set_api_timeout},
+    {"tlsCert", "FILE", "certificate chain (PEM) of the extender port; default: plain HTTP",
+     set_file<&Options::tls_cert>},
+    {"tlsKey", "FILE", "the certificate's key (PEM)", set_file<&Options::tls_key>},
+    {"clientCA", "FILE", "callers must show a certificate of this CA (PEM)",
+     set_file<&Options::client_ca>},
+    {"leaderElect", "true|false", "decide only while this Snug holds the Lease (true)",
+     set_leader_elect, nullptr, kUnquoted},
+    {"lease", "NAMESPACE/NAME", "the one Lease of the cluster's Snugs (snug/snug-extender)",
+     set_object<&Options::lease>},
+    {"schedulerLease", "NAMESPACE/NAME",
+     "of the kube-scheduler that calls this Snug: the Snug on its host leads",
+     set_object<&Options::scheduler_lease>},
+    {"logLevel", "debug|info|warn|error", "lowest level that is logged", set_log_level},
+    {"logFormat", "text|json", "format of the log on standard error", set_log_format},
+});
+
+}  // namespace
+
+std::span<const OptionRow> option_rows() { return kRows; }
+
+std::string_view answer_mode_name(service::AnswerMode answer) {
+  return std::ranges::find(kAnswers, answer, &EnumWord<service::AnswerMode>::value)->text;
+}
+
+std::string set_limit(Options& options, std::string_view key, std::string_view value) {
+  const auto rows = base::limit_rows();
+  const auto row = std::ranges::find(rows, key, &base::LimitRow::key);
+  if (row == rows.end()) {
+    std::string allowed;
+    for (const base::LimitRow& each : rows) {
+      allowed += (allowed.empty() ? "" : ", ") + std::string(each.key);
+    }
+    return "is no limit; the limits are " + allowed;
+  }
+  const auto number = parse_number(value);
+  if (!number || *number < row->smallest || *number > row->largest) {
+    return "must be an integer from " + std::to_string(row->smallest) + " to " +
+           std::to_string(row->largest);
+  }
+  options.limits.*row->field = *number;
+  return "";
+}
+
+namespace {
+
+/// The Lease is a fence only where a leader's last binding is over before it can be taken.
+base::Result<void> check_durations(const Options& options) {
+  const base::Limits& limits = options.limits;
+  const std::int64_t window = leader::unanswered_window(options.api_timeout, limits).count();
+  const bool election = options.leader_elect && options.cluster.empty();
+  if (election && limits.renew_deadline_ms + window > limits.lease_duration_ms) {
+    return base::fail(
+        base::ErrorCode::kInvalid,
+        "leaseDurationMs (" + std::to_string(limits.lease_duration_ms) +
+            ") must be at least renewDeadlineMs + 2 * apiTimeout + " +
+            std::to_string(limits.clock_skew_ms) + " ms (" +
+            std::to_string(limits.renew_deadline_ms + window) +
+            "), so that a leader's last binding is over before another can lead; raise it, "
+            "or lower apiTimeout");
+  }
+  if (limits.watch_silence_s <= 2 * limits.watch_timeout_s) {
+    return base::fail(
+        base::ErrorCode::kInvalid,
+        "watchSilenceS must be above twice watchTimeoutS: a watch on which nothing happens "
+        "shows that it lives when it ends");
+  }
+  return {};
+}
+
+/// Settings of the election that would have no effect, or the wrong one.
+base::Result<void> check_election(const Options& options) {
+  if (options.scheduler_lease.name.empty()) return {};
+  if (!options.leader_elect) {
+    return base::fail(
+        base::ErrorCode::kInvalid,
+        "schedulerLease has no effect without leader election; remove it, or set leaderElect "
+        "to true");
+  }
+  if (options.scheduler_lease == options.lease) {
+    return base::fail(base::ErrorCode::kInvalid,
+                      "schedulerLease must be the Lease of the scheduler, like "
+                      "kube-system/kube-scheduler, and not Snug's own");
+  }
+  return {};
+}
+
+}  // namespace
+
+base::Result<void> check_consistency(const Options& options) {
+  if (!options.kubeconfig.empty() && !options.cluster.empty()) {
+    return base::fail(
+        base::ErrorCode::kInvalid,
+        "kubeconfig and cluster exclude each other: the objects come from an API server or "
+        "from files; give one of the two");
+  }
+  if (options.tls_cert.empty() != options.tls_key.empty()) {
+    return base::fail(base::ErrorCode::kInvalid,
+                      "tlsCert and tlsKey belong together; give both or neither");
+  }
+  if (!options.client_ca.empty() && options.tls_cert.empty()) {
+    return base::fail(base::ErrorCode::kInvalid,
+                      "clientCA needs tlsCert and tlsKey; give them or remove it");
+  }
+  if (base::Result<void> times = check_durations(options); !times) return times;
+  return check_election(options);
+}
+
+bool is_reachable_unauthenticated(const Options& options) {
+  const std::string& host = options.listen.host;
+  in_addr address{};
+  const bool four = inet_pton(AF_INET, host.c_str(), &address) == 1;
+  const bool loopback = host == "localhost" || host == "::1" || (four && host.starts_with("127."));
+  return !loopback && options.client_ca.empty();
+}
+
+}  // namespace snug::config

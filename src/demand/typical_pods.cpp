@@ -1,0 +1,82 @@
+#include "snug/demand/typical_pods.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <utility>
+
+#include "demand/slice_value.hpp"
+#include "snug/base/limits.hpp"
+#include "snug/demand/fitted.hpp"
+
+namespace snug::demand {
+
+namespace {
+
+/// FGD ignores the memory that pods ask of the node.
+std::vector<CountedShape> merge_ignoring_memory(const std::vector<CountedShape>& pods) {
+  std::map<PodShape, std::size_t> known;
+  std::vector<CountedShape> counted;
+  for (const auto& [shape, count] : pods) {
+    PodShape same = shape;
+    same.host_memory_mib = 0;
+    const auto [row, is_new] = known.try_emplace(same, counted.size());
+    if (is_new) counted.emplace_back(std::move(same), 0);
+    counted[row->second].second += count;
+  }
+  return counted;
+}
+
+/// Most frequent first; stable.
+void sort_by_count(std::vector<CountedShape>& pods) {
+  std::vector<std::pair<double, std::size_t>> order;
+  order.reserve(pods.size());
+  for (std::size_t i = 0; i < pods.size(); ++i) order.emplace_back(-pods[i].second, i);
+  std::ranges::sort(order);
+  std::vector<CountedShape> sorted;
+  sorted.reserve(pods.size());
+  for (const auto& [count, i] : order) sorted.push_back(std::move(pods[i]));
+  pods = std::move(sorted);
+}
+
+/// TypicalPod::profiles.
+std::vector<std::uint16_t> profiles_of(const PodShape& shape, const Supply& supply) {
+  std::vector<std::uint16_t> profiles;
+  const std::optional<mig::SliceRequirement> need = slice_requirement(shape);
+  if (!need || supply.mig_tables == nullptr) return profiles;
+  for (const model::MigTableRef& table : *supply.mig_tables) {
+    const auto profile = table ? mig::smallest_profile(*table, *need) : std::nullopt;
+    profiles.push_back(profile ? static_cast<std::uint16_t>(*profile + 1) : std::uint16_t{0});
+  }
+  return profiles;
+}
+
+}  // namespace
+
+std::vector<model::TypicalPod> typical_pods(std::vector<CountedShape> pods, const Supply& supply) {
+  pods = merge_ignoring_memory(pods);
+  sort_by_count(pods);
+  double all = 0;
+  for (const auto& [shape, count] : pods) all += count;
+  double covered = 0;
+  std::size_t kept = 0;
+  while (kept < pods.size() && kept < base::kMaxTypicalPods && covered < kTypicalPart * all) {
+    covered += pods[kept++].second;
+  }
+  std::vector<model::TypicalPod> typical;
+  for (std::size_t i = 0; i < kept; ++i) {
+    const auto& [shape, count] = pods[i];
+    typical.push_back(
+        {.cpu_milli = shape.host_cpu_milli,
+         .gpus = shape.gpus + shape.slice_count,
+         .gpu_milli = shape.slice_count > 0 ? base::kWholeGpu.value + 1
+                                            : shape.milli_per_gpu(supply.most_common_memory()),
+         .models = models_of(shape, supply),
+         .share = std::llround(count / covered * static_cast<double>(model::kFixedPointOne)),
+         .profiles = profiles_of(shape, supply)});
+  }
+  return typical;
+}
+
+}  // namespace snug::demand

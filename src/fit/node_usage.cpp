@@ -1,0 +1,365 @@
+#include "snug/fit/node_usage.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "fit/gpu_modes.hpp"
+#include "fit/plausible.hpp"
+#include "snug/fit/charge.hpp"
+#include "snug/fit/mig_free.hpp"
+#include "snug/fit/pod_charge.hpp"
+#include "snug/fit/tenant.hpp"
+
+namespace snug::fit {
+namespace {
+
+/// A shared GPU goes on in its mode while the operator still allows it, and takes no other until it
+/// is empty.
+model::GpuMode kept_sharing_mode(const model::GpuState& gpu) {
+  return allows(*gpu.info, gpu.mode) ? gpu.mode : model::GpuMode::kNone;
+}
+
+std::uint16_t first_of_model(const model::NodeInventory& inventory, const std::string& model) {
+  const auto first = std::find_if(inventory.gpus.begin(), inventory.gpus.end(),
+                                  [&](const model::GpuInfo& gpu) { return gpu.model == model; });
+  return static_cast<std::uint16_t>(first - inventory.gpus.begin());
+}
+
+model::ReasonCode gate_for_annotated(const model::NodeState& node) {
+  const model::NodeInventory& inventory = *node.inventory;
+  if (inventory.closed_to_all != model::ReasonCode::kNone) return inventory.closed_to_all;
+  if (inventory.pool == model::Pool::kWhole) return model::ReasonCode::kWrongPool;
+  if (inventory.closed_to_annotated != model::ReasonCode::kNone)
+    return inventory.closed_to_annotated;
+  if (inventory.gpus.empty()) return model::ReasonCode::kNoGpu;
+  if (node.kubelet_assigned_pods > 0) return model::ReasonCode::kOtherKind;
+  return node.unplaced_pods > 0 ? model::ReasonCode::kNodeClosed : model::ReasonCode::kNone;
+}
+
+model::ReasonCode gate_for_kubelet(const model::NodeState& node) {
+  const model::NodeInventory& inventory = *node.inventory;
+  if (inventory.closed_to_all != model::ReasonCode::kNone) return inventory.closed_to_all;
+  if (inventory.pool == model::Pool::kShares) return model::ReasonCode::kWrongPool;
+  return node.snug_assigned_pods + node.unplaced_pods > 0 ? model::ReasonCode::kOtherKind
+                                                          : model::ReasonCode::kNone;
+}
+
+bool outranked_by_over_commit(model::GpuClosure closure) {
+  return closure == model::GpuClosure::kOpen || closure == model::GpuClosure::kUnhealthy ||
+         closure == model::GpuClosure::kSuspect;
+}
+
+model::NodeConflict conflict_of(const model::NodeState& node) {
+  if (node.snug_assigned_pods > 0 && node.kubelet_assigned_pods > 0)
+    return model::NodeConflict::kMixedAssigners;
+  const auto& units = node.inventory->kubelet_capacity;
+  const bool over = std::ranges::any_of(node.kubelet_used, [&](const auto& used) {
+    const auto found = units.find(used.first);
+    return used.second > (found == units.end() ? 0 : found->second);
+  });
+  return over ? model::NodeConflict::kUnitsOverCommitted : model::NodeConflict::kNone;
+}
+
+/// `info` of a vanished GPU is set at the end, since `vanished` may still grow.
+class NodeStateBuilder {
+ public:
+  explicit NodeStateBuilder(model::NodeState& node) : node_(node) {
+    const model::NodeInventory& inventory = *node.inventory;
+    node.gpus.reserve(inventory.gpus.size());
+    for (const model::GpuInfo& gpu : inventory.gpus) {
+      node.gpus.push_back(
+          {.info = &gpu,
+           .memory = gpu.memory,
+           .sharing_mode = opened_as(gpu),
+           .allows_whole = allows(gpu, model::GpuMode::kWhole),
+           .allows_both_sharing_modes =
+               allows(gpu, model::GpuMode::kTimeSlicing) && allows(gpu, model::GpuMode::kMps),
+           .closure = gpu.healthy ? model::GpuClosure::kOpen : model::GpuClosure::kUnhealthy,
+           .model_group = first_of_model(inventory, gpu.model)});
+    }
+    rounded_.resize(node.gpus.size());
+  }
+
+  void add(const model::Holding& holding) {
+    bool devices = false;
+    const std::vector<model::ReservedContainer>& containers = holding.reservation.containers;
+    for (std::size_t c = 0; c < containers.size(); ++c) {
+      const model::ReservedContainer& container = containers[c];
+      const std::optional<model::ContainerRequest>* known =
+          c < holding.container_requests.size() ? &holding.container_requests[c] : nullptr;
+      const model::ContainerRequest* asked =
+          known != nullptr && known->has_value() ? &**known : nullptr;
+      if (const auto* units = std::get_if<model::KubeletUnits>(&container.assigned)) {
+        node_.kubelet_used[units->resource] += units->count;
+        kubelet_ = true;
+        continue;
+      }
+      for (const model::ReservedDevice& device :
+           std::get<std::vector<model::ReservedDevice>>(container.assigned)) {
+        const Taken taken =
+            take(device, {.request = asked, .type = holding.container_type(c)}, holding.suspect);
+        touched_.push_back(taken.gpu);
+        if (containers.size() == 1) {
+          count(node_.gpus[taken.gpu], taken.cost);
+        } else {
+          by_gpu_[taken.gpu].add(holding.container_type(c), c, taken.cost);
+        }
+        devices = true;
+      }
+    }
+    for (const auto& [gpu, charge] : by_gpu_) count(node_.gpus[gpu], charge.total());
+    by_gpu_.clear();
+    own_slices_.clear();
+    spread_over_gpus(holding.host);
+    node_.host_used += holding.host;
+    ++node_.pod_count;
+    node_.snug_assigned_pods += devices ? 1 : 0;
+    node_.kubelet_assigned_pods += std::exchange(kubelet_, false) ? 1 : 0;
+    node_.unplaced_pods += holding.unplaced ? 1 : 0;
+  }
+
+  void finish() {
+    for (std::size_t i = 0; i < node_.vanished.size(); ++i) {
+      node_.gpus[node_.inventory->gpus.size() + i].info = &node_.vanished[i];
+    }
+    for (const auto& [resource, units] : node_.kubelet_used) {
+      node_.kubelet_milli += units * unit_compute(*node_.inventory, resource).value;
+    }
+    node_.annotated_refusal = gate_for_annotated(node_);
+    node_.kubelet_refusal = gate_for_kubelet(node_);
+    node_.conflict = conflict_of(node_);
+    for (std::size_t i = 0; i < node_.gpus.size(); ++i) {
+      model::GpuState& gpu = node_.gpus[i];
+      if (shares(gpu.mode)) gpu.sharing_mode = kept_sharing_mode(gpu);
+      if (is_over_committed(i)) over_commit(gpu);
+      const bool no_table = gpu.info->mig_enabled && !gpu.info->mig_table;
+      if (gpu.closure == model::GpuClosure::kOpen && no_table)
+        gpu.closure = model::GpuClosure::kNoMigTable;
+      if (gpu.closure != model::GpuClosure::kOpen || gpu.memory.value <= 0) continue;
+      set_free(gpu);
+      node_.free_milli_sum += gpu.free_milli_sum;
+      node_.free_milli += gpu.free_milli;
+    }
+    node_.free_milli = std::max<std::int64_t>(0, node_.free_milli - node_.kubelet_milli);
+  }
+
+ private:
+  struct Taken {
+    std::size_t gpu = 0;
+    Charge cost;
+  };
+  struct Holder {
+    const model::ContainerRequest* request = nullptr;  // null: not known
+    model::ContainerType type = model::ContainerType::kApp;
+  };
+  struct OwnSlice {
+    std::size_t gpu = 0;
+    model::MigPlacement slice;
+    model::ContainerType type = model::ContainerType::kApp;
+  };
+
+  /// The holding's part in the crowd of each GPU that it has.
+  void spread_over_gpus(const model::HostResources& host) {
+    std::ranges::sort(touched_);
+    const auto twice = std::ranges::unique(touched_);
+    touched_.erase(twice.begin(), twice.end());
+    const auto gpus = static_cast<std::int64_t>(touched_.size());
+    for (const std::size_t position : touched_) {
+      model::GpuState& gpu = node_.gpus[position];
+      gpu.pod_milli += static_cast<std::int32_t>(model::kPodMilli / gpus);
+      gpu.host_requested += {host.cpu_milli / gpus, host.memory_bytes / gpus};
+    }
+    touched_.clear();
+  }
+
+  /// False for a GPU with slices: take_slice() sees whether two of them overlap. What rounding
+  /// explains is less than 1 MiB for each share by fraction.
+  [[nodiscard]] bool is_over_committed(std::size_t position) const {
+    const model::GpuState& gpu = node_.gpus[position];
+    if (serves_slices(*gpu.info)) return false;
+    const std::int64_t over = (gpu.used_memory - gpu.memory).value;
+    return over > std::max<std::int64_t>(0, rounded_[position] - 1) ||
+           gpu.used_compute > base::kWholeGpu;
+  }
+
+  static void over_commit(model::GpuState& gpu) {
+    if (outranked_by_over_commit(gpu.closure)) gpu.closure = model::GpuClosure::kOverCommitted;
+  }
+
+  /// In MIG mode there is none for slices of an unknown table.
+  void set_free(model::GpuState& gpu) const {
+    if (gpu.info->mig_enabled && !serves_slices(*gpu.info)) return;
+    if (serves_slices(*gpu.info)) {
+      const MigFree free = mig_free(*node_.inventory, gpu);
+      gpu.free_milli = mig::axis_thousandths(*free.table, free.idle());
+      gpu.free_milli_sum = 2 * gpu.free_milli;
+      return;
+    }
+    const Charge left{.memory = std::max(base::MebiBytes{0}, gpu.free_memory()),
+                      .compute = gpu.free_compute()};
+    gpu.free_milli_sum = left.milli_sum(gpu.memory);
+    gpu.free_milli = free_milli_after(gpu, {});
+  }
+
+  static void count(model::GpuState& gpu, const Charge& cost) {
+    gpu.used_memory += cost.memory;
+    gpu.used_compute += cost.compute;
+  }
+
+  Taken take(const model::ReservedDevice& device, const Holder& holder, bool suspect) {
+    const std::size_t position = find(device);
+    model::GpuState& gpu = node_.gpus[position];
+    const bool conflict = gpu.mode != model::GpuMode::kNone && gpu.mode != device.mode;
+    if (gpu.mode == model::GpuMode::kNone) gpu.mode = device.mode;
+    CountedDevice counted = count_device(device, holder.request, gpu);
+    if (counted.rounded) ++rounded_[position];
+    if (gpu.closure != model::GpuClosure::kVanished) {
+      if (serves_slices(*gpu.info)) {
+        if (device.slice) {
+          take_slice(position, *device.slice, holder, counted);
+        } else {
+          counted.suspect = true;
+        }
+      } else if (gpu.info->mig_enabled && device.slice) {
+        take_unknown(position, *device.slice, holder.type);
+      }
+    }
+    if (gpu.closure == model::GpuClosure::kOpen) {
+      if (suspect || counted.suspect) gpu.closure = model::GpuClosure::kSuspect;
+      if (conflict) gpu.closure = model::GpuClosure::kModeConflict;
+    }
+    return {position, counted.cost};
+  }
+
+  /// `counted` becomes suspect if this is no slice of the card, or none that serves what was asked.
+  void take_slice(std::size_t position, const model::Slice& slice, const Holder& holder,
+                  CountedDevice& counted) {
+    model::GpuState& gpu = node_.gpus[position];
+    const model::MigTable& table = *gpu.info->mig_table;
+    const std::optional<model::MigPlacement> placement = model::find_placement(table, slice);
+    if (!placement) {
+      const bool on_axis = slice.start + slice.size <= table.memory_slices;
+      const model::AxisMask range = on_axis ? model::axis_range(slice.start, slice.size)
+                                            : model::axis_range(0, table.memory_slices);
+      if ((gpu.mig.taken_slices & range) != 0) over_commit(gpu);
+      gpu.mig.taken_slices |= range;
+      counted.suspect = true;
+      return;
+    }
+    const CountedDevice as_slice =
+        count_slice(table, placement->profile, holder.request, counted.cost);
+    counted.cost = as_slice.cost;
+    counted.suspect = counted.suspect || as_slice.suspect;
+    if (!take_own({position, *placement, holder.type})) return;
+    if (!mig::slice_fits(table, gpu.mig, *placement)) over_commit(gpu);
+    gpu.mig = mig::with_slice(table, gpu.mig, *placement);
+    const bool changed = !exists(gpu, *placement, slice.uuid);
+    if (changed && gpu.closure == model::GpuClosure::kOpen)
+      gpu.closure = model::GpuClosure::kChanged;
+  }
+
+  /// Of a card whose table is not known.
+  void take_unknown(std::size_t position, const model::Slice& slice, model::ContainerType kind) {
+    const model::MigPlacement instead{static_cast<std::uint16_t>(slice.size),
+                                      static_cast<std::uint16_t>(slice.start)};
+    if (!take_own({position, instead, kind})) return;
+    model::GpuState& gpu = node_.gpus[position];
+    const bool on_axis = slice.start + slice.size <= model::kMaxAxisSlices;
+    const model::AxisMask range =
+        model::axis_range(on_axis ? slice.start : 0, on_axis ? slice.size : model::kMaxAxisSlices);
+    if ((gpu.mig.taken_slices & range) != 0) over_commit(gpu);
+    gpu.mig.taken_slices |= range;
+  }
+
+  /// False: another container of the pod has it already. Only a plain init container may have it
+  /// too, before the app, or the init container, that it shares it with.
+  bool take_own(const OwnSlice& own) {
+    bool is_new = true;
+    for (const OwnSlice& other : own_slices_) {
+      if (other.gpu != own.gpu || other.slice != own.slice) continue;
+      is_new = false;
+      const bool init =
+          own.type == model::ContainerType::kInit || other.type == model::ContainerType::kInit;
+      const bool sidecar = own.type == model::ContainerType::kSidecar ||
+                           other.type == model::ContainerType::kSidecar;
+      if (!init || sidecar) over_commit(node_.gpus[own.gpu]);
+    }
+    own_slices_.push_back(own);
+    return is_new;
+  }
+
+  /// On a GPU whose agent makes what is reserved every slice will.
+  [[nodiscard]] bool exists(const model::GpuState& gpu, model::MigPlacement slice,
+                            std::string_view uuid) const {
+    return node_.inventory->dynamic_mig ||
+           std::ranges::any_of(gpu.info->mig_instances, [&](const model::Slice& known) {
+             return model::find_placement(*gpu.info->mig_table, known) == slice &&
+                    (known.uuid.empty() || uuid.empty() || known.uuid == uuid);
+           });
+  }
+
+  std::size_t find(const model::ReservedDevice& device) {
+    const auto position = node_.inventory->find_gpu(device.index, device.uuid);
+    if (!position) return find_vanished(device);
+    model::GpuState& gpu = node_.gpus[*position];
+    const bool changed =
+        !device.uuid.empty() && !gpu.info->uuid.empty() && gpu.info->uuid != device.uuid;
+    if (changed && gpu.closure == model::GpuClosure::kOpen)
+      gpu.closure = model::GpuClosure::kChanged;
+    return *position;
+  }
+
+  std::size_t find_vanished(const model::ReservedDevice& device) {
+    const auto [known, is_new] =
+        vanished_.try_emplace({device.index, device.uuid}, node_.gpus.size());
+    if (is_new) {
+      node_.vanished.push_back({.index = device.index, .uuid = device.uuid, .healthy = false});
+      node_.gpus.emplace_back(model::GpuState{.closure = model::GpuClosure::kVanished});
+      rounded_.push_back(0);
+    }
+    return known->second;
+  }
+
+  model::NodeState& node_;
+  /// Positions by index and uuid, which live in the holdings. Forged reservations may name many.
+  std::map<std::pair<int, std::string_view>, std::size_t> vanished_;
+  std::vector<int> rounded_;  // by GPU: how many shares by fraction its use is the sum of
+  bool kubelet_ = false;
+  std::vector<std::size_t> touched_;         // GPUs of the holding that is being added
+  std::map<std::size_t, PodCharge> by_gpu_;  // of the holding that is being added
+  std::vector<OwnSlice> own_slices_;         // of the holding that is being added
+};
+
+}  // namespace
+
+model::NodeStatePtr build_node_state(std::shared_ptr<const model::NodeInventory> inventory,
+                                     std::vector<model::HoldingPtr> holdings,
+                                     const CpuOnlyHoldings& hosts) {
+  auto node = std::make_shared<model::NodeState>();
+  node->inventory = std::move(inventory);
+  node->holdings = std::move(holdings);
+  NodeStateBuilder adder(*node);
+  for (const model::HoldingPtr& holding : node->holdings) adder.add(*holding);
+  adder.finish();
+  node->host_used += hosts.requested;
+  node->pod_count += hosts.pod_count;
+  if (hosts.listed.empty()) {
+    node->unlisted_host_used = hosts.requested;
+    node->unlisted_pod_count = hosts.pod_count;
+  }
+  node->holdings.insert(node->holdings.end(), hosts.listed.begin(), hosts.listed.end());
+  return node;
+}
+
+model::NodeStatePtr with_holdings(const model::NodeState& node,
+                                  std::vector<model::HoldingPtr> holdings) {
+  return build_node_state(
+      node.inventory, std::move(holdings),
+      {.requested = node.unlisted_host_used, .pod_count = node.unlisted_pod_count, .listed = {}});
+}
+
+}  // namespace snug::fit

@@ -1,0 +1,79 @@
+// The uids of the pods that ended most recently, so that a late event cannot revive one, and which
+// source reported the end. Not thread-safe: guarded by the ledger's mutex.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <list>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace snug::ledger {
+
+class EndedPods {
+ public:
+  /// kStream: a list or a watch event, which are ordered. kRead: a GET of the pod, which has no
+  /// place in that order.
+  enum class Source { kStream, kGet };
+
+  explicit EndedPods(std::size_t most) : max_pods_(most) {}
+
+  void add(std::string_view uid, std::uint64_t sequence, Source source) {
+    const auto found = by_uid_.find(uid);
+    if (found != by_uid_.end()) {
+      found->second->sequence = sequence;
+      by_age_.splice(by_age_.end(), by_age_, found->second);
+      if (source == Source::kStream) only_from_get_.erase(found->first);
+      return;
+    }
+    by_age_.push_back({std::string(uid), sequence});
+    const std::string_view key = by_age_.back().uid;
+    by_uid_.emplace(key, std::prev(by_age_.end()));
+    if (source == Source::kGet) only_from_get_.insert(key);
+    if (by_age_.size() > max_pods_) erase(by_age_.front().uid);
+  }
+
+  void erase(std::string_view uid) {
+    const auto found = by_uid_.find(uid);
+    if (found == by_uid_.end()) return;
+    const auto row = found->second;
+    only_from_get_.erase(row->uid);
+    by_uid_.erase(found);
+    by_age_.erase(row);
+  }
+
+  [[nodiscard]] bool contains(std::string_view uid) const { return by_uid_.contains(uid); }
+  /// Whether the pod ended after `sequence`.
+  [[nodiscard]] bool ended_after(std::string_view uid, std::uint64_t sequence) const {
+    const auto found = by_uid_.find(uid);
+    return found != by_uid_.end() && found->second->sequence > sequence;
+  }
+  /// Whether only a read has reported the end, so that the watch may still deliver older events.
+  [[nodiscard]] bool only_from_get(std::string_view uid) const {
+    return only_from_get_.contains(uid);
+  }
+  /// A list that started at `sequence` shows exactly these pods: the stream has now reported the
+  /// end of every other pod that had ended by then.
+  void confirm_by_list(std::uint64_t sequence, const std::unordered_set<std::string_view>& living) {
+    std::erase_if(only_from_get_, [&](std::string_view uid) {
+      return !ended_after(uid, sequence) && !living.contains(uid);
+    });
+  }
+
+ private:
+  struct Row {
+    std::string uid;
+    std::uint64_t sequence = 0;
+  };
+
+  std::size_t max_pods_;
+  std::list<Row> by_age_;  // in the order in which the pods ended
+  // The keys are views into by_age_.
+  std::unordered_map<std::string_view, std::list<Row>::iterator> by_uid_;
+  std::unordered_set<std::string_view> only_from_get_;
+};
+
+}  // namespace snug::ledger

@@ -1,0 +1,260 @@
+#include "ledger/node_registry.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "snug/base/limits.hpp"
+#include "snug/fit/node_usage.hpp"
+#include "snug/fit/tenant.hpp"
+
+namespace snug::ledger {
+namespace {
+
+/// A state lists up to this many pods without GPUs, which preemption may choose; beyond that it has
+/// only their sums. A kubelet has some hundred pods. A virtual-kubelet may have thousands, which
+/// must not be copied into every state. Not in base/limits.hpp, since no operator would change it.
+constexpr std::size_t kMaxListedCpuOnlyPods = 1'024;
+
+}  // namespace
+
+std::optional<base::NodeIndex> NodeRegistry::find(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end() || slots_[found->second].inventory == nullptr) return std::nullopt;
+  return base::NodeIndex{found->second};
+}
+
+const model::NodeStatePtr& NodeRegistry::state(base::NodeIndex index) const {
+  return slots_[index.value].state;
+}
+
+std::vector<std::string> NodeRegistry::names() const {
+  std::vector<std::string> names;
+  for (const Slot& slot : slots_) {
+    if (slot.inventory != nullptr) names.push_back(slot.name);
+  }
+  return names;
+}
+
+bool NodeRegistry::put(model::NodeInventory inventory) {
+  for (model::GpuInfo& gpu : inventory.gpus) {
+    gpu.model_id = model_id_of(gpu.model);
+    assign_mig_table_id(gpu);
+  }
+  const std::uint32_t slot = slot_of(inventory.name);
+  if (slots_[slot].inventory != nullptr && *slots_[slot].inventory == inventory) return false;
+  if (slots_[slot].inventory == nullptr) {
+    index_ = nullptr;
+    ++node_count_;
+  }
+  set_inventory(slot, std::make_shared<const model::NodeInventory>(std::move(inventory)));
+  refresh(slot);
+  return true;
+}
+
+bool NodeRegistry::remove(std::string_view name) {
+  const std::optional<base::NodeIndex> found = find(name);
+  if (!found) return false;
+  set_inventory(found->value, nullptr);
+  index_ = nullptr;
+  --node_count_;
+  refresh(found->value);
+  free_slot_if_unused(found->value);
+  return true;
+}
+
+void NodeRegistry::add(model::HoldingPtr holding) {
+  const std::uint32_t slot = slot_of(holding->reservation.node);
+  Slot& node = slots_[slot];
+  if (holding->is_cpu_only()) {
+    node.cpu_only_sum.add(holding->host, 1);
+    const std::string_view uid = holding->uid;
+    node.cpu_only.emplace(uid, std::move(holding));
+  } else {
+    namespace_usage_.add(holding->name_space, fit::held_compute(*holding, node.inventory.get()));
+    node.holdings.push_back(std::move(holding));
+  }
+  refresh(slot);
+}
+
+void NodeRegistry::remove(const model::Holding& holding) {
+  const std::uint32_t slot = slot_of(holding.reservation.node);
+  Slot& node = slots_[slot];
+  if (holding.is_cpu_only()) {
+    node.cpu_only_sum.add(holding.host, -1);
+    node.cpu_only.erase(holding.uid);
+  } else {
+    namespace_usage_.add(holding.name_space, -fit::held_compute(holding, node.inventory.get()));
+    std::erase_if(node.holdings,
+                  [&](const model::HoldingPtr& other) { return other->uid == holding.uid; });
+  }
+  refresh(slot);
+  free_slot_if_unused(slot);
+}
+
+void NodeRegistry::replace(const model::HoldingPtr& holding) {
+  const std::uint32_t slot = slot_of(holding->reservation.node);
+  Slot& node = slots_[slot];
+  if (holding->is_cpu_only()) {
+    const auto known = node.cpu_only.find(holding->uid);
+    node.cpu_only_sum.add(known->second->host, -1);
+    node.cpu_only_sum.add(holding->host, 1);
+    node.cpu_only.erase(known);
+    node.cpu_only.emplace(holding->uid, holding);
+  } else {
+    for (model::HoldingPtr& other : node.holdings) {
+      if (other->uid == holding->uid) other = holding;
+    }
+  }
+  refresh(slot);
+}
+
+std::vector<std::string> NodeRegistry::gpu_pod_uids(std::string_view node) const {
+  std::vector<std::string> uids;
+  const auto found = by_name_.find(node);
+  if (found == by_name_.end()) return uids;
+  for (const model::HoldingPtr& holding : slots_[found->second].holdings)
+    uids.push_back(holding->uid);
+  return uids;
+}
+
+/// The inventory says what part of a GPU each of the kubelet's units is.
+void NodeRegistry::set_inventory(std::uint32_t slot,
+                                 std::shared_ptr<const model::NodeInventory> inventory) {
+  ++inventory_generation_.value;
+  Slot& node = slots_[slot];
+  for (const model::HoldingPtr& holding : node.holdings) {
+    const base::MilliGpu before = fit::held_compute(*holding, node.inventory.get());
+    namespace_usage_.add(holding->name_space,
+                         fit::held_compute(*holding, inventory.get()) - before);
+  }
+  node.inventory = std::move(inventory);
+}
+
+model::NodeTable NodeRegistry::table() {
+  chunks_.resize((slots_.size() + model::NodeTable::kChunkSize - 1) / model::NodeTable::kChunkSize);
+  for (std::size_t c = 0; c < chunks_.size(); ++c) {
+    if (chunks_[c] != nullptr) continue;
+    auto chunk = std::make_shared<model::NodeTable::Chunk>();
+    const std::size_t first = c * model::NodeTable::kChunkSize;
+    const std::size_t count = std::min(model::NodeTable::kChunkSize, slots_.size() - first);
+    for (std::size_t i = 0; i < count; ++i) {
+      chunk->states[i] = slots_[first + i].state;
+      chunk->versions[i] = slots_[first + i].version;
+    }
+    chunks_[c] = std::move(chunk);
+  }
+  return {chunks_, slots_.size()};
+}
+
+const std::shared_ptr<const model::NameIndex>& NodeRegistry::name_index() {
+  if (index_ == nullptr) {
+    auto index = std::make_shared<model::NameIndex>();
+    index->reserve(slots_.size());
+    for (std::uint32_t i = 0; i < slots_.size(); ++i) {
+      if (slots_[i].inventory != nullptr) index->emplace(slots_[i].name, base::NodeIndex{i});
+    }
+    index_ = std::move(index);
+  }
+  return index_;
+}
+
+/// A number stays assigned to its model, so that nodes may come and go.
+std::uint8_t NodeRegistry::model_id_of(const std::string& model) {
+  if (models_ == nullptr) models_ = std::make_shared<const std::vector<std::string>>(1);
+  const auto found = std::ranges::find(models_->begin() + 1, models_->end(), model);
+  const auto number = static_cast<std::size_t>(found - models_->begin());
+  if (found != models_->end()) return static_cast<std::uint8_t>(number);
+  if (number >= model::kMaxModels) return 0;
+  auto more = std::make_shared<std::vector<std::string>>(*models_);
+  more->push_back(model);
+  models_ = std::move(more);
+  return static_cast<std::uint8_t>(number);
+}
+
+/// Equal tables get the same number and are stored once.
+void NodeRegistry::assign_mig_table_id(model::GpuInfo& gpu) {
+  if (!gpu.mig_table) return;
+  if (mig_tables_ == nullptr)
+    mig_tables_ = std::make_shared<const std::vector<model::MigTableRef>>(1);
+  const auto found = std::find(mig_tables_->begin() + 1, mig_tables_->end(), gpu.mig_table);
+  const auto number = static_cast<std::size_t>(found - mig_tables_->begin());
+  if (found != mig_tables_->end()) {
+    gpu.mig_table = *found;
+  } else if (number < base::kMaxMigTables) {
+    auto more = std::make_shared<std::vector<model::MigTableRef>>(*mig_tables_);
+    more->push_back(gpu.mig_table);
+    mig_tables_ = std::move(more);
+  } else {
+    return;
+  }
+  gpu.mig_table_id = static_cast<std::uint8_t>(number);
+}
+
+std::uint32_t NodeRegistry::slot_of(std::string_view name) {
+  if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
+  auto slot = static_cast<std::uint32_t>(slots_.size());
+  if (free_slots_.empty()) {
+    slots_.emplace_back();
+  } else {
+    slot = free_slots_.back();
+    free_slots_.pop_back();
+  }
+  slots_[slot].name = name;
+  by_name_.emplace(name, slot);
+  return slot;
+}
+
+void NodeRegistry::HostSum::add(const model::HostResources& amounts, int sign) {
+  cpu_milli += sign * Wide{amounts.cpu_milli};
+  memory_bytes += sign * Wide{amounts.memory_bytes};
+}
+
+model::HostResources NodeRegistry::HostSum::amounts() const {
+  constexpr Wide kMost = std::numeric_limits<std::int64_t>::max();
+  return {.cpu_milli = static_cast<std::int64_t>(std::min(cpu_milli, kMost)),
+          .memory_bytes = static_cast<std::int64_t>(std::min(memory_bytes, kMost))};
+}
+
+model::NodeStatePtr NodeRegistry::state_of(const Slot& node) {
+  fit::CpuOnlyHoldings hosts{.requested = node.cpu_only_sum.amounts(),
+                             .pod_count = std::ssize(node.cpu_only),
+                             .listed = {}};
+  if (node.cpu_only.size() <= kMaxListedCpuOnlyPods) {
+    hosts.listed.reserve(node.cpu_only.size());
+    for (const auto& [uid, holding] : node.cpu_only) hosts.listed.push_back(holding);
+  }
+  return fit::build_node_state(node.inventory, node.holdings, hosts);
+}
+
+void NodeRegistry::refresh(std::uint32_t slot) {
+  if (in_batch_) {
+    stale_slots_.push_back(slot);
+    return;
+  }
+  Slot& node = slots_[slot];
+  node.state = node.inventory == nullptr ? nullptr : state_of(node);
+  node.version = ++last_version_;
+  const std::size_t chunk = slot / model::NodeTable::kChunkSize;
+  if (chunk < chunks_.size()) chunks_[chunk] = nullptr;
+}
+
+void NodeRegistry::end_batch() {
+  in_batch_ = false;
+  std::ranges::sort(stale_slots_);
+  const auto twice = std::ranges::unique(stale_slots_);
+  stale_slots_.erase(twice.begin(), twice.end());
+  for (const std::uint32_t slot : stale_slots_) refresh(slot);
+  stale_slots_.clear();
+}
+
+void NodeRegistry::free_slot_if_unused(std::uint32_t slot) {
+  Slot& node = slots_[slot];
+  if (node.inventory != nullptr || !node.holdings.empty() || !node.cpu_only.empty()) return;
+  by_name_.erase(node.name);
+  node = Slot{};
+  free_slots_.push_back(slot);
+}
+
+}  // namespace snug::ledger

@@ -1,0 +1,116 @@
+// The nodes of the ledger: their inventories, their holdings, and the node states that snapshots
+// share. Not thread-safe: guarded by the ledger's mutex.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "snug/model/snapshot.hpp"
+
+namespace snug::ledger {
+
+class NodeRegistry {
+ public:
+  /// The slot of an existing node; nullopt: there is no such node.
+  [[nodiscard]] std::optional<base::NodeIndex> find(std::string_view name) const;
+  /// The state of a slot that find() returned.
+  [[nodiscard]] const model::NodeStatePtr& state(base::NodeIndex index) const;
+  [[nodiscard]] std::vector<std::string> names() const;
+  /// How many nodes exist.
+  [[nodiscard]] std::size_t size() const { return node_count_; }
+
+  /// False: the node already had an equal inventory.
+  bool put(model::NodeInventory inventory);
+  /// Removes the node; its holdings remain for its return. False: there was no such node.
+  bool remove(std::string_view name);
+
+  /// The node need not exist.
+  void add(model::HoldingPtr holding);
+  void remove(const model::Holding& holding);
+  /// Replaces the holding with the same uid, node and reservation.
+  void replace(const model::HoldingPtr& holding);
+  /// The uids of the node's holdings with GPUs.
+  [[nodiscard]] std::vector<std::string> gpu_pod_uids(std::string_view node) const;
+
+  /// Defers the computation of node states: each state that changes while a Batch exists is
+  /// computed once, when the Batch is destroyed. No state may be read meanwhile.
+  class Batch {
+   public:
+    explicit Batch(NodeRegistry& nodes) : nodes_(nodes) { nodes_.in_batch_ = true; }
+    ~Batch() { nodes_.end_batch(); }
+    Batch(const Batch&) = delete;
+    Batch& operator=(const Batch&) = delete;
+
+   private:
+    NodeRegistry& nodes_;
+  };
+
+  /// Counts the changes of inventories.
+  [[nodiscard]] base::Generation inventory_generation() const { return inventory_generation_; }
+  /// The GPU compute that the holdings of each namespace have.
+  [[nodiscard]] const model::NamespaceUsage& namespace_usage() const { return namespace_usage_; }
+
+  /// The current states. Takes time in proportion to the changes since the last call.
+  [[nodiscard]] model::NodeTable table();
+  [[nodiscard]] const std::shared_ptr<const model::NameIndex>& name_index();
+  /// GPU models by their numbers.
+  [[nodiscard]] std::shared_ptr<const std::vector<std::string>> models() const { return models_; }
+  /// MIG tables by their numbers.
+  [[nodiscard]] std::shared_ptr<const std::vector<model::MigTableRef>> mig_tables() const {
+    return mig_tables_;
+  }
+
+ private:
+  __extension__ using Wide = __int128;
+
+  /// The sum over pods without GPUs. Wider than HostAmounts, whose sums saturate, so that a pod can
+  /// be subtracted again.
+  struct HostSum {
+    Wide cpu_milli = 0;
+    Wide memory_bytes = 0;
+
+    void add(const model::HostResources& amounts, int sign);
+    [[nodiscard]] model::HostResources amounts() const;
+  };
+  struct Slot {
+    std::string name;
+    std::shared_ptr<const model::NodeInventory> inventory;  // null: the node is gone
+    std::vector<model::HoldingPtr> holdings;                // with GPUs or unplaced
+    std::map<std::string_view, model::HoldingPtr>
+        cpu_only;               // the others, by uid (a view into the holding)
+    HostSum cpu_only_sum;       // the sum over `hosts`
+    model::NodeStatePtr state;  // null: the node is gone
+    std::uint64_t version = 0;  // of the state
+  };
+
+  std::uint32_t slot_of(std::string_view name);
+  void refresh(std::uint32_t slot);
+  [[nodiscard]] static model::NodeStatePtr state_of(const Slot& node);
+  void end_batch();
+  void set_inventory(std::uint32_t slot, std::shared_ptr<const model::NodeInventory> inventory);
+  void free_slot_if_unused(std::uint32_t slot);
+  [[nodiscard]] std::uint8_t model_id_of(const std::string& model);
+  void assign_mig_table_id(model::GpuInfo& gpu);
+
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_slots_;
+  std::vector<std::uint32_t> stale_slots_;  // slots whose states are out of date, in a batch
+  bool in_batch_ = false;
+  std::size_t node_count_ = 0;
+  base::Generation inventory_generation_;
+  model::NamespaceUsage namespace_usage_;  // the sum of compute_held() over all holdings
+  std::uint64_t last_version_ = 0;         // the last version assigned to a state
+  std::unordered_map<std::string, std::uint32_t, model::StringHash, std::equal_to<>> by_name_;
+  std::shared_ptr<const std::vector<std::string>> models_;              // null: none yet
+  std::shared_ptr<const std::vector<model::MigTableRef>> mig_tables_;   // null: none yet
+  std::shared_ptr<const model::NameIndex> index_;                       // null: out of date
+  std::vector<std::shared_ptr<const model::NodeTable::Chunk>> chunks_;  // null: out of date
+};
+
+}  // namespace snug::ledger

@@ -1,0 +1,168 @@
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "snug/mig/card_catalog.hpp"
+#include "snug/model/model_patterns.hpp"
+
+namespace snug::mig {
+namespace {
+
+/// The product names of one card, as lists of words separated by one space.
+struct ProductNaming {
+  std::string_view card;
+  std::string_view required;  // each stands in the product's name
+  std::string_view allowed;   // may stand there as well; any other word means another product
+};
+
+// NVML's product names, from the device lists of mig-parted and of NVIDIA's open kernel modules.
+// mig-parted lists H20 and PG506 with the 96 GB cards. The name of a GH200 with 96 GB states the
+// memory of its CPU, 120 or 480 GB.
+constexpr auto kProductNamings = std::to_array<ProductNaming>({
+    {"A30", "a30", "24gb pcie"},
+    {"A100-40GB", "a100", "40gb pcie sxm sxm4"},
+    {"A100-40GB", "a800", "40gb pcie sxm sxm4 active"},
+    {"A100-80GB", "a100", "80gb pcie sxm sxm4"},
+    {"A100-80GB", "a800", "80gb pcie sxm sxm4"},
+    {"H100-80GB", "h100", "80gb pcie sxm sxm5 hbm2e hbm3"},
+    {"H100-80GB", "h800", "80gb pcie sxm sxm5 hbm2e hbm3"},
+    {"H100-94GB", "h100", "94gb nvl hbm3"},
+    {"H100-94GB", "h800 nvl", "94gb hbm3"},
+    {"H100-96GB", "h100", "96gb sxm sxm5 hbm3"},
+    {"H100-96GB", "gh200", "96gb 120gb 480gb hbm3"},
+    {"H100-96GB", "h20", "96gb hbm3"},
+    {"H100-96GB", "pg506", "96gb 232"},
+    {"H200-141GB", "h200", "141gb nvl sxm sxm5 hbm3e"},
+    {"GH200-144GB", "gh200", "144gb hbm3e"},
+    {"B200", "b200", "180gb sxm sxm6 hbm3e"},
+    {"GB200", "gb200", "186gb 189gb hbm3e"},
+    {"B300", "b300", "269gb sxm sxm6 ac hbm3e"},
+    {"GB300", "gb300", "278gb hbm3e"},
+    {"RTX-PRO-6000", "rtx pro 6000", "blackwell server workstation max q edition 96gb"},
+    {"RTX-PRO-5000", "rtx pro 5000", "blackwell 48gb"},
+    {"RTX-PRO-4500", "rtx pro 4500", "blackwell server edition 32gb"},
+});
+constexpr std::string_view kAllowedForAll = "nvidia tensor core gpu";
+
+using Words = std::vector<std::string_view>;
+
+/// Splits at separators only: any other byte is part of a word, and makes the word unknown.
+Words words_of(std::string_view text) {
+  constexpr std::string_view kSeparators = " -_";
+  Words words;
+  while (true) {
+    const std::size_t from = text.find_first_not_of(kSeparators);
+    if (from == std::string_view::npos) return words;
+    text.remove_prefix(from);
+    words.push_back(text.substr(0, text.find_first_of(kSeparators)));
+    text.remove_prefix(words.back().size());
+  }
+}
+
+/// Whether the words are equal; `144g` equals `144gb`.
+bool same_word(std::string_view word, std::string_view known) {
+  return word == known || (word.ends_with('g') && known.size() == word.size() + 1 &&
+                           known.ends_with("gb") && known.starts_with(word));
+}
+
+/// A Naming whose lists are split into words.
+struct Product {
+  const MigCard* card = nullptr;
+  Words required;
+  Words known_words;  // the required and all allowed words
+};
+
+/// In the order of mig_cards().
+const std::vector<Product>& products() {
+  static const std::vector<Product> all = [] {
+    std::vector<Product> made;
+    for (const MigCard& card : mig_cards()) {
+      for (const ProductNaming& naming : kProductNamings) {
+        if (naming.card != card.name) continue;
+        Product product{.card = &card, .required = words_of(naming.required), .known_words = {}};
+        for (const std::string_view list : {naming.required, naming.allowed, kAllowedForAll}) {
+          std::ranges::copy(words_of(list), std::back_inserter(product.known_words));
+        }
+        made.push_back(std::move(product));
+      }
+    }
+    return made;
+  }();
+  return all;
+}
+
+bool contains(const Words& name, std::string_view known) {
+  return std::ranges::any_of(name, [&](std::string_view word) { return same_word(word, known); });
+}
+
+/// Whether every word of `name` is known for the product.
+bool knows_all(const Product& product, const Words& name) {
+  return std::ranges::all_of(name, [&](std::string_view word) {
+    return std::ranges::any_of(product.known_words,
+                               [&](std::string_view known) { return same_word(word, known); });
+  });
+}
+
+bool is_name_of(const Product& product, const Words& name) {
+  return std::ranges::all_of(product.required,
+                             [&](std::string_view word) { return contains(name, word); }) &&
+         knows_all(product, name);
+}
+
+/// Whether `name` has the first of the required words but not all, and none after the first missing
+/// one: `rtx 6000` is not the start of RTX PRO 6000.
+bool starts_name_of(const Product& product, const Words& name) {
+  const auto stands = [&](std::string_view word) { return contains(name, word); };
+  const auto missing = std::ranges::find_if_not(product.required, stands);
+  return missing != product.required.begin() && missing != product.required.end() &&
+         std::none_of(missing, product.required.end(), stands) && knows_all(product, name);
+}
+
+/// The cards with a product for which `matches(product, words of model)` is true.
+template <typename Matches>
+std::vector<const MigCard*> find_cards(std::string_view model, Matches matches) {
+  std::vector<const MigCard*> cards;
+  const std::string_view bare = model::strip_sharing_suffix(model);
+  if (bare.size() > base::kMaxModelBytes) return cards;
+  std::string lower(bare);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const Words name = words_of(lower);
+  for (const Product& product : products()) {
+    const bool found = !cards.empty() && cards.back() == product.card;
+    if (!found && matches(product, name)) cards.push_back(product.card);
+  }
+  return cards;
+}
+
+std::int64_t distance(const MigCard& card, base::MebiBytes memory) {
+  return std::abs(card.memory.value - memory.value);
+}
+
+/// Whether `memory` can be what a driver reports for the card: up to 2 % less than nominal.
+bool can_report(const MigCard& card, base::MebiBytes memory) {
+  return distance(card, memory) <= card.memory.value / 16;
+}
+
+}  // namespace
+
+std::vector<const MigCard*> mig_cards_named(std::string_view model) {
+  return find_cards(model, is_name_of);
+}
+
+std::vector<const MigCard*> mig_cards_with_prefix(std::string_view model) {
+  return find_cards(model, starts_name_of);
+}
+
+const MigCard* find_mig_card(std::string_view model, base::MebiBytes memory) {
+  const std::vector<const MigCard*> cards = mig_cards_named(model);
+  if (cards.empty()) return nullptr;
+  if (memory.value == 0) return cards.size() == 1 ? cards.front() : nullptr;
+  const MigCard* nearest = *std::ranges::min_element(
+      cards, {}, [&](const MigCard* card) { return distance(*card, memory); });
+  return can_report(*nearest, memory) ? nearest : nullptr;
+}
+
+}  // namespace snug::mig

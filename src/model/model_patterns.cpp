@@ -1,0 +1,124 @@
+#include "snug/model/model_patterns.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "snug/base/check.hpp"
+
+namespace snug::model {
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool same_letter(char a, char b, LetterCase letters) {
+  return letters == LetterCase::kAny ? lower(a) == lower(b) : a == b;
+}
+
+std::string_view without_brand(std::string_view model) {
+  for (const std::string_view brand : {"NVIDIA-", "NVIDIA ", "Tesla-", "Tesla "}) {
+    if (model.starts_with(brand)) return model.substr(brand.size());
+  }
+  return model;
+}
+
+}  // namespace
+
+/// Backtracks only to the last star: no earlier one can give a better match.
+bool glob_matches(std::string_view pattern, std::string_view text, LetterCase letters) {
+  std::size_t p = 0;
+  std::size_t t = 0;
+  std::size_t after_star = std::string_view::npos;
+  std::size_t star_text = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      after_star = ++p;
+      star_text = t;
+    } else if (p < pattern.size() &&
+               (pattern[p] == '?' || same_letter(pattern[p], text[t], letters))) {
+      ++p;
+      ++t;
+    } else if (after_star != std::string_view::npos) {
+      p = after_star;
+      t = ++star_text;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+bool any_glob_matches(std::span<const std::string> patterns, std::string_view text,
+                      LetterCase letters) {
+  return std::ranges::any_of(
+      patterns, [&](const std::string& pattern) { return glob_matches(pattern, text, letters); });
+}
+
+bool is_valid_model_name(std::string_view text) {
+  return !text.empty() && text.size() <= base::kMaxModelBytes &&
+         std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+std::string_view strip_sharing_suffix(std::string_view model) {
+  constexpr std::string_view kShared = "-SHARED";
+  if (model.ends_with(kShared)) model.remove_suffix(kShared.size());
+  return model.substr(0, model.find("-MIG-"));
+}
+
+ModelMatcher::ModelMatcher(std::string_view model)
+    : model_(model), unsuffixed_(strip_sharing_suffix(model)) {
+  SNUG_CHECK(model.size() <= base::kMaxModelBytes);
+  brand_length_ = unsuffixed_.size() - without_brand(unsuffixed_).size();
+  for (std::size_t i = 0; i < unsuffixed_.size(); ++i) {
+    positions_.at(static_cast<unsigned char>(lower(unsuffixed_[i]))) |= Bytes{1} << i;
+  }
+}
+
+bool ModelMatcher::matches(std::string_view pattern) const {
+  return matches_from(0, pattern) || (brand_length_ > 0 && matches_from(brand_length_, pattern));
+}
+
+bool ModelMatcher::matches_any(std::span<const std::string> patterns) const {
+  return std::ranges::any_of(patterns,
+                             [&](const std::string& pattern) { return matches(pattern); });
+}
+
+/// Scans the pattern once and keeps the set of positions in the text that it can have reached.
+bool ModelMatcher::matches_from(std::size_t begin, std::string_view pattern) const {
+  bool may_be_empty = begin == 0;  // whether the pattern so far can match an empty text
+  Bytes after = begin == 0 ? Bytes{0} : Bytes{1} << (begin - 1);
+  for (const char c : pattern) {
+    if (c == '*') {
+      after = may_be_empty ? ~Bytes{0} : after | -after;  // from the lowest bit on
+      continue;
+    }
+    after = after << 1 | Bytes{may_be_empty};
+    if (c != '?') after &= positions_.at(static_cast<unsigned char>(lower(c)));
+    may_be_empty = false;
+    if (after == 0) return false;
+  }
+  if (unsuffixed_.empty()) return may_be_empty;
+  return (after >> (unsuffixed_.size() - 1) & 1) != 0;
+}
+
+bool ModelFilter::allows(const ModelMatcher& model) const {
+  const auto named = [&](const std::string& pattern) {
+    return pattern.starts_with('=') ? std::string_view(pattern).substr(1) == model.name()
+                                    : model.matches(pattern);
+  };
+  return (included.empty() || std::ranges::any_of(included, named)) &&
+         std::ranges::none_of(excluded, named);
+}
+
+bool ModelFilter::allows(std::string_view model) const {
+  return empty() || allows(ModelMatcher(model));
+}
+
+std::size_t ModelFilter::pattern_bytes() const {
+  std::size_t sum = 0;
+  for (const std::string& pattern : included) sum += pattern.size();
+  for (const std::string& pattern : excluded) sum += pattern.size();
+  return sum;
+}
+
+}  // namespace snug::model

@@ -1,0 +1,32 @@
+#include "snug/plan/gpu_marks.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <variant>
+
+namespace snug::plan {
+
+void mark_gpus(const model::NodeState& node, const model::Holding& holding, GpuMarks& marks) {
+  for (const model::ReservedContainer& container : holding.reservation.containers) {
+    const auto* devices = std::get_if<std::vector<model::ReservedDevice>>(&container.assigned);
+    if (devices == nullptr) continue;
+    for (const model::ReservedDevice& device : *devices) {
+      const std::optional<std::size_t> gpu = node.find_gpu(device);
+      if (!gpu) continue;
+      marks.resize(node.gpus.size());
+      marks[*gpu] = true;
+    }
+  }
+}
+
+model::NodeStatePtr with_distinct_gpus(const model::NodeState& state, const GpuMarks& marks) {
+  auto same = std::make_shared<model::NodeState>(state);
+  for (std::size_t gpu = 0; gpu < marks.size() && gpu < same->gpus.size(); ++gpu) {
+    if (marks[gpu]) same->gpus[gpu].distinct_id = static_cast<std::uint16_t>(gpu + 1);
+  }
+  return same;
+}
+
+}  // namespace snug::plan

@@ -1,0 +1,28 @@
+#include "snug/plan/incoming_pod.hpp"
+
+namespace snug::plan {
+
+fit::Tenant tenant_of(std::string_view name_space, const model::SharingRules& sharing,
+                      const model::NamespaceUsage& held) {
+  fit::Tenant tenant{.name_space = name_space, .rules = &sharing};
+  if (const auto& cap = sharing.rule_for(name_space).cap) {
+    tenant.cap_remaining = cap->value - held.of(name_space).value;
+  }
+  return tenant;
+}
+
+std::string verdict_cache_key(const IncomingPod& incoming) {
+  const model::SharingRule& rule = incoming.sharing.rule_for(incoming.name_space);
+  if (rule.cap) return {};
+  std::string key = incoming.profiles.cache_key() + '\n';
+  if (rule.require_enforcement) key += "enforced\n";
+  if (incoming.sharing.isolates_any_namespace()) key.append(incoming.name_space).append("\n");
+  key += std::to_string(incoming.host.cpu_milli) + ' ' +
+         std::to_string(incoming.host.memory_bytes) + '\n';
+  for (const model::ContainerRequest& asked : incoming.request.containers) {
+    key += std::to_string(static_cast<int>(asked.type)) + asked.text + '\n';
+  }
+  return key;
+}
+
+}  // namespace snug::plan

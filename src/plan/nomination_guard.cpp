@@ -1,0 +1,240 @@
+#include "snug/plan/nomination_guard.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "plan/tightness.hpp"
+#include "snug/base/limits.hpp"
+#include "snug/fit/fit.hpp"
+#include "snug/fit/node_usage.hpp"
+#include "snug/plan/gpu_marks.hpp"
+#include "snug/plan/plan.hpp"
+
+namespace snug::plan {
+
+bool NominationGuard::is_gone(const model::Holding& holding, const model::Nomination& pod,
+                              WaitsFor waits) {
+  if (waits == WaitsFor::kNobody) return false;
+  if (holding.terminating) return true;
+  return waits == WaitsFor::kAllLowerPriority && holding.rank.priority < pod.rank.priority;
+}
+
+/// The node with its holdings and the pods that are placed tentatively.
+class NominationGuard::TentativeNode {
+ public:
+  TentativeNode(const model::NodeState& node, const IncomingPod& incoming,
+                const model::NamespaceUsage& held)
+      : node_(node), incoming_(incoming), namespace_usage_(held) {}
+
+  [[nodiscard]] const std::vector<model::HoldingPtr>& placed() const { return placed_; }
+
+  /// `other` must belong to the same node.
+  void replace_with(TentativeNode&& other) {
+    namespace_usage_ = std::move(other.namespace_usage_);
+    placed_ = std::move(other.placed_);
+  }
+
+  void place(const IncomingPod& incoming, model::PlacementView placement) {
+    placed_.push_back(to_holding(node_, incoming, placement));
+    namespace_usage_.add(incoming.name_space, held_compute_of(*placed_.back()));
+  }
+
+  /// The size of the pod's tightest placement besides the placed pods; nullopt: it does not fit.
+  [[nodiscard]] std::optional<std::int64_t> size_if_it_fits(const ProtectedPod& pod) const {
+    const Options ways(*this, pod);
+    if (ways.order.empty()) return std::nullopt;
+    return placement_size(ways.options[ways.order.front()]);
+  }
+
+  /// Precondition: room_for() found a placement.
+  void place_tightly(const ProtectedPod& pod) {
+    const Options ways(*this, pod);
+    place(as_incoming(*pod.pod), ways.options[ways.order.front()]);
+  }
+
+  /// Places all pods by backtracking. False: `trials` did not suffice, and no pod is placed.
+  bool place_all(const std::vector<ProtectedPod>& pods, const GpuMarks& apart,
+                 int trials = base::kMaxPlacingTrials) {
+    distinct_gpus_ = apart;
+    return place_remaining(in_placing_order(pods), trials);
+  }
+
+ private:
+  struct Options {
+    Options(const TentativeNode& tentative, const ProtectedPod& pod) {
+      const model::NodeState& node = tentative.node_;
+      std::vector<model::HoldingPtr> holdings = tentative.placed_;
+      model::NamespaceUsage held = tentative.namespace_usage_;
+      for (const model::HoldingPtr& holding : node.holdings) {
+        if (is_gone(*holding, *pod.pod, pod.waits_for)) {
+          held.add(holding->name_space, -tentative.held_compute_of(*holding));
+        } else {
+          holdings.push_back(holding);
+        }
+      }
+      const model::NodeStatePtr state = fit::with_holdings(node, std::move(holdings));
+      const model::NodeStatePtr told =
+          tentative.distinct_gpus_.empty()
+              ? state
+              : snug::with_distinct_gpus(*state, tentative.distinct_gpus_);
+      const fit::Tenant tenant = tenant_of(pod.pod->name_space, tentative.incoming_.sharing, held);
+      if (fit::fit(*told, tenant, *pod.memo, options) != model::ReasonCode::kNone) return;
+      order = by_tightness(*told, options);
+    }
+
+    model::PlacementList options;
+    std::vector<std::size_t> order;  // positions in `options`, the tightest placement first
+  };
+
+  /// The order of placing. Pods for which the fewest other pods must end come first: the GPUs that
+  /// are free for them are also free for later pods. Then pods that request a mode, so that others
+  /// can join the GPUs that they open. Then large pods, so that small ones fill the gaps.
+  static std::vector<ProtectedPod> in_placing_order(const std::vector<ProtectedPod>& pods) {
+    const auto sees_less = [](const ProtectedPod& kept) {
+      return kept.waits_for == WaitsFor::kAllLowerPriority ? kept.pod->rank.priority : 0;
+    };
+    const auto any_mode = [](const ProtectedPod& kept) {
+      return std::ranges::all_of(kept.pod->request.containers,
+                                 [](const model::ContainerRequest& asked) {
+                                   return asked.isolation == model::Isolation::kAny;
+                                 });
+    };
+    std::vector<std::tuple<WaitsFor, std::int32_t, bool, std::int64_t, std::size_t>> keyed;
+    keyed.reserve(pods.size());
+    for (std::size_t i = 0; i < pods.size(); ++i) {
+      keyed.emplace_back(pods[i].waits_for, sees_less(pods[i]), any_mode(pods[i]), -pods[i].size,
+                         i);
+    }
+    std::ranges::sort(keyed);
+    std::vector<ProtectedPod> turns;
+    turns.reserve(pods.size());
+    for (const auto& key : keyed) turns.push_back(pods[std::get<std::size_t>(key)]);
+    return turns;
+  }
+
+  /// `first`: all pods so far have their tightest placement, which costs no trials. Another
+  /// placement costs as many trials as the work of fit().
+  bool place_remaining(std::span<const ProtectedPod> pods, int& trials, bool first = true) {
+    if (pods.empty()) return true;
+    if (!first && trials <= 0) return false;
+    const std::int64_t before = pods.front().memo->work();
+    const Options ways(*this, pods.front());
+    if (!first) trials -= static_cast<int>(pods.front().memo->work() - before);
+    for (const std::size_t way : ways.order) {
+      place(as_incoming(*pods.front().pod), ways.options[way]);
+      if (place_remaining(pods.subspan(1), trials, first && way == ways.order.front())) return true;
+      undo_last();
+      if (trials <= 0) return false;
+    }
+    return false;
+  }
+
+  void undo_last() {
+    namespace_usage_.add(placed_.back()->name_space, -held_compute_of(*placed_.back()));
+    placed_.pop_back();
+  }
+
+  /// The profiles of the result are not used.
+  [[nodiscard]] IncomingPod as_incoming(const model::Nomination& pod) const {
+    return {.name_space = pod.name_space,
+            .rank = pod.rank,
+            .request = pod.request,
+            .profiles = incoming_.profiles,
+            .sharing = incoming_.sharing};
+  }
+
+  [[nodiscard]] base::MilliGpu held_compute_of(const model::Holding& holding) const {
+    return fit::held_compute(holding, node_.inventory.get());
+  }
+
+  const model::NodeState& node_;
+  const IncomingPod& incoming_;
+  model::NamespaceUsage namespace_usage_;
+  std::vector<model::HoldingPtr> placed_;
+  GpuMarks distinct_gpus_;  // GPUs to mark as different
+};
+
+NominationGuard::NominationGuard(const model::NodeState& node, const IncomingPod& incoming,
+                                 const NodeContext& context)
+    : node_(node),
+      incoming_(incoming),
+      context_(context),
+      remaining_searches_(base::kMaxPlacingSearches) {
+  if (context.nominations == nullptr) return;
+  TentativeNode tentative(node, incoming, context.namespace_usage);
+  std::size_t pods = 0;
+  for (const model::NominationPtr& pod : *context.nominations) {
+    if (pod->rank.uid == incoming.rank.uid || !pod->rank.outranks(incoming.rank)) continue;
+    if (++pods > base::kMaxNominatedOnNode || work() > base::kMaxWorkBesideNominated) break;
+    protect(*pod, tentative);
+  }
+  tentative_holdings_ = tentative.placed();
+  distinct_gpus_ = gpus_to_distinguish();
+}
+
+/// The GPUs with a pod that must end for a nominated pod: they may be identical to others now, but
+/// not for the nominated pod.
+GpuMarks NominationGuard::gpus_to_distinguish() const {
+  GpuMarks marks;
+  for (const model::HoldingPtr& holding : node_.holdings) {
+    const bool one_goes = std::ranges::any_of(protected_, [&](const ProtectedPod& kept) {
+      return is_gone(*holding, *kept.pod, kept.waits_for);
+    });
+    if (one_goes) mark_gpus(node_, *holding, marks);
+  }
+  return marks;
+}
+
+/// Called in the order of ranks. If the pod does not fit besides the tightest placements of those
+/// before it, tries to place all of them again by backtracking.
+void NominationGuard::protect(const model::Nomination& pod, TentativeNode& tentative) {
+  memos_.push_back(std::make_unique<fit::FitMemo>(pod.request));
+  ProtectedPod kept{.pod = &pod, .memo = memos_.back().get()};
+  for (const WaitsFor waits :
+       {WaitsFor::kNobody, WaitsFor::kTerminating, WaitsFor::kAllLowerPriority}) {
+    kept.waits_for = waits;
+    if (const auto size = tentative.size_if_it_fits(kept)) {
+      tentative.place_tightly(kept);
+      kept.size = *size;
+      protected_.push_back(kept);
+      return;
+    }
+    if (protected_.empty() || remaining_searches_ == 0) continue;
+    TentativeNode anew(node_, incoming_, context_.namespace_usage);
+    const auto size = anew.size_if_it_fits(kept);
+    if (!size) continue;
+    --remaining_searches_;
+    kept.size = *size;
+    protected_.push_back(kept);
+    if (anew.place_all(protected_, gpus_to_distinguish()))
+      return tentative.replace_with(std::move(anew));
+    protected_.pop_back();
+  }
+}
+
+model::NodeStatePtr NominationGuard::with_distinct_gpus(const model::NodeState& state) const {
+  return distinct_gpus_.empty() ? nullptr : snug::with_distinct_gpus(state, distinct_gpus_);
+}
+
+std::int64_t NominationGuard::work() const {
+  std::int64_t work = 0;
+  for (const auto& memo : memos_) work += memo->work();
+  return work;
+}
+
+bool NominationGuard::admits(model::PlacementView placement) {
+  TentativeNode tentative(node_, incoming_, context_.namespace_usage);
+  tentative.place(incoming_, placement);
+  // The tightest placement of each usually suffices.
+  if (tentative.place_all(protected_, distinct_gpus_, 0)) return true;
+  // A cheap necessary condition: each fits alone.
+  const bool each = std::ranges::all_of(protected_, [&](const ProtectedPod& kept) {
+    return tentative.size_if_it_fits(kept).has_value();
+  });
+  return each && protected_.size() > 1 && tentative.place_all(protected_, distinct_gpus_);
+}
+
+}  // namespace snug::plan

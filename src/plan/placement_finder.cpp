@@ -1,0 +1,179 @@
+#include "snug/plan/placement_finder.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "snug/base/limits.hpp"
+#include "snug/fit/fit.hpp"
+#include "snug/fit/node_usage.hpp"
+#include "snug/plan/gpu_marks.hpp"
+
+namespace snug::plan {
+
+BestOption best_option(const model::NodeState& node, const IncomingPod& incoming,
+                       const model::Demand& demand, const model::PlacementList& options) {
+  std::size_t best = 0;
+  std::int64_t most = std::numeric_limits<std::int64_t>::min();
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const score::Profile& profile = incoming.profiles.profile_for(node, options[i]);
+    const std::int64_t value =
+        score::score(profile, {node, incoming.request, options[i], incoming.host, demand});
+    if (value <= most) continue;
+    best = i;
+    most = value;
+  }
+  return {best, incoming.profiles.profile_for(node, options[best]).score_class_of(most, demand)};
+}
+
+namespace {
+
+template <typename Keep>
+void filter_options(model::PlacementList& options, const Keep& keep) {
+  model::PlacementList kept;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    if (!keep(options[i])) continue;
+    for (const model::DeviceAllocation& allocation : options[i].allocations) kept.add(allocation);
+    kept.close();
+  }
+  options = std::move(kept);
+}
+
+/// Whether the take may open the GPU in its mode. On an empty GPU the mode must be the first one
+/// that the operator allows, or one that a container on this GPU requests.
+bool opens_in_default_mode(const model::NodeState& node, const model::GpuRequest& request,
+                           model::PlacementView placement,
+                           const model::DeviceAllocation& allocation) {
+  const model::GpuState& gpu = node.gpus[allocation.gpu];
+  const bool shared =
+      allocation.mode != model::GpuMode::kWhole && allocation.mode != model::GpuMode::kMig;
+  if (!gpu.empty() || !shared || allocation.mode == gpu.sharing_mode) return true;
+  return std::ranges::any_of(placement.allocations, [&](const model::DeviceAllocation& other) {
+    return other.gpu == allocation.gpu &&
+           request.containers[other.container].isolation != model::Isolation::kAny;
+  });
+}
+
+}  // namespace
+
+FoundPlacements PlacementFinder::find() {
+  model::NodeStatePtr later = with_intents();
+  if (later == nullptr) return {.reason = fit_on_state(node_), .with_intents = nullptr};
+  model::ReasonCode beside = fit_on_state(*later);
+  if (beside == model::ReasonCode::kNone && options_.empty()) {
+    // fit() offers only the first of identical GPUs, and an intent may determine the mode of that
+    // one. Mark the GPUs of intents as different and try again.
+    GpuMarks marks;
+    for (std::size_t i = node_.holdings.size(); i < later->holdings.size(); ++i) {
+      mark_gpus(node_, *later->holdings[i], marks);
+    }
+    const model::NodeStatePtr told = with_distinct_gpus(*later, marks);
+    beside = fit_on_state(*told);
+  }
+  if (beside == model::ReasonCode::kNone && !options_.empty())
+    return {.with_intents = std::move(later)};
+  const model::ReasonCode without = fit_on_state(node_);
+  return {.reason = without == model::ReasonCode::kNone ? model::ReasonCode::kPromised : without,
+          .with_intents = std::move(later)};
+}
+
+/// The node with other pods' intents as holdings. Null: none counts. If the claim's pod is
+/// nominated to this node, intents of pods of lower rank do not count: bind refuses those pods.
+model::NodeStatePtr PlacementFinder::with_intents() const {
+  if (context_.intents == nullptr) return nullptr;
+  const model::PodRank& own = query_.incoming.rank;
+  const bool nominated =
+      context_.nominations != nullptr &&
+      std::ranges::any_of(*context_.nominations, [&](const model::NominationPtr& nomination) {
+        return nomination->rank.uid == own.uid;
+      });
+  std::vector<model::HoldingPtr> holdings = node_.holdings;
+  for (const model::HoldingPtr& intent : *context_.intents) {
+    if (intent->uid == own.uid || (nominated && own.outranks(intent->rank))) continue;
+    holdings.push_back(intent);
+  }
+  if (holdings.size() == node_.holdings.size()) return nullptr;
+  return fit::with_holdings(node_, std::move(holdings));
+}
+
+model::ReasonCode PlacementFinder::fit_on_state(const model::NodeState& state) {
+  const model::ReasonCode reason = fit::fit(state, query_.tenant, query_.memo, options_);
+  if (reason != model::ReasonCode::kNone) return reason;
+  if (&state != &node_) keep_default_modes();
+  if (context_.nominations == nullptr || options_.empty()) return model::ReasonCode::kNone;
+  if (!guard_) {
+    guard_.emplace(node_, query_.incoming, context_);
+    guard_setup_work_ = guard_->work();
+    query_.memo.count_calls(guard_setup_work_);
+  }
+  if (guard_->empty()) return model::ReasonCode::kNone;
+  keep_admitted(*guard_);
+  if (options_.empty()) fit_beside_nominated(*guard_, state);
+  return options_.empty() ? model::ReasonCode::kNominated : model::ReasonCode::kNone;
+}
+
+/// fit() returns only some of many placements, and only the first of identical GPUs, so none of
+/// them may leave enough free for the nominated pods. First marks identical GPUs that will differ.
+/// Then adds the nominated pods to the node, so that every placement respects them; GPUs on which a
+/// nominated pod waits for others to end are over-committed then and not available.
+void PlacementFinder::fit_beside_nominated(NominationGuard& guard, const model::NodeState& state) {
+  if (const model::NodeStatePtr told = guard.with_distinct_gpus(state))
+    fit_and_filter(*told, guard);
+  if (!options_.empty()) return;
+  std::vector<model::HoldingPtr> holdings = state.holdings;
+  const std::vector<model::HoldingPtr>& thought = guard.tentative_holdings();
+  holdings.insert(holdings.end(), thought.begin(), thought.end());
+  fit_and_filter(*fit::with_holdings(state, std::move(holdings)), guard);
+}
+
+void PlacementFinder::fit_and_filter(const model::NodeState& state, NominationGuard& guard) {
+  if (fit::fit(state, query_.tenant, query_.memo, options_) != model::ReasonCode::kNone) return;
+  keep_default_modes();
+  keep_admitted(guard);
+}
+
+void PlacementFinder::keep_default_modes() {
+  filter_options(options_, [&](model::PlacementView option) {
+    return std::ranges::all_of(option.allocations, [&](const model::DeviceAllocation& allocation) {
+      return opens_in_default_mode(node_, query_.incoming.request, option, allocation);
+    });
+  });
+}
+
+/// Removes the placements that leave too little for nominated pods, of GPUs or of their namespaces'
+/// caps. Work is limited: with many nominated pods only the first few valid placements are kept.
+void PlacementFinder::keep_admitted(NominationGuard& guard) {
+  const std::int64_t before = guard.work();
+  model::PlacementList kept;
+  for (std::size_t i = 0; i < options_.size(); ++i) {
+    const std::int64_t work = guard.work();
+    if (work - guard_setup_work_ > base::kMaxWorkBesideNominated) break;
+    if (!kept.empty() && work - before > base::kSufficientWorkBesideNominated) break;
+    if (!guard.admits(options_[i])) continue;
+    for (const model::DeviceAllocation& allocation : options_[i].allocations) kept.add(allocation);
+    kept.close();
+  }
+  options_ = std::move(kept);
+  query_.memo.count_calls(guard.work() - before);
+}
+
+NodeChoice choose_placement_with(fit::FitMemo& memo, const model::NodeState& node,
+                                 const IncomingPod& incoming, const NodeContext& context) {
+  model::PlacementList options;
+  const fit::Tenant tenant =
+      tenant_of(incoming.name_space, incoming.sharing, context.namespace_usage);
+  PlacementFinder finder(node, {incoming, tenant, memo}, context, options);
+  const FoundPlacements found = finder.find();
+  if (found.reason != model::ReasonCode::kNone) return {.reason = found.reason};
+  const model::NodeState& state = found.with_intents == nullptr ? node : *found.with_intents;
+  const BestOption best = best_option(state, incoming, context.demand, options);
+  return {.score_class = best.score_class, .placement = options[best.option].copy()};
+}
+
+NodeChoice choose_placement(const model::NodeState& node, const IncomingPod& incoming,
+                            const NodeContext& context) {
+  fit::FitMemo memo(incoming.request);
+  return choose_placement_with(memo, node, incoming, context);
+}
+
+}  // namespace snug::plan

@@ -1,0 +1,158 @@
+#include "snug/request/pod_request_parser.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "request/annotations.hpp"
+#include "request/malformed.hpp"
+#include "snug/mig/card_catalog.hpp"
+#include "snug/request/quantity.hpp"
+
+namespace snug::request {
+namespace {
+
+constexpr std::int64_t kMaxAnnotationBytes = 262'144;  // Kubernetes' TotalAnnotationSizeLimitB
+constexpr std::int64_t kBytesWritten = 2'048;          // includes one container's names and texts
+constexpr std::int64_t kBytesPerFurtherContainer = 1'024;
+constexpr std::int64_t kBytesPerDevice = 512;
+constexpr std::int64_t kMaxDevices = 128;  // a request for more is TooLarge on every node
+
+/// Refuses a pod whose annotations would exceed Kubernetes' limit with its reservation. The API
+/// server accepts such a binding, but then rejects every update of the pod, also by the kubelet.
+std::expected<model::GpuRequest, model::Refusal> with_room_for_reservation(
+    const model::PodFacts& pod, model::GpuRequest request) {
+  if (request.empty()) return request;
+  std::int64_t devices = 0;
+  for (const model::ContainerRequest& container : request.containers) {
+    devices += request.is_kubelet_assigned() ? 1 : container.count;
+  }
+  // A kubelet-assigned request is written once, in fewer bytes than a device, without flat keys.
+  const auto further =
+      request.is_kubelet_assigned() ? 0 : static_cast<std::int64_t>(request.containers.size()) - 1;
+  const auto needed = kBytesWritten + kBytesPerFurtherContainer * further +
+                      kBytesPerDevice * std::min(devices, kMaxDevices);
+  if (static_cast<std::int64_t>(pod.annotation_bytes) + needed <= kMaxAnnotationBytes) {
+    return request;
+  }
+  return malformed(
+      "the annotations of the pod are too large to add its reservation to them; allowed are "
+      "262144 bytes in all, of which Snug needs 2048, 512 for each GPU, and 1024 for each "
+      "container after the first");
+}
+
+/// Adds gpu-policy to a request by container limits.
+std::expected<model::GpuRequest, model::Refusal> with_policy(
+    model::GpuRequest request, const std::optional<Annotation>& policy) {
+  if (!policy) return request;
+  if (request.empty()) {
+    return malformed(shown(policy->key) + " is \"" + shown(policy->value) +
+                     "\" on a pod that asks for no GPU; allowed is gpu-policy with gpu-fraction, " +
+                     "gpu-memory, gpu-mig-profile or nvidia.com/* limits");
+  }
+  request.policy = policy->value;
+  return request;
+}
+
+/// The maximum number of (container, resource) pairs: the reservation of as many fits into the
+/// smallest allowed maxReservationBytes.
+constexpr std::size_t kMaxKubeletRequests = 64;
+
+struct KubeletCount {
+  const model::ContainerFacts* container;
+  std::int64_t count;
+};
+
+/// Reduces the containers' units of one resource to the maximum that the pod holds at one time.
+/// These are the units of app containers and sidecars, plus the largest excess of a plain init
+/// container (with the sidecars started before it), because app containers reuse its devices.
+std::vector<KubeletCount> held_units(const std::vector<KubeletCount>& asked) {
+  std::vector<KubeletCount> held;
+  std::int64_t running = 0;
+  for (const KubeletCount& row : asked) {
+    if (row.container->type == model::ContainerType::kInit) continue;
+    held.push_back(row);
+    running += row.count;
+  }
+  KubeletCount largest{nullptr, 0};
+  std::int64_t sidecars = 0;
+  for (const KubeletCount& row : asked) {
+    if (row.container->type == model::ContainerType::kSidecar) sidecars += row.count;
+    const std::int64_t excess = row.count + sidecars - running;
+    if (row.container->type == model::ContainerType::kInit && excess > largest.count) {
+      largest = {row.container, excess};
+    }
+  }
+  if (largest.container != nullptr) held.push_back(largest);
+  return held;
+}
+
+/// Parses nvidia.com/* in the containers' limits. The request is empty if there are none.
+std::expected<model::GpuRequest, model::Refusal> parse_resources(const model::PodFacts& pod) {
+  std::map<std::string_view, std::vector<KubeletCount>> asked;
+  for (const model::ContainerFacts& container : pod.containers) {
+    for (const auto& [resource, value] : container.gpu_resources) {
+      if (!is_kubelet_gpu_resource(resource)) continue;
+      const std::optional<std::int64_t> count = parse_unit_count(value);
+      if (!count) {
+        return bad_value(
+            resource, value,
+            "a whole number of units, at most " + std::to_string(base::kLargestQuantity));
+      }
+      if (*count > 0) asked[resource].push_back({&container, *count});
+    }
+  }
+  model::GpuRequest request;
+  for (const auto& [resource, rows] : asked) {
+    for (const KubeletCount& row : held_units(rows)) {
+      request.containers.push_back(
+          {.container = row.container->name,
+           .type = row.container->type,
+           .device = model::KubeletRequest{std::string(resource)},
+           .count = row.count,
+           .text = std::string(resource) + "=" + std::to_string(row.count)});
+    }
+  }
+  if (request.containers.size() > kMaxKubeletRequests) {
+    return malformed(
+        std::to_string(request.containers.size()) +
+        " containers of the pod, each counted once for each resource, ask for nvidia.com/* units; "
+        "allowed are " +
+        std::to_string(kMaxKubeletRequests));
+  }
+  if (!request.empty()) request.main_container = request.containers.front().container;
+  return request;
+}
+
+}  // namespace
+
+bool is_kubelet_gpu_resource(std::string_view name) {
+  return name == model::kGpuResource || name == model::kSharedResource ||
+         name.starts_with(mig::kMigResourcePrefix);
+}
+
+std::expected<model::GpuRequest, model::Refusal> parse_request(const model::PodFacts& pod) {
+  auto annotations = sort_annotations(pod);
+  if (!annotations) return std::unexpected(annotations.error());
+  auto request = parse_resources(pod);
+  if (!request) return request;
+  if (!annotations->ask) {
+    request = with_policy(*std::move(request), annotations->policy);
+  } else if (request->empty()) {
+    request = parse_annotations(pod, *std::move(annotations));
+  } else {
+    return malformed(
+        "the pod asks for GPUs by annotation and by " +
+        shown(std::get<model::KubeletRequest>(request->containers.front().device).resource) +
+        "; allowed is one of the two");
+  }
+  if (!request) return request;
+  return with_room_for_reservation(pod, *std::move(request));
+}
+
+}  // namespace snug::request

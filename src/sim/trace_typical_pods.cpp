@@ -1,0 +1,26 @@
+#include <cstddef>
+#include <map>
+#include <utility>
+
+#include "sim/trace_conversion.hpp"
+#include "snug/demand/pod_shape.hpp"
+#include "snug/demand/typical_pods.hpp"
+#include "snug/sim/replay.hpp"
+
+namespace snug::sim {
+
+std::vector<model::TypicalPod> typical_pods_of(const Trace& trace, const demand::Supply& supply) {
+  const std::vector<model::GpuRequest> requests = requests_of(trace);
+  std::map<demand::PodShape, std::size_t> known;
+  std::vector<demand::CountedShape>
+      counted;  // in the order of the list, by which equally frequent ones go
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    demand::PodShape shape = demand::shape_of(requests[i], host_in_identity(trace.pods[i]));
+    const auto [row, is_new] = known.try_emplace(shape, counted.size());
+    if (is_new) counted.emplace_back(std::move(shape), 0);
+    counted[row->second].second += 1;
+  }
+  return demand::typical_pods(std::move(counted), supply);
+}
+
+}  // namespace snug::sim

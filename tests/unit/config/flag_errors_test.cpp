@@ -1,0 +1,72 @@
+#include "snug/config/flag_errors.hpp"
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+
+namespace snug::bad_flags_test {
+namespace {
+
+struct Row {
+  std::string line;
+  std::string sentence;
+};
+
+void PrintTo(const Row& row, std::ostream* out) { *out << row.line; }
+
+class BadFlagsTest : public testing::TestWithParam<Row> {};
+
+TEST_P(BadFlagsTest, AreOneSentence) {
+  CLI::App app("", "tool");
+  app.require_subcommand(1);
+  CLI::App* ask = app.add_subcommand("ask");
+  std::string server;
+  std::string must;
+  unsigned times = 0;
+  bool json = false;
+  bool svg = false;
+  ask->add_option("--server", server)->type_name("URL");
+  CLI::Option* much = ask->add_option("--times", times)->check(CLI::Range(1U, 9U));
+  ask->add_option("--first", server)->needs(much);
+  CLI::Option* as_json = ask->add_flag("--json", json);
+  ask->add_flag("--svg", svg)->excludes(as_json);
+  ask->add_option("--must", must)->required();
+  ask->add_flag("--as-json", json);
+  CLI::App* policy = app.add_subcommand("policy");
+  policy->require_subcommand(1);
+  policy->add_subcommand("check");
+  policy->add_subcommand("show");
+  try {
+    app.parse(GetParam().line);
+    FAIL() << "it is taken";
+  } catch (const CLI::ParseError& error) {
+    EXPECT_EQ(config::flag_error_message(app, error), GetParam().sentence);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, BadFlagsTest,
+    testing::Values(Row{"", "a command is required; allowed are ask, policy"},
+                    Row{"aks", "unknown command \"aks\"; allowed are ask, policy"},
+                    Row{"policy", "a command is required; allowed are check, show"},
+                    Row{"policy chek x", "unknown command \"chek\"; allowed are check, show"},
+                    Row{"policy check x", "\"x\" is one word too many"},
+                    Row{"--no-such ask --must 1", "unknown flag --no-such"},
+                    Row{"ask --must 1 --no-such", "unknown flag --no-such"},
+                    Row{"ask --must 1 --Server=a", "unknown flag --Server=a"},
+                    Row{"ask --must 1 --asJson", "the flag --asJson is written --as-json"},
+                    Row{"ask --must 1 --asJson=1", "the flag --asJson is written --as-json"},
+                    Row{"ask --must 1 --asXml", "unknown flag --asXml"},
+                    Row{"ask --must 1 stray", "\"stray\" is one word too many"},
+                    Row{"ask", "--must is required"},
+                    Row{"ask --json --must 1 --server a --server b",
+                        "--server was given 2 times; allowed is once"},
+                    Row{"ask --must 1 --server", "--server needs a value: URL"},
+                    Row{"ask --must 1 --first 1", "--first belongs to --times, which is missing"},
+                    Row{"ask --must 1 --svg --json",
+                        "--json and --svg were both given; allowed is one of them"},
+                    Row{"ask --must 1 --times 0", "--times: Value 0 not in range 1 to 9"}));
+
+}  // namespace
+}  // namespace snug::bad_flags_test
