@@ -36,7 +36,7 @@ std::vector<GrowthRow> grow(const Contender& who, const OpenbRun& one) {
 
 std::string table(const std::vector<GrowthRow>& rows) {
   std::string text =
-      "| nodes | GPUs | a decision, median | times that of the first |\n|---|---|---|---|\n";
+      "| nodes | GPUs | a decision, median | ratio to the first row |\n|---|---|---|---|\n";
   for (const GrowthRow& row : rows) {
     text += row_of("| %lld | %lld | %.1f µs | %.1f |\n", static_cast<long long>(row.report.nodes),
                    static_cast<long long>(row.report.gpus), row.report.decision_us_p50,
@@ -49,7 +49,7 @@ std::vector<std::string> findings(const std::vector<GrowthRow>& rows) {
   std::vector<std::string> found;
   const double first = rows.front().report.decision_us_p50;
   if (first > kMostMicroseconds) {
-    found.push_back(row_of("a decision takes %.1f us at the median, must be 20 at most", first));
+    found.push_back(row_of("the median decision takes %.1f us; at most 20 us are allowed", first));
   }
   for (const GrowthRow& row : rows) {
     if (row.report.decision_us_p50 <= first * static_cast<double>(row.times)) continue;

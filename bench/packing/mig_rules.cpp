@@ -27,8 +27,8 @@ class Rule final : public snug::Placer {
  public:
   Rule(bool best_fit, bool high_start) : best_fit_(best_fit), high_start_(high_start) {}
 
-  /// Of cards with as much left the one with the first start, then the one whose lower slices are
-  /// free, then the first: so the rules of reference.csv have it.
+  /// Among cards with equal free memory slices: the lowest start, then the card whose lower slices
+  /// are free, then the first card, as in the rules of reference.csv.
   std::optional<NodeIndex> choose(const ArrivingPod& arriving,
                                   std::span<const NodeIndex> candidates, Ledger& ledger) override {
     using Key = std::tuple<int, int, snug::AxisMask>;

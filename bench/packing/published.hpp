@@ -1,8 +1,8 @@
 // The policies that the FGD paper compares (Weng et al., "Beware of Fragmentation", USENIX ATC
-// 2023), as its artifact defines them, for traces. They are yardsticks: none is worth shipping.
+// 2023), as its artifact defines them, for traces. They are baselines and are not shipped.
 //
-// Where the paper leaves something open, what reproduces the artifact's figures counts: a score is
-// cut to an integer at once, and of equally good nodes the first by rank wins.
+// Details that the paper does not specify are those that reproduce the artifact's figures: a score
+// is truncated to an integer at once, and among equally good nodes the first by rank wins.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace snug_bench {
 /// In the order of the table.
 [[nodiscard]] const std::vector<std::string_view>& published_names();
 
-/// `name`: one of published_names(). `seed`: of the policy that draws. `trace`: FGD knows all its
-/// pods beforehand.
+/// `name`: one of published_names(). `seed`: for the policy `random`. `trace`: FGD knows all its
+/// pods in advance.
 [[nodiscard]] std::unique_ptr<snug::Placer> published_placer(std::string_view name,
                                                              const snug::Trace& trace,
                                                              std::uint64_t seed);

@@ -30,7 +30,7 @@ RefusedPod refused(const ArrivingPod& pod, const snug::Snapshot& snapshot) {
   return refusal;
 }
 
-/// Another's, of which it notes what is refused.
+/// Wraps another placer and records the pods that it refuses.
 class Noting final : public snug::Placer {
  public:
   Noting(std::unique_ptr<snug::Placer> placer, const OpenbRun& run)
@@ -76,7 +76,7 @@ std::vector<RefusedPod> refused_pods(const Contender& who, const OpenbRun& run) 
 
 std::string table(const std::vector<RefusedPod>& all) {
   std::string text =
-      "| run | arrival | asks for | idle GPUs | left of shared GPUs "
+      "| run | arrival | requested GPUs | idle GPUs | free on shared GPUs "
       "| nodes of eight with 0, 1, … 8 idle |\n|---|---|---|---|---|---|\n";
   for (const RefusedPod& each : all) {
     text += row_of("| %s | %zu | %d | %d | %.0f |", each.run.c_str(), each.arrival, each.asks,
