@@ -1,5 +1,5 @@
-"""Without Go there is no control plane: the end-to-end tests are skipped and that is said; in CI it
-is a failure. SNUG_GO, which names the only Go to try, stands for a machine that has none."""
+"""Without Go there is no control plane: the end-to-end tests are reported as skipped, in CI as failed.
+SNUG_GO, the only Go that is tried, simulates a machine without one."""
 
 import re
 import tempfile
