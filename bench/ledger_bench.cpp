@@ -1,7 +1,6 @@
-// How long a list of all pods, or of all nodes, keeps others from the ledger, and what pods cost on
-// a node that has very many of them. Exit code 1 where something grows as it would if each change
-// added up all holdings, or where one lock held for the whole list would be no worse. Run:
-// build/dev/bench/ledger_bench
+// How long a list of all pods, or of all nodes, blocks the ledger, and the cost of a pod on a node
+// with very many pods. Exit code 1 if a cost grows as if each change summed all holdings, or if the
+// ledger is blocked as long as by one lock over the whole list. Run: build/dev/bench/ledger_bench
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -36,7 +35,7 @@ double micros_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-/// Processor time of this thread: what others do on the machine does not count.
+/// Processor time of this thread, so that other load of the machine does not count.
 double busy_micros() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -92,7 +91,7 @@ model::HoldingPtr share_of(const std::string& uid, const std::string& node, int 
   return pod;
 }
 
-/// A tenth of all pods are others in each generation.
+/// A tenth of all pods are replaced in each generation.
 Pods cluster_pods(int generation) {
   Pods pods;
   for (int node = 0; node < kNodes; ++node) {
@@ -133,7 +132,7 @@ Took take_list(ledger::Ledger& ledger, const Pods& pods) {
   return {micros_since(start), busy_micros() - busy};
 }
 
-/// Takes and gives back a GPU of its own node, again and again, and remembers the longest wait.
+/// Reserves and releases a GPU of its own node in a loop, and records the longest wait.
 class Binder {
  public:
   explicit Binder(ledger::Ledger& ledger) : ledger_(ledger), thread_([this] { run(); }) {}
@@ -141,7 +140,7 @@ class Binder {
     stop_ = true;
     thread_.join();
   }
-  /// Of the calls that have ended since the last question.
+  /// The longest wait of the calls that have ended since the last call of this function.
   double longest() { return longest_.exchange(0); }
 
  private:
@@ -204,14 +203,14 @@ bool measure_lists() {
   }
   const double list = median(lists);
   const double wait = median(waits);
-  std::printf("%d pods on %d nodes, a tenth of them others in each list\n", kNodes * kPodsPerNode,
+  std::printf("%d pods on %d nodes, a tenth of them replaced in each list\n", kNodes * kPodsPerNode,
               kNodes);
   std::printf(
       "  the first list %.0f ms of processor time, a later one %.0f ms, %.0f ms by the clock\n",
       first.busy / 1000, median(busy) / 1000, list / 1000);
   std::printf("  the longest reserve and release meanwhile %.2f ms (median of %d)\n", wait / 1000,
               kRounds);
-  return verdict(wait < list / 20, "who reserves waits for less than a twentieth of a list");
+  return verdict(wait < list / 20, "a reserve waits for less than a twentieth of a list");
 }
 
 /// A tenth of all nodes have another inventory in each generation.
@@ -245,10 +244,10 @@ bool measure_node_lists() {
   }
   const double list = median(lists);
   const double wait = median(waits);
-  std::printf("%d nodes of 8 GPUs, a tenth of them others in each list\n", kManyNodes);
+  std::printf("%d nodes of 8 GPUs, a tenth of them changed in each list\n", kManyNodes);
   std::printf("  a list %.1f ms by the clock; the longest reserve and release meanwhile %.2f ms\n",
               list / 1000, wait / 1000);
-  return verdict(wait < list / 4, "who reserves waits for less than a quarter of a list of nodes");
+  return verdict(wait < list / 4, "a reserve waits for less than a quarter of a list of nodes");
 }
 
 struct OneNode {
@@ -284,17 +283,17 @@ bool measure_nodes() {
   for (const int gpus : {0, 8}) {
     const OneNode few = measure_node(kFew, gpus);
     const OneNode many = measure_node(kMany, gpus);
-    std::printf("one node of %d GPUs with %d and with %d pods without GPUs\n", gpus, kFew, kMany);
+    std::printf("one node of %d GPUs with %d and with %d CPU-only pods\n", gpus, kFew, kMany);
     std::printf("  rebuilt by a list   %8.1f ms %8.1f ms  x%.0f\n", few.rebuild / 1000,
                 many.rebuild / 1000, many.rebuild / few.rebuild);
     std::printf("  the end of one pod  %8.1f us %8.1f us  x%.1f\n", few.end, many.end,
                 many.end / few.end);
-    std::printf("  all added up once   %8.1f us %8.1f us  x%.1f\n", few.naive, many.naive,
+    std::printf("  the sum of all once %8.1f us %8.1f us  x%.1f\n", few.naive, many.naive,
                 many.naive / few.naive);
-    good =
-        verdict(many.rebuild < 48 * few.rebuild, "sixteen times the pods: no 256 times the list") &&
-        good;
-    good = verdict(many.end < many.naive / 10, "an end costs less than a tenth of adding all up") &&
+    good = verdict(many.rebuild < 48 * few.rebuild, "16 times the pods: below 48 times the list") &&
+           good;
+    good = verdict(many.end < many.naive / 10,
+                   "the end of a pod costs less than a tenth of summing all") &&
            good;
   }
   return good;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What request bodies cost in memory: starts snug-extender in its embedded mode, sends bodies of the
-worst shapes one by one and many at once, and prints its peak and what it keeps afterwards.
+"""The memory that request bodies need: starts snug-extender in embedded mode, sends bodies of the
+worst shapes one by one and many at once, and prints its peak memory and what it keeps afterwards.
 
-Ends with 1 if a peak is over the memory limit in deploy/dedicated.yaml.
+Exit code 1 if a peak is over the memory limit in deploy/dedicated.yaml.
 Run: python3 bench/memory.py [--program build/release/snug-extender] [--nodes 5000]
 """
 

@@ -24,7 +24,7 @@ std::string cpu_model() {
     const std::size_t colon = line.find(": ");
     if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
   }
-  return "a CPU that does not say its model";
+  return "an unknown CPU";
 }
 
 std::string today() {

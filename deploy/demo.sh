@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Snug in one command: installs what is missing (Debian 12), builds, starts the extender on a sample
 # cluster without any Kubernetes, sends sample pods through its real HTTP verbs, and shows where they
-# went and how full every GPU is. Exit code 1 when a call fails or a pod does not end as
-# deploy/demo/expected.yaml says.
+# were placed and the use of every GPU. Exit code 1 if a call fails, or if the result for a pod is not
+# that of deploy/demo/expected.yaml.
 #
 #   bash deploy/demo.sh [--serve | --help]
 #
-# --serve keeps it running and prints lines to try. SNUG_EXTENDER=PROGRAM: use it, build nothing.
+# --serve keeps the extender running and prints example calls. SNUG_EXTENDER=PROGRAM: use this program
+# and build nothing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source deploy/scripts/say.sh

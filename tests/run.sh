@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, runs every test, and ends with the one line
 #   N passed, N failed, N skipped
-# Exit code 1 when anything failed. A step that crashes, or that runs no test at all, has failed.
+# Exit code 1 if anything failed. A step that crashes, or that runs no test, counts as failed.
 #
 #   bash tests/run.sh [--quick] [--only STEP]...
 #
-# --quick leaves out the sanitizers, clang-tidy and the end-to-end tests (counted as skipped).
-# --only runs these steps alone, on what is built already.
-# CI=true: an end-to-end part that cannot run is a failure. SNUG_JOBS: parallel jobs (2).
-# SNUG_BUILD: where to build (build/). Kept between runs: that folder, ccache's, and
+# --quick skips the sanitizers, clang-tidy and the end-to-end tests.
+# --only runs only these steps, with the existing build.
+# CI=true: end-to-end tests that cannot run count as failed. SNUG_JOBS: parallel jobs (2).
+# SNUG_BUILD: the build folder (build/). Kept between runs: this folder, ccache's, and
 # ${SNUG_CACHE:-~/.cache/snug}.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -92,7 +92,7 @@ step() {
   fi
 }
 
-# A program with a summary line; its log is shown where it failed.
+# A program with a summary line; the end of its log is shown if it fails.
 run_summarized() {
   local name=$1 limit=$2 code=0
   shift 2
@@ -131,13 +131,13 @@ check_format() {
   run_single format 120 clang-format-19 --dry-run -Werror "${files[@]}"
 }
 
-# Goes on after an error, so that what compiles is tested; what does not is a failed test too.
+# Continues after a compile error, so that the other tests run; the error counts as a failed test.
 build_dev() {
   quietly "$LOGS/configure.log" cmake --preset dev -B "$BUILD" &&
     run_single build 3600 cmake --build "$BUILD" -j "$JOBS" -- -k 0
 }
 
-# built FILE: whether it is; says so where it is not.
+# built FILE: whether it exists; prints a message if not.
 built() {
   [[ ! -e $BUILD/$1 ]] || return 0
   say "  $BUILD/$1 is not built: run bash tests/run.sh --only build first."
@@ -153,7 +153,7 @@ run_ctest() {
   count_junit ctest "$code" "$LOGS/ctest.xml"
 }
 
-# Under some kernels ThreadSanitizer needs addresses that are not randomized.
+# With some kernels ThreadSanitizer needs addresses that are not randomized.
 unrandomized() {
   if setarch "$(uname -m)" -R true 2>/dev/null; then
     setarch "$(uname -m)" -R "$@"
@@ -190,7 +190,7 @@ run_asan() {
   sanitized asan address,undefined codec_test sim_codec_test contract_test kube_test integration_test
 }
 
-# Builds in the background; its exit code appears in a file, whole or not at all.
+# Builds in the background; writes its exit code into a file atomically.
 start_control_plane() {
   say "control plane: building etcd, kube-apiserver and kube-scheduler in the background, unless they are cached."
   setsid nice bash -c '
@@ -224,7 +224,7 @@ run_e2e() {
   local code=0 options=()
   wait_for_control_plane || code=$?
   if ((code == 3)); then
-    say "  there is no Go 1.26 on this machine and it could not be fetched, so no real control plane."
+    say "  Go 1.26 is missing and could not be installed, so there is no real control plane."
   elif ((code != 0)); then
     say "  the control plane could not be built (exit code $code):"
     tail -n 30 "$LOGS/control-plane.log" | sed 's/^/    /'
@@ -262,8 +262,8 @@ thorough_steps() {
     return
   fi
   step tsan "the concurrent tests under ThreadSanitizer" run_tsan
-  step asan "the tests of what comes from outside under AddressSanitizer and UBSan" run_asan
-  step clang-tidy "every source that changed since it last passed" \
+  step asan "the tests of parsers and connections under AddressSanitizer and UBSan" run_asan
+  step clang-tidy "every source that changed since the last recorded pass" \
     run_summarized clang-tidy 2400 "$PYTHON" tests/tidy/clang_tidy.py "$BUILD"
   step e2e "snug-extender with a real API server and a real kube-scheduler" run_e2e
 }
@@ -284,7 +284,7 @@ read_arguments() {
   done
 }
 
-# Ends the run where --only names no step.
+# Ends the run if --only names an unknown step.
 check_names() {
   local name
   naming=true
@@ -299,15 +299,15 @@ check_names() {
 }
 
 all_steps() {
-  step format "every C++ file as clang-format would write it" check_format
-  step tidy "the rules of the house" run_summarized tidy 600 "$PYTHON" tests/tidy/tidy.py
-  step tidy-test "each of those rules can fail" run_summarized tidy-test 300 "$PYTHON" tests/tidy/tidy_test.py
+  step format "clang-format of every C++ file" check_format
+  step tidy "the house rules" run_summarized tidy 600 "$PYTHON" tests/tidy/tidy.py
+  step tidy-test "each house rule can fail" run_summarized tidy-test 300 "$PYTHON" tests/tidy/tidy_test.py
   step schemas "the golden samples against the schemas" \
     run_single schemas 120 "$PYTHON" tests/contract/schema_check.py
   step build "preset dev, $JOBS jobs, warnings are errors" build_dev
   step ctest "every C++ test" run_ctest
-  step demo "deploy/demo.sh places each pod where it should" run_demo
-  step programs "signals, deploy/, the benches' verdicts, and a machine without Go" run_programs
+  step demo "deploy/demo.sh places each pod as expected" run_demo
+  step programs "whole programs: signals, deploy/, benchmarks, a machine without Go" run_programs
   thorough_steps
 }
 

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""What deploy/'s admission policies cost the API server: each request with them and without, as a ratio.
+"""The cost of deploy/'s admission policies in the API server: each request with and without them, as a ratio.
 
     bench/e2e/admission.py [--rounds 10] [--policy FILE]... [--annotations 0 5000 20000 60000] [--record]
 
-The policies are bound to one of two namespaces. Each round sends every request to a pod in either
-namespace, and the two take turns to be first, so both see the same API server at the same time.
+The policies are bound to one of two namespaces. Each round sends every request to a pod in each
+namespace, in alternating order, so both are measured on the same API server at the same time.
 The ratio is of the processor time that kube-apiserver uses, which other load of the machine hardly
-changes. The pods are bound and hold a reservation, and all annotations of a pod are 256 KiB, the
-most that there may be. Nothing but etcd and kube-apiserver runs. `--policy`: other files than
-deploy/'s, as an older policy to compare with. Exit code 1 where the ratio of a status patch is
-above 1.5, or a request is refused.
+changes. The pods are bound and have a reservation, and the annotations of a pod are 256 KiB in
+total, the maximum. Only etcd and kube-apiserver run. `--policy` measures other files than deploy/'s,
+for example an older policy. Exit code 1 if the ratio of a status patch is above 1.5, or if a request
+is refused.
 """
 
 import argparse
@@ -151,8 +151,8 @@ def row(count, title, pairs):
 
 
 def measure(plane, arguments):
-    """(the ratios that are judged, the lines of the table); each line is printed when it is measured.
-    A request that is refused counts as one without end."""
+    """(the ratios that the verdict uses, the lines of the table); each line is printed when it is
+    measured. A refused request counts as an infinite ratio."""
     bench = Bench(plane, arguments.policy)
     ratios, lines = [], []
 
@@ -206,7 +206,7 @@ def main():
         plane.stop()
     worst = max(ratios)
     good = worst <= MOST_RATIO
-    verdict = (f"{'PASS' if good else 'FAIL'}: with the policies a status patch costs the API server up to "
+    verdict = (f"{'PASS' if good else 'FAIL'}: a status patch with the policies costs the API server up to "
                f"{worst:.2f} times as much; it may be at most {MOST_RATIO:.2f} times.")
     print(verdict)
     if arguments.record:

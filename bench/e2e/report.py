@@ -1,4 +1,4 @@
-"""The order of the runs, and what they say: medians, the verdict, and the page of bench/results."""
+"""The order of the runs, and their evaluation: medians, the verdict, and the page of bench/results."""
 
 import datetime
 import os
@@ -10,14 +10,14 @@ VARIANTS = (BASELINE, "winner", "all", "advise", "auto")
 JUDGED = (100, "auto")  # percentageOfNodesToScore as deploy/ sets it, and the default answer
 LEAST_RATIO = 1.0
 PROGRAMS = ("snug-extender", "kube-scheduler", "kube-apiserver", "etcd", "load generator")
-# Where the load generator took nearly the whole run without an extender, it is what was measured.
-# Where it did so beside an extender, the scheduler kept up with it, and the ratio is a lower bound.
+# If posting the pods takes a larger part of a run, the load generator limits the result. Without an
+# extender the run is then useless; with one the ratio is a lower bound.
 MOST_POSTING = 0.95
 
 
 def order(variants, turn):
-    """Every variant once, a baseline before and after each; without one, just the variants. The
-    first place goes from round to round."""
+    """Every variant once, with a baseline run before and after each if the baseline is one of the
+    variants. Each round begins with another variant."""
     others = [variant for variant in variants if variant != BASELINE]
     turn %= max(len(others), 1)
     others = others[turn:] + others[:turn]
@@ -27,8 +27,8 @@ def order(variants, turn):
 
 
 def _beside(runs, index):
-    """Pods per second of the baselines that ran just before and just after that run; its own round
-    and percentageOfNodesToScore. None: it has none."""
+    """Mean pods per second of the baseline runs directly before and after the run, in the same round
+    and with the same percentageOfNodesToScore. None: there are none."""
     run = runs[index]
     speeds = [other["pods_per_second"] for other in runs[max(index - 1, 0):index + 2]
               if other["variant"] == BASELINE and
@@ -37,7 +37,7 @@ def _beside(runs, index):
 
 
 def _cpu_ms_per_pod(runs):
-    """By program: milliseconds of processor time for each pod, the median over the runs."""
+    """For each program: milliseconds of processor time for each pod, the median over the runs."""
     used = {}
     for run in runs:
         pods = run["seconds"] * run["pods_per_second"]
@@ -47,8 +47,8 @@ def _cpu_ms_per_pod(runs):
 
 
 def summarize(runs):
-    """A row for each variant and percentage: medians over its runs, which are given in the order
-    in which they ran; ratios are to the baselines beside each run."""
+    """A row for each variant and percentage, with medians over its runs. `runs` is in the order in
+    which they ran; a ratio compares a run with the baselines directly before and after it."""
     rows = []
     for percentage, variant in dict.fromkeys((run["percentage"], run["variant"]) for run in runs):
         places = [index for index, run in enumerate(runs)
@@ -69,12 +69,12 @@ def summarize(runs):
 
 
 def judge(rows):
-    """(whether all is well, one sentence)"""
+    """(whether the bound is met, one sentence)"""
     percentage, variant = JUDGED
     by_name = {(row["percentage"], row["variant"]): row for row in rows}
     judged, baseline = by_name.get(JUDGED), by_name.get((percentage, BASELINE))
     if judged is None or judged["ratio"] is None:
-        return True, (f"Not judged: that takes `{variant}` and `{BASELINE}` at "
+        return True, (f"No verdict: it needs runs of `{variant}` and `{BASELINE}` at "
                       f"percentageOfNodesToScore {percentage}.")
     if baseline["posting"] > MOST_POSTING:
         return False, (f"FAIL: posting the pods took {baseline['posting']:.0%} of the run without an "
@@ -110,14 +110,14 @@ def page(command, shape, rows, verdict):
             f"{datetime.date.today().isoformat()}, {os.cpu_count()} cores of {cpu_model()}. "
             f"{asked}.\nMedians over the runs; a ratio is to the mean of the runs without an extender just "
             f"before and after. Milliseconds are processor time for each pod. Where posting the pods took "
-            f"over {MOST_POSTING:.0%} of the time, the load generator's end was reached and not the "
-            f"scheduler's: a bound from below.\nkube-scheduler has a client certificate, as kubeadm "
+            f"over {MOST_POSTING:.0%} of the time, the load generator was the bottleneck, and the figure "
+            f"is a lower bound.\nkube-scheduler has a client certificate, as kubeadm "
             f"gives it, in every run; Snug has its service account's token. An API server verifies a "
-            f"certificate at each request, and remembers a token.\n\n{table(rows)}\n\n{verdict}\n")
+            f"certificate at each request, and caches a verified token.\n\n{table(rows)}\n\n{verdict}\n")
 
 
 def cpu_model():
     for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
             return line.partition(": ")[2]
-    return "a CPU that does not say its model"
+    return "an unknown CPU"

@@ -4,14 +4,14 @@
     bench/e2e/run.py [--nodes 1000] [--pods 2000] [--rounds 3] [--record] [--json FILE]
 
 Everything runs on this machine: etcd, kube-apiserver, kube-scheduler, snug-extender and the load
-generator. Each round measures every variant once, in an order that turns from round to round, with
-a run without an extender before and after each: what a machine does besides changes from minute to
-minute, so a figure is compared with the mean of its two neighbours. A run lasts from the first POST
-of a pod to the moment when a watch has shown the last nodeName; before it, in every variant alike,
-some pods are bound that do not count, and before all of them one whole run that does not.
-The programs prove who they are as in a kubeadm cluster with the shared shape of deploy/:
+generator. Each round measures every variant once, in an order that rotates from round to round, with
+a run without an extender before and after each: the machine's other load changes from minute to
+minute, so a run is compared with the mean of the two runs around it. A run lasts from the first POST
+of a pod until a watch has shown the last nodeName. Warm-up is not measured: some pods are bound
+before each run, and one whole run precedes all others.
+The programs authenticate as in a kubeadm cluster with the shared shape of deploy/:
 kube-scheduler with a client certificate, in every variant, and Snug with its service account's
-token. Exit code 1 where the verdict of report.py is bad.
+token. Exit code 1 if the verdict of report.py is FAIL.
 """
 
 import argparse
@@ -151,7 +151,7 @@ class Bench:
 
 
 def all_runs(bench, arguments):
-    """The first run finds an API server and an etcd that have done nothing yet: it is left out."""
+    """The first run is a warm-up of the API server and etcd, and is not counted."""
     bench.measure(arguments.variants[0], arguments.percentages[0])
     runs = []
     for number in range(arguments.rounds):
@@ -195,7 +195,7 @@ def measure_all(arguments):
 def main():
     arguments = parse_arguments()
     if arguments.variants != [BASELINE] and not extender_module.program().exists():
-        raise SystemExit(f"{extender_module.program()} is not there; build it first")
+        raise SystemExit(f"{extender_module.program()} does not exist; build it first")
     keys = ("nodes", "gpus", "pods", "fraction", "rounds")
     shape = {key: getattr(arguments, key) for key in keys} | {"qps": QPS, "posters": POSTERS}
     runs = measure_all(arguments)

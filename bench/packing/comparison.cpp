@@ -34,8 +34,8 @@ std::string number(double value, int digits) {
   return text;
 }
 
-/// Beyond this many points a run does not reproduce the published figure. What random draws nobody
-/// can draw again.
+/// The tolerance, in points, within which a run reproduces the published figure. The draws of the
+/// policy `random` cannot be reproduced, so its tolerance is larger.
 double tolerance(std::string_view policy) { return policy == "random" ? 0.5 : 0.05; }
 
 void compare(const PolicyResults& results, const Openb& openb, std::vector<std::string>& found) {
@@ -45,13 +45,13 @@ void compare(const PolicyResults& results, const Openb& openb, std::vector<std::
           return figure.policy == results.name && figure.seed == openb.fill()[i].seed;
         });
     if (published == openb.published().end()) {
-      found.push_back("nothing is published for " + results.name + " on " + openb.fill()[i].name);
+      found.push_back("no figure is published for " + results.name + " on " + openb.fill()[i].name);
       continue;
     }
     const auto check = [&](const char* where, double has, double wanted) {
       if (std::abs(has - wanted) <= tolerance(results.name)) return;
       found.push_back(results.name + " on " + openb.fill()[i].name + " at " + where +
-                      " %: " + number(has, 2) + ", published is " + number(wanted, 2));
+                      " %: " + number(has, 2) + ", the published figure is " + number(wanted, 2));
     };
     check("100", results.fill[i].allocation.at100.value_or(0), published->at100);
     check("130", results.fill[i].allocation.at130.value_or(0), published->at130);
@@ -74,7 +74,8 @@ void check_bounds(const PolicyResults& results, std::vector<std::string>& found)
         Bound{"pods of several GPUs rejected", results.multi_rejected(), 0, 5}}) {
     if (bound.value >= bound.least && bound.value <= bound.most) continue;
     found.push_back(results.name + ", " + bound.what + ": " + number(bound.value, 2) +
-                    ", must be from " + number(bound.least, 2) + " to " + number(bound.most, 2));
+                    ", must be between " + number(bound.least, 2) + " and " +
+                    number(bound.most, 2));
   }
 }
 

@@ -1,5 +1,5 @@
-// Policies side by side over all runs of the trace: the means that README and docs/packing.md
-// quote, and whether they are what they have to be.
+// Compares policies over all runs of the trace: the means that README and docs/packing.md quote,
+// and whether they are within their bounds.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace snug_bench {
 
-/// What one policy made of the runs, in their order. A mean of no runs is 0.
+/// The results of one policy, in the order of the runs. A mean of no runs is 0.
 struct PolicyResults {
   std::string name;
   bool ours = false;  // Snug's, not the paper's
@@ -27,13 +27,13 @@ struct PolicyResults {
 /// A table in Markdown.
 [[nodiscard]] std::string table(const std::vector<PolicyResults>& all);
 
-/// A sentence for each figure that is not what it has to be: the paper's policies reproduce what is
-/// published, Snug's default policy reaches its bounds.
+/// A sentence for each figure out of bounds: the paper's policies must reproduce the published
+/// figures, and Snug's default policy must reach its bounds.
 [[nodiscard]] std::vector<std::string> findings(const std::vector<PolicyResults>& all,
                                                 const Openb& openb);
 
-/// What policies made of the draws of one regime, the first of them FGD. All are fill, or all are
-/// churn.
+/// The results of policies in the generated workloads of one regime; the first policy is FGD. All
+/// workloads are fill, or all are churn.
 struct RegimeResults {
   Regime regime;
   std::vector<PolicyResults> policies;

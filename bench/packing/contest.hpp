@@ -1,4 +1,4 @@
-// Who is compared, and runs on all cores.
+// The policies and rules that are compared, and their runs on all cores.
 #pragma once
 
 #include <functional>
@@ -18,8 +18,8 @@ struct Contender {
       placer;
 };
 
-/// Ends the program with a sentence where the file is no policy. Named by its default profile, and
-/// told from a published policy of that name.
+/// A policy of Snug, named after its default profile; the name differs from that of a published
+/// policy. Ends the program with an error message if the file is not a policy.
 [[nodiscard]] Contender contender_of(const std::string& policy_file);
 /// `name`: one of published_names().
 [[nodiscard]] Contender published_contender(std::string_view name);
@@ -30,7 +30,8 @@ struct Contender {
 [[nodiscard]] snug::sim::SimulationReport run(const Contender& who, const snug::sim::Trace& trace,
                                               std::uint64_t seed);
 
-/// Each task once, by so many threads, in any order; how many are done goes to a terminal.
+/// Runs each task once, in any order, on `jobs` threads. Shows the progress if stderr is a
+/// terminal.
 void run_all(const std::vector<std::function<void()>>& tasks, unsigned jobs);
 
 }  // namespace snug_bench

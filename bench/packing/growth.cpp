@@ -36,7 +36,7 @@ std::vector<GrowthRow> grow(const Contender& who, const OpenbRun& one) {
 
 std::string table(const std::vector<GrowthRow>& rows) {
   std::string text =
-      "| nodes | GPUs | a decision, median | times that of the first |\n|---|---|---|---|\n";
+      "| nodes | GPUs | a decision, median | ratio to the first row |\n|---|---|---|---|\n";
   for (const GrowthRow& row : rows) {
     text += row_of("| %lld | %lld | %.1f µs | %.1f |\n", static_cast<long long>(row.report.nodes),
                    static_cast<long long>(row.report.gpus), row.report.decision_us_p50,

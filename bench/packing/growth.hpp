@@ -15,13 +15,13 @@ struct GrowthRow {
   snug::sim::SimulationReport report;
 };
 
-/// One after another, since times are what is measured.
+/// Runs one after another, because the runs measure times.
 [[nodiscard]] std::vector<GrowthRow> grow(const Contender& who, const OpenbRun& run);
 
 /// A table in Markdown.
 [[nodiscard]] std::string table(const std::vector<GrowthRow>& rows);
-/// A sentence where the median decision of the trace's own nodes takes more than 20 us, or that of
-/// more nodes more than so many times as long.
+/// A sentence for each failure: the median decision on the trace's own nodes takes more than 20 us,
+/// or on n times the nodes more than n times as long.
 [[nodiscard]] std::vector<std::string> findings(const std::vector<GrowthRow>& rows);
 
 }  // namespace snug_bench

@@ -1,4 +1,4 @@
-// What a yardstick's placement is to the ledger.
+// The holding that a placement of a published policy or rule makes in the ledger.
 #pragma once
 
 #include "snug/model/placement.hpp"

@@ -1,11 +1,11 @@
-// Compares the policies that Snug ships with those of the FGD paper: on all runs of the openb
-// trace, which makes the table that README.md and docs/packing.md quote, or with --regimes on
-// workloads drawn from a seed; with --mig on arrivals that ask for MIG slices, those of the files
-// or drawn ones, beside simple rules; of the default policy it shows with --growth how decisions
-// grow with the cluster, and with --refusals what was idle when pods were refused. Exit code 1: a
-// published figure is not reproduced, the default policy misses a bound, is behind FGD in some
-// regime or the best rule for slices, or grows too fast; or the chart cannot be written. Exit code
-// 2: a flag or a file is wrong.
+// Compares the policies that Snug ships with those of the FGD paper, on all runs of the openb
+// trace; README.md and docs/packing.md quote the table. With --regimes it uses generated workloads,
+// and with
+// --mig arrivals that request MIG slices, compared with simple rules. --growth shows how the time
+// of a decision grows with the cluster, and --refusals the idle GPUs when pods were refused, both
+// with the default policy. Exit code 1: a published figure is not reproduced, the default policy
+// misses a bound, is behind FGD in some regime or behind the best rule for slices, its decisions
+// take too long, or the chart cannot be written. Exit code 2: a flag or a file is wrong.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -49,7 +49,7 @@ struct Flags {
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
-constexpr unsigned kSeeds = 2;  // of regimes, unless it is said
+constexpr unsigned kSeeds = 2;  // default of --seeds
 constexpr int kFailed = 1;
 constexpr int kWrong = 2;
 
@@ -73,7 +73,7 @@ std::vector<Contender> contenders(const Flags& flags) {
   return all;
 }
 
-/// The first fill run of each policy. False: the file cannot be written.
+/// A chart of the first fill run of each policy. False: the file cannot be written.
 bool write_svg(const std::string& path, const std::vector<PolicyResults>& results) {
   std::vector<snug::sim::SimulationReport> firsts;
   for (const PolicyResults& each : results) firsts.push_back(each.fill.front());
@@ -82,7 +82,7 @@ bool write_svg(const std::string& path, const std::vector<PolicyResults>& result
   return file.good();
 }
 
-/// Leaves a file that is there as it is.
+/// Does not change a file that exists.
 bool is_writable(const std::string& path) { return std::ofstream(path, std::ios::app).good(); }
 
 int compare_on_openb(const Flags& flags, const Openb& openb) {
@@ -123,7 +123,8 @@ int compare_in_regimes(const Flags& flags, const Openb& openb) {
     if (regime.name.find(flags.only) == std::string::npos) continue;
     results.push_back({std::move(regime), {}});
   }
-  if (results.empty()) return complain(kWrong, "no regime has \"" + flags.only + "\" in its name");
+  if (results.empty())
+    return complain(kWrong, "--only: no regime has \"" + flags.only + "\" in its name");
   std::vector<std::function<void()>> tasks;
   for (RegimeResults& each : results) {
     for (const Contender& who : all) {
@@ -197,25 +198,25 @@ void add_flags(CLI::App& app, Flags& flags) {
   CLI::Option* policies =
       app.add_option(
              "--policy", flags.policies,
-             "policies of Snug's to compare; by default best-fit and tight, and in regimes tight")
+             "policy files to compare; by default best-fit and tight, with --regimes only tight")
           ->type_name("FILE");
   CLI::Option* svg =
       app.add_option("--svg", flags.svg, "a chart of the first fill run")->type_name("FILE");
-  app.add_option("--jobs", flags.jobs, "threads; by default one for each core")
+  app.add_option("--jobs", flags.jobs, "number of threads; by default one per core")
       ->type_name("N")
       ->check(CLI::Range(1U, 1'024U));
-  CLI::Option* ours = app.add_flag("--ours", flags.ours, "leave out the published policies");
+  CLI::Option* ours = app.add_flag("--ours", flags.ours, "omit the published policies");
   std::vector<CLI::Option*> modes;
   CLI::Option* mig = nullptr;
   for (auto& [name, flag, meaning] :
-       {std::tuple("--regimes", &flags.regimes, "compare with FGD on drawn workloads instead"),
+       {std::tuple("--regimes", &flags.regimes, "compare with FGD on generated workloads instead"),
         std::tuple("--mig", &flags.mig,
-                   "compare with simple rules on arrivals that ask for MIG slices instead; with "
-                   "--seeds on drawn ones"),
+                   "compare with simple rules on arrivals that request MIG slices instead; with "
+                   "--seeds on generated ones"),
         std::tuple("--growth", &flags.growth,
-                   "time decisions of the default policy as the cluster grows"),
+                   "measure decisions of the default policy on larger clusters"),
         std::tuple("--refusals", &flags.refusals,
-                   "show what was idle when the default policy refused pods of several GPUs")}) {
+                   "list the idle GPUs when the default policy refused pods with several GPUs")}) {
     CLI::Option* mode = app.add_flag(name, *flag, meaning)->excludes(svg)->excludes(ours);
     for (CLI::Option* other : modes) mode->excludes(other);
     if (flag == &flags.growth || flag == &flags.refusals) mode->excludes(policies);
@@ -227,15 +228,15 @@ void add_flags(CLI::App& app, Flags& flags) {
       ->needs(modes.front());
   CLI::Option* seeds =
       app.add_option("--seeds", flags.seeds,
-                     "so many draws of each regime, 2 by default, or with --mig of each mix")
+                     "number of runs of each regime, 2 by default, or with --mig of each mix")
           ->type_name("N")
           ->check(CLI::Range(1U, 1'000U));
-  app.add_option("--first-seed", flags.first_seed, "of these draws; 1 by default")
+  app.add_option("--first-seed", flags.first_seed, "the first seed of these runs; 1 by default")
       ->type_name("N")
       ->check(CLI::Range(0U, std::numeric_limits<unsigned>::max()))
       ->needs(seeds);
   app.add_option("--cards", flags.cards,
-                 "with --mig, the means over all draws on so many cards instead of 500")
+                 "with --mig, the means over all runs on this number of cards instead of 500")
       ->type_name("N")
       ->check(CLI::Range(1, 500))
       ->needs(mig)

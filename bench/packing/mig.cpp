@@ -35,16 +35,16 @@ constexpr std::array kMixes = {
     Mix{"uniform", {1, 1, 1, 1, 1, 1}}, Mix{"small", {.4, .15, .2, .15, .05, .05}},
     Mix{"big", {.1, .05, .15, .3, .2, .2}}, Mix{"infer", {.3, .2, .25, .2, .05, 0}},
     Mix{"bimodal", {.45, 0, .05, .05, 0, .45}}};
-/// Of others that nothing was tuned on.
+/// Other mixes, which were not used for tuning.
 constexpr std::array kFurtherMixes = {Mix{"halves", {.2, 0, .1, .4, .2, .1}},
                                       Mix{"middle", {.1, .2, .4, .2, .05, .05}},
                                       Mix{"notebooks", {.6, .2, .1, .1, 0, 0}}};
 
-constexpr std::size_t kArrivals = 20'000;  // of a trace whose pods leave
+constexpr std::size_t kArrivals = 20'000;  // in churn
 constexpr double kLoad = 0.95;
 constexpr double kFilledTo = 1.3;
 constexpr int kAxis = 8;
-constexpr double kMayBeBehind = 0.5;  // points, where one run's luck decides
+constexpr double kMayBeBehind = 0.5;  // points; single runs are noisy
 
 template <typename T>
 T must(snug::base::Result<T> result) {
@@ -77,7 +77,7 @@ void read_arrivals(const std::string& text, const std::string& source, Trace& tr
   }
 }
 
-/// Lines of arrivals, as the files have them.
+/// Lines of arrivals in the format of the files.
 std::string draw_arrivals(const Mix& mix, bool churns, std::int64_t slices, Draws& draws) {
   double all = 0;
   double mean = 0;
@@ -111,7 +111,7 @@ double slices_of(const SimulationReport& report) {
 
 std::string mode_of(const MigRun& run) { return run.trace.churns() ? "churn" : "fill"; }
 
-/// Of each contender, in their order.
+/// The value of each contender, in their order.
 std::map<std::string, std::vector<double>> means_by_mode(const std::vector<MigResult>& results) {
   std::map<std::string, std::vector<double>> sums;
   std::map<std::string, int> runs;
@@ -266,7 +266,7 @@ std::vector<std::string> findings(const std::vector<Contender>& all,
       const double has = slices_of(each.reports[i]);
       if (std::abs(has - figure->memory_slices_pct) <= kReproduced) continue;
       found.push_back(all[i].name + where +
-                      row_of(": %.2f, measured before is %.2f", has, figure->memory_slices_pct));
+                      row_of(": %.2f, the reference is %.2f", has, figure->memory_slices_pct));
     }
     for (std::size_t i = 0; i < all.size(); ++i) {
       const double has = slices_of(each.reports[i]);

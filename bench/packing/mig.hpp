@@ -1,5 +1,5 @@
-// Policies on MIG arrivals (bench/packing/mig): those of the files, beside what an independent
-// simulator measured of seven rules, and others drawn like them from a seed.
+// Policies on MIG arrivals: those of the files in bench/packing/mig, compared with the results of
+// seven rules in an independent simulator, and generated ones.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +25,15 @@ struct MigFigure {
   double memory_slices_pct = 0;
 };
 
-/// The runs of the files. Ends the program with a sentence where one is missing or wrong.
+/// The runs of the files. Ends the program with an error message if one is missing or malformed.
 [[nodiscard]] std::vector<MigRun> mig_runs(const std::string& folder);
 [[nodiscard]] std::vector<MigFigure> mig_figures(const std::string& folder);
-/// Runs like them, of their mixes and some others, for so many seeds from the first one on, on the
-/// first of their cards: at most so many, 0 for all.
+/// Generated runs of these mixes and some others, for `seeds` seeds from the first one on. They use
+/// the first `cards` of the cards; 0: all.
 [[nodiscard]] std::vector<MigRun> draw_mig_runs(const std::string& folder, unsigned first_seed,
                                                 unsigned seeds, int cards);
 
-/// What the contenders made of one run, in their order.
+/// The results of one run, in the order of the contenders.
 struct MigResult {
   const MigRun* run = nullptr;
   std::vector<snug::sim::SimulationReport> reports;
@@ -45,18 +45,18 @@ struct MigResult {
                                 const std::vector<MigResult>& results,
                                 const std::vector<MigFigure>& figures);
 
-/// The same, each row the mean over all mixes and seeds of one mode.
+/// The same table, with the mean over all mixes and seeds of one mode in each row.
 [[nodiscard]] std::string table_of_means(const std::vector<Contender>& all,
                                          const std::vector<MigResult>& results);
 
-/// A sentence for each mode in which a policy of Snug's called tight is more than half a point
-/// behind another contender in the mean.
+/// A sentence for each mode in which Snug's policy tight is more than half a point behind another
+/// contender in the mean.
 [[nodiscard]] std::vector<std::string> findings_of_means(const std::vector<Contender>& all,
                                                          const std::vector<MigResult>& results);
 
-/// A sentence for each rule that does not reproduce its figure, and each run in which a policy of
-/// Snug's called tight is behind: where pods leave more than half a point behind the best of the
-/// figures and rules, else at all behind the best of the first-fit and best-fit rules.
+/// A sentence for each rule that does not reproduce its figure, and for each run in which Snug's
+/// policy tight is behind: in churn by more than half a point behind the best of all figures and
+/// rules, in fill by any amount behind the best of the first-fit and best-fit rules.
 [[nodiscard]] std::vector<std::string> findings(const std::vector<Contender>& all,
                                                 const std::vector<MigResult>& results,
                                                 const std::vector<MigFigure>& figures);

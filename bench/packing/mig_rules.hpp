@@ -1,5 +1,5 @@
-// The simplest rules for MIG slices, as yardsticks: the first card with room, or the one with the
-// fewest memory slices left, at the lowest or the highest start.
+// Simple rules for MIG slices, as baselines: the first card on which the slice fits, or the one
+// with the fewest free memory slices, at the lowest or the highest start.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace snug_bench {
 
-/// As reference.csv calls them.
+/// The names that reference.csv uses.
 [[nodiscard]] const std::vector<std::string_view>& mig_rule_names();
 
 /// `name`: one of mig_rule_names(). For traces all of whose pods ask for profiles, on nodes of one

@@ -1,4 +1,4 @@
-// The runs on the openb trace (bench/packing/openb), and what others report of them.
+// The runs on the openb trace (bench/packing/openb), and the published figures for them.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct PublishedFigure {
   double at130 = 0;
 };
 
-/// `folder` holds what bench/packing/openb does. Ends the program with a sentence where a file is
-/// missing or wrong.
+/// `folder` has the files of bench/packing/openb. Ends the program with an error message if one is
+/// missing or malformed.
 class Openb {
  public:
   explicit Openb(const std::string& folder);
@@ -39,7 +39,7 @@ class Openb {
   std::vector<PublishedFigure> published_;
 };
 
-/// The file's text; ends the program where it cannot be read.
+/// The file's text. Ends the program with an error message if it cannot be read.
 [[nodiscard]] std::string text_of(const std::string& path);
 
 }  // namespace snug_bench

@@ -32,7 +32,7 @@ constexpr std::int32_t kIdle = 1000;
 
 using Gpus = std::vector<std::size_t>;  // positions on the node
 
-/// What a policy looks at.
+/// The input of a policy.
 struct Offer {
   NodeIndex index;
   const NodeState& node;
@@ -52,7 +52,7 @@ struct Offer {
   }
 };
 
-/// The fitting GPU with the least left, or the first idle ones.
+/// The GPU with the least free that fits, or the first idle ones.
 Gpus best_fit_gpus(const Offer& offer) {
   Gpus gpus;
   const std::vector<GpuState>& all = offer.node.gpus;
@@ -129,8 +129,8 @@ class Scoring : public snug::sim::Placer {
 
 class Random final : public Scoring {
  public:
-  /// What the artifact drew nobody can draw again. Draws differ by some tenths of a point; by this
-  /// offset all five runs lie within half a point of what it reports.
+  /// The artifact's random draws cannot be reproduced. Draws differ by some tenths of a point; with
+  /// this offset all five runs are within half a point of its figures.
   explicit Random(std::uint64_t seed) : random_(seed + 4'000) {}
 
  private:
@@ -176,7 +176,7 @@ class BestFit final : public Scoring {
         100 * (1 - left(offer.cpu_left() - offer.pod.cpu_milli, kMaxCpuMilli) -
                left(offer.node.free_milli - offer.pod.milli(), kMaxGpuMilli)));
   }
-  /// Stretched to 0 to 100 over the nodes that fit, in integers.
+  /// Scaled to 0 to 100 over the feasible nodes, in integers.
   std::size_t best_of(const std::vector<Offer>& fitting) override {
     std::vector<std::int64_t> scores;
     for (const Offer& offer : fitting) scores.push_back(score(offer));
@@ -205,10 +205,10 @@ class Packing final : public Scoring {
   }
 };
 
-/// By the kinds of pods that a node has had. None leaves in the runs that the paper shows; here one
-/// that leaves is not counted any more.
+/// By the kinds of pods on a node. In the paper's runs no pod leaves; here a pod that has left does
+/// not count.
 class Clustering final : public Scoring {
-  using Kind = std::int64_t;  // 0: a share, else how many GPUs
+  using Kind = std::int64_t;  // 0: a share, otherwise the number of GPUs
 
   static Kind kind_of(const TracePod& pod) { return pod.gpu_milli < kIdle ? 0 : pod.gpus; }
 

@@ -1,8 +1,8 @@
 // The policies that the FGD paper compares (Weng et al., "Beware of Fragmentation", USENIX ATC
-// 2023), as its artifact defines them, for traces. They are yardsticks: none is worth shipping.
+// 2023), as its artifact defines them, for traces. They are baselines and are not shipped.
 //
-// Where the paper leaves something open, what reproduces the artifact's figures counts: a score is
-// cut to an integer at once, and of equally good nodes the first by rank wins.
+// Details that the paper does not specify are those that reproduce the artifact's figures: a score
+// is truncated to an integer at once, and among equally good nodes the first by rank wins.
 #pragma once
 
 #include <cstdint>

@@ -77,7 +77,7 @@ std::vector<RefusedPod> refused_pods(const Contender& who, const OpenbRun& run) 
 
 std::string table(const std::vector<RefusedPod>& all) {
   std::string text =
-      "| run | arrival | asks for | idle GPUs | left of shared GPUs "
+      "| run | arrival | requested GPUs | idle GPUs | free on shared GPUs "
       "| nodes of eight with 0, 1, … 8 idle |\n|---|---|---|---|---|---|\n";
   for (const RefusedPod& each : all) {
     text += row_of("| %s | %zu | %d | %d | %.0f |", each.run.c_str(), each.arrival, each.asks,

@@ -1,4 +1,4 @@
-// What of the cluster is idle when a policy refuses a pod of several GPUs, and where.
+// The idle GPUs of the cluster when a policy refuses a pod with several GPUs.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace snug_bench {
 
-/// Of a refused pod, at its arrival in the measured half of a run.
+/// A refused pod and the idle GPUs at its arrival, in the measured half of a run.
 struct RefusedPod {
   static constexpr std::size_t kLargest = 8;  // GPUs of the largest nodes
 
@@ -19,8 +19,8 @@ struct RefusedPod {
   std::size_t arrival = 0;
   int asks = 0;               // GPUs
   int idle = 0;               // GPUs of all nodes
-  double left_of_shared = 0;  // of GPUs that are neither idle nor full, in GPUs
-  /// Of the largest nodes, how many have so many idle GPUs.
+  double left_of_shared = 0;  // free on GPUs that are neither idle nor full, in GPUs
+  /// The number of largest nodes with i idle GPUs, for each i.
   std::array<int, kLargest + 1> nodes_by_idle{};
 };
 

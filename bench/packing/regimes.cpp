@@ -15,7 +15,7 @@ using snug::sim::Trace;
 using snug::sim::TraceNode;
 using snug::sim::TracePod;
 
-constexpr std::size_t kArrivals = 50'000;  // of a trace whose pods leave
+constexpr std::size_t kArrivals = 50'000;  // in churn
 constexpr double kFilledTo = 1.305;        // of the GPUs, so that 130 % is passed
 
 std::int64_t gpu_milli_of(const Trace& base) { return 1000 * base.gpu_count(); }
@@ -26,8 +26,8 @@ double times_of(const Mix& mix, const TracePod& pod) {
   return pod.gpus == 2 ? mix.two : pod.gpus == 4 ? mix.four : mix.eight;
 }
 
-/// Gives some pods names of models, in proportion to how many GPUs of each there are, and only such
-/// as some node with it could take the pod.
+/// Makes some pods name models, in proportion to the GPUs of each model, and only models of which
+/// some node could take the pod.
 class Namer {
  public:
   explicit Namer(const Trace& base) : base_(base) {
@@ -69,12 +69,12 @@ class Namer {
   std::map<std::string, int> gpus_;
 };
 
-/// A mix as rows that were added to a trace's pods.
+/// A mix, as rows that are appended to a trace's pods.
 class Rows {
  public:
   Rows(const Mix& mix, const Trace& base, Trace& trace) : first_(trace.pods.size()) {
     constexpr std::int64_t kWholeNodeCpu = 96'000;  // what the nodes of eight GPUs have
-    Draws draws(777);  // the pods are the same for all seeds, only their order is not
+    Draws draws(777);  // the pods are the same for all seeds; their order differs
     const Namer namer(base);
     double milli = 0;
     for (TracePod pod : base.pods) {
@@ -101,7 +101,7 @@ class Rows {
 
  private:
   std::size_t first_;
-  std::vector<double> upto_;  // sums of how often the pods come
+  std::vector<double> upto_;  // cumulative frequencies of the pods
   double mean_milli_ = 0;
 };
 

@@ -1,6 +1,6 @@
-// Workloads that nobody tuned for: other mixes of the trace's pods, other loads and lifetimes, pods
-// that stay below a layer that churns, and demand or load that changes on the way. Drawn from a
-// seed, the same everywhere.
+// Workloads that were not used for tuning: other mixes of the trace's pods, other loads and
+// lifetimes, pods of which some never leave, and demand or load that changes during the run. They
+// are generated from a seed, and are the same on every machine.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace snug_bench {
 
-/// How often each kind of pod comes, in times of how often it stands in the trace's list.
+/// The frequency of each kind of pod, relative to its frequency in the trace's list.
 struct Mix {
   double share = 1;
   double one = 1;
@@ -21,7 +21,7 @@ struct Mix {
   double eight = 1;
   double cpu_only = 1;
   double cpu_times = 1;  // the CPU of pods with GPUs
-  double naming = 0;     // the part of them that names a GPU model, or two
+  double naming = 0;     // the part of them that names one or two GPU models
 };
 
 enum class Lifetimes : std::uint8_t {
@@ -36,11 +36,11 @@ struct Regime {
   Mix mix;
   Mix later;  // from arrival `change` on
   bool churns = true;
-  double load = 0.95;  // the GPUs asked for at any time, of those there are
+  double load = 0.95;  // requested GPUs at any time / GPUs of the cluster
   double later_load = 0.95;
   Lifetimes lifetimes = Lifetimes::kExponential;
   std::size_t change = 0;    // 0: nothing changes
-  bool fills_first = false;  // nobody leaves before `change`
+  bool fills_first = false;  // no pod leaves before `change`
 };
 
 [[nodiscard]] std::vector<Regime> regimes();

@@ -1,4 +1,4 @@
-// Formatting a line of what the bench prints.
+// Formats a line of the benchmark's output.
 #pragma once
 
 #include <cstdio>

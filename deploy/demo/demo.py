@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Starts snug-extender on the sample cluster and sends it the sample pods as kube-scheduler would:
-filter, where several nodes come back prioritize, then bind; every call by curl. Where a pod ends
-otherwise than expected.yaml says, or a call fails, it says so and ends with exit code 1."""
+filter, where several nodes come back prioritize, then bind; every call by curl. If a call
+fails, or the result for a pod is not that of expected.yaml, it prints an error and ends with exit code 1."""
 
 import argparse
 import json
@@ -22,7 +22,7 @@ FIRST_LINE = re.compile(r"listening extender=(\S+) admin=(\S+)")
 
 
 class DemoError(Exception):
-    """A sentence for whoever runs the demo."""
+    """An error message for the user of the demo."""
 
 
 def curl(url, body=None, method=None):
@@ -77,7 +77,7 @@ class Extender:
 
 
 def asks(pod):
-    """What the pod asks, as it says it."""
+    """The pod's request, as in its annotations or limits."""
     words = [f"{key}={value}" for key, value in (pod["metadata"].get("annotations") or {}).items()]
     for container in pod["spec"]["containers"]:
         limits = container.get("resources", {}).get("limits", {})
@@ -113,7 +113,7 @@ def bind(extender, pod, node):
 
 
 def devices(extender, pod, node):
-    """What the ledger says that the pod holds, in words."""
+    """What the pod holds according to the ledger, as text."""
     state = json.loads(curl(f"{extender.admin}/v1/nodes?name={node}"))["nodes"][0]
     uid = pod["metadata"]["uid"]
     words = [f"GPU {gpu['index']}: {holder['memoryMiB']} MiB, {holder['computeMilli']} milli"

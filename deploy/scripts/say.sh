@@ -1,5 +1,5 @@
-# Shared by the scripts of this tree (source it): says what is going on, with the time since the
-# start, and keeps long commands quiet but never silent. Needs bash.
+# Functions for the scripts of this tree (to be sourced): progress messages with the time since the
+# start, and long commands whose output goes to a log. Needs bash.
 
 SAY_START=${SAY_START:-$SECONDS}
 
@@ -9,17 +9,17 @@ say() {
   printf '[%2d:%02d] %s\n' $((elapsed / 60)) $((elapsed % 60)) "$*"
 }
 
-# Says the newest line of LOG every 15 seconds while the process PARENT lives.
+# Prints the newest line of LOG every 15 seconds while the process PARENT lives.
 say_newest() {
   local log=$1 parent=$2 newest
   while sleep 15 >/dev/null 2>&1 && kill -0 "$parent" 2>/dev/null; do
     newest=$(tail -c 400 "$log" | tr '\r' '\n' | grep -v '^[[:space:]]*$' | tail -n 1 | cut -c -100 || true)
-    say "  … ${newest:-still at it}"
+    say "  … ${newest:-running}"
   done
 }
 
-# quietly LOG COMMAND…: runs the command with all its output in LOG, says the newest line of it now
-# and then, and returns the command's exit code. On failure the end of LOG is shown. The command has
+# quietly LOG COMMAND…: runs the command with all its output in LOG, prints its newest line at
+# intervals, and returns the command's exit code. On failure the end of LOG is shown. The command has
 # a process group of its own, so that an interrupt ends all of it.
 quietly() {
   local log=$1 code=0 child heart traps

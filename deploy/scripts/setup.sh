@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs from Debian what Snug needs; does nothing where all of it is there.
+# Installs the Debian packages that Snug needs, if they are missing.
 #
 #   bash deploy/scripts/setup.sh [demo | build] [test] [lint]     (default: build)
 #
-# demo: to run the demo with a program that is there. build: to compile, and run the demo. test: to
-# compile and run the tests. lint: clang-tidy and clang-format. Made for Debian 12; needs root or sudo only where something is missing.
+# demo: to run the demo with an existing program. build: to compile, and to run the demo. test: to
+# compile and run the tests. lint: clang-tidy and clang-format. For Debian 12; needs root or sudo only
+# if a package is missing.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/say.sh"
 
@@ -41,7 +42,7 @@ wanted_packages() {
   done
 }
 
-# Those of the named packages that are not installed, one on each line.
+# Prints the given packages that are not installed, one per line.
 missing_packages() {
   local installed
   installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
@@ -57,7 +58,7 @@ as_root() {
   fi
 }
 
-# Both steps at once, so that a mirror that changed in between is asked again as a whole.
+# Update and install as one step, so that a retry repeats both if the mirror changed in between.
 apt_round() {
   local log=$1
   shift

@@ -3,10 +3,10 @@
 
     tests/e2e/run.py [--only TEXT]...
 
-Prints one line for each scenario and last `N passed, N failed, N skipped`; exits with 0 when none
-failed, with 1 otherwise, with 2 when there is nothing to test. The program under test is
-$SNUG_EXTENDER, else build/dev/snug-extender. Where the control plane cannot be built for want of Go
-the scenarios count as skipped, or, with --require, as failed.
+Prints one line for each scenario and last `N passed, N failed, N skipped`; exit code 0 if none
+failed, 2 if there is nothing to test, otherwise 1. The program under test is
+$SNUG_EXTENDER, else build/dev/snug-extender. If the control plane cannot be built because Go is missing,
+the scenarios count as skipped, or with --require as failed.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from harness.scenario import Scenario, Session  # noqa: E402
 
 
 class Lines(unittest.TestResult):
-    """One line for each scenario; where one fails, why, and the ends of the programs' logs."""
+    """One line for each scenario; for a failed one also the cause and the ends of the programs' logs."""
 
     def __init__(self, plane, first_process):
         super().__init__()

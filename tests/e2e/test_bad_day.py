@@ -46,7 +46,7 @@ class BadDayTest(Scenario):
         for replica in replicas:
             replica.start()
         wait_until("one decides", lambda: any(each.decides() for each in replicas), 60)
-        # A tenth of the pods finds no room.
+        # A tenth of the pods does not fit.
         nodes = 32
         self.post_nodes(*(gpu_node(f"n{number:02}", 8) for number in range(nodes)))
         faults = (self._half_open, self._compacted_while_half_open, self._restart_scheduler,

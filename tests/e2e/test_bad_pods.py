@@ -1,4 +1,4 @@
-"""Scenario g: what cannot be understood is refused with a sentence, and harms nobody else."""
+"""Scenario g: a malformed request is refused with an error message, and other pods are not affected."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Scenario c: many pods at once, more than there is room for."""
+"""Scenario c: many pods at once, more than fit."""
 
 from harness import truth
 from harness.objects import gpu_node, share

@@ -1,4 +1,4 @@
-"""Scenarios p, q: several containers of one pod, each with what it asked, and the pod charged once."""
+"""Scenarios p, q: several containers of one pod, each with its own request, and the pod is charged once."""
 
 from harness import truth
 from harness.objects import A100, gpu_node, pod, share

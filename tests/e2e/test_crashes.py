@@ -1,4 +1,4 @@
-"""Scenario e: the extender is killed in mid-burst and comes back with everything it knew."""
+"""Scenario e: the extender is killed during a burst, and rebuilds its state after the restart."""
 
 import concurrent.futures
 

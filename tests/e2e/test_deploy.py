@@ -1,4 +1,4 @@
-"""Scenario m: what deploy/ ships does what it says, by the real API server's judgement."""
+"""Scenario m: the manifests of deploy/ work as documented, on the real API server."""
 
 import pathlib
 import re

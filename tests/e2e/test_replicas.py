@@ -1,4 +1,4 @@
-"""Scenario x: several Snugs in one cluster. One decides, on a fresh view, whoever fails."""
+"""Scenario x: several Snugs in one cluster. One decides, on a fresh view, whichever part fails."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""Scenario z: a cold start without Snug, two schedulers that ask one Snug, and how much it says."""
+"""Scenario z: a cold start without Snug, two schedulers with one Snug, and the modes of `answer`."""
 
 from harness import truth
 from harness.objects import gpu_node, pod, prefers_node, share

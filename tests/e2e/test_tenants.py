@@ -1,4 +1,4 @@
-"""Scenarios r, s: what the operator's policy says for a namespace, and what its pods may choose."""
+"""Scenarios r, s: the policy's rules for a namespace, and the profiles that its pods may choose."""
 
 from harness.objects import gpu_node, pod, share
 from harness.scenario import Scenario

@@ -1,4 +1,4 @@
-"""Scenario n: the network fails in the midst of a bind, and nobody can know how it ended."""
+"""Scenario n: the network fails during a bind, and the outcome is unknown."""
 
 from harness import truth
 from harness.objects import gpu_node, share

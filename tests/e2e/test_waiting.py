@@ -1,4 +1,4 @@
-"""Scenario f: a pod that waits for room on a quiet cluster is tried again when room appears."""
+"""Scenario f: a pod that waits on a quiet cluster is retried when capacity becomes free."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""deploy/demo.sh: it places the sample pods where it should, and fails where it does not."""
+"""deploy/demo.sh places the sample pods as expected, and fails otherwise."""
 
 import json
 import os

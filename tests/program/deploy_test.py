@@ -1,5 +1,5 @@
-"""deploy/ without a cluster: the kustomization names what is there, the image has what the program loads,
-and the alerts ask for series that the program serves. What the API server says of it: tests/e2e/test_deploy.py."""
+"""deploy/ without a cluster: the files that the kustomization names exist, the image has what the program
+loads, and the alerts query series that the program serves. With an API server: tests/e2e/test_deploy.py."""
 
 import json
 import re

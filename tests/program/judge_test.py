@@ -1,4 +1,4 @@
-"""The judge of the end-to-end tests: it finds each kind of wrong placement, and none in a right one."""
+"""The checks of the end-to-end tests find each kind of wrong placement, and no error in a correct one."""
 
 import copy
 import json

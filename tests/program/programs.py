@@ -1,4 +1,4 @@
-"""Where the built programs are, and how tests run them."""
+"""The paths of the built programs, and functions that run them."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A policy file that changes while snug-extender runs: what it says of itself, and where pods go then."""
+"""A policy file that changes while snug-extender runs: the log, the metrics and the placements."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What snug-extender says when it starts, and when it cannot."""
+"""The messages of snug-extender when it starts, and when it cannot start."""
 
 import re
 import signal

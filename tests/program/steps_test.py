@@ -1,4 +1,4 @@
-"""tests/run.sh --only: what it says where a step does not exist, or cannot run on what is built."""
+"""tests/run.sh --only: the messages if a step does not exist, or cannot run with the existing build."""
 
 import tempfile
 import unittest

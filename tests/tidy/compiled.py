@@ -89,7 +89,7 @@ def first_included(tree):
 
 
 def headers_stand_alone(tree):
-    """Each header compiles alone; one that a source includes first is left to the build."""
+    """Each header compiles alone. Headers that a source includes first are checked by the build."""
     compiler = os.environ.get("CXX", "g++")
     flags = output_of("pkg-config", "--cflags", *PACKAGES).split()
     version = output_of(compiler, "--version").split("\n")[0]

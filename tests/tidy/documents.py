@@ -48,7 +48,7 @@ def limit_row(key, *cells):
 
 
 def _compare_tables(doc, doc_text, expected, key_pattern):
-    """Findings where the document's rows are not exactly the expected ones ({key: row})."""
+    """Findings if the document's rows are not exactly the expected ones ({key: row})."""
     lines = {}
     for number, line in enumerate(doc_text.split("\n"), 1):
         match = re.match(key_pattern, line)
@@ -138,7 +138,7 @@ def _named_file(tree, folder, name):
 
 
 def _functions_exist(tree, doc, line, cells):
-    """A row `… | functions | files |`: each function stands in one of the files, or below a folder."""
+    """A row `… | functions | files |`: each function is in one of the files, or below a folder."""
     names, places = (re.findall(r"`([^`]+)`", cell) for cell in cells[-2:])
     folders = [place for place in places if place.endswith("/")]
     files = [_named_file(tree, posixpath.dirname(doc), place) for place in places]
@@ -150,7 +150,7 @@ def _functions_exist(tree, doc, line, cells):
 
 
 def names_exist(tree):
-    """Every file that a document names is there, and every function where the document says."""
+    """Every file that a document names exists, and every function is in the file that the document names."""
     for doc in tree.under([""], (".md",)):
         for line, text in tree.lines(doc):
             for name in re.findall(r"`([^`]+)`", text):
@@ -195,7 +195,7 @@ def _deployed_policies(tree, path):
 
 
 def deployed_policy_is_the_default(tree):
-    """The policy in the manifests' ConfigMaps says what policies/tight.yaml does."""
+    """The policy in the manifests' ConfigMaps equals policies/tight.yaml."""
     yield from _missing(tree, DEFAULT_POLICY, *DEPLOYED)
     if not tree.has(DEFAULT_POLICY):
         return
@@ -219,7 +219,7 @@ def _table_of_keys(tree):
 
 
 def _keys_described(tree):
-    """Findings where the table of annotation keys, the schema and the user guide differ."""
+    """Findings if the table of annotation keys, the schema and the user guide differ."""
     keys = _table_of_keys(tree)
     if not keys:
         yield Finding(KEYS, 1, "no annotation key can be read here")

@@ -64,14 +64,14 @@ def file_length(tree):
 
 
 def top_level(tree):
-    """At the top stand the folders and files that the README names, and dot-files."""
+    """The top folder has only the folders and files that the README names, and dot-files."""
     for name, path in {path.split("/")[0]: path for path in tree.files}.items():
         if name not in TOP_LEVEL and not name.startswith("."):
             yield Finding(path, 1, f"{name} has no place at the top level")
 
 
 def header_form(tree):
-    """Every header opens with a comment that says what it is for, and has #pragma once."""
+    """Every header begins with a comment on its purpose, and has #pragma once."""
     for path in tree.under([""], (".hpp",)):
         text = tree.text(path)
         if not text.startswith("// "):
@@ -107,7 +107,7 @@ def nothing_unfinished(tree):
 
 
 def _python_sleeps(text):
-    """Lines that sleep outside of a function whose name says that it polls."""
+    """Lines that sleep outside of a polling function."""
     parsed = ast.parse(text)
     polling = [(node.lineno, node.end_lineno) for node in ast.walk(parsed)
                if isinstance(node, ast.FunctionDef) and WAITER.search(node.name)]

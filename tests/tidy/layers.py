@@ -1,4 +1,4 @@
-"""Rules about the layers: who may include whom, what pure code may know, what stands where."""
+"""Rules about the layers: allowed includes, what pure code may use, and in which files some code may be."""
 
 import re
 
@@ -108,7 +108,7 @@ def pure_layers(tree):
                 yield Finding(path, line, f"'{match.group(0)}' has no place in the pure layer {layer}")
 
 
-# (what, tokens, files in which they may stand). Tests and benches may say anything.
+# (what, tokens, files in which they may be). Tests and benches are exempt.
 CONFINED = [
     # Besides fit and score: who adds it up, and who shows it to people.
     ("how much of a GPU is taken or free", r"\b(?:free_memory|free_compute)\s*\(|\bused_(?:memory|compute)\b",
@@ -128,7 +128,7 @@ CONFINED = [
 
 
 def fit_and_score_at_home(tree):
-    """No line that decides fit or score stands outside the layers fit and score."""
+    """No line that decides fit or score is outside the layers fit and score."""
     for path in tree.cpp("include", "src"):
         for line, code in enumerate(code_only(tree.text(path)).split("\n"), 1):
             for what, tokens, places in CONFINED:

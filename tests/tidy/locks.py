@@ -1,4 +1,4 @@
-"""Rules about locks: Clang's thread-safety analysis must see every mutex, and what it guards."""
+"""Rules about locks: Clang's thread-safety analysis must know every mutex, and what it guards."""
 
 import re
 

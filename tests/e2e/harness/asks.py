@@ -1,6 +1,6 @@
-"""What each container of a pod asks, by the pod's own words, and what that costs on one GPU.
+"""The request of each container of a pod, read from the pod, and its charge on one GPU.
 
-Written from docs/user-guide.md and not from Snug's code: where the two disagree, a scenario fails.
+Written from docs/user-guide.md and not from Snug's code: if the two disagree, a scenario fails.
 """
 
 import fnmatch
@@ -62,7 +62,7 @@ def is_kubelets(resource):
 
 
 def kubelet_units(container):
-    """Resource name -> units, without those of which the container asks for none."""
+    """Resource name -> units, without resources with 0 units."""
     limits = container.get("resources", {}).get("limits", {})
     return {name: int(count) for name, count in limits.items()
             if is_kubelets(name) and int(count)}

@@ -12,7 +12,7 @@ from .processes import wait_a_moment
 class BoundCounter:
     """Counts bound pods from a watch without reading the objects: the selector lets a pod in when
     it has a nodeName, which is the one time that it is ADDED. The API server ends a watch whose
-    reader was kept off the processor for too long; it goes on where it ended."""
+    reader is too slow; the counter then continues at the last resource version."""
 
     def __init__(self, api, path, wanted):
         self._api = api

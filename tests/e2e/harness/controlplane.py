@@ -84,8 +84,8 @@ class ControlPlane:
         self.release_lease()
 
     def release_lease(self):
-        """Leaves Snug's Lease as a Snug leaves it that has ended, so that the next one need not
-        wait for a holder that nobody knows."""
+        """Writes Snug's Lease as released, as a Snug does when it ends, so that the next Snug need not
+        wait for the former holder."""
         manifests.apply_object(self.admin, RELEASED_LEASE)
 
     def restart_api_server(self):

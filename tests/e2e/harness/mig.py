@@ -1,7 +1,7 @@
 """Nodes with MIG slices as NVIDIA's components publish them: the device plug-in their status, GPU
 Feature Discovery and mig-manager their labels.
 
-A layout says for each GPU what it is divided into: profile -> slices; nothing: it is whole.
+A layout has a dict for each GPU, profile -> number of slices; empty: the GPU is not divided.
 """
 
 import collections
@@ -70,8 +70,8 @@ def p4d(name, layout, strategy="mixed", config="custom"):
 
 
 class Operator:
-    """What NVIDIA's components write about one node while its layout changes, step by step; the
-    scenario says when."""
+    """What NVIDIA's components write on one node while its layout changes. The scenario calls each
+    step."""
 
     def __init__(self, admin, node, strategy="mixed"):
         self._admin = admin

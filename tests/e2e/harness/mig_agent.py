@@ -1,5 +1,5 @@
-"""What an agent does on a node whose slices are made as reservations ask, by what docs/operations.md
-says that it must; in memory, since there is no card.
+"""An agent that creates the reserved slices of a node, as docs/operations.md requires; in memory,
+because there is no card.
 """
 
 import collections
@@ -13,7 +13,7 @@ Reserved = collections.namedtuple("Reserved", "pod index profile start")
 
 
 class Agent:
-    """Of one node with so many GPUs in MIG mode, `whole` others after them. It does nothing but
+    """The agent of a node with `gpus` GPUs in MIG mode, followed by `whole` other GPUs. It works only
     when the scenario calls round(). `broken`: (GPU index, profile, start) that it cannot create."""
 
     def __init__(self, admin, name, gpus, whole=0):

@@ -124,7 +124,7 @@ def prefers_node(name):
 
 
 def many_annotations(count, size=ANNOTATION_BYTES, fill="v"):
-    """So many annotations, together of at most `size` bytes; `fill`: a letter for their values."""
+    """`count` annotations, of at most `size` bytes in total; `fill`: a letter for their values."""
     length = next(each for each in itertools.count(1) if len(string.ascii_letters) ** each >= count)
     keys = itertools.islice(itertools.product(string.ascii_letters, repeat=length), count)
     return {"".join(key): fill * (size // count - length) for key in keys}

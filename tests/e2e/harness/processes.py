@@ -12,14 +12,14 @@ TAIL_LINES = 25
 
 
 def free_port():
-    """A TCP port of the loopback interface that nobody listens on at this moment."""
+    """A TCP port of the loopback interface on which no process listens at this moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
 def wait_until(what, condition, seconds=30.0, every=0.05):
-    """Returns the first truthy value of condition(); raises TimeoutError that says `what`."""
+    """Returns the first truthy value of condition(); raises TimeoutError with `what` as text."""
     deadline = time.monotonic() + seconds
     while True:
         value = condition()
@@ -100,7 +100,7 @@ class Process:
             self._signal(signal.SIGTERM)
 
     def pause(self):
-        """SIGSTOP: the program stands still, and its connections stay open."""
+        """SIGSTOP: the program is paused, and its connections stay open."""
         self._signal(signal.SIGSTOP)
 
     def resume(self):

@@ -1,6 +1,6 @@
-"""A network that fails: passes bytes between the extender and the API server, until told not to.
+"""A network that can fail: passes bytes between the extender and the API server until a test stops it.
 
-It does not understand what it passes, so that nothing here can answer in the API server's place.
+It does not parse the bytes, so it cannot answer in the API server's place.
 """
 
 import socket

@@ -28,7 +28,7 @@ class SliceScenario(Scenario):
             row for row in self.extender.pods() if row["namespace"] == "default"])
 
     def finish(self, name):
-        """Its containers have ended, and the pod is still there."""
+        """Its containers have ended, and the pod object still exists."""
         self.admin.patch(f"{PODS}/{name}/status", {"status": {"phase": "Succeeded"}})
         wait_until(f"the ledger no longer has {name}", lambda: self.ledger_pod(name) is None)
 

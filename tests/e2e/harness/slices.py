@@ -1,7 +1,7 @@
 """MIG slices as a node's inventory lists them, and what an A100-40 can be divided into.
 
 The table is NVIDIA's (MIG user guide; `nvidia-smi mig -lgip` and `-lgipp`), and not taken from
-Snug. A layout says for each GPU which slices it has, as (profile, start); None: MIG mode is off.
+Snug. A layout lists for each GPU its slices, as (profile, start); None: MIG mode is off.
 """
 
 import collections
@@ -82,14 +82,14 @@ def mig_inventory(node, found, dynamic=False, failures=()):
 
 
 def sliced_node(name, layout, dynamic=False):
-    """A node without a device plug-in, whose slices Snug gives; a p4d where it has as many GPUs."""
+    """A node without a device plug-in, whose slices Snug assigns; a p4d if it has as many GPUs."""
     capacity = P4D if len(layout) == P4D_GPUS else None
     return with_inventory(bare_node(name, None, None, capacity),
                           mig_inventory(name, slices_of(name, layout), dynamic))
 
 
 def read(gpu, dynamic):
-    """Mig of a GPU of an inventory, None where it is not in MIG mode."""
+    """Mig of a GPU of an inventory, None if it is not in MIG mode."""
     if not gpu.get("mig"):
         return None
     return Mig(dynamic, tuple(Slice(each["profile"], each["start"], each.get("uuid", ""))

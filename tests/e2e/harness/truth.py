@@ -1,7 +1,7 @@
-"""What is taken on each GPU by the API server's word alone, added up here and not by Snug.
+"""What is taken on each GPU according to the API server, summed here and not by Snug.
 
 From the inventories of the nodes, the reservations of the bound pods and what these pods ask
-(asks.py). problems() says what must never be; ledger_of() brings the extender's own state into the
+(asks.py). problems() lists violations; ledger_of() brings the extender's own state into the
 same form, which must be equal: every GPU with its size, its mode and its holders, the kubelet's
 units, every MIG slice, and each pod's standing.
 """
@@ -13,7 +13,7 @@ from . import asks, slices
 from .asks import annotations
 
 RESERVATION = "snug.dev/reservation"
-# How a bound pod stands in the ledger.
+# The state of a bound pod in the ledger.
 RESERVED, COUNTED, UNPLACED = "reserved", "counted", "unplaced"
 DEFAULT_MODES = ("whole", "time-slicing")
 
@@ -21,7 +21,7 @@ DEFAULT_MODES = ("whole", "time-slicing")
 Use = collections.namedtuple("Use", "namespace pod uid container memory_mib milli")
 # What a kubelet gives one container.
 Count = collections.namedtuple("Count", "namespace pod uid container resource count")
-# `mig`: slices.Mig, or None where it is not in MIG mode.
+# `mig`: slices.Mig, or None if it is not in MIG mode.
 Gpu = collections.namedtuple("Gpu", "memory_mib model modes mig")
 VANISHED = Gpu(0, "", (), None)
 
@@ -50,7 +50,7 @@ def gpus_of(node):
         return {gpu["index"]: _gpu(gpu, slices.read(gpu, value.get("dynamicMig", False)))
                 for gpu in value["gpus"]}
     labels = metadata.get("labels", {})
-    # Under the MIG strategy single the labels count slices, and nothing says of how many GPUs.
+    # Under the MIG strategy single the labels count slices, and no label has the number of GPUs.
     sliced = "-MIG-" in labels.get("nvidia.com/gpu.product", "")
     count = 0 if sliced else int(labels.get("nvidia.com/gpu.count", "0"))
     return {index: Gpu(int(labels["nvidia.com/gpu.memory"]), labels["nvidia.com/gpu.product"],
@@ -71,8 +71,8 @@ def units_of(node):
 
 
 class Truth:
-    """`vanished`: (node, index) of the GPUs that are gone from an inventory under their holders,
-    whose size nobody knows any more."""
+    """`vanished`: (node, index) of the GPUs that are no longer in an inventory while pods hold
+    them; their size is unknown."""
 
     def __init__(self, nodes, pods, vanished=()):
         self._gpus = {node["metadata"]["name"]: gpus_of(node) for node in nodes}
