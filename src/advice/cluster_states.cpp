@@ -16,7 +16,7 @@ model::GpuRequest request_of(const model::Holding& pod) {
   request.main_container = pod.main_container;
   for (std::size_t c = 0; c < pod.container_requests.size(); ++c) {
     const std::optional<model::ContainerRequest>& ask = pod.container_requests[c];
-    if (!ask) continue;  // unreachable: may_move() requires all of them
+    if (!ask) continue;  // unreachable: is_movable() requires all of them
     model::ContainerRequest& asked = request.containers.emplace_back(*ask);
     asked.container = pod.reservation.containers[c].name;
     asked.type = pod.container_type(c);

@@ -74,7 +74,7 @@ class RepackCluster {
   /// Calls with_holdings() and counts its work.
   [[nodiscard]] model::NodeStatePtr counted_with_holdings(const model::NodeState& node,
                                                           std::vector<model::HoldingPtr> holdings);
-  /// The work so far, in the unit of kMostRepackWork.
+  /// The work so far, in the unit of kMaxRepackWork.
   [[nodiscard]] std::int64_t work() const { return work_; }
   void count_work(std::int64_t units) { work_ += units; }
 

@@ -22,7 +22,7 @@ class DepartureSearch {
   /// claim's namespace and the present holdings; asking.tenant is not used.
   DepartureSearch(RepackCluster& cluster, Slot slot, const plan::FitQuery& query);
 
-  /// The movers that a MoverSet refers to, in its order.
+  /// The movers that a DepartureSet refers to, in its order.
   [[nodiscard]] const std::vector<MovablePod>& movable_pods() const { return movable_pods_; }
   [[nodiscard]] std::vector<MovablePod> pods_in(const DepartureSet& set) const;
 
@@ -33,7 +33,7 @@ class DepartureSearch {
   /// All movers whose departure alone is sufficient; only the first of identical movers.
   [[nodiscard]] std::vector<DepartureSet> singles();
   /// All pairs whose joint departure is sufficient while neither mover alone is. Empty if the node
-  /// has more than kMostPodsForPairs movers.
+  /// has more than kMaxPodsForPairs movers.
   [[nodiscard]] std::vector<DepartureSet> pairs();
   /// Minimal sufficient sets, chosen from `preferred` alone if its departure is sufficient. At most
   /// two for each GPU: each prefers to empty that GPU and to keep the pods of crowded GPUs.

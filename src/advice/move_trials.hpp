@@ -30,7 +30,7 @@ class RepackTrials {
   /// `memo` belongs to the claim's request. Both arguments must outlive it.
   RepackTrials(RepackCluster& cluster, fit::FitMemo& memo) : cluster_(cluster), memo_(memo) {}
 
-  /// nullopt: no solution was found within kMostRepackSteps for each placement of the request.
+  /// nullopt: no solution was found within kMaxRepackSteps for each placement of the request.
   [[nodiscard]] std::optional<RepackPlan> run(const RepackCandidate& candidate);
   /// Whether a pod of the kind fits on some node without any move.
   [[nodiscard]] bool has_node_for(std::size_t kind) { return !nodes_for(kind).empty(); }
@@ -39,7 +39,7 @@ class RepackTrials {
   struct ClusterStates;
   struct Trial;
 
-  /// The kMostRepackPlaces fullest nodes on which a pod of the kind fits without any move, sorted
+  /// The kMaxRepackNodes fullest nodes on which a pod of the kind fits without any move, sorted
   /// by descending score.
   [[nodiscard]] const std::vector<Slot>& nodes_for(std::size_t kind);
   [[nodiscard]] std::vector<model::HoldingPtr> request_placements(const RepackCandidate& candidate,

@@ -22,7 +22,7 @@
 namespace snug::advice {
 namespace {
 
-/// The cumulative percentage of kMostRepackWork at which each step of the search ends, so that a
+/// The cumulative percentage of kMaxRepackWork at which each step of the search ends, so that a
 /// costly step leaves work for those after it.
 struct WorkShares {
   static constexpr std::int64_t kLook = 20;      // find the nodes that moves can help
@@ -134,7 +134,7 @@ class RepackSearch {
   }
 
   /// Sorts by number of pods, then by milli-GPU, node name and uids, and keeps the first
-  /// kMostRepackSets.
+  /// kMaxRepackSets.
   void sort(Candidates& candidates) const {
     std::vector<std::tuple<std::size_t, std::int64_t, std::size_t, std::size_t>> keys;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -193,7 +193,7 @@ class RepackSearch {
   /// left that node.
   std::optional<RepackPlan> move_chain() {
     Candidates candidates;
-    std::map<std::size_t, std::vector<MovablePod>> makers;  // by kind: makers_of_room()
+    std::map<std::size_t, std::vector<MovablePod>> makers;  // by kind: pods_freeing_for()
     for (const Target& node : targets_) {
       for (const DepartureSet& set : node.sufficient_alone) {
         if (!within_budget(WorkShares::kChain)) break;

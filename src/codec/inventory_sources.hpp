@@ -25,7 +25,7 @@ inline std::vector<model::GpuMode> default_modes() {
   return {model::GpuMode::kWhole, model::GpuMode::kTimeSlicing};
 }
 
-/// The rule of is_model(), for messages.
+/// The rule of is_valid_model_name(), for messages.
 [[nodiscard]] std::string model_name_rule();
 
 /// Close the node, unless it is closed already: the first reason is kept.
@@ -64,8 +64,8 @@ void read_gfd_labels(const model::NodeFacts& node, const base::Limits& limits,
 /// Closes a node with replicas to annotated pods, unless its pool is `shares`: the kubelet may
 /// assign any of its GPUs to pods, without knowing which of them Snug has assigned.
 void close_if_replicated(const model::NodeFacts& node, model::NodeInventory& inventory);
-/// Closes a node for which offers_all_as_slices() is true to annotated pods: the kubelet assigns
-/// its slices, whatever its pool is.
+/// Closes a node for which plugin_offers_only_slices() is true to annotated pods: the kubelet
+/// assigns its slices, whatever its pool is.
 void close_as_all_slices(model::NodeInventory& inventory);
 /// Fills NodeInventory::replicas. Precondition: the units have been read, because more units than
 /// GPUs also mean replicas.

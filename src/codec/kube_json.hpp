@@ -70,7 +70,7 @@ class DomParser {
   /// Parses in place: adds capacity to the text for simdjson's padding. The text outlives the
   /// element.
   [[nodiscard]] base::Result<simdjson::dom::element> parse_in_place(std::string& json);
-  /// Frees buffers beyond kKeptBytes. Invalidates all elements.
+  /// Frees buffers beyond kMaxPooledBufferBytes. Invalidates all elements.
   void trim();
 
  private:

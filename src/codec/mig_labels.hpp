@@ -46,11 +46,11 @@ void close_while_reconfiguring(const model::NodeFacts& node, model::NodeInventor
 /// layout they change at different times, and until they agree the node's slices are unknown.
 [[nodiscard]] std::string check_slice_counts(const model::NodeFacts& node);
 
-/// Fills NodeInventory::plugin_profiles, plugin_has_all_slices and unit_milli, once the units have
-/// been read.
+/// Fills NodeInventory::plugin_profiles, plugin_owns_all_slices and milli_per_unit, once the units
+/// have been read.
 void read_plugin_slices(const model::NodeFacts& node, model::NodeInventory& inventory);
 
-/// Fills NodeInventory::coming_profiles, once the GPUs have been read.
+/// Fills NodeInventory::expected_profiles, once the GPUs have been read.
 void read_expected_profiles(const model::NodeFacts& node, model::NodeInventory& inventory);
 
 }  // namespace snug::codec

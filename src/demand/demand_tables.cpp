@@ -69,7 +69,7 @@ class Histogram {
   std::int64_t width_;
 };
 
-/// The kPricedSizes sizes of shares that take the most GPUs, the heaviest first.
+/// The kMaxPricedShareSizes sizes of shares that take the most GPUs, the heaviest first.
 std::vector<ShareDemand> priced_shares(const ShapeCounts& pods, base::MebiBytes memory) {
   std::map<std::int64_t, double> by_size;
   for (const auto& [shape, count] : pods) {

@@ -21,7 +21,7 @@ std::int64_t PodShape::milli_per_gpu(base::MebiBytes of_gpu) const {
 
 namespace {
 
-constexpr std::int64_t kMaxGpus = 1'000'000;  // a bound, as kMostOfHost
+constexpr std::int64_t kMaxGpus = 1'000'000;  // a bound, as kMaxHostAmount
 
 /// The MIG profile that an annotation or a resource name names; empty: none.
 std::string requested_profile(const model::DeviceRequest& device) {

@@ -18,8 +18,9 @@
 //   P(s)     = sum over p of f_p * size_p^2 / mean size * sum over j = 1, 2, ... of
 //              kHeadroomDiscount^(eighths that must come free until j slices of p fit at once)
 //   T(s)     = eighths that are taken: the square keeps nearly empty cards from being refilled
-//   prior(s) = openness(s) / openness(empty card) * 8, which keeps every profile possible
-//   w        = max(0, 1 - d * slices seen / kEnoughSlices), the prior's slices included
+//   prior(s) = free_placement_slices(s) / free_placement_slices(empty card) * 8, which keeps every
+//   profile possible w        = max(0, 1 - d * slices seen / kEnoughSlices), the prior's slices
+//   included
 #pragma once
 
 #include <cstdint>
@@ -49,7 +50,7 @@ struct SliceDemand {
 /// table where no GPU in MIG mode has it.
 [[nodiscard]] std::vector<SliceDemand> slice_demand(const ShapeCounts& pods, const Supply& supply);
 
-/// Unknown for a card of more than SliceValueTable::kMostCells cells.
+/// Unknown for a card of more than SliceValueTable::kMaxCells cells.
 [[nodiscard]] model::SliceValueTable make_slice_value_table(const SliceDemand& demand,
                                                             Regime regime);
 

@@ -85,7 +85,7 @@ class CoverSearch {
   std::int64_t& steps_;
   std::size_t sets_;  // of apps and sidecars
 
-  // Of the bins from each one on, for each set: the sums of Patterns::most…
+  // Of the bins from each one on, for each set: the sums of Patterns::max_containers…
   std::vector<std::int32_t> max_containers_;
   std::vector<std::int64_t> max_compute_;
   std::vector<std::int64_t> max_memory_;
@@ -103,7 +103,7 @@ class CoverSearch {
   bool remembers_ = true;           // no-goods: states from which there is no cover
   ContainerSet open_ = 0;           // the containers with unplaced devices
   std::int64_t compute_ = 0;        // that is placed
-  Charge unplaced_weight_;          // at GpuKind::weigh_at
+  Charge unplaced_weight_;          // at GpuClass::weigh_at
   std::vector<std::int32_t> need_;  // how many devices of each set are unplaced
   std::vector<std::size_t> init_order_;
   std::unordered_set<Nogood, NogoodHash> nogoods_;

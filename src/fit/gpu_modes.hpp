@@ -42,7 +42,7 @@ namespace snug::fit {
   return isolation == model::Isolation::kMps ? model::GpuMode::kMps : model::GpuMode::kTimeSlicing;
 }
 
-/// What GpuState::left is once something of this cost is added.
+/// What GpuState::free_milli is once something of this cost is added.
 inline std::int32_t free_milli_after(const model::GpuState& gpu, const Charge& cost) {
   if (gpu.closure != model::GpuClosure::kOpen || gpu.memory.value <= 0) return 0;
   const std::int64_t memory = 1000 * (gpu.free_memory() - cost.memory).value / gpu.memory.value;

@@ -63,12 +63,12 @@ class Patterns {
   [[nodiscard]] std::span<const ContainerSet> fewest_first() const { return fewest_first_; }
 
   /// By set of regular containers: the size of the largest pattern in it, and the most compute and
-  /// memory of a pattern in it at GpuKind::weigh_at.
+  /// memory of a pattern in it at GpuClass::weigh_at.
   [[nodiscard]] const std::vector<std::int32_t>& max_containers() const { return max_containers_; }
   [[nodiscard]] const std::vector<std::int64_t>& max_compute() const { return max_compute_; }
   [[nodiscard]] const std::vector<std::int64_t>& max_memory() const { return max_memory_; }
 
-  /// What a set is charged on a GPU of the capacity GpuKind::weigh_at.
+  /// What a set is charged on a GPU of the capacity GpuClass::weigh_at.
   [[nodiscard]] const Charge& weight(ContainerSet set) const { return (*weights_)[set]; }
   /// What a set is charged on this GPU.
   [[nodiscard]] const Charge& cost(ContainerSet set) const { return (*costs_)[set]; }
@@ -105,7 +105,7 @@ class Patterns {
 /// The patterns of all kinds of GPU that one request has met.
 class PatternBook {
  public:
-  /// `request` must outlive it. It asks Snug for GPUs, in at most kMostAskingContainers.
+  /// `request` must outlive it. It asks Snug for GPUs, in at most kMaxGpuContainers.
   explicit PatternBook(const model::GpuRequest& request);
 
   /// Valid until forget().

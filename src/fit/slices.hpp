@@ -29,7 +29,7 @@ namespace snug::fit {
 [[nodiscard]] model::DeviceAllocation slice_take(const model::MigTable& table, model::AxisMask idle,
                                                  model::MigPlacement slice);
 
-/// The order in which the starts of a profile are tried: starts_that_block_least(), cached. Not
+/// The order in which the starts of a profile are tried: least_blocking_starts(), cached. Not
 /// thread-safe.
 class StartOrders {
  public:
@@ -46,7 +46,7 @@ class StartOrders {
 };
 
 /// Places for slices of all these profiles, in their order; nothing: there are none, or the search
-/// came to its limit (kMostSliceSteps). Adds the steps that it took to `steps`. It is fast if equal
+/// came to its limit (kMaxSliceSteps). Adds the steps that it took to `steps`. It is fast if equal
 /// profiles are adjacent and the larger ones come first.
 [[nodiscard]] std::optional<std::vector<model::MigPlacement>> place_together(
     const MigFree& free, std::span<const std::uint16_t> profiles, StartOrders& orders,

@@ -13,7 +13,7 @@ using Set = std::vector<std::size_t>;
 /// So many sets are scored in some ten microseconds: all pairs and quartets of eight GPUs.
 constexpr std::size_t kMaxSets = 96;
 
-/// Whether there are more than kMostSets ways to choose `count` of `all`.
+/// Whether there are more than kMaxSets ways to choose `count` of `all`.
 bool too_many(std::size_t all, std::size_t count) {
   std::size_t ways = 1;
   for (std::size_t i = 1; i <= count && ways <= kMaxSets; ++i) ways = ways * (all - count + i) / i;

@@ -58,7 +58,7 @@ std::string Election::other_holder(base::TimePoint now) const {
 
 LeaseRecord Election::placeholder() const {
   LeaseRecord record;
-  // Longer than kReleased, which would mark the Lease as released.
+  // Longer than kReleasedDuration, which would mark the Lease as released.
   record.duration_s = std::max(std::chrono::ceil<std::chrono::seconds>(settings_.lease_duration),
                                2 * kReleasedDuration)
                           .count();

@@ -69,8 +69,8 @@ class NodeRegistry {
  private:
   __extension__ using Wide = __int128;
 
-  /// The sum over pods without GPUs. Wider than HostAmounts, whose sums saturate, so that a pod can
-  /// be subtracted again.
+  /// The sum over pods without GPUs. Wider than HostResources, whose sums saturate, so that a pod
+  /// can be subtracted again.
   struct HostSum {
     Wide cpu_milli = 0;
     Wide memory_bytes = 0;
@@ -104,7 +104,7 @@ class NodeRegistry {
   bool in_batch_ = false;
   std::size_t node_count_ = 0;
   base::Generation inventory_generation_;
-  model::NamespaceUsage namespace_usage_;  // the sum of compute_held() over all holdings
+  model::NamespaceUsage namespace_usage_;  // the sum of held_compute() over all holdings
   std::uint64_t last_version_ = 0;         // the last version assigned to a state
   std::unordered_map<std::string, std::uint32_t, model::StringHash, std::equal_to<>> by_name_;
   std::shared_ptr<const std::vector<std::string>> models_;              // null: none yet

@@ -28,7 +28,7 @@ class LayoutSearch {
   }
 
  private:
-  /// filled_by_[p]: the smallest end of a slice without engines that starts at p or later.
+  /// fill_limit_[p]: the smallest end of a slice without engines that starts at p or later.
   void find_fill_limits() {
     for (const model::MigPlacement slice : slices_) {
       const model::MigProfile& profile = table_.profiles[slice.profile];

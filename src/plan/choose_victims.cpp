@@ -140,7 +140,7 @@ class PreemptionDecision {
     const model::Nominations* nominations = candidate_.context.nominations;
     const model::PodRank& rank = preemptor_.incoming.rank;
     return nominations != nullptr && std::ranges::any_of(*nominations, [&](const auto& other) {
-             return other->rank.uid != rank.uid && other->rank.before(rank);
+             return other->rank.uid != rank.uid && other->rank.outranks(rank);
            });
   }
 

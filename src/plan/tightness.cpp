@@ -8,7 +8,7 @@ namespace {
 
 struct Slack {
   std::int64_t opened_gpus = 0;     // GPUs that were empty
-  std::int64_t free_milli_sum = 0;  // free on its GPUs, in the units of GpuState::room
+  std::int64_t free_milli_sum = 0;  // free on its GPUs, in the units of GpuState::free_milli_sum
 
   friend auto operator<=>(const Slack&, const Slack&) = default;
 };

@@ -15,7 +15,7 @@ namespace snug::plan {
 [[nodiscard]] std::vector<std::size_t> by_tightness(const model::NodeState& node,
                                                     const model::PlacementList& options);
 
-/// The capacity that the placement takes, in the units of DeviceTake::room.
+/// The capacity that the placement takes, in the units of DeviceAllocation::milli_sum.
 [[nodiscard]] std::int64_t placement_size(model::PlacementView placement);
 
 }  // namespace snug::plan

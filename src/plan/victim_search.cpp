@@ -14,7 +14,7 @@ namespace {
 
 using Pods = std::vector<std::size_t>;
 
-// Limits of the exact search, in addition to kMostEvictionWork. With at most this many pods it
+// Limits of the exact search, in addition to kMaxEvictionWork. With at most this many pods it
 // nearly always completes; if not, the best result so far is used. With nominated pods a step costs
 // more than ten times as much.
 constexpr std::size_t kMaxPodsForExactSearch = 16;

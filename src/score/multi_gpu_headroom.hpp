@@ -21,7 +21,7 @@ namespace snug::score {
 /// The j-th block of a shape are the `gpus` GPUs of its models with the fewest pods beside those of
 /// the blocks before it. D_j are the pods that have to end until the node has j blocks: those on
 /// the GPUs of all of them, and, if CPU or memory are short then, as many of the others as hold
-/// what is missing, in the mean. Of the node's GPUs the first kMostRoomGpus count.
+/// what is missing, in the mean. Of the node's GPUs the first kMaxHeadroomGpus count.
 class MultiGpuHeadroom {
  public:
   explicit MultiGpuHeadroom(const model::NodeState& node);
@@ -34,7 +34,7 @@ class MultiGpuHeadroom {
   [[nodiscard]] std::int64_t value(std::span<const model::MultiGpuShape> shapes) const;
 
  private:
-  /// Pods are counted in thousandths (kCrowdOfPod): a pod on n GPUs is 1/n of a pod on each.
+  /// Pods are counted in thousandths (kPodMilli): a pod on n GPUs is 1/n of a pod on each.
   struct Gpu {
     model::ModelSet model = 0;  // 0: takes no whole pod
     std::uint32_t position = 0;

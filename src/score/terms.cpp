@@ -13,7 +13,7 @@ namespace snug::score {
 namespace {
 
 constexpr std::int64_t kFull = 1000;            // thousandths
-constexpr std::int64_t kMilliSumPerGpu = 2000;  // GpuState::room of an empty GPU
+constexpr std::int64_t kMilliSumPerGpu = 2000;  // GpuState::free_milli_sum of an empty GPU
 
 /// What the placement leaves free.
 struct FreeAfter {

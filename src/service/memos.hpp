@@ -1,4 +1,4 @@
-// PlanMemos that many calls share: each memo is used by one call at a time. Thread-safe.
+// VerdictCaches that many calls share: each memo is used by one call at a time. Thread-safe.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// A pool of parsers with their buffers, each used by one call at a time. At most kKeptBuffers idle
-// parsers are kept, without the memory that a large body needed. Thread-safe.
+// A pool of parsers with their buffers, each used by one call at a time. At most kMaxPooledBuffers
+// idle parsers are kept, without the memory that a large body needed. Thread-safe.
 #pragma once
 
 #include <memory>

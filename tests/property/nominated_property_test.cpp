@@ -194,7 +194,7 @@ TEST(NominatedProperty, APlacementIsGivenExactlyWhereItLeavesRoomForAllThatAreKe
   holds_in(20'000, placement_property);
 }
 
-/// What choose_on says of the node without some of its pods, which is what preempt asks.
+/// What choose_placement says of the node without some of its pods, which is what preempt asks.
 bool fits_without(const Scene& scene, Mask gone) {
   Scene left = scene;
   left.node = scene.without(gone);

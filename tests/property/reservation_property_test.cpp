@@ -122,7 +122,8 @@ bool rebuilt(const model::NodeState& node, const model::GpuRequest& request,
   const model::NodeStatePtr before = fit::build_node_state(node.inventory, {placed});
   const model::NodeStatePtr after = fit::build_node_state(node.inventory, {again});
   const bool same = std::ranges::equal(before->gpus, after->gpus, [](const auto& a, const auto& b) {
-    return a.same_as(b) && a.room == b.room && a.left == b.left;
+    return a.is_interchangeable_with(b) && a.free_milli_sum == b.free_milli_sum &&
+           a.free_milli == b.free_milli;
   });
   return same && describe(*before) == describe(*after);
 }

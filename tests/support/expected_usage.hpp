@@ -31,7 +31,7 @@ struct NodeUsage {
   friend bool operator==(const NodeUsage&, const NodeUsage&) = default;
 };
 
-/// A pod's part of a GPU while one of its plain init containers runs, or (kNoInit) afterwards.
+/// A pod's part of a GPU while one of its plain init containers runs, or (kMainPhase) afterwards.
 using UsageByPhase = std::map<std::size_t, GpuUsage>;
 inline constexpr std::size_t kMainPhase = SIZE_MAX;
 

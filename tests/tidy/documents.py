@@ -82,7 +82,7 @@ def limits_documented(tree):
 
 
 def reasons_documented(tree):
-    """docs/reasons.md has the same codes, evictability and sentences as model/refusal.hpp."""
+    """docs/reasons.md has the same codes, evictability and sentences as model/reasons.hpp."""
     doc = "docs/reasons.md"
     yield from _missing(tree, doc, REASONS)
     if not (tree.has(doc) and tree.has(REASONS)):

@@ -119,10 +119,10 @@ CONFINED = [
      r"(?:src|include/snug)/request/|src/service/pod_info\.cpp|src/sim/trace_objects\.cpp"),
     ("a score term", r"\b(?:kTermBound|TermFunction)\b", r"(?:src|include/snug)/score/"),
     ("a verdict about room", r"(?<!ErrorCode::)\bk(?:NoRoom|TooLarge)\b",
-     r"(?:src|include/snug)/fit/|(?:src|include/snug)/model/refusal\.|include/snug/base/result\.hpp"),
+     r"(?:src|include/snug)/fit/|(?:src|include/snug)/model/reasons\.|include/snug/base/result\.hpp"),
     # An inventory may say that the node's GPUs are in a mode that serves no annotated pod.
     ("a verdict about modes", r"\bkWrongMode\b",
-     r"(?:src|include/snug)/fit/|(?:src|include/snug)/model/refusal\.|src/codec/gfd_labels\.cpp"
+     r"(?:src|include/snug)/fit/|(?:src|include/snug)/model/reasons\.|src/codec/gfd_labels\.cpp"
      r"|src/codec/gpu_replicas\.cpp"),
 ]
 

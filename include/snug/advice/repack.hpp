@@ -42,7 +42,7 @@ struct RepackAdvice {
 };
 
 /// Finds the fewest moves, and among equally many those of the fewest milli-GPU, within a bound on
-/// the work of the search (kMostRepackWork). A result of one or two moves is minimal unless the
+/// the work of the search (kMaxRepackWork). A result of one or two moves is minimal unless the
 /// search reached that bound.
 ///   - A pod is moved only if its request is known and the snapshot shows nothing that binds it to
 ///     its node. The kubelet must not assign its devices, and it must not be terminating, suspect,

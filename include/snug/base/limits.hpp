@@ -104,7 +104,7 @@ inline constexpr std::size_t kMaxCachedVerdicts = 4'000'000;
 inline constexpr std::int64_t kMaxFitSteps = 20'000;
 /// Steps of that search in one call, including comparisons of models (some hundred milliseconds).
 /// Nodes that have not been evaluated by then are not feasible in this call. The next call
-/// evaluates them first, since the verdicts on the others are cached (plan/memo.hpp).
+/// evaluates them first, since the verdicts on the others are cached (plan/verdict_cache.hpp).
 inline constexpr std::int64_t kMaxFitStepsPerCall = 1'000'000;
 /// Steps of the search for starts of several containers' slices on one GPU. No known card needs
 /// more.
@@ -126,8 +126,8 @@ inline constexpr int kMaxLeaseDepth = 32;
 inline constexpr std::size_t kMaxMigLayouts = 65'536;
 inline constexpr std::int64_t kMaxMigLayoutSteps = 4'000'000;
 
-// Learned demand (demand/learner.hpp): keeps its tables small and cheap to read. What exceeds a
-// limit is what matters least.
+// Learned demand (demand/demand_learner.hpp): keeps its tables small and cheap to read. What
+// exceeds a limit is what matters least.
 inline constexpr std::size_t kMaxPodShapes = 4'096;      // pod shapes that are counted separately
 inline constexpr std::size_t kMaxWaitingPods = 1'024;    // waiting pods that others may overtake
 inline constexpr std::size_t kMaxPricedShareSizes = 16;  // sizes of shares with their own prices
@@ -138,8 +138,8 @@ inline constexpr std::size_t kMaxMigPlacements = 512;    // of a MIG card, over 
 inline constexpr std::size_t kMaxMigTables = 64;         // distinct tables of MIG cards
 inline constexpr std::size_t kMaxGpuSizes = 8;  // sizes of GPU memory with their own prices
 
-// Cost of reserving capacity for nominated pods on one node (src/plan/nominated.hpp). Work is in
-// the units of FitMemo::work, some microseconds each.
+// Cost of reserving capacity for nominated pods on one node (src/plan/nomination_guard.hpp). Work
+// is in the units of FitMemo::work, some microseconds each.
 /// Pods nominated to a node for which capacity is reserved, the first by rank.
 inline constexpr std::size_t kMaxNominatedOnNode = 64;
 /// Trials of one search that places several nominated pods together, beyond the first placement of

@@ -1,6 +1,6 @@
 // Errors as values. A function that can fail for a reason outside of the program returns Result<T>;
 // no exception leaves codec/ or adapters/. "The pod does not fit" is not an error but a Refusal
-// (model/refusal.hpp).
+// (model/reasons.hpp).
 #pragma once
 
 #include <expected>

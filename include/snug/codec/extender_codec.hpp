@@ -70,7 +70,7 @@ class ExtenderReader {
   std::unique_ptr<State> state_;
 };
 
-/// The result of filter: positions in ScheduleCall::names.
+/// The result of filter: positions in ScheduleCall::node_names.
 struct FilterResult {
   std::vector<std::size_t> feasible;
   /// (position, message) of nodes on which eviction could help (FailedNodes).

@@ -9,7 +9,7 @@
 
 namespace snug::codec {
 
-/// Never fails: problems are reported in closed_to_all, closed_to_annotated and closed_because.
+/// Never fails: problems are reported in closed_to_all, closed_to_annotated and closed_message.
 [[nodiscard]] model::NodeInventory read_inventory(const model::NodeFacts& node,
                                                   const base::Limits& limits);
 

@@ -28,13 +28,14 @@ inline constexpr std::string_view kReservationKey = "snug.dev/reservation";
 
 struct ParsedReservation {
   model::Reservation reservation;
-  std::vector<std::optional<model::ContainerRequest>> container_requests;  // Holding::asks
-  bool suspect = false;                                                    // Holding::suspect
+  std::vector<std::optional<model::ContainerRequest>>
+      container_requests;  // Holding::container_requests
+  bool suspect = false;    // Holding::suspect
   std::string suspect_reason;
 };
 
 /// Reads the value of snug.dev/reservation. A wrong version, structure or type is an error with its
-/// place. Whether the devices are charged what the requests cost is judged by fit/usage, which
+/// place. Whether the devices are charged what the requests cost is judged by fit/node_usage, which
 /// knows the node's GPUs.
 [[nodiscard]] base::Result<ParsedReservation> read_reservation(std::string_view json,
                                                                const base::Limits& limits);

@@ -3,8 +3,8 @@
 // the same tables (docs/decisions/0018).
 //
 // Not counted: pods that ask for no GPU, and pods that would fit on no node even if it were empty.
-// Memory: the living pods, kMostWaiting waiting pods and kMostShapes shapes; when there are more
-// shapes, all counts are halved and those below 1 are dropped. Not thread-safe.
+// Memory: the living pods, kMaxWaitingPods waiting pods and kMaxPodShapes shapes; when there are
+// more shapes, all counts are halved and those below 1 are dropped. Not thread-safe.
 #pragma once
 
 #include <cstdint>

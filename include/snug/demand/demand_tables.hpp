@@ -40,7 +40,7 @@ class DemandTables {
 
   Needs cpu_{};
   Needs memory_{};
-  /// By GpuInfo::mig_number. Churning: from half of kFullChurn on.
+  /// By GpuInfo::mig_table_id. Churning: from half of kFullChurn on.
   struct {
     std::vector<model::SliceValueTable> filling;
     std::vector<model::SliceValueTable> churning;

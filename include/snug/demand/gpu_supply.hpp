@@ -26,18 +26,18 @@ struct Supply {
   // Of all nodes with GPUs.
   std::int64_t cpu_milli = 0;
   std::int64_t memory_mib = 0;
-  // By GpuInfo::model_number.
+  // By GpuInfo::model_id.
   std::array<std::int64_t, model::kMaxModels> gpus_by_model{};           // GPUs
   std::array<base::MebiBytes, model::kMaxModels> max_memory_by_model{};  // of the largest GPU
   std::shared_ptr<const std::vector<std::string>> models;  // names by number; null: none
-  // By GpuInfo::mig_number; the first is no table.
+  // By GpuInfo::mig_table_id; the first is no table.
   std::shared_ptr<const std::vector<model::MigTableRef>> mig_tables;
   std::array<std::int64_t, base::kMaxMigTables> gpus_by_mig_table{};  // GPUs in MIG mode
   // The most that any one node has. 0 GPUs: no node is known; 0 CPU: no node states its capacity.
   std::int64_t max_gpus_per_node = 0;
   std::int64_t max_cpu_milli_per_node = 0;
   std::int64_t max_memory_mib_per_node = 0;
-  std::vector<GpuSize> gpu_sizes;  // the most common first, kMostGpuSizes at most
+  std::vector<GpuSize> gpu_sizes;  // the most common first, kMaxGpuSizes at most
 
   /// False: such a pod fits on no node, even an empty one.
   [[nodiscard]] bool can_hold(const PodShape& shape) const;

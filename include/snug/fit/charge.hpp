@@ -20,7 +20,8 @@ struct Charge {
   base::MebiBytes memory;
   base::MilliGpu compute;
 
-  /// Thousandths of the GPU's memory plus thousandths of its compute, the unit of GpuState::room.
+  /// Thousandths of the GPU's memory plus thousandths of its compute, the unit of
+  /// GpuState::free_milli_sum.
   [[nodiscard]] std::int32_t milli_sum(base::MebiBytes capacity) const {
     return static_cast<std::int32_t>(1000 * memory.value / capacity.value + compute.value);
   }
@@ -47,7 +48,7 @@ class Prices {
  public:
   struct Price {
     Charge cost;
-    std::int32_t milli_sum = 0;  // Charge::room
+    std::int32_t milli_sum = 0;  // Charge::milli_sum
   };
 
   explicit Prices(const model::GpuRequest& request);

@@ -4,7 +4,7 @@
 // The rules stand in one table (src/fit/constraints.cpp). A request of one container is judged GPU
 // by GPU (src/fit/one_container.cpp), a request of several by search
 // (src/fit/several_containers.cpp). Both find a placement if and only if there is one; only a
-// request made to be hard can come to the limit of the search (kMostFitSteps), and then counts as
+// request made to be hard can come to the limit of the search (kMaxFitSteps), and then counts as
 // not fitting.
 #pragma once
 
@@ -80,16 +80,16 @@ class FitMemo {
 
 /// Writes the placements of memo.request() on `node` that score terms may choose among to
 /// `options`, whose memory is reused. If one GPU is asked for, these are all placements, in
-/// ascending order of GPU position (of adjacent GPUs in the same state (GpuState::same_as) only the
-/// first), and for slices of one GPU in the order of starts_that_block_least(). If more are asked
-/// for, they are placements that differ, up to a limit. kNone: there is at least one. Any other
-/// reason: there is none, `options` is empty, and without the constraint that the reason names (and
-/// those after it in src/fit/constraints.cpp) there would be one. A pod that asks for nothing has
-/// one placement on every node: without takes.
+/// ascending order of GPU position (of adjacent GPUs in the same state
+/// (GpuState::is_interchangeable_with) only the first), and for slices of one GPU in the order of
+/// least_blocking_starts(). If more are asked for, they are placements that differ, up to a limit.
+/// kNone: there is at least one. Any other reason: there is none, `options` is empty, and without
+/// the constraint that the reason names (and those after it in src/fit/constraints.cpp) there would
+/// be one. A pod that asks for nothing has one placement on every node: without takes.
 [[nodiscard]] model::ReasonCode fit(const model::NodeState& node, const Tenant& tenant,
                                     FitMemo& memo, model::PlacementList& options);
 
-/// The reason of a node that a call did not judge, because it came to kMostFitStepsOfCall.
+/// The reason of a node that a call did not judge, because it came to kMaxFitStepsPerCall.
 inline constexpr model::ReasonCode kNotJudged = model::ReasonCode::kNoRoom;
 
 /// Whether fit() would find a placement.

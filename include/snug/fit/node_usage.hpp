@@ -4,7 +4,7 @@
 // Holders are never dropped. If they add up to more than a GPU has, or contradict the inventory,
 // all stay counted and the GPU closes: GpuState::closure says why, and NodeState::conflict if no
 // single GPU shows it.
-//   - NodeState::gpu_of says which GPU a device is charged to. If the device's uuid is gone, the
+//   - NodeState::find_gpu says which GPU a device is charged to. If the device's uuid is gone, the
 //   GPU
 //     at its index closes (kChanged). If there is no GPU at its index either, it is charged to an
 //     entry of NodeState::vanished.
@@ -29,7 +29,7 @@
 
 namespace snug::fit {
 
-/// The sum of the holdings that have no GPU (Holding::of_host_alone). A node may have thousands of
+/// The sum of the holdings that have no GPU (Holding::is_cpu_only). A node may have thousands of
 /// them, of which one at a time comes or goes.
 struct CpuOnlyHoldings {
   model::HostResources requested;

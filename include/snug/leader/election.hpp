@@ -43,7 +43,7 @@ namespace snug::leader {
   return api_timeout + std::chrono::milliseconds(limits.clock_skew_ms);
 }
 /// How long after it was sent an unanswered binding may be executed: the time to reach the API
-/// server plus carry_out_window().
+/// server plus execution_window().
 [[nodiscard]] inline std::chrono::milliseconds unanswered_window(
     std::chrono::milliseconds api_timeout, const base::Limits& limits) {
   return api_timeout + execution_window(api_timeout, limits);
@@ -54,7 +54,7 @@ struct ElectionSettings {
   std::string identity;
   std::chrono::milliseconds lease_duration{15'000};
   std::chrono::milliseconds renew_deadline{10'000};
-  /// carry_out_window(): the wait after the Lease of another holder has expired.
+  /// execution_window(): the wait after the Lease of another holder has expired.
   std::chrono::milliseconds write_window{1'500};
   /// unanswered_window(): the wait after the start for bindings of the previous, dead process.
   std::chrono::milliseconds orphan_window{2'500};

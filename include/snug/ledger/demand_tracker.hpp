@@ -45,7 +45,7 @@ class DemandTracker {
   demand::DemandLearner learner_ SNUG_GUARDED_BY(mutex_);
   demand::Supply supply_ SNUG_GUARDED_BY(mutex_);
   base::Generation supply_generation_
-      SNUG_GUARDED_BY(mutex_);                          // Snapshot::inventories of `supply_`
+      SNUG_GUARDED_BY(mutex_);  // Snapshot::inventory_generation of `supply_`
   bool nodes_changed_ SNUG_GUARDED_BY(mutex_) = false;  // since the tables were built
   model::DemandPtr published_ SNUG_GUARDED_BY(mutex_){model::DemandPtr{}, &model::kNoDemand};
   bool learning_started_ SNUG_GUARDED_BY(mutex_) = false;  // a pod or a list has been seen

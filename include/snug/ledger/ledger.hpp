@@ -19,7 +19,7 @@
 // Invariants
 //   - A reservation is made only if fit() succeeds on the live state, under the lock. So the
 //     ledger's own decisions never exceed the capacity of a GPU.
-//   - The use of a node is always the sum of its holdings over its inventory (fit/usage).
+//   - The use of a node is always the sum of its holdings over its inventory (fit/node_usage).
 //   - A holding of devices or units ends only by release() (the bind certainly did not happen),
 //     gone() (deleted or finished), or a list that started after it and lacks it. Never by time
 //     alone.
@@ -168,7 +168,7 @@ class Ledger {
   bool nominate(model::NominationPtr nomination);
   void end_nomination(std::string_view uid);
 
-  /// Snapshot::inventories, without a snapshot.
+  /// Snapshot::inventory_generation, without a snapshot.
   [[nodiscard]] base::Generation inventory_generation() const;
 
   /// Sets the learned demand that decisions use from now on; not null.

@@ -16,7 +16,7 @@ struct LedgerTotals {
   std::int64_t nodes_in_conflict = 0;
   std::int64_t gpus = 0;
   std::map<model::GpuClosure, std::int64_t> gpus_closed;  // without kOpen
-  std::map<HoldingState, std::int64_t> holdings;          // those with GPUs (Ledger::entries)
+  std::map<HoldingState, std::int64_t> holdings;          // those with GPUs (Ledger::gpu_entries)
   base::MebiBytes memory_capacity;                        // of all GPUs
   base::MebiBytes memory_used;
 };

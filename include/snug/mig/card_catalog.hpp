@@ -3,7 +3,7 @@
 //
 // Sources: NVIDIA MIG User Guide, "Supported MIG Profiles" (profiles and counts); transcripts of
 // `nvidia-smi mig -lgip` and `-lgipp` (memory, placements); NVIDIA/mig-parted and NVIDIA/go-nvml
-// where no transcript is known. Each row of src/mig/catalog.cpp names its source.
+// where no transcript is known. Each row of src/mig/card_catalog.cpp names its source.
 #pragma once
 
 #include <optional>
@@ -48,7 +48,7 @@ struct MigCard {
 ///     compute slices.
 /// The axis ends with the last slice. Aliases are kept. Null: a name is malformed or duplicated, a
 /// start is beyond the longest axis, no profile has a start, or there are more than
-/// kMostMigProfiles.
+/// kMaxMigProfiles.
 [[nodiscard]] model::MigTablePtr build_mig_table(std::vector<model::MigProfile> published);
 
 /// A parsed profile name: `3g.20gb+me` has 3 compute slices, 20 GB and the attribute `+me`.

@@ -27,8 +27,8 @@ using MigLayout = std::vector<model::MigPlacement>;
 /// Every layout to which no slice can be added, each once, in ascending order. `plain_only` leaves
 /// out profiles with attributes, which multiply the layouts. A 7-slice card has 78 layouts of plain
 /// profiles (19 without the double-memory 1g). If no slice fits on the empty card, the result is
-/// the empty layout. The result has no layout if there are more than kMostMigLayouts, or if the
-/// search takes more than kMostMigLayoutSteps (base/limits.hpp).
+/// the empty layout. The result has no layout if there are more than kMaxMigLayouts, or if the
+/// search takes more than kMaxMigLayoutSteps (base/limits.hpp).
 [[nodiscard]] std::vector<MigLayout> maximal_layouts(const model::MigTable& table, bool plain_only);
 /// Every layout, including the empty one; under the same limits.
 [[nodiscard]] std::vector<MigLayout> all_layouts(const model::MigTable& table);

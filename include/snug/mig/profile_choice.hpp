@@ -54,8 +54,8 @@ struct SliceRequirement {
 [[nodiscard]] std::int64_t free_placement_slices(const model::MigTable& table,
                                                  const model::MigUse& use);
 
-/// The starts of a profile, best first: by the openness() that the slice leaves on an empty card,
-/// ties by the highest start. Requires a profile with at least one start.
+/// The starts of a profile, best first: by the free_placement_slices() that the slice leaves on an
+/// empty card, ties by the highest start. Requires a profile with at least one start.
 [[nodiscard]] std::vector<std::uint16_t> least_blocking_starts(const model::MigTable& table,
                                                                std::uint16_t profile);
 

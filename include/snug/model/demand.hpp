@@ -1,6 +1,6 @@
-// The learned demand (demand/learner) as the score terms read it: tables of integers that are never
-// changed once built, so that snapshots share them and a decision repeats bit for bit. Plain data;
-// any number of threads may read it.
+// The learned demand (demand/demand_learner) as the score terms read it: tables of integers that
+// are never changed once built, so that snapshots share them and a decision repeats bit for bit.
+// Plain data; any number of threads may read it.
 //
 // Parts of one are in units of 2^-20 (kOne). A milli-GPU is a thousandth of a GPU's memory or of
 // its compute, whichever is more.
@@ -20,8 +20,8 @@ namespace snug::model {
 inline constexpr int kFixedPointBits = 20;
 inline constexpr std::int64_t kFixedPointOne = std::int64_t{1} << kFixedPointBits;
 
-/// GPU models as bits: bit n is the model with number n (GpuInfo::model_number); bit 0 stands for
-/// all models beyond kMostModels.
+/// GPU models as bits: bit n is the model with number n (GpuInfo::model_id); bit 0 stands for
+/// all models beyond kMaxModels.
 using ModelSet = std::uint64_t;
 inline constexpr std::size_t kMaxModels = 64;
 inline constexpr ModelSet kAnyModel = ~ModelSet{0};
@@ -141,7 +141,7 @@ struct TypicalPod {
   std::int64_t gpu_milli = 0;  // of each GPU; more than a GPU has if the pod needs a MIG slice
   ModelSet models = kAnyModel;
   std::int64_t share = 0;  // of the typical pods, in parts of kOne
-  /// By GpuInfo::mig_number the profile that it takes, counted from 1; 0 or missing: it can have
+  /// By GpuInfo::mig_table_id the profile that it takes, counted from 1; 0 or missing: it can have
   /// none.
   std::vector<std::uint16_t> profiles{};
 
@@ -161,7 +161,7 @@ struct Demand {
   StrandingTable cpu;                         // thousandths of a core
   StrandingTable memory;                      // MiB
   std::vector<LeftOverTable> left_over;       // the most common size of memory first; may be empty
-  std::vector<SliceValueTable> slice_values;  // by GpuInfo::mig_number; may have fewer
+  std::vector<SliceValueTable> slice_values;  // by GpuInfo::mig_table_id; may have fewer
   std::vector<MultiGpuShape> multi_gpu_shapes;
   /// By model: the part of the GPU demand that is limited to the model, over the model's part of
   /// the GPUs, in parts of kOne. Demand that is limited to k models counts 1/k for each.

@@ -1,7 +1,7 @@
 // How a MIG-capable card can be partitioned. A slice (NVIDIA: GPU instance) is a profile at a start
 // on the card's axis of memory slices. A profile's name has a meaning only for one card: tables
 // differ by model, and a table that a node publishes takes precedence over the built-in one
-// (mig/catalog).
+// (mig/card_catalog).
 //
 // Slices can exist together if and only if their ranges on the axis are disjoint and they use no
 // more engines than the card has (NVIDIA MIG User Guide; nvml.h, nvmlGpuInstancePlacement_t). Plain
@@ -27,7 +27,7 @@ namespace snug::model {
 using AxisMask = std::uint64_t;
 inline constexpr int kMaxAxisSlices = 64;
 
-/// `size` slices from `start` on. Requires that they end within kMostAxisSlices.
+/// `size` slices from `start` on. Requires that they end within kMaxAxisSlices.
 [[nodiscard]] constexpr AxisMask axis_range(int start, int size) {
   const AxisMask ones = size >= kMaxAxisSlices ? ~AxisMask{0} : (AxisMask{1} << size) - 1;
   return ones << start;

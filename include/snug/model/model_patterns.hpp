@@ -20,7 +20,7 @@ enum class LetterCase : std::uint8_t { kExact, kAny };  // of ASCII letters
 [[nodiscard]] bool any_glob_matches(std::span<const std::string> patterns, std::string_view text,
                                     LetterCase letters = LetterCase::kExact);
 
-/// Whether `text` is a valid model name: 1 to kMostModelBytes printable ASCII characters.
+/// Whether `text` is a valid model name: 1 to kMaxModelBytes printable ASCII characters.
 [[nodiscard]] bool is_valid_model_name(std::string_view text);
 
 /// A GPU's model without NVIDIA's suffixes for sharing (`-SHARED`, `-MIG-…`).
@@ -30,7 +30,7 @@ enum class LetterCase : std::uint8_t { kExact, kAny };  // of ASCII letters
 /// the pattern, whatever its stars and the length of the model.
 class ModelMatcher {
  public:
-  /// Requires that `model` outlives this object and has at most kMostModelBytes.
+  /// Requires that `model` outlives this object and has at most kMaxModelBytes.
   explicit ModelMatcher(std::string_view model);
 
   /// The whole name, with NVIDIA's suffixes.
@@ -55,8 +55,8 @@ class ModelMatcher {
 
 /// `gpu-model`: which models a container accepts.
 struct ModelFilter {
-  // Patterns for ModelText::matches(), or `=NAME` for exactly this model, which annotations cannot
-  // express.
+  // Patterns for ModelMatcher::matches(), or `=NAME` for exactly this model, which annotations
+  // cannot express.
   std::vector<std::string> included;  // empty: any model
   std::vector<std::string> excluded;  // take precedence
 

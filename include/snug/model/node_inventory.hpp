@@ -1,5 +1,5 @@
 // What Snug reads of a Kubernetes node (NodeFacts), and the capacity that follows from it
-// (NodeInventory, made by codec/inventory). Plain data. For what is in use on a node, see
+// (NodeInventory, made by codec/inventory_codec). Plain data. For what is in use on a node, see
 // model/snapshot.hpp.
 #pragma once
 
@@ -79,7 +79,7 @@ struct GpuInfo {
   std::vector<Slice> mig_instances;    // existing slices, as the node reports them
   /// The table that the node publishes, else the built-in one; null: unknown, so no slices fit.
   MigTableRef mig_table;
-  /// Assigned by the ledger: equal numbers mean equal tables. 0: as for `model_number`.
+  /// Assigned by the ledger: equal numbers mean equal tables. 0: as for `model_id`.
   std::uint8_t mig_table_id = 0;
   AxisMask mig_failed_slices = 0;  // memory slices where the agent failed to create a slice
 
@@ -109,7 +109,7 @@ struct NodeInventory {
   HostAllocatable host;
   /// Allocatable units of nvidia.com/*, which the kubelet assigns, by resource name.
   std::map<std::string, std::int64_t, std::less<>> kubelet_allocatable;
-  /// The same if every GPU were healthy: units missing from `kubelet_units` may come back.
+  /// The same if every GPU were healthy: units missing from `kubelet_allocatable` may come back.
   std::map<std::string, std::int64_t, std::less<>> kubelet_capacity;
   /// The part of a GPU that one unit of a MIG resource is. A resource that is not in the map
   /// consists of whole GPUs or their replicas. 0: unknown.

@@ -16,8 +16,8 @@ struct DeviceAllocation {
   std::uint16_t container = 0;  // position in GpuRequest::containers
   std::uint16_t gpu = 0;        // position in NodeState::gpus
   GpuMode mode = GpuMode::kNone;
-  // By how much the take lowers GpuState::room and GpuState::left, after the placement's earlier
-  // takes.
+  // By how much the take lowers GpuState::free_milli_sum and GpuState::free_milli, after the
+  // placement's earlier takes.
   std::int32_t milli_sum = 0;
   std::int32_t milli = 0;
   base::MebiBytes memory;

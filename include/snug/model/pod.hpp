@@ -1,6 +1,6 @@
 // What Snug reads of a Kubernetes pod (codec/kube_objects), whether it came in a filter call, a
-// list, a watch event or a manifest. Plain facts without interpretation: request/parse derives the
-// request from them.
+// list, a watch event or a manifest. Plain facts without interpretation: request/pod_request_parser
+// derives the request from them.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
-// What a pod requests, as request/parse reads it. Quantities that depend on the GPU, such as a
-// fraction of its memory, are kept as written; fit/charge converts them to MiB and milli-GPU.
+// What a pod requests, as request/pod_request_parser reads it. Quantities that depend on the GPU,
+// such as a fraction of its memory, are kept as written; fit/charge converts them to MiB and
+// milli-GPU.
 #pragma once
 
 #include <cstdint>

@@ -75,7 +75,7 @@ struct Holding {
   /// pod lives.
   bool suspect = false;
   bool terminating = false;            // being deleted; it holds everything until it is gone
-  bool has_other_constraints = false;  // PodFacts::other_constraints
+  bool has_other_constraints = false;  // PodFacts::has_other_constraints
   HostResources host;                  // by kube-scheduler's formula
   PodRank rank;
 

@@ -88,7 +88,7 @@ inline constexpr base::EnumNames kNodeConflictSentences{std::array{
   return kNodeConflictSentences[conflict];
 }
 
-/// What one pod adds to GpuState::crowd.
+/// What one pod adds to GpuState::pod_milli.
 inline constexpr std::int32_t kPodMilli = 1000;
 
 /// One GPU's use.
@@ -144,7 +144,7 @@ struct GpuState {
   }
 };
 
-/// One node's use: the sum of its holdings, applied to its inventory (fit/usage computes it).
+/// One node's use: the sum of its holdings, applied to its inventory (fit/node_usage computes it).
 struct NodeState {
   // The fields that every decision reads come first, for locality.
   std::shared_ptr<const NodeInventory> inventory;
@@ -179,7 +179,7 @@ struct NodeState {
   [[nodiscard]] const std::string& name() const { return inventory->name; }
 
   /// The position in `gpus` of the GPU that a reserved device is charged to: by
-  /// NodeInventory::gpu_of(), else the vanished GPU with its index and uuid. Nullopt: none.
+  /// NodeInventory::find_gpu(), else the vanished GPU with its index and uuid. Nullopt: none.
   [[nodiscard]] std::optional<std::size_t> find_gpu(const ReservedDevice& device) const;
   /// The number of NVLinks between the GPUs at two positions; 0 if unknown.
   [[nodiscard]] int nvlinks_between(std::size_t a, std::size_t b) const {
@@ -257,9 +257,9 @@ struct Snapshot {
   std::unordered_map<std::uint32_t, Nominations> nominations;
   /// The GPU compute that the holdings of each namespace have.
   NamespaceUsage namespace_usage;
-  /// GPU models by GpuInfo::model_number; element 0 is empty. Null: there are none.
+  /// GPU models by GpuInfo::model_id; element 0 is empty. Null: there are none.
   std::shared_ptr<const std::vector<std::string>> models;
-  /// MIG tables by GpuInfo::mig_number; element 0 is null. Null: there are none.
+  /// MIG tables by GpuInfo::mig_table_id; element 0 is null. Null: there are none.
   std::shared_ptr<const std::vector<MigTableRef>> mig_tables;
   /// The learned demand for GPUs. Never null.
   DemandPtr demand{DemandPtr{}, &kNoDemand};

@@ -39,7 +39,7 @@ struct EvictionCandidate {
 ///   - All victims on the node have a lower priority than the pod, and their eviction suffices.
 ///   - Each victim that kube-scheduler did not choose is necessary. A victim that kube-scheduler
 ///     chose is removed only if it was certainly chosen for CPU, memory, GPUs or pod slots.
-/// Work is limited (kMostEvictionWork): with very many pods, or a request that is hard to place,
+/// Work is limited (kMaxEvictionWork): with very many pods, or a request that is hard to place,
 /// unnecessary victims may remain. `memo` must belong to the pod's request; its entries from other
 /// nodes save work within that limit and have no other effect.
 [[nodiscard]] std::vector<std::string_view> choose_victims(const Preemptor& preemptor,

@@ -14,8 +14,9 @@ using GpuMarks = std::vector<bool>;
 /// Marks the GPUs on which the pod has devices.
 void mark_gpus(const model::NodeState& node, const model::Holding& holding, GpuMarks& marks);
 
-/// A copy of the state in which each marked GPU differs from all others (GpuState::same_as), so
-/// that fit() does not offer an identical GPU instead. `state` must outlive the copy.
+/// A copy of the state in which each marked GPU differs from all others
+/// (GpuState::is_interchangeable_with), so that fit() does not offer an identical GPU instead.
+/// `state` must outlive the copy.
 [[nodiscard]] model::NodeStatePtr with_distinct_gpus(const model::NodeState& state,
                                                      const GpuMarks& marks);
 

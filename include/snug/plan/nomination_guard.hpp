@@ -36,7 +36,7 @@ class NominationGuard {
   /// to end for them than before.
   [[nodiscard]] bool admits(model::PlacementView placement);
   /// A copy of the state that marks the GPUs which are identical now but differ for a nominated pod
-  /// that waits for other pods to end (told_apart() in plan/apart.hpp). Null: there are none.
+  /// that waits for other pods to end (told_apart() in plan/gpu_marks.hpp). Null: there are none.
   /// `state` must outlive the copy.
   [[nodiscard]] model::NodeStatePtr with_distinct_gpus(const model::NodeState& state) const;
   /// The work done so far, in the units of FitMemo::work.
@@ -53,7 +53,7 @@ class NominationGuard {
   struct ProtectedPod {
     const model::Nomination* pod = nullptr;
     WaitsFor waits_for = WaitsFor::kNobody;
-    std::int64_t size = 0;         // in the units of DeviceTake::room
+    std::int64_t size = 0;         // in the units of DeviceAllocation::milli_sum
     fit::FitMemo* memo = nullptr;  // of the pod's request; in memos_
   };
 

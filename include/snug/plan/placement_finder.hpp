@@ -30,7 +30,7 @@ struct FitQuery {
   fit::FitMemo& memo;  // of the claim's request
 };
 
-/// What Offer::find() found.
+/// What PlacementFinder::find() found.
 struct FoundPlacements {
   model::ReasonCode reason = model::ReasonCode::kNone;  // kNone: there is a placement
   /// The node with the intents of other pods counted as holdings; the placements fit there. Null:
@@ -71,8 +71,8 @@ class PlacementFinder {
   std::int64_t guard_setup_work_ = 0;     // work of computing nominated_
 };
 
-/// As choose_on(). `memo` must belong to the claim's request; it also counts the work for nominated
-/// pods.
+/// As choose_placement(). `memo` must belong to the claim's request; it also counts the work for
+/// nominated pods.
 [[nodiscard]] NodeChoice choose_placement_with(fit::FitMemo& memo, const model::NodeState& node,
                                                const IncomingPod& incoming,
                                                const NodeContext& context);

@@ -21,13 +21,14 @@ namespace snug::plan {
 
 struct Verdict {
   model::ReasonCode reason = model::ReasonCode::kNone;  // kNone: the node is feasible
-  std::int64_t score_class = 0;                         // of its best placement (Profile::class_of)
+  std::int64_t score_class = 0;  // of its best placement (Profile::score_class_of)
 };
 
 struct PlanInput {
   const model::Snapshot& snapshot;
-  IncomingPod incoming;           // the pod's own intent and nomination do not count against it
-  VerdictCache* cache = nullptr;  // of this ledger and the claim's memo_key(); null: no cache
+  IncomingPod incoming;  // the pod's own intent and nomination do not count against it
+  VerdictCache* cache =
+      nullptr;  // of this ledger and the claim's verdict_cache_key(); null: no cache
 };
 
 struct Plan {
@@ -54,8 +55,8 @@ struct NodeChoice {
 /// kube-scheduler's MaxExtenderPriority.
 inline constexpr int kMaxExtenderPriority = 10;
 
-/// A score from 0 to kBestScore for each candidate, linear in its score class. Only candidates of
-/// the best class have kBestScore; infeasible ones have 0.
+/// A score from 0 to kMaxExtenderPriority for each candidate, linear in its score class. Only
+/// candidates of the best class have kMaxExtenderPriority; infeasible ones have 0.
 [[nodiscard]] std::vector<int> extender_scores(const Plan& plan);
 
 /// The holding of the claim's pod with this placement on this node.

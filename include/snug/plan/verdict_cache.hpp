@@ -57,13 +57,13 @@ class VerdictCache {
   std::vector<Entry> by_slot_;
 };
 
-/// The most recently used memos, by memo_key(). For one ledger. Not thread-safe.
+/// The most recently used memos, by verdict_cache_key(). For one ledger. Not thread-safe.
 class VerdictCaches {
  public:
   /// Removes and returns the memo with this key, or returns a new one.
   [[nodiscard]] std::unique_ptr<VerdictCache> take(std::string_view key);
   /// Stores a memo in place of any with the same key. Evicts the least recently used memos beyond
-  /// kKeptMemos and kKeptVerdicts.
+  /// kMaxVerdictCaches and kMaxCachedVerdicts.
   void put_back(std::string key, std::unique_ptr<VerdictCache> memo);
 
  private:

@@ -81,7 +81,7 @@ struct Profile {
 /// The profiles that score one pod's placements, on the GPUs of one ledger. Points into the policy
 /// that made it. Not thread-safe, even if const: of() caches.
 ///
-/// Each model with a number (GpuInfo::model_number) is compared with the policy's patterns once:
+/// Each model with a number (GpuInfo::model_id) is compared with the policy's patterns once:
 /// 0.1 us for a few patterns, 0.7 ms for a policy file that is full of them.
 class ProfileChoice {
  public:
@@ -102,7 +102,7 @@ class ProfileChoice {
 
  private:
   struct Row {
-    const std::vector<std::string>* models;  // patterns of ModelText
+    const std::vector<std::string>* models;  // patterns of ModelMatcher
     const Profile* profile;
   };
 
@@ -118,7 +118,7 @@ class ProfileChoice {
 struct ProfileRule {
   std::vector<std::string> namespaces;            // globs
   std::map<std::string, std::string> pod_labels;  // all must be equal
-  std::vector<std::string> gpu_models;            // patterns of ModelText
+  std::vector<std::string> gpu_models;            // patterns of ModelMatcher
   std::string profile;                            // a key of Policy::profiles
 };
 

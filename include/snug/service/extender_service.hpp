@@ -1,5 +1,5 @@
 // The use cases behind kube-scheduler's calls: filter, prioritize and preempt read a snapshot,
-// reserve nothing and do no I/O (in the embedded mode filter creates the pod, see FirstSight); bind
+// reserve nothing and do no I/O (in the embedded mode filter creates the pod, see PodCreator); bind
 // reserves, writes the binding, and then confirms or releases the reservation. Each is one file
 // (src/service/filter.cpp, prioritize.cpp, preempt.cpp, bind.cpp) that reads top to bottom.
 //

@@ -30,8 +30,8 @@ struct PendingRow {
 /// The generations that the ledger has to pass before a refused pod is tried again; kNever: passing
 /// that one does not help the pod.
 struct RetryCondition {
-  base::Generation freed = base::kNever;          // Snapshot::room_generation
-  base::Generation ended_intents = base::kNever;  // Snapshot::intents_ended
+  base::Generation freed = base::kNever;          // Snapshot::freed_generation
+  base::Generation ended_intents = base::kNever;  // Snapshot::ended_intents_generation
 };
 
 class PendingPods {

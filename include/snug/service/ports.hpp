@@ -131,7 +131,7 @@ class ClusterSink {
   virtual void pod_changed(model::PodFacts pod) = 0;
   virtual void pod_gone(const model::PodFacts& pod) = 0;
 
-  /// As pods_list_begins.
+  /// As pod_list_started.
   virtual void node_list_started() {}
   virtual void nodes_listed(std::vector<model::NodeFacts> nodes) = 0;
   virtual void node_changed(model::NodeFacts node) = 0;

@@ -1,5 +1,5 @@
 // Keeps the ledger equal to the API server: hands each list and watch event to the jobs that it
-// concerns (src/service/node_intake, bound_pods, pod_nominator; the ledger's DemandKeeper), and
+// concerns (src/service/node_intake, bound_pods, pod_nominator; the ledger's DemandTracker), and
 // runs those that are due by the clock (bind_settler, pod_waker, and the reports of
 // src/service/closures and layout_changes). Nothing here decides a placement.
 //

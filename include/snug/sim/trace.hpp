@@ -70,7 +70,7 @@ struct Trace {
 
 /// All pods once in an order that the seed decides, then pods drawn with replacement until what has
 /// arrived asks for `inflate` times the GPUs that there are. The same everywhere for one seed.
-/// `inflate` > 0. Where no pod asks for a GPU: all pods once. Ends at kMostTraceArrivals of
+/// `inflate` > 0. Where no pod asks for a GPU: all pods once. Ends at kMaxTraceArrivals of
 /// base/limits.hpp in any case.
 [[nodiscard]] std::vector<Arrival> draw_arrivals(const std::vector<TracePod>& pods,
                                                  std::int64_t gpus, std::uint64_t seed,

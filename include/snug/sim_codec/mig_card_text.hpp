@@ -10,8 +10,8 @@
 
 namespace snug::sim_codec {
 
-/// The one card that `model` names (mig/catalog.hpp). An error is one sentence that lists the known
-/// cards, or those that the name may mean.
+/// The one card that `model` names (mig/card_catalog.hpp). An error is one sentence that lists the
+/// known cards, or those that the name may mean.
 [[nodiscard]] base::Result<const mig::MigCard*> find_one_mig_card(std::string_view model);
 
 /// Which profiles the layouts are made of: the plain ones alone, or all.

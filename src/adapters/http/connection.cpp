@@ -24,9 +24,9 @@ constexpr std::size_t kReceiveBufferBytes = 16'384;
 /// Smaller writes are gathered: a reply's head leaves together with its body.
 constexpr std::size_t kSendBufferBytes = 16'384;
 
-/// A buffer of kInBuffer bytes that belongs to this thread. kube-scheduler opens connections all
-/// the time, and a buffer for each would be so large that the allocator consolidates its free
-/// memory whenever one is freed.
+/// A buffer of kReceiveBufferBytes bytes that belongs to this thread. kube-scheduler opens
+/// connections all the time, and a buffer for each would be so large that the allocator
+/// consolidates its free memory whenever one is freed.
 char* thread_buffer() {
   thread_local const std::unique_ptr<char[]> buffer =
       std::make_unique_for_overwrite<char[]>(kReceiveBufferBytes);

@@ -25,8 +25,8 @@
 
 namespace snug::http {
 
-/// What follows a reply: the next request (kAnother), the rest of what a refused client sends,
-/// which is read and thrown away (kDrop), or the end of the connection (kClose).
+/// What follows a reply: the next request (kKeepAlive), the rest of what a refused client sends,
+/// which is read and thrown away (kDiscardInput), or the end of the connection (kClose).
 enum class NextAction { kKeepAlive, kDiscardInput, kClose };
 
 class Connection {

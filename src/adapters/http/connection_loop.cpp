@@ -21,8 +21,8 @@ namespace {
 using Step = Connection::Step;
 
 /// kShortageWaitMs: how long the loop waits before it accepts again, when descriptors or memory
-/// have run out. kSoonMs: the longest time until a turn that Hooks::turn asked for. Neither bounds
-/// a client's wait, so that they are no limits to set.
+/// have run out. kRequestedTurnMs: the longest time until a turn that Hooks::on_turn asked for.
+/// Neither bounds a client's wait, so that they are no limits to set.
 constexpr int kShortageWaitMs = 10;
 constexpr int kRequestedTurnMs = 10;
 /// The most in one turn, so that accepting, reading and closing take turns.

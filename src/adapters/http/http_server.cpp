@@ -16,10 +16,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// kStayMs: how long a thread waits for the next request of its connection after a reply, unless
-/// other requests wait for a thread. A scheduler at work sends it within that time, and is answered
-/// sooner than by way of the loop. kProbeThreads: a probe's thread waits for no client, so that two
-/// are enough. Neither bounds what a client may do, so that they are not settable.
+/// kNextRequestWaitMs: how long a thread waits for the next request of its connection after a
+/// reply, unless other requests wait for a thread. A scheduler at work sends it within that time,
+/// and is answered sooner than by way of the loop. kProbeThreads: a probe's thread waits for no
+/// client, so that two are enough. Neither bounds what a client may do, so that they are not
+/// settable.
 constexpr int kNextRequestWaitMs = 5;
 constexpr std::size_t kProbeThreads = 2;
 

@@ -3,7 +3,7 @@
 //
 // A connection needs a thread only from the end of a head until its reply has been sent; otherwise
 // it is in the ConnectionLoop. If all threads are busy and requests wait, connections with slow
-// bodies or replies are closed (RequestThreads::relieve). Probes have their own threads, which
+// bodies or replies are closed (RequestThreads::abort_slow). Probes have their own threads, which
 // never wait for a client.
 //
 // Calls of the handler come from many threads at once; the server's own functions are called from
@@ -70,7 +70,7 @@ class HttpServer {
   /// Accepts no more connections, closes idle ones and waits for the others; true: all have ended.
   bool drain(std::chrono::milliseconds at_most) { return loop_.drain(at_most); }
   void stop();
-  /// To be called when the count of HttpHandlers::waiting has grown. Thread-safe.
+  /// To be called when the count of HttpHandlers::waiting_for_memory has grown. Thread-safe.
   void notify_waiting() { loop_.wake(); }
 
   /// An error after which the connection is closed.
@@ -93,8 +93,8 @@ class HttpServer {
   [[nodiscard]] NextAction serve(Connection& connection, bool probe);
   [[nodiscard]] NextAction serve_one(Connection& connection);
   [[nodiscard]] HttpReply answer(Connection& connection) const;
-  /// Waits up to kStayMs for the next head. True: this thread serves it. False: `after` says what
-  /// becomes of the connection.
+  /// Waits up to kNextRequestWaitMs for the next head. True: this thread serves it. False: `after`
+  /// says what becomes of the connection.
   [[nodiscard]] bool wait_for_next_head(Connection& connection, NextAction& after) const;
   void report_problem(std::string_view problem) const;
 

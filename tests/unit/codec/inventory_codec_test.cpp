@@ -92,7 +92,7 @@ TEST(InventoryTest, AModelHasUpTo128PrintableCharacters) {
 
 struct Malformed {
   std::string annotation;
-  std::string why;  // a part of closed_because
+  std::string why;  // a part of closed_message
 };
 
 void PrintTo(const Malformed& row, std::ostream* out) { *out << row.annotation.substr(0, 120); }

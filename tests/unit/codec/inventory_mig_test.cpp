@@ -81,7 +81,7 @@ TEST(InventoryMigTest, ACardsOwnTableWinsOverTheBuiltInOne) {
 
 struct Malformed {
   std::string gpu;
-  std::string why;  // a part of closed_because
+  std::string why;  // a part of closed_message
 };
 
 void PrintTo(const Malformed& row, std::ostream* out) { *out << row.gpu.substr(0, 120); }

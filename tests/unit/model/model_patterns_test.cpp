@@ -111,7 +111,7 @@ std::string draw_text(Random& random, std::int64_t most, const std::vector<std::
   return text;
 }
 
-/// What ModelText::matches() says of itself, by the other matcher.
+/// What ModelMatcher::matches() says of itself, by the other matcher.
 bool glob_finds(std::string_view pattern, std::string_view model) {
   std::string_view bare = model::strip_sharing_suffix(model);
   if (model::glob_matches(pattern, bare, model::LetterCase::kAny)) return true;

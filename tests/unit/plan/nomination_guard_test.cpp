@@ -1,4 +1,4 @@
-// Room that is kept for nominated pods, as filter (plan) and bind (choose_on) see it.
+// Room that is kept for nominated pods, as filter (plan) and bind (choose_placement) see it.
 
 #include <gtest/gtest.h>
 

@@ -14,7 +14,7 @@ struct AdminResponse {
 };
 
 /// Sends a GET. `server` must be `http://HOST:PORT`, else kInvalid. kUnavailable: the server does
-/// not answer; kTooLarge: its reply exceeds kMostAskedBytes. The message is a sentence with the
+/// not answer; kTooLarge: its reply exceeds kMaxAdminReplyBytes. The message is a sentence with the
 /// server's address.
 [[nodiscard]] base::Result<AdminResponse> get_from_admin(
     const std::string& server, const std::string& path,

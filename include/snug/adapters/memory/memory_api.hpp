@@ -1,5 +1,5 @@
 // An API server in memory, with the objects of manifest files, for the embedded mode and tests. It
-// implements the same ports as the real one, and FirstSight, since no client creates pods in it. It
+// implements the same ports as the real one, and PodCreator, since no client creates pods in it. It
 // binds as the API server does (uid precondition; 409 for a pod that is assigned, gated or
 // terminating; 404), and notifies its only sink of every change.
 //
@@ -48,7 +48,7 @@ class MemoryApi final : public service::ApiPort,
   [[nodiscard]] base::Result<void> wake_pending_pods(base::Generation room) override;
   void warn(const service::Notice& notice) override;
 
-  // FirstSight; at most max_pending_pods pods. One that was gated and comes without gates is so no
+  // PodCreator; at most max_pending_pods pods. One that was gated and comes without gates is so no
   // more: nobody else could remove them here.
   [[nodiscard]] base::Result<void> post_pod(const model::PodFacts& pod) override;
 
