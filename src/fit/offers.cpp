@@ -92,7 +92,7 @@ model::DeviceAllocation Offers::slice_take(const Patterns& patterns, std::size_t
     if (each.turn == turn) break;
     idle &= ~slice.range(table);
   }
-  model::DeviceAllocation allocation = snug::slice_take(table, idle, slice);
+  model::DeviceAllocation allocation = fit::slice_take(table, idle, slice);
   allocation.container = static_cast<std::uint16_t>(book_.position(turn));
   allocation.gpu = static_cast<std::uint16_t>(gpu);
   return allocation;

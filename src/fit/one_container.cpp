@@ -78,7 +78,7 @@ class OneContainer {
     GpuView view(view_, position);
     view.cap_left = cap_left;
     if (!view.vanished()) view.takers = memo_.containers_taking(*view.gpu.info);
-    return snug::constraints_met(view, need_);
+    return fit::constraints_met(view, need_);
   }
 
   /// The GPUs that meet the first so many constraints.

@@ -79,7 +79,7 @@ class NominationGuard::TentativeNode {
       const model::NodeStatePtr told =
           tentative.distinct_gpus_.empty()
               ? state
-              : snug::with_distinct_gpus(*state, tentative.distinct_gpus_);
+              : plan::with_distinct_gpus(*state, tentative.distinct_gpus_);
       const fit::Tenant tenant = tenant_of(pod.pod->name_space, tentative.incoming_.sharing, held);
       if (fit::fit(*told, tenant, *pod.memo, options) != model::ReasonCode::kNone) return;
       order = by_tightness(*told, options);
@@ -216,7 +216,7 @@ void NominationGuard::protect(const model::Nomination& pod, TentativeNode& tenta
 }
 
 model::NodeStatePtr NominationGuard::with_distinct_gpus(const model::NodeState& state) const {
-  return distinct_gpus_.empty() ? nullptr : snug::with_distinct_gpus(state, distinct_gpus_);
+  return distinct_gpus_.empty() ? nullptr : plan::with_distinct_gpus(state, distinct_gpus_);
 }
 
 std::int64_t NominationGuard::work() const {
