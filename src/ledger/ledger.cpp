@@ -1,261 +1,15 @@
 #include "snug/ledger/ledger.hpp"
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
-#include "ledger/ended_pods.hpp"
-#include "ledger/holding_comparison.hpp"
-#include "ledger/intent_table.hpp"
+#include "ledger/ledger_state.hpp"
 #include "ledger/list_replacement.hpp"
-#include "ledger/node_registry.hpp"
-#include "ledger/nomination_table.hpp"
 #include "snug/base/mutex.hpp"
 #include "snug/fit/node_usage.hpp"
-#include "snug/plan/plan.hpp"
 
 namespace snug::ledger {
-/// What the ledger's mutex guards.
-struct Ledger::State {
-  State(const base::Clock& the_clock, const base::Limits& limits)
-      : clock(the_clock),
-        intents(limits),
-        nominations(limits),
-        ended(static_cast<std::size_t>(limits.max_tombstones)),
-        max_nodes(static_cast<std::size_t>(limits.max_nodes)) {}
-
-  const base::Clock& clock;
-  std::unordered_map<std::string, LedgerEntry, model::StringHash, std::equal_to<>> entries;
-  std::unordered_set<std::string, model::StringHash, std::equal_to<>>
-      unconfirmed;  // uids in `entries`
-  NodeRegistry nodes;
-  IntentTable intents;
-  NominationTable nominations;
-  EndedPods ended;
-  std::size_t max_nodes;
-  std::uint64_t sequence = 0;  // of changes of entries
-  base::Generation generation;
-  base::Generation room;
-  base::Generation intents_ended;
-  model::DemandPtr demand{model::DemandPtr{}, &model::kNoDemand};
-  model::SnapshotPtr current;  // null: out of date
-
-  void changed(bool made_room = false) {
-    if (made_room) ++room.value;
-    ++generation.value;
-    current = nullptr;
-  }
-  void room_made() { changed(true); }
-  /// An intent has ended, and its place is free for others.
-  void intent_ended() {
-    ++intents_ended.value;
-    changed();
-  }
-  void end_intent(std::string_view uid) {
-    if (intents.remove(uid) != nullptr) intent_ended();
-  }
-  void expire_intents() {
-    if (intents.expire(clock.now())) intent_ended();
-  }
-  LedgerEntry* find(std::string_view uid) {
-    const auto found = entries.find(uid);
-    return found == entries.end() ? nullptr : &found->second;
-  }
-  void set_state(LedgerEntry& entry, HoldingState state) {
-    entry.state = state;
-    entry.since = clock.now();
-    entry.sequence = ++sequence;
-    track(entry);
-  }
-  /// Must be called after any change of `state`, `seen` or `revived`.
-  void track(const LedgerEntry& entry) {
-    const std::string& uid = entry.holding->uid;
-    const bool unseen =
-        entry.state == HoldingState::kBound && (!entry.confirmed || entry.reappeared_after_end);
-    if (unseen || entry.state == HoldingState::kUnsettled) {
-      unconfirmed.insert(uid);
-    } else if (const auto found = unconfirmed.find(uid); found != unconfirmed.end()) {
-      unconfirmed.erase(found);
-    }
-  }
-  LedgerEntry& insert(model::HoldingPtr holding, HoldingState state) {
-    LedgerEntry& entry = entries[holding->uid];
-    entry = LedgerEntry{.holding = holding};
-    set_state(entry, state);
-    // What was kept for this pod on another node, or for a pod that no longer fits here, is now
-    // free.
-    const bool kept_less =
-        nominations.contains(holding->uid) || nominations.any_on(holding->reservation.node);
-    nodes.add(std::move(holding));
-    changed(kept_less);
-    return entry;
-  }
-  void erase(std::string_view uid) {
-    const auto found = entries.find(uid);
-    if (found == entries.end()) return;
-    const bool had_gpus = !found->second.holding->is_cpu_only();
-    nodes.remove(*found->second.holding);
-    unconfirmed.erase(found->first);
-    entries.erase(found);
-    changed(had_gpus);
-  }
-  void end_nomination(std::string_view uid) {
-    if (nominations.remove(uid)) room_made();
-  }
-  void end_pod(std::string_view uid, EndedPods::Source source) {
-    ended.add(uid, ++sequence, source);
-    end_intent(uid);
-    end_nomination(uid);
-    erase(uid);
-  }
-
-  /// Returns the nomination that was dropped because there are too many; null: none.
-  model::NominationPtr nominate(model::NominationPtr nomination) {
-    const std::string& uid = nomination->rank.uid;
-    const LedgerEntry* entry = find(uid);
-    const bool bound = entry != nullptr && entry->state == HoldingState::kBound;
-    if (bound || ended.contains(uid)) return nullptr;
-    const bool moves = nominations.contains(uid);
-    NominationTable::PutResult put = nominations.put(std::move(nomination), ++sequence);
-    if (put.changed) changed(moves || put.dropped != nullptr);
-    return std::move(put.dropped);
-  }
-  /// Selects pods that hold nothing yet: for others nothing needs to be kept.
-  auto waiting() const {
-    return [this](const model::Nomination& pod) { return !entries.contains(pod.rank.uid); };
-  }
-
-  /// Returns how many nominations, old or listed, were dropped.
-  std::size_t nominate_all(const model::Nominations& listed) {
-    // A set, since a nomination made after the mark may be in the list as well.
-    std::unordered_set<std::string> left_out;
-    for (const model::NominationPtr& nomination : listed) {
-      if (const model::NominationPtr one = nominate(nomination)) left_out.insert(one->rank.uid);
-    }
-    std::erase_if(left_out, [this](const auto& uid) { return nominations.contains(uid); });
-    return left_out.size();
-  }
-
-  void remove_node(std::string_view name) {
-    // The node's inventory says how much its kubelet units count against their namespace's cap.
-    const bool frees_caps = !nodes.gpu_pod_uids(name).empty();
-    if (nodes.remove(name)) changed(frees_caps);
-  }
-
-  bool put_node(model::NodeInventory inventory) {
-    if (nodes.size() >= max_nodes && !nodes.find(inventory.name)) return false;
-    if (nodes.put(std::move(inventory))) room_made();
-    return true;
-  }
-
-  enum class Shown : std::uint8_t { kListed, kWatched, kRead };
-  bool hold(const model::HoldingPtr& holding, Shown shown);
-  void bring_up_to_date(LedgerEntry& entry, const model::Holding& shown);
-  plan::NodeChoice choose(base::NodeIndex node, const ReserveInput& input);
-  void not_shown_bound(const std::string& uid, std::uint64_t mark, bool lives);
-  std::optional<ReserveFailure> held_already(const ReserveInput& input);
-};
-
-bool Ledger::State::hold(const model::HoldingPtr& holding, Shown shown) {
-  const bool watched = shown != Shown::kRead;
-  const bool revived = ended.contains(holding->uid);
-  if (revived) {
-    // A list that started after the end has already erased the tombstone.
-    if (shown != Shown::kWatched || ended.only_from_get(holding->uid)) return true;
-    ended.erase(holding->uid);
-  }
-  end_intent(holding->uid);
-  end_nomination(holding->uid);
-  LedgerEntry* entry = find(holding->uid);
-  if (entry == nullptr) {
-    entry = &insert(holding, HoldingState::kBound);
-    entry->confirmed = watched;
-    entry->reappeared_after_end = revived;
-    track(*entry);
-    return true;
-  }
-  bool added = false;  // somebody added a reservation by hand, which is reported like an edit
-  if (is_superseded_by(*entry->holding, *holding)) {
-    const LedgerEntry before = *entry;
-    added = holding->reservation_written;
-    erase(holding->uid);
-    entry = &insert(holding, HoldingState::kBound);
-    entry->confirmed = before.confirmed;
-    entry->reappeared_after_end = before.reappeared_after_end;
-  }
-  const bool same = entry->holding->reservation == holding->reservation;
-  const bool same_node = entry->holding->reservation.node == holding->reservation.node;
-  const bool settled = entry->state == HoldingState::kBound && same_node;
-  if (!same && !settled) {
-    // The API server shows another binding than the one that we tried, and it decides.
-    erase(holding->uid);
-    entry = &insert(holding, HoldingState::kBound);
-  } else if (!settled) {
-    set_state(*entry, HoldingState::kBound);
-  }
-  bring_up_to_date(*entry, *holding);
-  entry->confirmed = entry->confirmed || watched;
-  if (shown != Shown::kWatched) entry->reappeared_after_end = false;
-  if (!watched) entry->since = clock.now();
-  track(*entry);
-  return (same && !added) || !settled;
-}
-
-/// Updates the facts of the pod other than its GPUs.
-void Ledger::State::bring_up_to_date(LedgerEntry& entry, const model::Holding& shown) {
-  if (same_except_reservation(*entry.holding, shown)) return;
-  auto next = std::make_shared<model::Holding>(*entry.holding);
-  next->host = shown.host;
-  next->terminating = shown.terminating;
-  next->has_other_constraints = shown.has_other_constraints;
-  next->rank = shown.rank;
-  entry.holding = std::move(next);
-  nodes.replace(entry.holding);
-  changed();
-}
-
-/// A list that started at `mark` does not show the pod bound.
-void Ledger::State::not_shown_bound(const std::string& uid, std::uint64_t mark, bool lives) {
-  const LedgerEntry& entry = entries.find(uid)->second;
-  if (entry.sequence > mark) return;
-  if (!lives) {
-    if (entry.state != HoldingState::kReserved) end_pod(uid, EndedPods::Source::kStream);
-  } else if (entry.state == HoldingState::kBound) {
-    erase(uid);
-  }
-}
-
-/// The best devices on the node that are not intended for other pods. If two pods have intents for
-/// one place, the earlier has it.
-plan::NodeChoice Ledger::State::choose(base::NodeIndex node, const ReserveInput& input) {
-  const model::Nominations nominated = nominations.on(input.node, waiting());
-  const model::Intents promised = intents.preceding(input.node, input.incoming.rank.uid);
-  return plan::choose_placement(*nodes.state(node), input.incoming,
-                                {.namespace_usage = nodes.namespace_usage(),
-                                 .nominations = nominated.empty() ? nullptr : &nominated,
-                                 .intents = promised.empty() ? nullptr : &promised,
-                                 .demand = *demand});
-}
-
-std::optional<ReserveFailure> Ledger::State::held_already(const ReserveInput& input) {
-  using Kind = ReserveFailure::Cause;
-  if (ended.contains(input.incoming.rank.uid)) return ReserveFailure{.cause = Kind::kEnded};
-  const LedgerEntry* entry = find(input.incoming.rank.uid);
-  if (entry == nullptr) return std::nullopt;
-  if (entry->holding->reservation.node != input.node) {
-    return ReserveFailure{.cause = Kind::kElsewhere, .entry = *entry};
-  }
-  switch (entry->state) {
-    case HoldingState::kBound:
-      return ReserveFailure{.cause = Kind::kBound, .entry = *entry};
-    case HoldingState::kReserved:
-      return ReserveFailure{.cause = Kind::kInFlight, .entry = *entry};
-    case HoldingState::kUnsettled:
-      break;
-  }
-  return std::nullopt;
-}
 
 Ledger::Ledger(const base::Clock& clock, const base::Limits& limits)
     : state_(std::make_unique<State>(clock, limits)) {}
@@ -264,11 +18,11 @@ Ledger::~Ledger() = default;
 model::SnapshotPtr Ledger::snapshot() {
   const base::MutexLock lock(mutex_);
   state_->expire_intents();
-  if (state_->current == nullptr) {
+  if (state_->current_snapshot == nullptr) {
     auto snapshot = std::make_shared<model::Snapshot>();
     snapshot->generation = state_->generation;
-    snapshot->freed_generation = state_->room;
-    snapshot->ended_intents_generation = state_->intents_ended;
+    snapshot->freed_generation = state_->freed;
+    snapshot->ended_intents_generation = state_->ended_intents;
     snapshot->inventory_generation = state_->nodes.inventory_generation();
     snapshot->nodes = state_->nodes.table();
     snapshot->names = state_->nodes.name_index();
@@ -279,16 +33,16 @@ model::SnapshotPtr Ledger::snapshot() {
     }
     for (const std::string& name : state_->nominations.nodes()) {
       const auto node = state_->nodes.find(name);
-      model::Nominations nominated = state_->nominations.on(name, state_->waiting());
+      model::Nominations nominated = state_->nominations.on(name, state_->has_no_entry());
       if (node && !nominated.empty()) snapshot->nominations[node->value] = std::move(nominated);
     }
     snapshot->namespace_usage = state_->nodes.namespace_usage();
     snapshot->demand = state_->demand;
     snapshot->models = state_->nodes.models();
     snapshot->mig_tables = state_->nodes.mig_tables();
-    state_->current = std::move(snapshot);
+    state_->current_snapshot = std::move(snapshot);
   }
-  return state_->current;
+  return state_->current_snapshot;
 }
 
 bool Ledger::put_node(model::NodeInventory inventory) {
@@ -329,12 +83,12 @@ std::size_t Ledger::replace_nodes(std::vector<model::NodeInventory> inventories)
 
 bool Ledger::hold(const model::HoldingPtr& holding) {
   const base::MutexLock lock(mutex_);
-  return state_->hold(holding, State::Shown::kWatched);
+  return state_->hold(holding, State::Source::kWatch);
 }
 
 bool Ledger::hold_from_get(const model::HoldingPtr& holding) {
   const base::MutexLock lock(mutex_);
-  return state_->hold(holding, State::Shown::kRead);
+  return state_->hold(holding, State::Source::kGet);
 }
 
 bool Ledger::nominate(model::NominationPtr nomination) {
@@ -360,7 +114,7 @@ void Ledger::set_demand(model::DemandPtr demand) {
 
 void Ledger::policy_changed() {
   const base::MutexLock lock(mutex_);
-  state_->room_made();
+  state_->capacity_freed();
 }
 
 void Ledger::end_pod(std::string_view uid) {
@@ -399,7 +153,7 @@ ListResult Ledger::replace_holdings(ListMark mark, const ListedPods& listed) {
 std::expected<model::HoldingPtr, ReserveFailure> Ledger::reserve(const ReserveInput& input) {
   const base::MutexLock lock(mutex_);
   state_->expire_intents();
-  if (auto held = state_->held_already(input)) return std::unexpected(*std::move(held));
+  if (auto held = state_->existing_holding_failure(input)) return std::unexpected(*std::move(held));
   if (LedgerEntry* unsettled = state_->find(input.incoming.rank.uid)) {
     state_->set_state(*unsettled, HoldingState::kReserved);
     return unsettled->holding;
@@ -457,8 +211,8 @@ void Ledger::release_unsettled(std::string_view uid, std::uint64_t sequence) {
 
 void Ledger::note_intent(model::HoldingPtr intent) {
   const base::MutexLock lock(mutex_);
-  if (state_->find(intent->uid) != nullptr || state_->ended.contains(intent->uid)) return;
-  if (state_->intents.put(std::move(intent), state_->clock.now())) ++state_->intents_ended.value;
+  if (state_->find(intent->uid) != nullptr || state_->ended_pods.contains(intent->uid)) return;
+  if (state_->intents.put(std::move(intent), state_->clock.now())) ++state_->ended_intents.value;
   state_->changed();
 }
 
@@ -494,12 +248,12 @@ std::vector<LedgerEntry> Ledger::unconfirmed() const {
 
 bool Ledger::has_ended(std::string_view uid) const {
   const base::MutexLock lock(mutex_);
-  return state_->ended.contains(uid);
+  return state_->ended_pods.contains(uid);
 }
 
 bool Ledger::ended_after(ListMark mark, std::string_view uid) const {
   const base::MutexLock lock(mutex_);
-  return state_->ended.ended_after(uid, mark.sequence);
+  return state_->ended_pods.ended_after(uid, mark.sequence);
 }
 
 }  // namespace snug::ledger

@@ -69,24 +69,24 @@ class ListReplacement {
     for (auto uid = living_.begin(); uid != living_.end();) {
       const base::MutexLock lock(mutex_);
       for (std::size_t i = 0; i < kLookUpsPerTurn && uid != living_.end(); ++i, ++uid) {
-        if (!state_->ended.since(*uid, list_sequence_)) state_->ended.erase(*uid);
+        if (!state_->ended_pods.ended_after(*uid, list_sequence_)) state_->ended_pods.erase(*uid);
       }
     }
     const base::MutexLock lock(mutex_);
-    state_->ended.listed(list_sequence_, living_);
+    state_->ended_pods.confirm_by_list(list_sequence_, living_);
   }
 
   void apply_part(std::span<const model::HoldingPtr> part) {
     const base::MutexLock lock(mutex_);
     const NodeRegistry::Batch batch(state_->nodes);
     for (const model::HoldingPtr& holding : part) {
-      if (!state_->hold(holding, State::Shown::kListed)) edited_.push_back(holding->uid);
+      if (!state_->hold(holding, State::Source::kList)) edited_.push_back(holding->uid);
     }
     std::string_view last;
     for (const model::HoldingPtr& holding : part) {
       if (holding->is_cpu_only() || holding->reservation.node == last) continue;
       last = holding->reservation.node;
-      for (const std::string& uid : state_->nodes.with_gpus(last)) end_if_absent(uid);
+      for (const std::string& uid : state_->nodes.gpu_pod_uids(last)) end_if_absent(uid);
     }
   }
 
@@ -114,7 +114,7 @@ class ListReplacement {
 
   void end_if_absent(const std::string& uid) SNUG_REQUIRES(mutex_) {
     if (!shown_bound_.contains(uid))
-      state_->not_shown_bound(uid, list_sequence_, living_.contains(uid));
+      state_->end_absent_pod(uid, list_sequence_, living_.contains(uid));
   }
 
   base::FairMutex& mutex_;

@@ -112,11 +112,11 @@ def pure_layers(tree):
 CONFINED = [
     # Besides fit and score: who adds it up, and who shows it to people.
     ("how much of a GPU is taken or free", r"\b(?:free_memory|free_compute)\s*\(|\bused_(?:memory|compute)\b",
-     r"(?:src|include/snug)/(?:fit|score)/|(?:src|include/snug)/model/snapshot\.|src/codec/state_codec"
+     r"(?:src|include/snug)/(?:fit|score)/|(?:src|include/snug)/model/snapshot\.|src/codec/admin_state_codec"
      r"|src/ledger/totals\.cpp"),
     # Once for each state of a pod (decision 25); the simulator reads each pod of a trace once.
     ("what a pod asks for", r"\bparse_request\s*\(",
-     r"(?:src|include/snug)/request/|src/service/pod_info\.cpp|src/sim/trace_objects\.cpp"),
+     r"(?:src|include/snug)/request/|src/service/pod_info\.cpp|src/sim/trace_conversion\.cpp"),
     ("a score term", r"\b(?:kTermBound|TermFunction)\b", r"(?:src|include/snug)/score/"),
     ("a verdict about room", r"(?<!ErrorCode::)\bk(?:NoRoom|TooLarge)\b",
      r"(?:src|include/snug)/fit/|(?:src|include/snug)/model/reasons\.|include/snug/base/result\.hpp"),

@@ -17,12 +17,18 @@
 namespace snug::mig_labels_test {
 namespace {
 
-constexpr model::ReasonCode kOpen = model::ReasonCode::kNone;
-constexpr model::ReasonCode kBad = model::ReasonCode::kBadInventory;
-constexpr model::ReasonCode kWrong = model::ReasonCode::kWrongMode;
+using model::GpuInfo;
+using model::NodeFacts;
+using model::NodeInventory;
+using model::ReasonCode;
+using model::StringMap;
+
+constexpr ReasonCode kOpen = ReasonCode::kNone;
+constexpr ReasonCode kBad = ReasonCode::kBadInventory;
+constexpr ReasonCode kWrong = ReasonCode::kWrongMode;
 
 /// Keys without `nvidia.com/`; a value `-` removes the key.
-void write(model::StringMap& map, const model::StringMap& rows) {
+void write(StringMap& map, const StringMap& rows) {
   for (const auto& [key, value] : rows) {
     if (value == "-") {
       map.erase("nvidia.com/" + key);
@@ -33,9 +39,9 @@ void write(model::StringMap& map, const model::StringMap& rows) {
 }
 
 /// 8 A100-40 in 7 slices of 1g.5gb each, under `mixed`; `more` on top.
-model::NodeFacts mixed_node(const model::StringMap& labels, const model::StringMap& capacity = {},
-                            const model::StringMap& allocatable = {}) {
-  model::NodeFacts node;
+NodeFacts mixed_node(const StringMap& labels, const StringMap& capacity = {},
+                     const StringMap& allocatable = {}) {
+  NodeFacts node;
   node.name = "n1";
   write(node.labels, {{"mig.capable", "true"},
                       {"mig.strategy", "mixed"},
@@ -60,9 +66,8 @@ model::NodeFacts mixed_node(const model::StringMap& labels, const model::StringM
 }
 
 /// The same under `single`.
-model::NodeFacts single_node(const model::StringMap& labels,
-                             const model::StringMap& capacity = {}) {
-  model::NodeFacts node;
+NodeFacts single_node(const StringMap& labels, const StringMap& capacity = {}) {
+  NodeFacts node;
   node.name = "n1";
   write(node.labels, {{"mig.capable", "true"},
                       {"mig.strategy", "single"},
@@ -79,16 +84,14 @@ model::NodeFacts single_node(const model::StringMap& labels,
   return node;
 }
 
-model::NodeInventory read(const model::NodeFacts& node) {
-  return codec::read_inventory(node, base::Limits{});
-}
+NodeInventory read(const NodeFacts& node) { return codec::read_inventory(node, base::Limits{}); }
 
 struct Row {
   std::string name;
-  model::NodeFacts node;
+  NodeFacts node;
   std::size_t gpus = 0;
-  model::ReasonCode closed_to_all = kOpen;
-  model::ReasonCode closed_to_annotated = kOpen;
+  ReasonCode closed_to_all = kOpen;
+  ReasonCode closed_to_annotated = kOpen;
   std::string because;                        // a part
   std::map<std::string, std::int64_t> milli;  // of a unit; keys without `nvidia.com/`
 };
@@ -99,7 +102,7 @@ class MigLabelsTest : public testing::TestWithParam<Row> {};
 
 TEST_P(MigLabelsTest, GiveTheInventory) {
   const Row& row = GetParam();
-  const model::NodeInventory inventory = read(row.node);
+  const NodeInventory inventory = read(row.node);
   EXPECT_EQ(inventory.gpus.size(), row.gpus);
   EXPECT_EQ(inventory.closed_to_all, row.closed_to_all) << inventory.closed_message;
   EXPECT_EQ(inventory.closed_to_annotated, row.closed_to_annotated) << inventory.closed_message;
@@ -113,10 +116,10 @@ TEST_P(MigLabelsTest, GiveTheInventory) {
 }
 
 // What a kubelet keeps for minutes of a resource that its plug-in no longer has.
-const model::StringMap kGone{{"mig-1g.5gb", "0"}};
-const model::StringMap kNoSmallSlices{{"mig-1g.5gb.count", "-"}, {"mig-1g.5gb.replicas", "-"}};
+const StringMap kGone{{"mig-1g.5gb", "0"}};
+const StringMap kNoSmallSlices{{"mig-1g.5gb.count", "-"}, {"mig-1g.5gb.replicas", "-"}};
 
-model::StringMap with(model::StringMap rows, const model::StringMap& more) {
+StringMap with(StringMap rows, const StringMap& more) {
   for (const auto& [key, value] : more) rows[key] = value;
   return rows;
 }
@@ -376,8 +379,8 @@ constexpr const char* kInventory =
     R"({"version":1,"gpus":[{"index":0,"model":"NVIDIA-A100-SXM4-40GB","memoryMiB":40960,"mig":true},)"
     R"({"index":1,"model":"NVIDIA-A100-SXM4-40GB","memoryMiB":40960}]})";
 
-model::NodeFacts annotated_node(const model::StringMap& labels, const model::StringMap& capacity) {
-  model::NodeFacts node;
+NodeFacts annotated_node(const StringMap& labels, const StringMap& capacity) {
+  NodeFacts node;
   node.name = "n1";
   node.annotations["snug.dev/inventory"] = kInventory;
   write(node.labels, labels);
@@ -385,10 +388,10 @@ model::NodeFacts annotated_node(const model::StringMap& labels, const model::Str
   return node;
 }
 
-model::ReasonCode fit_of(const model::NodeInventory& inventory, const model::GpuRequest& request,
-                         std::vector<model::HoldingPtr> holdings = {}) {
-  const auto state = fit::build_node_state(std::make_shared<const model::NodeInventory>(inventory),
-                                           std::move(holdings));
+ReasonCode fit_of(const NodeInventory& inventory, const model::GpuRequest& request,
+                  std::vector<model::HoldingPtr> holdings = {}) {
+  const auto state =
+      fit::build_node_state(std::make_shared<const NodeInventory>(inventory), std::move(holdings));
   fit::FitMemo memo(request);
   model::PlacementList options;
   return fit::fit(*state, fit::Tenant{}, memo, options);
@@ -396,17 +399,17 @@ model::ReasonCode fit_of(const model::NodeInventory& inventory, const model::Gpu
 
 TEST(MigReconfigurationTest, NoPodOfEitherKindComesUntilItHasSucceeded) {
   for (const char* state : {"pending", "rebooting", "failed", "something new"}) {
-    const model::StringMap labels{{"mig.config", "all-balanced"}, {"mig.config.state", state}};
-    for (const model::NodeFacts& node :
+    const StringMap labels{{"mig.config", "all-balanced"}, {"mig.config.state", state}};
+    for (const NodeFacts& node :
          {mixed_node(labels), single_node(labels), annotated_node(labels, {{"gpu", "1"}})}) {
-      const model::NodeInventory inventory = read(node);
-      EXPECT_EQ(inventory.closed_to_all, model::ReasonCode::kReconfiguring);
+      const NodeInventory inventory = read(node);
+      EXPECT_EQ(inventory.closed_to_all, ReasonCode::kReconfiguring);
       EXPECT_EQ(inventory.closed_message, "the label nvidia.com/mig.config.state is \"" +
                                               std::string(state) +
                                               "\" (nvidia.com/mig.config is \"all-balanced\"); GPU "
                                               "pods come again when it is success");
-      EXPECT_EQ(fit_of(inventory, make_units(1)), model::ReasonCode::kReconfiguring);
-      EXPECT_EQ(fit_of(inventory, make_fraction(100)), model::ReasonCode::kReconfiguring);
+      EXPECT_EQ(fit_of(inventory, make_units(1)), ReasonCode::kReconfiguring);
+      EXPECT_EQ(fit_of(inventory, make_fraction(100)), ReasonCode::kReconfiguring);
     }
   }
   for (const char* state : {"success", "", "-"}) {
@@ -416,44 +419,41 @@ TEST(MigReconfigurationTest, NoPodOfEitherKindComesUntilItHasSucceeded) {
 
 TEST(MigReconfigurationTest, HoldersStayCountedWhileItLasts) {
   const std::string slices = "nvidia.com/mig-1g.5gb";
-  const model::NodeInventory inventory = read(mixed_node({{"mig.config.state", "pending"}}));
-  const auto state = fit::build_node_state(std::make_shared<const model::NodeInventory>(inventory),
+  const NodeInventory inventory = read(mixed_node({{"mig.config.state", "pending"}}));
+  const auto state = fit::build_node_state(std::make_shared<const NodeInventory>(inventory),
                                            {make_units_holding("a", "n1", 3, slices)});
   EXPECT_EQ(state->kubelet_used.at(slices), 3);
   EXPECT_EQ(state->kubelet_milli, 3 * 142);
 }
 
 TEST(MigReconfigurationTest, ItIsSaidBeforeWhatDoesNotAgreeMeanwhile) {
-  model::NodeFacts node = mixed_node({{"mig.config.state", "pending"}}, {{"mig-1g.5gb", "0"}});
-  EXPECT_EQ(read(node).closed_to_all, model::ReasonCode::kReconfiguring);
+  NodeFacts node = mixed_node({{"mig.config.state", "pending"}}, {{"mig-1g.5gb", "0"}});
+  EXPECT_EQ(read(node).closed_to_all, ReasonCode::kReconfiguring);
   node.labels = {{"nvidia.com/mig.config.state", "pending"}};
-  EXPECT_EQ(read(node).closed_to_all, model::ReasonCode::kReconfiguring) << "discovery has gone";
+  EXPECT_EQ(read(node).closed_to_all, ReasonCode::kReconfiguring) << "discovery has gone";
 }
 
 TEST(MigSlicesTest, FiftySixPodsFitAndNotOneMore) {
   const std::string slices = "nvidia.com/mig-1g.5gb";
-  const model::NodeInventory inventory = read(mixed_node({}));
-  const model::NodeInventory one_ill = read(mixed_node({}, {}, {{"mig-1g.5gb", "55"}}));
+  const NodeInventory inventory = read(mixed_node({}));
+  const NodeInventory one_ill = read(mixed_node({}, {}, {{"mig-1g.5gb", "55"}}));
   std::vector<model::HoldingPtr> holdings;
   for (int i = 0; i < 55; ++i) {
     holdings.push_back(make_units_holding(std::to_string(i), "n1", 1, slices));
   }
   EXPECT_EQ(fit_of(inventory, make_units(1, slices), holdings), kOpen);
-  EXPECT_EQ(fit_of(one_ill, make_units(1, slices), holdings), model::ReasonCode::kNoRoom);
+  EXPECT_EQ(fit_of(one_ill, make_units(1, slices), holdings), ReasonCode::kNoRoom);
   holdings.push_back(make_units_holding("55", "n1", 1, slices));
-  EXPECT_EQ(fit_of(inventory, make_units(1, slices), holdings), model::ReasonCode::kNoRoom);
-  EXPECT_EQ(fit_of(inventory, make_units(1, "nvidia.com/mig-2g.10gb")),
-            model::ReasonCode::kNoProfile);
+  EXPECT_EQ(fit_of(inventory, make_units(1, slices), holdings), ReasonCode::kNoRoom);
+  EXPECT_EQ(fit_of(inventory, make_units(1, "nvidia.com/mig-2g.10gb")), ReasonCode::kNoProfile);
   EXPECT_EQ(fit_of(inventory, make_units(1)), kWrong);
 }
 
 TEST(MigSlicesTest, TheyCountTowardsACap) {
-  const model::NodeInventory inventory = read(mixed_node({}));
-  const auto state =
-      fit::build_node_state(std::make_shared<const model::NodeInventory>(inventory), {});
+  const NodeInventory inventory = read(mixed_node({}));
+  const auto state = fit::build_node_state(std::make_shared<const NodeInventory>(inventory), {});
   const model::GpuRequest request = make_units(2, "nvidia.com/mig-1g.5gb");
-  for (const auto& [left, reason] :
-       {std::pair{284, kOpen}, {283, model::ReasonCode::kCapReached}}) {
+  for (const auto& [left, reason] : {std::pair{284, kOpen}, {283, ReasonCode::kCapReached}}) {
     fit::FitMemo memo(request);
     model::PlacementList options;
     const fit::Tenant tenant{.name_space = "x", .rules = nullptr, .cap_remaining = left};
@@ -462,11 +462,11 @@ TEST(MigSlicesTest, TheyCountTowardsACap) {
 }
 
 TEST(MigSlicesTest, WhatThePlugInOffersIsTold) {
-  const model::NodeInventory offered = read(annotated_node({}, {{"gpu", "1"},
-                                                                {"mig-1g.5gb", "5"},
-                                                                {"mig-1g.5gb.me", "1"},
-                                                                {"mig-3c.3g.20gb", "1"},
-                                                                {"mig-2g.10gb", "0"}}));
+  const NodeInventory offered = read(annotated_node({}, {{"gpu", "1"},
+                                                         {"mig-1g.5gb", "5"},
+                                                         {"mig-1g.5gb.me", "1"},
+                                                         {"mig-3c.3g.20gb", "1"},
+                                                         {"mig-2g.10gb", "0"}}));
   EXPECT_EQ(offered.closed_to_all, kOpen);
   EXPECT_EQ(offered.closed_to_annotated, kOpen);
   EXPECT_EQ(offered.plugin_profiles,
@@ -475,17 +475,17 @@ TEST(MigSlicesTest, WhatThePlugInOffersIsTold) {
   EXPECT_EQ(fit::unit_compute(offered, "nvidia.com/mig-1g.5gb"), base::MilliGpu{142});
   EXPECT_EQ(fit::unit_compute(offered, "nvidia.com/mig-3c.3g.20gb"), base::MilliGpu{428});
   EXPECT_TRUE(read(annotated_node({}, {{"gpu", "1"}})).plugin_profiles.empty());
-  model::NodeFacts two_names = annotated_node({}, {{"mig-7g.79gb", "1"}});
+  NodeFacts two_names = annotated_node({}, {{"mig-7g.79gb", "1"}});
   two_names.annotations["snug.dev/inventory"] =
       R"({"version":1,"gpus":[{"index":0,"model":"A100-SXM4-80GB","memoryMiB":81920,"mig":true}]})";
   EXPECT_TRUE(read(two_names).plugin_profiles.contains("7g.80gb"));
 }
 
 TEST(MigSlicesTest, UnderSingleAllAreThePlugIns) {
-  const model::StringMap labels{{"mig.strategy", "single"},
-                                {"gpu.product", "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"}};
-  for (const model::NodeFacts& node : {annotated_node(labels, {{"gpu", "14"}}), single_node({})}) {
-    const model::NodeInventory inventory = read(node);
+  const StringMap labels{{"mig.strategy", "single"},
+                         {"gpu.product", "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"}};
+  for (const NodeFacts& node : {annotated_node(labels, {{"gpu", "14"}}), single_node({})}) {
+    const NodeInventory inventory = read(node);
     EXPECT_TRUE(inventory.plugin_owns_all_slices);
     EXPECT_EQ(inventory.replicas, 1) << "slices are no replicas";
     EXPECT_EQ(fit::unit_compute(inventory, "nvidia.com/gpu"), base::MilliGpu{142});
@@ -494,7 +494,7 @@ TEST(MigSlicesTest, UnderSingleAllAreThePlugIns) {
 }
 
 TEST(MigSlicesTest, ATableOfTheNodeWinsOverOurs) {
-  model::NodeFacts node = annotated_node({}, {{"mig-1g.5gb", "1"}});
+  NodeFacts node = annotated_node({}, {{"mig-1g.5gb", "1"}});
   node.annotations["snug.dev/inventory"] =
       R"({"version":1,"gpus":[{"index":0,"model":"Card","memoryMiB":40960,"mig":true,"migProfiles":[)"
       R"({"profile":"1g.5gb","size":1,"memoryMiB":4864,"starts":[0,1,2,3]},)"

@@ -76,70 +76,55 @@ TEST(UsageTest, AWholeGpuIsTakenWholeWhateverItsReservationSays) {
 }
 
 TEST(UsageTest, ClosuresSayWhatIsWrong) {
-  const model::ReservedDevice half = make_share(0, 20480, 500);
-  const model::ReservedDevice whole = make_whole_device(0, 40960);
+  using model::GpuClosure;
+  using model::GpuMode;
+  using model::ReservedDevice;
+  const ReservedDevice half = make_share(0, 20480, 500);
+  const ReservedDevice whole = make_whole_device(0, 40960);
   struct Row {
     std::string_view why;
     std::string_view node;
-    std::vector<model::ReservedDevice> devices;  // of one pod each
-    model::GpuClosure closure;
+    std::vector<ReservedDevice> devices;  // of one pod each
+    GpuClosure closure;
   };
   const std::vector<Row> rows = {
-      {"exactly full", kTwo, {half, half}, model::GpuClosure::kOpen},
-      {"too much memory", kTwo, {half, make_share(0, 20481, 1)}, model::GpuClosure::kOverCommitted},
-      {"too much compute", kTwo, {half, make_share(0, 1, 501)}, model::GpuClosure::kOverCommitted},
-      {"two whole holders", kTwo, {whole, whole}, model::GpuClosure::kOverCommitted},
-      {"whole and share", kTwo, {whole, half}, model::GpuClosure::kModeConflict},
-      {"share and whole", kTwo, {half, whole}, model::GpuClosure::kModeConflict},
-      {"two sharing modes",
-       kTwo,
-       {half, in_mode(half, model::GpuMode::kMps)},
-       model::GpuClosure::kModeConflict},
+      {"exactly full", kTwo, {half, half}, GpuClosure::kOpen},
+      {"too much memory", kTwo, {half, make_share(0, 20481, 1)}, GpuClosure::kOverCommitted},
+      {"too much compute", kTwo, {half, make_share(0, 1, 501)}, GpuClosure::kOverCommitted},
+      {"two whole holders", kTwo, {whole, whole}, GpuClosure::kOverCommitted},
+      {"whole and share", kTwo, {whole, half}, GpuClosure::kModeConflict},
+      {"share and whole", kTwo, {half, whole}, GpuClosure::kModeConflict},
+      {"two sharing modes", kTwo, {half, in_mode(half, GpuMode::kMps)}, GpuClosure::kModeConflict},
       {"slice and share",
        "n1: A 40960 mig",
-       {in_mode(half, model::GpuMode::kMig), half},
-       model::GpuClosure::kModeConflict},
-      {"a mode that is not allowed",
-       kTwo,
-       {in_mode(half, model::GpuMode::kMps)},
-       model::GpuClosure::kSuspect},
-      {"a share of a GPU for wholes",
-       "n1: A100 40960 modes=whole",
-       {half},
-       model::GpuClosure::kSuspect},
-      {"a whole of a GPU for shares",
-       "n1: A100 40960 modes=mps",
-       {whole},
-       model::GpuClosure::kSuspect},
-      {"a share of a GPU in MIG mode", "n1: A100 40960 mig", {half}, model::GpuClosure::kSuspect},
-      {"a slice of one that is not",
-       kTwo,
-       {in_mode(half, model::GpuMode::kMig)},
-       model::GpuClosure::kSuspect},
-      {"unhealthy", "n1: T4 16384 unhealthy", {}, model::GpuClosure::kUnhealthy},
-      {"unhealthy and held", "n1: T4 40960 unhealthy", {half}, model::GpuClosure::kUnhealthy},
+       {in_mode(half, GpuMode::kMig), half},
+       GpuClosure::kModeConflict},
+      {"a mode that is not allowed", kTwo, {in_mode(half, GpuMode::kMps)}, GpuClosure::kSuspect},
+      {"a share of a GPU for wholes", "n1: A100 40960 modes=whole", {half}, GpuClosure::kSuspect},
+      {"a whole of a GPU for shares", "n1: A100 40960 modes=mps", {whole}, GpuClosure::kSuspect},
+      {"a share of a GPU in MIG mode", "n1: A100 40960 mig", {half}, GpuClosure::kSuspect},
+      {"a slice of one that is not", kTwo, {in_mode(half, GpuMode::kMig)}, GpuClosure::kSuspect},
+      {"unhealthy", "n1: T4 16384 unhealthy", {}, GpuClosure::kUnhealthy},
+      {"unhealthy and held", "n1: T4 40960 unhealthy", {half}, GpuClosure::kUnhealthy},
       {"unhealthy and over-committed",
        "n1: T4 16384 unhealthy",
        {half, make_share(0, 1, 501)},
-       model::GpuClosure::kOverCommitted},
-      {"a smaller inventory than before",
-       "n1: T4 16384",
-       {half},
-       model::GpuClosure::kOverCommitted}};
+       GpuClosure::kOverCommitted},
+      {"a smaller inventory than before", "n1: T4 16384", {half}, GpuClosure::kOverCommitted}};
   for (const Row& row : rows) {
     SCOPED_TRACE(row.why);
     std::vector<model::HoldingPtr> holdings;
-    for (const model::ReservedDevice& device : row.devices) {
+    for (const ReservedDevice& device : row.devices) {
       holdings.push_back(make_holding("p" + std::to_string(holdings.size()), "n1", {device}));
     }
     const model::NodeStatePtr node = make_state(row.node, holdings);
     EXPECT_EQ(node->gpus[0].closure, row.closure);
     EXPECT_EQ(node->gpus[0].free_milli_sum > 0,
-              row.closure == model::GpuClosure::kOpen && row.devices.empty());
+              row.closure == GpuClosure::kOpen && row.devices.empty());
     EXPECT_EQ(node->snug_assigned_pods, static_cast<int>(row.devices.size()));
     base::MebiBytes sum;
-    for (const model::ReservedDevice& device : row.devices) {
-      sum += device.mode == model::GpuMode::kWhole ? node->gpus[0].memory : device.memory;
+    for (const ReservedDevice& device : row.devices) {
+      sum += device.mode == GpuMode::kWhole ? node->gpus[0].memory : device.memory;
     }
     EXPECT_EQ(node->gpus[0].used_memory, sum) << "all holders stay counted";
   }

@@ -1,0 +1,111 @@
+#include "ledger/ledger_state.hpp"
+
+#include "ledger/holding_comparison.hpp"
+
+namespace snug::ledger {
+
+void Ledger::State::expire_intents() {
+  if (intents.expire(clock.now())) intent_ended();
+}
+
+bool Ledger::State::hold(const model::HoldingPtr& holding, Source shown) {
+  const bool watched = shown != Source::kGet;
+  const bool revived = ended_pods.contains(holding->uid);
+  if (revived) {
+    // A list that started after the end has already erased the tombstone.
+    if (shown != Source::kWatch || ended_pods.only_from_get(holding->uid)) return true;
+    ended_pods.erase(holding->uid);
+  }
+  end_intent(holding->uid);
+  end_nomination(holding->uid);
+  LedgerEntry* entry = find(holding->uid);
+  if (entry == nullptr) {
+    entry = &insert(holding, HoldingState::kBound);
+    entry->confirmed = watched;
+    entry->reappeared_after_end = revived;
+    update_unconfirmed(*entry);
+    return true;
+  }
+  bool added = false;  // somebody added a reservation by hand, which is reported like an edit
+  if (is_superseded_by(*entry->holding, *holding)) {
+    const LedgerEntry before = *entry;
+    added = holding->reservation_written;
+    erase(holding->uid);
+    entry = &insert(holding, HoldingState::kBound);
+    entry->confirmed = before.confirmed;
+    entry->reappeared_after_end = before.reappeared_after_end;
+  }
+  const bool same = entry->holding->reservation == holding->reservation;
+  const bool same_node = entry->holding->reservation.node == holding->reservation.node;
+  const bool settled = entry->state == HoldingState::kBound && same_node;
+  if (!same && !settled) {
+    // The API server shows another binding than the one that we tried, and it decides.
+    erase(holding->uid);
+    entry = &insert(holding, HoldingState::kBound);
+  } else if (!settled) {
+    set_state(*entry, HoldingState::kBound);
+  }
+  refresh_pod_facts(*entry, *holding);
+  entry->confirmed = entry->confirmed || watched;
+  if (shown != Source::kWatch) entry->reappeared_after_end = false;
+  if (!watched) entry->since = clock.now();
+  update_unconfirmed(*entry);
+  return (same && !added) || !settled;
+}
+
+/// Updates the facts of the pod other than its GPUs.
+void Ledger::State::refresh_pod_facts(LedgerEntry& entry, const model::Holding& shown) {
+  if (same_except_reservation(*entry.holding, shown)) return;
+  auto next = std::make_shared<model::Holding>(*entry.holding);
+  next->host = shown.host;
+  next->terminating = shown.terminating;
+  next->has_other_constraints = shown.has_other_constraints;
+  next->rank = shown.rank;
+  entry.holding = std::move(next);
+  nodes.replace(entry.holding);
+  changed();
+}
+
+/// A list that started at `mark` does not show the pod bound.
+void Ledger::State::end_absent_pod(const std::string& uid, std::uint64_t mark, bool lives) {
+  const LedgerEntry& entry = entries.find(uid)->second;
+  if (entry.sequence > mark) return;
+  if (!lives) {
+    if (entry.state != HoldingState::kReserved) end_pod(uid, EndedPods::Source::kStream);
+  } else if (entry.state == HoldingState::kBound) {
+    erase(uid);
+  }
+}
+
+/// The best devices on the node that are not intended for other pods. If two pods have intents for
+/// one place, the earlier has it.
+plan::NodeChoice Ledger::State::choose(base::NodeIndex node, const ReserveInput& input) {
+  const model::Nominations nominated = nominations.on(input.node, has_no_entry());
+  const model::Intents promised = intents.preceding(input.node, input.incoming.rank.uid);
+  return plan::choose_placement(*nodes.state(node), input.incoming,
+                                {.namespace_usage = nodes.namespace_usage(),
+                                 .nominations = nominated.empty() ? nullptr : &nominated,
+                                 .intents = promised.empty() ? nullptr : &promised,
+                                 .demand = *demand});
+}
+
+std::optional<ReserveFailure> Ledger::State::existing_holding_failure(const ReserveInput& input) {
+  using Kind = ReserveFailure::Cause;
+  if (ended_pods.contains(input.incoming.rank.uid)) return ReserveFailure{.cause = Kind::kEnded};
+  const LedgerEntry* entry = find(input.incoming.rank.uid);
+  if (entry == nullptr) return std::nullopt;
+  if (entry->holding->reservation.node != input.node) {
+    return ReserveFailure{.cause = Kind::kElsewhere, .entry = *entry};
+  }
+  switch (entry->state) {
+    case HoldingState::kBound:
+      return ReserveFailure{.cause = Kind::kBound, .entry = *entry};
+    case HoldingState::kReserved:
+      return ReserveFailure{.cause = Kind::kInFlight, .entry = *entry};
+    case HoldingState::kUnsettled:
+      break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace snug::ledger

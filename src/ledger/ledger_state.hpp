@@ -1,0 +1,161 @@
+// The state of the ledger, which its mutex guards. Private to the ledger.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "ledger/ended_pods.hpp"
+#include "ledger/intent_table.hpp"
+#include "ledger/node_registry.hpp"
+#include "ledger/nomination_table.hpp"
+#include "snug/ledger/ledger.hpp"
+#include "snug/plan/plan.hpp"
+
+namespace snug::ledger {
+
+/// What the ledger's mutex guards.
+struct Ledger::State {
+  State(const base::Clock& the_clock, const base::Limits& limits)
+      : clock(the_clock),
+        intents(limits),
+        nominations(limits),
+        ended_pods(static_cast<std::size_t>(limits.max_tombstones)),
+        max_nodes(static_cast<std::size_t>(limits.max_nodes)) {}
+
+  const base::Clock& clock;
+  std::unordered_map<std::string, LedgerEntry, model::StringHash, std::equal_to<>> entries;
+  std::unordered_set<std::string, model::StringHash, std::equal_to<>>
+      unconfirmed;  // uids in `entries`
+  NodeRegistry nodes;
+  IntentTable intents;
+  NominationTable nominations;
+  EndedPods ended_pods;
+  std::size_t max_nodes;
+  std::uint64_t sequence = 0;  // of changes of entries
+  base::Generation generation;
+  base::Generation freed;
+  base::Generation ended_intents;
+  model::DemandPtr demand{model::DemandPtr{}, &model::kNoDemand};
+  model::SnapshotPtr current_snapshot;  // null: out of date
+
+  void changed(bool made_room = false) {
+    if (made_room) ++freed.value;
+    ++generation.value;
+    current_snapshot = nullptr;
+  }
+  void capacity_freed() { changed(true); }
+  /// An intent has ended, and its place is free for others.
+  void intent_ended() {
+    ++ended_intents.value;
+    changed();
+  }
+  void end_intent(std::string_view uid) {
+    if (intents.remove(uid) != nullptr) intent_ended();
+  }
+  void expire_intents();
+  LedgerEntry* find(std::string_view uid) {
+    const auto found = entries.find(uid);
+    return found == entries.end() ? nullptr : &found->second;
+  }
+  void set_state(LedgerEntry& entry, HoldingState state) {
+    entry.state = state;
+    entry.since = clock.now();
+    entry.sequence = ++sequence;
+    update_unconfirmed(entry);
+  }
+  /// Must be called after any change of `state`, `seen` or `revived`.
+  void update_unconfirmed(const LedgerEntry& entry) {
+    const std::string& uid = entry.holding->uid;
+    const bool unseen =
+        entry.state == HoldingState::kBound && (!entry.confirmed || entry.reappeared_after_end);
+    if (unseen || entry.state == HoldingState::kUnsettled) {
+      unconfirmed.insert(uid);
+    } else if (const auto found = unconfirmed.find(uid); found != unconfirmed.end()) {
+      unconfirmed.erase(found);
+    }
+  }
+  LedgerEntry& insert(model::HoldingPtr holding, HoldingState state) {
+    LedgerEntry& entry = entries[holding->uid];
+    entry = LedgerEntry{.holding = holding};
+    set_state(entry, state);
+    // What was kept for this pod on another node, or for a pod that no longer fits here, is now
+    // free.
+    const bool kept_less =
+        nominations.contains(holding->uid) || nominations.any_on(holding->reservation.node);
+    nodes.add(std::move(holding));
+    changed(kept_less);
+    return entry;
+  }
+  void erase(std::string_view uid) {
+    const auto found = entries.find(uid);
+    if (found == entries.end()) return;
+    const bool had_gpus = !found->second.holding->is_cpu_only();
+    nodes.remove(*found->second.holding);
+    unconfirmed.erase(found->first);
+    entries.erase(found);
+    changed(had_gpus);
+  }
+  void end_nomination(std::string_view uid) {
+    if (nominations.remove(uid)) capacity_freed();
+  }
+  void end_pod(std::string_view uid, EndedPods::Source source) {
+    ended_pods.add(uid, ++sequence, source);
+    end_intent(uid);
+    end_nomination(uid);
+    erase(uid);
+  }
+
+  /// Returns the nomination that was dropped because there are too many; null: none.
+  model::NominationPtr nominate(model::NominationPtr nomination) {
+    const std::string& uid = nomination->rank.uid;
+    const LedgerEntry* entry = find(uid);
+    const bool bound = entry != nullptr && entry->state == HoldingState::kBound;
+    if (bound || ended_pods.contains(uid)) return nullptr;
+    const bool moves = nominations.contains(uid);
+    NominationTable::PutResult put = nominations.put(std::move(nomination), ++sequence);
+    if (put.changed) changed(moves || put.dropped != nullptr);
+    return std::move(put.dropped);
+  }
+  /// Selects pods that hold nothing yet: for others nothing needs to be kept.
+  auto has_no_entry() const {
+    return [this](const model::Nomination& pod) { return !entries.contains(pod.rank.uid); };
+  }
+
+  /// Returns how many nominations, old or listed, were dropped.
+  std::size_t nominate_all(const model::Nominations& listed) {
+    // A set, since a nomination made after the mark may be in the list as well.
+    std::unordered_set<std::string> left_out;
+    for (const model::NominationPtr& nomination : listed) {
+      if (const model::NominationPtr one = nominate(nomination)) left_out.insert(one->rank.uid);
+    }
+    std::erase_if(left_out, [this](const auto& uid) { return nominations.contains(uid); });
+    return left_out.size();
+  }
+
+  void remove_node(std::string_view name) {
+    // The node's inventory says how much its kubelet units count against their namespace's cap.
+    const bool frees_caps = !nodes.gpu_pod_uids(name).empty();
+    if (nodes.remove(name)) changed(frees_caps);
+  }
+
+  bool put_node(model::NodeInventory inventory) {
+    if (nodes.size() >= max_nodes && !nodes.find(inventory.name)) return false;
+    if (nodes.put(std::move(inventory))) capacity_freed();
+    return true;
+  }
+
+  enum class Source : std::uint8_t { kList, kWatch, kGet };
+  bool hold(const model::HoldingPtr& holding, Source shown);
+  void refresh_pod_facts(LedgerEntry& entry, const model::Holding& shown);
+  plan::NodeChoice choose(base::NodeIndex node, const ReserveInput& input);
+  void end_absent_pod(const std::string& uid, std::uint64_t mark, bool lives);
+  std::optional<ReserveFailure> existing_holding_failure(const ReserveInput& input);
+};
+
+}  // namespace snug::ledger
