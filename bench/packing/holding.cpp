@@ -14,14 +14,14 @@ snug::model::HoldingPtr holding_of(const snug::sim::ArrivingPod& arriving,
   const snug::score::ProfileChoice profiles(nobodys);
   const snug::model::SharingRules sharing;
   const snug::model::PodRank rank{.uid = std::string(arriving.uid)};
-  const auto holding = plan::to_holding(node,
-                                        {.name_space = "default",
-                                         .rank = rank,
-                                         .request = arriving.request,
-                                         .host = arriving.host,
-                                         .profiles = profiles,
-                                         .sharing = sharing},
-                                        placement);
+  const auto holding = snug::plan::to_holding(node,
+                                              {.name_space = "default",
+                                               .rank = rank,
+                                               .request = arriving.request,
+                                               .host = arriving.host,
+                                               .profiles = profiles,
+                                               .sharing = sharing},
+                                              placement);
   holding->host = arriving.host;
   return holding;
 }

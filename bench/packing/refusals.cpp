@@ -71,7 +71,7 @@ std::vector<RefusedPod> refused_pods(const Contender& who, const OpenbRun& run) 
   Noting placer(who.placer(run.trace, run.seed), run);
   const snug::base::SteadyClock clock;
   const snug::sim::ReplayInput input{run.trace, clock, nullptr};
-  static_cast<void>(sim::replay(input, placer));
+  static_cast<void>(snug::sim::replay(input, placer));
   return std::move(placer.noted);
 }
 

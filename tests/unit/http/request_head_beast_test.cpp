@@ -51,7 +51,7 @@ TEST(RequestHeadBeastTest, WhatIsAcceptedMeansTheSameToBoth) {
       if (below(2) == 0) head.erase(at, 1);
       if (below(2) == 0) head.insert(at, 1, kBytes[below(kBytes.size())]);
     }
-    const auto ours = http::read_head(head, {});
+    const auto ours = snug::http::read_head(head, {});
     if (!ours) continue;
     const auto theirs = read_by_beast(head);
     ASSERT_TRUE(theirs) << "seed " << kSeed << ", round " << round << ":\n" << head;
@@ -78,7 +78,7 @@ TEST(RequestHeadBeastTest, BeastAcceptsWhatServersAndProxiesReadInDifferentWays)
       line + "Host: a\r\nExpect: 200-ok\r\n\r\n",  // an unknown expectation
   };
   for (const std::string& head : kOnlyBeast) {
-    EXPECT_FALSE(http::read_head(head, {})) << head.substr(0, 100);
+    EXPECT_FALSE(snug::http::read_head(head, {})) << head.substr(0, 100);
     EXPECT_TRUE(read_by_beast(head)) << head.substr(0, 100);
   }
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "snug/request/pod_request_parser.hpp"
+#include "snug/request/quantity.hpp"
 #include "support/test_objects.hpp"
 
 namespace snug::resources_test {
