@@ -130,6 +130,15 @@ std::size_t met_in_order(const GpuView& view, const ContainerNeed& need,
   return met;
 }
 
+/// Unrolled too: the compiler drops what a later row overwrites.
+template <std::size_t... Row>
+bool meets_all_rows(const GpuView& view, const ContainerNeed& need,
+                    std::index_sequence<Row...> /*rows*/) {
+  Allocatable offered;
+  (kConstraints[Row].restrict_to(offered, view), ...);
+  return satisfies(offered, need, need.prices.price_of(0, capacity_of(view)).cost);
+}
+
 }  // namespace
 
 NodeView::NodeView(const model::NodeState& the_node, const Tenant& the_tenant,
@@ -151,6 +160,16 @@ Allocatable allocatable(const GpuView& view, std::size_t constraints) {
   Allocatable offered;
   for (std::size_t i = 0; i < constraints; ++i) kConstraints[i].restrict_to(offered, view);
   return offered;
+}
+
+std::size_t last_applicable(const NodeView& on) {
+  std::size_t last = kConstraints.size() - 1;
+  while (kConstraints[last].applies != nullptr && !kConstraints[last].applies(on)) --last;
+  return last;
+}
+
+bool meets_all(const GpuView& view, const ContainerNeed& need) {
+  return meets_all_rows(view, need, std::make_index_sequence<kConstraints.size()>());
 }
 
 std::size_t constraints_met(const GpuView& view, const ContainerNeed& need) {

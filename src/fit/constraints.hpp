@@ -69,6 +69,13 @@ struct ContainerNeed {
   Prices& prices;                      // that have it as their only container
 };
 
+/// The position of the last constraint that restricts anything for this tenant on this node: a GPU
+/// that does not serve the container meets no more constraints than this.
+[[nodiscard]] std::size_t last_applicable(const NodeView& on);
+
+/// Whether the GPU serves the container under all constraints: as constraints_met() for all of
+/// them, in a fraction of the time.
+[[nodiscard]] bool meets_all(const GpuView& view, const ContainerNeed& need);
 /// How many of the constraints, from the first on, let the GPU serve the container; all of them: it
 /// does serve it.
 [[nodiscard]] std::size_t constraints_met(const GpuView& view, const ContainerNeed& need);

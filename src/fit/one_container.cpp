@@ -32,19 +32,22 @@ class OneContainer {
         whole_(std::holds_alternative<model::WholeGpuRequest>(asked_.device)),
         view_(node, tenant, whole_ ? std::vector<bool>{} : isolated_gpus(node, tenant)) {}
 
-  /// One GPU is asked for: the common case, in which every node of a cluster is judged.
+  /// One GPU is asked for: the common case, in which every node of a cluster is judged. The reason
+  /// is computed only if no GPU serves the container.
   model::ReasonCode on_one_gpu(model::PlacementList& options) {
-    const bool alike = node_.inventory->nvlinks.empty() && view_.apart.empty();
-    std::size_t most_met = 0;
+    bool served = false;
     for (std::size_t i = 0; i < node_.gpus.size(); ++i) {
-      // Every score is equal, and of equals the first wins.
-      if (alike && i > 0 && node_.gpus[i].is_interchangeable_with(node_.gpus[i - 1])) continue;
-      const std::size_t met = constraints_met(i, cap_left());
-      if (met == constraints().size()) offer_each(i, options);
-      most_met = std::max(most_met, met);
+      if (equals_previous(i) || !meets_all(view_of(i, cap_left()), need_)) continue;
+      offer_each(i, options);
+      served = true;
     }
-    return most_met == constraints().size() ? model::ReasonCode::kNone
-                                            : constraints()[most_met].reason;
+    if (served) return model::ReasonCode::kNone;
+    const std::size_t last = last_applicable(view_);
+    std::size_t most_met = 0;
+    for (std::size_t i = 0; i < node_.gpus.size() && most_met < last; ++i) {
+      if (!equals_previous(i)) most_met = std::max(most_met, constraints_met(i, cap_left()));
+    }
+    return constraints()[most_met].reason;
   }
 
   /// The cap is on the sum, for which the cheapest GPUs count.
@@ -74,11 +77,22 @@ class OneContainer {
     return !whole_ && serves_slices(*gpu.info);
   }
 
-  std::size_t constraints_met(std::size_t position, std::int64_t cap_left) {
+  /// Whether a placement on the GPU has the same scores as one on the GPU before it, so that the
+  /// first of them wins.
+  [[nodiscard]] bool equals_previous(std::size_t position) const {
+    return position > 0 && node_.inventory->nvlinks.empty() && view_.apart.empty() &&
+           node_.gpus[position].is_interchangeable_with(node_.gpus[position - 1]);
+  }
+
+  GpuView view_of(std::size_t position, std::int64_t cap_left) {
     GpuView view(view_, position);
     view.cap_left = cap_left;
     if (!view.vanished()) view.takers = memo_.containers_taking(*view.gpu.info);
-    return fit::constraints_met(view, need_);
+    return view;
+  }
+
+  std::size_t constraints_met(std::size_t position, std::int64_t cap_left) {
+    return fit::constraints_met(view_of(position, cap_left), need_);
   }
 
   /// The GPUs that meet the first so many constraints.

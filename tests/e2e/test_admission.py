@@ -17,8 +17,8 @@ FROM_CREATION = "from its creation on"
 REMEDY = "set spec.schedulerName: snug"
 DEFAULT = "default-scheduler"
 DRY = f"{PODS}?dryRun=All"
-KEYS = re.findall(r'^ *(?:std::to_array<KeyRow>\(\{)?\{"(gpu-[a-z-]+)", Key::',
-                  (manifests.ROOT / "src/request/keys.cpp").read_text(), re.M)
+KEYS = re.findall(r'\{\.name = "(gpu-[a-z-]+)"',
+                  (manifests.ROOT / "src/request/annotation_keys.cpp").read_text())
 SUFFIXES = ("", ".main", ".x/y")
 # What only looks like a request, or like an annotation of Snug.
 NO_REQUESTS = ("mine", "gpu-fractions", "my-gpu-fraction", "gpu-memory-bandwidth", "GPU-fraction",

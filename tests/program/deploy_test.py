@@ -80,7 +80,7 @@ class AdmissionTest(unittest.TestCase):
         self.assertEqual(shared, "-f deploy/admission-policy.yaml")
 
     def test_every_policy_knows_the_keys_of_the_program(self):
-        keys = re.findall(r'\{"(gpu-[a-z-]+)", Key::', (ROOT / "src/request/keys.cpp").read_text())
+        keys = re.findall(r'\{\.name = "(gpu-[a-z-]+)"', (ROOT / "src/request/annotation_keys.cpp").read_text())
         self.assertGreater(len(keys), 10)
         for name in ("admission-policy.yaml", "admission-dedicated.yaml"):
             [policy] = [value for value in documents(DEPLOY / name) if value["kind"] == "ValidatingAdmissionPolicy"]
@@ -99,7 +99,7 @@ class SchedulerTest(unittest.TestCase):
             self.assertFalse(extender["ignorable"], name)
 
     def test_it_waits_for_the_three_calls_of_a_bind(self):
-        defaults = (ROOT / "include/snug/config/options.hpp").read_text()
+        defaults = (ROOT / "include/snug/service/service_options.hpp").read_text()
         api_timeout = int(re.search(r"api_timeout\{(\d+)\}", defaults)[1])
         for name in SHAPES:
             self.assertNotIn("--api-timeout", (DEPLOY / name).read_text())
@@ -112,7 +112,7 @@ class SchedulerTest(unittest.TestCase):
 
 class ExtenderTest(unittest.TestCase):
     def test_every_flag_is_the_programs_and_every_file_is_mounted(self):
-        known = set(re.findall(r"--\w+", run(EXTENDER, "--help").stdout))
+        known = set(re.findall(r"--[\w-]+", run(EXTENDER, "--help").stdout))
         for name in SHAPES:
             for owner in documents(DEPLOY / name):
                 if owner["kind"] not in ("Deployment", "DaemonSet"):
@@ -159,7 +159,9 @@ class ImageTest(unittest.TestCase):
         self.assertEqual(packages, owners - self.ALWAYS | {"ca-certificates"})
 
     def test_it_has_every_program(self):
-        for name in re.findall(r"install\(TARGETS (\S+)\)", (ROOT / "CMakeLists.txt").read_text()):
+        names = re.findall(r"^snug_program\((\S+)", (ROOT / "CMakeLists.txt").read_text(), re.M)
+        self.assertIn("snug-extender", names)
+        for name in names:
             self.assertIn(f"COPY --from=build /src/build/release/{name} /usr/bin/{name}\n", self.RECIPE)
 
     def test_it_runs_as_the_user_of_the_deployment(self):

@@ -12,7 +12,7 @@ from programs import ROOT, run
 
 # Includes a header of nearly every layer; all of its code together would take minutes.
 WIDE = "src/app/extender.cpp"
-SMALL = "src/request/sentences.cpp"
+SMALL = "src/request/malformed.cpp"
 # g++ 12 warns falsely of this one at -O3 (-Wrestrict), unless the build says otherwise.
 WARNED = "src/adapters/kube/kubeconfig.cpp"
 # As if they were not installed.
