@@ -42,7 +42,7 @@ class EndToEndVerdictTest(unittest.TestCase):
         ("nor is another percentage's",
          [one_run(0, "none", 100), one_run(0, "auto", 110), one_run(0, "none", 10, percentage=0),
           one_run(0, "auto", 1, percentage=0)], True, "1.10 times"),
-        ("no baseline at all", [one_run(0, "auto", 100)], True, "Not judged"),
+        ("no baseline at all", [one_run(0, "auto", 100)], True, "No verdict"),
         ("the default percentage is only reported",
          three_rounds((100, 100, 100), (110, 110, 110)) +
          three_rounds((100, 100, 100), (10, 10, 10), percentage=0), True, "PASS"),
@@ -51,7 +51,7 @@ class EndToEndVerdictTest(unittest.TestCase):
         ("a scheduler that keeps up with it has not failed",
          [one_run(number, variant, 100 if variant == "none" else 110, post_seconds=seconds)
           for number in range(3) for variant, seconds in (("none", 2.0), ("auto", 4.0))], True, "1.10 times"),
-        ("nothing to judge", three_rounds((100, 100, 100), (10, 10, 10), percentage=0), True, "Not judged"),
+        ("nothing to judge", three_rounds((100, 100, 100), (10, 10, 10), percentage=0), True, "No verdict"),
     ]
 
     def test_verdicts(self):

@@ -188,7 +188,7 @@ class SlicesTest(SimulateTest):
 
     def test_help_and_docs_say_how_they_are_asked_for_and_shown(self):
         said = " ".join(self.run_ctl("--help").stdout.split())
-        self.assertIn("model, and mig", said)
+        self.assertIn("optional mig: 1 if the GPUs are in MIG mode", said)
         self.assertIn("m PROFILE [LIFETIME]", said)
         page = " ".join((ROOT / "docs/packing.md").read_text(encoding="utf-8").split())
         for key in self.report(*self.slices("m 7g.40gb\n"))["mig"]:
