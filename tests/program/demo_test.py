@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import tempfile
 import unittest
@@ -43,9 +44,13 @@ class DemoTest(unittest.TestCase):
         program = self.folder / "small-bodies"
         program.write_text(f'#!/bin/sh\nexec "{EXTENDER}" "$@" --limits maxBodyBytes=1024\n')
         program.chmod(0o755)
-        pods = self._demo_py("--extender", program)
-        self.assertEqual(pods.returncode, 1, pods.stdout)
-        self.assertIn("/filter answered: ", pods.stdout)
+        demo = Path(shutil.copytree(ROOT / "deploy/demo", self.folder / "demo"))
+        pods = demo / "pods.yaml"
+        text = pods.read_text().replace('{gpu-fraction: "0.25"}', '{gpu-fraction: "0.25", note: ' + "x" * 1024 + "}")
+        pods.write_text(text)
+        done = run("/usr/bin/python3", demo / "demo.py", "--extender", program)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("/filter answered: ", done.stdout)
 
     def test_a_program_that_does_not_start_is_an_error(self):
         done = run("bash", DEMO, SNUG_EXTENDER="/bin/false")
