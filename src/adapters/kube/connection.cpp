@@ -62,11 +62,10 @@ const char* variable(const char* name) {
 }
 
 bool append(HeaderList& list, const std::string& line) {
-  curl_slist* longer = curl_slist_append(list.get(), line.c_str());
-  if (longer == nullptr) return false;
-  static_cast<void>(list.release());
-  list.reset(longer);
-  return true;
+  curl_slist* const before = list.release();
+  curl_slist* const longer = curl_slist_append(before, line.c_str());
+  list.reset(longer == nullptr ? before : longer);
+  return longer != nullptr;
 }
 
 /// One run() while it lasts.

@@ -10,7 +10,7 @@ namespace snug::kube {
 namespace {
 
 std::string described(const ApiEndpoint& endpoint) {
-  const std::string url = server_url(endpoint);
+  std::string url = server_url(endpoint);
   if (endpoint.proxy.empty()) return url;
   return url + ", reached by the proxy " + proxy_without_password(endpoint.proxy);
 }
