@@ -257,7 +257,7 @@ bool RepackTrials::assign_nodes(Trial& trial, const ClusterAfterMoves& last) {
   return true;
 }
 
-/// Two pods are tried in both orders; more pods move in the order of their size.
+/// Tries two pods in both orders. Three or more pods are tried in one order only, by size.
 bool RepackTrials::place_remaining(Trial& trial, const ClusterStates& states) {
   if (trial.moves.size() == trial.placed.size()) return accept(trial, states.current);
   for (std::size_t mover = 0; mover < trial.placed.size(); ++mover) {

@@ -148,7 +148,7 @@ class VictimsReader {
   std::int64_t victims_ = 0;
 };
 
-/// The views in the call are valid as long as the element.
+/// The views in the result point into `body`.
 base::Result<PreemptCall> preempt_from(const element& body, const base::Limits& limits) {
   DomWalk walk;
   std::array<Field, 3> wanted{{{"Pod"}, {"NodeNameToVictims"}, {"NodeNameToMetaVictims"}}};

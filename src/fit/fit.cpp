@@ -52,7 +52,8 @@ model::ReasonCode fit_units(const model::NodeState& node, std::string_view resou
                                                                 : model::ReasonCode::kNone;
 }
 
-/// The kubelet may pick any GPU of the node, where several pods can be on one.
+/// Whether a kubelet-assigned pod may share a GPU with a pod that the tenant is isolated from. With
+/// replicas the kubelet may put several pods on any GPU of the node.
 bool meets_others(const model::NodeState& node, const Tenant& tenant) {
   return node.inventory->replicas > 1 && tenant.rules != nullptr &&
          tenant.rules->isolates_any_namespace() &&

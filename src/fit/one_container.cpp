@@ -134,7 +134,7 @@ class OneContainer {
             .compute = price.cost.compute};
   }
 
-  /// Every placement on one GPU: of a slice one for each start.
+  /// Offers every placement on one GPU: one, or for a slice one for each available start.
   void offer_each(std::size_t position, model::PlacementList& options) {
     const model::GpuState& gpu = node_.gpus[position];
     if (!is_slice_of(gpu)) {

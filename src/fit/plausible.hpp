@@ -35,7 +35,8 @@ struct CountedDevice {
 [[nodiscard]] CountedDevice count_device(const model::ReservedDevice& device,
                                          const model::ContainerRequest* asked,
                                          const model::GpuState& gpu);
-/// The same for a device that has this slice of a card and counts `stated` without regard to that.
+/// The same for a device that is a slice with this profile. `stated`: what its reservation states,
+/// which count_device() has judged without regard to the slice.
 [[nodiscard]] CountedDevice count_slice(const model::MigTable& table, std::uint16_t profile,
                                         const model::ContainerRequest* asked, const Charge& stated);
 

@@ -42,7 +42,7 @@ struct FoundPlacements {
 /// nominated to the node. Both filter and bind use it.
 class PlacementFinder {
  public:
-  /// All arguments must outlive it. `options` receives the placements.
+  /// All arguments must outlive the finder. find() writes the placements to `options`.
   PlacementFinder(const model::NodeState& node, const FitQuery& query, const NodeContext& context,
                   model::PlacementList& options)
       : node_(node), query_(query), context_(context), options_(options) {}

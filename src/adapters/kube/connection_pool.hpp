@@ -48,7 +48,7 @@ class ConnectionPool {
   /// Waits for a free connection until the deadline. `fresh` asks for one that was not used yet.
   [[nodiscard]] base::Result<Lease> take(const PemTextsPtr& tls, CallDeadline deadline, bool fresh)
       SNUG_EXCLUDES(mutex_);
-  /// Aborts all that are lent, and those lent from now on.
+  /// Aborts the calls on all connections in use, and on every connection taken from now on.
   void abort_all() SNUG_EXCLUDES(mutex_);
 
  private:

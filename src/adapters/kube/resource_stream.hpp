@@ -62,7 +62,7 @@ class ResourceStream {
   [[nodiscard]] bool is_silent(const Watch& watch) const;
   [[nodiscard]] service::WatchEnd how_ended(const ApiExchange& exchange, const Watch& watch) const;
   void after_watch(const ApiExchange& exchange, Watch& watch);
-  /// Counts the object in the metrics and returns a message about it.
+  /// Counts an object that cannot be read in the metrics, and returns a message for the log.
   [[nodiscard]] std::string unreadable(std::string_view object, codec::WireFormat format,
                                        const std::string& why);
   [[nodiscard]] std::string too_large() const;
