@@ -33,7 +33,7 @@ std::string_view type_name(pbf_wire_type type) {
   }
 }
 
-/// What stands under a number in a message; given more than once, its last occurrence.
+/// The value of a protobuf field; of a field that occurs more than once, the last value.
 struct ProtoValue {
   pbf_wire_type type = pbf_wire_type::length_delimited;
   std::uint64_t varint = 0;

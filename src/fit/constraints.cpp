@@ -130,7 +130,7 @@ std::size_t met_in_order(const GpuView& view, const ContainerNeed& need,
   return met;
 }
 
-/// Unrolled too: the compiler drops what a later row overwrites.
+/// Unrolled like met_in_order(): the compiler removes assignments that a later row overwrites.
 template <std::size_t... Row>
 bool meets_all_rows(const GpuView& view, const ContainerNeed& need,
                     std::index_sequence<Row...> /*rows*/) {

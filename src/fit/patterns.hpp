@@ -55,7 +55,7 @@ class Patterns {
   [[nodiscard]] ContainerSet served() const { return served_; }
   /// The init containers that it serves beside exactly these regular containers, each in some set.
   [[nodiscard]] ContainerSet inits_with(ContainerSet regular) const { return inits_with_[regular]; }
-  /// The init containers that it serves in some set.
+  /// The init containers that the GPU can serve.
   [[nodiscard]] ContainerSet inits() const { return inits_; }
   /// All patterns of regular containers, the heaviest first, the empty one last.
   [[nodiscard]] std::span<const ContainerSet> heaviest_first() const { return heaviest_first_; }

@@ -52,7 +52,8 @@ class SeveralContainers {
 
   bool possible() { return possible_under(constraints().size()); }
 
-  /// After possible() said no: the reason of the first constraint under which there is no cover.
+  /// The reason of the first constraint under which the request cannot be placed. Requires that
+  /// possible() returned false.
   Answer refusal() {
     std::size_t refusing = constraints().size();
     bool gave_up = known_->ran_out;

@@ -130,7 +130,7 @@ std::optional<std::int64_t> to_mebibytes(std::uint64_t mantissa, int ten, int tw
   return static_cast<std::int64_t>(std::min(result, static_cast<Wide>(kMaxMebiBytes)));
 }
 
-/// The exponents that the suffix or exponent of a CPU or memory quantity stands for.
+/// The powers of 10 and of 2 by which the suffix or exponent of a quantity multiplies.
 std::optional<std::pair<int, int>> read_host_tail(std::string_view tail) {
   if (tail.empty()) return std::pair{0, 0};
   for (const Suffix& suffix : kSmallSuffixes) {

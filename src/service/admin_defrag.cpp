@@ -12,7 +12,7 @@
 namespace snug::service {
 namespace {
 
-/// The uid of the pod that stands for a request of the query.
+/// The uid of the made-up pod that has the request given in the query.
 constexpr std::string_view kStatedUid = "stated";
 
 class ClearAtExit {

@@ -197,7 +197,8 @@ class NodeTable {
   /// Versions are apart from states, since most decisions read only the versions of most nodes.
   struct Chunk {
     std::array<NodeStatePtr, kChunkSize> states;  // null: the slot's node is gone
-    /// Distinct for each state that one slot of one ledger has had; 0: not numbered.
+    /// A version number for each state. Two states of the same slot have different versions, unless
+    /// they are 0, which means unnumbered.
     std::array<std::uint64_t, kChunkSize> versions = {};
   };
 
