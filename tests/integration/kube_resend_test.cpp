@@ -43,8 +43,7 @@ class KubeResendTest : public ::testing::TestWithParam<bool> {
     if (made.tls) made.authorities.text = authority.pem();
     return made;
   }
-  /// Reads one request, and counts it.
-  /// Whether a whole request arrived.
+  /// Reads one request and counts it. False: the client ended without a whole request.
   bool hear(Session& session) {
     if (session.hear().empty()) return false;
     heard.change([](int& count) { ++count; });
@@ -59,8 +58,8 @@ class KubeResendTest : public ::testing::TestWithParam<bool> {
       }
     };
   }
-  /// Answers a second attempt as if the first one was executed. The client may also connect again and
-  /// close without a request.
+  /// Answers a second attempt as if the first one was executed. The client may also connect again
+  /// and close without a request.
   [[nodiscard]] RawPeer::Script refuse() {
     return [this](Session& session) {
       if (hear(session)) session.say(conflict());
