@@ -45,10 +45,6 @@ std::shared_ptr<model::Holding> moved_to(const model::Holding& pod,
   return moved;
 }
 
-bool is_shared(const model::ReservedDevice& device) {
-  return device.mode == model::GpuMode::kTimeSlicing || device.mode == model::GpuMode::kMps;
-}
-
 /// A copy of the request whose shares have the modes of `other`'s shares on the same GPUs. The
 /// request is placed last, when these GPUs already have their modes. Containers that ask for a mode
 /// are unchanged. Null: no mode differs.
@@ -66,7 +62,8 @@ model::HoldingPtr adopting_modes_of(const model::Holding& request, const model::
         for (std::size_t d = 0; d < own->size(); ++d) {
           const model::ReservedDevice& device = (*own)[d];
           const bool differs = device.index == theirs.index && device.uuid == theirs.uuid &&
-                               is_shared(device) && is_shared(theirs) && device.mode != theirs.mode;
+                               model::is_sharing_mode(device.mode) &&
+                               model::is_sharing_mode(theirs.mode) && device.mode != theirs.mode;
           if (!differs) continue;
           if (adapted == nullptr) adapted = std::make_shared<model::Holding>(request);
           std::get<std::vector<model::ReservedDevice>>(

@@ -72,7 +72,7 @@ void restrict_to_free(Allocatable& offered, const GpuView& view) {
     offered.mig.remove_taken(gpu);
   } else if (!gpu.empty()) {
     offered.whole = false;
-    if (!shares(gpu.mode)) offered.shared_as.fill(model::GpuMode::kNone);
+    if (!model::is_sharing_mode(gpu.mode)) offered.shared_as.fill(model::GpuMode::kNone);
   }
 }
 

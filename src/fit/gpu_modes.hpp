@@ -10,10 +10,6 @@
 
 namespace snug::fit {
 
-[[nodiscard]] constexpr bool shares(model::GpuMode mode) {
-  return mode == model::GpuMode::kTimeSlicing || mode == model::GpuMode::kMps;
-}
-
 [[nodiscard]] inline bool allows(const model::GpuInfo& gpu, model::GpuMode mode) {
   return !gpu.mig_enabled && std::find(gpu.allowed_modes.begin(), gpu.allowed_modes.end(), mode) !=
                                  gpu.allowed_modes.end();
@@ -22,7 +18,8 @@ namespace snug::fit {
 /// The mode in which an empty GPU serves a share that asks for none: the first sharing mode that
 /// the operator allows; kNone: there is none.
 [[nodiscard]] inline model::GpuMode opened_as(const model::GpuInfo& gpu) {
-  const auto first = std::find_if(gpu.allowed_modes.begin(), gpu.allowed_modes.end(), shares);
+  const auto first =
+      std::find_if(gpu.allowed_modes.begin(), gpu.allowed_modes.end(), model::is_sharing_mode);
   return gpu.mig_enabled || first == gpu.allowed_modes.end() ? model::GpuMode::kNone : *first;
 }
 
@@ -37,7 +34,8 @@ namespace snug::fit {
 [[nodiscard]] inline model::GpuMode serving_mode(const model::GpuState& gpu,
                                                  model::Isolation isolation) {
   if (suits(gpu.sharing_mode, isolation)) return gpu.sharing_mode;
-  if (shares(gpu.mode) || !gpu.allows_both_sharing_modes || isolation == model::Isolation::kMig)
+  if (model::is_sharing_mode(gpu.mode) || !gpu.allows_both_sharing_modes ||
+      isolation == model::Isolation::kMig)
     return model::GpuMode::kNone;
   return isolation == model::Isolation::kMps ? model::GpuMode::kMps : model::GpuMode::kTimeSlicing;
 }

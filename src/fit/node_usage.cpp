@@ -134,7 +134,7 @@ class NodeStateBuilder {
     node_.conflict = conflict_of(node_);
     for (std::size_t i = 0; i < node_.gpus.size(); ++i) {
       model::GpuState& gpu = node_.gpus[i];
-      if (shares(gpu.mode)) gpu.sharing_mode = kept_sharing_mode(gpu);
+      if (model::is_sharing_mode(gpu.mode)) gpu.sharing_mode = kept_sharing_mode(gpu);
       if (is_over_committed(i)) over_commit(gpu);
       const bool no_table = gpu.info->mig_enabled && !gpu.info->mig_table;
       if (gpu.closure == model::GpuClosure::kOpen && no_table)

@@ -14,8 +14,7 @@ bool may_free_capacity(const model::Holding& intent, const model::Holding& holdi
     if (devices == nullptr) continue;
     for (const model::ReservedDevice& device : *devices) {
       const auto at = before.find_gpu(device);
-      const bool share =
-          device.mode == model::GpuMode::kTimeSlicing || device.mode == model::GpuMode::kMps;
+      const bool share = model::is_sharing_mode(device.mode);
       if (!at || !share || !before.gpus[*at].empty()) continue;
       if (device.mode != before.gpus[*at].sharing_mode) return true;
     }

@@ -45,6 +45,10 @@ inline constexpr base::EnumNames kGpuModeNames{
                base::EnumName{GpuMode::kMps, "mps"}, base::EnumName{GpuMode::kMig, "mig"}}};
 
 [[nodiscard]] constexpr std::string_view to_string(GpuMode mode) { return kGpuModeNames[mode]; }
+/// Whether several pods can use a GPU in this mode at the same time.
+[[nodiscard]] constexpr bool is_sharing_mode(GpuMode mode) {
+  return mode == GpuMode::kTimeSlicing || mode == GpuMode::kMps;
+}
 /// kNone if `text` is not the name of a mode.
 [[nodiscard]] constexpr GpuMode parse_gpu_mode(std::string_view text) {
   return kGpuModeNames.find(text).value_or(GpuMode::kNone);
