@@ -111,8 +111,8 @@ class ApiConnection::Curl {
   static std::string asked_url(ApiEndpoint endpoint);
   static int on_socket(void* self, curl_socket_t socket, curlsocktype purpose);
   static int before_request(void* self, char*, char*, int, int);
-  static std::size_t on_head_line(char* data, std::size_t one, std::size_t size, void* self);
-  static std::size_t on_body(char* data, std::size_t one, std::size_t size, void* self);
+  template <bool (Curl::*take)(std::string_view)>
+  static std::size_t on_bytes(char* data, std::size_t one, std::size_t size, void* self);
 
   template <typename Value>
   void set(CURLoption option, Value value) {
@@ -208,14 +208,29 @@ void ApiConnection::Curl::set_tls(const ApiEndpoint& endpoint) {
   }
 }
 
+/// Passes what libcurl received to `take`. Exceptions must not pass through libcurl: 0 ends the
+/// exchange.
+template <bool (ApiConnection::Curl::*take)(std::string_view)>
+std::size_t ApiConnection::Curl::on_bytes(char* data, std::size_t, std::size_t size, void* self) {
+  Curl& curl = *static_cast<Curl*>(self);
+  try {
+    const bool good = (curl.*take)({data, size});
+    curl.exchange_->last_byte = Real::now();
+    return good ? size : 0;
+  } catch (const std::exception& problem) {
+    curl.exchange_->result.why = problem.what();
+    return 0;
+  }
+}
+
 void ApiConnection::Curl::set_callbacks() {
   set(CURLOPT_SOCKOPTFUNCTION, &on_socket);
   set(CURLOPT_SOCKOPTDATA, this);
   set(CURLOPT_PREREQFUNCTION, &before_request);
   set(CURLOPT_PREREQDATA, this);
-  set(CURLOPT_HEADERFUNCTION, &on_head_line);
+  set(CURLOPT_HEADERFUNCTION, &on_bytes<&Curl::take_head_line>);
   set(CURLOPT_HEADERDATA, this);
-  set(CURLOPT_WRITEFUNCTION, &on_body);
+  set(CURLOPT_WRITEFUNCTION, &on_bytes<&Curl::take_body>);
   set(CURLOPT_WRITEDATA, this);
 }
 
@@ -266,32 +281,6 @@ long ApiConnection::Curl::request_size() const {
   long size = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_REQUEST_SIZE, &size);
   return size;
-}
-
-/// Exceptions must not pass through libcurl: 0 ends the exchange.
-std::size_t ApiConnection::Curl::on_head_line(char* data, std::size_t, std::size_t size,
-                                              void* self) {
-  Curl& curl = *static_cast<Curl*>(self);
-  try {
-    const bool good = curl.take_head_line({data, size});
-    curl.exchange_->last_byte = Real::now();
-    return good ? size : 0;
-  } catch (const std::exception& problem) {
-    curl.exchange_->result.why = problem.what();
-    return 0;
-  }
-}
-
-std::size_t ApiConnection::Curl::on_body(char* data, std::size_t, std::size_t size, void* self) {
-  Curl& curl = *static_cast<Curl*>(self);
-  try {
-    const bool good = curl.take_body({data, size});
-    curl.exchange_->last_byte = Real::now();
-    return good ? size : 0;
-  } catch (const std::exception& problem) {
-    curl.exchange_->result.why = problem.what();
-    return 0;
-  }
 }
 
 bool ApiConnection::Curl::take_head_line(std::string_view line) {
