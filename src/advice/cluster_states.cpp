@@ -127,6 +127,12 @@ plan::IncomingPod RepackCluster::as_incoming(const PodClass& kind) const {
           .sharing = input_.incoming.sharing};
 }
 
+fit::Tenant RepackCluster::mover_tenant(const plan::IncomingPod& mover) const {
+  fit::Tenant tenant = plan::tenant_of(mover.name_space, mover.sharing, namespace_usage());
+  tenant.cap_remaining = fit::kNoCap;
+  return tenant;
+}
+
 model::ReasonCode RepackCluster::counted_fit(const model::NodeState& node,
                                              const fit::Tenant& tenant, fit::FitMemo& memo,
                                              model::PlacementList& options) {

@@ -66,6 +66,9 @@ class RepackCluster {
   /// A claim for a pod of the kind, with the scoring profiles and sharing rules of the input's
   /// claim.
   [[nodiscard]] plan::IncomingPod as_incoming(const PodClass& kind) const;
+  /// The tenant of a pod that moves, without its namespace's cap: the pod itself counts towards the
+  /// cap until it has left.
+  [[nodiscard]] fit::Tenant mover_tenant(const plan::IncomingPod& mover) const;
 
   /// Calls fit() and counts its work.
   [[nodiscard]] model::ReasonCode counted_fit(const model::NodeState& node,

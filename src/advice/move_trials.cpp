@@ -170,10 +170,7 @@ const std::vector<Slot>& RepackTrials::nodes_for(std::size_t kind) {
   if (!is_new) return known->second;
   PodClass& mover = cluster_.pod_class(kind);
   const plan::IncomingPod incoming = cluster_.as_incoming(mover);
-  fit::Tenant tenant =
-      plan::tenant_of(incoming.name_space, incoming.sharing, cluster_.namespace_usage());
-  // The pod itself counts towards its namespace's cap until it has left. place_on() checks the cap.
-  tenant.cap_remaining = fit::kNoCap;
+  const fit::Tenant tenant = cluster_.mover_tenant(incoming);  // place_on() checks the cap
   model::PlacementList options;
   std::vector<std::tuple<std::int64_t, std::size_t, Slot>> keyed;
   for (const Slot slot : cluster_.fullest_first()) {
@@ -195,9 +192,7 @@ const std::vector<Slot>& RepackTrials::nodes_for(std::size_t kind) {
 int RepackTrials::capacity_for(std::size_t kind, model::NodeStatePtr state, int most) {
   PodClass& mover = cluster_.pod_class(kind);
   const plan::IncomingPod incoming = cluster_.as_incoming(mover);
-  fit::Tenant tenant =
-      plan::tenant_of(incoming.name_space, incoming.sharing, cluster_.namespace_usage());
-  tenant.cap_remaining = fit::kNoCap;
+  const fit::Tenant tenant = cluster_.mover_tenant(incoming);
   model::PlacementList options;
   for (int n = 0; n < most; ++n) {
     if (cluster_.counted_fit(*state, tenant, mover.fit_memo, options) != model::ReasonCode::kNone)

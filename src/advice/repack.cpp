@@ -217,10 +217,7 @@ class RepackSearch {
     std::vector<MovablePod> makers;
     PodClass& kind = cluster_.pod_class(number);
     const plan::IncomingPod incoming = cluster_.as_incoming(kind);
-    fit::Tenant tenant =
-        plan::tenant_of(incoming.name_space, incoming.sharing, cluster_.namespace_usage());
-    tenant.cap_remaining =
-        fit::kNoCap;  // the pod itself already counts towards its namespace's cap
+    const fit::Tenant tenant = cluster_.mover_tenant(incoming);
     model::PlacementList options;
     for (const Slot slot : cluster_.by_name()) {
       if (!within_budget(WorkShares::kChain)) break;
