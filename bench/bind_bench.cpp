@@ -28,6 +28,7 @@
 
 #include "snug/adapters/kube/kube_api.hpp"
 #include "snug/base/clock.hpp"
+#include "support/fake_ports.hpp"
 
 namespace snug_bench {
 namespace {
@@ -136,18 +137,6 @@ class Server {
 
   std::uint16_t port_ = 0;
   pid_t process_ = -1;
-};
-
-class NoMetrics final : public service::Metrics {
- public:
-  void verb_done(service::Verb, bool, std::int64_t) override {}
-  void bind_ended(service::BindOutcome) override {}
-  void api_request(std::string_view, bool) override {}
-  void watch_restarted(std::string_view, service::WatchEnd) override {}
-  void pods_woken() override {}
-  void event_dropped() override {}
-  void reservation_problem(service::ReservationProblem) override {}
-  void policy_reloaded(bool) override {}
 };
 
 class StderrLog final : public service::Log {

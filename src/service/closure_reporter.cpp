@@ -1,9 +1,9 @@
+#include "service/closure_reporter.hpp"
+
 #include <cstddef>
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include "service/closures.hpp"
 
 namespace snug::service {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "service/bind_settler.hpp"
 #include "service/bound_pods.hpp"
-#include "service/closures.hpp"
+#include "service/closure_reporter.hpp"
 #include "service/layout_changes.hpp"
 #include "service/node_intake.hpp"
 #include "service/pod_nominator.hpp"

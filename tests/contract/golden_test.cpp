@@ -67,7 +67,7 @@ TEST_P(GoldenTest, TheReplyIsTheVeryOneOfTheSample) {
 
   base::SteadyClock clock;
   CountingMetrics metrics;
-  SilentLog log;
+  NoLog log;
   memory::MemoryApi api(*std::move(manifests), options.limits);
   const service::PolicyStore store(std::make_shared<const score::Policy>(*std::move(policy)));
   app::ServiceCore core({store, api, metrics, log, clock, &api}, options);

@@ -23,6 +23,7 @@
 #include "snug/adapters/kube/api_endpoint.hpp"
 #include "snug/adapters/kube/kube_context.hpp"
 #include "snug/service/ports.hpp"
+#include "support/fake_ports.hpp"
 
 namespace snug::testing {
 
@@ -63,10 +64,8 @@ struct Counts {
   int dropped = 0;
 };
 
-class RecordingMetrics final : public service::Metrics {
+class RecordingMetrics final : public NoMetrics {
  public:
-  void verb_done(service::Verb, bool, std::int64_t) override {}
-  void bind_ended(service::BindOutcome) override {}
   void api_request(std::string_view what, bool ok) override {
     counts.change([&](Counts& c) { ++c.requests[std::string(what) + (ok ? " ok" : " failed")]; });
   }
@@ -75,7 +74,6 @@ class RecordingMetrics final : public service::Metrics {
         std::string(resource) + " " + std::string(service::kWatchEndNames[why]);
     counts.change([&](Counts& c) { ++c.restarts[what]; });
   }
-  void pods_woken() override {}
   void event_dropped() override {
     counts.change([](Counts& c) { ++c.dropped; });
   }
@@ -83,7 +81,6 @@ class RecordingMetrics final : public service::Metrics {
     counts.change(
         [&](Counts& c) { ++c.problems[std::string(service::kReservationProblemNames[kind])]; });
   }
-  void policy_reloaded(bool) override {}
 
   [[nodiscard]] bool wait_restart(const std::string& what, int at_least = 1) const {
     return counts.wait([&](const Counts& c) {

@@ -10,25 +10,9 @@
 #include "snug/codec/policy_codec.hpp"
 #include "snug/service/extender_service.hpp"
 #include "snug/service/reconciler.hpp"
+#include "support/fake_ports.hpp"
 
 namespace snug {
-
-class NoMetrics final : public service::Metrics {
- public:
-  void verb_done(service::Verb, bool, std::int64_t) override {}
-  void bind_ended(service::BindOutcome) override {}
-  void api_request(std::string_view, bool) override {}
-  void watch_restarted(std::string_view, service::WatchEnd) override {}
-  void pods_woken() override {}
-  void event_dropped() override {}
-  void reservation_problem(service::ReservationProblem) override {}
-  void policy_reloaded(bool) override {}
-};
-
-class NoLog final : public service::Log {
- public:
-  void write(service::LogLevel, std::string_view) override {}
-};
 
 class SnugInstance {
  public:

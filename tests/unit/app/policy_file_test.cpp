@@ -12,19 +12,12 @@
 #include <vector>
 
 #include "snug/adapters/obs/metrics.hpp"
+#include "support/fake_ports.hpp"
 
 namespace snug::policy_file_test {
 namespace {
 
 namespace fs = std::filesystem;
-
-class KeptLog final : public service::Log {
- public:
-  void write(service::LogLevel level, std::string_view message) override {
-    lines.emplace_back(level, message);
-  }
-  std::vector<std::pair<service::LogLevel, std::string>> lines;
-};
 
 /// A good policy of one profile.
 std::string policy_named(const std::string& name) {
@@ -75,7 +68,7 @@ class PolicyFileTest : public testing::Test {
   std::string path_ = folder_ + "/policy.yaml";
   base::Limits limits_;
   const std::unique_ptr<obs::PrometheusMetrics> metrics_ = obs::make_prometheus_metrics();
-  KeptLog log_;
+  FakeLog log_;
   base::ManualClock clock_;
   std::optional<app::PolicyFile> file_;
   std::optional<service::PolicyStore> store_;
@@ -96,11 +89,11 @@ TEST_F(PolicyFileTest, AChangedFileIsReadOnceItIsDue) {
   EXPECT_EQ(changes_, 1);
   EXPECT_EQ(loaded(), 1);
   EXPECT_TRUE(up_to_date());
-  ASSERT_EQ(log_.lines.size(), 1U);
-  EXPECT_EQ(log_.lines[0].first, service::LogLevel::kInfo);
-  EXPECT_EQ(log_.lines[0].second, "the policy is read again from " + path_ +
-                                      ": default two, 1 profile, 0 rules, 0 rows of podChoice, "
-                                      "0 rows of sharing");
+  ASSERT_EQ(log_.entries().size(), 1U);
+  EXPECT_EQ(log_.entries()[0].first, service::LogLevel::kInfo);
+  EXPECT_EQ(log_.entries()[0].second, "the policy is read again from " + path_ +
+                                          ": default two, 1 profile, 0 rules, 0 rows of podChoice, "
+                                          "0 rows of sharing");
 }
 
 TEST_F(PolicyFileTest, WithoutAChangeNothingHappens) {
@@ -112,7 +105,7 @@ TEST_F(PolicyFileTest, WithoutAChangeNothingHappens) {
   EXPECT_EQ(store_->current().version, 1U);
   EXPECT_EQ(changes_, 0);
   EXPECT_EQ(loaded() + refused(), 0);
-  EXPECT_TRUE(log_.lines.empty());
+  EXPECT_TRUE(log_.entries().empty());
 }
 
 TEST_F(PolicyFileTest, ABadFileKeepsTheLastGoodPolicyAndIsToldOnce) {
@@ -124,10 +117,10 @@ TEST_F(PolicyFileTest, ABadFileKeepsTheLastGoodPolicyAndIsToldOnce) {
   EXPECT_EQ(changes_, 0);
   EXPECT_EQ(refused(), 1);
   EXPECT_FALSE(up_to_date());
-  ASSERT_EQ(log_.lines.size(), 1U);
-  EXPECT_EQ(log_.lines[0].first, service::LogLevel::kError);
-  EXPECT_NE(log_.lines[0].second.find(path_ + ":1:10: version must be 1"), std::string::npos)
-      << log_.lines[0].second;
+  ASSERT_EQ(log_.entries().size(), 1U);
+  EXPECT_EQ(log_.entries()[0].first, service::LogLevel::kError);
+  EXPECT_NE(log_.entries()[0].second.find(path_ + ":1:10: version must be 1"), std::string::npos)
+      << log_.entries()[0].second;
 
   write("version: 3\n");
   poll_later();
@@ -147,7 +140,7 @@ TEST_F(PolicyFileTest, AFileThatIsAwayIsABadOne) {
   EXPECT_EQ(refused(), 1);
   EXPECT_FALSE(up_to_date());
   EXPECT_EQ(in_force(), "one");
-  EXPECT_NE(log_.lines.at(0).second.find("cannot be read: No such file"), std::string::npos);
+  EXPECT_NE(log_.entries().at(0).second.find("cannot be read: No such file"), std::string::npos);
   write(policy_named("two"));
   poll_later();
   EXPECT_EQ(in_force(), "two");
@@ -163,12 +156,12 @@ TEST_F(PolicyFileTest, EachChangeOfAFileThatIsAwayIsTold) {
   fs::create_directory(path_);
   for (int i = 0; i < 3; ++i) poll_later();
   EXPECT_EQ(refused(), 2);
-  ASSERT_EQ(log_.lines.size(), 2U);
-  EXPECT_NE(log_.lines[1].second.find("is no regular file"), std::string::npos);
+  ASSERT_EQ(log_.entries().size(), 2U);
+  EXPECT_NE(log_.entries()[1].second.find("is no regular file"), std::string::npos);
   fs::remove(path_);
   for (int i = 0; i < 3; ++i) poll_later();
   EXPECT_EQ(refused(), 3);
-  EXPECT_EQ(log_.lines.size(), 3U);
+  EXPECT_EQ(log_.entries().size(), 3U);
   EXPECT_EQ(in_force(), "one");
   write(policy_named("two"));
   poll_later();
@@ -222,14 +215,14 @@ TEST_F(PolicyFileTest, WhoAsksGetsAnAnswerAtOnce) {
   file_->reload();
   EXPECT_EQ(in_force(), "two");
   file_->reload();  // unchanged, and said again
-  EXPECT_EQ(log_.lines.size(), 2U);
+  EXPECT_EQ(log_.entries().size(), 2U);
   write("[");
   file_->reload();
   file_->reload();
   EXPECT_EQ(refused(), 2);
-  EXPECT_EQ(log_.lines.size(), 4U);
+  EXPECT_EQ(log_.entries().size(), 4U);
   poll_later();
-  EXPECT_EQ(log_.lines.size(), 4U);
+  EXPECT_EQ(log_.entries().size(), 4U);
   EXPECT_EQ(in_force(), "two");
 }
 
@@ -238,12 +231,13 @@ TEST_F(PolicyFileTest, WithoutAFileThereIsNoneToRead) {
   start();
   const std::string before = in_force();
   poll_later();
-  EXPECT_TRUE(log_.lines.empty());
+  EXPECT_TRUE(log_.entries().empty());
   file_->reload();
   EXPECT_EQ(in_force(), before);
   EXPECT_EQ(loaded() + refused(), 0);
-  ASSERT_EQ(log_.lines.size(), 1U);
-  EXPECT_NE(log_.lines[0].second.find("there is no policy file to read again"), std::string::npos);
+  ASSERT_EQ(log_.entries().size(), 1U);
+  EXPECT_NE(log_.entries()[0].second.find("there is no policy file to read again"),
+            std::string::npos);
 }
 
 TEST_F(PolicyFileTest, WhatCameFromAPipeStays) {
@@ -253,10 +247,10 @@ TEST_F(PolicyFileTest, WhatCameFromAPipeStays) {
   writer.join();
   EXPECT_EQ(in_force(), "piped");
   for (int i = 0; i < 3; ++i) poll_later();
-  EXPECT_TRUE(log_.lines.empty() && up_to_date());
+  EXPECT_TRUE(log_.entries().empty() && up_to_date());
   file_->reload();
   EXPECT_EQ(in_force(), "piped");
-  EXPECT_NE(log_.lines.at(0).second.find("is no regular file"), std::string::npos);
+  EXPECT_NE(log_.entries().at(0).second.find("is no regular file"), std::string::npos);
 }
 
 TEST_F(PolicyFileTest, ABadFirstPolicyIsAnError) {

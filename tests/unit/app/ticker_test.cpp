@@ -4,35 +4,19 @@
 #include <gtest/gtest.h>
 
 #include <latch>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "support/fake_ports.hpp"
 
 namespace snug::ticker_test {
 namespace {
 
 using std::chrono::milliseconds;
 
-class RecordingLog final : public service::Log {
- public:
-  void write(service::LogLevel level, std::string_view text) override {
-    EXPECT_EQ(level, service::LogLevel::kError);
-    const std::lock_guard lock(mutex_);
-    lines_.emplace_back(text);
-  }
-  [[nodiscard]] std::vector<std::string> lines() const {
-    const std::lock_guard lock(mutex_);
-    return lines_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::vector<std::string> lines_;  // guarded by mutex_
-};
-
 TEST(TickerTest, AnExceptionIsLoggedAndTheFunctionIsCalledAgain) {
-  RecordingLog log;
+  FakeLog log;
   std::latch thrice{3};
   int calls = 0;
   app::Ticker ticker("election", milliseconds{1}, log, [&] {
@@ -46,10 +30,12 @@ TEST(TickerTest, AnExceptionIsLoggedAndTheFunctionIsCalledAgain) {
   EXPECT_EQ(log.lines(),
             (std::vector<std::string>{"a tick of the election failed: no memory",
                                       "a tick of the election failed: an unknown exception"}));
+  for (const auto& [level, line] : log.entries())
+    EXPECT_EQ(level, service::LogLevel::kError) << line;
 }
 
 TEST(TickerTest, AfterStopTheFunctionRunsNoMore) {
-  RecordingLog log;
+  FakeLog log;
   std::latch once{1};
   int calls = 0;
   app::Ticker ticker("tables", milliseconds{1}, log, [&] {

@@ -1,4 +1,6 @@
 // What is said of closures over a run of snapshots.
+#include "service/closure_reporter.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,21 +11,11 @@
 #include <vector>
 
 #include "fixture.hpp"
-#include "service/closures.hpp"
 
-namespace snug::closures_test {
+namespace snug::closure_reporter_test {
 namespace {
 
 using Lines = std::vector<std::string>;
-
-class RecordingLog final : public service::Log {
- public:
-  void write(service::LogLevel /*level*/, std::string_view message) override {
-    lines.emplace_back(message);
-  }
-
-  Lines lines;
-};
 
 /// One slot of a snapshot. No name: its node is gone.
 struct Shown {
@@ -82,18 +74,18 @@ class ClosuresTest : public ::testing::TestWithParam<Course> {};
 TEST_P(ClosuresTest, EachIsSaidOnceAsItBegins) {
   snug::testing::ScriptedApi api;
   snug::testing::CountingMetrics metrics;
-  RecordingLog log;
+  FakeLog log;
   service::ClosureReporter reporter(api, metrics, log);
   std::uint64_t generation = 0;
   int said = 0;
   for (const Look& look : GetParam().looks) {
     const model::Snapshot snapshot = snapshot_of(look.slots, ++generation);
-    log.lines.clear();
+    log.clear();
     reporter.look_at(snapshot);
-    EXPECT_EQ(log.lines, look.said) << "look " << generation;
+    EXPECT_EQ(log.lines(), look.said) << "look " << generation;
     said += static_cast<int>(look.said.size());
     reporter.look_at(snapshot);
-    EXPECT_EQ(log.lines, look.said) << "look " << generation << ", again";
+    EXPECT_EQ(log.lines(), look.said) << "look " << generation << ", again";
   }
   EXPECT_EQ(metrics.problems["gpu_closed"] + metrics.problems["over_commitment"], said);
 }
@@ -203,4 +195,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace snug::closures_test
+}  // namespace snug::closure_reporter_test

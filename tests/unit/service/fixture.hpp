@@ -17,6 +17,7 @@
 #include "snug/codec/policy_codec.hpp"
 #include "snug/service/extender_service.hpp"
 #include "snug/service/reconciler.hpp"
+#include "support/fake_ports.hpp"
 
 namespace snug::testing {
 
@@ -60,26 +61,15 @@ class ScriptedApi final : public service::ApiPort {
   std::vector<service::Notice> notices;
 };
 
-class CountingMetrics final : public service::Metrics {
+class CountingMetrics final : public NoMetrics {
  public:
-  void verb_done(service::Verb /*verb*/, bool /*ok*/, std::int64_t /*microseconds*/) override {}
   void bind_ended(service::BindOutcome outcome) override { ++ends[outcome]; }
-  void api_request(std::string_view /*what*/, bool /*ok*/) override {}
-  void watch_restarted(std::string_view /*resource*/, service::WatchEnd /*why*/) override {}
-  void pods_woken() override {}
-  void event_dropped() override {}
   void reservation_problem(service::ReservationProblem kind) override {
     ++problems[std::string(service::kReservationProblemNames[kind])];
   }
-  void policy_reloaded(bool /*ok*/) override {}
 
   std::map<service::BindOutcome, int> ends;
   std::map<std::string, int> problems;
-};
-
-class SilentLog final : public service::Log {
- public:
-  void write(service::LogLevel /*level*/, std::string_view /*message*/) override {}
 };
 
 inline model::PodFacts make_pod(const std::string& name, const model::StringMap& annotations) {
@@ -119,7 +109,7 @@ struct ProcessParts {
   service::WriteFence fence{clock, std::chrono::milliseconds(2500)};
   ScriptedApi api;
   CountingMetrics metrics;
-  SilentLog log;
+  NoLog log;
   ledger::DemandTracker demand{ledger};
   service::Reconciler reconciler{{ledger, pending, demand, readiness, api, metrics, log, clock},
                                  limits};

@@ -60,12 +60,6 @@ class CountingSource final : public service::ClusterSource {
   int relists = 0;
 };
 
-class LineLog final : public service::Log {
- public:
-  void write(service::LogLevel, std::string_view message) override { lines.emplace_back(message); }
-  std::vector<std::string> lines;
-};
-
 struct Snug {
   Snug(LeaseStore& leases, LeaseStore* schedulers, const base::Clock& clock, std::string identity)
       : readiness(clock, limits),
@@ -102,7 +96,7 @@ struct Snug {
   std::optional<StoredLease> scheduler_lease;
   CountingSource source;
   ScriptedApi api;
-  LineLog log;
+  FakeLog log;
   service::LeaderElector elector;
 };
 
@@ -350,7 +344,7 @@ TEST_F(ElectorTest, WithoutAWordOfTheSchedulersLeaseNobodyLeadsAndItIsToldOnce) 
     ASSERT_FALSE(a->readiness.is_warm_standby()) << "at second " << second;
   }
   EXPECT_EQ(leases.lease->record.holder, "");
-  EXPECT_EQ(a->log.lines.size(), 1U);
+  EXPECT_EQ(a->log.lines().size(), 1U);
   a->scheduler_lease->down = false;
   run(seconds(3), {a.get()});
   EXPECT_TRUE(a->readiness.is_ready());

@@ -13,18 +13,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-class CollectingLog final : public service::Log {
- public:
-  void write(service::LogLevel /*level*/, std::string_view message) override {
-    lines.emplace_back(message);
-  }
-  /// What was said since the last call.
-  std::vector<std::string> said() { return std::exchange(lines, {}); }
-
- private:
-  std::vector<std::string> lines;
-};
-
 /// A cluster with more nodes than the ledger may have.
 class LeftOutNodesTest : public ServiceTest {
  protected:
@@ -45,7 +33,7 @@ class LeftOutNodesTest : public ServiceTest {
   }
 
   base::Limits small;
-  CollectingLog log_lines;
+  FakeLog log_lines;
   std::unique_ptr<ledger::Ledger> few;
   std::unique_ptr<service::Reconciler> other;
 };
@@ -69,15 +57,15 @@ TEST_F(LeftOutNodesTest, TheirNumberIsSaidWhenItChangesAndNotAtEachHeartbeat) {
   const std::string why = " nodes are left out: there are more than maxNodes (2)";
   other->nodes_listed(
       {make_node("n1", 1, 40960), make_node("n2", 1, 40960), make_node("n3", 1, 40960)});
-  EXPECT_THAT(log_lines.said(), ElementsAre("1" + why));
+  EXPECT_THAT(log_lines.take(), ElementsAre("1" + why));
   for (int i = 0; i < 3; ++i) other->node_changed(make_node("n3", 1, 40960));
-  EXPECT_THAT(log_lines.said(), IsEmpty());
+  EXPECT_THAT(log_lines.take(), IsEmpty());
   other->node_changed(make_node("n4", 1, 40960));
-  EXPECT_THAT(log_lines.said(), ElementsAre("at least 2" + why));
+  EXPECT_THAT(log_lines.take(), ElementsAre("at least 2" + why));
   other->node_gone("n1");
-  EXPECT_THAT(log_lines.said(), ElementsAre("1" + why));
+  EXPECT_THAT(log_lines.take(), ElementsAre("1" + why));
   other->nodes_listed({make_node("n2", 1, 40960)});
-  EXPECT_THAT(log_lines.said(), ElementsAre("no node is left out any more"));
+  EXPECT_THAT(log_lines.take(), ElementsAre("no node is left out any more"));
 }
 
 using NominationsTest = ServiceTest;
@@ -86,8 +74,9 @@ TEST_F(NominationsTest, ThatRoomIsNotKeptForEveryNominatedPodIsSaidOnce) {
   base::Limits small;
   small.max_nominations = 1;
   ledger::Ledger few(clock, small);
-  CollectingLog said;
-  service::Reconciler other({few, pending, demand, readiness, api, metrics, said, clock}, small);
+  FakeLog log_lines;
+  service::Reconciler other({few, pending, demand, readiness, api, metrics, log_lines, clock},
+                            small);
   const auto nominated = [](const std::string& name) {
     model::PodFacts pod = make_pod(name, {{"gpu-fraction", "0.5"}});
     pod.nominated_node_name = "n1";
@@ -95,24 +84,24 @@ TEST_F(NominationsTest, ThatRoomIsNotKeptForEveryNominatedPodIsSaidOnce) {
   };
   const std::string why = "for some nominated pods no GPU is kept free: there are more than 1";
   other.pod_changed(nominated("a"));
-  EXPECT_THAT(said.said(), IsEmpty());
+  EXPECT_THAT(log_lines.take(), IsEmpty());
   for (const char* name : {"b", "c", "b"}) other.pod_changed(nominated(name));
-  EXPECT_THAT(said.said(), ElementsAre(why));
+  EXPECT_THAT(log_lines.take(), ElementsAre(why));
   other.pod_list_started();
   other.pods_listed({nominated("b"), nominated("c")});
-  EXPECT_THAT(said.said(), IsEmpty());
+  EXPECT_THAT(log_lines.take(), IsEmpty());
   other.pod_list_started();
   other.pods_listed({nominated("c")});
-  EXPECT_THAT(said.said(), ElementsAre("GPUs are kept free for every nominated pod again"));
+  EXPECT_THAT(log_lines.take(), ElementsAre("GPUs are kept free for every nominated pod again"));
   other.pod_list_started();
   other.pod_changed(nominated("b"));  // while the list is under way, which shows one more
-  EXPECT_THAT(said.said(), ElementsAre(why));
+  EXPECT_THAT(log_lines.take(), ElementsAre(why));
   other.pods_listed({nominated("c")});
-  EXPECT_THAT(said.said(), IsEmpty()) << "b is newer than the list, and there are two";
+  EXPECT_THAT(log_lines.take(), IsEmpty()) << "b is newer than the list, and there are two";
   other.pod_list_started();
   other.pod_gone(nominated("b"));
   other.pods_listed({nominated("b"), nominated("c")});
-  EXPECT_THAT(said.said(), ElementsAre("GPUs are kept free for every nominated pod again"));
+  EXPECT_THAT(log_lines.take(), ElementsAre("GPUs are kept free for every nominated pod again"));
 }
 
 }  // namespace

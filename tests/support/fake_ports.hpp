@@ -1,0 +1,68 @@
+// Fakes of the ports to metrics and to the log.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "snug/base/mutex.hpp"
+#include "snug/service/ports.hpp"
+
+namespace snug {
+
+/// Ignores everything. A fake that counts something overrides that.
+class NoMetrics : public service::Metrics {
+ public:
+  void verb_done(service::Verb, bool, std::int64_t) override {}
+  void bind_ended(service::BindOutcome) override {}
+  void api_request(std::string_view, bool) override {}
+  void watch_restarted(std::string_view, service::WatchEnd) override {}
+  void pods_woken() override {}
+  void event_dropped() override {}
+  void reservation_problem(service::ReservationProblem) override {}
+  void policy_reloaded(bool) override {}
+};
+
+class NoLog final : public service::Log {
+ public:
+  void write(service::LogLevel, std::string_view) override {}
+};
+
+/// Keeps what was logged. Thread-safe.
+class FakeLog final : public service::Log {
+ public:
+  using Entry = std::pair<service::LogLevel, std::string>;
+
+  void write(service::LogLevel level, std::string_view message) override {
+    const base::MutexLock lock(mutex_);
+    entries_.emplace_back(level, message);
+  }
+  [[nodiscard]] std::vector<Entry> entries() const {
+    const base::MutexLock lock(mutex_);
+    return entries_;
+  }
+  /// The messages of entries().
+  [[nodiscard]] std::vector<std::string> lines() const {
+    std::vector<std::string> lines;
+    for (Entry& entry : entries()) lines.push_back(std::move(entry.second));
+    return lines;
+  }
+  /// The messages since the last call.
+  std::vector<std::string> take() {
+    std::vector<std::string> taken = lines();
+    clear();
+    return taken;
+  }
+  void clear() {
+    const base::MutexLock lock(mutex_);
+    entries_.clear();
+  }
+
+ private:
+  mutable base::Mutex mutex_;
+  std::vector<Entry> entries_ SNUG_GUARDED_BY(mutex_);
+};
+
+}  // namespace snug
