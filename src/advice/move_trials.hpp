@@ -27,7 +27,8 @@ struct RepackPlan {
 
 class RepackTrials {
  public:
-  /// `memo` belongs to the claim's request. Both arguments must outlive it.
+  /// `memo` is of the request for which capacity is to be freed. Both arguments must outlive this
+  /// object.
   RepackTrials(RepackCluster& cluster, fit::FitMemo& memo) : cluster_(cluster), memo_(memo) {}
 
   /// nullopt: no solution was found within kMaxRepackSteps for each placement of the request.

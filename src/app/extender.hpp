@@ -36,7 +36,7 @@ class Extender {
   void open_election();
   void start_election();
   [[nodiscard]] std::string election_log_line() const;
-  /// At most once, when it is time.
+  /// Starts the source once Parts::source_starts has passed; further calls have no effect.
   void start_source();
   [[nodiscard]] base::Result<void> serve();
   void log_readiness();

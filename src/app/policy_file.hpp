@@ -24,7 +24,7 @@ namespace snug::app {
 
 class PolicyFile {
  public:
-  /// What it works with; all outlive it.
+  /// Everything here must outlive the PolicyFile.
   struct Context {
     const base::Limits& limits;
     service::Metrics& metrics;

@@ -55,8 +55,8 @@ void read_pod_metadata(Walk& walk, const typename Walk::Field& field, const Fiel
   if (pod.name_space.empty()) walk.fail_at(here, "has no namespace; a pod must have one");
 }
 
-/// Requests with limits in their place where there are none; `gpu_resources` gets those of
-/// nvidia.com/*, whose limits win.
+/// Reads requests, and limits for resources without a request. Writes nvidia.com/* resources to
+/// `gpu_resources`; of these a limit takes precedence over a request.
 template <typename Walk>
 HostRequests read_resources(Walk& walk, const typename Walk::Field& field, const FieldPath& parent,
                             model::StringMap& gpu_resources) {

@@ -186,7 +186,8 @@ std::string mismatch_text(const model::ReservedContainer& container, bool unders
          " in its reservation is none that this version understands";
 }
 
-/// Reads the requests' texts, and says of the first that is not what was given.
+/// Parses the request of each container. Marks the reservation as suspect if the devices of a
+/// container do not match its request.
 void compare_with_requests(ParsedReservation& read) {
   const std::vector<model::ReservedContainer>& containers = read.reservation.containers;
   for (const model::ReservedContainer& container : containers) {

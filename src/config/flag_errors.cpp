@@ -9,8 +9,7 @@ namespace {
 
 using Options = std::vector<const CLI::Option*>;
 
-/// The first command on the way to the innermost one that was given words that it does not know,
-/// or the innermost.
+/// The outermost command that was given an unknown word; if there is none, the innermost command.
 const CLI::App& blamed_command(const CLI::App& app) {
   const CLI::App* at = &app;
   for (auto named = at->get_subcommands(); at->remaining().empty() && !named.empty();
@@ -20,7 +19,7 @@ const CLI::App& blamed_command(const CLI::App& app) {
   return *at;
 }
 
-/// `allowed is check`, or empty where there are none.
+/// The command's subcommands, as in `allowed is check`; empty if it has none.
 std::string allowed_commands_text(const CLI::App& app) {
   std::string names;
   const auto commands = app.get_subcommands([](const CLI::App*) { return true; });

@@ -57,7 +57,7 @@ class Histogram {
     double needs = 0;
     double served_per_unit = 0;
   };
-  /// A divisor that is not 0; pods that need less are never short of it.
+  /// Bounds a divisor away from 0. Pods that need less than this are never short of the resource.
   [[nodiscard]] double smallest_need() const {
     return std::max(1.0, static_cast<double>(width_) / 25);
   }

@@ -63,7 +63,7 @@ class CardStates {
     return in_eighths(slices);
   }
 
-  /// prior(s).
+  /// prior(s) of the formula in the header.
   [[nodiscard]] double prior(std::size_t state) const {
     model::AxisMask taken = 0;
     for (std::size_t i = 0; i < cells_.size(); ++i) {

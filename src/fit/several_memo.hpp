@@ -14,7 +14,7 @@ namespace snug::fit {
 
 class MultiContainerCache {
  public:
-  /// All that decides whether the request is possible.
+  /// Everything on which the answer depends.
   struct Question {
     std::vector<std::size_t> gpu_classes;  // of a node's GPUs (Patterns::number), sorted
     std::int64_t cap_left = 0;
@@ -23,8 +23,8 @@ class MultiContainerCache {
   };
   struct Known {
     bool possible = false;
-    bool ran_out = false;  // none was found before the steps were used up
-    /// If possible, a cover: for each GPU its kind and the set that it serves.
+    bool ran_out = false;  // the search ended at its limit of steps
+    /// If possible: for each GPU its class, and the set of containers that it serves.
     std::vector<std::pair<std::size_t, ContainerSet>> cover;
   };
 

@@ -18,8 +18,8 @@ using ShapeCounts = std::map<PodShape, double>;
 class DemandTables {
  public:
   DemandTables() = default;
-  /// `pods`: with the prior's pods among them. `prior_weight`: of the prior's demand that names
-  /// models (kPriorNamingGpus), 0..1.
+  /// `pods` includes the prior's pods. `prior_weight`: the weight of the prior for pods that name
+  /// GPU models (kPriorNamingGpus), 0..1.
   DemandTables(const ShapeCounts& pods, const Supply& supply, double prior_weight = 1);
 
   /// The tables for a churn of 0..Demand::kFullChurn; without version and saturation.

@@ -51,8 +51,8 @@ class PodClaim {
   }
   [[nodiscard]] const PodInfo& pod() const { return *pod_; }
 
-  /// The same for claims that get the same verdict on the same node state; empty: the verdict
-  /// depends on more than the node's state (the namespace has a cap).
+  /// Claims with equal keys get equal verdicts on equal node states. Empty: the verdict depends on
+  /// more than the node's state, since the namespace has a cap.
   [[nodiscard]] std::string key() const;
 
  private:

@@ -53,7 +53,7 @@ bool is_loopback(const Address& address) {
   return address == parse_address("::1");
 }
 
-/// Nothing: it is no `address/prefix`.
+/// Whether the address is in the range `text`. Nullopt: `text` is not of the form `address/prefix`.
 std::optional<bool> in_range(const std::optional<Address>& address, std::string_view text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
