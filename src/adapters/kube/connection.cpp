@@ -6,6 +6,7 @@
 #include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -24,16 +25,17 @@ namespace {
 using Real = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// More than any Status; messages show a few hundred bytes of it.
+/// The part of an error reply's body that is kept. A Kubernetes Status is shorter, and messages
+/// show a few hundred bytes of it.
 constexpr std::size_t kMaxRefusalBytes = 16'384;
-/// An API server's head has some 500 bytes.
+/// Bounds for the head of a reply. An API server's head has some 500 bytes.
 constexpr std::size_t kMaxFirstLine = 8'192;
 constexpr std::size_t kMaxHead = 65'536;
 constexpr const char* kUserAgent = "snug-extender";
 
 using HeaderList = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
 
-/// OpenSSL writes to sockets that the other side may have closed.
+/// OpenSSL may write to a socket that the server has closed. SIGPIPE would end the process.
 void ignore_broken_pipes() {
   struct sigaction current{};
   if (::sigaction(SIGPIPE, nullptr, &current) == 0 && current.sa_handler == SIG_DFL) {
@@ -49,13 +51,13 @@ bool start_libcurl() {
   return started;
 }
 
-/// With brackets around an IPv6 address.
+/// `host:port` as in a URL, with brackets around an IPv6 address.
 std::string authority(const std::string& host, std::uint16_t port) {
   const bool v6 = host.find(':') != std::string::npos;
   return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
-/// NUL-terminated, or null.
+/// The value of an environment variable; null if it is unset or empty.
 const char* variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr || *value == '\0' ? nullptr : value;
@@ -68,16 +70,19 @@ bool append(HeaderList& list, const std::string& line) {
   return longer != nullptr;
 }
 
-/// One run() while it lasts.
+/// The state of one run().
 struct Exchange {
   const ApiRequest& request;
   const ReplyHandlers& handlers;
   ApiExchange result;
   std::size_t head_bytes = 0;
   bool head_is_complete = false;
-  /// REQUEST_SIZE when the request was to be sent for the first time: a proxy's CONNECT counts too.
+  /// CURLINFO_REQUEST_SIZE before the first attempt. It includes a CONNECT request to the proxy.
   std::optional<long> size_before;
-  Real::time_point last_byte = Real::now();  // or the last step towards one
+  /// An attempt sent bytes that had waited for space in the socket's send buffer.
+  bool sent_queued_bytes = false;
+  /// When the last byte came, or the connection last made progress.
+  Real::time_point last_byte = Real::now();
 };
 
 }  // namespace
@@ -97,7 +102,7 @@ class ApiConnection::Curl {
         tls_(std::move(tls)),
         times_(times) {}
 
-  /// False: libcurl does not accept an option, or there is no memory.
+  /// False if libcurl does not accept an option or memory is exhausted.
   [[nodiscard]] bool set_up(const ApiEndpoint& endpoint);
   [[nodiscard]] ApiExchange run(const ApiRequest& request, const std::string& token,
                                 const ReplyHandlers& handlers, CallDeadline deadline);
@@ -110,6 +115,7 @@ class ApiConnection::Curl {
  private:
   static std::string asked_url(ApiEndpoint endpoint);
   static int on_socket(void* self, curl_socket_t socket, curlsocktype purpose);
+  static int on_close(void* self, curl_socket_t socket);
   static int before_request(void* self, char*, char*, int, int);
   template <bool (Curl::*take)(std::string_view)>
   static std::size_t on_bytes(char* data, std::size_t one, std::size_t size, void* self);
@@ -128,17 +134,19 @@ class ApiConnection::Curl {
   [[nodiscard]] bool take_body(std::string_view piece);
   [[nodiscard]] bool has_unasked_bytes();
   [[nodiscard]] long request_size() const;
+  void note_queued_bytes();
+  [[nodiscard]] bool was_sent() const;
   [[nodiscard]] std::string describe(CURLcode code) const;
 
-  const std::string url_;        // for people
-  const std::string asked_url_;  // for libcurl: its host is the name in the certificate
+  const std::string url_;        // in messages
+  const std::string asked_url_;  // for libcurl; its host is the name in the server's certificate
   const std::string host_header_;
   const std::string proxy_;
   const PemTextsPtr tls_;
   const SocketTimes times_;
   std::atomic<bool> aborted_ = false;
   bool set_up_ = true;
-  /// Of the connection that the next request may reuse.
+  /// The socket of the connection that the next request may reuse.
   curl_socket_t idle_socket_ = CURL_SOCKET_BAD;
   Exchange* exchange_ = nullptr;
   std::array<char, CURL_ERROR_SIZE> error_{};
@@ -148,7 +156,8 @@ class ApiConnection::Curl {
   std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy_{curl_easy_init(), &curl_easy_cleanup};
 };
 
-/// libcurl checks the certificate for the URL's host; CURLOPT_CONNECT_TO leads to the real one.
+/// The URL with the host that the certificate names, since libcurl checks the certificate against
+/// the URL's host. CURLOPT_CONNECT_TO makes libcurl connect to the real host.
 std::string ApiConnection::Curl::asked_url(ApiEndpoint endpoint) {
   if (endpoint.tls && !endpoint.tls_server_name.empty()) endpoint.host = endpoint.tls_server_name;
   return server_url(endpoint);
@@ -163,7 +172,7 @@ bool ApiConnection::Curl::set_up(const ApiEndpoint& endpoint) {
   set(CURLOPT_USERAGENT, kUserAgent);
   set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(times_.connect.count()));
   set(CURLOPT_ERRORBUFFER, error_.data());
-  // The endpoint has its proxy, so libcurl must not look at the environment.
+  // The endpoint names its proxy. An empty one keeps libcurl from reading the environment.
   set(CURLOPT_PROXY, proxy_.c_str());
   set(CURLOPT_NOPROXY, "");
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
@@ -176,7 +185,7 @@ bool ApiConnection::Curl::set_up(const ApiEndpoint& endpoint) {
   return set_up_ && curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, 1L) == CURLM_OK;
 }
 
-/// libcurl keeps no copy: `text` is of tls_.
+/// libcurl does not copy `text`, so it must be part of tls_.
 void ApiConnection::Curl::set_blob(CURLoption option, const std::string& text) {
   curl_blob blob{const_cast<char*>(text.data()), text.size(), CURL_BLOB_NOCOPY};
   set(option, &blob);
@@ -187,18 +196,18 @@ void ApiConnection::Curl::set_tls(const ApiEndpoint& endpoint) {
   set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set(CURLOPT_SSL_VERIFYPEER, verify);
   set(CURLOPT_SSL_VERIFYHOST, 2 * verify);
-  // A proxy that is reached by https is trusted as the API server is: so does client-go.
+  // As in client-go, an https proxy must have a certificate of the API server's authorities.
   set(CURLOPT_PROXY_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set(CURLOPT_PROXY_SSL_VERIFYPEER, verify);
   set(CURLOPT_PROXY_SSL_VERIFYHOST, 2 * verify);
   if (!tls_->authorities.empty()) {
     set_blob(CURLOPT_CAINFO_BLOB, tls_->authorities);
     set_blob(CURLOPT_PROXY_CAINFO_BLOB, tls_->authorities);
-    // Else the system's authorities would be trusted too.
+    // Otherwise libcurl would also trust the system's authorities.
     set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
     set(CURLOPT_PROXY_CAPATH, static_cast<const char*>(nullptr));
   } else {
-    // What OpenSSL and Go read; libcurl itself does not.
+    // OpenSSL and Go read these variables; libcurl does not.
     if (const char* file = variable("SSL_CERT_FILE")) set(CURLOPT_CAINFO, file);
     if (const char* folder = variable("SSL_CERT_DIR")) set(CURLOPT_CAPATH, folder);
   }
@@ -208,8 +217,8 @@ void ApiConnection::Curl::set_tls(const ApiEndpoint& endpoint) {
   }
 }
 
-/// Passes what libcurl received to `take`. Exceptions must not pass through libcurl: 0 ends the
-/// exchange.
+/// libcurl's callback for received bytes, which it passes to `take`. It returns 0, which ends the
+/// exchange, instead of letting an exception pass through libcurl.
 template <bool (ApiConnection::Curl::*take)(std::string_view)>
 std::size_t ApiConnection::Curl::on_bytes(char* data, std::size_t, std::size_t size, void* self) {
   Curl& curl = *static_cast<Curl*>(self);
@@ -226,6 +235,8 @@ std::size_t ApiConnection::Curl::on_bytes(char* data, std::size_t, std::size_t s
 void ApiConnection::Curl::set_callbacks() {
   set(CURLOPT_SOCKOPTFUNCTION, &on_socket);
   set(CURLOPT_SOCKOPTDATA, this);
+  set(CURLOPT_CLOSESOCKETFUNCTION, &on_close);
+  set(CURLOPT_CLOSESOCKETDATA, this);
   set(CURLOPT_PREREQFUNCTION, &before_request);
   set(CURLOPT_PREREQDATA, this);
   set(CURLOPT_HEADERFUNCTION, &on_bytes<&Curl::take_head_line>);
@@ -234,8 +245,8 @@ void ApiConnection::Curl::set_callbacks() {
   set(CURLOPT_WRITEDATA, this);
 }
 
-/// A new connection. The kernel gives up what the other side has not acknowledged within `silence`.
-/// Otherwise it would repeat it for minutes, even after this process has died.
+/// Called for a new socket. Limits how long the kernel waits for an acknowledgement to `silence`.
+/// Otherwise the kernel would retransmit a request for minutes, even after this process has died.
 int ApiConnection::Curl::on_socket(void* self, curl_socket_t socket, curlsocktype) {
   Curl& curl = *static_cast<Curl*>(self);
   curl.idle_socket_ = CURL_SOCKET_BAD;
@@ -245,15 +256,35 @@ int ApiConnection::Curl::on_socket(void* self, curl_socket_t socket, curlsocktyp
              : CURL_SOCKOPT_ERROR;
 }
 
-/// Called on a ready connection before each attempt to send the request, also before those that
-/// libcurl makes by itself.
+/// Called before libcurl closes a socket, before it repeats the request on another one too.
+int ApiConnection::Curl::on_close(void* self, curl_socket_t socket) {
+  static_cast<Curl*>(self)->note_queued_bytes();
+  return ::close(socket);
+}
+
+/// If the socket's send buffer is full, libcurl queues the rest of the request. It counts the
+/// queued bytes as an upload and not in CURLINFO_REQUEST_SIZE, and each attempt resets that count.
+void ApiConnection::Curl::note_queued_bytes() {
+  if (exchange_ == nullptr || !exchange_->size_before) return;  // no attempt was made
+  curl_off_t uploaded = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_SIZE_UPLOAD_T, &uploaded);
+  if (uploaded > 0) exchange_->sent_queued_bytes = true;
+}
+
+/// Whether any attempt has handed bytes of the request to the network.
+bool ApiConnection::Curl::was_sent() const {
+  return exchange_->size_before &&
+         (request_size() > *exchange_->size_before || exchange_->sent_queued_bytes);
+}
+
+/// Called when a connection is ready, before each attempt to send the request. libcurl itself may
+/// make further attempts.
 int ApiConnection::Curl::before_request(void* self, char*, char*, int, int) {
   Curl& curl = *static_cast<Curl*>(self);
   Exchange& exchange = *curl.exchange_;
   exchange.last_byte = Real::now();
-  const long size = curl.request_size();
-  if (!exchange.size_before) exchange.size_before = size;
-  if (exchange.request.method != "GET" && size > *exchange.size_before) {
+  if (!exchange.size_before) exchange.size_before = curl.request_size();
+  if (exchange.request.method != "GET" && curl.was_sent()) {
     exchange.result.why = "the connection was lost before the reply";
   } else if (exchange.last_byte >= exchange.request.not_after) {
     exchange.result.why = "the time by which it had to be sent has passed";
@@ -266,7 +297,8 @@ int ApiConnection::Curl::before_request(void* self, char*, char*, int, int) {
   return CURL_PREREQFUNC_ABORT;
 }
 
-/// On a connection that was used before. They would be taken for the reply to this request.
+/// Whether a reused connection has received bytes since the last reply. They would be taken for the
+/// reply to this request.
 bool ApiConnection::Curl::has_unasked_bytes() {
   if (idle_socket_ == CURL_SOCKET_BAD) return false;
   pollfd fd{idle_socket_, POLLIN, 0};
@@ -326,14 +358,14 @@ bool ApiConnection::Curl::set_request(const ApiRequest& request, const std::stri
   if (request.body.empty()) {
     set(CURLOPT_HTTPGET, 1L);
   } else {
-    // Head and body leave together, and libcurl reads the body where it is.
+    // libcurl sends head and body together and does not copy the body.
     set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
     set(CURLOPT_POSTFIELDS, request.body.data());
   }
   set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
   for (const std::string& line :
        {host_header_, "Accept: " + request.accept, std::string("Accept-Encoding: identity"),
-        std::string("Expect:"),  // none
+        std::string("Expect:"),  // removes this header
         request.content_type.empty() ? "" : "Content-Type: " + request.content_type,
         token.empty() ? "" : "Authorization: Bearer " + token}) {
     if (!line.empty()) set_up_ = append(headers, line) && set_up_;
@@ -354,9 +386,10 @@ ApiExchange ApiConnection::Curl::run(const ApiRequest& request, const std::strin
   exchange_ = &exchange;
   error_[0] = '\0';
   const CURLcode code = perform(deadline);
+  note_queued_bytes();
+  result.sent = was_sent();
   exchange_ = nullptr;
   result.complete = code == CURLE_OK;
-  result.sent = exchange.size_before && request_size() > *exchange.size_before;
   curl_off_t seconds = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_RETRY_AFTER, &seconds);
   result.retry_after = std::chrono::seconds(std::max<curl_off_t>(seconds, 0));
@@ -394,7 +427,7 @@ std::string ApiConnection::Curl::describe(CURLcode code) const {
   const std::string detail(error_.data());
   const std::string reason = detail.empty() ? "" : " (" + detail + ")";
   const std::string server =
-      proxy_.empty() ? url_ : url_ + " by the proxy " + proxy_without_password(proxy_);
+      proxy_.empty() ? url_ : url_ + " through the proxy " + proxy_without_password(proxy_);
   switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:

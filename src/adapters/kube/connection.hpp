@@ -1,8 +1,8 @@
-// A connection to the API server, kept alive between requests: the door to libcurl, which speaks
-// HTTP and TLS (1.2 or newer) and uses the proxy. One request at a time. The caller learns whether
-// the server may have the request: a request that changes something is never sent again once a byte
-// of it has left, although libcurl repeats any request on a reused connection that dies before the
-// reply. run() belongs to one thread at a time; abort() may come from any thread.
+// One keep-alive connection to the API server, made of libcurl, which implements HTTP, TLS 1.2 or
+// newer, and proxies. It runs one request at a time. The caller learns whether the server may have
+// received the request. A request other than GET is never sent again after a byte of it was sent,
+// although libcurl by itself repeats any request if a reused connection ends before the reply.
+// Only one thread at a time may call run(); any thread may call abort().
 #pragma once
 
 #include <chrono>
@@ -16,28 +16,29 @@
 namespace snug::kube {
 
 struct SocketTimes {
-  std::chrono::milliseconds connect;  // until TCP, the proxy and TLS are ready
-  std::chrono::milliseconds silence;  // the longest wait for a byte, or for the server's TCP
+  std::chrono::milliseconds connect;  // for TCP, the proxy and TLS together
+  std::chrono::milliseconds
+      silence;  // the longest wait for a byte or for an acknowledgement by TCP
 };
 
-/// As in a kubeconfig's `server`.
+/// The URL of the server, as in the field `server` of a kubeconfig.
 [[nodiscard]] std::string server_url(const ApiEndpoint& endpoint);
 
 class ApiConnection {
  public:
-  /// Connects with the first run(). `tls` may be null for plain http only. kInternal: libcurl
-  /// refuses to be set up.
+  /// Does not connect; the first run() does. `tls` may be null only for plain http. kInternal:
+  /// libcurl cannot be set up.
   [[nodiscard]] static base::Result<std::unique_ptr<ApiConnection>> make(
       const ApiEndpoint& endpoint, PemTextsPtr tls, const SocketTimes& times);
   ~ApiConnection();
   ApiConnection(const ApiConnection&) = delete;
   ApiConnection& operator=(const ApiConnection&) = delete;
 
-  /// Returns by the deadline, and at once after abort(). Only the look-up of a host name may take
-  /// longer, since it is the C library's.
+  /// Returns by the deadline, and at once after abort(). Only the look-up of a host name by the C
+  /// library may take longer.
   [[nodiscard]] ApiExchange run(const ApiRequest& request, const std::string& token,
                                 const ReplyHandlers& handlers, CallDeadline deadline);
-  /// Ends the exchange under way and prevents later ones.
+  /// Ends the running exchange and prevents later ones.
   void abort();
 
   [[nodiscard]] const PemTextsPtr& tls() const;
