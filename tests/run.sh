@@ -10,6 +10,8 @@
 # CI=true: end-to-end tests that cannot run count as failed. SNUG_JOBS: parallel jobs (2).
 # SNUG_BUILD: the build folder (build/). Kept between runs: this folder, ccache's, and
 # ${SNUG_CACHE:-~/.cache/snug}.
+# The end-to-end tests mostly wait, so they run beside the sanitizers' builds and tests, which yield
+# the processors to them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source deploy/scripts/say.sh
@@ -18,7 +20,7 @@ JOBS=${SNUG_JOBS:-2}
 FOLDER=${SNUG_BUILD:-$PWD/build}
 LOGS=$FOLDER/logs
 RESULTS=$LOGS/results.tsv # step, passed, failed, skipped
-BUILD=$FOLDER/dev
+BUILD=$FOLDER/check # preset dev with unity builds, which compile in half of the time
 # Debian's Python, which has the packages that setup.sh installs, whatever else comes first in PATH.
 PYTHON=/usr/bin/python3
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true
@@ -26,7 +28,8 @@ quick=false
 only=()
 naming=false # step and skip only add to `names`
 names=()
-control_plane=
+control_plane= # process groups that run in the background
+e2e=
 
 # count STEP PASSED FAILED SKIPPED
 count() {
@@ -133,7 +136,7 @@ check_format() {
 
 # Continues after a compile error, so that the other tests run; the error counts as a failed test.
 build_dev() {
-  quietly "$LOGS/configure.log" cmake --preset dev -B "$BUILD" &&
+  quietly "$LOGS/configure.log" cmake --preset dev -B "$BUILD" -D CMAKE_UNITY_BUILD=ON &&
     run_single build 3600 cmake --build "$BUILD" -j "$JOBS" -- -k 0
 }
 
@@ -153,31 +156,18 @@ run_ctest() {
   count_junit ctest "$code" "$LOGS/ctest.xml"
 }
 
-# With some kernels ThreadSanitizer needs addresses that are not randomized.
-unrandomized() {
-  if setarch "$(uname -m)" -R true 2>/dev/null; then
-    setarch "$(uname -m)" -R "$@"
-  else
-    "$@"
-  fi
-}
-export -f unrandomized
-
-# sanitized PRESET FLAGS PROGRAM…: builds these test programs with a sanitizer and runs each.
+# sanitized PRESET FLAGS PROGRAM…: builds these test programs with a sanitizer and runs their tests.
 sanitized() {
-  local preset=$1 flags=$2 program code
+  local preset=$1 flags=$2 code=0
   shift 2
   quietly "$LOGS/$preset-configure.log" cmake --preset "$preset" -B "$FOLDER/$preset" -D "SNUG_SANITIZE=$flags" &&
     quietly "$LOGS/$preset-build.log" timeout -k 10 2400 \
-      cmake --build "$FOLDER/$preset" -j "$JOBS" --target "$@" || return 1
-  for program in "$@"; do
-    code=0
-    rm -f "$LOGS/$preset-$program.xml"
-    say "  running $program"
-    quietly "$LOGS/$preset-$program.log" timeout -k 10 900 bash -c 'unrandomized "$@"' - \
-      "$FOLDER/$preset/tests/$program" "--gtest_output=xml:$LOGS/$preset-$program.xml" || code=$?
-    count_junit "$preset $program" "$code" "$LOGS/$preset-$program.xml"
-  done
+      nice cmake --build "$FOLDER/$preset" -j "$JOBS" --target "$@" || return 1
+  say "  running $*"
+  rm -f "$LOGS/$preset.xml"
+  QUIETLY_TAIL=200 quietly "$LOGS/$preset.log" timeout -k 10 2400 nice ctest --test-dir "$FOLDER/$preset" \
+    -j "$JOBS" -E '_NOT_BUILT$' --timeout 900 --output-on-failure --output-junit "$LOGS/$preset.xml" || code=$?
+  count_junit "$preset" "$code" "$LOGS/$preset.xml"
 }
 
 run_tsan() {
@@ -190,24 +180,38 @@ run_asan() {
   sanitized asan address,undefined codec_test sim_codec_test contract_test kube_test integration_test
 }
 
-# Builds in the background; writes its exit code into a file atomically.
-start_control_plane() {
-  say "control plane: building etcd, kube-apiserver and kube-scheduler in the background, unless they are cached."
-  setsid nice bash -c '
-    bash tests/e2e/controlplane/build.sh >"$1/control-plane.path" 2>"$1/control-plane.log"
-    echo $? >"$1/control-plane.new" && mv "$1/control-plane.new" "$1/control-plane.code"' - "$LOGS" </dev/null &
-  control_plane=$!
+# clang-tidy looks at single sources, so it needs the flags of a build without unity builds.
+run_clang_tidy() {
+  quietly "$LOGS/tidy-configure.log" cmake --preset dev -B "$FOLDER/dev" &&
+    run_summarized clang-tidy 2400 nice "$PYTHON" tests/tidy/clang_tidy.py "$FOLDER/dev"
 }
 
-wait_for_control_plane() {
+# background NAME PROGRAM…: starts it as a process group, and sets $started to the group. Its output
+# goes to NAME.log; its exit code is written to NAME.code, atomically.
+background() {
+  local name=$1
+  shift
+  rm -f "$LOGS/$name.code"
+  setsid bash -c 'name=$1; shift; "$@" >"$name.log" 2>&1 </dev/null
+    echo $? >"$name.new" && mv "$name.new" "$name.code"' - "$LOGS/$name" "$@" &
+  started=$!
+}
+
+# wait_for NAME GROUP: returns the exit code of a program in the background when it has ended.
+wait_for() {
   local waited=0
-  while [[ ! -f $LOGS/control-plane.code ]] && kill -0 "$control_plane" 2>/dev/null; do
+  while [[ ! -f $LOGS/$1.code ]] && kill -0 "$2" 2>/dev/null; do
     sleep 1
     waited=$((waited + 1))
-    ((waited % 15 != 0)) || say "  … $(tail -n 1 "$LOGS/control-plane.log" | cut -c -100)"
+    ((waited % 15 != 0)) || say "  … $(tail -n 1 "$LOGS/$1.log" | cut -c -100)"
   done
-  control_plane=
-  return "$(cat "$LOGS/control-plane.code" 2>/dev/null || echo 1)"
+  return "$(cat "$LOGS/$1.code" 2>/dev/null || echo 1)"
+}
+
+start_control_plane() {
+  say "control plane: building etcd, kube-apiserver and kube-scheduler in the background, unless they are cached."
+  background control-plane nice bash tests/e2e/controlplane/build.sh
+  control_plane=$started
 }
 
 run_demo() {
@@ -217,12 +221,25 @@ run_demo() {
 
 run_programs() {
   built snug-extender && built snugctl || return
-  SNUG_PROGRAMS=$BUILD run_summarized programs 600 "$PYTHON" tests/program/run.py --but demo_test
+  SNUG_PROGRAMS=$BUILD run_summarized programs 1200 "$PYTHON" tests/program/run.py --but demo_test --jobs "$JOBS"
+}
+
+# Starts the end-to-end tests, unless run_e2e will find that they cannot run.
+start_e2e() {
+  local code=0 options=()
+  wait_for control-plane "$control_plane" || code=$?
+  ((code == 0 || code == 3)) && [[ -e $BUILD/snug-extender ]] || return 0
+  [[ ${CI:-} != true ]] || options=(--require)
+  say "e2e: the end-to-end tests start in the background."
+  background e2e env SNUG_EXTENDER="$BUILD/snug-extender" timeout -k 10 2400 \
+    "$PYTHON" tests/e2e/run.py "${options[@]}"
+  e2e=$started
 }
 
 run_e2e() {
-  local code=0 options=()
-  wait_for_control_plane || code=$?
+  local code=0
+  wait_for control-plane "$control_plane" || code=$?
+  control_plane=
   if ((code == 3)); then
     say "  Go 1.26 is missing and could not be installed, so there is no real control plane."
   elif ((code != 0)); then
@@ -231,15 +248,20 @@ run_e2e() {
     return 1
   fi
   built snug-extender || return
-  [[ ${CI:-} != true ]] || options=(--require)
-  SNUG_EXTENDER=$BUILD/snug-extender run_summarized e2e 1500 \
-    "$PYTHON" tests/e2e/run.py "${options[@]}"
+  code=0
+  wait_for e2e "$e2e" || code=$?
+  e2e=
+  ((code == 0)) || sed 's/^/    /' "$LOGS/e2e.log" | tail -n 300
+  count_summary e2e "$LOGS/e2e.log" "$code"
 }
 
 finish() {
-  local code=$?
+  local code=$? group
   trap - EXIT INT TERM
-  [[ -z $control_plane ]] || kill -- "-$control_plane" 2>/dev/null || true
+  for group in $control_plane $e2e; do # at most one word each
+    kill -- "-$group" 2>/dev/null || true
+    wait "$group" 2>/dev/null || true
+  done
   if [[ ! -f $RESULTS ]]; then
     mkdir -p "$LOGS"
     : >"$RESULTS"
@@ -261,10 +283,10 @@ thorough_steps() {
     done
     return
   fi
+  if ! $naming && wanted e2e; then start_e2e; fi
   step tsan "the concurrent tests under ThreadSanitizer" run_tsan
   step asan "the tests of parsers and connections under AddressSanitizer and UBSan" run_asan
-  step clang-tidy "every source that changed since the last recorded pass" \
-    run_summarized clang-tidy 2400 "$PYTHON" tests/tidy/clang_tidy.py "$BUILD"
+  step clang-tidy "every source that changed since the last recorded pass" run_clang_tidy
   step e2e "snug-extender with a real API server and a real kube-scheduler" run_e2e
 }
 

@@ -17,7 +17,7 @@ build_packages=(
   libboost-graph-dev)
 test_packages=(
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libcpp-httplib-dev
-  openssl patch python3-jsonschema python3-pip python3-venv)
+  openssl patch clang-19 libclang-rt-19-dev python3-jsonschema python3-pip python3-venv)
 lint_packages=(clang-tidy-19 clang-format-19)
 
 give_up() {

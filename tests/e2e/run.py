@@ -129,8 +129,8 @@ def main():
     if programs is None:
         print("end-to-end tests cannot run: Go 1.26 or later is missing and cannot be installed")
         return summary(0, len(tests), 0) if arguments.require else summary(0, 0, len(tests))
-    # A plain `kill` must end the programs too: let it unwind like an interrupt.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    # `kill` must end the control plane too. A SystemExit would only fail the running scenario.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     return run(tests, programs)
 
 

@@ -33,7 +33,7 @@ namespace {
 
 using nlohmann::json;
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#ifdef SNUG_SANITIZED
 constexpr int kPods = 2'000;
 #else
 constexpr int kPods = 20'000;

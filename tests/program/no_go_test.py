@@ -49,8 +49,8 @@ class NoGoTest(unittest.TestCase):
         self.assertGreater(failed, 20)
 
     def _run_e2e_step(self, **variables):
-        (self.folder / "build/dev").mkdir(parents=True)
-        (self.folder / "build/dev/snug-extender").symlink_to(EXTENDER)
+        (self.folder / "build/check").mkdir(parents=True)
+        (self.folder / "build/check/snug-extender").symlink_to(EXTENDER)
         return run("bash", ROOT / "tests/run.sh", "--only", "e2e", SNUG_BUILD=str(self.folder / "build"),
                    **self.variables, **variables)
 

@@ -24,7 +24,7 @@ class StepsTest(unittest.TestCase):
             with self.subTest(step):
                 done = self.only(step)
                 self.assertEqual(done.returncode, 1, done.stdout)
-                self.assertIn(f"/dev/{file} is not built: run bash tests/run.sh --only build first.\n",
+                self.assertIn(f"/check/{file} is not built: run bash tests/run.sh --only build first.\n",
                               done.stdout)
                 self.assertNotIn("Traceback", done.stdout)
                 self.assertTrue(done.stdout.endswith("\n0 passed, 1 failed, 0 skipped\n"), done.stdout)

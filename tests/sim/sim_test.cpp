@@ -17,7 +17,7 @@
 namespace snug::sim_test {
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#ifdef SNUG_SANITIZED
 constexpr std::uint64_t kSeedsPerShard = 4;  // one thread: the sanitizers need few
 constexpr std::uint64_t kPairsPerShard = 4;
 #else
