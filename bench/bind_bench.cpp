@@ -1,6 +1,5 @@
-// What a bind costs in this process: processor time, latency and binds per second of KubeApi
-// against a server in another process, which reads each request and answers 201 without looking at
-// it.
+// Measures what a bind costs in this process: processor time, latency and binds per second of
+// KubeApi. A server in another process reads each request and answers 201 without parsing the body.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -49,7 +48,7 @@ constexpr std::string_view kReply =
   std::exit(1);
 }
 
-/// A key and a certificate that it signed itself.
+/// Returns a TLS context with a new key and a self-signed certificate.
 std::shared_ptr<SSL_CTX> server_context() {
   const std::shared_ptr<EVP_PKEY> key(EVP_EC_gen("P-256"), &EVP_PKEY_free);
   const std::shared_ptr<X509> certificate(X509_new(), &X509_free);
@@ -67,7 +66,7 @@ std::shared_ptr<SSL_CTX> server_context() {
   return context;
 }
 
-/// Until the client ends.
+/// Answers the requests on a connection until the client closes it.
 void serve_connection(int socket, SSL_CTX* context) {
   const int on = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -94,7 +93,7 @@ void serve_connection(int socket, SSL_CTX* context) {
   ::close(socket);
 }
 
-/// In a process of its own, so that its processor time is not counted here.
+/// The server. It runs in a process of its own, so that its processor time is not counted.
 class Server {
  public:
   explicit Server(bool tls) {
@@ -158,7 +157,7 @@ double cpu_us() {
 struct Shape {
   bool tls;
   int threads;
-  int binds;  // of each thread
+  int binds;  // binds of each thread
 };
 
 std::vector<double> bind_many(kube::KubeApi& api, int binds) {

@@ -1,7 +1,8 @@
-// What kube-scheduler waits for: starts snug-extender in its embedded mode on 5,000 nodes × 8 GPUs
-// and measures filter (NodeNames, shuffled) and bind over one keep-alive connection on loopback,
-// beside a raw socket server that only parses and echoes the names.
-// Exit code 1 where a median is over its bound. How to run it: bench/README.md.
+// Measures how long kube-scheduler waits for filter and bind. Starts snug-extender in embedded mode
+// with 5,000 nodes of 8 GPUs, and calls it over one keep-alive connection on loopback. The
+// NodeNames of a filter call are shuffled. For comparison, sends the same filter calls to a raw
+// socket server, which only parses the names and sends them back. Exit code 1 if a median exceeds
+// its bound. bench/README.md says how to run it.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -50,7 +51,7 @@ std::string shuffled_names(int nodes) {
   return names;
 }
 
-/// The one node of a filter reply.
+/// Returns the first node in a filter reply.
 std::string winner_of(const std::string& reply) {
   constexpr std::string_view kBefore = "\"NodeNames\":[\"";
   const std::size_t found = reply.find(kBefore);
@@ -62,11 +63,12 @@ std::string winner_of(const std::string& reply) {
 struct Times {
   std::vector<double> filter_us;
   std::vector<double> bind_us;
-  std::vector<double> raw_us;  // the raw server parses and echoes
+  std::vector<double> raw_us;  // filter calls to the raw server
 };
 
-/// One pod after the other: filter over all names, then bind to the winner; and the same bytes to
-/// the raw server in between, so that all see the same machine.
+/// For each pod, calls filter with all nodes, bind with the node in the reply, and then the raw
+/// server with the same filter call. The calls alternate, so that other load of the machine affects
+/// all.
 Times measure(int fd, int raw_fd, const Options& options) {
   const std::string names = shuffled_names(options.nodes);
   Times times;

@@ -1,6 +1,7 @@
-// How long a list of all pods, or of all nodes, blocks the ledger, and the cost of a pod on a node
-// with very many pods. Exit code 1 if a cost grows as if each change summed all holdings, or if the
-// ledger is blocked as long as by one lock over the whole list. Run: build/dev/bench/ledger_bench
+// Measures how long a list of all pods, or of all nodes, blocks the ledger, and what a change of
+// one pod costs on a node with very many pods. Exit code 1 if the cost of a change grows as if each
+// change summed up all holdings of the node, or if the ledger is blocked for the whole list. Run:
+// build/dev/bench/ledger_bench
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -35,7 +36,8 @@ double micros_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-/// Processor time of this thread, so that other load of the machine does not count.
+/// Returns the processor time of this thread. Unlike real time, it excludes other load of the
+/// machine.
 double busy_micros() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -91,7 +93,7 @@ model::HoldingPtr share_of(const std::string& uid, const std::string& node, int 
   return pod;
 }
 
-/// A tenth of all pods are replaced in each generation.
+/// Returns all pods of the cluster. Between two generations, a tenth of the pods differ.
 Pods cluster_pods(int generation) {
   Pods pods;
   for (int node = 0; node < kNodes; ++node) {
@@ -140,7 +142,7 @@ class Binder {
     stop_ = true;
     thread_.join();
   }
-  /// The longest wait of the calls that have ended since the last call of this function.
+  /// Returns the longest wait since the last call of longest().
   double longest() { return longest_.exchange(0); }
 
  private:
@@ -213,7 +215,8 @@ bool measure_lists() {
   return verdict(wait < list / 20, "a reserve waits for less than a twentieth of a list");
 }
 
-/// A tenth of all nodes have another inventory in each generation.
+/// Returns all nodes of the cluster. In each generation, another tenth of them has an unhealthy
+/// GPU.
 std::vector<model::NodeInventory> cluster_nodes(int generation) {
   std::vector<model::NodeInventory> nodes;
   for (int i = 0; i < kManyNodes; ++i) {
@@ -252,8 +255,8 @@ bool measure_node_lists() {
 
 struct OneNode {
   double rebuild = 0;  // microseconds
-  double end = 0;      // of one pod
-  double naive = 0;    // to add up all of the node's holdings once
+  double end = 0;      // microseconds to end one pod
+  double naive = 0;    // microseconds to sum up all holdings of the node
 };
 
 OneNode measure_node(int count, int gpus) {

@@ -1,6 +1,6 @@
-// How long a decision takes without HTTP: plan over all nodes, reserve + snapshot as one bind and
-// the next filter see them, whom to evict on one node, what is left beside nominated pods, which
-// pods to move, and what comparing models costs at most. Run: build/dev/bench/plan_bench
+// Measures how long decisions take without HTTP: a plan over all nodes, a reservation and the next
+// snapshot, the choice of victims on one node, placements beside nominated pods, repacking advice,
+// and the worst case of comparing GPU models. Run: build/dev/bench/plan_bench
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -54,7 +54,7 @@ struct Cluster {
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::shuffle(order.begin(), order.end(), random);
     for (const std::size_t i : order) shuffled.emplace_back(names[i]);
-    // Half of the cluster is taken.
+    // These pods fill half of the cluster.
     for (int pod = 0; pod < nodes * 16; ++pod) {
       const std::string uid = "uid-" + std::to_string(pod);
       const model::PodRank rank{.uid = uid};
@@ -118,7 +118,7 @@ BENCHMARK(reserve_release_snapshot)
     ->Arg(20000)
     ->Unit(benchmark::kMicrosecond);
 
-/// Plans for the request over all of these nodes, again and again, remembering nothing in between.
+/// Measures a plan for `request` over all of `nodes`, without a verdict cache.
 void plan_cold(benchmark::State& state, std::vector<model::NodeInventory> nodes,
                const model::GpuRequest& request) {
   base::SteadyClock clock;
@@ -145,9 +145,9 @@ void plan_cold(benchmark::State& state, std::vector<model::NodeInventory> nodes,
   }
 }
 
-/// Over nodes of so many GPUs, each of a model of its own whose name has so many bytes, for a pod
-/// of eight containers, each with a gpu-model that is the slowest to compare with these names and
-/// matches none of them.
+/// Plans over `nodes` nodes of `gpus` GPUs. Each GPU has a model of its own, whose name has `bytes`
+/// bytes. The pod has eight containers; the globs of their gpu-model are the slowest to compare
+/// with these names, and match none of them.
 void plan_by_hostile_models(benchmark::State& state) {
   std::vector<model::NodeInventory> nodes;
   for (int n = 0; n < state.range(0); ++n) {
@@ -177,8 +177,8 @@ BENCHMARK(plan_by_hostile_models)
     ->Args({5'000, 8, 24})
     ->Unit(benchmark::kMillisecond);
 
-/// Over nodes of eight GPUs outside of MIG mode, for a pod that names a MIG profile, which the card
-/// could have or not: its name, of so many bytes, tells.
+/// Plans over `nodes` nodes of eight GPUs that are not in MIG mode, for a pod with a MIG profile.
+/// Whether a GPU could have this profile depends on its model, whose name has up to `bytes` bytes.
 void plan_by_profile(benchmark::State& state) {
   std::vector<model::NodeInventory> nodes;
   for (int n = 0; n < state.range(0); ++n) {
@@ -201,8 +201,8 @@ BENCHMARK(plan_by_profile)
     ->Args({5'000, 16})
     ->Unit(benchmark::kMillisecond);
 
-/// On a node of eight GPUs with so many pods of equal size on each, for a pod that wants so many
-/// whole GPUs: most pods are equals, so that the search ends late.
+/// Chooses victims on a node of eight GPUs with `pods` pods of equal size on each, for a pod that
+/// requests `wholes` whole GPUs. Most pods are equivalent, so the search takes long.
 void choose_victims_on_a_node(benchmark::State& state) {
   std::vector<model::HoldingPtr> holdings;
   for (int i = 0; i < 8 * state.range(0); ++i) {
@@ -253,8 +253,9 @@ BENCHMARK(choose_victims_on_a_node)
     ->Args({6, 4})
     ->Unit(benchmark::kMicrosecond);
 
-/// On a node of eight GPUs that hold a third each, for a pod that wants a tenth of one, beside so
-/// many nominated pods of so many containers that want so many hundredths of one each.
+/// Chooses a placement for a tenth of a GPU on a node of eight GPUs, a third of each of which is
+/// taken, beside `nominated` nominated pods. Each of them has `containers` containers that request
+/// `hundredths` hundredths of a GPU.
 void choose_beside_nominated(benchmark::State& state) {
   std::vector<model::HoldingPtr> holdings;
   for (int i = 0; i < 24; ++i) {
@@ -312,8 +313,9 @@ BENCHMARK(choose_beside_nominated)
     ->Args({60, 7, 6})
     ->Unit(benchmark::kMicrosecond);
 
-/// fit() of so many containers on a node of 8 GPUs that hold 10·i percent each, of 0.35 of a GPU
-/// each, which fits, or (second argument) of two thirds of three GPUs each, which several do not.
+/// Calls fit() for a pod of `containers` containers on a node of 8 GPUs, of which GPU i is taken to
+/// 10·i percent. Each container requests 0.35 of a GPU, which fits. If `large`, it requests two
+/// thirds of three GPUs, which does not fit for several containers.
 void fit_containers(benchmark::State& state) {
   model::GpuRequest request;
   for (int c = 0; c < state.range(0); ++c) {
@@ -347,7 +349,7 @@ BENCHMARK(fit_containers)
     ->ArgsProduct({{1, 2, 4, 8}, {0, 1}})
     ->Unit(benchmark::kMicrosecond);
 
-/// A share of so many thousandths on one GPU of the node.
+/// Makes the holding of a pod with a share of `thousandths` of the GPU at position `gpu`.
 model::HoldingPtr share_on(const model::NodeInventory& node, int gpu, int thousandths) {
   static int made = 0;
   auto holding = std::make_shared<model::Holding>();
@@ -371,8 +373,8 @@ model::HoldingPtr share_on(const model::NodeInventory& node, int gpu, int thousa
   return holding;
 }
 
-/// Nodes of eight GPUs, each of which is filled with shares up to so many thousandths of it, for a
-/// pod that wants so many whole GPUs.
+/// Finds repacking advice for a pod that requests `asked` whole GPUs, on `nodes` nodes of eight
+/// GPUs. Each GPU is filled with shares up to `filled` thousandths.
 void advise_on_repacking(benchmark::State& state) {
   std::mt19937_64 random(42);
   const int filled = static_cast<int>(state.range(1));

@@ -1,8 +1,8 @@
-// Whether slow clients keep others out: starts snug-extender in its embedded mode, holds many
-// connections to each of its ports that send or read a byte now and then, each opened again as soon
-// as it is closed, and measures a probe of /livez and a filter of a few nodes meanwhile, each on a
-// connection of its own. Exit code 1 where one of them is over its bound. How to run it:
-// bench/README.md.
+// Measures whether slow clients delay other clients. Starts snug-extender in embedded mode and
+// opens many connections to each of its ports. Each of these connections sends or reads one byte at
+// a time, with pauses, and is opened again as soon as the server closes it. At the same time, calls
+// /livez and a filter over a few nodes, each on a new connection. Exit code 1 if one of these calls
+// exceeds its bound. bench/README.md says how to run it.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -33,7 +33,7 @@ using std::chrono::steady_clock;
 
 constexpr int kNodes = 100;
 constexpr int kFewNodes = 5;
-/// A call that gets no reply for so long has failed, and counts as that long.
+/// A call without a reply after this time has failed; it counts with this time.
 constexpr milliseconds kPatience{5'000};
 
 struct Options {
@@ -55,8 +55,8 @@ std::string few_nodes_body() {
   return R"({"Pod":)" + snug_bench::pod_json("few") + R"(,"NodeNames":[)" + names + "]}";
 }
 
-/// What a slow client sends at once; after it a byte at a time. Where it reads replies, it reads a
-/// byte at a time.
+/// How a slow client behaves. It sends `first` at once. Then it sends one byte at a time, or, if
+/// `reads`, reads the replies one byte at a time.
 struct Manner {
   std::string first;
   bool reads = false;
@@ -70,7 +70,8 @@ std::string times(const std::string& text, int count) {
 
 Manner slow_head() { return {.first = "GET /livez HTTP/1.1\r\nHost: slow\r\nX-Slow: "}; }
 
-/// Of the admin port: heads, and replies that fill every buffer on the way.
+/// The slow clients of the admin port: some send heads slowly; others slowly read replies that fill
+/// all socket buffers.
 std::vector<Manner> admin_manners(bool mixed) {
   if (!mixed) return {slow_head()};
   const std::string nodes = "GET /v1/nodes HTTP/1.1\r\nHost: slow\r\n\r\n";
@@ -78,7 +79,7 @@ std::vector<Manner> admin_manners(bool mixed) {
   return {slow_head(), {}, {times(nodes, 100), true}, {times(livez, 500), true}};
 }
 
-/// Of the extender port: heads, bodies and replies.
+/// The slow clients of the extender port: they send heads or bodies slowly, or read replies slowly.
 std::vector<Manner> extender_manners(bool mixed) {
   if (!mixed) return {slow_head()};
   const std::string post =
@@ -90,7 +91,7 @@ std::vector<Manner> extender_manners(bool mixed) {
           {times(snug_bench::post_text("/filter", few_nodes_body()), 500), true}};
 }
 
-/// One connection that is slow and comes back.
+/// A client with one slow connection, which begin() opens again.
 class SlowClient {
  public:
   SlowClient(int port, Manner manner) : port_(port), manner_(std::move(manner)) {}
@@ -115,14 +116,15 @@ class SlowClient {
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<std::uint16_t>(port_));
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    // It fails later, if at all, as any other connection that the server ends.
+    // A failure of this non-blocking connect shows later, as if the server had closed the
+    // connection.
     [[maybe_unused]] const int going =
         ::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address);
     ::send(fd_, manner_.first.data(), manner_.first.size(), MSG_NOSIGNAL);
     next_ = steady_clock::now() + after;
   }
 
-  /// The next byte. False: the server has ended the connection.
+  /// Sends or reads the next byte. Returns false if the server has closed the connection.
   [[nodiscard]] bool go_on(milliseconds after) {
     next_ = steady_clock::now() + after;
     char byte = 'x';
@@ -133,7 +135,7 @@ class SlowClient {
     return got > 0 || (got < 0 && errno == EAGAIN);
   }
 
-  /// Whether the server has ended it; what a reader is sent stays unread.
+  /// Whether the server has closed the connection. A client that reads slowly does not read here.
   [[nodiscard]] bool ended() const {
     std::array<char, 4'096> said{};
     const ssize_t got =
@@ -153,7 +155,7 @@ class SlowClient {
   steady_clock::time_point next_;
 };
 
-/// Until told to stop. How often a connection had to be opened again.
+/// Runs the slow clients until `stop` is set. Returns how many connections were opened again.
 long attack(const Options& options, const snug_bench::Server& server,
             const std::atomic<bool>& stop) {
   const milliseconds each{options.byte_ms};
@@ -184,7 +186,7 @@ long attack(const Options& options, const snug_bench::Server& server,
   return reopened;
 }
 
-/// One request on a connection of its own: microseconds until its reply has come.
+/// Sends one request on a new connection. Returns the microseconds until its reply has arrived.
 double ask(int port, const std::string& request) {
   const auto start = steady_clock::now();
   const auto elapsed = [&] { return steady_clock::now() - start; };

@@ -17,7 +17,8 @@
 namespace snug_bench {
 namespace {
 
-/// A reply as large as filter's, with the same work on the body: each name is read and written.
+/// Returns a reply with all NodeNames of `body`. It is about as large as a filter reply, and each
+/// name is parsed and written as in filter.
 std::string echo_names(simdjson::dom::parser& parser, const std::string& body) {
   std::string reply = R"({"NodeNames":[)";
   for (const std::string_view name : parser.parse(body)["NodeNames"].get_array()) {

@@ -1,5 +1,5 @@
-// The floor that the extender port is measured against: a thread that reads one request after
-// another from one blocking socket, without any of the checks that a server needs, and answers.
+// A minimal HTTP server with which the extender port is compared. One thread reads requests from
+// one blocking socket and answers them, without the checks that a real server needs.
 #pragma once
 
 #include <thread>
@@ -8,9 +8,9 @@ namespace snug_bench {
 
 class RawServer {
  public:
-  /// Parses each body and answers with its NodeNames.
+  /// Starts the thread, which answers each request with the NodeNames in its body.
   RawServer();
-  ~RawServer() { thread_.join(); }  // after the client has closed
+  ~RawServer() { thread_.join(); }  // the thread ends when the client closes its connection
   RawServer(const RawServer&) = delete;
   RawServer& operator=(const RawServer&) = delete;
 

@@ -1,5 +1,6 @@
-// What a bench of calls says: quantiles of each kind of call, whether its median or its worst call
-// is within its bound, and the same as a page of bench/results with the machine and the command.
+// The results of a benchmark of calls: for each kind of call its quantiles, and whether its median
+// or its worst call is within its bound. The results are printed, or written to a page in
+// bench/results together with the machine and the command.
 #pragma once
 
 #include <string>
@@ -8,9 +9,9 @@
 
 namespace snug_bench {
 
-/// For a page of results: the date, how many cores, and of what.
+/// Returns the date, the number of processor cores and their model, for a page of results.
 [[nodiscard]] std::string day_and_machine();
-/// Ends the program where the file cannot be written.
+/// Writes a file. Ends the program if the file cannot be written.
 void write_page(const char* path, const std::string& text);
 
 enum class Judged { kMedian, kWorst };
@@ -19,17 +20,18 @@ class Report {
  public:
   Report(std::string shape, Judged judged) : shape_(std::move(shape)), judged_(judged) {}
 
-  /// `micros` is not empty; `most_us` bounds what is judged of it.
+  /// Adds a kind of call with its times, which must not be empty. `most_us` is the bound of their
+  /// median or of the worst one, depending on Judged.
   void add(std::string_view what, std::vector<double> micros, int most_us);
 
-  /// Both medians and their ratio, without a bound. Neither list is empty.
+  /// Reports the medians of both lists and their ratio, without a bound. No list may be empty.
   void compare(std::string_view what, std::vector<double> micros, std::string_view floor,
                std::vector<double> floor_micros);
 
   [[nodiscard]] bool passed() const;
-  /// The shape, a table, and a sentence for each verdict.
+  /// Returns the results as text: the shape, a table, and one sentence for each bound.
   [[nodiscard]] std::string text() const;
-  /// Ends the program where the file cannot be written.
+  /// Writes a page of results. Ends the program if the file cannot be written.
   void write(const char* path, const char* title, char** argv) const;
 
  private:
@@ -51,7 +53,7 @@ class Report {
   std::string shape_;
   Judged judged_;
   std::vector<Row> rows_;
-  std::string ratios_;  // a sentence each
+  std::string ratios_;  // one sentence for each compare()
 };
 
 }  // namespace snug_bench

@@ -37,7 +37,7 @@ std::string write_manifest(int nodes) {
   return path;
 }
 
-/// The port after `key=HOST:` in the program's first line.
+/// Returns the port after `key=HOST:` in `line`, the first output line of snug-extender.
 int port_in(const std::string& line, const char* key) {
   const std::size_t found = line.find(key);
   const std::size_t colon = found == std::string::npos ? found : line.find(':', found);

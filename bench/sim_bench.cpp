@@ -1,5 +1,5 @@
-// The simulations of tests/sim for as many seeds as there is time: one Snug against the naive
-// model, in clusters of shares and of slices, and two Snugs of which one may decide.
+// Runs the simulations of tests/sim for many seeds: one Snug that is checked against the naive
+// model, in clusters with shares and with MIG slices, and two replicas with leader election.
 //
 //   sim_bench [--seeds N] [--first SEED] [--steps N] [--threads N] [--mode shares|slices|two]
 //             [--record]
@@ -35,7 +35,7 @@ struct Settings {
 
 struct Sum {
   std::int64_t runs = 0;
-  std::int64_t steps = 0;  // those within calls included
+  std::int64_t steps = 0;  // including nested steps, which run during a call
   std::int64_t bound = 0;
   std::int64_t faults = 0;
   std::int64_t takeovers = 0;
@@ -120,7 +120,7 @@ Sum run_all(const Settings& settings, std::size_t mode) {
   return sum;
 }
 
-/// Prints it, and keeps it for the page.
+/// Prints `text`, and appends it to the page of results.
 void say(std::string& page, const std::string& text) {
   std::fputs(text.c_str(), stdout);
   std::fflush(stdout);

@@ -1,4 +1,5 @@
-// snug-extender: read the options, start, wait for SIGTERM or SIGINT, drain.
+// The main function of snug-extender: reads the options, starts the extender, waits for SIGTERM or
+// SIGINT, and drains.
 #include <malloc.h>
 
 #include <csignal>
@@ -13,14 +14,15 @@ constexpr int kDone = 0;
 constexpr int kFailed = 1;
 constexpr int kBadConfiguration = 2;
 
-/// Request bodies are large and come one after the other: keep their memory instead of giving it
-/// back to the kernel each time.
+/// Configures the allocator to keep freed memory instead of returning it to the kernel, because
+/// large request bodies arrive one after another.
 void keep_memory() {
   mallopt(M_MMAP_THRESHOLD, 64 << 20);
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
 }
 
-/// Before any thread exists, so that all inherit it: the signals wait for the main thread.
+/// Blocks the signals that wait_for_end() waits for, and returns them. Must be called before any
+/// thread starts, so that every thread inherits the mask.
 sigset_t block_signals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -32,7 +34,7 @@ sigset_t block_signals() {
   return signals;
 }
 
-/// Until the process is told to end.
+/// Waits for SIGTERM or SIGINT. Reloads the policy on each SIGHUP.
 void wait_for_end(const sigset_t& signals, snug::app::Extender& extender) {
   int signal = SIGHUP;
   while (sigwait(&signals, &signal) == 0 && signal == SIGHUP) extender.reload_policy();

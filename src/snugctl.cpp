@@ -1,4 +1,5 @@
-// snugctl: reads the command line and runs one subcommand, each of which is a file of src/ctl.
+// The main function of snugctl: parses the command line and runs one subcommand. The subcommands
+// are in src/ctl/.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
@@ -12,7 +13,7 @@ using snug::ctl::kExitUsage;
 using snug::ctl::report_error;
 
 int run(int argc, const char* const* argv) {
-  CLI::App app("Asks about Snug's files and a running Snug, and simulates its decisions.",
+  CLI::App app("Checks policy files, queries a running Snug, and simulates Snug's decisions.",
                "snugctl");
   app.set_version_flag("--version", "snugctl " SNUG_VERSION, "Print the version and exit");
   app.require_subcommand(1);

@@ -16,7 +16,7 @@ model::GpuRequest request_of(const model::Holding& pod) {
   request.main_container = pod.main_container;
   for (std::size_t c = 0; c < pod.container_requests.size(); ++c) {
     const std::optional<model::ContainerRequest>& ask = pod.container_requests[c];
-    if (!ask) continue;  // unreachable: is_movable() requires all of them
+    if (!ask) continue;  // unreachable: is_movable() requires every container's request
     model::ContainerRequest& asked = request.containers.emplace_back(*ask);
     asked.container = pod.reservation.containers[c].name;
     asked.type = pod.container_type(c);
@@ -69,7 +69,7 @@ RepackCluster::RepackCluster(const RepackInput& input) : input_(input) {
     const std::int64_t left_a = states_[a]->free_milli;
     const std::int64_t left_b = states_[b]->free_milli;
     if (left_a != left_b) return left_a < left_b;
-    return ranks_[a] > ranks_[b];  // in reverse order, lower names come first
+    return ranks_[a] > ranks_[b];  // so that a reverse traversal visits lower names first
   });
 }
 
@@ -102,7 +102,7 @@ std::size_t RepackCluster::class_of(const model::Holding& pod) {
 std::vector<MovablePod> RepackCluster::movable_pods(Slot slot) {
   const model::NodeState& node = *states_[slot];
   std::vector<MovablePod> movers;
-  // The constructor has appended intents to the node's holdings; those are not pods to move.
+  // The constructor has appended intents to the node's holdings; intents cannot be moved.
   const std::size_t bound = input_.snapshot.nodes[slot]->holdings.size();
   for (std::size_t i = 0; i < bound; ++i) {
     const model::HoldingPtr& pod = node.holdings[i];

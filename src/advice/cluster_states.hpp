@@ -1,6 +1,6 @@
-// The cluster as repacking sees it: nodes with the intents of other pods counted as taken, the pods
-// that may be moved with their requests, and the cluster after a sequence of moves. Counts the work
-// of the search. Not thread-safe; serves one decision.
+// The state of the cluster for repacking: the nodes with the intents of other pods counted as
+// taken, the movable pods with their requests, and the cluster after a sequence of moves. Counts
+// the work of the search. Not thread-safe; for one decision.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@
 
 namespace snug::advice {
 
-using Slot = std::uint32_t;  // of Snapshot::nodes
+using Slot = std::uint32_t;  // a node's position in Snapshot::nodes
 
-/// A class of pods that are equal to fit() and to score().
+/// A class of pods between which fit() and score() make no difference.
 struct PodClass {
   PodClass(const model::Holding& pod, model::GpuRequest asked);
 
   std::string name_space;
-  model::PodRank rank;  // of the first pod in the class
+  model::PodRank rank;  // the rank of the first pod in the class
   model::GpuRequest request;
   model::HostResources host;
   fit::FitMemo fit_memo;
@@ -35,12 +35,12 @@ struct MovablePod {
   Slot from = 0;
   model::HoldingPtr pod;
   std::size_t pod_class = 0;
-  std::int64_t held_milli = 0;  // milli-GPU that it holds
+  std::int64_t held_milli = 0;  // milli-GPU that the pod holds
 };
 
 class RepackCluster {
  public:
-  /// The input outlives it.
+  /// `input` must outlive this object.
   explicit RepackCluster(const RepackInput& input);
 
   [[nodiscard]] const plan::IncomingPod& incoming() const { return input_.incoming; }
@@ -52,32 +52,32 @@ class RepackCluster {
   [[nodiscard]] const std::vector<Slot>& by_name() const { return by_name_; }
   /// All nodes, those with the least free GPU capacity first.
   [[nodiscard]] const std::vector<Slot>& fullest_first() const { return fullest_first_; }
-  /// Its position in by_name().
+  /// The position of the node in by_name().
   [[nodiscard]] std::size_t rank(Slot slot) const { return ranks_[slot]; }
   /// The node, with the intents of other pods counted as taken.
   [[nodiscard]] const model::NodeStatePtr& state(Slot slot) const { return states_[slot]; }
-  /// The pods that are nominated to the node; null: none.
+  /// The pods that are nominated to the node; null if there are none.
   [[nodiscard]] const model::Nominations* nominations(Slot slot) const;
 
-  /// The pods of the node that may be moved, in descending order of milli-GPU, then by uid.
+  /// The movable pods of the node, in descending order of milli-GPU, then by uid.
   [[nodiscard]] std::vector<MovablePod> movable_pods(Slot slot);
   [[nodiscard]] PodClass& pod_class(std::size_t number) { return *classes_[number]; }
   [[nodiscard]] std::size_t class_count() const { return classes_.size(); }
-  /// A claim for a pod of the kind, with the scoring profiles and sharing rules of the input's
-  /// claim.
+  /// A pod of the class as an incoming pod, with the score profiles and sharing rules of the
+  /// incoming pod for which capacity is to be freed.
   [[nodiscard]] plan::IncomingPod as_incoming(const PodClass& kind) const;
-  /// The tenant of a pod that moves, without its namespace's cap: the pod itself counts towards the
-  /// cap until it has left.
+  /// The tenant of a pod that moves. The cap of its namespace is left out, because the pod itself
+  /// still counts towards it.
   [[nodiscard]] fit::Tenant mover_tenant(const plan::IncomingPod& mover) const;
 
   /// Calls fit() and counts its work.
   [[nodiscard]] model::ReasonCode counted_fit(const model::NodeState& node,
                                               const fit::Tenant& tenant, fit::FitMemo& memo,
                                               model::PlacementList& options);
-  /// Calls with_holdings() and counts its work.
+  /// Calls fit::with_holdings() and counts its work.
   [[nodiscard]] model::NodeStatePtr counted_with_holdings(const model::NodeState& node,
                                                           std::vector<model::HoldingPtr> holdings);
-  /// The work so far, in the unit of kMaxRepackWork.
+  /// The work of the search so far, in the unit of kMaxRepackWork.
   [[nodiscard]] std::int64_t work() const { return work_; }
   void count_work(std::int64_t units) { work_ += units; }
 
@@ -86,16 +86,16 @@ class RepackCluster {
   [[nodiscard]] std::size_t class_of(const model::Holding& pod);
 
   const RepackInput& input_;
-  std::vector<model::NodeStatePtr> states_;  // by slot
+  std::vector<model::NodeStatePtr> states_;  // the state of each node, by slot
   std::vector<Slot> by_name_;
   std::vector<Slot> fullest_first_;
-  std::vector<std::size_t> ranks_;  // by slot
+  std::vector<std::size_t> ranks_;  // the result of rank() for each node, by slot
   std::vector<std::unique_ptr<PodClass>> classes_;
   std::unordered_map<std::string, std::size_t> class_by_key_;
   std::int64_t work_ = 0;
 };
 
-/// The cluster after some moves. Copies share the unchanged nodes.
+/// The cluster after some moves. Copies share the node states.
 class ClusterAfterMoves {
  public:
   explicit ClusterAfterMoves(RepackCluster& cluster)
@@ -103,10 +103,10 @@ class ClusterAfterMoves {
 
   [[nodiscard]] const model::NodeStatePtr& state(Slot slot) const;
   [[nodiscard]] const model::NamespaceUsage& namespace_usage() const { return namespace_usage_; }
-  /// Precondition: the pod is on the node.
+  /// Removes a pod from the node. The pod must be on the node.
   void remove_pod(Slot slot, const model::Holding& pod);
   void add_pod(Slot slot, const model::HoldingPtr& pod);
-  /// The nodes that the moves have changed, in their new state.
+  /// The nodes that the moves have changed, with their new states.
   [[nodiscard]] const std::vector<std::pair<Slot, model::NodeStatePtr>>& changed() const {
     return changed_;
   }

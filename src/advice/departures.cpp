@@ -71,7 +71,8 @@ model::ReasonCode DepartureSearch::reason_without_all() { return reason_without(
 
 bool DepartureSearch::host_fits_without_all() const { return host_fits(all()); }
 
-/// Namespace usage stays as it is now: a pod that moves holds the same amount on another node.
+/// Why the request does not fit after these pods have left; kNone: it fits. Namespace usage is not
+/// changed, because a pod that moves holds the same amount on another node.
 model::ReasonCode DepartureSearch::reason_without(const DepartureSet& departed) {
   std::vector<model::HoldingPtr> left = staying_pods_;
   for (std::size_t i = 0; i < departed.size(); ++i) {
@@ -111,23 +112,23 @@ bool DepartureSearch::fits(const DepartureSet& departed) {
   return found->second;
 }
 
-/// A cheap necessary condition: if the departure of all pods on these GPUs is not sufficient, no
-/// subset is.
+/// A necessary condition that is cheap to check: if the departure of all movable pods on these GPUs
+/// is not sufficient, the departure of some of them is not sufficient either.
 bool DepartureSearch::fits_without_all_on(const Gpus& gpus) {
   DepartureSet departed(movable_pods_.size());
   for (std::size_t i = 0; i < departed.size(); ++i) departed[i] = intersect(gpus_[i], gpus);
   return fits(departed);
 }
 
-/// Breaks the symmetry of identical pods, of which the first ones leave: true if the set contains
-/// `mover` without the identical pod before it. Such a set is equivalent to one that is tried.
+/// Whether the set, which contains `mover`, lacks the identical pod before it. Such a set need not
+/// be tried, because it is equivalent to one in which the first of the identical pods leave.
 bool DepartureSearch::is_redundant_twin(std::size_t mover, const DepartureSet& set) const {
   const std::optional<std::size_t> twin = earlier_twin_[mover];
   return twin && !set[*twin];
 }
 
-/// A cheap necessary condition: `pods` pods free at most the GPUs that they use, so the request
-/// minus that number of GPUs must fit now.
+/// A necessary condition that is cheap to check: the departure of `pods` pods frees at most the
+/// GPUs that they use, so the rest of the request must fit without any departure.
 bool DepartureSearch::could_suffice(std::int64_t pods) {
   const model::GpuRequest& request = query_.incoming.request;
   if (request.containers.size() > 1 || request.is_kubelet_assigned()) return true;
@@ -179,9 +180,11 @@ std::vector<DepartureSet> DepartureSearch::pairs() {
   return found;
 }
 
-/// The GPUs with movers, one group for each, in descending order of pods, then of milli-GPU.
+/// The GPUs that hold movable pods, each as a group of its own, in descending order of the number
+/// of these pods, then of their milli-GPU.
 std::vector<DepartureSearch::Gpus> DepartureSearch::gpus_by_crowding() const {
-  std::map<std::size_t, std::pair<std::int64_t, std::int64_t>> crowds;  // pods and milli, negative
+  // By GPU: the number of pods and their milli-GPU, both negated for the ascending sort.
+  std::map<std::size_t, std::pair<std::int64_t, std::int64_t>> crowds;
   for (std::size_t i = 0; i < movable_pods_.size(); ++i) {
     for (const std::size_t gpu : gpus_[i]) {
       --crowds[gpu].first;
@@ -198,7 +201,8 @@ std::vector<DepartureSearch::Gpus> DepartureSearch::gpus_by_crowding() const {
   return groups;
 }
 
-/// Removes from `gone` the pods that can stay: first all pods of a GPU at once, then single pods.
+/// Removes from `departed` the pods that need not leave: first all pods of a group of GPUs at once,
+/// then single pods.
 DepartureSet DepartureSearch::after_reprieve(DepartureSet departed, const std::vector<Gpus>& groups,
                                              bool large_first) {
   const auto keep = [&](DepartureSet kept) {

@@ -1,5 +1,5 @@
-// Finds sets of pods that must leave a node so that a request fits there. Caches the result for
-// each set. Not thread-safe; serves one node and one claim.
+// Finds sets of pods whose departure from a node makes a request fit there. Caches the result for
+// each set. Not thread-safe; for one node and one request.
 #pragma once
 
 #include <cstddef>
@@ -13,34 +13,38 @@
 
 namespace snug::advice {
 
-/// A subset of the node's movers: true at the position of each member.
+/// A set of movable pods of one node: element i is pod i of DepartureSearch::movable_pods().
 using DepartureSet = std::vector<bool>;
 
 class DepartureSearch {
  public:
-  /// The arguments must outlive it. On a node with nominated pods, the tenant is derived from the
-  /// claim's namespace and the present holdings; asking.tenant is not used.
+  /// The arguments must outlive this object. On a node with nominated pods, the unused part of the
+  /// cap is computed from the present namespace usage; query.tenant's is ignored.
   DepartureSearch(RepackCluster& cluster, Slot slot, const plan::FitQuery& query);
 
-  /// The movers that a DepartureSet refers to, in its order.
+  /// The movable pods of the node, in the order of the elements of a DepartureSet.
   [[nodiscard]] const std::vector<MovablePod>& movable_pods() const { return movable_pods_; }
   [[nodiscard]] std::vector<MovablePod> pods_in(const DepartureSet& set) const;
 
-  /// Why the request does not fit even if all movers leave; kNone: it fits.
+  /// Why the request does not fit even if all movable pods leave; kNone: it fits.
   [[nodiscard]] model::ReasonCode reason_without_all();
-  /// Whether the node has enough CPU, memory and pod slots for the request if all movers leave.
+  /// Whether the node has enough CPU, memory and pod slots for the request if all movable pods
+  /// leave.
   [[nodiscard]] bool host_fits_without_all() const;
-  /// All movers whose departure alone is sufficient; only the first of identical movers.
+  /// All movable pods whose departure alone is sufficient, each as a set. Of identical pods only
+  /// the first is returned.
   [[nodiscard]] std::vector<DepartureSet> singles();
-  /// All pairs whose joint departure is sufficient while neither mover alone is. Empty if the node
-  /// has more than kMaxPodsForPairs movers.
+  /// All pairs of movable pods whose joint departure is sufficient, while the departure of either
+  /// pod alone is not. Of equivalent pairs only one is returned. Empty if the node has more than
+  /// kMaxPodsForPairs movable pods. Requires that singles() was called.
   [[nodiscard]] std::vector<DepartureSet> pairs();
-  /// Minimal sufficient sets, chosen from `preferred` alone if its departure is sufficient. At most
-  /// two for each GPU: each prefers to empty that GPU and to keep the pods of crowded GPUs.
+  /// Sets whose departure is sufficient and from which no pod can be removed: at most two sets for
+  /// each GPU, which contain pods of that GPU rather than pods of other GPUs. All are subsets of
+  /// `preferred` if the departure of `preferred` is sufficient.
   [[nodiscard]] std::vector<DepartureSet> larger_sets(const DepartureSet& preferred);
 
  private:
-  using Gpus = std::vector<std::size_t>;  // ascending
+  using Gpus = std::vector<std::size_t>;  // GPU positions, ascending
 
   [[nodiscard]] bool could_suffice(std::int64_t pods);
   [[nodiscard]] bool fits(const DepartureSet& departed);
@@ -58,10 +62,11 @@ class DepartureSearch {
   const model::Nominations* nominations_;
   plan::FitQuery query_;
   std::vector<MovablePod> movable_pods_;
-  std::vector<model::HoldingPtr> staying_pods_;           // pods with GPUs that must not be moved
-  std::vector<Gpus> gpus_;                                // by mover
-  std::vector<std::optional<std::size_t>> earlier_twin_;  // by mover: the previous identical mover
-  DepartureSet sufficient_alone_;                         // after singles()
+  std::vector<model::HoldingPtr> staying_pods_;  // pods with GPUs that must not be moved
+  std::vector<Gpus> gpus_;                       // the GPUs of each movable pod
+  /// For each movable pod, the position of the identical pod before it; nullopt: there is none.
+  std::vector<std::optional<std::size_t>> earlier_twin_;
+  DepartureSet sufficient_alone_;  // the pods whose departure alone is sufficient; set by singles()
   std::unordered_map<DepartureSet, bool> fits_without_;
 };
 

@@ -17,7 +17,8 @@ using EdgeProperties = boost::property<
 using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property,
                                     EdgeProperties>;
 
-/// The algorithm needs a reverse edge for each edge, with zero capacity and the negated cost.
+/// Adds an edge and its reverse edge, which the algorithm needs. The reverse edge has zero capacity
+/// and the negated cost.
 Edge add_edge_pair(Graph& graph, std::size_t from, std::size_t to, const FlowEdge& edge) {
   const auto there = add_edge(from, to, graph).first;
   const auto back = add_edge(to, from, graph).first;

@@ -1,5 +1,5 @@
-// Assigns pods of several kinds to bins at minimal cost, as a min-cost flow: source → kind → bin →
-// sink. Pure and deterministic.
+// Assigns pods of several classes to bins at minimal cost, as a min-cost flow: source → pod class →
+// bin → sink. Pure and deterministic.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@ namespace snug::advice {
 struct FlowEdge {
   std::size_t pod_class = 0;
   std::size_t bin = 0;
-  int capacity = 0;       // capacity of the bin for pods of this kind
-  std::int64_t cost = 0;  // per pod, not negative
+  int capacity = 0;       // the number of pods of this class that the bin can take
+  std::int64_t cost = 0;  // the cost of each pod on this edge; not negative
 };
 
 struct FlowProblem {
-  std::vector<int> pods;          // by kind
-  std::vector<int> bin_capacity;  // by bin: its capacity for pods of all kinds
+  std::vector<int> pods;          // by pod class: the number of its pods
+  std::vector<int> bin_capacity;  // by bin: the number of pods of all classes that it can take
   std::vector<FlowEdge> edges;
 };
 
-/// The number of pods on each edge; nullopt: not all pods can be assigned to a bin.
+/// Returns the number of pods on each edge; nullopt if not all pods can be assigned to bins.
 [[nodiscard]] std::optional<std::vector<int>> min_cost_flow(const FlowProblem& problem);
 
 }  // namespace snug::advice

@@ -16,10 +16,11 @@
 namespace snug::advice {
 namespace {
 
-/// At most this many pods are tried in every order, and even if the flow finds no assignment.
+/// Up to this number of pods are placed in every order, and even if the flow finds no assignment
+/// for them.
 constexpr std::size_t kMaxAnyOrder = 2;
 
-/// Positions in `options`, sorted by descending score.
+/// The positions of the placements in `options`, the highest score first.
 std::vector<std::size_t> by_score(const model::NodeState& node, const plan::IncomingPod& incoming,
                                   const model::Demand& demand,
                                   const model::PlacementList& options) {
@@ -36,7 +37,7 @@ std::vector<std::size_t> by_score(const model::NodeState& node, const plan::Inco
   return order;
 }
 
-/// A copy of the pod's holding with another reservation.
+/// A copy of the pod's holding with the given reservation.
 std::shared_ptr<model::Holding> moved_to(const model::Holding& pod,
                                          model::Reservation reservation) {
   auto moved = std::make_shared<model::Holding>(pod);
@@ -45,9 +46,9 @@ std::shared_ptr<model::Holding> moved_to(const model::Holding& pod,
   return moved;
 }
 
-/// A copy of the request whose shares have the modes of `other`'s shares on the same GPUs. The
-/// request is placed last, when these GPUs already have their modes. Containers that ask for a mode
-/// are unchanged. Null: no mode differs.
+/// Returns a copy of `request` in which a share has the mode of the share that `other` has on the
+/// same GPU. (The request is placed after all moves, when the GPU already has a mode.) Containers
+/// that request a mode are unchanged. Null if no mode differs.
 model::HoldingPtr adopting_modes_of(const model::Holding& request, const model::Holding& other) {
   if (request.reservation.node != other.reservation.node) return nullptr;
   std::shared_ptr<model::Holding> adapted;
@@ -80,9 +81,10 @@ bool same_place(const model::Reservation& a, const model::Reservation& b) {
   return a.node == b.node && a.containers == b.containers;
 }
 
-/// The edges with the flow along them as `most`. The first attempt bounds each node by its largest
-/// count for one kind. A node whose GPUs differ can take more pods of different kinds than of any
-/// one kind, so the second attempt drops these bounds.
+/// Solves the flow; returns the edges with the flow along each as its `capacity`, or nullopt if
+/// there is no solution. The first attempt uses bin_capacity, for each node the largest number of
+/// pods of any one class. A node whose GPUs differ can take more pods if they are of different
+/// classes, so the second attempt does without these limits.
 std::optional<std::vector<FlowEdge>> flow_of(FlowProblem problem) {
   auto flow = min_cost_flow(problem);
   if (!flow) {
@@ -98,21 +100,21 @@ std::optional<std::vector<FlowEdge>> flow_of(FlowProblem problem) {
 
 }  // namespace
 
-/// Two states of the cluster during the search.
+/// The state of the cluster after the moves so far, and its state after all moves.
 struct RepackTrials::ClusterStates {
-  ClusterAfterMoves current;  // after the moves so far
-  ClusterAfterMoves
-      final_state;  // the same, without the pods that are yet to move and with the request
-  model::HoldingPtr request;  // as in `last`
+  ClusterAfterMoves current;  // the cluster after the moves so far
+  /// As `current`, but with the request and without the pods that have not been moved yet.
+  ClusterAfterMoves final_state;
+  model::HoldingPtr request;  // the holding of the request in `final_state`
 };
 
-/// The search for the movers' placements, given one placement of the request.
+/// The search for new placements of the departing pods, given one placement of the request.
 struct RepackTrials::Trial {
   const RepackCandidate& candidate;
-  std::map<std::size_t, std::vector<Slot>>
-      assigned_nodes;        // by kind: one node for each pod, from the flow
-  std::vector<bool> placed;  // by mover
-  /// The movers placed so far, in order, with their new holdings.
+  /// By pod class: the nodes that the flow assigned, one for each pod of the class.
+  std::map<std::size_t, std::vector<Slot>> assigned_nodes;
+  std::vector<bool> placed;  // which pods of candidate.departing have been placed
+  /// The pods placed so far, in order: the position in candidate.departing and the new holding.
   std::vector<std::pair<std::size_t, model::HoldingPtr>> moves;
   int remaining_steps = base::kMaxRepackSteps;
   std::optional<RepackPlan> found = std::nullopt;
@@ -129,7 +131,8 @@ std::optional<RepackPlan> RepackTrials::run(const RepackCandidate& candidate) {
                 .moves = {}};
     ClusterStates states{ClusterAfterMoves(cluster_), cleared, request};
     states.final_state.add_pod(candidate.target, request);
-    // Few pods are tried in any case: the flow's counts ignore the modes that empty GPUs can take.
+    // One or two pods are placed even without a flow, whose counts ignore that an empty GPU can be
+    // shared in another mode.
     const bool possible = assign_nodes(trial, states.final_state);
     if (!possible && candidate.departing.size() > kMaxAnyOrder) continue;
     if (place_remaining(trial, states)) return std::move(trial.found);
@@ -137,7 +140,8 @@ std::optional<RepackPlan> RepackTrials::run(const RepackCandidate& candidate) {
   return std::nullopt;
 }
 
-/// The request's placements after all movers have left, sorted by descending score.
+/// The placements of the request after all departing pods have left, the highest score first; at
+/// most kMaxRequestPlacements.
 std::vector<model::HoldingPtr> RepackTrials::request_placements(const RepackCandidate& candidate,
                                                                 const ClusterAfterMoves& cleared) {
   const plan::IncomingPod& incoming = cluster_.incoming();
@@ -164,13 +168,13 @@ std::vector<model::HoldingPtr> RepackTrials::request_placements(const RepackCand
   return ways;
 }
 
-/// Excludes nodes with nominated pods: their free GPUs are kept for these pods.
+/// Leaves out nodes with nominated pods, because their free GPUs are kept for those pods.
 const std::vector<Slot>& RepackTrials::nodes_for(std::size_t kind) {
   const auto [known, is_new] = nodes_by_class_.try_emplace(kind);
   if (!is_new) return known->second;
   PodClass& mover = cluster_.pod_class(kind);
   const plan::IncomingPod incoming = cluster_.as_incoming(mover);
-  const fit::Tenant tenant = cluster_.mover_tenant(incoming);  // place_on() checks the cap
+  const fit::Tenant tenant = cluster_.mover_tenant(incoming);  // without the cap: see place_on()
   model::PlacementList options;
   std::vector<std::tuple<std::int64_t, std::size_t, Slot>> keyed;
   for (const Slot slot : cluster_.fullest_first()) {
@@ -188,7 +192,7 @@ const std::vector<Slot>& RepackTrials::nodes_for(std::size_t kind) {
   return known->second;
 }
 
-/// The number of pods of the kind that fit on the node together, at most `most`.
+/// The number of pods of the class that fit on the node together, at most `most`.
 int RepackTrials::capacity_for(std::size_t kind, model::NodeStatePtr state, int most) {
   PodClass& mover = cluster_.pod_class(kind);
   const plan::IncomingPod incoming = cluster_.as_incoming(mover);
@@ -205,8 +209,9 @@ int RepackTrials::capacity_for(std::size_t kind, model::NodeStatePtr state, int 
   return most;
 }
 
-/// Solves the flow. False: according to the counts, not all pods can be assigned to a node. Prefers
-/// the nodes on which movers are now, which satisfy these pods' node selectors, then higher scores.
+/// Sets trial.assigned_nodes by the flow. Returns false if, according to the counts, not all
+/// departing pods can be assigned to nodes. Prefers the nodes that the departing pods leave,
+/// because they satisfy the node selectors of these pods, then nodes with higher scores.
 bool RepackTrials::assign_nodes(Trial& trial, const ClusterAfterMoves& last) {
   constexpr std::int64_t kOtherNode = 1'000'000;
   std::map<std::size_t, int> kinds;
@@ -214,12 +219,12 @@ bool RepackTrials::assign_nodes(Trial& trial, const ClusterAfterMoves& last) {
   const auto all = static_cast<int>(trial.placed.size());
   FlowProblem problem;
   std::map<Slot, std::size_t> bins;
-  std::vector<Slot> slots;  // of the problem's edges
+  std::vector<Slot> slots;  // the node of each edge of the problem
   for (const auto& [kind, pods] : kinds) {
     std::vector<Slot> nodes;
     for (const auto& [slot, state] : last.changed()) nodes.push_back(slot);
     const std::size_t own = nodes.size();
-    // One other node for each pod is sufficient; more nodes would add no solution.
+    // One other node for each pod is sufficient. Further nodes would add no solution.
     for (const Slot slot : nodes_for(kind)) {
       if (nodes.size() == own + trial.placed.size()) break;
       if (std::ranges::find(nodes, slot) == nodes.end()) nodes.push_back(slot);
@@ -249,7 +254,8 @@ bool RepackTrials::assign_nodes(Trial& trial, const ClusterAfterMoves& last) {
   return true;
 }
 
-/// Tries two pods in both orders. Three or more pods are tried in one order only, by size.
+/// Places the departing pods that are not placed yet; returns whether it succeeded. Two pods are
+/// tried in both orders. Three or more pods are tried in one order only, large pods first.
 bool RepackTrials::place_remaining(Trial& trial, const ClusterStates& states) {
   if (trial.moves.size() == trial.placed.size()) return accept(trial, states.current);
   for (std::size_t mover = 0; mover < trial.placed.size(); ++mover) {
@@ -280,7 +286,8 @@ bool RepackTrials::place(Trial& trial, std::size_t number, const ClusterStates& 
   return false;
 }
 
-/// Places the mover on the node so that the request's placement remains valid after all moves.
+/// Places departing pod `number` on the node so that the request can keep its placement after all
+/// moves. Then places the remaining pods.
 bool RepackTrials::place_on(Trial& trial, std::size_t number, const ClusterStates& states,
                             Slot slot) {
   const MovablePod& movable = trial.candidate.departing[number];
@@ -323,8 +330,8 @@ bool RepackTrials::place_on(Trial& trial, std::size_t number, const ClusterState
   return false;
 }
 
-/// Marks the GPUs of movers and of the request as distinct: fit() must not treat them as identical
-/// to other GPUs, because they will differ after the moves.
+/// Returns a copy of the node in which fit() does not treat the GPUs of departing pods and of the
+/// request as identical to other GPUs, because they will differ after the moves.
 model::NodeStatePtr RepackTrials::with_distinct_gpus_on(const RepackCandidate& candidate,
                                                         const model::NodeState& node,
                                                         const model::Holding* request) {
@@ -338,8 +345,8 @@ model::NodeStatePtr RepackTrials::with_distinct_gpus_on(const RepackCandidate& c
   return plan::with_distinct_gpus(node, marks);
 }
 
-/// Called when all movers are placed. True, with search.found set: the request fits on its node,
-/// and no GPU closes.
+/// Called when all departing pods are placed. If the request fits on its node and no GPU closes,
+/// sets trial.found and returns true.
 bool RepackTrials::accept(Trial& trial, const ClusterAfterMoves& now) {
   const Slot target = trial.candidate.target;
   const plan::IncomingPod& incoming = cluster_.incoming();
@@ -368,7 +375,7 @@ bool RepackTrials::accept(Trial& trial, const ClusterAfterMoves& now) {
   return true;
 }
 
-/// Whether the changes close no GPU of the node and cause no conflict on it.
+/// Whether the moves close no GPU of the node and cause no NodeConflict.
 bool RepackTrials::closes_nothing_on(const ClusterAfterMoves& after, Slot slot) const {
   const model::NodeState& before = *cluster_.state(slot);
   const model::NodeState& node = *after.state(slot);

@@ -1,7 +1,7 @@
-// Tries to move a given set of pods so that a request fits on one node. A min-cost flow assigns a
-// node to each pod, from counts of pods alone. Then fit() places the pods one after another, each
-// on the cluster after the moves before it, and tries the flow's nodes first. Not thread-safe;
-// serves one decision.
+// Tries to move a given set of pods so that a request fits on one node. First a min-cost flow
+// assigns a node to each pod, from the numbers of pods that fit on each node. Then the pods are
+// placed one after another by fit(), each on the cluster after the moves before it. The nodes of
+// the flow are tried first. Not thread-safe; for one decision.
 #pragma once
 
 #include <cstddef>
@@ -16,32 +16,33 @@ namespace snug::advice {
 
 struct RepackCandidate {
   Slot target = 0;  // the node for the request
-  std::vector<MovablePod>
-      departing;  // pods that leave the target, and pods that leave the others' new nodes
+  /// The pods that leave the target, and the pods that leave other nodes to make room for them.
+  std::vector<MovablePod> departing;
 };
 
 struct RepackPlan {
   std::vector<PodMove> moves;
-  model::Reservation reservation;  // of the request
+  model::Reservation reservation;  // the reservation of the request after the moves
 };
 
 class RepackTrials {
  public:
-  /// `memo` is of the request for which capacity is to be freed. Both arguments must outlive this
-  /// object.
+  /// `memo` must belong to the request for which capacity is to be freed. Both arguments must
+  /// outlive this object.
   RepackTrials(RepackCluster& cluster, fit::FitMemo& memo) : cluster_(cluster), memo_(memo) {}
 
-  /// nullopt: no solution was found within kMaxRepackSteps for each placement of the request.
+  /// Returns the moves of the candidate's pods; nullopt if no solution was found. Tries several
+  /// placements of the request, each with at most kMaxRepackSteps steps.
   [[nodiscard]] std::optional<RepackPlan> run(const RepackCandidate& candidate);
-  /// Whether a pod of the kind fits on some node without any move.
+  /// Whether a pod of the class fits on some node without any move.
   [[nodiscard]] bool has_node_for(std::size_t kind) { return !nodes_for(kind).empty(); }
 
  private:
   struct ClusterStates;
   struct Trial;
 
-  /// The kMaxRepackNodes fullest nodes on which a pod of the kind fits without any move, sorted
-  /// by descending score.
+  /// The kMaxRepackNodes fullest nodes on which a pod of the class fits without any move, the
+  /// highest score first.
   [[nodiscard]] const std::vector<Slot>& nodes_for(std::size_t kind);
   [[nodiscard]] std::vector<model::HoldingPtr> request_placements(const RepackCandidate& candidate,
                                                                   const ClusterAfterMoves& cleared);
@@ -59,7 +60,7 @@ class RepackTrials {
 
   RepackCluster& cluster_;
   fit::FitMemo& memo_;
-  std::map<std::size_t, std::vector<Slot>> nodes_by_class_;  // by kind
+  std::map<std::size_t, std::vector<Slot>> nodes_by_class_;  // results of nodes_for()
 };
 
 }  // namespace snug::advice

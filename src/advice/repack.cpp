@@ -22,17 +22,18 @@
 namespace snug::advice {
 namespace {
 
-/// The cumulative percentage of kMaxRepackWork at which each step of the search ends, so that a
-/// costly step leaves work for those after it.
+/// The cumulative percentages of kMaxRepackWork at which the steps of the search end, so that a
+/// costly step leaves work for the steps after it. A step first finds sets of pods to move; its
+/// trial then places them on other GPUs.
 struct WorkShares {
-  static constexpr std::int64_t kLook = 20;      // find the nodes that moves can help
-  static constexpr std::int64_t kOne = 35;       // find single pods that must leave
-  static constexpr std::int64_t kOneTrial = 45;  // place them elsewhere
-  static constexpr std::int64_t kPair = 55;      // the same for pairs
+  static constexpr std::int64_t kFindTargets = 20;  // finds the nodes on which moves can help
+  static constexpr std::int64_t kFindSingles = 35;  // finds single pods to move
+  static constexpr std::int64_t kOneTrial = 45;
+  static constexpr std::int64_t kFindPairs = 55;  // finds pairs of pods on one node
   static constexpr std::int64_t kPairTrial = 62;
-  static constexpr std::int64_t kChain = 68;  // one pod leaves after another has left its new node
+  static constexpr std::int64_t kChain = 68;  // finds pods that fit elsewhere after another move
   static constexpr std::int64_t kChainTrial = 72;
-  static constexpr std::int64_t kMany = 86;  // several pods leave
+  static constexpr std::int64_t kFindLarger = 86;  // finds larger sets of pods on one node
   static constexpr std::int64_t kAll = 100;
 };
 
@@ -63,14 +64,15 @@ class RepackSearch {
   struct Target {
     Slot slot = 0;
     DepartureSearch departures;
-    bool judged = false;                         // by_one() has filled `alone`
+    bool singles_found = false;                  // move_one() has set `sufficient_alone`
     std::vector<DepartureSet> sufficient_alone;  // single pods whose departure is sufficient
   };
   using Candidates = std::vector<RepackCandidate>;
-  /// A node that no move can help, and the reason. Ordered by how near the node is to fitting.
+  /// A node on which no move helps, and the reason. The node that comes nearest to being feasible
+  /// is the least in the order of this type.
   struct Nearest {
-    std::size_t distance = 0;
-    std::size_t rank = 0;  // of the node by name
+    std::size_t distance = 0;  // ReasonRow::distance of `code`
+    std::size_t rank = 0;      // the position of the node in by_name()
     model::ReasonCode code = model::ReasonCode::kNone;
     Slot slot = 0;
     friend auto operator<=>(const Nearest&, const Nearest&) = default;
@@ -82,7 +84,7 @@ class RepackSearch {
     return may;
   }
 
-  /// The reservation that the request would get now; nullopt: no node can take it.
+  /// The reservation that the request gets without any move; nullopt: no node can take it.
   [[nodiscard]] std::optional<model::Reservation> fit_now() {
     const plan::IncomingPod& incoming = input_.incoming;
     std::vector<base::NodeIndex> nodes;
@@ -99,7 +101,8 @@ class RepackSearch {
   void find_targets() {
     const plan::FitQuery query{input_.incoming, tenant_, memo_};
     model::PlacementList options;
-    // The emptiest nodes first: the fewest pods must leave them, and the search may end early.
+    // The emptiest nodes come first, because the fewest pods must leave them and the search may
+    // reach its limit.
     for (const Slot slot : std::views::reverse(cluster_.fullest_first())) {
       const model::ReasonCode now =
           cluster_.counted_fit(*cluster_.state(slot), tenant_, memo_, options);
@@ -107,7 +110,7 @@ class RepackSearch {
         note_reason(now, slot);
         continue;
       }
-      if (!within_budget(WorkShares::kLook)) continue;
+      if (!within_budget(WorkShares::kFindTargets)) continue;
       Target node{.slot = slot, .departures = DepartureSearch(cluster_, slot, query)};
       const model::ReasonCode emptied = node.departures.reason_without_all();
       const bool helped = emptied == model::ReasonCode::kNone &&
@@ -133,8 +136,8 @@ class RepackSearch {
     return sum;
   }
 
-  /// Sorts by number of pods, then by milli-GPU, node name and uids, and keeps the first
-  /// kMaxRepackSets.
+  /// Sorts the candidates by number of pods, then by milli-GPU, then by node name, and keeps the
+  /// first kMaxRepackSets.
   void sort(Candidates& candidates) const {
     std::vector<std::tuple<std::size_t, std::int64_t, std::size_t, std::size_t>> keys;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -172,9 +175,9 @@ class RepackSearch {
   std::optional<RepackPlan> move_one() {
     Candidates candidates;
     for (Target& node : targets_) {
-      if (!within_budget(WorkShares::kOne)) break;
+      if (!within_budget(WorkShares::kFindSingles)) break;
       node.sufficient_alone = node.departures.singles();
-      node.judged = true;
+      node.singles_found = true;
       add(node, node.sufficient_alone, candidates);
     }
     return try_candidates(std::move(candidates), WorkShares::kOneTrial);
@@ -183,17 +186,17 @@ class RepackSearch {
   std::optional<RepackPlan> move_two() {
     Candidates candidates;
     for (Target& node : targets_) {
-      if (!node.judged || !within_budget(WorkShares::kPair)) break;
+      if (!node.singles_found || !within_budget(WorkShares::kFindPairs)) break;
       add(node, node.departures.pairs(), candidates);
     }
     return try_candidates(std::move(candidates), WorkShares::kPairTrial);
   }
 
-  /// The departure of one pod is sufficient, but the pod fits elsewhere only after another pod has
-  /// left that node.
+  /// Tries pairs of pods in which the departure of one pod is sufficient, but this pod finds no new
+  /// place until the other pod, which may be on any node, has moved.
   std::optional<RepackPlan> move_chain() {
     Candidates candidates;
-    std::map<std::size_t, std::vector<MovablePod>> makers;  // by kind: pods_freeing_for()
+    std::map<std::size_t, std::vector<MovablePod>> freeing_pods;  // pods_freeing_for() by pod class
     for (const Target& node : targets_) {
       for (const DepartureSet& set : node.sufficient_alone) {
         if (!within_budget(WorkShares::kChain)) break;
@@ -201,7 +204,7 @@ class RepackSearch {
         for (const MovablePod& other : node.departures.movable_pods()) {
           if (other.pod != first.pod) candidates.push_back({node.slot, {first, other}});
         }
-        const auto [known, is_new] = makers.try_emplace(first.pod_class);
+        const auto [known, is_new] = freeing_pods.try_emplace(first.pod_class);
         if (is_new) known->second = pods_freeing_for(first.pod_class);
         for (const MovablePod& maker : known->second) {
           if (maker.from != node.slot) candidates.push_back({node.slot, {first, maker}});
@@ -212,9 +215,9 @@ class RepackSearch {
     return try_candidates(std::move(candidates), WorkShares::kChainTrial);
   }
 
-  /// Pods each of which alone must leave its node so that a pod of the kind fits there.
+  /// The pods of the cluster whose departure alone makes a pod of the class fit on their node.
   [[nodiscard]] std::vector<MovablePod> pods_freeing_for(std::size_t number) {
-    std::vector<MovablePod> makers;
+    std::vector<MovablePod> freeing_pods;
     PodClass& kind = cluster_.pod_class(number);
     const plan::IncomingPod incoming = cluster_.as_incoming(kind);
     const fit::Tenant tenant = cluster_.mover_tenant(incoming);
@@ -229,15 +232,15 @@ class RepackSearch {
       if (has_room || (!by_gpus && !model::reason_row(now).resolvable)) continue;
       DepartureSearch departures(cluster_, slot, {incoming, tenant, kind.fit_memo});
       for (const DepartureSet& set : departures.singles())
-        makers.push_back(departures.pods_in(set).front());
+        freeing_pods.push_back(departures.pods_in(set).front());
     }
-    return makers;
+    return freeing_pods;
   }
 
   std::optional<RepackPlan> move_many() {
     Candidates candidates;
     for (Target& node : targets_) {
-      if (!within_budget(WorkShares::kMany)) break;
+      if (!within_budget(WorkShares::kFindLarger)) break;
       DepartureSet placeable;
       for (const MovablePod& movable : node.departures.movable_pods()) {
         placeable.push_back(trials_.has_node_for(movable.pod_class));
@@ -267,8 +270,8 @@ class RepackSearch {
   fit::FitMemo memo_;
   fit::Tenant tenant_;
   RepackTrials trials_;
-  std::vector<Target> targets_;     // the emptiest first
-  std::optional<Nearest> nearest_;  // among the nodes that no move can help
+  std::vector<Target> targets_;     // the emptiest node first
+  std::optional<Nearest> nearest_;  // among the nodes on which no move helps
   bool budget_exhausted_ = false;   // the search ended before all candidates were tried
 };
 

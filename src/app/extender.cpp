@@ -30,9 +30,9 @@
 namespace snug::app {
 namespace {
 
-/// How often the ticker looks for work that is due; its default intervals are far longer.
+/// Interval of the ticker. It is far shorter than the intervals of the work that the ticker does.
 constexpr std::chrono::milliseconds kTick{50};
-/// How often the election looks for what is due, such as a renewal of the Lease.
+/// Interval of LeaderElector::tick(), which does what is due, such as renewing the Lease.
 constexpr std::chrono::milliseconds kElectionTick{20};
 
 std::uint64_t random_number() {
@@ -45,8 +45,9 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// As client-go names a candidate: HOST_SUFFIX. The suffix is the pod's uid where it is known: then
-/// a container that is restarted has the identity of the one before it, which is dead.
+/// Returns this process's identity in the leader election: HOST_SUFFIX, as in client-go. The suffix
+/// is the pod's uid if it is known, so that a restarted container has the identity of the container
+/// that it replaces. Otherwise the suffix is made from `seed`.
 std::string identity(std::uint64_t seed) {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
@@ -58,18 +59,18 @@ std::string identity(std::uint64_t seed) {
 
 }  // namespace
 
-/// In the order of construction: each part may use those before it.
+/// The parts of the program, in the order of construction. A part may use the parts before it.
 struct Extender::Parts {
   explicit Parts(const obs::LogOptions& log_options) : log(log_options) {}
 
   base::SteadyClock clock;
   obs::SpdlogLog log;
   const std::unique_ptr<obs::PrometheusMetrics> metrics = obs::make_prometheus_metrics();
-  std::unique_ptr<memory::MemoryApi> memory;  // embedded mode; else the two below
+  std::unique_ptr<memory::MemoryApi> memory;  // in embedded mode only
   std::unique_ptr<kube::KubeApi> kube_api;
   std::unique_ptr<kube::KubeSource> kube_source;
-  std::unique_ptr<kube::KubeLease> lease;            // null: no election
-  std::unique_ptr<kube::KubeLease> scheduler_lease;  // null: none is followed
+  std::unique_ptr<kube::KubeLease> lease;            // null: no leader election
+  std::unique_ptr<kube::KubeLease> scheduler_lease;  // null: no scheduler's Lease is configured
   base::TimePoint source_starts;
   bool source_started = false;
   bool stopped = false;
@@ -78,9 +79,9 @@ struct Extender::Parts {
   std::unique_ptr<ServiceCore> core;
   std::unique_ptr<http::ExtenderServer> extender;
   std::unique_ptr<http::AdminServer> admin;
-  bool logged_ready = false;  // the ticker's
+  bool logged_ready = false;  // used only by the ticker's thread
   std::unique_ptr<Ticker> ticker;
-  std::unique_ptr<service::LeaderElector> elector;  // null: no election
+  std::unique_ptr<service::LeaderElector> elector;  // null: no leader election
   std::unique_ptr<Ticker> election_ticker;
 
   service::ApiPort& api() { return memory ? static_cast<service::ApiPort&>(*memory) : *kube_api; }
@@ -133,7 +134,8 @@ base::Result<void> Extender::open_kubernetes() {
   parts_->kube_source = std::make_unique<kube::KubeSource>(*endpoint, kube, context);
   parts_->source_starts = parts_->clock.now();
   if (!options_.leader_elect) {
-    // A process before this one may have died with a binding under way.
+    // A previous process may have died during a bind. Wait until that bind can no longer be
+    // executed.
     parts_->source_starts += leader::unanswered_window(options_.api_timeout, options_.limits);
     return {};
   }
@@ -208,9 +210,9 @@ base::Result<void> Extender::start() {
     parts_->log.write(service::LogLevel::kWarn,
                       "the extender port " +
                           http::address_text(options_.listen.host, parts_->extender->port()) +
-                          " is not on the loopback interface and asks for no client certificate: "
-                          "whoever reaches it can bind pods; set clientCA, tlsCert and tlsKey, or "
-                          "listen on 127.0.0.1");
+                          " is not on the loopback interface and requires no client certificate: "
+                          "any client that can reach it can bind pods; set clientCA, tlsCert and "
+                          "tlsKey, or listen on 127.0.0.1");
   }
   parts_->ticker = std::make_unique<Ticker>("ledger", kTick, parts_->log, [this] { tick(); });
   return {};
@@ -222,7 +224,7 @@ std::string Extender::election_log_line() const {
   const auto text = [](const leader::LeaseName& name) { return name.name_space + "/" + name.name; };
   std::string line = "leader election by the Lease " + text(options_.lease) + " as " + identity_;
   if (options_.scheduler_lease.name.empty()) return line;
-  return line + ", while a scheduler on this host, or nobody, holds the Lease " +
+  return line + "; this Snug leads only if no scheduler on another host holds the Lease " +
          text(options_.scheduler_lease);
 }
 
@@ -284,7 +286,8 @@ void Extender::reload_policy() { parts_->policy_file->reload(); }
 void Extender::stop() {
   if (!parts_->core || std::exchange(parts_->stopped, true)) return;
   const std::chrono::milliseconds drain(options_.limits.drain_ms);
-  // The Lease is given away once the last binding is answered, whatever else is under way.
+  // Asks the election to release the Lease as soon as the last bind is answered. Other requests do
+  // not delay that.
   if (parts_->elector) parts_->elector->resign();
   if (parts_->extender) {
     parts_->extender->drain(drain);

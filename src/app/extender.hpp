@@ -1,5 +1,5 @@
-// The program as an object: constructed from its options, started, drained. Only this class chooses
-// between the real API server and the one in memory.
+// The program snug-extender as an object: it is constructed from options, started and stopped. This
+// is the only class that chooses between a real API server and the one in memory.
 #pragma once
 
 #include <memory>
@@ -17,14 +17,15 @@ class Extender {
   Extender(const Extender&) = delete;
   Extender& operator=(const Extender&) = delete;
 
-  /// Reads policy, manifests and credentials, feeds the ledger and serves. kInvalid: the
-  /// configuration or a file that it names is wrong.
+  /// Reads the policy and the manifests or credentials, opens both ports, and starts to watch the
+  /// cluster. kInvalid or kTooLarge: the configuration, or a file that it names, is wrong.
   [[nodiscard]] base::Result<void> start();
-  /// The first line on stdout: where it listens; after start().
+  /// Returns the line that names the addresses of both ports, which the program prints first. Valid
+  /// after start().
   [[nodiscard]] std::string listening_line() const;
-  /// SIGHUP asks for it: reads the policy file again at once.
+  /// Reloads the policy file at once. SIGHUP calls it.
   void reload_policy();
-  /// Takes no more calls, lets those under way end, and stops all threads.
+  /// Accepts no more requests, waits for requests in flight, and stops all threads.
   void stop();
 
  private:
@@ -36,14 +37,14 @@ class Extender {
   void open_election();
   void start_election();
   [[nodiscard]] std::string election_log_line() const;
-  /// Starts the source once Parts::source_starts has passed; further calls have no effect.
+  /// Starts the ClusterSource if the time Parts::source_starts has come. Starts it only once.
   void start_source();
   [[nodiscard]] base::Result<void> serve();
   void log_readiness();
   void tick();
 
   config::Options options_;
-  std::string identity_;  // in the election
+  std::string identity_;  // of this process in the leader election
   std::unique_ptr<Parts> parts_;
 };
 

@@ -55,8 +55,8 @@ void PolicyFile::poll() {
 void PolicyFile::reload() {
   if (path_.empty()) {
     context_.log.write(service::LogLevel::kWarn,
-                       "there is no policy file to read again: none was named with --policy, and "
-                       "the policy that is compiled in stays in force");
+                       "there is no policy file to reload: --policy is not set, and the built-in "
+                       "policy stays in force");
     return;
   }
   const base::MutexLock lock(mutex_);
@@ -75,16 +75,17 @@ PolicyFile::Stamp PolicyFile::stamp() const {
 }
 
 base::Result<std::string> PolicyFile::read() const {
-  // A pipe would keep its reader, and with it the ticker, until somebody writes.
+  // A read from a pipe would block this thread, which may be the ticker, until a process writes to
+  // it.
   if (!stamp_.regular && stamp_ != Stamp{}) {
     return base::fail(base::ErrorCode::kInvalid,
-                      path_ + ": is no regular file, and so is not read again");
+                      path_ + ": is not a regular file, so it is not reloaded");
   }
   return config::read_file(path_, context_.limits.max_config_bytes);
 }
 
-/// A file's time moves in steps, so that two writes in one step look like one: after a change it is
-/// read once more, at the next look.
+/// Reads the file if its attributes have changed since the last check, or changed at the last check
+/// (see is_settled_), or if `asked` is kYes. Applies the text if it is new or `asked` is kYes.
 void PolicyFile::reread(Forced asked) {
   const Stamp now = stamp();
   const bool changed = now != stamp_;
@@ -107,16 +108,15 @@ void PolicyFile::apply(const base::Result<std::string>& text) {
   if (store_ != nullptr) store_->replace(*std::move(policy));
   context_.metrics.policy_reloaded(true);
   context_.log.write(service::LogLevel::kInfo,
-                     "the policy is read again from " + path_ + ": " + summary);
+                     "the policy was reloaded from " + path_ + ": " + summary);
   if (on_change_) on_change_();
 }
 
 void PolicyFile::keep_last_good(const base::Error& error) {
   context_.metrics.policy_reloaded(false);
-  context_.log.write(service::LogLevel::kError,
-                     "the policy was not read again, and the last good one stays "
-                     "in force: " +
-                         error.message);
+  context_.log.write(
+      service::LogLevel::kError,
+      "the policy could not be reloaded; the last valid policy stays in force: " + error.message);
 }
 
 }  // namespace snug::app

@@ -1,10 +1,10 @@
-// The policy file of a running program: read at the start, and again when it changes or on
-// request. An invalid file has no effect: the last valid policy stays in force, and the log, a
-// counter and a gauge report it.
+// The policy file of a running program. It is read at the start, after each change, and on request.
+// If the file is invalid, the last valid policy stays in force, and the log, a counter and a gauge
+// report the failure.
 //
-// A change shows in the file's device, inode, size or time of change, symbolic links followed: a
-// ConfigMap's volume swaps a link to a folder above the file, which then has another inode.
-// Thread-safe: poll() and reload() may meet.
+// A change is detected by the file's device, inode, size and modification time. Symbolic links are
+// followed: to update a ConfigMap's volume, the kubelet replaces a link to a directory, and the
+// path then leads to another inode. Thread-safe: poll() and reload() may run at the same time.
 #pragma once
 
 #include <sys/types.h>
@@ -24,7 +24,7 @@ namespace snug::app {
 
 class PolicyFile {
  public:
-  /// Everything here must outlive the PolicyFile.
+  /// The objects that a PolicyFile uses. They must outlive it.
   struct Context {
     const base::Limits& limits;
     service::Metrics& metrics;
@@ -32,30 +32,30 @@ class PolicyFile {
     const base::Clock& clock;
   };
 
-  /// `path` is empty where no file is named: then the policy that is compiled in stays.
+  /// If `path` is empty, the built-in policy is used, and poll() and reload() change nothing.
   PolicyFile(std::string path, const Context& context);
 
-  /// The first policy. Errors are kInvalid or kTooLarge.
+  /// Reads and returns the first policy. An error is kInvalid or kTooLarge.
   [[nodiscard]] base::Result<score::PolicyPtr> open();
 
-  /// From now on each further policy goes to `store`, and then `on_change`, which may be empty and
-  /// must not call back, is called. Before any poll().
+  /// Makes each later policy replace the one in `store`; `on_change`, if not empty, is called after
+  /// that, and must not call this object. Call attach_store() before poll() and reload().
   void attach_store(service::PolicyStore& store, std::function<void()> on_change);
 
-  /// Reads the file again if it changed; looks no more often than every policy_reread_ms.
+  /// Reloads the file if it has changed. Checks for a change at most once every policy_reread_ms.
   void poll();
-  /// Reads the file again now, and says what came of it even where nothing did.
+  /// Reloads the file now, and logs the result even if the file has not changed.
   void reload();
 
  private:
-  /// Which file it was, and in which state.
+  /// The attributes of the file by which a change is detected. All are 0 if there is no file.
   struct Stamp {
     dev_t device = 0;
     ino_t inode = 0;
     off_t size = 0;
     std::int64_t seconds = 0;
     std::int64_t nanoseconds = 0;
-    bool regular = false;  // false too where there is none
+    bool regular = false;  // whether it is a regular file
 
     friend bool operator==(const Stamp&, const Stamp&) = default;
   };
@@ -73,13 +73,16 @@ class PolicyFile {
   service::PolicyStore* store_ SNUG_GUARDED_BY(mutex_) = nullptr;
   std::function<void()> on_change_ SNUG_GUARDED_BY(mutex_);
   base::TimePoint last_poll_ SNUG_GUARDED_BY(mutex_);
-  /// The policy came from a pipe at the start, which cannot be read again.
+  /// The policy was read at the start from a pipe (or another irregular file), which poll() does
+  /// not read again.
   bool from_pipe_ SNUG_GUARDED_BY(mutex_) = false;
-  /// Taken before the file was read, so that a change in between shows.
+  /// The attributes from before the last read, so that a change during the read is detected.
   Stamp stamp_ SNUG_GUARDED_BY(mutex_);
-  /// False: written so lately that a later write may have left `stamp_` as it is.
+  /// False after a change: file systems store times with a coarse resolution, so a second write
+  /// shortly after the first may leave the attributes unchanged. The next check then reads the file
+  /// again.
   bool is_settled_ SNUG_GUARDED_BY(mutex_) = true;
-  /// The text that was read last, or the error of that read.
+  /// The result of the last read: the text, or the error message.
   std::string last_seen_ SNUG_GUARDED_BY(mutex_);
 };
 

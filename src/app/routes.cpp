@@ -37,7 +37,7 @@ http::AdminReply show_metrics(ServiceCore& core, obs::PrometheusMetrics& metrics
 http::AdminReply show_readiness(const ServiceCore& core) {
   const service::Readiness& readiness = core.readiness;
   if (readiness.is_ready()) return {.body = "ok\n", .content_type = kPlainText};
-  // A standby is as it should be: it takes no calls, and it is ready to lead.
+  // A warm standby counts as ready: it answers no calls, but it could become the leader.
   const bool warm = !readiness.is_leader() && readiness.is_warm_standby();
   return {.status = warm ? 200 : 503,
           .body = (warm ? "ok: " : "not ready: ") + readiness.why_not() + "\n",
@@ -47,7 +47,7 @@ http::AdminReply show_readiness(const ServiceCore& core) {
 http::AdminReply delete_pod(memory::MemoryApi* memory, const http::AdminRequest& request) {
   if (memory == nullptr) {
     return {.status = 405,
-            .body = R"({"Error":"pods are ended here in the embedded mode (--cluster) alone"})"};
+            .body = R"({"Error":"pods can be deleted here in embedded mode (--cluster) only"})"};
   }
   const base::Result<void> ended = memory->delete_pod(request.variables.find("namespace")->second,
                                                       request.variables.find("name")->second);
@@ -94,30 +94,30 @@ http::ExtenderHandlers extender_handlers(service::ExtenderService& service) {
 std::vector<http::AdminRoute> admin_routes(ServiceCore& core, obs::PrometheusMetrics& metrics,
                                            memory::MemoryApi* memory) {
   return {
-      {"GET", "/livez", "200 while the process serves",
+      {"GET", "/livez", "liveness: 200 while the process answers",
        [](const http::AdminRequest&) {
          return http::AdminReply{.body = "ok\n", .content_type = kPlainText};
        }},
       {"GET", "/readyz",
-       "200 while Snug decides, or stands by and could; 503 with a sentence otherwise",
+       "readiness: 200 if Snug decides or is a warm standby; otherwise 503 with the reason",
        [&core](const http::AdminRequest&) { return show_readiness(core); }},
-      {"GET", "/metrics", "numbers, in Prometheus' text format",
+      {"GET", "/metrics", "metrics in Prometheus' text format",
        [&core, &metrics](const http::AdminRequest&) { return show_metrics(core, metrics); }},
       {"GET",
        "/v1/nodes",
-       "every GPU and who holds it (?name=NODE: of one node)",
+       "all GPUs and the pods that hold them (?name=NODE: only those of one node)",
        [&core](const http::AdminRequest& request) {
          return to_admin_reply(core.admin.nodes(parameter(request, "name")));
        },
        {"name"}},
-      {"GET", "/v1/pods", "every GPU pod, its state and its reservation",
+      {"GET", "/v1/pods", "all GPU pods, each with its state and its reservation",
        [&core](const http::AdminRequest&) { return to_admin_reply(core.admin.pods()); }},
       {"GET", "/v1/defrag",
-       "which few pods to move so that a pod that waits fits (?namespace=N&pod=P), or a request "
-       "(?gpu-memory=4G…)",
+       "which few pods to move so that a waiting pod (?namespace=N&pod=P) or a request "
+       "(?gpu-memory=4G…) fits",
        [&core](const http::AdminRequest& request) { return defrag(core.admin, request); },
        names_of(codec::repack_keys())},
-      {"DELETE", "/v1/pods/{namespace}/{name}", "ends a pod (embedded mode alone)",
+      {"DELETE", "/v1/pods/{namespace}/{name}", "deletes a pod (only in embedded mode)",
        [memory](const http::AdminRequest& request) { return delete_pod(memory, request); }},
   };
 }

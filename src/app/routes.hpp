@@ -1,4 +1,5 @@
-// What the two ports answer with: the verbs of the extender's, the endpoints of the admin's.
+// Connects the ports to the service: handlers for the verbs of the extender port, and the routes of
+// the admin port.
 #pragma once
 
 #include <vector>
@@ -11,10 +12,11 @@
 
 namespace snug::app {
 
-/// The service outlives the handlers.
+/// Returns handlers that call `service`, which must outlive them.
 [[nodiscard]] http::ExtenderHandlers extender_handlers(service::ExtenderService& service);
 
-/// `memory` is null outside of the embedded mode. All outlive the routes.
+/// Returns the routes of the admin port. All arguments must outlive them. `memory` is null unless
+/// Snug runs in embedded mode.
 [[nodiscard]] std::vector<http::AdminRoute> admin_routes(ServiceCore& core,
                                                          obs::PrometheusMetrics& metrics,
                                                          memory::MemoryApi* memory);

@@ -1,5 +1,5 @@
-// Constructs ledger, reconciler and services and connects them, for all modes. The API server, the
-// metrics, the log and the clock are passed in.
+// Constructs and connects the ledger, the reconciler and the services. The same in all modes: the
+// caller passes the API server, the metrics, the log and the clock.
 #pragma once
 
 #include "snug/leader/election.hpp"
@@ -10,14 +10,14 @@
 
 namespace snug::app {
 
-/// All outlive the core.
+/// The ports that a ServiceCore uses. They must outlive it.
 struct CorePorts {
   const service::PolicyStore& policy;
   service::ApiPort& api;
   service::Metrics& metrics;
   service::Log& log;
   const base::Clock& clock;
-  service::PodCreator* pod_creator = nullptr;  // of the embedded mode
+  service::PodCreator* pod_creator = nullptr;  // null unless in embedded mode
 };
 
 class ServiceCore {

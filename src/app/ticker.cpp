@@ -8,7 +8,7 @@
 namespace snug::app {
 namespace {
 
-constexpr std::size_t kMaxNameBytes = 15;  // of a thread, on Linux
+constexpr std::size_t kMaxNameBytes = 15;  // maximum length of a thread's name on Linux
 
 }  // namespace
 

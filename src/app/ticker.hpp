@@ -1,5 +1,5 @@
-// A thread that calls one function periodically until it is stopped. An exception of the function
-// is logged and does not end the thread.
+// A thread that calls one function periodically until it is stopped. If the function throws, the
+// thread logs the exception and continues.
 #pragma once
 
 #include <chrono>
@@ -14,14 +14,15 @@ namespace snug::app {
 
 class Ticker {
  public:
-  /// `name` is what the log calls the ticks; the log outlives stop().
+  /// Starts the thread, which waits `every` before each call of `what`. `name` appears in the
+  /// thread's name and in log messages. `log` must outlive the Ticker.
   Ticker(std::string name, std::chrono::milliseconds every, service::Log& log,
          std::function<void()> what);
   ~Ticker();
   Ticker(const Ticker&) = delete;
   Ticker& operator=(const Ticker&) = delete;
 
-  /// Stops the thread; returns after the last call of the function.
+  /// Stops the thread. Returns after the last call of the function has ended.
   void stop();
 
  private:

@@ -10,15 +10,18 @@
 namespace snug::codec {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using Devices = std::vector<model::ReservedDevice>;
 
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string dump(const OrderedJson& json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+OrderedJson text_or_null(const std::string& text) {
+  return text.empty() ? OrderedJson(nullptr) : OrderedJson(text);
+}
 
+/// Returns why the node is closed; empty if it is open.
 std::string closed_text(const model::NodeState& node) {
   const model::NodeInventory& inventory = *node.inventory;
   const auto with_details = [&](model::ReasonCode code) {
@@ -38,7 +41,7 @@ std::string closed_text(const model::NodeState& node) {
              : "";
 }
 
-Json holder(const model::Holding& holding, const model::ReservedContainer& container) {
+OrderedJson holder(const model::Holding& holding, const model::ReservedContainer& container) {
   return {{"namespace", holding.name_space},
           {"pod", holding.pod},
           {"uid", holding.uid},
@@ -47,23 +50,23 @@ Json holder(const model::Holding& holding, const model::ReservedContainer& conta
 
 struct HeldSlice {
   model::Slice slice;
-  Json holder;
+  OrderedJson holder;
 };
 
-/// What the holdings of a node amount to, by GPU.
+/// The holders of a node's devices, in JSON. Both vectors have an element for each GPU.
 struct HoldersByGpu {
-  std::vector<Json> holders;  // lists
+  std::vector<OrderedJson> holders;  // each is a JSON array
   std::vector<std::vector<HeldSlice>> slices;
-  Json kubelet = Json::array();
+  OrderedJson kubelet = OrderedJson::array();  // holders of units that the kubelet assigns
 };
 
 HoldersByGpu collect_holders(const model::NodeState& node) {
-  HoldersByGpu held{std::vector<Json>(node.gpus.size(), Json::array()),
-                    std::vector<std::vector<HeldSlice>>(node.gpus.size()), Json::array()};
+  HoldersByGpu held{std::vector<OrderedJson>(node.gpus.size(), OrderedJson::array()),
+                    std::vector<std::vector<HeldSlice>>(node.gpus.size()), OrderedJson::array()};
   for (const model::HoldingPtr& holding : node.holdings) {
     for (const model::ReservedContainer& container : holding->reservation.containers) {
       if (const auto* units = std::get_if<model::KubeletUnits>(&container.assigned)) {
-        Json& row = held.kubelet.emplace_back(holder(*holding, container));
+        OrderedJson& row = held.kubelet.emplace_back(holder(*holding, container));
         row["resource"] = units->resource;
         row["count"] = units->count;
         continue;
@@ -72,7 +75,7 @@ HoldersByGpu collect_holders(const model::NodeState& node) {
         const std::optional<std::size_t> gpu = node.find_gpu(device);
         if (!gpu) continue;
         if (device.slice) held.slices[*gpu].push_back({*device.slice, holder(*holding, container)});
-        Json& row = held.holders[*gpu].emplace_back(holder(*holding, container));
+        OrderedJson& row = held.holders[*gpu].emplace_back(holder(*holding, container));
         row["memoryMiB"] = device.memory.value;
         row["computeMilli"] = device.compute.value;
       }
@@ -81,16 +84,18 @@ HoldersByGpu collect_holders(const model::NodeState& node) {
   return held;
 }
 
-Json slice_json(const model::Slice& slice) {
-  Json json{{"profile", slice.profile}, {"start", slice.start}, {"size", slice.size}};
+OrderedJson slice_json(const model::Slice& slice) {
+  OrderedJson json{{"profile", slice.profile}, {"start", slice.start}, {"size", slice.size}};
   if (!slice.uuid.empty()) json["uuid"] = slice.uuid;
   return json;
 }
 
-/// Null: the GPU takes no slices, or its axis is not known.
-Json slices_json(const model::GpuInfo& gpu, const std::vector<HeldSlice>& held) {
+/// Returns the slices of the GPU and their holders. Null if the GPU is not in MIG mode or its MIG
+/// table is unknown.
+OrderedJson slices_json(const model::GpuInfo& gpu, const std::vector<HeldSlice>& held) {
   if (!gpu.mig_enabled || !gpu.mig_table) return nullptr;
-  // One range may be a slice of several profiles, and one profile may have two spellings.
+  // The range alone does not identify a slice, because several profiles may have it. The name of
+  // the profile may have two spellings.
   const auto same = [&](const model::Slice& a, const model::Slice& b) {
     const bool same_profile =
         a.profile == b.profile ||
@@ -99,10 +104,10 @@ Json slices_json(const model::GpuInfo& gpu, const std::vector<HeldSlice>& held) 
     return a.start == b.start && a.size == b.size && same_profile;
   };
   std::vector<model::Slice> slices = gpu.mig_instances;
-  Json instances = Json::array();
+  OrderedJson instances = OrderedJson::array();
   for (const model::Slice& slice : slices) instances.push_back(slice_json(slice));
   for (const HeldSlice& taken : held) {
-    // Containers of one pod may share a slice, whose row shows the last of them.
+    // Containers of one pod may share a slice. Its row then shows the last of these containers.
     std::size_t at = 0;
     const auto others = [&] {
       const auto holder = instances[at].find("holder");
@@ -118,8 +123,8 @@ Json slices_json(const model::GpuInfo& gpu, const std::vector<HeldSlice>& held) 
   return {{"axis", gpu.mig_table->memory_slices}, {"instances", std::move(instances)}};
 }
 
-/// Why the GPU is closed. Where no table is known although the model's name says a card: that
-/// card's memory and the GPU's own, which differ.
+/// Returns why the GPU is closed; empty if it is open. If the MIG table is unknown although the
+/// model names a MIG card, the text has the memory of that card and of the GPU, which differ.
 std::string closed_text(const model::GpuState& gpu) {
   std::string text(model::to_string(gpu.closure));
   if (gpu.closure != model::GpuClosure::kNoMigTable) return text;
@@ -129,19 +134,19 @@ std::string closed_text(const model::GpuState& gpu) {
              std::to_string(card->memory.value) + " MiB";
   }
   if (named.empty()) return text;
-  return text + ": the model says " + named + ", and memoryMiB is " +
+  return text + ": the model means " + named + ", but memoryMiB is " +
          std::to_string(gpu.info->memory.value);
 }
 
-Json node_json(const model::NodeState& node) {
+OrderedJson node_json(const model::NodeState& node) {
   HoldersByGpu held = collect_holders(node);
-  Json json{{"name", node.name()},
-            {"pool", model::to_string(node.inventory->pool)},
-            {"closed", text_or_null(closed_text(node))},
-            {"gpus", Json::array()}};
+  OrderedJson json{{"name", node.name()},
+                   {"pool", model::to_string(node.inventory->pool)},
+                   {"closed", text_or_null(closed_text(node))},
+                   {"gpus", OrderedJson::array()}};
   for (std::size_t i = 0; i < node.gpus.size(); ++i) {
     const model::GpuState& gpu = node.gpus[i];
-    Json& row = json["gpus"].emplace_back();
+    OrderedJson& row = json["gpus"].emplace_back();
     row["index"] = gpu.info->index;
     row["uuid"] = gpu.info->uuid;
     row["model"] = gpu.info->model;
@@ -152,7 +157,7 @@ Json node_json(const model::NodeState& node) {
     row["usedMemoryMiB"] = gpu.used_memory.value;
     row["usedComputeMilli"] = gpu.used_compute.value;
     row["holders"] = std::move(held.holders[i]);
-    Json slices = slices_json(*gpu.info, held.slices[i]);
+    OrderedJson slices = slices_json(*gpu.info, held.slices[i]);
     if (!slices.is_null()) row["slices"] = std::move(slices);
   }
   json["kubeletAssigned"] = std::move(held.kubelet);
@@ -177,7 +182,7 @@ std::optional<std::string> write_nodes(const model::Snapshot& snapshot,
                                        std::optional<std::string_view> only) {
   const auto nodes = select_nodes(snapshot, only);
   if (only && nodes.empty()) return std::nullopt;
-  // Node by node, so that a large cluster is never held as one tree.
+  // Writes node by node, so that the JSON tree of a large cluster is never in memory as a whole.
   std::string text =
       "{\"generation\":" + std::to_string(snapshot.generation.value) + ",\"nodes\":[";
   for (const model::NodeState* node : nodes) {
@@ -190,7 +195,7 @@ std::optional<std::string> write_nodes(const model::Snapshot& snapshot,
 std::string write_pods(base::Generation generation, std::span<const PodRow> rows) {
   std::string text = "{\"generation\":" + std::to_string(generation.value) + ",\"pods\":[";
   for (const PodRow& row : rows) {
-    Json json{{"namespace", row.name_space}, {"pod", row.pod}, {"uid", row.uid}};
+    OrderedJson json{{"namespace", row.name_space}, {"pod", row.pod}, {"uid", row.uid}};
     if (!row.node.empty()) json["node"] = row.node;
     json["state"] = row.state;
     if (!row.reason.empty()) json["reason"] = row.reason;
@@ -198,7 +203,7 @@ std::string write_pods(base::Generation generation, std::span<const PodRow> rows
     if (&row != rows.data()) text += ',';
     text += dump(json);
     if (row.holding != nullptr && !row.holding->reservation.containers.empty()) {
-      text.back() = ',';  // instead of the brace that ends the object
+      text.back() = ',';  // replaces the closing brace of the object
       text += "\"reservation\":";
       append_reservation(text, row.holding->reservation);
       text += '}';

@@ -14,9 +14,10 @@ namespace {
 
 using simdjson::dom::element;
 
-constexpr std::size_t kLongestName = 253;  // of any Kubernetes object; uids are shorter
+constexpr std::size_t kLongestName = 253;  // of a Kubernetes object; uids are shorter
 
-/// Detects duplicate names: an open-addressing hash table over the call's names, reused by calls.
+/// Detects duplicates among the names of a call. A hash table with open addressing, which is reused
+/// between calls.
 class SeenNames {
  public:
   void reset(std::size_t most) {
@@ -29,41 +30,42 @@ class SeenNames {
       std::vector<Slot>{}.swap(slots_);
   }
 
-  /// Whether the name is new; it is then names[position].
+  /// Returns true if the name is new. The caller must then store it as names[position].
   bool insert(std::string_view name, std::size_t position,
               std::span<const std::string_view> names) {
     const std::uint64_t hash = base::name_hash(name);
     const auto tag = static_cast<std::uint32_t>(hash >> 32U);
     for (std::size_t at = hash & mask_;; at = (at + 1) & mask_) {
       Slot& slot = slots_[at];
-      if (slot.next_position == 0) {
+      if (slot.position_plus_one == 0) {
         slot = {tag, static_cast<std::uint32_t>(position + 1)};
         return true;
       }
-      if (slot.tag == tag && names[slot.next_position - 1] == name) return false;
+      if (slot.tag == tag && names[slot.position_plus_one - 1] == name) return false;
     }
   }
 
  private:
   struct Slot {
     std::uint32_t tag = 0;
-    std::uint32_t next_position = 0;  // one past the name's; 0: free
+    std::uint32_t position_plus_one = 0;  // the name's position + 1; 0: the slot is free
   };
   std::vector<Slot> slots_;
   std::size_t mask_ = 0;
 };
 
-/// The one of them that comes more than once; empty: none.
+/// Returns a name that is in `names` more than once. Empty if there is none.
 std::string_view repeated(std::vector<std::string_view> names) {
   std::ranges::sort(names);
   const auto found = std::ranges::adjacent_find(names);
   return found == names.end() ? std::string_view{} : *found;
 }
 
-/// Reads one of the two maps: from node names to victims, which are whole pods or their uids alone.
+/// Reads NodeNameToVictims or NodeNameToMetaVictims, which map node names to victims. A victim is a
+/// complete pod in the former, and only a uid in the latter.
 class VictimsReader {
  public:
-  /// `pod` is the uid of the one that is to come in.
+  /// `whole_pods`: the map is NodeNameToVictims. `pod` is the uid of the preemptor.
   VictimsReader(bool whole_pods, std::string_view pod, const base::Limits& limits)
       : whole_pods_(whole_pods), pod_(pod), limits_(limits) {}
 
@@ -105,7 +107,7 @@ class VictimsReader {
       ++victims_;
       offer.uids.push_back(whole_pods_ ? uid_of_pod(pod, here) : uid_in(pod, here, KeyCase::kAny));
       if (walk_.ok() && offer.uids.back() == pod_) {
-        walk_.fail_at(here, "is the pod that is to come in; it cannot be evicted for itself");
+        walk_.fail_at(here, "is the pod to be scheduled; it cannot be evicted for itself");
       }
     });
     if (walk_.ok() && !repeated(offer.uids).empty()) {
@@ -122,7 +124,8 @@ class VictimsReader {
     return {};
   }
 
-  /// Uids are `uid` in Kubernetes objects and `UID` in the extender's own.
+  /// Reads the uid. Its key is `uid` in Kubernetes objects, and `UID` in the structs of the
+  /// extender API.
   std::string_view uid_in(const element& object, const FieldPath& where, KeyCase key_case) {
     std::array<Field, 1> uid{{{key_case == KeyCase::kExact ? "uid" : "UID"}}};
     walk_.fields(object, where, uid, key_case);
@@ -148,7 +151,7 @@ class VictimsReader {
   std::int64_t victims_ = 0;
 };
 
-/// The views in the result point into `body`.
+/// Views in the result are valid as long as the document of `body`.
 base::Result<PreemptCall> preempt_from(const element& body, const base::Limits& limits) {
   DomWalk walk;
   std::array<Field, 3> wanted{{{"Pod"}, {"NodeNameToVictims"}, {"NodeNameToMetaVictims"}}};
@@ -179,14 +182,15 @@ struct ExtenderReader::State {
         parser{the_limits},
         max_names{static_cast<std::size_t>(the_limits.max_names_per_call)} {}
 
-  /// Makes room for the names of a list, or says that there are too many of them.
+  /// Prepares `seen` and `call` for the names in `list`. Fails if `list` is not an array or has too
+  /// many entries.
   base::Result<void> start_names(const element& list, std::string_view what, ScheduleCall& call) {
     simdjson::dom::array items;
     if (list.get(items) != simdjson::SUCCESS) {
       return base::fail(base::ErrorCode::kInvalid, std::string{what} + " must be an array");
     }
     std::size_t count = items.size();
-    // simdjson counts up to 2^24 - 1 only, which is far over the limit too.
+    // simdjson counts only up to 2^24 - 1, which is far above the limit.
     if (count > max_names) {
       return base::fail(base::ErrorCode::kTooLarge,
                         std::string{what} + " has " + std::to_string(count) + " entries; at most " +
@@ -294,8 +298,7 @@ base::Result<BindCall> ExtenderReader::read_bind(std::string& body) {
     if (texts[i]->empty()) {
       walk.fail_at(FieldPath{nullptr, wanted[i].key}, "must be a string that is not empty");
     } else if (texts[i]->size() > kLongestName) {
-      walk.fail_at(FieldPath{nullptr, wanted[i].key},
-                   "has more than 253 characters, as no name has");
+      walk.fail_at(FieldPath{nullptr, wanted[i].key}, "must have at most 253 characters");
     }
   }
   if (!walk.ok()) return walk.take_error();

@@ -8,16 +8,16 @@
 namespace snug::codec {
 namespace {
 
-/// Which of the five members of ExtenderFilterResult carry something.
+/// The data of a filter reply.
 struct FilterParts {
   const ScheduleCall& call;
   std::span<const std::size_t> feasible;
-  bool all_feasible = false;  // every name is kept, whatever `kept` says
+  bool all_feasible = false;  // all nodes of the call are feasible; `feasible` is ignored
   std::span<const std::pair<std::size_t, std::string_view>> failed;
   std::span<const std::pair<std::size_t, std::string_view>> unresolvable;
 };
 
-/// Reserves capacity for the whole reply, to avoid reallocation.
+/// Returns the approximate size of the reply in bytes, so that it is allocated only once.
 std::size_t reply_size(const FilterParts& parts) {
   constexpr std::size_t kFrame = 256;
   constexpr std::size_t kQuotes = 6;
@@ -56,7 +56,8 @@ void append_feasible(std::string& out, const FilterParts& parts) {
   }
 }
 
-/// {name: message}, or null when there is none. Messages repeat, so that each is escaped once.
+/// Appends a map of node names to messages, or null if `failed` is empty. Escapes a message only
+/// once if consecutive nodes have the same message.
 void append_failed(std::string& out, const ScheduleCall& call,
                    std::span<const std::pair<std::size_t, std::string_view>> failed) {
   if (failed.empty()) {

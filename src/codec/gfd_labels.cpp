@@ -22,10 +22,10 @@ constexpr base::EnumNames kStrategyNames{std::array{base::EnumName{Strategy::kNo
 struct GfdLabels {
   Strategy strategy = Strategy::kNone;
   MigProduct product;
-  std::int64_t count = 0;  // of GPUs; of slices, where the product names a profile
-  std::int64_t memory = 0;
+  std::int64_t count = 0;      // of GPUs, or of slices if the product has a profile
+  std::int64_t memory = 0;     // of each GPU or slice, in MiB
   std::int64_t replicas = 1;   // at least 1
-  bool zero_replicas = false;  // what GPU Feature Discovery says of GPUs in MIG mode
+  bool zero_replicas = false;  // the label is 0, as it is for GPUs in MIG mode
 
   [[nodiscard]] bool counts_slices() const { return !product.profile.empty(); }
 };
@@ -49,7 +49,7 @@ base::Result<MigProduct> read_product(const model::NodeFacts& node, Strategy str
   if (!model::is_valid_model_name(product.model)) {
     return base::fail(base::ErrorCode::kInvalid, "the label nvidia.com/gpu.product is " +
                                                      base::in_quotes(product.model) +
-                                                     "; a model has " + model_name_rule());
+                                                     "; a model name has " + model_name_rule());
   }
   if (product.invalid()) {
     return base::fail(
@@ -92,11 +92,12 @@ base::Result<GfdLabels> read_labels(const model::NodeFacts& node, const base::Li
 }
 
 struct OfferedUnits {
-  std::string_view resource;  // empty: the capacity says nothing of GPUs
+  std::string_view resource;  // empty: the node's capacity has no GPU resource
   std::int64_t units = 0;
 };
 
-/// A device plug-in that renames its replicas leaves nvidia.com/gpu out, or at 0.
+/// Returns the units of nvidia.com/gpu or nvidia.com/gpu.shared in the node's capacity. If the
+/// device plug-in offers replicas as nvidia.com/gpu.shared, nvidia.com/gpu is absent or 0.
 base::Result<OfferedUnits> read_offered_units(const model::NodeFacts& node) {
   OfferedUnits found;
   for (const std::string_view resource : {model::kGpuResource, model::kSharedResource}) {
@@ -115,7 +116,9 @@ base::Result<OfferedUnits> read_offered_units(const model::NodeFacts& node) {
   return found;
 }
 
-/// Empty: the capacity agrees with the labels. Under `mixed` GPUs in MIG mode are not part of it.
+/// Returns a sentence if the capacity contradicts the labels, and otherwise an empty text. With the
+/// strategy `mixed`, the capacity may be smaller than the labels say, because it does not include
+/// GPUs in MIG mode.
 std::string check_capacity(const OfferedUnits& found, const GfdLabels& labels) {
   const std::int64_t expected = labels.count * labels.replicas;
   const bool mixed = labels.strategy == Strategy::kMixed;
@@ -128,7 +131,8 @@ std::string check_capacity(const OfferedUnits& found, const GfdLabels& labels) {
          std::to_string(labels.zero_replicas ? 0 : labels.replicas);
 }
 
-/// Closes a node with GPUs in MIG mode: the labels do not state which GPU has which slices.
+/// If the node has GPUs in MIG mode, closes it to annotated pods, because the labels do not say
+/// which GPU has which slices.
 void close_if_mig(const model::NodeFacts& node, const GfdLabels& labels, const OfferedUnits& found,
                   model::NodeInventory& inventory) {
   const bool mixed = labels.strategy == Strategy::kMixed;
@@ -141,7 +145,7 @@ void close_if_mig(const model::NodeFacts& node, const GfdLabels& labels, const O
                             "(nvidia.com/mig.strategy=mixed)");
   } else if (mixed && fewer) {
     close_to_annotated_pods(inventory, model::ReasonCode::kWrongMode,
-                            "GPUs of the node are in MIG mode, and its labels do not say which "
+                            "GPUs of the node are in MIG mode, and the labels do not say which "
                             "(nvidia.com/mig.strategy=mixed)");
   } else if (labels.zero_replicas &&
              value_or_empty(node.labels, "nvidia.com/mig.capable") == "true") {
@@ -150,8 +154,8 @@ void close_if_mig(const model::NodeFacts& node, const GfdLabels& labels, const O
   }
 }
 
-/// Closes a node with fewer allocatable units than capacity: a GPU is unhealthy, and the labels do
-/// not state which.
+/// If the node has fewer allocatable units than capacity, closes it to annotated pods: a GPU is
+/// unhealthy, and the labels do not say which one.
 void check_allocatable(const model::NodeFacts& node, model::NodeInventory& inventory) {
   for (const auto& [resource, text] : node.allocatable) {
     const auto capacity = node.capacity.find(resource);
@@ -164,8 +168,8 @@ void check_allocatable(const model::NodeFacts& node, model::NodeInventory& inven
     if (all && usable && *usable < *all) {
       close_to_annotated_pods(inventory, model::ReasonCode::kUnhealthy,
                               "fewer " + base::printable_excerpt(resource) +
-                                  " are allocatable than the node has: a GPU is unhealthy, and its "
-                                  "labels do not say which");
+                                  " are allocatable than the node's capacity has: a GPU is "
+                                  "unhealthy, and the labels do not say which one");
     }
   }
 }
@@ -176,8 +180,8 @@ void close_as_all_slices(model::NodeInventory& inventory) {
   close_to_annotated_pods(
       inventory, model::ReasonCode::kWrongMode,
       "the device plug-in offers all GPUs of the node as MIG slices "
-      "(nvidia.com/mig.strategy=single), which pods get by nvidia.com/gpu in their "
-      "limits; for annotated pods take the node from the plug-in and publish its "
+      "(nvidia.com/mig.strategy=single), and pods request them by nvidia.com/gpu in their "
+      "limits; for annotated pods, remove the plug-in from the node and publish its "
       "slices in snug.dev/inventory, or turn MIG mode off");
 }
 
@@ -201,7 +205,7 @@ void read_gfd_labels(const model::NodeFacts& node, const base::Limits& limits,
     return;
   }
   close_if_mig(node, *labels, *offered, inventory);
-  if (labels->counts_slices()) return;  // nothing says what GPUs are behind them
+  if (labels->counts_slices()) return;  // the labels do not describe the GPUs
   check_allocatable(node, inventory);
   for (int i = 0; i < labels->count; ++i) {
     model::GpuInfo gpu;

@@ -36,9 +36,8 @@ void close_if_replicated(const model::NodeFacts& node, model::NodeInventory& inv
   if (plugin_offers_only_slices(node)) return close_as_all_slices(inventory);
   close_to_annotated_pods(
       inventory, model::ReasonCode::kWrongMode,
-      "the device plug-in offers each GPU of the node as several replicas; annotated "
-      "pods may come where the node is taken from the kubelet, which the label "
-      "snug.dev/pool=shares says");
+      "the device plug-in offers each GPU of the node as several replicas; to run "
+      "annotated pods, reserve the node for them with the label snug.dev/pool=shares");
 }
 
 void read_replicas(const model::NodeFacts& node, model::NodeInventory& inventory) {
@@ -47,8 +46,8 @@ void read_replicas(const model::NodeFacts& node, model::NodeInventory& inventory
   const auto gpus = static_cast<std::int64_t>(inventory.gpus.size());
   const std::int64_t units = std::max(unit_capacity(inventory, model::kGpuResource),
                                       unit_capacity(inventory, model::kSharedResource));
-  // The GPUs of a node whose inventory cannot be read are none, and units of GPUs in MIG mode may
-  // be slices.
+  // Units and GPUs cannot be compared if the inventory is unreadable, because it then has no GPUs,
+  // or if a GPU is in MIG mode, because a unit may then be a slice.
   const bool more_units = gpus > 0 && !any_mig && units > gpus;
   if (more_units) close_if_replicated(node, inventory);
   inventory.replicas = replicas_from_label(node, kReplicasLabel);

@@ -13,14 +13,14 @@
 namespace snug::codec {
 namespace {
 
-/// Texts to which NVIDIA's runtime gives a special meaning in a list of devices.
+/// Whether `text` has a special meaning for NVIDIA's container runtime in a list of devices.
 bool is_reserved_device_word(std::string_view text) {
   return text == "all" || text == "none" || text == "void" ||
          std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// What can stand in a comma-separated list of devices as it is, and leaves the reservation of many
-/// devices within its bytes (kReservationBytesPerGpu).
+/// Whether `text` can be the uuid of a device. A uuid must need no escapes in a comma-separated
+/// list, and must be short enough for kReservationBytesPerGpu.
 bool is_uuid(std::string_view text) {
   constexpr std::size_t kLongest = 64;
   return text.size() <= kLongest && std::ranges::all_of(text, [](char c) {
@@ -29,19 +29,21 @@ bool is_uuid(std::string_view text) {
          });
 }
 
-/// As tables spell it, where it is a profile's name.
+/// Returns the spelling that MIG tables have for the profile, or `profile` itself if it is not the
+/// name of a profile.
 std::string canonical_profile_name(std::string profile) {
   std::optional<mig::MigProfileName> name = mig::parse_mig_profile_name(profile);
   return name ? std::move(name->canonical) : std::move(profile);
 }
 
-/// The other spelling of the A100 80 GB's largest profile, whose size some drivers round down.
+/// Returns the other name of the largest profile of the A100 80 GB, whose size some drivers round
+/// down. Empty for other profiles.
 std::string profile_alias(std::string_view profile) {
   if (profile == "7g.79gb") return "7g.80gb";
   return profile == "7g.80gb" ? "7g.79gb" : "";
 }
 
-/// `0, 2 or 4`.
+/// Returns the numbers as `0, 2 or 4`.
 std::string alternatives_text(const std::vector<int>& numbers) {
   std::string text;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -56,7 +58,7 @@ class AnnotationReader {
   AnnotationReader(const model::NodeFacts& node, const base::Limits& limits)
       : node_(node), limits_(limits) {}
 
-  /// Empty: the inventory is filled; else what is wrong.
+  /// Fills `inventory`. Returns the first problem, or an empty text if there is none.
   std::string read(const JsonDocument& document, model::NodeInventory& inventory) {
     const JsonCursor root{.value = document.root()};
     (void)json_.integer(json_.required(root, "version"), {1, 1});
@@ -91,7 +93,7 @@ class AnnotationReader {
     model::GpuInfo gpu;
     const JsonCursor index = json_.required(cursor, "index");
     gpu.index = static_cast<int>(json_.integer(index, kGpuIndex));
-    if (!indices_.insert(gpu.index).second) json_.report_problem(index, "stands there twice");
+    if (!indices_.insert(gpu.index).second) json_.report_problem(index, "is a duplicate");
     gpu.uuid = read_uuid(cursor);
     gpu.model = read_model(cursor);
     gpu.memory = {json_.integer(json_.required(cursor, "memoryMiB"), kPositive)};
@@ -109,16 +111,16 @@ class AnnotationReader {
     return gpu;
   }
 
-  /// Out of MIG mode they count for nothing. A profile that the table does not have may be one of a
-  /// newer driver.
+  /// Checks the MIG instances of a GPU in MIG mode. Instances of other GPUs are ignored. A profile
+  /// that is not in the table is accepted, because a newer driver may have added it.
   void check_instances(const JsonCursor& cursor, const model::GpuInfo& gpu) {
     if (!gpu.mig_enabled) return;
     const auto items = json_.items(cursor);
     for (std::size_t i = 0; i < items.size(); ++i) {
       const model::Slice& slice = gpu.mig_instances[i];
       if (slice.uuid.empty() && !dynamic_mig_) {
-        json_.report_problem(items[i],
-                             "must have a uuid, by which pods get it where dynamicMig is not true");
+        json_.report_problem(
+            items[i], "must have a uuid, since pods get it by its uuid unless dynamicMig is true");
       }
       const auto known = gpu.mig_table ? gpu.mig_table->find_profile(slice.profile) : std::nullopt;
       if (!known) continue;
@@ -128,7 +130,7 @@ class AnnotationReader {
                                            std::to_string(profile.size));
       }
       if (!std::ranges::binary_search(profile.starts, slice.start)) {
-        json_.report_problem(items[i], "must start where its profile can, which is at " +
+        json_.report_problem(items[i], "must have a start that its profile allows, which is " +
                                            alternatives_text(profile.starts));
       }
     }
@@ -153,7 +155,7 @@ class AnnotationReader {
                            "must have at most 64 characters, and only letters, digits and -_./:");
     }
     if (!uuid.empty() && !uuids_.insert(uuid).second)
-      json_.report_problem(cursor, "stands there twice");
+      json_.report_problem(cursor, "is a duplicate");
     return uuid;
   }
 
@@ -166,7 +168,7 @@ class AnnotationReader {
         json_.report_problem(item, "must be whole, time-slicing or mps");
       }
       if (std::ranges::find(modes, mode) != modes.end())
-        json_.report_problem(item, "stands there twice");
+        json_.report_problem(item, "is a duplicate");
       modes.push_back(mode);
     }
     return modes;
@@ -194,14 +196,15 @@ class AnnotationReader {
     json_.report_problem(cursor, "must be a profile's name, such as 2g.10gb or 1g.5gb+me");
   }
 
-  /// As tables spell it.
+  /// Returns the name in the spelling of MIG tables.
   std::string read_profile_name(const JsonCursor& cursor) {
     std::string name = json_.nonempty_text(cursor);
     check_profile_name(cursor, name);
     return canonical_profile_name(std::move(name));
   }
 
-  /// The card's own table, else the built-in one.
+  /// Sets gpu.mig_table to the table in the annotation. If there is none, a GPU in MIG mode gets
+  /// the built-in table of its card.
   void read_table(const JsonCursor& cursor, model::GpuInfo& gpu) {
     if (!cursor.present()) {
       const mig::MigCard* card =
@@ -213,7 +216,8 @@ class AnnotationReader {
     if (!json_.ok()) return;
     gpu.mig_table = mig::build_mig_table(std::move(profiles));
     if (!gpu.mig_table) {
-      json_.report_problem(cursor, "must have a profile with a start, and each under one spelling");
+      json_.report_problem(cursor,
+                           "must have a profile with a start, and each profile under one name");
     }
   }
 
@@ -232,7 +236,7 @@ class AnnotationReader {
       profile.name = json_.nonempty_text(name);
       check_profile_name(name, profile.name);
       profile.alias = profile_alias(profile.name);
-      if (!names.insert(profile.name).second) json_.report_problem(name, "stands there twice");
+      if (!names.insert(profile.name).second) json_.report_problem(name, "is a duplicate");
       profile.size = static_cast<int>(json_.integer(json_.required(item, "size"), kAxisSize));
       profile.memory = {json_.integer(json_.required(item, "memoryMiB"), kPositive)};
       read_starts(json_.required(item, "starts"), profile);
@@ -254,14 +258,16 @@ class AnnotationReader {
                                        std::to_string(model::kMaxAxisSlices) + " memory slices");
       }
       if (std::ranges::find(profile.starts, start) != profile.starts.end()) {
-        json_.report_problem(item, "stands there twice");
+        json_.report_problem(item, "is a duplicate");
       }
       profile.starts.push_back(start);
     }
     std::ranges::sort(profile.starts);
   }
 
-  /// Of a GPU or a profile that the node does not have now nothing can be created anyway.
+  /// Marks the memory slices where the creation of a MIG instance failed. Entries for a GPU,
+  /// profile or start that the node does not have are ignored, because no slice can be created
+  /// there anyway.
   void read_failures(const JsonCursor& cursor, model::NodeInventory& inventory) {
     for (const JsonCursor& item : json_.items(cursor)) {
       const std::string uuid = json_.nonempty_text(json_.required(item, "gpu"));
@@ -276,7 +282,7 @@ class AnnotationReader {
         if (!known) continue;
         const model::MigProfile& failed = gpu.mig_table->profiles[*known];
         if (!std::ranges::binary_search(failed.starts, start)) continue;
-        gpu.mig_failed_slices |= model::axis_range(start, failed.size);
+        gpu.failed_memory_slices |= model::axis_range(start, failed.size);
       }
     }
   }
@@ -297,7 +303,8 @@ class AnnotationReader {
     return links;
   }
 
-  /// Of the last number so far. A matrix that contradicts itself was not measured.
+  /// Checks the last number that was added to `links`. The matrix must be symmetric, with 0 on its
+  /// diagonal.
   void check_link(const JsonCursor& cursor, const std::vector<std::vector<int>>& links) {
     const std::size_t row = links.size() - 1;
     const std::size_t column = links.back().size() - 1;

@@ -74,8 +74,8 @@ void read_kubelet_units(const model::NodeFacts& node, model::NodeInventory& inve
       const auto count = read_units(resource, text);
       if (!count)
         close_to_all_gpu_pods(inventory, model::ReasonCode::kBadInventory, count.error().message);
-      inventory.kubelet_allocatable.emplace(resource,
-                                            count.value_or(0));  // allocatable is read first
+      // emplace() keeps the count from allocatable, which is read before capacity.
+      inventory.kubelet_allocatable.emplace(resource, count.value_or(0));
       std::int64_t& most = inventory.kubelet_capacity[resource];
       most = std::max(most, count.value_or(0));
     }
@@ -98,7 +98,8 @@ model::NodeInventory read_inventory(const model::NodeFacts& node, const base::Li
   inventory.enforces_shares = enforced != node.labels.end() && enforced->second == "true";
   read_pool(node, inventory);
   close_while_reconfiguring(node, inventory);
-  // Before a GPU's illness can close it, which ends sooner.
+  // Checked before the health of the GPUs: the first reason is kept, and an unhealthy GPU recovers
+  // sooner than the operator changes the replicas.
   if (advertises_replicas(node)) close_if_replicated(node, inventory);
   if (node.annotations.contains("snug.dev/inventory")) {
     read_inventory_annotation(node, limits, inventory);

@@ -1,6 +1,6 @@
-// The parts of read_inventory(): the two sources of a node's GPUs, the annotation
-// snug.dev/inventory and the labels of GPU Feature Discovery, and the quantities of nvidia.com/*
-// resources. Pure; a problem closes the inventory, with a reason.
+// The parts of read_inventory(). They read the annotation snug.dev/inventory, the labels of GPU
+// Feature Discovery, and the quantities of nvidia.com/* resources in a node's status. If they find
+// a problem, they close the inventory with a reason. Pure.
 #pragma once
 
 #include <cstdint>
@@ -20,60 +20,64 @@ inline constexpr std::string_view kMemoryLabel = "nvidia.com/gpu.memory";
 inline constexpr std::string_view kReplicasLabel = "nvidia.com/gpu.replicas";
 inline constexpr std::int64_t kMaxReplicas = 1'000'000;
 
-/// The modes of a GPU if the operator names none.
+/// Returns the modes that a GPU may have if the operator does not configure any.
 inline std::vector<model::GpuMode> default_modes() {
   return {model::GpuMode::kWhole, model::GpuMode::kTimeSlicing};
 }
 
-/// The rule of is_valid_model_name(), for messages.
+/// Returns the rule of is_valid_model_name() in words, for messages.
 [[nodiscard]] std::string model_name_rule();
 
-/// Close the node, unless it is closed already: the first reason is kept.
+/// These two functions close the node to all GPU pods or to annotated pods. They have no effect if
+/// the node is already closed to these pods, so the first reason is kept.
 void close_to_all_gpu_pods(model::NodeInventory& inventory, model::ReasonCode reason,
                            std::string because);
 void close_to_annotated_pods(model::NodeInventory& inventory, model::ReasonCode reason,
                              std::string because);
 
-/// The annotation snug.dev/inventory, which the node has.
+/// Reads the annotation snug.dev/inventory, which the node must have.
 void read_inventory_annotation(const model::NodeFacts& node, const base::Limits& limits,
                                model::NodeInventory& inventory);
 
-/// The value; empty if there is no such key.
+/// Returns the value of `key`. Empty if the map has no such key.
 [[nodiscard]] std::string_view value_or_empty(const model::StringMap& map, std::string_view key);
-/// The label as a number; the error names the label, its value and what is allowed.
+/// Reads the value of the label `key` as a number. An error names the label, its value and the
+/// allowed range.
 [[nodiscard]] base::Result<std::int64_t> read_label_number(const model::NodeFacts& node,
                                                            std::string_view key,
                                                            IntegerRange range);
 
-/// Whether the node has any of the labels that count GPUs.
+/// Whether the node has a label with the product, the count or the memory of its GPUs.
 [[nodiscard]] bool has_gfd_labels(const model::NodeFacts& node);
+/// Reads the labels of GPU Feature Discovery.
 void read_gfd_labels(const model::NodeFacts& node, const base::Limits& limits,
                      model::NodeInventory& inventory);
 
-/// A count of an extended resource in a node's status: a whole number, in thousands if it ends in
-/// `k`.
+/// Reads the count of an extended resource in a node's status: a whole number. The suffix `k` means
+/// thousands.
 [[nodiscard]] base::Result<std::int64_t> read_units(std::string_view resource,
                                                     std::string_view text);
 
-/// The number of units that the device plug-in makes of one GPU; 1 if the label is missing or
-/// invalid.
+/// Returns the number of units as which the device plug-in offers one GPU, from the label `key`; 1
+/// if the label is missing or invalid.
 [[nodiscard]] std::int64_t replicas_from_label(const model::NodeFacts& node, std::string_view key);
-/// Whether, according to the node's labels or capacity, the NVIDIA device plug-in offers each GPU
-/// as several units, shared by time-slicing or MPS.
+/// Whether the node's labels or capacity say that the NVIDIA device plug-in offers each GPU as
+/// several units, by time-slicing or MPS.
 [[nodiscard]] bool advertises_replicas(const model::NodeFacts& node);
-/// Closes a node with replicas to annotated pods, unless its pool is `shares`: the kubelet may
-/// assign any of its GPUs to pods, without knowing which of them Snug has assigned.
+/// Closes the node to annotated pods, unless its pool is `shares`. For nodes on which the device
+/// plug-in offers each GPU as several units: the kubelet may assign any of these GPUs, because it
+/// does not know which of them Snug has assigned.
 void close_if_replicated(const model::NodeFacts& node, model::NodeInventory& inventory);
-/// Closes a node for which plugin_offers_only_slices() is true to annotated pods: the kubelet
-/// assigns its slices, whatever its pool is.
+/// Closes the node to annotated pods. For nodes for which plugin_offers_only_slices() is true: the
+/// kubelet assigns their slices, regardless of their pool.
 void close_as_all_slices(model::NodeInventory& inventory);
-/// Fills NodeInventory::replicas. Precondition: the units have been read, because more units than
-/// GPUs also mean replicas.
+/// Fills NodeInventory::replicas, and calls close_if_replicated() if the node has more units than
+/// GPUs. read_kubelet_units() must have been called before.
 void read_replicas(const model::NodeFacts& node, model::NodeInventory& inventory);
 
-/// Fills the number of units of each resource that the kubelet can assign: allocatable, else
-/// capacity, else (if the node states no such resource) one unit of nvidia.com/gpu for each healthy
-/// GPU without MIG. Also fills the number of units if all GPUs were healthy.
+/// Fills NodeInventory::kubelet_allocatable and kubelet_capacity. The units of a resource come from
+/// the node's allocatable, or from its capacity if allocatable does not have the resource. If the
+/// status has no GPU resource at all, each healthy GPU without MIG is one unit of nvidia.com/gpu.
 void read_kubelet_units(const model::NodeFacts& node, model::NodeInventory& inventory);
 
 }  // namespace snug::codec

@@ -13,8 +13,9 @@ namespace {
 using nlohmann::json;
 using simdjson::dom::element;
 
-/// The text in words that simdjson understands, or what is wrong with it and where, which simdjson
-/// does not say. Reads whole numbers beyond 64 bits, which simdjson does not either.
+/// Parses a text with nlohmann-json after simdjson has refused it. Returns the same JSON in a form
+/// that simdjson accepts: integers beyond 64 bits become floating-point numbers. If the JSON is
+/// invalid, the error names the position, which simdjson does not report.
 base::Result<std::string> normalize_json(std::string_view text, std::int64_t max_depth) {
   std::vector<std::set<std::string>> keys;
   std::string problem;
@@ -43,13 +44,13 @@ base::Result<std::string> normalize_json(std::string_view text, std::int64_t max
   } catch (const json::parse_error& error) {
     if (!problem.empty()) return base::fail(base::ErrorCode::kInvalid, problem);
     return base::fail(base::ErrorCode::kInvalid,
-                      "is no valid JSON at byte " + std::to_string(error.byte));
+                      "is not valid JSON at byte " + std::to_string(error.byte));
   } catch (const json::out_of_range&) {
     return base::fail(base::ErrorCode::kInvalid, "has a number that is too large to be read");
   }
 }
 
-/// Whether nothing lies deeper than allowed and no object has a key twice.
+/// Checks the nesting depth of a value and that no object in it has duplicate keys.
 class StrictnessCheck {
  public:
   [[nodiscard]] bool holds(const element& value, std::int64_t levels) {
@@ -74,14 +75,14 @@ class StrictnessCheck {
     return std::ranges::adjacent_find(keys_) != keys_.end();
   }
 
-  std::vector<std::string_view> keys_;  // of one object; kept for its memory
+  std::vector<std::string_view> keys_;  // of one object; a member so that its memory is reused
 };
 
 }  // namespace
 
 bool JsonDocument::parse(std::string_view text, std::int64_t max_depth) {
   parser_ = std::make_unique<simdjson::dom::parser>();
-  // simdjson's depth counts the values in the innermost list as a level.
+  // simdjson counts the values in the innermost list as one more level.
   const auto depth = static_cast<std::size_t>(max_depth) + 1;
   if (parser_->allocate(text.size(), depth) != simdjson::SUCCESS) throw std::bad_alloc();
   return parser_->parse(text.data(), text.size()).get(root_) == simdjson::SUCCESS &&
@@ -94,7 +95,7 @@ base::Result<JsonDocument> parse_json(std::string_view text, std::int64_t max_de
   const base::Result<std::string> retold = normalize_json(text, max_depth);
   if (!retold) return std::unexpected(retold.error());
   if (document.parse(*retold, max_depth)) return document;
-  return base::fail(base::ErrorCode::kInvalid, "is no valid JSON");
+  return base::fail(base::ErrorCode::kInvalid, "is not valid JSON");
 }
 
 std::string JsonCursor::path() const {

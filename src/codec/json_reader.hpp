@@ -1,7 +1,7 @@
-// Reads small JSON texts of Snug's own formats (inventory, reservation) into typed values. A
-// JsonReader keeps the first problem and returns defaults after it, so that a decoder checks for
-// errors once, at its end. Unknown keys are ignored; a known key of a wrong type is a problem that
-// names its path. Not thread-safe.
+// Reads JSON of Snug's own formats (inventory, reservation) into typed values. A JsonReader keeps
+// the first problem and returns default values after it, so its caller checks ok() once, at the
+// end. Unknown keys are ignored. A known key of a wrong type is a problem that names the path of
+// the key. Not thread-safe.
 #pragma once
 
 #include <simdjson.h>
@@ -20,7 +20,8 @@
 
 namespace snug::codec {
 
-/// A parsed text. Its elements are valid during its lifetime, also after it has been moved.
+/// A parsed JSON text. Its elements are valid as long as the document, and stay valid if it is
+/// moved.
 class JsonDocument {
  public:
   [[nodiscard]] const simdjson::dom::element& root() const { return root_; }
@@ -28,14 +29,15 @@ class JsonDocument {
  private:
   friend base::Result<JsonDocument> parse_json(std::string_view text, std::int64_t max_depth);
 
-  /// False: the text is invalid, has duplicate keys, or is nested too deeply.
+  /// Returns false if the text is invalid, has duplicate keys, or is nested too deeply.
   [[nodiscard]] bool parse(std::string_view text, std::int64_t max_depth);
 
   std::unique_ptr<simdjson::dom::parser> parser_;
   simdjson::dom::element root_;
 };
 
-/// Refuses invalid JSON, nesting deeper than `max_depth`, and duplicate keys in one object.
+/// Parses `text`. Fails if the JSON is invalid, is nested deeper than `max_depth`, or has an object
+/// with duplicate keys.
 [[nodiscard]] base::Result<JsonDocument> parse_json(std::string_view text, std::int64_t max_depth);
 
 struct IntegerRange {
@@ -46,17 +48,18 @@ struct IntegerRange {
 inline constexpr IntegerRange kNonNegative{0, base::kLargestQuantity};
 inline constexpr IntegerRange kPositive{1, base::kLargestQuantity};
 inline constexpr IntegerRange kGpuIndex{0, 65'535};
-/// Positions on a GPU's memory-slice axis; the longest known axis has 12.
+/// The start and the size of a MIG slice, in memory slices of the GPU. Known GPUs have at most 12
+/// memory slices.
 inline constexpr IntegerRange kAxisStart{0, model::kMaxAxisSlices - 1};
 inline constexpr IntegerRange kAxisSize{1, model::kMaxAxisSlices};
 
-/// A value with its path, like `gpus[2].memoryMiB`. The path's text is built only for a problem.
-/// The enclosing value must outlive it.
+/// A JSON value and its path, such as `gpus[2].memoryMiB`. The text of the path is built only for a
+/// problem. `parent` must outlive the cursor.
 struct JsonCursor {
   std::optional<simdjson::dom::element> value;  // nullopt: the key is absent
-  const JsonCursor* parent = nullptr;           // null: the whole text
-  std::string_view key;
-  std::ptrdiff_t index = -1;  // not negative: an item of a list
+  const JsonCursor* parent = nullptr;           // null: this is the root of the text
+  std::string_view key;                         // of a member of an object
+  std::ptrdiff_t index = -1;                    // of an item of a list; else -1
 
   [[nodiscard]] bool present() const { return value.has_value(); }
   [[nodiscard]] std::string path() const;
@@ -65,20 +68,24 @@ struct JsonCursor {
 class JsonReader {
  public:
   [[nodiscard]] bool ok() const { return problem_.empty(); }
-  /// The first problem: `PLACE WHAT`.
+  /// The first problem, as `PATH WHAT`; empty if there is none.
   [[nodiscard]] const std::string& problem() const { return problem_; }
   void report_problem(const JsonCursor& cursor, std::string_view what);
 
-  /// The member; absent if the object lacks it. A problem if the value is not an object.
+  /// Returns the member `key` of the object; the cursor has no value if the member is absent.
+  /// Reports a problem if `object` has a value that is not an object.
   [[nodiscard]] JsonCursor member(const JsonCursor& object, std::string_view key);
-  /// The member; a problem if it is absent.
+  /// The same as member(), but reports a problem if the member is absent.
   [[nodiscard]] JsonCursor required(const JsonCursor& object, std::string_view key);
+  /// Returns the items of a list; nothing if the cursor has no value.
   [[nodiscard]] std::vector<JsonCursor> items(const JsonCursor& cursor);
-  // The result refers to the argument, which must not be a temporary.
+  // A temporary argument is an error, because the result points to the argument.
   JsonCursor member(const JsonCursor&& object, std::string_view key) = delete;
   JsonCursor required(const JsonCursor&& object, std::string_view key) = delete;
   std::vector<JsonCursor> items(const JsonCursor&& cursor) = delete;
 
+  // Each of these returns a default (`range.smallest`, false or empty) if the cursor has no value
+  // or after a problem. They report a problem if the value has another type or is not allowed.
   [[nodiscard]] std::int64_t integer(const JsonCursor& cursor, IntegerRange range);
   [[nodiscard]] bool boolean(const JsonCursor& cursor);
   [[nodiscard]] std::string text(const JsonCursor& cursor);

@@ -14,7 +14,8 @@ std::size_t skip_spaces(std::string_view text, std::size_t at) {
   return next == std::string_view::npos ? text.size() : next;
 }
 
-/// `at` is an opening quote; the position behind the closing one, or the end of the text.
+/// `at` is the position of an opening quote. Returns the position after the closing quote, or the
+/// size of the text if the string does not end.
 std::size_t skip_string(std::string_view text, std::size_t at) {
   for (++at; at < text.size() && text[at] != '"'; ++at) {
     if (text[at] == '\\') ++at;
@@ -22,7 +23,8 @@ std::size_t skip_string(std::string_view text, std::size_t at) {
   return at < text.size() ? at + 1 : text.size();
 }
 
-/// The end of the value that starts at `at`: a comma or closing bracket of what is around it.
+/// Returns the position after the value that starts at `at`: that of a comma or a closing bracket
+/// of the enclosing value.
 std::size_t skip_value(std::string_view text, std::size_t at) {
   int depth = 0;
   while (at < text.size()) {
@@ -39,8 +41,8 @@ std::size_t skip_value(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-/// `at` is the array's opening bracket; the position behind the closing one. Nothing: the array
-/// does not end.
+/// Adds the items of the array whose opening bracket is at `at` to `items`. Returns the position
+/// after the closing bracket; nullopt if the array does not end.
 std::optional<std::size_t> split_array(std::string_view text, std::size_t at,
                                        std::vector<std::string_view>& items) {
   at = skip_spaces(text, at + 1);
@@ -55,7 +57,8 @@ std::optional<std::size_t> split_array(std::string_view text, std::size_t at,
   return std::nullopt;
 }
 
-/// Where the array under the outermost object's key "items" begins.
+/// Returns the position of the array under the key "items" of the outermost object. Nullopt if
+/// there is no such array.
 std::optional<std::size_t> find_items(std::string_view text) {
   std::size_t at = skip_spaces(text, 0);
   if (at >= text.size() || text[at] != '{') return std::nullopt;
@@ -74,14 +77,15 @@ std::optional<std::size_t> find_items(std::string_view text) {
   return std::nullopt;
 }
 
-/// Where the array that begins at `begin` ends, at its bracket; the text's size: nowhere.
+/// Returns the position of the closing bracket of the array that begins at `begin`, or the size of
+/// the text if the array does not end.
 std::size_t end_of_array(std::string_view json, std::size_t begin) {
   std::size_t depth = 0;
   bool in_string = false;
   for (std::size_t i = begin; i < json.size(); ++i) {
     const char c = json[i];
     if (in_string) {
-      if (c == '\\') ++i;  // what is escaped does not end the string
+      if (c == '\\') ++i;  // an escaped quote does not end the string
       if (c == '"') in_string = false;
     } else if (c == '"') {
       in_string = true;
@@ -106,7 +110,7 @@ SplitList split_list(std::string_view text) {
 }
 
 bool blank_managed_fields(std::string& json) {
-  // Within a string its quotes would be escaped.
+  // Does not match inside a string value, where the quotes would be escaped.
   constexpr std::string_view kKey = R"("managedFields":)";
   bool replaced = false;
   for (std::size_t found = json.find(kKey); found != std::string::npos;
@@ -114,7 +118,7 @@ bool blank_managed_fields(std::string& json) {
     const std::size_t begin = json.find_first_not_of(" \t\r\n", found + kKey.size());
     if (begin == std::string::npos || json[begin] != '[') continue;
     const std::size_t end = end_of_array(json, begin);
-    if (end == json.size()) break;  // it is no JSON
+    if (end == json.size()) break;  // the text is not valid JSON
     std::fill(json.begin() + static_cast<std::ptrdiff_t>(begin) + 1,
               json.begin() + static_cast<std::ptrdiff_t>(end), ' ');
     replaced = true;

@@ -1,4 +1,4 @@
-// Scans JSON texts from Kubernetes for one key without parsing them. Pure; takes linear time.
+// Finds keys in JSON texts from Kubernetes without parsing the texts. Pure; takes linear time.
 #pragma once
 
 #include <string>
@@ -7,18 +7,20 @@
 
 namespace snug::codec {
 
-/// A list split into its items, so that a large list is parsed one item at a time. Frame and items
-/// together contain the whole text, so that parsing all of them finds every error.
+/// The parts of a JSON list of Kubernetes objects, which allow a reader to parse a large list one
+/// item at a time. A syntax error in the list is a syntax error in `frame` or in one of `items`.
 struct SplitList {
-  std::string frame;                    // the text, with `[]` in place of the array under "items"
-  std::vector<std::string_view> items;  // views into the text
+  std::string frame;                    // the text, but the array under "items" is empty
+  std::vector<std::string_view> items;  // the items of that array, as views into the text
 };
+/// If `text` has no complete array under the key "items" of its outermost object, the frame is the
+/// whole text.
 [[nodiscard]] SplitList split_list(std::string_view text);
 
-/// Overwrites the contents of all arrays named managedFields with blanks. False: there is no such
-/// array. Snug does not need them, and they may contain arbitrary JSON of clients, nested a
-/// thousand levels deep or with bytes that are not UTF-8. `json` must be formatted as the API
-/// server or kube-scheduler does.
+/// Overwrites the contents of all arrays named managedFields with blanks. Returns false if there is
+/// no such array. Snug does not need these arrays, and they can make a text unreadable: clients may
+/// put deeply nested JSON and invalid UTF-8 into them. Finds the key only if no blank is before its
+/// colon, as the API server and kube-scheduler write it.
 [[nodiscard]] bool blank_managed_fields(std::string& json);
 
 }  // namespace snug::codec

@@ -11,8 +11,9 @@ namespace {
 constexpr std::uint64_t kOnes = 0x0101010101010101;
 constexpr std::uint64_t kHighs = 0x8080808080808080;
 
-/// Not zero if one of the eight bytes is a control character, a quote, a backslash or not ASCII. A
-/// borrow may flag a harmless byte too, which only costs the slow way.
+/// Returns a value that is not zero if one of the eight bytes is a control character, a quote, a
+/// backslash or not ASCII. A borrow in a subtraction may also flag a plain byte; the caller is then
+/// only slower.
 std::uint64_t special_bytes(std::uint64_t bytes) {
   const auto has_zero = [](std::uint64_t x) { return (x - kOnes) & ~x & kHighs; };
   return (bytes & kHighs) | ((bytes - kOnes * ' ') & kHighs) | has_zero(bytes ^ (kOnes * '"')) |
@@ -21,7 +22,8 @@ std::uint64_t special_bytes(std::uint64_t bytes) {
 
 bool plain_char(unsigned char c) { return c >= ' ' && c < 0x80 && c != '"' && c != '\\'; }
 
-/// Names and messages are plain ASCII, so this is nearly always the whole work.
+/// Whether no character of the text needs an escape or a UTF-8 check. This is fast and nearly
+/// always true, because names and messages are plain ASCII.
 bool is_plain(std::string_view text) {
   std::size_t at = 0;
   for (; at + sizeof(std::uint64_t) <= text.size(); at += sizeof(std::uint64_t)) {
@@ -67,7 +69,8 @@ void append_escaped(std::string& out, char c) {
   }
 }
 
-/// How many bytes at the front, where no valid character is, could have begun one.
+/// The text begins with an invalid UTF-8 character. Returns the number of its first bytes that one
+/// U+FFFD replaces: the longest beginning of a valid character, or 1.
 std::size_t broken_length(std::string_view text) {
   std::size_t length = 1;
   while (length < text.size() && length < 3) {

@@ -1,5 +1,5 @@
-// The quantities of cpu and memory in a list of resources (`requests`, `limits`, `overhead`,
-// `allocatable`), in either wire. Pure.
+// Reads the quantities of cpu and memory in a list of resources (`requests`, `limits`, `overhead`,
+// `allocatable`), from JSON and from protobuf. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +17,30 @@ inline bool is_relevant_resource(std::string_view name) {
   return is_nvidia_key(name) || name == "cpu" || name == "memory";
 }
 
-/// The amounts of one list.
+/// The amounts of cpu and memory in one list of resources. Nullopt: the list does not have the
+/// resource.
 struct HostRequests {
   std::optional<std::int64_t> cpu_milli;
   std::optional<std::int64_t> memory_bytes;
-  bool has_others = false;  // resources besides these two and nvidia.com/*
+  bool has_others = false;  // the list has a resource besides cpu, memory and nvidia.com/*
 
   [[nodiscard]] model::HostResources resources() const {
     return {.cpu_milli = cpu_milli.value_or(0), .memory_bytes = memory_bytes.value_or(0)};
   }
 };
 
-/// Removes cpu and memory from the list and returns them. An invalid quantity is an error at its
-/// place.
+/// Removes cpu and memory from `resources` and returns their amounts. An invalid quantity is an
+/// error of `walk` at its place in `list`.
 [[nodiscard]] HostRequests take_host_requests(WalkErrors& walk, const FieldPath& list,
                                               model::StringMap& resources);
 
-/// The same for a node's allocatable, with its pods.
+/// Removes cpu, memory and pods from the allocatable of a node and returns their amounts. An
+/// invalid quantity is an error of `walk`.
 [[nodiscard]] model::HostAllocatable take_allocatable(WalkErrors& walk, const FieldPath& list,
                                                       model::StringMap& resources);
 
-/// Adds the list's nvidia.com/* entries to `gpu_resources`, which is empty before.
+/// Returns the amounts of the list, and copies its nvidia.com/* entries to `gpu_resources`, which
+/// must be empty.
 template <typename Walk>
 HostRequests read_host_requests(Walk& walk, const typename Walk::Field& list,
                                 const FieldPath& parent, model::StringMap& gpu_resources) {
@@ -49,6 +52,7 @@ HostRequests read_host_requests(Walk& walk, const typename Walk::Field& list,
   return amounts;
 }
 
+/// Returns the amounts of the list; ignores its nvidia.com/* entries.
 template <typename Walk>
 HostRequests read_host_requests(Walk& walk, const typename Walk::Field& list,
                                 const FieldPath& parent) {
@@ -56,7 +60,7 @@ HostRequests read_host_requests(Walk& walk, const typename Walk::Field& list,
   return read_host_requests(walk, list, parent, resources);
 }
 
-/// Absent requests default to the limits, as the API server does it.
+/// Sets each absent request to its limit, as the API server does.
 inline void default_requests_to(HostRequests& requests, const HostRequests& limits) {
   if (!requests.cpu_milli) requests.cpu_milli = limits.cpu_milli;
   if (!requests.memory_bytes) requests.memory_bytes = limits.memory_bytes;

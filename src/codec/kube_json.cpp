@@ -173,7 +173,8 @@ base::Result<element> DomParser::parse_in_place(std::string& json) {
   if (parser_->capacity() < json.size() || parser_->capacity() == 0) {
     const std::size_t capacity = std::max<std::size_t>(json.size(), 4096);
     if (parser_->allocate(capacity, max_depth_) != simdjson::SUCCESS) {
-      return base::fail(base::ErrorCode::kInternal, "there is no memory to parse the JSON text");
+      return base::fail(base::ErrorCode::kInternal,
+                        "there is not enough memory to parse the JSON text");
     }
   }
   element root;

@@ -1,7 +1,7 @@
-// Reads pods and nodes from a simdjson DOM; shared by kube_objects and extender_codec, so that
-// there is one reader of Kubernetes objects. Unknown fields are ignored, null counts as absent, a
-// known field may come once and must have its type; the first error ends a walk and names its
-// place. Not thread-safe. Elements and views are valid until their parser's next parse.
+// Reads pods and nodes from a simdjson DOM. kube_objects, manifests and extender_reader use it.
+// Unknown fields are ignored, and null counts as absent. A duplicate of a known field and a wrong
+// type are errors. The first error ends the walk and names its place in the object. Elements and
+// views are valid until the next parse of their parser. Not thread-safe.
 #pragma once
 
 #include <simdjson.h>
@@ -21,35 +21,37 @@
 
 namespace snug::codec {
 
-/// Go matches the keys of its own structs in any letter case, those of Kubernetes objects exactly.
+/// How keys are compared. kAny ignores the letter case, as Go does for the structs of the extender
+/// API; keys of Kubernetes objects must match exactly.
 enum class KeyCase : std::uint8_t { kExact, kAny };
 
-/// Typed access to JSON.
+/// Reads typed values from JSON. After an error, its functions do nothing.
 class DomWalk : public WalkErrors {
  public:
   using Value = simdjson::dom::element;
   using Field = WalkField<Value>;
 
-  /// Fills `wanted` from the object; each of them at most once in it.
+  /// Fills `wanted` with the fields of the object. Fails if one of them is a duplicate.
   void fields(const simdjson::dom::element& object, const FieldPath& where, std::span<Field> wanted,
               KeyCase key_case = KeyCase::kExact);
-  /// The message that protobuf embeds in `object` as `field`: in JSON its fields are among the
-  /// object's own.
+  /// Returns `object` itself. In protobuf, some fields of an object are in an embedded message,
+  /// which ProtoWalk::embedded() returns; in JSON, they are fields of the object.
   static simdjson::dom::element embedded(const simdjson::dom::element& object,
                                          const Field& /*field*/, const FieldPath& /*where*/) {
     return object;
   }
   void text(const Field& field, const FieldPath& parent, std::string& out);
   void number(const Field& field, const FieldPath& parent, std::int32_t& out);
-  /// The text of a time; false: the field is absent.
+  /// Reads the text of a time. Returns false if the field is absent or empty.
   bool time(const Field& field, const FieldPath& parent, std::string& out);
-  /// Copies the entries whose keys are kept. A kept key may come only once, even with null.
+  /// Copies the entries that `rule` keeps, except those with the value null. A duplicate of a kept
+  /// key is an error.
   void map(const Field& field, const FieldPath& parent, const MapRule& rule, model::StringMap& out);
 
-  /// Calls visit(element, Where) for each item of the array.
+  /// Calls visit(element, path) for each item of the array.
   template <typename Visit>
   void each_item(const Field& field, const FieldPath& parent, Visit visit);
-  /// Calls visit(key, element, Where) for each entry of the object.
+  /// Calls visit(key, element, path) for each entry of the object.
   template <typename Visit>
   void each_entry(const Field& field, const FieldPath& parent, Visit visit);
 
@@ -60,15 +62,15 @@ class DomWalk : public WalkErrors {
 
 using Field = DomWalk::Field;
 
-/// A parser with its padded buffer, kept between calls.
+/// A simdjson parser and a buffer with padding, which are reused between calls.
 class DomParser {
  public:
   explicit DomParser(const base::Limits& limits);
 
-  /// Copies the text.
+  /// Parses a copy of the text.
   [[nodiscard]] base::Result<simdjson::dom::element> parse(std::string_view json);
-  /// Parses in place: adds capacity to the text for simdjson's padding. The text outlives the
-  /// element.
+  /// Parses the text itself, and increases its capacity because simdjson needs padding. The text
+  /// must outlive the element. May overwrite the contents of managedFields.
   [[nodiscard]] base::Result<simdjson::dom::element> parse_in_place(std::string& json);
   /// Frees buffers beyond kMaxPooledBufferBytes. Invalidates all elements.
   void trim();
@@ -83,7 +85,7 @@ class DomParser {
                                                      const FieldPath& where);
 [[nodiscard]] base::Result<model::NodeFacts> node_from(const simdjson::dom::element& node,
                                                        const FieldPath& where);
-/// metadata.name alone, of any object; never empty.
+/// Returns metadata.name of an object of any kind. A missing or empty name is an error.
 [[nodiscard]] base::Result<std::string_view> object_name(const simdjson::dom::element& object,
                                                          const FieldPath& where);
 

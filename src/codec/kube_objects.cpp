@@ -10,7 +10,8 @@ namespace {
 
 using simdjson::dom::element;
 
-/// What every kind of event has; `object` is left for the kinds that carry one of the resource.
+/// Reads the parts of an event that do not depend on the watched resource. Sets `object` to the
+/// field `object` of the event.
 base::Result<WatchEvent> read_frame(const element& root, element& object) {
   DomWalk walk;
   WatchEvent event = read_event_head(walk, root, FieldPath{nullptr, "the watch event"}, object);

@@ -1,5 +1,5 @@
-// The fields of pods and watch events that Snug reads, and their rules: one place for both
-// encodings, so that the same object gives the same facts. `Walk` is DomWalk or ProtoWalk; field
+// Reads the fields of pods and watch events that Snug needs. The code is the same for JSON and
+// protobuf, so the same object gives the same facts. `Walk` is DomWalk or ProtoWalk. The field
 // numbers are those of Kubernetes' generated.proto. The walk keeps the first error.
 #pragma once
 
@@ -15,8 +15,9 @@
 
 namespace snug::codec {
 
-/// Far more than people give a pod: only a body made to be large has them, and then most of its
-/// bytes would be kept many times over. What is beyond is no label that a policy's rule sees.
+/// The maximum number of labels that are kept of a pod; the rules of a policy do not see the
+/// others. Real pods have far fewer labels. The maximum bounds the memory that a maliciously large
+/// pod takes.
 inline constexpr std::size_t kMaxLabels = 1'024;
 
 inline bool accept_any_key(std::string_view) { return true; }
@@ -55,8 +56,8 @@ void read_pod_metadata(Walk& walk, const typename Walk::Field& field, const Fiel
   if (pod.name_space.empty()) walk.fail_at(here, "has no namespace; a pod must have one");
 }
 
-/// Reads requests, and limits for resources without a request. Writes nvidia.com/* resources to
-/// `gpu_resources`; of these a limit takes precedence over a request.
+/// Returns the requests for cpu and memory; a resource without a request has its limit. Writes the
+/// nvidia.com/* resources to `gpu_resources`; for these, a limit takes precedence over a request.
 template <typename Walk>
 HostRequests read_resources(Walk& walk, const typename Walk::Field& field, const FieldPath& parent,
                             model::StringMap& gpu_resources) {
@@ -85,7 +86,8 @@ bool has_host_port(Walk& walk, const typename Walk::Field& ports, const FieldPat
   return found;
 }
 
-/// `kind`: kInit, also for what may turn out to be a sidecar, or kApp.
+/// Adds the container to `pod`. `kind` is kInit for an entry of initContainers, also for a sidecar,
+/// and kApp otherwise.
 template <typename Walk>
 void read_container(Walk& walk, const typename Walk::Value& value, const FieldPath& where,
                     model::ContainerType kind, model::PodFacts& pod) {
@@ -106,8 +108,9 @@ void read_container(Walk& walk, const typename Walk::Value& value, const FieldPa
   if (container.name.empty()) walk.fail_at(where, "has no name; a container must have one");
 }
 
-/// Which pod-level requests there are. Where the API server finds limits alone, it takes what the
-/// containers request, and the limits where they request nothing.
+/// Reads the pod-level requests, with the defaults of the API server: if a resource has a pod-level
+/// limit but no pod-level request, the limit is the request, unless a container requests the
+/// resource. `pod.containers` must have been read before.
 template <typename Walk>
 void read_pod_resources(Walk& walk, const typename Walk::Field& field, const FieldPath& parent,
                         model::PodFacts& pod) {
@@ -134,8 +137,8 @@ bool is_non_empty(Walk& walk, const typename Walk::Field& list, const FieldPath&
   return found;
 }
 
-/// Whether any of the three affinities states a preference, and whether other pods are required or
-/// ruled out.
+/// Sets pod.has_soft_preferences if one of the three affinities has a preference, and
+/// pod.has_other_constraints if pod affinity or pod anti-affinity has a requirement.
 template <typename Walk>
 void read_affinity(Walk& walk, const typename Walk::Field& affinity, const FieldPath& parent,
                    model::PodFacts& pod) {
@@ -152,12 +155,13 @@ void read_affinity(Walk& walk, const typename Walk::Field& affinity, const Field
          {"requiredDuringSchedulingIgnoredDuringExecution", 1}}};
     walk.fields(kind.value, place, wanted);
     if (is_non_empty(walk, wanted[0], place)) pod.has_soft_preferences = true;
-    if (&kind == kinds.data()) continue;  // what a node must be has nothing to do with its pods
+    if (&kind == kinds.data()) continue;  // required node affinity does not depend on other pods
     if (is_non_empty(walk, wanted[1], place)) pod.has_other_constraints = true;
   }
 }
 
-/// Spreading is a preference with ScheduleAnyway, else a constraint.
+/// A topology spread constraint is a preference if it is ScheduleAnyway, and otherwise a
+/// requirement.
 template <typename Walk>
 void read_spreading(Walk& walk, const typename Walk::Field& constraints, const FieldPath& parent,
                     model::PodFacts& pod) {
@@ -170,7 +174,7 @@ void read_spreading(Walk& walk, const typename Walk::Field& constraints, const F
   });
 }
 
-/// Whether a volume is claimed, and so may not be had on every node.
+/// Whether the pod has a volume with a claim, which some nodes may be unable to mount.
 template <typename Walk>
 bool has_volume_claims(Walk& walk, const typename Walk::Field& volumes, const FieldPath& parent) {
   bool found = false;
@@ -247,11 +251,13 @@ model::PodFacts read_pod_facts(Walk& walk, const typename Walk::Value& value,
   return pod;
 }
 
+/// Whether the event has an object of the watched resource.
 inline bool carries_object(const WatchEvent& event) {
   return event.type != WatchEventType::kError && event.type != WatchEventType::kBookmark;
 }
 
-/// The event's kind; `object` gets what it carries, to be read by that kind.
+/// Reads the type of a watch event, and sets `object` to the event's field `object`. The kind of
+/// that object depends on the type.
 template <typename Walk>
 WatchEvent read_event_head(Walk& walk, const typename Walk::Value& root, const FieldPath& where,
                            typename Walk::Value& object) {
@@ -270,7 +276,7 @@ WatchEvent read_event_head(Walk& walk, const typename Walk::Value& root, const F
   return event;
 }
 
-/// The Status object of an ERROR event; the resourceVersion of a bookmark, which has nothing else.
+/// Reads the Status of an ERROR event, or the resourceVersion of a BOOKMARK event.
 template <typename Walk>
 void read_event_without_object(Walk& walk, const typename Walk::Value& object, WatchEvent& event) {
   const FieldPath where{nullptr, "object"};
@@ -290,11 +296,11 @@ void read_event_without_object(Walk& walk, const typename Walk::Value& object, W
   if (event.resource_version.empty()) walk.fail_at(here, "has no resourceVersion");
 }
 
-/// A watch event in Kubernetes' protobuf: a metav1.WatchEvent, bare as the API server sends it or
-/// in an envelope, and in it the object in its envelope. Decodes as Go does: unknown fields are
-/// skipped, the last of a repeated scalar counts, parts of a repeated message are merged, and each
-/// byte that is not UTF-8 becomes U+FFFD. A known field of another wire type is an error. No
-/// exception leaves.
+/// Reads a metav1.WatchEvent whose object is a pod in an envelope. The event itself may be in an
+/// envelope too; the API server sends it without one. Decodes protobuf as Go does: unknown fields
+/// are skipped, the last value of a scalar field counts, the parts of a message field are merged,
+/// and each invalid UTF-8 byte becomes U+FFFD. A known field of a wrong wire type is an error. Does
+/// not throw.
 [[nodiscard]] base::Result<WatchEvent> pod_event_from_proto(std::string_view frame);
 
 }  // namespace snug::codec

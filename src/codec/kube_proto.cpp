@@ -33,17 +33,18 @@ std::string_view type_name(pbf_wire_type type) {
   }
 }
 
-/// The value of a protobuf field; of a field that occurs more than once, the last value.
+/// The value of a protobuf field. If the field occurs more than once, this is its last value.
 struct ProtoValue {
   pbf_wire_type type = pbf_wire_type::length_delimited;
   std::uint64_t varint = 0;
   std::string_view bytes;
-  std::string_view within;  // the message; read again where all occurrences count
+  std::string_view within;  // the message that has the field; for reading all occurrences of it
   std::uint32_t number = 0;
-  bool repeated = false;
+  bool repeated = false;  // the field occurs more than once in `within`
 };
 
-/// The text, or what `scratch` gets: the text with U+FFFD for each byte that is no UTF-8.
+/// Returns `text` if it is valid UTF-8. Otherwise writes it to `scratch`, with U+FFFD in place of
+/// each invalid byte, and returns `scratch`.
 std::string_view valid_utf8(std::string_view text, std::string& scratch) {
   if (simdjson::validate_utf8(text.data(), text.size())) return text;
   scratch.clear();
@@ -67,7 +68,7 @@ void append_padded(std::string& out, std::int64_t number, std::size_t digits) {
 constexpr std::int64_t kFirstSecond = -62'167'219'200;  // 0000-01-01T00:00:00Z
 constexpr std::int64_t kLastSecond = 253'402'300'799;   // 9999-12-31T23:59:59Z
 
-/// RFC 3339. The second is one of the years 0 to 9999.
+/// Returns the time as RFC 3339. `second` must be in the years 0 to 9999.
 std::string time_text(std::int64_t second) {
   const std::chrono::sys_seconds time{std::chrono::seconds{second}};
   const auto day = std::chrono::floor<std::chrono::days>(time);
@@ -83,23 +84,26 @@ std::string time_text(std::int64_t second) {
   return text += 'Z';
 }
 
-/// Typed access to protobuf. Values are valid as long as both the walk and the frame.
+/// Reads typed values from protobuf. Values are valid as long as both the walk and the frame. After
+/// an error, its functions do nothing.
 class ProtoWalk : public WalkErrors {
  public:
   using Value = ProtoValue;
   using Field = WalkField<Value>;
 
   void fields(const Value& value, const FieldPath& where, std::span<Field> wanted);
-  /// The message that stands in `object` as `field`, which JSON does not know; empty without one.
+  /// Returns the message field `field` of `object`, whose fields are in `object` itself in JSON.
+  /// Empty if the field is absent.
   Value embedded(const Value& object, const Field& field, const FieldPath& where);
   void text(const Field& field, const FieldPath& parent, std::string& out);
   void number(const Field& field, const FieldPath& parent, std::int32_t& out);
-  /// False: the field is not there. The zero time has no text.
+  /// Reads a time as text; an empty message is a time without text. Returns false if the field is
+  /// absent.
   bool time(const Field& field, const FieldPath& parent, std::string& out);
-  /// Copies the entries whose keys are kept.
+  /// Copies the entries that `rule` keeps.
   void map(const Field& field, const FieldPath& parent, const MapRule& rule, model::StringMap& out);
   [[nodiscard]] std::string_view bytes(const Field& field, const FieldPath& parent);
-  /// Calls visit(value, Where) for each occurrence of the field.
+  /// Calls visit(value, path) for each occurrence of the field.
   template <typename Visit>
   void each_item(const Field& field, const FieldPath& parent, Visit visit);
 
@@ -112,10 +116,10 @@ class ProtoWalk : public WalkErrors {
   std::string_view view(const Field& field, const FieldPath& parent, std::string& scratch);
   std::int64_t integer(const Field& field, const FieldPath& parent);
 
-  std::deque<std::string> merged_;  // messages that were given in parts
+  std::deque<std::string> merged_;  // messages that are merged from several parts
 };
 
-/// The reader's field. Must be called where the field is not skipped.
+/// Reads the current field of `reader`, a reader of the message `within`, and advances the reader.
 ProtoValue take_field(protozero::pbf_reader& reader, std::string_view within) {
   ProtoValue value{.type = reader.wire_type(), .within = within, .number = reader.tag()};
   if (value.type == pbf_wire_type::varint) {
@@ -129,16 +133,16 @@ ProtoValue take_field(protozero::pbf_reader& reader, std::string_view within) {
   return value;
 }
 
-/// Calls visit(reader) at each field, for it to take or to skip.
+/// Calls visit(reader) at each field. `visit` must take or skip the field.
 template <typename Visit>
 void ProtoWalk::each_field(std::string_view message, const FieldPath& where, Visit visit) {
   try {
     protozero::pbf_reader reader{message.data(), message.size()};
     while (ok() && reader.next()) visit(reader);
   } catch (const protozero::end_of_buffer_exception&) {
-    fail_at(where, "ends in the middle");
+    fail_at(where, "is truncated");
   } catch (const protozero::exception&) {
-    fail_at(where, "is no valid protobuf message");
+    fail_at(where, "is not a valid protobuf message");
   }
 }
 
@@ -150,7 +154,8 @@ bool ProtoWalk::has_type(const Value& value, const FieldPath& where, pbf_wire_ty
   return false;
 }
 
-/// The whole message: parts that follow each other are their merger.
+/// Returns the bytes of a message. If it occurs in several parts, these are the concatenated parts,
+/// which protobuf defines to be the merged message.
 std::string_view ProtoWalk::merged(const Value& value, const FieldPath& where) {
   if (!value.repeated) return value.bytes;
   std::string& parts = merged_.emplace_back();
@@ -236,7 +241,7 @@ bool ProtoWalk::time(const Field& field, const FieldPath& parent, std::string& o
   if (!ok() || !field.present) return false;
   const FieldPath where{&parent, field.key};
   Value last = field.value;
-  last.repeated = false;  // Go reads each occurrence for itself
+  last.repeated = false;  // like Go, takes the last time and does not merge it with earlier ones
   std::array<Field, 1> seconds{{{"seconds", 1}}};
   fields(last, where, seconds);
   const std::int64_t second = integer(seconds[0], where);
@@ -266,7 +271,7 @@ void ProtoWalk::map(const Field& field, const FieldPath& parent, const MapRule& 
       value = view(entry[1], where, value_scratch);
     } else if (entry[1].present) {
       Value last = entry[1].value;
-      last.repeated = false;  // Go reads each occurrence for itself
+      last.repeated = false;  // like Go, takes the last quantity and does not merge
       std::array<Field, 1> quantity{{{"string", 1}}};
       fields(last, place, quantity);
       value = view(quantity[0], place, value_scratch);
@@ -276,7 +281,7 @@ void ProtoWalk::map(const Field& field, const FieldPath& parent, const MapRule& 
   });
 }
 
-/// The object in an envelope, which must be of that kind.
+/// Returns the object in the envelope `bytes`. Fails if it is not of kind `kind`.
 ProtoValue open_envelope(ProtoWalk& walk, std::string_view bytes, const FieldPath& where,
                          std::string_view kind) {
   if (!walk.ok()) return {};
@@ -298,7 +303,7 @@ ProtoValue open_envelope(ProtoWalk& walk, std::string_view bytes, const FieldPat
     walk.fail_at(where, "must be a " + std::string{kind} + ", not " + base::in_quotes(found));
   }
   if (!encoding.empty()) {
-    walk.fail_at(where, "must have no contentEncoding, not " + base::in_quotes(encoding));
+    walk.fail_at(where, "has the unsupported contentEncoding " + base::in_quotes(encoding));
   }
   return {.bytes = walk.bytes(unknown[1], where)};
 }

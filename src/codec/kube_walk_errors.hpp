@@ -1,6 +1,6 @@
-// What the walks over Kubernetes objects share: places, fields, and the first error. DomWalk
-// (kube_dom) walks JSON, ProtoWalk (kube_proto) walks protobuf, and kube_reading reads pods and
-// nodes with either. Not thread-safe.
+// Types for reading the fields of Kubernetes objects: paths, fields, and the first error. DomWalk
+// (kube_json.hpp) reads JSON, ProtoWalk (kube_proto.cpp) reads protobuf, and kube_pod_reader.hpp
+// reads pods with either of them. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,19 @@
 
 namespace snug::codec {
 
-/// A place in an object; spelled out only for an error: `Pod.metadata`, or `the body's Pod` where
-/// the outermost is named in words.
+/// The path of a field. Its text is made only for an error: `Pod.metadata`, or `the body's Pod` if
+/// the outermost name is a phrase.
 struct FieldPath {
   const FieldPath* parent = nullptr;
   std::string_view name;
-  std::ptrdiff_t index = -1;  // not negative: `name` is followed by [index]
+  std::ptrdiff_t index = -1;  // if not negative, `[index]` follows `name`
 
   [[nodiscard]] std::string to_text() const;
   [[nodiscard]] bool is_phrase() const { return parent == nullptr && name.starts_with("the "); }
 };
 
-/// A field to be read: JSON finds it by its key, protobuf by its number. `present` stays false if
-/// it is absent or null.
+/// A field to read. JSON finds it by `key`, protobuf by `number`. If the field is null, `seen` is
+/// true and `present` is false; if it is absent, both are false.
 template <typename Value>
 struct WalkField {
   std::string_view key;
@@ -35,16 +35,16 @@ struct WalkField {
   bool present = false;
 };
 
-/// Which entries of a map are read, and how.
+/// Says which entries of a map are copied, and how.
 struct MapRule {
   bool (*keep)(std::string_view key);
-  bool quantities = false;       // values are resource quantities, and keep their text
-  std::size_t* bytes = nullptr;  // counts all keys and values, kept or not
-  bool* others = nullptr;        // set to true if a key is not kept
-  std::size_t most = SIZE_MAX;   // the first `most` entries are kept
+  bool quantities = false;       // the values are resource quantities; their text is copied
+  std::size_t* bytes = nullptr;  // if not null, is increased by the bytes of all keys and values
+  bool* others = nullptr;        // if not null, is set to true if `keep` rejects a key
+  std::size_t most = SIZE_MAX;   // at most this many entries are copied
 };
 
-/// Remembers the first error; after one, every call of a walk is a no-op.
+/// Keeps the first error. After it, the functions of a walk do nothing.
 class WalkErrors {
  public:
   [[nodiscard]] bool ok() const { return ok_; }

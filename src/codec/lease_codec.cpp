@@ -17,14 +17,16 @@ std::string dump_json(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// A member; null where the value is no object or lacks it.
+/// Returns the member `key` of an object. JSON null if `value` is not an object or lacks the
+/// member.
 const Json& member(const Json& value, const char* key) {
   static const Json none;
   const auto found = value.is_object() ? value.find(key) : value.end();
   return value.is_object() && found != value.end() ? *found : none;
 }
 
-/// Discarded: it is no JSON, or is nested more deeply than any Lease, but for its managedFields.
+/// Parses JSON. If that fails, tries again without the contents of managedFields. The result is
+/// `discarded` if the text is not JSON or is nested deeper than kMaxLeaseDepth.
 Json parse(std::string_view text) {
   const auto parse_once = [](std::string_view json) {
     bool too_deep = false;
@@ -41,6 +43,7 @@ Json parse(std::string_view text) {
   return blank_managed_fields(without) ? parse_once(without) : value;
 }
 
+/// Reads the fields of a Lease's spec. Remembers the last field with an invalid value.
 class SpecReader {
  public:
   explicit SpecReader(const Json& spec) : spec_(spec) {}
@@ -51,7 +54,7 @@ class SpecReader {
     if (!value.is_null()) invalid_key_ = key;
     return {};
   }
-  /// The API server's numbers have 32 bits.
+  /// Accepts only 32-bit integers, because the fields of the API are int32.
   std::int64_t number(const char* key) {
     const Json& value = member(spec_, key);
     if (value.is_number_integer()) {
@@ -71,7 +74,7 @@ class SpecReader {
 base::Result<leader::Lease> to_lease(const Json& object) {
   const Json& version = member(member(object, "metadata"), "resourceVersion");
   if (!version.is_string())
-    return base::fail(base::ErrorCode::kInvalid, "it is no Lease of the API server");
+    return base::fail(base::ErrorCode::kInvalid, "it is not a Lease of the API server");
   const Json& spec_object = member(object, "spec");
   if (!spec_object.is_null() && !spec_object.is_object()) {
     return base::fail(base::ErrorCode::kInvalid, "spec of the Lease is not an object");
@@ -118,7 +121,7 @@ base::Result<LeaseEvent> read_lease_event(std::string_view json) {
   const Json event = parse(json);
   const Json& type = member(event, "type");
   const Json& object = member(event, "object");
-  if (!type.is_string()) return base::fail(base::ErrorCode::kInvalid, "it is no watch event");
+  if (!type.is_string()) return base::fail(base::ErrorCode::kInvalid, "it is not a watch event");
   LeaseEvent read;
   if (type == "ERROR") {
     read.type = LeaseEvent::Type::kError;

@@ -69,13 +69,14 @@ class ManifestReader {
     return kind;
   }
 
-  /// The items were cut out of the frame; none may be left in it.
+  /// Fails if the frame still has items. split_list() has moved the items out of the frame, unless
+  /// their key is written with escapes.
   static base::Result<void> check_frame(const element& root, const FieldPath& where) {
     DomWalk walk;
     std::array<Field, 1> wanted{{{"items"}}};
     walk.fields(root, where, wanted);
     walk.each_item(wanted[0], where, [&](const element&, const FieldPath& item) {
-      walk.fail_at(item, "stands under a key that is not written as plain \"items\"");
+      walk.fail_at(item, "is under a key that is written with escapes; write the key as \"items\"");
     });
     if (!walk.ok()) return walk.take_error();
     return {};

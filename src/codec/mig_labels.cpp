@@ -25,7 +25,7 @@ bool is_mixed(const model::NodeFacts& node) {
   return value_or_empty(node.labels, kStrategyLabel) == "mixed";
 }
 
-/// Profiles as labels and resources spell them.
+/// Returns the profiles of slices that the node's status and labels name, as spelled there.
 std::set<std::string, std::less<>> named_profiles(const model::NodeFacts& node) {
   std::set<std::string, std::less<>> profiles;
   for (const model::StringMap* status : {&node.capacity, &node.allocatable}) {
@@ -46,7 +46,8 @@ std::set<std::string, std::less<>> named_profiles(const model::NodeFacts& node) 
   return profiles;
 }
 
-/// What the labels say that the plug-in offers of this profile; none under other strategies.
+/// Returns the number of slices of this profile, times their replicas, by the node's labels.
+/// Returns 0 if the MIG strategy is not `mixed`.
 base::Result<std::int64_t> labelled_slices(const model::NodeFacts& node, std::string_view profile) {
   const std::string label = label_of(profile, "count");
   if (!is_mixed(node) || !node.labels.contains(label)) return 0;
@@ -59,7 +60,8 @@ base::Result<std::int64_t> labelled_slices(const model::NodeFacts& node, std::st
   return *count * std::max<std::int64_t>(1, *replicas);
 }
 
-/// Empty: they agree on this profile.
+/// Returns a sentence if the node's capacity and labels have different numbers of slices of this
+/// profile, and otherwise an empty text.
 std::string check_profile(const model::NodeFacts& node, const std::string& profile) {
   const auto labelled = labelled_slices(node, profile);
   if (!labelled) return labelled.error().message;
@@ -75,17 +77,19 @@ std::string check_profile(const model::NodeFacts& node, const std::string& profi
                                : "do not say nvidia.com/mig.strategy=mixed");
 }
 
+/// Returns the built-in table of the card; null if `model` and `memory` do not identify a MIG card.
 model::MigTablePtr built_in_table(std::string_view model, base::MebiBytes memory) {
   const mig::MigCard* card = mig::find_mig_card(model, memory);
   return card == nullptr ? nullptr : card->table;
 }
 
 enum class CardScope : std::uint8_t {
-  kInMigMode,  // where the node says which these are; else all
+  kInMigMode,  // the GPUs in MIG mode; all GPUs if none is known to be in MIG mode
   kAll,
 };
 
-/// The tables by which slices of the node's cards are named.
+/// Returns the MIG tables of the node's GPUs, without duplicates. If the inventory has no GPUs,
+/// returns the built-in table of the product that the labels name.
 std::vector<model::MigTablePtr> tables_of(const model::NodeFacts& node,
                                           const model::NodeInventory& inventory, CardScope cards) {
   std::vector<model::MigTablePtr> tables;
@@ -100,7 +104,7 @@ std::vector<model::MigTablePtr> tables_of(const model::NodeFacts& node,
   }
   if (!inventory.gpus.empty()) return tables;
   const MigProduct product = mig_product(value_or_empty(node.labels, kProductLabel));
-  // Under `single` the label has a slice's memory.
+  // With the strategy `single`, the memory label has the memory of a slice, not of the card.
   const bool whole = product.profile.empty();
   const std::string_view memory = value_or_empty(node.labels, kMemoryLabel);
   model::MigTablePtr table =
@@ -109,8 +113,9 @@ std::vector<model::MigTablePtr> tables_of(const model::NodeFacts& node,
   return tables;
 }
 
-/// What a slice of the profile is of its GPU, rounded down; 0 where no table has it. Where cards
-/// differ that have it under one name, the most: a cap is not exceeded.
+/// Returns the part of a GPU's compute that a slice of the profile `part` has, in milli-GPU,
+/// rounded down. Returns the largest value if the tables differ, so that no namespace exceeds its
+/// cap, and 0 if no table has the profile.
 std::int64_t slice_milli(const std::vector<model::MigTablePtr>& tables, std::string_view part) {
   const auto profile = mig::parse_resource_profile(part);
   std::int64_t milli = 0;
@@ -124,7 +129,7 @@ std::int64_t slice_milli(const std::vector<model::MigTablePtr>& tables, std::str
   return milli;
 }
 
-/// The profile in every spelling that the tables know.
+/// Adds the profile to `profiles` in every spelling that the tables have.
 void add_profile(const std::vector<model::MigTablePtr>& tables, const std::string& name,
                  std::set<std::string, std::less<>>& profiles) {
   profiles.insert(name);
@@ -136,8 +141,9 @@ void add_profile(const std::vector<model::MigTablePtr>& tables, const std::strin
   }
 }
 
-/// Of a resource nvidia.com/mig-<part>. A node with several models is labelled with one of them,
-/// and each kind of slices with its own.
+/// Returns the part of a GPU that one slice of nvidia.com/mig-<part> is, in milli-GPU. If no table
+/// has the profile, uses the product label of these slices: on a node with several GPU models,
+/// nvidia.com/gpu.product names only one of them.
 std::int64_t resource_milli(const model::NodeFacts& node,
                             const std::vector<model::MigTablePtr>& tables, std::string_view part) {
   const std::int64_t milli = slice_milli(tables, part);
@@ -171,7 +177,7 @@ void close_while_reconfiguring(const model::NodeFacts& node, model::NodeInventor
       layout.empty() ? "" : " (nvidia.com/mig.config is " + base::in_quotes(layout) + ")";
   close_to_all_gpu_pods(inventory, model::ReasonCode::kReconfiguring,
                         "the label nvidia.com/mig.config.state is " + base::in_quotes(state) +
-                            wanted + "; GPU pods come again when it is success");
+                            wanted + "; the node takes GPU pods again when it is success");
 }
 
 bool is_withdrawn_slice(const model::NodeFacts& node, std::string_view resource) {

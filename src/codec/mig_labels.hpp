@@ -1,10 +1,12 @@
-// MIG on a node by NVIDIA's components: the labels of GPU Feature Discovery, the resources of the
-// device plug-in, and the labels of mig-parted's manager. Pure.
+// Reads how NVIDIA's components use MIG on a node: the labels of GPU Feature Discovery and of
+// mig-parted's manager, and the resources of the device plug-in. Pure.
 //
-// The plug-in and GPU Feature Discovery share a MIG strategy. `none`: GPUs are offered whole.
-// `single`: if any GPU is in MIG mode all are, in slices of one profile, and nvidia.com/gpu and its
-// labels count these slices. `mixed`: GPUs without MIG mode are nvidia.com/gpu, slices are
-// nvidia.com/mig-<profile> with labels of that name, and nvidia.com/gpu.count counts all GPUs.
+// The device plug-in and GPU Feature Discovery have a common MIG strategy:
+//   none    the plug-in offers whole GPUs
+//   single  either no GPU or every GPU of the node is in MIG mode, with slices of one profile;
+//           nvidia.com/gpu and its labels then count these slices
+//   mixed   GPUs without MIG mode are nvidia.com/gpu; slices are nvidia.com/mig-<profile>, with the
+//           labels nvidia.com/mig-<profile>.*; the label nvidia.com/gpu.count counts all GPUs
 #pragma once
 
 #include <cstdint>
@@ -18,39 +20,45 @@ namespace snug::codec {
 inline constexpr std::string_view kStrategyLabel = "nvidia.com/mig.strategy";
 inline constexpr std::string_view kProductLabel = "nvidia.com/gpu.product";
 
-/// The parts of nvidia.com/gpu.product.
+/// The parts of the label nvidia.com/gpu.product.
 struct MigProduct {
   std::string_view model;    // without NVIDIA's suffixes
-  std::string_view profile;  // with `single`, as the label spells it; empty: no slices
+  std::string_view profile;  // of the slices (strategy `single`), as spelled; empty: whole GPUs
 
-  /// The layout of the GPUs is impossible with `single`, and nothing is offered.
+  /// Whether the GPUs have a layout that the strategy `single` does not support. The device plug-in
+  /// then offers nothing.
   [[nodiscard]] bool invalid() const { return profile == "INVALID"; }
 };
+/// Splits the value of the label nvidia.com/gpu.product.
 [[nodiscard]] MigProduct mig_product(std::string_view label);
 
-/// Whether the device plug-in offers all GPUs of the node as slices: strategy `single`, in MIG
-/// mode.
+/// Whether the device plug-in offers all GPUs of the node as slices: the strategy is `single`, and
+/// the GPUs are in MIG mode.
 [[nodiscard]] bool plugin_offers_only_slices(const model::NodeFacts& node);
 
-/// Closes a node whose MIG layout is being changed (nvidia.com/mig.config.state), or whose last
-/// change failed halfway.
+/// Closes a node whose MIG layout is being changed, or whose last change failed, according to the
+/// label nvidia.com/mig.config.state.
 void close_while_reconfiguring(const model::NodeFacts& node, model::NodeInventory& inventory);
 
-/// Whether the node's status offers slices that are not withdrawn. A resource that a plug-in no
-/// longer offers stays in the kubelet's capacity for minutes, with nothing of it allocatable.
+/// Whether the node's capacity has a resource of MIG slices that is not withdrawn.
 [[nodiscard]] bool plugin_offers_slices(const model::NodeFacts& node);
-/// Whether the kubelet lists a resource that neither the plug-in nor the labels have any more.
+/// Whether `resource` is a resource of MIG slices that the device plug-in no longer offers: nothing
+/// of it is allocatable, and the labels do not count it. The kubelet keeps such a resource in the
+/// node's capacity for some minutes.
 [[nodiscard]] bool is_withdrawn_slice(const model::NodeFacts& node, std::string_view resource);
 
-/// What differs between the slices in the labels and in the status; empty: nothing. After a new
-/// layout they change at different times, and until they agree the node's slices are unknown.
+/// Compares the number of slices in the node's labels and in its status. Returns a sentence about a
+/// difference, or an empty text if they agree. The two change at different times after a change of
+/// the MIG layout; until they agree, the slices of the node are unknown.
 [[nodiscard]] std::string check_slice_counts(const model::NodeFacts& node);
 
-/// Fills NodeInventory::plugin_profiles, plugin_owns_all_slices and milli_per_unit, once the units
-/// have been read.
+/// Fills NodeInventory::plugin_profiles, plugin_owns_all_slices and milli_per_unit, and increases
+/// `replicas` to that of the slices. read_kubelet_units() and read_replicas() must have been called
+/// before.
 void read_plugin_slices(const model::NodeFacts& node, model::NodeInventory& inventory);
 
-/// Fills NodeInventory::expected_profiles, once the GPUs have been read.
+/// Fills NodeInventory::expected_profiles if the MIG layout is being changed. The GPUs must have
+/// been read before.
 void read_expected_profiles(const model::NodeFacts& node, model::NodeInventory& inventory);
 
 }  // namespace snug::codec

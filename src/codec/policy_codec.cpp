@@ -13,7 +13,7 @@
 namespace snug::codec {
 namespace {
 
-constexpr std::size_t kMaxProfileName = 63;  // as much as a pod can ask for by gpu-policy
+constexpr std::size_t kMaxProfileName = 63;  // the longest name that gpu-policy of a pod can have
 
 std::string term_names() {
   std::vector<std::string_view> names;
@@ -21,7 +21,8 @@ std::string term_names() {
   return join(names);
 }
 
-/// The end of a message about a number: points out quotes, which make the value a string.
+/// Returns the end of a message about a number: a hint if the value is in quotes, which make it a
+/// string.
 std::string unquoted_hint(const YamlNode& value) { return value.quoted ? ", without quotes" : ""; }
 
 class PolicyReader {
@@ -93,7 +94,7 @@ class PolicyReader {
           std::ranges::any_of(profile.terms, [&](const auto& t) { return t.term == term->term; });
       if (twice) {
         return yaml_.error_at(
-            item, "the term " + std::string(term->term->name) + " stands in this profile twice");
+            item, "the term " + std::string(term->term->name) + " is in this profile twice");
       }
       profile.terms.push_back(*term);
     }
@@ -112,10 +113,10 @@ class PolicyReader {
                                     : score::find_term(name->text);
     if (row == nullptr) {
       const bool named = name != nullptr && name->type == YamlNode::Type::kScalar;
-      return yaml_.error_at(
-          name == nullptr ? node : *name,
-          (named ? "unknown term " + base::in_quotes(name->text) : std::string("no term named")) +
-              "; the terms are " + term_names());
+      return yaml_.error_at(name == nullptr ? node : *name,
+                            (named ? "unknown term " + base::in_quotes(name->text)
+                                   : std::string("the name of the term is missing")) +
+                                "; the terms are " + term_names());
     }
     auto weight = read_by_regime(node, {"weight", "churnWeight", "saturatedWeight"},
                                  {-score::kMaxWeight, score::kMaxWeight}, {});
@@ -128,15 +129,16 @@ class PolicyReader {
     std::int64_t largest;
   };
 
-  /// The keys of a number in each regime. Empty: there is no such key.
+  /// The keys of a number in each regime. An empty key means that the regime has no key.
   struct RegimeKeys {
     std::string_view filling;
     std::string_view churning;
     std::string_view saturated;
   };
 
-  /// Without its key a number is what it is in the regime before. `missing`: what it is without the
-  /// first; nothing: that must be there.
+  /// Reads a number for each regime. If a regime's key is absent, its number is that of the
+  /// previous regime. `missing` is the number of the first regime if its key is absent; nullopt
+  /// means that this key is required.
   base::Result<score::ByRegime> read_by_regime(const YamlNode& node, const RegimeKeys& keys,
                                                const Range& range,
                                                std::optional<std::int64_t> missing) const {

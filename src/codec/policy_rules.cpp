@@ -124,7 +124,7 @@ class RuleListsReader {
     for (const auto& [key, value] : map.entries) {
       if (key.text.empty()) return yaml_.error_at(key, "a label's name must not be empty");
       if (value.type != YamlNode::Type::kScalar) {
-        return yaml_.error_at(value, "a label's value must be a text; \"\" is the empty one");
+        return yaml_.error_at(value, "a label's value must be a text; \"\" is the empty text");
       }
       labels.emplace(key.text, value.text);
     }

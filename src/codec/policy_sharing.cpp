@@ -10,8 +10,8 @@
 namespace snug::codec {
 namespace {
 
-constexpr std::array<std::string_view, 4> kKeys{"namespaces", "neighbours", "capMilli",
-                                                "requireEnforcement"};
+constexpr std::array<std::string_view, 4> kSharingKeys{"namespaces", "neighbours", "capMilli",
+                                                       "requireEnforcement"};
 
 bool is_plain(const YamlNode& node) { return node.type == YamlNode::Type::kScalar && !node.quoted; }
 
@@ -47,14 +47,14 @@ base::Result<void> read_enforcement(const YamlNode& value, const PolicyYaml& yam
 }
 
 base::Result<model::SharingRow> read_row(const YamlNode& node, const PolicyYaml& yaml) {
-  if (auto checked = yaml.check_keys(node, "a row of sharing", kKeys); !checked) {
+  if (auto checked = yaml.check_keys(node, "a row of sharing", kSharingKeys); !checked) {
     return std::unexpected(checked.error());
   }
   auto namespaces = yaml.required_namespaces(node);
   if (!namespaces) return std::unexpected(namespaces.error());
   if (node.entries.size() < 2) {
-    return yaml.error_at(
-        node, "a row of sharing must say at least one of " + join(std::span(kKeys).subspan(1)));
+    return yaml.error_at(node, "a row of sharing must have at least one of the keys " +
+                                   join(std::span(kSharingKeys).subspan(1)));
   }
   model::SharingRow row{*std::move(namespaces), {}};
   for (const auto& [key, value] : node.entries) {

@@ -52,14 +52,13 @@ base::Result<std::vector<std::string>> PolicyYaml::string_list(const YamlNode& l
   }
   std::vector<std::string> texts;
   for (const YamlNode& item : list.items) {
-    // Printable, since these texts come back in logs and as parts of keys.
+    // Must be printable, because these texts appear in logs.
     if (item.type != YamlNode::Type::kScalar || item.text.empty() || !is_printable(item.text)) {
       return error_at(item, "each of " + std::string(key) +
                                 " must be a text that is not empty, of printable ASCII characters");
     }
     if (std::ranges::find(texts, item.text) != texts.end()) {
-      return error_at(item,
-                      base::in_quotes(item.text) + " stands in " + std::string(key) + " twice");
+      return error_at(item, base::in_quotes(item.text) + " is in " + std::string(key) + " twice");
     }
     texts.push_back(item.text);
   }
@@ -94,7 +93,7 @@ bool PolicyYaml::matches_every_namespace(const std::vector<std::string>& pattern
 std::unexpected<base::Error> PolicyYaml::unreachable_error(const YamlNode& item,
                                                            const YamlNode& takes_all,
                                                            std::string_view what) const {
-  return error_at(item, "this " + std::string(what) + " never counts, since the one in line " +
+  return error_at(item, "this " + std::string(what) + " has no effect, because the one in line " +
                             std::to_string(takes_all.line) +
                             " matches every pod; put that one last");
 }

@@ -1,5 +1,5 @@
-// The parts of a policy file's reader: the form of errors, maps and lists, and the readers of the
-// lists `rules`, `podChoice` and `sharing`.
+// The parts of read_policy(): checks of maps and lists with errors that have positions, and the
+// readers of the lists `rules`, `podChoice` and `sharing` of a policy file.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@
 
 namespace snug::codec {
 
-/// The words with commas between them.
+/// Joins the words with `, `.
 [[nodiscard]] std::string join(std::span<const std::string_view> words);
 
 /// Whether the text has only printable ASCII characters.
@@ -23,33 +23,39 @@ namespace snug::codec {
 
 class PolicyYaml {
  public:
-  /// Both outlive it; `source` names the text in messages.
+  /// `source` is the name of the file in messages. Both arguments must outlive this object.
   PolicyYaml(std::string_view source, const base::Limits& limits)
       : source_(source), limits_(limits) {}
 
+  /// Returns the error `text` at the position of `at`.
   [[nodiscard]] std::unexpected<base::Error> error_at(const YamlNode& at,
                                                       const std::string& text) const;
 
-  /// Checks that `map`, called `what` in messages, is a map without other keys than these.
+  /// Fails if `map` is not a map or has a key that is not one of `keys`. `what` is the name of the
+  /// map in messages.
   [[nodiscard]] base::Result<void> check_keys(const YamlNode& map, std::string_view what,
                                               std::span<const std::string_view> keys) const;
-  /// Checks that `list`, the value of `key`, has 1 to maxPolicyRows entries.
+  /// Fails if `list`, the value of `key`, is not a list of 1 to maxPolicyRows entries. `entries` is
+  /// the name of the entries in messages.
   [[nodiscard]] base::Result<void> check_list(const YamlNode& list, std::string_view key,
                                               std::string_view entries) const;
-  /// The entries of a list: texts, not empty and without duplicates.
+  /// Returns the entries of a list of strings. An entry that is empty, is not printable ASCII or is
+  /// a duplicate is an error.
   [[nodiscard]] base::Result<std::vector<std::string>> string_list(const YamlNode& list,
                                                                    std::string_view key,
                                                                    std::string_view entries) const;
 
-  /// A list of patterns, each of which can match a namespace.
+  /// Returns the entries of a list of namespace patterns. A pattern that cannot match any namespace
+  /// is an error.
   [[nodiscard]] base::Result<std::vector<std::string>> namespaces(const YamlNode& list) const;
-  /// The value of the map's key `namespaces`, in rows that grant or forbid something: it must not
-  /// be left out.
+  /// Returns the entries of the map's key `namespaces`, which must be present. For rows that grant
+  /// or forbid something.
   [[nodiscard]] base::Result<std::vector<std::string>> required_namespaces(
       const YamlNode& map) const;
-  /// Whether one of the patterns consists of stars.
+  /// Whether one of the patterns consists only of stars.
   [[nodiscard]] static bool matches_every_namespace(const std::vector<std::string>& patterns);
-  /// The error for a row, called `what`, behind one that matches every pod.
+  /// Returns the error for the row `item`, which has no effect because it comes after `takes_all`,
+  /// a row that matches every pod. `what` is the word for a row in messages.
   [[nodiscard]] std::unexpected<base::Error> unreachable_error(const YamlNode& item,
                                                                const YamlNode& takes_all,
                                                                std::string_view what) const;
@@ -61,13 +67,13 @@ class PolicyYaml {
   const base::Limits& limits_;
 };
 
-/// Reads `rules`, `podChoice` and `sharing`, each of which may be missing, from the file's root
-/// into `policy`, whose profiles are there already. A row that no pod can reach is an error too:
-/// whoever wrote it expects it to count.
+/// Reads the keys `rules`, `podChoice` and `sharing` of the file's root into `policy`. Each may be
+/// absent. policy.profiles must have been read before. A row that cannot apply to any pod is an
+/// error, because its author expects it to have an effect.
 [[nodiscard]] base::Result<void> read_policy_rows(const YamlNode& root, const PolicyYaml& yaml,
                                                   score::Policy& policy);
 
-/// The rows of `sharing`.
+/// Reads the list `sharing`.
 [[nodiscard]] base::Result<model::SharingRules> read_sharing(const YamlNode& list,
                                                              const PolicyYaml& yaml);
 

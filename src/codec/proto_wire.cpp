@@ -6,9 +6,10 @@
 namespace snug::codec {
 namespace {
 
+/// How a truncated field is read: as empty, or as its bytes up to the end of the message.
 enum class CutField { kOmitted, kPartial };
 
-/// The first such field of bytes. Of one that is cut: nothing, or what there is of it.
+/// Returns the first length-delimited field of `message` with this number. Empty if there is none.
 std::string_view first_field(std::string_view message, protozero::pbf_tag_type number,
                              CutField cut = CutField::kPartial) {
   protozero::pbf_reader reader{message.data(), message.size()};
@@ -25,17 +26,18 @@ std::string_view first_field(std::string_view message, protozero::pbf_tag_type n
   }
 }
 
-/// runtime.Unknown in an envelope; nothing where there is none.
+/// Returns the runtime.Unknown message in an envelope. Empty if `bytes` is not an envelope.
 std::string_view unknown_in(std::string_view bytes) {
   return bytes.starts_with(kEnvelopeMark) ? bytes.substr(kEnvelopeMark.size()) : std::string_view{};
 }
 
-/// The envelope in a WatchEvent, which is RawExtension's raw; empty: there is none.
+/// Returns the runtime.Unknown message of the object in a WatchEvent; the envelope of the object is
+/// the field `raw` of a RawExtension. Empty if there is no envelope.
 std::string_view envelope_in_event(std::string_view event) {
   return unknown_in(first_field(first_field(event, 2), 1));
 }
 
-/// A WatchEvent, bare or in an envelope of its own.
+/// Returns the WatchEvent in `frame`, which may be in an envelope.
 std::string_view event_in(std::string_view frame) {
   const std::string_view unknown = unknown_in(frame);
   return unknown.empty() ? frame : first_field(unknown, 2);

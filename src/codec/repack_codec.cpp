@@ -9,18 +9,20 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr RepackQueryKey kKeys[] = {
-    {"namespace", "NAME", "the pod's, or the request's; left out: default"},
-    {"pod", "NAME", "a pod that waits for a node"},
+constexpr RepackQueryKey kQueryKeys[] = {
+    {"namespace", "NAME", "the namespace of the pod or of the request; if absent, default"},
+    {"pod", "NAME", "a pod that is not bound to a node yet"},
     {"gpu-fraction", "F",
-     "instead of a pod, a request as annotations state it: a part of a GPU, or a number of GPUs"},
-    {"gpu-memory", "SIZE", "memory on one GPU: 4G, 4Gi, or MiB"},
-    {"gpu-count", "N", "the number of GPUs on one node, each with that share"},
-    {"gpu-compute", "PERCENT", "compute of each GPU, if not in proportion to the memory"},
-    {"gpu-mig-profile", "PROFILE", "a MIG slice"},
-    {"gpu-isolation", "HOW", "any, time-slicing, mps or mig"},
-    {"gpu-model", "GLOBS", "GPU models, ! excludes"},
-    {"gpu-policy", "NAME", "a profile of the policy"},
+     "instead of a pod, a request: a fraction of one GPU, or a number of whole GPUs"},
+    {"gpu-memory", "SIZE",
+     "memory of one GPU, such as 4G or 4Gi; a number without a unit is in MiB"},
+    {"gpu-count", "N", "the number of GPUs on one node, with that share of each"},
+    {"gpu-compute", "PERCENT",
+     "the compute of each GPU; if absent, it is in proportion to the memory"},
+    {"gpu-mig-profile", "PROFILE", "the profile of a MIG slice"},
+    {"gpu-isolation", "HOW", "how the GPU is shared: any, time-slicing, mps or mig"},
+    {"gpu-model", "GLOBS", "patterns of GPU models; a pattern with ! excludes models"},
+    {"gpu-policy", "NAME", "the name of a profile of the policy"},
 };
 
 void append_place(std::string& out, const model::Reservation& reservation) {
@@ -87,7 +89,7 @@ ParsedAdvice read_advice(const Json& json) {
 
 }  // namespace
 
-std::span<const RepackQueryKey> repack_keys() { return kKeys; }
+std::span<const RepackQueryKey> repack_keys() { return kQueryKeys; }
 
 std::string write_repack_advice(base::Generation generation, std::string_view request,
                                 const advice::RepackAdvice& advice) {
@@ -119,7 +121,8 @@ base::Result<ParsedAdvice> read_repack_advice(std::string_view json) {
   try {
     return read_advice(Json::parse(json));
   } catch (const Json::exception& problem) {
-    return base::fail(base::ErrorCode::kInvalid, std::string("it is no advice: ") + problem.what());
+    return base::fail(base::ErrorCode::kInvalid,
+                      std::string("it is not repacking advice: ") + problem.what());
   }
 }
 

@@ -29,11 +29,11 @@ class ReservationReader {
       if (!json_.ok()) break;
       const model::ReservedContainer& container =
           reservation.containers.emplace_back(read_container(item));
-      // A container may have units of several resources, and then stands here once for each.
+      // A container with units of several resources has one entry for each resource.
       const auto* units = std::get_if<model::KubeletUnits>(&container.assigned);
       const std::string resource = units != nullptr ? units->resource : std::string();
       if (!names.emplace(container.name, resource).second) {
-        json_.report_problem(item, "has a name used before");
+        json_.report_problem(item, "repeats the name of an earlier container");
       }
     }
     if (reservation.containers.empty()) json_.report_problem(containers, "must not be empty");
@@ -91,7 +91,7 @@ class ReservationReader {
         json_.integer(json_.required(cursor, "computeMilli"), {0, base::kWholeGpu.value})};
     const JsonCursor mig = json_.member(cursor, "mig");
     if (mig.present() != (device.mode == model::GpuMode::kMig)) {
-      json_.report_problem(mig, "must be there with the mode mig, and with no other");
+      json_.report_problem(mig, "must be present if mode is mig, and only then");
     }
     if (mig.present()) device.slice = read_slice(mig);
     return device;
@@ -118,14 +118,15 @@ bool has_duplicate_device(const Devices& devices) {
 }
 
 using ContainerRequests =
-    std::vector<std::optional<model::ContainerRequest>>;  // in the reservation's order
+    std::vector<std::optional<model::ContainerRequest>>;  // in the order of the reservation
 
 bool is_whole(const std::optional<model::ContainerRequest>& asked) {
   return asked && std::holds_alternative<model::WholeGpuRequest>(asked->device);
 }
 
-/// Whether a container of the pod asked for this GPU whole. A plain init container with a share
-/// uses it before that one runs, in the mode that the GPU has.
+/// Whether another container of the pod holds this GPU in mode `whole`. An init container that
+/// requests a share may then use the GPU in that mode, because it ends before the other container
+/// starts.
 bool is_held_whole(const model::ReservedDevice& device, const model::Reservation& reservation,
                    const ContainerRequests& asks) {
   for (std::size_t i = 0; i < asks.size(); ++i) {
@@ -139,8 +140,8 @@ bool is_held_whole(const model::ReservedDevice& device, const model::Reservation
   return false;
 }
 
-/// Whether a share may be had of a GPU that tenants share in this way. Any share may be a slice,
-/// which is what it gets of a GPU in MIG mode, unless it says otherwise.
+/// Whether a GPU in this mode can serve a share with this isolation. A share without a required
+/// isolation may also be a MIG slice.
 bool mode_satisfies(model::Isolation isolation, model::GpuMode mode) {
   switch (isolation) {
     case model::Isolation::kAny:
@@ -155,7 +156,7 @@ bool mode_satisfies(model::Isolation isolation, model::GpuMode mode) {
   return false;
 }
 
-/// Whether the devices are of the number and kind that the request asks for.
+/// Whether the number and the modes of the devices match the request.
 bool matches_request(const model::ContainerRequest& asked, const Devices& devices,
                      const model::Reservation& reservation, const ContainerRequests& asks) {
   if (std::holds_alternative<model::KubeletRequest>(asked.device)) return false;
@@ -183,7 +184,7 @@ std::string mismatch_text(const model::ReservedContainer& container, bool unders
            " asks for";
   }
   return "the request " + request + " of container " + name +
-         " in its reservation is none that this version understands";
+         " in the reservation is unknown to this version of Snug";
 }
 
 /// Parses the request of each container. Marks the reservation as suspect if the devices of a

@@ -14,12 +14,13 @@ constexpr std::string_view kVisibleDevices = "snug.dev/visible-devices";
 constexpr std::string_view kMemoryLimit = "snug.dev/memory-limit";
 constexpr std::string_view kComputePercent = "snug.dev/compute-percent";
 
-/// Appends `before`, which ends in a key and its colon, and the text in quotes.
+/// Appends `before`, which ends with a key and a colon, and then `text` as a JSON string.
 void append(std::string& out, std::string_view before, std::string_view text) {
   out += before;
   append_json_string(out, text);
 }
 
+/// Appends `before`, which ends with a key and a colon, and then `number`.
 void append(std::string& out, std::string_view before, std::int64_t number) {
   out += before;
   out += std::to_string(number);
@@ -65,8 +66,8 @@ void append_container(std::string& out, const model::ReservedContainer& containe
   out += '}';
 }
 
-/// The three flat values of one container. The runtime numbers a container's devices by their
-/// position on the node, whatever order they are named in.
+/// The values of the three flat annotations of one container. Devices are in the order of their
+/// index on the node, because NVIDIA's runtime numbers them in this order inside the container.
 struct FlatAnnotations {
   std::string visible_devices;
   std::string memory_limit;

@@ -8,14 +8,16 @@
 namespace snug::codec {
 namespace {
 
-/// Up to this many patterns, each pair is compared: tens of thousands would take seconds. Beyond it
-/// only identical texts are found.
+/// The maximum number of patterns with wildcards with which later patterns are compared; comparing
+/// tens of thousands would take seconds. Among further patterns, only identical texts are found.
 constexpr std::size_t kMaxWildcardPatterns = 256;
 
 bool has_wildcard(std::string_view pattern) { return pattern.find_first_of("*?") != pattern.npos; }
 
-/// Whether `general` surely matches all that `pattern` does. A star in the pattern stands for any
-/// text, which a `?` is not.
+/// Whether `general` certainly matches every name that `pattern` matches. Returns false if
+/// `general` has a `?` and `pattern` a `*`, because a `?` could match the `*` itself but not every
+/// text that the
+/// `*` stands for.
 bool covers(std::string_view general, std::string_view pattern) {
   const bool star_for_one = general.find('?') != general.npos && pattern.find('*') != pattern.npos;
   return !star_for_one && model::glob_matches(general, pattern);
@@ -38,10 +40,10 @@ base::Result<void> ShadowedNamespaces::check_row(const YamlNode& row) const {
     const ShadowingRow* taker = shadowing_row_of(item.text);
     if (taker == nullptr) continue;
     return yaml_.error_at(
-        item, base::in_quotes(item.text) + " never counts here, since the " +
+        item, base::in_quotes(item.text) + " has no effect here, because the " +
                   std::string(row_name_) + " in line " + std::to_string(taker->second) +
-                  " takes it first (" + base::in_quotes(taker->first) +
-                  "); each namespace takes the first " + std::string(row_name_) + " that names it");
+                  " matches it first (" + base::in_quotes(taker->first) + "); the first " +
+                  std::string(row_name_) + " that matches a namespace applies to it");
   }
   return {};
 }

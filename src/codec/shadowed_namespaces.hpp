@@ -1,4 +1,5 @@
-// Finds namespaces of a list's rows that can never count: the first row that matches a pod counts.
+// Finds entries of `namespaces` in the rows of a policy file that have no effect because an earlier
+// row matches the same namespaces. The first row that matches a pod applies to it.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +13,24 @@
 
 namespace snug::codec {
 
-/// The patterns of a list's rows so far. Call both functions with each row that has been read.
+/// Has the namespace patterns of the earlier rows. Call check_row() for each row, and then
+/// add_row() if the row applies to all pods of its namespaces.
 class ShadowedNamespaces {
  public:
-  /// `what` is a row's name in messages. Both outlive this.
+  /// `what` is the word for a row in messages. Both arguments must outlive this object.
   ShadowedNamespaces(const PolicyYaml& yaml, std::string_view what)
       : yaml_(yaml), row_name_(what) {}
 
-  /// Refuses an entry of the row's key `namespaces` that an earlier row has, or that a pattern of
-  /// one covers.
+  /// Fails if an earlier row has the same entry of `namespaces` as `row`, or a pattern that covers
+  /// it.
   [[nodiscard]] base::Result<void> check_row(const YamlNode& row) const;
-  /// Pods of the row's namespaces reach no later row.
+  /// Adds the patterns in `namespaces` of `row`. No later row applies to the pods that they match.
   void add_row(const YamlNode& row);
 
  private:
-  using ShadowingRow = std::pair<std::string_view, std::size_t>;  // the pattern and its row's line
+  using ShadowingRow = std::pair<std::string_view, std::size_t>;  // a pattern, and its row's line
 
+  /// Returns the earlier row that covers `pattern`; null if there is none.
   [[nodiscard]] const ShadowingRow* shadowing_row_of(std::string_view pattern) const;
 
   const PolicyYaml& yaml_;

@@ -19,19 +19,19 @@ std::string position(std::string_view source, int line, int column) {
 }
 
 base::Error error_at(std::string_view source, const YAML::Mark& mark, std::string_view problem) {
-  // yaml-cpp counts from 0, and says -1 where it knows no place.
+  // yaml-cpp counts lines and columns from 0; -1 means that the position is unknown.
   std::string text = position(source, std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1);
   return base::Error{base::ErrorCode::kInvalid, text + std::string(problem)};
 }
 
-/// Carries a problem of ours out of yaml-cpp's callbacks; it never leaves this file.
+/// The exception that the event handlers below throw through yaml-cpp. parse_yaml() catches it.
 struct YamlProblem {
   YAML::Mark mark;
   std::string text;
 };
 
-/// Builds the tree from yaml-cpp's events. The open collections are kept as a stack of values, each
-/// moved into its parent when it ends.
+/// Builds the tree from the events of yaml-cpp. The stack has the sequences and maps that have not
+/// ended; each is moved into its parent when it ends.
 class TreeBuilder final : public YAML::EventHandler {
  public:
   explicit TreeBuilder(std::int64_t max_depth) : max_depth_(max_depth) {}
@@ -95,7 +95,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   static void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
     if (!tag.empty() && tag != "?" && tag != "!") {
-      throw YamlProblem{mark, "tags are not allowed; write the value alone"};
+      throw YamlProblem{mark, "tags are not allowed; write the value without a tag"};
     }
   }
 
@@ -138,7 +138,7 @@ class TreeBuilder final : public YAML::EventHandler {
     if (key.type != YamlNode::Type::kScalar) throw YamlProblem{mark, "a key must be a plain word"};
     if (key.text == "<<" && !key.quoted) throw YamlProblem{mark, "merge keys (<<) are not allowed"};
     if (!frame.keys.insert(key.text).second) {
-      throw YamlProblem{mark, "the key \"" + key.text + "\" stands here twice"};
+      throw YamlProblem{mark, "the key \"" + key.text + "\" is given twice"};
     }
   }
 
@@ -147,11 +147,11 @@ class TreeBuilder final : public YAML::EventHandler {
   std::vector<Frame> stack_;
 };
 
-/// Accepts empty documents only.
+/// Refuses everything after the first document, except empty documents.
 class TrailingDocumentCheck final : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& mark) override {
-    // Malformed text can make the parser hand out documents for ever without moving on.
+    // On some malformed texts, the parser returns documents at the same position without end.
     if (mark.pos <= last_position_) refuse(mark);
     last_position_ = mark.pos;
   }
@@ -176,13 +176,14 @@ class TrailingDocumentCheck final : public YAML::EventHandler {
  private:
   [[noreturn]] static void refuse(const YAML::Mark& mark) {
     throw YamlProblem{mark,
-                      "the text goes on after the end of its document; one document is allowed"};
+                      "the text continues after its first document; only one document is allowed"};
   }
 
   int last_position_ = -1;
 };
 
-/// A hint for a value that begins with `*`: its author means a pattern, but YAML reads an alias.
+/// Returns a hint to append to an error about an alias. The author of a value that begins with `*`
+/// probably means a pattern, but YAML reads it as an alias.
 std::string_view alias_hint(std::string_view problem) {
   const bool alias = problem.starts_with(YAML::ErrorMsg::ALIAS_NOT_FOUND) ||
                      problem.starts_with(YAML::ErrorMsg::CHAR_IN_ALIAS) ||
@@ -190,7 +191,8 @@ std::string_view alias_hint(std::string_view problem) {
   return alias ? "; a value that begins with *, as a pattern may, needs quotes" : "";
 }
 
-/// yaml-cpp takes some control characters for the end of the text, and passes broken UTF-8 on.
+/// Fails on control characters and on invalid UTF-8. yaml-cpp does not: it reads some control
+/// characters as the end of the text, and copies invalid UTF-8.
 base::Result<void> check_characters(std::string_view text, std::string_view source) {
   const auto bad = base::find_invalid_text(text);
   if (bad == std::string_view::npos) return {};
@@ -201,8 +203,7 @@ base::Result<void> check_characters(std::string_view text, std::string_view sour
   const auto column = line_start == std::string_view::npos ? bad : bad - line_start - 1;
   return base::fail(base::ErrorCode::kInvalid,
                     position(source, line, static_cast<int>(column) + 1) +
-                        "neither control characters nor anything that is no valid "
-                        "UTF-8 is allowed");
+                        "control characters and invalid UTF-8 are not allowed");
 }
 
 }  // namespace
@@ -231,8 +232,8 @@ base::Result<YamlNode> parse_yaml(std::string_view text, std::string_view source
     return std::unexpected(checked.error());
   }
   try {
-    // An open quote at the end of the text passes yaml-cpp when a line break follows it; with a
-    // comment as the last line it does not.
+    // yaml-cpp accepts an unclosed quote if the text ends with a line break. If the last line is a
+    // comment, yaml-cpp reports the quote as an error.
     std::istringstream stream{std::string(text) + (text.ends_with('\n') ? "#" : "\n#")};
     YAML::Parser parser(stream);
     TreeBuilder builder(limits.max_json_depth);

@@ -6,7 +6,7 @@
 namespace snug::codec {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 bool all_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
@@ -17,7 +17,7 @@ std::string_view without_sign(std::string_view text) {
   return text;
 }
 
-/// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`
+/// Whether the whole text matches `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`.
 bool looks_like_number(std::string_view text) {
   text = without_sign(text);
   const auto exponent_at = text.find_first_of("eE");
@@ -39,7 +39,7 @@ bool parse_all(std::string_view text, Number& number, int base) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-Json number_or_text(std::string_view text) {
+OrderedJson number_or_text(std::string_view text) {
   std::int64_t integer = 0;
   if (text.starts_with("0x") && parse_all(text.substr(2), integer, 16) && integer >= 0) {
     return integer;
@@ -59,7 +59,7 @@ Json number_or_text(std::string_view text) {
   return real;
 }
 
-Json to_value(const YamlNode& node) {
+OrderedJson to_value(const YamlNode& node) {
   switch (node.type) {
     case YamlNode::Type::kNull:
       return nullptr;
@@ -69,14 +69,14 @@ Json to_value(const YamlNode& node) {
       if (node.text == "false" || node.text == "False" || node.text == "FALSE") return false;
       return number_or_text(node.text);
     case YamlNode::Type::kSequence: {
-      Json array = Json::array();
+      OrderedJson array = OrderedJson::array();
       for (const YamlNode& item : node.items) array.push_back(to_value(item));
       return array;
     }
     case YamlNode::Type::kMap: {
-      // Assigning by key would search all entries each time; the parser knows them distinct.
-      Json object = Json::object();
-      auto& entries = object.get_ref<Json::object_t&>();
+      // Appends without a search for the key: parse_yaml() has refused duplicate keys.
+      OrderedJson object = OrderedJson::object();
+      auto& entries = object.get_ref<OrderedJson::object_t&>();
       for (const auto& [key, value] : node.entries) {
         entries.push_back({key.text, to_value(value)});
       }
@@ -89,7 +89,7 @@ Json to_value(const YamlNode& node) {
 }  // namespace
 
 std::string to_json(const YamlNode& node) {
-  return to_value(node).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return to_value(node).dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 }  // namespace snug::codec

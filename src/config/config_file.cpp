@@ -30,7 +30,7 @@ class ConfigReader {
   }
 
  private:
-  /// What ends the sentence about a number or a boolean.
+  /// Returns the end of an error message for a number or a boolean, which must not be quoted.
   static std::string unquoted(const codec::YamlNode& value) {
     return value.quoted ? ", without quotes" : "";
   }
@@ -74,7 +74,7 @@ class ConfigReader {
 
   base::Result<void> read_limits(const codec::YamlNode& limits) {
     if (limits.type != codec::YamlNode::Type::kMap) {
-      return problem(limits, "limits must be a map of limits to integers");
+      return problem(limits, "limits must be a map from names of limits to integers");
     }
     for (const auto& [key, value] : limits.entries) {
       const bool plain = value.type == codec::YamlNode::Type::kScalar && !value.quoted;

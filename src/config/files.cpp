@@ -16,10 +16,11 @@ std::unexpected<base::Error> unwritable(const std::string& path, const char* why
   return base::fail(base::ErrorCode::kUnavailable, path + ": cannot be written: " + why);
 }
 
-/// The destination of a write.
+/// The destination of a write. `temporary` is written first and then renamed to `file`. For a
+/// device or pipe, both paths are the same, and nothing is renamed.
 struct Target {
   fs::path file;
-  fs::path temporary;  // written before it takes the place of `file`; the same where none is needed
+  fs::path temporary;
 };
 
 base::Result<Target> target_of(const std::string& path) {

@@ -9,7 +9,8 @@ namespace {
 
 using Options = std::vector<const CLI::Option*>;
 
-/// The outermost command that was given an unknown word; if there is none, the innermost command.
+/// Returns the command that the error is about: the outermost one with an unknown word, or else the
+/// innermost one.
 const CLI::App& blamed_command(const CLI::App& app) {
   const CLI::App* at = &app;
   for (auto named = at->get_subcommands(); at->remaining().empty() && !named.empty();
@@ -19,7 +20,8 @@ const CLI::App& blamed_command(const CLI::App& app) {
   return *at;
 }
 
-/// The command's subcommands, as in `allowed is check`; empty if it has none.
+/// Returns the end of an error message that lists the subcommands of `app`, like `allowed are
+/// check, show`. Empty if it has none.
 std::string allowed_commands_text(const CLI::App& app) {
   std::string names;
   const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
@@ -27,12 +29,13 @@ std::string allowed_commands_text(const CLI::App& app) {
   return names.empty() ? "" : (commands.size() == 1 ? "allowed is " : "allowed are ") + names;
 }
 
-/// Flags in camelCase, like the keys of the configuration file, are refused with the right name.
+/// Returns an error message about an unknown flag. If the flag is only misspelled in camelCase, as
+/// the keys of the configuration file are, the message has the correct name.
 std::string about_unknown_flag(const CLI::App& command, const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
   const std::string right = kebab_case(name);
   const bool exists = right != name && command.get_option_no_throw(right) != nullptr;
-  return exists ? "the flag " + name + " is written " + right : "unknown flag " + word;
+  return exists ? "the flag " + name + " must be written " + right : "unknown flag " + word;
 }
 
 std::string extra_words_message(const CLI::App& command) {
@@ -41,7 +44,7 @@ std::string extra_words_message(const CLI::App& command) {
   const std::string& word = words.front();
   if (word.size() > 1 && word.starts_with('-')) return about_unknown_flag(command, word);
   const std::string commands = allowed_commands_text(command);
-  if (commands.empty()) return base::in_quotes(word) + " is one word too many";
+  if (commands.empty()) return base::in_quotes(word) + " is an unexpected argument";
   return "unknown command " + base::in_quotes(word) + "; " + commands;
 }
 
@@ -54,13 +57,14 @@ std::string missing_words_message(const CLI::App& command) {
   return commands.empty() ? "" : "a command is required; " + commands;
 }
 
-/// About an option that is repeated too often, or has no value.
+/// Returns an error message about an option that is given too often or has no value. `said` is
+/// CLI11's message.
 std::string wrong_count_message(const CLI::App& command, const std::string& said) {
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_multi_option_policy() != CLI::MultiOptionPolicy::Throw) continue;
     if (option->count() > static_cast<std::size_t>(option->get_items_expected_max())) {
       return option->get_name() + " was given " + std::to_string(option->count()) +
-             " times; allowed is once";
+             " times; it may be given only once";
     }
   }
   const CLI::Option* option = command.get_option_no_throw(said.substr(0, said.find(':')));
@@ -72,12 +76,12 @@ std::string dependency_message(const CLI::App& command) {
     if (option->count() == 0) continue;
     for (const CLI::Option* other : option->get_needs()) {
       if (other->count() > 0) continue;
-      return option->get_name() + " belongs to " + other->get_name() + ", which is missing";
+      return option->get_name() + " requires " + other->get_name() + ", which is missing";
     }
     for (const CLI::Option* other : option->get_excludes()) {
       if (other->count() == 0) continue;
       return option->get_name() + " and " + other->get_name() +
-             " were both given; allowed is one of them";
+             " were both given; only one of them is allowed";
     }
   }
   return "";

@@ -12,7 +12,7 @@
 namespace snug::config {
 namespace {
 
-/// A decimal number without sign that fills the text.
+/// Parses the whole text as a decimal integer without sign.
 std::optional<std::int64_t> parse_number(std::string_view text) {
   std::int64_t value = 0;
   if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
@@ -114,7 +114,7 @@ std::string set_leader_elect(Options& options, std::string_view value) {
   return "";
 }
 
-/// As Kubernetes allows for names: it becomes a part of a path.
+/// Returns whether the text has the form of a Kubernetes name, so that it is safe in a URL path.
 bool is_plain_name(std::string_view text) {
   return !text.empty() && text.size() <= 253 &&
          text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.") == text.npos &&
@@ -145,7 +145,7 @@ std::string set_file(Options& options, std::string_view value) {
   return set_text(options.*member, value);
 }
 
-template <auto member>  // of Options or of ServiceOptions
+template <auto member>  // a list in Options or in ServiceOptions
 std::string append(Options& options, std::string_view value) {
   return set_text((options.*member).emplace_back(), value);
 }
@@ -153,33 +153,38 @@ std::string append(Options& options, std::string_view value) {
 constexpr bool kUnquoted = true;
 
 constexpr auto kRows = std::to_array<OptionRow>({
-    {"listen", "HOST:PORT", "where kube-scheduler calls filter, prioritize and bind",
+    {"listen", "HOST:PORT", "address of the extender port, which kube-scheduler calls",
      set_host_port<&Options::listen>},
-    {"adminListen", "HOST:PORT", "where health, metrics and state are served",
+    {"adminListen", "HOST:PORT", "address of the admin port: health, metrics and state",
      set_host_port<&Options::admin_listen>},
     {"policy", "FILE", "the policy file; default: the built-in policy", set_file<&Options::policy>},
-    {"answer", "winner|all|advise|auto", "how much Snug decides for kube-scheduler", set_answer},
+    {"answer", "winner|all|advise|auto",
+     "whether filter returns only the best node or all feasible nodes", set_answer},
     {"kubeconfig", "FILE", "kubeconfig of the API server; default: in-cluster configuration",
      set_file<&Options::kubeconfig>},
-    {"cluster", "FILE", "manifests of an in-memory API server, instead of a real one",
+    {"cluster", "FILE", "manifests for an API server in memory, which replaces a real one",
      append<&Options::cluster>, &Options::cluster},
     {"kubernetesMinor", "N", "the scheduler's minor version, 28 to 99", set_minor, nullptr,
      kUnquoted},
     {"schedulerNames", "NAME", "serve only pods of these schedulers; default: all",
      append<&Options::scheduler_names>, &Options::scheduler_names},
-    {"apiTimeout", "DURATION", "time-out of a call to the API server; below a third of httpTimeout",
+    {"apiTimeout", "DURATION",
+     "timeout of a call to the API server; less than a third of the scheduler's httpTimeout",
      set_api_timeout},
     {"tlsCert", "FILE", "certificate chain (PEM) of the extender port; default: plain HTTP",
      set_file<&Options::tls_cert>},
-    {"tlsKey", "FILE", "the certificate's key (PEM)", set_file<&Options::tls_key>},
-    {"clientCA", "FILE", "callers must show a certificate of this CA (PEM)",
+    {"tlsKey", "FILE", "private key of the certificate in tlsCert (PEM)",
+     set_file<&Options::tls_key>},
+    {"clientCA", "FILE", "CA (PEM) that must have signed the certificate of each client",
      set_file<&Options::client_ca>},
-    {"leaderElect", "true|false", "decide only while this Snug holds the Lease (true)",
-     set_leader_elect, nullptr, kUnquoted},
-    {"lease", "NAMESPACE/NAME", "the one Lease of the cluster's Snugs (snug/snug-extender)",
+    {"leaderElect", "true|false",
+     "answer calls only while this Snug holds the Lease; default: true", set_leader_elect, nullptr,
+     kUnquoted},
+    {"lease", "NAMESPACE/NAME",
+     "Lease that all Snugs of a cluster share; default: snug/snug-extender",
      set_object<&Options::lease>},
     {"schedulerLease", "NAMESPACE/NAME",
-     "of the kube-scheduler that calls this Snug: the Snug on its host leads",
+     "Lease of the kube-scheduler that calls Snug; the Snug on the host of its holder leads",
      set_object<&Options::scheduler_lease>},
     {"logLevel", "debug|info|warn|error", "lowest level that is logged", set_log_level},
     {"logFormat", "text|json", "format of the log on standard error", set_log_format},
@@ -201,7 +206,7 @@ std::string set_limit(Options& options, std::string_view key, std::string_view v
     for (const base::LimitRow& each : rows) {
       allowed += (allowed.empty() ? "" : ", ") + std::string(each.key);
     }
-    return "is no limit; the limits are " + allowed;
+    return "is not a limit; the limits are " + allowed;
   }
   const auto number = parse_number(value);
   if (!number || *number < row->smallest || *number > row->largest) {
@@ -214,7 +219,8 @@ std::string set_limit(Options& options, std::string_view key, std::string_view v
 
 namespace {
 
-/// The Lease is a fence only where a leader's last binding is over before it can be taken.
+/// Checks that a leader's last bind always ends before another Snug can acquire the Lease, and that
+/// a watch without events does not count as silent.
 base::Result<void> check_durations(const Options& options) {
   const base::Limits& limits = options.limits;
   const std::int64_t window = leader::unanswered_window(options.api_timeout, limits).count();
@@ -226,19 +232,19 @@ base::Result<void> check_durations(const Options& options) {
             ") must be at least renewDeadlineMs + 2 * apiTimeout + " +
             std::to_string(limits.clock_skew_ms) + " ms (" +
             std::to_string(limits.renew_deadline_ms + window) +
-            "), so that a leader's last binding is over before another can lead; raise it, "
-            "or lower apiTimeout");
+            "), so that a leader's last bind ends before another Snug can lead; raise "
+            "leaseDurationMs, or lower apiTimeout");
   }
   if (limits.watch_silence_s <= 2 * limits.watch_timeout_s) {
     return base::fail(
         base::ErrorCode::kInvalid,
-        "watchSilenceS must be above twice watchTimeoutS: a watch on which nothing happens "
-        "shows that it lives when it ends");
+        "watchSilenceS must be above twice watchTimeoutS: a watch without events may send its "
+        "first byte when it ends");
   }
   return {};
 }
 
-/// Settings of the election that would have no effect, or the wrong one.
+/// Returns an error if schedulerLease would have no effect or names Snug's own Lease.
 base::Result<void> check_election(const Options& options) {
   if (options.scheduler_lease.name.empty()) return {};
   if (!options.leader_elect) {

@@ -1,4 +1,5 @@
-// The table of settings: one row each, for the command line and the configuration file alike. Pure.
+// The table of settings, with one row for each. The command line and the configuration file both
+// use it. Pure.
 #pragma once
 
 #include <span>
@@ -12,23 +13,26 @@ namespace snug::config {
 
 struct OptionRow {
   std::string_view key;
-  std::string_view placeholder;  // in the help
+  std::string_view placeholder;  // of the value, in the output of --help
   std::string_view help;
-  /// Sets one value; returns what is wrong with it (`must be …`), or an empty text.
+  /// Parses and sets one value. Returns an error message (`must be …`), or an empty text on
+  /// success.
   std::string (*parse)(Options& options, std::string_view value);
-  /// Where the values of a setting with several go; null: it has one value.
+  /// The member that has the values of a setting with a list of values. Null: the setting has one
+  /// value.
   std::vector<std::string> Options::* list_member = nullptr;
-  /// A number or a boolean, which must not be quoted in a file; `set` refuses the empty text.
+  /// Whether the value is a number or a boolean, which must not be quoted in a configuration file.
+  /// The row's `parse` then refuses an empty text.
   bool is_unquoted = false;
 };
 
 [[nodiscard]] std::span<const OptionRow> option_rows();
 
-/// Sets a key under `limits` to an integer within its bounds; returns what is wrong, or an empty
-/// text.
+/// Sets a key under `limits` to an integer within its range. Returns an error message, or an empty
+/// text on success.
 [[nodiscard]] std::string set_limit(Options& options, std::string_view key, std::string_view value);
 
-/// Checks settings that exclude or need each other.
+/// Returns an error if settings contradict each other, or if one lacks another that it requires.
 [[nodiscard]] base::Result<void> check_consistency(const Options& options);
 
 }  // namespace snug::config

@@ -12,17 +12,17 @@ namespace {
 
 using Values = std::vector<std::string>;
 
-/// The command line as words, before any value is checked.
+/// The flags and values of the command line, before the values are checked.
 struct CommandLine {
   std::string print_and_exit;
   std::string config;
-  std::map<std::string_view, Values> values;  // by key; only the flags that were given
-  Values limits;                              // KEY=VALUE
+  std::map<std::string_view, Values> values;  // by setting; only flags that were given
+  Values limits;                              // each is KEY=N
 };
 
 std::string description() {
   return "Packs GPU pods tightly onto GPUs, for kube-scheduler.\n"
-         "Every setting is also a key of the configuration file, in camelCase; flags win.";
+         "Every setting is also a key of the configuration file, in camelCase. Flags override it.";
 }
 
 std::string flag_of(const OptionRow& row) { return "--" + kebab_case(row.key); }
@@ -43,11 +43,12 @@ base::Result<CommandLine> parse(int argc, const char* const* argv) {
                  "limits on memory, calls and times; docs/limits.md lists them")
       ->type_name("KEY=N");
   try {
-    std::vector<std::string> words;  // CLI11 takes them from the back
+    std::vector<std::string> words;  // in reverse order, as CLI11 requires
     for (int i = argc - 1; i > 0; --i) words.emplace_back(argv[i]);
     app.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
-    // The help would show "true" as the default; it is only the value of the bare flag.
+    // default_str is the value of the flag without an argument. --help would show it as the
+    // default.
     app.get_option("--leader-elect")->default_str("");
     line.print_and_exit = app.help();
   } catch (const CLI::CallForVersion& version) {

@@ -1,4 +1,4 @@
-// The subcommands of snugctl, one source file each, and what they share.
+// The subcommands of snugctl, each in its own source file, and the functions that they share.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,22 +11,22 @@ namespace snug::ctl {
 
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailure = 1;
-inline constexpr int kExitUsage = 2;  // flags, or a file that a flag names
+inline constexpr int kExitUsage = 2;  // wrong flags, or an invalid file that a flag names
 
-/// What the command line asks for, to be called once it has been read; returns the exit code.
+/// Runs a subcommand and returns the exit code. It is called after the command line was parsed.
 using Action = std::function<int()>;
 
-/// Each adds its subcommand with its flags to `app`, and sets `chosen` if the command line names
-/// it.
-void add_defrag(CLI::App& app, Action& chosen);        // which pods to move so that a pod fits
-void add_mig(CLI::App& app, Action& chosen);           // what MIG cards can be divided into
-void add_policy_check(CLI::App& app, Action& chosen);  // is a policy file valid?
-void add_simulate(CLI::App& app, Action& chosen);      // how policies pack a trace
+/// Each function adds one subcommand with its flags to `app`. While the command line is parsed, it
+/// sets `chosen` to the action of the subcommand, if the command line names that subcommand.
+void add_defrag(CLI::App& app, Action& chosen);        // advises which pods to move to make room
+void add_mig(CLI::App& app, Action& chosen);           // shows profiles and layouts of MIG cards
+void add_policy_check(CLI::App& app, Action& chosen);  // checks whether a policy file is valid
+void add_simulate(CLI::App& app, Action& chosen);      // simulates how policies pack a trace
 
-/// Writes the text to stdout. An error: stdout does not take all of it.
+/// Writes the text to stdout. Returns an error if not all of it could be written.
 [[nodiscard]] base::Result<void> print(const std::string& text);
 
-/// Writes the sentence to stderr, and returns `code`.
+/// Writes the error message `what` to stderr, and returns `code`.
 int report_error(int code, const std::string& what);
 
 }  // namespace snug::ctl

@@ -20,7 +20,7 @@ constexpr int kHttpNotFound = 404;
 constexpr const char* kDefragPath = "/v1/defrag";
 
 struct DefragFlags {
-  std::map<std::string, std::optional<std::string>> query;  // by the query's key
+  std::map<std::string, std::optional<std::string>> query;  // by key of the query
   std::string server = "http://127.0.0.1:8889";
   bool json = false;
 };
@@ -49,9 +49,9 @@ std::string table_text(const std::vector<Row>& rows) {
 
 std::string advice_text(const codec::ParsedAdvice& advice) {
   const std::string asked = "request: " + advice.request_text + "\n";
-  if (advice.place.node.empty()) return asked + "nothing helps: " + advice.explanation + "\n";
+  if (advice.place.node.empty()) return asked + "no solution found: " + advice.explanation + "\n";
   if (advice.fits_now) {
-    return asked + "it fits as things are, on " + place_text(advice.place) + "; no pod need move\n";
+    return asked + "it already fits on " + place_text(advice.place) + "; no pod needs to move\n";
   }
   std::vector<Row> rows{{"", "POD", "FROM", "TO"}};
   for (const codec::ParsedAdvice::Move& move : advice.moves) {
@@ -62,11 +62,12 @@ std::string advice_text(const codec::ParsedAdvice& advice) {
          (advice.moves.size() == 1 ? ", if this pod moved:\n\n"
                                    : ", if these pods moved, in this order:\n\n") +
          table_text(rows) +
-         "\nNothing was changed. A pod moves when it is deleted and its controller makes it anew; "
-         "where it goes\nthen is decided then.\n";
+         "\nNothing was changed. To move a pod, delete it; its controller creates a new one, "
+         "which is scheduled\nlike any new pod.\n";
 }
 
-/// Whether `server` lists the question among those that it answers: no other port does.
+/// Returns whether `server` is an admin port of snug-extender: whether its list of endpoints at
+/// `GET /` has kDefragPath.
 bool is_admin_port(const std::string& server) {
   const base::Result<http::AdminResponse> list = http::get_from_admin(server, "/", {});
   return list && list->status == kHttpOk && list->body.find(kDefragPath) != std::string::npos;
@@ -119,13 +120,14 @@ int run(const DefragFlags& flags) {
 
 void add_defrag(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
-      "defrag", "Says which few pods to move so that a pod or a request fits; moves nobody");
+      "defrag",
+      "Advises which few pods to move so that a pod or a request fits; moves no pods itself");
   const auto flags = std::make_shared<DefragFlags>();
   for (const codec::RepackQueryKey& key : codec::repack_keys()) {
     command->add_option(std::string("--") + key.name, flags->query[key.name], key.help)
         ->type_name(key.placeholder);
   }
-  command->add_option("--server", flags->server, "the admin port of snug-extender")
+  command->add_option("--server", flags->server, "URL of the admin port of snug-extender")
       ->type_name("URL")
       ->capture_default_str();
   command->add_flag("--json", flags->json, "print the JSON reply unchanged");

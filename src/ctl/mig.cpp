@@ -10,20 +10,21 @@ namespace snug::ctl {
 namespace {
 
 struct MigFlags {
-  std::vector<std::string> model;  // its words
+  std::vector<std::string> model;  // the words of the card's name
   bool all = false;
   bool json = false;
 };
 
-/// An error is one sentence about what was typed.
+/// Returns the output of the command. An error message is one sentence about the arguments.
 base::Result<std::string> mig_text(const MigFlags& flags) {
   if (flags.model.empty()) {
     if (flags.all)
-      return base::fail(base::ErrorCode::kInvalid, "--all belongs to a model, which is missing");
+      return base::fail(base::ErrorCode::kInvalid, "--all requires MODEL, which is missing");
     return flags.json ? sim_codec::write_mig_cards() : sim_codec::mig_card_list();
   }
   if (std::ranges::find(flags.model, "-") != flags.model.end()) {
-    return base::fail(base::ErrorCode::kInvalid, "- is no word of a model; --json takes no file");
+    return base::fail(base::ErrorCode::kInvalid,
+                      "MODEL must not contain the word -; --json takes no file");
   }
   std::string model = flags.model.front();
   for (std::size_t i = 1; i < flags.model.size(); ++i) model += ' ' + flags.model[i];
@@ -50,12 +51,12 @@ void add_mig(CLI::App& app, Action& chosen) {
   const auto flags = std::make_shared<MigFlags>();
   command
       ->add_option("model", flags->model,
-                   "a card: by its name in the list that this prints without MODEL, or by the one "
-                   "in a node's label nvidia.com/gpu.product; it may be several words")
+                   "the card's name, as in the list that `snugctl mig` prints without MODEL, or as "
+                   "in a node's label nvidia.com/gpu.product; it may consist of several words")
       ->type_name("MODEL");
   command->add_flag("--all", flags->all,
-                    "layouts of all profiles, not only of those without + and -");
-  command->add_flag("--json", flags->json, "the same as JSON");
+                    "show layouts of all profiles, including those with + or - in the name");
+  command->add_flag("--json", flags->json, "print the output as JSON");
   command->callback([flags, &chosen] { chosen = [flags] { return run(*flags); }; });
 }
 

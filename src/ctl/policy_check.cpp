@@ -15,8 +15,8 @@ struct CheckFlags {
   std::string config;
 };
 
-/// Those that the extender would have with this configuration file; the defaults where `config` is
-/// empty. An error says where the file is wrong.
+/// Returns the limits that snug-extender has with the configuration file `config`, or the default
+/// limits if `config` is empty. An error message says where the file is wrong.
 base::Result<base::Limits> limits_of(const std::string& config) {
   if (config.empty()) return base::Limits{};
   const std::array argv{"snug-extender", "--config", config.c_str()};
@@ -26,7 +26,8 @@ base::Result<base::Limits> limits_of(const std::string& config) {
   return options->limits;
 }
 
-/// One line about the file: `FILE: ok: …`. An error says where the file is wrong.
+/// Returns `FILE: ok: SUMMARY` for a valid policy file. An error message says where the file is
+/// wrong.
 base::Result<std::string> check_policy(const std::string& path, const base::Limits& limits) {
   const base::Result<std::string> text = config::read_file(path, limits.max_config_bytes);
   if (!text) return std::unexpected(text.error());
@@ -47,15 +48,14 @@ int run(const CheckFlags& flags) {
 }  // namespace
 
 void add_policy_check(CLI::App& app, Action& chosen) {
-  CLI::App* policy = app.add_subcommand("policy", "Policy files");
+  CLI::App* policy = app.add_subcommand("policy", "Checks policy files");
   policy->require_subcommand(1);
   CLI::App* check = policy->add_subcommand(
-      "check", "Says whether snug-extender would take a policy file; exit code 2: it would not");
+      "check", "Checks whether a policy file is valid; the exit code is 2 if it is not");
   const auto flags = std::make_shared<CheckFlags>();
   check
-      ->add_option(
-          "--config", flags->config,
-          "the configuration file of snug-extender, for its limits; without it the defaults")
+      ->add_option("--config", flags->config,
+                   "take the limits from this configuration file of snug-extender")
       ->type_name("FILE");
   check->add_option("file", flags->file, "the policy file (YAML)")->type_name("FILE")->required();
   check->callback([flags, &chosen] { chosen = [flags] { return run(*flags); }; });

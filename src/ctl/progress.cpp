@@ -13,9 +13,9 @@ namespace {
 
 constexpr auto kBetweenDraws = std::chrono::milliseconds(100);
 constexpr std::size_t kBarWidth = 24;
-constexpr int kNameWidth = 20;  // so that the line stays below 80 characters
+constexpr int kNameWidth = 20;  // keeps the line shorter than 80 characters
 
-/// `1:02:03` or `2:03`.
+/// Returns a duration as `1:02:03` or `2:03`.
 std::string clock_text(double seconds) {
   const auto all = static_cast<std::int64_t>(std::clamp(seconds, 0.0, 359'999.0));
   std::array<char, 32> text{};

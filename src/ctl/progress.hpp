@@ -1,4 +1,5 @@
-// Shows the progress of a long run in one line on stderr, if stderr is a terminal. Not thread-safe.
+// Shows the progress of a long simulation in one line on stderr, if stderr is a terminal. Not
+// thread-safe.
 #pragma once
 
 #include <string>
@@ -10,14 +11,14 @@ namespace snug::ctl {
 
 class Progress {
  public:
-  /// `all`: the number of arrivals that the run has.
+  /// `name` starts the line. `all` is the number of arrivals of the simulation.
   Progress(std::string name, std::size_t all, const base::Clock& clock);
-  /// Clears the line.
+  /// Clears the line on the terminal.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// One more arrival is done.
+  /// Counts one more simulated arrival, and redraws the line if it is due.
   void advance();
 
  private:

@@ -41,7 +41,8 @@ base::Result<void> write_results(const SimulateFlags& flags,
   return {};
 }
 
-/// Checked before the simulation, which may take minutes.
+/// Checks that the result files can be created. Called before the simulation, which may take
+/// minutes.
 base::Result<void> check_results_writable(const SimulateFlags& flags) {
   for (const auto& path : {flags.json, flags.svg}) {
     if (!path || path == "-") continue;
@@ -63,31 +64,31 @@ int run(const SimulateFlags& flags) {
 
 void add_simulate(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
-      "simulate", "Replays pods that arrive at a cluster, and says how tightly they were packed");
+      "simulate",
+      "Simulates pods that arrive at a cluster, and reports how tightly they were packed");
   const auto flags = std::make_shared<SimulateFlags>();
   const auto add = [&](const char* name, auto& value, const char* type, const char* meaning) {
     return command->add_option(name, value, meaning)->type_name(type);
   };
   add("--nodes", flags->nodes, "CSV",
       "the nodes: columns sn, cpu_milli, memory_mib, gpu, model; optional mig: 1 if the GPUs are "
-      "in "
-      "MIG mode")
+      "in MIG mode")
       ->required();
   add("--pods", flags->pods, "CSV",
       "the pods: columns name, cpu_milli, memory_mib, num_gpu, gpu_milli; optional gpu_spec: the "
-      "models that it may use; needed for lines p and --seed");
+      "GPU models that the pod may use; required by --seed and by lines p of --arrivals");
   add("--arrivals", flags->arrivals, "FILE",
-      "who arrives: lines p ROW [LIFETIME] for a pod of --pods, m PROFILE [LIFETIME] for one that "
-      "asks for a MIG slice, and n NODE RANK for ties");
+      "the arrivals: a line p ROW [LIFETIME] is a pod of --pods, m PROFILE [LIFETIME] is a pod "
+      "that requests a MIG slice; a line n NODE RANK sets a node's rank, which decides ties");
   add("--seed", flags->seed, "N",
-      "instead of --arrivals: all pods in an order that N decides, then pods drawn among them");
+      "replaces --arrivals: all pods in a random order with the seed N, then pods drawn from them");
   add("--inflate", flags->inflate, "TIMES",
-      "with --seed: draw pods until they request TIMES the cluster's GPUs; 1.3 by default");
+      "with --seed: draw pods until all of them request TIMES the cluster's GPUs; default: 1.3");
   add("--policy", flags->policies, "FILE",
-      "a policy (YAML), again for several side by side; without it the default policy")
+      "a policy (YAML); repeat the flag to compare several; default: the built-in policy")
       ->allow_extra_args(false);
-  add("--json", flags->json, "FILE", "the results as JSON; - writes them, alone, to stdout");
-  add("--svg", flags->svg, "FILE", "a chart of the GPUs in use as pods arrive");
+  add("--json", flags->json, "FILE", "write the results as JSON; - writes only them to stdout");
+  add("--svg", flags->svg, "FILE", "write a chart of the allocated GPUs as pods arrive");
   command->callback([flags, &chosen] { chosen = [flags] { return run(*flags); }; });
 }
 

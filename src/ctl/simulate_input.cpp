@@ -21,7 +21,7 @@ std::unexpected<base::Error> usage_error(std::string sentence) {
   return base::fail(base::ErrorCode::kInvalid, std::move(sentence));
 }
 
-/// Whether both are names of one file, be it there yet or not.
+/// Returns whether both paths lead to the same file, even if it does not exist yet.
 bool same_file(const std::string& one, const std::string& other) {
   const auto of = [](const std::string& path) {
     std::error_code error;
@@ -30,7 +30,8 @@ bool same_file(const std::string& one, const std::string& other) {
   return of(one) == of(other);
 }
 
-/// A run must not write over what it reads, nor one result over the other.
+/// Checks the flags of the result files. A result must overwrite neither an input file nor the
+/// other result.
 base::Result<void> check_results(const SimulateFlags& flags) {
   if (flags.svg == "-") return usage_error("--svg must name a file; only --json may be -");
   if (flags.json && flags.json->empty())
@@ -47,12 +48,12 @@ base::Result<void> check_results(const SimulateFlags& flags) {
     if (!path || path == "-") continue;
     const auto over = std::ranges::find_if(
         read, [&](const std::string& input) { return same_file(input, *path); });
-    if (over != read.end()) return usage_error(std::string(flag) + " would write over " + *over);
+    if (over != read.end()) return usage_error(std::string(flag) + " would overwrite " + *over);
   }
   return {};
 }
 
-/// The text as a number that fills it.
+/// Parses the whole text as a number.
 template <typename Number>
 std::optional<Number> parse_number(const std::string& text) {
   Number number{};
@@ -64,14 +65,14 @@ std::optional<Number> parse_number(const std::string& text) {
 
 base::Result<void> check_flags(const SimulateFlags& flags) {
   if (flags.arrivals && flags.seed) {
-    return usage_error("--arrivals and --seed were both given; one of them says who arrives");
+    return usage_error("--arrivals and --seed were both given; only one of them is allowed");
   }
   if (!flags.arrivals && !flags.seed) {
-    return usage_error("who arrives must be said by one of --arrivals and --seed");
+    return usage_error("the arrivals are missing; give either --arrivals or --seed");
   }
   if (flags.seed && !flags.pods) return usage_error("--seed needs --pods, from which it draws");
   if (flags.inflate && !flags.seed)
-    return usage_error("--inflate belongs to --seed, which is missing");
+    return usage_error("--inflate requires --seed, which is missing");
   if (flags.policies.size() > base::kMaxComparedPolicies) {
     return usage_error("--policy may be given at most " +
                        std::to_string(base::kMaxComparedPolicies) + " times");
@@ -86,7 +87,7 @@ base::Result<void> check_flags(const SimulateFlags& flags) {
   return check_results(flags);
 }
 
-/// What one of the trace's files says, by its reader of codec/trace_codec.
+/// Reads a file of the trace and parses it with `reader`, a function of sim_codec/trace_codec.hpp.
 template <typename Reader>
 auto read_trace_file(const std::string& path, Reader reader)
     -> decltype(reader(std::declval<const sim_codec::TraceFile&>())) {
@@ -110,9 +111,9 @@ base::Result<void> draw_trace_arrivals(const std::string& seed, const std::strin
   input.trace.arrivals =
       sim::draw_arrivals(input.trace.pods, input.trace.gpu_count(), *input.seed, *times);
   if (input.trace.arrivals.size() >= base::kMaxTraceArrivals) {
-    return usage_error("--inflate " + inflate + " comes to " +
+    return usage_error("--inflate " + inflate + " would draw " +
                        std::to_string(base::kMaxTraceArrivals) +
-                       " arrivals or more, which is too many");
+                       " or more arrivals, which is too many");
   }
   return {};
 }
@@ -142,12 +143,13 @@ base::Result<score::PolicyPtr> read_one_policy(std::string_view text, std::strin
   return std::make_shared<const score::Policy>(std::move(*policy));
 }
 
-/// Names of policies from their files, from short to certain.
+/// Returns possible names of a policy: its default profile, the file's name without extension, and
+/// the file's path. Only the path is certain to be unique.
 std::vector<std::string> possible_names(const std::string& path, const score::Policy& policy) {
   return {policy.default_profile_name, std::filesystem::path(path).stem().string(), path};
 }
 
-/// Each gets the first of its names that no other has at the same time.
+/// Gives each policy the first of its possible names that no other policy has.
 void make_names_unique(std::vector<NamedPolicy>& policies, const std::vector<std::string>& paths) {
   std::vector<std::size_t> levels(policies.size(), 0);
   const auto rename = [&](std::size_t i) {

@@ -1,4 +1,4 @@
-// The input of `snugctl simulate`: its flags, and what the files have that they name.
+// The input of `snugctl simulate`: its flags, and the contents of the files that they name.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace snug::ctl {
 
-/// As typed.
+/// The values of the flags, before they are checked.
 struct SimulateFlags {
   std::string nodes;
   std::optional<std::string> pods;
@@ -20,12 +20,12 @@ struct SimulateFlags {
   std::optional<std::string> seed;
   std::optional<std::string> inflate;
   std::vector<std::string> policies;
-  std::optional<std::string> json;  // "-": stdout
+  std::optional<std::string> json;  // path, or "-" for stdout
   std::optional<std::string> svg;
 };
 
 struct NamedPolicy {
-  std::string name;  // unique
+  std::string name;  // unique in SimulateInput
   score::PolicyPtr policy;
 };
 
@@ -35,7 +35,8 @@ struct SimulateInput {
   std::vector<NamedPolicy> policies;  // at least one
 };
 
-/// An error is one sentence about a flag, or says where a file is wrong.
+/// Checks the flags and reads the files. An error message is one sentence about a flag, or says
+/// where a file is wrong.
 [[nodiscard]] base::Result<SimulateInput> read_simulate_input(const SimulateFlags& flags);
 
 }  // namespace snug::ctl

@@ -7,15 +7,15 @@
 namespace snug::demand {
 namespace {
 
-constexpr std::size_t kGpuMilli = 1000;  // milli
+constexpr std::size_t kGpuMilli = 1000;  // milli-GPU of a whole GPU
 constexpr double kEpsilon = 1e-9;
-/// A dozen sizes take a few dozen pivots. The bound keeps rounding errors from looping for ever.
+/// A dozen sizes need a few dozen pivots. The limit prevents an infinite loop by rounding errors.
 constexpr int kMaxPivots = 2'000;
 
 using Matrix = std::vector<std::vector<double>>;
 
-/// The linear program "fewest GPUs for all pods", with a column for each cut of a GPU, by the
-/// revised simplex method with column generation.
+/// Solves the linear program that minimizes the number of GPUs for all pods. It has a column for
+/// each cut of a GPU. The algorithm is the revised simplex method with column generation.
 class CuttingStock {
  public:
   explicit CuttingStock(const std::vector<ShareDemand>& demand)
@@ -23,7 +23,7 @@ class CuttingStock {
         inverse_(demand.size(), std::vector<double>(demand.size(), 0)),
         gpus_(demand.size()),
         prices_(demand.size()) {
-    // The initial basis: each cut has shares of one size.
+    // In the initial basis, each cut has only shares of one size.
     for (std::size_t i = 0; i < demand.size(); ++i) {
       const std::int64_t copies = static_cast<std::int64_t>(kGpuMilli) / demand[i].size;
       inverse_[i][i] = 1 / static_cast<double>(copies);
@@ -49,8 +49,8 @@ class CuttingStock {
     }
   }
 
-  /// The cut of the largest value, as the number of shares of each size; empty: no cut is worth
-  /// more than a GPU, so the prices are optimal.
+  /// The cut with the highest value, as the number of shares of each size. Empty if no cut has a
+  /// value above 1 GPU, because the prices are optimal then.
   [[nodiscard]] std::vector<double> best_cut() const {
     std::vector<double> value(kGpuMilli + 1, 0);
     std::vector<std::size_t> last(kGpuMilli + 1, demand_.size());
@@ -78,8 +78,8 @@ class CuttingStock {
     return cut;
   }
 
-  /// Replaces a column of the basis by the cut. False: no column would leave, which only rounding
-  /// errors can cause.
+  /// Replaces a column of the basis by `cut`. False if there is no column to replace, which only
+  /// rounding errors can cause.
   bool enter_basis(const std::vector<double>& cut) {
     const std::size_t rows = demand_.size();
     std::vector<double> column(rows, 0);
@@ -107,8 +107,8 @@ class CuttingStock {
   }
 
   const std::vector<ShareDemand>& demand_;
-  Matrix inverse_;            // of the basis
-  std::vector<double> gpus_;  // for each cut of the basis
+  Matrix inverse_;            // the inverse of the basis
+  std::vector<double> gpus_;  // number of GPUs with each cut of the basis
   std::vector<double> prices_;
 };
 

@@ -1,6 +1,6 @@
-// Prices of GPU shares: the dual prices of the cutting-stock problem (Gilmore and Gomory, "A linear
-// programming approach to the cutting-stock problem", 1961), and the knapsack values of what is
-// left of a GPU. Pure.
+// Prices of GPU shares, which are the dual prices of the cutting-stock problem (Gilmore and Gomory,
+// "A linear programming approach to the cutting-stock problem", 1961), and the values of free parts
+// of a GPU by these prices (knapsack problem). Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,21 @@ namespace snug::demand {
 
 struct ShareDemand {
   std::int64_t size = 0;  // milli-GPU, 1..999
-  double pods = 0;        // > 0
+  double pods = 0;        // number of pods, above 0
 };
 
-/// A price in GPUs for each size: they
+/// Computes a price, in GPUs, for each size of shares. The prices
 ///
 ///   maximize  sum over sizes i of pods_i * price_i
-///   so that   sum over i of cut_i * price_i <= 1 for every cut of a GPU,
+///   so that   sum over sizes i of cut_i * price_i <= 1 for every cut of a GPU.
 ///
-/// a cut being numbers of shares of each size that fit on one GPU together. Sizes are distinct.
-/// Exact but for rounding, by column generation; the same input gives the same result.
+/// A cut is a list of numbers cut_i of shares of size i that fit on one GPU together. All sizes
+/// must be different. The prices are exact except for rounding errors. The same input gives the
+/// same result.
 [[nodiscard]] std::vector<double> cutting_stock_prices(const std::vector<ShareDemand>& demand);
 
-/// By milli-GPU, 0..1000, the largest sum of prices of shares that fit into as much, each size any
-/// number of times.
+/// Computes the value of 0, 1, 2, ..., 1000 free milli-GPU: the largest sum of prices of shares
+/// that fit into so much. There may be any number of shares of each size.
 [[nodiscard]] std::vector<double> knapsack_values(const std::vector<ShareDemand>& demand,
                                                   const std::vector<double>& prices);
 

@@ -10,7 +10,7 @@
 namespace snug::demand {
 namespace {
 
-/// The latest arrival has the weight 1 / window().
+/// The reciprocal of the weight of the latest arrival in a moving average.
 double window_size(std::int64_t arrivals) {
   return static_cast<double>(std::clamp<std::int64_t>(arrivals, 1, kRegimeWindow));
 }
@@ -77,7 +77,7 @@ void DemandLearner::start_waiting(std::string_view uid, double milli) {
   waiting_.push_back({std::string(uid), milli});
 }
 
-/// The placed pod has overtaken all waiting pods that arrived before it.
+/// Called when the pod has been placed. It has overtaken all waiting pods that arrived before it.
 void DemandLearner::stop_waiting(std::string_view uid) {
   const auto placed = std::ranges::find(waiting_, uid, &WaitingPod::uid);
   if (placed == waiting_.end()) return;
@@ -102,7 +102,8 @@ void DemandLearner::pod_left(std::string_view uid, const Supply& supply) {
   if (found == live_pods_.end()) return;
   if (found->second.placed) {
     const std::int64_t milli = supply.total_milli(found->second.asks);
-    // Bounded, so that a drain counts as balance and is forgotten as fast.
+    // leaving_milli_ is limited to arriving_milli_, so that churn falls again soon after very many
+    // pods have left at once.
     leaving_milli_ = std::min(leaving_milli_ + static_cast<double>(milli) / window_size(arrivals_),
                               std::max(arriving_milli_, 1.0));
     update_churn();
@@ -116,7 +117,7 @@ void DemandLearner::retain(const std::unordered_set<std::string_view>& living,
   for (const auto& [uid, pod] : live_pods_) {
     if (!living.contains(uid)) ended.push_back(uid);
   }
-  std::ranges::sort(ended);  // floating-point sums depend on the order
+  std::ranges::sort(ended);  // since floating-point sums depend on the order
   for (const std::string& uid : ended) pod_left(uid, supply);
 }
 

@@ -22,13 +22,15 @@ std::int64_t to_fixed_point(double part) {
   return std::llround(part * static_cast<double>(model::kFixedPointOne));
 }
 
-/// What pods need of CPU or memory with a GPU, weighted by the GPUs that they ask for.
+/// A histogram of the CPU or memory that pods need for each whole GPU, weighted by the GPUs that
+/// they request. Makes StrandingTable::Bins.
 class Histogram {
  public:
   explicit Histogram(std::int64_t width) : width_(width) {}
 
-  /// `need`: with a whole GPU. `alone`: of one pod for its GPU or its part of one. A pod without a
-  /// need is never short of it.
+  /// Adds pods that request `gpus` GPUs in all. `need` is the amount for each whole GPU; `alone` is
+  /// the amount that one pod requests for each of its GPUs or shares. Pods without a need are
+  /// ignored.
   void add(double gpus, double need, double alone) {
     if (need <= 0) return;
     Row& row = rows_[bin_of(need)];
@@ -43,7 +45,7 @@ class Histogram {
       bins[i].served_per_unit =
           to_fixed_point(model::StrandingTable::kServedScale * rows_[i].served_per_unit / all_gpus);
       if (rows_[i].gpus <= 0) continue;
-      constexpr double kMostNeed = 1e9;  // more than any node has; sums stay within 64 bits
+      constexpr double kMostNeed = 1e9;  // more than any node has; keeps sums within 64 bits
       bins[i].share = to_fixed_point(rows_[i].gpus / all_gpus);
       bins[i].mean_need =
           std::llround(std::clamp(rows_[i].needs / rows_[i].gpus, smallest_need(), kMostNeed));
@@ -57,7 +59,7 @@ class Histogram {
     double needs = 0;
     double served_per_unit = 0;
   };
-  /// Bounds a divisor away from 0. Pods that need less than this are never short of the resource.
+  /// The lower bound of needs, which prevents a division by 0. Smaller needs are always satisfied.
   [[nodiscard]] double smallest_need() const {
     return std::max(1.0, static_cast<double>(width_) / 25);
   }
@@ -69,7 +71,8 @@ class Histogram {
   std::int64_t width_;
 };
 
-/// The kMaxPricedShareSizes sizes of shares that take the most GPUs, the heaviest first.
+/// The kMaxPricedShareSizes sizes of shares for which pods request the most GPU capacity, largest
+/// demand first.
 std::vector<ShareDemand> priced_shares(const ShapeCounts& pods, base::MebiBytes memory) {
   std::map<std::int64_t, double> by_size;
   for (const auto& [shape, count] : pods) {
@@ -97,7 +100,7 @@ model::LeftOverTable make_left_over_table(const ShapeCounts& pods, base::MebiByt
   for (std::size_t i = 0; i < model::LeftOverTable::kSizes; ++i) {
     table.value[i] = static_cast<std::int32_t>(std::lround(kMillionths * values[i]));
   }
-  table.price = table.value;  // of the other sizes
+  table.price = table.value;  // a size without its own price has the value of so much free GPU
   for (std::size_t i = 0; i < shares.size(); ++i) {
     table.price[static_cast<std::size_t>(shares[i].size)] =
         static_cast<std::int32_t>(std::lround(kMillionths * prices[i]));
@@ -105,7 +108,7 @@ model::LeftOverTable make_left_over_table(const ShapeCounts& pods, base::MebiByt
   return table;
 }
 
-/// MultiGpuShape::discount, as demand/fitted.hpp has the formula.
+/// Computes MultiGpuShape::discount by the formula at kBlockDiscount in demand/fitted.hpp.
 std::array<std::int64_t, model::MultiGpuShape::kDiscountSteps> discount_for(std::int64_t gpus,
                                                                             int churn) {
   const double of_pod = kBlockDiscount * churn / model::Demand::kFullChurn *
@@ -118,18 +121,19 @@ std::array<std::int64_t, model::MultiGpuShape::kDiscountSteps> discount_for(std:
   return discount;
 }
 
-/// The GPUs that all pods of a shape ask for.
+/// The GPUs that `pods` pods of the shape request together.
 double gpus_of(const PodShape& shape, double pods, const Supply& supply) {
   return pods * static_cast<double>(shape.total_milli(supply.most_common_memory())) /
          base::kWholeGpu.value;
 }
 
-/// The heaviest first. Without discounts, which depend on the regime.
+/// The shapes of pods with several whole GPUs, largest demand first. `discount` is not set, because
+/// it depends on churn.
 std::vector<model::MultiGpuShape> multi_gpu_shapes_of(const ShapeCounts& pods, const Supply& supply,
                                                       double all_gpus) {
   std::vector<model::MultiGpuShape> shapes;
   for (const auto& [shape, count] : pods) {
-    // Shares on several GPUs need no idle ones.
+    // Pods with shares of several GPUs are left out, because shares need no idle GPUs.
     const bool whole = shape.milli_per_gpu(supply.most_common_memory()) >= base::kWholeGpu.value;
     if (shape.gpus < 2 || !whole) continue;
     shapes.push_back({.gpus = shape.gpus,
@@ -151,8 +155,8 @@ std::vector<model::MultiGpuShape> multi_gpu_shapes_of(const ShapeCounts& pods, c
   return shapes;
 }
 
-/// Demand::scarcity: (GPUs that are asked for of the model / all that are asked for) / the model's
-/// part of the GPUs.
+/// Computes Demand::scarcity of each model: (requested GPUs of the model / all requested GPUs),
+/// divided by the model's part of all GPUs.
 std::array<std::int64_t, model::kMaxModels> model_scarcity_of(const ShapeCounts& pods,
                                                               const Supply& supply,
                                                               double prior_weight) {

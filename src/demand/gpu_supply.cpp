@@ -56,13 +56,13 @@ model::ModelSet models_of(const PodShape& shape, const Supply& supply) {
     all = all && may;
   }
   if (all) return model::kAnyModel;
-  // A model without a number may match the filter.
+  // GPUs whose model has no number may match the filter.
   return supply.gpus_by_model[0] > 0 ? set | 1 : set;
 }
 
 namespace {
 
-/// On the first card that has the profile; null: none has it.
+/// Finds the profile in the first MIG table that has it, and sets `table`. Null if no table has it.
 const model::MigProfile* find_profile(const Supply& supply, const std::string& name,
                                       const model::MigTable*& table) {
   if (supply.mig_tables == nullptr) return nullptr;
@@ -84,7 +84,7 @@ std::int64_t Supply::total_milli(const PodShape& shape) const {
   return whole + shape.slice_count * base::kWholeGpu.value * profile->size / table->memory_slices;
 }
 
-/// MIG slices always count as possible: a device plug-in may offer some that no table has.
+/// MIG slices are not checked, because a device plug-in may offer slices that no table has.
 bool Supply::can_hold(const PodShape& shape) const {
   if (max_gpus_per_node == 0) return true;
   if (shape.gpus > max_gpus_per_node || models_of(shape, *this) == 0) return false;

@@ -21,9 +21,9 @@ std::int64_t PodShape::milli_per_gpu(base::MebiBytes of_gpu) const {
 
 namespace {
 
-constexpr std::int64_t kMaxGpus = 1'000'000;  // a bound, as kMaxHostAmount
+constexpr std::int64_t kMaxGpus = 1'000'000;  // larger counts are reduced to it
 
-/// The MIG profile that an annotation or a resource name names; empty: none.
+/// The MIG profile that the annotation or the resource name contains; empty if there is none.
 std::string requested_profile(const model::DeviceRequest& device) {
   if (const auto* slice = std::get_if<model::SliceRequest>(&device)) return slice->profile;
   const auto* units = std::get_if<model::KubeletRequest>(&device);
@@ -33,7 +33,7 @@ std::string requested_profile(const model::DeviceRequest& device) {
   return name ? name->canonical : std::string(part);
 }
 
-/// What containers that run at the same time ask for.
+/// The sum of the GPU requests of containers that run at the same time.
 class ConcurrentContainers {
  public:
   void add(const model::ContainerRequest& asked) {
@@ -79,10 +79,10 @@ class ConcurrentContainers {
 
  private:
   std::int64_t whole_gpus_ = 0;
-  std::int64_t share_gpus_ = 0;  // for the shares
+  std::int64_t share_gpus_ = 0;  // largest number of GPUs of one container with shares
   std::int64_t share_milli_ = 0;
   base::MebiBytes share_memory_;
-  std::map<std::string, std::int64_t> slices_;  // by profile
+  std::map<std::string, std::int64_t> slices_;  // number of slices by profile
 };
 
 }  // namespace

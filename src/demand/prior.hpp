@@ -1,5 +1,5 @@
-// The prior: demand that is assumed before any pod has been seen, and that fades out with the pods
-// that are. Pure.
+// The prior: the demand that is assumed before any pod has been seen. Its weight falls to 0 as pods
+// are counted. Pure.
 #pragma once
 
 #include "snug/demand/demand_tables.hpp"
@@ -7,9 +7,10 @@
 
 namespace snug::demand {
 
-/// kPriorPods, with CPU and memory in proportion to what the cluster has for each GPU.
+/// The pods of kPriorPods. Their CPU and memory are in proportion to the cluster's CPU and memory
+/// for each GPU (kPriorHostDivisor).
 [[nodiscard]] ShapeCounts prior_pods(const Supply& supply);
-/// The weight of the prior after so many pods: max(0, 1 - pods / kPriorFadesOver).
+/// The weight of the prior when `pods` pods have been counted: max(0, 1 - pods / kPriorFadesOver).
 [[nodiscard]] double prior_weight_after(double pods);
 
 }  // namespace snug::demand

@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kEighths = 8;
 
-/// SliceValueTable::cells.
+/// Computes SliceValueTable::cells of the card.
 std::vector<model::AxisMask> cells_of(const model::MigTable& table) {
   std::set<int> ends{0, table.memory_slices};
   for (const model::MigPlacement& slice : mig::all_placements(table)) {
@@ -33,13 +33,13 @@ std::vector<model::AxisMask> cells_of(const model::MigTable& table) {
   return cells;
 }
 
-/// The functions of slice_value.hpp over the states of a card: which of its cells are taken, as
-/// bits.
+/// Computes the functions of slice_value.hpp for the states of a card. Bit i of a state is set if
+/// cell i is taken.
 class CardStates {
  public:
   explicit CardStates(const SliceDemand& demand)
       : demand_(demand), table_(*demand.table), cells_(cells_of(table_)) {
-    if (cells_.size() > model::SliceValueTable::kMostCells) return;
+    if (cells_.size() > model::SliceValueTable::kMaxCells) return;
     starts_.resize(table_.profiles.size());
     for (std::size_t p = 0; p < starts_.size(); ++p)
       mean_size_ += demand_.share_by_profile[p] * size(p);
@@ -49,12 +49,12 @@ class CardStates {
   }
 
   [[nodiscard]] bool has_few_cells() const {
-    return cells_.size() <= model::SliceValueTable::kMostCells;
+    return cells_.size() <= model::SliceValueTable::kMaxCells;
   }
   [[nodiscard]] const std::vector<model::AxisMask>& cells() const { return cells_; }
   [[nodiscard]] std::size_t states() const { return std::size_t{1} << cells_.size(); }
 
-  /// T(s).
+  /// T(s) in slice_value.hpp: the taken eighths of the card.
   [[nodiscard]] double taken_eighths(std::size_t state) const {
     double slices = 0;
     for (std::size_t i = 0; i < cells_.size(); ++i) {
@@ -63,7 +63,7 @@ class CardStates {
     return in_eighths(slices);
   }
 
-  /// prior(s) of the formula in the header.
+  /// prior(s) in slice_value.hpp.
   [[nodiscard]] double prior(std::size_t state) const {
     model::AxisMask taken = 0;
     for (std::size_t i = 0; i < cells_.size(); ++i) {
@@ -74,10 +74,11 @@ class CardStates {
     return kEighths * static_cast<double>(mig::free_placement_slices(table_, {taken, {}})) / all;
   }
 
-  /// V of all states, from the full card to the empty one.
+  /// V(s) in slice_value.hpp for all states. It starts with the full card, because V(s) depends on
+  /// states with more taken cells.
   [[nodiscard]] std::vector<double> expected_sold(double other_card) const {
     std::vector<double> sold(states());
-    std::vector<double> passes(starts_.size());  // d_p * f_p
+    std::vector<double> passes(starts_.size());  // d_p * f_p of each profile
     for (std::size_t p = 0; p < passes.size(); ++p) {
       passes[p] = other_card * available_part(p) * demand_.share_by_profile[p];
     }
@@ -100,7 +101,7 @@ class CardStates {
     return sold;
   }
 
-  /// P of all states.
+  /// P(s) in slice_value.hpp for all states.
   [[nodiscard]] std::vector<double> headroom() const {
     std::vector<double> sums(states());
     for (std::size_t p = 0; p < starts_.size(); ++p) {
@@ -121,7 +122,7 @@ class CardStates {
     return in_eighths(table_.profiles[profile].size);
   }
 
-  /// min(1, m_p / a_p)^2.
+  /// min(1, m_p / a_p)^2 in slice_value.hpp.
   [[nodiscard]] double available_part(std::size_t profile) const {
     const double asked = kEighths * demand_.share_by_profile[profile] / mean_size_;
     const double part = std::min(1.0, mig::max_slices(table_, profile) / std::max(asked, 1e-9));
@@ -136,18 +137,18 @@ class CardStates {
     return state;
   }
 
-  /// The sum over j of P(s). least[i][n]: the eighths that must come free for n slices of the
-  /// profile on its first i starts.
+  /// The sum over j in P(s) of slice_value.hpp. least[i][n] is the smallest number of eighths that
+  /// must become free before n slices of the profile fit at its first i starts.
   [[nodiscard]] double discounted_headroom(std::size_t profile, std::size_t state) const {
     const std::vector<std::size_t>& starts = starts_[profile];
     constexpr double kNever = 1e9;
     constexpr std::size_t kMost =
-        model::SliceValueTable::kMostCells;  // starts are in distinct cells
+        model::SliceValueTable::kMaxCells;  // each start is in another cell
     std::array<std::array<double, kMost + 1>, kMost + 1> least{};
     for (auto& row : least) row.fill(kNever);
     least[0][0] = 0;
     for (std::size_t i = 1; i <= starts.size(); ++i) {
-      std::size_t before = i - 1;  // starts whose slices do not overlap this one's
+      std::size_t before = i - 1;  // number of starts whose slices end before this one
       while (before > 0 && (starts[before - 1] & starts[i - 1]) != 0) --before;
       const double freed = taken_eighths(state & starts[i - 1]);
       least[i][0] = 0;
@@ -166,7 +167,7 @@ class CardStates {
   const model::MigTable& table_;
   std::vector<model::AxisMask> cells_;
   double mean_size_ = 0;
-  std::vector<std::vector<std::size_t>> starts_;  // by profile and start: the cells it takes
+  std::vector<std::vector<std::size_t>> starts_;  // cells of each placement, by profile
 };
 
 SliceDemand demand_for(const ShapeCounts& pods, const model::MigTableRef& table,

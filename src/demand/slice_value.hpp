@@ -1,26 +1,33 @@
-// The learned demand for MIG slices, and what a MIG card is worth to it by which parts of the card
-// are taken. Pure.
+// The learned demand for MIG slices, and the value of a MIG card for it. The value depends on the
+// state s of the card: the set of taken cells. Pure.
 //
-// Pods for one card arrive one after another, of profile p with probability f_p, and each takes the
-// start that leaves the most. With sizes in eighths of a card, a card with state s is worth
+// The model: pods request slices of the card one after another, of profile p with probability f_p.
+// Each slice goes to the start that leaves the highest value. Sizes and values are in eighths of a
+// card.
 //
 //   value(s) = (1 - w) * (V(s) + [churning] (kHeadroomWeight * P(s) + kDrainWeight * T(s)^2))
 //            + w * prior(s)
 //
-//   V(s)     = sum over fitting p of f_p * (size_p + max over starts of V(s with p))
-//              / (1 - sum over the other p of d_p * f_p)
-//              What is still sold before a pod comes that fits neither here nor on another card.
-//   d_p      = d * min(1, m_p / a_p)^2, the probability that another card has a place for it: less
-//              than d if more of its profile is asked for than all cards can have
-//   d        = 1 - (cards + 1)^-kOtherCardExponent, at most kMostOtherCardInChurn when churning
-//   m_p      = slices of p that an empty card can have at once
-//   a_p      = 8 * f_p / mean size: slices of p among one card's worth of slices
-//   P(s)     = sum over p of f_p * size_p^2 / mean size * sum over j = 1, 2, ... of
-//              kHeadroomDiscount^(eighths that must come free until j slices of p fit at once)
-//   T(s)     = eighths that are taken: the square keeps nearly empty cards from being refilled
-//   prior(s) = free_placement_slices(s) / free_placement_slices(empty card) * 8, which keeps every
-//   profile possible w        = max(0, 1 - d * slices seen / kEnoughSlices), the prior's slices
-//   included
+// The part [churning] is 0 while the cluster fills. The symbols are:
+//
+//   V(s)     The expected size of the slices that the card gets before a pod arrives that fits
+//            neither on this card nor on another one:
+//            V(s) = sum over fitting p of f_p * (size_p + max over starts of V(s with p))
+//                   / (1 - sum over the other p of d_p * f_p)
+//   d_p      The probability that another card has a place for a slice of p:
+//            d_p = d * min(1, m_p / a_p)^2. It is less than d if pods request more slices of p than
+//            all cards can have.
+//   d        1 - (cards + 1)^-kOtherCardExponent; when churning, at most kMostOtherCardInChurn
+//   m_p      The number of slices of p that an empty card can have at once.
+//   a_p      8 * f_p / mean size: the number of slices of p among requested slices that fill one
+//            card in all.
+//   P(s)     The headroom: sum over p of f_p * size_p^2 / mean size * sum over j = 1, 2, ... of
+//            kHeadroomDiscount^(eighths that must become free until j slices of p fit at once)
+//   T(s)     The taken eighths. Its square keeps new slices away from nearly empty cards.
+//   prior(s) 8 * free_placement_slices(s) / free_placement_slices(empty card). It keeps all
+//            profiles possible.
+//   w        The weight of the prior: max(0, 1 - d * n / kEnoughSlices), where n is the number of
+//            requested slices, including those of the prior.
 #pragma once
 
 #include <cstdint>
@@ -34,23 +41,25 @@ namespace snug::demand {
 
 enum class Regime : std::uint8_t { kFilling, kChurning };
 
-/// The demand for slices of the cards with one MIG table.
+/// The demand for slices of all cards with the same MIG table. The symbols are those of the comment
+/// above.
 struct SliceDemand {
-  model::MigTablePtr table;              // null: there are no such cards
-  std::vector<double> share_by_profile;  // f_p of the slices asked for; adds up to 1
-  double prior_weight = 0;               // w
-  double other_card = 0;                 // d, when filling
+  model::MigTablePtr table;              // null if there are no such cards
+  std::vector<double> share_by_profile;  // f_p of each profile; the sum is 1
+  double prior_weight = 0;               // w, the weight of the prior
+  double other_card = 0;                 // d while the cluster fills
 };
 
-/// What the shape's pods need of a MIG card: the slice that they name, or one that holds their
-/// share. Nothing: they need whole GPUs.
+/// The requirement that a slice must meet to serve pods of this shape: the profile that they
+/// request, or the size of their share. Nullopt if they request whole GPUs or no GPUs.
 [[nodiscard]] std::optional<mig::SliceRequirement> slice_requirement(const PodShape& shape);
 
-/// By the supply's MIG table numbers. Shares count as the smallest slice that holds them. Without a
-/// table where no GPU in MIG mode has it.
+/// The demand for slices, indexed by GpuInfo::mig_table_id. A share counts as the smallest slice
+/// that can serve it. An element has no table if no GPU in MIG mode has the table.
 [[nodiscard]] std::vector<SliceDemand> slice_demand(const ShapeCounts& pods, const Supply& supply);
 
-/// Unknown for a card of more than SliceValueTable::kMaxCells cells.
+/// Computes value(s) for all states. The table is empty if `demand` has no table, or if the card
+/// has more than SliceValueTable::kMaxCells cells.
 [[nodiscard]] model::SliceValueTable make_slice_value_table(const SliceDemand& demand,
                                                             Regime regime);
 

@@ -14,7 +14,7 @@ namespace snug::demand {
 
 namespace {
 
-/// FGD ignores the memory that pods ask of the node.
+/// Merges shapes that differ only in memory of the node, which FGD ignores.
 std::vector<CountedShape> merge_ignoring_memory(const std::vector<CountedShape>& pods) {
   std::map<PodShape, std::size_t> known;
   std::vector<CountedShape> counted;
@@ -28,7 +28,7 @@ std::vector<CountedShape> merge_ignoring_memory(const std::vector<CountedShape>&
   return counted;
 }
 
-/// Most frequent first; stable.
+/// Sorts by descending count. Shapes with equal counts keep their order.
 void sort_by_count(std::vector<CountedShape>& pods) {
   std::vector<std::pair<double, std::size_t>> order;
   order.reserve(pods.size());
@@ -40,7 +40,7 @@ void sort_by_count(std::vector<CountedShape>& pods) {
   pods = std::move(sorted);
 }
 
-/// TypicalPod::profiles.
+/// Computes TypicalPod::profiles of the shape.
 std::vector<std::uint16_t> profiles_of(const PodShape& shape, const Supply& supply) {
   std::vector<std::uint16_t> profiles;
   const std::optional<mig::SliceRequirement> need = slice_requirement(shape);

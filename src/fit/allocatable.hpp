@@ -1,4 +1,4 @@
-// What one GPU offers to the containers of a request.
+// The part of one GPU that the containers of a request can get.
 #pragma once
 
 #include <array>
@@ -15,17 +15,17 @@
 
 namespace snug::fit {
 
-/// All of a GPU that decides whom it can serve. Only scores can tell apart GPUs that offer the
-/// same.
+/// Everything about a GPU that decides which containers it can serve. Two GPUs with equal values
+/// serve the same containers, although their scores may differ.
 struct Allocatable {
   Charge free;
   base::MebiBytes capacity;
-  ContainerBits allowed = 0;  // the containers that it may serve; none: the GPU is closed
+  ContainerBits allowed = 0;                  // the containers that the GPU may serve
   std::array<model::GpuMode, 4> shared_as{};  // by Isolation: the mode in which it serves a share
-  bool whole = false;                         // whether it can be one pod's alone
-  bool any_profile = false;                   // whether it counts as having any slice that is named
-  MigFree mig;                                // with a table: it serves slices instead of shares
-  std::int64_t cap_left = kNoCap;             // milli-GPU that one container may take of it
+  bool whole = false;                         // one pod can take the whole GPU
+  bool any_profile = false;  // a named MIG profile counts as available although the GPU lacks it
+  MigFree mig;               // its table is set if the GPU serves slices instead of shares
+  std::int64_t cap_left = kNoCap;  // milli-GPU of the namespace's cap that one container may take
 
   [[nodiscard]] model::GpuMode shares_for(model::Isolation isolation) const {
     return shared_as[static_cast<std::size_t>(isolation)];
@@ -33,7 +33,7 @@ struct Allocatable {
   [[nodiscard]] bool has_free(const Charge& cost) const {
     return cost.memory <= free.memory && cost.compute <= free.compute;
   }
-  /// A total order by content, the fullest first.
+  /// A total order by content; GPUs with less free memory come first.
   friend auto operator<=>(const Allocatable&, const Allocatable&) = default;
 };
 

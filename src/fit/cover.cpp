@@ -10,7 +10,6 @@
 namespace snug::fit {
 namespace {
 
-constexpr ContainerSet bit(std::size_t turn) { return ContainerSet{1} << turn; }
 std::size_t lowest(ContainerSet set) { return static_cast<std::size_t>(std::countr_zero(set)); }
 
 template <typename Value>

@@ -1,4 +1,4 @@
-// In which mode a GPU serves a share, and what is left of it.
+// The mode in which a GPU serves a share, and the part of the GPU that remains free.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace snug::fit {
                                  gpu.allowed_modes.end();
 }
 
-/// The mode in which an empty GPU serves a share that asks for none: the first sharing mode that
-/// the operator allows; kNone: there is none.
+/// The mode in which an empty GPU serves a share that requests no mode: the first sharing mode that
+/// the operator allows; kNone: the operator allows none.
 [[nodiscard]] inline model::GpuMode opened_as(const model::GpuInfo& gpu) {
   const auto first =
       std::find_if(gpu.allowed_modes.begin(), gpu.allowed_modes.end(), model::is_sharing_mode);
@@ -29,8 +29,9 @@ namespace snug::fit {
          (isolation == model::Isolation::kMps && mode == model::GpuMode::kMps);
 }
 
-/// The mode in which this GPU, as it is now, serves a share with this isolation; kNone: in none. A
-/// shared GPU goes on in its mode while the operator allows that.
+/// The mode in which the GPU in its present state serves a share with this isolation; kNone: it
+/// cannot serve it. A GPU that is already shared keeps its mode, as long as the operator allows
+/// this mode.
 [[nodiscard]] inline model::GpuMode serving_mode(const model::GpuState& gpu,
                                                  model::Isolation isolation) {
   if (suits(gpu.sharing_mode, isolation)) return gpu.sharing_mode;
@@ -40,7 +41,7 @@ namespace snug::fit {
   return isolation == model::Isolation::kMps ? model::GpuMode::kMps : model::GpuMode::kTimeSlicing;
 }
 
-/// What GpuState::free_milli is once something of this cost is added.
+/// The value of GpuState::free_milli after an allocation with the charge `cost`.
 inline std::int32_t free_milli_after(const model::GpuState& gpu, const Charge& cost) {
   if (gpu.closure != model::GpuClosure::kOpen || gpu.memory.value <= 0) return 0;
   const std::int64_t memory = 1000 * (gpu.free_memory() - cost.memory).value / gpu.memory.value;

@@ -11,7 +11,7 @@ bool is_of_plugin(const model::NodeInventory& node, const model::Slice& slice) {
   return node.plugin_owns_all_slices || node.plugin_profiles.contains(slice.profile);
 }
 
-/// The slices that exist and that the device plug-in does not offer.
+/// The existing slices of the GPU that the device plug-in does not offer, sorted.
 std::vector<model::MigPlacement> existing_slices(const model::NodeInventory& node,
                                                  const model::GpuInfo& gpu) {
   std::vector<model::MigPlacement> slices;
@@ -23,7 +23,7 @@ std::vector<model::MigPlacement> existing_slices(const model::NodeInventory& nod
   return slices;
 }
 
-/// Memory slices where the kubelet may put pods.
+/// The memory slices of all slices that the device plug-in offers, which the kubelet may assign.
 model::AxisMask slices_of_plugin(const model::NodeInventory& node, const model::GpuInfo& gpu) {
   model::AxisMask taken = 0;
   for (const model::Slice& slice : gpu.mig_instances) {
@@ -53,7 +53,7 @@ void MigFree::keep_what_node_offers(const model::NodeInventory& node, const mode
 }
 
 void MigFree::remove_failed(const model::GpuInfo& gpu) {
-  use.taken_slices |= gpu.mig_failed_slices;
+  use.taken_slices |= gpu.failed_memory_slices;
 }
 
 void MigFree::remove_taken(const model::GpuState& gpu) {

@@ -17,8 +17,8 @@
 namespace snug::fit {
 namespace {
 
-/// A shared GPU goes on in its mode while the operator still allows it, and takes no other until it
-/// is empty.
+/// The mode in which a GPU that is already shared serves further shares: its present mode, or kNone
+/// if the operator no longer allows this mode.
 model::GpuMode kept_sharing_mode(const model::GpuState& gpu) {
   return allows(*gpu.info, gpu.mode) ? gpu.mode : model::GpuMode::kNone;
 }
@@ -64,7 +64,8 @@ model::NodeConflict conflict_of(const model::NodeState& node) {
   return over ? model::NodeConflict::kUnitsOverCommitted : model::NodeConflict::kNone;
 }
 
-/// `info` of a vanished GPU is set at the end, since `vanished` may still grow.
+/// Adds holdings to a node state. finish() sets GpuState::info of vanished GPUs, because it points
+/// into NodeState::vanished, which grows until then.
 class NodeStateBuilder {
  public:
   explicit NodeStateBuilder(model::NodeState& node) : node_(node) {
@@ -153,7 +154,7 @@ class NodeStateBuilder {
     Charge cost;
   };
   struct Holder {
-    const model::ContainerRequest* request = nullptr;  // null: not known
+    const model::ContainerRequest* request = nullptr;  // null: unknown
     model::ContainerType type = model::ContainerType::kApp;
   };
   struct OwnSlice {
@@ -162,7 +163,7 @@ class NodeStateBuilder {
     model::ContainerType type = model::ContainerType::kApp;
   };
 
-  /// The holding's part in the crowd of each GPU that it has.
+  /// Divides the holding's pod, CPU and memory equally between its GPUs (GpuState::pod_milli).
   void spread_over_gpus(const model::HostResources& host) {
     std::ranges::sort(touched_);
     const auto twice = std::ranges::unique(touched_);
@@ -176,8 +177,9 @@ class NodeStateBuilder {
     touched_.clear();
   }
 
-  /// False for a GPU with slices: take_slice() sees whether two of them overlap. What rounding
-  /// explains is less than 1 MiB for each share by fraction.
+  /// Whether the holdings on the GPU take more than it has. False for a GPU that serves slices,
+  /// because take_slice() checks whether they overlap. The rounding of n shares by fraction
+  /// explains at most n - 1 MiB too much.
   [[nodiscard]] bool is_over_committed(std::size_t position) const {
     const model::GpuState& gpu = node_.gpus[position];
     if (serves_slices(*gpu.info)) return false;
@@ -190,7 +192,7 @@ class NodeStateBuilder {
     if (outranked_by_over_commit(gpu.closure)) gpu.closure = model::GpuClosure::kOverCommitted;
   }
 
-  /// In MIG mode there is none for slices of an unknown table.
+  /// Sets the free capacity of an open GPU. It stays 0 in MIG mode if the card's table is unknown.
   void set_free(model::GpuState& gpu) const {
     if (gpu.info->mig_enabled && !serves_slices(*gpu.info)) return;
     if (serves_slices(*gpu.info)) {
@@ -235,7 +237,8 @@ class NodeStateBuilder {
     return {position, counted.cost};
   }
 
-  /// `counted` becomes suspect if this is no slice of the card, or none that serves what was asked.
+  /// Counts a slice of a card whose table is known. Marks `counted` as suspect if the card has no
+  /// such slice, or if the slice cannot serve the holder's request.
   void take_slice(std::size_t position, const model::Slice& slice, const Holder& holder,
                   CountedDevice& counted) {
     model::GpuState& gpu = node_.gpus[position];
@@ -262,7 +265,7 @@ class NodeStateBuilder {
       gpu.closure = model::GpuClosure::kChanged;
   }
 
-  /// Of a card whose table is not known.
+  /// Counts a slice of a card whose table is unknown.
   void take_unknown(std::size_t position, const model::Slice& slice, model::ContainerType kind) {
     const model::MigPlacement instead{static_cast<std::uint16_t>(slice.size),
                                       static_cast<std::uint16_t>(slice.start)};
@@ -275,8 +278,9 @@ class NodeStateBuilder {
     gpu.mig.taken_slices |= range;
   }
 
-  /// False: another container of the pod has it already. Only a plain init container may have it
-  /// too, before the app, or the init container, that it shares it with.
+  /// Whether no other container of the pod has the slice already, so that it must be counted. Two
+  /// containers may have one slice only if one is a plain init container and the other is not a
+  /// sidecar, because they then run one after the other. Otherwise the GPU is over-committed.
   bool take_own(const OwnSlice& own) {
     bool is_new = true;
     for (const OwnSlice& other : own_slices_) {
@@ -292,7 +296,8 @@ class NodeStateBuilder {
     return is_new;
   }
 
-  /// On a GPU whose agent makes what is reserved every slice will.
+  /// Whether the GPU has the slice that a reservation names. Always true with dynamic MIG, because
+  /// the node's agent creates every reserved slice.
   [[nodiscard]] bool exists(const model::GpuState& gpu, model::MigPlacement slice,
                             std::string_view uuid) const {
     return node_.inventory->dynamic_mig ||
@@ -325,13 +330,14 @@ class NodeStateBuilder {
   }
 
   model::NodeState& node_;
-  /// Positions by index and uuid, which live in the holdings. Forged reservations may name many.
+  /// Positions of vanished GPUs by index and uuid. The holdings own the uuids. A map, because
+  /// forged reservations may name many vanished GPUs.
   std::map<std::pair<int, std::string_view>, std::size_t> vanished_;
-  std::vector<int> rounded_;  // by GPU: how many shares by fraction its use is the sum of
-  bool kubelet_ = false;
+  std::vector<int> rounded_;  // by GPU: the number of shares by fraction on it
+  bool kubelet_ = false;      // the kubelet assigns devices of the holding that is being added
   std::vector<std::size_t> touched_;         // GPUs of the holding that is being added
-  std::map<std::size_t, PodCharge> by_gpu_;  // of the holding that is being added
-  std::vector<OwnSlice> own_slices_;         // of the holding that is being added
+  std::map<std::size_t, PodCharge> by_gpu_;  // charges of the holding that is being added
+  std::vector<OwnSlice> own_slices_;         // slices of the holding that is being added
 };
 
 }  // namespace

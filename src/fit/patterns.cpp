@@ -12,13 +12,12 @@
 namespace snug::fit {
 namespace {
 
-constexpr ContainerSet bit(std::size_t turn) { return ContainerSet{1} << turn; }
-
 bool wants_whole(const model::ContainerRequest& asked) {
   return std::holds_alternative<model::WholeGpuRequest>(asked.device);
 }
 
-/// The most that `own` says of a pattern in each set, of the patterns that stand in `serves`.
+/// Returns for each set of containers the maximum of own(pattern) over all patterns that are
+/// subsets of it; 0 if there are none. A set is a pattern if its element of `serves` is true.
 template <typename Value, typename Own>
 std::vector<Value> max_in(const std::vector<bool>& serves, std::size_t sets, Own own) {
   std::vector<Value> most(sets);
@@ -58,8 +57,8 @@ PatternBook::PatternBook(const model::GpuRequest& request) : request_(request) {
   find_twins();
 }
 
-/// A sidecar counts beside the init containers that come after it, so that its place matters where
-/// there are any.
+/// Sets twins_. Sidecars can be twins only in a pod without plain init containers: a sidecar is
+/// charged together with the init containers after it, so its position matters.
 void PatternBook::find_twins() {
   for (std::size_t a = 0; a < regular_; ++a) {
     for (std::size_t b = 0; b < regular_; ++b) {
@@ -118,9 +117,10 @@ std::shared_ptr<const std::vector<Charge>> PatternBook::costs(base::MebiBytes ca
   return known;
 }
 
-/// A whole GPU is one container's, and of init containers before it, whole or in part: the pod's
-/// own whole GPU has no neighbours, and none of the others runs yet. A shared one is opened as some
-/// of its containers ask, else as its operator prefers.
+/// The mode in which a GPU serves the set; kNone: it does not serve it. A whole GPU serves at most
+/// one app or sidecar. It also serves plain init containers, which end before that container
+/// starts: they may request the whole GPU, or a share without a mode. A shared GPU has the mode
+/// that its containers request, or else the mode that the operator prefers.
 model::GpuMode PatternBook::mode_of(const Allocatable& offered, ContainerSet set) const {
   if ((set & whole_gpu_containers_) != 0) {
     const ContainerSet owners = set & all_regular();

@@ -1,6 +1,6 @@
-// Which sets of a pod's containers one GPU can serve at once: the patterns of bin packing. They are
-// computed once for each kind of GPU that a request meets, because the GPUs of a cluster are in few
-// different states. For one request. Not thread-safe.
+// Patterns, as in bin packing: the sets of a pod's containers that one GPU can serve together. They
+// are computed once for each class of GPUs, because the GPUs of a cluster are in few different
+// states. For one request. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -20,66 +20,72 @@
 
 namespace snug::fit {
 
-/// Bit b is the container of turn b. Regular containers (apps and sidecars) have the low bits, in
-/// the pod's order. Plain init containers have the high bits: first those that ask for whole GPUs,
-/// because they let other init containers use a GPU that could not use it alone.
+/// A set of containers: bit b is the container with turn b. Regular containers (apps and sidecars)
+/// have the lowest turns, in the pod's order. Plain init containers have the highest turns. Among
+/// these, the ones that request whole GPUs come first, because together with them a GPU can serve
+/// init containers that it cannot serve without them.
 using ContainerSet = std::uint32_t;
+/// The set of this one container.
+constexpr ContainerSet bit(std::size_t turn) { return ContainerSet{1} << turn; }
 
-/// GPUs of equal kinds serve the same sets.
+/// A class of GPUs that serve the same sets.
 struct GpuClass {
-  Allocatable offered;       // the containers by their turns
+  Allocatable offered;       // bit b of `allowed` is the container with turn b
   base::MebiBytes weigh_at;  // the capacity for which Patterns::weight() is computed
 
-  /// A total order by content, the fullest first.
+  /// A total order by content; GPUs with less free memory come first.
   friend auto operator<=>(const GpuClass&, const GpuClass&) = default;
 };
 
-/// What a container has of a GPU in MIG mode.
+/// The slice that a container gets on a GPU in MIG mode.
 struct SetSlice {
   std::size_t turn = 0;
   model::MigPlacement slice;
 };
 
-/// What one kind of GPU can serve.
+/// The patterns of one class of GPUs.
 class Patterns {
  public:
-  /// Whether it serves all of them at once. It always serves the empty set.
+  /// Whether a GPU serves all containers of the set together. True for the empty set.
   [[nodiscard]] bool serves(ContainerSet set) const { return serves_[set]; }
-  /// Whether it serves them all at once, perhaps only together with further plain init containers:
-  /// an init container for which no slice is free may share the slice of another one that needs
-  /// more.
+  /// Whether a GPU serves the set, alone or together with further plain init containers. These can
+  /// help, because an init container for which no slice is free may share the slice of another one
+  /// that needs more.
   [[nodiscard]] bool serves_with_inits(ContainerSet set) const {
     return serves_with_inits_.empty() ? serves_[set] : serves_with_inits_[set];
   }
-  /// The containers that it serves in some set.
+  /// The containers that are in some pattern.
   [[nodiscard]] ContainerSet served() const { return served_; }
-  /// The init containers that it serves beside exactly these regular containers, each in some set.
+  /// The plain init containers that are in some pattern whose regular containers are exactly
+  /// `regular`.
   [[nodiscard]] ContainerSet inits_with(ContainerSet regular) const { return inits_with_[regular]; }
-  /// The init containers that the GPU can serve.
+  /// The plain init containers that are in some pattern.
   [[nodiscard]] ContainerSet inits() const { return inits_; }
   /// All patterns of regular containers, the heaviest first, the empty one last.
   [[nodiscard]] std::span<const ContainerSet> heaviest_first() const { return heaviest_first_; }
-  /// The same, by ascending number of containers, of equals the heaviest first, the empty one last.
+  /// All patterns of regular containers, by ascending number of containers; among equals the
+  /// heaviest first; the empty one last.
   [[nodiscard]] std::span<const ContainerSet> fewest_first() const { return fewest_first_; }
 
-  /// By set of regular containers: the size of the largest pattern in it, and the most compute and
-  /// memory of a pattern in it at GpuClass::weigh_at.
+  /// For each set of regular containers, over the patterns that are subsets of it: the largest
+  /// number of containers, and the largest compute and memory of weight().
   [[nodiscard]] const std::vector<std::int32_t>& max_containers() const { return max_containers_; }
   [[nodiscard]] const std::vector<std::int64_t>& max_compute() const { return max_compute_; }
   [[nodiscard]] const std::vector<std::int64_t>& max_memory() const { return max_memory_; }
 
-  /// What a set is charged on a GPU of the capacity GpuClass::weigh_at.
+  /// The charge of a set on a GPU of the capacity GpuClass::weigh_at.
   [[nodiscard]] const Charge& weight(ContainerSet set) const { return (*weights_)[set]; }
-  /// What a set is charged on this GPU.
+  /// The charge of a set on a GPU of this class.
   [[nodiscard]] const Charge& cost(ContainerSet set) const { return (*costs_)[set]; }
-  /// The mode in which it serves the set, which is not empty; kNone: it does not serve it.
+  /// The mode in which a GPU of this class serves the set, which is not empty; kNone: it does not
+  /// serve the set.
   [[nodiscard]] model::GpuMode mode(ContainerSet set) const { return modes_[set]; }
-  /// In mode kMig: the slices of the set's containers, in the order of their turns. A plain init
-  /// container may share the slice of another container.
+  /// If mode(set) is kMig: the slices of the set's containers, in the order of their turns. A plain
+  /// init container may share the slice of another container.
   [[nodiscard]] std::span<const SetSlice> slices(ContainerSet set) const { return slices_[set]; }
   [[nodiscard]] const GpuClass& gpu_class() const { return gpu_class_; }
   [[nodiscard]] const Allocatable& offered() const { return gpu_class_.offered; }
-  /// Unique among the kinds of one request.
+  /// A number that identifies the class among the classes of one request.
   [[nodiscard]] std::size_t number() const { return number_; }
 
  private:
@@ -99,27 +105,29 @@ class Patterns {
   std::vector<std::int64_t> max_memory_;
   std::shared_ptr<const std::vector<Charge>> costs_;
   std::shared_ptr<const std::vector<Charge>> weights_;
-  std::vector<std::vector<SetSlice>> slices_;  // empty: it has none
+  std::vector<std::vector<SetSlice>> slices_;  // by set; empty: the GPUs serve no slices
 };
 
-/// The patterns of all kinds of GPU that one request has met.
+/// Caches the patterns of all classes of GPUs that have been requested for one request.
 class PatternBook {
  public:
-  /// `request` must outlive it. It asks Snug for GPUs, in at most kMaxGpuContainers.
+  /// `request` must outlive this object. It is an annotated pod's request of at most
+  /// kMaxGpuContainers containers.
   explicit PatternBook(const model::GpuRequest& request);
 
-  /// Valid until forget().
+  /// Returns the patterns of the class. Valid until forget() is called.
   [[nodiscard]] const Patterns& of(const GpuClass& kind);
   [[nodiscard]] std::size_t class_count() const { return known_.size(); }
+  /// Deletes all cached patterns.
   void forget();
-  /// Search steps that making patterns has taken.
+  /// The search steps that have been spent on computing patterns.
   [[nodiscard]] std::int64_t steps() const { return slice_steps_; }
 
   [[nodiscard]] std::size_t containers() const { return turns_.size(); }
-  /// How many apps and sidecars there are. They have the turns 0..regular_containers()-1.
+  /// The number of apps and sidecars. They have the turns from 0 to regular_containers() - 1.
   [[nodiscard]] std::size_t regular_containers() const { return regular_; }
   [[nodiscard]] ContainerSet all_regular() const { return (ContainerSet{1} << regular_) - 1; }
-  /// The position of the container in the request.
+  /// The position in GpuRequest::containers of the container with this turn.
   [[nodiscard]] std::size_t position(std::size_t turn) const { return turns_[turn]; }
   [[nodiscard]] const model::ContainerRequest& request_of(std::size_t turn) const {
     return request_.containers[turns_[turn]];
@@ -143,13 +151,13 @@ class PatternBook {
   void weigh(Patterns& patterns) const;
 
   const model::GpuRequest& request_;
-  std::vector<std::size_t> turns_;
+  std::vector<std::size_t> turns_;  // by turn: the position in GpuRequest::containers
   std::size_t regular_ = 0;
   ContainerSet whole_gpu_containers_ = 0;
-  ContainerSet named_ = 0;  // those that ask for a slice by its profile
+  ContainerSet named_ = 0;  // containers that request a slice by its profile
   ContainerSet apps_ = 0;
   std::array<ContainerSet, base::kMaxGpuContainers> twins_{};
-  std::array<ContainerSet, 4> by_isolation_{};  // of those that ask for a share
+  std::array<ContainerSet, 4> by_isolation_{};  // containers that request no whole GPU
   std::unordered_map<std::int64_t, std::shared_ptr<const std::vector<Charge>>> costs_;
   std::unordered_map<GpuClass, Patterns, GpuClassHash> known_;
   StartOrders starts_;

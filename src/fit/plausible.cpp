@@ -11,7 +11,7 @@
 namespace snug::fit {
 namespace {
 
-/// A GPU in MIG mode has slices and nothing else.
+/// Whether a device on the GPU may have this mode. A GPU in MIG mode has only slices.
 bool may_hold(const model::GpuInfo& gpu, model::GpuMode mode) {
   return gpu.mig_enabled ? mode == model::GpuMode::kMig : allows(gpu, mode);
 }
@@ -27,7 +27,8 @@ bool plausible(const model::ContainerRequest& asked, const Charge& stated,
   const base::MebiBytes eighth{capacity.value / 8};
   const Charge on_smaller = charge(asked, capacity - eighth);
   const Charge on_larger = charge(asked, capacity + eighth);
-  // A fraction's memory grows with the GPU, a memory request's part of the compute shrinks.
+  // On a larger GPU, the memory of a fraction is larger, and the compute of a memory request is
+  // smaller.
   return stated.memory >= on_smaller.memory && stated.memory <= on_larger.memory &&
          stated.compute <= on_smaller.compute && stated.compute >= on_larger.compute;
 }
@@ -50,7 +51,7 @@ CountedDevice count_device(const model::ReservedDevice& device,
                            const model::ContainerRequest* asked, const model::GpuState& gpu) {
   const Charge stated{.memory = device.memory, .compute = device.compute};
   CountedDevice counted{.cost = stated};
-  // Whatever a reservation says of its size, a whole GPU is a whole GPU.
+  // A whole GPU counts with its present size, whatever size its reservation states.
   if (device.mode == model::GpuMode::kWhole) {
     counted.cost = {.memory = gpu.memory.value > 0 ? gpu.memory : stated.memory,
                     .compute = base::kWholeGpu};

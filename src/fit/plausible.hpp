@@ -1,6 +1,7 @@
-// Whether a reservation can be true, and what its devices count if it cannot. What follows from a
-// GPU's size may be off as far as if the GPU had been an eighth smaller or larger at binding
-// (docs/decisions/0011). Pure.
+// Decides whether the charges that a reservation states are plausible for its request, and what its
+// devices count if they are not. Charges that depend on the size of the GPU may differ as if the
+// GPU had been up to an eighth smaller or larger when the pod was bound (docs/decisions/0011).
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,30 +14,31 @@
 
 namespace snug::fit {
 
-/// Whether a reservation may state this charge for what was asked on a GPU that has `capacity` > 0
-/// today.
+/// Whether the charge `stated` is plausible for this request on a GPU whose present memory is
+/// `capacity`, which is positive.
 [[nodiscard]] bool plausible(const model::ContainerRequest& asked, const Charge& stated,
                              base::MebiBytes capacity);
-/// Whether a slice of this profile may have been given for what was asked.
+/// Whether it is plausible that a slice of this profile was chosen for this request.
 [[nodiscard]] bool plausible(const model::MigTable& table, std::uint16_t profile,
                              const model::ContainerRequest& asked);
-/// Whether a slice that costs so much today may have cost what is stated. Drivers differ in what
-/// memory a profile has.
+/// Whether the charge `stated` is plausible for a slice whose charge is `today`. The memory of a
+/// profile depends on the driver version.
 [[nodiscard]] bool plausible(const Charge& today, const Charge& stated);
 
-/// What a reserved device counts on its GPU.
+/// The charge that a reserved device counts on its GPU.
 struct CountedDevice {
   Charge cost;
-  bool suspect = false;  // the reservation cannot be true
-  bool rounded = false;  // it is a share by fraction, whose memory is rounded to MiB
+  bool suspect = false;  // the reservation is not plausible
+  bool rounded = false;  // the device is a share by fraction, whose memory is rounded to MiB
 };
 
-/// `asked`: what the device was reserved for; null: not known. A vanished GPU contradicts nothing.
+/// Returns what a reserved device counts on `gpu`. `asked` is the request for which it was
+/// reserved; null: unknown. On a vanished GPU no device is suspect.
 [[nodiscard]] CountedDevice count_device(const model::ReservedDevice& device,
                                          const model::ContainerRequest* asked,
                                          const model::GpuState& gpu);
-/// The same for a device that is a slice with this profile. `stated`: what its reservation states,
-/// which count_device() has judged without regard to the slice.
+/// Returns what a reserved slice of this profile counts. `stated` is the cost that count_device()
+/// has returned for it, which does not consider the profile.
 [[nodiscard]] CountedDevice count_slice(const model::MigTable& table, std::uint16_t profile,
                                         const model::ContainerRequest* asked, const Charge& stated);
 

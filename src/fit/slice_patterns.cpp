@@ -1,4 +1,4 @@
-// Patterns of GPUs in MIG mode: sets of containers whose slices go together.
+// Computes the patterns of GPUs in MIG mode: the sets of containers whose slices fit on one GPU.
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -13,10 +13,8 @@
 namespace snug::fit {
 namespace {
 
-constexpr ContainerSet bit(std::size_t turn) { return ContainerSet{1} << turn; }
-
 /// The slices that a set of containers needs on one GPU. A plain init container uses the slice of
-/// an app, or of another init container, where that has what it needs.
+/// an app or of another init container if that slice meets its requirement.
 class SlicesOfSet {
  public:
   SlicesOfSet(const PatternBook& book, const MigFree& free) : book_(book), free_(free) {
@@ -31,12 +29,13 @@ class SlicesOfSet {
     }
   }
 
-  /// Whether a profile of the GPU serves the container.
+  /// Whether the GPU has a profile that can serve the container.
   [[nodiscard]] bool has_profile(std::size_t turn) const {
     return by_turn_[turn].profile.has_value();
   }
 
-  /// False: no profile serves one of the containers.
+  /// Selects the containers for place(). Returns false if the GPU has no profile that can serve one
+  /// of them.
   bool choose(ContainerSet set) {
     wanted_.clear();
     shared_.clear();
@@ -52,6 +51,8 @@ class SlicesOfSet {
     return true;
   }
 
+  /// Finds the slices of the selected containers, in the order of their turns; nullopt: they do not
+  /// fit together.
   std::optional<std::vector<SetSlice>> place(StartOrders& starts, std::int64_t& steps) const {
     std::vector<std::uint16_t> profiles(wanted_.size());
     std::ranges::transform(wanted_, profiles.begin(),
@@ -74,15 +75,16 @@ class SlicesOfSet {
  private:
   struct Wanted {
     std::size_t turn = 0;
-    std::optional<std::uint16_t> profile;  // nothing: none serves it
+    std::optional<std::uint16_t> profile;  // nullopt: no profile can serve the container
     mig::SliceRequirement need;
   };
 
-  /// Where there is one.
+  /// The profile of a container that has one.
   [[nodiscard]] const model::MigProfile& profile_of(const Wanted& each) const {
     return free_.table->profiles[each.profile.value_or(0)];
   }
 
+  /// Moves init containers that can use the slice of another container from wanted_ to shared_.
   void share() {
     std::vector<Wanted> inits;
     std::erase_if(wanted_, [&](const Wanted& each) {
@@ -110,13 +112,15 @@ class SlicesOfSet {
   const PatternBook& book_;
   const MigFree& free_;
   std::vector<Wanted> by_turn_;
-  std::vector<Wanted> wanted_;                               // those with slices of their own
-  std::vector<std::pair<std::size_t, std::size_t>> shared_;  // and those that use another's
+  std::vector<Wanted> wanted_;  // containers with slices of their own
+  /// Turns of a container without a slice of its own and of the container whose slice it uses.
+  std::vector<std::pair<std::size_t, std::size_t>> shared_;
 };
 
 }  // namespace
 
-/// Where a slice is named that the GPU cannot have, and that does not matter yet, it takes nothing.
+/// Sets the patterns of a GPU that serves slices. With Allocatable::any_profile, a container that
+/// names a profile which the GPU does not have is served, but takes no slice.
 void PatternBook::serve_slices(Patterns& patterns) {
   const Allocatable& offered = patterns.offered();
   std::vector<Charge> costs = *patterns.costs_;

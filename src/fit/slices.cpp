@@ -47,7 +47,9 @@ class Placing {
   }
 
  private:
-  /// `from`: of the orders of starts; of equal profiles the later has a later one.
+  /// Places the remaining slices beside `use`; returns whether it succeeded. Tries the next slice
+  /// at the starts from position `from` of its start order: slices of equal profiles are placed in
+  /// this order, so that no set of placements is tried twice.
   bool extend(const model::MigUse& use, std::size_t from) {
     if (placed_.size() == profiles_.size()) return true;
     const std::uint16_t profile = profiles_[placed_.size()];
@@ -67,7 +69,7 @@ class Placing {
   std::span<const std::uint16_t> profiles_;
   StartOrders& orders_;
   std::vector<model::MigPlacement> placed_;
-  std::int64_t steps_ = base::kMaxSliceSteps;  // that are left
+  std::int64_t steps_ = base::kMaxSliceSteps;  // remaining steps
 };
 
 }  // namespace

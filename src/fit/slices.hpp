@@ -1,4 +1,4 @@
-// What slices of a GPU cost, and where several can be placed together.
+// The charge of MIG slices, and the search for placements of several slices on one GPU.
 #pragma once
 
 #include <cstdint>
@@ -21,33 +21,34 @@ namespace snug::fit {
   return isolation == model::Isolation::kAny || isolation == model::Isolation::kMig;
 }
 
-/// What a slice costs its holder.
+/// The memory and compute that the holder of a slice of this profile is charged.
 [[nodiscard]] Charge slice_charge(const model::MigTable& table, std::uint16_t profile);
 
-/// The slice on a card that has these memory slices idle. The caller sets the container and the
-/// GPU.
+/// Returns the allocation of a slice on a card whose idle memory slices are `idle`. The caller sets
+/// its container and its GPU.
 [[nodiscard]] model::DeviceAllocation slice_take(const model::MigTable& table, model::AxisMask idle,
                                                  model::MigPlacement slice);
 
-/// The order in which the starts of a profile are tried: least_blocking_starts(), cached. Not
+/// Caches the order in which the starts of a profile are tried (mig::least_blocking_starts()). Not
 /// thread-safe.
 class StartOrders {
  public:
-  /// Valid as long as this is.
+  /// Returns the starts of the profile, the best first. Valid as long as this object.
   [[nodiscard]] std::span<const std::uint16_t> of(const model::MigTableRef& table,
                                                   std::uint16_t profile);
 
  private:
   struct Order {
-    model::MigTablePtr table;  // keeps the key valid
+    model::MigTablePtr table;  // owns the table that the key points to
     std::vector<std::uint16_t> starts;
   };
   std::map<std::pair<const model::MigTable*, std::uint16_t>, Order> orders_;
 };
 
-/// Places for slices of all these profiles, in their order; nothing: there are none, or the search
-/// came to its limit (kMaxSliceSteps). Adds the steps that it took to `steps`. It is fast if equal
-/// profiles are adjacent and the larger ones come first.
+/// Finds placements for slices of all these profiles together and returns them in the same order.
+/// Nullopt: there are none, or the search reached its limit (kMaxSliceSteps). Adds the number of
+/// search steps to `steps`. The search is fast if equal profiles are adjacent and large profiles
+/// come first.
 [[nodiscard]] std::optional<std::vector<model::MigPlacement>> place_together(
     const MigFree& free, std::span<const std::uint16_t> profiles, StartOrders& orders,
     std::int64_t& steps);

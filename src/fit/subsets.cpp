@@ -10,7 +10,8 @@ namespace {
 
 using Set = std::vector<std::size_t>;
 
-/// So many sets are scored in some ten microseconds: all pairs and quartets of eight GPUs.
+/// The largest number of sets that are scored, which takes some ten microseconds. All pairs, or all
+/// sets of four, of eight GPUs are fewer.
 constexpr std::size_t kMaxSets = 96;
 
 /// Whether there are more than kMaxSets ways to choose `count` of `all`.
@@ -20,7 +21,8 @@ bool too_many(std::size_t all, std::size_t count) {
   return ways > kMaxSets;
 }
 
-/// All sets in ascending order; without links, a GPU is passed over with all its likes.
+/// Lists the first kMaxSets sets in ascending order. If no NVLinks are known, identical GPUs are
+/// interchangeable: of adjacent identical GPUs the first ones are used.
 class Every {
  public:
   Every(const model::NodeState& node, const Set& fitting, std::size_t count)
@@ -65,8 +67,8 @@ std::int64_t links_to(const model::NodeState& node, std::size_t gpu, const Set& 
   return sum;
 }
 
-/// From one GPU on, each time the one with the most links into the set; of equals the one with the
-/// fewest to the rest, so that what stays hangs together too.
+/// Grows a set from the GPU `seed`. Each step adds the GPU with the most NVLinks to the set; among
+/// equals, the one with the fewest links to the remaining GPUs, so that those stay well linked too.
 Set grown_from(const model::NodeState& node, std::size_t seed, const Set& fitting,
                std::size_t count) {
   Set set{seed};

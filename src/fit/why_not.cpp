@@ -14,29 +14,30 @@
 namespace snug::fit {
 namespace {
 
-/// What the GPU, which takes slices, has or could be given when it is empty.
+/// The slices that a GPU which serves slices would offer if it were empty.
 MigFree offered_slices(const model::NodeInventory& node, const model::GpuState& gpu) {
   MigFree free = MigFree::empty_card(*gpu.info);
   free.keep_what_node_offers(node, *gpu.info);
   return free;
 }
 
-/// Whether the GPU has the profile, or could have it. Outside of MIG mode its card decides, because
-/// the operator can switch the mode on. A vanished GPU may have been any card.
+/// Whether the GPU has a profile that meets the requirement, or could have one. If MIG mode is off,
+/// the model of the card decides, because the operator can switch MIG mode on. True for a vanished
+/// GPU, which may have been any card.
 bool could_have(const model::NodeInventory& node, const model::GpuState& gpu,
                 const mig::SliceRequirement& requirement, FitMemo& memo) {
   if (gpu.closure == model::GpuClosure::kVanished) return true;
   if (serves_slices(*gpu.info)) {
     return offered_slices(node, gpu).profile_for(requirement).has_value();
   }
-  // One step takes as long as reading so many bytes of a model's name.
+  // One search step takes as long as reading 16 bytes of a model's name.
   constexpr std::size_t kBytesOfStep = 16;
   memo.count_steps(static_cast<std::int64_t>(1 + gpu.info->model.size() / kBytesOfStep));
   const mig::MigCard* const card = mig::find_mig_card(gpu.info->model, gpu.memory);
   return card != nullptr && mig::smallest_profile(*card->table, requirement).has_value();
 }
 
-/// Whether could_have() gives the same answer for both, neither of which takes slices.
+/// Whether both GPUs serve no slices and could_have() returns the same for both.
 bool same_card(const model::GpuState& a, const model::GpuState& b) {
   return a.closure == b.closure && a.memory == b.memory && a.info->model == b.info->model &&
          !serves_slices(*a.info) && !serves_slices(*b.info);
@@ -51,8 +52,9 @@ bool any_could_have(const model::NodeState& node, const mig::SliceRequirement& r
   return false;
 }
 
-/// Whether the container asks for more than the GPU, or any of its slices, has. False of a vanished
-/// GPU, and in MIG mode where the container takes no slice or there is none to compare with.
+/// Whether the container requests more than the GPU has, or in MIG mode more than any of its slices
+/// has. False for a vanished GPU, and in MIG mode if the container cannot use a slice or the GPU
+/// offers none.
 bool too_small(const model::NodeInventory& node, const model::GpuState& gpu,
                const model::ContainerRequest& asked, const mig::SliceRequirement& requirement) {
   if (gpu.closure == model::GpuClosure::kVanished) return false;
@@ -67,7 +69,7 @@ bool too_small(const model::NodeInventory& node, const model::GpuState& gpu,
 
 model::ReasonCode closest_reason(const model::NodeState& node, FitMemo& memo,
                                  model::ReasonCode found) {
-  // The reasons before it in the table are those of a GPU that could serve the request.
+  // With a reason before kWrongMode, some GPU of the node is suitable for the request.
   if (found < model::ReasonCode::kWrongMode) return found;
   for (const model::ContainerRequest& asked : memo.request().containers) {
     const std::optional<mig::SliceRequirement> need = mig::slice_requirement(asked);

@@ -1,4 +1,4 @@
-// Reasons that say more than the constraint that refuses a request.
+// Replaces the reason of the constraint that refuses a request by a more specific one.
 #pragma once
 
 #include "snug/fit/fit.hpp"
@@ -7,11 +7,12 @@
 
 namespace snug::fit {
 
-/// The reason to report instead of `found`, which a constraint gave:
+/// Returns the reason to report if the reason of a constraint is `found`:
+///   - `found` itself if it comes before kWrongMode in the table of reasons;
 ///   - kNoProfile if a container names a MIG profile that no GPU of the node has, or could have in
 ///     MIG mode;
-///   - kTooLarge instead of kWrongMode if a container asks for more than any GPU, and more than any
-///     slice, of the node has;
+///   - kTooLarge instead of kWrongMode if a container requests more than any GPU and any slice of
+///     the node has;
 ///   - else `found` itself.
 /// Reading the names of cards counts as steps of `memo`.
 [[nodiscard]] model::ReasonCode closest_reason(const model::NodeState& node, FitMemo& memo,

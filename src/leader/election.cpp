@@ -10,7 +10,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// client-go releases a Lease by writing a record without a holder and with this duration.
+/// The duration in the record of a released Lease. To release a Lease, client-go writes a record
+/// without a holder and with this duration.
 constexpr std::chrono::seconds kReleasedDuration{1};
 
 }  // namespace
@@ -58,7 +59,7 @@ std::string Election::other_holder(base::TimePoint now) const {
 
 LeaseRecord Election::placeholder() const {
   LeaseRecord record;
-  // Longer than kReleasedDuration, which would mark the Lease as released.
+  // The duration must exceed kReleasedDuration, because that would mark the Lease as released.
   record.duration_s = std::max(std::chrono::ceil<std::chrono::seconds>(settings_.lease_duration),
                                2 * kReleasedDuration)
                           .count();
@@ -72,7 +73,7 @@ LeaseRecord Election::claim_record() {
   if (!lease_) return record;
   const bool ours = lease_->record.holder == settings_.identity;
   if (ours) record.acquire_time = lease_->record.acquire_time;
-  // The API server accepts 32 bits.
+  // The API server accepts only 32-bit numbers of transitions.
   record.transitions = std::min<std::int64_t>(lease_->record.transitions + (ours ? 0 : 1),
                                               std::numeric_limits<std::int32_t>::max());
   return record;

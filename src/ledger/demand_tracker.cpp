@@ -54,7 +54,8 @@ void DemandTracker::update_supply() {
   const model::SnapshotPtr snapshot = ledger_.snapshot();
   supply_generation_ = snapshot->inventory_generation;
   demand::Supply supply = demand::supply_of(*snapshot);
-  // An agent reports each slice that it creates, which does not change the supply.
+  // An agent publishes a new inventory for each slice that it creates. That does not change the
+  // supply.
   if (supply == supply_) return;
   supply_ = std::move(supply);
   nodes_changed_ = true;
@@ -69,7 +70,7 @@ void DemandTracker::publish_if_changed() {
   nodes_changed_ = false;
   auto demand = std::make_shared<model::Demand>(learner_.demand());
   demand->version = published_->version;
-  if (*demand == *published_) return;  // results cached with it remain valid
+  if (*demand == *published_) return;  // the version and the results cached for it stay valid
   ++demand->version;
   published_ = std::move(demand);
   ledger_.set_demand(published_);

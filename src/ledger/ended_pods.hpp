@@ -1,5 +1,5 @@
-// The uids of the pods that ended most recently, so that a late event cannot revive one, and which
-// source reported the end. Not thread-safe: guarded by the ledger's mutex.
+// Remembers the uids of the pods that ended most recently, and how each end was reported, so that a
+// late event cannot revive a pod. Not thread-safe: guarded by the ledger's mutex.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace snug::ledger {
 
 class EndedPods {
  public:
-  /// kStream: a list or a watch event, which are ordered. kRead: a GET of the pod, which has no
-  /// place in that order.
+  /// kStream: a list or a watch event; the stream delivers them in order. kGet: a GET of the pod,
+  /// whose answer may be older or newer than the last event of the stream.
   enum class Source { kStream, kGet };
 
   explicit EndedPods(std::size_t most) : max_pods_(most) {}
@@ -51,12 +51,13 @@ class EndedPods {
     const auto found = by_uid_.find(uid);
     return found != by_uid_.end() && found->second->sequence > sequence;
   }
-  /// Whether only a read has reported the end, so that the watch may still deliver older events.
+  /// Whether only a GET has reported the end. If so, the watch may still deliver events from before
+  /// the end.
   [[nodiscard]] bool only_from_get(std::string_view uid) const {
     return only_from_get_.contains(uid);
   }
-  /// A list that started at `sequence` shows exactly these pods: the stream has now reported the
-  /// end of every other pod that had ended by then.
+  /// Applies a list that started at `sequence` and shows exactly the pods in `living`. It confirms
+  /// the end of every other pod that had ended by then, so only_from_get() becomes false for them.
   void confirm_by_list(std::uint64_t sequence, const std::unordered_set<std::string_view>& living) {
     std::erase_if(only_from_get_, [&](std::string_view uid) {
       return !ended_after(uid, sequence) && !living.contains(uid);
@@ -70,8 +71,8 @@ class EndedPods {
   };
 
   std::size_t max_pods_;
-  std::list<Row> by_age_;  // in the order in which the pods ended
-  // The keys are views into by_age_.
+  std::list<Row> by_age_;  // ordered by `sequence`, oldest first
+  // The keys, and the elements of only_from_get_, are views into by_age_.
   std::unordered_map<std::string_view, std::list<Row>::iterator> by_uid_;
   std::unordered_set<std::string_view> only_from_get_;
 };

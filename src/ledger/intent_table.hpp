@@ -1,5 +1,5 @@
-// Intents: placements that kube-scheduler was told as winners and that are not bound yet. Other
-// pods see them as taken. There are at most max_intents, each for at most intent_ttl_ms. Not
+// Intents: placements that filter or prioritize has named as winners and that are not bound yet.
+// Other pods see them as taken. There are at most max_intents, each for at most intent_ttl_ms. Not
 // thread-safe: guarded by the ledger's mutex.
 #pragma once
 
@@ -14,9 +14,10 @@
 
 namespace snug::ledger {
 
-/// A pod with an intent now has a holding. Whether pods that were refused because of the intent may
-/// fit beside the holding: it differs from the intent, or it puts a GPU that is empty in `before`
-/// into a mode that is not the GPU's default, which others may need.
+/// Call it when a pod with an intent gets a holding. Returns whether pods that were refused because
+/// of the intent may fit now. They may if the holding differs from the intent. They also may if the
+/// holding puts a GPU that is empty in `before` into another sharing mode than
+/// GpuState::sharing_mode, since other pods may need that mode.
 [[nodiscard]] bool may_free_capacity(const model::Holding& intent, const model::Holding& holding,
                                      const model::NodeState& before);
 
@@ -25,18 +26,18 @@ class IntentTable {
   explicit IntentTable(const base::Limits& limits)
       : ttl_(limits.intent_ttl_ms), max_intents_(static_cast<std::size_t>(limits.max_intents)) {}
 
-  /// Replaces the pod's earlier intent, and drops the oldest intent if there are too many. True:
-  /// some place is no longer intended.
+  /// Adds an intent, in place of the pod's earlier one. If there are too many intents, drops the
+  /// oldest. Returns whether a placement other than the new one has lost its intent.
   bool put(model::HoldingPtr intent, base::TimePoint now);
-  /// The intent that ends; null: the pod had none.
+  /// Removes and returns the pod's intent. Null: the pod has none.
   model::HoldingPtr remove(std::string_view uid);
-  /// False: none has expired.
+  /// Removes the intents that are older than intent_ttl_ms. Returns whether there were any.
   bool expire(base::TimePoint now);
 
-  /// Earliest first.
+  /// All intents, oldest first.
   [[nodiscard]] model::Intents all() const;
-  /// The intents on the node that are earlier than the pod's own there, earliest first; all of them
-  /// if it has none there.
+  /// The intents on the node that are older than the pod's own intent there, oldest first. If the
+  /// pod has no intent on the node, all intents on it.
   [[nodiscard]] model::Intents preceding(std::string_view node, std::string_view uid) const;
 
  private:

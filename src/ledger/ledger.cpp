@@ -56,7 +56,8 @@ void Ledger::remove_node(std::string_view name) {
 }
 
 std::size_t Ledger::replace_nodes(std::vector<model::NodeInventory> inventories) {
-  // One node takes some microseconds, and more if its inventory has changed.
+  // The number of nodes for which the mutex is held at a time. One node takes some microseconds, or
+  // more if its inventory has changed.
   constexpr std::size_t kAtOnce = 32;
   std::unordered_set<std::string> listed;
   for (const model::NodeInventory& inventory : inventories) listed.insert(inventory.name);
@@ -108,7 +109,7 @@ base::Generation Ledger::inventory_generation() const {
 
 void Ledger::set_demand(model::DemandPtr demand) {
   const base::MutexLock lock(mutex_);
-  state_->demand.swap(demand);  // the old value is destroyed without the lock
+  state_->demand.swap(demand);  // the parameter destroys the old value after the unlock
   state_->changed();
 }
 
@@ -142,7 +143,7 @@ ListResult Ledger::replace_holdings(ListMark mark, const ListedPods& listed) {
   std::unordered_set<std::string_view> nominated;
   for (const model::NominationPtr& nomination : listed.nominated)
     nominated.insert(nomination->rank.uid);
-  for (const std::string& uid : state_->nominations.made_by(mark.sequence)) {
+  for (const std::string& uid : state_->nominations.made_until(mark.sequence)) {
     if (!nominated.contains(uid)) state_->end_nomination(uid);
   }
   result.dropped_nominations = state_->nominate_all(listed.nominated);

@@ -12,7 +12,7 @@ bool Ledger::State::hold(const model::HoldingPtr& holding, Source shown) {
   const bool watched = shown != Source::kGet;
   const bool revived = ended_pods.contains(holding->uid);
   if (revived) {
-    // A list that started after the end has already erased the tombstone.
+    // A list that started after the end has already removed the pod from ended_pods.
     if (shown != Source::kWatch || ended_pods.only_from_get(holding->uid)) return true;
     ended_pods.erase(holding->uid);
   }
@@ -26,7 +26,7 @@ bool Ledger::State::hold(const model::HoldingPtr& holding, Source shown) {
     update_unconfirmed(*entry);
     return true;
   }
-  bool added = false;  // somebody added a reservation by hand, which is reported like an edit
+  bool added = false;  // whether a reservation was added by hand; reported like an edit
   if (is_superseded_by(*entry->holding, *holding)) {
     const LedgerEntry before = *entry;
     added = holding->reservation_written;
@@ -39,7 +39,7 @@ bool Ledger::State::hold(const model::HoldingPtr& holding, Source shown) {
   const bool same_node = entry->holding->reservation.node == holding->reservation.node;
   const bool settled = entry->state == HoldingState::kBound && same_node;
   if (!same && !settled) {
-    // The API server shows another binding than the one that we tried, and it decides.
+    // The API server shows another binding than Snug's own bind, and is the source of truth.
     erase(holding->uid);
     entry = &insert(holding, HoldingState::kBound);
   } else if (!settled) {
@@ -53,7 +53,7 @@ bool Ledger::State::hold(const model::HoldingPtr& holding, Source shown) {
   return (same && !added) || !settled;
 }
 
-/// Updates the facts of the pod other than its GPUs.
+/// Updates the facts of a holding other than its reservation.
 void Ledger::State::refresh_pod_facts(LedgerEntry& entry, const model::Holding& shown) {
   if (same_except_reservation(*entry.holding, shown)) return;
   auto next = std::make_shared<model::Holding>(*entry.holding);
@@ -66,7 +66,8 @@ void Ledger::State::refresh_pod_facts(LedgerEntry& entry, const model::Holding& 
   changed();
 }
 
-/// A list that started at `mark` does not show the pod bound.
+/// Called for a pod that a list started at `mark` does not show as bound. `lives`: whether the list
+/// shows the pod at all.
 void Ledger::State::end_absent_pod(const std::string& uid, std::uint64_t mark, bool lives) {
   const LedgerEntry& entry = entries.find(uid)->second;
   if (entry.sequence > mark) return;
@@ -77,8 +78,8 @@ void Ledger::State::end_absent_pod(const std::string& uid, std::uint64_t mark, b
   }
 }
 
-/// The best devices on the node that are not intended for other pods. If two pods have intents for
-/// one place, the earlier has it.
+/// Chooses the best placement on the node. Intents of other pods count as taken, but if the pod has
+/// an intent on this node, only older ones do.
 plan::NodeChoice Ledger::State::choose(base::NodeIndex node, const ReserveInput& input) {
   const model::Nominations nominated = nominations.on(input.node, has_no_entry());
   const model::Intents promised = intents.preceding(input.node, input.incoming.rank.uid);

@@ -1,4 +1,4 @@
-// The state of the ledger, which its mutex guards. Private to the ledger.
+// The internal state of the ledger, guarded by its mutex. Private to src/ledger.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,6 @@
 
 namespace snug::ledger {
 
-/// What the ledger's mutex guards.
 struct Ledger::State {
   State(const base::Clock& the_clock, const base::Limits& limits)
       : clock(the_clock),
@@ -30,19 +29,19 @@ struct Ledger::State {
 
   const base::Clock& clock;
   std::unordered_map<std::string, LedgerEntry, model::StringHash, std::equal_to<>> entries;
-  std::unordered_set<std::string, model::StringHash, std::equal_to<>>
-      unconfirmed;  // uids in `entries`
+  /// The uids of the entries that Ledger::unconfirmed() returns.
+  std::unordered_set<std::string, model::StringHash, std::equal_to<>> unconfirmed;
   NodeRegistry nodes;
   IntentTable intents;
   NominationTable nominations;
   EndedPods ended_pods;
   std::size_t max_nodes;
-  std::uint64_t sequence = 0;  // of changes of entries
+  std::uint64_t sequence = 0;  // the number of the last change; numbers only grow
   base::Generation generation;
   base::Generation freed;
   base::Generation ended_intents;
   model::DemandPtr demand{model::DemandPtr{}, &model::kNoDemand};
-  model::SnapshotPtr current_snapshot;  // null: out of date
+  model::SnapshotPtr current_snapshot;  // null: the state has changed since the last snapshot
 
   void changed(bool made_room = false) {
     if (made_room) ++freed.value;
@@ -50,7 +49,7 @@ struct Ledger::State {
     current_snapshot = nullptr;
   }
   void capacity_freed() { changed(true); }
-  /// An intent has ended, and its place is free for others.
+  /// Records that an intent has ended, so that its placement is free for other pods.
   void intent_ended() {
     ++ended_intents.value;
     changed();
@@ -69,7 +68,7 @@ struct Ledger::State {
     entry.sequence = ++sequence;
     update_unconfirmed(entry);
   }
-  /// Must be called after any change of `state`, `seen` or `revived`.
+  /// Must be called after any change of the entry's `state`, `confirmed` or `reappeared_after_end`.
   void update_unconfirmed(const LedgerEntry& entry) {
     const std::string& uid = entry.holding->uid;
     const bool unseen =
@@ -84,8 +83,8 @@ struct Ledger::State {
     LedgerEntry& entry = entries[holding->uid];
     entry = LedgerEntry{.holding = holding};
     set_state(entry, state);
-    // What was kept for this pod on another node, or for a pod that no longer fits here, is now
-    // free.
+    // Capacity that was kept free for this pod on another node, or for a nominated pod that no
+    // longer fits on this node, is available to other pods now.
     const bool kept_less =
         nominations.contains(holding->uid) || nominations.any_on(holding->reservation.node);
     nodes.add(std::move(holding));
@@ -111,7 +110,8 @@ struct Ledger::State {
     erase(uid);
   }
 
-  /// Returns the nomination that was dropped because there are too many; null: none.
+  /// Adds a nomination, unless its pod is bound or has ended. Returns the nomination that was
+  /// dropped because there are too many; null: none.
   model::NominationPtr nominate(model::NominationPtr nomination) {
     const std::string& uid = nomination->rank.uid;
     const LedgerEntry* entry = find(uid);
@@ -122,14 +122,16 @@ struct Ledger::State {
     if (put.changed) changed(moves || put.dropped != nullptr);
     return std::move(put.dropped);
   }
-  /// Selects pods that hold nothing yet: for others nothing needs to be kept.
+  /// A predicate for nominations whose pods have no entry. Capacity is kept free only for these: a
+  /// pod with an entry already holds its devices.
   auto has_no_entry() const {
     return [this](const model::Nomination& pod) { return !entries.contains(pod.rank.uid); };
   }
 
-  /// Returns how many nominations, old or listed, were dropped.
+  /// Adds the nominations of a list. Returns the number of nominations, earlier ones or listed
+  /// ones, that were dropped.
   std::size_t nominate_all(const model::Nominations& listed) {
-    // A set, since a nomination made after the mark may be in the list as well.
+    // A set, since one pod's nomination may be dropped twice: an earlier one, and the listed one.
     std::unordered_set<std::string> left_out;
     for (const model::NominationPtr& nomination : listed) {
       if (const model::NominationPtr one = nominate(nomination)) left_out.insert(one->rank.uid);
@@ -139,7 +141,8 @@ struct Ledger::State {
   }
 
   void remove_node(std::string_view name) {
-    // The node's inventory says how much its kubelet units count against their namespace's cap.
+    // Without the inventory, the node's kubelet units no longer count against the caps of their
+    // namespaces.
     const bool frees_caps = !nodes.gpu_pod_uids(name).empty();
     if (nodes.remove(name)) changed(frees_caps);
   }

@@ -1,7 +1,8 @@
-// Applies a list of all pods to the ledger in parts, and unlocks between two parts so that other
-// threads can proceed. Between parts they see a mixture of old and new nodes, but never a new pod
-// on a node's GPUs beside a pod that the list lacks: if the list shows pods with GPUs on a node,
-// all pods of that node are replaced in one step. On other nodes pods end in any number of steps.
+// Applies a list of all pods to the ledger in parts. Unlocks the mutex between two parts, so that
+// other threads can proceed. Meanwhile they may see some nodes before and others after the list.
+// But no thread sees a pod that the list adds to a node's GPUs together with a pod that the list
+// lacks: if the list shows pods with GPUs on a node, all pods with GPUs of that node are replaced
+// in one part. On other nodes, pods may end in several parts.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +21,11 @@
 
 namespace snug::ledger {
 
-/// Reads and changes Ledger::State, and locks the ledger's mutex itself.
+/// Reads and changes Ledger::State. Locks the ledger's mutex itself.
 template <typename State>
 class ListReplacement {
  public:
-  /// Sorts the list, without the lock.
+  /// Sorts the list without locking the mutex.
   ListReplacement(base::FairMutex& mutex, State* state, ListMark mark, const ListedPods& listed)
       : mutex_(mutex), state_(state), list_sequence_(mark.sequence), living_(listed.living) {
     std::vector<std::tuple<bool, std::string_view, std::size_t>> order;
@@ -41,7 +42,7 @@ class ListReplacement {
     for (const auto& key : order) bound_.push_back(listed.bound[std::get<std::size_t>(key)]);
   }
 
-  /// Returns the uids for which hold() returns false.
+  /// Applies the list. Returns the uids of the pods for which hold() returned false.
   std::vector<std::string> run() {
     revive_listed();
     for (std::size_t first = 0; first < bound_.size();) {
@@ -55,8 +56,8 @@ class ListReplacement {
   }
 
  private:
-  // How many pods one turn under the lock takes: that change, some 2 us each, or that are only
-  // looked up. Fewer would need more turns.
+  // The number of pods for which the mutex is held at a time: pods that may change, which take some
+  // 2 us each, and pods that are only looked up.
   static constexpr std::size_t kPodsPerTurn = 256;
   static constexpr std::size_t kLookUpsPerTurn = 4'096;
 
@@ -64,7 +65,7 @@ class ListReplacement {
     return bound_[a]->reservation.node == bound_[b]->reservation.node;
   }
 
-  /// Pods that ended before the list began, and that it shows living, live after all.
+  /// Removes from ended_pods the pods that ended before the list began and that it shows as living.
   void revive_listed() {
     for (auto uid = living_.begin(); uid != living_.end();) {
       const base::MutexLock lock(mutex_);
@@ -90,8 +91,8 @@ class ListReplacement {
     }
   }
 
-  /// Ends the pods that the list lacks, bucket by bucket of the table; starts again at the first
-  /// bucket where the table has grown between two turns.
+  /// Ends the holdings that the list lacks, one hash bucket of `entries` after the other. Starts
+  /// again at the first bucket if the table has been rehashed while the mutex was unlocked.
   void end_absent_pods() {
     std::size_t buckets = 0;
     for (std::size_t bucket = 0;;) {
@@ -121,10 +122,10 @@ class ListReplacement {
   State* const state_ SNUG_PT_GUARDED_BY(mutex_);
   const std::uint64_t list_sequence_;
   const std::unordered_set<std::string_view>& living_;
-  std::vector<model::HoldingPtr> bound_;              // with GPUs, by node; then of the host alone
-  std::size_t gpu_pod_count_ = 0;                     // how many of `bound_`
-  std::unordered_set<std::string_view> shown_bound_;  // uids, which live in `bound_`
-  std::vector<std::string> edited_;
+  std::vector<model::HoldingPtr> bound_;              // with GPUs by node, then CPU-only holdings
+  std::size_t gpu_pod_count_ = 0;                     // the number of holdings with GPUs
+  std::unordered_set<std::string_view> shown_bound_;  // uids, as views into `bound_`
+  std::vector<std::string> edited_;                   // uids for which hold() returned false
 };
 
 }  // namespace snug::ledger

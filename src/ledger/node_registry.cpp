@@ -12,9 +12,10 @@
 namespace snug::ledger {
 namespace {
 
-/// A state lists up to this many pods without GPUs, which preemption may choose; beyond that it has
-/// only their sums. A kubelet has some hundred pods. A virtual-kubelet may have thousands, which
-/// must not be copied into every state. Not in base/limits.hpp, since no operator would change it.
+/// A node state lists at most this many CPU-only pods, so that preemption can choose them. If there
+/// are more, it has only their sums. A kubelet runs some hundred pods; a virtual-kubelet may have
+/// thousands, which are too many to copy into every state. Not in base/limits.hpp, since no
+/// operator needs to change it.
 constexpr std::size_t kMaxListedCpuOnlyPods = 1'024;
 
 }  // namespace
@@ -119,7 +120,8 @@ std::vector<std::string> NodeRegistry::gpu_pod_uids(std::string_view node) const
   return uids;
 }
 
-/// The inventory says what part of a GPU each of the kubelet's units is.
+/// Replaces the inventory, and updates namespace_usage_: the inventory determines which part of a
+/// GPU each kubelet unit is.
 void NodeRegistry::set_inventory(std::uint32_t slot,
                                  std::shared_ptr<const model::NodeInventory> inventory) {
   ++inventory_generation_.value;
@@ -160,7 +162,8 @@ const std::shared_ptr<const model::NameIndex>& NodeRegistry::name_index() {
   return index_;
 }
 
-/// A number stays assigned to its model, so that nodes may come and go.
+/// The number of a GPU model. A number is never given to another model, even if all nodes with the
+/// first one are gone. 0: all numbers are in use.
 std::uint8_t NodeRegistry::model_id_of(const std::string& model) {
   if (models_ == nullptr) models_ = std::make_shared<const std::vector<std::string>>(1);
   const auto found = std::ranges::find(models_->begin() + 1, models_->end(), model);
@@ -173,7 +176,8 @@ std::uint8_t NodeRegistry::model_id_of(const std::string& model) {
   return static_cast<std::uint8_t>(number);
 }
 
-/// Equal tables get the same number and are stored once.
+/// Sets the number of the GPU's MIG table. Equal tables get the same number and are stored once.
+/// The number stays 0 if all numbers are in use.
 void NodeRegistry::assign_mig_table_id(model::GpuInfo& gpu) {
   if (!gpu.mig_table) return;
   if (mig_tables_ == nullptr)

@@ -1,4 +1,4 @@
-// The nodes of the ledger: their inventories, their holdings, and the node states that snapshots
+// The nodes of the ledger: their inventories, their holdings, and the node states, which snapshots
 // share. Not thread-safe: guarded by the ledger's mutex.
 #pragma once
 
@@ -17,29 +17,31 @@ namespace snug::ledger {
 
 class NodeRegistry {
  public:
-  /// The slot of an existing node; nullopt: there is no such node.
+  /// The slot of a node; nullopt: the node does not exist.
   [[nodiscard]] std::optional<base::NodeIndex> find(std::string_view name) const;
   /// The state of a slot that find() returned.
   [[nodiscard]] const model::NodeStatePtr& state(base::NodeIndex index) const;
   [[nodiscard]] std::vector<std::string> names() const;
-  /// How many nodes exist.
+  /// The number of existing nodes.
   [[nodiscard]] std::size_t size() const { return node_count_; }
 
-  /// False: the node already had an equal inventory.
+  /// Adds a node or replaces its inventory. Returns false if the node already has an equal
+  /// inventory.
   bool put(model::NodeInventory inventory);
-  /// Removes the node; its holdings remain for its return. False: there was no such node.
+  /// Removes a node. Its holdings are kept, and count again if the node returns. Returns false if
+  /// the node does not exist.
   bool remove(std::string_view name);
 
-  /// The node need not exist.
+  /// Adds a holding. Its node need not exist.
   void add(model::HoldingPtr holding);
   void remove(const model::Holding& holding);
-  /// Replaces the holding with the same uid, node and reservation.
+  /// Replaces the holding that has the same uid, node and reservation.
   void replace(const model::HoldingPtr& holding);
   /// The uids of the node's holdings with GPUs.
   [[nodiscard]] std::vector<std::string> gpu_pod_uids(std::string_view node) const;
 
-  /// Defers the computation of node states: each state that changes while a Batch exists is
-  /// computed once, when the Batch is destroyed. No state may be read meanwhile.
+  /// Defers the computation of node states. While a Batch exists, states may be out of date and
+  /// must not be read. Its destructor computes each changed state once.
   class Batch {
    public:
     explicit Batch(NodeRegistry& nodes) : nodes_(nodes) { nodes_.in_batch_ = true; }
@@ -51,17 +53,17 @@ class NodeRegistry {
     NodeRegistry& nodes_;
   };
 
-  /// Counts the changes of inventories.
+  /// The number of changes of inventories.
   [[nodiscard]] base::Generation inventory_generation() const { return inventory_generation_; }
-  /// The GPU compute that the holdings of each namespace have.
+  /// The sum of GPU compute that the holdings of each namespace take.
   [[nodiscard]] const model::NamespaceUsage& namespace_usage() const { return namespace_usage_; }
 
-  /// The current states. Takes time in proportion to the changes since the last call.
+  /// The current node states, by slot. Takes time in proportion to the changes since the last call.
   [[nodiscard]] model::NodeTable table();
   [[nodiscard]] const std::shared_ptr<const model::NameIndex>& name_index();
-  /// GPU models by their numbers.
+  /// The GPU models, by GpuInfo::model_id.
   [[nodiscard]] std::shared_ptr<const std::vector<std::string>> models() const { return models_; }
-  /// MIG tables by their numbers.
+  /// The MIG tables, by GpuInfo::mig_table_id.
   [[nodiscard]] std::shared_ptr<const std::vector<model::MigTableRef>> mig_tables() const {
     return mig_tables_;
   }
@@ -69,8 +71,8 @@ class NodeRegistry {
  private:
   __extension__ using Wide = __int128;
 
-  /// The sum over pods without GPUs. Wider than HostResources, whose sums saturate, so that a pod
-  /// can be subtracted again.
+  /// The CPU and memory of the CPU-only pods. Wider than HostResources, whose sums saturate: from
+  /// this sum a pod can be subtracted exactly.
   struct HostSum {
     Wide cpu_milli = 0;
     Wide memory_bytes = 0;
@@ -80,13 +82,13 @@ class NodeRegistry {
   };
   struct Slot {
     std::string name;
-    std::shared_ptr<const model::NodeInventory> inventory;  // null: the node is gone
-    std::vector<model::HoldingPtr> holdings;                // with GPUs or unplaced
-    std::map<std::string_view, model::HoldingPtr>
-        cpu_only;               // the others, by uid (a view into the holding)
-    HostSum cpu_only_sum;       // the sum over `hosts`
-    model::NodeStatePtr state;  // null: the node is gone
-    std::uint64_t version = 0;  // of the state
+    std::shared_ptr<const model::NodeInventory> inventory;  // null: the node does not exist
+    std::vector<model::HoldingPtr> holdings;                // holdings with GPUs, and unplaced ones
+    /// CPU-only holdings, by uid (a view into the holding).
+    std::map<std::string_view, model::HoldingPtr> cpu_only;
+    HostSum cpu_only_sum;       // the sum over `cpu_only`
+    model::NodeStatePtr state;  // null: the node does not exist
+    std::uint64_t version = 0;  // the version of `state`
   };
 
   std::uint32_t slot_of(std::string_view name);
@@ -100,17 +102,18 @@ class NodeRegistry {
 
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
-  std::vector<std::uint32_t> stale_slots_;  // slots whose states are out of date, in a batch
+  std::vector<std::uint32_t> stale_slots_;  // slots whose states the Batch must compute
   bool in_batch_ = false;
   std::size_t node_count_ = 0;
   base::Generation inventory_generation_;
   model::NamespaceUsage namespace_usage_;  // the sum of held_compute() over all holdings
   std::uint64_t last_version_ = 0;         // the last version assigned to a state
   std::unordered_map<std::string, std::uint32_t, model::StringHash, std::equal_to<>> by_name_;
-  std::shared_ptr<const std::vector<std::string>> models_;              // null: none yet
-  std::shared_ptr<const std::vector<model::MigTableRef>> mig_tables_;   // null: none yet
-  std::shared_ptr<const model::NameIndex> index_;                       // null: out of date
-  std::vector<std::shared_ptr<const model::NodeTable::Chunk>> chunks_;  // null: out of date
+  std::shared_ptr<const std::vector<std::string>> models_;             // null: there are none
+  std::shared_ptr<const std::vector<model::MigTableRef>> mig_tables_;  // null: there are none
+  std::shared_ptr<const model::NameIndex> index_;  // null: nodes have come or gone
+  /// Null elements are out of date.
+  std::vector<std::shared_ptr<const model::NodeTable::Chunk>> chunks_;
 };
 
 }  // namespace snug::ledger

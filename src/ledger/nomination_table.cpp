@@ -59,7 +59,7 @@ bool NominationTable::remove(std::string_view uid) {
   return true;
 }
 
-std::vector<std::string> NominationTable::made_by(std::uint64_t sequence) const {
+std::vector<std::string> NominationTable::made_until(std::uint64_t sequence) const {
   std::vector<std::string> uids;
   for (const auto& [uid, row] : by_uid_) {
     if (row.sequence <= sequence) uids.push_back(uid);

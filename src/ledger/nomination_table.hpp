@@ -1,6 +1,6 @@
-// Unbound pods that kube-scheduler nominated to a node, where their requests are kept free for
-// them. If there are more than max_nominations, those first by rank. Not thread-safe: guarded by
-// the ledger's mutex.
+// The nominations: for each nominated pod, the node on which the capacity that it requests is kept
+// free. At most max_nominations, those that are first in rank. Not thread-safe: guarded by the
+// ledger's mutex.
 #pragma once
 
 #include <cstddef>
@@ -25,19 +25,19 @@ class NominationTable {
 
   struct PutResult {
     bool changed = false;          // whether the table's content changed
-    model::NominationPtr dropped;  // the one dropped: the last by rank; null: none
+    model::NominationPtr dropped;  // the last in rank, dropped since there are too many; null: none
   };
-  /// Replaces the pod's earlier nomination, if any.
+  /// Adds a nomination, in place of the pod's earlier one.
   PutResult put(model::NominationPtr nomination, std::uint64_t sequence);
-  /// False: the pod had none.
+  /// Returns false if the pod has no nomination.
   bool remove(std::string_view uid);
 
   [[nodiscard]] bool contains(std::string_view uid) const { return by_uid_.contains(uid); }
   [[nodiscard]] bool any_on(std::string_view node) const { return by_node_.contains(node); }
-  /// The nodes with a nominated pod.
+  /// The names of the nodes with nominated pods.
   [[nodiscard]] auto nodes() const { return std::views::keys(by_node_); }
 
-  /// The node's nominations for which `passes` is true, in the order of rank.
+  /// The nominations to the node for which `passes` is true, in the order of rank.
   template <typename Which>
   [[nodiscard]] model::Nominations on(std::string_view node, const Which& passes) const {
     model::Nominations found;
@@ -48,8 +48,8 @@ class NominationTable {
     }
     return found;
   }
-  /// The uids of nominations made at `sequence` or earlier.
-  [[nodiscard]] std::vector<std::string> made_by(std::uint64_t sequence) const;
+  /// The uids of the pods whose nominations were made at `sequence` or earlier.
+  [[nodiscard]] std::vector<std::string> made_until(std::uint64_t sequence) const;
 
  private:
   struct Row {
@@ -69,7 +69,8 @@ class NominationTable {
   std::size_t max_nominations_;
   std::unordered_map<std::string, Row, model::StringHash, std::equal_to<>> by_uid_;
   std::set<model::NominationPtr, Before> by_rank_;
-  std::map<std::string, model::Nominations, std::less<>> by_node_;  // none is empty
+  /// Only nodes that have nominations.
+  std::map<std::string, model::Nominations, std::less<>> by_node_;
 };
 
 }  // namespace snug::ledger

@@ -9,21 +9,22 @@
 namespace snug::mig {
 namespace {
 
-/// A profile without its memory, which differs between cards of one pattern.
+/// A profile without its memory. Cards with the same geometry differ only in memory.
 struct ProfileShape {
   int compute;
   int size;  // memory slices
   std::string_view attribute;
-  std::uint32_t starts;  // bit s: may start at memory slice s
+  std::uint32_t starts;  // bit s is set if a slice may start at memory slice s
 };
 
-/// The profiles that several cards have in common.
+/// The memory slices and profiles that several cards have in common.
 struct CardGeometry {
   int memory_slices;
   std::span<const ProfileShape> shapes;
 };
 
-// Sources: `-lgipp` of A100-40, H100-80 and H100 NVL; the guide's diagrams agree for the others.
+// Sources: `nvidia-smi mig -lgipp` of A100-40, H100-80 and H100 NVL; the diagrams of the MIG User
+// Guide for other cards.
 constexpr auto kSevenSliceShapes = std::to_array<ProfileShape>({{1, 1, "", 0b0111'1111},
                                                                 {1, 1, "+me", 0b0111'1111},
                                                                 {1, 2, "", 0b0101'0101},
@@ -33,7 +34,7 @@ constexpr auto kSevenSliceShapes = std::to_array<ProfileShape>({{1, 1, "", 0b011
                                                                 {7, 8, "", 0b0000'0001}});
 constexpr CardGeometry kSevenSlices{8, kSevenSliceShapes};
 
-// go-nvml a30.go; guide.
+// Sources: go-nvml a30.go; the MIG User Guide.
 constexpr auto kFourSliceShapes = std::to_array<ProfileShape>({{1, 1, "", 0b1111},
                                                                {1, 1, "+me", 0b1111},
                                                                {2, 2, "", 0b0101},
@@ -41,7 +42,7 @@ constexpr auto kFourSliceShapes = std::to_array<ProfileShape>({{1, 1, "", 0b1111
                                                                {4, 4, "", 0b0001}});
 constexpr CardGeometry kFourSlices{4, kFourSliceShapes};
 
-// `-lgipp` of a Server Edition.
+// Source: `nvidia-smi mig -lgipp` of an RTX PRO 6000 Server Edition.
 constexpr auto kTwelveSliceShapes =
     std::to_array<ProfileShape>({{1, 3, "", 0b0010'0100'1001},
                                  {1, 3, "+me", 0b0010'0100'1001},
@@ -56,8 +57,8 @@ constexpr auto kTwelveSliceShapes =
                                  {4, 12, "+gfx", 1}});
 constexpr CardGeometry kTwelveSlices{12, kTwelveSliceShapes};
 
-// Source: the guide, which gives the number of each profile but no placements. One slice of this
-// axis is the smallest profile.
+// Source: the MIG User Guide. It gives the number of slices of each profile, but no placements. So
+// the axis here has two memory slices, each as large as the smallest profile.
 constexpr auto kHalvesWithMediaShapes = std::to_array<ProfileShape>({{1, 1, "", 0b11},
                                                                      {1, 1, "+me", 0b11},
                                                                      {1, 1, "+gfx", 0b11},
@@ -74,7 +75,8 @@ constexpr auto kHalvesShapes = std::to_array<ProfileShape>({{1, 1, "", 0b11},
                                                             {2, 2, "+gfx", 0b01}});
 constexpr CardGeometry kHalves{2, kHalvesShapes};
 
-/// The memory of the profiles of one size: as in their names, and as the driver reports it.
+/// The memory of the profiles of one size: the GB in their names, and the MiB that the driver
+/// reports.
 struct SizeMemory {
   int size;
   int gigabytes;
@@ -88,76 +90,77 @@ struct CardRow {
   std::array<SizeMemory, 4> memory_by_size;  // ascending size; unused elements have size 0
 };
 
-// Source of the names: the guide, or mig-parted for GH200-144GB, GB200, B300 and GB300. Source of
-// the memory: see each row. "Nominal": no transcript is known, so a profile has its nominal part of
-// the card; a real slice has slightly less.
+// Source of the profile names: the MIG User Guide, or mig-parted for GH200-144GB, GB200, B300 and
+// GB300. Source of the memory: the comment on each row. "Nominal memory" means that no output of
+// nvidia-smi is known. A profile then has its proportional part of the card's memory; a real slice
+// has slightly less.
 constexpr auto kRows = std::to_array<CardRow>({
-    // go-nvml a30.go
+    // Memory: go-nvml a30.go.
     {"A30", 24'576, &kFourSlices, {{{1, 6, 5'836}, {2, 12, 11'672}, {4, 24, 23'344}}}},
-    // -lgip
+    // Memory: `nvidia-smi mig -lgip`.
     {"A100-40GB",
      40'960,
      &kSevenSlices,
      {{{1, 5, 4'864}, {2, 10, 9'856}, {4, 20, 19'968}, {8, 40, 40'192}}}},
-    // go-nvml a100.go
+    // Memory: go-nvml a100.go.
     {"A100-80GB",
      81'920,
      &kSevenSlices,
      {{{1, 10, 9'856}, {2, 20, 19'968}, {4, 40, 40'192}, {8, 80, 80'384}}}},
-    // -lgip of SXM5
+    // Memory: `nvidia-smi mig -lgip` of SXM5.
     {"H100-80GB",
      81'920,
      &kSevenSlices,
      {{{1, 10, 9'984}, {2, 20, 20'096}, {4, 40, 40'448}, {8, 80, 81'152}}}},
-    // -lgip of H100 NVL
+    // Memory: `nvidia-smi mig -lgip` of H100 NVL.
     {"H100-94GB",
      96'256,
      &kSevenSlices,
      {{{1, 12, 11'008}, {2, 24, 22'144}, {4, 47, 47'488}, {8, 94, 95'360}}}},
-    // -lgip of H20 for 1g; the others are multiples of it
+    // Memory: `nvidia-smi mig -lgip` of H20 for 1g; the other profiles are multiples of 1g.
     {"H100-96GB",
      98'304,
      &kSevenSlices,
      {{{1, 12, 12'032}, {2, 24, 24'064}, {4, 48, 48'128}, {8, 96, 96'256}}}},
-    // a listing of unknown origin; 3g and 4g: twice its 2g; its 1g is below nominal, of which eight
-    // do not fit
+    // Memory: a listing of unknown origin for 1g, 2g and 7g; 3g and 4g have twice the memory of 2g.
     {"H200-141GB",
      144'384,
      &kSevenSlices,
      {{{1, 18, 16'384}, {2, 35, 33'280}, {4, 71, 66'560}, {8, 141, 143'360}}}},
-    // nominal
+    // Nominal memory.
     {"GH200-144GB",
      147'456,
      &kSevenSlices,
      {{{1, 18, 18'432}, {2, 36, 36'864}, {4, 72, 73'728}, {8, 144, 147'456}}}},
-    // go-nvml b200.go; 1g: nominal, since eight of go-nvml's 1g do not fit
+    // Memory: go-nvml b200.go; 1g is nominal, since eight 1g slices of go-nvml exceed the card's
+    // memory.
     {"B200",
      184'320,
      &kSevenSlices,
      {{{1, 23, 23'040}, {2, 45, 46'080}, {4, 90, 92'160}, {8, 180, 184'320}}}},
-    // k8s-test-infra gb200.yaml
+    // Memory: k8s-test-infra gb200.yaml.
     {"GB200",
      190'464,
      &kSevenSlices,
      {{{1, 23, 23'808}, {2, 47, 47'616}, {4, 93, 95'232}, {8, 186, 190'464}}}},
-    // nominal
+    // Nominal memory.
     {"B300",
      275'456,
      &kSevenSlices,
      {{{1, 34, 34'432}, {2, 67, 68'864}, {4, 135, 137'728}, {8, 269, 275'456}}}},
-    // k8s-test-infra gb300.yaml
+    // Memory: k8s-test-infra gb300.yaml.
     {"GB300",
      284'672,
      &kSevenSlices,
      {{{1, 35, 35'584}, {2, 70, 71'168}, {4, 139, 142'336}, {8, 278, 284'672}}}},
-    // -lgip of a Server Edition
+    // Memory: `nvidia-smi mig -lgip` of an RTX PRO 6000 Server Edition.
     {"RTX-PRO-6000",
      98'304,
      &kTwelveSlices,
      {{{3, 24, 24'192}, {6, 48, 48'512}, {12, 96, 97'408}}}},
-    // nominal
+    // Nominal memory.
     {"RTX-PRO-5000", 49'152, &kHalvesWithMedia, {{{1, 24, 24'576}, {2, 48, 49'152}}}},
-    // nominal
+    // Nominal memory.
     {"RTX-PRO-4500", 32'768, &kHalves, {{{1, 16, 16'384}, {2, 32, 32'768}}}},
 });
 
@@ -167,8 +170,9 @@ struct Alias {
   std::string_view alias;
 };
 
-// go-nvlib, and so HAMi and nos, round the A100's memory down to 79 GB. mig-parted lists a GB200
-// with 189 GB besides the one with 186 GB; the driver of each knows only its own names.
+// Second names of profiles. go-nvlib, and therefore HAMi and nos, round the memory of the A100 down
+// to 79 GB. mig-parted lists a GB200 with 189 GB besides the one with 186 GB; the driver of each
+// card accepts only the names for its own memory.
 constexpr auto kAliases = std::to_array<Alias>({{"A100-80GB", "7g.80gb", "7g.79gb"},
                                                 {"GB200", "3g.93gb", "3g.95gb"},
                                                 {"GB200", "4g.93gb", "4g.95gb"},
@@ -178,8 +182,8 @@ constexpr const SizeMemory& size_memory_of(const CardRow& row, const ProfileShap
   return *std::ranges::find(row.memory_by_size, shape.size, &SizeMemory::size);
 }
 
-/// Whether each profile of the row has its memory, a start and a place on the axis, and an axis
-/// full of one profile does not exceed the card's memory.
+/// Whether each profile of the row has an entry in `memory_by_size` and at least one start, ends
+/// within the axis, and has at most its proportional part of the card's memory.
 constexpr bool consistent(const CardRow& row) {
   return std::ranges::all_of(row.geometry->shapes, [&](const ProfileShape& shape) {
     const auto part = std::ranges::find(row.memory_by_size, shape.size, &SizeMemory::size);

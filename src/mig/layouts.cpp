@@ -8,8 +8,9 @@
 namespace snug::mig {
 namespace {
 
-/// Enumerates layouts depth first, by ascending start of the slices. A maximal layout has no gap in
-/// which a slice without engines fits, so the search for maximal layouts stops at such a gap.
+/// Enumerates layouts by depth-first search. Slices are added in ascending order of their starts. A
+/// maximal layout has no gap in which a slice that uses no engines fits, so the search for maximal
+/// layouts does not continue behind such a gap.
 class LayoutSearch {
  public:
   LayoutSearch(const model::MigTable& table, std::vector<model::MigPlacement> slices, bool maximal)
@@ -19,7 +20,7 @@ class LayoutSearch {
     if (maximal) find_fill_limits();
   }
 
-  /// Empty: a limit was reached.
+  /// Returns the layouts, sorted; empty if a limit was reached.
   std::vector<MigLayout> run() {
     extend({}, 0, 0);
     if (!within_bounds()) return {};
@@ -28,7 +29,8 @@ class LayoutSearch {
   }
 
  private:
-  /// fill_limit_[p]: the smallest end of a slice without engines that starts at p or later.
+  /// Sets fill_limit_[p] to the smallest end of a slice that starts at p or later and uses no
+  /// engines. If the next slice after p starts there or later, such a slice fits before it.
   void find_fill_limits() {
     for (const model::MigPlacement slice : slices_) {
       const model::MigProfile& profile = table_.profiles[slice.profile];
@@ -50,8 +52,9 @@ class LayoutSearch {
     });
   }
 
-  /// Adds to `layout_`, which uses `use` and ends at `end`, each slice from position `next` on.
-  // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the axis has slices
+  /// Extends `layout_` in all ways by slices of `slices_` from position `next` on. `layout_` uses
+  /// `use`, and its last slice ends at `end`.
+  // NOLINTNEXTLINE(misc-no-recursion): the depth is at most the number of memory slices
   void extend(const model::MigUse& use, int end, std::size_t next) {
     const int reach = fill_limit_[static_cast<std::size_t>(end)];
     if (reach > table_.memory_slices && (!maximal_ || !can_grow(use))) found_.push_back(layout_);
@@ -100,7 +103,8 @@ std::vector<model::MigPlacement> all_placements(const model::MigTable& table) {
   return all;
 }
 
-/// All slices of a profile have one size, so taking the first that fits is optimal.
+/// All slices of a profile have the same size, so adding each one that fits, in ascending order of
+/// starts, gives the largest number.
 int max_slices(const model::MigTable& table, std::size_t profile) {
   model::MigUse use;
   int most = 0;

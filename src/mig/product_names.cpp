@@ -11,16 +11,16 @@
 namespace snug::mig {
 namespace {
 
-/// The product names of one card, as lists of words separated by one space.
+/// The words in the product names of one card. Each list is separated by single spaces.
 struct ProductNaming {
   std::string_view card;
-  std::string_view required;  // each stands in the product's name
-  std::string_view allowed;   // may stand there as well; any other word means another product
+  std::string_view required;  // words that a product name must have
+  std::string_view allowed;   // words that it may have; any other word means another product
 };
 
-// NVML's product names, from the device lists of mig-parted and of NVIDIA's open kernel modules.
-// mig-parted lists H20 and PG506 with the 96 GB cards. The name of a GH200 with 96 GB states the
-// memory of its CPU, 120 or 480 GB.
+// Product names as NVML reports them, from the device lists of mig-parted and of NVIDIA's open
+// kernel modules. mig-parted lists H20 and PG506 with the cards of 96 GB. The product name of a
+// GH200 with 96 GB contains the memory of its CPU: 120 or 480 GB.
 constexpr auto kProductNamings = std::to_array<ProductNaming>({
     {"A30", "a30", "24gb pcie"},
     {"A100-40GB", "a100", "40gb pcie sxm sxm4"},
@@ -49,7 +49,7 @@ constexpr std::string_view kAllowedForAll = "nvidia tensor core gpu";
 
 using Words = std::vector<std::string_view>;
 
-/// Splits at separators only: any other byte is part of a word, and makes the word unknown.
+/// Splits `text` at spaces, hyphens and underscores. All other bytes are parts of words.
 Words words_of(std::string_view text) {
   constexpr std::string_view kSeparators = " -_";
   Words words;
@@ -62,20 +62,20 @@ Words words_of(std::string_view text) {
   }
 }
 
-/// Whether the words are equal; `144g` equals `144gb`.
+/// Whether the words are equal. `144g` counts as equal to `144gb`.
 bool same_word(std::string_view word, std::string_view known) {
   return word == known || (word.ends_with('g') && known.size() == word.size() + 1 &&
                            known.ends_with("gb") && known.starts_with(word));
 }
 
-/// A Naming whose lists are split into words.
+/// A ProductNaming with its lists split into words.
 struct Product {
   const MigCard* card = nullptr;
   Words required;
   Words known_words;  // the required and all allowed words
 };
 
-/// In the order of mig_cards().
+/// The product namings of all cards, in the order of mig_cards().
 const std::vector<Product>& products() {
   static const std::vector<Product> all = [] {
     std::vector<Product> made;
@@ -98,7 +98,7 @@ bool contains(const Words& name, std::string_view known) {
   return std::ranges::any_of(name, [&](std::string_view word) { return same_word(word, known); });
 }
 
-/// Whether every word of `name` is known for the product.
+/// Whether every word of `name` is in `known_words` of the product.
 bool knows_all(const Product& product, const Words& name) {
   return std::ranges::all_of(name, [&](std::string_view word) {
     return std::ranges::any_of(product.known_words,
@@ -112,8 +112,8 @@ bool is_name_of(const Product& product, const Words& name) {
          knows_all(product, name);
 }
 
-/// Whether `name` has the first of the required words but not all, and none after the first missing
-/// one: `rtx 6000` is not the start of RTX PRO 6000.
+/// Whether `name` has only the first few of the required words. `rtx pro` starts RTX PRO 6000, but
+/// `rtx 6000` does not, because `pro` is missing before `6000`.
 bool starts_name_of(const Product& product, const Words& name) {
   const auto stands = [&](std::string_view word) { return contains(name, word); };
   const auto missing = std::ranges::find_if_not(product.required, stands);
@@ -121,7 +121,7 @@ bool starts_name_of(const Product& product, const Words& name) {
          std::none_of(missing, product.required.end(), stands) && knows_all(product, name);
 }
 
-/// The cards with a product for which `matches(product, words of model)` is true.
+/// The cards for which matches(product, words of `model`) is true for any of their products.
 template <typename Matches>
 std::vector<const MigCard*> find_cards(std::string_view model, Matches matches) {
   std::vector<const MigCard*> cards;
@@ -141,7 +141,8 @@ std::int64_t distance(const MigCard& card, base::MebiBytes memory) {
   return std::abs(card.memory.value - memory.value);
 }
 
-/// Whether `memory` can be what a driver reports for the card: up to 2 % less than nominal.
+/// Whether a driver may report `memory` for the card. Drivers report up to 2 % less than nominal;
+/// this accepts any difference of up to a sixteenth.
 bool can_report(const MigCard& card, base::MebiBytes memory) {
   return distance(card, memory) <= card.memory.value / 16;
 }

@@ -11,7 +11,8 @@ namespace {
 
 constexpr int kMaxDigits = 4;
 
-/// Removes a number and `unit` from the front of `text`. Nullopt: `text` does not start with them.
+/// Removes a number and `unit` from the front of `text` and returns the number. Nullopt if `text`
+/// does not start with them.
 std::optional<int> take_number(std::string_view& text, std::string_view unit) {
   int number = 0;
   const auto [stopped, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -30,7 +31,7 @@ bool is_attribute(std::string_view text) {
   return std::ranges::find(kAttributes, text) != kAttributes.end();
 }
 
-/// Sorts the starts and removes duplicates. False: a slice would lie beyond the longest axis.
+/// Sorts the starts and removes duplicates. False if a slice would not fit into kMaxAxisSlices.
 bool normalize(std::vector<int>& starts, int size) {
   std::ranges::sort(starts);
   const auto [first, last] = std::ranges::unique(starts);
@@ -39,8 +40,9 @@ bool normalize(std::vector<int>& starts, int size) {
   return starts.empty() || (starts.front() >= 0 && starts.back() <= model::kMaxAxisSlices - size);
 }
 
-/// Whether the card counts media engines. It then has one for each compute slice (RTX PRO 6000: 4,
-/// of which a 1g uses 1 and a 2g uses 2).
+/// Whether media engines must be counted on a card whose profiles have these attributes. Such a
+/// card has one media engine for each compute slice. For example, an RTX PRO 6000 has 4, of which a
+/// 1g slice uses 1 and a 2g slice uses 2.
 bool counts_media(const std::vector<std::string>& attributes) {
   return std::ranges::any_of(attributes, [](const std::string& attribute) {
     return attribute == "-me" || attribute == "+me.all";

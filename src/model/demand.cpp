@@ -5,7 +5,8 @@
 namespace snug::model {
 namespace {
 
-/// More than any node has of CPU or memory, so that products stay within 64 bits.
+/// More CPU (thousandths of a core) or memory (MiB) than any node has. Products stay within 64
+/// bits.
 constexpr std::int64_t kMostFree = 1'000'000'000;
 
 }  // namespace
@@ -31,12 +32,12 @@ std::int64_t StrandingTable::stranded(std::int64_t free, std::int64_t allocatabl
 
 std::int64_t StrandingTable::unserved(std::int64_t free, std::int64_t gpu) const {
   const std::int64_t critical =
-      free * 1000 / gpu / bin_width_;  // the bin of need = 1000 * free / gpu
+      free * 1000 / gpu / bin_width_;  // the bin with the need 1000 * free / gpu
   if (critical >= static_cast<std::int64_t>(kBins)) return 0;
   const auto bin = static_cast<std::size_t>(critical);
   const Tail& above = suffix_sums_[bin + 1];
   const std::int64_t of_above = gpu * above.share - free * above.served_per_unit / kServedScale;
-  // The needs in the critical bin itself lie on both sides; their mean decides.
+  // The critical bin has needs below and above the critical need, so its mean need is used.
   const Tail own{suffix_sums_[bin].share - above.share,
                  suffix_sums_[bin].served_per_unit - above.served_per_unit};
   return of_above +
@@ -45,11 +46,11 @@ std::int64_t StrandingTable::unserved(std::int64_t free, std::int64_t gpu) const
 
 std::int64_t StrandingTable::oversized(std::int64_t free, std::int64_t allocatable,
                                        std::int64_t gpu) const {
-  const std::int64_t first = allocatable / bin_width_ + 1;  // of the bins with larger needs alone
+  const std::int64_t first = allocatable / bin_width_ + 1;  // first bin with only larger needs
   if (first >= static_cast<std::int64_t>(kBins)) return 0;
   const std::int64_t served =
       free * suffix_sums_[static_cast<std::size_t>(first)].oversized_per_unit / kServedScale;
-  // Many of these pods would not fit on less than a whole GPU anyway.
+  // With less than one whole GPU free, many of these pods do not fit on the GPU in any case.
   return served * std::min<std::int64_t>(gpu, 1000) / 1000;
 }
 

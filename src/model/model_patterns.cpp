@@ -23,7 +23,8 @@ std::string_view without_brand(std::string_view model) {
 
 }  // namespace
 
-/// Backtracks only to the last star: no earlier one can give a better match.
+/// On a mismatch, extends only the text of the last star. An earlier star never needs to be
+/// extended.
 bool glob_matches(std::string_view pattern, std::string_view text, LetterCase letters) {
   std::size_t p = 0;
   std::size_t t = 0;
@@ -83,13 +84,14 @@ bool ModelMatcher::matches_any(std::span<const std::string> patterns) const {
                              [&](const std::string& pattern) { return matches(pattern); });
 }
 
-/// Scans the pattern once and keeps the set of positions in the text that it can have reached.
+/// Matches `pattern` with `unsuffixed_` from `begin` on. Scans the pattern once. `after` is the set
+/// of bytes at which a match of the pattern so far can end.
 bool ModelMatcher::matches_from(std::size_t begin, std::string_view pattern) const {
-  bool may_be_empty = begin == 0;  // whether the pattern so far can match an empty text
+  bool may_be_empty = begin == 0;  // whether the pattern so far matches an empty text
   Bytes after = begin == 0 ? Bytes{0} : Bytes{1} << (begin - 1);
   for (const char c : pattern) {
     if (c == '*') {
-      after = may_be_empty ? ~Bytes{0} : after | -after;  // from the lowest bit on
+      after = may_be_empty ? ~Bytes{0} : after | -after;  // all bits from the lowest one up
       continue;
     }
     after = after << 1 | Bytes{may_be_empty};

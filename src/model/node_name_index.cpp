@@ -21,7 +21,7 @@ void NameIndex::reserve(std::size_t names) {
   const std::vector<Cell> before = std::exchange(cells_, {});
   cells_.resize(std::bit_ceil(2 * names));
   for (const Cell& cell : before) {
-    if (cell.next_length != 0) insert_cell(cell);
+    if (cell.length_plus_one != 0) insert_cell(cell);
   }
 }
 
@@ -31,7 +31,7 @@ void NameIndex::emplace(std::string_view name, base::NodeIndex node) {
   reserve(size_ + 1);
   text_ += name;
   insert_cell({.hash = hash_of(name),
-               .next_length = static_cast<std::uint32_t>(name.size() + 1),
+               .length_plus_one = static_cast<std::uint32_t>(name.size() + 1),
                .text = static_cast<std::uint32_t>(text),
                .node = node.value});
   ++size_;
@@ -44,9 +44,9 @@ std::optional<base::NodeIndex> NameIndex::find(std::string_view name) const {
 std::optional<base::NodeIndex> NameIndex::find(std::string_view name, std::uint32_t hash) const {
   if (cells_.empty()) return std::nullopt;
   const std::size_t mask = cells_.size() - 1;
-  for (std::size_t at = hash & mask; cells_[at].next_length != 0; at = (at + 1) & mask) {
+  for (std::size_t at = hash & mask; cells_[at].length_plus_one != 0; at = (at + 1) & mask) {
     const Cell& cell = cells_[at];
-    if (cell.hash == hash && cell.next_length == name.size() + 1 &&
+    if (cell.hash == hash && cell.length_plus_one == name.size() + 1 &&
         std::memcmp(text_.data() + cell.text, name.data(), name.size()) == 0) {
       return base::NodeIndex{cell.node};
     }
@@ -78,7 +78,7 @@ std::vector<std::optional<base::NodeIndex>> NameIndex::find_all(
 void NameIndex::insert_cell(const Cell& cell) {
   const std::size_t mask = cells_.size() - 1;
   std::size_t at = cell.hash & mask;
-  while (cells_[at].next_length != 0) at = (at + 1) & mask;
+  while (cells_[at].length_plus_one != 0) at = (at + 1) & mask;
   cells_[at] = cell;
 }
 

@@ -63,7 +63,7 @@ model::ReasonCode AfterEviction::reason_on(const model::NodeState& state,
   return fit::fit(state, tenant_of(incoming.name_space, incoming.sharing, held), memo_, options);
 }
 
-/// The use of namespaces without these pods, for their caps.
+/// The usage of all namespaces, for their caps, after the pods in `gone` have been evicted.
 model::NamespaceUsage AfterEviction::usage_without(const PodSet& gone) const {
   model::NamespaceUsage held = context_.namespace_usage;
   for (const std::size_t pod : gpu_pods_) {

@@ -1,5 +1,5 @@
-// Decides whether the preemptor fits on a node after some of its pods have been evicted. Caches the
-// results. Not thread-safe; for one decision.
+// Decides whether the preemptor fits on a node after some pods of the node have been evicted.
+// Caches the results. Not thread-safe; for one decision.
 #pragma once
 
 #include <cstddef>
@@ -12,29 +12,32 @@
 
 namespace snug::plan {
 
-/// A set of NodeState::holdings, indexed by position.
+/// A set of pods of one node: element i is the pod of holding i in NodeState::holdings.
 using PodSet = std::vector<bool>;
 
 class AfterEviction {
  public:
-  /// All arguments must outlive it. `memo` must belong to the preemptor's request.
+  /// All arguments must outlive this object. `memo` must belong to the preemptor's request.
   AfterEviction(const Preemptor& preemptor, const model::NodeState& node,
                 const NodeContext& context, fit::FitMemo& memo);
 
-  /// Why its GPU request does not fit without evictions; kNone: it fits.
+  /// Why the preemptor's GPU request does not fit without evictions; kNone: it fits.
   [[nodiscard]] model::ReasonCode reason_now() {
     return reason_on(node_, context_.namespace_usage);
   }
+  /// Whether the preemptor fits after the pods in `gone` have been evicted.
   [[nodiscard]] bool fits(const PodSet& gone) { return host_fits(gone) && gpus_fit(gone); }
-  /// Returns false without a trial once the limit on work has been reached.
+  /// Whether the preemptor's GPU request fits after the pods in `gone` have been evicted. Returns
+  /// false without a trial if the limit on work is reached, unless the result is cached.
   [[nodiscard]] bool gpus_fit(const PodSet& gone);
-  /// As kube-scheduler's NodeResourcesFit; true if the node's allocatable is unknown.
+  /// Whether the node has enough CPU, memory and pod slots for the preemptor after the pods in
+  /// `gone` have been evicted, by node_resources_fit(). True if the node's allocatable is unknown.
   [[nodiscard]] bool host_fits(const PodSet& gone) const;
 
   [[nodiscard]] bool has_gpus(std::size_t pod) const { return !node_.holdings[pod]->is_cpu_only(); }
-  /// Whether the limit on work has been reached.
+  /// Whether the limit on work has prevented a trial.
   [[nodiscard]] bool budget_exhausted() const { return budget_exhausted_; }
-  /// Makes the work available that is reserved for the last pass.
+  /// Raises the limit on work by the part that is reserved for the last pass (kLastPassWork).
   void begin_last_pass() { work_budget_ = base::kMaxEvictionWork; }
   /// Whether pods are nominated to the node.
   [[nodiscard]] bool has_nominations() const {
@@ -51,11 +54,11 @@ class AfterEviction {
   const model::NodeState& node_;
   const NodeContext& context_;
   fit::FitMemo& memo_;
-  std::int64_t work_at_start_;  // FitMemo::work at the start
+  std::int64_t work_at_start_;  // FitMemo::work() before the first trial
   bool budget_exhausted_ = false;
   std::int64_t work_budget_ = base::kMaxEvictionWork - base::kLastPassWork;
-  std::vector<std::size_t> gpu_pods_;              // the pods that hold GPUs
-  std::unordered_map<PodSet, bool> fits_without_;  // by the gpu_pods_ that are gone
+  std::vector<std::size_t> gpu_pods_;              // positions of the pods that hold GPUs
+  std::unordered_map<PodSet, bool> fits_without_;  // results by the set of evicted gpu_pods_
 };
 
 }  // namespace snug::plan

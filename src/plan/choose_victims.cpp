@@ -26,7 +26,7 @@ class PreemptionDecision {
         terminating_(node_.holdings.size()) {}
 
   std::vector<std::string_view> run() {
-    // filter reports these reasons as unresolvable too.
+    // Eviction cannot resolve such a reason. filter reports the node as unresolvable, too.
     const model::ReasonCode now = after_.reason_now();
     if (now != model::ReasonCode::kNone && !model::reason_row(now).resolvable) return {};
     if (!classify_pods()) return {};
@@ -36,8 +36,9 @@ class PreemptionDecision {
     if (may_replace_proposed()) bound_to_go.assign(bound_to_go.size(), false);
     gone = united(proposed_, terminating_);
     if (after_.fits(gone)) {
-      // kube-scheduler's victims suffice. Add no others, since it considers disruption budgets;
-      // only reprieve those that are unnecessary because of terminating pods.
+      // kube-scheduler's victims suffice. Add no other victims, because kube-scheduler has
+      // considered disruption budgets. Only reprieve victims that terminating pods make
+      // unnecessary.
       reprieve(after_, pods_where([&](std::size_t i) { return proposed_[i] && !bound_to_go[i]; }),
                gone);
     } else {
@@ -82,7 +83,8 @@ class PreemptionDecision {
     return set;
   }
 
-  /// False: one of kube-scheduler's victims is not of lower priority.
+  /// Fills proposed_, terminating_ and unknown_. Returns false if a victim that kube-scheduler
+  /// chose does not have a lower priority than the preemptor.
   bool classify_pods() {
     for (const std::string_view uid : candidate_.proposed_victims) {
       const auto found = std::ranges::find(node_.holdings, uid, &model::Holding::uid);
@@ -100,9 +102,10 @@ class PreemptionDecision {
     return true;
   }
 
-  /// Repeats reprieve() until nothing changes. With nominated pods, fits() is not monotone: after
-  /// more evictions a nominated pod may fit at once, and must then continue to fit. So a victim
-  /// that is necessary among many may be unnecessary among few.
+  /// Repeats reprieve() until it removes no victim. One pass may not suffice if there are nominated
+  /// pods: after more evictions a nominated pod may fit without waiting, and then it must continue
+  /// to fit beside the preemptor. A victim that is necessary in a large set may therefore be
+  /// unnecessary in a smaller one.
   void reprieve_again(const PodSet& bound_to_go, PodSet& gone) {
     PodSet before;
     do {
@@ -111,8 +114,8 @@ class PreemptionDecision {
     } while (gone != before);
   }
 
-  /// Whether kube-scheduler certainly chose its victims only for CPU, memory, pod slots or units of
-  /// the kubelet. Then other pods may replace them.
+  /// Whether kube-scheduler certainly chose all its victims for CPU, memory, pod slots or
+  /// kubelet-assigned units, so that other pods may replace them.
   [[nodiscard]] bool may_replace_proposed() {
     if (!node_.inventory->host.known || preemptor_.has_other_constraints || !unknown_.empty() ||
         has_outranking_nominations()) {
@@ -122,8 +125,8 @@ class PreemptionDecision {
     for (const std::size_t position : pods()) {
       if (!proposed_[position]) continue;
       if (pod(position).has_other_constraints) return false;
-      // kube-scheduler chooses no unnecessary victim. If the other victims appear to suffice, it
-      // had a reason that is not known here.
+      // kube-scheduler chooses no unnecessary victim. If the other victims seem to suffice without
+      // this one, kube-scheduler chose it for a reason that Snug does not know.
       gone[position] = false;
       const bool needless =
           after_.host_fits(gone) &&
@@ -134,8 +137,8 @@ class PreemptionDecision {
     return true;
   }
 
-  /// Whether nominated pods outrank the preemptor: kube-scheduler counts their CPU and memory,
-  /// which are not known here.
+  /// Whether pods that are nominated to the node outrank the preemptor. kube-scheduler counts the
+  /// CPU and memory of such pods; a Nomination does not state them.
   [[nodiscard]] bool has_outranking_nominations() const {
     const model::Nominations* nominations = candidate_.context.nominations;
     const model::PodRank& rank = preemptor_.incoming.rank;
@@ -144,7 +147,7 @@ class PreemptionDecision {
            });
   }
 
-  /// The pods that may be evicted besides `gone`.
+  /// The pods up to this priority that may be evicted in addition to the pods in `gone`.
   [[nodiscard]] Pods evictable_pool(const PodSet& gone, std::int32_t highest_priority) const {
     Pods pool;
     for (const std::size_t position : pods()) {
@@ -159,8 +162,9 @@ class PreemptionDecision {
     return pool;
   }
 
-  /// The lowest priority such that evicting all pods up to it suffices, but at least the highest
-  /// one of the pods that are evicted in any case: sparing pods below that has no benefit.
+  /// The lowest priority for which the eviction of all pods up to this priority suffices. The
+  /// result is not lower than the highest priority in `gone` (without terminating pods), because
+  /// these pods are evicted in any case and to spare pods below them has no benefit.
   [[nodiscard]] std::int32_t priority_threshold(const PodSet& gone) {
     constexpr auto kLowest = std::numeric_limits<std::int32_t>::min();
     constexpr auto kHighest = std::numeric_limits<std::int32_t>::max();
@@ -182,7 +186,7 @@ class PreemptionDecision {
     return enough == levels.end() ? kHighest : *enough;
   }
 
-  /// Most important first.
+  /// The positions of the pods that meet the condition, the most important pod first.
   template <typename Condition>
   [[nodiscard]] Pods pods_where(Condition condition) const {
     Pods some;
@@ -207,9 +211,9 @@ class PreemptionDecision {
   const EvictionCandidate& candidate_;
   const model::NodeState& node_;
   AfterEviction after_;
-  PodSet proposed_;
-  PodSet terminating_;  // of lower priority
-  std::vector<std::string_view> unknown_;
+  PodSet proposed_;     // victims that kube-scheduler chose and that are on the node
+  PodSet terminating_;  // terminating pods of lower priority
+  std::vector<std::string_view> unknown_;  // victims that kube-scheduler chose, not on the node
 };
 
 }  // namespace

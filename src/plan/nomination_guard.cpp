@@ -22,7 +22,7 @@ bool NominationGuard::is_gone(const model::Holding& holding, const model::Nomina
   return waits == WaitsFor::kAllLowerPriority && holding.rank.priority < pod.rank.priority;
 }
 
-/// The node with its holdings and the pods that are placed tentatively.
+/// The node with its holdings and the pods that have been placed on it tentatively.
 class NominationGuard::TentativeNode {
  public:
   TentativeNode(const model::NodeState& node, const IncomingPod& incoming,
@@ -31,7 +31,7 @@ class NominationGuard::TentativeNode {
 
   [[nodiscard]] const std::vector<model::HoldingPtr>& placed() const { return placed_; }
 
-  /// `other` must belong to the same node.
+  /// Takes over the placed pods of `other`, which must belong to the same node.
   void replace_with(TentativeNode&& other) {
     namespace_usage_ = std::move(other.namespace_usage_);
     placed_ = std::move(other.placed_);
@@ -42,20 +42,22 @@ class NominationGuard::TentativeNode {
     namespace_usage_.add(incoming.name_space, held_compute_of(*placed_.back()));
   }
 
-  /// The size of the pod's tightest placement besides the placed pods; nullopt: it does not fit.
+  /// The size of the pod's tightest placement together with the pods placed so far; nullopt: the
+  /// pod does not fit.
   [[nodiscard]] std::optional<std::int64_t> size_if_it_fits(const ProtectedPod& pod) const {
     const Options ways(*this, pod);
     if (ways.order.empty()) return std::nullopt;
     return placement_size(ways.options[ways.order.front()]);
   }
 
-  /// Precondition: room_for() found a placement.
+  /// Places the pod at its tightest placement. Requires that size_if_it_fits() returned a value.
   void place_tightly(const ProtectedPod& pod) {
     const Options ways(*this, pod);
     place(as_incoming(*pod.pod), ways.options[ways.order.front()]);
   }
 
-  /// Places all pods by backtracking. False: `trials` did not suffice, and no pod is placed.
+  /// Places all pods by backtracking, within `trials` trials. Returns false and places no pod if it
+  /// finds no solution. `apart` are the GPUs that fit() must treat as different.
   bool place_all(const std::vector<ProtectedPod>& pods, const GpuMarks& apart,
                  int trials = base::kMaxPlacingTrials) {
     distinct_gpus_ = apart;
@@ -63,6 +65,7 @@ class NominationGuard::TentativeNode {
   }
 
  private:
+  /// The placements of a protected pod on the tentative node, without the pods that must end first.
   struct Options {
     Options(const TentativeNode& tentative, const ProtectedPod& pod) {
       const model::NodeState& node = tentative.node_;
@@ -76,24 +79,25 @@ class NominationGuard::TentativeNode {
         }
       }
       const model::NodeStatePtr state = fit::with_holdings(node, std::move(holdings));
-      const model::NodeStatePtr told =
+      const model::NodeStatePtr distinct_state =
           tentative.distinct_gpus_.empty()
               ? state
               : plan::with_distinct_gpus(*state, tentative.distinct_gpus_);
       const fit::Tenant tenant = tenant_of(pod.pod->name_space, tentative.incoming_.sharing, held);
-      if (fit::fit(*told, tenant, *pod.memo, options) != model::ReasonCode::kNone) return;
-      order = by_tightness(*told, options);
+      if (fit::fit(*distinct_state, tenant, *pod.memo, options) != model::ReasonCode::kNone) return;
+      order = by_tightness(*distinct_state, options);
     }
 
     model::PlacementList options;
     std::vector<std::size_t> order;  // positions in `options`, the tightest placement first
   };
 
-  /// The order of placing. Pods for which the fewest other pods must end come first: the GPUs that
-  /// are free for them are also free for later pods. Then pods that request a mode, so that others
-  /// can join the GPUs that they open. Then large pods, so that small ones fill the gaps.
+  /// Sorts the pods in the order in which they are placed. Pods for which the fewest other pods
+  /// must end come first, because the GPUs that are free for them are also free for all later pods.
+  /// Among these, pods that request a sharing mode come first, so that other pods can use the GPUs
+  /// that they open; then large pods, so that small pods fill the gaps.
   static std::vector<ProtectedPod> in_placing_order(const std::vector<ProtectedPod>& pods) {
-    const auto sees_less = [](const ProtectedPod& kept) {
+    const auto priority_bound = [](const ProtectedPod& kept) {
       return kept.waits_for == WaitsFor::kAllLowerPriority ? kept.pod->rank.priority : 0;
     };
     const auto any_mode = [](const ProtectedPod& kept) {
@@ -105,18 +109,19 @@ class NominationGuard::TentativeNode {
     std::vector<std::tuple<WaitsFor, std::int32_t, bool, std::int64_t, std::size_t>> keyed;
     keyed.reserve(pods.size());
     for (std::size_t i = 0; i < pods.size(); ++i) {
-      keyed.emplace_back(pods[i].waits_for, sees_less(pods[i]), any_mode(pods[i]), -pods[i].size,
-                         i);
+      keyed.emplace_back(pods[i].waits_for, priority_bound(pods[i]), any_mode(pods[i]),
+                         -pods[i].size, i);
     }
     std::ranges::sort(keyed);
-    std::vector<ProtectedPod> turns;
-    turns.reserve(pods.size());
-    for (const auto& key : keyed) turns.push_back(pods[std::get<std::size_t>(key)]);
-    return turns;
+    std::vector<ProtectedPod> ordered;
+    ordered.reserve(pods.size());
+    for (const auto& key : keyed) ordered.push_back(pods[std::get<std::size_t>(key)]);
+    return ordered;
   }
 
-  /// `first`: all pods so far have their tightest placement, which costs no trials. Another
-  /// placement costs as many trials as the work of fit().
+  /// Places `pods` in addition to the pods placed so far; returns whether it succeeded. `first` is
+  /// true while all pods have their tightest placements, which cost no trials. After another
+  /// placement, each call of fit() costs as many trials as its work.
   bool place_remaining(std::span<const ProtectedPod> pods, int& trials, bool first = true) {
     if (pods.empty()) return true;
     if (!first && trials <= 0) return false;
@@ -137,7 +142,7 @@ class NominationGuard::TentativeNode {
     placed_.pop_back();
   }
 
-  /// The profiles of the result are not used.
+  /// The nominated pod as an incoming pod, with profiles that are not used.
   [[nodiscard]] IncomingPod as_incoming(const model::Nomination& pod) const {
     return {.name_space = pod.name_space,
             .rank = pod.rank,
@@ -154,7 +159,7 @@ class NominationGuard::TentativeNode {
   const IncomingPod& incoming_;
   model::NamespaceUsage namespace_usage_;
   std::vector<model::HoldingPtr> placed_;
-  GpuMarks distinct_gpus_;  // GPUs to mark as different
+  GpuMarks distinct_gpus_;  // GPUs that fit() must treat as different
 };
 
 NominationGuard::NominationGuard(const model::NodeState& node, const IncomingPod& incoming,
@@ -175,8 +180,8 @@ NominationGuard::NominationGuard(const model::NodeState& node, const IncomingPod
   distinct_gpus_ = gpus_to_distinguish();
 }
 
-/// The GPUs with a pod that must end for a nominated pod: they may be identical to others now, but
-/// not for the nominated pod.
+/// Marks the GPUs that hold a pod which must end before a protected pod fits. Such a GPU may be
+/// identical to other GPUs now, but not after that pod has ended.
 GpuMarks NominationGuard::gpus_to_distinguish() const {
   GpuMarks marks;
   for (const model::HoldingPtr& holding : node_.holdings) {
@@ -188,8 +193,9 @@ GpuMarks NominationGuard::gpus_to_distinguish() const {
   return marks;
 }
 
-/// Called in the order of ranks. If the pod does not fit besides the tightest placements of those
-/// before it, tries to place all of them again by backtracking.
+/// Adds the pod to protected_ if it fits in one of the three states. Called in the order of rank.
+/// If the pod does not fit together with the present placements of the pods before it, places all
+/// of them again by backtracking.
 void NominationGuard::protect(const model::Nomination& pod, TentativeNode& tentative) {
   memos_.push_back(std::make_unique<fit::FitMemo>(pod.request));
   ProtectedPod kept{.pod = &pod, .memo = memos_.back().get()};
@@ -203,14 +209,14 @@ void NominationGuard::protect(const model::Nomination& pod, TentativeNode& tenta
       return;
     }
     if (protected_.empty() || remaining_searches_ == 0) continue;
-    TentativeNode anew(node_, incoming_, context_.namespace_usage);
-    const auto size = anew.size_if_it_fits(kept);
+    TentativeNode fresh_tentative(node_, incoming_, context_.namespace_usage);
+    const auto size = fresh_tentative.size_if_it_fits(kept);
     if (!size) continue;
     --remaining_searches_;
     kept.size = *size;
     protected_.push_back(kept);
-    if (anew.place_all(protected_, gpus_to_distinguish()))
-      return tentative.replace_with(std::move(anew));
+    if (fresh_tentative.place_all(protected_, gpus_to_distinguish()))
+      return tentative.replace_with(std::move(fresh_tentative));
     protected_.pop_back();
   }
 }
@@ -228,9 +234,9 @@ std::int64_t NominationGuard::work() const {
 bool NominationGuard::admits(model::PlacementView placement) {
   TentativeNode tentative(node_, incoming_, context_.namespace_usage);
   tentative.place(incoming_, placement);
-  // The tightest placement of each usually suffices.
+  // Usually all protected pods fit at their tightest placements.
   if (tentative.place_all(protected_, distinct_gpus_, 0)) return true;
-  // A cheap necessary condition: each fits alone.
+  // A necessary condition that is cheap to check: each protected pod fits without the others.
   const bool each = std::ranges::all_of(protected_, [&](const ProtectedPod& kept) {
     return tentative.size_if_it_fits(kept).has_value();
   });

@@ -39,8 +39,9 @@ void filter_options(model::PlacementList& options, const Keep& keep) {
   options = std::move(kept);
 }
 
-/// Whether the take may open the GPU in its mode. On an empty GPU the mode must be the first one
-/// that the operator allows, or one that a container on this GPU requests.
+/// Whether the placement may use the allocation's GPU in the allocation's mode. A share on an empty
+/// GPU must have the first sharing mode that the operator allows, unless a container on this GPU
+/// requests a mode.
 bool opens_in_default_mode(const model::NodeState& node, const model::GpuRequest& request,
                            model::PlacementView placement,
                            const model::DeviceAllocation& allocation) {
@@ -61,14 +62,14 @@ FoundPlacements PlacementFinder::find() {
   if (later == nullptr) return {.reason = fit_on_state(node_), .with_intents = nullptr};
   model::ReasonCode beside = fit_on_state(*later);
   if (beside == model::ReasonCode::kNone && options_.empty()) {
-    // fit() offers only the first of identical GPUs, and an intent may determine the mode of that
-    // one. Mark the GPUs of intents as different and try again.
+    // fit() offers only the first of several identical GPUs, and an intent may determine the mode
+    // of this GPU. Mark the GPUs that have intents as different and try again.
     GpuMarks marks;
     for (std::size_t i = node_.holdings.size(); i < later->holdings.size(); ++i) {
       mark_gpus(node_, *later->holdings[i], marks);
     }
-    const model::NodeStatePtr told = with_distinct_gpus(*later, marks);
-    beside = fit_on_state(*told);
+    const model::NodeStatePtr distinct_state = with_distinct_gpus(*later, marks);
+    beside = fit_on_state(*distinct_state);
   }
   if (beside == model::ReasonCode::kNone && !options_.empty())
     return {.with_intents = std::move(later)};
@@ -77,8 +78,9 @@ FoundPlacements PlacementFinder::find() {
           .with_intents = std::move(later)};
 }
 
-/// The node with other pods' intents as holdings. Null: none counts. If the claim's pod is
-/// nominated to this node, intents of pods of lower rank do not count: bind refuses those pods.
+/// Returns the node with the intents of other pods as holdings, or null if no intent counts. If the
+/// incoming pod is nominated to this node, intents of pods of lower rank do not count, because bind
+/// refuses those pods.
 model::NodeStatePtr PlacementFinder::with_intents() const {
   if (context_.intents == nullptr) return nullptr;
   const model::PodRank& own = query_.incoming.rank;
@@ -112,17 +114,18 @@ model::ReasonCode PlacementFinder::fit_on_state(const model::NodeState& state) {
   return options_.empty() ? model::ReasonCode::kNominated : model::ReasonCode::kNone;
 }
 
-/// fit() returns only some of many placements, and only the first of identical GPUs, so none of
-/// them may leave enough free for the nominated pods. First marks identical GPUs that will differ.
-/// Then adds the nominated pods to the node, so that every placement respects them; GPUs on which a
-/// nominated pod waits for others to end are over-committed then and not available.
+/// Called if no placement that fit() returned leaves enough capacity for the nominated pods. Others
+/// may, because fit() returns a limited number of placements and uses only the first of identical
+/// GPUs. First calls fit() again with those identical GPUs marked that will differ. Then calls it
+/// on the node with the nominated pods added, so that every placement respects them. GPUs on which
+/// a nominated pod waits for other pods to end are over-committed there and not used.
 void PlacementFinder::fit_beside_nominated(NominationGuard& guard, const model::NodeState& state) {
-  if (const model::NodeStatePtr told = guard.with_distinct_gpus(state))
-    fit_and_filter(*told, guard);
+  if (const model::NodeStatePtr distinct_state = guard.with_distinct_gpus(state))
+    fit_and_filter(*distinct_state, guard);
   if (!options_.empty()) return;
   std::vector<model::HoldingPtr> holdings = state.holdings;
-  const std::vector<model::HoldingPtr>& thought = guard.tentative_holdings();
-  holdings.insert(holdings.end(), thought.begin(), thought.end());
+  const std::vector<model::HoldingPtr>& tentative = guard.tentative_holdings();
+  holdings.insert(holdings.end(), tentative.begin(), tentative.end());
   fit_and_filter(*fit::with_holdings(state, std::move(holdings)), guard);
 }
 
@@ -140,8 +143,9 @@ void PlacementFinder::keep_default_modes() {
   });
 }
 
-/// Removes the placements that leave too little for nominated pods, of GPUs or of their namespaces'
-/// caps. Work is limited: with many nominated pods only the first few valid placements are kept.
+/// Keeps the placements that leave enough GPU capacity, and enough of the caps of namespaces, for
+/// the nominated pods. The work is limited: with many nominated pods only the first few of these
+/// placements are kept.
 void PlacementFinder::keep_admitted(NominationGuard& guard) {
   const std::int64_t before = guard.work();
   model::PlacementList kept;

@@ -17,7 +17,8 @@ namespace {
 /// The difference of two scores may need 65 bits.
 __extension__ using Wide = __int128;
 
-/// The slice of the take, with its uuid if the slice exists already.
+/// The slice that the allocation names, with its uuid if the slice exists already; nullopt: the
+/// allocation is not a slice.
 std::optional<model::Slice> reserved_slice(const model::GpuInfo& gpu,
                                            const model::DeviceAllocation& allocation) {
   if (allocation.mode != model::GpuMode::kMig) return std::nullopt;
@@ -30,7 +31,7 @@ std::optional<model::Slice> reserved_slice(const model::GpuInfo& gpu,
   return slice;
 }
 
-/// The devices or units that one container has in a placement.
+/// The devices or kubelet-assigned units that the placement gives to one container.
 std::variant<std::vector<model::ReservedDevice>, model::KubeletUnits> assigned_to(
     const model::NodeState& node, const model::ContainerRequest& asked, std::size_t container,
     model::PlacementView placement) {
@@ -59,7 +60,7 @@ class Planner {
         tenant_(tenant_of(incoming_.name_space, incoming_.sharing, input.snapshot.namespace_usage)),
         fit_memo_(incoming_.request) {}
 
-  /// By name; kNoSlot if the node is not in the snapshot.
+  /// The slots of the nodes with these names; kNoSlot for a node that is not in the snapshot.
   static std::vector<std::uint32_t> slots_of(const model::Snapshot& snapshot,
                                              std::span<const std::string_view> names) {
     std::vector<std::uint32_t> slots;
@@ -70,7 +71,8 @@ class Planner {
     return slots;
   }
 
-  /// `before` says whether the name of one candidate precedes that of another, both by position.
+  /// Decides. `before(a, b)` returns whether the name of the candidate at position a precedes the
+  /// name of the one at position b.
   template <typename Before>
   Plan run(std::vector<std::uint32_t> slots, const Before& before) {
     slots_ = std::move(slots);
@@ -88,7 +90,7 @@ class Planner {
       }
     }
     if (plan_.winner) {
-      judge(*plan_.winner);  // for its placement
+      judge(*plan_.winner);  // computes its placement
       SNUG_CHECK(!options_.empty());
       plan_.placement = options_[best_option_].copy();
     }
@@ -114,7 +116,8 @@ class Planner {
     return found == input_.snapshot.nominations.end() ? nullptr : &found->second;
   }
 
-  /// Sets the verdicts that are cached; adds the other candidates to to_judge_.
+  /// Sets the verdicts of the candidates that are unknown or cached. Adds the other candidates to
+  /// to_judge_.
   template <typename Before>
   void read_cached_verdicts(const Before& before) {
     const model::NodeTable& nodes = input_.snapshot.nodes;
@@ -138,15 +141,15 @@ class Planner {
     }
   }
 
-  /// Prefetches the states of the next candidates: the states of a large cluster exceed the
-  /// processor's cache (bench/plan_bench).
+  /// Prefetches the node states of the next candidates, because the states of a large cluster
+  /// exceed the processor's cache (measured by bench/plan_bench).
   void prefetch(std::size_t now) const {
     constexpr std::size_t kFar = 12;
     constexpr std::size_t kNear = 6;
     constexpr std::size_t kCacheLine = 64;
     if (now + kFar < to_judge_.size()) {
       const model::NodeState& node = state(to_judge_[now + kFar]);
-      __builtin_prefetch(&node.inventory);  // the first and the last member that are read
+      __builtin_prefetch(&node.inventory);  // the first and last member that a decision reads
       __builtin_prefetch(&node.annotated_refusal);
     }
     if (now + kNear < to_judge_.size()) {
@@ -158,7 +161,8 @@ class Planner {
     }
   }
 
-  /// Sets the candidate's verdict; options_[best_] is its best placement.
+  /// Computes the verdict of the candidate. If it is feasible, its best placement is
+  /// options_[best_option_].
   void judge(std::size_t candidate) {
     const model::NodeState& node = state(candidate);
     Verdict& verdict = plan_.verdicts[candidate];
@@ -177,8 +181,8 @@ class Planner {
       verdict.score_class = best.score_class;
       best_option_ = best.option;
     }
-    // Not cached if it depends on intents or nominations: the node's version does not change with
-    // them.
+    // A verdict that depends on intents or nominations is not cached, because they change without a
+    // new version of the node state.
     if (input_.cache != nullptr && nominations == nullptr && found.with_intents == nullptr) {
       const std::size_t slot = slots_[candidate];
       input_.cache->put(slot, input_.snapshot.nodes.version(slot), verdict.reason,
@@ -201,10 +205,10 @@ class Planner {
   const IncomingPod& incoming_;
   fit::Tenant tenant_;
   Plan plan_;
-  std::int64_t best_class_ = 0;  // score class of the winner so far
+  std::int64_t best_class_ = 0;  // score class of plan_.winner
   fit::FitMemo fit_memo_;
-  std::vector<std::uint32_t> slots_;   // of the candidates
-  std::vector<std::size_t> to_judge_;  // candidates
+  std::vector<std::uint32_t> slots_;   // the slots of the candidates
+  std::vector<std::size_t> to_judge_;  // candidates without a cached verdict
   model::PlacementList options_;
   std::size_t best_option_ = 0;
 };

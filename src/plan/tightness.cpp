@@ -6,9 +6,10 @@
 namespace snug::plan {
 namespace {
 
+/// How loose a placement is, the more important number first.
 struct Slack {
-  std::int64_t opened_gpus = 0;     // GPUs that were empty
-  std::int64_t free_milli_sum = 0;  // free on its GPUs, in the units of GpuState::free_milli_sum
+  std::int64_t opened_gpus = 0;     // GPUs of the placement that were empty
+  std::int64_t free_milli_sum = 0;  // GpuState::free_milli_sum of its GPUs after the placement
 
   friend auto operator<=>(const Slack&, const Slack&) = default;
 };

@@ -14,9 +14,10 @@ namespace {
 
 using Pods = std::vector<std::size_t>;
 
-// Limits of the exact search, in addition to kMaxEvictionWork. With at most this many pods it
-// nearly always completes; if not, the best result so far is used. With nominated pods a step costs
-// more than ten times as much.
+// Limits of the exact search, in addition to kMaxEvictionWork. The search runs for at most
+// kMaxPodsForExactSearch pods, for which it nearly always completes; otherwise the best result so
+// far is used. It has fewer steps if there are nominated pods, because a step then costs more than
+// ten times as much.
 constexpr std::size_t kMaxPodsForExactSearch = 16;
 constexpr int kMaxSteps = 500;
 constexpr int kMaxStepsBesideNominated = 50;
@@ -25,12 +26,12 @@ constexpr int kMaxStepsBesideNominated = 50;
 struct EvictionCost {
   std::size_t pods = 0;
   std::size_t not_preferred = 0;
-  std::int64_t priorities = 0;
-  std::vector<std::string_view> created;  // oldest first
-  std::vector<std::string_view> uids;     // sorted
+  std::int64_t priorities = 0;            // the sum of the pods' priorities
+  std::vector<std::string_view> created;  // creation times of the pods, oldest first
+  std::vector<std::string_view> uids;     // uids of the pods, sorted
 };
 
-/// An empty time counts as the youngest.
+/// Whether creation time `a` is before `b`. An empty time is after all others.
 bool is_older(std::string_view a, std::string_view b) { return !a.empty() && (b.empty() || a < b); }
 
 bool is_cheaper(const EvictionCost& a, const EvictionCost& b) {
@@ -58,7 +59,7 @@ class VictimSearch {
       PodSet chosen = in_.evicted;
       branch(0, chosen, open);
     }
-    // Without a result, the limit on work was reached.
+    // best_ is empty only if the node has no pods.
     return best_.empty() ? with(in_.evicted, in_.pool) : std::move(best_);
   }
 
@@ -72,13 +73,14 @@ class VictimSearch {
     return set;
   }
 
-  /// Pods without GPUs need not be evicted if CPU, memory and pod slots suffice already.
+  /// Removes CPU-only pods from the pool if CPU, memory and pod slots suffice without their
+  /// eviction.
   void drop_cpu_only_pods() {
     if (!in_.after.host_fits(in_.evicted)) return;
     std::erase_if(in_.pool, [&](std::size_t position) { return !in_.after.has_gpus(position); });
   }
 
-  /// Moves the pods that must be evicted in any case from the pool to `gone`.
+  /// Moves the pods that must be evicted in any case from in_.pool to in_.evicted.
   void take_indispensable() {
     std::ranges::sort(in_.pool,
                       [&](std::size_t a, std::size_t b) { return more_important(pod(a), pod(b)); });
@@ -96,16 +98,17 @@ class VictimSearch {
     in_.pool = std::move(others);
   }
 
-  /// The whole pool without those that reprieve() removes in this order.
+  /// The victims that remain if reprieve() is applied to the whole pool in this order.
   PodSet reprieved(const Pods& order) {
     PodSet gone = with(in_.evicted, in_.pool);
     reprieve(in_.after, order, gone);
     return gone;
   }
 
+  /// The pool in ascending order of the key; among equal keys, the most important pod first.
   template <typename Key>
   [[nodiscard]] Pods sorted_by(Key key) const {
-    std::vector<std::pair<std::int64_t, std::size_t>> keyed;  // of equals the most important first
+    std::vector<std::pair<std::int64_t, std::size_t>> keyed;
     keyed.reserve(in_.pool.size());
     for (std::size_t i = 0; i < in_.pool.size(); ++i) keyed.emplace_back(key(in_.pool[i]), i);
     std::ranges::sort(keyed);
@@ -115,7 +118,8 @@ class VictimSearch {
     return order;
   }
 
-  /// For each pod, the number of the pool's pods on the least crowded of its GPUs.
+  /// By position of a pod of the pool: how many pods of the pool are on that of its GPUs which has
+  /// the fewest.
   [[nodiscard]] std::vector<std::size_t> fewest_pods_on_gpu() const {
     std::vector<std::size_t> on_gpu(in_.node.gpus.size(), 0);
     for (const std::size_t position : in_.pool) {
@@ -130,8 +134,9 @@ class VictimSearch {
     return fewest;
   }
 
-  /// Orders of reprieve: the most important first, as in kube-scheduler; for each resource, those
-  /// that free the least first; those on crowded GPUs first.
+  /// The orders in which reprieve() is tried: the most important pods first, as in kube-scheduler;
+  /// for each resource, the pods that free the least of it first; the pods on the most crowded GPUs
+  /// first.
   [[nodiscard]] std::vector<Pods> orders() const {
     const std::vector<std::size_t> fewest = fewest_pods_on_gpu();
     const model::NodeInventory* inventory = in_.node.inventory.get();
@@ -159,8 +164,9 @@ class VictimSearch {
     return gpus;
   }
 
-  /// For each GPU that suffices without its pods: reprieves the other pods as far as CPU, memory
-  /// and pod slots permit, then the pods of this GPU that need not be evicted.
+  /// For each GPU: if the eviction of its pods alone frees enough GPU capacity, reprieves the pods
+  /// on other GPUs as far as CPU, memory and pod slots permit, and then the pods on this GPU that
+  /// are unnecessary as victims.
   void try_each_gpu() {
     std::map<std::size_t, PodSet> holders;
     for (const std::size_t position : in_.pool) {
@@ -215,9 +221,10 @@ class VictimSearch {
     best_cost_ = std::move(cost);
   }
 
-  /// Branch and bound over the pool's pods from `next` on; the pods before it are decided. `chosen`
-  /// are evicted. `open` are `chosen` and the undecided pods; evicting all of them suffices. A
-  /// branch is cut if it has more pods than the best result, or if `open` no longer suffices.
+  /// Branch and bound over the pods of the pool. For the pods before position `next` it is decided
+  /// whether they are evicted. `chosen` are the pods that are evicted; `open` are these and the
+  /// undecided pods, whose eviction suffices. A branch ends if it would evict more pods than the
+  /// best result, or if the eviction of `open` no longer suffices.
   void branch(std::size_t next, PodSet& chosen, PodSet& open, std::size_t count = 0) {
     if (remaining_steps_-- <= 0) return;
     if (in_.after.fits(chosen)) return keep_if_better(chosen);
@@ -232,7 +239,7 @@ class VictimSearch {
   }
 
   VictimSearchInput in_;
-  PodSet best_;  // empty: none yet
+  PodSet best_;  // the best result so far; empty: none
   EvictionCost best_cost_;
   int remaining_steps_ = in_.after.has_nominations() ? kMaxStepsBesideNominated : kMaxSteps;
 };

@@ -1,5 +1,6 @@
-// Searches for the fewest and least important pods whose eviction makes the preemptor fit. Exact
-// for few pods, by branch and bound; for more, the best result of several orders of reprieve.
+// Searches for the fewest and least important pods whose eviction makes the preemptor fit. For few
+// pods the result is exact, by branch and bound. For more pods it is the best result of several
+// orders of reprieve.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +15,20 @@ struct VictimSearchInput {
   AfterEviction& after;
   PodSet evicted;                 // pods that are evicted in any case
   std::vector<std::size_t> pool;  // other possible victims; evicting all of them suffices
-  PodSet preferred;               // preferred as victims among equals
+  PodSet preferred;               // pods that are preferred as victims among equal solutions
 };
 
-/// A higher priority comes first, then the older pod.
+/// Whether pod `a` ranks before pod `b` (model::PodRank): the higher priority, then the older pod.
 [[nodiscard]] inline bool more_important(const model::Holding& a, const model::Holding& b) {
   return a.rank.outranks(b.rank);
 }
 
-/// `gone` and the best subset of the pool: the fewest pods, then the most preferred ones, the
-/// lowest sum of priorities, the youngest pods, the lower uids.
+/// Returns `input.evicted` and the best subset of `input.pool`: the fewest pods, then the most
+/// preferred ones, the lowest sum of priorities, the youngest pods, the lower uids.
 [[nodiscard]] PodSet search_victims(VictimSearchInput input);
 
-/// Removes from `gone`, in the order of `pods`, each pod whose eviction is not necessary.
+/// Removes from `gone`, in the order of `pods`, each pod that is unnecessary as a victim: the
+/// preemptor also fits without its eviction.
 void reprieve(AfterEviction& after, const std::vector<std::size_t>& pods, PodSet& gone);
 
 }  // namespace snug::plan

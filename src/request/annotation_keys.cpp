@@ -14,7 +14,8 @@
 namespace snug::request {
 namespace {
 
-constexpr std::size_t kMaxModelBytes = 253;  // the reservation, which repeats it, must stay small
+/// The largest size of a value of gpu-model. It limits the reservation, which contains a copy.
+constexpr std::size_t kMaxModelFilterBytes = 253;
 
 bool all_digits(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
@@ -26,7 +27,7 @@ int to_int(std::string_view digits) {
   return value;
 }
 
-/// An integer from 1 to 999 without a sign or leading zeros.
+/// Parses an integer from 1 to 999 without sign and leading zeros.
 std::optional<int> small_number(std::string_view text) {
   if (text.size() > 3 || !all_digits(text) || text.front() == '0') return std::nullopt;
   return to_int(text);
@@ -37,7 +38,7 @@ constexpr base::EnumNames kIsolationNames{std::array{
     base::EnumName{model::Isolation::kTimeSlicing, "time-slicing"},
     base::EnumName{model::Isolation::kMps, "mps"}, base::EnumName{model::Isolation::kMig, "mig"}}};
 
-/// The value in the form that ContainerRequest::text repeats; the error states what is allowed.
+/// The normalized value for ContainerRequest::text, or an error that states what is allowed.
 using ReadText = std::expected<std::string, std::string_view>;
 
 ReadText read_fraction(std::string_view value, model::ContainerRequest& request) {
@@ -62,7 +63,7 @@ ReadText read_fraction(std::string_view value, model::ContainerRequest& request)
 }
 
 ReadText read_memory(std::string_view value, model::ContainerRequest& request) {
-  // The reservation repeats the value unchanged, and readers limit its size.
+  // The reservation contains the value unchanged, and Snug reads only reservations of limited size.
   if (value.size() > kMaxShownValue) {
     return std::unexpected("a quantity of at most 63 characters");
   }
@@ -76,8 +77,8 @@ ReadText read_profile(std::string_view value, model::ContainerRequest& request) 
   const std::optional<mig::MigProfileName> profile = mig::parse_mig_profile_name(value);
   if (!profile) {
     return std::unexpected(
-        "a MIG profile as NVIDIA names it, in lower case: 2g.10gb, 1g.5gb+me or 1g.24gb-me, and of "
-        "compute instances only the largest (3c.3g.20gb)");
+        "the name of a MIG profile in lower case (2g.10gb, 1g.5gb+me or 1g.24gb-me), or of a "
+        "compute instance that fills its slice (3c.3g.20gb)");
   }
   request.device = model::SliceRequest{profile->canonical};
   return profile->canonical;
@@ -118,7 +119,7 @@ ReadText read_models(std::string_view value, model::ContainerRequest& request) {
   constexpr std::string_view kAllowed =
       "a list of model names, separated by commas, in which * and ? are wildcards and a leading ! "
       "excludes, of at most 253 printable characters without ; and =";
-  if (value.size() > kMaxModelBytes || !std::ranges::all_of(value, is_glob_character)) {
+  if (value.size() > kMaxModelFilterBytes || !std::ranges::all_of(value, is_glob_character)) {
     return std::unexpected(kAllowed);
   }
   std::string text;
@@ -137,8 +138,8 @@ ReadText read_models(std::string_view value, model::ContainerRequest& request) {
   return text;
 }
 
-/// Checks a key's value against the rest of the request. Returns what is allowed instead; empty: no
-/// conflict.
+/// Checks a key's value against the rest of the request. If they conflict, returns what is allowed
+/// instead; otherwise an empty text.
 using Conflict = std::string_view (*)(const model::ContainerRequest& request);
 
 constexpr std::string_view kAShare = "a share of a GPU (gpu-fraction below 1, or gpu-memory)";
@@ -166,13 +167,14 @@ struct KeyRow {
   std::string_view name;
   KeyScope scope = KeyScope::kContainer;
   ReadText (*read)(std::string_view value, model::ContainerRequest& request) = nullptr;
-  bool asks = false;  // a container with a request has exactly one of these keys
+  bool asks = false;  // the key requests devices; a container with a request has exactly one such
   Conflict conflict = nullptr;
   std::string_view alias_of = {};
 };
 
-/// In the order of ContainerRequest::text. The keys of KAI Scheduler are aliases: if Snug ignored
-/// `gpu-fraction-num-devices`, the pod would get one GPU only.
+/// The keys, in the order of ContainerRequest::text. Keys of KAI Scheduler are aliases. If Snug
+/// ignored its key `gpu-fraction-num-devices`, a pod written for KAI Scheduler would get only one
+/// GPU.
 constexpr auto kKeys = std::to_array<KeyRow>(
     {{.name = "gpu-fraction", .read = read_fraction, .asks = true},
      {.name = "gpu-memory", .read = read_memory, .asks = true},
@@ -197,7 +199,8 @@ const Annotation* get(const ContainerAnnotations& annotations, const KeyRow& row
   return found ? &*found : nullptr;
 }
 
-/// The one key of the container that asks for devices.
+/// The only key of the container that requests devices; a refusal if there is none or more than
+/// one.
 std::expected<const KeyRow*, model::Refusal> find_asking(const ContainerAnnotations& annotations) {
   const KeyRow* asking = nullptr;
   const Annotation* other = nullptr;
@@ -210,7 +213,7 @@ std::expected<const KeyRow*, model::Refusal> find_asking(const ContainerAnnotati
       asking = &row;
     } else {
       return malformed(shown(get(annotations, *asking)->key) + " and " + shown(annotation->key) +
-                       " both ask for the same container; allowed is one of the two");
+                       " both request GPUs for the same container; allowed is one of the two");
     }
   }
   if (asking != nullptr) return asking;

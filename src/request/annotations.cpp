@@ -13,7 +13,9 @@ namespace snug::request {
 namespace {
 
 constexpr std::string_view kDefaultContainerKey = "kubectl.kubernetes.io/default-container";
-constexpr std::size_t kMaxContainerName = 47;  // keeps every annotation key within 63 characters
+/// Limits the part of the key `snug.dev/visible-devices.<container>` after the slash to 63
+/// characters.
+constexpr std::size_t kMaxContainerName = 47;
 constexpr std::size_t kMaxPolicyName = kMaxShownValue;
 
 using Containers = std::vector<model::ContainerFacts>;
@@ -67,7 +69,8 @@ std::optional<model::Refusal> sort_one(const Containers& containers, const Found
   return put(sorted.suffixed[*position].rows[found.row], annotation);
 }
 
-/// The container that keys without `.<container>` apply to.
+/// The position of the container to which keys without the suffix `.<container>` apply. `named` is
+/// the annotation that names this container, if there is one.
 std::expected<std::size_t, model::Refusal> target_of(const model::PodFacts& pod,
                                                      const std::optional<Annotation>& named) {
   const Containers& containers = pod.containers;
@@ -120,8 +123,9 @@ Kind kind_of(const model::ContainerRequest& asked) {
   return std::holds_alternative<model::SliceRequest>(asked.device) ? Kind::kSlice : Kind::kShare;
 }
 
-/// Whether an init container can use the devices of a container that runs after it. Any device can
-/// serve a share first; a whole GPU needs a whole GPU, and a slice needs the same profile.
+/// Whether an init container can use the devices of a container that runs after it. If it requests
+/// a share, it can use any device. If it requests whole GPUs or a slice, the other container must
+/// also request whole GPUs, or a slice of the same profile.
 bool may_use(const model::ContainerRequest& init, const model::ContainerRequest& later) {
   const Kind wanted = kind_of(init);
   if (wanted == Kind::kShare) return true;
@@ -140,14 +144,14 @@ std::string_view in_words(Kind kind) {
   return "a share";
 }
 
-/// What the init container may ask for instead, for the refusal.
+/// What the init container may request instead, as text for the refusal.
 std::string_view instead(Kind wanted, Kind other) {
   if (other == Kind::kShare) return "a share for the init container too";
   return wanted == other ? "a share for the init container, or the same profile"
                          : "a share for the init container";
 }
 
-/// A plain init container uses the GPUs of the containers that run after it.
+/// Refuses a plain init container that cannot use the GPUs of the containers that run after it.
 std::optional<model::Refusal> check_init_containers(
     const std::vector<model::ContainerRequest>& containers) {
   for (const model::ContainerRequest& init : containers) {

@@ -12,21 +12,22 @@
 
 namespace snug::request {
 
-/// The request's annotations, grouped by what they apply to. Views into the pod's facts.
+/// The annotations of a GPU request, grouped by what they apply to. They are views into PodFacts.
 struct SortedAnnotations {
-  bool ask = false;  // any key except gpu-policy, which is also allowed with container limits
+  bool ask = false;  // whether there is any key other than gpu-policy
   std::optional<Annotation> policy;
   std::optional<Annotation> main_container;
   ContainerAnnotations unsuffixed;
-  std::vector<ContainerAnnotations> suffixed;  // parallel to PodFacts::containers; empty: none
+  std::vector<ContainerAnnotations> suffixed;  // one for each of PodFacts::containers, or empty
 };
 
-/// Refuses a key that is given under two names, a malformed gpu-policy, and a suffix `.<container>`
-/// that names no container of the pod or follows a pod-level key.
+/// Groups the pod's annotations. Refuses a key that is given under two names, a malformed
+/// gpu-policy, and a suffix `.<container>` that names no container of the pod or follows a key for
+/// the whole pod.
 [[nodiscard]] std::expected<SortedAnnotations, model::Refusal> sort_annotations(
     const model::PodFacts& pod);
 
-/// Precondition: `annotations.ask`.
+/// Parses the result of sort_annotations(). Requires `annotations.ask`.
 [[nodiscard]] std::expected<model::GpuRequest, model::Refusal> parse_annotations(
     const model::PodFacts& pod, SortedAnnotations annotations);
 

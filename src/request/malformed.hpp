@@ -1,5 +1,5 @@
-// Builds the messages of refused requests. User input is shown in at most kMaxShownValue printable
-// characters, so that every message is short and safe to log.
+// Builds the sentences that refuse malformed requests. They show at most kMaxShownValue characters
+// of each key or value of the user, all printable, so that every sentence is short and safe to log.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,13 @@ inline constexpr std::size_t kMaxShownValue = 63;
 
 [[nodiscard]] bool is_printable(char c);
 
-/// A value as messages show it: `?` for each unprintable byte, `...` after a truncated value.
+/// `value` in the form for a sentence: with `?` in place of each unprintable byte, and truncated to
+/// kMaxShownValue characters, which `...` at the end marks.
 [[nodiscard]] std::string shown(std::string_view value);
 
 [[nodiscard]] std::unexpected<model::Refusal> malformed(std::string sentence);
 
-/// `gpu-fraction is "x"; allowed is …`
+/// Makes a refusal with a sentence like `gpu-fraction is "x"; allowed is …`.
 [[nodiscard]] std::unexpected<model::Refusal> bad_value(std::string_view key,
                                                         std::string_view value,
                                                         std::string_view allowed);

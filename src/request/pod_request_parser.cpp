@@ -18,13 +18,14 @@ namespace snug::request {
 namespace {
 
 constexpr std::int64_t kMaxAnnotationBytes = 262'144;  // Kubernetes' TotalAnnotationSizeLimitB
-constexpr std::int64_t kBytesWritten = 2'048;          // includes one container's names and texts
+constexpr std::int64_t kBytesWritten = 2'048;          // with the names and texts of one container
 constexpr std::int64_t kBytesPerFurtherContainer = 1'024;
 constexpr std::int64_t kBytesPerDevice = 512;
-constexpr std::int64_t kMaxDevices = 128;  // a request for more is TooLarge on every node
+constexpr std::int64_t kMaxDevices = 128;  // a larger request is TooLarge on every node
 
-/// Refuses a pod whose annotations would exceed Kubernetes' limit with its reservation. The API
-/// server accepts such a binding, but then rejects every update of the pod, also by the kubelet.
+/// Refuses a pod whose annotations would exceed the limit of Kubernetes once its reservation is
+/// added. The API server would accept the binding, but then reject all updates of the pod, even
+/// those of the kubelet.
 std::expected<model::GpuRequest, model::Refusal> with_room_for_reservation(
     const model::PodFacts& pod, model::GpuRequest request) {
   if (request.empty()) return request;
@@ -32,7 +33,7 @@ std::expected<model::GpuRequest, model::Refusal> with_room_for_reservation(
   for (const model::ContainerRequest& container : request.containers) {
     devices += request.is_kubelet_assigned() ? 1 : container.count;
   }
-  // A kubelet-assigned request is written once, in fewer bytes than a device, without flat keys.
+  // A kubelet-assigned request needs fewer bytes than one device, and no annotations for devices.
   const auto further =
       request.is_kubelet_assigned() ? 0 : static_cast<std::int64_t>(request.containers.size()) - 1;
   const auto needed = kBytesWritten + kBytesPerFurtherContainer * further +
@@ -46,7 +47,7 @@ std::expected<model::GpuRequest, model::Refusal> with_room_for_reservation(
       "container after the first");
 }
 
-/// Adds gpu-policy to a request by container limits.
+/// Adds the value of gpu-policy to a request that comes from container limits.
 std::expected<model::GpuRequest, model::Refusal> with_policy(
     model::GpuRequest request, const std::optional<Annotation>& policy) {
   if (!policy) return request;
@@ -59,8 +60,8 @@ std::expected<model::GpuRequest, model::Refusal> with_policy(
   return request;
 }
 
-/// The maximum number of (container, resource) pairs: the reservation of as many fits into the
-/// smallest allowed maxReservationBytes.
+/// The largest number of (container, resource) pairs in a request. The reservation of so many fits
+/// into max_reservation_bytes.
 constexpr std::size_t kMaxKubeletRequests = 64;
 
 struct KubeletCount {
@@ -68,9 +69,10 @@ struct KubeletCount {
   std::int64_t count;
 };
 
-/// Reduces the containers' units of one resource to the maximum that the pod holds at one time.
-/// These are the units of app containers and sidecars, plus the largest excess of a plain init
-/// container (with the sidecars started before it), because app containers reuse its devices.
+/// Reduces the units of one resource that containers request to those that the pod holds at one
+/// time: the units of app containers and sidecars, plus the largest excess of a plain init
+/// container (together with the sidecars started before it) over them. App containers reuse devices
+/// of init containers.
 std::vector<KubeletCount> held_units(const std::vector<KubeletCount>& asked) {
   std::vector<KubeletCount> held;
   std::int64_t running = 0;
@@ -92,7 +94,8 @@ std::vector<KubeletCount> held_units(const std::vector<KubeletCount>& asked) {
   return held;
 }
 
-/// Parses nvidia.com/* in the containers' limits. The request is empty if there are none.
+/// Parses the resources nvidia.com/* in the containers' limits. The request is empty if there are
+/// none.
 std::expected<model::GpuRequest, model::Refusal> parse_resources(const model::PodFacts& pod) {
   std::map<std::string_view, std::vector<KubeletCount>> asked;
   for (const model::ContainerFacts& container : pod.containers) {

@@ -14,9 +14,9 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-constexpr int kMaxDigits = 19;  // of a mantissa that fits into 64 bits
+constexpr int kMaxDigits = 19;  // any mantissa of 19 digits fits into 64 bits
 constexpr int kMaxMemoryDigits = 18;
-/// 2^63 bytes, the limit of Kubernetes quantities; more than any GPU has.
+/// 2^63 bytes in MiB. It is the limit of Kubernetes quantities, and more than any GPU has.
 constexpr std::int64_t kMaxMebiBytes = std::int64_t{1} << 43;
 
 struct Suffix {
@@ -37,23 +37,24 @@ constexpr auto kSuffixes = std::to_array<Suffix>({{"Ki", 0, 10},
                                                   {"P", 15, 0},
                                                   {"E", 18, 0}});
 
-/// Suffixes below 1, which `gpu-memory` does not accept.
+/// Suffixes for factors below 1. `gpu-memory` does not accept them.
 constexpr auto kSmallSuffixes = std::to_array<Suffix>({{"m", -3, 0}, {"u", -6, 0}, {"n", -9, 0}});
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 struct Number {
   std::uint64_t mantissa = 0;
-  int ten = 0;     // value = mantissa × 10^ten
-  int digits = 0;  // without leading zeros; beyond kMaxDigits the mantissa is rounded up
+  int ten = 0;     // the number is mantissa × 10^ten
+  int digits = 0;  // without leading zeros; if above kMaxDigits, the mantissa is rounded up
   bool has_point = false;
 };
 
-/// Removes digits and at most one decimal point from the front of `text`.
+/// Removes digits and at most one decimal point from the front of `text`, and returns them as a
+/// number.
 std::optional<Number> take_number(std::string_view& text) {
   Number number;
   bool has_digits = false;
-  bool rest = false;  // a digit other than 0 was dropped
+  bool rest = false;  // whether a digit other than 0 was dropped
   while (!text.empty() && (is_digit(text.front()) || text.front() == '.')) {
     const char c = text.front();
     text.remove_prefix(1);
@@ -77,7 +78,7 @@ std::optional<Number> take_number(std::string_view& text) {
   return number;
 }
 
-/// The exponents of ten and of two that the suffix stands for. nullopt: unknown suffix.
+/// The exponents of ten and of two that a suffix stands for. Nullopt if the suffix is unknown.
 std::optional<std::pair<int, int>> read_suffix(std::string_view tail) {
   for (const Suffix& suffix : kSuffixes) {
     if (tail == suffix.text) return std::pair{suffix.ten, suffix.two};
@@ -101,12 +102,12 @@ std::optional<std::pair<int, int>> read_exponent(std::string_view tail) {
 
 struct Whole {
   Wide value = 0;
-  bool below_one = false;  // before rounding up
+  bool below_one = false;  // whether the number was below 1 before it was rounded up
 };
 
-/// ceil(mantissa × 10^ten × 2^two), or any number above 2^64 if the result is above 2^64. Does not
-/// overflow: the mantissa has at most 64 bits and 2^two at most 60, so 128 bits can hold one more
-/// decimal digit.
+/// Computes ceil(mantissa × 10^ten × 2^two). If this exceeds 2^64, the result is an arbitrary
+/// number above 2^64. 128 bits do not overflow: the mantissa has at most 64 bits, `two` is at most
+/// 60, and one more decimal digit needs at most 4 bits.
 Whole round_up(std::uint64_t mantissa, int ten, int two) {
   constexpr Wide kBound = Wide{1} << 64;
   if (mantissa == 0) return {0, true};
@@ -121,7 +122,8 @@ Whole round_up(std::uint64_t mantissa, int ten, int two) {
   return {(value + divisor - 1) / divisor};
 }
 
-/// The value in MiB, at most kMaxMebiBytes; nullopt if it is below one byte.
+/// Converts mantissa × 10^ten × 2^two bytes to MiB, at most kMaxMebiBytes. Nullopt if it is below 1
+/// byte.
 std::optional<std::int64_t> to_mebibytes(std::uint64_t mantissa, int ten, int two) {
   constexpr Wide kBytesPerMebiByte = Wide{1} << 20;
   const Whole bytes = round_up(mantissa, ten, two);
@@ -130,7 +132,8 @@ std::optional<std::int64_t> to_mebibytes(std::uint64_t mantissa, int ten, int tw
   return static_cast<std::int64_t>(std::min(result, static_cast<Wide>(kMaxMebiBytes)));
 }
 
-/// The powers of 10 and of 2 by which the suffix or exponent of a quantity multiplies.
+/// The exponents of ten and of two that the suffix or exponent part of a quantity stands for.
+/// Nullopt if it is malformed.
 std::optional<std::pair<int, int>> read_host_tail(std::string_view tail) {
   if (tail.empty()) return std::pair{0, 0};
   for (const Suffix& suffix : kSmallSuffixes) {
@@ -140,7 +143,7 @@ std::optional<std::pair<int, int>> read_host_tail(std::string_view tail) {
   return suffix ? suffix : read_exponent(tail);
 }
 
-/// The quantity times 10^more, rounded up. nullopt: malformed or negative.
+/// Parses a quantity, multiplies it by 10^more, and rounds up. Nullopt if malformed or negative.
 std::optional<std::int64_t> parse_scaled(std::string_view text, int more) {
   constexpr Wide kLargest = std::numeric_limits<std::int64_t>::max();
   if (text.starts_with('+')) text.remove_prefix(1);
@@ -194,7 +197,8 @@ std::expected<base::MebiBytes, std::string_view> parse_gpu_memory(std::string_vi
     ten += suffix->first;
     two = suffix->second;
   } else {
-    // 4096.0, like 4e3, means bytes in Kubernetes, but its author probably means MiB.
+    // In Kubernetes, 4096.0 and +4096 mean bytes, but the user probably means MiB. So they are
+    // errors.
     if (sign || number->has_point) return std::unexpected(kAllowed);
     two = 20;
   }

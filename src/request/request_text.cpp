@@ -22,7 +22,7 @@ std::optional<model::ContainerRequest> parse_units_text(std::string_view text) {
                                  .text = std::string(text)};
 }
 
-/// Splits `gpu-memory=4G;gpu-count=2` into annotations.
+/// Splits a text like `gpu-memory=4G;gpu-count=2` into annotations. Nullopt if it is malformed.
 std::optional<ContainerAnnotations> split(std::string_view text) {
   ContainerAnnotations annotations;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -47,7 +47,7 @@ std::optional<model::ContainerRequest> parse_request_text(std::string_view text)
   const std::optional<ContainerAnnotations> annotations = split(text);
   if (!annotations) return std::nullopt;
   auto request = read_container_request(*annotations);
-  // A text in another order, with an alias or with blanks was not written by Snug.
+  // If the keys have another order or other names, or the text has blanks, Snug has not written it.
   if (!request || request->text != text) return std::nullopt;
   return *std::move(request);
 }

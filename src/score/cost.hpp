@@ -1,4 +1,4 @@
-// Costs as points, the unit of score terms. Pure.
+// Converts costs to points, the unit of score terms. Pure.
 #pragma once
 
 #include <algorithm>
@@ -10,18 +10,20 @@
 
 namespace snug::score {
 
-/// A milli-GPU that the pods to come cannot use any more costs this many points, so that
-/// kTermBound is the cost of ten GPUs.
+/// The points that a placement loses for each milli-GPU that future pods can no longer use. The
+/// loss of ten GPUs costs kTermBound points.
 inline constexpr std::int64_t kPointsPerMilli = 10;
 
-/// `cost`: in parts of kOne of a milli-GPU. What costs more scores less.
+/// Returns the points of a cost, which is in milli-GPU multiplied by kFixedPointOne. A positive
+/// cost has negative points.
 [[nodiscard]] inline std::int32_t points(std::int64_t cost) {
   constexpr std::int64_t kMost = kTermBound / kPointsPerMilli * model::kFixedPointOne;
   return static_cast<std::int32_t>(-kPointsPerMilli * std::clamp(cost, -kMost, kMost) /
                                    model::kFixedPointOne);
 }
 
-/// Requests from outside may be as large as 64 bits.
+/// Returns free - requested, or the smallest number if the difference overflows: requests from
+/// outside may have any 64-bit value.
 [[nodiscard]] inline std::int64_t saturating_subtract(std::int64_t free, std::int64_t requested) {
   std::int64_t rest = 0;
   return __builtin_sub_overflow(free, requested, &rest) ? std::numeric_limits<std::int64_t>::min()

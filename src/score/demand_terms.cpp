@@ -18,7 +18,7 @@ model::HostFree host_without(const model::HostFree& free, const model::HostResou
           saturating_subtract(free.memory_mib, requested.memory_bytes >> 20)};
 }
 
-/// What the pod takes of the node's GPUs.
+/// The milli-GPU that the pod takes of the node.
 std::int64_t milli_of(const TermInput& input) {
   std::int64_t milli = 0;
   for (const model::DeviceAllocation& allocation : input.placement.allocations)
@@ -37,7 +37,8 @@ std::int64_t stranded(const TermInput& input, const model::HostFree& free, std::
                   input.demand.memory.stranded(free.memory_mib, all.memory_bytes >> 20, gpu_milli));
 }
 
-/// What is free on the take's GPU beside the placement's earlier takes.
+/// The milli-GPU that are free on the allocation's GPU after the earlier allocations of the
+/// placement.
 std::int64_t free_for(const TermInput& input, const model::DeviceAllocation& allocation) {
   std::int64_t free = input.node.gpus[allocation.gpu].free_milli;
   for (const model::DeviceAllocation& earlier : input.placement.allocations) {
@@ -59,7 +60,7 @@ std::int32_t stranded_gpu(const TermInput& input) {
 }
 
 std::int32_t left_over_value(const TermInput& input) {
-  std::int64_t cost = 0;  // millionths of a GPU
+  std::int64_t cost = 0;  // in millionths of a GPU
   for (const model::DeviceAllocation& allocation : input.placement.allocations) {
     const model::GpuState& gpu = input.node.gpus[allocation.gpu];
     const model::LeftOverTable* table = input.demand.left_over_for(gpu.memory);

@@ -1,17 +1,16 @@
-#include "score/fgd.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
 #include "score/cost.hpp"
+#include "score/demand_terms.hpp"
 #include "snug/score/fragmentation.hpp"
 
 namespace snug::score {
 namespace {
 
-/// The decreases d, in GPUs * 10^9, from which on floor(100 * sigmoid(d)) is 1, 2, ... 99: the
-/// logits ln(p / (100 - p)). A table, so that a decision needs no floating point.
+/// Element p - 1 is the smallest d for which floor(100 * sigmoid(d)) is p: the logit ln(p / (100 -
+/// p)), multiplied by 10^9, for p from 1 to 99. With this table a decision needs no floating point.
 constexpr std::array<std::int64_t, 99> kSigmoidSteps = {
     -4'595'119'850, -3'891'820'298, -3'476'098'690, -3'178'053'830, -2'944'438'979,
     -2'751'535'313, -2'586'689'344, -2'442'347'035, -2'313'634'929, -2'197'224'577,
@@ -48,7 +47,7 @@ std::int32_t fgd(const TermInput& input) {
     gpu.slices->use = mig::with_slice(*gpu.slices->table, gpu.slices->use, allocation.slice);
   }
   const std::int64_t decrease = before - fragmentation(node, input.demand.typical_pods);
-  // From parts of kOne of a milli-GPU to GPUs * 10^9, rounded down.
+  // Converts milli-GPU * kFixedPointOne to GPUs * 10^9, rounded down.
   const std::int64_t scaled = (decrease * 1'000'000) >> model::kFixedPointBits;
   const auto reached = std::ranges::upper_bound(kSigmoidSteps, scaled) - kSigmoidSteps.begin();
   return static_cast<std::int32_t>(1000 * reached);

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::int64_t kUnreachable = std::numeric_limits<std::int64_t>::max() / 2;
 
-/// Amounts from outside may be as large as 64 bits; bounded beyond what any node has, sums over
-/// GPUs do not overflow.
+/// Limits an amount to more than any node has, so that sums over GPUs do not overflow. Amounts from
+/// outside may have any 64-bit value.
 std::int64_t clamped(std::int64_t amount) {
   constexpr std::int64_t kMost = 1'000'000'000'000;
   return std::clamp(amount, -kMost, kMost);
@@ -20,18 +20,20 @@ std::int64_t clamped(std::int64_t amount) {
 
 std::int64_t mebibytes(std::int64_t bytes) { return clamped(bytes >> 20); }
 
-/// GPUs of which at least a part is taken.
+/// The number of GPUs on which `milli` milli-GPU are taken, if they fill one GPU after another.
 std::int64_t gpus_of(std::int64_t milli) {
   return (milli + base::kWholeGpu.value - 1) / base::kWholeGpu.value;
 }
 
-/// What one of the pods has in the mean that use this much together.
+/// The mean amount for each pod, at least 1, if `pod_milli` thousandths of pods use `used`
+/// together.
 std::int64_t mean_per_pod(std::int64_t used, std::int64_t pod_milli) {
   return std::max<std::int64_t>(
       1, used * model::kPodMilli / std::max<std::int64_t>(model::kPodMilli, pod_milli));
 }
 
-/// Whole pods, in thousandths, that free what is missing if each frees this much.
+/// The number of whole pods, in thousandths, that must end to free the amount `missing` if each pod
+/// frees `each`.
 std::int64_t pods_freeing(std::int64_t missing, std::int64_t each) {
   return missing <= 0 ? 0 : (missing + each - 1) / each * model::kPodMilli;
 }
@@ -73,7 +75,7 @@ void MultiGpuHeadroom::occupy_by_count(std::int64_t gpus, std::int64_t pod_milli
   }
 }
 
-/// Insertion sort: the GPUs are few, and nearly in order after a placement.
+/// Insertion sort, because the GPUs are few and nearly in order after a placement.
 void MultiGpuHeadroom::sort() {
   for (std::size_t i = 1; i < gpu_count_; ++i) {
     for (std::size_t k = i; k > 0 && std::pair(gpus_[k].pod_milli, gpus_[k].position) <
@@ -154,7 +156,7 @@ std::int64_t MultiGpuHeadroom::value(std::span<const model::MultiGpuShape> shape
     for (std::size_t blocks = 1; blocks * of_block <= gpus; ++blocks) {
       const std::int64_t pod_milli =
           pods_to_end(sums[blocks * of_block], static_cast<std::int64_t>(blocks), shape);
-      // Rounded to the nearest: thirds of a pod do not add up to a whole one.
+      // Rounds to the nearest eighth, because three times a third of a pod is less than kPodMilli.
       constexpr std::int64_t kEighth = model::kPodMilli / 8;
       const auto eighths = static_cast<std::size_t>((pod_milli + kEighth / 2) / kEighth);
       if (eighths >= shape.discount.size()) break;

@@ -1,5 +1,5 @@
-// Headroom for pods that need several GPUs at once: how many of them a node has a place for, now or
-// when some of its pods have ended. Pure.
+// Headroom: the number of pods with several GPUs each that a node can still take, now or after some
+// of its pods have ended. Pure.
 #pragma once
 
 #include <array>
@@ -14,61 +14,67 @@
 
 namespace snug::score {
 
-/// A node's headroom, in parts of kOne of a milli-GPU:
+/// The headroom H of a node, in milli-GPU multiplied by kFixedPointOne:
 ///
 ///   H = sum over shapes of share * 1000 * gpus * sum over blocks j = 1, 2, ... of discount(D_j)
 ///
-/// The j-th block of a shape are the `gpus` GPUs of its models with the fewest pods beside those of
-/// the blocks before it. D_j are the pods that have to end until the node has j blocks: those on
-/// the GPUs of all of them, and, if CPU or memory are short then, as many of the others as hold
-/// what is missing, in the mean. Of the node's GPUs the first kMaxHeadroomGpus count.
+/// A block is a set of GPUs for one pod of a shape. Block j consists of the `gpus` GPUs of the
+/// shape's models that have the fewest pods and are in no earlier block. D_j is the number of pods
+/// that must end before the node has room for j blocks: the pods on the GPUs of these blocks, and
+/// if CPU or memory is still short, as many other pods as hold the missing amount on average. Only
+/// the first kMaxHeadroomGpus GPUs of the node count.
 class MultiGpuHeadroom {
  public:
   explicit MultiGpuHeadroom(const model::NodeState& node);
 
-  /// The node as it will be with the placement of a pod that asks for `host`. Without takes, where
-  /// the kubelet picks the devices, `milli` of GPUs are taken of the idle ones in their order.
+  /// Returns the headroom after the placement of a pod that requests `host`. If the placement has
+  /// no allocations, because the kubelet assigns the devices, the pod is assumed to take `milli`
+  /// milli-GPU of the first idle GPUs.
   [[nodiscard]] MultiGpuHeadroom after(model::PlacementView placement, std::int64_t milli,
                                        const model::HostResources& host) const;
 
+  /// Returns the headroom H for these shapes, by the formula above.
   [[nodiscard]] std::int64_t value(std::span<const model::MultiGpuShape> shapes) const;
 
  private:
-  /// Pods are counted in thousandths (kPodMilli): a pod on n GPUs is 1/n of a pod on each.
+  /// Pods are counted in thousandths (kPodMilli): a pod on n GPUs counts as 1/n pod on each.
   struct Gpu {
-    model::ModelSet model = 0;  // 0: takes no whole pod
+    model::ModelSet model = 0;  // 0: the GPU cannot be taken whole
     std::uint32_t position = 0;
-    std::int32_t pod_milli = 0;  // 0: idle
-    // Of the pods on it.
+    std::int32_t pod_milli = 0;  // 0: the GPU is idle
+    // CPU and memory that the pods on the GPU request.
     std::int64_t cpu_milli = 0;
     std::int64_t memory_mib = 0;
   };
+  /// A sum over the first GPUs of `gpus_` that have certain models.
   struct Sum {
-    std::int64_t pod_milli = 0;
-    // Free once these pods have ended.
+    std::int64_t pod_milli = 0;  // pods on these GPUs
+    // CPU and memory of the node that are free after these pods have ended.
     std::int64_t cpu_milli = 0;
     std::int64_t memory_mib = 0;
-    // Held by each of the other pods, in the mean.
+    // CPU and memory that each of the node's other pods holds on average.
     std::int64_t cpu_each = 1;
     std::int64_t memory_each = 1;
   };
   using Sums = std::array<Sum, base::kMaxHeadroomGpus + 1>;
 
   void sort();
-  /// Spreads `pod_milli` over the first `gpus` idle GPUs.
+  /// Distributes `pod_milli` equally over the first `gpus` idle GPUs.
   void occupy_by_count(std::int64_t gpus, std::int64_t pod_milli);
-  /// Over the first 0, 1, 2, ... GPUs of these models; returns how many there are.
+  /// Sets sums[n] to the sum over the first n GPUs of these models, for each n. Returns the number
+  /// of GPUs of these models.
   std::size_t add_up(model::ModelSet models, Sums& sums) const;
-  /// D_j in thousandths, for j blocks whose GPUs add up to `sum`.
+  /// Returns D_j of the formula above, in thousandths of pods. j is `blocks`, and `sum` is the sum
+  /// over the GPUs of these blocks.
   [[nodiscard]] std::int64_t pods_to_end(const Sum& sum, std::int64_t blocks,
                                          const model::MultiGpuShape& shape) const;
 
-  std::array<Gpu, base::kMaxHeadroomGpus> gpus_;  // by pod_milli, then by position
+  std::array<Gpu, base::kMaxHeadroomGpus> gpus_;  // sorted by pod_milli, then by position
   std::size_t gpu_count_ = 0;
   bool host_known_;
-  std::int64_t kubelet_milli_ = 0;  // milli-GPU that the kubelet's pods hold
-  Sum allocatable_;                 // with all the node's pods
-  Sum free_;
+  std::int64_t kubelet_milli_ = 0;  // milli-GPU that kubelet-assigned pods hold
+  Sum allocatable_;                 // the node's allocatable, and the number of all its pods
+  Sum free_;                        // the node's free CPU and memory
 };
 
 }  // namespace snug::score

@@ -1,10 +1,9 @@
-#include "score/slice_terms.hpp"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include "score/cost.hpp"
+#include "score/demand_terms.hpp"
 #include "snug/demand/fitted.hpp"
 #include "snug/fit/charge.hpp"
 #include "snug/fit/mig_free.hpp"
@@ -21,7 +20,7 @@ std::int64_t size_millionths(const model::MigTable& table, model::MigPlacement s
   return std::int64_t{1'000'000} * table.profiles[slice.profile].size / table.memory_slices;
 }
 
-/// In millionths of a GPU.
+/// The price of the slice, in millionths of a GPU.
 std::int64_t slice_price(const TermInput& input, const model::DeviceAllocation& allocation) {
   const model::GpuState& gpu = input.node.gpus[allocation.gpu];
   const model::ContainerRequest& asked = input.request.containers[allocation.container];
@@ -35,8 +34,9 @@ std::int64_t slice_price(const TermInput& input, const model::DeviceAllocation& 
   return shares == nullptr ? 1000 * milli : shares->price[static_cast<std::size_t>(milli)];
 }
 
-/// The cost of the placement's slices on one card, in millionths of a card. On a static card the
-/// slice exists whether it is used or not, so that its value is its size.
+/// The value that the card at `position` loses by the placement's slices, minus their prices, in
+/// millionths of a card. Where slices are static, a slice exists whether it is used or not, so its
+/// value is its size.
 std::int64_t value_lost(const TermInput& input, std::size_t position) {
   const model::GpuState& gpu = input.node.gpus[position];
   const model::MigTable& table = *gpu.info->mig_table;
@@ -57,7 +57,7 @@ std::int64_t value_lost(const TermInput& input, std::size_t position) {
 }  // namespace
 
 std::int32_t slice_value(const TermInput& input) {
-  std::int64_t cost = 0;  // millionths of a GPU
+  std::int64_t cost = 0;  // in millionths of a GPU
   for (const model::DeviceAllocation& allocation : input.placement.allocations) {
     if (allocation.mode != model::GpuMode::kMig ||
         !model::is_first_on_gpu(input.placement, allocation))

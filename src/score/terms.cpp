@@ -6,22 +6,21 @@
 #include <vector>
 
 #include "score/demand_terms.hpp"
-#include "score/fgd.hpp"
-#include "score/slice_terms.hpp"
 
 namespace snug::score {
 namespace {
 
-constexpr std::int64_t kFull = 1000;            // thousandths
+constexpr std::int64_t kFull = 1000;            // the whole of an amount, in thousandths
 constexpr std::int64_t kMilliSumPerGpu = 2000;  // GpuState::free_milli_sum of an empty GPU
 
-/// What the placement leaves free.
+/// The GPU capacity that is free after the placement, in thousandths.
 struct FreeAfter {
-  std::int64_t on_node = 0;  // thousandths of all GPUs of the node
-  std::int64_t on_gpus = 0;  // thousandths of the GPUs that the placement uses, their mean
+  std::int64_t on_node = 0;  // free on all GPUs of the node together
+  std::int64_t on_gpus = 0;  // free on the GPUs that the placement uses together
 };
 
-/// `room` as thousandths of as many GPUs, at least 0.
+/// Converts `room`, in the units of GpuState::free_milli_sum, to thousandths of `gpus` GPUs, at
+/// least 0.
 std::int32_t thousandths(std::int64_t room, std::size_t gpus) {
   constexpr std::int64_t kDivisor = kMilliSumPerGpu / kFull;
   return std::max(0, static_cast<std::int32_t>(room) /
@@ -56,19 +55,19 @@ FreeAfter free_after(const TermInput& input) {
   return free;
 }
 
-/// kTermBound - (90 * on_gpus + 10 * on_node): the fullest GPU first, then the fullest node.
+/// Returns kTermBound - (90 * on_gpus + 10 * on_node): prefers full GPUs, then full nodes.
 std::int32_t best_fit(const TermInput& input) {
   const FreeAfter free = free_after(input);
   return static_cast<std::int32_t>(kTermBound - (90 * free.on_gpus + 10 * free.on_node));
 }
 
-/// 90 * on_node + 10 * on_gpus: the emptiest node first, then the emptiest GPU.
+/// Returns 90 * on_node + 10 * on_gpus: prefers empty nodes, then empty GPUs.
 std::int32_t spread(const TermInput& input) {
   const FreeAfter free = free_after(input);
   return static_cast<std::int32_t>(90 * free.on_node + 10 * free.on_gpus);
 }
 
-/// Whether some container has both GPUs, and so can use the NVLinks between them.
+/// Whether one container gets both GPUs, so that it can use the NVLinks between them.
 bool share_container(model::PlacementView placement, std::size_t a, std::size_t b) {
   for (const model::DeviceAllocation& one : placement.allocations) {
     if (one.gpu != a) continue;
@@ -79,11 +78,13 @@ bool share_container(model::PlacementView placement, std::size_t a, std::size_t 
   return false;
 }
 
-/// NVLinks at the GPUs of a placement, each counted at both ends.
+/// Numbers of NVLinks at the GPUs of a placement. A link between two GPUs of the placement counts
+/// twice, once for each end.
 struct Links {
-  std::int64_t within_container = 0;  // between two GPUs of one container
-  std::int64_t cut = 0;               // between two empty GPUs that no container has both of
-  std::int64_t possible = 0;  // the largest number at any GPU of the node * GPUs of the placement
+  std::int64_t within_container = 0;  // links between two GPUs of one container
+  std::int64_t cut = 0;               // links between empty GPUs that no container gets together
+  /// The largest number of links that any GPU of the node has * the GPUs of the placement.
+  std::int64_t possible = 0;
 };
 
 Links links_of(const model::NodeState& node, model::PlacementView placement) {
@@ -111,7 +112,7 @@ Links links_of(const model::NodeState& node, model::PlacementView placement) {
   return links;
 }
 
-/// kTermBound / 2 * (inside - cut) / most.
+/// Returns kTermBound / 2 * (within_container - cut) / possible.
 std::int32_t nvlink_locality(const TermInput& input) {
   const model::NodeState& node = input.node;
   if (input.placement.allocations.empty() || node.inventory->nvlinks.empty()) return 0;
@@ -122,23 +123,23 @@ std::int32_t nvlink_locality(const TermInput& input) {
 }
 
 constexpr auto kTerms = std::to_array<TermRow>({
-    {"best-fit", best_fit, "the less the placement leaves free on its GPUs, then on its node"},
-    {"fgd", fgd, "the less the placement adds to the node's fragmentation (FGD)"},
-    {"left-over-size", left_over_size, "the less a share leaves of its GPU"},
+    {"best-fit", best_fit, "prefers placements that leave little free on their GPUs and node"},
+    {"fgd", fgd, "prefers placements that add little fragmentation to their node (FGD)"},
+    {"left-over-size", left_over_size, "prefers shares that leave little free on their GPU"},
     {"left-over-value", left_over_value,
-     "the less a share takes from the value of its GPU's left-over, beyond its price"},
+     "prefers shares after which the free part of their GPU keeps its value for other shares"},
     {"model-scarcity", model_scarcity,
-     "the less demand is limited to the GPUs' models, in proportion to their number"},
+     "prefers GPU models that few pods depend on, compared with the number of such GPUs"},
     {"multi-gpu-room", multi_gpu_room,
-     "the less headroom it takes from pods that need several GPUs at once"},
+     "prefers placements that take little headroom from pods with several GPUs"},
     {"nvlink-locality", nvlink_locality,
-     "the more NVLinks join a container's GPUs, and the fewer are cut between empty ones"},
-    {"slice-reuse", slice_reuse, "the fewer MIG slices have to be created"},
+     "prefers GPUs of one container with many NVLinks between them and few to other empty GPUs"},
+    {"slice-reuse", slice_reuse, "prefers placements for which few MIG slices must be created"},
     {"slice-value", slice_value,
-     "the less value MIG cards lose for the slices to come, beyond the price of the pod's own"},
-    {"spread", spread, "the more the placement leaves free on its node, then on its GPUs"},
+     "prefers slices after which their MIG cards keep their value for future slices"},
+    {"spread", spread, "prefers placements that leave much free on their node and GPUs"},
     {"stranded-gpu", stranded_gpu,
-     "the less idle GPU it strands without the CPU and memory that pods need with it"},
+     "prefers placements that leave enough CPU and memory for the free GPUs of their node"},
 });
 
 }  // namespace

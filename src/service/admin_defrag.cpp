@@ -12,7 +12,7 @@
 namespace snug::service {
 namespace {
 
-/// The uid of the made-up pod that has the request given in the query.
+/// The uid and name of the pod that stands for a request that the query states.
 constexpr std::string_view kStatedUid = "stated";
 
 class ClearAtExit {
@@ -40,7 +40,7 @@ PodInfoPtr pod_of(const RepackQuery& query) {
   return std::make_shared<const PodInfo>(std::move(pod));
 }
 
-/// Null: no pending pod has this name.
+/// Returns the pending pod with this name; null: there is none.
 PodInfoPtr find_pending(const PendingPods& pending, std::string_view name_space,
                         std::string_view name) {
   for (PendingRow& row : pending.rows()) {
@@ -50,7 +50,8 @@ PodInfoPtr find_pending(const PendingPods& pending, std::string_view name_space,
   return nullptr;
 }
 
-/// Pods whose binds are under way or of unknown outcome: they cannot be evicted yet.
+/// The sorted uids of pods whose binds are in flight or have an unknown outcome. They cannot be
+/// evicted yet.
 std::vector<std::string> in_flight(const ledger::Ledger& ledger) {
   std::vector<std::string> uids;
   for (const ledger::LedgerEntry& entry : ledger.gpu_entries()) {
@@ -63,8 +64,8 @@ std::vector<std::string> in_flight(const ledger::Ledger& ledger) {
 }  // namespace
 
 Reply AdminService::defrag(const RepackQuery& question) {
-  // A leader is not warm after a failed renewal of its Lease, but its view is fresh until the Lease
-  // ends.
+  // is_warm_standby() is false for a leader whose last renewal of the Lease has failed, but the
+  // leader stays ready until its Lease ends.
   if (!parts_.readiness.is_ready() && !parts_.readiness.is_warm_standby()) {
     return refuse(503, "Snug is not ready: " + parts_.readiness.why_not());
   }
@@ -99,7 +100,8 @@ Reply AdminService::defrag_for(const PodInfoPtr& pod) {
     return refuse(503, "another defrag request is running; try again");
   }
   const ClearAtExit clear(defrag_runs_);
-  // Taken before the list of binds in flight, which then has every such bind of the snapshot.
+  // The snapshot must be taken before the list of binds in flight. Then each bind of the snapshot
+  // that is still in flight is in the list.
   const model::SnapshotPtr snapshot = parts_.ledger.snapshot();
   const std::vector<std::string> flying = in_flight(parts_.ledger);
   const std::vector<std::string_view> spared(flying.begin(), flying.end());

@@ -24,15 +24,15 @@ codec::PodRow held_row(const ledger::LedgerEntry& entry) {
           .holding = held.reservation_written ? entry.holding : nullptr};
 }
 
-/// Of its last refusal. A pod that Snug has not refused may wait for a change of a MIG layout,
-/// about which kube-scheduler does not call Snug.
+/// The reason why Snug last refused the pod. If Snug has not refused it, it may wait for a change
+/// of a node's MIG layout: kube-scheduler then does not call Snug.
 std::string reason_of(const PendingRow& pending, const model::GpuRequest& request,
                       const LayoutChanges& layouts) {
   if (!pending.reason.empty() || layouts.awaited_by(request).empty()) return pending.reason;
   return model::message(model::ReasonCode::kReconfiguring);
 }
 
-/// Nothing: the pod asks for no GPU.
+/// The row of a pending pod in the answer to GET /v1/pods; nullopt: the pod asks for no GPU.
 std::optional<codec::PodRow> pending_row(const PendingRow& pending, const LayoutChanges& layouts) {
   const model::PodFacts& pod = pending.pod->facts;
   const auto& request = pending.pod->request;

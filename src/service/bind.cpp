@@ -1,5 +1,5 @@
-// bind: check the pod → reserve under the ledger's lock → one POST → confirm, release or keep the
-// reservation.
+// bind: checks the pod, reserves its devices under the ledger's mutex, sends one POST, and then
+// confirms, releases or keeps the reservation.
 #include <algorithm>
 #include <utility>
 
@@ -11,7 +11,7 @@
 namespace snug::service {
 namespace {
 
-/// Whether the binding may have been carried out, or may yet be.
+/// Whether a binding that failed with `code` may have been executed, or may still be.
 bool may_be_carried_out(base::ErrorCode code) {
   return code == base::ErrorCode::kUnknown || code == base::ErrorCode::kInternal;
 }
@@ -43,7 +43,7 @@ std::string describe(const ledger::ReserveFailure& failure, const codec::BindCal
 
 Reply ExtenderService::bind_error(const codec::BindCall& call, BindOutcome outcome,
                                   std::string_view sentence) {
-  // kube-scheduler calls filter again before it tries another bind.
+  // Before another bind, kube-scheduler calls filter, which records a new intent.
   parts_.ledger.end_intent(call.uid);
   parts_.metrics.bind_ended(outcome);
   parts_.log.write(LogLevel::kInfo, "bind of pod " + pod_name(call) + " to node " + call.node +
@@ -147,7 +147,7 @@ Reply ExtenderService::bind_without_gpu(const Bind& call, const model::PodFacts&
   if (parts_.ledger.find(call.uid)) {
     return bind_error(
         call, BindOutcome::kRefused,
-        "pod " + pod_name(call) + " asked for GPUs before, and that bind is not settled");
+        "pod " + pod_name(call) + " holds GPUs from an earlier bind that is not settled yet");
   }
   const base::Result<void> written = send_binding(call, codec::blank_annotations(pod));
   if (written) {
@@ -188,7 +188,7 @@ Reply ExtenderService::write_binding(const Bind& call, const model::PodFacts& po
     return bind_error(call, BindOutcome::kRefused,
                       "the reservation of pod " + pod_name(call) + " has more than " +
                           std::to_string(options_.limits.max_reservation_bytes) +
-                          " bytes and could not be read back");
+                          " bytes, so Snug could not read it after a restart");
   }
   const base::Result<void> written = send_binding(call, std::move(annotations));
   if (written) {
@@ -216,8 +216,8 @@ Reply ExtenderService::write_binding(const Bind& call, const model::PodFacts& po
       "the API server refused to bind pod " + pod_name(call) + ": " + written.error().message);
 }
 
-/// 409: the pod is bound already (perhaps by an earlier bind of ours), is being deleted, or has
-/// another uid. A GET of the pod shows which.
+/// The API server answered 409: the pod is already bound (perhaps by an earlier bind of Snug), is
+/// being deleted, or has another uid. Reads the pod to find out which.
 Reply ExtenderService::after_refusal(const Bind& call, Reserved took, const base::Error& error) {
   auto fetched = parts_.api.get_pod(call.name_space, call.pod);
   if (!fetched) {
@@ -236,7 +236,7 @@ Reply ExtenderService::after_refusal(const Bind& call, Reserved took, const base
   const PodInfo pod(*std::move(found));
   const ParsedHolding held = read_holding(pod, options_.limits);
   parts_.ledger.hold_from_get(held.holding);
-  // Does nothing if the line above has made it a Bound entry.
+  // release() has no effect if hold_from_get() has made the entry bound.
   if (took == Reserved::kGpus) parts_.ledger.release(call.uid);
   if (pod.facts.node_name != call.node) {
     return bind_error(

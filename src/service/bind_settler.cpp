@@ -14,25 +14,26 @@ void BindSettler::settle() {
     const bool bound = entry.state == ledger::HoldingState::kBound;
     const bool watch_may_show_it = start - entry.since < milliseconds(limits_.resync_ms);
     if (bound && watch_may_show_it) continue;
-    asked_last_ = entry.holding->uid;
+    last_read_uid_ = entry.holding->uid;
     if (!settle_one(entry)) return;
     if (parts_.clock.now() - start >= milliseconds(limits_.settle_interval_ms)) return;
   }
 }
 
-/// Each round starts after the pod where the last one ended, so that a pod for which the API server
-/// never answers does not keep the others waiting.
+/// Sorts the entries by uid, and starts with the one after the pod that was read last. So a pod for
+/// which the API server never answers does not delay the others forever.
 std::vector<ledger::LedgerEntry> BindSettler::in_turn(
     std::vector<ledger::LedgerEntry> entries) const {
   const auto uid = [](const ledger::LedgerEntry& entry) -> const std::string& {
     return entry.holding->uid;
   };
   std::ranges::sort(entries, {}, uid);
-  std::ranges::rotate(entries, std::ranges::upper_bound(entries, asked_last_, {}, uid));
+  std::ranges::rotate(entries, std::ranges::upper_bound(entries, last_read_uid_, {}, uid));
   return entries;
 }
 
-/// False: the API server cannot be reached, so asking about other pods is useless.
+/// Reads the pod of one entry from the API server, and updates the ledger. Returns false if the API
+/// server cannot be reached, since reading other pods would fail too.
 bool BindSettler::settle_one(const ledger::LedgerEntry& entry) {
   const model::Holding& held = *entry.holding;
   const base::TimePoint asked_at = parts_.clock.now();
@@ -50,8 +51,7 @@ bool BindSettler::settle_one(const ledger::LedgerEntry& entry) {
     parts_.pending.remove(held.uid);
     parts_.bound_pods.apply(PodInfo(*std::move(found)), BoundPods::ShownBy::kGet);
   } else if (asked_at - entry.since >= milliseconds(limits_.bind_settle_ms)) {
-    // No binding of ours can still be under way at the API server, which says that the pod is
-    // unbound.
+    // The pod is unbound, and the API server can no longer execute a binding of Snug.
     parts_.ledger.release_unsettled(held.uid, entry.sequence);
   }
   return true;

@@ -1,5 +1,5 @@
-// Finds out how binds ended whose outcome is unknown, by reading their pods from the API server;
-// reads bound pods too that the watch has not shown within resyncMs. Used by one thread.
+// Resolves binds with an unknown outcome by reading their pods from the API server. Also reads
+// bound pods that neither a list nor the watch has shown within resync_ms. Used by one thread.
 #pragma once
 
 #include <string>
@@ -29,7 +29,8 @@ class BindSettler {
   BindSettler(BindSettlerParts parts, const base::Limits& limits)
       : parts_(parts), limits_(limits) {}
 
-  /// Asks about one pod after the other, for settleIntervalMs or until the API server fails.
+  /// Reads pods one by one, until settle_interval_ms have passed or the API server cannot be
+  /// reached.
   void settle();
 
  private:
@@ -39,7 +40,7 @@ class BindSettler {
 
   BindSettlerParts parts_;
   const base::Limits limits_;
-  std::string asked_last_;  // uid
+  std::string last_read_uid_;  // the uid of the pod that was read last
 };
 
 }  // namespace snug::service

@@ -14,8 +14,8 @@ namespace {
 constexpr std::string_view kEdited =
     "its reservation was edited after binding; the ledger keeps the reservation that was bound";
 constexpr std::string_view kAdded =
-    "its reservation was added after it was bound without a GPU; it counts, as it would after a "
-    "restart";
+    "its reservation was added after the pod was bound without a GPU; the reservation counts, as "
+    "it would after a restart";
 
 std::shared_ptr<model::Holding> holding_of(const PodInfo& pod) {
   const model::PodFacts& facts = pod.facts;
@@ -41,8 +41,8 @@ std::string request_text(const model::Reservation& reservation) {
   return model::to_text(texts);
 }
 
-/// What the reservation's containers are in the pod; one that the pod does not have counts as an
-/// app.
+/// The type of each container of the reservation. A container that the pod does not have counts as
+/// an app container.
 std::vector<model::ContainerType> kinds_of(const model::Reservation& reservation,
                                            const model::PodFacts& pod) {
   std::vector<model::ContainerType> kinds;
@@ -54,8 +54,8 @@ std::vector<model::ContainerType> kinds_of(const model::Reservation& reservation
   return kinds;
 }
 
-/// The request that counts is the one that the pod was bound with; a later edit is only reported.
-/// Empty: there was none.
+/// Describes an edit of the pod's request after the bind; empty: there was none. The request
+/// `bound_with` stays in effect.
 std::string edited_since(const PodInfo& pod, const std::string& bound_with) {
   if (pod.request && model::to_text(*pod.request) == bound_with) return {};
   return "its request was edited after binding; the request that it was bound with counts: " +
@@ -68,8 +68,8 @@ bool asks_by_annotation(const model::PodFacts& pod) {
   });
 }
 
-/// A pod that was bound without a (valid) reservation: counted by its request of today, since
-/// nothing else shows what it was given.
+/// The holding of a pod that was bound without a valid reservation. It is made from the pod's
+/// current request, since nothing else shows which devices the pod may have.
 ParsedHolding without_reservation(const PodInfo& pod, std::string problem) {
   const auto& request = pod.request;
   auto holding = holding_of(pod);
@@ -158,7 +158,7 @@ std::string_view BoundPods::describe_edit(const PodInfo& pod, const model::Holdi
 }
 
 void BoundPods::report(const PodInfo& pod, std::string_view problem) {
-  if (!parts_.readiness.is_leader()) return;  // the leader reports it
+  if (!parts_.readiness.is_leader()) return;  // only the leader reports problems
   const model::PodFacts& facts = pod.facts;
   {
     const base::MutexLock lock(mutex_);

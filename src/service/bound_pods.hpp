@@ -1,5 +1,5 @@
-// Bound pods, as the API server shows them: what each holds, read from its reservation, goes to the
-// ledger; a reservation that is missing, malformed or edited is reported.
+// Adds the pods that the API server shows as bound to the ledger, with the holdings that their
+// reservations state. Reports reservations that are missing, malformed or edited.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,14 @@ namespace snug::service {
 
 struct ParsedHolding {
   model::HoldingPtr holding;  // never null
-  std::string problem;  // what is wrong with its reservation, or that it has none; empty: nothing
+  /// What is wrong with the pod's reservation, or that it has none; empty: there is no problem.
+  std::string problem;
 };
 
-/// `pod` is bound. Its reservation counts if it names this pod and this node; the request
-/// annotations of today never change it. A pod without a reservation counts by its nvidia.com/*
-/// limits; if it asks by annotation it is unplaced. Every pod holds CPU and memory of its node.
+/// The holding of a bound pod. Its reservation counts if it names this pod and this node, whatever
+/// the pod's request annotations are now. A pod without such a reservation counts by its
+/// nvidia.com/* limits; if it asks for GPUs by annotation, it is unplaced (Holding::unplaced).
+/// Every bound pod holds CPU and memory.
 [[nodiscard]] ParsedHolding read_holding(const PodInfo& pod, const base::Limits& limits);
 
 struct BoundPodsParts {
@@ -34,16 +36,17 @@ struct BoundPodsParts {
   Log& log;
 };
 
-/// Reports one problem for each pod, and only while this Snug leads. Thread-safe.
+/// Reports at most one problem for each pod, and only while this Snug leads. Thread-safe.
 class BoundPods {
  public:
   BoundPods(BoundPodsParts parts, const base::Limits& limits) : parts_(parts), limits_(limits) {}
 
   enum class ShownBy : std::uint8_t { kWatch, kGet };
+  /// Adds a bound pod to the ledger, or updates it there.
   void apply(const PodInfo& pod, ShownBy source);
-  /// For a list, which is applied as a whole: what the pod holds.
+  /// Returns the holding of a bound pod of a list. The caller applies the whole list to the ledger.
   [[nodiscard]] model::HoldingPtr read(const PodInfo& pod);
-  /// The ledger has the pod's holding otherwise than the API server shows it now.
+  /// Reports that the pod's reservation was edited, or was added by hand.
   void report_edit(const PodInfo& pod);
   void forget(std::string_view uid);
 
@@ -55,7 +58,8 @@ class BoundPods {
   BoundPodsParts parts_;
   const base::Limits limits_;
   base::Mutex mutex_;
-  std::unordered_set<std::string> reported_ SNUG_GUARDED_BY(mutex_);  // uids
+  /// The uids of the pods whose problem was reported.
+  std::unordered_set<std::string> reported_ SNUG_GUARDED_BY(mutex_);
 };
 
 }  // namespace snug::service

@@ -14,14 +14,15 @@ ReservationProblem problem_of(model::GpuClosure closure) {
   return given_twice ? ReservationProblem::kOverCommitment : ReservationProblem::kGpuClosed;
 }
 
-/// An unhealthy GPU is reported by whoever marked it so.
+/// An unhealthy GPU is not reported here, since the component that marked it as unhealthy reports
+/// it.
 bool is_reported(model::GpuClosure closure) {
   return closure != model::GpuClosure::kOpen && closure != model::GpuClosure::kUnhealthy;
 }
 
 using Holders = std::vector<std::vector<const model::Holding*>>;
 
-/// The holders of each GPU, each once.
+/// The holdings on each GPU of the node, by the GPU's position, without duplicates.
 Holders holders_by_gpu(const model::NodeState& node) {
   Holders holders(node.gpus.size());
   for (const model::HoldingPtr& holding : node.holdings) {
@@ -47,8 +48,8 @@ void ClosureReporter::look_at(const model::Snapshot& snapshot) {
   const model::NodeTable& nodes = snapshot.nodes;
   versions_.resize(nodes.size());
   std::vector<std::size_t> changed;
-  // A node that was removed and came back may be in another slot, and what was reported of it is
-  // not reported again.
+  // The old texts of all changed slots are merged: a node that was removed and came back may be in
+  // another slot, and its problems must not be reported twice.
   NodeTexts texts;
   for (std::size_t slot = 0; slot < nodes.size(); ++slot) {
     const std::uint64_t version = nodes.version(slot);
@@ -74,7 +75,7 @@ void ClosureReporter::look_at_node(const model::NodeState& node, NodeTexts& text
       }
     }
   }
-  Holders holders;  // made when first needed
+  Holders holders;  // computed when first needed
   for (std::size_t i = 0; i < node.gpus.size(); ++i) {
     const model::GpuState& gpu = node.gpus[i];
     if (!is_reported(gpu.closure)) continue;
@@ -89,7 +90,7 @@ void ClosureReporter::look_at_node(const model::NodeState& node, NodeTexts& text
 
 bool ClosureReporter::is_first_report(ReservationProblem problem, const std::string& text,
                                       NodeTexts& texts) {
-  // Two GPUs that vanished may have had one index: one text, reported once.
+  // Two vanished GPUs with the same index have the same text, which is reported once.
   const bool is_new = texts.now.insert(text).second && !texts.before.contains(text);
   if (!is_new) return false;
   metrics_.reservation_problem(problem);

@@ -1,6 +1,6 @@
-// Reports what is wrong in the ledger's state: closed GPUs, and nodes whose holders cannot all be
-// right. Each problem is reported once when it begins, by metric, log and an event on every pod
-// that holds something there. Used by one thread.
+// Reports closed GPUs, and nodes whose holders conflict with each other. Reports each problem once,
+// when it begins: by a metric, in the log, and by an event on every pod that holds something there.
+// Used by one thread.
 #pragma once
 
 #include <cstddef>
@@ -20,19 +20,19 @@ class ClosureReporter {
   ClosureReporter(ApiPort& api, Metrics& metrics, Log& log)
       : api_(api), metrics_(metrics), log_(log) {}
 
-  /// Snapshots of one ledger. Costs one comparison of versions for each node, and work for those
-  /// that have changed since the last call.
+  /// Reports the problems that have begun since the last call. All snapshots must be of one ledger.
+  /// Compares the version of each node, and examines only the nodes that have changed.
   void look_at(const model::Snapshot& snapshot);
 
  private:
   using Texts = std::unordered_set<std::string>;
   struct NodeTexts {
-    Texts before;  // of all nodes that changed
-    Texts now;     // of the current node
+    Texts before;  // the texts reported earlier for all changed nodes
+    Texts now;     // the texts that are true for the current node
   };
 
   void look_at_node(const model::NodeState& node, NodeTexts& texts);
-  /// Counts and logs a problem that has just begun; false: it was reported before.
+  /// Whether the problem has just begun. If so, counts and logs it.
   bool is_first_report(ReservationProblem problem, const std::string& text, NodeTexts& texts);
   void warn(const model::Holding& holding, ReservationProblem problem, const std::string& text);
 
@@ -40,8 +40,8 @@ class ClosureReporter {
   Metrics& metrics_;
   Log& log_;
   base::Generation seen_;
-  std::vector<std::uint64_t> versions_;              // of the last call, by slot
-  std::unordered_map<std::size_t, Texts> reported_;  // texts that are still true, by slot
+  std::vector<std::uint64_t> versions_;              // the versions at the last call, by slot
+  std::unordered_map<std::size_t, Texts> reported_;  // the texts of current problems, by slot
 };
 
 }  // namespace snug::service

@@ -19,7 +19,8 @@ ExtenderService::~ExtenderService() = default;
 
 namespace {
 
-/// Runs one call and counts it; while Snug is not ready the answer is 503.
+/// Runs one call, and records its duration and success in the metrics. If Snug is not ready,
+/// answers 503 without running the call.
 template <typename Call>
 Reply measured(const ServiceParts& parts, Verb verb, codec::ReplyShape shape, const Call& call) {
   const base::TimePoint start = parts.clock.now();
@@ -34,7 +35,7 @@ Reply measured(const ServiceParts& parts, Verb verb, codec::ReplyShape shape, co
   return reply;
 }
 
-/// For a pod that holds GPUs of `node` from an earlier bind: no other node can take it.
+/// The plan for a pod that holds GPUs of `node` from an earlier bind: only this node is feasible.
 plan::Plan stay_on(std::string_view node, std::span<const std::string_view> candidates) {
   plan::Plan result;
   result.verdicts.assign(candidates.size(), {.reason = model::ReasonCode::kUnsettled});

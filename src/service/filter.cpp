@@ -1,4 +1,4 @@
-// filter: which nodes fit, or the winner alone. Reserves nothing, does no I/O.
+// filter: returns the feasible nodes, or only the best one. Reserves nothing and does no I/O.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -11,13 +11,14 @@
 namespace snug::service {
 namespace {
 
-/// From this minor version on kube-scheduler offers nodes without victims to extenders, so that
-/// nodes without free capacity may be listed in FailedNodes.
+/// From this minor version on, kube-scheduler also offers extenders the nodes on which it found no
+/// victims. So filter may report nodes without free capacity in FailedNodes.
 constexpr int kFirstMinorWithEmptyCandidates = 38;
 
-/// The candidate that the pod is nominated to, while pods of lower priority are terminating there.
-/// kube-scheduler clears the nomination if that node is unresolvable, and then other pods could
-/// take what the terminating pods free (PodEligibleToPreemptOthers).
+/// The position of the candidate that the pod is nominated to, if pods of lower priority are
+/// terminating there; otherwise nullopt. If filter reported this node as unresolvable,
+/// kube-scheduler would clear the nomination (PodEligibleToPreemptOthers), and other pods could
+/// take the capacity that the terminating pods free.
 std::optional<std::size_t> awaited_node(const codec::ScheduleCall& call, const PodInfo& pod,
                                         const model::Snapshot& snapshot) {
   const std::string& name = pod.facts.nominated_node_name;
@@ -49,13 +50,14 @@ Reply ExtenderService::run_filter(std::string& body) {
   }
   const PodInfoPtr pod = parts_.pending.intern(std::move(call->pod));
   const std::string& uid = pod->facts.uid;
-  // Free capacity will never help: an edit of the pod makes kube-scheduler try it again anyway.
+  // Snug need not wake this pod: freed capacity cannot make it feasible, and kube-scheduler retries
+  // it by itself when somebody edits it.
   if (!pod->request) return refuse_everywhere(*call, uid, pod->request.error(), {});
   if (pod->request->empty()) return {200, codec::write_filter_all(*call)};
   if (!serves(pod->facts))
     return refuse_everywhere(*call, uid, {model::ReasonCode::kNotServed, {}}, {});
-  // In this order: a policy that comes after the snapshot raises its room generation, which wakes
-  // the pod.
+  // The snapshot must be read before the policy: if the policy changes in between, the ledger's
+  // freed_generation becomes higher than the snapshot's, which wakes the pod.
   const model::SnapshotPtr snapshot = parts_.ledger.snapshot();
   const auto claim = PodClaim::make(pod, parts_.policy.current());
   if (!claim) {
@@ -91,8 +93,8 @@ void ExtenderService::note_refused(std::string_view uid, const std::string& text
                                    const RetryCondition& awaits) {
   parts_.ledger.end_intent(uid);
   parts_.pending.note_refused(uid, text, awaits);
-  // kube-scheduler may ask once more about a pod that has ended, which then does not wait. Checked
-  // last, since the pod may end meanwhile.
+  // kube-scheduler may call filter for a pod that has already ended. Such a pod must not wait. The
+  // check comes last, since the pod may end at any time.
   if (parts_.ledger.has_ended(uid)) parts_.pending.note_accepted(uid);
 }
 

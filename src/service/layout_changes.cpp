@@ -17,7 +17,7 @@ LayoutChanges::LayoutChanges(const model::Snapshot& snapshot) {
       if (!is_new) first->second = std::min(first->second, std::string_view(node.name));
     };
     for (const std::string& profile : node.expected_profiles) comes(profile);
-    // Whole GPUs, or slices under the strategy `single`.
+    // nvidia.com/gpu means whole GPUs, or slices with the MIG strategy `single`.
     if (!node.expected_profiles.empty()) comes(model::kGpuResource);
   }
   if (!any()) return;
@@ -52,7 +52,7 @@ void LayoutReporter::look_at(const model::Snapshot& snapshot, const PendingPods&
     const model::PodFacts& pod = row.pod->facts;
     if (!row.pod->request) continue;
     const std::string_view node = changes.awaited_by(*row.pod->request);
-    if (node.empty() || reported_.size() >= max_told_) continue;
+    if (node.empty() || reported_.size() >= max_reported_) continue;
     if (!reported_.insert(pod.uid + " " + std::string(node)).second) continue;
     api_.warn({.name_space = pod.name_space,
                .pod = pod.name,

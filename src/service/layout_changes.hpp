@@ -1,6 +1,7 @@
-// Pods that ask for MIG slices by limits, while a node's MIG layout is changed. Such a node has no
-// slice allocatable, so kube-scheduler's own filter refuses the pods and never calls Snug: an event
-// and GET /v1/pods show what they wait for.
+// Finds the pods that wait for a change of a node's MIG layout: pods that ask for slices by
+// nvidia.com/* limits. During the change, no slice of the node is allocatable, so kube-scheduler's
+// own filter refuses the pods and never calls Snug. An event and GET /v1/pods show what they wait
+// for.
 #pragma once
 
 #include <map>
@@ -17,34 +18,37 @@
 
 namespace snug::service {
 
-/// Read from one snapshot, which must outlive this object.
+/// The changes of MIG layouts in one snapshot, which must outlive this object.
 class LayoutChanges {
  public:
   explicit LayoutChanges(const model::Snapshot& snapshot);
 
   [[nodiscard]] bool any() const { return !nodes_.empty(); }
-  /// The node that the request may be waiting for: the request names nvidia.com/mig-* or
-  /// nvidia.com/gpu, no other node offers that, and this is the first by name of the nodes whose
-  /// layout is being changed and whose cards can have it. Empty: it waits for none.
+  /// The node whose layout change may make the request feasible; empty: there is none. The request
+  /// must name nvidia.com/mig-* or nvidia.com/gpu, and no node outside a layout change may offer
+  /// that resource. Of the nodes in a layout change whose cards can have the resource, this is the
+  /// first by name.
   [[nodiscard]] std::string_view awaited_by(const model::GpuRequest& request) const;
 
  private:
-  std::map<std::string_view, std::string_view> nodes_;  // by profile, or nvidia.com/gpu
-  std::set<std::string_view> open_elsewhere_;           // resources
+  /// The first node by name whose layout change may bring a resource, by profile or nvidia.com/gpu.
+  std::map<std::string_view, std::string_view> nodes_;
+  std::set<std::string_view> open_elsewhere_;  // resources that other nodes have allocatable
 };
 
-/// Writes one event on each pod and for each node that it waits for. Used by one thread.
+/// Writes an event on each pod that waits for a node's layout change, once for each pod and node.
+/// Used by one thread.
 class LayoutReporter {
  public:
   LayoutReporter(ApiPort& api, const base::Limits& limits)
-      : api_(api), max_told_(static_cast<std::size_t>(limits.max_pending_pods)) {}
+      : api_(api), max_reported_(static_cast<std::size_t>(limits.max_pending_pods)) {}
 
   void look_at(const model::Snapshot& snapshot, const PendingPods& pending);
 
  private:
   ApiPort& api_;
-  std::size_t max_told_;
-  std::unordered_set<std::string> reported_;  // uid and node; empty while no layout is changed
+  std::size_t max_reported_;
+  std::unordered_set<std::string> reported_;  // uid and node of each event that was written
 };
 
 }  // namespace snug::service

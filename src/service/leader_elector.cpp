@@ -5,7 +5,7 @@
 namespace snug::service {
 namespace {
 
-/// client-go's JitterFactor for the retries of a standby.
+/// The JitterFactor that client-go uses for the retries of a standby.
 constexpr double kMaxJitter = 1.2;
 
 }  // namespace
@@ -68,7 +68,7 @@ std::string LeaderElector::scheduler() const { return scheduler_ ? scheduler_->r
 void LeaderElector::lead(base::TimePoint now) {
   if (now >= election_.may_write_until()) {
     election_.resign();
-    return lost_lead(LogLevel::kWarn, "it could not be renewed in time");
+    return lost_lead(LogLevel::kWarn, "could not be renewed in time");
   }
   if (!is_wanted()) {
     stop_deciding();
@@ -77,11 +77,11 @@ void LeaderElector::lead(base::TimePoint now) {
   if (lease_hint_.take_news(election_.lease())) read_lease();
   if (election_.leading() && now >= next_renewal_) renew();
   if (election_.leading()) return;
-  lost_lead(LogLevel::kWarn, election_.lease() ? "another client wrote it" : "it was deleted");
+  lost_lead(LogLevel::kWarn, election_.lease() ? "was written by another client" : "was deleted");
 }
 
-/// In this order: a bind that reads the fence's term after it has opened finds Snug not ready until
-/// the lists that begin here are applied.
+/// Readiness must change before the fence opens: a bind that reads the new term then finds Snug not
+/// ready, until the lists that start here are applied.
 void LeaderElector::decide_if_wanted() {
   if (decides_ || !is_wanted()) return;
   decides_ = true;
@@ -102,10 +102,10 @@ void LeaderElector::renew() {
   if (renewed) return;
   const base::ErrorCode code = renewed.error().code;
   if (code != base::ErrorCode::kConflict && code != base::ErrorCode::kNotFound) return;
-  // Another client wrote it, perhaps only its labels.
+  // Another client has deleted or written the Lease, perhaps only its labels.
   read_lease();
   if (!election_.leading()) return;
-  // write_claim() notes a failure; the next renewal is the next try.
+  // write_claim() records a failure, and the next renewal tries again.
   [[maybe_unused]] const base::Result<void> again = write_claim();
 }
 
@@ -116,7 +116,7 @@ void LeaderElector::release() {
   };
   auto written = write_release();
   if (!written && written.error().code == base::ErrorCode::kConflict) {
-    // Another client wrote it, perhaps only its labels.
+    // Another client has written the Lease, perhaps only its labels.
     read_lease();
     if (election_.leading()) written = write_release();
   }
@@ -126,7 +126,7 @@ void LeaderElector::release() {
   const std::string why =
       resigning_ ? "this Snug is stopping" : "the active scheduler is " + scheduler();
   lost_lead(LogLevel::kInfo,
-            (written ? "it was released, since " : "it is left to expire, since ") + why);
+            (written ? "was released (" : "could not be released and will expire (") + why + ")");
 }
 
 void LeaderElector::stand_by(base::TimePoint now) {
@@ -155,7 +155,7 @@ std::string LeaderElector::no_leader_reason(base::TimePoint now) const {
          std::to_string(wait.count()) + " s";
 }
 
-/// Reads the Lease again first, since the last read may be old.
+/// Reads the Lease before it writes it, since the last read may be old.
 void LeaderElector::try_to_acquire() {
   const base::TimePoint now = parts_.clock.now();
   if (now < next_claim_) return;
@@ -167,8 +167,8 @@ void LeaderElector::try_to_acquire() {
   next_renewal_ = parts_.clock.now() + options_.retry;
   end_conflict();
   parts_.log.write(LogLevel::kInfo, "this Snug (" + options_.election.identity +
-                                        ") has the Lease " + options_.lease_name +
-                                        ": it lists the cluster, then decides");
+                                        ") has acquired the Lease " + options_.lease_name +
+                                        ": it lists the cluster before it decides");
 }
 
 void LeaderElector::create_lease() {
@@ -203,11 +203,12 @@ void LeaderElector::lost_lead(LogLevel level, std::string_view why) {
   stop_deciding();
   parts_.readiness.stand_by(election_.other_holder(parts_.clock.now()), "");
   parts_.log.write(level, "this Snug (" + options_.election.identity +
-                              ") is a standby now: it had the Lease " + options_.lease_name +
-                              ", and " + std::string(why));
+                              ") is now a standby: the Lease " + options_.lease_name + " " +
+                              std::string(why));
 }
 
-/// A single call, or calls that cease, do not show a second installation.
+/// Reports a conflict only after a long series of calls: a single call, or a short series, does not
+/// prove that there is a second installation.
 void LeaderElector::check_for_conflict(base::TimePoint now) {
   const std::string other = election_.other_holder(now);
   const bool called = parts_.readiness.take_refused_call();

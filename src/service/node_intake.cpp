@@ -52,7 +52,7 @@ model::NodeInventory NodeIntake::read(const model::NodeFacts& node) {
   std::string& logged = logged_closed_[node.name];
   if (logged != inventory.closed_message) {
     logged = inventory.closed_message;
-    // A change of the MIG layout is no fault, and counting it would raise an alert each time.
+    // A change of the MIG layout is not a problem, and counting it would raise an alert.
     if (inventory.closed_to_all != model::ReasonCode::kReconfiguring) {
       metrics_.reservation_problem(ReservationProblem::kNodeClosed);
     }
@@ -77,12 +77,12 @@ void NodeIntake::fill_free_slots() {
 void NodeIntake::log_left_out() {
   if (left_out_.size() == std::exchange(logged_left_out_, left_out_.size())) return;
   if (left_out_.empty()) {
-    log_.write(LogLevel::kInfo, "no node is left out any more");
+    log_.write(LogLevel::kInfo, "all nodes are in the ledger again");
     return;
   }
   const bool all_counted = left_out_.size() < static_cast<std::size_t>(limits_.max_nodes);
   log_.write(LogLevel::kError, (all_counted ? "" : "at least ") + std::to_string(left_out_.size()) +
-                                   " nodes are left out: there are more than maxNodes (" +
+                                   " nodes are not in the ledger: there are more than maxNodes (" +
                                    std::to_string(limits_.max_nodes) + ")");
 }
 

@@ -1,5 +1,5 @@
-// Reads the inventories of nodes into the ledger, and keeps the nodes that are beyond maxNodes
-// until there is a free slot. Used by one thread.
+// Adds nodes to the ledger with the inventories that they state. Keeps the nodes beyond maxNodes
+// until the ledger has room for them. Used by one thread.
 #pragma once
 
 #include <cstddef>
@@ -21,26 +21,27 @@ class NodeIntake {
   NodeIntake(ledger::Ledger& ledger, Metrics& metrics, Log& log, const base::Limits& limits)
       : ledger_(ledger), metrics_(metrics), log_(log), limits_(limits) {}
 
-  /// The whole list: nodes that are not in it are gone.
+  /// Replaces all nodes by those of a list.
   void replace(std::vector<model::NodeFacts> nodes);
   void put(model::NodeFacts node);
   void remove(std::string_view name);
 
  private:
-  /// The node's inventory; logs once why the node is closed.
+  /// Returns the node's inventory. If the node is closed, logs the reason once.
   [[nodiscard]] model::NodeInventory read(const model::NodeFacts& node);
   void leave_out(model::NodeFacts node);
-  /// Puts nodes that were left out into the ledger, while it has free slots.
+  /// Adds left-out nodes to the ledger, while it has room.
   void fill_free_slots();
-  /// Logs the number of nodes left out when it changes.
+  /// Logs the number of left-out nodes if it has changed.
   void log_left_out();
 
   ledger::Ledger& ledger_;
   Metrics& metrics_;
   Log& log_;
   const base::Limits limits_;
-  std::unordered_map<std::string, std::string> logged_closed_;  // why, by the node's name
-  /// By name: nodes beyond maxNodes, at most maxNodes of them. More are found by their next change.
+  std::unordered_map<std::string, std::string> logged_closed_;  // logged reason, by node name
+  /// The nodes beyond maxNodes, by name, but at most maxNodes of them. A further node is added
+  /// after its next change, if there is room then.
   std::map<std::string, model::NodeFacts> left_out_;
   std::size_t logged_left_out_ = 0;
 };

@@ -8,7 +8,7 @@ PendingPods::PendingPods(const base::Limits& limits)
     : capacity_(static_cast<std::size_t>(limits.max_pending_pods)) {}
 
 PodInfoPtr PendingPods::intern(model::PodFacts facts) {
-  facts.resource_version.clear();  // as PodInfo has it
+  facts.resource_version.clear();  // PodInfo::facts has no resource version
   PodInfoPtr shown;
   PodInfoPtr interned;
   {

@@ -7,7 +7,7 @@
 namespace snug::service {
 namespace {
 
-/// Each status update of a pod has a new resourceVersion, and nothing here depends on it.
+/// Clears resourceVersion, which changes with each status update: PodInfo does not depend on it.
 model::PodFacts without_version(model::PodFacts facts) {
   facts.resource_version.clear();
   return facts;

@@ -1,5 +1,6 @@
-// Nominated pods: while an unbound pod has status.nominatedNodeName, what it asks for is kept free
-// for it on that node. Used by one thread.
+// Passes the nominations of unbound pods to the ledger. While an unbound pod has
+// status.nominatedNodeName, the GPUs that it asks for are kept free for it on that node. Used by
+// one thread.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +18,20 @@ class PodNominator {
   PodNominator(ledger::Ledger& ledger, Log& log, const base::Limits& limits)
       : ledger_(ledger), log_(log), max_nominations_(limits.max_nominations) {}
 
-  /// Null: the pod is not nominated, or asks for no GPU.
+  /// The nomination of an unbound pod. Null: it is not nominated, is being deleted, or asks for no
+  /// GPU.
   [[nodiscard]] static model::NominationPtr nomination_of(const PodInfo& pod);
 
-  /// An unbound pod has changed.
+  /// Updates the nomination of an unbound pod that has changed.
   void update(const PodInfo& pod);
-  /// A list has replaced all nominations; for `not_kept` of them the ledger was full.
+  /// Must be called after a list has replaced all nominations. `not_kept` is the number of
+  /// nominations that the ledger dropped.
   void replaced(std::size_t not_kept);
 
  private:
   enum class Kept : std::uint8_t { kAll, kSome };
-  /// Logs changes. Only a list can show that all nominations are kept again.
+  /// Logs whether capacity is kept for all nominated pods, if that has changed. Only a list can
+  /// show that it is kept for all again.
   void log_kept(Kept kept);
 
   ledger::Ledger& ledger_;

@@ -1,5 +1,5 @@
-// Wakes refused pods when capacity is freed, or when an intent ends for which they were refused: an
-// update of an annotation makes kube-scheduler try them again. Used by one thread.
+// Wakes refused pods when capacity is freed, or when an intent ends because of which they were
+// refused. It updates an annotation, which makes kube-scheduler retry them. Used by one thread.
 #pragma once
 
 #include <chrono>
@@ -26,12 +26,13 @@ struct PodWakerParts {
 class PodWaker {
  public:
   PodWaker(PodWakerParts parts, const base::Limits& limits)
-      : parts_(parts), interval_(limits.room_touch_interval_ms) {}
+      : parts_(parts), interval_(limits.wake_interval_ms) {}
 
-  /// At most once in roomTouchIntervalMs.
+  /// Wakes the refused pods if one of them can be retried, but at most once per
+  /// wake_interval_ms.
   void wake();
-  /// This Snug does not lead: the next leader may refuse pods, so they are woken when it leads
-  /// again.
+  /// Must be called while this Snug is a standby. When it leads again, wake() wakes all refused
+  /// pods once: they may have been refused by another leader.
   void stand_by() { woken_since_lead_ = false; }
 
  private:
@@ -40,7 +41,7 @@ class PodWaker {
   bool woken_since_lead_ = false;
   base::Generation woken_at_;
   std::optional<base::TimePoint> last_try_;
-  std::string logged_failure_;  // of the last try; empty: it succeeded
+  std::string logged_failure_;  // the error of the last attempt; empty: it succeeded
 };
 
 }  // namespace snug::service

@@ -1,5 +1,5 @@
-// preempt: whom to evict on each of the nodes that kube-scheduler offers. Reserves nothing, does no
-// I/O. A node where eviction cannot help is left out of the answer; that is no error.
+// preempt: chooses the pods to evict on each node that kube-scheduler proposes. Reserves nothing
+// and does no I/O. Leaves out the nodes on which eviction does not help, which is not an error.
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -13,8 +13,8 @@
 namespace snug::service {
 namespace {
 
-/// Pods whose binds ended with an unknown outcome. kube-scheduler regards those binds as failed,
-/// and an answer that names such a pod as a victim as an error.
+/// The pods whose binds have an unknown outcome. kube-scheduler regards these binds as failed, and
+/// rejects an answer that names such a pod as a victim.
 std::vector<ledger::LedgerEntry> unsettled_pods(const ledger::Ledger& ledger) {
   std::vector<ledger::LedgerEntry> entries = ledger.unconfirmed();
   std::erase_if(entries, [](const ledger::LedgerEntry& entry) {
@@ -32,7 +32,7 @@ std::vector<codec::NodeVictims> choose_on_each(const codec::PreemptCall& call,
   fit::FitMemo memo(preemptor.incoming.request);
   std::vector<codec::NodeVictims> answer;
   for (const codec::NodeVictims& offer : call.candidates) {
-    // An answer in time about some nodes is better than a late one about all.
+    // A timely answer about some nodes is better than a late answer about all.
     if (memo.work() > base::kMaxEvictionWorkPerCall) break;
     const auto found = snapshot.names->find(offer.node);
     if (!found) continue;
@@ -67,12 +67,12 @@ Reply ExtenderService::run_preempt(std::string& body) {
   const PodInfoPtr pod = parts_.pending.intern(std::move(call->pod));
   if (!pod->request) return nobody;
   if (pod->request->empty()) return {200, codec::write_preempt(call->candidates)};
-  // A pod that holds its GPUs already, from an earlier bind, needs no eviction.
+  // A pod that already holds GPUs from an earlier bind needs no eviction.
   if (!serves(pod->facts) || parts_.ledger.find(pod->facts.uid)) return nobody;
   const auto claim = PodClaim::make(pod, parts_.policy.current());
   if (!claim) return nobody;
-  // Taken before the list of unsettled pods: a bind whose outcome becomes unknown in between is in
-  // both.
+  // The snapshot must be taken before the list of unsettled pods. Then a bind whose outcome becomes
+  // unknown in between is in both.
   const model::SnapshotPtr snapshot = parts_.ledger.snapshot();
   const std::vector<ledger::LedgerEntry> unsettled = unsettled_pods(parts_.ledger);
   std::vector<std::string_view> spared;

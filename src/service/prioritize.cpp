@@ -1,4 +1,4 @@
-// prioritize: how good each node is, as the answer mode says. Reserves nothing, does no I/O.
+// prioritize: scores the nodes according to the answer mode. Reserves nothing and does no I/O.
 #include <utility>
 
 #include "service/readers.hpp"

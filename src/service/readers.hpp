@@ -1,5 +1,5 @@
-// A pool of parsers with their buffers, each used by one call at a time. At most kMaxPooledBuffers
-// idle parsers are kept, without the memory that a large body needed. Thread-safe.
+// A pool of parsers, each with its buffer. One call at a time uses a parser. The pool keeps at most
+// kMaxPooledBuffers idle parsers, and trims their buffers. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -48,7 +48,7 @@ class ExtenderService::Readers {
   std::vector<std::unique_ptr<codec::ExtenderReader>> idle_ SNUG_GUARDED_BY(mutex_);
 };
 
-/// The status of a reply about a body that could not be read.
+/// The HTTP status for a body that could not be read.
 inline int status_of(const base::Error& error) {
   return error.code == base::ErrorCode::kTooLarge ? 413 : 400;
 }

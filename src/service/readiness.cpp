@@ -16,7 +16,7 @@ Readiness::Readiness(const base::Clock& clock, const base::Limits& limits)
       lost_(std::chrono::milliseconds(limits.watch_lost_ms)) {}
 
 void Readiness::start_leading() {
-  ++view_;
+  ++leadership_;
   leads_ = true;
   conflict_ = false;
 }
@@ -33,11 +33,13 @@ void Readiness::set_lease_problem(std::string problem) {
   lease_problem_ = std::move(problem);
 }
 
-void Readiness::begin_list(Resource resource) { at(resource).begun_view = view_.load(); }
+void Readiness::begin_list(Resource resource) {
+  at(resource).began_in_leadership = leadership_.load();
+}
 
 void Readiness::mark_listed(Resource resource) {
   Stream& stream = at(resource);
-  stream.listed_view = stream.begun_view.load();
+  stream.listed_in_leadership = stream.began_in_leadership.load();
 }
 
 void Readiness::mark_alive(Resource resource, std::string_view version) {
@@ -85,7 +87,8 @@ bool Readiness::is_warm_standby() const {
 std::string Readiness::why_stream_is_not(Resource resource) const {
   const Stream& stream = at(resource);
   const std::string name(kResourceNames[resource]);
-  if (stream.listed_view == 0) return "the first list of " + name + " is not in yet";
+  if (stream.listed_in_leadership == 0)
+    return "the first list of " + name + " has not been received yet";
   if (!is_alive(stream)) {
     const auto age = std::chrono::duration_cast<std::chrono::seconds>(
         this->age(resource).value_or(std::chrono::milliseconds(0)));

@@ -30,12 +30,12 @@ struct Reconciler::Jobs {
         settle_interval(limits.settle_interval_ms) {}
 
   BoundPods bound_pods;
-  // The thread of pods.
+  // Used by the thread that reports pods.
   PodNominator nominator;
   ledger::ListMark list_mark;
-  // The thread of nodes.
+  // Used by the thread that reports nodes.
   NodeIntake nodes;
-  // The thread of tick().
+  // Used by the thread that calls tick().
   PodWaker waker;
   BindSettler settler;
   ClosureReporter closures;
@@ -46,7 +46,8 @@ struct Reconciler::Jobs {
 
 namespace {
 
-/// The pod as demand counts it; nothing: it asks for no GPU, or may not be placed yet.
+/// The pod as DemandTracker counts it. Nullopt: it asks for no GPU, is malformed, or has scheduling
+/// gates.
 std::optional<ledger::DemandTracker::ObservedPod> demand_of(const PodInfo& pod) {
   if (pod.facts.gated || !pod.shape) return std::nullopt;
   return ledger::DemandTracker::ObservedPod{
@@ -79,7 +80,8 @@ void Reconciler::pods_listed(std::vector<model::PodFacts> pods) {
   std::vector<ledger::DemandTracker::ObservedPod> demand;
   for (model::PodFacts& facts : pods) {
     if (facts.finished) continue;
-    // A pod that ended while the list was on its way is neither counted nor pending again.
+    // A pod that ended after the list was requested stays ended: it is neither pending nor part of
+    // the demand.
     if (parts_.ledger.ended_after(jobs_->list_mark, facts.uid)) {
       listed.living.insert(facts.uid);
       continue;
@@ -130,7 +132,8 @@ void Reconciler::unbound_pod_changed(model::PodFacts facts) {
 }
 
 void Reconciler::pod_gone(const model::PodFacts& pod) {
-  // In this order: whoever notes a refusal of the pod after the second line sees that it has ended.
+  // The ledger must end the pod first: a filter call that notes a refusal after `pending` has
+  // removed the pod then sees that the pod has ended.
   parts_.ledger.end_pod(pod.uid);
   parts_.pending.remove(pod.uid);
   parts_.demand.pod_left(pod.uid);
@@ -141,7 +144,7 @@ void Reconciler::note_demand(const PodInfo& pod) {
   const auto seen = demand_of(pod);
   if (!seen || parts_.ledger.has_ended(pod.facts.uid)) return;
   parts_.demand.observe_pod(*seen);
-  // tick() may have read that the pod has ended meanwhile.
+  // tick() runs in another thread, and may have ended the pod since the first check.
   if (parts_.ledger.has_ended(pod.facts.uid)) parts_.demand.pod_left(pod.facts.uid);
 }
 

@@ -37,7 +37,7 @@ WriteFence::Pass::~Pass() {
 void WriteFence::end(bool answered) {
   const base::MutexLock lock(mutex_);
   --in_flight_;
-  // It may have been sent just now.
+  // The binding may have been sent immediately before this call.
   if (!answered) quiet_after_ = std::max(quiet_after_, clock_.now() + unanswered_window_);
 }
 

@@ -1,5 +1,5 @@
-// Neither std::shuffle nor std::uniform_int_distribution: what they make of the generator's numbers
-// is each library's own, and a seed must mean the same arrivals everywhere.
+// Does not use std::shuffle and std::uniform_int_distribution: their results differ between
+// standard libraries, but a seed must give the same arrivals on every platform.
 #include <random>
 #include <utility>
 
@@ -9,8 +9,8 @@
 namespace snug::sim {
 namespace {
 
-/// One of 0..count-1, each as likely as the others: numbers below 2^64 modulo count are thrown
-/// away.
+/// A random number in 0..count-1. Discards generator values below 2^64 modulo `count`, so that all
+/// results are equally likely.
 std::size_t draw(std::mt19937_64& generator, std::size_t count) {
   const std::uint64_t surplus = (std::uint64_t{0} - count) % count;
   std::uint64_t number = generator();

@@ -24,7 +24,7 @@ class PolicyPlacer final : public Placer {
     const std::map<std::string, std::string, std::less<>> no_labels;
     auto profiles =
         policy_->choose({.name_space = kNamespace, .labels = no_labels, .requested_profile = ""});
-    SNUG_CHECK(profiles.has_value());  // only a pod's own wish can be forbidden
+    SNUG_CHECK(profiles.has_value());  // choose() fails only for a policy that the pod names
     profiles_ = std::make_unique<const score::ProfileChoice>(*std::move(profiles));
   }
 
@@ -56,7 +56,8 @@ class PolicyPlacer final : public Placer {
     return candidates[*best.winner];
   }
 
-  /// As bind does: by its name, for whatever GPUs are the best by now, which are the same.
+  /// Reserves as bind does: it chooses the best GPUs of the node again. They are the same as in
+  /// choose_node(), since the ledger has not changed.
   void commit(const ArrivingPod& arriving, base::NodeIndex node, ledger::Ledger& ledger) override {
     const model::PodRank rank{.uid = std::string(arriving.uid)};
     const plan::IncomingPod incoming = as_incoming(arriving, rank);
@@ -69,7 +70,7 @@ class PolicyPlacer final : public Placer {
     }
     const auto reserved =
         ledger.reserve({.incoming = incoming, .pod = incoming.rank.uid, .node = state->name()});
-    SNUG_CHECK(reserved.has_value());  // nothing has happened since it was chosen
+    SNUG_CHECK(reserved.has_value());  // the ledger has not changed since choose_node()
     ledger.mark_bound(incoming.rank.uid);
     if (demand_tracker_ != nullptr) demand_tracker_->pod_placed(incoming.rank.uid);
   }
@@ -100,11 +101,11 @@ class PolicyPlacer final : public Placer {
 
   score::PolicyPtr policy_;
   std::unique_ptr<const score::ProfileChoice> profiles_;
-  FixedDemand fixed_demand_;  // empty: it is learned
+  FixedDemand fixed_demand_;  // empty: the demand is learned
   bool published_ = false;
-  const ledger::Ledger* ledger_ = nullptr;  // of the replay
-  std::unique_ptr<ledger::DemandTracker>
-      demand_tracker_;  // of the ledger; null: no pod has come, or all is known
+  const ledger::Ledger* ledger_ = nullptr;  // the ledger of the replay; null: no pod has arrived
+  /// Null: no pod has arrived, or the demand is fixed.
+  std::unique_ptr<ledger::DemandTracker> demand_tracker_;
   plan::VerdictCaches verdict_caches_;
 };
 

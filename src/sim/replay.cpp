@@ -18,7 +18,7 @@
 namespace snug::sim {
 namespace {
 
-/// A pod of an arrival that leaves.
+/// When the pod of an arrival leaves.
 struct Departure {
   double at = 0;
   std::size_t arrival = 0;
@@ -61,7 +61,7 @@ class ReplayRun {
       const bool sliced = !inventory.gpus.empty() && inventory.gpus.front().mig_table;
       memory_slices_.push_back(sliced ? inventory.gpus.front().mig_table->memory_slices : 0);
       ledger_.put_node(std::move(inventory));
-      const model::HostResources has = host_in_identity(trace_.nodes[rank]);
+      const model::HostResources has = host_resources_of(trace_.nodes[rank]);
       free_hosts_.push_back({has.cpu_milli, has.memory_bytes});
     }
   }
@@ -92,7 +92,7 @@ class ReplayRun {
     while (!departures_.empty() && departures_.top().at <= static_cast<double>(arrival)) {
       const std::size_t gone = departures_.top().arrival;
       departures_.pop();
-      free_hosts_[node_of_[gone]].give_back(host_in_identity(pod_of(gone)));
+      free_hosts_[node_of_[gone]].give_back(host_resources_of(pod_of(gone)));
       const std::string uid = arrival_uid(gone);
       ledger_.end_pod(uid);
       placer_.pod_left(uid, ledger_);
@@ -101,7 +101,7 @@ class ReplayRun {
   }
 
   void arrive(std::size_t arrival) {
-    const model::HostResources host = host_in_identity(pod_of(arrival));
+    const model::HostResources host = host_resources_of(pod_of(arrival));
     const std::string uid = arrival_uid(arrival);
     const ArrivingPod arriving{.uid = uid,
                                .pod = pod_of(arrival),
@@ -138,7 +138,8 @@ class ReplayRun {
     return std::span(candidates_).first(count);
   }
 
-  /// A profile's name may be another part of another card.
+  /// What the pod takes on the node. A profile with the same name may be another part of the GPU on
+  /// another card, so the milli-GPU of slices depends on the node.
   [[nodiscard]] AllocatedAmounts allocated_in(const ArrivalOutcome& outcome,
                                               base::NodeIndex node) const {
     const TracePod& pod = pod_of(outcome.arrival);
@@ -171,13 +172,13 @@ class ReplayRun {
   const Trace& trace_;
   Placer& placer_;
   ledger::Ledger ledger_;
-  std::vector<FreeHost> free_hosts_;         // of the nodes, by rank
-  std::vector<int> memory_slices_;           // of their GPUs; 0: they take no slices
-  std::vector<model::GpuRequest> requests_;  // of the trace's pods
-  std::vector<std::uint32_t> node_of_;       // of the arrivals that were placed
-  std::vector<AllocatedAmounts> allocated_;  // to the arrivals that were placed
+  std::vector<FreeHost> free_hosts_;         // free CPU and memory of the nodes, by rank
+  std::vector<int> memory_slices_;           // of each node's GPUs, by rank; 0: not in MIG mode
+  std::vector<model::GpuRequest> requests_;  // the requests of Trace::pods
+  std::vector<std::uint32_t> node_of_;       // the node of each arrival that was placed
+  std::vector<AllocatedAmounts> allocated_;  // what each arrival that was placed takes
   std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures_;
-  std::vector<base::NodeIndex> candidates_;  // room for all nodes
+  std::vector<base::NodeIndex> candidates_;  // a buffer with room for all nodes
   ReplayMetrics measures_;
 };
 

@@ -18,7 +18,7 @@ double microseconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double, std::micro>(time).count();
 }
 
-/// Of the sorted times the one that `part` of them do not exceed.
+/// The quantile `part` (0 to 1) of sorted times, in microseconds; 0 if there are none.
 double quantile(const std::vector<std::chrono::nanoseconds>& sorted, double part) {
   if (sorted.empty()) return 0;
   const auto at = static_cast<std::size_t>(part * static_cast<double>(sorted.size() - 1));

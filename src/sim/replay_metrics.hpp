@@ -21,16 +21,16 @@ struct AllocatedAmounts {
 
 class ReplayMetrics {
  public:
-  /// The trace outlives it.
+  /// The trace must outlive this object.
   explicit ReplayMetrics(const Trace& trace);
 
-  /// How long one decision took.
+  /// Records how long one decision took.
   void decision_took(std::chrono::nanoseconds took) { decision_times_.push_back(took); }
-  /// Called after each placement, in the order of arrivals. `given` is nullopt if the pod was
-  /// refused.
+  /// Records an arrival, in the order of arrivals and after its placement. `given` is what the pod
+  /// takes; nullopt: it was refused.
   void pod_arrived(const TracePod& pod, const std::optional<AllocatedAmounts>& given,
                    ledger::Ledger& ledger);
-  /// A pod that took `given` has left.
+  /// Records that a pod which took `allocated` has left.
   void pod_left(const AllocatedAmounts& allocated) {
     used_milli_ -= allocated.milli;
     slices_used_ -= allocated.slices;
@@ -70,16 +70,16 @@ class ReplayMetrics {
   [[nodiscard]] std::optional<MigReport> mig_report() const;
 
   const Trace& trace_;
-  std::int64_t capacity_milli_;  // milli-GPU
+  std::int64_t capacity_milli_;  // the cluster's milli-GPU
   bool churns_;
   std::vector<std::chrono::nanoseconds> decision_times_;
-  SimulationReport report_;         // what is known of it as pods come
-  std::int64_t used_milli_ = 0;     // milli-GPU
-  std::int64_t arrived_milli_ = 0;  // milli-GPU
+  SimulationReport report_;         // the values that are counted during the replay
+  std::int64_t used_milli_ = 0;     // milli-GPU in use
+  std::int64_t arrived_milli_ = 0;  // milli-GPU that all pods so far have asked for
   DemandLevel at100_;
   DemandLevel at130_;
 
-  /// Of the later half, where pods leave.
+  /// Counts over the later half of the arrivals, for a trace whose pods leave.
   struct LaterHalf {
     std::int64_t pods = 0;
     std::int64_t rejected = 0;
@@ -91,19 +91,20 @@ class ReplayMetrics {
   Mean allocation_;
   LaterHalf later_half_;
 
-  /// Pods that ask for profiles.
+  /// Counts of pods that ask for MIG profiles.
   struct ProfilePods {
     std::int64_t pods = 0;
     std::int64_t rejected = 0;
   };
-  std::int64_t total_slices_ = 0;  // memory slices that there are
+  std::int64_t total_slices_ = 0;  // memory slices of the cluster
   std::int64_t slices_used_ = 0;
-  Mean slices_pct_;  // of the later half, where pods leave
+  Mean slices_pct_;  // mean of the memory slices in use, in %
   ProfilePods profile_pods_;
-  ProfilePods large_profile_pods_;  // four memory slices or more
+  ProfilePods large_profile_pods_;  // those whose profile has four or more memory slices
 
-  std::vector<model::TypicalPod> typical_pods_;  // of the whole list
-  /// By slot: the node's state when its fragment was worked out. Empty: not asked for yet.
+  std::vector<model::TypicalPod> typical_pods_;  // the typical pods of the whole trace
+  /// By slot: the node state for which fragmentation_by_slot_ was computed. Empty before the first
+  /// measurement.
   std::vector<model::NodeStatePtr> measured_states_;
   std::vector<std::int64_t> fragmentation_by_slot_;
 };

@@ -22,7 +22,7 @@ std::string padded(std::size_t number) {
   return digits;
 }
 
-/// 810 is `0.810`, two whole ones are `2`.
+/// The value of `gpu-fraction`: `0.810` for 810 milli-GPU, `2` for two whole GPUs.
 std::string fraction_of(const TracePod& pod) {
   if (pod.gpu_milli == 1000) return std::to_string(pod.gpus);
   return "0." + std::to_string(1000 + pod.gpu_milli).substr(1);
@@ -36,7 +36,7 @@ std::string arrival_uid(std::size_t arrival) { return "pod-" + padded(arrival); 
 model::NodeInventory make_inventory(const TraceNode& node, std::size_t rank) {
   model::NodeInventory inventory;
   inventory.name = node_name_of_rank(rank);
-  inventory.host = {.resources = host_in_identity(node), .pod_slots = 0, .known = true};
+  inventory.host = {.resources = host_resources_of(node), .pod_slots = 0, .known = true};
   inventory.dynamic_mig = node.mig_card != nullptr;
   for (int index = 0; index < node.gpus; ++index) {
     model::GpuInfo& gpu = inventory.gpus.emplace_back(
@@ -52,10 +52,10 @@ model::NodeInventory make_inventory(const TraceNode& node, std::size_t rank) {
   return inventory;
 }
 
-model::HostResources host_in_identity(const TraceNode& node) {
+model::HostResources host_resources_of(const TraceNode& node) {
   return {node.cpu_milli, node.memory_mib * kMebi};
 }
-model::HostResources host_in_identity(const TracePod& pod) {
+model::HostResources host_resources_of(const TracePod& pod) {
   return {pod.cpu_milli, pod.memory_mib * kMebi};
 }
 
@@ -67,7 +67,8 @@ model::StringMap annotations_of(const TracePod& pod) {
 
 namespace {
 
-/// Those of the models that there are, each by its very name. What names none of them finds none.
+/// The pod's models that the cluster has, each as an exact match (`=MODEL`). If the pod names
+/// models and the cluster has none of them, an entry that matches no model.
 std::vector<std::string> known_models(const TracePod& pod, const std::set<std::string>& known) {
   constexpr std::string_view kExactly = "=";
   std::vector<std::string> models;

@@ -1,5 +1,5 @@
-// Converts a trace's nodes and pods into the objects of the service: the inventory that a node
-// would publish, and the request that a pod's annotations would state.
+// Converts the nodes and pods of a trace: a node to the inventory that it would publish, and a pod
+// to the request that its annotations would state.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,18 @@
 
 namespace snug::sim {
 
-/// Names that sort as the ranks do.
+/// The node's name in the ledger. Names sort in the order of ranks.
 [[nodiscard]] std::string node_name_of_rank(std::size_t rank);
 [[nodiscard]] std::string arrival_uid(std::size_t arrival);
 
 [[nodiscard]] model::NodeInventory make_inventory(const TraceNode& node, std::size_t rank);
-[[nodiscard]] model::HostResources host_in_identity(const TraceNode& node);
-[[nodiscard]] model::HostResources host_in_identity(const TracePod& pod);
+[[nodiscard]] model::HostResources host_resources_of(const TraceNode& node);
+[[nodiscard]] model::HostResources host_resources_of(const TracePod& pod);
 
-/// The annotations by which the pod would ask, but for the models that it names; empty: it asks for
-/// no GPU.
+/// The annotations that state the pod's request, without the models that it accepts. Empty: the pod
+/// asks for no GPU.
 [[nodiscard]] model::StringMap annotations_of(const TracePod& pod);
-/// Of each of the trace's pods.
+/// The requests of Trace::pods, in the same order.
 [[nodiscard]] std::vector<model::GpuRequest> requests_of(const Trace& trace);
 
 }  // namespace snug::sim

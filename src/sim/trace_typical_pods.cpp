@@ -12,10 +12,10 @@ namespace snug::sim {
 std::vector<model::TypicalPod> typical_pods_of(const Trace& trace, const demand::Supply& supply) {
   const std::vector<model::GpuRequest> requests = requests_of(trace);
   std::map<demand::PodShape, std::size_t> known;
-  std::vector<demand::CountedShape>
-      counted;  // in the order of the list, by which equally frequent ones go
+  // In the order of the trace, which is the order of equally frequent shapes in the result.
+  std::vector<demand::CountedShape> counted;
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    demand::PodShape shape = demand::shape_of(requests[i], host_in_identity(trace.pods[i]));
+    demand::PodShape shape = demand::shape_of(requests[i], host_resources_of(trace.pods[i]));
     const auto [row, is_new] = known.try_emplace(shape, counted.size());
     if (is_new) counted.emplace_back(std::move(shape), 0);
     counted[row->second].second += 1;

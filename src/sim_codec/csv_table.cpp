@@ -8,7 +8,7 @@ namespace snug::sim_codec {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-constexpr std::size_t kLongestName = 253;  // as Kubernetes' own
+constexpr std::size_t kLongestName = 253;  // as in Kubernetes
 
 bool printable_without_blanks(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
@@ -45,7 +45,7 @@ bool CsvTable::read_header() {
     const auto known = std::ranges::find(columns_, fields_[place], &CsvColumn::name);
     if (known == columns_.end()) continue;
     auto& found = positions_[static_cast<std::size_t>(known - columns_.begin())];
-    if (found) report_problem("the column " + fields_[place] + " stands in the header twice");
+    if (found) report_problem("the column " + fields_[place] + " is in the header twice");
     found = place;
   }
   for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -56,7 +56,7 @@ bool CsvTable::read_header() {
   return !problem_;
 }
 
-/// False: the text has ended, or a quote is wrong.
+/// Reads the fields of the next row. Returns false at the end of the text and after a problem.
 bool CsvTable::read_record() {
   while (!rest_.empty() && (at_line_end() || rest_.front() == '#')) {
     if (rest_.front() == '#') rest_.remove_prefix(std::min(rest_.find('\n'), rest_.size()));
@@ -68,7 +68,7 @@ bool CsvTable::read_record() {
   while (true) {
     if (!read_field()) return false;
     if (rest_.empty() || skip_line_end()) return true;
-    rest_.remove_prefix(1);  // the comma
+    rest_.remove_prefix(1);  // skips the comma
   }
 }
 

@@ -1,9 +1,9 @@
-// Reads a CSV text row by row, by the names of its columns. Fields may be quoted, with "" for a
-// quote; lines may end with CR LF; the text may begin with a byte order mark. Empty lines and lines
-// that begin with # are skipped. Pure.
+// Reads a CSV text row by row, and the fields of a row by the names of their columns. A field may
+// be in quotes, with "" for a quote. A line may end with CR LF. The text may begin with a byte
+// order mark. Empty lines and lines that begin with # are skipped. Pure.
 //
-// The first problem, one sentence with file and line, is kept and ends the rows: check problem()
-// once, when next() has returned false.
+// The first problem is kept as a sentence with file and line. After a problem, next() returns
+// false, so the caller checks problem() once, after its loop.
 #pragma once
 
 #include <cstddef>
@@ -25,22 +25,26 @@ struct CsvColumn {
 
 class CsvTable {
  public:
-  /// `source` names the text in messages. What the arguments point to outlives the table.
+  /// `source` is the name of the text in messages. The data of all arguments must outlive the
+  /// table.
   CsvTable(std::string_view text, std::string_view source, std::span<const CsvColumn> columns);
 
-  /// Reads the next row, and the header before the first. False: no more rows, or a problem.
+  /// Reads the next row. The first call also reads the header. Returns false after the last row and
+  /// after a problem.
   [[nodiscard]] bool next();
 
-  /// The row's field in the column at this position of `columns`; empty if the file lacks the
-  /// column.
+  /// Returns the field of the row in columns[column]. Empty if the file does not have the column.
   [[nodiscard]] std::string_view field(std::size_t column) const;
-  /// 0, and a problem, unless the field is an integer from 0 to `most`.
+  /// Returns the field as an integer. Reports a problem and returns 0 if the field is not an
+  /// integer from 0 to `most`.
   std::int64_t number(std::size_t column, std::int64_t most);
-  /// A problem unless the field has 1 to 253 printable characters without blanks.
+  /// Returns the field. Reports a problem if it does not have 1 to 253 printable ASCII characters
+  /// without blanks.
   std::string name(std::size_t column);
 
-  /// Where the row begins, from 1.
+  /// The 1-based line in which the current row begins.
   [[nodiscard]] std::int64_t line() const { return line_; }
+  /// Keeps the sentence as the problem, with the current line, unless there is a problem already.
   void report_problem(std::string_view sentence);
   [[nodiscard]] const std::optional<base::Error>& problem() const { return problem_; }
 
@@ -56,12 +60,12 @@ class CsvTable {
   std::string_view rest_;
   std::string_view source_;
   std::span<const CsvColumn> columns_;
-  std::vector<std::optional<std::size_t>> positions_;  // of each of columns_ in a record
-  std::size_t column_count_ = 0;                       // fields of the header
-  std::vector<std::string> fields_;                    // the first used_ are the record's
+  std::vector<std::optional<std::size_t>> positions_;  // in a row; positions_[i] is of columns_[i]
+  std::size_t column_count_ = 0;                       // number of fields in the header
+  std::vector<std::string> fields_;                    // the first field_count_ belong to the row
   std::size_t field_count_ = 0;
-  std::int64_t line_ = 1;          // of the record
-  std::int64_t current_line_ = 1;  // of rest_
+  std::int64_t line_ = 1;          // the line in which the row begins
+  std::int64_t current_line_ = 1;  // the line in which rest_ begins
   bool header_read_ = false;
   std::optional<base::Error> problem_;
 };

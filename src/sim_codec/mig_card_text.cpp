@@ -27,7 +27,8 @@ std::string padded(const std::string& cell, std::size_t width, bool to_the_right
   return to_the_right ? blanks + cell : cell + blanks;
 }
 
-/// The first column and those at `left` begin where their heads do, the others end there.
+/// Returns the lines as a table. The first column and column `left` are aligned to the left, the
+/// others to the right.
 std::string table_text(const std::vector<Line>& lines, std::size_t left) {
   std::vector<std::size_t> widths(lines.front().size());
   for (const Line& line : lines) {
@@ -71,7 +72,8 @@ std::string profiles_text(const model::MigTable& table) {
   return text;
 }
 
-/// Characters for one memory slice, so that the name of each profile shown has room in its box.
+/// Returns the width of a memory slice in characters, at which the box of every shown profile is
+/// wide enough for its name.
 std::size_t width_of_slice(const model::MigTable& table, LayoutScope which) {
   std::size_t width = 3;
   for (const model::MigProfile& profile : table.profiles) {
@@ -140,7 +142,7 @@ base::Result<const mig::MigCard*> find_one_mig_card(std::string_view model) {
   }
   for (const mig::MigCard& card : mig::mig_cards()) names.push_back(card.name);
   return base::fail(base::ErrorCode::kInvalid, "no card called " + base::in_quotes(model) +
-                                                   " is known to have MIG; known are " +
+                                                   " is known to have MIG; the known cards are " +
                                                    join_words(names, ", ", " and "));
 }
 

@@ -10,7 +10,7 @@
 namespace snug::sim_codec {
 namespace {
 
-// All in the SVG's own units, which are pixels unless it is scaled.
+// Lengths in the units of the SVG, which are pixels unless a viewer scales it.
 constexpr double kLeft = 70;
 constexpr double kTop = 70;
 constexpr double kPlotWidth = 720;
@@ -20,15 +20,17 @@ constexpr double kLegendRow = 24;
 constexpr double kWidth = kLeft + kPlotWidth + kLegendWidth;
 constexpr double kHeight = kTop + kPlotHeight + 60;
 constexpr double kMaxTicks = 14;
-constexpr std::size_t kShownName = 24;
+constexpr std::size_t kShownName = 24;  // characters of a policy's name
 
-/// Of Okabe and Ito, who chose them for eyes that see few colours, without the yellow.
+/// The palette of Okabe and Ito, which people with colour blindness can distinguish, without its
+/// yellow.
 constexpr auto kColours = std::to_array<std::string_view>(
     {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00"});
-/// As many as have no divisor with the colours in common, so that pairs repeat late.
+/// The number of dash patterns and the number of colours have no common divisor, so the first 35
+/// lines have distinct styles.
 constexpr auto kDashes = std::to_array<std::string_view>({"", "9 4", "2 3", "12 3 2 3", "5 2"});
 
-/// With at most two decimals, whatever the locale.
+/// Returns the number with at most two decimals. Does not depend on the locale.
 std::string number(double value) {
   std::array<char, 64> text{};
   const auto [end, error] =
@@ -58,7 +60,7 @@ std::string escaped_character(std::string_view character) {
   }
 }
 
-/// Text for XML, at most so many characters of it.
+/// Escapes the first `most` characters of the text for XML, and appends `…` if the text is longer.
 std::string escaped(std::string_view text, std::size_t most) {
   std::string out;
   std::size_t shown = 0;
@@ -74,19 +76,21 @@ std::string attribute(std::string_view name, std::string_view value) {
   return ' ' + std::string(name) + "=\"" + std::string(value) + '"';
 }
 
-/// A line of text whose anchor (start, middle, end) is at x.
+/// Returns an SVG text at (x, y). `anchor` says which part of the text is at x: start, middle or
+/// end.
 std::string label(double x, double y, std::string_view anchor, std::string_view escaped_text) {
   return "<text" + attribute("x", number(x)) + attribute("y", number(y)) +
          attribute("text-anchor", anchor) + '>' + std::string(escaped_text) + "</text>\n";
 }
 
+/// Returns an SVG line from (x1, y1) to (x2, y2).
 std::string straight(double x1, double y1, double x2, double y2, std::string_view colour) {
   return "<line" + attribute("x1", number(x1)) + attribute("y1", number(y1)) +
          attribute("x2", number(x2)) + attribute("y2", number(y2)) + attribute("stroke", colour) +
          "/>\n";
 }
 
-/// The values 0..last that an axis shows, at steps that people count in.
+/// An axis from 0 to `last` with a tick every `step`, which is 1, 2 or 5 times a power of 10.
 struct Axis {
   double last = 100;
   double step = 10;
@@ -145,7 +149,7 @@ class Chart {
   void write_title() {
     const std::string title = "GPUs in use as demand arrives";
     out_ += "<title>" + title + "</title>\n";
-    // Viewers draw on their own background, which may be dark.
+    // Without this white background, a viewer may show the chart on a dark one.
     out_ += "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
     out_ +=
         "<g font-size=\"18\" font-weight=\"bold\">" + label(kLeft, 30, "start", title) + "</g>\n";
@@ -165,7 +169,7 @@ class Chart {
     }
     out_ += straight(kLeft, bottom, kLeft + kPlotWidth, bottom, "#222222");
     out_ += label(kLeft + kPlotWidth / 2, bottom + 44, "middle",
-                  "GPUs that arrived pods ask for (% of the cluster's GPUs)");
+                  "GPUs that the arrived pods requested (% of the cluster's GPUs)");
   }
 
   void write_y_axis() {
@@ -179,7 +183,7 @@ class Chart {
             label(20, middle, "middle", "GPUs in use (% of the cluster's GPUs)") + "</g>\n";
   }
 
-  /// Of the report's line, wherever it is drawn.
+  /// Returns the colour and dash pattern of the report's line, in the plot and in the legend.
   static std::string line_style(std::size_t report) {
     const std::string_view dash = kDashes[report % kDashes.size()];
     return attribute("stroke", kColours[report % kColours.size()]) +

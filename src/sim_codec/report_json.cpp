@@ -9,28 +9,29 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Null for what is no number: a cluster without GPUs has no percentage of them.
+/// Rounds the value to a multiple of 1/parts. Null if the value is absent or not finite, such as a
+/// percentage of the GPUs of a cluster without GPUs.
 Json rounded(std::optional<double> value, double parts) {
   if (!value || !std::isfinite(*value)) return nullptr;
   return std::round(*value * parts) / parts;
 }
 
-Json percent(std::optional<double> value) { return rounded(value, 1e4); }
+Json percent_json(std::optional<double> value) { return rounded(value, 1e4); }
 Json duration(double value) { return rounded(value, 1e3); }
 
 Json churn_json(const std::optional<sim::ChurnReport>& churn) {
   if (!churn) return nullptr;
-  return {{"allocation_mean", percent(churn->allocation_mean)},
-          {"gpu_accepted_pct", percent(churn->gpu_accepted_pct)},
-          {"rejected_pct", percent(churn->rejected_pct)},
-          {"multi_rejected_pct", percent(churn->multi_rejected_pct)}};
+  return {{"allocation_mean", percent_json(churn->allocation_mean)},
+          {"gpu_accepted_pct", percent_json(churn->gpu_accepted_pct)},
+          {"rejected_pct", percent_json(churn->rejected_pct)},
+          {"multi_rejected_pct", percent_json(churn->multi_rejected_pct)}};
 }
 
 Json mig_json(const std::optional<sim::MigReport>& mig) {
   if (!mig) return nullptr;
-  return {{"memory_slices_pct", percent(mig->memory_slices_pct)},
-          {"rejected_pct", percent(mig->rejected_pct)},
-          {"rejected_4_slices_or_more_pct", percent(mig->rejected_4_slices_or_more_pct)}};
+  return {{"memory_slices_pct", percent_json(mig->memory_slices_pct)},
+          {"rejected_pct", percent_json(mig->rejected_pct)},
+          {"rejected_4_slices_or_more_pct", percent_json(mig->rejected_4_slices_or_more_pct)}};
 }
 
 Json one_report(const sim::SimulationReport& report) {
@@ -47,12 +48,12 @@ Json one_report(const sim::SimulationReport& report) {
             {"one", rejected.one},
             {"multi", rejected.multi}}},
           {"allocation",
-           {{"at100", percent(report.allocation.at100)},
-            {"at130", percent(report.allocation.at130)},
-            {"final", percent(report.final_allocation)}}},
+           {{"at100", percent_json(report.allocation.at100)},
+            {"at130", percent_json(report.allocation.at130)},
+            {"final", percent_json(report.final_allocation)}}},
           {"fragmentation",
-           {{"at100", percent(report.fragmentation.at100)},
-            {"at130", percent(report.fragmentation.at130)}}},
+           {{"at100", percent_json(report.fragmentation.at100)},
+            {"at130", percent_json(report.fragmentation.at130)}}},
           {"churn", churn_json(report.churn)},
           {"mig", mig_json(report.mig)},
           {"decision_us",

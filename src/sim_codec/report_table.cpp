@@ -41,7 +41,8 @@ Cell at(sim::AtDemand sim::SimulationReport::* what,
       [what, demand](const sim::SimulationReport& report) { return percent(report.*what.*demand); };
 }
 
-/// Figures of traces whose pods leave.
+/// Returns the cell for a percentage of ChurnReport; `-` if the report has none because pods do not
+/// leave.
 template <typename Field>
 Cell churn(Field field) {
   return [field](const sim::SimulationReport& report) {
@@ -49,7 +50,8 @@ Cell churn(Field field) {
   };
 }
 
-/// Figures of traces whose pods ask for MIG profiles.
+/// Returns the cell for a percentage of MigReport; `-` if the report has none because no pod
+/// requests a MIG profile.
 template <typename Field>
 Cell mig(Field field) {
   return [field](const sim::SimulationReport& report) {
@@ -60,7 +62,7 @@ Cell mig(Field field) {
 std::vector<Row> rows_for(Reports reports) {
   std::vector<Row> rows{
       {"accepted", [](const auto& report) { return std::to_string(report.accepted); }},
-      {"rejected, no GPU asked", rejected(&sim::RejectedPods::cpu)},
+      {"rejected, no GPU", rejected(&sim::RejectedPods::cpu)},
       {"rejected, share", rejected(&sim::RejectedPods::share)},
       {"rejected, one GPU", rejected(&sim::RejectedPods::one)},
       {"rejected, several GPUs", rejected(&sim::RejectedPods::multi)}};
@@ -72,9 +74,10 @@ std::vector<Row> rows_for(Reports reports) {
   if (std::ranges::any_of(reports, [](const auto& report) { return report.mig.has_value(); })) {
     add(churns ? "later half: mean memory slices in use" : "memory slices in use",
         mig(&sim::MigReport::memory_slices_pct));
-    add(churns ? "later half: asking profiles, rejected" : "asking profiles, rejected",
+    add(churns ? "later half: MIG pods rejected" : "MIG pods rejected",
         mig(&sim::MigReport::rejected_pct));
-    add(churns ? "later half: of 4 slices or more, rejected" : "of 4 slices or more, rejected",
+    add(churns ? "later half: MIG pods of 4 slices or more rejected"
+               : "MIG pods of 4 slices or more rejected",
         mig(&sim::MigReport::rejected_4_slices_or_more_pct));
   }
   if (!churns) {
@@ -88,7 +91,7 @@ std::vector<Row> rows_for(Reports reports) {
     add("later half: mean allocation", churn(&sim::ChurnReport::allocation_mean));
     add("later half: GPU demand accepted", churn(&sim::ChurnReport::gpu_accepted_pct));
     add("later half: pods rejected", churn(&sim::ChurnReport::rejected_pct));
-    add("later half: of several GPUs, rejected", churn(&sim::ChurnReport::multi_rejected_pct));
+    add("later half: pods of several GPUs rejected", churn(&sim::ChurnReport::multi_rejected_pct));
   } else {
     add("fragmentation at 100 % demand",
         at(&sim::SimulationReport::fragmentation, &sim::AtDemand::at100));

@@ -1,4 +1,5 @@
-// Reads the arrivals file of a trace: the pods in the order of their arrival, and the nodes' ranks.
+// Reads the arrivals file of a trace: the pods in the order of their arrival, and the ranks of the
+// nodes.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -18,7 +19,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
 
-/// The words of a line; those beyond the fourth are left out, since no line has so many.
+/// The first four words of a line. A valid line has at most three.
 class Words {
  public:
   explicit Words(std::string_view line) {
@@ -38,7 +39,7 @@ class Words {
   std::size_t count_ = 0;
 };
 
-/// Digits with or without a fraction, up to kLargestQuantity.
+/// Parses a decimal number from 0 to kLargestQuantity, with or without a fraction.
 std::optional<double> parse_lifetime(std::string_view text) {
   const bool plain =
       !text.empty() && text.front() != '.' && text.back() != '.' &&
@@ -66,17 +67,19 @@ class ArrivalsReader {
       if (const auto read = read_line(Words(rest.substr(0, length))); !read) return read;
       rest.remove_prefix(std::min(length + 1, rest.size()));
     }
-    line_ = std::max<std::int64_t>(line_ - 1, 1);  // the last
+    line_ = std::max<std::int64_t>(line_ - 1, 1);  // the last line, for the errors below
     if (arrivals_.empty())
       return error_here("there is no arrival; expected lines p ROW or m PROFILE");
     return check_all_ranked();
   }
 
   std::vector<sim::Arrival> take_arrivals() { return std::move(arrivals_); }
-  /// Those that ask for slices, which come after the trace's pods.
+  /// Returns the pods of the lines `m`, one for each profile. Their positions in Arrival::pod come
+  /// after those of the pods of the trace.
   [[nodiscard]] const std::vector<sim::TracePod>& slice_pods() const { return slice_pods_; }
 
-  /// Positions of the trace's nodes, by rank.
+  /// Returns the positions of the trace's nodes in the order of their ranks. If the file has no
+  /// ranks, this is the order of the trace.
   [[nodiscard]] std::vector<std::size_t> order() const {
     std::vector<std::size_t> order;
     order.reserve(trace_.nodes.size());
@@ -137,7 +140,8 @@ class ArrivalsReader {
     return read_lifetime(words, {.pod = known->second});
   }
 
-  /// By the first node that has the profile.
+  /// Returns a pod that requests the profile. Its `gpu_milli` is that of a slice on the first node
+  /// whose card has the profile. Nullopt if no node has such a card.
   [[nodiscard]] std::optional<sim::TracePod> pod_for_profile(std::string_view text) const {
     const std::optional<mig::MigProfileName> name = mig::parse_mig_profile_name(text);
     if (!name) return std::nullopt;
@@ -157,7 +161,8 @@ class ArrivalsReader {
     return std::nullopt;
   }
 
-  /// Profiles of one card are named; where there are several, the cards.
+  /// Returns an error that lists the profiles of the trace's MIG card or, if the trace has several
+  /// cards, the cards.
   [[nodiscard]] std::unexpected<base::Error> unknown_profile(std::string_view text) const {
     std::vector<const mig::MigCard*> cards;
     for (const sim::TraceNode& node : trace_.nodes) {
@@ -183,7 +188,7 @@ class ArrivalsReader {
     return error_here("PROFILE must be " + allowed + ", not " + base::in_quotes(text));
   }
 
-  /// Of the words the third, if there is one.
+  /// Sets the lifetime of the arrival to the third word, if there is one, and adds the arrival.
   base::Result<void> read_lifetime(const Words& words, sim::Arrival arrival) {
     if (words.size() == 3) {
       arrival.lifetime = parse_lifetime(words[2]);
@@ -199,7 +204,7 @@ class ArrivalsReader {
   base::Result<void> add(const sim::Arrival& arrival) {
     if (arrivals_.size() >= base::kMaxTraceArrivals) {
       return error_here("there are more than " + std::to_string(base::kMaxTraceArrivals) +
-                        " arrivals, which is as many as may be");
+                        " arrivals, the maximum");
     }
     if (!arrivals_.empty() &&
         arrivals_.front().lifetime.has_value() != arrival.lifetime.has_value()) {
@@ -229,8 +234,8 @@ class ArrivalsReader {
     }
     const auto [holder, added] = nodes_by_rank_.emplace(*rank, RankedNode{node->second, line_});
     if (!added) {
-      return error_here("the rank " + std::to_string(*rank) + " stands in line " +
-                        std::to_string(holder->second.line) + " already; each rank is one node's");
+      return error_here("the rank " + std::to_string(*rank) + " is in line " +
+                        std::to_string(holder->second.line) + " already; each node has its own");
     }
     ranked = line_;
     return {};
@@ -248,11 +253,11 @@ class ArrivalsReader {
   const TraceFile& file_;
   const sim::Trace& trace_;
   std::map<std::string_view, std::size_t> positions_;  // of the trace's nodes, by name
-  std::vector<std::int64_t> rank_lines_;               // lines; 0: none
-  std::map<std::int64_t, RankedNode> nodes_by_rank_;   // by rank
+  std::vector<std::int64_t> rank_lines_;               // line of each node's rank; 0: no rank yet
+  std::map<std::int64_t, RankedNode> nodes_by_rank_;
   std::vector<sim::Arrival> arrivals_;
   std::vector<sim::TracePod> slice_pods_;
-  std::map<std::string, std::size_t, std::less<>> pod_of_profile_;
+  std::map<std::string, std::size_t, std::less<>> pod_of_profile_;  // values of Arrival::pod
   std::int64_t line_ = 1;
 };
 

@@ -24,7 +24,8 @@ constexpr CsvColumn kAll[] = {{"name"},    {"cpu_milli"}, {"memory_mib"},
                               {"num_gpu"}, {"gpu_milli"}, {"gpu_spec", false}};
 }  // namespace pod_column
 
-/// Other names would mean something in the annotation `gpu-model`.
+/// Whether `text` can be the name of a GPU model in a trace. Excludes characters that have a
+/// meaning in the annotation `gpu-model`.
 bool is_model_name(std::string_view text) {
   constexpr std::size_t kMost = 63;
   constexpr std::string_view kMarks = "-_.+/() ";
@@ -37,7 +38,7 @@ bool is_model_name(std::string_view text) {
 }
 
 constexpr std::string_view kModelRule =
-    "a GPU model has 1 to 63 letters, digits, - _ . + / ( ) and blanks between them";
+    "the name of a GPU model has 1 to 63 letters, digits, - _ . + / ( ) and blanks between them";
 
 sim::TraceNode read_node(CsvTable& table, const base::Limits& limits) {
   using namespace node_column;
@@ -116,13 +117,13 @@ base::Result<std::vector<sim::TraceNode>> read_trace_nodes(const TraceFile& file
     sim::TraceNode node = read_node(table, limits);
     const auto [first, added] = lines.emplace(node.name, table.line());
     if (!added) {
-      table.report_problem("the node " + base::in_quotes(node.name) + " stands in line " +
-                           std::to_string(first->second) + " too; each may stand in one line");
+      table.report_problem("the node " + base::in_quotes(node.name) + " is in line " +
+                           std::to_string(first->second) + " already; each node has one line");
     }
     nodes.push_back(std::move(node));
     if (static_cast<std::int64_t>(nodes.size()) > limits.max_nodes) {
       table.report_problem("there are more than " + std::to_string(limits.max_nodes) +
-                           " nodes, which is as many as may be");
+                           " nodes, the maximum");
     }
   }
   if (nodes.empty()) table.report_problem("there is no node; expected at least one row");
@@ -138,7 +139,7 @@ base::Result<std::vector<sim::TracePod>> read_trace_pods(const TraceFile& file,
     pods.push_back(read_pod(table, limits));
     if (pods.size() > base::kMaxTracePods) {
       table.report_problem("there are more than " + std::to_string(base::kMaxTracePods) +
-                           " pods, which is as many as may be");
+                           " pods, the maximum");
     }
   }
   if (pods.empty()) table.report_problem("there is no pod; expected at least one row");

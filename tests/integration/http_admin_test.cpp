@@ -67,7 +67,7 @@ TEST_F(HttpAdminTest, UnknownPathsAndWrongMethodsSaySo) {
   for (const std::string target : {"/nope", "/livez/", "/v1/pods/ml", "/v1/pods//x", "/v1", "//"}) {
     const HttpAnswer answer = get(target);
     EXPECT_EQ(answer.status, 404) << target;
-    EXPECT_THAT(answer.body, HasSubstr("GET / lists them all")) << target;
+    EXPECT_THAT(answer.body, HasSubstr("GET / lists the endpoints")) << target;
     EXPECT_EQ(answer.headers.at("content-type"), "application/json; charset=utf-8");
   }
   for (const std::string line : {"POST /livez", "DELETE /livez", "GET /v1/pods/a/b"}) {
@@ -79,9 +79,9 @@ TEST_F(HttpAdminTest, UnknownPathsAndWrongMethodsSaySo) {
 
 TEST_F(HttpAdminTest, QueriesThatTheRouteDoesNotTakeAreRefused) {
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"/v1/busy?x", "the query of /v1/busy has the unknown key \\\"x\\\"; it takes none"},
+      {"/v1/busy?x", "the query of /v1/busy has the unknown key \\\"x\\\"; no keys are allowed"},
       {"/v1/nodes?nmae=n1",
-       "the query of /v1/nodes has the unknown key \\\"nmae\\\"; it may have name, x"},
+       "the query of /v1/nodes has the unknown key \\\"nmae\\\"; allowed keys: name, x"},
       {"/v1/nodes?name=a&name=b", "the query of /v1/nodes has the key name more than once"},
   };
   for (const auto& [target, sentence] : rows) {

@@ -20,32 +20,32 @@ std::vector<BadRow> bad_admin_requests() {
   };
   const std::string end = "DELETE /v1/pods/d/held";
   return {
-      {"an unknown path", line("GET /nope"), 404, "GET / lists them all"},
-      {"a verb of the other port", line("POST /bind"), 404, "GET / lists them all"},
-      {"a pod without a name", line("DELETE /v1/pods/d/"), 404, "GET / lists them all"},
+      {"an unknown path", line("GET /nope"), 404, "GET / lists the endpoints"},
+      {"a verb of the other port", line("POST /bind"), 404, "GET / lists the endpoints"},
+      {"a pod without a name", line("DELETE /v1/pods/d/"), 404, "GET / lists the endpoints"},
       {"the wrong method", line("POST /v1/nodes"), 405, "must be GET"},
       {"another wrong method", line("GET /v1/pods/d/held"), 405, "must be DELETE"},
-      {"a body", line(end, "Content-Length: 2\r\n") + "{}", 400, "takes a body"},
-      {"length abc", line(end, "Content-Length: abc\r\n"), 400, "takes a body"},
+      {"a body", line(end, "Content-Length: 2\r\n") + "{}", 400, "must have no body"},
+      {"length abc", line(end, "Content-Length: abc\r\n"), 400, "must have no body"},
       {"chunked", line(end, "Transfer-Encoding: chunked\r\n") + "2\r\n{}\r\n0\r\n\r\n", 400,
-       "takes a body"},
+       "must have no body"},
       {"a range", line(end, "Range: bytes=0-1\r\n"), 400, "a Range"},
       {"101 headers", line(end, many_headers(101)), 431, "more than the 100 headers"},
       {"10,000 headers", line(end, many_headers(10'000)), 431, "bytes that are allowed"},
       {"a header of 9,000 bytes", line(end, "X: " + std::string(9'000, 'x') + "\r\n"), 431,
        "a header is longer than the 8192 bytes"},
       {"a long path", line("GET /" + std::string(10'000, 'x')), 414, "path is too long"},
-      {"an unknown query key", line("GET /v1/nodes?nmae=n1"), 400, "it may have name"},
-      {"a query key too many", line("GET /v1/nodes?name=n1&x=1"), 400, "it may have name"},
+      {"an unknown query key", line("GET /v1/nodes?nmae=n1"), 400, "allowed keys: name"},
+      {"a query key too many", line("GET /v1/nodes?name=n1&x=1"), 400, "allowed keys: name"},
       {"a query key twice", line("GET /v1/nodes?name=n1&name=n2"), 400, "name more than once"},
-      {"a query where none is", line("GET /v1/pods?name=held"), 400, "it takes none"},
-      {"a query of a deletion", line(end + "?force=true"), 400, "it takes none"},
+      {"a query where none is", line("GET /v1/pods?name=held"), 400, "no keys are allowed"},
+      {"a query of a deletion", line(end + "?force=true"), 400, "no keys are allowed"},
       {"no Host", end + " HTTP/1.1\r\n\r\n", 400, "Host is missing"},
       {"Host :", end + " HTTP/1.1\r\nHost : t\r\n\r\n", 400, "no blank before the colon"},
       {"a folded header", line(end, "X: a\r\n\tb\r\n"), 400, "one line"},
       {"NUL", line(end, std::string("X: \0\r\n", 6)), 400, "a control character"},
       {"another expectation", line(end, "Expect: 100-continues\r\n"), 417, "Expect"},
-      {"no HTTP", "hello there\r\n\r\n", 400, "no valid HTTP"},
+      {"no HTTP", "hello there\r\n\r\n", 400, "not valid HTTP"},
   };
 }
 
@@ -92,7 +92,7 @@ TEST(HttpBadAdminInputTest, TheUidOfADeletedPodIsNotUsedAgain) {
   const std::string state = served.state();
   const HttpAnswer again = ServedSnug::ask(served.port(), post_text("/filter", kGpuFilter));
   EXPECT_EQ(again.status, 409);
-  EXPECT_THAT(again.body, HasSubstr("the uid u-waiting was that of the pod d/waiting"));
+  EXPECT_THAT(again.body, HasSubstr("the uid u-waiting belonged to the pod d/waiting"));
   EXPECT_EQ(served.state(), state);
 }
 

@@ -107,9 +107,9 @@ std::vector<BadRow> refused_heads(const std::string& verb) {
       {"another expectation", head(post, "Expect: 200-ok\r\nContent-Length: 2\r\n"), 417, "Expect"},
       {"too large to be sent on", head(post, "Expect: 100-continue\r\nContent-Length: 65537\r\n"),
        413, "larger than the 65536 bytes"},
-      {"an empty line first", "\r\n", 400, "no valid HTTP"},
-      {"no HTTP", "hello there\r\n\r\n", 400, "no valid HTTP"},
-      {"HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, "no valid HTTP"},
+      {"an empty line first", "\r\n", 400, "not valid HTTP"},
+      {"no HTTP", "hello there\r\n\r\n", 400, "not valid HTTP"},
+      {"HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, "not valid HTTP"},
   };
 }
 
@@ -208,15 +208,16 @@ std::vector<BadRow> bad_new_pods() {
   return {
       {"assigned", with_spec(R"("nodeName":"n2")"), 400, "the pod d/new has spec.nodeName n2;"},
       {"gated", with_spec(R"("schedulingGates":[{"name":"quota"}])"), 400,
-       "the pod d/new has spec.schedulingGates; a scheduler asks about it when they are gone"},
+       "the pod d/new has spec.schedulingGates; filter accepts a pod only after its gates are "
+       "removed"},
       {"no uid", pod("new", "", half), 400, "a pod must have a uid"},
       {"another uid", pod("waiting", "u-other", half), 409,
-       "there is a pod d/waiting already, with another uid: its first version stays until DELETE "
-       "/v1/pods/d/waiting"},
+       "the pod d/waiting already exists with another uid; to replace it, first delete it with "
+       "DELETE /v1/pods/d/waiting"},
       {"another request", pod("waiting", "u-waiting", R"("gpu-fraction":"0.6")"), 409,
-       "there is a pod d/waiting already, with another request: its first version stays"},
+       "the pod d/waiting already exists with another request; to replace it"},
       {"another pod's uid", pod("new", "u-waiting", half), 409,
-       "the uid u-waiting is that of the pod d/waiting"},
+       "the uid u-waiting belongs to the pod d/waiting"},
   };
 }
 

@@ -43,9 +43,9 @@ TEST(HttpBodiesTest, BodiesBeyondWhatIsAllowedAtOnceAreRefusedAndBindsPass) {
   const auto refused = second.receive();
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->status, 503);
-  EXPECT_THAT(refused->body,
-              ::testing::HasSubstr("other bodies fill the 1000000 bytes that are allowed at once "
-                                   "(limit maxBodyBytesAtOnce); try again"));
+  EXPECT_THAT(refused->body, ::testing::HasSubstr(
+                                 "other request bodies take up the 1000000 bytes that are allowed "
+                                 "at once (limit maxBodyBytesAtOnce); try again"));
   EXPECT_TRUE(second.wait_closed());
   const auto bound = ServedSnug::ask(served.port(), post_text("/bind", kGoodBind));
   EXPECT_EQ(bound.body, R"({"Error":""})");

@@ -130,12 +130,12 @@ TEST(KubeconfigTest, WhatCannotBeUsedIsRefusedWithOneSentence) {
       {server, "{as: admin, token: t}", "impersonation is not supported"},
       {server, "{tokenFile: gone}", "cannot be opened"},
       {server, "{tokenFile: empty}", "is empty"},
-      {server, "{tokenFile: two-lines}", "characters that no bearer token has"},
-      {server, "{client-certificate: client.crt}", "need each other"},
+      {server, "{tokenFile: two-lines}", "characters that are not allowed in a bearer token"},
+      {server, "{client-certificate: client.crt}", "must be given together"},
       {server, "{client-certificate: client.crt, client-key: other.key}",
        "does not belong to the client certificate"},
       {server, "{client-certificate: client.crt, client-key: noise}",
-       "no unencrypted PEM private key"},
+       "not an unencrypted PEM private key"},
   };
   for (const Row& row : rows) {
     const auto path = folder.write("config", kubeconfig(row.cluster, row.user));
@@ -172,10 +172,11 @@ TEST(KubeconfigTest, MissingPartsAreNamed) {
   }
   const auto gone = kube::load_kubeconfig(folder.path("gone"), base::Limits{});
   ASSERT_FALSE(gone);
-  EXPECT_EQ(gone.error().message,
-            "the kubeconfig " + folder.path("gone") +
-                " cannot be opened: No such file or directory; name one that can be read, or none "
-                "in a pod, which has its service account");
+  EXPECT_EQ(
+      gone.error().message,
+      "the kubeconfig " + folder.path("gone") +
+          " cannot be opened: No such file or directory; give a readable kubeconfig, or, in a "
+          "pod, none to use its service account");
 }
 
 class InClusterTest : public ::testing::Test {
@@ -210,10 +211,10 @@ TEST_F(InClusterTest, OutsideOfAPodItSaysSo) {
   const TempFolder folder;
   EXPECT_THAT(
       kube::in_cluster(base::Limits{}, folder.path("")).error().message,
-      HasSubstr("this is no pod; name a kubeconfig, or --cluster FILE for the embedded mode"));
+      HasSubstr("this is not a pod; give a kubeconfig, or --cluster FILE for the embedded mode"));
   set("10.96.0.1", "a");
   EXPECT_THAT(kube::in_cluster(base::Limits{}, folder.path("")).error().message,
-              HasSubstr("no host and port"));
+              HasSubstr("do not give a host and port"));
   set("10.96.0.1", "443");
   EXPECT_THAT(kube::in_cluster(base::Limits{}, folder.path("")).error().message,
               HasSubstr("token"));

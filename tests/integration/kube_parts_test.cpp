@@ -154,19 +154,19 @@ TEST(KubeListSplitterTest, WhatIsNoWholeListIsRefused) {
   };
   const Row rows[] = {
       {"", "ends in the middle"},
-      {"no", "no single JSON object"},
-      {"[]", "no single JSON object"},
+      {"no", "not a single JSON object"},
+      {"[]", "not a single JSON object"},
       {R"({"metadata":{"resourceVersion":"7"},"items":[{"a":1},{"b")", "ends in the middle"},
       {R"({"metadata":{"resourceVersion":"7"},"items":[{"a":1}])", "ends in the middle"},
       {R"({"metadata":{"resourceVersion":"7"}})", "no items"},
       {R"({"items":[]})", "no metadata.resourceVersion"},
       {R"({"metadata":{"resourceVersion":""},"items":[]})", "no metadata.resourceVersion"},
       {R"({"metadata":{"resourceVersion":7},"items":[]})", "no metadata.resourceVersion"},
-      {R"({"metadata":{"resourceVersion":"7"},"items":[1]})", "an item is no object"},
-      {R"({"metadata":{"resourceVersion":"7"},"items":["a"]})", "an item is no object"},
-      {R"({"metadata":{"resourceVersion":"7"},"items":[[]]})", "an item is no object"},
+      {R"({"metadata":{"resourceVersion":"7"},"items":[1]})", "an item is not an object"},
+      {R"({"metadata":{"resourceVersion":"7"},"items":["a"]})", "an item is not an object"},
+      {R"({"metadata":{"resourceVersion":"7"},"items":[[]]})", "an item is not an object"},
       {R"({"metadata":{"resourceVersion":"7"},"items":[}})", "brackets do not match"},
-      {R"({"metadata":{"resourceVersion":"7"},"items":[]}{})", "no single JSON object"},
+      {R"({"metadata":{"resourceVersion":"7"},"items":[]}{})", "not a single JSON object"},
       {R"({"metadata":{"resourceVersion":"7"},"items":[]]})", "brackets do not match"},
   };
   for (const Row& row : rows) {

@@ -111,7 +111,7 @@ TEST_F(KubeProtoWatchTest, WhatCannotBeReadIsNamedOrIsNoStreamAndListedAfreshAft
       {std::string(3000, '{'), "begins `{{{{"},
   };
   const Row garbage[] = {
-      {frame("\xFF no protobuf"), "a frame of the stream is no event: the watch event "},
+      {frame("\xFF no protobuf"), "a frame of the stream is not an event: the watch event "},
       {frame(proto::event_of("ADDED", "{}")), "must begin with `k8s`"},
   };
   for (const Row& row : unreadable) watch({row.frame}, End::kHold);
@@ -127,7 +127,7 @@ TEST_F(KubeProtoWatchTest, WhatCannotBeReadIsNamedOrIsNoStreamAndListedAfreshAft
 TEST_F(KubeProtoWatchTest, AStreamThatEndsWellInTheMidstOfAFrameIsNoStream) {
   watch({std::string("\x00\x7F\xFF\xFF", 4), pod_event("ADDED", "swallowed", 11)}, End::kFinish);
   start();
-  EXPECT_TRUE(bench.log.wait_for("the watch of pods failed: it ended in the midst of a frame"));
+  EXPECT_TRUE(bench.log.wait_for("the watch of pods failed: it ended in the middle of a frame"));
   ASSERT_TRUE(bench.metrics.wait_restart("pods garbage"));
   ASSERT_TRUE(server.wait_seen("list pods", 2));
 }

@@ -270,7 +270,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         UnreadableRow{"too_large", large_pod_json("huge"),
                       "ns/huge cannot be read: it is larger than 1000 bytes (limit "
-                      "maxObjectBytes); again in"},
+                      "maxObjectBytes); retrying in"},
         UnreadableRow{"a_wrong_type",
                       R"({"metadata":{"name":"odd","namespace":"ns"},"spec":{"nodeName":7}})",
                       "ns/odd cannot be read: pod.spec.nodeName must be a string, not a number"},
@@ -287,7 +287,7 @@ TEST_F(KubeSourceTest, AnObjectThatStaysUnreadableIsAskedForWithLongerAndLongerW
   list({}, "20");
   start();
   ASSERT_TRUE(sink.wait_line("pods listed"));
-  const auto waits = all_behind(bench.log.text.get(), "(limit maxObjectBytes); again in ", " ");
+  const auto waits = all_behind(bench.log.text.get(), "(limit maxObjectBytes); retrying in ", " ");
   ASSERT_EQ(waits.size(), 4U);
   EXPECT_GE(std::stoll(waits[3]), 8 * bench.limits.backoff_first_ms);
 }
@@ -334,7 +334,7 @@ TEST_F(KubeSourceTest, AListThatTricklesForeverIsGivenUp) {
   start();
   ASSERT_TRUE(sink.wait_line("pods listed a"));
   EXPECT_THAT(bench.log.text.get(),
-              HasSubstr("the list of pods failed: it had not ended after 1 s; again in"));
+              HasSubstr("the list of pods failed: it had not ended after 1 s; retrying in"));
 }
 
 TEST_F(KubeSourceTest, AWatchThatTricklesLongAfterItsTimeIsGivenUpAndGoesOn) {
@@ -357,7 +357,7 @@ TEST_F(KubeSourceTest, AWatchThatEndsAtOnceIsAFailureAndWaitsLongerEachTime) {
   ASSERT_TRUE(server.wait_seen("watch pods", 6));
   EXPECT_EQ(server.seen("list pods").size(), 1U);
   const auto waits =
-      all_behind(bench.log.text.get(), "watch of pods failed: it ended at once; again in ", " ");
+      all_behind(bench.log.text.get(), "watch of pods failed: it ended at once; retrying in ", " ");
   ASSERT_EQ(waits.size(), 5U);
   std::int64_t step = bench.limits.backoff_first_ms;
   for (const std::string& wait : waits) {
@@ -375,7 +375,7 @@ TEST_F(KubeSourceTest, AServerThatAsksForPatienceGetsIt) {
   busy.headers["Retry-After"] = "3600";
   server.script("watch pods", busy);
   start();
-  ASSERT_TRUE(bench.log.wait_for("again in 300 ms"));
+  ASSERT_TRUE(bench.log.wait_for("retrying in 300 ms"));
 }
 
 TEST_F(KubeSourceTest, ABusyServerIsNotAskedForAWholeList) {

@@ -66,12 +66,13 @@ struct Counts {
 
 class RecordingMetrics final : public NoMetrics {
  public:
-  void api_request(std::string_view what, bool ok) override {
-    counts.change([&](Counts& c) { ++c.requests[std::string(what) + (ok ? " ok" : " failed")]; });
+  void api_request(service::ApiCall call, bool ok) override {
+    const std::string name(service::kApiCallNames[call]);
+    counts.change([&](Counts& c) { ++c.requests[name + (ok ? " ok" : " failed")]; });
   }
-  void watch_restarted(std::string_view resource, service::WatchEnd why) override {
-    const std::string what =
-        std::string(resource) + " " + std::string(service::kWatchEndNames[why]);
+  void watch_restarted(service::WatchedResource resource, service::WatchEnd why) override {
+    const std::string what = std::string(service::kWatchedResourceNames[resource]) + " " +
+                             std::string(service::kWatchEndNames[why]);
     counts.change([&](Counts& c) { ++c.restarts[what]; });
   }
   void event_dropped() override {

@@ -64,8 +64,8 @@ class DefragTest(unittest.TestCase):
             "   POD     FROM      TO\n"
             "1  team/b  n1 GPU 1  n1 GPU 0\n"
             "\n"
-            "Nothing was changed. A pod moves when it is deleted and its controller makes it anew; where it goes\n"
-            "then is decided then.\n")))
+            "Nothing was changed. To move a pod, delete it; its controller creates a new one, which is scheduled\n"
+            "like any new pod.\n")))
 
     def test_what_is_advised_helps(self):
         self.filter("w", "1")
@@ -81,13 +81,13 @@ class DefragTest(unittest.TestCase):
         self.assertIn("request: gpu-fraction=1;gpu-model=*A100*\nit would fit on n1 GPU 1,", done.stdout)
         done = self.defrag("--gpu-fraction", "0.5")
         self.assertEqual((done.returncode, done.stdout), (
-            0, "request: gpu-fraction=0.5\nit fits as things are, on n1 GPU 1; no pod need move\n"))
+            0, "request: gpu-fraction=0.5\nit already fits on n1 GPU 1; no pod needs to move\n"))
 
     def test_that_nothing_helps_is_no_error(self):
         done = self.defrag("--gpu-fraction", "2")
         self.assertEqual((done.returncode, done.stdout), (
             0, "request: gpu-fraction=2\n"
-               "nothing helps: the pods that would have to leave a node do not fit elsewhere\n"))
+               "no solution found: the pods that would have to leave a node do not fit elsewhere\n"))
 
     def test_the_json_is_the_reply_and_as_described(self):
         done = self.defrag("--gpu-fraction", "1", "--json")
@@ -117,7 +117,7 @@ class DefragTest(unittest.TestCase):
                             (["--pod", ""], "--pod is empty; "),
                             (["--gpu-mig-profile", ""], "--gpu-mig-profile is empty; "),
                             (["--gpu-fraction", "1", "--namespace", ""], "--namespace is empty; "),
-                            (["--server", "b"], "--server was given 2 times; allowed is once; "),
+                            (["--server", "b"], "--server was given 2 times; it may be given only once; "),
                             (["--no-such"], "see --help")):
             done = self.defrag(*flags)
             self.assertEqual(done.returncode, 2, done.stdout)
@@ -125,7 +125,7 @@ class DefragTest(unittest.TestCase):
             self.assertEqual(done.stdout.count("\n"), 1, done.stdout)
         done = run(SNUGCTL, "defrag", "--gpu-fraction", "1", "--server", "127.0.0.1")
         self.assertEqual((done.returncode, done.stdout), (
-            2, 'snugctl: the server is "127.0.0.1"; allowed is http://HOST:PORT\n'))
+            2, 'snugctl: the server must be http://HOST:PORT, not "127.0.0.1"\n'))
 
     def test_what_cannot_be_answered_is_one_sentence(self):
         done = self.defrag("--namespace", "team", "--pod", "nobody")
@@ -139,7 +139,7 @@ class DefragTest(unittest.TestCase):
                "default)\n"))
 
     def test_an_unknown_key_is_refused(self):
-        for query, said in (("gpu=1", 'has the unknown key "gpu"; it may have namespace, pod, gpu-fraction,'),
+        for query, said in (("gpu=1", 'has the unknown key "gpu"; allowed keys: namespace, pod, gpu-fraction,'),
                             ("pod=", "the query's pod is empty; allowed is a name")):
             with self.assertRaises(urllib.error.HTTPError) as refused:
                 fetch(f"{self.admin}/v1/defrag?{query}")

@@ -79,14 +79,14 @@ class MigTest(unittest.TestCase):
             (["RTX PRO"], f'"RTX PRO" {rtx}'),
             (["RTX-PRO"], f'"RTX-PRO" {rtx}'),
             (["RTX", "PRO"], f'"RTX PRO" {rtx}'),
-            (["A30", "A100-40GB"], f'no card called "A30 A100-40GB" is known to have MIG; known are {cards}'),
-            (["A30", "--json", "-"], "- is no word of a model; --json takes no file"),
+            (["A30", "A100-40GB"], f'no card called "A30 A100-40GB" is known to have MIG; the known cards are {cards}'),
+            (["A30", "--json", "-"], "MODEL must not contain the word -; --json takes no file"),
             (["A100"], '"A100" may be A100-40GB or A100-80GB; say which'),
             (["H100"], '"H100" may be H100-80GB, H100-94GB or H100-96GB; say which'),
-            (["T4"], f'no card called "T4" is known to have MIG; known are {cards}'),
-            ([""], f'no card called "" is known to have MIG; known are {cards}'),
-            (["x\ny"], f'no card called "x?y" is known to have MIG; known are {cards}'),
-            (["--all"], "--all belongs to a model, which is missing"),
+            (["T4"], f'no card called "T4" is known to have MIG; the known cards are {cards}'),
+            ([""], f'no card called "" is known to have MIG; the known cards are {cards}'),
+            (["x\ny"], f'no card called "x?y" is known to have MIG; the known cards are {cards}'),
+            (["--all"], "--all requires MODEL, which is missing"),
         ]
         for words, said in rows:
             with self.subTest(words):

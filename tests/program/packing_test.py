@@ -53,10 +53,10 @@ class PackingTest(unittest.TestCase):
                                   ("--seeds: Value 0 not in range", 2, ["--regimes", "--seeds", "0"]),
                                   ('no regime has "nosuch" in its name', 2, ["--regimes", "--only", "nosuch"]),
                                   ("--seeds belongs to --regimes or --mig", 2, ["--seeds", "1"]),
-                                  ("--first-seed belongs to --seeds, which is missing", 2, ["--mig", "--first-seed", "5"]),
-                                  ("--first-seed belongs to --seeds, which is missing", 2,
+                                  ("--first-seed requires --seeds, which is missing", 2, ["--mig", "--first-seed", "5"]),
+                                  ("--first-seed requires --seeds, which is missing", 2,
                                    ["--regimes", "--first-seed", "5"]),
-                                  ("packing_bench: --only belongs to --regimes, which is missing; see --help\n", 2,
+                                  ("packing_bench: --only requires --regimes, which is missing; see --help\n", 2,
                                    ["--only", "big"]),
                                   ("none/out.svg cannot be written", 1, ["--svg", "none/out.svg"])):
             with self.subTest(said=said):

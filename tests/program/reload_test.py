@@ -81,13 +81,13 @@ class ReloadTest(unittest.TestCase):
         self.file.write_text(GOOD.format("best-fit"))
         self.start()
         self.process.send_signal(signal.SIGHUP)
-        self.assertIn(f"the policy is read again from {self.file}: default best-fit, 1 profile",
+        self.assertIn(f"the policy was reloaded from {self.file}: default best-fit, 1 profile",
                       self.wait_line("policy"))
         self.assertEqual(numbers(self.admin), {"loaded": 1, "refused": 0, "up_to_date": 1})
         self.place_stacked()
         self.write(GOOD.format("spread"))
         self.process.send_signal(signal.SIGHUP)
-        self.assertIn("default spread", self.wait_line("read again from"))
+        self.assertIn("default spread", self.wait_line("reloaded from"))
         self.assertEqual(self.place(), "GPU-b")
 
     def test_a_change_is_seen_and_a_bad_one_keeps_the_last_good(self):
@@ -95,11 +95,11 @@ class ReloadTest(unittest.TestCase):
         self.start()
         self.place_stacked()
         self.write("version: 1\nprofile: {}\n")
-        self.assertIn(f"{self.file}:2:1: unknown key \"profile\"", self.wait_line("last good one stays"))
+        self.assertIn(f"{self.file}:2:1: unknown key \"profile\"", self.wait_line("last valid policy stays"))
         self.assertEqual(numbers(self.admin)["up_to_date"], 0)
         self.assertEqual(self.place(), "GPU-a")
         self.write(GOOD.format("spread"))
-        self.assertIn("default spread", self.wait_line("read again from"))
+        self.assertIn("default spread", self.wait_line("reloaded from"))
         self.assertEqual(numbers(self.admin)["up_to_date"], 1)
         self.assertEqual(self.place(), "GPU-b")
 
@@ -114,7 +114,7 @@ class ReloadTest(unittest.TestCase):
         self.place_stacked()
         (self.folder / "..data_tmp").symlink_to("..spread")
         os.rename(self.folder / "..data_tmp", self.folder / "..data")
-        self.assertIn("default spread", self.wait_line("read again from"))
+        self.assertIn("default spread", self.wait_line("reloaded from"))
         self.assertEqual(self.place(), "GPU-b")
 
 

@@ -16,7 +16,7 @@ class SignalsTest(unittest.TestCase):
                 break
         else:
             self.fail("the log ended without a word about the policy file")
-        self.assertIn("there is no policy file to read again: none was named with --policy", line)
+        self.assertIn("there is no policy file to reload: --policy is not set", line)
         self.assertEqual(fetch(admin + "/v1/nodes"), before)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(10), 0)

@@ -113,7 +113,7 @@ class ResultsTest(SimulateTest):
         self.assertRegex(done.stdout, r"\nallocation at the end +25\.00 %\n")
         self.assertNotIn("later half", done.stdout)
         self.assertRegex(self.run_ctl(*self.trace("p 3 1\n" * 4)).stdout,
-                         r"\nlater half: of several GPUs, rejected +100\.00 %\n")
+                         r"\nlater half: pods of several GPUs rejected +100\.00 %\n")
         self.assertTrue(self.run_ctl(*self.trace("p 1\n")).stdout.startswith("2 nodes, 2 GPUs, 1 arrival\n"))
 
     def test_results_are_written_to_files(self):
@@ -179,12 +179,12 @@ class SlicesTest(SimulateTest):
 
     def test_the_table_has_them(self):
         self.assertRegex(self.run_ctl(*self.slices("m 3g.20gb\n" * 3)).stdout,
-                         r"\nmemory slices in use +100\.00 %\nasking profiles, rejected +33\.33 %\n"
-                         r"of 4 slices or more, rejected +33\.33 %\n")
+                         r"\nmemory slices in use +100\.00 %\nMIG pods rejected +33\.33 %\n"
+                         r"MIG pods of 4 slices or more rejected +33\.33 %\n")
         self.assertRegex(self.run_ctl(*self.slices("m 1g.5gb 1\n" * 3)).stdout,
                          r"\nlater half: mean memory slices in use +12\.50 %\n"
-                         r"later half: asking profiles, rejected +0\.00 %\n"
-                         r"later half: of 4 slices or more, rejected +-\n")
+                         r"later half: MIG pods rejected +0\.00 %\n"
+                         r"later half: MIG pods of 4 slices or more rejected +-\n")
 
     def test_help_and_docs_say_how_they_are_asked_for_and_shown(self):
         said = " ".join(self.run_ctl("--help").stdout.split())
@@ -193,7 +193,7 @@ class SlicesTest(SimulateTest):
         page = " ".join((ROOT / "docs/packing.md").read_text(encoding="utf-8").split())
         for key in self.report(*self.slices("m 7g.40gb\n"))["mig"]:
             self.assertIn(f"`{key}`", page)
-        for row in ("memory slices in use", "asking profiles, rejected", "of 4 slices or more, rejected"):
+        for row in ("memory slices in use", "MIG pods rejected", "MIG pods of 4 slices or more rejected"):
             self.assertIn(row, self.run_ctl(*self.slices("m 7g.40gb\n")).stdout)
             self.assertIn(f"({row})", page)
 
@@ -210,7 +210,7 @@ class SlicesTest(SimulateTest):
                      '3g.20gb, 4g.20gb, 7g.40gb, not "1g.6gb"',
                      *self.slices("m 1g.5gb\nm 1g.6gb\n"))
         self.nodes.write_text(self.nodes.read_text().replace("A100-40GB", "T4"))
-        self.refused(f'{self.nodes}:2: mig is 1, and no card called "T4" is known to have MIG; known are A30, ', *self.slices("m 1g.5gb\n"))
+        self.refused(f'{self.nodes}:2: mig is 1, and no card called "T4" is known to have MIG; the known cards are A30, ', *self.slices("m 1g.5gb\n"))
 
 
 class PoliciesTest(SimulateTest):
@@ -244,10 +244,10 @@ class RefusedTest(SimulateTest):
         seed = ("--nodes", self.nodes, "--pods", self.pods, "--seed", "1")
         for said, flags in (
                 ("--nodes is required; see --help", []),
-                ("by one of --arrivals and --seed", ["--nodes", "n"]),
+                ("give either --arrivals or --seed", ["--nodes", "n"]),
                 ("--arrivals and --seed were both given", [*seed, "--arrivals", "x"]),
                 ("--seed needs --pods", ["--nodes", self.nodes, "--seed", "1"]),
-                ("--inflate belongs to --seed", self.trace("p 1\n", "--inflate", "1")),
+                ("--inflate requires --seed", self.trace("p 1\n", "--inflate", "1")),
                 ('--seed must be an integer from 0 to 18446744073709551615, not "-1"', [*seed[:-1], "-1"]),
                 ('above 0 and up to 100, not "0"', [*seed, "--inflate", "0"]),
                 ('above 0 and up to 100, not "nan"', [*seed, "--inflate", "nan"]),
@@ -259,10 +259,10 @@ class RefusedTest(SimulateTest):
                 ("--svg must name a file", [*seed, "--svg", "-"]),
                 ('--svg must name a file, not ""', [*seed, "--svg", ""]),
                 ('--json must name a file or be -, not ""', [*seed, "--json", ""]),
-                (f"--json would write over {self.pods}", [*seed, "--json", f"{self.folder}/./pods.csv"]),
-                (f"--svg would write over {self.nodes}", [*seed, "--svg", self.nodes]),
-                ("--json would write over a", [*seed, "--policy", "a", "--json", "a"]),
-                ('"b" is one word too many', [*seed, "--policy", "a", "b"])):
+                (f"--json would overwrite {self.pods}", [*seed, "--json", f"{self.folder}/./pods.csv"]),
+                (f"--svg would overwrite {self.nodes}", [*seed, "--svg", self.nodes]),
+                ("--json would overwrite a", [*seed, "--policy", "a", "--json", "a"]),
+                ('"b" is an unexpected argument', [*seed, "--policy", "a", "b"])):
             with self.subTest(said=said):
                 self.refused(said, *flags)
 

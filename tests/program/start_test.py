@@ -21,8 +21,8 @@ class StartTest(unittest.TestCase):
         process = start(self, EXTENDER, "--cluster", CLUSTER, "--listen", "0.0.0.0:0", "--admin-listen", "127.0.0.1:0")
         process.stderr.readline()
         self.assertRegex(process.stderr.readline(),
-                         r"warn.* the extender port 0\.0\.0\.0:\d+ is not on the loopback interface and asks for no "
-                         r"client certificate: whoever reaches it can bind pods; ")
+                         r"warn.* the extender port 0\.0\.0\.0:\d+ is not on the loopback interface and requires no "
+                         r"client certificate: any client that can reach it can bind pods; ")
 
     def test_every_thread_has_a_name_of_its_work(self):
         process, admin = start_extender(self)

@@ -88,7 +88,7 @@ const LiteralCard* card_of(const model::GpuInfo& gpu) {
 
 MigOracle::MigOracle(const LiteralCard& card, const model::GpuInfo& gpu,
                      const model::NodeInventory& node)
-    : card_(&card), dynamic_(node.dynamic_mig), failed_(gpu.mig_failed_slices) {
+    : card_(&card), dynamic_(node.dynamic_mig), failed_(gpu.failed_memory_slices) {
   for (const model::Slice& slice : gpu.mig_instances) {
     const bool plugin = node.plugin_owns_all_slices || node.plugin_profiles.contains(slice.profile);
     listed_.push_back(slice);

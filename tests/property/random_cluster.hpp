@@ -108,7 +108,7 @@ inline void make_sliced(model::GpuInfo& gpu) {
   gpu.memory = {card.memory};
   gpu.mig_table = table_of(card);
   if (!one_in(3)) gpu.mig_instances = draw_slices(card);
-  if (one_in(5)) gpu.mig_failed_slices = model::axis_range(draw(card.axis), 1);
+  if (one_in(5)) gpu.failed_memory_slices = model::axis_range(draw(card.axis), 1);
 }
 
 /// With all that may be wrong with it, or different from its neighbours.

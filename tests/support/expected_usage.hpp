@@ -1,5 +1,5 @@
-// What nodes hold, added up by the tests themselves: nothing here calls the code that it checks.
-// Devices are told apart by index alone, so nodes must keep their uuids. Pure.
+// Sums up what pods hold on a node, independently of the code under test. It identifies devices by
+// index alone, so the GPU at an index of a node must not change. Pure.
 #pragma once
 
 #include <algorithm>
@@ -31,11 +31,12 @@ struct NodeUsage {
   friend bool operator==(const NodeUsage&, const NodeUsage&) = default;
 };
 
-/// A pod's part of a GPU while one of its plain init containers runs, or (kMainPhase) afterwards.
+/// What a pod takes of one GPU in each phase: while the init container at this position runs, or,
+/// for kMainPhase, afterwards.
 using UsageByPhase = std::map<std::size_t, GpuUsage>;
 inline constexpr std::size_t kMainPhase = SIZE_MAX;
 
-/// What each moment of the pod's life takes of each GPU, by index.
+/// Returns what the pod takes of each GPU in each phase, by the index of the GPU.
 inline std::map<int, UsageByPhase> usage_by_phase(const model::Holding& holding) {
   const std::vector<model::ReservedContainer>& containers = holding.reservation.containers;
   std::vector<std::size_t> moments = {kMainPhase};
@@ -63,7 +64,7 @@ inline std::map<int, UsageByPhase> usage_by_phase(const model::Holding& holding)
   return sums;
 }
 
-/// Of each GPU a pod has the most that it takes at any time.
+/// Adds a pod to `sum`. For each GPU, the pod counts with the most that it takes in any phase.
 inline void add_usage(NodeUsage& sum, const model::Holding& holding) {
   for (const model::ReservedContainer& container : holding.reservation.containers) {
     const auto* units = std::get_if<model::KubeletUnits>(&container.assigned);
@@ -84,7 +85,8 @@ inline void add_usage(NodeUsage& sum, const model::Holding& holding) {
   }
 }
 
-/// What the inventory has too little of; empty: nothing.
+/// Describes the first GPU or resource of the node of which `sum` exceeds the capacity. Returns an
+/// empty string if there is none.
 inline std::string over_commitment(const model::NodeInventory& node, const NodeUsage& sum) {
   for (const auto& [index, used] : sum.gpus) {
     const std::string here = node.name + " GPU " + std::to_string(index);
@@ -107,7 +109,7 @@ inline std::string over_commitment(const model::NodeInventory& node, const NodeU
   return "";
 }
 
-/// The first over-commitment among the snapshot's nodes.
+/// Describes the first over-commitment in the snapshot. Returns an empty string if there is none.
 inline std::string over_commitment(const model::Snapshot& snapshot) {
   for (std::size_t i = 0; i < snapshot.nodes.size(); ++i) {
     if (snapshot.nodes[i] == nullptr) continue;
@@ -120,7 +122,7 @@ inline std::string over_commitment(const model::Snapshot& snapshot) {
   return "";
 }
 
-/// The node's use as the ledger shows it, in the same form.
+/// Returns what is used on the node according to its state in the ledger.
 inline NodeUsage usage_shown_by(const model::NodeState& node) {
   NodeUsage sum;
   for (const model::HoldingPtr& holding : node.holdings) add_usage(sum, *holding);

@@ -1,4 +1,4 @@
-// Fakes of the ports to metrics and to the log.
+// Fakes of the ports service::Metrics and service::Log.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace snug {
 
-/// Ignores everything. A fake that counts something overrides that.
+/// Ignores all metrics. A fake that counts a metric overrides its function.
 class NoMetrics : public service::Metrics {
  public:
   void verb_done(service::Verb, bool, std::int64_t) override {}
   void bind_ended(service::BindOutcome) override {}
-  void api_request(std::string_view, bool) override {}
-  void watch_restarted(std::string_view, service::WatchEnd) override {}
+  void api_request(service::ApiCall, bool) override {}
+  void watch_restarted(service::WatchedResource, service::WatchEnd) override {}
   void pods_woken() override {}
   void event_dropped() override {}
   void reservation_problem(service::ReservationProblem) override {}
@@ -30,7 +30,7 @@ class NoLog final : public service::Log {
   void write(service::LogLevel, std::string_view) override {}
 };
 
-/// Keeps what was logged. Thread-safe.
+/// Keeps all log entries. Thread-safe.
 class FakeLog final : public service::Log {
  public:
   using Entry = std::pair<service::LogLevel, std::string>;
@@ -49,7 +49,7 @@ class FakeLog final : public service::Log {
     for (Entry& entry : entries()) lines.push_back(std::move(entry.second));
     return lines;
   }
-  /// The messages since the last call.
+  /// Returns the messages that were logged since the last take() or clear().
   std::vector<std::string> take() {
     std::vector<std::string> taken = lines();
     clear();

@@ -1,5 +1,5 @@
-// Kubernetes' protobuf for tests: objects that stand in JSON are written as the API server would,
-// or as oddly as the wire allows. Knows nothing of the code under test.
+// Converts JSON objects to Kubernetes' protobuf for tests, either as the API server encodes them or
+// in any other form that protobuf allows. Does not use the code under test.
 #pragma once
 
 #include <chrono>
@@ -33,13 +33,13 @@ inline std::string bytes_field(unsigned number, std::string_view bytes) {
 
 struct Row {
   unsigned number;
-  std::string type;  // text, number, time, quantity, or a message of the schema
+  std::string type;  // text, number, time, quantity, or the name of a message in the schema
   enum { kOne, kList, kMap } many = kOne;
 };
 
 using Schema = std::map<std::string, std::map<std::string, Row>>;
 
-/// Adds the messages in a pod's spec.
+/// Adds the messages of a pod's spec to `all`.
 inline Schema with_spec(Schema all) {
   all.merge(Schema{
       {"Spec",
@@ -53,7 +53,7 @@ inline Schema with_spec(Schema all) {
         {"priority", {25, "number"}},
         {"overhead", {32, "quantity", Row::kMap}},
         {"topologySpreadConstraints", {33, "Spread", Row::kList}},
-        {"schedulingGates", {38, "Claim", Row::kList}},  // a name each, too
+        {"schedulingGates", {38, "Claim", Row::kList}},  // a gate has only a name, as a Claim
         {"resourceClaims", {39, "Claim", Row::kList}},
         {"resources", {40, "Resources"}}}},
       {"Container",
@@ -90,7 +90,7 @@ inline Schema with_spec(Schema all) {
   return all;
 }
 
-/// Some fields of each message; generated.proto has them all.
+/// The messages and the fields that the tests use; generated.proto defines all of them.
 inline const Schema& schema() {
   static const Schema kSchema = with_spec({
       {"Pod", {{"metadata", {1, "Meta"}}, {"spec", {2, "Spec"}}, {"status", {3, "PodStatus"}}}},
@@ -126,8 +126,9 @@ inline std::int64_t seconds_of(const std::string& time) {
          second;
 }
 
-/// Writes objects. `draw(n)`, one of 0..n-1, makes the wire odd: fields in any order and unknown
-/// ones among them, scalars given twice, messages in parts. Without it all is as Go writes it.
+/// Encodes objects. Without `draw`, the encoding is that of Go. With `draw`, which returns a random
+/// number in 0..n-1, it is unusual but valid: fields are in any order, some are unknown, scalars
+/// occur twice, and messages are split into parts.
 class Writer {
  public:
   explicit Writer(std::function<int(int)> draw = nullptr) : draw_(std::move(draw)) {}
@@ -156,7 +157,8 @@ class Writer {
     return message(value, type);
   }
 
-  /// The fields of a volume's source stand in a message of their own, and in JSON beside its name.
+  /// Moves the source of a volume into a field `volumeSource`. In protobuf, the source is a message
+  /// of its own; in JSON, its fields are beside the name of the volume.
   static json as_message(const json& object, const std::string& type) {
     if (type != "Volume") return object;
     json volume{{"name", nullptr}, {"volumeSource", object}};
@@ -164,7 +166,7 @@ class Writer {
     return volume;
   }
 
-  /// All occurrences of one field.
+  /// Encodes all occurrences of one field.
   Parts field(const json& value, const Row& row) {
     Parts parts;
     if (row.many == Row::kList) {
@@ -194,7 +196,7 @@ class Writer {
   }
 
   Parts fields(const json& object, const std::string& type) {
-    std::map<unsigned, Parts> in_order;  // of their numbers, as Go writes them
+    std::map<unsigned, Parts> in_order;  // by field number, as in Go
     const json whole = as_message(object, type);
     for (const auto& [key, value] : whole.items()) {
       if (value.is_null()) continue;
@@ -227,7 +229,7 @@ inline std::string envelope(const std::string& kind, std::string_view raw) {
          bytes_field(2, raw) + bytes_field(3, "") + bytes_field(4, "");
 }
 
-/// As short as it may be: Go writes the empty fields too.
+/// The shortest valid envelope: it omits the empty fields, which Go writes.
 inline std::string short_envelope(const std::string& kind, std::string_view raw) {
   return std::string("k8s\0", 4) + bytes_field(1, bytes_field(1, "v1") + bytes_field(2, kind)) +
          bytes_field(2, raw);
@@ -237,7 +239,7 @@ inline std::string event_of(const std::string& type, std::string_view enveloped)
   return bytes_field(1, type) + bytes_field(2, bytes_field(1, enveloped));
 }
 
-/// A whole frame of a watch, but for its length.
+/// A frame of a watch without its length.
 inline std::string event(const std::string& type, const json& object,
                          const std::string& kind = "Pod") {
   return event_of(type, envelope(kind, Writer{}.message(object, kind)));

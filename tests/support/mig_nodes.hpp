@@ -1,5 +1,5 @@
-// Nodes with GPUs in MIG mode, and what pods have of them, for tests. Pure; a text that cannot be
-// read throws std::invalid_argument.
+// Makes nodes with GPUs in MIG mode, and pods that hold slices of them, for tests. Pure. An invalid
+// text throws std::invalid_argument.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace snug {
 
-/// By name, or as a node calls it.
+/// Returns the card with this name in the card catalog.
 inline const mig::MigCard& card_named(std::string_view name) {
   for (const mig::MigCard& card : mig::mig_cards()) {
     if (card.name == name) return card;
@@ -23,8 +23,8 @@ inline const mig::MigCard& card_named(std::string_view name) {
   throw std::invalid_argument("no such card: " + std::string(name));
 }
 
-/// Slices that exist get the sizes that the table says; one of a profile that it does not have has
-/// one memory slice.
+/// Sets the MIG table of a GPU, and the sizes of its slices according to the table. A slice of a
+/// profile that is not in the table gets the size of one memory slice.
 inline void set_table(model::GpuInfo& gpu, model::MigTablePtr table) {
   gpu.mig_table = std::move(table);
   for (model::Slice& slice : gpu.mig_instances) {
@@ -33,7 +33,8 @@ inline void set_table(model::GpuInfo& gpu, model::MigTablePtr table) {
   }
 }
 
-/// As make_node(), and GPUs in MIG mode have the tables of the cards that their models name.
+/// As make_node(), but each GPU in MIG mode also gets the MIG table of the card that its model
+/// names.
 inline model::NodeInventory make_mig_node(std::string_view text) {
   model::NodeInventory node = make_node(text);
   for (model::GpuInfo& gpu : node.gpus) {
@@ -49,8 +50,8 @@ inline model::GpuRequest make_slice_request(std::string profile) {
   return make_request(model::SliceRequest{std::move(profile)}, 1, std::move(text));
 }
 
-/// Held by index, at its price; a profile that the table does not have has one memory slice of
-/// nothing.
+/// Makes a slice, identified by the index of its GPU, with the memory and compute of its profile. A
+/// profile that is not in the table has one memory slice, 1 MiB and 1 milli-GPU.
 inline model::ReservedDevice make_slice_device(int index, const model::MigTable& table,
                                                std::string profile, int start) {
   model::ReservedDevice device{
@@ -65,7 +66,7 @@ inline model::ReservedDevice make_slice_device(int index, const model::MigTable&
   return device;
 }
 
-/// What a pod that named the slice's profile has.
+/// Makes the holding of a pod that requested the profile of this slice and has the slice.
 inline std::shared_ptr<model::Holding> make_slice_holding(std::string_view uid,
                                                           std::string_view node,
                                                           model::ReservedDevice device) {

@@ -1,5 +1,5 @@
-// Node states, policy profiles and a readable form of snapshots, for tests of the layers that
-// decide. Pure.
+// Makes node states and policy profiles, and describes snapshots as text, for tests of the layers
+// fit, score and plan. Pure.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,8 @@ inline void PrintTo(model::GpuMode mode, std::ostream* out) {
   *out << "mode " << model::to_string(mode);
 }
 
-/// The node of support/cluster.hpp's text with these holdings added up.
+/// Makes the state of a node with these holdings. support/test_objects.hpp explains the text
+/// `node`.
 inline model::NodeStatePtr make_state(std::string_view node,
                                       std::vector<model::HoldingPtr> holdings = {}) {
   return fit::build_node_state(std::make_shared<const model::NodeInventory>(make_mig_node(node)),
@@ -40,7 +41,8 @@ struct FitResult {
   std::vector<model::Placement> options;
 };
 
-/// All that the node offers; the list that fit() fills has held something else before.
+/// Returns all placements that fit() finds. fit() gets a list that already has entries, to check
+/// that it clears them.
 inline FitResult fit_all(const model::NodeState& node, const model::GpuRequest& request,
                          const fit::Tenant& tenant = {}) {
   model::PlacementList list;
@@ -66,7 +68,7 @@ inline std::string describe(const model::GpuState& gpu) {
          std::to_string(gpu.free_milli_sum) + "\n";
 }
 
-/// Everything that a decision can see of the node.
+/// Describes everything in the node's state that a decision can read.
 inline std::string describe(const model::NodeState& node) {
   std::string text = node.name() + " room " + std::to_string(node.free_milli_sum) + " snug " +
                      std::to_string(node.snug_assigned_pods) + " kubelet " +
@@ -80,7 +82,7 @@ inline std::string describe(const model::NodeState& node) {
   return text;
 }
 
-/// Everything that a decision can see, node by node in order of their slots.
+/// Describes all nodes of the snapshot and their intents, in the order of the node table.
 inline std::string describe(const model::Snapshot& snapshot) {
   std::string text;
   for (std::size_t i = 0; i < snapshot.nodes.size(); ++i) {

@@ -1,4 +1,4 @@
-// Claims that own what they point to, for tests of the layers that decide.
+// Incoming pods that own the data which plan::IncomingPod refers to, for tests.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ class OwnedIncomingPod {
   model::HostResources host;
   model::SharingRules sharing;
 
-  /// Views into this, which must outlive it.
+  /// The result refers to this object, which must outlive it.
   [[nodiscard]] plan::IncomingPod view() const {
     return {.name_space = name_space,
             .rank = rank,
@@ -43,7 +43,7 @@ class OwnedIncomingPod {
   score::ProfileChoice profiles_;
 };
 
-/// What the pod would have by the placement.
+/// Returns the reservation of the pod `uid` for this placement.
 inline model::Reservation reservation_for(const model::NodeState& node,
                                           const model::GpuRequest& request,
                                           model::PlacementView placement, std::string uid) {
@@ -51,7 +51,7 @@ inline model::Reservation reservation_for(const model::NodeState& node,
   return plan::to_holding(node, claim.view(), placement)->reservation;
 }
 
-/// On a node where nobody else is of interest.
+/// Chooses a placement on a node without intents, nominated pods or other pods of the namespace.
 inline plan::NodeChoice choose_without_others(const model::NodeState& node,
                                               const OwnedIncomingPod& claim) {
   const model::NamespaceUsage nobody;

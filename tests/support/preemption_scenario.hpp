@@ -1,10 +1,10 @@
-// A node with pods on it, and a pod that wants to come in, for tests of preemption. Pure.
+// A node with pods, and an incoming pod that may preempt them, for tests of preemption. Pure.
 //
-//   Eviction on("n: A 1000 x2", {"a 5 g0:500 cpu=2000", "b 0 w1 ending"});
+//   PreemptionScenario on("n: A 1000 x2", {"a 5 g0:500 cpu=2000", "b 0 w1 ending"}, make_whole(1));
 //
-// A pod is its uid, its priority, and words: gI:M (M thousandths and MiB of GPU I), wI (all of GPU
-// I), uN (N units of nvidia.com/gpu), cpu=, mem=, @TIME (its creation), ending, tied (other
-// constraints). GPUs have 1000 MiB, so that thousandths and MiB are the same.
+// The text of a pod is its uid, its priority, and words: gI:M (M MiB and M milli-GPU of GPU I), wI
+// (GPU I as a whole), uN (N units of nvidia.com/gpu), cpu=, mem=, @TIME (its creation time), ending
+// (it is terminating), tied (it has other constraints). A GPU has 1000 MiB.
 #pragma once
 
 #include <memory>
@@ -62,7 +62,7 @@ inline std::shared_ptr<model::Holding> make_evictable(std::string_view text) {
   return holding;
 }
 
-/// The pod that wants to come in has priority 10 unless told otherwise.
+/// The incoming pod has priority 10 unless a test changes it.
 class PreemptionScenario {
  public:
   PreemptionScenario(std::string_view node, const std::vector<std::string>& pods,
@@ -73,7 +73,7 @@ class PreemptionScenario {
     for (const std::string& pod : pods) holdings.push_back(make_evictable(pod));
   }
 
-  /// What the node has for pods; without it nothing is known of that.
+  /// Sets the node's CPU, memory and number of pods. Without this call, they are unknown.
   PreemptionScenario& host(std::int64_t cpu, std::int64_t memory, std::int64_t pods) {
     inventory_.host = {
         .resources = {.cpu_milli = cpu, .memory_bytes = memory}, .pod_slots = pods, .known = true};
@@ -119,7 +119,7 @@ class PreemptionScenario {
   model::HostResources host_request;
   bool has_other_constraints = false;
   std::vector<model::HoldingPtr> holdings;
-  fit::CpuOnlyHoldings unlisted;  // of pods that the state does not list
+  fit::CpuOnlyHoldings unlisted;  // CPU-only pods, which the node state does not list
   model::NamespaceUsage held;
   model::Nominations nominations;
 

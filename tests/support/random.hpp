@@ -1,5 +1,5 @@
-// Random numbers for tests that run cases by seed: the same on every machine. A test shows the seed
-// of the case that fails.
+// Random numbers for tests that run one case per seed. A seed gives the same numbers on every
+// machine, and a failing test prints the seed of its case.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : generator_(seed) {}
 
-  /// One of 0..n-1.
+  /// Returns a random number in 0..n-1.
   std::int64_t draw(std::int64_t n) {
     return static_cast<std::int64_t>(generator_() % static_cast<std::uint64_t>(n));
   }
-  /// One of first..last.
+  /// Returns a random number in first..last.
   std::int64_t from_to(std::int64_t first, std::int64_t last) {
     return first + draw(last - first + 1);
   }

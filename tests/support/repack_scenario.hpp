@@ -1,13 +1,12 @@
-// A cluster with pods on it, and a request that may or may not fit, for tests of repacking. Pure.
+// A cluster with pods, and an incoming pod for which repacking is tested. Pure.
 //
-//   Repacked on({"n1: A 1000 x2", "n2: A 1000"}, {"a n1 g0:500", "b n2 w0"}, make_whole(1));
+//   RepackScenario on({"n1: A 1000 x2", "n2: A 1000"}, {"a n1 g0:500", "b n2 w0"}, make_whole(1));
 //
-// A pod is its uid, its node, and words: gI:M (M thousandths and MiB of GPU I; on several GPUs the
-// same of each), wI (all of GPU I), mI:PROFILE@START (a slice of GPU I, an A100 with 40 GB), uN (N
-// units of nvidia.com/gpu), cpu=, ns=, model= (globs),
-// isolation=mps, ending, tied (other constraints), suspect, unknown (its request is not
-// understood), by-hand (its reservation is not written). GPUs have 1000 MiB, so that thousandths
-// and MiB are the same.
+// The text of a pod is its uid, its node, and words: gI:M (M MiB and M milli-GPU of GPU I; M is the
+// same for all GPUs of the pod), wI (GPU I as a whole), mI:PROFILE@START (a slice of GPU I, an A100
+// with 40 GB), uN (N units of nvidia.com/gpu), cpu=, ns= (namespace), model= (globs of gpu-model),
+// isolation=mps, ending (it is terminating), tied (it has other constraints), suspect, unknown (its
+// request could not be parsed), by-hand (it has no reservation annotation). A GPU has 1000 MiB.
 #pragma once
 
 #include <algorithm>
@@ -62,7 +61,7 @@ inline void set_movable_word(model::Holding& pod, const std::string& word) {
 inline constexpr const char* kMigModel = "NVIDIA-A100-SXM4-40GB";
 inline constexpr std::int64_t kMigMemory = 40960;
 
-/// `1g.5gb@4` of the card above.
+/// Makes a slice from PROFILE@START, such as `1g.5gb@4`, of a GPU of kMigModel.
 inline model::ReservedDevice slice_device_named(int index, std::string_view text) {
   const std::size_t at = text.find('@');
   return make_slice_device(index, *mig::find_mig_card(kMigModel, {kMigMemory})->table,
@@ -116,8 +115,8 @@ inline model::HoldingPtr make_movable(std::string_view text) {
   return pod;
 }
 
-/// `n1:0+1`: a reservation's node and the indices of its devices, of a slice `0@4` with its start;
-/// `n1:` where the kubelet picks.
+/// Describes a reservation as its node and the indices of its devices, such as `n1:0+1`. A slice is
+/// followed by its start, such as `n1:0@4`. If the kubelet assigns the devices, the text is `n1:`.
 inline std::string place_text(const model::Reservation& reservation) {
   std::string text = reservation.node + ":";
   for (const model::ReservedContainer& container : reservation.containers) {
@@ -131,7 +130,7 @@ inline std::string place_text(const model::Reservation& reservation) {
   return text;
 }
 
-/// The request is a pod's in the namespace `default`, with the uid `new`.
+/// The incoming pod has the uid `new` and is in the namespace `default`.
 class RepackScenario {
  public:
   RepackScenario(const std::vector<std::string>& nodes, const std::vector<std::string>& pods,
@@ -174,7 +173,9 @@ class RepackScenario {
     return advice::repack(
         {.snapshot = all, .incoming = incoming.view(), .protected_uids = protected_uids});
   }
-  /// `fits n1:0`, `a n1:0>n2:0, b n1:1>n2:0; n1:0+1`, or why not.
+  /// Describes the advice: `fits n1:0` if the request fits now; `a n1:0>n2:0, b n1:1>n2:0; n1:0+1`
+  /// for two moves (pod, old place, new place) and then the place of the incoming pod; or the
+  /// explanation why there is none.
   [[nodiscard]] std::string text() const {
     const advice::RepackAdvice found = advice();
     if (!found.reservation) return found.explanation;
@@ -191,10 +192,10 @@ class RepackScenario {
   std::vector<model::NodeInventory> inventories;
   std::vector<model::HoldingPtr> holdings;
   std::map<std::string, fit::CpuOnlyHoldings>
-      unlisted;  // by node: of pods that its state does not list
+      unlisted;  // by node: CPU-only pods, which the node state does not list
   std::vector<model::HoldingPtr> intents;
   std::vector<model::NominationPtr> nominated;
-  std::vector<std::string_view> protected_uids;  // sorted
+  std::vector<std::string_view> protected_uids;  // sorted uids
 };
 
 }  // namespace snug

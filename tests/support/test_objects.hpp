@@ -1,15 +1,16 @@
-// Small clusters for tests, from one-line strings. Pure; a text that cannot be read throws
-// std::invalid_argument, which fails the test that holds it.
+// Makes nodes, pods, requests and holdings for tests; a node from one line of text. Pure. An
+// invalid text throws std::invalid_argument, which fails the test.
 //
 //   make_node("n1: A100-80 81920 x4, T4 16384 x2 unhealthy | pool=shares nvidia.com/gpu=6")
 //
-// A group of GPUs is a model, its MiB, and words: xN, unhealthy, mig, by-index (no uuid),
-// modes=mps+whole, slices=1g.5gb@6+2g.10gb@4 (that exist; their sizes come from the card's table,
-// see support/slices.hpp), failed=4+5 (memory slices where none could be made). Indices ascend over
-// the groups; uuids are GPU-<node>-<index>, of slices MIG-<node>-<index>-<start>; modes are whole
-// and time-slicing. After `|`: dynamic, enforced, pool=, closed=<Code>,
-// closed-to-annotated=<Code>, plugin=PROFILE or plugin=all (slices that the device plug-in offers),
-// RESOURCE=units or RESOURCE=units/capacity.
+// Before `|` are groups of GPUs. A group is a model, its memory in MiB, and words: xN (N GPUs),
+// unhealthy, mig (in MIG mode), by-index (without uuids), modes=mps+whole (default: whole and
+// time-slicing), slices=1g.5gb@6+2g.10gb@4 (existing slices; make_mig_node() sets their sizes),
+// failed=4+5 (memory slices on which no slice could be created). The indices of the GPUs ascend
+// over all groups. The uuid of a GPU is GPU-<node>-<index>, that of a slice
+// MIG-<node>-<index>-<start>. After `|` are words about the node: dynamic, enforced, pool=,
+// closed=<Code>, closed-to-annotated=<Code>, plugin=PROFILE or plugin=all (slices that the device
+// plug-in offers), RESOURCE=units or RESOURCE=units/capacity.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,7 @@
 
 namespace snug {
 
-/// The parts between separators, without blanks around them and without empty ones.
+/// Splits `text` at each separator, removes blanks around the parts, and omits empty parts.
 inline std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   while (!text.empty()) {
@@ -53,7 +54,8 @@ inline model::ReasonCode parse_reason(std::string_view code) {
   throw std::invalid_argument("no such reason: " + std::string(code));
 }
 
-/// `1g.5gb+me@6+2g.10gb@4`; a profile's name may hold the separator.
+/// Parses slices such as `1g.5gb+me@6+2g.10gb@4`. `+` separates slices and may also be part of the
+/// name of a profile.
 inline std::vector<model::Slice> parse_slices(std::string_view text) {
   std::vector<model::Slice> slices;
   std::string name;
@@ -77,7 +79,7 @@ inline void set_gpu_list(model::GpuInfo& gpu, std::string_view key, std::string_
     gpu.mig_instances = parse_slices(value);
   } else if (key == "failed") {
     for (const std::string& slice : split(value, '+')) {
-      gpu.mig_failed_slices |= model::axis_range(std::stoi(slice), 1);
+      gpu.failed_memory_slices |= model::axis_range(std::stoi(slice), 1);
     }
   } else {
     throw std::invalid_argument("unknown word of a group: " + std::string(key));
@@ -171,7 +173,7 @@ inline model::PodFacts make_pod(std::string_view name, model::StringMap annotati
   return pod;
 }
 
-/// Init container, sidecar, another init container, two apps.
+/// A pod with an init container, a sidecar, another init container and two app containers.
 inline model::PodFacts make_pod_of_five(model::StringMap annotations = {}) {
   model::PodFacts pod = make_pod("p", std::move(annotations));
   pod.containers = {{.name = "setup", .type = model::ContainerType::kInit},
@@ -210,7 +212,7 @@ inline model::GpuRequest make_units(std::int64_t count, std::string resource = "
   return make_request(model::KubeletRequest{std::move(resource)}, count, std::move(text));
 }
 
-/// Held by index; set `uuid` for a device held by uuid.
+/// Makes a share of the GPU at `index`. Its uuid is empty; set it to identify the GPU by uuid.
 inline model::ReservedDevice make_share(int index, std::int64_t mebibytes, std::int64_t milli) {
   return {.index = index,
           .mode = model::GpuMode::kTimeSlicing,
@@ -225,7 +227,7 @@ inline model::ReservedDevice make_whole_device(int index, std::int64_t mebibytes
           .compute = base::kWholeGpu};
 }
 
-/// What a pod holds, by its uid; no devices and no units: nothing on the node.
+/// Makes the holding of the pod `uid` in the namespace `default`, with one container, `main`.
 inline std::shared_ptr<model::Holding> make_holding(std::string_view uid, std::string_view node,
                                                     std::vector<model::ReservedDevice> devices) {
   auto holding = std::make_shared<model::Holding>();
@@ -249,14 +251,14 @@ inline std::shared_ptr<model::Holding> make_units_holding(std::string_view uid,
   return holding;
 }
 
-/// The same once its pod's deletion has begun.
+/// Returns a copy of `holding` whose pod is terminating.
 inline model::HoldingPtr make_terminating(const model::HoldingPtr& holding) {
   auto same = std::make_shared<model::Holding>(*holding);
   same->terminating = true;
   return same;
 }
 
-/// Annotated, bound by hand, given no device.
+/// Makes the holding of an annotated pod that was bound by hand and has no devices.
 inline std::shared_ptr<model::Holding> make_unplaced(std::string_view uid, std::string_view node) {
   auto holding = make_holding(uid, node, {});
   holding->reservation.containers.clear();

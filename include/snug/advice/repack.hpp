@@ -1,10 +1,11 @@
-// Advises which pods to move to other GPUs so that a request becomes feasible that no node can
-// take now. Advice only: nothing is reserved and no pod is evicted. Pure: the same snapshot and
-// claim produce the same advice; ties go to the bytewise lower node name, then to lower uids.
-// The rules are in docs/decisions/0022-repacking-advice.md.
+// Advises which pods to move to other GPUs so that a request becomes feasible that no node can take
+// now. Reserves nothing and evicts no pod. Pure: the same snapshot and request produce the same
+// advice. Among equal solutions, the one with the bytewise lower node name is chosen, then the one
+// with the lower uids. The rules are in docs/decisions/0022-repacking-advice.md.
 //
-// A pod is moved by deleting it: its controller creates a new pod, which is placed like any other.
-// The moves are therefore ordered, and each must be feasible after the moves before it.
+// To move a pod means to delete it: its controller creates a new pod, which is placed like any
+// other pod. The moves are therefore made in order, and each must be feasible after the moves
+// before it.
 #pragma once
 
 #include <optional>
@@ -21,33 +22,35 @@ namespace snug::advice {
 
 struct RepackInput {
   const model::Snapshot& snapshot;
-  plan::IncomingPod incoming;  // its pod has no holding
+  plan::IncomingPod incoming;  // the pod with the request; it has no holding
   /// Sorted uids of pods that must not be moved, in addition to those that repack() excludes.
   std::span<const std::string_view> protected_uids;
 };
 
 struct PodMove {
-  model::HoldingPtr from;  // its holding before the move
-  model::Reservation to;   // its reservation after the move
+  model::HoldingPtr from;  // the pod's holding before the move
+  model::Reservation to;   // the pod's reservation after the move
 };
 
 struct RepackAdvice {
   bool fits_now = false;  // the request is feasible without moves, and `moves` is empty
-  /// The reservation that the request would get after the moves; nullopt: no solution was found.
+  /// The reservation that the request gets after the moves; nullopt: no solution was found.
   std::optional<model::Reservation> reservation;
-  /// In the order in which they must be made. Each placement is feasible (fit()) after the moves
-  /// before it and closes no GPU; the same holds for the request after all moves.
+  /// The moves, in the order in which they must be made. By fit(), each pod's new placement is
+  /// feasible after the moves before it, and the request is feasible after all moves. No move
+  /// closes a GPU.
   std::vector<PodMove> moves;
-  std::string explanation;  // if no solution was found: one sentence that explains it to the user
+  std::string explanation;  // one sentence for the user that says why no solution was found
 };
 
-/// Finds the fewest moves, and among equally many those of the fewest milli-GPU, within a bound on
-/// the work of the search (kMaxRepackWork). A result of one or two moves is minimal unless the
-/// search reached that bound.
-///   - A pod is moved only if its request is known and the snapshot shows nothing that binds it to
-///     its node. The kubelet must not assign its devices, and it must not be terminating, suspect,
-///     in `spared`, or have other constraints (Holding).
-///   - The node for the request has enough CPU, memory and pod slots, if these are known.
+/// Searches for the fewest moves; among solutions with equally many, for the one that moves the
+/// fewest milli-GPU. The work of the search is limited (kMaxRepackWork). A result of one or two
+/// moves is minimal unless the search reached this limit.
+///   - A pod is moved only if its request is known, Snug has written its reservation, and nothing
+///     ties it to its node. Never moved are kubelet-assigned, terminating and suspect pods, pods in
+///     `protected_uids`, and pods with Holding::has_other_constraints.
+///   - After the moves, the node for the request has enough CPU, memory and pod slots, if the
+///     node's allocatable is known.
 [[nodiscard]] RepackAdvice repack(const RepackInput& input);
 
 }  // namespace snug::advice

@@ -1,4 +1,5 @@
-// The clock as a port, so that tests control time. Decision code never reads the time. Thread-safe.
+// An interface for reading the time, so that tests can replace the clock. Code that makes decisions
+// never reads the time. All clocks are thread-safe.
 #pragma once
 
 #include <atomic>
@@ -19,7 +20,7 @@ class SteadyClock final : public Clock {
   [[nodiscard]] TimePoint now() const override { return std::chrono::steady_clock::now(); }
 };
 
-/// A clock that only moves when a test sets it.
+/// A clock for tests. It moves only when advance() is called.
 class ManualClock final : public Clock {
  public:
   [[nodiscard]] TimePoint now() const override {

@@ -1,12 +1,12 @@
-// The words of an enum: what messages, JSON and metric labels call each enumerator. A table beside
-// the enum does not compile while an enumerator is missing, stands twice or out of order.
+// Names of enumerators in messages, JSON and metric labels. EnumNames is a table with one row for
+// each enumerator. The table does not compile if a row is missing, duplicated or out of order.
 //
 //   enum class Color : std::uint8_t { kRed, kGreen };
 //   inline constexpr EnumNames kColorNames{std::array{
 //       EnumName{Color::kRed, "red"}, EnumName{Color::kGreen, "green"}}};
 //   kColorNames[Color::kGreen] == "green"
 //
-// The enumerators are 0, 1, 2, … without a gap.
+// The values of the enumerators must be 0, 1, 2, … without gaps.
 #pragma once
 
 #include <array>
@@ -25,7 +25,8 @@ struct EnumName {
 
 namespace internal {
 
-// Compilers print an enumerator by its name and any other value as a cast, "(Color)2".
+// Whether `kValue` is an enumerator of `Enum`. In __PRETTY_FUNCTION__, compilers print an
+// enumerator by its name and any other value as a cast, such as "(Color)2".
 template <typename Enum, Enum kValue>
 consteval bool is_enumerator() {
   const std::string_view text = __PRETTY_FUNCTION__;
@@ -57,7 +58,7 @@ class EnumNames {
     }
     return std::nullopt;
   }
-  // In the order of the enumerators.
+  // All names, in the order of the enumerators.
   constexpr const std::array<std::string_view, kSize>& names() const { return names_; }
   static constexpr std::array<Enum, kSize> values() {
     std::array<Enum, kSize> values{};

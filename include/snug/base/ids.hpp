@@ -1,4 +1,4 @@
-// Distinct types for numbers that must not be confused.
+// Distinct types for integers that must not be mixed up, so that the compiler finds mistakes.
 #pragma once
 
 #include <compare>
@@ -6,18 +6,20 @@
 
 namespace snug::base {
 
-/// A node's slot in the ledger and in every snapshot taken from it; stable while the node exists.
+/// The position of a node in the ledger and in all its snapshots. It is stable while the node
+/// exists.
 struct NodeIndex {
   std::uint32_t value = 0;
   friend constexpr auto operator<=>(NodeIndex, NodeIndex) = default;
 };
 
-/// Counts changes of the ledger. A snapshot has the generation of the ledger that it shows.
+/// A counter of changes of the ledger. Each snapshot stores the value that the counter had when the
+/// snapshot was made.
 struct Generation {
   std::uint64_t value = 0;
   friend constexpr auto operator<=>(Generation, Generation) = default;
 };
-/// Later than any.
+/// A generation that is later than all others.
 inline constexpr Generation kNever{UINT64_MAX};
 
 }  // namespace snug::base

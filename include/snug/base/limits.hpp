@@ -1,11 +1,12 @@
-// All limits of the system. docs/limits.md repeats the two tables; tests/tidy compares them.
-// No other file may define a limit of a queue, a body, a depth or a wait; a constant that looks
-// like one has a comment that says why it is not a limit.
+// All limits of Snug on the sizes of queues and bodies, on nesting depths and on waits. No other
+// file may define such a limit. A constant elsewhere that looks like a limit has a comment that
+// says why it is none. docs/limits.md repeats the two tables below; tests/tidy compares it with
+// them.
 //
-// SNUG_LIMITS: the limits that an operator may set under `limits:` in the configuration file, as
-// rows of (C++ name, key, default, smallest, largest, meaning). SNUG_FIXED_LIMITS: the others, as
-// rows of (C++ name, value, meaning; why the value suits every cluster). Both are fields of Limits,
-// so that a test can lower each of them.
+// SNUG_LIMITS has the limits that an operator may set under `limits:` in the configuration file.
+// Its rows are (C++ name, key, default, smallest, largest, meaning). SNUG_FIXED_LIMITS has the
+// other limits. Its rows are (C++ name, value, "meaning; why the value suits every cluster"). Each
+// row becomes a field of Limits, so that tests can lower any limit.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@
   ROW(max_body_bytes,          "maxBodyBytes",        67'108'864,  1'024,   1'073'741'824,  "bytes of one request body") \
   ROW(max_body_bytes_at_once,  "maxBodyBytesAtOnce",  67'108'864,  1'024,   17'179'869'184, "total bytes of the request bodies being read or answered; a single body, and bodies up to 16 KiB, are always admitted") \
   ROW(max_connections,         "maxConnections",      384,         8,       4'096,          "requests to the extender port being read or answered; one thread each") \
-  ROW(max_nodes,               "maxNodes",            50'000,      1,       500'000,        "nodes in the ledger; as many more may be queued for it") \
+  ROW(max_nodes,               "maxNodes",            50'000,      1,       500'000,        "nodes in the ledger; up to as many further nodes wait until other nodes are deleted") \
   ROW(max_policy_rows,         "maxPolicyRows",       256,         1,       4'096,          "rows in each of a policy's rules, podChoice and sharing, and entries in a row's lists") \
   ROW(intent_ttl_ms,           "intentTtlMs",         10'000,      100,     600'000,        "lifetime of an intent in milliseconds: from filter's choice of a node to the bind") \
   ROW(api_connections,         "apiConnections",      32,          1,       512,            "connections to the API server for calls other than watches") \
@@ -31,7 +32,7 @@
   ROW(drain_ms,                "drainMs",             5'000,       0,       60'000,         "milliseconds to wait for requests in flight after SIGTERM")
 
 #define SNUG_FIXED_LIMITS(ROW) \
-  ROW(max_json_depth,          64,          "nesting depth of any JSON text; pods and nodes have less than half of it") \
+  ROW(max_json_depth,          64,          "nesting depth of any JSON text; pods and nodes are nested less than half as deeply") \
   ROW(max_headers,             100,         "headers of one request; kube-scheduler sends fewer than 10") \
   ROW(max_header_bytes,        65'536,      "bytes of a request line and its headers; kube-scheduler sends less than 1 KiB") \
   ROW(body_wait_ms,            1'000,       "milliseconds that a body beyond maxBodyBytesAtOnce waits before it is refused; a fifth of kube-scheduler's default httpTimeout") \
@@ -49,14 +50,14 @@
   ROW(max_gpus_per_node,       64,          "GPUs in one node inventory; servers have up to 16, rarely 32") \
   ROW(max_inventory_bytes,     262'144,     "bytes of the annotation snug.dev/inventory; the API server's limit for all annotations of an object") \
   ROW(max_reservation_bytes,   65'536,      "bytes of the annotation snug.dev/reservation; four times what max_gpus_per_node devices need") \
-  ROW(max_pending_pods,        100'000,     "unbound pods cached from the watch, and all pods of the embedded mode; a pod beyond them costs its bind one more GET") \
-  ROW(max_intents,             4'096,       "intents; 400 decisions per second over the default intentTtlMs") \
-  ROW(max_nominations,         4'096,       "nominated pods for which capacity is reserved; other pods may take what further ones were nominated for") \
-  ROW(max_tombstones,          65'536,      "uids of ended pods remembered to discard late events, and of pods whose problem has been reported; events are late by seconds") \
+  ROW(max_pending_pods,        100'000,     "unbound pods cached from the watch, and all pods of the embedded mode; to bind a pod that is not cached, Snug sends one more GET") \
+  ROW(max_intents,             4'096,       "intents at one time; enough for 400 new intents per second with the default intentTtlMs") \
+  ROW(max_nominations,         4'096,       "nominated pods for which capacity is reserved; no capacity is reserved for further nominated pods") \
+  ROW(max_tombstones,          65'536,      "uids of ended pods, remembered to discard late events, and uids of pods whose problem has been reported; events are at most seconds late") \
   ROW(max_config_bytes,        262'144,     "bytes of a configuration, policy or YAML manifest file; JSON manifests may be larger") \
   ROW(max_manifest_bytes,      536'870'912, "bytes of one JSON manifest file of the embedded mode; 50,000 pods of 10 KiB") \
   ROW(max_policy_terms,        32,          "terms in one profile of a policy; more than there are score terms") \
-  ROW(policy_reread_ms,        1'000,       "milliseconds between two checks whether the policy file has changed; SIGHUP reads it at once") \
+  ROW(policy_reread_ms,        1'000,       "milliseconds between two checks whether the policy file has changed; after SIGHUP it is read at once") \
   ROW(api_idle_ms,             45'000,      "milliseconds after which an idle connection to the API server is not reused; below the API server's 90 s") \
   ROW(watch_lost_ms,           15'000,      "milliseconds after which a view whose watch cannot be established counts as out of date; time for three retries") \
   ROW(list_timeout_s,          60,          "seconds without a byte after which a list is abandoned; the API server's default --request-timeout") \
@@ -68,10 +69,10 @@
   ROW(settle_interval_ms,      1'000,       "milliseconds between two rounds of GETs for binds whose outcome is unknown; they are rare") \
   ROW(lease_retry_ms,          2'000,       "milliseconds between two renewals of the Lease, and between two attempts to acquire it, as in client-go") \
   ROW(clock_skew_ms,           500,         "milliseconds by which two machines may measure the same Lease or time-out differently; clocks slewed by NTP diverge by up to 300 ms over the largest leaseDurationMs") \
-  ROW(room_touch_interval_ms,  1'000,       "milliseconds between two wake-ups of waiting pods; kube-scheduler backs off for at least as long") \
+  ROW(wake_interval_ms,  1'000,       "milliseconds between two wake-ups of waiting pods; kube-scheduler backs off for at least as long") \
   ROW(max_queued_events,       1'024,       "Kubernetes events queued to be written, and events remembered for event_repeat_ms; further events are dropped and counted") \
   ROW(event_repeat_ms,         300'000,     "milliseconds in which an identical Kubernetes event is not written again; an API server keeps events for an hour") \
-  ROW(credentials_reread_ms,   50'000,      "milliseconds between two reads of token and certificate files, as in client-go; a 401 reads them at once")
+  ROW(credentials_reread_ms,   50'000,      "milliseconds between two reads of token and certificate files, as in client-go; after a 401 reply they are read at once")
 // clang-format on
 
 namespace snug::base {
@@ -86,101 +87,112 @@ struct Limits {
 #undef SNUG_FIXED_LIMIT_FIELD
 };
 
-/// Bytes of the longest device in a reservation. Ensures that Snug can read every reservation that
-/// it writes.
+/// The longest text of one device in a reservation, in bytes. The static_assert ensures that a
+/// reservation never exceeds max_reservation_bytes, so that Snug can read every reservation it
+/// writes.
 inline constexpr std::int64_t kReservationBytesPerGpu = 256;
 static_assert(Limits{}.max_reservation_bytes >=
               kReservationBytesPerGpu * Limits{}.max_gpus_per_node);
 
-// Buffers that are pooled for the next calls, for bodies and for parsers each: their number, and
-// the largest size in bytes. They affect only speed, so they cannot be set.
+// Number and largest size, in bytes, of the buffers that are kept for later calls. There are two
+// such pools: one for bodies and one for parsers. These limits affect only speed and cannot be
+// configured.
 inline constexpr std::size_t kMaxPooledBuffers = 8;
 inline constexpr std::size_t kMaxPooledBufferBytes = 1'048'576;
-/// Caches of plan()'s verdicts: their number, and their verdicts in all, at 16 bytes each.
+/// Number of plan::VerdictCache objects, and total number of verdicts in them, of 16 bytes each.
 inline constexpr std::size_t kMaxVerdictCaches = 512;
 inline constexpr std::size_t kMaxCachedVerdicts = 4'000'000;
-/// Steps of the search for the GPUs of a pod with several containers, on one node (some
-/// milliseconds). If the search reaches it, the node is not feasible (docs/decisions/0015).
+/// Steps of the search for a placement of a pod with several containers on one node (some
+/// milliseconds). If the search reaches this limit, the node is not feasible (docs/decisions/0015).
 inline constexpr std::int64_t kMaxFitSteps = 20'000;
-/// Steps of that search in one call, including comparisons of models (some hundred milliseconds).
-/// Nodes that have not been evaluated by then are not feasible in this call. The next call
-/// evaluates them first, since the verdicts on the others are cached (plan/verdict_cache.hpp).
+/// Search steps and comparisons of models on all nodes in one call (some hundred milliseconds).
+/// Nodes that have not been evaluated when this limit is reached are not feasible in this call. The
+/// next call evaluates them, since the verdicts on the other nodes are cached
+/// (plan/verdict_cache.hpp).
 inline constexpr std::int64_t kMaxFitStepsPerCall = 1'000'000;
-/// Steps of the search for starts of several containers' slices on one GPU. No known card needs
-/// more.
+/// Steps of the search for places for the MIG slices of several containers on one GPU. Enough for
+/// every known card.
 inline constexpr std::int64_t kMaxSliceSteps = 5'000;
-/// Containers of a pod that may request GPUs by annotation, and the devices of a request of several
-/// containers. With these, a reservation fits into half of max_reservation_bytes whatever its names
-/// and texts are, and all sets of containers can be enumerated (src/fit/patterns.hpp).
+/// The number of containers of one pod that may request GPUs by annotation, and the number of
+/// devices that these may request together if there are several. These limits ensure that every
+/// reservation fits into half of max_reservation_bytes, and that src/fit/patterns.hpp can enumerate
+/// all sets of containers.
 inline constexpr std::size_t kMaxGpuContainers = 8;
 inline constexpr std::int64_t kMaxMultiContainerDevices = 64;
-/// Bytes of a GPU's model. NVML's names have at most 96, and values of labels 63. gpu-model is
-/// compared with the model byte by byte.
+/// Bytes of the name of a GPU model. Names from NVML have at most 96 bytes, and values of labels at
+/// most 63. model::ModelMatcher has one bit of a 128-bit integer for each byte.
 inline constexpr std::size_t kMaxModelBytes = 128;
 
-/// Nesting depth of a Lease; real ones stay below ten.
+/// Nesting depth of the JSON of a Lease. Real Leases are nested less than ten levels deep.
 inline constexpr int kMaxLeaseDepth = 32;
 
-// Layouts of a MIG card's slices that are listed, and the steps to list them, of some nanoseconds
-// each (mig/layouts.hpp): a node may publish any table. Known cards have at most 2,300 layouts.
+// Number of layouts of one MIG card that mig/layouts.hpp lists, and number of steps to list them. A
+// step takes some nanoseconds. Known cards have at most 2,300 layouts, but nodes may publish
+// others.
 inline constexpr std::size_t kMaxMigLayouts = 65'536;
 inline constexpr std::int64_t kMaxMigLayoutSteps = 4'000'000;
 
-// Learned demand (demand/demand_learner.hpp): keeps its tables small and cheap to read. What
-// exceeds a limit is what matters least.
+// Sizes of the learned demand (demand/demand_learner.hpp). They keep its tables small and fast to
+// read. If there is more than a limit allows, the least important entries are dropped.
 inline constexpr std::size_t kMaxPodShapes = 4'096;      // pod shapes that are counted separately
 inline constexpr std::size_t kMaxWaitingPods = 1'024;    // waiting pods that others may overtake
-inline constexpr std::size_t kMaxPricedShareSizes = 16;  // sizes of shares with their own prices
+inline constexpr std::size_t kMaxPricedShareSizes = 16;  // sizes of shares with a price each
 inline constexpr std::size_t kMaxMultiGpuShapes = 32;    // shapes of pods with several GPUs
 inline constexpr std::size_t kMaxHeadroomGpus = 16;      // GPUs of a node that count for headroom
-inline constexpr std::size_t kMaxTypicalPods = 128;      // typical pods (FGD)
-inline constexpr std::size_t kMaxMigPlacements = 512;    // of a MIG card, over all its profiles
+inline constexpr std::size_t kMaxTypicalPods = 128;      // typical pods of FGD's measure
+inline constexpr std::size_t kMaxMigPlacements = 512;    // placements of one MIG card, in all
 inline constexpr std::size_t kMaxMigTables = 64;         // distinct tables of MIG cards
-inline constexpr std::size_t kMaxGpuSizes = 8;  // sizes of GPU memory with their own prices
+inline constexpr std::size_t kMaxGpuSizes = 8;  // sizes of GPU memory with a LeftOverTable each
 
 // Cost of reserving capacity for nominated pods on one node (src/plan/nomination_guard.hpp). Work
-// is in the units of FitMemo::work, some microseconds each.
-/// Pods nominated to a node for which capacity is reserved, the first by rank.
+// is counted in the unit of FitMemo::work, which is some microseconds.
+/// The number of pods nominated to one node for which capacity is reserved: those of highest rank.
 inline constexpr std::size_t kMaxNominatedOnNode = 64;
-/// Trials of one search that places several nominated pods together, beyond the first placement of
-/// each. They suffice for all combinations of two pods with up to 63 placements each, or of three
-/// pods with up to 7 each, if each pod has one container. Then the number of such searches.
+/// kMaxPlacingTrials: trials of one search that places several nominated pods together. The first
+/// placement of each pod is not counted. 64 trials cover all combinations of two pods of one
+/// container with up to 63 placements each, or of three such pods with up to 7 each.
+/// kMaxPlacingSearches: the number of these searches on one node.
 inline constexpr int kMaxPlacingTrials = 64;
 inline constexpr int kMaxPlacingSearches = 16;
-/// Work after which no more pods are kept and no more placements are checked. The smaller value
-/// applies once a placement that leaves enough free has been found.
+/// After this much work, capacity is reserved for no further pods, and no further placements of the
+/// incoming pod are checked. The smaller limit applies to checking placements once one of them
+/// leaves enough capacity for the nominated pods.
 inline constexpr std::int64_t kMaxWorkBesideNominated = 4'000;
 inline constexpr std::int64_t kSufficientWorkBesideNominated = 500;
-/// Work to choose the victims on one node (src/plan/victim_search.hpp): pods that have not been
-/// tried by then stay victims. A part is reserved for the last pass over the victims. Then the work
-/// of one call, after which no more nodes are evaluated.
+/// kMaxEvictionWork: work to choose the victims on one node (src/plan/victim_search.hpp). Victims
+/// that have not been tried when it is used up are not reprieved. kLastPassWork: the part of it
+/// that is reserved for the last pass over the victims. kMaxEvictionWorkPerCall: work of one
+/// preempt call, after which no further nodes are evaluated.
 inline constexpr std::int64_t kMaxEvictionWork = 5'000;
 inline constexpr std::int64_t kLastPassWork = 1'000;
 inline constexpr std::int64_t kMaxEvictionWorkPerCall = 200'000;
 
-// Cost of repacking advice (advice/repack.hpp), some hundred milliseconds in all. Work is counted
-// in calls of fit(); computing a node state counts as a few.
+// Cost of one repacking advice (advice/repack.hpp), some hundred milliseconds in all. Work is
+// counted in calls of fit(). The computation of a node state counts as a few calls.
 inline constexpr std::int64_t kMaxRepackWork = 300'000;
-/// Moves of one advice. Then the movable pods of a node up to which all pairs of them are tried.
+/// kMaxRepackMoves: pods that one advice moves. kMaxPodsForPairs: the search tries all pairs of
+/// movable pods of a node only if the node has at most this many movable pods.
 inline constexpr std::size_t kMaxRepackMoves = 32;
 inline constexpr std::size_t kMaxPodsForPairs = 32;
-/// Sets of pods to move that are tried, those with the fewest and smallest pods first; placements
-/// of the request for each set; trials to place the moved pods for each of these.
+/// kMaxRepackSets: sets of pods to move that one step of the search tries; sets with the fewest and
+/// smallest pods come first. kMaxRequestPlacements: placements of the request that are tried for
+/// each set. kMaxRepackSteps: trials to place the moved pods for each of these placements.
 inline constexpr std::size_t kMaxRepackSets = 20'000;
 inline constexpr std::size_t kMaxRequestPlacements = 8;
 inline constexpr int kMaxRepackSteps = 256;
-/// Feasible target nodes that are collected for pods of one shape, the fullest first: more than an
-/// advice has moves.
+/// Feasible new nodes that are collected for movable pods of one kind, the fullest first. It is
+/// more than kMaxRepackMoves.
 inline constexpr std::size_t kMaxRepackNodes = 64;
 
-// Requests of snugctl to a server: time to connect, time without a byte, and bytes of the reply.
+// Requests of snugctl to the admin port: time to connect, time without a received byte, and bytes
+// of the reply.
 inline constexpr std::int64_t kAdminConnectTimeoutMs = 5'000;
 inline constexpr std::int64_t kAdminIdleTimeoutMs = 30'000;
 inline constexpr std::size_t kMaxAdminReplyBytes = 67'108'864;
 
-// Size of a simulation. The default of maxNodes also limits its nodes, and max_gpus_per_node the
-// GPUs of one node or pod.
-inline constexpr std::int64_t kMaxTraceBytes = 268'435'456;  // of each file
+// Size of one simulation. The number of its nodes is limited by the default of maxNodes, and the
+// GPUs of one node or pod by max_gpus_per_node.
+inline constexpr std::int64_t kMaxTraceBytes = 268'435'456;  // bytes of each file
 inline constexpr std::size_t kMaxTracePods = 1'000'000;
 inline constexpr std::size_t kMaxTraceArrivals = 2'000'000;
 inline constexpr std::size_t kMaxComparedPolicies = 16;

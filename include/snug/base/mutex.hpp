@@ -21,8 +21,9 @@ class SNUG_CAPABILITY("mutex") Mutex {
   std::mutex mutex_;
 };
 
-// A mutex that a thread cannot lock again while another thread waits for it. A thread that does
-// long work in parts, and unlocks only between them, would keep all others out of a plain mutex.
+// A mutex that lets waiting threads proceed: a thread that unlocks it and locks it again at once
+// gets it only after a thread that already waited for it. With std::mutex, a thread that unlocks
+// only briefly between the parts of a long task could keep all other threads waiting.
 class SNUG_CAPABILITY("mutex") FairMutex {
  public:
   void lock() SNUG_ACQUIRE() SNUG_NO_THREAD_ANALYSIS {
@@ -32,11 +33,11 @@ class SNUG_CAPABILITY("mutex") FairMutex {
   void unlock() SNUG_RELEASE() SNUG_NO_THREAD_ANALYSIS { held_.unlock(); }
 
  private:
-  std::mutex next_;  // held by the thread that gets `held_` next
+  std::mutex next_;  // held by the thread that will lock `held_` next
   std::mutex held_;
 };
 
-// Locks for its lifetime. unlock() and lock() are for a stretch in between without the lock.
+// Holds a mutex for its lifetime. unlock() and lock() release and reacquire the mutex meanwhile.
 template <typename AnyMutex = Mutex>
 class SNUG_SCOPED_CAPABILITY MutexLock {
  public:
@@ -61,7 +62,7 @@ class SNUG_SCOPED_CAPABILITY MutexLock {
   bool locked_ = true;
 };
 
-// Unlocks for its lifetime a mutex that the caller holds.
+// Releases a mutex for its lifetime. The caller must hold the mutex.
 template <typename AnyMutex = Mutex>
 class SNUG_SCOPED_CAPABILITY MutexUnlock {
  public:
@@ -74,14 +75,15 @@ class SNUG_SCOPED_CAPABILITY MutexUnlock {
   AnyMutex& mutex_;
 };
 
-// A condition variable. A predicate that reads guarded members is written
-// `[this]() SNUG_REQUIRES(mutex_) { return …; }`; it must not throw.
+// A condition variable. Predicates must not throw. A predicate that reads members guarded by
+// `mutex_` needs an annotation: `[this]() SNUG_REQUIRES(mutex_) { return …; }`.
 class Condition {
  public:
   void notify_one() { changed_.notify_one(); }
   void notify_all() { changed_.notify_all(); }
 
-  // Waits until it is notified. May wake early, so the caller loops.
+  // Waits for a notification. May return without one, so call it in a loop that checks the
+  // condition.
   void wait(Mutex& mutex) SNUG_REQUIRES(mutex) {
     Adopted adopted(mutex);
     changed_.wait(adopted.lock);
@@ -91,14 +93,14 @@ class Condition {
     Adopted adopted(mutex);
     changed_.wait(adopted.lock, done);
   }
-  // Waits until it is notified or `deadline` has passed. May wake early, so the caller loops.
+  // Waits for a notification until `deadline`. May return early, so call it in a loop.
   template <typename Clock, typename Duration>
   void wait_until(Mutex& mutex, std::chrono::time_point<Clock, Duration> deadline)
       SNUG_REQUIRES(mutex) {
     Adopted adopted(mutex);
     changed_.wait_until(adopted.lock, deadline);
   }
-  // Whether `done` came true before the time was over.
+  // Waits until done() is true or `deadline` has passed. Returns the last result of done().
   template <typename Clock, typename Duration, typename Predicate>
   bool wait_until(Mutex& mutex, std::chrono::time_point<Clock, Duration> deadline, Predicate done)
       SNUG_REQUIRES(mutex) {
@@ -113,7 +115,8 @@ class Condition {
   }
 
  private:
-  // What std::condition_variable waits with; leaves the mutex locked.
+  // Wraps a locked mutex in the std::unique_lock that std::condition_variable needs. The destructor
+  // leaves the mutex locked.
   struct Adopted {
     explicit Adopted(Mutex& mutex) : lock(mutex.mutex_, std::adopt_lock) {}
     ~Adopted() { lock.release(); }

@@ -1,5 +1,5 @@
-// Helpers for texts from outside: how messages show them, which are valid, and numbers in them.
-// Pure; any thread.
+// Helpers for texts that come from outside Snug: quoting them in messages, validating them, and
+// parsing numbers. Pure; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,22 @@
 
 namespace snug::base {
 
-/// The text for a message: its first 63 bytes, with `?` for each that is not printable ASCII.
+/// Returns the first 63 bytes of `text`, with `?` in place of each byte that is not printable
+/// ASCII.
 [[nodiscard]] std::string printable_excerpt(std::string_view text);
-/// The same in quotes; `...` before the closing quote means that the text was cut.
+/// Returns printable_excerpt(text) in double quotes. `...` before the closing quote means that the
+/// text is longer.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
-/// A decimal integer that fills the text and fits 64 bits: no plus sign, no leading zeros, no
-/// spaces.
+/// Parses a decimal integer. Nullopt if it has a plus sign or leading zeros, if it does not fit 64
+/// bits, or if the text contains anything else.
 [[nodiscard]] std::optional<std::int64_t> parse_integer(std::string_view text);
 
-/// The length in bytes of the UTF-8 character at the front of the text; 0: it is not valid.
+/// The length in bytes of the UTF-8 character at the front of the text; 0 if it is not valid.
 [[nodiscard]] std::size_t character_length(std::string_view text);
 
-/// The position of the first byte that starts no valid UTF-8 character, or is a control character
-/// other than tab, line feed and carriage return; npos: there is none.
+/// The position of the first byte that is not valid UTF-8 or is a forbidden control character; npos
+/// if there is none. Tab, line feed and carriage return are the only allowed control characters.
 [[nodiscard]] std::string_view::size_type find_invalid_text(std::string_view text);
 
 }  // namespace snug::base

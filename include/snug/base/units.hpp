@@ -1,5 +1,5 @@
-// Quantities of the ledger: integers with a unit, never floating point. The limits in
-// base/limits.hpp keep values far below 64 bits, so sums over a node cannot overflow.
+// Integer types for GPU memory and compute, one for each unit. The limits in base/limits.hpp keep
+// values so small that sums over a node do not overflow 64 bits.
 #pragma once
 
 #include <compare>
@@ -23,13 +23,13 @@ struct Quantity {
 
 /// GPU memory in MiB (2^20 bytes).
 using MebiBytes = Quantity<struct MebiBytesUnit>;
-/// Compute of one GPU in thousandths: 1000 = the whole GPU.
+/// Thousandths of one GPU: 1000 is the whole GPU.
 using MilliGpu = Quantity<struct MilliGpuUnit>;
 
 inline constexpr MilliGpu kWholeGpu{1000};
 
-/// The largest number of MiB or units that is accepted from any input: more than any GPU or node
-/// has, and small enough that sums do not overflow.
+/// The largest number of MiB or units that Snug accepts from any input. It is more than any GPU or
+/// node has, and small enough that sums do not overflow.
 inline constexpr std::int64_t kLargestQuantity = 1'000'000'000;
 
 }  // namespace snug::base

@@ -1,4 +1,4 @@
-// Replies of the admin port: GET /v1/nodes and GET /v1/pods, as JSON for people and tools.
+// Writes the JSON replies of GET /v1/nodes and GET /v1/pods on the admin port.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,8 @@
 
 namespace snug::codec {
 
-/// All nodes in bytewise order of their names, or only the named one; nothing: no such node.
+/// Writes the reply of GET /v1/nodes, with the node named `only` or, if it is nullopt, with all
+/// nodes in bytewise order of their names. Returns nullopt if there is no node named `only`.
 [[nodiscard]] std::optional<std::string> write_nodes(const model::Snapshot& snapshot,
                                                      std::optional<std::string_view> only);
 
@@ -21,12 +22,13 @@ struct PodRow {
   std::string name_space;
   std::string pod;
   std::string uid;
-  std::string node;           // empty: none
+  std::string node;           // empty: the pod is pending
   std::string_view state;     // pending | reserved | bound | terminating
-  std::string reason;         // empty: none
-  std::string request_text;   // the pod's own words
-  model::HoldingPtr holding;  // null: no reservation
+  std::string reason;         // why the pod is pending or has no device; empty: no reason is known
+  std::string request_text;   // the pod's GPU request as text; empty: it is malformed
+  model::HoldingPtr holding;  // has the reservation; null: the pod has no reservation
 };
+/// Writes the reply of GET /v1/pods, with `rows` in their order.
 [[nodiscard]] std::string write_pods(base::Generation generation, std::span<const PodRow> rows);
 
 }  // namespace snug::codec

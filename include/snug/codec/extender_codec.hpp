@@ -1,7 +1,7 @@
-// Reads and writes kube-scheduler's extender API, k8s.io/kube-scheduler/extender/v1: the bodies of
-// filter, prioritize, preempt and bind. Keys are matched case-insensitively, as in Go, and written
-// in their exact case. Errors: invalid JSON, a known key given twice, and both or neither of two
-// alternative keys. Not thread-safe: one reader per thread.
+// Reads and writes the bodies of kube-scheduler's extender calls filter, prioritize, preempt and
+// bind (k8s.io/kube-scheduler/extender/v1). The reader matches the keys of this API in any letter
+// case, as Go does. It refuses invalid JSON, duplicates of a known key, and a body that has both or
+// neither of two alternative keys. An ExtenderReader is not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -19,30 +19,32 @@
 
 namespace snug::codec {
 
-/// ExtenderArgs, of filter and of prioritize.
+/// The body of filter and of prioritize (ExtenderArgs).
 struct ScheduleCall {
   model::PodFacts pod;
-  bool has_node_objects = false;             // the call has `Nodes` instead of `NodeNames`
+  bool has_node_objects = false;             // the body has `Nodes` instead of `NodeNames`
   std::vector<std::string_view> node_names;  // in the order of the body, without duplicates
-  /// Nodes form: the node objects, which the reply repeats; objects[i] is the node names[i].
+  /// The JSON objects of the nodes, which the reply of filter contains. node_objects[i] is the node
+  /// node_names[i]. Empty if the body has `NodeNames`.
   std::vector<std::string> node_objects;
 };
 
-/// A node with the pods that kube-scheduler would evict there; possibly none. Does not own the
-/// strings.
+/// A node and the pods that kube-scheduler would evict there, of which there may be none. Does not
+/// own the strings.
 struct NodeVictims {
   std::string_view node;
   std::vector<std::string_view> uids;  // without duplicates
   std::int64_t pdb_violations = 0;
 };
 
-/// ExtenderPreemptionArgs. If the victims are whole pods, only their uids are read.
+/// The body of preempt (ExtenderPreemptionArgs). Of a victim, only the uid is read, even if the
+/// body has the complete pod.
 struct PreemptCall {
   model::PodFacts pod;
   std::vector<NodeVictims> candidates;  // in the order of the body
 };
 
-/// ExtenderBindingArgs.
+/// The body of bind (ExtenderBindingArgs).
 struct BindCall {
   std::string pod;
   std::string name_space;
@@ -57,12 +59,14 @@ class ExtenderReader {
   ExtenderReader(ExtenderReader&&) noexcept;
   ExtenderReader& operator=(ExtenderReader&&) noexcept;
 
-  /// May add capacity to `body` for padding. The views in the result are valid until the next call
-  /// of this reader.
+  /// Reads the body of filter or prioritize. The three read functions may increase the capacity of
+  /// `body` because simdjson needs padding. Views in a result are valid until the next call of this
+  /// reader.
   [[nodiscard]] base::Result<ScheduleCall> read_schedule(std::string& body);
   [[nodiscard]] base::Result<PreemptCall> read_preempt(std::string& body);
   [[nodiscard]] base::Result<BindCall> read_bind(std::string& body);
-  /// Frees large buffers: parsing takes many times the size of a body. Invalidates the last result.
+  /// Frees large buffers, which take several times the size of a body. Invalidates all views in
+  /// results.
   void trim();
 
  private:
@@ -70,34 +74,37 @@ class ExtenderReader {
   std::unique_ptr<State> state_;
 };
 
-/// The result of filter: positions in ScheduleCall::node_names.
+/// The result of filter. Nodes are given by their positions in ScheduleCall::node_names.
 struct FilterResult {
   std::vector<std::size_t> feasible;
-  /// (position, message) of nodes on which eviction could help (FailedNodes).
+  /// (position, message) of nodes where evicting pods could help; the reply's FailedNodes.
   std::vector<std::pair<std::size_t, std::string_view>> failed;
+  /// (position, message) of nodes where evicting pods cannot help; the reply's
+  /// FailedAndUnresolvableNodes.
   std::vector<std::pair<std::size_t, std::string_view>> unresolvable;
 };
 
-/// ExtenderFilterResult, with nodes or names according to the form of the call.
+/// Writes the reply of filter (ExtenderFilterResult). It has `Nodes` or `NodeNames`, whichever the
+/// body of the call has.
 [[nodiscard]] std::string write_filter(const ScheduleCall& call, const FilterResult& result);
-/// The same for a filter that keeps all nodes of the call.
+/// Writes the reply of a filter by which all nodes of the call are feasible.
 [[nodiscard]] std::string write_filter_all(const ScheduleCall& call);
 
 struct HostPriority {
   std::string_view host;
   int score = 0;  // 0..10
 };
-/// HostPriorityList.
+/// Writes the reply of prioritize (HostPriorityList).
 [[nodiscard]] std::string write_prioritize(std::span<const HostPriority> scores);
-/// ExtenderPreemptionResult, for either form of the call. Omits nodes without victims, because
-/// kube-scheduler treats them as an error.
+/// Writes the reply of preempt (ExtenderPreemptionResult). Omits nodes without victims, because
+/// kube-scheduler treats such a node as an error.
 [[nodiscard]] std::string write_preempt(std::span<const NodeVictims> victims);
-/// ExtenderBindingResult; an empty error means success.
+/// Writes the reply of bind (ExtenderBindingResult). An empty `error` means success.
 [[nodiscard]] std::string write_bind(std::string_view error);
 
 enum class ReplyShape : std::uint8_t { kFilter, kPrioritize, kPreempt, kBind };
-/// A reply with the message as `Error`. The result types of prioritize and preempt have no such
-/// field; their replies are `{"Error":…}`.
+/// Writes a reply of this shape whose field `Error` is `sentence`. The reply types of prioritize
+/// and preempt have no such field, so the reply is `{"Error":…}`.
 [[nodiscard]] std::string write_error(ReplyShape shape, std::string_view sentence);
 
 }  // namespace snug::codec

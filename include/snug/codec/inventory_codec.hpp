@@ -1,7 +1,7 @@
-// Reads the GPUs of a node: NodeFacts → NodeInventory. The source is the annotation
-// snug.dev/inventory if it is present, else the labels of GPU Feature Discovery if product, count
-// and memory are valid; else the node has no GPUs. A malformed or stale inventory closes the node,
-// with a reason; no value is guessed.
+// Makes the NodeInventory of a node from its NodeFacts. The source of the GPUs is the annotation
+// snug.dev/inventory if the node has it, and otherwise the labels of GPU Feature Discovery. A node
+// with neither has no GPUs. If the source is malformed or stale, the node is closed with a reason;
+// no value is guessed.
 #pragma once
 
 #include "snug/base/limits.hpp"
@@ -9,7 +9,8 @@
 
 namespace snug::codec {
 
-/// Never fails: problems are reported in closed_to_all, closed_to_annotated and closed_message.
+/// Never fails. Problems are reported in closed_to_all, closed_to_annotated and closed_message of
+/// the result.
 [[nodiscard]] model::NodeInventory read_inventory(const model::NodeFacts& node,
                                                   const base::Limits& limits);
 

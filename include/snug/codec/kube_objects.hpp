@@ -1,7 +1,6 @@
-// Reads pods and nodes from lists, watch events and manifests into plain facts. Unknown fields are
-// ignored; a missing name and a known field of a wrong type are errors that name the field. The
-// same object in JSON and in protobuf yields the same facts. Not thread-safe: one reader per
-// thread, which reuses its buffers.
+// Reads pod and node objects and watch events of Kubernetes into PodFacts and NodeFacts. Unknown
+// fields are ignored. A missing name and a known field of a wrong type are errors that name the
+// field. An object in JSON and the same object in protobuf yield the same facts.
 #pragma once
 
 #include <cstdint>
@@ -26,19 +25,21 @@ inline constexpr base::EnumNames kWatchKindNames{
                base::EnumName{WatchEventType::kBookmark, "BOOKMARK"},
                base::EnumName{WatchEventType::kError, "ERROR"}}};
 
-/// The encoding of a watch: lines of JSON, or frames of protobuf (codec/proto_wire).
+/// The encoding of a watch stream: lines of JSON, or frames of protobuf (codec/proto_wire.hpp).
 enum class WireFormat : std::uint8_t { kJson, kProtobuf };
 
-/// One line or frame of a watch stream. The function that read it sets either `pod` or `node`.
+/// An event of a watch stream. read_pod_event() sets `pod`, read_node_event() sets `node`; both
+/// leave them empty in a bookmark and in an error.
 struct WatchEvent {
   WatchEventType type = WatchEventType::kBookmark;
   model::PodFacts pod;
   model::NodeFacts node;
   std::string resource_version;  // of the object or bookmark
-  int error_code = 0;            // kError: the Status' code (410: expired)
-  std::string error_message;
+  int error_code = 0;            // kError: `code` of the Status (410: the version is too old)
+  std::string error_message;     // kError: `message` of the Status
 };
 
+/// Reuses its buffers between calls. Not thread-safe.
 class KubeObjectReader {
  public:
   explicit KubeObjectReader(const base::Limits& limits);
@@ -48,7 +49,7 @@ class KubeObjectReader {
 
   [[nodiscard]] base::Result<model::PodFacts> read_pod(std::string_view json);
   [[nodiscard]] base::Result<model::NodeFacts> read_node(std::string_view json);
-  /// `bytes` is a line, or a frame without its length prefix.
+  /// `bytes` is a line of JSON, or a frame of protobuf without its length prefix.
   [[nodiscard]] base::Result<WatchEvent> read_pod_event(std::string_view bytes,
                                                         WireFormat format = WireFormat::kJson);
   [[nodiscard]] base::Result<WatchEvent> read_node_event(std::string_view json);

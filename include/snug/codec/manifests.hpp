@@ -1,6 +1,6 @@
-// Reads the manifest files of the embedded mode, as `kubectl get nodes,pods -A -o json|yaml` prints
-// them: a List of Nodes and Pods, or one object. YAML is limited to max_config_bytes; larger files
-// must be JSON. An object of another kind is an error that names it.
+// Reads the manifest files of the embedded mode. A manifest is one Node, one Pod, or a list of
+// them, as `kubectl get nodes,pods -A -o json|yaml` prints it. YAML is limited to max_config_bytes;
+// larger files must be JSON. An object of another kind is an error.
 #pragma once
 
 #include <string>
@@ -19,12 +19,13 @@ struct Manifests {
   std::vector<model::PodFacts> pods;
 };
 
-/// `source` names the text in messages.
+/// `source` is the name of the text in messages.
 [[nodiscard]] base::Result<Manifests> read_manifests(std::string_view text, std::string_view source,
                                                      const base::Limits& limits);
 
-/// Adds the objects of another file, which `source` names in messages. kInvalid: a node, pod or uid
-/// is a duplicate.
+/// Adds the objects of `more`, which were read from the file `source`, to `all`. Fails with
+/// kInvalid if two nodes have the same name, or if two pods have the same namespace and name or the
+/// same uid.
 [[nodiscard]] base::Result<void> append(Manifests& all, Manifests more, std::string_view source);
 
 }  // namespace snug::codec

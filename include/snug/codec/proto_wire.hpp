@@ -1,5 +1,5 @@
-// The envelope of Kubernetes' protobuf encoding: four magic bytes and a runtime.Unknown message,
-// which states the object's kind and contains it. codec/kube_objects reads the objects. Pure.
+// Reads the envelope of Kubernetes' protobuf encoding: four magic bytes, then a runtime.Unknown
+// message, which contains the object and its kind. codec/kube_objects.hpp reads the objects. Pure.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 namespace snug::codec {
 
 inline constexpr std::string_view kProtobufType = "application/vnd.kubernetes.protobuf";
-/// The magic bytes. No message of Kubernetes begins with them: `k` would be the tag of a group.
+/// The magic bytes of an envelope. No Kubernetes message begins with them, because `k` as a
+/// protobuf tag would start a group.
 inline constexpr std::string_view kEnvelopeMark{"k8s\0", 4};
 
 struct ObjectNames {
@@ -16,15 +17,17 @@ struct ObjectNames {
   std::string name;
 };
 
-/// The names of an object, or of the object in a watch event. The bytes may be truncated or no
-/// protobuf at all; a name that is not complete in them is empty. The names are not validated.
+/// Returns the names of the object, or of the object in the watch event, of which `beginning` is
+/// the first part. A name is empty if it is truncated or if the bytes are not valid protobuf. The
+/// names are not validated.
 [[nodiscard]] ObjectNames proto_object_names(std::string_view beginning);
 
-/// Whether the frame of a watch is an event with an object in an envelope. Does not check the
-/// object.
+/// Whether the frame of a watch stream is an event that contains an envelope. Does not check the
+/// object in the envelope.
 [[nodiscard]] bool is_proto_event(std::string_view frame);
 
-/// The message of a metav1.Status in its envelope; empty if there is none.
+/// Returns the field `message` of a metav1.Status in an envelope. Empty if `bytes` is not an
+/// envelope or has no such field.
 [[nodiscard]] std::string_view proto_status_message(std::string_view bytes);
 
 }  // namespace snug::codec

@@ -1,4 +1,5 @@
-// Repacking advice as JSON: the reply of GET /v1/defrag, which snugctl defrag reads.
+// Writes and reads repacking advice as JSON: the reply of GET /v1/defrag, which `snugctl defrag`
+// reads.
 #pragma once
 
 #include <span>
@@ -12,24 +13,27 @@
 
 namespace snug::codec {
 
-/// A query parameter: its name, a placeholder for its value, and its meaning.
+/// A query parameter of GET /v1/defrag: its name, a placeholder for its value, and its help text.
 struct RepackQueryKey {
   const char* name;
   const char* placeholder;
   const char* help;
 };
-/// All query parameters. A request without a pod is given by its annotations (`gpu-…`).
+/// Returns all query parameters of GET /v1/defrag. The call names either a pod or, by parameters
+/// that are named like annotations (`gpu-…`), a request.
 [[nodiscard]] std::span<const RepackQueryKey> repack_keys();
 
-/// `request` is the request's text, as the pod's annotations or limits state it.
+/// Writes `advice` as JSON. `request` is the text of the GPU request that the advice is for.
 [[nodiscard]] std::string write_repack_advice(base::Generation generation, std::string_view request,
                                               const advice::RepackAdvice& advice);
 
-/// The parts of a reply that snugctl shows.
+/// The parts of the JSON advice that snugctl shows.
 struct ParsedAdvice {
   struct Place {
     std::string node;
-    std::string devices;  // `0,3`, slices with profile and start; empty: the kubelet assigns them
+    /// The GPUs by index, as in `0,3`; a slice also has its profile and start, as in
+    /// `0:1g.5gb@6`. Empty: the kubelet assigns the devices.
+    std::string devices;
   };
   struct Move {
     std::string name_space;
@@ -40,14 +44,14 @@ struct ParsedAdvice {
 
   std::string request_text;
   bool fits_now = false;
-  Place place;  // of the request; without a node: no solution was found
+  Place place;  // of the request after the moves; `node` is empty if no solution was found
   std::vector<Move> moves;
   std::string explanation;
 };
 
-/// Fails if the text was not written by write_repack_advice().
+/// Reads the output of write_repack_advice(). Fails on any other text.
 [[nodiscard]] base::Result<ParsedAdvice> read_repack_advice(std::string_view json);
-/// The field `Error` of a reply's body; empty if there is none.
+/// Returns the field `Error` of the body of a reply. Empty if the body has no such field.
 [[nodiscard]] std::string read_error_sentence(std::string_view json);
 
 }  // namespace snug::codec

@@ -1,6 +1,7 @@
-// Reservations ↔ pod annotations: snug.dev/reservation (the source of truth) and the flat keys for
-// the downward API (snug.dev/visible-devices, memory-limit, compute-percent; each unsuffixed for
-// the main container and `.<container>` for every container with a GPU).
+// Reads and writes reservations as pod annotations. snug.dev/reservation is the source of truth.
+// The flat keys snug.dev/visible-devices, snug.dev/memory-limit and snug.dev/compute-percent are
+// for the downward API: each has the suffix `.<container>` for every container with devices that
+// Snug assigned, and is repeated without a suffix for the main container.
 #pragma once
 
 #include <optional>
@@ -17,13 +18,14 @@ namespace snug::codec {
 
 inline constexpr std::string_view kReservationKey = "snug.dev/reservation";
 
-/// All annotations of the binding. Every other snug.dev/* key of the pod is included with an empty
-/// value.
+/// Returns the annotations that the binding of `pod` writes: the reservation, the flat keys, and
+/// every other snug.dev/* key of the pod with an empty value.
 [[nodiscard]] model::StringMap write_reservation(const model::Reservation& reservation,
                                                  std::string_view main_container,
                                                  const model::PodFacts& pod);
 
-/// The annotations of a binding that reserves nothing: every snug.dev/* key of the pod, empty.
+/// Returns the annotations of a binding that reserves nothing: every snug.dev/* key of `pod` with
+/// an empty value.
 [[nodiscard]] model::StringMap blank_annotations(const model::PodFacts& pod);
 
 struct ParsedReservation {
@@ -34,9 +36,9 @@ struct ParsedReservation {
   std::string suspect_reason;
 };
 
-/// Reads the value of snug.dev/reservation. A wrong version, structure or type is an error with its
-/// place. Whether the devices are charged what the requests cost is judged by fit/node_usage, which
-/// knows the node's GPUs.
+/// Reads the value of snug.dev/reservation. A wrong version, structure or type is an error that
+/// names the place in the JSON. Does not check the memory and compute of the devices against the
+/// requests: fit/node_usage does that, because it knows the node's GPUs.
 [[nodiscard]] base::Result<ParsedReservation> read_reservation(std::string_view json,
                                                                const base::Limits& limits);
 

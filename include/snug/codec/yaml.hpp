@@ -1,6 +1,6 @@
-// Parses YAML, with yaml-cpp, into a tree of plain values with positions; an error has its
-// position. Refused: aliases and anchors, duplicate keys, several documents, texts over the limit.
-// Scalars keep their text, so that `012` and `no` are not reinterpreted.
+// Parses YAML with yaml-cpp into a tree of plain values with their positions. Refuses aliases,
+// anchors, tags, merge keys, duplicate keys, several documents, and texts over the limit. An error
+// has its position. Scalars keep their text: `012` is not a number, and `no` is not a boolean.
 #pragma once
 
 #include <string>
@@ -18,13 +18,13 @@ struct YamlNode {
   enum class Type : std::uint8_t { kNull, kScalar, kSequence, kMap };
   Type type = Type::kNull;
   std::string text;                // kScalar
-  bool quoted = false;             // kScalar in quotes: always a string
+  bool quoted = false;             // kScalar: the text is in quotes, so it is a string
   std::vector<YamlNode> items;     // kSequence
   std::vector<YamlEntry> entries;  // kMap, in the order of the file
   int line = 1;                    // 1-based
   int column = 1;                  // 1-based
 
-  /// Null: the map has no such key.
+  /// Returns the value of `key`. Null if this is not a map or has no such key.
   [[nodiscard]] const YamlNode* find(std::string_view key) const;
 };
 
@@ -33,14 +33,16 @@ struct YamlEntry {
   YamlNode value;
 };
 
+/// `source` is the name of the text in messages. An empty text is a node of type kNull.
 [[nodiscard]] base::Result<YamlNode> parse_yaml(std::string_view text, std::string_view source,
                                                 const base::Limits& limits);
 
-/// `source:line:column: problem`.
+/// Returns the error `SOURCE:LINE:COLUMN: PROBLEM` at the position of `at`.
 [[nodiscard]] base::Error yaml_error(std::string_view source, const YamlNode& at,
                                      std::string_view problem);
 
-/// The tree as JSON text, with YAML 1.2's core rules for plain scalars (manifests).
+/// Writes the tree as JSON. The core schema of YAML 1.2 decides whether a scalar without quotes is
+/// a boolean, a number or a string.
 [[nodiscard]] std::string to_json(const YamlNode& node);
 
 }  // namespace snug::codec

@@ -1,4 +1,4 @@
-// Reads and writes the files that the configuration or a flag names.
+// Reads and writes the files that the configuration file or a flag names.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,15 @@
 
 namespace snug::config {
 
-/// The file's text; an error names the file. At most `most` bytes.
+/// Returns the file's content. kTooLarge: the file has more than `most` bytes. kInvalid: it cannot
+/// be read. The error message names the file.
 [[nodiscard]] base::Result<std::string> read_file(const std::string& path, std::int64_t most);
 
-/// Replaces the file's content atomically: writes a temporary file beside it and renames that. A
-/// device or pipe is written to directly. An error names the file.
+/// Replaces the file's content atomically: writes a temporary file in the same directory and
+/// renames it. Writes to a device or pipe directly. The error message names the file.
 [[nodiscard]] base::Result<void> write_file(const std::string& path, std::string_view text);
 
-/// Whether write_file() could create the file; leaves everything as it was.
+/// Returns an error if write_file() could not create the file. Does not change the file.
 [[nodiscard]] base::Result<void> check_writable(const std::string& path);
 
 }  // namespace snug::config

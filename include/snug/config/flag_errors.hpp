@@ -1,4 +1,4 @@
-// Error messages for a wrong command line: one sentence each, instead of CLI11's own.
+// Error messages for an invalid command line, which replace CLI11's messages.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,10 +7,10 @@
 
 namespace snug::config {
 
-/// The name of the flag for a setting: `client-ca` for the key `clientCA`.
+/// Converts a key of the configuration file into the name of its flag: `clientCA` into `client-ca`.
 [[nodiscard]] std::string kebab_case(std::string_view camel_case);
 
-/// Describes the command line for which `app` threw `error`.
+/// Returns one sentence that says what is wrong with the command line. `app.parse()` threw `error`.
 [[nodiscard]] std::string flag_error_message(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace snug::config

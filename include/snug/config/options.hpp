@@ -1,7 +1,8 @@
-// The settings of snug-extender. Each is a key of the configuration file (--config, YAML) in
-// camelCase and a flag in kebab-case; flags win. An error names the flag, or the file's line and
-// column, and says what is allowed. Reads only the command line and that file: whoever opens the
-// other files reports if one is missing.
+// The settings of snug-extender. Each setting is a key of the configuration file (--config, YAML)
+// in camelCase and a flag in kebab-case. A flag overrides the file. An error message names the
+// flag, or the file's line and column, and says what is allowed. read_options() opens only the
+// configuration file; the code that opens another named file reports an error if the file is
+// missing.
 #pragma once
 
 #include <string>
@@ -16,42 +17,45 @@
 namespace snug::config {
 
 struct HostPort {
-  std::string host;  // without brackets
-  int port = 0;      // 0: the kernel picks one
+  std::string host;  // an IPv6 host has no brackets
+  int port = 0;      // 0: the kernel chooses a port
 
   friend bool operator==(const HostPort&, const HostPort&) = default;
 };
 
-/// The settings that the service reads, and those of the program around it.
+/// All settings of the program. The base class has those that the service reads.
 struct Options : service::ServiceOptions {
-  /// Not empty: print this and exit 0 (--help, --version).
+  /// The text of --help or --version. If it is not empty, the program prints it and exits with 0.
   std::string print_and_exit;
 
   HostPort listen{"127.0.0.1", 8888};
   HostPort admin_listen{"127.0.0.1", 8889};
-  std::string policy;                // file; empty: the policy that is compiled in
-  std::string kubeconfig;            // file; empty: in-cluster
-  std::vector<std::string> cluster;  // files; not empty: the embedded mode
-  bool leader_elect = true;          // not in the embedded mode
+  std::string policy;                // path; empty: the built-in policy
+  std::string kubeconfig;            // path; empty: in-cluster configuration
+  std::vector<std::string> cluster;  // paths of manifests; not empty: the embedded mode
+  bool leader_elect = true;          // ignored in the embedded mode
   leader::LeaseName lease{"snug", "snug-extender"};
-  /// The Lease of the kube-scheduler that calls this Snug; both empty: Snug may lead on any host.
+  /// The Lease of the kube-scheduler that calls this Snug. If namespace and name are empty, this
+  /// Snug may lead on any host.
   leader::LeaseName scheduler_lease;
-  std::string tls_cert;  // file; empty: plain HTTP
+  std::string tls_cert;  // path; empty: plain HTTP
   std::string tls_key;
   std::string client_ca;
   obs::LogOptions log;
 };
 
-/// Errors are kInvalid or kTooLarge, and mean exit code 2.
+/// Reads the settings from the command line and from the file that --config names. An error is
+/// kInvalid or kTooLarge, and the program exits with code 2.
 [[nodiscard]] base::Result<Options> read_options(int argc, const char* const* argv);
-/// The configuration file alone. `source` names the text in messages; what the text does not set
-/// stays as it is.
+/// Sets in `options` the settings that a configuration file with the text `yaml` has. Other
+/// settings keep their values. Error messages call the text `source`.
 [[nodiscard]] base::Result<void> read_config(std::string_view yaml, std::string_view source,
                                              Options& options);
 
-/// As the setting `answer` spells it.
+/// Returns the word for `answer` in the setting of that name, like `winner`.
 [[nodiscard]] std::string_view answer_mode_name(service::AnswerMode answer);
-/// Whether the extender port can be reached from other machines without a client certificate.
+/// Returns whether the extender port accepts requests from other machines without a client
+/// certificate.
 [[nodiscard]] bool is_reachable_unauthenticated(const Options& options);
 
 }  // namespace snug::config

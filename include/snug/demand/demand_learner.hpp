@@ -1,10 +1,11 @@
-// Learns the demand by counting pods: once each, by uid, when first seen, whether placed or
-// refused. Driven by events alone, never by a clock, so that the same events in the same order give
-// the same tables (docs/decisions/0018).
+// Learns the demand by counting pods. Each pod is counted once, when it is first seen, whether it
+// is placed or refused later. Learning depends only on events, never on a clock, so the same events
+// in the same order give the same tables (docs/decisions/0018).
 //
-// Not counted: pods that ask for no GPU, and pods that would fit on no node even if it were empty.
-// Memory: the living pods, kMaxWaitingPods waiting pods and kMaxPodShapes shapes; when there are
-// more shapes, all counts are halved and those below 1 are dropped. Not thread-safe.
+// Pods that request no GPU, and pods that would not fit on any node even if it were empty, do not
+// affect the tables. Memory use is limited to all existing GPU pods, kMaxWaitingPods waiting pods
+// and kMaxPodShapes pod shapes. If there are more shapes, all counts are halved, and shapes with a
+// count below 1 are dropped. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -26,50 +27,53 @@ namespace snug::demand {
 
 class DemandLearner {
  public:
-  /// A pod was created. Ignored if it asks for no GPU or is known.
+  /// Records that a pod was created. Ignored if it requests no GPU or is known.
   void pod_arrived(std::string_view uid, const PodShape& shape, const Supply& supply);
-  /// A pod existed when learning began: counted, but it is no arrival for the regime.
+  /// Records a pod that already existed when learning began. It counts for the tables, but not as
+  /// an arrival for the regime.
   void pod_was_present(std::string_view uid, const PodShape& shape);
-  /// The pod holds GPUs from now on. Ignored if the pod is not known.
+  /// Records that the pod holds GPUs from now on. Ignored if the pod is not known.
   void pod_placed(std::string_view uid);
-  /// The pod ended; what it held is free.
+  /// Records that the pod has ended and holds nothing any more.
   void pod_left(std::string_view uid, const Supply& supply);
-  /// All known pods but these have ended.
+  /// Records that all known pods have ended except those in `living`.
   void retain(const std::unordered_set<std::string_view>& living, const Supply& supply);
   [[nodiscard]] bool knows(std::string_view uid) const { return live_pods_.contains(uid); }
 
-  /// Whether enough pods have arrived since the last build_tables().
+  /// Whether so many pods have been counted since the last build_tables() that it should be called
+  /// again.
   [[nodiscard]] bool tables_due() const;
-  /// Takes less than a millisecond for some hundred shapes, some tens of milliseconds if thousands
-  /// of them name models.
+  /// Builds the tables anew from all counted pods. This takes less than a millisecond for some
+  /// hundred shapes, and some tens of milliseconds for thousands of shapes that name models.
   void build_tables(const Supply& supply);
-  /// As Demand::churn.
+  /// The current value for Demand::churn.
   [[nodiscard]] int churn() const { return churn_.level(); }
-  /// As Demand::saturation.
+  /// The current value for Demand::saturation.
   [[nodiscard]] int saturation() const { return saturation_.level(); }
-  /// The tables and the regime; Demand::version is 0.
+  /// The tables that were built last, for the current regime. Demand::version is 0.
   [[nodiscard]] model::Demand demand() const;
 
  private:
   struct LivePod {
-    /// Its GPUs alone. Converted to milli-GPU when the pod ends, since pods may be listed before
-    /// the nodes that state a GPU's memory.
+    /// The requested GPUs, without CPU and memory. Converted to milli-GPU only when the pod ends,
+    /// because pods may be listed before the nodes, which have the GPU's memory.
     PodShape asks;
     bool placed = false;
   };
 
-  /// A pod with one GPU, share or slice that has not been placed.
+  /// A pod that requests one GPU, share or slice and has not been placed.
   struct WaitingPod {
     std::string uid;
     double milli = 0;
-    int overtaken_by = 0;  // pods that arrived later and have been placed
+    int overtaken_by = 0;  // number of pods that arrived later and have been placed
   };
 
-  /// A value from 0 to 1 in whole steps, with hysteresis (kRegimeHysteresis).
+  /// Converts values from 0 to 1 to a level from 0 to max_level. The level changes only if the
+  /// exact value differs by more than kRegimeHysteresis.
   class HysteresisLevel {
    public:
     explicit HysteresisLevel(int max_level) : max_level_(max_level) {}
-    /// Values above 1 count as 1.
+    /// Sets the value. A value above 1 counts as 1.
     void update(double value);
     [[nodiscard]] int level() const { return level_; }
 
@@ -91,7 +95,7 @@ class DemandLearner {
   std::int64_t counted_pods_ = 0;
   std::int64_t next_build_at_ = 1;
   DemandTables tables_;
-  // Moving averages of milli-GPU (demand/fitted.hpp).
+  // The members with `milli` in their names are moving averages over arrivals (demand/fitted.hpp).
   std::int64_t arrivals_ = 0;
   double arriving_milli_ = 0;
   double leaving_milli_ = 0;
@@ -99,7 +103,7 @@ class DemandLearner {
   double judged_milli_ = 0;
   double refused_milli_ = 0;
   HysteresisLevel saturation_{model::Demand::kFullSaturation};
-  std::deque<WaitingPod> waiting_;  // by arrival
+  std::deque<WaitingPod> waiting_;  // in the order of arrival
 };
 
 }  // namespace snug::demand

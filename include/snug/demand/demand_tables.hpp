@@ -1,4 +1,4 @@
-// From counts of pods to the tables that the score terms read. Pure.
+// Computes the tables that score terms read (model::Demand) from counts of pods. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,25 @@ namespace snug::demand {
 
 using ShapeCounts = std::map<PodShape, double>;
 
-/// Built once for some counts; then at_churn() is cheap, since only the regime changes between
-/// builds.
+/// The tables for fixed counts of pods. The constructor does most of the work, so that at_churn()
+/// is cheap when only the regime changes.
 class DemandTables {
  public:
   DemandTables() = default;
-  /// `pods` includes the prior's pods. `prior_weight`: the weight of the prior for pods that name
-  /// GPU models (kPriorNamingGpus), 0..1.
+  /// `pods` must include the pods of the prior. `prior_weight` (0..1) multiplies kPriorNamingGpus,
+  /// the prior for demand that names GPU models.
   DemandTables(const ShapeCounts& pods, const Supply& supply, double prior_weight = 1);
 
-  /// The tables for a churn of 0..Demand::kFullChurn; without version and saturation.
+  /// The tables for a churn of 0..Demand::kFullChurn. `version` and `saturation` are 0.
   [[nodiscard]] model::Demand at_churn(int churn) const;
 
  private:
-  /// What a pod needs of CPU or memory with a whole GPU. The needs per device count while the
-  /// cluster fills, those per GPU used in full churn, and in proportion between.
+  /// Two measures of the CPU or memory that pods need with a GPU. `per_device` applies if churn is
+  /// 0, `per_gpu_used` at kFullChurn, and a weighted mean of both in between.
   template <typename T>
   struct ByBasis {
-    T per_device;    // amount / GPUs of which it has a part
-    T per_gpu_used;  // amount / (milli-GPU that it takes / 1000)
+    T per_device;    // amount / number of GPUs of which the pod has at least a part
+    T per_gpu_used;  // amount / (the pod's milli-GPU / 1000)
   };
   using Needs = ByBasis<model::StrandingTable::Bins>;
 
@@ -40,12 +40,13 @@ class DemandTables {
 
   Needs cpu_{};
   Needs memory_{};
-  /// By GpuInfo::mig_table_id. Churning: from half of kFullChurn on.
+  /// Tables indexed by GpuInfo::mig_table_id. `churning` applies if churn is at least half of
+  /// kFullChurn, `filling` otherwise.
   struct {
     std::vector<model::SliceValueTable> filling;
     std::vector<model::SliceValueTable> churning;
   } slice_values_;
-  model::Demand base_;  // the tables that do not depend on the regime
+  model::Demand base_;  // the tables that do not depend on churn
 };
 
 }  // namespace snug::demand

@@ -1,4 +1,4 @@
-// What the cluster has, by which demand is measured. Pure.
+// The supply: the GPUs, CPU and memory that the nodes with GPUs have. Pure.
 #pragma once
 
 #include <array>
@@ -23,39 +23,44 @@ struct Supply {
   };
 
   std::int64_t gpus = 0;
-  // Of all nodes with GPUs.
+  // Sums over all nodes with GPUs.
   std::int64_t cpu_milli = 0;
   std::int64_t memory_mib = 0;
-  // By GpuInfo::model_id.
-  std::array<std::int64_t, model::kMaxModels> gpus_by_model{};           // GPUs
-  std::array<base::MebiBytes, model::kMaxModels> max_memory_by_model{};  // of the largest GPU
-  std::shared_ptr<const std::vector<std::string>> models;  // names by number; null: none
-  // By GpuInfo::mig_table_id; the first is no table.
+  // Indexed by GpuInfo::model_id.
+  std::array<std::int64_t, model::kMaxModels> gpus_by_model{};           // number of GPUs
+  std::array<base::MebiBytes, model::kMaxModels> max_memory_by_model{};  // largest GPU
+  std::shared_ptr<const std::vector<std::string>> models;                // Snapshot::models
+  // Indexed by GpuInfo::mig_table_id. Element 0 of `mig_tables` is null.
   std::shared_ptr<const std::vector<model::MigTableRef>> mig_tables;
-  std::array<std::int64_t, base::kMaxMigTables> gpus_by_mig_table{};  // GPUs in MIG mode
-  // The most that any one node has. 0 GPUs: no node is known; 0 CPU: no node states its capacity.
+  std::array<std::int64_t, base::kMaxMigTables> gpus_by_mig_table{};  // number of GPUs in MIG mode
+  // The maximum over all nodes. max_gpus_per_node is 0 if no node with GPUs is known;
+  // max_cpu_milli_per_node is 0 if no node states its allocatable CPU.
   std::int64_t max_gpus_per_node = 0;
   std::int64_t max_cpu_milli_per_node = 0;
   std::int64_t max_memory_mib_per_node = 0;
-  std::vector<GpuSize> gpu_sizes;  // the most common first, kMaxGpuSizes at most
+  std::vector<GpuSize> gpu_sizes;  // most common size first; at most kMaxGpuSizes
 
-  /// False: such a pod fits on no node, even an empty one.
+  /// Whether a pod of this shape would fit on some node if the node were empty. True if no node is
+  /// known. MIG slices are not checked.
   [[nodiscard]] bool can_hold(const PodShape& shape) const;
-  /// Milli-GPU that a pod of this shape takes. A slice counts as its part of the first card that
-  /// has the profile, GPU memory as its part of the most common one.
+  /// The milli-GPU that a pod of this shape takes. A slice counts by its part of the memory slices
+  /// of the first MIG table with this profile. A request in GPU memory counts by its part of
+  /// most_common_memory().
   [[nodiscard]] std::int64_t total_milli(const PodShape& shape) const;
-  /// Of a GPU; 0: there are no GPUs.
+  /// The most common size of GPU memory; 0 if there are no GPUs.
   [[nodiscard]] base::MebiBytes most_common_memory() const {
     return gpu_sizes.empty() ? base::MebiBytes{} : gpu_sizes.front().memory;
   }
-  /// Compares `models` and `mig_tables` by address: the ledger makes new lists when they grow.
+  /// Compares the addresses of `models` and `mig_tables`. The ledger makes new lists when they
+  /// grow.
   friend bool operator==(const Supply&, const Supply&) = default;
 };
 
+/// The supply of all nodes in the snapshot.
 [[nodiscard]] Supply supply_of(const model::Snapshot& snapshot);
 
-/// The models on which the shape's pods fit, by their model filter and the memory that they ask
-/// for. kAnyModel: all models of the cluster.
+/// The models that can serve pods of this shape, according to their model filter and requested GPU
+/// memory. kAnyModel if all models of the cluster can.
 [[nodiscard]] model::ModelSet models_of(const PodShape& shape, const Supply& supply);
 
 }  // namespace snug::demand

@@ -1,5 +1,5 @@
-// A pod's request as demand counts it: pods of one shape are the same pod to the tables. Plain
-// data, ordered.
+// The request of a pod in the form in which demand counts it. Pods of the same shape are counted
+// together. Plain data.
 #pragma once
 
 #include <compare>
@@ -13,25 +13,26 @@
 
 namespace snug::demand {
 
-/// The bound on CPU (thousandths of a core) and memory (MiB) of shapes and supply, more than any
-/// node has: amounts from outside may be as large as 64 bits, and the tables multiply them.
+/// The upper bound of CPU (thousandths of a core) and memory (MiB) in shapes and supply, more than
+/// any node has. Larger amounts are reduced to it, so that products in the tables do not overflow.
 inline constexpr std::int64_t kMaxHostAmount = 1'000'000'000;
 
 struct PodShape {
-  std::int64_t host_cpu_milli = 0;
-  std::int64_t host_memory_mib = 0;  // of the node
-  std::int64_t gpus = 0;             // distinct GPUs at once; without those of `slices`
-  std::int64_t gpu_milli = 0;        // of each, 1..1000; a lower bound if `gpu_memory` is set
-  base::MebiBytes gpu_memory;        // of each
-  std::vector<std::string> included_models;  // ModelFilter
-  std::vector<std::string> excluded_models;  // ModelFilter
-  std::string mig_profile;                   // of `slices`, if it names one
-  std::int64_t slice_count = 0;              // MIG slices
+  std::int64_t host_cpu_milli = 0;   // requested CPU of the node
+  std::int64_t host_memory_mib = 0;  // requested memory of the node
+  std::int64_t gpus = 0;             // number of different GPUs; slices are not included
+  std::int64_t gpu_milli = 0;        // for each GPU, 1..1000; a lower bound if `gpu_memory` is set
+  base::MebiBytes gpu_memory;        // for each GPU; 0 if the request does not state it
+  std::vector<std::string> included_models;  // ModelFilter::included
+  std::vector<std::string> excluded_models;  // ModelFilter::excluded
+  std::string mig_profile;                   // the profile of the slices; empty if none
+  std::int64_t slice_count = 0;              // number of MIG slices
 
-  /// Of all its GPUs together, if one has this much memory.
+  /// The milli-GPU of all GPUs together, without slices, if each GPU has the memory `of_gpu`.
   [[nodiscard]] std::int64_t total_milli(base::MebiBytes of_gpu) const {
     return gpus * milli_per_gpu(of_gpu);
   }
+  /// The milli-GPU on each GPU, if it has the memory `of_gpu`.
   [[nodiscard]] std::int64_t milli_per_gpu(base::MebiBytes of_gpu) const;
   [[nodiscard]] bool asks_for_gpus() const { return gpus > 0 || slice_count > 0; }
   [[nodiscard]] bool names_models() const {
@@ -41,11 +42,15 @@ struct PodShape {
   friend auto operator<=>(const PodShape&, const PodShape&) = default;
 };
 
-/// Regular containers and sidecars run together: their whole GPUs add up; their shares add up to
-/// one share, on as many GPUs as the largest count among them. Init containers run one at a time:
-/// the shape covers each of them too if it has the same number of GPUs, else it takes the larger in
-/// milli-GPU. Of several MIG profiles the one with the most slices counts; a unit of the kubelet
-/// that is no slice counts as a GPU. Of several model filters the last one counts.
+/// Computes the shape of a request.
+///   - App containers and sidecars run at the same time. Their whole GPUs are added. If they have
+///     no whole GPUs, their shares are added to one share, on as many GPUs as the largest count of
+///     one container.
+///   - Init containers run one after another. If one has the same number of GPUs as the shape, the
+///     shape gets the larger share. Otherwise it gets the request with more milli-GPU in all.
+///   - If there are several MIG profiles, the one with the most slices counts.
+///   - A kubelet-assigned unit that is not a MIG slice counts as a whole GPU.
+///   - If several containers have a model filter, the last one counts.
 [[nodiscard]] PodShape shape_of(const model::GpuRequest& request, const model::HostResources& host);
 
 }  // namespace snug::demand

@@ -1,4 +1,4 @@
-// FGD's typical pods. Pure.
+// Computes the typical pods of FGD's fragmentation measure. Pure.
 #pragma once
 
 #include <utility>
@@ -12,8 +12,9 @@ namespace snug::demand {
 
 using CountedShape = std::pair<PodShape, double>;
 
-/// The most frequent shapes that together make kTypicalPart of the pods, kMaxTypicalPods at most,
-/// most frequent first, in the order given if equally frequent. Their shares add up to one.
+/// The most frequent shapes that together account for kTypicalPart of all pods, at most
+/// kMaxTypicalPods. They are ordered by descending frequency; equally frequent shapes keep the
+/// order of `pods`. The sum of TypicalPod::share over them is 1 (fixed point).
 [[nodiscard]] std::vector<model::TypicalPod> typical_pods(std::vector<CountedShape> pods,
                                                           const Supply& supply);
 

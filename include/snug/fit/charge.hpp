@@ -1,9 +1,10 @@
-// What a request costs on a GPU of a given size: the integer arithmetic of the contract.
-//   fraction of m thousandths on M MiB: max(1, floor(m·M/1000)) MiB and m milli
-//   memory of q MiB on M MiB:           q MiB and max(1, floor(1000·q/M)) milli
-//   whole:                              M MiB and 1000 milli
-//   gpu-compute: of p percent           10·p milli, whatever the memory
-// So M = 40960: 0.333 → 13639 MiB, 333; 4G (3815 MiB) → 3815 MiB, 93.
+// Computes the charge of a request: the memory and compute that it takes of a GPU with M MiB.
+//   a fraction of m thousandths:  max(1, floor(m·M/1000)) MiB and m milli-GPU
+//   q MiB of memory:              q MiB and max(1, floor(1000·q/M)) milli-GPU
+//   a whole GPU:                  M MiB and 1000 milli-GPU
+//   `gpu-compute` of p percent:   replaces the compute above by 10·p milli-GPU
+// Examples with M = 40960: a fraction of 0.333 is charged 13639 MiB and 333 milli-GPU, and 4G of
+// memory (3815 MiB) is charged 3815 MiB and 93 milli-GPU.
 #pragma once
 
 #include <compare>
@@ -20,8 +21,8 @@ struct Charge {
   base::MebiBytes memory;
   base::MilliGpu compute;
 
-  /// Thousandths of the GPU's memory plus thousandths of its compute, the unit of
-  /// GpuState::free_milli_sum.
+  /// The charged thousandths of the GPU's memory plus those of its compute, as in
+  /// GpuState::free_milli_sum. `capacity` is the GPU's memory.
   [[nodiscard]] std::int32_t milli_sum(base::MebiBytes capacity) const {
     return static_cast<std::int32_t>(1000 * memory.value / capacity.value + compute.value);
   }
@@ -38,27 +39,29 @@ struct Charge {
   friend auto operator<=>(const Charge&, const Charge&) = default;
 };
 
-/// `capacity` > 0. Slices and kubelet units cost nothing here. The result may exceed the capacity:
-/// fit refuses that.
+/// Returns the charge of one device of the container on a GPU with the memory `capacity`, which is
+/// positive. The charge of a slice or of kubelet units is 0 here. The result may exceed the
+/// capacity; fit() refuses such a request.
 [[nodiscard]] Charge charge(const model::ContainerRequest& asked, base::MebiBytes capacity);
 
-/// What each container of a request costs, cached for the GPU size of the last call: the GPUs of a
-/// cluster have few sizes. `request` must outlive it. Not thread-safe.
+/// Computes the charge of each container of a request. Caches the last charge of each container,
+/// because the GPUs of a cluster have few sizes. `request` must outlive it. Not thread-safe.
 class Prices {
  public:
   struct Price {
     Charge cost;
-    std::int32_t milli_sum = 0;  // Charge::milli_sum
+    std::int32_t milli_sum = 0;  // the result of Charge::milli_sum()
   };
 
   explicit Prices(const model::GpuRequest& request);
-  /// `container`: a position in the request's list. `capacity` > 0.
+  /// `container` is a position in GpuRequest::containers. `capacity` is the GPU's memory and is
+  /// positive.
   [[nodiscard]] const Price& price_of(std::size_t container, base::MebiBytes capacity);
 
  private:
   struct Known {
     const model::ContainerRequest* asked = nullptr;
-    base::MebiBytes capacity;  // 0: none yet
+    base::MebiBytes capacity;  // the capacity that `price` is for; 0: no price is cached
     Price price;
   };
 

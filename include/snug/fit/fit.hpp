@@ -1,11 +1,12 @@
-// Feasibility: the only place that decides whether a pod can have devices of a node, and which.
-// Pure functions of one node's state, a request, and what the operator lets its namespace share.
+// Feasibility: decides whether a request fits on a node, and on which devices. No other code
+// decides this. Pure functions of the node's state, the request, and the sharing rules of its
+// namespace.
 //
-// The rules stand in one table (src/fit/constraints.cpp). A request of one container is judged GPU
-// by GPU (src/fit/one_container.cpp), a request of several by search
-// (src/fit/several_containers.cpp). Both find a placement if and only if there is one; only a
-// request made to be hard can come to the limit of the search (kMaxFitSteps), and then counts as
-// not fitting.
+// The rules are the table of constraints in src/fit/constraints.cpp. A request of one container is
+// checked on each GPU separately (src/fit/one_container.cpp). A request of several containers needs
+// a search (src/fit/several_containers.cpp). Both find a placement if one exists, unless the search
+// reaches its limit (kMaxFitSteps); the request then counts as not fitting. Only a request that is
+// designed to be hard reaches this limit.
 #pragma once
 
 #include <array>
@@ -29,12 +30,12 @@ namespace snug::fit {
 class MultiContainerCache;
 class StartOrders;
 
-/// Containers of a request that asks Snug for devices: bit i is the one at position i.
+/// A set of containers of an annotated pod's request: bit i is the container at position i.
 using ContainerBits = std::uint32_t;
 
-/// What is computed once for a request and used on every node: prices, which models the containers
-/// accept, and for several containers which of them a GPU can serve. Answers do not depend on it.
-/// `request` must outlive it. Not thread-safe.
+/// Caches what is computed once for a request and used on every node: charges, the GPU models that
+/// each container accepts, and for several containers the sets that one GPU can serve. Affects the
+/// speed of fit(), never its result. `request` must outlive it. Not thread-safe.
 class FitMemo {
  public:
   explicit FitMemo(const model::GpuRequest& request);
@@ -45,18 +46,19 @@ class FitMemo {
   [[nodiscard]] const model::GpuRequest& request() const { return request_; }
   [[nodiscard]] Prices& prices() { return prices_; }
   [[nodiscard]] MultiContainerCache& multi_container();
-  /// What a slice needs to serve the first container. Meaningful only if a slice can serve it.
+  /// What a slice must have to serve the first container. Meaningful only if a slice can serve this
+  /// container.
   [[nodiscard]] const mig::SliceRequirement& slice_need() const { return slice_need_; }
   [[nodiscard]] StartOrders& starts();
-  /// The containers that accept the GPU's model, by their positions in the request, which asks Snug
-  /// for devices. A model with a number is compared once. Each comparison counts as steps.
+  /// The containers of an annotated pod's request that accept the GPU's model. Each model that has
+  /// a number (GpuInfo::model_id) is compared only once. Each comparison counts as steps.
   [[nodiscard]] ContainerBits containers_taking(const model::GpuInfo& gpu);
 
-  /// The work done with it so far, in units of some microseconds: calls of fit() and their search
-  /// steps. A caller that makes many calls limits them by this, because it does not depend on the
-  /// machine.
+  /// The work done so far, in units of some microseconds: the calls of fit() plus their search
+  /// steps divided by kStepsOfWork. Callers limit work instead of time, so that results do not
+  /// depend on the machine.
   [[nodiscard]] std::int64_t work() const { return calls_ + steps_ / kStepsOfWork; }
-  /// Search steps alone.
+  /// The search steps so far, without the calls.
   [[nodiscard]] std::int64_t steps() const { return steps_; }
   void count_calls(std::int64_t calls) { calls_ += calls; }
   void count_steps(std::int64_t steps) { steps_ += steps; }
@@ -67,29 +69,30 @@ class FitMemo {
   [[nodiscard]] ContainerBits compare(std::string_view model);
 
   const model::GpuRequest& request_;
-  bool any_model_ = true;                                               // all containers accept all
-  std::array<std::optional<ContainerBits>, model::kMaxModels> takers_;  // by the model's number
-  std::string unnumbered_;  // the model that takers_[0] is about: the last one without a number
+  bool any_model_ = true;  // every container accepts every model
+  std::array<std::optional<ContainerBits>, model::kMaxModels> takers_;  // sets by GpuInfo::model_id
+  std::string unnumbered_;  // the last model without a number, to which takers_[0] applies
   Prices prices_;
-  std::unique_ptr<MultiContainerCache> multi_container_;  // null: not asked for yet
+  std::unique_ptr<MultiContainerCache> multi_container_;  // null: not used yet
   mig::SliceRequirement slice_need_;
-  std::unique_ptr<StartOrders> starts_;  // null: not asked for yet
+  std::unique_ptr<StartOrders> starts_;  // null: not used yet
   std::int64_t calls_ = 0;
   std::int64_t steps_ = 0;
 };
 
-/// Writes the placements of memo.request() on `node` that score terms may choose among to
-/// `options`, whose memory is reused. If one GPU is asked for, these are all placements, in
-/// ascending order of GPU position (of adjacent GPUs in the same state
-/// (GpuState::is_interchangeable_with) only the first), and for slices of one GPU in the order of
-/// least_blocking_starts(). If more are asked for, they are placements that differ, up to a limit.
-/// kNone: there is at least one. Any other reason: there is none, `options` is empty, and without
-/// the constraint that the reason names (and those after it in src/fit/constraints.cpp) there would
-/// be one. A pod that asks for nothing has one placement on every node: without takes.
+/// Finds placements of memo.request() on `node`. Clears `options` and adds the placements to it:
+///   - For one GPU, all placements in ascending order of GPU position. Of adjacent GPUs in the same
+///     state (GpuState::is_interchangeable_with) only the first is offered. Starts of a slice on
+///     one GPU are in the order of mig::least_blocking_starts().
+///   - For several GPUs, different placements up to a limit.
+///   - For a kubelet-assigned or an empty request, one placement without allocations.
+/// Returns kNone if there is a placement. Any other result is the reason why there is none: a
+/// placement would exist without the constraint that the reason names and without the constraints
+/// after it in src/fit/constraints.cpp.
 [[nodiscard]] model::ReasonCode fit(const model::NodeState& node, const Tenant& tenant,
                                     FitMemo& memo, model::PlacementList& options);
 
-/// The reason of a node that a call did not judge, because it came to kMaxFitStepsPerCall.
+/// The reason for a node that a call has not evaluated because it reached kMaxFitStepsPerCall.
 inline constexpr model::ReasonCode kNotJudged = model::ReasonCode::kNoRoom;
 
 /// Whether fit() would find a placement.

@@ -1,5 +1,5 @@
-// What a GPU in MIG mode can give: which profiles, at which starts, and what is idle. The rules of
-// what makes a slice unavailable stand here and nowhere else. Pure.
+// The slices and the idle memory slices that a GPU in MIG mode has for new pods. All rules that
+// make a slice unavailable are in this file. Pure.
 #pragma once
 
 #include <compare>
@@ -14,43 +14,44 @@
 
 namespace snug::fit {
 
-/// Whether the GPU can serve slices when it is empty.
+/// Whether the GPU serves slices: MIG mode is on and the table of the card is known.
 [[nodiscard]] inline bool serves_slices(const model::GpuInfo& gpu) {
   return gpu.mig_enabled && static_cast<bool>(gpu.mig_table);
 }
 
 struct MigFree {
-  model::MigTableRef table;  // null: the GPU takes no slices
-  model::MigUse use;         // taken, or unavailable for another reason
-  bool dynamic = true;       // any placement of the table can be created; false: `existing` is all
-  std::vector<model::MigPlacement> existing;
-  mig::ProfileSet profiles = mig::kAllProfiles;  // that the GPU has, taken or not
+  model::MigTableRef table;  // null: the GPU serves no slices
+  model::MigUse use;         // what is taken, or unavailable for another reason
+  bool dynamic = true;       // a slice can be created at any placement; false: only `existing` ones
+  std::vector<model::MigPlacement> existing;     // existing slices, sorted; empty if `dynamic`
+  mig::ProfileSet profiles = mig::kAllProfiles;  // profiles of the GPU's slices, taken or free
 
-  /// Every placement of the card's table.
+  /// The GPU as if it were empty: every placement of the card's table is available.
   [[nodiscard]] static MigFree empty_card(const model::GpuInfo& gpu);
-  // What makes slices unavailable, one after another.
+  // Each of these functions removes slices that are unavailable for one cause.
   void keep_what_node_offers(const model::NodeInventory& node, const model::GpuInfo& gpu);
   void remove_failed(const model::GpuInfo& gpu);
   void remove_taken(const model::GpuState& gpu);
 
-  /// The smallest profile of the GPU that has what is needed; nothing: none has.
+  /// The smallest profile of the GPU that meets the requirement; nullopt: no profile does.
   [[nodiscard]] std::optional<std::uint16_t> profile_for(
       const mig::SliceRequirement& requirement) const;
-  /// Whether the slice is free when `beside` is what is taken.
+  /// Whether the slice is available while `beside` is in use.
   [[nodiscard]] bool open(const model::MigUse& beside, model::MigPlacement slice) const;
-  /// Whether a slice of the profile is free at any of its starts.
+  /// Whether a slice of the profile is available at any of its starts.
   [[nodiscard]] bool open_anywhere(std::uint16_t profile) const;
-  /// Those of the starts at which a slice of the profile is free, in their order.
+  /// The elements of `starts` at which a slice of the profile is available, in the same order.
   [[nodiscard]] std::vector<std::uint16_t> open_starts(std::uint16_t profile,
                                                        std::span<const std::uint16_t> starts) const;
-  /// Memory slices that are in no use and that a new slice can get.
+  /// The unused memory slices that a new slice can get.
   [[nodiscard]] model::AxisMask idle() const;
 
-  /// A total order by content.
+  /// A total order by the values of all fields.
   friend auto operator<=>(const MigFree&, const MigFree&) = default;
 };
 
-/// What is free beside all that makes slices unavailable. GpuState::closure is not considered.
+/// Returns the slices of the GPU that are available now. Without a table if the GPU serves no
+/// slices. Ignores GpuState::closure.
 [[nodiscard]] MigFree mig_free(const model::NodeInventory& node, const model::GpuState& gpu);
 
 }  // namespace snug::fit

@@ -1,8 +1,8 @@
-// What the containers of one pod take of one GPU together. In each dimension it is the maximum of
-//   apps + sidecars, and
-//   each plain init container + the sidecars started before it,
-// for the pod's whole life: plain init containers run one after another, before the apps.
-// One object for each pod and GPU. Not thread-safe.
+// Computes what the containers of one pod together are charged on one GPU. The charge holds for the
+// pod's whole life. Its memory, and likewise its compute, is the maximum of
+//   - the sum of the apps and sidecars, and
+//   - for each plain init container, the sum of it and the sidecars that start before it,
+// because plain init containers run one after another and before the apps.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,16 @@
 
 namespace snug::fit {
 
+/// One object for each pod and GPU. Not thread-safe.
 class PodCharge {
  public:
-  /// `position`: of the container in the pod. Calls may come in any order. If a container is added
-  /// twice, as a reservation made by hand may say, its costs add up.
+  /// Adds a container. `position` is its position in the pod; containers may be added in any order.
+  /// A container that is added twice, as a hand-written reservation may require, counts twice.
   void add(model::ContainerType kind, std::size_t position, const Charge& cost) {
     parts_.push_back({kind, position, cost});
   }
   void remove_last() { parts_.pop_back(); }
-  /// Zero for no containers.
+  /// The charge of all added containers; zero if there are none.
   [[nodiscard]] Charge total() const;
 
  private:

@@ -1,5 +1,5 @@
-// The namespace of the requesting pod under the operator's sharing rules. Without rules nothing is
-// restricted.
+// The tenant is the namespace of the incoming pod with the operator's sharing rules. Without rules
+// nothing is restricted.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ inline constexpr std::int64_t kNoCap = std::numeric_limits<std::int64_t>::max();
 
 struct Tenant {
   std::string_view name_space;
-  const model::SharingRules* rules = nullptr;  // null: none
+  const model::SharingRules* rules = nullptr;  // null: no rules
   std::int64_t cap_remaining = kNoCap;         // milli-GPU that the namespace can still take
 
   [[nodiscard]] bool requires_enforcement() const {
     return rules != nullptr && rules->rule_for(name_space).require_enforcement;
   }
-  /// Whether a pod of this namespace and one of `other` must not share a GPU.
+  /// Whether the rules forbid that a pod of this namespace and a pod of `other` share a GPU.
   [[nodiscard]] bool is_isolated_from(std::string_view other) const {
     return rules != nullptr && other != name_space &&
            (rules->rule_for(name_space).own_namespace_only ||
@@ -30,17 +30,19 @@ struct Tenant {
   }
 };
 
-/// For each GPU of the node, whether a pod holds it that the tenant is kept apart from; empty: no
-/// GPU is held by such a pod.
+/// For each GPU of the node: whether a pod that the tenant is isolated from holds the GPU. Empty if
+/// there is no such pod.
 [[nodiscard]] std::vector<bool> isolated_gpus(const model::NodeState& node, const Tenant& tenant);
 
-/// The compute that a holding takes, as caps count it. A kubelet unit counts as the part of a GPU
-/// that it is. `inventory` is null if the node is gone.
+/// The GPU compute of a holding, as caps count it. Units that the kubelet assigns count as
+/// unit_compute(). `inventory` is that of the holding's node; if it is null because the node is
+/// gone, these units count 0.
 [[nodiscard]] base::MilliGpu held_compute(const model::Holding& holding,
                                           const model::NodeInventory* inventory);
 
-/// The part of a GPU that one unit of a kubelet resource is: for a replica rounded up, for a MIG
-/// slice by its card's table. A slice that no table has counts nothing.
+/// The part of a GPU that one unit of a kubelet-assigned resource is. For replicas of a GPU the
+/// part is rounded up. For MIG slices it follows from the card's table; it is 0 if no table has the
+/// slice.
 [[nodiscard]] base::MilliGpu unit_compute(const model::NodeInventory& inventory,
                                           std::string_view resource);
 

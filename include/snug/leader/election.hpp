@@ -1,29 +1,29 @@
-// Leader election with a Lease by the rules of client-go (tools/leaderelection), extended by two
-// windows that make the Lease a fence for bindings (docs/decisions/0023).
+// Leader election with a Lease. The rules are those of client-go (tools/leaderelection), with two
+// additional waits (windows) so that bindings of two leaders never overlap (docs/decisions/0023).
 //
-//   - A Lease is held until its duration has passed, on this process's clock, since this process
-//     last saw its record change. Times written by other machines are never compared.
-//   - The leader renews the Lease. It may send bindings until the renew deadline after it *sent*
-//   the
-//     last successful renewal. The renew deadline is shorter than the Lease's duration, so no other
-//     process can hold the Lease by then.
-//   - A new leader lists the cluster and then decides. So a process must not acquire the Lease
-//     before every binding of earlier leaders has either been executed or can no longer be. The
-//     Lease becomes free:
+//   - A Lease expires when its duration has passed since this process last saw the record change,
+//     on the clock of this process. Times written by other machines are never compared.
+//   - The leader renews the Lease. It may send bindings until the renew deadline has passed since
+//     it *sent* the last successful renewal. The renew deadline is shorter than the duration of the
+//     Lease, so no other process can hold the Lease by then.
+//   - A new leader lists the cluster before it decides. So a process must acquire the Lease only
+//     when each binding of earlier leaders has been executed or can no longer be executed.
 //
-//       released by its holder    at once: the holder releases it after its last binding was
-//       answered held by another process   its duration (at least our own) plus `write_window`
-//       after its
-//                                 record last changed
-//       held by this identity     `orphan_window` after this process started, if this process wrote
-//                                 the record or found it at its start: the previous process died
-//       otherwise                 our own duration plus `write_window` after this was first seen:
-//                                 the Lease was deleted or edited, and its holder may not know yet
+// Therefore the Lease becomes free:
 //
-//     An absent Lease is never free: another Lease may come and go between two reads that find
-//     none. It is first created without a holder; its record then shows whether it has changed.
+//   - at once, if its holder has released it. The holder does this after the replies to all its
+//     bindings.
+//   - `orphan_window` after this process started, if the record has the identity of this process,
+//     and this process wrote the record or found it at its start. The previous process has died
+//     in that case.
+//   - its duration (at least `lease_duration`) plus `write_window` after the last change of the
+//     record, if another process holds it.
+//   - `lease_duration` plus `write_window` after the last change of the record, in other cases.
+//     Someone has edited the Lease or created it anew, and its last holder may not know that yet.
+//   - never, if it is absent. Between two reads that find no Lease, other processes may create and
+//     delete one. So Snug first creates the Lease without a holder; its record then shows changes.
 //
-// Pure: every time is a parameter. Not thread-safe.
+// Pure: all times are parameters. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -36,27 +36,28 @@
 
 namespace snug::leader {
 
-/// How long the API server may take to execute a binding that was sent at the last permitted
-/// moment.
+/// The longest time that the API server may take to execute a binding that the leader sent at the
+/// last permitted moment.
 [[nodiscard]] inline std::chrono::milliseconds execution_window(
     std::chrono::milliseconds api_timeout, const base::Limits& limits) {
   return api_timeout + std::chrono::milliseconds(limits.clock_skew_ms);
 }
-/// How long after it was sent an unanswered binding may be executed: the time to reach the API
-/// server plus execution_window().
+/// The longest time between the sending of a binding without reply and its execution: the time to
+/// reach the API server plus execution_window().
 [[nodiscard]] inline std::chrono::milliseconds unanswered_window(
     std::chrono::milliseconds api_timeout, const base::Limits& limits) {
   return api_timeout + execution_window(api_timeout, limits);
 }
 
 struct ElectionSettings {
-  /// HOST_SUFFIX of this process. No two running processes share an identity.
+  /// The identity of this process, HOST_SUFFIX. No two running processes have the same identity.
   std::string identity;
   std::chrono::milliseconds lease_duration{15'000};
   std::chrono::milliseconds renew_deadline{10'000};
-  /// execution_window(): the wait after the Lease of another holder has expired.
+  /// execution_window(). The time to wait after the Lease of another holder has expired.
   std::chrono::milliseconds write_window{1'500};
-  /// unanswered_window(): the wait after the start for bindings of the previous, dead process.
+  /// unanswered_window(). The time to wait after the start of this process, because bindings of the
+  /// previous process with the same identity may still be executed.
   std::chrono::milliseconds orphan_window{2'500};
 };
 
@@ -66,38 +67,40 @@ struct ElectionSettings {
 
 class Election {
  public:
-  /// `started`: not before the start of the process.
+  /// `started` is the time at which the process started, or a later one.
   Election(ElectionSettings settings, base::TimePoint started);
 
-  /// Records the state of the Lease that a read or the watch shows at `now`; nullopt: it is absent.
-  /// A leader that sees another holder stops leading.
+  /// Records the Lease as a read or the watch shows it at `now`; nullopt if it is absent. A leader
+  /// stops leading if the Lease is absent or this process is not its holder.
   void observe(const std::optional<Lease>& lease, base::TimePoint now);
 
-  /// Whether this process may claim the Lease.
+  /// Whether this process may acquire the Lease.
   [[nodiscard]] bool is_free(base::TimePoint now) const { return free_at() <= now; }
-  /// The Lease as last observed; nullopt: absent.
+  /// The Lease as last observed or written; nullopt if absent or not read yet.
   [[nodiscard]] const std::optional<Lease>& lease() const { return lease_; }
-  /// When the Lease becomes free if its record does not change. TimePoint::max(): it is absent, or
-  /// has not been read.
+  /// The time at which the Lease becomes free if its record does not change. TimePoint::max() if
+  /// the Lease is absent or has not been read yet.
   [[nodiscard]] base::TimePoint free_at() const;
   [[nodiscard]] bool is_absent() const { return observed_ && !lease_; }
-  /// The record to create if the Lease is absent: without a holder.
+  /// The record without a holder with which an absent Lease is created.
   [[nodiscard]] LeaseRecord placeholder() const;
-  /// The other process that holds the Lease; empty: none does.
+  /// The identity of the other process that holds the Lease; empty if there is none.
   [[nodiscard]] std::string other_holder(base::TimePoint now) const;
 
-  /// The record to write to acquire or renew the Lease. From now on, a Lease with this identity may
-  /// be this process's own write. The writer sets the renew time, and the acquire time if empty.
+  /// The record to write to acquire or renew the Lease. The caller must set the renew time, and the
+  /// acquire time if it is empty. After this call, a Lease with this identity is regarded as
+  /// written by this process.
   [[nodiscard]] LeaseRecord claim_record();
-  /// Records that claim() was written by a request sent at `asked`.
+  /// Records that the API server has stored `written`, made from claim_record(), by a request that
+  /// was sent at `asked`. This process leads from now on.
   void confirm_claim(Lease written, base::TimePoint asked);
   /// The record to write to release the Lease.
   [[nodiscard]] LeaseRecord release() const;
-  /// Stops leading: the Lease was released, or could not be renewed in time.
+  /// Stops leading. Call it when the Lease has been released or has not been renewed in time.
   void resign();
 
   [[nodiscard]] bool leading() const { return leading_; }
-  /// The deadline for sending bindings. Meaningful only while leading.
+  /// The time until which this process may send bindings. Meaningful only if leading().
   [[nodiscard]] base::TimePoint may_write_until() const {
     return renewed_ + settings_.renew_deadline;
   }
@@ -106,13 +109,14 @@ class Election {
   const ElectionSettings settings_;
   const base::TimePoint started_;
   std::optional<Lease> lease_;
-  bool observed_ = false;        // lease_ is meaningful only after the first read
-  base::TimePoint observed_at_;  // when its record was last seen to change
-  /// Whether a Lease with this identity can have been written by this process or the previous one.
-  /// False after another holder was seen.
+  bool observed_ = false;        // whether the Lease has been read, so that `lease_` is meaningful
+  base::TimePoint observed_at_;  // when `lease_` was last seen to change
+  /// Whether a Lease with this identity may have been written by this process or the previous one.
+  /// False after observe() has found the Lease absent or without this identity; true after
+  /// claim_record().
   bool holder_may_be_predecessor_ = true;
   bool leading_ = false;
-  base::TimePoint renewed_;
+  base::TimePoint renewed_;  // when the last successful renewal was sent
 };
 
 }  // namespace snug::leader

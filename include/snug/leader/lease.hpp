@@ -1,4 +1,4 @@
-// A Lease of coordination.k8s.io/v1, as client-go's leader election uses it. Plain data.
+// A Lease of coordination.k8s.io/v1, as client-go uses it for leader election. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ struct LeaseName {
   friend bool operator==(const LeaseName&, const LeaseName&) = default;
 };
 
-/// The spec. The times are the writer's text (RFC 3339 with microseconds), for people to read;
-/// programs only use them to see that the record changed.
+/// The spec of a Lease. The times are texts of the writer (RFC 3339 with microseconds). People read
+/// them; programs only compare them to see whether the record has changed.
 struct LeaseRecord {
-  std::string holder;           // holderIdentity; empty: no holder
+  std::string holder;           // holderIdentity; empty if there is no holder
   std::int64_t duration_s = 0;  // leaseDurationSeconds
   std::string acquire_time;
   std::string renew_time;
@@ -28,11 +28,12 @@ struct LeaseRecord {
 
 struct Lease {
   LeaseRecord record;
-  std::string resource_version;  // a write succeeds only if it is unchanged
-  std::string object;            // the whole object as JSON, so that a write keeps its other fields
+  std::string resource_version;  // a write succeeds only if the API server has the same version
+  std::string object;            // the whole object as JSON; a write keeps its other fields
 };
 
-/// The host part of `holder`, which has client-go's form HOST_SUFFIX; all of it without a `_`.
+/// The host name in `holder`, which client-go writes as HOST_SUFFIX. If there is no `_`, all of
+/// `holder`.
 [[nodiscard]] inline std::string_view host_in_identity(std::string_view holder) {
   return holder.substr(0, holder.find('_'));
 }

@@ -1,7 +1,9 @@
-// Passes pod events to the demand learner, and publishes the learned demand to the ledger. It
-// changes after a number of events, never with time. Used by the service and by the simulator.
+// Passes pod events to the demand learner, and publishes the learned demand to the ledger. The
+// learned demand changes with events, never with time. The service and the simulator use this
+// class.
 //
-// Thread-safe. The thread that reports an event builds the tables, without the ledger's lock.
+// Thread-safe. The thread that reports an event also builds the tables, without holding the
+// ledger's mutex.
 #pragma once
 
 #include <cstdint>
@@ -16,27 +18,27 @@ namespace snug::ledger {
 
 class DemandTracker {
  public:
-  /// The ledger outlives it.
+  /// The ledger must outlive the tracker.
   explicit DemandTracker(Ledger& ledger) : ledger_(ledger) {}
 
   struct ObservedPod {
     std::string_view uid;
     demand::PodShape shape;
-    bool placed = false;  // it is bound
+    bool placed = false;  // whether the pod is bound
   };
-  /// A pod as it is now, that may have been seen before.
+  /// Reports the current state of a pod, which may have been reported before.
   void observe_pod(const ObservedPod& pod);
-  /// All that live: the others are gone. The first list is what learning begins with, where no pod
-  /// was seen before it.
+  /// Reports all living pods: every other pod has ended. If no pod was reported before, these pods
+  /// count as present when learning began, not as arrivals.
   void observe_pod_list(std::span<const ObservedPod> pods);
-  /// The nodes are in.
+  /// Must be called after a list of nodes was applied to the ledger.
   void observe_nodes();
-  /// It holds its GPUs from now on.
+  /// Reports that the pod holds its GPUs from now on.
   void pod_placed(std::string_view uid);
   void pod_left(std::string_view uid);
 
  private:
-  /// Measures supply anew where nodes have changed.
+  /// Measures the supply again if the inventory of a node has changed.
   void update_supply() SNUG_REQUIRES(mutex_);
   void publish_if_changed() SNUG_REQUIRES(mutex_);
 
@@ -44,11 +46,13 @@ class DemandTracker {
   base::Mutex mutex_;
   demand::DemandLearner learner_ SNUG_GUARDED_BY(mutex_);
   demand::Supply supply_ SNUG_GUARDED_BY(mutex_);
-  base::Generation supply_generation_
-      SNUG_GUARDED_BY(mutex_);  // Snapshot::inventory_generation of `supply_`
-  bool nodes_changed_ SNUG_GUARDED_BY(mutex_) = false;  // since the tables were built
+  /// The Snapshot::inventory_generation for which supply_ was measured.
+  base::Generation supply_generation_ SNUG_GUARDED_BY(mutex_);
+  /// Whether supply_ has changed since the tables were built.
+  bool nodes_changed_ SNUG_GUARDED_BY(mutex_) = false;
   model::DemandPtr published_ SNUG_GUARDED_BY(mutex_){model::DemandPtr{}, &model::kNoDemand};
-  bool learning_started_ SNUG_GUARDED_BY(mutex_) = false;  // a pod or a list has been seen
+  /// Whether a pod or a list of pods was reported.
+  bool learning_started_ SNUG_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace snug::ledger

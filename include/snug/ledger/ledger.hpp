@@ -1,45 +1,50 @@
-// The one owner of all reservations. A pod's way through it:
+// Owns all holdings of pods. The states of a pod's entry, with the functions that change them:
 //
-//                 reserve                bound, hold
-//   (nothing) ─────────────► Reserved ─────────────────► Bound
-//                             │    ▲                       ▲
-//        unsettled, release*  │    │ reserve (a retry)     │ hold
-//                             ▼    │                       │
+//                reserve                mark_bound, hold
+//  (no entry) ─────────────► Reserved ─────────────────► Bound
+//                              │    ▲                      ▲
+//    mark_unsettled, release*  │    │ reserve (a retry)    │ hold
+//                              ▼    │                      │
 //                            Unsettled ────────────────────┘
 //
-// gone() ends whatever a pod holds. Other ways in which an entry ends:
-//   - Reserved: release(); * it returns to Unsettled while an earlier bind is in doubt.
-//   - Unsettled: release_unsettled().
-//   - Bound: a list that shows the pod unbound; for a pod without a device (Holding::unplaced), a
-//     hold() that shows that it requests none; a pod without GPUs is replaced by a hold() that
-//     shows some.
-// hold() also creates a Bound entry, for a pod that another scheduler bound, and after a restart of
-// Snug.
+// end_pod() ends an entry in any state. Other ways in which an entry ends:
+//   - Reserved: release(). (*) If an earlier bind is still in doubt, the entry becomes Unsettled
+//     instead.
+//   - Unsettled: release_unsettled(), or a list that lacks the pod.
+//   - Bound: a list that does not show the pod as bound.
+// In two cases, hold() replaces a Bound entry by the holding that it shows: if an unplaced pod
+// (Holding::unplaced) no longer requests a GPU, and if a pod without GPUs now has some. hold() also
+// creates a Bound entry for a pod that another scheduler has bound, and for every bound pod after a
+// restart of Snug.
 //
 // Invariants
-//   - A reservation is made only if fit() succeeds on the live state, under the lock. So the
+//   - A reservation is made only if fit() succeeds on the live state, under the mutex. So the
 //     ledger's own decisions never exceed the capacity of a GPU.
 //   - The use of a node is always the sum of its holdings over its inventory (fit/node_usage).
-//   - A holding of devices or units ends only by release() (the bind certainly did not happen),
-//     gone() (deleted or finished), or a list that started after it and lacks it. Never by time
-//     alone.
-//   - A pod that has ended holds nothing until newer information shows it bound and running. That
-//   is
-//     a list that started after the end or, if a list or the watch reported the end, a later event
-//     of the watch. Late events and reads do not revive a pod. (A phase can change from Failed back
-//     to Running, and a read can be answered from a stale cache.)
-//   - Bound wins over reserved: when the API server shows a pod bound elsewhere, our own bind ends.
+//   - A holding of GPUs ends only for one of these reasons, and never by time alone: its bind
+//     certainly was not executed (release(), release_unsettled()); its pod was deleted or has
+//     finished (end_pod()); or a list that started after its last change does not show the pod as
+//     bound.
+//   - A pod that has ended holds nothing until newer information shows it as bound and running.
+//     That is a list that started after the end; or, if the list or watch stream reported the end,
+//     a later watch event. Late watch events and GETs do not revive a pod. (A phase can change from
+//     Failed back to Running. The answer to a GET may arrive after newer watch events.)
+//   - Bound wins over reserved: if the API server shows a pod as bound to another node, the
+//     reservation of Snug's own bind ends.
 //
-// Thread-safe. One mutex, never held during I/O or logging, and usually for microseconds.
-// Exceptions, bounded by base/limits.hpp: reserve() of a pod with many containers may take
-// milliseconds, and tens of them beside dozens of nominated pods. A list of pods is applied in
-// parts of 256 pods, or of all pods with GPUs of one node if those are more; each part holds the
-// mutex for about 2 us per pod, and a waiting thread gets the mutex between two parts. A list of
-// nodes is applied in parts of 32 nodes. A change of a node costs time for each of its pods with
-// GPUs and for up to 1,024 pods without; beyond that, a pod without GPUs costs the same however
-// many there are. After a change, snapshot() copies the changed chunks of nodes, the list of
-// chunks, the intents and the nominations; without a change it copies nothing. bench/ledger_bench
-// measures these costs.
+// Thread-safe. One mutex guards the ledger. It is never held during I/O or logging, and usually for
+// microseconds. Exceptions, which base/limits.hpp bounds:
+//   - reserve() of a pod with many containers may take milliseconds, and tens of them if dozens of
+//     pods are nominated to the node.
+//   - A list of pods is applied in parts. A part consists of 256 pods, or of all pods with GPUs of
+//     one node if they are more, and takes about 2 us per pod. Waiting threads get the mutex
+//     between two parts.
+//   - A list of nodes is applied in parts of 32 nodes.
+//   - A change of a node takes time for each of its pods with GPUs, and for each of its pods
+//     without GPUs if these are at most 1,024.
+//   - After a change, snapshot() copies the changed chunks of nodes, the list of chunks, the
+//     intents and the nominations. Without a change it copies nothing.
+// bench/ledger_bench measures these times.
 #pragma once
 
 #include <cstdint>
@@ -71,13 +76,15 @@ inline constexpr base::EnumNames kHoldingStateNames{
 struct LedgerEntry {
   model::HoldingPtr holding;
   HoldingState state = HoldingState::kReserved;
-  bool confirmed = false;      // whether a list or the watch has shown the pod bound
-  std::uint64_t sequence = 0;  // of its last change
-  base::TimePoint since;       // of its last change of state, or of the GET that showed it bound
-  /// The watch showed the pod bound after it had ended; a read or a list has yet to confirm it.
+  bool confirmed = false;      // whether a list or the watch has shown the pod as bound
+  std::uint64_t sequence = 0;  // the number of the last change of `state`
+  /// When `state` last changed, or when a GET last showed the pod as bound.
+  base::TimePoint since;
+  /// Whether the watch has shown the pod as bound after it had ended, and no list or GET has
+  /// confirmed that yet.
   bool reappeared_after_end = false;
-  /// When the outcome of one of its binds last became unknown. The API server may still execute
-  /// that bind, whatever the outcome of later ones.
+  /// When the outcome of one of the pod's binds last became unknown. The API server may still
+  /// execute that bind, whatever the outcome of later ones. Nullopt: no outcome is unknown.
   std::optional<base::TimePoint> last_unknown_bind;
 };
 
@@ -85,14 +92,14 @@ struct ReserveInput {
   plan::IncomingPod incoming;
   std::string_view pod;
   std::string_view node;
-  bool has_other_constraints = false;  // PodFacts
+  bool has_other_constraints = false;  // PodFacts::has_other_constraints
 };
 
 /// Why reserve() failed.
 struct ReserveFailure {
   enum class Cause : std::uint8_t {
-    kNoFit,      // for `reason`
-    kElsewhere,  // the pod already holds `entry`, on another node
+    kNoFit,      // the pod does not fit on the node, for `reason`
+    kElsewhere,  // the pod already has `entry`, on another node
     kInFlight,   // another bind of the pod to this node is in progress
     kBound,      // the pod is already bound to this node
     kEnded,      // the pod has been deleted or has finished
@@ -109,13 +116,13 @@ struct ListMark {
 
 struct ListedPods {
   std::vector<model::HoldingPtr> bound;
-  std::unordered_set<std::string_view> living;  // uids of all pods of the list
+  std::unordered_set<std::string_view> living;  // uids of all pods in the list, bound or not
   std::vector<model::NominationPtr> nominated;
 };
 
 struct ListResult {
-  std::vector<std::string> edited_uids;  // sorted uids of pods for which hold() would return false
-  std::size_t dropped_nominations = 0;   // nominations beyond max_nominations
+  std::vector<std::string> edited_uids;  // sorted; the pods for which hold() would return false
+  std::size_t dropped_nominations = 0;   // how many exceeded max_nominations
 };
 
 class Ledger {
@@ -127,82 +134,93 @@ class Ledger {
 
   [[nodiscard]] model::SnapshotPtr snapshot();
 
-  // Inventories. A removed node keeps its holdings until their pods end.
-  /// False: there are max_nodes nodes already, and this one is not added.
+  // Inventories. When a node is removed, its holdings remain until their pods end.
+  /// Adds a node or replaces its inventory. Returns false if the node is not added because there
+  /// are already max_nodes nodes.
   bool put_node(model::NodeInventory inventory);
   void remove_node(std::string_view name);
-  /// Applies a whole list: nodes that are not in it are removed. Returns the number of nodes that
-  /// were not added. Only one thread at a time may put, remove and replace nodes; others may see
-  /// the list partly applied.
+  /// Applies a complete list of nodes: removes the nodes that it lacks. Returns the number of nodes
+  /// that were not added because of max_nodes. Only one thread at a time may put, remove and
+  /// replace nodes. Other threads may see the list partly applied.
   std::size_t replace_nodes(std::vector<model::NodeInventory> inventories);
 
-  // Holdings, as the API server shows them.
-  /// The pod is bound with this holding, which may consist of CPU and memory alone. The GPUs of a
-  /// holding that the ledger already has do not change: later edits of a reservation have no
-  /// effect. Exceptions: a holding without a device (Holding::unplaced) ends when the pod no longer
-  /// requests one, and a holding without GPUs is replaced by the one shown, as after a restart. The
-  /// other facts of the pod are updated. False: somebody edited the reservation, or added one by
-  /// hand.
+  // Functions that apply the holdings and ends of pods that the API server shows.
+  /// Records that the watch shows the pod as bound, with this holding of GPUs, CPU and memory. If
+  /// the ledger already has a bound entry on this node, its GPUs do not change, since later edits
+  /// of a reservation have no effect. Exceptions: an unplaced holding (Holding::unplaced) is
+  /// replaced if the pod no longer requests a GPU, and a holding without GPUs is replaced if the
+  /// new one has some, as would happen after a restart. The other facts of the pod are updated.
+  /// Returns false if somebody has edited the reservation, or has added one by hand.
   bool hold(const model::HoldingPtr& holding);
-  /// The same from a GET of the pod. The entry stays unseen, since the watch may not have reached
-  /// this state, and so may not report its end.
+  /// As hold(), for a holding that a GET shows. LedgerEntry::confirmed stays false if neither a
+  /// list nor the watch has shown the pod as bound: the watch may not have reached this state yet.
   bool hold_from_get(const model::HoldingPtr& holding);
-  /// The watch reports that the pod is deleted or finished; it may not have held anything.
+  /// Records that the watch shows the pod as deleted or finished. The pod need not have held
+  /// anything.
   void end_pod(std::string_view uid);
-  /// The same from a GET of the pod. False, and nothing changes: the entry has changed since
-  /// `sequence`, so the read may be older.
+  /// As end_pod(), for an end that a GET shows. Returns false and changes nothing if the pod's
+  /// entry is gone or has changed since `sequence`: the GET may be older than the change.
   bool end_pod_from_get(std::string_view uid, std::uint64_t sequence);
+  /// Must be called before a list of pods is requested.
   [[nodiscard]] ListMark begin_list();
-  /// Applies a whole list, in parts: other threads see each node's GPUs either before or after, and
-  /// some nodes before others. A pod that the list does not show bound, and that has not changed
-  /// since the mark, holds nothing; a bind in progress or unsettled remains while its pod lives. A
-  /// pod that has ended since the mark stays ended; one that ended before it, and is in the list,
-  /// lives again. Nominations become those made since the mark and those of the list, up to
-  /// max_nominations.
+  /// Applies a complete list of pods, in parts. Meanwhile other threads see the GPUs of each node
+  /// either before or after the list, but some nodes before and others after it.
+  ///   - A holding that has changed since the mark stays.
+  ///   - Any other holding of a pod that the list does not show as bound ends. Exceptions: a bind
+  ///     in progress (Reserved) stays, and an Unsettled one stays if the list shows its pod.
+  ///   - A pod that has ended since the mark stays ended. One that ended before the mark lives
+  ///     again if the list shows it.
+  ///   - The nominations become those of the list and those made since the mark, up to
+  ///     max_nominations.
   ListResult replace_holdings(ListMark mark, const ListedPods& listed);
 
-  // Nominations: unbound pods for which capacity on a node is kept until they hold something, are
-  // gone, or end_nomination() is called.
-  /// False: there are more than max_nominations, and the last by rank, which may be this one or
-  /// another, is dropped.
+  // Nominations: unbound pods for which capacity on a node is kept free, until they hold something,
+  // have ended, or end_nomination() is called.
+  /// Returns false if there are more than max_nominations. Then the nomination with the lowest rank
+  /// was dropped, which may be this one.
   bool nominate(model::NominationPtr nomination);
   void end_nomination(std::string_view uid);
 
-  /// Snapshot::inventory_generation, without a snapshot.
+  /// The value of Snapshot::inventory_generation, without making a snapshot.
   [[nodiscard]] base::Generation inventory_generation() const;
 
-  /// Sets the learned demand that decisions use from now on; not null.
+  /// Sets the learned demand for all later decisions. `demand` must not be null.
   void set_demand(model::DemandPtr demand);
 
-  /// The policy's sharing rules or caps have changed, so pods that were refused may fit.
+  /// Must be called after the policy's sharing rules or caps have changed, since refused pods may
+  /// fit now.
   void policy_changed();
 
-  // Binding.
-  /// Chooses devices on the node by the live state and reserves them. An unsettled pod gets the
-  /// reservation that it has.
+  // Functions for the steps of a bind.
+  /// Chooses devices on the node from the live state and reserves them. If the pod has an unsettled
+  /// reservation on this node, reserves that one again.
   [[nodiscard]] std::expected<model::HoldingPtr, ReserveFailure> reserve(const ReserveInput& input);
+  /// Records that the API server has executed the pod's current bind.
   void mark_bound(std::string_view uid);
-  /// The bind in progress certainly does not happen. If an earlier one may, the pod is unsettled
-  /// again.
+  /// Records that the pod's current bind was certainly not executed: ends its reservation, or marks
+  /// it as unsettled again if an earlier bind of the pod may still be executed.
   void release(std::string_view uid);
+  /// Records that the outcome of the pod's current bind is unknown.
   void mark_unsettled(std::string_view uid);
-  /// Releases an unsettled holding if nothing happened to it since `sequence`.
+  /// Ends an unsettled holding, unless its entry has changed since `sequence`.
   void release_unsettled(std::string_view uid, std::uint64_t sequence);
 
-  // Intents: winners that filter or prioritize named and that are not bound yet. Other pods see
-  // them as taken until they end: by reserve(), hold(), gone() or end_intent(), after
-  // intent_ttl_ms, or when there are more than max_intents.
+  // Intents: placements that filter or prioritize has named as winners and that are not bound yet.
+  // Other pods see them as taken. An intent ends by reserve(), hold(), end_pod() or end_intent(),
+  // after intent_ttl_ms, or when there are more than max_intents.
   void note_intent(model::HoldingPtr intent);
   void end_intent(std::string_view uid);
 
   [[nodiscard]] std::optional<LedgerEntry> find(std::string_view uid) const;
-  /// The entries of pods that hold GPUs, and of unplaced pods.
+  /// The entries of pods that hold GPUs, and those of unplaced pods.
   [[nodiscard]] std::vector<LedgerEntry> gpu_entries() const;
-  /// The entries that the API server has yet to confirm: unsettled ones, bound ones that neither a
-  /// list nor the watch has shown, and revived ones. Takes time in proportion to their number.
+  /// The entries that a GET should check: Unsettled ones, and Bound ones that neither a list nor
+  /// the watch has shown, or that the watch has shown again after the end of their pods. Takes time
+  /// in proportion to their number.
   [[nodiscard]] std::vector<LedgerEntry> unconfirmed() const;
   [[nodiscard]] bool has_ended(std::string_view uid) const;
-  /// Whether the pod ended after the mark, so that a list of that time may still show it.
+  /// Whether the pod has ended after the mark. If so, a list that was requested at the mark may
+  /// still show it.
   [[nodiscard]] bool ended_after(ListMark mark, std::string_view uid) const;
 
  private:

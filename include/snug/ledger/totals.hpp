@@ -1,5 +1,5 @@
-// Sums over all nodes and holdings of a ledger, for gauges. A call takes time in proportion to the
-// number of GPUs and holdings.
+// Sums over all nodes and holdings of a ledger, for gauges of the metrics. A call takes time in
+// proportion to the number of GPUs and holdings.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,13 @@ struct LedgerTotals {
   std::int64_t nodes = 0;
   std::int64_t nodes_in_conflict = 0;
   std::int64_t gpus = 0;
-  std::map<model::GpuClosure, std::int64_t> gpus_closed;  // without kOpen
-  std::map<HoldingState, std::int64_t> holdings;          // those with GPUs (Ledger::gpu_entries)
-  base::MebiBytes memory_capacity;                        // of all GPUs
+  std::map<model::GpuClosure, std::int64_t> gpus_closed;  // closed GPUs, by reason
+  std::map<HoldingState, std::int64_t> holdings;          // Ledger::gpu_entries(), by state
+  base::MebiBytes memory_capacity;                        // the sum over all GPUs
   base::MebiBytes memory_used;
 };
 
-/// Nodes and holdings are read one after the other, so a bind in between counts in only one of
-/// them.
+/// Reads the nodes and then the holdings. A bind between the two reads counts only in the holdings.
 [[nodiscard]] LedgerTotals totals_of(Ledger& ledger);
 
 }  // namespace snug::ledger

@@ -1,9 +1,10 @@
-// The built-in tables of the GPU models that support MIG, as NVIDIA publishes them. Pure;
-// thread-safe.
+// The built-in MIG tables of the GPU models that support MIG (cards), and functions that parse
+// NVIDIA's names of products and profiles. Pure; thread-safe.
 //
-// Sources: NVIDIA MIG User Guide, "Supported MIG Profiles" (profiles and counts); transcripts of
-// `nvidia-smi mig -lgip` and `-lgipp` (memory, placements); NVIDIA/mig-parted and NVIDIA/go-nvml
-// where no transcript is known. Each row of src/mig/card_catalog.cpp names its source.
+// Sources of the tables: NVIDIA MIG User Guide, "Supported MIG Profiles" (profiles and their
+// numbers); output of `nvidia-smi mig -lgip` and `-lgipp` (memory and placements);
+// NVIDIA/mig-parted and NVIDIA/go-nvml for cards whose output is not known. Each row of
+// src/mig/card_catalog.cpp names its source.
 #pragma once
 
 #include <optional>
@@ -17,58 +18,58 @@
 
 namespace snug::mig {
 
-/// A card's table, with the card's common name.
+/// A kind of card, with its MIG table. Several products may be the same kind of card.
 struct MigCard {
   std::string name;        // `A100-40GB`
-  base::MebiBytes memory;  // of the whole card, nominal
+  base::MebiBytes memory;  // nominal memory of the whole card
   model::MigTablePtr table;
 };
 
 /// All cards, oldest generation first.
 [[nodiscard]] std::span<const MigCard> mig_cards();
 
-/// The cards that a product named `model` can be, judged by the words of the name alone.
+/// The cards that the product name `model` can stand for, judged only by the words of the name.
 [[nodiscard]] std::vector<const MigCard*> mig_cards_named(std::string_view model);
 
-/// The cards whose product name starts with the words of `model`, where `model` is too short to
-/// identify one (`RTX PRO`).
+/// The cards for which `model` has only the first of the words that their product names require,
+/// such as `RTX PRO` for the RTX PRO cards.
 [[nodiscard]] std::vector<const MigCard*> mig_cards_with_prefix(std::string_view model);
 
-/// The card whose product is named `model` (`NVIDIA-A100-SXM4-40GB`, `A100 80GB PCIe`,
+/// The card with the product name `model` (`NVIDIA-A100-SXM4-40GB`, `A100 80GB PCIe`,
 /// `NVIDIA-H100-NVL`). The words may have any case and order; the suffixes -SHARED and -MIG-… are
-/// ignored. `memory` distinguishes cards of one name that differ in memory; 0: unknown. Null: no
-/// MIG card has this name, or several do.
+/// ignored. `memory` distinguishes cards with the same name; 0 if unknown. Null if no card has this
+/// name and memory, or if `memory` is 0 and several cards have this name.
 [[nodiscard]] const MigCard* find_mig_card(std::string_view model, base::MebiBytes memory);
 
-/// The table of a card whose profiles a node publishes with `name`, `size`, `memory` and `starts`.
-/// Compute slices and engines follow from the names (`3g.20gb+me`):
+/// Builds the table of a card from its profiles. Reads `name`, `alias`, `size`, `memory` and
+/// `starts` of each profile. Compute slices and engines follow from the names (`3g.20gb+me`):
 ///   - `+me` and `+me.all` use the card's one extension.
 ///   - If any name ends in `-me` or `+me.all`, the card has as many media engines as compute
 ///     slices. `+me.all` uses all of them, `-me` none, and any other profile as many as it has
 ///     compute slices.
-/// The axis ends with the last slice. Aliases are kept. Null: a name is malformed or duplicated, a
-/// start is beyond the longest axis, no profile has a start, or there are more than
-/// kMaxMigProfiles.
+/// The axis ends with the last slice. Null if a name is malformed or duplicated, a slice does not
+/// fit into kMaxAxisSlices, no profile has a start, or the table exceeds kMaxMigProfiles or
+/// base::kMaxMigPlacements.
 [[nodiscard]] model::MigTablePtr build_mig_table(std::vector<model::MigProfile> published);
 
 /// A parsed profile name: `3g.20gb+me` has 3 compute slices, 20 GB and the attribute `+me`.
 struct MigProfileName {
   int compute = 0;
   int gigabytes = 0;
-  std::string attribute;  // empty, `+me`, `+me.all`, `+gfx`, `-me`
-  std::string canonical;  // NVIDIA's spelling, without the prefix of a compute instance (`3c.`)
+  std::string attribute;  // `+me`, `+me.all`, `+gfx`, `-me` or empty
+  std::string canonical;  // the name without the prefix of a compute instance (`3c.`)
 };
-/// Parses NVIDIA's grammar `[Nc.]Ng.Mgb[attribute]`. The prefix of a compute instance must cover
-/// the whole slice (`3c.3g.20gb`). Nullopt: not the name of a profile.
+/// Parses a profile name of the form `[Nc.]Ng.Mgb[attribute]`. The numbers of `Nc.`, the prefix of
+/// a compute instance, and `Ng` must be equal (`3c.3g.20gb`). Nullopt if `text` is not such a name.
 [[nodiscard]] std::optional<MigProfileName> parse_mig_profile_name(std::string_view text);
 
-/// A device plug-in offers slices as the resource `nvidia.com/mig-<profile>`, and with the suffix
-/// `.shared` where it renames replicas.
+/// The parts of the resource name `nvidia.com/mig-<profile>` for the slices that NVIDIA's device
+/// plug-in offers. It appends the suffix if it is configured to rename replicas.
 inline constexpr std::string_view kMigResourcePrefix = "nvidia.com/mig-";
 inline constexpr std::string_view kSharedResourceSuffix = ".shared";
-/// The profile in a resource name, as spelled there; empty: the resource is not a slice.
+/// The text in place of `<profile>` in a resource name. Empty if the resource is not one of slices.
 [[nodiscard]] std::string_view profile_in_resource(std::string_view resource);
-/// Parses a profile as labels and resources spell it: with `.` in place of the `+` of `1g.10gb+me`.
+/// Parses a profile name as in labels and resource names, where `1g.10gb+me` is `1g.10gb.me`.
 [[nodiscard]] std::optional<MigProfileName> parse_resource_profile(std::string_view part);
 
 }  // namespace snug::mig

@@ -1,5 +1,5 @@
-// Chooses the profile of a card that serves a request, and the starts at which a slice of it blocks
-// the fewest other slices. Pure.
+// Chooses the smallest profile of a MIG card that serves a request, and the starts at which a slice
+// of a profile blocks the fewest other slices. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,48 +14,51 @@
 
 namespace snug::mig {
 
-/// A set of profiles of one table: bit i is the profile at position i.
+/// A set of profiles of one table: bit i is the profile at position i of MigTable::profiles.
 using ProfileSet = std::uint64_t;
 inline constexpr ProfileSet kAllProfiles = ~ProfileSet{0};
 
-/// The minimum that a slice needs to serve a request. Exactly one of `profile`, `memory` and
-/// `thousandths` is set.
+/// What a slice must have to serve a request. Exactly one of `profile`, `memory` and `thousandths`
+/// is set.
 struct SliceRequirement {
-  std::string profile;  // this profile; empty: any plain profile that is large enough
+  std::string profile;  // name of the profile; if empty, any plain profile may serve the request
   base::MebiBytes memory;
-  int thousandths = 0;  // of the memory slices of the axis
+  int thousandths = 0;  // part of the card's memory slices
   int compute_percent = 0;
 
   friend auto operator<=>(const SliceRequirement&, const SliceRequirement&) = default;
 };
-/// Nullopt: the request is for whole GPUs, or for devices that the kubelet assigns.
+/// The requirement of a request for a share or a slice. Nullopt if the request is for whole GPUs or
+/// kubelet-assigned devices.
 [[nodiscard]] std::optional<SliceRequirement> slice_requirement(
     const model::ContainerRequest& asked);
 
-/// Whether a slice of this profile is large enough for `need`.
+/// Whether a slice of `profile` meets `requirement`.
 [[nodiscard]] bool satisfies(const model::MigTable& table, const model::MigProfile& profile,
                              const SliceRequirement& requirement);
 
-/// The profile of `among` that serves `need` with the fewest memory slices; ties: the fewest
-/// compute slices, then the first. Nullopt: no profile serves it.
+/// The profile of the set `among` that meets `requirement` with the fewest memory slices. Ties are
+/// broken by the fewest compute slices, then by the lowest position. Nullopt if no profile meets
+/// it.
 [[nodiscard]] std::optional<std::uint16_t> smallest_profile(const model::MigTable& table,
                                                             const SliceRequirement& requirement,
                                                             ProfileSet among = kAllProfiles);
 
-/// The compute of one slice: floor(1000·c/C), with c of the card's C compute slices.
+/// The compute of one slice with c of the card's C compute slices: floor(1000·c/C).
 [[nodiscard]] base::MilliGpu slice_compute(const model::MigTable& table,
                                            const model::MigProfile& profile);
 
-/// The part of the card's axis that `slices` are, in thousandths, rounded down.
+/// The number of memory slices in `slices`, in thousandths of all memory slices, rounded down.
 [[nodiscard]] std::int32_t axis_thousandths(const model::MigTable& table, model::AxisMask slices);
 
-/// How many placements remain possible: the sum of the memory slices of every placement of a plain
-/// profile that fits beside `use`. Overlapping placements all count.
+/// A measure of how many placements are still possible on a card whose slices use `use`: the sum of
+/// the sizes, in memory slices, of all placements of plain profiles that fit. Overlapping
+/// placements are all counted.
 [[nodiscard]] std::int64_t free_placement_slices(const model::MigTable& table,
                                                  const model::MigUse& use);
 
-/// The starts of a profile, best first: by the free_placement_slices() that the slice leaves on an
-/// empty card, ties by the highest start. Requires a profile with at least one start.
+/// The starts of a profile, best first. A start is better if free_placement_slices() is higher
+/// after a slice has been placed there on an empty card. Ties are broken by the higher start.
 [[nodiscard]] std::vector<std::uint16_t> least_blocking_starts(const model::MigTable& table,
                                                                std::uint16_t profile);
 

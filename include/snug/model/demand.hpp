@@ -1,9 +1,9 @@
-// The learned demand (demand/demand_learner) as the score terms read it: tables of integers that
-// are never changed once built, so that snapshots share them and a decision repeats bit for bit.
-// Plain data; any number of threads may read it.
+// The demand that demand/demand_learner has learned, as tables that score terms read. The tables
+// are immutable, so snapshots share them and threads may read them at the same time. They contain
+// only integers, so the same decision gives the same result bit for bit. Plain data.
 //
-// Parts of one are in units of 2^-20 (kOne). A milli-GPU is a thousandth of a GPU's memory or of
-// its compute, whichever is more.
+// "Fixed point" means an integer in units of 2^-20: kFixedPointOne stands for 1. The milli-GPU of a
+// share are the thousandths of the GPU's memory or of its compute, whichever is more.
 #pragma once
 
 #include <array>
@@ -20,59 +20,61 @@ namespace snug::model {
 inline constexpr int kFixedPointBits = 20;
 inline constexpr std::int64_t kFixedPointOne = std::int64_t{1} << kFixedPointBits;
 
-/// GPU models as bits: bit n is the model with number n (GpuInfo::model_id); bit 0 stands for
-/// all models beyond kMaxModels.
+/// A set of GPU models: bit n is the model with GpuInfo::model_id n. Bit 0 stands for all models
+/// without a number of their own; there are at most kMaxModels - 1 numbers.
 using ModelSet = std::uint64_t;
 inline constexpr std::size_t kMaxModels = 64;
 inline constexpr ModelSet kAnyModel = ~ModelSet{0};
 
-/// Stranded GPU capacity: idle GPU that pods cannot use because the node lacks CPU, or memory. One
-/// table for each of the two resources: a histogram of what pods need of it with a whole GPU,
-/// weighted by the GPUs that they ask for.
+/// Estimates stranded GPU capacity: free GPU capacity that pods cannot use because the node lacks
+/// CPU (one table) or memory (another table). The table is a histogram of the amount of that
+/// resource that pods need for each whole GPU. Each pod is weighted by the GPUs that it requests.
 class StrandingTable {
  public:
   static constexpr std::size_t kBins = 260;
-  /// Fixed-point scale of `served_per_unit`, so that rounding errors do not add up.
+  /// `served_per_unit` is multiplied by this factor, so that rounding errors stay small.
   static constexpr std::int64_t kServedScale = 1024;
 
   struct Bin {
-    std::int64_t share = 0;      // of the GPUs asked for, in parts of kOne
-    std::int64_t mean_need = 0;  // with a whole GPU; not 0 if `share` is not
-    /// The milli-GPU that one unit of the resource serves, of the pods of which one alone needs as
-    /// much as this bin says: the sum of their share * 1000 * kServedScale / need.
+    std::int64_t share = 0;      // the pods' part of all requested GPUs, fixed point
+    std::int64_t mean_need = 0;  // the pods' mean need for each whole GPU; above 0 if `share` is
+    /// The milli-GPU that one unit of the resource serves: the sum of share * 1000 * kServedScale /
+    /// need over pods. Unlike the other members, it counts pods in the bin of their own need, which
+    /// is less than the need for a whole GPU if they request a share.
     std::int64_t served_per_unit = 0;
   };
   using Bins = std::array<Bin, kBins>;
 
-  /// No demand: nothing is ever stranded.
+  /// A table without demand: stranded() is 0.
   StrandingTable() = default;
-  /// Bin n has the needs from n * width on, the last one all above.
+  /// Bin n holds the needs from n * width to (n + 1) * width; the last bin also holds all larger
+  /// ones.
   StrandingTable(const Bins& bins, std::int64_t width);
 
-  /// Of `gpu` idle milli-GPU those that are stranded on a node with `free` of the resource, in the
-  /// mean over the demand, in parts of kOne of a milli-GPU:
+  /// The stranded milli-GPU (fixed point) on a node with `gpu` free milli-GPU and the amount `free`
+  /// of the resource, averaged over the demand:
   ///
   ///   sum over pods of share * max(0, gpu - 1000 * free / need)
   ///
-  /// and all of `gpu` for a pod that alone needs more than `allocatable`, so that the node could
-  /// not hold it even empty.
+  /// For a pod whose own need exceeds `allocatable`, all of `gpu` is stranded, because the node
+  /// could not hold the pod even if it were empty.
   [[nodiscard]] std::int64_t stranded(std::int64_t free, std::int64_t allocatable,
                                       std::int64_t gpu) const;
 
   friend bool operator==(const StrandingTable&, const StrandingTable&) = default;
 
  private:
-  /// Sums over a bin and all above it.
+  /// Sums over one bin and all higher bins.
   struct Tail {
     std::int64_t share = 0;
     std::int64_t served_per_unit = 0;     // share * 1000 * kServedScale / mean_need
-    std::int64_t oversized_per_unit = 0;  // Bin::served_per_unit
+    std::int64_t oversized_per_unit = 0;  // the sum of Bin::served_per_unit
     friend bool operator==(const Tail&, const Tail&) = default;
   };
-  /// The sum above over all pods.
+  /// The sum in the comment on stranded(), over all pods.
   [[nodiscard]] std::int64_t unserved(std::int64_t free, std::int64_t gpu) const;
-  /// What `free` would serve of the pods that are too large for the node; in part if `gpu` is less
-  /// than a whole one.
+  /// The part of `gpu` that unserved() regards as usable by pods that are too large for the node.
+  /// It is scaled down if `gpu` is less than one whole GPU.
   [[nodiscard]] std::int64_t oversized(std::int64_t free, std::int64_t allocatable,
                                        std::int64_t gpu) const;
 
@@ -80,31 +82,32 @@ class StrandingTable {
   std::int64_t bin_width_ = 1;
 };
 
-/// What the free part of a GPU is worth to the shares that will come: a knapsack with the
-/// cutting-stock prices of the shares' sizes (src/demand/cutting_stock.hpp). For GPUs of one size
-/// of memory. Both tables are by milli-GPU, in millionths of a GPU.
+/// The value of the free part of a GPU for future shares: the knapsack value with the cutting-stock
+/// prices of the sizes of shares (src/demand/cutting_stock.hpp). There is one table for each size
+/// of GPU memory. `value` and `price` are indexed by milli-GPU and are in millionths of a GPU.
 struct LeftOverTable {
   static constexpr std::size_t kSizes = 1001;  // 0 to 1000 milli-GPU
 
-  base::MebiBytes memory;                    // of the GPUs
-  std::array<std::int32_t, kSizes> value{};  // of this much left over
-  std::array<std::int32_t, kSizes> price{};  // of a share of this size
+  base::MebiBytes memory;                    // the memory of each GPU
+  std::array<std::int32_t, kSizes> value{};  // the value of so many free milli-GPU
+  std::array<std::int32_t, kSizes> price{};  // the price of a share of so many milli-GPU
 
   friend bool operator==(const LeftOverTable&, const LeftOverTable&) = default;
 };
 
-/// What a MIG card is worth to the slices that will come, by which of its cells are taken. Cells
-/// are the ranges into which the card's placements divide its axis of memory slices.
+/// The value of a MIG card for future slices, depending on which of its cells are taken. The starts
+/// and ends of all placements divide the card's axis of memory slices into ranges; these are the
+/// cells.
 struct SliceValueTable {
-  /// A card with more cells has no table.
-  static constexpr std::size_t kMostCells = 8;
+  /// The largest number of cells; the table of a card with more cells is empty.
+  static constexpr std::size_t kMaxCells = 8;
 
   std::vector<AxisMask> cells;
-  /// Millionths of a card; bit i of the position says whether any part of cell i is taken.
+  /// Millionths of a card, indexed by state: bit i is set if any part of cell i is taken.
   std::vector<std::int32_t> value_by_state;
 
   [[nodiscard]] bool known() const { return !value_by_state.empty(); }
-  /// Precondition: known().
+  /// The value of a card whose memory slices `taken` are taken. Requires known().
   [[nodiscard]] std::int32_t value_of(AxisMask taken) const {
     std::size_t state = 0;
     for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -115,34 +118,35 @@ struct SliceValueTable {
   friend bool operator==(const SliceValueTable&, const SliceValueTable&) = default;
 };
 
-/// Pods that need the same number of whole GPUs at once, and as much of the node with them.
+/// Pods that request the same number of whole GPUs (two or more), the same CPU and memory, and the
+/// same models.
 struct MultiGpuShape {
-  /// By eighths of a pod; beyond the table a block counts nothing.
+  /// The size of `discount`, in eighths of a pod. The discount of more eighths is 0.
   static constexpr std::size_t kDiscountSteps = 80;
 
   std::int64_t gpus = 0;
   std::int64_t cpu_milli = 0;
   std::int64_t memory_mib = 0;
   ModelSet models = kAnyModel;
-  /// Of the GPUs that all pods ask for, in parts of kOne; less if multi-GPU pods are rare
-  /// (kCommonMultiGpuShare).
+  /// The part of all requested GPUs that these pods request, fixed point. It is reduced if
+  /// multi-GPU pods are rare (kCommonMultiGpuShare).
   std::int64_t share = 0;
-  /// What a block of GPUs counts that so many eighths of a pod have to leave first, in parts of
-  /// kOne, falling from kOne (kBlockDiscount).
+  /// The weight of a block of `gpus` GPUs, fixed point, indexed by the eighths of a pod that must
+  /// leave before the block is free. It is 1 for 0 eighths and falls from there (kBlockDiscount).
   std::array<std::int64_t, kDiscountSteps> discount{kFixedPointOne};
 
   friend bool operator==(const MultiGpuShape&, const MultiGpuShape&) = default;
 };
 
-/// One of FGD's typical pods.
+/// A typical pod: a pod shape that is among the most frequent ones, as FGD defines it.
 struct TypicalPod {
   std::int64_t cpu_milli = 0;
-  std::int64_t gpus = 0;       // 0: asks for none
-  std::int64_t gpu_milli = 0;  // of each GPU; more than a GPU has if the pod needs a MIG slice
+  std::int64_t gpus = 0;       // number of GPUs and slices; 0 if the pod requests none
+  std::int64_t gpu_milli = 0;  // for each GPU; 1001 if the pod requests a MIG profile
   ModelSet models = kAnyModel;
-  std::int64_t share = 0;  // of the typical pods, in parts of kOne
-  /// By GpuInfo::mig_table_id the profile that it takes, counted from 1; 0 or missing: it can have
-  /// none.
+  std::int64_t share = 0;  // part of all typical pods, fixed point
+  /// The profile that the pod takes, indexed by GpuInfo::mig_table_id. An element is 1 + the
+  /// profile's position in the table; 0 or missing if no profile of the table serves the pod.
   std::vector<std::uint16_t> profiles{};
 
   friend bool operator==(const TypicalPod&, const TypicalPod&) = default;
@@ -152,23 +156,27 @@ struct Demand {
   static constexpr int kFullChurn = 16;
   static constexpr int kFullSaturation = 4;
 
-  /// Within one ledger, different contents have different versions; 0: nothing learned.
+  /// Different versions for different contents, within one ledger. 0 if nothing has been learned.
   std::uint64_t version = 0;
-  /// The regime (demand/fitted.hpp). 0: no pod leaves; kFullChurn: the cluster is in balance.
+  /// How many pods leave (demand/fitted.hpp). 0: none; kFullChurn: kFullChurnRatio of the arriving
+  /// milli-GPU leave, or more.
   int churn = 0;
-  /// 0: every pod finds a place; kFullSaturation: many do not. Counts only as far as pods leave.
+  /// How many pods are refused. 0: none; kFullSaturation: kFullSaturationRatio or more. It has an
+  /// effect only in proportion to `churn`.
   int saturation = 0;
-  StrandingTable cpu;                         // thousandths of a core
-  StrandingTable memory;                      // MiB
-  std::vector<LeftOverTable> left_over;       // the most common size of memory first; may be empty
-  std::vector<SliceValueTable> slice_values;  // by GpuInfo::mig_table_id; may have fewer
+  StrandingTable cpu;                         // in thousandths of a core
+  StrandingTable memory;                      // in MiB
+  std::vector<LeftOverTable> left_over;       // most common size of GPU memory first; may be empty
+  std::vector<SliceValueTable> slice_values;  // indexed by GpuInfo::mig_table_id; may be shorter
   std::vector<MultiGpuShape> multi_gpu_shapes;
-  /// By model: the part of the GPU demand that is limited to the model, over the model's part of
-  /// the GPUs, in parts of kOne. Demand that is limited to k models counts 1/k for each.
+  /// The scarcity of each model, indexed by GpuInfo::model_id, fixed point: the part of the GPU
+  /// demand that only this model can serve, divided by the model's part of all GPUs. Demand that k
+  /// models can serve counts 1/k for each of them; demand that all models can serve does not count.
   std::array<std::int64_t, kMaxModels> scarcity{};
   std::vector<TypicalPod> typical_pods;
 
-  /// For GPUs of this memory, else for those of the most common one; null: nothing is known.
+  /// The table for GPUs with this memory, or for the most common size if this size has no table.
+  /// Null if there are no tables.
   [[nodiscard]] const LeftOverTable* left_over_for(base::MebiBytes of_gpu) const {
     for (const LeftOverTable& table : left_over) {
       if (table.memory == of_gpu) return &table;
@@ -176,10 +184,10 @@ struct Demand {
     return left_over.empty() ? nullptr : left_over.data();
   }
 
-  /// Null: nothing is known.
-  [[nodiscard]] const SliceValueTable* slice_values_for(std::uint8_t mig_number) const {
-    const bool known = mig_number < slice_values.size() && slice_values[mig_number].known();
-    return known ? &slice_values[mig_number] : nullptr;
+  /// The table for cards with this GpuInfo::mig_table_id; null if there is none.
+  [[nodiscard]] const SliceValueTable* slice_values_for(std::uint8_t mig_table_id) const {
+    const bool known = mig_table_id < slice_values.size() && slice_values[mig_table_id].known();
+    return known ? &slice_values[mig_table_id] : nullptr;
   }
 
   friend bool operator==(const Demand&, const Demand&) = default;

@@ -1,6 +1,6 @@
-// CPU and memory of nodes and pods, counted as kube-scheduler's NodeResourcesFit does. They do not
-// decide about GPUs. Score terms read them, and preempt uses them so as not to free a GPU on a node
-// that would still lack CPU or memory.
+// CPU and memory of nodes and pods, counted as in kube-scheduler's NodeResourcesFit. Filter and
+// bind ignore them, because kube-scheduler checks them itself. Score terms read them. Preempt reads
+// them to avoid evictions on a node that would lack CPU or memory even without the victims.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 
 namespace snug::model {
 
-/// Never negative. Sums saturate, since requests may be as large as 64 bits allow.
+/// Amounts of CPU and memory, never negative. Sums saturate instead of overflowing, since a request
+/// may be any 64-bit number.
 struct HostResources {
   std::int64_t cpu_milli = 0;     // thousandths of a core
   std::int64_t memory_bytes = 0;  // bytes
@@ -20,7 +21,7 @@ struct HostResources {
     return *this;
   }
   friend HostResources operator+(HostResources a, const HostResources& b) { return a += b; }
-  /// The maximum of each amount.
+  /// The larger CPU and the larger memory of the two.
   [[nodiscard]] static HostResources max(const HostResources& a, const HostResources& b) {
     return {.cpu_milli = std::max(a.cpu_milli, b.cpu_milli),
             .memory_bytes = std::max(a.memory_bytes, b.memory_bytes)};
@@ -34,13 +35,15 @@ struct HostResources {
   }
 };
 
-/// The unrequested part of a node; negative if pods request more than it has.
+/// The CPU and memory of a node that no pod has requested. Negative if pods request more than is
+/// allocatable.
 struct HostFree {
   std::int64_t cpu_milli = 0;   // thousandths of a core
   std::int64_t memory_mib = 0;  // MiB, rounded down
 };
 
-/// A node's allocatable; `known` is false for a node that does not state it.
+/// Allocatable CPU, memory and number of pods of a node. `known` is false if the node does not
+/// state them.
 struct HostAllocatable {
   HostResources resources;
   std::int64_t pod_slots = 0;

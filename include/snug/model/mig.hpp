@@ -1,6 +1,6 @@
-// How a MIG-capable card can be partitioned. A slice (NVIDIA: GPU instance) is a profile at a start
-// on the card's axis of memory slices. A profile's name has a meaning only for one card: tables
-// differ by model, and a table that a node publishes takes precedence over the built-in one
+// How a GPU that supports MIG (a card) can be partitioned. The card's memory is an axis of equal
+// memory slices. A slice (NVIDIA: GPU instance) is a profile at a start on this axis. Each card has
+// its own table of profiles. A table that a node publishes takes precedence over the built-in one
 // (mig/card_catalog).
 //
 // Slices can exist together if and only if their ranges on the axis are disjoint and they use no
@@ -23,22 +23,23 @@
 
 namespace snug::model {
 
-/// Memory slices of a card's axis: bit s is slice s.
+/// A set of memory slices of a card: bit s is memory slice s of the axis.
 using AxisMask = std::uint64_t;
 inline constexpr int kMaxAxisSlices = 64;
 
-/// `size` slices from `start` on. Requires that they end within kMaxAxisSlices.
+/// The set of `size` memory slices from `start` on. Requires start + size <= kMaxAxisSlices.
 [[nodiscard]] constexpr AxisMask axis_range(int start, int size) {
   const AxisMask ones = size >= kMaxAxisSlices ? ~AxisMask{0} : (AxisMask{1} << size) - 1;
   return ones << start;
 }
 
-/// What slices use of their card besides memory and compute: engines that are too few for every
-/// slice.
+/// Engines of a card that slices use besides memory and compute. A card may have fewer engines than
+/// slices.
 struct MigEngines {
-  /// Media engines, on a card with profiles that use none (`-me`) or all (`+me.all`) of them.
+  /// Media engines. Counted only on cards with profiles that use none (`-me`) or all (`+me.all`).
   int media = 0;
-  /// The one set of media extensions, used by a slice whose name ends in `+me` or `+me.all`.
+  /// The set of media extensions, 0 or 1. A slice uses it if its profile ends in `+me` or
+  /// `+me.all`.
   int extension = 0;
 
   friend MigEngines operator+(MigEngines a, MigEngines b) {
@@ -52,25 +53,25 @@ struct MigEngines {
 
 struct MigProfile {
   std::string name;         // `2g.10gb`, `1g.5gb+me`
-  std::string alias{};      // a second spelling of the name; empty: none
-  int compute_slices = 0;   // compute slices
-  int size = 0;             // memory slices
-  base::MebiBytes memory;   // usable memory of a slice: less than its part of the card
-  std::vector<int> starts;  // ascending; start + size does not exceed the axis
-  MigEngines engines;       // used by one slice
+  std::string alias{};      // a second name of the same profile; empty if there is none
+  int compute_slices = 0;   // compute slices of one slice
+  int size = 0;             // memory slices of one slice
+  base::MebiBytes memory;   // usable memory of a slice; at most its part of the card
+  std::vector<int> starts;  // ascending; each start + size is within the axis
+  MigEngines engines;       // engines that one slice uses
 
-  /// Whether the name has no attribute. A request that names no profile gets a plain one.
+  /// Whether the name has no attribute such as `+me`. A share is served only by plain profiles.
   [[nodiscard]] bool is_plain() const { return name.find_first_of("+-") == std::string::npos; }
   friend auto operator<=>(const MigProfile&, const MigProfile&) = default;
 };
 
 struct MigTable {
-  int memory_slices = 0;   // memory slices, 1..kMostAxisSlices
-  int compute_slices = 0;  // compute slices
-  MigEngines engines;      // of the card
+  int memory_slices = 0;   // memory slices of the card, 1..kMaxAxisSlices
+  int compute_slices = 0;  // compute slices of the card
+  MigEngines engines;      // engines of the card
   std::vector<MigProfile> profiles;
 
-  /// The position of the profile with this name or alias; nullopt: there is none.
+  /// The position of the profile with this name or alias; nullopt if there is none.
   [[nodiscard]] std::optional<std::size_t> find_profile(std::string_view name) const {
     const auto found = std::ranges::find_if(profiles, [&](const MigProfile& profile) {
       return profile.name == name || (!profile.alias.empty() && profile.alias == name);
@@ -82,11 +83,11 @@ struct MigTable {
 };
 using MigTablePtr = std::shared_ptr<const MigTable>;
 
-/// A table that many GPUs share. Compares by the content of the table, not by address.
+/// A pointer to a table that many GPUs share. Comparisons compare the tables, not their addresses.
 class MigTableRef {
  public:
   MigTableRef() = default;
-  // NOLINTNEXTLINE(google-explicit-constructor): a MigTablePtr that differs only in comparison.
+  // NOLINTNEXTLINE(google-explicit-constructor): converts from MigTablePtr.
   MigTableRef(MigTablePtr table) : table_(std::move(table)) {}
 
   [[nodiscard]] explicit operator bool() const { return table_ != nullptr; }
@@ -96,7 +97,7 @@ class MigTableRef {
   friend bool operator==(const MigTableRef& a, const MigTableRef& b) {
     return a.table_ == b.table_ || (a && b && *a == *b);
   }
-  /// By content; null is least.
+  /// Compares the tables; null is less than any table.
   friend std::strong_ordering operator<=>(const MigTableRef& a, const MigTableRef& b) {
     if (a.table_ == b.table_) return std::strong_ordering::equal;
     if (!a || !b) return static_cast<bool>(a) <=> static_cast<bool>(b);
@@ -107,9 +108,9 @@ class MigTableRef {
   MigTablePtr table_;  // null: the card's table is unknown
 };
 
-inline constexpr std::size_t kMaxMigProfiles = 64;  // of one table
+inline constexpr std::size_t kMaxMigProfiles = 64;  // profiles of one table
 
-/// A slice as a profile of a table and a start.
+/// The profile and the start of a slice. The profile is a position in a MigTable.
 struct MigPlacement {
   std::uint16_t profile = 0;  // position in MigTable::profiles
   std::uint16_t start = 0;
@@ -120,7 +121,7 @@ struct MigPlacement {
   friend auto operator<=>(const MigPlacement&, const MigPlacement&) = default;
 };
 
-/// What the slices of one card use.
+/// The memory slices and engines that all slices of one card use together.
 struct MigUse {
   AxisMask taken_slices = 0;
   MigEngines engines;

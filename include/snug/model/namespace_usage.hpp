@@ -1,5 +1,6 @@
-// How much GPU compute each namespace holds in the cluster, for caps. A value type with
-// copy-on-write parts, so that a snapshot is cheap however many namespaces there are.
+// The GPU compute that the pods of each namespace hold in the cluster. It is compared with the caps
+// of namespaces. Copies share their parts until one is changed (copy-on-write), so a copy for a
+// snapshot is cheap even with many namespaces.
 #pragma once
 
 #include <array>
@@ -17,7 +18,7 @@ namespace snug::model {
 class NamespaceUsage {
  public:
   [[nodiscard]] base::MilliGpu of(std::string_view name_space) const;
-  /// `change` may be negative.
+  /// Adds `change`, which may be negative, to the compute of the namespace.
   void add(std::string_view name_space, base::MilliGpu change);
 
  private:
@@ -26,7 +27,7 @@ class NamespaceUsage {
 
   [[nodiscard]] static std::size_t shard_of(std::string_view name_space);
 
-  std::array<std::shared_ptr<const Shard>, kShards> shards_;  // null: empty
+  std::array<std::shared_ptr<const Shard>, kShards> shards_;  // null means empty
 };
 
 }  // namespace snug::model

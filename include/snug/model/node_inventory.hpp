@@ -1,6 +1,6 @@
-// What Snug reads of a Kubernetes node (NodeFacts), and the capacity that follows from it
-// (NodeInventory, made by codec/inventory_codec). Plain data. For what is in use on a node, see
-// model/snapshot.hpp.
+// NodeFacts: the fields of a Kubernetes node that Snug reads. NodeInventory: the node's GPUs and
+// other capacity, which codec/inventory_codec derives from these fields. Plain data.
+// model/snapshot.hpp has the use of a node.
 #pragma once
 
 #include <cstddef>
@@ -25,18 +25,19 @@ using StringMap = std::map<std::string, std::string, std::less<>>;
 
 struct NodeFacts {
   std::string name;
-  std::string boot_id;  // status.nodeInfo.bootID; empty: not given
+  std::string boot_id;  // status.nodeInfo.bootID; empty if unknown
   std::string resource_version;
   StringMap annotations;  // only snug.dev/*
   StringMap labels;       // only snug.dev/* and nvidia.com/*
-  StringMap capacity;     // only nvidia.com/*, as written
-  StringMap allocatable;  // only nvidia.com/*, as written
-  HostAllocatable host;   // allocatable cpu, memory and pods
+  StringMap capacity;     // only nvidia.com/*; unparsed quantities
+  StringMap allocatable;  // only nvidia.com/*; unparsed quantities
+  HostAllocatable host;   // allocatable CPU, memory and number of pods
 
   friend bool operator==(const NodeFacts&, const NodeFacts&) = default;
 };
 
-/// How a GPU is used at one time. It changes only while the GPU is empty.
+/// How pods use a GPU: one pod has the whole GPU, several share it, or MIG partitions it. kNone if
+/// no pod uses the GPU. The mode of a GPU changes only while no pod uses it.
 enum class GpuMode : std::uint8_t { kNone, kWhole, kTimeSlicing, kMps, kMig };
 
 inline constexpr base::EnumNames kGpuModeNames{
@@ -54,38 +55,42 @@ inline constexpr base::EnumNames kGpuModeNames{
   return kGpuModeNames.find(text).value_or(GpuMode::kNone);
 }
 
-/// A MIG instance as a range on the GPU's memory-slice axis.
+/// A MIG slice: a profile and a range of memory slices of the GPU.
 struct Slice {
   std::string profile;
   int start = 0;
   int size = 0;
-  std::string uuid;  // empty: not created yet
+  std::string uuid;  // empty if unknown, as before the slice is created
 
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
-/// The slice as a placement of its card's table; the profile may be spelled either way. Nullopt:
-/// the table has no such profile of this size, or not at this start.
+/// Converts `slice` to a placement of `table`. Slice::profile may be the name or the alias of the
+/// profile. Nullopt if the table has no such profile, or if its size or starts differ from the
+/// slice's.
 [[nodiscard]] std::optional<MigPlacement> find_placement(const MigTable& table, const Slice& slice);
 
 struct GpuInfo {
   int index = 0;
-  std::string uuid;  // empty: known only by its index
+  std::string uuid;  // empty if the GPU is identified only by its index
   std::string model;
-  /// Assigned by the ledger, so that equal numbers mean equal models within one ledger. 0: not
-  /// numbered, or beyond the number of models that are distinguished.
+  /// A number for the model, assigned by the ledger: within one ledger, equal numbers mean equal
+  /// models. 0 if the model has no number, because there are too many models or no ledger assigned
+  /// one.
   std::uint8_t model_id = 0;
   base::MebiBytes memory;
   bool healthy = true;
-  bool mig_enabled = false;  // MIG mode is on: the GPU takes slices only
+  bool mig_enabled = false;  // whether MIG mode is on: pods can then use only slices of the GPU
   int numa_node = -1;
-  std::vector<GpuMode> allowed_modes;  // those that the operator allows, in the operator's order
+  std::vector<GpuMode> allowed_modes;  // modes that the operator allows, preferred modes first
   std::vector<Slice> mig_instances;    // existing slices, as the node reports them
-  /// The table that the node publishes, else the built-in one; null: unknown, so no slices fit.
+  /// The table that the node publishes, or else the built-in one. Null if there is neither; no
+  /// slice fits on the GPU then.
   MigTableRef mig_table;
-  /// Assigned by the ledger: equal numbers mean equal tables. 0: as for `model_id`.
+  /// A number for the table, assigned by the ledger: equal numbers mean equal tables. 0 if the
+  /// table has no number, as for `model_id`.
   std::uint8_t mig_table_id = 0;
-  AxisMask mig_failed_slices = 0;  // memory slices where the agent failed to create a slice
+  AxisMask failed_memory_slices = 0;  // memory slices where the agent failed to create a slice
 
   friend bool operator==(const GpuInfo&, const GpuInfo&) = default;
 };
@@ -103,40 +108,43 @@ struct NodeInventory {
   std::string name;
   Pool pool = Pool::kAuto;
   std::vector<GpuInfo> gpus;  // ascending by index
-  /// links[i][j]: NVLinks between gpus[i] and gpus[j], 0 = PCIe; empty: unknown.
+  /// nvlinks[i][j] is the number of NVLinks between gpus[i] and gpus[j]; 0 means PCIe. Empty if
+  /// unknown.
   std::vector<std::vector<int>> nvlinks;
   bool dynamic_mig = false;
-  bool enforces_shares =
-      false;  // label snug.dev/enforced=true: the limits of shares are enforced here
-  /// The largest number of units as which the device plug-in offers one GPU or slice.
+  /// Whether the node has the label snug.dev/enforced=true: software on it limits each pod to its
+  /// share.
+  bool enforces_shares = false;
+  /// The number of units that the device plug-in offers for one GPU or slice; if the numbers
+  /// differ, the largest. Above 1, several pods may share a GPU or slice.
   std::int64_t replicas = 1;
   HostAllocatable host;
-  /// Allocatable units of nvidia.com/*, which the kubelet assigns, by resource name.
+  /// Allocatable units of each resource nvidia.com/*. The kubelet assigns them to pods.
   std::map<std::string, std::int64_t, std::less<>> kubelet_allocatable;
-  /// The same if every GPU were healthy: units missing from `kubelet_allocatable` may come back.
+  /// The units of each resource if all GPUs are healthy. `kubelet_allocatable` may have fewer now.
   std::map<std::string, std::int64_t, std::less<>> kubelet_capacity;
-  /// The part of a GPU that one unit of a MIG resource is. A resource that is not in the map
-  /// consists of whole GPUs or their replicas. 0: unknown.
+  /// The milli-GPU of one unit of each resource that consists of MIG slices; 0 if unknown. The
+  /// units of a resource that is not in the map are whole GPUs or replicas of them.
   std::map<std::string, base::MilliGpu, std::less<>> milli_per_unit;
-  /// Profiles, in every spelling, of which the device plug-in offers slices. The kubelet may assign
-  /// any of these slices to any pod, so Snug assigns none of them.
+  /// Names and aliases of the profiles whose slices the device plug-in offers. The kubelet may
+  /// assign these slices to pods, so Snug assigns none of them.
   std::set<std::string, std::less<>> plugin_profiles;
-  bool plugin_owns_all_slices = false;  // every slice of the node belongs to the plug-in
-  /// While the MIG layout is being changed (`closed_to_all` is kReconfiguring): the profiles, in
-  /// every spelling, of the tables of the node's cards. Empty: unknown.
+  bool plugin_owns_all_slices = false;  // the device plug-in offers all slices of the node
+  /// Names and aliases of all profiles that the node's cards can have. Filled only while the MIG
+  /// layout is being changed (`closed_to_all` is kReconfiguring). Empty if unknown.
   std::set<std::string, std::less<>> expected_profiles;
-  /// Why the node accepts no annotated pods, or no GPU pods at all, whatever its free capacity.
-  /// kNone: it accepts them.
+  /// Why the node accepts no annotated pods (closed_to_annotated) or no GPU pods at all
+  /// (closed_to_all), regardless of its free capacity. kNone if it accepts them.
   ReasonCode closed_to_annotated = ReasonCode::kNone;
   ReasonCode closed_to_all = ReasonCode::kNone;
-  /// The sentence that explains either of the two to people, with details; empty: not closed.
+  /// A sentence with details for people that explains why the node is closed. Empty if it is not
+  /// closed.
   std::string closed_message;
 
-  /// The position in `gpus` of the GPU that a device reserved with this index and uuid is charged
-  /// to. Nullopt: none.
-  ///   - the GPU with this uuid, whatever its index is now;
-  ///   - else, the GPU with this index;
-  ///   - for a device reserved by index alone, the GPU with this index.
+  /// The position in `gpus` of the GPU that a reserved device is charged to. This is the GPU with
+  /// the reserved uuid, even if its index has changed. If there is none, or if the device is
+  /// reserved only by index (`uuid` is empty), it is the GPU with the reserved index. Nullopt if
+  /// there is none either.
   [[nodiscard]] std::optional<std::size_t> find_gpu(int index, std::string_view uuid) const;
 
   friend bool operator==(const NodeInventory&, const NodeInventory&) = default;

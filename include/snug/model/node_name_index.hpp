@@ -1,8 +1,8 @@
-// Maps node names to their slots in a NodeTable. Filled once, then read-only and thread-safe.
+// A hash table from node names to slots in a NodeTable. Thread-safe once it has been filled.
 //
-// A scheduler names every node of the cluster in every call, in any order, so each lookup misses
-// the cache twice: for the cell and for the name's text. find_all() looks up many names at once and
-// hides most of this latency (bench/http_bench).
+// kube-scheduler sends the names of all nodes with every call, in any order. So each lookup has two
+// cache misses: one for the cell and one for the text of the name. find_all() looks up many names
+// at once, which hides most of this latency (bench/http_bench).
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,11 @@ namespace snug::model {
 class NameIndex {
  public:
   void reserve(std::size_t names);
-  /// Requires that the name is not in the index.
+  /// Adds a name. Requires that the name is not in the index.
   void emplace(std::string_view name, base::NodeIndex node);
 
   [[nodiscard]] std::optional<base::NodeIndex> find(std::string_view name) const;
-  /// In the order of the names.
+  /// Looks up all `names`. The result has one element for each name, in the same order.
   [[nodiscard]] std::vector<std::optional<base::NodeIndex>> find_all(
       std::span<const std::string_view> names) const;
   [[nodiscard]] bool contains(std::string_view name) const { return find(name).has_value(); }
@@ -34,8 +34,8 @@ class NameIndex {
  private:
   struct Cell {
     std::uint32_t hash = 0;
-    std::uint32_t next_length = 0;  // the name's length plus 1; 0: the cell is free
-    std::uint32_t text = 0;         // offset of the name in text_
+    std::uint32_t length_plus_one = 0;  // the name's length plus 1; 0 if the cell is free
+    std::uint32_t text = 0;             // offset of the name in text_
     std::uint32_t node = 0;
   };
 
@@ -45,7 +45,8 @@ class NameIndex {
   void insert_cell(const Cell& cell);
 
   std::string text_;  // all names, one after another
-  /// Open addressing, linear probing; a power of two, at most half full.
+  /// The hash table, with open addressing and linear probing. Its size is a power of two; at most
+  /// half of the cells are used.
   std::vector<Cell> cells_;
   std::size_t size_ = 0;
 };

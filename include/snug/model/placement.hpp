@@ -1,4 +1,4 @@
-// The devices chosen for a request on one node. Nothing is reserved yet.
+// The devices chosen for a request on one node. A placement does not reserve them.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,22 @@
 
 namespace snug::model {
 
-/// What one container takes of one GPU.
+/// The part of one GPU that one container of the request gets.
 struct DeviceAllocation {
   std::uint16_t container = 0;  // position in GpuRequest::containers
   std::uint16_t gpu = 0;        // position in NodeState::gpus
   GpuMode mode = GpuMode::kNone;
-  // By how much the take lowers GpuState::free_milli_sum and GpuState::free_milli, after the
-  // placement's earlier takes.
+  // The amounts by which this allocation lowers GpuState::free_milli_sum and GpuState::free_milli,
+  // once the earlier allocations of the placement have been subtracted.
   std::int32_t milli_sum = 0;
   std::int32_t milli = 0;
   base::MebiBytes memory;
   base::MilliGpu compute;
-  MigPlacement slice;  // of the GPU's table; only with mode kMig
+  MigPlacement slice;  // placement of the GPU's MIG table; used only in mode kMig
 };
 
-/// Has no takes for a kubelet-assigned request, which is charged to the node by count.
+/// All allocations of a request on one node. Empty for a kubelet-assigned request, which is charged
+/// to the node as a number of units.
 struct Placement {
   std::vector<DeviceAllocation> allocations;
 };
@@ -34,14 +35,15 @@ struct Placement {
 struct PlacementView {
   std::span<const DeviceAllocation> allocations;
 
-  explicit PlacementView(std::span<const DeviceAllocation> the_takes) : allocations(the_takes) {}
-  // NOLINTNEXTLINE(google-explicit-constructor): a view converts from what it views.
+  explicit PlacementView(std::span<const DeviceAllocation> the_allocations)
+      : allocations(the_allocations) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): a placement converts to a view of itself.
   PlacementView(const Placement& placement) : allocations(placement.allocations) {}
   [[nodiscard]] Placement copy() const { return {{allocations.begin(), allocations.end()}}; }
 };
 
-/// Whether `take` is the first of the placement's takes on its GPU, which several containers may
-/// share.
+/// Whether `allocation` is the first allocation of the placement on its GPU. There may be others,
+/// because several containers may use the same GPU.
 [[nodiscard]] inline bool is_first_on_gpu(PlacementView placement,
                                           const DeviceAllocation& allocation) {
   for (const DeviceAllocation& other : placement.allocations) {
@@ -51,14 +53,14 @@ struct PlacementView {
   return true;
 }
 
-/// The feasible placements on a node, in one block of memory that is reused from node to node.
+/// The feasible placements on a node. clear() keeps the memory for the placements on the next node.
 class PlacementList {
  public:
   void clear() {
     allocations_.clear();
     ends_.clear();
   }
-  /// Adds a take to the current placement, which close() completes.
+  /// Adds an allocation to the current placement. close() completes this placement.
   void add(const DeviceAllocation& allocation) { allocations_.push_back(allocation); }
   void close() { ends_.push_back(allocations_.size()); }
 

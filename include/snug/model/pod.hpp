@@ -1,6 +1,6 @@
-// What Snug reads of a Kubernetes pod (codec/kube_objects), whether it came in a filter call, a
-// list, a watch event or a manifest. Plain facts without interpretation: request/pod_request_parser
-// derives the request from them.
+// PodFacts: the fields of a Kubernetes pod that Snug reads (codec/kube_objects) from a filter call,
+// a list, a watch event or a manifest. They are not interpreted; request/pod_request_parser derives
+// the request from them. Plain data.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +15,15 @@
 
 namespace snug::model {
 
-enum class ContainerType : std::uint8_t {
-  kApp,
-  kInit,
-  kSidecar
-};  // sidecar: init with restartPolicy Always
+/// A sidecar is an init container with restartPolicy Always.
+enum class ContainerType : std::uint8_t { kApp, kInit, kSidecar };
 
 struct ContainerFacts {
   std::string name;
   ContainerType type = ContainerType::kApp;
-  /// nvidia.com/* resources as written: the limit, or the request of a resource without a limit.
+  /// Unparsed quantities of nvidia.com/* resources: the limit, or the request if there is no limit.
   std::map<std::string, std::string, std::less<>> gpu_resources;
-  HostResources host;  // its requests of cpu and memory
+  HostResources host;  // the container's requests of CPU and memory
 
   friend bool operator==(const ContainerFacts&, const ContainerFacts&) = default;
 };
@@ -35,7 +32,7 @@ struct PodFacts {
   std::string name_space;
   std::string name;
   std::string uid;
-  std::string node_name;            // spec.nodeName; empty: unbound
+  std::string node_name;            // spec.nodeName; empty if unbound
   std::string scheduler_name;       // spec.schedulerName
   std::string nominated_node_name;  // status.nominatedNodeName
   std::string creation_timestamp;   // RFC 3339, compared bytewise
@@ -44,21 +41,20 @@ struct PodFacts {
   bool terminating = false;  // metadata.deletionTimestamp is set; the pod keeps its GPUs
   bool finished = false;     // phase Succeeded or Failed; the pod holds nothing
   bool gated = false;        // spec.schedulingGates is not empty: the pod must not be bound yet
-  bool has_soft_preferences =
-      false;  // preferred node or pod (anti-)affinity, or ScheduleAnyway spreading
-  /// Whether the pod depends on other state of its node than CPU, memory and GPUs: host ports,
-  /// volume or device claims, required pod (anti-)affinity, DoNotSchedule spreading, or requests of
-  /// other resources.
+  /// Whether the pod has preferred node or pod (anti-)affinity, or ScheduleAnyway spreading.
+  bool has_soft_preferences = false;
+  /// Whether the pod depends on state of its node besides CPU, memory and GPUs: host ports, volume
+  /// or device claims, required pod (anti-)affinity, DoNotSchedule spreading, or other resources.
   bool has_other_constraints = false;
   HostResources overhead;  // spec.overhead
-  // spec.resources.requests, which replace the sum over the containers.
+  // spec.resources.requests. They replace the requests computed from the containers.
   std::optional<std::int64_t> pod_level_cpu_milli;
   std::optional<std::int64_t> pod_level_memory_bytes;
   std::vector<ContainerFacts> containers;  // init containers first, in the order of the spec
   /// Only the keys that Snug reads: gpu-*, snug.dev/*, kubectl.kubernetes.io/default-container.
   std::map<std::string, std::string, std::less<>> annotations;
   std::map<std::string, std::string, std::less<>> labels;
-  std::size_t annotation_bytes = 0;  // of all keys and values, including those not kept here
+  std::size_t annotation_bytes = 0;  // size of all annotations, even those not in `annotations`
 
   friend bool operator==(const PodFacts&, const PodFacts&) = default;
 };

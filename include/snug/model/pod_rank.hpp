@@ -1,5 +1,5 @@
-// The order of pods that compete for one place: higher priority first, then older
-// (creationTimestamp, compared bytewise), then lower uid.
+// The order of pods that compete for the same capacity: higher priority first, then older
+// (creationTimestamp, compared as text), then lower uid.
 #pragma once
 
 #include <compare>
@@ -10,7 +10,7 @@ namespace snug::model {
 
 struct PodRank {
   std::int32_t priority = 0;
-  std::string created;  // RFC 3339; empty: younger than all
+  std::string created;  // RFC 3339; an empty text counts as the youngest
   std::string uid;
 
   [[nodiscard]] bool outranks(const PodRank& other) const {

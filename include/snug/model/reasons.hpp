@@ -1,5 +1,5 @@
-// Why a pod cannot have a node: a closed set of constant reasons in one table. A refusal is a
-// result, never an error. The sentences hold no counters, times or free amounts, since
+// The table of all reasons why a node is not feasible for a pod. A refusal is a result, not an
+// error. The sentences are constant: they contain no counters, times or free amounts, because
 // kube-scheduler retries a pod whenever its message changes.
 #pragma once
 
@@ -10,28 +10,27 @@
 
 namespace snug::model {
 
-/// ReasonRow::distance of a reason that says nothing about what a node lacks.
-inline constexpr std::uint16_t kFar = 1000;
+/// ReasonRow::distance of reasons that do not depend on the state of a node.
+inline constexpr std::uint16_t kNoDistance = 1000;
 
-// Rows of (C++ name, code on the wire, whether eviction can resolve it, distance, sentence).
-// Ordered from the reason that says most about a node to the one that says least: if the GPUs of a
-// node have different reasons, the first of them in this table is the node's (NoRoom before
-// TooLarge, because some GPU is large enough). The distance orders nodes that cannot serve a pod:
-// first what the end of other pods changes, then what the operator can change, then what the node
-// is.
+// Rows of (C++ name, code in replies, whether evictions can resolve it, distance, sentence). If the
+// GPUs of a node have different reasons, the node has the one that is first in this table. For
+// example, NoRoom precedes TooLarge, because then some GPU is large enough. The distance orders
+// nodes that are not feasible: small if the node becomes feasible when other pods end, larger if
+// the operator must change something, largest if the hardware must change.
 // clang-format off
 #define SNUG_REASONS(ROW)                                                                                                                                          \
-  ROW(kNone,            "",                false, kFar, "")                                                                                                        \
-  ROW(kMalformed,       "Malformed",       false, kFar, "what the pod asks for cannot be understood")                                                              \
-  ROW(kForbiddenPolicy, "ForbiddenPolicy", false, kFar, "the pod names a policy that is not open to its namespace")                                                \
-  ROW(kNotServed,       "NotServed",       false, kFar, "the pod names a scheduler that Snug is not set to serve")                                                 \
-  ROW(kUnknownNode,     "UnknownNode",     false, kFar, "Snug does not know this node")                                                                            \
-  ROW(kNoGpu,           "NoGpu",           false, kFar, "the node has no GPU that Snug knows of")                                                                  \
+  ROW(kNone,            "",                false, kNoDistance, "")                                                                                                        \
+  ROW(kMalformed,       "Malformed",       false, kNoDistance, "what the pod asks for cannot be understood")                                                              \
+  ROW(kForbiddenPolicy, "ForbiddenPolicy", false, kNoDistance, "the pod names a policy that is not open to its namespace")                                                \
+  ROW(kNotServed,       "NotServed",       false, kNoDistance, "the pod names a scheduler that Snug is not set to serve")                                                 \
+  ROW(kUnknownNode,     "UnknownNode",     false, kNoDistance, "Snug does not know this node")                                                                            \
+  ROW(kNoGpu,           "NoGpu",           false, kNoDistance, "the node has no GPU that Snug knows of")                                                                  \
   ROW(kBadInventory,    "BadInventory",    false, 130,  "the node's GPU inventory is malformed or stale")                                                          \
   ROW(kReconfiguring,   "Reconfiguring",   false, 80,   "the MIG layout of the node's GPUs is being changed, or its last change failed")                           \
   ROW(kWrongPool,       "WrongPool",       false, 110,  "the node's pool does not take this kind of GPU pod")                                                      \
   ROW(kNodeClosed,      "NodeClosed",      false, 90,   "a pod with GPU annotations was bound to the node without a reservation, so the node takes no other")      \
-  ROW(kUnsettled,       "Unsettled",       false, kFar, "the pod holds GPUs on another node from an earlier bind")                                                 \
+  ROW(kUnsettled,       "Unsettled",       false, kNoDistance, "the pod holds GPUs on another node from an earlier bind")                                                 \
   ROW(kOtherKind,       "OtherKind",       true,  50,   "the node holds GPU pods of the other kind (assigned by Snug or by the kubelet)")                          \
   ROW(kNotEnforced,     "NotEnforced",     false, 100,  "the policy wants shares of this namespace enforced, and the node is not labelled snug.dev/enforced=true") \
   ROW(kNominated,       "Nominated",       true,  20,   "the room is kept for a pod that is nominated to the node and comes first")                                \
@@ -55,22 +54,22 @@ enum class ReasonCode : std::uint8_t {
 struct ReasonRow {
   std::string_view code;
   bool resolvable;
-  std::uint16_t distance;  // smaller: less has to happen until the node can serve the pod
+  std::uint16_t distance;  // smaller if less must change until the node is feasible
   std::string_view sentence;
 };
 
 [[nodiscard]] const ReasonRow& reason_row(ReasonCode code);
 [[nodiscard]] std::span<const ReasonRow> all_reasons();
 
-/// A reason that holds for the pod wherever it goes, with a sentence about this very pod.
+/// A reason that applies to a pod on all nodes, with a sentence about this pod.
 struct Refusal {
   ReasonCode code = ReasonCode::kNone;
-  std::string sentence;  // constant for the pod; empty: the table's
+  std::string sentence;  // constant for the pod; if empty, the sentence of the table applies
 
   friend bool operator==(const Refusal&, const Refusal&) = default;
 };
 
-/// `<Code>: <sentence>`, as replies and events show it.
+/// The text `<Code>: <sentence>`, which replies and events contain.
 [[nodiscard]] std::string message(const Refusal& refusal);
 [[nodiscard]] std::string message(ReasonCode code);
 

@@ -1,5 +1,5 @@
-// What a pod requests, as request/pod_request_parser reads it. Quantities that depend on the GPU,
-// such as a fraction of its memory, are kept as written; fit/charge converts them to MiB and
+// A pod's GPU request, as request/pod_request_parser parses it. Fractions of a GPU are not
+// converted here, because the result depends on the GPU; fit/charge converts them to MiB and
 // milli-GPU.
 #pragma once
 
@@ -24,29 +24,30 @@ struct FractionRequest {
   friend bool operator==(const FractionRequest&, const FractionRequest&) = default;
 };
 
-/// `gpu-memory: 4G`: MiB on one GPU, compute in proportion.
+/// `gpu-memory: 4G`: an amount of memory of one GPU, and the same fraction of its compute.
 struct MemoryRequest {
   base::MebiBytes memory;
   friend bool operator==(const MemoryRequest&, const MemoryRequest&) = default;
 };
 
-/// `gpu-fraction: 2`: whole GPUs, chosen by Snug.
+/// `gpu-fraction: 2`: whole GPUs, which Snug chooses. ContainerRequest::count has their number.
 struct WholeGpuRequest {
   friend bool operator==(const WholeGpuRequest&, const WholeGpuRequest&) = default;
 };
 
-/// `gpu-mig-profile: 2g.10gb`.
+/// `gpu-mig-profile: 2g.10gb`: a MIG slice of this profile.
 struct SliceRequest {
   std::string profile;
   friend bool operator==(const SliceRequest&, const SliceRequest&) = default;
 };
 
-/// Extended resources of NVIDIA's device plug-in: GPUs, or replicas of them. It uses the second
-/// name where it renames replicas.
+/// Resources of NVIDIA's device plug-in that stand for GPUs or replicas of GPUs. The device plug-in
+/// uses the second name if it is configured to rename replicas.
 inline constexpr std::string_view kGpuResource = "nvidia.com/gpu";
 inline constexpr std::string_view kSharedResource = "nvidia.com/gpu.shared";
 
-/// `nvidia.com/gpu: 2` in a container's limits: units whose devices the kubelet chooses.
+/// `nvidia.com/gpu: 2` in a container's limits: units of a resource. The kubelet chooses the
+/// devices.
 struct KubeletRequest {
   std::string resource;
   friend bool operator==(const KubeletRequest&, const KubeletRequest&) = default;
@@ -60,27 +61,28 @@ using DeviceRequest =
          std::holds_alternative<MemoryRequest>(device);
 }
 
-/// `gpu-isolation`: the mechanism that must isolate pods on one GPU.
+/// `gpu-isolation`: the mechanism that must isolate the pods that share a GPU.
 enum class Isolation : std::uint8_t { kAny, kTimeSlicing, kMps, kMig };
 
 struct ContainerRequest {
   std::string container;
   ContainerType type = ContainerType::kApp;
   DeviceRequest device;
-  std::int64_t count = 1;              // number of different GPUs, each with the ask, or of units
-  std::optional<int> compute_percent;  // `gpu-compute`, 1..100: overrides what the ask implies
+  std::int64_t count = 1;              // number of different GPUs with `device` each, or of units
+  std::optional<int> compute_percent;  // `gpu-compute`, 1..100; nullopt: follows from `device`
   Isolation isolation = Isolation::kAny;
   ModelFilter models;
-  std::string text;  // as the pod states it: `gpu-fraction=0.25`, `gpu-memory=4G;gpu-count=2`
+  std::string text;  // the request as text: `gpu-fraction=0.25`, `gpu-memory=4G;gpu-count=2`
 
   friend bool operator==(const ContainerRequest&, const ContainerRequest&) = default;
 };
 
-/// All containers are either annotated (Snug assigns) or kubelet-assigned: a pod never mixes them.
+/// The containers of a pod that request GPUs. Snug assigns the devices of all of them, or the
+/// kubelet assigns the devices of all of them.
 struct GpuRequest {
   std::vector<ContainerRequest> containers;  // in the pod's order, init containers first
-  std::string main_container;                // receives the unsuffixed flat annotations
-  std::string policy;                        // `gpu-policy`; empty: the operator's rules choose
+  std::string main_container;  // annotations without a container suffix describe its GPUs
+  std::string policy;          // `gpu-policy`; if empty, the operator's rules choose
 
   [[nodiscard]] bool empty() const { return containers.empty(); }
   [[nodiscard]] bool is_kubelet_assigned() const {
@@ -89,10 +91,11 @@ struct GpuRequest {
   friend bool operator==(const GpuRequest&, const GpuRequest&) = default;
 };
 
-/// A container's name and its request's text.
+/// The name of a container and its ContainerRequest::text.
 using RequestText = std::pair<std::string_view, std::string_view>;
 
-/// `gpu-fraction=0.25` for one container, `a: gpu-fraction=0.25; b: …` for several.
+/// Joins the texts: `gpu-fraction=0.25` for one container, `a: gpu-fraction=0.25; b: …` for
+/// several.
 [[nodiscard]] std::string to_text(std::span<const RequestText> requests);
 [[nodiscard]] std::string to_text(const GpuRequest& request);
 

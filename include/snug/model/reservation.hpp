@@ -1,5 +1,5 @@
-// The GPUs reserved for one pod, as stored in the annotation snug.dev/reservation
-// (codec/reservation_codec). The source of truth after a restart.
+// The GPUs reserved for one pod. Reservations are stored in the annotation snug.dev/reservation
+// (codec/reservation_codec), which is the source of truth after a restart.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace snug::model {
 
 struct ReservedDevice {
   int index = 0;
-  std::string uuid;  // empty: reserved by index
+  std::string uuid;  // empty if the GPU is identified only by its index
   GpuMode mode = GpuMode::kNone;
   base::MebiBytes memory;
   base::MilliGpu compute;
@@ -27,7 +27,7 @@ struct ReservedDevice {
   friend bool operator==(const ReservedDevice&, const ReservedDevice&) = default;
 };
 
-/// Units whose devices the kubelet chooses.
+/// Units of a resource nvidia.com/*. The kubelet chooses their devices.
 struct KubeletUnits {
   std::string resource;
   std::int64_t count = 0;
@@ -51,35 +51,35 @@ struct Reservation {
   friend bool operator==(const Reservation&, const Reservation&) = default;
 };
 
-/// What one pod holds on one node: its GPUs, if any, and its CPU and memory. Immutable; shared
-/// between the ledger and its snapshots.
+/// All that one pod holds on its node: GPUs (if any), CPU and memory. Holdings are immutable; the
+/// ledger and its snapshots share them.
 struct Holding {
   std::string name_space;
   std::string pod;
   std::string uid;
   Reservation reservation;
-  /// The request of each container of the reservation, in order; nullopt: its text does not parse.
-  /// Empty: the devices are not compared with requests.
+  /// The requests of the containers of the reservation, in the same order; nullopt for a text that
+  /// does not parse. If the vector is empty, the devices are not compared with requests.
   std::vector<std::optional<ContainerRequest>> container_requests;
-  /// The kind of each container of the reservation, in order; a missing one is an app container.
+  /// The types of the containers of the reservation, in the same order. Missing elements mean kApp.
   std::vector<ContainerType> container_types;
-  std::string request_text;  // as the pod states it
+  std::string request_text;  // the pod's request, as to_text() formats it
   std::string main_container;
-  /// The pod is annotated, was bound by another scheduler, and has no device. Its node accepts no
-  /// annotated pods while it lives.
+  /// Whether the pod is annotated, but another scheduler bound it, so that it has no devices. While
+  /// it exists, its node accepts no other annotated pods.
   bool unplaced = false;
-  /// The reservation is stored in the pod's annotations, or its binding will store it. False: it
-  /// only counts a pod that another scheduler bound.
+  /// Whether the reservation is in the pod's annotations, or its binding will write it there. False
+  /// if another scheduler bound the pod.
   bool reservation_written = false;
-  /// The devices do not match the pod's own request in type or number; they are closed while the
-  /// pod lives.
+  /// Whether the type or number of the devices contradicts the pod's request. These devices are
+  /// closed while the pod exists.
   bool suspect = false;
-  bool terminating = false;            // being deleted; it holds everything until it is gone
+  bool terminating = false;            // the pod is being deleted; it still holds its devices
   bool has_other_constraints = false;  // PodFacts::has_other_constraints
-  HostResources host;                  // by kube-scheduler's formula
+  HostResources host;                  // CPU and memory, as request::host_requests_of()
   PodRank rank;
 
-  /// Whether it holds no GPU and requested none.
+  /// Whether the pod holds no GPU and has requested none.
   [[nodiscard]] bool is_cpu_only() const { return !unplaced && reservation.containers.empty(); }
   [[nodiscard]] ContainerType container_type(std::size_t container) const {
     return container < container_types.size() ? container_types[container] : ContainerType::kApp;

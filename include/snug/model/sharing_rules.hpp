@@ -1,5 +1,5 @@
-// Which tenants may share GPUs, from the policy's `sharing:` (codec/policy_codec). Plain data, read
-// by fit and plan.
+// Rules about the namespaces whose pods may share GPUs, from `sharing:` in the policy
+// (codec/policy_codec). fit and plan read them. Plain data.
 #pragma once
 
 #include <optional>
@@ -12,28 +12,29 @@
 namespace snug::model {
 
 struct SharingRule {
-  bool own_namespace_only = false;    // neighbours: namespace
-  std::optional<base::MilliGpu> cap;  // on what the namespace holds in the whole cluster
+  bool own_namespace_only = false;    // `neighbours: namespace`: no GPUs with pods of others
+  std::optional<base::MilliGpu> cap;  // limit of what the namespace holds in the cluster
   bool require_enforcement = false;   // shares only on nodes labelled snug.dev/enforced=true
 
   friend bool operator==(const SharingRule&, const SharingRule&) = default;
 };
 
 struct SharingRow {
-  std::vector<std::string> namespaces;  // globs
+  std::vector<std::string> namespaces;  // glob patterns
   SharingRule rule;
 
   friend bool operator==(const SharingRow&, const SharingRow&) = default;
 };
 
-/// The first row whose globs match a namespace applies; without one, nothing is restricted.
+/// The first row with a pattern that matches a namespace applies to it. A namespace that no row
+/// matches is not restricted.
 class SharingRules {
  public:
   SharingRules() = default;
   explicit SharingRules(std::vector<SharingRow> rows);
 
   [[nodiscard]] const SharingRule& rule_for(std::string_view name_space) const;
-  /// Whether any row restricts neighbours. If not, no GPU needs to be checked for them.
+  /// Whether any row has `own_namespace_only`. If not, the namespaces on a GPU need not be checked.
   [[nodiscard]] bool isolates_any_namespace() const { return isolates_any_namespace_; }
   [[nodiscard]] const std::vector<SharingRow>& rows() const { return rows_; }
 

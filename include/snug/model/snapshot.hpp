@@ -1,5 +1,5 @@
-// An immutable view of the ledger: each node's capacity, use and holders. Decisions read only
-// snapshots. Thread-safe, since a snapshot never changes.
+// An immutable view of the ledger: the capacity, use and holdings of each node. Filter, prioritize
+// and preempt decide on snapshots. Thread-safe, since a snapshot never changes.
 #pragma once
 
 #include <algorithm>
@@ -27,19 +27,19 @@
 
 namespace snug::model {
 
-/// Why a GPU accepts no new pods. Its holders stay counted.
+/// Why a GPU accepts no new pods. The pods that already use it are still counted.
 enum class GpuClosure : std::uint8_t {
   kOpen,
-  kUnhealthy,      // by the inventory
-  kVanished,       // reserved, but no longer in the inventory
-  kChanged,        // the GPU at the index has another uuid than a reservation names
-  kOverCommitted,  // its holders use more than the GPU has
-  kModeConflict,   // its holders have different modes
-  kSuspect,        // a reservation contradicts its own request or the inventory
-  kNoMigTable,     // in MIG mode, but the card's profiles are unknown
+  kUnhealthy,      // the inventory says so
+  kVanished,       // a reservation names it, but it is no longer in the inventory
+  kChanged,        // a reservation names another uuid, or a slice that no longer exists
+  kOverCommitted,  // its pods use more than the GPU has
+  kModeConflict,   // its pods use different modes
+  kSuspect,        // a reservation contradicts its pod's request or the inventory
+  kNoMigTable,     // the GPU is in MIG mode, but its profiles are unknown
 };
 
-/// What metrics call them.
+/// The values of GpuClosure in metric labels.
 inline constexpr base::EnumNames kGpuClosureNames{std::array{
     base::EnumName{GpuClosure::kOpen, "open"}, base::EnumName{GpuClosure::kUnhealthy, "unhealthy"},
     base::EnumName{GpuClosure::kVanished, "vanished"},
@@ -49,75 +49,78 @@ inline constexpr base::EnumNames kGpuClosureNames{std::array{
     base::EnumName{GpuClosure::kSuspect, "suspect"},
     base::EnumName{GpuClosure::kNoMigTable, "no_mig_table"}}};
 
-/// What logs, events and GET /v1/nodes say to people; empty: the GPU is open.
+/// The text for each GpuClosure in logs, events and GET /v1/nodes. Empty if the GPU is open.
 inline constexpr base::EnumNames kGpuClosureSentences{std::array{
     base::EnumName{GpuClosure::kOpen, ""}, base::EnumName{GpuClosure::kUnhealthy, "unhealthy"},
-    base::EnumName{GpuClosure::kVanished, "reserved, and no longer in the node's inventory"},
+    base::EnumName{GpuClosure::kVanished,
+                   "reserved by a pod, but no longer in the node's inventory"},
     base::EnumName{GpuClosure::kChanged,
-                   "it, or a slice of it, is no longer the one that reservations name"},
+                   "the GPU, or a slice of it, is not the one that a reservation names"},
     base::EnumName{GpuClosure::kOverCommitted,
-                   "over-committed: its holders add up to more than it has"},
-    base::EnumName{GpuClosure::kModeConflict, "holders of different modes meet on it"},
+                   "over-committed: the pods on it use more than its capacity"},
+    base::EnumName{GpuClosure::kModeConflict, "the pods on it use different modes"},
     base::EnumName{GpuClosure::kSuspect,
-                   "a reservation on it disagrees with its own request or with the inventory"},
-    base::EnumName{GpuClosure::kNoMigTable,
-                   "in MIG mode, and the inventory gives no migProfiles for this model and memory, "
-                   "nor are they built in"}}};
+                   "a reservation on it contradicts its pod's request or the inventory"},
+    base::EnumName{
+        GpuClosure::kNoMigTable,
+        "in MIG mode, but its MIG profiles are unknown: the inventory has no migProfiles for it, "
+        "and none are built in for its model and memory"}}};
 
 [[nodiscard]] constexpr std::string_view to_string(GpuClosure closure) {
   return kGpuClosureSentences[closure];
 }
 
-/// A conflict between holders of a node that no single GPU shows. All holders stay counted.
+/// A conflict between pods on a node that is not a conflict on one GPU. All pods are still counted.
 enum class NodeConflict : std::uint8_t {
   kNone,
-  kMixedAssigners,      // pods with devices chosen by Snug beside kubelet-assigned pods
+  kMixedAssigners,      // the node has annotated pods with devices and kubelet-assigned pods
   kUnitsOverCommitted,  // kubelet-assigned pods hold more units of a resource than the node has
 };
 
-/// What logs, events and GET /v1/nodes say to people; empty: there is no conflict.
+/// The text for each NodeConflict in logs, events and GET /v1/nodes. Empty if there is no conflict.
 inline constexpr base::EnumNames kNodeConflictSentences{std::array{
     base::EnumName{NodeConflict::kNone, ""},
-    base::EnumName{
-        NodeConflict::kMixedAssigners,
-        "annotated and kubelet-assigned pods meet on it, and may have been given one GPU"},
+    base::EnumName{NodeConflict::kMixedAssigners,
+                   "annotated and kubelet-assigned pods run on it, and may use the same GPU"},
     base::EnumName{NodeConflict::kUnitsOverCommitted,
-                   "over-committed: its kubelet-assigned pods hold more units than it has"}}};
+                   "over-committed: its kubelet-assigned pods hold more GPU units than it has"}}};
 
 [[nodiscard]] constexpr std::string_view to_string(NodeConflict conflict) {
   return kNodeConflictSentences[conflict];
 }
 
-/// What one pod adds to GpuState::pod_milli.
+/// What a pod with one GPU adds to GpuState::pod_milli.
 inline constexpr std::int32_t kPodMilli = 1000;
 
-/// One GPU's use.
+/// The use of one GPU.
 struct GpuState {
-  const GpuInfo* info = nullptr;  // lives as long as the NodeState that holds this
+  const GpuInfo* info = nullptr;  // points into the NodeState of this GPU or its inventory
   base::MebiBytes memory;         // capacity
   base::MebiBytes used_memory;
   base::MilliGpu used_compute;
   GpuMode mode = GpuMode::kNone;
-  /// The mode in which it serves a share: its current mode if the operator allows it, else the
-  /// first sharing mode that the operator allows; kNone: it serves no shares.
+  /// The mode in which the GPU serves a new share that requires no specific mode. On a shared GPU,
+  /// this is the current mode, or kNone if the operator no longer allows it. On other GPUs, it is
+  /// the first sharing mode that the operator allows, or kNone.
   GpuMode sharing_mode = GpuMode::kNone;
-  /// The CPU and memory requests of its pods, and the number of its pods in thousandths. A pod with
-  /// several GPUs is divided equally between them.
+  /// The CPU and memory that its pods request, and the number of its pods in thousandths. A pod
+  /// with several GPUs is divided equally between its GPUs.
   HostResources host_requested;
   std::int32_t pod_milli = 0;
-  bool allows_whole = false;  // the operator allows whole-GPU pods, whatever its current use
+  bool allows_whole = false;  // the operator allows mode kWhole, regardless of the current use
   bool allows_both_sharing_modes = false;  // the operator allows both sharing modes
   GpuClosure closure = GpuClosure::kOpen;
-  /// The position of the node's first GPU of the same model: equal numbers mean equal models.
+  /// The position of the first GPU of the same model on this node. Equal numbers mean equal models.
   std::uint16_t model_group = 0;
-  MigUse mig;  // what its holders use, in MIG mode
-  /// GPUs with different numbers must not be treated as interchangeable although their states are
-  /// equal (see same_as()).
+  MigUse mig;  // what its pods use, in MIG mode
+  /// GPUs with different numbers are not interchangeable, even if their states are equal
+  /// (is_interchangeable_with()).
   std::uint16_t distinct_id = 0;
-  /// Free memory plus free compute, each in thousandths of the GPU: 0..2000; 0 when closed.
+  /// Free memory plus free compute, each in thousandths of the GPU: 0..2000. 0 if the GPU is
+  /// closed.
   std::int32_t free_milli_sum = 0;
-  /// Free thousandths of the GPU, 0..1000: the minimum of its free memory and free compute, or its
-  /// free memory slices in MIG mode; 0 when closed.
+  /// Free thousandths of the GPU, 0..1000: the smaller of free memory and free compute, or in MIG
+  /// mode the free memory slices. 0 if the GPU is closed.
   std::int32_t free_milli = 0;
 
   [[nodiscard]] base::MebiBytes free_memory() const { return memory - used_memory; }
@@ -136,7 +139,7 @@ struct GpuState {
   /// Whether two GPUs in MIG mode have equal slices, apart from their uuids.
   [[nodiscard]] bool has_same_slices_as(const GpuState& other) const {
     return mig == other.mig && info->mig_table == other.info->mig_table &&
-           info->mig_failed_slices == other.info->mig_failed_slices &&
+           info->failed_memory_slices == other.info->failed_memory_slices &&
            std::ranges::equal(
                info->mig_instances, other.info->mig_instances, [](const Slice& a, const Slice& b) {
                  return a.profile == b.profile && a.start == b.start && a.size == b.size;
@@ -144,30 +147,30 @@ struct GpuState {
   }
 };
 
-/// One node's use: the sum of its holdings, applied to its inventory (fit/node_usage computes it).
+/// The use of one node. fit/node_usage computes it from the node's inventory and holdings.
 struct NodeState {
-  // The fields that every decision reads come first, for locality.
+  // The fields that every decision reads come first, for fewer cache misses.
   std::shared_ptr<const NodeInventory> inventory;
-  std::vector<GpuState> gpus;       // the inventory's in order, then the vanished ones
+  std::vector<GpuState> gpus;       // the GPUs of the inventory in order, then those in `vanished`
   std::int64_t free_milli_sum = 0;  // sum over the GPUs
-  std::int64_t free_milli = 0;      // sum over the GPUs, minus kubelet_milli
-  /// Why the node accepts no annotated pods, or no kubelet-assigned pods, whatever its GPUs; kNone:
-  /// it accepts them.
+  std::int64_t free_milli = 0;      // sum over the GPUs, minus kubelet_milli; at least 0
+  /// Why the node accepts no annotated pods, or no kubelet-assigned pods, regardless of its GPUs.
+  /// kNone if it accepts them.
   ReasonCode annotated_refusal = ReasonCode::kNone;
   ReasonCode kubelet_refusal = ReasonCode::kNone;
   NodeConflict conflict = NodeConflict::kNone;
 
   int snug_assigned_pods = 0;     // holdings with devices
-  int kubelet_assigned_pods = 0;  // holdings by count
-  int unplaced_pods = 0;          // holdings that close the node to annotated pods
+  int kubelet_assigned_pods = 0;  // holdings with KubeletUnits
+  int unplaced_pods = 0;          // holdings with Holding::unplaced
   std::vector<GpuInfo> vanished;  // GPUs that are reserved but no longer in the inventory
   std::map<std::string, std::int64_t, std::less<>> kubelet_used;  // units by resource
-  std::int64_t kubelet_milli = 0;                                 // the same in milli-GPU
+  std::int64_t kubelet_milli = 0;                                 // kubelet_used in milli-GPU
   HostResources host_used;  // of all pods on the node, including those without GPUs
   std::int64_t pod_count = 0;
   std::vector<HoldingPtr> holdings;
-  /// The part of `host_used` and `pods` that belongs to pods which `holdings` leaves out: pods
-  /// without GPUs, on a node that has very many of them.
+  /// The part of `host_used` and `pod_count` of pods that are not in `holdings`. If a node has very
+  /// many CPU-only pods, `holdings` does not list them.
   HostResources unlisted_host_used;
   std::int64_t unlisted_pod_count = 0;
 
@@ -178,8 +181,9 @@ struct NodeState {
 
   [[nodiscard]] const std::string& name() const { return inventory->name; }
 
-  /// The position in `gpus` of the GPU that a reserved device is charged to: by
-  /// NodeInventory::find_gpu(), else the vanished GPU with its index and uuid. Nullopt: none.
+  /// The position in `gpus` of the GPU that a reserved device is charged to. This is the GPU that
+  /// NodeInventory::find_gpu() finds, or else the vanished GPU with the same index and uuid.
+  /// Nullopt if there is neither.
   [[nodiscard]] std::optional<std::size_t> find_gpu(const ReservedDevice& device) const;
   /// The number of NVLinks between the GPUs at two positions; 0 if unknown.
   [[nodiscard]] int nvlinks_between(std::size_t a, std::size_t b) const {
@@ -189,27 +193,28 @@ struct NodeState {
 };
 using NodeStatePtr = std::shared_ptr<const NodeState>;
 
-/// Node states by slot. Tables share chunks of states, so a new table after a change of one node
-/// copies one chunk and the list of chunks, not a pointer for every node.
+/// All node states, indexed by slot. Tables share chunks of states. So the new table after a change
+/// of one node copies only one chunk and the list of chunks, not a pointer for every node.
 class NodeTable {
  public:
   static constexpr std::size_t kChunkSize = 64;
-  /// Versions are apart from states, since most decisions read only the versions of most nodes.
+  /// Versions are stored apart from states, because a decision reads only the version of most
+  /// nodes.
   struct Chunk {
-    std::array<NodeStatePtr, kChunkSize> states;  // null: the slot's node is gone
-    /// A version number for each state. Two states of the same slot have different versions, unless
-    /// they are 0, which means unnumbered.
+    std::array<NodeStatePtr, kChunkSize> states;  // null if the slot has no node
+    /// The version of each state. Two states of the same slot have different versions. 0 means that
+    /// a state has no version.
     std::array<std::uint64_t, kChunkSize> versions = {};
   };
 
   NodeTable() = default;
   NodeTable(std::vector<std::shared_ptr<const Chunk>> chunks, std::size_t size)
       : chunks_(std::move(chunks)), size_(size) {}
-  /// A table whose versions are all 0.
+  /// Makes a table whose versions are all 0.
   explicit NodeTable(const std::vector<NodeStatePtr>& nodes);
 
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// Null where the slot's node is gone.
+  /// The state of the node in `slot`; null if the slot has no node.
   [[nodiscard]] const NodeStatePtr& operator[](std::size_t slot) const {
     return chunks_[slot / kChunkSize]->states[slot % kChunkSize];
   }
@@ -229,7 +234,8 @@ struct StringHash {
   }
 };
 
-/// An unbound pod with status.nominatedNodeName: kube-scheduler evicted others for it on that node.
+/// An unbound pod with status.nominatedNodeName. kube-scheduler has evicted other pods on that node
+/// for it.
 struct Nomination {
   std::string name_space;
   std::string node;
@@ -237,32 +243,32 @@ struct Nomination {
   GpuRequest request;
 };
 using NominationPtr = std::shared_ptr<const Nomination>;
-/// Of one node, in the order of rank.
+/// The nominations of one node, highest rank first.
 using Nominations = std::vector<NominationPtr>;
 
-/// Placements on one node that filter named as winners and that are not bound yet, earliest first.
-/// Other pods see them as taken.
+/// The intents of one node, earliest first: placements that filter or prioritize has named as
+/// winners and that are not bound yet. They count as taken for other pods.
 using Intents = std::vector<HoldingPtr>;
 
 struct Snapshot {
-  base::Generation generation;        // of the ledger
+  base::Generation generation;        // counts all changes of the ledger
   base::Generation freed_generation;  // counts changes that may have freed capacity
-  /// Counts intents that ended other than by their pods' binds, and so freed their places.
+  /// Counts intents that ended without the bind of their pods and so freed capacity.
   base::Generation ended_intents_generation;
   base::Generation inventory_generation;  // counts changes of inventories
-  NodeTable nodes;                        // by NodeIndex
-  /// The slots of `nodes` by name.
+  NodeTable nodes;                        // indexed by NodeIndex
+  /// Maps node names to positions in `nodes`.
   std::shared_ptr<const NameIndex> names;
-  std::unordered_map<std::uint32_t, Intents> intents;  // by node; no entry is empty
-  /// Nominated pods that hold nothing yet, by node: their requests are kept free for them.
+  std::unordered_map<std::uint32_t, Intents> intents;  // by NodeIndex; never an empty list
+  /// Nominated pods that are not in the ledger yet, by NodeIndex. Capacity is reserved for them.
   std::unordered_map<std::uint32_t, Nominations> nominations;
-  /// The GPU compute that the holdings of each namespace have.
+  /// The GPU compute that the pods of each namespace hold.
   NamespaceUsage namespace_usage;
-  /// GPU models by GpuInfo::model_id; element 0 is empty. Null: there are none.
+  /// Names of GPU models, indexed by GpuInfo::model_id. Element 0 is empty. Null if there are none.
   std::shared_ptr<const std::vector<std::string>> models;
-  /// MIG tables by GpuInfo::mig_table_id; element 0 is null. Null: there are none.
+  /// MIG tables, indexed by GpuInfo::mig_table_id. Element 0 is null. Null if there are none.
   std::shared_ptr<const std::vector<MigTableRef>> mig_tables;
-  /// The learned demand for GPUs. Never null.
+  /// The learned demand. Never null.
   DemandPtr demand{DemandPtr{}, &kNoDemand};
 };
 using SnapshotPtr = std::shared_ptr<const Snapshot>;

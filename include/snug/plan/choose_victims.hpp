@@ -1,7 +1,6 @@
-// Chooses the victims on one node whose eviction makes the node feasible for a pod: its GPUs, CPU,
-// memory and pod slot. Corrects the choice of kube-scheduler, which knows only CPU, memory and
-// extended resources, also if kube-scheduler has chosen no victim. docs/preemption.md has the
-// rules. Pure.
+// Chooses the victims on one node: the pods whose eviction frees the GPUs, CPU, memory and pod slot
+// that the preemptor needs. Corrects the choice of kube-scheduler, which knows only CPU, memory and
+// extended resources and may have chosen no victim. docs/preemption.md has the rules. Pure.
 #pragma once
 
 #include <span>
@@ -15,33 +14,34 @@
 
 namespace snug::plan {
 
-/// The pod that preempts.
+/// The pod for which the victims are evicted.
 struct Preemptor {
   IncomingPod incoming;
-  bool has_other_constraints = false;  // PodFacts
+  bool has_other_constraints = false;  // PodFacts::has_other_constraints
 };
 
-/// One node that kube-scheduler proposes for preemption. The referenced objects must outlive the
+/// One node on which kube-scheduler asks for victims. The referenced objects must outlive the
 /// decision.
 struct EvictionCandidate {
   const model::NodeState& node;
   NodeContext context;
-  /// The distinct uids of kube-scheduler's victims; empty: it needs none.
+  /// The uids of the victims that kube-scheduler chose, without duplicates; empty: it chose none.
   std::span<const std::string_view> proposed_victims;
   /// Sorted uids of pods that kube-scheduler may not know on this node; they are never added as
   /// victims.
   std::span<const std::string_view> protected_uids;
 };
 
-/// The uids of the victims, as views into the offer: the most important first, as kube-scheduler
-/// expects, then those that are not on the node. Empty: no eviction makes the pod fit, or none is
-/// needed.
-///   - All victims on the node have a lower priority than the pod, and their eviction suffices.
+/// Returns the uids of the victims as views into `candidate`. The most important victim comes
+/// first, as kube-scheduler expects; victims that are not on the node come last. Empty: no eviction
+/// makes the preemptor fit, or it fits without evictions.
+///   - All victims on the node have a lower priority than the preemptor, and it fits after their
+///     eviction.
 ///   - Each victim that kube-scheduler did not choose is necessary. A victim that kube-scheduler
 ///     chose is removed only if it was certainly chosen for CPU, memory, GPUs or pod slots.
-/// Work is limited (kMaxEvictionWork): with very many pods, or a request that is hard to place,
-/// unnecessary victims may remain. `memo` must belong to the pod's request; its entries from other
-/// nodes save work within that limit and have no other effect.
+/// The work is limited (kMaxEvictionWork): with very many pods, or with a request that is hard to
+/// place, unnecessary victims may remain. `memo` must belong to the preemptor's request. What it
+/// has cached on other nodes saves work within that limit and has no other effect.
 [[nodiscard]] std::vector<std::string_view> choose_victims(const Preemptor& preemptor,
                                                            const EvictionCandidate& candidate,
                                                            fit::FitMemo& memo);

@@ -1,5 +1,5 @@
-// The pod that a decision is about: its namespace, rank and request, and the policy's rules for it.
-// Consists of references that must stay valid during the decision.
+// The pod that a decision is about: its namespace, rank and request, and the rules of the policy
+// that apply to it. The referenced objects must outlive the decision.
 #pragma once
 
 #include <string>
@@ -16,28 +16,29 @@ namespace snug::plan {
 
 struct IncomingPod {
   std::string_view name_space;
-  const model::PodRank& rank;  // its uid is the pod's
+  const model::PodRank& rank;  // includes the pod's uid
   const model::GpuRequest& request;
   model::HostResources host;  // requested CPU and memory
   const score::ProfileChoice& profiles;
   const model::SharingRules& sharing;
 };
 
-/// The inputs of a decision about one node, except the node. The referenced objects must outlive
-/// it.
+/// The inputs of a decision about one node, except the node and the incoming pod. The referenced
+/// objects must outlive the decision.
 struct NodeContext {
-  const model::NamespaceUsage& namespace_usage;     // of all holdings; the pod has none
-  const model::Nominations* nominations = nullptr;  // to the node; null: none
-  const model::Intents* intents = nullptr;          // on the node, oldest first; null: none
+  const model::NamespaceUsage& namespace_usage;     // the GPU compute of all holdings
+  const model::Nominations* nominations = nullptr;  // pods nominated to the node; null: none
+  const model::Intents* intents = nullptr;          // intents on the node, oldest first; null: none
   const model::Demand& demand = model::kNoDemand;
 };
 
-/// Under one policy, pods with equal keys have the same verdict for the same node state and learned
-/// demand. Empty: the verdict is not cacheable, since it also depends on the use of the namespace,
-/// which has a cap.
+/// Returns a key for VerdictCaches. Under one policy, incoming pods with equal keys have the same
+/// verdict for the same node state and learned demand. Empty if verdicts must not be cached,
+/// because the pod's namespace has a cap and they also depend on the namespace's usage.
 [[nodiscard]] std::string verdict_cache_key(const IncomingPod& incoming);
 
-/// The namespace as an input of fit(). `held` is the use of all namespaces.
+/// Returns the tenant for fit(): the namespace, its sharing rules and the unused part of its cap.
+/// `held` is the usage of all namespaces.
 [[nodiscard]] fit::Tenant tenant_of(std::string_view name_space, const model::SharingRules& sharing,
                                     const model::NamespaceUsage& held);
 

@@ -1,4 +1,4 @@
-// Decides whether a node has enough CPU, memory and pod slots for one more pod, according to
+// Decides whether a node has enough CPU, memory and pod slots for one more pod, by the rules of
 // kube-scheduler's plugin NodeResourcesFit. Pure.
 #pragma once
 
@@ -9,9 +9,10 @@
 
 namespace snug::plan {
 
-/// Whether a pod that requests `asked` fits on a node whose `pods` other pods use `used`. True if
-/// the node's allocatable is unknown. A resource that the pod does not request, or that the node
-/// does not publish, always suffices, even if the node is over-committed.
+/// Whether a pod that requests `asked` fits on a node with the allocatable `all`, on which `pods`
+/// pods already request `used`. True if the allocatable is unknown. A resource that the pod does
+/// not request, or that the node does not publish, is always sufficient, even if the node is
+/// over-committed.
 [[nodiscard]] inline bool node_resources_fit(const model::HostAllocatable& all,
                                              const model::HostResources& used, std::int64_t pods,
                                              const model::HostResources& asked) {

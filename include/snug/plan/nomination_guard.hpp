@@ -1,5 +1,6 @@
-// Reserves capacity for nominated pods on their node (status.nominatedNodeName): pods were evicted
-// for them, and no pod of lower rank may take the freed capacity before they are bound.
+// Keeps capacity free for nominated pods on their node (status.nominatedNodeName). Other pods were
+// evicted for a nominated pod, and no pod of lower rank may take the freed capacity before it is
+// bound.
 #pragma once
 
 #include <cstddef>
@@ -14,47 +15,50 @@
 
 namespace snug::plan {
 
-/// The pods nominated to one node that rank before a claim's pod. Capacity is reserved for each of
-/// them in the first of these states in which it fits together with those that rank before it: the
-/// node as it is; the node without its terminating pods; the node without all pods of lower
-/// priority (the API server has not shown the evictions yet). A pod that fits in none of them
-/// blocks no other pod.
+/// Protects the pods that are nominated to one node and outrank the incoming pod. For each of them,
+/// in the order of rank, the guard determines the first of these states of the node in which it
+/// fits together with the protected pods before it:
+///   - the node as it is;
+///   - the node without its terminating pods;
+///   - the node without all pods of lower priority, because the API server may not have shown the
+///     evictions yet.
+/// A nominated pod that fits in none of these states is not protected.
 ///
-/// The pods are placed tentatively: at placements of fit(), the tightest first, without scores, so
-/// that the result does not depend on a claim's profile. The result is exact for one pod. Several
-/// pods are placed with a limited number of trials; beyond it, no capacity is reserved for the next
-/// pod, or a placement counts as leaving too little free (docs/decisions/0017). Not thread-safe;
-/// for one decision.
+/// The guard places the protected pods tentatively, at placements that fit() offers. It tries the
+/// tightest placement first and uses no scores, so that the result does not depend on the profile
+/// of the incoming pod. The result is exact for one nominated pod. For several pods the number of
+/// trials is limited: beyond the limit, the next pod is not protected, or a placement counts as
+/// leaving too little capacity (docs/decisions/0017). Not thread-safe; for one decision.
 class NominationGuard {
  public:
   NominationGuard(const model::NodeState& node, const IncomingPod& incoming,
                   const NodeContext& context);
 
-  /// True: no capacity is reserved, and the claim's pod may take any placement.
+  /// Whether no pod is protected, so that the incoming pod may take any placement.
   [[nodiscard]] bool empty() const { return protected_.empty(); }
-  /// Whether all of them fit after the claim's pod takes this placement, without more pods having
-  /// to end for them than before.
+  /// Whether all protected pods still fit, each in the state of the node that was determined for
+  /// it, if the incoming pod takes this placement.
   [[nodiscard]] bool admits(model::PlacementView placement);
-  /// A copy of the state that marks the GPUs which are identical now but differ for a nominated pod
-  /// that waits for other pods to end (told_apart() in plan/gpu_marks.hpp). Null: there are none.
-  /// `state` must outlive the copy.
+  /// Returns a copy of `state` in which fit() treats some GPUs as different: those that are
+  /// identical to others now, but not for a protected pod that waits for their pods to end (see
+  /// plan/gpu_marks.hpp). Null if there are no such GPUs. `state` must outlive the copy.
   [[nodiscard]] model::NodeStatePtr with_distinct_gpus(const model::NodeState& state) const;
   /// The work done so far, in the units of FitMemo::work.
   [[nodiscard]] std::int64_t work() const;
-  /// Their tentative placements before the claim's pod is placed.
+  /// The protected pods at their tentative placements, without the incoming pod.
   [[nodiscard]] const std::vector<model::HoldingPtr>& tentative_holdings() const {
     return tentative_holdings_;
   }
 
  private:
   class TentativeNode;
-  /// Which pods must end before a nominated pod fits: the first that suffices.
+  /// Which pods must end before a nominated pod fits. The first sufficient value applies.
   enum class WaitsFor : std::uint8_t { kNobody, kTerminating, kAllLowerPriority };
   struct ProtectedPod {
     const model::Nomination* pod = nullptr;
     WaitsFor waits_for = WaitsFor::kNobody;
-    std::int64_t size = 0;         // in the units of DeviceAllocation::milli_sum
-    fit::FitMemo* memo = nullptr;  // of the pod's request; in memos_
+    std::int64_t size = 0;         // of its tightest placement (placement_size())
+    fit::FitMemo* memo = nullptr;  // for the pod's request; owned by memos_
   };
 
   [[nodiscard]] static bool is_gone(const model::Holding& holding, const model::Nomination& pod,
@@ -66,9 +70,9 @@ class NominationGuard {
   const IncomingPod& incoming_;
   NodeContext context_;
   std::vector<std::unique_ptr<fit::FitMemo>> memos_;
-  std::vector<ProtectedPod> protected_;  // the first by rank first
+  std::vector<ProtectedPod> protected_;  // the protected pods, in the order of rank
   std::vector<model::HoldingPtr> tentative_holdings_;
-  std::vector<bool> distinct_gpus_;  // GPUs by position; empty: none
+  std::vector<bool> distinct_gpus_;  // by GPU position; empty: no GPU
   int remaining_searches_;
 };
 

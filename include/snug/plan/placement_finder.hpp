@@ -17,29 +17,29 @@ struct BestOption {
   std::int64_t score_class = 0;
 };
 
-/// The placement with the best score; the first one if several are equal. `options` must not be
-/// empty.
+/// Returns the placement in `options` with the highest score; the first of them if several have it.
+/// `options` must not be empty.
 [[nodiscard]] BestOption best_option(const model::NodeState& node, const IncomingPod& incoming,
                                      const model::Demand& demand,
                                      const model::PlacementList& options);
 
-/// A claim with the other inputs of fit().
+/// The incoming pod and the other inputs of fit().
 struct FitQuery {
   const IncomingPod& incoming;
   const fit::Tenant& tenant;
-  fit::FitMemo& memo;  // of the claim's request
+  fit::FitMemo& memo;  // for the request of `incoming`
 };
 
 /// What PlacementFinder::find() found.
 struct FoundPlacements {
   model::ReasonCode reason = model::ReasonCode::kNone;  // kNone: there is a placement
-  /// The node with the intents of other pods counted as holdings; the placements fit there. Null:
-  /// no intent counts on this node.
+  /// The state of the node with the intents of other pods counted as holdings. The placements are
+  /// feasible in this state. Null: no intent counts on this node.
   model::NodeStatePtr with_intents;
 };
 
-/// Finds the placements for a claim on one node that respect the intents of other pods and the pods
-/// nominated to the node. Both filter and bind use it.
+/// Finds the placements of an incoming pod on one node that respect the intents of other pods and
+/// the pods nominated to the node. Both filter and bind use it.
 class PlacementFinder {
  public:
   /// All arguments must outlive the finder. find() writes the placements to `options`.
@@ -47,11 +47,12 @@ class PlacementFinder {
                   model::PlacementList& options)
       : node_(node), query_(query), context_(context), options_(options) {}
 
-  /// The placements
-  ///   - fit when other pods' intents count as holdings;
-  ///   - open an empty GPU only in the mode in which it would open without those intents;
-  ///   - leave enough free for the nominated pods of higher rank, which is computed without
-  ///   intents.
+  /// Each placement that find() returns meets these conditions:
+  ///   - It is feasible when the intents of other pods count as holdings.
+  ///   - It shares an empty GPU only in a mode that it requests, or in the mode that the GPU would
+  ///     have without those intents.
+  ///   - It leaves enough capacity for the nominated pods of higher rank. Intents do not count for
+  ///     this.
   /// The reason is kPromised if only the intents prevent a placement.
   FoundPlacements find();
 
@@ -68,11 +69,11 @@ class PlacementFinder {
   NodeContext context_;
   model::PlacementList& options_;
   std::optional<NominationGuard> guard_;  // nullopt: not computed yet
-  std::int64_t guard_setup_work_ = 0;     // work of computing nominated_
+  std::int64_t guard_setup_work_ = 0;     // work of constructing guard_
 };
 
-/// As choose_placement(). `memo` must belong to the claim's request; it also counts the work for
-/// nominated pods.
+/// Does the same as choose_placement(), but uses `memo`, which must belong to the incoming pod's
+/// request. `memo` also counts the work for nominated pods.
 [[nodiscard]] NodeChoice choose_placement_with(fit::FitMemo& memo, const model::NodeState& node,
                                                const IncomingPod& incoming,
                                                const NodeContext& context);

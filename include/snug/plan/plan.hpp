@@ -1,7 +1,7 @@
-// A decision over many nodes: finds the feasible placements on each, removes those that would take
-// capacity reserved for nominated pods, scores the others, and chooses the best node. Pure: equal
-// inputs have equal results, bit for bit. Ties are broken by the bytewise lower node name, and on a
-// node by the lower GPU position.
+// A decision over many nodes. Finds the feasible placements on each node, removes those that would
+// take capacity kept free for nominated pods, scores the others, and chooses the best node. Among
+// equal nodes the bytewise lower name wins; among equal placements on a node the lower GPU position
+// wins. Pure: equal inputs have equal results, bit for bit.
 #pragma once
 
 #include <cstdint>
@@ -21,25 +21,26 @@ namespace snug::plan {
 
 struct Verdict {
   model::ReasonCode reason = model::ReasonCode::kNone;  // kNone: the node is feasible
-  std::int64_t score_class = 0;  // of its best placement (Profile::score_class_of)
+  std::int64_t score_class = 0;                         // the score class of the best placement
 };
 
 struct PlanInput {
   const model::Snapshot& snapshot;
-  IncomingPod incoming;  // the pod's own intent and nomination do not count against it
-  VerdictCache* cache =
-      nullptr;  // of this ledger and the claim's verdict_cache_key(); null: no cache
+  IncomingPod incoming;  // the pod's own intent and nomination are ignored
+  /// The cache for this ledger and verdict_cache_key(incoming); null: no cache is used.
+  VerdictCache* cache = nullptr;
 };
 
 struct Plan {
   std::vector<Verdict> verdicts;      // one for each candidate
-  std::optional<std::size_t> winner;  // position of the best candidate
-  model::Placement placement;         // the winner's
+  std::optional<std::size_t> winner;  // position of the best candidate; nullopt: none is feasible
+  model::Placement placement;         // the best placement on the winner
 };
 
-/// Candidates are node names. One that is not in the snapshot has the reason kUnknownNode.
+/// Decides about candidates that are given by node name. A name that is not in the snapshot has the
+/// reason kUnknownNode.
 [[nodiscard]] Plan plan(const PlanInput& input, std::span<const std::string_view> candidates);
-/// The same for nodes of the snapshot, which must be in ascending order of names.
+/// Decides about nodes of the snapshot, which must be in ascending order of their names.
 [[nodiscard]] Plan plan(const PlanInput& input, std::span<const base::NodeIndex> candidates);
 
 struct NodeChoice {
@@ -48,18 +49,19 @@ struct NodeChoice {
   model::Placement placement;
 };
 
-/// The best placement on one node, for bind.
+/// Returns the best placement on one node, or the reason why there is none. For bind.
 [[nodiscard]] NodeChoice choose_placement(const model::NodeState& node, const IncomingPod& incoming,
                                           const NodeContext& context);
 
-/// kube-scheduler's MaxExtenderPriority.
+/// The highest score that an extender may return: kube-scheduler's MaxExtenderPriority.
 inline constexpr int kMaxExtenderPriority = 10;
 
-/// A score from 0 to kMaxExtenderPriority for each candidate, linear in its score class. Only
-/// candidates of the best class have kMaxExtenderPriority; infeasible ones have 0.
+/// Returns a score from 0 to kMaxExtenderPriority for each candidate. The score is linear in the
+/// candidate's score class; only candidates of the best class have kMaxExtenderPriority. Infeasible
+/// candidates have 0.
 [[nodiscard]] std::vector<int> extender_scores(const Plan& plan);
 
-/// The holding of the claim's pod with this placement on this node.
+/// Returns the holding that the incoming pod would have with this placement on this node.
 [[nodiscard]] std::shared_ptr<model::Holding> to_holding(const model::NodeState& node,
                                                          const IncomingPod& incoming,
                                                          model::PlacementView placement);

@@ -1,10 +1,9 @@
-// A cache of plan()'s verdicts on node states, for one request with its CPU and memory, one profile
-// and one table of learned demand. Node states are immutable, and between two decisions few nodes
-// get a new one. The cache does not change results: a cached verdict equals the one that fit and
-// score would compute.
+// Caches the verdicts of plan() on node states, for one request (including its CPU and memory), one
+// profile and one version of the learned demand. Node states are immutable, and few nodes get a new
+// state between two decisions. A cached verdict equals the one that fit and score would compute.
 //
-// Use a memo for one ledger, request and profile only, and from one thread at a time. Its size is
-// up to the number of the ledger's slots.
+// A cache must be used for one ledger, request and profile only, and by one thread at a time. It
+// has at most one entry for each slot of the ledger.
 #pragma once
 
 #include <cstddef>
@@ -21,16 +20,16 @@
 namespace snug::plan {
 
 class VerdictCache {
-  /// Enough for one change per nanosecond during two years.
+  /// 56 bits suffice for one change per nanosecond during two years.
   static constexpr int kVersionBits = 56;
 
  public:
   struct Entry {
-    std::uint64_t version : kVersionBits = 0;  // NodeTable::version; 0: nothing is known
+    std::uint64_t version : kVersionBits = 0;  // NodeTable::version; 0: no verdict is cached
     model::ReasonCode reason : 8 = model::ReasonCode::kNone;
-    std::int64_t score_class = 0;  // of the best placement, where the reason is kNone
+    std::int64_t score_class = 0;  // the class of the best placement, if there is one
   };
-  static_assert(sizeof(Entry) == 16);  // a decision reads one per node
+  static_assert(sizeof(Entry) == 16);  // a decision reads one entry for each node
 
   /// Clears the cache if its verdicts were computed with another table of learned demand.
   void invalidate_if_demand_changed(std::uint64_t demand_version) {
@@ -38,7 +37,7 @@ class VerdictCache {
     demand_version_ = demand_version;
     by_slot_.clear();
   }
-  /// Null: no verdict on this state is cached.
+  /// Returns the verdict on the state of the slot that has this version; null if it is not cached.
   [[nodiscard]] const Entry* find(std::size_t slot, std::uint64_t version) const {
     const bool known = version != 0 && slot < by_slot_.size() && by_slot_[slot].version == version;
     return known ? &by_slot_[slot] : nullptr;
@@ -57,13 +56,13 @@ class VerdictCache {
   std::vector<Entry> by_slot_;
 };
 
-/// The most recently used memos, by verdict_cache_key(). For one ledger. Not thread-safe.
+/// The most recently used caches by verdict_cache_key(). For one ledger. Not thread-safe.
 class VerdictCaches {
  public:
-  /// Removes and returns the memo with this key, or returns a new one.
+  /// Removes and returns the cache with this key; returns a new cache if there is none.
   [[nodiscard]] std::unique_ptr<VerdictCache> take(std::string_view key);
-  /// Stores a memo in place of any with the same key. Evicts the least recently used memos beyond
-  /// kMaxVerdictCaches and kMaxCachedVerdicts.
+  /// Stores `memo` and replaces a cache that has the same key. Deletes the least recently used
+  /// caches beyond kMaxVerdictCaches and kMaxCachedVerdicts.
   void put_back(std::string key, std::unique_ptr<VerdictCache> memo);
 
  private:
@@ -76,9 +75,9 @@ class VerdictCaches {
 
   void drop(Rows::iterator row);
 
-  Rows rows_;  // the most recently used first
+  Rows rows_;  // the most recently used cache first
   std::unordered_map<std::string_view, Rows::iterator> by_key_;
-  std::size_t verdicts_ = 0;  // of all
+  std::size_t verdicts_ = 0;  // the sum of Row::verdicts
 };
 
 }  // namespace snug::plan

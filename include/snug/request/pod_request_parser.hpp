@@ -1,7 +1,6 @@
-// Parses the requests of a pod: GPUs (annotations or container limits → GpuRequest), CPU and
-// memory. Pure; arithmetic that depends on a GPU's size is in fit/charge. A malformed value is
-// refused with one sentence that names the key, the value and what is allowed; no default replaces
-// it.
+// Parses a pod's requests: GPUs (from annotations or container limits), CPU and memory. Arithmetic
+// that depends on the size of a GPU is in fit/charge. A malformed value is refused with a sentence
+// that names the key, the value and what is allowed. It is never replaced by a default. Pure.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +15,23 @@
 
 namespace snug::request {
 
-/// The request is empty if the pod asks for no GPU. The refusal is always Malformed.
+/// Parses the GPU request of `pod`. It is empty if the pod requests no GPU. Refusals always have
+/// the reason kMalformed.
 [[nodiscard]] std::expected<model::GpuRequest, model::Refusal> parse_request(
     const model::PodFacts& pod);
 
 /// The pod's CPU and memory requests, computed as in kube-scheduler
-/// (k8s.io/component-helpers/resource, PodRequests). For each resource the maximum of
-///   - the sum over the app containers and the sidecars, and
-///   - the sum over each plain init container and the sidecars started before it.
-/// A pod-level request replaces this maximum. The pod's overhead is added.
+/// (k8s.io/component-helpers/resource, PodRequests). For each resource, this is the maximum of
+///   - the sum over all app containers and sidecars, and
+///   - for each plain init container, the sum over it and the sidecars started before it.
+/// A pod-level request replaces this maximum. The pod's overhead is then added.
 [[nodiscard]] model::HostResources host_requests_of(const model::PodFacts& pod);
 
-/// Whether the annotation key is part of a GPU request (`gpu-fraction`, `gpu-memory.main`…).
+/// Whether the annotation `key` is part of a GPU request (`gpu-fraction`, `gpu-memory.main`, …).
 [[nodiscard]] bool is_request_key(std::string_view key);
 
-/// Parses ContainerRequest::text, which a reservation repeats. The result lacks the container's
-/// name and kind. nullopt: this version does not write such a text.
+/// Parses ContainerRequest::text, of which a reservation contains a copy. The result has no
+/// container name or type. Nullopt if this version of Snug does not write such a text.
 [[nodiscard]] std::optional<model::ContainerRequest> parse_request_text(std::string_view text);
 
 /// Whether the kubelet assigns GPUs or MIG slices under this resource name.

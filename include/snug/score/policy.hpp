@@ -1,7 +1,7 @@
-// A policy is data: profiles of weighted terms, rules that choose a profile, which profiles pods
-// may choose themselves, and what namespaces may share. Whether a placement fits depends on the
-// sharing rules alone. Immutable once read (codec/policy_codec). The same profile chooses the node
-// and the GPU.
+// A policy consists of profiles (weighted sums of score terms), rules that select the profile for a
+// pod, the profiles that pods may select themselves, and the sharing rules of namespaces. Of these,
+// only the sharing rules affect whether a placement fits. A profile scores both nodes and GPUs.
+// codec/policy_codec reads a policy, which does not change afterwards.
 #pragma once
 
 #include <array>
@@ -23,16 +23,16 @@ namespace snug::score {
 
 inline constexpr std::int64_t kMaxWeight = 1'000'000;
 
-/// As much as ten terms with the largest weight at their bounds.
+/// The score of ten terms that each have the largest weight and the value kTermBound.
 inline constexpr std::int64_t kMaxQuantum = 1'000'000'000'000;
 
-/// A number of a policy that depends on the regime.
+/// A number in a policy, a weight or a quantum, that depends on the regime.
 class ByRegime {
  public:
   struct Numbers {
-    std::int64_t filling = 0;    // no pod leaves
-    std::int64_t churning = 0;   // as many pods leave as come
-    std::int64_t saturated = 0;  // the same, and many find no place
+    std::int64_t filling = 0;    // the number while no pod leaves
+    std::int64_t churning = 0;   // the number at full churn
+    std::int64_t saturated = 0;  // the number at full churn and full saturation
     friend bool operator==(const Numbers&, const Numbers&) = default;
   };
 
@@ -41,7 +41,7 @@ class ByRegime {
   explicit ByRegime(const Numbers& numbers) : numbers_(numbers) {}
   friend bool operator==(const ByRegime&, const ByRegime&) = default;
 
-  /// Between the regimes in proportion to Demand::churn and Demand::saturation:
+  /// Interpolates between the three numbers by Demand::churn and Demand::saturation:
   ///
   ///   n = filling + (churning - filling) * churn / kFullChurn
   ///   n + (saturated - n) * churn * saturation / (kFullChurn * kFullSaturation)
@@ -60,93 +60,100 @@ class ByRegime {
 
 struct WeightedTerm {
   const TermRow* term = nullptr;
-  ByRegime weight = 0;  // -kMaxWeight..kMaxWeight
+  ByRegime weight = 0;  // from -kMaxWeight to kMaxWeight
 };
 
 struct Profile {
   std::string name;
   std::vector<WeightedTerm> terms;
-  /// Scores are rounded to quanta, so that among nodes of almost equal scores the tie rule decides:
-  /// it stacks pods where exact scores would scatter them. 1..kMaxQuantum.
+  /// The unit to which the scores of nodes are rounded, from 1 to kMaxQuantum. Nodes with almost
+  /// equal scores then count as equal, and the one with the lower name wins. This stacks pods,
+  /// which exact scores would scatter.
   ByRegime quantum = 1;
 
-  /// ceil(score / quantum): a cost of less than one quantum is in the class of 0.
+  /// Returns ceil(score / quantum). A negative score above -quantum is therefore in class 0.
   [[nodiscard]] std::int64_t score_class_of(std::int64_t score, const model::Demand& demand) const;
 };
 
-/// The sum of weight * term, by which placements on one node are compared. Does not overflow within
-/// the bounds above.
+/// Returns the sum of weight * value over the profile's terms. This exact score ranks the
+/// placements on one node. It does not overflow if all weights and term values are within their
+/// bounds.
 [[nodiscard]] std::int64_t score(const Profile& profile, const TermInput& input);
 
-/// The profiles that score one pod's placements, on the GPUs of one ledger. Points into the policy
-/// that made it. Not thread-safe, even if const: of() caches.
+/// Selects the profile that scores a placement of one pod. The profile may depend on the GPU model.
+/// Holds pointers into the policy, which must outlive it. For the GPUs of one ledger. Not
+/// thread-safe, even if const, because profile_for() caches its results.
 ///
-/// Each model with a number (GpuInfo::model_id) is compared with the policy's patterns once:
-/// 0.1 us for a few patterns, 0.7 ms for a policy file that is full of them.
+/// Each model that has a number (GpuInfo::model_id) is compared with the policy's patterns only
+/// once. A comparison takes 0.1 us with a few patterns, and 0.7 ms with as many patterns as a
+/// policy file can hold.
 class ProfileChoice {
  public:
-  /// One profile for all placements.
+  /// Selects `profile` for all placements.
   // NOLINTNEXTLINE(google-explicit-constructor): one profile is the simplest choice.
   ProfileChoice(const Profile& profile) : fallback_(&profile) {}
 
-  /// `profile` for placements on GPUs of these models; the first row that matches counts.
+  /// Adds a row: `profile` scores placements on GPUs whose model matches a pattern in `models`. The
+  /// first row that matches applies.
   void add(const std::vector<std::string>& models, const Profile& profile) {
     by_model_.push_back({&models, &profile});
     cached_by_model_ = {};
   }
-  /// By the model of the placement's first GPU, or of the node's first GPU if the kubelet picks.
+  /// Selects the profile by the model of the placement's first GPU. A placement without GPUs (of a
+  /// kubelet-assigned pod) counts as one on the node's first GPU.
   [[nodiscard]] const Profile& profile_for(const model::NodeState& node,
                                            model::PlacementView placement) const;
-  /// Equal for choices that score alike, within one policy.
+  /// Two choices of one policy that have equal keys score every placement alike.
   [[nodiscard]] std::string cache_key() const;
 
  private:
   struct Row {
-    const std::vector<std::string>* models;  // patterns of ModelMatcher
+    const std::vector<std::string>* models;  // patterns for ModelMatcher
     const Profile* profile;
   };
 
   [[nodiscard]] const Profile& find_by_model(std::string_view model) const;
 
   std::vector<Row> by_model_;
-  /// The cache of of(), by model number.
+  /// The results of profile_for() by GpuInfo::model_id; null: not computed yet.
   mutable std::array<const Profile*, model::kMaxModels> cached_by_model_{};
   const Profile* fallback_;
 };
 
-/// An empty list or map matches every pod.
+/// Selects a profile for pods. An empty list or map matches every pod and every GPU model.
 struct ProfileRule {
-  std::vector<std::string> namespaces;            // globs
-  std::map<std::string, std::string> pod_labels;  // all must be equal
-  std::vector<std::string> gpu_models;            // patterns of ModelMatcher
+  std::vector<std::string> namespaces;            // globs; empty: all namespaces
+  std::map<std::string, std::string> pod_labels;  // labels that the pod must have
+  std::vector<std::string> gpu_models;            // patterns for ModelMatcher
   std::string profile;                            // a key of Policy::profiles
 };
 
-/// Profiles that pods of these namespaces may choose by the annotation `gpu-policy`.
+/// Pods of these namespaces may select these profiles with the annotation `gpu-policy`.
 struct PodChoice {
-  std::vector<std::string> namespaces;  // globs
+  std::vector<std::string> namespaces;  // globs; empty: all namespaces
   std::vector<std::string> profiles;    // keys of Policy::profiles
 };
 
-/// What the rules compare.
+/// The fields of a pod that the rules of a policy compare.
 struct PolicySubject {
   std::string_view name_space;
   const std::map<std::string, std::string, std::less<>>& labels;
-  std::string_view requested_profile;  // `gpu-policy`; empty: none
+  std::string_view requested_profile;  // the annotation `gpu-policy`; empty: the pod has none
 };
 
 struct Policy {
   std::string default_profile_name;  // a key of `profiles`
   std::map<std::string, Profile, std::less<>> profiles;
-  std::vector<ProfileRule> rules;  // the first that matches counts
+  std::vector<ProfileRule> rules;  // the first rule that matches applies
   std::vector<PodChoice> pod_choice;
   model::SharingRules sharing;
 
   [[nodiscard]] const Profile& default_profile() const {
     return profiles.find(default_profile_name)->second;
   }
-  /// The profile that the pod asks for, if it may (else ForbiddenPolicy); without one, the first
-  /// rule that matches, then the default.
+  /// Selects the profile of a pod: the one that its annotation names, else the one of the first
+  /// rule that matches, else the default. Returns the refusal ForbiddenPolicy if the pod may not
+  /// select the profile that its annotation names.
   [[nodiscard]] std::expected<ProfileChoice, model::Refusal> choose(const PolicySubject& pod) const;
 };
 using PolicyPtr = std::shared_ptr<const Policy>;

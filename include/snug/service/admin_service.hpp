@@ -1,8 +1,9 @@
-// The use cases behind the admin port: the state of nodes and pods, and which few pods to move so
-// that a request fits. They read a snapshot and the table of pending pods, and change nothing.
+// The use cases behind the admin port: show the state of nodes and pods, and advise which few pods
+// to move so that a request fits. They read a snapshot and the table of pending pods, and change
+// nothing.
 //
-// Thread-safe. One defrag request runs at a time, since each may take a core for some hundred
-// milliseconds.
+// Thread-safe. Only one defrag request runs at a time, since each may keep a core busy for some
+// hundred milliseconds.
 #pragma once
 
 #include <atomic>
@@ -19,14 +20,15 @@
 
 namespace snug::service {
 
-/// A pending pod, by its name; or a request without a pod, in the words of annotations.
+/// A query about repacking: for one pending pod, or for a request without a pod. Exactly one of
+/// `pod` and `request` must be given.
 struct RepackQuery {
-  std::optional<std::string> name_space;  // nothing: `default`
+  std::optional<std::string> name_space;  // the pod's namespace; nullopt: `default`
   std::optional<std::string> pod;
-  model::StringMap request;  // gpu-fraction, gpu-memory…
+  model::StringMap request;  // annotations: gpu-fraction, gpu-memory…
 };
 
-/// All outlive the service.
+/// The objects that AdminService uses. They must outlive it.
 struct AdminParts {
   ledger::Ledger& ledger;
   const PendingPods& pending;
@@ -38,12 +40,13 @@ class AdminService {
  public:
   explicit AdminService(AdminParts parts) : parts_(parts) {}
 
-  /// GET /v1/nodes, or of one node: 404 if the ledger does not have it.
+  /// Answers GET /v1/nodes with all nodes, or with the node `name` only: 404 if the ledger does not
+  /// have this node.
   [[nodiscard]] Reply nodes(std::optional<std::string_view> name);
-  /// GET /v1/pods.
+  /// Answers GET /v1/pods.
   [[nodiscard]] Reply pods();
-  /// GET /v1/defrag. 400: the question is malformed, or asks for no GPU. 404: no such pod is
-  /// pending. 503: Snug is not ready, or another defrag request is running.
+  /// Answers GET /v1/defrag. 400: the query is malformed, or asks for no GPU. 404: no pending pod
+  /// has this name. 503: Snug is not ready, or another defrag request is running.
   [[nodiscard]] Reply defrag(const RepackQuery& query);
 
  private:

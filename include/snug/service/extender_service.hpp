@@ -1,10 +1,11 @@
-// The use cases behind kube-scheduler's calls: filter, prioritize and preempt read a snapshot,
-// reserve nothing and do no I/O (in the embedded mode filter creates the pod, see PodCreator); bind
-// reserves, writes the binding, and then confirms or releases the reservation. Each is one file
-// (src/service/filter.cpp, prioritize.cpp, preempt.cpp, bind.cpp) that reads top to bottom.
+// The use cases behind kube-scheduler's calls. filter, prioritize and preempt read a snapshot,
+// reserve nothing and do no I/O. (In the embedded mode, filter also creates the pod: see
+// PodCreator.) bind reserves devices, writes the binding, and then confirms, releases or keeps the
+// reservation. Each call has its own file: src/service/filter.cpp, prioritize.cpp, preempt.cpp and
+// bind.cpp.
 //
-// Thread-safe: any number of calls at once. Every body gets a reply of the verb's shape; a
-// body that cannot be read changes nothing.
+// Thread-safe: any number of calls may run at once. Every call gets a reply in the format of its
+// verb. A call whose body cannot be read changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@
 
 namespace snug::service {
 
-/// All outlive the service.
+/// The objects that ExtenderService uses. They must outlive it.
 struct ServiceParts {
   ledger::Ledger& ledger;
   PendingPods& pending;
@@ -38,7 +39,7 @@ struct ServiceParts {
   Metrics& metrics;
   Log& log;
   const base::Clock& clock;
-  PodCreator* pod_creator = nullptr;  // null: users create pods at an API server
+  PodCreator* pod_creator = nullptr;  // null: pods are created at a real API server
 };
 
 class ExtenderService {
@@ -48,7 +49,7 @@ class ExtenderService {
   ExtenderService(const ExtenderService&) = delete;
   ExtenderService& operator=(const ExtenderService&) = delete;
 
-  /// `body` is the JSON of the call; padding bytes may be appended to it.
+  /// `body` is the JSON of the call. The function may append padding bytes to it.
   [[nodiscard]] Reply filter(std::string& body);
   [[nodiscard]] Reply prioritize(std::string& body);
   [[nodiscard]] Reply preempt(std::string& body);
@@ -58,7 +59,7 @@ class ExtenderService {
   class Readers;
   class Memos;
   using Names = std::span<const std::string_view>;
-  /// A bind call, and the term of the fence in which it was let in.
+  /// A bind call, and the term of the write fence when the call arrived.
   struct Bind : codec::BindCall {
     WriteFence::Term term = 0;
   };
@@ -87,9 +88,11 @@ class ExtenderService {
   [[nodiscard]] Reply bind_without_gpu(const Bind& call, const model::PodFacts& pod);
   [[nodiscard]] Reply write_binding(const Bind& call, const model::PodFacts& pod,
                                     const model::Holding& holding);
-  /// The POST of the binding, unless the fence is closed.
+  /// Sends the binding to the API server. Fails with kUnavailable if the write fence is closed, or
+  /// if its term has changed since the call arrived.
   [[nodiscard]] base::Result<void> send_binding(const Bind& call, model::StringMap annotations);
-  /// Whether the bind has a reservation in the ledger, which it must release.
+  /// Whether this bind has reserved GPUs in the ledger. If it has, after_refusal() must release
+  /// them or mark them as unsettled.
   enum class Reserved : std::uint8_t { kNothing, kGpus };
   [[nodiscard]] Reply after_refusal(const Bind& call, Reserved took, const base::Error& error);
   [[nodiscard]] Reply bind_error(const codec::BindCall& call, BindOutcome outcome,

@@ -1,21 +1,25 @@
-// Acquires, renews and releases the Lease by which one Snug of a cluster leads, by the rules of
-// leader/election.hpp, and opens and closes readiness and the write fence accordingly.
+// Acquires, renews and releases the Lease that elects the one leader among a cluster's Snugs, by
+// the rules of leader/election.hpp. Sets readiness and the write fence so that this Snug
+// decides and binds only while it leads.
 //
-//              Lease is free, this Snug is wanted
-//   standby ───────────────────────────────────────► leader: lists the cluster, then decides
-//      ▲                                                │
-//      │  another holds it, it could not be renewed,    │
-//      └────────────── or it was released ◄─────────────┘
+//            the Lease is free, and this Snug is wanted
+// standby ────────────────────────────────────────────► leader: lists the cluster, then decides
+//    ▲                                                      │
+//    │  another client wrote or deleted the Lease, or       │
+//    │  this Snug released it or could not renew it         │
+//    └──────────────────────────────────────────────────────┘
 //
-// If a scheduler's Lease is followed, this Snug is wanted while a scheduler on this Snug's host
-// holds that Lease, or nobody does; a leader that is not wanted releases its Lease once its last
-// binding is answered. Calls of a scheduler never make a Snug the leader.
+// Without a followed scheduler, this Snug is wanted until resign() is called. If it follows a
+// scheduler's Lease, it is wanted only while a scheduler on this host holds that Lease, or nobody
+// does. A leader that is not wanted stops deciding, and releases its Lease once its last binding is
+// answered. Calls of a scheduler never make a Snug the leader.
 //
-// A standby that is wanted and that is called repeatedly for two durations of the Lease, while
-// another Snug holds it, concludes that two installations serve the cluster. It reports that once
-// for each holder, by log and event.
+// If a scheduler calls a wanted standby repeatedly during two Lease durations, while another Snug
+// holds the Lease, the standby concludes that two installations of Snug serve the cluster. It
+// reports this once for each holder, by log and event.
 //
-// tick() belongs to one thread and may wait for the API server; all else may come from any.
+// Only one thread may call tick(), which may wait for the API server. Any thread may call the other
+// functions.
 #pragma once
 
 #include <atomic>
@@ -38,7 +42,7 @@ namespace snug::service {
 
 struct ElectorParts {
   LeasePort& lease;
-  LeasePort* scheduler_lease = nullptr;  // null: no scheduler is followed
+  LeasePort* scheduler_lease = nullptr;  // null: Snug follows no scheduler
   Readiness& readiness;
   WriteFence& fence;
   ClusterSource& source;
@@ -48,28 +52,31 @@ struct ElectorParts {
 };
 
 struct ElectorOptions {
-  std::string lease_name;  // NAMESPACE/NAME, for messages
+  std::string lease_name;  // NAMESPACE/NAME, as messages show it
   leader::ElectionSettings election;
+  /// The time between two renewals, and between two attempts to acquire the Lease.
   std::chrono::milliseconds retry{2'000};
-  /// The object of the event about a second installation; a pod needs its uid.
+  /// The object on which the event about a second installation is written. If it is a pod, the
+  /// event needs its uid.
   Notice about;
   std::uint64_t seed = 1;
 };
 
 class LeaderElector {
  public:
-  /// Starts as a standby.
+  /// Makes this Snug a standby. tick() makes it the leader later.
   LeaderElector(ElectorParts parts, ElectorOptions options);
 
-  /// Does what is due by the clock: call it every 20 ms.
+  /// Reads, acquires, renews or releases the Lease, whichever is due. Call it about every 20 ms.
   void tick();
 
-  /// For the watches: what they show is read again at the next tick.
+  /// The sinks for the watches of the two Leases. When a watch shows a change of a Lease, the next
+  /// tick() reads that Lease.
   [[nodiscard]] LeaseSink& lease_sink() { return lease_hint_; }
   [[nodiscard]] LeaseSink& scheduler_sink() { return scheduler_hint_; }
-  /// Makes tick() release the Lease as soon as no binding is under way, and never acquire it again.
+  /// Makes tick() release the Lease as soon as no binding is in flight, and never acquire it again.
   void resign();
-  /// Waits until that is done or there was no Lease to release; at most `time`.
+  /// After resign(): waits, at most for `time`, until this Snug is not the leader.
   void wait_resigned(std::chrono::milliseconds time);
 
  private:
@@ -79,7 +86,8 @@ class LeaderElector {
       const base::MutexLock lock(mutex_);
       shown_ = resource_version;
     }
-    /// Whether another version than `known` was shown since the last call.
+    /// Whether the watch has shown a version other than that of `known` since the last call of this
+    /// function.
     [[nodiscard]] bool take_news(const std::optional<leader::Lease>& known) {
       const base::MutexLock lock(mutex_);
       const auto shown = std::exchange(shown_, std::nullopt);
@@ -120,22 +128,23 @@ class LeaderElector {
   Hint scheduler_hint_;
   std::atomic<bool> resigning_{false};
 
-  // tick() only.
+  // Used only by tick().
   leader::Election election_;
   std::mt19937_64 random_;
-  bool decides_ = false;  // readiness and the fence know that this Snug leads
+  bool decides_ = false;  // whether decide_if_wanted() has opened readiness and the fence
   base::TimePoint next_renewal_;
-  base::TimePoint next_read_;   // of a standby
-  base::TimePoint next_claim_;  // of a free Lease
+  base::TimePoint next_read_;   // when a standby next reads the Lease
+  base::TimePoint next_claim_;  // the earliest next attempt to acquire the Lease
   base::TimePoint next_scheduler_read_;
-  bool scheduler_known_ = false;  // false until the first read: scheduler_ means nothing before
+  bool scheduler_known_ = false;  // whether scheduler_ has been read from the API server
   std::optional<leader::Lease> scheduler_;
-  std::optional<base::TimePoint>
-      called_since_;  // start of a series of refused calls without a long pause
+  /// The start of the current series of calls that were answered with 503. A pause longer than the
+  /// Lease's duration ends a series. Nullopt: there is no series.
+  std::optional<base::TimePoint> called_since_;
   base::TimePoint called_last_;
-  std::string reported_conflict_;  // the holder
-  std::string lease_failure_;      // of the last read or write; empty: it succeeded
-  std::string scheduler_failure_;
+  std::string reported_conflict_;  // the holder in the last report of a conflict; empty: none
+  std::string lease_failure_;      // the error of the last access to Snug's own Lease; empty: none
+  std::string scheduler_failure_;  // the same for the scheduler's Lease
 
   base::Mutex mutex_;
   base::Condition resigned_changed_;

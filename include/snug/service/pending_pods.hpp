@@ -1,10 +1,11 @@
-// Pods that are not bound: the record of each, and which of them Snug has refused, so that they can
-// be woken when capacity is freed.
+// The pods that are not bound: a record of each, and which of them Snug has refused, so that they
+// can be woken when capacity is freed.
 //
-// A refusal carries the ledger's generations that it was decided on: a pod is waiting while one of
-// the ledger's is higher, however late the refusal is noted.
+// A refusal contains the ledger's generations at the time of its decision. The pod can be retried
+// once one of the ledger's generations is higher. This also holds if the refusal is noted after the
+// generation has changed.
 //
-// Thread-safe; each of its three tables has at most max_pending_pods entries.
+// Thread-safe. Each of the three tables has at most max_pending_pods entries.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +25,11 @@ namespace snug::service {
 
 struct PendingRow {
   PodInfoPtr pod;
-  std::string reason;  // of its last refusal; empty: none
+  std::string reason;  // why Snug last refused the pod; empty: it has not refused it
 };
 
-/// The generations that the ledger has to pass before a refused pod is tried again; kNever: passing
-/// that one does not help the pod.
+/// When a refused pod can be retried: as soon as a generation of the ledger is higher than the one
+/// here. kNever: changes that this generation counts do not help the pod.
 struct RetryCondition {
   base::Generation freed = base::kNever;          // Snapshot::freed_generation
   base::Generation ended_intents = base::kNever;  // Snapshot::ended_intents_generation
@@ -38,36 +39,38 @@ class PendingPods {
  public:
   explicit PendingPods(const base::Limits& limits);
 
-  /// The record of the pod in this state: the one that was made when the watch or a call first
-  /// showed it, or a new one, which is kept until the pod is seen bound or gone. A record that only
-  /// a call has shown is not found by find().
+  /// Returns the record of a pod with these facts. If the pod has a record with equal facts,
+  /// returns that one; otherwise makes a new one. find() and rows() do not show a new record until
+  /// put() or replace() stores it.
   [[nodiscard]] PodInfoPtr intern(model::PodFacts facts);
 
-  /// An unbound pod, as the API server shows it. Ignored when the table is full.
+  /// Stores an unbound pod that the API server shows. A pod that is not in the table is ignored if
+  /// the table is full.
   void put(PodInfoPtr pod);
-  /// The pod is bound, deleted or finished.
+  /// Removes a pod that is bound, deleted or finished, and its refusal.
   void remove(std::string_view uid);
-  /// Before a list is asked for.
+  /// Must be called before a list of pods is requested.
   void list_begins();
-  /// The whole list: what is not in it is not pending. A refusal noted since the list began stays:
-  /// its pod may be younger than the list.
+  /// Replaces the table by the unbound pods of a list. A refusal that was noted since list_begins()
+  /// stays even if the list lacks its pod, since the pod may be newer than the list.
   void replace(std::vector<PodInfoPtr> pods);
 
-  /// As the API server has shown it. Null: it has not shown the pod (yet).
+  /// The pod as the API server last showed it. Null: the API server has not shown it as unbound.
   [[nodiscard]] PodInfoPtr find(std::string_view uid) const;
   [[nodiscard]] std::vector<PendingRow> rows() const;
   [[nodiscard]] std::size_t size() const;
 
   void note_refused(std::string_view uid, std::string message, const RetryCondition& awaits);
   void note_accepted(std::string_view uid);
-  /// Whether a refused pod awaits a generation that has been passed.
+  /// Whether any refused pod can be retried, given the ledger's generations of freed capacity and
+  /// of ended intents.
   [[nodiscard]] bool any_retryable(base::Generation room, base::Generation intents_ended) const;
 
  private:
   struct Refused {
     std::string message;
     RetryCondition awaits;
-    std::uint64_t sequence = 0;  // of the refusal
+    std::uint64_t sequence = 0;  // the number of this refusal
   };
   template <typename T>
   using ByUid = std::unordered_map<std::string, T, model::StringHash, std::equal_to<>>;
@@ -76,14 +79,14 @@ class PendingPods {
 
   const std::size_t capacity_;
   mutable base::Mutex mutex_;
-  ByUid<PodInfoPtr> pods_ SNUG_GUARDED_BY(mutex_);      // as the API server shows them
-  ByUid<PodInfoPtr> interned_ SNUG_GUARDED_BY(mutex_);  // the last new records of other pods
+  ByUid<PodInfoPtr> pods_ SNUG_GUARDED_BY(mutex_);      // records shown by the API server
+  ByUid<PodInfoPtr> interned_ SNUG_GUARDED_BY(mutex_);  // records made by intern(), not stored yet
   ByUid<Refused> refused_ SNUG_GUARDED_BY(mutex_);
-  // How many refusals await each generation.
+  // For each generation, the number of refusals that wait for a higher one.
   std::map<base::Generation, std::size_t> awaiting_freed_ SNUG_GUARDED_BY(mutex_);
   std::map<base::Generation, std::size_t> awaiting_intents_ SNUG_GUARDED_BY(mutex_);
-  std::uint64_t sequence_ SNUG_GUARDED_BY(mutex_) = 0;       // of the last refusal
-  std::uint64_t list_sequence_ SNUG_GUARDED_BY(mutex_) = 0;  // sequence_ when the list began
+  std::uint64_t sequence_ SNUG_GUARDED_BY(mutex_) = 0;       // the number of the last refusal
+  std::uint64_t list_sequence_ SNUG_GUARDED_BY(mutex_) = 0;  // sequence_ at list_begins()
 };
 
 }  // namespace snug::service

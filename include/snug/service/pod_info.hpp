@@ -1,5 +1,5 @@
-// A pod with what is computed from it once, and a pod's claim on GPUs under the policy in force.
-// Both are values that never change; a PodInfo is shared between threads.
+// PodInfo: a pod, with the values that are computed from its facts once. PodClaim: a pod that asks
+// for GPUs, with the policy in force. Both are immutable. Threads share PodInfo objects.
 #pragma once
 
 #include <expected>
@@ -15,32 +15,34 @@
 
 namespace snug::service {
 
-/// Made once for each state of a pod, where that state enters: by the watch, a list, a GET, or a
-/// call about a pod that the watch has not shown yet (PendingPods::intern).
+/// One state of a pod. It is made once, when the watch, a list, a GET or a call first shows this
+/// state (see PendingPods::intern).
 struct PodInfo {
   explicit PodInfo(model::PodFacts pod_facts);
 
   [[nodiscard]] bool asks_for_gpus() const { return request && !request->empty(); }
   [[nodiscard]] std::string full_name() const { return facts.name_space + "/" + facts.name; }
 
-  const model::PodFacts facts;  // without its resourceVersion
+  const model::PodFacts facts;  // resource_version is empty
+  /// The parsed request, or the reason why it is malformed.
   const std::expected<model::GpuRequest, model::Refusal> request;
-  const model::HostResources host;  // what it requests of its node's CPU and memory
+  const model::HostResources host;  // requested CPU and memory
   const model::PodRank rank;
-  const std::optional<demand::PodShape> shape;  // as demand counts it; nothing: it asks for no GPU
+  const std::optional<demand::PodShape> shape;  // nullopt: it asks for no GPU, or is malformed
 };
 
 using PodInfoPtr = std::shared_ptr<const PodInfo>;
 
-/// Keeps the policy that was in force when the decision began, so that one decision goes by one
-/// policy.
+/// A pod that asks for GPUs, with the policy that was in force when a decision about it began. The
+/// whole decision uses this policy, even if it is replaced meanwhile.
 class PodClaim {
  public:
-  /// ForbiddenPolicy: the pod names a profile that it may not use. `pod` asks for GPUs.
+  /// `pod` must ask for GPUs. Fails with ForbiddenPolicy if the pod names a policy that is not open
+  /// to its namespace.
   [[nodiscard]] static std::expected<PodClaim, model::Refusal> make(PodInfoPtr pod,
                                                                     CurrentPolicy policy);
 
-  /// Views into this object.
+  /// The returned object refers to members of this claim, which must outlive it.
   [[nodiscard]] plan::IncomingPod view() const {
     return {.name_space = pod_->facts.name_space,
             .rank = pod_->rank,
@@ -51,8 +53,8 @@ class PodClaim {
   }
   [[nodiscard]] const PodInfo& pod() const { return *pod_; }
 
-  /// Claims with equal keys get equal verdicts on equal node states. Empty: the verdict depends on
-  /// more than the node's state, since the namespace has a cap.
+  /// The key for VerdictCaches: claims with equal keys get equal verdicts on equal node states and
+  /// learned demand. Empty: the verdict also depends on the use of the namespace, which has a cap.
   [[nodiscard]] std::string key() const;
 
  private:

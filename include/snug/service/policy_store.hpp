@@ -1,7 +1,8 @@
-// The policy in force. A decision takes it once and keeps it, so that a new policy never changes a
-// decision half-way; a cache of what a policy gave compares versions.
+// Holds the policy in force. A decision reads it once at its start, so that replacing the policy
+// never affects a decision in progress. A cache of results that depend on the policy must compare
+// CurrentPolicy::version.
 //
-// Thread-safe. Never empty.
+// Thread-safe. There is always a policy.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace snug::service {
 
 struct CurrentPolicy {
   score::PolicyPtr policy;
-  std::uint64_t version = 0;  // from 1; another number for each policy
+  std::uint64_t version = 0;  // starts at 1; grows with each replacement
 };
 
 class PolicyStore {
@@ -32,7 +33,8 @@ class PolicyStore {
   void replace(score::PolicyPtr policy) {
     SNUG_CHECK(policy != nullptr);
     const base::MutexLock lock(mutex_);
-    // The parameter gets the old policy, and so destroys it after the lock is released.
+    // After the swap, the parameter owns the old policy, and destroys it after the lock is
+    // released.
     current_.policy.swap(policy);
     ++current_.version;
   }

@@ -1,6 +1,7 @@
-// What the service needs from the outside, as interfaces: whatever does I/O implements one of them
-// in adapters/; tests and the embedded mode have other implementations. All are thread-safe. And
-// Reply, which the service gives to the HTTP servers.
+// The interfaces between the service and the outside world. Adapters that do I/O implement those
+// that the service calls; tests and the embedded mode have other implementations. Implementations
+// are thread-safe unless a comment below says otherwise. Also defines Reply, which the service
+// returns to the HTTP servers.
 #pragma once
 
 #include <array>
@@ -21,20 +22,21 @@
 
 namespace snug::service {
 
-/// What the service answers to a call, independent of HTTP.
+/// The service's answer to a call, independent of HTTP.
 struct Reply {
-  int status = 200;  // as in HTTP
+  int status = 200;  // an HTTP status code
   std::string body;
 };
 
-/// The one write of a bind: nodeName and annotations together, guarded by the uid.
+/// The single write of a bind. It sets the pod's nodeName and annotations together. The API server
+/// rejects it if the pod's uid differs.
 struct Binding {
   std::string name_space;
   std::string pod;
   std::string uid;
   std::string node;
   model::StringMap annotations;
-  /// It must not be sent later.
+  /// The latest time at which the binding may be sent.
   base::TimePoint not_after = base::TimePoint::max();
 };
 
@@ -43,110 +45,125 @@ struct Notice {
   std::string name_space;
   std::string pod;
   std::string uid;
-  std::string reason;  // CamelCase, constant
+  std::string reason;  // a constant in CamelCase
   std::string note;    // one sentence
-  bool lease = false;  // `pod` is the name of a Lease
+  bool lease = false;  // whether the event is about the Lease named `pod`
 };
 
-/// Calls to the API server other than watches. No call lasts longer than apiTimeout.
+/// The calls to the API server other than lists, watches and those about Leases. No call lasts
+/// longer than apiTimeout.
 class ApiPort {
  public:
   virtual ~ApiPort() = default;
 
-  /// POST pods/binding. Errors: kConflict and kNotFound: the API server refused (409, 404), as did
-  /// kInvalid (any other 4xx); kUnavailable: the request surely did not reach it; kUnknown: it may
-  /// or may not have been carried out (time-out, lost connection, 5xx).
+  /// Sends a binding (POST pods/binding). Errors:
+  ///   - kConflict (409), kNotFound (404), kInvalid (other 4xx): the API server refused the
+  ///     binding.
+  ///   - kUnavailable: the binding was certainly not executed, since no API server received it or a
+  ///     busy one rejected it.
+  ///   - kUnknown: the binding may or may not have been executed (time-out, lost connection, 5xx).
   [[nodiscard]] virtual base::Result<void> bind(const Binding& binding) = 0;
 
-  /// GET of one pod, read from the API server's store; nothing: there is no such pod.
+  /// Reads one pod (GET) from the API server's store, not from its cache. Nullopt: the pod does not
+  /// exist.
   [[nodiscard]] virtual base::Result<std::optional<model::PodFacts>> get_pod(
       std::string_view name_space, std::string_view name) = 0;
 
-  /// Gives an annotation of Snug's own pod, or else of a node, a value that it never had, so that
-  /// kube-scheduler tries refused pods again.
+  /// Sets an annotation of Snug's own pod, or of some node if Snug's pod is unknown, to a new
+  /// value. This update makes kube-scheduler retry the pods that it could not schedule.
   [[nodiscard]] virtual base::Result<void> wake_pending_pods(base::Generation room) = 0;
 
-  /// Queues a Warning event; never waits. Dropped (and counted) when the queue is full.
+  /// Queues a Warning event and returns without waiting. If the queue is full, an event is dropped
+  /// and counted in the metrics.
   virtual void warn(const Notice& notice) = 0;
 };
 
-/// The Lease by which one Snug of a cluster is chosen (leader/election.hpp).
+/// One Lease: the one that elects the leading Snug (leader/election.hpp), or a scheduler's.
 class LeasePort {
  public:
   virtual ~LeasePort() = default;
 
-  /// Nothing: there is no such Lease.
+  /// Nullopt: the Lease does not exist.
   [[nodiscard]] virtual base::Result<std::optional<leader::Lease>> read() = 0;
-  /// Writes the record with the current time as its renew time, and as its acquire time if that is
-  /// empty. `over`: the Lease that it replaces, null to create it. kConflict: another client has
-  /// written or created it; kNotFound: it is gone; kUnknown: it may or may not be written.
+  /// Writes `record`, with the current time as its renew time, and also as its acquire time if that
+  /// is empty. Replaces the Lease `over`, or creates the Lease if `over` is null. Errors:
+  /// kConflict: another client has changed or created the Lease; kNotFound: the Lease was deleted;
+  /// kUnknown: the write may or may not have been executed.
   [[nodiscard]] virtual base::Result<leader::Lease> write(const leader::LeaseRecord& record,
                                                           const leader::Lease* over) = 0;
 };
 
-/// Notified by a watch that a Lease has changed: a hint, which may come late. Called from one
-/// thread.
+/// Receives notifications that a Lease has changed, from a watch. A notification may be late. All
+/// notifications come from one thread.
 class LeaseSink {
  public:
   virtual ~LeaseSink() = default;
-  /// Empty: there is no such Lease.
+  /// `resource_version` is empty if the Lease does not exist.
   virtual void lease_changed(std::string_view resource_version) = 0;
 };
 
-/// Sees each pod before filter decides on it: the embedded mode's API server, which creates a pod
-/// when a call shows it for the first time, as if a user had done so. No I/O.
+/// Creates pods in the embedded mode. Before filter decides on a pod, it passes the pod to
+/// post_pod(), which creates the pod if it does not exist, as a user would at a real API server.
+/// Does no I/O.
 class PodCreator {
  public:
   virtual ~PodCreator() = default;
 
-  /// A pod that exists already with the same request is left as it is. kConflict: its request is
-  /// another, another pod has its name or its uid, or a pod that ended had its uid;
-  /// kInvalid: it lacks uid, name or namespace, or no scheduler would ask about it, since it is
-  /// gated, or assigned to a node that it does not run on here; kTooLarge: there are too many pods.
+  /// Creates the pod. Does nothing if the pod exists with the same request, except that it removes
+  /// the pod's scheduling gates. Errors:
+  ///   - kConflict: the pod exists with a different request, another pod has the same name or uid,
+  ///     or a pod that has ended had this uid.
+  ///   - kInvalid: the pod lacks a uid, a name or a namespace. Or no scheduler would ask about it,
+  ///     since it has scheduling gates, or names a node on which no such pod runs.
+  ///   - kTooLarge: there are too many pods.
   [[nodiscard]] virtual base::Result<void> post_pod(const model::PodFacts& pod) = 0;
 };
 
-/// What a stream of lists and watch events is about.
+/// The resources that Snug lists and watches, each in its own stream.
 enum class Resource : std::uint8_t { kNodes, kPods };
 inline constexpr base::EnumNames kResourceNames{
     std::array{base::EnumName{Resource::kNodes, "nodes"}, base::EnumName{Resource::kPods, "pods"}}};
 inline constexpr std::size_t kResources = kResourceNames.size();
 
-/// Receives the cluster's state: one call for each list or watch event, in the order of the stream.
-/// Node and pod calls may come from two threads; each of the two kinds from one at a time.
+/// Receives the cluster's state: one call for each list and each watch event, in the order of the
+/// stream. Calls about nodes never overlap each other, and neither do calls about pods. A call
+/// about nodes may overlap a call about pods.
 class ClusterSink {
  public:
   virtual ~ClusterSink() = default;
 
-  /// The first list is in, or bytes of a watch have come. `version`: the resource version that has
-  /// been reached; empty: not known.
+  /// Reports that the stream is working: a list has been applied, or bytes of a watch have arrived.
+  /// `version` is the resource version that the stream has reached; empty: unknown.
   virtual void stream_alive(Resource /*resource*/, std::string_view /*version*/) {}
-  /// No watch is established until the next stream_alive.
+  /// Reports that the stream has no working watch until the next call of stream_alive().
   virtual void stream_lost(Resource /*resource*/) {}
 
-  /// Before a list is asked for. What happens after this call may be missing from that list.
+  /// Called before a list of pods is requested. Changes after this call may be missing from that
+  /// list.
   virtual void pod_list_started() = 0;
-  /// The whole list: every pod that is not finished.
+  /// `pods` is a complete list of the pods that have not finished.
   virtual void pods_listed(std::vector<model::PodFacts> pods) = 0;
   virtual void pod_changed(model::PodFacts pod) = 0;
   virtual void pod_gone(const model::PodFacts& pod) = 0;
 
-  /// As pod_list_started.
+  /// Called before a list of nodes is requested. Changes after this call may be missing from it.
   virtual void node_list_started() {}
   virtual void nodes_listed(std::vector<model::NodeFacts> nodes) = 0;
   virtual void node_changed(model::NodeFacts node) = 0;
   virtual void node_gone(std::string_view name) = 0;
 };
 
-/// A source of cluster events: list and watch against a real API server, or the embedded one.
+/// Lists and watches a cluster's nodes and pods: those of a real API server, or of the embedded
+/// one.
 class ClusterSource {
  public:
   virtual ~ClusterSource() = default;
-  /// Starts to feed the sink, which must outlive stop().
+  /// Starts to call the sink, which must stay valid until stop() returns.
   virtual void start(ClusterSink& sink) = 0;
-  /// Starts new lists of nodes and pods, whatever is under way, and returns before they end.
+  /// Interrupts any list or watch in progress, and starts new lists of nodes and pods. Returns
+  /// without waiting for them to end.
   virtual void relist() = 0;
-  /// Returns when no further call to the sink will be made.
+  /// Stops the calls to the sink: none is running or is made after this function has returned.
   virtual void stop() = 0;
 };
 
@@ -157,14 +174,14 @@ inline constexpr base::EnumNames kVerbNames{std::array{
 
 /// How a bind ended.
 enum class BindOutcome : std::uint8_t {
-  kBound,         // reserved (where it asks for a GPU) and bound
-  kAlreadyBound,  // was bound already
-  kPlaceTaken,    // the capacity that filter saw was taken in between
-  kRefused,       // the pod or the API server did not allow it
-  kUnknown,       // outcome unknown, reservation kept
-  kUnavailable,   // the request did not reach the API server
+  kBound,         // the pod was bound, and the GPUs that it asks for were reserved
+  kAlreadyBound,  // the pod was already bound to this node
+  kPlaceTaken,    // the node no longer has the capacity that filter saw
+  kRefused,       // Snug or the API server refused the bind
+  kUnknown,       // the outcome is unknown; a reservation is kept
+  kUnavailable,   // the binding was not sent, or was certainly not executed
 };
-inline constexpr base::EnumNames kBindEndNames{
+inline constexpr base::EnumNames kBindOutcomeNames{
     std::array{base::EnumName{BindOutcome::kBound, "bound"},
                base::EnumName{BindOutcome::kAlreadyBound, "repeated"},
                base::EnumName{BindOutcome::kPlaceTaken, "lost_race"},
@@ -172,18 +189,18 @@ inline constexpr base::EnumNames kBindEndNames{
                base::EnumName{BindOutcome::kUnknown, "unknown"},
                base::EnumName{BindOutcome::kUnavailable, "unavailable"}}};
 
-/// How a watch ended; the label `why` of snug_watch_restarts_total.
+/// How a watch ended: the values of the label `why` of snug_watch_restarts_total.
 enum class WatchEnd : std::uint8_t {
-  kEnded,        // the server ended it in order
+  kEnded,        // the server closed the watch normally
   kLost,         // the connection was lost
-  kSilent,       // no byte for watchSilenceS
+  kSilent,       // no byte arrived for watchSilenceS
   kExpired,      // the resourceVersion is too old (410)
   kErrorEvent,   // an ERROR event other than 410
-  kGarbage,      // a part of the stream is no event
-  kUnreadable,   // an object that Snug cannot read
+  kGarbage,      // the stream contained something other than watch events
+  kUnreadable,   // the stream contained an object that Snug cannot read
   kRefused,      // the server answered 4xx
   kBusy,         // the server answered 429 or 5xx
-  kUnreachable,  // there was no reply
+  kUnreachable,  // the server did not reply
 };
 inline constexpr base::EnumNames kWatchEndNames{std::array{
     base::EnumName{WatchEnd::kEnded, "ended"}, base::EnumName{WatchEnd::kLost, "lost"},
@@ -193,13 +210,13 @@ inline constexpr base::EnumNames kWatchEndNames{std::array{
     base::EnumName{WatchEnd::kRefused, "refused"}, base::EnumName{WatchEnd::kBusy, "busy"},
     base::EnumName{WatchEnd::kUnreachable, "unreachable"}}};
 
-/// What is wrong with what pods hold, or with an object that says so.
+/// A problem with the devices that pods hold, or with an object that describes them.
 enum class ReservationProblem : std::uint8_t {
-  kOverCommitment,  // holders add up to more than a GPU or node has, or may have
-  kGpuClosed,       // a GPU that is held vanished, changed or has a suspect reservation
-  kNodeClosed,      // an inventory cannot be used
-  kReservation,     // a reservation is missing, unreadable, edited or added by hand
-  kUnreadable,      // an object of the API server cannot be read
+  kOverCommitment,  // the holders of a GPU or node exceed its capacity, or conflict
+  kGpuClosed,       // a GPU is closed: vanished, changed, suspect or without a MIG table
+  kNodeClosed,      // a node is closed because its inventory cannot be used
+  kReservation,     // a pod's reservation is missing, unreadable or edited
+  kUnreadable,      // Snug cannot read an object of the API server
 };
 inline constexpr base::EnumNames kReservationProblemNames{
     std::array{base::EnumName{ReservationProblem::kOverCommitment, "over_commitment"},
@@ -208,19 +225,54 @@ inline constexpr base::EnumNames kReservationProblemNames{
                base::EnumName{ReservationProblem::kReservation, "reservation"},
                base::EnumName{ReservationProblem::kUnreadable, "unreadable"}}};
 
-/// Numbers for operators. Implementations never wait.
+/// The requests to the API server that the metrics count.
+enum class ApiCall : std::uint8_t {
+  kBind,
+  kGetPod,
+  kTouchRoom,  // a patch of the annotation snug.dev/room, which wakes pending pods
+  kGetLease,
+  kWriteLease,
+  kEvent,
+  kListOneNode,
+  kListNodes,
+  kListPods,
+  kListLeases,
+  kWatchNodes,
+  kWatchPods,
+  kWatchLeases,
+};
+inline constexpr base::EnumNames kApiCallNames{std::array{
+    base::EnumName{ApiCall::kBind, "bind"}, base::EnumName{ApiCall::kGetPod, "get_pod"},
+    base::EnumName{ApiCall::kTouchRoom, "touch_room"},
+    base::EnumName{ApiCall::kGetLease, "get_lease"},
+    base::EnumName{ApiCall::kWriteLease, "write_lease"}, base::EnumName{ApiCall::kEvent, "event"},
+    base::EnumName{ApiCall::kListOneNode, "list_one_node"},
+    base::EnumName{ApiCall::kListNodes, "list_nodes"},
+    base::EnumName{ApiCall::kListPods, "list_pods"},
+    base::EnumName{ApiCall::kListLeases, "list_leases"},
+    base::EnumName{ApiCall::kWatchNodes, "watch_nodes"},
+    base::EnumName{ApiCall::kWatchPods, "watch_pods"},
+    base::EnumName{ApiCall::kWatchLeases, "watch_leases"}}};
+
+/// The resources that Snug watches. Readiness depends on those in Resource only.
+enum class WatchedResource : std::uint8_t { kNodes, kPods, kLeases };
+inline constexpr base::EnumNames kWatchedResourceNames{
+    std::array{base::EnumName{WatchedResource::kNodes, "nodes"},
+               base::EnumName{WatchedResource::kPods, "pods"},
+               base::EnumName{WatchedResource::kLeases, "leases"}}};
+
+/// Counts events for operators. Implementations never block.
 class Metrics {
  public:
   virtual ~Metrics() = default;
   virtual void verb_done(Verb verb, bool ok, std::int64_t microseconds) = 0;
   virtual void bind_ended(BindOutcome outcome) = 0;
-  /// `what`: a short constant snake_case word, counted in snug_api_requests_total.
-  virtual void api_request(std::string_view what, bool ok) = 0;
-  virtual void watch_restarted(std::string_view resource, WatchEnd why) = 0;
+  virtual void api_request(ApiCall call, bool ok) = 0;
+  virtual void watch_restarted(WatchedResource resource, WatchEnd why) = 0;
   virtual void pods_woken() = 0;
   virtual void event_dropped() = 0;
   virtual void reservation_problem(ReservationProblem kind) = 0;
-  /// The policy file changed: its policy is in force now, or (not ok) was refused.
+  /// Counts a change of the policy file. `ok`: the new policy is in force; false: it was refused.
   virtual void policy_reloaded(bool ok) = 0;
 };
 

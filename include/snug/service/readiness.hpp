@@ -1,15 +1,16 @@
-// Whether Snug may decide, and if not, why. Three things must hold:
+// Knows whether Snug may decide, and otherwise the reason. Snug is ready if all of these hold:
 //
-//   - this Snug leads (if there is an election; service/leader_elector.hpp),
-//   - lists of nodes and pods that were begun since it leads are applied: its view is fresh,
-//   - both streams are alive: each has shown something within watchSilenceS, and if its watch is
-//     not established, it was lost no longer than watch_lost_ms ago. A source without streams
-//     reports nothing, and counts as alive.
+//   - This Snug leads, or there is no election (service/leader_elector.hpp).
+//   - Its view is fresh: it has applied lists of nodes and pods that started after it became the
+//     leader.
+//   - Both streams are alive: each has shown something within watchSilenceS, and has a working
+//     watch or lost it at most watch_lost_ms ago. A source without streams never reports, and
+//     counts as alive.
 //
-// While it leads no other Snug binds pods, so what a stream has not shown yet can only be freed
-// capacity. A standby is `warm` if only the lead is missing.
+// While this Snug leads, no other Snug binds pods. So a stream that lags behind hides freed
+// capacity, but no binding of another Snug. A standby is warm if it lacks only the lead.
 //
-// Thread-safe; ready() costs some atomic reads and the clock.
+// Thread-safe. is_ready() costs a few atomic reads and a reading of the clock.
 #pragma once
 
 #include <array>
@@ -29,55 +30,59 @@ namespace snug::service {
 
 class Readiness {
  public:
-  /// Leads from the start, as without an election.
+  /// The initial state is that this Snug leads, which is right without an election.
   Readiness(const base::Clock& clock, const base::Limits& limits);
 
-  // The lead.
-  /// From here on, ready() needs lists that begin after this call.
+  // Functions about the leader election.
+  /// Makes this Snug the leader. It is not ready until lists that begin after this call are
+  /// applied.
   void start_leading();
-  /// `leader`: who leads instead; empty: nobody, or not known. `why_nobody`: a clause that says why
-  /// nobody leads or may lead yet; empty: not known. Both are shown to people.
+  /// Makes this Snug a standby. `leader` is the holder of the Lease; empty: there is none, or it is
+  /// unknown. `why_nobody` is a clause that says why no Snug leads, or may lead yet; empty:
+  /// unknown. Messages show both.
   void stand_by(std::string leader, std::string why_nobody);
-  /// True: a scheduler calls this Snug although another installation of Snug holds the Lease.
+  /// Whether a scheduler calls this Snug although another installation of Snug holds the Lease.
   void set_conflict(bool conflict) { conflict_ = conflict; }
 
-  /// Why the Lease cannot be read or written; empty: it can.
+  /// `problem` says why a Lease cannot be read or written; empty: there is no problem.
   void set_lease_problem(std::string problem);
-  /// A call was answered with 503, since Snug is not ready.
+  /// Records that a call was answered with 503 because Snug is not ready.
   void note_refused_call() { refused_call_ = true; }
-  /// Whether there was one since the last call of this function.
+  /// Whether note_refused_call() was called since the last call of this function.
   [[nodiscard]] bool take_refused_call() { return refused_call_.exchange(false); }
 
-  // The streams.
+  // Functions about the list and watch streams of nodes and pods.
   void begin_list(Resource resource);
   void mark_listed(Resource resource);
   void mark_alive(Resource resource, std::string_view version);
   void mark_lost(Resource resource);
 
-  /// Whether verbs are answered.
+  /// Whether Snug answers the calls of kube-scheduler. Otherwise they get a 503.
   [[nodiscard]] bool is_ready() const;
   [[nodiscard]] bool is_leader() const { return leads_; }
-  /// Ready except for the lead, which it could get: /readyz answers 200.
+  /// Whether Snug would be ready if it were the leader, and nothing prevents it from becoming the
+  /// leader. If so, /readyz answers 200.
   [[nodiscard]] bool is_warm_standby() const;
   [[nodiscard]] bool is_in_conflict() const { return conflict_; }
-  /// One sentence without a full stop; empty: ready.
+  /// One sentence without a full stop that says why Snug is not ready; empty: it is ready.
   [[nodiscard]] std::string why_not() const;
   [[nodiscard]] std::string leader() const;
 
-  /// Time since the stream last showed anything or, before that, since it first failed; nothing:
-  /// neither has happened.
+  /// The time since the stream last showed something. If it never has, the time since it first
+  /// failed. Nullopt: neither has happened.
   [[nodiscard]] std::optional<std::chrono::milliseconds> age(Resource resource) const;
   /// The last resource version that the stream has shown; empty: none.
   [[nodiscard]] std::string version(Resource resource) const;
 
  private:
   struct Stream {
-    std::atomic<std::uint64_t> begun_view{1};   // of the list that began last
-    std::atomic<std::uint64_t> listed_view{0};  // of the last applied list; 0: none
-    std::atomic<bool> reported{false};          // alive() or lost() was called
+    std::atomic<std::uint64_t> began_in_leadership{1};  // leadership_ when the last list began
+    std::atomic<std::uint64_t> listed_in_leadership{
+        0};                             // began_in_leadership of the last applied list; 0: none
+    std::atomic<bool> reported{false};  // mark_alive() or mark_lost() was called
     std::atomic<bool> established{false};
-    std::atomic<std::int64_t> alive_at{0};  // nanoseconds of the clock
-    std::atomic<std::int64_t> lost_at{0};   // of a stream that is not established
+    std::atomic<std::int64_t> alive_at{0};  // when the stream last showed something, in ns
+    std::atomic<std::int64_t> lost_at{0};   // when the watch was lost, in ns; unused while it works
   };
 
   [[nodiscard]] const Stream& at(Resource resource) const {
@@ -87,7 +92,8 @@ class Readiness {
     return streams_[static_cast<std::size_t>(resource)];
   }
   [[nodiscard]] bool is_listed(const Stream& stream) const {
-    return stream.listed_view >= view_ || (!leads_ && stream.listed_view > 0);
+    return stream.listed_in_leadership >= leadership_ ||
+           (!leads_ && stream.listed_in_leadership > 0);
   }
   [[nodiscard]] bool is_alive(const Stream& stream) const;
   [[nodiscard]] std::string why_stream_is_not(Resource resource) const;
@@ -96,7 +102,7 @@ class Readiness {
   const std::chrono::nanoseconds silence_;
   const std::chrono::nanoseconds lost_;
   std::array<Stream, kResourceNames.size()> streams_;
-  std::atomic<std::uint64_t> view_{1};  // how often it has begun to lead
+  std::atomic<std::uint64_t> leadership_{1};  // counts the calls of start_leading(), from 1
   std::atomic<bool> leads_{true};
   std::atomic<bool> conflict_{false};
   std::atomic<bool> refused_call_{false};

@@ -1,10 +1,10 @@
-// Keeps the ledger equal to the API server: hands each list and watch event to the jobs that it
-// concerns (src/service/node_intake, bound_pods, pod_nominator; the ledger's DemandTracker), and
-// runs those that are due by the clock (bind_settler, pod_waker, and the reports of
-// src/service/closures and layout_changes). Nothing here decides a placement.
+// Keeps the ledger consistent with the API server. Passes each list and watch event to the jobs
+// that it concerns (NodeIntake, BoundPods, PodNominator and PendingPods in src/service, and the
+// ledger's DemandTracker), and runs the periodic jobs (BindSettler, PodWaker, ClosureReporter and
+// LayoutReporter). It decides no placement.
 //
-// The sink's calls come from the watch threads (nodes and pods each one at a time), tick() from one
-// more.
+// The watch threads make the calls of ClusterSink, and another thread calls tick(). Calls about
+// nodes must not overlap each other. The same holds for calls about pods, and for calls of tick().
 #pragma once
 
 #include <memory>
@@ -48,7 +48,7 @@ class Reconciler final : public ClusterSink {
   void node_changed(model::NodeFacts node) override;
   void node_gone(std::string_view name) override;
 
-  /// Whatever is due by the clock: call it about every 50 ms. May wait for the API server.
+  /// Runs the periodic jobs that are due. Call it about every 50 ms. May wait for the API server.
   void tick();
 
  private:

@@ -1,4 +1,4 @@
-// Settings of the service, as the configuration gives them (formats.md, "Programs").
+// The settings of the service (docs/operations.md describes them).
 #pragma once
 
 #include <chrono>
@@ -10,19 +10,22 @@
 
 namespace snug::service {
 
-/// How much Snug decides for kube-scheduler.
+/// How much Snug decides for kube-scheduler (the setting `answer`).
 enum class AnswerMode : std::uint8_t {
-  kWinner,  // filter answers with the best node alone
-  kAll,     // filter answers with every node that fits; prioritize gives 10 to the best alone
-  kAdvise,  // as all, with 0..10 for every node
-  kAuto,    // winner, but advise for a pod with soft preferences of its own
+  kWinner,  // filter returns only the best node
+  kAll,     // filter returns all feasible nodes; prioritize gives 10 to the best one only
+  kAdvise,  // as kAll, but prioritize gives each node 0 to 10
+  kAuto,    // kAdvise for a pod that has soft preferences, else kWinner
 };
 
 struct ServiceOptions {
   AnswerMode answer = AnswerMode::kAuto;
-  int kubernetes_minor = 36;                 // of the scheduler; decides where lack of room goes
-  std::vector<std::string> scheduler_names;  // empty: serves all
-  /// Of one call to the API server, and the `timeout=` that each binding carries.
+  /// The minor version of kube-scheduler. It decides in which field filter reports nodes on which
+  /// eviction can help.
+  int kubernetes_minor = 36;
+  std::vector<std::string> scheduler_names;  // the schedulers whose pods Snug serves; empty: all
+  /// The time limit for one call to the API server, and for the API server to execute a binding
+  /// (`timeout=` in its URL).
   std::chrono::milliseconds api_timeout{1000};
   base::Limits limits;
 };

@@ -1,6 +1,8 @@
-// Keeps bindings inside the time of the Lease: none is sent after the Lease ends, none is sent that
-// was decided in an earlier term as leader, and the Lease is not released while one may still be
-// carried out. Thread-safe.
+// Permits bindings only while this Snug holds the Lease:
+//   - No binding is sent after the Lease has ended.
+//   - No binding is sent that was decided in an earlier term as leader.
+//   - The Lease is not released while a binding may still be executed.
+// Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -16,20 +18,23 @@ namespace snug::service {
 
 class WriteFence {
  public:
-  /// `unanswered`: how long after it was sent a binding without an answer may still be carried out.
-  /// Open without end until the first close(), as without an election.
+  /// `unanswered`: how long after it was sent an unanswered binding may still be executed. The
+  /// fence is open without a deadline until the first close(), which is right without an election.
   WriteFence(const base::Clock& clock, std::chrono::milliseconds unanswered);
 
-  /// Counts how often the fence was reopened. Read it before readiness is checked.
+  /// The number of times that the fence was reopened. A call must read it before it checks
+  /// readiness.
   using Term = std::uint64_t;
   [[nodiscard]] Term term() const;
 
-  /// Bindings may be sent before `time`; a new term begins if the fence was closed.
+  /// Opens the fence: bindings may be sent until `time`. If the fence was closed, a new term
+  /// begins.
   void open_until(base::TimePoint time);
   void close();
 
-  /// Permission to send one binding. The Lease is not released while it exists and, unless
-  /// answered() was called, as long after that as the binding may still be carried out.
+  /// Permission to send one binding. While a Pass exists, the Lease is not released. If the Pass is
+  /// destroyed without a call of answered(), this continues for as long as the binding may still be
+  /// executed.
   class Pass {
    public:
     Pass(WriteFence& fence, base::TimePoint not_after) : fence_(&fence), not_after_(not_after) {}
@@ -48,11 +53,11 @@ class WriteFence {
     base::TimePoint not_after_;
     bool answered_ = false;
   };
-  /// For a binding that was decided in `term`; nothing: the fence is closed, or a later term has
-  /// begun.
+  /// Returns a pass for a binding that was decided in `term`. Nullopt: the fence is closed, its
+  /// deadline has passed, or a later term has begun.
   [[nodiscard]] std::optional<Pass> acquire(Term term);
 
-  /// No binding is under way, and none without an answer can still be carried out.
+  /// Whether no binding is in flight and no unanswered binding can still be executed.
   [[nodiscard]] bool has_nothing_in_flight() const;
 
  private:
@@ -61,7 +66,8 @@ class WriteFence {
   const base::Clock& clock_;
   const std::chrono::milliseconds unanswered_window_;
   mutable base::Mutex mutex_;
-  base::TimePoint until_ SNUG_GUARDED_BY(mutex_) = base::TimePoint::max();  // min: closed
+  /// TimePoint::min(): the fence is closed.
+  base::TimePoint until_ SNUG_GUARDED_BY(mutex_) = base::TimePoint::max();
   Term term_ SNUG_GUARDED_BY(mutex_) = 0;
   std::size_t in_flight_ SNUG_GUARDED_BY(mutex_) = 0;
   base::TimePoint quiet_after_ SNUG_GUARDED_BY(mutex_) = base::TimePoint::min();

@@ -1,8 +1,9 @@
 // Replays a trace against a ledger, with the same fit, score and plan as the service. A node's name
-// in the ledger is its rank, so that ties go to the lower rank. Like kube-scheduler, the replay
-// filters nodes by CPU and memory before it asks the placer.
+// in the ledger is made from its rank, so that of nodes with equal scores the one with the lower
+// rank wins. Like kube-scheduler, the replay filters the nodes by CPU and memory before it asks the
+// placer.
 //
-// Not thread-safe; each replay has a ledger of its own, so several may run at once.
+// Not thread-safe. Each replay has its own ledger, so several replays may run at the same time.
 #pragma once
 
 #include <cstddef>
@@ -25,62 +26,66 @@
 
 namespace snug::sim {
 
-/// One arrival, as a placer sees it.
+/// A pod that arrives, as the placer sees it.
 struct ArrivingPod {
   std::string_view uid;
   const TracePod& pod;
-  const model::GpuRequest& request;  // empty: asks for no GPU
+  const model::GpuRequest& request;  // empty: the pod asks for no GPU
   model::HostResources host;
 };
 
-/// Chooses among the nodes with enough CPU and memory. Serves one replay: it may keep a pointer to
-/// the ledger.
+/// Chooses a node for each pod, among those with enough CPU and memory. A placer serves only one
+/// replay, so it may keep a pointer to the ledger.
 class Placer {
  public:
   virtual ~Placer() = default;
-  /// A pod has arrived and will be placed next.
+  /// Called when a pod has arrived, before choose_node().
   virtual void pod_arrived(const ArrivingPod& /*arriving*/, ledger::Ledger& /*ledger*/) {}
-  /// Decides; the ledger is only looked at. Nothing: no candidate takes it. `candidates`: slots of
-  /// the ledger, which are ranks, ascending.
+  /// Returns the best of the candidates, without changing the ledger. Nullopt: the pod fits on none
+  /// of them. `candidates` are slots of the ledger, which equal the nodes' ranks, in ascending
+  /// order.
   virtual std::optional<base::NodeIndex> choose_node(const ArrivingPod& arriving,
                                                      std::span<const base::NodeIndex> candidates,
                                                      ledger::Ledger& ledger) = 0;
-  /// Puts the pod that was asked about last into the ledger, as bound to the node that was chosen.
+  /// Adds the pod of the last choose_node() to the ledger, as bound to the chosen node.
   virtual void commit(const ArrivingPod& arriving, base::NodeIndex node,
                       ledger::Ledger& ledger) = 0;
-  /// A pod has left, or was refused and is not tried again. The ledger knows.
+  /// Called when a pod has left, or was refused and is not tried again. It is no longer in the
+  /// ledger.
   virtual void pod_left(std::string_view /*uid*/, ledger::Ledger& /*ledger*/) {}
 };
 
-/// Decides as the service does, by a policy and by the demand learned from the pods so far.
+/// A placer that decides as the service does, by a policy and by the demand that it learns from the
+/// pods that have arrived.
 [[nodiscard]] std::unique_ptr<Placer> policy_placer(score::PolicyPtr policy);
-/// The same with a fixed demand: `known` is called once, and nothing is learned.
+/// A placer that decides by a policy and by a fixed demand. It calls `known` once to get the
+/// demand, and learns nothing.
 [[nodiscard]] std::unique_ptr<Placer> policy_placer(
     score::PolicyPtr policy, std::function<model::Demand(const demand::Supply&)> known);
 
 struct PlacedSlice {
-  int gpu = 0;  // its index on the node
+  int gpu = 0;  // the GPU's index on its node
   model::Slice slice;
 };
 
-/// What has become of an arrival.
+/// The outcome of one arrival.
 struct ArrivalOutcome {
-  std::size_t arrival = 0;          // 0-based
-  std::optional<std::size_t> node;  // position in Trace::nodes; nothing: it was refused
-  std::vector<int> gpus;            // their indices there, ascending
+  std::size_t arrival = 0;          // position in Trace::arrivals
+  std::optional<std::size_t> node;  // position in Trace::nodes; nullopt: the pod was refused
+  std::vector<int> gpus;            // the indices of its GPUs on the node, ascending
   std::vector<PlacedSlice> slices{};
 };
 
 struct ReplayInput {
   const Trace& trace;
-  const base::Clock& clock;  // for the times of decisions and of the whole run, and the ledger's
-  std::function<void(const ArrivalOutcome&)> on_outcome;  // may be empty
+  const base::Clock& clock;  // the clock of the ledger and of all measurements
+  std::function<void(const ArrivalOutcome&)> on_outcome;  // called after each arrival; may be empty
 };
 
-/// `policy` and `seed` of the report are left for the caller.
+/// Replays the trace. The caller sets `policy` and `seed` of the report.
 [[nodiscard]] SimulationReport replay(const ReplayInput& input, Placer& placer);
 
-/// The typical pods of a whole trace, by which fragmentation is measured.
+/// The typical pods of the whole trace, which the measurement of fragmentation uses.
 [[nodiscard]] std::vector<model::TypicalPod> typical_pods_of(const Trace& trace,
                                                              const demand::Supply& supply);
 

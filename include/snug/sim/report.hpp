@@ -1,5 +1,5 @@
-// The results of a replay. Percentages are 0 to 100; a value that the run does not define is
-// absent. sim_codec/report_codec writes it.
+// The results of a replay. Percentages are 0 to 100. A value that a run does not define is absent.
+// sim_codec/report_codec writes a report as JSON, table or chart.
 #pragma once
 
 #include <cstdint>
@@ -17,33 +17,40 @@ struct RejectedPods {
   std::int64_t multi = 0;
 };
 
-/// At the arrivals at which the demand that has arrived, rounded to a whole percent of the
-/// cluster's GPUs, is 100 or 130: the mean over them, in % of the cluster's GPUs.
+/// The mean of a percentage over the arrivals at which the arrived load, rounded to a whole
+/// percent, is 100 or 130. The arrived load is the milli-GPU that all pods so far have asked for,
+/// in % of the cluster's milli-GPU. Nullopt: there was no such arrival.
 struct AtDemand {
   std::optional<double> at100;
   std::optional<double> at130;
 };
 
-/// Of a trace whose pods leave, over the later half of the arrivals: those whose number, from 0, is
-/// more than half of how many there are.
+/// Results for a trace whose pods leave, over the later half of the arrivals
+/// (Trace::is_in_later_half).
 struct ChurnReport {
-  double allocation_mean = 0;                // % of the cluster's GPUs in use after an arrival
-  std::optional<double> gpu_accepted_pct;    // of the milli-GPU asked for
-  double rejected_pct = 0;                   // of the pods
-  std::optional<double> multi_rejected_pct;  // of the pods that ask for several GPUs
+  double allocation_mean = 0;              // mean of the allocation, in % of the cluster's GPUs
+  std::optional<double> gpu_accepted_pct;  // accepted milli-GPU, in % of those asked for
+  double rejected_pct = 0;                 // rejected pods, in % of all pods
+  /// Rejected pods, in % of the pods that ask for several GPUs.
+  std::optional<double> multi_rejected_pct;
 };
 
-/// Of a trace whose pods ask for MIG profiles. Where pods leave, over the later half of the
-/// arrivals; else at the end, and over all.
+/// Results for a trace whose pods ask for MIG profiles. If pods leave, all values are over the
+/// later half of the arrivals. Otherwise memory_slices_pct is at the end, and the others are over
+/// all arrivals.
 struct MigReport {
-  double memory_slices_pct = 0;                         // in use, of those of the GPUs in MIG mode
-  double rejected_pct = 0;                              // of the pods that ask for profiles
-  std::optional<double> rejected_4_slices_or_more_pct;  // of those that ask for so large ones
+  /// Memory slices in use, in % of those of all GPUs in MIG mode.
+  double memory_slices_pct = 0;
+  /// Rejected pods, in % of the pods that ask for profiles.
+  double rejected_pct = 0;
+  /// The same for pods whose profile has at least four memory slices.
+  std::optional<double> rejected_4_slices_or_more_pct;
 };
 
-/// The allocation, in % of the cluster's GPUs, over the demand that has arrived, in % of them too:
-/// `x`, a whole number, at the last arrival at which it rounds to that. Of a trace whose pods
-/// leave, after some 200 of the arrivals, evenly apart, and `x` is not rounded.
+/// A point of the allocation curve. `x` is the milli-GPU that all pods so far have asked for, and
+/// `allocation_pct` the milli-GPU in use, both in % of the cluster's milli-GPU. If no pod leaves,
+/// there is one point for each `x` rounded to a whole number, at the last arrival with this `x`. If
+/// pods leave, there are about 200 points at regular intervals, and `x` is not rounded.
 struct CurvePoint {
   double x = 0;
   double allocation_pct = 0;
@@ -65,7 +72,7 @@ struct SimulationReport {
   double decision_us_p50 = 0;
   double decision_us_p99 = 0;
   double wall_s = 0;
-  std::vector<CurvePoint> curve;  // for the chart; no part of the JSON
+  std::vector<CurvePoint> curve;  // shown in the chart, not in the JSON
 };
 
 }  // namespace snug::sim

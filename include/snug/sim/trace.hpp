@@ -1,6 +1,6 @@
-// A cluster and the pods that arrive at it, as sim_codec/trace_codec reads them: the nodes in the
-// order in which they win ties, and the arrivals in time order. Plain data. Arrival t (0-based)
-// happens at time t; before it, every pod with arrival + lifetime <= t has left.
+// A trace: a cluster and the pods that arrive at it, as sim_codec/trace_codec reads them. Plain
+// data. Arrivals are in the order of time. Arrival t (0-based) happens at time t; before it, every
+// pod with arrival + lifetime <= t has left.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace snug::sim {
 
-/// Each GPU has 1000 MiB, so that a milli-GPU is a MiB.
+/// A GPU of a trace outside MIG mode has 1000 MiB, so that one milli-GPU is one MiB.
 inline constexpr std::int64_t kTraceGpuMiB = 1000;
 
 struct TraceNode {
@@ -21,8 +21,9 @@ struct TraceNode {
   std::int64_t cpu_milli = 0;
   std::int64_t memory_mib = 0;
   int gpus = 0;
-  std::string model;  // empty: no GPU
-  /// What its GPUs are when they are in MIG mode, where slices are made as pods ask; else null.
+  std::string model;  // the model of its GPUs; empty: it has none
+  /// The card type of its GPUs if they are in MIG mode, where Snug creates slices as pods ask for
+  /// them. Null: its GPUs are not in MIG mode.
   const mig::MigCard* mig_card = nullptr;
 };
 
@@ -30,12 +31,14 @@ struct TracePod {
   std::string name;
   std::int64_t cpu_milli = 0;
   std::int64_t memory_mib = 0;
-  int gpus = 0;                     // 0: asks for none
-  int gpu_milli = 0;                // of each: 1..1000, 1000 where gpus > 1; 0 without GPUs
-  std::vector<std::string> models;  // exact names, one of which it needs; empty: any
-  /// The MIG profile that it asks for, on one GPU; empty: it asks for a GPU or a part of one. Of
-  /// the first card of the trace that has the profile it is `gpu_milli` and `mig_slices` memory
-  /// slices; of another it may be less or more.
+  int gpus = 0;  // 0: the pod asks for no GPU
+  /// Milli-GPU of each GPU: 1..1000; 1000 if gpus > 1; 0 if gpus is 0.
+  int gpu_milli = 0;
+  /// The exact names of the GPU models that the pod accepts; empty: any model.
+  std::vector<std::string> models;
+  /// The MIG profile that the pod asks for, on one GPU; empty: it asks for no profile. `gpu_milli`
+  /// and `mig_slices` (memory slices) are the size of the profile on the trace's first card that
+  /// has it. On other cards, the profile may have another size.
   std::string mig_profile{};
   int mig_slices = 0;
 
@@ -45,11 +48,11 @@ struct TracePod {
 
 struct Arrival {
   std::size_t pod = 0;             // position in Trace::pods
-  std::optional<double> lifetime;  // in arrivals; nothing: it stays
+  std::optional<double> lifetime;  // the lifetime in arrivals; nullopt: the pod never leaves
 };
 
 struct Trace {
-  std::vector<TraceNode> nodes;  // by rank: of equally scored ones the first wins
+  std::vector<TraceNode> nodes;  // in the order of rank: the first wins ties
   std::vector<TracePod> pods;
   std::vector<Arrival> arrivals;
 
@@ -57,7 +60,8 @@ struct Trace {
   [[nodiscard]] bool churns() const {
     return !arrivals.empty() && arrivals.front().lifetime.has_value();
   }
-  /// Whether the arrival, counted from 0, is one of the later half, over which churn is measured.
+  /// Whether the arrival (0-based) belongs to the later half of the arrivals. Results of a trace
+  /// whose pods leave are measured over that half.
   [[nodiscard]] bool is_in_later_half(std::size_t arrival) const {
     return arrival > arrivals.size() / 2;
   }
@@ -68,10 +72,10 @@ struct Trace {
   }
 };
 
-/// All pods once in an order that the seed decides, then pods drawn with replacement until what has
-/// arrived asks for `inflate` times the GPUs that there are. The same everywhere for one seed.
-/// `inflate` > 0. Where no pod asks for a GPU: all pods once. Ends at kMaxTraceArrivals of
-/// base/limits.hpp in any case.
+/// Returns all pods once, in a random order, then pods drawn with replacement until all arrivals
+/// together ask for `inflate` times the cluster's milli-GPU (`gpus` GPUs). Draws none if no pod
+/// asks for a GPU, and stops at kMaxTraceArrivals (base/limits.hpp). Equal arguments give equal
+/// arrivals on every platform. `inflate` must be positive.
 [[nodiscard]] std::vector<Arrival> draw_arrivals(const std::vector<TracePod>& pods,
                                                  std::int64_t gpus, std::uint64_t seed,
                                                  double inflate);

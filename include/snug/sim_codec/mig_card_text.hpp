@@ -1,4 +1,4 @@
-// What a MIG card can be divided into, for people and for scripts. Pure; any thread.
+// Describes MIG cards, their profiles and their layouts, as text and as JSON. Pure; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,22 @@
 
 namespace snug::sim_codec {
 
-/// The one card that `model` names (mig/card_catalog.hpp). An error is one sentence that lists the
-/// known cards, or those that the name may mean.
+/// Returns the only card that `model` can name, by the rules of mig/card_catalog.hpp. If the name
+/// is ambiguous, the error lists the cards that it can mean; if it is unknown, all known cards.
 [[nodiscard]] base::Result<const mig::MigCard*> find_one_mig_card(std::string_view model);
 
-/// Which profiles the layouts are made of: the plain ones alone, or all.
+/// The profiles from which layouts are made. kPlain: only profiles without an attribute such as
+/// `+me`.
 enum class LayoutScope : std::uint8_t { kPlain, kAll };
 
-/// All cards, one line each.
+/// Returns a table of all cards with one line for each.
 [[nodiscard]] std::string mig_card_list();
-/// The card's profiles as a table, and its maximal layouts, one line each: slices as boxes, and a
-/// dot for each memory slice that is left over. ASCII.
+/// Returns the card's profiles as a table, and one line for each layout to which no slice can be
+/// added. In a layout, a slice is a box and a dot is an unused memory slice. The text is ASCII.
 [[nodiscard]] std::string mig_picture(const mig::MigCard& card, LayoutScope which);
 
-/// The same as JSON, with the key names of an inventory's `migProfiles`.
+/// The same as mig_card_list() and mig_picture(), as JSON. Profiles have the key names of
+/// `migProfiles` in the annotation snug.dev/inventory.
 [[nodiscard]] std::string write_mig_cards();
 [[nodiscard]] std::string write_mig_card(const mig::MigCard& card, LayoutScope which);
 

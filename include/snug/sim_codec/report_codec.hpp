@@ -1,5 +1,5 @@
-// Writes simulation reports as JSON, as a text table and as a chart. All reports of one call are of
-// the same trace. Policy names may be any text.
+// Writes simulation reports as JSON, as a text table and as a chart. All reports of one call must
+// be for the same trace. Policy names may be any text.
 #pragma once
 
 #include <span>
@@ -9,16 +9,18 @@
 
 namespace snug::sim_codec {
 
-/// As `snugctl simulate --json` writes it: one report is an object, several are a list of objects.
-/// Percentages have at most four decimals, times three; what a run does not define is null.
+/// Returns the JSON that `snugctl simulate --json` writes: an object for one report, a list of
+/// objects for several. Percentages have at most four decimals, durations at most three. A value
+/// that the run does not define is null.
 [[nodiscard]] std::string report_json(std::span<const sim::SimulationReport> reports);
 
-/// One column for each report; `-` for what a run does not define.
+/// Returns a text table with one column for each report. A value that the run does not define is
+/// `-`.
 [[nodiscard]] std::string report_table(std::span<const sim::SimulationReport> reports);
 
-/// SimulationReport::curve of each report, the allocation over the demand that has arrived, as one
-/// SVG without scripts, fonts or style sheets. Each line has its own colour and dash pattern, so
-/// that lines can be distinguished without colours too.
+/// Returns an SVG chart with the line SimulationReport::curve of each report: the allocation over
+/// the demand that has arrived. Lines differ in colour and in dash pattern, so they can be
+/// distinguished without colours. The SVG has no scripts, fonts or style sheets.
 [[nodiscard]] std::string report_chart(std::span<const sim::SimulationReport> reports);
 
 }  // namespace snug::sim_codec

@@ -1,15 +1,15 @@
-// Files of a trace → its parts: CSVs of nodes and of pods, and the file of arrivals. Strict: every
-// error is one sentence `FILE:LINE: what is wrong; what is expected`.
+// Reads the three files of a trace: a CSV of nodes, a CSV of pods, and a text of arrivals. An error
+// is one sentence of the form `FILE:LINE: what is wrong; what is expected`.
 //
 //   nodes     columns sn, cpu_milli, memory_mib, gpu, model, and optionally mig (1: the node's GPUs
 //             are in MIG mode)
 //   pods      columns name, cpu_milli, memory_mib, num_gpu, gpu_milli, and optionally gpu_spec
 //             (the exact names of the GPU models that the pod accepts, separated by `|`)
-//   arrivals  `p ROW` or `p ROW LIFETIME`: the pod in this data row, from 0; `m PROFILE` or
-//             `m PROFILE LIFETIME`: a pod that asks for a MIG slice; `n NODE RANK`: of equally good
-//             nodes the lowest rank wins
+//   arrivals  `p ROW` or `p ROW LIFETIME`: the pod in data row ROW (0-based) of the pods arrives;
+//             `m PROFILE` or `m PROFILE LIFETIME`: a pod that requests a MIG slice arrives;
+//             `n NODE RANK`: among equally good nodes, the one with the lowest rank wins
 //
-// Columns stand in any order. Further columns and lines that begin with # are ignored.
+// The columns may have any order. Unknown columns and lines that begin with # are ignored.
 #pragma once
 
 #include <string_view>
@@ -23,18 +23,20 @@ namespace snug::sim_codec {
 
 struct TraceFile {
   std::string_view text;
-  std::string_view source;  // names the text in messages
+  std::string_view source;  // the name of the file in messages
 };
 
-/// In the order of their rows. At least one.
+/// Returns the nodes in the order of their rows. A file without nodes is an error.
 [[nodiscard]] base::Result<std::vector<sim::TraceNode>> read_trace_nodes(
     const TraceFile& file, const base::Limits& limits);
 
+/// Returns the pods in the order of their rows. A file without pods is an error.
 [[nodiscard]] base::Result<std::vector<sim::TracePod>> read_trace_pods(const TraceFile& file,
                                                                        const base::Limits& limits);
 
-/// Gives the trace, which has its nodes and pods, its arrivals, and its nodes the order that the
-/// file says. After an error the trace is as it was.
+/// Sets trace.arrivals, sorts trace.nodes by the ranks in the file, and adds to trace.pods one pod
+/// for each MIG profile of a line `m`. trace.nodes and trace.pods must have been read before. An
+/// error leaves the trace unchanged.
 [[nodiscard]] base::Result<void> read_trace_arrivals(const TraceFile& file, sim::Trace& trace);
 
 }  // namespace snug::sim_codec

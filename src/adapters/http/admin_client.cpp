@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kScheme = "http://";
 
-/// Without a slash at its end; empty: it is no such URL.
+/// Returns `server` without trailing slashes, or an empty text if it is not `http://HOST:PORT`.
 std::string normalized_url(std::string server) {
   while (server.ends_with('/')) server.pop_back();
   const bool good = server.starts_with(kScheme) && server.size() > kScheme.size() &&
@@ -53,7 +53,7 @@ std::size_t append_to_body(char* data, std::size_t, std::size_t size, void* into
 void set_options(CURL* curl, const std::string& url, Body& body) {
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http");
-  curl_easy_setopt(curl, CURLOPT_PROXY, "");  // not through a proxy of the environment
+  curl_easy_setopt(curl, CURLOPT_PROXY, "");  // ignore proxies that environment variables set
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
                    static_cast<long>(base::kAdminConnectTimeoutMs));
@@ -73,7 +73,7 @@ base::Result<AdminResponse> get_from_admin(const std::string& server, const std:
                                                                  &curl_easy_cleanup);
   if (base.empty() || curl == nullptr) {
     return base::fail(base::ErrorCode::kInvalid,
-                      "the server is \"" + server + "\"; allowed is http://HOST:PORT");
+                      "the server must be http://HOST:PORT, not \"" + server + "\"");
   }
   std::string url = base + path;
   for (char separator = '?'; const auto& [key, value] : query) {
@@ -91,7 +91,7 @@ base::Result<AdminResponse> get_from_admin(const std::string& server, const std:
   }
   if (code == CURLE_URL_MALFORMAT) {
     return base::fail(base::ErrorCode::kInvalid,
-                      "the server is \"" + server + "\"; allowed is http://HOST:PORT");
+                      "the server must be http://HOST:PORT, not \"" + server + "\"");
   }
   if (code != CURLE_OK)
     return base::fail(base::ErrorCode::kUnavailable, base + " " + problem_of(code));

@@ -14,26 +14,26 @@
 namespace snug::http {
 namespace {
 
-HttpServerOptions bounds_of(const base::Limits& limits) {
+HttpServerOptions admin_options(const base::Limits& limits) {
   return {.threads = static_cast<std::size_t>(limits.max_admin_connections),
           .thread_name = "snug-admin",
           .keep_alive = std::chrono::milliseconds{limits.admin_keep_alive_ms},
           .probes = {"/livez", "/readyz"}};
 }
 
-/// `{"Error":…}` for every path.
-std::string error_body(std::string_view, std::string_view sentence) {
+/// Returns `{"Error":"…"}`, the body of an error reply for every path of the admin port.
+std::string admin_error_body(std::string_view, std::string_view sentence) {
   return codec::write_error(codec::ReplyShape::kBind, sentence);
 }
 
-/// Up to the next `/`, which goes too.
+/// Removes from `rest` the text up to and including the next `/`. Returns it without the `/`.
 std::string_view take_segment(std::string_view& rest) {
   const std::string_view segment = rest.substr(0, rest.find('/'));
   rest.remove_prefix(std::min(rest.size(), segment.size() + 1));
   return segment;
 }
 
-/// The variables of the pattern, or nothing where the path is another one.
+/// Returns the values of the pattern's `{…}` segments, or nullopt if `path` does not match.
 std::optional<decltype(AdminRequest::variables)> match(std::string_view pattern,
                                                        std::string_view path) {
   const auto slashes = std::ranges::count(pattern, '/');
@@ -52,8 +52,9 @@ std::optional<decltype(AdminRequest::variables)> match(std::string_view pattern,
   return variables;
 }
 
-/// What is wrong with the query; nothing: all is well. Probes and scrapers may add what they like
-/// (`/readyz?verbose`); people who misspell a question get no answer to another one.
+/// Returns an error sentence if a route under /v1/ gets a query key that is unknown or repeated, so
+/// that a misspelled key is not ignored. Other routes accept any query, since probes and scrapers
+/// may add one (`/readyz?verbose`).
 std::optional<std::string> check_query(const AdminRoute& route, const RequestHead& request) {
   if (!route.pattern.starts_with("/v1/")) return std::nullopt;
   for (const auto& [key, value] : request.query) {
@@ -61,7 +62,7 @@ std::optional<std::string> check_query(const AdminRoute& route, const RequestHea
       std::string allowed;
       for (const std::string& one : route.query) allowed += (allowed.empty() ? "" : ", ") + one;
       return "the query of " + route.pattern + " has the unknown key " + base::in_quotes(key) +
-             "; " + (allowed.empty() ? "it takes none" : "it may have " + allowed);
+             "; " + (allowed.empty() ? "no keys are allowed" : "allowed keys: " + allowed);
     }
     if (std::ranges::count(request.query, key, [](const auto& pair) { return pair.first; }) > 1) {
       return "the query of " + route.pattern + " has the key " + key + " more than once";
@@ -93,9 +94,9 @@ class AdminServer::Impl {
       : routes_(std::move(routes)),
         server_(
             {.answer = [this](const RequestHead& request, Connection&) { return answer(request); },
-             .error_body = error_body},
-            std::move(options), bounds_of(limits), limits) {
-    routes_.push_back({"GET", "/", "this list", [this](const AdminRequest&) {
+             .error_body = admin_error_body},
+            std::move(options), admin_options(limits), limits) {
+    routes_.push_back({"GET", "/", "the list of endpoints", [this](const AdminRequest&) {
                          return AdminReply{.body = list_of(routes_)};
                        }});
   }
@@ -105,7 +106,8 @@ class AdminServer::Impl {
  private:
   [[nodiscard]] HttpReply answer(const RequestHead& request) const {
     if (has_body(request) || request.count("Range") > 0) {
-      return server_.refuse(request, {400, "no request to this port takes a body or a Range"});
+      return server_.refuse(
+          request, {400, "a request to the admin port must have no body and no Range header"});
     }
     std::set<std::string> allowed;
     for (const AdminRoute& route : routes_) {
@@ -119,7 +121,7 @@ class AdminServer::Impl {
       return call(route, request, std::move(*variables));
     }
     if (allowed.empty()) {
-      return server_.refuse(request, {404, "there is no such path; GET / lists them all"});
+      return server_.refuse(request, {404, "unknown path; GET / lists the endpoints"});
     }
     std::string methods;
     for (const std::string& method : allowed) methods += (methods.empty() ? "" : ", ") + method;

@@ -5,10 +5,10 @@
 namespace snug::http {
 namespace {
 
-/// Spare capacity, so that the parser need not copy the body.
+/// Spare capacity behind a body. The JSON parser needs it to parse the body without a copy.
 constexpr std::size_t kParserPadding = 64;
 
-/// How much of maxBodyBytesAtOnce a body of this size takes.
+/// Returns how many bytes of maxBodyBytesAtOnce a body of `size` bytes takes.
 std::size_t counted_bytes(std::size_t size) { return size > BodyBuffers::kSmallBody ? size : 0; }
 
 }  // namespace

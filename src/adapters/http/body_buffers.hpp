@@ -1,9 +1,10 @@
-// Buffers for request bodies, each lent to one request. Parsing a body needs many times its size,
-// so the total size of bodies is limited (maxBodyBytesAtOnce): a body that exceeds it waits up to
-// body_wait_ms, and is then refused before it is read. A single body is always admitted. Small
-// bodies neither wait nor count, so that binds are not delayed by large bodies.
+// A pool of buffers for request bodies; each buffer is lent to one request. Parsing a body needs
+// many times its size, so the total size of the bodies in use is limited (maxBodyBytesAtOnce). A
+// body that would exceed the limit waits up to body_wait_ms, and is refused, without having been
+// read, if there is still no room. A single body is always admitted. Small bodies neither wait nor
+// count, so that large bodies do not delay binds.
 //
-// Thread-safe. Must outlive the buffers that it lends.
+// Thread-safe. The pool must outlive the buffers that it lends.
 #pragma once
 
 #include <chrono>
@@ -20,10 +21,10 @@ namespace snug::http {
 
 class BodyBuffers {
  public:
-  /// Largest small body, in bytes. As many as there are threads take a few MiB.
+  /// Largest size of a small body, in bytes. Even with one in each thread, they take a few MiB.
   static constexpr std::size_t kSmallBody = 16'384;
 
-  /// `on_wait` is called each time a body has to wait for room, before the wait.
+  /// acquire() calls `on_wait` each time before it waits for room.
   explicit BodyBuffers(const base::Limits& limits, std::function<void()> on_wait = [] {});
 
   class Buffer {
@@ -32,7 +33,7 @@ class BodyBuffers {
     ~Buffer();
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
-    /// Empty at first, with room for the body and for the parser's padding.
+    /// The buffer: initially empty, with capacity for the body and for the parser's padding.
     std::string& text() { return text_; }
 
    private:
@@ -41,11 +42,12 @@ class BodyBuffers {
     std::string text_;
   };
 
-  /// Lends a buffer for a body of `size` bytes; may wait. Null: there was no room in time.
+  /// Lends a buffer for a body of `size` bytes. May wait up to body_wait_ms. Null: the body is
+  /// refused.
   [[nodiscard]] std::shared_ptr<Buffer> acquire(std::size_t size);
-  /// Refuses all waiting bodies, and from now on each that would have to wait.
+  /// Refuses all waiting bodies and, from now on, each body that would have to wait.
   void close();
-  /// How many bodies wait for room.
+  /// Returns the number of bodies that wait for room.
   [[nodiscard]] std::size_t waiting() const;
 
  private:
@@ -58,7 +60,7 @@ class BodyBuffers {
   const std::function<void()> on_wait_;
   mutable base::Mutex mutex_;
   base::Condition memory_freed_;
-  std::size_t acquired_bytes_ SNUG_GUARDED_BY(mutex_) = 0;  // bytes
+  std::size_t acquired_bytes_ SNUG_GUARDED_BY(mutex_) = 0;  // by bodies that are not small
   std::size_t waiting_ SNUG_GUARDED_BY(mutex_) = 0;
   bool closed_ SNUG_GUARDED_BY(mutex_) = false;
   std::vector<std::string> idle_ SNUG_GUARDED_BY(mutex_);

@@ -18,23 +18,23 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// The most that one read of a head takes. These buffers only matter for speed, so that their sizes
-/// are not settable.
+/// Maximum number of bytes that one read of a head receives. The sizes of these two buffers affect
+/// only speed, so they need not be configurable.
 constexpr std::size_t kReceiveBufferBytes = 16'384;
-/// Smaller writes are gathered: a reply's head leaves together with its body.
+/// Maximum size of a reply whose head and body are copied into one buffer before they are sent.
 constexpr std::size_t kSendBufferBytes = 16'384;
 
-/// A buffer of kReceiveBufferBytes bytes that belongs to this thread. kube-scheduler opens
-/// connections all the time, and a buffer for each would be so large that the allocator
-/// consolidates its free memory whenever one is freed.
+/// Returns this thread's buffer of kReceiveBufferBytes bytes. Connections have no buffer of this
+/// size, because kube-scheduler opens many short connections, and for each freed buffer of this
+/// size the allocator would consolidate its free memory.
 char* thread_buffer() {
   thread_local const std::unique_ptr<char[]> buffer =
       std::make_unique_for_overwrite<char[]>(kReceiveBufferBytes);
   return buffer.get();
 }
 
-/// What the last call on a plain socket, which failed, waits for; `blocked` if the socket was not
-/// ready.
+/// Interprets errno after a failed call on a socket without TLS: `blocked` if the socket was not
+/// ready, otherwise kEnd.
 Connection::Step socket_step(Connection::Step blocked) {
   return errno == EAGAIN || errno == EWOULDBLOCK ? blocked : Connection::Step::kEnd;
 }
@@ -110,8 +110,8 @@ void Connection::begin_request(bool may_wait) {
 void Connection::begin_transfer() {
   const base::TimePoint now = clock_.now();
   deadline_ = now + request_timeout_;
-  since_ = now;
-  bytes_ = 0;
+  transfer_started_ = now;
+  transfer_bytes_ = 0;
 }
 
 void Connection::begin_body() {
@@ -167,7 +167,7 @@ ssize_t Connection::receive_now(char* out, std::size_t size, Step& step) {
     } while (got < 0 && errno == EINTR);
     if (got < 0) step = socket_step(Step::kWaitRead);
   }
-  if (got > 0) bytes_ += static_cast<std::uint64_t>(got);
+  if (got > 0) transfer_bytes_ += static_cast<std::uint64_t>(got);
   return got;
 }
 
@@ -205,7 +205,7 @@ bool Connection::send_reply(std::string_view head, std::string_view body) {
   return send_all({});
 }
 
-/// One call for both parts, so that they leave in as few packets as possible.
+/// Without TLS, sends both parts with one system call, so that they use as few packets as possible.
 ssize_t Connection::send_now(std::string_view data, std::size_t from, Step& step) {
   ssize_t sent = 0;
   if (ssl_ != nullptr) {
@@ -226,7 +226,7 @@ ssize_t Connection::send_now(std::string_view data, std::size_t from, Step& step
     } while (sent < 0 && errno == EINTR);
     if (sent < 0) step = socket_step(Step::kWaitWrite);
   }
-  if (sent > 0) bytes_ += static_cast<std::uint64_t>(sent);
+  if (sent > 0) transfer_bytes_ += static_cast<std::uint64_t>(sent);
   return sent;
 }
 
@@ -272,7 +272,7 @@ Connection::Step Connection::discard_input() {
   return got == 0 ? Step::kEnd : socket_step(Step::kWaitRead);
 }
 
-Transfer Connection::transfer() const { return {since_, bytes_, is_blocked_}; }
+Transfer Connection::transfer() const { return {transfer_started_, transfer_bytes_, is_blocked_}; }
 
 void Connection::abort() {
   aborted_ = true;

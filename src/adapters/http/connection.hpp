@@ -1,8 +1,9 @@
-// One accepted connection, plain or TLS: reads heads without waiting, then the body and the reply
-// of one request within the request's deadlines.
+// One accepted connection, plain or TLS. It reads the head of a request without blocking; then it
+// reads the body and sends the reply, and may block until the request's deadline.
 //
-// Used by one thread at a time: the loop's, which never waits for the client (advance, drop), or
-// the thread of its request. transfer() and cut() may be called by other threads meanwhile.
+// One thread at a time uses a connection: the thread of the ConnectionLoop, which calls only
+// functions that do not block, or the thread of the request. Any thread may call transfer(),
+// abort() and is_aborted().
 #pragma once
 
 #include <openssl/types.h>
@@ -25,49 +26,52 @@
 
 namespace snug::http {
 
-/// What follows a reply: the next request (kKeepAlive), the rest of what a refused client sends,
-/// which is read and thrown away (kDiscardInput), or the end of the connection (kClose).
+/// What to do with a connection after a reply: read the next request (kKeepAlive), read and discard
+/// what the client of a refused request still sends (kDiscardInput), or close it (kClose).
 enum class NextAction { kKeepAlive, kDiscardInput, kClose };
 
 class Connection {
  public:
-  /// How far an operation came that does not wait: it goes on once the socket can be read
-  /// (kWaitRead) or written (kWaitWrite), a whole head is there (kHead), or the connection is over
-  /// (kEnd).
+  /// The result of an operation that does not block. kWaitRead and kWaitWrite: call it again when
+  /// the socket is readable or writable. kHead: a complete head has been received. kEnd: the
+  /// connection has ended or failed.
   enum class Step { kWaitRead, kWaitWrite, kHead, kEnd };
 
-  /// `fd` is non-blocking and closed with the connection; `tls` null: plain.
+  /// Takes over `fd`, a non-blocking socket. If `tls` is null, the connection does not use TLS.
   Connection(int fd, SSL_CTX* tls, const base::Limits& limits, const base::Clock& clock);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// Continues the handshake, then reads the next head. kHead: head() has it.
+  /// Continues the TLS handshake, then reads the next head, without blocking. kHead: head() returns
+  /// the head.
   [[nodiscard]] Step advance();
-  /// Whether part of a handshake or of a head has been received.
+  /// Returns whether bytes of a TLS handshake or of a head have been received.
   [[nodiscard]] bool has_started() const;
-  /// Whether the TLS handshake is complete, or not needed.
+  /// Returns whether the TLS handshake is complete; true for a connection without TLS.
   [[nodiscard]] bool handshake_done() const { return handshake_done_; }
-  /// Whether part of a head has been received after the TLS handshake, so that a reply can be sent.
+  /// Returns whether bytes of a head have been received, so that a reply can be sent.
   [[nodiscard]] bool is_reading_head() const { return handshake_done_ && !receive_buffer_.empty(); }
-  /// Whether bytes are buffered here; a poll of the socket does not show them.
+  /// Returns whether received bytes are buffered in this object, where poll() does not see them.
   [[nodiscard]] bool has_buffered_bytes() const;
-  /// The head with its empty line; or, where more than max_header_bytes have come without one, all
-  /// of them.
+  /// Returns the head with its final empty line. If more than max_header_bytes have been received
+  /// without an empty line, returns all received bytes.
   [[nodiscard]] std::string_view head() const;
-  /// `request` must have been read from head(). Valid until end_request().
+  /// Stores the request that was parsed from head(). request() is valid until end_request(), since
+  /// its fields refer to the buffer of the head.
   void accept(RequestHead request) { request_ = std::move(request); }
   [[nodiscard]] const RequestHead& request() const { return request_; }
 
-  /// Begins to serve request(). Where `may_wait` is false, a read or write fails that would have to
-  /// wait for the client.
+  /// Begins to serve request(). If `may_wait` is false, a read or write fails instead of waiting
+  /// for the client.
   void begin_request(bool may_wait);
-  /// To be called before the body is read: its time begins here, after whatever it has waited for.
-  /// A client that asked for 100 Continue gets it now.
+  /// Starts the deadline of the body. Call it before read_body(), after any wait for memory. If the
+  /// client sent Expect: 100-continue, queues 100 Continue, which read_body() sends.
   void begin_body();
-  /// Reads a body of `length` bytes into `body`. False: it did not come whole.
+  /// Reads a body of `length` bytes into `body`. False: fewer bytes arrived before the deadline or
+  /// the end of the connection.
   [[nodiscard]] bool read_body(std::size_t length, std::string& body);
-  /// Must be called when the reply has been sent, or sending has failed.
+  /// Ends the request. Must be called after the reply has been sent or could not be sent.
   void end_request();
   /// Keeps `thing` alive until end_request().
   void keep_alive_until_sent(std::shared_ptr<const void> thing) {
@@ -77,16 +81,18 @@ class Connection {
 
   /// Sends the whole reply. False: the client has disconnected, or the deadline has passed.
   [[nodiscard]] bool send_reply(std::string_view head, std::string_view body);
-  /// Sends a reply without waiting; discards what cannot be sent at once.
+  /// Sends as much of the reply as possible without blocking, and discards the rest.
   void send_best_effort(std::string_view reply);
-  /// Ends the sending side. The caller then calls drop() until the client has ended its own: a
-  /// close with bytes unread would reset the connection, and the last reply could be lost.
+  /// Closes the sending side. The caller then calls discard_input() until the client has closed its
+  /// side: to close a socket that has unread bytes would reset the connection, and the client could
+  /// lose the last reply.
   void shutdown_send();
-  /// Reads and discards received bytes.
+  /// Reads and discards received bytes, without blocking.
   [[nodiscard]] Step discard_input();
 
+  /// The progress of the current body or reply.
   [[nodiscard]] Transfer transfer() const;
-  /// Shuts the connection down, which also ends a wait for the client.
+  /// Shuts the socket down, so that a thread that waits for the client continues and fails.
   void abort();
   [[nodiscard]] bool is_aborted() const { return aborted_; }
 
@@ -98,19 +104,21 @@ class Connection {
   };
 
   [[nodiscard]] bool find_head();
-  /// What the last call of OpenSSL, which returned `result`, waits for.
+  /// Returns what the last OpenSSL call, which returned `result`, is waiting for.
   [[nodiscard]] Step tls_step(int result) const;
-  /// The count of bytes, 0 at the end of the stream; negative: none now, and `step` says why.
+  /// Receives up to `size` bytes without blocking, and returns their number. 0: the client has
+  /// closed its side. Negative: nothing was received, and `step` says what to wait for.
   [[nodiscard]] ssize_t receive_now(char* out, std::size_t size, Step& step);
   [[nodiscard]] ssize_t receive(char* out, std::size_t size);
   [[nodiscard]] bool flush() { return !broken_ && (send_buffer_.empty() || send_all({})); }
-  /// Sends out_ and then `data`, without the first `from` bytes of the two; result and `step` as in
-  /// receive_now.
+  /// Sends bytes of send_buffer_ followed by `data`, from offset `from` on, without blocking. The
+  /// result and `step` are as in receive_now().
   [[nodiscard]] ssize_t send_now(std::string_view data, std::size_t from, Step& step);
   [[nodiscard]] bool send_all(std::string_view data);
-  /// Waits until the socket is ready for `step`; false: not in time, or the request may not wait.
+  /// Waits until the socket is ready for `step`. False: the deadline has passed, the connection was
+  /// aborted, or the request may not wait.
   [[nodiscard]] bool wait(Step step);
-  /// From now on a body or a reply is under way: sets its deadline, and counts its bytes.
+  /// Begins a body or a reply: sets its deadline and resets the count of its bytes.
   void begin_transfer();
 
   const int fd_;
@@ -120,17 +128,17 @@ class Connection {
   const std::chrono::milliseconds request_timeout_;
   const std::size_t max_head_;
 
-  std::string receive_buffer_;  // the next head, and what came behind it in the same read
+  std::string receive_buffer_;  // the next head, and bytes after it from the same read
   std::size_t searched_bytes_ = 0;
   std::optional<std::size_t> head_end_;
   RequestHead request_;
-  std::string_view unread_body_;  // in pending_: what came behind the head
+  std::string_view unread_body_;  // bytes after the head, in receive_buffer_, not yet consumed
   std::string send_buffer_;
   std::shared_ptr<const void> kept_until_sent_;
   base::TimePoint deadline_{};
 
-  std::atomic<base::TimePoint> since_{base::TimePoint{}};
-  std::atomic<std::uint64_t> bytes_{0};
+  std::atomic<base::TimePoint> transfer_started_{base::TimePoint{}};
+  std::atomic<std::uint64_t> transfer_bytes_{0};
   std::atomic<bool> is_blocked_{false};
   std::atomic<bool> aborted_{false};
 

@@ -20,18 +20,19 @@ namespace {
 
 using Step = Connection::Step;
 
-/// kShortageWaitMs: how long the loop waits before it accepts again, when descriptors or memory
-/// have run out. kRequestedTurnMs: the longest time until a turn that Hooks::on_turn asked for.
-/// Neither bounds a client's wait, so that they are no limits to set.
+/// If file descriptors or memory have run out, the loop waits kShortageWaitMs before it accepts
+/// again. If Hooks::on_turn returns true, the next turn follows within kRequestedTurnMs. Neither
+/// value limits how long a client waits, so they need not be configurable.
 constexpr int kShortageWaitMs = 10;
 constexpr int kRequestedTurnMs = 10;
-/// The most in one turn, so that accepting, reading and closing take turns.
+/// Maximum numbers of events and of accepted connections in one turn of the loop, so that no kind
+/// of work delays the others.
 constexpr std::size_t kEventsPerTurn = 64;
 constexpr int kAcceptsPerTurn = 64;
 
 void watch(int epoll_fd, int fd, std::uint32_t events) {
   epoll_event event{.events = events, .data = {.fd = fd}};
-  // Where both calls fail, the connection ends by its deadline.
+  // If both calls fail, the connection is closed at its deadline.
   if (::epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &event) != 0 && errno == ENOENT) {
     ::epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event);
   }
@@ -39,7 +40,7 @@ void watch(int epoll_fd, int fd, std::uint32_t events) {
 
 void signal(int event_fd) {
   const std::uint64_t one = 1;
-  // The counter never comes near its end, so that this always succeeds.
+  // The write succeeds, because the counter of the eventfd never gets close to its maximum.
   [[maybe_unused]] const ssize_t written = ::write(event_fd, &one, sizeof one);
 }
 
@@ -78,49 +79,53 @@ bool ConnectionLoop::start(int listen_fd) {
 
 void ConnectionLoop::run() {
   std::array<epoll_event, kEventsPerTurn> events{};
-  bool soon = false;
+  bool turn_requested = false;
   while (!stopping_) {
-    const int count = ::epoll_wait(epoll_fd_, events.data(), kEventsPerTurn, wait_time(soon));
+    const int count =
+        ::epoll_wait(epoll_fd_, events.data(), kEventsPerTurn, wait_time(turn_requested));
     for (int i = 0; i < count; ++i) {
-      // Before new connections are accepted, which may need the places of those that end here.
+      // Skips the listening socket: run_turn() accepts new connections after these events, which
+      // may end connections and so make room.
       if (events[static_cast<std::size_t>(i)].data.fd != listen_fd_) {
         handle_event(events[static_cast<std::size_t>(i)].data.fd);
       }
     }
-    run_turn(soon);
+    run_turn(turn_requested);
     step_handshake();
   }
   if (listening_) ::close(listen_fd_);
   while (!connections_.empty()) close(remove(connections_.begin()->first));
 }
 
-int ConnectionLoop::wait_time(bool soon) const {
+int ConnectionLoop::wait_time(bool turn_requested) const {
   if (!handshakes_.empty()) return 0;
   const auto next = timers_.next_deadline();
-  if (!next) return soon ? kRequestedTurnMs : -1;
+  if (!next) return turn_requested ? kRequestedTurnMs : -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - clock_.now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, soon ? kRequestedTurnMs : INT_MAX));
+  return static_cast<int>(
+      std::clamp<std::int64_t>(left, 0, turn_requested ? kRequestedTurnMs : INT_MAX));
 }
 
-void ConnectionLoop::run_turn(bool& soon) {
+void ConnectionLoop::run_turn(bool& turn_requested) {
   take_returned();
   close_expired();
-  for (int i = 0; listening_ && !draining_ && i < kAcceptsPerTurn && accept_one(); ++i) {
+  for (int i = 0; listening_ && !draining_ && i < kAcceptsPerTurn && accept_connection(); ++i) {
   }
   if (draining_ && listening_) begin_drain();
-  soon = hooks_.on_turn();
+  turn_requested = hooks_.on_turn();
 }
 
-bool ConnectionLoop::accept_one() {
+bool ConnectionLoop::accept_connection() {
   const int fd = ::accept4(listen_fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (fd < 0) {
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      if (close_one()) return true;
+      if (close_least_useful()) return true;
       pollfd wake{wake_fd_, POLLIN, 0};
       ::poll(&wake, 1, kShortageWaitMs);
       return false;
     }
-    // These four say that nothing can be accepted; any other is about one connection, now gone.
+    // After these four errors no connection can be accepted. Any other error concerns a single
+    // connection, which the kernel has already dropped.
     return errno != EAGAIN && errno != EWOULDBLOCK && errno != EBADF && errno != EINVAL;
   }
   const int on = 1;
@@ -130,7 +135,7 @@ bool ConnectionLoop::accept_one() {
     const base::MutexLock lock(mutex_);
     full = open_count_ >= bounds_.max_open;
   }
-  if (full && !close_one()) {
+  if (full && !close_least_useful()) {
     ::close(fd);
     return true;
   }
@@ -145,16 +150,16 @@ bool ConnectionLoop::accept_one() {
   return true;
 }
 
-bool ConnectionLoop::close_one() {
+bool ConnectionLoop::close_least_useful() {
   while (const auto first = timers_.first_to_close()) {
     const bool refused = timers_.is_refused(*first);
     ConnectionPtr connection = remove(*first);
-    // A connection in its handshake is closed without the next step, which could be costly.
+    // A connection in its TLS handshake is closed without another step, which could be expensive.
     if (refused || !connection->handshake_done() || connection->advance() != Step::kHead) {
       close(std::move(connection));
       return true;
     }
-    // A whole head had come, but had not been read yet: the request is served.
+    // The connection had received a complete head, so its request is served instead.
     hand_to_thread(std::move(connection));
   }
   return false;
@@ -165,7 +170,7 @@ void ConnectionLoop::hand_to_thread(ConnectionPtr connection) {
   try {
     hooks_.on_head(std::move(connection));
   } catch (const std::bad_alloc&) {
-    close(nullptr);  // it is gone already, and others are served
+    close(nullptr);  // on_head has destroyed the connection; only the count must be corrected
   }
 }
 
@@ -204,13 +209,13 @@ void ConnectionLoop::take_returned() {
 void ConnectionLoop::watch_connection(ConnectionPtr connection, Step step) {
   const int fd = connection->socket();
   std::uint32_t events = step == Step::kWaitWrite ? EPOLLOUT : EPOLLIN;
-  // One event puts it into handshakes_; the next one is due only after that step.
+  // An event puts the connection into handshakes_. It needs no further event before its next step.
   if (!connection->handshake_done()) events |= EPOLLONESHOT;
   connections_.insert_or_assign(fd, std::move(connection));
   watch(epoll_fd_, fd, events);
 }
 
-/// An event of this descriptor, whose connection may have left the loop since.
+/// Handles an event of the file descriptor `fd`, whose connection may have left the loop meanwhile.
 void ConnectionLoop::handle_event(int fd) {
   if (fd == wake_fd_) {
     std::uint64_t count = 0;
@@ -227,8 +232,8 @@ void ConnectionLoop::step_handshake() {
   if (handshakes_.empty()) return;
   const int fd = handshakes_.front();
   handshakes_.pop_front();
-  // The connection may have been closed, and its descriptor may be another's: a step too many does
-  // that one no harm.
+  // The connection may have been closed, and a new connection may have the same file descriptor. An
+  // extra step does not harm the new one.
   if (connections_.contains(fd)) take_step(fd);
 }
 
@@ -271,10 +276,10 @@ void ConnectionLoop::close_expired() {
   }
 }
 
-/// Accepts those that the kernel has queued, since they may have sent requests; no more than the
-/// backlog, since new ones could come for ever.
+/// First accepts the connections that the kernel has queued, since they may have sent requests, but
+/// at most `backlog`, since clients may keep connecting.
 void ConnectionLoop::begin_drain() {
-  for (std::size_t left = bounds_.backlog; left > 0 && accept_one(); --left) {
+  for (std::size_t left = bounds_.backlog; left > 0 && accept_connection(); --left) {
   }
   listening_ = false;
   ::close(listen_fd_);
@@ -316,7 +321,7 @@ bool ConnectionLoop::drain(std::chrono::milliseconds at_most) {
   wake();
   const base::MutexLock lock(mutex_);
   if (!thread_.joinable())
-    return open_count_ == 0;  // it was never started: nobody will say drained_
+    return open_count_ == 0;  // the loop was never started, so it will not set drained_
   return all_ended_.wait_for(
       mutex_, at_most, [this]() SNUG_REQUIRES(mutex_) { return drained_ && open_count_ == 0; });
 }

@@ -1,16 +1,18 @@
-// One thread that accepts connections and handles all that have no request in service: TLS
-// handshakes, incomplete heads, idle connections, and discarding what refused clients send. So none
-// of these needs its own thread, however slow its client is. A connection leaves the loop when a
-// head is complete, and returns after its reply has been sent. ConnectionTimers decides how long
-// each may stay and which one is closed in favour of a new one.
+// A thread that accepts connections and handles every connection without a request in service: it
+// performs TLS handshakes, receives heads, keeps idle connections, and discards input of refused
+// clients. So none of these connections needs a thread of its own, even if its client is slow. A
+// connection leaves the loop when a head is complete, and returns after its reply has been sent.
+// ConnectionTimers decides how long a connection may stay, and which one is closed when a new one
+// needs its place.
 //
 // One step of a TLS handshake can take a millisecond of processor time. The loop therefore takes at
-// most one such step in each turn, and clients in handshakes wait for each other in a queue: they
-// delay the head of an established connection, or an accept, by one step and not by one for each
-// client.
+// most one such step in each turn, and queues the other handshakes. So handshakes delay an accept,
+// or the head of an established connection, by one step, no matter how many clients are in
+// handshakes.
 //
-// Ends in two steps: drain (accepts no connections, closes idle ones) and stop. start, drain and
-// stop are called from one thread; the rest is thread-safe.
+// The loop ends in two stages: drain() accepts no further connections and closes idle ones; stop()
+// closes all. Call start(), drain() and stop() from one thread. The other functions are
+// thread-safe.
 #pragma once
 
 #include <atomic>
@@ -33,23 +35,24 @@
 namespace snug::http {
 
 struct ConnectionLoopOptions {
-  std::size_t max_open = 0;  // connections, those included that have left the loop for a thread
-  std::size_t backlog = 0;   // accepted at most after the drain has begun
+  std::size_t max_open = 0;  // open connections, including those that request threads serve
+  std::size_t backlog = 0;   // connections accepted after the drain has begun, at most
   TimerDurations timers;
 };
 
 class ConnectionLoop {
  public:
   using ConnectionPtr = std::unique_ptr<Connection>;
-  /// Called by the loop's thread. They must not wait or throw.
+  /// Callbacks, which the loop's thread calls. They must not block or throw.
   struct Hooks {
-    /// Makes the connection of an accepted socket. Null: it could not, and has closed `fd`.
+    /// Creates the connection for the accepted socket `fd`. Null: that failed, and `fd` is closed.
     std::function<ConnectionPtr(int fd)> open_connection;
-    /// Takes over a connection whose next head is complete.
+    /// Takes over a connection that has received the complete head of its next request.
     std::function<void(ConnectionPtr)> on_head;
-    /// Answers a client whose head did not come in time, without waiting; drop() follows.
+    /// Answers a client whose head did not arrive in time. The loop then discards the client's
+    /// input.
     std::function<void(Connection&)> on_head_timeout;
-    /// Called in each turn. True: it wants to be called again within milliseconds.
+    /// Called in each turn. If it returns true, the next turn follows within kRequestedTurnMs.
     std::function<bool()> on_turn;
   };
 
@@ -58,32 +61,34 @@ class ConnectionLoop {
   ConnectionLoop(const ConnectionLoop&) = delete;
   ConnectionLoop& operator=(const ConnectionLoop&) = delete;
 
-  /// Owns `listen_fd` from here on. False: no descriptor or thread is left.
+  /// Starts the thread and takes over `listen_fd`. False: no file descriptor or thread is
+  /// available, and `listen_fd` is closed.
   [[nodiscard]] bool start(int listen_fd);
-  /// Returns a connection that head_came took over.
+  /// Gives back a connection that Hooks::on_head took over.
   void take_back(ConnectionPtr connection, NextAction after);
-  /// Makes the loop take a turn now.
+  /// Wakes the loop's thread, which then takes a turn at once.
   void wake();
 
   [[nodiscard]] bool draining() const { return draining_; }
-  /// Becomes readable, and stays so, when the loop drains.
+  /// A file descriptor that becomes readable when drain() is called, and stays readable.
   [[nodiscard]] int drain_fd() const { return drain_fd_; }
-  /// Accepts no more than the backlog, closes idle connections and waits for the others to end;
-  /// true: all have.
+  /// Accepts the connections in the kernel's queue and then no more, closes idle connections, and
+  /// waits up to `at_most` for the others to end. Returns whether all have ended.
   bool drain(std::chrono::milliseconds at_most);
-  /// Closes every connection that is in the loop, and each that comes back later.
+  /// Closes every connection in the loop, and each one that take_back() gives back later.
   void stop();
 
  private:
   using Returned = std::pair<ConnectionPtr, NextAction>;
 
   void run();
-  [[nodiscard]] int wait_time(bool soon) const;
-  void run_turn(bool& soon);
-  /// False: no client waits to be accepted, or none can be accepted now.
-  bool accept_one();
-  /// Closes one connection. False: none is left in the loop.
-  [[nodiscard]] bool close_one();
+  [[nodiscard]] int wait_time(bool turn_requested) const;
+  void run_turn(bool& turn_requested);
+  /// Accepts one connection. False: no client waits, or no connection can be accepted at present.
+  bool accept_connection();
+  /// Closes the connection in the loop that ConnectionTimers chooses. False: the loop has none to
+  /// close.
+  [[nodiscard]] bool close_least_useful();
   void take_returned();
   void watch_connection(ConnectionPtr connection, Connection::Step step);
   void handle_event(int fd);
@@ -108,17 +113,17 @@ class ConnectionLoop {
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 
-  // Used by the loop's thread alone.
+  // The following members are used only by the loop's thread.
   bool listening_ = true;
   ConnectionTimers timers_;
-  std::unordered_map<int, ConnectionPtr> connections_;  // by descriptor
-  std::deque<int> handshakes_;                          // descriptors whose next step can be taken
+  std::unordered_map<int, ConnectionPtr> connections_;  // by file descriptor
+  std::deque<int> handshakes_;  // descriptors that are ready for a handshake step
 
   base::Mutex mutex_;
   base::Condition all_ended_;
   std::size_t open_count_ SNUG_GUARDED_BY(mutex_) = 0;
-  bool drained_ SNUG_GUARDED_BY(mutex_) = false;  // no more accepts, idle connections are closed
-  bool stopped_ SNUG_GUARDED_BY(mutex_) = false;  // take_back() closes
+  bool drained_ SNUG_GUARDED_BY(mutex_) = false;  // drain() has closed the listening socket
+  bool stopped_ SNUG_GUARDED_BY(mutex_) = false;  // take_back() closes what it is given
   std::vector<Returned> returned_ SNUG_GUARDED_BY(mutex_);
 };
 

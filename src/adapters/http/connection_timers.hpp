@@ -1,16 +1,16 @@
-// Deadlines of the connections that have no thread, and the order in which they are closed in
-// favour of new ones. Pure: the caller passes the ids and the time.
+// Deadlines of the connections that have no thread, and the order in which they are closed to make
+// room for new ones. Pure: the caller passes the ids and the time.
 //
-// | state                                            | ends after              |
-// |--------------------------------------------------|-------------------------|
-// | refused: what it still sends is dropped          | `refused`               |
-// | in a head, of a new connection                   | `head` from its accept  |
-// | in a head, of one that has been answered before  | `head` from its 1st byte|
-// | idle                                             | `idle`                  |
+// | state of a connection     | deadline (TimerDurations)               |
+// |---------------------------|-----------------------------------------|
+// | refused, discarding input | `refused` after the refusal             |
+// | receiving its first head  | `head` after the connection is accepted |
+// | receiving a later head    | `head` after the first byte of the head |
+// | idle                      | `idle` after the last reply             |
 //
-// A new connection is in a head from its accept, TLS handshake included. In favour of a new one, a
-// refused connection is closed first, then one in a head, then an idle one; within a state, the one
-// that has been in it the longest.
+// The first head includes the TLS handshake. To make room, refused connections are closed first,
+// then those that receive a head, then idle ones; of several in one state, the one with the
+// earliest deadline.
 #pragma once
 
 #include <array>
@@ -37,10 +37,10 @@ class ConnectionTimers {
   explicit ConnectionTimers(TimerDurations bounds) : bounds_(bounds) {}
 
   void accepted(int id, base::TimePoint now) { set(id, kHead, now + bounds_.head); }
-  /// Its request has been answered, and it may send another.
+  /// The request of connection `id` has been answered, and the client may send another one.
   void idle(int id, base::TimePoint now) { set(id, kIdle, now + bounds_.idle); }
   void refused(int id, base::TimePoint now) { set(id, kRefused, now + bounds_.refused); }
-  /// Bytes of a head came; only the first of a head change anything.
+  /// Bytes of a head have arrived. Only the first call for each head has an effect.
   void head_started(int id, base::TimePoint now);
   void remove(int id);
 
@@ -61,7 +61,7 @@ class ConnectionTimers {
 
   TimerDurations bounds_;
   std::unordered_map<int, Entry> entries_;
-  /// By state; within a state by deadline, so that the oldest is the first.
+  /// For each state, the deadlines and ids of its connections, earliest deadline first.
   std::array<std::set<std::pair<base::TimePoint, int>>, kStates> queues_;
 };
 

@@ -23,7 +23,7 @@ constexpr const char* kPreempt = "/preempt";
 constexpr const char* kBind = "/bind";
 constexpr std::array<std::string_view, 4> kPaths{kFilter, kPrioritize, kPreempt, kBind};
 
-std::string error_body(std::string_view path, std::string_view sentence) {
+std::string extender_error_body(std::string_view path, std::string_view sentence) {
   codec::ReplyShape shape = codec::ReplyShape::kBind;
   if (path == kFilter) shape = codec::ReplyShape::kFilter;
   if (path == kPrioritize) shape = codec::ReplyShape::kPrioritize;
@@ -31,7 +31,7 @@ std::string error_body(std::string_view path, std::string_view sentence) {
   return codec::write_error(shape, sentence);
 }
 
-HttpServerOptions bounds_of(const base::Limits& limits) {
+HttpServerOptions extender_options(const base::Limits& limits) {
   return {.threads = static_cast<std::size_t>(limits.max_connections),
           .thread_name = "snug-verbs",
           .keep_alive = std::chrono::milliseconds{limits.keep_alive_ms}};
@@ -47,7 +47,8 @@ bool is_json_type(std::string_view text) {
   return value == "application/json";
 }
 
-/// Anything but digits is nothing; a number too large for the type is the largest one.
+/// Returns nullopt if the text is not all digits. A number too large for size_t becomes its
+/// maximum.
 std::optional<std::size_t> parse_length(std::string_view text) {
   if (text.empty() || !std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; })) {
     return std::nullopt;
@@ -83,15 +84,15 @@ class ExtenderServer::Impl {
   Impl(ExtenderHandlers handlers, HttpOptions options, const base::Limits& limits)
       : max_body_(static_cast<std::size_t>(limits.max_body_bytes)),
         memory_full_message_(
-            "other bodies fill the " + std::to_string(limits.max_body_bytes_at_once) +
+            "other request bodies take up the " + std::to_string(limits.max_body_bytes_at_once) +
             " bytes that are allowed at once (limit maxBodyBytesAtOnce); try again"),
         bodies_(limits, [this] { server_.notify_waiting(); }),
         handlers_(std::move(handlers)),
         server_({.answer = [this](const RequestHead& request,
                                   Connection& connection) { return answer(request, connection); },
-                 .error_body = error_body,
+                 .error_body = extender_error_body,
                  .waiting_for_memory = [this] { return bodies_.waiting(); }},
-                std::move(options), bounds_of(limits), limits) {}
+                std::move(options), extender_options(limits), limits) {}
 
   HttpServer& server() { return server_; }
   void stop() {
@@ -102,11 +103,11 @@ class ExtenderServer::Impl {
  private:
   using Handler = std::function<service::Reply(std::string&)>;
 
-  /// Everything that can be said before the body is read.
+  /// Checks what can be checked before the body is read. Returns the refusal if a check fails.
   [[nodiscard]] std::optional<HttpRefusal> check(const RequestHead& request) const {
     if (std::ranges::find(kPaths, request.path) == kPaths.end()) {
-      return HttpRefusal{
-          404, "there are POST /filter, /prioritize, /preempt and /bind, and nothing else"};
+      return HttpRefusal{404,
+                         "unknown path; the paths are /filter, /prioritize, /preempt and /bind"};
     }
     if (request.method != "POST") return HttpRefusal{405, "the method must be POST"};
     if (request.count("Transfer-Encoding") > 0) {
@@ -131,7 +132,8 @@ class ExtenderServer::Impl {
     const std::size_t length = parse_length(request.value("Content-Length")).value_or(0);
     const std::shared_ptr<BodyBuffers::Buffer> body = bodies_.acquire(length);
     if (body == nullptr) return server_.refuse(request, {503, memory_full_message_});
-    // A reply may be as large as the body that it answers.
+    // The body counts towards the memory limit until the reply is sent, because the reply may be as
+    // large as the body.
     connection.keep_alive_until_sent(body);
     connection.begin_body();
     if (!connection.read_body(length, body->text())) {
@@ -141,7 +143,7 @@ class ExtenderServer::Impl {
     return {.status = reply.status, .body = std::move(reply.body)};
   }
 
-  /// `path` is one of kPaths.
+  /// Returns the handler of `path`, which must be one of kPaths.
   [[nodiscard]] const Handler& verb(std::string_view path) const {
     if (path == kFilter) return handlers_.filter;
     if (path == kPrioritize) return handlers_.prioritize;

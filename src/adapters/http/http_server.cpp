@@ -16,11 +16,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// kNextRequestWaitMs: how long a thread waits for the next request of its connection after a
-/// reply, unless other requests wait for a thread. A scheduler at work sends it within that time,
-/// and is answered sooner than by way of the loop. kProbeThreads: a probe's thread waits for no
-/// client, so that two are enough. Neither bounds what a client may do, so that they are not
-/// settable.
+/// After a reply, a thread waits kNextRequestWaitMs for the next request of its connection, unless
+/// other requests wait for a thread. A busy scheduler sends its next request within that time, and
+/// gets its reply sooner than through the loop. kProbeThreads: two threads are enough for probes,
+/// because they never wait for a client. Neither value limits a client, so they need not be
+/// configurable.
 constexpr int kNextRequestWaitMs = 5;
 constexpr std::size_t kProbeThreads = 2;
 
@@ -39,7 +39,8 @@ ConnectionLoopOptions loop_bounds(const HttpServerOptions& bounds, const base::L
                      .refused = milliseconds{limits.request_silence_ms}}};
 }
 
-/// The reason phrase of each status that this server sends (RFC 9110, section 15).
+/// Returns the reason phrase of `status` (RFC 9110, section 15), for each status that the server
+/// sends.
 std::string_view reason_phrase(int status) {
   struct Row {
     int status;
@@ -68,7 +69,7 @@ std::string_view reason_phrase(int status) {
   return row == kRows.end() ? std::string_view{"Unknown"} : row->phrase;
 }
 
-/// The status line and the headers, with the empty line.
+/// Returns the head of the reply: status line, headers and empty line.
 std::string head_of(const HttpReply& reply, bool closes) {
   std::string head = "HTTP/1.1 " + std::to_string(reply.status) + " ";
   head.append(reason_phrase(reply.status));
@@ -123,7 +124,7 @@ HttpReply HttpServer::refuse(const RequestHead& request, const HttpRefusal& refu
 HttpReply HttpServer::refuse_incomplete(const RequestHead& request,
                                         const Connection& connection) const {
   if (connection.timed_out()) return refuse(request, {408, std::string{kTimeoutMessage}});
-  return refuse(request, {400, "the body ended before its Content-Length"});
+  return refuse(request, {400, "the body is shorter than its Content-Length"});
 }
 
 void HttpServer::refuse_head(Connection& connection, const HttpRefusal& refused) const {
@@ -136,7 +137,7 @@ void HttpServer::refuse_head(Connection& connection, const HttpRefusal& refused)
 
 base::Result<void> HttpServer::start() {
   if (options_.tls) {
-    // OpenSSL writes to sockets that the client may have closed, without MSG_NOSIGNAL.
+    // OpenSSL writes without MSG_NOSIGNAL, so a write to a closed connection raises SIGPIPE.
     std::signal(SIGPIPE, SIG_IGN);
     tls_ = std::make_unique<TlsContextReloader>(*options_.tls, options_.on_problem);
     if (base::Result<void> opened = tls_->open(); !opened) return opened;
@@ -164,7 +165,7 @@ HttpServer::ConnectionPtr HttpServer::open_connection(int fd) {
     return std::make_unique<Connection>(fd, context.get(), limits_, clock_);
   } catch (const std::exception& error) {
     ::close(fd);
-    report_problem(std::string{"a connection ended: "} + error.what());
+    report_problem(std::string{"a connection was closed after an exception: "} + error.what());
     return nullptr;
   }
 }
@@ -199,7 +200,7 @@ NextAction HttpServer::serve(Connection& connection, bool probe) {
       after = serve_one(connection);
     } while (after == NextAction::kKeepAlive && !probe && wait_for_next_head(connection, after));
   } catch (const std::exception& error) {
-    report_problem(std::string{"a connection ended: "} + error.what());
+    report_problem(std::string{"a connection was closed after an exception: "} + error.what());
     after = NextAction::kClose;
   }
   return after;
@@ -214,7 +215,7 @@ HttpReply HttpServer::answer(Connection& connection) const {
   } catch (...) {
     report_problem("a request handler threw an unknown exception");
   }
-  return refuse(request, {500, "an internal error; the log says more"});
+  return refuse(request, {500, "an internal error; see the log of snug-extender"});
 }
 
 NextAction HttpServer::serve_one(Connection& connection) {

@@ -1,13 +1,13 @@
-// The HTTP/1.1 server that both ports share: a socket, TLS, the threads, and the checks of each
-// request's head. It knows no paths; a handler answers each request.
+// The HTTP/1.1 server that both ports use: the listening socket, TLS, the threads, and the checks
+// of each request's head. A handler answers each request.
 //
-// A connection needs a thread only from the end of a head until its reply has been sent; otherwise
-// it is in the ConnectionLoop. If all threads are busy and requests wait, connections with slow
-// bodies or replies are closed (RequestThreads::abort_slow). Probes have their own threads, which
-// never wait for a client.
+// A connection has a thread only from the end of a head until the reply has been sent; at other
+// times it is in the ConnectionLoop. If requests wait because all threads are busy, connections
+// with slow bodies or replies are closed (RequestThreads::abort_slow). Probes have separate
+// threads, which never wait for a client.
 //
-// Calls of the handler come from many threads at once; the server's own functions are called from
-// one thread.
+// The handlers are called concurrently from many threads. The server's functions must be called
+// from one thread unless their comment says otherwise.
 #pragma once
 
 #include <chrono>
@@ -35,25 +35,25 @@ struct HttpServerOptions {
   std::size_t threads = 0;
   const char* thread_name = "snug-http";
   std::chrono::milliseconds keep_alive{};
-  std::vector<std::string> probes = {};  // paths
+  std::vector<std::string> probes = {};  // paths of health probes
 };
 
 struct HttpReply {
   int status = 200;
   std::string body;
   std::string content_type{kJsonType};
-  std::string allow = {};  // the header Allow, of a 405
-  /// The request was not read completely: the connection is closed after this reply.
+  std::string allow = {};  // value of the header Allow, for status 405
+  /// Close the connection after this reply, because part of the request may not have been read.
   bool closes_connection = false;
 };
 
 struct HttpHandlers {
-  /// Answers a request. The handler reads the body from the connection, if there is one; it must
-  /// read all of it or refuse().
+  /// Answers a request. If the request has a body, the handler must read all of it from the
+  /// connection or return HttpServer::refuse().
   std::function<HttpReply(const RequestHead&, Connection&)> answer;
-  /// The body of a refusal, in the shape that the client of this path expects.
+  /// Returns the body of an error reply, in the format that clients of `path` expect.
   std::function<std::string(std::string_view path, std::string_view sentence)> error_body;
-  /// How many requests have a thread and wait for memory that slow clients may hold.
+  /// Returns the number of requests that have a thread and wait for memory (BodyBuffers).
   std::function<std::size_t()> waiting_for_memory = [] { return std::size_t{0}; };
 };
 
@@ -67,15 +67,16 @@ class HttpServer {
 
   [[nodiscard]] base::Result<void> start();
   [[nodiscard]] int port() const { return port_; }
-  /// Accepts no more connections, closes idle ones and waits for the others; true: all have ended.
+  /// Stops accepting connections, closes idle ones, and waits up to `at_most` for the others to
+  /// end. Returns whether all have ended.
   bool drain(std::chrono::milliseconds at_most) { return loop_.drain(at_most); }
   void stop();
-  /// To be called when the count of HttpHandlers::waiting_for_memory has grown. Thread-safe.
+  /// Call it when the number that HttpHandlers::waiting_for_memory returns has grown. Thread-safe.
   void notify_waiting() { loop_.wake(); }
 
-  /// An error after which the connection is closed.
+  /// Makes an error reply after which the connection is closed. Thread-safe.
   [[nodiscard]] HttpReply refuse(const RequestHead& request, const HttpRefusal& refused) const;
-  /// Refuses a request whose body is incomplete.
+  /// Makes the error reply to a request whose body is incomplete. Thread-safe.
   [[nodiscard]] HttpReply refuse_incomplete(const RequestHead& request,
                                             const Connection& connection) const;
 
@@ -87,14 +88,14 @@ class HttpServer {
   [[nodiscard]] RequestThreads::Hooks thread_hooks(bool probes);
   [[nodiscard]] ConnectionPtr open_connection(int fd);
   void on_head(ConnectionPtr connection);
-  /// Reads the head, and refuses the request if the head is not valid.
+  /// Parses the connection's head. If it is invalid, sends an error reply and returns kRefused.
   [[nodiscard]] HeadKind classify_head(Connection& connection) const;
   void refuse_head(Connection& connection, const HttpRefusal& refused) const;
   [[nodiscard]] NextAction serve(Connection& connection, bool probe);
   [[nodiscard]] NextAction serve_one(Connection& connection);
   [[nodiscard]] HttpReply answer(Connection& connection) const;
-  /// Waits up to kNextRequestWaitMs for the next head. True: this thread serves it. False: `after`
-  /// says what becomes of the connection.
+  /// Waits up to kNextRequestWaitMs for the next head. If it returns true, this thread serves the
+  /// next request; otherwise `after` is what to do with the connection.
   [[nodiscard]] bool wait_for_next_head(Connection& connection, NextAction& after) const;
   void report_problem(std::string_view problem) const;
 

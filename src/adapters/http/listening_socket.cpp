@@ -16,7 +16,7 @@ namespace {
 
 std::string system_message() { return std::generic_category().message(errno); }
 
-/// -1: errno says why.
+/// Returns a listening socket for the address `at`, or -1 with the error in errno.
 int listen_at(const addrinfo& at, int backlog) {
   const int fd = ::socket(at.ai_family, at.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;

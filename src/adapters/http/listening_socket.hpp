@@ -8,11 +8,12 @@
 namespace snug::http {
 
 struct ListeningSocket {
-  int fd = -1;  // non-blocking; the caller's
+  int fd = -1;  // non-blocking; the caller must close it
   int port = 0;
 };
 
-/// Port 0: the kernel picks one. The error names the address.
+/// Listens on an address. If `port` is 0, the kernel chooses a port. The error message names the
+/// address.
 [[nodiscard]] base::Result<ListeningSocket> listen_on(const std::string& host, int port,
                                                       int backlog);
 

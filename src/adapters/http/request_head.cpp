@@ -15,7 +15,7 @@ bool equals_ignoring_case(std::string_view one, std::string_view other) {
   return std::ranges::equal(one, other, {}, lower, lower);
 }
 
-/// Whether it is a token of RFC 9110, section 5.6.2.
+/// Returns whether the text is a token (RFC 9110, section 5.6.2).
 bool is_token(std::string_view text) {
   constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
   return !text.empty() && std::ranges::all_of(text, [&](char c) {
@@ -30,7 +30,8 @@ std::string_view trim(std::string_view text) {
   return text.substr(from, text.find_last_not_of(kBlanks) + 1 - from);
 }
 
-/// Removes the first line with its LF from `rest` and returns it; all of `rest` if it has no LF.
+/// Removes the first line, including its LF, from `rest` and returns it. Without an LF, all of
+/// `rest` is the line.
 std::string_view take_line(std::string_view& rest) {
   const std::size_t end = rest.find('\n');
   const std::string_view line = rest.substr(0, end == std::string_view::npos ? end : end + 1);
@@ -44,7 +45,7 @@ int hex_value(char c) {
   return -1;
 }
 
-/// Replaces %XX by its byte; a % without two hexadecimal digits stays as it is.
+/// Decodes each %XX into a byte. A % that is not followed by two hexadecimal digits is kept.
 std::string percent_decoded(std::string_view text, bool plus_is_blank) {
   std::string result;
   result.reserve(text.size());
@@ -72,17 +73,17 @@ HttpRefusal head_too_large(std::string_view head, const base::Limits& limits) {
   while (!rest.empty()) {
     if (take_line(rest).size() > kMaxHeaderLine) return header_too_long();
   }
-  return {431, "the request's line and headers are larger than the " +
+  return {431, "the request line and the headers are larger than the " +
                    std::to_string(limits.max_header_bytes) + " bytes that are allowed"};
 }
 
-/// Reads one head line by line; the first problem found is the refusal.
+/// Parses one head line by line. Parsing stops at the first error, which becomes the refusal.
 class HeadReader {
  public:
   explicit HeadReader(const base::Limits& limits)
       : max_headers_(static_cast<std::size_t>(limits.max_headers)) {}
 
-  /// METHOD TARGET HTTP/1.x
+  /// Parses the request line, `METHOD TARGET HTTP/1.1` (or 1.0).
   [[nodiscard]] std::optional<HttpRefusal> parse_request_line(std::string_view line) {
     const std::size_t method_end = std::min(line.find(' '), line.size());
     const std::size_t target_end = line.rfind(' ');
@@ -107,7 +108,8 @@ class HeadReader {
                                   " headers that are allowed"};
     }
     if (line.starts_with(' ') || line.starts_with('\t')) {
-      return HttpRefusal{400, "a header goes on in a second line; each must stand on one line"};
+      return HttpRefusal{400,
+                         "a header continues on a second line; each header must be on one line"};
     }
     const std::size_t colon = line.find(':');
     const std::string_view name = line.substr(0, colon);
@@ -118,7 +120,7 @@ class HeadReader {
     return std::nullopt;
   }
 
-  /// To be called after the last header.
+  /// Checks the headers and returns the parsed head. Call it after the last header.
   [[nodiscard]] std::expected<RequestHead, HttpRefusal> finish() {
     const std::size_t hosts = head_.count("Host");
     if (hosts > 1) return refused("the header Host came more than once");
@@ -131,7 +133,7 @@ class HeadReader {
       }
       if (!equals_ignoring_case(name, "Expect") || value.empty()) continue;
       if (head_.expects_continue || !equals_ignoring_case(value, "100-continue")) {
-        return refused("the header Expect may only be 100-continue, and come once", 417);
+        return refused("the header Expect must be 100-continue and occur only once", 417);
       }
       head_.expects_continue = true;
     }
@@ -140,7 +142,7 @@ class HeadReader {
   }
 
  private:
-  static HttpRefusal invalid_line() { return {400, "the request is no valid HTTP/1.1"}; }
+  static HttpRefusal invalid_line() { return {400, "the request line is not valid HTTP/1.1"}; }
 
   static std::unexpected<HttpRefusal> refused(std::string sentence, int status = 400) {
     return std::unexpected(HttpRefusal{status, std::move(sentence)});
@@ -160,7 +162,8 @@ class HeadReader {
     }
   }
 
-  /// A list of options, of which `close` counts. False: it is not a list of tokens.
+  /// Parses the header Connection, a list of options. Only the option `close` has an effect. False:
+  /// the value is not a list of tokens.
   [[nodiscard]] bool parse_connection_header(std::string_view value) {
     for (const auto part : std::views::split(value, ',')) {
       const std::string_view option = trim(std::string_view{part.begin(), part.end()});
@@ -172,12 +175,12 @@ class HeadReader {
 
   const std::size_t max_headers_;
   RequestHead head_;
-  bool is_http_1_0_ = false;  // HTTP/1.0
+  bool is_http_1_0_ = false;
   bool connection_close_ = false;
 };
 
-/// Refuses what servers and proxies read in different ways: a bare LF, and control characters.
-/// Removes the CR LF at the end of `line`.
+/// Removes the CR LF at the end of `line`. Refuses a line that ends with a bare LF or that contains
+/// control characters, because servers and proxies interpret these in different ways.
 std::optional<HttpRefusal> take_line_end(std::string_view& line) {
   if (!line.ends_with(kLineEnd)) {
     return HttpRefusal{400, "a line of the request's head does not end with CR LF"};

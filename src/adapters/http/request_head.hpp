@@ -1,6 +1,6 @@
-// The head of an HTTP/1.1 request, from its first line to the empty line (RFC 9112): finds its end
-// and parses it. The parser is stricter than the RFC requires: it refuses whatever servers and
-// proxies are known to interpret differently. Pure.
+// Finds and parses the head of an HTTP/1.1 request, from the request line to the empty line (RFC
+// 9112). The parser is stricter than the RFC: it refuses input that servers and proxies are known
+// to interpret in different ways. Pure.
 #pragma once
 
 #include <cstddef>
@@ -15,48 +15,49 @@
 
 namespace snug::http {
 
-/// Why a request is refused: the status, and one sentence for a person.
+/// Why a request is refused: the HTTP status, and one sentence for people.
 struct HttpRefusal {
   int status = 400;
   std::string sentence;
 };
 
-/// Longest header line with its CR LF, and longest request target, in bytes. Common HTTP servers
-/// have the same bounds, so that these are not settable.
+/// Maximum length in bytes of a header line with its CR LF, and of a request target. Common HTTP
+/// servers have the same limits, so these need not be configurable.
 inline constexpr std::size_t kMaxHeaderLine = 8'192;
 inline constexpr std::size_t kMaxTarget = 8'192;
 
-/// The names and values are views into the head.
+/// A parsed head. The method and the headers are views into the text that was parsed.
 struct RequestHead {
   struct Header {
     std::string_view name;
-    std::string_view value;  // without the blanks around it
+    std::string_view value;  // without leading and trailing blanks
   };
 
   std::string_view method;
   std::string path;  // percent-decoded, without the query
-  /// The query's keys and values, decoded, in their order.
+  /// The keys and values of the query, percent-decoded, in the order of the request.
   std::vector<std::pair<std::string, std::string>> query;
   std::vector<Header> headers;
-  bool expects_continue = false;  // Expect: 100-continue
+  bool expects_continue = false;  // the client sent Expect: 100-continue
   bool keep_alive = true;         // HTTP/1.1 without Connection: close
 
-  /// Names are compared without regard to case.
+  /// Returns the number of headers with this name. Case is ignored.
   [[nodiscard]] std::size_t count(std::string_view name) const;
-  /// The value of the first header of that name; empty: there is none.
+  /// Returns the value of the first header with this name, or an empty text. Case is ignored.
   [[nodiscard]] std::string_view value(std::string_view name) const;
 };
 
-/// The length of the head with its empty line; nullopt: that line has not arrived. `seen` is the
-/// number of bytes that earlier calls have searched.
+/// Returns the length of the head, including its empty line, or nullopt if `bytes` has no empty
+/// line yet. `seen` is the number of bytes that earlier calls have searched.
 [[nodiscard]] std::optional<std::size_t> find_head_end(std::string_view bytes, std::size_t seen);
 
-/// Parses a head that ends with its empty line, or is longer than max_header_bytes (and so
-/// refused).
+/// Parses a complete head. Refuses a head that is invalid or longer than max_header_bytes; only a
+/// longer one may lack the empty line.
 [[nodiscard]] std::expected<RequestHead, HttpRefusal> read_head(std::string_view head,
                                                                 const base::Limits& limits);
 
-/// The first two words of a head that may be incomplete or invalid, for the reply to it.
+/// The first two words of a head. The head may be incomplete or invalid; the error reply needs
+/// them.
 struct RequestLine {
   std::string_view method;
   std::string_view path;  // without the query, not decoded

@@ -12,7 +12,7 @@ namespace snug::http {
 
 RequestThreads::RequestThreads(std::size_t threads, const char* name, Hooks hooks)
     : max_threads_(threads), name_(name), hooks_(std::move(hooks)) {
-  // So that no push_back fails in a thread that has no request: nobody would catch it.
+  // Reserves memory, because a failed push_back in next_connection() would end the process.
   idle_threads_.reserve(threads);
 }
 
@@ -34,7 +34,7 @@ void RequestThreads::submit(ConnectionPtr connection) {
 }
 
 std::size_t RequestThreads::queued_without_thread() const {
-  return queue_.size() - std::min(queue_.size(), starting_);
+  return queue_.size() - std::min(queue_.size(), threads_about_to_dequeue_);
 }
 
 void RequestThreads::start_thread() {
@@ -42,10 +42,10 @@ void RequestThreads::start_thread() {
   try {
     threads_.emplace_back([this] { run_thread(); });
   } catch (const std::system_error&) {
-    return;  // relieve() tries again while requests wait
+    return;  // abort_slow() tries again while requests wait
   }
   pthread_setname_np(threads_.back().native_handle(), name_);
-  ++starting_;
+  ++threads_about_to_dequeue_;
 }
 
 void RequestThreads::run_thread() {
@@ -55,9 +55,9 @@ void RequestThreads::run_thread() {
     lock.unlock();
     const NextAction after = hooks_.serve(*connection);
     lock.lock();
-    // From here on relieve() and stop() no longer see it.
+    // From here on, abort_slow() and stop() do not abort this connection.
     serving_.erase(connection.get());
-    ++starting_;
+    ++threads_about_to_dequeue_;
     lock.unlock();
     hooks_.served(std::move(connection), after);
     lock.lock();
@@ -70,7 +70,7 @@ std::size_t RequestThreads::idle_count() const {
 }
 
 RequestThreads::ConnectionPtr RequestThreads::next_connection() {
-  --starting_;
+  --threads_about_to_dequeue_;
   if (stopping_) return nullptr;
   if (!queue_.empty()) {
     ConnectionPtr first = std::move(queue_.front());

@@ -1,10 +1,10 @@
-// Serves requests whose heads are complete, each on its own thread until its reply has been sent.
-// Threads are started on demand up to a limit and then kept; further requests are queued in order
-// of arrival. The most recently used idle thread serves the next request, since its data may be in
-// the processor's caches.
+// A pool of threads for requests whose heads are complete. Each request has its own thread until
+// its reply has been sent. Threads are started on demand, up to a limit, and then kept; further
+// requests are queued in the order of arrival. The most recently used idle thread serves the next
+// request, because its data may still be in the processor's caches.
 //
-// While requests wait, relieve() ends connections whose clients are slow with a body or a reply.
-// Thread-safe, except for stop, which must be called from one thread.
+// If requests wait, abort_slow() aborts connections whose clients send a body, or receive a reply,
+// slowly. Thread-safe, except that stop() must be called from one thread.
 #pragma once
 
 #include <atomic>
@@ -26,10 +26,11 @@ namespace snug::http {
 class RequestThreads {
  public:
   using ConnectionPtr = std::unique_ptr<Connection>;
-  /// Called by the threads. They must not throw.
+  /// Callbacks, which the pool's threads call. They must not throw.
   struct Hooks {
+    /// Serves the request of the connection.
     std::function<NextAction(Connection&)> serve;
-    /// Takes the connection back after serve().
+    /// Takes over the connection after serve(), with the result of serve().
     std::function<void(ConnectionPtr, NextAction)> served;
   };
 
@@ -38,31 +39,33 @@ class RequestThreads {
   RequestThreads(const RequestThreads&) = delete;
   RequestThreads& operator=(const RequestThreads&) = delete;
 
+  /// Passes the connection to an idle thread, or queues it.
   void submit(ConnectionPtr connection);
-  /// Whether requests wait for a thread.
+  /// Returns whether queued requests wait for a thread.
   [[nodiscard]] bool has_queue() const { return has_queue_; }
-  /// How many threads have no request.
+  /// Returns the number of threads without a request.
   [[nodiscard]] std::size_t idle_count() const;
-  /// Ends slow connections, one for each request that waits: those that wait for a thread here, and
-  /// `others`, which the caller counts. Connections that are ending already count as ended. True:
-  /// requests waited.
+  /// Aborts slow connections, at most one for each waiting request. Waiting requests are those
+  /// queued for a thread and, in addition, `others`, which wait for memory. Connections that were
+  /// aborted before and have not ended yet count towards that number. Returns whether any request
+  /// waits.
   bool abort_slow(base::TimePoint now, std::int64_t min_bytes_per_s, std::size_t others);
-  /// Closes every connection and returns when none is being served.
+  /// Aborts every connection, discards queued ones, and returns when no request is being served.
   void stop();
 
  private:
-  /// A thread without a request.
+  /// A thread that waits for its next request.
   struct IdleThread {
     base::Condition woken;
     ConnectionPtr connection;
   };
 
   void run_thread();
-  /// Waits for the next connection; null: the threads stop.
+  /// Waits for the next connection to serve. Null: the thread must end.
   [[nodiscard]] ConnectionPtr next_connection() SNUG_REQUIRES(mutex_);
-  /// Starts one more thread unless the bound is reached.
+  /// Starts one more thread, unless max_threads_ are running.
   void start_thread() SNUG_REQUIRES(mutex_);
-  /// How many requests in the queue no thread is about to take.
+  /// Returns the number of queued requests minus the threads that are about to take one.
   [[nodiscard]] std::size_t queued_without_thread() const SNUG_REQUIRES(mutex_);
 
   const std::size_t max_threads_;
@@ -72,12 +75,13 @@ class RequestThreads {
 
   mutable base::Mutex mutex_;
   bool stopping_ SNUG_GUARDED_BY(mutex_) = false;
-  /// Threads that have just started or finished a request, and will take the next one.
-  std::size_t starting_ SNUG_GUARDED_BY(mutex_) = 0;
+  /// Number of threads that were just started or have just finished a request, and that will take
+  /// the next queued request.
+  std::size_t threads_about_to_dequeue_ SNUG_GUARDED_BY(mutex_) = 0;
   std::deque<ConnectionPtr> queue_ SNUG_GUARDED_BY(mutex_);
   std::unordered_set<Connection*> serving_ SNUG_GUARDED_BY(mutex_);
-  std::vector<IdleThread*> idle_threads_
-      SNUG_GUARDED_BY(mutex_);  // the last one has waited the least
+  /// The thread that became idle most recently is the last.
+  std::vector<IdleThread*> idle_threads_ SNUG_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_ SNUG_GUARDED_BY(mutex_);
 };
 

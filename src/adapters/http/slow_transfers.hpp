@@ -1,5 +1,5 @@
-// Chooses the connections that are closed while requests wait for threads or memory: those that
-// send a body, or receive a reply, at less than min_bytes_per_s. Pure.
+// Chooses the connections to close if requests wait for threads or memory: those whose client sends
+// a body, or receives a reply, at less than min_bytes_per_s. Pure.
 #pragma once
 
 #include <chrono>
@@ -12,18 +12,19 @@
 
 namespace snug::http {
 
-/// A body or a reply that is under way.
+/// The progress of a body that is being received, or of a reply that is being sent.
 struct Transfer {
   base::TimePoint started;
   std::uint64_t bytes = 0;
-  bool is_blocked = false;  // the thread is blocked on the client's socket
+  bool is_blocked = false;  // the thread is waiting for the client
 };
 
-/// A transfer younger than this is never slow. Well below a probe's time-out, and above the pauses
-/// of healthy clients and networks, so that it is no limit to set.
+/// A transfer that started less than this time ago is never slow. The value is well below the
+/// timeout of a probe and above the pauses of healthy clients and networks, so it need not be
+/// configurable.
 inline constexpr std::chrono::milliseconds kSlowTransferGrace{250};
 
-/// At most `most` indexes of `all`, the slowest first.
+/// Returns the indexes in `all` of at most `most` slow transfers, the slowest first.
 [[nodiscard]] std::vector<std::size_t> pick_slow_transfers(std::span<const Transfer> all,
                                                            base::TimePoint now,
                                                            std::int64_t min_bytes_per_s,

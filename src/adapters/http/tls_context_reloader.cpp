@@ -13,9 +13,10 @@ namespace snug::http {
 namespace {
 
 base::Error tls_problem(std::string_view what, const std::string& file) {
-  const unsigned long code = ERR_peek_error();  // the first: later ones follow from it
+  const unsigned long code =
+      ERR_peek_error();  // the first error in the queue is the cause of later ones
   ERR_clear_error();
-  std::string why = "OpenSSL does not say why";
+  std::string why = "OpenSSL gives no reason";
   std::error_code none;
   if (std::filesystem::is_directory(file, none)) {
     why = "is a folder";
@@ -27,7 +28,8 @@ base::Error tls_problem(std::string_view what, const std::string& file) {
   return {base::ErrorCode::kInvalid, std::string{what} + " " + file + ": " + why};
 }
 
-/// A key file with a passphrase is an error, not a question on the terminal.
+/// Password callback. It makes an encrypted key file an error; OpenSSL's default callback would ask
+/// for a passphrase on the terminal.
 int no_passphrase(char*, int, int, void*) { return 0; }
 
 base::Result<void> require_client_certificates(SSL_CTX* context, const std::string& file) {
@@ -50,7 +52,7 @@ base::Result<std::shared_ptr<SSL_CTX>> make_context(const TlsFiles& files) {
   SSL_CTX_set_options(context.get(), SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_mode(context.get(),
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  // Without a context of ours, OpenSSL refuses to resume sessions that had a client certificate.
+  // Without a session id context, OpenSSL refuses to resume a session with a client certificate.
   constexpr std::string_view kSessions = "snug";
   SSL_CTX_set_session_id_context(context.get(),
                                  reinterpret_cast<const unsigned char*>(kSessions.data()),
@@ -99,13 +101,14 @@ std::shared_ptr<SSL_CTX> TlsContextReloader::current() {
   const base::MutexLock lock(mutex_);
   const Stamps now = stamps();
   if (now == read_stamps_) return context_;
-  // Taken before the files are read, so that a change in between is seen the next time.
+  // Stores the stamps from before the files are read, so that a change during the read is noticed
+  // by the next call.
   read_stamps_ = now;
   base::Result<std::shared_ptr<SSL_CTX>> context = make_context(files_);
   if (context) {
     context_ = std::move(*context);
   } else if (on_problem_) {
-    on_problem_(context.error().message + "; the last good certificate stays in use");
+    on_problem_(context.error().message + "; the last valid certificate stays in use");
   }
   return context_;
 }

@@ -1,5 +1,6 @@
-// The server's certificate, key and client authority, reloaded when their files change. A failed
-// reload is reported once, and the last valid ones stay in use. Thread-safe.
+// The TLS context of the server: its certificate, its key and the CA for client certificates.
+// Reloads them when their files change. A failed reload is reported once for each change of the
+// files, and the last valid context stays in use. Thread-safe.
 #pragma once
 
 #include <openssl/types.h>
@@ -20,13 +21,14 @@ class TlsContextReloader {
  public:
   TlsContextReloader(TlsFiles files, std::function<void(std::string_view)> on_problem);
 
-  /// Reads the files for the first time; the error names the file.
+  /// Reads the files for the first time. The error message names the file.
   [[nodiscard]] base::Result<void> open();
-  /// For a new connection. Never null after open().
+  /// Returns the context for a new connection, after a reload if a file has changed. Not null after
+  /// a successful open().
   [[nodiscard]] std::shared_ptr<SSL_CTX> current();
 
  private:
-  /// What tells one version of a file from the next.
+  /// The attributes of a file by which a change is detected.
   struct Stamp {
     std::uint64_t inode = 0;
     std::int64_t size = -1;
@@ -42,7 +44,7 @@ class TlsContextReloader {
   const TlsFiles files_;
   const std::function<void(std::string_view)> on_problem_;
   base::Mutex mutex_;
-  Stamps read_stamps_ SNUG_GUARDED_BY(mutex_){};  // of the files as `context_` has them
+  Stamps read_stamps_ SNUG_GUARDED_BY(mutex_){};  // of the files, from before they were last read
   std::shared_ptr<SSL_CTX> context_ SNUG_GUARDED_BY(mutex_);
 };
 

@@ -11,18 +11,18 @@ ApiCaller::ApiCaller(const ApiEndpoint& endpoint, const KubeOptions& options,
       pool_(endpoint, {static_cast<std::size_t>(context.limits.api_connections), timeout_,
                        std::chrono::milliseconds(context.limits.api_idle_ms)}) {}
 
-base::Result<ApiReply> ApiCaller::call_until(CallDeadline deadline, std::string_view what,
+base::Result<ApiReply> ApiCaller::call_until(CallDeadline deadline, service::ApiCall name,
                                              const ApiRequest& request) {
   for (bool second = false;; second = true) {
     const auto view = credentials_.view();
     if (!view) return std::unexpected(view.error());
     auto made = attempt(request, *view, deadline);
     if (!made) {
-      metrics_.api_request(what, false);
+      metrics_.api_request(name, false);
       return std::unexpected(made.error());
     }
     const int status = made->exchange.status;
-    metrics_.api_request(what, made->exchange.complete && status < 400);
+    metrics_.api_request(name, made->exchange.complete && status < 400);
     if (status != 401 || second || !credentials_.renew(*view)) {
       return conclude(request, *std::move(made), deadline);
     }
@@ -61,9 +61,11 @@ base::Result<ApiReply> ApiCaller::conclude(const ApiRequest& request, Attempt&& 
     return base::fail(base::ErrorCode::kTooLarge, "the API server's reply is larger than " +
                                                       std::to_string(max_reply_bytes_) + " bytes");
   }
-  // The status of a refusal, or of a write's success, is enough even if the text was cut.
-  const bool told = exchange.status >= 400 || (exchange.success() && request.method != "GET");
-  if (exchange.complete || told) {
+  // The status alone says that a request was refused or a write succeeded, even if the body is
+  // incomplete.
+  const bool outcome_is_known =
+      exchange.status >= 400 || (exchange.success() && request.method != "GET");
+  if (exchange.complete || outcome_is_known) {
     ApiReply reply{exchange.status, exchange.body};
     if (exchange.success()) reply.body = std::move(attempt.body);
     return reply;
@@ -73,7 +75,7 @@ base::Result<ApiReply> ApiCaller::conclude(const ApiRequest& request, Attempt&& 
       late ? "it did not answer within " + std::to_string(timeout_.count()) + " ms" : exchange.why;
   const bool unknown = exchange.sent && request.method != "GET";
   return base::fail(unknown ? base::ErrorCode::kUnknown : base::ErrorCode::kUnavailable,
-                    "the API server failed: " + why);
+                    "the call to the API server failed: " + why);
 }
 
 }  // namespace snug::kube

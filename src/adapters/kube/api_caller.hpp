@@ -1,5 +1,6 @@
-// One call to the API server: credentials, a connection, the deadline, a second attempt after a 401
-// or if the connection could not be used, and the count in the metrics. Thread-safe.
+// Sends requests to the API server, with the current credentials, over a pool of connections, and
+// counts them in the metrics. A request is sent a second time after a 401 if the credentials have
+// changed, or on a new connection if a reused one held unexpected bytes. Thread-safe.
 #pragma once
 
 #include <string>
@@ -12,26 +13,27 @@ namespace snug::kube {
 
 struct ApiReply {
   int status = 0;
-  std::string body;  // of a refusal its first bytes only
+  std::string body;  // if the status is not 2xx, only the first bytes
 };
 
 class ApiCaller {
  public:
   ApiCaller(const ApiEndpoint& endpoint, const KubeOptions& options, const KubeContext& context);
 
-  /// A reply of any status. kUnavailable: the request did not reach the API server; kUnknown: it
-  /// may have reached it; kTooLarge: it was carried out, and its reply is over the limit. `what`
-  /// names the call in the metrics.
-  [[nodiscard]] base::Result<ApiReply> call(std::string_view what, const ApiRequest& request) {
-    return call_until(new_deadline(), what, request);
+  /// Sends `request` and returns the reply, whatever its status. `name` names the call in the
+  /// metrics. Errors: kUnavailable: the request did not reach the API server, or a GET got no
+  /// complete reply; kUnknown: a write may have reached the API server; kTooLarge: the request
+  /// succeeded, but its reply is larger than the limit.
+  [[nodiscard]] base::Result<ApiReply> call(service::ApiCall name, const ApiRequest& request) {
+    return call_until(new_deadline(), name, request);
   }
-  /// For several calls that share one deadline.
-  [[nodiscard]] base::Result<ApiReply> call_until(CallDeadline deadline, std::string_view what,
+  /// As call(), with a given deadline, which several calls can share.
+  [[nodiscard]] base::Result<ApiReply> call_until(CallDeadline deadline, service::ApiCall name,
                                                   const ApiRequest& request);
   [[nodiscard]] CallDeadline new_deadline() const {
     return std::chrono::steady_clock::now() + timeout_;
   }
-  /// Ends all calls, also later ones.
+  /// Aborts all calls in progress and every later call.
   void abort_all() { pool_.abort_all(); }
 
  private:

@@ -17,8 +17,8 @@
 namespace snug::kube {
 namespace {
 
-constexpr std::size_t kMaxName = 253;           // Kubernetes' own
-constexpr std::size_t kMaxStatusMessage = 512;  // as much as one reads in a line of the log
+constexpr std::size_t kMaxName = 253;           // bytes of the longest name that Kubernetes allows
+constexpr std::size_t kMaxStatusMessage = 512;  // bytes; keeps log lines readable
 
 bool is_lower_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
@@ -54,7 +54,7 @@ base::Result<void> check_name(std::string_view what, std::string_view name) {
   if (is_object_name(name)) return {};
   return base::fail(base::ErrorCode::kInvalid,
                     "the " + std::string(what) + " `" + clip_text(name, 63) +
-                        "` is no Kubernetes name (1 to 253 of a-z, 0-9, `-` and `.`)");
+                        "` is not a Kubernetes name (1 to 253 of a-z, 0-9, `-` and `.`)");
 }
 
 std::string encode_query(std::string_view value) {

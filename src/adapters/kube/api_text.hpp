@@ -1,5 +1,5 @@
-// Texts of the Kubernetes API: names, parts of a URL, messages of replies. Pure but for
-// read_small_file().
+// Texts of the Kubernetes API: names, parts of URLs, messages in replies. All functions are pure,
+// except read_small_file().
 #pragma once
 
 #include <chrono>
@@ -12,47 +12,53 @@
 
 namespace snug::kube {
 
-/// A name of a pod, node or namespace: at most 253 of a-z, 0-9, `-` and `.`, with a letter or digit
-/// first and last. No other text may become a part of a path.
+/// Whether `text` can name a pod, node, namespace or Lease: 1 to 253 characters a-z, 0-9, `-` and
+/// `.`, of which the first and the last are letters or digits. A URL path may contain only names
+/// for which this is true.
 [[nodiscard]] bool is_object_name(std::string_view text);
 
-/// kInvalid unless is_object_name. `what` is the kind of object, for the message.
+/// Returns kInvalid unless is_object_name(name). `what` is the kind of object in the message.
 [[nodiscard]] base::Result<void> check_name(std::string_view what, std::string_view name);
 
-/// Percent-encodes all but RFC 3986's unreserved characters.
+/// Percent-encodes every character of `value` that is not unreserved in RFC 3986.
 [[nodiscard]] std::string encode_query(std::string_view value);
 
-/// At most `max_bytes` of valid UTF-8: invalid bytes become `?`, and no character is cut in two.
+/// Returns the beginning of `text` as valid UTF-8 of at most `max_bytes`. Each invalid byte becomes
+/// `?`; a character that does not fit is left out as a whole.
 [[nodiscard]] std::string clip_text(std::string_view text, std::size_t max_bytes);
 
-/// The message of a reply that is no success: `message` of a Status in JSON, or in protobuf (the
-/// reply to a request for a watch in protobuf), or else the first bytes of the body.
+/// Returns the message in `body`, the body of an error reply: the field `message` of a Status in
+/// JSON or in protobuf (in which refused protobuf watches are answered), or else the first bytes of
+/// `body`.
 [[nodiscard]] std::string status_message(std::string_view body);
 
-/// A Status object, with which the API server refuses a request.
+/// A Status object: the body of a reply by which the API server refuses a request.
 struct ApiStatus {
   int code = 0;
   std::string reason;
-  // Of `details`: the object that the refusal is about; empty if it has none.
+  // `details.kind` and `details.name`: the object of the refused request; empty if not given.
   std::string kind;
   std::string name;
 };
 
-/// Nothing: the body is no Status in JSON, so a proxy or another server may have answered.
+/// Parses a Status in JSON. Returns nullopt if `body` is not one; then a proxy or another server
+/// may have answered.
 [[nodiscard]] std::optional<ApiStatus> read_status(std::string_view body);
 
-/// Whether a 404 means that this object does not exist: it is a Status of reason NotFound about it.
-/// A 404 of a proxy, or of a path that the API server does not serve, is not.
+/// Whether `body`, the body of a 404, says that the object `kind`/`name` does not exist: it is a
+/// Status with the reason NotFound for this object. False for a 404 from a proxy, or for a path
+/// that the API server does not serve.
 [[nodiscard]] bool says_not_found(std::string_view body, std::string_view kind,
                                   std::string_view name);
 
-/// Kubernetes' MicroTime.
+/// Returns `time` as a Kubernetes MicroTime: RFC 3339 in UTC with microseconds.
 [[nodiscard]] std::string micro_time(std::chrono::system_clock::time_point time);
 
-/// Strict base64 with padding; white space is ignored. Nothing: the text is not base64.
+/// Decodes base64 with padding and ignores white space. Returns nullopt if `text` is not base64.
 [[nodiscard]] std::optional<std::string> decode_base64(std::string_view text);
 
-/// Reads a file of at most `max_bytes`.
+/// Reads a whole file. Errors: kTooLarge: it has more than `max_bytes`; kInvalid: it cannot be
+/// read.
 [[nodiscard]] base::Result<std::string> read_small_file(const std::string& path,
                                                         std::size_t max_bytes);
 

@@ -12,12 +12,12 @@ Backoff::Backoff(const base::Limits& limits, std::uint64_t seed)
       random_(seed) {}
 
 std::chrono::milliseconds Backoff::next(base::TimePoint now) {
-  if (now - quiet_since_ >= reset_) step_ = first_;
+  if (now - last_wait_end_ >= reset_) step_ = first_;
   const std::chrono::milliseconds jitter(
       std::uniform_int_distribution<std::int64_t>(0, step_.count())(random_));
   const auto wait = step_ + jitter;
   step_ = std::min(step_ * 2, last_);
-  quiet_since_ = now + wait;
+  last_wait_end_ = now + wait;
   return wait;
 }
 

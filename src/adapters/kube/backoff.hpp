@@ -1,4 +1,5 @@
-// Exponential back-off with jitter, reset after backoffResetMs without a failure. Not thread-safe.
+// Exponential back-off with jitter. It starts again at the first step after backoff_reset_ms
+// without a failure. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -14,7 +15,8 @@ class Backoff {
  public:
   Backoff(const base::Limits& limits, std::uint64_t seed);
 
-  /// The wait after a failure now: the step times a random 1..2. The next step is twice as long.
+  /// Returns how long to wait after a failure at `now`: the current step times a random factor from
+  /// 1 to 2. Then doubles the step, up to backoff_last_ms.
   [[nodiscard]] std::chrono::milliseconds next(base::TimePoint now);
 
  private:
@@ -22,7 +24,7 @@ class Backoff {
   const std::chrono::milliseconds last_;
   const std::chrono::milliseconds reset_;
   std::chrono::milliseconds step_;
-  base::TimePoint quiet_since_{};
+  base::TimePoint last_wait_end_{};
   std::mt19937_64 random_;
 };
 

@@ -7,7 +7,7 @@
 namespace snug::kube {
 namespace {
 
-// The numbers of the fields are those of Kubernetes' generated.proto.
+// Field numbers are those in Kubernetes' generated.proto files.
 
 std::string metadata(const service::Binding& binding) {
   std::string bytes;

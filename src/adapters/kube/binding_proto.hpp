@@ -1,4 +1,4 @@
-// The body of a bind in Kubernetes' protobuf. Pure.
+// Encodes the body of a bind request in Kubernetes' protobuf. Pure.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace snug::kube {
 
-/// core/v1 Binding in its envelope; its type is kProtobufType (codec/proto_wire).
+/// Returns a core/v1 Binding in Kubernetes' protobuf envelope (runtime.Unknown). Its Content-Type
+/// is kProtobufType of codec/proto_wire.
 [[nodiscard]] std::string binding_proto(const service::Binding& binding);
 
 }  // namespace snug::kube

@@ -22,7 +22,7 @@ std::unique_ptr<ApiConnection> ConnectionPool::reuse(const PemTextsPtr& tls, boo
 
 base::Result<ConnectionPool::Lease> ConnectionPool::take(const PemTextsPtr& tls,
                                                          CallDeadline deadline, bool fresh) {
-  Connections ended;  // closed after the lock
+  Connections ended;  // destroyed, and so closed, after the mutex is released
   const base::MutexLock lock(mutex_);
   const auto is_free = [this]() SNUG_REQUIRES(mutex_) { return lent_.size() < settings_.size; };
   if (!free_.wait_until(mutex_, deadline, is_free)) {

@@ -1,5 +1,5 @@
-// The connections to the API server for calls: a bounded number, kept alive, lent to one call each.
-// Thread-safe. Destroy it only when none is lent.
+// A bounded pool of connections to the API server, which are kept alive between calls. Each
+// connection is lent to one call at a time. Thread-safe. All leases must end before the pool does.
 #pragma once
 
 #include <chrono>
@@ -17,11 +17,12 @@ class ConnectionPool {
  public:
   struct Settings {
     std::size_t size = 1;
-    std::chrono::milliseconds timeout{0};   // of one call
-    std::chrono::milliseconds max_idle{0};  // a connection that was unused for longer is closed
+    std::chrono::milliseconds timeout{0};   // the longest time to connect, and the longest silence
+    std::chrono::milliseconds max_idle{0};  // a connection that was idle for longer is not reused
   };
 
-  /// Returns the connection when it ends, unless it is spoiled.
+  /// A connection that is lent to one call. The destructor returns the connection to the pool;
+  /// after spoil() the pool closes it.
   class Lease {
    public:
     Lease(ConnectionPool& pool, std::unique_ptr<ApiConnection> connection)
@@ -45,10 +46,11 @@ class ConnectionPool {
   ConnectionPool(const ConnectionPool&) = delete;
   ConnectionPool& operator=(const ConnectionPool&) = delete;
 
-  /// Waits for a free connection until the deadline. `fresh` asks for one that was not used yet.
+  /// Lends a connection that uses `tls`; with `fresh`, a new one. Waits until `deadline` for one to
+  /// become free, and then fails with kUnavailable.
   [[nodiscard]] base::Result<Lease> take(const PemTextsPtr& tls, CallDeadline deadline, bool fresh)
       SNUG_EXCLUDES(mutex_);
-  /// Aborts the calls on all connections in use, and on every connection taken from now on.
+  /// Aborts the calls on all lent connections and on every connection that is lent later.
   void abort_all() SNUG_EXCLUDES(mutex_);
 
  private:
@@ -58,7 +60,9 @@ class ConnectionPool {
     CallDeadline since;
   };
 
-  /// Null: there is none. Moves those that cannot be used to `ended`.
+  /// Returns an idle connection that uses `tls`, or null if there is none or if `fresh`. Moves idle
+  /// connections that are too old or use other texts to `ended`; if `fresh`, moves just one, to
+  /// make room for a new connection.
   [[nodiscard]] std::unique_ptr<ApiConnection> reuse(const PemTextsPtr& tls, bool fresh,
                                                      Connections& ended) SNUG_REQUIRES(mutex_);
   void give_back(std::unique_ptr<ApiConnection> connection, bool spoiled) SNUG_EXCLUDES(mutex_);
@@ -68,7 +72,7 @@ class ConnectionPool {
 
   base::Mutex mutex_;
   base::Condition free_;
-  std::vector<Idle> idle_ SNUG_GUARDED_BY(mutex_);  // the last one was used last
+  std::vector<Idle> idle_ SNUG_GUARDED_BY(mutex_);  // the most recently used one is last
   std::vector<ApiConnection*> lent_ SNUG_GUARDED_BY(mutex_);
   bool aborting_ SNUG_GUARDED_BY(mutex_) = false;
 };

@@ -15,7 +15,8 @@ base::Result<std::string> resolve(const CredentialText& source, const base::Limi
   return text;
 }
 
-/// A token goes into a header line: nothing but visible ASCII may stand in it.
+/// Returns the token without white space around it. The token goes into an HTTP header, so it may
+/// contain only visible ASCII characters.
 base::Result<std::string> resolve_token(const CredentialText& source, const base::Limits& limits) {
   auto token = resolve(source, limits);
   if (!token) return token;
@@ -23,8 +24,9 @@ base::Result<std::string> resolve_token(const CredentialText& source, const base
   while (!token->empty() && is_space(token->back())) token->pop_back();
   token->erase(token->begin(), std::ranges::find_if_not(*token, is_space));
   if (!std::ranges::all_of(*token, [](char c) { return c > ' ' && c < '\x7f'; })) {
-    return base::fail(base::ErrorCode::kInvalid, (source.path.empty() ? "the token" : source.path) +
-                                                     " holds characters that no bearer token has");
+    return base::fail(base::ErrorCode::kInvalid,
+                      (source.path.empty() ? "the token" : source.path) +
+                          " contains characters that are not allowed in a bearer token");
   }
   return token;
 }
@@ -74,8 +76,9 @@ void Credentials::reread() {
     }
   }
   if (!texts) {
-    problem_ = base::Error{base::ErrorCode::kUnavailable,
-                           "the API server's credentials cannot be read: " + texts.error().message};
+    problem_ =
+        base::Error{base::ErrorCode::kUnavailable,
+                    "the credentials for the API server cannot be read: " + texts.error().message};
     log_.write(service::LogLevel::kWarn, problem_.message);
     return;
   }

@@ -1,6 +1,7 @@
-// The current token and PEM texts of an endpoint. Files are read again after credentialsRereadMs
-// and when the API server answers 401. If a file cannot be read or used (during a rotation, for
-// example), the last good state stays in force and the problem is logged. Thread-safe.
+// The current token and PEM texts of an endpoint. Credential files are read again after
+// credentials_reread_ms and when the API server answers 401. If a file cannot be read or used, for
+// example during a rotation, the problem is logged and the last usable credentials stay in use.
+// Thread-safe.
 #pragma once
 
 #include <string>
@@ -13,17 +14,18 @@
 namespace snug::kube {
 
 struct CredentialView {
-  std::string token;  // empty: none
-  PemTextsPtr tls;    // null: plain http; another pointer: the texts changed
+  std::string token;  // empty: no token
+  PemTextsPtr tls;    // null for plain http; a new pointer after each change of the texts
 };
 
 class Credentials {
  public:
   Credentials(const ApiEndpoint& endpoint, const KubeContext& context);
 
-  /// An error only while nothing usable was ever read.
+  /// Returns the current credentials. Fails only if no usable credentials have ever been read.
   [[nodiscard]] base::Result<CredentialView> view() SNUG_EXCLUDES(mutex_);
-  /// Reads the files now, since `used` was refused. True: there are other credentials to try.
+  /// Call this after the API server has refused `used`. Reads the files again, unless that has been
+  /// done since `used` was returned. Returns whether the credentials now differ from `used`.
   [[nodiscard]] bool renew(const CredentialView& used) SNUG_EXCLUDES(mutex_);
 
  private:
@@ -43,11 +45,11 @@ class Credentials {
   base::Mutex mutex_;
   base::TimePoint next_read_ SNUG_GUARDED_BY(mutex_){};
   bool loaded_ SNUG_GUARDED_BY(mutex_) = false;
-  base::Error problem_ SNUG_GUARDED_BY(mutex_);  // while nothing is loaded
+  base::Error problem_ SNUG_GUARDED_BY(mutex_);  // what view() returns until loaded_
   CredentialView view_ SNUG_GUARDED_BY(mutex_);
 };
 
-/// Whether everything that the endpoint names can be read and used.
+/// Returns an error if a token, certificate or key of `endpoint` cannot be read or used.
 [[nodiscard]] base::Result<void> check_credentials(const ApiEndpoint& endpoint,
                                                    const base::Limits& limits);
 

@@ -12,7 +12,7 @@
 namespace snug::kube {
 namespace {
 
-// Limits of the API server's own, for events.
+// The API server's limits for events, in bytes.
 constexpr std::size_t kMaxNote = 1024;
 constexpr std::size_t kMaxReason = 128;
 constexpr std::size_t kMaxInstance = 128;
@@ -42,7 +42,7 @@ EventWriter::EventWriter(ApiCaller& caller, const KubeOptions& options, const Ku
       clock_(context.clock),
       limits_(context.limits),
       host_(host_name()),
-      // Names must differ between runs that share a seed.
+      // Event names must be unique, so two runs with the same seed must not produce the same names.
       random_(options.seed ^ static_cast<std::uint64_t>(
                                  std::chrono::system_clock::now().time_since_epoch().count())),
       thread_([this] { run(); }) {
@@ -104,7 +104,7 @@ void EventWriter::write(const service::Notice& notice) {
   auto valid = check_name("namespace", notice.name_space);
   if (valid) valid = check_name(notice.lease ? "Lease" : "pod", notice.pod);
   if (!valid) {
-    log_.write(service::LogLevel::kWarn, "no event is written: " + valid.error().message);
+    log_.write(service::LogLevel::kWarn, "an event cannot be written: " + valid.error().message);
     return;
   }
   ApiRequest request;
@@ -112,12 +112,12 @@ void EventWriter::write(const service::Notice& notice) {
   request.target = "/apis/events.k8s.io/v1/namespaces/" + notice.name_space + "/events";
   request.content_type = "application/json";
   request.body = event_json(notice);
-  const auto reply = caller_.call("event", request);
+  const auto reply = caller_.call(service::ApiCall::kEvent, request);
   if (reply && reply->status < 300) return;
-  log_.write(
-      service::LogLevel::kWarn,
-      "the event `" + notice.reason + "` about pod " + notice.name_space + "/" + notice.pod +
-          " was not written: " + (reply ? status_message(reply->body) : reply.error().message));
+  log_.write(service::LogLevel::kWarn,
+             "the event `" + notice.reason + "` about the " + (notice.lease ? "Lease " : "pod ") +
+                 notice.name_space + "/" + notice.pod + " was not written: " +
+                 (reply ? status_message(reply->body) : reply.error().message));
 }
 
 std::string EventWriter::event_json(const service::Notice& notice) {

@@ -1,6 +1,6 @@
-// Writes Kubernetes Warning events in a thread of its own, from a bounded queue. It remembers
-// recent events, so that the same note about the same pod is not repeated within eventRepeatMs.
-// warn() never waits for the network. An event that cannot be written is logged and dropped.
+// Writes Kubernetes Warning events from a bounded queue, in a thread of its own, so that warn()
+// never waits for the network. An event with the same object, reason and note as another one within
+// event_repeat_ms is not written. An event that cannot be written is logged and dropped.
 // Thread-safe.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace snug::kube {
 
 class EventWriter {
  public:
-  /// `caller` must outlive this.
+  /// `caller` must outlive this object, whose destructor aborts all calls of `caller`.
   EventWriter(ApiCaller& caller, const KubeOptions& options, const KubeContext& context);
   ~EventWriter();
   EventWriter(const EventWriter&) = delete;
@@ -38,12 +38,13 @@ class EventWriter {
   const base::Clock& clock_;
   const base::Limits limits_;
   const std::string host_;
-  std::mt19937_64 random_;  // used by the writing thread alone
+  std::mt19937_64 random_;  // only the writing thread uses it
 
   base::Mutex mutex_;
   base::Condition wake_;
   std::deque<service::Notice> queue_ SNUG_GUARDED_BY(mutex_);
-  /// The recent events and their times, the oldest first, and an index of them.
+  /// The events of the last event_repeat_ms, as time and key, the oldest first; recent_index_ holds
+  /// the same keys.
   std::deque<std::pair<base::TimePoint, std::string>> recent_ SNUG_GUARDED_BY(mutex_);
   std::unordered_set<std::string> recent_index_ SNUG_GUARDED_BY(mutex_);
   bool ending_ SNUG_GUARDED_BY(mutex_) = false;

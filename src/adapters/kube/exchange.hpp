@@ -1,4 +1,4 @@
-// One HTTP request to the API server and how far it got. Plain data.
+// One HTTP request to the API server, and its outcome. Plain data.
 #pragma once
 
 #include <chrono>
@@ -8,12 +8,12 @@
 
 namespace snug::kube {
 
-/// Real time: it bounds waits on sockets.
+/// A deadline for waits on sockets, in real time (not in the time of base::Clock).
 using CallDeadline = std::chrono::steady_clock::time_point;
 
 struct ApiRequest {
   std::string method = "GET";
-  std::string target;  // path and query, encoded
+  std::string target;  // path and query, percent-encoded
   std::string body;
   std::string content_type;
   std::string accept = "application/json";
@@ -21,27 +21,27 @@ struct ApiRequest {
   CallDeadline not_after = CallDeadline::max();
 };
 
-/// How an exchange ended.
+/// The outcome of an exchange: of one request and its reply.
 struct ApiExchange {
-  int status = 0;         // of the reply; 0: its head has not come
+  int status = 0;         // HTTP status of the reply; 0: no complete reply head arrived
   bool complete = false;  // the whole reply was read
-  /// The server may have the request. False: no attempt handed a byte of it to the network, or with
-  /// TLS no whole record, so that the server cannot act on it.
+  /// The server may have received the request. If false, no byte of it (with TLS, no whole record)
+  /// was handed to the network, so the server cannot act on it.
   bool sent = false;
-  bool stale = false;    // nothing was sent since bytes had come that belong to no request
-  bool refused = false;  // a handler ended it
-  std::string body;      // of a reply that is no success, its first bytes
-  std::chrono::seconds retry_after{0};
-  std::string why;  // what happened, if it is not complete
+  bool stale = false;    // not sent: the reused connection held bytes that belong to no request
+  bool refused = false;  // on_piece returned false, which ended the exchange
+  std::string body;      // the first bytes of the reply's body, if the status is not 2xx
+  std::chrono::seconds retry_after{0};  // the Retry-After header; 0: not given
+  std::string why;                      // the cause, if the exchange is not complete
 
   [[nodiscard]] bool success() const { return status >= 200 && status < 300; }
 };
 
-/// Called by the thread that runs the exchange.
+/// Callbacks, which the thread that runs the exchange calls.
 struct ReplyHandlers {
-  /// The head of a successful reply has come; `type` is its Content-Type.
+  /// Called when the head of a reply with status 2xx has arrived. `type` is its Content-Type.
   std::function<void(std::string_view type)> on_success = [](std::string_view) {};
-  /// A piece of its body; false ends the exchange.
+  /// Called with each piece of the body of a 2xx reply. Returns false to end the exchange.
   std::function<bool(std::string_view)> on_piece = [](std::string_view) { return true; };
 };
 

@@ -22,10 +22,10 @@ constexpr const char* kMetadataOnly =
 constexpr const char* kMetadataListOnly =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
-/// What the API server answers without a Status when it is overloaded.
+/// Body of the 429 by which an overloaded API server refuses requests; such a reply has no Status.
 constexpr std::string_view kTooManyRequests = "Too many requests, please try again later.";
 
-std::string who_answered(bool another) {
+std::string answered_by(bool another) {
   return another ? "something that is not the API server answered " : "the API server answered ";
 }
 
@@ -50,9 +50,9 @@ std::string random_word() {
   return text.data();
 }
 
-/// Whether the API server itself refused: a 4xx with a Status, which gives a 404 the reason
-/// NotFound, or its plain 429. Any other 4xx may be that of a proxy which has passed the request
-/// on.
+/// Whether `reply` is a refusal by the API server itself: a 4xx with a Status (whose reason is
+/// NotFound if it is a 404), or a 429 with kTooManyRequests. Any other 4xx may come from a proxy
+/// that forwarded the request and then lost the reply.
 bool is_refusal(const ApiReply& reply) {
   if (reply.status < 400 || reply.status >= 500) return false;
   if (reply.status == 429 && reply.body.starts_with(kTooManyRequests)) return true;
@@ -61,7 +61,7 @@ bool is_refusal(const ApiReply& reply) {
          (reply.status != 404 || status->reason == "NotFound");
 }
 
-/// What a refusal by the API server says about a write.
+/// The error code of a write that the API server refused with `status`.
 base::ErrorCode code_of_refusal(int status) {
   switch (status) {
     case 404:
@@ -77,16 +77,16 @@ base::ErrorCode code_of_refusal(int status) {
   }
 }
 
-/// What a reply says about a write.
+/// The outcome of a write, given its reply. `what` names the write in the error message.
 base::Result<void> write_outcome(const std::string& what, const ApiReply& reply) {
   if (reply.status >= 200 && reply.status < 300) return {};
   const bool refused = is_refusal(reply);
   return base::fail(refused ? code_of_refusal(reply.status) : base::ErrorCode::kUnknown,
-                    who_answered(!refused && reply.status < 500) + std::to_string(reply.status) +
+                    answered_by(!refused && reply.status < 500) + std::to_string(reply.status) +
                         " to " + what + ": " + status_message(reply.body));
 }
 
-/// The name of the first object of a list; empty: there is none.
+/// The name of the first object in the list `body`; empty if there is none.
 std::string first_name(const std::string& body) {
   const auto list = nlohmann::json::parse(body, nullptr, false);
   const auto pointer = nlohmann::json::json_pointer("/items/0/metadata/name");
@@ -101,7 +101,7 @@ struct KubeApi::State {
       : options(the_options),
         limits(context.limits),
         clock(context.clock),
-        process(random_word()),
+        process_tag(random_word()),
         caller(endpoint, the_options, context),
         events(caller, the_options, context) {}
 
@@ -115,12 +115,12 @@ struct KubeApi::State {
   const KubeOptions options;
   const base::Limits limits;
   const base::Clock& clock;
-  const std::string process;  // a random word, so that processes do not write the same values
+  const std::string process_tag;  // random: makes the values of snug.dev/room unique
   std::atomic<std::uint64_t> touches{0};
   ApiCaller caller;
   EventWriter events;
   base::Mutex mutex;
-  std::string node SNUG_GUARDED_BY(mutex);  // touched last; empty: none is known
+  std::string node SNUG_GUARDED_BY(mutex);  // the node annotated last; empty: unknown
 };
 
 KubeApi::KubeApi(const ApiEndpoint& endpoint, const KubeOptions& options,
@@ -134,8 +134,8 @@ base::Result<void> KubeApi::bind(const service::Binding& binding) {
   if (auto valid = check_name("node", binding.node); !valid) return valid;
   ApiRequest request;
   request.method = "POST";
-  // The time-out makes the API server give up a binding that it has not carried out by then, so
-  // that none is carried out after this Snug has ceased to lead (docs/decisions/0023).
+  // The API server aborts a binding that it has not executed within this time-out. So it executes
+  // none after this replica has lost the Lease (docs/decisions/0023).
   request.target = pod_path(binding.name_space, binding.pod) +
                    "/binding?timeout=" + std::to_string(state_->options.api_timeout.count()) + "ms";
   if (binding.not_after != base::TimePoint::max()) {
@@ -144,9 +144,9 @@ base::Result<void> KubeApi::bind(const service::Binding& binding) {
   }
   request.content_type = codec::kProtobufType;
   request.body = binding_proto(binding);
-  const auto reply = state_->caller.call("bind", request);
+  const auto reply = state_->caller.call(service::ApiCall::kBind, request);
   if (reply) return write_outcome("the binding", *reply);
-  // A success whose text is too long is a success.
+  // Only a reply with a 2xx status can be too large, so the binding has succeeded.
   if (reply.error().code == base::ErrorCode::kTooLarge) return {};
   return std::unexpected(reply.error());
 }
@@ -157,8 +157,9 @@ base::Result<std::optional<model::PodFacts>> KubeApi::get_pod(std::string_view n
     return std::unexpected(valid.error());
   }
   ApiRequest request;
-  request.target = pod_path(name_space, name);  // without resourceVersion: a quorum read
-  const auto reply = state_->caller.call("get_pod", request);
+  // Without resourceVersion, the API server reads the newest state from its store.
+  request.target = pod_path(name_space, name);
+  const auto reply = state_->caller.call(service::ApiCall::kGetPod, request);
   if (!reply) return std::unexpected(reply.error());
   if (reply->status == 404 && says_not_found(reply->body, "pods", name)) return std::nullopt;
   if (reply->status != 200) {
@@ -166,8 +167,8 @@ base::Result<std::optional<model::PodFacts>> KubeApi::get_pod(std::string_view n
     const bool refused =
         !another && reply->status < 500 && reply->status != 408 && reply->status != 429;
     return base::fail(refused ? base::ErrorCode::kInvalid : base::ErrorCode::kUnavailable,
-                      who_answered(another) + std::to_string(reply->status) +
-                          " to the read of a pod: " + status_message(reply->body));
+                      answered_by(another) + std::to_string(reply->status) +
+                          " to the GET of a pod: " + status_message(reply->body));
   }
   codec::KubeObjectReader reader(state_->limits);
   auto pod = reader.read_pod(reply->body);
@@ -182,11 +183,11 @@ base::Result<void> KubeApi::State::patch_room(CallDeadline deadline, const std::
   request.target = path;
   request.content_type = "application/merge-patch+json";
   request.accept = kMetadataOnly;
-  // No value is ever written twice, since a patch that changes nothing makes no watch event.
+  // Each patch writes a new value, because a patch that changes nothing produces no watch event.
   const std::string value =
-      std::to_string(room.value) + "." + process + "." + std::to_string(++touches);
+      std::to_string(room.value) + "." + process_tag + "." + std::to_string(++touches);
   request.body = dump({{"metadata", {{"annotations", {{"snug.dev/room", value}}}}}});
-  const auto reply = caller.call_until(deadline, "touch_room", request);
+  const auto reply = caller.call_until(deadline, service::ApiCall::kTouchRoom, request);
   if (!reply) return std::unexpected(reply.error());
   return write_outcome("the patch of snug.dev/room", *reply);
 }
@@ -195,16 +196,17 @@ base::Result<std::string> KubeApi::State::some_node(CallDeadline deadline) {
   ApiRequest request;
   request.target = "/api/v1/nodes?limit=1";
   request.accept = kMetadataListOnly;
-  const auto reply = caller.call_until(deadline, "list_one_node", request);
+  const auto reply = caller.call_until(deadline, service::ApiCall::kListOneNode, request);
   if (!reply) return std::unexpected(reply.error());
   if (reply->status != 200) {
     return base::fail(base::ErrorCode::kUnavailable,
                       "the API server answered " + std::to_string(reply->status) +
-                          " to the list of one node: " + status_message(reply->body));
+                          " to a list of nodes: " + status_message(reply->body));
   }
   std::string name = first_name(reply->body);
   if (!is_object_name(name)) {
-    return base::fail(base::ErrorCode::kNotFound, "there is no node that could be touched");
+    return base::fail(base::ErrorCode::kNotFound,
+                      "the list of nodes has no node on which snug.dev/room can be set");
   }
   return name;
 }

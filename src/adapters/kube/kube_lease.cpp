@@ -14,7 +14,9 @@ class LeaseFeed final : public ObjectFeed {
   LeaseFeed(std::string target, service::LeaseSink& sink)
       : target_(std::move(target)), sink_(sink) {}
 
-  [[nodiscard]] std::string_view resource() const override { return "leases"; }
+  [[nodiscard]] service::WatchedResource resource() const override {
+    return service::WatchedResource::kLeases;
+  }
   [[nodiscard]] std::string_view target() const override { return target_; }
   [[nodiscard]] std::string_view watch_accept() const override { return "application/json"; }
 
@@ -55,14 +57,15 @@ class LeaseFeed final : public ObjectFeed {
  private:
   const std::string target_;
   service::LeaseSink& sink_;
-  std::string listed_;  // its resource version; empty: the list does not have it
+  std::string listed_;  // resourceVersion of the listed Lease; empty: not in the list
 };
 
 std::string collection(const leader::LeaseName& name) {
   return "/apis/coordination.k8s.io/v1/namespaces/" + name.name_space + "/leases";
 }
 
-/// One connection is enough, since calls about the Lease come one at a time.
+/// Returns `limits` with apiConnections 1, which is enough because the calls about the Lease are
+/// made one after the other.
 base::Limits one_connection(base::Limits limits) {
   limits.api_connections = 1;
   return limits;
@@ -104,7 +107,7 @@ base::Result<std::optional<leader::Lease>> KubeLease::read() {
   if (auto valid = state_->check(); !valid) return std::unexpected(valid.error());
   ApiRequest request;
   request.target = collection(state_->name) + "/" + state_->name.name;
-  const auto reply = state_->caller.call("get_lease", request);
+  const auto reply = state_->caller.call(service::ApiCall::kGetLease, request);
   if (!reply) return std::unexpected(reply.error());
   if (reply->status == 404 && says_not_found(reply->body, "leases", state_->name.name)) {
     return std::optional<leader::Lease>();
@@ -112,7 +115,7 @@ base::Result<std::optional<leader::Lease>> KubeLease::read() {
   if (reply->status != 200) {
     return base::fail(base::ErrorCode::kUnavailable,
                       "the API server answered " + std::to_string(reply->status) +
-                          " to the read of the Lease " + state_->name.name_space + "/" +
+                          " to the GET of the Lease " + state_->name.name_space + "/" +
                           state_->name.name + ": " + status_message(reply->body));
   }
   auto lease = codec::read_lease(reply->body);
@@ -129,7 +132,7 @@ base::Result<leader::Lease> KubeLease::write(const leader::LeaseRecord& record,
   request.content_type = "application/json";
   request.body =
       codec::write_lease(state_->name, record, over, micro_time(std::chrono::system_clock::now()));
-  const auto reply = state_->caller.call("write_lease", request);
+  const auto reply = state_->caller.call(service::ApiCall::kWriteLease, request);
   if (!reply) return std::unexpected(reply.error());
   if (reply->status == 200 || reply->status == 201) return codec::read_lease(reply->body);
   base::ErrorCode code = base::ErrorCode::kUnavailable;

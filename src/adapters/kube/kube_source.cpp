@@ -12,7 +12,7 @@ namespace {
 std::string described(const ApiEndpoint& endpoint) {
   std::string url = server_url(endpoint);
   if (endpoint.proxy.empty()) return url;
-  return url + ", reached by the proxy " + proxy_without_password(endpoint.proxy);
+  return url + ", reached through the proxy " + proxy_without_password(endpoint.proxy);
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ void KubeSource::start(service::ClusterSink& sink) {
   state_->context.log.write(service::LogLevel::kInfo,
                             "the API server is " + described(state_->endpoint));
   const auto stream = [this](std::uint64_t number, std::unique_ptr<ObjectFeed> feed) {
-    // Streams wait differently although they share a seed.
+    // Each stream gets a seed of its own, so that their random waits differ.
     KubeOptions options = state_->options;
     options.seed ^= number * 0x9E3779B97F4A7C15ULL;
     return std::make_unique<ResourceStream>(state_->endpoint, options, state_->context,

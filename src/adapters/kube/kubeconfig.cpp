@@ -12,7 +12,8 @@
 namespace snug::kube {
 namespace {
 
-/// One file with what its readers need to name places in it.
+/// A kubeconfig file: its path, for error messages, and the folder to which paths in it are
+/// relative.
 struct Source {
   std::string path;
   std::filesystem::path folder;
@@ -23,7 +24,7 @@ std::unexpected<base::Error> fail_at(const Source& source, const codec::YamlNode
   return std::unexpected(codec::yaml_error(source.path, at, problem));
 }
 
-/// The text of a key; empty: the key is absent, null or empty.
+/// Returns the string value of `key` in `map`; empty if the key is absent, null or empty.
 base::Result<std::string> string_at(const Source& source, const codec::YamlNode& map,
                                     std::string_view key) {
   const codec::YamlNode* node = map.find(key);
@@ -42,7 +43,8 @@ base::Result<bool> bool_at(const Source& source, const codec::YamlNode& map, std
   return fail_at(source, *map.find(key), "`" + std::string(key) + "` must be true or false");
 }
 
-/// `key` (a file) and `key`-data (base64); data win, as everywhere in Kubernetes.
+/// Returns the value of `key`-data, decoded from base64, or else the path in `key`. As in
+/// client-go, `key`-data takes precedence.
 base::Result<CredentialText> pem_at(const Source& source, const codec::YamlNode& map,
                                     const std::string& key) {
   auto data = string_at(source, map, key + "-data");
@@ -59,7 +61,7 @@ base::Result<CredentialText> pem_at(const Source& source, const codec::YamlNode&
   return CredentialText{{}, path->empty() ? "" : (source.folder / *path).string()};
 }
 
-/// The map `kind` of the entry called `name` in the list `list`.
+/// Returns the map under the key `kind` of the entry named `name` in the list `list` of `root`.
 base::Result<const codec::YamlNode*> named(const Source& source, const codec::YamlNode& root,
                                            std::string_view list, std::string_view kind,
                                            const std::string& name) {
@@ -80,7 +82,8 @@ base::Result<const codec::YamlNode*> named(const Source& source, const codec::Ya
                  "`" + std::string(list) + "` has no entry named `" + name + "`");
 }
 
-/// The kubeconfig's proxy, which wins over the environment's, also if NO_PROXY covers the server.
+/// Sets the proxy of `endpoint`. `proxy-url` takes precedence over the environment, even if
+/// NO_PROXY covers the server.
 base::Result<void> read_proxy(const Source& source, const codec::YamlNode& cluster,
                               ApiEndpoint& endpoint) {
   auto text = string_at(source, cluster, "proxy-url");
@@ -120,7 +123,7 @@ base::Result<void> read_cluster(const Source& source, const codec::YamlNode& clu
   endpoint.authorities = *std::move(authorities);
   if (!endpoint.verify_server && endpoint.authorities.given()) {
     return fail_at(source, cluster,
-                   "`insecure-skip-tls-verify` and `certificate-authority` exclude each other");
+                   "`insecure-skip-tls-verify` and `certificate-authority` cannot both be set");
   }
   return {};
 }
@@ -208,12 +211,12 @@ base::Result<ApiEndpoint> load_kubeconfig(const std::string& path, const base::L
     return base::fail(
         text.error().code,
         "the kubeconfig " + text.error().message +
-            "; name one that can be read, or none in a pod, which has its service account");
+            "; give a readable kubeconfig, or, in a pod, none to use its service account");
   }
   auto root = codec::parse_yaml(*text, path, limits);
   if (!root) return std::unexpected(root.error());
   if (root->type != codec::YamlNode::Type::kMap) {
-    return fail_at(source, *root, "a kubeconfig is a map with `current-context`");
+    return fail_at(source, *root, "a kubeconfig must be a map with `current-context`");
   }
   auto endpoint = read_current_context(source, *root);
   if (!endpoint) return endpoint;
@@ -229,8 +232,8 @@ base::Result<ApiEndpoint> in_cluster(const base::Limits& limits, const std::stri
   if (host == nullptr || *host == '\0' || port == nullptr) {
     return base::fail(
         base::ErrorCode::kInvalid,
-        "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is no pod; "
-        "name a kubeconfig, or --cluster FILE for the embedded mode");
+        "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set, so this is not a pod; "
+        "give a kubeconfig, or --cluster FILE for the embedded mode");
   }
   const std::string_view name(host);
   const bool bracketed = name.find(':') != std::string_view::npos;
@@ -240,7 +243,7 @@ base::Result<ApiEndpoint> in_cluster(const base::Limits& limits, const std::stri
   if (!server || !server->path.empty()) {
     return base::fail(
         base::ErrorCode::kInvalid,
-        "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT name no host and port: `" +
+        "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT do not give a host and port: `" +
             clip_text(url, 200) + "`");
   }
   ApiEndpoint endpoint;

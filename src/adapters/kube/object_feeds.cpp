@@ -17,13 +17,15 @@ class PodFeed final : public ObjectFeed {
  public:
   PodFeed(const base::Limits& limits, service::ClusterSink& sink) : reader_(limits), sink_(sink) {}
 
-  [[nodiscard]] std::string_view resource() const override { return "pods"; }
+  [[nodiscard]] service::WatchedResource resource() const override {
+    return service::WatchedResource::kPods;
+  }
   [[nodiscard]] std::string_view target() const override {
     return "/api/v1/pods"
            "?fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed&";
   }
-  /// Pods change often. In protobuf the API server has each change at hand from its watch for
-  /// kube-scheduler; JSON it would write for Snug alone.
+  /// Prefers protobuf, because pods change often: the API server encodes each change in protobuf
+  /// for kube-scheduler's watch anyway, but in JSON it would do so for Snug alone.
   [[nodiscard]] std::string_view watch_accept() const override { return watch_accept_; }
 
   void alive(std::string_view version) override {
@@ -67,7 +69,9 @@ class NodeFeed final : public ObjectFeed {
  public:
   NodeFeed(const base::Limits& limits, service::ClusterSink& sink) : reader_(limits), sink_(sink) {}
 
-  [[nodiscard]] std::string_view resource() const override { return "nodes"; }
+  [[nodiscard]] service::WatchedResource resource() const override {
+    return service::WatchedResource::kNodes;
+  }
   [[nodiscard]] std::string_view target() const override { return "/api/v1/nodes?"; }
   [[nodiscard]] std::string_view watch_accept() const override { return "application/json"; }
 

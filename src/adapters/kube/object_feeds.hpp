@@ -1,6 +1,6 @@
-// The part of a ResourceStream that depends on the resource: parses each object and passes it to
-// the sink. There are feeds for pods, for nodes and (kube_lease.cpp) for one Lease. Each belongs to
-// one thread.
+// The part of a ResourceStream that depends on the resource: an ObjectFeed parses each object and
+// passes it to the sink. There are feeds for pods, for nodes and, in kube_lease.cpp, for one Lease.
+// A feed is used by one thread.
 #pragma once
 
 #include <memory>
@@ -17,23 +17,27 @@ namespace snug::kube {
 class ObjectFeed {
  public:
   virtual ~ObjectFeed() = default;
-  [[nodiscard]] virtual std::string_view resource() const = 0;
-  /// Path of the collection and its selectors; ends with `?` or `&`.
+  [[nodiscard]] virtual service::WatchedResource resource() const = 0;
+  /// The path and the selectors of the collection, for a URL; it ends with `?` or `&`.
   [[nodiscard]] virtual std::string_view target() const = 0;
-  /// The media types that event() can parse, the preferred one first.
+  /// The Accept header of a watch: the media types that event() can parse, the preferred one first.
   [[nodiscard]] virtual std::string_view watch_accept() const = 0;
 
-  /// The first list is complete, or bytes of the watch have come. `version`: the resourceVersion up
-  /// to which the resource is known; empty: not told.
+  /// Called when the first list is complete, when bytes of a watch arrive, and when the server ends
+  /// a watch regularly. `version` is the resourceVersion reached; it is empty if these bytes do not
+  /// contain one.
   virtual void alive(std::string_view version) = 0;
-  /// The watch has ended, or a list has failed before the first watch.
+  /// Called when no watch is running: after the first list, after each failure before it, and when
+  /// a watch has ended.
   virtual void lost() = 0;
 
+  /// Called before a list is requested.
   virtual void list_begins() = 0;
   [[nodiscard]] virtual base::Result<void> list_item(std::string_view json) = 0;
+  /// Called when all items of a list have been read, and passes them to the sink.
   virtual void list_ends() = 0;
 
-  /// What one watch event says about the stream.
+  /// The parts of a watch event that ResourceStream needs.
   struct Step {
     codec::WatchEventType kind = codec::WatchEventType::kBookmark;
     std::string resource_version;

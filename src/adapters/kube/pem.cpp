@@ -15,10 +15,11 @@ BioPtr open_text(const std::string& text) {
   return {BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), &BIO_free};
 }
 
-/// Without this OpenSSL would ask for a key's pass phrase on the terminal.
+/// Without this callback, OpenSSL would ask for the pass phrase of a key on the terminal.
 int no_pass_phrase(char*, int, int, void*) { return 0; }
 
-/// `sentence` with the first of OpenSSL's reasons: later ones follow from it.
+/// Returns an error with `sentence` and the first error in OpenSSL's queue, which is the cause of
+/// the later ones.
 std::unexpected<base::Error> openssl_fail(std::string sentence) {
   const char* reason = ERR_reason_error_string(ERR_peek_error());
   ERR_clear_error();
@@ -26,7 +27,7 @@ std::unexpected<base::Error> openssl_fail(std::string sentence) {
   return base::fail(base::ErrorCode::kInvalid, std::move(sentence));
 }
 
-/// The first certificate of a PEM text; null: it holds none.
+/// Returns the first certificate in a PEM text, or null if it contains none.
 CertificatePtr first_certificate(const std::string& pem) {
   const BioPtr bio = open_text(pem);
   CertificatePtr found(PEM_read_bio_X509(bio.get(), nullptr, &no_pass_phrase, nullptr), &X509_free);
@@ -43,7 +44,7 @@ base::Result<void> check_pem(const PemTexts& texts) {
   }
   if (texts.certificate.empty() != texts.key.empty()) {
     return base::fail(base::ErrorCode::kInvalid,
-                      "a client certificate and a client key need each other");
+                      "a client certificate and a client key must be given together");
   }
   if (texts.certificate.empty()) return {};
   const CertificatePtr certificate = first_certificate(texts.certificate);
@@ -54,7 +55,7 @@ base::Result<void> check_pem(const PemTexts& texts) {
   const BioPtr bio = open_text(texts.key);
   const KeyPtr key(PEM_read_bio_PrivateKey(bio.get(), nullptr, &no_pass_phrase, nullptr),
                    &EVP_PKEY_free);
-  if (key == nullptr) return openssl_fail("the client key is no unencrypted PEM private key");
+  if (key == nullptr) return openssl_fail("the client key is not an unencrypted PEM private key");
   if (X509_check_private_key(certificate.get(), key.get()) != 1) {
     return openssl_fail("the client key does not belong to the client certificate");
   }

@@ -1,5 +1,6 @@
-// The PEM texts that TLS uses, and whether OpenSSL can use them: checked when they are read, so
-// that a bad file is reported by its name and not by the next handshake. Thread-safe.
+// The PEM texts that TLS uses, and a check whether OpenSSL can use them. The texts are checked when
+// they are read, so that the error says which text is wrong, before a TLS handshake fails.
+// Thread-safe.
 #pragma once
 
 #include <memory>
@@ -10,16 +11,17 @@
 namespace snug::kube {
 
 struct PemTexts {
-  std::string authorities;  // empty: the system's
-  std::string certificate;  // the chain, the client's own certificate first; empty: none
-  std::string key;          // of the certificate, unencrypted
+  std::string authorities;  // empty: the authorities that the system trusts
+  std::string certificate;  // the client certificate, then its chain; empty: none
+  std::string key;          // private key of `certificate`, unencrypted
 
   friend bool operator==(const PemTexts&, const PemTexts&) = default;
 };
-/// Shared by connections, which keep it for as long as they live.
+/// The connections that use the texts share them and keep them alive.
 using PemTextsPtr = std::shared_ptr<const PemTexts>;
 
-/// kInvalid: a text holds no certificate or key, or the key is not the certificate's.
+/// Returns kInvalid if a text that is given does not contain a certificate or key, if the key does
+/// not belong to the certificate, or if only one of the two is given.
 [[nodiscard]] base::Result<void> check_pem(const PemTexts& texts);
 
 }  // namespace snug::kube

@@ -16,7 +16,7 @@ namespace {
 
 struct Scheme {
   std::string_view name;
-  std::string_view of_libcurl;
+  std::string_view libcurl_name;
   std::uint16_t port;
 };
 constexpr std::array kSchemes{Scheme{"http", "http", 80}, Scheme{"https", "https", 443},
@@ -53,7 +53,8 @@ bool is_loopback(const Address& address) {
   return address == parse_address("::1");
 }
 
-/// Whether the address is in the range `text`. Nullopt: `text` is not of the form `address/prefix`.
+/// Whether `address` is in the range `text`. Returns nullopt if `text` is not a valid CIDR
+/// (`address/prefix`).
 std::optional<bool> in_range(const std::optional<Address>& address, std::string_view text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
@@ -88,10 +89,10 @@ std::string lowered(std::string_view text) {
 
 struct Entry {
   std::string_view host;
-  std::string_view port;  // empty: any
+  std::string_view port;  // empty: any port
 };
 
-/// Splits at the port, if there is one.
+/// Splits `host:port`. The port of the result is empty if `text` has none.
 Entry split_port(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return {text, {}};
@@ -120,7 +121,7 @@ bool covers(std::string_view text, const Server& server) {
   return server.host == entry.host || server.host.ends_with("." + std::string(entry.host));
 }
 
-std::string variable(const char* upper, const char* lower) {
+std::string first_variable(const char* upper, const char* lower) {
   for (const char* name : {upper, lower}) {
     const char* value = std::getenv(name);
     if (value != nullptr && *value != '\0') return value;
@@ -131,9 +132,9 @@ std::string variable(const char* upper, const char* lower) {
 }  // namespace
 
 ProxyVariables proxy_variables() {
-  return {.http = variable("HTTP_PROXY", "http_proxy"),
-          .https = variable("HTTPS_PROXY", "https_proxy"),
-          .no_proxy = variable("NO_PROXY", "no_proxy")};
+  return {.http = first_variable("HTTP_PROXY", "http_proxy"),
+          .https = first_variable("HTTPS_PROXY", "https_proxy"),
+          .no_proxy = first_variable("NO_PROXY", "no_proxy")};
 }
 
 base::Result<std::string> parse_proxy(std::string_view text, std::string_view source) {
@@ -157,7 +158,7 @@ base::Result<std::string> parse_proxy(std::string_view text, std::string_view so
   const auto server = parse_authority(rest, scheme->port);
   if (!server || !clean) return refused();
   const bool v6 = server->host.find(':') != std::string::npos;
-  std::string url(scheme->of_libcurl);
+  std::string url(scheme->libcurl_name);
   url.append("://").append(user).append(v6 ? "[" : "").append(server->host).append(v6 ? "]" : "");
   return url.append(":").append(std::to_string(server->port));
 }
@@ -178,7 +179,7 @@ base::Result<std::string> environment_proxy(const ApiEndpoint& endpoint,
                                             const ProxyVariables& variables) {
   const std::string& text = endpoint.tls ? variables.https : variables.http;
   if (text.empty()) return std::string();
-  // As in Go, the variables may lack the scheme.
+  // As in Go, the scheme may be omitted in the variables; it is then http.
   const bool has_scheme = text.find("://") != std::string::npos;
   auto proxy = parse_proxy(has_scheme ? text : "http://" + text,
                            endpoint.tls ? "HTTPS_PROXY" : "HTTP_PROXY");

@@ -1,5 +1,6 @@
-// Which proxy leads to the API server, by the rules of client-go: Go's httpproxy for the
-// environment, and a kubeconfig's `proxy-url` before it. Pure but for proxy_variables().
+// Finds the proxy for the API server by the rules of client-go: `proxy-url` of the kubeconfig comes
+// first, then the environment variables, as Go's httpproxy package reads them. All functions are
+// pure, except proxy_variables().
 #pragma once
 
 #include <string>
@@ -9,31 +10,35 @@
 
 namespace snug::kube {
 
-/// The environment; empty: not set. The upper-case spelling wins over the lower-case one.
+/// The proxy variables of the environment; empty: not set. If both HTTP_PROXY and http_proxy are
+/// set, HTTP_PROXY is used; likewise for the others.
 struct ProxyVariables {
   std::string http;      // HTTP_PROXY: for servers without TLS
   std::string https;     // HTTPS_PROXY: for servers with TLS
-  std::string no_proxy;  // NO_PROXY: servers that need none
+  std::string no_proxy;  // NO_PROXY: servers that are reached without a proxy
 };
 
+/// Reads the variables from the environment of this process.
 [[nodiscard]] ProxyVariables proxy_variables();
 
-/// `SCHEME://[USER[:PASSWORD]@]HOST[:PORT]` with its port and in libcurl's words (socks5h for
-/// socks5, since Go leaves names to the proxy). `source` is what the error names; the error does
-/// not quote the text, which may hold a password.
+/// Parses `SCHEME://[USER[:PASSWORD]@]HOST[:PORT]` and returns it with a port and with libcurl's
+/// name of the scheme: `socks5h` for `socks5`, because Go lets a SOCKS5 proxy look up host names.
+/// An error names `source`, the setting or variable that holds `text`; it does not quote `text`,
+/// which may contain a password.
 [[nodiscard]] base::Result<std::string> parse_proxy(std::string_view text, std::string_view source);
 
-/// The proxy that the environment sets for a server; empty: none. localhost and loopback addresses
-/// never have one.
+/// Returns the proxy that the environment gives for the server of `endpoint`; empty: no proxy.
+/// There is never a proxy for localhost and loopback addresses.
 [[nodiscard]] base::Result<std::string> environment_proxy(const ApiEndpoint& endpoint,
                                                           const ProxyVariables& variables);
 
-/// Whether an entry of NO_PROXY covers a server: `*`, a name and its subdomains, `.name` or
-/// `*.name` for subdomains only, an address, each with or without `:port`, or a CIDR. Entries that
-/// are none of these cover nothing.
+/// Whether a server is reached without a proxy: because it is localhost or a loopback address, or
+/// because an entry of `no_proxy` covers it. An entry is `*`, a CIDR, an address, a name (which
+/// covers its subdomains too), or `.name` or `*.name` (which cover only the subdomains). Addresses
+/// and names may have a `:port`. Other entries cover no server.
 [[nodiscard]] bool is_exempt(std::string_view host, std::uint16_t port, std::string_view no_proxy);
 
-/// For messages.
+/// Returns the URL of the proxy without user and password, for messages.
 [[nodiscard]] std::string proxy_without_password(const std::string& proxy);
 
 }  // namespace snug::kube

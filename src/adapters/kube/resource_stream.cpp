@@ -14,23 +14,24 @@
 namespace snug::kube {
 namespace {
 
-using Real = std::chrono::steady_clock;
-
-constexpr std::chrono::seconds kTooShort{1};  // for a watch that gave nothing to be no failure
+/// A watch that ends sooner than this and has delivered no object counts as failed.
+constexpr std::chrono::seconds kTooShort{1};
 
 std::string refusal(const ApiExchange& exchange) {
   return "the API server answered " + std::to_string(exchange.status) + ": " +
          status_message(exchange.body);
 }
 
-/// An overloaded server is not asked for a whole list. A server whose cache has not reached our
-/// version (it is behind, or was restored from a backup) answers 504 too, and a list solves that.
+/// Whether the server refuses a watch because it is overloaded (429 or 5xx); a list would add to
+/// its load. False for the 504 of a server whose cache has not reached our resourceVersion, because
+/// it is behind or was restored from a backup: a new list solves this.
 bool is_busy(const ApiExchange& exchange) {
   const bool resting = exchange.status == 429 || exchange.status >= 500;
   return resting && exchange.body.find("Too large resource version") == std::string::npos;
 }
 
-/// An exception of the sink means that the object was not taken in, which the caller must know.
+/// Returns what `call` returns, or an error if `call` throws: after an exception of the sink, the
+/// object has not been applied.
 template <typename Call>
 auto take(const Call& call) -> decltype(call()) {
   try {
@@ -40,7 +41,26 @@ auto take(const Call& call) -> decltype(call()) {
   }
 }
 
-/// The version cannot be continued from.
+struct Calls {
+  service::ApiCall list;
+  service::ApiCall watch;
+};
+
+Calls calls(service::WatchedResource resource) {
+  using service::ApiCall;
+  switch (resource) {
+    case service::WatchedResource::kNodes:
+      return {ApiCall::kListNodes, ApiCall::kWatchNodes};
+    case service::WatchedResource::kPods:
+      return {ApiCall::kListPods, ApiCall::kWatchPods};
+    case service::WatchedResource::kLeases:
+      return {ApiCall::kListLeases, ApiCall::kWatchLeases};
+  }
+  std::unreachable();
+}
+
+/// Whether the resource must be listed again after a watch that ended as `end`, because the next
+/// watch cannot start at the last resourceVersion.
 bool needs_list(service::WatchEnd end) {
   switch (end) {
     case service::WatchEnd::kExpired:
@@ -59,7 +79,7 @@ bool needs_list(service::WatchEnd end) {
   return true;
 }
 
-/// The stream backs off after it, however long the watch lasted.
+/// Whether the stream backs off after a watch that ended as `end`, however long the watch lasted.
 bool is_failure(service::WatchEnd end) {
   return end == service::WatchEnd::kBusy || end == service::WatchEnd::kUnreachable ||
          (needs_list(end) && end != service::WatchEnd::kExpired);
@@ -82,7 +102,7 @@ ResourceStream::ResourceStream(const ApiEndpoint& endpoint, const KubeOptions& o
       backoff_(limits_, options.seed),
       random_(options.seed + 1),
       thread_([this] { run(); }) {
-  const std::string name = "snug-" + std::string(feed_->resource());
+  const std::string name = "snug-" + resource();
   pthread_setname_np(thread_.native_handle(), name.c_str());
 }
 
@@ -106,33 +126,33 @@ void ResourceStream::run() {
 }
 
 void ResourceStream::list() {
-  const std::string what = "list of " + std::string(feed_->resource());
+  const std::string what = "list of " + resource();
   feed_->list_begins();
   std::size_t count = 0;
-  std::string worthless;
-  ListSplitter splitter(static_cast<std::size_t>(limits_.max_object_bytes),
-                        {[&](std::string_view item) {
-                           ++count;
-                           auto read = take([&] { return feed_->list_item(item); });
-                           if (!read)
-                             worthless =
-                                 unreadable(item, codec::WireFormat::kJson, read.error().message);
-                           return worthless.empty() && !client_.stopped();
-                         },
-                         [&](std::string_view beginning) {
-                           worthless = unreadable(beginning, codec::WireFormat::kJson, too_large());
-                           return false;
-                         }});
+  std::string unreadable_item;
+  ListSplitter splitter(
+      static_cast<std::size_t>(limits_.max_object_bytes),
+      {[&](std::string_view item) {
+         ++count;
+         auto read = take([&] { return feed_->list_item(item); });
+         if (!read)
+           unreadable_item = unreadable(item, codec::WireFormat::kJson, read.error().message);
+         return unreadable_item.empty() && !client_.stopped();
+       },
+       [&](std::string_view beginning) {
+         unreadable_item = unreadable(beginning, codec::WireFormat::kJson, too_large());
+         return false;
+       }});
   ReplyHandlers handlers;
   handlers.on_piece = [&](std::string_view piece) { return splitter.feed(piece); };
   std::string target(feed_->target());
-  target.pop_back();  // no resourceVersion: read from the store
+  target.pop_back();  // the `?` or `&`; without resourceVersion, the list is read from the store
   const ApiExchange exchange = client_.run(
-      {"list_" + std::string(feed_->resource()), std::move(target), "application/json",
+      {calls(feed_->resource()).list, std::move(target), "application/json",
        std::chrono::seconds(limits_.list_timeout_s), std::chrono::seconds(limits_.list_total_s)},
       handlers);
   if (client_.stopped() || client_.interrupted()) return;
-  if (!worthless.empty()) return back_off(what, exchange, worthless);
+  if (!unreadable_item.empty()) return back_off(what, exchange, unreadable_item);
   if (!exchange.success() || (!exchange.complete && !exchange.refused)) {
     return back_off(what, exchange, why_incomplete(exchange));
   }
@@ -145,7 +165,8 @@ void ResourceStream::list() {
   if (!applied) return back_off(what, exchange, applied.error().message);
   resource_version_ = *std::move(version);
   if (!std::exchange(listed_before_, true)) {
-    // Only the first list is a sign of life: later ones may succeed though every watch is refused.
+    // Only the first list makes the view current. A later list may succeed although every watch is
+    // refused.
     feed_->alive(resource_version_);
     feed_->lost();
   }
@@ -165,7 +186,7 @@ std::string ResourceStream::watch_target(std::chrono::seconds time) const {
 
 void ResourceStream::watch() {
   Watch watch;
-  watch.began = Real::now();
+  watch.began = std::chrono::steady_clock::now();
   watch.last_byte = watch.began;
   const SplitterCallbacks callbacks{
       [&](std::string_view bytes) { return watch_event(bytes, watch); },
@@ -178,12 +199,12 @@ void ResourceStream::watch() {
   FrameSplitter frames(static_cast<std::size_t>(limits_.max_object_bytes), callbacks);
   ReplyHandlers handlers;
   handlers.on_success = [&](std::string_view type) {
-    watch.last_byte = Real::now();
+    watch.last_byte = std::chrono::steady_clock::now();
     feed_->alive("");
     if (type.starts_with(codec::kProtobufType)) watch.format = codec::WireFormat::kProtobuf;
   };
   handlers.on_piece = [&](std::string_view piece) {
-    watch.last_byte = Real::now();
+    watch.last_byte = std::chrono::steady_clock::now();
     feed_->alive("");
     return watch.format == codec::WireFormat::kJson ? lines.feed(piece) : frames.feed(piece);
   };
@@ -191,22 +212,25 @@ void ResourceStream::watch() {
       std::uniform_int_distribution(limits_.watch_timeout_s, 2 * limits_.watch_timeout_s)(random_));
   const std::chrono::seconds silence(limits_.watch_silence_s);
   const ApiExchange exchange =
-      client_.run({"watch_" + std::string(feed_->resource()), watch_target(time),
+      client_.run({calls(feed_->resource()).watch, watch_target(time),
                    std::string(feed_->watch_accept()), silence, time + silence},
                   handlers);
-  if (exchange.complete && exchange.success()) feed_->alive("");  // the server has ended it
+  // The server ended the watch regularly, so the stream was alive until now.
+  if (exchange.complete && exchange.success()) feed_->alive("");
   feed_->lost();
   if (client_.stopped() || client_.interrupted()) return;
-  // A length that lies swallows events in silence; a connection that is lost does not end so.
+  // If the reply ends or falls silent within a frame, the length of the frame may be wrong and hide
+  // events, so the stream is invalid. This does not hold if the connection was lost.
   if (frames.in_frame() && (exchange.complete || is_silent(watch))) {
     watch.end = watch.end.value_or(service::WatchEnd::kGarbage);
-    watch.why = "it ended in the midst of a frame";
+    watch.why = "it ended in the middle of a frame";
   }
   after_watch(exchange, watch);
 }
 
 bool ResourceStream::is_silent(const Watch& watch) const {
-  return Real::now() - watch.last_byte >= std::chrono::seconds(limits_.watch_silence_s);
+  return std::chrono::steady_clock::now() - watch.last_byte >=
+         std::chrono::seconds(limits_.watch_silence_s);
 }
 
 bool ResourceStream::watch_event(std::string_view bytes, Watch& watch) {
@@ -216,7 +240,7 @@ bool ResourceStream::watch_event(std::string_view bytes, Watch& watch) {
     const bool json = watch.format == codec::WireFormat::kJson;
     const bool garbage = json ? !nlohmann::json::accept(bytes) : !codec::is_proto_event(bytes);
     const std::string what =
-        json ? "line of the stream is no JSON" : "frame of the stream is no event";
+        json ? "line of the stream is not JSON" : "frame of the stream is not an event";
     watch.end = garbage ? service::WatchEnd::kGarbage : service::WatchEnd::kUnreadable;
     watch.why = garbage ? "a " + what + ": " + step.error().message
                         : unreadable(bytes, watch.format, step.error().message);
@@ -253,12 +277,14 @@ void ResourceStream::after_watch(const ApiExchange& exchange, Watch& watch) {
   const service::WatchEnd end = how_ended(exchange, watch);
   const bool relist = needs_list(end);
   if (relist) resource_version_.clear();
-  const bool too_short = !watch.gave_objects && Real::now() - watch.began < kTooShort;
-  // A version that expires at once may be of before a long absence: a list cures that, once.
-  const bool before = std::exchange(relisted_at_once_, too_short && relist);
-  const bool cured = relisted_at_once_ && !before;
+  const bool too_short =
+      !watch.gave_objects && std::chrono::steady_clock::now() - watch.began < kTooShort;
+  // If the resourceVersion expires at once, it may be old because no watch ran for long. A list
+  // solves this, so the stream backs off only if the next watch fails at once too.
+  const bool before = std::exchange(short_watch_needed_list_, too_short && relist);
+  const bool cured = short_watch_needed_list_ && !before;
   metrics_.watch_restarted(feed_->resource(), end);
-  const std::string what = "watch of " + std::string(feed_->resource());
+  const std::string what = "watch of " + resource();
   const std::string why = watch.why.empty() ? why_incomplete(exchange) : watch.why;
   if (is_failure(end) || (too_short && !cured)) {
     return back_off(what, exchange, why.empty() ? "it ended at once" : why);
@@ -274,6 +300,10 @@ std::string ResourceStream::unreadable(std::string_view object, codec::WireForma
   return name_unreadable(object, format) + " cannot be read: " + why;
 }
 
+std::string ResourceStream::resource() const {
+  return std::string(service::kWatchedResourceNames[feed_->resource()]);
+}
+
 std::string ResourceStream::too_large() const {
   return "it is larger than " + std::to_string(limits_.max_object_bytes) +
          " bytes (limit maxObjectBytes)";
@@ -281,12 +311,12 @@ std::string ResourceStream::too_large() const {
 
 void ResourceStream::back_off(const std::string& what, const ApiExchange& exchange,
                               const std::string& why) {
-  if (!listed_before_) feed_->lost();  // its age counts from the first failure
-  // A server that asks for patience gets it, up to our own longest wait.
+  if (!listed_before_) feed_->lost();  // the sink measures the outage from the first failure
+  // Waits at least as long as the server's Retry-After asks, up to backoff_last_ms.
   const auto asked = std::min<std::chrono::milliseconds>(
       exchange.retry_after, std::chrono::milliseconds(limits_.backoff_last_ms));
   const auto time = std::max(backoff_.next(clock_.now()), asked);
-  log_.write(service::LogLevel::kWarn, "the " + what + " failed: " + why + "; again in " +
+  log_.write(service::LogLevel::kWarn, "the " + what + " failed: " + why + "; retrying in " +
                                            std::to_string(time.count()) + " ms");
   client_.wait(time);
 }

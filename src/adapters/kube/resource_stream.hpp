@@ -1,17 +1,17 @@
-// List and watch of one resource, in a thread of its own:
+// Lists and watches one resource in a thread of its own. The thread starts with a list. Then:
 //
-//            ┌── failed: back off ──┐
-//            ▼                      │
-//   start → list ── listed ──→ watch ── ended, lost, silent: watch on from the last version ──┐
-//            ▲                  │  ▲                                                          │
-//            └─ expired, broken ┘  └──────────────────────────────────────────────────────────┘
+//   list succeeded                          → watch
+//   list failed                             → back off, list
+//   watch ended, lost or silent             → watch from the last resourceVersion
+//   watch got 429, 5xx or no connection     → back off, watch from the last resourceVersion
+//   resourceVersion of the watch expired    → list
+//   watch refused (4xx), invalid or ERROR   → back off, list
 //
-// A watch that gave no object and lasted less than a second counts as a failure too, unless its
-// version had expired and the watch before did not end that way. An object that cannot be read
-// invalidates a list and ends a watch, since the state that it carries is unknown. Lists are read
-// in JSON, which can be split while it arrives; watches in the first of the feed's media types that
-// the server supports. The functions other than relist(), begin_stop() and stop() run in the
-// thread.
+// The thread also backs off after a watch that delivered no object and lasted less than a second,
+// except when its resourceVersion had expired and the watch before it did not fail as quickly. An
+// object that cannot be read invalidates a list and ends a watch, because the state in that object
+// is unknown. Lists are requested in JSON, which can be split while it arrives. Watches use the
+// first media type of the feed that the server supports. All private functions run in the thread.
 #pragma once
 
 #include <array>
@@ -36,11 +36,12 @@ class ResourceStream {
   ResourceStream(const ResourceStream&) = delete;
   ResourceStream& operator=(const ResourceStream&) = delete;
 
-  /// Ends the list or watch under way and lists again. From any thread.
+  /// Ends the current list or watch and starts a new list. Any thread may call this.
   void relist() { client_.interrupt(); }
-  /// Makes the thread end, without waiting for it: to end several streams at once.
+  /// Tells the thread to end and returns at once. Call this on several streams before the first
+  /// stop(), so that they end in parallel.
   void begin_stop() { client_.stop(); }
-  /// Ends the thread and waits for it.
+  /// Tells the thread to end and waits until it has ended.
   void stop();
 
  private:
@@ -49,7 +50,8 @@ class ResourceStream {
     std::chrono::steady_clock::time_point last_byte;
     bool gave_objects = false;
     codec::WireFormat format = codec::WireFormat::kJson;
-    /// Set by an event of the stream; if not, the exchange tells how the watch ended.
+    /// How the watch ended, if the content of the stream ended it. Otherwise how_ended() derives it
+    /// from the exchange.
     std::optional<service::WatchEnd> end;
     std::string why;
   };
@@ -62,11 +64,13 @@ class ResourceStream {
   [[nodiscard]] bool is_silent(const Watch& watch) const;
   [[nodiscard]] service::WatchEnd how_ended(const ApiExchange& exchange, const Watch& watch) const;
   void after_watch(const ApiExchange& exchange, Watch& watch);
-  /// Counts an object that cannot be read in the metrics, and returns a message for the log.
+  /// Counts one unreadable object in the metrics. Returns a message that names the object and says
+  /// why it cannot be read.
   [[nodiscard]] std::string unreadable(std::string_view object, codec::WireFormat format,
                                        const std::string& why);
+  [[nodiscard]] std::string resource() const;
   [[nodiscard]] std::string too_large() const;
-  /// Logs what failed, and waits.
+  /// Logs that `what`, a list or a watch, has failed and why. Then waits for the back-off.
   void back_off(const std::string& what, const ApiExchange& exchange, const std::string& why);
 
   const base::Limits limits_;
@@ -77,9 +81,9 @@ class ResourceStream {
   StreamClient client_;
   Backoff backoff_;
   std::mt19937_64 random_;
-  std::string resource_version_;  // empty: list first
+  std::string resource_version_;  // of the last list or watch event; empty: a list is needed
   bool listed_before_ = false;
-  bool relisted_at_once_ = false;  // after the last watch
+  bool short_watch_needed_list_ = false;  // the last watch ended at once and required a list
   std::thread thread_;
 };
 

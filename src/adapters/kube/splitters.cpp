@@ -8,8 +8,8 @@
 namespace snug::kube {
 namespace {
 
-constexpr std::size_t kLengthBytes = 4;    // in front of a frame
-constexpr std::size_t kMaxKeyBytes = 256;  // a list has `kind`, `items` and such, and no others
+constexpr std::size_t kLengthBytes = 4;    // size of the length field before each frame
+constexpr std::size_t kMaxKeyBytes = 256;  // the keys of a list (`kind`, `items`, ...) are short
 
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
@@ -51,7 +51,7 @@ FrameSplitter::FrameSplitter(std::size_t max_bytes, SplitterCallbacks callbacks)
 
 bool FrameSplitter::feed(std::string_view piece) {
   while (!piece.empty()) {
-    if (length_digits_ < kLengthBytes) {
+    if (length_bytes_ < kLengthBytes) {
       take_length(piece);
     } else if (!take_frame(piece)) {
       return false;
@@ -63,7 +63,7 @@ bool FrameSplitter::feed(std::string_view piece) {
 void FrameSplitter::take_length(std::string_view& piece) {
   left_ = (left_ << 8U) | static_cast<std::uint8_t>(piece.front());
   piece.remove_prefix(1);
-  if (++length_digits_ < kLengthBytes) return;
+  if (++length_bytes_ < kLengthBytes) return;
   if (left_ == 0) return end_frame();
   oversize_ = left_ > max_bytes_;
   wanted_ = oversize_ ? std::min(kNamedWithin, max_bytes_) : left_;
@@ -74,28 +74,28 @@ bool FrameSplitter::take_frame(std::string_view& piece) {
   piece.remove_prefix(part.size());
   left_ -= part.size();
   bool go_on = true;
-  if (!told_) {
+  if (!callback_called_) {
     std::string_view front = part.substr(0, wanted_ - kept_.size());
     const bool enough = kept_.size() + front.size() == wanted_;
     if (!kept_.empty() || !enough) {
-      kept_.reserve(wanted_);  // growing by itself it could take twice as much
+      kept_.reserve(wanted_);  // += alone could allocate up to twice as much
       kept_ += front;
       front = kept_;
     }
     if (enough) go_on = oversize_ ? callbacks_.on_oversize(front) : callbacks_.on_object(front);
-    told_ = enough;
+    callback_called_ = enough;
   }
   if (left_ == 0) end_frame();
   return go_on;
 }
 
 void FrameSplitter::end_frame() {
-  length_digits_ = 0;
+  length_bytes_ = 0;
   left_ = 0;
   wanted_ = 0;
   kept_.clear();
   oversize_ = false;
-  told_ = false;
+  callback_called_ = false;
 }
 
 ListSplitter::ListSplitter(std::size_t max_bytes, SplitterCallbacks callbacks)
@@ -157,7 +157,7 @@ bool ListSplitter::outside_string(std::string_view piece, std::size_t& at) {
 
 bool ListSplitter::open(char bracket, std::size_t at) {
   if (depth_ == 0) {
-    if (bracket != '{' || ended_) return broken("it is no single JSON object");
+    if (bracket != '{' || ended_) return broken("it is not a single JSON object");
     key_expected_ = true;
   } else if (depth_ == 1 && key_ == "items" && bracket == '[') {
     in_items_ = true;
@@ -165,7 +165,7 @@ bool ListSplitter::open(char bracket, std::size_t at) {
   } else if (depth_ == 1 && key_ == "metadata" && bracket == '{') {
     begin(Capture::kMetadata, at);
   } else if (depth_ == 2 && in_items_) {
-    if (bracket != '{') return broken("an item is no object");
+    if (bracket != '{') return broken("an item is not an object");
     begin(Capture::kItem, at);
   }
   ++depth_;
@@ -187,11 +187,12 @@ bool ListSplitter::close(char bracket, std::string_view piece, std::size_t at) {
   return end_object();
 }
 
-/// A byte of a number, of true, false or null, or one that belongs nowhere.
+/// Takes a byte of a number, of true, false or null, or a byte that is invalid here.
 bool ListSplitter::other(char c) {
-  if (depth_ == 0) return broken("it is no single JSON object");
-  if (depth_ == 2 && in_items_) return broken("an item is no object");
-  if (depth_ == 1 && key_ == "items" && c == 'n') items_seen_ = true;  // null: an empty list
+  if (depth_ == 0) return broken("it is not a single JSON object");
+  if (depth_ == 2 && in_items_) return broken("an item is not an object");
+  // `"items": null` is an empty list.
+  if (depth_ == 1 && key_ == "items" && c == 'n') items_seen_ = true;
   return true;
 }
 

@@ -1,7 +1,8 @@
-// Split a stream into its objects as it arrives, so that memory holds one object at a time. They
-// know only brackets, strings and escapes of JSON, and the lengths of frames; codec/kube_objects
-// parses the objects. Of an object over the limit the callback gets the beginning. The views that
-// callbacks get are valid until these return. Not thread-safe.
+// Splitters divide a list or watch into its objects while it arrives, so that memory holds one
+// object at a time. They scan only JSON brackets, strings and escapes, and the lengths of frames;
+// codec/kube_objects parses the objects. If an object is larger than max_bytes, a callback gets its
+// beginning instead. A view that is passed to a callback is valid until the callback returns. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +16,18 @@
 namespace snug::kube {
 
 struct SplitterCallbacks {
-  /// One object; false stops the splitting.
+  /// Called with each object. Returns false to stop the splitter.
   std::function<bool(std::string_view object)> on_object;
-  /// The first bytes of one that is too large; false stops the splitting.
+  /// Called with the first bytes of an object that is larger than max_bytes. Returns false to stop
+  /// the splitter.
   std::function<bool(std::string_view beginning)> on_oversize;
 };
 
-/// The lines of a watch.
+/// Splits a watch in JSON into its lines.
 class LineSplitter {
  public:
   LineSplitter(std::size_t max_bytes, SplitterCallbacks callbacks);
-  /// False: a callback said stop.
+  /// Takes the next bytes of the stream. Returns false if a callback returned false.
   bool feed(std::string_view piece);
 
  private:
@@ -33,50 +35,54 @@ class LineSplitter {
 
   const std::size_t max_bytes_;
   const SplitterCallbacks callbacks_;
-  std::string kept_;  // the beginning of a line whose end has not come
+  std::string kept_;  // the beginning of a line whose end has not arrived
   bool oversize_ = false;
 };
 
-/// The frames of a watch in protobuf: a big-endian length of four bytes, then that many bytes. A
-/// frame that arrives in one piece is not copied.
+/// Splits a watch in protobuf into its frames. A frame is a big-endian length of four bytes and
+/// then that many bytes. A frame that arrives in one piece is not copied.
 class FrameSplitter {
  public:
   FrameSplitter(std::size_t max_bytes, SplitterCallbacks callbacks);
-  /// False: a callback said stop. A frame that is too large is reported once its beginning has
-  /// come.
+  /// Takes the next bytes of the stream. Returns false if a callback returned false. on_oversize is
+  /// called as soon as the beginning of a frame larger than max_bytes has arrived.
   bool feed(std::string_view piece);
-  /// The end of a frame has not come.
-  [[nodiscard]] bool in_frame() const { return length_digits_ > 0; }
+  /// Whether the last frame is incomplete.
+  [[nodiscard]] bool in_frame() const { return length_bytes_ > 0; }
 
  private:
-  /// Both remove from the front of the piece what they consume.
+  /// take_length() and take_frame() remove the bytes that they consume from the front of `piece`.
   void take_length(std::string_view& piece);
   bool take_frame(std::string_view& piece);
   void end_frame();
 
   const std::size_t max_bytes_;
   const SplitterCallbacks callbacks_;
-  std::size_t length_digits_ = 0;  // bytes of the length that have come; 4: the frame has begun
-  std::size_t left_ = 0;           // bytes of the frame that have not come
-  std::size_t wanted_ = 0;         // bytes of the frame's beginning that a callback gets
-  std::string kept_;               // of these, what came in earlier pieces
+  std::size_t length_bytes_ = 0;  // number of bytes of the length that have arrived, 0 to 4
+  std::size_t left_ = 0;          // number of bytes of the frame that have not arrived
+  std::size_t wanted_ = 0;        // number of bytes of the frame that the callback gets
+  std::string kept_;              // bytes for the callback that arrived in earlier pieces
   bool oversize_ = false;
-  bool told_ = false;  // the callback was called; the rest of the frame is skipped
+  bool callback_called_ =
+      false;  // a callback was called for this frame; its other bytes are skipped
 };
 
-/// The objects of a list's `items`, and its metadata.resourceVersion wherever that stands.
+/// Splits a list in JSON into the objects of its `items`, and reads its metadata.resourceVersion,
+/// which may precede or follow `items`.
 class ListSplitter {
  public:
   ListSplitter(std::size_t max_bytes, SplitterCallbacks callbacks);
-  /// False: a callback said stop, or this is not a list.
+  /// Takes the next bytes of the list. Returns false if a callback returned false or if the bytes
+  /// are not a list.
   bool feed(std::string_view piece);
-  /// After the last piece: the resourceVersion, or what is wrong with the list.
+  /// Call this after the last piece. Returns the resourceVersion of the list, or an error if the
+  /// list is invalid or incomplete.
   [[nodiscard]] base::Result<std::string> finish();
 
  private:
   enum class Capture : std::uint8_t { kNothing, kKey, kMetadata, kItem };
 
-  /// Both advance `at` past the bytes that they consume.
+  /// in_string() and outside_string() advance `at` past the bytes that they consume.
   bool in_string(std::string_view piece, std::size_t& at);
   bool outside_string(std::string_view piece, std::size_t& at);
   bool open(char bracket, std::size_t at);
@@ -93,14 +99,14 @@ class ListSplitter {
   std::size_t depth_ = 0;
   bool in_string_ = false;
   bool escaped_ = false;
-  bool key_expected_ = false;  // at depth 1
-  std::string key_;            // of the value at depth 1
+  bool key_expected_ = false;  // the next string at depth 1 is a key
+  std::string key_;            // the last key at depth 1
   bool in_items_ = false;
   bool items_seen_ = false;
   bool ended_ = false;
 
   Capture capture_ = Capture::kNothing;
-  std::size_t capture_from_ = 0;  // in the piece at hand
+  std::size_t capture_from_ = 0;  // offset in the current piece
   std::string kept_;
   bool oversize_ = false;
   std::string metadata_;

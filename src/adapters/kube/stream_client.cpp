@@ -26,11 +26,11 @@ ApiExchange StreamClient::run(const Call& call, const ReplyHandlers& handlers) {
     if (!view) return not_sent(view.error());
     ReplyHandlers counted = handlers;
     counted.on_success = [&](std::string_view type) {
-      metrics_.api_request(call.what, true);
+      metrics_.api_request(call.name, true);
       handlers.on_success(type);
     };
     ApiExchange exchange = run_once(call, *view, counted);
-    if (!exchange.success() && !stopped()) metrics_.api_request(call.what, false);
+    if (!exchange.success() && !stopped()) metrics_.api_request(call.name, false);
     if (exchange.status != 401 || second || !credentials_.renew(*view)) return exchange;
   }
 }

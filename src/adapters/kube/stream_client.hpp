@@ -1,5 +1,5 @@
-// Requests whose replies stream in, each on a connection of its own. run(), wait() and
-// take_interrupt() belong to one thread; the other functions may be called from any thread.
+// Sends requests whose replies are streams, each on a new connection. Only one thread may call
+// run(), wait() and take_interrupt(); any thread may call the other functions.
 #pragma once
 
 #include <chrono>
@@ -18,26 +18,27 @@ class StreamClient {
   StreamClient& operator=(const StreamClient&) = delete;
 
   struct Call {
-    std::string what;                   // in the metrics
-    std::string target;                 // path and query
-    std::string accept;                 // media types
+    service::ApiCall name;              // for the metrics
+    std::string target;                 // path and query, percent-encoded
+    std::string accept;                 // value of the Accept header
     std::chrono::milliseconds silence;  // the longest wait for a byte
     std::chrono::seconds total;         // the longest time until the end of the reply
   };
-  /// Repeats the request once after a 401 if the credentials changed. The exchange has no status if
-  /// no request was sent.
+  /// Sends a GET for `call` and returns when its reply has ended. After a 401, repeats the request
+  /// once if the credentials have changed. The status is 0 if the request could not be sent.
   [[nodiscard]] ApiExchange run(const Call& call, const ReplyHandlers& handlers)
       SNUG_EXCLUDES(mutex_);
-  /// False: it was stopped or interrupted meanwhile.
+  /// Waits for `time`. Returns false, without waiting any longer, if stopped or interrupted.
   bool wait(std::chrono::milliseconds time) SNUG_EXCLUDES(mutex_);
 
-  /// Ends the exchange or wait under way, or else the next one.
+  /// Ends the current run() or wait(), and each later one until take_interrupt() is called.
   void interrupt() SNUG_EXCLUDES(mutex_);
   [[nodiscard]] bool interrupted() const SNUG_EXCLUDES(mutex_);
-  /// Whether interrupt() was called since the last call of this. It does not end what runs next.
+  /// Returns whether interrupt() was called since the last take_interrupt(). Later runs and waits
+  /// are then no longer interrupted.
   [[nodiscard]] bool take_interrupt() SNUG_EXCLUDES(mutex_);
 
-  /// Ends the exchange or wait under way and all later ones.
+  /// Ends the current run() or wait() and every later one.
   void stop() SNUG_EXCLUDES(mutex_);
   [[nodiscard]] bool stopped() const SNUG_EXCLUDES(mutex_);
 

@@ -10,9 +10,10 @@
 namespace snug::kube {
 namespace {
 
-constexpr std::size_t kShownBytes = 128;  // of an object without a name
+constexpr std::size_t kShownBytes = 128;  // bytes that a message shows of an object without a name
 
-/// What stands in front of the first error, be it the end of a text that was cut.
+/// Returns the name and namespace that come before the first syntax error in `text`, which may be
+/// the end of a truncated text.
 codec::ObjectNames names_in_json(std::string_view text) {
   using Event = nlohmann::json::parse_event_t;
   codec::ObjectNames names;
@@ -34,7 +35,7 @@ codec::ObjectNames names_in_json(std::string_view text) {
   return names;
 }
 
-/// The bytes for a line of the log: those that are no printable ASCII as `\xNN`.
+/// Returns `bytes` as text for the log: bytes other than printable ASCII become `\xNN`.
 std::string show_bytes(std::string_view bytes) {
   static constexpr std::string_view kHex = "0123456789abcdef";
   std::string shown;

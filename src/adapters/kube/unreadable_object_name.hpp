@@ -1,4 +1,4 @@
-// The name of an object that cannot be parsed, for messages.
+// Finds the name of an object that cannot be parsed, for messages.
 #pragma once
 
 #include <string>
@@ -8,12 +8,14 @@
 
 namespace snug::kube {
 
-/// `NAMESPACE/NAME` or `NAME` of an object, or of the object in a watch event, if the beginning has
-/// it; else `the object that begins …`. The first kNamedWithin bytes of a large object are enough.
+/// Returns `NAMESPACE/NAME` or `NAME` of an object or of the object in a watch event. `beginning`
+/// holds its first bytes, of which kNamedWithin are enough. If they contain no name, returns `the
+/// object that begins` and the first of these bytes.
 [[nodiscard]] std::string name_unreadable(std::string_view beginning,
                                           codec::WireFormat format = codec::WireFormat::kJson);
 
-/// The API server writes the names, some 600 bytes, before everything that may be long.
+/// The name and namespace of an object are within this many bytes from its beginning. They take
+/// about 600 bytes at most, and the API server writes them before every field that may be longer.
 inline constexpr std::size_t kNamedWithin = 2048;
 
 }  // namespace snug::kube

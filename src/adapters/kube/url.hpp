@@ -1,4 +1,4 @@
-// URLs of API servers and proxies. Pure.
+// Parses URLs of API servers and proxies. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,23 @@
 namespace snug::kube {
 
 struct UrlAuthority {
-  std::string host;  // a name or an address, without brackets
+  std::string host;  // a host name or an IP address, without brackets
   std::uint16_t port = 0;
 };
 
-/// `host`, `host:port`, `[v6]` or `[v6]:port`; without a port `default_port`. Nothing: malformed.
+/// Parses `host`, `host:port`, `[IPv6]` or `[IPv6]:port`. The port is `default_port` if `text` has
+/// none. Returns nullopt if `text` is malformed.
 [[nodiscard]] std::optional<UrlAuthority> parse_authority(std::string_view text,
                                                           std::uint16_t default_port);
 
 struct HttpUrl {
   bool tls = true;
   UrlAuthority server;
-  std::string path;  // without slashes at its end
+  std::string path;  // path of the URL without final slashes
 };
 
-/// http or https, without user, query and fragment. Nothing: it is another text.
+/// Parses an http or https URL without user, query and fragment. Returns nullopt if `text` is not
+/// such a URL.
 [[nodiscard]] std::optional<HttpUrl> parse_http_url(std::string_view text);
 
 }  // namespace snug::kube

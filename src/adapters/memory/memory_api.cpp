@@ -3,7 +3,8 @@
 namespace snug::memory {
 namespace {
 
-/// Whether both pods have the same request. Annotations that Snug writes at a bind do not count.
+/// Returns whether both pods have the same request. Ignores the annotations that Snug writes in a
+/// bind.
 bool has_same_request(const model::PodFacts& one, const model::PodFacts& other) {
   const auto asked = [](const model::PodFacts& pod) {
     model::StringMap annotations;
@@ -29,7 +30,8 @@ MemoryApi::MemoryApi(codec::Manifests manifests, const base::Limits& limits) : l
   }
 }
 
-/// Unique: names contain no `/`, and the loop avoids the uids of existing pods.
+/// Returns a unique uid for the pod. Names contain no `/`, and the loop avoids uids that are in
+/// use.
 std::string MemoryApi::make_uid(const model::PodFacts& pod) const {
   std::string uid = "memory:" + pod.name_space + "/" + pod.name;
   while (uids_.contains(uid)) uid += '/';
@@ -51,7 +53,9 @@ void MemoryApi::publish(Event event) {
   deliver(++published_);
 }
 
-/// Returns when event number `ticket` has been delivered, by this thread or by the deliverer.
+/// Returns when event number `ticket` has been delivered, by this thread or by the thread that is
+/// delivering events. If this thread is that thread, returns at once, and its loop delivers the
+/// event.
 void MemoryApi::deliver(std::uint64_t ticket) {
   if (delivering_thread_ == std::this_thread::get_id()) return;
   delivered_more_.wait(mutex_, [this, ticket]() SNUG_REQUIRES(mutex_) {
@@ -102,7 +106,8 @@ void MemoryApi::relist() {
   service::ClusterSink* sink = sink_;
   lock.unlock();
   if (sink == nullptr) return;
-  // Nothing that this list can lack has happened before this call.
+  // Notifies the sink before the list is made, so that any change missing from the list comes after
+  // these calls.
   sink->node_list_started();
   sink->pod_list_started();
   lock.lock();
@@ -174,8 +179,8 @@ base::Result<void> MemoryApi::post_pod(const model::PodFacts& pod) {
   if (pod.gated) {
     return base::fail(base::ErrorCode::kInvalid,
                       name +
-                          " has spec.schedulingGates; a scheduler asks about it "
-                          "when they are gone");
+                          " has spec.schedulingGates; filter accepts a pod only after its gates "
+                          "are removed");
   }
   const base::MutexLock lock(mutex_);
   const auto there = pods_.find({pod.name_space, pod.name});
@@ -183,37 +188,38 @@ base::Result<void> MemoryApi::post_pod(const model::PodFacts& pod) {
   if (!pod.node_name.empty() && !runs_there) {
     return base::fail(base::ErrorCode::kInvalid,
                       name + " has spec.nodeName " + pod.node_name +
-                          "; a scheduler asks about pods that have none, and pods that run already "
-                          "stand in the files of --cluster");
+                          "; filter accepts only pods without spec.nodeName, and running pods "
+                          "belong in the files of --cluster");
   }
   if (const auto known = uids_.find(pod.uid); known != uids_.end()) {
     return repost_pod(pod, known->second);
   }
   if (there != pods_.end()) return fail_already_posted(pod, "another uid");
   if (static_cast<std::int64_t>(pods_.size()) >= limits_.max_pending_pods) {
-    return base::fail(base::ErrorCode::kTooLarge,
-                      "there are " + std::to_string(pods_.size()) + " pods already");
+    return base::fail(
+        base::ErrorCode::kTooLarge,
+        "there are already " + std::to_string(pods_.size()) + " pods, which is the maximum");
   }
   const model::PodFacts& stored = store_pod(pod);
   publish([changed = stored](service::ClusterSink& sink) { sink.pod_changed(changed); });
   return {};
 }
 
-/// Posts a pod whose uid belongs, or belonged, to the pod `holder`.
+/// Posts a pod whose uid is that of `holder`, which is a stored pod or a deleted one.
 base::Result<void> MemoryApi::repost_pod(const model::PodFacts& pod, const PodKey& holder) {
   const auto found = pods_.find(holder);
   if (found == pods_.end() || found->second.uid != pod.uid) {
-    return base::fail(base::ErrorCode::kConflict, "the uid " + pod.uid + " was that of the pod " +
-                                                      holder.first + "/" + holder.second +
-                                                      ", which is gone; a new pod needs a new uid");
+    return base::fail(base::ErrorCode::kConflict,
+                      "the uid " + pod.uid + " belonged to the pod " + holder.first + "/" +
+                          holder.second + ", which was deleted; a new pod needs a new uid");
   }
   if (holder != PodKey{pod.name_space, pod.name}) {
-    return base::fail(base::ErrorCode::kConflict, "the uid " + pod.uid + " is that of the pod " +
+    return base::fail(base::ErrorCode::kConflict, "the uid " + pod.uid + " belongs to the pod " +
                                                       holder.first + "/" + holder.second +
-                                                      "; another pod needs another uid");
+                                                      "; a different pod needs a different uid");
   }
   if (!has_same_request(found->second, pod)) return fail_already_posted(pod, "another request");
-  if (found->second.gated) {  // a scheduler asks only about pods without gates
+  if (found->second.gated) {  // `pod` has no gates, so they have been removed
     found->second.gated = false;
     found->second.resource_version = next_version();
     publish([changed = found->second](service::ClusterSink& sink) { sink.pod_changed(changed); });
@@ -225,9 +231,9 @@ base::Result<void> MemoryApi::fail_already_posted(const model::PodFacts& pod,
                                                   std::string_view difference) {
   const std::string name = pod.name_space + "/" + pod.name;
   return base::fail(base::ErrorCode::kConflict,
-                    "there is a pod " + name + " already, with " + std::string(difference) +
-                        ": its first version stays until DELETE /v1/pods/" + name +
-                        " on the admin port removes it");
+                    "the pod " + name + " already exists with " + std::string(difference) +
+                        "; to replace it, first delete it with DELETE /v1/pods/" + name +
+                        " on the admin port");
 }
 
 base::Result<void> MemoryApi::delete_pod(std::string_view name_space, std::string_view name) {

@@ -26,7 +26,7 @@ spdlog::level::level_enum to_spdlog(service::LogLevel level) {
   return spdlog::level::err;
 }
 
-/// Escapes the message for its line, since spdlog's patterns do not.
+/// Escapes the message for a line of the log, because spdlog's patterns do not escape it.
 std::string escape(std::string_view message, LogFormat format) {
   if (format == LogFormat::kJson) {
     return nlohmann::json(message).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "snug/base/mutex.hpp"
 
@@ -25,13 +26,8 @@ using prometheus::Gauge;
 using prometheus::Histogram;
 using prometheus::Labels;
 
-// What the adapters count today; any other word starts its series when it comes.
-constexpr std::array<const char*, 13> kApiCalls{
-    "bind",        "get_pod",      "touch_room", "get_lease",     "write_lease",
-    "list_leases", "watch_leases", "event",      "list_one_node", "list_nodes",
-    "list_pods",   "watch_nodes",  "watch_pods"};
-constexpr std::array<const char*, 3> kWatched{"nodes", "pods", "leases"};
-
+// Known values of the label `what` of snug_api_requests_total, whose series exist from the start.
+// The series of any other value is created by its first request.
 const char* result_word(bool ok) { return ok ? "ok" : "error"; }
 
 const Histogram::BucketBoundaries& latency_buckets() {
@@ -40,7 +36,8 @@ const Histogram::BucketBoundaries& latency_buckets() {
   return seconds;
 }
 
-/// Resource versions are opaque; the API server's own are numbers. Nothing: this is none.
+/// Converts a resource version to a number. Resource versions are opaque, though those of the API
+/// server are integers; nullopt if `version` is not an integer.
 std::optional<double> number_of(const std::string& version) {
   std::uint64_t number = 0;
   const char* const last = version.data() + version.size();
@@ -49,13 +46,13 @@ std::optional<double> number_of(const std::string& version) {
   return static_cast<double>(number);
 }
 
-/// One series for each enumerator, with the enumerator's name as the value of one label.
+/// One series for each enumerator. The enumerator's name is the value of the label `label`.
 template <typename Metric, const auto& kNames>
 class SeriesByEnum {
  public:
   using Enum = std::remove_cvref_t<decltype(kNames.values().front())>;
 
-  /// `more` follows the labels in Family::Add.
+  /// Passes `more` to Family::Add() after the labels.
   template <typename... More>
   SeriesByEnum(Family<Metric>& family, const char* label, Labels labels, const More&... more) {
     for (const Enum value : kNames.values()) {
@@ -72,13 +69,7 @@ class SeriesByEnum {
 class RegistryMetrics final : public PrometheusMetrics {
  public:
   RegistryMetrics() {
-    for (const char* what : kApiCalls) {
-      for (const bool ok : {false, true}) api_.Add({{"what", what}, {"result", result_word(ok)}});
-    }
-    for (const char* resource : kWatched) {
-      SeriesByEnum<Counter, service::kWatchEndNames>(watches_, "why", {{"resource", resource}});
-    }
-    up_to_date_.Set(1);  // without a good policy the program does not start
+    up_to_date_.Set(1);  // the program starts only with a valid policy
     RegistryMetrics::set_gauges({});
   }
 
@@ -87,12 +78,11 @@ class RegistryMetrics final : public PrometheusMetrics {
     verb_durations_[verb].Observe(static_cast<double>(microseconds) / 1e6);
   }
   void bind_ended(service::BindOutcome outcome) override { binds_[outcome].Increment(); }
-  void api_request(std::string_view what, bool ok) override {
-    api_.Add({{"what", std::string(what)}, {"result", result_word(ok)}}).Increment();
+  void api_request(service::ApiCall call, bool ok) override {
+    (ok ? api_calls_ok_ : api_calls_failed_)[call].Increment();
   }
-  void watch_restarted(std::string_view resource, service::WatchEnd why) override {
-    const std::string word(service::kWatchEndNames[why]);
-    watches_.Add({{"resource", std::string(resource)}, {"why", word}}).Increment();
+  void watch_restarted(service::WatchedResource resource, service::WatchEnd why) override {
+    watch_ends_[static_cast<std::size_t>(resource)][why].Increment();
   }
   void pods_woken() override { touches_.Increment(); }
   void event_dropped() override { dropped_.Increment(); }
@@ -133,6 +123,19 @@ class RegistryMetrics final : public PrometheusMetrics {
     return prometheus::BuildHistogram().Name(name).Help(help).Register(registry_);
   }
 
+  /// One row of series for each WatchedResource.
+  using WatchEnds = std::array<SeriesByEnum<Counter, service::kWatchEndNames>,
+                               service::kWatchedResourceNames.size()>;
+  template <std::size_t... kResource>
+  WatchEnds watch_ends(std::index_sequence<kResource...>) {
+    constexpr auto name = [](std::size_t resource) {
+      return std::string(
+          service::kWatchedResourceNames[static_cast<service::WatchedResource>(resource)]);
+    };
+    return {SeriesByEnum<Counter, service::kWatchEndNames>(watches_, "why",
+                                                           {{"resource", name(kResource)}})...};
+  }
+
   template <typename Number>
   static void set(Family<Gauge>& family, const Labels& labels, Number value) {
     family.Add(labels).Set(static_cast<double>(value));
@@ -160,7 +163,7 @@ class RegistryMetrics final : public PrometheusMetrics {
     set(memory_, {{"state", "used"}}, totals.memory_used.value);
   }
 
-  /// One series at a time, however many Snugs come and go.
+  /// Replaces the series of the previous holder, so that the family always has one series.
   void set_lease_conflict(bool in_conflict, const std::string& holder) {
     const base::MutexLock lock(mutex_);
     if (lease_conflict_ != nullptr) lease_conflicts_.Remove(lease_conflict_);
@@ -180,45 +183,56 @@ class RegistryMetrics final : public PrometheusMetrics {
       "verb",
       {},
       latency_buckets()};
-  SeriesByEnum<Counter, service::kBindEndNames> binds_{
-      counter("snug_bind_total", "Binds, by how they ended"), "end", {}};
-  Family<Counter>& api_ = counter("snug_api_requests_total", "Requests to the API server");
+  SeriesByEnum<Counter, service::kBindOutcomeNames> binds_{
+      counter("snug_bind_total", "Binds, by outcome"), "end", {}};
+  Family<Counter>& api_calls_ = counter("snug_api_requests_total", "Requests to the API server");
+  SeriesByEnum<Counter, service::kApiCallNames> api_calls_ok_{
+      api_calls_, "what", {{"result", result_word(true)}}};
+  SeriesByEnum<Counter, service::kApiCallNames> api_calls_failed_{
+      api_calls_, "what", {{"result", result_word(false)}}};
   Family<Counter>& watches_ = counter("snug_watch_restarts_total", "Watches that ended");
+  WatchEnds watch_ends_ =
+      watch_ends(std::make_index_sequence<service::kWatchedResourceNames.size()>());
   Counter& touches_ =
-      counter("snug_room_touches_total", "Wake-ups of waiting pods after room appeared").Add({});
+      counter("snug_room_touches_total", "Wake-ups of waiting pods after capacity was freed")
+          .Add({});
   Counter& dropped_ =
-      counter("snug_events_dropped_total", "Kubernetes events that found their queue full").Add({});
+      counter("snug_events_dropped_total", "Kubernetes events dropped because the queue was full")
+          .Add({});
   SeriesByEnum<Counter, service::kReservationProblemNames> problems_{
-      counter("snug_reservation_problems_total", "Reservations that are not as they should be"),
+      counter("snug_reservation_problems_total",
+              "Problems found in reservations, inventories and API objects"),
       "kind",
       {}};
   Family<Counter>& reloads_ =
-      counter("snug_policy_reloads_total", "Changed policy files that were read");
+      counter("snug_policy_reloads_total", "Reloads of the policy file, by result");
   Counter& policies_loaded_ = reloads_.Add({{"result", "loaded"}});
   Counter& policies_refused_ = reloads_.Add({{"result", "refused"}});
   Gauge& up_to_date_ =
-      gauge("snug_policy_up_to_date", "0: the policy file was refused, an older one is in force")
+      gauge("snug_policy_up_to_date",
+            "0: the policy file is invalid or missing, and the last valid policy stays in force")
           .Add({});
-  Gauge& ready_ = gauge("snug_ready", "1: this Snug decides, on a view that is fresh").Add({});
-  Gauge& leader_ =
-      gauge("snug_leader", "1: this Snug holds the Lease and lists or decides; 0: it is a standby")
-          .Add({});
+  Gauge& ready_ =
+      gauge("snug_ready", "1: this Snug answers calls; 0: it is a standby or not ready").Add({});
+  Gauge& leader_ = gauge("snug_leader", "1: this Snug is the leader; 0: it is a standby").Add({});
   Family<Gauge>& lease_conflicts_ = gauge(
-      "snug_lease_conflict", "1: a scheduler calls this Snug while another one holds the Lease");
+      "snug_lease_conflict", "1: a scheduler calls this Snug while another Snug holds the Lease");
   base::Mutex mutex_;
   Gauge* lease_conflict_ SNUG_GUARDED_BY(mutex_) = nullptr;
   Family<Gauge>& stream_age_ =
-      gauge("snug_watch_age_seconds", "Time since a list or watch last showed anything");
-  Family<Gauge>& stream_version_ =
-      gauge("snug_watch_resource_version", "The last resource version that a watch has shown");
+      gauge("snug_watch_age_seconds", "Time since the last bytes of a list or watch");
+  Family<Gauge>& stream_version_ = gauge("snug_watch_resource_version",
+                                         "Last resource version that a list or watch has received");
   Gauge& nodes_ = gauge("snug_nodes", "Nodes in the ledger").Add({});
   Gauge& conflicts_ =
-      gauge("snug_nodes_in_conflict", "Nodes whose pods cannot all be right").Add({});
+      gauge("snug_nodes_in_conflict", "Nodes with pods that contradict each other about devices")
+          .Add({});
   Gauge& gpus_ = gauge("snug_gpus", "GPUs in the ledger").Add({});
-  Family<Gauge>& closed_ = gauge("snug_gpus_closed", "GPUs that take nothing new");
-  Family<Gauge>& holdings_ = gauge("snug_holdings", "Pods that hold GPUs");
-  Family<Gauge>& memory_ = gauge("snug_gpu_memory_mebibytes", "GPU memory, all and taken");
-  Gauge& pending_ = gauge("snug_pending_pods", "Unbound pods that the watch has shown").Add({});
+  Family<Gauge>& closed_ = gauge("snug_gpus_closed", "GPUs that accept no new pods, by reason");
+  Family<Gauge>& holdings_ = gauge("snug_holdings", "Pods that hold GPUs, by state");
+  Family<Gauge>& memory_ = gauge("snug_gpu_memory_mebibytes", "GPU memory, capacity and used");
+  Gauge& pending_ =
+      gauge("snug_pending_pods", "Unbound pods known from the list and watch").Add({});
 };
 
 }  // namespace

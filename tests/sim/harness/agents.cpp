@@ -11,7 +11,7 @@ void Agents::act(const std::string& name) {
   const SimNode node = found->second;
   Hardware& hardware = nodes_[name];
   hardware.published = false;
-  // A failure that is no pod's any more may be told once more.
+  // The agent may report a failure again although the pod of the failure is gone.
   std::vector<SimFailure> before = std::exchange(hardware.failures, {});
   for (const SimGpu& gpu : node.gpus) {
     if (!gpu.mig) continue;
@@ -40,7 +40,7 @@ std::vector<Agents::Wanted> Agents::wanted(const std::string& node, const std::s
         Wanted want{{json_slice.at("profile").get<std::string>(), json_slice.at("start").get<int>(),
                      json_slice.at("size").get<int>(), json_slice.value("uuid", "")},
                     uid};
-        // An init container may have the slice of another of its pod.
+        // Several containers of a pod may have the same slice.
         if (std::ranges::find(all, want) == all.end()) all.push_back(std::move(want));
       }
     }
@@ -89,7 +89,8 @@ void Agents::serve(const std::string& node, const SimGpu& gpu, Hardware& hardwar
   }
 }
 
-/// False: what is in the way is reserved.
+/// Removes slices that are in the way of `slice` and are not reserved. Returns false if reserved
+/// slices leave no room.
 bool Agents::make_room(const std::string& node, const SimGpu& gpu, const PlainSlice& slice,
                        Card& card) {
   const PlainCard& plain = *card_of(gpu);
@@ -101,7 +102,8 @@ bool Agents::make_room(const std::string& node, const SimGpu& gpu, const PlainSl
   SliceUse use;
   std::vector<PlainSlice> reserved_slices;
   for (const Wanted& want : reserved) reserved_slices.push_back(want.slice);
-  // What is reserved stays. Of the others those that are not in the way: an engine can be, too.
+  // Reserved slices stay. Other slices stay if they are not in the way. Two slices are in each
+  // other's way if they overlap, or if they need the same engine.
   std::vector<PlainSlice> kept;
   for (const PlainSlice& there : card.slices) {
     if (!stands_in(reserved_slices, there)) continue;
@@ -127,7 +129,7 @@ bool Agents::make_room(const std::string& node, const SimGpu& gpu, const PlainSl
   return true;
 }
 
-/// Whoever says that it has a slice finds it, or the agent says that it could not be.
+/// Checks that each reserved slice either exists or is published as a failure.
 void Agents::check(const std::string& node, const SimGpu& gpu, const Hardware& hardware) {
   const std::vector<PlainSlice>& there = hardware.cards.at(gpu.uuid).slices;
   for (const Wanted& want : wanted(node, gpu.uuid)) {

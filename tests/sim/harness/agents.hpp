@@ -1,7 +1,7 @@
-// The agents of the simulated nodes that create MIG slices: they follow the reservations of bound
-// pods as the API server shows them, keep what nobody has any more until it is in the way, and tell
-// of it in the inventory, now and then late. Sometimes a slice cannot be created. Deterministic;
-// not thread-safe.
+// The agents that create MIG slices on the simulated nodes. An agent creates the slices in the
+// reservations of bound pods. It keeps a slice that no pod has any more until the slice is in the
+// way of another one. It publishes the existing slices in the inventory of the node, sometimes
+// late. Sometimes it fails to create a slice. Deterministic; not thread-safe.
 #pragma once
 
 #include <functional>
@@ -21,19 +21,20 @@ class Agents {
  public:
   struct Counts {
     int created = 0;
-    int reused = 0;   // by a pod that came later
-    int removed = 0;  // since they were in the way
+    int reused = 0;   // existing slices that a later pod got
+    int removed = 0;  // slices that were in the way of another one
     int failed = 0;
-    int other_uuids = 0;  // slices that were created anew since Snug wrote their uuid
+    int other_uuids = 0;  // slices whose uuid changed after Snug wrote it into a reservation
   };
 
-  /// `note` is told what they do.
+  /// `note` gets a line for the trace about each action of an agent.
   Agents(World& world, NaiveModel& model, Random& random, std::function<void(std::string)> note)
       : world_(world), model_(model), random_(random), note_(std::move(note)) {}
 
-  /// The node's agent looks at the API server and does what it can; nothing where there is none.
+  /// The agent of `node` creates the slices that are reserved there. Does nothing if the node has
+  /// no agent.
   void act(const std::string& node);
-  /// The node says what is there now; nothing where that is known.
+  /// The agent of `node` publishes its inventory. Does nothing if the inventory is up to date.
   void publish(const std::string& node);
 
   [[nodiscard]] const Counts& counts() const { return counts_; }
@@ -51,15 +52,15 @@ class Agents {
   struct Hardware {
     std::map<std::string, Card> cards;  // by the GPU's uuid
     std::vector<SimFailure> failures;
-    std::set<std::pair<std::string, std::string>> served;  // pods and uuids of their slices
+    std::set<std::pair<std::string, std::string>> served;  // (uid of the pod, uuid of its slice)
     bool published = true;
   };
 
   void serve(const std::string& node, const SimGpu& gpu, Hardware& hardware);
   bool make_room(const std::string& node, const SimGpu& gpu, const PlainSlice& slice, Card& card);
-  /// What pods that are bound and live say that they have on the GPU.
+  /// The slices on the GPU in the reservation annotations of bound pods that have not finished.
   [[nodiscard]] std::vector<Wanted> wanted(const std::string& node, const std::string& gpu) const;
-  /// What they have, whatever they say now.
+  /// The slices that these pods hold, even if somebody has edited their annotations since.
   [[nodiscard]] std::vector<PlainSlice> in_use(const std::string& node, const std::string& gpu);
   void check(const std::string& node, const SimGpu& gpu, const Hardware& hardware);
 

@@ -32,14 +32,14 @@ void add_containers(model::PodFacts& pod, Random& random) {
   if (random.chance(20)) pod.overhead = some_host(random);
 }
 
-/// What says more of a share.
+/// Adds optional annotations to the request of a share: count, compute, isolation.
 void refine(model::PodFacts& pod, const std::string& suffix, model::ContainerType kind,
             Random& random) {
   if (random.chance(15)) pod.annotations["gpu-count" + suffix] = random.chance(80) ? "2" : "3";
   if (random.chance(15)) {
     pod.annotations["gpu-compute" + suffix] = any_of({"1", "10", "40", "100"}, random);
   }
-  // A plain init container adapts to the GPUs of those that run after it.
+  // An init container uses GPUs of later containers, so it sets no isolation of its own.
   if (kind != model::ContainerType::kInit && random.chance(25)) {
     pod.annotations["gpu-isolation" + suffix] =
         any_of({"time-slicing", "mps", "mps", "any", "mig"}, random);
@@ -79,14 +79,15 @@ void ask_each(model::PodFacts& pod, Random& random) {
   for (const model::ContainerFacts& container : pod.containers) {
     const bool main = container.name == "main";
     if (!main && random.chance(35)) continue;
-    // Mostly all ask alike, since a plain init container must not ask for whole GPUs otherwise.
+    // An init container may request whole GPUs only if all containers of the pod do. So all of them
+    // make the same kind of request, but half of the init containers request a share.
     const bool share_first = container.type == model::ContainerType::kInit && random.chance(50);
     const std::string suffix = main && random.chance(70) ? "" : "." + container.name;
     ask_by_annotation(pod, suffix, container.type, whole && !share_first, random);
   }
 }
 
-/// What a share may be besides, where there are slices.
+/// Adds optional annotations to the request of a share or slice, in a cluster with MIG slices.
 void refine_slice(model::PodFacts& pod, const std::string& suffix, Random& random) {
   if (random.chance(15)) pod.annotations["gpu-count" + suffix] = random.chance(80) ? "2" : "3";
   if (random.chance(25)) pod.annotations["gpu-isolation" + suffix] = "mig";
@@ -114,7 +115,7 @@ void ask_sliced(model::PodFacts& pod, Random& random) {
     const bool init = container.type == model::ContainerType::kInit;
     if (!main && random.chance(35)) continue;
     const std::string suffix = main && random.chance(70) ? "" : "." + container.name;
-    // An init container must not name a profile that others do not.
+    // An init container may name only the profile that all other containers name.
     if (named && (!init || (same && random.chance(60)))) {
       pod.annotations["gpu-mig-profile" + suffix] = same ? profile : any_profile(random);
     } else if (random.chance(50)) {

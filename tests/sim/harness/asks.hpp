@@ -1,4 +1,4 @@
-// What users of the simulated cluster ask for, in every form that the contract knows.
+// Random requests of the simulated pods, in every form that the annotations allow.
 #pragma once
 
 #include "sim/harness/random.hpp"
@@ -6,9 +6,9 @@
 
 namespace snug {
 
-/// Gives the pod containers, and what they ask.
+/// Adds containers to the pod, and random requests of them.
 void ask_something(model::PodFacts& pod, Random& random);
-/// The same in a cluster with slices.
+/// As ask_something(), for a cluster with MIG slices.
 void ask_something_sliced(model::PodFacts& pod, Random& random);
 
 }  // namespace snug

@@ -1,5 +1,5 @@
-// What kube-scheduler does in a simulation: filter, prioritize and bind, with the checks of each
-// answer.
+// The calls of kube-scheduler in a simulation (filter, prioritize, bind), and the checks of each
+// reply.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -90,7 +90,7 @@ Simulation::Bound Simulation::bind(const model::PodFacts& pod, const std::string
   const std::string error = json.value("Error", "missing");
   result.served = reply.status == 200;
   result.ok = result.served && error.empty();
-  // A pod that was bound before keeps its promise until the watch shows it.
+  // If the pod was bound already, its promise ends only when the watch shows the pod bound.
   if (result.served && (!result.ok || result.posts > 0)) named_.erase(pod.uid);
   if (error.starts_with("NoRoom") || error.starts_with("Promised")) ++tally_.lost_races;
   note("  = " + (result.ok ? "bound" : error));
@@ -137,7 +137,7 @@ void Simulation::schedule_pod() {
   }
 }
 
-/// A decision that is carried out late, perhaps twice.
+/// Binds a pod by an earlier decision of filter, perhaps for the second time.
 void Simulation::bind_decided() {
   if (decisions_.empty()) return;
   const std::size_t at = random_.below(decisions_.size());
@@ -148,14 +148,15 @@ void Simulation::bind_decided() {
   (void)bind(model::PodFacts(found->second.facts), decision.node);
 }
 
-/// Any pod to any node, whatever filter would say.
+/// Binds any pod to any node, without a call of filter.
 void Simulation::bind_anyhow() {
   const auto uid = users_.any_pod(random_.chance(50));
   if (!uid) return;
   (void)bind(model::PodFacts(world_.pods().at(*uid).facts), users_.any_node());
 }
 
-/// On a quiet cluster filter, bind and the naive model agree about every node.
+/// Checks, on a quiet cluster, that filter, bind and the naive model agree about each node for this
+/// pod.
 void Simulation::probe(const model::PodFacts& facts) {
   if (facts.terminating || facts.finished) return;
   using Fit = NaiveModel::Fit;
@@ -187,7 +188,7 @@ void Simulation::probe(const model::PodFacts& facts) {
   if (all > nodes.size()) model_.report("filter", "a node is kept and failed");
   const std::string node =
       random_.chance(60) && !candidates.empty() ? random_.pick(candidates) : random_.pick(nodes);
-  // What filter says of that node alone; asking ends what it promised the pod before.
+  // Calls filter with that node alone. This call also ends the earlier promise to the pod.
   if (fits[node] == Fit::kUnsure || random_.chance(30)) {
     const bool alone = !filter(pod, {node}).kept.empty();
     if (fits[node] == Fit::kUnsure) fits[node] = alone ? Fit::kYes : Fit::kNo;
@@ -199,11 +200,12 @@ void Simulation::probe(const model::PodFacts& facts) {
   if (violations().empty()) probe_bind(pod, node, fits[node]);
 }
 
-/// `beside`: whether the pod fits beside what has been promised so far.
+/// Binds the pod and checks the result. `beside` says whether the pod fits beside the current
+/// promises.
 void Simulation::probe_bind(const model::PodFacts& pod, const std::string& node,
                             NaiveModel::Fit beside) {
   using Fit = NaiveModel::Fit;
-  bool asked = false;  // about others
+  bool asked = false;  // filter was called for another pod
   for (std::size_t i = random_.below(3); i > 0; --i) {
     const auto other = users_.any_pod(false);
     if (!other || *other == pod.uid || world_.pods().at(*other).facts.terminating) continue;
@@ -216,9 +218,10 @@ void Simulation::probe_bind(const model::PodFacts& pod, const std::string& node,
   const auto own = std::ranges::find_if(promises, [&](const Observed::Promise& promise) {
     return promise.uid == pod.uid && promise.node == node;
   });
-  promises.erase(own, promises.end());  // later ones do not stand in its way
+  promises.erase(own, promises.end());  // later promises do not reduce the room for this pod
   const Fit now = model_.fits(pod, node, promises);
-  // Where the model is not sure it goes by what filter said, and nothing may have changed since.
+  // If the model is not sure, the reply of filter counts, unless a later filter call has changed
+  // the promises.
   if (now == Fit::kUnsure && asked) return;
   const bool expected = (now == Fit::kUnsure ? beside : now) == Fit::kYes;
   if (!expected && model_.fits(pod, node, {}) == Fit::kYes) ++tally_.promised;

@@ -3,7 +3,7 @@
 namespace snug {
 namespace {
 
-/// apiTimeout to reach the API server, and apiTimeout to be carried out.
+/// A binding reaches the API server within apiTimeout, and is executed within another apiTimeout.
 constexpr std::size_t kLongestBindFlightMs = 2'000;
 constexpr std::size_t kUsualFlightMs = 50;
 

@@ -1,7 +1,7 @@
-// One Snug's way to the simulated API server, where another Snug has one of its own: calls fail in
-// every way that a client must expect, and a binding may be carried out after its Snug has given it
-// up or has died; but never later than the two time-outs after it was sent, which is what the fence
-// rests on (docs/decisions/0023). Deterministic; not thread-safe.
+// The connection of one Snug replica to the simulated API server. Calls fail in every way that a
+// client must expect. A binding may be executed after the replica has given it up or was killed,
+// but at most two time-outs after it was sent; the write fence relies on this
+// (docs/decisions/0023). Deterministic; not thread-safe.
 #pragma once
 
 #include <functional>
@@ -18,12 +18,12 @@ class ClusterApi final : public service::ApiPort {
  public:
   struct Counts {
     int posts = 0;
-    int late = 0;      // carried out, if at all, after they were given up
-    int too_late = 0;  // not sent, since they came out after their time
+    int late = 0;      // bindings that the client gave up before they were executed
+    int too_late = 0;  // bindings not sent, because their not_after had passed
     int lies = 0;
   };
 
-  /// `posted`: a binding is on its way out.
+  /// `posted` is called when bind() is called, before the binding is sent.
   ClusterApi(World& world, Wire& wire, const base::Clock& clock,
              std::function<void(const service::Binding&)> posted)
       : world_(world), wire_(wire), clock_(clock), posted_(std::move(posted)) {}
@@ -34,7 +34,7 @@ class ClusterApi final : public service::ApiPort {
   base::Result<void> wake_pending_pods(base::Generation room) override;
   void warn(const service::Notice& /*notice*/) override {}
 
-  /// Now and then a pod that lives is "not found".
+  /// If `on`, get_pod() sometimes returns "not found" for a pod that exists.
   void tell_lies(bool on) { lies_ = on; }
   [[nodiscard]] const Counts& counts() const { return counts_; }
 

@@ -1,4 +1,4 @@
-// The scheduler's calls to the two Snugs of a simulated cluster.
+// The scheduler's calls to the two Snug replicas of a simulated cluster.
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -13,11 +13,12 @@ constexpr std::size_t kMaxClusterDecisions = 8;
 
 }  // namespace
 
-/// Whoever is active asks its own Snug; now and then one that was active still does. Null: nobody
-/// answers.
+/// Returns the replica that a scheduler calls: usually that of the active scheduler, sometimes that
+/// of the previously active one. Null if this replica does not run.
 Member* ClusterSimulation::asked() {
   std::size_t at = random_.chance(88) ? active_ : 1 - active_;
-  // Where no scheduler is followed, a Service finds the one that is ready.
+  // If the replicas do not follow the scheduler's Lease, a Kubernetes Service selects the ready
+  // replica.
   if (!follows_ && options_.elect && random_.chance(70) && !members_[at]->decides()) at = 1 - at;
   Member& member = *members_[at];
   return member.runs() ? &member : nullptr;
@@ -88,7 +89,8 @@ void ClusterSimulation::schedule_pod() {
   }
 }
 
-/// A decision that is carried out late, perhaps twice, perhaps by the other Snug.
+/// Binds a pod by an earlier decision of filter, perhaps for the second time or by the other
+/// replica.
 void ClusterSimulation::bind_decided() {
   Member* member = asked();
   if (decisions_.empty() || member == nullptr) return;
@@ -100,7 +102,7 @@ void ClusterSimulation::bind_decided() {
   (void)bind(*member, model::PodFacts(found->second.facts), decision.node);
 }
 
-/// Any pod to any node, whatever filter would say.
+/// Binds any pod to any node, without a call of filter.
 void ClusterSimulation::bind_anyhow() {
   Member* member = asked();
   const auto uid = users_.any_pod(random_.chance(30));
@@ -108,7 +110,8 @@ void ClusterSimulation::bind_anyhow() {
   (void)bind(*member, model::PodFacts(world_.pods().at(*uid).facts), users_.any_node());
 }
 
-/// On a quiet cluster filter, bind and the naive model agree about every node.
+/// Checks, on a quiet cluster, that filter, bind and the naive model agree about each node for this
+/// pod.
 void ClusterSimulation::probe(Member& member, const model::PodFacts& facts) {
   if (facts.terminating || facts.finished) return;
   using Fit = NaiveModel::Fit;
@@ -135,7 +138,7 @@ void ClusterSimulation::probe(Member& member, const model::PodFacts& facts) {
   }
   const std::string node = random_.pick(nodes);
   if (!good()) return;
-  // What was promised after the pod's own promise does not stand in its way.
+  // Promises that were made after the pod's own promise do not reduce the room for it.
   promises = member.snug().observe().promises;
   const auto own = std::ranges::find_if(promises, [&](const Observed::Promise& promise) {
     return promise.uid == pod.uid && promise.node == node;

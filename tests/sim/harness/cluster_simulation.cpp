@@ -9,7 +9,7 @@ namespace {
 constexpr int kDeepest = 2;
 constexpr int kNodes = 3;
 constexpr std::size_t kMaxPods = 16;
-/// Longer than a bind of unknown outcome takes to be settled, and than two takeovers.
+/// Longer than it takes to settle a bind with an unknown outcome, and longer than two takeovers.
 constexpr int kQuietSeconds = 110;
 
 }  // namespace
@@ -74,7 +74,7 @@ ClusterSimulation::ClusterSimulation(std::uint64_t seed, ClusterOptions options)
     members_[i]->model().set_policy(policy_);
     members_[i]->api().tell_lies(options.lies);
   }
-  if (random_.chance(70)) lease_.put("");  // an earlier Snug released it
+  if (random_.chance(70)) lease_.put("");  // an earlier leader released it
   scheduler_lease_.put("a_scheduler");
   users_.put_first_nodes();
   for (const auto& member : members_) member->start(Member::Identity::kNew, policy_.yaml());
@@ -109,7 +109,7 @@ void ClusterSimulation::step(bool nested) {
   check();
 }
 
-/// While a call of `member` is under way. Its process may stand still there.
+/// Runs steps during a call of `member`, or stops the process of `member` for a while.
 void ClusterSimulation::meanwhile(Member& member) {
   if (quiet_ || depth_ >= kDeepest || !random_.chance(16)) return;
   if (random_.chance(8)) return stand_still(member);
@@ -121,7 +121,7 @@ void ClusterSimulation::meanwhile(Member& member) {
   --depth_;
 }
 
-/// The threads of both go on meanwhile.
+/// Advances the clock by `time` while the threads of both replicas run.
 void ClusterSimulation::pass(Milliseconds time) {
   while (time.count() > 0 && good()) {
     const Milliseconds slice(100 + static_cast<std::int64_t>(random_.below(700)));
@@ -166,7 +166,8 @@ Member* ClusterSimulation::decider() {
   return found == members_.end() ? nullptr : found->get();
 }
 
-/// No faults, nothing under way, everything is told, and time passes.
+/// Ends all faults, starts both replicas, and lets time pass until all calls have ended and all
+/// events are delivered.
 void ClusterSimulation::settle() {
   for (const auto& member : members_) {
     member->set_faults(false);
@@ -219,7 +220,7 @@ void ClusterSimulation::check_quiet() {
   if (good()) member->model().check_equal(member->snug().observe());
 }
 
-/// When no pod is left nothing is held.
+/// Removes all pods and checks that the ledgers are then empty.
 void ClusterSimulation::end_all() {
   if (!options_.elect) return;
   while (!world_.pods().empty()) world_.remove_pod(std::string(world_.pods().begin()->first));

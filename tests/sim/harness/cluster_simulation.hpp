@@ -1,15 +1,16 @@
-// One run of a cluster with two Snugs, of which one may decide: a scheduler that fails over, Snugs
-// that are killed, told to end, stopped or cut off, watches that are down or silent, bindings that
-// land after their Snug has died. What must hold at every moment, by the API server's truth:
+// One run of a cluster with two Snug replicas, of which only the leader may decide. The scheduler
+// fails over; replicas are killed, terminated, stopped or disconnected; watches are down or silent;
+// bindings are executed after their replica was killed. These invariants hold at every moment,
+// according to the state in the API server:
 //
-//   - no GPU has more than it is, by decisions of Snug, whichever of the two made them;
-//   - not both are ready with an open fence;
-//   - what is bound is in the ledger of the one that decides;
-//   - nothing is sent that was let in during an earlier term as leader;
-//   - nobody is ready whose view is older than watchSilenceS and watch_lost_ms allow.
+//   - the decisions of both replicas together over-commit no GPU;
+//   - at most one replica is ready and has an open fence;
+//   - every bound pod is in the ledger of the leader;
+//   - no replica sends a binding that it accepted in an earlier term as leader;
+//   - no replica is ready if its view is older than watchSilenceS and watch_lost_ms allow.
 //
-// When all is quiet one of them decides and agrees with the naive model. The same seed gives the
-// same run. Not thread-safe.
+// When the cluster is quiet, one replica is the leader and agrees with the naive model. The same
+// seed gives the same run. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -31,16 +32,16 @@
 namespace snug {
 
 struct ClusterOptions {
-  /// False: both decide from the start, as without leader election; only over-commitment is looked
-  /// for.
+  /// If false, there is no leader election: both replicas decide from the start, and only
+  /// over-commitment is checked.
   bool elect = true;
-  /// 404s about pods that live, and pods that failed and live again. What is given to such a pod
-  /// counts apart.
+  /// If true, the API server sometimes returns 404 for a pod that exists, and failed pods sometimes
+  /// run again. The devices of such a pod are excluded from the check of over-commitment.
   bool lies = false;
   std::size_t trace_lines = 60;
 };
 
-/// Every second run has lies.
+/// Returns the options of the run with this seed. Even seeds have `lies`.
 [[nodiscard]] inline ClusterOptions options_of(std::uint64_t seed) {
   return {.lies = seed % 2 == 0};
 }
@@ -49,23 +50,23 @@ class ClusterSimulation {
  public:
   ClusterSimulation(std::uint64_t seed, ClusterOptions options);
 
-  /// Stops at the first violation. True: there was none.
+  /// Runs `steps` random steps, up to the first violation. Returns true if there was no violation.
   bool run(int steps);
 
   [[nodiscard]] std::vector<Violation> violations() const;
-  /// The last steps, one line each, and what was found.
+  /// Returns the last steps, one line each, and the violations.
   [[nodiscard]] std::string trace() const;
-  /// What the run has been through, so that a test can see that it was not idle.
+  /// How often things happened in the run. Tests use it to check that the run was not idle.
   struct Tally {
     int bound = 0;
-    int refused_calls = 0;  // of a Snug that is not ready
-    int takeovers = 0;      // times that one began to decide
-    int failovers = 0;      // of the scheduler
+    int refused_calls = 0;  // calls to a replica that was not ready
+    int takeovers = 0;      // times that a replica became the leader
+    int failovers = 0;      // failovers of the scheduler
     int kills = 0;
     int stops = 0;
-    int faults = 0;  // calls to the API server
+    int faults = 0;  // failed calls to the API server
     int late_posts = 0;
-    int too_late = 0;  // bindings that came out after their time
+    int too_late = 0;  // bindings not sent, because their not_after had passed
     int lies = 0;
     int quiet_checks = 0;
     int nested_steps = 0;
@@ -79,7 +80,7 @@ class ClusterSimulation {
     std::size_t weight;
     const char* name;
     Action action;
-    bool nests;  // may happen while a call is under way
+    bool nests;  // may happen during a call
   };
   struct Decision {
     std::string uid;
@@ -89,14 +90,14 @@ class ClusterSimulation {
     bool ok = false;
     int posts = 0;
   };
-  /// A bind call under way.
+  /// A bind call that has not returned.
   struct Call {
     const Member* member;
     service::WriteFence::Term term = 0;
     int posts = 0;
   };
 
-  // cluster_steps.cpp: what happens to the Snugs.
+  // cluster_steps.cpp: what happens to the replicas.
   void fail_over();
   void lose_scheduler();
   void touch_lease();
@@ -113,7 +114,7 @@ class ClusterSimulation {
   void pass_long_time();
   void revive_pod();
 
-  // cluster_calls.cpp: what the scheduler does.
+  // cluster_calls.cpp: the calls of the scheduler.
   void schedule_pod();
   void bind_decided();
   void bind_anyhow();
@@ -150,15 +151,15 @@ class ClusterSimulation {
   base::ManualClock clock_;
   LeaseStore lease_;
   LeaseStore scheduler_lease_;
-  bool follows_;  // the Snugs follow the scheduler's Lease
+  bool follows_;  // the replicas follow the scheduler's Lease
   World world_;
   Users users_;
   PlainPolicy policy_;
   std::array<std::unique_ptr<Member>, 2> members_;
-  std::size_t active_ = 0;  // whom the scheduler calls
+  std::size_t active_ = 0;  // index of the replica that the scheduler calls
   std::deque<std::string> trace_;
   std::vector<Decision> decisions_;
-  std::vector<Call> calls_;  // under way, innermost last
+  std::vector<Call> calls_;  // calls that have not returned, the innermost last
   const Member* decided_last_ = nullptr;
   int depth_ = 0;
   bool somebody_stands_ = false;

@@ -1,11 +1,11 @@
-// What happens to the two Snugs of a simulated cluster.
+// What happens to the two Snug replicas of a simulated cluster.
 #include <array>
 
 #include "sim/harness/cluster_simulation.hpp"
 
 namespace snug {
 
-/// Another scheduler is active from here on; often the Snugs learn of it at once.
+/// Makes the other scheduler the active one. Often the replicas learn of this at once.
 void ClusterSimulation::fail_over() {
   active_ = 1 - active_;
   ++tally_.failovers;
@@ -22,8 +22,8 @@ void ClusterSimulation::fail_over() {
 
 void ClusterSimulation::lose_scheduler() { scheduler_lease_.put(""); }
 
-/// Somebody deletes the Lease, or edits it: its labels, its holder or its duration. Nobody forges
-/// what only a Snug that releases it writes.
+/// Somebody deletes the Lease or edits its labels, its holder or its duration. Nobody writes the
+/// state that means "released by its holder".
 void ClusterSimulation::touch_lease() {
   const auto lease = lease_.read();
   if (!lease || random_.chance(40)) return lease_.remove();
@@ -43,11 +43,11 @@ void ClusterSimulation::kill_one() {
   note("  " + member.host());
   ++tally_.kills;
   member.kill();
-  // As the kubelet does with a container that has run for a while.
+  // The kubelet restarts a container at once if it has run for a while.
   if (random_.chance(50)) member.start(Member::Identity::kSame, policy_.yaml());
 }
 
-/// SIGTERM, and after the time that it has for that the end.
+/// Sends SIGTERM to a replica, and kills it after a grace period.
 void ClusterSimulation::end_one() {
   Member& member = any_member();
   if (!member.lives()) return;
@@ -65,8 +65,8 @@ void ClusterSimulation::start_one() {
                policy_.yaml());
 }
 
-/// Its threads stand still wherever they are, as after SIGSTOP or in a machine that is suspended,
-/// while all others go on.
+/// Stops all threads of one replica where they are, as SIGSTOP or a suspended machine does, while
+/// everything else goes on.
 void ClusterSimulation::stand_still(Member& member) {
   if (!member.runs() || somebody_stands_) return;
   note("  " + member.host() + " stands still");
@@ -86,7 +86,8 @@ void ClusterSimulation::stand_still(Member& member) {
   note("  " + member.host() + " goes on");
 }
 
-/// Its calls fail for a while, and often its watches, too.
+/// Disconnects a replica from the API server, or connects it again: its calls, and often its
+/// watches.
 void ClusterSimulation::cut_one() {
   Member& member = any_member();
   const bool cut = !member.wire().cut && random_.chance(30);
@@ -115,7 +116,7 @@ void ClusterSimulation::deliver() {
 void ClusterSimulation::progress_list() {
   Member& member = any_member();
   const bool idle = member.feed().phase() == Feed::ListPhase::kNone;
-  // Lists are rare once the first is in.
+  // After the first list, lists are rare.
   if (idle && member.feed().ready() && random_.chance(80)) return;
   member.progress_list();
 }
@@ -132,7 +133,8 @@ void ClusterSimulation::pass_time() {
 
 void ClusterSimulation::pass_long_time() { pass(Milliseconds(random_.below(30'000))); }
 
-/// A pod that failed runs again: its kubelet came back. Not the API server's rule, but seen.
+/// Makes a finished pod run again, as when its kubelet comes back. The API server should forbid
+/// this, but it has been observed.
 void ClusterSimulation::revive_pod() {
   if (!options_.lies) return;
   for (const auto& [uid, pod] : world_.pods()) {

@@ -81,7 +81,7 @@ void Feed::pop(std::map<std::string, std::deque<PodEvent>>::iterator queue) {
   if (delivered_.size() > kRemembered) delivered_.pop_front();
 }
 
-/// A watch that starts again tells once more what it told, and so ends with what is newest.
+/// Repeats an event, as a restarted watch does, and then the newest event of the same pod.
 void Feed::repeat(const PodEvent& event) {
   const PodEvent newest = latest_.at(event.pod.uid);
   deliver(PodEvent(event));
@@ -118,7 +118,7 @@ void Feed::take_list(std::vector<model::PodFacts> pods) {
   phase_ = ListPhase::kTaken;
   note_("  is taken");
   list_ = std::move(pods);
-  // What happened before is in the list, or never comes.
+  // The list contains all earlier changes, so their events are not delivered.
   pod_events_.clear();
   delivered_.clear();
   latest_.clear();

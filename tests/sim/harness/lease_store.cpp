@@ -6,7 +6,7 @@
 namespace snug {
 namespace {
 
-/// A request reaches the API server within apiTimeout, and is carried out within apiTimeout.
+/// A request reaches the API server within apiTimeout, and is executed within another apiTimeout.
 constexpr std::size_t kLongestLeaseFlightMs = 2'000;
 
 std::string text(base::TimePoint time) { return std::to_string(time.time_since_epoch().count()); }

@@ -1,6 +1,6 @@
-// A Lease in the simulated API server, and a Snug's way to it, which fails as any call does:
-// unreachable, done without an answer, done later than the client has given up. Deterministic; not
-// thread-safe.
+// A Lease in the simulated API server, and the client through which a replica reads and writes it.
+// Calls of the client fail as real calls do: the server is unreachable, a write is executed and its
+// reply is lost, or it is executed after the client has given up. Deterministic; not thread-safe.
 #pragma once
 
 #include <functional>
@@ -21,10 +21,10 @@ class LeaseStore {
   [[nodiscard]] const std::optional<leader::Lease>& read();
   base::Result<leader::Lease> write(const leader::LeaseRecord& record,
                                     const std::optional<leader::Lease>& over);
-  /// Carried out at `due`, if the Lease is still `over`.
+  /// Executes the write at `due`, if the Lease has not changed since `over` was read.
   void write_late(const leader::LeaseRecord& record, const std::optional<leader::Lease>& over,
                   base::TimePoint due);
-  /// Somebody writes it, whatever it says.
+  /// Makes `holder` the holder of the Lease, whatever its current state is.
   void put(const std::string& holder);
   void remove();
 
@@ -46,13 +46,13 @@ class LeaseStore {
   std::vector<Late> late_;
 };
 
-/// What both Leases and the API of one Snug have in common.
+/// The network of one replica, which its clients of the two Leases and of the API share.
 struct Wire {
   Random& random;
-  std::function<void()> meanwhile;  // a call is under way
+  std::function<void()> meanwhile;  // called during each call
   bool faults = true;
-  bool cut = false;  // no call comes through
-  int failed = 0;    // calls that did not end as they should
+  bool cut = false;  // every call fails
+  int failed = 0;    // number of failed calls
 };
 
 class SimLease final : public service::LeasePort {

@@ -85,7 +85,7 @@ void Member::hint() {
 
 void Member::relist() {
   feed_.relist();
-  // A new list and a new watch have new connections.
+  // The new list and watch use new connections, which are not half-open.
   if (link_ == Link::kSilent) link_ = Link::kUp;
 }
 

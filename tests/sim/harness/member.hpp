@@ -1,5 +1,5 @@
-// One of several Snugs of a simulated cluster: its process, which is killed and started again, its
-// watches, which may be silent or down while its calls work, and its view of the Lease.
+// One Snug replica of a simulated cluster: its process, which can be killed and started again; its
+// watches, which can be silent or down while its calls work; and its leader election.
 // Deterministic; not thread-safe.
 #pragma once
 
@@ -17,11 +17,11 @@
 
 namespace snug {
 
-/// What comes of the watches of nodes and pods.
+/// The state of the watches of nodes and pods.
 enum class Link {
   kUp,
-  kSilent,  // half open: nothing comes, and nobody says so
-  kDown,    // they cannot be established, and no list comes either
+  kSilent,  // half-open connection: no bytes arrive, and no error occurs
+  kDown,    // watches cannot be established, and lists fail
 };
 
 class Member final : public service::ClusterSource {
@@ -31,7 +31,7 @@ class Member final : public service::ClusterSource {
     base::ManualClock& clock;
     Random& random;
     LeaseStore& lease;
-    LeaseStore* scheduler_lease;  // null: no scheduler is followed
+    LeaseStore* scheduler_lease;  // null: the replica follows no scheduler
     bool elect = true;
   };
   struct Hooks {
@@ -42,38 +42,38 @@ class Member final : public service::ClusterSource {
 
   Member(std::string host, const Surroundings& around, const Hooks& hooks);
 
-  // Its process.
+  // The process.
   enum class Identity { kSame, kNew };
-  /// Starts it, as a container that is restarted, or as another pod on the host.
+  /// Starts the process: as a restarted container (kSame) or as a new pod on the host (kNew).
   void start(Identity identity, const std::string& policy);
-  /// SIGKILL. What it has sent is under way still.
+  /// Kills the process, as SIGKILL does. Requests that it has sent are not cancelled.
   void kill();
-  /// SIGTERM came: it gives its Lease away.
+  /// Handles SIGTERM: the replica releases its Lease.
   void resign();
   [[nodiscard]] bool lives() const { return snug_ != nullptr; }
-  /// SIGSTOP: no thread of it goes on.
+  /// Stops all threads of the process, as SIGSTOP does, or lets them run again.
   void set_stopped(bool stopped) { stopped_ = stopped; }
   [[nodiscard]] bool runs() const { return lives() && !stopped_; }
   [[nodiscard]] SnugInstance& snug() { return *snug_; }
   [[nodiscard]] bool decides() { return lives() && snug_->decides(); }
-  /// What its threads do on their own.
+  // One round of the election thread or of the ticker.
   void tick_election();
   void tick_reconciler();
-  /// Its watches of the Leases show what they are.
+  /// The watches of the Leases report a change.
   void hint();
 
-  // What it is told.
+  // The watches and lists of nodes and pods.
   void set_link(Link link);
   [[nodiscard]] Link link() const { return link_; }
   [[nodiscard]] std::string identity() const { return host_ + "_" + std::to_string(identity_); }
-  /// Bytes come, if the watches are well: call it as time passes.
+  /// Delivers bytes of the watches if they are up. Call this as time passes.
   void hear();
   void deliver_pods(std::size_t events);
   void deliver_node();
   void progress_list();
   void list_nodes();
   void deliver_everything();
-  /// Whether its view is older than it may be.
+  /// Whether the view is so old that the replica must not be ready.
   [[nodiscard]] bool view_is_too_old() const;
   [[nodiscard]] Feed& feed() { return feed_; }
 
@@ -108,7 +108,7 @@ class Member final : public service::ClusterSource {
   bool ticks_reconciler_ = false;
   Link link_ = Link::kUp;
   base::TimePoint heard_;
-  base::TimePoint lost_;  // where the link is down
+  base::TimePoint lost_;  // when the link went down, if it is down
   base::TimePoint lists_from_;
 };
 

@@ -1,4 +1,4 @@
-// The ledger against the naive model's sums.
+// Compares the ledger with the sums of the naive model.
 #include <algorithm>
 
 #include "sim/harness/naive_model.hpp"
@@ -157,7 +157,7 @@ void NaiveModel::check_nominations(const Observed& seen) {
   report("nominations", text);
 }
 
-/// CPU and memory of all pods on a node, those without GPUs included.
+/// Checks the CPU and memory that all pods take on each node, including CPU-only pods.
 void NaiveModel::check_hosts(const Observed& seen) {
   std::map<std::string, Observed::Node> expected;
   for (const auto& [uid, pod] : world_.pods()) {

@@ -1,5 +1,5 @@
-// What the naive model says of decisions: whether a pod may be where Snug puts it, and whether it
-// fits a node at all.
+// The naive model's checks of decisions: whether the devices that Snug assigned to a pod are
+// allowed, and whether a pod fits on a node.
 #include <algorithm>
 
 #include "sim/harness/naive_model.hpp"
@@ -59,8 +59,8 @@ void NaiveModel::check_choice(const model::PodFacts& pod, const PlainHeld& held,
   }
 }
 
-/// The slices on one GPU: of the profiles that the containers should have, where there is room, and
-/// with the uuids of those that exist.
+/// Checks the assigned slices on one GPU: they have the right profiles, they are free, and slices
+/// that exist have their uuids.
 void NaiveModel::check_slices(const model::PodFacts& pod, const PlainHeld& held, const Room& room,
                               const std::vector<Take>& takes, std::size_t gpu) {
   const SimGpu& on = room.node.gpus[gpu];
@@ -111,8 +111,7 @@ void NaiveModel::check_modes(const model::PodFacts& pod, const PlainHeld& held, 
     const std::string& expected = modes[takes[i].gpu];
     if (mode == expected) continue;
     const SimGpu& gpu = room.node.gpus[takes[i].gpu];
-    // Beside somebody who is not seen, on a GPU that is empty otherwise, it is shared as that one
-    // asks.
+    // A holder that the model does not see may have set the sharing mode of a GPU that seems empty.
     const bool other_share = beside == Beside::kMore && room.use.gpus[takes[i].gpu].modes.empty() &&
                              mode != "whole" && expected != "whole" &&
                              std::ranges::find(gpu.modes, mode) != gpu.modes.end();
@@ -122,7 +121,7 @@ void NaiveModel::check_modes(const model::PodFacts& pod, const PlainHeld& held, 
 
 void NaiveModel::check_decision(const service::Binding& binding, const Observed& seen) {
   const auto found = world_.pods().find(binding.uid);
-  if (found == world_.pods().end()) return;  // gone meanwhile: it cannot be carried out
+  if (found == world_.pods().end()) return;  // deleted: the binding cannot succeed
   const model::PodFacts& pod = found->second.facts;
   const auto written = binding.annotations.find("snug.dev/reservation");
   const std::string text = written == binding.annotations.end() ? std::string() : written->second;
@@ -130,7 +129,8 @@ void NaiveModel::check_decision(const service::Binding& binding, const Observed&
     if (!text.empty()) report("decision", pod.uid + " asks for no GPU and gets " + text);
     return;
   }
-  // A repeated try of an unknown outcome keeps its devices, whatever has happened to them.
+  // A repeated bind after an unknown outcome keeps its devices, even if they would not be chosen
+  // now.
   if (!decided_.emplace(binding.uid, text).second) return;
   const auto held = read_binding(pod, binding);
   const auto node = feed_.told_nodes().find(binding.node);
@@ -150,7 +150,7 @@ void NaiveModel::check_decision(const service::Binding& binding, const Observed&
                  beside);
   };
   check_beside(holders(true), Beside::kMore);
-  // And beside what Snug believes to be taken, which may have ended since.
+  // Check also beside the holdings in Snug's ledger, some of which may have ended since.
   const bool promised = std::ranges::find(seen.promises, binding.node, &Observed::Promise::node) !=
                         seen.promises.end();
   check_beside(holders_in(seen), promised ? Beside::kMore : Beside::kNobody);
@@ -198,8 +198,9 @@ NaiveModel::Waits NaiveModel::waits_for(const model::PodFacts& pod, const SimNod
   return Waits::kForever;
 }
 
-/// Only the first of those that are nominated to the node is looked at: what is kept for the others
-/// depends on where it will be.
+/// Checks that the decision leaves room for the first pod in rank that is nominated to the node.
+/// What is kept for the other nominated pods depends on the placement of the first one, so they are
+/// not checked.
 void NaiveModel::check_nominated(const model::PodFacts& pod, const service::Binding& binding,
                                  const Observed& seen) {
   const model::PodFacts* first = nullptr;
@@ -211,7 +212,7 @@ void NaiveModel::check_nominated(const model::PodFacts& pod, const service::Bind
   if (first == nullptr || !comes_before(*first, pod)) return;
   std::vector<Holder> all = holders_in(seen);
   const auto own = std::ranges::find(all, pod.uid, &Holder::uid);
-  if (own == all.end()) return;  // a list has shown its end meanwhile
+  if (own == all.end()) return;  // a list has shown meanwhile that the pod ended
   const Holder taken = *own;
   all.erase(own);
   const auto& nodes = feed_.told_nodes();
@@ -222,8 +223,8 @@ void NaiveModel::check_nominated(const model::PodFacts& pod, const service::Bind
   report("nominated", pod.uid + " takes what is kept for " + first->uid + " on " + node.name);
 }
 
-/// What others were promised on the node. A pod that is nominated to it waits for nobody who comes
-/// after it.
+/// Returns the promises to other pods on the node. If the pod is nominated to the node, omits
+/// promises to pods that come after it in rank.
 std::vector<Holder> NaiveModel::promised_to_others(const model::PodFacts& pod,
                                                    const std::string& node,
                                                    const std::vector<Observed::Promise>& promises) {
@@ -270,7 +271,8 @@ NaiveModel::Fit NaiveModel::fits(const model::PodFacts& pod, const std::string& 
                   .policy = policy_,
                   .name_space = pod.name_space,
                   .cap_left = room.cap_left};
-  // It may be made good before the promises are, in whichever mode the GPUs are then.
+  // The bind may come before the promised pods are bound. So the choice must also be valid without
+  // the promises, with the modes that the GPUs have now.
   const auto for_now = [&](const std::shared_ptr<const PlainHeld>& held) {
     return any_choice(ask, room, [&](const auto& other) { return other->held == held->held; });
   };

@@ -140,7 +140,7 @@ std::vector<Holder> NaiveModel::holders(bool only_known) {
     result.push_back(
         {uid, pod.facts.node_name, &pod.facts, std::move(held), pod.facts.terminating});
   }
-  // Of several bindings of one pod only one can be carried out.
+  // Only one of several bindings of a pod can succeed.
   std::set<std::string> under_way;
   for (const service::Binding& binding : world_.landing()) {
     const SimPod& pod = world_.pods().at(binding.uid);

@@ -1,6 +1,6 @@
-// The obviously right model: from the API server's truth alone it adds up, in its own arithmetic
-// and with its own reading of annotations, who holds what, and says where Snug went wrong. It calls
-// nothing of Snug's and keeps no state but what it has found. Not thread-safe.
+// A simple model of correct behaviour, with which Snug is compared. It sums up what each pod holds
+// from the objects in the API server, with its own arithmetic and its own parser of annotations,
+// and reports violations. It does not use Snug's decision code. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace snug {
 [[nodiscard]] std::string show(const Held& held);
 
 struct Violation {
-  std::string check;  // one word
+  std::string check;  // name of the check that failed
   std::string text;
 };
 
@@ -33,35 +33,38 @@ class NaiveModel {
  public:
   NaiveModel(const World& world, const Feed& feed) : world_(world), feed_(feed) {}
 
-  /// In force from now on, for Snug too.
+  /// Sets the policy. The caller gives Snug the same policy.
   void set_policy(PlainPolicy policy) { policy_ = std::move(policy); }
 
-  // The checks; each adds to violations().
-  /// No GPU holds more than it ever had, by what bound pods and bindings under way say.
+  // Checks. Each check adds what it finds to violations().
+  /// Checks that bound pods and bindings in flight over-commit no GPU. The capacity of a GPU is the
+  /// largest that it ever had.
   void check_truth();
-  /// No two pods have one part of a card, and no engine is drawn twice.
+  /// Checks that no two pods hold overlapping slices or the same engine of a card.
   void check_slices_of_all();
-  /// A binding that Snug decided, with what its ledger shows just now: right in itself, with all
-  /// that Snug has been told, and leaving to a nominated pod what is kept for it.
+  /// Checks a binding that Snug sends: its devices match the request, they are free according to
+  /// all that Snug knows, and room is left for the nominated pod. `seen` is Snug's current state.
   void check_decision(const service::Binding& binding, const Observed& seen);
-  /// What a living pod holds is never free in the ledger, once Snug bound it or was shown it.
+  /// Checks that the ledger counts the devices of each pod that Snug has bound or that the watch
+  /// has shown, until the pod ends.
   void check_ledger(const Observed& seen);
-  /// Nothing is under way and everything has been told: ledger and truth are equal.
+  /// Checks that the ledger equals the state in the API server. Call this when no call is in flight
+  /// and all events are delivered.
   void check_equal(const Observed& seen);
   void report(std::string check, std::string text);
 
-  /// Whether the pod fits the node, by the truth and beside what was promised to others, when
-  /// nothing is under way.
+  /// Whether the pod fits on the node according to the API server, beside the promises to other
+  /// pods. No call may be in flight.
   enum class Fit { kNo, kYes, kUnsure };
   [[nodiscard]] Fit fits(const model::PodFacts& pod, const std::string& node,
                          const std::vector<Observed::Promise>& promises);
-  /// What a bound pod of the truth holds.
+  /// Returns what a bound pod of the API server holds.
   [[nodiscard]] const Held& held(const SimPod& pod);
 
-  /// A node and who holds what on it, for messages.
+  /// Describes a node and what each pod holds on it, for messages.
   [[nodiscard]] std::string describe(const std::string& node);
 
-  /// Snug has been replaced by a new process.
+  /// Call this when Snug has been replaced by a new process.
   void restart() { decided_.clear(); }
   [[nodiscard]] const std::vector<Violation>& violations() const { return violations_; }
 
@@ -71,13 +74,14 @@ class NaiveModel {
                                         const std::string& node);
   std::shared_ptr<const PlainHeld> read_binding(const model::PodFacts& pod,
                                                 const service::Binding& binding);
-  /// All that Snug must count.
+  /// Returns the pods that hold something. If `only_known`, returns only those that Snug must know:
+  /// it has bound them, or the watch has shown them.
   std::vector<Holder> holders(bool only_known);
   [[nodiscard]] std::int64_t cap_left(const std::string& name_space, const std::vector<Holder>& all,
                                       const std::map<std::string, SimNode>& nodes) const;
 
   // naive_decision.cpp
-  /// Whether there may be more on the node than the room shows.
+  /// Whether the node may have holders that are not in the Room.
   enum class Beside { kNobody, kMore };
   void check_choice(const model::PodFacts& pod, const PlainHeld& held, const Room& room,
                     Beside beside);
@@ -91,9 +95,10 @@ class NaiveModel {
       const std::vector<Observed::Promise>& promises);
   void check_nominated(const model::PodFacts& pod, const service::Binding& binding,
                        const Observed& seen);
-  /// Whom the pods that hold something let a nominated pod wait for.
+  /// Which holders must leave before a nominated pod fits. kForever: it does not fit even then.
   enum class Waits { kForNobody, kForTerminating, kForAllAfterIt, kForever };
-  /// `comer` holds something besides, and does not go.
+  /// Whether `pod` fits on the node after the holders of `waits` have left. `comer`, unless null,
+  /// is an additional holder that stays.
   [[nodiscard]] bool finds_room(const model::PodFacts& pod, const SimNode& node,
                                 const std::vector<Holder>& all,
                                 const std::map<std::string, SimNode>& nodes, Waits waits,

@@ -12,7 +12,8 @@ bool allows(const SimGpu& gpu, const std::string& mode) {
   return std::ranges::find(gpu.modes, mode) != gpu.modes.end();
 }
 
-/// A GPU's size may have been told an eighth larger or smaller when the pod was bound.
+/// Whether the stated amounts are possible. When the pod was bound, the published size of the GPU
+/// may have been larger or smaller by up to an eighth.
 bool credible(const PlainContainer& ask, const Amounts& stated, std::int64_t capacity) {
   const Amounts small = ask.cost(capacity - capacity / 8);
   const Amounts large = ask.cost(capacity + capacity / 8);
@@ -20,7 +21,7 @@ bool credible(const PlainContainer& ask, const Amounts& stated, std::int64_t cap
          stated.compute <= small.compute && stated.compute >= large.compute;
 }
 
-/// By its uuid; where that is gone, by its index.
+/// Returns the position of the device's GPU: found by its uuid, or else by its index.
 std::optional<std::size_t> position_of(const SimNode& node, const Device& device) {
   const auto at = [&](const auto& same) -> std::optional<std::size_t> {
     const auto found = std::ranges::find_if(node.gpus, same);
@@ -33,7 +34,7 @@ std::optional<std::size_t> position_of(const SimNode& node, const Device& device
   return found;
 }
 
-/// What the device counts for on that GPU; closes it where that is not what it should be.
+/// Returns what the device takes of the GPU. Closes the GPU if the device does not match it.
 Amounts counted(const Device& device, const PlainContainer* ask, const SimGpu& gpu, GpuUse& use) {
   const Amounts stated{device.memory, device.compute};
   Amounts amounts = device.mode == "whole" ? Amounts{gpu.memory, kWholeMilli} : stated;
@@ -52,7 +53,8 @@ Amounts counted(const Device& device, const PlainContainer* ask, const SimGpu& g
   return amounts;
 }
 
-/// What it costs at least; `own`: those that the pod has on this GPU.
+/// Adds a slice of a pod to `use`. Returns the least that the slice costs. `own` are the pod's
+/// slices on this GPU, which count once.
 Amounts add_slice(const SimNode& node, const SimGpu& gpu, const PlainSlice& slice, GpuUse& use,
                   std::set<std::pair<std::string, int>>& own) {
   const PlainCard& card = *card_of(gpu);
@@ -118,10 +120,11 @@ NodeUse use_of(const SimNode& node, const std::vector<Holder>& holders) {
   }
   for (std::size_t i = 0; i < node.gpus.size(); ++i) {
     GpuUse& gpu = use.gpus[i];
-    // Rounded to MiB, each share by fraction may cost almost 1 MiB more than when it was given.
+    // Because of rounding, each share by fraction may cost up to 1 MiB more than when it was
+    // assigned.
     const std::int64_t beyond = gpu.used.memory - node.gpus[i].memory;
     const bool over = (beyond > 0 && beyond >= gpu.fractions) || gpu.used.compute > kWholeMilli;
-    const bool too_much = over && !node.gpus[i].mig;  // slices are not added up, but side by side
+    const bool too_much = over && !node.gpus[i].mig;  // slices are checked by position instead
     if (!node.gpus[i].healthy || gpu.modes.size() > 1 || too_much) gpu.closed = true;
   }
   return use;
@@ -150,7 +153,8 @@ namespace {
 
 using Asks = std::vector<const PlainContainer*>;
 
-/// The mode in which containers that all want shares would have the GPU; empty: in none.
+/// Returns the mode of the GPU for containers that all request shares, or an empty string if no
+/// mode serves all of them.
 std::string sharing_mode(const Asks& asks, const SimGpu& gpu, const GpuUse& use) {
   std::string mode;
   if (!use.modes.empty()) {
@@ -170,7 +174,7 @@ std::string sharing_mode(const Asks& asks, const SimGpu& gpu, const GpuUse& use)
   return allows(gpu, mode) ? mode : std::string();
 }
 
-/// Of a GPU in MIG mode.
+/// As obstacle_on(), for a GPU in MIG mode.
 const char* obstacle_to_slices(const Asks& asks, const Room& room, std::size_t at,
                                std::int64_t& compute) {
   const SimGpu& gpu = room.node.gpus[at];
@@ -195,7 +199,8 @@ const char* obstacle_to_slices(const Asks& asks, const Room& room, std::size_t a
   return room_left ? nullptr : "there is no room for the slices";
 }
 
-/// Of one GPU that the pod takes. Null: it may.
+/// Returns why the pod may not take this GPU, or null if it may. Sets `mode`, and adds to `compute`
+/// what the pod takes.
 const char* obstacle_on(const Asks& asks, const Room& room, std::size_t at, std::string& mode,
                         std::int64_t& compute) {
   const SimGpu& gpu = room.node.gpus[at];
@@ -206,7 +211,7 @@ const char* obstacle_on(const Asks& asks, const Room& room, std::size_t at, std:
     return obstacle_to_slices(asks, room, at, compute);
   }
   std::vector<Part> parts;
-  int owners = 0;  // that want it whole while others of the pod run
+  int owners = 0;  // containers, other than init containers, that request it whole
   bool whole = false;
   bool only_inits_share = true;
   for (const PlainContainer* ask : asks) {
@@ -326,7 +331,8 @@ class Choices {
     return with_slices(0, result);
   }
 
-  /// The GPUs from `gpu` on have no slices yet.
+  /// Tries all choices of slices on the GPUs from `gpu` on. `so_far` has the slices on the GPUs
+  /// before it.
   bool with_slices(std::size_t gpu, const PlainHeld& so_far) {
     while (gpu < room_.node.gpus.size() && !(room_.node.gpus[gpu].mig && taken(gpu))) ++gpu;
     if (gpu == room_.node.gpus.size()) return visit_(std::make_shared<const PlainHeld>(so_far));

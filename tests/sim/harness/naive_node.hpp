@@ -1,6 +1,5 @@
-// One node by the naive model's own arithmetic: what is taken of it, and whether a pod may have the
-// GPUs that it is given or would be given. Tries every choice of GPUs there is, so nodes are small.
-// Calls nothing of Snug's.
+// One node in the naive model: what is taken on it, and whether a pod may have certain GPUs. It
+// tries every choice of GPUs, so simulated nodes are small. Does not use Snug's decision code.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@
 
 namespace snug {
 
-/// What a pod holds, and what it asked when it was given that.
+/// What a pod holds, and the request for which it got it.
 struct PlainHeld {
   Held held;
   PlainAsk ask;
@@ -34,30 +33,31 @@ struct Holder {
 
 struct GpuUse {
   Amounts used;
-  int fractions = 0;  // shares by fraction, which follow the GPU's size
-  SliceUse slices;    // in MIG mode
+  int fractions = 0;  // number of shares by fraction, whose memory depends on the GPU's size
+  SliceUse slices;    // for a GPU in MIG mode
   std::set<std::string> modes;
   std::set<std::string> namespaces;
-  bool closed = false;  // to anything new
+  bool closed = false;  // takes no new pods
 };
 
 struct NodeUse {
-  std::vector<GpuUse> gpus;                                // as the node's
+  std::vector<GpuUse> gpus;                                // in the order of SimNode::gpus
   std::map<std::pair<int, std::string>, GpuUse> vanished;  // by index and uuid
   std::int64_t units = 0;
-  bool devices = false;              // somebody was given GPUs by Snug
-  bool kubelet = false;              // somebody asks the kubelet
-  bool unplaced = false;             // somebody was given nothing
-  std::set<std::string> namespaces;  // of all who hold something
+  bool devices = false;              // a pod holds GPUs that Snug assigned
+  bool kubelet = false;              // a pod holds GPUs that the kubelet assigns
+  bool unplaced = false;             // an annotated pod was bound without GPUs
+  std::set<std::string> namespaces;  // of all pods that hold GPUs
 };
 
 [[nodiscard]] NodeUse use_of(const SimNode& node, const std::vector<Holder>& holders);
 
-/// Of GPUs' compute, as caps count it; `nodes`: those that exist.
+/// Returns the GPU compute of a holder as the cap of its namespace counts it. `nodes` are the nodes
+/// that exist.
 [[nodiscard]] std::int64_t compute_of(const Holder& holder,
                                       const std::map<std::string, SimNode>& nodes);
 
-/// Where a pod wants to be: a node, what is taken there, and by what rules.
+/// A node for which a pod is checked, what is taken there, and the rules for the pod's namespace.
 struct Room {
   const SimNode& node;
   const NodeUse& use;
@@ -67,22 +67,24 @@ struct Room {
 };
 
 struct Take {
-  std::size_t container = 0;  // in PlainAsk::containers
-  std::size_t gpu = 0;        // in SimNode::gpus
+  std::size_t container = 0;  // position in PlainAsk::containers
+  std::size_t gpu = 0;        // position in SimNode::gpus
 };
 
-/// What can be had of a GPU in MIG mode beside its holders.
+/// Returns what is taken of a GPU in MIG mode, by holders or by failures to create slices.
 [[nodiscard]] SliceUse slices_beside(const Room& room, std::size_t gpu);
 
-/// Null: the pod may take these GPUs. `modes`: of the GPUs that it takes, by position.
+/// Returns why the pod may not take these GPUs, or null if it may. Sets `modes` to the modes of the
+/// GPUs, by their positions.
 [[nodiscard]] const char* obstacle(const PlainAsk& ask, const Room& room,
                                    const std::vector<Take>& takes,
                                    std::map<std::size_t, std::string>& modes);
-/// Null: the node takes pods of this kind, and has the units that it asks for.
+/// Returns why the node takes no pods of this kind or has too few units, or null if there is no
+/// reason.
 [[nodiscard]] const char* obstacle_to_kind(const PlainAsk& ask, const Room& room);
 
-/// What the pod would hold, for each choice of GPUs that it may have, until `visit` returns true.
-/// True: it did. A pod that asks the kubelet has one choice.
+/// Calls `visit` with what the pod would hold, for each allowed choice of GPUs, until `visit`
+/// returns true. Returns whether it did. A kubelet-assigned pod has one choice.
 bool any_choice(const PlainAsk& ask, const Room& room,
                 const std::function<bool(std::shared_ptr<const PlainHeld>)>& visit);
 

@@ -1,5 +1,4 @@
-// What the checks see of a running Snug, as plain values: the naive model compares these with its
-// own sums and calls nothing of Snug's.
+// The state of a running Snug as plain values. The naive model compares them with its own sums.
 #pragma once
 
 #include <compare>
@@ -28,7 +27,7 @@ struct Device {
 /// What one pod holds.
 struct Held {
   std::vector<Device> devices;
-  std::map<std::string, std::int64_t> units;  // that the kubelet assigns, by resource
+  std::map<std::string, std::int64_t> units;  // units that the kubelet assigns, by resource
   bool unplaced = false;
 
   [[nodiscard]] bool anything() const { return !devices.empty() || !units.empty() || unplaced; }
@@ -39,7 +38,7 @@ struct Observed {
   struct Pod {
     std::string node;
     Held held;
-    bool bound = false;  // not reserved, not unsettled
+    bool bound = false;  // false: reserved or unsettled
     bool terminating = false;
   };
   struct Gpu {
@@ -47,8 +46,8 @@ struct Observed {
     std::string uuid;
     std::int64_t used_memory = 0;
     std::int64_t used_compute = 0;
-    std::uint64_t taken = 0;  // memory slices
-    bool vanished = false;    // only reservations name it
+    std::uint64_t taken = 0;  // bit mask of memory slices
+    bool vanished = false;    // reservations name it, but the inventory does not
   };
   struct Node {
     std::vector<Gpu> gpus;
@@ -58,7 +57,7 @@ struct Observed {
     std::int64_t pods = 0;
   };
 
-  /// A place that filter or prioritize named for a pod.
+  /// An intent: a placement that filter or prioritize has named for a pod.
   struct Promise {
     std::string uid;
     std::string node;
@@ -66,11 +65,11 @@ struct Observed {
   };
 
   bool ready = false;
-  std::map<std::string, Pod> pods;  // by uid; those with GPUs, or that asked for some
+  std::map<std::string, Pod> pods;  // by uid; pods that hold or request GPUs
   std::map<std::string, Node> nodes;
-  std::set<std::string> pending;                              // uids
+  std::set<std::string> pending;                              // uids of pods that wait
   std::set<std::pair<std::string, std::string>> nominations;  // (uid, node)
-  std::vector<Promise> promises;  // those of one node in the order in which they were made
+  std::vector<Promise> promises;  // those on one node are in the order of their creation
 };
 
 }  // namespace snug

@@ -7,7 +7,7 @@
 namespace snug {
 namespace {
 
-/// Case does not matter; `pattern` has been lowered.
+/// Whether `text` matches the glob `pattern`, which is in lower case. Ignores the case of `text`.
 bool like(std::string_view pattern, std::string_view text) {
   if (pattern.empty()) return text.empty();
   if (pattern.front() == '*') {
@@ -33,7 +33,7 @@ std::optional<std::string> said(const model::StringMap& annotations, const std::
   return found->second;
 }
 
-/// False: the fraction is none.
+/// Parses gpu-fraction. Returns false if `text` is malformed.
 bool read_fraction(const std::string& text, PlainContainer& ask) {
   if (text.starts_with("0.")) {
     ask.amount = std::stoll((text.substr(2) + "000").substr(0, 3));
@@ -45,7 +45,7 @@ bool read_fraction(const std::string& text, PlainContainer& ask) {
   return true;
 }
 
-/// Perhaps as a compute instance that has all of its slice.
+/// Parses gpu-mig-profile. A prefix such as `2c.` (a compute instance) is ignored.
 void read_profile(const std::string& text, PlainContainer& ask) {
   ask.kind = PlainContainer::Kind::kSlice;
   const std::size_t instance = text.find("c.");

@@ -1,5 +1,5 @@
-// What the simulated operator lets namespaces share: as plain data for the naive model, and as the
-// policy file that says the same to Snug.
+// The policy of the simulated cluster: as plain data for the naive model, and as the same policy in
+// YAML for Snug.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 namespace snug {
 
 struct PlainRule {
-  bool apart = false;     // from every other namespace
-  std::int64_t cap = -1;  // thousandths of a GPU, in the whole cluster; -1: none
-  bool enforced = false;  // shares only on nodes that enforce them
+  bool apart = false;     // shares no GPU with another namespace
+  std::int64_t cap = -1;  // milli-GPU in the whole cluster; -1: no cap
+  bool enforced = false;  // gets shares only on nodes that enforce them
 };
 
 struct PlainPolicy {
-  std::string profile = "best-fit";  // the term that counts
+  std::string profile = "best-fit";  // its only score term
   std::map<std::string, PlainRule, std::less<>> rules;
 
   [[nodiscard]] PlainRule of(std::string_view name_space) const;
@@ -28,7 +28,7 @@ struct PlainPolicy {
 };
 
 [[nodiscard]] const std::vector<std::string>& sim_namespaces();
-/// Of the kind that each namespace is named for, most of the time.
+/// Returns a random policy. Most of the time, each namespace has the rule that its name suggests.
 [[nodiscard]] PlainPolicy random_policy(Random& random);
 
 }  // namespace snug

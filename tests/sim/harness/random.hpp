@@ -1,5 +1,5 @@
-// Random choices that are the same for a seed on every machine: the standard fixes mt19937_64, but
-// not its distributions, so these are our own. Not thread-safe.
+// Random choices that depend only on the seed. The C++ standard specifies mt19937_64, but not the
+// algorithms of its distributions, so this class has its own. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
 
-  /// 0..n-1; `n` > 0.
+  /// Returns a random number in 0..n-1. `n` must be positive.
   std::size_t below(std::size_t n) { return static_cast<std::size_t>(engine_() % n); }
   bool chance(std::size_t percent) { return below(100) < percent; }
-  /// `items` is not empty.
+  /// Returns a random element of `items`, which must not be empty.
   template <typename T>
   const T& pick(const std::vector<T>& items) {
     return items[below(items.size())];

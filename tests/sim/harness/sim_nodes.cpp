@@ -52,7 +52,7 @@ void add_mig_gpu(SimNode& node, const GpuRow& row) {
 
 using Layout = std::vector<std::pair<const char*, int>>;  // profiles and starts
 
-/// The operator divides the GPU so. `serial`: as in change_something().
+/// Divides the GPU into the slices of `layout`. `serial` makes their uuids unique.
 void lay_out(SimGpu& gpu, const Layout& layout, int serial) {
   gpu.instances.clear();
   const PlainCard& card = *card_of(gpu);
@@ -63,7 +63,7 @@ void lay_out(SimGpu& gpu, const Layout& layout, int serial) {
   }
 }
 
-/// Of a card with so many memory slices.
+/// Returns layouts of a card with `axis` memory slices.
 const std::vector<Layout>& layouts_of(int axis) {
   static const std::vector<Layout> kEight{
       {{"1g.5gb", 0}, {"1g.5gb", 1}, {"2g.10gb", 2}, {"3g.20gb", 4}},
@@ -79,12 +79,13 @@ const std::vector<Layout>& layouts_of(int axis) {
   return axis == 8 ? kEight : axis == 4 ? kFour : kTwelve;
 }
 
-/// The slices of a GPU that is another one now.
+/// Gives the slices of a replaced GPU new uuids.
 void rename_slices(SimGpu& gpu, int serial) {
   for (PlainSlice& slice : gpu.instances) slice.uuid += "-" + std::to_string(serial);
 }
 
-/// The operator divides a GPU otherwise, whoever has its slices; or takes some away.
+/// Changes the slices of a GPU, even if pods hold them: removes a slice, or divides the GPU anew.
+/// Or starts or ends the agent of the node.
 std::string change_slices(SimNode& node, SimGpu& gpu, Random& random, int serial) {
   if (random.chance(15)) {
     node.dynamic = !node.dynamic;
@@ -107,7 +108,7 @@ std::int64_t nominal_memory(const SimGpu& gpu) {
   return 0;
 }
 
-/// A driver keeps some memory to itself, or another card was put in.
+/// Changes the memory of a GPU, as a new driver or a replaced card does.
 std::string change_memory(SimNode& node, SimGpu& gpu, Random& random) {
   if (gpu.mig) return "nothing";
   constexpr std::array<std::int64_t, 4> kPercent{100, 100, 96, 50};
@@ -128,7 +129,7 @@ std::string change_modes(SimGpu& gpu, Random& random) {
   return "a GPU has other modes";
 }
 
-/// Some GPU falls off the bus, comes back, or is replaced.
+/// Removes a GPU from the node, or adds one, which may have been there before.
 std::string change_number(SimNode& node, Random& random, int serial) {
   if (node.gpus.size() > 1 && random.chance(50)) {
     node.gpus.erase(node.gpus.begin() +

@@ -1,4 +1,4 @@
-// The nodes of the simulated cluster, and what happens to them.
+// Makes the nodes of the simulated cluster, and changes them at random.
 #pragma once
 
 #include <string>
@@ -12,17 +12,17 @@ inline constexpr int kSimNodes = 6;
 
 enum class SimCluster {
   kShares,  // no GPU is in MIG mode
-  kSlices,  // most are, of several cards, dynamic and not
+  kSlices,  // most GPUs are in MIG mode, on nodes with and without agents
 };
 
-/// As it is when the simulation begins.
+/// Returns node `number` as it is when the simulation begins.
 [[nodiscard]] SimNode first_node(SimCluster cluster, int number);
 
-/// Something about the node's GPUs, or about what the operator allows there, becomes another.
-/// `serial`: a number that was not given before. Returns what, for the trace.
+/// Changes something about the GPUs of the node or about the settings of its operator. `serial`
+/// must differ in each call. Returns a text about the change, for the trace.
 std::string change_something(SimNode& node, Random& random, int serial);
 
-/// Another machine has the node's name now, or the same with other GPUs.
+/// Gives the node other GPUs, as if another machine had got its name.
 void replace_gpus(SimNode& node, int serial);
 
 }  // namespace snug

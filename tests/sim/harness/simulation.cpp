@@ -110,7 +110,7 @@ void Simulation::tick() {
   ticking_ = false;
 }
 
-/// The process is killed and a new one starts: nothing is left but what the API server says.
+/// Kills the Snug process and starts a new one, which knows only what the API server shows.
 void Simulation::restart() {
   world_.lose_connections();
   world_.forget_history();
@@ -125,8 +125,8 @@ void Simulation::restart() {
   ++tally_.restarts;
 }
 
-/// Everything under way ends and everything is told; then Snug must know exactly what is true, and
-/// nobody changes anything while a few pods are tried.
+/// Ends all calls in flight and delivers all events. Then checks that the ledger equals the state
+/// in the API server, and that filter and bind treat a few pods as the naive model expects.
 void Simulation::go_quiet() {
   quiet_ = true;
   world_.set_faults(false);
@@ -134,7 +134,7 @@ void Simulation::go_quiet() {
   while (!feed_.ready() || feed_.phase() != Feed::ListPhase::kNone) progress_list();
   feed_.deliver_everything();
   agents_finish();
-  // Longer than a bind of unknown outcome can take, and than one resync.
+  // Longer than a bind with an unknown outcome can take, and longer than one resync.
   for (int i = 0; i < 23; ++i) {
     world_.advance(std::chrono::seconds(3));
     feed_.deliver_everything();
@@ -154,7 +154,7 @@ void Simulation::go_quiet() {
   quiet_ = false;
 }
 
-/// What is bound now has its slices, and Snug knows of them.
+/// Lets all agents create the slices of the bound pods, and publish them.
 void Simulation::agents_finish() {
   if (cluster_ != SimCluster::kSlices) return;
   for (int i = 0; i < kSimNodes; ++i) {
@@ -163,7 +163,7 @@ void Simulation::agents_finish() {
   }
 }
 
-/// When no pod is left nothing is held.
+/// Removes all pods and checks that the ledger is then empty.
 void Simulation::end_all() {
   while (!world_.pods().empty()) world_.remove_pod(std::string(world_.pods().begin()->first));
   go_quiet();
@@ -178,7 +178,7 @@ void Simulation::end_all() {
   }
 }
 
-/// A pod that was refused, and that fits now, must have been woken after it was refused.
+/// Checks that each refused pod that fits now was woken after it was refused.
 void Simulation::check_wakeups() {
   std::erase_if(refused_, [&](const auto& row) { return !world_.pods().contains(row.first); });
   for (const auto& [uid, refusal] : refused_) {
@@ -201,8 +201,8 @@ void Simulation::check() {
   check_promises(seen);
 }
 
-/// What is promised was named by the last answer about the pod, which has not been bound since, and
-/// not longer ago than a promise lasts.
+/// Checks each promise: the last reply about its pod named this one node, the reply is not older
+/// than intentTtlMs, and the pod has not been bound since.
 void Simulation::check_promises(const Observed& seen) {
   constexpr std::chrono::seconds kLongest{10};
   for (const Observed::Promise& promise : seen.promises) {

@@ -1,7 +1,7 @@
-// One run: a cluster, a scheduler, users and a Snug that is killed now and then, driven by random
-// steps from a seed, with the naive model's checks after each. The same seed gives the same run.
-// While Snug waits for the API server, further steps run inside of the call, as other threads
-// would. Not thread-safe.
+// One run of a simulated cluster with a scheduler, users, and one Snug, which is sometimes killed.
+// The run is a sequence of random steps; the naive model checks Snug after each of them. The same
+// seed gives the same run. While Snug waits for the API server, nested steps run inside the call;
+// they stand for other threads. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -27,16 +27,16 @@ namespace snug {
 
 class Simulation {
  public:
-  /// `trace_lines`: how many of the last steps trace() tells.
+  /// `trace_lines` is the number of lines that trace() keeps.
   explicit Simulation(std::uint64_t seed, SimCluster cluster, std::size_t trace_lines = 60);
 
-  /// Stops at the first violation. True: there was none.
+  /// Runs `steps` random steps, up to the first violation. Returns true if there was no violation.
   bool run(int steps);
 
   [[nodiscard]] const std::vector<Violation>& violations() const { return model_.violations(); }
-  /// The last steps, one line each, and what was found.
+  /// Returns the last steps, one line each, and the violations.
   [[nodiscard]] std::string trace() const;
-  /// What the run has been through, so that a test can see that it was not idle.
+  /// How often things happened in the run. Tests use it to check that the run was not idle.
   struct Tally {
     int bound = 0;
     int refused_by_filter = 0;
@@ -48,7 +48,7 @@ class Simulation {
     int touches = 0;
     int nominated = 0;
     int unsure = 0;
-    int promised = 0;  // binds that only another pod's promise refused
+    int promised = 0;  // binds that were refused only because of another pod's promise
     Agents::Counts agents;
   };
   [[nodiscard]] const Tally& tally() const { return tally_; }
@@ -59,7 +59,7 @@ class Simulation {
     std::size_t weight;
     const char* name;
     Action action;
-    bool nests;  // may happen while a call is under way
+    bool nests;  // may happen during a call
   };
   struct Decision {
     std::string uid;
@@ -79,7 +79,7 @@ class Simulation {
     std::vector<std::string> nodes;
   };
 
-  // steps.cpp: what the operator, the agents and the API server do.
+  // steps.cpp: the actions of the operator, the agents and the API server.
   void edit_pod();
   void change_policy();
   void change_node();
@@ -92,7 +92,7 @@ class Simulation {
   void pass_time();
   void pass_long_time();
 
-  // calls.cpp: what the scheduler does.
+  // calls.cpp: the calls of the scheduler.
   void schedule_pod();
   void bind_decided();
   void bind_anyhow();
@@ -137,8 +137,8 @@ class Simulation {
   std::deque<std::string> trace_;
   std::vector<Decision> decisions_;
   std::map<std::string, Refusal> refused_;  // by uid
-  std::map<std::string, Named> named_;      // by uid: who was named a single node
-  std::vector<int> posts_;                  // of the binds under way, innermost last
+  std::map<std::string, Named> named_;      // by uid: pods for which the last reply named one node
+  std::vector<int> posts_;  // bindings sent by each current bind call, the innermost last
   int depth_ = 0;
   bool ticking_ = false;
   bool quiet_ = false;

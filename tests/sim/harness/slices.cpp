@@ -39,7 +39,7 @@ PlainCard plain_a30() {
                        {"4g.24gb", 4, 4, 23'344, {0}}}};
 }
 
-/// With less memory than the known table says.
+/// Its profiles have less memory than in the built-in table.
 PlainCard plain_rtx() {
   return {.model = "NVIDIA-RTX-PRO-6000-Blackwell-Server-Edition",
           .memory = 97'887,
@@ -170,13 +170,14 @@ class Places {
     for (std::size_t i = 0; i < wants.size(); ++i) {
       if (wants[i].owner == i) own_.push_back(i);
     }
-    // The largest first, and equal ones together.
+    // The largest slices come first, and slices of one profile follow each other.
     std::ranges::stable_sort(own_, {}, [&](std::size_t i) {
       return std::pair(-wants[i].profile->size, wants[i].profile->name);
     });
   }
 
-  /// Of equal profiles a later one starts later.
+  /// Places the wants from position `at` on. A want of the same profile as the one before it starts
+  /// behind it, so that each set of places is tried once.
   bool from(std::size_t at, const SliceUse& use) {
     if (at == own_.size()) return complete();
     const PlainProfile& profile = *wants_[own_[at]].profile;
@@ -208,7 +209,7 @@ class Places {
   bool dynamic_;
   const std::vector<SliceWant>& wants_;
   const std::function<bool(const std::vector<PlainSlice>&)>& visit_;
-  std::vector<std::size_t> own_;  // wants with slices of their own
+  std::vector<std::size_t> own_;  // positions of the wants with a slice of their own
   std::vector<PlainSlice> slices_;
 };
 

@@ -1,5 +1,5 @@
-// MIG slices in the naive model's own words: what the simulated cards can be divided into, and what
-// a container may have of them. Calls nothing of Snug's.
+// MIG slices in the naive model: how the simulated cards can be divided, and which slices a
+// container may have. Does not use Snug's decision code.
 #pragma once
 
 #include <compare>
@@ -17,7 +17,7 @@ struct PlainContainer;
 struct Amounts;
 
 struct PlainSlice {
-  std::string profile;  // empty: no slice
+  std::string profile;  // empty: this is no slice
   int start = 0;
   int size = 0;
   std::string uuid;
@@ -35,8 +35,8 @@ struct PlainProfile {
   int size = 0;
   std::int64_t memory = 0;  // MiB
   std::vector<int> starts;
-  int media = 0;      // engines that it draws
-  int extension = 0;  // the engine that a card has once
+  int media = 0;      // number of media engines that a slice uses
+  int extension = 0;  // 1 if a slice uses the one media-extension engine of the card
 
   [[nodiscard]] bool plain() const { return name.find_first_of("+-") == std::string::npos; }
 };
@@ -47,20 +47,20 @@ struct PlainCard {
   int axis = 0;
   int compute = 0;
   int media = 0;
-  bool published = false;  // the node says its table, which is not the one that is known
+  bool published = false;  // the node publishes a MIG table that differs from the built-in one
   std::vector<PlainProfile> profiles;
 
-  /// Null: it has none.
+  /// Returns the profile with this name, or null if the card has none.
   [[nodiscard]] const PlainProfile* find(std::string_view name) const;
-  /// A slice that the card can have.
+  /// Whether the card can have this slice.
   [[nodiscard]] bool legal(const PlainSlice& slice) const;
   [[nodiscard]] Amounts cost(const PlainProfile& profile) const;
 };
 
 [[nodiscard]] const std::vector<PlainCard>& plain_cards();
-/// Of a GPU in MIG mode. Null: it has no slices.
+/// Returns the card of a GPU in MIG mode, or null for any other GPU.
 [[nodiscard]] const PlainCard* card_of(const SimGpu& gpu);
-/// The one that has a profile of this name; null: none.
+/// Returns the card that has a profile of this name, or null if there is none.
 [[nodiscard]] const PlainCard* card_with(std::string_view profile);
 
 /// What is taken of one card.
@@ -76,24 +76,26 @@ struct SliceUse {
 /// Whether a slice of the profile has what the container asks for.
 [[nodiscard]] bool satisfies(const PlainCard& card, const PlainProfile& profile,
                              const PlainContainer& ask);
-/// That serves with the fewest memory slices, then the fewest compute slices, of those that the GPU
-/// has. Null: none does. `dynamic`: the GPU has what its card allows.
+/// Returns the profile that satisfies the container with the fewest memory slices, then with the
+/// fewest compute slices, or null if there is none. If `dynamic`, all profiles of the card are
+/// considered, and otherwise only those of existing slices.
 [[nodiscard]] const PlainProfile* smallest(const SimGpu& gpu, bool dynamic,
                                            const PlainContainer& ask);
 
-/// What one container of several on a GPU needs there.
+/// The slice that one container needs on a GPU.
 struct SliceWant {
   const PlainContainer* ask = nullptr;
   const PlainProfile* profile = nullptr;
-  std::size_t owner = 0;  // whose slice it uses; its own position: it has its own
+  std::size_t owner = 0;  // position of the container whose slice it uses, perhaps its own
 };
-/// In the order of `asks`; empty: somebody cannot be served. A plain init container uses the slice
-/// of an app, or of another of its like, that has what it needs.
+/// Returns the slices that these containers need, in the order of `asks`, or nothing if one of them
+/// cannot be satisfied. An init container uses the slice of an app or of another init container, if
+/// that slice satisfies it.
 [[nodiscard]] std::vector<SliceWant> slice_wants(const SimGpu& gpu, bool dynamic,
                                                  const std::vector<const PlainContainer*>& asks);
 
-/// Every way to place them beside what is taken, until `visit` returns true; it gets a slice for
-/// each want. True: it did. Of a GPU that is not dynamic the slices are those that it has.
+/// Calls `visit` with one slice for each want, for each way to place them beside `use`, until
+/// `visit` returns true. Returns whether it did. If not `dynamic`, only existing slices are used.
 bool any_places(const SimGpu& gpu, bool dynamic, const SliceUse& use,
                 const std::vector<SliceWant>& wants,
                 const std::function<bool(const std::vector<PlainSlice>&)>& visit);

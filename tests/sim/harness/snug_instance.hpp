@@ -1,5 +1,5 @@
-// One life of Snug's process: ledger, reconciler and service wired as the program does, on given
-// ports. What the checks may see of it is copied out as plain values (Observed).
+// One Snug process: ledger, reconciler and service, connected as in the program, with given ports.
+// observe() copies its state into plain values for the checks.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ namespace snug {
 
 class SnugInstance {
  public:
-  /// `policy`: the text of a policy file without mistakes.
+  /// `policy` is the text of a valid policy file.
   SnugInstance(const base::Clock& clock, service::ApiPort& api, service::ServiceOptions options,
                const std::string& policy = std::string(codec::default_policy_yaml()));
 
-  /// The operator's file says something else now.
+  /// Replaces the policy, as if the policy file had changed.
   void change_policy(const std::string& yaml);
 
   [[nodiscard]] Observed observe();
@@ -31,7 +31,7 @@ class SnugInstance {
   service::Readiness& readiness() { return readiness_; }
   service::WriteFence& fence() { return fence_; }
   service::Log& log() { return log_; }
-  /// It answers verbs, and may write.
+  /// Whether it is ready to answer calls and its fence lets it write.
   [[nodiscard]] bool decides() {
     if (!readiness_.is_ready()) return false;
     auto pass = fence_.acquire(fence_.term());

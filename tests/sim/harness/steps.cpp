@@ -1,4 +1,4 @@
-// What the operator, the agents and the API server do in a simulation.
+// The actions of the operator, the agents and the API server in a simulation.
 #include <algorithm>
 #include <utility>
 
@@ -6,7 +6,8 @@
 
 namespace snug {
 
-/// Somebody edits what Snug wrote: the running Snug goes on with what was bound.
+/// Somebody edits or removes the annotations of a bound pod. The running Snug must keep the
+/// original reservation.
 void Simulation::edit_pod() {
   const auto uid = users_.any_pod(true);
   if (!uid || !world_.pods().at(*uid).by_snug || !feed_.told_bound().contains(*uid)) return;
@@ -37,7 +38,7 @@ void Simulation::agent_acts() {
   if (random_.chance(70)) agents_.publish(name);
 }
 
-/// Some time after it acted, perhaps.
+/// An agent publishes its inventory, perhaps long after it has acted.
 void Simulation::agent_publishes() { agents_.publish(users_.any_node()); }
 
 void Simulation::deliver_pods() {
@@ -49,7 +50,7 @@ void Simulation::deliver_nodes() { feed_.deliver_node_event(); }
 void Simulation::progress_list() {
   switch (feed_.phase()) {
     case Feed::ListPhase::kNone:
-      // Lists are rare once the first is in.
+      // After the first list, lists are rare.
       if (!quiet_ && feed_.ready() && random_.chance(45)) return;
       if (!feed_.nodes_listed()) feed_.list_nodes(world_.nodes());
       ++tally_.lists;

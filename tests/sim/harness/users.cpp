@@ -33,13 +33,13 @@ void Users::create_pod() {
   static const std::vector<std::int32_t> kPriorities{0, 0, 0, 10, 100};
   model::PodFacts pod;
   pod.name_space = random_.pick(sim_namespaces());
-  // Few names, so that pods of one name follow each other.
+  // There are few names, so that names of deleted pods are used again.
   pod.name = "p" + std::to_string(random_.below(shape_.pods));
   if (world_.find(pod.name_space, pod.name) != nullptr) return;
   pod.uid = "uid-" + std::to_string(++last_uid_);
   pod.scheduler_name = "snug";
   pod.priority = random_.pick(kPriorities);
-  const std::string second = std::to_string(10'000 + last_uid_ / 4);  // some have the same
+  const std::string second = std::to_string(10'000 + last_uid_ / 4);  // four pods per second
   pod.creation_timestamp = "2026-01-01T0" + second.substr(1, 1) + ":" + second.substr(2, 1) +
                            "0:" + second.substr(3, 2) + "Z";
   if (shape_.cluster == SimCluster::kSlices) {
@@ -80,7 +80,8 @@ void Users::finish_pod() {
   world_.finish(*uid);
 }
 
-/// kube-scheduler evicts some pods, so that this one has room on a node; or it thinks better of it.
+/// kube-scheduler nominates a pod to a node and evicts some pods there, or it withdraws a
+/// nomination.
 void Users::nominate_pod() {
   const auto uid = any_pod(false);
   if (!uid || !world_.pods().at(*uid).waits()) return;
@@ -111,7 +112,7 @@ void Users::nominate_pod() {
   }
 }
 
-/// A container's requests change while it runs.
+/// Changes the CPU and memory requests of a running container.
 void Users::resize_pod() {
   const auto uid = any_pod(true);
   if (!uid) return;

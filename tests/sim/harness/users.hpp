@@ -1,4 +1,4 @@
-// What users, controllers and nodes do in a simulation, whatever Snug does. Not thread-safe.
+// The actions of users, controllers and nodes in a simulation. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@ class Users {
  public:
   struct Shape {
     SimCluster cluster = SimCluster::kShares;
-    int nodes = kSimNodes;  // kSimNodes at most
-    std::size_t pods = 36;  // at most
+    int nodes = kSimNodes;  // number of nodes, at most kSimNodes
+    std::size_t pods = 36;  // the largest number of pods
   };
 
-  /// `note` is told what they do.
+  /// `note` gets a line for the trace about each action.
   Users(World& world, Random& random, Shape shape, std::function<void(std::string)> note)
       : world_(world), random_(random), shape_(shape), note_(std::move(note)) {}
 
@@ -33,13 +33,13 @@ class Users {
   void finish_pod();
   void nominate_pod();
   void resize_pod();
-  /// `between`: called while a node is gone and will come back at once.
+  /// `between` is called while a node that comes back in the same step is absent.
   void change_node(const std::function<void()>& between);
 
   [[nodiscard]] std::optional<std::string> any_pod(bool bound);
-  [[nodiscard]] std::string any_node();  // that may be absent
+  [[nodiscard]] std::string any_node();  // may be absent
   [[nodiscard]] std::vector<std::string> some_nodes();
-  /// How many times a pod was nominated.
+  /// The number of nominations so far.
   [[nodiscard]] int nominated() const { return nominated_; }
 
  private:

@@ -6,7 +6,7 @@
 namespace snug {
 namespace {
 
-/// Shorter than Limits::bind_settle_ms, which says how long a request can be under way.
+/// A binding is in flight for less than this time, which must be less than Limits::bind_settle_ms.
 constexpr std::size_t kLongestFlightMs = 60'000;
 
 }  // namespace
@@ -152,7 +152,7 @@ void World::remove_pod(const std::string& uid) {
 
 void World::edit_annotations(const std::string& uid, model::StringMap annotations) {
   SimPod& pod = pods_.at(uid);
-  // What was never given to it is not kept for it either.
+  // If the pod has no valid reservation, the edited annotations count from now on.
   const auto held = pod.counted.find("snug.dev/reservation");
   const bool given = held != pod.counted.end() && held->second.starts_with("{\"");
   if (!given) pod.counted = annotations;
@@ -191,7 +191,7 @@ void World::remove_node(const std::string& name) {
 void World::revive(const std::string& uid) {
   SimPod& pod = pods_.at(uid);
   pod.facts.finished = false;
-  pod.apart = true;  // its GPUs were free meanwhile
+  pod.apart = true;  // its GPUs were free in the meantime
   changed(pod);
 }
 

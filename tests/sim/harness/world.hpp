@@ -1,8 +1,8 @@
-// The simulated API server: it holds the truth about pods and nodes, carries bindings out with the
-// real one's rules (uid precondition, 404, 409), and fails in every way that a client must expect:
-// unreachable, refused, answered without having done it, done without an answer, done later than
-// the client has given up. While a call of Snug's is under way the rest of the world goes on
-// (Hooks::meanwhile), which stands for Snug's other threads. Deterministic; not thread-safe.
+// The simulated API server. It stores pods and nodes, executes bindings by the rules of the real
+// one (uid precondition, 404, 409), and fails in every way that a client must expect: it is
+// unreachable; it refuses a call; it answers 500; it executes a call and the reply is lost; or it
+// executes the call after the client has given up. During a call of Snug, Hooks::meanwhile runs
+// other steps, which stand for Snug's other threads. Deterministic; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,8 @@ namespace snug {
 class World final : public service::ApiPort {
  public:
   struct Hooks {
-    std::function<void(const service::Binding&)>
-        posted;                       // a binding arrives, whatever becomes of it
-    std::function<void()> meanwhile;  // a call is under way
+    std::function<void(const service::Binding&)> posted;  // called for each binding that Snug sends
+    std::function<void()> meanwhile;                      // called during each call
   };
   struct Counts {
     int posts = 0;
@@ -37,7 +36,7 @@ class World final : public service::ApiPort {
 
   World(base::ManualClock& clock, Random& random) : clock_(clock), random_(random) {}
 
-  /// From here on a Snug is told what happens.
+  /// From now on, each change of an object is queued in `feed`.
   void add_feed(Feed& feed) { feeds_.push_back(&feed); }
 
   base::Result<void> bind(const service::Binding& binding) override;
@@ -49,48 +48,50 @@ class World final : public service::ApiPort {
   void set_hooks(Hooks hooks) { hooks_ = std::move(hooks); }
   void set_faults(bool on) { faults_ = on; }
 
-  // What users, controllers and kubelets do. Uids are of pods that exist.
+  // Actions of users, controllers and kubelets. A pod with the given uid must exist.
   void create_pod(model::PodFacts facts);
   void bind_by_hand(const std::string& uid, const std::string& node);
   void mark_terminating(const std::string& uid);
   void finish(const std::string& uid);
   void remove_pod(const std::string& uid);
   void edit_annotations(const std::string& uid, model::StringMap annotations);
-  /// What kube-scheduler writes to the pod's status; empty: not nominated any more.
+  /// Sets nominatedNodeName in the status of the pod; an empty `node` ends the nomination.
   void nominate(const std::string& uid, const std::string& node);
-  /// The last container's requests become these while it runs.
+  /// Changes the CPU and memory requests of the last container of the pod.
   void resize(const std::string& uid, model::HostResources host);
   void put_node(SimNode node);
   void remove_node(const std::string& name);
 
-  /// Failed, and runs again.
+  /// Makes a finished pod run again.
   void revive(const std::string& uid);
-  /// No decision of Snug's answers for the pod any more: somebody has lied about it.
+  /// Excludes the pod from the checks, because Snug got a false reply about it.
   void set_apart(const std::string& uid);
 
-  // What an API server of several Snugs does with a binding (cluster_api.hpp).
-  /// It is under way, and carried out at `due`, or when land() comes first.
+  // Bindings of several replicas (cluster_api.hpp).
+  /// Sends a binding, which is executed at `due`, or by land() if that is called earlier. Returns
+  /// its id.
   int send(const service::Binding& binding, base::TimePoint due);
-  /// What became of it.
+  /// Executes the binding `id` if it has not been executed, and returns its outcome.
   base::Result<void> land(int id);
-  /// Nobody waits for its answer.
+  /// The client gives up the binding `id`, which is executed nevertheless.
   void abandon(int id);
 
-  /// Moves the clock; bindings that are still under way land when their time comes.
+  /// Advances the clock, and executes the bindings in flight that become due.
   void advance(std::chrono::milliseconds by);
-  /// The process that sent them is gone: what is under way lands now or never.
+  /// Ends all bindings in flight, because the process that sent them is gone: some are executed
+  /// now, and the others are lost.
   void lose_connections();
-  /// A new Snug goes by what it is shown.
+  /// Sets SimPod::counted of all pods to their current annotations, for a new Snug process.
   void forget_history();
 
   [[nodiscard]] const std::map<std::string, SimPod>& pods() const { return pods_; }  // by uid
   [[nodiscard]] const std::map<std::string, SimNode>& nodes() const { return nodes_; }
   [[nodiscard]] const SimPod* find(std::string_view name_space, std::string_view name) const;
-  /// The most memory that a node's GPU of this uuid (or index) ever had.
+  /// Returns the most memory that the GPU of the node with this uuid (or index) ever had.
   [[nodiscard]] std::int64_t largest(const std::string& node, const std::string& gpu) const;
-  /// Any pod that ever was, as it was created.
+  /// Returns a pod as it was created. The pod may have been deleted since.
   [[nodiscard]] const model::PodFacts& born(const std::string& uid) const { return born_.at(uid); }
-  /// Bindings under way that would be carried out now.
+  /// Returns the bindings in flight that would succeed if they were executed now.
   [[nodiscard]] std::vector<service::Binding> landing() const;
   [[nodiscard]] const Counts& counts() const { return counts_; }
 
@@ -101,7 +102,7 @@ class World final : public service::ApiPort {
     service::Binding binding;
     bool lands = false;
     base::TimePoint due;
-    bool awaited = false;  // somebody will ask what became of it
+    bool awaited = false;  // land() will be called for it
   };
 
   [[nodiscard]] Fate draw_fate();
@@ -121,7 +122,7 @@ class World final : public service::ApiPort {
   std::map<std::string, SimNode> nodes_;
   std::map<std::pair<std::string, std::string>, std::int64_t> largest_;  // by node and GPU
   std::vector<Flight> flights_;
-  std::map<int, base::Result<void>> landed_;  // awaited ones
+  std::map<int, base::Result<void>> landed_;  // outcomes of awaited bindings, by id
   int last_flight_ = 0;
   std::int64_t version_ = 0;
   Counts counts_;

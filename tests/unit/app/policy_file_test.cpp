@@ -91,7 +91,7 @@ TEST_F(PolicyFileTest, AChangedFileIsReadOnceItIsDue) {
   EXPECT_TRUE(up_to_date());
   ASSERT_EQ(log_.entries().size(), 1U);
   EXPECT_EQ(log_.entries()[0].first, service::LogLevel::kInfo);
-  EXPECT_EQ(log_.entries()[0].second, "the policy is read again from " + path_ +
+  EXPECT_EQ(log_.entries()[0].second, "the policy was reloaded from " + path_ +
                                           ": default two, 1 profile, 0 rules, 0 rows of podChoice, "
                                           "0 rows of sharing");
 }
@@ -157,7 +157,7 @@ TEST_F(PolicyFileTest, EachChangeOfAFileThatIsAwayIsTold) {
   for (int i = 0; i < 3; ++i) poll_later();
   EXPECT_EQ(refused(), 2);
   ASSERT_EQ(log_.entries().size(), 2U);
-  EXPECT_NE(log_.entries()[1].second.find("is no regular file"), std::string::npos);
+  EXPECT_NE(log_.entries()[1].second.find("is not a regular file"), std::string::npos);
   fs::remove(path_);
   for (int i = 0; i < 3; ++i) poll_later();
   EXPECT_EQ(refused(), 3);
@@ -236,8 +236,7 @@ TEST_F(PolicyFileTest, WithoutAFileThereIsNoneToRead) {
   EXPECT_EQ(in_force(), before);
   EXPECT_EQ(loaded() + refused(), 0);
   ASSERT_EQ(log_.entries().size(), 1U);
-  EXPECT_NE(log_.entries()[0].second.find("there is no policy file to read again"),
-            std::string::npos);
+  EXPECT_NE(log_.entries()[0].second.find("there is no policy file to reload"), std::string::npos);
 }
 
 TEST_F(PolicyFileTest, WhatCameFromAPipeStays) {
@@ -250,7 +249,7 @@ TEST_F(PolicyFileTest, WhatCameFromAPipeStays) {
   EXPECT_TRUE(log_.entries().empty() && up_to_date());
   file_->reload();
   EXPECT_EQ(in_force(), "piped");
-  EXPECT_NE(log_.entries().at(0).second.find("is no regular file"), std::string::npos);
+  EXPECT_NE(log_.entries().at(0).second.find("is not a regular file"), std::string::npos);
 }
 
 TEST_F(PolicyFileTest, ABadFirstPolicyIsAnError) {

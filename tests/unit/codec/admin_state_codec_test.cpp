@@ -243,9 +243,9 @@ TEST(StateCodecTest, ACardWhoseNameAndMemoryDisagreeShowsBoth) {
   };
   for (const Row& row : std::vector<Row>{
            {"NVIDIA-A100-SXM4-40GB",
-            ": the model says A100-40GB with 40960 MiB, and memoryMiB is 65536"},
+            ": the model means A100-40GB with 40960 MiB, but memoryMiB is 65536"},
            {"NVIDIA-A100",
-            ": the model says A100-40GB with 40960 MiB or A100-80GB with 81920 MiB, and memoryMiB "
+            ": the model means A100-40GB with 40960 MiB or A100-80GB with 81920 MiB, but memoryMiB "
             "is 65536"},
            {"Tesla-T4", ""}}) {
     model::GpuInfo info = gpu(0, "GPU-a");

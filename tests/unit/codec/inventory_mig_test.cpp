@@ -108,9 +108,9 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{with_profiles(profile("1c.3g.20gb", 4, "0")), "must be a profile's name"},
         Malformed{with_profiles(profile("1g.5gb.me", 1, "0")), "must be a profile's name"},
         Malformed{with_profiles(profile("1g.5gb", 1, "0") + "," + profile("1g.5gb", 2, "0")),
-                  "migProfiles[1].profile stands there twice"},
+                  "migProfiles[1].profile is a duplicate"},
         Malformed{with_profiles(profile("3g.20gb", 4, "0") + "," + profile("3c.3g.20gb", 4, "0")),
-                  "and each under one spelling"},
+                  "and each profile under one name"},
         Malformed{with_profiles(profile("1g.5gb", 0, "0")),
                   "migProfiles[0].size must be an integer from 1 to 64"},
         Malformed{with_profiles(profile("1g.5gb", 65, "0")), "must be an integer from 1 to 64"},
@@ -121,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{with_profiles(profile("1g.5gb", 2, "0,63")),
                   "starts[1] must leave room for the size: the axis has at most 64 memory slices"},
         Malformed{with_profiles(profile("1g.5gb", 64, "1")), "starts[0] must leave room"},
-        Malformed{with_profiles(profile("1g.5gb", 1, "3,0,3")), "starts[2] stands there twice"},
+        Malformed{with_profiles(profile("1g.5gb", 1, "3,0,3")), "starts[2] is a duplicate"},
         Malformed{many_profiles(65), "gpus[0].migProfiles must have at most 64 entries"},
         Malformed{R"("model":"A","migProfiles":{})", "gpus[0].migProfiles must be a list"},
         Malformed{R"("model":"A","migInstances":[{"profile":"1g.5gb","start":64,"size":1}])",
@@ -160,7 +160,7 @@ TEST(InventoryMigTest, WhereASliceCouldNotBeMadeItsRangeIsClosed) {
     const model::NodeInventory inventory = with_failures(row.failures);
     EXPECT_EQ(inventory.closed_to_all, model::ReasonCode::kNone) << inventory.closed_message;
     ASSERT_EQ(inventory.gpus.size(), 1U);
-    EXPECT_EQ(inventory.gpus[0].mig_failed_slices, row.closed) << row.failures;
+    EXPECT_EQ(inventory.gpus[0].failed_memory_slices, row.closed) << row.failures;
   }
 }
 
@@ -169,7 +169,7 @@ TEST(InventoryMigTest, AFailureOnACardWithoutATableClosesNothing) {
       read(R"("model":"Tesla-T4","mig":true)",
            R"(,"migFailures":[)" + failure("GPU-a", "1g.5gb", 0) + "]");
   EXPECT_EQ(inventory.closed_to_all, model::ReasonCode::kNone) << inventory.closed_message;
-  EXPECT_EQ(inventory.gpus.at(0).mig_failed_slices, 0U);
+  EXPECT_EQ(inventory.gpus.at(0).failed_memory_slices, 0U);
 }
 
 TEST(InventoryMigTest, AMalformedFailureClosesTheNode) {
@@ -203,8 +203,8 @@ TEST(InventoryMigTest, AnInstanceThatItsCardCannotHaveClosesTheNode) {
            {R"({"profile":"1g.5gb","start":0,"size":2})",
             "migInstances[0] must have the size of its profile, which is 1"},
            {R"({"profile":"2g.10gb","start":3,"size":2})",
-            "migInstances[0] must start where its profile can, which is at 0, 2 or 4"},
-           {R"({"profile":"7g.40gb","start":1,"size":8})", "which is at 0"},
+            "migInstances[0] must have a start that its profile allows, which is 0, 2 or 4"},
+           {R"({"profile":"7g.40gb","start":1,"size":8})", "which is 0"},
            {R"({"profile":"9g.99gb","start":1,"size":3})", ""},
            {R"({"profile":"1g.5gb","start":6,"size":1})", ""},
            {R"({"profile":"1g.5gb","start":6,"size":1})", "migInstances[0] must have a uuid",

@@ -53,7 +53,7 @@ TEST_P(OddJsonTest, IsReadOrRefusedWithThisSentence) {
   EXPECT_EQ(problem, expected);
 }
 
-std::string no_json_at(int byte) { return "is no valid JSON at byte " + std::to_string(byte); }
+std::string no_json_at(int byte) { return "is not valid JSON at byte " + std::to_string(byte); }
 std::string twice(const std::string& key) { return "has the key \"" + key + "\" twice"; }
 
 constexpr const char* kTooLarge = "has a number that is too large to be read";

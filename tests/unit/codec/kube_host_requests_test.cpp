@@ -198,7 +198,7 @@ TEST(KubeAmountsTest, AFieldOfAnotherTypeIsRefusedWithItsPlace) {
   const std::vector<std::pair<std::string, std::string>> proto_rows = {
       {bytes_field(1, number_field(2, 1)),
        "pod.spec.volumes[0].volumeSource must be a message, not a varint"},
-      {bytes_field(1, bytes_field(2, "\x0A")), "pod.spec.volumes[0] ends in the middle"},
+      {bytes_field(1, bytes_field(2, "\x0A")), "pod.spec.volumes[0] is truncated"},
       {bytes_field(2, bytes_field(1, "c") + bytes_field(6, bytes_field(2, "1"))),
        "pod.spec.containers[0].ports[0].hostPort must be an integer, not bytes"},
       {number_field(32, 1), "pod.spec.overhead[0] must be a message, not a varint"},

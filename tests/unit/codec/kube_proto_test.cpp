@@ -243,11 +243,11 @@ TEST(KubeProtoTest, ABadPodIsRefusedWithItsPlace) {
        "pod.metadata.uid must be a string, not a number of 64 bits"},
       {pod_with("\x2A\x05"
                 "1234"),
-       "pod.metadata ends in the middle"},
-      {pod_with("\x2A\xFF\xFF\xFF\xFF\x0F"), "pod.metadata ends in the middle"},
-      {pod_with("\x2B"), "pod.metadata is no valid protobuf message"},
-      {pod_with(std::string(1, '\0')), "pod.metadata is no valid protobuf message"},
-      {pod_with(long_varint), "pod.metadata is no valid protobuf message"},
+       "pod.metadata is truncated"},
+      {pod_with("\x2A\xFF\xFF\xFF\xFF\x0F"), "pod.metadata is truncated"},
+      {pod_with("\x2B"), "pod.metadata is not a valid protobuf message"},
+      {pod_with(std::string(1, '\0')), "pod.metadata is not a valid protobuf message"},
+      {pod_with(long_varint), "pod.metadata is not a valid protobuf message"},
       {pod_with(number_field(8, 1)),
        "pod.metadata.creationTimestamp must be a message, not a varint"},
       {pod_with(bytes_field(8, bytes_field(1, ""))),
@@ -269,7 +269,7 @@ TEST(KubeProtoTest, ABadPodIsRefusedWithItsPlace) {
       {limits(bytes_field(1, "nvidia.com/gpu") + number_field(2, 1)),
        "pod.spec.initContainers[0].resources.limits.nvidia.com/gpu must be a message"},
       {pod_with({}, {}, number_field(1, 1)), "pod.status.phase must be a string, not a varint"},
-      {pod_with({}, {}, "\x0A"), "pod.status ends in the middle"},
+      {pod_with({}, {}, "\x0A"), "pod.status is truncated"},
   };
   for (const auto& [pod, problem] : rows) {
     const auto event = read(added(pod));
@@ -299,12 +299,12 @@ TEST(KubeProtoTest, ABadWatchEventIsRefused) {
       {proto::event("ERROR", full_pod()), "the watch event's object must be a Status, not \"Pod\""},
       {proto::event("ADDED", status, "Status"), "the watch event's object must be a Pod"},
       {proto::event_of("ADDED", packed),
-       "the watch event's object must have no contentEncoding, not \"gzip\""},
+       "the watch event's object has the unsupported contentEncoding \"gzip\""},
       {proto::envelope("Pod", pod), "the watch event must be a WatchEvent, not \"Pod\""},
       {proto::event("BOOKMARK", json::object()), "object.metadata has no resourceVersion"},
       {proto::event_of("ERROR", proto::envelope("Status", bytes_field(6, "1"))),
        "object.code must be an integer, not bytes"},
-      {R"({"type":"ADDED","object":{}})", "the watch event is no valid protobuf message"},
+      {R"({"type":"ADDED","object":{}})", "the watch event is not a valid protobuf message"},
   };
   for (const auto& [frame, problem] : rows) {
     const auto event = read(frame);

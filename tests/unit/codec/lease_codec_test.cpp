@@ -34,12 +34,14 @@ TEST(LeaseCodecTest, WhatIsNoLeaseIsRefused) {
     const char* message;
   };
   for (const Row& row :
-       {Row{"", "it is no Lease of the API server"}, Row{"[]", "it is no Lease of the API server"},
-        Row{R"({"spec":{}})", "it is no Lease of the API server"},
-        Row{R"({"metadata":{"resourceVersion":7},"spec":{}})", "it is no Lease of the API server"},
-        Row{std::string(100'000, '['), "it is no Lease of the API server"},
+       {Row{"", "it is not a Lease of the API server"},
+        Row{"[]", "it is not a Lease of the API server"},
+        Row{R"({"spec":{}})", "it is not a Lease of the API server"},
+        Row{R"({"metadata":{"resourceVersion":7},"spec":{}})",
+            "it is not a Lease of the API server"},
+        Row{std::string(100'000, '['), "it is not a Lease of the API server"},
         Row{with_spec(R"({"x":)" + std::string(40, '[') + std::string(40, ']') + "}"),
-            "it is no Lease of the API server"},
+            "it is not a Lease of the API server"},
         Row{with_spec(R"({"leaseDurationSeconds":9223372036})"),
             "spec.leaseDurationSeconds of the Lease has a wrong type or is too large"},
         Row{with_spec(R"({"leaseTransitions":-9223372036854775808})"),

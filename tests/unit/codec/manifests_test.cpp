@@ -144,11 +144,11 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{R"({"kind":"List","items":{}})", "items must be an array"},
         Refused{R"({"kind":"List","items":[],"items":[]})", "items"},
         Refused{R"({"kind":"List","item\u0073":[{"kind":"Node","metadata":{"name":"n"}}]})",
-                "items[0] stands under a key"},
+                "items[0] is under a key"},
         Refused{list_of(std::string(5'000, '[')), "nested too deep"},
         Refused{list_of(std::string(5'000, '[') + std::string(5'000, ']')), "items[0]: the JSON"},
         Refused{"kind: Node\nmetadata: {name: a}\n---\nkind: Node\nmetadata: {name: b}\n",
-                "f:4:1: the text goes on after the end of its document; one document is allowed; "
+                "f:4:1: the text continues after its first document; only one document is allowed; "
                 "several objects go into one List"},
         Refused{"# " + std::string(300'000, 'x'), "give larger manifests as JSON"}));
 

@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
             8,
             kOpen,
             kWrong,
-            "GPUs of the node are in MIG mode, and its labels do not say which",
+            "GPUs of the node are in MIG mode, and the labels do not say which",
             {{"gpu", 1000}}},
         Row{"all in MIG mode, without slices, and nothing offered",
             mixed_node(kNoSmallSlices, {{"gpu", "-"}, {"mig-1g.5gb", "-"}}),
@@ -348,8 +348,8 @@ TEST(MigReconfigurationTest, NoPodOfEitherKindComesUntilItHasSucceeded) {
       EXPECT_EQ(inventory.closed_to_all, ReasonCode::kReconfiguring);
       EXPECT_EQ(inventory.closed_message, "the label nvidia.com/mig.config.state is \"" +
                                               std::string(state) +
-                                              "\" (nvidia.com/mig.config is \"all-balanced\"); GPU "
-                                              "pods come again when it is success");
+                                              "\" (nvidia.com/mig.config is \"all-balanced\"); the "
+                                              "node takes GPU pods again when it is success");
       EXPECT_EQ(fit_of(inventory, make_units(1)), ReasonCode::kReconfiguring);
       EXPECT_EQ(fit_of(inventory, make_fraction(100)), ReasonCode::kReconfiguring);
     }

@@ -61,11 +61,12 @@ INSTANTIATE_TEST_SUITE_P(
             "p.yaml:5:3: a profile's name must have 1 to 63 printable ASCII characters"},
         Row{with_term("best-fit"), "p.yaml:4:15: a term must be a map with the keys term, weight"},
         Row{with_term("{term: best, weight: 1}"), "p.yaml:4:22: unknown term \"best\"; the terms"},
-        Row{with_term("{term: [], weight: 1}"), "p.yaml:4:22: no term named; the terms are"},
+        Row{with_term("{term: [], weight: 1}"),
+            "p.yaml:4:22: the name of the term is missing; the terms are"},
         Row{with_term("{weight: 1}"),
-            "p.yaml:4:15: no term named; the terms are best-fit, fgd, left-over-size, "
-            "left-over-value, model-scarcity, multi-gpu-room, nvlink-locality, slice-reuse, "
-            "slice-value, spread, stranded-gpu"},
+            "p.yaml:4:15: the name of the term is missing; the terms are best-fit, fgd, "
+            "left-over-size, left-over-value, model-scarcity, multi-gpu-room, nvlink-locality, "
+            "slice-reuse, slice-value, spread, stranded-gpu"},
         Row{with_term("{term: spread}"),
             "p.yaml:4:15: the key weight is missing; it must be an integer from -1000000 to"},
         Row{with_term("{term: spread, weight: 1.5}"), "p.yaml:4:38: weight must be"},
@@ -76,12 +77,12 @@ INSTANTIATE_TEST_SUITE_P(
         Row{with_term("{term: spread, weight: 99999999999999999999}"), "weight must be"},
         Row{with_term("{term: spread, weight: 1, x: 1}"), "p.yaml:4:41: unknown key \"x\""},
         Row{with_term("{term: spread, weight: 1}, {term: spread, weight: 2}"),
-            "p.yaml:4:42: the term spread stands in this profile twice"},
+            "p.yaml:4:42: the term spread is in this profile twice"},
         Row{"version: 1\ndefault: b\nprofiles: {a: {terms: [{term: spread, weight: 1}]}}\n",
             "p.yaml:2:10: default must name one of the profiles: a"},
         Row{"version: 1\nprofiles: {a: {terms: [{term: spread, weight: 1}]}}\n",
             "p.yaml:1:1: default must name one of the profiles: a"},
-        Row{"version: 1\nversion: 1\n", "p.yaml:2:1: the key \"version\" stands here twice"}));
+        Row{"version: 1\nversion: 1\n", "p.yaml:2:1: the key \"version\" is given twice"}));
 
 std::string with_keys(const std::string& keys) {
   return with_profiles("  a: {terms: [{term: spread, weight: 1}], " + keys + "}\n");

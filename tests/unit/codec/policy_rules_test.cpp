@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
             "5:17: each of namespaces must be a text that is not empty"},
         Row{rule("{namespaces: [~], profile: a}"), "5:17: each of namespaces must be a text"},
         Row{rule("{namespaces: [''], profile: a}"), "5:17: each of namespaces must be a text"},
-        Row{rule("{namespaces: [x, y, x], profile: a}"), "5:23: \"x\" stands in namespaces twice"},
+        Row{rule("{namespaces: [x, y, x], profile: a}"), "5:23: \"x\" is in namespaces twice"},
         Row{rule("{namespaces: [x, Team], profile: a}"),
             "5:20: \"Team\" matches no namespace; a pattern has lower-case letters, digits, -, *"},
         Row{rule("{namespaces: ['x,y'], profile: a}"), "5:17: \"x,y\" matches no namespace"}));
@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{rule("{namespace: [x], profile: a}"),
             "5:4: unknown key \"namespace\"; a rule has the keys namespaces, podLabels,"},
         Row{rule("{namespaces: [x], namespaces: [y], profile: a}"),
-            "5:21: the key \"namespaces\" stands here twice"},
+            "5:21: the key \"namespaces\" is given twice"},
         Row{rule("{namespaces: [x]}"),
             "5:3: the key profile is missing; it must name one of the profiles: a, b"},
         Row{rule("{profile: c}"), "5:13: profile must name one of the profiles: a, b"},
@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
             "5:15: podLabels must be a map of 1 to 256 labels to their values"},
         Row{rule("{podLabels: [tier], profile: a}"), "5:15: podLabels must be a map"},
         Row{rule("{podLabels: {tier: }, profile: a}"),
-            "5:22: a label's value must be a text; \"\" is the empty one"},
+            "5:22: a label's value must be a text; \"\" is the empty text"},
         Row{rule("{podLabels: {tier: [x]}, profile: a}"), "5:22: a label's value must be a text"},
         Row{rule("{podLabels: {'': x}, profile: a}"), "5:16: a label's name must not be empty"},
         Row{rule("{gpuModels: [], profile: a}"),
@@ -85,14 +85,14 @@ INSTANTIATE_TEST_SUITE_P(
         Row{rule("{gpuModels: A100, profile: a}"), "5:15: gpuModels must be a list"},
         Row{rule("{gpuModels: [T4, \"A\\t*\"], profile: a}"),
             "5:20: each of gpuModels must be a text that is not empty, of printable ASCII"},
-        Row{rule("{gpuModels: [A*, A*], profile: a}"), "5:20: \"A*\" stands in gpuModels twice"},
+        Row{rule("{gpuModels: [A*, A*], profile: a}"), "5:20: \"A*\" is in gpuModels twice"},
         Row{rule("{gpuModels: [T4, '!A*'], profile: a}"),
             "5:20: a pattern of gpuModels cannot exclude with !; put a rule for that model"},
         Row{rule("{profile: b}\n- {namespaces: [x], profile: a}"),
-            "6:3: this rule never counts, since the one in line 5 matches every pod; put that"},
+            "6:3: this rule has no effect, because the one in line 5 matches every pod; put that"},
         Row{rule("{namespaces: [x], profile: a}\n- {namespaces: [y, '**'], profile: b}\n"
                  "- {gpuModels: [T4], profile: a}"),
-            "7:3: this rule never counts, since the one in line 6 matches every pod"}));
+            "7:3: this rule has no effect, because the one in line 6 matches every pod"}));
 
 INSTANTIATE_TEST_SUITE_P(
     PodChoice, PolicyRowsRefusedTest,
@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(
             "5:3: the key profiles is missing; it must be a list of profiles' names"},
         Row{choice("{namespaces: [x], profiles: []}"), "5:31: profiles must be a list of 1 to 256"},
         Row{choice("{namespaces: [x], profiles: a}"), "5:31: profiles must be a list of 1 to 256"},
-        Row{choice("{namespaces: [x], profiles: [a, a]}"), "5:35: \"a\" stands in profiles twice"},
+        Row{choice("{namespaces: [x], profiles: [a, a]}"), "5:35: \"a\" is in profiles twice"},
         Row{choice("{namespaces: [x], profiles: [a, c]}"),
             "5:35: each of profiles must name one of the profiles: a, b"},
         Row{choice("{namespaces: [], profiles: [a]}"), "5:16: namespaces must be a list"}));
@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{sharing("any"), "5:3: a row of sharing must be a map with the keys namespaces, neighb"},
         Row{sharing("{neighbours: any}"), "5:3: the key namespaces is missing; [\"*\"] means all"},
         Row{sharing("{namespaces: [x]}"),
-            "5:3: a row of sharing must say at least one of neighbours, capMilli, requireEnf"},
+            "5:3: a row of sharing must have at least one of the keys neighbours, capMilli, requi"},
         Row{sharing("{namespaces: [x], neighbors: any}"), "5:21: unknown key \"neighbors\"; a row"},
         Row{sharing("{namespaces: [x], neighbours: none}"),
             "5:33: neighbours must be any or namespace"},
@@ -134,28 +134,28 @@ INSTANTIATE_TEST_SUITE_P(
         Row{sharing("{namespaces: [x], requireEnforcement: 'true'}"), "5:41: requireEnforcement"},
         Row{sharing("{namespaces: [x], requireEnforcement: True}"), "5:41: requireEnforcement"},
         Row{sharing("{namespaces: ['*'], neighbours: any}\n- {namespaces: [x], capMilli: 1}"),
-            "6:3: this row never counts, since the one in line 5 matches every pod"},
+            "6:3: this row has no effect, because the one in line 5 matches every pod"},
         Row{sharing("{namespaces: [x], capMilli: 1}\n- {namespaces: [x], capMilli: 2}"),
-            "6:17: \"x\" never counts here, since the row in line 5 takes it first (\"x\")"},
+            "6:17: \"x\" has no effect here, because the row in line 5 matches it first (\"x\")"},
         Row{sharing("{namespaces: [a, x], capMilli: 1}\n- {namespaces: [b], capMilli: 2}\n"
                     "- {namespaces: [c, x], capMilli: 2}"),
-            "7:20: \"x\" never counts here, since the row in line 5 takes it first (\"x\")"},
+            "7:20: \"x\" has no effect here, because the row in line 5 matches it first (\"x\")"},
         Row{sharing("{namespaces: [ml-*], capMilli: 1}\n- {namespaces: [web, ml-a], capMilli: 2}"),
-            "6:22: \"ml-a\" never counts here, since the row in line 5 takes it first (\"ml-*\"); "
-            "each namespace takes the first row that names it"},
+            "6:22: \"ml-a\" has no effect here, because the row in line 5 matches it first "
+            "(\"ml-*\"); the first row that matches a namespace applies to it"},
         Row{sharing("{namespaces: ['*-dev'], capMilli: 1}\n- {namespaces: [a*-dev], capMilli: 2}"),
-            "6:17: \"a*-dev\" never counts here, since the row in line 5"},
+            "6:17: \"a*-dev\" has no effect here, because the row in line 5"},
         Row{sharing("{namespaces: ['a?'], capMilli: 1}\n- {namespaces: ['a?'], capMilli: 2}"),
-            "6:17: \"a?\" never counts here, since the row in line 5"}));
+            "6:17: \"a?\" has no effect here, because the row in line 5"}));
 
 INSTANTIATE_TEST_SUITE_P(
     RulesWithoutFurtherConditions, PolicyRowsRefusedTest,
     testing::Values(
         Row{rule("{namespaces: [x], profile: a}\n- {namespaces: [x], profile: b}"),
-            "6:17: \"x\" never counts here, since the rule in line 5 takes it first (\"x\")"},
+            "6:17: \"x\" has no effect here, because the rule in line 5 matches it first (\"x\")"},
         Row{rule("{namespaces: [ml-*], profile: a}\n- {namespaces: [web], profile: b}\n"
                  "- {namespaces: [ml-a], gpuModels: [T4], profile: b}"),
-            "7:17: \"ml-a\" never counts here, since the rule in line 5 takes it first "
+            "7:17: \"ml-a\" has no effect here, because the rule in line 5 matches it first "
             "(\"ml-*\")"}));
 
 TEST(PolicyRowsTest, PatternsThatOnlyOverlapAreNoMistake) {

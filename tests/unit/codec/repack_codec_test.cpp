@@ -54,7 +54,8 @@ TEST(RepackCodecTest, AnotherTextIsAnError) {
   for (const char* text : {"", "[]", "{}", R"({"request":1})", "no JSON"}) {
     const base::Result<codec::ParsedAdvice> read = codec::read_repack_advice(text);
     ASSERT_FALSE(read) << text;
-    EXPECT_TRUE(read.error().message.starts_with("it is no advice: ")) << read.error().message;
+    EXPECT_TRUE(read.error().message.starts_with("it is not repacking advice: "))
+        << read.error().message;
   }
   EXPECT_EQ(codec::read_error_sentence(R"({"Error":"why"})"), "why");
   for (const char* text : {"", "[]", "{}", R"({"Error":1})"}) {

@@ -241,7 +241,7 @@ std::string with_device(const std::string& text) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, ReservationMalformedTest,
     testing::Values(
-        Malformed{"", "it is no valid JSON at byte 1"},
+        Malformed{"", "it is not valid JSON at byte 1"},
         Malformed{R"({"version":1,"x":1e400})", "a number that is too large"},
         Malformed{"7", "must be an object"}, Malformed{R"({"uid":"u"})", "version is missing"},
         Malformed{R"({"version":2,"uid":"u"})", "version must be an integer from 1 to 1"},
@@ -285,10 +285,10 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{with_device(R"({"index":0,"mode":"mps","memoryMiB":1,"computeMilli":1001})"),
                   "devices[0].computeMilli must be an integer from 0 to 1000"},
         Malformed{with_device(R"({"index":0,"mode":"mig","memoryMiB":1,"computeMilli":1})"),
-                  "devices[0].mig must be there with the mode mig, and with no other"},
+                  "devices[0].mig must be present if mode is mig, and only then"},
         Malformed{
             with_device(R"({"index":0,"mode":"mps","memoryMiB":1,"computeMilli":1,"mig":{}})"),
-            "devices[0].mig must be there with the mode mig, and with no other"},
+            "devices[0].mig must be present if mode is mig, and only then"},
         Malformed{
             with_device(R"({"index":0,"mode":"mig","memoryMiB":1,"computeMilli":1,"mig":{}})"),
             "devices[0].mig.profile is missing"},
@@ -296,7 +296,7 @@ INSTANTIATE_TEST_SUITE_P(
             with_containers(R"({"name":"m","request":"","assignedBy":"kubelet","resource":"r",)"
                             R"("count":1},{"name":"m","request":"","assignedBy":"kubelet",)"
                             R"("resource":"r","count":1})"),
-            "containers[1] has a name used before"},
+            "containers[1] repeats the name of an earlier container"},
         Malformed{std::string(10'000, '['), "nested too deeply"}));
 
 TEST(ReservationCodecTest, SizeHasALimit) {

@@ -26,9 +26,9 @@ TEST_P(YamlRefusedTest, SaysWhereAndWhy) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, YamlRefusedTest,
     testing::Values(
-        Refused{"a: 1\nb: 2\na: 3\n", "f.yaml:3:1: the key \"a\" stands here twice"},
-        Refused{"a: {x: 1, x: 2}", "f.yaml:1:11: the key \"x\" stands here twice"},
-        Refused{"a: 1\n'a': 2\n", "f.yaml:2:1: the key \"a\" stands here twice"},
+        Refused{"a: 1\nb: 2\na: 3\n", "f.yaml:3:1: the key \"a\" is given twice"},
+        Refused{"a: {x: 1, x: 2}", "f.yaml:1:11: the key \"x\" is given twice"},
+        Refused{"a: 1\n'a': 2\n", "f.yaml:2:1: the key \"a\" is given twice"},
         Refused{"a: &x 1\nb: *x\n", "f.yaml:1:4: anchors are not allowed"},
         Refused{"a: &x\nb: 1\n", "anchors are not allowed"},
         Refused{"a: &x [1]\n", "f.yaml:1:4: anchors are not allowed"},
@@ -42,15 +42,16 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"a: !mine {b: 1}\n", "f.yaml:1:4: tags"},
         Refused{"<<: {a: 1}\n", "f.yaml:1:1: merge keys"},
         Refused{"? [a, b]\n: 1\n", "a key must be a plain word"},
-        Refused{"a: 1\n---\nb: 2\n", "f.yaml:3:1: the text goes on after the end"},
-        Refused{"a: 1\n---\n---\nb: 2\n", "f.yaml:4:1: the text goes on after the end"},
+        Refused{"a: 1\n---\nb: 2\n", "f.yaml:3:1: the text continues after its first document"},
+        Refused{"a: 1\n---\n---\nb: 2\n",
+                "f.yaml:4:1: the text continues after its first document"},
         Refused{"a: [1, 2\n", "f.yaml:2:1: not valid YAML"},
         Refused{"a: 'open\n", "not valid YAML"}, Refused{"a: b: c\n", "f.yaml:1:5: not valid"},
         Refused{"a:\n\t- 1\n", "not valid YAML"}, Refused{"a: \"open\n\n", "not valid YAML"},
         Refused{"a: 1\n]\n", "f.yaml:2:1:"},
-        Refused{"a: 1\nb: \x04\nc: 2\n", "f.yaml:2:4: neither control characters"},
-        Refused{"a: \xFF\n", "f.yaml:1:4: neither control characters"},
-        Refused{std::string("a: 1\0b: 2", 9), "f.yaml:1:5: neither control characters"}));
+        Refused{"a: 1\nb: \x04\nc: 2\n", "f.yaml:2:4: control characters and invalid UTF-8"},
+        Refused{"a: \xFF\n", "f.yaml:1:4: control characters and invalid UTF-8"},
+        Refused{std::string("a: 1\0b: 2", 9), "f.yaml:1:5: control characters and invalid UTF-8"}));
 
 TEST(YamlTest, EveryValueKnowsItsKindAndPlace) {
   const auto tree = codec::parse_yaml(

@@ -198,7 +198,7 @@ TEST(OptionsTest, AFlagIsItsKeyInKebabCase) {
       const auto refused = read(words(camel));
       ASSERT_FALSE(refused.has_value()) << camel;
       EXPECT_EQ(refused.error().message,
-                "the flag " + camel + " is written " + flag + "; see --help");
+                "the flag " + camel + " must be written " + flag + "; see --help");
     }
   }
   const auto secured = read({"--tls-cert", "c", "--tls-key=k", "--client-ca", "ca"});
@@ -314,10 +314,11 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"--log-level", "trace"}, "--log-level must be one of debug, info, warn, error"},
         Refused{{"--log-format", "xml"}, "--log-format must be one of text, json"},
         Refused{{"--limits", "maxNodes"}, "--limits must be KEY=N"},
-        Refused{{"--limits", "nodes=1"}, "--limits nodes is no limit; the limits are maxBodyBytes"},
+        Refused{{"--limits", "nodes=1"},
+                "--limits nodes is not a limit; the limits are maxBodyBytes"},
         Refused{{"--limits", "maxNodes=0"}, "--limits maxNodes must be an integer from 1 to"},
-        Refused{{"--limits", "maxGpusPerNode=64"}, "--limits maxGpusPerNode is no limit"},
-        Refused{{"--limits", "max_gpus_per_node=64"}, "--limits max_gpus_per_node is no limit"},
+        Refused{{"--limits", "maxGpusPerNode=64"}, "--limits maxGpusPerNode is not a limit"},
+        Refused{{"--limits", "max_gpus_per_node=64"}, "--limits max_gpus_per_node is not a limit"},
         Refused{{"--limits", "maxNodes=1e3"}, "--limits maxNodes must be an integer from 1 to"},
         Refused{{"--kubeconfig", "k", "--cluster", "c"},
                 "kubeconfig and cluster exclude each other"},
@@ -375,7 +376,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "c.yaml:2:14: leaderElect must be true or false, without quotes"},
         RefusedYaml{"version: \"1\"\n", "c.yaml:1:10: version must be 1, without quotes"},
         RefusedYaml{with("limits: 7"), "c.yaml:2:9: limits must be a map"},
-        RefusedYaml{with("limits: {nodes: 7}"), "c.yaml:2:17: nodes is no limit"},
+        RefusedYaml{with("limits: {nodes: 7}"), "c.yaml:2:17: nodes is not a limit"},
         RefusedYaml{with("limits: {maxNodes: -7}"), "c.yaml:2:20: maxNodes must be an integer"},
         RefusedYaml{with("limits: {maxNodes: '7'}"),
                     "c.yaml:2:20: maxNodes must be an integer from 1 to 500000, without quotes"},

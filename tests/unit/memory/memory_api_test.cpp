@@ -151,11 +151,12 @@ TEST(MemoryApiTest, APodThatNoSchedulerAsksAboutIsNotPosted) {
     assigned.node_name = "n2";
     for (const auto& [posted, sentence] : std::vector<std::pair<model::PodFacts, std::string>>{
              {waits, "the pod ml/" + name +
-                         " has spec.schedulingGates; a scheduler asks about it when they are gone"},
+                         " has spec.schedulingGates; filter accepts a pod only after its gates are "
+                         "removed"},
              {assigned,
               "the pod ml/" + name +
-                  " has spec.nodeName n2; a scheduler asks about pods that have none, and "
-                  "pods that run already stand in the files of --cluster"}}) {
+                  " has spec.nodeName n2; filter accepts only pods without spec.nodeName, and "
+                  "running pods belong in the files of --cluster"}}) {
       const auto refused = api.post_pod(posted);
       ASSERT_FALSE(refused.has_value()) << sentence;
       EXPECT_EQ(refused.error().code, base::ErrorCode::kInvalid);
@@ -205,12 +206,12 @@ TEST(MemoryApiTest, WhatIsThereStaysAsItWasFirstPosted) {
   model::PodFacts more = first;
   more.containers.push_back({.name = "second"});
   const std::string stays =
-      ": its first version stays until DELETE /v1/pods/ml/a on the admin port removes it";
+      "; to replace it, first delete it with DELETE /v1/pods/ml/a on the admin port";
   const std::vector<std::pair<model::PodFacts, std::string>> rows = {
-      {changed, "there is a pod ml/a already, with another request" + stays},
-      {more, "there is a pod ml/a already, with another request" + stays},
-      {pod("a", "u2"), "there is a pod ml/a already, with another uid" + stays},
-      {pod("b", "u1"), "the uid u1 is that of the pod ml/a; another pod needs another uid"},
+      {changed, "the pod ml/a already exists with another request" + stays},
+      {more, "the pod ml/a already exists with another request" + stays},
+      {pod("a", "u2"), "the pod ml/a already exists with another uid" + stays},
+      {pod("b", "u1"), "the uid u1 belongs to the pod ml/a; a different pod needs a different uid"},
   };
   for (const auto& [posted, sentence] : rows) {
     const auto refused = api.post_pod(posted);
@@ -231,7 +232,7 @@ TEST(MemoryApiTest, AnEndedPodsUidIsRememberedForAWhile) {
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, base::ErrorCode::kConflict);
   EXPECT_EQ(refused.error().message,
-            "the uid u1 was that of the pod ml/a, which is gone; a new pod needs a new uid");
+            "the uid u1 belonged to the pod ml/a, which was deleted; a new pod needs a new uid");
   EXPECT_TRUE(api.post_pod(pod("a", "u4")).has_value());
   EXPECT_FALSE(api.post_pod(pod("z", "u1")).has_value()) << "also when its name is taken again";
   ASSERT_TRUE(api.delete_pod("ml", "c").has_value());

@@ -66,9 +66,9 @@ TEST_F(MetricsTest, WhatHappensIsCounted) {
   metrics.verb_done(service::Verb::kBind, false, 1);
   metrics.bind_ended(service::BindOutcome::kPlaceTaken);
   metrics.bind_ended(service::BindOutcome::kUnavailable);
-  metrics.api_request("bind", true);
-  metrics.api_request("a_new_word", false);
-  metrics.watch_restarted("nodes", service::WatchEnd::kExpired);
+  metrics.api_request(service::ApiCall::kBind, true);
+  metrics.api_request(service::ApiCall::kListOneNode, false);
+  metrics.watch_restarted(service::WatchedResource::kNodes, service::WatchEnd::kExpired);
   metrics.pods_woken();
   metrics.event_dropped();
   metrics.reservation_problem(service::ReservationProblem::kGpuClosed);
@@ -82,7 +82,7 @@ TEST_F(MetricsTest, WhatHappensIsCounted) {
   EXPECT_EQ(value(metrics, R"(snug_bind_total{end="unavailable"})"), 1);
   EXPECT_EQ(value(metrics, R"(snug_bind_total{end="bound"})"), 0);
   EXPECT_EQ(value(metrics, R"(snug_api_requests_total{result="ok",what="bind"})"), 1);
-  EXPECT_EQ(value(metrics, R"(snug_api_requests_total{result="error",what="a_new_word"})"), 1);
+  EXPECT_EQ(value(metrics, R"(snug_api_requests_total{result="error",what="list_one_node"})"), 1);
   EXPECT_EQ(value(metrics, R"(snug_watch_restarts_total{resource="nodes",why="expired"})"), 1);
   EXPECT_EQ(value(metrics, "snug_room_touches_total"), 1);
   EXPECT_EQ(value(metrics, "snug_events_dropped_total"), 1);
@@ -144,7 +144,7 @@ TEST_F(MetricsTest, AConflictNamesTheHolderOfTheLeaseNow) {
 }
 
 TEST_F(MetricsTest, EveryLineIsOfTheTextFormat) {
-  metrics.api_request("bind", true);
+  metrics.api_request(service::ApiCall::kBind, true);
   std::istringstream lines(metrics.exposition());
   const std::regex allowed(
       R"re(# (HELP|TYPE) snug_\w+ .+|snug_\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [0-9.e+-]+)re");
@@ -158,7 +158,7 @@ TEST_F(MetricsTest, ThreadsCountTogether) {
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 500; ++i) {
-        metrics.api_request("bind", true);
+        metrics.api_request(service::ApiCall::kBind, true);
         metrics.verb_done(service::Verb::kBind, true, i);
         if (i % 100 == 0) metrics.set_gauges({});
       }

@@ -177,13 +177,14 @@ TEST(ContainersTest, AFractionAndAMemoryOfDifferentContainersAreNoContradiction)
       {{{"gpu-fraction", "0.5"}, {"gpu-memory.second", "4G"}},
        "first{gpu-fraction=0.5} second{gpu-memory=4G} main=first"},
       {{{"gpu-fraction", "0.5"}, {"gpu-memory.first", "4G"}},
-       "gpu-fraction and gpu-memory.first both ask for the same container; allowed is one of the "
-       "two"},
-      {{{"gpu-fraction.second", "0.5"}, {"gpu-memory.second", "4G"}},
-       "gpu-fraction.second and gpu-memory.second both ask for the same container; allowed is one "
+       "gpu-fraction and gpu-memory.first both request GPUs for the same container; allowed is one "
        "of the two"},
+      {{{"gpu-fraction.second", "0.5"}, {"gpu-memory.second", "4G"}},
+       "gpu-fraction.second and gpu-memory.second both request GPUs for the same container; "
+       "allowed is one of the two"},
       {{{"gpu-fraction", "0.5"}, {"gpu-memory", ""}},
-       "gpu-fraction and gpu-memory both ask for the same container; allowed is one of the two"},
+       "gpu-fraction and gpu-memory both request GPUs for the same container; allowed is one of "
+       "the two"},
   });
 }
 

@@ -65,11 +65,10 @@ TEST(MigProfileTest, WhatIsNoProfilesNameIsRefused) {
                                   "0.5",
                                   "1"}) {
     for (const std::string& key : {kKey, kKey + ".main"}) {
-      EXPECT_EQ(
-          asked_by(make_pod("p", {{key, value}})),
-          key + " is \"" + value +
-              "\"; allowed is a MIG profile as NVIDIA names it, in lower case: 2g.10gb, "
-              "1g.5gb+me or 1g.24gb-me, and of compute instances only the largest (3c.3g.20gb)");
+      EXPECT_EQ(asked_by(make_pod("p", {{key, value}})),
+                key + " is \"" + value +
+                    "\"; allowed is the name of a MIG profile in lower case (2g.10gb, 1g.5gb+me or "
+                    "1g.24gb-me), or of a compute instance that fills its slice (3c.3g.20gb)");
     }
   }
 }
@@ -122,16 +121,17 @@ TEST(MigProfileTest, ComputeAndOtherKindsOfNeighboursAreRefusedBesideIt) {
 TEST(MigProfileTest, OneContainerAsksInOneWay) {
   expect_rows({
       {{{kKey, "1g.5gb"}, {"gpu-fraction", "0.5"}},
-       "gpu-fraction and gpu-mig-profile both ask for the same container; allowed is one of the "
-       "two"},
+       "gpu-fraction and gpu-mig-profile both request GPUs for the same container; allowed is one "
+       "of the two"},
       {{{kKey, "1g.5gb"}, {"gpu-fraction", "1"}},
-       "gpu-fraction and gpu-mig-profile both ask for the same container; allowed is one of the "
-       "two"},
+       "gpu-fraction and gpu-mig-profile both request GPUs for the same container; allowed is one "
+       "of the two"},
       {{{kKey, "1g.5gb"}, {"gpu-memory", "4G"}},
-       "gpu-memory and gpu-mig-profile both ask for the same container; allowed is one of the two"},
-      {{{kKey + ".first", "x"}, {"gpu-memory", "y"}},
-       "gpu-memory and gpu-mig-profile.first both ask for the same container; allowed is one of "
+       "gpu-memory and gpu-mig-profile both request GPUs for the same container; allowed is one of "
        "the two"},
+      {{{kKey + ".first", "x"}, {"gpu-memory", "y"}},
+       "gpu-memory and gpu-mig-profile.first both request GPUs for the same container; allowed is "
+       "one of the two"},
       {{{kKey, "1g.5gb"}, {kKey + ".first", "1g.5gb"}},
        "gpu-mig-profile.first and gpu-mig-profile are two names of one setting; allowed is one of "
        "the two"},

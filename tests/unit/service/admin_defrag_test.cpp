@@ -115,9 +115,10 @@ TEST_F(AdminDefragTest, AStandbyAdvisesUnlessTheLeaseIsOutOfReach) {
 }
 
 TEST_F(AdminDefragTest, BadQuestionsGetASentence) {
-  EXPECT_EQ(defrag(of_pod("w"), 503).at("Error"),
-            "Snug is not ready: the first list of nodes is not in yet; the first list of pods is "
-            "not in yet");
+  EXPECT_EQ(
+      defrag(of_pod("w"), 503).at("Error"),
+      "Snug is not ready: the first list of nodes has not been received yet; the first list of "
+      "pods has not been received yet");
   fill();
   EXPECT_EQ(defrag(of_pod("w"), 404).at("Error"), "no pod default/w is pending");
   EXPECT_EQ(defrag(of_pod("a"), 404).at("Error"), "no pod default/a is pending");

@@ -159,11 +159,11 @@ TEST_F(PreemptTest, BadBodiesAreRefusedWithASentence) {
             "NodeNameToMetaVictims.n1.NumPDBViolations must be an integer of 64 bits, and not "
             "negative"},
            {call(pod, {{"n1", {{"Pods", uids({"a", "c"})}}}}), 400,
-            "NodeNameToMetaVictims.n1.Pods[1] is the pod that is to come in; it cannot be evicted "
-            "for itself"},
+            "NodeNameToMetaVictims.n1.Pods[1] is the pod to be scheduled; it cannot be evicted for "
+            "itself"},
            {R"({"Pod":)" + pod.dump() + R"(,"NodeNameToVictims":{"n1":{"Pods":[)" + pod.dump() +
                 "]}}}",
-            400, "NodeNameToVictims.n1.Pods[0] is the pod that is to come in"},
+            400, "NodeNameToVictims.n1.Pods[0] is the pod to be scheduled"},
            {R"({"Pod":)" + pod.dump() + R"(,"NodeNameToMetaVictims":{"n1":{},"n1":{}}})", 400,
             "has node n1 twice"},
            {R"({"Pod":)" + pod.dump() + R"(,"NodeNameToVictims":{"n1":{"Pods":[{}]}}})", 400,
@@ -177,9 +177,10 @@ TEST_F(PreemptTest, BadBodiesAreRefusedWithASentence) {
 
 TEST_F(PreemptTest, NobodyIsEvictedBeforeTheLedgerIsRebuilt) {
   start();
-  EXPECT_EQ(preempt(call(pod_json(make_pod("c", {})), json::object()), 503),
-            "Snug is not ready: the first list of nodes is not in yet; the first list of pods is "
-            "not in yet");
+  EXPECT_EQ(
+      preempt(call(pod_json(make_pod("c", {})), json::object()), 503),
+      "Snug is not ready: the first list of nodes has not been received yet; the first list of "
+      "pods has not been received yet");
 }
 
 }  // namespace

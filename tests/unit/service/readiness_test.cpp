@@ -30,7 +30,7 @@ TEST_F(ReadinessTest, BothListsMustBeIn) {
   EXPECT_FALSE(readiness.is_ready());
   list(service::Resource::kNodes);
   EXPECT_FALSE(readiness.is_ready());
-  EXPECT_EQ(readiness.why_not(), "the first list of pods is not in yet");
+  EXPECT_EQ(readiness.why_not(), "the first list of pods has not been received yet");
   list(service::Resource::kPods);
   EXPECT_TRUE(readiness.is_ready());
   EXPECT_EQ(readiness.why_not(), "");

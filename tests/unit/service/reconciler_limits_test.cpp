@@ -54,7 +54,7 @@ TEST_F(LeftOutNodesTest, OneIsTakenInWhenAnotherGoes) {
 }
 
 TEST_F(LeftOutNodesTest, TheirNumberIsSaidWhenItChangesAndNotAtEachHeartbeat) {
-  const std::string why = " nodes are left out: there are more than maxNodes (2)";
+  const std::string why = " nodes are not in the ledger: there are more than maxNodes (2)";
   other->nodes_listed(
       {make_node("n1", 1, 40960), make_node("n2", 1, 40960), make_node("n3", 1, 40960)});
   EXPECT_THAT(log_lines.take(), ElementsAre("1" + why));
@@ -65,7 +65,7 @@ TEST_F(LeftOutNodesTest, TheirNumberIsSaidWhenItChangesAndNotAtEachHeartbeat) {
   other->node_gone("n1");
   EXPECT_THAT(log_lines.take(), ElementsAre("1" + why));
   other->nodes_listed({make_node("n2", 1, 40960)});
-  EXPECT_THAT(log_lines.take(), ElementsAre("no node is left out any more"));
+  EXPECT_THAT(log_lines.take(), ElementsAre("all nodes are in the ledger again"));
 }
 
 using NominationsTest = ServiceTest;

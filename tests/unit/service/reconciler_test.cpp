@@ -109,8 +109,8 @@ TEST_P(AddedReservationTest, OfAPodBoundWithoutGpusIsCountedAndReported) {
   EXPECT_EQ(used("n1", 0), 500) << "as a restart would count it";
   ASSERT_EQ(api.notices.size(), 1U);
   EXPECT_EQ(api.notices.front().note,
-            "its reservation was added after it was bound without a GPU; it counts, as it would "
-            "after a restart");
+            "its reservation was added after the pod was bound without a GPU; the reservation "
+            "counts, as it would after a restart");
   EXPECT_EQ(metrics.problems["reservation"], 1);
   reconciler.pod_gone(pod);
   EXPECT_EQ(used("n1", 0), 0);
@@ -396,8 +396,7 @@ TEST_F(ReconcilerTest, KindsThatMeetOnANodeAreReportedOnEveryHolder) {
   for (const service::Notice& notice : api.notices) {
     EXPECT_EQ(notice.reason, "GpuOverCommitted");
     EXPECT_EQ(notice.note,
-              "node n1: annotated and kubelet-assigned pods meet on it, and may have been given "
-              "one GPU");
+              "node n1: annotated and kubelet-assigned pods run on it, and may use the same GPU");
   }
   reconciler.pod_gone(hand);
   reconciler.tick();

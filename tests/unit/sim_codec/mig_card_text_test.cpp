@@ -76,7 +76,7 @@ TEST(MigPictureTest, AModelIsOneCardOrASentence) {
   EXPECT_EQ(said("RTX PRO"),
             "\"RTX PRO\" may be RTX-PRO-6000, RTX-PRO-5000 or RTX-PRO-4500; say which");
   EXPECT_TRUE(said("T4").starts_with(
-      "no card called \"T4\" is known to have MIG; known are A30, A100-40GB, "));
+      "no card called \"T4\" is known to have MIG; the known cards are A30, A100-40GB, "));
   EXPECT_TRUE(said("T4").ends_with(", RTX-PRO-5000 and RTX-PRO-4500"));
   EXPECT_LT(said(std::string(1'000'000, '\xff')).size(), 400U);
 }

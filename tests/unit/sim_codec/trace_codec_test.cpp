@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "n.csv:1: the column model is missing; the columns are sn, cpu_milli, memory_mib, "
                 "gpu, model"},
         Refused{"sn,sn,cpu_milli,memory_mib,gpu,model\n",
-                "n.csv:1: the column sn stands in the header twice"},
+                "n.csv:1: the column sn is in the header twice"},
         Refused{kNodeHeader, "n.csv:2: there is no node; expected at least one row"},
         Refused{kNodeHeader + "a,1,1,0,\nb,1,1,0\n",
                 "n.csv:3: this row has 4 fields; the header has 5"},
@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{kNodeHeader + "a,1,1,0,A\n",
                 "n.csv:2: model must be empty where gpu is 0, not \"A\""},
         Refused{kNodeHeader + "a,1,1,0,\nb,1,1,0,\na,1,1,0,\n",
-                "n.csv:4: the node \"a\" stands in line 2 too; each may stand in one line"},
+                "n.csv:4: the node \"a\" is in line 2 already; each node has one line"},
         Refused{kNodeHeader + "\"a,1,1,0,\n",
                 "n.csv:2: a quote is not closed in the row that begins here"},
         Refused{kNodeHeader + "\"a\"b,1,1,0,\n",
@@ -194,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"n d 1\n", "a.txt:1: there is no node \"d\" in the file of nodes"},
         Refused{"n a x\n", "a.txt:1: RANK must be an integer from 0 to 1000000000, not \"x\""},
         Refused{"n a 1\nn b 1\n",
-                "a.txt:2: the rank 1 stands in line 1 already; each rank is one node's"},
+                "a.txt:2: the rank 1 is in line 1 already; each node has its own"},
         Refused{"n a 1\nn a 2\n",
                 "a.txt:2: the node \"a\" has a rank in line 1 already; each node has one"},
         Refused{"p 0\nn a 1\nn c 2\n",
@@ -234,7 +234,7 @@ TEST(TraceCodecTest, NodesAndTheirGpusHaveLimits) {
   const std::string one = kNodeHeader + "a,1,1,2,A\n";
   EXPECT_TRUE(sim_codec::read_trace_nodes({one, "n"}, limits).has_value());
   EXPECT_EQ(sim_codec::read_trace_nodes({one + "b,1,1,0,\n", "n"}, limits).error().message,
-            "n:3: there are more than 1 nodes, which is as many as may be");
+            "n:3: there are more than 1 nodes, the maximum");
   EXPECT_EQ(sim_codec::read_trace_nodes({kNodeHeader + "a,1,1,3,A\n", "n"}, limits).error().message,
             "n:2: gpu must be an integer from 0 to 2, not \"3\"");
 }

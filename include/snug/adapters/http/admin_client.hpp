@@ -1,4 +1,5 @@
-// A client of the admin port, for command-line programs. Starts no threads; one request at a time.
+// A client of the admin port, for command-line programs. Each call sends one request in the calling
+// thread and waits for the reply.
 #pragma once
 
 #include <map>
@@ -9,13 +10,13 @@
 namespace snug::http {
 
 struct AdminResponse {
-  int status = 0;  // as in HTTP
+  int status = 0;  // HTTP status code
   std::string body;
 };
 
-/// Sends a GET. `server` must be `http://HOST:PORT`, else kInvalid. kUnavailable: the server does
-/// not answer; kTooLarge: its reply exceeds kMaxAdminReplyBytes. The message is a sentence with the
-/// server's address.
+/// Sends a GET request for `path` with the parameters in `query`. Errors: kInvalid if `server` is
+/// not `http://HOST:PORT`, kUnavailable if the server does not answer, and kTooLarge if its reply
+/// exceeds kMaxAdminReplyBytes. The error message names the server.
 [[nodiscard]] base::Result<AdminResponse> get_from_admin(
     const std::string& server, const std::string& path,
     const std::multimap<std::string, std::string>& query);

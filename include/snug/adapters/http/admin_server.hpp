@@ -1,9 +1,11 @@
-// The port for people and tools, with a table of routes; `GET /` lists them. It is separate from
-// the extender port, so that probes and metrics are served while all extender threads are busy. No
-// route accepts a body.
+// The admin port, which people and tools call. It serves a table of routes, and `GET /` lists them.
+// It is separate from the extender port, so that it serves probes and metrics even if all threads
+// of the extender port are busy. A request must have no body.
 //
-// Threads and calls as in ExtenderServer, with limits.max_admin_connections. /livez and /readyz
-// have threads of their own, so that slow clients and slow routes do not delay them.
+// Each request whose head is complete has a thread; at most limits.max_admin_connections of these
+// threads exist. /livez and /readyz have separate threads, so that slow clients and slow routes do
+// not delay them. Handlers are called concurrently from these threads. The server's functions must
+// be called from one thread.
 #pragma once
 
 #include <functional>
@@ -20,9 +22,10 @@ namespace snug::http {
 
 struct AdminRequest {
   std::string path;
-  /// The values of the pattern's {…}; never empty.
+  /// The values of the `{…}` segments of the route's pattern, by name. No value is empty.
   std::map<std::string, std::string, std::less<>> variables;
-  /// Query parameters: keys of the route, each at most once.
+  /// Query parameters. Under /v1/ they have only keys in AdminRoute::query, each at most once.
+  /// Other routes accept any key, and get the first value of each.
   std::map<std::string, std::string, std::less<>> query;
 };
 
@@ -33,11 +36,12 @@ struct AdminReply {
 };
 
 struct AdminRoute {
-  std::string method;   // GET (which serves HEAD too) or DELETE
-  std::string pattern;  // `/v1/nodes`, `/v1/pods/{namespace}/{name}`
-  std::string summary;  // one line for the list of endpoints
+  std::string method;   // GET (which also serves HEAD) or DELETE
+  std::string pattern;  // like `/v1/nodes` or `/v1/pods/{namespace}/{name}`
+  std::string summary;  // one line, for the list that `GET /` returns
   std::function<AdminReply(const AdminRequest&)> handler;
-  std::vector<std::string> query = {};  // allowed keys; under /v1/ others are refused
+  /// The allowed query keys. A route under /v1/ refuses any other key.
+  std::vector<std::string> query = {};
 };
 
 class AdminServer {
@@ -49,7 +53,7 @@ class AdminServer {
 
   [[nodiscard]] base::Result<void> start();
   [[nodiscard]] int port() const;
-  /// Closes all connections without waiting for requests in flight.
+  /// Closes every connection, and returns when no handler is running.
   void stop();
 
  private:

@@ -1,11 +1,12 @@
-// The port that kube-scheduler calls: POST /filter, /prioritize, /preempt and /bind. A request
-// that is incomplete or exceeds a limit is refused with an error reply in the verb's format. Then
-// its connection is closed, so that the rest of the request is never read as another request.
+// The extender port, which kube-scheduler calls: POST /filter, /prioritize, /preempt and /bind. If
+// a request is incomplete or exceeds a limit, the server sends an error reply in the verb's format
+// and closes the connection, so that the rest of the request is never parsed as another request.
 //
-// Each request whose head is complete has a thread; threads are started on demand, up to
-// limits.max_connections, and further requests wait. If limits.max_queued_connections further
-// connections are open, a new one closes an older one. Handlers are called concurrently from these
-// threads. The server's functions must be called from one thread.
+// Each request whose head is complete has a thread. The server starts threads on demand, up to
+// limits.max_connections; further requests wait for a thread. If max_connections +
+// max_queued_connections connections are open, the server closes one that has no thread before it
+// accepts a new one. Handlers are called concurrently from these threads. The server's functions
+// must be called from one thread.
 #pragma once
 
 #include <chrono>
@@ -20,7 +21,8 @@
 
 namespace snug::http {
 
-/// Each gets the request's body, which is never empty and may be changed.
+/// One handler for each path. A handler gets the request's body, which is not empty and which the
+/// handler may modify.
 struct ExtenderHandlers {
   std::function<service::Reply(std::string& body)> filter;
   std::function<service::Reply(std::string& body)> prioritize;
@@ -35,14 +37,15 @@ class ExtenderServer {
   ExtenderServer(const ExtenderServer&) = delete;
   ExtenderServer& operator=(const ExtenderServer&) = delete;
 
-  /// Binds, listens and serves. The error names the address or the file.
+  /// Listens on the address and starts to serve. The error message names the address, or the
+  /// certificate file that cannot be used.
   [[nodiscard]] base::Result<void> start();
-  /// The port in use; after start().
+  /// The TCP port in use. Valid after start().
   [[nodiscard]] int port() const;
   /// Stops accepting connections, closes idle ones, and waits up to `at_most` for requests in
-  /// flight. True: all of them have been answered.
+  /// flight. Returns whether all of them have ended.
   bool drain(std::chrono::milliseconds at_most);
-  /// Closes every connection and returns when no handler is running.
+  /// Closes every connection, and returns when no handler is running.
   void stop();
 
  private:

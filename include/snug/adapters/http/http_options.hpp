@@ -1,4 +1,4 @@
-// Where an HTTP server listens, and with which certificates. Bounds come from base/limits.hpp.
+// The address and the TLS certificates of an HTTP server. Its limits are in base/limits.hpp.
 #pragma once
 
 #include <functional>
@@ -10,24 +10,27 @@
 
 namespace snug::http {
 
-/// PEM files. They are reloaded when they change; after a failed reload the last valid ones stay.
+/// Paths of PEM files. The server reloads the files when they change. If a reload fails, the server
+/// continues with the last valid certificates.
 struct TlsFiles {
-  std::string cert;  // the chain, leaf first
+  std::string cert;  // the certificate chain, leaf first
   std::string key;
-  std::string client_ca;  // empty: clients need no certificate; else TLS 1.2+ with one of this CA
+  /// Each client must present a certificate of this CA. Empty: clients need no certificate.
+  std::string client_ca;
 };
 
-/// HOST:PORT as in a URL: an IPv6 host is in brackets.
+/// Returns HOST:PORT as in a URL, with an IPv6 host in brackets.
 [[nodiscard]] std::string address_text(const std::string& host, int port);
 
 struct HttpOptions {
   std::string host = "127.0.0.1";
-  int port = 0;  // 0: the kernel picks one
+  int port = 0;  // 0: the kernel chooses a port
   std::optional<TlsFiles> tls = {};
-  /// Called with problems for the operator (a certificate that could not be reloaded, an exception
-  /// in a handler), from any thread. The text never contains data from a client.
+  /// Called from any thread with a message for the operator, for example that a certificate could
+  /// not be reloaded or that a handler threw an exception. The message contains no data from a
+  /// client.
   std::function<void(std::string_view)> on_problem = {};
-  /// Clock of all deadlines; null: SteadyClock. It outlives the server.
+  /// The clock of all deadlines. It must outlive the server. Null: SteadyClock.
   const base::Clock* clock = nullptr;
 };
 

@@ -1,8 +1,8 @@
 // The address of the API server and the credentials for it, read from a kubeconfig or from the
-// files of a pod's service account. Plain data. Credentials in files are read again when they
-// rotate (adapters/kube/credentials). Loading fails with one sentence, kInvalid, if a file, a
-// certificate, a key or a proxy is not usable, or if the kubeconfig asks for exec plug-ins, auth
-// providers, passwords or impersonation.
+// files of a pod's service account. Plain data. adapters/kube/credentials reads credential files
+// again, since they are rotated. Loading fails with kTooLarge if a file is too large. It fails with
+// kInvalid if a file, certificate, key or proxy cannot be used, or if the kubeconfig contains exec
+// plug-ins, auth providers, passwords or impersonation.
 #pragma once
 
 #include <cstdint>
@@ -13,38 +13,41 @@
 
 namespace snug::kube {
 
-/// A text, or the path of a file that holds it and may change. Both empty: not given.
+/// A credential, given as a text or as the path of a file whose content may change. If both are
+/// empty, the credential is not given.
 struct CredentialText {
   std::string text;
-  std::string path;  // read when `text` is empty
+  std::string path;  // used if `text` is empty
 
   [[nodiscard]] bool given() const { return !text.empty() || !path.empty(); }
 };
 
 struct ApiEndpoint {
   bool tls = true;
-  std::string host;  // a name or an address, without brackets
+  std::string host;  // a host name or an IP address, without brackets
   std::uint16_t port = 443;
-  std::string base_path;        // of the server's URL, without a slash at its end; mostly empty
-  std::string tls_server_name;  // the name that the certificate must carry; empty: `host`
+  std::string base_path;        // path of the server's URL without a final slash; usually empty
+  std::string tls_server_name;  // name expected in the server's certificate; empty: `host`
   bool verify_server = true;
-  /// scheme://[user[:password]@]host:port; empty: none. A kubeconfig's `proxy-url`, or else that of
-  /// the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY), as in client-go.
+  /// URL of the proxy, scheme://[user[:password]@]host:port; empty: no proxy. As in client-go, it
+  /// comes from `proxy-url` in the kubeconfig, or else from the environment variables HTTPS_PROXY,
+  /// HTTP_PROXY and NO_PROXY.
   std::string proxy;
-  CredentialText authorities;  // PEM; not given: the system's
+  CredentialText authorities;  // PEM; if not given, the authorities that the system trusts
   CredentialText token;
-  CredentialText certificate;  // PEM, the chain behind it included
+  CredentialText certificate;  // PEM: the client certificate, then its chain
   CredentialText key;          // PEM
 };
 
-/// The current context of a kubeconfig. Relative paths in it are relative to it.
+/// Reads the current context of a kubeconfig. Relative paths in the kubeconfig start at its folder.
 [[nodiscard]] base::Result<ApiEndpoint> load_kubeconfig(const std::string& path,
                                                         const base::Limits& limits);
 
 inline constexpr const char* kServiceAccountFolder =
     "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// From KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT and the files of the service account.
+/// Returns the API server of the cluster in which this pod runs, from KUBERNETES_SERVICE_HOST,
+/// KUBERNETES_SERVICE_PORT and the service account's files in `folder`.
 [[nodiscard]] base::Result<ApiEndpoint> in_cluster(
     const base::Limits& limits, const std::string& folder = kServiceAccountFolder);
 

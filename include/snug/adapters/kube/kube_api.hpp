@@ -1,9 +1,9 @@
-// Calls to a real API server: bind, get, touch, warn. At most limits.api_connections connections
-// are open; they are kept alive between calls. A call, including the wait for a free connection,
-// ends within api_timeout; only the look-up of a host name, which the C library does, may take
-// longer. After a 401 the credentials are read again, and the call is repeated if they changed.
-// Thread-safe. No call may be in progress when it is destroyed; queued events are lost then. The
-// first connection makes the process ignore SIGPIPE, unless the signal has a handler.
+// The ApiPort of a real API server. It keeps connections alive between calls and opens at most
+// limits.api_connections of them. A call, including the wait for a free connection, ends within
+// api_timeout; only the look-up of a host name in the C library may take longer. After a 401,
+// KubeApi reads the credentials again and repeats the call if they have changed. Thread-safe. No
+// call may be in progress when a KubeApi is destroyed; its queued events are then lost. The first
+// connection makes the process ignore SIGPIPE, unless the signal already has a handler.
 #pragma once
 
 #include <memory>

@@ -13,15 +13,16 @@ namespace snug::kube {
 
 struct KubeOptions {
   std::chrono::milliseconds api_timeout{1000};
-  /// Snug's own pod, which is touched to wake pending pods; empty: a node is touched instead.
+  /// Namespace and name of Snug's own pod. To wake pending pods, Snug changes an annotation of this
+  /// pod, or of a node if one of the two is empty.
   std::string own_namespace;
   std::string own_pod;
-  std::uint64_t seed = 1;  // for random waits and names
+  std::uint64_t seed = 1;  // seeds the random waits and the random names of events
 };
 
-/// All references must outlive the objects that are made with them. The clock decides when files
-/// are read again, when an event may be repeated and when the back-off is reset; time-outs of
-/// sockets use real time.
+/// The referenced objects must outlive every object that is constructed with this context. `clock`
+/// decides when credential files are read again, when an event may be repeated and when the
+/// back-off is reset. Time-outs of sockets do not use it; they use std::chrono::steady_clock.
 struct KubeContext {
   const base::Limits& limits;
   service::Metrics& metrics;

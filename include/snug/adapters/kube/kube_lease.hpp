@@ -1,6 +1,7 @@
-// One Lease of a real API server. It has its own connection, so that it never waits for binds, and
-// a thread that watches the Lease. Each call ends within apiTimeout. read() and write() may be
-// called from any thread, start_watch() and stop_watch() from one.
+// Reads, writes and watches one Lease of a real API server. KubeLease has its own connection, so
+// that its calls never wait for binds; each call ends within apiTimeout. The watch runs in a thread
+// of its own. Any thread may call read() and write(); only one thread may call start_watch() and
+// stop_watch().
 #pragma once
 
 #include <memory>
@@ -24,7 +25,8 @@ class KubeLease final : public service::LeasePort {
   [[nodiscard]] base::Result<leader::Lease> write(const leader::LeaseRecord& record,
                                                   const leader::Lease* over) override;
 
-  /// May be called once. The sink must outlive stop_watch().
+  /// Starts to report changes of the Lease to `sink`. May be called once. `sink` must live until
+  /// stop_watch() has returned.
   void start_watch(service::LeaseSink& sink);
   void stop_watch();
 

@@ -1,11 +1,12 @@
-// Lists and watches nodes and pods of a real API server, in a thread each, and feeds the sink until
-// stop(). A list is read from the API server's store (resourceVersion "") and parsed object by
-// object as it arrives. A watch that ends, is cut or falls silent continues from the last
-// resourceVersion; after an expired version (410) or an invalid stream the resource is listed
-// again. Failures back off with jitter. A list with an object that cannot be read is discarded,
-// since applying it would free what the object holds; a watch with such an object is ended and the
-// resource listed again. stop() also ends waits on the network. start(), relist() and stop() may be
-// called from any one thread.
+// Lists and watches the nodes and pods of a real API server and passes them to the sink until
+// stop(). Nodes and pods have a thread each. A list is read from the API server's store (without
+// resourceVersion) and is parsed object by object as it arrives. If a watch ends, loses its
+// connection or falls silent, the next watch starts at the last resourceVersion. If that version
+// has expired (410) or the stream is invalid, the resource is listed again. After a failure, the
+// thread waits with exponential back-off and jitter. A list with an object that cannot be read is
+// discarded, because applying it would free what that object holds; a watch with such an object is
+// ended, and the resource is listed again. stop() interrupts waits for the network. One thread at a
+// time may call start(), relist() and stop().
 #pragma once
 
 #include <memory>

@@ -1,11 +1,12 @@
-// An API server in memory, with the objects of manifest files, for the embedded mode and tests. It
-// implements the same ports as the real one, and PodCreator, since no client creates pods in it. It
-// binds as the API server does (uid precondition; 409 for a pod that is assigned, gated or
-// terminating; 404), and notifies its only sink of every change.
+// An API server in memory, for the embedded mode and tests. Its first objects are those of manifest
+// files. It implements ApiPort and ClusterSource, as the adapter of a real API server does. It also
+// implements PodCreator, because no other client creates pods in it. bind() fails as in a real API
+// server: kConflict if the pod has another uid, is assigned, gated or terminating, and kNotFound if
+// there is no such pod. One sink receives an event for every change.
 //
-// Thread-safe. A change's event is delivered by the time the call returns, in the order of the
-// changes and with no lock held; a change made by the sink itself is delivered after the event that
-// the sink is at.
+// Thread-safe. A call that changes an object returns after the sink has received the event. Events
+// are delivered in the order of the changes, with no lock held. If the sink makes a change while it
+// handles an event, the new event is delivered after the current one.
 #pragma once
 
 #include <cstdint>
@@ -31,34 +32,36 @@ class MemoryApi final : public service::ApiPort,
                         public service::PodCreator,
                         public service::ClusterSource {
  public:
-  /// Pods without a uid get one. Of objects given twice, which codec/manifests refuses, the first
-  /// counts.
+  /// Gives each pod without a uid a new one. If `manifests` has an object twice, which
+  /// codec/manifests refuses, the first one is stored.
   MemoryApi(codec::Manifests manifests, const base::Limits& limits);
 
-  // ClusterSource
+  // Implements ClusterSource.
   void start(service::ClusterSink& sink) override;
   void relist() override;
-  /// Not to be called by the sink.
+  /// The sink must not call this function.
   void stop() override;
 
-  // ApiPort
+  // Implements ApiPort.
   [[nodiscard]] base::Result<void> bind(const service::Binding& binding) override;
   [[nodiscard]] base::Result<std::optional<model::PodFacts>> get_pod(
       std::string_view name_space, std::string_view name) override;
   [[nodiscard]] base::Result<void> wake_pending_pods(base::Generation room) override;
   void warn(const service::Notice& notice) override;
 
-  // PodCreator; at most max_pending_pods pods. One that was gated and comes without gates is so no
-  // more: nobody else could remove them here.
+  // Implements PodCreator.
+  /// Stores at most max_pending_pods pods. If the stored pod has scheduling gates and `pod` has
+  /// none, removes the gates, because no other client can remove them in this mode.
   [[nodiscard]] base::Result<void> post_pod(const model::PodFacts& pod) override;
 
-  /// Ends a pod at once. kNotFound: there is none.
+  /// Deletes a pod without a grace period. kNotFound: there is no such pod.
   [[nodiscard]] base::Result<void> delete_pod(std::string_view name_space, std::string_view name);
   void put_node(model::NodeFacts node);
   void delete_node(std::string_view name);
 
+  /// Returns how often wake_pending_pods() was called.
   [[nodiscard]] std::uint64_t wake_ups() const;
-  /// The last max_queued_events of them, the oldest first.
+  /// Returns the last max_queued_events notices that warn() received, oldest first.
   [[nodiscard]] std::vector<service::Notice> notices() const;
 
  private:
@@ -72,7 +75,7 @@ class MemoryApi final : public service::ApiPort,
                                                               std::string_view difference);
   [[nodiscard]] std::string make_uid(const model::PodFacts& pod) const SNUG_REQUIRES(mutex_);
   [[nodiscard]] std::string next_version() SNUG_REQUIRES(mutex_);
-  /// Unlocks the mutex while the sink is called.
+  /// Queues the event and delivers it to the sink. Unlocks the mutex during the call of the sink.
   void publish(Event event) SNUG_REQUIRES(mutex_);
   void deliver(std::uint64_t ticket) SNUG_REQUIRES(mutex_);
   [[nodiscard]] Event list_event() const SNUG_REQUIRES(mutex_);
@@ -81,8 +84,9 @@ class MemoryApi final : public service::ApiPort,
   mutable base::Mutex mutex_;
   base::Condition delivered_more_;
   std::map<PodKey, model::PodFacts> pods_ SNUG_GUARDED_BY(mutex_);
-  std::unordered_map<std::string, PodKey> uids_ SNUG_GUARDED_BY(mutex_);  // of ended pods too
-  /// The last max_tombstones of them.
+  /// The pod of each uid, including the deleted pods whose uids are in `ended_uids_`.
+  std::unordered_map<std::string, PodKey> uids_ SNUG_GUARDED_BY(mutex_);
+  /// The uids of the last max_tombstones deleted pods, oldest first.
   std::deque<std::string> ended_uids_ SNUG_GUARDED_BY(mutex_);
   std::map<std::string, model::NodeFacts, std::less<>> nodes_ SNUG_GUARDED_BY(mutex_);
   std::uint64_t version_ SNUG_GUARDED_BY(mutex_) = 0;
@@ -90,9 +94,9 @@ class MemoryApi final : public service::ApiPort,
   std::deque<service::Notice> notices_ SNUG_GUARDED_BY(mutex_);
   service::ClusterSink* sink_ SNUG_GUARDED_BY(mutex_) = nullptr;
   std::deque<Event> queue_ SNUG_GUARDED_BY(mutex_);
-  std::uint64_t published_ SNUG_GUARDED_BY(mutex_) = 0;  // events ever queued
-  std::uint64_t delivered_ SNUG_GUARDED_BY(mutex_) = 0;  // events that the sink has returned from
-  /// The thread that calls the sink; nothing: no thread does.
+  std::uint64_t published_ SNUG_GUARDED_BY(mutex_) = 0;  // events queued so far
+  std::uint64_t delivered_ SNUG_GUARDED_BY(mutex_) = 0;  // events that the sink has handled
+  /// The thread that is delivering events to the sink; nullopt if there is none.
   std::optional<std::thread::id> delivering_thread_ SNUG_GUARDED_BY(mutex_);
 };
 

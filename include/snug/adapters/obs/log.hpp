@@ -1,6 +1,7 @@
-// The log: one line for each message on standard error (standard output's first line is part of the
-// contract), as text or as JSON. Messages are escaped, so that none can break its line or forge
-// another. Thread-safe and synchronous; no message is lost.
+// The log: one line for each message, as text or as JSON, on standard error. (Standard output is
+// for the line that names the ports, which programs parse.) Messages are escaped, so that a message
+// cannot contain a line break that would forge another line. Thread-safe. Each message is flushed
+// before write() returns.
 #pragma once
 
 #include <iosfwd>
@@ -14,14 +15,14 @@ namespace snug::obs {
 enum class LogFormat : std::uint8_t { kText, kJson };
 
 struct LogOptions {
-  service::LogLevel level = service::LogLevel::kInfo;  // lower ones are not written
+  service::LogLevel level = service::LogLevel::kInfo;  // messages of a lower level are dropped
   LogFormat format = LogFormat::kText;
 };
 
 class SpdlogLog final : public service::Log {
  public:
   explicit SpdlogLog(LogOptions options);
-  /// To another stream, which outlives the log.
+  /// Writes to `stream` instead of standard error. The stream must outlive the log.
   SpdlogLog(LogOptions options, std::ostream& stream);
   ~SpdlogLog() override;
   SpdlogLog(const SpdlogLog&) = delete;

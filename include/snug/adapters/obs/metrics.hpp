@@ -1,8 +1,8 @@
-// Metrics in Prometheus' text format. Every series whose labels are known beforehand exists from
-// the start, with 0, so that alerts on rates see the first event.
+// Metrics in Prometheus' text format. Every counter series whose labels are known in advance exists
+// from the start with the value 0, so that an alert on its rate sees the first increment.
 //
-// Thread-safe. Counters change as things happen; gauges have the values of the last set_gauges(),
-// which is why GET /metrics calls it first.
+// Thread-safe. A counter changes with each event. A gauge has the value of the last call of
+// set_gauges(), so GET /metrics calls set_gauges() before exposition().
 #pragma once
 
 #include <chrono>
@@ -16,18 +16,18 @@
 
 namespace snug::obs {
 
-/// A list and watch.
+/// State of the list and watch of one resource.
 struct StreamGauges {
-  std::chrono::milliseconds age{0};  // since the last bytes; 0 where nothing is watched
-  std::string version;               // the last resource version; empty: none yet
+  std::chrono::milliseconds age{0};  // time since the last bytes; 0 if there is no list or watch
+  std::string version;               // the last resource version; empty if there is none yet
 };
 
-/// The cluster, and this Snug, at one moment.
+/// State of the cluster and of this replica of Snug at one moment.
 struct ClusterGauges {
   bool ready = false;
   bool leads = false;
   bool in_conflict = false;
-  std::string lease_holder;  // the other Snug, of a conflict
+  std::string lease_holder;  // the other Snug, if in_conflict
   std::map<service::Resource, StreamGauges> streams;
   ledger::LedgerTotals ledger;
   std::int64_t pending_pods = 0;
@@ -36,7 +36,7 @@ struct ClusterGauges {
 class PrometheusMetrics : public service::Metrics {
  public:
   virtual void set_gauges(const ClusterGauges& gauges) = 0;
-  /// The reply of GET /metrics, as text/plain; version=0.0.4.
+  /// Returns the body of the reply to GET /metrics, of type `text/plain; version=0.0.4`.
   [[nodiscard]] virtual std::string exposition() const = 0;
 };
 
