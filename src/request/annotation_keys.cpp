@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "request/malformed.hpp"
-#include "snug/base/enum_names.hpp"
 #include "snug/mig/card_catalog.hpp"
 #include "snug/request/pod_request_parser.hpp"
 #include "snug/request/quantity.hpp"
@@ -32,11 +31,6 @@ std::optional<int> small_number(std::string_view text) {
   if (text.size() > 3 || !all_digits(text) || text.front() == '0') return std::nullopt;
   return to_int(text);
 }
-
-constexpr base::EnumNames kIsolationNames{std::array{
-    base::EnumName{model::Isolation::kAny, "any"},
-    base::EnumName{model::Isolation::kTimeSlicing, "time-slicing"},
-    base::EnumName{model::Isolation::kMps, "mps"}, base::EnumName{model::Isolation::kMig, "mig"}}};
 
 /// The normalized value for ContainerRequest::text, or an error that states what is allowed.
 using ReadText = std::expected<std::string, std::string_view>;
@@ -101,7 +95,7 @@ ReadText read_compute(std::string_view value, model::ContainerRequest& request) 
 }
 
 ReadText read_isolation(std::string_view value, model::ContainerRequest& request) {
-  const auto isolation = kIsolationNames.find(value);
+  const auto isolation = model::kIsolationNames.find(value);
   if (!isolation) return std::unexpected("any, time-slicing, mps or mig");
   request.isolation = *isolation;
   return std::string(value);

@@ -12,7 +12,10 @@ namespace {
 
 codec::PodRow held_row(const ledger::LedgerEntry& entry) {
   const model::Holding& held = *entry.holding;
-  std::string_view state = entry.state == ledger::HoldingState::kBound ? "bound" : "reserved";
+  const bool is_bound = entry.state == ledger::HoldingState::kBound;
+  // An unsettled pod is shown as reserved, because its devices are.
+  std::string_view state = ledger::kHoldingStateNames[is_bound ? ledger::HoldingState::kBound
+                                                               : ledger::HoldingState::kReserved];
   if (held.terminating) state = "terminating";
   return {.name_space = held.name_space,
           .pod = held.pod,

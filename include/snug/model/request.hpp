@@ -3,6 +3,7 @@
 // milli-GPU.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -12,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "snug/base/enum_names.hpp"
 #include "snug/base/units.hpp"
 #include "snug/model/model_patterns.hpp"
 #include "snug/model/pod.hpp"
@@ -63,6 +65,9 @@ using DeviceRequest =
 
 /// `gpu-isolation`: the mechanism that must isolate the pods that share a GPU.
 enum class Isolation : std::uint8_t { kAny, kTimeSlicing, kMps, kMig };
+inline constexpr base::EnumNames kIsolationNames{std::array{
+    base::EnumName{Isolation::kAny, "any"}, base::EnumName{Isolation::kTimeSlicing, "time-slicing"},
+    base::EnumName{Isolation::kMps, "mps"}, base::EnumName{Isolation::kMig, "mig"}}};
 
 struct ContainerRequest {
   std::string container;
