@@ -154,7 +154,7 @@ TEST(KubeconfigTest, MissingPartsAreNamed) {
     const char* sentence;
   };
   const Row rows[] = {
-      {"[]", "a kubeconfig is a map"},
+      {"[]", "a kubeconfig must be a map"},
       {"{}", "`current-context` must name a context"},
       {"current-context: a", "`contexts` has no entry named `a`"},
       {"current-context: a\ncontexts: [{name: b}]", "`contexts` has no entry named `a`"},

@@ -61,7 +61,7 @@ base::Result<ApiReply> ApiCaller::conclude(const ApiRequest& request, Attempt&& 
     return base::fail(base::ErrorCode::kTooLarge, "the API server's reply is larger than " +
                                                       std::to_string(max_reply_bytes_) + " bytes");
   }
-  // The status alone says that a request was refused or a write succeeded, even if the body is
+  // The status alone shows whether a request was refused or a write succeeded. The body may be
   // incomplete.
   const bool outcome_is_known =
       exchange.status >= 400 || (exchange.success() && request.method != "GET");

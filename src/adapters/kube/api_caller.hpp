@@ -21,13 +21,13 @@ class ApiCaller {
   ApiCaller(const ApiEndpoint& endpoint, const KubeOptions& options, const KubeContext& context);
 
   /// Sends `request` and returns the reply, whatever its status. `name` names the call in the
-  /// metrics. Errors: kUnavailable: the request did not reach the API server, or a GET got no
-  /// complete reply; kUnknown: a write may have reached the API server; kTooLarge: the request
-  /// succeeded, but its reply is larger than the limit.
+  /// metrics. Fails with kUnavailable if the request did not reach the API server or a GET got no
+  /// complete reply; with kUnknown if a write may have reached the API server; with kTooLarge if
+  /// the request succeeded, but its reply is larger than the limit.
   [[nodiscard]] base::Result<ApiReply> call(service::ApiCall name, const ApiRequest& request) {
     return call_until(new_deadline(), name, request);
   }
-  /// As call(), with a given deadline, which several calls can share.
+  /// Does the same as call() with the given deadline, which several calls can share.
   [[nodiscard]] base::Result<ApiReply> call_until(CallDeadline deadline, service::ApiCall name,
                                                   const ApiRequest& request);
   [[nodiscard]] CallDeadline new_deadline() const {

@@ -18,7 +18,7 @@ namespace snug::kube {
 namespace {
 
 constexpr std::size_t kMaxName = 253;           // bytes of the longest name that Kubernetes allows
-constexpr std::size_t kMaxStatusMessage = 512;  // bytes; keeps log lines readable
+constexpr std::size_t kMaxStatusMessage = 512;  // bytes, so that log lines stay readable
 
 bool is_lower_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 

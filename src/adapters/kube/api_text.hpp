@@ -17,19 +17,19 @@ namespace snug::kube {
 /// for which this is true.
 [[nodiscard]] bool is_object_name(std::string_view text);
 
-/// Returns kInvalid unless is_object_name(name). `what` is the kind of object in the message.
+/// Fails with kInvalid if is_object_name(name) is false. The message calls the object `what`.
 [[nodiscard]] base::Result<void> check_name(std::string_view what, std::string_view name);
 
-/// Percent-encodes every character of `value` that is not unreserved in RFC 3986.
+/// Percent-encodes `value`, except the characters that RFC 3986 calls unreserved.
 [[nodiscard]] std::string encode_query(std::string_view value);
 
 /// Returns the beginning of `text` as valid UTF-8 of at most `max_bytes`. Each invalid byte becomes
 /// `?`; a character that does not fit is left out as a whole.
 [[nodiscard]] std::string clip_text(std::string_view text, std::size_t max_bytes);
 
-/// Returns the message in `body`, the body of an error reply: the field `message` of a Status in
-/// JSON or in protobuf (in which refused protobuf watches are answered), or else the first bytes of
-/// `body`.
+/// Returns the message in `body`, the body of an error reply: the field `message` of a Status, or
+/// else the first bytes of `body`. The Status is in JSON or, if a protobuf watch was refused, in
+/// protobuf.
 [[nodiscard]] std::string status_message(std::string_view body);
 
 /// A Status object: the body of a reply by which the API server refuses a request.
@@ -41,8 +41,8 @@ struct ApiStatus {
   std::string name;
 };
 
-/// Parses a Status in JSON. Returns nullopt if `body` is not one; then a proxy or another server
-/// may have answered.
+/// Parses a Status in JSON. Returns nullopt if `body` is not a Status, as when a proxy or another
+/// server has answered.
 [[nodiscard]] std::optional<ApiStatus> read_status(std::string_view body);
 
 /// Whether `body`, the body of a 404, says that the object `kind`/`name` does not exist: it is a
@@ -57,8 +57,8 @@ struct ApiStatus {
 /// Decodes base64 with padding and ignores white space. Returns nullopt if `text` is not base64.
 [[nodiscard]] std::optional<std::string> decode_base64(std::string_view text);
 
-/// Reads a whole file. Errors: kTooLarge: it has more than `max_bytes`; kInvalid: it cannot be
-/// read.
+/// Reads a whole file. Fails with kTooLarge if it has more than `max_bytes`, and with kInvalid if
+/// it cannot be read.
 [[nodiscard]] base::Result<std::string> read_small_file(const std::string& path,
                                                         std::size_t max_bytes);
 

@@ -1,5 +1,5 @@
-// Exponential back-off with jitter. It starts again at the first step after backoff_reset_ms
-// without a failure. Not thread-safe.
+// Exponential back-off with jitter. After backoff_reset_ms without a failure, it begins with the
+// first step again. Not thread-safe.
 #pragma once
 
 #include <chrono>

@@ -25,17 +25,18 @@ namespace {
 using Real = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// The part of an error reply's body that is kept. A Kubernetes Status is shorter, and messages
-/// show a few hundred bytes of it.
+/// The number of bytes that are kept of an error reply's body. A Kubernetes Status is shorter, and
+/// messages show a few hundred bytes of it.
 constexpr std::size_t kMaxRefusalBytes = 16'384;
-/// Bounds for the head of a reply. An API server's head has some 500 bytes.
+/// Limits in bytes for the head of a reply. The heads of an API server have about 500 bytes.
 constexpr std::size_t kMaxFirstLine = 8'192;
 constexpr std::size_t kMaxHead = 65'536;
 constexpr const char* kUserAgent = "snug-extender";
 
 using HeaderList = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
 
-/// OpenSSL may write to a socket that the server has closed. SIGPIPE would end the process.
+/// Ignores SIGPIPE, unless it has a handler. Otherwise the signal would end the process when
+/// OpenSSL writes to a socket that the server has closed.
 void ignore_broken_pipes() {
   struct sigaction current{};
   if (::sigaction(SIGPIPE, nullptr, &current) == 0 && current.sa_handler == SIG_DFL) {
@@ -51,13 +52,13 @@ bool start_libcurl() {
   return started;
 }
 
-/// `host:port` as in a URL, with brackets around an IPv6 address.
+/// Returns `host:port` as in a URL, with brackets around an IPv6 address.
 std::string authority(const std::string& host, std::uint16_t port) {
   const bool v6 = host.find(':') != std::string::npos;
   return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
-/// The value of an environment variable; null if it is unset or empty.
+/// Returns the value of an environment variable, or null if it is unset or empty.
 const char* variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr || *value == '\0' ? nullptr : value;
@@ -77,11 +78,12 @@ struct Exchange {
   ApiExchange result;
   std::size_t head_bytes = 0;
   bool head_is_complete = false;
-  /// CURLINFO_REQUEST_SIZE before the first attempt. It includes a CONNECT request to the proxy.
+  /// The value of CURLINFO_REQUEST_SIZE before the first attempt. A CONNECT request to a proxy is
+  /// already counted in it. Not set if no attempt was made.
   std::optional<long> size_before;
-  /// An attempt sent bytes that had waited for space in the socket's send buffer.
+  /// Whether an attempt sent bytes that had waited for space in the socket's send buffer.
   bool sent_queued_bytes = false;
-  /// When the last byte came, or the connection last made progress.
+  /// The latest time at which run() began, a connection became ready or bytes arrived.
   Real::time_point last_byte = Real::now();
 };
 
@@ -102,7 +104,7 @@ class ApiConnection::Curl {
         tls_(std::move(tls)),
         times_(times) {}
 
-  /// False if libcurl does not accept an option or memory is exhausted.
+  /// Returns false if libcurl does not accept an option or memory is exhausted.
   [[nodiscard]] bool set_up(const ApiEndpoint& endpoint);
   [[nodiscard]] ApiExchange run(const ApiRequest& request, const std::string& token,
                                 const ReplyHandlers& handlers, CallDeadline deadline);
@@ -138,8 +140,8 @@ class ApiConnection::Curl {
   [[nodiscard]] bool was_sent() const;
   [[nodiscard]] std::string describe(CURLcode code) const;
 
-  const std::string url_;        // in messages
-  const std::string asked_url_;  // for libcurl; its host is the name in the server's certificate
+  const std::string url_;        // the server's URL, for messages
+  const std::string asked_url_;  // the URL for libcurl, see asked_url()
   const std::string host_header_;
   const std::string proxy_;
   const PemTextsPtr tls_;
@@ -156,8 +158,8 @@ class ApiConnection::Curl {
   std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy_{curl_easy_init(), &curl_easy_cleanup};
 };
 
-/// The URL with the host that the certificate names, since libcurl checks the certificate against
-/// the URL's host. CURLOPT_CONNECT_TO makes libcurl connect to the real host.
+/// Returns the server's URL with the host that its certificate names, since libcurl checks the
+/// certificate against the URL's host. CURLOPT_CONNECT_TO makes libcurl connect to the real host.
 std::string ApiConnection::Curl::asked_url(ApiEndpoint endpoint) {
   if (endpoint.tls && !endpoint.tls_server_name.empty()) endpoint.host = endpoint.tls_server_name;
   return server_url(endpoint);
@@ -172,7 +174,7 @@ bool ApiConnection::Curl::set_up(const ApiEndpoint& endpoint) {
   set(CURLOPT_USERAGENT, kUserAgent);
   set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(times_.connect.count()));
   set(CURLOPT_ERRORBUFFER, error_.data());
-  // The endpoint names its proxy. An empty one keeps libcurl from reading the environment.
+  // If the endpoint has no proxy, the empty text keeps libcurl from reading the environment.
   set(CURLOPT_PROXY, proxy_.c_str());
   set(CURLOPT_NOPROXY, "");
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
@@ -196,7 +198,7 @@ void ApiConnection::Curl::set_tls(const ApiEndpoint& endpoint) {
   set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set(CURLOPT_SSL_VERIFYPEER, verify);
   set(CURLOPT_SSL_VERIFYHOST, 2 * verify);
-  // As in client-go, an https proxy must have a certificate of the API server's authorities.
+  // As in client-go, the API server's authorities must have issued an https proxy's certificate.
   set(CURLOPT_PROXY_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set(CURLOPT_PROXY_SSL_VERIFYPEER, verify);
   set(CURLOPT_PROXY_SSL_VERIFYHOST, 2 * verify);
@@ -217,8 +219,8 @@ void ApiConnection::Curl::set_tls(const ApiEndpoint& endpoint) {
   }
 }
 
-/// libcurl's callback for received bytes, which it passes to `take`. It returns 0, which ends the
-/// exchange, instead of letting an exception pass through libcurl.
+/// libcurl's callback for received bytes. Passes them to `take`. If `take` returns false or throws,
+/// the callback returns 0, which ends the exchange; no exception may pass through libcurl.
 template <bool (ApiConnection::Curl::*take)(std::string_view)>
 std::size_t ApiConnection::Curl::on_bytes(char* data, std::size_t, std::size_t size, void* self) {
   Curl& curl = *static_cast<Curl*>(self);
@@ -245,8 +247,8 @@ void ApiConnection::Curl::set_callbacks() {
   set(CURLOPT_WRITEDATA, this);
 }
 
-/// Called for a new socket. Limits how long the kernel waits for an acknowledgement to `silence`.
-/// Otherwise the kernel would retransmit a request for minutes, even after this process has died.
+/// Called for a new socket. The kernel shall wait at most `silence` for an acknowledgement.
+/// Otherwise it would retransmit a request for minutes, even after this process has died.
 int ApiConnection::Curl::on_socket(void* self, curl_socket_t socket, curlsocktype) {
   Curl& curl = *static_cast<Curl*>(self);
   curl.idle_socket_ = CURL_SOCKET_BAD;
@@ -256,14 +258,15 @@ int ApiConnection::Curl::on_socket(void* self, curl_socket_t socket, curlsocktyp
              : CURL_SOCKOPT_ERROR;
 }
 
-/// Called before libcurl closes a socket, before it repeats the request on another one too.
+/// Called before libcurl closes a socket, even if it then repeats the request on another socket.
 int ApiConnection::Curl::on_close(void* self, curl_socket_t socket) {
   static_cast<Curl*>(self)->note_queued_bytes();
   return ::close(socket);
 }
 
 /// If the socket's send buffer is full, libcurl queues the rest of the request. It counts the
-/// queued bytes as an upload and not in CURLINFO_REQUEST_SIZE, and each attempt resets that count.
+/// queued bytes in CURLINFO_SIZE_UPLOAD_T, which each attempt resets to 0, and not in
+/// CURLINFO_REQUEST_SIZE.
 void ApiConnection::Curl::note_queued_bytes() {
   if (exchange_ == nullptr || !exchange_->size_before) return;  // no attempt was made
   curl_off_t uploaded = 0;
@@ -277,8 +280,8 @@ bool ApiConnection::Curl::was_sent() const {
          (request_size() > *exchange_->size_before || exchange_->sent_queued_bytes);
 }
 
-/// Called when a connection is ready, before each attempt to send the request. libcurl itself may
-/// make further attempts.
+/// Called when a connection is ready, before each attempt to send the request. libcurl may make
+/// several attempts.
 int ApiConnection::Curl::before_request(void* self, char*, char*, int, int) {
   Curl& curl = *static_cast<Curl*>(self);
   Exchange& exchange = *curl.exchange_;
@@ -297,8 +300,8 @@ int ApiConnection::Curl::before_request(void* self, char*, char*, int, int) {
   return CURL_PREREQFUNC_ABORT;
 }
 
-/// Whether a reused connection has received bytes since the last reply. They would be taken for the
-/// reply to this request.
+/// Whether a reused connection has received bytes since the last reply. These bytes would be
+/// taken for the reply to this request.
 bool ApiConnection::Curl::has_unasked_bytes() {
   if (idle_socket_ == CURL_SOCKET_BAD) return false;
   pollfd fd{idle_socket_, POLLIN, 0};
@@ -317,7 +320,7 @@ long ApiConnection::Curl::request_size() const {
 
 bool ApiConnection::Curl::take_head_line(std::string_view line) {
   Exchange& exchange = *exchange_;
-  if (exchange.head_is_complete) return true;  // a trailer
+  if (exchange.head_is_complete) return true;  // `line` is a trailer
   const bool first = exchange.head_bytes == 0;
   exchange.head_bytes += line.size();
   if (exchange.head_bytes > (first ? kMaxFirstLine : kMaxHead)) {
@@ -365,7 +368,7 @@ bool ApiConnection::Curl::set_request(const ApiRequest& request, const std::stri
   set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
   for (const std::string& line :
        {host_header_, "Accept: " + request.accept, std::string("Accept-Encoding: identity"),
-        std::string("Expect:"),  // removes this header
+        std::string("Expect:"),  // removes libcurl's own Expect header
         request.content_type.empty() ? "" : "Content-Type: " + request.content_type,
         token.empty() ? "" : "Authorization: Bearer " + token}) {
     if (!line.empty()) set_up_ = append(headers, line) && set_up_;

@@ -1,8 +1,8 @@
-// One keep-alive connection to the API server, made of libcurl, which implements HTTP, TLS 1.2 or
-// newer, and proxies. It runs one request at a time. The caller learns whether the server may have
-// received the request. A request other than GET is never sent again after a byte of it was sent,
-// although libcurl by itself repeats any request if a reused connection ends before the reply.
-// Only one thread at a time may call run(); any thread may call abort().
+// One keep-alive connection to the API server, which runs one request at a time. It uses libcurl
+// for HTTP, TLS 1.2 or newer, and proxies. The caller learns whether the server may have received
+// the request. A request other than GET is never repeated after a byte of it was sent; libcurl
+// alone would repeat any request if a reused connection ended before the reply. Only one thread at
+// a time may call run(); any thread may call abort().
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@
 namespace snug::kube {
 
 struct SocketTimes {
-  std::chrono::milliseconds connect;  // for TCP, the proxy and TLS together
+  std::chrono::milliseconds connect;  // the longest time to connect TCP, the proxy and TLS
   std::chrono::milliseconds
       silence;  // the longest wait for a byte or for an acknowledgement by TCP
 };
@@ -26,16 +26,16 @@ struct SocketTimes {
 
 class ApiConnection {
  public:
-  /// Does not connect; the first run() does. `tls` may be null only for plain http. kInternal:
-  /// libcurl cannot be set up.
+  /// Returns a connection that connects in its first run(). `tls` may be null only for plain http.
+  /// Fails with kInternal if libcurl cannot be set up.
   [[nodiscard]] static base::Result<std::unique_ptr<ApiConnection>> make(
       const ApiEndpoint& endpoint, PemTextsPtr tls, const SocketTimes& times);
   ~ApiConnection();
   ApiConnection(const ApiConnection&) = delete;
   ApiConnection& operator=(const ApiConnection&) = delete;
 
-  /// Returns by the deadline, and at once after abort(). Only the look-up of a host name by the C
-  /// library may take longer.
+  /// Runs `request`. Returns by the deadline, and at once after abort(). Only the look-up of a host
+  /// name by the C library may take longer.
   [[nodiscard]] ApiExchange run(const ApiRequest& request, const std::string& token,
                                 const ReplyHandlers& handlers, CallDeadline deadline);
   /// Ends the running exchange and prevents later ones.

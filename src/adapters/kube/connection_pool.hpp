@@ -1,5 +1,6 @@
 // A bounded pool of connections to the API server, which are kept alive between calls. Each
-// connection is lent to one call at a time. Thread-safe. All leases must end before the pool does.
+// connection is lent to one call at a time. Every Lease of a connection must end before the pool
+// does. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -46,8 +47,8 @@ class ConnectionPool {
   ConnectionPool(const ConnectionPool&) = delete;
   ConnectionPool& operator=(const ConnectionPool&) = delete;
 
-  /// Lends a connection that uses `tls`; with `fresh`, a new one. Waits until `deadline` for one to
-  /// become free, and then fails with kUnavailable.
+  /// Lends a connection that uses `tls`; if `fresh`, the connection is new. If all connections are
+  /// lent, waits for one until `deadline`, and then fails with kUnavailable.
   [[nodiscard]] base::Result<Lease> take(const PemTextsPtr& tls, CallDeadline deadline, bool fresh)
       SNUG_EXCLUDES(mutex_);
   /// Aborts the calls on all lent connections and on every connection that is lent later.
@@ -60,9 +61,9 @@ class ConnectionPool {
     CallDeadline since;
   };
 
-  /// Returns an idle connection that uses `tls`, or null if there is none or if `fresh`. Moves idle
-  /// connections that are too old or use other texts to `ended`; if `fresh`, moves just one, to
-  /// make room for a new connection.
+  /// Returns an idle connection that uses `tls`, or null if there is none. Moves idle connections
+  /// that are too old or use other PEM texts to `ended`. If `fresh`, moves only one connection to
+  /// `ended`, to make room for a new one, and returns null.
   [[nodiscard]] std::unique_ptr<ApiConnection> reuse(const PemTextsPtr& tls, bool fresh,
                                                      Connections& ended) SNUG_REQUIRES(mutex_);
   void give_back(std::unique_ptr<ApiConnection> connection, bool spoiled) SNUG_EXCLUDES(mutex_);

@@ -24,8 +24,8 @@ class Credentials {
 
   /// Returns the current credentials. Fails only if no usable credentials have ever been read.
   [[nodiscard]] base::Result<CredentialView> view() SNUG_EXCLUDES(mutex_);
-  /// Call this after the API server has refused `used`. Reads the files again, unless that has been
-  /// done since `used` was returned. Returns whether the credentials now differ from `used`.
+  /// Call this after the API server has refused `used`. If the current credentials are still equal
+  /// to `used`, reads the files again. Returns whether the credentials now differ from `used`.
   [[nodiscard]] bool renew(const CredentialView& used) SNUG_EXCLUDES(mutex_);
 
  private:
@@ -45,7 +45,7 @@ class Credentials {
   base::Mutex mutex_;
   base::TimePoint next_read_ SNUG_GUARDED_BY(mutex_){};
   bool loaded_ SNUG_GUARDED_BY(mutex_) = false;
-  base::Error problem_ SNUG_GUARDED_BY(mutex_);  // what view() returns until loaded_
+  base::Error problem_ SNUG_GUARDED_BY(mutex_);  // the error of view() if loaded_ is false
   CredentialView view_ SNUG_GUARDED_BY(mutex_);
 };
 

@@ -1,6 +1,6 @@
 // Writes Kubernetes Warning events from a bounded queue, in a thread of its own, so that warn()
-// never waits for the network. An event with the same object, reason and note as another one within
-// event_repeat_ms is not written. An event that cannot be written is logged and dropped.
+// never waits for the network. An event is not written if another event of the last event_repeat_ms
+// had the same object, reason and note. An event that cannot be written is logged and dropped.
 // Thread-safe.
 #pragma once
 

@@ -21,7 +21,7 @@ struct ApiRequest {
   CallDeadline not_after = CallDeadline::max();
 };
 
-/// The outcome of an exchange: of one request and its reply.
+/// The outcome of an exchange. An exchange is one request and its reply.
 struct ApiExchange {
   int status = 0;         // HTTP status of the reply; 0: no complete reply head arrived
   bool complete = false;  // the whole reply was read
@@ -37,7 +37,7 @@ struct ApiExchange {
   [[nodiscard]] bool success() const { return status >= 200 && status < 300; }
 };
 
-/// Callbacks, which the thread that runs the exchange calls.
+/// Callbacks. The thread that runs the exchange calls them.
 struct ReplyHandlers {
   /// Called when the head of a reply with status 2xx has arrived. `type` is its Content-Type.
   std::function<void(std::string_view type)> on_success = [](std::string_view) {};

@@ -50,8 +50,8 @@ std::string random_word() {
   return text.data();
 }
 
-/// Whether `reply` is a refusal by the API server itself: a 4xx with a Status (whose reason is
-/// NotFound if it is a 404), or a 429 with kTooManyRequests. Any other 4xx may come from a proxy
+/// Whether `reply` is a refusal by the API server itself: a 4xx with a Status (for a 404, with the
+/// reason NotFound), or a 429 with kTooManyRequests. Any other 4xx may come from a proxy
 /// that forwarded the request and then lost the reply.
 bool is_refusal(const ApiReply& reply) {
   if (reply.status < 400 || reply.status >= 500) return false;
@@ -61,7 +61,7 @@ bool is_refusal(const ApiReply& reply) {
          (reply.status != 404 || status->reason == "NotFound");
 }
 
-/// The error code of a write that the API server refused with `status`.
+/// Returns the error code of a write that the API server refused with `status`.
 base::ErrorCode code_of_refusal(int status) {
   switch (status) {
     case 404:
@@ -77,7 +77,7 @@ base::ErrorCode code_of_refusal(int status) {
   }
 }
 
-/// The outcome of a write, given its reply. `what` names the write in the error message.
+/// Returns the outcome of a write that got `reply`. `what` names the write in the error message.
 base::Result<void> write_outcome(const std::string& what, const ApiReply& reply) {
   if (reply.status >= 200 && reply.status < 300) return {};
   const bool refused = is_refusal(reply);
@@ -86,7 +86,7 @@ base::Result<void> write_outcome(const std::string& what, const ApiReply& reply)
                         " to " + what + ": " + status_message(reply.body));
 }
 
-/// The name of the first object in the list `body`; empty if there is none.
+/// Returns the name of the first object in the list `body`, or an empty text if there is none.
 std::string first_name(const std::string& body) {
   const auto list = nlohmann::json::parse(body, nullptr, false);
   const auto pointer = nlohmann::json::json_pointer("/items/0/metadata/name");
@@ -134,8 +134,8 @@ base::Result<void> KubeApi::bind(const service::Binding& binding) {
   if (auto valid = check_name("node", binding.node); !valid) return valid;
   ApiRequest request;
   request.method = "POST";
-  // The API server aborts a binding that it has not executed within this time-out. So it executes
-  // none after this replica has lost the Lease (docs/decisions/0023).
+  // The API server aborts a binding that it has not executed within this time-out. So no
+  // binding is executed after this replica has lost the Lease (docs/decisions/0023).
   request.target = pod_path(binding.name_space, binding.pod) +
                    "/binding?timeout=" + std::to_string(state_->options.api_timeout.count()) + "ms";
   if (binding.not_after != base::TimePoint::max()) {

@@ -61,7 +61,7 @@ base::Result<CredentialText> pem_at(const Source& source, const codec::YamlNode&
   return CredentialText{{}, path->empty() ? "" : (source.folder / *path).string()};
 }
 
-/// Returns the map under the key `kind` of the entry named `name` in the list `list` of `root`.
+/// Finds the entry named `name` in the list `list` of `root`. Returns its map under the key `kind`.
 base::Result<const codec::YamlNode*> named(const Source& source, const codec::YamlNode& root,
                                            std::string_view list, std::string_view kind,
                                            const std::string& name) {

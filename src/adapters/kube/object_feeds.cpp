@@ -24,8 +24,8 @@ class PodFeed final : public ObjectFeed {
     return "/api/v1/pods"
            "?fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed&";
   }
-  /// Prefers protobuf, because pods change often: the API server encodes each change in protobuf
-  /// for kube-scheduler's watch anyway, but in JSON it would do so for Snug alone.
+  /// Prefers protobuf, because pods change often. The API server encodes each change in protobuf
+  /// anyway, for kube-scheduler's watch; it would encode each change in JSON for Snug alone.
   [[nodiscard]] std::string_view watch_accept() const override { return watch_accept_; }
 
   void alive(std::string_view version) override {

@@ -18,23 +18,23 @@ class ObjectFeed {
  public:
   virtual ~ObjectFeed() = default;
   [[nodiscard]] virtual service::WatchedResource resource() const = 0;
-  /// The path and the selectors of the collection, for a URL; it ends with `?` or `&`.
+  /// The part of a list's URL with the path and the selectors, up to and including a `?` or `&`.
   [[nodiscard]] virtual std::string_view target() const = 0;
   /// The Accept header of a watch: the media types that event() can parse, the preferred one first.
   [[nodiscard]] virtual std::string_view watch_accept() const = 0;
 
   /// Called when the first list is complete, when bytes of a watch arrive, and when the server ends
-  /// a watch regularly. `version` is the resourceVersion reached; it is empty if these bytes do not
-  /// contain one.
+  /// a watch regularly. `version` is the resourceVersion of the list or watch event that has just
+  /// been applied, or empty.
   virtual void alive(std::string_view version) = 0;
-  /// Called when no watch is running: after the first list, after each failure before it, and when
-  /// a watch has ended.
+  /// Called when no watch is running: after each failed list before the first complete one, after
+  /// the first complete list, and after each watch.
   virtual void lost() = 0;
 
   /// Called before a list is requested.
   virtual void list_begins() = 0;
   [[nodiscard]] virtual base::Result<void> list_item(std::string_view json) = 0;
-  /// Called when all items of a list have been read, and passes them to the sink.
+  /// Called when all items of a list have been read. Passes them to the sink.
   virtual void list_ends() = 0;
 
   /// The parts of a watch event that ResourceStream needs.

@@ -20,8 +20,8 @@ struct PemTexts {
 /// The connections that use the texts share them and keep them alive.
 using PemTextsPtr = std::shared_ptr<const PemTexts>;
 
-/// Returns kInvalid if a text that is given does not contain a certificate or key, if the key does
-/// not belong to the certificate, or if only one of the two is given.
+/// Returns kInvalid if a given text contains no certificate or key, if the key does not belong to
+/// the certificate, or if only one of key and certificate is given.
 [[nodiscard]] base::Result<void> check_pem(const PemTexts& texts);
 
 }  // namespace snug::kube

@@ -24,7 +24,7 @@ constexpr std::array kSchemes{Scheme{"http", "http", 80}, Scheme{"https", "https
                               Scheme{"socks5h", "socks5h", 1080}};
 
 struct Address {
-  std::size_t bits = 0;  // 32 or 128
+  std::size_t bits = 0;  // 32 for IPv4, 128 for IPv6
   std::array<std::uint8_t, 16> bytes{};
 
   friend bool operator==(const Address&, const Address&) = default;
@@ -100,7 +100,7 @@ Entry split_port(std::string_view text) {
   if (host.starts_with('[') && host.ends_with(']')) {
     return {host.substr(1, host.size() - 2), text.substr(colon + 1)};
   }
-  if (host.find(':') != std::string_view::npos) return {text, {}};  // an IPv6 address
+  if (host.find(':') != std::string_view::npos) return {text, {}};  // IPv6, no port
   return {host, text.substr(colon + 1)};
 }
 
@@ -179,7 +179,7 @@ base::Result<std::string> environment_proxy(const ApiEndpoint& endpoint,
                                             const ProxyVariables& variables) {
   const std::string& text = endpoint.tls ? variables.https : variables.http;
   if (text.empty()) return std::string();
-  // As in Go, the scheme may be omitted in the variables; it is then http.
+  // As in Go, the variables may omit the scheme, which is then http.
   const bool has_scheme = text.find("://") != std::string::npos;
   auto proxy = parse_proxy(has_scheme ? text : "http://" + text,
                            endpoint.tls ? "HTTPS_PROXY" : "HTTP_PROXY");

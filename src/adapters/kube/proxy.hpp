@@ -10,8 +10,8 @@
 
 namespace snug::kube {
 
-/// The proxy variables of the environment; empty: not set. If both HTTP_PROXY and http_proxy are
-/// set, HTTP_PROXY is used; likewise for the others.
+/// The proxy variables of the environment; empty: not set. If a variable is set both in capitals
+/// and in small letters (HTTP_PROXY and http_proxy), the one in capitals is used.
 struct ProxyVariables {
   std::string http;      // HTTP_PROXY: for servers without TLS
   std::string https;     // HTTPS_PROXY: for servers with TLS

@@ -23,15 +23,15 @@ std::string refusal(const ApiExchange& exchange) {
 }
 
 /// Whether the server refuses a watch because it is overloaded (429 or 5xx); a list would add to
-/// its load. False for the 504 of a server whose cache has not reached our resourceVersion, because
-/// it is behind or was restored from a backup: a new list solves this.
+/// its load. False for the 504 of a server whose cache has not reached the watch's resourceVersion,
+/// because the server is behind or was restored from a backup; then a new list is needed.
 bool is_busy(const ApiExchange& exchange) {
   const bool resting = exchange.status == 429 || exchange.status >= 500;
   return resting && exchange.body.find("Too large resource version") == std::string::npos;
 }
 
-/// Returns what `call` returns, or an error if `call` throws: after an exception of the sink, the
-/// object has not been applied.
+/// Returns what `call` returns, or an error if `call` throws, because a sink that throws has not
+/// applied the object.
 template <typename Call>
 auto take(const Call& call) -> decltype(call()) {
   try {
@@ -146,7 +146,8 @@ void ResourceStream::list() {
   ReplyHandlers handlers;
   handlers.on_piece = [&](std::string_view piece) { return splitter.feed(piece); };
   std::string target(feed_->target());
-  target.pop_back();  // the `?` or `&`; without resourceVersion, the list is read from the store
+  // Removes the `?` or `&` at the end. A list without resourceVersion is read from the store.
+  target.pop_back();
   const ApiExchange exchange = client_.run(
       {calls(feed_->resource()).list, std::move(target), "application/json",
        std::chrono::seconds(limits_.list_timeout_s), std::chrono::seconds(limits_.list_total_s)},
@@ -165,8 +166,8 @@ void ResourceStream::list() {
   if (!applied) return back_off(what, exchange, applied.error().message);
   resource_version_ = *std::move(version);
   if (!std::exchange(listed_before_, true)) {
-    // Only the first list makes the view current. A later list may succeed although every watch is
-    // refused.
+    // Only the first list counts as a sign of life of the stream, because later lists may succeed
+    // although every watch is refused.
     feed_->alive(resource_version_);
     feed_->lost();
   }
@@ -219,8 +220,8 @@ void ResourceStream::watch() {
   if (exchange.complete && exchange.success()) feed_->alive("");
   feed_->lost();
   if (client_.stopped() || client_.interrupted()) return;
-  // If the reply ends or falls silent within a frame, the length of the frame may be wrong and hide
-  // events, so the stream is invalid. This does not hold if the connection was lost.
+  // If the reply ends or falls silent within a frame, the stream is invalid: the length of the
+  // frame may be wrong, and the frame then hides events. A frame cut by a lost connection is valid.
   if (frames.in_frame() && (exchange.complete || is_silent(watch))) {
     watch.end = watch.end.value_or(service::WatchEnd::kGarbage);
     watch.why = "it ended in the middle of a frame";
@@ -279,8 +280,8 @@ void ResourceStream::after_watch(const ApiExchange& exchange, Watch& watch) {
   if (relist) resource_version_.clear();
   const bool too_short =
       !watch.gave_objects && std::chrono::steady_clock::now() - watch.began < kTooShort;
-  // If the resourceVersion expires at once, it may be old because no watch ran for long. A list
-  // solves this, so the stream backs off only if the next watch fails at once too.
+  // A resourceVersion that expires at once may be old because no watch ran for long. A list gives a
+  // new one, so the stream backs off only if the next watch fails at once too.
   const bool before = std::exchange(short_watch_needed_list_, too_short && relist);
   const bool cured = short_watch_needed_list_ && !before;
   metrics_.watch_restarted(feed_->resource(), end);

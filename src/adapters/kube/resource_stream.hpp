@@ -7,11 +7,12 @@
 //   resourceVersion of the watch expired    → list
 //   watch refused (4xx), invalid or ERROR   → back off, list
 //
-// The thread also backs off after a watch that delivered no object and lasted less than a second,
-// except when its resourceVersion had expired and the watch before it did not fail as quickly. An
-// object that cannot be read invalidates a list and ends a watch, because the state in that object
-// is unknown. Lists are requested in JSON, which can be split while it arrives. Watches use the
-// first media type of the feed that the server supports. All private functions run in the thread.
+// The thread also backs off after a watch that delivered no object and lasted less than a second.
+// If the resourceVersion of such a watch had expired, the thread backs off only if the watch before
+// was as short and also led to a list. An object that cannot be read invalidates a list and ends a
+// watch, because the state in that object is unknown. Lists are requested in JSON, which can be
+// split while it arrives. The server sends a watch in the first media type of watch_accept() that
+// it supports. All private functions run in the thread.
 #pragma once
 
 #include <array>
@@ -81,9 +82,9 @@ class ResourceStream {
   StreamClient client_;
   Backoff backoff_;
   std::mt19937_64 random_;
-  std::string resource_version_;  // of the last list or watch event; empty: a list is needed
+  std::string resource_version_;  // version of the last list or event; empty: must list
   bool listed_before_ = false;
-  bool short_watch_needed_list_ = false;  // the last watch ended at once and required a list
+  bool short_watch_needed_list_ = false;  // the last watch was short and led to a list
   std::thread thread_;
 };
 

@@ -187,7 +187,7 @@ bool ListSplitter::close(char bracket, std::string_view piece, std::size_t at) {
   return end_object();
 }
 
-/// Takes a byte of a number, of true, false or null, or a byte that is invalid here.
+/// Takes a byte that belongs to a number, true, false or null, or that is invalid at this place.
 bool ListSplitter::other(char c) {
   if (depth_ == 0) return broken("it is not a single JSON object");
   if (depth_ == 2 && in_items_) return broken("an item is not an object");

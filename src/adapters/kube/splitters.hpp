@@ -39,8 +39,9 @@ class LineSplitter {
   bool oversize_ = false;
 };
 
-/// Splits a watch in protobuf into its frames. A frame is a big-endian length of four bytes and
-/// then that many bytes. A frame that arrives in one piece is not copied.
+/// Splits a watch in protobuf into its frames. A frame consists of a big-endian number of
+/// four bytes, the length, and then as many bytes as the length says. A frame that arrives in one
+/// piece is not copied.
 class FrameSplitter {
  public:
   FrameSplitter(std::size_t max_bytes, SplitterCallbacks callbacks);
@@ -61,7 +62,7 @@ class FrameSplitter {
   std::size_t length_bytes_ = 0;  // number of bytes of the length that have arrived, 0 to 4
   std::size_t left_ = 0;          // number of bytes of the frame that have not arrived
   std::size_t wanted_ = 0;        // number of bytes of the frame that the callback gets
-  std::string kept_;              // bytes for the callback that arrived in earlier pieces
+  std::string kept_;              // bytes for the callback from earlier pieces
   bool oversize_ = false;
   bool callback_called_ =
       false;  // a callback was called for this frame; its other bytes are skipped
@@ -106,7 +107,7 @@ class ListSplitter {
   bool ended_ = false;
 
   Capture capture_ = Capture::kNothing;
-  std::size_t capture_from_ = 0;  // offset in the current piece
+  std::size_t capture_from_ = 0;  // where the captured bytes begin in the current piece
   std::string kept_;
   bool oversize_ = false;
   std::string metadata_;

@@ -28,14 +28,14 @@ class StreamClient {
   /// once if the credentials have changed. The status is 0 if the request could not be sent.
   [[nodiscard]] ApiExchange run(const Call& call, const ReplyHandlers& handlers)
       SNUG_EXCLUDES(mutex_);
-  /// Waits for `time`. Returns false, without waiting any longer, if stopped or interrupted.
+  /// Waits for `time`. Returns false at once after stop() or interrupt().
   bool wait(std::chrono::milliseconds time) SNUG_EXCLUDES(mutex_);
 
   /// Ends the current run() or wait(), and each later one until take_interrupt() is called.
   void interrupt() SNUG_EXCLUDES(mutex_);
   [[nodiscard]] bool interrupted() const SNUG_EXCLUDES(mutex_);
-  /// Returns whether interrupt() was called since the last take_interrupt(). Later runs and waits
-  /// are then no longer interrupted.
+  /// Returns whether interrupt() was called since the last take_interrupt(). An earlier interrupt()
+  /// does not end later runs and waits any more.
   [[nodiscard]] bool take_interrupt() SNUG_EXCLUDES(mutex_);
 
   /// Ends the current run() or wait() and every later one.

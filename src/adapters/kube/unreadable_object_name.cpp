@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kShownBytes = 128;  // bytes that a message shows of an object without a name
 
-/// Returns the name and namespace that come before the first syntax error in `text`, which may be
-/// the end of a truncated text.
+/// Returns the name and namespace that come before the first syntax error in `text`. The end of a
+/// truncated text is a syntax error too.
 codec::ObjectNames names_in_json(std::string_view text) {
   using Event = nlohmann::json::parse_event_t;
   codec::ObjectNames names;

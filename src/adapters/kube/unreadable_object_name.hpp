@@ -8,9 +8,9 @@
 
 namespace snug::kube {
 
-/// Returns `NAMESPACE/NAME` or `NAME` of an object or of the object in a watch event. `beginning`
-/// holds its first bytes, of which kNamedWithin are enough. If they contain no name, returns `the
-/// object that begins` and the first of these bytes.
+/// Returns `NAMESPACE/NAME` or `NAME` of an object. `beginning` holds the first bytes of the
+/// object, or of the watch event that contains it; kNamedWithin bytes are enough. If they contain
+/// no name, returns `the object that begins`, followed by a few of these bytes.
 [[nodiscard]] std::string name_unreadable(std::string_view beginning,
                                           codec::WireFormat format = codec::WireFormat::kJson);
 

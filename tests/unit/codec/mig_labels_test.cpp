@@ -238,7 +238,8 @@ INSTANTIATE_TEST_SUITE_P(
             0,
             kOpen,
             kWrong,
-            "all GPUs of the node as MIG slices (nvidia.com/mig.strategy=single), which pods get",
+            "all GPUs of the node as MIG slices (nvidia.com/mig.strategy=single), and pods request "
+            "them",
             {{"gpu", 142}}},
         Row{"more slices than a node may have GPUs",
             single_node({{"gpu.count", "112"}}, {{"gpu", "112"}}),

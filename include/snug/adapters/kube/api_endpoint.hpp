@@ -17,7 +17,7 @@ namespace snug::kube {
 /// empty, the credential is not given.
 struct CredentialText {
   std::string text;
-  std::string path;  // used if `text` is empty
+  std::string path;  // path of the file; used if `text` is empty
 
   [[nodiscard]] bool given() const { return !text.empty() || !path.empty(); }
 };

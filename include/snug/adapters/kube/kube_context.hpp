@@ -14,7 +14,7 @@ namespace snug::kube {
 struct KubeOptions {
   std::chrono::milliseconds api_timeout{1000};
   /// Namespace and name of Snug's own pod. To wake pending pods, Snug changes an annotation of this
-  /// pod, or of a node if one of the two is empty.
+  /// pod, or, if its namespace or name is empty, an annotation of a node.
   std::string own_namespace;
   std::string own_pod;
   std::uint64_t seed = 1;  // seeds the random waits and the random names of events

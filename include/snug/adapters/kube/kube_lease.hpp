@@ -25,8 +25,8 @@ class KubeLease final : public service::LeasePort {
   [[nodiscard]] base::Result<leader::Lease> write(const leader::LeaseRecord& record,
                                                   const leader::Lease* over) override;
 
-  /// Starts to report changes of the Lease to `sink`. May be called once. `sink` must live until
-  /// stop_watch() has returned.
+  /// Starts to report changes of the Lease to `sink`. Call this at most once. `sink` must live
+  /// until stop_watch() has returned.
   void start_watch(service::LeaseSink& sink);
   void stop_watch();
 

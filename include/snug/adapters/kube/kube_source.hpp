@@ -24,7 +24,7 @@ class KubeSource final : public service::ClusterSource {
   KubeSource(const KubeSource&) = delete;
   KubeSource& operator=(const KubeSource&) = delete;
 
-  /// May be called once.
+  /// Call this at most once.
   void start(service::ClusterSink& sink) override;
   void relist() override;
   void stop() override;
