@@ -102,7 +102,7 @@ std::size_t RepackCluster::class_of(const model::Holding& pod) {
 std::vector<MovablePod> RepackCluster::movable_pods(Slot slot) {
   const model::NodeState& node = *states_[slot];
   std::vector<MovablePod> movers;
-  // The constructor has appended intents to the node's holdings; intents cannot be moved.
+  // The intents that the constructor has appended to the node's holdings cannot be moved.
   const std::size_t bound = input_.snapshot.nodes[slot]->holdings.size();
   for (std::size_t i = 0; i < bound; ++i) {
     const model::HoldingPtr& pod = node.holdings[i];

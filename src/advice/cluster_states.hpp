@@ -19,7 +19,7 @@ namespace snug::advice {
 
 using Slot = std::uint32_t;  // a node's position in Snapshot::nodes
 
-/// A class of pods between which fit() and score() make no difference.
+/// A class of pods that fit() and score() treat alike.
 struct PodClass {
   PodClass(const model::Holding& pod, model::GpuRequest asked);
 
@@ -54,7 +54,7 @@ class RepackCluster {
   [[nodiscard]] const std::vector<Slot>& fullest_first() const { return fullest_first_; }
   /// The position of the node in by_name().
   [[nodiscard]] std::size_t rank(Slot slot) const { return ranks_[slot]; }
-  /// The node, with the intents of other pods counted as taken.
+  /// The state of the node, with the intents of other pods counted as taken.
   [[nodiscard]] const model::NodeStatePtr& state(Slot slot) const { return states_[slot]; }
   /// The pods that are nominated to the node; null if there are none.
   [[nodiscard]] const model::Nominations* nominations(Slot slot) const;
@@ -63,11 +63,11 @@ class RepackCluster {
   [[nodiscard]] std::vector<MovablePod> movable_pods(Slot slot);
   [[nodiscard]] PodClass& pod_class(std::size_t number) { return *classes_[number]; }
   [[nodiscard]] std::size_t class_count() const { return classes_.size(); }
-  /// A pod of the class as an incoming pod, with the score profiles and sharing rules of the
-  /// incoming pod for which capacity is to be freed.
+  /// A pod of the class as an incoming pod. Its score profiles and sharing rules are those of
+  /// RepackInput::incoming.
   [[nodiscard]] plan::IncomingPod as_incoming(const PodClass& kind) const;
-  /// The tenant of a pod that moves. The cap of its namespace is left out, because the pod itself
-  /// still counts towards it.
+  /// The tenant of a pod that moves, without the cap of its namespace, because the pod itself still
+  /// counts towards this cap.
   [[nodiscard]] fit::Tenant mover_tenant(const plan::IncomingPod& mover) const;
 
   /// Calls fit() and counts its work.

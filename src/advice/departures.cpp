@@ -120,15 +120,15 @@ bool DepartureSearch::fits_without_all_on(const Gpus& gpus) {
   return fits(departed);
 }
 
-/// Whether the set, which contains `mover`, lacks the identical pod before it. Such a set need not
-/// be tried, because it is equivalent to one in which the first of the identical pods leave.
+/// Whether the set, which contains `mover`, does not contain the identical pod before `mover`. Such
+/// a set need not be tried, because an equivalent set contains that pod instead.
 bool DepartureSearch::is_redundant_twin(std::size_t mover, const DepartureSet& set) const {
   const std::optional<std::size_t> twin = earlier_twin_[mover];
   return twin && !set[*twin];
 }
 
 /// A necessary condition that is cheap to check: the departure of `pods` pods frees at most the
-/// GPUs that they use, so the rest of the request must fit without any departure.
+/// GPUs that these pods use, so the request for the remaining GPUs must fit without any departure.
 bool DepartureSearch::could_suffice(std::int64_t pods) {
   const model::GpuRequest& request = query_.incoming.request;
   if (request.containers.size() > 1 || request.is_kubelet_assigned()) return true;
@@ -180,10 +180,11 @@ std::vector<DepartureSet> DepartureSearch::pairs() {
   return found;
 }
 
-/// The GPUs that hold movable pods, each as a group of its own, in descending order of the number
-/// of these pods, then of their milli-GPU.
+/// The GPUs that hold movable pods, each as a group of its own. They are sorted by the number of
+/// these pods, then by the milli-GPU of these pods, both descending.
 std::vector<DepartureSearch::Gpus> DepartureSearch::gpus_by_crowding() const {
-  // By GPU: the number of pods and their milli-GPU, both negated for the ascending sort.
+  // For each GPU, the number of its movable pods and their milli-GPU, both negated for the
+  // ascending sort.
   std::map<std::size_t, std::pair<std::int64_t, std::int64_t>> crowds;
   for (std::size_t i = 0; i < movable_pods_.size(); ++i) {
     for (const std::size_t gpu : gpus_[i]) {
@@ -201,8 +202,8 @@ std::vector<DepartureSearch::Gpus> DepartureSearch::gpus_by_crowding() const {
   return groups;
 }
 
-/// Removes from `departed` the pods that need not leave: first all pods of a group of GPUs at once,
-/// then single pods.
+/// Returns `departed` without the pods that need not leave. First tries to keep all pods of a group
+/// of GPUs at once, then single pods.
 DepartureSet DepartureSearch::after_reprieve(DepartureSet departed, const std::vector<Gpus>& groups,
                                              bool large_first) {
   const auto keep = [&](DepartureSet kept) {

@@ -19,7 +19,7 @@ using DepartureSet = std::vector<bool>;
 class DepartureSearch {
  public:
   /// The arguments must outlive this object. On a node with nominated pods, the unused part of the
-  /// cap is computed from the present namespace usage; query.tenant's is ignored.
+  /// cap is computed from the present namespace usage, and the one in query.tenant is ignored.
   DepartureSearch(RepackCluster& cluster, Slot slot, const plan::FitQuery& query);
 
   /// The movable pods of the node, in the order of the elements of a DepartureSet.
@@ -31,16 +31,16 @@ class DepartureSearch {
   /// Whether the node has enough CPU, memory and pod slots for the request if all movable pods
   /// leave.
   [[nodiscard]] bool host_fits_without_all() const;
-  /// All movable pods whose departure alone is sufficient, each as a set. Of identical pods only
-  /// the first is returned.
+  /// All movable pods whose departure alone is sufficient, each as a set of one pod. Of identical
+  /// pods only the first is returned.
   [[nodiscard]] std::vector<DepartureSet> singles();
   /// All pairs of movable pods whose joint departure is sufficient, while the departure of either
   /// pod alone is not. Of equivalent pairs only one is returned. Empty if the node has more than
   /// kMaxPodsForPairs movable pods. Requires that singles() was called.
   [[nodiscard]] std::vector<DepartureSet> pairs();
-  /// Sets whose departure is sufficient and from which no pod can be removed: at most two sets for
-  /// each GPU, which contain pods of that GPU rather than pods of other GPUs. All are subsets of
-  /// `preferred` if the departure of `preferred` is sufficient.
+  /// Minimal sets whose departure is sufficient. For each GPU there are at most two sets, which
+  /// contain pods of that GPU rather than pods of other GPUs. All sets are subsets of `preferred`
+  /// if the departure of `preferred` is sufficient.
   [[nodiscard]] std::vector<DepartureSet> larger_sets(const DepartureSet& preferred);
 
  private:
@@ -62,7 +62,7 @@ class DepartureSearch {
   const model::Nominations* nominations_;
   plan::FitQuery query_;
   std::vector<MovablePod> movable_pods_;
-  std::vector<model::HoldingPtr> staying_pods_;  // pods with GPUs that must not be moved
+  std::vector<model::HoldingPtr> staying_pods_;  // pods that hold GPUs and must not be moved
   std::vector<Gpus> gpus_;                       // the GPUs of each movable pod
   /// For each movable pod, the position of the identical pod before it; nullopt: there is none.
   std::vector<std::optional<std::size_t>> earlier_twin_;

@@ -16,8 +16,8 @@
 namespace snug::advice {
 namespace {
 
-/// Up to this number of pods are placed in every order, and even if the flow finds no assignment
-/// for them.
+/// If at most this number of pods depart, every order of placing them is tried, even if the flow
+/// finds no assignment for them.
 constexpr std::size_t kMaxAnyOrder = 2;
 
 /// The positions of the placements in `options`, the highest score first.
@@ -81,10 +81,10 @@ bool same_place(const model::Reservation& a, const model::Reservation& b) {
   return a.node == b.node && a.containers == b.containers;
 }
 
-/// Solves the flow; returns the edges with the flow along each as its `capacity`, or nullopt if
-/// there is no solution. The first attempt uses bin_capacity, for each node the largest number of
-/// pods of any one class. A node whose GPUs differ can take more pods if they are of different
-/// classes, so the second attempt does without these limits.
+/// Solves the flow. Returns the edges, in which `capacity` is now the number of pods on the edge;
+/// nullopt: there is no solution. The first attempt respects bin_capacity, which is the largest
+/// number of pods of any one class that the node can take. A node whose GPUs differ can take more
+/// pods if they are of different classes, so the second attempt ignores bin_capacity.
 std::optional<std::vector<FlowEdge>> flow_of(FlowProblem problem) {
   auto flow = min_cost_flow(problem);
   if (!flow) {
@@ -103,7 +103,7 @@ std::optional<std::vector<FlowEdge>> flow_of(FlowProblem problem) {
 /// The state of the cluster after the moves so far, and its state after all moves.
 struct RepackTrials::ClusterStates {
   ClusterAfterMoves current;  // the cluster after the moves so far
-  /// As `current`, but with the request and without the pods that have not been moved yet.
+  /// `current` with the request and without the departing pods that have not been moved yet.
   ClusterAfterMoves final_state;
   model::HoldingPtr request;  // the holding of the request in `final_state`
 };
@@ -131,8 +131,8 @@ std::optional<RepackPlan> RepackTrials::run(const RepackCandidate& candidate) {
                 .moves = {}};
     ClusterStates states{ClusterAfterMoves(cluster_), cleared, request};
     states.final_state.add_pod(candidate.target, request);
-    // One or two pods are placed even without a flow, whose counts ignore that an empty GPU can be
-    // shared in another mode.
+    // One or two pods are placed even if there is no flow, because the counts in the flow ignore
+    // that an empty GPU can be shared in another mode.
     const bool possible = assign_nodes(trial, states.final_state);
     if (!possible && candidate.departing.size() > kMaxAnyOrder) continue;
     if (place_remaining(trial, states)) return std::move(trial.found);
@@ -174,7 +174,7 @@ const std::vector<Slot>& RepackTrials::nodes_for(std::size_t kind) {
   if (!is_new) return known->second;
   PodClass& mover = cluster_.pod_class(kind);
   const plan::IncomingPod incoming = cluster_.as_incoming(mover);
-  const fit::Tenant tenant = cluster_.mover_tenant(incoming);  // without the cap: see place_on()
+  const fit::Tenant tenant = cluster_.mover_tenant(incoming);  // no cap; place_on() checks it
   model::PlacementList options;
   std::vector<std::tuple<std::int64_t, std::size_t, Slot>> keyed;
   for (const Slot slot : cluster_.fullest_first()) {
@@ -209,9 +209,9 @@ int RepackTrials::capacity_for(std::size_t kind, model::NodeStatePtr state, int 
   return most;
 }
 
-/// Sets trial.assigned_nodes by the flow. Returns false if, according to the counts, not all
-/// departing pods can be assigned to nodes. Prefers the nodes that the departing pods leave,
-/// because they satisfy the node selectors of these pods, then nodes with higher scores.
+/// Sets trial.assigned_nodes from the flow. Returns false if the flow cannot assign all departing
+/// pods to nodes. Prefers the nodes that the departing pods leave, because they satisfy the node
+/// selectors of these pods, then nodes with higher scores.
 bool RepackTrials::assign_nodes(Trial& trial, const ClusterAfterMoves& last) {
   constexpr std::int64_t kOtherNode = 1'000'000;
   std::map<std::size_t, int> kinds;
@@ -224,7 +224,7 @@ bool RepackTrials::assign_nodes(Trial& trial, const ClusterAfterMoves& last) {
     std::vector<Slot> nodes;
     for (const auto& [slot, state] : last.changed()) nodes.push_back(slot);
     const std::size_t own = nodes.size();
-    // One other node for each pod is sufficient. Further nodes would add no solution.
+    // As many further nodes as there are departing pods are sufficient, because each takes one.
     for (const Slot slot : nodes_for(kind)) {
       if (nodes.size() == own + trial.placed.size()) break;
       if (std::ranges::find(nodes, slot) == nodes.end()) nodes.push_back(slot);
@@ -286,8 +286,8 @@ bool RepackTrials::place(Trial& trial, std::size_t number, const ClusterStates& 
   return false;
 }
 
-/// Places departing pod `number` on the node so that the request can keep its placement after all
-/// moves. Then places the remaining pods.
+/// Places the departing pod at position `number` on the node so that the request can keep its
+/// placement after all moves. Then places the remaining pods.
 bool RepackTrials::place_on(Trial& trial, std::size_t number, const ClusterStates& states,
                             Slot slot) {
   const MovablePod& movable = trial.candidate.departing[number];

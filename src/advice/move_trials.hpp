@@ -1,7 +1,7 @@
 // Tries to move a given set of pods so that a request fits on one node. First a min-cost flow
-// assigns a node to each pod, from the numbers of pods that fit on each node. Then the pods are
-// placed one after another by fit(), each on the cluster after the moves before it. The nodes of
-// the flow are tried first. Not thread-safe; for one decision.
+// assigns a node to each pod; it uses the numbers of pods that fit on each node. Then fit() places
+// the pods one after another, each on the cluster after the moves before it. The nodes that the
+// flow assigned are tried first. Not thread-safe; for one decision.
 #pragma once
 
 #include <cstddef>

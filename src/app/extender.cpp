@@ -286,8 +286,8 @@ void Extender::reload_policy() { parts_->policy_file->reload(); }
 void Extender::stop() {
   if (!parts_->core || std::exchange(parts_->stopped, true)) return;
   const std::chrono::milliseconds drain(options_.limits.drain_ms);
-  // Asks the election to release the Lease as soon as the last bind is answered. Other requests do
-  // not delay that.
+  // Asks the election to release the Lease as soon as the last bind is answered, without waiting
+  // for other requests.
   if (parts_->elector) parts_->elector->resign();
   if (parts_->extender) {
     parts_->extender->drain(drain);

@@ -44,7 +44,7 @@ class Extender {
   void tick();
 
   config::Options options_;
-  std::string identity_;  // of this process in the leader election
+  std::string identity_;  // this process's identity in the leader election
   std::unique_ptr<Parts> parts_;
 };
 

@@ -84,8 +84,9 @@ base::Result<std::string> PolicyFile::read() const {
   return config::read_file(path_, context_.limits.max_config_bytes);
 }
 
-/// Reads the file if its attributes have changed since the last check, or changed at the last check
-/// (see is_settled_), or if `asked` is kYes. Applies the text if it is new or `asked` is kYes.
+/// Reads the file if its attributes have changed since the last read, if the last read followed a
+/// change (see is_settled_), or if `asked` is kYes. Applies the text if it is new or `asked` is
+/// kYes.
 void PolicyFile::reread(Forced asked) {
   const Stamp now = stamp();
   const bool changed = now != stamp_;

@@ -38,8 +38,9 @@ class PolicyFile {
   /// Reads and returns the first policy. An error is kInvalid or kTooLarge.
   [[nodiscard]] base::Result<score::PolicyPtr> open();
 
-  /// Makes each later policy replace the one in `store`; `on_change`, if not empty, is called after
-  /// that, and must not call this object. Call attach_store() before poll() and reload().
+  /// Makes each later policy replace the one in `store`. Each time, `on_change` is then called,
+  /// unless it is empty; it must not call this object. Call attach_store() before poll() and
+  /// reload().
   void attach_store(service::PolicyStore& store, std::function<void()> on_change);
 
   /// Reloads the file if it has changed. Checks for a change at most once every policy_reread_ms.
@@ -73,14 +74,15 @@ class PolicyFile {
   service::PolicyStore* store_ SNUG_GUARDED_BY(mutex_) = nullptr;
   std::function<void()> on_change_ SNUG_GUARDED_BY(mutex_);
   base::TimePoint last_poll_ SNUG_GUARDED_BY(mutex_);
-  /// The policy was read at the start from a pipe (or another irregular file), which poll() does
-  /// not read again.
+  /// Whether the path was at the start a pipe, or something else that is not a regular file. poll()
+  /// does not read from it again.
   bool from_pipe_ SNUG_GUARDED_BY(mutex_) = false;
-  /// The attributes from before the last read, so that a change during the read is detected.
+  /// The attributes that the file had before the last read, so that a change during the read is
+  /// detected.
   Stamp stamp_ SNUG_GUARDED_BY(mutex_);
-  /// False after a change: file systems store times with a coarse resolution, so a second write
-  /// shortly after the first may leave the attributes unchanged. The next check then reads the file
-  /// again.
+  /// False if the last read was the first one or followed a change. File systems store times with a
+  /// coarse resolution, so a second write shortly after the first may leave the attributes
+  /// unchanged. The next check therefore reads the file again.
   bool is_settled_ SNUG_GUARDED_BY(mutex_) = true;
   /// The result of the last read: the text, or the error message.
   std::string last_seen_ SNUG_GUARDED_BY(mutex_);

@@ -1,5 +1,5 @@
-// Constructs and connects the ledger, the reconciler and the services. The same in all modes: the
-// caller passes the API server, the metrics, the log and the clock.
+// Constructs and connects the ledger, the reconciler and the services. It does the same in all
+// modes, because the caller passes the API server, the metrics, the log and the clock.
 #pragma once
 
 #include "snug/leader/election.hpp"

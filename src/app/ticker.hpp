@@ -14,8 +14,9 @@ namespace snug::app {
 
 class Ticker {
  public:
-  /// Starts the thread, which waits `every` before each call of `what`. `name` appears in the
-  /// thread's name and in log messages. `log` must outlive the Ticker.
+  /// Starts the thread, which calls `what` again and again, and waits for the time `every` before
+  /// each call. `name` appears in the thread's name and in log messages. `log` must outlive the
+  /// Ticker.
   Ticker(std::string name, std::chrono::milliseconds every, service::Log& log,
          std::function<void()> what);
   ~Ticker();

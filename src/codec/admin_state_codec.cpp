@@ -94,8 +94,8 @@ OrderedJson slice_json(const model::Slice& slice) {
 /// table is unknown.
 OrderedJson slices_json(const model::GpuInfo& gpu, const std::vector<HeldSlice>& held) {
   if (!gpu.mig_enabled || !gpu.mig_table) return nullptr;
-  // The range alone does not identify a slice, because several profiles may have it. The name of
-  // the profile may have two spellings.
+  // Start and size do not identify a slice, because several profiles can have the same size. The
+  // name of a profile can have two spellings.
   const auto same = [&](const model::Slice& a, const model::Slice& b) {
     const bool same_profile =
         a.profile == b.profile ||
@@ -107,7 +107,8 @@ OrderedJson slices_json(const model::GpuInfo& gpu, const std::vector<HeldSlice>&
   OrderedJson instances = OrderedJson::array();
   for (const model::Slice& slice : slices) instances.push_back(slice_json(slice));
   for (const HeldSlice& taken : held) {
-    // Containers of one pod may share a slice. Its row then shows the last of these containers.
+    // Several containers of a pod can hold the same slice. The row of the slice then shows the last
+    // of them.
     std::size_t at = 0;
     const auto others = [&] {
       const auto holder = instances[at].find("holder");
@@ -124,7 +125,7 @@ OrderedJson slices_json(const model::GpuInfo& gpu, const std::vector<HeldSlice>&
 }
 
 /// Returns why the GPU is closed; empty if it is open. If the MIG table is unknown although the
-/// model names a MIG card, the text has the memory of that card and of the GPU, which differ.
+/// model names a MIG card, the text compares the memory of the card with that of the GPU.
 std::string closed_text(const model::GpuState& gpu) {
   std::string text(model::to_string(gpu.closure));
   if (gpu.closure != model::GpuClosure::kNoMigTable) return text;

@@ -14,10 +14,10 @@ namespace {
 
 using simdjson::dom::element;
 
-constexpr std::size_t kLongestName = 253;  // of a Kubernetes object; uids are shorter
+constexpr std::size_t kLongestName = 253;  // the longest name in Kubernetes; uids are shorter
 
-/// Detects duplicates among the names of a call. A hash table with open addressing, which is reused
-/// between calls.
+/// Detects duplicates among the names of a call. It is a hash table with open addressing, and is
+/// reused between calls.
 class SeenNames {
  public:
   void reset(std::size_t most) {
@@ -65,7 +65,7 @@ std::string_view repeated(std::vector<std::string_view> names) {
 /// complete pod in the former, and only a uid in the latter.
 class VictimsReader {
  public:
-  /// `whole_pods`: the map is NodeNameToVictims. `pod` is the uid of the preemptor.
+  /// `whole_pods` says whether the map is NodeNameToVictims. `pod` is the uid of the preemptor.
   VictimsReader(bool whole_pods, std::string_view pod, const base::Limits& limits)
       : whole_pods_(whole_pods), pod_(pod), limits_(limits) {}
 
@@ -151,7 +151,7 @@ class VictimsReader {
   std::int64_t victims_ = 0;
 };
 
-/// Views in the result are valid as long as the document of `body`.
+/// Views in the result are valid while the document of `body` exists.
 base::Result<PreemptCall> preempt_from(const element& body, const base::Limits& limits) {
   DomWalk walk;
   std::array<Field, 3> wanted{{{"Pod"}, {"NodeNameToVictims"}, {"NodeNameToMetaVictims"}}};

@@ -22,10 +22,10 @@ constexpr base::EnumNames kStrategyNames{std::array{base::EnumName{Strategy::kNo
 struct GfdLabels {
   Strategy strategy = Strategy::kNone;
   MigProduct product;
-  std::int64_t count = 0;      // of GPUs, or of slices if the product has a profile
-  std::int64_t memory = 0;     // of each GPU or slice, in MiB
-  std::int64_t replicas = 1;   // at least 1
-  bool zero_replicas = false;  // the label is 0, as it is for GPUs in MIG mode
+  std::int64_t count = 0;      // the number of GPUs, or of slices if the product has a profile
+  std::int64_t memory = 0;     // the memory of each GPU or slice, in MiB
+  std::int64_t replicas = 1;   // the replicas of each GPU or slice, at least 1
+  bool zero_replicas = false;  // whether the label for replicas is 0, as for GPUs in MIG mode
 
   [[nodiscard]] bool counts_slices() const { return !product.profile.empty(); }
 };
@@ -108,8 +108,8 @@ base::Result<OfferedUnits> read_offered_units(const model::NodeFacts& node) {
     if (found.units > 0 && *count > 0) {
       return base::fail(
           base::ErrorCode::kInvalid,
-          "the node's capacity has nvidia.com/gpu and nvidia.com/gpu.shared; the device "
-          "plug-in offers one of the two");
+          "the node's capacity has nvidia.com/gpu and nvidia.com/gpu.shared, but a device "
+          "plug-in offers only one of the two");
     }
     if (found.resource.empty() || *count > 0) found = {resource, *count};
   }

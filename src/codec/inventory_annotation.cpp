@@ -36,8 +36,8 @@ std::string canonical_profile_name(std::string profile) {
   return name ? std::move(name->canonical) : std::move(profile);
 }
 
-/// Returns the other name of the largest profile of the A100 80 GB, whose size some drivers round
-/// down. Empty for other profiles.
+/// Returns the other name of a profile that has two: some drivers round down the memory in the name
+/// of the A100 80 GB's largest profile. Empty for other profiles.
 std::string profile_alias(std::string_view profile) {
   if (profile == "7g.79gb") return "7g.80gb";
   return profile == "7g.80gb" ? "7g.79gb" : "";
@@ -217,7 +217,7 @@ class AnnotationReader {
     gpu.mig_table = mig::build_mig_table(std::move(profiles));
     if (!gpu.mig_table) {
       json_.report_problem(cursor,
-                           "must have a profile with a start, and each profile under one name");
+                           "must have a profile with a start, and no profile under two names");
     }
   }
 
@@ -254,7 +254,7 @@ class AnnotationReader {
     for (const JsonCursor& item : json_.items(cursor)) {
       const auto start = static_cast<int>(json_.integer(item, kAxisStart));
       if (start + profile.size > model::kMaxAxisSlices) {
-        json_.report_problem(item, "must leave room for the size: the axis has at most " +
+        json_.report_problem(item, "must leave room for the size: a GPU has at most " +
                                        std::to_string(model::kMaxAxisSlices) + " memory slices");
       }
       if (std::ranges::find(profile.starts, start) != profile.starts.end()) {
@@ -312,9 +312,9 @@ class AnnotationReader {
     if (column == row && number != 0) {
       json_.report_problem(cursor, "must be 0: no GPU is linked to itself");
     } else if (column < row && row < links[column].size() && number != links[column][row]) {
-      json_.report_problem(cursor, "must be " + std::to_string(links[column][row]) + ", as links[" +
-                                       std::to_string(column) + "][" + std::to_string(row) +
-                                       "] is: a link joins two GPUs");
+      json_.report_problem(cursor, "must be " + std::to_string(links[column][row]) +
+                                       " like links[" + std::to_string(column) + "][" +
+                                       std::to_string(row) + "]: a link joins two GPUs");
     }
   }
 

@@ -28,8 +28,8 @@ inline std::vector<model::GpuMode> default_modes() {
 /// Returns the rule of is_valid_model_name() in words, for messages.
 [[nodiscard]] std::string model_name_rule();
 
-/// These two functions close the node to all GPU pods or to annotated pods. They have no effect if
-/// the node is already closed to these pods, so the first reason is kept.
+/// These two functions close the node to all GPU pods or only to annotated pods. They have no
+/// effect if the node is already closed to these pods, so the first reason is kept.
 void close_to_all_gpu_pods(model::NodeInventory& inventory, model::ReasonCode reason,
                            std::string because);
 void close_to_annotated_pods(model::NodeInventory& inventory, model::ReasonCode reason,
@@ -58,8 +58,8 @@ void read_gfd_labels(const model::NodeFacts& node, const base::Limits& limits,
 [[nodiscard]] base::Result<std::int64_t> read_units(std::string_view resource,
                                                     std::string_view text);
 
-/// Returns the number of units as which the device plug-in offers one GPU, from the label `key`; 1
-/// if the label is missing or invalid.
+/// Returns how many units the device plug-in offers for one GPU or slice, as the label `key` says.
+/// If the label is missing or invalid, returns 1.
 [[nodiscard]] std::int64_t replicas_from_label(const model::NodeFacts& node, std::string_view key);
 /// Whether the node's labels or capacity say that the NVIDIA device plug-in offers each GPU as
 /// several units, by time-slicing or MPS.

@@ -50,7 +50,7 @@ base::Result<std::string> normalize_json(std::string_view text, std::int64_t max
   }
 }
 
-/// Checks the nesting depth of a value and that no object in it has duplicate keys.
+/// Checks that a value is not nested too deeply, and that no object in it has duplicate keys.
 class StrictnessCheck {
  public:
   [[nodiscard]] bool holds(const element& value, std::int64_t levels) {
@@ -75,7 +75,7 @@ class StrictnessCheck {
     return std::ranges::adjacent_find(keys_) != keys_.end();
   }
 
-  std::vector<std::string_view> keys_;  // of one object; a member so that its memory is reused
+  std::vector<std::string_view> keys_;  // the keys of one object; kept to reuse the memory
 };
 
 }  // namespace

@@ -20,8 +20,8 @@
 
 namespace snug::codec {
 
-/// A parsed JSON text. Its elements are valid as long as the document, and stay valid if it is
-/// moved.
+/// A parsed JSON text. Its elements are valid while the document exists, and stay valid if the
+/// document is moved.
 class JsonDocument {
  public:
   [[nodiscard]] const simdjson::dom::element& root() const { return root_; }
@@ -48,8 +48,8 @@ struct IntegerRange {
 inline constexpr IntegerRange kNonNegative{0, base::kLargestQuantity};
 inline constexpr IntegerRange kPositive{1, base::kLargestQuantity};
 inline constexpr IntegerRange kGpuIndex{0, 65'535};
-/// The start and the size of a MIG slice, in memory slices of the GPU. Known GPUs have at most 12
-/// memory slices.
+/// The ranges of the start and of the size of a MIG slice, in memory slices of the GPU. Known GPUs
+/// have at most 12 memory slices.
 inline constexpr IntegerRange kAxisStart{0, model::kMaxAxisSlices - 1};
 inline constexpr IntegerRange kAxisSize{1, model::kMaxAxisSlices};
 
@@ -58,8 +58,8 @@ inline constexpr IntegerRange kAxisSize{1, model::kMaxAxisSlices};
 struct JsonCursor {
   std::optional<simdjson::dom::element> value;  // nullopt: the key is absent
   const JsonCursor* parent = nullptr;           // null: this is the root of the text
-  std::string_view key;                         // of a member of an object
-  std::ptrdiff_t index = -1;                    // of an item of a list; else -1
+  std::string_view key;                         // the key, if this is a member of an object
+  std::ptrdiff_t index = -1;                    // the index, if this is an item of a list; or -1
 
   [[nodiscard]] bool present() const { return value.has_value(); }
   [[nodiscard]] std::string path() const;
@@ -68,7 +68,7 @@ struct JsonCursor {
 class JsonReader {
  public:
   [[nodiscard]] bool ok() const { return problem_.empty(); }
-  /// The first problem, as `PATH WHAT`; empty if there is none.
+  /// The first problem: the path of the value, and what is wrong with it. Empty if there is none.
   [[nodiscard]] const std::string& problem() const { return problem_; }
   void report_problem(const JsonCursor& cursor, std::string_view what);
 

@@ -23,8 +23,8 @@ std::size_t skip_string(std::string_view text, std::size_t at) {
   return at < text.size() ? at + 1 : text.size();
 }
 
-/// Returns the position after the value that starts at `at`: that of a comma or a closing bracket
-/// of the enclosing value.
+/// Returns the position of the comma or closing bracket after the value that starts at `at`, or the
+/// size of the text if there is none.
 std::size_t skip_value(std::string_view text, std::size_t at) {
   int depth = 0;
   while (at < text.size()) {
@@ -41,8 +41,8 @@ std::size_t skip_value(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-/// Adds the items of the array whose opening bracket is at `at` to `items`. Returns the position
-/// after the closing bracket; nullopt if the array does not end.
+/// Appends to `items` the items of an array. `at` is the position of its opening bracket. Returns
+/// the position after its closing bracket; nullopt if the array does not end.
 std::optional<std::size_t> split_array(std::string_view text, std::size_t at,
                                        std::vector<std::string_view>& items) {
   at = skip_spaces(text, at + 1);
@@ -110,7 +110,7 @@ SplitList split_list(std::string_view text) {
 }
 
 bool blank_managed_fields(std::string& json) {
-  // Does not match inside a string value, where the quotes would be escaped.
+  // This text cannot be inside a string value, because its quotes would be escaped there.
   constexpr std::string_view kKey = R"("managedFields":)";
   bool replaced = false;
   for (std::size_t found = json.find(kKey); found != std::string::npos;

@@ -10,8 +10,8 @@ namespace snug::codec {
 /// The parts of a JSON list of Kubernetes objects, which allow a reader to parse a large list one
 /// item at a time. A syntax error in the list is a syntax error in `frame` or in one of `items`.
 struct SplitList {
-  std::string frame;                    // the text, but the array under "items" is empty
-  std::vector<std::string_view> items;  // the items of that array, as views into the text
+  std::string frame;                    // the text, with an empty array under "items"
+  std::vector<std::string_view> items;  // the items that the array has in the text
 };
 /// If `text` has no complete array under the key "items" of its outermost object, the frame is the
 /// whole text.

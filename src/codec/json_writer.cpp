@@ -12,8 +12,8 @@ constexpr std::uint64_t kOnes = 0x0101010101010101;
 constexpr std::uint64_t kHighs = 0x8080808080808080;
 
 /// Returns a value that is not zero if one of the eight bytes is a control character, a quote, a
-/// backslash or not ASCII. A borrow in a subtraction may also flag a plain byte; the caller is then
-/// only slower.
+/// backslash or not ASCII. The value may also be not zero for other bytes, because of a borrow in a
+/// subtraction. This only makes the caller slower.
 std::uint64_t special_bytes(std::uint64_t bytes) {
   const auto has_zero = [](std::uint64_t x) { return (x - kOnes) & ~x & kHighs; };
   return (bytes & kHighs) | ((bytes - kOnes * ' ') & kHighs) | has_zero(bytes ^ (kOnes * '"')) |
@@ -69,8 +69,8 @@ void append_escaped(std::string& out, char c) {
   }
 }
 
-/// The text begins with an invalid UTF-8 character. Returns the number of its first bytes that one
-/// U+FFFD replaces: the longest beginning of a valid character, or 1.
+/// `text` must begin with an invalid UTF-8 character. Returns the number of bytes to replace by one
+/// U+FFFD: the length of the incomplete character with which `text` begins, or 1 if there is none.
 std::size_t broken_length(std::string_view text) {
   std::size_t length = 1;
   while (length < text.size() && length < 3) {

@@ -29,13 +29,13 @@ struct HostRequests {
   }
 };
 
-/// Removes cpu and memory from `resources` and returns their amounts. An invalid quantity is an
-/// error of `walk` at its place in `list`.
+/// Removes cpu and memory from `resources` and returns their amounts. If a quantity is invalid,
+/// `walk` fails at the place of the quantity in `list`.
 [[nodiscard]] HostRequests take_host_requests(WalkErrors& walk, const FieldPath& list,
                                               model::StringMap& resources);
 
-/// Removes cpu, memory and pods from the allocatable of a node and returns their amounts. An
-/// invalid quantity is an error of `walk`.
+/// Removes cpu, memory and pods from `resources`, the allocatable of a node, and returns their
+/// amounts. If a quantity is invalid, `walk` fails.
 [[nodiscard]] model::HostAllocatable take_allocatable(WalkErrors& walk, const FieldPath& list,
                                                       model::StringMap& resources);
 
@@ -52,7 +52,7 @@ HostRequests read_host_requests(Walk& walk, const typename Walk::Field& list,
   return amounts;
 }
 
-/// Returns the amounts of the list; ignores its nvidia.com/* entries.
+/// Returns the amounts of the list, and ignores its nvidia.com/* entries.
 template <typename Walk>
 HostRequests read_host_requests(Walk& walk, const typename Walk::Field& list,
                                 const FieldPath& parent) {

@@ -22,7 +22,7 @@
 namespace snug::codec {
 
 /// How keys are compared. kAny ignores the letter case, as Go does for the structs of the extender
-/// API; keys of Kubernetes objects must match exactly.
+/// API. kExact is for Kubernetes objects, whose keys must match exactly.
 enum class KeyCase : std::uint8_t { kExact, kAny };
 
 /// Reads typed values from JSON. After an error, its functions do nothing.

@@ -15,9 +15,9 @@
 
 namespace snug::codec {
 
-/// The maximum number of labels that are kept of a pod; the rules of a policy do not see the
-/// others. Real pods have far fewer labels. The maximum bounds the memory that a maliciously large
-/// pod takes.
+/// The maximum number of labels of a pod that Snug keeps. The rules of a policy do not see the
+/// other labels. Real pods have far fewer labels. The maximum bounds the memory that a maliciously
+/// large pod takes.
 inline constexpr std::size_t kMaxLabels = 1'024;
 
 inline bool accept_any_key(std::string_view) { return true; }
@@ -86,7 +86,7 @@ bool has_host_port(Walk& walk, const typename Walk::Field& ports, const FieldPat
   return found;
 }
 
-/// Adds the container to `pod`. `kind` is kInit for an entry of initContainers, also for a sidecar,
+/// Adds the container to `pod`. `kind` is kInit for every entry of initContainers, even a sidecar,
 /// and kApp otherwise.
 template <typename Walk>
 void read_container(Walk& walk, const typename Walk::Value& value, const FieldPath& where,
@@ -137,8 +137,8 @@ bool is_non_empty(Walk& walk, const typename Walk::Field& list, const FieldPath&
   return found;
 }
 
-/// Sets pod.has_soft_preferences if one of the three affinities has a preference, and
-/// pod.has_other_constraints if pod affinity or pod anti-affinity has a requirement.
+/// Sets pod.has_soft_preferences if node affinity, pod affinity or pod anti-affinity has a
+/// preference, and pod.has_other_constraints if one of the latter two has a requirement.
 template <typename Walk>
 void read_affinity(Walk& walk, const typename Walk::Field& affinity, const FieldPath& parent,
                    model::PodFacts& pod) {
@@ -160,8 +160,8 @@ void read_affinity(Walk& walk, const typename Walk::Field& affinity, const Field
   }
 }
 
-/// A topology spread constraint is a preference if it is ScheduleAnyway, and otherwise a
-/// requirement.
+/// A topology spread constraint is a preference if its `whenUnsatisfiable` is ScheduleAnyway, and
+/// otherwise a requirement.
 template <typename Walk>
 void read_spreading(Walk& walk, const typename Walk::Field& constraints, const FieldPath& parent,
                     model::PodFacts& pod) {
@@ -256,8 +256,8 @@ inline bool carries_object(const WatchEvent& event) {
   return event.type != WatchEventType::kError && event.type != WatchEventType::kBookmark;
 }
 
-/// Reads the type of a watch event, and sets `object` to the event's field `object`. The kind of
-/// that object depends on the type.
+/// Reads the type of a watch event, and sets `object` to the event's field `object`. The type of
+/// the event decides of what kind this object is.
 template <typename Walk>
 WatchEvent read_event_head(Walk& walk, const typename Walk::Value& root, const FieldPath& where,
                            typename Walk::Value& object) {
@@ -296,11 +296,11 @@ void read_event_without_object(Walk& walk, const typename Walk::Value& object, W
   if (event.resource_version.empty()) walk.fail_at(here, "has no resourceVersion");
 }
 
-/// Reads a metav1.WatchEvent whose object is a pod in an envelope. The event itself may be in an
-/// envelope too; the API server sends it without one. Decodes protobuf as Go does: unknown fields
-/// are skipped, the last value of a scalar field counts, the parts of a message field are merged,
-/// and each invalid UTF-8 byte becomes U+FFFD. A known field of a wrong wire type is an error. Does
-/// not throw.
+/// Reads a metav1.WatchEvent whose object is a pod in an envelope. Accepts the event with or
+/// without an envelope of its own, although the API server sends it without one. Decodes protobuf
+/// as Go does: unknown fields are skipped, the last value of a scalar field counts, the parts of a
+/// message field are merged, and each invalid UTF-8 byte becomes U+FFFD. A known field of a wrong
+/// wire type is an error. Does not throw.
 [[nodiscard]] base::Result<WatchEvent> pod_event_from_proto(std::string_view frame);
 
 }  // namespace snug::codec

@@ -38,7 +38,7 @@ struct ProtoValue {
   pbf_wire_type type = pbf_wire_type::length_delimited;
   std::uint64_t varint = 0;
   std::string_view bytes;
-  std::string_view within;  // the message that has the field; for reading all occurrences of it
+  std::string_view within;  // the message that has all occurrences of the field
   std::uint32_t number = 0;
   bool repeated = false;  // the field occurs more than once in `within`
 };
@@ -84,16 +84,16 @@ std::string time_text(std::int64_t second) {
   return text += 'Z';
 }
 
-/// Reads typed values from protobuf. Values are valid as long as both the walk and the frame. After
-/// an error, its functions do nothing.
+/// Reads typed values from protobuf. Values are valid while both the walk and the frame exist.
+/// After an error, its functions do nothing.
 class ProtoWalk : public WalkErrors {
  public:
   using Value = ProtoValue;
   using Field = WalkField<Value>;
 
   void fields(const Value& value, const FieldPath& where, std::span<Field> wanted);
-  /// Returns the message field `field` of `object`, whose fields are in `object` itself in JSON.
-  /// Empty if the field is absent.
+  /// Returns the embedded message `field` of `object`; empty if it is absent. JSON has the fields
+  /// of such a message in `object` itself.
   Value embedded(const Value& object, const Field& field, const FieldPath& where);
   void text(const Field& field, const FieldPath& parent, std::string& out);
   void number(const Field& field, const FieldPath& parent, std::int32_t& out);
@@ -154,8 +154,8 @@ bool ProtoWalk::has_type(const Value& value, const FieldPath& where, pbf_wire_ty
   return false;
 }
 
-/// Returns the bytes of a message. If it occurs in several parts, these are the concatenated parts,
-/// which protobuf defines to be the merged message.
+/// Returns the bytes of a message. If the message occurs in several parts, returns the concatenated
+/// parts, which protobuf defines to be the merged message.
 std::string_view ProtoWalk::merged(const Value& value, const FieldPath& where) {
   if (!value.repeated) return value.bytes;
   std::string& parts = merged_.emplace_back();
@@ -241,7 +241,7 @@ bool ProtoWalk::time(const Field& field, const FieldPath& parent, std::string& o
   if (!ok() || !field.present) return false;
   const FieldPath where{&parent, field.key};
   Value last = field.value;
-  last.repeated = false;  // like Go, takes the last time and does not merge it with earlier ones
+  last.repeated = false;  // takes the last occurrence without merging, as Go does
   std::array<Field, 1> seconds{{{"seconds", 1}}};
   fields(last, where, seconds);
   const std::int64_t second = integer(seconds[0], where);
@@ -271,7 +271,7 @@ void ProtoWalk::map(const Field& field, const FieldPath& parent, const MapRule& 
       value = view(entry[1], where, value_scratch);
     } else if (entry[1].present) {
       Value last = entry[1].value;
-      last.repeated = false;  // like Go, takes the last quantity and does not merge
+      last.repeated = false;  // takes the last occurrence without merging, as Go does
       std::array<Field, 1> quantity{{{"string", 1}}};
       fields(last, place, quantity);
       value = view(quantity[0], place, value_scratch);
@@ -281,7 +281,7 @@ void ProtoWalk::map(const Field& field, const FieldPath& parent, const MapRule& 
   });
 }
 
-/// Returns the object in the envelope `bytes`. Fails if it is not of kind `kind`.
+/// Returns the object in the envelope `bytes`. Fails if the object is not of kind `kind`.
 ProtoValue open_envelope(ProtoWalk& walk, std::string_view bytes, const FieldPath& where,
                          std::string_view kind) {
   if (!walk.ok()) return {};

@@ -162,7 +162,7 @@ base::Result<void> append(Manifests& all, Manifests more, std::string_view sourc
   const auto add = [&](const std::string& what) -> base::Result<void> {
     if (known.insert(what).second) return {};
     return base::fail(base::ErrorCode::kInvalid,
-                      std::string(source) + ": the " + what + " is given twice among all files");
+                      std::string(source) + ": the " + what + " is given twice in the manifests");
   };
   const auto add_all = [&](const Manifests& objects) -> base::Result<void> {
     for (const model::NodeFacts& node : objects.nodes) {

@@ -46,8 +46,8 @@ std::set<std::string, std::less<>> named_profiles(const model::NodeFacts& node) 
   return profiles;
 }
 
-/// Returns the number of slices of this profile, times their replicas, by the node's labels.
-/// Returns 0 if the MIG strategy is not `mixed`.
+/// Returns the number of slices of this profile, times their replicas, as the node's labels state
+/// it. Returns 0 if the MIG strategy is not `mixed`.
 base::Result<std::int64_t> labelled_slices(const model::NodeFacts& node, std::string_view profile) {
   const std::string label = label_of(profile, "count");
   if (!is_mixed(node) || !node.labels.contains(label)) return 0;
@@ -113,9 +113,9 @@ std::vector<model::MigTablePtr> tables_of(const model::NodeFacts& node,
   return tables;
 }
 
-/// Returns the part of a GPU's compute that a slice of the profile `part` has, in milli-GPU,
-/// rounded down. Returns the largest value if the tables differ, so that no namespace exceeds its
-/// cap, and 0 if no table has the profile.
+/// Returns the compute of a slice in milli-GPU, rounded down. `part` is the profile, as the name of
+/// a resource spells it. If the tables differ, returns the largest value, so that no namespace
+/// exceeds its cap. If no table has the profile, returns 0.
 std::int64_t slice_milli(const std::vector<model::MigTablePtr>& tables, std::string_view part) {
   const auto profile = mig::parse_resource_profile(part);
   std::int64_t milli = 0;
@@ -141,9 +141,9 @@ void add_profile(const std::vector<model::MigTablePtr>& tables, const std::strin
   }
 }
 
-/// Returns the part of a GPU that one slice of nvidia.com/mig-<part> is, in milli-GPU. If no table
-/// has the profile, uses the product label of these slices: on a node with several GPU models,
-/// nvidia.com/gpu.product names only one of them.
+/// Returns the milli-GPU of one slice of the resource nvidia.com/mig-<part>. If no table has the
+/// profile, uses the label nvidia.com/mig-<part>.product, because nvidia.com/gpu.product names only
+/// one of a node's GPU models.
 std::int64_t resource_milli(const model::NodeFacts& node,
                             const std::vector<model::MigTablePtr>& tables, std::string_view part) {
   const std::int64_t milli = slice_milli(tables, part);

@@ -22,11 +22,11 @@ inline constexpr std::string_view kProductLabel = "nvidia.com/gpu.product";
 
 /// The parts of the label nvidia.com/gpu.product.
 struct MigProduct {
-  std::string_view model;    // without NVIDIA's suffixes
-  std::string_view profile;  // of the slices (strategy `single`), as spelled; empty: whole GPUs
+  std::string_view model;    // the GPU model, without the suffixes -MIG-… and -SHARED
+  std::string_view profile;  // the text after -MIG-: the slices' profile; empty: whole GPUs
 
-  /// Whether the GPUs have a layout that the strategy `single` does not support. The device plug-in
-  /// then offers nothing.
+  /// Whether the GPUs have a layout that the strategy `single` does not support. The label then
+  /// ends in -MIG-INVALID, and the device plug-in offers nothing.
   [[nodiscard]] bool invalid() const { return profile == "INVALID"; }
 };
 /// Splits the value of the label nvidia.com/gpu.product.
@@ -48,13 +48,13 @@ void close_while_reconfiguring(const model::NodeFacts& node, model::NodeInventor
 [[nodiscard]] bool is_withdrawn_slice(const model::NodeFacts& node, std::string_view resource);
 
 /// Compares the number of slices in the node's labels and in its status. Returns a sentence about a
-/// difference, or an empty text if they agree. The two change at different times after a change of
-/// the MIG layout; until they agree, the slices of the node are unknown.
+/// difference, or an empty text if they agree. After a change of the MIG layout, labels and status
+/// change at different times. Until they agree, the slices of the node are unknown.
 [[nodiscard]] std::string check_slice_counts(const model::NodeFacts& node);
 
-/// Fills NodeInventory::plugin_profiles, plugin_owns_all_slices and milli_per_unit, and increases
-/// `replicas` to that of the slices. read_kubelet_units() and read_replicas() must have been called
-/// before.
+/// Fills NodeInventory::plugin_profiles, plugin_owns_all_slices and milli_per_unit, and raises
+/// `replicas` if a slice has more replicas. read_kubelet_units() and read_replicas() must have been
+/// called before.
 void read_plugin_slices(const model::NodeFacts& node, model::NodeInventory& inventory);
 
 /// Fills NodeInventory::expected_profiles if the MIG layout is being changed. The GPUs must have

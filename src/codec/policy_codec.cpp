@@ -13,7 +13,7 @@
 namespace snug::codec {
 namespace {
 
-constexpr std::size_t kMaxProfileName = 63;  // the longest name that gpu-policy of a pod can have
+constexpr std::size_t kMaxProfileName = 63;  // the longest value of a pod's gpu-policy
 
 std::string term_names() {
   std::vector<std::string_view> names;
@@ -129,16 +129,17 @@ class PolicyReader {
     std::int64_t largest;
   };
 
-  /// The keys of a number in each regime. An empty key means that the regime has no key.
+  /// The keys under which a profile or term has a number for each regime. An empty text means that
+  /// the regime has no key.
   struct RegimeKeys {
     std::string_view filling;
     std::string_view churning;
     std::string_view saturated;
   };
 
-  /// Reads a number for each regime. If a regime's key is absent, its number is that of the
-  /// previous regime. `missing` is the number of the first regime if its key is absent; nullopt
-  /// means that this key is required.
+  /// Reads a number for each regime. A regime whose key is absent has the number of the regime
+  /// before it in RegimeKeys. If the key of `filling` is absent, its number is `missing`; if
+  /// `missing` is nullopt, this key is required.
   base::Result<score::ByRegime> read_by_regime(const YamlNode& node, const RegimeKeys& keys,
                                                const Range& range,
                                                std::optional<std::int64_t> missing) const {

@@ -97,7 +97,8 @@ class RuleListsReader {
     auto profiles = yaml_.string_list(*list, "profiles", "profiles' names");
     if (!profiles) return std::unexpected(profiles.error());
     for (const YamlNode& item : list->items) {
-      if (!is_profile(item)) return yaml_.error_at(item, "each of profiles" + profile_rule_text());
+      if (!is_profile(item))
+        return yaml_.error_at(item, "each entry of profiles" + profile_rule_text());
     }
     return score::PodChoice{*std::move(patterns), *std::move(profiles)};
   }

@@ -52,9 +52,9 @@ base::Result<std::vector<std::string>> PolicyYaml::string_list(const YamlNode& l
   }
   std::vector<std::string> texts;
   for (const YamlNode& item : list.items) {
-    // Must be printable, because these texts appear in logs.
+    // The texts must be printable, because they appear in logs.
     if (item.type != YamlNode::Type::kScalar || item.text.empty() || !is_printable(item.text)) {
-      return error_at(item, "each of " + std::string(key) +
+      return error_at(item, "each entry of " + std::string(key) +
                                 " must be a text that is not empty, of printable ASCII characters");
     }
     if (std::ranges::find(texts, item.text) != texts.end()) {

@@ -27,7 +27,7 @@ class PolicyYaml {
   PolicyYaml(std::string_view source, const base::Limits& limits)
       : source_(source), limits_(limits) {}
 
-  /// Returns the error `text` at the position of `at`.
+  /// Returns the error `text` with the position of the node `at`.
   [[nodiscard]] std::unexpected<base::Error> error_at(const YamlNode& at,
                                                       const std::string& text) const;
 
@@ -48,8 +48,8 @@ class PolicyYaml {
   /// Returns the entries of a list of namespace patterns. A pattern that cannot match any namespace
   /// is an error.
   [[nodiscard]] base::Result<std::vector<std::string>> namespaces(const YamlNode& list) const;
-  /// Returns the entries of the map's key `namespaces`, which must be present. For rows that grant
-  /// or forbid something.
+  /// Returns the entries of the map's key `namespaces`, which must be present. It is required in
+  /// rows that grant or forbid something.
   [[nodiscard]] base::Result<std::vector<std::string>> required_namespaces(
       const YamlNode& map) const;
   /// Whether one of the patterns consists only of stars.

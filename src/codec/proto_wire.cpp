@@ -31,7 +31,7 @@ std::string_view unknown_in(std::string_view bytes) {
   return bytes.starts_with(kEnvelopeMark) ? bytes.substr(kEnvelopeMark.size()) : std::string_view{};
 }
 
-/// Returns the runtime.Unknown message of the object in a WatchEvent; the envelope of the object is
+/// Returns the runtime.Unknown message of the object in a WatchEvent. The envelope of the object is
 /// the field `raw` of a RawExtension. Empty if there is no envelope.
 std::string_view envelope_in_event(std::string_view event) {
   return unknown_in(first_field(first_field(event, 2), 1));

@@ -16,7 +16,7 @@ constexpr RepackQueryKey kQueryKeys[] = {
      "instead of a pod, a request: a fraction of one GPU, or a number of whole GPUs"},
     {"gpu-memory", "SIZE",
      "memory of one GPU, such as 4G or 4Gi; a number without a unit is in MiB"},
-    {"gpu-count", "N", "the number of GPUs on one node, with that share of each"},
+    {"gpu-count", "N", "the number of GPUs of one node; the pod gets the same share of each"},
     {"gpu-compute", "PERCENT",
      "the compute of each GPU; if absent, it is in proportion to the memory"},
     {"gpu-mig-profile", "PROFILE", "the profile of a MIG slice"},

@@ -124,9 +124,9 @@ bool is_whole(const std::optional<model::ContainerRequest>& asked) {
   return asked && std::holds_alternative<model::WholeGpuRequest>(asked->device);
 }
 
-/// Whether another container of the pod holds this GPU in mode `whole`. An init container that
-/// requests a share may then use the GPU in that mode, because it ends before the other container
-/// starts.
+/// Whether a container of the pod that requests whole GPUs holds this GPU. An init container that
+/// requests a share may then use the GPU in mode `whole`, because it ends before the other
+/// container starts.
 bool is_held_whole(const model::ReservedDevice& device, const model::Reservation& reservation,
                    const ContainerRequests& asks) {
   for (std::size_t i = 0; i < asks.size(); ++i) {

@@ -8,16 +8,16 @@
 namespace snug::codec {
 namespace {
 
-/// The maximum number of patterns with wildcards with which later patterns are compared; comparing
-/// tens of thousands would take seconds. Among further patterns, only identical texts are found.
+/// The maximum number of patterns with wildcards with which later patterns are compared. Comparing
+/// with tens of thousands would take seconds. The patterns beyond the maximum are only compared for
+/// identity.
 constexpr std::size_t kMaxWildcardPatterns = 256;
 
 bool has_wildcard(std::string_view pattern) { return pattern.find_first_of("*?") != pattern.npos; }
 
 /// Whether `general` certainly matches every name that `pattern` matches. Returns false if
-/// `general` has a `?` and `pattern` a `*`, because a `?` could match the `*` itself but not every
-/// text that the
-/// `*` stands for.
+/// `general` has a `?` and `pattern` has a `*`: a `?` would match the character `*`, but not every
+/// text that the `*` stands for.
 bool covers(std::string_view general, std::string_view pattern) {
   const bool star_for_one = general.find('?') != general.npos && pattern.find('*') != pattern.npos;
   return !star_for_one && model::glob_matches(general, pattern);

@@ -30,7 +30,7 @@ class ShadowedNamespaces {
  private:
   using ShadowingRow = std::pair<std::string_view, std::size_t>;  // a pattern, and its row's line
 
-  /// Returns the earlier row that covers `pattern`; null if there is none.
+  /// Returns an earlier row with a pattern that covers `pattern`; null if there is none.
   [[nodiscard]] const ShadowingRow* shadowing_row_of(std::string_view pattern) const;
 
   const PolicyYaml& yaml_;

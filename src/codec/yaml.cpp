@@ -31,7 +31,7 @@ struct YamlProblem {
 };
 
 /// Builds the tree from the events of yaml-cpp. The stack has the sequences and maps that have not
-/// ended; each is moved into its parent when it ends.
+/// ended. When one of them ends, it is moved into its parent.
 class TreeBuilder final : public YAML::EventHandler {
  public:
   explicit TreeBuilder(std::int64_t max_depth) : max_depth_(max_depth) {}
@@ -151,7 +151,7 @@ class TreeBuilder final : public YAML::EventHandler {
 class TrailingDocumentCheck final : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& mark) override {
-    // On some malformed texts, the parser returns documents at the same position without end.
+    // For some malformed texts, the parser returns endlessly many documents at one position.
     if (mark.pos <= last_position_) refuse(mark);
     last_position_ = mark.pos;
   }
@@ -232,8 +232,8 @@ base::Result<YamlNode> parse_yaml(std::string_view text, std::string_view source
     return std::unexpected(checked.error());
   }
   try {
-    // yaml-cpp accepts an unclosed quote if the text ends with a line break. If the last line is a
-    // comment, yaml-cpp reports the quote as an error.
+    // Adds a comment as the last line, because yaml-cpp otherwise accepts an unclosed quote if the
+    // text ends with a line break.
     std::istringstream stream{std::string(text) + (text.ends_with('\n') ? "#" : "\n#")};
     YAML::Parser parser(stream);
     TreeBuilder builder(limits.max_json_depth);

@@ -30,7 +30,8 @@ class ConfigReader {
   }
 
  private:
-  /// Returns the end of an error message for a number or a boolean, which must not be quoted.
+  /// Returns the end of an error message about a number or a boolean: `, without quotes` if the
+  /// value is quoted, otherwise an empty text.
   static std::string unquoted(const codec::YamlNode& value) {
     return value.quoted ? ", without quotes" : "";
   }

@@ -9,8 +9,8 @@ namespace {
 
 using Options = std::vector<const CLI::Option*>;
 
-/// Returns the command that the error is about: the outermost one with an unknown word, or else the
-/// innermost one.
+/// Returns the command that the error is about: the outermost command with an unknown word, or the
+/// innermost command if no word is unknown.
 const CLI::App& blamed_command(const CLI::App& app) {
   const CLI::App* at = &app;
   for (auto named = at->get_subcommands(); at->remaining().empty() && !named.empty();
@@ -20,8 +20,8 @@ const CLI::App& blamed_command(const CLI::App& app) {
   return *at;
 }
 
-/// Returns the end of an error message that lists the subcommands of `app`, like `allowed are
-/// check, show`. Empty if it has none.
+/// Returns the end of an error message, a list of the subcommands of `app` like `allowed are check,
+/// show`. Empty if `app` has no subcommands.
 std::string allowed_commands_text(const CLI::App& app) {
   std::string names;
   const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
@@ -29,8 +29,8 @@ std::string allowed_commands_text(const CLI::App& app) {
   return names.empty() ? "" : (commands.size() == 1 ? "allowed is " : "allowed are ") + names;
 }
 
-/// Returns an error message about an unknown flag. If the flag is only misspelled in camelCase, as
-/// the keys of the configuration file are, the message has the correct name.
+/// Returns an error message about an unknown flag. If the only mistake is that the flag is in
+/// camelCase, like a key of the configuration file, the message has the correct name.
 std::string about_unknown_flag(const CLI::App& command, const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
   const std::string right = kebab_case(name);

@@ -145,7 +145,7 @@ std::string set_file(Options& options, std::string_view value) {
   return set_text(options.*member, value);
 }
 
-template <auto member>  // a list in Options or in ServiceOptions
+template <auto member>  // points to a list in Options or ServiceOptions
 std::string append(Options& options, std::string_view value) {
   return set_text((options.*member).emplace_back(), value);
 }

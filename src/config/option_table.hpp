@@ -13,26 +13,27 @@ namespace snug::config {
 
 struct OptionRow {
   std::string_view key;
-  std::string_view placeholder;  // of the value, in the output of --help
+  std::string_view placeholder;  // stands for the value in --help and error messages
   std::string_view help;
   /// Parses and sets one value. Returns an error message (`must be …`), or an empty text on
   /// success.
   std::string (*parse)(Options& options, std::string_view value);
-  /// The member that has the values of a setting with a list of values. Null: the setting has one
-  /// value.
+  /// If the setting has a list of values, the member that stores the list. Null: the setting has
+  /// one value.
   std::vector<std::string> Options::* list_member = nullptr;
   /// Whether the value is a number or a boolean, which must not be quoted in a configuration file.
-  /// The row's `parse` then refuses an empty text.
+  /// If it is one, `parse` refuses an empty text.
   bool is_unquoted = false;
 };
 
 [[nodiscard]] std::span<const OptionRow> option_rows();
 
-/// Sets a key under `limits` to an integer within its range. Returns an error message, or an empty
-/// text on success.
+/// Sets the limit `key` to the integer `value`, which must be within the range of that limit.
+/// Returns an error message, or an empty text on success.
 [[nodiscard]] std::string set_limit(Options& options, std::string_view key, std::string_view value);
 
-/// Returns an error if settings contradict each other, or if one lacks another that it requires.
+/// Returns an error if two settings contradict each other, or if a setting requires another one
+/// that is missing.
 [[nodiscard]] base::Result<void> check_consistency(const Options& options);
 
 }  // namespace snug::config

@@ -16,7 +16,7 @@ using Values = std::vector<std::string>;
 struct CommandLine {
   std::string print_and_exit;
   std::string config;
-  std::map<std::string_view, Values> values;  // by setting; only flags that were given
+  std::map<std::string_view, Values> values;  // by key of the setting; has only the given flags
   Values limits;                              // each is KEY=N
 };
 
@@ -47,8 +47,8 @@ base::Result<CommandLine> parse(int argc, const char* const* argv) {
     for (int i = argc - 1; i > 0; --i) words.emplace_back(argv[i]);
     app.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
-    // default_str is the value of the flag without an argument. --help would show it as the
-    // default.
+    // The flag without an argument has the value default_str, which --help would show as the
+    // default of the setting.
     app.get_option("--leader-elect")->default_str("");
     line.print_and_exit = app.help();
   } catch (const CLI::CallForVersion& version) {

@@ -16,8 +16,8 @@ inline constexpr int kExitUsage = 2;  // wrong flags, or an invalid file that a 
 /// Runs a subcommand and returns the exit code. It is called after the command line was parsed.
 using Action = std::function<int()>;
 
-/// Each function adds one subcommand with its flags to `app`. While the command line is parsed, it
-/// sets `chosen` to the action of the subcommand, if the command line names that subcommand.
+/// Each function adds one subcommand with its flags to `app`. If the command line names the
+/// subcommand, app.parse() sets `chosen` to its action.
 void add_defrag(CLI::App& app, Action& chosen);        // advises which pods to move to make room
 void add_mig(CLI::App& app, Action& chosen);           // shows profiles and layouts of MIG cards
 void add_policy_check(CLI::App& app, Action& chosen);  // checks whether a policy file is valid

@@ -20,7 +20,7 @@ constexpr int kHttpNotFound = 404;
 constexpr const char* kDefragPath = "/v1/defrag";
 
 struct DefragFlags {
-  std::map<std::string, std::optional<std::string>> query;  // by key of the query
+  std::map<std::string, std::optional<std::string>> query;  // parameters by key; nullopt: not given
   std::string server = "http://127.0.0.1:8889";
   bool json = false;
 };
@@ -66,8 +66,8 @@ std::string advice_text(const codec::ParsedAdvice& advice) {
          "which is scheduled\nlike any new pod.\n";
 }
 
-/// Returns whether `server` is an admin port of snug-extender: whether its list of endpoints at
-/// `GET /` has kDefragPath.
+/// Returns whether `server` is an admin port of snug-extender, that is, whether the list of
+/// endpoints that it returns for `GET /` has kDefragPath.
 bool is_admin_port(const std::string& server) {
   const base::Result<http::AdminResponse> list = http::get_from_admin(server, "/", {});
   return list && list->status == kHttpOk && list->body.find(kDefragPath) != std::string::npos;

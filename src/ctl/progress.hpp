@@ -11,7 +11,8 @@ namespace snug::ctl {
 
 class Progress {
  public:
-  /// `name` starts the line. `all` is the number of arrivals of the simulation.
+  /// `name` is the text at the start of the line. `all` is the number of arrivals in the
+  /// simulation.
   Progress(std::string name, std::size_t all, const base::Clock& clock);
   /// Clears the line on the terminal.
   ~Progress();

@@ -76,14 +76,14 @@ void add_simulate(CLI::App& app, Action& chosen) {
       ->required();
   add("--pods", flags->pods, "CSV",
       "the pods: columns name, cpu_milli, memory_mib, num_gpu, gpu_milli; optional gpu_spec: the "
-      "GPU models that the pod may use; required by --seed and by lines p of --arrivals");
+      "GPU models that the pod may use; required by --seed and by each line p ROW of --arrivals");
   add("--arrivals", flags->arrivals, "FILE",
-      "the arrivals: a line p ROW [LIFETIME] is a pod of --pods, m PROFILE [LIFETIME] is a pod "
-      "that requests a MIG slice; a line n NODE RANK sets a node's rank, which decides ties");
+      "the arrivals: a line p ROW [LIFETIME] is a pod of --pods; a line m PROFILE [LIFETIME] is a "
+      "pod that requests a MIG slice; a line n NODE RANK sets a node's rank, which decides ties");
   add("--seed", flags->seed, "N",
       "replaces --arrivals: all pods in a random order with the seed N, then pods drawn from them");
   add("--inflate", flags->inflate, "TIMES",
-      "with --seed: draw pods until all of them request TIMES the cluster's GPUs; default: 1.3");
+      "with --seed: draw until pods request TIMES as many GPUs as the cluster has; default: 1.3");
   add("--policy", flags->policies, "FILE",
       "a policy (YAML); repeat the flag to compare several; default: the built-in policy")
       ->allow_extra_args(false);

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t kGpuMilli = 1000;  // milli-GPU of a whole GPU
 constexpr double kEpsilon = 1e-9;
-/// A dozen sizes need a few dozen pivots. The limit prevents an infinite loop by rounding errors.
+/// A dozen sizes need a few dozen pivots. The limit prevents an infinite loop, which rounding
+/// errors could cause.
 constexpr int kMaxPivots = 2'000;
 
 using Matrix = std::vector<std::vector<double>>;

@@ -23,8 +23,9 @@ struct ShareDemand {
 /// same result.
 [[nodiscard]] std::vector<double> cutting_stock_prices(const std::vector<ShareDemand>& demand);
 
-/// Computes the value of 0, 1, 2, ..., 1000 free milli-GPU: the largest sum of prices of shares
-/// that fit into so much. There may be any number of shares of each size.
+/// Computes the values of 0, 1, 2, ..., 1000 free milli-GPU. The value of n milli-GPU is the
+/// largest sum of prices of shares whose sizes add up to at most n. There can be any number of
+/// shares of each size.
 [[nodiscard]] std::vector<double> knapsack_values(const std::vector<ShareDemand>& demand,
                                                   const std::vector<double>& prices);
 

@@ -23,7 +23,7 @@ std::int64_t to_fixed_point(double part) {
 }
 
 /// A histogram of the CPU or memory that pods need for each whole GPU, weighted by the GPUs that
-/// they request. Makes StrandingTable::Bins.
+/// they request. bins() returns it as StrandingTable::Bins.
 class Histogram {
  public:
   explicit Histogram(std::int64_t width) : width_(width) {}
@@ -100,7 +100,7 @@ model::LeftOverTable make_left_over_table(const ShapeCounts& pods, base::MebiByt
   for (std::size_t i = 0; i < model::LeftOverTable::kSizes; ++i) {
     table.value[i] = static_cast<std::int32_t>(std::lround(kMillionths * values[i]));
   }
-  table.price = table.value;  // a size without its own price has the value of so much free GPU
+  table.price = table.value;  // a size without its own price costs its value as free capacity
   for (std::size_t i = 0; i < shares.size(); ++i) {
     table.price[static_cast<std::size_t>(shares[i].size)] =
         static_cast<std::int32_t>(std::lround(kMillionths * prices[i]));

@@ -56,7 +56,7 @@ model::ModelSet models_of(const PodShape& shape, const Supply& supply) {
     all = all && may;
   }
   if (all) return model::kAnyModel;
-  // GPUs whose model has no number may match the filter.
+  // A GPU whose model has no number could match the filter, so bit 0 is set if there is one.
   return supply.gpus_by_model[0] > 0 ? set | 1 : set;
 }
 

@@ -54,7 +54,7 @@ class CardStates {
   [[nodiscard]] const std::vector<model::AxisMask>& cells() const { return cells_; }
   [[nodiscard]] std::size_t states() const { return std::size_t{1} << cells_.size(); }
 
-  /// T(s) in slice_value.hpp: the taken eighths of the card.
+  /// Returns T(s), the taken eighths of the card.
   [[nodiscard]] double taken_eighths(std::size_t state) const {
     double slices = 0;
     for (std::size_t i = 0; i < cells_.size(); ++i) {
@@ -63,7 +63,7 @@ class CardStates {
     return in_eighths(slices);
   }
 
-  /// prior(s) in slice_value.hpp.
+  /// Returns prior(s), a measure of the placements that are still possible.
   [[nodiscard]] double prior(std::size_t state) const {
     model::AxisMask taken = 0;
     for (std::size_t i = 0; i < cells_.size(); ++i) {
@@ -74,11 +74,12 @@ class CardStates {
     return kEighths * static_cast<double>(mig::free_placement_slices(table_, {taken, {}})) / all;
   }
 
-  /// V(s) in slice_value.hpp for all states. It starts with the full card, because V(s) depends on
-  /// states with more taken cells.
+  /// Computes V(s) for all states. It starts with the full card, because V(s) depends on states
+  /// with more taken cells.
   [[nodiscard]] std::vector<double> expected_sold(double other_card) const {
     std::vector<double> sold(states());
-    std::vector<double> passes(starts_.size());  // d_p * f_p of each profile
+    // The probability d_p * f_p that a pod requests profile p and another card has a place for it.
+    std::vector<double> passes(starts_.size());
     for (std::size_t p = 0; p < passes.size(); ++p) {
       passes[p] = other_card * available_part(p) * demand_.share_by_profile[p];
     }
@@ -101,7 +102,7 @@ class CardStates {
     return sold;
   }
 
-  /// P(s) in slice_value.hpp for all states.
+  /// Computes the headroom P(s) for all states.
   [[nodiscard]] std::vector<double> headroom() const {
     std::vector<double> sums(states());
     for (std::size_t p = 0; p < starts_.size(); ++p) {
@@ -122,7 +123,7 @@ class CardStates {
     return in_eighths(table_.profiles[profile].size);
   }
 
-  /// min(1, m_p / a_p)^2 in slice_value.hpp.
+  /// Returns min(1, m_p / a_p)^2, the factor of d in d_p.
   [[nodiscard]] double available_part(std::size_t profile) const {
     const double asked = kEighths * demand_.share_by_profile[profile] / mean_size_;
     const double part = std::min(1.0, mig::max_slices(table_, profile) / std::max(asked, 1e-9));
@@ -137,18 +138,18 @@ class CardStates {
     return state;
   }
 
-  /// The sum over j in P(s) of slice_value.hpp. least[i][n] is the smallest number of eighths that
-  /// must become free before n slices of the profile fit at its first i starts.
+  /// Returns the sum over j in P(s). least[i][n] is the smallest number of eighths that must become
+  /// free before n slices of the profile fit at its first i starts.
   [[nodiscard]] double discounted_headroom(std::size_t profile, std::size_t state) const {
     const std::vector<std::size_t>& starts = starts_[profile];
     constexpr double kNever = 1e9;
     constexpr std::size_t kMost =
-        model::SliceValueTable::kMaxCells;  // each start is in another cell
+        model::SliceValueTable::kMaxCells;  // no two starts are in one cell
     std::array<std::array<double, kMost + 1>, kMost + 1> least{};
     for (auto& row : least) row.fill(kNever);
     least[0][0] = 0;
     for (std::size_t i = 1; i <= starts.size(); ++i) {
-      std::size_t before = i - 1;  // number of starts whose slices end before this one
+      std::size_t before = i - 1;  // number of starts whose slices end before this start
       while (before > 0 && (starts[before - 1] & starts[i - 1]) != 0) --before;
       const double freed = taken_eighths(state & starts[i - 1]);
       least[i][0] = 0;

@@ -17,10 +17,11 @@
 //   d_p      The probability that another card has a place for a slice of p:
 //            d_p = d * min(1, m_p / a_p)^2. It is less than d if pods request more slices of p than
 //            all cards can have.
-//   d        1 - (cards + 1)^-kOtherCardExponent; when churning, at most kMostOtherCardInChurn
+//   d        The upper limit of all d_p: 1 - (cards + 1)^-kOtherCardExponent; when churning, at
+//            most kMostOtherCardInChurn.
 //   m_p      The number of slices of p that an empty card can have at once.
-//   a_p      8 * f_p / mean size: the number of slices of p among requested slices that fill one
-//            card in all.
+//   a_p      8 * f_p / mean size: the number of slices of p among those requested slices that
+//            together fill one card.
 //   P(s)     The headroom: sum over p of f_p * size_p^2 / mean size * sum over j = 1, 2, ... of
 //            kHeadroomDiscount^(eighths that must become free until j slices of p fit at once)
 //   T(s)     The taken eighths. Its square keeps new slices away from nearly empty cards.
@@ -41,8 +42,8 @@ namespace snug::demand {
 
 enum class Regime : std::uint8_t { kFilling, kChurning };
 
-/// The demand for slices of all cards with the same MIG table. The symbols are those of the comment
-/// above.
+/// The demand for the slices of one MIG table, on all cards that have this table. The comment at
+/// the top of this file explains the symbols.
 struct SliceDemand {
   model::MigTablePtr table;              // null if there are no such cards
   std::vector<double> share_by_profile;  // f_p of each profile; the sum is 1

@@ -64,8 +64,8 @@ model::NodeConflict conflict_of(const model::NodeState& node) {
   return over ? model::NodeConflict::kUnitsOverCommitted : model::NodeConflict::kNone;
 }
 
-/// Adds holdings to a node state. finish() sets GpuState::info of vanished GPUs, because it points
-/// into NodeState::vanished, which grows until then.
+/// Adds holdings to a node state. Only finish() sets GpuState::info of vanished GPUs, because this
+/// pointer points into NodeState::vanished, which grows while holdings are added.
 class NodeStateBuilder {
  public:
   explicit NodeStateBuilder(model::NodeState& node) : node_(node) {
@@ -163,7 +163,8 @@ class NodeStateBuilder {
     model::ContainerType type = model::ContainerType::kApp;
   };
 
-  /// Divides the holding's pod, CPU and memory equally between its GPUs (GpuState::pod_milli).
+  /// Divides the holding's CPU and memory, and one pod (GpuState::pod_milli), equally between its
+  /// GPUs.
   void spread_over_gpus(const model::HostResources& host) {
     std::ranges::sort(touched_);
     const auto twice = std::ranges::unique(touched_);
@@ -178,8 +179,8 @@ class NodeStateBuilder {
   }
 
   /// Whether the holdings on the GPU take more than it has. False for a GPU that serves slices,
-  /// because take_slice() checks whether they overlap. The rounding of n shares by fraction
-  /// explains at most n - 1 MiB too much.
+  /// because take_slice() checks whether they overlap. An excess of up to n - 1 MiB does not count
+  /// if the GPU has n shares by fraction, because rounding can cause it.
   [[nodiscard]] bool is_over_committed(std::size_t position) const {
     const model::GpuState& gpu = node_.gpus[position];
     if (serves_slices(*gpu.info)) return false;
@@ -192,7 +193,8 @@ class NodeStateBuilder {
     if (outranked_by_over_commit(gpu.closure)) gpu.closure = model::GpuClosure::kOverCommitted;
   }
 
-  /// Sets the free capacity of an open GPU. It stays 0 in MIG mode if the card's table is unknown.
+  /// Sets the free capacity of an open GPU. The capacity stays 0 in MIG mode if the card's table is
+  /// unknown.
   void set_free(model::GpuState& gpu) const {
     if (gpu.info->mig_enabled && !serves_slices(*gpu.info)) return;
     if (serves_slices(*gpu.info)) {
@@ -278,9 +280,9 @@ class NodeStateBuilder {
     gpu.mig.taken_slices |= range;
   }
 
-  /// Whether no other container of the pod has the slice already, so that it must be counted. Two
-  /// containers may have one slice only if one is a plain init container and the other is not a
-  /// sidecar, because they then run one after the other. Otherwise the GPU is over-committed.
+  /// Whether the slice must be counted, because no other container of the pod has it already. Two
+  /// containers can have one slice only if one is a plain init container and the other is not a
+  /// sidecar, because such containers run one after the other. Other pairs over-commit the GPU.
   bool take_own(const OwnSlice& own) {
     bool is_new = true;
     for (const OwnSlice& other : own_slices_) {
@@ -330,8 +332,8 @@ class NodeStateBuilder {
   }
 
   model::NodeState& node_;
-  /// Positions of vanished GPUs by index and uuid. The holdings own the uuids. A map, because
-  /// forged reservations may name many vanished GPUs.
+  /// Positions of vanished GPUs by index and uuid. The holdings own the uuids. The lookup must be
+  /// fast, because forged reservations can name many vanished GPUs.
   std::map<std::pair<int, std::string_view>, std::size_t> vanished_;
   std::vector<int> rounded_;  // by GPU: the number of shares by fraction on it
   bool kubelet_ = false;      // the kubelet assigns devices of the holding that is being added

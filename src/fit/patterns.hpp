@@ -20,12 +20,12 @@
 
 namespace snug::fit {
 
-/// A set of containers: bit b is the container with turn b. Regular containers (apps and sidecars)
-/// have the lowest turns, in the pod's order. Plain init containers have the highest turns. Among
-/// these, the ones that request whole GPUs come first, because together with them a GPU can serve
-/// init containers that it cannot serve without them.
+/// A set of containers: bit b is the container with turn b. Turns order the containers of the
+/// request: first the regular containers (apps and sidecars) in the pod's order, then the plain
+/// init containers. Of the init containers, those that request whole GPUs come first, because
+/// together with them a GPU can serve init containers that it cannot serve without them.
 using ContainerSet = std::uint32_t;
-/// The set of this one container.
+/// The set that contains only the container with this turn.
 constexpr ContainerSet bit(std::size_t turn) { return ContainerSet{1} << turn; }
 
 /// A class of GPUs that serve the same sets.
@@ -49,7 +49,7 @@ class Patterns {
   /// Whether a GPU serves all containers of the set together. True for the empty set.
   [[nodiscard]] bool serves(ContainerSet set) const { return serves_[set]; }
   /// Whether a GPU serves the set, alone or together with further plain init containers. These can
-  /// help, because an init container for which no slice is free may share the slice of another one
+  /// help: an init container for which no slice is free can use the slice of another init container
   /// that needs more.
   [[nodiscard]] bool serves_with_inits(ContainerSet set) const {
     return serves_with_inits_.empty() ? serves_[set] : serves_with_inits_[set];
@@ -67,13 +67,14 @@ class Patterns {
   /// heaviest first; the empty one last.
   [[nodiscard]] std::span<const ContainerSet> fewest_first() const { return fewest_first_; }
 
-  /// For each set of regular containers, over the patterns that are subsets of it: the largest
-  /// number of containers, and the largest compute and memory of weight().
+  /// Each of these three has one element for each set of regular containers. The element is the
+  /// maximum over all patterns that are subsets of this set: of the number of containers, or of the
+  /// compute or memory of weight().
   [[nodiscard]] const std::vector<std::int32_t>& max_containers() const { return max_containers_; }
   [[nodiscard]] const std::vector<std::int64_t>& max_compute() const { return max_compute_; }
   [[nodiscard]] const std::vector<std::int64_t>& max_memory() const { return max_memory_; }
 
-  /// The charge of a set on a GPU of the capacity GpuClass::weigh_at.
+  /// The charge of a set on a GPU whose capacity is GpuClass::weigh_at.
   [[nodiscard]] const Charge& weight(ContainerSet set) const { return (*weights_)[set]; }
   /// The charge of a set on a GPU of this class.
   [[nodiscard]] const Charge& cost(ContainerSet set) const { return (*costs_)[set]; }
@@ -81,7 +82,7 @@ class Patterns {
   /// serve the set.
   [[nodiscard]] model::GpuMode mode(ContainerSet set) const { return modes_[set]; }
   /// If mode(set) is kMig: the slices of the set's containers, in the order of their turns. A plain
-  /// init container may share the slice of another container.
+  /// init container can have the slice of another container.
   [[nodiscard]] std::span<const SetSlice> slices(ContainerSet set) const { return slices_[set]; }
   [[nodiscard]] const GpuClass& gpu_class() const { return gpu_class_; }
   [[nodiscard]] const Allocatable& offered() const { return gpu_class_.offered; }
@@ -108,10 +109,10 @@ class Patterns {
   std::vector<std::vector<SetSlice>> slices_;  // by set; empty: the GPUs serve no slices
 };
 
-/// Caches the patterns of all classes of GPUs that have been requested for one request.
+/// Computes and caches the patterns of classes of GPUs for one request.
 class PatternBook {
  public:
-  /// `request` must outlive this object. It is an annotated pod's request of at most
+  /// `request` must outlive this object. It must be an annotated pod's request with at most
   /// kMaxGpuContainers containers.
   explicit PatternBook(const model::GpuRequest& request);
 
@@ -157,7 +158,7 @@ class PatternBook {
   ContainerSet named_ = 0;  // containers that request a slice by its profile
   ContainerSet apps_ = 0;
   std::array<ContainerSet, base::kMaxGpuContainers> twins_{};
-  std::array<ContainerSet, 4> by_isolation_{};  // containers that request no whole GPU
+  std::array<ContainerSet, 4> by_isolation_{};  // by Isolation: containers that need no whole GPU
   std::unordered_map<std::int64_t, std::shared_ptr<const std::vector<Charge>>> costs_;
   std::unordered_map<GpuClass, Patterns, GpuClassHash> known_;
   StartOrders starts_;

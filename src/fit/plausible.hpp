@@ -1,7 +1,7 @@
 // Decides whether the charges that a reservation states are plausible for its request, and what its
-// devices count if they are not. Charges that depend on the size of the GPU may differ as if the
-// GPU had been up to an eighth smaller or larger when the pod was bound (docs/decisions/0011).
-// Pure.
+// devices are charged if the stated charges are not plausible. A charge that depends on the size of
+// the GPU is plausible if a GPU up to an eighth smaller or larger has it, because the GPU can have
+// had another size when the pod was bound (docs/decisions/0011). Pure.
 #pragma once
 
 #include <cstdint>
@@ -21,24 +21,24 @@ namespace snug::fit {
 /// Whether it is plausible that a slice of this profile was chosen for this request.
 [[nodiscard]] bool plausible(const model::MigTable& table, std::uint16_t profile,
                              const model::ContainerRequest& asked);
-/// Whether the charge `stated` is plausible for a slice whose charge is `today`. The memory of a
-/// profile depends on the driver version.
+/// Whether the charge `stated` is plausible for a slice whose present charge is `today`. Their
+/// memory can differ, because the memory of a profile depends on the driver version.
 [[nodiscard]] bool plausible(const Charge& today, const Charge& stated);
 
-/// The charge that a reserved device counts on its GPU.
+/// The charge with which a reserved device is counted on its GPU.
 struct CountedDevice {
   Charge cost;
   bool suspect = false;  // the reservation is not plausible
   bool rounded = false;  // the device is a share by fraction, whose memory is rounded to MiB
 };
 
-/// Returns what a reserved device counts on `gpu`. `asked` is the request for which it was
-/// reserved; null: unknown. On a vanished GPU no device is suspect.
+/// Returns the charge with which a reserved device is counted on `gpu`. `asked` is the request for
+/// which it was reserved; null: unknown. On a vanished GPU no device is suspect.
 [[nodiscard]] CountedDevice count_device(const model::ReservedDevice& device,
                                          const model::ContainerRequest* asked,
                                          const model::GpuState& gpu);
-/// Returns what a reserved slice of this profile counts. `stated` is the cost that count_device()
-/// has returned for it, which does not consider the profile.
+/// Returns the charge with which a reserved slice of this profile is counted. `stated` is the
+/// charge that count_device() has returned for it without regard to the profile.
 [[nodiscard]] CountedDevice count_slice(const model::MigTable& table, std::uint16_t profile,
                                         const model::ContainerRequest* asked, const Charge& stated);
 

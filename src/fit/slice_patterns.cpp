@@ -34,8 +34,8 @@ class SlicesOfSet {
     return by_turn_[turn].profile.has_value();
   }
 
-  /// Selects the containers for place(). Returns false if the GPU has no profile that can serve one
-  /// of them.
+  /// Selects the containers for place(). Returns false if there is a container that no profile of
+  /// the GPU can serve.
   bool choose(ContainerSet set) {
     wanted_.clear();
     shared_.clear();
@@ -79,7 +79,7 @@ class SlicesOfSet {
     mig::SliceRequirement need;
   };
 
-  /// The profile of a container that has one.
+  /// The profile of the container. Requires that a profile can serve it.
   [[nodiscard]] const model::MigProfile& profile_of(const Wanted& each) const {
     return free_.table->profiles[each.profile.value_or(0)];
   }
@@ -113,7 +113,8 @@ class SlicesOfSet {
   const MigFree& free_;
   std::vector<Wanted> by_turn_;
   std::vector<Wanted> wanted_;  // containers with slices of their own
-  /// Turns of a container without a slice of its own and of the container whose slice it uses.
+  /// Pairs of turns: of a container without a slice of its own, and of the container whose slice it
+  /// uses.
   std::vector<std::pair<std::size_t, std::size_t>> shared_;
 };
 

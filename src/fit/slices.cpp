@@ -47,9 +47,9 @@ class Placing {
   }
 
  private:
-  /// Places the remaining slices beside `use`; returns whether it succeeded. Tries the next slice
-  /// at the starts from position `from` of its start order: slices of equal profiles are placed in
-  /// this order, so that no set of placements is tried twice.
+  /// Places the remaining slices beside `use`; returns whether it succeeded. Tries the starts of
+  /// the next slice in their order (StartOrders), from position `from` on. Slices of equal profiles
+  /// are placed at starts in this order, so that no set of placements is tried twice.
   bool extend(const model::MigUse& use, std::size_t from) {
     if (placed_.size() == profiles_.size()) return true;
     const std::uint16_t profile = profiles_[placed_.size()];

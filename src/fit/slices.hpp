@@ -25,7 +25,7 @@ namespace snug::fit {
 [[nodiscard]] Charge slice_charge(const model::MigTable& table, std::uint16_t profile);
 
 /// Returns the allocation of a slice on a card whose idle memory slices are `idle`. The caller sets
-/// its container and its GPU.
+/// the container and the GPU of the allocation.
 [[nodiscard]] model::DeviceAllocation slice_take(const model::MigTable& table, model::AxisMask idle,
                                                  model::MigPlacement slice);
 
@@ -33,7 +33,7 @@ namespace snug::fit {
 /// thread-safe.
 class StartOrders {
  public:
-  /// Returns the starts of the profile, the best first. Valid as long as this object.
+  /// Returns the starts of the profile, the best first. The result is valid as long as this object.
   [[nodiscard]] std::span<const std::uint16_t> of(const model::MigTableRef& table,
                                                   std::uint16_t profile);
 
@@ -45,10 +45,10 @@ class StartOrders {
   std::map<std::pair<const model::MigTable*, std::uint16_t>, Order> orders_;
 };
 
-/// Finds placements for slices of all these profiles together and returns them in the same order.
-/// Nullopt: there are none, or the search reached its limit (kMaxSliceSteps). Adds the number of
-/// search steps to `steps`. The search is fast if equal profiles are adjacent and large profiles
-/// come first.
+/// Finds placements for slices of all these profiles together and returns them in the order of the
+/// profiles; nullopt: there are none, or the search reached its limit (kMaxSliceSteps). Adds the
+/// number of search steps to `steps`. The search is fast if equal profiles are adjacent and large
+/// profiles come first.
 [[nodiscard]] std::optional<std::vector<model::MigPlacement>> place_together(
     const MigFree& free, std::span<const std::uint16_t> profiles, StartOrders& orders,
     std::int64_t& steps);

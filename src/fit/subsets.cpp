@@ -10,11 +10,11 @@ namespace {
 
 using Set = std::vector<std::size_t>;
 
-/// The largest number of sets that are scored, which takes some ten microseconds. All pairs, or all
-/// sets of four, of eight GPUs are fewer.
+/// The largest number of sets that are scored. Scoring them takes some ten microseconds. Eight GPUs
+/// have at most 70 sets of one size.
 constexpr std::size_t kMaxSets = 96;
 
-/// Whether there are more than kMaxSets ways to choose `count` of `all`.
+/// Whether there are more than kMaxSets ways to choose `count` of `all` GPUs.
 bool too_many(std::size_t all, std::size_t count) {
   std::size_t ways = 1;
   for (std::size_t i = 1; i <= count && ways <= kMaxSets; ++i) ways = ways * (all - count + i) / i;

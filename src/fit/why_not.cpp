@@ -69,7 +69,8 @@ bool too_small(const model::NodeInventory& node, const model::GpuState& gpu,
 
 model::ReasonCode closest_reason(const model::NodeState& node, FitMemo& memo,
                                  model::ReasonCode found) {
-  // With a reason before kWrongMode, some GPU of the node is suitable for the request.
+  // A reason before kWrongMode is kept: under the constraints on size, model and mode alone, the
+  // request fits on the node.
   if (found < model::ReasonCode::kWrongMode) return found;
   for (const model::ContainerRequest& asked : memo.request().containers) {
     const std::optional<mig::SliceRequirement> need = mig::slice_requirement(asked);

@@ -7,7 +7,8 @@
 
 namespace snug::fit {
 
-/// Returns the reason to report if the reason of a constraint is `found`:
+/// Returns the reason to report for a request that is refused by the constraint with the reason
+/// `found`:
 ///   - `found` itself if it comes before kWrongMode in the table of reasons;
 ///   - kNoProfile if a container names a MIG profile that no GPU of the node has, or could have in
 ///     MIG mode;

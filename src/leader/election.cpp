@@ -59,7 +59,7 @@ std::string Election::other_holder(base::TimePoint now) const {
 
 LeaseRecord Election::placeholder() const {
   LeaseRecord record;
-  // The duration must exceed kReleasedDuration, because that would mark the Lease as released.
+  // The duration must exceed kReleasedDuration, which marks a Lease without a holder as released.
   record.duration_s = std::max(std::chrono::ceil<std::chrono::seconds>(settings_.lease_duration),
                                2 * kReleasedDuration)
                           .count();

@@ -70,7 +70,7 @@ void DemandTracker::publish_if_changed() {
   nodes_changed_ = false;
   auto demand = std::make_shared<model::Demand>(learner_.demand());
   demand->version = published_->version;
-  if (*demand == *published_) return;  // the version and the results cached for it stay valid
+  if (*demand == *published_) return;  // results cached for this version of the demand stay valid
   ++demand->version;
   published_ = std::move(demand);
   ledger_.set_demand(published_);

@@ -51,8 +51,8 @@ class EndedPods {
     const auto found = by_uid_.find(uid);
     return found != by_uid_.end() && found->second->sequence > sequence;
   }
-  /// Whether only a GET has reported the end. If so, the watch may still deliver events from before
-  /// the end.
+  /// Whether only a GET has reported that the pod ended. If so, the watch may still deliver events
+  /// that are older than the end.
   [[nodiscard]] bool only_from_get(std::string_view uid) const {
     return only_from_get_.contains(uid);
   }

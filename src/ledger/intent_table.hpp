@@ -15,9 +15,9 @@
 namespace snug::ledger {
 
 /// Call it when a pod with an intent gets a holding. Returns whether pods that were refused because
-/// of the intent may fit now. They may if the holding differs from the intent. They also may if the
-/// holding puts a GPU that is empty in `before` into another sharing mode than
-/// GpuState::sharing_mode, since other pods may need that mode.
+/// of the intent may fit now. That is so if the holding differs from the intent, or if it puts a
+/// GPU that is empty in `before` into a sharing mode other than GpuState::sharing_mode, since other
+/// pods may need the new mode.
 [[nodiscard]] bool may_free_capacity(const model::Holding& intent, const model::Holding& holding,
                                      const model::NodeState& before);
 
@@ -36,8 +36,8 @@ class IntentTable {
 
   /// All intents, oldest first.
   [[nodiscard]] model::Intents all() const;
-  /// The intents on the node that are older than the pod's own intent there, oldest first. If the
-  /// pod has no intent on the node, all intents on it.
+  /// Returns the intents on the node that are older than the pod's own intent there, oldest first.
+  /// If the pod has no intent there, returns all intents on the node.
   [[nodiscard]] model::Intents preceding(std::string_view node, std::string_view uid) const;
 
  private:

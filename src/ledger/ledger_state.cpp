@@ -12,7 +12,8 @@ bool Ledger::State::hold(const model::HoldingPtr& holding, Source shown) {
   const bool watched = shown != Source::kGet;
   const bool revived = ended_pods.contains(holding->uid);
   if (revived) {
-    // A list that started after the end has already removed the pod from ended_pods.
+    // Only the watch revives a pod here, and only if a list or watch event reported its end. A list
+    // that started after the end has already removed the pod from ended_pods.
     if (shown != Source::kWatch || ended_pods.only_from_get(holding->uid)) return true;
     ended_pods.erase(holding->uid);
   }
@@ -39,7 +40,7 @@ bool Ledger::State::hold(const model::HoldingPtr& holding, Source shown) {
   const bool same_node = entry->holding->reservation.node == holding->reservation.node;
   const bool settled = entry->state == HoldingState::kBound && same_node;
   if (!same && !settled) {
-    // The API server shows another binding than Snug's own bind, and is the source of truth.
+    // The API server is the source of truth, and shows a binding that is not Snug's own.
     erase(holding->uid);
     entry = &insert(holding, HoldingState::kBound);
   } else if (!settled) {
@@ -66,8 +67,8 @@ void Ledger::State::refresh_pod_facts(LedgerEntry& entry, const model::Holding& 
   changed();
 }
 
-/// Called for a pod that a list started at `mark` does not show as bound. `lives`: whether the list
-/// shows the pod at all.
+/// Applies a list that was requested at `mark` and does not show this pod as bound. `lives`:
+/// whether the list shows the pod at all.
 void Ledger::State::end_absent_pod(const std::string& uid, std::uint64_t mark, bool lives) {
   const LedgerEntry& entry = entries.find(uid)->second;
   if (entry.sequence > mark) return;

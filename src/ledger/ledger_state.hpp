@@ -36,7 +36,7 @@ struct Ledger::State {
   NominationTable nominations;
   EndedPods ended_pods;
   std::size_t max_nodes;
-  std::uint64_t sequence = 0;  // the number of the last change; numbers only grow
+  std::uint64_t sequence = 0;  // the sequence number of the last change
   base::Generation generation;
   base::Generation freed;
   base::Generation ended_intents;
@@ -128,10 +128,10 @@ struct Ledger::State {
     return [this](const model::Nomination& pod) { return !entries.contains(pod.rank.uid); };
   }
 
-  /// Adds the nominations of a list. Returns the number of nominations, earlier ones or listed
-  /// ones, that were dropped.
+  /// Adds the nominations of a list. Returns the number of pods whose nominations, earlier or
+  /// listed ones, were dropped.
   std::size_t nominate_all(const model::Nominations& listed) {
-    // A set, since one pod's nomination may be dropped twice: an earlier one, and the listed one.
+    // A set, since two nominations of one pod may be dropped: its earlier one and the listed one.
     std::unordered_set<std::string> left_out;
     for (const model::NominationPtr& nomination : listed) {
       if (const model::NominationPtr one = nominate(nomination)) left_out.insert(one->rank.uid);
@@ -141,8 +141,8 @@ struct Ledger::State {
   }
 
   void remove_node(std::string_view name) {
-    // Without the inventory, the node's kubelet units no longer count against the caps of their
-    // namespaces.
+    // Without the inventory, the nvidia.com/* units of the node's pods no longer count against the
+    // caps of their namespaces.
     const bool frees_caps = !nodes.gpu_pod_uids(name).empty();
     if (nodes.remove(name)) changed(frees_caps);
   }

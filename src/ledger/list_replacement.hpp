@@ -1,8 +1,8 @@
 // Applies a list of all pods to the ledger in parts. Unlocks the mutex between two parts, so that
-// other threads can proceed. Meanwhile they may see some nodes before and others after the list.
-// But no thread sees a pod that the list adds to a node's GPUs together with a pod that the list
-// lacks: if the list shows pods with GPUs on a node, all pods with GPUs of that node are replaced
-// in one part. On other nodes, pods may end in several parts.
+// other threads can proceed. Meanwhile they may see the list applied to some nodes and not yet to
+// others. But no thread sees, on the GPUs of one node, both a pod that the list adds and a pod that
+// it ends: if the list shows pods with GPUs on a node, all pods with GPUs of that node are
+// replaced in one part. On other nodes, pods may end in several parts.
 #pragma once
 
 #include <algorithm>
@@ -56,8 +56,8 @@ class ListReplacement {
   }
 
  private:
-  // The number of pods for which the mutex is held at a time: pods that may change, which take some
-  // 2 us each, and pods that are only looked up.
+  // The number of pods that are processed before the mutex is unlocked: pods that may change, which
+  // take about 2 us each, and pods that are only looked up.
   static constexpr std::size_t kPodsPerTurn = 256;
   static constexpr std::size_t kLookUpsPerTurn = 4'096;
 
@@ -122,8 +122,8 @@ class ListReplacement {
   State* const state_ SNUG_PT_GUARDED_BY(mutex_);
   const std::uint64_t list_sequence_;
   const std::unordered_set<std::string_view>& living_;
-  std::vector<model::HoldingPtr> bound_;              // with GPUs by node, then CPU-only holdings
-  std::size_t gpu_pod_count_ = 0;                     // the number of holdings with GPUs
+  std::vector<model::HoldingPtr> bound_;  // holdings with GPUs, by node, then CPU-only ones
+  std::size_t gpu_pod_count_ = 0;         // the number of holdings with GPUs
   std::unordered_set<std::string_view> shown_bound_;  // uids, as views into `bound_`
   std::vector<std::string> edited_;                   // uids for which hold() returned false
 };

@@ -120,8 +120,8 @@ std::vector<std::string> NodeRegistry::gpu_pod_uids(std::string_view node) const
   return uids;
 }
 
-/// Replaces the inventory, and updates namespace_usage_: the inventory determines which part of a
-/// GPU each kubelet unit is.
+/// Replaces the inventory, and updates namespace_usage_: the inventory determines how much of a
+/// GPU one unit of an nvidia.com/* resource is.
 void NodeRegistry::set_inventory(std::uint32_t slot,
                                  std::shared_ptr<const model::NodeInventory> inventory) {
   ++inventory_generation_.value;
@@ -163,7 +163,7 @@ const std::shared_ptr<const model::NameIndex>& NodeRegistry::name_index() {
 }
 
 /// The number of a GPU model. A number is never given to another model, even if all nodes with the
-/// first one are gone. 0: all numbers are in use.
+/// first model are gone. 0: all numbers are in use.
 std::uint8_t NodeRegistry::model_id_of(const std::string& model) {
   if (models_ == nullptr) models_ = std::make_shared<const std::vector<std::string>>(1);
   const auto found = std::ranges::find(models_->begin() + 1, models_->end(), model);

@@ -37,7 +37,7 @@ class NodeRegistry {
   void remove(const model::Holding& holding);
   /// Replaces the holding that has the same uid, node and reservation.
   void replace(const model::HoldingPtr& holding);
-  /// The uids of the node's holdings with GPUs.
+  /// The uids of the node's pods that hold GPUs, and of its unplaced pods.
   [[nodiscard]] std::vector<std::string> gpu_pod_uids(std::string_view node) const;
 
   /// Defers the computation of node states. While a Batch exists, states may be out of date and
@@ -71,8 +71,8 @@ class NodeRegistry {
  private:
   __extension__ using Wide = __int128;
 
-  /// The CPU and memory of the CPU-only pods. Wider than HostResources, whose sums saturate: from
-  /// this sum a pod can be subtracted exactly.
+  /// The CPU and memory of the CPU-only pods. The numbers are wider than those of HostResources,
+  /// which saturate, so a pod can be subtracted exactly.
   struct HostSum {
     Wide cpu_milli = 0;
     Wide memory_bytes = 0;
@@ -106,13 +106,13 @@ class NodeRegistry {
   bool in_batch_ = false;
   std::size_t node_count_ = 0;
   base::Generation inventory_generation_;
-  model::NamespaceUsage namespace_usage_;  // the sum of held_compute() over all holdings
+  model::NamespaceUsage namespace_usage_;  // the sums of held_compute(), by namespace
   std::uint64_t last_version_ = 0;         // the last version assigned to a state
   std::unordered_map<std::string, std::uint32_t, model::StringHash, std::equal_to<>> by_name_;
   std::shared_ptr<const std::vector<std::string>> models_;             // null: there are none
   std::shared_ptr<const std::vector<model::MigTableRef>> mig_tables_;  // null: there are none
-  std::shared_ptr<const model::NameIndex> index_;  // null: nodes have come or gone
-  /// Null elements are out of date.
+  std::shared_ptr<const model::NameIndex> index_;                      // null: out of date
+  /// The chunks of table(). A null chunk is out of date.
   std::vector<std::shared_ptr<const model::NodeTable::Chunk>> chunks_;
 };
 

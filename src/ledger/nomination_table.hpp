@@ -1,6 +1,6 @@
 // The nominations: for each nominated pod, the node on which the capacity that it requests is kept
-// free. At most max_nominations, those that are first in rank. Not thread-safe: guarded by the
-// ledger's mutex.
+// free. There are at most max_nominations: those that are first in rank. Not thread-safe: guarded
+// by the ledger's mutex.
 #pragma once
 
 #include <cstddef>
@@ -69,7 +69,7 @@ class NominationTable {
   std::size_t max_nominations_;
   std::unordered_map<std::string, Row, model::StringHash, std::equal_to<>> by_uid_;
   std::set<model::NominationPtr, Before> by_rank_;
-  /// Only nodes that have nominations.
+  /// Contains only nodes that have nominations.
   std::map<std::string, model::Nominations, std::less<>> by_node_;
 };
 

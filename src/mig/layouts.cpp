@@ -29,8 +29,9 @@ class LayoutSearch {
   }
 
  private:
-  /// Sets fill_limit_[p] to the smallest end of a slice that starts at p or later and uses no
-  /// engines. If the next slice after p starts there or later, such a slice fits before it.
+  /// Sets fill_limit_[p] to the smallest end of all slices that start at memory slice p or later
+  /// and use no engines. If a layout has no slice from p up to this end, one of these slices can be
+  /// added.
   void find_fill_limits() {
     for (const model::MigPlacement slice : slices_) {
       const model::MigProfile& profile = table_.profiles[slice.profile];

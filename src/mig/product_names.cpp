@@ -121,7 +121,7 @@ bool starts_name_of(const Product& product, const Words& name) {
          std::none_of(missing, product.required.end(), stands) && knows_all(product, name);
 }
 
-/// The cards for which matches(product, words of `model`) is true for any of their products.
+/// The cards that have a product for which matches(product, words of `model`) is true.
 template <typename Matches>
 std::vector<const MigCard*> find_cards(std::string_view model, Matches matches) {
   std::vector<const MigCard*> cards;
@@ -142,7 +142,7 @@ std::int64_t distance(const MigCard& card, base::MebiBytes memory) {
 }
 
 /// Whether a driver may report `memory` for the card. Drivers report up to 2 % less than nominal;
-/// this accepts any difference of up to a sixteenth.
+/// this function accepts any difference of up to a sixteenth.
 bool can_report(const MigCard& card, base::MebiBytes memory) {
   return distance(card, memory) <= card.memory.value / 16;
 }

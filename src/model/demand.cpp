@@ -32,7 +32,7 @@ std::int64_t StrandingTable::stranded(std::int64_t free, std::int64_t allocatabl
 
 std::int64_t StrandingTable::unserved(std::int64_t free, std::int64_t gpu) const {
   const std::int64_t critical =
-      free * 1000 / gpu / bin_width_;  // the bin with the need 1000 * free / gpu
+      free * 1000 / gpu / bin_width_;  // the bin with the critical need, 1000 * free / gpu
   if (critical >= static_cast<std::int64_t>(kBins)) return 0;
   const auto bin = static_cast<std::size_t>(critical);
   const Tail& above = suffix_sums_[bin + 1];
@@ -46,7 +46,8 @@ std::int64_t StrandingTable::unserved(std::int64_t free, std::int64_t gpu) const
 
 std::int64_t StrandingTable::oversized(std::int64_t free, std::int64_t allocatable,
                                        std::int64_t gpu) const {
-  const std::int64_t first = allocatable / bin_width_ + 1;  // first bin with only larger needs
+  // The first bin in which all needs exceed `allocatable`.
+  const std::int64_t first = allocatable / bin_width_ + 1;
   if (first >= static_cast<std::int64_t>(kBins)) return 0;
   const std::int64_t served =
       free * suffix_sums_[static_cast<std::size_t>(first)].oversized_per_unit / kServedScale;

@@ -23,8 +23,8 @@ std::string_view without_brand(std::string_view model) {
 
 }  // namespace
 
-/// On a mismatch, extends only the text of the last star. An earlier star never needs to be
-/// extended.
+/// On a mismatch, lets the last `*` match one more byte. An earlier `*` never needs to match more
+/// bytes.
 bool glob_matches(std::string_view pattern, std::string_view text, LetterCase letters) {
   std::size_t p = 0;
   std::size_t t = 0;
@@ -91,7 +91,8 @@ bool ModelMatcher::matches_from(std::size_t begin, std::string_view pattern) con
   Bytes after = begin == 0 ? Bytes{0} : Bytes{1} << (begin - 1);
   for (const char c : pattern) {
     if (c == '*') {
-      after = may_be_empty ? ~Bytes{0} : after | -after;  // all bits from the lowest one up
+      // Sets all bits from the lowest one up, because `*` matches any number of further bytes.
+      after = may_be_empty ? ~Bytes{0} : after | -after;
       continue;
     }
     after = after << 1 | Bytes{may_be_empty};

@@ -26,7 +26,8 @@ class PreemptionDecision {
         terminating_(node_.holdings.size()) {}
 
   std::vector<std::string_view> run() {
-    // Eviction cannot resolve such a reason. filter reports the node as unresolvable, too.
+    // Eviction cannot help if the reason is not resolvable. filter also reports such a node as
+    // unresolvable.
     const model::ReasonCode now = after_.reason_now();
     if (now != model::ReasonCode::kNone && !model::reason_row(now).resolvable) return {};
     if (!classify_pods()) return {};
@@ -103,9 +104,9 @@ class PreemptionDecision {
   }
 
   /// Repeats reprieve() until it removes no victim. One pass may not suffice if there are nominated
-  /// pods: after more evictions a nominated pod may fit without waiting, and then it must continue
-  /// to fit beside the preemptor. A victim that is necessary in a large set may therefore be
-  /// unnecessary in a smaller one.
+  /// pods, because a victim that is necessary in a large set may be unnecessary in a smaller one:
+  /// after more evictions a nominated pod may fit without waiting, and then this pod must continue
+  /// to fit beside the preemptor.
   void reprieve_again(const PodSet& bound_to_go, PodSet& gone) {
     PodSet before;
     do {
@@ -147,7 +148,7 @@ class PreemptionDecision {
            });
   }
 
-  /// The pods up to this priority that may be evicted in addition to the pods in `gone`.
+  /// The pods that can be evicted in addition to the pods in `gone` and have at most this priority.
   [[nodiscard]] Pods evictable_pool(const PodSet& gone, std::int32_t highest_priority) const {
     Pods pool;
     for (const std::size_t position : pods()) {
@@ -164,7 +165,7 @@ class PreemptionDecision {
 
   /// The lowest priority for which the eviction of all pods up to this priority suffices. The
   /// result is not lower than the highest priority in `gone` (without terminating pods), because
-  /// these pods are evicted in any case and to spare pods below them has no benefit.
+  /// these pods are evicted in any case, and sparing pods of lower priority has no benefit.
   [[nodiscard]] std::int32_t priority_threshold(const PodSet& gone) {
     constexpr auto kLowest = std::numeric_limits<std::int32_t>::min();
     constexpr auto kHighest = std::numeric_limits<std::int32_t>::max();

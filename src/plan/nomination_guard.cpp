@@ -57,7 +57,7 @@ class NominationGuard::TentativeNode {
   }
 
   /// Places all pods by backtracking, within `trials` trials. Returns false and places no pod if it
-  /// finds no solution. `apart` are the GPUs that fit() must treat as different.
+  /// finds no solution. `apart` contains the GPUs that fit() must treat as different.
   bool place_all(const std::vector<ProtectedPod>& pods, const GpuMarks& apart,
                  int trials = base::kMaxPlacingTrials) {
     distinct_gpus_ = apart;
@@ -65,7 +65,8 @@ class NominationGuard::TentativeNode {
   }
 
  private:
-  /// The placements of a protected pod on the tentative node, without the pods that must end first.
+  /// The placements of a protected pod on the tentative node after the pods that must end first
+  /// have ended.
   struct Options {
     Options(const TentativeNode& tentative, const ProtectedPod& pod) {
       const model::NodeState& node = tentative.node_;
@@ -120,7 +121,7 @@ class NominationGuard::TentativeNode {
   }
 
   /// Places `pods` in addition to the pods placed so far; returns whether it succeeded. `first` is
-  /// true while all pods have their tightest placements, which cost no trials. After another
+  /// true while every pod has its tightest placement; this costs no trials. Once a pod has another
   /// placement, each call of fit() costs as many trials as its work.
   bool place_remaining(std::span<const ProtectedPod> pods, int& trials, bool first = true) {
     if (pods.empty()) return true;

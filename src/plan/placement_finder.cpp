@@ -62,8 +62,8 @@ FoundPlacements PlacementFinder::find() {
   if (later == nullptr) return {.reason = fit_on_state(node_), .with_intents = nullptr};
   model::ReasonCode beside = fit_on_state(*later);
   if (beside == model::ReasonCode::kNone && options_.empty()) {
-    // fit() offers only the first of several identical GPUs, and an intent may determine the mode
-    // of this GPU. Mark the GPUs that have intents as different and try again.
+    // fit() offers only the first of several identical GPUs, and an intent possibly determines the
+    // mode of that first GPU. Mark the GPUs that have intents as different and try again.
     GpuMarks marks;
     for (std::size_t i = node_.holdings.size(); i < later->holdings.size(); ++i) {
       mark_gpus(node_, *later->holdings[i], marks);
@@ -114,11 +114,12 @@ model::ReasonCode PlacementFinder::fit_on_state(const model::NodeState& state) {
   return options_.empty() ? model::ReasonCode::kNominated : model::ReasonCode::kNone;
 }
 
-/// Called if no placement that fit() returned leaves enough capacity for the nominated pods. Others
-/// may, because fit() returns a limited number of placements and uses only the first of identical
-/// GPUs. First calls fit() again with those identical GPUs marked that will differ. Then calls it
-/// on the node with the nominated pods added, so that every placement respects them. GPUs on which
-/// a nominated pod waits for other pods to end are over-committed there and not used.
+/// Called if no placement that fit() returned leaves enough capacity for the nominated pods. Other
+/// placements may do so, because fit() returns a limited number of placements and uses only the
+/// first of identical GPUs. First calls fit() on a state in which GPUs that will differ later are
+/// not identical (NominationGuard::with_distinct_gpus). If this finds nothing, calls fit() on the
+/// node with the nominated pods added, so that every placement respects them. GPUs on which a
+/// nominated pod waits for other pods to end are over-committed in that state and not used.
 void PlacementFinder::fit_beside_nominated(NominationGuard& guard, const model::NodeState& state) {
   if (const model::NodeStatePtr distinct_state = guard.with_distinct_gpus(state))
     fit_and_filter(*distinct_state, guard);

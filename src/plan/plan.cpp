@@ -71,8 +71,8 @@ class Planner {
     return slots;
   }
 
-  /// Decides. `before(a, b)` returns whether the name of the candidate at position a precedes the
-  /// name of the one at position b.
+  /// Decides about the candidates in these slots. `before(a, b)` returns whether the name of the
+  /// candidate at position a precedes that of the candidate at position b.
   template <typename Before>
   Plan run(std::vector<std::uint32_t> slots, const Before& before) {
     slots_ = std::move(slots);
@@ -90,7 +90,7 @@ class Planner {
       }
     }
     if (plan_.winner) {
-      judge(*plan_.winner);  // computes its placement
+      judge(*plan_.winner);  // computes the placement on the winner
       SNUG_CHECK(!options_.empty());
       plan_.placement = options_[best_option_].copy();
     }

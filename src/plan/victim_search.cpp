@@ -14,10 +14,10 @@ namespace {
 
 using Pods = std::vector<std::size_t>;
 
-// Limits of the exact search, in addition to kMaxEvictionWork. The search runs for at most
-// kMaxPodsForExactSearch pods, for which it nearly always completes; otherwise the best result so
-// far is used. It has fewer steps if there are nominated pods, because a step then costs more than
-// ten times as much.
+// Limits of the exact search, in addition to kMaxEvictionWork. The search is made only if the pool
+// has at most kMaxPodsForExactSearch pods. It then nearly always completes; if not, the best result
+// so far is used. It has fewer steps if there are nominated pods, because a step then costs more
+// than ten times as much.
 constexpr std::size_t kMaxPodsForExactSearch = 16;
 constexpr int kMaxSteps = 500;
 constexpr int kMaxStepsBesideNominated = 50;
@@ -118,8 +118,8 @@ class VictimSearch {
     return order;
   }
 
-  /// By position of a pod of the pool: how many pods of the pool are on that of its GPUs which has
-  /// the fewest.
+  /// For each pod of the pool, by position: the number of pods of the pool on the least crowded of
+  /// its GPUs.
   [[nodiscard]] std::vector<std::size_t> fewest_pods_on_gpu() const {
     std::vector<std::size_t> on_gpu(in_.node.gpus.size(), 0);
     for (const std::size_t position : in_.pool) {
@@ -134,9 +134,9 @@ class VictimSearch {
     return fewest;
   }
 
-  /// The orders in which reprieve() is tried: the most important pods first, as in kube-scheduler;
-  /// for each resource, the pods that free the least of it first; the pods on the most crowded GPUs
-  /// first.
+  /// The orders in which reprieve() is tried: first the order of importance, as in kube-scheduler;
+  /// then, for each resource, an order that begins with the pods that free the least of it; last,
+  /// an order that begins with CPU-only pods and then has the pods on the most crowded GPUs.
   [[nodiscard]] std::vector<Pods> orders() const {
     const std::vector<std::size_t> fewest = fewest_pods_on_gpu();
     const model::NodeInventory* inventory = in_.node.inventory.get();
@@ -221,10 +221,10 @@ class VictimSearch {
     best_cost_ = std::move(cost);
   }
 
-  /// Branch and bound over the pods of the pool. For the pods before position `next` it is decided
-  /// whether they are evicted. `chosen` are the pods that are evicted; `open` are these and the
-  /// undecided pods, whose eviction suffices. A branch ends if it would evict more pods than the
-  /// best result, or if the eviction of `open` no longer suffices.
+  /// Branch and bound over the pods of the pool. The pods before position `next` of the pool are
+  /// decided. `chosen` contains the pods that are evicted. `open` contains these and the undecided
+  /// pods; the eviction of `open` suffices. A branch ends if it would evict more pods than the best
+  /// result, or if the eviction of `open` no longer suffices.
   void branch(std::size_t next, PodSet& chosen, PodSet& open, std::size_t count = 0) {
     if (remaining_steps_-- <= 0) return;
     if (in_.after.fits(chosen)) return keep_if_better(chosen);

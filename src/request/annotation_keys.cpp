@@ -161,13 +161,13 @@ struct KeyRow {
   std::string_view name;
   KeyScope scope = KeyScope::kContainer;
   ReadText (*read)(std::string_view value, model::ContainerRequest& request) = nullptr;
-  bool asks = false;  // the key requests devices; a container with a request has exactly one such
+  bool asks = false;  // whether the key requests devices; each request has exactly one such key
   Conflict conflict = nullptr;
   std::string_view alias_of = {};
 };
 
 /// The keys, in the order of ContainerRequest::text. Keys of KAI Scheduler are aliases. If Snug
-/// ignored its key `gpu-fraction-num-devices`, a pod written for KAI Scheduler would get only one
+/// ignored the key `gpu-fraction-num-devices`, a pod written for KAI Scheduler would get only one
 /// GPU.
 constexpr auto kKeys = std::to_array<KeyRow>(
     {{.name = "gpu-fraction", .read = read_fraction, .asks = true},

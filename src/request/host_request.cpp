@@ -5,7 +5,7 @@ namespace snug::request {
 model::HostResources host_requests_of(const model::PodFacts& pod) {
   model::HostResources sidecars;
   model::HostResources apps;
-  model::HostResources starting;  // the maximum over the times when init containers run
+  model::HostResources starting;  // the most that is requested while a plain init container runs
   for (const model::ContainerFacts& container : pod.containers) {
     switch (container.type) {
       case model::ContainerType::kApp:

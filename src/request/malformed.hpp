@@ -15,8 +15,8 @@ inline constexpr std::size_t kMaxShownValue = 63;
 
 [[nodiscard]] bool is_printable(char c);
 
-/// `value` in the form for a sentence: with `?` in place of each unprintable byte, and truncated to
-/// kMaxShownValue characters, which `...` at the end marks.
+/// Returns the first kMaxShownValue characters of `value`, with `?` in place of each unprintable
+/// byte. `...` at the end means that `value` is longer.
 [[nodiscard]] std::string shown(std::string_view value);
 
 [[nodiscard]] std::unexpected<model::Refusal> malformed(std::string sentence);

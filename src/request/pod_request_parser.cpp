@@ -18,7 +18,7 @@ namespace snug::request {
 namespace {
 
 constexpr std::int64_t kMaxAnnotationBytes = 262'144;  // Kubernetes' TotalAnnotationSizeLimitB
-constexpr std::int64_t kBytesWritten = 2'048;          // with the names and texts of one container
+constexpr std::int64_t kBytesWritten = 2'048;  // for a pod with one container, without its devices
 constexpr std::int64_t kBytesPerFurtherContainer = 1'024;
 constexpr std::int64_t kBytesPerDevice = 512;
 constexpr std::int64_t kMaxDevices = 128;  // a larger request is TooLarge on every node
@@ -33,7 +33,8 @@ std::expected<model::GpuRequest, model::Refusal> with_room_for_reservation(
   for (const model::ContainerRequest& container : request.containers) {
     devices += request.is_kubelet_assigned() ? 1 : container.count;
   }
-  // A kubelet-assigned request needs fewer bytes than one device, and no annotations for devices.
+  // The kubelet-assigned units of a container count as one device and as no further container,
+  // because they need fewer bytes than a device, and no annotations that name devices.
   const auto further =
       request.is_kubelet_assigned() ? 0 : static_cast<std::int64_t>(request.containers.size()) - 1;
   const auto needed = kBytesWritten + kBytesPerFurtherContainer * further +
@@ -60,8 +61,8 @@ std::expected<model::GpuRequest, model::Refusal> with_policy(
   return request;
 }
 
-/// The largest number of (container, resource) pairs in a request. The reservation of so many fits
-/// into max_reservation_bytes.
+/// The largest number of (container, resource) pairs in a request. A reservation with this number
+/// of pairs fits into max_reservation_bytes.
 constexpr std::size_t kMaxKubeletRequests = 64;
 
 struct KubeletCount {
@@ -70,9 +71,9 @@ struct KubeletCount {
 };
 
 /// Reduces the units of one resource that containers request to those that the pod holds at one
-/// time: the units of app containers and sidecars, plus the largest excess of a plain init
-/// container (together with the sidecars started before it) over them. App containers reuse devices
-/// of init containers.
+/// time: the units of app containers and sidecars. If a plain init container, together with the
+/// sidecars started before it, requests more than these units, the largest excess is added. App
+/// containers reuse devices of init containers.
 std::vector<KubeletCount> held_units(const std::vector<KubeletCount>& asked) {
   std::vector<KubeletCount> held;
   std::int64_t running = 0;

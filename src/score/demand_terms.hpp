@@ -25,21 +25,23 @@ namespace snug::score {
 /// Demand::scarcity of the GPU's model.
 [[nodiscard]] std::int32_t model_scarcity(const TermInput& input);
 
-// MIG slices.
+// Terms for MIG slices.
 
-/// The points (score/cost.hpp) of the value for future slices that the placement's MIG cards lose
-/// beyond the price of the pod's own slices:
+/// The cost of this term is the value for future slices that the placement's MIG cards lose, minus
+/// the prices of the pod's own slices:
 ///
-///   cost = round(sum over the cards of (value(before) - value(after) - sum of price(slice)))
+///   round(sum over the cards of (value(before) - value(after) - sum of price(slice)))
 ///
-/// `value` is that of SliceValueTable. The cost is rounded to a multiple of kSliceCostStep. The
-/// price of a slice is its size, except for a slice that serves a share: it has the price of the
-/// share, so that the share is placed on a shared GPU or in a slice, whichever costs less.
+/// `value` is that of SliceValueTable; where slices are static, it is the size of the unused
+/// slices. The cost is rounded to a multiple of kSliceCostStep. The price of a slice is its size,
+/// except for a slice that serves a share: it has the price of the share, so that the share is
+/// placed on a shared GPU or in a slice, whichever costs less.
 [[nodiscard]] std::int32_t slice_value(const TermInput& input);
 /// Returns -kNewSlicePoints for each slice that must be created, at least -kTermBound.
 [[nodiscard]] std::int32_t slice_reuse(const TermInput& input);
 
-// Fragmentation gradient descent (Weng et al., USENIX ATC 2023), with the authors' scale of scores.
+// The term of fragmentation gradient descent (FGD; Weng et al., USENIX ATC 2023), with the authors'
+// scale of scores.
 
 /// Returns 1000 * floor(100 * sigmoid(d)), where d is the number of GPUs by which the placement
 /// decreases the fragmentation of the node.

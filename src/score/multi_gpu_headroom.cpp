@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::int64_t kUnreachable = std::numeric_limits<std::int64_t>::max() / 2;
 
-/// Limits an amount to more than any node has, so that sums over GPUs do not overflow. Amounts from
-/// outside may have any 64-bit value.
+/// Limits an amount to kMost, which is more than any node has, so that sums over GPUs do not
+/// overflow. Amounts from outside may have any 64-bit value.
 std::int64_t clamped(std::int64_t amount) {
   constexpr std::int64_t kMost = 1'000'000'000'000;
   return std::clamp(amount, -kMost, kMost);

@@ -73,7 +73,7 @@ class MultiGpuHeadroom {
   std::size_t gpu_count_ = 0;
   bool host_known_;
   std::int64_t kubelet_milli_ = 0;  // milli-GPU that kubelet-assigned pods hold
-  Sum allocatable_;                 // the node's allocatable, and the number of all its pods
+  Sum allocatable_;                 // the node's allocatable CPU and memory, and all its pods
   Sum free_;                        // the node's free CPU and memory
 };
 

@@ -82,8 +82,9 @@ bool share_container(model::PlacementView placement, std::size_t a, std::size_t 
 /// twice, once for each end.
 struct Links {
   std::int64_t within_container = 0;  // links between two GPUs of one container
-  std::int64_t cut = 0;               // links between empty GPUs that no container gets together
-  /// The largest number of links that any GPU of the node has * the GPUs of the placement.
+  /// Links from an empty GPU of the placement to another empty GPU, if no container gets both.
+  std::int64_t cut = 0;
+  /// The number of GPUs of the placement, multiplied by the largest number of links of any GPU.
   std::int64_t possible = 0;
 };
 

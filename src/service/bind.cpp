@@ -209,7 +209,7 @@ Reply ExtenderService::write_binding(const Bind& call, const model::PodFacts& po
   parts_.ledger.release(call.uid);
   if (written.error().code == base::ErrorCode::kUnavailable) {
     return bind_error(call, BindOutcome::kUnavailable,
-                      "the binding was not sent: " + written.error().message);
+                      "the binding was not executed: " + written.error().message);
   }
   return bind_error(
       call, BindOutcome::kRefused,

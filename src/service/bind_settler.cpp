@@ -20,8 +20,8 @@ void BindSettler::settle() {
   }
 }
 
-/// Sorts the entries by uid, and starts with the one after the pod that was read last. So a pod for
-/// which the API server never answers does not delay the others forever.
+/// Sorts the entries by uid, but begins with the entry after the one that was read last. So a pod
+/// for which the API server never answers does not delay the others forever.
 std::vector<ledger::LedgerEntry> BindSettler::in_turn(
     std::vector<ledger::LedgerEntry> entries) const {
   const auto uid = [](const ledger::LedgerEntry& entry) -> const std::string& {

@@ -93,7 +93,8 @@ ParsedHolding without_reservation(const PodInfo& pod, std::string problem) {
     problem = "it asks for GPUs in a way that cannot be counted: " + request.error().sentence;
   }
   return {std::move(holding), problem + "; it was given no device, and node " +
-                                  pod.facts.node_name + " accepts no other GPU pods until it ends"};
+                                  pod.facts.node_name +
+                                  " accepts no other GPU pods until this pod ends"};
 }
 
 }  // namespace

@@ -23,8 +23,9 @@ struct ParsedHolding {
 };
 
 /// The holding of a bound pod. Its reservation counts if it names this pod and this node, whatever
-/// the pod's request annotations are now. A pod without such a reservation counts by its
-/// nvidia.com/* limits; if it asks for GPUs by annotation, it is unplaced (Holding::unplaced).
+/// the pod's request annotations are now. A pod without such a reservation holds what its
+/// nvidia.com/* limits state; if its request is by annotation or malformed, it is unplaced
+/// (Holding::unplaced).
 /// Every bound pod holds CPU and memory.
 [[nodiscard]] ParsedHolding read_holding(const PodInfo& pod, const base::Limits& limits);
 

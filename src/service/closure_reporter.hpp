@@ -1,5 +1,6 @@
 // Reports closed GPUs, and nodes whose holders conflict with each other. Reports each problem once,
-// when it begins: by a metric, in the log, and by an event on every pod that holds something there.
+// when it begins: by a metric, in the log, and by an event on every pod that holds the closed
+// GPU, or a GPU of the node.
 // Used by one thread.
 #pragma once
 

@@ -93,8 +93,8 @@ void ExtenderService::note_refused(std::string_view uid, const std::string& text
                                    const RetryCondition& awaits) {
   parts_.ledger.end_intent(uid);
   parts_.pending.note_refused(uid, text, awaits);
-  // kube-scheduler may call filter for a pod that has already ended. Such a pod must not wait. The
-  // check comes last, since the pod may end at any time.
+  // kube-scheduler may call filter for a pod that has already ended. The refusal of such a pod must
+  // not be kept. The check comes last, since the pod may end at any time.
   if (parts_.ledger.has_ended(uid)) parts_.pending.note_accepted(uid);
 }
 

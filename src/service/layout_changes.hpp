@@ -24,16 +24,16 @@ class LayoutChanges {
   explicit LayoutChanges(const model::Snapshot& snapshot);
 
   [[nodiscard]] bool any() const { return !nodes_.empty(); }
-  /// The node whose layout change may make the request feasible; empty: there is none. The request
-  /// must name nvidia.com/mig-* or nvidia.com/gpu, and no node outside a layout change may offer
-  /// that resource. Of the nodes in a layout change whose cards can have the resource, this is the
-  /// first by name.
+  /// The first node by name whose layout change may make the request feasible; empty: there is
+  /// none. The request must name nvidia.com/mig-* or nvidia.com/gpu, the node's cards must be able
+  /// to have that resource, and no node outside a layout change may offer it.
   [[nodiscard]] std::string_view awaited_by(const model::GpuRequest& request) const;
 
  private:
-  /// The first node by name whose layout change may bring a resource, by profile or nvidia.com/gpu.
+  /// For each MIG profile, and for nvidia.com/gpu: the first node by name whose layout change may
+  /// bring it.
   std::map<std::string_view, std::string_view> nodes_;
-  std::set<std::string_view> open_elsewhere_;  // resources that other nodes have allocatable
+  std::set<std::string_view> open_elsewhere_;  // resources that nodes without a change offer
 };
 
 /// Writes an event on each pod that waits for a node's layout change, once for each pod and node.
@@ -48,7 +48,7 @@ class LayoutReporter {
  private:
   ApiPort& api_;
   std::size_t max_reported_;
-  std::unordered_set<std::string> reported_;  // uid and node of each event that was written
+  std::unordered_set<std::string> reported_;  // the pod uid and node of each event written
 };
 
 }  // namespace snug::service

@@ -1,4 +1,4 @@
-// The VerdictCaches that all calls share. One call at a time uses a cache. Thread-safe.
+// The VerdictCaches that all calls share. Each cache serves one call at a time. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ class ExtenderService::Memos {
  public:
   class Lent {
    public:
-    /// `key` is PodClaim::key(). If it is empty, no cache can be used, and get() returns null.
+    /// `key` is PodClaim::key(). If the key is empty, no cache can be used, and get() returns null.
     Lent(Memos& owner, std::string key)
         : owner_(owner), key_(std::move(key)), memo_(key_.empty() ? nullptr : owner.take(key_)) {}
     ~Lent() {

@@ -30,8 +30,8 @@ class PodNominator {
 
  private:
   enum class Kept : std::uint8_t { kAll, kSome };
-  /// Logs whether capacity is kept for all nominated pods, if that has changed. Only a list can
-  /// show that it is kept for all again.
+  /// Logs whether GPUs are kept free for all nominated pods, if that has changed. Only a list can
+  /// show that they are kept free for all again.
   void log_kept(Kept kept);
 
   ledger::Ledger& ledger_;

@@ -6,7 +6,7 @@ namespace snug::service {
 
 void PodWaker::wake() {
   const model::SnapshotPtr snapshot = parts_.ledger.snapshot();
-  // Each generation only grows, so their sum grows whenever one of them does.
+  // Both generations only grow, so their sum grows whenever one of them does.
   const base::Generation now_at{snapshot->freed_generation.value +
                                 snapshot->ended_intents_generation.value};
   if (woken_since_lead_) {

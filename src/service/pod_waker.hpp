@@ -1,5 +1,5 @@
-// Wakes refused pods when capacity is freed, or when an intent ends because of which they were
-// refused. It updates an annotation, which makes kube-scheduler retry them. Used by one thread.
+// Wakes refused pods when capacity is freed, or when an intent that caused a refusal ends. It
+// updates an annotation, which makes kube-scheduler retry them. Used by one thread.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// A pool of parsers, each with its buffer. One call at a time uses a parser. The pool keeps at most
-// kMaxPooledBuffers idle parsers, and trims their buffers. Thread-safe.
+// A pool of parsers, each with its buffer. Each parser serves one call at a time. The pool keeps at
+// most kMaxPooledBuffers idle parsers, and trims their buffers. Thread-safe.
 #pragma once
 
 #include <memory>

@@ -30,12 +30,12 @@ struct Reconciler::Jobs {
         settle_interval(limits.settle_interval_ms) {}
 
   BoundPods bound_pods;
-  // Used by the thread that reports pods.
+  // Members that only the thread that reports pods uses.
   PodNominator nominator;
   ledger::ListMark list_mark;
-  // Used by the thread that reports nodes.
+  // Members that only the thread that reports nodes uses.
   NodeIntake nodes;
-  // Used by the thread that calls tick().
+  // Members that only the thread that calls tick() uses.
   PodWaker waker;
   BindSettler settler;
   ClosureReporter closures;

@@ -172,8 +172,8 @@ class ReplayRun {
   const Trace& trace_;
   Placer& placer_;
   ledger::Ledger ledger_;
-  std::vector<FreeHost> free_hosts_;         // free CPU and memory of the nodes, by rank
-  std::vector<int> memory_slices_;           // of each node's GPUs, by rank; 0: not in MIG mode
+  std::vector<FreeHost> free_hosts_;  // free CPU and memory of the nodes, by rank
+  std::vector<int> memory_slices_;    // memory slices of one GPU, by node; 0: not in MIG mode
   std::vector<model::GpuRequest> requests_;  // the requests of Trace::pods
   std::vector<std::uint32_t> node_of_;       // the node of each arrival that was placed
   std::vector<AllocatedAmounts> allocated_;  // what each arrival that was placed takes

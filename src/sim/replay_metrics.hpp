@@ -98,9 +98,9 @@ class ReplayMetrics {
   };
   std::int64_t total_slices_ = 0;  // memory slices of the cluster
   std::int64_t slices_used_ = 0;
-  Mean slices_pct_;  // mean of the memory slices in use, in %
+  Mean slices_pct_;  // mean of the memory slices in use, in % of total_slices_
   ProfilePods profile_pods_;
-  ProfilePods large_profile_pods_;  // those whose profile has four or more memory slices
+  ProfilePods large_profile_pods_;  // pods whose profile has four or more memory slices
 
   std::vector<model::TypicalPod> typical_pods_;  // the typical pods of the whole trace
   /// By slot: the node state for which fragmentation_by_slot_ was computed. Empty before the first

@@ -67,8 +67,8 @@ model::StringMap annotations_of(const TracePod& pod) {
 
 namespace {
 
-/// The pod's models that the cluster has, each as an exact match (`=MODEL`). If the pod names
-/// models and the cluster has none of them, an entry that matches no model.
+/// Returns the pod's models that the cluster has, each as an exact match (`=MODEL`). If the pod
+/// names models and the cluster has none of them, returns an entry that matches no model.
 std::vector<std::string> known_models(const TracePod& pod, const std::set<std::string>& known) {
   constexpr std::string_view kExactly = "=";
   std::vector<std::string> models;

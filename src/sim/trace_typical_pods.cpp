@@ -12,7 +12,7 @@ namespace snug::sim {
 std::vector<model::TypicalPod> typical_pods_of(const Trace& trace, const demand::Supply& supply) {
   const std::vector<model::GpuRequest> requests = requests_of(trace);
   std::map<demand::PodShape, std::size_t> known;
-  // In the order of the trace, which is the order of equally frequent shapes in the result.
+  // In the order of the trace, since typical_pods() keeps the order of equally frequent shapes.
   std::vector<demand::CountedShape> counted;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     demand::PodShape shape = demand::shape_of(requests[i], host_resources_of(trace.pods[i]));

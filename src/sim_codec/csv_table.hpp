@@ -60,9 +60,9 @@ class CsvTable {
   std::string_view rest_;
   std::string_view source_;
   std::span<const CsvColumn> columns_;
-  std::vector<std::optional<std::size_t>> positions_;  // in a row; positions_[i] is of columns_[i]
-  std::size_t column_count_ = 0;                       // number of fields in the header
-  std::vector<std::string> fields_;                    // the first field_count_ belong to the row
+  std::vector<std::optional<std::size_t>> positions_;  // the position in a row for each of columns_
+  std::size_t column_count_ = 0;                       // the number of fields in the header
+  std::vector<std::string> fields_;                    // the first field_count_ are the row's
   std::size_t field_count_ = 0;
   std::int64_t line_ = 1;          // the line in which the row begins
   std::int64_t current_line_ = 1;  // the line in which rest_ begins

@@ -72,8 +72,8 @@ std::string profiles_text(const model::MigTable& table) {
   return text;
 }
 
-/// Returns the width of a memory slice in characters, at which the box of every shown profile is
-/// wide enough for its name.
+/// Returns how many characters wide a memory slice must be, so that the box of every shown profile
+/// has room for the profile's name.
 std::size_t width_of_slice(const model::MigTable& table, LayoutScope which) {
   std::size_t width = 3;
   for (const model::MigProfile& profile : table.profiles) {

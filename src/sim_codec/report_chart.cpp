@@ -10,7 +10,7 @@
 namespace snug::sim_codec {
 namespace {
 
-// Lengths in the units of the SVG, which are pixels unless a viewer scales it.
+// These lengths are in units of the SVG, which are pixels unless a viewer scales the SVG.
 constexpr double kLeft = 70;
 constexpr double kTop = 70;
 constexpr double kPlotWidth = 720;
@@ -20,7 +20,7 @@ constexpr double kLegendRow = 24;
 constexpr double kWidth = kLeft + kPlotWidth + kLegendWidth;
 constexpr double kHeight = kTop + kPlotHeight + 60;
 constexpr double kMaxTicks = 14;
-constexpr std::size_t kShownName = 24;  // characters of a policy's name
+constexpr std::size_t kShownName = 24;  // how many characters of a policy's name are shown
 
 /// The palette of Okabe and Ito, which people with colour blindness can distinguish, without its
 /// yellow.
@@ -149,7 +149,7 @@ class Chart {
   void write_title() {
     const std::string title = "GPUs in use as demand arrives";
     out_ += "<title>" + title + "</title>\n";
-    // Without this white background, a viewer may show the chart on a dark one.
+    // Without this white background, a viewer might show the chart on a dark background.
     out_ += "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
     out_ +=
         "<g font-size=\"18\" font-weight=\"bold\">" + label(kLeft, 30, "start", title) + "</g>\n";

@@ -41,8 +41,8 @@ Cell at(sim::AtDemand sim::SimulationReport::* what,
       [what, demand](const sim::SimulationReport& report) { return percent(report.*what.*demand); };
 }
 
-/// Returns the cell for a percentage of ChurnReport; `-` if the report has none because pods do not
-/// leave.
+/// Returns the cell for a percentage of ChurnReport. The cell is `-` if the report has no
+/// ChurnReport because no pod leaves.
 template <typename Field>
 Cell churn(Field field) {
   return [field](const sim::SimulationReport& report) {
@@ -50,8 +50,8 @@ Cell churn(Field field) {
   };
 }
 
-/// Returns the cell for a percentage of MigReport; `-` if the report has none because no pod
-/// requests a MIG profile.
+/// Returns the cell for a percentage of MigReport. The cell is `-` if the report has no MigReport
+/// because no pod requests a MIG profile.
 template <typename Field>
 Cell mig(Field field) {
   return [field](const sim::SimulationReport& report) {

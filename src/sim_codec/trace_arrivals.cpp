@@ -69,13 +69,13 @@ class ArrivalsReader {
     }
     line_ = std::max<std::int64_t>(line_ - 1, 1);  // the last line, for the errors below
     if (arrivals_.empty())
-      return error_here("there is no arrival; expected lines p ROW or m PROFILE");
+      return error_here("there is no arrival; expected at least one line p ROW or m PROFILE");
     return check_all_ranked();
   }
 
   std::vector<sim::Arrival> take_arrivals() { return std::move(arrivals_); }
-  /// Returns the pods of the lines `m`, one for each profile. Their positions in Arrival::pod come
-  /// after those of the pods of the trace.
+  /// Returns the pods of the lines that begin with `m`, one for each profile. The positions of
+  /// these pods in Arrival::pod come after those of the trace's pods.
   [[nodiscard]] const std::vector<sim::TracePod>& slice_pods() const { return slice_pods_; }
 
   /// Returns the positions of the trace's nodes in the order of their ranks. If the file has no
@@ -113,22 +113,22 @@ class ArrivalsReader {
 
   base::Result<void> read_pod(const Words& words) {
     if (words.size() != 2 && words.size() != 3) {
-      return error_here("a line p must be p ROW or p ROW LIFETIME");
+      return error_here("a line that begins with p must be p ROW or p ROW LIFETIME");
     }
     const std::optional<std::int64_t> row = base::parse_integer(words[1]);
     if (trace_.pods.empty())
-      return error_here("a line p names a pod, and there is no file of pods");
+      return error_here("this line names a pod, but there is no file of pods");
     const auto pods = static_cast<std::int64_t>(trace_.pods.size());
     if (!row || *row < 0 || *row >= pods) {
-      return error_here("ROW must be an integer from 0 to " + std::to_string(pods - 1) +
-                        ", a row of the pods, not " + base::in_quotes(words[1]));
+      return error_here("ROW must be a row of the pods, an integer from 0 to " +
+                        std::to_string(pods - 1) + ", not " + base::in_quotes(words[1]));
     }
     return read_lifetime(words, {.pod = static_cast<std::size_t>(*row)});
   }
 
   base::Result<void> read_slice(const Words& words) {
     if (words.size() != 2 && words.size() != 3) {
-      return error_here("a line m must be m PROFILE or m PROFILE LIFETIME");
+      return error_here("a line that begins with m must be m PROFILE or m PROFILE LIFETIME");
     }
     auto known = pod_of_profile_.find(words[1]);
     if (known == pod_of_profile_.end()) {
@@ -140,8 +140,8 @@ class ArrivalsReader {
     return read_lifetime(words, {.pod = known->second});
   }
 
-  /// Returns a pod that requests the profile. Its `gpu_milli` is that of a slice on the first node
-  /// whose card has the profile. Nullopt if no node has such a card.
+  /// Returns a pod that requests the profile. Its `gpu_milli` is the size of such a slice on the
+  /// first node whose card has the profile. Returns nullopt if no node has such a card.
   [[nodiscard]] std::optional<sim::TracePod> pod_for_profile(std::string_view text) const {
     const std::optional<mig::MigProfileName> name = mig::parse_mig_profile_name(text);
     if (!name) return std::nullopt;
@@ -161,8 +161,8 @@ class ArrivalsReader {
     return std::nullopt;
   }
 
-  /// Returns an error that lists the profiles of the trace's MIG card or, if the trace has several
-  /// cards, the cards.
+  /// Returns an error that lists the profiles of the trace's MIG card. If the trace has several MIG
+  /// cards, the error lists the cards instead.
   [[nodiscard]] std::unexpected<base::Error> unknown_profile(std::string_view text) const {
     std::vector<const mig::MigCard*> cards;
     for (const sim::TraceNode& node : trace_.nodes) {
@@ -172,7 +172,7 @@ class ArrivalsReader {
       }
     }
     if (cards.empty()) {
-      return error_here("a line m asks for a MIG slice, and no node with GPUs has mig 1");
+      return error_here("this line asks for a MIG slice, but no node with GPUs has mig 1");
     }
     std::string allowed;
     const auto add = [&](std::string_view name) {
@@ -180,7 +180,8 @@ class ArrivalsReader {
     };
     if (cards.size() > 1) {
       for (const mig::MigCard* card : cards) add(card->name);
-      allowed = "a profile of a card here (" + allowed + "), which snugctl mig CARD lists";
+      allowed =
+          "a profile of a MIG card of the trace (" + allowed + "), as snugctl mig CARD lists them";
     } else {
       for (const model::MigProfile& profile : cards.front()->table->profiles) add(profile.name);
       allowed = "one of " + allowed;
@@ -216,7 +217,7 @@ class ArrivalsReader {
   }
 
   base::Result<void> read_rank(const Words& words) {
-    if (words.size() != 3) return error_here("a line n must be n NODE RANK");
+    if (words.size() != 3) return error_here("a line that begins with n must be n NODE RANK");
     const auto node = positions_.find(words[1]);
     if (node == positions_.end()) {
       return error_here("there is no node " + base::in_quotes(words[1]) + " in the file of nodes");
@@ -247,17 +248,17 @@ class ArrivalsReader {
     if (missing == rank_lines_.end()) return {};
     const auto& name = trace_.nodes[static_cast<std::size_t>(missing - rank_lines_.begin())].name;
     return error_here("the node " + base::in_quotes(name) +
-                      " has no rank; either all nodes have a line n, or none");
+                      " has no rank; either all nodes must have a rank, or none");
   }
 
   const TraceFile& file_;
   const sim::Trace& trace_;
-  std::map<std::string_view, std::size_t> positions_;  // of the trace's nodes, by name
-  std::vector<std::int64_t> rank_lines_;               // line of each node's rank; 0: no rank yet
+  std::map<std::string_view, std::size_t> positions_;  // the position of each node in the trace
+  std::vector<std::int64_t> rank_lines_;  // the line with each node's rank; 0: none yet
   std::map<std::int64_t, RankedNode> nodes_by_rank_;
   std::vector<sim::Arrival> arrivals_;
   std::vector<sim::TracePod> slice_pods_;
-  std::map<std::string, std::size_t, std::less<>> pod_of_profile_;  // values of Arrival::pod
+  std::map<std::string, std::size_t, std::less<>> pod_of_profile_;  // the value of Arrival::pod
   std::int64_t line_ = 1;
 };
 

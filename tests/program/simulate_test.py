@@ -270,8 +270,8 @@ class RefusedTest(SimulateTest):
         self.refused(f"snugctl: {self.folder}/none: cannot be read: No such file",
                      "--nodes", self.folder / "none", "--arrivals", "x")
         flags = self.trace("p 1\np 5\n")
-        self.refused(f"{self.folder}/arrivals.txt:2: ROW must be an integer from 0 to 4, a row of the pods", *flags)
-        self.refused(f"{self.folder}/arrivals.txt:1: a line p names a pod, and there is no file of pods",
+        self.refused(f"{self.folder}/arrivals.txt:2: ROW must be a row of the pods, an integer from 0 to 4, not", *flags)
+        self.refused(f"{self.folder}/arrivals.txt:1: this line names a pod, but there is no file of pods",
                      *flags[:2], *flags[4:])
         self.pods.write_text(PODS + "x,1,1,2,500,\n")
         self.refused(f"{self.pods}:7: gpu_milli must be 1000 where num_gpu is more than 1, not 500", *flags)

@@ -36,9 +36,9 @@ struct RepackAdvice {
   bool fits_now = false;  // the request is feasible without moves, and `moves` is empty
   /// The reservation that the request gets after the moves; nullopt: no solution was found.
   std::optional<model::Reservation> reservation;
-  /// The moves, in the order in which they must be made. By fit(), each pod's new placement is
-  /// feasible after the moves before it, and the request is feasible after all moves. No move
-  /// closes a GPU.
+  /// The moves, in the order in which they must be made. fit() has confirmed that each pod's new
+  /// placement is feasible after the moves before it, and that the request is feasible after all
+  /// moves. No move closes a GPU.
   std::vector<PodMove> moves;
   std::string explanation;  // one sentence for the user that says why no solution was found
 };
@@ -47,8 +47,8 @@ struct RepackAdvice {
 /// fewest milli-GPU. The work of the search is limited (kMaxRepackWork). A result of one or two
 /// moves is minimal unless the search reached this limit.
 ///   - A pod is moved only if its request is known, Snug has written its reservation, and nothing
-///     ties it to its node. Never moved are kubelet-assigned, terminating and suspect pods, pods in
-///     `protected_uids`, and pods with Holding::has_other_constraints.
+///     ties it to its node. Kubelet-assigned, terminating and suspect pods, pods in
+///     `protected_uids`, and pods with Holding::has_other_constraints are never moved.
 ///   - After the moves, the node for the request has enough CPU, memory and pod slots, if the
 ///     node's allocatable is known.
 [[nodiscard]] RepackAdvice repack(const RepackInput& input);

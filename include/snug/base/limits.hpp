@@ -37,13 +37,13 @@
   ROW(max_header_bytes,        65'536,      "bytes of a request line and its headers; kube-scheduler sends less than 1 KiB") \
   ROW(body_wait_ms,            1'000,       "milliseconds that a body beyond maxBodyBytesAtOnce waits before it is refused; a fifth of kube-scheduler's default httpTimeout") \
   ROW(max_admin_connections,   16,          "requests to the admin port being read or answered; probes have two more threads") \
-  ROW(max_queued_connections,  512,         "further open connections to each port: idle, sending a head, or waiting for a thread; they cost a few KiB each") \
+  ROW(max_queued_connections,  512,         "open connections to each port besides those being read or answered: idle, sending a head, or waiting for a thread; they cost a few KiB each") \
   ROW(listen_backlog,          512,         "connections that the kernel queues until they are accepted; an accept takes microseconds") \
   ROW(keep_alive_ms,           120'000,     "milliseconds after which an idle connection to the extender port is closed; above the 90 s after which kube-scheduler closes it") \
   ROW(admin_keep_alive_ms,     5'000,       "milliseconds after which an idle connection to the admin port is closed; probes and scrapes open a new one") \
   ROW(head_ms,                 2'000,       "milliseconds for a request line and headers to arrive, from their first byte; on a new connection from its accept, including the TLS handshake") \
   ROW(request_silence_ms,      2'000,       "milliseconds without a byte of a body or a reply after which its connection is closed") \
-  ROW(request_ms,              10'000,      "milliseconds to receive a body, and again to send its reply; twice kube-scheduler's default httpTimeout") \
+  ROW(request_ms,              10'000,      "milliseconds to receive a body, and as many to send its reply; twice kube-scheduler's default httpTimeout") \
   ROW(min_bytes_per_s,         65'536,      "bytes per second of a body or a reply below which a connection, after 250 ms, may be closed if another request waits for a thread or for memory; far below the throughput of any cluster network") \
   ROW(max_names_per_call,      500'000,     "node names in one filter, prioritize or preempt call; the largest maxNodes") \
   ROW(max_victims_per_call,    100'000,     "victims in one preempt call; 900 nodes at the kubelet's default of 110 pods") \
@@ -66,7 +66,7 @@
   ROW(backoff_last_ms,         5'000,       "longest wait after failed lists or watches, in milliseconds, before a random jitter of up to 100 %; pods wait until a watch works again") \
   ROW(backoff_reset_ms,        120'000,     "milliseconds without a failure after which the back-off starts again at its first wait, as in client-go") \
   ROW(resync_ms,               60'000,      "milliseconds after which Snug sends a GET for a bound pod that neither list nor watch has shown; a working watch shows it within a second") \
-  ROW(settle_interval_ms,      1'000,       "milliseconds between two rounds of GETs for binds whose outcome is unknown; they are rare") \
+  ROW(settle_interval_ms,      1'000,       "milliseconds between two rounds of GETs for binds whose outcome is unknown; such binds are rare") \
   ROW(lease_retry_ms,          2'000,       "milliseconds between two renewals of the Lease, and between two attempts to acquire it, as in client-go") \
   ROW(clock_skew_ms,           500,         "milliseconds by which two machines may measure the same Lease or time-out differently; clocks slewed by NTP diverge by up to 300 ms over the largest leaseDurationMs") \
   ROW(wake_interval_ms,  1'000,       "milliseconds between two wake-ups of waiting pods; kube-scheduler backs off for at least as long") \
@@ -94,8 +94,8 @@ inline constexpr std::int64_t kReservationBytesPerGpu = 256;
 static_assert(Limits{}.max_reservation_bytes >=
               kReservationBytesPerGpu * Limits{}.max_gpus_per_node);
 
-// Number and largest size, in bytes, of the buffers that are kept for later calls. There are two
-// such pools: one for bodies and one for parsers. These limits affect only speed and cannot be
+// Number and largest size, in bytes, of the buffers that one pool keeps for later calls. There are
+// two pools: one for bodies and one for parsers. These limits affect only speed and cannot be
 // configured.
 inline constexpr std::size_t kMaxPooledBuffers = 8;
 inline constexpr std::size_t kMaxPooledBufferBytes = 1'048'576;
@@ -113,10 +113,10 @@ inline constexpr std::int64_t kMaxFitStepsPerCall = 1'000'000;
 /// Steps of the search for places for the MIG slices of several containers on one GPU. Enough for
 /// every known card.
 inline constexpr std::int64_t kMaxSliceSteps = 5'000;
-/// The number of containers of one pod that may request GPUs by annotation, and the number of
-/// devices that these may request together if there are several. These limits ensure that every
-/// reservation fits into half of max_reservation_bytes, and that src/fit/patterns.hpp can enumerate
-/// all sets of containers.
+/// The largest number of containers of one pod that request GPUs by annotation, and the largest
+/// number of devices that two or more such containers request together. These limits ensure that
+/// every reservation fits into half of max_reservation_bytes, and that src/fit/patterns.hpp can
+/// enumerate all sets of containers.
 inline constexpr std::size_t kMaxGpuContainers = 8;
 inline constexpr std::int64_t kMaxMultiContainerDevices = 64;
 /// Bytes of the name of a GPU model. Names from NVML have at most 96 bytes, and values of labels at
@@ -133,14 +133,15 @@ inline constexpr std::size_t kMaxMigLayouts = 65'536;
 inline constexpr std::int64_t kMaxMigLayoutSteps = 4'000'000;
 
 // Sizes of the learned demand (demand/demand_learner.hpp). They keep its tables small and fast to
-// read. If there is more than a limit allows, the least important entries are dropped.
+// read. If there are more entries than a limit allows, the least important ones are dropped; a MIG
+// table with more placements is refused.
 inline constexpr std::size_t kMaxPodShapes = 4'096;      // pod shapes that are counted separately
-inline constexpr std::size_t kMaxWaitingPods = 1'024;    // waiting pods that others may overtake
-inline constexpr std::size_t kMaxPricedShareSizes = 16;  // sizes of shares with a price each
+inline constexpr std::size_t kMaxWaitingPods = 1'024;    // waiting pods watched for overtakers
+inline constexpr std::size_t kMaxPricedShareSizes = 16;  // sizes of shares that have a price
 inline constexpr std::size_t kMaxMultiGpuShapes = 32;    // shapes of pods with several GPUs
 inline constexpr std::size_t kMaxHeadroomGpus = 16;      // GPUs of a node that count for headroom
 inline constexpr std::size_t kMaxTypicalPods = 128;      // typical pods of FGD's measure
-inline constexpr std::size_t kMaxMigPlacements = 512;    // placements of one MIG card, in all
+inline constexpr std::size_t kMaxMigPlacements = 512;    // placements in one MIG table
 inline constexpr std::size_t kMaxMigTables = 64;         // distinct tables of MIG cards
 inline constexpr std::size_t kMaxGpuSizes = 8;  // sizes of GPU memory with a LeftOverTable each
 
@@ -149,9 +150,10 @@ inline constexpr std::size_t kMaxGpuSizes = 8;  // sizes of GPU memory with a Le
 /// The number of pods nominated to one node for which capacity is reserved: those of highest rank.
 inline constexpr std::size_t kMaxNominatedOnNode = 64;
 /// kMaxPlacingTrials: trials of one search that places several nominated pods together. The first
-/// placement of each pod is not counted. 64 trials cover all combinations of two pods of one
-/// container with up to 63 placements each, or of three such pods with up to 7 each.
-/// kMaxPlacingSearches: the number of these searches on one node.
+/// placement of each pod is not counted. With 64 trials, the search can try all combinations of the
+/// placements of two pods that have one container and up to 63 placements each, or of three such
+/// pods with up to 7 placements each. kMaxPlacingSearches: the number of these searches on one
+/// node.
 inline constexpr int kMaxPlacingTrials = 64;
 inline constexpr int kMaxPlacingSearches = 16;
 /// After this much work, capacity is reserved for no further pods, and no further placements of the
@@ -160,8 +162,8 @@ inline constexpr int kMaxPlacingSearches = 16;
 inline constexpr std::int64_t kMaxWorkBesideNominated = 4'000;
 inline constexpr std::int64_t kSufficientWorkBesideNominated = 500;
 /// kMaxEvictionWork: work to choose the victims on one node (src/plan/victim_search.hpp). Victims
-/// that have not been tried when it is used up are not reprieved. kLastPassWork: the part of it
-/// that is reserved for the last pass over the victims. kMaxEvictionWorkPerCall: work of one
+/// that have not been tried when this work is used up are not reprieved. kLastPassWork: the part of
+/// it that is reserved for the last pass over the victims. kMaxEvictionWorkPerCall: work of one
 /// preempt call, after which no further nodes are evaluated.
 inline constexpr std::int64_t kMaxEvictionWork = 5'000;
 inline constexpr std::int64_t kLastPassWork = 1'000;
@@ -180,8 +182,8 @@ inline constexpr std::size_t kMaxPodsForPairs = 32;
 inline constexpr std::size_t kMaxRepackSets = 20'000;
 inline constexpr std::size_t kMaxRequestPlacements = 8;
 inline constexpr int kMaxRepackSteps = 256;
-/// Feasible new nodes that are collected for movable pods of one kind, the fullest first. It is
-/// more than kMaxRepackMoves.
+/// The number of feasible new nodes that are collected for movable pods of one kind, the fullest
+/// first. The number exceeds kMaxRepackMoves.
 inline constexpr std::size_t kMaxRepackNodes = 64;
 
 // Requests of snugctl to the admin port: time to connect, time without a received byte, and bytes

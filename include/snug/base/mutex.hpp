@@ -37,7 +37,7 @@ class SNUG_CAPABILITY("mutex") FairMutex {
   std::mutex held_;
 };
 
-// Holds a mutex for its lifetime. unlock() and lock() release and reacquire the mutex meanwhile.
+// Holds a mutex for its lifetime. unlock() releases the mutex earlier; lock() then locks it again.
 template <typename AnyMutex = Mutex>
 class SNUG_SCOPED_CAPABILITY MutexLock {
  public:

@@ -28,8 +28,9 @@ using MilliGpu = Quantity<struct MilliGpuUnit>;
 
 inline constexpr MilliGpu kWholeGpu{1000};
 
-/// The largest number of MiB or units that Snug accepts from any input. It is more than any GPU or
-/// node has, and small enough that sums do not overflow.
+/// The largest amount (in MiB, in thousandths of a GPU or core, or in units of a resource
+/// nvidia.com/*) that Snug accepts in inventories, reservations, labels, policies, traces and
+/// limits of pods. It is more than any GPU or node has, and small enough that sums do not overflow.
 inline constexpr std::int64_t kLargestQuantity = 1'000'000'000;
 
 }  // namespace snug::base

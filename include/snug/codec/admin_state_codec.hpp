@@ -13,8 +13,8 @@
 
 namespace snug::codec {
 
-/// Writes the reply of GET /v1/nodes, with the node named `only` or, if it is nullopt, with all
-/// nodes in bytewise order of their names. Returns nullopt if there is no node named `only`.
+/// Writes the reply of GET /v1/nodes. It contains the node named `only` or, if `only` is nullopt,
+/// all nodes in bytewise order of their names. Returns nullopt if there is no node named `only`.
 [[nodiscard]] std::optional<std::string> write_nodes(const model::Snapshot& snapshot,
                                                      std::optional<std::string_view> only);
 
@@ -24,11 +24,11 @@ struct PodRow {
   std::string uid;
   std::string node;           // empty: the pod is pending
   std::string_view state;     // pending | reserved | bound | terminating
-  std::string reason;         // why the pod is pending or has no device; empty: no reason is known
+  std::string reason;         // why the pod is pending or was bound without a device; may be empty
   std::string request_text;   // the pod's GPU request as text; empty: it is malformed
-  model::HoldingPtr holding;  // has the reservation; null: the pod has no reservation
+  model::HoldingPtr holding;  // the pod's holding; null: the pod is pending
 };
-/// Writes the reply of GET /v1/pods, with `rows` in their order.
+/// Writes the reply of GET /v1/pods. It lists the pods in the order of `rows`.
 [[nodiscard]] std::string write_pods(base::Generation generation, std::span<const PodRow> rows);
 
 }  // namespace snug::codec

@@ -29,16 +29,16 @@ struct ScheduleCall {
   std::vector<std::string> node_objects;
 };
 
-/// A node and the pods that kube-scheduler would evict there, of which there may be none. Does not
-/// own the strings.
+/// A node and the pods, possibly none, that kube-scheduler would evict there. Does not own the
+/// strings.
 struct NodeVictims {
   std::string_view node;
   std::vector<std::string_view> uids;  // without duplicates
   std::int64_t pdb_violations = 0;
 };
 
-/// The body of preempt (ExtenderPreemptionArgs). Of a victim, only the uid is read, even if the
-/// body has the complete pod.
+/// The body of preempt (ExtenderPreemptionArgs). The reader takes only the uid of a victim, even if
+/// the body has the complete pod.
 struct PreemptCall {
   model::PodFacts pod;
   std::vector<NodeVictims> candidates;  // in the order of the body
@@ -77,17 +77,18 @@ class ExtenderReader {
 /// The result of filter. Nodes are given by their positions in ScheduleCall::node_names.
 struct FilterResult {
   std::vector<std::size_t> feasible;
-  /// (position, message) of nodes where evicting pods could help; the reply's FailedNodes.
+  /// The positions and messages of the nodes where evicting pods could help. They become
+  /// FailedNodes in the reply.
   std::vector<std::pair<std::size_t, std::string_view>> failed;
-  /// (position, message) of nodes where evicting pods cannot help; the reply's
-  /// FailedAndUnresolvableNodes.
+  /// The positions and messages of the nodes where evicting pods cannot help. They become
+  /// FailedAndUnresolvableNodes in the reply.
   std::vector<std::pair<std::size_t, std::string_view>> unresolvable;
 };
 
 /// Writes the reply of filter (ExtenderFilterResult). It has `Nodes` or `NodeNames`, whichever the
 /// body of the call has.
 [[nodiscard]] std::string write_filter(const ScheduleCall& call, const FilterResult& result);
-/// Writes the reply of a filter by which all nodes of the call are feasible.
+/// Writes the reply of filter if all nodes of the call are feasible.
 [[nodiscard]] std::string write_filter_all(const ScheduleCall& call);
 
 struct HostPriority {
@@ -103,8 +104,8 @@ struct HostPriority {
 [[nodiscard]] std::string write_bind(std::string_view error);
 
 enum class ReplyShape : std::uint8_t { kFilter, kPrioritize, kPreempt, kBind };
-/// Writes a reply of this shape whose field `Error` is `sentence`. The reply types of prioritize
-/// and preempt have no such field, so the reply is `{"Error":…}`.
+/// Writes the reply of a failed call: a JSON object whose field `Error` is `sentence`. The reply of
+/// filter also has the other fields of ExtenderFilterResult, as null.
 [[nodiscard]] std::string write_error(ReplyShape shape, std::string_view sentence);
 
 }  // namespace snug::codec

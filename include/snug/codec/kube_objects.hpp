@@ -34,9 +34,9 @@ struct WatchEvent {
   WatchEventType type = WatchEventType::kBookmark;
   model::PodFacts pod;
   model::NodeFacts node;
-  std::string resource_version;  // of the object or bookmark
-  int error_code = 0;            // kError: `code` of the Status (410: the version is too old)
-  std::string error_message;     // kError: `message` of the Status
+  std::string resource_version;  // the resourceVersion of the object or bookmark
+  int error_code = 0;            // the Status's `code` in an error; 410: the version is too old
+  std::string error_message;     // the Status's `message` in an error
 };
 
 /// Reuses its buffers between calls. Not thread-safe.

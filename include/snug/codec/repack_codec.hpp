@@ -19,8 +19,8 @@ struct RepackQueryKey {
   const char* placeholder;
   const char* help;
 };
-/// Returns all query parameters of GET /v1/defrag. The call names either a pod or, by parameters
-/// that are named like annotations (`gpu-…`), a request.
+/// Returns all query parameters of GET /v1/defrag. A call states either a pod or a request. The
+/// parameters of a request have the names of annotations (`gpu-…`).
 [[nodiscard]] std::span<const RepackQueryKey> repack_keys();
 
 /// Writes `advice` as JSON. `request` is the text of the GPU request that the advice is for.
@@ -44,7 +44,7 @@ struct ParsedAdvice {
 
   std::string request_text;
   bool fits_now = false;
-  Place place;  // of the request after the moves; `node` is empty if no solution was found
+  Place place;  // where the request fits after the moves; `node` is empty if no place was found
   std::vector<Move> moves;
   std::string explanation;
 };

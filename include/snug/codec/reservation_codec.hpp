@@ -31,8 +31,8 @@ inline constexpr std::string_view kReservationKey = "snug.dev/reservation";
 struct ParsedReservation {
   model::Reservation reservation;
   std::vector<std::optional<model::ContainerRequest>>
-      container_requests;  // Holding::container_requests
-  bool suspect = false;    // Holding::suspect
+      container_requests;  // the value for Holding::container_requests
+  bool suspect = false;    // the value for Holding::suspect
   std::string suspect_reason;
 };
 

@@ -1,6 +1,7 @@
 // Parses YAML with yaml-cpp into a tree of plain values with their positions. Refuses aliases,
-// anchors, tags, merge keys, duplicate keys, several documents, and texts over the limit. An error
-// has its position. Scalars keep their text: `012` is not a number, and `no` is not a boolean.
+// anchors, tags, merge keys, duplicate keys, several documents, and texts over max_config_bytes. An
+// error states its position. Scalars keep their text: `012` is not a number, and `no` is not a
+// boolean.
 #pragma once
 
 #include <string>
@@ -17,10 +18,10 @@ struct YamlEntry;
 struct YamlNode {
   enum class Type : std::uint8_t { kNull, kScalar, kSequence, kMap };
   Type type = Type::kNull;
-  std::string text;                // kScalar
-  bool quoted = false;             // kScalar: the text is in quotes, so it is a string
-  std::vector<YamlNode> items;     // kSequence
-  std::vector<YamlEntry> entries;  // kMap, in the order of the file
+  std::string text;                // the text of a scalar
+  bool quoted = false;             // whether a scalar is in quotes and therefore a string
+  std::vector<YamlNode> items;     // the items of a sequence
+  std::vector<YamlEntry> entries;  // the entries of a map, in the order of the file
   int line = 1;                    // 1-based
   int column = 1;                  // 1-based
 
@@ -37,7 +38,7 @@ struct YamlEntry {
 [[nodiscard]] base::Result<YamlNode> parse_yaml(std::string_view text, std::string_view source,
                                                 const base::Limits& limits);
 
-/// Returns the error `SOURCE:LINE:COLUMN: PROBLEM` at the position of `at`.
+/// Returns the error `SOURCE:LINE:COLUMN: PROBLEM` with the position of the node `at`.
 [[nodiscard]] base::Error yaml_error(std::string_view source, const YamlNode& at,
                                      std::string_view problem);
 

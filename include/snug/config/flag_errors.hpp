@@ -10,7 +10,8 @@ namespace snug::config {
 /// Converts a key of the configuration file into the name of its flag: `clientCA` into `client-ca`.
 [[nodiscard]] std::string kebab_case(std::string_view camel_case);
 
-/// Returns one sentence that says what is wrong with the command line. `app.parse()` threw `error`.
+/// Returns one sentence that says what is wrong with the command line. `error` is the exception
+/// that `app.parse()` threw.
 [[nodiscard]] std::string flag_error_message(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace snug::config

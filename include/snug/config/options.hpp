@@ -1,8 +1,8 @@
 // The settings of snug-extender. Each setting is a key of the configuration file (--config, YAML)
 // in camelCase and a flag in kebab-case. A flag overrides the file. An error message names the
 // flag, or the file's line and column, and says what is allowed. read_options() opens only the
-// configuration file; the code that opens another named file reports an error if the file is
-// missing.
+// configuration file. If another file that a setting names is missing, the error comes later, from
+// the code that opens it.
 #pragma once
 
 #include <string>
@@ -36,7 +36,7 @@ struct Options : service::ServiceOptions {
   bool leader_elect = true;          // ignored in the embedded mode
   leader::LeaseName lease{"snug", "snug-extender"};
   /// The Lease of the kube-scheduler that calls this Snug. If namespace and name are empty, this
-  /// Snug may lead on any host.
+  /// Snug can lead on any host.
   leader::LeaseName scheduler_lease;
   std::string tls_cert;  // path; empty: plain HTTP
   std::string tls_key;
@@ -52,7 +52,7 @@ struct Options : service::ServiceOptions {
 [[nodiscard]] base::Result<void> read_config(std::string_view yaml, std::string_view source,
                                              Options& options);
 
-/// Returns the word for `answer` in the setting of that name, like `winner`.
+/// Returns the value of the setting `answer` that selects this mode, like `winner`.
 [[nodiscard]] std::string_view answer_mode_name(service::AnswerMode answer);
 /// Returns whether the extender port accepts requests from other machines without a client
 /// certificate.

@@ -3,9 +3,9 @@
 // in the same order give the same tables (docs/decisions/0018).
 //
 // Pods that request no GPU, and pods that would not fit on any node even if it were empty, do not
-// affect the tables. Memory use is limited to all existing GPU pods, kMaxWaitingPods waiting pods
-// and kMaxPodShapes pod shapes. If there are more shapes, all counts are halved, and shapes with a
-// count below 1 are dropped. Not thread-safe.
+// affect the tables. A learner stores all existing GPU pods, at most kMaxWaitingPods waiting pods
+// and at most kMaxPodShapes pod shapes. If there are more shapes, all counts are halved, and shapes
+// with a count below 1 are dropped. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ namespace snug::demand {
 
 class DemandLearner {
  public:
-  /// Records that a pod was created. Ignored if it requests no GPU or is known.
+  /// Records that a pod was created. Ignored if it requests no GPU or is already known.
   void pod_arrived(std::string_view uid, const PodShape& shape, const Supply& supply);
   /// Records a pod that already existed when learning began. It counts for the tables, but not as
   /// an arrival for the regime.
@@ -55,8 +55,9 @@ class DemandLearner {
 
  private:
   struct LivePod {
-    /// The requested GPUs, without CPU and memory. Converted to milli-GPU only when the pod ends,
-    /// because pods may be listed before the nodes, which have the GPU's memory.
+    /// The requested GPUs, without CPU and memory. They are converted to milli-GPU only when the
+    /// pod ends, because pods may be listed before the nodes, and only the nodes tell the memory of
+    /// a GPU.
     PodShape asks;
     bool placed = false;
   };
@@ -68,8 +69,8 @@ class DemandLearner {
     int overtaken_by = 0;  // number of pods that arrived later and have been placed
   };
 
-  /// Converts values from 0 to 1 to a level from 0 to max_level. The level changes only if the
-  /// exact value differs by more than kRegimeHysteresis.
+  /// Converts values from 0 to 1 to a level from 0 to max_level. The level changes only if value *
+  /// max_level differs from it by more than kRegimeHysteresis.
   class HysteresisLevel {
    public:
     explicit HysteresisLevel(int max_level) : max_level_(max_level) {}

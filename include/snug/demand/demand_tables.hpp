@@ -30,8 +30,8 @@ class DemandTables {
   /// 0, `per_gpu_used` at kFullChurn, and a weighted mean of both in between.
   template <typename T>
   struct ByBasis {
-    T per_device;    // amount / number of GPUs of which the pod has at least a part
-    T per_gpu_used;  // amount / (the pod's milli-GPU / 1000)
+    T per_device;    // amount divided by the number of GPUs of which the pod has a part
+    T per_gpu_used;  // amount divided by (the pod's milli-GPU / 1000)
   };
   using Needs = ByBasis<model::StrandingTable::Bins>;
 

@@ -33,8 +33,8 @@ struct Supply {
   // Indexed by GpuInfo::mig_table_id. Element 0 of `mig_tables` is null.
   std::shared_ptr<const std::vector<model::MigTableRef>> mig_tables;
   std::array<std::int64_t, base::kMaxMigTables> gpus_by_mig_table{};  // number of GPUs in MIG mode
-  // The maximum over all nodes. max_gpus_per_node is 0 if no node with GPUs is known;
-  // max_cpu_milli_per_node is 0 if no node states its allocatable CPU.
+  // Maxima over all nodes with GPUs. max_gpus_per_node is 0 if no node with GPUs is known;
+  // max_cpu_milli_per_node is 0 if no such node states its allocatable CPU.
   std::int64_t max_gpus_per_node = 0;
   std::int64_t max_cpu_milli_per_node = 0;
   std::int64_t max_memory_mib_per_node = 0;
@@ -43,9 +43,9 @@ struct Supply {
   /// Whether a pod of this shape would fit on some node if the node were empty. True if no node is
   /// known. MIG slices are not checked.
   [[nodiscard]] bool can_hold(const PodShape& shape) const;
-  /// The milli-GPU that a pod of this shape takes. A slice counts by its part of the memory slices
-  /// of the first MIG table with this profile. A request in GPU memory counts by its part of
-  /// most_common_memory().
+  /// The milli-GPU that a pod of this shape takes. A slice counts as its part of the card's memory
+  /// slices, as the first MIG table that has its profile states it. A request in GPU memory counts
+  /// as its part of most_common_memory().
   [[nodiscard]] std::int64_t total_milli(const PodShape& shape) const;
   /// The most common size of GPU memory; 0 if there are no GPUs.
   [[nodiscard]] base::MebiBytes most_common_memory() const {

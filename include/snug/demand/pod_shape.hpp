@@ -43,11 +43,12 @@ struct PodShape {
 };
 
 /// Computes the shape of a request.
-///   - App containers and sidecars run at the same time. Their whole GPUs are added. If they have
-///     no whole GPUs, their shares are added to one share, on as many GPUs as the largest count of
-///     one container.
-///   - Init containers run one after another. If one has the same number of GPUs as the shape, the
-///     shape gets the larger share. Otherwise it gets the request with more milli-GPU in all.
+///   - App containers and sidecars run at the same time. Their whole GPUs are added up. If they
+///     request no whole GPUs, they count as one container that requests the sum of their shares, on
+///     as many GPUs as the largest count among them.
+///   - Init containers run one after another, so their requests are not added up. If one has the
+///     same number of GPUs as the shape has so far, the shape gets the larger share. Otherwise it
+///     gets the request with more milli-GPU in all.
 ///   - If there are several MIG profiles, the one with the most slices counts.
 ///   - A kubelet-assigned unit that is not a MIG slice counts as a whole GPU.
 ///   - If several containers have a model filter, the last one counts.

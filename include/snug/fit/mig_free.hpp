@@ -21,14 +21,14 @@ namespace snug::fit {
 
 struct MigFree {
   model::MigTableRef table;  // null: the GPU serves no slices
-  model::MigUse use;         // what is taken, or unavailable for another reason
+  model::MigUse use;         // memory slices and engines that are taken or otherwise unavailable
   bool dynamic = true;       // a slice can be created at any placement; false: only `existing` ones
   std::vector<model::MigPlacement> existing;     // existing slices, sorted; empty if `dynamic`
   mig::ProfileSet profiles = mig::kAllProfiles;  // profiles of the GPU's slices, taken or free
 
   /// The GPU as if it were empty: every placement of the card's table is available.
   [[nodiscard]] static MigFree empty_card(const model::GpuInfo& gpu);
-  // Each of these functions removes slices that are unavailable for one cause.
+  // Each of these functions removes the slices that one cause makes unavailable.
   void keep_what_node_offers(const model::NodeInventory& node, const model::GpuInfo& gpu);
   void remove_failed(const model::GpuInfo& gpu);
   void remove_taken(const model::GpuState& gpu);
@@ -36,7 +36,7 @@ struct MigFree {
   /// The smallest profile of the GPU that meets the requirement; nullopt: no profile does.
   [[nodiscard]] std::optional<std::uint16_t> profile_for(
       const mig::SliceRequirement& requirement) const;
-  /// Whether the slice is available while `beside` is in use.
+  /// Whether the slice is available if `beside` is in use on the card.
   [[nodiscard]] bool open(const model::MigUse& beside, model::MigPlacement slice) const;
   /// Whether a slice of the profile is available at any of its starts.
   [[nodiscard]] bool open_anywhere(std::uint16_t profile) const;
@@ -50,8 +50,8 @@ struct MigFree {
   friend auto operator<=>(const MigFree&, const MigFree&) = default;
 };
 
-/// Returns the slices of the GPU that are available now. Without a table if the GPU serves no
-/// slices. Ignores GpuState::closure.
+/// Returns the slices of the GPU that are available now. The result has no table if the GPU serves
+/// no slices. Ignores GpuState::closure.
 [[nodiscard]] MigFree mig_free(const model::NodeInventory& node, const model::GpuState& gpu);
 
 }  // namespace snug::fit

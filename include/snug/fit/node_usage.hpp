@@ -1,25 +1,26 @@
 // Computes the use of a node: the sum of its holdings over its inventory. Always computes the whole
 // sum, so that no increment can be lost or counted twice.
 //
-// All holdings stay counted, even if they take more than a GPU has or contradict the inventory. The
-// GPU then closes, and GpuState::closure says why. NodeState::conflict describes a conflict that no
-// single GPU shows.
+// All holdings stay counted, even if they take more than a GPU has or contradict the inventory. In
+// such a case the GPU closes, and GpuState::closure says why. NodeState::conflict describes a
+// conflict that no single GPU shows.
 //   - A device is charged to the GPU that NodeState::find_gpu returns. If the inventory has no GPU
-//     with the device's uuid, that is the GPU at the device's index, which closes (kChanged) if it
-//     has another uuid. If there is no GPU at this index either, the device is charged to an entry
-//     of NodeState::vanished.
-//   - A whole GPU counts as whole. A share by fraction counts what its request is charged on the
-//     GPU's present size (fit/charge). A slice counts the larger of what its reservation states and
-//     what its profile has. Any other device counts what its reservation states.
+//     with the device's uuid, the device is charged to the GPU at its index, and this GPU closes
+//     (kChanged) if it has another uuid. If there is no GPU at this index either, the device is
+//     charged to an entry of NodeState::vanished.
+//   - A whole GPU is charged in full. A share by fraction is charged what its request takes of a
+//     GPU of the present size (fit/charge). A slice is charged the larger of what its reservation
+//     states and what its profile has. Any other device is charged what its reservation states.
 //   - If a reservation states a charge that its request cannot have had (src/fit/plausible.hpp),
-//     the larger of the two counts, and the GPU closes (kSuspect). The GPU closes for the same
-//     reason if the operator does not allow the device's mode on it.
-//   - A GPU closes (kOverCommitted) if its holdings take more compute than it has, or more memory
-//     than rounding explains. Rounding to MiB explains up to n - 1 MiB too much for n shares by
-//     fraction that were placed together when the GPU had another size. (Shares of 1 MiB or more
-//     are rounded down, so they exceed the GPU only together with requests in MiB.)
+//     the device is charged the larger of the stated charge and that of the request, and the GPU
+//     closes (kSuspect). The GPU closes for the same reason if the operator does not allow the
+//     device's mode on it.
+//   - A GPU closes (kOverCommitted) if its holdings take more compute or memory than it has. An
+//     excess of memory of up to n - 1 MiB is tolerated if n of them are shares by fraction:
+//     rounding can cause it if they were placed together when the GPU had another size. (Fractions
+//     of at least 1 MiB are rounded down, so without requests in MiB they do not exceed the GPU.)
 //   - A GPU with slices closes (kOverCommitted) if two of its slices cannot exist together. The
-//     sums of its memory and compute do not matter.
+//     sums of memory and compute are not checked on such a GPU.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,7 @@
 namespace snug::fit {
 
 /// The sum of the CPU-only holdings of a node (Holding::is_cpu_only). The sum is kept, because a
-/// node may have thousands of them and they come and go one at a time.
+/// node can have thousands of these holdings, which come and go one at a time.
 struct CpuOnlyHoldings {
   model::HostResources requested;
   std::int64_t pod_count = 0;

@@ -13,7 +13,7 @@
 
 namespace snug::fit {
 
-/// One object for each pod and GPU. Not thread-safe.
+/// An object is for one pod and one GPU. Not thread-safe.
 class PodCharge {
  public:
   /// Adds a container. `position` is its position in the pod; containers may be added in any order.

@@ -35,14 +35,14 @@ struct Tenant {
 [[nodiscard]] std::vector<bool> isolated_gpus(const model::NodeState& node, const Tenant& tenant);
 
 /// The GPU compute of a holding, as caps count it. Units that the kubelet assigns count as
-/// unit_compute(). `inventory` is that of the holding's node; if it is null because the node is
-/// gone, these units count 0.
+/// unit_compute(). `inventory` is the inventory of the holding's node; null: the node is gone, and
+/// these units count 0.
 [[nodiscard]] base::MilliGpu held_compute(const model::Holding& holding,
                                           const model::NodeInventory* inventory);
 
-/// The part of a GPU that one unit of a kubelet-assigned resource is. For replicas of a GPU the
-/// part is rounded up. For MIG slices it follows from the card's table; it is 0 if no table has the
-/// slice.
+/// The milli-GPU that one unit of a kubelet-assigned resource stands for. The result is rounded up
+/// if the units are replicas of GPUs. For MIG slices it follows from the card's table; it is 0 if
+/// no table has the slice.
 [[nodiscard]] base::MilliGpu unit_compute(const model::NodeInventory& inventory,
                                           std::string_view resource);
 

@@ -2,20 +2,20 @@
 // additional waits (windows) so that bindings of two leaders never overlap (docs/decisions/0023).
 //
 //   - A Lease expires when its duration has passed since this process last saw the record change,
-//     on the clock of this process. Times written by other machines are never compared.
+//     on the clock of this process. Times written by other machines are not used as times.
 //   - The leader renews the Lease. It may send bindings until the renew deadline has passed since
 //     it *sent* the last successful renewal. The renew deadline is shorter than the duration of the
 //     Lease, so no other process can hold the Lease by then.
-//   - A new leader lists the cluster before it decides. So a process must acquire the Lease only
-//     when each binding of earlier leaders has been executed or can no longer be executed.
+//   - A new leader lists the cluster before it decides. So a process must not acquire the Lease
+//     before each binding of earlier leaders has been executed or can no longer be executed.
 //
 // Therefore the Lease becomes free:
 //
 //   - at once, if its holder has released it. The holder does this after the replies to all its
 //     bindings.
 //   - `orphan_window` after this process started, if the record has the identity of this process,
-//     and this process wrote the record or found it at its start. The previous process has died
-//     in that case.
+//     and this process wrote the record or found it at its start. In that case, the previous
+//     process with this identity has died.
 //   - its duration (at least `lease_duration`) plus `write_window` after the last change of the
 //     record, if another process holds it.
 //   - `lease_duration` plus `write_window` after the last change of the record, in other cases.
@@ -54,10 +54,11 @@ struct ElectionSettings {
   std::string identity;
   std::chrono::milliseconds lease_duration{15'000};
   std::chrono::milliseconds renew_deadline{10'000};
-  /// execution_window(). The time to wait after the Lease of another holder has expired.
+  /// The value of execution_window(): the time to wait after the Lease of another holder has
+  /// expired.
   std::chrono::milliseconds write_window{1'500};
-  /// unanswered_window(). The time to wait after the start of this process, because bindings of the
-  /// previous process with the same identity may still be executed.
+  /// The value of unanswered_window(): the time to wait after the start of this process, because
+  /// bindings of the previous process with the same identity may still be executed.
   std::chrono::milliseconds orphan_window{2'500};
 };
 
@@ -70,8 +71,8 @@ class Election {
   /// `started` is the time at which the process started, or a later one.
   Election(ElectionSettings settings, base::TimePoint started);
 
-  /// Records the Lease as a read or the watch shows it at `now`; nullopt if it is absent. A leader
-  /// stops leading if the Lease is absent or this process is not its holder.
+  /// Records that a read or the watch has shown `lease` at `now`; nullopt means that the Lease is
+  /// absent. A leader stops leading if the Lease is absent or this process is not its holder.
   void observe(const std::optional<Lease>& lease, base::TimePoint now);
 
   /// Whether this process may acquire the Lease.

@@ -14,8 +14,8 @@ struct LeaseName {
   friend bool operator==(const LeaseName&, const LeaseName&) = default;
 };
 
-/// The spec of a Lease. The times are texts of the writer (RFC 3339 with microseconds). People read
-/// them; programs only compare them to see whether the record has changed.
+/// The spec of a Lease. Each time is the text that some process wrote (RFC 3339 with microseconds).
+/// People read these texts; programs only compare them to see whether the record has changed.
 struct LeaseRecord {
   std::string holder;           // holderIdentity; empty if there is no holder
   std::int64_t duration_s = 0;  // leaseDurationSeconds
@@ -32,8 +32,8 @@ struct Lease {
   std::string object;            // the whole object as JSON; a write keeps its other fields
 };
 
-/// The host name in `holder`, which client-go writes as HOST_SUFFIX. If there is no `_`, all of
-/// `holder`.
+/// Returns the host name in `holder`, which client-go writes as HOST_SUFFIX; all of `holder` if it
+/// has no `_`.
 [[nodiscard]] inline std::string_view host_in_identity(std::string_view holder) {
   return holder.substr(0, holder.find('_'));
 }

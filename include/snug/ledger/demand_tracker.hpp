@@ -2,8 +2,8 @@
 // learned demand changes with events, never with time. The service and the simulator use this
 // class.
 //
-// Thread-safe. The thread that reports an event also builds the tables, without holding the
-// ledger's mutex.
+// Thread-safe. The thread that reports an event also builds the tables of the demand,
+// without holding the ledger's mutex.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ class DemandTracker {
   };
   /// Reports the current state of a pod, which may have been reported before.
   void observe_pod(const ObservedPod& pod);
-  /// Reports all living pods: every other pod has ended. If no pod was reported before, these pods
-  /// count as present when learning began, not as arrivals.
+  /// Reports all living pods: every other pod has ended. If nothing was reported before, the pods
+  /// count as those that were there when learning began, not as arrivals.
   void observe_pod_list(std::span<const ObservedPod> pods);
   /// Must be called after a list of nodes was applied to the ledger.
   void observe_nodes();

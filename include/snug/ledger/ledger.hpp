@@ -12,7 +12,7 @@
 //     instead.
 //   - Unsettled: release_unsettled(), or a list that lacks the pod.
 //   - Bound: a list that does not show the pod as bound.
-// In two cases, hold() replaces a Bound entry by the holding that it shows: if an unplaced pod
+// In two cases, hold() replaces a Bound entry by the holding that it is given: if an unplaced pod
 // (Holding::unplaced) no longer requests a GPU, and if a pod without GPUs now has some. hold() also
 // creates a Bound entry for a pod that another scheduler has bound, and for every bound pod after a
 // restart of Snug.
@@ -77,11 +77,11 @@ struct LedgerEntry {
   model::HoldingPtr holding;
   HoldingState state = HoldingState::kReserved;
   bool confirmed = false;      // whether a list or the watch has shown the pod as bound
-  std::uint64_t sequence = 0;  // the number of the last change of `state`
+  std::uint64_t sequence = 0;  // the sequence number of the last change of `state`
   /// When `state` last changed, or when a GET last showed the pod as bound.
   base::TimePoint since;
-  /// Whether the watch has shown the pod as bound after it had ended, and no list or GET has
-  /// confirmed that yet.
+  /// Whether the watch has shown the pod as bound after the pod had ended, and no list or GET
+  /// has confirmed that yet.
   bool reappeared_after_end = false;
   /// When the outcome of one of the pod's binds last became unknown. The API server may still
   /// execute that bind, whatever the outcome of later ones. Nullopt: no outcome is unknown.
@@ -98,8 +98,8 @@ struct ReserveInput {
 /// Why reserve() failed.
 struct ReserveFailure {
   enum class Cause : std::uint8_t {
-    kNoFit,      // the pod does not fit on the node, for `reason`
-    kElsewhere,  // the pod already has `entry`, on another node
+    kNoFit,      // the pod does not fit on the node; `reason` says why
+    kElsewhere,  // the pod holds something on another node; `entry` shows it
     kInFlight,   // another bind of the pod to this node is in progress
     kBound,      // the pod is already bound to this node
     kEnded,      // the pod has been deleted or has finished
@@ -121,8 +121,8 @@ struct ListedPods {
 };
 
 struct ListResult {
-  std::vector<std::string> edited_uids;  // sorted; the pods for which hold() would return false
-  std::size_t dropped_nominations = 0;   // how many exceeded max_nominations
+  std::vector<std::string> edited_uids;  // the pods for which hold() would return false; sorted
+  std::size_t dropped_nominations = 0;   // the number dropped because of max_nominations
 };
 
 class Ledger {
@@ -152,19 +152,21 @@ class Ledger {
   /// new one has some, as would happen after a restart. The other facts of the pod are updated.
   /// Returns false if somebody has edited the reservation, or has added one by hand.
   bool hold(const model::HoldingPtr& holding);
-  /// As hold(), for a holding that a GET shows. LedgerEntry::confirmed stays false if neither a
-  /// list nor the watch has shown the pod as bound: the watch may not have reached this state yet.
+  /// Does the same as hold(), for a holding that a GET shows. LedgerEntry::confirmed stays false if
+  /// neither a list nor the watch has shown the pod as bound: the watch may not have reached this
+  /// state yet.
   bool hold_from_get(const model::HoldingPtr& holding);
   /// Records that the watch shows the pod as deleted or finished. The pod need not have held
   /// anything.
   void end_pod(std::string_view uid);
-  /// As end_pod(), for an end that a GET shows. Returns false and changes nothing if the pod's
-  /// entry is gone or has changed since `sequence`: the GET may be older than the change.
+  /// Does the same as end_pod(), for an end that a GET shows. Returns false and changes nothing if
+  /// the pod's entry is gone or has changed since `sequence`: the GET may be older than the change.
   bool end_pod_from_get(std::string_view uid, std::uint64_t sequence);
   /// Must be called before a list of pods is requested.
   [[nodiscard]] ListMark begin_list();
-  /// Applies a complete list of pods, in parts. Meanwhile other threads see the GPUs of each node
-  /// either before or after the list, but some nodes before and others after it.
+  /// Applies a complete list of pods, in parts. Meanwhile other threads may see the list applied to
+  /// some nodes and not yet to others. But they never see, on the GPUs of one node, both a pod
+  /// that the list adds and a pod that it ends.
   ///   - A holding that has changed since the mark stays.
   ///   - Any other holding of a pod that the list does not show as bound ends. Exceptions: a bind
   ///     in progress (Reserved) stays, and an Unsettled one stays if the list shows its pod.

@@ -1,5 +1,5 @@
-// Sums over all nodes and holdings of a ledger, for gauges of the metrics. A call takes time in
-// proportion to the number of GPUs and holdings.
+// Sums over all nodes and holdings of a ledger, for the gauges among the metrics. A call takes time
+// in proportion to the number of GPUs and holdings.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct LedgerTotals {
   std::int64_t nodes = 0;
   std::int64_t nodes_in_conflict = 0;
   std::int64_t gpus = 0;
-  std::map<model::GpuClosure, std::int64_t> gpus_closed;  // closed GPUs, by reason
-  std::map<HoldingState, std::int64_t> holdings;          // Ledger::gpu_entries(), by state
+  std::map<model::GpuClosure, std::int64_t> gpus_closed;  // the number of closed GPUs, by reason
+  std::map<HoldingState, std::int64_t> holdings;          // the number of gpu_entries(), by state
   base::MebiBytes memory_capacity;                        // the sum over all GPUs
   base::MebiBytes memory_used;
 };

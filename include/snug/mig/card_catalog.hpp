@@ -1,8 +1,8 @@
 // The built-in MIG tables of the GPU models that support MIG (cards), and functions that parse
 // NVIDIA's names of products and profiles. Pure; thread-safe.
 //
-// Sources of the tables: NVIDIA MIG User Guide, "Supported MIG Profiles" (profiles and their
-// numbers); output of `nvidia-smi mig -lgip` and `-lgipp` (memory and placements);
+// Sources of the tables: NVIDIA MIG User Guide, "Supported MIG Profiles" (profiles, and the number
+// of slices of each); output of `nvidia-smi mig -lgip` and `-lgipp` (memory and placements);
 // NVIDIA/mig-parted and NVIDIA/go-nvml for cards whose output is not known. Each row of
 // src/mig/card_catalog.cpp names its source.
 #pragma once
@@ -28,7 +28,7 @@ struct MigCard {
 /// All cards, oldest generation first.
 [[nodiscard]] std::span<const MigCard> mig_cards();
 
-/// The cards that the product name `model` can stand for, judged only by the words of the name.
+/// The cards that can have the product name `model`, judged only by the words of the name.
 [[nodiscard]] std::vector<const MigCard*> mig_cards_named(std::string_view model);
 
 /// The cards for which `model` has only the first of the words that their product names require,
@@ -43,7 +43,7 @@ struct MigCard {
 
 /// Builds the table of a card from its profiles. Reads `name`, `alias`, `size`, `memory` and
 /// `starts` of each profile. Compute slices and engines follow from the names (`3g.20gb+me`):
-///   - `+me` and `+me.all` use the card's one extension.
+///   - `+me` and `+me.all` use the card's one set of media extensions.
 ///   - If any name ends in `-me` or `+me.all`, the card has as many media engines as compute
 ///     slices. `+me.all` uses all of them, `-me` none, and any other profile as many as it has
 ///     compute slices.
@@ -64,10 +64,10 @@ struct MigProfileName {
 [[nodiscard]] std::optional<MigProfileName> parse_mig_profile_name(std::string_view text);
 
 /// The parts of the resource name `nvidia.com/mig-<profile>` for the slices that NVIDIA's device
-/// plug-in offers. It appends the suffix if it is configured to rename replicas.
+/// plug-in offers. The plug-in appends the suffix if it is configured to rename replicas.
 inline constexpr std::string_view kMigResourcePrefix = "nvidia.com/mig-";
 inline constexpr std::string_view kSharedResourceSuffix = ".shared";
-/// The text in place of `<profile>` in a resource name. Empty if the resource is not one of slices.
+/// The text in place of `<profile>` in a resource name; empty if it is not the name for MIG slices.
 [[nodiscard]] std::string_view profile_in_resource(std::string_view resource);
 /// Parses a profile name as in labels and resource names, where `1g.10gb+me` is `1g.10gb.me`.
 [[nodiscard]] std::optional<MigProfileName> parse_resource_profile(std::string_view part);

@@ -25,13 +25,13 @@ namespace snug::mig {
 using MigLayout = std::vector<model::MigPlacement>;
 
 /// All layouts to which no slice can be added, sorted, without duplicates. With `plain_only`,
-/// profiles with attributes are ignored; they multiply the number of layouts. For example, a card
+/// profiles with attributes, which multiply the number of layouts, are ignored. For example, a card
 /// of 7 compute slices has 78 such layouts of plain profiles (19 without the 1g profile of double
 /// memory). If no slice fits on the empty card, the result has only the empty layout. The result
 /// has no layouts if there are more than kMaxMigLayouts, or if the search takes more than
 /// kMaxMigLayoutSteps (base/limits.hpp).
 [[nodiscard]] std::vector<MigLayout> maximal_layouts(const model::MigTable& table, bool plain_only);
-/// All layouts, including the empty one, with the same order and limits.
+/// All layouts, including the empty one, with the order and the limits of maximal_layouts().
 [[nodiscard]] std::vector<MigLayout> all_layouts(const model::MigTable& table);
 
 }  // namespace snug::mig

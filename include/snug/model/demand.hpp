@@ -38,9 +38,10 @@ class StrandingTable {
   struct Bin {
     std::int64_t share = 0;      // the pods' part of all requested GPUs, fixed point
     std::int64_t mean_need = 0;  // the pods' mean need for each whole GPU; above 0 if `share` is
-    /// The milli-GPU that one unit of the resource serves: the sum of share * 1000 * kServedScale /
-    /// need over pods. Unlike the other members, it counts pods in the bin of their own need, which
-    /// is less than the need for a whole GPU if they request a share.
+    /// The milli-GPU that one unit of the resource serves: the sum over pods of share * 1000 *
+    /// kServedScale / need. For this member alone, a pod is in the bin of what it requests with
+    /// each GPU or share. With a share, that can be less than its need for each whole GPU, which
+    /// decides the bin for the other members.
     std::int64_t served_per_unit = 0;
   };
   using Bins = std::array<Bin, kBins>;
@@ -67,7 +68,7 @@ class StrandingTable {
   /// Sums over one bin and all higher bins.
   struct Tail {
     std::int64_t share = 0;
-    std::int64_t served_per_unit = 0;     // share * 1000 * kServedScale / mean_need
+    std::int64_t served_per_unit = 0;     // the sum of share * 1000 * kServedScale / mean_need
     std::int64_t oversized_per_unit = 0;  // the sum of Bin::served_per_unit
     friend bool operator==(const Tail&, const Tail&) = default;
   };
@@ -89,8 +90,8 @@ struct LeftOverTable {
   static constexpr std::size_t kSizes = 1001;  // 0 to 1000 milli-GPU
 
   base::MebiBytes memory;                    // the memory of each GPU
-  std::array<std::int32_t, kSizes> value{};  // the value of so many free milli-GPU
-  std::array<std::int32_t, kSizes> price{};  // the price of a share of so many milli-GPU
+  std::array<std::int32_t, kSizes> value{};  // value[n] is the value of n free milli-GPU
+  std::array<std::int32_t, kSizes> price{};  // price[n] is the price of a share of n milli-GPU
 
   friend bool operator==(const LeftOverTable&, const LeftOverTable&) = default;
 };
@@ -121,7 +122,8 @@ struct SliceValueTable {
 /// Pods that request the same number of whole GPUs (two or more), the same CPU and memory, and the
 /// same models.
 struct MultiGpuShape {
-  /// The size of `discount`, in eighths of a pod. The discount of more eighths is 0.
+  /// The number of elements of `discount`, one for each eighth of a pod. For more eighths, the
+  /// weight is 0.
   static constexpr std::size_t kDiscountSteps = 80;
 
   std::int64_t gpus = 0;
@@ -156,18 +158,20 @@ struct Demand {
   static constexpr int kFullChurn = 16;
   static constexpr int kFullSaturation = 4;
 
-  /// Different versions for different contents, within one ledger. 0 if nothing has been learned.
+  /// Within one ledger, different contents have different versions. 0 if nothing has been learned.
   std::uint64_t version = 0;
-  /// How many pods leave (demand/fitted.hpp). 0: none; kFullChurn: kFullChurnRatio of the arriving
-  /// milli-GPU leave, or more.
+  /// How many pods leave (demand/fitted.hpp): 0 if none do; kFullChurn if the departing milli-GPU
+  /// are at least kFullChurnRatio of the arriving ones.
   int churn = 0;
-  /// How many pods are refused. 0: none; kFullSaturation: kFullSaturationRatio or more. It has an
-  /// effect only in proportion to `churn`.
+  /// How many pods are refused (demand/fitted.hpp): 0 if none are; kFullSaturation if the refused
+  /// milli-GPU are at least kFullSaturationRatio of the judged ones. It has an effect only in
+  /// proportion to `churn`.
   int saturation = 0;
-  StrandingTable cpu;                         // in thousandths of a core
-  StrandingTable memory;                      // in MiB
-  std::vector<LeftOverTable> left_over;       // most common size of GPU memory first; may be empty
-  std::vector<SliceValueTable> slice_values;  // indexed by GpuInfo::mig_table_id; may be shorter
+  StrandingTable cpu;                    // in thousandths of a core
+  StrandingTable memory;                 // in MiB
+  std::vector<LeftOverTable> left_over;  // most common size of GPU memory first; may be empty
+  /// Indexed by GpuInfo::mig_table_id. Cards whose number is beyond the last element have no table.
+  std::vector<SliceValueTable> slice_values;
   std::vector<MultiGpuShape> multi_gpu_shapes;
   /// The scarcity of each model, indexed by GpuInfo::model_id, fixed point: the part of the GPU
   /// demand that only this model can serve, divided by the model's part of all GPUs. Demand that k

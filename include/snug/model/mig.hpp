@@ -38,8 +38,8 @@ inline constexpr int kMaxAxisSlices = 64;
 struct MigEngines {
   /// Media engines. Counted only on cards with profiles that use none (`-me`) or all (`+me.all`).
   int media = 0;
-  /// The set of media extensions, 0 or 1. A slice uses it if its profile ends in `+me` or
-  /// `+me.all`.
+  /// The number of sets of media extensions, 0 or 1. A slice uses the set if its profile ends in
+  /// `+me` or `+me.all`.
   int extension = 0;
 
   friend MigEngines operator+(MigEngines a, MigEngines b) {
@@ -56,8 +56,8 @@ struct MigProfile {
   std::string alias{};      // a second name of the same profile; empty if there is none
   int compute_slices = 0;   // compute slices of one slice
   int size = 0;             // memory slices of one slice
-  base::MebiBytes memory;   // usable memory of a slice; at most its part of the card
-  std::vector<int> starts;  // ascending; each start + size is within the axis
+  base::MebiBytes memory;   // usable memory of one slice; at most its part of the card's memory
+  std::vector<int> starts;  // ascending; each start + size is at most the length of the axis
   MigEngines engines;       // engines that one slice uses
 
   /// Whether the name has no attribute such as `+me`. A share is served only by plain profiles.

@@ -31,7 +31,7 @@ enum class LetterCase : std::uint8_t { kExact, kAny };
 /// depends only on the length of the pattern: a few instructions for each byte.
 class ModelMatcher {
  public:
-  /// Requires that `model` outlives this object and has at most kMaxModelBytes.
+  /// Requires that `model` outlives this object and is at most kMaxModelBytes long.
   explicit ModelMatcher(std::string_view model);
 
   /// The name as given to the constructor, with NVIDIA's suffixes.
@@ -52,7 +52,7 @@ class ModelMatcher {
   std::string_view model_;
   std::string_view unsuffixed_;
   std::size_t brand_length_ = 0;        // length of the brand in `unsuffixed_`
-  std::array<Bytes, 256> positions_{};  // of each lower-case byte in `unsuffixed_`
+  std::array<Bytes, 256> positions_{};  // positions of each lower-case byte in `unsuffixed_`
 };
 
 /// The GPU models that a container accepts, from the annotation `gpu-model`.

@@ -50,7 +50,7 @@ inline constexpr base::EnumNames kGpuModeNames{
 [[nodiscard]] constexpr bool is_sharing_mode(GpuMode mode) {
   return mode == GpuMode::kTimeSlicing || mode == GpuMode::kMps;
 }
-/// kNone if `text` is not the name of a mode.
+/// Returns the mode with the name `text`; kNone if there is none.
 [[nodiscard]] constexpr GpuMode parse_gpu_mode(std::string_view text) {
   return kGpuModeNames.find(text).value_or(GpuMode::kNone);
 }
@@ -60,14 +60,14 @@ struct Slice {
   std::string profile;
   int start = 0;
   int size = 0;
-  std::string uuid;  // empty if unknown, as before the slice is created
+  std::string uuid;  // empty if unknown, for example before the slice is created
 
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
 /// Converts `slice` to a placement of `table`. Slice::profile may be the name or the alias of the
-/// profile. Nullopt if the table has no such profile, or if its size or starts differ from the
-/// slice's.
+/// profile. Nullopt if the table has no such profile, or if the profile has another size or no such
+/// start.
 [[nodiscard]] std::optional<MigPlacement> find_placement(const MigTable& table, const Slice& slice);
 
 struct GpuInfo {
@@ -88,7 +88,7 @@ struct GpuInfo {
   /// slice fits on the GPU then.
   MigTableRef mig_table;
   /// A number for the table, assigned by the ledger: equal numbers mean equal tables. 0 if the
-  /// table has no number, as for `model_id`.
+  /// table has no number, for the reasons given at `model_id`.
   std::uint8_t mig_table_id = 0;
   AxisMask failed_memory_slices = 0;  // memory slices where the agent failed to create a slice
 
@@ -115,8 +115,8 @@ struct NodeInventory {
   /// Whether the node has the label snug.dev/enforced=true: software on it limits each pod to its
   /// share.
   bool enforces_shares = false;
-  /// The number of units that the device plug-in offers for one GPU or slice; if the numbers
-  /// differ, the largest. Above 1, several pods may share a GPU or slice.
+  /// The largest number of units that the device plug-in offers for one GPU or slice of the node.
+  /// If it is above 1, several pods may share a GPU or slice.
   std::int64_t replicas = 1;
   HostAllocatable host;
   /// Allocatable units of each resource nvidia.com/*. The kubelet assigns them to pods.
@@ -144,7 +144,7 @@ struct NodeInventory {
   /// The position in `gpus` of the GPU that a reserved device is charged to. This is the GPU with
   /// the reserved uuid, even if its index has changed. If there is none, or if the device is
   /// reserved only by index (`uuid` is empty), it is the GPU with the reserved index. Nullopt if
-  /// there is none either.
+  /// the node has neither.
   [[nodiscard]] std::optional<std::size_t> find_gpu(int index, std::string_view uuid) const;
 
   friend bool operator==(const NodeInventory&, const NodeInventory&) = default;

@@ -47,7 +47,7 @@ struct PodFacts {
   /// or device claims, required pod (anti-)affinity, DoNotSchedule spreading, or other resources.
   bool has_other_constraints = false;
   HostResources overhead;  // spec.overhead
-  // spec.resources.requests. They replace the requests computed from the containers.
+  // The values of spec.resources.requests, which replace the requests computed from the containers.
   std::optional<std::int64_t> pod_level_cpu_milli;
   std::optional<std::int64_t> pod_level_memory_bytes;
   std::vector<ContainerFacts> containers;  // init containers first, in the order of the spec

@@ -15,9 +15,9 @@ inline constexpr std::uint16_t kNoDistance = 1000;
 
 // Rows of (C++ name, code in replies, whether evictions can resolve it, distance, sentence). If the
 // GPUs of a node have different reasons, the node has the one that is first in this table. For
-// example, NoRoom precedes TooLarge, because then some GPU is large enough. The distance orders
-// nodes that are not feasible: small if the node becomes feasible when other pods end, larger if
-// the operator must change something, largest if the hardware must change.
+// example, if one GPU is full and another is too small, the node has NoRoom, not TooLarge. The
+// distance orders nodes that are not feasible: small if the node becomes feasible when other pods
+// end, larger if the operator must change something, largest if the hardware must change.
 // clang-format off
 #define SNUG_REASONS(ROW)                                                                                                                                          \
   ROW(kNone,            "",                false, kNoDistance, "")                                                                                                        \

@@ -73,7 +73,9 @@ struct ContainerRequest {
   std::string container;
   ContainerType type = ContainerType::kApp;
   DeviceRequest device;
-  std::int64_t count = 1;              // number of different GPUs with `device` each, or of units
+  /// The number of different GPUs on each of which the container gets `device`. For a
+  /// KubeletRequest, the number of units.
+  std::int64_t count = 1;
   std::optional<int> compute_percent;  // `gpu-compute`, 1..100; nullopt: follows from `device`
   Isolation isolation = Isolation::kAny;
   ModelFilter models;

@@ -76,7 +76,7 @@ struct Holding {
   bool suspect = false;
   bool terminating = false;            // the pod is being deleted; it still holds its devices
   bool has_other_constraints = false;  // PodFacts::has_other_constraints
-  HostResources host;                  // CPU and memory, as request::host_requests_of()
+  HostResources host;                  // CPU and memory, computed by request::host_requests_of()
   PodRank rank;
 
   /// Whether the pod holds no GPU and has requested none.

@@ -12,9 +12,9 @@
 namespace snug::model {
 
 struct SharingRule {
-  bool own_namespace_only = false;    // `neighbours: namespace`: no GPUs with pods of others
-  std::optional<base::MilliGpu> cap;  // limit of what the namespace holds in the cluster
-  bool require_enforcement = false;   // shares only on nodes labelled snug.dev/enforced=true
+  bool own_namespace_only = false;  // `neighbours: namespace`: no GPU with pods of other namespaces
+  std::optional<base::MilliGpu> cap;  // limit of the namespace's compute in the cluster
+  bool require_enforcement = false;  // its shares fit only on nodes labelled snug.dev/enforced=true
 
   friend bool operator==(const SharingRule&, const SharingRule&) = default;
 };

@@ -166,11 +166,11 @@ struct NodeState {
   std::vector<GpuInfo> vanished;  // GPUs that are reserved but no longer in the inventory
   std::map<std::string, std::int64_t, std::less<>> kubelet_used;  // units by resource
   std::int64_t kubelet_milli = 0;                                 // kubelet_used in milli-GPU
-  HostResources host_used;  // of all pods on the node, including those without GPUs
+  HostResources host_used;  // requests of all pods on the node, including those without GPUs
   std::int64_t pod_count = 0;
   std::vector<HoldingPtr> holdings;
-  /// The part of `host_used` and `pod_count` of pods that are not in `holdings`. If a node has very
-  /// many CPU-only pods, `holdings` does not list them.
+  /// What pods that are not in `holdings` contribute to `host_used` and `pod_count`. If a node has
+  /// very many CPU-only pods, `holdings` does not list them.
   HostResources unlisted_host_used;
   std::int64_t unlisted_pod_count = 0;
 
@@ -259,7 +259,7 @@ struct Snapshot {
   NodeTable nodes;                        // indexed by NodeIndex
   /// Maps node names to positions in `nodes`.
   std::shared_ptr<const NameIndex> names;
-  std::unordered_map<std::uint32_t, Intents> intents;  // by NodeIndex; never an empty list
+  std::unordered_map<std::uint32_t, Intents> intents;  // by NodeIndex; no list is empty
   /// Nominated pods that are not in the ledger yet, by NodeIndex. Capacity is reserved for them.
   std::unordered_map<std::uint32_t, Nominations> nominations;
   /// The GPU compute that the pods of each namespace hold.

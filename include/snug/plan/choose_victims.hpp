@@ -27,8 +27,8 @@ struct EvictionCandidate {
   NodeContext context;
   /// The uids of the victims that kube-scheduler chose, without duplicates; empty: it chose none.
   std::span<const std::string_view> proposed_victims;
-  /// Sorted uids of pods that kube-scheduler may not know on this node; they are never added as
-  /// victims.
+  /// Sorted uids of pods whose binds have an unknown outcome. They are never added as victims,
+  /// because kube-scheduler possibly does not know that they are on this node.
   std::span<const std::string_view> protected_uids;
 };
 
@@ -40,8 +40,8 @@ struct EvictionCandidate {
 ///   - Each victim that kube-scheduler did not choose is necessary. A victim that kube-scheduler
 ///     chose is removed only if it was certainly chosen for CPU, memory, GPUs or pod slots.
 /// The work is limited (kMaxEvictionWork): with very many pods, or with a request that is hard to
-/// place, unnecessary victims may remain. `memo` must belong to the preemptor's request. What it
-/// has cached on other nodes saves work within that limit and has no other effect.
+/// place, unnecessary victims may remain. `memo` must belong to the preemptor's request. What
+/// `memo` has cached on other nodes saves work within that limit and has no other effect.
 [[nodiscard]] std::vector<std::string_view> choose_victims(const Preemptor& preemptor,
                                                            const EvictionCandidate& candidate,
                                                            fit::FitMemo& memo);

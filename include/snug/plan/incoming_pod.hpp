@@ -26,15 +26,15 @@ struct IncomingPod {
 /// The inputs of a decision about one node, except the node and the incoming pod. The referenced
 /// objects must outlive the decision.
 struct NodeContext {
-  const model::NamespaceUsage& namespace_usage;     // the GPU compute of all holdings
+  const model::NamespaceUsage& namespace_usage;     // the GPU compute that each namespace holds
   const model::Nominations* nominations = nullptr;  // pods nominated to the node; null: none
   const model::Intents* intents = nullptr;          // intents on the node, oldest first; null: none
   const model::Demand& demand = model::kNoDemand;
 };
 
 /// Returns a key for VerdictCaches. Under one policy, incoming pods with equal keys have the same
-/// verdict for the same node state and learned demand. Empty if verdicts must not be cached,
-/// because the pod's namespace has a cap and they also depend on the namespace's usage.
+/// verdict for the same node state and learned demand. Empty if the pod's namespace has a cap: the
+/// verdicts then also depend on the namespace's usage and must not be cached.
 [[nodiscard]] std::string verdict_cache_key(const IncomingPod& incoming);
 
 /// Returns the tenant for fit(): the namespace, its sharing rules and the unused part of its cap.

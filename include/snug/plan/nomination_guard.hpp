@@ -1,6 +1,6 @@
 // Keeps capacity free for nominated pods on their node (status.nominatedNodeName). Other pods were
-// evicted for a nominated pod, and no pod of lower rank may take the freed capacity before it is
-// bound.
+// evicted for a nominated pod, so no pod of lower rank is allowed to take the freed capacity before
+// the nominated pod is bound.
 #pragma once
 
 #include <cstddef>
@@ -39,9 +39,9 @@ class NominationGuard {
   /// Whether all protected pods still fit, each in the state of the node that was determined for
   /// it, if the incoming pod takes this placement.
   [[nodiscard]] bool admits(model::PlacementView placement);
-  /// Returns a copy of `state` in which fit() treats some GPUs as different: those that are
-  /// identical to others now, but not for a protected pod that waits for their pods to end (see
-  /// plan/gpu_marks.hpp). Null if there are no such GPUs. `state` must outlive the copy.
+  /// Returns a copy of `state` in which each GPU differs from all others if it holds a pod that
+  /// must end before a protected pod fits (see plan/gpu_marks.hpp). Null if there are no such GPUs.
+  /// `state` must outlive the copy.
   [[nodiscard]] model::NodeStatePtr with_distinct_gpus(const model::NodeState& state) const;
   /// The work done so far, in the units of FitMemo::work.
   [[nodiscard]] std::int64_t work() const;
@@ -52,13 +52,13 @@ class NominationGuard {
 
  private:
   class TentativeNode;
-  /// Which pods must end before a nominated pod fits. The first sufficient value applies.
+  /// Which pods must end before a nominated pod fits: the first of these values that is sufficient.
   enum class WaitsFor : std::uint8_t { kNobody, kTerminating, kAllLowerPriority };
   struct ProtectedPod {
     const model::Nomination* pod = nullptr;
     WaitsFor waits_for = WaitsFor::kNobody;
-    std::int64_t size = 0;         // of its tightest placement (placement_size())
-    fit::FitMemo* memo = nullptr;  // for the pod's request; owned by memos_
+    std::int64_t size = 0;         // placement_size() of its tightest placement
+    fit::FitMemo* memo = nullptr;  // the memo of the pod's request; owned by memos_
   };
 
   [[nodiscard]] static bool is_gone(const model::Holding& holding, const model::Nomination& pod,
@@ -72,7 +72,7 @@ class NominationGuard {
   std::vector<std::unique_ptr<fit::FitMemo>> memos_;
   std::vector<ProtectedPod> protected_;  // the protected pods, in the order of rank
   std::vector<model::HoldingPtr> tentative_holdings_;
-  std::vector<bool> distinct_gpus_;  // by GPU position; empty: no GPU
+  std::vector<bool> distinct_gpus_;  // the result of gpus_to_distinguish()
   int remaining_searches_;
 };
 

@@ -17,8 +17,8 @@ struct BestOption {
   std::int64_t score_class = 0;
 };
 
-/// Returns the placement in `options` with the highest score; the first of them if several have it.
-/// `options` must not be empty.
+/// Returns the placement in `options` with the highest score; of several such placements, the
+/// first. `options` must not be empty.
 [[nodiscard]] BestOption best_option(const model::NodeState& node, const IncomingPod& incoming,
                                      const model::Demand& demand,
                                      const model::PlacementList& options);
@@ -27,7 +27,7 @@ struct BestOption {
 struct FitQuery {
   const IncomingPod& incoming;
   const fit::Tenant& tenant;
-  fit::FitMemo& memo;  // for the request of `incoming`
+  fit::FitMemo& memo;  // the memo of the request of `incoming`
 };
 
 /// What PlacementFinder::find() found.
@@ -49,10 +49,10 @@ class PlacementFinder {
 
   /// Each placement that find() returns meets these conditions:
   ///   - It is feasible when the intents of other pods count as holdings.
-  ///   - It shares an empty GPU only in a mode that it requests, or in the mode that the GPU would
-  ///     have without those intents.
+  ///   - If it shares an empty GPU, the mode is one that the pod requests, or the mode that the GPU
+  ///     would have without those intents.
   ///   - It leaves enough capacity for the nominated pods of higher rank. Intents do not count for
-  ///     this.
+  ///     this condition.
   /// The reason is kPromised if only the intents prevent a placement.
   FoundPlacements find();
 
@@ -69,7 +69,7 @@ class PlacementFinder {
   NodeContext context_;
   model::PlacementList& options_;
   std::optional<NominationGuard> guard_;  // nullopt: not computed yet
-  std::int64_t guard_setup_work_ = 0;     // work of constructing guard_
+  std::int64_t guard_setup_work_ = 0;     // the work of constructing guard_
 };
 
 /// Does the same as choose_placement(), but uses `memo`, which must belong to the incoming pod's

@@ -40,7 +40,8 @@ struct Plan {
 /// Decides about candidates that are given by node name. A name that is not in the snapshot has the
 /// reason kUnknownNode.
 [[nodiscard]] Plan plan(const PlanInput& input, std::span<const std::string_view> candidates);
-/// Decides about nodes of the snapshot, which must be in ascending order of their names.
+/// Decides about candidates that are given by position in the snapshot. They must be in ascending
+/// order of their names.
 [[nodiscard]] Plan plan(const PlanInput& input, std::span<const base::NodeIndex> candidates);
 
 struct NodeChoice {
@@ -49,7 +50,7 @@ struct NodeChoice {
   model::Placement placement;
 };
 
-/// Returns the best placement on one node, or the reason why there is none. For bind.
+/// Returns the best placement on one node, or the reason why there is none. bind uses it.
 [[nodiscard]] NodeChoice choose_placement(const model::NodeState& node, const IncomingPod& incoming,
                                           const NodeContext& context);
 

@@ -37,7 +37,8 @@ class VerdictCache {
     demand_version_ = demand_version;
     by_slot_.clear();
   }
-  /// Returns the verdict on the state of the slot that has this version; null if it is not cached.
+  /// Returns the verdict on the version `version` of the node state in the slot; null if it is not
+  /// cached.
   [[nodiscard]] const Entry* find(std::size_t slot, std::uint64_t version) const {
     const bool known = version != 0 && slot < by_slot_.size() && by_slot_[slot].version == version;
     return known ? &by_slot_[slot] : nullptr;

@@ -81,8 +81,9 @@ struct Profile {
 [[nodiscard]] std::int64_t score(const Profile& profile, const TermInput& input);
 
 /// Selects the profile that scores a placement of one pod. The profile may depend on the GPU model.
-/// Holds pointers into the policy, which must outlive it. For the GPUs of one ledger. Not
-/// thread-safe, even if const, because profile_for() caches its results.
+/// Holds pointers into the policy, which must outlive it. One choice must be used for the GPUs of
+/// one ledger only, because models have other numbers in another ledger. Not thread-safe, even if
+/// const, because profile_for() caches its results.
 ///
 /// Each model that has a number (GpuInfo::model_id) is compared with the policy's patterns only
 /// once. A comparison takes 0.1 us with a few patterns, and 0.7 ms with as many patterns as a

@@ -40,7 +40,7 @@ class AdminService {
  public:
   explicit AdminService(AdminParts parts) : parts_(parts) {}
 
-  /// Answers GET /v1/nodes with all nodes, or with the node `name` only: 404 if the ledger does not
+  /// Answers GET /v1/nodes with all nodes, or with only the node `name`. 404: the ledger does not
   /// have this node.
   [[nodiscard]] Reply nodes(std::optional<std::string_view> name);
   /// Answers GET /v1/pods.

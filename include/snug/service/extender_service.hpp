@@ -59,7 +59,7 @@ class ExtenderService {
   class Readers;
   class Memos;
   using Names = std::span<const std::string_view>;
-  /// A bind call, and the term of the write fence when the call arrived.
+  /// A bind call, and WriteFence::term() at its arrival.
   struct Bind : codec::BindCall {
     WriteFence::Term term = 0;
   };
@@ -89,7 +89,7 @@ class ExtenderService {
   [[nodiscard]] Reply write_binding(const Bind& call, const model::PodFacts& pod,
                                     const model::Holding& holding);
   /// Sends the binding to the API server. Fails with kUnavailable if the write fence is closed, or
-  /// if its term has changed since the call arrived.
+  /// was reopened after the call arrived.
   [[nodiscard]] base::Result<void> send_binding(const Bind& call, model::StringMap annotations);
   /// Whether this bind has reserved GPUs in the ledger. If it has, after_refusal() must release
   /// them or mark them as unsettled.

@@ -9,7 +9,7 @@
 //    │  this Snug released it or could not renew it         │
 //    └──────────────────────────────────────────────────────┘
 //
-// Without a followed scheduler, this Snug is wanted until resign() is called. If it follows a
+// If this Snug follows no scheduler, it is wanted until resign() is called. If it follows a
 // scheduler's Lease, it is wanted only while a scheduler on this host holds that Lease, or nobody
 // does. A leader that is not wanted stops deciding, and releases its Lease once its last binding is
 // answered. Calls of a scheduler never make a Snug the leader.
@@ -128,7 +128,7 @@ class LeaderElector {
   Hint scheduler_hint_;
   std::atomic<bool> resigning_{false};
 
-  // Used only by tick().
+  // Members that only tick() uses.
   leader::Election election_;
   std::mt19937_64 random_;
   bool decides_ = false;  // whether decide_if_wanted() has opened readiness and the fence

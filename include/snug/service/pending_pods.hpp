@@ -2,10 +2,11 @@
 // can be woken when capacity is freed.
 //
 // A refusal contains the ledger's generations at the time of its decision. The pod can be retried
-// once one of the ledger's generations is higher. This also holds if the refusal is noted after the
-// generation has changed.
+// once one of the ledger's generations is higher, even if that generation grew before the refusal
+// was noted.
 //
-// Thread-safe. Each of the three tables has at most max_pending_pods entries.
+// Thread-safe. The tables of records shown, of records interned and of refusals each have at
+// most max_pending_pods entries.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +26,11 @@ namespace snug::service {
 
 struct PendingRow {
   PodInfoPtr pod;
-  std::string reason;  // why Snug last refused the pod; empty: it has not refused it
+  std::string reason;  // why Snug last refused the pod; empty: it is not refused
 };
 
-/// When a refused pod can be retried: as soon as a generation of the ledger is higher than the one
-/// here. kNever: changes that this generation counts do not help the pod.
+/// When a refused pod can be retried: as soon as a generation of the ledger is higher than its
+/// value in this struct. kNever: a change of that generation does not help the pod.
 struct RetryCondition {
   base::Generation freed = base::kNever;          // Snapshot::freed_generation
   base::Generation ended_intents = base::kNever;  // Snapshot::ended_intents_generation
@@ -70,7 +71,7 @@ class PendingPods {
   struct Refused {
     std::string message;
     RetryCondition awaits;
-    std::uint64_t sequence = 0;  // the number of this refusal
+    std::uint64_t sequence = 0;  // the sequence number of this refusal
   };
   template <typename T>
   using ByUid = std::unordered_map<std::string, T, model::StringHash, std::equal_to<>>;
@@ -85,7 +86,7 @@ class PendingPods {
   // For each generation, the number of refusals that wait for a higher one.
   std::map<base::Generation, std::size_t> awaiting_freed_ SNUG_GUARDED_BY(mutex_);
   std::map<base::Generation, std::size_t> awaiting_intents_ SNUG_GUARDED_BY(mutex_);
-  std::uint64_t sequence_ SNUG_GUARDED_BY(mutex_) = 0;       // the number of the last refusal
+  std::uint64_t sequence_ SNUG_GUARDED_BY(mutex_) = 0;       // the last Refused::sequence
   std::uint64_t list_sequence_ SNUG_GUARDED_BY(mutex_) = 0;  // sequence_ at list_begins()
 };
 

@@ -1,4 +1,4 @@
-// PodInfo: a pod, with the values that are computed from its facts once. PodClaim: a pod that asks
+// PodInfo: a pod, with values that are computed only once from its facts. PodClaim: a pod that asks
 // for GPUs, with the policy in force. Both are immutable. Threads share PodInfo objects.
 #pragma once
 
@@ -28,7 +28,7 @@ struct PodInfo {
   const std::expected<model::GpuRequest, model::Refusal> request;
   const model::HostResources host;  // requested CPU and memory
   const model::PodRank rank;
-  const std::optional<demand::PodShape> shape;  // nullopt: it asks for no GPU, or is malformed
+  const std::optional<demand::PodShape> shape;  // nullopt: no valid request for GPUs
 };
 
 using PodInfoPtr = std::shared_ptr<const PodInfo>;
@@ -54,7 +54,7 @@ class PodClaim {
   [[nodiscard]] const PodInfo& pod() const { return *pod_; }
 
   /// The key for VerdictCaches: claims with equal keys get equal verdicts on equal node states and
-  /// learned demand. Empty: the verdict also depends on the use of the namespace, which has a cap.
+  /// learned demand. Empty: the namespace has a cap, so verdicts also depend on what it uses.
   [[nodiscard]] std::string key() const;
 
  private:

@@ -47,7 +47,7 @@ struct Notice {
   std::string uid;
   std::string reason;  // a constant in CamelCase
   std::string note;    // one sentence
-  bool lease = false;  // whether the event is about the Lease named `pod`
+  bool lease = false;  // true: the event is about a Lease, and `pod` is its name
 };
 
 /// The calls to the API server other than lists, watches and those about Leases. No call lasts
@@ -114,7 +114,7 @@ class PodCreator {
   ///   - kConflict: the pod exists with a different request, another pod has the same name or uid,
   ///     or a pod that has ended had this uid.
   ///   - kInvalid: the pod lacks a uid, a name or a namespace. Or no scheduler would ask about it,
-  ///     since it has scheduling gates, or names a node on which no such pod runs.
+  ///     since it has scheduling gates, or names a node but does not run there.
   ///   - kTooLarge: there are too many pods.
   [[nodiscard]] virtual base::Result<void> post_pod(const model::PodFacts& pod) = 0;
 };
@@ -178,7 +178,7 @@ enum class BindOutcome : std::uint8_t {
   kAlreadyBound,  // the pod was already bound to this node
   kPlaceTaken,    // the node no longer has the capacity that filter saw
   kRefused,       // Snug or the API server refused the bind
-  kUnknown,       // the outcome is unknown; a reservation is kept
+  kUnknown,       // the outcome is unknown; the reservation, if any, is kept
   kUnavailable,   // the binding was not sent, or was certainly not executed
 };
 inline constexpr base::EnumNames kBindOutcomeNames{
@@ -198,7 +198,7 @@ enum class WatchEnd : std::uint8_t {
   kErrorEvent,   // an ERROR event other than 410
   kGarbage,      // the stream contained something other than watch events
   kUnreadable,   // the stream contained an object that Snug cannot read
-  kRefused,      // the server answered 4xx
+  kRefused,      // the server answered 4xx other than 410 and 429
   kBusy,         // the server answered 429 or 5xx
   kUnreachable,  // the server did not reply
 };
@@ -254,7 +254,7 @@ inline constexpr base::EnumNames kApiCallNames{std::array{
     base::EnumName{ApiCall::kWatchPods, "watch_pods"},
     base::EnumName{ApiCall::kWatchLeases, "watch_leases"}}};
 
-/// The resources that Snug watches. Readiness depends on those in Resource only.
+/// The resources that Snug watches. Readiness depends only on those that Resource has too.
 enum class WatchedResource : std::uint8_t { kNodes, kPods, kLeases };
 inline constexpr base::EnumNames kWatchedResourceNames{
     std::array{base::EnumName{WatchedResource::kNodes, "nodes"},

@@ -1,4 +1,4 @@
-// Knows whether Snug may decide, and otherwise the reason. Snug is ready if all of these hold:
+// Knows whether Snug may decide, and if not, why. Snug is ready if all of these hold:
 //
 //   - This Snug leads, or there is no election (service/leader_elector.hpp).
 //   - Its view is fresh: it has applied lists of nodes and pods that started after it became the
@@ -8,7 +8,8 @@
 //     counts as alive.
 //
 // While this Snug leads, no other Snug binds pods. So a stream that lags behind hides freed
-// capacity, but no binding of another Snug. A standby is warm if it lacks only the lead.
+// capacity, but no binding of another Snug. A standby is warm if it would be ready as the
+// leader.
 //
 // Thread-safe. is_ready() costs a few atomic reads and a reading of the clock.
 #pragma once
@@ -38,10 +39,10 @@ class Readiness {
   /// applied.
   void start_leading();
   /// Makes this Snug a standby. `leader` is the holder of the Lease; empty: there is none, or it is
-  /// unknown. `why_nobody` is a clause that says why no Snug leads, or may lead yet; empty:
-  /// unknown. Messages show both.
+  /// unknown. `why_nobody` is a clause that says why there is no leader; empty: unknown.
+  /// Messages show `why_nobody` only if `leader` is empty.
   void stand_by(std::string leader, std::string why_nobody);
-  /// Whether a scheduler calls this Snug although another installation of Snug holds the Lease.
+  /// `conflict`: a scheduler calls this Snug although another installation holds the Lease.
   void set_conflict(bool conflict) { conflict_ = conflict; }
 
   /// `problem` says why a Lease cannot be read or written; empty: there is no problem.
@@ -76,10 +77,10 @@ class Readiness {
 
  private:
   struct Stream {
-    std::atomic<std::uint64_t> began_in_leadership{1};  // leadership_ when the last list began
+    std::atomic<std::uint64_t> began_in_leadership{1};  // leadership_ at the last begin_list()
     std::atomic<std::uint64_t> listed_in_leadership{
         0};                             // began_in_leadership of the last applied list; 0: none
-    std::atomic<bool> reported{false};  // mark_alive() or mark_lost() was called
+    std::atomic<bool> reported{false};  // whether mark_alive() or mark_lost() was called
     std::atomic<bool> established{false};
     std::atomic<std::int64_t> alive_at{0};  // when the stream last showed something, in ns
     std::atomic<std::int64_t> lost_at{0};   // when the watch was lost, in ns; unused while it works
@@ -102,7 +103,7 @@ class Readiness {
   const std::chrono::nanoseconds silence_;
   const std::chrono::nanoseconds lost_;
   std::array<Stream, kResourceNames.size()> streams_;
-  std::atomic<std::uint64_t> leadership_{1};  // counts the calls of start_leading(), from 1
+  std::atomic<std::uint64_t> leadership_{1};  // 1 + the number of calls of start_leading()
   std::atomic<bool> leads_{true};
   std::atomic<bool> conflict_{false};
   std::atomic<bool> refused_call_{false};

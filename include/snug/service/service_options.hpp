@@ -14,7 +14,7 @@ namespace snug::service {
 enum class AnswerMode : std::uint8_t {
   kWinner,  // filter returns only the best node
   kAll,     // filter returns all feasible nodes; prioritize gives 10 to the best one only
-  kAdvise,  // as kAll, but prioritize gives each node 0 to 10
+  kAdvise,  // like kAll, but prioritize gives each node 0 to 10
   kAuto,    // kAdvise for a pod that has soft preferences, else kWinner
 };
 
@@ -25,7 +25,7 @@ struct ServiceOptions {
   int kubernetes_minor = 36;
   std::vector<std::string> scheduler_names;  // the schedulers whose pods Snug serves; empty: all
   /// The time limit for one call to the API server, and for the API server to execute a binding
-  /// (`timeout=` in its URL).
+  /// (`timeout=` in the binding's URL).
   std::chrono::milliseconds api_timeout{1000};
   base::Limits limits;
 };

@@ -18,7 +18,7 @@ namespace snug::service {
 
 class WriteFence {
  public:
-  /// `unanswered`: how long after it was sent an unanswered binding may still be executed. The
+  /// `unanswered`: how long an unanswered binding may still be executed after it was sent. The
   /// fence is open without a deadline until the first close(), which is right without an election.
   WriteFence(const base::Clock& clock, std::chrono::milliseconds unanswered);
 
@@ -33,8 +33,8 @@ class WriteFence {
   void close();
 
   /// Permission to send one binding. While a Pass exists, the Lease is not released. If the Pass is
-  /// destroyed without a call of answered(), this continues for as long as the binding may still be
-  /// executed.
+  /// destroyed without a call of answered(), the Lease is kept for as long as the binding may still
+  /// be executed.
   class Pass {
    public:
     Pass(WriteFence& fence, base::TimePoint not_after) : fence_(&fence), not_after_(not_after) {}
@@ -66,7 +66,7 @@ class WriteFence {
   const base::Clock& clock_;
   const std::chrono::milliseconds unanswered_window_;
   mutable base::Mutex mutex_;
-  /// TimePoint::min(): the fence is closed.
+  /// The time until which bindings may be sent; TimePoint::min(): the fence is closed.
   base::TimePoint until_ SNUG_GUARDED_BY(mutex_) = base::TimePoint::max();
   Term term_ SNUG_GUARDED_BY(mutex_) = 0;
   std::size_t in_flight_ SNUG_GUARDED_BY(mutex_) = 0;

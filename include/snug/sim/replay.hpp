@@ -1,7 +1,7 @@
 // Replays a trace against a ledger, with the same fit, score and plan as the service. A node's name
-// in the ledger is made from its rank, so that of nodes with equal scores the one with the lower
-// rank wins. Like kube-scheduler, the replay filters the nodes by CPU and memory before it asks the
-// placer.
+// in the ledger is made from its rank, which is its position in Trace::nodes. So if nodes have
+// equal scores, the one with the lowest rank wins. Like kube-scheduler, the replay filters the
+// nodes by CPU and memory before it asks the placer.
 //
 // Not thread-safe. Each replay has its own ledger, so several replays may run at the same time.
 #pragma once
@@ -50,7 +50,7 @@ class Placer {
   /// Adds the pod of the last choose_node() to the ledger, as bound to the chosen node.
   virtual void commit(const ArrivingPod& arriving, base::NodeIndex node,
                       ledger::Ledger& ledger) = 0;
-  /// Called when a pod has left, or was refused and is not tried again. It is no longer in the
+  /// Called when a pod has left, or was refused and is not tried again. The pod is not in the
   /// ledger.
   virtual void pod_left(std::string_view /*uid*/, ledger::Ledger& /*ledger*/) {}
 };

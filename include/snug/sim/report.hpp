@@ -17,9 +17,10 @@ struct RejectedPods {
   std::int64_t multi = 0;
 };
 
-/// The mean of a percentage over the arrivals at which the arrived load, rounded to a whole
-/// percent, is 100 or 130. The arrived load is the milli-GPU that all pods so far have asked for,
-/// in % of the cluster's milli-GPU. Nullopt: there was no such arrival.
+/// Two means of a percentage: one over the arrivals at which the arrived load, rounded to a whole
+/// percent, is 100, and one over those at which it is 130. The arrived load is the milli-GPU that
+/// all pods so far have asked for, in % of the cluster's milli-GPU. Nullopt: there was no such
+/// arrival.
 struct AtDemand {
   std::optional<double> at100;
   std::optional<double> at130;
@@ -28,22 +29,22 @@ struct AtDemand {
 /// Results for a trace whose pods leave, over the later half of the arrivals
 /// (Trace::is_in_later_half).
 struct ChurnReport {
-  double allocation_mean = 0;              // mean of the allocation, in % of the cluster's GPUs
-  std::optional<double> gpu_accepted_pct;  // accepted milli-GPU, in % of those asked for
+  double allocation_mean = 0;              // mean of the milli-GPU in use, in % of the cluster's
+  std::optional<double> gpu_accepted_pct;  // milli-GPU of accepted pods, in % of all asked for
   double rejected_pct = 0;                 // rejected pods, in % of all pods
   /// Rejected pods, in % of the pods that ask for several GPUs.
   std::optional<double> multi_rejected_pct;
 };
 
 /// Results for a trace whose pods ask for MIG profiles. If pods leave, all values are over the
-/// later half of the arrivals. Otherwise memory_slices_pct is at the end, and the others are over
-/// all arrivals.
+/// later half of the arrivals. Otherwise memory_slices_pct is the value at the end of the replay,
+/// and the other values are over all arrivals.
 struct MigReport {
   /// Memory slices in use, in % of those of all GPUs in MIG mode.
   double memory_slices_pct = 0;
   /// Rejected pods, in % of the pods that ask for profiles.
   double rejected_pct = 0;
-  /// The same for pods whose profile has at least four memory slices.
+  /// Rejected pods, in % of the pods whose profile has at least four memory slices.
   std::optional<double> rejected_4_slices_or_more_pct;
 };
 

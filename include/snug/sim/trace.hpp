@@ -1,6 +1,6 @@
 // A trace: a cluster and the pods that arrive at it, as sim_codec/trace_codec reads them. Plain
-// data. Arrivals are in the order of time. Arrival t (0-based) happens at time t; before it, every
-// pod with arrival + lifetime <= t has left.
+// data. Arrivals are in the order of time. The first arrival happens at time 0, the next at time 1,
+// and so on. Before each arrival, the pods leave whose lifetimes have ended.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct TraceNode {
   std::int64_t cpu_milli = 0;
   std::int64_t memory_mib = 0;
   int gpus = 0;
-  std::string model;  // the model of its GPUs; empty: it has none
+  std::string model;  // the model of its GPUs; empty: it has no GPUs
   /// The card type of its GPUs if they are in MIG mode, where Snug creates slices as pods ask for
   /// them. Null: its GPUs are not in MIG mode.
   const mig::MigCard* mig_card = nullptr;
@@ -52,7 +52,7 @@ struct Arrival {
 };
 
 struct Trace {
-  std::vector<TraceNode> nodes;  // in the order of rank: the first wins ties
+  std::vector<TraceNode> nodes;  // in the order of rank: if scores are equal, the first node wins
   std::vector<TracePod> pods;
   std::vector<Arrival> arrivals;
 
@@ -73,9 +73,9 @@ struct Trace {
 };
 
 /// Returns all pods once, in a random order, then pods drawn with replacement until all arrivals
-/// together ask for `inflate` times the cluster's milli-GPU (`gpus` GPUs). Draws none if no pod
-/// asks for a GPU, and stops at kMaxTraceArrivals (base/limits.hpp). Equal arguments give equal
-/// arrivals on every platform. `inflate` must be positive.
+/// together ask for `inflate` times the milli-GPU of the cluster's `gpus` GPUs. Draws no pod if
+/// none asks for a GPU, and stops at kMaxTraceArrivals (base/limits.hpp). Equal arguments give
+/// equal arrivals on every platform. `inflate` must be positive.
 [[nodiscard]] std::vector<Arrival> draw_arrivals(const std::vector<TracePod>& pods,
                                                  std::int64_t gpus, std::uint64_t seed,
                                                  double inflate);

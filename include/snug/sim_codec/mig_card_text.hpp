@@ -11,7 +11,8 @@
 namespace snug::sim_codec {
 
 /// Returns the only card that `model` can name, by the rules of mig/card_catalog.hpp. If the name
-/// is ambiguous, the error lists the cards that it can mean; if it is unknown, all known cards.
+/// is ambiguous, the error lists the cards that it can mean. If it is unknown, the error lists all
+/// known cards.
 [[nodiscard]] base::Result<const mig::MigCard*> find_one_mig_card(std::string_view model);
 
 /// The profiles from which layouts are made. kPlain: only profiles without an attribute such as
@@ -21,7 +22,7 @@ enum class LayoutScope : std::uint8_t { kPlain, kAll };
 /// Returns a table of all cards with one line for each.
 [[nodiscard]] std::string mig_card_list();
 /// Returns the card's profiles as a table, and one line for each layout to which no slice can be
-/// added. In a layout, a slice is a box and a dot is an unused memory slice. The text is ASCII.
+/// added. A slice is drawn as a box, an unused memory slice as a dot. The text is ASCII.
 [[nodiscard]] std::string mig_picture(const mig::MigCard& card, LayoutScope which);
 
 /// The same as mig_card_list() and mig_picture(), as JSON. Profiles have the key names of

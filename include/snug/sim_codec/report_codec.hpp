@@ -11,16 +11,17 @@ namespace snug::sim_codec {
 
 /// Returns the JSON that `snugctl simulate --json` writes: an object for one report, a list of
 /// objects for several. Percentages have at most four decimals, durations at most three. A value
-/// that the run does not define is null.
+/// that a report does not have is null.
 [[nodiscard]] std::string report_json(std::span<const sim::SimulationReport> reports);
 
-/// Returns a text table with one column for each report. A value that the run does not define is
+/// Returns a text table with one column for each report. A value that a report does not have is
 /// `-`.
 [[nodiscard]] std::string report_table(std::span<const sim::SimulationReport> reports);
 
-/// Returns an SVG chart with the line SimulationReport::curve of each report: the allocation over
-/// the demand that has arrived. Lines differ in colour and in dash pattern, so they can be
-/// distinguished without colours. The SVG has no scripts, fonts or style sheets.
+/// Returns an SVG chart with one line for each report, its SimulationReport::curve. The line shows
+/// the allocation at each amount of demand that has arrived. Lines differ in colour and in dash
+/// pattern, so they can be distinguished without colours. The SVG has no scripts, fonts or style
+/// sheets.
 [[nodiscard]] std::string report_chart(std::span<const sim::SimulationReport> reports);
 
 }  // namespace snug::sim_codec

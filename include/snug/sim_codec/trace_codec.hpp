@@ -35,8 +35,8 @@ struct TraceFile {
                                                                        const base::Limits& limits);
 
 /// Sets trace.arrivals, sorts trace.nodes by the ranks in the file, and adds to trace.pods one pod
-/// for each MIG profile of a line `m`. trace.nodes and trace.pods must have been read before. An
-/// error leaves the trace unchanged.
+/// for each MIG profile that a line with `m` names. trace.nodes and trace.pods must have been read
+/// before. An error leaves the trace unchanged.
 [[nodiscard]] base::Result<void> read_trace_arrivals(const TraceFile& file, sim::Trace& trace);
 
 }  // namespace snug::sim_codec

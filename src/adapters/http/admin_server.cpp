@@ -26,7 +26,7 @@ std::string admin_error_body(std::string_view, std::string_view sentence) {
   return codec::write_error(codec::ReplyShape::kBind, sentence);
 }
 
-/// Removes from `rest` the text up to and including the next `/`. Returns it without the `/`.
+/// Removes the text before the first `/` from `rest`, and also that `/`. Returns the text.
 std::string_view take_segment(std::string_view& rest) {
   const std::string_view segment = rest.substr(0, rest.find('/'));
   rest.remove_prefix(std::min(rest.size(), segment.size() + 1));

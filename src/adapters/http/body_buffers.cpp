@@ -5,7 +5,8 @@
 namespace snug::http {
 namespace {
 
-/// Spare capacity behind a body. The JSON parser needs it to parse the body without a copy.
+/// Spare capacity after a body, in bytes. The JSON parser needs it to parse the body without a
+/// copy.
 constexpr std::size_t kParserPadding = 64;
 
 /// Returns how many bytes of maxBodyBytesAtOnce a body of `size` bytes takes.

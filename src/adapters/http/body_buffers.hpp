@@ -1,8 +1,9 @@
-// A pool of buffers for request bodies; each buffer is lent to one request. Parsing a body needs
-// many times its size, so the total size of the bodies in use is limited (maxBodyBytesAtOnce). A
-// body that would exceed the limit waits up to body_wait_ms, and is refused, without having been
-// read, if there is still no room. A single body is always admitted. Small bodies neither wait nor
-// count, so that large bodies do not delay binds.
+// A pool of buffers for request bodies; each buffer is lent to one request. The memory for parsing
+// a body is many times its size, so the total size of the bodies in use is limited
+// (maxBodyBytesAtOnce). A body that would exceed the limit waits up to body_wait_ms. If there is
+// still no room, it is refused without having been read. Small bodies neither wait nor count
+// towards the limit, so that large bodies do not delay binds. If no other large body is in use, a
+// large body of any size is admitted.
 //
 // Thread-safe. The pool must outlive the buffers that it lends.
 #pragma once
@@ -21,7 +22,8 @@ namespace snug::http {
 
 class BodyBuffers {
  public:
-  /// Largest size of a small body, in bytes. Even with one in each thread, they take a few MiB.
+  /// Largest size of a small body, in bytes. With the default limits, one small body in each thread
+  /// takes 6 MiB in all.
   static constexpr std::size_t kSmallBody = 16'384;
 
   /// acquire() calls `on_wait` each time before it waits for room.
@@ -60,7 +62,7 @@ class BodyBuffers {
   const std::function<void()> on_wait_;
   mutable base::Mutex mutex_;
   base::Condition memory_freed_;
-  std::size_t acquired_bytes_ SNUG_GUARDED_BY(mutex_) = 0;  // by bodies that are not small
+  std::size_t acquired_bytes_ SNUG_GUARDED_BY(mutex_) = 0;  // total size of the large bodies
   std::size_t waiting_ SNUG_GUARDED_BY(mutex_) = 0;
   bool closed_ SNUG_GUARDED_BY(mutex_) = false;
   std::vector<std::string> idle_ SNUG_GUARDED_BY(mutex_);

@@ -18,23 +18,23 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Maximum number of bytes that one read of a head receives. The sizes of these two buffers affect
-/// only speed, so they need not be configurable.
+/// Maximum number of bytes that one read of a head receives. This number and kSendBufferBytes
+/// affect only speed, so they need not be configurable.
 constexpr std::size_t kReceiveBufferBytes = 16'384;
 /// Maximum size of a reply whose head and body are copied into one buffer before they are sent.
 constexpr std::size_t kSendBufferBytes = 16'384;
 
-/// Returns this thread's buffer of kReceiveBufferBytes bytes. Connections have no buffer of this
-/// size, because kube-scheduler opens many short connections, and for each freed buffer of this
-/// size the allocator would consolidate its free memory.
+/// Returns this thread's buffer of kReceiveBufferBytes bytes. A connection has no such buffer of
+/// its own: kube-scheduler opens many short connections, and each time that one freed a buffer of
+/// this size, the allocator would consolidate its free memory.
 char* thread_buffer() {
   thread_local const std::unique_ptr<char[]> buffer =
       std::make_unique_for_overwrite<char[]>(kReceiveBufferBytes);
   return buffer.get();
 }
 
-/// Interprets errno after a failed call on a socket without TLS: `blocked` if the socket was not
-/// ready, otherwise kEnd.
+/// Interprets errno after a failed call on a socket without TLS. Returns `blocked` if the socket
+/// was not ready, otherwise kEnd.
 Connection::Step socket_step(Connection::Step blocked) {
   return errno == EAGAIN || errno == EWOULDBLOCK ? blocked : Connection::Step::kEnd;
 }
@@ -205,7 +205,8 @@ bool Connection::send_reply(std::string_view head, std::string_view body) {
   return send_all({});
 }
 
-/// Without TLS, sends both parts with one system call, so that they use as few packets as possible.
+/// Without TLS, sends send_buffer_ and `data` with one system call, so that they use as few packets
+/// as possible.
 ssize_t Connection::send_now(std::string_view data, std::size_t from, Step& step) {
   ssize_t sent = 0;
   if (ssl_ != nullptr) {

@@ -68,8 +68,8 @@ class Connection {
   /// Starts the deadline of the body. Call it before read_body(), after any wait for memory. If the
   /// client sent Expect: 100-continue, queues 100 Continue, which read_body() sends.
   void begin_body();
-  /// Reads a body of `length` bytes into `body`. False: fewer bytes arrived before the deadline or
-  /// the end of the connection.
+  /// Reads a body of `length` bytes into `body`. False: before all bytes had arrived, the
+  /// connection ended or a time limit passed.
   [[nodiscard]] bool read_body(std::size_t length, std::string& body);
   /// Ends the request. Must be called after the reply has been sent or could not be sent.
   void end_request();
@@ -79,7 +79,8 @@ class Connection {
   }
   [[nodiscard]] bool timed_out() const { return timed_out_; }
 
-  /// Sends the whole reply. False: the client has disconnected, or the deadline has passed.
+  /// Sends the whole reply. False: before all was sent, the connection ended or a time limit
+  /// passed.
   [[nodiscard]] bool send_reply(std::string_view head, std::string_view body);
   /// Sends as much of the reply as possible without blocking, and discards the rest.
   void send_best_effort(std::string_view reply);
@@ -111,12 +112,12 @@ class Connection {
   [[nodiscard]] ssize_t receive_now(char* out, std::size_t size, Step& step);
   [[nodiscard]] ssize_t receive(char* out, std::size_t size);
   [[nodiscard]] bool flush() { return !broken_ && (send_buffer_.empty() || send_all({})); }
-  /// Sends bytes of send_buffer_ followed by `data`, from offset `from` on, without blocking. The
-  /// result and `step` are as in receive_now().
+  /// Treats send_buffer_ and `data` as one sequence of bytes, and sends bytes of it from offset
+  /// `from` on, without blocking. The result and `step` are as in receive_now().
   [[nodiscard]] ssize_t send_now(std::string_view data, std::size_t from, Step& step);
   [[nodiscard]] bool send_all(std::string_view data);
-  /// Waits until the socket is ready for `step`. False: the deadline has passed, the connection was
-  /// aborted, or the request may not wait.
+  /// Waits until the socket is ready for `step`. False: the deadline or request_silence_ms has
+  /// passed, the connection was aborted or has ended, or the request must not wait.
   [[nodiscard]] bool wait(Step step);
   /// Begins a body or a reply: sets its deadline and resets the count of its bytes.
   void begin_transfer();
@@ -128,11 +129,11 @@ class Connection {
   const std::chrono::milliseconds request_timeout_;
   const std::size_t max_head_;
 
-  std::string receive_buffer_;  // the next head, and bytes after it from the same read
+  std::string receive_buffer_;  // the next head, and bytes that were received with it
   std::size_t searched_bytes_ = 0;
   std::optional<std::size_t> head_end_;
   RequestHead request_;
-  std::string_view unread_body_;  // bytes after the head, in receive_buffer_, not yet consumed
+  std::string_view unread_body_;  // bytes in receive_buffer_ after the head, not yet used
   std::string send_buffer_;
   std::shared_ptr<const void> kept_until_sent_;
   base::TimePoint deadline_{};

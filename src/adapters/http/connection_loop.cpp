@@ -124,8 +124,8 @@ bool ConnectionLoop::accept_connection() {
       ::poll(&wake, 1, kShortageWaitMs);
       return false;
     }
-    // After these four errors no connection can be accepted. Any other error concerns a single
-    // connection, which the kernel has already dropped.
+    // These four errors mean that no connection can be accepted now. Any other error concerns a
+    // single connection, which the kernel has already dropped.
     return errno != EAGAIN && errno != EWOULDBLOCK && errno != EBADF && errno != EINVAL;
   }
   const int on = 1;
@@ -154,12 +154,12 @@ bool ConnectionLoop::close_least_useful() {
   while (const auto first = timers_.first_to_close()) {
     const bool refused = timers_.is_refused(*first);
     ConnectionPtr connection = remove(*first);
-    // A connection in its TLS handshake is closed without another step, which could be expensive.
+    // A connection in its TLS handshake is closed at once, because another step could be expensive.
     if (refused || !connection->handshake_done() || connection->advance() != Step::kHead) {
       close(std::move(connection));
       return true;
     }
-    // The connection had received a complete head, so its request is served instead.
+    // The connection has received a complete head. So it is not closed, and its request is served.
     hand_to_thread(std::move(connection));
   }
   return false;
@@ -170,7 +170,7 @@ void ConnectionLoop::hand_to_thread(ConnectionPtr connection) {
   try {
     hooks_.on_head(std::move(connection));
   } catch (const std::bad_alloc&) {
-    close(nullptr);  // on_head has destroyed the connection; only the count must be corrected
+    close(nullptr);  // on_head has destroyed the connection; close() corrects only the count
   }
 }
 
@@ -209,7 +209,8 @@ void ConnectionLoop::take_returned() {
 void ConnectionLoop::watch_connection(ConnectionPtr connection, Step step) {
   const int fd = connection->socket();
   std::uint32_t events = step == Step::kWaitWrite ? EPOLLOUT : EPOLLIN;
-  // An event puts the connection into handshakes_. It needs no further event before its next step.
+  // The next event puts the connection into handshakes_, where it waits for its step and needs no
+  // further events.
   if (!connection->handshake_done()) events |= EPOLLONESHOT;
   connections_.insert_or_assign(fd, std::move(connection));
   watch(epoll_fd_, fd, events);
@@ -276,8 +277,8 @@ void ConnectionLoop::close_expired() {
   }
 }
 
-/// First accepts the connections that the kernel has queued, since they may have sent requests, but
-/// at most `backlog`, since clients may keep connecting.
+/// First accepts the connections that the kernel has queued, since their clients may have sent
+/// requests. Accepts at most `backlog` of them, since clients may keep connecting.
 void ConnectionLoop::begin_drain() {
   for (std::size_t left = bounds_.backlog; left > 0 && accept_connection(); --left) {
   }

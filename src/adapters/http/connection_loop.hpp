@@ -1,9 +1,9 @@
-// A thread that accepts connections and handles every connection without a request in service: it
-// performs TLS handshakes, receives heads, keeps idle connections, and discards input of refused
-// clients. So none of these connections needs a thread of its own, even if its client is slow. A
-// connection leaves the loop when a head is complete, and returns after its reply has been sent.
-// ConnectionTimers decides how long a connection may stay, and which one is closed when a new one
-// needs its place.
+// A thread that accepts connections and handles every connection whose request no thread is
+// serving: it performs TLS handshakes, receives heads, keeps idle connections, and discards input
+// of refused clients. So none of these connections needs a thread of its own, even if its client is
+// slow. A connection leaves the loop when a head is complete, and returns after its reply has been
+// sent. ConnectionTimers decides how long a connection may stay, and which one is closed when a new
+// one needs its place.
 //
 // One step of a TLS handshake can take a millisecond of processor time. The loop therefore takes at
 // most one such step in each turn, and queues the other handshakes. So handshakes delay an accept,
@@ -35,8 +35,8 @@
 namespace snug::http {
 
 struct ConnectionLoopOptions {
-  std::size_t max_open = 0;  // open connections, including those that request threads serve
-  std::size_t backlog = 0;   // connections accepted after the drain has begun, at most
+  std::size_t max_open = 0;  // limit of open connections, with those that request threads serve
+  std::size_t backlog = 0;   // limit of connections that are accepted after the drain has begun
   TimerDurations timers;
 };
 
@@ -45,7 +45,8 @@ class ConnectionLoop {
   using ConnectionPtr = std::unique_ptr<Connection>;
   /// Callbacks, which the loop's thread calls. They must not block or throw.
   struct Hooks {
-    /// Creates the connection for the accepted socket `fd`. Null: that failed, and `fd` is closed.
+    /// Creates the connection for the accepted socket `fd`. Null: the creation failed, and `fd` is
+    /// closed.
     std::function<ConnectionPtr(int fd)> open_connection;
     /// Takes over a connection that has received the complete head of its next request.
     std::function<void(ConnectionPtr)> on_head;
@@ -70,10 +71,10 @@ class ConnectionLoop {
   void wake();
 
   [[nodiscard]] bool draining() const { return draining_; }
-  /// A file descriptor that becomes readable when drain() is called, and stays readable.
+  /// Returns a file descriptor that becomes readable when drain() is called, and stays readable.
   [[nodiscard]] int drain_fd() const { return drain_fd_; }
-  /// Accepts the connections in the kernel's queue and then no more, closes idle connections, and
-  /// waits up to `at_most` for the others to end. Returns whether all have ended.
+  /// Accepts the connections that are already in the kernel's queue, but no later ones, closes idle
+  /// connections, and waits up to `at_most` for the others to end. Returns whether all have ended.
   bool drain(std::chrono::milliseconds at_most);
   /// Closes every connection in the loop, and each one that take_back() gives back later.
   void stop();
@@ -86,7 +87,7 @@ class ConnectionLoop {
   void run_turn(bool& turn_requested);
   /// Accepts one connection. False: no client waits, or no connection can be accepted at present.
   bool accept_connection();
-  /// Closes the connection in the loop that ConnectionTimers chooses. False: the loop has none to
+  /// Closes the connection that ConnectionTimers chooses. False: the loop has no connection to
   /// close.
   [[nodiscard]] bool close_least_useful();
   void take_returned();
@@ -123,7 +124,7 @@ class ConnectionLoop {
   base::Condition all_ended_;
   std::size_t open_count_ SNUG_GUARDED_BY(mutex_) = 0;
   bool drained_ SNUG_GUARDED_BY(mutex_) = false;  // drain() has closed the listening socket
-  bool stopped_ SNUG_GUARDED_BY(mutex_) = false;  // take_back() closes what it is given
+  bool stopped_ SNUG_GUARDED_BY(mutex_) = false;  // if true, take_back() closes each connection
   std::vector<Returned> returned_ SNUG_GUARDED_BY(mutex_);
 };
 

@@ -8,9 +8,9 @@
 // | receiving a later head    | `head` after the first byte of the head |
 // | idle                      | `idle` after the last reply             |
 //
-// The first head includes the TLS handshake. To make room, refused connections are closed first,
-// then those that receive a head, then idle ones; of several in one state, the one with the
-// earliest deadline.
+// The time for the first head includes the TLS handshake. To make room, refused connections are
+// closed first, then those that receive a head, then idle ones. Among connections in one state, the
+// one with the earliest deadline is closed first.
 #pragma once
 
 #include <array>
@@ -37,10 +37,12 @@ class ConnectionTimers {
   explicit ConnectionTimers(TimerDurations bounds) : bounds_(bounds) {}
 
   void accepted(int id, base::TimePoint now) { set(id, kHead, now + bounds_.head); }
-  /// The request of connection `id` has been answered, and the client may send another one.
+  /// Must be called when the request of connection `id` has been answered and the connection stays
+  /// open.
   void idle(int id, base::TimePoint now) { set(id, kIdle, now + bounds_.idle); }
   void refused(int id, base::TimePoint now) { set(id, kRefused, now + bounds_.refused); }
-  /// Bytes of a head have arrived. Only the first call for each head has an effect.
+  /// Must be called when bytes of a head have arrived. Only the first call for each head has an
+  /// effect.
   void head_started(int id, base::TimePoint now);
   void remove(int id);
 

@@ -47,8 +47,8 @@ bool is_json_type(std::string_view text) {
   return value == "application/json";
 }
 
-/// Returns nullopt if the text is not all digits. A number too large for size_t becomes its
-/// maximum.
+/// Returns nullopt if the text is not all digits, and the maximum of size_t if the number exceeds
+/// it.
 std::optional<std::size_t> parse_length(std::string_view text) {
   if (text.empty() || !std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; })) {
     return std::nullopt;

@@ -18,9 +18,9 @@ using std::chrono::milliseconds;
 
 /// After a reply, a thread waits kNextRequestWaitMs for the next request of its connection, unless
 /// other requests wait for a thread. A busy scheduler sends its next request within that time, and
-/// gets its reply sooner than through the loop. kProbeThreads: two threads are enough for probes,
-/// because they never wait for a client. Neither value limits a client, so they need not be
-/// configurable.
+/// the waiting thread answers it sooner than if the loop first had to receive it. kProbeThreads
+/// threads are enough for probes, because they never wait for a client. Neither value limits a
+/// client, so they need not be configurable.
 constexpr int kNextRequestWaitMs = 5;
 constexpr std::size_t kProbeThreads = 2;
 

@@ -2,9 +2,9 @@
 // of each request's head. A handler answers each request.
 //
 // A connection has a thread only from the end of a head until the reply has been sent; at other
-// times it is in the ConnectionLoop. If requests wait because all threads are busy, connections
-// with slow bodies or replies are closed (RequestThreads::abort_slow). Probes have separate
-// threads, which never wait for a client.
+// times it is in the ConnectionLoop. If requests wait for a thread or for memory, connections with
+// slow bodies or replies are closed (RequestThreads::abort_slow). Probes have separate threads,
+// which never wait for a client.
 //
 // The handlers are called concurrently from many threads. The server's functions must be called
 // from one thread unless their comment says otherwise.
@@ -43,7 +43,8 @@ struct HttpReply {
   std::string body;
   std::string content_type{kJsonType};
   std::string allow = {};  // value of the header Allow, for status 405
-  /// Close the connection after this reply, because part of the request may not have been read.
+  /// Whether the connection must be closed after this reply, because part of the request may not
+  /// have been read.
   bool closes_connection = false;
 };
 
@@ -94,8 +95,8 @@ class HttpServer {
   [[nodiscard]] NextAction serve(Connection& connection, bool probe);
   [[nodiscard]] NextAction serve_one(Connection& connection);
   [[nodiscard]] HttpReply answer(Connection& connection) const;
-  /// Waits up to kNextRequestWaitMs for the next head. If it returns true, this thread serves the
-  /// next request; otherwise `after` is what to do with the connection.
+  /// Waits up to kNextRequestWaitMs for the next head. True: this thread must serve the next
+  /// request. False: `after` says what to do with the connection.
   [[nodiscard]] bool wait_for_next_head(Connection& connection, NextAction& after) const;
   void report_problem(std::string_view problem) const;
 

@@ -39,7 +39,7 @@ struct RequestHead {
   std::vector<std::pair<std::string, std::string>> query;
   std::vector<Header> headers;
   bool expects_continue = false;  // the client sent Expect: 100-continue
-  bool keep_alive = true;         // HTTP/1.1 without Connection: close
+  bool keep_alive = true;         // true for HTTP/1.1 without Connection: close
 
   /// Returns the number of headers with this name. Case is ignored.
   [[nodiscard]] std::size_t count(std::string_view name) const;
@@ -51,13 +51,13 @@ struct RequestHead {
 /// line yet. `seen` is the number of bytes that earlier calls have searched.
 [[nodiscard]] std::optional<std::size_t> find_head_end(std::string_view bytes, std::size_t seen);
 
-/// Parses a complete head. Refuses a head that is invalid or longer than max_header_bytes; only a
-/// longer one may lack the empty line.
+/// Parses a head, which must end with the empty line unless it is longer than max_header_bytes.
+/// Refuses a head that is invalid or longer than that.
 [[nodiscard]] std::expected<RequestHead, HttpRefusal> read_head(std::string_view head,
                                                                 const base::Limits& limits);
 
-/// The first two words of a head. The head may be incomplete or invalid; the error reply needs
-/// them.
+/// The first two words of a head, which may be incomplete or invalid. An error reply depends on
+/// these words.
 struct RequestLine {
   std::string_view method;
   std::string_view path;  // without the query, not decoded

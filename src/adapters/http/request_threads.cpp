@@ -42,7 +42,7 @@ void RequestThreads::start_thread() {
   try {
     threads_.emplace_back([this] { run_thread(); });
   } catch (const std::system_error&) {
-    return;  // abort_slow() tries again while requests wait
+    return;  // abort_slow() calls start_thread() again while requests wait
   }
   pthread_setname_np(threads_.back().native_handle(), name_);
   ++threads_about_to_dequeue_;

@@ -45,12 +45,11 @@ class RequestThreads {
   [[nodiscard]] bool has_queue() const { return has_queue_; }
   /// Returns the number of threads without a request.
   [[nodiscard]] std::size_t idle_count() const;
-  /// Aborts slow connections, at most one for each waiting request. Waiting requests are those
-  /// queued for a thread and, in addition, `others`, which wait for memory. Connections that were
-  /// aborted before and have not ended yet count towards that number. Returns whether any request
-  /// waits.
+  /// Aborts slow connections, at most one for each request that waits for a thread or for memory.
+  /// `others` is the number of requests that wait for memory. Aborts one fewer for each connection
+  /// that was aborted earlier and has not ended yet. Returns whether any request waits.
   bool abort_slow(base::TimePoint now, std::int64_t min_bytes_per_s, std::size_t others);
-  /// Aborts every connection, discards queued ones, and returns when no request is being served.
+  /// Aborts every connection, discards queued ones, and waits until no request is being served.
   void stop();
 
  private:
@@ -75,12 +74,12 @@ class RequestThreads {
 
   mutable base::Mutex mutex_;
   bool stopping_ SNUG_GUARDED_BY(mutex_) = false;
-  /// Number of threads that were just started or have just finished a request, and that will take
-  /// the next queued request.
+  /// Number of threads that were just started or have just finished a request, and that will each
+  /// take a queued request if there is one.
   std::size_t threads_about_to_dequeue_ SNUG_GUARDED_BY(mutex_) = 0;
   std::deque<ConnectionPtr> queue_ SNUG_GUARDED_BY(mutex_);
   std::unordered_set<Connection*> serving_ SNUG_GUARDED_BY(mutex_);
-  /// The thread that became idle most recently is the last.
+  /// The idle threads; the last one became idle most recently.
   std::vector<IdleThread*> idle_threads_ SNUG_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_ SNUG_GUARDED_BY(mutex_);
 };

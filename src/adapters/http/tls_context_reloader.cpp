@@ -101,8 +101,8 @@ std::shared_ptr<SSL_CTX> TlsContextReloader::current() {
   const base::MutexLock lock(mutex_);
   const Stamps now = stamps();
   if (now == read_stamps_) return context_;
-  // Stores the stamps from before the files are read, so that a change during the read is noticed
-  // by the next call.
+  // Stores stamps that were taken before the files are read, so that the next call notices a change
+  // during the read.
   read_stamps_ = now;
   base::Result<std::shared_ptr<SSL_CTX>> context = make_context(files_);
   if (context) {

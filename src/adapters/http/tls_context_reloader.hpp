@@ -44,7 +44,7 @@ class TlsContextReloader {
   const TlsFiles files_;
   const std::function<void(std::string_view)> on_problem_;
   base::Mutex mutex_;
-  Stamps read_stamps_ SNUG_GUARDED_BY(mutex_){};  // of the files, from before they were last read
+  Stamps read_stamps_ SNUG_GUARDED_BY(mutex_){};  // taken before the files were last read
   std::shared_ptr<SSL_CTX> context_ SNUG_GUARDED_BY(mutex_);
 };
 

@@ -221,7 +221,7 @@ void ResourceStream::watch() {
   feed_->lost();
   if (client_.stopped() || client_.interrupted()) return;
   // If the reply ends or falls silent within a frame, the stream is invalid: the length of the
-  // frame may be wrong, and the frame then hides events. A frame cut by a lost connection is valid.
+  // frame may be wrong, and the frame then hides events. A lost connection alone is no such sign.
   if (frames.in_frame() && (exchange.complete || is_silent(watch))) {
     watch.end = watch.end.value_or(service::WatchEnd::kGarbage);
     watch.why = "it ended in the middle of a frame";

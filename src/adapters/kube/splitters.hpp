@@ -39,8 +39,8 @@ class LineSplitter {
   bool oversize_ = false;
 };
 
-/// Splits a watch in protobuf into its frames. A frame consists of a big-endian number of
-/// four bytes, the length, and then as many bytes as the length says. A frame that arrives in one
+/// Splits a watch in protobuf into its frames. A frame consists of its length, a big-endian number
+/// of four bytes, and as many bytes as the length says. A frame that arrives in one
 /// piece is not copied.
 class FrameSplitter {
  public:

@@ -30,8 +30,7 @@ MemoryApi::MemoryApi(codec::Manifests manifests, const base::Limits& limits) : l
   }
 }
 
-/// Returns a unique uid for the pod. Names contain no `/`, and the loop avoids uids that are in
-/// use.
+/// Returns the uid `memory:NAMESPACE/NAME`, with `/` appended until no pod has that uid.
 std::string MemoryApi::make_uid(const model::PodFacts& pod) const {
   std::string uid = "memory:" + pod.name_space + "/" + pod.name;
   while (uids_.contains(uid)) uid += '/';
@@ -53,9 +52,9 @@ void MemoryApi::publish(Event event) {
   deliver(++published_);
 }
 
-/// Returns when event number `ticket` has been delivered, by this thread or by the thread that is
-/// delivering events. If this thread is that thread, returns at once, and its loop delivers the
-/// event.
+/// Waits until event number `ticket` has been delivered. If no other thread is delivering events,
+/// delivers all queued events itself. If the sink makes the call while it handles an event, returns
+/// at once; the call that delivers that event then also delivers the new one.
 void MemoryApi::deliver(std::uint64_t ticket) {
   if (delivering_thread_ == std::this_thread::get_id()) return;
   delivered_more_.wait(mutex_, [this, ticket]() SNUG_REQUIRES(mutex_) {
@@ -106,8 +105,8 @@ void MemoryApi::relist() {
   service::ClusterSink* sink = sink_;
   lock.unlock();
   if (sink == nullptr) return;
-  // Notifies the sink before the list is made, so that any change missing from the list comes after
-  // these calls.
+  // Notifies the sink before the list is made, so that the sink receives every change that is
+  // missing from the list after these calls.
   sink->node_list_started();
   sink->pod_list_started();
   lock.lock();
@@ -205,7 +204,7 @@ base::Result<void> MemoryApi::post_pod(const model::PodFacts& pod) {
   return {};
 }
 
-/// Posts a pod whose uid is that of `holder`, which is a stored pod or a deleted one.
+/// Posts a pod whose uid already belongs to `holder`, a stored pod or a deleted one.
 base::Result<void> MemoryApi::repost_pod(const model::PodFacts& pod, const PodKey& holder) {
   const auto found = pods_.find(holder);
   if (found == pods_.end() || found->second.uid != pod.uid) {
@@ -219,7 +218,7 @@ base::Result<void> MemoryApi::repost_pod(const model::PodFacts& pod, const PodKe
                                                       "; a different pod needs a different uid");
   }
   if (!has_same_request(found->second, pod)) return fail_already_posted(pod, "another request");
-  if (found->second.gated) {  // `pod` has no gates, so they have been removed
+  if (found->second.gated) {  // `pod` has no gates; remove those of the stored pod
     found->second.gated = false;
     found->second.resource_version = next_version();
     publish([changed = found->second](service::ClusterSink& sink) { sink.pod_changed(changed); });

@@ -26,8 +26,7 @@ using prometheus::Gauge;
 using prometheus::Histogram;
 using prometheus::Labels;
 
-// Known values of the label `what` of snug_api_requests_total, whose series exist from the start.
-// The series of any other value is created by its first request.
+/// Returns the value of the label `result`.
 const char* result_word(bool ok) { return ok ? "ok" : "error"; }
 
 const Histogram::BucketBoundaries& latency_buckets() {
@@ -36,8 +35,8 @@ const Histogram::BucketBoundaries& latency_buckets() {
   return seconds;
 }
 
-/// Converts a resource version to a number. Resource versions are opaque, though those of the API
-/// server are integers; nullopt if `version` is not an integer.
+/// Returns a resource version as a number, or nullopt if it is not an integer. Those of the API
+/// server are integers, but Kubernetes does not promise that.
 std::optional<double> number_of(const std::string& version) {
   std::uint64_t number = 0;
   const char* const last = version.data() + version.size();
@@ -46,13 +45,14 @@ std::optional<double> number_of(const std::string& version) {
   return static_cast<double>(number);
 }
 
-/// One series for each enumerator. The enumerator's name is the value of the label `label`.
+/// Has one series for each enumerator, whose name is the value of the label `label`.
 template <typename Metric, const auto& kNames>
 class SeriesByEnum {
  public:
   using Enum = std::remove_cvref_t<decltype(kNames.values().front())>;
 
-  /// Passes `more` to Family::Add() after the labels.
+  /// Adds the series to `family`. Each call of Family::Add() gets `more`, such as the buckets of a
+  /// histogram, after the labels.
   template <typename... More>
   SeriesByEnum(Family<Metric>& family, const char* label, Labels labels, const More&... more) {
     for (const Enum value : kNames.values()) {
@@ -123,7 +123,7 @@ class RegistryMetrics final : public PrometheusMetrics {
     return prometheus::BuildHistogram().Name(name).Help(help).Register(registry_);
   }
 
-  /// One row of series for each WatchedResource.
+  /// Has, for each WatchedResource, one series for each reason why a watch ended.
   using WatchEnds = std::array<SeriesByEnum<Counter, service::kWatchEndNames>,
                                service::kWatchedResourceNames.size()>;
   template <std::size_t... kResource>

@@ -384,7 +384,7 @@ INSTANTIATE_TEST_SUITE_P(
                  0,
                  kBad,
                  model::ReasonCode::kWrongMode,
-                 "offers one of the two"},
+                 "offers only one of the two"},
         Labelled{"nothing under either name",
                  {},
                  {{"gpu", "0"}, {"gpu.shared", "0"}},

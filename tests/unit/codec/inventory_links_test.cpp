@@ -46,7 +46,7 @@ TEST(InventoryLinksTest, AMatrixThatContradictsItselfClosesTheNode) {
            {"[[0,1],[1]]", "links[1] must have one number for each GPU"},
            {"[[0,1],[1,0,0]]", "links[1] must have one number for each GPU"},
            {"[[0,-1],[-1,0]]", "links[0][1] must be an integer from 0 to 65535"},
-           {"[[0,12],[7,0]]", "links[1][0] must be 12, as links[0][1] is: a link joins two GPUs"},
+           {"[[0,12],[7,0]]", "links[1][0] must be 12 like links[0][1]: a link joins two GPUs"},
            {"[[4,12],[12,0]]", "links[0][0] must be 0: no GPU is linked to itself"},
            {"[[0,12],[12,4]]", "links[1][1] must be 0: no GPU is linked to itself"}}) {
     const model::NodeInventory inventory = read({0, 1}, row.links);

@@ -53,9 +53,10 @@ INSTANTIATE_TEST_SUITE_P(
             "5:16: namespaces must be a list of 1 to 256 namespaces' names or patterns"},
         Row{rule("{namespaces: ml, profile: a}"), "5:16: namespaces must be a list"},
         Row{rule("{namespaces: [{}], profile: a}"),
-            "5:17: each of namespaces must be a text that is not empty"},
-        Row{rule("{namespaces: [~], profile: a}"), "5:17: each of namespaces must be a text"},
-        Row{rule("{namespaces: [''], profile: a}"), "5:17: each of namespaces must be a text"},
+            "5:17: each entry of namespaces must be a text that is not empty"},
+        Row{rule("{namespaces: [~], profile: a}"), "5:17: each entry of namespaces must be a text"},
+        Row{rule("{namespaces: [''], profile: a}"),
+            "5:17: each entry of namespaces must be a text"},
         Row{rule("{namespaces: [x, y, x], profile: a}"), "5:23: \"x\" is in namespaces twice"},
         Row{rule("{namespaces: [x, Team], profile: a}"),
             "5:20: \"Team\" matches no namespace; a pattern has lower-case letters, digits, -, *"},
@@ -84,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
             "5:15: gpuModels must be a list of 1 to 256 GPU models' names or patterns"},
         Row{rule("{gpuModels: A100, profile: a}"), "5:15: gpuModels must be a list"},
         Row{rule("{gpuModels: [T4, \"A\\t*\"], profile: a}"),
-            "5:20: each of gpuModels must be a text that is not empty, of printable ASCII"},
+            "5:20: each entry of gpuModels must be a text that is not empty, of printable ASCII"},
         Row{rule("{gpuModels: [A*, A*], profile: a}"), "5:20: \"A*\" is in gpuModels twice"},
         Row{rule("{gpuModels: [T4, '!A*'], profile: a}"),
             "5:20: a pattern of gpuModels cannot exclude with !; put a rule for that model"},
@@ -108,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{choice("{namespaces: [x], profiles: a}"), "5:31: profiles must be a list of 1 to 256"},
         Row{choice("{namespaces: [x], profiles: [a, a]}"), "5:35: \"a\" is in profiles twice"},
         Row{choice("{namespaces: [x], profiles: [a, c]}"),
-            "5:35: each of profiles must name one of the profiles: a, b"},
+            "5:35: each entry of profiles must name one of the profiles: a, b"},
         Row{choice("{namespaces: [], profiles: [a]}"), "5:16: namespaces must be a list"}));
 
 INSTANTIATE_TEST_SUITE_P(

@@ -152,9 +152,9 @@ TEST_P(ArrivalsRefusedTest, SaysWhereAndWhatIsExpected) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, ArrivalsRefusedTest,
     testing::Values(
-        Refused{"", "a.txt:1: there is no arrival; expected lines p ROW or m PROFILE"},
+        Refused{"", "a.txt:1: there is no arrival; expected at least one line p ROW or m PROFILE"},
         Refused{"# p 1\n\nn a 1\n",
-                "a.txt:3: there is no arrival; expected lines p ROW or m PROFILE"},
+                "a.txt:3: there is no arrival; expected at least one line p ROW or m PROFILE"},
         Refused{"p 0\nq 1\n",
                 "a.txt:2: a line must be p ROW or m PROFILE, each with or without a LIFETIME, or n "
                 "NODE RANK, and cannot begin with \"q\""},
@@ -162,17 +162,19 @@ INSTANTIATE_TEST_SUITE_P(
                 "a.txt:1: a line must be p ROW or m PROFILE, each with or without a LIFETIME, or n "
                 "NODE RANK, and cannot begin with \"p0\""},
         Refused{"m 1g.5gb\n",
-                "a.txt:1: a line m asks for a MIG slice, and no node with GPUs has mig 1"},
-        Refused{"m\n", "a.txt:1: a line m must be m PROFILE or m PROFILE LIFETIME"},
-        Refused{"m 1g.5gb 1 2\n", "a.txt:1: a line m must be m PROFILE or m PROFILE LIFETIME"},
-        Refused{"p\n", "a.txt:1: a line p must be p ROW or p ROW LIFETIME"},
-        Refused{"p 0 1 2\n", "a.txt:1: a line p must be p ROW or p ROW LIFETIME"},
+                "a.txt:1: this line asks for a MIG slice, but no node with GPUs has mig 1"},
+        Refused{"m\n",
+                "a.txt:1: a line that begins with m must be m PROFILE or m PROFILE LIFETIME"},
+        Refused{"m 1g.5gb 1 2\n",
+                "a.txt:1: a line that begins with m must be m PROFILE or m PROFILE LIFETIME"},
+        Refused{"p\n", "a.txt:1: a line that begins with p must be p ROW or p ROW LIFETIME"},
+        Refused{"p 0 1 2\n", "a.txt:1: a line that begins with p must be p ROW or p ROW LIFETIME"},
         Refused{"p 2\n",
-                "a.txt:1: ROW must be an integer from 0 to 1, a row of the pods, not \"2\""},
+                "a.txt:1: ROW must be a row of the pods, an integer from 0 to 1, not \"2\""},
         Refused{"p -1\n",
-                "a.txt:1: ROW must be an integer from 0 to 1, a row of the pods, not \"-1\""},
+                "a.txt:1: ROW must be a row of the pods, an integer from 0 to 1, not \"-1\""},
         Refused{"p 01\n",
-                "a.txt:1: ROW must be an integer from 0 to 1, a row of the pods, not \"01\""},
+                "a.txt:1: ROW must be a row of the pods, an integer from 0 to 1, not \"01\""},
         Refused{"p 0 -1\n",
                 "a.txt:1: LIFETIME must be a decimal number from 0 to 1000000000, not \"-1\""},
         Refused{"p 0 1e3\n",
@@ -190,15 +192,16 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"p 0 5\np 1\n",
                 "a.txt:2: this arrival has no lifetime, unlike those before it; either all have "
                 "one, or none"},
-        Refused{"n a\n", "a.txt:1: a line n must be n NODE RANK"},
+        Refused{"n a\n", "a.txt:1: a line that begins with n must be n NODE RANK"},
         Refused{"n d 1\n", "a.txt:1: there is no node \"d\" in the file of nodes"},
         Refused{"n a x\n", "a.txt:1: RANK must be an integer from 0 to 1000000000, not \"x\""},
         Refused{"n a 1\nn b 1\n",
                 "a.txt:2: the rank 1 is in line 1 already; each node has its own"},
         Refused{"n a 1\nn a 2\n",
                 "a.txt:2: the node \"a\" has a rank in line 1 already; each node has one"},
-        Refused{"p 0\nn a 1\nn c 2\n",
-                "a.txt:3: the node \"b\" has no rank; either all nodes have a line n, or none"}));
+        Refused{
+            "p 0\nn a 1\nn c 2\n",
+            "a.txt:3: the node \"b\" has no rank; either all nodes must have a rank, or none"}));
 
 TEST(TraceCodecTest, NodesAreReadByTheNamesOfTheirColumns) {
   const auto nodes = nodes_of(
@@ -295,7 +298,7 @@ TEST(TraceCodecTest, PodsWithoutTheirFileAreMissed) {
   trace.pods.clear();
   const auto read = arrivals_of("p 0\n", trace);
   ASSERT_FALSE(read.has_value());
-  EXPECT_EQ(read.error().message, "a.txt:1: a line p names a pod, and there is no file of pods");
+  EXPECT_EQ(read.error().message, "a.txt:1: this line names a pod, but there is no file of pods");
 }
 
 TEST(TraceCodecTest, AfterAnErrorTheTraceIsAsItWas) {

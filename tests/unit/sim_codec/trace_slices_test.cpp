@@ -104,7 +104,7 @@ TEST_P(SlicesRefusedTest, SaysWhereAndWhatIsExpected) {
 constexpr const char* kMig = "a,1,1,8,A100-40GB,1\n";
 constexpr const char* kTwo = "a,1,1,8,A100-40GB,1\nb,1,1,1,A30,1\nc,1,1,8,A100-40GB,1\n";
 constexpr const char* kNoMig =
-    "a.txt:1: a line m asks for a MIG slice, and no node with GPUs has mig 1";
+    "a.txt:1: this line asks for a MIG slice, but no node with GPUs has mig 1";
 constexpr const char* kNone =
     "PROFILE must be one of 1g.5gb, 1g.5gb+me, 1g.10gb, 2g.10gb, 3g.20gb, 4g.20gb, 7g.40gb, not ";
 
@@ -114,8 +114,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"a,1,1,8,A100-40GB,0\n", "m 1g.5gb\n", kNoMig},
         Refused{"a,1,1,0,,1\n", "m 1g.5gb\n", kNoMig},
         Refused{kTwo, "m 1g.5gb\nm 1g.5GB\n",
-                "a.txt:2: PROFILE must be a profile of a card here (A100-40GB, A30), which snugctl "
-                "mig CARD lists, not \"1g.5GB\""},
+                "a.txt:2: PROFILE must be a profile of a MIG card of the trace (A100-40GB, A30), "
+                "as snugctl mig CARD lists them, not \"1g.5GB\""},
         Refused{kMig, "m 1g.10gb\nm 1g.6gb\n", std::string("a.txt:2: ") + kNone + "\"1g.6gb\""},
         Refused{kMig, "m 1c.3g.20gb\n", std::string("a.txt:1: ") + kNone + "\"1c.3g.20gb\""},
         Refused{kMig, "m 1g.5gb+gfx\n", std::string("a.txt:1: ") + kNone + "\"1g.5gb+gfx\""},

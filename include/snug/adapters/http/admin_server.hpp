@@ -4,8 +4,8 @@
 //
 // Each request whose head is complete has a thread; at most limits.max_admin_connections of these
 // threads exist. /livez and /readyz have separate threads, so that slow clients and slow routes do
-// not delay them. Handlers are called concurrently from these threads. The server's functions must
-// be called from one thread.
+// not delay them. All these threads call the handlers concurrently. The server's functions must be
+// called from one thread.
 #pragma once
 
 #include <functional>
@@ -24,8 +24,8 @@ struct AdminRequest {
   std::string path;
   /// The values of the `{…}` segments of the route's pattern, by name. No value is empty.
   std::map<std::string, std::string, std::less<>> variables;
-  /// Query parameters. Under /v1/ they have only keys in AdminRoute::query, each at most once.
-  /// Other routes accept any key, and get the first value of each.
+  /// The query parameters, by key. A route under /v1/ gets only keys that AdminRoute::query lists,
+  /// each at most once. Other routes get every key, with its first value.
   std::map<std::string, std::string, std::less<>> query;
 };
 
@@ -40,7 +40,7 @@ struct AdminRoute {
   std::string pattern;  // like `/v1/nodes` or `/v1/pods/{namespace}/{name}`
   std::string summary;  // one line, for the list that `GET /` returns
   std::function<AdminReply(const AdminRequest&)> handler;
-  /// The allowed query keys. A route under /v1/ refuses any other key.
+  /// The query keys that a route under /v1/ accepts. Other routes accept any key.
   std::vector<std::string> query = {};
 };
 
@@ -53,7 +53,7 @@ class AdminServer {
 
   [[nodiscard]] base::Result<void> start();
   [[nodiscard]] int port() const;
-  /// Closes every connection, and returns when no handler is running.
+  /// Closes every connection, and waits until no handler is running.
   void stop();
 
  private:

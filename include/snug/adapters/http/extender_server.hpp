@@ -4,9 +4,9 @@
 //
 // Each request whose head is complete has a thread. The server starts threads on demand, up to
 // limits.max_connections; further requests wait for a thread. If max_connections +
-// max_queued_connections connections are open, the server closes one that has no thread before it
-// accepts a new one. Handlers are called concurrently from these threads. The server's functions
-// must be called from one thread.
+// max_queued_connections connections are open and a new one arrives, the server first closes one
+// that has no thread. The threads call the handlers concurrently. The server's functions must be
+// called from one thread.
 #pragma once
 
 #include <chrono>
@@ -40,12 +40,12 @@ class ExtenderServer {
   /// Listens on the address and starts to serve. The error message names the address, or the
   /// certificate file that cannot be used.
   [[nodiscard]] base::Result<void> start();
-  /// The TCP port in use. Valid after start().
+  /// Returns the TCP port. Valid after start().
   [[nodiscard]] int port() const;
   /// Stops accepting connections, closes idle ones, and waits up to `at_most` for requests in
   /// flight. Returns whether all of them have ended.
   bool drain(std::chrono::milliseconds at_most);
-  /// Closes every connection, and returns when no handler is running.
+  /// Closes every connection, and waits until no handler is running.
   void stop();
 
  private:

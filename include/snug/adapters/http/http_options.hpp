@@ -30,7 +30,7 @@ struct HttpOptions {
   /// not be reloaded or that a handler threw an exception. The message contains no data from a
   /// client.
   std::function<void(std::string_view)> on_problem = {};
-  /// The clock of all deadlines. It must outlive the server. Null: SteadyClock.
+  /// The clock that all deadlines use. It must outlive the server. Null: a SteadyClock.
   const base::Clock* clock = nullptr;
 };
 

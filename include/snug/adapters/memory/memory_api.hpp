@@ -1,8 +1,9 @@
 // An API server in memory, for the embedded mode and tests. Its first objects are those of manifest
 // files. It implements ApiPort and ClusterSource, as the adapter of a real API server does. It also
-// implements PodCreator, because no other client creates pods in it. bind() fails as in a real API
-// server: kConflict if the pod has another uid, is assigned, gated or terminating, and kNotFound if
-// there is no such pod. One sink receives an event for every change.
+// implements PodCreator, because no other client creates pods in it. bind() fails as a real API
+// server does: with kNotFound if the pod does not exist, and with kConflict if its uid differs from
+// that in the binding, or if it is assigned, gated or terminating. One sink receives every change
+// as an event.
 //
 // Thread-safe. A call that changes an object returns after the sink has received the event. Events
 // are delivered in the order of the changes, with no lock held. If the sink makes a change while it
@@ -50,8 +51,8 @@ class MemoryApi final : public service::ApiPort,
   void warn(const service::Notice& notice) override;
 
   // Implements PodCreator.
-  /// Stores at most max_pending_pods pods. If the stored pod has scheduling gates and `pod` has
-  /// none, removes the gates, because no other client can remove them in this mode.
+  /// Stores `pod`, unless max_pending_pods pods are already stored. If it is already stored with
+  /// scheduling gates, removes the gates, because no other client can remove them in this mode.
   [[nodiscard]] base::Result<void> post_pod(const model::PodFacts& pod) override;
 
   /// Deletes a pod without a grace period. kNotFound: there is no such pod.
@@ -75,7 +76,8 @@ class MemoryApi final : public service::ApiPort,
                                                               std::string_view difference);
   [[nodiscard]] std::string make_uid(const model::PodFacts& pod) const SNUG_REQUIRES(mutex_);
   [[nodiscard]] std::string next_version() SNUG_REQUIRES(mutex_);
-  /// Queues the event and delivers it to the sink. Unlocks the mutex during the call of the sink.
+  /// Queues the event and delivers it to the sink. Unlocks the mutex while the sink handles an
+  /// event.
   void publish(Event event) SNUG_REQUIRES(mutex_);
   void deliver(std::uint64_t ticket) SNUG_REQUIRES(mutex_);
   [[nodiscard]] Event list_event() const SNUG_REQUIRES(mutex_);

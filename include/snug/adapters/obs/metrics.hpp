@@ -18,8 +18,10 @@ namespace snug::obs {
 
 /// State of the list and watch of one resource.
 struct StreamGauges {
-  std::chrono::milliseconds age{0};  // time since the last bytes; 0 if there is no list or watch
-  std::string version;               // the last resource version; empty if there is none yet
+  /// Time since the list or watch last received data or, if it never has, since it first failed. 0
+  /// if neither has happened.
+  std::chrono::milliseconds age{0};
+  std::string version;  // the last resource version; empty if there is none yet
 };
 
 /// State of the cluster and of this replica of Snug at one moment.
@@ -27,7 +29,7 @@ struct ClusterGauges {
   bool ready = false;
   bool leads = false;
   bool in_conflict = false;
-  std::string lease_holder;  // the other Snug, if in_conflict
+  std::string lease_holder;  // identity of the other Snug; empty unless in_conflict
   std::map<service::Resource, StreamGauges> streams;
   ledger::LedgerTotals ledger;
   std::int64_t pending_pods = 0;
