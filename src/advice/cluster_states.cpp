@@ -128,7 +128,7 @@ plan::IncomingPod RepackCluster::as_incoming(const PodClass& kind) const {
 }
 
 fit::Tenant RepackCluster::mover_tenant(const plan::IncomingPod& mover) const {
-  fit::Tenant tenant = plan::tenant_of(mover.name_space, mover.sharing, namespace_usage());
+  fit::Tenant tenant = fit::tenant_of(mover.name_space, mover.sharing, namespace_usage());
   tenant.cap_remaining = fit::kNoCap;
   return tenant;
 }

@@ -148,7 +148,7 @@ std::vector<model::HoldingPtr> RepackTrials::request_placements(const RepackCand
   const model::NodeStatePtr node =
       with_distinct_gpus_on(candidate, *cleared.state(candidate.target), nullptr);
   const fit::Tenant tenant =
-      plan::tenant_of(incoming.name_space, incoming.sharing, cluster_.namespace_usage());
+      fit::tenant_of(incoming.name_space, incoming.sharing, cluster_.namespace_usage());
   const plan::NodeContext context{.namespace_usage = cluster_.namespace_usage(),
                                   .nominations = cluster_.nominations(candidate.target),
                                   .demand = cluster_.demand()};
@@ -298,7 +298,7 @@ bool RepackTrials::place_on(Trial& trial, std::size_t number, const ClusterState
   if (!plan::node_resources_fit(*node, kind.host)) return false;
   const plan::IncomingPod incoming = cluster_.as_incoming(kind);
   const fit::Tenant tenant =
-      plan::tenant_of(incoming.name_space, incoming.sharing, states.current.namespace_usage());
+      fit::tenant_of(incoming.name_space, incoming.sharing, states.current.namespace_usage());
   model::PlacementList options;
   if (cluster_.counted_fit(*node, tenant, kind.fit_memo, options) != model::ReasonCode::kNone)
     return false;

@@ -43,8 +43,8 @@ class RepackSearch {
       : input_(input),
         cluster_(input),
         memo_(input.incoming.request),
-        tenant_(plan::tenant_of(input.incoming.name_space, input.incoming.sharing,
-                                cluster_.namespace_usage())),
+        tenant_(fit::tenant_of(input.incoming.name_space, input.incoming.sharing,
+                               cluster_.namespace_usage())),
         trials_(cluster_, memo_) {}
 
   RepackAdvice run() {

@@ -158,12 +158,12 @@ void make_names_unique(std::vector<NamedPolicy>& policies, const std::vector<std
   for (std::size_t i = 0; i < policies.size(); ++i) rename(i);
   for (bool changed = true; changed;) {
     changed = false;
-    std::vector<std::size_t> shared;
+    std::vector<std::size_t> ambiguous;
     for (std::size_t i = 0; i < policies.size(); ++i) {
       const auto same = std::ranges::count(policies, policies[i].name, &NamedPolicy::name);
-      if (same > 1 && levels[i] < 2) shared.push_back(i);
+      if (same > 1 && levels[i] < 2) ambiguous.push_back(i);
     }
-    for (const std::size_t i : shared) {
+    for (const std::size_t i : ambiguous) {
       ++levels[i];
       rename(i);
       changed = true;

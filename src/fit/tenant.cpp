@@ -9,6 +9,15 @@
 
 namespace snug::fit {
 
+Tenant tenant_of(std::string_view name_space, const model::SharingRules& sharing,
+                 const model::NamespaceUsage& held) {
+  Tenant tenant{.name_space = name_space, .rules = &sharing};
+  if (const auto& cap = sharing.rule_for(name_space).cap) {
+    tenant.cap_remaining = cap->value - held.of(name_space).value;
+  }
+  return tenant;
+}
+
 std::vector<bool> isolated_gpus(const model::NodeState& node, const Tenant& tenant) {
   if (tenant.rules == nullptr || !tenant.rules->isolates_any_namespace()) return {};
   std::vector<bool> apart;

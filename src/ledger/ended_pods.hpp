@@ -26,13 +26,13 @@ class EndedPods {
     if (found != by_uid_.end()) {
       found->second->sequence = sequence;
       by_age_.splice(by_age_.end(), by_age_, found->second);
-      if (source == Source::kStream) only_from_get_.erase(found->first);
+      if (source == Source::kStream) ended_by_get_only_.erase(found->first);
       return;
     }
     by_age_.push_back({std::string(uid), sequence});
     const std::string_view key = by_age_.back().uid;
     by_uid_.emplace(key, std::prev(by_age_.end()));
-    if (source == Source::kGet) only_from_get_.insert(key);
+    if (source == Source::kGet) ended_by_get_only_.insert(key);
     if (by_age_.size() > max_pods_) erase(by_age_.front().uid);
   }
 
@@ -40,7 +40,7 @@ class EndedPods {
     const auto found = by_uid_.find(uid);
     if (found == by_uid_.end()) return;
     const auto row = found->second;
-    only_from_get_.erase(row->uid);
+    ended_by_get_only_.erase(row->uid);
     by_uid_.erase(found);
     by_age_.erase(row);
   }
@@ -54,12 +54,12 @@ class EndedPods {
   /// Whether only a GET has reported that the pod ended. If so, the watch may still deliver events
   /// that are older than the end.
   [[nodiscard]] bool only_from_get(std::string_view uid) const {
-    return only_from_get_.contains(uid);
+    return ended_by_get_only_.contains(uid);
   }
   /// Applies a list that started at `sequence` and shows exactly the pods in `living`. It confirms
   /// the end of every other pod that had ended by then, so only_from_get() becomes false for them.
   void confirm_by_list(std::uint64_t sequence, const std::unordered_set<std::string_view>& living) {
-    std::erase_if(only_from_get_, [&](std::string_view uid) {
+    std::erase_if(ended_by_get_only_, [&](std::string_view uid) {
       return !ended_after(uid, sequence) && !living.contains(uid);
     });
   }
@@ -72,9 +72,9 @@ class EndedPods {
 
   std::size_t max_pods_;
   std::list<Row> by_age_;  // ordered by `sequence`, oldest first
-  // The keys, and the elements of only_from_get_, are views into by_age_.
+  // The keys, and the elements of ended_by_get_only_, are views into by_age_.
   std::unordered_map<std::string_view, std::list<Row>::iterator> by_uid_;
-  std::unordered_set<std::string_view> only_from_get_;
+  std::unordered_set<std::string_view> ended_by_get_only_;
 };
 
 }  // namespace snug::ledger

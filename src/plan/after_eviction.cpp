@@ -46,7 +46,8 @@ bool AfterEviction::gpus_fit_without(const PodSet& gone) {
   const IncomingPod& incoming = preemptor_.incoming;
   return has_nominations()
              ? reason_on(*state, held) == model::ReasonCode::kNone
-             : fit::can_fit(*state, tenant_of(incoming.name_space, incoming.sharing, held), memo_);
+             : fit::can_fit(*state, fit::tenant_of(incoming.name_space, incoming.sharing, held),
+                            memo_);
 }
 
 model::ReasonCode AfterEviction::reason_on(const model::NodeState& state,
@@ -60,7 +61,8 @@ model::ReasonCode AfterEviction::reason_on(const model::NodeState& state,
         .reason;
   }
   model::PlacementList options;
-  return fit::fit(state, tenant_of(incoming.name_space, incoming.sharing, held), memo_, options);
+  return fit::fit(state, fit::tenant_of(incoming.name_space, incoming.sharing, held), memo_,
+                  options);
 }
 
 /// The usage of all namespaces, for their caps, after the pods in `gone` have been evicted.

@@ -2,15 +2,6 @@
 
 namespace snug::plan {
 
-fit::Tenant tenant_of(std::string_view name_space, const model::SharingRules& sharing,
-                      const model::NamespaceUsage& held) {
-  fit::Tenant tenant{.name_space = name_space, .rules = &sharing};
-  if (const auto& cap = sharing.rule_for(name_space).cap) {
-    tenant.cap_remaining = cap->value - held.of(name_space).value;
-  }
-  return tenant;
-}
-
 std::string verdict_cache_key(const IncomingPod& incoming) {
   const model::SharingRule& rule = incoming.sharing.rule_for(incoming.name_space);
   if (rule.cap) return {};

@@ -84,7 +84,8 @@ class NominationGuard::TentativeNode {
           tentative.distinct_gpus_.empty()
               ? state
               : plan::with_distinct_gpus(*state, tentative.distinct_gpus_);
-      const fit::Tenant tenant = tenant_of(pod.pod->name_space, tentative.incoming_.sharing, held);
+      const fit::Tenant tenant =
+          fit::tenant_of(pod.pod->name_space, tentative.incoming_.sharing, held);
       if (fit::fit(*distinct_state, tenant, *pod.memo, options) != model::ReasonCode::kNone) return;
       order = by_tightness(*distinct_state, options);
     }

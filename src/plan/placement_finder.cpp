@@ -166,7 +166,7 @@ NodeChoice choose_placement_with(fit::FitMemo& memo, const model::NodeState& nod
                                  const IncomingPod& incoming, const NodeContext& context) {
   model::PlacementList options;
   const fit::Tenant tenant =
-      tenant_of(incoming.name_space, incoming.sharing, context.namespace_usage);
+      fit::tenant_of(incoming.name_space, incoming.sharing, context.namespace_usage);
   PlacementFinder finder(node, {incoming, tenant, memo}, context, options);
   const FoundPlacements found = finder.find();
   if (found.reason != model::ReasonCode::kNone) return {.reason = found.reason};

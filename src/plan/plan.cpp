@@ -57,7 +57,8 @@ class Planner {
   explicit Planner(const PlanInput& input)
       : input_(input),
         incoming_(input.incoming),
-        tenant_(tenant_of(incoming_.name_space, incoming_.sharing, input.snapshot.namespace_usage)),
+        tenant_(fit::tenant_of(incoming_.name_space, incoming_.sharing,
+                               input.snapshot.namespace_usage)),
         fit_memo_(incoming_.request) {}
 
   /// The slots of the nodes with these names; kNoSlot for a node that is not in the snapshot.

@@ -34,7 +34,7 @@ struct Case {
   model::NamespaceUsage held;
   model::GpuRequest request;
 
-  [[nodiscard]] fit::Tenant tenant() const { return plan::tenant_of(name_space, rules, held); }
+  [[nodiscard]] fit::Tenant tenant() const { return fit::tenant_of(name_space, rules, held); }
   [[nodiscard]] FitOracle oracle(const Site& site) const {
     return {site.inventory,
             site.holdings,

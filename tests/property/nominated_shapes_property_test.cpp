@@ -153,7 +153,7 @@ void shapes_property() {
   RC_ASSERT(choice.reason == model::ReasonCode::kNominated);
   RC_ASSERT(drawn.first != nullptr);
   if (drawn.nominations.size() > 1) return;
-  const fit::Tenant tenant = plan::tenant_of(drawn.asking.name_space, drawn.rules, drawn.held);
+  const fit::Tenant tenant = fit::tenant_of(drawn.asking.name_space, drawn.rules, drawn.held);
   for (const model::Placement& option :
        fit_all(*drawn.state, drawn.asking.request, tenant).options) {
     RC_ASSERT(!drawn.possible(*drawn.first, drawn.waits, drawn.taken(option)));

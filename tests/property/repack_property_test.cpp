@@ -51,7 +51,7 @@ class Board {
         held.add(pod->name_space, fit::held_compute(*pod, inventories_[n].get()));
       }
     }
-    return plan::tenant_of(name_space, on_.incoming.sharing, held);
+    return fit::tenant_of(name_space, on_.incoming.sharing, held);
   }
   [[nodiscard]] bool host_fits(std::size_t node, const model::HostResources& asked) const {
     const model::HostAllocatable& host = inventories_[node]->host;

@@ -133,8 +133,8 @@ inline constexpr std::size_t kMaxMigLayouts = 65'536;
 inline constexpr std::int64_t kMaxMigLayoutSteps = 4'000'000;
 
 // Sizes of the learned demand (demand/demand_learner.hpp). They keep its tables small and fast to
-// read. If there are more entries than a limit allows, the least important ones are dropped; a MIG
-// table with more placements is refused.
+// read. Entries beyond a limit are dropped, except that a MIG table with more placements is
+// refused.
 inline constexpr std::size_t kMaxPodShapes = 4'096;      // pod shapes that are counted separately
 inline constexpr std::size_t kMaxWaitingPods = 1'024;    // waiting pods watched for overtakers
 inline constexpr std::size_t kMaxPricedShareSizes = 16;  // sizes of shares that have a price

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "snug/model/namespace_usage.hpp"
 #include "snug/model/sharing_rules.hpp"
 #include "snug/model/snapshot.hpp"
 
@@ -29,6 +30,11 @@ struct Tenant {
             rules->rule_for(other).own_namespace_only);
   }
 };
+
+/// Returns the tenant for fit(): the namespace, its sharing rules and the unused part of its cap.
+/// `held` is the usage of all namespaces.
+[[nodiscard]] Tenant tenant_of(std::string_view name_space, const model::SharingRules& sharing,
+                               const model::NamespaceUsage& held);
 
 /// For each GPU of the node: whether a pod that the tenant is isolated from holds the GPU. Empty if
 /// there is no such pod.

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "snug/fit/tenant.hpp"
+#include "snug/model/namespace_usage.hpp"
 #include "snug/model/pod_rank.hpp"
 #include "snug/model/request.hpp"
 #include "snug/model/sharing_rules.hpp"
@@ -36,10 +36,5 @@ struct NodeContext {
 /// verdict for the same node state and learned demand. Empty if the pod's namespace has a cap: the
 /// verdicts then also depend on the namespace's usage and must not be cached.
 [[nodiscard]] std::string verdict_cache_key(const IncomingPod& incoming);
-
-/// Returns the tenant for fit(): the namespace, its sharing rules and the unused part of its cap.
-/// `held` is the usage of all namespaces.
-[[nodiscard]] fit::Tenant tenant_of(std::string_view name_space, const model::SharingRules& sharing,
-                                    const model::NamespaceUsage& held);
 
 }  // namespace snug::plan

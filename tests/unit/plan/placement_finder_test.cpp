@@ -21,7 +21,7 @@ TEST(OfferTest, OthersIntentsLeaveWhatPodsThatAreNotListedHave) {
   const OwnedIncomingPod own(make_fraction(500));
   const plan::IncomingPod incoming = own.view();
   const model::NamespaceUsage nobody;
-  const fit::Tenant tenant = plan::tenant_of(incoming.name_space, incoming.sharing, nobody);
+  const fit::Tenant tenant = fit::tenant_of(incoming.name_space, incoming.sharing, nobody);
   fit::FitMemo memo(incoming.request);
   model::PlacementList options;
   const plan::FoundPlacements found =
