@@ -40,8 +40,8 @@ class LineSplitter {
 };
 
 /// Splits a watch in protobuf into its frames. A frame consists of its length, a big-endian number
-/// of four bytes, and as many bytes as the length says. A frame that arrives in one
-/// piece is not copied.
+/// of four bytes, and as many bytes as the length says. A frame that arrives in one piece is not
+/// copied.
 class FrameSplitter {
  public:
   FrameSplitter(std::size_t max_bytes, SplitterCallbacks callbacks);
