@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "sim/harness/naive_model.hpp"
-#include "sim/harness/random.hpp"
 #include "sim/harness/world.hpp"
+#include "support/random.hpp"
 
 namespace snug {
 

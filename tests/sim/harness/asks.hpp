@@ -1,8 +1,8 @@
 // What users of the simulated cluster ask for, in every form that the contract knows.
 #pragma once
 
-#include "sim/harness/random.hpp"
 #include "snug/model/pod.hpp"
+#include "support/random.hpp"
 
 namespace snug {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/harness/random.hpp"
+#include "support/random.hpp"
 
 namespace snug {
 
