@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/harness/slices.hpp"
+#include "oracle/mig_cards.hpp"
 #include "snug/model/node_inventory.hpp"
 #include "snug/model/pod.hpp"
 
@@ -14,21 +14,14 @@ namespace snug {
 
 inline constexpr const char* kGpuUnits = "nvidia.com/gpu";
 
-struct SimGpu {
-  int index = 0;
-  std::string uuid;  // empty: the node shows labels only
-  std::string model;
-  std::int64_t memory = 0;
-  bool healthy = true;
-  std::vector<std::string> modes{"whole", "time-slicing"};
-  bool mig = false;                   // it takes slices only
-  std::vector<PlainSlice> instances;  // those that exist, as the node says
-};
+[[nodiscard]] inline bool same_place(const model::Slice& a, const model::Slice& b) {
+  return a.profile == b.profile && a.start == b.start && a.size == b.size;
+}
 
 /// A slice that the node's agent could not create.
 struct SimFailure {
   std::string gpu;  // its uuid
-  PlainSlice slice;
+  model::Slice slice;
   std::string pod;  // uid
   friend bool operator==(const SimFailure&, const SimFailure&) = default;
 };
@@ -42,16 +35,14 @@ struct SimNode {
   std::int64_t replicas = 1;  // of labels_only: the device plug-in offers each GPU so often
   bool dynamic = false;       // an agent creates what is reserved
   std::vector<SimFailure> failures;
-  std::vector<SimGpu> gpus;
+  std::vector<model::GpuInfo> gpus;  // without uuids, where the node shows labels only
 
   [[nodiscard]] std::int64_t healthy() const;
   /// Of those that the kubelet may give.
   [[nodiscard]] std::int64_t units() const;
   [[nodiscard]] bool has_slices() const;
   /// Where the GPU's failures are.
-  [[nodiscard]] std::uint64_t failed_on(const SimGpu& gpu) const;
-  /// The kubelet may give several pods one GPU.
-  [[nodiscard]] bool replicated() const { return replicas > 1; }
+  [[nodiscard]] model::AxisMask failed_on(const model::GpuInfo& gpu) const;
 };
 
 struct SimPod {
@@ -70,6 +61,8 @@ struct SimPod {
 };
 
 [[nodiscard]] model::NodeFacts to_facts(const SimNode& node);
+/// What Snug should read in these facts.
+[[nodiscard]] model::NodeInventory inventory_of(const SimNode& node);
 
 /// Bodies of the extender calls.
 [[nodiscard]] std::string schedule_body(const model::PodFacts& pod,
